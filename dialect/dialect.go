@@ -1,0 +1,224 @@
+// Package dialect holds what keyfill must know about each database engine:
+// how its text is split into tokens, how its placeholders are numbered, which
+// forms of INSERT it has, how many arguments it takes and in which order it
+// compares a 16-byte key.
+//
+// A [Dialect] is plain data. Nothing in it decides anything: the scanner and
+// the parser of package rewrite read its fields, so an engine can be read,
+// compared and tested as a table of facts.
+//
+// # Caveats
+//
+// The facts are those of the newest version of each engine under its default
+// settings: MySQL without ANSI_QUOTES and NO_BACKSLASH_ESCAPES, PostgreSQL
+// with standard_conforming_strings, SQL Server with QUOTED_IDENTIFIER on.
+package dialect
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Dialect is the facts about one engine. The values returned by [MySQL],
+// [MariaDB], [PostgreSQL], [SQLite], [SQLServer] and [Oracle] are shared and
+// must not be changed.
+type Dialect struct {
+	Name  string // as the policy file spells it: "mysql", "postgres" …
+	Title string // as messages spell it: "MySQL", "PostgreSQL" …
+
+	Lexis   Lexis
+	Params  Params
+	Grammar Grammar
+
+	Folding Folding // how identifiers compare
+
+	// QuoteOpen and QuoteClose enclose an identifier that keyfill writes;
+	// a QuoteClose inside it is doubled.
+	QuoteOpen, QuoteClose byte
+
+	// BinaryOpen and BinaryClose enclose the hexadecimal digits of a binary
+	// literal.
+	BinaryOpen, BinaryClose string
+
+	DefaultLayout Layout // of a 16-byte key where the policy names none
+
+	// ZeroIsNoKey says that the engine itself takes an integer 0 in a key
+	// column for "make one": MySQL and MariaDB.
+	ZeroIsNoKey bool
+}
+
+// Lexis is how an engine splits text into tokens.
+type Lexis struct {
+	DoubleQuotedStrings bool // "…" is a string, not an identifier
+	Backticks           bool // `…` is an identifier
+	Brackets            bool // […] is an identifier
+	BracketsDouble      bool // ]] inside […] stands for one ]
+
+	BackslashEscapes bool // \' inside '…' does not end it
+	EscapeStrings    bool // E'…' has backslash escapes
+	UnicodeStrings   bool // U&'…' and U&"…"
+	ContinuedStrings bool // 'a' newline 'b' is one string
+	QuoteOperator    bool // q'[…]' and nq'[…]'
+	DollarQuotes     bool // $tag$…$tag$
+
+	// StringPrefixes are the letters that make one token with a quote that
+	// follows at once, in lower case: "nbx" for N'…', B'…' and X'…'.
+	StringPrefixes string
+
+	// Introducers says that _charset may stand before a string.
+	Introducers bool
+
+	HashComments       bool     // # to the end of the line
+	DashNeedsSpace     bool     // "--" opens a comment only before a space or control character
+	NestedComments     bool     // /* /* */ */ is one comment
+	OpenComments       bool     // /* without an end reaches to the end of the text
+	ExecutableComments []string // what opens a comment that the engine runs: "/*!"
+
+	// IdentStart and IdentPart are the ASCII bytes besides letters, digits
+	// and underscore that an identifier may start with and contain.
+	IdentStart, IdentPart string
+
+	// DigitIdents says that an identifier may begin with a digit.
+	DigitIdents bool
+
+	// UserVariables says that @name is a session variable, not a placeholder.
+	UserVariables bool
+}
+
+// Params is how an engine and its Go drivers spell and number placeholders.
+type Params struct {
+	Question       bool // ?
+	QuestionNumber bool // ?7
+	Dollar         bool // $7
+	DollarName     bool // $name
+	Colon          bool // :name, :7
+	At             bool // @name, @p7
+
+	// ByPosition says that a nameless argument belongs to the place of its
+	// placeholder in the text, whatever the placeholder is called: each
+	// occurrence takes the next argument.
+	ByPosition bool
+
+	// Max is how many arguments one statement may have.
+	Max int
+}
+
+// Grammar is which forms of INSERT an engine has.
+type Grammar struct {
+	Replace      bool // REPLACE INTO
+	IntoOptional bool // INSERT t
+
+	// Modifiers are the words, in lower case, that may stand between the
+	// verb and INTO.
+	Modifiers []string
+
+	OrAction      bool // INSERT OR REPLACE
+	Top           bool // INSERT TOP (n)
+	Partition     bool // t PARTITION (p, …)
+	TableHints    bool // t WITH (TABLOCK)
+	Output        bool // OUTPUT … before VALUES
+	AliasAs       bool // t AS x
+	AliasBare     bool // t x
+	DBLink        bool // t@link
+	Overriding    bool // OVERRIDING SYSTEM VALUE
+	Set           bool // INSERT … SET a = 1
+	DefaultValues bool // DEFAULT VALUES
+	EmptyLists    bool // () and VALUES ()
+	ValueWord     bool // VALUE for VALUES
+	RowWord       bool // VALUES ROW(…)
+	RowAlias      bool // VALUES (…) AS new(a, b)
+	LeadingWith   bool // WITH … INSERT
+
+	OnConflict     bool // ON CONFLICT
+	OnDuplicateKey bool // ON DUPLICATE KEY UPDATE
+	Returning      bool // RETURNING
+	ReturningInto  bool // RETURNING … INTO, RETURN … INTO, LOG ERRORS
+	Option         bool // OPTION (…)
+
+	// FirstColumns says that without a column list n values are the first n
+	// columns; elsewhere they must be all of them.
+	FirstColumns bool
+
+	Merge       bool // MERGE
+	Copy        bool // COPY … FROM
+	Load        bool // LOAD DATA
+	MultiInsert bool // INSERT ALL, INSERT FIRST, INSERT WHEN
+	NoSemicolon bool // a statement may follow another without a semicolon
+	Blocks      bool // DECLARE and BEGIN open a block of statements
+}
+
+// Folding is how an engine compares identifiers.
+type Folding uint8
+
+const (
+	// FoldCase compares quoted and unquoted identifiers alike without case.
+	FoldCase Folding = iota
+	// FoldLower turns unquoted identifiers to lower case, quoted ones are exact.
+	FoldLower
+	// FoldUpper turns unquoted identifiers to upper case, quoted ones are exact.
+	FoldUpper
+)
+
+// Fold returns the form of an identifier that is compared: two identifiers
+// name the same thing when their folded forms are equal. The name comes
+// without its quotes.
+func (d *Dialect) Fold(name string, quoted bool) string {
+	switch {
+	case d.Folding == FoldCase:
+		return strings.ToLower(name)
+	case quoted:
+		return name
+	case d.Folding == FoldUpper:
+		return strings.ToUpper(name)
+	}
+	return foldASCII(name)
+}
+
+// foldASCII lowers ASCII letters only, as PostgreSQL does in a multi-byte
+// encoding (downcase_identifier, src/backend/parser/scansup.c).
+func foldASCII(s string) string {
+	for i := range len(s) {
+		if 'A' <= s[i] && s[i] <= 'Z' {
+			b := []byte(s)
+			for j := i; j < len(b); j++ {
+				if 'A' <= b[j] && b[j] <= 'Z' {
+					b[j] += 'a' - 'A'
+				}
+			}
+			return string(b)
+		}
+	}
+	return s
+}
+
+// QuoteIdent returns a folded identifier as it is written into a statement,
+// always in quotes, so that reserved words and odd names are safe.
+func (d *Dialect) QuoteIdent(name string) string {
+	q := string(d.QuoteClose)
+	return string(d.QuoteOpen) + strings.ReplaceAll(name, q, q+q) + q
+}
+
+// ByName returns the dialect that the policy file calls name. The error names
+// the ones there are.
+func ByName(name string) (*Dialect, error) {
+	for _, d := range All() {
+		if d.Name == name {
+			return d, nil
+		}
+	}
+	return nil, fmt.Errorf("unknown dialect %q; there are %s", name, Names())
+}
+
+// Names returns the names of all dialects, for messages.
+func Names() string {
+	var names []string
+	for _, d := range All() {
+		names = append(names, d.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// All returns every dialect.
+func All() []*Dialect {
+	return []*Dialect{MySQL(), MariaDB(), PostgreSQL(), SQLite(), SQLServer(), Oracle()}
+}

@@ -1,0 +1,129 @@
+package dialect
+
+import (
+	"database/sql/driver"
+	"encoding/hex"
+	"fmt"
+)
+
+// Layout is the order of a 16-byte key's bytes and how they are sent. A table
+// must never change it: old and new keys would no longer sort together.
+type Layout string
+
+const (
+	// SequentialAsString sends the 36 characters of the RFC 9562 text, lower
+	// case, time first: PostgreSQL uuid, MySQL CHAR(36), MariaDB UUID, SQLite
+	// TEXT.
+	SequentialAsString Layout = "string"
+	// SequentialAsBinary sends the 16 bytes in RFC order, time first: Oracle
+	// RAW(16), BINARY(16), bytea, SQLite BLOB.
+	SequentialAsBinary Layout = "binary"
+	// SequentialAtEnd sends 36 characters whose value SQL Server stores with
+	// the time in the bytes that it compares first, 10 to 15: uniqueidentifier.
+	SequentialAtEnd Layout = "sequential_at_end"
+)
+
+// ParseLayout returns the layout that the policy file calls name.
+func ParseLayout(name string) (Layout, error) {
+	switch l := Layout(name); l {
+	case SequentialAsString, SequentialAsBinary, SequentialAtEnd:
+		return l, nil
+	}
+	return "", fmt.Errorf("unknown layout %q; there are %s, %s and %s", name,
+		SequentialAsString, SequentialAsBinary, SequentialAtEnd)
+}
+
+// Value returns key, whose bytes sort in the order of generation, as a driver
+// takes it: a string of 36 characters or a new slice of 16 bytes.
+func (l Layout) Value(key [16]byte) driver.Value {
+	switch l {
+	case SequentialAsBinary:
+		b := make([]byte, 16)
+		copy(b, key[:])
+		return b
+	case SequentialAtEnd:
+		return Text(AtEnd(key))
+	}
+	return Text(key)
+}
+
+// AtEnd returns the RFC order of the text under which SQL Server stores key so
+// that it sorts as key's bytes do.
+//
+//	storage   0 1 2 3   4 5    6 7    8 9   10 … 15
+//	key      12 … 15   10 11   8 9    6 7    0 … 5
+//
+// A uniqueidentifier is compared by its stored bytes in the order 10–15, 8–9,
+// 6–7, 4–5, 0–3 ("Comparing GUID and uniqueidentifier Values", Microsoft
+// Learn); its text shows the first three groups byte-reversed.
+func AtEnd(key [16]byte) [16]byte {
+	var s [16]byte
+	copy(s[10:16], key[0:6])
+	copy(s[8:10], key[6:8])
+	copy(s[6:8], key[8:10])
+	copy(s[4:6], key[10:12])
+	copy(s[0:4], key[12:16])
+	return MixedEndian(s)
+}
+
+// FromAtEnd is the inverse of [AtEnd].
+func FromAtEnd(text [16]byte) [16]byte {
+	s := MixedEndian(text)
+	var key [16]byte
+	copy(key[0:6], s[10:16])
+	copy(key[6:8], s[8:10])
+	copy(key[8:10], s[6:8])
+	copy(key[10:12], s[4:6])
+	copy(key[12:16], s[0:4])
+	return key
+}
+
+// MixedEndian turns the order of the text of a GUID into the order in which
+// SQL Server and .NET store it, and back: the groups of 4, 2 and 2 bytes are
+// reversed, the last 8 bytes stay.
+func MixedEndian(b [16]byte) [16]byte {
+	b[0], b[1], b[2], b[3] = b[3], b[2], b[1], b[0]
+	b[4], b[5] = b[5], b[4]
+	b[6], b[7] = b[7], b[6]
+	return b
+}
+
+// Text returns the 36 characters of the RFC 9562 text of b, in lower case.
+func Text(b [16]byte) string {
+	var t [36]byte
+	hex.Encode(t[0:8], b[0:4])
+	t[8] = '-'
+	hex.Encode(t[9:13], b[4:6])
+	t[13] = '-'
+	hex.Encode(t[14:18], b[6:8])
+	t[18] = '-'
+	hex.Encode(t[19:23], b[8:10])
+	t[23] = '-'
+	hex.Encode(t[24:36], b[10:16])
+	return string(t[:])
+}
+
+// AppendLiteral appends key, a value that a source made, as a literal of the
+// dialect. Strings are of keyfill's own alphabets, which hold neither quote nor
+// backslash; one that does not is an error in this module and panics.
+func (d *Dialect) AppendLiteral(b []byte, key driver.Value) []byte {
+	switch k := key.(type) {
+	case int64:
+		return fmt.Appendf(b, "%d", k)
+	case []byte:
+		b = append(b, d.BinaryOpen...)
+		b = hex.AppendEncode(b, k)
+		return append(b, d.BinaryClose...)
+	case string:
+		for i := range len(k) {
+			c := k[i]
+			if (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && c != '-' && c != '_' {
+				panic(fmt.Sprintf("dialect: key %q holds byte %#x", k, c))
+			}
+		}
+		b = append(b, '\'')
+		b = append(b, k...)
+		return append(b, '\'')
+	}
+	panic(fmt.Sprintf("dialect: a key of type %T", key))
+}

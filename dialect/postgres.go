@@ -1,0 +1,41 @@
+package dialect
+
+// PostgreSQL returns the facts about PostgreSQL 12 and later.
+//
+// Lexical rules: PostgreSQL 18 documentation, section 4.1, and
+// src/backend/parser/scan.l; INSERT: the SQL command's page; the 65,535
+// parameters: the 16-bit count of the Bind message, section 54.7.
+func PostgreSQL() *Dialect { return &postgres }
+
+var postgres = Dialect{
+	Name:  "postgres",
+	Title: "PostgreSQL",
+	Lexis: Lexis{
+		EscapeStrings:    true,
+		UnicodeStrings:   true,
+		ContinuedStrings: true,
+		DollarQuotes:     true,
+		StringPrefixes:   "nbx",
+		NestedComments:   true,
+		IdentPart:        "$",
+	},
+	Params: Params{Dollar: true, Max: 65535},
+	Grammar: Grammar{
+		AliasAs:       true,
+		Overriding:    true,
+		DefaultValues: true,
+		LeadingWith:   true,
+		OnConflict:    true,
+		Returning:     true,
+		FirstColumns:  true,
+		Merge:         true,
+		Copy:          true,
+	},
+	Folding:    FoldLower,
+	QuoteOpen:  '"',
+	QuoteClose: '"',
+	// decode() reads the same under either standard_conforming_strings.
+	BinaryOpen:    "decode('",
+	BinaryClose:   "','hex')",
+	DefaultLayout: SequentialAsString,
+}

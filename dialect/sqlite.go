@@ -1,0 +1,44 @@
+package dialect
+
+// SQLite returns the facts about SQLite 3.35 and later.
+//
+// Lexical rules: src/tokenize.c; INSERT: https://www.sqlite.org/lang_insert.html;
+// placeholders: https://www.sqlite.org/lang_expr.html#varparam; their number:
+// SQLITE_MAX_VARIABLE_NUMBER, https://www.sqlite.org/limits.html.
+func SQLite() *Dialect { return &sqlite }
+
+var sqlite = Dialect{
+	Name:  "sqlite",
+	Title: "SQLite",
+	Lexis: Lexis{
+		Backticks:      true,
+		Brackets:       true,
+		StringPrefixes: "x",
+		OpenComments:   true,
+		IdentPart:      "$",
+	},
+	Params: Params{
+		Question:       true,
+		QuestionNumber: true,
+		Dollar:         true,
+		DollarName:     true,
+		Colon:          true,
+		At:             true,
+		Max:            32766,
+	},
+	Grammar: Grammar{
+		Replace:       true,
+		OrAction:      true,
+		AliasAs:       true,
+		DefaultValues: true,
+		LeadingWith:   true,
+		OnConflict:    true,
+		Returning:     true,
+	},
+	Folding:       FoldCase,
+	QuoteOpen:     '"',
+	QuoteClose:    '"',
+	BinaryOpen:    "X'",
+	BinaryClose:   "'",
+	DefaultLayout: SequentialAsString,
+}

@@ -1,0 +1,3 @@
+module github.com/keyfill/keyfill
+
+go 1.26.0
