@@ -92,12 +92,16 @@ type Params struct {
 	Dollar         bool // $7
 	DollarName     bool // $name
 	Colon          bool // :name, :7
-	At             bool // @name, @p7
+	At             bool // @name
+	AtNumber       bool // @p7 is the seventh argument
 
 	// ByPosition says that a nameless argument belongs to the place of its
 	// placeholder in the text, whatever the placeholder is called: each
 	// occurrence takes the next argument.
 	ByPosition bool
+
+	// Arrays says that a list as an argument stands for as many rows.
+	Arrays bool
 
 	// Max is how many arguments one statement may have.
 	Max int
@@ -117,6 +121,9 @@ type Grammar struct {
 	Partition     bool // t PARTITION (p, …)
 	TableHints    bool // t WITH (TABLOCK)
 	Output        bool // OUTPUT … before VALUES
+	OmittedParts  bool // db..t
+	StringNames   bool // 't' names a table too
+	FieldTargets  bool // a.b in a column list is field b of column a, not column b of table a
 	AliasAs       bool // t AS x
 	AliasBare     bool // t x
 	DBLink        bool // t@link

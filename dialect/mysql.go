@@ -35,6 +35,7 @@ var mysql = Dialect{
 	Grammar: Grammar{
 		Replace:        true,
 		IntoOptional:   true,
+		OmittedParts:   true,
 		Modifiers:      []string{"low_priority", "delayed", "high_priority", "ignore"},
 		Partition:      true,
 		Set:            true,

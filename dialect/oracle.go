@@ -17,7 +17,7 @@ var oracle = Dialect{
 		StringPrefixes: "n",
 		IdentPart:      "$#",
 	},
-	Params: Params{Colon: true, ByPosition: true, Max: 65535},
+	Params: Params{Colon: true, ByPosition: true, Arrays: true, Max: 65535},
 	Grammar: Grammar{
 		Partition:     true,
 		AliasBare:     true,

@@ -21,6 +21,7 @@ var postgres = Dialect{
 	},
 	Params: Params{Dollar: true, Max: 65535},
 	Grammar: Grammar{
+		FieldTargets:  true,
 		AliasAs:       true,
 		Overriding:    true,
 		DefaultValues: true,

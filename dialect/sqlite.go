@@ -29,6 +29,7 @@ var sqlite = Dialect{
 	Grammar: Grammar{
 		Replace:       true,
 		OrAction:      true,
+		StringNames:   true,
 		AliasAs:       true,
 		DefaultValues: true,
 		LeadingWith:   true,

@@ -19,9 +19,10 @@ var sqlserver = Dialect{
 		IdentStart:     "#",
 		IdentPart:      "#$@",
 	},
-	Params: Params{At: true, Max: 2098},
+	Params: Params{At: true, AtNumber: true, Max: 2098},
 	Grammar: Grammar{
 		IntoOptional:  true,
+		OmittedParts:  true,
 		Top:           true,
 		TableHints:    true,
 		Output:        true,

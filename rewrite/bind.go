@@ -1,0 +1,240 @@
+package rewrite
+
+import (
+	"database/sql/driver"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// refused returns a Refusal of the whole plan.
+func (pl *Plan) refused(reason Reason) error {
+	in := &pl.Inserts[0]
+	return &Refusal{Table: in.Target.Table, Column: in.Target.Keys[0].Column, Offset: in.Offset, Reason: reason}
+}
+
+// check compares the arguments with the placeholders.
+func (pl *Plan) check(args []driver.NamedValue) error {
+	if pl.d.Params.Arrays {
+		for i := range args {
+			if isList(args[i].Value) {
+				return pl.refused(ErrArray)
+			}
+		}
+	}
+	named := 0
+	for i := range args {
+		if args[i].Name != "" {
+			named++
+		}
+	}
+	switch {
+	case pl.params.styles&styleName != 0 && named > 0:
+		if named != len(args) {
+			return pl.refused(ErrNamed)
+		}
+	case named > 0:
+		return pl.refused(ErrNamed)
+	case pl.params.styles == styleName:
+		return pl.refused(ErrNamed)
+	case len(args) != pl.Placeholders():
+		return pl.refused(ErrArguments)
+	}
+	return nil
+}
+
+// isList reports whether v is a list other than []byte. The drivers that take
+// one take lists of every type, so there is no list of types to ask for.
+func isList(v driver.Value) bool {
+	if v == nil {
+		return false
+	}
+	if _, ok := v.([]byte); ok {
+		return false
+	}
+	k := reflect.TypeOf(v).Kind()
+	return k == reflect.Slice || k == reflect.Array && reflect.TypeOf(v).Elem().Kind() != reflect.Uint8
+}
+
+// argument returns the index of the caller's argument for a slot.
+func (pl *Plan) argument(s *slot, args []driver.NamedValue) (int, error) {
+	at := s.ordinal - 1
+	switch {
+	case pl.params.styles&styleName != 0 && len(args) > 0 && args[0].Name != "":
+		name := s.text[1:]
+		at = slices.IndexFunc(args, func(a driver.NamedValue) bool {
+			return a.Name == name || pl.d.Params.AtNumber && strings.EqualFold(a.Name, name)
+		})
+		if at < 0 {
+			return 0, pl.refused(ErrNamed)
+		}
+	case pl.params.styles == styleNumber:
+		at = number(s.text) - 1
+	}
+	if at < 0 || at >= len(args) {
+		return 0, pl.refused(ErrArguments)
+	}
+	return at, nil
+}
+
+// isHole reports whether a bound value is no key.
+func isHole(v driver.Value, k *Key) bool {
+	switch v := v.(type) {
+	case nil:
+		return k.Fill&FillNull != 0
+	case string:
+		return k.Fill&FillZero != 0 && zeroBound(v, k)
+	case []byte:
+		if v == nil {
+			return k.Fill&FillNull != 0
+		}
+		return k.Fill&FillZero != 0 && (zeroBound(string(v), k) || len(v) == 16 && zeroBytes(v))
+	case int64:
+		return v == 0 && k.Integer && k.Fill&FillZero != 0
+	case [16]byte:
+		return v == [16]byte{} && k.Fill&FillZero != 0
+	}
+	// Drivers that take every type (pgx, go-ora) get values that are not
+	// resolved yet: Valuers, pointers, named types.
+	if !driver.IsValue(v) {
+		if r, err := driver.DefaultParameterConverter.ConvertValue(v); err == nil && driver.IsValue(r) {
+			return isHole(r, k)
+		}
+	}
+	return false
+}
+
+// zeroBound reports whether bound text is the zero value of a key.
+func zeroBound(s string, k *Key) bool {
+	if k.Integer {
+		return allZero(s)
+	}
+	return zeroText(s)
+}
+
+func zeroBytes(b []byte) bool {
+	for _, c := range b {
+		if c != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// BoundText returns the text with a placeholder for every key: the text to
+// prepare. It is the same for every execution.
+func (pl *Plan) BoundText() string {
+	pl.boundOnce.Do(func() {
+		b := make([]byte, 0, len(pl.query)+16*len(pl.edits))
+		at, n := 0, 0
+		for _, e := range pl.edits {
+			b = append(b, pl.query[at:e.start]...)
+			b = append(b, e.text...)
+			if e.slot >= 0 {
+				n++
+				b = append(b, pl.spell.text(n)...)
+			}
+			at = e.end
+		}
+		pl.boundText = string(append(b, pl.query[at:]...))
+	})
+	return pl.boundText
+}
+
+// Bind returns the arguments for [Plan.BoundText]: the caller's with the keys
+// at the places that the text demands. keys holds, for each draw, as many keys
+// as the holes count. The caller's slice is not written to.
+func (pl *Plan) Bind(args []driver.NamedValue, h Holes, keys [][]driver.Value) []driver.NamedValue {
+	own, added := pl.assign(args, h, keys)
+	out := make([]driver.NamedValue, 0, len(args)+pl.added)
+	if pl.spell.style&stylePosition == 0 || len(args) > 0 && args[0].Name != "" {
+		out = append(out, own...)
+		for n, v := range added {
+			a := driver.NamedValue{Ordinal: len(args) + n + 1, Value: v}
+			if pl.params.styles&styleName != 0 {
+				a.Name = pl.spell.name(n + 1)
+			}
+			out = append(out, a)
+		}
+		return out
+	}
+	at, n := 0, 0
+	for _, e := range pl.edits {
+		if e.slot < 0 {
+			continue
+		}
+		before := pl.slots[e.slot].before
+		out = append(out, own[at:before]...)
+		out = append(out, driver.NamedValue{Value: added[n]})
+		at, n = before, n+1
+	}
+	out = append(out, own[at:]...)
+	for i := range out {
+		out[i].Ordinal = i + 1
+	}
+	return out
+}
+
+// assign gives each slot its key: own are the caller's arguments with the keys
+// that replace one, added the values of the placeholders that Bind adds, in
+// the order of the text.
+func (pl *Plan) assign(args []driver.NamedValue, h Holes, keys [][]driver.Value) (own []driver.NamedValue, added []driver.Value) {
+	own = args
+	added = make([]driver.Value, 0, pl.added)
+	used := make([]int, len(pl.Draws))
+	for i := range pl.slots {
+		s := &pl.slots[i]
+		var key driver.Value
+		hole := h.fill == nil || h.fill[i]
+		if hole {
+			key = keys[s.draw][used[s.draw]]
+			used[s.draw]++
+		}
+		if s.kind == slotKey {
+			added = append(added, key)
+			continue
+		}
+		at, err := pl.argument(s, args)
+		if err != nil {
+			panic(fmt.Sprintf("rewrite: slot %d has no argument that Holes did not miss: %v", i, err))
+		}
+		if !hole {
+			key = args[at].Value
+		}
+		switch {
+		case s.kind == slotTwo:
+			added = append(added, key)
+		case hole:
+			if &own[0] == &args[0] {
+				own = slices.Clone(args)
+			}
+			own[at].Value = key
+		}
+	}
+	return own, added
+}
+
+// Inline returns the text with the keys as literals, and the arguments, in
+// which a key replaces the caller's value where the place is a placeholder of
+// its own. It is for texts without placeholders and for those with too many;
+// it must not be prepared for more than one execution.
+func (pl *Plan) Inline(args []driver.NamedValue, h Holes, keys [][]driver.Value) (string, []driver.NamedValue) {
+	own, added := pl.assign(args, h, keys)
+	b := make([]byte, 0, len(pl.query)+48*len(pl.edits))
+	at, n := 0, 0
+	for _, e := range pl.edits {
+		if e.slot >= 0 && h.fill != nil && !h.fill[e.slot] {
+			n++
+			continue
+		}
+		b = append(b, pl.query[at:e.start]...)
+		b = append(b, e.text...)
+		if e.slot >= 0 {
+			b = pl.d.AppendLiteral(b, added[n])
+			n++
+		}
+		at = e.end
+	}
+	return string(append(b, pl.query[at:]...)), own
+}

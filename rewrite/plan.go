@@ -1,0 +1,280 @@
+package rewrite
+
+import (
+	"database/sql/driver"
+	"slices"
+	"sync"
+
+	"github.com/keyfill/keyfill/dialect"
+)
+
+// Action is what becomes of a query.
+type Action uint8
+
+const (
+	Pass   Action = iota // no INSERT into a configured table
+	Keep                 // the INSERT brings its own key
+	Fill                 // a key is added
+	Refuse               // the INSERT cannot be filled exactly
+)
+
+// String returns the action's word: "pass", "keep", "fill" or "refuse".
+func (a Action) String() string {
+	return [...]string{"pass", "keep", "fill", "refuse"}[a]
+}
+
+// Plan is the compiled rewriting of one query. It does not change and is safe
+// for concurrent use.
+type Plan struct {
+	// Action is decided from the text alone. Keep together with AtExecution
+	// means that a bound value decides.
+	Action      Action
+	AtExecution bool     // a placeholder stands in a key's place
+	Refusal     *Refusal // why, for Refuse
+	Inserts     []Insert // the INSERTs into configured tables
+	Draws       []Draw   // the calls to sources that an execution may take
+
+	d      *dialect.Dialect
+	query  string
+	edits  []edit
+	slots  []slot
+	params params
+	spell  spelling
+	added  int // placeholders that Bind adds
+
+	boundOnce sync.Once
+	boundText string
+}
+
+// Draw is one call to a source: the keys of one column of one INSERT.
+type Draw struct {
+	Insert int // index of Plan.Inserts
+	Key    int // index of the target's Keys
+}
+
+// slotKind is what stands in a key's place.
+type slotKind uint8
+
+const (
+	slotKey slotKind = iota // nothing, or a literal that is no key
+	slotOwn                 // the caller's placeholder, used only here
+	slotTwo                 // the caller's placeholder, used elsewhere too
+)
+
+// slot is the place of one key among the arguments.
+type slot struct {
+	kind    slotKind
+	insert  int
+	key     int
+	row     int
+	draw    int
+	before  int    // the caller's placeholders in front of the place
+	text    string // the caller's placeholder
+	ordinal int    // its occurrence in the text, from 1
+}
+
+// plan decides what becomes of the text that was read.
+func (p *parser) plan() *Plan {
+	pl := &Plan{d: p.d, query: p.q, Inserts: p.inserts, params: p.params}
+	if p.refusal == nil && p.statements > 1 && len(p.slots) > 0 {
+		in := p.inserts[p.slots[0].insert]
+		p.refuse(in.Target, in.Offset, ErrSeveral)
+	}
+	switch {
+	case p.refusal != nil:
+		return pl.refuse(p.refusal)
+	case len(p.inserts) == 0:
+		pl.Action = Pass
+		return pl
+	case len(p.slots) == 0:
+		pl.Action = Keep
+		return pl
+	}
+	sp, ok := p.spell()
+	if !ok {
+		s := p.slots[0]
+		p.refuse(p.inserts[s.insert].Target, p.edits[0].start, ErrStyles)
+		return pl.refuse(p.refusal)
+	}
+	pl.spell, pl.edits, pl.slots = sp, p.edits, p.slots
+	pl.Action = Keep
+	uses := p.uses()
+	for i := range pl.slots {
+		s := &pl.slots[i]
+		if s.kind == slotKey {
+			pl.Action = Fill
+		} else {
+			pl.AtExecution = true
+			if uses[s.text] > 1 && s.text != "?" {
+				if pl.spell.style&stylePosition != 0 && pl.spell.style&styleName != 0 {
+					p.refuse(p.inserts[s.insert].Target, p.edits[0].start, ErrNamed)
+					return pl.refuse(p.refusal)
+				}
+				if pl.spell.style != stylePosition {
+					s.kind = slotTwo
+				}
+			}
+		}
+		s.draw = pl.draw(Draw{s.insert, s.key})
+	}
+	pl.edits = slices.DeleteFunc(pl.edits, func(e edit) bool {
+		return e.slot >= 0 && pl.slots[e.slot].kind == slotOwn
+	})
+	for _, e := range pl.edits {
+		if e.slot >= 0 {
+			pl.added++
+		}
+	}
+	return pl
+}
+
+func (pl *Plan) refuse(r *Refusal) *Plan {
+	pl.Action, pl.Refusal = Refuse, r
+	return pl
+}
+
+// draw returns the index of a draw, which it adds at its first use.
+func (pl *Plan) draw(d Draw) int {
+	// Draws come in the order of the slots: the last few are the likely ones.
+	for i := len(pl.Draws) - 1; i >= 0; i-- {
+		if pl.Draws[i] == d {
+			return i
+		}
+	}
+	pl.Draws = append(pl.Draws, d)
+	return len(pl.Draws) - 1
+}
+
+// uses counts the occurrences of each numbered or named placeholder, nil when
+// no slot asks for it.
+func (p *parser) uses() map[string]int {
+	if !slices.ContainsFunc(p.slots, func(s slot) bool { return s.kind == slotOwn && s.text != "?" }) {
+		return nil
+	}
+	uses := map[string]int{}
+	s := scanner{d: p.d, q: p.q}
+	for t := s.next(); t.kind != tokEnd; t = s.next() {
+		if t.kind == tokParam {
+			uses[p.q[t.start:t.end]]++
+		}
+	}
+	return uses
+}
+
+// Placeholders returns how many arguments the caller's text asks for: for
+// placeholders by position their count, for numbered ones the highest number,
+// for named ones their count with repetitions.
+func (pl *Plan) Placeholders() int {
+	if pl.params.styles == styleNumber {
+		return pl.params.max
+	}
+	return pl.params.count
+}
+
+// Added returns how many placeholders the bound text has more than the query.
+func (pl *Plan) Added() int { return pl.added }
+
+// TooMany reports whether the bound text would have more placeholders than the
+// engine takes.
+func (pl *Plan) TooMany() bool {
+	return pl.Placeholders()+pl.added > pl.d.Params.Max
+}
+
+// Place is where a key travels: the ordinal of its argument, from 1.
+type Place struct {
+	Arg    int
+	Row    int // from 0
+	Insert int
+	Key    int
+}
+
+// Places returns where the keys travel among the final arguments when the text
+// decides alone: placeholders in a key's place are taken for keys.
+func (pl *Plan) Places() []Place {
+	var places []Place
+	names := 0
+	if pl.spell.style == styleName {
+		p := parser{scanner: scanner{d: pl.d, q: pl.query}, slots: []slot{{kind: slotOwn}}}
+		names = len(p.uses())
+	}
+	n := 0
+	for _, e := range pl.edits {
+		if e.slot < 0 {
+			continue
+		}
+		s := &pl.slots[e.slot]
+		n++
+		if s.kind != slotKey {
+			continue
+		}
+		arg := s.before + n
+		switch pl.spell.style {
+		case styleNumber:
+			arg = pl.spell.base + n
+		case styleName:
+			arg = names + n
+		}
+		places = append(places, Place{Arg: arg, Row: s.row, Insert: s.insert, Key: s.key})
+	}
+	return places
+}
+
+// Holes says which places of a plan take a key in one execution.
+type Holes struct {
+	Counts []int  // how many keys each of the plan's Draws takes
+	fill   []bool // for each slot; nil when all do
+}
+
+// Any reports whether there is a place to fill.
+func (h Holes) Any() bool {
+	for _, n := range h.Counts {
+		if n > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Assumed returns the holes that are known without arguments: every
+// placeholder in a key's place is taken for a key.
+func (pl *Plan) Assumed() Holes {
+	h := Holes{Counts: make([]int, len(pl.Draws)), fill: make([]bool, len(pl.slots))}
+	for i := range pl.slots {
+		if s := &pl.slots[i]; s.kind == slotKey {
+			h.fill[i] = true
+			h.Counts[s.draw]++
+		}
+	}
+	return h
+}
+
+// Holes decides which places take a key, given the arguments of an execution.
+// It fails with [ErrArguments], [ErrNamed] or [ErrArray] when the arguments
+// are not those that the placeholders ask for; then nothing may be sent, since
+// a key could end in another column.
+func (pl *Plan) Holes(args []driver.NamedValue) (Holes, error) {
+	if err := pl.check(args); err != nil {
+		return Holes{}, err
+	}
+	h := Holes{Counts: make([]int, len(pl.Draws))}
+	if pl.AtExecution {
+		h.fill = make([]bool, len(pl.slots))
+	}
+	for i := range pl.slots {
+		s := &pl.slots[i]
+		if s.kind != slotKey {
+			at, err := pl.argument(s, args)
+			if err != nil {
+				return Holes{}, err
+			}
+			if !isHole(args[at].Value, &pl.Inserts[s.insert].Target.Keys[s.key]) {
+				continue
+			}
+		}
+		if h.fill != nil {
+			h.fill[i] = true
+		}
+		h.Counts[s.draw]++
+	}
+	return h, nil
+}

@@ -1,0 +1,113 @@
+package rewrite
+
+import "strings"
+
+// tail reads what stands behind the rows, up to the semicolon.
+func (p *parser) tail(in *insertion) Reason {
+	g := &p.d.Grammar
+	if g.RowAlias && p.accept("as") {
+		if reason := p.rowAlias(in); reason != "" {
+			return reason
+		}
+		if p.atEnd() {
+			return ""
+		}
+	}
+	switch {
+	case g.OnConflict && p.isWord("on"), g.OnDuplicateKey && p.isWord("on"):
+	case g.Returning && p.isWord("returning"):
+	case g.ReturningInto && p.isAny("returning", "return", "log"):
+	case g.Option && p.isWord("option"):
+		p.advance()
+		p.brackets()
+		if p.atEnd() {
+			return ""
+		}
+		return ErrSeveral
+	case p.tok.kind == tokExec:
+		return ErrExecutableComment
+	case p.isAny("union", "except", "intersect", "order", "limit", "offset", "fetch", "for", "minus"):
+		return ErrSelect
+	case g.NoSemicolon && p.tok.kind == tokWord:
+		return ErrSeveral
+	default:
+		return ErrGrammar
+	}
+	return p.clauses(in)
+}
+
+// clauses reads upsert clauses and RETURNING. Their text is the caller's
+// business; only what they say of the rows is noted.
+func (p *parser) clauses(in *insertion) Reason {
+	for depth := 0; !p.atEnd(); p.advance() {
+		switch {
+		case p.tok.kind == tokExec:
+			return ErrExecutableComment
+		case p.tok.kind == tokError:
+			return ErrGrammar
+		case p.isPunct('('):
+			depth++
+		case p.isPunct(')'):
+			depth--
+		case depth > 0 || p.tok.kind != tokWord:
+			p.nested(ErrCTE)
+		case p.isWord("returning"), p.isWord("return") && p.d.Grammar.ReturningInto:
+			in.Returning = true
+		case p.isWord("duplicate"):
+			in.Conflict = ConflictUpdate
+		case p.isWord("do"):
+			q := *p
+			switch q.advance(); {
+			case q.isWord("update"):
+				in.Conflict = ConflictUpdate
+			case q.isWord("nothing") && in.Conflict == ConflictError:
+				in.Conflict = ConflictSkip
+			}
+		}
+	}
+	return ""
+}
+
+// rowAlias reads MySQL's alias of the new row and grows its column list, whose
+// length must be that of the INSERT's: 8.4 manual, section 15.2.7.2.
+func (p *parser) rowAlias(in *insertion) Reason {
+	if p.tok.kind != tokWord && p.tok.kind != tokQuoted {
+		return p.grammar()
+	}
+	p.advance()
+	if !p.acceptPunct('(') {
+		return ""
+	}
+	for {
+		if p.tok.kind != tokWord && p.tok.kind != tokQuoted {
+			return p.grammar()
+		}
+		p.advance()
+		if !p.acceptPunct(',') {
+			break
+		}
+	}
+	end := p.prev
+	if !p.acceptPunct(')') {
+		return p.grammar()
+	}
+	var b []byte
+	for _, k := range in.missing() {
+		b = append(b, ", "...)
+		b = append(b, p.d.QuoteIdent(p.unused("kf_"+in.Target.Keys[k].Column))...)
+	}
+	if len(b) > 0 {
+		p.edit(end, end, string(b))
+	}
+	return ""
+}
+
+// unused returns name with as many underscores behind it as it takes for the
+// text not to hold it.
+func (p *parser) unused(name string) string {
+	text := strings.ToLower(p.q)
+	for strings.Contains(text, strings.ToLower(name)) {
+		name += "_"
+	}
+	return name
+}

@@ -1,0 +1,30 @@
+package rewrite
+
+// Lookup returns the rule for a table by its folded names, schema "" where the
+// text names none; nil when the table is not configured. It must be a pure
+// function: plans are kept.
+type Lookup func(schema, table string) *Target
+
+// Target is what the rewriter must know of a configured table.
+type Target struct {
+	Table   string   // as reports and errors name it
+	Keys    []Key    // the key columns to fill, at least one
+	Columns []string // all columns in order, folded; nil when not known
+}
+
+// Key is a column to fill.
+type Key struct {
+	Column  string // folded
+	Fill    FillOn // what counts as "no key"
+	Integer bool   // the source makes integers, so that 0 is the zero value
+}
+
+// FillOn is what counts as "no key".
+type FillOn uint8
+
+const (
+	FillMissing FillOn = 1 << iota // the column is not in the INSERT
+	FillNull                       // NULL, as a literal or bound
+	FillDefault                    // the keyword DEFAULT
+	FillZero                       // 0 for integers, the zero UUID and '' otherwise
+)

@@ -1,0 +1,241 @@
+package rewrite
+
+import "strings"
+
+// value is one value of a row: a span of the text.
+type value struct {
+	start, end int
+	before     int  // the caller's placeholders in front of it
+	star       bool // it ends with .* and stands for several values
+	tokens     int  // how many tokens it has, up to the few that judging needs
+	first      token
+}
+
+// value reads tokens up to a comma or closing bracket outside of brackets, and
+// in a SET also up to the clause behind it.
+func (p *parser) value(set bool) (value, Reason) {
+	v := value{start: p.tok.start, before: p.params.count, first: p.tok}
+	point := false
+	for depth := 0; ; p.advance() {
+		switch p.tok.kind {
+		case tokEnd, tokError:
+			if !set || p.tok.kind == tokError || depth > 0 {
+				return v, ErrGrammar
+			}
+			return p.valueEnd(v)
+		case tokExec:
+			return v, ErrExecutableComment
+		case tokWord:
+			if set && depth == 0 && v.tokens > 0 && p.clause() {
+				return p.valueEnd(v)
+			}
+			if depth > 0 {
+				p.nested(ErrCTE)
+			}
+		case tokPunct:
+			switch p.q[p.tok.start] {
+			case '(', '[', '{':
+				depth++
+			case ')', ']', '}':
+				if depth == 0 {
+					return p.valueEnd(v)
+				}
+				depth--
+			case ',':
+				if depth == 0 {
+					return p.valueEnd(v)
+				}
+			case ';':
+				if set && depth == 0 {
+					return p.valueEnd(v)
+				}
+				return v, ErrGrammar
+			case '*':
+				v.star = point && depth == 0
+			}
+		}
+		point = p.isPunct('.')
+		v.tokens++
+	}
+}
+
+func (p *parser) valueEnd(v value) (value, Reason) {
+	v.end = p.prev
+	if v.tokens == 0 {
+		return v, ErrGrammar
+	}
+	return v, ""
+}
+
+// clause reports whether the current word begins the clause behind a SET.
+func (p *parser) clause() bool {
+	switch {
+	case p.isWord("as"):
+		return p.d.Grammar.RowAlias
+	case p.isWord("returning"):
+		return p.d.Grammar.Returning
+	case p.isWord("on"):
+		q := *p
+		q.advance()
+		return q.isWord("duplicate")
+	}
+	return false
+}
+
+// judge decides whether the value in a key's place is a key, and queues a slot
+// when it is none or a placeholder.
+func (p *parser) judge(in *insertion, key, row int, v value) {
+	k := &in.Target.Keys[key]
+	t, ok := p.core(v)
+	if !ok {
+		return
+	}
+	text := p.text(t)
+	s := slot{key: key, row: row}
+	switch t.kind {
+	case tokParam:
+		if k.Fill&(FillNull|FillZero) == 0 {
+			return
+		}
+		s.kind = slotOwn
+		s.text = text
+		s.ordinal = v.before + 1
+	case tokWord:
+		switch {
+		case equalWord(text, "null") && k.Fill&FillNull != 0:
+		case equalWord(text, "default") && k.Fill&FillDefault != 0:
+		default:
+			return
+		}
+	case tokNumber, tokString:
+		if k.Fill&FillZero == 0 || !zeroLiteral(text, t.kind, k.Integer) {
+			return
+		}
+	default:
+		return
+	}
+	count := p.params.count
+	p.params.count = v.before
+	p.slot(t.start, t.end, "", s)
+	p.params.count = count
+}
+
+// core returns the only token of a value that decides: the value itself or
+// what stands in brackets, a placeholder inside CAST(… AS type) or before
+// ::type, a number behind its sign. It reports false for any other expression.
+func (p *parser) core(v value) (token, bool) {
+	if v.tokens == 1 {
+		return v.first, true
+	}
+	q := &parser{scanner: scanner{d: p.d, q: p.q[:v.end], pos: v.start}}
+	q.read()
+	t, ok := q.coreToken()
+	return t, ok && q.tok.kind == tokEnd
+}
+
+func (p *parser) coreToken() (token, bool) {
+	t := p.tok
+	switch {
+	case p.isPunct('('):
+		p.advance()
+		t, ok := p.coreToken()
+		return t, ok && p.acceptPunct(')') && p.casts(t)
+	case p.isWord("cast"):
+		if p.advance(); !p.acceptPunct('(') {
+			return t, false
+		}
+		t, ok := p.coreToken()
+		if !ok || t.kind != tokParam || !p.accept("as") {
+			return t, false
+		}
+		p.typeName()
+		return t, p.acceptPunct(')')
+	case p.isPunct('-'), p.isPunct('+'):
+		p.advance()
+		if p.tok.kind != tokNumber {
+			return t, false
+		}
+		t := token{tokNumber, t.start, p.tok.end}
+		p.advance()
+		return t, true
+	}
+	p.advance()
+	return t, p.casts(t)
+}
+
+// casts moves past ::type behind a placeholder.
+func (p *parser) casts(t token) bool {
+	for p.isPunct(':') {
+		if t.kind != tokParam || !p.d.Lexis.DollarQuotes {
+			return false
+		}
+		if p.advance(); !p.acceptPunct(':') {
+			return false
+		}
+		p.typeName()
+	}
+	return true
+}
+
+// typeName moves past the name of a type: words, points and what stands in
+// brackets.
+func (p *parser) typeName() {
+	for {
+		switch {
+		case p.tok.kind == tokWord, p.tok.kind == tokQuoted, p.isPunct('.'):
+			p.advance()
+		case p.isPunct('('):
+			p.brackets()
+		case p.isPunct('['):
+			p.subscript()
+		default:
+			return
+		}
+	}
+}
+
+// zeroLiteral reports whether a literal is the zero value that a program sends
+// for "not set": 0 for integers; the empty string and the zero UUID otherwise, also as
+// hexadecimal digits.
+func zeroLiteral(text string, k kind, integer bool) bool {
+	if k == tokNumber {
+		text = strings.TrimLeft(strings.TrimLeft(text, "+-"), " \t\r\n")
+		if len(text) > 2 && text[0] == '0' && text[1]|0x20 == 'x' {
+			return allZero(text[2:]) && (integer || len(text) == 34)
+		}
+		return integer && allZero(strings.Replace(text, ".", "", 1))
+	}
+	prefix := byte(0)
+	if text[0] != '\'' && text[0] != '"' {
+		prefix, text = text[0]|0x20, text[1:]
+	}
+	if len(text) < 2 || prefix != 0 && prefix != 'n' && prefix != 'x' && prefix != 'e' {
+		return false
+	}
+	inner := text[1 : len(text)-1]
+	if prefix == 'x' {
+		return allZero(inner) && (integer || len(inner) == 32)
+	}
+	if integer {
+		return allZero(inner)
+	}
+	return zeroText(inner)
+}
+
+// zeroText reports whether s is empty or a zero UUID or ULID as text.
+func zeroText(s string) bool {
+	switch len(s) {
+	case 0:
+		return true
+	case 26, 32:
+		return allZero(s)
+	case 36:
+		return s == "00000000-0000-0000-0000-000000000000"
+	}
+	return false
+}
+
+// allZero reports whether s is one or more zeros.
+func allZero(s string) bool {
+	return s != "" && strings.Trim(s, "0") == ""
+}
