@@ -11,7 +11,7 @@ import (
 // refused returns a Refusal of the whole plan.
 func (pl *Plan) refused(reason Reason) error {
 	in := &pl.Inserts[0]
-	return &Refusal{Table: in.Target.Table, Column: in.Target.Keys[0].Column, Offset: in.Offset, Reason: reason}
+	return &Refusal{Target: in.Target, Table: in.Target.Table, Column: in.Target.Keys[0].Column, Offset: in.Offset, Reason: reason}
 }
 
 // check compares the arguments with the placeholders.
@@ -176,6 +176,21 @@ func (pl *Plan) Bind(args []driver.NamedValue, h Holes, keys [][]driver.Value) [
 	return out
 }
 
+// Final returns the index at which the caller's argument of the given index
+// travels in the arguments that Bind returns.
+func (pl *Plan) Final(index int) int {
+	if pl.spell.style&stylePosition == 0 {
+		return index
+	}
+	n := 0
+	for _, e := range pl.edits {
+		if e.slot >= 0 && pl.slots[e.slot].before <= index {
+			n++
+		}
+	}
+	return index + n
+}
+
 // assign gives each slot its key: own are the caller's arguments with the keys
 // that replace one, added the values of the placeholders that Bind adds, in
 // the order of the text.
@@ -237,4 +252,26 @@ func (pl *Plan) Inline(args []driver.NamedValue, h Holes, keys [][]driver.Value)
 		at = e.end
 	}
 	return string(append(b, pl.query[at:]...)), own
+}
+
+// InlineAssumed is [Plan.Inline] for the holes that [Plan.Assumed] returns: no
+// arguments are needed, and the caller's placeholders stay.
+func (pl *Plan) InlineAssumed(h Holes, keys [][]driver.Value) string {
+	b := make([]byte, 0, len(pl.query)+48*len(pl.edits))
+	at := 0
+	used := make([]int, len(pl.Draws))
+	for _, e := range pl.edits {
+		if e.slot >= 0 && !h.fill[e.slot] {
+			continue
+		}
+		b = append(b, pl.query[at:e.start]...)
+		b = append(b, e.text...)
+		if e.slot >= 0 {
+			d := pl.slots[e.slot].draw
+			b = pl.d.AppendLiteral(b, keys[d][used[d]])
+			used[d]++
+		}
+		at = e.end
+	}
+	return string(append(b, pl.query[at:]...))
 }

@@ -74,6 +74,7 @@ const (
 
 // Refusal says which INSERT cannot be filled, and why.
 type Refusal struct {
+	Target *Target
 	Table  string // as the rule names it
 	Column string // the key column, where one is concerned
 	Offset int    // bytes from the start of the text

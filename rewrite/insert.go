@@ -17,7 +17,7 @@ type Conflict uint8
 
 const (
 	ConflictError   Conflict = iota // the statement fails
-	ConflictSkip                    // the row is left out: IGNORE, DO NOTHING
+	ConflictSkip                    // the row is left out: IGNORE, DO NOTHING; with OR FAIL all after it too
 	ConflictReplace                 // the old row goes: REPLACE
 	ConflictUpdate                  // the old row is changed: DO UPDATE, ON DUPLICATE KEY UPDATE
 )
@@ -40,7 +40,8 @@ func (p *parser) head() head {
 	p.advance()
 	if g.OrAction && p.accept("or") {
 		switch {
-		case p.isWord("ignore"):
+		case p.isWord("ignore"), p.isWord("fail"):
+			// FAIL keeps the rows before the one that failed.
 			h.conflict = ConflictSkip
 		case p.isWord("replace"):
 			h.conflict = ConflictReplace

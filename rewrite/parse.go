@@ -101,7 +101,7 @@ func (p *parser) atEnd() bool { return p.tok.kind == tokEnd || p.isPunct(';') }
 // stands.
 func (p *parser) refuse(t *Target, offset int, reason Reason) {
 	if p.refusal == nil {
-		p.refusal = &Refusal{Table: t.Table, Column: t.Keys[0].Column, Offset: offset, Reason: reason}
+		p.refusal = &Refusal{Target: t, Table: t.Table, Column: t.Keys[0].Column, Offset: offset, Reason: reason}
 	}
 }
 

@@ -219,6 +219,33 @@ func (pl *Plan) Places() []Place {
 	return places
 }
 
+// Filled is one place that takes a key in an execution: the N-th key of a draw.
+type Filled struct {
+	Row    int // from 0
+	Insert int
+	Key    int
+	Draw   int
+	N      int
+}
+
+// Filled returns the places that take a key, in the order of the text.
+func (pl *Plan) Filled(h Holes) []Filled {
+	var places []Filled
+	used := make([]int, len(pl.Draws))
+	for i := range pl.slots {
+		s := &pl.slots[i]
+		if h.fill != nil && !h.fill[i] {
+			continue
+		}
+		places = append(places, Filled{Row: s.row, Insert: s.insert, Key: s.key, Draw: s.draw, N: used[s.draw]})
+		used[s.draw]++
+	}
+	return places
+}
+
+// Dialect returns the dialect that the plan was made for.
+func (pl *Plan) Dialect() *dialect.Dialect { return pl.d }
+
 // Holes says which places of a plan take a key in one execution.
 type Holes struct {
 	Counts []int  // how many keys each of the plan's Draws takes

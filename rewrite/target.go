@@ -10,6 +10,7 @@ type Target struct {
 	Table   string   // as reports and errors name it
 	Keys    []Key    // the key columns to fill, at least one
 	Columns []string // all columns in order, folded; nil when not known
+	Owner   any      // whatever the lookup wants to find again in a plan
 }
 
 // Key is a column to fill.

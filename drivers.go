@@ -1,0 +1,83 @@
+package keyfill
+
+import (
+	"database/sql/driver"
+	"reflect"
+
+	"github.com/keyfill/keyfill/dialect"
+)
+
+// driverFacts is what must be known of a driver, by the path of its package.
+type driverFacts struct {
+	// dialect is the only one that the driver speaks; nil with family set.
+	dialect *dialect.Dialect
+	// family says that the driver speaks to MySQL and MariaDB, which the
+	// server's version tells apart.
+	family bool
+	// cachesQueries says that Query prepares and caches by text even without
+	// arguments, so that a literal key would fill the cache: pgx
+	// (Conn.Query; its Exec without arguments is one round trip).
+	cachesQueries bool
+}
+
+var drivers = map[string]driverFacts{
+	"github.com/go-sql-driver/mysql":          {family: true},
+	"github.com/jackc/pgx/v5/stdlib":          {dialect: dialect.PostgreSQL(), cachesQueries: true},
+	"github.com/jackc/pgx/v4/stdlib":          {dialect: dialect.PostgreSQL(), cachesQueries: true},
+	"github.com/lib/pq":                       {dialect: dialect.PostgreSQL()},
+	"modernc.org/sqlite":                      {dialect: dialect.SQLite()},
+	"github.com/glebarez/go-sqlite":           {dialect: dialect.SQLite()},
+	"github.com/mattn/go-sqlite3":             {dialect: dialect.SQLite()},
+	"github.com/ncruces/go-sqlite3/driver":    {dialect: dialect.SQLite()},
+	"github.com/microsoft/go-mssqldb":         {dialect: dialect.SQLServer()},
+	"github.com/microsoft/go-mssqldb/azuread": {dialect: dialect.SQLServer()},
+	"github.com/sijms/go-ora/v2":              {dialect: dialect.Oracle()},
+	"github.com/godror/godror":                {dialect: dialect.Oracle()},
+}
+
+// factsOf returns what is known of d by its package's path.
+func factsOf(d driver.Driver) (driverFacts, bool) {
+	f, ok := drivers[packagePath(d)]
+	return f, ok
+}
+
+// packagePath returns the path of the package that declares v's type.
+func packagePath(v any) string {
+	t := reflect.TypeOf(v)
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t == nil {
+		return ""
+	}
+	return t.PkgPath()
+}
+
+// serverErrors are the packages whose errors say that the engine answered: a
+// statement that failed so has stored nothing, where statements are atomic.
+var serverErrors = map[string]bool{
+	"github.com/go-sql-driver/mysql":     true,
+	"github.com/jackc/pgx/v5/pgconn":     true,
+	"github.com/lib/pq":                  true,
+	"modernc.org/sqlite":                 true,
+	"github.com/microsoft/go-mssqldb":    true,
+	"github.com/sijms/go-ora/v2/network": true,
+}
+
+// engineAnswered reports whether err, or an error that it wraps, is the
+// engine's answer rather than a broken connection.
+func engineAnswered(err error) bool {
+	for err != nil {
+		if t := reflect.TypeOf(err); t.Kind() == reflect.Pointer || t.Kind() == reflect.Struct {
+			if serverErrors[packagePath(err)] {
+				return true
+			}
+		}
+		u, ok := err.(interface{ Unwrap() error })
+		if !ok {
+			return false
+		}
+		err = u.Unwrap()
+	}
+	return false
+}

@@ -1,0 +1,49 @@
+package keyfill
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Error is an INSERT into a configured table that was not sent, or a key that
+// could not be made. Its text never holds a key, an argument or the query.
+//
+// errors.Is finds the cause: a Reason of package rewrite, a sentinel of package
+// keysource, or an error of the context.
+type Error struct {
+	Table  string // as the policy matched it; "" when no table is concerned
+	Column string // the key column, "" when none is concerned
+	Offset int    // where in the query, in bytes; -1 when nowhere
+	Err    error
+}
+
+// Error returns for example
+//
+//	keyfill: table "orders": byte 42: the INSERT has no column list …
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString("keyfill: ")
+	if e.Table != "" {
+		fmt.Fprintf(&b, "table %q: ", e.Table)
+	}
+	if e.Offset >= 0 {
+		fmt.Fprintf(&b, "byte %d: ", e.Offset)
+	}
+	b.WriteString(e.Err.Error())
+	return b.String()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// refused turns a refusal into an Error.
+func refused(err error) error {
+	var r *rewrite.Refusal
+	if !errors.As(err, &r) {
+		return err
+	}
+	return &Error{Table: r.Table, Column: r.Column, Offset: r.Offset, Err: r.Reason}
+}

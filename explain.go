@@ -1,0 +1,136 @@
+package keyfill
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Explanation is what would become of a query: the machine form of
+// "keyfill explain", one JSON object.
+type Explanation struct {
+	// Action is the first of refuse, fill, keep and pass that holds for a
+	// statement in the text.
+	Action string `json:"action"`
+	// SQL is what would be sent: the query itself unless a key is filled.
+	SQL string `json:"sql"`
+	// Table and Column are those of the first statement with that action; "" for
+	// pass.
+	Table  string `json:"table"`
+	Column string `json:"column"`
+	// Rows is how many VALUES rows there are; null when that is not known.
+	Rows *int `json:"rows"`
+	// Slots are the places of the keys among the arguments; empty where the keys
+	// are literals.
+	Slots []ExplainedSlot `json:"slots"`
+	// Literal says that the keys are written into the text.
+	Literal bool `json:"literal"`
+	// Reason says why, for refuse and for a keep that a bound value decides.
+	Reason string `json:"reason"`
+	// Offset is the byte of the query that the reason is about, else that of
+	// the statement's verb.
+	Offset int `json:"offset"`
+}
+
+// ExplainedSlot is the place of one key.
+type ExplainedSlot struct {
+	Arg       int    `json:"arg"` // place in the final arguments, from 1
+	Row       int    `json:"row"` // from 1
+	Statement int    `json:"statement,omitempty"`
+	Column    string `json:"column,omitempty"` // where several are filled
+}
+
+// reasonAtExecution is why an INSERT with a placeholder in the key's place is
+// kept as far as its text tells.
+const reasonAtExecution = "decided at execution"
+
+// Explainer explains queries without a database: the newest version of the
+// engine is assumed, keys are placed as by Exec, the mode is ignored. It is
+// safe for concurrent use.
+type Explainer struct{ engine *engine }
+
+// NewExplainer returns an explainer for a policy in a dialect; d may be nil when
+// cfg names it.
+func NewExplainer(cfg *policy.Config, d *dialect.Dialect) (*Explainer, error) {
+	if d == nil {
+		var err error
+		if d, err = dialect.ByName(cfg.Dialect); err != nil {
+			return nil, fmt.Errorf("keyfill: say which dialect: %w", err)
+		}
+	}
+	e, err := newEngine(cfg, d, newSources(cfg))
+	if err != nil {
+		return nil, err
+	}
+	return &Explainer{e}, nil
+}
+
+// Explain says what would become of a query sent by Exec without a statement of
+// its own. It fails when a source that makes a literal key fails.
+func (x *Explainer) Explain(query string) (Explanation, error) {
+	ex := Explanation{Action: rewrite.Pass.String(), SQL: query, Slots: []ExplainedSlot{}}
+	if !rewrite.Concerns(x.engine.dialect, query) {
+		return ex, nil
+	}
+	p := x.engine.plan(query)
+	ex.Action = p.Action.String()
+	if p.Action == rewrite.Refuse {
+		ex.refuse(p)
+		return ex, nil
+	}
+	if p.Action == rewrite.Pass {
+		return ex, nil
+	}
+	ex.describe(p)
+	switch {
+	case p.Action == rewrite.Keep:
+		if p.AtExecution {
+			ex.Reason = reasonAtExecution
+		}
+		return ex, nil
+	case p.Placeholders() > 0 && !p.TooMany():
+		ex.SQL = p.BoundText()
+		for _, place := range p.Places() {
+			s := ExplainedSlot{Arg: place.Arg, Row: place.Row + 1}
+			if t := tableOf(&p.Inserts[place.Insert]); len(t.keys) > 1 {
+				s.Column = t.keys[place.Key].column
+			}
+			ex.Slots = append(ex.Slots, s)
+		}
+		return ex, nil
+	}
+	h := p.Assumed()
+	keys, err := draw(context.Background(), p, h)
+	if err != nil {
+		return Explanation{}, err
+	}
+	ex.SQL, ex.Literal = p.InlineAssumed(h, keys), true
+	return ex, nil
+}
+
+// refuse fills in why the query is refused.
+func (ex *Explanation) refuse(p *rewrite.Plan) {
+	r := p.Refusal
+	ex.Table, ex.Column, ex.Offset = r.Table, r.Column, r.Offset
+	ex.Reason = string(r.Reason)
+	if r.Target.Owner.(*table).rule.Unsupported == policy.Unfilled {
+		ex.Reason = "unfilled: " + ex.Reason
+	}
+}
+
+// describe fills in what the INSERTs are.
+func (ex *Explanation) describe(p *rewrite.Plan) {
+	in := &p.Inserts[0]
+	ex.Table, ex.Column, ex.Offset = in.Target.Table, in.Target.Keys[0].Column, in.Offset
+	rows := 0
+	for i := range p.Inserts {
+		if p.Inserts[i].Rows < 0 {
+			return
+		}
+		rows += p.Inserts[i].Rows
+	}
+	ex.Rows = &rows
+}

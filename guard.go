@@ -1,0 +1,259 @@
+package keyfill
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"sync"
+)
+
+// guard is the connection below the interceptor. It holds what belongs to one
+// connection, and answers for the driver what the layer above would lose: a
+// driver without Exec, transaction options, converters of arguments.
+//
+// database/sql never uses a connection from two goroutines at once, so the
+// guard has no lock.
+type guard struct {
+	conn    driver.Conn
+	mount   *Mount
+	execs   bool // the driver has Exec on a connection
+	parked  []*execution
+	discard bool // the connection must not go back to the pool
+}
+
+var (
+	_ driver.ConnPrepareContext = (*guard)(nil)
+	_ driver.ConnBeginTx        = (*guard)(nil)
+	_ driver.ExecerContext      = (*guard)(nil)
+	_ driver.QueryerContext     = (*guard)(nil)
+	_ driver.Execer             = (*guard)(nil) //nolint:staticcheck // reachable through sql.Conn.Raw
+	_ driver.Queryer            = (*guard)(nil) //nolint:staticcheck // reachable through sql.Conn.Raw
+	_ driver.NamedValueChecker  = (*guard)(nil)
+	_ driver.Pinger             = (*guard)(nil)
+	_ driver.SessionResetter    = (*guard)(nil)
+	_ driver.Validator          = (*guard)(nil)
+)
+
+func newGuard(conn driver.Conn, m *Mount) *guard {
+	_, ctx := conn.(driver.ExecerContext)
+	_, old := conn.(driver.Execer) //nolint:staticcheck // drivers may have no other
+	return &guard{conn: conn, mount: m, execs: ctx || old}
+}
+
+// question is how the interceptor, which is handed a connection that it cannot
+// look into, asks for the guard: an Exec of no text whose only argument is a
+// question.
+type question struct {
+	args  [1]driver.NamedValue
+	guard *guard
+}
+
+var questions = sync.Pool{New: func() any {
+	q := new(question)
+	q.args[0] = driver.NamedValue{Ordinal: 1, Value: q}
+	return q
+}}
+
+// guardOf returns the guard behind a connection that the interceptor got.
+func guardOf(conn driver.ExecerContext) *guard {
+	q := questions.Get().(*question)
+	_, err := conn.ExecContext(context.Background(), "", q.args[:])
+	g := q.guard
+	q.guard = nil
+	questions.Put(q)
+	if g == nil {
+		panic("keyfill: no guard below the interceptor: " + err.Error())
+	}
+	return g
+}
+
+func (g *guard) Close() error { return g.conn.Close() }
+
+func (g *guard) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if query == "" && len(args) == 1 {
+		if q, ok := args[0].Value.(*question); ok {
+			q.guard = g
+			return nil, driver.ErrSkip
+		}
+	}
+	if c, ok := g.conn.(driver.ExecerContext); ok {
+		return c.ExecContext(ctx, query, args)
+	}
+	c, ok := g.conn.(driver.Execer) //nolint:staticcheck // drivers may have no other
+	if !ok {
+		return nil, driver.ErrSkip
+	}
+	values, err := plainValues(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	return c.Exec(query, values)
+}
+
+func (g *guard) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if c, ok := g.conn.(driver.QueryerContext); ok {
+		return c.QueryContext(ctx, query, args)
+	}
+	c, ok := g.conn.(driver.Queryer) //nolint:staticcheck // drivers may have no other
+	if !ok {
+		return nil, driver.ErrSkip
+	}
+	values, err := plainValues(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	return c.Query(query, values)
+}
+
+func (g *guard) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
+	if c, ok := g.conn.(driver.ConnPrepareContext); ok {
+		return c.PrepareContext(ctx, query)
+	}
+	stmt, err := g.conn.Prepare(query)
+	if err == nil && ctx.Err() != nil {
+		_ = stmt.Close()
+		return nil, ctx.Err()
+	}
+	return stmt, err
+}
+
+// Exec, Query and Prepare without a context come from sql.Conn.Raw only, and
+// past the interceptor: they are decided here.
+
+// Exec is for drivers' users of before contexts.
+func (g *guard) Exec(query string, args []driver.Value) (driver.Result, error) {
+	if !g.mount.concerns(query) {
+		return g.ExecContext(context.Background(), query, namedValues(args))
+	}
+	return g.mount.exec(context.Background(), g, query, namedValues(args))
+}
+
+// Query is for drivers' users of before contexts.
+func (g *guard) Query(query string, args []driver.Value) (driver.Rows, error) {
+	if !g.mount.concerns(query) {
+		return g.QueryContext(context.Background(), query, namedValues(args))
+	}
+	return g.mount.query(context.Background(), g, query, namedValues(args))
+}
+
+// Prepare is for drivers' users of before contexts.
+func (g *guard) Prepare(query string) (driver.Stmt, error) {
+	if !g.mount.concerns(query) {
+		return g.conn.Prepare(query)
+	}
+	return g.mount.prepare(context.Background(), g, query)
+}
+
+// Begin is for drivers' users of before contexts.
+func (g *guard) Begin() (driver.Tx, error) {
+	return g.conn.Begin() //nolint:staticcheck // reachable through sql.Conn.Raw
+}
+
+// BeginTx gives the errors of database/sql for options that a driver without
+// BeginTx cannot have: sqlmw would drop them.
+func (g *guard) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	tx, err := g.begin(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	return guardTx{Tx: tx, guard: g, ctx: ctx}, nil
+}
+
+func (g *guard) begin(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	if c, ok := g.conn.(driver.ConnBeginTx); ok {
+		return c.BeginTx(ctx, opts)
+	}
+	if opts.Isolation != 0 {
+		return nil, errors.New("sql: driver does not support non-default isolation level")
+	}
+	if opts.ReadOnly {
+		return nil, errors.New("sql: driver does not support read-only transactions")
+	}
+	tx, err := g.conn.Begin() //nolint:staticcheck // drivers may have no other
+	if err == nil && ctx.Err() != nil {
+		_ = tx.Rollback()
+		return nil, ctx.Err()
+	}
+	return tx, err
+}
+
+// guardTx is a transaction. Its context is kept because database/sql hands it
+// out at the beginning only.
+type guardTx struct {
+	driver.Tx
+	guard *guard
+	ctx   context.Context
+}
+
+// Rollback marks the connection of a driver that is not both a SessionResetter
+// and a Validator: after the end of a transaction's context, database/sql
+// throws such a connection away, but it sees sqlmw, which is both.
+func (t guardTx) Rollback() error {
+	_, resets := t.guard.conn.(driver.SessionResetter)
+	_, validates := t.guard.conn.(driver.Validator)
+	if t.ctx.Err() != nil && !(resets && validates) {
+		t.guard.discard = true
+	}
+	return t.Tx.Rollback()
+}
+
+// CheckNamedValue asks the driver's connection; ErrSkip lets database/sql go
+// on with the statement's ColumnConverter and the default, as without us.
+func (g *guard) CheckNamedValue(nv *driver.NamedValue) error {
+	if c, ok := g.conn.(driver.NamedValueChecker); ok {
+		return c.CheckNamedValue(nv)
+	}
+	return driver.ErrSkip
+}
+
+func (g *guard) Ping(ctx context.Context) error {
+	if sink, ok := ctx.Value(unwrapKey{}).(*unwrapSink); ok {
+		sink.conn = g.conn
+		return nil
+	}
+	if p, ok := g.conn.(driver.Pinger); ok {
+		return p.Ping(ctx)
+	}
+	return nil
+}
+
+// ResetSession is called before the connection is used again: what was parked
+// on it belongs to a caller who is gone.
+func (g *guard) ResetSession(ctx context.Context) error {
+	clear(g.parked)
+	g.parked = g.parked[:0]
+	if r, ok := g.conn.(driver.SessionResetter); ok {
+		return r.ResetSession(ctx)
+	}
+	return nil
+}
+
+func (g *guard) IsValid() bool {
+	if g.discard {
+		return false
+	}
+	if v, ok := g.conn.(driver.Validator); ok {
+		return v.IsValid()
+	}
+	return true
+}
+
+// plainValues is what database/sql does for drivers without contexts.
+func plainValues(ctx context.Context, args []driver.NamedValue) ([]driver.Value, error) {
+	values := make([]driver.Value, len(args))
+	for i := range args {
+		if args[i].Name != "" {
+			return nil, errors.New("sql: driver does not support the use of Named Parameters")
+		}
+		values[i] = args[i].Value
+	}
+	return values, ctx.Err()
+}
+
+func namedValues(args []driver.Value) []driver.NamedValue {
+	named := make([]driver.NamedValue, len(args))
+	for i, v := range args {
+		named[i] = driver.NamedValue{Ordinal: i + 1, Value: v}
+	}
+	return named
+}

@@ -1,0 +1,236 @@
+package keyfill
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Mount is keyfill at work on one database, or on all databases that are
+// opened through one registered name. It is safe for concurrent use.
+type Mount struct {
+	name string // the registered name; "" for one database
+
+	// One database's:
+	cfg      *policy.Config
+	facts    driverFacts
+	engine   atomic.Pointer[engine] // nil until MySQL and MariaDB are told apart
+	either   []*dialect.Dialect     // what the engine may be until then
+	sources  *sources
+	mode     atomic.Uint32 // a policy.Mode
+	counters counters
+
+	// A registered name's:
+	mu     sync.Mutex
+	opened []*Mount
+	setTo  *policy.Mode // by SetMode, for databases to come
+}
+
+// newMount returns the mount of one database. It does no I/O.
+func newMount(cfg *policy.Config, d driver.Driver) (*Mount, error) {
+	m := &Mount{cfg: cfg, sources: newSources(cfg)}
+	facts, known := factsOf(d)
+	m.facts = facts
+	switch {
+	case cfg.Dialect != "":
+		one, err := dialect.ByName(cfg.Dialect)
+		if err != nil {
+			return nil, fmt.Errorf("keyfill: %w", err)
+		}
+		m.either = []*dialect.Dialect{one}
+	case facts.family:
+		m.either = []*dialect.Dialect{dialect.MySQL(), dialect.MariaDB()}
+	case known:
+		m.either = []*dialect.Dialect{facts.dialect}
+	default:
+		return nil, fmt.Errorf("keyfill: the driver of package %q is not known: say dialect: in the policy, one of %s",
+			packagePath(d), dialect.Names())
+	}
+	for _, one := range m.either {
+		e, err := newEngine(cfg, one, m.sources)
+		if err != nil {
+			return nil, err
+		}
+		if len(m.either) == 1 {
+			m.engine.Store(e)
+		}
+	}
+	return m, nil
+}
+
+// modeVariable sets the mode of every mount when its database is opened.
+const modeVariable = "KEYFILL_MODE"
+
+func (m *Mount) modeFromEnvironment() error {
+	name, ok := os.LookupEnv(modeVariable)
+	if !ok || name == "" {
+		return nil
+	}
+	mode, err := policy.ParseMode(name)
+	if err != nil {
+		return fmt.Errorf("keyfill: $%s: %w", modeVariable, err)
+	}
+	m.mode.Store(uint32(mode))
+	return nil
+}
+
+// add counts one more database opened through the name.
+func (m *Mount) add(one *Mount) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.setTo != nil {
+		one.mode.Store(uint32(*m.setTo))
+	}
+	m.opened = append(m.opened, one)
+}
+
+// remove is for a database that is closed.
+func (m *Mount) remove(one *Mount) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.opened = slices.DeleteFunc(m.opened, func(o *Mount) bool { return o == one })
+	one.counters.addTo(&m.counters.stats)
+}
+
+// databases returns the mounts of the open databases that m covers.
+func (m *Mount) databases() []*Mount {
+	if m.cfg != nil {
+		return []*Mount{m}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.opened)
+}
+
+// SetMode changes what is done from now on: a table's mode is the more cautious
+// of its own and this. On the mount of a registered name it holds for all
+// databases opened through it, also later. Statements that were prepared before
+// keep the mode of then.
+func (m *Mount) SetMode(mode policy.Mode) {
+	if m.cfg != nil {
+		m.mode.Store(uint32(mode))
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.setTo = &mode
+	for _, one := range m.opened {
+		one.mode.Store(uint32(mode))
+	}
+}
+
+// Stats returns the counts so far, those of closed databases included.
+func (m *Mount) Stats() Stats {
+	var total Stats
+	if m.cfg == nil {
+		m.counters.addTo(&total)
+	}
+	for _, one := range m.databases() {
+		one.counters.addTo(&total)
+	}
+	return total
+}
+
+// ErrNotOne is returned by methods that need exactly one open database.
+var ErrNotOne = errors.New("keyfill: not exactly one database is open through this name: ask the mount of one, From(db)")
+
+// Keys returns n new keys for a table's key column, as they would be bound: to
+// insert parents and children in one batch, or to show a key before its row is
+// stored. An INSERT that brings them is kept. The table is named as in the
+// policy file.
+//
+// It fails with [ErrNotOne] on the mount of a registered name unless one
+// database is open, and with an [*Error] when the table is not configured or
+// the source fails.
+func (m *Mount) Keys(ctx context.Context, table string, n int) ([]driver.Value, error) {
+	all := m.databases()
+	if len(all) != 1 {
+		return nil, ErrNotOne
+	}
+	if n < 1 {
+		return nil, &Error{Table: table, Offset: -1, Err: fmt.Errorf("%d keys: ask for at least one", n)}
+	}
+	return all[0].keys(ctx, table, n)
+}
+
+func (m *Mount) keys(ctx context.Context, table string, n int) ([]driver.Value, error) {
+	e := m.engine.Load()
+	if e == nil {
+		// Names fold alike in MySQL and MariaDB.
+		var err error
+		if e, err = newEngine(m.cfg, m.either[0], m.sources); err != nil {
+			return nil, err
+		}
+	}
+	t, err := e.named(table)
+	if err != nil {
+		return nil, &Error{Table: table, Offset: -1, Err: err}
+	}
+	k := &t.keys[0]
+	keys, err := k.source.Next(ctx, keysource.Request{N: n, Layout: k.layout})
+	if err != nil {
+		return nil, &Error{Table: t.Table, Column: k.column, Offset: -1, Err: err}
+	}
+	return keys, nil
+}
+
+// effective returns the mode for a table.
+func (m *Mount) effective(t *table) policy.Mode {
+	return policy.MoreCautious(t.mode, policy.Mode(m.mode.Load()))
+}
+
+// concerns reports whether a query may be an INSERT into a configured table. It
+// is all that is done for other statements.
+func (m *Mount) concerns(query string) bool {
+	return rewrite.Concerns(m.either[0], query)
+}
+
+// know returns the engine, which for a driver of MySQL and MariaDB is asked of
+// the server once.
+func (m *Mount) know(ctx context.Context, g *guard) (*engine, error) {
+	if e := m.engine.Load(); e != nil {
+		return e, nil
+	}
+	version, err := g.version(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d := dialect.MySQL()
+	if isMariaDB(version) {
+		d = dialect.MariaDB()
+	}
+	e, err := newEngine(m.cfg, d, m.sources)
+	if err != nil {
+		return nil, err
+	}
+	// Another connection may have asked at the same time: one engine stays.
+	m.engine.CompareAndSwap(nil, e)
+	return m.engine.Load(), nil
+}
+
+// report logs a statement that was sent as it came although it was not filled.
+func (m *Mount) report(ctx context.Context, mode policy.Mode, e event, offset int) {
+	if m.cfg.Logger == nil {
+		return
+	}
+	attrs := []slog.Attr{
+		slog.String("table", e.table),
+		slog.String("action", e.action.String()),
+		slog.String("mode", mode.String()),
+	}
+	if e.action == rewrite.Refuse {
+		attrs = append(attrs, slog.String("reason", string(e.reason)), slog.Int("offset", offset))
+	}
+	m.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "keyfill: INSERT sent unfilled", attrs...)
+}

@@ -1,0 +1,200 @@
+package keyfill
+
+import (
+	"context"
+	"database/sql/driver"
+	"strings"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Outcome is what became of a key.
+type Outcome uint8
+
+const (
+	// Unknown means that the engine does not tell: the statement may have left
+	// the row out or changed another one, or the connection broke.
+	Unknown Outcome = iota
+	// Stored means that the row is in the table with this key, as far as its
+	// transaction commits.
+	Stored
+	// NotStored means that no row got the key.
+	NotStored
+)
+
+// String returns "unknown", "stored" or "not stored".
+func (o Outcome) String() string {
+	return [...]string{"unknown", "stored", "not stored"}[o]
+}
+
+// RecordedKey is one key that was filled.
+type RecordedKey struct {
+	Table  string // "orders" or "sales.orders", folded as the engine does
+	Column string
+	Row    int // of its statement, from 0
+
+	// Key is a uuid.UUID for UUIDs, in the byte order of the text that is
+	// stored, a string for text keys and an int64 for integers.
+	Key     any
+	Outcome Outcome
+}
+
+// Recorder holds the keys that were filled under a context. It is safe for
+// concurrent use.
+type Recorder struct {
+	parent *Recorder
+	mu     sync.Mutex
+	keys   []RecordedKey
+}
+
+type recorderKey struct{}
+
+// Record returns a context under which every key that is filled is noted, in
+// the order of the statements and their rows, and the recorder that notes it. A
+// recorder that ctx has already goes on as well.
+//
+// What RETURNING and OUTPUT give back wins over what was sent, as far as the
+// caller reads the rows; before that the outcome is [Unknown].
+func Record(ctx context.Context) (context.Context, *Recorder) {
+	r := &Recorder{parent: recorderOf(ctx)}
+	return context.WithValue(ctx, recorderKey{}, r), r
+}
+
+func recorderOf(ctx context.Context) *Recorder {
+	r, _ := ctx.Value(recorderKey{}).(*Recorder)
+	return r
+}
+
+// All returns every key so far.
+func (r *Recorder) All() []RecordedKey {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]RecordedKey(nil), r.keys...)
+}
+
+// Keys returns the keys of a table so far: "orders" means the table in any
+// schema, "sales.orders" that one. Case does not matter.
+func (r *Recorder) Keys(table string) []RecordedKey {
+	var keys []RecordedKey
+	for _, k := range r.All() {
+		_, bare, _ := strings.Cut(k.Table, ".")
+		if strings.EqualFold(k.Table, table) || strings.EqualFold(bare, table) {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+// Last returns the last key of a table that is known to be stored, if it is a
+// T: uuid.UUID, string or int64. Where several columns are filled, it is that
+// of the first one in the policy.
+func Last[T any](r *Recorder, table string) (T, bool) {
+	keys := r.Keys(table)
+	for i := len(keys) - 1; i >= 0; i-- {
+		if keys[i].Outcome == Stored && keys[i].Column == keys[0].Column {
+			id, ok := keys[i].Key.(T)
+			return id, ok
+		}
+	}
+	var none T
+	return none, false
+}
+
+// note adds keys; those without a place yet get one, and the function returns
+// it, so that the outcome can be put in later.
+func (r *Recorder) note(keys []RecordedKey) (at int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at = len(r.keys)
+	r.keys = append(r.keys, keys...)
+	return at
+}
+
+// executed notes the keys of a finished Exec.
+func (r *Recorder) executed(x *execution, res driver.Result, err error) {
+	o := x.outcome(res, err)
+	keys := x.recorded()
+	for i := range keys {
+		keys[i].Outcome = o
+	}
+	for ; r != nil; r = r.parent {
+		r.note(keys)
+	}
+}
+
+// recorded returns the keys that the execution drew, in row order.
+func (x *execution) recorded() []RecordedKey {
+	var keys []RecordedKey
+	for _, p := range x.plan.Filled(x.holes) {
+		t := tableOf(&x.plan.Inserts[p.Insert])
+		k := &t.keys[p.Key]
+		keys = append(keys, RecordedKey{
+			Table:  t.Table,
+			Column: k.column,
+			Row:    p.Row,
+			Key:    k.reported(x.keys[p.Draw][p.N]),
+		})
+	}
+	return keys
+}
+
+// outcome is what an Exec says of the rows: spec of the engines' affected-rows
+// counts by form of conflict.
+func (x *execution) outcome(res driver.Result, err error) Outcome {
+	in := &x.plan.Inserts[0]
+	if err != nil {
+		// A driver returns ErrBadConn only when nothing was executed.
+		atomic := in.Rows == 1 || x.plan.Dialect().AtomicStatements && in.Conflict != rewrite.ConflictSkip
+		if err == driver.ErrBadConn || atomic && engineAnswered(err) {
+			return NotStored
+		}
+		return Unknown
+	}
+	affected, err := res.RowsAffected()
+	switch {
+	case err != nil && in.Conflict == rewrite.ConflictError:
+		return Stored
+	case err != nil:
+		return Unknown
+	case affected == 0:
+		return NotStored
+	case in.Conflict == rewrite.ConflictReplace && in.Rows == 1:
+		return Stored
+	case in.Conflict == rewrite.ConflictError, in.Conflict == rewrite.ConflictSkip:
+		if affected == int64(in.Rows) {
+			return Stored
+		}
+	case in.Conflict == rewrite.ConflictUpdate && in.Rows == 1 && affected == 2:
+		// MySQL and MariaDB count an updated row twice.
+		return NotStored
+	}
+	return Unknown
+}
+
+// reported returns a key as it was bound, or as the engine gave it back, in the
+// type that a Recorder shows.
+func (k *tableKey) reported(v driver.Value) any {
+	switch v := v.(type) {
+	case uuid.UUID:
+		return v
+	case [16]byte:
+		return uuid.UUID(v)
+	case string:
+		if k.traits.Text {
+			return v
+		}
+		if id, err := uuid.Parse(v); err == nil {
+			return id
+		}
+		return v
+	case []byte:
+		if len(v) == 16 {
+			return uuid.UUID(v)
+		}
+		return k.reported(string(v))
+	}
+	return v
+}

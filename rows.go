@@ -1,0 +1,204 @@
+package keyfill
+
+import (
+	"database/sql/driver"
+	"io"
+	"reflect"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// observedRows are the rows of an INSERT that is recorded: as the caller reads
+// them, the keys in them are noted. It is made only for a caller who asked for
+// a record, so that all other rows are the driver's own.
+//
+// It has every optional method; where the driver's rows lack one it answers as
+// database/sql assumes then, so nothing is lost or gained.
+type observedRows struct {
+	driver.Rows
+	x      *execution
+	keys   []RecordedKey // as sent, in row order
+	places map[any]int   // of keys
+	notes  []note        // where they stand in the recorders
+	column int           // of the key among the result's columns; -1
+	seen   []any         // the keys that came back
+	rows   int
+	done   bool
+}
+
+// note is where the keys stand in one recorder.
+type note struct {
+	rec *Recorder
+	at  int
+}
+
+// observe notes the keys as unknown and watches the rows.
+func (r *Recorder) observe(x *execution, rows driver.Rows) driver.Rows {
+	o := &observedRows{Rows: rows, x: x, keys: x.recorded(), column: -1}
+	for ; r != nil; r = r.parent {
+		o.notes = append(o.notes, note{r, r.note(o.keys)})
+	}
+	t := tableOf(&x.plan.Inserts[0])
+	if len(t.keys) == 1 {
+		d := x.plan.Dialect()
+		o.column = slices.IndexFunc(rows.Columns(), func(name string) bool {
+			return d.Fold(name, true) == t.keys[0].column
+		})
+	}
+	o.places = make(map[any]int, len(o.keys))
+	for i, k := range o.keys {
+		o.places[k.Key] = i
+	}
+	return o
+}
+
+// Unwrap is sqlmw's way to the driver's own rows, whose optional methods decide
+// which ones it shows.
+func (o *observedRows) Unwrap() driver.Rows { return o.Rows }
+
+func (o *observedRows) Next(dest []driver.Value) error {
+	err := o.Rows.Next(dest)
+	switch {
+	case o.done:
+	case err == nil:
+		o.row(dest)
+	case err == io.EOF:
+		o.finish()
+	default:
+		o.done = true
+	}
+	return err
+}
+
+// row notes one row. When as many came back as were sent there are no more:
+// QueryRow reads no further.
+func (o *observedRows) row(dest []driver.Value) {
+	o.rows++
+	if o.column >= 0 && o.column < len(dest) {
+		key := o.came(dest[o.column])
+		o.seen = append(o.seen, key)
+		if i, ok := o.places[key]; ok {
+			o.keys[i].Outcome = Stored
+			o.write(i, i+1)
+		}
+	}
+	if o.rows == o.x.plan.Inserts[0].Rows {
+		o.finish()
+	}
+}
+
+// came returns a key that the engine gave back in the type that a Recorder
+// shows.
+func (o *observedRows) came(v driver.Value) any {
+	k := &tableOf(&o.x.plan.Inserts[0]).keys[0]
+	if b, ok := v.([]byte); ok && len(b) == 16 && k.layout == dialect.SequentialAtEnd {
+		// go-mssqldb gives uniqueidentifier in the order that it is stored in,
+		// unless the DSN says "guid conversion".
+		text := uuid.UUID(dialect.MixedEndian([16]byte(b)))
+		if _, sent := o.places[uuid.UUID(b)]; !sent {
+			return text
+		}
+	}
+	return k.reported(v)
+}
+
+// finish notes the outcomes at the end of the rows: what did not come back was
+// not stored.
+func (o *observedRows) finish() {
+	o.done = true
+	in := &o.x.plan.Inserts[0]
+	switch {
+	case o.column < 0:
+		outcome := o.counted(in)
+		for i := range o.keys {
+			o.keys[i].Outcome = outcome
+		}
+	case len(o.seen) == in.Rows:
+		// One row came back for each that was sent, in their order: a trigger
+		// or an upsert may have put another key there.
+		for i := range o.keys {
+			o.keys[i].Key, o.keys[i].Outcome = o.seen[o.keys[i].Row], Stored
+		}
+	default:
+		for i := range o.keys {
+			if o.keys[i].Outcome != Stored {
+				o.keys[i].Outcome = NotStored
+			}
+		}
+	}
+	o.write(0, len(o.keys))
+}
+
+// counted is the outcome when the rows lack the key's column: their number
+// decides.
+func (o *observedRows) counted(in *rewrite.Insert) Outcome {
+	switch {
+	case in.Conflict == rewrite.ConflictUpdate:
+	case in.Returning && o.rows == 0:
+		return NotStored
+	case in.Returning && o.rows == in.Rows, !in.Returning && in.Conflict == rewrite.ConflictError:
+		return Stored
+	}
+	return Unknown
+}
+
+// write copies keys into the recorders.
+func (o *observedRows) write(from, to int) {
+	for _, n := range o.notes {
+		n.rec.mu.Lock()
+		copy(n.rec.keys[n.at+from:], o.keys[from:to])
+		n.rec.mu.Unlock()
+	}
+}
+
+func (o *observedRows) HasNextResultSet() bool {
+	r, ok := o.Rows.(driver.RowsNextResultSet)
+	return ok && r.HasNextResultSet()
+}
+
+func (o *observedRows) NextResultSet() error {
+	o.done = true
+	if r, ok := o.Rows.(driver.RowsNextResultSet); ok {
+		return r.NextResultSet()
+	}
+	return io.EOF
+}
+
+func (o *observedRows) ColumnTypeScanType(i int) reflect.Type {
+	if r, ok := o.Rows.(driver.RowsColumnTypeScanType); ok {
+		return r.ColumnTypeScanType(i)
+	}
+	return reflect.TypeFor[any]()
+}
+
+func (o *observedRows) ColumnTypeDatabaseTypeName(i int) string {
+	if r, ok := o.Rows.(driver.RowsColumnTypeDatabaseTypeName); ok {
+		return r.ColumnTypeDatabaseTypeName(i)
+	}
+	return ""
+}
+
+func (o *observedRows) ColumnTypeLength(i int) (int64, bool) {
+	if r, ok := o.Rows.(driver.RowsColumnTypeLength); ok {
+		return r.ColumnTypeLength(i)
+	}
+	return 0, false
+}
+
+func (o *observedRows) ColumnTypeNullable(i int) (nullable, ok bool) {
+	if r, has := o.Rows.(driver.RowsColumnTypeNullable); has {
+		return r.ColumnTypeNullable(i)
+	}
+	return false, false
+}
+
+func (o *observedRows) ColumnTypePrecisionScale(i int) (precision, scale int64, ok bool) {
+	if r, has := o.Rows.(driver.RowsColumnTypePrecisionScale); has {
+		return r.ColumnTypePrecisionScale(i)
+	}
+	return 0, 0, false
+}

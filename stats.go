@@ -1,0 +1,103 @@
+package keyfill
+
+import (
+	"maps"
+	"sync"
+
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Stats is what a mount has done since it was opened.
+//
+// A statement is counted when it is about to be sent, once per execution; a
+// prepared one that is kept, passed or withheld, once, when it is prepared.
+type Stats struct {
+	// Passed counts statements with a word like INSERT that are not INSERTs
+	// into configured tables. Others are not looked at.
+	Passed uint64
+	// Tables are the counts by table, as the policy matched it.
+	Tables map[string]TableStats
+}
+
+// TableStats is what was done with the INSERTs into one table.
+type TableStats struct {
+	Filled  uint64                    // statements that got at least one key
+	Keys    uint64                    // keys that were added
+	Kept    uint64                    // statements that brought their own keys
+	Refused map[rewrite.Reason]uint64 // statements that cannot be filled, by cause
+
+	// Withheld is how many of those counted as filled or refused were sent as
+	// they came, because of the mode or of "unsupported: unfilled".
+	Withheld uint64
+}
+
+// counters are the Stats of one mount as they grow.
+type counters struct {
+	mu    sync.Mutex
+	stats Stats
+}
+
+// event is one statement to count.
+type event struct {
+	table    string
+	action   rewrite.Action
+	keys     int
+	reason   rewrite.Reason
+	withheld bool
+}
+
+func (c *counters) count(e event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e.action == rewrite.Pass {
+		c.stats.Passed++
+		return
+	}
+	if c.stats.Tables == nil {
+		c.stats.Tables = map[string]TableStats{}
+	}
+	t := c.stats.Tables[e.table]
+	switch e.action {
+	case rewrite.Fill:
+		t.Filled++
+		if !e.withheld {
+			t.Keys += uint64(e.keys)
+		}
+	case rewrite.Keep:
+		t.Kept++
+	case rewrite.Refuse:
+		if t.Refused == nil {
+			t.Refused = map[rewrite.Reason]uint64{}
+		}
+		t.Refused[e.reason]++
+	}
+	if e.withheld {
+		t.Withheld++
+	}
+	c.stats.Tables[e.table] = t
+}
+
+// addTo adds the counts to total.
+func (c *counters) addTo(total *Stats) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	total.Passed += c.stats.Passed
+	for name, from := range c.stats.Tables {
+		if total.Tables == nil {
+			total.Tables = map[string]TableStats{}
+		}
+		t := total.Tables[name]
+		t.Filled += from.Filled
+		t.Keys += from.Keys
+		t.Kept += from.Kept
+		t.Withheld += from.Withheld
+		t.Refused = maps.Clone(t.Refused)
+		for reason, n := range from.Refused {
+			if t.Refused == nil {
+				t.Refused = map[rewrite.Reason]uint64{}
+			}
+			t.Refused[reason] += n
+		}
+		total.Tables[name] = t
+	}
+}

@@ -1,0 +1,47 @@
+package keyfill
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"strings"
+)
+
+// version asks the server for its version on the user's connection.
+func (g *guard) version(ctx context.Context) (string, error) {
+	const query = "SELECT VERSION()"
+	rows, err := g.QueryContext(ctx, query, nil)
+	if errors.Is(err, driver.ErrSkip) {
+		var stmt driver.Stmt
+		if stmt, err = g.PrepareContext(ctx, query); err != nil {
+			return "", err
+		}
+		defer stmt.Close()
+		rows, err = stmtQuery(ctx, stmt, nil)
+	}
+	if err != nil {
+		return "", err
+	}
+	defer rows.Close()
+	dest := make([]driver.Value, len(rows.Columns()))
+	if err := rows.Next(dest); err != nil {
+		if err == io.EOF {
+			err = errors.New("keyfill: SELECT VERSION() gave no row: say dialect: mysql or mariadb in the policy")
+		}
+		return "", err
+	}
+	switch v := dest[0].(type) {
+	case string:
+		return v, nil
+	case []byte:
+		return string(v), nil
+	}
+	return "", errors.New("keyfill: SELECT VERSION() gave no text: say dialect: mysql or mariadb in the policy")
+}
+
+// isMariaDB reports whether a version is MariaDB's, which has the word in it:
+// 10.11.19-MariaDB-0+deb12u1.
+func isMariaDB(version string) bool {
+	return strings.Contains(strings.ToLower(version), "mariadb")
+}
