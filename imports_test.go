@@ -1,0 +1,361 @@
+package keyfill_test
+
+import (
+	"bufio"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/keyfill/keyfill"
+
+// arrows says what each package of this module imports besides the standard
+// library. A new package, and a new arrow, is written down here first.
+var arrows = map[string][]string{
+	".": {
+		module + "/dialect",
+		module + "/keysource",
+		module + "/policy",
+		module + "/rewrite",
+		"github.com/google/uuid", // the type of a key that is a UUID
+		"github.com/ngrok/sqlmw", // in interceptor.go alone
+	},
+	"dialect":         {},
+	"internal/testdb": {},
+	"keysource":       {module + "/dialect", "github.com/google/uuid"},
+	"policy":          {module + "/dialect", module + "/keysource", "go.yaml.in/yaml/v3"},
+	"rewrite":         {module + "/dialect"},
+}
+
+// testArrows is what the tests of any package may import besides.
+var testArrows = []string{
+	"github.com/DATA-DOG/go-sqlmock",
+	"golang.org/x/tools/txtar",
+}
+
+// rootImporters are the packages and folders of packages that may import the
+// root. But for keyfilltest they are modules of their own.
+var rootImporters = []string{"auto", "bench", "cmd", "e2e", "examples", "keyfilltest"}
+
+// goFile is a file with its folder below the module's, and its imports.
+type goFile struct {
+	folder, name string
+	test         bool
+	imports      []string
+}
+
+// goFiles returns the files below the root, with those of the nested modules
+// where nested is set.
+func goFiles(t *testing.T) (own, nested []goFile) {
+	t.Helper()
+	isNested := map[string]bool{}
+	err := filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		folder := filepath.ToSlash(filepath.Dir(name))
+		if entry.IsDir() {
+			if base := entry.Name(); name != "." && (base == "testdata" || base[0] == '.' || base[0] == '_') {
+				return fs.SkipDir
+			}
+			_, statErr := os.Stat(filepath.Join(name, "go.mod"))
+			slashed := filepath.ToSlash(name)
+			isNested[slashed] = name != "." && (statErr == nil || isNested[path.Dir(slashed)])
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") {
+			return nil
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		file := goFile{folder: folder, name: entry.Name(), test: strings.HasSuffix(name, "_test.go")}
+		for _, spec := range parsed.Imports {
+			imported, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			file.imports = append(file.imports, imported)
+		}
+		if isNested[folder] {
+			nested = append(nested, file)
+		} else {
+			own = append(own, file)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(own) == 0 || len(nested) == 0 {
+		t.Fatalf("found %d files of this module and %d of nested ones: this test looks in the wrong place", len(own), len(nested))
+	}
+	return own, nested
+}
+
+// isStandard reports whether an import path is the standard library's: only
+// there has the first part no dot.
+func isStandard(imported string) bool {
+	first, _, _ := strings.Cut(imported, "/")
+	return !strings.Contains(first, ".")
+}
+
+func TestImports(t *testing.T) {
+	own, _ := goFiles(t)
+	for _, file := range own {
+		allowed, known := arrows[file.folder]
+		if !known {
+			t.Errorf("package %s is not in arrows: say there what it may import", file.folder)
+			continue
+		}
+		if file.test {
+			// An external test imports the package that it tests.
+			allowed = slices.Concat(allowed, testArrows, []string{path.Join(module, file.folder)})
+		}
+		for _, imported := range file.imports {
+			if isStandard(imported) || slices.Contains(allowed, imported) {
+				continue
+			}
+			t.Errorf("%s/%s imports %q: a new arrow", file.folder, file.name, imported)
+		}
+	}
+}
+
+func TestOnlyInterceptorImportsSqlmw(t *testing.T) {
+	own, nested := goFiles(t)
+	for _, file := range slices.Concat(own, nested) {
+		if file.folder == "." && file.name == "interceptor.go" || file.folder == "e2e" || file.folder == "bench" {
+			continue // e2e and bench put other interceptors beside ours
+		}
+		if slices.Contains(file.imports, "github.com/ngrok/sqlmw") {
+			t.Errorf("%s/%s imports sqlmw", file.folder, file.name)
+		}
+	}
+}
+
+func TestWhoImportsTheRoot(t *testing.T) {
+	own, nested := goFiles(t)
+	for _, file := range slices.Concat(own, nested) {
+		top, _, _ := strings.Cut(file.folder, "/")
+		if file.folder == "." || slices.Contains(rootImporters, top) {
+			continue
+		}
+		if slices.Contains(file.imports, module) {
+			t.Errorf("%s/%s imports the root", file.folder, file.name)
+		}
+	}
+}
+
+// Whoever adopts keyfill keeps the versions of the drivers that he has.
+func TestModuleRequiresNoDriver(t *testing.T) {
+	drivers := []string{
+		"github.com/ClickHouse/clickhouse-go",
+		"github.com/cockroachdb/cockroach-go",
+		"github.com/denisenkom/go-mssqldb",
+		"github.com/glebarez",
+		"github.com/go-gorm",
+		"github.com/godror",
+		"github.com/ibmdb",
+		"github.com/jackc",
+		"github.com/lib/pq",
+		"github.com/mattn/go-oci8",
+		"github.com/mattn/go-sqlite3",
+		"github.com/microsoft/go-mssqldb",
+		"github.com/nakagami",
+		"github.com/ncruces/go-sqlite3",
+		"github.com/sijms/go-ora",
+		"github.com/snowflakedb",
+		"github.com/uptrace",
+		"gorm.io",
+		"modernc.org/sqlite",
+		"zombiezen.com/go/sqlite",
+	}
+	file, err := os.Open("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	seen := 0
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		fields := strings.Fields(strings.TrimPrefix(lines.Text(), "require "))
+		if len(fields) < 2 || !strings.HasPrefix(fields[1], "v") {
+			continue // not a requirement
+		}
+		seen++
+		for _, driver := range drivers {
+			if fields[0] == driver || strings.HasPrefix(fields[0], driver+"/") {
+				t.Errorf("go.mod requires the driver %s", fields[0])
+			}
+		}
+	}
+	if seen == 0 {
+		t.Error("go.mod requires nothing: this test does not read it rightly")
+	}
+}
+
+// packageStateAllowed are the exceptions to TestNoPackageState, each with its
+// reason.
+var packageStateAllowed = map[string]string{
+	"registering": "guards the names of database/sql, which are the process's",
+}
+
+// Package-level variables are constants in all but name: errors, tables. What
+// a function writes to, or what is made to be changed, would be state that two
+// mounts share.
+func TestNoPackageState(t *testing.T) {
+	own, _ := goFiles(t)
+	files := map[string][]string{}
+	for _, file := range own {
+		if !file.test {
+			files[file.folder] = append(files[file.folder], path.Join(file.folder, file.name))
+		}
+	}
+	for _, folder := range slices.Sorted(maps.Keys(files)) {
+		set := token.NewFileSet()
+		var parsed []*ast.File
+		for _, name := range files[folder] {
+			file, err := parser.ParseFile(set, name, nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			parsed = append(parsed, file)
+		}
+		for _, found := range packageState(set, parsed) {
+			if _, allowed := packageStateAllowed[found.name]; !allowed {
+				t.Errorf("%s: the package-level variable %s is %s", found.place, found.name, found.what)
+			}
+		}
+	}
+}
+
+// state is a place where a package-level variable is or may be changed.
+type state struct{ place, name, what string }
+
+// packageState returns the places where a package-level variable is written
+// to, or where one of a type of sync or sync/atomic is declared. It does not
+// see one that is changed through a pointer or a method.
+func packageState(set *token.FileSet, files []*ast.File) []state {
+	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
+	// What is imported stays unknown, so there are errors; the names of this
+	// package are resolved all the same.
+	config := types.Config{Error: func(error) {}}
+	pkg, _ := config.Check("p", set, files, info)
+
+	var found []state
+	report := func(id *ast.Ident, what string) {
+		found = append(found, state{set.Position(id.Pos()).String(), id.Name, what})
+	}
+	checkWrite := func(target ast.Expr) {
+		if id := baseIdent(target); id != nil {
+			if v, ok := info.Uses[id].(*types.Var); ok && v.Parent() == pkg.Scope() {
+				report(id, "written to")
+			}
+		}
+	}
+	for _, file := range files {
+		for _, declaration := range file.Decls {
+			if vars, ok := declaration.(*ast.GenDecl); ok && vars.Tok == token.VAR {
+				for _, spec := range vars.Specs {
+					if spec := spec.(*ast.ValueSpec); isOfSync(spec.Type) {
+						report(spec.Names[0], "made to be changed")
+					}
+				}
+			}
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.AssignStmt:
+				if n.Tok != token.DEFINE {
+					for _, target := range n.Lhs {
+						checkWrite(target)
+					}
+				}
+			case *ast.IncDecStmt:
+				checkWrite(n.X)
+			}
+			return true
+		})
+	}
+	return found
+}
+
+// baseIdent returns the x of x, x.f, x[i], *x and (x), and of what is made of
+// these, else nil.
+func baseIdent(e ast.Expr) *ast.Ident {
+	for {
+		switch x := e.(type) {
+		case *ast.Ident:
+			return x
+		case *ast.SelectorExpr:
+			e = x.X
+		case *ast.IndexExpr:
+			e = x.X
+		case *ast.StarExpr:
+			e = x.X
+		case *ast.ParenExpr:
+			e = x.X
+		default:
+			return nil
+		}
+	}
+}
+
+// isOfSync reports whether a type is written sync.T or atomic.T, with or
+// without type arguments.
+func isOfSync(kind ast.Expr) bool {
+	if generic, ok := kind.(*ast.IndexExpr); ok {
+		kind = generic.X
+	}
+	selector, ok := kind.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	name, ok := selector.X.(*ast.Ident)
+	return ok && (name.Name == "sync" || name.Name == "atomic")
+}
+
+func TestPackageStateIsFound(t *testing.T) {
+	const source = `package p
+import ("sync"; "sync/atomic"; "other")
+var table = map[string]int{}
+var n, m int
+var lock sync.Mutex
+var current atomic.Pointer[int]
+var fine = other.New("x")
+func f(n int) {
+	table["x"] = 1
+	n = 2
+	m++
+	fine := 3
+	fine = 4
+	local := struct{ table int }{}
+	local.table = 5
+}
+`
+	set := token.NewFileSet()
+	file, err := parser.ParseFile(set, "p.go", source, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := packageState(set, []*ast.File{file})
+	want := []state{
+		{"p.go:5:5", "lock", "made to be changed"},
+		{"p.go:6:5", "current", "made to be changed"},
+		{"p.go:9:2", "table", "written to"},
+		{"p.go:11:2", "m", "written to"},
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("packageState = %v, want %v", got, want)
+	}
+}
