@@ -1,0 +1,204 @@
+package policy
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+)
+
+// version is the version of the format that is read.
+const version = 1
+
+// sourceNamePattern is what a source's name is made of. It has no dot, so that
+// no name is also the name of a table's own state.
+const sourceNamePattern = `^[A-Za-z0-9_-]+$`
+
+var sourceName = regexp.MustCompile(sourceNamePattern)
+
+// checker says what is wrong with the meaning of a configuration, as far as it
+// does not depend on the dialect.
+type checker struct {
+	*mistakes
+	config *Config
+}
+
+func (k checker) check() {
+	c := k.config
+	if c.Version != version && (c.Version != 0 || c.origin != nil) {
+		k.wrong(place{}.in("version"), "there is no version %d; write version: %d", c.Version, version)
+	}
+	if names := dialectNames(); c.Dialect != "" && !slices.Contains(names, c.Dialect) {
+		k.wrongField(place{}.in("dialect"), unknownWord("dialect", c.Dialect, names))
+	}
+	k.checkWords(place{}, c.Fill, c.Mode, c.Unsupported)
+	sources := place{}.in("sources")
+	for _, name := range slices.Sorted(maps.Keys(c.Sources)) {
+		p := sources.entry(name)
+		if !sourceName.MatchString(name) {
+			k.wrong(p, "a source's name is of ASCII letters, digits, _ and -")
+		}
+		if kindByName(name) != nil {
+			k.wrong(p, "this is the name of a kind; take another")
+		}
+		k.checkSource(p, c.Sources[name])
+	}
+	tables := place{}.in("tables")
+	if len(c.Tables) == 0 {
+		k.wrong(tables, "no table is configured")
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Tables)) {
+		k.checkTable(tables.entry(name), c.Tables[name])
+	}
+}
+
+// checkWords checks what both a file and a table have.
+func (m *mistakes) checkWords(p place, f Fill, mode Mode, u Unsupported) {
+	if f&^fillAll != 0 {
+		m.wrong(p.in("fill"), "unknown bits %#x", uint8(f&^fillAll))
+	}
+	if int(mode) >= len(modeNames) {
+		m.wrongField(p.in("mode"), fmt.Sprintf("unknown mode %d", mode))
+	}
+	if u != "" && !slices.Contains(unsupportedWords, string(u)) {
+		m.wrongField(p.in("unsupported"), unknownWord(unsupportedWhat, string(u), unsupportedWords))
+	}
+}
+
+func (m *mistakes) checkSource(p place, s Source) {
+	k := kindByName(s.Kind)
+	switch {
+	case s.Kind == "":
+		m.wrong(p, "kind is missing; there are %s", enumerate(kindNames(), "and"))
+		return
+	case k == nil:
+		m.wrongField(p.in("kind"), unknownWord("kind", s.Kind, kindNames()))
+		return
+	}
+	switch given := s.Epoch != ""; {
+	case given && !slices.Contains(k.fields, "epoch"):
+		m.wrong(p.in("epoch"), "%s has none; it belongs to %s", s.Kind, enumerate(kindsWith("epoch"), "and"))
+	case given && !slices.Contains(epochs, string(s.Epoch)):
+		m.wrongField(p.in("epoch"), unknownWord("epoch", string(s.Epoch), epochs))
+	}
+}
+
+func (k checker) checkTable(p place, t Table) {
+	k.checkWords(p, t.Fill, t.Mode, t.Unsupported)
+	switch {
+	case t.Column == "" && len(t.Keys) == 0:
+		k.wrong(p, "neither column nor keys: which column is the key?")
+	case t.Column == "":
+		if t.Source != "" || t.InPlace != nil {
+			k.wrong(p.in("source"), "which column it is for is not said; name it in column")
+		}
+		if t.Layout != "" {
+			k.wrong(p.in("layout"), "which column it is for is not said; name it in column")
+		}
+	}
+	untouched := 0
+	keys, places := t.keys(p)
+	for i, key := range keys {
+		if kind := k.checkKey(places[i], key); kind != nil && kind.isIdentity() {
+			untouched++
+		}
+	}
+	if untouched > 0 && untouched == len(keys) {
+		k.checkUntouched(p, t)
+	}
+}
+
+// checkUntouched refuses what has no use for a table of which every key is the
+// engine's.
+func (k checker) checkUntouched(p place, t Table) {
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{
+		{"columns", t.Columns != nil},
+		{"fill", t.Fill != 0},
+		{"mode", t.Mode != ModeFill},
+		{"unsupported", t.Unsupported != ""},
+	} {
+		if f.given {
+			k.wrong(p.in(f.name), "it has no use, as identity passes the table untouched")
+		}
+	}
+}
+
+// checkKey checks a key at p and returns the kind of its source, nil when it
+// has none.
+func (k checker) checkKey(p place, key Key) *kind {
+	if key.Column == "" {
+		k.wrong(p, "column is missing")
+	}
+	if key.Fill&^fillAll != 0 {
+		k.wrong(p.in("fill"), "unknown bits %#x", uint8(key.Fill&^fillAll))
+	}
+	kind := kindByName(k.source(p, key).Kind)
+	l := string(key.Layout)
+	if l != "" && !slices.Contains(layoutNames(), l) {
+		k.wrongField(p.in("layout"), unknownWord("layout", l, layoutNames()))
+		return kind
+	}
+	switch {
+	case kind == nil:
+	case kind.isIdentity():
+		if l != "" {
+			k.wrong(p.in("layout"), "it has no use, as identity leaves the key to the engine")
+		}
+		if key.Fill != 0 {
+			k.wrong(p.in("fill"), "it has no use, as identity leaves the key to the engine")
+		}
+	case l != "" && !slices.Contains(kind.layouts, key.Layout):
+		k.wrong(p.in("layout"), "%s cannot be sent as %s; it takes %s", kind.name, l,
+			enumerate(namesOf(kind.layouts), "or"))
+	}
+	return kind
+}
+
+// source returns the source of a key at p, and says what is wrong with one in
+// place or with a name that is none.
+func (k checker) source(p place, key Key) Source {
+	at := p.in("source")
+	switch {
+	case key.InPlace != nil && key.Source != "":
+		k.wrong(at, "a name and a source in place; take one")
+		return Source{}
+	case key.InPlace != nil:
+		k.checkSource(at, *key.InPlace)
+	}
+	s, ok := k.config.resolve(key)
+	if !ok && !k.unread[place{}.in("sources")] {
+		names := append(kindNames(), slices.Sorted(maps.Keys(k.config.Sources))...)
+		k.wrongField(at, unknownName("source", key.Source, names))
+	}
+	return s
+}
+
+// resolve returns the source of key; false when its name is neither an entry
+// of Sources nor a kind.
+func (c *Config) resolve(key Key) (Source, bool) {
+	if key.InPlace != nil {
+		return *key.InPlace, true
+	}
+	if s, ok := c.Sources[key.Source]; ok {
+		return s, true
+	}
+	name := key.Source
+	if name == "" {
+		name = defaultKind
+	}
+	return Source{Kind: name}, kindByName(name) != nil
+}
+
+// kindsWith returns the names of the kinds that have a field.
+func kindsWith(field string) []string {
+	var names []string
+	for _, k := range kinds {
+		if slices.Contains(k.fields, field) {
+			names = append(names, k.name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,287 @@
+package policy_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// fullConfig returns a configuration that uses every field.
+func fullConfig() *policy.Config {
+	return &policy.Config{
+		Version:       1,
+		Dialect:       "mysql",
+		DefaultSchema: "Shop",
+		Mode:          policy.ModeDryRun,
+		Unsupported:   policy.Unfilled,
+		Fill:          policy.FillMissing | policy.FillNull,
+		Sources:       map[string]policy.Source{"s": {Kind: "comb"}},
+		Tables: map[string]policy.Table{
+			"Orders": {
+				Column: "ID", InPlace: &policy.Source{Kind: "comb"}, Layout: dialect.SequentialAsBinary,
+				Keys:    []policy.Key{{Column: "Tag", Source: "ulid", Fill: policy.FillZero}},
+				Columns: []string{"ID", "Tag", "Name"}, Fill: policy.FillNull,
+				Mode: policy.ModeOff, Unsupported: policy.Refuse,
+			},
+			"Log_*": {Column: "ID", Source: "s"},
+		},
+	}
+}
+
+func TestCompileDoesNotChangeConfig(t *testing.T) {
+	cfg, want := fullConfig(), fullConfig()
+	p, err := cfg.Compile(dialect.MySQL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Match("", "log_1")
+	if !reflect.DeepEqual(cfg, want) {
+		t.Errorf("Compile made of the configuration\n%+v, want\n%+v", cfg, want)
+	}
+}
+
+func TestCompileCopies(t *testing.T) {
+	cfg := fullConfig()
+	p, err := cfg.Compile(dialect.MySQL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := policy.Dump(p)
+	orders := cfg.Tables["Orders"]
+	orders.InPlace.Kind = "uuidv4"
+	orders.Keys[0].Column = "x"
+	orders.Columns[0] = "x"
+	cfg.Sources["s"] = policy.Source{Kind: "ulid"}
+	clear(cfg.Tables)
+	if got := policy.Dump(p); got != want {
+		t.Errorf("after a change of the configuration the policy is\n%s, want\n%s", got, want)
+	}
+}
+
+// TestCompileGo has what a file cannot say, or what its reader refuses first.
+func TestCompileGo(t *testing.T) {
+	one := func(table policy.Table) policy.Config {
+		return policy.Config{Tables: map[string]policy.Table{"orders": table}}
+	}
+	tests := []struct {
+		name string
+		cfg  policy.Config
+		want string // "" is no error
+	}{
+		{"zero", policy.Config{}, `policy: tables: no table is configured`},
+		{"smallest", one(policy.Table{Column: "id"}), ``},
+		{"version 2", policy.Config{Version: 2, Tables: one(policy.Table{Column: "id"}).Tables},
+			`policy: version: there is no version 2; write version: 1`},
+		{"dialect", policy.Config{Dialect: "db2", Tables: one(policy.Table{Column: "id"}).Tables},
+			`policy: unknown dialect "db2"; there are mysql, mariadb, postgres, sqlite, sqlserver and oracle`},
+		{"zero table", one(policy.Table{}), `policy: table "orders": neither column nor keys: which column is the key?`},
+		{"key without column", one(policy.Table{Keys: []policy.Key{{}}}), `policy: table "orders": key 1: column is missing`},
+		{"mode", one(policy.Table{Column: "id", Mode: 9}), `policy: table "orders": unknown mode 9`},
+		{"unsupported", one(policy.Table{Column: "id", Unsupported: "x"}),
+			`policy: table "orders": unknown word for unsupported: "x"; there are refuse and unfilled`},
+		{"fill", one(policy.Table{Column: "id", Fill: 17}), `policy: table "orders": fill: unknown bits 0x10`},
+		{"fill of a key", one(policy.Table{Keys: []policy.Key{{Column: "id", Fill: 32}}}),
+			`policy: table "orders": key 1: fill: unknown bits 0x20`},
+		{"layout", one(policy.Table{Column: "id", Layout: "x"}),
+			`policy: table "orders": unknown layout "x"; there are string, binary and sequential_at_end`},
+		{"two sources", one(policy.Table{Column: "id", Source: "ulid", InPlace: &policy.Source{Kind: "ulid"}}),
+			`policy: table "orders": source: a name and a source in place; take one`},
+		{"source without kind", one(policy.Table{Column: "id", InPlace: &policy.Source{}}),
+			`policy: table "orders": source: kind is missing; there are uuidv7, uuidv4, ulid, comb and identity`},
+		{"kind", one(policy.Table{Column: "id", InPlace: &policy.Source{Kind: "x"}}),
+			`policy: table "orders": source: unknown kind "x"; there are uuidv7, uuidv4, ulid, comb and identity`},
+		{"epoch", one(policy.Table{Column: "id", InPlace: &policy.Source{Kind: "comb", Epoch: "x"}}),
+			`policy: table "orders": source: unknown epoch "x"; there are dotnet and unix`},
+		{"named source", policy.Config{
+			Sources: map[string]policy.Source{"s": {Kind: "x"}, "": {Kind: "ulid"}},
+			Tables:  one(policy.Table{Column: "id", Source: "s"}).Tables,
+		}, `policy: source "": a source's name is of ASCII letters, digits, _ and -
+policy: source "s": unknown kind "x"; there are uuidv7, uuidv4, ulid, comb and identity`},
+		{"same table", policy.Config{Tables: map[string]policy.Table{"A": {Column: "id"}, "a": {Column: "id"}}},
+			`policy: table "a": the same table as "A"`},
+		{"several", policy.Config{Tables: map[string]policy.Table{"b": {}, "a": {}}},
+			`policy: table "a": neither column nor keys: which column is the key?
+policy: table "b": neither column nor keys: which column is the key?`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := ""
+			if _, err := tt.cfg.Compile(dialect.PostgreSQL()); err != nil {
+				got = err.Error()
+			}
+			if got != tt.want {
+				t.Errorf("Compile fails with\n%s\nwant\n%s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestCompileDialect(t *testing.T) {
+	tables := map[string]policy.Table{"orders": {Column: "id"}}
+	tests := []struct {
+		name    string
+		config  string
+		dialect *dialect.Dialect
+		want    string // the layout of orders, or the error
+	}{
+		{"the configuration's", "oracle", nil, "binary"},
+		{"both the same", "sqlserver", dialect.SQLServer(), "sequential_at_end"},
+		{"the driver's", "", dialect.SQLite(), "string"},
+		{"none", "", nil, "policy: dialect: the dialect is not known; there are mysql, mariadb, postgres, sqlite, sqlserver, oracle"},
+		{"different", "mysql", dialect.MariaDB(), `policy: dialect: "mysql" is configured, but the database is MariaDB`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			cfg := &policy.Config{Dialect: tt.config, Tables: tables}
+			p, err := cfg.Compile(tt.dialect)
+			got := fmt.Sprint(err)
+			if err == nil {
+				table := "orders"
+				if tt.config == "oracle" {
+					table = "ORDERS"
+				}
+				got = string(p.Match("", table).Keys[0].Layout)
+			}
+			if got != tt.want {
+				t.Errorf("Compile gives %s, want %s", got, tt.want)
+			}
+		})
+	}
+	if _, err := (*policy.Config)(nil).Compile(dialect.MySQL()); err == nil {
+		t.Error("Compile of a nil *Config succeeds")
+	}
+}
+
+// TestCompilePositions changes a configuration that was read from a file.
+func TestCompilePositions(t *testing.T) {
+	cfg, err := policy.Parse([]byte("version: 1\ntables:\n  orders: {column: id}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Tables["orders"] = policy.Table{Column: "order id"}
+	cfg.Tables["lines"] = policy.Table{Column: "line id"}
+	_, err = cfg.Compile(dialect.PostgreSQL())
+	const want = `policy: table "lines": column: " " is only read inside quotes: write '"line id"'
+policy: line 3, column 20: table "orders": column: " " is only read inside quotes: write '"order id"'`
+	if err == nil || err.Error() != want {
+		t.Errorf("Compile fails with\n%v\nwant\n%s", err, want)
+	}
+	var first *policy.Error
+	if !errors.As(err, &first) || first.Table != "lines" || first.Line != 0 {
+		t.Errorf("errors.As finds %+v, want the error about lines", first)
+	}
+}
+
+func TestCompileAndMatchConcurrently(t *testing.T) {
+	cfg := fullConfig()
+	p, err := cfg.Compile(dialect.MySQL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if _, err := cfg.Compile(dialect.MySQL()); err != nil {
+				t.Error(err)
+			}
+			for i := range 100 {
+				if p.Match("", fmt.Sprintf("log_%d", i)) == nil || p.Match("", "orders") == nil {
+					t.Error("Match = nil")
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestModes(t *testing.T) {
+	modes := []policy.Mode{policy.ModeFill, policy.ModeDryRun, policy.ModeOff}
+	for i, m := range modes {
+		got, err := policy.ParseMode(m.String())
+		if err != nil || got != m {
+			t.Errorf("ParseMode(%q) = %v, %v", m.String(), got, err)
+		}
+		for j, n := range modes {
+			if got := policy.MoreCautious(m, n); got != modes[max(i, j)] {
+				t.Errorf("MoreCautious(%v, %v) = %v, want %v", m, n, got, modes[max(i, j)])
+			}
+		}
+	}
+	_, err := policy.ParseMode("")
+	if want := `policy: unknown mode ""; there are fill, dry_run and off`; err == nil || err.Error() != want {
+		t.Errorf("ParseMode(%q) fails with %v, want %s", "", err, want)
+	}
+	if got := policy.Mode(7).String(); got != "unknown" {
+		t.Errorf("Mode(7).String() = %q, want unknown", got)
+	}
+}
+
+func TestSourceNew(t *testing.T) {
+	tests := []struct {
+		source policy.Source
+		want   string // the type, or the error
+	}{
+		{policy.Source{Kind: "uuidv7"}, "*keysource.UUIDv7"},
+		{policy.Source{Kind: "uuidv4"}, "*keysource.UUIDv4"},
+		{policy.Source{Kind: "ulid"}, "*keysource.ULID"},
+		{policy.Source{Kind: "comb"}, "*keysource.COMB"},
+		{policy.Source{Kind: "comb", Epoch: keysource.EpochUnix}, "*keysource.COMB"},
+		{policy.Source{Kind: "identity"}, `policy: kind "identity" makes no keys: the engine does`},
+		{policy.Source{}, `policy: kind is missing; there are uuidv7, uuidv4, ulid, comb and identity`},
+		{policy.Source{Kind: "serial"}, `policy: unknown kind "serial"; there are uuidv7, uuidv4, ulid, comb and identity`},
+		{policy.Source{Kind: "ulid", Epoch: keysource.EpochUnix}, `policy: epoch: ulid has none; it belongs to comb`},
+	}
+	for _, tt := range tests {
+		s, err := tt.source.New(keysource.Env{})
+		got := fmt.Sprintf("%T", s)
+		if err != nil {
+			got = err.Error()
+		}
+		if got != tt.want {
+			t.Errorf("%+v.New gives %s, want %s", tt.source, got, tt.want)
+		}
+	}
+}
+
+// TestSourceNewOfRules draws a key in the layout of each rule, so that no
+// layout is let through that a source does not have.
+func TestSourceNewOfRules(t *testing.T) {
+	for _, d := range dialect.All() {
+		cfg := &policy.Config{Tables: make(map[string]policy.Table)}
+		for _, kind := range []string{"uuidv7", "uuidv4", "ulid", "comb"} {
+			for i, l := range []dialect.Layout{"", dialect.SequentialAsString, dialect.SequentialAsBinary, dialect.SequentialAtEnd} {
+				if kind != "ulid" || l != dialect.SequentialAtEnd {
+					cfg.Tables[fmt.Sprintf("%s_%d", kind, i)] = policy.Table{Column: "id", Source: kind, Layout: l}
+				}
+			}
+		}
+		p, err := cfg.Compile(d)
+		if err != nil {
+			t.Fatalf("%s: %v", d.Name, err)
+		}
+		for _, name := range slices.Sorted(maps.Keys(cfg.Tables)) {
+			k := p.Match("", d.Fold(name, false)).Keys[0]
+			s, err := k.Source.New(keysource.Env{})
+			if err != nil {
+				t.Errorf("%s: %s: New: %v", d.Name, name, err)
+				continue
+			}
+			keys, err := s.Next(t.Context(), keysource.Request{N: 1, Layout: k.Layout})
+			if err != nil || len(keys) != 1 {
+				t.Errorf("%s: %s: Next(%s) = %v, %v", d.Name, name, k.Layout, keys, err)
+			}
+			if strings.HasPrefix(name, "ulid_0") && k.Layout != dialect.SequentialAsString {
+				t.Errorf("%s: a ulid is sent as %s, want string", d.Name, k.Layout)
+			}
+		}
+	}
+}

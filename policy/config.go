@@ -1,0 +1,132 @@
+package policy
+
+import (
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// Config is the configuration of one database. The fields are those of the
+// file, in which their names are in snake case; the last three can only be set
+// in Go. The zero value of each field is its default.
+//
+// A Config is only read by this module, and [Config.Compile] copies what it
+// keeps.
+type Config struct {
+	// Version is the version of the format, 1. A file has to say it; in Go, 0
+	// means 1.
+	Version int
+
+	// Dialect is the engine, one of [dialect.Names]; "" leaves it to the
+	// driver.
+	Dialect string
+
+	// DefaultSchema is the schema of a table that a query names without one,
+	// written as in SQL; "" when it is not known, and then such a table is
+	// matched by bare entries only.
+	DefaultSchema string
+
+	// Mode says what happens to the statements of all tables.
+	Mode Mode
+
+	// Unsupported says what happens to an INSERT on a configured table that
+	// cannot be filled; "" is [Refuse].
+	Unsupported Unsupported
+
+	// Fill says what counts as "no key"; 0 is missing, null, default and, for
+	// UUIDs and text, zero.
+	Fill Fill
+
+	// Sources are the sources that tables share, by name. A name is of ASCII
+	// letters, digits, _ and -, and none of the kinds.
+	Sources map[string]Source
+
+	// Tables are the tables to fill, by name or glob, written as in SQL.
+	Tables map[string]Table
+
+	// Now is the clock of the sources, safe for concurrent use; nil is
+	// time.Now.
+	Now func() time.Time
+
+	// Rand is the entropy of the sources, safe for concurrent use; nil is
+	// crypto/rand.
+	Rand io.Reader
+
+	// Logger takes reports; nil means none.
+	Logger *slog.Logger
+
+	origin *origin // where the entries stand in the file; nil when built in Go
+}
+
+// Table is the entry for one table, or for all that a glob matches.
+type Table struct {
+	// Column is the key column, written as in SQL.
+	Column string
+
+	// Source makes the keys of Column: the name of an entry of
+	// [Config.Sources], or a kind; "" is uuidv7.
+	Source string
+
+	// InPlace is a source of this table alone, instead of Source.
+	InPlace *Source
+
+	// Layout is how the keys of Column are sent; "" is the default of the
+	// dialect, or of the kind if it has one.
+	Layout dialect.Layout
+
+	// Keys are further key columns, or all of them when Column is "".
+	Keys []Key
+
+	// Columns are all columns of the table in order, for INSERTs without a
+	// column list; nil when not known.
+	Columns []string
+
+	// Fill says what counts as "no key"; 0 is what the file says.
+	Fill Fill
+
+	// Mode counts when it is more cautious than the file's.
+	Mode Mode
+
+	// Unsupported is as in [Config]; "" is what the file says.
+	Unsupported Unsupported
+}
+
+// Key is one key column.
+type Key struct {
+	Column  string         // as in [Table], but never ""
+	Source  string         // as in [Table]
+	InPlace *Source        // as in [Table]
+	Layout  dialect.Layout // as in [Table]
+	Fill    Fill           // 0 is what the table says
+}
+
+// Source says how keys are made.
+type Source struct {
+	// Kind is one of uuidv7, uuidv4, ulid, comb and identity.
+	Kind string
+
+	// Epoch is the instant from which a comb counts; "" is
+	// [keysource.EpochDotNet].
+	Epoch keysource.Epoch
+}
+
+// keys returns the table's keys with the places where they stand; the one of
+// Column comes first.
+func (t *Table) keys(at place) ([]Key, []place) {
+	var (
+		keys   []Key
+		places []place
+	)
+	if t.Column != "" {
+		keys = append(keys, Key{t.Column, t.Source, t.InPlace, t.Layout, 0})
+		places = append(places, at)
+	}
+	for i, k := range t.Keys {
+		keys = append(keys, k)
+		places = append(places, at.in("keys").element(i))
+	}
+	return keys, places
+}

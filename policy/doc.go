@@ -1,0 +1,68 @@
+// Package policy reads the configuration: which column of which table is a key
+// and which source makes it.
+//
+// A [Config] is what the file says, or what a program fills in itself.
+// [Config.Compile] checks it against a dialect and turns it into a [Policy],
+// which answers one question: what is the [Rule] for this table? A policy never
+// changes and is safe for concurrent use.
+//
+// Nothing is guessed. What is not understood, contradicts itself or would do
+// nothing is an error, with file, line and column where it came from a file;
+// up to ten of them at once.
+//
+// # The file
+//
+//	version: 1                      # always
+//	dialect: mysql                  # optional: mysql, mariadb, postgres, sqlite, sqlserver, oracle
+//	default_schema: shop            # the schema that "INSERT INTO orders" means
+//	mode: fill                      # fill | dry_run | off
+//	unsupported: refuse             # refuse | unfilled
+//	fill: [missing, null, default]  # exactly these count as "no key"
+//	sources:
+//	  event_no: {kind: ulid}        # one state for all tables that name it
+//	tables:
+//	  customers:     {column: id}                              # uuidv7
+//	  devices:       {column: id, source: uuidv7, layout: binary}
+//	  orders:        {column: id, source: {kind: comb, epoch: unix}}
+//	  shop.events:   {column: id, source: event_no}
+//	  order_lines:   {keys: [{column: id}, {column: tag, source: ulid}]}
+//	  old_invoices:  {column: id, source: identity}            # the engine makes it
+//	  "log_*":       {column: id, source: uuidv4, mode: dry_run}
+//
+// keyfill.schema.json, also given by [Schema], describes it to editors.
+//
+// # Names
+//
+// Names are written as in SQL and compare as the engine compares them. A part
+// in the engine's own quotes is exact ('"Orders"' for PostgreSQL, where the
+// outer quotes are YAML's); any other is folded, and holds nothing that the
+// engine would want quotes for. A table is given as table or schema.table; of
+// more parts the last two count.
+//
+// A bare table matches in any schema. A qualified one matches in its schema
+// only; a table without a schema in the SQL is in default_schema, if that is
+// set. In a part without quotes * stands for any characters and ? for one.
+//
+// An exact entry wins over a glob, a qualified exact one over a bare one, and
+// of two globs the one with more characters besides * and ?. Two globs with
+// equally many that one name can match are an error.
+//
+// # Use
+//
+//	cfg, err := policy.Load("keyfill.yaml") // or LoadFS, Parse, FromEnvironment
+//	p, err := cfg.Compile(dialect.PostgreSQL())
+//	if rule := p.Match("", "orders"); rule != nil { … }
+//
+// # Caveats
+//
+//   - YAML's anchors, aliases, merge keys and tags of one's own are refused; so
+//     are several documents in a file and files above 1 MiB.
+//   - A table's layout is not compared with the column's type, which is not
+//     known here: BINARY(16) needs "layout: binary", and a comb does not suit
+//     MariaDB's uuid type.
+//   - A table reached under two names (orders and shop.orders) is one table
+//     only if one entry matches both: a bare entry, or a qualified one together
+//     with default_schema.
+//   - A glob without a schema ("*") matches in all schemas, those of the engine
+//     included.
+package policy

@@ -1,0 +1,109 @@
+package policy
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Error is one mistake in a configuration. [Load], [LoadFS], [Parse] and
+// [Config.Compile] return one, or several joined, ordered by position, of which
+// errors.As finds the first.
+type Error struct {
+	File   string // as it was given to Load or LoadFS; "" when there is none
+	Line   int    // from 1; 0 when not known
+	Column int    // from 1, in characters; 0 when not known
+	Table  string // the table's name as written; "" when it is about none
+	Msg    string // what is wrong and what there is; neither DSNs nor values that could hide one
+}
+
+// Error returns the mistake as keyfill.yaml:7:14: table "orders": ….
+func (e *Error) Error() string {
+	where, line, column := e.File, ":%d", ":%d"
+	if where == "" {
+		where, line, column = "policy", ": line %d", ", column %d"
+	}
+	if e.Line > 0 {
+		where += fmt.Sprintf(line, e.Line)
+	}
+	if e.Column > 0 {
+		where += fmt.Sprintf(column, e.Column)
+	}
+	if e.Table != "" {
+		where += ": table " + show(e.Table)
+	}
+	return where + ": " + e.Msg
+}
+
+// maxErrors is how many mistakes are reported at once.
+const maxErrors = 10
+
+// mistakes collects errors: first those of reading, then those of meaning.
+type mistakes struct {
+	origin *origin // nil for a configuration built in Go
+	list   []*Error
+
+	// unread are the places, as given by top, that could not be read whole.
+	// What they mean is not judged: a misspelt column: is not also missing.
+	unread map[place]bool
+}
+
+// misread adds a mistake of reading that stands at pos.
+func (m *mistakes) misread(pos position, p place, msg string) {
+	m.unread[p.top()] = true
+	m.add(pos, p, msg)
+}
+
+// misreadField is misread for a message that names the field p itself.
+func (m *mistakes) misreadField(pos position, p place, msg string) {
+	m.unread[p.top()] = true
+	m.add(pos, p.parent(), msg)
+}
+
+// wrong adds a mistake of meaning at p, unless p could not be read.
+func (m *mistakes) wrong(p place, format string, args ...any) {
+	if !m.unread[p.top()] {
+		m.add(m.origin.find(p), p, fmt.Sprintf(format, args...))
+	}
+}
+
+// wrongField is wrong for a message that names the field p itself.
+func (m *mistakes) wrongField(p place, msg string) {
+	if !m.unread[p.top()] {
+		m.add(m.origin.find(p), p.parent(), msg)
+	}
+}
+
+// add adds a mistake that stands at pos and is about p.
+func (m *mistakes) add(pos position, p place, msg string) {
+	e := &Error{Line: pos.line, Column: pos.column, Msg: p.label() + msg}
+	if m.origin != nil {
+		e.File = m.origin.file
+	}
+	if p.section == "tables" {
+		e.Table = p.name
+	}
+	m.list = append(m.list, e)
+}
+
+// err returns what was collected, or nil.
+func (m *mistakes) err() error {
+	if len(m.list) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(m.list, func(a, b *Error) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	if len(m.list) == 1 {
+		return m.list[0]
+	}
+	var errs []error
+	for _, e := range m.list[:min(len(m.list), maxErrors)] {
+		errs = append(errs, e)
+	}
+	if more := len(m.list) - maxErrors; more > 0 {
+		errs = append(errs, &Error{File: m.list[0].File, Msg: fmt.Sprintf("and %d more", more)})
+	}
+	return errors.Join(errs...)
+}

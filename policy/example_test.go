@@ -1,0 +1,61 @@
+package policy_test
+
+import (
+	"fmt"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/policy"
+)
+
+func ExampleParse() {
+	cfg, err := policy.Parse([]byte(`
+version: 1
+tables:
+  orders:  {column: id}
+  "log_*": {column: id, source: ulid}
+`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	p, err := cfg.Compile(dialect.PostgreSQL())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, table := range []string{"orders", "log_2024"} {
+		key := p.Match("", table).Keys[0]
+		fmt.Println(table, key.Column, key.Source.Kind, key.Layout, key.State)
+	}
+	fmt.Println("customers:", p.Match("", "customers"))
+	// Output:
+	// orders id uuidv7 string orders.id
+	// log_2024 id ulid string log_2024.id
+	// customers: <nil>
+}
+
+func ExampleConfig() {
+	cfg := &policy.Config{
+		Mode: policy.ModeDryRun,
+		Tables: map[string]policy.Table{
+			"orders":  {Column: "id"},
+			"devices": {Column: "id", InPlace: &policy.Source{Kind: "comb"}, Layout: dialect.SequentialAsBinary},
+		},
+	}
+	p, err := cfg.Compile(dialect.MySQL())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	rule := p.Match("", "devices")
+	fmt.Println(rule.Mode, rule.Unsupported, rule.Keys[0].Source, rule.Keys[0].Fill)
+	// Output:
+	// dry_run refuse {comb dotnet} missing, null, default, zero
+}
+
+func ExampleError() {
+	_, err := policy.Parse([]byte("version: 1\ntables:\n  orders: {colum: id}\n"))
+	fmt.Println(err)
+	// Output:
+	// policy: line 3, column 12: table "orders": unknown field "colum"; did you mean "column"?
+}

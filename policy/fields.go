@@ -1,0 +1,174 @@
+package policy
+
+import (
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// What a file may hold. These tables are what the reader accepts and what the
+// JSON Schema is made of.
+var configFields = []field[Config]{
+	must(bind("version", "The version of the format: 1.",
+		shape[int]{number.read, schema{"const": 1}},
+		func(c *Config) *int { return &c.Version })),
+	bind("dialect", "The database engine. Left out, it is known from the driver.",
+		word[string]("dialect", dialectNames()),
+		func(c *Config) *string { return &c.Dialect }),
+	bind("default_schema", "The schema of a table that a query names without one.",
+		text, func(c *Config) *string { return &c.DefaultSchema }),
+	bind("mode", "What happens to the statements of all tables: fill (default); dry_run, decide and report but send the original text; or off.",
+		modeShape, func(c *Config) *Mode { return &c.Mode }),
+	bind("unsupported", "What happens to an INSERT on a configured table that cannot be filled: refuse (default), or send it unfilled.",
+		unsupportedShape, func(c *Config) *Unsupported { return &c.Unsupported }),
+	bind("fill", "What counts as \"no key\", exactly. Left out, it is missing, null, default and, for UUIDs and text, zero.",
+		fillShape, func(c *Config) *Fill { return &c.Fill }),
+	bind("sources", "Sources that tables share, by name.",
+		sourcesShape(), func(c *Config) *map[string]Source { return &c.Sources }),
+	must(bind("tables", "The tables to fill: table, schema.table, or a glob with * and ?.",
+		tablesShape(), func(c *Config) *map[string]Table { return &c.Tables })),
+}
+
+var (
+	modeShape        = numbered[Mode]("mode", modeNames)
+	unsupportedShape = word[Unsupported](unsupportedWhat, unsupportedWords)
+	fillShape        = set[Fill]("fill word", fillWords)
+	layoutShape      = word[dialect.Layout]("layout", layoutNames())
+)
+
+const (
+	columnDoc = "The key column."
+	layoutDoc = "How the keys are sent. Left out, it is what the engine indexes best."
+	sourceDoc = "What makes the keys: a kind (uuidv7 is the default), the name of an entry of sources, or a source of this table alone."
+)
+
+func tablesShape() shape[map[string]Table] {
+	s := section(tableShape())
+	s.schema = s.schema.with("minProperties", 1)
+	return s
+}
+
+func tableShape() shape[Table] {
+	s := object(tableFields())
+	s.schema = s.schema.with("anyOf", []schema{
+		{"required": []string{"column"}}, {"required": []string{"keys"}},
+	})
+	return s
+}
+
+func tableFields() []field[Table] {
+	return []field[Table]{
+		bind("column", columnDoc, text, func(t *Table) *string { return &t.Column }),
+		sourceField(func(t *Table) (*string, **Source) { return &t.Source, &t.InPlace }),
+		bind("layout", layoutDoc, layoutShape, func(t *Table) *dialect.Layout { return &t.Layout }),
+		bind("keys", "Further key columns, or all of them where column is left out.",
+			list(object(keyFields())), func(t *Table) *[]Key { return &t.Keys }),
+		bind("columns", "All columns of the table in order, for INSERTs without a column list.",
+			list(text), func(t *Table) *[]string { return &t.Columns }),
+		bind("fill", "What counts as \"no key\" in this table, exactly.",
+			fillShape, func(t *Table) *Fill { return &t.Fill }),
+		bind("mode", "The mode of this table, where it is more cautious than the file's.",
+			modeShape, func(t *Table) *Mode { return &t.Mode }),
+		bind("unsupported", "What happens to an INSERT on this table that cannot be filled.",
+			unsupportedShape, func(t *Table) *Unsupported { return &t.Unsupported }),
+	}
+}
+
+func keyFields() []field[Key] {
+	return []field[Key]{
+		must(bind("column", columnDoc, text, func(k *Key) *string { return &k.Column })),
+		sourceField(func(k *Key) (*string, **Source) { return &k.Source, &k.InPlace }),
+		bind("layout", layoutDoc, layoutShape, func(k *Key) *dialect.Layout { return &k.Layout }),
+		bind("fill", "What counts as \"no key\" in this column, exactly.",
+			fillShape, func(k *Key) *Fill { return &k.Fill }),
+	}
+}
+
+func sourcesShape() shape[map[string]Source] {
+	s := section(sourceShape())
+	s.schema = s.schema.with("propertyNames", schema{
+		"pattern": sourceNamePattern, "not": schema{"enum": kindNames()},
+	})
+	return s
+}
+
+func sourceShape() shape[Source] {
+	s := object(sourceFields)
+	var rules []schema
+	for _, f := range sourceFields {
+		if f.name != "kind" {
+			rules = append(rules, schema{
+				"if":   schema{"properties": schema{"kind": schema{"enum": kindsWith(f.name)}}},
+				"else": schema{"properties": schema{f.name: false}},
+			})
+		}
+	}
+	s.schema = s.schema.with("allOf", rules)
+	return s
+}
+
+// sourceFields are the fields of a source. Those besides kind belong to the
+// kinds that list them.
+var sourceFields = []field[Source]{
+	must(bind("kind", "How the keys are made. "+kindDocs(),
+		word[string]("kind", kindNames()), func(s *Source) *string { return &s.Kind })),
+	bind("epoch", "comb: from when the time counts, dotnet (default, 0001-01-01) or unix (1970-01-01).",
+		word[keysource.Epoch]("epoch", epochs), func(s *Source) *keysource.Epoch { return &s.Epoch }),
+}
+
+// sourceField returns the field "source", which is a name or a source in place.
+func sourceField[T any](to func(t *T) (name *string, inPlace **Source)) field[T] {
+	inPlace := sourceShape()
+	return field[T]{
+		name: "source",
+		read: func(r *reader, p place, n *yaml.Node, t *T) {
+			name, own := to(t)
+			switch {
+			case n.Kind == yaml.MappingNode:
+				s := inPlace.read(r, p, n)
+				*own = &s
+			case n.Kind == yaml.SequenceNode:
+				r.misread(positionOf(n), p, "want a string or a mapping, have a list")
+			default:
+				*name = text.read(r, p, n)
+			}
+		},
+		schema: schema{
+			"description": sourceDoc,
+			"oneOf":       []schema{text.schema, inPlace.schema},
+		},
+	}
+}
+
+var epochs = []string{string(keysource.EpochDotNet), string(keysource.EpochUnix)}
+
+func layoutNames() []string { return namesOf(layouts) }
+
+// namesOf returns layouts as the file spells them.
+func namesOf(layouts []dialect.Layout) []string {
+	var names []string
+	for _, l := range layouts {
+		names = append(names, string(l))
+	}
+	return names
+}
+
+func dialectNames() []string {
+	var names []string
+	for _, d := range dialect.All() {
+		names = append(names, d.Name)
+	}
+	return names
+}
+
+// kindDocs returns "uuidv7: UUIDs that ascend with time; …".
+func kindDocs() string {
+	var docs []string
+	for _, k := range kinds {
+		docs = append(docs, k.name+": "+k.doc)
+	}
+	return strings.Join(docs, "; ") + "."
+}

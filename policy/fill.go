@@ -1,0 +1,35 @@
+package policy
+
+import "strings"
+
+// Fill is the set of what counts as "no key" in an INSERT. In a [Config] the
+// empty set stands for the default.
+type Fill uint8
+
+const (
+	FillMissing Fill = 1 << iota // missing: the column is not in the INSERT
+	FillNull                     // null: NULL, as a literal or bound
+	FillDefault                  // default: the keyword DEFAULT
+	FillZero                     // zero: 0 for integers; '' and the zero UUID for others
+)
+
+// fillWords are the members as the file spells them, by their bits.
+var fillWords = []string{"missing", "null", "default", "zero"}
+
+// fillAll is the set of all members, and the default: a Go struct sends its
+// zero value where no key was set, and no UUID or text is a key then.
+const fillAll = FillMissing | FillNull | FillDefault | FillZero
+
+// Has reports whether all of g are in f.
+func (f Fill) Has(g Fill) bool { return f&g == g }
+
+// String returns the words of the file for f: "missing, null".
+func (f Fill) String() string {
+	var words []string
+	for i, w := range fillWords {
+		if f.Has(1 << i) {
+			words = append(words, w)
+		}
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,115 @@
+package policy
+
+import "unicode/utf8"
+
+// pattern is one part of a table's name, folded: an exact one, or one in which
+// * stands for any characters and ? for one. The zero value is no part.
+type pattern struct {
+	text string
+	wild bool
+}
+
+// match reports whether p stands for s.
+func (p pattern) match(s string) bool {
+	if !p.wild {
+		return p.text == s
+	}
+	var (
+		t         = p.text
+		i, j      = 0, 0  // what is left to compare is t[i:] and s[j:]
+		star, end = -1, 0 // the last * seen, and where what it stands for ends
+	)
+	for j < len(s) {
+		switch {
+		case i < len(t) && t[i] == '*':
+			star, end = i, j
+			i++
+		case i < len(t) && t[i] == '?':
+			_, n := utf8.DecodeRuneInString(s[j:])
+			i, j = i+1, j+n
+		case i < len(t) && t[i] == s[j]:
+			i, j = i+1, j+1
+		case star >= 0: // let the last * stand for one more
+			_, n := utf8.DecodeRuneInString(s[end:])
+			end += n
+			i, j = star+1, end
+		default:
+			return false
+		}
+	}
+	for i < len(t) && t[i] == '*' {
+		i++
+	}
+	return i == len(t)
+}
+
+// literals returns how many characters of p stand for themselves.
+func (p pattern) literals() int {
+	n := 0
+	for _, c := range p.text {
+		if !p.wild || c != '*' && c != '?' {
+			n++
+		}
+	}
+	return n
+}
+
+// What a character of a pattern may be instead of itself.
+const (
+	anyText = -1 - iota // *
+	anyChar             // ?
+)
+
+// symbols returns p as characters, anyText and anyChar.
+func (p pattern) symbols() []rune {
+	symbols := []rune(p.text)
+	for i, c := range symbols {
+		switch {
+		case p.wild && c == '*':
+			symbols[i] = anyText
+		case p.wild && c == '?':
+			symbols[i] = anyChar
+		}
+	}
+	return symbols
+}
+
+// meets reports whether some text is matched by both p and q.
+//
+// After each turn of the outer loop, reach[j] says whether some text is matched
+// by the symbols of p so far and by the first j of q.
+func (p pattern) meets(q pattern) bool {
+	a, b := p.symbols(), q.symbols()
+	reach := make([]bool, len(b)+1)
+	reach[0] = true
+	for j := 0; j < len(b) && b[j] == anyText; j++ {
+		reach[j+1] = true
+	}
+	next := make([]bool, len(b)+1)
+	for _, c := range a {
+		clear(next)
+		some := false
+		for j := range next {
+			if j > 0 && next[j-1] && (c == anyText || b[j-1] == anyText) {
+				next[j] = true // the * of p stands for b[j-1], or that of q for nothing
+			}
+			if reach[j] && (c == anyText || j > 0 && b[j-1] == anyText) {
+				next[j] = true // the * of p stands for nothing, or that of q for c too
+			}
+			if j > 0 && reach[j-1] && sameChar(c, b[j-1]) {
+				next[j] = true
+			}
+			some = some || next[j]
+		}
+		if !some {
+			return false
+		}
+		reach, next = next, reach
+	}
+	return reach[len(b)]
+}
+
+// sameChar reports whether one character can be both a and b.
+func sameChar(a, b rune) bool {
+	return a != anyText && b != anyText && (a == b || a == anyChar || b == anyChar)
+}

@@ -1,0 +1,192 @@
+package policy
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"sort"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+const (
+	envConfig  = "KEYFILL_CONFIG"
+	configFile = "./keyfill.yaml"
+
+	maxFile = 1 << 20 // bytes
+)
+
+// FromEnvironment reads the file that $KEYFILL_CONFIG names, or else
+// ./keyfill.yaml. With neither, the error names both and wraps
+// [fs.ErrNotExist].
+func FromEnvironment() (*Config, error) {
+	if path := os.Getenv(envConfig); path != "" {
+		c, err := Load(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%w (named by $%s)", err, envConfig)
+		}
+		return c, err
+	}
+	c, err := Load(configFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		dir, _ := os.Getwd() // only for the message
+		return nil, fmt.Errorf("policy: $%s is not set, and %s in %q: %w; let the variable name the file, write the file, or embed it and use policy.Parse",
+			envConfig, configFile, dir, fs.ErrNotExist)
+	}
+	return c, err
+}
+
+// Load reads a file. Its errors are those of [Parse] with the path, and those
+// of opening and reading it.
+func Load(path string) (*Config, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("policy: %w", err)
+	}
+	defer f.Close()
+	return read(path, f)
+}
+
+// LoadFS is [Load] for a file of fsys.
+func LoadFS(fsys fs.FS, name string) (*Config, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("policy: %w", err)
+	}
+	defer f.Close()
+	return read(name, f)
+}
+
+func read(name string, f io.Reader) (*Config, error) {
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("policy: %w", err)
+	}
+	return parse(name, data)
+}
+
+// Parse reads the text of a file, in UTF-8 and of 1 MiB at most. It keeps none
+// of data. The error is an [*Error] or several joined. What depends on the
+// dialect is left to [Config.Compile], whose errors then have positions too.
+func Parse(data []byte) (*Config, error) { return parse("", data) }
+
+func parse(file string, data []byte) (*Config, error) {
+	root, err := parseYAML(file, data)
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{mistakes{
+		origin: &origin{file: file, at: map[place]position{{}: positionOf(root)}},
+		unread: make(map[place]bool),
+	}}
+	c := object(configFields).read(r, place{}, root)
+	c.origin = r.origin
+	checker{&r.mistakes, &c}.check()
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	return &c, nil
+}
+
+// parseYAML returns the root of the only document in data.
+func parseYAML(file string, data []byte) (*yaml.Node, error) {
+	fail := func(pos position, msg string) (*yaml.Node, error) {
+		return nil, &Error{File: file, Line: pos.line, Column: pos.column, Msg: msg}
+	}
+	if len(data) > maxFile {
+		return fail(position{}, fmt.Sprintf("the file has more than %d bytes", maxFile))
+	}
+	if !utf8.Valid(data) {
+		return fail(invalidUTF8(data), "the file is not UTF-8")
+	}
+	docs, err := documents(data)
+	switch {
+	case err != nil:
+		return fail(position{line: syntaxLine(data, err)}, syntaxMessage(err))
+	case len(docs) == 0:
+		return fail(position{1, 1}, "the file is empty; it begins with version: 1")
+	case len(docs) > 1:
+		return fail(positionOf(docs[1]), "a second document begins; a file has one")
+	}
+	root := docs[0].Content[0]
+	if root.Kind == yaml.ScalarNode && root.ShortTag() == "!!null" {
+		return fail(positionOf(root), "the file is empty; it begins with version: 1")
+	}
+	if root.Kind != yaml.MappingNode {
+		return fail(positionOf(root), want("mapping with version and tables", root))
+	}
+	return root, nil
+}
+
+// documents returns the documents in data, two at most, and the library's
+// error about them.
+func documents(data []byte) ([]*yaml.Node, error) {
+	var docs []*yaml.Node
+	for decoder := yaml.NewDecoder(bytes.NewReader(data)); len(docs) < 2; {
+		doc := new(yaml.Node)
+		switch err := decoder.Decode(doc); {
+		case err == io.EOF:
+			return docs, nil
+		case err != nil:
+			return nil, err
+		}
+		docs = append(docs, doc)
+	}
+	return docs, nil
+}
+
+// invalidUTF8 returns where data is not UTF-8.
+func invalidUTF8(data []byte) position {
+	at := position{1, 1}
+	for len(data) > 0 {
+		c, n := utf8.DecodeRune(data)
+		if c == utf8.RuneError && n == 1 {
+			break
+		}
+		if at.column++; c == '\n' {
+			at = position{at.line + 1, 1}
+		}
+		data = data[n:]
+	}
+	return at
+}
+
+// syntaxMessage returns the library's message without its name for itself and
+// the line.
+func syntaxMessage(err error) string {
+	msg := strings.TrimPrefix(err.Error(), "yaml: ")
+	if rest, ok := strings.CutPrefix(msg, "line "); ok {
+		_, msg, _ = strings.Cut(rest, ": ")
+	}
+	if strings.HasPrefix(msg, "unknown anchor") || strings.HasPrefix(msg, "did not find expected alphabetic or numeric") {
+		return aliasMessage
+	}
+	return "not YAML: " + msg
+}
+
+// syntaxLine returns the line in which the library gives up on data with err.
+// The one in its message is often the line before, or that where the mapping
+// begins in which the mistake is, and some messages have none (yaml/v3 3.0.6).
+// So this counts, from there on, the lines that are enough for the message.
+func syntaxLine(data []byte, err error) int {
+	var begin int
+	if _, scanErr := fmt.Sscanf(err.Error(), "yaml: line %d:", &begin); scanErr != nil {
+		begin = 0
+	}
+	var ends []int // of the lines, in bytes
+	for i, c := range data {
+		if c == '\n' || i == len(data)-1 {
+			ends = append(ends, i+1)
+		}
+	}
+	begin = min(max(begin-2, 0), len(ends)-1)
+	return begin + 1 + sort.Search(len(ends)-begin-1, func(i int) bool {
+		_, prefixErr := documents(data[:ends[begin+i]])
+		return prefixErr != nil && syntaxMessage(prefixErr) == syntaxMessage(err)
+	})
+}

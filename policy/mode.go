@@ -1,0 +1,58 @@
+package policy
+
+import "slices"
+
+// Mode says what is done with the statements of a table. Modes are ordered:
+// the greater is the more cautious.
+type Mode uint8
+
+const (
+	// ModeFill fills keys. It is the zero value.
+	ModeFill Mode = iota
+	// ModeDryRun decides, counts and reports, draws no key and sends the
+	// original text.
+	ModeDryRun
+	// ModeOff sends everything untouched and unseen.
+	ModeOff
+)
+
+// modeNames are the modes as the file spells them, at the index of each.
+var modeNames = []string{ModeFill: "fill", ModeDryRun: "dry_run", ModeOff: "off"}
+
+// String returns the name of the mode in the file: fill, dry_run or off.
+func (m Mode) String() string {
+	if int(m) < len(modeNames) {
+		return modeNames[m]
+	}
+	return "unknown"
+}
+
+// ParseMode returns the mode called name: fill, dry_run or off. The error is an
+// [*Error] that lists them.
+func ParseMode(name string) (Mode, error) {
+	i := slices.Index(modeNames, name)
+	if i < 0 {
+		return ModeFill, &Error{Msg: unknownWord("mode", name, modeNames)}
+	}
+	return Mode(i), nil
+}
+
+// MoreCautious returns the one of two modes that does less: off before dry_run
+// before fill.
+func MoreCautious(a, b Mode) Mode { return max(a, b) }
+
+// Unsupported says what happens to an INSERT on a configured table that cannot
+// be filled exactly.
+type Unsupported string
+
+const (
+	// Refuse makes it an error, before anything is sent.
+	Refuse Unsupported = "refuse"
+	// Unfilled sends it as it is.
+	Unfilled Unsupported = "unfilled"
+)
+
+var unsupportedWords = []string{string(Refuse), string(Unfilled)}
+
+// unsupportedWhat names such a word in messages.
+const unsupportedWhat = "word for unsupported:"

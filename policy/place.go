@@ -1,0 +1,106 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+)
+
+// place is where in a configuration something stands. The zero value is the
+// whole of it.
+type place struct {
+	section string // "tables" or "sources", for what stands in an entry of it
+	name    string // of the entry, as written
+	field   string // "layout", "source.epoch", "keys.column"; "" is the entry itself
+	item    int    // of the list in field, from 1
+}
+
+// position counts lines and characters from 1; 0 is not known.
+type position struct{ line, column int }
+
+// origin is where the parts of a configuration stand in its file.
+type origin struct {
+	file string // "" when it was parsed from bytes
+	at   map[place]position
+}
+
+// in returns the place of a field.
+func (p place) in(field string) place {
+	if p.field != "" {
+		field = p.field + "." + field
+	}
+	p.field = field
+	return p
+}
+
+// entry returns the place of the entry called name, where p is a section.
+func (p place) entry(name string) place { return place{section: p.field, name: name} }
+
+// element returns the place of the element with index i, where p is a list. In
+// a list of an element, that is the element.
+func (p place) element(i int) place {
+	if p.item == 0 {
+		p.item = i + 1
+	}
+	return p
+}
+
+// parent returns the place of the mapping that p is a field of.
+func (p place) parent() place {
+	i := strings.LastIndexByte(p.field, '.')
+	p.field = p.field[:max(i, 0)]
+	if p.field == "" {
+		p.item = 0
+	}
+	return p
+}
+
+// top returns the smallest place that is judged as a whole: an entry of a
+// section, or a field of the file.
+func (p place) top() place {
+	p.item = 0
+	if p.section != "" {
+		p.field = ""
+	} else {
+		p.field, _, _ = strings.Cut(p.field, ".")
+	}
+	return p
+}
+
+// label returns the beginning of a message about p, after the table's name:
+// "key 2: layout: ".
+func (p place) label() string {
+	var b strings.Builder
+	if p.section == "sources" {
+		fmt.Fprintf(&b, "source %s: ", show(p.name))
+	}
+	field := p.field
+	if p.item > 0 && (field == "keys" || strings.HasPrefix(field, "keys.")) {
+		fmt.Fprintf(&b, "key %d: ", p.item)
+		field = strings.TrimPrefix(field[len("keys"):], ".")
+	}
+	if field != "" {
+		b.WriteString(field + ": ")
+	}
+	return b.String()
+}
+
+// find returns the position of p, or of the nearest that encloses it in its
+// entry.
+func (o *origin) find(p place) position {
+	if o == nil {
+		return position{}
+	}
+	for {
+		if at, ok := o.at[p]; ok {
+			return at
+		}
+		switch {
+		case p.item > 0 && !strings.Contains(p.field, "."):
+			p.item = 0
+		case p.field != "":
+			p = p.parent()
+		default:
+			return position{}
+		}
+	}
+}

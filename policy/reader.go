@@ -1,0 +1,111 @@
+package policy
+
+import (
+	"fmt"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// reader reads a [Config] from the nodes of a file, and notes where they stand
+// and what is wrong with them. Aliases are refused where they stand and never
+// followed, so a file costs no more than its length.
+type reader struct {
+	mistakes
+}
+
+// is reports whether n is of the given kind, or says that a value of the type
+// called name is wanted.
+func (r *reader) is(p place, n *yaml.Node, kind yaml.Kind, name string) bool {
+	if !r.isPlain(p, n) {
+		return false
+	}
+	standard := kind == yaml.ScalarNode ||
+		kind == yaml.MappingNode && n.ShortTag() == "!!map" ||
+		kind == yaml.SequenceNode && n.ShortTag() == "!!seq"
+	if n.Kind != kind || !standard {
+		r.misread(positionOf(n), p, want(name, n))
+		return false
+	}
+	return true
+}
+
+// isString is is for strings.
+func (r *reader) isString(p place, n *yaml.Node) bool {
+	if !r.is(p, n, yaml.ScalarNode, "string") {
+		return false
+	}
+	if n.ShortTag() == "!!str" {
+		return true
+	}
+	msg := want("string", n)
+	if n.Value != "" && n.Style&yaml.TaggedStyle == 0 {
+		msg += "; quotes make it a string"
+	}
+	r.misread(positionOf(n), p, msg)
+	return false
+}
+
+// isPlain refuses anchors and aliases.
+func (r *reader) isPlain(p place, n *yaml.Node) bool {
+	if n.Kind == yaml.AliasNode || n.Anchor != "" {
+		r.misread(positionOf(n), p, aliasMessage)
+		return false
+	}
+	return true
+}
+
+const aliasMessage = "anchors and aliases (&name, *name) are not read; write the value out, and a name that begins with * in quotes"
+
+// pairs calls f for each entry of the mapping n whose key is a string that did
+// not occur before; what names a key in messages.
+func (r *reader) pairs(p place, n *yaml.Node, what string, f func(name string, key, value *yaml.Node)) {
+	first := make(map[string]position)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		pos := positionOf(key)
+		switch at, double := first[key.Value]; {
+		case !r.isPlain(p, key):
+		case key.ShortTag() == "!!merge":
+			r.misread(pos, p, "merge keys (<<) are not read; write the fields out")
+		case key.Kind != yaml.ScalarNode || key.ShortTag() != "!!str":
+			r.misread(pos, p, fmt.Sprintf("want a string as the name of the %s, have %s; write it in quotes", what, have(key)))
+		case double:
+			r.misread(pos, p, fmt.Sprintf("%s %s twice, first in line %d", what, show(key.Value), at.line))
+		default:
+			first[key.Value] = pos
+			f(key.Value, key, value)
+		}
+	}
+}
+
+func positionOf(n *yaml.Node) position { return position{n.Line, n.Column} }
+
+// want returns the message for a node that is not of the wanted type.
+func want(name string, n *yaml.Node) string {
+	return fmt.Sprintf("want a %s, have %s", name, have(n))
+}
+
+// have says what n is, but not its value.
+func have(n *yaml.Node) string {
+	switch tag := n.ShortTag(); {
+	case n.Style&yaml.TaggedStyle != 0:
+		return "a value with the tag " + show(tag)
+	case n.Kind == yaml.MappingNode:
+		return "a mapping"
+	case n.Kind == yaml.SequenceNode:
+		return "a list"
+	case tag == "!!str":
+		return "a string"
+	case tag == "!!int":
+		return "a number"
+	case tag == "!!float":
+		return "a floating-point number"
+	case tag == "!!bool":
+		return "a boolean"
+	case tag == "!!null" && n.Value == "":
+		return "nothing"
+	case tag == "!!null":
+		return "null"
+	}
+	return "a date"
+}

@@ -1,0 +1,52 @@
+package policy
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"maps"
+)
+
+//go:embed keyfill.schema.json
+var schemaFile []byte
+
+// Schema returns the JSON Schema (draft 2020-12) of the file, for editors and
+// checkers, in a slice of the caller's own.
+func Schema() []byte { return bytes.Clone(schemaFile) }
+
+// schema is a JSON Schema.
+type schema map[string]any
+
+// with returns s with one keyword more.
+func (s schema) with(keyword string, value any) schema {
+	s = maps.Clone(s)
+	s[keyword] = value
+	return s
+}
+
+// objectSchema returns the schema of a mapping with these fields and no others.
+func objectSchema[T any](fields []field[T]) schema {
+	var required []string
+	properties := make(schema)
+	for _, f := range fields {
+		properties[f.name] = f.schema
+		if f.required {
+			required = append(required, f.name)
+		}
+	}
+	s := schema{"type": "object", "additionalProperties": false, "properties": properties}
+	if required != nil {
+		s["required"] = required
+	}
+	return s
+}
+
+// generateSchema returns what keyfill.schema.json has to hold.
+func generateSchema() ([]byte, error) {
+	s := objectSchema(configFields).
+		with("$schema", "https://json-schema.org/draft/2020-12/schema").
+		with("title", "keyfill").
+		with("description", "Which columns are keys and which sources make them.")
+	text, err := json.MarshalIndent(s, "", "  ")
+	return append(text, '\n'), err
+}

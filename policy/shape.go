@@ -1,0 +1,213 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// shape is the type of a value in the file: it reads one, and says how the JSON
+// Schema describes it. A value that is not of the shape is reported, and what
+// is returned then is not used.
+type shape[V any] struct {
+	read   func(r *reader, p place, n *yaml.Node) V
+	schema schema
+}
+
+// field is one key of a mapping that is read into a T.
+type field[T any] struct {
+	name     string
+	required bool
+	read     func(r *reader, p place, n *yaml.Node, to *T)
+	schema   schema
+}
+
+// bind returns the field called name, whose values of shape s go to *to(t).
+func bind[T, V any](name, doc string, s shape[V], to func(t *T) *V) field[T] {
+	return field[T]{
+		name: name,
+		read: func(r *reader, p place, n *yaml.Node, t *T) {
+			*to(t) = s.read(r, p, n)
+		},
+		schema: s.schema.with("description", doc),
+	}
+}
+
+// must returns f as a field that may not be left out.
+func must[T any](f field[T]) field[T] {
+	f.required = true
+	return f
+}
+
+// object returns the shape of a mapping with these fields and no others.
+func object[T any](fields []field[T]) shape[T] {
+	return shape[T]{
+		read: func(r *reader, p place, n *yaml.Node) (t T) {
+			if !r.is(p, n, yaml.MappingNode, "mapping") {
+				return t
+			}
+			seen := make(map[string]bool)
+			r.pairs(p, n, "field", func(name string, key, value *yaml.Node) {
+				i := slices.IndexFunc(fields, func(f field[T]) bool { return f.name == name })
+				if i < 0 {
+					names := fieldNames(fields)
+					meant := nearest(name, names)
+					seen[meant] = true // misspelt, not missing
+					r.misreadField(positionOf(key), p.in(meant), unknownName("field", name, names))
+					return
+				}
+				seen[name] = true
+				r.origin.at[p.in(name)] = positionOf(value)
+				fields[i].read(r, p.in(name), value, &t)
+			})
+			for _, f := range fields {
+				if f.required && !seen[f.name] {
+					r.misreadField(positionOf(n), p.in(f.name), f.name+" is missing")
+				}
+			}
+			return t
+		},
+		schema: objectSchema(fields),
+	}
+}
+
+func fieldNames[T any](fields []field[T]) []string {
+	var names []string
+	for _, f := range fields {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// section returns the shape of a mapping of names to values of shape s.
+func section[V any](s shape[V]) shape[map[string]V] {
+	return shape[map[string]V]{
+		read: func(r *reader, p place, n *yaml.Node) map[string]V {
+			if !r.is(p, n, yaml.MappingNode, "mapping") {
+				return nil
+			}
+			entries := make(map[string]V)
+			r.pairs(p, n, "entry", func(name string, key, value *yaml.Node) {
+				at := p.entry(name)
+				r.origin.at[at] = positionOf(key)
+				entries[name] = s.read(r, at, value)
+			})
+			return entries
+		},
+		schema: schema{"type": "object", "additionalProperties": s.schema},
+	}
+}
+
+// list returns the shape of a list of values of shape s.
+func list[V any](s shape[V]) shape[[]V] {
+	return shape[[]V]{
+		read: func(r *reader, p place, n *yaml.Node) []V {
+			if !r.is(p, n, yaml.SequenceNode, "list") {
+				return nil
+			}
+			if len(n.Content) == 0 {
+				r.misread(positionOf(n), p, "the list is empty; leave it out")
+			}
+			var values []V
+			for i, c := range n.Content {
+				at := p.element(i)
+				r.origin.at[at] = positionOf(c)
+				values = append(values, s.read(r, at, c))
+			}
+			return values
+		},
+		schema: schema{"type": "array", "minItems": 1, "items": s.schema},
+	}
+}
+
+// text is the shape of a string that is not empty.
+var text = shape[string]{
+	read: func(r *reader, p place, n *yaml.Node) string {
+		if r.isString(p, n) && n.Value == "" {
+			r.misread(positionOf(n), p, "the string is empty")
+		}
+		return n.Value
+	},
+	schema: schema{"type": "string", "minLength": 1},
+}
+
+// number is the shape of an integer.
+var number = shape[int]{
+	read: func(r *reader, p place, n *yaml.Node) int {
+		if !r.is(p, n, yaml.ScalarNode, "whole number") {
+			return 0
+		}
+		if n.ShortTag() != "!!int" {
+			r.misread(positionOf(n), p, want("whole number", n))
+			return 0
+		}
+		i, err := strconv.Atoi(n.Value)
+		if err != nil {
+			r.misread(positionOf(n), p, "want a whole number in decimal digits")
+		}
+		return i
+	},
+	schema: schema{"type": "integer"},
+}
+
+// word returns the shape of one of words; what names it in messages.
+func word[V ~string](what string, words []string) shape[V] {
+	return shape[V]{
+		read: func(r *reader, p place, n *yaml.Node) V {
+			if r.isString(p, n) && !slices.Contains(words, n.Value) {
+				r.misreadField(positionOf(n), p, unknownWord(what, n.Value, words))
+			}
+			return V(n.Value)
+		},
+		schema: schema{"enum": words},
+	}
+}
+
+// numbered returns the shape of one of words, which is read as its index.
+func numbered[V ~uint8](what string, words []string) shape[V] {
+	w := word[string](what, words)
+	return shape[V]{
+		read: func(r *reader, p place, n *yaml.Node) V {
+			return V(max(slices.Index(words, w.read(r, p, n)), 0))
+		},
+		schema: w.schema,
+	}
+}
+
+// set returns the shape of a list of words that is read as the bits of their
+// indexes. An unquoted null is read as the word.
+func set[V ~uint8](what string, words []string) shape[V] {
+	w := word[string](what, words)
+	items := []any{nil} // what other readers of YAML make of an unquoted null
+	for _, word := range words {
+		items = append(items, word)
+	}
+	return shape[V]{
+		read: func(r *reader, p place, n *yaml.Node) (bits V) {
+			if !r.is(p, n, yaml.SequenceNode, "list") {
+				return 0
+			}
+			if len(n.Content) == 0 {
+				r.misread(positionOf(n), p, "the list is empty, so that nothing would be filled; leave it out, or say mode: off")
+			}
+			for _, c := range n.Content {
+				if c.Kind == yaml.ScalarNode && c.Value != "" && c.ShortTag() == "!!null" {
+					quoted := *c
+					quoted.Tag = "!!str"
+					c = &quoted
+				}
+				bit := V(1) << max(slices.Index(words, w.read(r, p, c)), 0)
+				if bits&bit != 0 && slices.Contains(words, c.Value) {
+					r.misread(positionOf(c), p, fmt.Sprintf("%q twice", c.Value))
+				}
+				bits |= bit
+			}
+			return bits
+		},
+		schema: schema{
+			"type": "array", "minItems": 1, "uniqueItems": true, "items": schema{"enum": items},
+		},
+	}
+}

@@ -1,0 +1,84 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// unknownWord returns the message for a word that is none of words.
+func unknownWord(what, got string, words []string) string {
+	return fmt.Sprintf("unknown %s %s; there are %s", what, show(got), enumerate(words, "and"))
+}
+
+// unknownName returns the message for a name that is none of names: the one
+// that was likely meant, else all of them.
+func unknownName(what, got string, names []string) string {
+	if near := nearest(got, names); near != "" {
+		return fmt.Sprintf("unknown %s %s; did you mean %q?", what, show(got), near)
+	}
+	return unknownWord(what, got, names)
+}
+
+// enumerate returns "a, b and c".
+func enumerate(words []string, conjunction string) string {
+	n := len(words) - 1
+	if n < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:n], ", ") + " " + conjunction + " " + words[n]
+}
+
+// maxShown is how many characters of a name a message shows.
+const maxShown = 64
+
+// show returns s in quotes for a message. What does not look like a name is not
+// shown: it may be a DSN that got into the wrong field.
+func show(s string) string {
+	if utf8.RuneCountInString(s) > maxShown || strings.ContainsAny(s, ":/@=;") {
+		return `"…"`
+	}
+	return fmt.Sprintf("%q", s)
+}
+
+// nearest returns the word that got is a misspelling of, or "".
+func nearest(got string, words []string) string {
+	best, bound := "", 2
+	for _, w := range words {
+		limit := min(bound, len(w)/3)
+		if len(got)-len(w) > limit || len(w)-len(got) > limit {
+			continue
+		}
+		if n := distance(strings.ToLower(got), w); n <= limit {
+			best, bound = w, n-1
+		}
+	}
+	return best
+}
+
+// distance returns how many bytes must be added, left out, replaced or swapped
+// with their neighbour to turn a into b (optimal string alignment).
+func distance(a, b string) int {
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			n := min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				n = min(n, rows[i-2][j-2]+1)
+			}
+			rows[i][j] = n
+		}
+	}
+	return rows[len(a)][len(b)]
+}
