@@ -6,11 +6,35 @@
 //
 // Every source is safe for concurrent use and holds no lock while it waits.
 //
+// # Choosing one
+//
+//	           bits of time and of chance       two keys of one source
+//	UUIDv7     60, of 1/4096 ms     62          the later one is greater
+//	ULID       48, of 1 ms          80          the later one is greater
+//	COMB       48, of 1 ms          80          greater by the millisecond
+//	UUIDv4     none                 122         in random order
+//
+// A source is made once for each state and kept: the order of its keys lives in
+// it and ends with it. The zero [Env] is right outside tests.
+//
+//	s := keysource.NewUUIDv7(keysource.Env{})
+//	keys, err := s.Next(ctx, keysource.Request{N: len(rows), Layout: d.DefaultLayout})
+//
+// The keys of one request ascend in the order in which an index of the layout
+// compares them, from every source but UUIDv4; see [dialect.Layout] for what is
+// sent. [Inspect] reads a key back.
+//
 // # Caveats
 //
 // UUIDs and ULIDs are unique by their random bits: 62 of 128 for uuidv7, 122
 // for uuidv4, 80 for ulid and comb. Nothing is stored, so nothing can be
 // checked; the primary key of the table is the last guard.
+//
+// Keys of several processes are ordered as well as the processes' clocks are,
+// and so are those of one process before and after a restart.
+//
+// Time-based keys tell when they were made, and no key is a secret: between two
+// ULIDs of one millisecond, for one, lie 32 random bits and not 80.
 package keysource
 
 import (
@@ -55,6 +79,15 @@ type Traits struct {
 // Env is where sources take time and entropy from. The zero value is the
 // system's clock and crypto/rand.
 type Env struct {
-	Now  func() time.Time // must be safe for concurrent use
-	Rand io.Reader        // must be safe for concurrent use
+	// Now tells the time; nil is time.Now. It must be safe for concurrent use
+	// and is called once by a constructor and once or more for each request.
+	// Times with a monotonic reading, as time.Now gives them, let a source go
+	// on at the right pace when the wall clock is set back.
+	Now func() time.Time
+
+	// Rand gives random bytes; nil is crypto/rand, which never fails but ends
+	// the process (Go 1.24). It must be safe for concurrent use and is read
+	// once for each request, by UUIDv4 for each key. An error of it, or its end,
+	// is [ErrEntropy].
+	Rand io.Reader
 }

@@ -1,0 +1,209 @@
+package keysource
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/keyfill/keyfill/dialect"
+)
+
+// Reading is what a key may be.
+type Reading struct {
+	// Kind is the kind of source as the policy file spells it: "uuidv7",
+	// "uuidv4", "ulid" or "comb". It is "uuidv1" and so on for the other
+	// versions of RFC 9562, "uuid" for 16 bytes that are nothing known, and
+	// "integer" for a number, whatever made it.
+	Kind string
+	// Layout is the one in which the key is what Kind says; empty for an
+	// integer and for a bare "uuid".
+	Layout dialect.Layout
+	// Epoch is that of a comb, else empty.
+	Epoch Epoch
+	// Time is the time in the key: UTC, whole milliseconds. It is the zero
+	// Time where Kind has none.
+	Time time.Time
+	// Random is the bits that are neither time nor version nor variant, as
+	// lower-case hexadecimal digits: 19 for a uuidv7 (rand_a, which UUIDv7
+	// here uses for 1/4096 ms, and the 62 bits of rand_b), 20 for a ulid and a
+	// comb, 31 for the other UUIDs, in the order of the key's own bytes. It is
+	// empty for an integer and for a bare "uuid".
+	Random string
+}
+
+// Inspect returns what text, which may have white space around it, can be read
+// as, the most certain first and at least one, or [ErrNotKey]. It takes, in
+// either case,
+//
+//	xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx    a UUID's text; also {…} and urn:uuid:…
+//	32 hexadecimal digits                   16 bytes as stored; also 0x…, \x… and X'…'
+//	26 characters                           a ULID's text
+//	an integer of 64 bits                   decimal
+//
+// The marks of a UUIDv7 and a time between 1990 and 2200 make the surest
+// reading; then come the marks of a uuidv4; then combs and ULIDs of 16 bytes,
+// which are known by a time in that span alone, so that each such reading also
+// fits two of a hundred random keys; then other versions. A comb or ULID that
+// happens to have the marks of a UUIDv7, one in 64, is read as that alone, with
+// the same time. A UUID's text in the layout "binary" is the one that .NET
+// shows for the bytes, with the first three groups reversed.
+func Inspect(text string) ([]Reading, error) {
+	text = strings.TrimSpace(text)
+	if b, ok := parseHex(text); ok {
+		return inspectViews([]view{
+			{dialect.SequentialAsBinary, b},
+			{dialect.SequentialAtEnd, dialect.FromAtEnd(dialect.MixedEndian(b))},
+		}, true), nil
+	}
+	if uuid.Validate(text) == nil {
+		if u, err := uuid.Parse(text); err == nil {
+			return inspectViews([]view{
+				{dialect.SequentialAsString, u},
+				{dialect.SequentialAtEnd, dialect.FromAtEnd(u)},
+				{dialect.SequentialAsBinary, dialect.MixedEndian(u)},
+			}, false), nil
+		}
+	}
+	if key, ok := parseULID(text); ok {
+		return []Reading{readULID(view{dialect.SequentialAsString, key})}, nil
+	}
+	if _, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return []Reading{{Kind: "integer"}}, nil
+	}
+	return nil, ErrNotKey
+}
+
+// view is a key under the assumption that it is of a layout: bytes that sort
+// as the layout's index does.
+type view struct {
+	layout dialect.Layout
+	key    [16]byte
+}
+
+// inspectViews returns the readings of a key of 16 bytes. The first view is the
+// one whose bytes are in the order of the text; ulids says whether one in
+// binary is possible.
+func inspectViews(views []view, ulids bool) []Reading {
+	var marked, shown, timed, odd []Reading
+	for i, v := range views {
+		if version(v.key) == 7 {
+			r := readUUIDv7(v)
+			switch {
+			case plausible(r.Time) && i > 0 && v.layout == dialect.SequentialAsBinary:
+				shown = append(shown, r) // by .NET, which is rarer than a uuidv4
+				continue
+			case plausible(r.Time):
+				marked = append(marked, r)
+				continue // a comb or ULID with this time would be that by chance
+			case i == 0:
+				odd = append(odd, r)
+			}
+		}
+		if r := readComb(v, EpochDotNet); plausible(r.Time) {
+			timed = append(timed, r)
+		}
+		if r := readULID(v); ulids && i == 0 && plausible(r.Time) {
+			timed = append(timed, r)
+		}
+		if r := readComb(v, EpochUnix); plausible(r.Time) {
+			timed = append(timed, r)
+		}
+	}
+	switch n := version(views[0].key); n {
+	case 4:
+		marked = append(marked, readUUID(views[0], n))
+	case 1, 2, 3, 5, 6, 8:
+		odd = append(odd, readUUID(views[0], n))
+	}
+	if all := slices.Concat(marked, shown, timed, odd); len(all) > 0 {
+		return all
+	}
+	return []Reading{{Kind: "uuid"}}
+}
+
+// version returns the version of a UUID of the variant of RFC 9562, else 0.
+func version(key [16]byte) int {
+	if key[8]>>6 != 0b10 {
+		return 0
+	}
+	return int(key[6] >> 4)
+}
+
+// plausible says whether a key is likely to have been made at t.
+func plausible(t time.Time) bool {
+	return 1990 <= t.Year() && t.Year() < 2200
+}
+
+func readUUIDv7(v view) Reading {
+	return Reading{
+		Kind:   "uuidv7",
+		Layout: v.layout,
+		Time:   combTime(v.key, EpochUnix),
+		Random: fmt.Sprintf("%03x%016x", binary.BigEndian.Uint16(v.key[6:])&0xfff, tail62(v.key)),
+	}
+}
+
+func readUUID(v view, version int) Reading {
+	return Reading{
+		Kind:   "uuidv" + strconv.Itoa(version),
+		Layout: v.layout,
+		Random: fmt.Sprintf("%x%03x%016x", v.key[:6],
+			binary.BigEndian.Uint16(v.key[6:])&0xfff, tail62(v.key)),
+	}
+}
+
+// tail62 returns the second half of a UUID without its variant.
+func tail62(key [16]byte) uint64 {
+	return binary.BigEndian.Uint64(key[8:]) &^ (0b11 << 62)
+}
+
+func readULID(v view) Reading {
+	return Reading{
+		Kind:   "ulid",
+		Layout: v.layout,
+		Time:   combTime(v.key, EpochUnix),
+		Random: hex.EncodeToString(v.key[6:]),
+	}
+}
+
+func readComb(v view, e Epoch) Reading {
+	random := v.key[6:]
+	if v.layout == dialect.SequentialAtEnd {
+		stored := dialect.MixedEndian(dialect.AtEnd(v.key))
+		random = stored[:combTail]
+	}
+	return Reading{
+		Kind:   "comb",
+		Layout: v.layout,
+		Epoch:  e,
+		Time:   combTime(v.key, e),
+		Random: hex.EncodeToString(random),
+	}
+}
+
+// parseHex reads 32 hexadecimal digits, bare or as an engine writes bytes.
+func parseHex(text string) (b [16]byte, ok bool) {
+	digits := text
+	if len(text) > 2 {
+		switch strings.ToLower(text[:2]) {
+		case "0x", `\x`:
+			digits = text[2:]
+		case "x'":
+			digits, ok = strings.CutSuffix(text[2:], "'")
+			if !ok {
+				return b, false
+			}
+		}
+	}
+	if len(digits) != 2*len(b) {
+		return b, false
+	}
+	_, err := hex.Decode(b[:], []byte(digits))
+	return b, err == nil
+}

@@ -1,0 +1,213 @@
+package keysource
+
+import (
+	"context"
+	"database/sql/driver"
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"strings"
+	"sync"
+
+	"github.com/keyfill/keyfill/dialect"
+)
+
+// ULID makes ULIDs (https://github.com/ulid/spec), strictly increasing within
+// the source and across its goroutines: a key that is asked for after another
+// one has been returned is greater.
+//
+//	 01AN4Z07BY      79KA1307SR9X4MV3
+//	|----------|    |----------------|
+//	 Unix ms          random
+//	 48 bits          80 bits
+//
+// The first key of a millisecond has 80 new random bits. Each further one is
+// the one before it plus a random number of 1 to 2³², rather than plus 1 as in
+// the specification, so that a key does not give away its neighbour. If that
+// runs over the 80 bits, the key takes the next millisecond and new random
+// bits, where the specification fails.
+//
+// The time never goes back. When the clock does, keys stay in the millisecond
+// of the last one; when that is ahead of the clock by more than a second, a
+// request waits as one to [UUIDv7] does.
+type ULID struct {
+	clock clock
+	rand  entropy
+
+	mu   sync.Mutex
+	last ulid // guarded by mu
+}
+
+// NewULID returns a source of ULIDs.
+func NewULID(env Env) *ULID {
+	return &ULID{
+		clock: newClock(env.Now),
+		rand:  entropy{env.Rand},
+		last:  ulid{milli: -1},
+	}
+}
+
+// Next returns r.N keys in ascending order: text of 26 upper-case characters
+// of Crockford's base 32 for [dialect.SequentialAsString], 16 bytes for
+// [dialect.SequentialAsBinary]. It returns [ErrLayout] for
+// [dialect.SequentialAtEnd], as a ULID is no uniqueidentifier; [ErrCount];
+// [ErrEntropy]; [ErrClock] for a time before 1970 or after 10889-08-02; or the
+// context's error when that ends while the keys are ahead of the clock.
+func (s *ULID) Next(ctx context.Context, r Request) ([]driver.Value, error) {
+	if r.N < 1 {
+		return nil, ErrCount
+	}
+	if r.Layout == dialect.SequentialAtEnd {
+		return nil, fmt.Errorf("%w: a ulid with %s", ErrLayout, r.Layout)
+	}
+	var few [8 * seedSize]byte // spares a single row the heap
+	seeds := few[:]
+	if r.N*seedSize > len(few) {
+		seeds = make([]byte, r.N*seedSize)
+	}
+	seeds = seeds[:r.N*seedSize]
+	if err := s.rand.fill(seeds); err != nil {
+		return nil, err
+	}
+	key, err := s.draw(ctx, seeds)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]driver.Value, 0, r.N)
+	for {
+		if r.Layout == dialect.SequentialAsBinary {
+			keys = append(keys, r.Layout.Value(key.bytes()))
+		} else {
+			keys = append(keys, key.text())
+		}
+		if seeds = seeds[seedSize:]; len(seeds) == 0 {
+			return keys, nil
+		}
+		key = key.next(key.milli, seeds)
+	}
+}
+
+// Traits says that keys are ordered, and text of their own alphabet.
+func (s *ULID) Traits() Traits { return Traits{Ordered: true, Text: true} }
+
+// draw takes one key for each seed and returns the first; the others follow
+// from it by the same seeds.
+func (s *ULID) draw(ctx context.Context, seeds []byte) (ulid, error) {
+	for {
+		now := s.clock.read()
+		if now < 0 {
+			return ulid{}, clockError(now >> tickBits)
+		}
+		first, taken, err := s.take(now, seeds)
+		if taken || err != nil {
+			return first, err
+		}
+		if err := s.clock.wait(ctx, now, first.milli<<tickBits-borrowCap); err != nil {
+			return ulid{}, err
+		}
+	}
+}
+
+// take is draw at a given time and under the lock. If the first key is too far
+// ahead of that time, none is taken.
+func (s *ULID) take(now int64, seeds []byte) (first ulid, taken bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	first = s.last.next(now>>tickBits, seeds)
+	if first.milli<<tickBits-now > borrowCap {
+		return first, false, nil
+	}
+	last := first
+	for rest := seeds[seedSize:]; len(rest) > 0; rest = rest[seedSize:] {
+		last = last.next(last.milli, rest)
+	}
+	if last.milli > maxMilli {
+		return ulid{}, false, clockError(last.milli)
+	}
+	s.last = last
+	return first, true, nil
+}
+
+// ulid is one ULID as numbers.
+type ulid struct {
+	milli int64  // since 1970
+	hi    uint16 // the highest 16 of the random bits
+	lo    uint64 // the other 64
+}
+
+// seedSize is how many random bytes a key is made from.
+const seedSize = 10
+
+// next returns the key after u at the time milli. It uses the first ten bytes
+// of seed as the random bits of a key of a new millisecond; or the last four of
+// them as one less than the step from u.
+func (u ulid) next(milli int64, seed []byte) ulid {
+	if milli <= u.milli {
+		step := uint64(binary.BigEndian.Uint32(seed[6:])) + 1
+		lo, carry := bits.Add64(u.lo, step, 0)
+		if hi := uint64(u.hi) + carry; hi <= 0xffff {
+			return ulid{u.milli, uint16(hi), lo}
+		}
+		milli = u.milli + 1
+	}
+	return ulid{milli, binary.BigEndian.Uint16(seed), binary.BigEndian.Uint64(seed[2:])}
+}
+
+func (u ulid) bytes() (key [16]byte) {
+	binary.BigEndian.PutUint64(key[:8], uint64(u.milli)<<16|uint64(u.hi))
+	binary.BigEndian.PutUint64(key[8:], u.lo)
+	return key
+}
+
+const (
+	// crockford is the alphabet of a ULID's text.
+	crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+	// ulidLen is the number of its characters: 128 bits behind two zeros.
+	ulidLen = 26
+)
+
+func (u ulid) text() string {
+	var t [ulidLen]byte
+	hi, lo := uint64(u.milli)<<16|uint64(u.hi), u.lo
+	for i := ulidLen - 1; i >= 0; i-- {
+		t[i] = crockford[lo&31]
+		lo = lo>>5 | hi<<59
+		hi >>= 5
+	}
+	return string(t[:])
+}
+
+// parseULID reads the text of a ULID in either case; I and L are read as 1 and
+// O as 0 (https://www.crockford.com/base32.html).
+func parseULID(text string) (key [16]byte, ok bool) {
+	if len(text) != ulidLen {
+		return key, false
+	}
+	var hi, lo uint64
+	for i := range len(text) {
+		digit := crockfordDigit(text[i])
+		if digit < 0 || i == 0 && digit > 7 { // 8… would need more than 128 bits
+			return key, false
+		}
+		hi = hi<<5 | lo>>59
+		lo = lo<<5 | uint64(digit)
+	}
+	binary.BigEndian.PutUint64(key[:8], hi)
+	binary.BigEndian.PutUint64(key[8:], lo)
+	return key, true
+}
+
+// crockfordDigit returns the value of c, or -1.
+func crockfordDigit(c byte) int {
+	if 'a' <= c && c <= 'z' {
+		c -= 'a' - 'A'
+	}
+	switch c {
+	case 'I', 'L':
+		return 1
+	case 'O':
+		return 0
+	}
+	return strings.IndexByte(crockford, c)
+}
