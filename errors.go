@@ -1,7 +1,6 @@
 package keyfill
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -40,10 +39,6 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // refused turns a refusal into an Error.
-func refused(err error) error {
-	var r *rewrite.Refusal
-	if !errors.As(err, &r) {
-		return err
-	}
+func refused(r *rewrite.Refusal) error {
 	return &Error{Table: r.Table, Column: r.Column, Offset: r.Offset, Err: r.Reason}
 }

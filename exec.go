@@ -3,6 +3,7 @@ package keyfill
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
 	"slices"
 
 	"github.com/keyfill/keyfill/policy"
@@ -70,7 +71,7 @@ func (m *Mount) query(ctx context.Context, g *guard, query string, args []driver
 // direct decides a statement that is not prepared and draws its keys. The
 // execution is nil when the statement goes out as it came.
 func (m *Mount) direct(ctx context.Context, g *guard, query string, args []driver.NamedValue, by route) (*execution, error) {
-	e, p, err := m.decide(ctx, g, query)
+	p, err := m.decide(ctx, g, query)
 	if p == nil || err != nil {
 		return nil, err
 	}
@@ -83,9 +84,9 @@ func (m *Mount) direct(ctx context.Context, g *guard, query string, args []drive
 	}
 	h, err := p.Holes(args)
 	if err != nil {
-		return nil, m.refuse(err)
+		return nil, m.refusal(ctx, err)
 	}
-	if withheld, err := m.settle(ctx, e, p, h); withheld || err != nil {
+	if withheld, err := m.settle(ctx, p, h); withheld || err != nil {
 		return nil, err
 	}
 	x := &execution{guard: g, plan: p, query: query, args: args, holes: h, inline: inline, rec: recorderOf(ctx)}
@@ -107,63 +108,54 @@ func (x *execution) place() {
 
 // decide returns the plan of a statement that may get keys; nil when it goes
 // out as it came.
-func (m *Mount) decide(ctx context.Context, g *guard, query string) (*engine, *rewrite.Plan, error) {
-	off := policy.Mode(m.mode.Load()) == policy.ModeOff
+func (m *Mount) decide(ctx context.Context, g *guard, query string) (*rewrite.Plan, error) {
 	e := m.engine.Load()
 	if e == nil {
-		if off {
+		if policy.Mode(m.mode.Load()) == policy.ModeOff {
 			// Off asks the server nothing.
-			return nil, nil, nil
+			return nil, nil
 		}
 		var err error
 		if e, err = m.know(ctx, g); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
 	p := e.plan(query)
-	switch p.Action {
-	case rewrite.Pass:
+	switch {
+	case p.Action == rewrite.Pass:
 		m.counters.count(event{action: rewrite.Pass})
-		return nil, nil, nil
-	case rewrite.Refuse:
-		return nil, nil, m.refusal(ctx, e, p)
-	case rewrite.Keep:
-		if !p.AtExecution {
-			m.counters.count(event{table: p.Inserts[0].Target.Table, action: rewrite.Keep})
-			return nil, nil, nil
-		}
+		return nil, nil
+	case p.Action == rewrite.Refuse:
+		return nil, m.refusal(ctx, p.Refusal)
+	case p.Action == rewrite.Keep && !p.AtExecution:
+		m.counters.count(event{table: p.Inserts[0].Target.Table, action: rewrite.Keep})
+		return nil, nil
 	}
-	return e, p, nil
+	return p, nil
 }
 
-// refusal is the error for a statement that cannot be filled, or nil where the
-// policy or the mode lets it go.
-func (m *Mount) refusal(ctx context.Context, e *engine, p *rewrite.Plan) error {
-	r := p.Refusal
+// refusal counts an INSERT that cannot be filled and returns its error, or nil
+// where the policy or the mode lets it go out as it came.
+func (m *Mount) refusal(ctx context.Context, err error) error {
+	var r *rewrite.Refusal
+	if !errors.As(err, &r) {
+		return err
+	}
 	t := r.Target.Owner.(*table)
 	mode := m.effective(t)
 	ev := event{table: r.Table, action: rewrite.Refuse, reason: r.Reason}
-	if mode != policy.ModeFill || t.rule.Unsupported == policy.Unfilled {
-		ev.withheld = true
-		m.counters.count(ev)
+	ev.withheld = mode != policy.ModeFill || t.rule.Unsupported == policy.Unfilled
+	m.counters.count(ev)
+	if ev.withheld {
 		m.report(ctx, mode, ev, r.Offset)
 		return nil
 	}
-	m.counters.count(ev)
 	return refused(r)
-}
-
-// refuse counts and returns an error of the arguments.
-func (m *Mount) refuse(err error) error {
-	if r, ok := err.(*rewrite.Refusal); ok {
-		m.counters.count(event{table: r.Table, action: rewrite.Refuse, reason: r.Reason})
-	}
-	return refused(err)
 }
 
 // settle says whether a statement whose holes are known goes out as it came:
 // because no place takes a key, or because of the mode.
-func (m *Mount) settle(ctx context.Context, e *engine, p *rewrite.Plan, h rewrite.Holes) (withheld bool, err error) {
+func (m *Mount) settle(ctx context.Context, p *rewrite.Plan, h rewrite.Holes) (withheld bool, err error) {
 	t := tableOf(&p.Inserts[0])
 	if !h.Any() {
 		m.counters.count(event{table: t.Table, action: rewrite.Keep})

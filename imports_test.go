@@ -32,9 +32,15 @@ var arrows = map[string][]string{
 	},
 	"dialect":         {},
 	"internal/testdb": {},
-	"keysource":       {module + "/dialect", "github.com/google/uuid"},
-	"policy":          {module + "/dialect", module + "/keysource", "go.yaml.in/yaml/v3"},
-	"rewrite":         {module + "/dialect"},
+	"keyfilltest": {
+		module,
+		module + "/policy",
+		"github.com/DATA-DOG/go-sqlmock",
+		"github.com/google/uuid",
+	},
+	"keysource": {module + "/dialect", "github.com/google/uuid"},
+	"policy":    {module + "/dialect", module + "/keysource", "go.yaml.in/yaml/v3"},
+	"rewrite":   {module + "/dialect"},
 }
 
 // testArrows is what the tests of any package may import besides.

@@ -23,11 +23,10 @@ type Mount struct {
 	name string // the registered name; "" for one database
 
 	// One database's:
-	cfg      *policy.Config
 	facts    driverFacts
-	engine   atomic.Pointer[engine] // nil until MySQL and MariaDB are told apart
-	either   []*dialect.Dialect     // what the engine may be until then
-	sources  *sources
+	either   []*engine              // what the engine may be: one, or MySQL's and MariaDB's
+	engine   atomic.Pointer[engine] // nil until those two are told apart
+	logger   *slog.Logger
 	mode     atomic.Uint32 // a policy.Mode
 	counters counters
 
@@ -37,37 +36,43 @@ type Mount struct {
 	setTo  *policy.Mode // by SetMode, for databases to come
 }
 
-// newMount returns the mount of one database. It does no I/O.
+// newMount returns the mount of one database. It does no I/O and keeps nothing
+// of cfg.
 func newMount(cfg *policy.Config, d driver.Driver) (*Mount, error) {
-	m := &Mount{cfg: cfg, sources: newSources(cfg)}
 	facts, known := factsOf(d)
-	m.facts = facts
+	var dialects []*dialect.Dialect
 	switch {
 	case cfg.Dialect != "":
 		one, err := dialect.ByName(cfg.Dialect)
 		if err != nil {
 			return nil, fmt.Errorf("keyfill: %w", err)
 		}
-		m.either = []*dialect.Dialect{one}
+		dialects = []*dialect.Dialect{one}
 	case facts.family:
-		m.either = []*dialect.Dialect{dialect.MySQL(), dialect.MariaDB()}
+		dialects = []*dialect.Dialect{dialect.MySQL(), dialect.MariaDB()}
 	case known:
-		m.either = []*dialect.Dialect{facts.dialect}
+		dialects = []*dialect.Dialect{facts.dialect}
 	default:
 		return nil, fmt.Errorf("keyfill: the driver of package %q is not known: say dialect: in the policy, one of %s",
 			packagePath(d), dialect.Names())
 	}
-	for _, one := range m.either {
-		e, err := newEngine(cfg, one, m.sources)
+	m := &Mount{facts: facts, logger: cfg.Logger}
+	s := newSources(cfg)
+	for _, one := range dialects {
+		e, err := newEngine(cfg, one, s)
 		if err != nil {
 			return nil, err
 		}
-		if len(m.either) == 1 {
-			m.engine.Store(e)
-		}
+		m.either = append(m.either, e)
+	}
+	if len(m.either) == 1 {
+		m.engine.Store(m.either[0])
 	}
 	return m, nil
 }
+
+// isOne reports whether the mount is of one database, not of a name.
+func (m *Mount) isOne() bool { return m.either != nil }
 
 // modeVariable sets the mode of every mount when its database is opened.
 const modeVariable = "KEYFILL_MODE"
@@ -105,7 +110,7 @@ func (m *Mount) remove(one *Mount) {
 
 // databases returns the mounts of the open databases that m covers.
 func (m *Mount) databases() []*Mount {
-	if m.cfg != nil {
+	if m.isOne() {
 		return []*Mount{m}
 	}
 	m.mu.Lock()
@@ -118,7 +123,7 @@ func (m *Mount) databases() []*Mount {
 // databases opened through it, also later. Statements that were prepared before
 // keep the mode of then.
 func (m *Mount) SetMode(mode policy.Mode) {
-	if m.cfg != nil {
+	if m.isOne() {
 		m.mode.Store(uint32(mode))
 		return
 	}
@@ -133,7 +138,7 @@ func (m *Mount) SetMode(mode policy.Mode) {
 // Stats returns the counts so far, those of closed databases included.
 func (m *Mount) Stats() Stats {
 	var total Stats
-	if m.cfg == nil {
+	if !m.isOne() {
 		m.counters.addTo(&total)
 	}
 	for _, one := range m.databases() {
@@ -165,15 +170,8 @@ func (m *Mount) Keys(ctx context.Context, table string, n int) ([]driver.Value, 
 }
 
 func (m *Mount) keys(ctx context.Context, table string, n int) ([]driver.Value, error) {
-	e := m.engine.Load()
-	if e == nil {
-		// Names fold alike in MySQL and MariaDB.
-		var err error
-		if e, err = newEngine(m.cfg, m.either[0], m.sources); err != nil {
-			return nil, err
-		}
-	}
-	t, err := e.named(table)
+	// Names and layouts are alike in MySQL and MariaDB.
+	t, err := m.either[0].named(table)
 	if err != nil {
 		return nil, &Error{Table: table, Offset: -1, Err: err}
 	}
@@ -193,7 +191,7 @@ func (m *Mount) effective(t *table) policy.Mode {
 // concerns reports whether a query may be an INSERT into a configured table. It
 // is all that is done for other statements.
 func (m *Mount) concerns(query string) bool {
-	return rewrite.Concerns(m.either[0], query)
+	return rewrite.Concerns(m.either[0].dialect, query)
 }
 
 // know returns the engine, which for a driver of MySQL and MariaDB is asked of
@@ -206,22 +204,17 @@ func (m *Mount) know(ctx context.Context, g *guard) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := dialect.MySQL()
+	e := m.either[0]
 	if isMariaDB(version) {
-		d = dialect.MariaDB()
+		e = m.either[1]
 	}
-	e, err := newEngine(m.cfg, d, m.sources)
-	if err != nil {
-		return nil, err
-	}
-	// Another connection may have asked at the same time: one engine stays.
-	m.engine.CompareAndSwap(nil, e)
-	return m.engine.Load(), nil
+	m.engine.Store(e)
+	return e, nil
 }
 
 // report logs a statement that was sent as it came although it was not filled.
 func (m *Mount) report(ctx context.Context, mode policy.Mode, e event, offset int) {
-	if m.cfg.Logger == nil {
+	if m.logger == nil {
 		return
 	}
 	attrs := []slog.Attr{
@@ -232,5 +225,5 @@ func (m *Mount) report(ctx context.Context, mode policy.Mode, e event, offset in
 	if e.action == rewrite.Refuse {
 		attrs = append(attrs, slog.String("reason", string(e.reason)), slog.Int("offset", offset))
 	}
-	m.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "keyfill: INSERT sent unfilled", attrs...)
+	m.logger.LogAttrs(ctx, slog.LevelWarn, "keyfill: INSERT sent unfilled", attrs...)
 }

@@ -90,7 +90,9 @@ func TestRecordQuery(t *testing.T) {
 	}{
 		{
 			name: "all", query: "INSERT INTO t (a) VALUES ($1), ($2) RETURNING id", columns: []string{"id"},
-			back: func(sent []driver.Value) [][]driver.Value { return [][]driver.Value{{sent[0]}, {[]byte(sent[1].(string))}} },
+			back: func(sent []driver.Value) [][]driver.Value {
+				return [][]driver.Value{{sent[0]}, {[]byte(sent[1].(string))}}
+			},
 			read: -1, want: []keyfill.Outcome{keyfill.Stored, keyfill.Stored},
 		},
 		{

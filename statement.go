@@ -3,6 +3,7 @@ package keyfill
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
 
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
@@ -10,7 +11,7 @@ import (
 
 // prepare prepares a statement. One that gets no keys is the driver's own.
 func (m *Mount) prepare(ctx context.Context, g *guard, query string) (driver.Stmt, error) {
-	_, p, err := m.decide(ctx, g, query)
+	p, err := m.decide(ctx, g, query)
 	if err != nil {
 		return nil, err
 	}
@@ -30,9 +31,20 @@ func (m *Mount) prepare(ctx context.Context, g *guard, query string) (driver.Stm
 	if x := g.parkedInline(query); x != nil {
 		s.literal, s.once = true, x
 		s.Stmt, err = g.PrepareContext(ctx, x.text)
-	} else {
-		err = s.prepareBound(ctx)
+		return s.orError(err)
 	}
+	if p.TooMany() {
+		if err := m.refusal(ctx, p.Refused(rewrite.ErrTooMany)); err != nil {
+			return nil, err
+		}
+		return g.PrepareContext(ctx, query)
+	}
+	s.Stmt, err = g.PrepareContext(ctx, p.BoundText())
+	return s.orError(err)
+}
+
+// orError returns the statement, or the error that its preparation ended in.
+func (s *statement) orError(err error) (driver.Stmt, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -60,23 +72,6 @@ var (
 	_ driver.NamedValueChecker = (*statement)(nil)
 	_ driver.ColumnConverter   = (*statement)(nil) //nolint:staticcheck // drivers may have no other
 )
-
-// prepareBound prepares the text with a placeholder for each key.
-func (s *statement) prepareBound(ctx context.Context) error {
-	if s.plan.TooMany() {
-		in := &s.plan.Inserts[0]
-		return s.guard.mount.refuse(&rewrite.Refusal{
-			Target: in.Target, Table: in.Target.Table, Column: in.Target.Keys[0].Column,
-			Offset: in.Offset, Reason: rewrite.ErrTooMany,
-		})
-	}
-	stmt, err := s.guard.PrepareContext(ctx, s.plan.BoundText())
-	if err != nil {
-		return err
-	}
-	s.Stmt = stmt
-	return nil
-}
 
 // NumInput returns the number of the caller's arguments, so that database/sql
 // counts them as without us.
@@ -107,7 +102,7 @@ func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execu
 	}
 	h, err := s.plan.Holes(args)
 	if err != nil {
-		return nil, g.mount.refuse(err)
+		return nil, g.mount.refuseBound(err)
 	}
 	if x := g.unpark(s.query, args); x != nil {
 		x.rec = recorderOf(ctx)
@@ -123,12 +118,27 @@ func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execu
 
 // rebind replaces a text with literals by the bound one.
 func (s *statement) rebind(ctx context.Context) error {
-	old := s.Stmt
-	if err := s.prepareBound(ctx); err != nil {
+	if s.plan.TooMany() {
+		return s.guard.mount.refuseBound(s.plan.Refused(rewrite.ErrTooMany))
+	}
+	bound, err := s.guard.PrepareContext(ctx, s.plan.BoundText())
+	if err != nil {
 		return err
 	}
-	s.literal = false
+	old := s.Stmt
+	s.Stmt, s.literal = bound, false
 	return old.Close()
+}
+
+// refuseBound counts and returns the refusal of an execution whose text is
+// changed already, so that it cannot go out as it came.
+func (m *Mount) refuseBound(err error) error {
+	var r *rewrite.Refusal
+	if !errors.As(err, &r) {
+		return err
+	}
+	m.counters.count(event{table: r.Table, action: rewrite.Refuse, reason: r.Reason})
+	return refused(r)
 }
 
 func (s *statement) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {

@@ -1,0 +1,182 @@
+// Package keyfilltest helps applications to test what they send through
+// keyfill, without a database: a go-sqlmock connection behind the wrapper, keys
+// that are the same in every run, and clocks that stand still or step.
+//
+//	db, mock := keyfilltest.New(t, cfg)
+//	key := keyfilltest.Keys(t, cfg, "orders", 1)[0]
+//	mock.ExpectExec(`INSERT INTO orders (a, "id") VALUES ($1, $2)`).
+//		WithArgs(1, key).
+//		WillReturnResult(sqlmock.NewResult(0, 1))
+//
+// Queries are compared byte for byte: both matchers of go-sqlmock fold white
+// space.
+//
+// # Caveats
+//
+// go-sqlmock's statements do not say how many arguments they take, so it cannot
+// show that a wrong number is an error of database/sql.
+package keyfilltest
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"encoding/binary"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/DATA-DOG/go-sqlmock"
+	"github.com/google/uuid"
+
+	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// Start is when the clock of [New] stands unless the configuration has one:
+// 2026-01-01 00:00:00 UTC.
+var Start = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
+
+// New returns a database that fills keys by cfg and sends to a mock, and the
+// mock. Where cfg has no clock and no entropy, the clock stands at [Start] and
+// the entropy counts, so that keys are the same in every run. cfg must name the
+// dialect. The database is closed at the end of the test.
+func New(t testing.TB, cfg *policy.Config) (*sql.DB, sqlmock.Sqlmock) {
+	t.Helper()
+	// go-sqlmock finds its mocks by name.
+	dsn := "keyfilltest_" + uuid.NewString()
+	inner, mock, err := sqlmock.NewWithDSN(dsn, sqlmock.QueryMatcherOption(Exact))
+	if err != nil {
+		t.Fatalf("keyfilltest: %v", err)
+	}
+	db, err := keyfill.OpenDB(connector{inner.Driver(), dsn}, fixed(cfg))
+	if err != nil {
+		t.Fatalf("keyfilltest: %v", err)
+	}
+	t.Cleanup(func() {
+		// The mock may not expect to be closed; that is no business of a
+		// clean-up.
+		_ = db.Close()
+		_ = inner.Close()
+	})
+	return db, mock
+}
+
+// Exact matches a query that is equal byte for byte, for mocks that are opened
+// without [New].
+var Exact sqlmock.QueryMatcher = sqlmock.QueryMatcherFunc(func(want, got string) error {
+	if want != got {
+		return fmt.Errorf("keyfilltest: the query is\n\t%q\nwant\n\t%q", got, want)
+	}
+	return nil
+})
+
+// Keys returns the first n keys that a database of [New] with the same cfg
+// draws for a table, as they are bound, provided that nothing else is drawn
+// before.
+func Keys(t testing.TB, cfg *policy.Config, table string, n int) []driver.Value {
+	t.Helper()
+	db, err := keyfill.OpenDB(connector{}, fixed(cfg))
+	if err != nil {
+		t.Fatalf("keyfilltest: %v", err)
+	}
+	defer db.Close()
+	m, err := keyfill.From(db)
+	if err != nil {
+		t.Fatalf("keyfilltest: %v", err)
+	}
+	keys, err := m.Keys(context.Background(), table, n)
+	if err != nil {
+		t.Fatalf("keyfilltest: %v", err)
+	}
+	return keys
+}
+
+// AssertSQL fails the test unless the query, executed without a statement of
+// its own, would be sent as want. Keys that are literals are those of [Keys].
+func AssertSQL(t testing.TB, cfg *policy.Config, query, want string) {
+	t.Helper()
+	x, err := keyfill.NewExplainer(fixed(cfg), nil)
+	if err != nil {
+		t.Fatalf("keyfilltest: %v", err)
+	}
+	e, err := x.Explain(query)
+	if err != nil {
+		t.Fatalf("keyfilltest: %v", err)
+	}
+	if e.SQL != want {
+		t.Errorf("%s:\n\t%q\nis sent as\n\t%q\nwant\n\t%q", e.Action, query, e.SQL, want)
+	}
+}
+
+// fixed returns a copy of cfg with a clock that stands and entropy that counts,
+// unless it has its own.
+func fixed(cfg *policy.Config) *policy.Config {
+	c := *cfg
+	if c.Now == nil {
+		c.Now = NewClock(Start).Now
+	}
+	if c.Rand == nil {
+		c.Rand = new(Entropy)
+	}
+	return &c
+}
+
+// Clock is a clock that stands still until it is told to step. It is safe for
+// concurrent use.
+type Clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+// NewClock returns a clock that stands at the instant.
+func NewClock(at time.Time) *Clock { return &Clock{now: at} }
+
+// Now is for the field Now of a configuration.
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// Step moves the clock, back too.
+func (c *Clock) Step(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// Entropy reads as 64-bit big-endian numbers that count from 1: the same in
+// every run, and never the same twice. It is safe for concurrent use; the zero
+// value is ready.
+type Entropy struct {
+	mu   sync.Mutex
+	n    uint64
+	rest []byte
+}
+
+// Read fills b and never fails.
+func (e *Entropy) Read(b []byte) (int, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for at := 0; at < len(b); {
+		if len(e.rest) == 0 {
+			e.n++
+			e.rest = binary.BigEndian.AppendUint64(e.rest, e.n)
+		}
+		n := copy(b[at:], e.rest)
+		at += n
+		e.rest = e.rest[n:]
+	}
+	return len(b), nil
+}
+
+// connector opens the mock of a DSN.
+type connector struct {
+	driver driver.Driver
+	dsn    string
+}
+
+func (c connector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.dsn) }
+func (c connector) Driver() driver.Driver                        { return c.driver }
