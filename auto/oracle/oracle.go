@@ -1,0 +1,23 @@
+// Package oracle registers the driver "oracle-keyfill" with database/sql: keyfill
+// around go-ora, for Oracle.
+//
+//	import _ "github.com/keyfill/keyfill/auto/oracle"
+//
+//	db, err := sql.Open("oracle-keyfill", dsn)
+//
+// The policy is read at sql.Open, from the file that $KEYFILL_CONFIG names,
+// else from ./keyfill.yaml. Where there is neither, sql.Open fails.
+package oracle
+
+import (
+	_ "github.com/sijms/go-ora/v2" // registers "oracle"
+
+	"github.com/keyfill/keyfill"
+)
+
+// It panics only where the name is taken, which no program gets past unseen.
+func init() {
+	if _, err := keyfill.RegisterByName("oracle-keyfill", "oracle", nil); err != nil {
+		panic(err)
+	}
+}

@@ -1,0 +1,23 @@
+// Package pgx registers the driver "pgx-keyfill" with database/sql: keyfill
+// around pgx, for PostgreSQL.
+//
+//	import _ "github.com/keyfill/keyfill/auto/pgx"
+//
+//	db, err := sql.Open("pgx-keyfill", dsn)
+//
+// The policy is read at sql.Open, from the file that $KEYFILL_CONFIG names,
+// else from ./keyfill.yaml. Where there is neither, sql.Open fails.
+package pgx
+
+import (
+	_ "github.com/jackc/pgx/v5/stdlib" // registers "pgx"
+
+	"github.com/keyfill/keyfill"
+)
+
+// It panics only where the name is taken, which no program gets past unseen.
+func init() {
+	if _, err := keyfill.RegisterByName("pgx-keyfill", "pgx", nil); err != nil {
+		panic(err)
+	}
+}

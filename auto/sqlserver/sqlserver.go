@@ -1,0 +1,23 @@
+// Package sqlserver registers the driver "sqlserver-keyfill" with database/sql: keyfill
+// around go-mssqldb, for SQL Server.
+//
+//	import _ "github.com/keyfill/keyfill/auto/sqlserver"
+//
+//	db, err := sql.Open("sqlserver-keyfill", dsn)
+//
+// The policy is read at sql.Open, from the file that $KEYFILL_CONFIG names,
+// else from ./keyfill.yaml. Where there is neither, sql.Open fails.
+package sqlserver
+
+import (
+	_ "github.com/microsoft/go-mssqldb" // registers "sqlserver"
+
+	"github.com/keyfill/keyfill"
+)
+
+// It panics only where the name is taken, which no program gets past unseen.
+func init() {
+	if _, err := keyfill.RegisterByName("sqlserver-keyfill", "sqlserver", nil); err != nil {
+		panic(err)
+	}
+}

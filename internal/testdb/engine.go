@@ -1,0 +1,48 @@
+package testdb
+
+import (
+	"net"
+	"net/url"
+	"syscall"
+	"time"
+)
+
+// Engine is the facts about one kind of server: see [MariaDB] and
+// [PostgreSQL].
+type Engine struct {
+	name     string // as messages spell it
+	variable string // of the environment; names a running server
+	scheme   string // of the URL in that variable
+	admin    string // the user who may do everything
+
+	find    func() (programs, error)
+	install func(l *local) []string // the command that fills the data folder
+	serve   func(l *local) []string // the command that is the server
+	socket  func(l *local) string   // the Unix socket that serve opens
+
+	stop  syscall.Signal // ends it without waiting for its clients
+	abort syscall.Signal // ends it at once where the data is thrown away
+
+	// sharesMemory says that SIGKILL leaves shared memory behind, which the
+	// next start frees.
+	sharesMemory bool
+
+	// greet talks to a server until it is clear that it takes connections.
+	greet func(conn net.Conn, user string) error
+
+	dsn  func(address *url.URL, database string) string
+	drop string // statement that drops a database; %s is its name
+}
+
+// answers reports why the server at the address does not take connections.
+func (e *Engine) answers(network, address, user string) error {
+	conn, err := net.DialTimeout(network, address, 5*time.Second)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(5 * time.Second)); err != nil {
+		return err
+	}
+	return e.greet(conn, user)
+}

@@ -1,0 +1,29 @@
+package testdb
+
+// PID returns the id of the server's process.
+func (s *Server) PID() int { return s.local.process.pid() }
+
+// Folder returns where all the server's files are.
+func (s *Server) Folder() string { return s.local.folder }
+
+// Answers says why the server does not take connections by TCP.
+func (s *Server) Answers() error {
+	return s.engine.answers("tcp", s.Addr(), s.engine.admin)
+}
+
+// Name returns the engine's name as messages spell it.
+func (e *Engine) Name() string { return e.name }
+
+// Missing returns an engine that is not installed.
+func Missing() *Engine {
+	e := MariaDB()
+	e.find = func() (programs, error) { return findEach("no-such-program") }
+	return e
+}
+
+// Broken returns an engine whose installation fails.
+func Broken() *Engine {
+	e := MariaDB()
+	e.install = func(*local) []string { return []string{"/bin/sh", "-c", "echo Disk full.; exit 1"} }
+	return e
+}

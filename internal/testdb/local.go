@@ -1,0 +1,278 @@
+package testdb
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	startTimeout = 60 * time.Second
+	stopTimeout  = 30 * time.Second
+)
+
+// local is a server of ours: its files, and the process of the moment.
+type local struct {
+	engine   *Engine
+	programs programs
+	owner    *syscall.Credential // who runs it; nil: we do
+	folder   string              // all its files; removed at the end
+	data     string              // inside folder
+	port     string
+	process  *process // the last one started; nil before the first
+	killed   bool     // by SIGKILL, and not started since
+}
+
+// newLocal makes a server and starts it. On error nothing is left of it.
+func newLocal(e *Engine) (_ *local, err error) {
+	programs, err := e.find()
+	if err != nil {
+		return nil, err
+	}
+	l := &local{engine: e, programs: programs}
+	if l.owner, err = unprivileged(); err != nil {
+		return nil, err
+	}
+	if l.folder, err = newFolder(l.owner); err != nil {
+		return nil, err
+	}
+	l.data = filepath.Join(l.folder, "data")
+	defer func() {
+		if err != nil {
+			l.discard()
+		}
+	}()
+	if err := l.install(); err != nil {
+		return nil, err
+	}
+	for range 10 {
+		if l.port, err = freePort(); err != nil {
+			return nil, err
+		}
+		// Another process may have taken the port in between.
+		if err = l.start(); !errors.Is(err, errPortTaken) {
+			break
+		}
+	}
+	return l, err
+}
+
+func (l *local) install() error {
+	if err := l.run(l.engine.install(l), 0); err != nil {
+		return err
+	}
+	if !l.process.wait(startTimeout) {
+		return l.failed("installing the data folder took too long")
+	}
+	if !l.process.succeeded() {
+		return l.failed("installing the data folder failed")
+	}
+	return nil
+}
+
+var errPortTaken = errors.New("the port is taken")
+
+// start starts the server on l.port and returns when it answers.
+func (l *local) start() error {
+	if l.isRunning() {
+		return errors.New("it is running already")
+	}
+	if err := l.run(l.engine.serve(l), l.engine.abort); err != nil {
+		return err
+	}
+	var answer error
+	for deadline := time.Now().Add(startTimeout); time.Now().Before(deadline); {
+		if l.process.wait(20 * time.Millisecond) {
+			if strings.Contains(l.logTail(), "Address already in use") {
+				return fmt.Errorf("%w: %s", errPortTaken, l.port)
+			}
+			return l.failed("the server ended while starting")
+		}
+		// Its Unix socket, because on the port another server might answer.
+		// Both engines open the port first and end when they cannot.
+		if answer = l.engine.answers("unix", l.engine.socket(l), l.engine.admin); answer == nil {
+			l.killed = false
+			return nil
+		}
+	}
+	err := l.failed(fmt.Sprintf("the server did not answer for %v (%v)", startTimeout, answer))
+	return errors.Join(err, l.kill())
+}
+
+// run starts a command in the place of the last one. The signal ends it should
+// we be gone.
+func (l *local) run(command []string, signal syscall.Signal) error {
+	p, err := startProcess(command, signal, l.folder, l.owner)
+	if err != nil {
+		return err
+	}
+	if l.process != nil {
+		l.process.release()
+	}
+	l.process = p
+	return nil
+}
+
+func (l *local) isRunning() bool { return l.process != nil && !l.process.wait(0) }
+
+var errNotRunning = errors.New("it is not running")
+
+// stop ends the server by the signal that does so in good order.
+func (l *local) stop(signal syscall.Signal) error {
+	if !l.isRunning() {
+		return errNotRunning
+	}
+	if err := l.process.signal(signal); err != nil {
+		return err
+	}
+	if l.process.wait(stopTimeout) {
+		return nil
+	}
+	err := l.failed(fmt.Sprintf("the server did not stop for %v", stopTimeout))
+	return errors.Join(err, l.kill())
+}
+
+// kill ends the server and the processes that it has started, as a power
+// failure would. Those of PostgreSQL would end by themselves, but only when
+// they next wait for something.
+func (l *local) kill() error {
+	if !l.isRunning() {
+		return errNotRunning
+	}
+	// Stopped, it starts no others while we look.
+	if err := l.process.signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	children := childrenOf(l.process.pid())
+	if err := l.process.signal(syscall.SIGKILL); err != nil {
+		return err
+	}
+	for _, pid := range children {
+		// It may have ended by itself by now.
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && err != syscall.ESRCH {
+			return err
+		}
+	}
+	for deadline := time.Now().Add(stopTimeout); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if l.process.wait(0) && !anyAlive(children) {
+			l.killed = true
+			return nil
+		}
+	}
+	return l.failed("the server survived SIGKILL")
+}
+
+// discard ends the server at once and removes its files.
+func (l *local) discard() {
+	// Whatever goes wrong here, the watcher ends the server below.
+	if l.killed && l.engine.sharesMemory {
+		_ = l.start()
+	}
+	if l.isRunning() {
+		_ = l.stop(l.engine.abort)
+	}
+	err := os.RemoveAll(l.folder)
+	if l.process == nil {
+		return
+	}
+	if err == nil && !l.isRunning() {
+		l.process.release()
+		return
+	}
+	l.process.abandon()
+}
+
+// failed returns an error that shows the end of the server's log.
+func (l *local) failed(what string) error {
+	return fmt.Errorf("%s; the end of its log:\n%s", what, l.logTail())
+}
+
+func (l *local) logTail() string {
+	const lines = 25
+	text, err := os.ReadFile(logPath(l.folder))
+	if err != nil {
+		return err.Error()
+	}
+	all := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}
+
+// unprivileged returns as whom to run a server: nil for ourselves unless we
+// are root. "nobody" rather than the user of an installed service, so that we
+// can do that service no harm.
+func unprivileged() (*syscall.Credential, error) {
+	if os.Geteuid() != 0 {
+		return nil, nil
+	}
+	u, err := user.Lookup("nobody")
+	if err != nil {
+		return nil, fmt.Errorf("the servers refuse to be run by root: %w", err)
+	}
+	uid, err := strconv.ParseUint(u.Uid, 10, 32)
+	if err != nil {
+		return nil, err
+	}
+	gid, err := strconv.ParseUint(u.Gid, 10, 32)
+	if err != nil {
+		return nil, err
+	}
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
+}
+
+// newFolder makes a folder for the owner, in a place that the owner reaches.
+func newFolder(owner *syscall.Credential) (string, error) {
+	parent := os.TempDir()
+	if owner != nil && !everyoneMayWrite(parent) {
+		parent = "/tmp"
+	}
+	// A short name: the path of a Unix socket has about 100 bytes.
+	folder, err := os.MkdirTemp(parent, "keyfill-")
+	if err != nil {
+		return "", err
+	}
+	if owner != nil {
+		if err := os.Chown(folder, int(owner.Uid), int(owner.Gid)); err != nil {
+			return "", errors.Join(err, os.Remove(folder))
+		}
+	}
+	return folder, nil
+}
+
+// everyoneMayWrite reports whether every user may reach the folder, make
+// something in it and remove that again.
+func everyoneMayWrite(folder string) bool {
+	for needed := os.FileMode(0o003); ; needed = 0o001 {
+		info, err := os.Stat(folder)
+		if err != nil || info.Mode()&needed != needed {
+			return false
+		}
+		parent := filepath.Dir(folder)
+		if parent == folder {
+			return true
+		}
+		folder = parent
+	}
+}
+
+// freePort returns a port of 127.0.0.1 on which nobody listens. It lies below
+// those that systems give to outgoing connections (from 32768 on Linux), so
+// that no client takes it while the server is down.
+func freePort() (string, error) {
+	var err error
+	for range 100 {
+		port := strconv.Itoa(16000 + rand.IntN(16000))
+		var listener net.Listener
+		if listener, err = net.Listen("tcp", "127.0.0.1:"+port); err == nil {
+			return port, listener.Close()
+		}
+	}
+	return "", fmt.Errorf("no free port: %w", err)
+}

@@ -1,0 +1,114 @@
+package testdb
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"path/filepath"
+	"syscall"
+)
+
+// MariaDB returns the engine whose programs are mariadbd and
+// mariadb-install-db (Debian's packages mariadb-server-core and
+// mariadb-client-core).
+func MariaDB() *Engine {
+	return &Engine{
+		name:     "MariaDB",
+		variable: "KEYFILL_TEST_MARIADB",
+		scheme:   "mysql",
+		admin:    "root",
+		find:     findMariaDB,
+		install:  installMariaDB,
+		serve:    serveMariaDB,
+		socket:   socketMariaDB,
+		stop:     syscall.SIGTERM,
+		abort:    syscall.SIGKILL,
+		greet:    greetMariaDB,
+		dsn:      dsnMariaDB,
+		drop:     "DROP DATABASE %s",
+	}
+}
+
+func findMariaDB() (programs, error) {
+	// mariadb-install-db calls the third.
+	return findEach("mariadbd", "mariadb-install-db", "my_print_defaults")
+}
+
+func installMariaDB(l *local) []string {
+	return append([]string{
+		l.programs["mariadb-install-db"], "--no-defaults",
+		"--datadir=" + l.data,
+		// An administrator without a password, at localhost and 127.0.0.1.
+		"--auth-root-authentication-method=normal",
+		"--skip-test-db", "--skip-name-resolve",
+	}, fastMariaDB(l)...)
+}
+
+func serveMariaDB(l *local) []string {
+	return append([]string{
+		l.programs["mariadbd"], "--no-defaults",
+		"--datadir=" + l.data,
+		"--socket=" + socketMariaDB(l),
+		"--pid-file=" + filepath.Join(l.folder, "mariadb.pid"),
+		"--port=" + l.port, "--bind-address=127.0.0.1", "--skip-networking=0",
+		"--skip-name-resolve",
+		"--max-connections=200",
+		// The built-in character set of MariaDB 10.11 is latin1; that of
+		// Debian's and of newer servers is this.
+		"--character-set-server=utf8mb4",
+	}, fastMariaDB(l)...)
+}
+
+// fastMariaDB is for both programs: a log of another size would be made anew
+// at the first start.
+func fastMariaDB(l *local) []string {
+	return []string{
+		"--tmpdir=" + l.folder,
+		"--innodb-buffer-pool-size=64M",
+		"--innodb-log-file-size=16M",
+		// Write at each commit, but never sync. With 0 up to a second of
+		// committed work would be lost by Kill.
+		"--innodb-flush-log-at-trx-commit=2",
+		"--innodb-flush-method=nosync",
+	}
+}
+
+func socketMariaDB(l *local) string { return filepath.Join(l.folder, "mariadb.sock") }
+
+// greetMariaDB reads the packet with which the server opens: a length of
+// three bytes, a sequence number, the protocol version 10, and the server's
+// version: https://mariadb.com/kb/en/connection/#initial-handshake-packet
+func greetMariaDB(conn net.Conn, _ string) error {
+	head := make([]byte, 5)
+	if _, err := io.ReadFull(conn, head); err != nil {
+		return fmt.Errorf("no greeting: %w", err)
+	}
+	if head[4] != 10 {
+		return fmt.Errorf("not a MariaDB greeting: % x", head)
+	}
+	rest := make([]byte, int(head[0])|int(head[1])<<8|int(head[2])<<16-1)
+	if _, err := io.ReadFull(conn, rest); err != nil {
+		return fmt.Errorf("greeting cut short: %w", err)
+	}
+	version, _, _ := bytes.Cut(rest, []byte{0})
+	if !bytes.Contains(version, []byte("MariaDB")) {
+		return fmt.Errorf("not MariaDB, but version %q", version)
+	}
+	return nil
+}
+
+// dsnMariaDB writes a DSN as go-sql-driver/mysql reads it. That driver
+// decodes the database's name, but neither user nor password.
+func dsnMariaDB(address *url.URL, database string) string {
+	user := address.User.Username()
+	if password, ok := address.User.Password(); ok {
+		user += ":" + password
+	}
+	dsn := user + "@tcp(" + address.Host + ")/" + url.PathEscape(database)
+	if address.RawQuery != "" {
+		dsn += "?" + address.RawQuery
+	}
+	return dsn
+}

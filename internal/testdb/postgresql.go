@@ -1,0 +1,111 @@
+package testdb
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"path/filepath"
+	"syscall"
+)
+
+// PostgreSQL returns the engine whose programs are postgres and initdb
+// (Debian's package postgresql). Of several versions, each in a folder of its
+// own below /usr/lib/postgresql, the newest is taken.
+func PostgreSQL() *Engine {
+	return &Engine{
+		name:     "PostgreSQL",
+		variable: "KEYFILL_TEST_POSTGRESQL",
+		scheme:   "postgres",
+		admin:    "postgres",
+		find:     findPostgreSQL,
+		install:  installPostgreSQL,
+		serve:    servePostgreSQL,
+		socket:   socketPostgreSQL,
+		stop:     syscall.SIGINT,  // "fast shutdown"
+		abort:    syscall.SIGQUIT, // "immediate shutdown"
+		greet:    greetPostgreSQL,
+		dsn:      dsnPostgreSQL,
+		drop:     "DROP DATABASE %s WITH (FORCE)",
+
+		sharesMemory: true,
+	}
+}
+
+func findPostgreSQL() (programs, error) {
+	return findTogether("postgres", "initdb")
+}
+
+func installPostgreSQL(l *local) []string {
+	return []string{
+		l.programs["initdb"],
+		"--pgdata=" + l.data,
+		"--username=postgres", "--auth=trust",
+		"--encoding=UTF8", "--locale=C.UTF-8",
+		"--no-sync",
+	}
+}
+
+func servePostgreSQL(l *local) []string {
+	args := []string{l.programs["postgres"], "-D", l.data}
+	for _, setting := range []string{
+		"listen_addresses=127.0.0.1",
+		"port=" + l.port,
+		"unix_socket_directories=" + l.folder,
+		"max_connections=200",
+		"fsync=off",
+		"full_page_writes=off",
+		// Commits are written before they are confirmed, though never
+		// synced. With "off" some would be lost by Kill.
+		"synchronous_commit=on",
+		// In the data folder, where nothing is left after Kill.
+		"dynamic_shared_memory_type=mmap",
+	} {
+		args = append(args, "-c", setting)
+	}
+	return args
+}
+
+func socketPostgreSQL(l *local) string { return filepath.Join(l.folder, ".s.PGSQL."+l.port) }
+
+// greetPostgreSQL sends a StartupMessage and reads the first byte of the
+// answer, 'R' for a request to authenticate. A server that is still starting
+// up or already shutting down answers 'E':
+// https://www.postgresql.org/docs/15/protocol-message-formats.html
+func greetPostgreSQL(conn net.Conn, user string) error {
+	const protocol = 3 << 16 // version 3.0
+	message := binary.BigEndian.AppendUint32(make([]byte, 4), protocol)
+	message = append(message, "user\x00"+user+"\x00database\x00postgres\x00\x00"...)
+	binary.BigEndian.PutUint32(message, uint32(len(message)))
+	if _, err := conn.Write(message); err != nil {
+		return err
+	}
+	head := make([]byte, 5) // kind and length
+	if _, err := io.ReadFull(conn, head); err != nil {
+		return fmt.Errorf("no answer to the startup message: %w", err)
+	}
+	switch head[0] {
+	case 'R':
+		// Terminate, so that its log does not tell of a lost connection.
+		_, err := conn.Write([]byte{'X', 0, 0, 0, 4})
+		return err
+	case 'E':
+		text, _ := io.ReadAll(io.LimitReader(conn, 1000))
+		return fmt.Errorf("refused: %s", bytes.ReplaceAll(text, []byte{0}, []byte{' '}))
+	}
+	return fmt.Errorf("not a PostgreSQL answer: % x", head)
+}
+
+func dsnPostgreSQL(address *url.URL, database string) string {
+	if database == "" {
+		database = "postgres"
+	}
+	u := *address
+	u.Path = "/" + database
+	if u.RawQuery == "" {
+		u.RawQuery = "sslmode=disable"
+	}
+	return u.String()
+}

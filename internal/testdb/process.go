@@ -1,0 +1,189 @@
+package testdb
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// process is a server, or the program that fills its data folder. It never
+// outlives this process, however this one ends: by os.Exit, a panic in any
+// goroutine, a signal, kill -9.
+//
+// A deferred function or a signal handler would not do: most of these ends
+// run neither. Linux's PDEATHSIG would not do either: it is sent when the
+// thread ends that started the child, and nobody keeps that alive. What does
+// is a pipe, which the kernel closes in every case. Its other end is read by a
+// watcher, a shell without child or parent, in a session of its own so that
+// the terminal's Ctrl-C does not reach it.
+//
+//	we ──pipe──▶ watcher           at the pipe's end: ends the server,
+//	 └─────────▶ sh, then server   removes the folder
+type process struct {
+	cmd   *exec.Cmd
+	pipe  *os.File      // to the watcher
+	ended chan struct{} // closed when the process is gone
+}
+
+// guarded runs a command in the place of this shell, beside a watcher that
+// reads the pipe at descriptor 3. $1 is the folder to remove, $2 the signal
+// that ends the command, the rest is the command. Signal 0 lets it end by
+// itself: an initdb that is cut short leaves shared memory behind.
+//
+// The watcher hears "gone" when the command has ended (its process id may then
+// be another's) and "keep" when there is nothing left to do.
+//
+// The double fork keeps the watcher from being the server's child: postgres
+// wonders at children that it does not know.
+const guarded = `
+folder=$1 signal=$2
+shift 2
+( {
+	cd /
+	gone=
+	while read -r word <&3; do
+		case $word in
+		gone) gone=yes ;;
+		keep) exit ;;
+		esac
+	done
+	if [ -z "$gone" ]; then
+		kill "-$signal" "$$"
+		tries=0
+		while kill -0 "$$" 2>/dev/null && [ "$tries" -lt 300 ]; do
+			sleep 0.1
+			tries=$((tries + 1))
+		done
+		kill -9 "$$" 2>/dev/null
+	fi
+	tries=0
+	until rm -rf -- "$folder" 2>/dev/null || [ "$tries" -ge 10 ]; do
+		sleep 1
+		tries=$((tries + 1))
+	done
+} & )
+exec "$@" 3<&-
+`
+
+// startProcess starts a command whose output goes to the folder's log. The
+// signal is what the watcher ends it with.
+func startProcess(command []string, signal syscall.Signal, folder string, owner *syscall.Credential) (*process, error) {
+	watched, pipe, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer watched.Close()
+	log, err := os.Create(logPath(folder))
+	if err != nil {
+		return nil, errors.Join(err, pipe.Close())
+	}
+	defer log.Close()
+
+	cmd := exec.Command("/bin/sh", append([]string{"-c", guarded, "sh", folder, strconv.Itoa(int(signal))}, command...)...)
+	cmd.Dir = folder // ours may be closed to the owner
+	// Nothing of our own environment: PGPORT and the like would be obeyed.
+	cmd.Env = []string{
+		"PATH=" + strings.Join(folders(), string(filepath.ListSeparator)),
+		"HOME=" + folder, "TMPDIR=" + folder, "LC_ALL=C.UTF-8", "TZ=UTC",
+	}
+	// A file, not our own output: "go test" waits for all who hold that.
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.ExtraFiles = []*os.File{watched}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: owner}
+	if err := cmd.Start(); err != nil {
+		return nil, errors.Join(err, pipe.Close())
+	}
+	p := &process{cmd: cmd, pipe: pipe, ended: make(chan struct{})}
+	go func() {
+		_ = cmd.Wait() // its result is in cmd.ProcessState
+		p.tell("gone")
+		close(p.ended)
+	}()
+	return p, nil
+}
+
+func logPath(folder string) string { return filepath.Join(folder, "server.log") }
+
+func (p *process) pid() int { return p.cmd.Process.Pid }
+
+func (p *process) signal(s syscall.Signal) error { return p.cmd.Process.Signal(s) }
+
+// wait reports whether the process has ended, giving it some time to do so.
+func (p *process) wait(d time.Duration) bool {
+	select {
+	case <-p.ended:
+		return true
+	default:
+	}
+	select {
+	case <-p.ended:
+		return true
+	case <-time.After(d):
+		return false
+	}
+}
+
+// succeeded reports whether a process that has ended did so with success.
+func (p *process) succeeded() bool { return p.cmd.ProcessState.Success() }
+
+// release sends the watcher home. The process must have ended.
+func (p *process) release() {
+	p.tell("keep")
+	p.abandon()
+}
+
+// abandon leaves the process and its folder to the watcher.
+func (p *process) abandon() { _ = p.pipe.Close() } // what is closed twice stays closed
+
+// tell sends the watcher a word. There is no one to tell of an error, and
+// nothing to do: without the watcher there is no one to mislead.
+func (p *process) tell(word string) { _, _ = p.pipe.WriteString(word + "\n") }
+
+// childrenOf returns the ids of the processes that pid has started, where the
+// system shows them in /proc, else none.
+func childrenOf(pid int) []int {
+	var children []int
+	paths, _ := filepath.Glob("/proc/[0-9]*") // the pattern is good
+	for _, path := range paths {
+		child, err := strconv.Atoi(filepath.Base(path))
+		if err != nil {
+			continue
+		}
+		if _, parent := processState(child); parent == pid {
+			children = append(children, child)
+		}
+	}
+	return children
+}
+
+// anyAlive reports whether one of the processes still runs. One that has ended
+// without being waited for does not.
+func anyAlive(pids []int) bool {
+	return slices.ContainsFunc(pids, func(pid int) bool {
+		state, _ := processState(pid)
+		return state != "" && state != "Z"
+	})
+}
+
+// processState returns a process's state, a letter, and its parent: "" and 0
+// for one that does not exist. See proc_pid_stat(5).
+func processState(pid int) (state string, parent int) {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return "", 0
+	}
+	// 123 (name) S 99 …, where the name may hold anything.
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	if len(fields) < 2 {
+		return "", 0
+	}
+	parent, _ = strconv.Atoi(fields[1]) // the kernel writes a number
+	return fields[0], parent
+}
