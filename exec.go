@@ -77,9 +77,9 @@ func (m *Mount) direct(ctx context.Context, g *guard, query string, args []drive
 	}
 	inline := p.TooMany() || p.Placeholders() == 0 && len(args) == 0 &&
 		!(by == byQuery && m.facts.cachesQueries)
-	if !inline && !g.execs {
-		// The driver has no Exec: keys are drawn when database/sql comes back
-		// with the prepared statement.
+	if !inline && !g.can(by) {
+		// Keys are drawn when database/sql comes back with the prepared
+		// statement.
 		return nil, driver.ErrSkip
 	}
 	h, err := p.Holes(args)
@@ -207,9 +207,24 @@ func (x *execution) queried(rows driver.Rows, err error) (driver.Rows, error) {
 	return x.rec.observe(x, rows), nil
 }
 
+// can reports whether the driver's connection takes the route itself.
+func (g *guard) can(by route) bool {
+	if by == byQuery {
+		return g.queries
+	}
+	return g.execs
+}
+
+// maxParked bounds what a long transaction can leave behind by executions whose
+// arguments equal none when they come back.
+const maxParked = 64
+
 // park keeps an execution whose driver answered ErrSkip for the Prepare and the
 // execution of the same text that database/sql sends next on this connection.
 func (g *guard) park(x *execution) {
+	if len(g.parked) == maxParked {
+		g.parked = slices.Delete(g.parked, 0, 1)
+	}
 	g.parked = append(g.parked, x)
 }
 

@@ -17,6 +17,7 @@ type guard struct {
 	conn    driver.Conn
 	mount   *Mount
 	execs   bool // the driver has Exec on a connection
+	queries bool // the driver has Query on a connection
 	parked  []*execution
 	discard bool // the connection must not go back to the pool
 }
@@ -35,9 +36,11 @@ var (
 )
 
 func newGuard(conn driver.Conn, m *Mount) *guard {
-	_, ctx := conn.(driver.ExecerContext)
-	_, old := conn.(driver.Execer) //nolint:staticcheck // drivers may have no other
-	return &guard{conn: conn, mount: m, execs: ctx || old}
+	_, execCtx := conn.(driver.ExecerContext)
+	_, exec := conn.(driver.Execer) //nolint:staticcheck // drivers may have no other
+	_, queryCtx := conn.(driver.QueryerContext)
+	_, query := conn.(driver.Queryer) //nolint:staticcheck // drivers may have no other
+	return &guard{conn: conn, mount: m, execs: execCtx || exec, queries: queryCtx || query}
 }
 
 // question is how the interceptor, which is handed a connection that it cannot

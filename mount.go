@@ -33,6 +33,7 @@ type Mount struct {
 	// A registered name's:
 	mu     sync.Mutex
 	opened []*Mount
+	ended  Stats        // of the databases that were closed
 	setTo  *policy.Mode // by SetMode, for databases to come
 }
 
@@ -105,17 +106,19 @@ func (m *Mount) remove(one *Mount) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.opened = slices.DeleteFunc(m.opened, func(o *Mount) bool { return o == one })
-	one.counters.addTo(&m.counters.stats)
+	one.counters.addTo(&m.ended)
 }
 
-// databases returns the mounts of the open databases that m covers.
-func (m *Mount) databases() []*Mount {
+// databases returns the mounts of the open databases that m covers, and what
+// the closed ones have done.
+func (m *Mount) databases() (open []*Mount, ended Stats) {
 	if m.isOne() {
-		return []*Mount{m}
+		return []*Mount{m}, Stats{}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return slices.Clone(m.opened)
+	ended.add(m.ended)
+	return slices.Clone(m.opened), ended
 }
 
 // SetMode changes what is done from now on: a table's mode is the more cautious
@@ -137,11 +140,8 @@ func (m *Mount) SetMode(mode policy.Mode) {
 
 // Stats returns the counts so far, those of closed databases included.
 func (m *Mount) Stats() Stats {
-	var total Stats
-	if !m.isOne() {
-		m.counters.addTo(&total)
-	}
-	for _, one := range m.databases() {
+	all, total := m.databases()
+	for _, one := range all {
 		one.counters.addTo(&total)
 	}
 	return total
@@ -159,7 +159,7 @@ var ErrNotOne = errors.New("keyfill: not exactly one database is open through th
 // database is open, and with an [*Error] when the table is not configured or
 // the source fails.
 func (m *Mount) Keys(ctx context.Context, table string, n int) ([]driver.Value, error) {
-	all := m.databases()
+	all, _ := m.databases()
 	if len(all) != 1 {
 		return nil, ErrNotOne
 	}

@@ -3,6 +3,7 @@ package keyfill
 import (
 	"maps"
 	"sync"
+	"sync/atomic"
 
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -33,8 +34,9 @@ type TableStats struct {
 
 // counters are the Stats of one mount as they grow.
 type counters struct {
-	mu    sync.Mutex
-	stats Stats
+	passed atomic.Uint64
+	mu     sync.Mutex
+	tables map[string]TableStats
 }
 
 // event is one statement to count.
@@ -47,16 +49,16 @@ type event struct {
 }
 
 func (c *counters) count(e event) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if e.action == rewrite.Pass {
-		c.stats.Passed++
+		c.passed.Add(1)
 		return
 	}
-	if c.stats.Tables == nil {
-		c.stats.Tables = map[string]TableStats{}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.tables == nil {
+		c.tables = map[string]TableStats{}
 	}
-	t := c.stats.Tables[e.table]
+	t := c.tables[e.table]
 	switch e.action {
 	case rewrite.Fill:
 		t.Filled++
@@ -74,19 +76,24 @@ func (c *counters) count(e event) {
 	if e.withheld {
 		t.Withheld++
 	}
-	c.stats.Tables[e.table] = t
+	c.tables[e.table] = t
 }
 
 // addTo adds the counts to total.
 func (c *counters) addTo(total *Stats) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	total.Passed += c.stats.Passed
-	for name, from := range c.stats.Tables {
-		if total.Tables == nil {
-			total.Tables = map[string]TableStats{}
+	total.add(Stats{Passed: c.passed.Load(), Tables: c.tables})
+}
+
+// add adds other to s and keeps nothing of it.
+func (s *Stats) add(other Stats) {
+	s.Passed += other.Passed
+	for name, from := range other.Tables {
+		if s.Tables == nil {
+			s.Tables = map[string]TableStats{}
 		}
-		t := total.Tables[name]
+		t := s.Tables[name]
 		t.Filled += from.Filled
 		t.Keys += from.Keys
 		t.Kept += from.Kept
@@ -98,6 +105,6 @@ func (c *counters) addTo(total *Stats) {
 			}
 			t.Refused[reason] += n
 		}
-		total.Tables[name] = t
+		s.Tables[name] = t
 	}
 }

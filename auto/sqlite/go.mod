@@ -3,13 +3,13 @@ module github.com/keyfill/keyfill/auto/sqlite
 go 1.26.0
 
 require (
+	github.com/google/uuid v1.6.0
 	github.com/keyfill/keyfill v0.0.0
 	modernc.org/sqlite v1.60.0
 )
 
 require (
 	github.com/dustin/go-humanize v1.0.1 // indirect
-	github.com/google/uuid v1.6.0 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect
 	github.com/ncruces/go-strftime v1.0.0 // indirect
 	github.com/ngrok/sqlmw v0.0.0-20220520173518-97c9c04efc79 // indirect
