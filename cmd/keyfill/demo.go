@@ -1,0 +1,95 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+func newDemo() *cobra.Command {
+	var rows int
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Run INSERTs through keyfill on SQLite and show what happens to them",
+		Long: `Runs the INSERTs of an application that knows nothing of keys through keyfill,
+on an SQLite that is part of this program, and shows for each statement what the
+application wrote, what reached the driver, and what the table then holds.
+
+Then it stores the same rows under an INTEGER PRIMARY KEY, under random UUIDs
+that the application makes, and under keys that keyfill makes, and prints the
+time in seconds, the size of the file in MB (1,000,000 bytes) and the number of
+pages of 4,096 bytes that SQLite wrote.
+
+All databases are in a temporary folder, which is removed at the end.`,
+		Args: arguments(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if rows < 1 {
+				return usagef("--rows %d: at least one row", rows)
+			}
+			// The folder is removed after an interrupt too.
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return demonstrate(ctx, bufio.NewWriter(cmd.OutOrStdout()), rows)
+		},
+	}
+	cmd.Flags().IntVar(&rows, "rows", 200_000, "how many rows the comparison stores under each kind of key")
+	return cmd
+}
+
+// demonstrate runs the whole demo in a temporary folder.
+func demonstrate(ctx context.Context, w *bufio.Writer, rows int) (err error) {
+	folder, err := os.MkdirTemp("", "keyfill-demo-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	app, err := openApplication(ctx, filepath.Join(folder, "application.db"))
+	if err != nil {
+		return err
+	}
+	err = showApplication(ctx, w, app)
+	if err := errors.Join(err, app.close()); err != nil {
+		return err
+	}
+	return compare(ctx, w, folder, rows)
+}
+
+// showApplication prints the setting, then each statement as it is executed.
+func showApplication(ctx context.Context, w *bufio.Writer, app *application) error {
+	title(w, "What keyfill does to INSERTs")
+	fmt.Fprint(w, "The tables:\n\n", indent(schema), "\n")
+	fmt.Fprint(w, "The policy, which says which columns are keys and what makes them:\n\n", indent(demoPolicy), "\n")
+	fmt.Fprint(w, `"Written" is what the application passes to database/sql: SQL and arguments.
+"Sent" is what reached the SQLite driver, noted below keyfill. "Stored" is what
+a connection without keyfill reads from the table afterwards.
+`)
+	for i, s := range statements {
+		done, err := app.perform(ctx, s)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(w)
+		printPerformed(w, i+1, done)
+		if err := w.Flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func title(w *bufio.Writer, text string) {
+	fmt.Fprintf(w, "%s\n%s\n\n", text, strings.Repeat("=", len(text)))
+}
+
+// indent returns text with each line indented.
+func indent(text string) string {
+	return "  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ") + "\n"
+}

@@ -1,0 +1,295 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// testPolicy is one that suits every dialect.
+const testPolicy = `version: 1
+tables:
+  orders: {column: id}
+  codes:  {column: code, source: ulid}
+  pairs:  {keys: [{column: id}, {column: code, source: ulid}]}
+  lines:  {column: id, unsupported: unfilled}
+`
+
+// answer is a line of "explain --json".
+type answer struct {
+	ID json.RawMessage `json:"id"`
+	keyfill.Explanation
+}
+
+// explainJSON explains the lines and returns the answers, whose fields have to
+// be those of an Explanation and no others.
+func explainJSON(t *testing.T, dialectName, lines string) []answer {
+	t.Helper()
+	out := keyfillOut(t, lines, "explain", "--config", writeFile(t, "keyfill.yaml", testPolicy), "--dialect", dialectName, "--json")
+	var answers []answer
+	for line := range strings.Lines(out) {
+		var a answer
+		d := json.NewDecoder(strings.NewReader(line))
+		d.DisallowUnknownFields()
+		if err := d.Decode(&a); err != nil {
+			t.Fatalf("answer %q: %v", line, err)
+		}
+		if a.Slots == nil {
+			t.Errorf("slots are null in %q", line)
+		}
+		answers = append(answers, a)
+	}
+	return answers
+}
+
+var (
+	uuidv7Text = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}`)
+	uuidv7Hex  = regexp.MustCompile(`[0-9a-f]{12}7[0-9a-f]{3}[89ab][0-9a-f]{15}`)
+	atEndText  = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{12}`)
+	ulidText   = regexp.MustCompile(`[0-9A-HJKMNP-TV-Z]{26}`)
+)
+
+// withoutKeys returns text with a word in the place of each key.
+func withoutKeys(text string) string {
+	for _, key := range []*regexp.Regexp{uuidv7Text, atEndText, uuidv7Hex} {
+		text = key.ReplaceAllString(text, "KEY")
+	}
+	return ulidText.ReplaceAllString(text, "ULID")
+}
+
+func slot(arg, row int) keyfill.ExplainedSlot { return keyfill.ExplainedSlot{Arg: arg, Row: row} }
+
+type slots = []keyfill.ExplainedSlot
+
+// TestExplainJSON has each outcome and each way of placing a key.
+func TestExplainJSON(t *testing.T) {
+	one, two := new(1), new(2)
+	for _, tt := range []struct {
+		name    string
+		dialect string
+		sql     string
+		want    keyfill.Explanation // SQL "" is the statement itself
+	}{
+		{"placeholders in the middle", "mysql", "INSERT INTO orders (a, b) VALUES (?, ?), (?, ?)", keyfill.Explanation{
+			Action: "fill", SQL: "INSERT INTO orders (a, b, `id`) VALUES (?, ?, ?), (?, ?, ?)",
+			Table: "orders", Column: "id", Rows: two, Slots: slots{slot(3, 1), slot(6, 2)},
+		}},
+		{"SET", "mariadb", "insert into orders set a = ?, b = ?", keyfill.Explanation{
+			Action: "fill", SQL: "insert into orders set a = ?, b = ?, `id` = ?",
+			Table: "orders", Column: "id", Rows: one, Slots: slots{slot(3, 1)},
+		}},
+		{"numbered placeholders", "postgres", "INSERT INTO orders (a) VALUES ($1), ($1) RETURNING id", keyfill.Explanation{
+			Action: "fill", SQL: `INSERT INTO orders (a, "id") VALUES ($1, $2), ($1, $3) RETURNING id`,
+			Table: "orders", Column: "id", Rows: two, Slots: slots{slot(2, 1), slot(3, 2)},
+		}},
+		{"one of two with a key of its own", "sqlite", "INSERT INTO orders (id, a) VALUES (NULL, ?), ('x', ?)", keyfill.Explanation{
+			Action: "fill", SQL: "INSERT INTO orders (id, a) VALUES (?, ?), ('x', ?)",
+			Table: "orders", Column: "id", Rows: two, Slots: slots{slot(1, 1)},
+		}},
+		{"OUTPUT", "sqlserver", "INSERT INTO orders (a) OUTPUT inserted.id VALUES (@p1)", keyfill.Explanation{
+			Action: "fill", SQL: "INSERT INTO orders (a, [id]) OUTPUT inserted.id VALUES (@p1, @p2)",
+			Table: "orders", Column: "id", Rows: one, Slots: slots{slot(2, 1)},
+		}},
+		{"placeholders by colon", "oracle", "INSERT INTO orders (a) VALUES (:1)", keyfill.Explanation{
+			Action: "fill", SQL: `INSERT INTO orders (a, "ID") VALUES (:1, :2)`,
+			Table: "ORDERS", Column: "ID", Rows: one, Slots: slots{slot(2, 1)},
+		}},
+		{"two key columns", "sqlite", "INSERT INTO pairs (a) VALUES (?)", keyfill.Explanation{
+			Action: "fill", SQL: `INSERT INTO pairs (a, "id", "code") VALUES (?, ?, ?)`,
+			Table: "pairs", Column: "id", Rows: one,
+			Slots: slots{{Arg: 2, Row: 1, Column: "id"}, {Arg: 3, Row: 1, Column: "code"}},
+		}},
+		{"literal", "mysql", "INSERT INTO orders (a) VALUES ('<&>'), ('é')", keyfill.Explanation{
+			Action: "fill", SQL: "INSERT INTO orders (a, `id`) VALUES ('<&>', 'KEY'), ('é', 'KEY')",
+			Table: "orders", Column: "id", Rows: two, Literal: true,
+		}},
+		{"literal of another alphabet", "mariadb", "INSERT INTO codes (a) VALUES (1)", keyfill.Explanation{
+			Action: "fill", SQL: "INSERT INTO codes (a, `code`) VALUES (1, 'ULID')",
+			Table: "codes", Column: "code", Rows: one, Literal: true,
+		}},
+		{"literal of PostgreSQL", "postgres", "INSERT INTO orders (a) VALUES (1)", keyfill.Explanation{
+			Action: "fill", SQL: `INSERT INTO orders (a, "id") VALUES (1, 'KEY')`,
+			Table: "orders", Column: "id", Rows: one, Literal: true,
+		}},
+		{"literal of SQL Server", "sqlserver", "INSERT orders (a) VALUES (1)", keyfill.Explanation{
+			Action: "fill", SQL: "INSERT orders (a, [id]) VALUES (1, 'KEY')",
+			Table: "orders", Column: "id", Rows: one, Literal: true,
+		}},
+		{"literal of Oracle", "oracle", "INSERT INTO orders (a) VALUES (1)", keyfill.Explanation{
+			Action: "fill", SQL: `INSERT INTO orders (a, "ID") VALUES (1, HEXTORAW('KEY'))`,
+			Table: "ORDERS", Column: "ID", Rows: one, Literal: true,
+		}},
+		{"keep", "sqlite", "  INSERT INTO orders (id, a) VALUES ('x', 1)", keyfill.Explanation{
+			Action: "keep", Table: "orders", Column: "id", Rows: one, Offset: 2,
+		}},
+		{"decided at execution", "postgres", "INSERT INTO orders (id, a) VALUES ($1, $2)", keyfill.Explanation{
+			Action: "keep", Table: "orders", Column: "id", Rows: one, Reason: "decided at execution",
+		}},
+		{"keep from a query", "mysql", "INSERT INTO orders (id, a) SELECT b, c FROM d", keyfill.Explanation{
+			Action: "keep", Table: "orders", Column: "id",
+		}},
+		{"pass of another table", "oracle", "INSERT INTO others (a) VALUES (1)", keyfill.Explanation{Action: "pass"}},
+		{"pass of another statement", "sqlserver", "SELECT 1", keyfill.Explanation{Action: "pass"}},
+		{"pass of nothing", "mariadb", "", keyfill.Explanation{Action: "pass"}},
+		{"refuse", "sqlite", "INSERT INTO orders (a) SELECT b FROM c", keyfill.Explanation{
+			Action: "refuse", Table: "orders", Column: "id", Reason: string(rewrite.ErrSelect), Offset: 23,
+		}},
+		{"refuse a bulk load", "mysql", "LOAD DATA INFILE 'f' INTO TABLE orders (a)", keyfill.Explanation{
+			Action: "refuse", Table: "orders", Column: "id", Reason: string(rewrite.ErrBulk),
+		}},
+		{"unfilled", "sqlite", "INSERT INTO lines (a) SELECT b FROM c", keyfill.Explanation{
+			Action: "refuse", Table: "lines", Column: "id", Reason: "unfilled: " + string(rewrite.ErrSelect), Offset: 22,
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			line, err := json.Marshal(map[string]any{"id": tt.name, "sql": tt.sql, "at": "ignored"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			answers := explainJSON(t, tt.dialect, string(line)+"\n")
+			if len(answers) != 1 {
+				t.Fatalf("%d answers, want 1", len(answers))
+			}
+			got, want := answers[0], tt.want
+			if want.SQL == "" {
+				want.SQL = tt.sql
+			}
+			if want.Slots == nil {
+				want.Slots = slots{}
+			}
+			got.SQL = withoutKeys(got.SQL)
+			if !reflect.DeepEqual(got.Explanation, want) {
+				t.Errorf("explain(%q)\n got %s\nwant %s", tt.sql, asJSON(got.Explanation), asJSON(want))
+			}
+			if id := fmt.Sprintf("%q", tt.name); string(got.ID) != id {
+				t.Errorf("id is %s, want %s", got.ID, id)
+			}
+		})
+	}
+}
+
+func asJSON(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return []byte(err.Error())
+	}
+	return b.Bytes()
+}
+
+// TestExplainEveryDialect makes sure that each name is taken, from the command
+// line and from the policy.
+func TestExplainEveryDialect(t *testing.T) {
+	for _, d := range dialect.All() {
+		own := writeFile(t, "keyfill.yaml", "dialect: "+d.Name+"\n"+testPolicy)
+		for _, args := range [][]string{
+			{"explain", "--config", own},
+			{"explain", "--config", own, "--dialect", d.Name},
+			{"explain", "--config", writeFile(t, "keyfill.yaml", testPolicy), "--dialect", d.Name},
+		} {
+			out := keyfillOut(t, "", append(args, "INSERT INTO orders (a) VALUES (1)")...)
+			if !strings.HasPrefix(out, "action  fill") {
+				t.Errorf("keyfill %q: %s", args, out)
+			}
+		}
+	}
+}
+
+func TestExplainFromEnvironment(t *testing.T) {
+	t.Setenv("KEYFILL_CONFIG", writeFile(t, "elsewhere.yaml", testPolicy))
+	keyfillOut(t, "", "explain", "--dialect", "mysql", "SELECT 1")
+
+	t.Setenv("KEYFILL_CONFIG", "")
+	path := writeFile(t, "keyfill.yaml", testPolicy)
+	t.Chdir(strings.TrimSuffix(path, "keyfill.yaml"))
+	keyfillOut(t, "", "explain", "--dialect", "mysql", "SELECT 1")
+}
+
+func TestExplainText(t *testing.T) {
+	manyRows := "INSERT INTO orders (a) VALUES (?)" + strings.Repeat(", (?)", 9)
+	for _, tt := range []struct {
+		name string
+		sql  string
+		want string
+	}{
+		{"fill", "INSERT INTO orders (a) VALUES (?)", `action  fill: the statement gets its keys from keyfill
+table   orders
+column  id
+rows    1
+keys    argument 2 (row 1)
+sent    INSERT INTO orders (a, "id") VALUES (?, ?)
+`},
+		{"literal, several lines", "INSERT INTO orders (a)\nVALUES ('\xff')\n", `action  fill: the statement gets its keys from keyfill
+table   orders
+column  id
+rows    1
+keys    in the text; each execution gets new ones
+sent    ` + `
+INSERT INTO orders (a, "id")
+VALUES ('` + "\xff" + `', 'KEY')
+`},
+		{"two key columns", "INSERT INTO pairs (a) VALUES (?)", `action  fill: the statement gets its keys from keyfill
+table   pairs
+column  id
+rows    1
+keys    argument 2 (row 1, id), argument 3 (row 1, code)
+sent    INSERT INTO pairs (a, "id", "code") VALUES (?, ?, ?)
+`},
+		{"many rows", manyRows, `action  fill: the statement gets its keys from keyfill
+table   orders
+column  id
+rows    10
+keys    argument 2 (row 1), argument 4 (row 2), argument 6 (row 3), argument 8 (row 4), ` +
+			`argument 10 (row 5), argument 12 (row 6), argument 14 (row 7), argument 16 (row 8) and 2 more
+sent    INSERT INTO orders (a, "id") VALUES (?, ?)` + strings.Repeat(", (?, ?)", 9) + "\n"},
+		{"keep", "INSERT INTO orders (id) VALUES ('x')", `action  keep: the statement brings its own key
+table   orders
+column  id
+rows    1
+sent    INSERT INTO orders (id) VALUES ('x')
+`},
+		{"decided at execution", "INSERT INTO orders (id) VALUES (?)", `action  keep: a placeholder stands in the key's place; its value decides
+table   orders
+column  id
+rows    1
+reason  decided at execution
+sent    INSERT INTO orders (id) VALUES (?)
+`},
+		{"pass", "DELETE FROM orders", `action  pass: no INSERT into a configured table
+sent    DELETE FROM orders
+`},
+		{"refuse", "INSERT INTO orders (a)\n  SELECT b FROM c", `action  refuse: the statement is an error, before anything is sent
+table   orders
+column  id
+reason  ` + string(rewrite.ErrSelect) + `
+at      byte 25: line 2, column 3
+sent    nothing
+`},
+		{"unfilled", "INSERT INTO lines (a) SELECT b FROM c", `action  refuse: the statement cannot be filled and goes out without a key
+table   lines
+column  id
+reason  unfilled: ` + string(rewrite.ErrSelect) + `
+at      byte 22: line 1, column 23
+sent    INSERT INTO lines (a) SELECT b FROM c
+`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			args := []string{"explain", "--config", writeFile(t, "keyfill.yaml", testPolicy), "--dialect", "sqlite"}
+			if got := withoutKeys(keyfillOut(t, tt.sql, args...)); got != tt.want {
+				t.Errorf("from standard input:\n%s\nwant:\n%s", got, tt.want)
+			}
+			if got := withoutKeys(keyfillOut(t, "", append(args, tt.sql)...)); got != tt.want {
+				t.Errorf("from the argument:\n%s\nwant:\n%s", got, tt.want)
+			}
+		})
+	}
+}

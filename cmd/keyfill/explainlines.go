@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/keyfill/keyfill"
+)
+
+// lineBuffer is the size of the buffers of input and output; longer lines are
+// put together from several.
+const lineBuffer = 1 << 16
+
+// explainLines explains each line of in. What is explained is written before
+// more input is waited for, so that another program can ask and answer in turn.
+func explainLines(x *keyfill.Explainer, in io.Reader, out io.Writer) error {
+	l := lines{r: bufio.NewReaderSize(in, lineBuffer), w: bufio.NewWriterSize(out, lineBuffer)}
+	err := l.explain(x)
+	return errors.Join(err, l.w.Flush())
+}
+
+// lines reads requests and writes answers. Its buffers are used again from line
+// to line.
+type lines struct {
+	r      *bufio.Reader
+	w      *bufio.Writer
+	number int // of the line, from 1
+	line   []byte
+	answer []byte
+	fields map[string]json.RawMessage
+}
+
+func (l *lines) explain(x *keyfill.Explainer) error {
+	for {
+		if err := l.next(); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if len(bytes.TrimSpace(l.line)) == 0 {
+			continue
+		}
+		id, query, err := l.request()
+		if err != nil {
+			return fmt.Errorf("line %d: %w", l.number, err)
+		}
+		ex, err := x.Explain(query)
+		if err != nil {
+			return fmt.Errorf("line %d: %w", l.number, err)
+		}
+		l.answer = appendAnswer(l.answer[:0], id, &ex)
+		if _, err := l.w.Write(l.answer); err != nil {
+			return err
+		}
+	}
+}
+
+// next reads the next line, whatever its length, or returns io.EOF.
+func (l *lines) next() error {
+	l.line = l.line[:0]
+	l.number++
+	for {
+		if l.r.Buffered() == 0 {
+			if err := l.w.Flush(); err != nil {
+				return err
+			}
+		}
+		part, err := l.r.ReadSlice('\n')
+		l.line = append(l.line, part...)
+		switch {
+		case err == bufio.ErrBufferFull:
+			continue
+		case err == io.EOF && len(l.line) > 0:
+			return nil
+		}
+		return err
+	}
+}
+
+var errNotRequest = errors.New(`not a JSON object {"id":...,"sql":"..."}`)
+
+// request returns the parts of the line. The error does not repeat the line.
+func (l *lines) request() (id json.RawMessage, query string, err error) {
+	clear(l.fields)
+	// A map and not a struct: the names of fields have to match exactly, as an
+	// unknown field "SQL" is ignored like any other.
+	if err := json.Unmarshal(l.line, &l.fields); err != nil || l.fields == nil {
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) {
+			return nil, "", fmt.Errorf("%w: byte %d: %v", errNotRequest, syntax.Offset, err)
+		}
+		return nil, "", errNotRequest
+	}
+	text := l.fields["sql"]
+	if len(text) == 0 || text[0] != '"' {
+		return nil, "", fmt.Errorf(`%w: "sql" is missing or not a string`, errNotRequest)
+	}
+	id, ok := l.fields["id"]
+	if !ok {
+		id = json.RawMessage("null")
+	}
+	return id, jsonUnquote(text), nil
+}
+
+// appendAnswer appends the line for an explanation. encoding/json would do, but
+// for bytes that are not UTF-8, which it replaces.
+func appendAnswer(b []byte, id json.RawMessage, ex *keyfill.Explanation) []byte {
+	b = append(b, `{"id":`...)
+	b = append(b, id...)
+	b = append(b, `,"action":`...)
+	b = appendJSONString(b, ex.Action)
+	b = append(b, `,"sql":`...)
+	b = appendJSONString(b, ex.SQL)
+	b = append(b, `,"table":`...)
+	b = appendJSONString(b, ex.Table)
+	b = append(b, `,"column":`...)
+	b = appendJSONString(b, ex.Column)
+	b = append(b, `,"rows":`...)
+	if ex.Rows == nil {
+		b = append(b, "null"...)
+	} else {
+		b = strconv.AppendInt(b, int64(*ex.Rows), 10)
+	}
+	b = append(b, `,"slots":[`...)
+	for i, s := range ex.Slots {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendSlot(b, s)
+	}
+	b = append(b, `],"literal":`...)
+	b = strconv.AppendBool(b, ex.Literal)
+	b = append(b, `,"reason":`...)
+	b = appendJSONString(b, ex.Reason)
+	b = append(b, `,"offset":`...)
+	b = strconv.AppendInt(b, int64(ex.Offset), 10)
+	return append(b, "}\n"...)
+}
+
+func appendSlot(b []byte, s keyfill.ExplainedSlot) []byte {
+	b = append(b, `{"arg":`...)
+	b = strconv.AppendInt(b, int64(s.Arg), 10)
+	b = append(b, `,"row":`...)
+	b = strconv.AppendInt(b, int64(s.Row), 10)
+	if s.Statement != 0 {
+		b = append(b, `,"statement":`...)
+		b = strconv.AppendInt(b, int64(s.Statement), 10)
+	}
+	if s.Column != "" {
+		b = append(b, `,"column":`...)
+		b = appendJSONString(b, s.Column)
+	}
+	return append(b, '}')
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// The instant and the random bits of all keys here, as the layouts place them.
+const (
+	vectorTime   = "2012-06-02T00:11:11.814Z"
+	vectorRandom = "4ed540122e27653a9d13"
+	v7Random     = "ed500122e27653a9d13"
+)
+
+func TestInspect(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		key  string
+		want string // the first reading
+	}{
+		{"comb, string", "39babcb4-e446-4ed5-4012-2e27653a9d13", "comb string dotnet " + vectorTime + " " + vectorRandom},
+		{"comb, binary", "39babcb4e4464ed540122e27653a9d13", "comb binary dotnet " + vectorTime + " " + vectorRandom},
+		{"comb, binary as .NET shows it", "b4bcba39-46e4-d54e-4012-2e27653a9d13", "comb binary dotnet " + vectorTime + " " + vectorRandom},
+		{"comb, sequential_at_end", "1240d54e-272e-3a65-9d13-39babcb4e446", "comb sequential_at_end dotnet " + vectorTime + " " + vectorRandom},
+		{"comb, sequential_at_end as stored", "0x4ed540122e27653a9d1339babcb4e446", "comb sequential_at_end dotnet " + vectorTime + " " + vectorRandom},
+		{"comb, unix", "0137aa88-0c46-4ed5-4012-2e27653a9d13", "comb string unix " + vectorTime + " " + vectorRandom},
+		{"uuidv7", "0137aa88-0c46-7ed5-8012-2e27653a9d13", "uuidv7 string - " + vectorTime + " " + v7Random},
+		{"uuidv7, binary", "0137aa880c467ed580122e27653a9d13", "uuidv7 binary - " + vectorTime + " " + v7Random},
+		{"uuidv7 in SQL Server", "139d3a65-272e-1280-7ed5-0137aa880c46", "uuidv7 sequential_at_end - " + vectorTime + " " + v7Random},
+		{"uuidv7 in SQL Server as stored", "0x653a9d132e2780127ed50137aa880c46", "uuidv7 sequential_at_end - " + vectorTime + " " + v7Random},
+		{"uuidv7 of RFC 9562", "017F22E2-79B0-7CC3-98C4-DC0C0C07398F", "uuidv7 string - 2022-02-22T19:22:22.000Z cc318c4dc0c0c07398f"},
+		{"uuidv4 of RFC 9562", "919108f7-52d1-4320-9bac-f847db4148a8", "uuidv4 string - - 919108f752d13201bacf847db4148a8"},
+		{"ulid", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "ulid string - 2016-07-30T23:54:10.259Z d6764c61efb99302bd5b"},
+		{"integer", "42045358", "integer - - - -"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			lines := strings.Split(keyfillOut(t, "", "inspect", tt.key), "\n")
+			if len(lines) < 4 || lines[0] != tt.key {
+				t.Fatalf("got %q", lines)
+			}
+			if header := strings.Join(strings.Fields(lines[1]), " "); header != "KIND LAYOUT EPOCH TIME RANDOM" {
+				t.Errorf("header %q", header)
+			}
+			if got := strings.Join(strings.Fields(lines[2]), " "); got != tt.want {
+				t.Errorf("first reading %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestInspectTable is one output in full: two readings, the surer one first,
+// and a second key.
+func TestInspectTable(t *testing.T) {
+	got := keyfillOut(t, "", "inspect", "39babcb4-e446-4ed5-8012-2e27653a9d13", "7")
+	want := `39babcb4-e446-4ed5-8012-2e27653a9d13
+  KIND    LAYOUT  EPOCH   TIME                      RANDOM
+  uuidv4  string  -       -                         39babcb4e446ed500122e27653a9d13
+  comb    string  dotnet  2012-06-02T00:11:11.814Z  4ed580122e27653a9d13
+
+7
+  KIND     LAYOUT  EPOCH  TIME  RANDOM
+  integer  -       -      -     -
+`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestInspectJSON(t *testing.T) {
+	got := keyfillOut(t, "", "inspect", "--json", "--", "39babcb4-e446-4ed5-8012-2e27653a9d13", "-7")
+	want := `{"key":"39babcb4-e446-4ed5-8012-2e27653a9d13","readings":[` +
+		`{"kind":"uuidv4","layout":"string","random":"39babcb4e446ed500122e27653a9d13"},` +
+		`{"kind":"comb","layout":"string","epoch":"dotnet","time":"2012-06-02T00:11:11.814Z","random":"4ed580122e27653a9d13"}]}
+{"key":"-7","readings":[{"kind":"integer"}]}
+`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestInspectNoKey prints the keys that are some, and does not repeat the text
+// that is none.
+func TestInspectNoKey(t *testing.T) {
+	for _, args := range [][]string{{"inspect", "42", "secret", "43", ""}, {"inspect", "--json", "42", "secret", "43", ""}} {
+		r := keyfillRun(t, "", args...)
+		if r.code != 1 || strings.Count(r.out, "integer") != 2 {
+			t.Errorf("keyfill %q: exit code %d, standard output %q", args, r.code, r.out)
+		}
+		if !strings.Contains(r.errOut, "argument 2: ") || !strings.Contains(r.errOut, "argument 4: ") || strings.Contains(r.errOut, "secret") {
+			t.Errorf("keyfill %q: standard error %q", args, r.errOut)
+		}
+	}
+}

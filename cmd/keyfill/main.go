@@ -1,0 +1,108 @@
+// Command keyfill shows what the keyfill driver does, without an application
+// and without a database server.
+//
+//	keyfill demo                 INSERTs through keyfill, on SQLite in a temporary folder
+//	keyfill explain              what would become of a statement, or of a million of them
+//	keyfill gen [KIND]           new keys
+//	keyfill inspect KEY...       what a key is and when it was made
+//	keyfill version              the version of this program
+//
+// From a checkout, "go run ./cmd/keyfill demo" is the quickest look. Further:
+//
+//	keyfill explain --config keyfill.yaml --dialect mysql 'INSERT INTO orders (total) VALUES (?)'
+//	keyfill explain --config keyfill.yaml --dialect postgres --json <statements.jsonl >explained.jsonl
+//	keyfill gen uuidv7 -n 3 --layout binary
+//	keyfill inspect 0137aa88-0c46-7ed5-8012-2e27653a9d13
+//
+// "keyfill help explain" and so on describe formats and units.
+//
+// Errors go to standard error. The exit code is 0, 1 after an error, or 2 when
+// the command line is not understood.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	// The commands are many and each has flags and help of its own; cobra gives
+	// them one form, which package flag leaves to the program.
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	// A reader that leaves early makes writing fail, so that the temporary
+	// folder of the demo is removed, instead of ending the process.
+	signal.Ignore(syscall.SIGPIPE)
+	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// Exit codes.
+const (
+	exitError = 1
+	exitUsage = 2
+)
+
+// run runs one command line, without the program's name, and returns the exit
+// code.
+func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(errOut)
+	cmd, err := root.ExecuteContextC(ctx)
+	var usage *usageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, syscall.EPIPE):
+		return exitError // the reader has seen enough
+	case errors.As(err, &usage):
+		fmt.Fprintf(errOut, "keyfill: %v\nSee \"%s --help\".\n", err, cmd.CommandPath())
+		return exitUsage
+	}
+	// Package keyfill says its name itself.
+	fmt.Fprintf(errOut, "keyfill: %s\n", strings.TrimPrefix(err.Error(), "keyfill: "))
+	return exitError
+}
+
+// usageError is a command line that is not understood.
+type usageError struct{ error }
+
+func usagef(format string, args ...any) error {
+	return &usageError{fmt.Errorf(format, args...)}
+}
+
+// arguments makes what cobra says about the number of arguments a usageError.
+func arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return &usageError{err}
+		}
+		return nil
+	}
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "keyfill",
+		Short: "Primary keys made on the client, for any database/sql driver",
+		Long: `keyfill fills in the primary keys of INSERTs on their way to the database.
+This program shows what it does; applications use the Go package
+github.com/keyfill/keyfill, and need no program.`,
+		Args:              arguments(cobra.NoArgs),
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	root.AddCommand(newDemo(), newExplain(), newGen(), newInspect(), newVersion())
+	return root
+}
