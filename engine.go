@@ -121,6 +121,11 @@ var errNotConfigured = errors.New("the policy does not fill the table: configure
 func (e *engine) named(name string) (*table, error) {
 	schema, bare, err := e.policy.ParseName(name)
 	if err != nil {
+		var p *policy.Error
+		if errors.As(err, &p) {
+			// The caller says which table it is about.
+			err = errors.New("the name " + p.Msg)
+		}
 		return nil, err
 	}
 	t := e.table(schema, bare)

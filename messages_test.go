@@ -1,0 +1,166 @@
+package keyfill_test
+
+import (
+	"context"
+	"database/sql"
+	"flag"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/policy"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected texts in testdata")
+
+// TestMessages compares what a developer reads when something is set up wrong,
+// or an INSERT is not sent, with testdata/messages/errors.txtar.
+func TestMessages(t *testing.T) {
+	file := filepath.Join("testdata", "messages", "errors.txtar")
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{}
+	for _, f := range archive.Files {
+		want[f.Name] = string(f.Data)
+	}
+	t.Setenv("KEYFILL_CONFIG", "")
+	t.Setenv("KEYFILL_MODE", "")
+	archive.Files = nil
+	for _, m := range messages {
+		t.Run(m.name, func(t *testing.T) {
+			err := m.provoke(t)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			// The folder of the test has another name each time.
+			got := strings.ReplaceAll(err.Error(), strconv.Quote(folder(t)), "FOLDER") + "\n"
+			archive.Files = append(archive.Files, txtar.File{Name: m.name, Data: []byte(got)})
+			if !*update && got != want[m.name] {
+				t.Errorf("the text is\n%swant\n%s", got, want[m.name])
+			}
+		})
+	}
+	if len(want) != len(messages) && !*update {
+		t.Errorf("%s has %d texts for %d errors", file, len(want), len(messages))
+	}
+	if *update {
+		if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// folder returns the current folder.
+func folder(t *testing.T) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+var messages = []struct {
+	name    string
+	provoke func(t *testing.T) error
+}{
+	{"unknown driver", func(*testing.T) error {
+		return second(keyfill.OpenDB(&fakeConnector{&fakeDriver{}}, config("", nil)))
+	}},
+	{"unknown dialect", func(*testing.T) error {
+		return second(keyfill.OpenDB(&fakeConnector{&fakeDriver{}}, config("db2", nil)))
+	}},
+	{"driver not registered", func(*testing.T) error {
+		return second(keyfill.RegisterByName("x-keyfill", "nosuchdriver", config("sqlite", nil)))
+	}},
+	{"name taken", func(*testing.T) error {
+		_, _ = keyfill.Register("taken-keyfill", &fakeDriver{}, config("sqlite", nil))
+		return second(keyfill.Register("taken-keyfill", &fakeDriver{}, config("sqlite", nil)))
+	}},
+	{"no policy", func(t *testing.T) error {
+		t.Chdir(t.TempDir())
+		return second(keyfill.OpenDB(&fakeConnector{&fakeDriver{}}, nil))
+	}},
+	{"policy file missing", func(t *testing.T) error {
+		t.Setenv("KEYFILL_CONFIG", "nosuchfile.yaml")
+		return second(keyfill.OpenDB(&fakeConnector{&fakeDriver{}}, nil))
+	}},
+	{"bad mode", func(t *testing.T) error {
+		t.Setenv("KEYFILL_MODE", "dryrun")
+		return second(keyfill.OpenDB(&fakeConnector{&fakeDriver{}}, config("sqlite", nil)))
+	}},
+	{"bad policy", func(t *testing.T) error {
+		cfg := config("sqlite", nil)
+		cfg.Tables["u"] = policy.Table{Column: "id", Source: "uuid7"}
+		return second(keyfill.OpenDB(&fakeConnector{&fakeDriver{}}, cfg))
+	}},
+	{"not ours", func(*testing.T) error {
+		raw := sql.OpenDB(&fakeConnector{&fakeDriver{}})
+		defer raw.Close()
+		return second(keyfill.From(raw))
+	}},
+	{"keys of a name that is not open", func(*testing.T) error {
+		m, err := keyfill.Register("notopen-keyfill", &fakeDriver{}, config("sqlite", nil))
+		if err != nil {
+			return err
+		}
+		return second(m.Keys(context.Background(), "t", 1))
+	}},
+	{"keys of a missing table", func(t *testing.T) error {
+		return keysError(t, context.Background(), config("sqlite", nil), "orders", 1)
+	}},
+	{"keys of a glob", func(t *testing.T) error {
+		return keysError(t, context.Background(), config("sqlite", nil), "t*", 1)
+	}},
+	{"no keys", func(t *testing.T) error {
+		return keysError(t, context.Background(), config("sqlite", nil), "t", 0)
+	}},
+	{"cancelled while a source waits", func(t *testing.T) error {
+		cfg := config("sqlite", nil)
+		cfg.Tables["t*"] = policy.Table{Column: "id", Source: "uuidv7"}
+		cfg.Now = func() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		// Seconds of keys ahead of a clock that stands: the next one waits.
+		db := open(t, &fakeDriver{}, cfg)
+		m, err := keyfill.From(db)
+		if err != nil {
+			return err
+		}
+		if _, err := m.Keys(context.Background(), "t", 5_000_000); err != nil {
+			return err
+		}
+		return second(m.Keys(ctx, "t", 1))
+	}},
+	{"cancelled before it is sent", func(t *testing.T) error {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		db := open(t, &fakeDriver{}, config("sqlite", nil))
+		return second(db.ExecContext(ctx, insert, 1, 2))
+	}},
+	{"no column list", func(t *testing.T) error {
+		db := open(t, &fakeDriver{strength: contexts}, config("sqlite", nil))
+		return second(db.Exec("INSERT INTO t VALUES (1)"))
+	}},
+	{"wrong number of arguments", func(t *testing.T) error {
+		db := open(t, &fakeDriver{strength: contexts}, config("sqlite", nil))
+		return second(db.Exec(insert, 1))
+	}},
+}
+
+func keysError(t *testing.T, ctx context.Context, cfg *policy.Config, table string, n int) error {
+	t.Helper()
+	m, err := keyfill.From(open(t, &fakeDriver{}, cfg))
+	if err != nil {
+		return err
+	}
+	return second(m.Keys(ctx, table, n))
+}
