@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"io"
+	"sync"
 
 	"github.com/keyfill/keyfill/policy"
 )
@@ -14,24 +15,45 @@ import (
 type wrappedDriver struct {
 	parent driver.Driver
 	cfg    *policy.Config
-	all    *Mount // of the registered name; nil for a connector's
+	all    *Mount // of the registered name; nil when there is none
 	mount  *Mount // of one database; nil for the registered driver
+
+	mu     sync.Mutex
+	direct map[string]driver.Connector // by DSN, for Open
 }
 
 var (
 	_ driver.Driver        = (*wrappedDriver)(nil)
 	_ driver.DriverContext = (*wrappedDriver)(nil)
-	_ driver.Connector     = (*connector)(nil)
-	_ io.Closer            = (*connector)(nil)
+	_ driver.Connector     = (*Connector)(nil)
+	_ io.Closer            = (*Connector)(nil)
 )
 
-// Open opens one connection, for callers that do not know OpenConnector.
+// Open opens one connection, for callers that do not know OpenConnector: other
+// wrappers. The connections of one DSN have one mount, whose sources go on.
 func (d *wrappedDriver) Open(dsn string) (driver.Conn, error) {
-	c, err := d.OpenConnector(dsn)
+	c, err := d.connector(dsn)
 	if err != nil {
 		return nil, err
 	}
 	return c.Connect(context.Background())
+}
+
+func (d *wrappedDriver) connector(dsn string) (driver.Connector, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if c := d.direct[dsn]; c != nil {
+		return c, nil
+	}
+	c, err := d.OpenConnector(dsn)
+	if err != nil {
+		return nil, err
+	}
+	if d.direct == nil {
+		d.direct = map[string]driver.Connector{}
+	}
+	d.direct[dsn] = c
+	return c, nil
 }
 
 // OpenConnector opens no connection: errors are those of the DSN and of the
@@ -60,9 +82,9 @@ type dsnConnector struct {
 func (c dsnConnector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.dsn) }
 func (c dsnConnector) Driver() driver.Driver                        { return c.driver }
 
-// connector is the outermost layer of one database. It adds what the layers
-// below lose: Close, and the way back to the mount.
-type connector struct {
+// Connector is the outermost layer of one database, made by [WrapConnector]. It
+// adds what the layers below lose: Close, and the way to the mount.
+type Connector struct {
 	inner  driver.Connector // through the interceptor to the guard
 	parent driver.Connector
 	driver *wrappedDriver
@@ -71,7 +93,7 @@ type connector struct {
 
 // wrapConnector puts a mount around parent. A mount opened through a
 // registered name is counted among those of all.
-func wrapConnector(parent driver.Connector, cfg *policy.Config, all *Mount) (driver.Connector, error) {
+func wrapConnector(parent driver.Connector, cfg *policy.Config, all *Mount) (*Connector, error) {
 	if cfg == nil {
 		var err error
 		if cfg, err = policy.FromEnvironment(); err != nil {
@@ -92,19 +114,25 @@ func wrapConnector(parent driver.Connector, cfg *policy.Config, all *Mount) (dri
 	if all != nil {
 		all.add(m)
 	}
-	return &connector{
+	return &Connector{
 		inner:  inner,
 		parent: parent,
-		driver: &wrappedDriver{parent: parent.Driver(), cfg: cfg, mount: m},
+		driver: &wrappedDriver{parent: parent.Driver(), cfg: cfg, mount: m, all: all},
 		all:    all,
 	}, nil
 }
 
-func (c *connector) Connect(ctx context.Context) (driver.Conn, error) { return c.inner.Connect(ctx) }
-func (c *connector) Driver() driver.Driver                            { return c.driver }
+// Mount returns the mount of the connector's database.
+func (c *Connector) Mount() *Mount { return c.driver.mount }
 
-// Close is called by sql.DB.Close.
-func (c *connector) Close() error {
+// Connect opens a connection that fills keys.
+func (c *Connector) Connect(ctx context.Context) (driver.Conn, error) { return c.inner.Connect(ctx) }
+
+// Driver returns a driver of this package.
+func (c *Connector) Driver() driver.Driver { return c.driver }
+
+// Close closes the connector below, if it can be closed. sql.DB.Close calls it.
+func (c *Connector) Close() error {
 	if c.all != nil {
 		c.all.remove(c.driver.mount)
 	}
@@ -125,7 +153,14 @@ func (c *guardConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newGuard(conn, c.mount), nil
+	g := newGuard(conn, c.mount)
+	if c.mount.engine.Load() == nil && policy.Mode(c.mount.mode.Load()) != policy.ModeOff {
+		// On a connection that nobody has used: later the question would change
+		// what ROW_COUNT() and FOUND_ROWS() say. Without an answer it is asked
+		// again when it matters.
+		_, _ = c.mount.know(ctx, g)
+	}
+	return g, nil
 }
 
 func (c *guardConnector) Driver() driver.Driver { return c.parent.Driver() }

@@ -69,6 +69,7 @@ var registering sync.Mutex
 // name it, and when cfg does not compile.
 func Register(name string, d driver.Driver, cfg *policy.Config) (*Mount, error) {
 	if cfg != nil {
+		cfg = cfg.Clone()
 		// What Open would find is found now.
 		if _, err := newMount(cfg, d); err != nil {
 			return nil, err
@@ -105,7 +106,7 @@ func RegisterByName(name, driverName string, cfg *policy.Config) (*Mount, error)
 
 // WrapConnector returns a connector whose connections fill keys, for
 // sql.OpenDB. A nil cfg is read as in [Register].
-func WrapConnector(c driver.Connector, cfg *policy.Config) (driver.Connector, error) {
+func WrapConnector(c driver.Connector, cfg *policy.Config) (*Connector, error) {
 	return wrapConnector(c, cfg, nil)
 }
 
@@ -120,7 +121,7 @@ func OpenDB(c driver.Connector, cfg *policy.Config) (*sql.DB, error) {
 
 // ErrNotOurs is returned by [From] for a database that was not opened through
 // this package, or that another wrapper hides.
-var ErrNotOurs = errors.New("keyfill: the database was not opened through keyfill, or another wrapper is around it: keep the Mount that Register returned")
+var ErrNotOurs = errors.New("keyfill: the database was not opened through keyfill, or another wrapper is around it: keep the Mount that Register returned, or that of the Connector")
 
 // From returns the mount of a database whose outermost wrapper is this
 // package's. It fails with [ErrNotOurs].

@@ -467,7 +467,8 @@ func TestErrBadConn(t *testing.T) {
 	if len(keys) != 3 {
 		t.Fatalf("%d keys recorded, want one an attempt", len(keys))
 	}
-	for i, want := range []keyfill.Outcome{keyfill.NotStored, keyfill.NotStored, keyfill.Stored} {
+	// Drivers give ErrBadConn for a connection that broke after the send, too.
+	for i, want := range []keyfill.Outcome{keyfill.Unknown, keyfill.Unknown, keyfill.Stored} {
 		if keys[i].Outcome != want {
 			t.Errorf("attempt %d: %v, want %v", i, keys[i].Outcome, want)
 		}

@@ -56,12 +56,12 @@ func packagePath(v any) string {
 // serverErrors are the packages whose errors say that the engine answered: a
 // statement that failed so has stored nothing, where statements are atomic.
 var serverErrors = map[string]bool{
-	"github.com/go-sql-driver/mysql":     true,
-	"github.com/jackc/pgx/v5/pgconn":     true,
-	"github.com/lib/pq":                  true,
-	"modernc.org/sqlite":                 true,
-	"github.com/microsoft/go-mssqldb":    true,
-	"github.com/sijms/go-ora/v2/network": true,
+	"github.com/go-sql-driver/mysql.MySQLError":      true,
+	"github.com/jackc/pgx/v5/pgconn.PgError":         true,
+	"github.com/lib/pq.Error":                        true,
+	"modernc.org/sqlite.Error":                       true,
+	"github.com/microsoft/go-mssqldb.Error":          true,
+	"github.com/sijms/go-ora/v2/network.OracleError": true,
 }
 
 // engineAnswered reports whether err, or an error that it wraps, is the
@@ -69,7 +69,10 @@ var serverErrors = map[string]bool{
 func engineAnswered(err error) bool {
 	for err != nil {
 		if t := reflect.TypeOf(err); t.Kind() == reflect.Pointer || t.Kind() == reflect.Struct {
-			if serverErrors[packagePath(err)] {
+			if t.Kind() == reflect.Pointer {
+				t = t.Elem()
+			}
+			if serverErrors[t.PkgPath()+"."+t.Name()] {
 				return true
 			}
 		}

@@ -156,25 +156,27 @@ func fillOn(f policy.Fill) rewrite.FillOn {
 	return on
 }
 
-// sources are the key sources of one database, by their state's name.
+// sources are the key sources of one database. None of the kinds has a state
+// that must be kept apart by table, so columns with equal sources share one:
+// their keys ascend together, and globs cannot make it grow.
 type sources struct {
 	env keysource.Env
 	mu  sync.Mutex
-	all map[string]keysource.Source
+	all map[policy.Source]keysource.Source
 }
 
 func newSources(cfg *policy.Config) *sources {
 	return &sources{
 		env: keysource.Env{Now: cfg.Now, Rand: cfg.Rand},
-		all: map[string]keysource.Source{},
+		all: map[policy.Source]keysource.Source{},
 	}
 }
 
-// get returns the source of a key column, the same for equal states.
+// get returns the source of a key column.
 func (s *sources) get(k policy.RuleKey) keysource.Source {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if src := s.all[k.State]; src != nil {
+	if src := s.all[k.Source]; src != nil {
 		return src
 	}
 	src, err := k.Source.New(s.env)
@@ -182,7 +184,7 @@ func (s *sources) get(k policy.RuleKey) keysource.Source {
 		// Compile has made sure that it can be made.
 		panic(fmt.Sprintf("keyfill: source %q: %v", k.State, err))
 	}
-	s.all[k.State] = src
+	s.all[k.Source] = src
 	return src
 }
 

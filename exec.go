@@ -36,12 +36,19 @@ const (
 
 // exec executes a statement that is not prepared.
 func (m *Mount) exec(ctx context.Context, g *guard, query string, args []driver.NamedValue) (driver.Result, error) {
-	x, err := m.direct(ctx, g, query, args, byExec)
-	if err != nil {
+	x, as, err := m.direct(ctx, g, query, args, byExec)
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if x == nil {
-		return g.ExecContext(ctx, query, args)
+	case x == nil:
+		res, err := g.ExecContext(ctx, query, args)
+		if err != driver.ErrSkip {
+			m.note(ctx, as)
+		}
+		return res, err
+	case x.prepares():
+		g.park(x)
+		return nil, driver.ErrSkip
 	}
 	res, err := g.ExecContext(ctx, x.text, x.sent)
 	if err == driver.ErrSkip {
@@ -53,12 +60,19 @@ func (m *Mount) exec(ctx context.Context, g *guard, query string, args []driver.
 
 // query executes a statement that gives rows and is not prepared.
 func (m *Mount) query(ctx context.Context, g *guard, query string, args []driver.NamedValue) (driver.Rows, error) {
-	x, err := m.direct(ctx, g, query, args, byQuery)
-	if err != nil {
+	x, as, err := m.direct(ctx, g, query, args, byQuery)
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if x == nil {
-		return g.QueryContext(ctx, query, args)
+	case x == nil:
+		rows, err := g.QueryContext(ctx, query, args)
+		if err != driver.ErrSkip {
+			m.note(ctx, as)
+		}
+		return rows, err
+	case x.prepares():
+		g.park(x)
+		return nil, driver.ErrSkip
 	}
 	rows, err := g.QueryContext(ctx, x.text, x.sent)
 	if err == driver.ErrSkip {
@@ -69,32 +83,45 @@ func (m *Mount) query(ctx context.Context, g *guard, query string, args []driver
 }
 
 // direct decides a statement that is not prepared and draws its keys. The
-// execution is nil when the statement goes out as it came.
-func (m *Mount) direct(ctx context.Context, g *guard, query string, args []driver.NamedValue, by route) (*execution, error) {
-	p, err := m.decide(ctx, g, query)
+// execution is nil when the statement goes out as it came; the event is what to
+// count then, once the driver has taken it.
+func (m *Mount) direct(ctx context.Context, g *guard, query string, args []driver.NamedValue, by route) (*execution, event, error) {
+	p, as, err := m.decide(ctx, g, query)
 	if p == nil || err != nil {
-		return nil, err
+		return nil, as, err
 	}
 	inline := p.TooMany() || p.Placeholders() == 0 && len(args) == 0 &&
 		!(by == byQuery && m.facts.cachesQueries)
 	if !inline && !g.can(by) {
 		// Keys are drawn when database/sql comes back with the prepared
 		// statement.
-		return nil, driver.ErrSkip
+		return nil, event{}, driver.ErrSkip
 	}
 	h, err := p.Holes(args)
-	if err != nil {
-		return nil, m.refusal(ctx, err)
+	if m.facts.family && errors.Is(err, rewrite.ErrArguments) {
+		// go-sql-driver leaves the counting to database/sql, which does it
+		// when it has prepared the statement.
+		return nil, event{}, driver.ErrSkip
 	}
-	if withheld, err := m.settle(ctx, p, h); withheld || err != nil {
-		return nil, err
+	if err != nil {
+		as, err := m.refusal(err)
+		return nil, as, err
+	}
+	if as, fills := m.settle(p, h); !fills {
+		return nil, as, nil
 	}
 	x := &execution{guard: g, plan: p, query: query, args: args, holes: h, inline: inline, rec: recorderOf(ctx)}
 	if x.keys, err = draw(ctx, p, h); err != nil {
-		return nil, err
+		return nil, event{}, err
 	}
 	x.place()
-	return x, nil
+	return x, event{}, nil
+}
+
+// prepares says that database/sql shall prepare the text, execute and close it:
+// the driver would keep a statement for a text that never comes again.
+func (x *execution) prepares() bool {
+	return x.inline && len(x.args) > 0 && x.guard.mount.facts.cachesQueries
 }
 
 // place puts the keys where they travel.
@@ -106,83 +133,101 @@ func (x *execution) place() {
 	x.text, x.sent = x.plan.BoundText(), x.plan.Bind(x.args, x.holes, x.keys)
 }
 
-// decide returns the plan of a statement that may get keys; nil when it goes
-// out as it came.
-func (m *Mount) decide(ctx context.Context, g *guard, query string) (*rewrite.Plan, error) {
+// decide returns the plan of a statement that may get keys. It is nil when the
+// statement goes out as it came, which is then to count as the event.
+func (m *Mount) decide(ctx context.Context, g *guard, query string) (*rewrite.Plan, event, error) {
 	e := m.engine.Load()
 	if e == nil {
 		if policy.Mode(m.mode.Load()) == policy.ModeOff {
 			// Off asks the server nothing.
-			return nil, nil
+			return nil, event{}, nil
 		}
 		var err error
 		if e, err = m.know(ctx, g); err != nil {
-			return nil, err
+			if m.indifferent(query) {
+				return nil, event{}, nil
+			}
+			return nil, event{}, err
 		}
 	}
 	p := e.plan(query)
 	switch {
 	case p.Action == rewrite.Pass:
-		m.counters.count(event{action: rewrite.Pass})
-		return nil, nil
+		return nil, event{counts: true}, nil
 	case p.Action == rewrite.Refuse:
-		return nil, m.refusal(ctx, p.Refusal)
+		as, err := m.refusal(p.Refusal)
+		return nil, as, err
 	case p.Action == rewrite.Keep && !p.AtExecution:
-		m.counters.count(event{table: p.Inserts[0].Target.Table, action: rewrite.Keep})
-		return nil, nil
+		return nil, event{counts: true, table: p.Inserts[0].Target.Table, action: rewrite.Keep}, nil
 	}
-	return p, nil
+	return p, event{}, nil
 }
 
-// refusal counts an INSERT that cannot be filled and returns its error, or nil
-// where the policy or the mode lets it go out as it came.
-func (m *Mount) refusal(ctx context.Context, err error) error {
+// indifferent reports whether a query goes out as it came whichever engine it
+// is.
+func (m *Mount) indifferent(query string) bool {
+	for _, e := range m.either {
+		p := e.plan(query)
+		if p.Action != rewrite.Pass && (p.Action != rewrite.Keep || p.AtExecution) {
+			return false
+		}
+	}
+	return true
+}
+
+// refusal is the error for an INSERT that cannot be filled. Where the policy or
+// the mode lets it go out as it came, the error is nil and the event says so.
+func (m *Mount) refusal(err error) (event, error) {
 	var r *rewrite.Refusal
 	if !errors.As(err, &r) {
-		return err
+		return event{}, err
 	}
 	t := r.Target.Owner.(*table)
-	mode := m.effective(t)
-	ev := event{table: r.Table, action: rewrite.Refuse, reason: r.Reason}
-	ev.withheld = mode != policy.ModeFill || t.rule.Unsupported == policy.Unfilled
-	m.counters.count(ev)
-	if ev.withheld {
-		m.report(ctx, mode, ev, r.Offset)
-		return nil
+	as := event{counts: true, table: r.Table, action: rewrite.Refuse, reason: r.Reason, offset: r.Offset, mode: m.effective(t)}
+	if as.mode == policy.ModeFill && t.rule.Unsupported != policy.Unfilled {
+		m.counters.count(as)
+		return event{}, refused(r)
 	}
-	return refused(r)
+	as.withheld = true
+	return as, nil
 }
 
-// settle says whether a statement whose holes are known goes out as it came:
-// because no place takes a key, or because of the mode.
-func (m *Mount) settle(ctx context.Context, p *rewrite.Plan, h rewrite.Holes) (withheld bool, err error) {
+// settle says whether a statement whose holes are known is filled; if not, what
+// it counts as: kept because no place takes a key, or withheld because of the
+// mode.
+func (m *Mount) settle(p *rewrite.Plan, h rewrite.Holes) (as event, fills bool) {
 	t := tableOf(&p.Inserts[0])
+	as = event{counts: true, table: t.Table, action: rewrite.Keep}
 	if !h.Any() {
-		m.counters.count(event{table: t.Table, action: rewrite.Keep})
-		return true, nil
+		return as, false
 	}
-	mode := m.effective(t)
-	if mode == policy.ModeFill {
-		return false, nil
+	as.action, as.mode = rewrite.Fill, m.effective(t)
+	as.withheld = as.mode != policy.ModeFill
+	return as, !as.withheld
+}
+
+// note counts a statement that the driver took as it came, and reports one that
+// was withheld, unless the mode is off.
+func (m *Mount) note(ctx context.Context, as event) {
+	if !as.counts {
+		return
 	}
-	ev := event{table: t.Table, action: rewrite.Fill, withheld: true}
-	m.counters.count(ev)
-	if mode == policy.ModeDryRun {
-		m.report(ctx, mode, ev, 0)
+	m.counters.count(as)
+	if as.withheld && as.mode != policy.ModeOff {
+		m.report(ctx, as)
 	}
-	return true, nil
 }
 
 // count notes that the execution's statement is sent.
 func (x *execution) count() {
-	ev := event{table: x.plan.Inserts[0].Target.Table, action: rewrite.Keep}
+	as := event{table: x.plan.Inserts[0].Target.Table, action: rewrite.Keep}
 	for _, n := range x.holes.Counts {
 		if n > 0 {
-			ev.action = rewrite.Fill
-			ev.keys += n
+			as.action = rewrite.Fill
+			as.keys += n
 		}
 	}
-	x.guard.mount.counters.count(ev)
+	x.guard.mount.counters.count(as)
 }
 
 // executed finishes an Exec.

@@ -19,7 +19,7 @@ type guard struct {
 	execs   bool // the driver has Exec on a connection
 	queries bool // the driver has Query on a connection
 	parked  []*execution
-	discard bool // the connection must not go back to the pool
+	discard bool // the connection is as good as closed: see guardTx
 }
 
 var (
@@ -79,6 +79,9 @@ func (g *guard) ExecContext(ctx context.Context, query string, args []driver.Nam
 			return nil, driver.ErrSkip
 		}
 	}
+	if g.discard {
+		return nil, driver.ErrBadConn
+	}
 	if c, ok := g.conn.(driver.ExecerContext); ok {
 		return c.ExecContext(ctx, query, args)
 	}
@@ -94,6 +97,9 @@ func (g *guard) ExecContext(ctx context.Context, query string, args []driver.Nam
 }
 
 func (g *guard) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if g.discard {
+		return nil, driver.ErrBadConn
+	}
 	if c, ok := g.conn.(driver.QueryerContext); ok {
 		return c.QueryContext(ctx, query, args)
 	}
@@ -109,6 +115,9 @@ func (g *guard) QueryContext(ctx context.Context, query string, args []driver.Na
 }
 
 func (g *guard) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
+	if g.discard {
+		return nil, driver.ErrBadConn
+	}
 	if c, ok := g.conn.(driver.ConnPrepareContext); ok {
 		return c.PrepareContext(ctx, query)
 	}
@@ -163,6 +172,9 @@ func (g *guard) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, 
 }
 
 func (g *guard) begin(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	if g.discard {
+		return nil, driver.ErrBadConn
+	}
 	if c, ok := g.conn.(driver.ConnBeginTx); ok {
 		return c.BeginTx(ctx, opts)
 	}

@@ -58,6 +58,7 @@ func newMount(cfg *policy.Config, d driver.Driver) (*Mount, error) {
 			packagePath(d), dialect.Names())
 	}
 	m := &Mount{facts: facts, logger: cfg.Logger}
+	m.mode.Store(uint32(cfg.Mode)) // so that off asks the server nothing
 	s := newSources(cfg)
 	for _, one := range dialects {
 		e, err := newEngine(cfg, one, s)
@@ -150,7 +151,10 @@ func (m *Mount) Stats() Stats {
 // ErrNotOne is returned by methods that need exactly one open database.
 var ErrNotOne = errors.New("keyfill: not exactly one database is open through this name: ask the mount of one, From(db)")
 
-// Keys returns n new keys for a table's key column, as they would be bound: to
+// maxKeys is how many keys may be asked for at once.
+const maxKeys = 1_000_000
+
+// Keys returns n new keys for a table's first key column, as they would be bound: to
 // insert parents and children in one batch, or to show a key before its row is
 // stored. An INSERT that brings them is kept. The table is named as in the
 // policy file.
@@ -163,8 +167,8 @@ func (m *Mount) Keys(ctx context.Context, table string, n int) ([]driver.Value, 
 	if len(all) != 1 {
 		return nil, ErrNotOne
 	}
-	if n < 1 {
-		return nil, &Error{Table: table, Offset: -1, Err: fmt.Errorf("%d keys: ask for at least one", n)}
+	if n < 1 || n > maxKeys {
+		return nil, &Error{Table: table, Offset: -1, Err: fmt.Errorf("%d keys: ask for 1 to %d", n, maxKeys)}
 	}
 	return all[0].keys(ctx, table, n)
 }
@@ -213,17 +217,17 @@ func (m *Mount) know(ctx context.Context, g *guard) (*engine, error) {
 }
 
 // report logs a statement that was sent as it came although it was not filled.
-func (m *Mount) report(ctx context.Context, mode policy.Mode, e event, offset int) {
+func (m *Mount) report(ctx context.Context, e event) {
 	if m.logger == nil {
 		return
 	}
 	attrs := []slog.Attr{
 		slog.String("table", e.table),
 		slog.String("action", e.action.String()),
-		slog.String("mode", mode.String()),
+		slog.String("mode", e.mode.String()),
 	}
 	if e.action == rewrite.Refuse {
-		attrs = append(attrs, slog.String("reason", string(e.reason)), slog.Int("offset", offset))
+		attrs = append(attrs, slog.String("reason", e.reason.Error()), slog.Int("offset", e.offset))
 	}
 	m.logger.LogAttrs(ctx, slog.LevelWarn, "keyfill: INSERT sent unfilled", attrs...)
 }

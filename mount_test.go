@@ -150,7 +150,7 @@ func TestModes(t *testing.T) {
 		want         string // what is sent
 		keys         int64
 	}{
-		{query: insert, want: inserted, keys: 1},
+		{query: insert, want: inserted, keys: 2},
 		{mount: policy.ModeDryRun, query: insert, want: insert},
 		{table: policy.ModeDryRun, query: insert, want: insert},
 		{table: policy.ModeOff, mount: policy.ModeDryRun, query: insert, want: insert},
@@ -187,6 +187,9 @@ func TestModes(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer s.Close()
+			if _, err := s.Exec(args...); err != nil {
+				t.Fatal(err)
+			}
 			if got := d.sent()[0].query; got != c.want {
 				t.Errorf("sent %q, want %q", got, c.want)
 			}

@@ -146,9 +146,10 @@ func (x *execution) recorded() []RecordedKey {
 func (x *execution) outcome(res driver.Result, err error) Outcome {
 	in := &x.plan.Inserts[0]
 	if err != nil {
-		// A driver returns ErrBadConn only when nothing was executed.
+		// ErrBadConn says nothing: drivers give it for a connection that broke
+		// after the send, too.
 		atomic := in.Rows == 1 || x.plan.Dialect().AtomicStatements && in.Conflict != rewrite.ConflictSkip
-		if err == driver.ErrBadConn || atomic && engineAnswered(err) {
+		if atomic && engineAnswered(err) {
 			return NotStored
 		}
 		return Unknown
@@ -158,6 +159,9 @@ func (x *execution) outcome(res driver.Result, err error) Outcome {
 	case err != nil && in.Conflict == rewrite.ConflictError:
 		return Stored
 	case err != nil:
+		return Unknown
+	case affected == 0 && in.Conflict == rewrite.ConflictError:
+		// A trigger that stores the row elsewhere, SET NOCOUNT ON.
 		return Unknown
 	case affected == 0:
 		return NotStored

@@ -34,7 +34,7 @@ func TestOutcome(t *testing.T) {
 		want                 keyfill.Outcome
 	}{
 		{"plain", "sqlite", one, 1, nil, stored},
-		{"plain, none affected", "sqlite", one, 0, nil, not},
+		{"plain, none affected: a trigger took the row", "sqlite", one, 0, nil, unknown},
 		{"plain, two", "sqlite", two, 2, nil, stored},
 		{"plain, one of two", "sqlite", two, 1, nil, unknown},
 		{"broken connection", "sqlite", one, 0, errors.New("eof"), unknown},

@@ -27,7 +27,7 @@ type observedRows struct {
 	column int           // of the key among the result's columns; -1
 	seen   []any         // the keys that came back
 	rows   int
-	done   bool
+	ended  bool
 }
 
 // note is where the keys stand in one recorder.
@@ -43,7 +43,7 @@ func (r *Recorder) observe(x *execution, rows driver.Rows) driver.Rows {
 		o.notes = append(o.notes, note{r, r.note(o.keys)})
 	}
 	t := tableOf(&x.plan.Inserts[0])
-	if len(t.keys) == 1 {
+	if len(t.keys) == 1 && x.plan.ReturnsKey(t.keys[0].column) {
 		d := x.plan.Dialect()
 		o.column = slices.IndexFunc(rows.Columns(), func(name string) bool {
 			return d.Fold(name, true) == t.keys[0].column
@@ -63,31 +63,58 @@ func (o *observedRows) Unwrap() driver.Rows { return o.Rows }
 func (o *observedRows) Next(dest []driver.Value) error {
 	err := o.Rows.Next(dest)
 	switch {
-	case o.done:
+	case o.ended:
 	case err == nil:
 		o.row(dest)
 	case err == io.EOF:
 		o.finish()
 	default:
-		o.done = true
+		o.fail(err)
 	}
 	return err
 }
 
-// row notes one row. When as many came back as were sent there are no more:
-// QueryRow reads no further.
+// Close ends the rows. What QueryRow and a caller who leaves early have read is
+// stored unless the driver, which reads on to the end, finds an error there: a
+// deferred constraint of PostgreSQL and SQLite, a later row of MariaDB.
+func (o *observedRows) Close() error {
+	err := o.Rows.Close()
+	switch {
+	case o.ended:
+	case err != nil:
+		o.fail(err)
+	case o.rows >= o.x.plan.Inserts[0].Rows:
+		o.finish()
+	default:
+		o.ended = true
+		o.write()
+	}
+	return err
+}
+
+// fail notes an error behind some of the rows: MariaDB and SQL Server give each
+// back before they have stored the next.
+func (o *observedRows) fail(err error) {
+	o.ended = true
+	o.all(o.x.outcome(nil, err))
+	o.write()
+}
+
+// row notes one row. Nothing is called stored before the rows have ended.
 func (o *observedRows) row(dest []driver.Value) {
 	o.rows++
-	if o.column >= 0 && o.column < len(dest) {
-		key := o.came(dest[o.column])
+	if o.column < 0 || o.column >= len(dest) {
+		return
+	}
+	switch key := o.came(dest[o.column]).(type) {
+	case uuid.UUID, string, int64:
 		o.seen = append(o.seen, key)
 		if i, ok := o.places[key]; ok {
 			o.keys[i].Outcome = Stored
-			o.write(i, i+1)
 		}
-	}
-	if o.rows == o.x.plan.Inserts[0].Rows {
-		o.finish()
+	default:
+		// Not a key after all: the number of rows has to decide.
+		o.column = -1
 	}
 }
 
@@ -106,17 +133,16 @@ func (o *observedRows) came(v driver.Value) any {
 	return k.reported(v)
 }
 
-// finish notes the outcomes at the end of the rows: what did not come back was
-// not stored.
+// finish notes the outcomes at the end of the rows.
 func (o *observedRows) finish() {
-	o.done = true
+	o.ended = true
 	in := &o.x.plan.Inserts[0]
 	switch {
+	case in.Conflict == rewrite.ConflictReplace && in.Rows > 1:
+		// A later row may have replaced an earlier one.
+		o.all(Unknown)
 	case o.column < 0:
-		outcome := o.counted(in)
-		for i := range o.keys {
-			o.keys[i].Outcome = outcome
-		}
+		o.all(o.counted(in))
 	case len(o.seen) == in.Rows:
 		// One row came back for each that was sent, in their order: a trigger
 		// or an upsert may have put another key there.
@@ -124,13 +150,25 @@ func (o *observedRows) finish() {
 			o.keys[i].Key, o.keys[i].Outcome = o.seen[o.keys[i].Row], Stored
 		}
 	default:
+		left := NotStored
+		if in.Conflict == rewrite.ConflictError {
+			// A trigger took the row, perhaps to another table.
+			left = Unknown
+		}
 		for i := range o.keys {
 			if o.keys[i].Outcome != Stored {
-				o.keys[i].Outcome = NotStored
+				o.keys[i].Outcome = left
 			}
 		}
 	}
-	o.write(0, len(o.keys))
+	o.write()
+}
+
+// all gives every key the same outcome.
+func (o *observedRows) all(outcome Outcome) {
+	for i := range o.keys {
+		o.keys[i].Outcome = outcome
+	}
 }
 
 // counted is the outcome when the rows lack the key's column: their number
@@ -138,7 +176,7 @@ func (o *observedRows) finish() {
 func (o *observedRows) counted(in *rewrite.Insert) Outcome {
 	switch {
 	case in.Conflict == rewrite.ConflictUpdate:
-	case in.Returning && o.rows == 0:
+	case in.Returning && o.rows == 0 && in.Conflict == rewrite.ConflictSkip:
 		return NotStored
 	case in.Returning && o.rows == in.Rows, !in.Returning && in.Conflict == rewrite.ConflictError:
 		return Stored
@@ -146,11 +184,11 @@ func (o *observedRows) counted(in *rewrite.Insert) Outcome {
 	return Unknown
 }
 
-// write copies keys into the recorders.
-func (o *observedRows) write(from, to int) {
+// write copies the keys into the recorders.
+func (o *observedRows) write() {
 	for _, n := range o.notes {
 		n.rec.mu.Lock()
-		copy(n.rec.keys[n.at+from:], o.keys[from:to])
+		copy(n.rec.keys[n.at:], o.keys)
 		n.rec.mu.Unlock()
 	}
 }
@@ -161,7 +199,7 @@ func (o *observedRows) HasNextResultSet() bool {
 }
 
 func (o *observedRows) NextResultSet() error {
-	o.done = true
+	o.ended = true
 	if r, ok := o.Rows.(driver.RowsNextResultSet); ok {
 		return r.NextResultSet()
 	}

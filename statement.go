@@ -11,36 +11,46 @@ import (
 
 // prepare prepares a statement. One that gets no keys is the driver's own.
 func (m *Mount) prepare(ctx context.Context, g *guard, query string) (driver.Stmt, error) {
-	p, err := m.decide(ctx, g, query)
+	p, as, err := m.decide(ctx, g, query)
 	if err != nil {
 		return nil, err
 	}
 	if p == nil {
-		return g.PrepareContext(ctx, query)
-	}
-	t := tableOf(&p.Inserts[0])
-	if mode := m.effective(t); mode != policy.ModeFill {
-		ev := event{table: t.Table, action: p.Action, withheld: p.Action == rewrite.Fill}
-		m.counters.count(ev)
-		if mode == policy.ModeDryRun && ev.withheld {
-			m.report(ctx, mode, ev, 0)
-		}
-		return g.PrepareContext(ctx, query)
+		return m.prepareAsIs(ctx, g, query, as)
 	}
 	s := &statement{guard: g, plan: p, query: query}
+	t := tableOf(&p.Inserts[0])
+	switch mode := m.effective(t); mode {
+	case policy.ModeOff:
+		return m.prepareAsIs(ctx, g, query, event{counts: true, table: t.Table, action: p.Action, mode: mode, withheld: true})
+	case policy.ModeDryRun:
+		s.dry = true
+		s.Stmt, err = g.PrepareContext(ctx, query)
+		return s.orError(err)
+	}
 	if x := g.parkedInline(query); x != nil {
 		s.literal, s.once = true, x
 		s.Stmt, err = g.PrepareContext(ctx, x.text)
 		return s.orError(err)
 	}
 	if p.TooMany() {
-		if err := m.refusal(ctx, p.Refused(rewrite.ErrTooMany)); err != nil {
+		as, err := m.refusal(p.Refused(rewrite.ErrTooMany))
+		if err != nil {
 			return nil, err
 		}
-		return g.PrepareContext(ctx, query)
+		return m.prepareAsIs(ctx, g, query, as)
 	}
 	s.Stmt, err = g.PrepareContext(ctx, p.BoundText())
 	return s.orError(err)
+}
+
+// prepareAsIs prepares the application's own text.
+func (m *Mount) prepareAsIs(ctx context.Context, g *guard, query string, as event) (driver.Stmt, error) {
+	stmt, err := g.PrepareContext(ctx, query)
+	if err == nil {
+		m.note(ctx, as)
+	}
+	return stmt, err
 }
 
 // orError returns the statement, or the error that its preparation ended in.
@@ -63,6 +73,10 @@ type statement struct {
 	// once is that execution until it has run.
 	literal bool
 	once    *execution
+
+	// dry says that the text is the application's own: what would become of an
+	// execution is decided and counted, no more.
+	dry bool
 }
 
 var (
@@ -77,7 +91,7 @@ var (
 // counts them as without us.
 func (s *statement) NumInput() int {
 	n := s.Stmt.NumInput()
-	if n < 0 || s.literal {
+	if n < 0 || s.literal || s.dry {
 		return n
 	}
 	return n - s.plan.Added()
@@ -90,22 +104,24 @@ func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execu
 	if s.literal {
 		x := s.once
 		s.once = nil
-		if x != nil && equalArgs(x.args, args) {
-			x.rec = recorderOf(ctx)
+		if x != nil && equalArgs(x.args, args) && x.resume(ctx, args) {
 			return x, nil
 		}
 		// Another caller of the same transaction prepared the text in between,
 		// or executes it again: its keys may go out once.
-		if err := s.rebind(ctx); err != nil {
+		if s.plan.TooMany() {
+			return s.again(ctx, args)
+		}
+		if err := s.replace(ctx, s.plan.BoundText()); err != nil {
 			return nil, err
 		}
+		s.literal = false
 	}
 	h, err := s.plan.Holes(args)
 	if err != nil {
 		return nil, g.mount.refuseBound(err)
 	}
-	if x := g.unpark(s.query, args); x != nil {
-		x.rec = recorderOf(ctx)
+	if x := g.unpark(s.query, args); x != nil && x.resume(ctx, args) {
 		return x, nil
 	}
 	x := &execution{guard: g, plan: s.plan, query: s.query, args: args, holes: h, rec: recorderOf(ctx)}
@@ -116,17 +132,42 @@ func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execu
 	return x, nil
 }
 
-// rebind replaces a text with literals by the bound one.
-func (s *statement) rebind(ctx context.Context) error {
-	if s.plan.TooMany() {
-		return s.guard.mount.refuseBound(s.plan.Refused(rewrite.ErrTooMany))
+// resume takes up a parked execution for the same call, or for another one with
+// equal arguments: what was decided is decided again, since the caller's []byte
+// may have changed in between, and the arguments sent are this caller's.
+func (x *execution) resume(ctx context.Context, args []driver.NamedValue) bool {
+	h, err := x.plan.Holes(args)
+	if err != nil || !x.holes.Equal(h) {
+		return false
 	}
-	bound, err := s.guard.PrepareContext(ctx, s.plan.BoundText())
+	x.args, x.rec = args, recorderOf(ctx)
+	x.place()
+	return true
+}
+
+// again draws keys for one more execution of a text that has room for literals
+// only, and prepares it with them.
+func (s *statement) again(ctx context.Context, args []driver.NamedValue) (*execution, error) {
+	h, err := s.plan.Holes(args)
+	if err != nil {
+		return nil, s.guard.mount.refuseBound(err)
+	}
+	x := &execution{guard: s.guard, plan: s.plan, query: s.query, args: args, holes: h, inline: true, rec: recorderOf(ctx)}
+	if x.keys, err = draw(ctx, s.plan, h); err != nil {
+		return nil, err
+	}
+	x.place()
+	return x, s.replace(ctx, x.text)
+}
+
+// replace prepares another text in the place of the statement's.
+func (s *statement) replace(ctx context.Context, text string) error {
+	stmt, err := s.guard.PrepareContext(ctx, text)
 	if err != nil {
 		return err
 	}
 	old := s.Stmt
-	s.Stmt, s.literal = bound, false
+	s.Stmt = stmt
 	return old.Close()
 }
 
@@ -142,6 +183,10 @@ func (m *Mount) refuseBound(err error) error {
 }
 
 func (s *statement) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	if s.dry {
+		s.dryRun(ctx, args)
+		return stmtExec(ctx, s.Stmt, args)
+	}
 	x, err := s.begin(ctx, args)
 	if err != nil {
 		return nil, err
@@ -151,12 +196,33 @@ func (s *statement) ExecContext(ctx context.Context, args []driver.NamedValue) (
 }
 
 func (s *statement) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	if s.dry {
+		s.dryRun(ctx, args)
+		return stmtQuery(ctx, s.Stmt, args)
+	}
 	x, err := s.begin(ctx, args)
 	if err != nil {
 		return nil, err
 	}
 	rows, err := stmtQuery(ctx, s.Stmt, x.sent)
 	return x.queried(rows, err)
+}
+
+// dryRun counts and reports what would become of an execution.
+func (s *statement) dryRun(ctx context.Context, args []driver.NamedValue) {
+	m := s.guard.mount
+	h, err := s.plan.Holes(args)
+	if err == nil {
+		as, _ := m.settle(s.plan, h)
+		as.mode, as.withheld = policy.ModeDryRun, as.action == rewrite.Fill
+		m.note(ctx, as)
+		return
+	}
+	var r *rewrite.Refusal
+	if errors.As(err, &r) {
+		m.note(ctx, event{counts: true, table: r.Table, action: rewrite.Refuse, reason: r.Reason,
+			offset: r.Offset, mode: policy.ModeDryRun, withheld: true})
+	}
 }
 
 // Exec is for drivers' users of before contexts.
@@ -194,7 +260,7 @@ func (s *statement) ColumnConverter(index int) driver.ValueConverter {
 
 // final returns the index at which the caller's argument travels.
 func (s *statement) final(index int) int {
-	if s.literal {
+	if s.literal || s.dry {
 		return index
 	}
 	return s.plan.Final(index)

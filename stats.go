@@ -5,13 +5,15 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
 // Stats is what a mount has done since it was opened.
 //
-// A statement is counted when it is about to be sent, once per execution; a
-// prepared one that is kept, passed or withheld, once, when it is prepared.
+// A statement is counted once per execution, when the driver has taken it; a
+// prepared one that is kept or passed as its text tells, or refused, or sent
+// under off, once, when it is prepared.
 type Stats struct {
 	// Passed counts statements with a word like INSERT that are not INSERTs
 	// into configured tables. Others are not looked at.
@@ -19,6 +21,10 @@ type Stats struct {
 	// Tables are the counts by table, as the policy matched it.
 	Tables map[string]TableStats
 }
+
+// OtherTables is the name under which Stats counts what comes after the first
+// 10,000 tables, which globs can match.
+const OtherTables = "…"
 
 // TableStats is what was done with the INSERTs into one table.
 type TableStats struct {
@@ -39,12 +45,15 @@ type counters struct {
 	tables map[string]TableStats
 }
 
-// event is one statement to count.
+// event is one statement to count and to report.
 type event struct {
+	counts   bool // false: there is nothing to count
 	table    string
 	action   rewrite.Action
 	keys     int
 	reason   rewrite.Reason
+	offset   int
+	mode     policy.Mode
 	withheld bool
 }
 
@@ -57,6 +66,9 @@ func (c *counters) count(e event) {
 	defer c.mu.Unlock()
 	if c.tables == nil {
 		c.tables = map[string]TableStats{}
+	}
+	if _, ok := c.tables[e.table]; !ok && len(c.tables) >= maxTables {
+		e.table = OtherTables
 	}
 	t := c.tables[e.table]
 	switch e.action {

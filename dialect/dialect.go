@@ -40,11 +40,18 @@ type Dialect struct {
 	// literal.
 	BinaryOpen, BinaryClose string
 
+	// AtomicStatements says that an INSERT that fails has stored none of its
+	// rows; in MySQL and MariaDB it depends on the storage engine.
+	AtomicStatements bool
+
 	DefaultLayout Layout // of a 16-byte key where the policy names none
 
 	// ZeroIsNoKey says that the engine itself takes an integer 0 in a key
 	// column for "make one": MySQL and MariaDB.
 	ZeroIsNoKey bool
+
+	// EmptyIsNull says that the empty string is NULL: Oracle.
+	EmptyIsNull bool
 }
 
 // Lexis is how an engine splits text into tokens.
@@ -55,19 +62,17 @@ type Lexis struct {
 	BracketsDouble      bool // ]] inside […] stands for one ]
 
 	BackslashEscapes bool // \' inside '…' does not end it
-	EscapeStrings    bool // E'…' has backslash escapes
+	EscapeStrings    bool // E'…' has backslash escapes, also in its continuation on the next line
 	UnicodeStrings   bool // U&'…' and U&"…"
-	ContinuedStrings bool // 'a' newline 'b' is one string
 	QuoteOperator    bool // q'[…]' and nq'[…]'
 	DollarQuotes     bool // $tag$…$tag$
+	ColonCasts       bool // x::type
 
 	// StringPrefixes are the letters that make one token with a quote that
 	// follows at once, in lower case: "nbx" for N'…', B'…' and X'…'.
 	StringPrefixes string
 
-	// Introducers says that _charset may stand before a string.
-	Introducers bool
-
+	BackslashNull      bool     // \N is NULL
 	HashComments       bool     // # to the end of the line
 	DashNeedsSpace     bool     // "--" opens a comment only before a space or control character
 	NestedComments     bool     // /* /* */ */ is one comment
@@ -81,8 +86,12 @@ type Lexis struct {
 	// DigitIdents says that an identifier may begin with a digit.
 	DigitIdents bool
 
-	// UserVariables says that @name is a session variable, not a placeholder.
-	UserVariables bool
+	UserVariables   bool // @name is a variable of the session, not a placeholder
+	ServerVariables bool // @@name is a variable of the server
+
+	UnicodeSpaces  bool // U+00A0, U+3000 and their like are white space
+	ByteOrderMark  bool // U+FEFF is white space where a token could begin
+	ReturnEndsLine bool // a carriage return alone ends a comment
 }
 
 // Params is how an engine and its Go drivers spell and number placeholders.
@@ -92,6 +101,7 @@ type Params struct {
 	Dollar         bool // $7
 	DollarName     bool // $name
 	Colon          bool // :name, :7
+	QuotedName     bool // :"Name"
 	At             bool // @name
 	AtNumber       bool // @p7 is the seventh argument
 
@@ -99,6 +109,12 @@ type Params struct {
 	// placeholder in the text, whatever the placeholder is called: each
 	// occurrence takes the next argument.
 	ByPosition bool
+
+	FoldedNames bool // names compare without case
+
+	// FirstUse says that some drivers number $7 by where it first stands in
+	// the text, others by its digits.
+	FirstUse bool
 
 	// Arrays says that a list as an argument stands for as many rows.
 	Arrays bool
@@ -134,7 +150,6 @@ type Grammar struct {
 	ValueWord     bool // VALUE for VALUES
 	RowWord       bool // VALUES ROW(…)
 	RowAlias      bool // VALUES (…) AS new(a, b)
-	LeadingWith   bool // WITH … INSERT
 
 	OnConflict     bool // ON CONFLICT
 	OnDuplicateKey bool // ON DUPLICATE KEY UPDATE
@@ -146,12 +161,32 @@ type Grammar struct {
 	// columns; elsewhere they must be all of them.
 	FirstColumns bool
 
+	// FunctionTargets are the words, in lower case, that open a function in
+	// the place of the table's name, QueryTargets those that open a query.
+	FunctionTargets []string // OPENQUERY (…)
+	QueryTargets    []string // TABLE (SELECT …)
+
+	// RowIDs are other names of an integer key, in lower case.
+	RowIDs []string
+
+	CTETargets bool // INSERT INTO a name of the WITH clause goes through it
+
 	Merge       bool // MERGE
 	Copy        bool // COPY … FROM
 	Load        bool // LOAD DATA
+	Bulk        bool // BULK INSERT, INSERT BULK, and INSERTBULK of go-mssqldb
+	PrepareText bool // PREPARE … FROM 'text'
 	MultiInsert bool // INSERT ALL, INSERT FIRST, INSERT WHEN
 	NoSemicolon bool // a statement may follow another without a semicolon
-	Blocks      bool // DECLARE and BEGIN open a block of statements
+	Blocks      bool // BEGIN opens a block of statements
+
+	// Routines are the words, in lower case, that name what CREATE gives a
+	// body of statements.
+	Routines []string
+
+	// RoutineIsRest says that a definition of a routine or trigger reaches to
+	// the end of the text.
+	RoutineIsRest bool
 }
 
 // Folding is how an engine compares identifiers.

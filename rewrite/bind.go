@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 )
 
-// refused returns a Refusal of the whole plan.
-func (pl *Plan) refused(reason Reason) error {
+// Refused returns the refusal of the plan's first INSERT for a reason that its
+// text alone does not give.
+func (pl *Plan) Refused(reason Reason) *Refusal {
 	in := &pl.Inserts[0]
 	return &Refusal{Target: in.Target, Table: in.Target.Table, Column: in.Target.Keys[0].Column, Offset: in.Offset, Reason: reason}
 }
@@ -19,7 +19,7 @@ func (pl *Plan) check(args []driver.NamedValue) error {
 	if pl.d.Params.Arrays {
 		for i := range args {
 			if isList(args[i].Value) {
-				return pl.refused(ErrArray)
+				return pl.Refused(ErrArray)
 			}
 		}
 	}
@@ -32,14 +32,14 @@ func (pl *Plan) check(args []driver.NamedValue) error {
 	switch {
 	case pl.params.styles&styleName != 0 && named > 0:
 		if named != len(args) {
-			return pl.refused(ErrNamed)
+			return pl.Refused(ErrNamed)
 		}
 	case named > 0:
-		return pl.refused(ErrNamed)
+		return pl.Refused(ErrNamed)
 	case pl.params.styles == styleName:
-		return pl.refused(ErrNamed)
+		return pl.Refused(ErrNamed)
 	case len(args) != pl.Placeholders():
-		return pl.refused(ErrArguments)
+		return pl.Refused(ErrArguments)
 	}
 	return nil
 }
@@ -59,50 +59,55 @@ func isList(v driver.Value) bool {
 
 // argument returns the index of the caller's argument for a slot.
 func (pl *Plan) argument(s *slot, args []driver.NamedValue) (int, error) {
-	at := s.ordinal - 1
+	at := int(s.before)
 	switch {
 	case pl.params.styles&styleName != 0 && len(args) > 0 && args[0].Name != "":
-		name := s.text[1:]
+		name := identity(pl.d, s.text)
 		at = slices.IndexFunc(args, func(a driver.NamedValue) bool {
-			return a.Name == name || pl.d.Params.AtNumber && strings.EqualFold(a.Name, name)
+			return identity(pl.d, ":"+a.Name) == name
 		})
 		if at < 0 {
-			return 0, pl.refused(ErrNamed)
+			return 0, pl.Refused(ErrNamed)
 		}
 	case pl.params.styles == styleNumber:
-		at = number(s.text) - 1
+		at = numberOf(identity(pl.d, s.text)) - 1
 	}
 	if at < 0 || at >= len(args) {
-		return 0, pl.refused(ErrArguments)
+		return 0, pl.Refused(ErrArguments)
 	}
 	return at, nil
 }
 
 // isHole reports whether a bound value is no key.
-func isHole(v driver.Value, k *Key) bool {
+func (pl *Plan) isHole(v driver.Value, k *Key) bool {
+	null, zero := k.Fill&FillNull != 0, k.Fill&FillZero != 0
 	switch v := v.(type) {
 	case nil:
-		return k.Fill&FillNull != 0
+		return null
 	case string:
-		return k.Fill&FillZero != 0 && zeroBound(v, k)
+		return zero && zeroBound(v, k) || null && v == "" && pl.d.EmptyIsNull
 	case []byte:
 		if v == nil {
-			return k.Fill&FillNull != 0
+			return null
 		}
-		return k.Fill&FillZero != 0 && (zeroBound(string(v), k) || len(v) == 16 && zeroBytes(v))
+		return zero && (zeroBound(string(v), k) || len(v) == 16 && isZero(v)) ||
+			null && len(v) == 0 && pl.d.EmptyIsNull
 	case int64:
-		return v == 0 && k.Integer && k.Fill&FillZero != 0
-	case [16]byte:
-		return v == [16]byte{} && k.Fill&FillZero != 0
+		return v == 0 && k.Integer && zero
+	case float64:
+		return v == 0 && k.Integer && zero
+	}
+	if driver.IsValue(v) {
+		return false
 	}
 	// Drivers that take every type (pgx, go-ora) get values that are not
-	// resolved yet: Valuers, pointers, named types.
-	if !driver.IsValue(v) {
-		if r, err := driver.DefaultParameterConverter.ConvertValue(v); err == nil && driver.IsValue(r) {
-			return isHole(r, k)
-		}
+	// resolved yet: Valuers, pointers, named types, UUIDs as arrays.
+	if r, err := driver.DefaultParameterConverter.ConvertValue(v); err == nil && driver.IsValue(r) {
+		return pl.isHole(r, k)
 	}
-	return false
+	t := reflect.TypeOf(v)
+	return zero && t.Kind() == reflect.Array && t.Len() == 16 &&
+		t.Elem().Kind() == reflect.Uint8 && reflect.ValueOf(v).IsZero()
 }
 
 // zeroBound reports whether bound text is the zero value of a key.
@@ -113,7 +118,7 @@ func zeroBound(s string, k *Key) bool {
 	return zeroText(s)
 }
 
-func zeroBytes(b []byte) bool {
+func isZero(b []byte) bool {
 	for _, c := range b {
 		if c != 0 {
 			return false
@@ -126,6 +131,10 @@ func zeroBytes(b []byte) bool {
 // prepare. It is the same for every execution.
 func (pl *Plan) BoundText() string {
 	pl.boundOnce.Do(func() {
+		if len(pl.edits) == 0 {
+			pl.boundText = pl.query
+			return
+		}
 		b := make([]byte, 0, len(pl.query)+16*len(pl.edits))
 		at, n := 0, 0
 		for _, e := range pl.edits {
@@ -164,7 +173,7 @@ func (pl *Plan) Bind(args []driver.NamedValue, h Holes, keys [][]driver.Value) [
 		if e.slot < 0 {
 			continue
 		}
-		before := pl.slots[e.slot].before
+		before := int(pl.slots[e.slot].before)
 		out = append(out, own[at:before]...)
 		out = append(out, driver.NamedValue{Value: added[n]})
 		at, n = before, n+1
@@ -184,7 +193,7 @@ func (pl *Plan) Final(index int) int {
 	}
 	n := 0
 	for _, e := range pl.edits {
-		if e.slot >= 0 && pl.slots[e.slot].before <= index {
+		if e.slot >= 0 && int(pl.slots[e.slot].before) <= index {
 			n++
 		}
 	}

@@ -5,30 +5,105 @@ import (
 	"slices"
 )
 
-// merge reads MERGE: it is refused when it may insert into a configured table.
+// merge reads a statement that begins with MERGE.
 func (p *parser) merge() {
-	at := p.tok.start
+	p.fork().mergeInto(p, ErrMerge)
+	p.advance()
+	p.skip(p.beside())
+}
+
+// mergeInto reads MERGE in a fork of outer: it is kept when every INSERT in it
+// names the keys of its target, and refused for the reason else.
+func (p *parser) mergeInto(outer *parser, reason Reason) {
 	p.advance()
 	if p.d.Grammar.Top && p.accept("top") {
 		p.brackets()
 		p.accept("percent")
 	}
-	p.accept("into")
+	into := p.accept("into")
 	p.accept("only")
-	n, ok := p.tableName()
-	var t *Target
-	if ok {
-		t = p.lookup(n.schema, n.table)
+	var h head
+	if p.into(&h, into || p.isPunct('(')); h.target == nil {
+		return
 	}
-	for !p.atEnd() {
+	for depth := 0; !p.atEnd(); p.advance() {
 		switch {
-		case p.isWord("insert") && t != nil:
-			p.refuse(t, at, ErrMerge)
+		case p.isPunct('('):
+			depth++
+		case p.isPunct(')'):
+			if depth--; depth < 0 {
+				return
+			}
+		case depth > 0:
+		case p.isWord("insert"):
+			q := p.fork()
+			q.advance()
+			q.judgeInside(outer, h, p.tok.start, reason)
+		case p.isWord("merge"):
+			// The next MERGE is read on its own; MERGE JOIN is none.
+			if !p.fork().follows("join") {
+				return
+			}
+		}
+	}
+}
+
+// follows reports whether the next token is the word, and moves to it.
+func (p *parser) follows(word string) bool {
+	p.advance()
+	return p.isWord(word)
+}
+
+// prepare reads PREPARE: PostgreSQL's of a statement, MySQL's of a string.
+func (p *parser) prepare() {
+	at := p.tok.start
+	p.advance()
+	for ; !p.atEnd(); p.advance() {
+		if p.tok.kind != tokString || !p.d.Grammar.PrepareText {
+			p.nested(ErrPrepare)
+			continue
+		}
+		text := p.unquoted(p.text(p.tok), '\\')
+		q := &parser{scanner: scanner{d: p.d, q: text}, lookup: p.lookup}
+		q.statementsOf()
+		switch {
+		case q.refusal != nil:
+			p.refuse(q.refusal.Target, at, ErrPrepare)
+		case q.lacks(ErrPrepare):
+			p.refuse(q.inserts[q.slots[0].insert].Target, at, ErrPrepare)
+		default:
+			p.inserts = append(p.inserts, q.inserts...)
+		}
+	}
+}
+
+// multiTable reads Oracle's INSERT ALL, FIRST and WHEN and reports whether it
+// is one: it is kept when every INTO names the keys of its target, and refused
+// else.
+func (p *parser) multiTable() bool {
+	q := *p
+	if q.advance(); !q.isAny("all", "first", "when") {
+		return false
+	}
+	for depth := 0; !p.atEnd(); p.advance() {
+		switch {
+		case p.isPunct('('):
+			depth++
+		case p.isPunct(')'):
+			depth--
+		case depth == 0 && p.isWord("into"):
+			at := p.tok.start
+			q := p.fork()
+			q.advance()
+			var h head
+			if q.into(&h, true); h.target != nil {
+				q.judgeInside(p, h, at, ErrMultiTable)
+			}
 		default:
 			p.nested(ErrCTE)
 		}
-		p.advance()
 	}
+	return true
 }
 
 // copy reads PostgreSQL's COPY t (a, b) FROM: the rows are kept when the column
@@ -36,21 +111,14 @@ func (p *parser) merge() {
 func (p *parser) copy() {
 	at := p.tok.start
 	p.advance()
-	n, ok := p.tableName()
-	if !ok {
-		p.skip(ErrCTE)
-		return
+	p.accept("binary")
+	if n, ok := p.tableName(); ok {
+		columns := p.names()
+		if t := p.lookup(n.schema, n.table); t != nil && p.isWord("from") {
+			p.loaded(t, at, columns, ErrBulk)
+		}
 	}
-	t := p.lookup(n.schema, n.table)
-	if t == nil {
-		p.skip(ErrCTE)
-		return
-	}
-	columns := p.names()
-	if p.isWord("from") {
-		p.loaded(t, at, columns)
-	}
-	p.skip(ErrCTE)
+	p.skip(p.beside())
 }
 
 // load reads MySQL's LOAD DATA … INTO TABLE t … (a, b).
@@ -61,30 +129,37 @@ func (p *parser) load() {
 	}
 	p.advance()
 	if !p.accept("table") {
-		p.skip(ErrCTE)
+		p.skip(p.beside())
 		return
 	}
-	n, ok := p.tableName()
-	if !ok {
-		p.skip(ErrCTE)
-		return
+	if p.tok.kind == tokExec {
+		if t := p.mentioned(p.q[at:]); t != nil {
+			p.refuse(t, at, ErrExecutableComment)
+		}
 	}
-	t := p.lookup(n.schema, n.table)
-	var columns []string
-	for !p.atEnd() {
-		if p.accept("partition") {
+	if n, ok := p.tableName(); ok {
+		if t := p.lookup(n.schema, n.table); t != nil {
+			q := *p
+			p.loaded(t, at, q.loadedColumns(), ErrBulk)
+		}
+	}
+	p.skip(p.beside())
+}
+
+// loadedColumns reads the column list of LOAD DATA from behind the table's
+// name: the only brackets before SET but for those of PARTITION.
+func (p *parser) loadedColumns() []string {
+	for !p.atEnd() && !p.isWord("set") {
+		switch {
+		case p.accept("partition"):
 			p.brackets()
-			continue
+		case p.isPunct('('):
+			return p.names()
+		default:
+			p.advance()
 		}
-		if p.isPunct('(') {
-			columns = append(columns, p.names()...)
-			continue
-		}
-		p.advance()
 	}
-	if t != nil {
-		p.loaded(t, at, columns)
-	}
+	return nil
 }
 
 // names reads a list of names in brackets; what is no name is left out.
@@ -94,20 +169,22 @@ func (p *parser) names() []string {
 	}
 	var names []string
 	for !p.atEnd() && !p.isPunct(')') {
-		if p.tok.kind == tokWord || p.tok.kind == tokQuoted {
-			names = append(names, p.d.Fold(p.unquote(p.text(p.tok), p.tok.kind)))
+		name, _, ok := p.ident()
+		if !ok {
+			p.advance()
+			continue
 		}
-		p.advance()
+		names = append(names, name)
 	}
 	p.acceptPunct(')')
 	return names
 }
 
-// loaded keeps a bulk load that names the keys and refuses one that does not.
-func (p *parser) loaded(t *Target, at int, columns []string) {
+// loaded keeps rows from elsewhere that name the keys and refuses others.
+func (p *parser) loaded(t *Target, at int, columns []string, reason Reason) {
 	for _, k := range t.Keys {
-		if !slices.Contains(columns, k.Column) {
-			p.refuse(t, at, ErrBulk)
+		if k.Fill&FillMissing != 0 && !slices.Contains(columns, k.Column) {
+			p.refuse(t, at, reason)
 			return
 		}
 	}
@@ -143,5 +220,5 @@ func (p *parser) insertBulk() {
 	for _, c := range bulk.ColumnsName {
 		columns = append(columns, p.d.Fold(c, true))
 	}
-	p.loaded(t, at, columns)
+	p.loaded(t, at, columns, ErrBulk)
 }

@@ -5,8 +5,14 @@
 // A [Plan] is made once per text by [Compile] and used for every execution:
 //
 //	plan := rewrite.Compile(dialect.PostgreSQL(), lookup, query)
-//	holes, err := plan.Holes(args)                 // how many keys it takes
-//	query, args, err = plan.Bind(args, holes, keys) // the statement to send
+//	switch plan.Action { … }               // pass, keep, fill or refuse
+//	holes, err := plan.Holes(args)         // how many keys this execution takes
+//	args = plan.Bind(args, holes, keys)    // the arguments to send
+//	query = plan.BoundText()               // with this text
+//
+// A text without placeholders gets its keys as literals, by [Plan.Inline].
+// Plans are kept by their texts in a [Cache]; most queries that are no INSERT do
+// not come so far, since [Concerns] says so without a scan.
 //
 // The text sent is the text received, byte for byte, except for the spans that
 // have to change: nothing is ever printed from a tree. A plan decides from the
@@ -39,12 +45,25 @@
 //   - An executable comment (/*! … */) inside a statement on a configured table
 //     makes it refused: which text the server reads depends on its version.
 //   - What the grammar does not name is refused, not skipped.
+//   - The number of values in a row is compared with the column list only where
+//     the key's place depends on it; else it is the engine's error to find.
+//
+// # Other forms
+//
+// INSERT … SELECT, several statements in one text, MERGE, COPY, LOAD DATA, BULK
+// INSERT, INSERT ALL, EXPLAIN, PREPARE, OUTPUT … INTO, blocks and
+// data-modifying WITH are refused on a configured table unless the INSERT in
+// them brings its keys: names their columns, and no placeholder, NULL or
+// DEFAULT stands there.
 //
 // # Caveats
 //
-// The bodies of CREATE PROCEDURE, FUNCTION, TRIGGER, EVENT and RULE and SQL in
-// strings (EXECUTE, DO) are passed. INSERT … SELECT without the key in its
-// column list, several statements in one text, MERGE, COPY, LOAD DATA, INSERT
-// ALL, EXPLAIN, PREPARE and data-modifying WITH are refused on a configured
-// table.
+// The bodies of CREATE PROCEDURE, FUNCTION, TRIGGER, EVENT and RULE are passed,
+// and so is SQL in strings (EXECUTE, DO), but for MySQL's PREPARE. A name is
+// compared as it stands: a view, a synonym or a partition is another table, and
+// a temporary table of the same name is not.
+//
+// Texts are read under the settings that package dialect names. Under
+// NO_BACKSLASH_ESCAPES or with standard_conforming_strings off, a backslash in
+// front of a quote would have to be read otherwise.
 package rewrite

@@ -20,7 +20,8 @@ const (
 type params struct {
 	styles style
 	count  int    // occurrences
-	max    int    // the highest number
+	max    int    // the highest number, at most maxNumber
+	names  int    // how many different ones there are, once a plan has slots
 	sigil  string // what the first numbered or named one begins with
 }
 
@@ -50,11 +51,65 @@ func (ps *params) add(d *dialect.Dialect, text string) {
 		ps.sigil = sigil
 	}
 	if digits(number) {
-		// A number too large for an int is the engine's error to find.
-		if n, err := strconv.Atoi(number); err == nil && n > ps.max {
-			ps.max = n
+		ps.max = max(ps.max, numberOf(number))
+	}
+}
+
+// maxNumber stands for every number that no engine takes.
+const maxNumber = 1 << 30
+
+// numberOf returns the number that the digits spell.
+func numberOf(digits string) int {
+	n, err := strconv.Atoi(digits)
+	if err != nil || n > maxNumber {
+		return maxNumber
+	}
+	return n
+}
+
+// identity returns what two spellings of one placeholder have in common: its
+// number, or its name without the sigil, since drivers find arguments by that.
+func (p *parser) identity(text string) string { return identity(p.d, text) }
+
+func identity(d *dialect.Dialect, text string) string {
+	bare := text[1:]
+	if d.Params.AtNumber && len(bare) > 1 && bare[0]|0x20 == 'p' && digits(bare[1:]) {
+		bare = bare[1:]
+	}
+	switch {
+	case digits(bare):
+		return strconv.Itoa(numberOf(bare))
+	case d.Params.FoldedNames:
+		return strings.ToLower(bare)
+	}
+	return bare
+}
+
+// usage is how a text uses its numbered or named placeholders.
+type usage struct {
+	counts map[string]int // occurrences by identity
+	newest int            // how many stand up to the last one that is new
+	// ordered says that the k-th one that is new has the number k.
+	ordered bool
+}
+
+// uses counts the placeholders of the whole text.
+func (p *parser) uses() usage {
+	u := usage{counts: map[string]int{}, ordered: true}
+	s := scanner{d: p.d, q: p.q}
+	n := 0
+	for t := s.next(); t.kind != tokEnd; t = s.next() {
+		if t.kind != tokParam {
+			continue
+		}
+		n++
+		id := p.identity(p.text(t))
+		if u.counts[id]++; u.counts[id] == 1 {
+			u.newest = n
+			u.ordered = u.ordered && id == strconv.Itoa(len(u.counts))
 		}
 	}
+	return u
 }
 
 func digits(s string) bool {
@@ -64,12 +119,6 @@ func digits(s string) bool {
 		}
 	}
 	return s != ""
-}
-
-// number returns the number of a numbered placeholder.
-func number(text string) int {
-	n, _ := strconv.Atoi(strings.TrimLeft(text, "?$@pP"))
-	return n
 }
 
 // spelling is how the placeholders that are added are written.

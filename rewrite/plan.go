@@ -63,26 +63,28 @@ const (
 
 // slot is the place of one key among the arguments.
 type slot struct {
-	kind    slotKind
-	insert  int
-	key     int
-	row     int
-	draw    int
-	before  int    // the caller's placeholders in front of the place
-	text    string // the caller's placeholder
-	ordinal int    // its occurrence in the text, from 1
+	kind   slotKind
+	insert int32
+	key    int32
+	row    int32
+	draw   int32
+	before int32  // the caller's placeholders in front of the place
+	text   string // the caller's placeholder, which is the one behind them
 }
 
 // plan decides what becomes of the text that was read.
 func (p *parser) plan() *Plan {
-	pl := &Plan{d: p.d, query: p.q, Inserts: p.inserts, params: p.params}
-	if p.refusal == nil && p.statements > 1 && len(p.slots) > 0 {
-		in := p.inserts[p.slots[0].insert]
-		p.refuse(in.Target, in.Offset, ErrSeveral)
+	pl := &Plan{d: p.d, query: p.q, Inserts: p.inserts}
+	if len(p.slots) > 0 {
+		if reason := p.prevented(); reason != "" {
+			s := p.slots[0]
+			p.refuse(p.inserts[s.insert].Target, p.edits[0].start, reason)
+		}
 	}
 	switch {
 	case p.refusal != nil:
-		return pl.refuse(p.refusal)
+		pl.Action, pl.Refusal = Refuse, p.refusal
+		return pl
 	case len(p.inserts) == 0:
 		pl.Action = Pass
 		return pl
@@ -90,32 +92,17 @@ func (p *parser) plan() *Plan {
 		pl.Action = Keep
 		return pl
 	}
-	sp, ok := p.spell()
-	if !ok {
-		s := p.slots[0]
-		p.refuse(p.inserts[s.insert].Target, p.edits[0].start, ErrStyles)
-		return pl.refuse(p.refusal)
-	}
-	pl.spell, pl.edits, pl.slots = sp, p.edits, p.slots
+	pl.params, pl.edits, pl.slots = p.params, trimmed(p.edits), trimmed(p.slots)
+	pl.spell, _ = p.spell()
 	pl.Action = Keep
-	uses := p.uses()
 	for i := range pl.slots {
 		s := &pl.slots[i]
 		if s.kind == slotKey {
 			pl.Action = Fill
 		} else {
 			pl.AtExecution = true
-			if uses[s.text] > 1 && s.text != "?" {
-				if pl.spell.style&stylePosition != 0 && pl.spell.style&styleName != 0 {
-					p.refuse(p.inserts[s.insert].Target, p.edits[0].start, ErrNamed)
-					return pl.refuse(p.refusal)
-				}
-				if pl.spell.style != stylePosition {
-					s.kind = slotTwo
-				}
-			}
 		}
-		s.draw = pl.draw(Draw{s.insert, s.key})
+		s.draw = pl.draw(Draw{int(s.insert), int(s.key)})
 	}
 	pl.edits = slices.DeleteFunc(pl.edits, func(e edit) bool {
 		return e.slot >= 0 && pl.slots[e.slot].kind == slotOwn
@@ -128,45 +115,101 @@ func (p *parser) plan() *Plan {
 	return pl
 }
 
-func (pl *Plan) refuse(r *Refusal) *Plan {
-	pl.Action, pl.Refusal = Refuse, r
-	return pl
+// trimmed returns a slice without much room behind it, since plans are kept.
+func trimmed[S ~[]E, E any](s S) S {
+	if cap(s) > 2*len(s) {
+		return slices.Clone(s)
+	}
+	return s
+}
+
+// prevented returns why the slots that were found cannot be filled, "" when
+// they can. It settles which of the caller's placeholders are shared.
+func (p *parser) prevented() Reason {
+	if p.statements > 1 {
+		return p.several
+	}
+	sp, ok := p.spell()
+	if !ok {
+		return ErrStyles
+	}
+	firstUse := p.d.Params.FirstUse && sp.open == "$"
+	own := func(s slot) bool { return s.kind == slotOwn }
+	if sp.style == stylePosition || p.params.count == 0 ||
+		sp.style == styleNumber && !firstUse && !slices.ContainsFunc(p.slots, own) {
+		return ""
+	}
+	u := p.uses()
+	p.params.names = len(u.counts)
+	if shared := p.share(u.counts); shared && sp.style&stylePosition != 0 && sp.style&styleName != 0 {
+		return ErrShared
+	}
+	if firstUse {
+		if !u.ordered {
+			return ErrFirstUse
+		}
+		for i := range p.slots {
+			if s := &p.slots[i]; s.kind != slotOwn && int(s.before) < u.newest {
+				return ErrFirstUse
+			}
+		}
+	}
+	return ""
+}
+
+// share makes the slots of placeholders that are used elsewhere too take one of
+// their own, and reports whether there are any. Of a placeholder used for keys
+// alone the first slot keeps it, so that no argument is left without a place.
+func (p *parser) share(counts map[string]int) bool {
+	keys := map[string]int{}
+	for i := range p.slots {
+		if s := &p.slots[i]; s.kind == slotOwn {
+			keys[p.identity(s.text)]++
+		}
+	}
+	shared := false
+	for i := range p.slots {
+		s := &p.slots[i]
+		if s.kind != slotOwn {
+			continue
+		}
+		id := p.identity(s.text)
+		n := counts[id]
+		if n == 1 {
+			continue
+		}
+		shared = true
+		if keys[id] == n {
+			keys[id] = 0
+			continue
+		}
+		s.kind = slotTwo
+	}
+	return shared
 }
 
 // draw returns the index of a draw, which it adds at its first use.
-func (pl *Plan) draw(d Draw) int {
+func (pl *Plan) draw(d Draw) int32 {
 	// Draws come in the order of the slots: the last few are the likely ones.
 	for i := len(pl.Draws) - 1; i >= 0; i-- {
 		if pl.Draws[i] == d {
-			return i
+			return int32(i)
 		}
 	}
 	pl.Draws = append(pl.Draws, d)
-	return len(pl.Draws) - 1
-}
-
-// uses counts the occurrences of each numbered or named placeholder, nil when
-// no slot asks for it.
-func (p *parser) uses() map[string]int {
-	if !slices.ContainsFunc(p.slots, func(s slot) bool { return s.kind == slotOwn && s.text != "?" }) {
-		return nil
-	}
-	uses := map[string]int{}
-	s := scanner{d: p.d, q: p.q}
-	for t := s.next(); t.kind != tokEnd; t = s.next() {
-		if t.kind == tokParam {
-			uses[p.q[t.start:t.end]]++
-		}
-	}
-	return uses
+	return int32(len(pl.Draws) - 1)
 }
 
 // Placeholders returns how many arguments the caller's text asks for: for
 // placeholders by position their count, for numbered ones the highest number,
-// for named ones their count with repetitions.
+// for named ones how many names there are. It is 0 for a plan that neither
+// fills nor decides at execution.
 func (pl *Plan) Placeholders() int {
-	if pl.params.styles == styleNumber {
+	switch pl.params.styles {
+	case styleNumber:
 		return pl.params.max
+	case styleName:
+		return pl.params.names
 	}
 	return pl.params.count
 }
@@ -192,11 +235,6 @@ type Place struct {
 // decides alone: placeholders in a key's place are taken for keys.
 func (pl *Plan) Places() []Place {
 	var places []Place
-	names := 0
-	if pl.spell.style == styleName {
-		p := parser{scanner: scanner{d: pl.d, q: pl.query}, slots: []slot{{kind: slotOwn}}}
-		names = len(p.uses())
-	}
 	n := 0
 	for _, e := range pl.edits {
 		if e.slot < 0 {
@@ -207,14 +245,14 @@ func (pl *Plan) Places() []Place {
 		if s.kind != slotKey {
 			continue
 		}
-		arg := s.before + n
+		arg := int(s.before) + n
 		switch pl.spell.style {
 		case styleNumber:
 			arg = pl.spell.base + n
 		case styleName:
-			arg = names + n
+			arg = pl.params.names + n
 		}
-		places = append(places, Place{Arg: arg, Row: s.row, Insert: s.insert, Key: s.key})
+		places = append(places, Place{Arg: arg, Row: int(s.row), Insert: int(s.insert), Key: int(s.key)})
 	}
 	return places
 }
@@ -237,7 +275,7 @@ func (pl *Plan) Filled(h Holes) []Filled {
 		if h.fill != nil && !h.fill[i] {
 			continue
 		}
-		places = append(places, Filled{Row: s.row, Insert: s.insert, Key: s.key, Draw: s.draw, N: used[s.draw]})
+		places = append(places, Filled{Row: int(s.row), Insert: int(s.insert), Key: int(s.key), Draw: int(s.draw), N: used[s.draw]})
 		used[s.draw]++
 	}
 	return places
@@ -294,7 +332,7 @@ func (pl *Plan) Holes(args []driver.NamedValue) (Holes, error) {
 			if err != nil {
 				return Holes{}, err
 			}
-			if !isHole(args[at].Value, &pl.Inserts[s.insert].Target.Keys[s.key]) {
+			if !pl.isHole(args[at].Value, &pl.Inserts[s.insert].Target.Keys[s.key]) {
 				continue
 			}
 		}
@@ -304,4 +342,9 @@ func (pl *Plan) Holes(args []driver.NamedValue) (Holes, error) {
 		h.Counts[s.draw]++
 	}
 	return h, nil
+}
+
+// Equal reports whether the same places take a key.
+func (h Holes) Equal(o Holes) bool {
+	return slices.Equal(h.Counts, o.Counts) && slices.Equal(h.fill, o.fill)
 }

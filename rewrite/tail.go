@@ -20,16 +20,18 @@ func (p *parser) tail(in *insertion) Reason {
 	case g.Option && p.isWord("option"):
 		p.advance()
 		p.brackets()
-		if p.atEnd() {
+		if p.atEnd() || p.tok.kind == tokWord {
 			return ""
 		}
-		return ErrSeveral
+		return p.grammar()
 	case p.tok.kind == tokExec:
 		return ErrExecutableComment
-	case p.isAny("union", "except", "intersect", "order", "limit", "offset", "fetch", "for", "minus"):
+	case p.isAny("union", "except", "intersect", "order", "for"):
 		return ErrSelect
 	case g.NoSemicolon && p.tok.kind == tokWord:
-		return ErrSeveral
+		return "" // the next statement
+	case p.isAny("limit", "offset", "fetch", "minus"):
+		return ErrSelect
 	default:
 		return ErrGrammar
 	}
@@ -53,7 +55,7 @@ func (p *parser) clauses(in *insertion) Reason {
 			p.nested(ErrCTE)
 		case p.isWord("returning"), p.isWord("return") && p.d.Grammar.ReturningInto:
 			in.Returning = true
-		case p.isWord("duplicate"):
+		case p.isWord("duplicate") && p.d.Grammar.OnDuplicateKey:
 			in.Conflict = ConflictUpdate
 		case p.isWord("do"):
 			q := *p

@@ -11,22 +11,23 @@ type value struct {
 	first      token
 }
 
-// value reads tokens up to a comma or closing bracket outside of brackets, and
-// in a SET also up to the clause behind it.
-func (p *parser) value(set bool) (value, Reason) {
+// value reads tokens up to a comma or closing bracket outside of brackets. In a
+// SET, where clause is not nil, it also ends before a clause and with the
+// statement.
+func (p *parser) value(clause func() bool) (value, Reason) {
 	v := value{start: p.tok.start, before: p.params.count, first: p.tok}
 	point := false
 	for depth := 0; ; p.advance() {
 		switch p.tok.kind {
 		case tokEnd, tokError:
-			if !set || p.tok.kind == tokError || depth > 0 {
+			if clause == nil || p.tok.kind == tokError || depth > 0 {
 				return v, ErrGrammar
 			}
 			return p.valueEnd(v)
 		case tokExec:
 			return v, ErrExecutableComment
 		case tokWord:
-			if set && depth == 0 && v.tokens > 0 && p.clause() {
+			if clause != nil && depth == 0 && v.tokens > 0 && clause() {
 				return p.valueEnd(v)
 			}
 			if depth > 0 {
@@ -46,7 +47,7 @@ func (p *parser) value(set bool) (value, Reason) {
 					return p.valueEnd(v)
 				}
 			case ';':
-				if set && depth == 0 {
+				if clause != nil && depth == 0 {
 					return p.valueEnd(v)
 				}
 				return v, ErrGrammar
@@ -91,7 +92,7 @@ func (p *parser) judge(in *insertion, key, row int, v value) {
 		return
 	}
 	text := p.text(t)
-	s := slot{key: key, row: row}
+	s := slot{key: int32(key), row: int32(row)}
 	switch t.kind {
 	case tokParam:
 		if k.Fill&(FillNull|FillZero) == 0 {
@@ -99,16 +100,16 @@ func (p *parser) judge(in *insertion, key, row int, v value) {
 		}
 		s.kind = slotOwn
 		s.text = text
-		s.ordinal = v.before + 1
 	case tokWord:
 		switch {
-		case equalWord(text, "null") && k.Fill&FillNull != 0:
+		case (equalWord(text, "null") || text == `\N`) && k.Fill&FillNull != 0:
 		case equalWord(text, "default") && k.Fill&FillDefault != 0:
 		default:
 			return
 		}
 	case tokNumber, tokString:
-		if k.Fill&FillZero == 0 || !zeroLiteral(text, t.kind, k.Integer) {
+		null := p.d.EmptyIsNull && text == "''" && k.Fill&FillNull != 0
+		if !null && (k.Fill&FillZero == 0 || !zeroLiteral(text, t.kind, k.Integer)) {
 			return
 		}
 	default:
@@ -134,39 +135,46 @@ func (p *parser) core(v value) (token, bool) {
 }
 
 func (p *parser) coreToken() (token, bool) {
+	var open []bool // for each bracket that is open, whether it is CAST's
+	for p.isPunct('(') || p.isWord("cast") {
+		cast := p.accept("cast")
+		if !p.acceptPunct('(') {
+			return p.tok, false
+		}
+		open = append(open, cast)
+	}
 	t := p.tok
-	switch {
-	case p.isPunct('('):
-		p.advance()
-		t, ok := p.coreToken()
-		return t, ok && p.acceptPunct(')') && p.casts(t)
-	case p.isWord("cast"):
-		if p.advance(); !p.acceptPunct('(') {
-			return t, false
-		}
-		t, ok := p.coreToken()
-		if !ok || t.kind != tokParam || !p.accept("as") {
-			return t, false
-		}
-		p.typeName()
-		return t, p.acceptPunct(')')
-	case p.isPunct('-'), p.isPunct('+'):
-		p.advance()
+	if p.acceptPunct('-') || p.acceptPunct('+') {
 		if p.tok.kind != tokNumber {
 			return t, false
 		}
-		t := token{tokNumber, t.start, p.tok.end}
-		p.advance()
-		return t, true
+		t = token{tokNumber, t.start, p.tok.end}
 	}
 	p.advance()
-	return t, p.casts(t)
+	for p.casts(t) {
+		if len(open) == 0 {
+			return t, true
+		}
+		cast := open[len(open)-1]
+		open = open[:len(open)-1]
+		if cast {
+			if t.kind != tokParam || !p.accept("as") {
+				return t, false
+			}
+			p.typeName()
+		}
+		if !p.acceptPunct(')') {
+			return t, false
+		}
+	}
+	return t, false
 }
 
-// casts moves past ::type behind a placeholder.
+// casts moves past ::type behind a placeholder; it reports false when another
+// value has one.
 func (p *parser) casts(t token) bool {
 	for p.isPunct(':') {
-		if t.kind != tokParam || !p.d.Lexis.DollarQuotes {
+		if t.kind != tokParam || !p.d.Lexis.ColonCasts {
 			return false
 		}
 		if p.advance(); !p.acceptPunct(':') {
@@ -184,10 +192,7 @@ func (p *parser) typeName() {
 		switch {
 		case p.tok.kind == tokWord, p.tok.kind == tokQuoted, p.isPunct('.'):
 			p.advance()
-		case p.isPunct('('):
-			p.brackets()
-		case p.isPunct('['):
-			p.subscript()
+		case p.balanced('(', ')'), p.balanced('[', ']'):
 		default:
 			return
 		}

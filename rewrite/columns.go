@@ -1,0 +1,145 @@
+package rewrite
+
+import "slices"
+
+// queryInBrackets reports whether the bracket here opens a query, not a column
+// list.
+func (p *parser) queryInBrackets() bool {
+	q := *p
+	if q.advance(); q.isPunct('(') {
+		return true
+	}
+	if !q.isAny("select", "with", "values", "table") {
+		return false
+	}
+	// With nothing behind it the word is a column's name.
+	q.advance()
+	return !q.isPunct(',') && !q.isPunct(')') && !q.isPunct('.')
+}
+
+// columnList reads "(a, b)" and notes where the keys stand in it.
+func (p *parser) columnList(in *insertion) Reason {
+	p.advance()
+	in.columns, in.listEnd = 0, p.prev
+	if p.acceptPunct(')') {
+		if !p.d.Grammar.EmptyLists {
+			return ErrGrammar
+		}
+		return ""
+	}
+	for {
+		column, plain, reason := p.column()
+		if reason != "" {
+			return reason
+		}
+		for i := range in.Target.Keys {
+			if in.Target.Keys[i].Column == column {
+				if !plain {
+					return ErrTarget
+				}
+				if in.listed[i] >= 0 {
+					return ErrGrammar
+				}
+				in.listed[i] = in.columns
+			}
+		}
+		if slices.Contains(p.d.Grammar.RowIDs, column) && in.mayBeKey(column) {
+			return ErrRowID
+		}
+		in.columns++
+		in.listEnd = p.prev
+		if p.acceptPunct(')') {
+			return ""
+		}
+		if !p.acceptPunct(',') {
+			return p.grammar()
+		}
+	}
+}
+
+// mayBeKey reports whether the column may be an integer key under another name.
+func (in *insertion) mayBeKey(column string) bool {
+	return slices.ContainsFunc(in.Target.Keys, func(k Key) bool { return k.Integer && k.Column != column })
+}
+
+// column reads one column of a list: a name, qualified by the table's where
+// the dialect allows it, else with fields or subscripts behind it.
+func (p *parser) column() (folded string, plain bool, reason Reason) {
+	fields := p.d.Grammar.FieldTargets
+	plain = true
+	for p.d.Grammar.OmittedParts && p.isPunct('.') {
+		p.advance()
+	}
+	for first := true; ; first = false {
+		part, k, ok := p.ident()
+		switch {
+		case !ok:
+			return "", false, p.grammar()
+		case k == tokString && !p.d.Grammar.StringNames:
+			return "", false, ErrDoubleQuotes
+		case first || !fields:
+			folded = part
+		}
+		for fields && p.isPunct('[') {
+			plain = false
+			if !p.balanced('[', ']') {
+				return "", false, p.grammar()
+			}
+		}
+		if !p.isPunct('.') {
+			return folded, plain, ""
+		}
+		plain = plain && !fields
+		for p.isPunct('.') {
+			p.advance()
+		}
+	}
+}
+
+// list writes a column list, or adds the missing keys to the one there is.
+func (p *parser) list(in *insertion, columns []string, missing []int) {
+	var b []byte
+	add := func(name string) {
+		if len(b) > 0 || in.columns > 0 {
+			b = append(b, ", "...)
+		}
+		b = append(b, p.d.QuoteIdent(name)...)
+	}
+	for _, c := range columns {
+		add(c)
+	}
+	for _, k := range missing {
+		add(in.Target.Keys[k].Column)
+	}
+	switch {
+	case len(b) == 0:
+	case in.columns >= 0:
+		p.edit(in.listEnd, in.listEnd, string(b))
+	default:
+		p.edit(in.listAt, in.listAt, " ("+string(b)+")")
+	}
+}
+
+// implied returns the columns that n values without a column list belong to,
+// and notes which of them are keys.
+func (p *parser) implied(in *insertion, n int) ([]string, Reason) {
+	columns := in.Target.Columns
+	switch {
+	case n == 0 && p.d.Grammar.EmptyLists:
+		return nil, ""
+	case n <= 0 || columns == nil:
+		return nil, ErrNoColumnList
+	case p.d.Grammar.FirstColumns && n < len(columns):
+		columns = columns[:n]
+	case n != len(columns):
+		return nil, ErrColumnCount
+	}
+	for i, c := range columns {
+		for k := range in.Target.Keys {
+			if in.Target.Keys[k].Column == c {
+				in.listed[k] = i
+			}
+		}
+	}
+	return columns, ""
+}

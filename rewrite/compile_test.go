@@ -1,0 +1,246 @@
+package rewrite_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// TestCompileBytes holds what the text of a golden archive cannot: carriage
+// returns, NUL, bad UTF-8, tabs at the ends of lines, marks and wide spaces.
+func TestCompileBytes(t *testing.T) {
+	my, pg, lite, ms, ora := dialect.MySQL(), dialect.PostgreSQL(), dialect.SQLite(), dialect.SQLServer(), dialect.Oracle()
+	const pass, refused = "pass", "refused"
+	tests := []struct {
+		name string
+		d    *dialect.Dialect
+		in   string
+		want string // the bound text, or pass or refused
+	}{
+		{"line ends of Windows", pg,
+			"INSERT INTO orders\r\n(a)\r\nVALUES\r\n($1)\r\n",
+			"INSERT INTO orders\r\n(a, \"id\")\r\nVALUES\r\n($1, $2)\r\n"},
+		{"comment ends with a line of Windows", my,
+			"INSERT INTO orders (a) -- b\r\nVALUES (?)",
+			"INSERT INTO orders (a, `id`) -- b\r\nVALUES (?, ?)"},
+		{"carriage return ends a comment", pg,
+			"INSERT INTO orders (a) -- b\rVALUES ($1)",
+			"INSERT INTO orders (a, \"id\") -- b\rVALUES ($1, $2)"},
+		{"carriage return ends a comment in SQL Server", ms,
+			"INSERT INTO orders (a) -- b\rVALUES (@p1)",
+			"INSERT INTO orders (a, [id]) -- b\rVALUES (@p1, @p2)"},
+		{"carriage return does not end a comment", my,
+			"INSERT INTO orders (a) VALUES (?) -- \r, (?)",
+			"INSERT INTO orders (a, `id`) VALUES (?, ?) -- \r, (?)"},
+		{"carriage return does not end a comment of SQLite", lite,
+			"SELECT 1 -- \r; INSERT INTO orders (a) VALUES (1)", pass},
+		{"carriage return ends a comment before an INSERT", pg,
+			"SELECT 1 -- \r; INSERT INTO orders (a) VALUES (1)", refused},
+		{"tabs at the ends of lines", pg,
+			"INSERT INTO orders\t\n(a)\t\nVALUES ($1)\t\n\t",
+			"INSERT INTO orders\t\n(a, \"id\")\t\nVALUES ($1, $2)\t\n\t"},
+		{"form feed and vertical tab", pg,
+			"INSERT\fINTO\vorders(a)VALUES($1)",
+			"INSERT\fINTO\vorders(a, \"id\")VALUES($1, $2)"},
+		{"control characters are white space", ms,
+			"INSERT\x01INTO\x1forders(a)VALUES(@p1)",
+			"INSERT\x01INTO\x1forders(a, [id])VALUES(@p1, @p2)"},
+		{"NUL in a string", pg,
+			"INSERT INTO orders (a) VALUES ('x\x00y')",
+			"INSERT INTO orders (a, \"id\") VALUES ('x\x00y', $1)"},
+		{"NUL in the row", pg, "INSERT INTO orders (a) VALUES (\x00)", refused},
+		{"NUL at the end", pg, "INSERT INTO orders (a) VALUES (1)\x00", refused},
+		{"NUL in front", pg, "\x00INSERT INTO orders (a) VALUES (1)", pass},
+		{"bad UTF-8 in a string", pg,
+			"INSERT INTO orders (a) VALUES ('\xff\xfe')",
+			"INSERT INTO orders (a, \"id\") VALUES ('\xff\xfe', $1)"},
+		{"bad UTF-8 in a name", pg,
+			"INSERT INTO orders (a\xff) VALUES ($1)",
+			"INSERT INTO orders (a\xff, \"id\") VALUES ($1, $2)"},
+		{"bad UTF-8 in a comment", my,
+			"INSERT INTO orders (a) /* \xc3 */ VALUES (?)",
+			"INSERT INTO orders (a, `id`) /* \xc3 */ VALUES (?, ?)"},
+		{"half a character behind the table", pg, "INSERT INTO orders\xe3\x80 (a) VALUES ($1)", pass},
+		{"byte order mark", lite,
+			"\ufeffINSERT INTO orders (a) VALUES (?)",
+			"\ufeffINSERT INTO orders (a, \"id\") VALUES (?, ?)"},
+		{"byte order mark inside a name", lite, "INSERT INTO orders\ufeff (a) VALUES (?)", pass},
+		{"byte order mark is a name", pg, "\ufeffINSERT INTO orders (a) VALUES ($1)", pass},
+		{"no-break space", ms,
+			"INSERT\u00a0INTO\u00a0orders\u00a0(a)\u3000VALUES\u202f(@p1\u00a0)",
+			"INSERT\u00a0INTO\u00a0orders\u00a0(a, [id])\u3000VALUES\u202f(@p1, @p2\u00a0)"},
+		{"no-break space in front", ms,
+			"\u00a0INSERT orders(a)VALUES(@p1)",
+			"\u00a0INSERT orders(a, [id])VALUES(@p1, @p2)"},
+		{"ideographic space", ora,
+			"INSERT\u3000INTO orders (a) VALUES (:a\u3000)",
+			"INSERT\u3000INTO orders (a, \"ID\") VALUES (:a, :kf1\u3000)"},
+		{"no-break space is a letter", my, "INSERT\u00a0INTO orders (a) VALUES (?)", pass},
+		{"no-break space in a string", ms,
+			"INSERT orders(a)VALUES('\u00a0')",
+			"INSERT orders(a, [id])VALUES('\u00a0', @p1)"},
+		{"delimiter of several bytes", ora,
+			"INSERT INTO orders (a) VALUES (q'→it's→')",
+			"INSERT INTO orders (a, \"ID\") VALUES (q'→it's→', :1)"},
+		{"a surrogate pair in a name", pg,
+			"INSERT INTO orders (U&\"\\d83d\\de00\") VALUES ($1)",
+			"INSERT INTO orders (U&\"\\d83d\\de00\", \"id\") VALUES ($1, $2)"},
+		{"nothing behind a prefix", pg, "INSERT INTO orders (a) VALUES (E", refused},
+		{"nothing behind q'", ora, "INSERT INTO orders (a) VALUES (q'", refused},
+		{"a space behind q'", ora, "INSERT INTO orders (a) VALUES (q' x ')", refused},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p := compile(t, tt.d, tt.in)
+			got := p.BoundText()
+			switch p.Action {
+			case rewrite.Pass:
+				got = pass
+			case rewrite.Refuse:
+				got = refused
+			}
+			if got != tt.want {
+				t.Errorf("Compile(%q) = %q, want %q", tt.in, got, tt.want)
+			}
+		})
+	}
+}
+
+// TestCompileOther holds what no golden case may, because the engine rejects
+// it, or has it in a version that is not common yet.
+func TestCompileOther(t *testing.T) {
+	pg, my := dialect.PostgreSQL(), dialect.MySQL()
+	tests := []struct {
+		name     string
+		d        *dialect.Dialect
+		in, want string
+	}{
+		{"fewer values are the engine's error", pg,
+			"INSERT INTO orders (a, b) VALUES ($1)",
+			`INSERT INTO orders (a, b, "id") VALUES ($1, $2)`},
+		{"numbers with gaps", pg,
+			"INSERT INTO orders (a, b) VALUES ($3, $1)",
+			`INSERT INTO orders (a, b, "id") VALUES ($3, $1, $4)`},
+		{"digits with underscores", pg,
+			"INSERT INTO orders (a) VALUES (1_000)",
+			`INSERT INTO orders (a, "id") VALUES (1_000, $1)`},
+		{"RETURNING of old and new", pg,
+			"INSERT INTO orders (a) VALUES ($1) RETURNING WITH (OLD AS o, NEW AS n) n.id",
+			`INSERT INTO orders (a, "id") VALUES ($1, $2) RETURNING WITH (OLD AS o, NEW AS n) n.id`},
+		{"DELAYED", my,
+			"INSERT DELAYED INTO orders (a) VALUES (?)",
+			"INSERT DELAYED INTO orders (a, `id`) VALUES (?, ?)"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := compile(t, tt.d, tt.in).BoundText(); got != tt.want {
+				t.Errorf("Compile(%q) = %q, want %q", tt.in, got, tt.want)
+			}
+		})
+	}
+}
+
+// What the plan says of the INSERT decides what is reported of its keys.
+func TestCompileInsert(t *testing.T) {
+	my, pg, lite, ms, ora := dialect.MySQL(), dialect.PostgreSQL(), dialect.SQLite(), dialect.SQLServer(), dialect.Oracle()
+	tests := []struct {
+		d         *dialect.Dialect
+		query     string
+		rows      int
+		conflict  rewrite.Conflict
+		returning bool
+	}{
+		{my, "INSERT INTO orders (a) VALUES (1), (2)", 2, rewrite.ConflictError, false},
+		{my, "INSERT IGNORE INTO orders (a) VALUES (1)", 1, rewrite.ConflictSkip, false},
+		{my, "REPLACE INTO orders (a) VALUES (1)", 1, rewrite.ConflictReplace, false},
+		{my, "INSERT INTO orders (a) VALUES (1) ON DUPLICATE KEY UPDATE a = 2", 1, rewrite.ConflictUpdate, false},
+		{my, "INSERT INTO orders SET a = 1", 1, rewrite.ConflictError, false},
+		{my, "INSERT INTO orders VALUES (), ()", 2, rewrite.ConflictError, false},
+		{dialect.MariaDB(), "INSERT INTO orders (a) VALUES (1) RETURNING id", 1, rewrite.ConflictError, true},
+		{pg, "INSERT INTO orders (a) VALUES (1) ON CONFLICT DO NOTHING", 1, rewrite.ConflictSkip, false},
+		{pg, "INSERT INTO orders (a) VALUES (1) ON CONFLICT (a) DO UPDATE SET a = 2 RETURNING id", 1, rewrite.ConflictUpdate, true},
+		{pg, "INSERT INTO orders (a) VALUES (1) ON CONFLICT DO NOTHING RETURNING duplicate", 1, rewrite.ConflictSkip, true},
+		{pg, "INSERT INTO orders DEFAULT VALUES", 1, rewrite.ConflictError, false},
+		{pg, "INSERT INTO orders (a) VALUES ('returning')", 1, rewrite.ConflictError, false},
+		{pg, "INSERT INTO orders (id) SELECT 1", -1, rewrite.ConflictError, false},
+		{pg, "INSERT INTO orders (id) SELECT 1 RETURNING id", -1, rewrite.ConflictError, true},
+		{lite, "INSERT OR IGNORE INTO orders (a) VALUES (1)", 1, rewrite.ConflictSkip, false},
+		{lite, "INSERT OR FAIL INTO orders (a) VALUES (1)", 1, rewrite.ConflictSkip, false},
+		{lite, "INSERT OR REPLACE INTO orders (a) VALUES (1)", 1, rewrite.ConflictReplace, false},
+		{lite, "INSERT OR ROLLBACK INTO orders (a) VALUES (1)", 1, rewrite.ConflictError, false},
+		{lite, "INSERT INTO orders (a) VALUES (1) ON CONFLICT (a) DO UPDATE SET a = 2 ON CONFLICT DO NOTHING", 1, rewrite.ConflictUpdate, false},
+		{ms, "INSERT INTO orders (a) OUTPUT inserted.id VALUES (1)", 1, rewrite.ConflictError, true},
+		{ms, "INSERT INTO orders (a) OUTPUT inserted.id INTO audit VALUES (1)", 1, rewrite.ConflictError, false},
+		{ms, "INSERT INTO orders (a) OUTPUT inserted.id INTO audit OUTPUT inserted.a VALUES (1)", 1, rewrite.ConflictError, true},
+		{ora, "INSERT INTO orders (a) VALUES (1) RETURNING id INTO :1", 1, rewrite.ConflictError, true},
+	}
+	for _, tt := range tests {
+		p := compile(t, tt.d, tt.query)
+		if len(p.Inserts) != 1 {
+			t.Errorf("%s: Compile(%q) = %s with %d INSERTs (%v)", tt.d.Name, tt.query, p.Action, len(p.Inserts), p.Refusal)
+			continue
+		}
+		in := p.Inserts[0]
+		if in.Rows != tt.rows || in.Conflict != tt.conflict || in.Returning != tt.returning || in.Offset != 0 {
+			t.Errorf("%s: Compile(%q): %d rows, conflict %d, returning %v, at %d, want %d, %d, %v, at 0", tt.d.Name, tt.query,
+				in.Rows, in.Conflict, in.Returning, in.Offset, tt.rows, tt.conflict, tt.returning)
+		}
+	}
+}
+
+// Every refusal is an error of its cause that names table and place.
+func TestRefusal(t *testing.T) {
+	p := compile(t, dialect.PostgreSQL(), "INSERT INTO orders (a) SELECT 1")
+	var err error = p.Refusal
+	if !errors.Is(err, rewrite.ErrSelect) || p.Refusal.Table != "orders" || p.Refusal.Column != "id" || p.Refusal.Offset != 23 {
+		t.Errorf("the refusal is %#v", p.Refusal)
+	}
+	if !strings.HasPrefix(err.Error(), `table "orders": byte 23: the rows come from a query`) {
+		t.Errorf("the refusal reads %q", err)
+	}
+}
+
+// Texts that make a naive reader recurse or run for ever.
+func TestCompileDeep(t *testing.T) {
+	const n = 100_000
+	r := strings.Repeat
+	texts := map[string]string{
+		"brackets":            "INSERT INTO orders (id) VALUES (" + r("(", n) + "NULL" + r(")", n) + ")",
+		"open brackets":       "INSERT INTO orders (id) VALUES (" + r("(", n),
+		"casts":               "INSERT INTO orders (id) VALUES (" + r("CAST(", n) + "NULL" + r(" AS int)", n) + ")",
+		"colon casts":         "INSERT INTO orders (id) VALUES ($1" + r("::int", n) + ")",
+		"comments":            r("/*", n) + r("*/", n) + "INSERT INTO orders (a) VALUES (1)",
+		"executable comments": r("/*!", n) + "INSERT INTO orders (a) VALUES (1)" + r("*/", n),
+		"inserts":             r("INSERT INTO orders (id) SELECT ", n/10),
+		"kept inserts":        "SELECT " + r("INSERT INTO orders (id) VALUES (1) ", n/10),
+		"merges":              r("MERGE INTO orders USING ", n/10),
+		"outputs":             r("OUTPUT a INTO b ", n/10),
+		"withs":               r("WITH a AS (", n/10),
+		"semicolons":          r(";", n),
+		"points":              "INSERT INTO " + r("a.", n) + "orders (a) VALUES (1)",
+		"signs":               "INSERT INTO orders (id) VALUES (" + r("-", n) + "0)",
+		"subscripts":          "INSERT INTO orders (a" + r("[1]", n) + ") VALUES (1)",
+		"row aliases":         "INSERT INTO orders (a) VALUES (1) AS n(" + r("kf_id_,", n) + "a)",
+		"names":               "INSERT INTO orders (a, b) VALUES (" + r(":kf", n) + ", :kf)",
+		"prepared texts":      r(`PREPARE a FROM "PREPARE b FROM '`, n/10),
+		"definers":            "CREATE " + r("DEFINER = a@b ", n/10) + "TRIGGER x INSERT INTO orders (a) VALUES (1)",
+		"long row":            "INSERT INTO orders (a) VALUES (1), (" + r("1,", n) + "1)",
+		"hidden inserts":      r("/*! INSERT */", n/10),
+		"quotes":              "/*! INSERT */ " + r(`"`, n) + r("`", n) + r("[", n),
+	}
+	for name, text := range texts {
+		t.Run(name, func(t *testing.T) {
+			for _, d := range dialect.All() {
+				start := time.Now()
+				p := compile(t, d, text)
+				if took := time.Since(start); took > 5*time.Second {
+					t.Errorf("%s: %d bytes took %v (%s)", d.Name, len(text), took, p.Action)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,105 @@
+package rewrite
+
+import (
+	"fmt"
+
+	"github.com/keyfill/keyfill/dialect"
+)
+
+// Token is a token as tests see it.
+type Token struct {
+	Kind       uint8
+	Start, End int
+}
+
+// The kinds that tests ask for.
+const (
+	KindEnd     = uint8(tokEnd)
+	KindSpace   = uint8(tokSpace)
+	KindComment = uint8(tokComment)
+	KindParam   = uint8(tokParam)
+	KindError   = uint8(tokError)
+)
+
+// Tokens returns the tokens of a text without the end.
+func Tokens(d *dialect.Dialect, text string) []Token {
+	s := scanner{d: d, q: text}
+	var tokens []Token
+	for t := s.next(); t.kind != tokEnd; t = s.next() {
+		tokens = append(tokens, Token{uint8(t.kind), t.start, t.end})
+	}
+	return tokens
+}
+
+// Edit is a span of the query and what stands there in the bound text.
+type Edit struct {
+	Start, End int
+	Text       string
+	Slot       int // -1 without a placeholder
+}
+
+// Edits returns a plan's edits in the order of the text.
+func (pl *Plan) Edits() []Edit {
+	var edits []Edit
+	n := 0
+	for _, e := range pl.edits {
+		text := e.text
+		if e.slot >= 0 {
+			n++
+			text += pl.spell.text(n)
+		}
+		edits = append(edits, Edit{e.start, e.end, text, e.slot})
+	}
+	return edits
+}
+
+// Slot is the place of a key as tests see it.
+type Slot struct {
+	Own         bool // the caller's placeholder stays
+	Shared      bool // the caller's placeholder is replaced
+	Draw        int
+	Row         int
+	Placeholder int // the caller's placeholders in front of the place
+}
+
+// Slots returns a plan's slots in the order of the text.
+func (pl *Plan) Slots() []Slot {
+	var slots []Slot
+	for _, s := range pl.slots {
+		slots = append(slots, Slot{s.kind == slotOwn, s.kind == slotTwo, int(s.draw), int(s.row), int(s.before)})
+	}
+	return slots
+}
+
+// Identity returns what the spellings of one placeholder have in common.
+func Identity(d *dialect.Dialect, text string) string { return identity(d, text) }
+
+// Taken reports whether a slot takes a key.
+func (h Holes) Taken(slot int) bool { return h.fill == nil || h.fill[slot] }
+
+// EqualWord reports whether text is the keyword word.
+func EqualWord(text, word string) bool { return equalWord(text, word) }
+
+// Len returns how many plans a cache holds.
+func (c *Cache) Len() int { return len(c.plans) }
+
+// Size returns the bytes that a cache counts.
+func (c *Cache) Size() int { return c.size }
+
+// Check returns what is wrong with the order of a cache.
+func (c *Cache) Check() error {
+	n, size := 0, 0
+	hand := c.hand == nil
+	for e, newer := c.newest, (*cached)(nil); e != nil; e, newer = e.older, e {
+		n++
+		size += e.size
+		hand = hand || c.hand == e
+		if e.newer != newer || c.plans[e.query] != e || e.older == nil && c.oldest != e {
+			return fmt.Errorf("entry %d, %q, is not linked", n, e.query)
+		}
+	}
+	if n != len(c.plans) || size != c.size || !hand {
+		return fmt.Errorf("%d entries of %d bytes are linked, %d of %d are counted; the hand is on one: %v", n, size, len(c.plans), c.size, hand)
+	}
+	return nil
+}

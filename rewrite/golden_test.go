@@ -1,0 +1,301 @@
+package rewrite_test
+
+import (
+	"database/sql/driver"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+var update = flag.Bool("update", false, "rewrite the expectations of the golden cases")
+
+const goldenDir = "../testdata"
+
+// archive is one file of golden cases; testdata/README.md describes its form.
+type archive struct {
+	path     string
+	txtar    *txtar.Archive
+	dialects []*dialect.Dialect
+	targets  []string
+	cases    []*goldenCase
+}
+
+// goldenCase is one query and what becomes of it in some dialects.
+type goldenCase struct {
+	name     string // with the dialects that it names
+	dialects []*dialect.Dialect
+	in       string
+	want     map[string]string // by part: "out", "err" …
+}
+
+// parts are the last parts of a section's name: the query and its expectations.
+var parts = []string{"in", "out", "keep", "pass", "err", "slots", "literal"}
+
+func openArchive(path string) (*archive, error) {
+	a := &archive{path: path}
+	var err error
+	if a.txtar, err = txtar.ParseFile(path); err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(string(a.txtar.Comment)) {
+		word, rest, _ := strings.Cut(strings.TrimSpace(line), ":")
+		switch word {
+		case "dialects":
+			for _, n := range strings.Fields(rest) {
+				d, err := dialect.ByName(n)
+				if err != nil {
+					return nil, err
+				}
+				a.dialects = append(a.dialects, d)
+			}
+		case "target":
+			a.targets = append(a.targets, rest)
+		}
+	}
+	if len(a.dialects) == 0 || len(a.targets) == 0 {
+		return nil, fmt.Errorf("%s: no dialects: or no target: line", path)
+	}
+	byName := map[string]*goldenCase{}
+	for _, f := range a.txtar.Files {
+		dot := strings.LastIndexByte(f.Name, '.')
+		name, part := f.Name[:max(dot, 0)], f.Name[dot+1:]
+		if !slices.Contains(parts, part) {
+			return nil, fmt.Errorf("%s: section %q: its last part is none of %v", path, f.Name, parts)
+		}
+		text := strings.TrimSuffix(string(f.Data), "\n")
+		c := byName[name]
+		if part == "in" {
+			c = &goldenCase{name: name, dialects: a.dialects, in: text, want: map[string]string{}}
+			if _, names, ok := strings.Cut(name, "."); ok {
+				c.dialects = nil
+				for n := range strings.SplitSeq(names, "+") {
+					d, err := dialect.ByName(n)
+					if err != nil {
+						return nil, fmt.Errorf("%s: section %q: %w", path, f.Name, err)
+					}
+					c.dialects = append(c.dialects, d)
+				}
+			}
+			if byName[name] != nil {
+				return nil, fmt.Errorf("%s: section %q stands twice", path, f.Name)
+			}
+			byName[name] = c
+			a.cases = append(a.cases, c)
+			continue
+		}
+		if c == nil {
+			return nil, fmt.Errorf("%s: section %q has no .in in front of it", path, f.Name)
+		}
+		c.want[part] = text
+	}
+	return a, nil
+}
+
+// archives returns all golden archives. There being none is a failure.
+func archives(tb testing.TB) []*archive {
+	tb.Helper()
+	paths, err := filepath.Glob(filepath.Join(goldenDir, "*.txtar"))
+	if err != nil || len(paths) == 0 {
+		tb.Fatalf("no golden archives in %s: %v", goldenDir, err)
+	}
+	var all []*archive
+	for _, p := range paths {
+		a, err := openArchive(p)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		if len(a.cases) == 0 {
+			tb.Fatalf("%s holds no case", p)
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
+// lookup returns the archive's targets under the folding of a dialect.
+func (a *archive) lookup(tb testing.TB, d *dialect.Dialect) rewrite.Lookup {
+	tb.Helper()
+	targets := map[string]*rewrite.Target{}
+	for _, text := range a.targets {
+		t, err := parseTarget(d, text)
+		if err != nil {
+			tb.Fatalf("%s: target:%s: %v", a.path, text, err)
+		}
+		targets[d.Fold(t.Table, false)] = t
+	}
+	return func(schema, table string) *rewrite.Target {
+		if t := targets[schema+"."+table]; t != nil {
+			return t
+		}
+		return targets[table]
+	}
+}
+
+// parseTarget reads "orders key=id:integer columns=id,name fill=missing,null".
+func parseTarget(d *dialect.Dialect, text string) (*rewrite.Target, error) {
+	words := strings.Fields(text)
+	t := &rewrite.Target{Table: words[0]}
+	fill := rewrite.FillMissing | rewrite.FillNull | rewrite.FillDefault
+	for _, w := range words[1:] {
+		name, value, _ := strings.Cut(w, "=")
+		switch name {
+		case "key":
+			column, kind, _ := strings.Cut(value, ":")
+			t.Keys = append(t.Keys, rewrite.Key{Column: d.Fold(column, false), Integer: kind == "integer"})
+		case "columns":
+			for c := range strings.SplitSeq(value, ",") {
+				t.Columns = append(t.Columns, d.Fold(c, false))
+			}
+		case "fill":
+			fill = 0
+			for f := range strings.SplitSeq(value, ",") {
+				i := slices.Index([]string{"missing", "null", "default", "zero"}, f)
+				if i < 0 {
+					return nil, fmt.Errorf("unknown word %q of fill", f)
+				}
+				fill |= 1 << i
+			}
+		default:
+			return nil, fmt.Errorf("unknown word %q", w)
+		}
+	}
+	for i := range t.Keys {
+		t.Keys[i].Fill = fill
+	}
+	return t, nil
+}
+
+// testKey returns the n-th key, counted from 1, that goldens show: 1001, 1002 …
+// or a UUID that ends in 001, 002 … in the dialect's layout.
+func testKey(d *dialect.Dialect, k *rewrite.Key, n int) driver.Value {
+	if k.Integer {
+		return int64(1000 + n)
+	}
+	return d.DefaultLayout.Value([16]byte{0x01, 0x90, 6: 0x70, 8: 0x80, 14: byte(n >> 8), 15: byte(n)})
+}
+
+// testKeys returns the keys that the holes ask for.
+func testKeys(p *rewrite.Plan, h rewrite.Holes) [][]driver.Value {
+	keys := make([][]driver.Value, len(p.Draws))
+	n := 0
+	for i, draw := range p.Draws {
+		k := &p.Inserts[draw.Insert].Target.Keys[draw.Key]
+		for range h.Counts[i] {
+			n++
+			keys[i] = append(keys[i], testKey(p.Dialect(), k, n))
+		}
+	}
+	return keys
+}
+
+// outcome returns what a plan says, by the parts of a golden case. The parts
+// slots and literal are there where they say something.
+func outcome(p *rewrite.Plan, in string) map[string]string {
+	got := map[string]string{}
+	switch p.Action {
+	case rewrite.Pass:
+		got["pass"] = ""
+	case rewrite.Refuse:
+		got["err"] = p.Refusal.Error()
+	case rewrite.Keep:
+		got["keep"] = ""
+		if p.AtExecution {
+			got["keep"] = "at execution"
+			if out := p.BoundText(); out != in {
+				got["out"] = out
+			}
+		}
+	case rewrite.Fill:
+		got["out"] = p.BoundText()
+		h := p.Assumed()
+		got["literal"] = p.InlineAssumed(h, testKeys(p, h))
+		var b strings.Builder
+		for i, place := range p.Places() {
+			if i > 0 {
+				b.WriteByte('\n')
+			}
+			in := &p.Inserts[place.Insert]
+			fmt.Fprintf(&b, "arg %d: row %d, %s", place.Arg, place.Row, in.Target.Keys[place.Key].Column)
+		}
+		got["slots"] = b.String()
+	}
+	return got
+}
+
+func TestGolden(t *testing.T) {
+	names := 0
+	for _, a := range archives(t) {
+		topic := strings.TrimSuffix(filepath.Base(a.path), ".txtar")
+		for _, c := range a.cases {
+			for _, d := range c.dialects {
+				names++
+				t.Run(topic+"/"+c.name+"/"+d.Name, func(t *testing.T) {
+					a.run(t, c, d)
+				})
+			}
+		}
+		if *update {
+			if err := os.WriteFile(a.path, txtar.Format(a.updated()), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	t.Logf("%d cases and dialects", names)
+}
+
+// run compares one case in one dialect. Under -update it takes what it got.
+func (a *archive) run(t *testing.T, c *goldenCase, d *dialect.Dialect) {
+	p := rewrite.Compile(d, a.lookup(t, d), c.in)
+	got := outcome(p, c.in)
+	if p.Action != rewrite.Pass && !rewrite.Concerns(d, c.in) {
+		t.Errorf("Concerns(%q) = false, but the plan is to %s", c.in, p.Action)
+	}
+	if *update {
+		for _, part := range []string{"slots", "literal"} {
+			if _, ok := c.want[part]; !ok {
+				delete(got, part)
+			}
+		}
+		c.want = got
+		return
+	}
+	for _, part := range parts[1:] {
+		g, inGot := got[part]
+		w, inWant := c.want[part]
+		switch {
+		case !inWant && (part == "slots" || part == "literal"):
+		case !inWant && inGot:
+			t.Errorf("Compile(%q): unexpected .%s %q", c.in, part, g)
+		case inWant && !inGot:
+			t.Errorf("Compile(%q): no .%s, want %q; got %v", c.in, part, w, got)
+		case g != w:
+			t.Errorf("Compile(%q): .%s = %q, want %q", c.in, part, g, w)
+		}
+	}
+}
+
+// updated returns the archive with its cases' expectations.
+func (a *archive) updated() *txtar.Archive {
+	u := &txtar.Archive{Comment: a.txtar.Comment}
+	for _, c := range a.cases {
+		u.Files = append(u.Files, txtar.File{Name: c.name + ".in", Data: []byte(c.in + "\n")})
+		for _, part := range parts[1:] {
+			if text, ok := c.want[part]; ok {
+				if text != "" || part != "keep" && part != "pass" {
+					text += "\n"
+				}
+				u.Files = append(u.Files, txtar.File{Name: c.name + "." + part, Data: []byte(text)})
+			}
+		}
+	}
+	return u
+}

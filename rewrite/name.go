@@ -1,0 +1,184 @@
+package rewrite
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// name is a table's name as it stands in the text.
+type name struct {
+	schema, table string // folded
+	start         int
+	quoted        kind // how the last part is written
+}
+
+// tableName reads a qualified name: parts with points between them, which SQL
+// Server may leave out (db..t). It reports false where there is none.
+func (p *parser) tableName() (name, bool) {
+	n := name{start: p.tok.start}
+	for p.d.Grammar.OmittedParts && p.isPunct('.') {
+		p.advance()
+	}
+	for {
+		part, k, ok := p.ident()
+		if !ok {
+			return n, false
+		}
+		n.schema, n.table, n.quoted = n.table, part, k
+		if !p.isPunct('.') {
+			return n, true
+		}
+		for p.advance(); p.isPunct('.'); p.advance() {
+			n.table = ""
+		}
+	}
+}
+
+// ident reads an identifier and returns it folded. A string is one where the
+// dialect takes it for a name, or where it might: in double quotes.
+func (p *parser) ident() (folded string, k kind, ok bool) {
+	t := p.tok
+	text := p.text(t)
+	switch t.kind {
+	case tokWord, tokQuoted:
+	case tokString:
+		if text[0] != '"' && (text[0] != '\'' || !p.d.Grammar.StringNames) {
+			return "", t.kind, false
+		}
+	default:
+		return "", t.kind, false
+	}
+	p.advance()
+	escape := byte('\\')
+	if p.d.Lexis.UnicodeStrings && t.kind == tokQuoted && text[0] != '"' && p.isWord("uescape") {
+		p.advance()
+		if c := p.text(p.tok); p.tok.kind != tokString || len(c) != 3 {
+			return "", t.kind, false
+		} else {
+			escape = c[1]
+		}
+		p.advance()
+	}
+	return p.fold(text, t.kind, escape), t.kind, true
+}
+
+// folded returns the folded name of an identifier.
+func (p *parser) folded(t token) string { return p.fold(p.text(t), t.kind, '\\') }
+
+// fold returns the folded name of an identifier as it is written.
+func (p *parser) fold(text string, k kind, escape byte) string {
+	if k == tokWord {
+		return p.d.Fold(text, false)
+	}
+	return p.d.Fold(p.unquoted(text, escape), true)
+}
+
+// unquoted returns what stands between quotes.
+func (p *parser) unquoted(text string, escape byte) string {
+	escaped := text[0]|0x20 == 'u'
+	if escaped {
+		text = text[2:]
+	}
+	if len(text) < 2 {
+		return text
+	}
+	q := text[len(text)-1:]
+	inner := text[1 : len(text)-1]
+	if (q != "]" || p.d.Lexis.BracketsDouble) && strings.Contains(inner, q) {
+		inner = strings.ReplaceAll(inner, q+q, q)
+	}
+	if escaped {
+		inner = decodeUnicode(inner, escape)
+	}
+	return inner
+}
+
+// decodeUnicode resolves \XXXX and \+XXXXXX, where the backslash stands for
+// the escape character: PostgreSQL 18, section 4.1.2.3.
+func decodeUnicode(s string, escape byte) string {
+	if strings.IndexByte(s, escape) < 0 {
+		return s
+	}
+	var b []byte
+	for i := 0; i < len(s); {
+		r, n := unicodeEscape(s[i:], escape)
+		if n == 0 {
+			b = append(b, s[i])
+			i++
+			continue
+		}
+		i += n
+		if utf16.IsSurrogate(r) {
+			low, m := unicodeEscape(s[i:], escape)
+			r = utf16.DecodeRune(r, low)
+			i += m
+		}
+		b = utf8.AppendRune(b, r)
+	}
+	return string(b)
+}
+
+// unicodeEscape returns the character of the escape that s begins with and the
+// length of the escape, 0 where there is none.
+func unicodeEscape(s string, escape byte) (rune, int) {
+	if len(s) < 2 || s[0] != escape {
+		return 0, 0
+	}
+	if s[1] == escape {
+		return rune(escape), 2
+	}
+	from, to := 1, 5
+	if s[1] == '+' {
+		from, to = 2, 8
+	}
+	if len(s) < to {
+		return 0, 0
+	}
+	r, err := strconv.ParseUint(s[from:to], 16, 32)
+	if err != nil {
+		return 0, 0
+	}
+	return rune(r), to
+}
+
+// mentionLimit is how long a quoted name is that mentioned finds.
+const mentionLimit = 512
+
+// mentioned returns the first configured table whose name stands anywhere in
+// the text, also in strings and comments; nil where there is none. It is for
+// texts whose tokens are not certain.
+func (p *parser) mentioned(text string) *Target {
+	s := scanner{d: p.d, q: text}
+	before := ""
+	found := func(word string, k kind) *Target {
+		n := p.fold(word, k, '\\')
+		t := p.lookup("", n)
+		if t == nil {
+			t = p.lookup(before, n)
+		}
+		before = n
+		return t
+	}
+	for s.pos < len(text) {
+		start := s.pos
+		c := text[start]
+		end := strings.IndexByte("\"`[", c)
+		if end >= 0 {
+			end = strings.IndexByte(text[start+1:min(len(text), start+mentionLimit)], "\"`]"[end])
+		}
+		s.pos++
+		switch {
+		case end >= 0:
+			if t := found(text[start:start+end+2], tokQuoted); t != nil {
+				return t
+			}
+		case s.isPart(c):
+			if t := found(text[start:s.wordEnd()], tokWord); t != nil {
+				return t
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,188 @@
+package rewrite
+
+import (
+	"slices"
+	"strings"
+)
+
+// nested judges an INSERT into a configured table that begins at the current
+// token, or lies in a comment that the engine runs: one that brings its keys
+// is kept, any other refused for the reason.
+func (p *parser) nested(reason Reason) {
+	switch {
+	case p.inside || p.refusal != nil:
+	case p.tok.kind == tokExec:
+		if t := p.hidden(p.tok); t != nil {
+			p.refuse(t, p.tok.start, ErrExecutableComment)
+		}
+	case p.tok.kind != tokWord:
+	case p.isVerb():
+		q := p.fork()
+		if h := q.head(); h.target != nil {
+			q.judgeInside(p, h, p.tok.start, reason)
+		}
+	case p.d.Grammar.Merge && p.isWord("merge"):
+		p.fork().mergeInto(p, reason)
+	case p.d.Grammar.Output && p.isWord("output"):
+		p.outputInto()
+	}
+}
+
+// fork returns a parser at the same place that changes nothing of p's.
+func (p *parser) fork() *parser {
+	q := *p
+	q.inside = true
+	q.inserts, q.edits, q.slots, q.refusal = nil, nil, nil, nil
+	return &q
+}
+
+// judgeInside reads the INSERT whose table's name the parser, a fork of outer,
+// has read.
+func (p *parser) judgeInside(outer *parser, h head, at int, reason Reason) {
+	in := newInsertion(h, at)
+	if h.reason != "" {
+		reason = h.reason
+	} else if p.rest(in) == "" && !p.lacks(reason) {
+		outer.inserts = append(outer.inserts, in.Insert)
+		return
+	}
+	outer.refuse(h.target, at, reason)
+}
+
+// lacks reports whether an INSERT inside another statement does not bring its
+// keys for certain: a placeholder may be bound to none. Those of PREPARE are
+// bound by EXECUTE, which is not ours to see.
+func (p *parser) lacks(reason Reason) bool {
+	return slices.ContainsFunc(p.slots, func(s slot) bool { return s.kind == slotKey || reason != ErrPrepare })
+}
+
+// hidden returns the configured table that an INSERT inside an executable
+// comment, or behind one whose end is not certain, may fill; nil where there
+// is none.
+func (p *parser) hidden(t token) *Target {
+	text := p.text(t)
+	inner := strings.TrimLeft(text[strings.IndexByte(text, '!')+1:], "0123456789")
+	inner = strings.TrimSuffix(inner, "*/")
+	if strings.Contains(inner, "*/") {
+		// A server of another version goes on behind the first of them.
+		if Concerns(p.d, p.q[t.start:]) {
+			return p.mentionedAnywhere()
+		}
+		return nil
+	}
+	q := &parser{scanner: scanner{d: p.d, q: inner}, lookup: p.lookup}
+	for q.read(); q.tok.kind != tokEnd; q.advance() {
+		if !q.isAny("insert", "replace", "load") {
+			continue
+		}
+		h := q.fork().head()
+		if h.target != nil {
+			return h.target
+		}
+		if h.name.table == "" || q.isWord("load") {
+			// The table's name may stand outside of the comment.
+			return p.mentionedAnywhere()
+		}
+	}
+	return nil
+}
+
+// mentionedAnywhere is mentioned for the whole text, which it reads once.
+func (p *parser) mentionedAnywhere() *Target {
+	if !p.searched {
+		p.searched, p.anywhere = true, p.mentioned(p.q)
+	}
+	return p.anywhere
+}
+
+// outputInto judges OUTPUT … INTO t (a, b), which stores rows of its own:
+// Transact-SQL reference, "OUTPUT clause".
+func (p *parser) outputInto() {
+	q := p.fork()
+	for depth := 0; !q.atEnd(); q.advance() {
+		switch {
+		case q.isPunct('('):
+			depth++
+		case q.isPunct(')'):
+			depth--
+		case depth < 0 || q.isAny("values", "select", "from", "where", "exec", "execute", "insert"):
+			return
+		case depth > 0 || !q.isWord("into"):
+			continue
+		}
+		if !q.accept("into") {
+			continue
+		}
+		n, ok := q.tableName()
+		if !ok {
+			return
+		}
+		if t := p.lookup(n.schema, n.table); t != nil {
+			p.loaded(t, n.start, q.names(), ErrOutputInto)
+		}
+		return
+	}
+}
+
+// definition passes a statement that defines or permits something: the body of
+// a routine or trigger is not executed now.
+func (p *parser) definition() {
+	routine := p.isAny("create", "alter") && p.defines()
+	if routine && p.d.Grammar.RoutineIsRest {
+		for p.tok.kind != tokEnd {
+			p.advance()
+		}
+		return
+	}
+	depth, body := 0, 0
+	for !(p.tok.kind == tokEnd || depth <= 0 && body <= 0 && p.isPunct(';')) {
+		switch {
+		case p.isPunct('('):
+			depth++
+		case p.isPunct(')'):
+			depth--
+		case p.tok.kind != tokWord:
+		case !routine:
+			if p.d.Grammar.NoSemicolon {
+				p.nested(p.several)
+			}
+		case p.isAny("begin", "case"):
+			body++
+		case p.accept("end"):
+			// END IF and its like close what is not counted, END CASE what is.
+			if p.isAny("if", "loop", "while", "repeat", "for") {
+				break
+			}
+			body--
+			if !p.isWord("case") {
+				continue
+			}
+		}
+		p.advance()
+	}
+}
+
+// defines reports whether CREATE or ALTER is of something with a body of
+// statements, and moves behind the words that say so.
+func (p *parser) defines() bool {
+	prefixes := []string{"or", "replace", "alter", "temp", "temporary", "constraint", "aggregate", "editionable", "noneditionable", "type"}
+	p.advance()
+	for {
+		switch {
+		case p.isAny(p.d.Grammar.Routines...):
+			return true
+		case p.tok.kind == tokExec, slices.ContainsFunc(prefixes, p.isWord):
+			p.advance()
+		case p.accept("definer"):
+			// DEFINER = user@host or CURRENT_USER()
+			p.acceptPunct('=')
+			p.advance()
+			p.brackets()
+			if p.tok.kind == tokVar {
+				p.advance()
+			}
+		default:
+			return false
+		}
+	}
+}

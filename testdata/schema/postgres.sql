@@ -1,0 +1,16 @@
+CREATE TYPE address AS (street text, id int);
+CREATE TYPE pair AS (note text, id bigint);
+CREATE SCHEMA sales;
+CREATE TABLE customers (name text, id uuid PRIMARY KEY, email text CONSTRAINT customers_email_key UNIQUE, note text);
+CREATE UNIQUE INDEX ON customers (lower(email)) WHERE note IS NULL;
+CREATE TABLE orders (id bigint PRIMARY KEY, customer text, total numeric, note text, values text, "$9" text, "cus""tomer" text, "a) VALUES (b" text, "a\" text, b text, "ID" bigint, naïve text, "größe" text, address address, tags text[]);
+CREATE TABLE order_lines (order_id bigint, line_no bigint, item text, PRIMARY KEY (order_id, line_no));
+CREATE TABLE parts (id uuid PRIMARY KEY, item text, line_no bigint);
+CREATE TABLE stock (id uuid PRIMARY KEY, item text);
+CREATE TABLE links (code text PRIMARY KEY, url text);
+CREATE TABLE invoices (buyer text, number bigint PRIMARY KEY);
+CREATE TABLE sales.invoices (buyer text, number bigint PRIMARY KEY);
+CREATE TABLE "order" ("values" bigint PRIMARY KEY, "select" text);
+CREATE TABLE "values" (id bigint PRIMARY KEY, note text);
+CREATE TABLE audit (what text, note text);
+CREATE TABLE receipts (id bigint PRIMARY KEY, customer text, total numeric, note text);
