@@ -238,7 +238,7 @@ func TestRefused(t *testing.T) {
 		if !errors.As(err, &e) || e.Table != "t" || e.Column != "id" || e.Offset != 14 || !errors.Is(err, rewrite.ErrNoColumnList) {
 			t.Errorf("%s: %v", name, err)
 		}
-		want := `keyfill: table "t": byte 14: ` + string(rewrite.ErrNoColumnList)
+		want := `keyfill: table "t": byte 14: ` + rewrite.ErrNoColumnList.Error()
 		if err.Error() != want {
 			t.Errorf("%s: %q, want %q", name, err, want)
 		}

@@ -115,7 +115,7 @@ func (x *Explainer) Explain(query string) (Explanation, error) {
 func (ex *Explanation) refuse(p *rewrite.Plan) {
 	r := p.Refusal
 	ex.Table, ex.Column, ex.Offset = r.Table, r.Column, r.Offset
-	ex.Reason = string(r.Reason)
+	ex.Reason = r.Reason.Error()
 	if r.Target.Owner.(*table).rule.Unsupported == policy.Unfilled {
 		ex.Reason = "unfilled: " + ex.Reason
 	}

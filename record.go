@@ -171,7 +171,7 @@ func (x *execution) outcome(res driver.Result, err error) Outcome {
 		if affected == int64(in.Rows) {
 			return Stored
 		}
-	case in.Conflict == rewrite.ConflictUpdate && in.Rows == 1 && affected == 2:
+	case in.Conflict == rewrite.ConflictUpdate && in.Rows == 1 && affected == 2 && !in.UpdatesKey:
 		// MySQL and MariaDB count an updated row twice.
 		return NotStored
 	}

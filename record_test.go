@@ -47,6 +47,7 @@ func TestOutcome(t *testing.T) {
 		{"ignore, inserted", "mysql", "INSERT IGNORE INTO t (a) VALUES (1)", 1, nil, stored},
 		{"duplicate key, inserted or found", "mysql", one + " ON DUPLICATE KEY UPDATE a = 2", 1, nil, unknown},
 		{"duplicate key, updated", "mysql", one + " ON DUPLICATE KEY UPDATE a = 2", 2, nil, not},
+		{"duplicate key, updated with the key", "mysql", one + " ON DUPLICATE KEY UPDATE a = 2, id = VALUES(`id`)", 2, nil, unknown},
 		{"replace, one", "mysql", "REPLACE INTO t (a) VALUES (1)", 2, nil, stored},
 		{"replace, two", "mysql", "REPLACE INTO t (a) VALUES (1), (2)", 2, nil, unknown},
 		{"or fail, one of two", "sqlite", "INSERT OR FAIL INTO t (a) VALUES (1), (2)", 1, nil, unknown},

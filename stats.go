@@ -31,7 +31,7 @@ type TableStats struct {
 	Filled  uint64                    // statements that got at least one key
 	Keys    uint64                    // keys that were added
 	Kept    uint64                    // statements that brought their own keys
-	Refused map[rewrite.Reason]uint64 // statements that cannot be filled, by cause
+	Refused map[rewrite.Reason]uint64 // statements that cannot be filled, by cause: a short word
 
 	// Withheld is how many of those counted as filled or refused were sent as
 	// they came, because of the mode or of "unsupported: unfilled".

@@ -91,6 +91,10 @@ func (p *parser) multiTable() bool {
 			depth++
 		case p.isPunct(')'):
 			depth--
+		case depth == 0 && p.isAny("select", "with"):
+			// Behind the query only LOG ERRORS INTO may follow.
+			p.skip(ErrCTE)
+			return true
 		case depth == 0 && p.isWord("into"):
 			at := p.tok.start
 			q := p.fork()

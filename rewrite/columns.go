@@ -28,6 +28,7 @@ func (p *parser) columnList(in *insertion) Reason {
 		return ""
 	}
 	for {
+		at := p.tok
 		column, plain, reason := p.column()
 		if reason != "" {
 			return reason
@@ -43,8 +44,8 @@ func (p *parser) columnList(in *insertion) Reason {
 				in.listed[i] = in.columns
 			}
 		}
-		if slices.Contains(p.d.Grammar.RowIDs, column) && in.mayBeKey(column) {
-			return ErrRowID
+		if slices.Contains(p.d.Grammar.RowIDs, column) && !in.isKey(column) {
+			in.overruled, in.overruledAt = ErrRowID, at
 		}
 		in.columns++
 		in.listEnd = p.prev
@@ -57,9 +58,9 @@ func (p *parser) columnList(in *insertion) Reason {
 	}
 }
 
-// mayBeKey reports whether the column may be an integer key under another name.
-func (in *insertion) mayBeKey(column string) bool {
-	return slices.ContainsFunc(in.Target.Keys, func(k Key) bool { return k.Integer && k.Column != column })
+// isKey reports whether the column is a key by its own name.
+func (in *insertion) isKey(column string) bool {
+	return slices.ContainsFunc(in.Target.Keys, func(k Key) bool { return k.Column == column })
 }
 
 // column reads one column of a list: a name, qualified by the table's where

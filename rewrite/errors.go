@@ -2,89 +2,121 @@ package rewrite
 
 import "fmt"
 
-// Reason is why an INSERT on a configured table is refused. It is an error and
-// comparable, so that errors.Is(err, rewrite.ErrSelect) asks for the cause; its
-// text says what to change.
+// Reason is why an INSERT on a configured table is refused, as a short word that
+// will not change, for counters. It is an error and comparable, so that
+// errors.Is(err, rewrite.ErrSelect) asks for the cause.
 type Reason string
 
-func (r Reason) Error() string { return string(r) }
+// Error says what to change.
+func (r Reason) Error() string { return texts[r] }
 
 // Causes that lie in the form of the statement.
 const (
 	// ErrNoColumnList is returned when VALUES stands without a column list and
 	// the policy does not name the table's columns.
-	ErrNoColumnList Reason = "the INSERT has no column list: name the columns in it, or list all of the table's under columns: in the policy"
+	ErrNoColumnList Reason = "no_column_list"
 	// ErrColumnCount is returned when the number of values in a row is not
 	// that of the columns, so that the key's place is not known.
-	ErrColumnCount Reason = "a row has another number of values than there are columns: name the columns in the INSERT"
+	ErrColumnCount Reason = "column_count"
 	// ErrSelect is returned when the rows come from a query and the column
 	// list does not name the key.
-	ErrSelect Reason = "the rows come from a query: how many keys it takes is not known; name the key column and select its values"
+	ErrSelect Reason = "select"
 	// ErrSeveral is returned when the text holds more than one statement.
-	ErrSeveral Reason = "the text holds several statements: send the INSERT alone"
+	ErrSeveral Reason = "several"
 	// ErrCTE is returned when the INSERT stands in a WITH clause or in brackets.
-	ErrCTE Reason = "the INSERT is part of another statement: send it alone"
+	ErrCTE Reason = "nested"
 	// ErrExplain is returned for EXPLAIN and its like.
-	ErrExplain Reason = "EXPLAIN of an INSERT is not filled: write a key into it"
+	ErrExplain Reason = "explain"
 	// ErrPrepare is returned for PREPARE in SQL, which would bake one key into
 	// every EXECUTE.
-	ErrPrepare Reason = "PREPARE in SQL would give every EXECUTE the same key: prepare through database/sql"
+	ErrPrepare Reason = "prepare"
 	// ErrBlock is returned when the INSERT stands in a block of statements.
-	ErrBlock Reason = "the INSERT stands in a block: send it alone"
+	ErrBlock Reason = "block"
 	// ErrMerge is returned for MERGE.
-	ErrMerge Reason = "MERGE is not filled: name the key column and its value in its INSERT, or use INSERT"
+	ErrMerge Reason = "merge"
 	// ErrOutputInto is returned for OUTPUT … INTO.
-	ErrOutputInto Reason = "the rows come from an OUTPUT clause: name the key column in its column list and give its values"
+	ErrOutputInto Reason = "output_into"
 	// ErrMultiTable is returned for INSERT ALL, FIRST and WHEN.
-	ErrMultiTable Reason = "INSERT into several tables is not filled: send one INSERT a table"
+	ErrMultiTable Reason = "multi_table"
 	// ErrBulk is returned for COPY, LOAD DATA, BULK INSERT and INSERTBULK.
-	ErrBulk Reason = "the rows come from a bulk load: name the key column in its column list and load its values"
+	ErrBulk Reason = "bulk"
 	// ErrExec is returned for INSERT … EXEC.
-	ErrExec Reason = "the rows come from a procedure: name the key column in the column list"
+	ErrExec Reason = "exec"
 	// ErrExecutableComment is returned when a comment that the server may run
 	// stands in the statement.
-	ErrExecutableComment Reason = "an executable comment /*! … */ stands in the statement: which text the server reads depends on its version; write the text without it"
+	ErrExecutableComment Reason = "executable_comment"
 	// ErrUserValue is returned for OVERRIDING USER VALUE.
-	ErrUserValue Reason = "OVERRIDING USER VALUE would throw the key away: leave it out, or write OVERRIDING SYSTEM VALUE"
+	ErrUserValue Reason = "user_value"
 	// ErrTarget is returned when the key column is written with a subscript or
 	// a field.
-	ErrTarget Reason = "the key column has a subscript or a field: name the whole column"
+	ErrTarget Reason = "target"
 	// ErrRowID is returned when the column list has another name of what may be
 	// the key.
-	ErrRowID Reason = "rowid in the column list may be the key: name the key column in its place"
+	ErrRowID Reason = "rowid"
 	// ErrDoubleQuotes is returned when a name is a string unless sql_mode has
 	// ANSI_QUOTES.
-	ErrDoubleQuotes Reason = "a name is in double quotes, which is a string unless sql_mode has ANSI_QUOTES: use backticks"
+	ErrDoubleQuotes Reason = "double_quotes"
 	// ErrSubquery is returned when the target is not a table's name.
-	ErrSubquery Reason = "the target of the INSERT is a query: name the table"
+	ErrSubquery Reason = "subquery"
 	// ErrGrammar is returned when the text is not an INSERT that is understood.
-	ErrGrammar Reason = "the INSERT is not of a form that is understood"
+	ErrGrammar Reason = "grammar"
 )
 
 // Causes that lie in placeholders and arguments.
 const (
 	// ErrStyles is returned when placeholders of several styles are mixed.
-	ErrStyles Reason = "placeholders of several styles are mixed: use one"
+	ErrStyles Reason = "styles"
 	// ErrFirstUse is returned when some drivers number placeholders by their
 	// first use in the text and the numbers, with the key's, are not in that
 	// order.
-	ErrFirstUse Reason = "SQLite drivers do not agree on which argument $n is unless $1, $2 … come in this order, the key's behind them: use ? or ?n"
+	ErrFirstUse Reason = "first_use"
 	// ErrShared is returned when the placeholder in the key's place is used
 	// elsewhere too and cannot be replaced there alone.
-	ErrShared Reason = "the placeholder of the key is used elsewhere too: give the key one of its own"
+	ErrShared Reason = "shared"
 	// ErrTooMany is returned when a statement to prepare would have more
 	// arguments than the engine takes.
-	ErrTooMany Reason = "with its keys the statement would have more arguments than the engine takes: send fewer rows, or send it without preparing it"
+	ErrTooMany Reason = "too_many"
 	// ErrArguments is returned when the number of arguments is not that of the
 	// placeholders, so that a key could end in another column.
-	ErrArguments Reason = "the number of arguments is not that of the placeholders"
+	ErrArguments Reason = "arguments"
 	// ErrNamed is returned when named placeholders do not have named arguments,
 	// or other placeholders have.
-	ErrNamed Reason = "the names of the arguments are not those of the placeholders"
+	ErrNamed Reason = "named"
 	// ErrArray is returned when an argument is a list that stands for several
 	// rows.
-	ErrArray Reason = "an argument is a list that stands for several rows: send one row at a time"
+	ErrArray Reason = "array"
 )
+
+// texts are the reasons as a developer reads them.
+var texts = map[Reason]string{
+	ErrNoColumnList:      "the INSERT has no column list: name the columns in it, or list all of the table's under columns: in the policy",
+	ErrColumnCount:       "a row has another number of values than there are columns: name the columns in the INSERT",
+	ErrSelect:            "the rows come from a query: how many keys it takes is not known; name the key column and select its values",
+	ErrSeveral:           "the text holds several statements: send the INSERT alone",
+	ErrCTE:               "the INSERT is part of another statement: send it alone",
+	ErrExplain:           "EXPLAIN of an INSERT is not filled: write a key into it",
+	ErrPrepare:           "PREPARE in SQL would give every EXECUTE the same key: prepare through database/sql",
+	ErrBlock:             "the INSERT stands in a block: send it alone",
+	ErrMerge:             "MERGE is not filled: name the key column and its value in its INSERT, or use INSERT",
+	ErrOutputInto:        "the rows come from an OUTPUT clause: name the key column in its column list and give its values",
+	ErrMultiTable:        "INSERT into several tables is not filled: send one INSERT a table",
+	ErrBulk:              "the rows come from a bulk load: name the key column in its column list and load its values",
+	ErrExec:              "the rows come from a procedure: name the key column in the column list",
+	ErrExecutableComment: "an executable comment /*! … */ stands in the statement: which text the server reads depends on its version; write the text without it",
+	ErrUserValue:         "OVERRIDING USER VALUE would throw the key away: leave it out, or write OVERRIDING SYSTEM VALUE",
+	ErrTarget:            "the key column has a subscript or a field: name the whole column",
+	ErrRowID:             "rowid in the column list may be the key: name the key column in its place",
+	ErrDoubleQuotes:      "a name is in double quotes, which is a string unless sql_mode has ANSI_QUOTES: use backticks",
+	ErrSubquery:          "the target of the INSERT is a query: name the table",
+	ErrGrammar:           "the INSERT is not of a form that is understood",
+	ErrStyles:            "placeholders of several styles are mixed: use one",
+	ErrFirstUse:          "SQLite drivers do not agree on which argument $n is unless $1, $2 … come in this order, the key's behind them: use ? or ?n",
+	ErrShared:            "the placeholder of the key is used elsewhere too: give the key one of its own",
+	ErrTooMany:           "with its keys the statement would have more arguments than the engine takes: send fewer rows, or send it without preparing it",
+	ErrArguments:         "the number of arguments is not that of the placeholders",
+	ErrNamed:             "the names of the arguments are not those of the placeholders",
+	ErrArray:             "an argument is a list that stands for several rows: send one row at a time",
+}
 
 // Refusal says which INSERT cannot be filled, and why.
 type Refusal struct {
@@ -96,7 +128,7 @@ type Refusal struct {
 }
 
 func (r *Refusal) Error() string {
-	return fmt.Sprintf("table %q: byte %d: %s", r.Table, r.Offset, string(r.Reason))
+	return fmt.Sprintf("table %q: byte %d: %s", r.Table, r.Offset, r.Reason)
 }
 
 // Unwrap returns the reason.

@@ -7,6 +7,10 @@ type Insert struct {
 	Rows      int      // VALUES rows; 1 for SET and DEFAULT VALUES; -1 when not known
 	Conflict  Conflict // what the engine does with a row that is there already
 	Returning bool     // the statement gives rows back
+
+	// UpdatesKey says that the update part of an upsert clause mentions a key
+	// column: the row that was there already may have got the new key.
+	UpdatesKey bool
 }
 
 // Conflict is what happens to a row whose key or other unique value is there
@@ -122,6 +126,11 @@ type insertion struct {
 	columns int   // length of the column list; -1 without one
 	listEnd int   // where the last column of the list ends, or its bracket
 	listAt  int   // where a column list goes when there is none
+
+	// overruled is why the engine would take another key than the one filled,
+	// overruledAt the token that makes it do so.
+	overruled   Reason
+	overruledAt token
 }
 
 func newInsertion(h head, verb int) *insertion {
@@ -193,25 +202,24 @@ func (p *parser) rest(in *insertion) Reason {
 		p.output(in)
 	}
 	if p.d.Grammar.Overriding && p.accept("overriding") {
-		return p.overriding(in)
-	}
-	return p.body(in)
-}
-
-// overriding reads OVERRIDING … VALUE and what follows.
-func (p *parser) overriding(in *insertion) Reason {
-	user := p.isWord("user")
-	at := p.tok
-	if !p.accept("system") && !p.accept("user") || !p.accept("value") || p.isWord("default") {
-		return p.grammar()
+		if p.isWord("user") {
+			in.overruled, in.overruledAt = ErrUserValue, p.tok
+		}
+		if !p.accept("system") && !p.accept("user") || !p.accept("value") || p.isWord("default") {
+			return p.grammar()
+		}
 	}
 	slots := len(p.slots)
-	reason := p.body(in)
-	if reason == "" && user && len(p.slots) > slots {
-		p.tok = at
-		return ErrUserValue
+	if reason := p.body(in); reason != "" || in.overruled == "" {
+		return reason
 	}
-	return reason
+	for _, s := range p.slots[slots:] {
+		if in.overruled == ErrUserValue || in.Target.Keys[s.key].Integer {
+			p.tok = in.overruledAt
+			return in.overruled
+		}
+	}
+	return ""
 }
 
 // decoration reads what may stand between a table's name and the column list.

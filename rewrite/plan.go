@@ -232,7 +232,8 @@ type Place struct {
 }
 
 // Places returns where the keys travel among the final arguments when the text
-// decides alone: placeholders in a key's place are taken for keys.
+// decides alone: placeholders in a key's place are taken for keys. It is for
+// nameless arguments where the dialect takes both kinds.
 func (pl *Plan) Places() []Place {
 	var places []Place
 	n := 0

@@ -164,7 +164,7 @@ func (s *scanner) sign(c byte) kind {
 			return k
 		}
 	case '\\':
-		if lex.BackslashNull && s.at(s.pos+1) == 'N' {
+		if lex.BackslashNull && s.at(s.pos+1) == 'N' && !s.isPart(s.at(s.pos+2)) {
 			s.pos += 2
 			return tokWord
 		}

@@ -1,6 +1,9 @@
 package rewrite
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // tail reads what stands behind the rows, up to the semicolon.
 func (p *parser) tail(in *insertion) Reason {
@@ -42,6 +45,9 @@ func (p *parser) tail(in *insertion) Reason {
 // business; only what they say of the rows is noted.
 func (p *parser) clauses(in *insertion) Reason {
 	for depth := 0; !p.atEnd(); p.advance() {
+		if in.Conflict == ConflictUpdate && !in.Returning && p.isKey(in.Target) {
+			in.UpdatesKey = true
+		}
 		switch {
 		case p.tok.kind == tokExec:
 			return ErrExecutableComment
@@ -68,6 +74,15 @@ func (p *parser) clauses(in *insertion) Reason {
 		}
 	}
 	return ""
+}
+
+// isKey reports whether the current token is the name of a key column.
+func (p *parser) isKey(t *Target) bool {
+	if p.tok.kind != tokWord && p.tok.kind != tokQuoted {
+		return false
+	}
+	name := p.folded(p.tok)
+	return slices.ContainsFunc(t.Keys, func(k Key) bool { return k.Column == name })
 }
 
 // rowAlias reads MySQL's alias of the new row and grows its column list, whose

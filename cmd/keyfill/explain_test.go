@@ -140,13 +140,13 @@ func TestExplainJSON(t *testing.T) {
 		{"pass of another statement", "sqlserver", "SELECT 1", keyfill.Explanation{Action: "pass"}},
 		{"pass of nothing", "mariadb", "", keyfill.Explanation{Action: "pass"}},
 		{"refuse", "sqlite", "INSERT INTO orders (a) SELECT b FROM c", keyfill.Explanation{
-			Action: "refuse", Table: "orders", Column: "id", Reason: string(rewrite.ErrSelect), Offset: 23,
+			Action: "refuse", Table: "orders", Column: "id", Reason: rewrite.ErrSelect.Error(), Offset: 23,
 		}},
 		{"refuse a bulk load", "mysql", "LOAD DATA INFILE 'f' INTO TABLE orders (a)", keyfill.Explanation{
-			Action: "refuse", Table: "orders", Column: "id", Reason: string(rewrite.ErrBulk),
+			Action: "refuse", Table: "orders", Column: "id", Reason: rewrite.ErrBulk.Error(),
 		}},
 		{"unfilled", "sqlite", "INSERT INTO lines (a) SELECT b FROM c", keyfill.Explanation{
-			Action: "refuse", Table: "lines", Column: "id", Reason: "unfilled: " + string(rewrite.ErrSelect), Offset: 22,
+			Action: "refuse", Table: "lines", Column: "id", Reason: "unfilled: " + rewrite.ErrSelect.Error(), Offset: 22,
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -270,14 +270,14 @@ sent    DELETE FROM orders
 		{"refuse", "INSERT INTO orders (a)\n  SELECT b FROM c", `action  refuse: the statement is an error, before anything is sent
 table   orders
 column  id
-reason  ` + string(rewrite.ErrSelect) + `
+reason  ` + rewrite.ErrSelect.Error() + `
 at      byte 25: line 2, column 3
 sent    nothing
 `},
 		{"unfilled", "INSERT INTO lines (a) SELECT b FROM c", `action  refuse: the statement cannot be filled and goes out without a key
 table   lines
 column  id
-reason  unfilled: ` + string(rewrite.ErrSelect) + `
+reason  unfilled: ` + rewrite.ErrSelect.Error() + `
 at      byte 22: line 1, column 23
 sent    INSERT INTO lines (a) SELECT b FROM c
 `},
