@@ -1,0 +1,205 @@
+package e2e_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/keyfill/keyfill/policy"
+)
+
+// TestModesUnderLoad switches the mode while 32 goroutines insert. No INSERT is
+// lost, and one that ran wholly under one mode is filled or not as that mode
+// says. A statement that was prepared before keeps the mode of then.
+func TestModesUnderLoad(t *testing.T) {
+	// In phase i, modes[i] holds.
+	modes := []policy.Mode{policy.ModeFill, policy.ModeDryRun, policy.ModeFill, policy.ModeOff, policy.ModeFill, policy.ModeOff}
+	for _, e := range loadEngines {
+		if e.memory {
+			continue // its one connection cannot be held for a statement
+		}
+		t.Run(e.name, func(t *testing.T) {
+			t.Parallel()
+			s := e.scratch(t)
+			exec(t, s.raw, "CREATE TABLE people (id CHAR(36) UNIQUE, who VARCHAR(40) NOT NULL)")
+			db, m := s.open(t, fillID("people", policy.Table{}))
+			db.SetMaxOpenConns(8)
+			l := newModeLoad(s.placeholders("INSERT INTO people (who) VALUES (?)"))
+
+			// A statement of one connection is prepared once.
+			conn, err := db.Conn(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			prepared, err := conn.PrepareContext(context.Background(), l.query)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer prepared.Close()
+
+			var wg sync.WaitGroup
+			for g := range loadGoroutines {
+				wg.Go(func() {
+					insert := func(who string) (sql.Result, error) { return db.Exec(l.query, who) }
+					name := fmt.Sprint("direct ", g)
+					if g == 0 {
+						insert = func(who string) (sql.Result, error) { return prepared.Exec(who) }
+						name = "prepared"
+					}
+					for i := 0; l.runs(); i++ {
+						l.insert(t, fmt.Sprint(name, " ", i), insert)
+					}
+				})
+			}
+			for i, mode := range modes {
+				l.phase.Store(changing)
+				m.SetMode(mode)
+				l.phase.Store(int64(i))
+				l.waitFor(int64(i), 2*loadGoroutines)
+			}
+			l.stop()
+			wg.Wait()
+			l.check(t, s.raw, modes)
+		})
+	}
+}
+
+// changing is the phase while the mode is set, and that of INSERTs during which
+// the phase changed.
+const changing = -1
+
+// modeLoad is the load of TestModesUnderLoad.
+type modeLoad struct {
+	query string
+	phase atomic.Int64
+
+	mu      sync.Mutex
+	changed *sync.Cond       // tells of changes below
+	stored  map[string]int64 // the phase in which who was inserted
+	count   map[int64]int    // by phase
+	stopped bool
+}
+
+func newModeLoad(query string) *modeLoad {
+	l := &modeLoad{query: query, stored: map[string]int64{}, count: map[int64]int{}}
+	l.changed = sync.NewCond(&l.mu)
+	return l
+}
+
+// insert inserts one row. An error ends the load.
+func (l *modeLoad) insert(t *testing.T, who string, insert func(who string) (sql.Result, error)) {
+	phase := l.phase.Load()
+	_, err := insert(who)
+	if l.phase.Load() != phase {
+		phase = changing
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.changed.Broadcast()
+	if err != nil {
+		t.Error(err)
+		l.stopped = true
+		return
+	}
+	l.stored[who] = phase
+	l.count[phase]++
+}
+
+func (l *modeLoad) runs() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.stopped
+}
+
+func (l *modeLoad) stop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stopped = true
+}
+
+// waitFor returns when n rows were inserted in a phase, or the load has ended.
+func (l *modeLoad) waitFor(phase int64, n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.count[phase] < n && !l.stopped {
+		l.changed.Wait()
+	}
+}
+
+// check compares the rows in the table with the INSERTs.
+func (l *modeLoad) check(t *testing.T, raw *sql.DB, modes []policy.Mode) {
+	rows, err := raw.Query("SELECT who, id FROM people")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var (
+			who string
+			id  sql.NullString
+		)
+		if err := rows.Scan(&who, &id); err != nil {
+			t.Fatal(err)
+		}
+		phase, ok := l.stored[who]
+		delete(l.stored, who)
+		switch {
+		case !ok:
+			t.Errorf("%s is stored twice or by an INSERT that failed", who)
+		case strings.HasPrefix(who, "prepared"):
+			if !id.Valid {
+				t.Errorf("%s is not filled: the statement was prepared under mode fill", who)
+			}
+		case phase != changing && id.Valid != (modes[phase] == policy.ModeFill):
+			t.Errorf("%s: filled is %v in mode %v", who, id.Valid, modes[phase])
+		}
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if len(l.stored) > 0 {
+		t.Errorf("%d INSERTs are lost", len(l.stored))
+	}
+}
+
+// TestModesSendTheOriginal: dry_run and off send the text as it came and draw no
+// key; dry_run counts what it would have done.
+func TestModesSendTheOriginal(t *testing.T) {
+	each(t, loadEngines, func(t *testing.T, s *scratch) {
+		exec(t, s.raw, "CREATE TABLE people (id CHAR(36), name TEXT)")
+		spy, rand := new(spy), new(entropy)
+		c := asDriver{wrapSqlmw(t, s.connector, spy), s.connector.Driver()}
+		for _, mode := range []policy.Mode{policy.ModeDryRun, policy.ModeOff} {
+			cfg := fillID("people", policy.Table{})
+			cfg.Rand, cfg.Mode, cfg.Dialect = rand, mode, s.dialect.Name
+			db, m := openConnector(t, c, cfg)
+			query := s.placeholders("INSERT INTO people (name) VALUES (?)")
+			refused := "INSERT INTO people (name) SELECT name FROM people"
+			spy.take()
+			exec(t, db, query, "a")
+			if _, err := preparedExec(db, query, "a"); err != nil {
+				t.Error(err)
+			}
+			exec(t, db, refused)
+			for _, seen := range spy.take() {
+				if seen != query && seen != refused {
+					t.Errorf("%v: %q was sent", mode, seen)
+				}
+			}
+			if stats := m.Stats().Tables["people"]; stats.Keys != 0 || mode == policy.ModeDryRun && stats.Filled == 0 {
+				t.Errorf("%v: counted %+v", mode, stats)
+			}
+		}
+		if n := rand.read.Load(); n != 0 {
+			t.Errorf("%d random bytes were read", n)
+		}
+		if n := count(t, s.raw, "SELECT COUNT(*) FROM people WHERE id IS NOT NULL"); n != 0 {
+			t.Errorf("%d rows are filled", n)
+		}
+	})
+}

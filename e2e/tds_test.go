@@ -1,0 +1,241 @@
+package e2e_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"unicode/utf16"
+)
+
+// tdsServer speaks as much of SQL Server's protocol as go-mssqldb needs to log
+// in and to execute: every statement is noted and answered as having inserted
+// some rows. [MS-TDS], Tabular Data Stream Protocol:
+// https://learn.microsoft.com/openspecs/windows_protocols/ms-tds/
+type tdsServer struct {
+	listener net.Listener
+	rows     uint64 // that each statement claims
+
+	mu    sync.Mutex
+	calls []tdsCall
+	err   error
+}
+
+// tdsCall is a statement as it came over the wire.
+type tdsCall struct {
+	batch  string     // a SQL batch, sent without parameters
+	query  string     // a call of sp_executesql
+	types  string     // the declaration of its parameters
+	params []tdsParam // without those two
+}
+
+// tdsParam is a parameter of a call.
+type tdsParam struct {
+	name  string
+	value any // a string for nvarchar, []byte for varbinary, int64 for integers, nil for NULL
+}
+
+// newTDSServer starts a server that ends with the test.
+func newTDSServer(t *testing.T) *tdsServer {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &tdsServer{listener: l, rows: 1}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			wg.Go(func() {
+				defer conn.Close()
+				if err := s.serve(conn); err != nil && !errors.Is(err, io.EOF) {
+					s.mu.Lock()
+					s.err = err
+					s.mu.Unlock()
+				}
+			})
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		wg.Wait()
+		if s.err != nil {
+			t.Errorf("the server: %v", s.err)
+		}
+	})
+	return s
+}
+
+// take returns the statements since it was called last.
+func (s *tdsServer) take() []tdsCall {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	calls := s.calls
+	s.calls = nil
+	return calls
+}
+
+// Types of messages.
+const (
+	tdsBatch    = 0x01
+	tdsRPC      = 0x03
+	tdsReply    = 0x04
+	tdsLogin7   = 0x10
+	tdsPrelogin = 0x12
+)
+
+// serve answers the messages of one connection.
+func (s *tdsServer) serve(conn net.Conn) error {
+	for {
+		kind, message, err := readTDS(conn)
+		if err != nil {
+			return err
+		}
+		var reply []byte
+		switch kind {
+		case tdsPrelogin:
+			// Version at 16 for 6 bytes, encryption at 22: not supported; end.
+			reply = []byte{0, 0, 16, 0, 6, 1, 0, 22, 0, 1, 0xff, 0, 0, 0, 0, 0, 12, 0, 7, 0xd0, 0, 0, 2}
+		case tdsLogin7:
+			// LOGINACK: SQL, TDS 7.4, the name of the server and its version.
+			name := toUCS2("Microsoft SQL Server")
+			ack := append([]byte{1, 0x74, 0, 0, 4, byte(len(name) / 2)}, name...)
+			ack = append(ack, 12, 0, 7, 0xd0)
+			reply = append(binary.LittleEndian.AppendUint16([]byte{0xad}, uint16(len(ack))), ack...)
+			reply = append(reply, 0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+		case tdsBatch, tdsRPC:
+			call, err := readCall(kind, message)
+			if err != nil {
+				return err
+			}
+			s.mu.Lock()
+			s.calls = append(s.calls, call)
+			reply = binary.LittleEndian.AppendUint64([]byte{0xfd, 0x10, 0, 0xc3, 0}, s.rows) // DONE with a count
+			s.mu.Unlock()
+		default:
+			return fmt.Errorf("a message of type %#x", kind)
+		}
+		head := []byte{tdsReply, 1, 0, 0, 0, 0, 1, 0}
+		binary.BigEndian.PutUint16(head[2:], uint16(len(head)+len(reply)))
+		if _, err := conn.Write(append(head, reply...)); err != nil {
+			return err
+		}
+	}
+}
+
+// readTDS reads the packets of one message.
+func readTDS(r io.Reader) (kind byte, message []byte, err error) {
+	for {
+		head := make([]byte, 8)
+		if _, err := io.ReadFull(r, head); err != nil {
+			return 0, nil, err
+		}
+		body := make([]byte, int(binary.BigEndian.Uint16(head[2:]))-len(head))
+		if _, err := io.ReadFull(r, body); err != nil {
+			return 0, nil, err
+		}
+		message = append(message, body...)
+		if head[1]&1 == 1 { // end of message
+			return head[0], message, nil
+		}
+	}
+}
+
+// readCall reads a batch or a call of sp_executesql.
+func readCall(kind byte, message []byte) (call tdsCall, err error) {
+	r := tdsReader{message}
+	r.bytes(int(r.uint32()) - 4) // ALL_HEADERS
+	if kind == tdsBatch {
+		return tdsCall{batch: fromUCS2(r.b)}, nil
+	}
+	const spExecuteSQL = 10
+	if r.uint16() != 0xffff || r.uint16() != spExecuteSQL {
+		return call, errors.New("not a call of sp_executesql")
+	}
+	r.uint16() // options
+	var params []tdsParam
+	for len(r.b) > 0 {
+		p := tdsParam{name: fromUCS2(r.bytes(2 * int(r.bytes(1)[0])))}
+		r.bytes(1) // status
+		if p.value, err = r.value(); err != nil {
+			return call, err
+		}
+		params = append(params, p)
+	}
+	call.query, call.types = params[0].value.(string), params[1].value.(string)
+	call.params = params[2:]
+	return call, nil
+}
+
+// tdsReader reads a message.
+type tdsReader struct{ b []byte }
+
+func (r *tdsReader) bytes(n int) []byte {
+	b := r.b[:n]
+	r.b = r.b[n:]
+	return b
+}
+
+func (r *tdsReader) uint16() uint16 { return binary.LittleEndian.Uint16(r.bytes(2)) }
+func (r *tdsReader) uint32() uint32 { return binary.LittleEndian.Uint32(r.bytes(4)) }
+
+// value reads a type and a value of it.
+func (r *tdsReader) value() (any, error) {
+	switch kind := r.bytes(1)[0]; kind {
+	case 0xe7, 0xa5: // NVARCHAR, VARBINARY
+		size := r.uint16()
+		if kind == 0xe7 {
+			r.bytes(5) // collation
+		}
+		var b []byte
+		if size == 0xffff { // in chunks
+			r.bytes(8)
+			for n := r.uint32(); n > 0; n = r.uint32() {
+				b = append(b, r.bytes(int(n))...)
+			}
+		} else if n := r.uint16(); n == 0xffff {
+			return nil, nil
+		} else {
+			b = r.bytes(int(n))
+		}
+		if kind == 0xe7 {
+			return fromUCS2(b), nil
+		}
+		return b, nil
+	case 0x26: // INTN
+		r.bytes(1)
+		switch n := int(r.bytes(1)[0]); n {
+		case 0:
+			return nil, nil
+		case 8:
+			return int64(binary.LittleEndian.Uint64(r.bytes(8))), nil
+		default:
+			return nil, fmt.Errorf("an integer of %d bytes", n)
+		}
+	default:
+		return nil, fmt.Errorf("a value of type %#x", kind)
+	}
+}
+
+func fromUCS2(b []byte) string {
+	var units []uint16
+	for ; len(b) > 1; b = b[2:] {
+		units = append(units, binary.LittleEndian.Uint16(b))
+	}
+	return string(utf16.Decode(units))
+}
+
+func toUCS2(s string) []byte {
+	var b []byte
+	for _, u := range utf16.Encode([]rune(s)) {
+		b = binary.LittleEndian.AppendUint16(b, u)
+	}
+	return b
+}

@@ -1,0 +1,253 @@
+package e2e_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Each test in this file first does the naive thing through the raw driver and
+// asks that it stores a wrong row without any error: that is the trap, seen on
+// the versions in go.mod. Then it asks that keyfill does not.
+
+const key = "01900000-0000-7000-8000-0000000000aa"
+
+// text reads one value as text.
+func text(t *testing.T, db *sql.DB, query string, args ...any) string {
+	t.Helper()
+	var s sql.NullString
+	if err := db.QueryRow(query, args...).Scan(&s); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return s.String
+}
+
+// isKey reports whether s is the text of a UUID.
+func isKey(s string) bool {
+	_, err := uuid.Parse(s)
+	return err == nil && len(s) == 36
+}
+
+// Placeholders stand behind the VALUES rows: the key's argument belongs in front
+// of theirs. Appended at the end, the key goes to the upsert clause and its
+// argument into the key column.
+func TestTrapArgumentBehindValues(t *testing.T) {
+	for _, c := range []struct {
+		engine
+		clause string
+	}{
+		{sqliteFile, "ON CONFLICT(id) DO UPDATE SET name = ?"},
+		{mysqlDefault, "ON DUPLICATE KEY UPDATE name = ?"},
+		{mysqlInterp, "ON DUPLICATE KEY UPDATE name = ?"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := c.scratch(t)
+			exec(t, s.raw, "CREATE TABLE people (id VARCHAR(36) PRIMARY KEY, name TEXT, n INT)")
+
+			exec(t, s.raw, "INSERT INTO people (name, n, id) VALUES (?, ?, ?) "+c.clause, "a", 1, "upd", key)
+			if got := text(t, s.raw, "SELECT id FROM people"); got != "upd" {
+				t.Errorf("the naive statement stored %q: this is no trap any more", got)
+			}
+
+			exec(t, s.raw, "DELETE FROM people")
+			db, _ := s.open(t, fillID("people", policy.Table{}))
+			exec(t, db, "INSERT INTO people (name, n) VALUES (?, ?) "+c.clause, "a", 1, "upd")
+			if got := text(t, s.raw, "SELECT id FROM people WHERE name = 'a' AND n = 1"); !isKey(got) {
+				t.Errorf("id = %q", got)
+			}
+			// Once more with a key that is there: now the clause counts.
+			exec(t, db, "INSERT INTO people (name, n, id) VALUES (?, ?, ?) "+c.clause,
+				"b", 2, text(t, s.raw, "SELECT id FROM people"), "upd")
+			if got := text(t, s.raw, "SELECT name FROM people"); got != "upd" {
+				t.Errorf("name = %q after the update", got)
+			}
+		})
+	}
+}
+
+// Two statements stand in one string: a key appended at the end becomes an
+// argument of the second one, whose own goes into the key column of the first.
+func TestTrapTwoStatements(t *testing.T) {
+	s := sqliteFile.scratch(t)
+	exec(t, s.raw, "CREATE TABLE people (id TEXT PRIMARY KEY, name TEXT)")
+	exec(t, s.raw, "CREATE TABLE log (what TEXT)")
+
+	exec(t, s.raw, "INSERT INTO people (name, id) VALUES (?, ?); INSERT INTO log (what) VALUES (?)", "a", "b", key)
+	if got := text(t, s.raw, "SELECT id FROM people"); got != "b" {
+		t.Errorf("the naive statement stored %q: this is no trap any more", got)
+	}
+
+	exec(t, s.raw, "DELETE FROM people")
+	exec(t, s.raw, "DELETE FROM log")
+	db, _ := s.open(t, fillID("people", policy.Table{}))
+	_, err := db.Exec("INSERT INTO people (name) VALUES (?); INSERT INTO log (what) VALUES (?)", "a", "b")
+	if !errors.Is(err, rewrite.ErrSeveral) {
+		t.Errorf("error %v, want %v", err, rewrite.ErrSeveral)
+	}
+	if n := count(t, s.raw, "SELECT (SELECT COUNT(*) FROM people) + (SELECT COUNT(*) FROM log)"); n != 0 {
+		t.Errorf("%d rows are stored of a statement that was refused", n)
+	}
+}
+
+// pgx.NamedArgs rewrites @name to $1 and does not know of an argument behind it:
+// the key column gets the value of the name.
+func TestTrapNamedArgs(t *testing.T) {
+	s := pgxDefault.scratch(t)
+	exec(t, s.raw, "CREATE TABLE people (id TEXT PRIMARY KEY, name TEXT)")
+
+	exec(t, s.raw, "INSERT INTO people (name, id) VALUES (@name, $1)", pgx.NamedArgs{"name": "na"}, key)
+	if got := text(t, s.raw, "SELECT id FROM people"); got != "na" {
+		t.Errorf("the naive statement stored %q: this is no trap any more", got)
+	}
+
+	exec(t, s.raw, "DELETE FROM people")
+	db, _ := s.open(t, fillID("people", policy.Table{}))
+	// Without a policy for the table it is pgx's business.
+	exec(t, s.raw, "CREATE TABLE others (id INT PRIMARY KEY, name TEXT)")
+	exec(t, db, "INSERT INTO others (id, name) VALUES (@id, @name)", pgx.NamedArgs{"id": 1, "name": "na"})
+	for name, args := range map[string][]any{
+		"NamedArgs":       {pgx.NamedArgs{"name": "na"}},
+		"StrictNamedArgs": {pgx.StrictNamedArgs{"name": "na"}},
+		"mode before":     {pgx.QueryExecModeExec, pgx.NamedArgs{"name": "na"}},
+	} {
+		for _, query := range []string{
+			"INSERT INTO people (name) VALUES (@name)",
+			"INSERT INTO people (name, id) VALUES (@name, NULL)",
+			"INSERT INTO people (name, id) VALUES (@name, @id)",
+		} {
+			if _, err := db.Exec(query, args...); err == nil {
+				t.Errorf("%s: Exec(%q) is not refused", name, query)
+			}
+			rows, err := db.Query(query+" RETURNING id", args...)
+			if err == nil {
+				for rows.Next() {
+				}
+				if err = rows.Err(); err == nil {
+					t.Errorf("%s: Query(%q) is not refused", name, query)
+				}
+			}
+		}
+	}
+	if n := count(t, s.raw, "SELECT COUNT(*) FROM people"); n != 0 {
+		t.Errorf("%d rows are stored of statements that were refused: id = %q", n, text(t, s.raw, "SELECT id FROM people"))
+	}
+}
+
+// A leading QueryExecMode is no argument of the statement: filled or refused,
+// but no value in another column.
+func TestTrapQueryExecMode(t *testing.T) {
+	s := pgxDefault.scratch(t)
+	exec(t, s.raw, "CREATE TABLE people (id TEXT PRIMARY KEY, name TEXT)")
+	db, _ := s.open(t, fillID("people", policy.Table{}))
+	for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol, pgx.QueryExecModeCacheDescribe} {
+		_, err := db.Exec("INSERT INTO people (name) VALUES ($1)", mode, "a")
+		var e *keyfill.Error
+		if err != nil && !errors.As(err, &e) {
+			t.Errorf("%v: %v", mode, err)
+		}
+		want := 1
+		if err != nil {
+			want = 0
+		}
+		if n := count(t, s.raw, "SELECT COUNT(*) FROM people WHERE name = 'a' AND length(id) = 36"); n != want {
+			t.Errorf("%v: %d rows, want %d: %v", mode, n, want, err)
+		}
+		exec(t, s.raw, "DELETE FROM people")
+	}
+}
+
+// The 36 characters of a UUID as []byte: pgx takes the first 16 of them for the
+// bytes of a uuid.
+func TestTrapTextBytesIntoUUID(t *testing.T) {
+	s := pgxDefault.scratch(t)
+	exec(t, s.raw, "CREATE TABLE people (id UUID PRIMARY KEY, name TEXT)")
+
+	exec(t, s.raw, "INSERT INTO people (name, id) VALUES ($1, $2)", "a", []byte(key))
+	if got, want := text(t, s.raw, "SELECT id::text FROM people"), uuid.UUID([]byte(key[:16])).String(); got != want {
+		t.Errorf("the naive statement stored %q, want %q: this is no trap any more", got, want)
+	}
+
+	exec(t, s.raw, "DELETE FROM people")
+	db, m := s.open(t, fillID("people", policy.Table{}))
+	ctx, rec := keyfill.Record(context.Background())
+	if _, err := db.ExecContext(ctx, "INSERT INTO people (name) VALUES ($1)", "a"); err != nil {
+		t.Fatal(err)
+	}
+	id, ok := keyfill.Last[uuid.UUID](rec, "people")
+	if got := text(t, s.raw, "SELECT id::text FROM people"); !ok || got != id.String() {
+		t.Errorf("stored %q, recorded %v", got, id)
+	}
+	keys, err := m.Keys(ctx, "people", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, isText := keys[0].(string); !isText {
+		t.Errorf("Keys gives a %T for a uuid column", keys[0])
+	}
+}
+
+// 16 bytes into CHAR(36): with interpolateParams they are stored as they are.
+func TestTrapBytesIntoChar(t *testing.T) {
+	s := mysqlInterp.scratch(t)
+	exec(t, s.raw, "CREATE TABLE people (id CHAR(36) PRIMARY KEY, name TEXT)")
+
+	naive := []byte("0123456789abcdef") // any 16 bytes that the column's character set has
+	exec(t, s.raw, "INSERT INTO people (name, id) VALUES (?, ?)", "a", naive)
+	if got := text(t, s.raw, "SELECT id FROM people"); got != string(naive) {
+		t.Errorf("the naive statement stored %q: this is no trap any more", got)
+	}
+
+	exec(t, s.raw, "DELETE FROM people")
+	db, m := s.open(t, fillID("people", policy.Table{}))
+	ctx, rec := keyfill.Record(context.Background())
+	if _, err := db.ExecContext(ctx, "INSERT INTO people (name) VALUES (?)", "a"); err != nil {
+		t.Fatal(err)
+	}
+	id, ok := keyfill.Last[uuid.UUID](rec, "people")
+	if got := text(t, s.raw, "SELECT id FROM people"); !ok || got != id.String() {
+		t.Errorf("stored %q, recorded %v", got, id)
+	}
+	keys, err := m.Keys(ctx, "people", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, isText := keys[0].(string); !isText {
+		t.Errorf("Keys gives a %T for a CHAR(36) column", keys[0])
+	}
+}
+
+// A comb is no value of MariaDB's uuid type, which rejects a quarter of them and
+// stores others out of order; UUIDv7 is.
+func TestTrapCombIntoMariaDBUUID(t *testing.T) {
+	const keys = 400
+	s := mysqlDefault.scratch(t)
+	exec(t, s.raw, "CREATE TABLE people (id UUID PRIMARY KEY, n INT)")
+	insert := func(source string) (rejected, inversions int) {
+		exec(t, s.raw, "DELETE FROM people")
+		rule := policy.Table{Source: source, Layout: dialect.SequentialAsString}
+		db, _ := s.open(t, fillID("people", rule))
+		for i := range keys {
+			if _, err := db.Exec("INSERT INTO people (n) VALUES (?)", i); err != nil {
+				rejected++
+			}
+		}
+		inversions = count(t, s.raw, `SELECT COUNT(*) FROM (SELECT n, LAG(n) OVER (ORDER BY id) AS before_it FROM people) AS o
+			WHERE n < before_it`)
+		return rejected, inversions
+	}
+	if rejected, inversions := insert("comb"); rejected == 0 || inversions == 0 {
+		t.Errorf("%d combs rejected, %d inversions: this is no trap any more", rejected, inversions)
+	}
+	if rejected, inversions := insert("uuidv7"); rejected != 0 || inversions != 0 {
+		t.Errorf("uuidv7: %d rejected, %d inversions", rejected, inversions)
+	}
+}
