@@ -74,7 +74,8 @@ var Exact sqlmock.QueryMatcher = sqlmock.QueryMatcherFunc(func(want, got string)
 
 // Keys returns the first n keys that a database of [New] with the same cfg
 // draws for a table, as they are bound, provided that nothing else is drawn
-// before.
+// before. Where cfg has entropy of its own, Keys reads from it too, so the two
+// differ.
 func Keys(t testing.TB, cfg *policy.Config, table string, n int) []driver.Value {
 	t.Helper()
 	db, err := keyfill.OpenDB(connector{}, fixed(cfg))

@@ -204,6 +204,10 @@ func (pl *Plan) Final(index int) int {
 // that replace one, added the values of the placeholders that Bind adds, in
 // the order of the text.
 func (pl *Plan) assign(args []driver.NamedValue, h Holes, keys [][]driver.Value) (own []driver.NamedValue, added []driver.Value) {
+	if h.fill == nil && len(pl.Draws) == 1 {
+		// Every place takes a key, and there is one draw: its keys are in order.
+		return args, keys[0]
+	}
 	own = args
 	added = make([]driver.Value, 0, pl.added)
 	used := make([]int, len(pl.Draws))

@@ -192,6 +192,11 @@ func FuzzBind(f *testing.F) {
 		if p.Action != rewrite.Fill && !p.AtExecution || p.TooMany() {
 			return
 		}
+		for _, text := range placeholdersOf(d, query) {
+			if strings.Trim(text, "?$0") == "" && len(text) > 1 {
+				return // $0 asks for no argument that there can be
+			}
+		}
 		for _, named := range []bool{false, true} {
 			args := fuzzArgs(d, query, choice, named)
 			h, err := p.Holes(args)

@@ -23,6 +23,7 @@ type params struct {
 	max    int    // the highest number, at most maxNumber
 	names  int    // how many different ones there are, once a plan has slots
 	sigil  string // what the first numbered or named one begins with
+	mixed  bool   // numbered ones begin with different signs: ?1 and $1
 }
 
 // add counts one placeholder.
@@ -50,6 +51,7 @@ func (ps *params) add(d *dialect.Dialect, text string) {
 	if ps.sigil == "" {
 		ps.sigil = sigil
 	}
+	ps.mixed = ps.mixed || st == styleNumber && sigil[0] != ps.sigil[0]
 	if digits(number) {
 		ps.max = max(ps.max, numberOf(number))
 	}
@@ -151,6 +153,8 @@ func (sp spelling) name(n int) string {
 func (p *parser) spell() (spelling, bool) {
 	ps, d := &p.params, p.d
 	switch {
+	case ps.mixed:
+		return spelling{}, false
 	case ps.count == 0:
 		return unnumbered(d), true
 	case d.Params.ByPosition && ps.styles&styleName != 0:

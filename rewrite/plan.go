@@ -40,7 +40,8 @@ type Plan struct {
 	slots  []slot
 	params params
 	spell  spelling
-	added  int // placeholders that Bind adds
+	added  int   // placeholders that Bind adds
+	counts []int // how many keys each draw takes when every slot does
 
 	boundOnce sync.Once
 	boundText string
@@ -103,6 +104,7 @@ func (p *parser) plan() *Plan {
 			pl.AtExecution = true
 		}
 		s.draw = pl.draw(Draw{int(s.insert), int(s.key)})
+		pl.counts[s.draw]++
 	}
 	pl.edits = slices.DeleteFunc(pl.edits, func(e edit) bool {
 		return e.slot >= 0 && pl.slots[e.slot].kind == slotOwn
@@ -197,6 +199,7 @@ func (pl *Plan) draw(d Draw) int32 {
 		}
 	}
 	pl.Draws = append(pl.Draws, d)
+	pl.counts = append(pl.counts, 0)
 	return int32(len(pl.Draws) - 1)
 }
 
@@ -287,7 +290,7 @@ func (pl *Plan) Dialect() *dialect.Dialect { return pl.d }
 
 // Holes says which places of a plan take a key in one execution.
 type Holes struct {
-	Counts []int  // how many keys each of the plan's Draws takes
+	Counts []int  // how many keys each of the plan's Draws takes; not to be changed
 	fill   []bool // for each slot; nil when all do
 }
 
@@ -322,10 +325,10 @@ func (pl *Plan) Holes(args []driver.NamedValue) (Holes, error) {
 	if err := pl.check(args); err != nil {
 		return Holes{}, err
 	}
-	h := Holes{Counts: make([]int, len(pl.Draws))}
-	if pl.AtExecution {
-		h.fill = make([]bool, len(pl.slots))
+	if !pl.AtExecution {
+		return Holes{Counts: pl.counts}, nil
 	}
+	h := Holes{Counts: make([]int, len(pl.Draws)), fill: make([]bool, len(pl.slots))}
 	for i := range pl.slots {
 		s := &pl.slots[i]
 		if s.kind != slotKey {
@@ -337,9 +340,7 @@ func (pl *Plan) Holes(args []driver.NamedValue) (Holes, error) {
 				continue
 			}
 		}
-		if h.fill != nil {
-			h.fill[i] = true
-		}
+		h.fill[i] = true
 		h.Counts[s.draw]++
 	}
 	return h, nil
