@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 drivers may have the interfaces of before contexts only, and sql.Conn.Raw reaches ours
+
 package keyfill
 
 import (
@@ -27,8 +29,8 @@ var (
 	_ driver.ConnBeginTx        = (*guard)(nil)
 	_ driver.ExecerContext      = (*guard)(nil)
 	_ driver.QueryerContext     = (*guard)(nil)
-	_ driver.Execer             = (*guard)(nil) //nolint:staticcheck // reachable through sql.Conn.Raw
-	_ driver.Queryer            = (*guard)(nil) //nolint:staticcheck // reachable through sql.Conn.Raw
+	_ driver.Execer             = (*guard)(nil)
+	_ driver.Queryer            = (*guard)(nil)
 	_ driver.NamedValueChecker  = (*guard)(nil)
 	_ driver.Pinger             = (*guard)(nil)
 	_ driver.SessionResetter    = (*guard)(nil)
@@ -37,9 +39,9 @@ var (
 
 func newGuard(conn driver.Conn, m *Mount) *guard {
 	_, execCtx := conn.(driver.ExecerContext)
-	_, exec := conn.(driver.Execer) //nolint:staticcheck // drivers may have no other
+	_, exec := conn.(driver.Execer)
 	_, queryCtx := conn.(driver.QueryerContext)
-	_, query := conn.(driver.Queryer) //nolint:staticcheck // drivers may have no other
+	_, query := conn.(driver.Queryer)
 	return &guard{conn: conn, mount: m, execs: execCtx || exec, queries: queryCtx || query}
 }
 
@@ -85,7 +87,7 @@ func (g *guard) ExecContext(ctx context.Context, query string, args []driver.Nam
 	if c, ok := g.conn.(driver.ExecerContext); ok {
 		return c.ExecContext(ctx, query, args)
 	}
-	c, ok := g.conn.(driver.Execer) //nolint:staticcheck // drivers may have no other
+	c, ok := g.conn.(driver.Execer)
 	if !ok {
 		return nil, driver.ErrSkip
 	}
@@ -103,7 +105,7 @@ func (g *guard) QueryContext(ctx context.Context, query string, args []driver.Na
 	if c, ok := g.conn.(driver.QueryerContext); ok {
 		return c.QueryContext(ctx, query, args)
 	}
-	c, ok := g.conn.(driver.Queryer) //nolint:staticcheck // drivers may have no other
+	c, ok := g.conn.(driver.Queryer)
 	if !ok {
 		return nil, driver.ErrSkip
 	}
@@ -158,7 +160,7 @@ func (g *guard) Prepare(query string) (driver.Stmt, error) {
 
 // Begin is for drivers' users of before contexts.
 func (g *guard) Begin() (driver.Tx, error) {
-	return g.conn.Begin() //nolint:staticcheck // reachable through sql.Conn.Raw
+	return g.conn.Begin()
 }
 
 // BeginTx gives the errors of database/sql for options that a driver without
@@ -184,7 +186,7 @@ func (g *guard) begin(ctx context.Context, opts driver.TxOptions) (driver.Tx, er
 	if opts.ReadOnly {
 		return nil, errors.New("sql: driver does not support read-only transactions")
 	}
-	tx, err := g.conn.Begin() //nolint:staticcheck // drivers may have no other
+	tx, err := g.conn.Begin()
 	if err == nil && ctx.Err() != nil {
 		_ = tx.Rollback()
 		return nil, ctx.Err()

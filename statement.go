@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 drivers may have the interfaces of before contexts only
+
 package keyfill
 
 import (
@@ -84,7 +86,7 @@ var (
 	_ driver.StmtExecContext   = (*statement)(nil)
 	_ driver.StmtQueryContext  = (*statement)(nil)
 	_ driver.NamedValueChecker = (*statement)(nil)
-	_ driver.ColumnConverter   = (*statement)(nil) //nolint:staticcheck // drivers may have no other
+	_ driver.ColumnConverter   = (*statement)(nil)
 )
 
 // NumInput returns the number of the caller's arguments, so that database/sql
@@ -252,7 +254,7 @@ func (s *statement) CheckNamedValue(nv *driver.NamedValue) error {
 // ColumnConverter is asked by the caller's index of an argument, the driver's
 // statement by the index that it travels at.
 func (s *statement) ColumnConverter(index int) driver.ValueConverter {
-	if c, ok := s.Stmt.(driver.ColumnConverter); ok { //nolint:staticcheck // drivers may have no other
+	if c, ok := s.Stmt.(driver.ColumnConverter); ok {
 		return c.ColumnConverter(s.final(index))
 	}
 	return driver.DefaultParameterConverter
@@ -275,7 +277,7 @@ func stmtExec(ctx context.Context, stmt driver.Stmt, args []driver.NamedValue) (
 	if err != nil {
 		return nil, err
 	}
-	return stmt.Exec(values) //nolint:staticcheck // drivers may have no other
+	return stmt.Exec(values)
 }
 
 // stmtQuery queries a driver's statement as database/sql does.
@@ -287,5 +289,5 @@ func stmtQuery(ctx context.Context, stmt driver.Stmt, args []driver.NamedValue) 
 	if err != nil {
 		return nil, err
 	}
-	return stmt.Query(values) //nolint:staticcheck // drivers may have no other
+	return stmt.Query(values)
 }
