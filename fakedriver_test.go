@@ -41,7 +41,7 @@ const (
 
 // call is one thing that reached the driver.
 type call struct {
-	op    string // exec, query, prepare, stmtexec, stmtquery, begin, check, convert
+	op    string // exec, query, prepare, stmtexec, stmtquery, begin, rollback, check, convert
 	query string
 	args  []driver.NamedValue
 	index int // of convert
@@ -117,7 +117,7 @@ func (c *fakeConnector) Connect(context.Context) (driver.Conn, error) {
 type bareConn struct{ d *fakeDriver }
 
 func (c *bareConn) Prepare(query string) (driver.Stmt, error) { return c.d.prepare(query) }
-func (c *bareConn) Begin() (driver.Tx, error)                 { c.d.note(call{op: "begin"}); return fakeTx{}, nil }
+func (c *bareConn) Begin() (driver.Tx, error)                 { c.d.note(call{op: "begin"}); return fakeTx{c.d}, nil }
 func (c *bareConn) Close() error {
 	c.d.mu.Lock()
 	defer c.d.mu.Unlock()
@@ -125,10 +125,10 @@ func (c *bareConn) Close() error {
 	return nil
 }
 
-type fakeTx struct{}
+type fakeTx struct{ d *fakeDriver }
 
-func (fakeTx) Commit() error   { return nil }
-func (fakeTx) Rollback() error { return nil }
+func (t fakeTx) Commit() error   { return nil }
+func (t fakeTx) Rollback() error { t.d.note(call{op: "rollback"}); return nil }
 
 type contextConn struct{ bareConn }
 

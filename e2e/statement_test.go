@@ -127,7 +127,7 @@ func TestManyArguments(t *testing.T) {
 			t.Parallel()
 			s := c.scratch(t)
 			db, _ := s.people(t)
-			for _, over := range []int{-1, 0, 1} {
+			for over := range 2 {
 				// Each row has an argument and a key; a statement over the limit
 				// has room for the arguments alone.
 				rows := c.limit/2 + over

@@ -191,12 +191,8 @@ func (pl *Plan) Final(index int) int {
 	if pl.spell.style&stylePosition == 0 {
 		return index
 	}
-	n := 0
-	for _, e := range pl.edits {
-		if e.slot >= 0 && int(pl.slots[e.slot].before) <= index {
-			n++
-		}
-	}
+	// database/sql asks for every argument of a batch.
+	n, _ := slices.BinarySearch(pl.befores, index+1)
 	return index + n
 }
 

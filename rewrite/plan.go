@@ -34,14 +34,15 @@ type Plan struct {
 	Inserts     []Insert // the INSERTs into configured tables
 	Draws       []Draw   // the calls to sources that an execution may take
 
-	d      *dialect.Dialect
-	query  string
-	edits  []edit
-	slots  []slot
-	params params
-	spell  spelling
-	added  int   // placeholders that Bind adds
-	counts []int // how many keys each draw takes when every slot does
+	d       *dialect.Dialect
+	query   string
+	edits   []edit
+	slots   []slot
+	params  params
+	spell   spelling
+	added   int   // placeholders that Bind adds
+	befores []int // for each of those, the caller's placeholders in front of it
+	counts  []int // how many keys each draw takes when every slot does
 
 	boundOnce sync.Once
 	boundText string
@@ -112,6 +113,7 @@ func (p *parser) plan() *Plan {
 	for _, e := range pl.edits {
 		if e.slot >= 0 {
 			pl.added++
+			pl.befores = append(pl.befores, int(pl.slots[e.slot].before))
 		}
 	}
 	return pl
