@@ -8,6 +8,10 @@ var (
 	// ErrCount is returned when a request asks for fewer than one key.
 	ErrCount = errors.New("keysource: a request needs at least one key")
 
+	// ErrTooMany is returned when a request asks for more keys than a source can
+	// give one request, as [Snowflake] can give those of one tick.
+	ErrTooMany = errors.New("keysource: too many keys for one request")
+
 	// ErrLayout is returned when the source has no keys of the requested
 	// layout.
 	ErrLayout = errors.New("keysource: no such layout")
@@ -22,9 +26,54 @@ var (
 
 	// ErrClock is returned when the time of a key does not fit its 48 bits of
 	// milliseconds: the clock shows a time before the epoch or after the last
-	// one that can be written.
+	// one that can be written. [Snowflake] also returns it when the clock is too
+	// far behind the keys, or stands still.
 	ErrClock = errors.New("keysource: clock out of range")
 )
+
+// Errors about the store of a counting source. No key of the request has been
+// handed out.
+var (
+	// ErrStoreDown is returned when a request's context, or the time for which
+	// a source waits, ends after the store has failed. It wraps the context's
+	// error if there is one, but never the driver's: a driver.ErrBadConn of the
+	// store's connection would make database/sql send the statement again on
+	// another one.
+	ErrStoreDown = errors.New("keysource: the store does not answer")
+
+	// ErrStoreState is returned when the store answers that it cannot reserve
+	// and that asking again will not help: the row is missing, or serves
+	// another source. A [Reserver] wraps it.
+	ErrStoreState = errors.New("keysource: the store cannot be used as it is")
+
+	// ErrStoreBack is returned when the store stands below what it has
+	// reserved for this process, or is another server than before and stands
+	// below the keys that are in use: it was restored, or a failover lost its
+	// last commits.
+	ErrStoreBack = errors.New("keysource: the store has gone back")
+
+	// ErrStoreBehind is returned when the store stands below keys that are in
+	// use from the first: others fill the table too, or the store was set up
+	// with too low a start.
+	ErrStoreBehind = errors.New("keysource: the store is behind the table")
+
+	// ErrExhausted is returned when a source has no integers left within its
+	// limit, which the text names.
+	ErrExhausted = errors.New("keysource: the source is exhausted")
+
+	// ErrClosed is returned when a source is asked after it was closed, and to
+	// those that wait when it is.
+	ErrClosed = errors.New("keysource: the source is closed")
+)
+
+// ErrOptions is returned when a source cannot be made with the options given;
+// the text says which.
+var ErrOptions = errors.New("keysource: bad options")
+
+// ErrWorkerTaken is returned when a source cannot be made because another one of
+// this process has the worker's number; and to a request that has got nothing
+// for ten seconds because other processes have it.
+var ErrWorkerTaken = errors.New("keysource: the worker's number is in use")
 
 // ErrNotKey is returned when a text is in none of the forms that [Inspect]
 // reads.

@@ -17,9 +17,9 @@ import (
 // Reading is what a key may be.
 type Reading struct {
 	// Kind is the kind of source as the policy file spells it: "uuidv7",
-	// "uuidv4", "ulid" or "comb". It is "uuidv1" and so on for the other
-	// versions of RFC 9562, "uuid" for 16 bytes that are nothing known, and
-	// "integer" for a number, whatever made it.
+	// "uuidv4", "ulid", "comb" or "snowflake". It is "uuidv1" and so on for the
+	// other versions of RFC 9562, "uuid" for 16 bytes that are nothing known,
+	// and "integer" for a number, whatever made it.
 	Kind string
 	// Layout is the one in which the key is what Kind says; empty for an
 	// integer and for a bare "uuid".
@@ -35,6 +35,12 @@ type Reading struct {
 	// comb, 31 for the other UUIDs, in the order of the key's own bytes. It is
 	// empty for an integer and for a bare "uuid".
 	Random string
+
+	// Of a snowflake: how many bits keys have that are laid out like it, 63
+	// for the zero [SnowflakeBits] and 53 for [SnowflakeBits53]; the worker's
+	// number; and the number of the key within its unit of time.
+	Width            int
+	Worker, Sequence int64
 }
 
 // Inspect returns what text, which may have white space around it, can be read
@@ -52,7 +58,8 @@ type Reading struct {
 // fits two of a hundred random keys; then other versions. A comb or ULID that
 // happens to have the marks of a UUIDv7, one in 64, is read as that alone, with
 // the same time. A UUID's text in the layout "binary" is the one that .NET
-// shows for the bytes, with the first three groups reversed.
+// shows for the bytes, with the first three groups reversed. An integer is read
+// as a snowflake first, where that would be of the years 2024 to 2079.
 func Inspect(text string) ([]Reading, error) {
 	text = strings.TrimSpace(text)
 	if b, ok := parseHex(text); ok {
@@ -73,8 +80,8 @@ func Inspect(text string) ([]Reading, error) {
 	if key, ok := parseULID(text); ok {
 		return []Reading{readULID(view{dialect.SequentialAsString, key})}, nil
 	}
-	if _, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return []Reading{{Kind: "integer"}}, nil
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return append(inspectSnowflake(n), Reading{Kind: "integer"}), nil
 	}
 	return nil, ErrNotKey
 }
@@ -185,6 +192,26 @@ func readComb(v view, e Epoch) Reading {
 		Time:   combTime(v.key, e),
 		Random: hex.EncodeToString(random),
 	}
+}
+
+// inspectSnowflake returns the readings of an integer as a snowflake with the
+// bits of this package. They exclude each other: of the years in which it is
+// believed, the default bits make keys from 2⁵⁸ on, the others below 2⁵³.
+func inspectSnowflake(n int64) []Reading {
+	var readings []Reading
+	for _, bits := range []SnowflakeBits{{}, SnowflakeBits53()} {
+		f, width := bits.format(), bits.Width()
+		if n < 0 || n>>width > 0 {
+			continue
+		}
+		tick, worker, sequence := f.split(n)
+		if t := f.timeOf(tick); 2024 <= t.Year() && t.Year() < 2080 {
+			readings = append(readings, Reading{
+				Kind: "snowflake", Time: t, Width: width, Worker: worker, Sequence: sequence,
+			})
+		}
+	}
+	return readings
 }
 
 // parseHex reads 32 hexadecimal digits, bare or as an engine writes bytes.

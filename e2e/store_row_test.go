@@ -1,0 +1,255 @@
+package e2e_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/keysource/store"
+)
+
+// TestStoreRowOfAnother: a row that serves another column, or was made with
+// other parameters, is not used.
+func TestStoreRowOfAnother(t *testing.T) {
+	each(t, storeDrivers, func(t *testing.T, s *scratch) {
+		ctx := context.Background()
+		st := openOrders(t, s)
+		exec(t, s.raw, "CREATE TABLE parts (no INT NOT NULL PRIMARY KEY)")
+		parts := store.Column{Table: "parts", Name: "no"}
+		for _, c := range []struct {
+			name   string
+			change func(q *store.Sequence)
+			want   error
+		}{
+			{"same", func(q *store.Sequence) {}, nil},
+			{"column", func(q *store.Sequence) { q.Columns = []store.Column{parts} }, store.ErrBound},
+			{"shared", func(q *store.Sequence) { q.Shared = true; q.Columns = append(q.Columns, parts) }, nil},
+			{"parameters", func(q *store.Sequence) { q.Parameters = "n=62" }, store.ErrParameters},
+			{"another row", func(q *store.Sequence) { q.Name = "orders2" }, store.ErrTaken},
+			{"exclusive", func(q *store.Sequence) { q.Name, q.Exclusive = "orders2", true }, nil},
+			{"another row, later", func(q *store.Sequence) {}, store.ErrTaken},
+			{"a new shared row", func(q *store.Sequence) { q.Name, q.Shared = "all", true }, nil},
+			{"a shared row, bound", func(q *store.Sequence) { q.Name = "all" }, store.ErrBound},
+			{"no table", func(q *store.Sequence) { q.Name = "x"; q.Columns = []store.Column{{Table: "nosuch", Name: "id"}} }, store.ErrColumn},
+			{"no start", func(q *store.Sequence) {
+				q.Name = "x"
+				q.Columns = []store.Column{{Table: "texts", Name: "id", Unranked: true}}
+			}, store.ErrStart},
+			{"start", func(q *store.Sequence) {
+				q.Name = "texts.id"
+				q.Columns, q.Start = []store.Column{{Table: "texts", Name: "id", Unranked: true}}, 500
+			}, nil},
+			{"no name", func(q *store.Sequence) { q.Name = "" }, store.ErrName},
+			{"spaces", func(q *store.Sequence) { q.Name = "x " }, store.ErrName},
+			{"long name", func(q *store.Sequence) { q.Name = strings.Repeat("ö", 191) }, store.ErrName},
+			{"longest name", func(q *store.Sequence) { q.Name, q.Exclusive = strings.Repeat("ö", 190), true }, nil},
+			{"many columns", func(q *store.Sequence) { q.Columns = append(q.Columns, parts) }, keysource.ErrOptions},
+			{"bad start", func(q *store.Sequence) { q.Start = -1 }, keysource.ErrOptions},
+			{"long parameters", func(q *store.Sequence) { q.Parameters = strings.Repeat("ö", 1001) }, keysource.ErrOptions},
+		} {
+			q := orders
+			q.Columns = append([]store.Column(nil), orders.Columns...)
+			c.change(&q)
+			if _, err := st.Open(ctx, q); !errors.Is(err, c.want) {
+				t.Errorf("%s: %v, want %v", c.name, err, c.want)
+			}
+		}
+		// Names compare by their bytes, and the row that was there first is
+		// the one that is found.
+		for i, name := range []string{"Straße", "straße", "STRASSE", "Straße\u0301"} {
+			q := orders
+			q.Name, q.Exclusive, q.Start = name, true, int64(100*(i+1))
+			if row, err := st.Open(ctx, q); err != nil || row.Next != q.Start || !row.Created {
+				t.Errorf("%q: %+v, %v; want a new row at %d", name, row, err, q.Start)
+			}
+		}
+		if next := countInt(t, s.raw, "SELECT next_value FROM keyfill_sequences WHERE name = 'texts.id'"); next != 500 {
+			t.Errorf("the next value is %d, want 500", next)
+		}
+	})
+}
+
+// TestStoreInsertText: where the columns are in another database the start is
+// written out.
+func TestStoreInsertText(t *testing.T) {
+	each(t, []engine{sqliteFile, mysqlDefault, pgxDefault}, func(t *testing.T, s *scratch) {
+		ctx := context.Background()
+		elsewhere := s.engine.scratch(t)
+		openOrders(t, elsewhere)
+		exec(t, elsewhere.raw, "INSERT INTO orders (id) VALUES (76)")
+		st := storeOf(t, s)
+		if err := st.EnsureSchema(ctx); err != nil {
+			t.Fatal(err)
+		}
+		q := orders
+		q.Create, q.At = false, storeOf(t, elsewhere)
+		_, err := st.Open(ctx, q)
+		var e *store.Error
+		if !errors.As(err, &e) || e.Err != store.ErrNoRow {
+			t.Fatalf("Open: %v, want %v", err, store.ErrNoRow)
+		}
+		exec(t, s.raw, e.SQL)
+		if row, err := st.Open(ctx, q); err != nil || row.Next != 77 {
+			t.Errorf("Open: %+v, %v; want the next to be 77", row, err)
+		}
+	})
+}
+
+// TestStoreSchema: tables are created once, need no right when they are there,
+// and hold what DDL says.
+func TestStoreSchema(t *testing.T) {
+	each(t, storeDrivers, func(t *testing.T, s *scratch) {
+		st := storeOf(t, s)
+		for range 2 {
+			for _, statement := range store.DDL(s.dialect) {
+				exec(t, s.raw, statement)
+			}
+			if err := st.EnsureSchema(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := count(t, s.raw, "SELECT (SELECT COUNT(*) FROM keyfill_sequences) + (SELECT COUNT(*) FROM keyfill_workers)"); n != 0 {
+			t.Errorf("%d rows in new tables", n)
+		}
+	})
+}
+
+// TestStoreWithoutRights: a user who may only read and change the tables can
+// use them, with EnsureSchema set, and is known by the same server.
+func TestStoreWithoutRights(t *testing.T) {
+	t.Run("postgres", func(t *testing.T) {
+		s := pgxDefault.scratch(t)
+		withoutRights(t, s, []string{
+			"CREATE ROLE kf_ID LOGIN",
+			"REVOKE CREATE ON SCHEMA public FROM PUBLIC",
+			"GRANT SELECT, INSERT, UPDATE ON keyfill_sequences, keyfill_workers TO kf_ID",
+			"GRANT SELECT ON orders TO kf_ID",
+		}, "DROP OWNED BY kf_ID; DROP ROLE kf_ID", func(dsn, user string) string {
+			return strings.Replace(dsn, "postgres@", user+"@", 1)
+		})
+	})
+	t.Run("mysql", func(t *testing.T) {
+		s := mysqlDefault.scratch(t)
+		withoutRights(t, s, []string{
+			"CREATE USER kf_ID",
+			"GRANT SELECT, INSERT, UPDATE ON keyfill_sequences TO kf_ID",
+			"GRANT SELECT, INSERT, UPDATE ON keyfill_workers TO kf_ID",
+			"GRANT SELECT ON orders TO kf_ID",
+		}, "DROP USER kf_ID", func(dsn, user string) string {
+			return strings.Replace(dsn, "root@", user+"@", 1)
+		})
+	})
+}
+
+func withoutRights(t *testing.T, s *scratch, grants []string, drop string, dsnOf func(dsn, user string) string) {
+	t.Helper()
+	ctx := context.Background()
+	admin := openOrders(t, s)
+	dsn := s.server.DSN(databaseOf(t, s))
+	id := strings.ToLower(strings.TrimPrefix(databaseOf(t, s), "keyfill_"))
+	for _, grant := range grants {
+		exec(t, s.raw, strings.ReplaceAll(grant, "ID", id))
+	}
+	t.Cleanup(func() { exec(t, s.raw, strings.ReplaceAll(drop, "ID", id)) })
+
+	changed := dsnOf(dsn, "kf_"+id)
+	if changed == dsn {
+		t.Skip("the server is one whose users are not ours to make")
+	}
+	db := store.Pool(connectorOf(t, s.driver, changed))
+	defer db.Close()
+	q := orders
+	q.EnsureSchema = true
+	r := store.New(s.dialect, db).Reserver(q)
+	got, err := r.Reserve(ctx, 5, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := admin.Reserve(ctx, orders, 5, 0)
+	if err != nil || got.Server != want.Server || want.First != 6 {
+		t.Errorf("%+v and, as administrator, %+v, %v", got, want, err)
+	}
+	t.Logf("the server is %q", got.Server)
+}
+
+// databaseOf returns the name of the database that a scratch is.
+func databaseOf(t *testing.T, s *scratch) string {
+	t.Helper()
+	query := "SELECT DATABASE()"
+	if s.isPostgres() {
+		query = "SELECT current_database()"
+	}
+	var name string
+	if err := s.raw.QueryRow(query).Scan(&name); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// TestStoreMaxKeyUsesIndex: the greatest key is found at the end of the index.
+func TestStoreMaxKeyUsesIndex(t *testing.T) {
+	for _, c := range []struct {
+		engine
+		query, want string
+	}{
+		{sqliteFile, `EXPLAIN QUERY PLAN SELECT MAX("id") FROM "orders"`, "SEARCH orders USING"},
+		{mysqlDefault, "EXPLAIN SELECT MAX(`id`) FROM `orders`", "Select tables optimized away"},
+		{pgxDefault, `EXPLAIN SELECT MAX("id") FROM "orders"`, "Index Only Scan Backward"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := c.engine.scratch(t)
+			openOrders(t, s)
+			for i := range 100 {
+				exec(t, s.raw, fmt.Sprintf("INSERT INTO orders (id) VALUES (%d)", i))
+			}
+			if s.isPostgres() {
+				exec(t, s.raw, "ANALYZE orders")
+				exec(t, s.raw, "SET enable_seqscan = off") // 100 rows are read as fast
+				s.raw.SetMaxOpenConns(1)
+			}
+			if plan := allText(t, s.raw, c.query); !strings.Contains(plan, c.want) {
+				t.Errorf("%s: %s, want %q", c.query, plan, c.want)
+			}
+			if key, err := storeOf(t, s).MaxKey(context.Background(), orders.Columns[0]); key != 99 || err != nil {
+				t.Errorf("MaxKey: %d, %v; want 99", key, err)
+			}
+		})
+	}
+}
+
+// allText returns all that a query gives, as text.
+func allText(t *testing.T, db *sql.DB, query string) string {
+	t.Helper()
+	rows, err := db.Query(query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for rows.Next() {
+		values := make([]sql.NullString, len(columns))
+		dest := make([]any, len(columns))
+		for i := range values {
+			dest[i] = &values[i]
+		}
+		if err := rows.Scan(dest...); err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range values {
+			b.WriteString(v.String + " ")
+		}
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}

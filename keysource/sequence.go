@@ -1,0 +1,358 @@
+package keysource
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/keyfill/keyfill/dialect"
+)
+
+// Reserver is what a counting source needs of its store: a number that only
+// grows, below which everything is given to somebody.
+//
+// Both calls return when the context ends. What a call that failed may have
+// reserved all the same is nobody's: a gap. An error that wraps
+// [ErrStoreState] is passed on at once and as it is, so it must not wrap
+// driver.ErrBadConn; one that wraps [ErrExhausted] says that there is nothing
+// left. After any other the store counts as down, and is asked again.
+type Reserver interface {
+	// Reserve gives n ≥ 1 consecutive integers to the caller for good: it
+	// returns only when that has been committed, and never what it has
+	// answered before. seen is the end (exclusive) of all that the caller has
+	// been given, or knows to be in use; 0 at first. A store that stands below
+	// seen has gone back: it reserves nothing and answers where it stands.
+	Reserve(ctx context.Context, n, seen int64) (Reservation, error)
+
+	// Advance makes all that the store reserves from now on to or greater. A
+	// store that stands there already does nothing.
+	Advance(ctx context.Context, to int64) error
+}
+
+// Reservation is a store's answer.
+type Reservation struct {
+	// First is the first of the n integers; or, if it is less than seen, where
+	// a store stands that has gone back.
+	First int64
+	// Server identifies who has committed it: something opaque that changes
+	// when another server, whose last commits may differ, takes over. Empty if
+	// the store cannot tell; then that is not watched.
+	Server string
+}
+
+// Remedy is what a source does about a store that stands below the keys in
+// use. The values are those of the policy file; empty is RemedyError.
+type Remedy string
+
+const (
+	// RemedyError makes requests fail until the store stands high enough.
+	RemedyError Remedy = "error"
+	// RemedyAdvance moves the store above the keys in use and goes on.
+	RemedyAdvance Remedy = "advance"
+	// RemedyWarn goes on as if nothing were wrong; see
+	// [SequenceStats].Behind. It is for OnBehind only.
+	RemedyWarn Remedy = "warn"
+)
+
+// SequenceOptions says how a [Sequence] counts. Only Reserver has to be set.
+type SequenceOptions struct {
+	Reserver Reserver
+
+	// Block is how many integers are reserved at a time; 0 lets the number
+	// follow the use, see [Sequence]. A statement that needs more gets a
+	// multiple of it. 1 reserves what waits and keeps nothing: the keys of all
+	// processes are in the order of time, and each statement waits for the
+	// store.
+	Block int64
+	// MinBlock and MaxBlock bound a number that follows the use; 0 is 10 and
+	// 1,000,000.
+	MinBlock, MaxBlock int64
+
+	// Max is the last integer; 0 is 2⁶³−1. The first is 1.
+	Max int64
+
+	// MaxKey returns the greatest key in use, 0 if there is none. It is asked
+	// before the first key is handed out, and when the store may have gone
+	// back. nil: there is no index by which to find it, and nothing is
+	// compared.
+	MaxKey func(context.Context) (int64, error)
+	// OnBehind is for a store that stands below MaxKey at first.
+	OnBehind Remedy
+	// OnStoreRollback is for a store that has gone back since.
+	OnStoreRollback Remedy
+}
+
+// Sequence counts through a store that other processes share. It reserves
+// blocks of consecutive integers, each in a transaction of its own, and hands
+// them out in ascending order: the keys of one request are consecutive, and a
+// key that is asked for after another one has been returned is greater. What
+// is reserved and not used, because a process ended or a statement did not fit
+// any more, is a gap.
+//
+// # Fetching
+//
+// The next block is fetched when a quarter of the one in hand is used. One
+// fetch is in flight however many requests wait; it is nobody's in particular,
+// so that a request that is given up fails no other one. What waits together
+// is reserved together.
+//
+// Where [SequenceOptions].Block is 0 the first block has 100 integers. The
+// next one has twice as many as the one before when that was used up within
+// ten seconds, and half as many when it took more than twenty.
+//
+// # When the store is down
+//
+// What is reserved is handed out. After that a request waits until its context
+// ends, or for ten seconds, and gets [ErrStoreDown]. The store is asked again
+// at intervals that grow from 50 milliseconds to one second; so one that
+// refused is found back within two seconds. A fetch that gets no answer at all
+// is given up after one second, then after two, four and eight; it is back at
+// one when answers are fast again.
+//
+// # When the store goes back
+//
+// A store that was restored from a copy, or whose last commits were lost when
+// a replica took over, would give the same integers again. The end of what the
+// store has given goes with every fetch; when the answer is less, or is
+// another server's, what is in hand is given up, [SequenceOptions].MaxKey is
+// asked, and the store once more. If it stands below what is in use, requests
+// fail with [ErrStoreBack] until it has been set right, or it is advanced.
+// Meanwhile it is asked at most once a second, when there is a request.
+//
+// What other processes hold of the lost part, and what this one has handed out
+// before its next fetch, cannot be found: with asynchronous replication the
+// primary key is the last guard.
+//
+// A Sequence has a goroutine while it fetches; Close ends it.
+type Sequence struct {
+	current atomic.Pointer[block] // never nil; replaced under mu
+
+	reserver Reserver
+	maxKey   func(context.Context) (int64, error)
+	now      func() time.Time
+	max      int64
+	exact    bool // nothing is kept: Block is 1
+	onBehind Remedy
+	onBack   Remedy
+
+	mu sync.Mutex // guards what follows; never held while the store is asked
+
+	spare run       // follows current
+	queue []*waiter // in order of arrival
+	fetch *fetch    // the one in flight, or nil
+	size  blockSize
+	limit time.Duration // of one attempt to fetch
+
+	seen    int64  // the end of what the store has given, or is known to be in use
+	least   int64  // no later key is below it
+	server  string // that answered last
+	greeted bool   // an answer was accepted: the first comparison is done
+
+	fault   error     // the store must not be used as it stands; nil: it may
+	probed  time.Time // when that was last found
+	failure error     // of the last attempt; nil after an answer
+	spent   bool      // the store has given Max
+	closed  bool
+
+	attempts, fetches, waits, behind int64
+}
+
+// NewSequence returns a source that counts through o.Reserver. It does no I/O:
+// the first request does. Of env it uses the clock, to measure how long blocks
+// and answers take. It returns [ErrOptions].
+func NewSequence(o SequenceOptions, env Env) (*Sequence, error) {
+	if o.Max == 0 {
+		o.Max = math.MaxInt64
+	}
+	size, err := newBlockSize(o)
+	switch {
+	case err != nil:
+		return nil, err
+	case o.Reserver == nil:
+		return nil, fmt.Errorf("%w: a sequence needs a store", ErrOptions)
+	case o.Max < 1:
+		return nil, fmt.Errorf("%w: the last integer, %d, is less than 1", ErrOptions, o.Max)
+	case !slices.Contains([]Remedy{"", RemedyError, RemedyAdvance, RemedyWarn}, o.OnBehind):
+		return nil, fmt.Errorf("%w: no remedy for a store that is behind: %q", ErrOptions, o.OnBehind)
+	case !slices.Contains([]Remedy{"", RemedyError, RemedyAdvance}, o.OnStoreRollback):
+		return nil, fmt.Errorf("%w: no remedy for a store that has gone back: %q", ErrOptions, o.OnStoreRollback)
+	}
+	s := &Sequence{
+		reserver: o.Reserver,
+		maxKey:   o.MaxKey,
+		now:      env.Now,
+		max:      o.Max,
+		exact:    o.Block == 1,
+		onBehind: o.OnBehind,
+		onBack:   o.OnStoreRollback,
+		size:     size,
+		limit:    minLimit,
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	s.current.Store(new(block))
+	return s, nil
+}
+
+// Next returns r.N consecutive integers in ascending order: int64 in the empty
+// layout, decimal text in [dialect.SequentialAsString]; there is no other, see
+// [ErrLayout]. Its other errors are those of [Sequence.Reserve].
+func (s *Sequence) Next(ctx context.Context, r Request) ([]driver.Value, error) {
+	if r.Layout != "" && r.Layout != dialect.SequentialAsString {
+		return nil, ErrLayout
+	}
+	first, err := s.Reserve(ctx, int64(r.N))
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]driver.Value, r.N)
+	for i := range keys {
+		key := first + int64(i)
+		if r.Layout == dialect.SequentialAsString {
+			keys[i] = strconv.FormatInt(key, 10)
+		} else {
+			keys[i] = key
+		}
+	}
+	return keys, nil
+}
+
+// Reserve returns the first of n consecutive integers, which nobody else gets.
+// It returns [ErrCount], [ErrExhausted], [ErrClosed], the errors of the store
+// ([ErrStoreDown], [ErrStoreState], [ErrStoreBack], [ErrStoreBehind]), or the
+// context's when that ends while the store has not failed.
+func (s *Sequence) Reserve(ctx context.Context, n int64) (int64, error) {
+	if n < 1 {
+		return 0, ErrCount
+	}
+	b := s.current.Load()
+	used, ok := b.take(n)
+	if !ok {
+		return s.wait(ctx, n)
+	}
+	if used < b.mark && used+n >= b.mark {
+		s.prefetch() // one request of a block sees its mark go by
+	}
+	return b.first + used, nil
+}
+
+// Traits says that keys are integers, ordered, and consecutive in a request.
+func (s *Sequence) Traits() Traits {
+	return Traits{Ordered: true, Contiguous: true, Integer: true}
+}
+
+// Drop gives up what is reserved, and what is being fetched: a key of it was
+// found in use. Later keys come from a block that is reserved after the call.
+func (s *Sequence) Drop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.giveUp()
+	if s.fetch != nil {
+		s.fetch.void = true
+	}
+}
+
+// giveUp drops what is in hand. The caller holds mu.
+func (s *Sequence) giveUp() {
+	s.current.Load().seal()
+	s.current.Store(new(block))
+	s.spare = run{}
+}
+
+// Advance makes every later key of this source to or greater, and every later
+// block of other processes; the blocks that they hold already stay. It asks
+// the store only if that may stand below to, and then once; if it fails, the
+// next fetch advances it. Of the errors of [Sequence.Reserve] it returns
+// [ErrStoreDown], [ErrStoreState] and [ErrClosed].
+//
+// It has to be called before the row that brings the key is inserted: else a
+// process that starts in between finds the store behind the table.
+func (s *Sequence) Advance(ctx context.Context, to int64) error {
+	s.mu.Lock()
+	closed, known := s.closed, to <= s.seen
+	if to > s.least {
+		s.least = to
+		s.current.Load().skip(to)
+		s.spare = s.spare.from(to)
+		s.refill()
+	}
+	s.mu.Unlock()
+	switch {
+	case closed:
+		return ErrClosed
+	case known:
+		return nil
+	}
+	switch err := s.reserver.Advance(ctx, to); {
+	case errors.Is(err, ErrStoreState):
+		return err
+	case err != nil:
+		return down(ctx.Err(), err)
+	}
+	s.mu.Lock()
+	s.seen = max(s.seen, to)
+	s.mu.Unlock()
+	return nil
+}
+
+// Close ends the fetch in flight and makes requests fail with [ErrClosed]; what
+// is reserved is given up. It waits for the fetch until ctx ends, and returns
+// the context's error then. It may be called again.
+func (s *Sequence) Close(ctx context.Context) error {
+	s.mu.Lock()
+	s.closed = true
+	s.giveUp()
+	s.dismiss(ErrClosed)
+	f := s.fetch
+	if f != nil {
+		f.void = true
+		f.cancel()
+	}
+	s.mu.Unlock()
+	if f == nil {
+		return nil
+	}
+	select {
+	case <-f.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// SequenceStats is the state of a [Sequence] at one moment.
+type SequenceStats struct {
+	Next    int64 // the key that a request for one would get; 0 if it would have to wait
+	Left    int64 // how many are reserved and not handed out
+	Fetches int64 // answers of the store that were accepted
+	Waits   int64 // requests that had to wait for the store
+	Behind  int64 // how far the store stood below the keys in use at first, unless that was an error
+	Err     error // what the last fetch failed with; nil after an answer
+}
+
+// Stats returns the state of the source. It does no I/O.
+func (s *Sequence) Stats() SequenceStats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := SequenceStats{Fetches: s.fetches, Waits: s.waits, Behind: s.behind, Err: s.fault}
+	if st.Err == nil {
+		st.Err = s.failure
+	}
+	left := s.current.Load().left()
+	st.Left = left.n + s.spare.n
+	switch {
+	case left.n > 0:
+		st.Next = left.first
+	case s.spare.n > 0:
+		st.Next = s.spare.first
+	}
+	return st
+}

@@ -1,0 +1,210 @@
+package keysource
+
+import (
+	"context"
+	"errors"
+	"math"
+	"time"
+)
+
+const (
+	// A store that fails is asked again after a pause that doubles from the
+	// first to the second: with a round trip of less than a second it is found
+	// back within two.
+	minPause = 50 * time.Millisecond
+	maxPause = time.Second
+
+	// An attempt that gets no answer is given up, and the next one has twice
+	// the time, since opening a connection may take long.
+	minLimit = time.Second
+	maxLimit = 8 * time.Second
+)
+
+// fetch is the goroutine that asks the store. There is one at most, started
+// when something is needed; it ends when nothing is, on an error that asking
+// again does not help, and on Close.
+type fetch struct {
+	cancel context.CancelFunc
+	done   chan struct{} // closed when it has ended
+	void   bool          // Drop was called in this attempt; guarded by the sequence's mu
+}
+
+// ask is what one attempt asks for, and what its answer is judged by.
+type ask struct {
+	n       int64
+	attempt int64 // counts from 1
+	limit   time.Duration
+
+	seen, least int64
+	server      string
+	greeted     bool
+	doubt       bool // the store is to be compared with the table
+}
+
+// prefetch sees to it that the next block is fetched.
+func (s *Sequence) prefetch() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refill()
+}
+
+// refill starts a fetch if one is needed and none is in flight. The caller
+// holds mu.
+func (s *Sequence) refill() {
+	if s.fetch != nil || !s.needs() {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	f := &fetch{cancel: cancel, done: make(chan struct{})}
+	s.fetch = f
+	go s.run(ctx, f)
+}
+
+// needs reports whether there is something to fetch for. The caller holds mu.
+func (s *Sequence) needs() bool {
+	switch {
+	case s.closed:
+		return false
+	case s.waiting() > 0:
+		return true
+	case s.exact, s.spent, s.fault != nil:
+		return false
+	}
+	return s.spare.n == 0 && s.current.Load().low()
+}
+
+// run asks the store until nothing is needed.
+func (s *Sequence) run(ctx context.Context, f *fetch) {
+	defer close(f.done)
+	defer f.cancel()
+	for pause := minPause; ; {
+		a, ok := s.begin(f)
+		if !ok {
+			return
+		}
+		began := s.now()
+		got := s.attempt(ctx, a)
+		if !s.settle(f, a, got, s.now().Sub(began)) {
+			return
+		}
+		if got.err == nil {
+			pause = minPause
+			continue
+		}
+		t := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+		case <-t.C:
+		}
+		t.Stop()
+		pause = min(2*pause, maxPause)
+	}
+}
+
+// begin returns what the next attempt asks for, or ends the fetch.
+func (s *Sequence) begin(f *fetch) (ask, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.needs() {
+		s.fetch = nil
+		return ask{}, false
+	}
+	f.void = false
+	s.attempts++
+	n := s.size.atLeast(max(s.waiting(), 1), s.max)
+	// No more than is left, so that the store does not overflow.
+	room := s.max - max(s.seen, s.least, 1) + 1
+	return ask{
+		n:       min(n, max(room, 1)),
+		attempt: s.attempts,
+		limit:   s.limit,
+		seen:    s.seen,
+		least:   s.least,
+		server:  s.server,
+		greeted: s.greeted,
+		doubt:   !s.greeted || s.fault != nil,
+	}, true
+}
+
+// attempt asks the store once and judges its answer, within the time of a.
+func (s *Sequence) attempt(ctx context.Context, a ask) answer {
+	ctx, cancel := context.WithTimeout(ctx, a.limit)
+	defer cancel()
+	got := s.reserve(ctx, a)
+	got.late = got.err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded)
+	return got
+}
+
+// settle takes in the answer to an attempt, and reports whether to ask again;
+// if not, the fetch has ended.
+func (s *Sequence) settle(f *fetch, a ask, got answer, took time.Duration) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case got.late:
+		s.limit = min(2*s.limit, maxLimit)
+	case took < s.limit/4:
+		s.limit = max(s.limit/2, minLimit)
+	}
+	final := false
+	switch {
+	case got.err == nil:
+		s.accept(f, a, got)
+	case got.fault:
+		s.fault, s.probed = got.err, s.now()
+		s.seen = max(s.seen, got.inUse)
+		s.dismiss(s.fault)
+	case errors.Is(got.err, ErrExhausted):
+		s.spent = true
+		s.serve()
+	case s.fault != nil:
+		// Whoever waits has waited for one probe.
+		s.probed = s.now()
+		s.dismiss(s.fault)
+	case errors.Is(got.err, ErrStoreState):
+		// What is in hand is handed out; the request that finds nothing left
+		// asks again.
+		final = true
+		s.failure = got.err
+		s.dismiss(got.err)
+	default:
+		s.failure = got.err
+	}
+	if final || !s.needs() {
+		s.fetch = nil
+		return false
+	}
+	return true
+}
+
+// accept takes in a reservation that has been found good. The caller holds mu.
+func (s *Sequence) accept(f *fetch, a ask, got answer) {
+	s.fault, s.failure, s.greeted = nil, nil, true
+	s.fetches++
+	s.behind += got.behind
+	if got.Server != "" {
+		s.server = got.Server
+	}
+	s.spent = got.First > s.max-a.n
+	r := run{got.First, min(a.n, s.max-got.First+1)}
+	if got.First > s.max {
+		r = run{}
+	}
+	s.seen = max(s.seen, after(got.First, a.n))
+	switch {
+	case f.void:
+	case s.exact:
+		s.serveFrom(r.from(s.least), a.attempt)
+	default:
+		s.keep(r.from(s.least))
+		s.serve()
+	}
+}
+
+// after returns first+n, or the greatest integer if that is less.
+func after(first, n int64) int64 {
+	if first > math.MaxInt64-n {
+		return math.MaxInt64
+	}
+	return first + n
+}

@@ -1,0 +1,130 @@
+package keysource_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/keysource/sim"
+)
+
+// seqMutants are sequences that are wrong in one way each. They are made by
+// what stands around the code under test, which is the real one.
+var seqMutants = []seqMutant{
+	{
+		name: "block kept before its reservation was committed",
+		law:  "unique",
+		conn: func(c *sim.Conn) { c.Early = true },
+	},
+	{
+		name: "answer to an old request accepted",
+		law:  "unique",
+		conn: func(c *sim.Conn) { c.Unpaired = true },
+	},
+	{
+		name:   "no floor carried to the store",
+		law:    "unique",
+		store:  func(inner *simStore, _ *keysource.Sequence) keysource.Reserver { return floorless{inner} },
+		source: func(s simSequence) sim.Source { return forgetful{s} },
+	},
+	{
+		name:  "another server goes unnoticed",
+		law:   "compared",
+		store: func(inner *simStore, _ *keysource.Sequence) keysource.Reserver { return nameless{inner} },
+	},
+	{
+		name:   "fetched block used after Drop",
+		law:    "dropped",
+		source: func(s simSequence) sim.Source { return keepsSpare{s} },
+	},
+	{
+		name:   "block in flight used after Drop",
+		law:    "dropped",
+		source: func(s simSequence) sim.Source { return keepsFetch{s} },
+	},
+	{
+		name:  "one integer past the end of the block",
+		law:   "unique",
+		store: func(inner *simStore, _ *keysource.Sequence) keysource.Reserver { return short{inner} },
+	},
+	{
+		name:   "one request over two blocks that do not meet",
+		law:    "contiguous",
+		source: func(s simSequence) sim.Source { return patchwork{s} },
+	},
+}
+
+// floorless tells the store of nothing that was seen.
+type floorless struct{ *simStore }
+
+func (s floorless) Reserve(ctx context.Context, n, _ int64) (keysource.Reservation, error) {
+	return s.simStore.Reserve(ctx, n, 0)
+}
+
+// forgetful does not know it either.
+type forgetful struct{ simSequence }
+
+func (s forgetful) Next(ctx context.Context, n int) ([]int64, error) {
+	s.Forget()
+	return s.simSequence.Next(ctx, n)
+}
+
+// nameless does not say which server has answered.
+type nameless struct{ *simStore }
+
+func (s nameless) Reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
+	r, err := s.simStore.Reserve(ctx, n, seen)
+	r.Server = ""
+	return r, err
+}
+
+type keepsSpare struct{ simSequence }
+
+func (s keepsSpare) Drop() { s.DropCurrent() }
+
+type keepsFetch struct{ simSequence }
+
+func (s keepsFetch) Drop() { s.DropInHand() }
+
+// short reserves one integer less than it says.
+type short struct{ *simStore }
+
+func (s short) Reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
+	return s.simStore.Reserve(ctx, max(n-1, 1), seen)
+}
+
+// patchwork makes up a request of what is left in the block in hand, and what
+// comes after it.
+type patchwork struct{ simSequence }
+
+func (s patchwork) Next(ctx context.Context, n int) ([]int64, error) {
+	left := int(s.InHand())
+	if left == 0 || left >= n {
+		return s.simSequence.Next(ctx, n)
+	}
+	keys, err := s.simSequence.Next(ctx, left)
+	if err != nil {
+		return nil, err
+	}
+	more, err := s.simSequence.Next(ctx, n-left)
+	if err != nil {
+		return nil, err
+	}
+	return append(keys, more...), nil
+}
+
+// TestSequenceMutants: the simulation finds every mutant.
+func TestSequenceMutants(t *testing.T) {
+	const most = 10_000
+	for _, m := range seqMutants {
+		t.Run(m.name, func(t *testing.T) {
+			began := time.Now()
+			w := seqTrial(m).SearchFor(t, m.law, most)
+			if w == nil {
+				t.Fatalf("not found by %d seeds", most)
+			}
+			t.Logf("found by seed %d in %s: %s", w.Seed, time.Since(began).Round(time.Millisecond), w.Broken())
+		})
+	}
+}

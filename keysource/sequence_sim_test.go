@@ -1,0 +1,341 @@
+package keysource_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/keysource/sim"
+)
+
+// The row of the store, and what its transactions are for.
+const (
+	seqRow     = "sequence"
+	seqReserve = "reserve"
+	seqAdvance = "advance"
+	seqMaxKey  = "max key"
+)
+
+// seqConfig is what a seed draws for all processes of its world.
+type seqConfig struct {
+	block, least, most int64
+	back, behind       keysource.Remedy
+	compares           bool
+}
+
+func newSeqConfig(w *sim.World) seqConfig {
+	draw := w.Seed >> 2 // the last two bits say whether there are faults
+	pick := func(n uint64) uint64 {
+		rest := draw % n
+		draw /= n
+		return rest
+	}
+	c := seqConfig{block: []int64{0, 0, 1, 2, 3, 7, 20}[pick(7)], compares: pick(4) > 0}
+	if c.block == 0 {
+		c.least, c.most = 2, 50
+	}
+	if pick(2) == 0 {
+		c.back, c.behind = keysource.RemedyAdvance, keysource.RemedyAdvance
+	}
+	return c
+}
+
+// simSequence is a Sequence in a process of the simulation.
+type simSequence struct{ *keysource.Sequence }
+
+func (s simSequence) Next(ctx context.Context, n int) ([]int64, error) {
+	values, err := s.Sequence.Next(ctx, keysource.Request{N: n})
+	keys := make([]int64, len(values))
+	for i, v := range values {
+		keys[i] = v.(int64)
+	}
+	return keys, err
+}
+
+// simStore is the store of a Sequence: what the SQL of a real one does.
+type simStore struct {
+	p    *sim.Process
+	conn *sim.Conn // of the fetch
+}
+
+func (s *simStore) Reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
+	return sim.Update(ctx, s.conn, func(tx *sim.Tx) keysource.Reservation {
+		next := max(tx.Get(seqRow), 1)
+		if next >= seen {
+			tx.Note(seqReserve, next)
+			tx.Set(seqRow, next+n)
+		}
+		return keysource.Reservation{First: next, Server: tx.Server()}
+	})
+}
+
+func (s *simStore) Advance(ctx context.Context, to int64) error {
+	// While the fetch is in flight, and others advance too.
+	_, err := sim.Update(ctx, s.p.Conn(), func(tx *sim.Tx) bool {
+		if tx.Get(seqRow) < to {
+			tx.Note(seqAdvance, to)
+			tx.Set(seqRow, to)
+		}
+		return true
+	})
+	return err
+}
+
+func (s *simStore) maxKey(ctx context.Context) (int64, error) {
+	return sim.Update(ctx, s.conn, func(tx *sim.Tx) int64 {
+		key := tx.MaxKey()
+		tx.Note(seqMaxKey, key)
+		return key
+	})
+}
+
+// seqMutant changes a source of the simulation into one that is wrong.
+type seqMutant struct {
+	name   string
+	law    string // that it breaks
+	store  func(*simStore, *keysource.Sequence) keysource.Reserver
+	source func(simSequence) sim.Source
+	conn   func(*sim.Conn)
+}
+
+// seqTrial returns the trial of sequences, or of a mutant of them.
+func seqTrial(m seqMutant) *sim.Trial {
+	return &sim.Trial{
+		Faults: []sim.Fault{sim.Loss, sim.Duplicate, sim.Rollback, sim.Refuse, sim.Silence, sim.Failover,
+			sim.Restore, sim.Kill, sim.Pause, sim.ClockOff, sim.ClockStep, sim.Collide},
+		Contiguous: true,
+		Ordered:    true,
+		Open: func(p *sim.Process) (sim.Source, error) {
+			c := newSeqConfig(p.World)
+			store := &simStore{p, p.Conn()}
+			if m.conn != nil {
+				m.conn(store.conn)
+			}
+			o := keysource.SequenceOptions{
+				Block:           c.block,
+				MinBlock:        c.least,
+				MaxBlock:        c.most,
+				OnStoreRollback: c.back,
+				OnBehind:        c.behind,
+			}
+			if c.compares {
+				o.MaxKey = store.maxKey
+			}
+			late := new(lateReserver)
+			o.Reserver = late
+			s, err := keysource.NewSequence(o, keysource.Env{Now: p.Now})
+			if err != nil {
+				return nil, err
+			}
+			late.Reserver = store
+			if m.store != nil {
+				late.Reserver = m.store(store, s)
+			}
+			if m.source != nil {
+				return m.source(simSequence{s}), nil
+			}
+			return simSequence{s}, nil
+		},
+		Recovery: func(w *sim.World) time.Duration {
+			if w.Has(sim.Silence) || w.Has(sim.Loss) || w.Has(sim.Pause) {
+				// An attempt that gets no answer has eight seconds at most.
+				return 11 * time.Second
+			}
+			return 2 * time.Second
+		},
+		Excuse: excuseLost,
+		Allow:  allowSequence,
+		Repair: repairSequence,
+		Check:  checkSequence,
+	}
+}
+
+// lateReserver is a Reserver that is known later than the sequence.
+type lateReserver struct{ keysource.Reserver }
+
+// excuseLost: a key may be handed out twice if the commit that reserved it was
+// lost; the store then gives it again, and whoever has the lost block cannot
+// know before his next fetch.
+func excuseLost(w *sim.World, a, b sim.Issue, key int64) bool {
+	for _, c := range w.Server.Commits() {
+		mine := c.Process == a.Process && c.Life == a.Life || c.Process == b.Process && c.Life == b.Life
+		if c.Lost && mine && reserves(c, key) {
+			return true
+		}
+	}
+	return false
+}
+
+func reserves(c *sim.Commit, key int64) bool {
+	return c.Note == seqReserve && max(c.Old, 1) <= key && key < c.New
+}
+
+// allowSequence: an error needs its cause.
+func allowSequence(w *sim.World, err error) bool {
+	c := newSeqConfig(w)
+	lost := w.Server.Lost() > 0 || w.Server.Switches() > 0
+	switch {
+	case errors.Is(err, keysource.ErrStoreBack):
+		return lost && c.back != keysource.RemedyAdvance
+	case errors.Is(err, keysource.ErrStoreBehind):
+		return lost && c.behind != keysource.RemedyAdvance
+	case errors.Is(err, keysource.ErrStoreDown):
+		return len(w.Faults) > 0
+	}
+	return errors.Is(err, context.DeadlineExceeded)
+}
+
+// repairSequence sets the store above all that was ever reserved, if it has
+// gone back and the sequences do not advance it.
+func repairSequence(w *sim.World) {
+	if newSeqConfig(w).back == keysource.RemedyAdvance || w.Server.Lost()+w.Server.Switches() == 0 {
+		return
+	}
+	to := w.Server.MaxKey() + 1
+	for _, c := range w.Server.Commits() {
+		to = max(to, c.New)
+	}
+	w.Server.Raise(seqRow, to)
+}
+
+type life struct{ process, number int }
+
+// checkSequence checks what only sequences promise.
+func checkSequence(w *sim.World) {
+	lives := map[life]*simLife{}
+	of := func(process, number int) *simLife {
+		l := life{process, number}
+		if lives[l] == nil {
+			lives[l] = new(simLife)
+		}
+		return lives[l]
+	}
+	for _, c := range w.Server.Commits() {
+		l := of(c.Process, c.Life)
+		l.commits = append(l.commits, c)
+	}
+	for _, d := range w.Drops {
+		l := of(d.Process, d.Life)
+		l.drops = append(l.drops, d)
+	}
+	compares := newSeqConfig(w).compares
+	for _, i := range w.Issues {
+		l := of(i.Process, i.Life)
+		l.checkReserved(w, i)
+		if compares {
+			l.checkCompared(w, i)
+		}
+		if len(w.Broken()) > 0 {
+			return
+		}
+	}
+	for _, f := range w.Follows {
+		checkFollowed(w, f)
+	}
+}
+
+// simLife is what is known of one life of a process, in order of time.
+type simLife struct {
+	commits []*sim.Commit
+	drops   []sim.Drop
+	server  string // that gave the last key handed out
+}
+
+// reservation returns the number of the last commit before the end of i that
+// reserved a key of it; -1 if there is none.
+func (l *simLife) reservation(i sim.Issue, key int64) int {
+	for n, c := range slices.Backward(l.commits) {
+		if c.At <= i.End && reserves(c, key) {
+			return n
+		}
+	}
+	return -1
+}
+
+// checkReserved: a key was reserved for the life of the process that hands it
+// out, that had been committed before, and it was asked for after the last
+// Drop.
+func (l *simLife) checkReserved(w *sim.World, i sim.Issue) {
+	var dropped time.Duration
+	for _, d := range l.drops {
+		if d.At < i.Begin {
+			dropped = d.At
+		}
+	}
+	for _, key := range i.Keys {
+		switch n := l.reservation(i, key); {
+		case n < 0:
+			w.Failf("reserved: process %d.%d handed out key %d at %s, which was not reserved for it",
+				i.Process, i.Life, key, i.End)
+			return
+		case l.commits[n].Asked < dropped:
+			w.Failf("dropped: process %d.%d handed out key %d at %s, which it had when it dropped all at %s",
+				i.Process, i.Life, key, i.End, dropped)
+			return
+		}
+	}
+}
+
+// checkCompared: before a life hands out its first key, and the first one that
+// another server has given than the key before, it has looked at the table, at
+// that server's if it is another one.
+func (l *simLife) checkCompared(w *sim.World, i sim.Issue) {
+	n := l.reservation(i, i.Keys[0])
+	if n < 0 || l.commits[n].Server == l.server {
+		return
+	}
+	server, known := l.commits[n].Server, l.server != ""
+	l.server = server
+	if !slices.ContainsFunc(l.commits[:n], func(c *sim.Commit) bool {
+		return c.Note == seqMaxKey && c.Read < i.Keys[0] && (c.Server == server || !known)
+	}) {
+		w.Failf("compared: process %d.%d handed out key %d of %s at %s without looking at the table",
+			i.Process, i.Life, i.Keys[0], server, i.End)
+	}
+}
+
+// checkFollowed: after an Advance no lower key is handed out by this process,
+// and no lower one reserved by any, unless the store goes back.
+func checkFollowed(w *sim.World, f sim.Follow) {
+	for _, i := range w.Issues {
+		if i.Process == f.Process && i.Life == f.Life && i.Begin > f.End && i.Keys[0] < f.To {
+			w.Failf("followed: process %d.%d handed out key %d at %s after it had advanced to %d",
+				i.Process, i.Life, i.Keys[0], i.End, f.To)
+		}
+	}
+	if f.Err != nil || w.Server.Lost() > 0 {
+		return
+	}
+	for _, c := range w.Server.Commits() {
+		if c.Note == seqReserve && c.Asked > f.End && c.Old < f.To {
+			w.Failf("followed: process %d.%d was given %d at %s after the store had advanced to %d",
+				c.Process, c.Life, c.Old, c.At, f.To)
+		}
+	}
+}
+
+func TestSequenceSimulation(t *testing.T) { seqTrial(seqMutant{}).Run(t) }
+
+// TestSequenceKilledAtEveryStep kills a process between any two things that it
+// does.
+func TestSequenceKilledAtEveryStep(t *testing.T) {
+	// Worlds without other faults, of blocks of different sizes.
+	seeds := []uint64{12}
+	if os.Getenv(sim.EnvSeeds) != "" {
+		seeds = []uint64{4, 8, 12, 16, 20, 24, 28}
+	}
+	for _, seed := range seeds {
+		runs, w := seqTrial(seqMutant{}).EveryStep(t, seed)
+		if w != nil {
+			t.Errorf("seed %d, step %d: %s", seed, runs, w.Broken())
+		}
+		if runs < 100 {
+			t.Errorf("seed %d: only %d steps", seed, runs)
+		}
+		t.Logf("seed %d: %d steps", seed, runs)
+	}
+}

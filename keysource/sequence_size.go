@@ -1,0 +1,71 @@
+package keysource
+
+import (
+	"fmt"
+	"time"
+)
+
+// How long a block should last: what is used up sooner was too small, what
+// lasts more than twice as long was too large. It is a compromise between the
+// load on the store, one fetch in ten seconds at most once the size has
+// settled, and what is lost at the end of a process, the use of twenty seconds.
+const blockTarget = 10 * time.Second
+
+// The numbers that follow the use, unless the options say otherwise.
+const (
+	firstBlock   = 100
+	defaultLeast = 10
+	defaultMost  = 1_000_000
+)
+
+// blockSize is how many integers are reserved at a time. It is fixed where
+// least and most are the same.
+type blockSize struct{ n, least, most int64 }
+
+func newBlockSize(o SequenceOptions) (blockSize, error) {
+	switch {
+	case o.Block < 0 || o.MinBlock < 0 || o.MaxBlock < 0:
+		return blockSize{}, fmt.Errorf("%w: a block of less than one integer", ErrOptions)
+	case o.Block > 0 && (o.MinBlock > 0 || o.MaxBlock > 0):
+		return blockSize{}, fmt.Errorf("%w: the size of blocks is given, and so are bounds for it", ErrOptions)
+	case o.Block > 0:
+		return blockSize{o.Block, o.Block, o.Block}, nil
+	}
+	z := blockSize{firstBlock, o.MinBlock, o.MaxBlock}
+	if z.least == 0 {
+		z.least = defaultLeast
+		if z.most > 0 {
+			z.least = min(z.least, z.most)
+		}
+	}
+	if z.most == 0 {
+		z.most = max(defaultMost, z.least)
+	}
+	if z.least > z.most {
+		return blockSize{}, fmt.Errorf("%w: blocks of at least %d and at most %d integers", ErrOptions, z.least, z.most)
+	}
+	z.n = min(max(z.n, z.least), z.most)
+	return z, nil
+}
+
+// lasted adapts the size to a block that was used up in d. A clock that was set
+// back meanwhile, so that d is negative, says nothing.
+func (z *blockSize) lasted(d time.Duration) {
+	switch {
+	case d < 0:
+	case d < blockTarget:
+		z.n += min(z.n, z.most-z.n)
+	case d > 2*blockTarget:
+		z.n = max(z.n/2, z.least)
+	}
+}
+
+// atLeast returns the multiple of the size that holds need ≥ 1 integers, but
+// most if that is less.
+func (z *blockSize) atLeast(need, most int64) int64 {
+	blocks := (need-1)/z.n + 1
+	if blocks > most/z.n {
+		return most
+	}
+	return blocks * z.n
+}

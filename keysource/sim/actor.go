@@ -1,0 +1,78 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// slots is how many actors can have instants of their own: one nanosecond of
+// every 4,096.
+const slots = 1 << 12
+
+// Who has which slots. A process has slotsEach, from slotProcess on.
+const (
+	slotChaos    = 1
+	slotProcess  = 16
+	slotsEach    = 512
+	slotThread   = 1  // + the thread's number
+	slotConn     = 32 // + 128 for a life + 32 for a connection + 2 for a request
+	slotDeadline = 448
+)
+
+// actor is a goroutine of the world. It wakes at instants that are its own, and
+// has its own random numbers.
+type actor struct {
+	w    *World
+	slot int64
+	rand *rand.Rand
+}
+
+func (w *World) actor(slot int64, stream uint64) actor {
+	return actor{w: w, slot: slot % slots, rand: rand.New(rand.NewPCG(w.Seed, uint64(slot)<<32|stream))}
+}
+
+// instant returns the first instant of a slot that is not before at.
+func instant(at time.Duration, slot int64) time.Duration {
+	return at + time.Duration((slot-int64(at)%slots+slots)%slots)
+}
+
+// sleep sleeps for d or a little longer.
+func (a actor) sleep(d time.Duration) { a.sleepUntil(a.w.now() + d) }
+
+func (a actor) sleepUntil(at time.Duration) {
+	now := a.w.now()
+	time.Sleep(instant(max(at, now+1), a.slot) - now)
+}
+
+// latency draws the time of a message: mostly about the mean, now and then much
+// longer.
+func (a actor) latency() time.Duration {
+	mean := a.w.traits.latency
+	d := mean/2 + time.Duration(a.rand.Int64N(int64(mean)))
+	if a.rand.IntN(100) == 0 {
+		d *= 10
+	}
+	return d
+}
+
+// pause draws a time about the mean.
+func (a actor) pause(mean time.Duration) time.Duration {
+	return time.Duration(a.rand.ExpFloat64() * float64(mean))
+}
+
+// chance reports true in a part of all cases.
+func (a actor) chance(part float64) bool { return part > 0 && a.rand.Float64() < part }
+
+// mishap reports true in a part of all cases, until the faults end.
+func (a actor) mishap(part float64) bool { return a.chance(part) && !a.w.over.Load() }
+
+// tracef adds a line to the trace.
+func (a actor) tracef(format string, args ...any) {
+	if !a.w.trace {
+		return
+	}
+	a.w.mu.Lock()
+	defer a.w.mu.Unlock()
+	a.w.events = append(a.w.events, event{a.w.now(), a.slot, fmt.Sprintf(format, args...)})
+}

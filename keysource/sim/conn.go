@@ -1,0 +1,195 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+)
+
+// What a client of the store gets instead of an answer.
+var (
+	ErrRefused    = errors.New("sim: connection refused")
+	ErrReset      = errors.New("sim: connection reset")
+	ErrRolledBack = errors.New("sim: transaction rolled back")
+	ErrKilled     = errors.New("sim: the process has been killed")
+)
+
+// Conn is a process's connection to the store, for one request at a time.
+type Conn struct {
+	// What a mutant of a client does wrong: it answers before the commit, or
+	// takes any answer for that to its last request.
+	Early, Unpaired bool
+
+	p       *Process
+	number  int
+	sent    int // requests
+	answers chan answer
+}
+
+// Conn opens a connection; four of a process may be in use at a time.
+func (p *Process) Conn() *Conn {
+	p.World.mu.Lock()
+	defer p.World.mu.Unlock()
+	c := &Conn{p: p, number: p.conns % 4, answers: make(chan answer, 64)}
+	p.conns++
+	return c
+}
+
+type answer struct {
+	request int
+	value   any
+	err     error
+}
+
+// request is a message to the server.
+type request struct {
+	number int
+	update func(*Tx) any
+	commit *Commit
+	early  bool
+}
+
+// slot returns the slot of a request; the next one is that of its messages.
+func (c *Conn) slot(request int) int64 {
+	return c.p.slot(slotConn + 128*int64(c.p.Life%3) + 32*int64(c.number) + 2*int64(request%16))
+}
+
+// Update lets the server apply f in a transaction and returns what f returned
+// when that is committed. It waits for the answer until ctx ends. f is called
+// once at most and must not wait; if there is an error it may have been
+// committed all the same.
+func Update[T any](ctx context.Context, c *Conn, f func(*Tx) T) (T, error) {
+	value, err := c.update(ctx, func(tx *Tx) any { return f(tx) })
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return value.(T), nil
+}
+
+func (c *Conn) update(ctx context.Context, f func(*Tx) any) (any, error) {
+	c.sent++
+	w := c.p.World
+	r := request{
+		number: c.sent,
+		update: f,
+		commit: &Commit{Asked: w.now(), Process: c.p.Number, Life: c.p.Life},
+		early:  c.Early,
+	}
+	a := w.actor(c.slot(c.sent), c.p.stream(16+c.number)|uint64(c.sent)<<32)
+	a.sleep(0)
+	if !c.p.step(a) {
+		return nil, ErrKilled
+	}
+	if !a.mishap(w.traits.loss / 2) {
+		// What is on its way does not end with the process.
+		server := a
+		server.rand = rand.New(rand.NewPCG(a.rand.Uint64(), 0))
+		w.wg.Go(func() { w.Server.serve(server, c, r) })
+	}
+	for {
+		got, err := c.receive(ctx)
+		if err != nil {
+			return nil, err
+		}
+		a.sleep(0)
+		if !c.p.step(a) {
+			return nil, ErrKilled
+		}
+		if got.request == r.number || c.Unpaired && got.err == nil {
+			return got.value, got.err
+		}
+	}
+}
+
+// receive returns the next answer. Where there is one and the context has ended
+// too, it is the answer: a select alone would leave that to chance.
+func (c *Conn) receive(ctx context.Context) (answer, error) {
+	select {
+	case got := <-c.answers:
+		return got, nil
+	default:
+	}
+	if err := ctx.Err(); err != nil {
+		return answer{}, err
+	}
+	select {
+	case got := <-c.answers:
+		return got, nil
+	case <-ctx.Done():
+		return answer{}, ctx.Err()
+	case <-c.p.ctx.Done():
+		return answer{}, ErrKilled
+	}
+}
+
+// serve is the way of a request to the server, what happens there, and the way
+// of the answer.
+func (s *Server) serve(a actor, c *Conn, r request) {
+	a.sleep(a.latency())
+	got, ok := s.execute(a, c, r)
+	if !ok {
+		return
+	}
+	lost := a.mishap(s.w.traits.loss / 2)
+	if lost && a.chance(0.5) {
+		// The connection breaks, and the client sees it.
+		got, lost = answer{r.number, nil, ErrReset}, false
+	}
+	if !lost {
+		c.deliver(a, got)
+	}
+	if a.mishap(s.w.traits.double) {
+		a.slot++
+		c.deliver(a, got)
+	}
+}
+
+func (c *Conn) deliver(a actor, got answer) {
+	a.sleep(a.latency())
+	select {
+	case c.answers <- got:
+	default: // nobody has listened for long
+	}
+}
+
+// execute runs a transaction. It reports false when there is no answer.
+func (s *Server) execute(a actor, c *Conn, r request) (answer, bool) {
+	s.w.mu.Lock()
+	mode, epoch := s.mode, s.epoch
+	s.w.mu.Unlock()
+	switch mode {
+	case refusing:
+		return answer{r.number, nil, ErrRefused}, true
+	case silent:
+		return answer{}, false
+	}
+	s.lock <- struct{}{}
+	defer func() { <-s.lock }()
+	a.sleep(a.latency() / 4)
+	s.w.mu.Lock()
+	if s.epoch != epoch {
+		s.w.mu.Unlock()
+		return answer{r.number, nil, ErrReset}, true
+	}
+	s.open = r.commit
+	value := r.update(&Tx{s, r.commit})
+	s.w.mu.Unlock()
+	if r.early {
+		c.answers <- answer{r.number, value, nil}
+	}
+	a.sleep(a.latency() / 4)
+	rollback := a.mishap(s.w.traits.rollback)
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	switch {
+	case s.epoch != epoch:
+		return answer{r.number, nil, ErrReset}, s.mode != silent
+	case rollback:
+		s.undoOpen()
+		return answer{r.number, nil, ErrRolledBack}, true
+	}
+	s.open = nil
+	s.commit(a, r.commit)
+	return answer{r.number, value, nil}, true
+}

@@ -1,0 +1,94 @@
+package sim
+
+import (
+	"time"
+)
+
+// Fault is a kind of thing that goes wrong.
+type Fault uint8
+
+const (
+	Loss      Fault = iota // messages are lost, or the connection breaks
+	Duplicate              // answers come twice
+	Rollback               // transactions are rolled back
+	Refuse                 // the store refuses for a while
+	Silence                // the store does not answer for a while
+	Failover               // a replica without the last commits takes over
+	Restore                // the store is set back to an earlier state
+	Kill                   // a process is killed
+	Pause                  // a process stands still for a while
+	ClockOff               // clocks are wrong from the start, and drift
+	ClockStep              // a clock is set
+	Collide                // a key is found in use that was not
+)
+
+var faultNames = [...]string{"loss", "duplicate", "rollback", "refuse", "silence", "failover", "restore",
+	"kill", "pause", "clock off", "clock step", "collide"}
+
+func (f Fault) String() string { return faultNames[f] }
+
+// stepsOfClocks are by how much a clock is set.
+var stepsOfClocks = []time.Duration{time.Second, time.Minute, 24 * time.Hour,
+	-time.Second, -time.Minute, -24 * time.Hour}
+
+// chaos makes things go wrong until the world is calm.
+func (w *World) chaos() {
+	a := w.actor(slotChaos, 1)
+	a.tracef("%d processes of %d threads, %s between statements, %s latency, faults %v, table with the store: %t",
+		w.traits.processes, w.traits.threads, w.traits.think, w.traits.latency, w.Faults, w.Server.shared)
+	for w.now() < w.calm && len(w.Faults) > 0 {
+		a.sleep(min(a.pause(time.Second), w.calm-w.now()))
+		if w.now() < w.calm {
+			w.strike(a, w.Faults[a.rand.IntN(len(w.Faults))])
+		}
+	}
+	a.sleepUntil(w.calm)
+	w.over.Store(true)
+	w.mu.Lock()
+	for _, p := range w.procs {
+		p.killAt, p.restAt = 0, 0
+	}
+	w.mu.Unlock()
+	if w.trial.Repair != nil {
+		w.trial.Repair(w)
+	}
+	a.tracef("the faults end")
+}
+
+// strike lets one fault happen, to its end if it takes time.
+func (w *World) strike(a actor, f Fault) {
+	p := w.procs[a.rand.IntN(len(w.procs))]
+	for_ := min(a.pause(2*time.Second), w.calm-w.now())
+	switch f {
+	case Loss, Duplicate, Rollback, ClockOff:
+		return // by chance, all the time
+	case Refuse, Silence:
+		m := refusing
+		if f == Silence {
+			m = silent
+		}
+		a.tracef("%s for %s", f, for_)
+		w.Server.setMode(m)
+		a.sleep(for_)
+		w.Server.setMode(up)
+	case Failover, Restore:
+		n := 1 + a.rand.IntN(10)
+		a.tracef("%s loses %d commits", f, n)
+		w.Server.lose(n, f == Failover)
+	case Kill:
+		w.mu.Lock()
+		p.killAt = p.steps + 1 + a.rand.IntN(20)
+		w.mu.Unlock()
+	case Pause:
+		a.tracef("process %d: pause of %s", p.Number, for_)
+		w.mu.Lock()
+		p.restAt = w.now() + for_
+		w.mu.Unlock()
+	case ClockStep:
+		d := stepsOfClocks[a.rand.IntN(len(stepsOfClocks))]
+		a.tracef("process %d: clock step of %s", p.Number, d)
+		p.clock.step(d)
+	case Collide:
+		p.drop(a)
+	}
+}

@@ -1,0 +1,324 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// Process is a process with its machine's clock: it is killed and started
+// again, the clock goes on.
+type Process struct {
+	World *World
+	// Number counts the processes from 0, Life the starts of this one from 1.
+	Number, Life int
+
+	clock Clock
+	boss  actor
+
+	// Guarded by the world's mu.
+	ctx     context.Context // ends when this life does
+	kill    context.CancelFunc
+	dead    bool
+	steps   int
+	killAt  int           // the step at which it is killed; 0: none
+	restAt  time.Duration // when a pause ends
+	conns   int
+	source  Source
+	started time.Duration
+}
+
+func newProcess(w *World, number int) *Process {
+	p := &Process{World: w, Number: number}
+	p.boss = w.actor(p.slot(0), 0)
+	p.clock.w = w
+	if w.Has(ClockOff) {
+		p.clock.off = stepsOfClocks[p.boss.rand.IntN(len(stepsOfClocks))]
+		p.clock.drift = (p.boss.rand.Float64() - 0.5) / 100
+	}
+	return p
+}
+
+func (p *Process) slot(n int64) int64 { return slotProcess + slotsEach*int64(p.Number) + n }
+
+// stream numbers the random numbers of one life.
+func (p *Process) stream(n int) uint64 { return uint64(p.Life)<<16 | uint64(n) }
+
+// Now returns what the process's clock shows.
+func (p *Process) Now() time.Time { return p.clock.Now() }
+
+// Rand returns random numbers that depend on the seed, the process and the
+// life alone, for Trial.Open.
+func (p *Process) Rand() func(n int) int {
+	return p.World.actor(p.slot(0), p.stream(1)).rand.IntN
+}
+
+// live starts the process, and starts it again when it was killed.
+func (p *Process) live() {
+	for {
+		p.begin()
+		source, err := p.World.trial.Open(p)
+		if err != nil {
+			p.World.Failf("open: process %d: %v", p.Number, err)
+			return
+		}
+		p.World.mu.Lock()
+		p.source = source
+		p.World.mu.Unlock()
+		var threads sync.WaitGroup
+		for i := range p.World.traits.threads {
+			threads.Go(func() { p.thread(i, source) })
+		}
+		threads.Wait()
+		// A process that is killed closes nothing; this ends its goroutines.
+		if err := source.Close(context.Background()); err != nil {
+			p.World.Failf("close: process %d: %v", p.Number, err)
+		}
+		if !p.isDead() {
+			p.kill()
+			return
+		}
+		p.boss.sleep(p.boss.pause(500 * time.Millisecond))
+	}
+}
+
+func (p *Process) begin() {
+	p.World.mu.Lock()
+	p.Life++
+	if p.dead {
+		p.dead, p.killAt = false, 0
+	}
+	p.conns = 0
+	p.started = p.World.now()
+	p.ctx, p.kill = context.WithCancel(context.Background())
+	p.World.mu.Unlock()
+	p.boss.tracef("process %d: life %d begins", p.Number, p.Life)
+}
+
+func (p *Process) isDead() bool {
+	p.World.mu.Lock()
+	defer p.World.mu.Unlock()
+	return p.dead
+}
+
+// step is passed between any two things that a process does. It reports whether
+// the process goes on, after a pause where one is due, or has been killed.
+func (p *Process) step(a actor) bool {
+	w := p.World
+	for {
+		w.mu.Lock()
+		if p.dead {
+			w.mu.Unlock()
+			return false
+		}
+		if rest := p.restAt; rest > w.now() {
+			w.mu.Unlock()
+			a.sleepUntil(rest)
+			continue
+		}
+		p.steps++
+		if p.steps != p.killAt {
+			w.mu.Unlock()
+			return true
+		}
+		p.dead = true
+		w.mu.Unlock()
+		a.tracef("process %d: killed at step %d", p.Number, p.steps)
+		p.kill()
+		return false
+	}
+}
+
+// thread executes statements until the process is killed, or the faults are
+// over and all is well again.
+func (p *Process) thread(number int, source Source) {
+	w := p.World
+	a := w.actor(p.slot(slotThread+int64(number)), p.stream(2))
+	t := &thread{p, a, number, source}
+	for {
+		a.sleep(min(a.pause(w.traits.think), w.calm-w.now()))
+		if w.now() >= w.calm {
+			break
+		}
+		if !t.statement(w.traits.impatient) {
+			return
+		}
+	}
+	a.sleepUntil(w.calm + time.Millisecond) // when the faults have surely ended
+	if !p.step(a) {
+		return
+	}
+	t.recover()
+	for range 3 {
+		if !t.statement(0) {
+			return
+		}
+	}
+}
+
+// thread is one thread of one life of a process.
+type thread struct {
+	p      *Process
+	a      actor
+	number int
+	source Source
+}
+
+// statement draws keys and inserts rows with them. It reports false when the
+// process has been killed.
+func (t *thread) statement(impatient float64) bool {
+	w := t.p.World
+	n := 1
+	if t.a.rand.IntN(2) == 0 {
+		n += t.a.rand.IntN(w.traits.rows)
+	}
+	ctx := t.p.ctx
+	if t.a.chance(impatient) {
+		end := instant(w.now()+t.a.pause(200*time.Millisecond), t.p.slot(slotDeadline+int64(t.number)))
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, w.start.Add(end))
+		defer cancel()
+	}
+	keys, ok := t.next(ctx, n)
+	if !ok || len(keys) == 0 {
+		return ok
+	}
+	if t.a.rand.IntN(10) == 0 {
+		return t.p.step(t.a) // rolled back
+	}
+	if !t.insert(keys) {
+		return false
+	}
+	if t.a.chance(w.traits.brought) {
+		return t.bring()
+	}
+	return true
+}
+
+// next draws n keys and notes them. It reports false when the process has been
+// killed; no keys are an error that has been judged.
+func (t *thread) next(ctx context.Context, n int) ([]int64, bool) {
+	w, p := t.p.World, t.p
+	if !p.step(t.a) {
+		return nil, false
+	}
+	begin := w.now()
+	keys, err := t.source.Next(ctx, n)
+	end := w.now()
+	// From here on at an instant of its own.
+	t.a.sleep(0)
+	if !p.step(t.a) {
+		return nil, false
+	}
+	if err != nil {
+		t.a.tracef("process %d.%d thread %d: %d keys: %v", p.Number, p.Life, t.number, n, err)
+		if !w.allows(err) {
+			w.Failf("errors: process %d: %v", p.Number, err)
+		}
+		return nil, true
+	}
+	t.a.tracef("process %d.%d thread %d: keys %v", p.Number, p.Life, t.number, keys)
+	if len(keys) != n {
+		w.Failf("count: %d keys where %d were asked for", len(keys), n)
+	}
+	w.mu.Lock()
+	w.Issues = append(w.Issues, Issue{p.Number, p.Life, t.number, begin, end, keys})
+	w.mu.Unlock()
+	return keys, true
+}
+
+// allows says whether a request may end in err.
+func (w *World) allows(err error) bool {
+	if w.trial.Allow != nil {
+		return w.trial.Allow(w, err)
+	}
+	return len(w.Faults) > 0 || errors.Is(err, context.DeadlineExceeded)
+}
+
+// insert inserts rows with keys; a key that is there already makes the source
+// suspect.
+func (t *thread) insert(keys []int64) bool {
+	t.a.sleep(t.a.latency())
+	if !t.p.step(t.a) {
+		return false
+	}
+	if t.p.World.Server.insert(keys) {
+		return true
+	}
+	t.a.tracef("process %d.%d: a key is in use", t.p.Number, t.p.Life)
+	t.p.drop(t.a)
+	return true
+}
+
+// bring inserts a row with a key of the application's own, a little ahead, when
+// the source has followed.
+func (t *thread) bring() bool {
+	f, ok := t.source.(Follower)
+	if !ok {
+		return true
+	}
+	w, p := t.p.World, t.p
+	key := w.Server.MaxKey() + t.a.rand.Int64N(20)
+	begin := w.now()
+	end := instant(begin+time.Second, p.slot(slotDeadline+int64(t.number)))
+	ctx, cancel := context.WithDeadline(p.ctx, w.start.Add(end))
+	defer cancel()
+	err := f.Advance(ctx, key+1)
+	t.a.sleep(0)
+	if !p.step(t.a) {
+		return false
+	}
+	t.a.tracef("process %d.%d: brings key %d: %v", p.Number, p.Life, key, err)
+	w.mu.Lock()
+	w.Follows = append(w.Follows, Follow{p.Number, p.Life, begin, w.now(), key + 1, err})
+	w.mu.Unlock()
+	return err != nil || t.insert([]int64{key})
+}
+
+// recover asks for a key until there is one; the source has Trial.Recovery.
+func (t *thread) recover() {
+	w := t.p.World
+	within := 2 * time.Second
+	if w.trial.Recovery != nil {
+		within = w.trial.Recovery(w)
+	}
+	// Both may be before the end of this process's last pause.
+	end := max(w.calm, t.p.started) + within
+	for {
+		t.a.sleep(20 * time.Millisecond)
+		end := instant(end, t.p.slot(slotDeadline+int64(t.number)))
+		ctx, cancel := context.WithDeadline(t.p.ctx, w.start.Add(end))
+		keys, err := t.source.Next(ctx, 1)
+		cancel()
+		at := w.now()
+		t.a.sleep(0)
+		switch {
+		case err == nil:
+			w.mu.Lock()
+			w.Issues = append(w.Issues, Issue{t.p.Number, t.p.Life, t.number, at, at, keys})
+			w.mu.Unlock()
+			return
+		case at >= end:
+			w.Failf("progress: process %d has no keys %s after the faults: %v", t.p.Number, within, err)
+			return
+		}
+	}
+}
+
+// drop tells the source that a key of it was found in use.
+func (p *Process) drop(a actor) {
+	p.World.mu.Lock()
+	source, dead := p.source, p.dead
+	p.World.mu.Unlock()
+	s, ok := source.(Suspect)
+	if !ok || dead {
+		return
+	}
+	s.Drop()
+	at := p.World.now()
+	p.World.mu.Lock()
+	p.World.Drops = append(p.World.Drops, Drop{p.Number, p.Life, at})
+	p.World.mu.Unlock()
+	a.tracef("process %d.%d: dropped", p.Number, p.Life)
+}

@@ -1,0 +1,138 @@
+package sim
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// What to run may be set in the environment: a number of seeds, from 1 on, or
+// one seed, whose trace is then printed.
+const (
+	EnvSeeds = "KEYFILL_TEST_SEEDS"
+	EnvSeed  = "KEYFILL_TEST_SEED"
+)
+
+// defaultSeeds take about a second.
+const defaultSeeds = 300
+
+// Run runs the trial from the seeds that the environment says, else from a few
+// hundred, and fails with the first seed that breaks a law.
+func (t *Trial) Run(tb *testing.T) {
+	tb.Helper()
+	if text := os.Getenv(EnvSeed); text != "" {
+		seed, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			tb.Fatalf("%s: %v", EnvSeed, err)
+		}
+		w := t.One(tb, seed)
+		tb.Logf("seed %d:\n%s", seed, w.Trace())
+		report(tb, w)
+		return
+	}
+	seeds := uint64(defaultSeeds)
+	if testing.Short() {
+		seeds /= 3
+	}
+	if text := os.Getenv(EnvSeeds); text != "" {
+		var err error
+		if seeds, err = strconv.ParseUint(text, 10, 64); err != nil {
+			tb.Fatalf("%s: %v", EnvSeeds, err)
+		}
+	}
+	begin := time.Now()
+	if w := t.Search(tb, seeds); w != nil {
+		report(tb, w)
+		return
+	}
+	took := time.Since(begin)
+	tb.Logf("%d seeds in %s, %.0f a second", seeds, took.Round(time.Millisecond), float64(seeds)/took.Seconds())
+}
+
+func report(tb *testing.T, w *World) {
+	tb.Helper()
+	for _, broken := range w.Broken() {
+		tb.Errorf("seed %d: %s", w.Seed, broken)
+	}
+	if tb.Failed() {
+		tb.Logf("replay it: %s=%d go test -run '^%s$' -v", EnvSeed, w.Seed, tb.Name())
+	}
+}
+
+// One runs one seed, with a trace.
+func (t *Trial) One(tb *testing.T, seed uint64) *World { return t.run(tb, seed, 0, true) }
+
+// EveryStep runs one seed again and again, and kills the first process at its
+// first step, its second one and so on until the faults end. It returns the
+// number of runs, and the world of the first that breaks a law, or nil.
+func (t *Trial) EveryStep(tb *testing.T, seed uint64) (runs int, broken *World) {
+	for step := 1; ; step++ {
+		w := t.run(tb, seed, step, false)
+		if len(w.broken) > 0 {
+			return step, w
+		}
+		if w.procs[0].Life == 1 {
+			return step, nil
+		}
+	}
+}
+
+// Search runs the seeds from 1 to most until one breaks a law, and returns the
+// world of the least such seed, or nil.
+func (t *Trial) Search(tb *testing.T, most uint64) *World { return t.SearchFor(tb, "", most) }
+
+// SearchFor is Search for the law of that name.
+func (t *Trial) SearchFor(tb *testing.T, law string, most uint64) *World {
+	var (
+		next  atomic.Uint64
+		mu    sync.Mutex
+		found *World
+		wg    sync.WaitGroup
+	)
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for {
+				seed := next.Add(1)
+				mu.Lock()
+				done := found != nil && found.Seed < seed
+				mu.Unlock()
+				if done || seed > most {
+					return
+				}
+				w := t.run(tb, seed, 0, false)
+				if !w.breaks(law) {
+					continue
+				}
+				mu.Lock()
+				if found == nil || seed < found.Seed {
+					found = w
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	return found
+}
+
+// run runs one seed in a bubble of its own, and kills the first process at a
+// step if that is not 0.
+func (t *Trial) run(tb *testing.T, seed uint64, killAt int, trace bool) (w *World) {
+	defer func() {
+		if e := recover(); e != nil {
+			panic(fmt.Sprintf("seed %d: %v", seed, e))
+		}
+	}()
+	synctest.Test(tb, func(*testing.T) {
+		w = newWorld(t, seed, trace)
+		w.procs[0].killAt = killAt
+		w.run()
+	})
+	return w
+}

@@ -1,0 +1,235 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// Server is the database server of the store: rows that hold an integer each,
+// and, unless the seed puts it elsewhere, the table that the application
+// inserts into. Only the latter's commits are lost with the store's.
+type Server struct {
+	w      *World
+	shared bool // the table is in this database
+	clock  Clock
+	lock   chan struct{} // of all rows: held from an update to its end
+
+	// Guarded by the world's mu.
+	id      string
+	ids     int
+	epoch   int // counts the moments at which open transactions ended
+	mode    mode
+	rows    map[string]int64
+	table   map[int64]struct{}
+	commits []*Commit
+	log     []*Commit // those that a failover may lose, in order
+	open    *Commit   // the transaction that has the lock, once it has changed the row
+	lost    int
+}
+
+// mode is how a server meets a request.
+type mode uint8
+
+const (
+	up mode = iota
+	refusing
+	silent
+)
+
+// Commit is a transaction that was committed.
+type Commit struct {
+	At    time.Duration
+	Asked time.Duration // when the client began
+	Lost  bool          // in a failover, or when a copy was restored
+
+	Process, Life int    // the client
+	Server        string // its identity
+	Row           string // the row that it changed
+	Old, New      int64
+	Note          string // what [Tx.Note] was given
+	Read          int64
+
+	inserted []int64 // or the keys that were inserted into the table
+}
+
+// Tx is a transaction of one row.
+type Tx struct {
+	s      *Server
+	commit *Commit
+}
+
+// Get returns a row's integer; 0 if there is none.
+func (tx *Tx) Get(row string) int64 { return tx.s.rows[row] }
+
+// Set changes the transaction's one row.
+func (tx *Tx) Set(row string, to int64) {
+	if tx.commit.Row != "" && tx.commit.Row != row {
+		panic(fmt.Sprintf("a transaction of two rows, %q and %q", tx.commit.Row, row))
+	}
+	if tx.commit.Row == "" {
+		tx.commit.Row, tx.commit.Old = row, tx.s.rows[row]
+	}
+	tx.commit.New = to
+	tx.s.rows[row] = to
+}
+
+// Note says what the transaction is for, see [Commit]; it may come with an
+// integer that was read.
+func (tx *Tx) Note(text string, read int64) { tx.commit.Note, tx.commit.Read = text, read }
+
+// MaxKey returns the greatest key in the table, 0 if it is empty.
+func (tx *Tx) MaxKey() int64 { return tx.s.max() }
+
+// Server identifies the server.
+func (tx *Tx) Server() string { return tx.s.id }
+
+// Now returns what the server's clock shows.
+func (tx *Tx) Now() time.Time { return tx.s.clock.Now() }
+
+func newServer(w *World, r *rand.Rand) *Server {
+	s := &Server{
+		w:      w,
+		shared: r.IntN(2) == 0,
+		lock:   make(chan struct{}, 1),
+		id:     "server 0",
+		rows:   map[string]int64{},
+		table:  map[int64]struct{}{},
+	}
+	s.clock.w = w
+	return s
+}
+
+// Commits returns the transactions that were committed, in order: those that
+// changed a row or have a note. It is for the end of a run, and for Repair.
+func (s *Server) Commits() []*Commit {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	return s.commits
+}
+
+// MaxKey returns the greatest key in the table, 0 if it is empty.
+func (s *Server) MaxKey() int64 {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	return s.max()
+}
+
+// Lost returns how many commits were lost.
+func (s *Server) Lost() int {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	return s.lost
+}
+
+// Switches returns how many times another server took over.
+func (s *Server) Switches() int {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	return s.ids
+}
+
+// Raise sets a row to at least to, as an operator does: when no transaction is
+// open.
+func (s *Server) Raise(row string, to int64) {
+	s.lock <- struct{}{}
+	defer func() { <-s.lock }()
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	s.rows[row] = max(to, s.rows[row])
+}
+
+// max returns the greatest key in the table.
+func (s *Server) max() int64 {
+	var most int64
+	for key := range s.table {
+		most = max(most, key)
+	}
+	return most
+}
+
+// insert inserts rows, all or none, and reports whether no key was there.
+func (s *Server) insert(keys []int64) bool {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	if s.shared && s.mode != up {
+		return true // the application sees an error, and no row
+	}
+	for _, key := range keys {
+		if _, ok := s.table[key]; ok {
+			return false
+		}
+	}
+	for _, key := range keys {
+		s.table[key] = struct{}{}
+	}
+	if s.shared {
+		s.log = append(s.log, &Commit{inserted: keys})
+	}
+	return true
+}
+
+// setMode ends open transactions when the server goes down.
+func (s *Server) setMode(m mode) {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	if m != up {
+		s.endOpen()
+	}
+	s.mode = m
+}
+
+// endOpen ends the open transaction, and those that wait, as a crash does. The
+// caller holds the world's mu, as for what follows.
+func (s *Server) endOpen() {
+	s.epoch++
+	s.undoOpen()
+}
+
+func (s *Server) undoOpen() {
+	if s.open != nil && s.open.Row != "" {
+		s.rows[s.open.Row] = s.open.Old
+	}
+	s.open = nil
+}
+
+// commit notes a transaction that has changed a row, or has a note.
+func (s *Server) commit(a actor, c *Commit) {
+	if c.Row == "" && c.Note == "" {
+		return
+	}
+	c.At, c.Server = s.w.now(), s.id
+	s.commits = append(s.commits, c)
+	if c.Row != "" {
+		s.log = append(s.log, c)
+	}
+	if s.w.trace {
+		s.w.events = append(s.w.events, event{c.At, a.slot, fmt.Sprintf("process %d.%d: %s: %s %d to %d",
+			c.Process, c.Life, c.Note, c.Row, c.Old, c.New)})
+	}
+}
+
+// lose undoes the last commits, n at most: a replica that did not have them
+// takes over under another identity, or a copy from before them is restored.
+func (s *Server) lose(n int, takeOver bool) {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	s.endOpen()
+	if takeOver {
+		s.ids++
+		s.id = fmt.Sprintf("server %d", s.ids)
+	}
+	n = min(n, len(s.log))
+	for _, c := range slices.Backward(s.log[len(s.log)-n:]) {
+		c.Lost = true
+		s.lost++
+		if c.Row != "" {
+			s.rows[c.Row] = c.Old
+		}
+		for _, key := range c.inserted {
+			delete(s.table, key)
+		}
+	}
+	s.log = s.log[:len(s.log)-n]
+}

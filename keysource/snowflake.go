@@ -1,0 +1,312 @@
+package keysource
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"math"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/keyfill/keyfill/dialect"
+)
+
+// Snowflake makes integers of the time, a worker's number and a sequence
+// number: ordered within the source and across its goroutines, and different
+// from those of all other workers.
+//
+//	 63 62                                      22 21         12 11           0
+//	+--+------------------------------------------+-------------+-------------+
+//	|0 |  milliseconds since 2020-01-01, 41 bits  | worker, 10  | sequence, 12|
+//	+--+------------------------------------------+-------------+-------------+
+//
+// That is 1,024 workers with 4,096 keys a millisecond each, until 2089-09-06.
+// [SnowflakeBits] says otherwise. The keys of a request are consecutive: they
+// are of one tick, which is the unit of time, and of the next one where they do
+// not fit; more than a tick has are refused.
+//
+// # No key twice
+//
+// A key is its tick, its worker and its number within the tick, so that what
+// has to be kept is that of all processes that ever have a worker's number no
+// two use the same place of a tick. Within a source that is one counter, which
+// only grows. Between sources it is the [Marker]: a source uses the ticks alone
+// that it has reserved, see there. Clocks have no part in it. They may stand
+// still, differ, or be set back by a second or a day, while the process runs or
+// between two; they only decide which ticks it asks for.
+//
+// Without a Marker nothing but the clock keeps a source from the ticks of
+// another: of its predecessor, and of any other process with the same number,
+// against which it is unguarded. What it does is to leave out the first second,
+// since its predecessor may have been that far ahead of its clock: the first
+// key is that of a second after NewSnowflake was called, and a request waits
+// for it. A clock that is set back by more than that while no process runs
+// makes keys twice. Two sources of one process are kept apart by [Workers].
+//
+// # Ahead of the clock
+//
+// A request that finds the ticks of the present used up, or the clock set back,
+// takes the next tick, less than a second ahead of the clock. Beyond that it waits,
+// without a lock and until its context ends at most. Where the clock is more
+// than ten seconds behind, or stands still for as long, it fails at once with
+// [ErrClock]: the clock has to be set right, or the worker to be given another
+// number. The same holds for a start, of which the mark says how far the last
+// process came.
+//
+// A clock that was ahead of the time by a year, once, has therefore used up that
+// number for a year.
+//
+// With a Marker a Snowflake has a goroutine while that is called; Close ends it.
+// It is called before the first key, when the keys come near what is reserved,
+// and by the first request after more than a second without one.
+//
+// # Caveats
+//
+// A store can lose the last marks, as one with asynchronous replication does in
+// a failover. A source that knew them notices, leaves out what others may have
+// reserved by them, and counts it in [SnowflakeStats]. One that starts does not
+// know them: where its predecessor was ahead of its clock, the primary key is
+// the last guard.
+//
+// A snowflake tells when it was made and by which worker. At a low rate its
+// lowest bits are mostly 0, so that the key modulo a small number is no way to
+// spread rows.
+type Snowflake struct {
+	format
+	worker  int64
+	now     func() time.Time
+	marker  Marker // nil: all ticks from start on are reserved
+	workers *Workers
+
+	start   int64         // slot whose tick the first key has to wait for; -1 with a Marker
+	closing chan struct{} // closed by Close
+
+	free     atomic.Int64             // the first slot that is not given out
+	reserved atomic.Pointer[reserved] // what may be given out
+	waits    atomic.Int64             // requests that waited for the clock
+
+	marking
+}
+
+const (
+	// snowflakeBorrow is the borrow cap, in milliseconds: the ticks of a
+	// snowflake begin less than that ahead of its clock.
+	snowflakeBorrow = 1000
+
+	// snowflakeBehind is how far the clock may be behind the next tick, in
+	// milliseconds, for a request to wait for it.
+	snowflakeBehind = 10_000
+)
+
+// SnowflakeOptions say which snowflakes to make. Of Worker, WorkerEnv and
+// Ordinal exactly one must be given.
+type SnowflakeOptions struct {
+	Bits SnowflakeBits // the zero value is 41, 10 and 12 bits
+
+	// Worker is the number of this process among all that make keys for the
+	// same table.
+	Worker *int
+
+	// WorkerEnv is the name of an environment variable that holds the number in
+	// decimal digits.
+	WorkerEnv string
+
+	// Ordinal takes the number from the end of the host's name, where the pods
+	// of a Kubernetes StatefulSet have their ordinal: web-0, web-1. It is wrong
+	// for pods of a Deployment and for those that use the host's network;
+	// Kubernetes since 1.28 can also give the ordinal to WorkerEnv, as the label
+	// apps.kubernetes.io/pod-index.
+	Ordinal bool
+
+	// Marker keeps the mark of this worker's number. Nil is unguarded against
+	// other processes with the same number.
+	Marker Marker
+
+	// Workers are the numbers in use in this process, of which this one becomes
+	// one until Close. Nil is unguarded against other sources of this process,
+	// and right with a Marker alone, which guards against those too.
+	Workers *Workers
+}
+
+// NewSnowflake returns a source of snowflakes. It does no I/O. The error wraps
+// [ErrOptions]; [ErrWorkerTaken]; [ErrClock] when the clock shows a time before
+// the epoch; or [ErrExhausted] when it shows one after the end.
+//
+// The source must be closed for its number to be free again.
+func NewSnowflake(o SnowflakeOptions, env Env) (*Snowflake, error) {
+	if err := o.Bits.Check(); err != nil {
+		return nil, err
+	}
+	number, err := o.Number()
+	if err != nil {
+		return nil, err
+	}
+	s := &Snowflake{
+		format:  o.Bits.format(),
+		worker:  int64(number),
+		now:     env.Now,
+		marker:  o.Marker,
+		workers: o.Workers,
+		start:   -1,
+		closing: make(chan struct{}),
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	now := s.clock()
+	switch {
+	case now < 0:
+		return nil, s.clockError("shows a time before the epoch")
+	case now/s.unit >= s.end:
+		return nil, s.exhausted()
+	}
+	if err := s.workers.take(number); err != nil {
+		return nil, err
+	}
+	s.free.Store(1 << s.sequenceBits) // a key is at least 1, whatever the worker
+	s.reserved.Store(&reserved{refill: math.MaxInt64})
+	if s.marker == nil {
+		first := s.horizon(now)
+		s.start = first << s.sequenceBits
+		s.free.Store(s.start)
+		s.reserved.Store(&reserved{spans: []ticks{{first, s.end}}, refill: math.MaxInt64})
+	}
+	return s, nil
+}
+
+// Next returns r.N consecutive integers in ascending order: int64 in the empty
+// layout, decimal text in [dialect.SequentialAsString]; there is no other, see
+// [ErrLayout]. Its other errors are those of [Snowflake.Reserve].
+func (s *Snowflake) Next(ctx context.Context, r Request) ([]driver.Value, error) {
+	if r.Layout != "" && r.Layout != dialect.SequentialAsString {
+		return nil, fmt.Errorf("%w: an integer with %s", ErrLayout, r.Layout)
+	}
+	first, err := s.Reserve(ctx, int64(r.N))
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]driver.Value, r.N)
+	for i := range keys {
+		key := first + int64(i)
+		if r.Layout == dialect.SequentialAsString {
+			keys[i] = strconv.FormatInt(key, 10)
+		} else {
+			keys[i] = key
+		}
+	}
+	return keys, nil
+}
+
+// Reserve returns the first of n consecutive integers, which nobody else gets
+// and which are greater than all before them. It returns [ErrCount];
+// [ErrTooMany] for more than a tick has; [ErrClock]; [ErrExhausted] after the
+// end; [ErrStoreDown] when the Marker has failed for ten seconds, or until the
+// context ended; [ErrStoreState]; [ErrWorkerTaken] when other processes with the
+// number were faster for ten seconds; [ErrClosed]; or the context's error when
+// that ends while the Marker has not failed.
+func (s *Snowflake) Reserve(ctx context.Context, n int64) (int64, error) {
+	switch {
+	case n < 1:
+		return 0, ErrCount
+	case n > s.perTick():
+		return 0, fmt.Errorf("%w: %d, of %d", ErrTooMany, n, s.perTick())
+	}
+	now := s.clock()
+	slot, ok := s.take(now, now, n)
+	if !ok {
+		var err error
+		if slot, err = s.wait(ctx, now, n); err != nil {
+			return 0, err
+		}
+	}
+	return s.key(slot, s.worker), nil
+}
+
+// Traits says that keys are ordered integers, those of a request consecutive,
+// and when they end.
+func (s *Snowflake) Traits() Traits {
+	return Traits{Ordered: true, Contiguous: true, Integer: true, End: s.timeOf(s.end)}
+}
+
+// Drop gives up what is reserved, and what is being reserved: a key of it was
+// found in use. Later keys are of a time that is reserved after the call.
+// Without a Marker nothing is reserved, and it does nothing.
+func (s *Snowflake) Drop() {
+	if s.marker == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.floor = max(s.floor, s.asked)
+	s.publish(nil, math.MaxInt64)
+}
+
+// Close ends the call to the Marker that is under way, makes requests fail with
+// [ErrClosed] and gives the worker's number back; what is reserved is given up.
+// It waits for the call until ctx ends, and returns the context's error then. It
+// may be called again.
+func (s *Snowflake) Close(ctx context.Context) error {
+	s.mu.Lock()
+	if !s.closed {
+		s.publish(nil, math.MaxInt64)
+		s.closed = true
+		close(s.closing)
+		s.workers.free(int(s.worker))
+	}
+	f := s.fetching
+	s.mu.Unlock()
+	if f == nil {
+		return nil
+	}
+	f.cancel()
+	select {
+	case <-f.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// SnowflakeStats is the state of a snowflake.
+type SnowflakeStats struct {
+	Worker int
+	Last   time.Time // of the last key; the zero Time before the first one
+	Until  time.Time // keys before that are reserved; the zero Time: none yet
+	End    time.Time // as in [Traits]
+
+	Waits    int64 // requests that waited for the clock
+	Marks    int64 // calls to the Marker that succeeded
+	Failures int64 // and that failed
+
+	// Rivals is how often the mark had been raised by another process since
+	// this one did: more than one or two say that another one with the same
+	// number is alive. Keys stay different; time is shared.
+	Rivals int64
+
+	// Setbacks is how often the mark was lower than this source knew it: the
+	// store has lost what it had said was stored.
+	Setbacks int64
+}
+
+// Stats returns the state of the source. It does no I/O.
+func (s *Snowflake) Stats() SnowflakeStats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := SnowflakeStats{
+		Worker:   int(s.worker),
+		End:      s.timeOf(s.end),
+		Waits:    s.waits.Load(),
+		Marks:    s.marks,
+		Failures: s.failures,
+		Rivals:   s.rivals,
+		Setbacks: s.setbacks,
+	}
+	if last := s.free.Load() - 1; last >= max(s.start, 1<<s.sequenceBits) {
+		st.Last = s.timeOf(last >> s.sequenceBits)
+	}
+	if until := s.reserved.Load().until(); until > 0 {
+		st.Until = s.timeOf(until)
+	}
+	return st
+}

@@ -1,0 +1,165 @@
+package keysource
+
+import (
+	"fmt"
+	"time"
+)
+
+// snowflakeEpoch is when the time of a snowflake is 0 unless the bits say
+// otherwise: 2020-01-01T00:00:00Z, in milliseconds since 1970.
+const snowflakeEpoch = 1_577_836_800_000
+
+const (
+	// earliestEnd is the year before which no bits may run out: the widest that
+	// uid-generator gives its users by default ended in 2024, in production.
+	earliestEnd = 2040
+
+	// latestMilli is the last millisecond of the year 9999: later times can
+	// neither be written nor be stored in most engines.
+	latestMilli = 253_402_300_799_999
+
+	// maxSlotBits leaves an int64 room to count past the last slot.
+	maxSlotBits = 62
+)
+
+// SnowflakeBits says what the bits of a snowflake mean, from the highest to the
+// lowest: the time, the worker and the sequence. Bits above them are 0.
+//
+// The zero value means 41, 10 and 12 bits; [SnowflakeBits53] keeps keys below
+// 2⁵³. A table must never change its bits: keys of two layouts can be equal.
+type SnowflakeBits struct {
+	Time     int // of the time, in units since the epoch
+	Worker   int // of the worker's number; 0 is right for a single worker
+	Sequence int // of the number of a key within its unit of time
+
+	// Unit is the unit of time, whole milliseconds up to a second; 0 is one
+	// millisecond.
+	Unit time.Duration
+
+	// Epoch is when the time is 0, to the millisecond and not before 1970; the
+	// zero Time is 2020-01-01 UTC. It must be in the past.
+	Epoch time.Time
+}
+
+// SnowflakeBits53 returns bits for keys below 2⁵³, which JavaScript and JSON
+// parsers that read numbers as doubles keep exact (ECMAScript,
+// Number.MAX_SAFE_INTEGER).
+//
+//	 63       53 52                    19 18   12 11        0
+//	+-----------+------------------------+-------+-----------+
+//	|     0     |  time, 34 bits, 100 ms | w., 7 | seq., 12  |
+//	+-----------+------------------------+-------+-----------+
+//
+// That is 128 workers with 4,096 keys in 100 ms each, 40,960 a second, until
+// 2074-06-10.
+func SnowflakeBits53() SnowflakeBits {
+	return SnowflakeBits{Time: 34, Worker: 7, Sequence: 12, Unit: 100 * time.Millisecond}
+}
+
+// complete returns b with its defaults.
+func (b SnowflakeBits) complete() SnowflakeBits {
+	if b.Time == 0 && b.Worker == 0 && b.Sequence == 0 {
+		b.Time, b.Worker, b.Sequence = 41, 10, 12
+	}
+	if b.Unit == 0 {
+		b.Unit = time.Millisecond
+	}
+	if b.Epoch.IsZero() {
+		b.Epoch = time.UnixMilli(snowflakeEpoch).UTC()
+	}
+	return b
+}
+
+// Check returns an error that wraps [ErrOptions] when no snowflake can have these
+// bits, or none that lasts until 2040. It reads no clock: that the epoch is in
+// the past is seen by [NewSnowflake].
+func (b SnowflakeBits) Check() error {
+	b = b.complete()
+	switch {
+	case b.Time < 1 || b.Worker < 0 || b.Sequence < 0:
+		return fmt.Errorf("%w: bits: %d of time, %d of worker, %d of sequence", ErrOptions, b.Time, b.Worker, b.Sequence)
+	case b.Time > 63 || b.Worker > 63 || b.Sequence > 63 || b.Width() > 63:
+		return fmt.Errorf("%w: bits: %d of time, %d of worker and %d of sequence are more than 63",
+			ErrOptions, b.Time, b.Worker, b.Sequence)
+	case b.Time+b.Sequence > maxSlotBits:
+		return fmt.Errorf("%w: bits: %d of time and %d of sequence are more than %d",
+			ErrOptions, b.Time, b.Sequence, maxSlotBits)
+	case b.Unit < time.Millisecond || b.Unit > time.Second || b.Unit%time.Millisecond != 0:
+		return fmt.Errorf("%w: bits: the unit of time is %v, not whole milliseconds up to a second", ErrOptions, b.Unit)
+	case b.Epoch.UnixMilli() < 0 || b.Epoch.Year() < 1970 || b.Epoch.Year() >= earliestEnd:
+		return fmt.Errorf("%w: bits: the epoch is in the year %d", ErrOptions, b.Epoch.Year())
+	case b.Epoch.Nanosecond()%int(time.Millisecond) != 0:
+		return fmt.Errorf("%w: bits: the epoch is not a whole millisecond", ErrOptions)
+	}
+	if end := b.End(); end.Year() < earliestEnd {
+		return fmt.Errorf("%w: bits: %d of time, counting %v since %s, end on %s, before %d",
+			ErrOptions, b.Time, b.Unit, b.Epoch.UTC().Format(time.DateOnly), end.Format(time.DateOnly), earliestEnd)
+	}
+	return nil
+}
+
+// Width returns how many bits a key has; every key is below 2 to that power.
+func (b SnowflakeBits) Width() int {
+	b = b.complete()
+	return b.Time + b.Worker + b.Sequence
+}
+
+// End returns the first time, in UTC, for which there is no key. The bits must
+// be such that [SnowflakeBits.Check] accepts them.
+func (b SnowflakeBits) End() time.Time {
+	f := b.format()
+	return f.timeOf(f.end)
+}
+
+// format is what a snowflake computes with. A tick is one unit of time; a slot
+// is a tick with a sequence number below it, and there is one key for each.
+type format struct {
+	workerBits, sequenceBits int
+
+	unit  int64 // milliseconds
+	epoch int64 // milliseconds since 1970
+	end   int64 // the first tick without a key
+}
+
+func (b SnowflakeBits) format() format {
+	b = b.complete()
+	f := format{
+		workerBits:   b.Worker,
+		sequenceBits: b.Sequence,
+		unit:         b.Unit.Milliseconds(),
+		epoch:        b.Epoch.UnixMilli(),
+	}
+	f.end = min(1<<b.Time, (latestMilli-f.epoch)/f.unit)
+	return f
+}
+
+// perTick returns how many keys a worker has in a tick.
+func (f *format) perTick() int64 { return 1 << f.sequenceBits }
+
+// key returns the key of a slot. The keys of a tick's slots are consecutive.
+func (f *format) key(slot, worker int64) int64 {
+	sequence := slot & (f.perTick() - 1)
+	return slot>>f.sequenceBits<<(f.workerBits+f.sequenceBits) | worker<<f.sequenceBits | sequence
+}
+
+// split is the inverse of key, with the tick in place of the slot.
+func (f *format) split(key int64) (tick, worker, sequence int64) {
+	tick = key >> (f.workerBits + f.sequenceBits)
+	worker = key >> f.sequenceBits & (1<<f.workerBits - 1)
+	return tick, worker, key & (f.perTick() - 1)
+}
+
+// timeOf returns when a tick begins, in UTC.
+func (f *format) timeOf(tick int64) time.Time {
+	return time.UnixMilli(f.milli(tick)).UTC()
+}
+
+// milli returns when a tick begins, in milliseconds since 1970.
+func (f *format) milli(tick int64) int64 { return f.epoch + tick*f.unit }
+
+// tickFrom returns the first tick that does not begin before a time, which is
+// in milliseconds since 1970; 0 for one before the epoch.
+func (f *format) tickFrom(milli int64) int64 {
+	milli = min(max(milli, f.epoch), latestMilli) - f.epoch
+	return (milli + f.unit - 1) / f.unit
+}

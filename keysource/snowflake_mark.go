@@ -1,0 +1,322 @@
+package keysource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+)
+
+// Marker keeps the mark of one worker's number, where all processes that ever
+// have the number find it. The mark is a time: nobody has made a key of it or
+// of a later one, and whoever wants to raises it first.
+//
+// # The protocol
+//
+// A source that wants the ticks up to a time calls Mark with it. Of the answer
+// it may use the ticks that begin in
+//
+//	[before, until)
+//
+// and none when before is not less than until; nor is there any to use when
+// Mark fails. It calls for no time more than a second ahead of its clock, but
+// for what a tick may be longer.
+//
+// This is safe since the mark only grows, and no two calls see it grow over the
+// same time: what one raises it over is before the mark that the next one is
+// told. It holds for any number of processes with one number, alive at once, and
+// whatever their clocks show. It holds for one that dies between any two steps:
+// what it had reserved is used by nobody. It holds for one that sleeps for a
+// year and wakes up between two steps: what it has reserved is still its own. And
+// it holds for an answer that was lost, or comes after the call was given up:
+// what that call raised the mark over is used by nobody either.
+//
+// A start has nothing reserved and so begins at the mark or after it. It has
+// not far to go: the mark is at most a second ahead of the clock that it was
+// raised by.
+type Marker interface {
+	// Mark raises the mark to until if it is lower, and returns what it was
+	// before, which is any time before 1970 or 0 if there was none. Both are
+	// milliseconds since 1970. It must read and raise in one step, durably
+	// before it returns, and return soon after the context has ended. It is
+	// called once at a time by a source, off the goroutine of any request.
+	//
+	// An error that wraps [ErrStoreState] is passed on at once; after any other
+	// the store counts as down, and is asked again.
+	Mark(ctx context.Context, until int64) (before int64, err error)
+}
+
+// ticks is a run of ticks [from, to).
+type ticks struct{ from, to int64 }
+
+// reserved is what a source may give out; it is replaced and never changed.
+type reserved struct {
+	spans []ticks // ascending, with gaps between them
+
+	// refill is the tick from which on more is reserved beforehand.
+	refill int64
+}
+
+// from returns the first reserved tick that is not before tick, or tick itself
+// and false.
+func (r *reserved) from(tick int64) (int64, bool) {
+	for i := range r.spans {
+		if span := &r.spans[i]; tick < span.to {
+			return max(tick, span.from), true
+		}
+	}
+	return tick, false
+}
+
+// until returns the end of what is reserved; 0 when nothing is.
+func (r *reserved) until() int64 {
+	if len(r.spans) == 0 {
+		return 0
+	}
+	return r.spans[len(r.spans)-1].to
+}
+
+// marking is the part of a snowflake that calls the Marker.
+type marking struct {
+	mu       sync.Mutex // guards what follows; never held while the Marker is called
+	closed   bool
+	fetching *markFetch // the one under way, or nil
+
+	// All three are ticks; 0 is none.
+	known int64 // the mark as the store last told it
+	asked int64 // the highest that it was called with
+	floor int64 // nothing below it may be taken for ours any more
+
+	limit   time.Duration // of one call; 0: the least
+	pause   time.Duration // before the call after one that failed
+	failed  int64         // when that was, as clock returns it
+	failure error         // of the last call; nil after an answer
+
+	// starved is whether the last call has reserved nothing, since others had.
+	starved bool
+
+	marks, failures, rivals, setbacks int64
+}
+
+// markFetch is one call to the Marker.
+type markFetch struct {
+	cancel context.CancelFunc
+	done   chan struct{} // closed when it has ended
+
+	until int64 // tick
+	asked int64 // the highest tick of the calls before it; 0: none
+	err   error // that the requests get which wait for it; set before done is closed
+}
+
+// nextTick returns the tick of a slot that could not be taken: where it is not
+// reserved, no tick below the mark can be any more.
+func (s *Snowflake) nextTick(slot int64) (int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return 0, ErrClosed
+	}
+	tick, ours := s.reserved.Load().from(slot >> s.sequenceBits)
+	if ours {
+		return tick, nil
+	}
+	return max(tick, s.known, s.floor), nil
+}
+
+// fetch waits for a call to the Marker, which it begins if none is under way;
+// it does nothing if tick is reserved. The call belongs to nobody and goes on
+// when the context or the patience ends. After a call that failed there is no
+// error unless asking again will not help.
+func (s *Snowflake) fetch(ctx context.Context, tick, now int64, impatient <-chan time.Time) error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return ErrClosed
+	}
+	if _, ours := s.reserved.Load().from(tick); ours {
+		s.mu.Unlock()
+		return nil
+	}
+	if s.fetching == nil {
+		pause := s.pauseAt(now)
+		if err := s.failure; pause > 0 && errors.Is(err, ErrStoreState) {
+			s.mu.Unlock()
+			return err // as it was found a moment ago
+		}
+		s.begin(pause)
+	}
+	f := s.fetching
+	s.mu.Unlock()
+
+	select {
+	case <-f.done:
+		return f.err
+	case <-ctx.Done():
+		return s.leave(ctx.Err())
+	case <-impatient:
+		return s.leave(nil)
+	}
+}
+
+// leave returns the error of a request whose context ended with cause, or whose
+// patience did if that is nil. The store's error is formatted and not wrapped:
+// see [ErrStoreDown].
+func (s *Snowflake) leave(cause error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.failure == nil && cause != nil:
+		return cause
+	case cause != nil:
+		return fmt.Errorf("%w: %w; the last error was: %v", ErrStoreDown, cause, s.failure)
+	case s.failure == nil && s.starved:
+		return fmt.Errorf("%w: others have reserved all time of worker %d for %s", ErrWorkerTaken, s.worker, patience)
+	case s.failure == nil:
+		return fmt.Errorf("%w for %s", ErrStoreDown, patience)
+	}
+	return fmt.Errorf("%w for %s; the last error was: %v", ErrStoreDown, patience, s.failure)
+}
+
+// prefetch begins to reserve more than r, unless that is under way or not worth
+// a call yet: the mark can only be raised as the clock goes on.
+func (s *Snowflake) prefetch(r *reserved, now int64) {
+	if (s.horizon(now)-r.until())*s.unit < snowflakeBorrow/4 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.fetching != nil || s.reserved.Load() != r {
+		return
+	}
+	s.begin(s.pauseAt(now))
+}
+
+// pauseAt returns for how long the store is to be left alone. s.mu must be held.
+func (s *Snowflake) pauseAt(now int64) time.Duration {
+	// A clock that was set back since says nothing.
+	passed := min(max(now-s.failed, 0), s.pause.Milliseconds())
+	return s.pause - time.Duration(passed)*time.Millisecond
+}
+
+// begin begins a call to the Marker, after a pause. s.mu must be held.
+func (s *Snowflake) begin(pause time.Duration) {
+	ctx, cancel := context.WithCancel(context.Background())
+	f := &markFetch{cancel: cancel, done: make(chan struct{})}
+	s.fetching = f
+	// Until it has ended there is no use in thinking of another one.
+	s.publish(s.reserved.Load().spans, math.MaxInt64)
+	go s.call(ctx, f, pause)
+}
+
+// call is the goroutine of a call to the Marker.
+func (s *Snowflake) call(ctx context.Context, f *markFetch, pause time.Duration) {
+	defer close(f.done)
+	defer f.cancel()
+	t := time.NewTimer(pause)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+
+	began := s.clock()
+	s.mu.Lock()
+	limit := max(s.limit, minLimit)
+	f.until, f.asked = s.horizon(began), s.asked
+	s.asked = max(f.asked, f.until)
+	s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err := ctx.Err() // of Close
+	var before int64
+	if err == nil {
+		before, err = s.marker.Mark(ctx, s.milli(f.until))
+	}
+	ended := s.clock()
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fetching = nil
+	switch {
+	case s.closed:
+		f.err = ErrClosed
+	case err != nil:
+		if ctx.Err() != nil {
+			s.limit = min(2*limit, maxLimit)
+		}
+		s.fail(f, err, ended)
+	default:
+		if ended-began < minLimit.Milliseconds()/2 {
+			s.limit = minLimit
+		}
+		s.grant(f, s.tickFrom(before), ended)
+	}
+}
+
+// fail takes in that a call has failed. s.mu must be held.
+func (s *Snowflake) fail(f *markFetch, err error, now int64) {
+	s.failures++
+	s.failure, s.failed = err, now
+	s.pause = min(max(2*s.pause, minPause), maxPause)
+	if errors.Is(err, ErrStoreState) {
+		f.err = err
+	}
+	r := s.reserved.Load()
+	s.publish(r.spans, s.refillOf(r.spans))
+}
+
+// grant takes in what a call has reserved: the ticks from before, which was the
+// mark until then, to f.until. s.mu must be held.
+func (s *Snowflake) grant(f *markFetch, before, now int64) {
+	s.marks++
+	s.failure, s.pause = nil, 0
+	if f.asked > 0 && before > f.asked {
+		s.rivals++
+	}
+	if before < s.known {
+		// The store has lost marks, and those of others perhaps, who can have
+		// reserved a second ahead of now as we can. What was lost cannot be told
+		// from what was not, so that none of it is ours.
+		s.setbacks++
+		s.floor = max(s.floor, s.horizon(now))
+	}
+	s.known = max(before, f.until)
+	s.starved = before >= f.until
+	spans := s.unused()
+	if own := (ticks{max(before, s.floor), f.until}); own.from < own.to {
+		s.floor = own.to
+		if last := len(spans) - 1; last >= 0 && spans[last].to == own.from {
+			spans[last].to = own.to
+		} else {
+			spans = append(spans, own)
+		}
+	}
+	s.publish(spans, s.refillOf(spans))
+}
+
+// refillOf returns the tick from which on there should be more than spans: half
+// the borrow cap before their end.
+func (s *Snowflake) refillOf(spans []ticks) int64 {
+	r := reserved{spans: spans}
+	return r.until() - max(1, snowflakeBorrow/2/s.unit)
+}
+
+// unused returns a copy of what is reserved without the spans that are used up.
+func (s *Snowflake) unused() []ticks {
+	at := s.free.Load() >> s.sequenceBits
+	var spans []ticks
+	for _, span := range s.reserved.Load().spans {
+		if span.to > at {
+			spans = append(spans, span)
+		}
+	}
+	return spans
+}
+
+// publish replaces what is reserved. s.mu must be held, and the source not be
+// closed.
+func (s *Snowflake) publish(spans []ticks, refill int64) {
+	s.reserved.Store(&reserved{spans: spans, refill: refill})
+}

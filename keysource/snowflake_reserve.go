@@ -1,0 +1,141 @@
+package keysource
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// clock returns the wall time in milliseconds since the epoch of the format,
+// far out of range for what no key can tell.
+func (s *Snowflake) clock() int64 {
+	t := s.now()
+	const far = latestMilli / 1000
+	sec := min(max(t.Unix(), -far), far)
+	return sec*1000 + int64(t.Nanosecond())/int64(time.Millisecond) - s.epoch
+}
+
+// horizon returns the first tick that must not be given out at a time, which is
+// as clock returns it: it begins the borrow cap later, or more.
+func (s *Snowflake) horizon(now int64) int64 {
+	return min((now+snowflakeBorrow+s.unit-1)/s.unit, s.end)
+}
+
+// due returns when a slot may be given out, while free is the first that is
+// not.
+func (s *Snowflake) due(slot, free int64) int64 {
+	begins := slot >> s.sequenceBits * s.unit
+	if free == s.start {
+		return begins
+	}
+	return begins - snowflakeBorrow + 1
+}
+
+// take takes n slots, not before the tick of the time asked, if at the time now
+// there are any; else it returns the first that it would take.
+//
+// What it has loaded may be old when it swaps. That free has not moved makes
+// the slots new; that they were reserved once makes them ours for ever.
+func (s *Snowflake) take(asked, now, n int64) (slot int64, ok bool) {
+	r := s.reserved.Load()
+	earliest := min(asked/s.unit, s.end) << s.sequenceBits
+	for {
+		free := s.free.Load()
+		slot = max(free, earliest)
+		if slot&(s.perTick()-1)+n > s.perTick() {
+			slot = (slot>>s.sequenceBits + 1) << s.sequenceBits
+		}
+		tick, ours := r.from(slot >> s.sequenceBits)
+		if tick != slot>>s.sequenceBits {
+			slot = tick << s.sequenceBits
+		}
+		if !ours || now < s.due(slot, free) {
+			return slot, false
+		}
+		if s.free.CompareAndSwap(free, slot+n) {
+			if tick >= r.refill {
+				s.prefetch(r, now)
+			}
+			return slot, true
+		}
+	}
+}
+
+// wait takes n slots of one tick, which could not be had at the time asked, and
+// returns the first. It holds no lock while it waits.
+//
+// The time asked stays the earliest of the keys, whatever the clock shows after
+// a wait: were it moved on, a Marker that takes longer to answer than the time
+// that it reserves would never answer in time.
+func (s *Snowflake) wait(ctx context.Context, asked, n int64) (int64, error) {
+	var (
+		now       = asked
+		stalled   int64 // how much less than it was waited the clock has gone on
+		waited    bool
+		impatient <-chan time.Time // of the store
+	)
+	for {
+		slot, ok := s.take(asked, now, n)
+		if ok {
+			return slot, nil
+		}
+		next, err := s.nextTick(slot)
+		if err != nil {
+			return 0, err
+		}
+		due := s.due(next<<s.sequenceBits, s.free.Load())
+		switch {
+		case next >= s.end:
+			return 0, s.exhausted()
+		case next*s.unit-now > snowflakeBehind:
+			return 0, s.clockError("is more than ten seconds behind the keys: set it right, or give the worker a number that was never used")
+		case stalled > snowflakeBehind:
+			return 0, s.clockError("stands still")
+		case due > now:
+			if !waited {
+				waited = true
+				s.waits.Add(1)
+			}
+			begin := now
+			pause := min(due-now, snowflakeBorrow)
+			if err := s.sleep(ctx, time.Duration(pause)*time.Millisecond); err != nil {
+				return 0, err
+			}
+			now = s.clock()
+			stalled += pause - min(max(now-begin, 0), pause)
+		default:
+			if impatient == nil {
+				t := time.NewTimer(patience)
+				defer t.Stop()
+				impatient = t.C
+			}
+			if err := s.fetch(ctx, next, now, impatient); err != nil {
+				return 0, err
+			}
+			now = s.clock()
+		}
+	}
+}
+
+// sleep waits. The error is the context's, or [ErrClosed].
+func (s *Snowflake) sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.closing:
+		return ErrClosed
+	case <-t.C:
+		return nil
+	}
+}
+
+func (s *Snowflake) clockError(what string) error {
+	return fmt.Errorf("%w: the clock of snowflake worker %d %s", ErrClock, s.worker, what)
+}
+
+func (s *Snowflake) exhausted() error {
+	return fmt.Errorf("%w: the time of snowflakes with these bits ended on %s: give it more bits or a later epoch, and their keys another table",
+		ErrExhausted, s.timeOf(s.end).Format(time.DateOnly))
+}

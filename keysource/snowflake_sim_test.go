@@ -1,0 +1,242 @@
+package keysource_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/keysource/sim"
+)
+
+// flakeMark is what a transaction that raises a mark is for.
+const flakeMark = "mark"
+
+// flakeConfig is what a seed draws for all processes of its world.
+type flakeConfig struct {
+	bits   keysource.SnowflakeBits
+	shared bool // all processes have one number, as they must not
+}
+
+func newFlakeConfig(w *sim.World) flakeConfig {
+	draw := w.Seed >> 2 // the last two bits say whether there are faults
+	bits := []keysource.SnowflakeBits{
+		{},
+		keysource.SnowflakeBits53(),
+		// Few enough keys to be used up.
+		{Time: 41, Worker: 10, Sequence: 5},
+		{Time: 38, Worker: 10, Sequence: 5, Unit: 10 * time.Millisecond},
+		{Time: 35, Worker: 10, Sequence: 6, Unit: 250 * time.Millisecond},
+		{Time: 32, Worker: 10, Sequence: 10, Unit: time.Second},
+	}
+	return flakeConfig{bits[draw%6], draw/6%2 == 0}
+}
+
+// number returns the worker's number of a process.
+func (c flakeConfig) number(process int) int {
+	if c.shared {
+		return 7
+	}
+	return process
+}
+
+// timeOf returns the time of a key in milliseconds since 1970.
+func (c flakeConfig) timeOf(key int64) int64 {
+	return keysource.TimeOf(c.bits, key).UnixMilli()
+}
+
+// simFlake is a Snowflake in a process of the simulation.
+type simFlake struct {
+	*keysource.Snowflake
+	p *sim.Process
+	c flakeConfig
+}
+
+func (s simFlake) Next(ctx context.Context, n int) ([]int64, error) {
+	first, err := s.Reserve(ctx, int64(n))
+	if errors.Is(err, keysource.ErrClock) && sinceBegin() > s.p.World.Calm() {
+		// Only time helps, a day of it perhaps. Do not ask all the time.
+		select {
+		case <-time.After(time.Hour):
+		case <-ctx.Done():
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	w := s.p.World
+	if ahead := time.Duration(s.c.timeOf(first)-s.p.Now().UnixMilli()) * time.Millisecond; ahead >= time.Second &&
+		!w.Has(sim.ClockStep) {
+		w.Failf("borrow: process %d.%d got keys of %s ahead", s.p.Number, s.p.Life, ahead)
+	}
+	keys := make([]int64, n)
+	for i := range keys {
+		keys[i] = first + int64(i)
+	}
+	return keys, nil
+}
+
+// sinceBegin returns the time since a bubble began.
+func sinceBegin() time.Duration {
+	return time.Since(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC))
+}
+
+// simMarker is the mark of one number, as the SQL of a real store keeps it.
+type simMarker struct {
+	conn *sim.Conn
+	row  string
+}
+
+func (m *simMarker) Mark(ctx context.Context, until int64) (int64, error) {
+	return sim.Update(ctx, m.conn, func(tx *sim.Tx) int64 {
+		before := tx.Get(m.row)
+		if before < until {
+			tx.Note(flakeMark, before)
+			tx.Set(m.row, until)
+		}
+		return before
+	})
+}
+
+// flakeMutant changes a source of the simulation into one that is wrong.
+type flakeMutant struct {
+	name    string
+	restart bool // found where no two processes have one number, too
+	alone   bool // no two have
+	marker  func(*simMarker, flakeConfig) keysource.Marker
+	source  func(simFlake) sim.Source
+	conn    func(*sim.Conn)
+}
+
+// flakeTrial returns the trial of snowflakes, or of a mutant of them.
+func flakeTrial(m flakeMutant) *sim.Trial {
+	return &sim.Trial{
+		Faults: []sim.Fault{sim.Loss, sim.Duplicate, sim.Rollback, sim.Refuse, sim.Silence, sim.Failover,
+			sim.Restore, sim.Kill, sim.Pause, sim.ClockOff, sim.ClockStep, sim.Collide},
+		Contiguous: true,
+		Ordered:    true,
+		Open: func(p *sim.Process) (sim.Source, error) {
+			c := newFlakeConfig(p.World)
+			c.shared = c.shared && !m.alone
+			number := c.number(p.Number)
+			marker := &simMarker{p.Conn(), fmt.Sprintf("worker %d", number)}
+			if m.conn != nil {
+				m.conn(marker.conn)
+			}
+			o := keysource.SnowflakeOptions{Bits: c.bits, Worker: &number, Marker: marker}
+			if m.marker != nil {
+				o.Marker = m.marker(marker, c)
+			}
+			return openFlake(p, c, o, m.source)
+		},
+		Recovery: recoverFlake,
+		Excuse:   excuseMark,
+		Allow: func(w *sim.World, err error) bool {
+			switch {
+			case errors.Is(err, keysource.ErrClock):
+				return w.Has(sim.ClockStep) || w.Has(sim.ClockOff) && newFlakeConfig(w).shared
+			case errors.Is(err, keysource.ErrStoreDown):
+				return len(w.Faults) > 0
+			case errors.Is(err, keysource.ErrWorkerTaken):
+				return newFlakeConfig(w).shared
+			}
+			return errors.Is(err, context.DeadlineExceeded)
+		},
+		Check: checkMarked,
+	}
+}
+
+func openFlake(p *sim.Process, c flakeConfig, o keysource.SnowflakeOptions, mutate func(simFlake) sim.Source) (sim.Source, error) {
+	s, err := keysource.NewSnowflake(o, keysource.Env{Now: p.Now})
+	if err != nil {
+		return nil, err
+	}
+	if mutate != nil {
+		return mutate(simFlake{s, p, c}), nil
+	}
+	return simFlake{s, p, c}, nil
+}
+
+// recoverFlake: where a clock may have been a day ahead, no process can go on
+// before it has come there.
+func recoverFlake(w *sim.World) time.Duration {
+	switch {
+	case w.Has(sim.ClockStep) || w.Has(sim.ClockOff):
+		return 30 * 24 * time.Hour
+	case newFlakeConfig(w).shared: // and one tick for all of them in a second
+		return 30 * time.Second
+	case w.Has(sim.Silence) || w.Has(sim.Loss) || w.Has(sim.Pause):
+		// A call that gets no answer has eight seconds at most.
+		return 11 * time.Second
+	}
+	return 3 * time.Second
+}
+
+// excuseMark: a key may be handed out twice if the commit that reserved its
+// time was lost, and who has it does not know.
+func excuseMark(w *sim.World, a, b sim.Issue, key int64) bool {
+	for _, c := range w.Server.Commits() {
+		mine := c.Process == a.Process && c.Life == a.Life || c.Process == b.Process && c.Life == b.Life
+		if c.Lost && mine && marks(w, c, key) {
+			return true
+		}
+	}
+	return false
+}
+
+// marks reports whether a commit raised the mark over the time of a key.
+func marks(w *sim.World, c *sim.Commit, key int64) bool {
+	at := newFlakeConfig(w).timeOf(key)
+	return c.Note == flakeMark && c.Old <= at && at < c.New
+}
+
+// checkMarked: the time of a key was reserved for the life of the process that
+// hands it out, that had been committed before, and the reservation was asked
+// for after the last Drop.
+func checkMarked(w *sim.World) {
+	type life struct{ process, number int }
+	commits := map[life][]*sim.Commit{}
+	for _, c := range w.Server.Commits() {
+		l := life{c.Process, c.Life}
+		commits[l] = append(commits[l], c)
+	}
+	for _, i := range w.Issues {
+		var dropped time.Duration
+		for _, d := range w.Drops {
+			if d.Process == i.Process && d.Life == i.Life && d.At < i.Begin {
+				dropped = d.At
+			}
+		}
+		reserved := false
+		for _, c := range commits[life{i.Process, i.Life}] {
+			reserved = reserved || dropped <= c.Asked && c.At <= i.End && marks(w, c, i.Keys[0])
+		}
+		if !reserved {
+			w.Failf("marked: process %d.%d handed out keys %v at %s, whose time was not reserved for it",
+				i.Process, i.Life, i.Keys, i.End)
+			return
+		}
+	}
+}
+
+func TestSnowflakeSimulation(t *testing.T) { flakeTrial(flakeMutant{}).Run(t) }
+
+// unmarkedTrial returns the trial of snowflakes without a Marker, each process
+// with its own number, or of a mutant of them. Its clocks are not set.
+func unmarkedTrial(mutate func(simFlake) sim.Source) *sim.Trial {
+	return &sim.Trial{
+		Faults:     []sim.Fault{sim.Kill, sim.Pause, sim.ClockOff},
+		Contiguous: true,
+		Ordered:    true,
+		Open: func(p *sim.Process) (sim.Source, error) {
+			c := newFlakeConfig(p.World)
+			return openFlake(p, c, keysource.SnowflakeOptions{Bits: c.bits, Worker: &p.Number}, mutate)
+		},
+		Recovery: func(*sim.World) time.Duration { return 3 * time.Second },
+		Allow:    func(_ *sim.World, err error) bool { return errors.Is(err, context.DeadlineExceeded) },
+	}
+}
+
+func TestSnowflakeUnmarkedSimulation(t *testing.T) { unmarkedTrial(nil).Run(t) }

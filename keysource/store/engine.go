@@ -1,0 +1,190 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+)
+
+// engine is what is sent to one kind of database: a table of statements.
+//
+// In the texts of read and reserve the marker {server} stands for one of the
+// expressions of servers.
+type engine struct {
+	tables [len(tables)]string // creates each table, where it is not there
+
+	// servers are the expressions that tell one server of the engine from
+	// another, the most telling first. A server may lack some of them, or
+	// refuse them to a user.
+	servers []string
+
+	quote  string // opens a text
+	dual   string // what follows a SELECT of no table
+	now    string // the server's time, as it is stored
+	random string // a random text of at most 40 characters
+
+	read    statement // next_value, incarnation, server, table_name, column_name, parameters
+	others  statement // the name of another sequence of a column, or NULL
+	create  statement // makes the row of a sequence, or raises its next value
+	advance statement // raises the next value
+	reserve update    // answers next_value, incarnation and server
+	enrol   statement // makes the row of a worker, if there is none
+	mark    update    // answers previous_until
+
+	maxKey string // of a column and a table
+}
+
+// statement is a text and what is bound to its placeholders, in their order.
+type statement struct {
+	text string
+	args []param
+}
+
+// update is an UPDATE of one row that answers with what it has made of it.
+type update struct {
+	statement
+	// into are the kinds of the values that come back INTO the last
+	// placeholders.
+	into []kind
+	// readBack is the query that gives the answer, where the UPDATE cannot.
+	readBack statement
+}
+
+// param is something to be bound.
+type param uint8
+
+const (
+	pName param = iota
+	pCount
+	pFloor
+	pLimit
+	pNext
+	pTable
+	pColumn
+	pParameters
+	pWorker
+	pUntil
+	pOwner
+	params
+)
+
+// values are what is bound, by param.
+type values [params]any
+
+// bind returns the arguments of a statement.
+func (st statement) bind(v values) []any {
+	args := make([]any, len(st.args), len(st.args)+4)
+	for i, p := range st.args {
+		args[i] = v[p]
+	}
+	return args
+}
+
+// kind is the type of a value that comes back.
+type kind uint8
+
+const (
+	integer kind = iota
+	text
+)
+
+// engines are all there are, by the dialect's name.
+var engines = map[string]*engine{
+	dialect.MySQL().Name:      &mysql,
+	dialect.MariaDB().Name:    &mariadb,
+	dialect.PostgreSQL().Name: &postgres,
+	dialect.SQLite().Name:     &sqlite,
+	dialect.SQLServer().Name:  &sqlserver,
+	dialect.Oracle().Name:     &oracle,
+}
+
+func engineOf(d *dialect.Dialect) *engine {
+	e := engines[d.Name]
+	if e == nil {
+		panic(fmt.Sprintf("store: no statements for dialect %q", d.Name))
+	}
+	return e
+}
+
+// update runs an UPDATE and returns its answer once it has committed, nil where
+// no row fits. Within a transaction of the application it commits with that.
+func (s *Store) update(ctx context.Context, u update, v values) ([]any, error) {
+	switch {
+	case u.into != nil:
+		return s.updateInto(ctx, u, v)
+	case u.readBack.text != "":
+		return s.updateAndRead(ctx, u, v)
+	}
+	query, err := s.withServer(ctx, u.text)
+	if err != nil {
+		return nil, err
+	}
+	return s.conn.query(ctx, query, u.bind(v))
+}
+
+// withServer replaces the marker in a text.
+func (s *Store) withServer(ctx context.Context, query string) (string, error) {
+	before, after, found := strings.Cut(query, "{server}")
+	if !found {
+		return query, nil
+	}
+	server, err := s.knowServer(ctx)
+	return before + server + after, err
+}
+
+// updateInto is for an engine that gives the answer in arguments.
+func (s *Store) updateInto(ctx context.Context, u update, v values) ([]any, error) {
+	integers, texts := make([]int64, len(u.into)), make([]string, len(u.into))
+	args := u.bind(v)
+	for i, k := range u.into {
+		if k == integer {
+			args = append(args, sql.Out{Dest: &integers[i]})
+		} else {
+			args = append(args, sql.Out{Dest: &texts[i]})
+		}
+	}
+	n, err := s.conn.exec(ctx, u.text, args)
+	if err != nil || n == 0 {
+		return nil, err
+	}
+	if n > 1 {
+		return nil, ErrRows
+	}
+	row := make([]any, len(u.into))
+	for i, k := range u.into {
+		if k == integer {
+			row[i] = integers[i]
+		} else {
+			row[i] = texts[i]
+		}
+	}
+	return row, nil
+}
+
+// updateAndRead is for an engine that has to be asked. The row stays locked
+// from the UPDATE to the end of the transaction, so that what is read is what
+// the UPDATE has made of it.
+func (s *Store) updateAndRead(ctx context.Context, u update, v values) (row []any, err error) {
+	readBack, err := s.withServer(ctx, u.readBack.text)
+	if err != nil {
+		return nil, err
+	}
+	err = s.conn.transact(ctx, func(c conn) error {
+		n, err := c.exec(ctx, u.text, u.bind(v))
+		if err != nil || n == 0 {
+			return err
+		}
+		if n > 1 {
+			return ErrRows
+		}
+		row, err = c.query(ctx, readBack, u.readBack.bind(v))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return row, nil
+}

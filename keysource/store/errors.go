@@ -1,0 +1,162 @@
+package store
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// Errors about the row of a sequence. All but ErrName come in an [*Error].
+var (
+	// ErrNoRow is returned when a sequence has no row and is not to be given
+	// one.
+	ErrNoRow = errors.New("it has no row in keyfill_sequences")
+
+	// ErrStart is returned when a sequence is to be given a row, neither its
+	// start is given, nor is there a column whose greatest key can be asked
+	// for.
+	ErrStart = errors.New("it has no row, and where to start is not known: give a start")
+
+	// ErrBound is returned when the row serves another column.
+	ErrBound = errors.New("its row serves another column: give each a name of its own, or share one by both")
+
+	// ErrTaken is returned when the column is served by another row too, and
+	// the sequence is not exclusive.
+	ErrTaken = errors.New("the column is served by another row too: remove that, or say exclusive where both are meant")
+
+	// ErrParameters is returned when the row was made with other parameters:
+	// keys made with these could repeat those made with them.
+	ErrParameters = errors.New("its row was made with other parameters, which may never change: put them back, or take a new name and a start above all keys")
+
+	// ErrBehind is returned when the next value is not above the greatest key
+	// in the column.
+	ErrBehind = errors.New("its next value is not above the greatest key in the column: others fill it too, or the row is from an older copy")
+
+	// ErrBack is returned when the row stands below what the caller has seen
+	// of it.
+	ErrBack = errors.New("its next value is below what was reserved: the store has gone back")
+
+	// ErrName is returned for the name of a state that is empty, is longer
+	// than 190 characters, has spaces at an end or is not UTF-8 text without
+	// NUL.
+	ErrName = errors.New("store: not the name of a state")
+)
+
+// Errors about the tables.
+var (
+	// ErrTables is returned when the tables cannot be read although the server
+	// answers. It comes with keysource.ErrStoreState and the driver's error.
+	ErrTables = errors.New("keyfill_sequences and keyfill_workers cannot be read: create them as keyfill ddl prints them, or say ensure_schema")
+
+	// ErrColumn is returned when the greatest key of a column cannot be read
+	// although the server answers. It comes with keysource.ErrStoreState and
+	// the driver's error.
+	ErrColumn = errors.New("the greatest key cannot be read: name the table as it is found, and let it be read")
+
+	// ErrRows is returned when a statement meets more than one row: the tables
+	// lack their primary keys.
+	ErrRows = errors.New("store: more than one row: keyfill_sequences or keyfill_workers lacks its primary key")
+
+	// ErrTransaction is returned by [Store.EnsureSchema] inside a transaction
+	// of the application.
+	ErrTransaction = errors.New("store: tables are not created inside a transaction")
+
+	// ErrAnswer is returned when a value is not of its column's type: a key
+	// that is no integer.
+	ErrAnswer = errors.New("store: not an integer")
+)
+
+// Error is a sequence that cannot be used as it is. Its text holds no key.
+//
+// errors.Is finds Err, and one of keysource's sentinels:
+// [keysource.ErrExhausted], [keysource.ErrStoreBehind] for [ErrBehind],
+// [keysource.ErrStoreBack] for [ErrBack], [keysource.ErrStoreState] for the
+// others.
+type Error struct {
+	Name    string   // of the row
+	Columns []Column // that the sequence serves
+	Err     error    // one of this package, or keysource.ErrExhausted
+	Detail  string   // more about the cause; "" when there is none
+	SQL     string   // what to run to mend it; "" when that is not known
+
+	// Next is the lowest integer that is not reserved, with [ErrBehind],
+	// [ErrBack] and keysource.ErrExhausted; 0 when it is not known.
+	Next   int64
+	server string // as in keysource.Reservation, with ErrBack
+}
+
+// Error returns for example
+//
+//	store: sequence "orders.id" for orders.id: it has no row in keyfill_sequences: run INSERT INTO …
+func (e *Error) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "store: sequence %q", e.Name)
+	for i, c := range e.Columns {
+		b.WriteString([]string{" for ", ", "}[min(i, 1)])
+		b.WriteString(c.String())
+	}
+	b.WriteString(": ")
+	b.WriteString(e.Err.Error())
+	if e.Detail != "" {
+		b.WriteString(": ")
+		b.WriteString(e.Detail)
+	}
+	if e.SQL != "" {
+		b.WriteString(": run ")
+		b.WriteString(e.SQL)
+	}
+	return b.String()
+}
+
+// Unwrap returns the causes.
+func (e *Error) Unwrap() []error {
+	switch e.Err {
+	case keysource.ErrExhausted:
+		return []error{e.Err}
+	case ErrBehind:
+		return []error{e.Err, keysource.ErrStoreBehind}
+	case ErrBack:
+		return []error{e.Err, keysource.ErrStoreBack}
+	}
+	return []error{e.Err, keysource.ErrStoreState}
+}
+
+// refusal is a statement that the engine has refused, and what that means.
+type refusal struct {
+	meaning error // ErrTables or ErrColumn
+	err     error // the driver's
+}
+
+func (r *refusal) Error() string { return r.meaning.Error() + ": " + r.err.Error() }
+
+func (r *refusal) Unwrap() []error { return []error{r.meaning, keysource.ErrStoreState, r.err} }
+
+// judge returns err as a refusal where the server answers at once to something
+// else. It does not ask inside a transaction, which the error may have aborted.
+func (s *Store) judge(ctx context.Context, meaning, err error) error {
+	if s.inside || ctx.Err() != nil || errors.Is(err, driver.ErrBadConn) || s.ask(ctx, noServer) != nil {
+		return err
+	}
+	return &refusal{meaning, err}
+}
+
+// failed returns the error of a statement about the row of a name.
+//
+// On a connection of the application the driver's error is returned as it is,
+// unless it is known what it means. That of our own connection gets a context,
+// and is never a driver.ErrBadConn, which would make database/sql throw away
+// the application's.
+func (s *Store) failed(name string, err error) error {
+	var refused *refusal
+	if !s.pooled && !errors.As(err, &refused) {
+		return err
+	}
+	if errors.Is(err, driver.ErrBadConn) {
+		return fmt.Errorf("store: %q: connection: %v", name, err)
+	}
+	return fmt.Errorf("store: %q: %w", name, err)
+}

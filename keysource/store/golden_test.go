@@ -1,0 +1,188 @@
+package store_test
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/keysource/store"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected texts in testdata")
+
+// engineAnswers is a fake that behaves as an empty database of an engine does,
+// as far as the session of TestStatements goes.
+func engineAnswers(d *dialect.Dialect) func(query string) reply {
+	made := map[string]bool{}
+	row := func(values ...driver.Value) reply { return reply{rows: [][]driver.Value{values}} }
+	return func(query string) reply {
+		has := func(parts ...string) bool {
+			for _, part := range parts {
+				if !strings.Contains(query, part) {
+					return false
+				}
+			}
+			return true
+		}
+		switch {
+		case has("CREATE TABLE"):
+			made["FROM keyfill_sequences"] = true
+			made["FROM keyfill_workers"] = has("keyfill_workers")
+			return reply{}
+		case has("WHERE 1 = 0"):
+			if !made[query[strings.Index(query, "FROM"):strings.Index(query, " WHERE")]] {
+				return reply{err: errRefused}
+			}
+			return reply{}
+		case has("MIN(name)"):
+			return row(nil)
+		case has("MAX("):
+			return row([]byte("41"))
+		case has("INTO keyfill_sequences"):
+			made["sequence"] = true
+			return reply{affected: 1}
+		case has("INTO keyfill_workers"):
+			made["worker"] = true
+			return reply{affected: 1}
+		case has("parameters FROM keyfill_sequences"):
+			if !made["sequence"] {
+				return reply{}
+			}
+			return row(int64(42), "made", "server", "sales.orders", "id", "")
+		case has("UPDATE keyfill_sequences", "BETWEEN"):
+			// Each way to answer; only the engine's own is asked for.
+			return reply{rows: [][]driver.Value{{int64(52), "made", "server"}}, affected: 1,
+				out: []any{int64(52), "made", "server"}}
+		case has("next_value, incarnation"):
+			return row(int64(52), "made", "server")
+		case has("UPDATE keyfill_sequences"):
+			return reply{affected: 1}
+		case has("UPDATE keyfill_workers"):
+			if !made["worker"] {
+				return reply{}
+			}
+			return reply{rows: [][]driver.Value{{int64(1000)}}, affected: 1, out: []any{int64(1000)}}
+		case has("previous_until FROM"):
+			return row(int64(1000))
+		case strings.HasPrefix(query, "SELECT"), query == "COMMIT":
+			return row("server")
+		}
+		return reply{err: errors.New("not expected: " + query)}
+	}
+}
+
+// TestStatements compares what is sent to each engine, in a session that uses
+// every statement, with testdata/<dialect>.txtar. The comment of an archive
+// says which manual allows the forms. MariaDB, PostgreSQL and SQLite run the
+// same statements in e2e.
+func TestStatements(t *testing.T) {
+	for _, d := range dialect.All() {
+		t.Run(d.Name, func(t *testing.T) {
+			f := &fake{answer: engineAnswers(d)}
+			db := store.Pool(connector{f, func(f *fake) driver.Conn { return fullConn{bareConn{f}} }})
+			defer db.Close()
+			got := session(t, f, store.New(d, db))
+			compare(t, filepath.Join("testdata", d.Name+".txtar"), got)
+		})
+	}
+}
+
+// session uses every statement, and returns what is sent by each call.
+func session(t *testing.T, f *fake, st *store.Store) []txtar.File {
+	t.Helper()
+	ctx := context.Background()
+	q := store.Sequence{
+		Name:     "sales.orders.id",
+		Columns:  []store.Column{{Schema: "sales", Table: "orders", Name: "id"}},
+		OnBehind: keysource.RemedyAdvance,
+	}
+	w := store.Worker{Name: "flakes", Number: 7, Owner: "host"}
+	var got []txtar.File
+	step := func(name string, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got = append(got, txtar.File{Name: name, Data: []byte(f.lines() + "\n")})
+	}
+	step("EnsureSchema", st.EnsureSchema(ctx))
+	_, err := st.Open(ctx, q)
+	var missing *store.Error
+	if !errors.As(err, &missing) || missing.Err != store.ErrNoRow {
+		t.Fatalf("Open of a missing row: %v", err)
+	}
+	step("Open of a missing row", nil)
+	got = append(got, txtar.File{Name: "what its error says to run", Data: []byte(missing.SQL + "\n")})
+	q.Create = true
+	_, err = st.Open(ctx, q)
+	step("Open", err)
+	r, err := st.Reserve(ctx, q, 10, 42)
+	step("Reserve", err)
+	if r != (keysource.Reservation{First: 42, Server: "made@server"}) {
+		t.Errorf("Reserve: %+v", r)
+	}
+	step("Advance", st.Advance(ctx, q, 100))
+	before, err := st.Mark(ctx, w, 2000)
+	step("Mark", err)
+	if before != 1000 {
+		t.Errorf("Mark: %d", before)
+	}
+	return got
+}
+
+// compare compares sections with those of an archive, in order, or writes them
+// into it.
+func compare(t *testing.T, file string, got []txtar.File) {
+	t.Helper()
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		archive.Files = got
+		if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if len(got) != len(archive.Files) {
+		t.Fatalf("%s has %d sections, want %d", file, len(archive.Files), len(got))
+	}
+	for i, want := range archive.Files {
+		if got[i].Name != want.Name || string(got[i].Data) != string(want.Data) {
+			t.Errorf("%s is\n%s\nwant %s to be\n%s", got[i].Name, got[i].Data, want.Name, want.Data)
+		}
+	}
+}
+
+// TestDDL: the statements of DDL are those that EnsureSchema sends.
+func TestDDL(t *testing.T) {
+	for _, d := range dialect.All() {
+		statements := store.DDL(d)
+		if len(statements) != 2 {
+			t.Errorf("%s: %d statements", d.Name, len(statements))
+		}
+		archive, err := txtar.ParseFile(filepath.Join("testdata", d.Name+".txtar"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, statement := range statements {
+			if !strings.Contains(string(archive.Files[0].Data), statement) {
+				t.Errorf("%s: EnsureSchema does not send\n%s", d.Name, statement)
+			}
+		}
+		statements[0] = ""
+		if store.DDL(d)[0] == "" {
+			t.Errorf("%s: a caller can change the statements", d.Name)
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// MaxKey returns the greatest key in a column, which an engine finds at the end
+// of an index that the column leads. In an empty table it is 0. A key beyond
+// 2⁶³−1 counts as that.
+func (s *Store) MaxKey(ctx context.Context, c Column) (int64, error) {
+	table := s.dialect.QuoteIdent(c.Table)
+	if c.Schema != "" {
+		table = s.dialect.QuoteIdent(c.Schema) + "." + table
+	}
+	row, err := s.conn.query(ctx, fmt.Sprintf(s.engine.maxKey, s.dialect.QuoteIdent(c.Name), table), nil)
+	if err != nil {
+		return 0, s.failed(c.String(), s.judge(ctx, ErrColumn, err))
+	}
+	if row == nil || row[0] == nil {
+		return 0, nil
+	}
+	key, err := toInteger(row[0])
+	if err != nil {
+		return 0, s.failed(c.String(), &refusal{ErrColumn, err})
+	}
+	return key, nil
+}
+
+// greatest returns the greatest key in the columns of a sequence, 0 when there
+// is none that it has to be above. It is not ranked when there is no column
+// that can be asked.
+func (s *Store) greatest(ctx context.Context, q *Sequence) (key int64, ranked bool, err error) {
+	at := s
+	if q.At != nil {
+		at = q.At
+	}
+	for _, c := range q.Columns {
+		if c.Unranked {
+			continue
+		}
+		one, err := at.MaxKey(ctx, c)
+		if err != nil {
+			return 0, false, err
+		}
+		key, ranked = max(key, one), true
+	}
+	return key, ranked, nil
+}
+
+// insertText returns the statement that gives a sequence its row. Where the
+// columns are in the same database, the start is worked out when it runs.
+func (s *Store) insertText(q *Sequence, greatest int64) string {
+	start, from := "1", s.engine.dual
+	var ranked []string
+	for _, c := range q.Columns {
+		if !c.Unranked {
+			table := s.dialect.QuoteIdent(c.Table)
+			if c.Schema != "" {
+				table = s.dialect.QuoteIdent(c.Schema) + "." + table
+			}
+			ranked = append(ranked, "SELECT MAX("+s.dialect.QuoteIdent(c.Name)+") AS m FROM "+table)
+		}
+	}
+	switch {
+	case q.Start != 0:
+		start = strconv.FormatInt(q.Start, 10)
+	case ranked == nil:
+		start = "<start>" // only the reader knows
+	case q.At != nil:
+		start = strconv.FormatInt(greatest+1, 10)
+	default:
+		start = "COALESCE(MAX(m), 0) + 1"
+		from = " FROM (" + strings.Join(ranked, " UNION ALL ") + ") k"
+	}
+	table, column := q.bound()
+	return "INSERT INTO keyfill_sequences (name, next_value, table_name, column_name, parameters, incarnation, updated_at) SELECT " +
+		strings.Join([]string{
+			s.literal(q.Name), start, s.literal(table), s.literal(column), s.literal(q.Parameters),
+			s.engine.random, s.engine.now,
+		}, ", ") + from
+}
+
+// literal returns a text as it is written into a statement for people to run.
+func (s *Store) literal(text string) string {
+	if s.dialect.Lexis.BackslashEscapes {
+		text = strings.ReplaceAll(text, `\`, `\\`)
+	}
+	return s.engine.quote + strings.ReplaceAll(text, "'", "''") + "'"
+}
+
+// toInteger reads an integer as drivers give it: as one, or as its digits.
+func toInteger(v any) (int64, error) {
+	switch v := v.(type) {
+	case int64:
+		return v, nil
+	case uint64:
+		return int64(min(v, math.MaxInt64)), nil
+	case []byte:
+		return toInteger(string(v))
+	case string:
+		n, err := strconv.ParseInt(v, 10, 64)
+		if err != nil && n != math.MaxInt64 {
+			return 0, ErrAnswer
+		}
+		return n, nil
+	}
+	return 0, fmt.Errorf("%w but a %T", ErrAnswer, v)
+}
+
+// toText reads a text; NULL is empty, and in Oracle an empty text is NULL.
+func toText(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case []byte:
+		return string(v)
+	}
+	return ""
+}

@@ -1,0 +1,109 @@
+package store
+
+// MySQL 8.0 and later, and MariaDB 10.5 and later.
+//
+// Neither has UPDATE … RETURNING (MariaDB 10.11 has it for INSERT and DELETE),
+// so that a SELECT in the same transaction gives the answer: it sees the
+// transaction's own changes, and the row is locked until the end.
+// LAST_INSERT_ID(expr) would answer with the UPDATE, but also change what the
+// application reads on a connection of its own.
+//
+// SET assigns from left to right, and a column that has been assigned is read
+// as assigned (MySQL 8.4 Reference Manual, section 15.2.17; MariaDB too, unless
+// sql_mode has SIMULTANEOUS_ASSIGNMENT): previous_until stands before
+// reserved_until, epoch before owner.
+//
+// The tables are InnoDB whatever the default engine, for transactions; names
+// compare by their bytes and are at most 190 characters of 4 bytes, for the
+// indexes of the older row formats with their 767.
+var mysql = engine{
+	tables: [...]string{
+		`CREATE TABLE IF NOT EXISTS keyfill_sequences (
+	name VARCHAR(190) NOT NULL PRIMARY KEY,
+	next_value BIGINT NOT NULL,
+	table_name VARCHAR(300) NOT NULL,
+	column_name VARCHAR(190) NOT NULL,
+	parameters VARCHAR(1000) NOT NULL,
+	incarnation VARCHAR(40) NOT NULL,
+	updated_at DATETIME(6) NOT NULL
+) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
+		`CREATE TABLE IF NOT EXISTS keyfill_workers (
+	name VARCHAR(190) NOT NULL,
+	worker BIGINT NOT NULL,
+	reserved_until BIGINT NOT NULL,
+	previous_until BIGINT NOT NULL,
+	owner VARCHAR(190) NOT NULL,
+	epoch BIGINT NOT NULL,
+	updated_at DATETIME(6) NOT NULL,
+	PRIMARY KEY (name, worker)
+) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
+	},
+	servers: []string{
+		"@@server_uuid",
+		"CONCAT_WS('/', @@server_id, @@hostname, @@port)",
+	},
+	quote:  "'",
+	now:    "UTC_TIMESTAMP(6)",
+	random: "UUID()",
+	read: statement{
+		`SELECT next_value, incarnation, {server}, table_name, column_name, parameters FROM keyfill_sequences WHERE name = ?`,
+		[]param{pName},
+	},
+	others: statement{
+		`SELECT MIN(name) FROM keyfill_sequences WHERE table_name = ? AND column_name = ? AND name <> ?`,
+		[]param{pTable, pColumn, pName},
+	},
+	create: statement{
+		`INSERT INTO keyfill_sequences (name, next_value, table_name, column_name, parameters, incarnation, updated_at)
+VALUES (?, ?, ?, ?, ?, UUID(), UTC_TIMESTAMP(6))
+ON DUPLICATE KEY UPDATE next_value = GREATEST(next_value, ?)`,
+		[]param{pName, pNext, pTable, pColumn, pParameters, pNext},
+	},
+	advance: statement{
+		`UPDATE keyfill_sequences SET next_value = ?, updated_at = UTC_TIMESTAMP(6)
+WHERE name = ? AND next_value < ?`,
+		[]param{pNext, pName, pNext},
+	},
+	reserve: update{
+		statement: statement{
+			`UPDATE keyfill_sequences
+SET next_value = next_value + ?, updated_at = UTC_TIMESTAMP(6)
+WHERE name = ? AND next_value BETWEEN ? AND ?`,
+			[]param{pCount, pName, pFloor, pLimit},
+		},
+		readBack: statement{
+			`SELECT next_value, incarnation, {server} FROM keyfill_sequences WHERE name = ?`,
+			[]param{pName},
+		},
+	},
+	enrol: statement{
+		`INSERT INTO keyfill_workers (name, worker, reserved_until, previous_until, owner, epoch, updated_at)
+VALUES (?, ?, 0, 0, '', 0, UTC_TIMESTAMP(6))
+ON DUPLICATE KEY UPDATE epoch = epoch`,
+		[]param{pName, pWorker},
+	},
+	mark: update{
+		statement: statement{
+			`UPDATE keyfill_workers
+SET previous_until = reserved_until, reserved_until = GREATEST(reserved_until, ?),
+epoch = epoch + CASE WHEN owner = ? THEN 0 ELSE 1 END, owner = ?, updated_at = UTC_TIMESTAMP(6)
+WHERE name = ? AND worker = ?`,
+			[]param{pUntil, pOwner, pOwner, pName, pWorker},
+		},
+		readBack: statement{
+			`SELECT previous_until FROM keyfill_workers WHERE name = ? AND worker = ?`,
+			[]param{pName, pWorker},
+		},
+	},
+	maxKey: "SELECT MAX(%s) FROM %s",
+}
+
+// MariaDB has no @@server_uuid. Its servers that replicate from one another
+// have a @@server_id of their own ("server_id" in the MariaDB documentation:
+// unique within a replication topology); the nodes of a Galera cluster, which
+// may share one, differ by host or port. All three may be read by anybody.
+var mariadb = func() engine {
+	e := mysql
+	e.servers = mysql.servers[1:]
+	return e
+}()

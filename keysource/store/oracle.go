@@ -1,0 +1,101 @@
+package store
+
+// Oracle Database 12c and later.
+//
+// UPDATE … RETURNING … INTO gives the values that the UPDATE has left; its
+// expressions must be simple, so that they are columns and the server's name is
+// stored in one first (Oracle Database SQL Language Reference, "UPDATE",
+// returning_clause and its restrictions). RETURNING and INTO stand on one line:
+// go-ora looks for them there (v2.8.24, command.go).
+//
+// There is no CREATE TABLE IF NOT EXISTS before 23ai: ORA-00955 says that the
+// name is in use. The empty text is NULL, so that columns that may be empty may
+// be NULL. An integer comes as its digits, the same from every driver.
+var oracle = engine{
+	tables: [...]string{
+		`BEGIN
+	EXECUTE IMMEDIATE 'CREATE TABLE keyfill_sequences (
+	name VARCHAR2(190 CHAR) NOT NULL PRIMARY KEY,
+	next_value NUMBER(19) NOT NULL,
+	table_name VARCHAR2(300 CHAR),
+	column_name VARCHAR2(190 CHAR),
+	parameters VARCHAR2(1000 CHAR),
+	incarnation VARCHAR2(40 CHAR) NOT NULL,
+	server VARCHAR2(128 CHAR),
+	updated_at TIMESTAMP WITH TIME ZONE NOT NULL
+)';
+EXCEPTION
+	WHEN OTHERS THEN
+		IF SQLCODE <> -955 THEN RAISE; END IF;
+END;`,
+		`BEGIN
+	EXECUTE IMMEDIATE 'CREATE TABLE keyfill_workers (
+	name VARCHAR2(190 CHAR) NOT NULL,
+	worker NUMBER(19) NOT NULL,
+	reserved_until NUMBER(19) NOT NULL,
+	previous_until NUMBER(19) NOT NULL,
+	owner VARCHAR2(190 CHAR),
+	epoch NUMBER(19) NOT NULL,
+	updated_at TIMESTAMP WITH TIME ZONE NOT NULL,
+	PRIMARY KEY (name, worker)
+)';
+EXCEPTION
+	WHEN OTHERS THEN
+		IF SQLCODE <> -955 THEN RAISE; END IF;
+END;`,
+	},
+	quote:  "'",
+	dual:   " FROM dual",
+	now:    "SYSTIMESTAMP",
+	random: "RAWTOHEX(SYS_GUID())",
+	read: statement{
+		`SELECT TO_CHAR(next_value), incarnation, SYS_CONTEXT('USERENV', 'DB_UNIQUE_NAME'), table_name, column_name, parameters FROM keyfill_sequences WHERE name = :1`,
+		[]param{pName},
+	},
+	others: statement{
+		`SELECT MIN(name) FROM keyfill_sequences WHERE table_name = :1 AND column_name = :2 AND name <> :3`,
+		[]param{pTable, pColumn, pName},
+	},
+	create: statement{
+		`MERGE INTO keyfill_sequences t
+USING (SELECT :1 AS name, :2 AS next_value FROM dual) s ON (t.name = s.name)
+WHEN MATCHED THEN UPDATE SET t.next_value = GREATEST(t.next_value, s.next_value)
+WHEN NOT MATCHED THEN INSERT (name, next_value, table_name, column_name, parameters, incarnation, updated_at)
+VALUES (s.name, s.next_value, :3, :4, :5, RAWTOHEX(SYS_GUID()), SYSTIMESTAMP)`,
+		[]param{pName, pNext, pTable, pColumn, pParameters},
+	},
+	advance: statement{
+		`UPDATE keyfill_sequences SET next_value = :1, updated_at = SYSTIMESTAMP
+WHERE name = :2 AND next_value < :3`,
+		[]param{pNext, pName, pNext},
+	},
+	reserve: update{
+		statement: statement{
+			`UPDATE keyfill_sequences
+SET next_value = next_value + :1, server = SYS_CONTEXT('USERENV', 'DB_UNIQUE_NAME'), updated_at = SYSTIMESTAMP
+WHERE name = :2 AND next_value BETWEEN :3 AND :4
+RETURNING next_value, incarnation, server INTO :5, :6, :7`,
+			[]param{pCount, pName, pFloor, pLimit},
+		},
+		into: []kind{integer, text, text},
+	},
+	enrol: statement{
+		`MERGE INTO keyfill_workers t
+USING (SELECT :1 AS name, :2 AS worker FROM dual) s ON (t.name = s.name AND t.worker = s.worker)
+WHEN NOT MATCHED THEN INSERT (name, worker, reserved_until, previous_until, owner, epoch, updated_at)
+VALUES (s.name, s.worker, 0, 0, NULL, 0, SYSTIMESTAMP)`,
+		[]param{pName, pWorker},
+	},
+	mark: update{
+		statement: statement{
+			`UPDATE keyfill_workers
+SET previous_until = reserved_until, reserved_until = GREATEST(reserved_until, :1),
+epoch = epoch + CASE WHEN owner = :2 THEN 0 ELSE 1 END, owner = :3, updated_at = SYSTIMESTAMP
+WHERE name = :4 AND worker = :5
+RETURNING previous_until INTO :6`,
+			[]param{pUntil, pOwner, pOwner, pName, pWorker},
+		},
+		into: []kind{integer},
+	},
+	maxKey: "SELECT TO_CHAR(MAX(%s)) FROM %s",
+}

@@ -1,0 +1,49 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"github.com/keyfill/keyfill/dialect"
+)
+
+// DDL returns the statements that create the tables where they are not there,
+// each to be run by itself, without semicolons after them. For Oracle they are
+// PL/SQL blocks, which SQL*Plus wants followed by a line with a slash.
+func DDL(d *dialect.Dialect) []string { return slices.Clone(engineOf(d).tables[:]) }
+
+// EnsureSchema creates the tables that are missing. Where both are there it
+// needs no right but to read them. Several processes may call it at once.
+//
+// Statements that create tables commit the transaction they stand in on MySQL,
+// MariaDB and Oracle; a store made by [Within] returns [ErrTransaction].
+func (s *Store) EnsureSchema(ctx context.Context) error {
+	if s.inside {
+		return ErrTransaction
+	}
+	for i, table := range tables {
+		if s.probe(ctx, table) == nil {
+			continue
+		}
+		if _, err := s.conn.exec(ctx, s.engine.tables[i], nil); err != nil {
+			// PostgreSQL gives one of two who create a table at once the
+			// error of a unique key, IF NOT EXISTS or not; the table is
+			// there when it does.
+			if s.probe(ctx, table) != nil {
+				return s.failed(table, err)
+			}
+		}
+	}
+	return nil
+}
+
+const workersTable = "keyfill_workers"
+
+// tables are the names of what the statements of an engine create.
+var tables = [...]string{"keyfill_sequences", workersTable}
+
+// probe reads a table.
+func (s *Store) probe(ctx context.Context, table string) error {
+	_, err := s.conn.query(ctx, "SELECT updated_at FROM "+table+" WHERE 1 = 0", nil)
+	return err
+}

@@ -1,0 +1,86 @@
+package store
+
+// SQLite 3.35 and later.
+//
+// UPDATE … RETURNING gives its row after the table has been changed, and what
+// fails at the commit is told by the step after the last row:
+// https://www.sqlite.org/lang_returning.html. max() of several arguments is
+// the greatest of them.
+//
+// The tables are WITHOUT ROWID, so that last_insert_rowid() stays that of the
+// application's last INSERT: https://www.sqlite.org/c3ref/last_insert_rowid.html.
+//
+// A statement waits for another writer as long as the connection's busy_timeout
+// says, as the application's own INSERT does; then it fails with the driver's
+// error.
+var sqlite = engine{
+	tables: [...]string{
+		`CREATE TABLE IF NOT EXISTS keyfill_sequences (
+	name TEXT NOT NULL PRIMARY KEY,
+	next_value INTEGER NOT NULL,
+	table_name TEXT NOT NULL,
+	column_name TEXT NOT NULL,
+	parameters TEXT NOT NULL,
+	incarnation TEXT NOT NULL,
+	updated_at TEXT NOT NULL
+) WITHOUT ROWID`,
+		`CREATE TABLE IF NOT EXISTS keyfill_workers (
+	name TEXT NOT NULL,
+	worker INTEGER NOT NULL,
+	reserved_until INTEGER NOT NULL,
+	previous_until INTEGER NOT NULL,
+	owner TEXT NOT NULL,
+	epoch INTEGER NOT NULL,
+	updated_at TEXT NOT NULL,
+	PRIMARY KEY (name, worker)
+) WITHOUT ROWID`,
+	},
+	quote:  "'",
+	now:    "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
+	random: "lower(hex(randomblob(16)))",
+	read: statement{
+		`SELECT next_value, incarnation, '', table_name, column_name, parameters FROM keyfill_sequences WHERE name = ?`,
+		[]param{pName},
+	},
+	others: statement{
+		`SELECT MIN(name) FROM keyfill_sequences WHERE table_name = ? AND column_name = ? AND name <> ?`,
+		[]param{pTable, pColumn, pName},
+	},
+	create: statement{
+		`INSERT INTO keyfill_sequences (name, next_value, table_name, column_name, parameters, incarnation, updated_at)
+VALUES (?, ?, ?, ?, ?, lower(hex(randomblob(16))), strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))
+ON CONFLICT (name) DO UPDATE SET next_value = max(next_value, excluded.next_value)`,
+		[]param{pName, pNext, pTable, pColumn, pParameters},
+	},
+	advance: statement{
+		`UPDATE keyfill_sequences SET next_value = ?, updated_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+WHERE name = ? AND next_value < ?`,
+		[]param{pNext, pName, pNext},
+	},
+	reserve: update{
+		statement: statement{
+			`UPDATE keyfill_sequences
+SET next_value = next_value + ?, updated_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+WHERE name = ? AND next_value BETWEEN ? AND ?
+RETURNING next_value, incarnation, ''`,
+			[]param{pCount, pName, pFloor, pLimit},
+		},
+	},
+	enrol: statement{
+		`INSERT INTO keyfill_workers (name, worker, reserved_until, previous_until, owner, epoch, updated_at)
+VALUES (?, ?, 0, 0, '', 0, strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))
+ON CONFLICT (name, worker) DO NOTHING`,
+		[]param{pName, pWorker},
+	},
+	mark: update{
+		statement: statement{
+			`UPDATE keyfill_workers
+SET previous_until = reserved_until, reserved_until = max(reserved_until, ?),
+epoch = epoch + CASE WHEN owner = ? THEN 0 ELSE 1 END, owner = ?, updated_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+WHERE name = ? AND worker = ?
+RETURNING previous_until`,
+			[]param{pUntil, pOwner, pOwner, pName, pWorker},
+		},
+	},
+	maxKey: "SELECT MAX(%s) FROM %s",
+}

@@ -1,0 +1,170 @@
+// Package store keeps the state of counting sources, and the time marks of
+// snowflake workers, in two tables of a database.
+//
+// # The tables
+//
+// keyfill_sequences has a row for each counting source:
+//
+//	name            of the state, at most 190 characters; the primary key
+//	next_value      the lowest integer that is not reserved
+//	table_name      the table that the keys go to; empty when several may
+//	column_name     its key column
+//	parameters      what may never change, in a text of the source's own
+//	incarnation     a random text, made with the row: another text, another row
+//	updated_at      when, by the server's clock; for people who look
+//	server          Oracle only: which server has changed it last
+//
+// keyfill_workers has one for each number of each snowflake source:
+//
+//	name, worker    of the source and the number; the primary key
+//	reserved_until  the end of the time that is reserved, in milliseconds
+//	previous_until  what reserved_until was before the last change
+//	owner           who raised it last; for people who look
+//	epoch           how often the owner has changed
+//	updated_at      when, by the server's clock
+//
+// [DDL] gives the statements that create them, [Store.EnsureSchema] runs those.
+// The tables are where the connection's user finds a table without a schema.
+//
+// # How integers are reserved
+//
+// By one UPDATE, which moves next_value up by as many as are asked for, unless
+// it is below what the caller has seen or would come to lie above the limit.
+// There is no SELECT before it that another process could come after. How the
+// UPDATE tells the new value depends on the engine:
+//
+//	PostgreSQL, SQLite  UPDATE … RETURNING
+//	SQL Server          UPDATE … OUTPUT
+//	Oracle              UPDATE … RETURNING … INTO
+//	MySQL, MariaDB      a SELECT in the same transaction
+//
+// The integers are given to the caller after the reservation has committed.
+// When the answer is lost, so are they: a gap.
+//
+// # Use
+//
+//	db := store.Pool(connector) // nothing is connected yet
+//	st := store.New(dialect.MariaDB(), db)
+//	src, err := keysource.NewSequence(keysource.SequenceOptions{
+//		Reserver: st.Reserver(store.Sequence{
+//			Name:    "orders.id",
+//			Columns: []store.Column{{Table: "orders", Name: "id"}},
+//			Create:  true,
+//		}),
+//	}, keysource.Env{})
+//
+// and [Store.Marker] for a [keysource.Snowflake].
+//
+// # Where
+//
+// [New] uses a pool of its own, best that of [Pool]. [On] and [Within] use a
+// connection of the application, for SQLite and for keys that belong to a
+// transaction: outside of a transaction each reservation is its own, inside it
+// belongs to the transaction and is undone with it.
+//
+// # Caveats
+//
+// A database that goes back (a restored backup, a replica that had not
+// received the last commits) has lower values than were reserved. [ErrBack] and
+// the server of a reservation let a caller notice; the primary key of the table
+// is the last guard.
+//
+// A database whose transactions are SERIALIZABLE by default makes reservations
+// of several processes fail now and then, as any UPDATE.
+//
+// Who may change the tables may make keys repeat. Triggers on them are not
+// expected; SQL Server refuses OUTPUT where there are any.
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"sync/atomic"
+
+	"github.com/keyfill/keyfill/dialect"
+)
+
+// Store is the two tables of one database. One that [New] has made is safe for
+// concurrent use; those of [On] and [Within] are as safe as their connection,
+// which is not. It must not be copied.
+type Store struct {
+	dialect *dialect.Dialect
+	engine  *engine
+	conn    conn
+
+	// server is the expression that tells the servers of the engine apart;
+	// nil until it is known which of them this one has.
+	server atomic.Pointer[string]
+
+	pooled bool // conn is ours, not the application's
+	inside bool // in a transaction that is not ours
+}
+
+// New returns the tables of the database behind db. Each reservation commits
+// by itself. The pool is not closed by the store.
+func New(d *dialect.Dialect, db *sql.DB) *Store {
+	return &Store{dialect: d, engine: engineOf(d), conn: pool{db}, pooled: true}
+}
+
+// On returns the tables as seen by one connection, on which no transaction is
+// open. Each reservation commits by itself: when the method returns without an
+// error, it has. The store is good for as long as the connection is.
+func On(d *dialect.Dialect, c driver.Conn) *Store {
+	return onConn(d, driverConn{c})
+}
+
+// Within returns the tables as seen by one connection inside the transaction
+// that is open on it. Nothing commits before the transaction does, so that
+// nothing that is reserved may be used outside of it. An error of a statement
+// is the transaction's: PostgreSQL has then aborted it.
+func Within(d *dialect.Dialect, c driver.Conn) *Store {
+	s := onConn(d, openTx{driverConn{c}})
+	s.inside = true
+	return s
+}
+
+func onConn(d *dialect.Dialect, c conn) *Store {
+	s := &Store{dialect: d, engine: engineOf(d), conn: c}
+	// What belongs to a transaction, or stays in one file, needs no identity;
+	// and a question that the engine cannot answer would abort the
+	// transaction.
+	none := noServer
+	s.server.Store(&none)
+	return s
+}
+
+// noServer stands for a server of which nothing is known.
+const noServer = "''"
+
+// knowServer returns the most telling expression for the server's identity that
+// this server has an answer to, for its user's rights.
+func (s *Store) knowServer(ctx context.Context) (string, error) {
+	if known := s.server.Load(); known != nil {
+		return *known, nil
+	}
+	chosen := noServer
+	for _, expression := range s.engine.servers {
+		if s.ask(ctx, expression) == nil {
+			chosen = expression
+			break
+		}
+		// Was that the engine's answer, or a connection that broke? What the
+		// engine refuses, it refuses again when it is there.
+		if err := s.ask(ctx, noServer); err != nil {
+			return "", err
+		}
+		if s.ask(ctx, expression) == nil {
+			chosen = expression
+			break
+		}
+	}
+	s.server.Store(&chosen)
+	return chosen, nil
+}
+
+// ask has the engine work out an expression.
+func (s *Store) ask(ctx context.Context, expression string) error {
+	_, err := s.conn.query(ctx, "SELECT "+expression+s.engine.dual, nil)
+	return err
+}

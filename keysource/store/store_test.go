@@ -1,0 +1,159 @@
+package store_test
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/keysource/store"
+)
+
+// pooled returns a store on a pool of the fake's.
+func pooled(t *testing.T, d *dialect.Dialect, f *fake) *store.Store {
+	t.Helper()
+	db := store.Pool(connector{f, strengths[2].make})
+	t.Cleanup(func() { db.Close() })
+	return store.New(d, db)
+}
+
+// TestServerIsProbed: the server's identity is what it, and the rights of the
+// user, allow; what a broken connection says is no answer.
+func TestServerIsProbed(t *testing.T) {
+	const first, second = "pg_control_system", "pg_walfile_name"
+	for _, c := range []struct {
+		name  string
+		fails func(query string, n int) bool
+		want  string // in the UPDATE
+		err   bool
+	}{
+		{"all", func(string, int) bool { return false }, first, false},
+		{"no system identifier", func(q string, _ int) bool { return strings.Contains(q, first) }, "incarnation, CASE", false},
+		{"none", func(q string, _ int) bool { return strings.Contains(q, second) }, "incarnation, ''", false},
+		{"once", func(_ string, n int) bool { return n == 0 }, first, false},
+		{"down", func(_ string, n int) bool { return true }, "", true},
+		{"down for the two first", func(_ string, n int) bool { return n < 2 }, "", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := &fake{}
+			usual := engineAnswers(dialect.PostgreSQL())
+			n := 0
+			f.answer = func(query string) reply {
+				if strings.HasPrefix(query, "UPDATE") {
+					return usual(query)
+				}
+				n++
+				if c.fails(query, n-1) {
+					return reply{err: errRefused}
+				}
+				return reply{rows: [][]driver.Value{{""}}}
+			}
+			st := pooled(t, dialect.PostgreSQL(), f)
+			_, err := st.Reserve(context.Background(), orders, 1, 0)
+			if (err != nil) != c.err {
+				t.Fatalf("Reserve: %v", err)
+			}
+			if c.err {
+				return
+			}
+			if log := f.lines(); !strings.Contains(log[strings.Index(log, "UPDATE"):], c.want) {
+				t.Errorf("it sends\n%s\nwant %s in the UPDATE", log, c.want)
+			}
+			if _, err := st.Reserve(context.Background(), orders, 1, 0); err != nil {
+				t.Fatal(err)
+			}
+			if log := f.lines(); strings.Contains(log, "SELECT '") {
+				t.Errorf("it asks again:\n%s", log)
+			}
+		})
+	}
+}
+
+// TestMoved: a row that was found unfit and has moved since is asked again, not
+// for ever.
+func TestMoved(t *testing.T) {
+	usual := engineAnswers(dialect.SQLite())
+	for _, c := range []struct {
+		misses int
+		ok     bool
+	}{{1, true}, {2, true}, {3, false}, {1000, false}} {
+		misses := 0
+		f := &fake{answer: func(query string) reply {
+			switch {
+			case strings.HasPrefix(query, "UPDATE") && misses < c.misses:
+				misses++
+				return reply{}
+			case strings.Contains(query, "parameters FROM"):
+				return reply{rows: [][]driver.Value{{int64(42), "made", "", "orders", "id", ""}}}
+			}
+			return usual(query)
+		}}
+		got, err := store.On(dialect.SQLite(), strengths[2].make(f)).Reserve(context.Background(), orders, 10, 40)
+		var e *store.Error
+		if (err == nil) != c.ok || c.ok && got.First != 42 || errors.As(err, &e) {
+			t.Errorf("after %d misses: %+v, %v", c.misses, got, err)
+		}
+	}
+}
+
+// TestCreateLost: the error of one who makes a row at the same time as another
+// is none where the row is then there.
+func TestCreateLost(t *testing.T) {
+	usual := engineAnswers(dialect.Oracle())
+	for _, there := range []bool{true, false} {
+		reads := 0
+		f := &fake{answer: func(query string) reply {
+			switch {
+			case strings.HasPrefix(query, "MERGE"):
+				return reply{err: errRefused}
+			case strings.Contains(query, "parameters FROM"):
+				if reads++; reads == 1 || !there {
+					return reply{}
+				}
+				return reply{rows: [][]driver.Value{{"7", "made", "", "orders", "id", nil}}}
+			}
+			return usual(query)
+		}}
+		q := orders
+		q.OnBehind = keysource.RemedyWarn
+		row, err := pooled(t, dialect.Oracle(), f).Open(context.Background(), q)
+		if there && (err != nil || row.Next != 7) || !there && !errors.Is(err, errRefused) {
+			t.Errorf("there %v: %+v, %v", there, row, err)
+		}
+		if log := f.lines(); !strings.Contains(log, "next_value < :3\n  1 = 42") {
+			t.Errorf("there %v: the row of the other is not raised:\n%s", there, log)
+		}
+	}
+}
+
+// TestErrors: texts say what to do and hold no key.
+func TestErrors(t *testing.T) {
+	column := store.Column{Schema: "sales", Table: "orders", Name: "id"}
+	for _, c := range []struct {
+		err  *store.Error
+		want string
+		is   error
+	}{
+		{&store.Error{Name: "o", Columns: []store.Column{column}, Err: store.ErrNoRow, SQL: "INSERT …"},
+			`store: sequence "o" for sales.orders.id: it has no row in keyfill_sequences: run INSERT …`, keysource.ErrStoreState},
+		{&store.Error{Name: "o", Columns: []store.Column{column, {Table: "t", Name: "c"}}, Err: store.ErrBehind, Next: 77},
+			`store: sequence "o" for sales.orders.id, t.c: its next value is not above the greatest key in the column: others fill it too, or the row is from an older copy`, keysource.ErrStoreBehind},
+		{&store.Error{Name: "o", Err: keysource.ErrExhausted, Detail: "the limit is 10", Next: 77},
+			`store: sequence "o": keysource: the source is exhausted: the limit is 10`, keysource.ErrExhausted},
+		{&store.Error{Name: "o", Err: store.ErrBack, Next: 77},
+			`store: sequence "o": its next value is below what was reserved: the store has gone back`, keysource.ErrStoreBack},
+	} {
+		if got := c.err.Error(); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+		if !errors.Is(c.err, c.is) || !errors.Is(c.err, c.err.Err) {
+			t.Errorf("%v is neither %v nor %v", c.err, c.is, c.err.Err)
+		}
+	}
+	if errors.Is(&store.Error{Err: keysource.ErrExhausted}, keysource.ErrStoreState) {
+		t.Error("exhausted is a state that can be mended")
+	}
+}

@@ -1,0 +1,95 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"unicode/utf8"
+
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// errRemoved is a row that is not there although it has just been made.
+var errRemoved = errors.New("the row was removed as soon as it was made")
+
+// Worker is a number of a snowflake source: a row of keyfill_workers.
+type Worker struct {
+	Name   string // of the source's state: 1 to 190 characters
+	Number int64
+	Owner  string // who raises the mark, at most 190 characters; for people who look
+
+	EnsureSchema bool // missing tables are created by a [Marker]
+}
+
+// Mark raises the mark of a worker to until, in milliseconds since 1970, and
+// returns what it was before: 0 for one that was never raised. It is never
+// lowered. As with [Store.Reserve], it has committed when it returns.
+//
+// The time from before to until is the caller's, and nobody else's who asks
+// here: marks are raised one after the other. Nothing is where before is not
+// below until.
+func (s *Store) Mark(ctx context.Context, w Worker, until int64) (before int64, err error) {
+	if err := checkName(w.Name); err != nil {
+		return 0, err
+	}
+	if utf8.RuneCountInString(w.Owner) > maxName {
+		return 0, fmt.Errorf("%w: worker %q has an owner of more than %d characters", keysource.ErrOptions, w.Name, maxName)
+	}
+	v := values{pName: w.Name, pWorker: w.Number, pOwner: w.Owner, pUntil: until}
+	row, err := s.update(ctx, s.engine.mark, v)
+	if err == nil && row == nil {
+		_, enrolErr := s.conn.exec(ctx, s.engine.enrol.text, s.engine.enrol.bind(v))
+		if enrolErr != nil && s.inside {
+			return 0, enrolErr
+		}
+		// Of two who enrol one worker at once, Oracle gives one the error of
+		// the unique key; the row is there all the same.
+		row, err = s.update(ctx, s.engine.mark, v)
+		if err == nil && row == nil {
+			err = cmp.Or(enrolErr, errRemoved)
+		}
+	}
+	if err != nil {
+		return 0, s.failed(w.Name, err)
+	}
+	if before, err = toInteger(row[0]); err != nil {
+		return 0, s.failed(w.Name, err)
+	}
+	return before, nil
+}
+
+// Marker is the row of one worker, for a [keysource.Snowflake]. It is safe for
+// concurrent use and must not be copied.
+type Marker struct {
+	store  *Store
+	worker Worker
+	opened atomic.Bool
+}
+
+var _ keysource.Marker = (*Marker)(nil)
+
+// Marker returns the row of a worker. It does no I/O.
+func (s *Store) Marker(w Worker) *Marker { return &Marker{store: s, worker: w} }
+
+// Mark is [Store.Mark]; before the first one the tables are looked for.
+func (m *Marker) Mark(ctx context.Context, until int64) (before int64, err error) {
+	if !m.opened.Load() {
+		if err := m.open(ctx); err != nil {
+			return 0, err
+		}
+		m.opened.Store(true)
+	}
+	return m.store.Mark(ctx, m.worker, until)
+}
+
+func (m *Marker) open(ctx context.Context) error {
+	if m.worker.EnsureSchema {
+		return m.store.EnsureSchema(ctx)
+	}
+	if err := m.store.probe(ctx, workersTable); err != nil {
+		return m.store.failed(m.worker.Name, m.store.judge(ctx, ErrTables, err))
+	}
+	return nil
+}
