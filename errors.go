@@ -40,5 +40,5 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // refused turns a refusal into an Error.
 func refused(r *rewrite.Refusal) error {
-	return &Error{Table: r.Table, Column: r.Column, Offset: r.Offset, Err: r.Reason}
+	return &Error{Table: r.Table, Column: r.Column, Offset: r.Offset, Err: r.Cause()}
 }

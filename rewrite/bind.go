@@ -39,7 +39,9 @@ func (pl *Plan) check(args []driver.NamedValue) error {
 	case pl.params.styles == styleName:
 		return pl.Refused(ErrNamed)
 	case len(args) != pl.Placeholders():
-		return pl.Refused(ErrArguments)
+		r := pl.Refused(ErrArguments)
+		r.Detail = fmt.Sprintf("expected %d, got %d", pl.Placeholders(), len(args))
+		return r
 	}
 	return nil
 }

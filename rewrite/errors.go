@@ -125,10 +125,19 @@ type Refusal struct {
 	Column string // the key column, where one is concerned
 	Offset int    // bytes from the start of the text
 	Reason Reason
+	Detail string // numbers that help, "" for none; never a value
 }
 
 func (r *Refusal) Error() string {
-	return fmt.Sprintf("table %q: byte %d: %s", r.Table, r.Offset, r.Reason)
+	return fmt.Sprintf("table %q: byte %d: %v", r.Table, r.Offset, r.Cause())
+}
+
+// Cause returns the reason, with the detail if there is one.
+func (r *Refusal) Cause() error {
+	if r.Detail == "" {
+		return r.Reason
+	}
+	return fmt.Errorf("%w: %s", r.Reason, r.Detail)
 }
 
 // Unwrap returns the reason.
