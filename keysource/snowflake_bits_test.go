@@ -10,51 +10,56 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
+// day returns the beginning of a day.
+func day(y int, m time.Month, d int) time.Time { return time.Date(y, m, d, 0, 0, 0, 0, time.UTC) }
+
+// snowflakeBits are bits that are right, or what is wrong with them.
+var snowflakeBits = []struct {
+	name string
+	bits keysource.SnowflakeBits
+	want string // of the error; empty: none
+}{
+	{"default", keysource.SnowflakeBits{}, ""},
+	{"53", keysource.SnowflakeBits53(), ""},
+	{"53 in seconds", keysource.SnowflakeBits{Time: 32, Worker: 8, Sequence: 13, Unit: time.Second}, ""},
+	{"53 in 10 ms", keysource.SnowflakeBits{Time: 37, Worker: 6, Sequence: 10, Unit: 10 * time.Millisecond}, ""},
+	{"sonyflake", keysource.SnowflakeBits{
+		Time: 39, Worker: 16, Sequence: 8, Unit: 10 * time.Millisecond, Epoch: day(2014, 9, 1),
+	}, ""},
+	{"Twitter", keysource.SnowflakeBits{
+		Time: 41, Worker: 10, Sequence: 12, Epoch: time.UnixMilli(1_288_834_974_657),
+	}, ""},
+	{"few", keysource.SnowflakeBits{Time: 40, Worker: 2, Sequence: 3}, ""},
+	{"no worker", keysource.SnowflakeBits{Time: 42, Sequence: 20}, ""},
+	{"no sequence", keysource.SnowflakeBits{Time: 41, Worker: 22}, ""},
+	{"more time than years", keysource.SnowflakeBits{Time: 62, Worker: 1}, ""},
+	{"64", keysource.SnowflakeBits{Time: 41, Worker: 10, Sequence: 13}, "41 of time, 10 of worker and 13 of sequence are more than 63"},
+	{"a huge sum", keysource.SnowflakeBits{Time: 1 << 62, Worker: 1 << 62, Sequence: 41}, "are more than 63"},
+	{"63 without a worker", keysource.SnowflakeBits{Time: 43, Sequence: 20}, "43 of time and 20 of sequence are more than 62"},
+	{"negative", keysource.SnowflakeBits{Time: 41, Worker: -1, Sequence: 12}, "41 of time, -1 of worker, 12 of sequence"},
+	{"no time", keysource.SnowflakeBits{Worker: 10, Sequence: 12}, "0 of time, 10 of worker, 12 of sequence"},
+	{"uid-generator", keysource.SnowflakeBits{
+		Time: 28, Worker: 22, Sequence: 13, Unit: time.Second, Epoch: day(2016, 5, 20),
+	}, "28 of time, counting 1s since 2016-05-20, end on 2024-11-20, before 2040"},
+	{"ends before 2040", keysource.SnowflakeBits{Time: 39, Worker: 10, Sequence: 12},
+		"39 of time, counting 1ms since 2020-01-01, end on 2037-06-02, before 2040"},
+	{"ends at 2040", keysource.SnowflakeBits{
+		Time: 39, Sequence: 1, Epoch: day(2040, 1, 1).Add(-1 << 39 * time.Millisecond),
+	}, ""},
+	{"ends a millisecond before", keysource.SnowflakeBits{
+		Time: 39, Sequence: 1, Epoch: day(2040, 1, 1).Add(-1<<39*time.Millisecond - time.Millisecond),
+	}, "end on 2039-12-31, before 2040"},
+	{"unit of less than a millisecond", keysource.SnowflakeBits{Time: 50, Unit: time.Microsecond}, "the unit of time is 1µs"},
+	{"unit of half milliseconds", keysource.SnowflakeBits{Time: 50, Unit: 1500 * time.Microsecond}, "the unit of time is 1.5ms"},
+	{"unit of more than a second", keysource.SnowflakeBits{Time: 40, Unit: 2 * time.Second}, "the unit of time is 2s"},
+	{"negative unit", keysource.SnowflakeBits{Time: 40, Unit: -time.Millisecond}, "the unit of time is -1ms"},
+	{"epoch before 1970", keysource.SnowflakeBits{Epoch: day(1969, 12, 31)}, "the epoch is in the year 1969"},
+	{"epoch far away", keysource.SnowflakeBits{Epoch: time.Unix(1<<62, 0)}, "the epoch is in the year"},
+	{"epoch in microseconds", keysource.SnowflakeBits{Epoch: day(2020, 1, 1).Add(time.Microsecond)}, "the epoch is not a whole millisecond"},
+}
+
 func TestSnowflakeBits(t *testing.T) {
-	day := func(y int, m time.Month, d int) time.Time { return time.Date(y, m, d, 0, 0, 0, 0, time.UTC) }
-	for _, tt := range []struct {
-		name string
-		bits keysource.SnowflakeBits
-		want string // of the error; empty: none
-	}{
-		{"default", keysource.SnowflakeBits{}, ""},
-		{"53", keysource.SnowflakeBits53(), ""},
-		{"53 in seconds", keysource.SnowflakeBits{Time: 32, Worker: 8, Sequence: 13, Unit: time.Second}, ""},
-		{"53 in 10 ms", keysource.SnowflakeBits{Time: 37, Worker: 6, Sequence: 10, Unit: 10 * time.Millisecond}, ""},
-		{"sonyflake", keysource.SnowflakeBits{
-			Time: 39, Worker: 16, Sequence: 8, Unit: 10 * time.Millisecond, Epoch: day(2014, 9, 1),
-		}, ""},
-		{"Twitter", keysource.SnowflakeBits{
-			Time: 41, Worker: 10, Sequence: 12, Epoch: time.UnixMilli(1_288_834_974_657),
-		}, ""},
-		{"few", keysource.SnowflakeBits{Time: 40, Worker: 2, Sequence: 3}, ""},
-		{"no worker", keysource.SnowflakeBits{Time: 42, Sequence: 20}, ""},
-		{"no sequence", keysource.SnowflakeBits{Time: 41, Worker: 22}, ""},
-		{"more time than years", keysource.SnowflakeBits{Time: 62, Worker: 1}, ""},
-		{"64", keysource.SnowflakeBits{Time: 41, Worker: 10, Sequence: 13}, "41 of time, 10 of worker and 13 of sequence are more than 63"},
-		{"a huge sum", keysource.SnowflakeBits{Time: 1 << 62, Worker: 1 << 62, Sequence: 41}, "are more than 63"},
-		{"63 without a worker", keysource.SnowflakeBits{Time: 43, Sequence: 20}, "43 of time and 20 of sequence are more than 62"},
-		{"negative", keysource.SnowflakeBits{Time: 41, Worker: -1, Sequence: 12}, "41 of time, -1 of worker, 12 of sequence"},
-		{"no time", keysource.SnowflakeBits{Worker: 10, Sequence: 12}, "0 of time, 10 of worker, 12 of sequence"},
-		{"uid-generator", keysource.SnowflakeBits{
-			Time: 28, Worker: 22, Sequence: 13, Unit: time.Second, Epoch: day(2016, 5, 20),
-		}, "28 of time, counting 1s since 2016-05-20, end on 2024-11-20, before 2040"},
-		{"ends before 2040", keysource.SnowflakeBits{Time: 39, Worker: 10, Sequence: 12},
-			"39 of time, counting 1ms since 2020-01-01, end on 2037-06-02, before 2040"},
-		{"ends at 2040", keysource.SnowflakeBits{
-			Time: 39, Sequence: 1, Epoch: day(2040, 1, 1).Add(-1 << 39 * time.Millisecond),
-		}, ""},
-		{"ends a millisecond before", keysource.SnowflakeBits{
-			Time: 39, Sequence: 1, Epoch: day(2040, 1, 1).Add(-1<<39*time.Millisecond - time.Millisecond),
-		}, "end on 2039-12-31, before 2040"},
-		{"unit of less than a millisecond", keysource.SnowflakeBits{Time: 50, Unit: time.Microsecond}, "the unit of time is 1µs"},
-		{"unit of half milliseconds", keysource.SnowflakeBits{Time: 50, Unit: 1500 * time.Microsecond}, "the unit of time is 1.5ms"},
-		{"unit of more than a second", keysource.SnowflakeBits{Time: 40, Unit: 2 * time.Second}, "the unit of time is 2s"},
-		{"negative unit", keysource.SnowflakeBits{Time: 40, Unit: -time.Millisecond}, "the unit of time is -1ms"},
-		{"epoch before 1970", keysource.SnowflakeBits{Epoch: day(1969, 12, 31)}, "the epoch is in the year 1969"},
-		{"epoch far away", keysource.SnowflakeBits{Epoch: time.Unix(1<<62, 0)}, "the epoch is in the year"},
-		{"epoch in microseconds", keysource.SnowflakeBits{Epoch: day(2020, 1, 1).Add(time.Microsecond)}, "the epoch is not a whole millisecond"},
-	} {
+	for _, tt := range snowflakeBits {
 		t.Run(tt.name, func(t *testing.T) {
 			err := tt.bits.Check()
 			if tt.want == "" {

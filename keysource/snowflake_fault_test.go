@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"math"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -42,26 +43,12 @@ func TestMarkDown(t *testing.T) {
 				}
 
 				time.Sleep(time.Second)
-				for _, limit := range []time.Duration{3 * time.Second, 0} {
-					ctx, want, after := t.Context(), error(nil), 10*time.Second
-					if limit > 0 {
-						var cancel context.CancelFunc
-						ctx, cancel = context.WithTimeout(ctx, limit)
-						defer cancel()
-						want, after = context.DeadlineExceeded, limit
-					}
-					begin := time.Now()
-					_, err := s.Reserve(ctx, 1)
-					if !errors.Is(err, keysource.ErrStoreDown) || want != nil && !errors.Is(err, want) {
-						t.Errorf("while the store is down: %v, want ErrStoreDown and %v", err, want)
-					}
-					if errors.Is(err, driver.ErrBadConn) || errors.Is(err, errStore) {
-						t.Errorf("the error wraps the store's: %v", err)
-					}
-					if d := time.Since(begin); d != after {
-						t.Errorf("it failed after %v, want %v", d, after)
-					}
+				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+				defer cancel()
+				if err := checkDown(t, ctx, s, 3*time.Second); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("the error does not wrap the context's: %v", err)
 				}
+				checkDown(t, t.Context(), s, 10*time.Second)
 				if n := s.Stats().Failures; n < 3 || n > 50 {
 					t.Errorf("the store was asked %d times in vain", n)
 				}
@@ -79,6 +66,24 @@ func TestMarkDown(t *testing.T) {
 			})
 		})
 	}
+}
+
+// checkDown checks that a request fails after a time because the store is down,
+// and returns the error.
+func checkDown(t *testing.T, ctx context.Context, s *keysource.Snowflake, after time.Duration) error {
+	t.Helper()
+	begin := time.Now()
+	_, err := s.Reserve(ctx, 1)
+	if !errors.Is(err, keysource.ErrStoreDown) {
+		t.Errorf("while the store is down: %v, want ErrStoreDown", err)
+	}
+	if errors.Is(err, driver.ErrBadConn) || errors.Is(err, errStore) {
+		t.Errorf("the error wraps the store's: %v", err)
+	}
+	if d := time.Since(begin); d != after {
+		t.Errorf("it failed after %v, want %v", d, after)
+	}
+	return err
 }
 
 // TestMarkRefused: a store that says that asking again is of no use is believed.
@@ -196,4 +201,32 @@ func TestMarkSetback(t *testing.T) {
 			t.Errorf("%d setbacks are counted", got)
 		}
 	})
+}
+
+// TestMarkOutOfRange: a mark that no source has set is no reason to panic, or to
+// make a key of a time before it.
+func TestMarkOutOfRange(t *testing.T) {
+	for _, tt := range []struct {
+		mark int64
+		err  error
+	}{
+		{math.MinInt64, nil},
+		{-1, nil},
+		{epochMilli - 1, nil},
+		{present.UnixMilli() + 60_000, keysource.ErrClock},
+		{keysource.SnowflakeBits{}.End().UnixMilli(), keysource.ErrExhausted},
+		{math.MaxInt64, keysource.ErrExhausted},
+	} {
+		t.Run(fmt.Sprint(tt.mark), func(t *testing.T) {
+			s := newSnowflake(t, keysource.SnowflakeOptions{Marker: &markStore{mark: tt.mark}},
+				keysource.Env{Now: frozen(present)})
+			key, err := s.Reserve(t.Context(), 1)
+			if !errors.Is(err, tt.err) {
+				t.Fatalf("Reserve: %v, want %v", err, tt.err)
+			}
+			if got := apart(key).time; err == nil && !got.Equal(present) {
+				t.Errorf("the first key is of %v", got)
+			}
+		})
+	}
 }

@@ -199,24 +199,29 @@ func TestSnowflakeUnique(t *testing.T) {
 					})
 				}
 				wg.Wait()
-				seen := make(map[int64]struct{}, total)
-				count := 0
-				for _, keys := range made {
-					count += len(keys)
-					for _, key := range keys {
-						seen[key] = struct{}{}
-					}
-				}
-				if len(seen) != count || count < total {
-					t.Errorf("%d of %d keys are different", len(seen), count)
-				}
-				for key := range seen {
-					if width := tt.bits.Width(); key < 1 || width < 63 && key >= 1<<width {
-						t.Fatalf("key %d is not of %d bits", key, width)
-					}
-				}
+				checkUnique(t, made, total, tt.bits.Width())
 			})
 		})
+	}
+}
+
+// checkUnique checks that all keys are different, as many as total or more, and
+// of no more bits than width.
+func checkUnique(t *testing.T, made [][]int64, total, width int) {
+	t.Helper()
+	seen := make(map[int64]struct{}, total)
+	count := 0
+	for _, keys := range made {
+		count += len(keys)
+		for _, key := range keys {
+			if key < 1 || width < 63 && key >= 1<<width {
+				t.Fatalf("key %d is not of %d bits", key, width)
+			}
+			seen[key] = struct{}{}
+		}
+	}
+	if len(seen) != count || count < total {
+		t.Errorf("%d of %d keys are different", len(seen), count)
 	}
 }
 
