@@ -46,6 +46,19 @@ type Dialect struct {
 
 	DefaultLayout Layout // of a 16-byte key where the policy names none
 
+	// OneWriter says that one connection writes at a time, for as long as its
+	// transaction lasts: a second one of the same process would wait for it, or
+	// make it fail (https://www.sqlite.org/isolation.html, SQLITE_BUSY_SNAPSHOT).
+	OneWriter bool
+
+	// LastRowID says that the driver's LastInsertId is the number of the last row
+	// that any INSERT of the connection has stored, whatever its key.
+	LastRowID bool
+
+	// DuplicateKey are parts of the engine's errors about a value that is in a
+	// unique index already, with % for the name of the index.
+	DuplicateKey []string
+
 	// ZeroIsNoKey says that the engine itself takes an integer 0 in a key
 	// column for "make one": MySQL and MariaDB.
 	ZeroIsNoKey bool

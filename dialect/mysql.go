@@ -57,6 +57,8 @@ var mysql = Dialect{
 	BinaryClose:   "'",
 	DefaultLayout: SequentialAsString,
 	ZeroIsNoKey:   true,
+	// Error 1062; since 8.0.19 with the table in front of the index.
+	DuplicateKey: []string{"for key '%'"},
 }
 
 var mariadb = func() Dialect {

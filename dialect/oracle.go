@@ -38,5 +38,6 @@ var oracle = Dialect{
 	BinaryClose:      "')",
 	AtomicStatements: true,
 	DefaultLayout:    SequentialAsBinary,
+	DuplicateKey:     []string{"ORA-00001: unique constraint (%)"},
 	EmptyIsNull:      true,
 }

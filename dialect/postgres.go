@@ -41,4 +41,6 @@ var postgres = Dialect{
 	BinaryClose:      "','hex')",
 	AtomicStatements: true,
 	DefaultLayout:    SequentialAsString,
+	// 23505, with lc_messages in English.
+	DuplicateKey: []string{`unique constraint "%"`},
 }

@@ -45,5 +45,12 @@ var sqlite = Dialect{
 	BinaryOpen:       "X'",
 	BinaryClose:      "'",
 	AtomicStatements: true,
-	DefaultLayout:    SequentialAsString,
+	OneWriter:        true,
+	LastRowID:        true,
+	// A primary key and a unique index, as sqlite3.c writes both; drivers add the
+	// code in parentheses.
+	DuplicateKey: []string{
+		"UNIQUE constraint failed: %, ", "UNIQUE constraint failed: % (", "UNIQUE constraint failed: %",
+	},
+	DefaultLayout: SequentialAsString,
 }

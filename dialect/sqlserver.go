@@ -46,4 +46,6 @@ var sqlserver = Dialect{
 	BinaryOpen:       "0x",
 	AtomicStatements: true,
 	DefaultLayout:    SequentialAtEnd,
+	// Errors 2627 and 2601.
+	DuplicateKey: []string{"constraint '%'", "unique index '%'"},
 }
