@@ -13,6 +13,14 @@
 //	ULID       48, of 1 ms          80          the later one is greater
 //	COMB       48, of 1 ms          80          greater by the millisecond
 //	UUIDv4     none                 122         in random order
+//	Snowflake  41, of 1 ms          none        the later one is greater
+//	Sequence   none                 none        the later one is greater
+//
+// The last two are integers, of 64 bits or fewer, and those of one request are
+// consecutive. They are unique by what the processes agree on: for a Snowflake,
+// a worker's number that no other process has, and best a [Marker] that guards
+// it; for a Sequence, a store that they share, its [Reserver]. The others need
+// nothing.
 //
 // A source is made once for each state and kept: the order of its keys lives in
 // it and ends with it. The zero [Env] is right outside tests.
@@ -21,14 +29,16 @@
 //	keys, err := s.Next(ctx, keysource.Request{N: len(rows), Layout: d.DefaultLayout})
 //
 // The keys of one request ascend in the order in which an index of the layout
-// compares them, from every source but UUIDv4; see [dialect.Layout] for what is
-// sent. [Inspect] reads a key back.
+// compares them, from every source but UUIDv4, and but for integers that are
+// sent as text; see [dialect.Layout] for what is sent. [Inspect] reads a key
+// back.
 //
 // # Caveats
 //
 // UUIDs and ULIDs are unique by their random bits: 62 of 128 for uuidv7, 122
-// for uuidv4, 80 for ulid and comb. Nothing is stored, so nothing can be
-// checked; the primary key of the table is the last guard.
+// for uuidv4, 80 for ulid and comb. Of these nothing is stored, so nothing can be
+// checked; the primary key of the table is the last guard. So it is for a store
+// that loses its last commits, see [Sequence] and [Snowflake].
 //
 // Keys of several processes are ordered as well as the processes' clocks are,
 // and so are those of one process before and after a restart.

@@ -26,9 +26,12 @@ import (
 type Reserver interface {
 	// Reserve gives n ≥ 1 consecutive integers to the caller for good: it
 	// returns only when that has been committed, and never what it has
-	// answered before. seen is the end (exclusive) of all that the caller has
-	// been given, or knows to be in use; 0 at first. A store that stands below
-	// seen has gone back: it reserves nothing and answers where it stands.
+	// answered before. A store that knows the sequence's Max may reserve fewer
+	// where that is near.
+	//
+	// seen is the end (exclusive) of all that the caller has been given, or
+	// knows to be in use; 0 at first. A store that stands below seen has gone
+	// back: it reserves nothing and answers where it stands.
 	Reserve(ctx context.Context, n, seen int64) (Reservation, error)
 
 	// Advance makes all that the store reserves from now on to or greater. A
@@ -61,9 +64,15 @@ const (
 	RemedyWarn Remedy = "warn"
 )
 
-// SequenceOptions says how a [Sequence] counts. Only Reserver has to be set.
+// SequenceOptions says how a [Sequence] counts. Only Reserver has to be set, or
+// OnConnection instead.
 type SequenceOptions struct {
 	Reserver Reserver
+
+	// OnConnection makes a source that has no store connection of its own and
+	// no goroutine: it reserves on that of each statement, see
+	// [Sequence.ReserveOn]. Reserver and MaxKey must not be set then.
+	OnConnection bool
 
 	// Block is how many integers are reserved at a time; 0 lets the number
 	// follow the use, see [Sequence]. A statement that needs more gets a
@@ -75,7 +84,8 @@ type SequenceOptions struct {
 	// 1,000,000.
 	MinBlock, MaxBlock int64
 
-	// Max is the last integer; 0 is 2⁶³−1. The first is 1.
+	// Max is the last integer, 2³¹−1, 2⁵³−1 or any other; 0 is 2⁶³−1. The first
+	// is 1, or where the store stands.
 	Max int64
 
 	// MaxKey returns the greatest key in use, 0 if there is none. It is asked
@@ -103,9 +113,9 @@ type SequenceOptions struct {
 // so that a request that is given up fails no other one. What waits together
 // is reserved together.
 //
-// Where [SequenceOptions].Block is 0 the first block has 100 integers. The
-// next one has twice as many as the one before when that was used up within
-// ten seconds, and half as many when it took more than twenty.
+// Where [SequenceOptions].Block is 0 the first block has 100 integers. Each time
+// a block was used up within ten seconds, the next one to be fetched has twice
+// as many, and half as many when it took more than twenty.
 //
 // # When the store is down
 //
@@ -130,13 +140,21 @@ type SequenceOptions struct {
 // before its next fetch, cannot be found: with asynchronous replication the
 // primary key is the last guard.
 //
-// A Sequence has a goroutine while it fetches; Close ends it.
+// # On the statements' connections
+//
+// With [SequenceOptions].OnConnection there is no fetching beforehand, and all
+// that is said of a store that is down is up to the connection:
+// [Sequence.ReserveOn] asks on the one that it is given.
+//
+// A Sequence has a goroutine while it fetches; Close ends it. On the statements'
+// connections it has none.
 type Sequence struct {
 	current atomic.Pointer[block] // never nil; replaced under mu
 
 	reserver Reserver
 	maxKey   func(context.Context) (int64, error)
 	now      func() time.Time
+	onConn   bool // there is no fetch; reserver and maxKey come with each call
 	max      int64
 	exact    bool // nothing is kept: Block is 1
 	onBehind Remedy
@@ -162,6 +180,9 @@ type Sequence struct {
 	closed  bool
 
 	attempts, fetches, waits, behind int64
+
+	drops int64 // how often what was reserved was given up
+	order order // of what calls on several connections have reserved
 }
 
 // NewSequence returns a source that counts through o.Reserver. It does no I/O:
@@ -175,7 +196,9 @@ func NewSequence(o SequenceOptions, env Env) (*Sequence, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case o.Reserver == nil:
+	case o.OnConnection && (o.Reserver != nil || o.MaxKey != nil):
+		return nil, fmt.Errorf("%w: a sequence on the statements' connections is given a store", ErrOptions)
+	case !o.OnConnection && o.Reserver == nil:
 		return nil, fmt.Errorf("%w: a sequence needs a store", ErrOptions)
 	case o.Max < 1:
 		return nil, fmt.Errorf("%w: the last integer, %d, is less than 1", ErrOptions, o.Max)
@@ -187,6 +210,7 @@ func NewSequence(o SequenceOptions, env Env) (*Sequence, error) {
 	s := &Sequence{
 		reserver: o.Reserver,
 		maxKey:   o.MaxKey,
+		onConn:   o.OnConnection,
 		now:      env.Now,
 		max:      o.Max,
 		exact:    o.Block == 1,
@@ -229,9 +253,15 @@ func (s *Sequence) Next(ctx context.Context, r Request) ([]driver.Value, error) 
 // It returns [ErrCount], [ErrExhausted], [ErrClosed], the errors of the store
 // ([ErrStoreDown], [ErrStoreState], [ErrStoreBack], [ErrStoreBehind]), or the
 // context's when that ends while the store has not failed.
+//
+// Of a source on the statements' connections it returns what is in hand, or
+// [ErrNoConnection].
 func (s *Sequence) Reserve(ctx context.Context, n int64) (int64, error) {
 	if n < 1 {
 		return 0, ErrCount
+	}
+	if s.onConn {
+		return s.ReserveOn(ctx, n, At{})
 	}
 	b := s.current.Load()
 	used, ok := b.take(n)
@@ -260,8 +290,15 @@ func (s *Sequence) Drop() {
 	}
 }
 
-// giveUp drops what is in hand. The caller holds mu.
+// giveUp drops what is in hand, since it is not to be trusted. The caller holds
+// mu, as for discard.
 func (s *Sequence) giveUp() {
+	s.drops++
+	s.discard()
+}
+
+// discard makes a gap of what is in hand.
+func (s *Sequence) discard() {
 	s.current.Load().seal()
 	s.current.Store(new(block))
 	s.spare = run{}
@@ -275,21 +312,15 @@ func (s *Sequence) giveUp() {
 //
 // It has to be called before the row that brings the key is inserted: else a
 // process that starts in between finds the store behind the table.
+//
+// A source on the statements' connections that would have to ask the store
+// returns [ErrNoConnection]; see [Sequence.AdvanceOn].
 func (s *Sequence) Advance(ctx context.Context, to int64) error {
-	s.mu.Lock()
-	closed, known := s.closed, to <= s.seen
-	if to > s.least {
-		s.least = to
-		s.current.Load().skip(to)
-		s.spare = s.spare.from(to)
-		s.refill()
+	if s.onConn {
+		return s.AdvanceOn(ctx, to, At{})
 	}
-	s.mu.Unlock()
-	switch {
-	case closed:
-		return ErrClosed
-	case known:
-		return nil
+	if known, err := s.follow(to); known || err != nil {
+		return err
 	}
 	switch err := s.reserver.Advance(ctx, to); {
 	case errors.Is(err, ErrStoreState):
@@ -301,6 +332,28 @@ func (s *Sequence) Advance(ctx context.Context, to int64) error {
 	s.seen = max(s.seen, to)
 	s.mu.Unlock()
 	return nil
+}
+
+// follow makes every later key of this source to or greater, and reports
+// whether the store is known to stand there.
+func (s *Sequence) follow(to int64) (known bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if to > s.least {
+		s.least = to
+		s.skip(to)
+		s.refill()
+	}
+	if s.closed {
+		return false, ErrClosed
+	}
+	return to <= s.seen, nil
+}
+
+// skip gives up what of that in hand is below to. The caller holds mu.
+func (s *Sequence) skip(to int64) {
+	s.current.Load().skip(to)
+	s.spare = s.spare.from(to)
 }
 
 // Close ends the fetch in flight and makes requests fail with [ErrClosed]; what
@@ -326,33 +379,4 @@ func (s *Sequence) Close(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// SequenceStats is the state of a [Sequence] at one moment.
-type SequenceStats struct {
-	Next    int64 // the key that a request for one would get; 0 if it would have to wait
-	Left    int64 // how many are reserved and not handed out
-	Fetches int64 // answers of the store that were accepted
-	Waits   int64 // requests that had to wait for the store
-	Behind  int64 // how far the store stood below the keys in use at first, unless that was an error
-	Err     error // what the last fetch failed with; nil after an answer
-}
-
-// Stats returns the state of the source. It does no I/O.
-func (s *Sequence) Stats() SequenceStats {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st := SequenceStats{Fetches: s.fetches, Waits: s.waits, Behind: s.behind, Err: s.fault}
-	if st.Err == nil {
-		st.Err = s.failure
-	}
-	left := s.current.Load().left()
-	st.Left = left.n + s.spare.n
-	switch {
-	case left.n > 0:
-		st.Next = left.first
-	case s.spare.n > 0:
-		st.Next = s.spare.first
-	}
-	return st
 }

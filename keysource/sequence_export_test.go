@@ -25,8 +25,39 @@ func (s *Sequence) DropCurrent() {
 func (s *Sequence) DropInHand() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.giveUp()
+	s.discard()
 }
 
 // InHand returns how many integers are left in the block in use.
 func (s *Sequence) InHand() int64 { return s.current.Load().left().n }
+
+// TakeLater returns a call that takes an integer from the block that is in use
+// now, as a request does that has been interrupted between the two.
+func (s *Sequence) TakeLater() func() bool {
+	b := s.current.Load()
+	return func() bool {
+		_, ok := b.take(1)
+		return ok
+	}
+}
+
+// Saw makes to the end of what the store has given.
+func (s *Sequence) Saw(to int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen = max(s.seen, to)
+}
+
+// ForgetOrder forgets where the last reservation on any connection has ended.
+func (s *Sequence) ForgetOrder() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.order.end = 0
+}
+
+// ForgetGiven forgets what was reserved on other connections meanwhile.
+func (s *Sequence) ForgetGiven() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.order.given = nil
+}

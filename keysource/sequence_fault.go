@@ -20,9 +20,9 @@ type answer struct {
 	Reservation       // good if err is nil
 	behind      int64 // how far the store stood below the keys in use, at first
 	err         error
-	late        bool  // the attempt was given up
-	fault       bool  // err says that the store must not be used as it stands
-	inUse       int64 // with fault: the end of the keys in use
+	moved       bool // the remedy has moved the store
+	late        bool // the attempt was given up
+	fault       bool // err says that the store must not be used as it stands
 }
 
 // reserve asks the store for what a says. Where a has doubts, or the answer
@@ -30,24 +30,20 @@ type answer struct {
 // table then had been reserved before, so that a store in order answers above
 // it, however fast other processes are. Before that, what is in hand is given
 // up.
-func (s *Sequence) reserve(ctx context.Context, a ask) answer {
-	if a.least > a.seen {
-		// An Advance has not reached the store yet.
-		if err := s.reserver.Advance(ctx, a.least); err != nil {
-			return answer{err: err}
-		}
-		a.seen = a.least
+func (s *Sequence) reserve(ctx context.Context, a *ask) answer {
+	if err := a.catchUp(ctx); err != nil {
+		return answer{err: err}
 	}
 	server, look := a.server, a.doubt
 	for range 3 { // as it is, compared, and compared with another server's table
 		inUse := a.seen
 		if look {
 			var err error
-			if inUse, err = s.inUse(ctx, a.seen); err != nil {
+			if inUse, err = a.inUse(ctx); err != nil {
 				return answer{err: err}
 			}
 		}
-		r, err := s.reserver.Reserve(ctx, a.n, inUse)
+		r, err := a.reserver.Reserve(ctx, a.n, inUse)
 		switch {
 		case err != nil:
 			return answer{err: err}
@@ -59,28 +55,57 @@ func (s *Sequence) reserve(ctx context.Context, a ask) answer {
 			return s.remedy(ctx, a, r, inUse)
 		}
 		look = true
-		s.mu.Lock()
-		s.giveUp()
-		s.mu.Unlock()
+		s.distrust(a)
 	}
 	return answer{err: errUnsteady}
 }
 
-// inUse returns the end of the keys that are known to be in use.
-func (s *Sequence) inUse(ctx context.Context, seen int64) (int64, error) {
-	if s.maxKey == nil {
-		return seen, nil
+// distrust gives up what is in hand, and what others are being given.
+func (s *Sequence) distrust(a *ask) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.giveUp()
+	a.drops = s.drops // but not what a is given
+}
+
+// catchUp brings to the store an Advance that has not reached it.
+func (a *ask) catchUp(ctx context.Context) error {
+	if a.least <= a.seen {
+		return nil
 	}
+	if err := a.reserver.Advance(ctx, a.least); err != nil {
+		return err
+	}
+	a.seen = a.least
+	return nil
+}
+
+// greatest is the options' MaxKey, with an error that says what was asked for:
+// it is for the text of [ErrStoreDown].
+func (s *Sequence) greatest(ctx context.Context) (int64, error) {
 	key, err := s.maxKey(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("the greatest key: %w", err)
 	}
-	return max(seen, after(key, 1)), nil
+	return key, nil
+}
+
+// inUse returns the end of the keys that are known to be in use.
+func (a *ask) inUse(ctx context.Context) (int64, error) {
+	if a.maxKey == nil {
+		return a.seen, nil
+	}
+	key, err := a.maxKey(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return max(a.seen, after(key, 1)), nil
 }
 
 // remedy does what the options say about a store that stands at low, below
 // inUse.
-func (s *Sequence) remedy(ctx context.Context, a ask, low Reservation, inUse int64) answer {
+func (s *Sequence) remedy(ctx context.Context, a *ask, low Reservation, inUse int64) answer {
+	s.distrust(a)
 	cause, remedy := ErrStoreBack, s.onBack
 	if !a.greeted {
 		cause, remedy = ErrStoreBehind, s.onBehind
@@ -88,23 +113,25 @@ func (s *Sequence) remedy(ctx context.Context, a ask, low Reservation, inUse int
 	least := inUse
 	switch remedy {
 	case RemedyAdvance:
-		if err := s.reserver.Advance(ctx, inUse); err != nil {
+		if err := a.reserver.Advance(ctx, inUse); err != nil {
 			return answer{err: err}
 		}
 	case RemedyWarn:
 		least = a.seen
 	default:
 		err := fmt.Errorf("%w: set it above the keys in use, or let it advance", cause)
-		return answer{err: err, fault: true, inUse: inUse}
+		return answer{err: err, fault: true}
 	}
-	r, err := s.reserver.Reserve(ctx, a.n, least)
+	r, err := a.reserver.Reserve(ctx, a.n, least)
 	switch {
 	case err != nil:
 		return answer{err: err}
 	case r.First < least || r.Server != low.Server:
+		s.distrust(a)
 		return answer{err: errUnsteady}
 	}
 	got := good(r)
+	got.moved = remedy == RemedyAdvance
 	if !a.greeted {
 		got.behind = inUse - low.First
 	}

@@ -176,6 +176,23 @@ func TestSequenceStoreGoesBack(t *testing.T) {
 			t.Errorf("asked %d times in 10 seconds", n)
 		}
 	})
+}
+
+func TestSequenceStoreIsSetRight(t *testing.T) {
+	bubble(t, "the clock is set back", func(t *testing.T) {
+		l, clock := newLedger(ledgerState{next: 41}), newSetClock(instant)
+		s, err := keysource.NewSequence(keysource.SequenceOptions{
+			Reserver: l,
+			MaxKey:   (&table{most: 500}).maxKey,
+		}, clock.env())
+		if err != nil {
+			t.Fatal(err)
+		}
+		refuse(t, s, 1, keysource.ErrStoreBehind)
+		clock.set(instant.Add(-24 * time.Hour))
+		l.do(func(st *ledgerState) { st.next = 501 })
+		reserve(t, s, 1, 501) // and not after a day
+	})
 	bubble(t, "set right", func(t *testing.T) {
 		s, l := goneBack(t, 41, "a", keysource.SequenceOptions{})
 		refuse(t, s, 1, keysource.ErrStoreBack)
@@ -185,6 +202,10 @@ func TestSequenceStoreGoesBack(t *testing.T) {
 		l.do(func(st *ledgerState) { st.next = 101 })
 		time.Sleep(time.Second)
 		reserve(t, s, 1, 101)
+		reserve(t, s, 500, 102) // and all is well
+		if st := s.Stats(); st.Err != nil {
+			t.Errorf("Stats() = %+v", st)
+		}
 	})
 	bubble(t, "set right below the keys in use", func(t *testing.T) {
 		tb := new(table)
@@ -197,6 +218,9 @@ func TestSequenceStoreGoesBack(t *testing.T) {
 		time.Sleep(time.Second)
 		reserve(t, s, 1, 201)
 	})
+}
+
+func TestSequenceStoreGoesBackAndFails(t *testing.T) {
 	bubble(t, "the store is down when it is asked again", func(t *testing.T) {
 		s, l := goneBack(t, 41, "a", keysource.SequenceOptions{})
 		l.do(func(st *ledgerState) { st.err = errRefused })
@@ -216,6 +240,9 @@ func TestSequenceStoreGoesBack(t *testing.T) {
 			t.Errorf("%v", r.err)
 		}
 	})
+}
+
+func TestSequenceStoreGoesBackAndAdvances(t *testing.T) {
 	bubble(t, "advance", func(t *testing.T) {
 		s, l := goneBack(t, 41, "a", keysource.SequenceOptions{OnStoreRollback: keysource.RemedyAdvance})
 		reserve(t, s, 1, 101) // 61 to 100 were given up
@@ -316,111 +343,3 @@ func TestSequenceStoreThatDoesNotAdvance(t *testing.T) {
 type stuck struct{ *ledger }
 
 func (stuck) Advance(context.Context, int64) error { return nil }
-
-func TestSequenceDrop(t *testing.T) {
-	bubble(t, "the block in hand and the next", func(t *testing.T) {
-		l := new(ledger)
-		s := newSequence(t, l, keysource.SequenceOptions{Block: 10})
-		reserve(t, s, 5, 1)
-		synctest.Wait()
-		s.Drop()
-		reserve(t, s, 1, 21)
-	})
-	bubble(t, "the one in flight", func(t *testing.T) {
-		l := newLedger(ledgerState{takes: time.Second / 2})
-		s := newSequence(t, l, keysource.SequenceOptions{Block: 10})
-		waits := ask(t.Context(), s, 1)
-		s.Drop()
-		if r := <-waits; r.err != nil || r.first != 11 {
-			t.Errorf("%+v, want a key of the next block, 11", r)
-		}
-		if l.state().crowd != 1 {
-			t.Errorf("%d fetches were in flight at a time", l.state().crowd)
-		}
-	})
-	bubble(t, "the one in flight, which nobody waits for", func(t *testing.T) {
-		l := newLedger(ledgerState{takes: time.Second / 2})
-		s := newSequence(t, l, keysource.SequenceOptions{Block: 10})
-		reserve(t, s, 5, 1)
-		synctest.Wait()
-		s.Drop()
-		time.Sleep(time.Minute)
-		if l.calls() != 2 {
-			t.Errorf("the store was asked %d times", l.calls())
-		}
-		reserve(t, s, 1, 21)
-	})
-}
-
-func TestSequenceAdvance(t *testing.T) {
-	for _, tt := range []struct {
-		name     string
-		to, next int64
-		advanced []int64
-	}{
-		// 1 to 5 were handed out, 6 to 10 and 11 to 20 are in hand.
-		{"below", 3, 6, nil},
-		{"to the next key", 6, 6, nil},
-		{"in the block in hand", 8, 8, nil},
-		{"in the next block", 13, 13, nil},
-		{"to the last key reserved", 20, 20, nil},
-		{"to the end of what is reserved", 21, 21, nil},
-		{"beyond", 1000, 1000, []int64{1000}},
-	} {
-		bubble(t, tt.name, func(t *testing.T) {
-			l := new(ledger)
-			s := newSequence(t, l, keysource.SequenceOptions{Block: 10})
-			reserve(t, s, 5, 1)
-			synctest.Wait()
-			if err := s.Advance(t.Context(), tt.to); err != nil {
-				t.Error(err)
-			}
-			reserve(t, s, 1, tt.next)
-			if !slices.Equal(l.state().advanced, tt.advanced) {
-				t.Errorf("the store advanced to %v, want %v", l.state().advanced, tt.advanced)
-			}
-			for _, r := range l.state().reserved {
-				if r.seen > 1000 {
-					t.Errorf("Reserve was told that %d was seen", r.seen)
-				}
-			}
-		})
-	}
-	bubble(t, "while a block is in flight", func(t *testing.T) {
-		l := newLedger(ledgerState{takes: time.Second / 2})
-		s := newSequence(t, l, keysource.SequenceOptions{Block: 10})
-		waits := ask(t.Context(), s, 1)
-		if err := s.Advance(t.Context(), 6); err != nil {
-			t.Error(err)
-		}
-		if r := <-waits; r.err != nil || r.first < 6 {
-			t.Errorf("%+v", r)
-		}
-	})
-	bubble(t, "the store is down", func(t *testing.T) {
-		l := new(ledger)
-		s := newSequence(t, l, keysource.SequenceOptions{Block: 10})
-		reserve(t, s, 1, 1)
-		l.do(func(st *ledgerState) { st.err = errRefused })
-		if err := s.Advance(t.Context(), 1000); !errors.Is(err, keysource.ErrStoreDown) {
-			t.Errorf("Advance: %v", err)
-		}
-		l.do(func(st *ledgerState) { st.err = nil })
-		reserve(t, s, 1, 1000) // the fetch has advanced it
-	})
-	bubble(t, "the store cannot", func(t *testing.T) {
-		l := newLedger(ledgerState{err: keysource.ErrStoreState})
-		s := newSequence(t, l, keysource.SequenceOptions{})
-		if err := s.Advance(t.Context(), 1000); err != keysource.ErrStoreState {
-			t.Errorf("Advance: %v", err)
-		}
-	})
-	bubble(t, "beyond the last key", func(t *testing.T) {
-		s := newSequence(t, new(ledger), keysource.SequenceOptions{Max: 100})
-		reserve(t, s, 1, 1)
-		if err := s.Advance(t.Context(), 101); err != nil {
-			t.Error(err)
-		}
-		refuse(t, s, 1, keysource.ErrExhausted)
-	})
-}

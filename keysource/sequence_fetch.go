@@ -31,6 +31,9 @@ type fetch struct {
 
 // ask is what one attempt asks for, and what its answer is judged by.
 type ask struct {
+	reserver Reserver
+	maxKey   func(context.Context) (int64, error)
+
 	n       int64
 	attempt int64 // counts from 1
 	limit   time.Duration
@@ -39,6 +42,8 @@ type ask struct {
 	server      string
 	greeted     bool
 	doubt       bool // the store is to be compared with the table
+
+	drops, turn int64 // of the sequence, when the attempt was begun
 }
 
 // prefetch sees to it that the next block is fetched.
@@ -63,7 +68,7 @@ func (s *Sequence) refill() {
 // needs reports whether there is something to fetch for. The caller holds mu.
 func (s *Sequence) needs() bool {
 	switch {
-	case s.closed:
+	case s.closed || s.onConn:
 		return false
 	case s.waiting() > 0:
 		return true
@@ -110,27 +115,42 @@ func (s *Sequence) begin(f *fetch) (ask, bool) {
 		return ask{}, false
 	}
 	f.void = false
-	s.attempts++
 	n := s.size.atLeast(max(s.waiting(), 1), s.max)
-	// No more than is left, so that the store does not overflow.
-	room := s.max - max(s.seen, s.least, 1) + 1
+	at := At{Reserver: s.reserver}
+	if s.maxKey != nil {
+		at.MaxKey = s.greatest
+	}
+	return s.ask(at, min(n, max(s.room(), 1))), true
+}
+
+// room returns how many integers there can be left. Not more are asked for, so
+// that the store does not overflow. The caller holds mu, as for ask.
+func (s *Sequence) room() int64 { return s.max - max(s.seen, s.least, 1) + 1 }
+
+// ask returns an attempt to get n integers.
+func (s *Sequence) ask(at At, n int64) ask {
+	s.attempts++
 	return ask{
-		n:       min(n, max(room, 1)),
-		attempt: s.attempts,
-		limit:   s.limit,
-		seen:    s.seen,
-		least:   s.least,
-		server:  s.server,
-		greeted: s.greeted,
-		doubt:   !s.greeted || s.fault != nil,
-	}, true
+		reserver: at.Reserver,
+		maxKey:   at.MaxKey,
+		n:        n,
+		attempt:  s.attempts,
+		limit:    s.limit,
+		seen:     s.seen,
+		least:    s.least,
+		server:   s.server,
+		greeted:  s.greeted,
+		doubt:    !s.greeted || s.fault != nil,
+		drops:    s.drops,
+		turn:     s.order.turn,
+	}
 }
 
 // attempt asks the store once and judges its answer, within the time of a.
 func (s *Sequence) attempt(ctx context.Context, a ask) answer {
 	ctx, cancel := context.WithTimeout(ctx, a.limit)
 	defer cancel()
-	got := s.reserve(ctx, a)
+	got := s.reserve(ctx, &a)
 	got.late = got.err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded)
 	return got
 }
@@ -149,10 +169,9 @@ func (s *Sequence) settle(f *fetch, a ask, got answer, took time.Duration) bool 
 	final := false
 	switch {
 	case got.err == nil:
-		s.accept(f, a, got)
+		s.hand(f, a, s.accept(a, got))
 	case got.fault:
 		s.fault, s.probed = got.err, s.now()
-		s.seen = max(s.seen, got.inUse)
 		s.dismiss(s.fault)
 	case errors.Is(got.err, ErrExhausted):
 		s.spent = true
@@ -177,26 +196,45 @@ func (s *Sequence) settle(f *fetch, a ask, got answer, took time.Duration) bool 
 	return true
 }
 
-// accept takes in a reservation that has been found good. The caller holds mu.
-func (s *Sequence) accept(f *fetch, a ask, got answer) {
-	s.fault, s.failure, s.greeted = nil, nil, true
+// accept takes in a reservation that has been found good and has committed. It
+// returns what of it may be handed out. The caller holds mu, as for what
+// follows.
+func (s *Sequence) accept(a ask, got answer) run {
 	s.fetches++
-	s.behind += got.behind
+	s.trust(got)
+	s.spent = got.First > s.max-a.n
+	s.seen = max(s.seen, after(got.First, a.n))
+	return s.within(got.First, a.n)
+}
+
+// trust takes in that the store has been found fit for use.
+func (s *Sequence) trust(got answer) {
+	if !s.greeted {
+		s.behind = got.behind
+	}
+	s.fault, s.failure, s.greeted = nil, nil, true
 	if got.Server != "" {
 		s.server = got.Server
 	}
-	s.spent = got.First > s.max-a.n
-	r := run{got.First, min(a.n, s.max-got.First+1)}
-	if got.First > s.max {
-		r = run{}
+}
+
+// within returns what of n integers from first on is neither beyond the last
+// one nor below what is known to be in use.
+func (s *Sequence) within(first, n int64) run {
+	if first > s.max {
+		return run{}
 	}
-	s.seen = max(s.seen, after(got.First, a.n))
+	return run{first, min(n, s.max-first+1)}.from(s.least)
+}
+
+// hand answers those who wait from r, which a fetch has been given.
+func (s *Sequence) hand(f *fetch, a ask, r run) {
 	switch {
 	case f.void:
 	case s.exact:
-		s.serveFrom(r.from(s.least), a.attempt)
+		s.serveFrom(r, a.attempt)
 	default:
-		s.keep(r.from(s.least))
+		s.keep(r)
 		s.serve()
 	}
 }

@@ -271,6 +271,9 @@ func TestSequenceStoreDown(t *testing.T) {
 			t.Errorf("Advance: %v", err)
 		}
 	})
+}
+
+func TestSequenceStoreIsFoundBack(t *testing.T) {
 	for _, outage := range []time.Duration{time.Millisecond, time.Second, time.Minute, time.Hour} {
 		bubble(t, "found back after "+outage.String(), func(t *testing.T) {
 			l := newLedger(ledgerState{err: errRefused, takes: 10 * time.Millisecond})

@@ -119,3 +119,37 @@ func TestSequenceOrder(t *testing.T) {
 		})
 	}
 }
+
+// TestSequenceGivesUpBlocksForGood: a request that has looked at the block in
+// hand, and takes from it when that has been replaced, gets nothing. The
+// successor may have what was left.
+func TestSequenceGivesUpBlocksForGood(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		replace func(*testing.T, *keysource.Sequence)
+	}{
+		{"joined with the next", func(t *testing.T, s *keysource.Sequence) { reserve(t, s, 8, 4) }},
+		{"dropped", func(_ *testing.T, s *keysource.Sequence) { s.Drop() }},
+		{"advanced over", func(t *testing.T, s *keysource.Sequence) {
+			if err := s.Advance(t.Context(), 11); err != nil {
+				t.Error(err)
+			}
+		}},
+		{"closed", func(t *testing.T, s *keysource.Sequence) {
+			if err := s.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}},
+	} {
+		bubble(t, tt.name, func(t *testing.T) {
+			s := newSequence(t, new(ledger), keysource.SequenceOptions{Block: 10})
+			reserve(t, s, 3, 1)
+			synctest.Wait()
+			take := s.TakeLater()
+			tt.replace(t, s)
+			if take() {
+				t.Error("a key was taken from the old block")
+			}
+		})
+	}
+}

@@ -2,6 +2,9 @@ package keysource_test
 
 import (
 	"context"
+	"errors"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -127,4 +130,55 @@ func TestSequenceMutants(t *testing.T) {
 			t.Logf("found by seed %d in %s: %s", w.Seed, time.Since(began).Round(time.Millisecond), w.Broken())
 		})
 	}
+}
+
+// TestSequenceSimulationMeetsEverything: a simulation in which nothing goes
+// wrong finds nothing.
+func TestSequenceSimulationMeetsEverything(t *testing.T) {
+	met := map[string]int{}
+	trial := seqTrial(seqMutant{})
+	check := trial.Check
+	trial.Check = func(w *sim.World) {
+		check(w)
+		met["statement"] += len(w.Issues)
+		met["drop"] += len(w.Drops)
+		for _, c := range w.Server.Commits() {
+			met[c.Note]++
+			if c.Lost {
+				met["lost "+c.Note]++
+			}
+		}
+		for _, i := range w.Issues {
+			if slices.ContainsFunc(w.Server.Commits(), func(c *sim.Commit) bool {
+				return reserves(c, i.Keys[0]) && !reserves(c, i.Keys[len(i.Keys)-1])
+			}) {
+				met["statement over two blocks"]++
+			}
+		}
+	}
+	var mu sync.Mutex // requests fail in several goroutines
+	allow := trial.Allow
+	trial.Allow = func(w *sim.World, err error) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, cause := range []error{keysource.ErrStoreDown, keysource.ErrStoreBack, keysource.ErrStoreBehind} {
+			if errors.Is(err, cause) {
+				met[cause.Error()]++
+			}
+		}
+		return allow(w, err)
+	}
+	for seed := range uint64(100) {
+		if w := trial.One(t, seed); len(w.Broken()) > 0 {
+			t.Errorf("seed %d: %s", seed, w.Broken())
+		}
+	}
+	for _, what := range []string{"statement", "drop", seqReserve, seqAdvance, seqMaxKey, "lost " + seqReserve,
+		"lost " + seqAdvance, "statement over two blocks", keysource.ErrStoreDown.Error(),
+		keysource.ErrStoreBack.Error(), keysource.ErrStoreBehind.Error()} {
+		if met[what] < 5 {
+			t.Errorf("%s: only %d times in all", what, met[what])
+		}
+	}
+	t.Log(met)
 }

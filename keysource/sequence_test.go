@@ -58,6 +58,8 @@ func TestSequenceOptions(t *testing.T) {
 		o    keysource.SequenceOptions
 	}{
 		{"no store", keysource.SequenceOptions{}},
+		{"two stores", keysource.SequenceOptions{Reserver: new(ledger), OnConnection: true}},
+		{"two tables", keysource.SequenceOptions{MaxKey: new(table).maxKey, OnConnection: true}},
 		{"max", keysource.SequenceOptions{Reserver: new(ledger), Max: -1}},
 		{"block", keysource.SequenceOptions{Reserver: new(ledger), Block: -1}},
 		{"least", keysource.SequenceOptions{Reserver: new(ledger), MinBlock: -1}},
@@ -181,6 +183,9 @@ func TestSequenceExhaustion(t *testing.T) {
 		reserve(t, s, 1, math.MaxInt64)
 		refuse(t, s, 1, keysource.ErrExhausted)
 	})
+}
+
+func TestSequenceExhaustionElsewhere(t *testing.T) {
 	bubble(t, "others were faster", func(t *testing.T) {
 		l := new(ledger)
 		s := newSequence(t, l, keysource.SequenceOptions{Block: 1, Max: 100})
@@ -314,7 +319,10 @@ func TestSequenceClose(t *testing.T) {
 		}
 		<-waits
 	})
-	bubble(t, "waits until the context ends", func(t *testing.T) {
+}
+
+func TestSequenceCloseWaitsForTheFetch(t *testing.T) {
+	bubble(t, "until the context ends", func(t *testing.T) {
 		release := make(chan struct{})
 		s, err := keysource.NewSequence(keysource.SequenceOptions{Reserver: stubborn(release)}, keysource.Env{})
 		if err != nil {

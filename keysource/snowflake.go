@@ -42,7 +42,8 @@ import (
 // since its predecessor may have been that far ahead of its clock: the first
 // key is that of a second after NewSnowflake was called, and a request waits
 // for it. A clock that is set back by more than that while no process runs
-// makes keys twice. Two sources of one process are kept apart by [Workers].
+// makes keys twice, but for those that [Snowflake.Above] is told of. Two sources
+// of one process are kept apart by [Workers].
 //
 // # Ahead of the clock
 //
@@ -79,9 +80,9 @@ type Snowflake struct {
 	marker  Marker // nil: all ticks from start on are reserved
 	workers *Workers
 
-	start   int64         // slot whose tick the first key has to wait for; -1 with a Marker
 	closing chan struct{} // closed by Close
 
+	start    atomic.Int64             // no slot up to it is given out before its tick begins; -1: none
 	free     atomic.Int64             // the first slot that is not given out
 	reserved atomic.Pointer[reserved] // what may be given out
 	waits    atomic.Int64             // requests that waited for the clock
@@ -148,7 +149,6 @@ func NewSnowflake(o SnowflakeOptions, env Env) (*Snowflake, error) {
 		now:     env.Now,
 		marker:  o.Marker,
 		workers: o.Workers,
-		start:   -1,
 		closing: make(chan struct{}),
 	}
 	if s.now == nil {
@@ -164,12 +164,13 @@ func NewSnowflake(o SnowflakeOptions, env Env) (*Snowflake, error) {
 	if err := s.workers.take(number); err != nil {
 		return nil, err
 	}
+	s.start.Store(-1)
 	s.free.Store(1 << s.sequenceBits) // a key is at least 1, whatever the worker
 	s.reserved.Store(&reserved{refill: math.MaxInt64})
 	if s.marker == nil {
 		first := s.horizon(now)
-		s.start = first << s.sequenceBits
-		s.free.Store(s.start)
+		s.start.Store(first << s.sequenceBits)
+		s.free.Store(first << s.sequenceBits)
 		s.reserved.Store(&reserved{spans: []ticks{{first, s.end}}, refill: math.MaxInt64})
 	}
 	return s, nil
@@ -302,7 +303,7 @@ func (s *Snowflake) Stats() SnowflakeStats {
 		Rivals:   s.rivals,
 		Setbacks: s.setbacks,
 	}
-	if last := s.free.Load() - 1; last >= max(s.start, 1<<s.sequenceBits) {
+	if last := s.free.Load() - 1; last >= max(s.start.Load(), 1<<s.sequenceBits) {
 		st.Last = s.timeOf(last >> s.sequenceBits)
 	}
 	if until := s.reserved.Load().until(); until > 0 {

@@ -115,6 +115,7 @@ func (b SnowflakeBits) End() time.Time {
 // is a tick with a sequence number below it, and there is one key for each.
 type format struct {
 	workerBits, sequenceBits int
+	width                    int // bits of a key
 
 	unit  int64 // milliseconds
 	epoch int64 // milliseconds since 1970
@@ -126,6 +127,7 @@ func (b SnowflakeBits) format() format {
 	f := format{
 		workerBits:   b.Worker,
 		sequenceBits: b.Sequence,
+		width:        b.Width(),
 		unit:         b.Unit.Milliseconds(),
 		epoch:        b.Epoch.UnixMilli(),
 	}

@@ -27,6 +27,6 @@ func (s *Snowflake) TrustClock() {
 // SkipStart makes a source without a Marker begin at once.
 func (s *Snowflake) SkipStart() {
 	s.free.Store(1 << s.sequenceBits)
-	s.start = -1
+	s.start.Store(-1)
 	s.publish([]ticks{{1, s.end}}, math.MaxInt64)
 }

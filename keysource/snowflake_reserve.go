@@ -25,7 +25,7 @@ func (s *Snowflake) horizon(now int64) int64 {
 // not.
 func (s *Snowflake) due(slot, free int64) int64 {
 	begins := slot >> s.sequenceBits * s.unit
-	if free == s.start {
+	if free <= s.start.Load() {
 		return begins
 	}
 	return begins - snowflakeBorrow + 1

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -240,3 +241,23 @@ func unmarkedTrial(mutate func(simFlake) sim.Source) *sim.Trial {
 }
 
 func TestSnowflakeUnmarkedSimulation(t *testing.T) { unmarkedTrial(nil).Run(t) }
+
+// TestSnowflakeKilledAtEveryStep kills a process between any two things that it
+// does.
+func TestSnowflakeKilledAtEveryStep(t *testing.T) {
+	// Worlds without other faults, in which processes share a number or not.
+	seeds := []uint64{12}
+	if os.Getenv(sim.EnvSeeds) != "" {
+		seeds = []uint64{4, 8, 12, 16, 20, 24, 28}
+	}
+	for _, seed := range seeds {
+		runs, w := flakeTrial(flakeMutant{}).EveryStep(t, seed)
+		if w != nil {
+			t.Errorf("seed %d, step %d: %s", seed, runs, w.Broken())
+		}
+		if runs < 100 {
+			t.Errorf("seed %d: only %d steps", seed, runs)
+		}
+		t.Logf("seed %d: %d steps", seed, runs)
+	}
+}

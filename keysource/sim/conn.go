@@ -11,6 +11,7 @@ var (
 	ErrRefused    = errors.New("sim: connection refused")
 	ErrReset      = errors.New("sim: connection reset")
 	ErrRolledBack = errors.New("sim: transaction rolled back")
+	ErrBusy       = errors.New("sim: another transaction writes")
 	ErrKilled     = errors.New("sim: the process has been killed")
 )
 
@@ -60,11 +61,11 @@ func (c *Conn) slot(request int) int64 {
 // committed all the same.
 func Update[T any](ctx context.Context, c *Conn, f func(*Tx) T) (T, error) {
 	value, err := c.update(ctx, func(tx *Tx) any { return f(tx) })
-	if err != nil {
-		var none T
-		return none, err
+	got, ok := value.(T)
+	if err == nil && !ok {
+		err = ErrReset // an unpaired answer to something else
 	}
-	return value.(T), nil
+	return got, err
 }
 
 func (c *Conn) update(ctx context.Context, f func(*Tx) any) (any, error) {
@@ -172,7 +173,7 @@ func (s *Server) execute(a actor, c *Conn, r request) (answer, bool) {
 		s.w.mu.Unlock()
 		return answer{r.number, nil, ErrReset}, true
 	}
-	s.open = r.commit
+	s.open = []*Commit{r.commit}
 	value := r.update(&Tx{s, r.commit})
 	s.w.mu.Unlock()
 	if r.early {

@@ -8,22 +8,27 @@ import (
 type Fault uint8
 
 const (
+	// By chance, all the time.
 	Loss      Fault = iota // messages are lost, or the connection breaks
 	Duplicate              // answers come twice
 	Rollback               // transactions are rolled back
-	Refuse                 // the store refuses for a while
-	Silence                // the store does not answer for a while
-	Failover               // a replica without the last commits takes over
-	Restore                // the store is set back to an earlier state
-	Kill                   // a process is killed
-	Pause                  // a process stands still for a while
 	ClockOff               // clocks are wrong from the start, and drift
-	ClockStep              // a clock is set
-	Collide                // a key is found in use that was not
+
+	// At some moment, again and again.
+	Refuse    // the store refuses for a while
+	Silence   // the store does not answer for a while
+	Failover  // a replica without the last commits takes over
+	Restore   // the store is set back to an earlier state
+	Kill      // a process is killed
+	Pause     // a process stands still for a while
+	ClockStep // a clock is set
+	Collide   // a key is found in use that was not
+
+	firstStrike = Refuse
 )
 
-var faultNames = [...]string{"loss", "duplicate", "rollback", "refuse", "silence", "failover", "restore",
-	"kill", "pause", "clock off", "clock step", "collide"}
+var faultNames = [...]string{"loss", "duplicate", "rollback", "clock off", "refuse", "silence", "failover", "restore",
+	"kill", "pause", "clock step", "collide"}
 
 func (f Fault) String() string { return faultNames[f] }
 
@@ -36,10 +41,16 @@ func (w *World) chaos() {
 	a := w.actor(slotChaos, 1)
 	a.tracef("%d processes of %d threads, %s between statements, %s latency, faults %v, table with the store: %t",
 		w.traits.processes, w.traits.threads, w.traits.think, w.traits.latency, w.Faults, w.Server.shared)
-	for w.now() < w.calm && len(w.Faults) > 0 {
-		a.sleep(min(a.pause(time.Second), w.calm-w.now()))
+	var strikes []Fault
+	for _, f := range w.Faults {
+		if f >= firstStrike {
+			strikes = append(strikes, f)
+		}
+	}
+	for w.now() < w.calm && len(strikes) > 0 {
+		a.sleep(min(a.pause(500*time.Millisecond), w.calm-w.now()))
 		if w.now() < w.calm {
-			w.strike(a, w.Faults[a.rand.IntN(len(w.Faults))])
+			w.strike(a, strikes[a.rand.IntN(len(strikes))])
 		}
 	}
 	a.sleepUntil(w.calm)
@@ -58,18 +69,16 @@ func (w *World) chaos() {
 // strike lets one fault happen, to its end if it takes time.
 func (w *World) strike(a actor, f Fault) {
 	p := w.procs[a.rand.IntN(len(w.procs))]
-	for_ := min(a.pause(2*time.Second), w.calm-w.now())
+	d := min(a.pause(time.Second), w.calm-w.now())
 	switch f {
-	case Loss, Duplicate, Rollback, ClockOff:
-		return // by chance, all the time
 	case Refuse, Silence:
 		m := refusing
 		if f == Silence {
 			m = silent
 		}
-		a.tracef("%s for %s", f, for_)
+		a.tracef("%s for %s", f, d)
 		w.Server.setMode(m)
-		a.sleep(for_)
+		a.sleep(d)
 		w.Server.setMode(up)
 	case Failover, Restore:
 		n := 1 + a.rand.IntN(10)
@@ -80,9 +89,9 @@ func (w *World) strike(a actor, f Fault) {
 		p.killAt = p.steps + 1 + a.rand.IntN(20)
 		w.mu.Unlock()
 	case Pause:
-		a.tracef("process %d: pause of %s", p.Number, for_)
+		a.tracef("process %d: pause of %s", p.Number, d)
 		w.mu.Lock()
-		p.restAt = w.now() + for_
+		p.restAt = w.now() + d
 		w.mu.Unlock()
 	case ClockStep:
 		d := stepsOfClocks[a.rand.IntN(len(stepsOfClocks))]

@@ -11,12 +11,13 @@ type Issue struct {
 	Process, Life, Thread int
 	Begin, End            time.Duration
 	Keys                  []int64
+	Transaction           *Transaction // in which it was drawn on a [Session]; nil: in none
 }
 
 // SameLife reports whether both were given by one source.
 func (i Issue) SameLife(j Issue) bool { return i.Process == j.Process && i.Life == j.Life }
 
-// Drop is a call of [Suspect].Drop.
+// Drop is a call of [Suspect].Drop, or of [Process.NoteDrop].
 type Drop struct {
 	Process, Life int
 	At            time.Duration
@@ -28,6 +29,7 @@ type Follow struct {
 	Begin, End    time.Duration
 	To            int64
 	Err           error
+	Transaction   *Transaction // as of an [Issue]
 }
 
 // judge checks the laws that are the same for all sources, and then the
@@ -36,28 +38,32 @@ func (w *World) judge() {
 	slices.SortFunc(w.Issues, func(a, b Issue) int {
 		return cmp.Or(cmp.Compare(a.End, b.End), cmp.Compare(a.Process, b.Process), cmp.Compare(a.Thread, b.Thread))
 	})
-	w.judgeUnique()
+	kept := slices.Clone(w.Issues)
+	if w.trial.Void != nil {
+		kept = slices.DeleteFunc(kept, func(i Issue) bool { return w.trial.Void(w, i) })
+	}
+	w.judgeUnique(kept)
 	if w.trial.Contiguous {
 		w.judgeContiguous()
 	}
 	if w.trial.Ordered {
-		w.judgeOrdered()
+		w.judgeOrdered(kept)
 	}
 	if w.trial.Check != nil {
 		w.trial.Check(w)
 	}
 }
 
-func (w *World) judgeUnique() {
+func (w *World) judgeUnique(issues []Issue) {
 	first := map[int64]int{}
-	for i, b := range w.Issues {
+	for i, b := range issues {
 		for _, key := range b.Keys {
 			at, ok := first[key]
 			if !ok {
 				first[key] = i
 				continue
 			}
-			a := w.Issues[at]
+			a := issues[at]
 			if a.SameLife(b) || w.trial.Excuse == nil || !w.trial.Excuse(w, a, b, key) {
 				w.Failf("unique: key %d went to process %d.%d at %s and to process %d.%d at %s",
 					key, a.Process, a.Life, a.End, b.Process, b.Life, b.End)
@@ -78,28 +84,33 @@ func (w *World) judgeContiguous() {
 	}
 }
 
-// judgeOrdered finds an issue that began after another one of its process had
-// ended and has a lower key.
-func (w *World) judgeOrdered() {
+// judgeOrdered looks at each life on its own.
+func (w *World) judgeOrdered(all []Issue) {
 	type life struct{ process, life int }
 	lives := map[life][]Issue{}
-	for _, i := range w.Issues {
+	for _, i := range all {
 		l := life{i.Process, i.Life}
 		lives[l] = append(lives[l], i)
 	}
-	for _, byEnd := range lives {
-		byBegin := slices.Clone(byEnd)
-		slices.SortStableFunc(byBegin, func(a, b Issue) int { return cmp.Compare(a.Begin, b.Begin) })
-		var ended int
-		var most int64 // the greatest key of those that had ended
-		for _, i := range byBegin {
-			for ; ended < len(byEnd) && byEnd[ended].End < i.Begin; ended++ {
-				most = max(most, slices.Max(byEnd[ended].Keys))
-			}
-			if slices.Min(i.Keys) <= most {
-				w.Failf("ordered: process %d.%d got keys %v at %s, after %d", i.Process, i.Life, i.Keys, i.End, most)
-				return
-			}
+	for _, issues := range lives {
+		w.CheckOrdered(issues)
+	}
+}
+
+// CheckOrdered finds an issue that began after another one had ended and has a
+// lower key. The issues are in order of their ends.
+func (w *World) CheckOrdered(issues []Issue) {
+	byBegin := slices.Clone(issues)
+	slices.SortStableFunc(byBegin, func(a, b Issue) int { return cmp.Compare(a.Begin, b.Begin) })
+	var ended int
+	var most int64 // the greatest key of those that had ended
+	for _, i := range byBegin {
+		for ; ended < len(issues) && issues[ended].End < i.Begin; ended++ {
+			most = max(most, slices.Max(issues[ended].Keys))
+		}
+		if slices.Min(i.Keys) <= most {
+			w.Failf("ordered: process %d.%d got keys %v at %s, after %d", i.Process, i.Life, i.Keys, i.End, most)
+			return
 		}
 	}
 }

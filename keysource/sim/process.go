@@ -123,8 +123,9 @@ func (p *Process) step(a actor) bool {
 			return true
 		}
 		p.dead = true
+		step := p.steps
 		w.mu.Unlock()
-		a.tracef("process %d: killed at step %d", p.Number, p.steps)
+		a.tracef("process %d: killed at step %d", p.Number, step)
 		p.kill()
 		return false
 	}
@@ -135,13 +136,16 @@ func (p *Process) step(a actor) bool {
 func (p *Process) thread(number int, source Source) {
 	w := p.World
 	a := w.actor(p.slot(slotThread+int64(number)), p.stream(2))
-	t := &thread{p, a, number, source}
+	t := &thread{p: p, a: a, number: number, source: source}
+	if j, ok := source.(Joiner); ok {
+		t.joiner, t.session = j, &Session{p: p, a: a}
+	}
 	for {
 		a.sleep(min(a.pause(w.traits.think), w.calm-w.now()))
 		if w.now() >= w.calm {
 			break
 		}
-		if !t.statement(w.traits.impatient) {
+		if !t.execute(w.traits.impatient) {
 			return
 		}
 	}
@@ -151,7 +155,7 @@ func (p *Process) thread(number int, source Source) {
 	}
 	t.recover()
 	for range 3 {
-		if !t.statement(0) {
+		if !t.execute(0) {
 			return
 		}
 	}
@@ -163,6 +167,18 @@ type thread struct {
 	a      actor
 	number int
 	source Source
+	well   bool // it has had keys after the faults
+
+	joiner  Joiner   // the source, if it is one
+	session *Session // then, else nil
+}
+
+// draw draws n keys.
+func (t *thread) draw(ctx context.Context, n int) ([]int64, error) {
+	if t.joiner != nil {
+		return t.joiner.NextOn(ctx, n, t.session)
+	}
+	return t.source.Next(ctx, n)
 }
 
 // statement draws keys and inserts rows with them. It reports false when the
@@ -173,13 +189,13 @@ func (t *thread) statement(impatient float64) bool {
 	if t.a.rand.IntN(2) == 0 {
 		n += t.a.rand.IntN(w.traits.rows)
 	}
-	ctx := t.p.ctx
+	patience := time.Minute // so that a source which hangs is found
 	if t.a.chance(impatient) {
-		end := instant(w.now()+t.a.pause(200*time.Millisecond), t.p.slot(slotDeadline+int64(t.number)))
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, w.start.Add(end))
-		defer cancel()
+		patience = t.a.pause(200 * time.Millisecond)
 	}
+	end := instant(w.now()+patience, t.p.slot(slotDeadline+int64(t.number)))
+	ctx, cancel := context.WithDeadline(t.p.ctx, w.start.Add(end))
+	defer cancel()
 	keys, ok := t.next(ctx, n)
 	if !ok || len(keys) == 0 {
 		return ok
@@ -204,7 +220,7 @@ func (t *thread) next(ctx context.Context, n int) ([]int64, bool) {
 		return nil, false
 	}
 	begin := w.now()
-	keys, err := t.source.Next(ctx, n)
+	keys, err := t.draw(ctx, n)
 	end := w.now()
 	// From here on at an instant of its own.
 	t.a.sleep(0)
@@ -213,7 +229,10 @@ func (t *thread) next(ctx context.Context, n int) ([]int64, bool) {
 	}
 	if err != nil {
 		t.a.tracef("process %d.%d thread %d: %d keys: %v", p.Number, p.Life, t.number, n, err)
-		if !w.allows(err) {
+		switch {
+		case t.well && w.trial.Steady:
+			w.Failf("progress: process %d had keys after the faults, and then: %v", p.Number, err)
+		case !w.allows(err):
 			w.Failf("errors: process %d: %v", p.Number, err)
 		}
 		return nil, true
@@ -223,7 +242,7 @@ func (t *thread) next(ctx context.Context, n int) ([]int64, bool) {
 		w.Failf("count: %d keys where %d were asked for", len(keys), n)
 	}
 	w.mu.Lock()
-	w.Issues = append(w.Issues, Issue{p.Number, p.Life, t.number, begin, end, keys})
+	w.Issues = append(w.Issues, Issue{p.Number, p.Life, t.number, begin, end, keys, t.session.transaction()})
 	w.mu.Unlock()
 	return keys, true
 }
@@ -243,7 +262,15 @@ func (t *thread) insert(keys []int64) bool {
 	if !t.p.step(t.a) {
 		return false
 	}
-	if t.p.World.Server.insert(keys) {
+	if t.session != nil {
+		fits, err := t.session.insert(t.p.ctx, keys)
+		if err == ErrKilled {
+			return false
+		}
+		if err != nil || fits {
+			return true
+		}
+	} else if t.p.World.Server.insert(keys) {
 		return true
 	}
 	t.a.tracef("process %d.%d: a key is in use", t.p.Number, t.p.Life)
@@ -255,7 +282,7 @@ func (t *thread) insert(keys []int64) bool {
 // the source has followed.
 func (t *thread) bring() bool {
 	f, ok := t.source.(Follower)
-	if !ok {
+	if !ok && t.joiner == nil {
 		return true
 	}
 	w, p := t.p.World, t.p
@@ -264,14 +291,19 @@ func (t *thread) bring() bool {
 	end := instant(begin+time.Second, p.slot(slotDeadline+int64(t.number)))
 	ctx, cancel := context.WithDeadline(p.ctx, w.start.Add(end))
 	defer cancel()
-	err := f.Advance(ctx, key+1)
+	var err error
+	if t.joiner != nil {
+		err = t.joiner.AdvanceOn(ctx, key+1, t.session)
+	} else {
+		err = f.Advance(ctx, key+1)
+	}
 	t.a.sleep(0)
 	if !p.step(t.a) {
 		return false
 	}
 	t.a.tracef("process %d.%d: brings key %d: %v", p.Number, p.Life, key, err)
 	w.mu.Lock()
-	w.Follows = append(w.Follows, Follow{p.Number, p.Life, begin, w.now(), key + 1, err})
+	w.Follows = append(w.Follows, Follow{p.Number, p.Life, begin, w.now(), key + 1, err, t.session.transaction()})
 	w.mu.Unlock()
 	return err != nil || t.insert([]int64{key})
 }
@@ -289,14 +321,16 @@ func (t *thread) recover() {
 		t.a.sleep(20 * time.Millisecond)
 		end := instant(end, t.p.slot(slotDeadline+int64(t.number)))
 		ctx, cancel := context.WithDeadline(t.p.ctx, w.start.Add(end))
-		keys, err := t.source.Next(ctx, 1)
+		begin := w.now()
+		keys, err := t.draw(ctx, 1)
 		cancel()
 		at := w.now()
 		t.a.sleep(0)
 		switch {
 		case err == nil:
+			t.well = true
 			w.mu.Lock()
-			w.Issues = append(w.Issues, Issue{t.p.Number, t.p.Life, t.number, at, at, keys})
+			w.Issues = append(w.Issues, Issue{t.p.Number, t.p.Life, t.number, begin, at, keys, nil})
 			w.mu.Unlock()
 			return
 		case at >= end:
@@ -309,16 +343,27 @@ func (t *thread) recover() {
 // drop tells the source that a key of it was found in use.
 func (p *Process) drop(a actor) {
 	p.World.mu.Lock()
-	source, dead := p.source, p.dead
+	source, dead, life := p.source, p.dead, p.Life
 	p.World.mu.Unlock()
 	s, ok := source.(Suspect)
 	if !ok || dead {
 		return
 	}
 	s.Drop()
-	at := p.World.now()
+	p.noteDrop(life)
+	a.tracef("process %d.%d: dropped", p.Number, life)
+}
+
+// NoteDrop notes that from now on what the source had must not be used.
+func (p *Process) NoteDrop() {
 	p.World.mu.Lock()
-	p.World.Drops = append(p.World.Drops, Drop{p.Number, p.Life, at})
+	life := p.Life
 	p.World.mu.Unlock()
-	a.tracef("process %d.%d: dropped", p.Number, p.Life)
+	p.noteDrop(life)
+}
+
+func (p *Process) noteDrop(life int) {
+	p.World.mu.Lock()
+	defer p.World.mu.Unlock()
+	p.World.Drops = append(p.World.Drops, Drop{p.Number, life, p.World.now()})
 }

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,7 +15,10 @@ import (
 )
 
 // What to run may be set in the environment: a number of seeds, from 1 on, or
-// one seed, whose trace is then printed.
+// one seed, whose trace is then printed. 100,000 seeds take longer than the ten
+// minutes that "go test" has unless it is told otherwise:
+//
+//	KEYFILL_TEST_SEEDS=100000 go test ./keysource -run 'Simulation$' -v -timeout 3h
 const (
 	EnvSeeds = "KEYFILL_TEST_SEEDS"
 	EnvSeed  = "KEYFILL_TEST_SEED"
@@ -61,8 +66,18 @@ func report(tb *testing.T, w *World) {
 		tb.Errorf("seed %d: %s", w.Seed, broken)
 	}
 	if tb.Failed() {
-		tb.Logf("replay it: %s=%d go test -run '^%s$' -v", EnvSeed, w.Seed, tb.Name())
+		tb.Logf("replay it: %s", Replay(w.Seed, tb.Name()))
 	}
+}
+
+// Replay returns the command that runs one seed of a test again, anywhere in
+// this module.
+func Replay(seed uint64, test string) string {
+	pkg := "."
+	if info, ok := debug.ReadBuildInfo(); ok {
+		pkg = strings.TrimSuffix(info.Path, ".test")
+	}
+	return fmt.Sprintf("%s=%d go test %s -run '^%s$' -v", EnvSeed, seed, pkg, test)
 }
 
 // One runs one seed, with a trace.

@@ -25,7 +25,8 @@ type Server struct {
 	table   map[int64]struct{}
 	commits []*Commit
 	log     []*Commit // those that a failover may lose, in order
-	open    *Commit   // the transaction that has the lock, once it has changed the row
+	undone  []*Commit // of transactions of sessions
+	open    []*Commit // of the transaction that has the lock, once it has changed something
 	lost    int
 }
 
@@ -51,10 +52,12 @@ type Commit struct {
 	Note          string // what [Tx.Note] was given
 	Read          int64
 
+	Transaction *Transaction // that it is a statement of, on a [Session]
+
 	inserted []int64 // or the keys that were inserted into the table
 }
 
-// Tx is a transaction of one row.
+// Tx is a transaction of one row, or a statement of it.
 type Tx struct {
 	s      *Server
 	commit *Commit
@@ -107,6 +110,14 @@ func (s *Server) Commits() []*Commit {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
 	return s.commits
+}
+
+// Undone returns the statements of the transactions on sessions that were rolled
+// back, or that a crash ended. It is for the end of a run.
+func (s *Server) Undone() []*Commit {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	return s.undone
 }
 
 // MaxKey returns the greatest key in the table, 0 if it is empty.
@@ -188,22 +199,36 @@ func (s *Server) endOpen() {
 }
 
 func (s *Server) undoOpen() {
-	if s.open != nil && s.open.Row != "" {
-		s.rows[s.open.Row] = s.open.Old
+	for _, c := range slices.Backward(s.open) {
+		s.undo(c)
+		if c.Transaction != nil {
+			c.Transaction.Undone = true
+			s.undone = append(s.undone, c)
+		}
 	}
 	s.open = nil
 }
 
-// commit notes a transaction that has changed a row, or has a note.
+// undo takes back what a transaction or a statement has done.
+func (s *Server) undo(c *Commit) {
+	if c.Row != "" {
+		s.rows[c.Row] = c.Old
+	}
+	for _, key := range c.inserted {
+		delete(s.table, key)
+	}
+}
+
+// commit notes a transaction that has changed something, or has a note.
 func (s *Server) commit(a actor, c *Commit) {
+	if c.Row != "" || len(c.inserted) > 0 {
+		s.log = append(s.log, c)
+	}
 	if c.Row == "" && c.Note == "" {
 		return
 	}
 	c.At, c.Server = s.w.now(), s.id
 	s.commits = append(s.commits, c)
-	if c.Row != "" {
-		s.log = append(s.log, c)
-	}
 	if s.w.trace {
 		s.w.events = append(s.w.events, event{c.At, a.slot, fmt.Sprintf("process %d.%d: %s: %s %d to %d",
 			c.Process, c.Life, c.Note, c.Row, c.Old, c.New)})
@@ -220,16 +245,15 @@ func (s *Server) lose(n int, takeOver bool) {
 		s.ids++
 		s.id = fmt.Sprintf("server %d", s.ids)
 	}
-	n = min(n, len(s.log))
-	for _, c := range slices.Backward(s.log[len(s.log)-n:]) {
+	kept := len(s.log) - min(n, len(s.log))
+	for kept > 0 && kept < len(s.log) && s.log[kept].Transaction != nil &&
+		s.log[kept].Transaction == s.log[kept-1].Transaction {
+		kept-- // all of it or nothing
+	}
+	for _, c := range slices.Backward(s.log[kept:]) {
 		c.Lost = true
 		s.lost++
-		if c.Row != "" {
-			s.rows[c.Row] = c.Old
-		}
-		for _, key := range c.inserted {
-			delete(s.table, key)
-		}
+		s.undo(c)
 	}
-	s.log = s.log[:len(s.log)-n]
+	s.log = s.log[:kept]
 }

@@ -15,11 +15,16 @@
 //	              is paused; its clock is off, drifts and is set by a second, a
 //	              minute or a day in either direction
 //
+// A source that is a [Joiner] has a store of another kind: a file, on which each
+// thread has a [Session] with transactions of one or more statements. They wait
+// for each other, commit, roll back, or are undone by a kill or a crash.
+//
 // Then the faults end, and every process has to get keys again. What is
 // checked:
 //
 //	unique        no key is handed out twice. Trial.Excuse may allow it where a
-//	              commit was lost, never within one process.
+//	              commit was lost, never within one process; and Trial.Void where
+//	              a rollback gave it back.
 //	contiguous    the keys of one statement are consecutive integers
 //	ordered       a process's later keys are greater
 //	progress      after the faults every process gets keys within Trial.Recovery
@@ -70,6 +75,13 @@ type Follower interface {
 	Advance(ctx context.Context, to int64) error
 }
 
+// Joiner is a [Source] that draws keys on the connection of the statement. Where
+// a source is one, its store is a file: see [Session].
+type Joiner interface {
+	NextOn(ctx context.Context, n int, c *Session) ([]int64, error)
+	AdvanceOn(ctx context.Context, to int64, c *Session) error
+}
+
 // Trial is one kind of source under test. Open has to be set.
 type Trial struct {
 	// Open makes the source of a process that has just been started.
@@ -80,11 +92,15 @@ type Trial struct {
 	// gets the world, since that may depend on what has happened.
 	Recovery func(*World) time.Duration
 
-	// Contiguous and Ordered say what the source promises.
-	Contiguous, Ordered bool
+	// Contiguous and Ordered say what the source promises, Steady that a
+	// process which has keys after the faults fails no more.
+	Contiguous, Ordered, Steady bool
 	// Excuse says whether a key may have been handed out twice; nil: never. It
 	// is not asked about two issues in one life of a process.
 	Excuse func(w *World, a, b Issue, key int64) bool
+	// Void says whether the keys of an issue were given back by a rollback, so
+	// that they may come again; nil: never.
+	Void func(*World, Issue) bool
 	// Allow says whether a request may fail with err; nil: it may when its
 	// context has ended, or while there are faults.
 	Allow func(w *World, err error) bool

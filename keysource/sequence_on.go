@@ -1,0 +1,286 @@
+package keysource
+
+import (
+	"context"
+	"errors"
+	"slices"
+)
+
+// ErrNoConnection is returned when a source that reserves on the statement's
+// connection has not enough in hand, and the request comes without one.
+var ErrNoConnection = errors.New("keysource: the keys are reserved on the statement's connection, and there is none: ask with one")
+
+// At is one statement's way to the store: its own connection. It is used by the
+// call that it is given to alone, on the calling goroutine.
+type At struct {
+	// Reserver is on that connection. Outside a transaction each of its calls
+	// has committed when it returns; inside one it belongs to that. It has to
+	// write before it reads: a transaction that reads an old state then fails,
+	// and does not answer from it.
+	Reserver Reserver
+
+	// MaxKey is as in [SequenceOptions], on that connection.
+	MaxKey func(context.Context) (int64, error)
+
+	// Open says that a transaction is open on it, or may be.
+	Open bool
+}
+
+// ReserveOn is [Sequence.Reserve] for a source on the statements' connections;
+// one that has a store of its own ignores at. What is in hand comes first: it
+// has committed, so that it may be used inside a transaction too. Where it does
+// not suffice, the store is asked through at.Reserver, once, on the calling
+// goroutine, while no lock is held:
+//
+//	at.Open   reserves             keeps                 rolled back
+//	false     a block, or n of 1   what n leaves of it   cannot be
+//	true      n                    nothing               with the transaction
+//
+// A reservation inside a transaction is judged by what this process has seen
+// committed, and adds nothing to that: a store that stands lower after a
+// rollback has not gone back. The first comparison with at.MaxKey counts there
+// too, unless the store was advanced by it, which may be rolled back.
+//
+// Several goroutines that ask at once reserve a block each. What of it would
+// break the order is a gap: keys that are lower than others which have been
+// handed out meanwhile, and what is in hand when a transaction has got greater
+// ones.
+//
+// It returns [ErrCount], [ErrExhausted], [ErrClosed], [ErrStoreState],
+// [ErrStoreBack], [ErrStoreBehind]; [ErrNoConnection] without at.Reserver;
+// [ErrStoreDown] where the store has changed during the call; and any other
+// error of at as it is. Nothing is asked again after an error: how long the
+// connection waits for other writers is the caller's to set.
+func (s *Sequence) ReserveOn(ctx context.Context, n int64, at At) (int64, error) {
+	if !s.onConn {
+		return s.Reserve(ctx, n)
+	}
+	if n < 1 {
+		return 0, ErrCount
+	}
+	b := s.current.Load()
+	if used, ok := b.take(n); ok {
+		return b.first + used, nil
+	}
+	// Once more only where what was reserved has been given up meanwhile.
+	for {
+		first, a, err := s.askOn(n, at)
+		if err != nil || first > 0 {
+			return first, err
+		}
+		var got answer
+		if at.Open {
+			got = s.reserveOpen(ctx, &a)
+		} else {
+			got = s.reserve(ctx, &a)
+		}
+		first, err = s.settleOn(n, at, a, got)
+		if err != nil || first > 0 {
+			return first, err
+		}
+	}
+}
+
+// askOn returns n integers of what is in hand, an error, or what to ask for.
+func (s *Sequence) askOn(n int64, at At) (int64, ask, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return 0, ask{}, ErrClosed
+	}
+	if first, ok := s.take(n); ok {
+		return first, ask{}, nil
+	}
+	switch {
+	case s.spent || n > s.max || n > s.room():
+		return 0, ask{}, s.exhausted()
+	case s.fault != nil && !s.probeDue():
+		return 0, ask{}, s.fault
+	case at.Reserver == nil:
+		return 0, ask{}, ErrNoConnection
+	}
+	s.waits++
+	if s.fault != nil {
+		s.probed = s.now()
+	}
+	s.order.asking++
+	if !at.Open {
+		return 0, s.ask(at, min(s.size.atLeast(n, s.max), s.room())), nil
+	}
+	return 0, s.ask(at, n), nil
+}
+
+// reserveOpen is reserve inside a transaction, in which nothing changes between
+// two calls. The store comes before the table, since its answer locks it: a
+// transaction of SQLite that begins with a read fails when another one writes
+// before it does, and does not wait.
+func (s *Sequence) reserveOpen(ctx context.Context, a *ask) answer {
+	if err := a.catchUp(ctx); err != nil {
+		return answer{err: err}
+	}
+	r, err := a.reserver.Reserve(ctx, a.n, a.seen)
+	if err != nil {
+		return answer{err: err}
+	}
+	suspect := r.First < a.seen || a.server != "" && r.Server != "" && r.Server != a.server
+	if !a.doubt && !suspect {
+		return good(r)
+	}
+	if suspect {
+		s.distrust(a)
+	}
+	inUse, err := a.inUse(ctx)
+	switch {
+	case err != nil:
+		return answer{err: err}
+	case r.First >= inUse:
+		return good(r)
+	}
+	return s.remedy(ctx, a, r, inUse)
+}
+
+// settleOn takes in the answer to an attempt. It returns the first of n
+// integers, an error, or neither where the attempt has to be made again.
+func (s *Sequence) settleOn(n int64, at At, a ask, got answer) (int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.order.asked()
+	switch {
+	case s.closed:
+		return 0, ErrClosed
+	case got.err != nil:
+		return 0, s.failOn(at, got)
+	case s.doubts(a, got):
+		if !at.Open {
+			s.seen = max(s.seen, after(got.First, a.n))
+		}
+		s.giveUp()
+		return 0, nil
+	case a.drops != s.drops:
+		// Only the integers are of no use: were the server forgotten too, those
+		// who ask at once would go on suspecting it, and void each other's.
+		s.acceptOn(at, a, got)
+		return 0, nil
+	}
+	r := s.acceptOn(at, a, got)
+	late := s.order.late(a.turn, r)
+	keeps := !late && !at.Open && !s.exact
+	if keeps {
+		s.keep(r)
+	}
+	if !at.Open {
+		if first, ok := s.take(n); ok {
+			return first, nil
+		}
+	}
+	switch {
+	case !keeps && r.n >= n:
+		s.skip(after(r.first, n))
+		return r.first, nil
+	case got.First > s.max-n+1:
+		return 0, s.exhausted()
+	}
+	return 0, nil // an Advance came between, or others have taken what was kept
+}
+
+// doubts reports whether an answer that was good for its attempt is not for what
+// has become known since: the store must not be used, another server has
+// answered, or this one gives once more what this process has, and so has gone
+// back. The next attempt finds out.
+func (s *Sequence) doubts(a ask, got answer) bool {
+	return s.fault != nil && a.drops != s.drops ||
+		a.server != s.server && got.Server != "" && got.Server != s.server ||
+		s.order.gives(run{got.First, a.n})
+}
+
+// acceptOn is accept for a reservation that a rollback may undo. The caller
+// holds mu, as for what follows.
+func (s *Sequence) acceptOn(at At, a ask, got answer) run {
+	if !at.Open {
+		s.order.given = append(s.order.given, run{got.First, a.n})
+		return s.accept(a, got)
+	}
+	s.fetches++
+	if !got.moved {
+		s.trust(got)
+	}
+	return s.within(got.First, a.n)
+}
+
+// failOn takes in the error of an attempt and returns that of the request.
+func (s *Sequence) failOn(at At, got answer) error {
+	switch {
+	case got.fault:
+		s.fault, s.probed = got.err, s.now()
+		return got.err
+	case errors.Is(got.err, ErrExhausted):
+		s.spent = s.spent || !at.Open
+		return s.exhausted()
+	case got.err == errUnsteady:
+		s.failure = got.err
+		return down(nil, got.err)
+	}
+	s.failure = got.err
+	return got.err
+}
+
+// order is the order in which several goroutines have reserved. It is guarded
+// by the sequence's mu.
+type order struct {
+	turn int64 // counts what was reserved
+	end  int64 // of what was reserved last
+
+	asking int   // attempts that are under way
+	given  []run // what was reserved, and committed, since there are any
+}
+
+// asked notes that an attempt has ended.
+func (o *order) asked() {
+	if o.asking--; o.asking == 0 {
+		o.given = o.given[:0]
+	}
+}
+
+// gives reports whether some of r was reserved before, while there were other
+// attempts. What was before that is below what an attempt was begun with.
+func (o *order) gives(r run) bool {
+	return slices.ContainsFunc(o.given, func(g run) bool {
+		return g.from(r.first).n > 0 && r.from(g.first).n > 0
+	})
+}
+
+// late notes that r was reserved by an attempt that was begun at a turn, and
+// reports whether greater integers were handed out since. Those that had been
+// before are no hindrance: if r is lower, they were rolled back.
+func (o *order) late(turn int64, r run) bool {
+	late := o.turn != turn && r.first < o.end
+	o.turn++
+	if !late {
+		o.end = after(r.first, r.n)
+	}
+	return late
+}
+
+// AdvanceOn is [Sequence.Advance] for a source on the statements' connections;
+// one that has a store of its own ignores at. It asks at.Reserver only if the
+// store may stand below to, and returns its error as it is. An advance inside a
+// transaction may be rolled back, so that later calls repeat it.
+func (s *Sequence) AdvanceOn(ctx context.Context, to int64, at At) error {
+	if !s.onConn {
+		return s.Advance(ctx, to)
+	}
+	known, err := s.follow(to)
+	switch {
+	case known || err != nil:
+		return err
+	case at.Reserver == nil:
+		return ErrNoConnection
+	}
+	if err := at.Reserver.Advance(ctx, to); err != nil || at.Open {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen = max(s.seen, to)
+	return nil
+}

@@ -1,0 +1,231 @@
+package keysource_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/keysource/sim"
+)
+
+// simOn is a Sequence on the statements' connections, in a process of the
+// simulation.
+type simOn struct {
+	simSequence
+	p *sim.Process
+	c seqConfig
+}
+
+// joiner is what a mutant is made of.
+type joiner interface {
+	sim.Source
+	sim.Joiner
+}
+
+func (s simOn) NextOn(ctx context.Context, n int, c *sim.Session) ([]int64, error) {
+	return s.reserve(ctx, n, s.at(c))
+}
+
+func (s simOn) AdvanceOn(ctx context.Context, to int64, c *sim.Session) error {
+	return s.Sequence.AdvanceOn(ctx, to, s.at(c))
+}
+
+func (s simOn) reserve(ctx context.Context, n int, at keysource.At) ([]int64, error) {
+	first, err := s.ReserveOn(ctx, int64(n), at)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]int64, n)
+	for i := range keys {
+		keys[i] = first + int64(i)
+	}
+	return keys, nil
+}
+
+func (s simOn) at(c *sim.Session) keysource.At {
+	store := simFile{s, c}
+	at := keysource.At{Reserver: store, Open: c.Open()}
+	if s.c.compares {
+		at.MaxKey = store.maxKey
+	}
+	return at
+}
+
+// simFile is the store of a simOn on one session.
+type simFile struct {
+	s simOn
+	c *sim.Session
+}
+
+func (f simFile) Reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
+	r, err := sim.Write(ctx, f.c, func(tx *sim.Tx) keysource.Reservation { return seqUpdate(tx, n, seen) })
+	if err == nil && r.First < seen && f.s.Stats().Fetches > 0 {
+		f.s.p.NoteDrop() // the sequence has to
+	}
+	return r, err
+}
+
+func (f simFile) Advance(ctx context.Context, to int64) error {
+	_, err := sim.Write(ctx, f.c, func(tx *sim.Tx) bool { return seqRaise(tx, to) })
+	return err
+}
+
+func (f simFile) maxKey(ctx context.Context) (int64, error) {
+	return sim.Write(ctx, f.c, seqLook)
+}
+
+// onTrial returns the trial of sequences on the statements' connections, or of
+// a mutant of them. The laws are those of seqTrial, but for these:
+//
+//	unique, ordered   are not asked of keys that were reserved in a transaction
+//	                  which was rolled back or lost, and their rows with it
+//	reserved          the transaction that has reserved a key may be the one
+//	                  that it is drawn in
+//	dropped           is not asked of what another server has shown
+func onTrial(mutate func(simOn) joiner) *sim.Trial {
+	return &sim.Trial{
+		Faults: []sim.Fault{sim.Rollback, sim.Refuse, sim.Failover, sim.Restore, sim.Kill, sim.Pause, sim.ClockOff,
+			sim.ClockStep, sim.Collide},
+		Contiguous: true,
+		Ordered:    true,
+		// Not Steady: the operator waits for a transaction to end, and keys in
+		// hand are handed out before he is done.
+		Open: func(p *sim.Process) (sim.Source, error) {
+			c := newSeqConfig(p.World)
+			s, err := keysource.NewSequence(keysource.SequenceOptions{
+				OnConnection:    true,
+				Block:           c.block,
+				MinBlock:        c.least,
+				MaxBlock:        c.most,
+				OnStoreRollback: c.back,
+				OnBehind:        c.behind,
+			}, keysource.Env{Now: p.Now})
+			if err != nil {
+				return nil, err
+			}
+			on := simOn{simSequence{s}, p, c}
+			if mutate != nil {
+				return mutate(on), nil
+			}
+			return on, nil
+		},
+		Recovery: func(*sim.World) time.Duration { return 11 * time.Second },
+		Excuse:   excuseLost,
+		Void: func(_ *sim.World, i sim.Issue) bool {
+			c := drawnIn(i)
+			return c != nil && (c.Lost || i.Transaction.Undone)
+		},
+		Allow: func(w *sim.World, err error) bool {
+			for _, cause := range []error{sim.ErrRefused, sim.ErrReset, sim.ErrRolledBack} {
+				if errors.Is(err, cause) {
+					return len(w.Faults) > 0
+				}
+			}
+			return errors.Is(err, sim.ErrBusy) || allowSequence(w, err)
+		},
+		Repair: repairSequence,
+		Check:  checkOn,
+	}
+}
+
+// drawnIn returns the statement by which an issue's keys were reserved in its
+// own transaction; nil: they were not.
+func drawnIn(i sim.Issue) *sim.Commit {
+	if i.Transaction == nil {
+		return nil
+	}
+	for _, c := range slices.Backward(i.Transaction.Statements) {
+		if c.Asked <= i.End && reserves(c, i.Keys[0]) {
+			return c
+		}
+	}
+	return nil
+}
+
+// checkOn checks what only sequences promise.
+func checkOn(w *sim.World) {
+	lives := map[life]*simLife{}
+	of := func(process, number int) *simLife {
+		l := life{process, number}
+		if lives[l] == nil {
+			lives[l] = new(simLife)
+		}
+		return lives[l]
+	}
+	for _, c := range w.Server.Commits() {
+		l := of(c.Process, c.Life)
+		l.commits = append(l.commits, c)
+	}
+	for _, c := range slices.Concat(w.Server.Commits(), w.Server.Undone()) {
+		if c.Note == seqMaxKey {
+			l := of(c.Process, c.Life)
+			l.looks = append(l.looks, c)
+		}
+	}
+	for _, d := range w.Drops {
+		l := of(d.Process, d.Life)
+		l.drops = append(l.drops, d)
+	}
+	for _, i := range w.Issues {
+		of(i.Process, i.Life).checkDrawn(w, i)
+		if len(w.Broken()) > 0 {
+			return
+		}
+	}
+	for _, f := range w.Follows {
+		if f.Transaction == nil || !f.Transaction.Undone {
+			checkFollowed(w, f)
+		}
+	}
+}
+
+// checkDrawn checks that an issue was reserved for its life, after the last
+// Drop, and that its life has looked at the table before its first key.
+func (l *simLife) checkDrawn(w *sim.World, i sim.Issue) {
+	c := drawnIn(i)
+	if c == nil {
+		l.checkReserved(w, i)
+		n := l.reservation(i, i.Keys[0])
+		if n < 0 {
+			return
+		}
+		c = l.commits[n]
+	}
+	server, known := c.Server, l.server != ""
+	if !newSeqConfig(w).compares || server == l.server {
+		return
+	}
+	l.server = server
+	if !slices.ContainsFunc(l.looks, func(look *sim.Commit) bool {
+		return look.Asked <= i.End && look.Read < i.Keys[0] && (look.Server == server || !known)
+	}) {
+		w.Failf("compared: process %d.%d handed out key %d of %s at %s without looking at the table",
+			i.Process, i.Life, i.Keys[0], server, i.End)
+	}
+}
+
+func TestSequenceOnSimulation(t *testing.T) { onTrial(nil).Run(t) }
+
+// TestSequenceOnKilledAtEveryStep kills a process between any two things that it
+// does.
+func TestSequenceOnKilledAtEveryStep(t *testing.T) {
+	// Worlds without other faults, of blocks of different sizes.
+	seeds := []uint64{12}
+	if os.Getenv(sim.EnvSeeds) != "" {
+		seeds = []uint64{8, 12, 16}
+	}
+	for _, seed := range seeds {
+		runs, w := onTrial(nil).EveryStep(t, seed)
+		if w != nil {
+			t.Errorf("seed %d, step %d: %s", seed, runs, w.Broken())
+		}
+		if runs < 100 {
+			t.Errorf("seed %d: only %d steps", seed, runs)
+		}
+		t.Logf("seed %d: %d steps", seed, runs)
+	}
+}

@@ -1,0 +1,52 @@
+package keysource
+
+import "fmt"
+
+// Above makes every later key greater than key: than the greatest one in the
+// table, when a source without a [Marker] starts, since the clock may have been
+// set back while no process ran. The next key then waits until the clock has
+// come to the time of key, and is refused with [ErrClock] where that is more
+// than ten seconds ahead. A key below 1, of an empty table, changes nothing.
+//
+// It returns an error that wraps [ErrOptions] for a key of more bits than those
+// of this source have: the column holds others too. A foreign key of no more
+// bits is taken for a snowflake, whatever its time then is.
+//
+// It does no I/O and is safe for concurrent use.
+func (s *Snowflake) Above(key int64) error {
+	if key>>s.width > 0 {
+		return fmt.Errorf("%w: bits: the column holds keys that are no snowflakes of %d bits: "+
+			"give the source the bits that they have, or its keys another column", ErrOptions, s.width)
+	}
+	if key < 1 {
+		return nil
+	}
+	slot := s.slotAbove(key)
+	for {
+		free := s.free.Load()
+		if slot <= free {
+			return nil
+		}
+		// First, so that no slot of this source that waits is given out sooner.
+		for start := s.start.Load(); start < slot && !s.start.CompareAndSwap(start, slot); {
+			start = s.start.Load()
+		}
+		if s.free.CompareAndSwap(free, slot) {
+			return nil
+		}
+	}
+}
+
+// slotAbove returns the first slot whose key is greater than key, which is
+// positive and of s.width bits at most.
+func (s *Snowflake) slotAbove(key int64) int64 {
+	tick, worker, sequence := s.split(key)
+	slot := tick << s.sequenceBits
+	switch {
+	case s.worker < worker:
+		return slot + s.perTick()
+	case s.worker == worker:
+		return slot + sequence + 1
+	}
+	return slot
+}
