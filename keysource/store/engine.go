@@ -26,6 +26,10 @@ type engine struct {
 	now    string // the server's time, as it is stored
 	random string // a random text of at most 40 characters
 
+	sturdy bool // a statement that fails leaves its transaction open
+
+	lock string // of a table and a column, see Lock; "" for none
+
 	read    statement // next_value, incarnation, server, table_name, column_name, parameters
 	others  statement // the name of another sequence of a column, or NULL
 	create  statement // makes the row of a sequence, or raises its next value

@@ -5,6 +5,8 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"strings"
 
 	"github.com/keyfill/keyfill/keysource"
@@ -135,13 +137,26 @@ func (r *refusal) Error() string { return r.meaning.Error() + ": " + r.err.Error
 
 func (r *refusal) Unwrap() []error { return []error{r.meaning, keysource.ErrStoreState, r.err} }
 
-// judge returns err as a refusal where the server answers at once to something
-// else. It does not ask inside a transaction, which the error may have aborted.
-func (s *Store) judge(ctx context.Context, meaning, err error) error {
-	if s.inside || ctx.Err() != nil || errors.Is(err, driver.ErrBadConn) || s.ask(ctx, noServer) != nil {
+// judge returns the error of a query as a refusal where the server answers at
+// once to something else, and refuses the query again. It does not ask inside a
+// transaction that the error may have aborted.
+func (s *Store) judge(ctx context.Context, meaning, err error, query string, args []any) error {
+	if s.inside && !s.engine.sturdy || isBroken(err) || ctx.Err() != nil || s.ask(ctx, noServer) != nil {
+		return err
+	}
+	// Drivers have many words for a connection that broke, after which the next
+	// one is as good as new.
+	if _, again := s.conn.query(ctx, query, args); again == nil || isBroken(again) || ctx.Err() != nil {
 		return err
 	}
 	return &refusal{meaning, err}
+}
+
+// isBroken reports whether an error is surely about a connection.
+func isBroken(err error) bool {
+	var network net.Error
+	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.As(err, &network)
 }
 
 // failed returns the error of a statement about the row of a name.

@@ -12,13 +12,10 @@ import (
 // of an index that the column leads. In an empty table it is 0. A key beyond
 // 2⁶³−1 counts as that.
 func (s *Store) MaxKey(ctx context.Context, c Column) (int64, error) {
-	table := s.dialect.QuoteIdent(c.Table)
-	if c.Schema != "" {
-		table = s.dialect.QuoteIdent(c.Schema) + "." + table
-	}
-	row, err := s.conn.query(ctx, fmt.Sprintf(s.engine.maxKey, s.dialect.QuoteIdent(c.Name), table), nil)
+	query := fmt.Sprintf(s.engine.maxKey, s.dialect.QuoteIdent(c.Name), s.quoted(c))
+	row, err := s.conn.query(ctx, query, nil)
 	if err != nil {
-		return 0, s.failed(c.String(), s.judge(ctx, ErrColumn, err))
+		return 0, s.failed(c.String(), s.judge(ctx, ErrColumn, err, query, nil))
 	}
 	if row == nil || row[0] == nil {
 		return 0, nil

@@ -110,13 +110,21 @@ func (s *Store) Advance(ctx context.Context, q Sequence, next int64) error {
 type Reserver struct {
 	store    *Store
 	sequence Sequence
-	opened   atomic.Bool
+	opened   *atomic.Bool // shared by those of At
 }
 
 var _ keysource.Reserver = (*Reserver)(nil)
 
 // Reserver returns the row of a sequence. It does no I/O.
-func (s *Store) Reserver(q Sequence) *Reserver { return &Reserver{store: s, sequence: q} }
+func (s *Store) Reserver(q Sequence) *Reserver {
+	return &Reserver{store: s, sequence: q, opened: new(atomic.Bool)}
+}
+
+// At returns the same row as another view of the database finds it: a store of
+// [On] or [Within]. What one of them has opened, the others need not.
+func (r *Reserver) At(s *Store) *Reserver {
+	return &Reserver{store: s, sequence: r.sequence, opened: r.opened}
+}
 
 // Reserve is [Store.Reserve] but for two errors: a row that stands below seen
 // is no error but an answer, and where fewer than n integers are left up to the
@@ -137,8 +145,12 @@ func (r *Reserver) Reserve(ctx context.Context, n, seen int64) (keysource.Reserv
 		case e.Err == keysource.ErrExhausted && 0 < left && left < n:
 			n = left
 			continue
-		case e.Err == ErrNoRow:
-			r.opened.Store(false)
+		case e.Err == ErrNoRow && r.opened.CompareAndSwap(true, false) && !r.store.pooled:
+			// The transaction that had made it was rolled back.
+			if err := r.open(ctx); err != nil {
+				return keysource.Reservation{}, err
+			}
+			continue
 		}
 		return got, err
 	}

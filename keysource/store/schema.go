@@ -44,6 +44,8 @@ var tables = [...]string{"keyfill_sequences", workersTable}
 
 // probe reads a table.
 func (s *Store) probe(ctx context.Context, table string) error {
-	_, err := s.conn.query(ctx, "SELECT updated_at FROM "+table+" WHERE 1 = 0", nil)
+	_, err := s.conn.query(ctx, probeText(table), nil)
 	return err
 }
+
+func probeText(table string) string { return "SELECT updated_at FROM " + table + " WHERE 1 = 0" }

@@ -171,6 +171,10 @@ func (s *Store) open(ctx context.Context, q *Sequence) (row Row, greatest int64,
 			return Row{}, 0, err
 		}
 	}
+	if s.inside {
+		// What fails here, fails where the row is read.
+		_ = s.lockRows(ctx)
+	}
 	// The keys come first: those that are in the column now were reserved
 	// before, so that a row read later is above them. The other way round,
 	// another process could reserve and insert in between.
@@ -219,10 +223,11 @@ func (s *Store) read(ctx context.Context, name string) (*storedRow, error) {
 	if err != nil {
 		return nil, s.failed(name, err)
 	}
-	row, err := s.conn.query(ctx, query, s.engine.read.bind(values{pName: name}))
+	args := s.engine.read.bind(values{pName: name})
+	row, err := s.conn.query(ctx, query, args)
 	switch {
 	case err != nil:
-		return nil, s.failed(name, s.judge(ctx, ErrTables, err))
+		return nil, s.failed(name, s.judge(ctx, ErrTables, err, query, args))
 	case row == nil:
 		return nil, nil
 	}

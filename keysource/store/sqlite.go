@@ -38,6 +38,10 @@ var sqlite = engine{
 	quote:  "'",
 	now:    "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
 	random: "lower(hex(randomblob(16)))",
+	sturdy: true,
+	// A transaction that has read before it writes does not wait for another
+	// one that writes: https://www.sqlite.org/rescode.html#busy_snapshot.
+	lock: "UPDATE %[1]s SET %[2]s = %[2]s WHERE 0",
 	read: statement{
 		`SELECT next_value, incarnation, '', table_name, column_name, parameters FROM keyfill_sequences WHERE name = ?`,
 		[]param{pName},

@@ -89,7 +89,7 @@ func (m *Marker) open(ctx context.Context) error {
 		return m.store.EnsureSchema(ctx)
 	}
 	if err := m.store.probe(ctx, workersTable); err != nil {
-		return m.store.failed(m.worker.Name, m.store.judge(ctx, ErrTables, err))
+		return m.store.failed(m.worker.Name, m.store.judge(ctx, ErrTables, err, probeText(workersTable), nil))
 	}
 	return nil
 }

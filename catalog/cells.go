@@ -1,0 +1,72 @@
+package catalog
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// cells reads the values of a row as drivers give them: the same number comes
+// as an integer from one and as its digits from another. NULL is the zero
+// value. A value that cannot be read leaves an error behind.
+type cells struct {
+	row []any
+	err error
+}
+
+func (c *cells) text(i int) string {
+	switch v := c.row[i].(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case []byte:
+		return string(v)
+	}
+	c.wrong(i, "text")
+	return ""
+}
+
+func (c *cells) number(i int) int {
+	switch v := c.row[i].(type) {
+	case nil:
+		return 0
+	case int64:
+		return int(v)
+	case uint64:
+		return int(v)
+	case float64:
+		return int(v)
+	case bool:
+		if v {
+			return 1
+		}
+		return 0
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(c.text(i)))
+	if err != nil && c.err == nil {
+		c.wrong(i, "number")
+	}
+	return n
+}
+
+// isSet reads a boolean: true or false, 1 or 0, "t" or "f".
+func (c *cells) isSet(i int) bool {
+	switch c.row[i].(type) {
+	case string, []byte:
+		switch c.text(i) {
+		case "t", "true":
+			return true
+		case "f", "false":
+			return false
+		}
+	}
+	return c.number(i) != 0
+}
+
+// isNull reports whether the engine gave no value.
+func (c *cells) isNull(i int) bool { return c.row[i] == nil }
+
+func (c *cells) wrong(i int, want string) {
+	c.err = fmt.Errorf("catalog: value %d of an answer is no %s but a %T", i+1, want, c.row[i])
+}

@@ -1,0 +1,37 @@
+// Package catalog reads what an engine's catalog says about one table, and
+// checks whether keyfill may fill a key column of it: whether the column is
+// there, takes keys of that kind, is wide enough, and is filled by nobody else.
+//
+//	table, err := catalog.Read(ctx, d, catalog.Conn(c), "", "orders")
+//	if err != nil {
+//		return err
+//	}
+//	err = table.Check(d, catalog.Key{Column: "id", Integer: true, MaxBits: 63})
+//
+// [Read] takes at most three queries, each restricted to the table, writes
+// nothing, and may run on the application's own connection, inside a
+// transaction too: a table that is not there is no error of the engine.
+//
+// # Where a table without schema is looked for
+//
+//	MySQL, MariaDB   the session's database
+//	PostgreSQL       search_path, temporary tables first
+//	SQLite           temp, main, then the attached databases
+//	SQL Server       the user's default schema, then dbo
+//	Oracle           the current schema, then its synonyms, then public ones
+//
+// # Caveats
+//
+// Temporary tables are found on PostgreSQL and SQLite only: the information
+// schema of MySQL shows none, and SQL Server keeps them in another database.
+//
+// A folded name has lost its case. On a MySQL or MariaDB server whose table
+// names depend on case, a table spelled like the folded name comes first; one
+// that differs by case only is found where there is a single one. On SQL Server
+// in a database that compares by case, and for letters beyond ASCII on SQLite,
+// only the folded spelling is found.
+//
+// A view has columns, and neither indexes nor identities. What fills a column
+// through a function of its own, or through a trigger, is not seen; a user of
+// MySQL with partial_revokes may be told that a table has no triggers.
+package catalog

@@ -1,0 +1,73 @@
+package catalog
+
+import (
+	"errors"
+	"strings"
+)
+
+// Errors about what is to be filled. All come in an [*Error], whose text says
+// what to change.
+var (
+	// ErrNoTable is returned when the session sees no table or view of that
+	// name.
+	ErrNoTable = errors.New("there is no such table or view that this user sees")
+
+	// ErrAmbiguous is returned when several tables differ from the name by
+	// case only, and none is spelled like it.
+	ErrAmbiguous = errors.New("several tables differ by case only")
+
+	// ErrNoColumn is returned when the table has no such column.
+	ErrNoColumn = errors.New("there is no such column")
+
+	// ErrGenerated is returned when the engine computes the column.
+	ErrGenerated = errors.New("the engine computes the column")
+
+	// ErrIdentityAlways is returned when the engine numbers the rows itself
+	// and refuses keys.
+	ErrIdentityAlways = errors.New("the engine refuses keys")
+
+	// ErrType is returned when the column does not take keys of that kind.
+	ErrType = errors.New("the column does not take such keys")
+
+	// ErrNarrow is returned when the column holds fewer bits than the keys.
+	ErrNarrow = errors.New("the column is too narrow")
+
+	// ErrLive is returned when the engine fills the column too, and it is not
+	// said that nobody lets it.
+	ErrLive = errors.New("the engine fills the column too")
+
+	// ErrCOMB is returned when a COMB would be stored out of order or be
+	// rejected.
+	ErrCOMB = errors.New("the column does not take a COMB")
+)
+
+// Error is a table or column that cannot be filled as the policy says.
+// errors.Is finds Err.
+type Error struct {
+	Table  string // with its schema where that is known
+	Column string // as found, or as asked for; "" where it is about the table
+	Err    error  // one of this package
+	Detail string // what is there, and what to change; "" for nothing to add
+}
+
+// Error returns for example
+//
+//	catalog: orders.id: the column is too narrow: int(11) holds 31 bits: say max_bits: 31
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString("catalog: ")
+	b.WriteString(e.Table)
+	if e.Column != "" {
+		b.WriteString("." + e.Column)
+	}
+	b.WriteString(": ")
+	b.WriteString(e.Err.Error())
+	if e.Detail != "" {
+		b.WriteString(": ")
+		b.WriteString(e.Detail)
+	}
+	return b.String()
+}
+
+// Unwrap returns Err.
+func (e *Error) Unwrap() error { return e.Err }

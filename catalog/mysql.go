@@ -1,0 +1,189 @@
+package catalog
+
+import (
+	"context"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+)
+
+// MySQL and MariaDB: INFORMATION_SCHEMA ("INFORMATION_SCHEMA Tables" of the
+// MySQL 8.4 Reference Manual and of the MariaDB Knowledge Base). Both read one
+// table's files only where schema and name are compared with = to a constant,
+// in the WHERE of each table and not in an ON: "Optimizing INFORMATION_SCHEMA
+// Queries"; a LEFT JOIN was seen to scan all databases on MariaDB 10.11.
+const (
+	// findMySQL finds a table under the name's own spelling. With
+	// lower_case_table_names other than 0 the server compares without case.
+	findMySQL = `SELECT table_schema, table_name, table_type
+FROM information_schema.tables
+WHERE table_schema = COALESCE(NULLIF(?, ''), DATABASE()) AND table_name = ?`
+
+	// searchMySQL finds it under another spelling. It reads the names of one
+	// database, or of all where there is a schema, whose spelling is lost too.
+	searchMySQL = `SELECT table_schema, table_name, table_type
+FROM information_schema.tables
+WHERE table_schema = DATABASE() AND LOWER(table_name) = ?`
+	searchSchemaMySQL = `SELECT table_schema, table_name, table_type
+FROM information_schema.tables
+WHERE LOWER(table_schema) = ? AND LOWER(table_name) = ?`
+
+	// describeMySQL is all about a table. The casts give its parts the same
+	// types and collations, which differ between the tables of MySQL 8. No table
+	// has 10,000 columns.
+	//
+	// Triggers are shown to users with the TRIGGER privilege on the table
+	// only: "The INFORMATION_SCHEMA TRIGGERS Table". (MariaDB 10.11.19 was seen
+	// to show them to all users of the table.) What a user has through a role
+	// is not looked at. A schema's privilege may be for a pattern: "GRANT
+	// Statement".
+	describeMySQL = `SELECT 'column' AS part, ordinal_position AS ord, CAST(column_name AS CHAR) AS name,
+CAST(data_type AS CHAR) AS a, CAST(column_type AS CHAR) AS b, CAST(extra AS CHAR) AS c,
+CAST(collation_name AS CHAR) AS d, CAST(column_default AS CHAR) AS e,
+character_maximum_length AS n, numeric_precision AS p, numeric_scale AS s
+FROM information_schema.columns
+WHERE table_schema = ? AND table_name = ?
+UNION ALL
+SELECT 'index', 10000, CAST(column_name AS CHAR), CAST(index_name AS CHAR), CAST(index_type AS CHAR),
+NULL, NULL, NULL, non_unique, sub_part, NULL
+FROM information_schema.statistics
+WHERE table_schema = ? AND table_name = ? AND seq_in_index = 1
+UNION ALL
+SELECT 'trigger', 0, NULL, NULL, NULL, NULL, NULL, NULL, COUNT(*), NULL, NULL
+FROM information_schema.triggers
+WHERE event_object_schema = ? AND event_object_table = ? AND event_manipulation LIKE '%INSERT%'
+UNION ALL
+SELECT 'grant', 0, NULL, NULL, NULL, NULL, NULL, NULL, COUNT(*), NULL, NULL
+FROM (
+SELECT grantee FROM information_schema.user_privileges WHERE privilege_type = 'TRIGGER'
+UNION ALL
+SELECT grantee FROM information_schema.schema_privileges WHERE privilege_type = 'TRIGGER' AND ? LIKE table_schema
+UNION ALL
+SELECT grantee FROM information_schema.table_privileges WHERE privilege_type = 'TRIGGER' AND table_schema = ? AND table_name = ?
+) g
+WHERE grantee = CONCAT('''', LEFT(CURRENT_USER(), CHAR_LENGTH(CURRENT_USER()) - CHAR_LENGTH(SUBSTRING_INDEX(CURRENT_USER(), '@', -1)) - 1),
+'''@''', SUBSTRING_INDEX(CURRENT_USER(), '@', -1), '''')
+ORDER BY ord, a`
+)
+
+func readMySQL(ctx context.Context, q Querier, schema, table string) (*Table, error) {
+	t, err := findInMySQL(ctx, q, schema, table)
+	if t == nil || err != nil {
+		return nil, err
+	}
+	rows, err := q.Rows(ctx, describeMySQL, t.Schema, t.Name, t.Schema, t.Name, t.Schema, t.Name, t.Schema, t.Schema, t.Name)
+	if err != nil {
+		return nil, err
+	}
+	granted := false
+	for _, row := range rows {
+		c := cells{row: row}
+		switch c.text(0) {
+		case "column":
+			t.Columns = append(t.Columns, columnOfMySQL(&c))
+		case "index":
+			t.indexOfMySQL(&c)
+		case "trigger":
+			if c.number(8) > 0 {
+				t.InsertTriggers = Yes
+			}
+		case "grant":
+			granted = c.number(8) > 0
+		}
+		if c.err != nil {
+			return nil, c.err
+		}
+	}
+	if t.InsertTriggers == Unknown && granted {
+		t.InsertTriggers = No
+	}
+	return t, nil
+}
+
+// findInMySQL returns the table's names as found, nil where there is none.
+func findInMySQL(ctx context.Context, q Querier, schema, table string) (*Table, error) {
+	rows, err := q.Rows(ctx, findMySQL, schema, table)
+	if err == nil && len(rows) == 0 && schema == "" {
+		rows, err = q.Rows(ctx, searchMySQL, table)
+	} else if err == nil && len(rows) == 0 {
+		rows, err = q.Rows(ctx, searchSchemaMySQL, schema, table)
+	}
+	if err != nil {
+		return nil, err
+	}
+	fold := dialect.MySQL().Fold
+	var found []*Table
+	for _, row := range rows {
+		c := cells{row: row}
+		t := &Table{Schema: c.text(0), Name: c.text(1), View: strings.HasSuffix(c.text(2), "VIEW")}
+		isSequence := c.text(2) == "SEQUENCE"
+		if c.err != nil {
+			return nil, c.err
+		}
+		// The server's comparison may ignore accents too.
+		if !isSequence && fold(t.Name, true) == table {
+			found = append(found, t)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return nil, nil
+	case 1:
+		return found[0], nil
+	}
+	return nil, &Error{Table: qualified(schema, table), Err: ErrAmbiguous,
+		Detail: "rename all but one, or take them out of the policy"}
+}
+
+func columnOfMySQL(c *cells) Column {
+	col := Column{Name: c.text(2), Type: c.text(4), Collation: c.text(6)}
+	kind := c.text(3)
+	bits := map[string]int{"tinyint": 7, "smallint": 15, "mediumint": 23, "int": 31, "bigint": 63}[kind]
+	switch kind {
+	case "tinyint", "smallint", "mediumint", "int", "bigint":
+		if strings.Contains(col.Type, "unsigned") {
+			bits++
+		}
+		col.integer(bits)
+	case "decimal":
+		if c.number(10) == 0 {
+			col.integer(decimalBits(c.number(9)))
+		}
+	case "float", "double":
+		col.rounds = true
+	case "char", "varchar":
+		col.Text, col.Length = true, c.number(8)
+	case "tinytext", "text", "mediumtext", "longtext":
+		col.Text = true
+	case "binary", "varbinary":
+		col.Binary, col.Length = true, c.number(8)
+	case "tinyblob", "blob", "mediumblob", "longblob":
+		col.Binary = true
+	case "uuid":
+		col.UUID = true
+	}
+	extra := strings.ToUpper(c.text(5))
+	// DEFAULT_GENERATED of MySQL 8 is a default that is an expression.
+	col.Generated = strings.Contains(extra, "VIRTUAL GENERATED") ||
+		strings.Contains(extra, "STORED GENERATED") || strings.Contains(extra, "PERSISTENT")
+	switch {
+	case strings.Contains(extra, "AUTO_INCREMENT"):
+		col.Identity = "AUTO_INCREMENT"
+	case isNextval(c.text(7)):
+		col.Identity = nextvalDefault
+	}
+	// A default that is only a text of such words costs nothing but the check.
+	def := strings.ToLower(c.text(7))
+	col.LastKeyDefault = strings.Contains(def, "last_insert_id") ||
+		strings.Contains(def, "@@") && strings.Contains(def, "identity")
+	return col
+}
+
+func (t *Table) indexOfMySQL(c *cells) {
+	name := ""
+	if c.number(8) == 0 {
+		name = c.text(3)
+	}
+	// A prefix of the column is not all of it, and only a B-tree has order.
+	t.led(c.text(2), name, c.text(4) == "BTREE" && c.isNull(9))
+}

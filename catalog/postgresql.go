@@ -1,0 +1,150 @@
+package catalog
+
+import (
+	"context"
+)
+
+// PostgreSQL 12 and later: "System Catalogs" of its manual, which every user
+// may read. Names are compared with those of the catalog and not resolved by
+// to_regclass, which fails, and ends the transaction, in a schema that the
+// user may not use.
+const (
+	// Visible is what the search_path finds under the bare name. A name is
+	// cut as the engine cuts it (type name).
+	findPostgreSQL = `SELECT CAST(c.oid AS text), CAST(n.nspname AS text), CAST(c.relname AS text), c.relkind IN ('v', 'm'),
+EXISTS (SELECT 1 FROM pg_catalog.pg_trigger g WHERE g.tgrelid = c.oid AND NOT g.tgisinternal AND g.tgtype & 4 <> 0 AND g.tgenabled <> 'D')
+OR EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid AND r.ev_type = '3' AND r.ev_enabled <> 'D')
+FROM pg_catalog.pg_class c
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relname = CAST(CAST($1 AS text) AS name) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+AND CASE CAST($2 AS text) WHEN '' THEN pg_catalog.pg_table_is_visible(c.oid)
+WHEN 'pg_temp' THEN n.oid = pg_catalog.pg_my_temp_schema()
+ELSE n.nspname = CAST(CAST($2 AS text) AS name) END`
+
+	// A domain is followed to the type that it stands on.
+	columnsPostgreSQL = `WITH RECURSIVE base AS (
+SELECT a.attnum, a.atttypid AS typid, a.atttypmod AS typmod
+FROM pg_catalog.pg_attribute a
+WHERE a.attrelid = CAST(CAST($1 AS text) AS oid) AND a.attnum > 0 AND NOT a.attisdropped
+UNION ALL
+SELECT b.attnum, t.typbasetype, t.typtypmod
+FROM base b JOIN pg_catalog.pg_type t ON t.oid = b.typid
+WHERE t.typtype = 'd'
+)
+SELECT CAST(a.attname AS text), pg_catalog.format_type(a.atttypid, a.atttypmod),
+CAST(t.typname AS text), b.typmod, CAST(t.typcategory AS text), CAST(a.attidentity AS text), CAST(a.attgenerated AS text),
+pg_catalog.pg_get_expr(d.adbin, d.adrelid), CAST(l.collname AS text)
+FROM base b
+JOIN pg_catalog.pg_type t ON t.oid = b.typid AND t.typtype <> 'd'
+JOIN pg_catalog.pg_attribute a ON a.attrelid = CAST(CAST($1 AS text) AS oid) AND a.attnum = b.attnum
+LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+LEFT JOIN pg_catalog.pg_collation l ON l.oid = a.attcollation
+ORDER BY a.attnum`
+
+	// Errors about a row of a partition name the partition's index.
+	indexesPostgreSQL = `WITH RECURSIVE led AS (
+SELECT i.indexrelid AS oid, i.indkey[0] AS attnum, i.indisunique AS is_unique,
+i.indisvalid AND i.indpred IS NULL AND m.amname = 'btree' AS complete
+FROM pg_catalog.pg_index i
+JOIN pg_catalog.pg_class x ON x.oid = i.indexrelid
+JOIN pg_catalog.pg_am m ON m.oid = x.relam
+WHERE i.indrelid = CAST(CAST($1 AS text) AS oid)
+UNION ALL
+SELECT h.inhrelid, led.attnum, led.is_unique, false
+FROM led JOIN pg_catalog.pg_inherits h ON h.inhparent = led.oid
+WHERE led.is_unique
+)
+SELECT CAST(a.attname AS text), CASE WHEN led.is_unique THEN CAST(x.relname AS text) END, led.complete
+FROM led
+JOIN pg_catalog.pg_class x ON x.oid = led.oid
+JOIN pg_catalog.pg_attribute a ON a.attrelid = CAST(CAST($1 AS text) AS oid) AND a.attnum = led.attnum
+ORDER BY x.relname`
+)
+
+func readPostgreSQL(ctx context.Context, q Querier, schema, table string) (*Table, error) {
+	rows, err := q.Rows(ctx, findPostgreSQL, table, schema)
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	c := cells{row: rows[0]}
+	oid := c.text(0)
+	t := &Table{Schema: c.text(1), Name: c.text(2), View: c.isSet(3), InsertTriggers: No}
+	if c.isSet(4) {
+		t.InsertTriggers = Yes
+	}
+	if c.err != nil {
+		return nil, c.err
+	}
+	if rows, err = q.Rows(ctx, columnsPostgreSQL, oid); err != nil {
+		return nil, err
+	}
+	for _, row := range rows {
+		c := cells{row: row}
+		t.Columns = append(t.Columns, columnOfPostgreSQL(&c))
+		if c.err != nil {
+			return nil, c.err
+		}
+	}
+	if rows, err = q.Rows(ctx, indexesPostgreSQL, oid); err != nil {
+		return nil, err
+	}
+	for _, row := range rows {
+		c := cells{row: row}
+		t.led(c.text(0), c.text(1), c.isSet(2))
+		if c.err != nil {
+			return nil, c.err
+		}
+	}
+	return t, nil
+}
+
+// numericDigits is how many digits before the point a numeric without a
+// precision has: "Numeric Types" of the manual.
+const numericDigits = 131072
+
+func columnOfPostgreSQL(c *cells) Column {
+	col := Column{Name: c.text(0), Type: c.text(1), Collation: c.text(8), Generated: c.text(6) != ""}
+	// The modifier of a type holds its length, or precision and scale, plus
+	// the 4 bytes of a header: numerictypmodin, anychar_typmodin.
+	mod := c.number(3)
+	switch kind := c.text(2); kind {
+	case "int2":
+		col.integer(15)
+	case "int4":
+		col.integer(31)
+	case "int8":
+		col.integer(63)
+	case "numeric":
+		switch {
+		case mod < 4:
+			col.integer(decimalBits(numericDigits))
+		case (mod-4)&0x7ff == 0:
+			col.integer(decimalBits((mod - 4) >> 16 & 0xffff))
+		}
+	case "float4", "float8":
+		col.rounds = true
+	case "uuid":
+		col.UUID = true
+	case "bytea":
+		col.Binary = true
+	case "name":
+		col.Text, col.Length = true, 63
+	default:
+		// Category S is that of strings, citext among them.
+		col.Text = c.text(4) == "S"
+		if (kind == "varchar" || kind == "bpchar") && mod > 4 {
+			col.Length = mod - 4
+		}
+	}
+	switch c.text(5) {
+	case "a":
+		col.Identity, col.IdentityAlways = "GENERATED ALWAYS AS IDENTITY", true
+	case "d":
+		col.Identity = "GENERATED BY DEFAULT AS IDENTITY"
+	default:
+		if !col.Generated && isNextval(c.text(7)) {
+			col.Identity = nextvalDefault
+		}
+	}
+	return col
+}

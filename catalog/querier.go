@@ -1,0 +1,52 @@
+package catalog
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+
+	"github.com/keyfill/keyfill/internal/dbconn"
+)
+
+// Querier runs a query and returns all its rows, which belong to the caller.
+// Errors are the driver's own.
+type Querier interface {
+	Rows(ctx context.Context, query string, args ...any) ([][]any, error)
+}
+
+// DB returns what runs queries on any connection of db. Each query may run on
+// another one: what belongs to a session, such as temporary tables and a
+// search_path that was set, is seen through [Conn] only.
+func DB(db *sql.DB) Querier { return pool{db} }
+
+// Conn returns what runs queries on a connection of a driver, of any strength.
+// It is used by one goroutine at a time, as the connection is.
+func Conn(c driver.Conn) Querier { return conn{c} }
+
+type pool struct{ db *sql.DB }
+
+func (p pool) Rows(ctx context.Context, query string, args ...any) ([][]any, error) {
+	var all [][]any
+	err := dbconn.QueryPool(ctx, p.db, query, args, func(row []any) error {
+		all = append(all, row)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+type conn struct{ conn driver.Conn }
+
+func (c conn) Rows(ctx context.Context, query string, args ...any) ([][]any, error) {
+	var all [][]any
+	err := dbconn.Query(ctx, c.conn, query, args, func(row []any) error {
+		all = append(all, row)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}

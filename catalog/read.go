@@ -1,0 +1,64 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/keyfill/keyfill/dialect"
+)
+
+// reader reads a table of one engine. It returns nil where there is none.
+type reader func(ctx context.Context, q Querier, schema, table string) (*Table, error)
+
+// readers are by the dialect's name.
+var readers = map[string]reader{
+	"mysql":     readMySQL,
+	"mariadb":   readMySQL,
+	"postgres":  readPostgreSQL,
+	"sqlite":    readSQLite,
+	"sqlserver": readSQLServer,
+	"oracle":    readOracle,
+}
+
+// Read returns what the catalog says about a table or view. The names are
+// folded as the dialect folds them; without a schema, the table is looked for
+// where the session would find it.
+//
+// Errors: [ErrNoTable] and [ErrAmbiguous] in an [*Error], the driver's own as
+// they are.
+func Read(ctx context.Context, d *dialect.Dialect, q Querier, schema, table string) (*Table, error) {
+	read, ok := readers[d.Name]
+	if !ok {
+		return nil, fmt.Errorf("catalog: the catalog of %s cannot be read", d.Name)
+	}
+	t, err := read(ctx, q, schema, table)
+	if err != nil {
+		return nil, err
+	}
+	if t == nil {
+		return nil, &Error{Table: qualified(schema, table), Err: ErrNoTable,
+			Detail: "create it, write its schema into the policy, or let this user see it"}
+	}
+	return t, nil
+}
+
+// qualified returns a name for messages.
+func qualified(schema, table string) string {
+	if schema == "" {
+		return table
+	}
+	return schema + "." + table
+}
+
+// led adds an index, complete or not, that begins with a column. The name of
+// one that is not unique is "".
+func (t *Table) led(column, name string, complete bool) {
+	c := t.named(column)
+	if c == nil {
+		return // an expression, or a column that is hidden
+	}
+	c.LeadsIndex = c.LeadsIndex || complete
+	if name != "" {
+		c.Unique = append(c.Unique, name)
+	}
+}

@@ -1,0 +1,245 @@
+package catalog_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/keyfill/keyfill/catalog"
+	"github.com/keyfill/keyfill/dialect"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected texts in testdata")
+
+// reads are tables as engines answer. Those of SQL Server and Oracle are from
+// their manuals, the others as their drivers give them in either protocol.
+var reads = []struct {
+	file          string
+	d             *dialect.Dialect
+	schema, table string
+	answers       [][][]any
+}{
+	{"mysql", dialect.MySQL(), "", "orders", [][][]any{
+		{},
+		{{[]byte("shop"), []byte("Orders"), []byte("BASE TABLE")}},
+		{
+			{"column", int64(1), "id", "bigint", "bigint unsigned", "auto_increment", nil, nil, nil, uint64(20), int64(0)},
+			{"column", "2", "code", "varchar", "varchar(20)", "DEFAULT_GENERATED", "utf8mb4_0900_ai_ci", "uuid()", "20", nil, nil},
+			{"column", "3", "total", "int", "int", "STORED GENERATED", nil, nil, nil, "10", "0"},
+			{"index", int64(10000), "id", "PRIMARY", "BTREE", nil, nil, nil, int64(0), nil, nil},
+			{"index", int64(10000), "code", "short", "BTREE", nil, nil, nil, int64(0), int64(5), nil},
+			{"index", int64(10000), nil, "expression", "BTREE", nil, nil, nil, int64(0), nil, nil},
+			{"trigger", int64(0), nil, nil, nil, nil, nil, nil, int64(0), nil, nil},
+			{"grant", int64(0), nil, nil, nil, nil, nil, nil, int64(1), nil, nil},
+		},
+	}},
+	{"mysql_schema", dialect.MariaDB(), "shop", "orders", [][][]any{
+		{},
+		{{"Shop", "orders", "VIEW"}},
+		{
+			{"column", int64(1), "id", "uuid", "uuid", "", nil, nil, nil, nil, nil},
+			{"trigger", int64(0), nil, nil, nil, nil, nil, nil, int64(0), nil, nil},
+			{"grant", int64(0), nil, nil, nil, nil, nil, nil, int64(0), nil, nil},
+		},
+	}},
+	{"postgres", dialect.PostgreSQL(), "sales", "orders", [][][]any{
+		{{"4294967295", "sales", []byte("orders"), "f", []byte("t")}},
+		{
+			{"id", "integer", "int4", "-1", "N", "", "", "nextval('s'::regclass)", nil},
+			{"code", "character varying(20)", "varchar", int64(24), "S", "", "", nil, "default"},
+			{"n", "numeric(10,2)", "numeric", int64(10<<16 + 2 + 4), "N", "", "", nil, nil},
+		},
+		{{"id", "orders_pkey", true}, {"code", nil, "t"}},
+	}},
+	{"sqlite", dialect.SQLite(), "", "orders", [][][]any{
+		{
+			{"main", "id", "INTEGER", int64(0), int64(1)},
+			{"main", "secret", "INT", int64(1), int64(0)},
+			{"other", "different", "TEXT", int64(0), int64(0)},
+		},
+		{{"table", "Orders", "CREATE TABLE Orders(id INTEGER PRIMARY KEY AUTOINCREMENT)"}},
+		{},
+	}},
+	{"sqlserver", dialect.SQLServer(), "dbo", "odd]name", [][][]any{
+		{{int64(245575913), "dbo", "odd]name", int64(0), nil}},
+		{
+			{"id", "int", int64(4), int64(10), int64(0), true, int64(0), nil, nil},
+			{"g", "uniqueidentifier", int64(16), int64(0), int64(0), false, int64(0), "(newsequentialid())", nil},
+			{"seq", "bigint", int64(8), int64(19), int64(0), false, int64(0), "(NEXT VALUE FOR [dbo].[s])", nil},
+			{"tiny", "tinyint", int64(1), int64(3), int64(0), false, int64(0), nil, nil},
+			{"small", "smallint", int64(2), int64(5), int64(0), false, int64(0), nil, nil},
+			{"d", "decimal", int64(9), int64(19), int64(0), false, int64(0), nil, nil},
+			{"d2", "numeric", int64(9), int64(10), int64(2), false, int64(0), nil, nil},
+			{"f", "float", int64(8), int64(53), int64(0), false, int64(0), nil, nil},
+			{"c", "nvarchar", int64(72), int64(0), int64(0), false, int64(0), nil, "Latin1_General_CI_AS"},
+			{"v", "varchar", int64(36), int64(0), int64(0), false, int64(0), nil, "Latin1_General_BIN2"},
+			{"m", "nvarchar", int64(-1), int64(0), int64(0), false, int64(0), nil, "Latin1_General_CI_AS"},
+			{"t", "ntext", int64(16), int64(0), int64(0), false, int64(0), nil, "Latin1_General_CI_AS"},
+			{"b", "binary", int64(16), int64(0), int64(0), false, int64(0), nil, nil},
+			{"vb", "varbinary", int64(-1), int64(0), int64(0), false, int64(0), nil, nil},
+			{"im", "image", int64(16), int64(0), int64(0), false, int64(0), nil, nil},
+			{"computed", "int", int64(4), int64(10), int64(0), false, int64(1), nil, nil},
+			{"rv", "timestamp", int64(8), int64(0), int64(0), false, int64(0), nil, nil},
+			{"clr", nil, int64(892), int64(0), int64(0), false, int64(0), nil, nil},
+		},
+		{{"id", "PK_odd", int64(1)}, {"g", nil, int64(1)}, {"c", "UQ_c", int64(0)}},
+	}},
+	{"sqlserver_view", dialect.SQLServer(), "", "v", [][][]any{{{"1", "dbo", "v", int64(1), int64(1)}}, {}, {}}},
+	{"oracle", dialect.Oracle(), "", "ORDERS", [][][]any{
+		{{"SHOP", "ORDERS", int64(0), "0", float64(1)}, {"PUBLIC", "ORDERS", int64(0), "1", int64(1)}},
+		{
+			{"ID", "NUMBER", "22", "0", nil, "0", "NO", "BY DEFAULT", `"SHOP"."ISEQ$$_1".nextval`},
+			{"A", "NUMBER", "22", "0", nil, nil, "NO", "ALWAYS", `"SHOP"."ISEQ$$_2".nextval`},
+			{"N10", "NUMBER", "22", "0", "10", "0", "NO", nil, []byte(`"SHOP"."S"."NEXTVAL" `)},
+			{"N19", "NUMBER", "22", "0", "19", "0", "NO", nil, nil},
+			{"N2", "NUMBER", "22", "0", "10", "2", "NO", nil, "7"},
+			{"F", "FLOAT", "22", "0", "126", nil, "NO", nil, nil},
+			{"V", "NUMBER", "22", "0", nil, nil, "YES", nil, `"N10"+1`},
+			{"R", "RAW", "16", "0", nil, nil, "NO", nil, nil},
+			{"C", "VARCHAR2", "144", "36", nil, nil, "NO", nil, nil},
+			{"L", "CLOB", "4000", "0", nil, nil, "NO", nil, nil},
+			{"B", "BLOB", "4000", "0", nil, nil, "NO", nil, nil},
+			{"D", "DATE", "7", "0", nil, nil, "NO", nil, nil},
+		},
+		{
+			{"ID", "ORDERS_IX", "ORDERS_PK", int64(1)},
+			{"C", nil, "ORDERS_UQ", int64(0)},
+			{"R", "R_UQ", "R_UQ", int64(1)},
+			{"SYS_NC00013$", "FUNCTIONS", nil, int64(1)},
+		},
+	}},
+	{"oracle_unknown", dialect.Oracle(), "SALES", "Orders", [][][]any{{{"SALES", "Orders", int64(1), "0", int64(0)}}, {}, {}}},
+	{"oracle_trigger", dialect.Oracle(), "SALES", "ORDERS", [][][]any{{{"SALES", "ORDERS", int64(0), "2", int64(0)}}, {}, {}}},
+}
+
+// TestRead compares the queries with their arguments, and what is made of the
+// answers, with testdata.
+func TestRead(t *testing.T) {
+	for _, r := range reads {
+		t.Run(r.file, func(t *testing.T) {
+			q := &script{answers: r.answers}
+			table, err := catalog.Read(context.Background(), r.d, q, r.schema, r.table)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(q.log) != len(r.answers) || len(q.log) > 3 {
+				t.Errorf("%d queries, want %d", len(q.log), len(r.answers))
+			}
+			got := map[string]string{"queries": strings.Join(q.log, "\n\n") + "\n", "table": describe(table)}
+			name := filepath.Join("testdata", r.file+".txtar")
+			if *update {
+				a := &txtar.Archive{Files: []txtar.File{
+					{Name: "queries", Data: []byte(got["queries"])}, {Name: "table", Data: []byte(got["table"])}}}
+				if err := os.WriteFile(name, txtar.Format(a), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := txtar.ParseFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(want.Files) != len(got) {
+				t.Errorf("%s has %d sections", name, len(want.Files))
+			}
+			for _, f := range want.Files {
+				if got[f.Name] != string(f.Data) {
+					t.Errorf("%s: got\n%s\nwant\n%s", f.Name, got[f.Name], f.Data)
+				}
+			}
+		})
+	}
+}
+
+// TestReadNothing: no table is ErrNoTable with the name in its text, whatever
+// the engine.
+func TestReadNothing(t *testing.T) {
+	for _, d := range dialect.All() {
+		q := &script{}
+		table, err := catalog.Read(context.Background(), d, q, "sales", "orders")
+		if table != nil || !errors.Is(err, catalog.ErrNoTable) || !strings.HasPrefix(err.Error(), "catalog: sales.orders: there is no such table") {
+			t.Errorf("%s: %v, %v", d.Name, table, err)
+		}
+	}
+	other := *dialect.MySQL()
+	other.Name = "other"
+	if _, err := catalog.Read(context.Background(), &other, &script{}, "", "orders"); err == nil {
+		t.Error("the catalog of an engine that is not known was read")
+	}
+}
+
+// TestReadFaults: the driver's error is returned as it is, whichever query
+// fails, and a value that is not what was asked for is an error.
+func TestReadFaults(t *testing.T) {
+	refused := errors.New("refused")
+	for _, r := range reads {
+		for n := range r.answers {
+			q := &script{answers: r.answers[:n], err: refused}
+			table, err := catalog.Read(context.Background(), r.d, q, r.schema, r.table)
+			if table != nil || err != refused {
+				t.Errorf("%s: query %d fails: %v, %v; want %v", r.file, n+1, table, err, refused)
+			}
+			if len(r.answers[n]) == 0 {
+				continue
+			}
+			for i := range r.answers[n][0] {
+				q := &script{answers: append([][][]any{}, r.answers...)}
+				row := append([]any{}, r.answers[n][0]...)
+				row[i] = struct{}{}
+				q.answers[n] = append([][]any{row}, r.answers[n][1:]...)
+				table, err := catalog.Read(context.Background(), r.d, q, r.schema, r.table)
+				if (err == nil) == (table == nil) {
+					t.Errorf("%s: value %d of answer %d is odd: %v, %v", r.file, i+1, n+1, table, err)
+				}
+			}
+		}
+	}
+}
+
+// TestReadAmbiguous: two tables that differ by case, neither as it is asked
+// for. What only differs by accents does not count.
+func TestReadAmbiguous(t *testing.T) {
+	for _, c := range []struct {
+		names []string
+		want  error
+	}{
+		{[]string{"Orders", "ORDERS"}, catalog.ErrAmbiguous},
+		{[]string{"Orders", "örders"}, nil},
+		{[]string{"örders"}, catalog.ErrNoTable},
+	} {
+		q := &script{answers: [][][]any{{}, {}, {}}}
+		for _, name := range c.names {
+			q.answers[1] = append(q.answers[1], []any{"shop", name, "BASE TABLE"})
+		}
+		table, err := catalog.Read(context.Background(), dialect.MySQL(), q, "", "orders")
+		if !errors.Is(err, c.want) || (table == nil) != (c.want != nil) {
+			t.Errorf("%q: %v, %v; want %v", c.names, table, err, c.want)
+		}
+	}
+}
+
+func TestTableColumn(t *testing.T) {
+	table := &catalog.Table{Name: "orders", Columns: []catalog.Column{{Name: "Id"}, {Name: "ID"}, {Name: "name"}}}
+	for _, c := range []struct {
+		d      *dialect.Dialect
+		folded string
+		want   *catalog.Column
+	}{
+		{dialect.MySQL(), "id", &table.Columns[0]},
+		{dialect.SQLServer(), "name", &table.Columns[2]},
+		{dialect.PostgreSQL(), "id", nil},
+		{dialect.PostgreSQL(), "Id", &table.Columns[0]},
+		{dialect.Oracle(), "ID", &table.Columns[1]},
+		{dialect.Oracle(), "NAME", nil},
+		{dialect.SQLite(), "missing", nil},
+	} {
+		if got := table.Column(c.d, c.folded); got != c.want {
+			t.Errorf("%s: Column(%q) = %v, want %v", c.d.Name, c.folded, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,209 @@
+package catalog
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+)
+
+// SQLite 3.31 and later: https://www.sqlite.org/pragma.html (table_xinfo,
+// index_list and index_xinfo as table-valued functions) and
+// https://www.sqlite.org/schematab.html.
+const (
+	// A name without schema is looked for in temp, main, then the attached
+	// databases: https://www.sqlite.org/lang_naming.html.
+	columnsSQLite = `SELECT d.name, c.name, c.type, c.hidden, c.pk
+FROM pragma_database_list AS d, pragma_table_xinfo(?, d.name) AS c
+WHERE ? = '' OR d.name = ? COLLATE NOCASE
+ORDER BY CASE d.seq WHEN 1 THEN -1 ELSE d.seq END, c.cid`
+
+	// {schema} is the schema's name, quoted. A temporary trigger may be on a
+	// table of any schema.
+	schemaSQLite = `SELECT type, name, sql FROM {schema}.sqlite_master WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE
+UNION ALL
+SELECT type, name, sql FROM {schema}.sqlite_master WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE
+UNION ALL
+SELECT type, name, sql FROM sqlite_temp_master WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE`
+
+	indexesSQLite = `SELECT x.name, l."unique", l.origin, l.partial, x.coll
+FROM pragma_index_list(?, ?) AS l, pragma_index_xinfo(l.name, ?) AS x
+WHERE x.seqno = 0 AND x.cid >= 0
+ORDER BY l.seq`
+)
+
+func readSQLite(ctx context.Context, q Querier, schema, table string) (*Table, error) {
+	rows, err := q.Rows(ctx, columnsSQLite, table, schema, schema)
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	t := &Table{InsertTriggers: No}
+	var primary []string
+	for _, row := range rows {
+		c := cells{row: row}
+		if t.Schema == "" {
+			t.Schema = c.text(0)
+		}
+		if c.text(0) != t.Schema {
+			break // the same name in a schema that is looked at later
+		}
+		const hiddenOfVirtual = 1 // 2 and 3 are generated, virtual and stored
+		if hidden := c.number(3); hidden != hiddenOfVirtual {
+			col := columnOfSQLite(c.text(1), c.text(2))
+			col.Generated = hidden != 0
+			t.Columns = append(t.Columns, col)
+		}
+		if c.number(4) > 0 {
+			primary = append(primary, c.text(1))
+		}
+		if c.err != nil {
+			return nil, c.err
+		}
+	}
+	found, isAuto, err := t.schemaOfSQLite(ctx, q, table)
+	if err != nil || !found {
+		return nil, err
+	}
+	return t, t.indexesOfSQLite(ctx, q, primary, isAuto)
+}
+
+// schemaOfSQLite reads what the pragmas do not tell. It reports whether there
+// is a table or view, and whether it has AUTOINCREMENT.
+func (t *Table) schemaOfSQLite(ctx context.Context, q Querier, table string) (found, isAuto bool, err error) {
+	query := strings.ReplaceAll(schemaSQLite, "{schema}", dialect.SQLite().QuoteIdent(t.Schema))
+	rows, err := q.Rows(ctx, query, table, table, table)
+	if err != nil {
+		return false, false, err
+	}
+	for _, row := range rows {
+		c := cells{row: row}
+		words := wordsOfSQLite(c.text(2))
+		switch c.text(0) {
+		case "trigger":
+			// None of the three can be a name without quotes.
+			event := slices.IndexFunc(words, func(w string) bool { return w == "insert" || w == "update" || w == "delete" })
+			if event >= 0 && words[event] == "insert" {
+				t.InsertTriggers = Yes
+			}
+		case "view":
+			t.View = true
+			fallthrough
+		default:
+			found, t.Name = true, c.text(1)
+			isAuto = slices.Contains(words, "autoincrement")
+		}
+		if c.err != nil {
+			return false, false, c.err
+		}
+	}
+	return found, isAuto, nil
+}
+
+// indexesOfSQLite reads the indexes, and finds the rowid: the only column of a
+// primary key, declared INTEGER, whose key has no index of its own. It has one
+// in a table WITHOUT ROWID and with INTEGER PRIMARY KEY DESC
+// (https://www.sqlite.org/lang_createtable.html#rowid).
+func (t *Table) indexesOfSQLite(ctx context.Context, q Querier, primary []string, isAuto bool) error {
+	rows, err := q.Rows(ctx, indexesSQLite, t.Name, t.Schema, t.Schema)
+	if err != nil {
+		return err
+	}
+	indexed := false // the primary key
+	for _, row := range rows {
+		c := cells{row: row}
+		column, unique := c.text(0), ""
+		if c.isSet(1) {
+			unique = t.Name + "." + column
+		}
+		indexed = indexed || c.text(2) == "pk"
+		if col := t.named(column); col != nil {
+			if slices.Contains(col.Unique, unique) {
+				unique = "" // another index, the same message
+			}
+			if col.Text && col.Collation == "" {
+				col.Collation = c.text(4)
+			}
+		}
+		t.led(column, unique, !c.isSet(3))
+		if c.err != nil {
+			return c.err
+		}
+	}
+	if len(primary) != 1 || indexed {
+		return nil
+	}
+	if col := t.named(primary[0]); col != nil && strings.EqualFold(col.Type, "INTEGER") {
+		col.RowID = true
+		if isAuto {
+			col.Identity = "AUTOINCREMENT"
+		}
+		t.led(col.Name, t.Name+"."+col.Name, true)
+	}
+	return nil
+}
+
+// columnOfSQLite knows a column by its declared type's affinity:
+// https://www.sqlite.org/datatype3.html#determination_of_column_affinity. A
+// length is not enforced.
+func columnOfSQLite(name, declared string) Column {
+	col := Column{Name: name, Type: declared}
+	upper := strings.ToUpper(declared)
+	has := func(parts ...string) bool {
+		return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(upper, p) })
+	}
+	switch {
+	case has("INT"):
+		col.integer(63)
+	case has("CHAR", "CLOB", "TEXT"):
+		col.Text = true
+	case has("BLOB"):
+		col.Binary = true
+	case has("REAL", "FLOA", "DOUB"):
+		col.rounds = true
+	default:
+		// NUMERIC, or no type: what is no number is kept as it is.
+		col.integer(63)
+		col.Text, col.Binary = true, true
+	}
+	return col
+}
+
+// wordsOfSQLite returns the words of a statement in lower case, without names
+// in quotes, strings and comments (https://www.sqlite.org/lang_keywords.html,
+// https://www.sqlite.org/lang_comment.html).
+func wordsOfSQLite(sql string) []string {
+	var words []string
+	for sql != "" {
+		switch c := sql[0]; {
+		case c == '\'' || c == '"' || c == '`':
+			sql = after(sql[1:], string(c)) // a doubled one opens the next
+		case c == '[':
+			sql = after(sql, "]")
+		case strings.HasPrefix(sql, "--"):
+			sql = after(sql, "\n")
+		case strings.HasPrefix(sql, "/*"):
+			sql = after(sql[2:], "*/")
+		case isWordByte(c):
+			n := 1
+			for n < len(sql) && isWordByte(sql[n]) {
+				n++
+			}
+			words = append(words, strings.ToLower(sql[:n]))
+			sql = sql[n:]
+		default:
+			sql = sql[1:]
+		}
+	}
+	return words
+}
+
+func isWordByte(c byte) bool {
+	return c == '_' || c == '$' || c >= 0x80 || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
+
+// after returns what follows the first end in s.
+func after(s, end string) string {
+	_, rest, _ := strings.Cut(s, end)
+	return rest
+}

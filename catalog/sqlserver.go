@@ -1,0 +1,139 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/keyfill/keyfill/dialect"
+)
+
+// SQL Server 2016 and later: "System Catalog Views (Transact-SQL)". They show
+// what the user may see ("Metadata Visibility Configuration").
+const (
+	// OBJECT_ID finds a name of one part where a statement would.
+	// HasInsertTrigger is NULL where the user may not see the object
+	// ("OBJECTPROPERTY (Transact-SQL)"); it counts disabled triggers too.
+	findSQLServer = `SELECT CAST(o.object_id AS bigint), s.name, o.name, CASE o.type WHEN 'V' THEN 1 ELSE 0 END,
+OBJECTPROPERTY(o.object_id, 'HasInsertTrigger')
+FROM sys.objects o
+JOIN sys.schemas s ON s.schema_id = o.schema_id
+WHERE o.object_id = OBJECT_ID(@p1) AND o.type IN ('U', 'V')`
+
+	// An alias type is followed to the system's type that it stands on.
+	columnsSQLServer = `SELECT c.name, b.name, c.max_length, c.precision, c.scale, c.is_identity,
+CASE WHEN c.is_computed = 1 OR c.generated_always_type <> 0 THEN 1 ELSE 0 END, d.definition, c.collation_name
+FROM sys.columns c
+LEFT JOIN sys.types b ON b.user_type_id = c.system_type_id
+LEFT JOIN sys.default_constraints d ON d.object_id = c.default_object_id
+WHERE c.object_id = @p1
+ORDER BY c.column_id`
+
+	// Types 1 and 2 are clustered and not clustered B-trees ("sys.indexes").
+	indexesSQLServer = `SELECT c.name, CASE i.is_unique WHEN 1 THEN i.name END,
+CASE WHEN i.type IN (1, 2) AND i.has_filter = 0 AND i.is_disabled = 0 THEN 1 ELSE 0 END
+FROM sys.indexes i
+JOIN sys.index_columns k ON k.object_id = i.object_id AND k.index_id = i.index_id AND k.key_ordinal = 1
+JOIN sys.columns c ON c.object_id = k.object_id AND c.column_id = k.column_id
+WHERE i.object_id = @p1
+ORDER BY i.index_id`
+)
+
+func readSQLServer(ctx context.Context, q Querier, schema, table string) (*Table, error) {
+	quote := dialect.SQLServer().QuoteIdent
+	name := quote(table)
+	if schema != "" {
+		name = quote(schema) + "." + name
+	}
+	rows, err := q.Rows(ctx, findSQLServer, name)
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	c := cells{row: rows[0]}
+	id := int64(c.number(0))
+	t := &Table{Schema: c.text(1), Name: c.text(2), View: c.isSet(3)}
+	switch {
+	case c.isSet(4):
+		t.InsertTriggers = Yes
+	case !c.isNull(4):
+		t.InsertTriggers = No
+	}
+	if c.err != nil {
+		return nil, c.err
+	}
+	if rows, err = q.Rows(ctx, columnsSQLServer, id); err != nil {
+		return nil, err
+	}
+	for _, row := range rows {
+		c := cells{row: row}
+		t.Columns = append(t.Columns, columnOfSQLServer(&c))
+		if c.err != nil {
+			return nil, c.err
+		}
+	}
+	if rows, err = q.Rows(ctx, indexesSQLServer, id); err != nil {
+		return nil, err
+	}
+	for _, row := range rows {
+		c := cells{row: row}
+		t.led(c.text(0), c.text(1), c.isSet(2))
+		if c.err != nil {
+			return nil, c.err
+		}
+	}
+	return t, nil
+}
+
+func columnOfSQLServer(c *cells) Column {
+	kind := c.text(1)
+	col := Column{Name: c.text(0), Type: kind, Collation: c.text(8), Generated: c.isSet(6)}
+	length := max(c.number(2), 0) // bytes; −1 is max
+	sized := func() {
+		col.Length = length
+		col.Type += "(max)"
+		if length > 0 {
+			col.Type = fmt.Sprintf("%s(%d)", kind, length)
+		}
+	}
+	switch kind {
+	case "tinyint":
+		col.integer(8) // 0 to 255
+	case "smallint":
+		col.integer(15)
+	case "int":
+		col.integer(31)
+	case "bigint":
+		col.integer(63)
+	case "decimal", "numeric":
+		col.Type = fmt.Sprintf("%s(%d,%d)", kind, c.number(3), c.number(4))
+		if c.number(4) == 0 {
+			col.integer(decimalBits(c.number(3)))
+		}
+	case "float", "real":
+		col.rounds = true
+	case "char", "varchar":
+		col.Text = true
+		sized()
+	case "nchar", "nvarchar":
+		col.Text = true
+		length /= 2 // two bytes a character
+		sized()
+	case "text", "ntext":
+		col.Text = true
+	case "binary", "varbinary":
+		col.Binary = true
+		sized()
+	case "image":
+		col.Binary = true
+	case "uniqueidentifier":
+		col.UUID = true
+	case "timestamp":
+		col.Generated = true // rowversion
+	}
+	switch {
+	case c.isSet(5):
+		col.Identity, col.IdentityAlways = "IDENTITY", true
+	case isNextval(c.text(7)):
+		col.Identity = nextvalDefault
+	}
+	return col
+}

@@ -1,0 +1,119 @@
+package catalog
+
+import "github.com/keyfill/keyfill/dialect"
+
+// Table is what the catalog says about a table or view. It is not changed
+// after [Read].
+type Table struct {
+	Schema, Name string   // as found
+	Columns      []Column // in order
+
+	// InsertTriggers says whether something of the user's runs at an INSERT:
+	// a trigger, in PostgreSQL a rule too. It is Unknown where the session
+	// would not be shown one.
+	InsertTriggers Answer
+
+	View bool
+}
+
+// Answer is what is known about a question; nothing is the zero value.
+type Answer uint8
+
+// The answers.
+const (
+	Unknown Answer = iota
+	No
+	Yes
+)
+
+// String returns "unknown", "no" or "yes".
+func (a Answer) String() string {
+	switch a {
+	case No:
+		return "no"
+	case Yes:
+		return "yes"
+	}
+	return "unknown"
+}
+
+// Column is what the catalog says about a column. Of Integer, Text, Binary and
+// UUID one is set, or none for a type that is none of these; all but UUID are
+// set for a column of SQLite that keeps what it is given.
+type Column struct {
+	Name string // as found
+	Type string // the engine's own text: "int(10) unsigned"
+
+	// Integer says that the column holds integers exactly, the greatest of
+	// which is at least 2^Bits−1. Bits is 0 for other columns.
+	Integer bool
+	Bits    int
+
+	Text   bool // characters
+	Binary bool // bytes: binary(n), bytea, blob, raw
+
+	// Length is the greatest number of characters of a text column, and of
+	// bytes of a binary one; 0 where there is no bound that a key could meet.
+	Length int
+
+	// UUID says that the column is of the engine's own type: uuid of
+	// PostgreSQL and MariaDB, uniqueidentifier of SQL Server.
+	UUID bool
+
+	// Generated says that the value is computed from other columns, and none
+	// can be given.
+	Generated bool
+
+	// Identity is what else fills the column with numbers: "AUTO_INCREMENT",
+	// "AUTOINCREMENT", "IDENTITY", "GENERATED ALWAYS AS IDENTITY", "GENERATED
+	// BY DEFAULT AS IDENTITY", "nextval default"; "" for nothing. An INTEGER
+	// PRIMARY KEY of SQLite is none: it is given a number only where the
+	// statement brings no key.
+	Identity string
+
+	// IdentityAlways says that the engine refuses values for an Identity.
+	IdentityAlways bool
+
+	// LastKeyDefault says that the column's default may read
+	// LAST_INSERT_ID(): MariaDB takes @@last_insert_id in one.
+	LastKeyDefault bool
+
+	// RowID says that the column is another name of SQLite's rowid.
+	RowID bool
+
+	// LeadsIndex says that an index of all rows, unique or not, begins with
+	// the column, so that MAX reads one entry of it.
+	LeadsIndex bool
+
+	// Unique is the names under which the engine's duplicate-key errors tell
+	// of the column: of the unique indexes and constraints that begin with it.
+	// SQLite's errors name no index, but "table.column"; MySQL's write the
+	// table and a point before the name, from 8.0.19 on, and Oracle's the owner.
+	Unique []string
+
+	// Collation is the name of a text column's collation, "" where the
+	// catalog does not tell. SQLite tells that of indexes only.
+	Collation string
+
+	rounds bool // a floating-point number, in which large integers are not exact
+}
+
+// Column returns the column of a folded name, nil where there is none.
+func (t *Table) Column(d *dialect.Dialect, folded string) *Column {
+	for i := range t.Columns {
+		if d.Fold(t.Columns[i].Name, true) == folded {
+			return &t.Columns[i]
+		}
+	}
+	return nil
+}
+
+// named returns the column of a name as found, nil where there is none.
+func (t *Table) named(name string) *Column {
+	for i := range t.Columns {
+		if t.Columns[i].Name == name {
+			return &t.Columns[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,233 @@
+// Package dbconn runs statements on a connection of a driver as database/sql
+// would, for drivers of every strength: with contexts or without, with Exec and
+// Query on the connection or on a prepared statement only, with checkers of
+// arguments or without.
+//
+// The arguments are integers, texts, byte slices, nil and sql.Out: what every
+// driver takes once its own checker has seen it.
+//
+// # Caveats
+//
+// A connection of a driver is used by one goroutine at a time; whoever calls
+// sees to that. Errors are the driver's own, driver.ErrBadConn among them.
+package dbconn
+
+//lint:file-ignore SA1019 drivers may have nothing but what is deprecated
+
+import (
+	"context"
+	"database/sql/driver"
+	"io"
+	"slices"
+)
+
+// Exec runs a statement. It is prepared where the driver has no other way, or
+// answers driver.ErrSkip.
+func Exec(ctx context.Context, c driver.Conn, query string, args []any) (driver.Result, error) {
+	res, err := execDirectly(ctx, c, query, args)
+	if err == driver.ErrSkip {
+		err = withStmt(ctx, c, query, func(stmt driver.Stmt) (err error) {
+			res, err = execStmt(ctx, c, stmt, args)
+			return err
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return res, nil
+}
+
+// Query runs a query, as Exec does, and calls visit with each row, which is
+// the visitor's to keep. It reads the answer to its end: what the engine says
+// last, such as that a commit has failed, is an error. An error of visit ends
+// it and is returned.
+func Query(ctx context.Context, c driver.Conn, query string, args []any, visit func(row []any) error) error {
+	rows, err := queryDirectly(ctx, c, query, args)
+	if err == driver.ErrSkip {
+		return withStmt(ctx, c, query, func(stmt driver.Stmt) error {
+			rows, err := queryStmt(ctx, c, stmt, args)
+			return read(rows, err, visit)
+		})
+	}
+	return read(rows, err, visit)
+}
+
+// Begin begins a transaction.
+func Begin(ctx context.Context, c driver.Conn) (driver.Tx, error) {
+	if b, ok := c.(driver.ConnBeginTx); ok {
+		return b.BeginTx(ctx, driver.TxOptions{})
+	}
+	return c.Begin()
+}
+
+// execDirectly answers ErrSkip where the driver, or its connection, wants the
+// statement to be prepared.
+func execDirectly(ctx context.Context, c driver.Conn, query string, args []any) (driver.Result, error) {
+	switch d := c.(type) {
+	case driver.ExecerContext:
+		named, err := check(c, args, nil)
+		if err != nil {
+			return nil, err
+		}
+		return d.ExecContext(ctx, query, named)
+	case driver.Execer:
+		plain, err := checkPlain(ctx, c, args, nil)
+		if err != nil {
+			return nil, err
+		}
+		return d.Exec(query, plain)
+	}
+	return nil, driver.ErrSkip
+}
+
+// queryDirectly is as execDirectly.
+func queryDirectly(ctx context.Context, c driver.Conn, query string, args []any) (driver.Rows, error) {
+	switch d := c.(type) {
+	case driver.QueryerContext:
+		named, err := check(c, args, nil)
+		if err != nil {
+			return nil, err
+		}
+		return d.QueryContext(ctx, query, named)
+	case driver.Queryer:
+		plain, err := checkPlain(ctx, c, args, nil)
+		if err != nil {
+			return nil, err
+		}
+		return d.Query(query, plain)
+	}
+	return nil, driver.ErrSkip
+}
+
+// withStmt prepares a statement, uses it once and closes it.
+func withStmt(ctx context.Context, c driver.Conn, query string, use func(driver.Stmt) error) error {
+	stmt, err := prepare(ctx, c, query)
+	if err != nil {
+		return err
+	}
+	err = use(stmt)
+	if closeErr := stmt.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+func prepare(ctx context.Context, c driver.Conn, query string) (driver.Stmt, error) {
+	if p, ok := c.(driver.ConnPrepareContext); ok {
+		return p.PrepareContext(ctx, query)
+	}
+	stmt, err := c.Prepare(query)
+	if err == nil && ctx.Err() != nil {
+		_ = stmt.Close()
+		return nil, ctx.Err()
+	}
+	return stmt, err
+}
+
+func execStmt(ctx context.Context, c driver.Conn, stmt driver.Stmt, args []any) (driver.Result, error) {
+	if s, ok := stmt.(driver.StmtExecContext); ok {
+		named, err := check(c, args, stmt)
+		if err != nil {
+			return nil, err
+		}
+		return s.ExecContext(ctx, named)
+	}
+	plain, err := checkPlain(ctx, c, args, stmt)
+	if err != nil {
+		return nil, err
+	}
+	return stmt.Exec(plain)
+}
+
+func queryStmt(ctx context.Context, c driver.Conn, stmt driver.Stmt, args []any) (driver.Rows, error) {
+	if s, ok := stmt.(driver.StmtQueryContext); ok {
+		named, err := check(c, args, stmt)
+		if err != nil {
+			return nil, err
+		}
+		return s.QueryContext(ctx, named)
+	}
+	plain, err := checkPlain(ctx, c, args, stmt)
+	if err != nil {
+		return nil, err
+	}
+	return stmt.Query(plain)
+}
+
+// check returns the arguments as the driver wants them. It asks the statement,
+// if there is one, then the connection, then the statement's converters, as
+// database/sql does.
+func check(c driver.Conn, args []any, stmt driver.Stmt) ([]driver.NamedValue, error) {
+	checker, ok := stmt.(driver.NamedValueChecker)
+	if !ok {
+		checker, _ = c.(driver.NamedValueChecker)
+	}
+	converter, _ := stmt.(driver.ColumnConverter)
+	named := make([]driver.NamedValue, len(args))
+	for i, arg := range args {
+		named[i] = driver.NamedValue{Ordinal: i + 1, Value: arg}
+		err := driver.ErrSkip
+		if checker != nil {
+			err = checker.CheckNamedValue(&named[i])
+		}
+		if err == driver.ErrSkip {
+			// What is left is of the types that every driver takes.
+			err = nil
+			if converter != nil {
+				named[i].Value, err = converter.ColumnConverter(i).ConvertValue(arg)
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return named, nil
+}
+
+// checkPlain is check for drivers without contexts.
+func checkPlain(ctx context.Context, c driver.Conn, args []any, stmt driver.Stmt) ([]driver.Value, error) {
+	named, err := check(c, args, stmt)
+	if err != nil {
+		return nil, err
+	}
+	plain := make([]driver.Value, len(named))
+	for i := range named {
+		plain[i] = named[i].Value
+	}
+	return plain, ctx.Err()
+}
+
+// read visits all rows of an answer and closes it.
+func read(rows driver.Rows, err error, visit func(row []any) error) error {
+	if err != nil {
+		return err
+	}
+	err = visitAll(rows, visit)
+	if closeErr := rows.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+func visitAll(rows driver.Rows, visit func(row []any) error) error {
+	dest := make([]driver.Value, len(rows.Columns()))
+	for {
+		err := rows.Next(dest)
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		row := make([]any, len(dest))
+		for i, v := range dest {
+			if b, ok := v.([]byte); ok {
+				v = slices.Clone(b) // the driver's own until the next Next
+			}
+			row[i] = v
+		}
+		if err := visit(row); err != nil {
+			return err
+		}
+	}
+}

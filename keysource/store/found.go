@@ -1,0 +1,31 @@
+package store
+
+import (
+	"context"
+	"errors"
+)
+
+// errNoRows is returned where there is no row to ask about.
+var errNoRows = errors.New("store: no row")
+
+// CountsFound reports whether an UPDATE counts the rows that it finds, and not
+// those that it changes: what the flag CLIENT_FOUND_ROWS of a connection to
+// MySQL and MariaDB does. It shows in nothing but that count, so that a row of
+// the state is set to what it is. It fails where there is none.
+func (s *Store) CountsFound(ctx context.Context) (bool, error) {
+	for _, table := range tables {
+		row, err := s.conn.query(ctx, "SELECT MIN(name) FROM "+table, nil)
+		if err != nil {
+			return false, s.failed(table, err)
+		}
+		if row == nil || row[0] == nil {
+			continue
+		}
+		n, err := s.conn.exec(ctx, "UPDATE "+table+" SET name = name WHERE name = ?", []any{toText(row[0])})
+		if err != nil {
+			return false, s.failed(table, err)
+		}
+		return n > 0, nil
+	}
+	return false, errNoRows
+}

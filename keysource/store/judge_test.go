@@ -1,0 +1,74 @@
+package store_test
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/keysource/store"
+)
+
+// TestJudge: only what the engine refuses again, while it answers to something
+// else, is a state that cannot be used. A connection that broke, in whatever
+// words the driver says so, is a store that is asked again.
+func TestJudge(t *testing.T) {
+	reset := &net.OpError{Op: "read", Err: errors.New("connection reset by peer")}
+	for _, c := range []struct {
+		name    string
+		fails   []error // the queries of a part of the text, one after the other; the last one stays
+		refused bool
+	}{
+		{"refused", []error{errRefused}, true},
+		{"refused once", []error{errRefused, nil}, false},
+		{"reset", []error{reset, nil}, false},
+		{"reset each time", []error{reset}, false},
+		{"refused, then reset", []error{errRefused, reset}, false},
+		{"ended", []error{io.EOF}, false},
+		{"ended in a message", []error{io.ErrUnexpectedEOF}, false},
+		{"bad connection", []error{errors.Join(errRefused, driver.ErrBadConn)}, false},
+	} {
+		for _, q := range []struct {
+			name, part string
+			meaning    error
+			ask        func(*store.Store) error
+		}{
+			{"rows", "FROM keyfill_sequences", store.ErrTables, func(s *store.Store) error {
+				_, err := s.Reserver(orders).Reserve(context.Background(), 1, 0)
+				return err
+			}},
+			{"greatest key", "MAX(", store.ErrColumn, func(s *store.Store) error {
+				_, err := s.MaxKey(context.Background(), orders.Columns[0])
+				return err
+			}},
+			{"workers", "FROM keyfill_workers", store.ErrTables, func(s *store.Store) error {
+				_, err := s.Marker(store.Worker{Name: "flakes"}).Mark(context.Background(), 1)
+				return err
+			}},
+		} {
+			t.Run(c.name+"/"+q.name, func(t *testing.T) {
+				fails := c.fails
+				f := &fake{answer: func(query string) reply {
+					if !strings.Contains(query, q.part) {
+						return reply{rows: [][]driver.Value{{int64(0), "", ""}}}
+					}
+					err := fails[0]
+					fails = fails[min(1, len(fails)-1):]
+					return reply{err: err, rows: [][]driver.Value{{int64(1), "", "", "orders", "id", ""}}}
+				}}
+				err := q.ask(pooled(t, dialect.PostgreSQL(), f))
+				if err == nil {
+					t.Fatal("no error")
+				}
+				if errors.Is(err, q.meaning) != c.refused || errors.Is(err, keysource.ErrStoreState) != c.refused {
+					t.Errorf("%v: a refusal %v, want %v", err, !c.refused, c.refused)
+				}
+			})
+		}
+	}
+}

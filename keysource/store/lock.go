@@ -1,0 +1,33 @@
+package store
+
+import (
+	"context"
+	"fmt"
+)
+
+// Lock takes the lock to write of the database that a column's table is in, by a
+// statement that changes nothing, for a transaction that is going to read and
+// then to write: one of SQLite that has read before does not wait for another
+// connection that writes, and fails when one has written since. Elsewhere it
+// does nothing. Errors are the driver's, that of a view among them.
+func (s *Store) Lock(ctx context.Context, c Column) error {
+	if s.engine.lock == "" {
+		return nil
+	}
+	query := fmt.Sprintf(s.engine.lock, s.quoted(c), s.dialect.QuoteIdent(c.Name))
+	_, err := s.conn.exec(ctx, query, nil)
+	return err
+}
+
+// lockRows is Lock for the table of sequences.
+func (s *Store) lockRows(ctx context.Context) error {
+	return s.Lock(ctx, Column{Table: "keyfill_sequences", Name: "next_value"})
+}
+
+// quoted returns the name of a column's table for a statement.
+func (s *Store) quoted(c Column) string {
+	if c.Schema == "" {
+		return s.dialect.QuoteIdent(c.Table)
+	}
+	return s.dialect.QuoteIdent(c.Schema) + "." + s.dialect.QuoteIdent(c.Table)
+}
