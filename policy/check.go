@@ -32,6 +32,7 @@ func (k checker) check() {
 		k.wrongField(place{}.in("dialect"), unknownWord("dialect", c.Dialect, names))
 	}
 	k.checkWords(place{}, c.Fill, c.Mode, c.Unsupported)
+	k.checkStores()
 	sources := place{}.in("sources")
 	for _, name := range slices.Sorted(maps.Keys(c.Sources)) {
 		p := sources.entry(name)
@@ -42,6 +43,7 @@ func (k checker) check() {
 			k.wrong(p, "this is the name of a kind; take another")
 		}
 		k.checkSource(p, c.Sources[name])
+		k.checkStoreOf(p, c.Sources[name])
 	}
 	tables := place{}.in("tables")
 	if len(c.Tables) == 0 {
@@ -65,24 +67,6 @@ func (m *mistakes) checkWords(p place, f Fill, mode Mode, u Unsupported) {
 	}
 }
 
-func (m *mistakes) checkSource(p place, s Source) {
-	k := kindByName(s.Kind)
-	switch {
-	case s.Kind == "":
-		m.wrong(p, "kind is missing; there are %s", enumerate(kindNames(), "and"))
-		return
-	case k == nil:
-		m.wrongField(p.in("kind"), unknownWord("kind", s.Kind, kindNames()))
-		return
-	}
-	switch given := s.Epoch != ""; {
-	case given && !slices.Contains(k.fields, "epoch"):
-		m.wrong(p.in("epoch"), "%s has none; it belongs to %s", s.Kind, enumerate(kindsWith("epoch"), "and"))
-	case given && !slices.Contains(epochs, string(s.Epoch)):
-		m.wrongField(p.in("epoch"), unknownWord("epoch", string(s.Epoch), epochs))
-	}
-}
-
 func (k checker) checkTable(p place, t Table) {
 	k.checkWords(p, t.Fill, t.Mode, t.Unsupported)
 	switch {
@@ -92,8 +76,13 @@ func (k checker) checkTable(p place, t Table) {
 		if t.Source != "" || t.InPlace != nil {
 			k.wrong(p.in("source"), "which column it is for is not said; name it in column")
 		}
-		if t.Layout != "" {
-			k.wrong(p.in("layout"), "which column it is for is not said; name it in column")
+		for _, f := range []struct {
+			name  string
+			given bool
+		}{{"layout", t.Layout != ""}, {"max_bits", t.MaxBits != 0}, {"last_insert_id", t.LastInsertID != ""}} {
+			if f.given {
+				k.wrong(p.in(f.name), "which column it is for is not said; name it in column")
+			}
 		}
 	}
 	untouched := 0
@@ -141,21 +130,63 @@ func (k checker) checkKey(p place, key Key) *kind {
 		k.wrongField(p.in("layout"), unknownWord("layout", l, layoutNames()))
 		return kind
 	}
+	if b := key.MaxBits; b != 0 && !slices.Contains(keyWidths, b) {
+		k.wrongField(p.in("max_bits"), unknownNumber("max_bits", b, keyWidths))
+	}
+	if w := string(key.LastInsertID); w != "" && !slices.Contains(lastInsertIDWords, w) {
+		k.wrongField(p.in("last_insert_id"), unknownWord(lastInsertIDWhat, w, lastInsertIDWords))
+	}
 	switch {
 	case kind == nil:
 	case kind.isIdentity():
-		if l != "" {
-			k.wrong(p.in("layout"), "it has no use, as identity leaves the key to the engine")
-		}
-		if key.Fill != 0 {
-			k.wrong(p.in("fill"), "it has no use, as identity leaves the key to the engine")
-		}
-	case l != "" && !slices.Contains(kind.layouts, key.Layout):
-		k.wrong(p.in("layout"), "%s cannot be sent as %s; it takes %s", kind.name, l,
-			enumerate(namesOf(kind.layouts), "or"))
+		k.checkLeft(p, key)
+	default:
+		k.checkSent(p, key, kind)
 	}
 	return kind
 }
+
+// checkLeft refuses what has no use for a key at p that is left to the engine.
+func (k checker) checkLeft(p place, key Key) {
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{
+		{"layout", key.Layout != ""},
+		{"max_bits", key.MaxBits != 0},
+		{"last_insert_id", key.LastInsertID != ""},
+		{"fill", key.Fill != 0},
+	} {
+		if f.given {
+			k.wrong(p.in(f.name), "it has no use, as identity leaves the key to the engine")
+		}
+	}
+}
+
+// checkSent checks how a key at p is sent, and that what is for integers is said
+// of integers.
+func (k checker) checkSent(p place, key Key, kind *kind) {
+	at := p.in("layout")
+	switch {
+	case key.Layout == "" || slices.Contains(kind.layouts, key.Layout):
+	case kind.integer:
+		k.wrong(at, "%s makes integers, which cannot be sent as %s; leave it out, or say string for a text column", kind.name, key.Layout)
+	default:
+		k.wrong(at, "%s cannot be sent as %s; it takes %s", kind.name, key.Layout, enumerate(namesOf(kind.layouts), "or"))
+	}
+	if kind.integer {
+		return
+	}
+	if key.MaxBits != 0 {
+		k.wrong(p.in("max_bits"), "it bounds integers, and %s makes none; it is for %s", kind.name, enumerate(integerKinds(), "and"))
+	}
+	if key.LastInsertID != "" {
+		k.wrong(p.in("last_insert_id"), "it gives integers, and %s makes none; it is for %s", kind.name, enumerate(integerKinds(), "and"))
+	}
+}
+
+// keyWidths are the bits that max_bits may name.
+var keyWidths = []int{31, 53, 63}
 
 // source returns the source of a key at p, and says what is wrong with one in
 // place or with a name that is none.
@@ -169,11 +200,30 @@ func (k checker) source(p place, key Key) Source {
 		k.checkSource(at, *key.InPlace)
 	}
 	s, ok := k.config.resolve(key)
-	if !ok && !k.unread[place{}.in("sources")] {
+	_, named := k.config.Sources[key.Source]
+	switch {
+	case key.InPlace != nil:
+		k.checkStoreOf(at, s)
+	case named:
+		// It is checked where it stands.
+	case ok:
+		k.checkSource(at, s) // a kind that needs more than its name
+	case !k.unread[place{}.in("sources")]:
 		names := append(kindNames(), slices.Sorted(maps.Keys(k.config.Sources))...)
 		k.wrongField(at, unknownName("source", key.Source, names))
 	}
 	return s
+}
+
+// integerKinds returns the names of the kinds that make integers.
+func integerKinds() []string {
+	var names []string
+	for _, k := range kinds {
+		if k.integer {
+			names = append(names, k.name)
+		}
+	}
+	return names
 }
 
 // resolve returns the source of key; false when its name is neither an entry

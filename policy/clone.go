@@ -6,10 +6,14 @@ import (
 )
 
 // Clone returns a copy that later changes to c, its maps and slices do not
-// reach. Now, Rand and Logger are shared.
+// reach. Now, Rand, Reservers and Logger are shared.
 func (c *Config) Clone() *Config {
 	copied := *c
+	copied.Stores = maps.Clone(c.Stores)
 	copied.Sources = maps.Clone(c.Sources)
+	for name, s := range copied.Sources {
+		copied.Sources[name] = *s.clone()
+	}
 	copied.Tables = maps.Clone(c.Tables)
 	for name, t := range copied.Tables {
 		t.InPlace = t.InPlace.clone()
@@ -20,14 +24,5 @@ func (c *Config) Clone() *Config {
 		}
 		copied.Tables[name] = t
 	}
-	return &copied
-}
-
-// clone returns a copy; nil of nil.
-func (s *Source) clone() *Source {
-	if s == nil {
-		return nil
-	}
-	copied := *s
 	return &copied
 }

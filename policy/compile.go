@@ -14,7 +14,10 @@ import (
 //
 // The layout of a key that names none is that of the dialect, but for ulid: it
 // is string everywhere, on SQL Server and Oracle too, since no type but text
-// holds a ULID as such.
+// holds a ULID as such. Integers are sent as int64.
+//
+// Neither the environment nor the host's name nor a clock is read: whether a
+// snowflake finds its worker's number is seen when its source is made.
 //
 // The error is an [*Error] or several joined; it has positions where the
 // configuration was read from a file.
@@ -31,9 +34,10 @@ func (c *Config) Compile(d *dialect.Dialect) (*Policy, error) {
 	if err := m.err(); err != nil {
 		return nil, err
 	}
-	k := compiler{mistakes: m, config: c, names: namer{d}, policy: &Policy{
-		names: namer{d},
-		exact: make(map[tableName]*entry),
+	k := &compiler{mistakes: m, config: c, names: namer{d}, policy: &Policy{
+		names:  namer{d},
+		exact:  make(map[tableName]*entry),
+		states: make(map[string]*stateUse),
 	}}
 	k.compile()
 	if err := m.err(); err != nil {
@@ -62,11 +66,27 @@ type compiler struct {
 	config *Config
 	names  namer
 	policy *Policy
+
+	named map[string]Source // the configuration's, with their defaults
+	uses  []keyUse
 }
 
-func (k compiler) compile() {
+// keyUse is a key of an entry.
+type keyUse struct {
+	*entry
+	i  int   // in keys of the entry
+	at place // of the key
+}
+
+func (u keyUse) key() *stateKey { return &u.keys[u.i] }
+
+func (k *compiler) compile() {
 	if s := k.config.DefaultSchema; s != "" {
 		k.policy.defaultSchema = k.single(place{}.in("default_schema"), s)
+	}
+	k.named = make(map[string]Source)
+	for name, s := range k.config.Sources {
+		k.named[name] = kindByName(s.Kind).complete(s)
 	}
 	tables := place{}.in("tables")
 	for _, p := range k.inOrder(tables, slices.Collect(maps.Keys(k.config.Tables))) {
@@ -84,11 +104,12 @@ func (k compiler) compile() {
 			}
 		}
 	}
+	k.nameStates()
 }
 
 // inOrder returns the entries of a section as they stand in the file, or by
 // name, so that of two that clash the later is reported.
-func (k compiler) inOrder(section place, names []string) []place {
+func (k *compiler) inOrder(section place, names []string) []place {
 	var places []place
 	for _, name := range names {
 		places = append(places, section.entry(name))
@@ -101,40 +122,42 @@ func (k compiler) inOrder(section place, names []string) []place {
 }
 
 // add adds the entry at p to the policy.
-func (k compiler) add(p place, t Table) {
+func (k *compiler) add(p place, t Table) {
 	parts, msg := k.names.parse(p.name)
 	if msg != "" {
 		k.wrong(p, "%s", msg)
 		return
 	}
 	n := len(parts)
-	e := &entry{name: p.name, table: parts[n-1], rule: k.rule(p, t)}
+	e := &entry{name: p.name, table: parts[n-1]}
 	if n > 1 {
 		e.schema = parts[n-2]
 	}
 	e.literals = e.schema.literals() + e.table.literals()
+	uses := k.rule(p, t, e)
+	name := tableName{e.schema.text, e.table.text}
 	if e.isGlob() {
 		k.policy.globs = append(k.policy.globs, e)
-		return
-	}
-	name := tableName{e.schema.text, e.table.text}
-	if other := k.policy.exact[name]; other != nil {
+	} else if other := k.policy.exact[name]; other != nil {
 		k.wrong(p, "the same table as %s", show(other.name))
 		return
+	} else {
+		e.rule.Table, e.rule.Schema, e.rule.Name = k.names.join(name.schema, name.table), name.schema, name.table
+		k.policy.exact[name] = e
+		k.policy.inOrder = append(k.policy.inOrder, e)
 	}
-	e.rule.Table = k.names.join(name.schema, name.table)
-	e.rule.Keys = k.names.keysFor(e.rule.Keys, name)
-	k.policy.exact[name] = e
+	k.uses = append(k.uses, uses...)
 }
 
-// rule returns the rule for the table at p but for its name and those of its
-// states.
-func (k compiler) rule(p place, t Table) Rule {
+// rule sets the rule of e, the entry of the table at p, but for its name and
+// its states, and returns its keys.
+func (k *compiler) rule(p place, t Table, e *entry) []keyUse {
 	r := Rule{
 		Columns:     k.columns(p.in("columns"), t),
 		Mode:        MoreCautious(k.config.Mode, t.Mode),
 		Unsupported: cmp.Or(t.Unsupported, k.config.Unsupported, Refuse),
 	}
+	var uses []keyUse
 	seen := make(map[string]bool)
 	keys, places := t.keys(p)
 	for i, key := range keys {
@@ -150,17 +173,20 @@ func (k compiler) rule(p place, t Table) Rule {
 		if r.Columns != nil && !slices.Contains(r.Columns, column) {
 			k.wrong(p.in("columns"), "the key column %s is not among them", show(key.Column))
 		}
-		if rk, filled := k.key(key, column, t.Fill); filled {
-			r.Keys = append(r.Keys, rk)
+		if sk, filled := k.key(places[i], key, column, t.Fill); filled {
+			uses = append(uses, keyUse{e, len(e.keys), places[i]})
+			e.keys = append(e.keys, sk)
 		}
 	}
-	r.Identity = len(r.Keys) == 0
-	return r
+	k.checkLearnt(uses)
+	r.Identity = len(e.keys) == 0
+	e.rule = r
+	return uses
 }
 
 // columns returns the folded columns of the table, which are listed at p, or
 // nil when one is not understood.
-func (k compiler) columns(p place, t Table) []string {
+func (k *compiler) columns(p place, t Table) []string {
 	var columns []string
 	seen := make(map[string]bool)
 	for i, name := range t.Columns {
@@ -177,31 +203,63 @@ func (k compiler) columns(p place, t Table) []string {
 	return columns
 }
 
-// key returns the rule for a key, whose folded column is given, in a table with
-// a fill; false when the engine makes it.
-func (k compiler) key(key Key, column string, fill Fill) (rk RuleKey, filled bool) {
+// key returns the rule for a key at p, whose folded column is given, in a table
+// with a fill; false when the engine makes it.
+func (k *compiler) key(p place, key Key, column string, fill Fill) (sk stateKey, filled bool) {
 	c := k.config
 	source, _ := c.resolve(key)
 	kind := kindByName(source.Kind)
 	if kind.isIdentity() {
-		return rk, false
+		return sk, false
 	}
-	rk = RuleKey{
-		Column: column,
-		Source: kind.complete(source),
-		Layout: kind.layoutFor(k.names.d, key.Layout),
-		Fill:   cmp.Or(key.Fill, fill, c.Fill, fillAll),
-		own:    true,
+	rk := RuleKey{
+		Column:  column,
+		Layout:  kind.layoutFor(k.names.d, key.Layout),
+		Integer: kind.integer,
 	}
+	name := source.Name
 	if _, named := c.Sources[key.Source]; named && key.InPlace == nil {
-		rk.State, rk.own = key.Source, false
+		rk.Source = k.named[key.Source]
+		name = cmp.Or(name, key.Source)
+	} else {
+		rk.Source = kind.complete(source)
 	}
-	return rk, true
+	rk.Fill = cmp.Or(key.Fill, fill, c.Fill, kind.fillFor(k.names.d, rk.Layout))
+	rk.LastInsertID = k.lastInsertID(p, key, &rk)
+	if kind.integer {
+		rk.MaxBits = cmp.Or(key.MaxBits, 63)
+		k.checkWidth(p, &rk)
+	}
+	sk.RuleKey = rk
+	if name != "" {
+		sk.name, _ = parseTemplate(name) // which was checked
+	}
+	return sk, true
+}
+
+// checkWidth checks that the integers of a key at p can be within its bits.
+func (k *compiler) checkWidth(p place, rk *RuleKey) {
+	at := p.in("max_bits")
+	switch s := rk.Source; s.Kind {
+	case KindSnowflake:
+		width := s.SnowflakeOptions().Bits.Width()
+		switch {
+		case width <= rk.MaxBits:
+		case rk.MaxBits < 53:
+			k.wrong(at, "the source's keys have %d bits, more than %d; leave max_bits out, or take a sequence", width, rk.MaxBits)
+		default:
+			k.wrong(at, "the source's keys have %d bits, more than %d; say bits: 53 in the source, or leave max_bits out", width, rk.MaxBits)
+		}
+	case KindSequence:
+		if limit := int64(1)<<rk.MaxBits - 1; s.Start > limit {
+			k.wrong(at, "the source's start, %d, is beyond the last integer, %d", s.Start, limit)
+		}
+	}
 }
 
 // single returns the folded form of a name of one part, which stands at p, or
 // "" when it is not understood.
-func (k compiler) single(p place, name string) string {
+func (k *compiler) single(p place, name string) string {
 	folded, msg := k.names.single(name)
 	if msg != "" {
 		k.wrong(p, "%s", msg)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/keysource"
@@ -24,7 +25,12 @@ func fullConfig() *policy.Config {
 		Mode:          policy.ModeDryRun,
 		Unsupported:   policy.Unfilled,
 		Fill:          policy.FillMissing | policy.FillNull,
-		Sources:       map[string]policy.Source{"s": {Kind: "comb"}},
+		Stores:        map[string]policy.Store{"central": {Driver: "pgx", DSNEnv: "CENTRAL_DSN"}},
+		Sources: map[string]policy.Source{
+			"s": {Kind: "comb"},
+			"n": {Kind: "sequence", Store: "central", Create: new(true), Name: "n-{table}"},
+			"f": {Kind: "snowflake", Worker: new(7), Bits: 53, Epoch: "2024-01-01"},
+		},
 		Tables: map[string]policy.Table{
 			"Orders": {
 				Column: "ID", InPlace: &policy.Source{Kind: "comb"}, Layout: dialect.SequentialAsBinary,
@@ -32,7 +38,9 @@ func fullConfig() *policy.Config {
 				Columns: []string{"ID", "Tag", "Name"}, Fill: policy.FillNull,
 				Mode: policy.ModeOff, Unsupported: policy.Refuse,
 			},
-			"Log_*": {Column: "ID", Source: "s"},
+			"Log_*":   {Column: "ID", Source: "s"},
+			"Lines":   {Column: "ID", Source: "n", MaxBits: 31, LastInsertID: policy.LastInsertIDResult},
+			"Event_*": {Keys: []policy.Key{{Column: "ID", Source: "f", MaxBits: 53, LastInsertID: policy.LastInsertIDOff}}},
 		},
 	}
 }
@@ -61,6 +69,9 @@ func TestCompileCopies(t *testing.T) {
 	orders.Keys[0].Column = "x"
 	orders.Columns[0] = "x"
 	cfg.Sources["s"] = policy.Source{Kind: "ulid"}
+	*cfg.Sources["n"].Create = false
+	*cfg.Sources["f"].Worker = 8
+	cfg.Stores["central"] = policy.Store{}
 	clear(cfg.Tables)
 	if got := policy.Dump(p); got != want {
 		t.Errorf("after a change of the configuration the policy is\n%s, want\n%s", got, want)
@@ -96,16 +107,44 @@ func TestCompileGo(t *testing.T) {
 		{"two sources", one(policy.Table{Column: "id", Source: "ulid", InPlace: &policy.Source{Kind: "ulid"}}),
 			`policy: table "orders": source: a name and a source in place; take one`},
 		{"source without kind", one(policy.Table{Column: "id", InPlace: &policy.Source{}}),
-			`policy: table "orders": source: kind is missing; there are uuidv7, uuidv4, ulid, comb and identity`},
+			`policy: table "orders": source: kind is missing; there are uuidv7, uuidv4, ulid, comb, sequence, snowflake and identity`},
 		{"kind", one(policy.Table{Column: "id", InPlace: &policy.Source{Kind: "x"}}),
-			`policy: table "orders": source: unknown kind "x"; there are uuidv7, uuidv4, ulid, comb and identity`},
+			`policy: table "orders": source: unknown kind "x"; there are uuidv7, uuidv4, ulid, comb, sequence, snowflake and identity`},
 		{"epoch", one(policy.Table{Column: "id", InPlace: &policy.Source{Kind: "comb", Epoch: "x"}}),
 			`policy: table "orders": source: unknown epoch "x"; there are dotnet and unix`},
 		{"named source", policy.Config{
 			Sources: map[string]policy.Source{"s": {Kind: "x"}, "": {Kind: "ulid"}},
 			Tables:  one(policy.Table{Column: "id", Source: "s"}).Tables,
 		}, `policy: source "": a source's name is of ASCII letters, digits, _ and -
-policy: source "s": unknown kind "x"; there are uuidv7, uuidv4, ulid, comb and identity`},
+policy: source "s": unknown kind "x"; there are uuidv7, uuidv4, ulid, comb, sequence, snowflake and identity`},
+		{"negative numbers", one(policy.Table{Column: "id", InPlace: &policy.Source{Kind: "sequence", Block: -1, Start: -7}}),
+			`policy: table "orders": source.block: -1 is less than 1
+policy: table "orders": source.start: -7 is less than 1`},
+		{"remedy", one(policy.Table{Column: "id", InPlace: &policy.Source{Kind: "sequence", OnBehind: "x", OnStoreRollback: "warn"}}),
+			`policy: table "orders": source: unknown word for on_behind: "x"; there are error, advance and warn
+policy: table "orders": source: unknown word for on_store_rollback: "warn"; there are error and advance`},
+		{"field of another kind", one(policy.Table{Column: "id", InPlace: &policy.Source{Kind: "ulid", Worker: new(0), Create: new(false)}}),
+			`policy: table "orders": source.create: ulid has none; it belongs to sequence
+policy: table "orders": source.worker: ulid has none; it belongs to snowflake`},
+		{"worker", one(policy.Table{Column: "id", InPlace: &policy.Source{Kind: "snowflake", Worker: new(-1)}}),
+			`policy: table "orders": source: worker: -1 is not from 0 to 1023`},
+		{"bits", one(policy.Table{Column: "id", InPlace: &policy.Source{Kind: "snowflake", Worker: new(1), Bits: 7}}),
+			`policy: table "orders": source: bits cannot be 7; it is 53 or 63`},
+		{"bits of time alone", one(policy.Table{Column: "id", InPlace: &policy.Source{Kind: "snowflake", Worker: new(0), TimeBits: 45}}), ``},
+		{"bits of worker alone", one(policy.Table{Column: "id", InPlace: &policy.Source{Kind: "snowflake", Worker: new(0), WorkerBits: 5}}),
+			`policy: table "orders": source.worker_bits: say time_bits and sequence_bits too`},
+		{"unit", one(policy.Table{Column: "id", InPlace: &policy.Source{Kind: "snowflake", Worker: new(0), TimeBits: 45, Unit: time.Microsecond}}),
+			`policy: table "orders": source: bits: the unit of time is 1µs, not whole milliseconds up to a second`},
+		{"max_bits", one(policy.Table{Column: "id", Source: "sequence", MaxBits: -1}),
+			`policy: table "orders": max_bits cannot be -1; it is 31, 53 or 63`},
+		{"last_insert_id", one(policy.Table{Column: "id", Source: "sequence", LastInsertID: "x"}),
+			`policy: table "orders": unknown word for last_insert_id: "x"; there are session, result and off`},
+		{"zero store", policy.Config{Stores: map[string]policy.Store{"": {}}, Tables: one(policy.Table{Column: "id"}).Tables},
+			`policy: store "": a store's name is of ASCII letters, digits, _ and -
+policy: store "": driver is missing
+policy: store "": neither dsn_env nor dsn: where is the database?`},
+		{"unknown store", one(policy.Table{Column: "id", InPlace: &policy.Source{Kind: "sequence", Store: "central"}}),
+			`policy: table "orders": source: unknown store "central"; the file has no stores:`},
 		{"same table", policy.Config{Tables: map[string]policy.Table{"A": {Column: "id"}, "a": {Column: "id"}}},
 			`policy: table "a": the same table as "A"`},
 		{"several", policy.Config{Tables: map[string]policy.Table{"b": {}, "a": {}}},
@@ -225,33 +264,6 @@ func TestModes(t *testing.T) {
 	}
 }
 
-func TestSourceNew(t *testing.T) {
-	tests := []struct {
-		source policy.Source
-		want   string // the type, or the error
-	}{
-		{policy.Source{Kind: "uuidv7"}, "*keysource.UUIDv7"},
-		{policy.Source{Kind: "uuidv4"}, "*keysource.UUIDv4"},
-		{policy.Source{Kind: "ulid"}, "*keysource.ULID"},
-		{policy.Source{Kind: "comb"}, "*keysource.COMB"},
-		{policy.Source{Kind: "comb", Epoch: keysource.EpochUnix}, "*keysource.COMB"},
-		{policy.Source{Kind: "identity"}, `policy: kind "identity" makes no keys: the engine does`},
-		{policy.Source{}, `policy: kind is missing; there are uuidv7, uuidv4, ulid, comb and identity`},
-		{policy.Source{Kind: "serial"}, `policy: unknown kind "serial"; there are uuidv7, uuidv4, ulid, comb and identity`},
-		{policy.Source{Kind: "ulid", Epoch: keysource.EpochUnix}, `policy: epoch: ulid has none; it belongs to comb`},
-	}
-	for _, tt := range tests {
-		s, err := tt.source.New(keysource.Env{})
-		got := fmt.Sprintf("%T", s)
-		if err != nil {
-			got = err.Error()
-		}
-		if got != tt.want {
-			t.Errorf("%+v.New gives %s, want %s", tt.source, got, tt.want)
-		}
-	}
-}
-
 // TestSourceNewOfRules draws a key in the layout of each rule, so that no
 // layout is let through that a source does not have.
 func TestSourceNewOfRules(t *testing.T) {
@@ -283,5 +295,23 @@ func TestSourceNewOfRules(t *testing.T) {
 				t.Errorf("%s: a ulid is sent as %s, want string", d.Name, k.Layout)
 			}
 		}
+	}
+}
+
+func TestCloneCopies(t *testing.T) {
+	cfg := fullConfig()
+	c := cfg.Clone()
+	if !reflect.DeepEqual(c, cfg) {
+		t.Errorf("Clone = %+v, want %+v", c, cfg)
+	}
+	*c.Sources["n"].Create = false
+	*c.Sources["f"].Worker = 8
+	c.Stores["central"] = policy.Store{}
+	c.Tables["Orders"].InPlace.Kind = "x"
+	c.Tables["Orders"].Keys[0].Column = "x"
+	clear(c.Sources)
+	clear(c.Tables)
+	if want := fullConfig(); !reflect.DeepEqual(cfg, want) {
+		t.Errorf("after a change of the clone the configuration is %+v, want %+v", cfg, want)
 	}
 }

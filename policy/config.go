@@ -10,7 +10,7 @@ import (
 )
 
 // Config is the configuration of one database. The fields are those of the
-// file, in which their names are in snake case; the last three can only be set
+// file, in which their names are in snake case; the last four can only be set
 // in Go. The zero value of each field is its default.
 //
 // A Config is only read by this module, and [Config.Compile] copies what it
@@ -36,9 +36,14 @@ type Config struct {
 	// cannot be filled; "" is [Refuse].
 	Unsupported Unsupported
 
-	// Fill says what counts as "no key"; 0 is missing, null, default and, for
-	// UUIDs and text, zero.
+	// Fill says what counts as "no key"; 0 is missing, null, default and zero,
+	// but zero for integers on MySQL and MariaDB only
+	// ([dialect.Dialect.ZeroIsNoKey]).
 	Fill Fill
+
+	// Stores are databases that keep the states of sources, by name, besides
+	// the application's own. A name is as that of a source, and not "none".
+	Stores map[string]Store
 
 	// Sources are the sources that tables share, by name. A name is of ASCII
 	// letters, digits, _ and -, and none of the kinds.
@@ -54,6 +59,11 @@ type Config struct {
 	// Rand is the entropy of the sources, safe for concurrent use; nil is
 	// crypto/rand.
 	Rand io.Reader
+
+	// Reservers stands in for the stores of all sources with a state, by the
+	// name of the state, and the catalog is not asked either: for tests without
+	// a database. It is called once for each name; nil means the stores.
+	Reservers func(state string) keysource.Reserver
 
 	// Logger takes reports; nil means none.
 	Logger *slog.Logger
@@ -74,8 +84,17 @@ type Table struct {
 	InPlace *Source
 
 	// Layout is how the keys of Column are sent; "" is the default of the
-	// dialect, or of the kind if it has one.
+	// dialect, or of the kind if it has one, and for integers int64.
 	Layout dialect.Layout
+
+	// MaxBits bounds the integers of Column: 31, 53 or 63; 0 is 63. Where
+	// several columns share a state, the least bounds all of them.
+	MaxBits int
+
+	// LastInsertID says how the application learns the integer of Column; "" is
+	// [LastInsertIDSession] on MySQL and MariaDB, [LastInsertIDResult] on
+	// SQLite, [LastInsertIDOff] elsewhere and where the layout is string.
+	LastInsertID LastInsertID
 
 	// Keys are further key columns, or all of them when Column is "".
 	Keys []Key
@@ -100,17 +119,11 @@ type Key struct {
 	Source  string         // as in [Table]
 	InPlace *Source        // as in [Table]
 	Layout  dialect.Layout // as in [Table]
+	MaxBits int            // as in [Table]
 	Fill    Fill           // 0 is what the table says
-}
 
-// Source says how keys are made.
-type Source struct {
-	// Kind is one of uuidv7, uuidv4, ulid, comb and identity.
-	Kind string
-
-	// Epoch is the instant from which a comb counts; "" is
-	// [keysource.EpochDotNet].
-	Epoch keysource.Epoch
+	// LastInsertID is as in [Table], but "" is [LastInsertIDOff].
+	LastInsertID LastInsertID
 }
 
 // keys returns the table's keys with the places where they stand; the one of
@@ -121,7 +134,10 @@ func (t *Table) keys(at place) ([]Key, []place) {
 		places []place
 	)
 	if t.Column != "" {
-		keys = append(keys, Key{t.Column, t.Source, t.InPlace, t.Layout, 0})
+		keys = append(keys, Key{
+			Column: t.Column, Source: t.Source, InPlace: t.InPlace, Layout: t.Layout,
+			MaxBits: t.MaxBits, LastInsertID: t.LastInsertID,
+		})
 		places = append(places, at)
 	}
 	for i, k := range t.Keys {

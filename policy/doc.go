@@ -18,8 +18,12 @@
 //	mode: fill                      # fill | dry_run | off
 //	unsupported: refuse             # refuse | unfilled
 //	fill: [missing, null, default]  # exactly these count as "no key"
+//	stores:                         # databases that keep states, besides the application's own
+//	  central: {driver: pgx, dsn_env: APP_CENTRAL_DSN}
 //	sources:
 //	  event_no: {kind: ulid}        # one state for all tables that name it
+//	  order_no: {kind: sequence, block: 1000}
+//	  tenant_no: {kind: sequence, store: central, name: "{table}-{value:tenant}"}
 //	tables:
 //	  customers:     {column: id}                              # uuidv7
 //	  devices:       {column: id, source: uuidv7, layout: binary}
@@ -28,6 +32,10 @@
 //	  order_lines:   {keys: [{column: id}, {column: tag, source: ulid}]}
 //	  old_invoices:  {column: id, source: identity}            # the engine makes it
 //	  "log_*":       {column: id, source: uuidv4, mode: dry_run}
+//	  invoices:      {column: id, source: order_no, max_bits: 31}
+//	  payments:      {column: id, source: sequence, last_insert_id: result}  # session | result | off
+//	  tickets:       {column: no, source: tenant_no, layout: string}         # decimal text
+//	  "audit_*":     {column: id, source: {kind: snowflake, worker_env: APP_WORKER}}
 //
 // keyfill.schema.json, also given by [Schema], describes it to editors.
 //
@@ -46,6 +54,31 @@
 // An exact entry wins over a glob, a qualified exact one over a bare one, and
 // of two globs the one with more characters besides * and ?. Two globs with
 // equally many that one name can match are an error.
+//
+// # Integers
+//
+// The kinds sequence and snowflake make integers, which are sent as int64, or as
+// decimal text where the layout is string. Their sources have a state:
+//
+//	source                              its name                         tables that share it
+//	in place, or a kind                 table.column                     none
+//	an entry of sources                 that of the entry                all that name it
+//	either, with name: "a"              a                                all with that name
+//	with name: "{schema}-{table}"       that of the table filled in      those for which it is the same
+//	with name: "{value:x}"              as many as x has values          those for which it is the same
+//
+// A value comes with the execution: keyfill.WithValue(ctx, "x", …). One name is
+// one source: two that differ and have the same are an error. [RuleKey] says what
+// a state serves.
+//
+//	sequence    store, block or min_block and max_block, start,
+//	            ensure_schema, create, exclusive, follow_explicit,
+//	            on_behind: error | advance | warn, on_store_rollback: error | advance
+//	snowflake   one of worker, worker_env and worker_ordinal; epoch: 2020-01-01;
+//	            bits: 63 | 53, or time_bits, worker_bits, sequence_bits and unit: 1ms;
+//	            store, or store: none; ensure_schema, exclusive, on_behind: error | warn
+//
+// See [Source]. A DSN is in no error and not shown when a [Store] is printed.
 //
 // # Use
 //

@@ -49,6 +49,20 @@ type mistakes struct {
 	unread map[place]bool
 }
 
+// isRead reports whether the configuration is what a file says: a program may
+// change it later.
+func (m *mistakes) isRead() bool { return m.unread != nil }
+
+// has reports whether a file that is being read has p, be it with the value
+// that stands for none.
+func (m *mistakes) has(p place) bool {
+	if !m.isRead() {
+		return false
+	}
+	_, ok := m.origin.at[p]
+	return ok
+}
+
 // misread adds a mistake of reading that stands at pos.
 func (m *mistakes) misread(pos position, p place, msg string) {
 	m.unread[p.top()] = true

@@ -48,9 +48,9 @@ func ExampleConfig() {
 		return
 	}
 	rule := p.Match("", "devices")
-	fmt.Println(rule.Mode, rule.Unsupported, rule.Keys[0].Source, rule.Keys[0].Fill)
+	fmt.Println(rule.Mode, rule.Unsupported, rule.Keys[0].Source.Kind, rule.Keys[0].Fill)
 	// Output:
-	// dry_run refuse {comb dotnet} missing, null, default, zero
+	// dry_run refuse comb missing, null, default, zero
 }
 
 func ExampleError() {

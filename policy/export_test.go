@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -43,10 +44,62 @@ func dumpRule(b *strings.Builder, what string, r *Rule) {
 		if k.Source.Epoch != "" {
 			fmt.Fprintf(b, " epoch=%s", k.Source.Epoch)
 		}
-		fmt.Fprintf(b, " layout=%s state=%s fill=[%s]\n", k.Layout, state, k.Fill)
+		fmt.Fprintf(b, " layout=%s state=%s fill=[%s]", k.Layout, state, k.Fill)
+		if k.Integer {
+			fmt.Fprintf(b, " max_bits=%d last_insert_id=%s", k.MaxBits, k.LastInsertID)
+		}
+		if k.Source.Stateful() {
+			fmt.Fprintf(b, "\n    %s", dumpSource(k.Source))
+			dumpState(b, k)
+		}
+		b.WriteString("\n")
 	}
 	if r.Columns != nil {
 		fmt.Fprintf(b, "  columns: %s\n", strings.Join(r.Columns, ", "))
+	}
+}
+
+// dumpSource returns what a source says besides its kind and epoch.
+func dumpSource(s Source) string {
+	words := []string{"source:"}
+	for _, f := range []struct {
+		name  string
+		value any
+	}{
+		{"name", s.Name}, {"store", s.Store},
+		{"block", s.Block}, {"min_block", s.MinBlock}, {"max_block", s.MaxBlock}, {"start", s.Start},
+		{"ensure_schema", s.EnsureSchema}, {"create", s.CreateRow()},
+		{"exclusive", s.Exclusive}, {"follow_explicit", s.FollowExplicit},
+		{"on_behind", s.OnBehind}, {"on_store_rollback", s.OnStoreRollback},
+		{"worker_env", s.WorkerEnv}, {"worker_ordinal", s.WorkerOrdinal},
+		{"bits", s.Bits}, {"time_bits", s.TimeBits}, {"worker_bits", s.WorkerBits}, {"sequence_bits", s.SequenceBits},
+		{"unit", s.Unit},
+	} {
+		if !reflect.ValueOf(f.value).IsZero() {
+			words = append(words, fmt.Sprintf("%s=%v", f.name, f.value))
+		}
+	}
+	if s.Worker != nil {
+		words = append(words, fmt.Sprintf("worker=%d", *s.Worker))
+	}
+	return strings.Join(words, " ")
+}
+
+func dumpState(b *strings.Builder, k RuleKey) {
+	if k.Shared {
+		b.WriteString("\n    shared")
+	}
+	if k.Columns != nil {
+		b.WriteString("\n    columns:")
+		for _, c := range k.Columns {
+			fmt.Fprintf(b, " %s|%s|%s", c.Schema, c.Table, c.Column)
+		}
+	}
+	if k.Values != nil {
+		fmt.Fprintf(b, "\n    values: %s", strings.Join(k.Values, ", "))
+	}
+	if k.fault != "" {
+		fmt.Fprintf(b, "\n    fault: %s", k.fault)
 	}
 }
 
@@ -62,5 +115,6 @@ func FieldNames() map[string][]string {
 		"Table":  fieldNames(tableFields()),
 		"Key":    fieldNames(keyFields()),
 		"Source": fieldNames(sourceFields),
+		"Store":  fieldNames(storeFields),
 	}
 }

@@ -1,19 +1,16 @@
 package policy
 
 import (
-	"strings"
-
 	"go.yaml.in/yaml/v3"
 
 	"github.com/keyfill/keyfill/dialect"
-	"github.com/keyfill/keyfill/keysource"
 )
 
 // What a file may hold. These tables are what the reader accepts and what the
 // JSON Schema is made of.
 var configFields = []field[Config]{
 	must(bind("version", "The version of the format: 1.",
-		shape[int]{number.read, schema{"const": 1}},
+		shape[int]{number[int]().read, schema{"const": 1}},
 		func(c *Config) *int { return &c.Version })),
 	bind("dialect", "The database engine. Left out, it is known from the driver.",
 		word[string]("dialect", dialectNames()),
@@ -24,8 +21,10 @@ var configFields = []field[Config]{
 		modeShape, func(c *Config) *Mode { return &c.Mode }),
 	bind("unsupported", "What happens to an INSERT on a configured table that cannot be filled: refuse (default), or send it unfilled.",
 		unsupportedShape, func(c *Config) *Unsupported { return &c.Unsupported }),
-	bind("fill", "What counts as \"no key\", exactly. Left out, it is missing, null, default and, for UUIDs and text, zero.",
+	bind("fill", "What counts as \"no key\", exactly. Left out, it is missing, null, default and zero, but zero for integers on MySQL and MariaDB only.",
 		fillShape, func(c *Config) *Fill { return &c.Fill }),
+	bind("stores", "Databases that keep the states of sources, by name, besides the application's own.",
+		storesShape(), func(c *Config) *map[string]Store { return &c.Stores }),
 	bind("sources", "Sources that tables share, by name.",
 		sourcesShape(), func(c *Config) *map[string]Source { return &c.Sources }),
 	must(bind("tables", "The tables to fill: table, schema.table, or a glob with * and ?.",
@@ -37,11 +36,14 @@ var (
 	unsupportedShape = word[Unsupported](unsupportedWhat, unsupportedWords)
 	fillShape        = set[Fill]("fill word", fillWords)
 	layoutShape      = word[dialect.Layout]("layout", layoutNames())
+	maxBitsShape     = choice("max_bits", keyWidths)
+	lastIDShape      = word[LastInsertID](lastInsertIDWhat, lastInsertIDWords)
 )
 
 const (
 	columnDoc = "The key column."
-	layoutDoc = "How the keys are sent. Left out, it is what the engine indexes best."
+	layoutDoc = "How the keys are sent. Left out, it is what the engine indexes best; integers are sent as integers, with string as decimal text."
+	bitsDoc   = "How many bits an integer key may have: 31, 53 or 63 (default). Of columns that share a state, the least counts."
 	sourceDoc = "What makes the keys: a kind (uuidv7 is the default), the name of an entry of sources, or a source of this table alone."
 )
 
@@ -64,6 +66,9 @@ func tableFields() []field[Table] {
 		bind("column", columnDoc, text, func(t *Table) *string { return &t.Column }),
 		sourceField(func(t *Table) (*string, **Source) { return &t.Source, &t.InPlace }),
 		bind("layout", layoutDoc, layoutShape, func(t *Table) *dialect.Layout { return &t.Layout }),
+		bind("max_bits", bitsDoc, maxBitsShape, func(t *Table) *int { return &t.MaxBits }),
+		bind("last_insert_id", "How the application learns an integer key: session (default on MySQL and MariaDB), as LAST_INSERT_ID(); result (default on SQLite), by LastInsertId alone; or off.",
+			lastIDShape, func(t *Table) *LastInsertID { return &t.LastInsertID }),
 		bind("keys", "Further key columns, or all of them where column is left out.",
 			list(object(keyFields())), func(t *Table) *[]Key { return &t.Keys }),
 		bind("columns", "All columns of the table in order, for INSERTs without a column list.",
@@ -82,41 +87,12 @@ func keyFields() []field[Key] {
 		must(bind("column", columnDoc, text, func(k *Key) *string { return &k.Column })),
 		sourceField(func(k *Key) (*string, **Source) { return &k.Source, &k.InPlace }),
 		bind("layout", layoutDoc, layoutShape, func(k *Key) *dialect.Layout { return &k.Layout }),
+		bind("max_bits", bitsDoc, maxBitsShape, func(k *Key) *int { return &k.MaxBits }),
+		bind("last_insert_id", "How the application learns an integer key: session, result or off (default).",
+			lastIDShape, func(k *Key) *LastInsertID { return &k.LastInsertID }),
 		bind("fill", "What counts as \"no key\" in this column, exactly.",
 			fillShape, func(k *Key) *Fill { return &k.Fill }),
 	}
-}
-
-func sourcesShape() shape[map[string]Source] {
-	s := section(sourceShape())
-	s.schema = s.schema.with("propertyNames", schema{
-		"pattern": sourceNamePattern, "not": schema{"enum": kindNames()},
-	})
-	return s
-}
-
-func sourceShape() shape[Source] {
-	s := object(sourceFields)
-	var rules []schema
-	for _, f := range sourceFields {
-		if f.name != "kind" {
-			rules = append(rules, schema{
-				"if":   schema{"properties": schema{"kind": schema{"enum": kindsWith(f.name)}}},
-				"else": schema{"properties": schema{f.name: false}},
-			})
-		}
-	}
-	s.schema = s.schema.with("allOf", rules)
-	return s
-}
-
-// sourceFields are the fields of a source. Those besides kind belong to the
-// kinds that list them.
-var sourceFields = []field[Source]{
-	must(bind("kind", "How the keys are made. "+kindDocs(),
-		word[string]("kind", kindNames()), func(s *Source) *string { return &s.Kind })),
-	bind("epoch", "comb: from when the time counts, dotnet (default, 0001-01-01) or unix (1970-01-01).",
-		word[keysource.Epoch]("epoch", epochs), func(s *Source) *keysource.Epoch { return &s.Epoch }),
 }
 
 // sourceField returns the field "source", which is a name or a source in place.
@@ -143,8 +119,6 @@ func sourceField[T any](to func(t *T) (name *string, inPlace **Source)) field[T]
 	}
 }
 
-var epochs = []string{string(keysource.EpochDotNet), string(keysource.EpochUnix)}
-
 func layoutNames() []string { return namesOf(layouts) }
 
 // namesOf returns layouts as the file spells them.
@@ -162,13 +136,4 @@ func dialectNames() []string {
 		names = append(names, d.Name)
 	}
 	return names
-}
-
-// kindDocs returns "uuidv7: UUIDs that ascend with time; …".
-func kindDocs() string {
-	var docs []string
-	for _, k := range kinds {
-		docs = append(docs, k.name+": "+k.doc)
-	}
-	return strings.Join(docs, "; ") + "."
 }

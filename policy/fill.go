@@ -16,8 +16,9 @@ const (
 // fillWords are the members as the file spells them, by their bits.
 var fillWords = []string{"missing", "null", "default", "zero"}
 
-// fillAll is the set of all members, and the default: a Go struct sends its
-// zero value where no key was set, and no UUID or text is a key then.
+// fillAll is the set of all members, and the default but for integers: a Go
+// struct sends its zero value where no key was set, and no UUID or text is a
+// key then. See kind.fillFor.
 const fillAll = FillMissing | FillNull | FillDefault | FillZero
 
 // Has reports whether all of g are in f.

@@ -162,17 +162,19 @@ dialect: mysql                  # optional
 mode: fill                      # fill | dry_run | off, for the file or one table
 unsupported: refuse             # refuse (default) | unfilled: an INSERT on a configured table that cannot be filled
 fill: [missing, null, default]  # exactly these; left out: the default below
+stores:
+  central: {driver: pgx, dsn_env: KEYFILL_CENTRAL_DSN}
 sources:
-  order_no: {kind: ulid}
+  order_no: {kind: sequence, block: 1000}
 tables:
   customers:        {column: id, source: uuidv7}
   devices:          {column: id, source: uuidv7, layout: binary}        # BINARY(16)
-  orders:           {column: id, source: order_no}
-  payments:         {column: id, source: {kind: comb}}
-  sales.invoices:   {column: number, source: {kind: comb, epoch: unix}}
+  orders:           {column: id, source: order_no, max_bits: 31}
+  payments:         {column: id, source: {kind: sequence}, last_insert_id: result}   # session | result | off
+  sales.invoices:   {column: number, source: {kind: sequence}}
   links:            {column: code, source: {kind: ulid}}
-  order_lines:      {keys: [{column: line_no, source: {kind: uuidv4}}]}
-  "log_*":          {column: id, source: {kind: uuidv7}}    # glob; the most specific entry wins
+  order_lines:      {keys: [{column: line_no, source: {kind: sequence}}]}
+  "log_*":          {column: id, source: {kind: snowflake, worker_env: APP_WORKER}}    # glob; the most specific entry wins
 `))
 	if err != nil {
 		t.Fatal(err)

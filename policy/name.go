@@ -139,7 +139,7 @@ func (n namer) isIdent(c rune) bool {
 
 // hint returns how to write name, exact, in a file.
 func (n namer) hint(name string) string {
-	if show(name) == `"…"` || strings.Contains(name, "'") {
+	if show(name) == hidden || strings.Contains(name, "'") {
 		name = "name"
 	}
 	return "'" + n.d.QuoteIdent(name) + "'"

@@ -8,7 +8,7 @@ import (
 // place is where in a configuration something stands. The zero value is the
 // whole of it.
 type place struct {
-	section string // "tables" or "sources", for what stands in an entry of it
+	section string // "tables", "sources" or "stores", for what stands in an entry of it
 	name    string // of the entry, as written
 	field   string // "layout", "source.epoch", "keys.column"; "" is the entry itself
 	item    int    // of the list in field, from 1
@@ -70,8 +70,11 @@ func (p place) top() place {
 // "key 2: layout: ".
 func (p place) label() string {
 	var b strings.Builder
-	if p.section == "sources" {
+	switch p.section {
+	case "sources":
 		fmt.Fprintf(&b, "source %s: ", show(p.name))
+	case "stores":
+		fmt.Fprintf(&b, "store %s: ", show(p.name))
 	}
 	field := p.field
 	if p.item > 0 && (field == "keys" || strings.HasPrefix(field, "keys.")) {

@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"slices"
+
 	"github.com/keyfill/keyfill/dialect"
 )
 
@@ -10,7 +12,10 @@ type Policy struct {
 	names         namer
 	defaultSchema string // folded
 	exact         map[tableName]*entry
+	inOrder       []*entry // the exact ones as they stand in the file
 	globs         []*entry // the more specific first
+	states        map[string]*stateUse
+	sources       []Source
 }
 
 // tableName is a folded name; schema is "" for a bare one.
@@ -22,31 +27,56 @@ type entry struct {
 	schema, table pattern
 	literals      int // characters that are no wildcards
 
+	// keys are those to fill, whose states are still to be named.
+	keys []stateKey
+
 	// rule is that of the table of the entry's own name. For a glob, Table
-	// and the states of sources of its own are still to be set.
+	// and what depends on the table's name are still to be set.
 	rule Rule
 }
 
 // Rule is what is done with the INSERTs into one table. It and its slices are
 // shared and must not be changed.
 type Rule struct {
-	Table       string      // "table", or "schema.table" as the query names it, folded
-	Keys        []RuleKey   // the keys to fill, at least one unless Identity
-	Columns     []string    // all columns of the table in order, folded; nil when not known
-	Mode        Mode        // the more cautious of the file's and the table's
-	Unsupported Unsupported // [Refuse] or [Unfilled]
-	Identity    bool        // the engine makes every key: the table is passed untouched
+	Table        string      // "table", or "schema.table" as the query names it, folded
+	Schema, Name string      // its two parts, folded; Schema is "" where the query has none
+	Keys         []RuleKey   // the keys to fill, at least one unless Identity
+	Columns      []string    // all columns of the table in order, folded; nil when not known
+	Mode         Mode        // the more cautious of the file's and the table's
+	Unsupported  Unsupported // [Refuse] or [Unfilled]
+	Identity     bool        // the engine makes every key: the table is passed untouched
 }
 
 // RuleKey is a key column to fill. Columns whose source is identity are none.
 type RuleKey struct {
 	Column string         // folded
-	State  string         // names the source's state: keys with the same one share a source
-	Source Source         // what to open for it, with its defaults; the same for the same State
-	Layout dialect.Layout // never ""
+	Source Source         // what to open for the state, with its defaults; the same for the same State
+	Layout dialect.Layout // "" for integers that are sent as such, and only for those
 	Fill   Fill           // never empty
 
-	own bool // State is of this table and column alone
+	Integer      bool         // the source makes integers
+	MaxBits      int          // how many bits they may have, 31, 53 or 63, the least of keys that share State; 0 unless Integer
+	LastInsertID LastInsertID // never ""; [LastInsertIDOff] unless Integer
+
+	// State names the source's state: keys with the same one share a source.
+	// It may hold {value:x}, see [RuleKey.StateFor].
+	State string
+
+	// Values are the names x of {value:x} in State, each once.
+	Values []string
+
+	// Shared says that State may serve other columns too: several keys of the
+	// file have it, or several tables of a glob.
+	Shared bool
+
+	// Columns are all columns that State serves as far as they are known: those
+	// of exact entries, in the order of the file, and this one. It is this one
+	// alone unless Shared. The one of a bare entry has no schema, however the
+	// query names the table, unless State has it.
+	Columns []ColumnRef
+
+	state template // State
+	fault string   // why there is no State, for StateFor
 }
 
 // Match returns the rule for a table, or nil when it is not configured. The
@@ -54,7 +84,9 @@ type RuleKey struct {
 // query has none.
 //
 // State does not depend on how the query names the table: it is that of a bare
-// entry for any schema, and of a qualified one for the default schema too.
+// entry for any schema, and of a qualified one for the default schema too. Only
+// a name with {schema} tells the schemas of a bare entry apart; where neither
+// the query nor default_schema says which, [RuleKey.StateFor] fails.
 //
 // An exact entry costs one or two map lookups, a glob a comparison for each
 // more specific one. Rules of globs, and of bare entries for a qualified name,
@@ -99,25 +131,24 @@ func (p *Policy) rule(e *entry, schema string, full tableName) *Rule {
 		return &e.rule
 	}
 	r := e.rule
-	r.Table = p.names.join(schema, full.table)
-	if !e.isGlob() {
-		return &r
+	r.Table, r.Schema, r.Name = p.names.join(schema, full.table), schema, full.table
+	if e.isGlob() || e.namesSchema() {
+		r.Keys = p.keysFor(e, full)
 	}
-	if e.isBare() {
-		full.schema = ""
-	}
-	r.Keys = p.names.keysFor(r.Keys, full)
 	return &r
 }
 
-// keysFor returns a copy of keys with the states that belong to the table.
-func (n namer) keysFor(keys []RuleKey, t tableName) []RuleKey {
-	copied := make([]RuleKey, len(keys))
-	for i, k := range keys {
-		if k.own {
-			k.State = n.join(t.schema, t.table, k.Column)
-		}
-		copied[i] = k
+// Rules returns the rules of the tables that the configuration names without
+// wildcards, as they stand in the file; of a configuration that was built in
+// Go, by their names. They are shared and must not be changed.
+func (p *Policy) Rules() []*Rule {
+	var rules []*Rule
+	for _, e := range p.inOrder {
+		rules = append(rules, &e.rule)
 	}
-	return copied
+	return rules
 }
+
+// Sources returns the sources of all tables and globs that are stateful, each
+// once and with its defaults, in the order of [Policy.Rules].
+func (p *Policy) Sources() []Source { return slices.Clone(p.sources) }

@@ -3,7 +3,6 @@ package policy
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -120,36 +119,6 @@ func list[V any](s shape[V]) shape[[]V] {
 		},
 		schema: schema{"type": "array", "minItems": 1, "items": s.schema},
 	}
-}
-
-// text is the shape of a string that is not empty.
-var text = shape[string]{
-	read: func(r *reader, p place, n *yaml.Node) string {
-		if r.isString(p, n) && n.Value == "" {
-			r.misread(positionOf(n), p, "the string is empty")
-		}
-		return n.Value
-	},
-	schema: schema{"type": "string", "minLength": 1},
-}
-
-// number is the shape of an integer.
-var number = shape[int]{
-	read: func(r *reader, p place, n *yaml.Node) int {
-		if !r.is(p, n, yaml.ScalarNode, "whole number") {
-			return 0
-		}
-		if n.ShortTag() != "!!int" {
-			r.misread(positionOf(n), p, want("whole number", n))
-			return 0
-		}
-		i, err := strconv.Atoi(n.Value)
-		if err != nil {
-			r.misread(positionOf(n), p, "want a whole number in decimal digits")
-		}
-		return i
-	},
-	schema: schema{"type": "integer"},
 }
 
 // word returns the shape of one of words; what names it in messages.

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -9,6 +10,15 @@ import (
 // unknownWord returns the message for a word that is none of words.
 func unknownWord(what, got string, words []string) string {
 	return fmt.Sprintf("unknown %s %s; there are %s", what, show(got), enumerate(words, "and"))
+}
+
+// unknownNumber is unknownWord for numbers.
+func unknownNumber(what string, got int, numbers []int) string {
+	var words []string
+	for _, n := range numbers {
+		words = append(words, strconv.Itoa(n))
+	}
+	return fmt.Sprintf("%s cannot be %d; it is %s", what, got, enumerate(words, "or"))
 }
 
 // unknownName returns the message for a name that is none of names: the one
@@ -32,11 +42,14 @@ func enumerate(words []string, conjunction string) string {
 // maxShown is how many characters of a name a message shows.
 const maxShown = 64
 
+// hidden is shown instead of what may be secret.
+const hidden = `"…"`
+
 // show returns s in quotes for a message. What does not look like a name is not
 // shown: it may be a DSN that got into the wrong field.
 func show(s string) string {
 	if utf8.RuneCountInString(s) > maxShown || strings.ContainsAny(s, ":/@=;") {
-		return `"…"`
+		return hidden
 	}
 	return fmt.Sprintf("%q", s)
 }

@@ -1,0 +1,141 @@
+package policy
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// text is the shape of a string that is not empty.
+var text = shape[string]{
+	read: func(r *reader, p place, n *yaml.Node) string {
+		if r.isString(p, n) && n.Value == "" {
+			r.misread(positionOf(n), p, "the string is empty")
+		}
+		return n.Value
+	},
+	schema: schema{"type": "string", "minLength": 1},
+}
+
+// matching returns s with a pattern for the schema. What does not match is found
+// when the value is checked, as it may also come from Go.
+func (s shape[V]) matching(pattern string) shape[V] {
+	s.schema = s.schema.with("pattern", pattern)
+	return s
+}
+
+// number is the shape of an integer, of any that an int64 holds.
+func number[V int | int64]() shape[V] {
+	return shape[V]{
+		read: func(r *reader, p place, n *yaml.Node) V {
+			if !r.is(p, n, yaml.ScalarNode, "whole number") {
+				return 0
+			}
+			if n.ShortTag() != "!!int" {
+				r.misread(positionOf(n), p, want("whole number", n))
+				return 0
+			}
+			i, err := strconv.ParseInt(n.Value, 10, 64)
+			if err != nil || int64(V(i)) != i {
+				r.misread(positionOf(n), p, "want a whole number in decimal digits")
+			}
+			return V(i)
+		},
+		schema: schema{"type": "integer"},
+	}
+}
+
+// atLeast returns the shape of an integer that is not below least.
+func atLeast[V int | int64](least V) shape[V] {
+	s := number[V]()
+	return shape[V]{
+		read: func(r *reader, p place, n *yaml.Node) V {
+			before := len(r.list)
+			i := s.read(r, p, n)
+			if len(r.list) == before && i < least {
+				r.misread(positionOf(n), p, fmt.Sprintf("want a whole number from %d", least))
+			}
+			return i
+		},
+		schema: s.schema.with("minimum", least),
+	}
+}
+
+// choice returns the shape of one of numbers, for the field called name.
+func choice(name string, numbers []int) shape[int] {
+	s := number[int]()
+	return shape[int]{
+		read: func(r *reader, p place, n *yaml.Node) int {
+			before := len(r.list)
+			i := s.read(r, p, n)
+			if len(r.list) == before && !slices.Contains(numbers, i) {
+				r.misreadField(positionOf(n), p, unknownNumber(name, i, numbers))
+			}
+			return i
+		},
+		schema: schema{"enum": numbers},
+	}
+}
+
+// boolean is the shape of true and false.
+var boolean = shape[bool]{
+	read: func(r *reader, p place, n *yaml.Node) bool {
+		if !r.is(p, n, yaml.ScalarNode, "boolean") {
+			return false
+		}
+		if n.ShortTag() != "!!bool" {
+			r.misread(positionOf(n), p, want("boolean", n)+"; it is true or false")
+		}
+		return strings.EqualFold(n.Value, "true")
+	},
+	schema: schema{"type": "boolean"},
+}
+
+// optional returns the shape of a pointer to a value of shape s, which is nil
+// where there is none.
+func optional[V any](s shape[V]) shape[*V] {
+	return shape[*V]{
+		read: func(r *reader, p place, n *yaml.Node) *V {
+			return new(s.read(r, p, n))
+		},
+		schema: s.schema,
+	}
+}
+
+// epochShape is the shape of a word or a day; which, is the kind's business. An
+// unquoted day is not of the type string.
+var epochShape = shape[keysource.Epoch]{
+	read: func(r *reader, p place, n *yaml.Node) keysource.Epoch {
+		if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!timestamp" && r.isPlain(p, n) {
+			return keysource.Epoch(n.Value)
+		}
+		return keysource.Epoch(text.read(r, p, n))
+	},
+	schema: schema{"type": "string", "pattern": `^(dotnet|unix|[0-9]{4}-[0-9]{2}-[0-9]{2})$`},
+}
+
+const unitPattern = `^[0-9]+(ms|s)$`
+
+var unit = regexp.MustCompile(unitPattern)
+
+// unitShape is the shape of a unit of time.
+var unitShape = shape[time.Duration]{
+	read: func(r *reader, p place, n *yaml.Node) time.Duration {
+		if !r.isString(p, n) {
+			return 0
+		}
+		d, err := time.ParseDuration(n.Value)
+		if !unit.MatchString(n.Value) || err != nil || d <= 0 {
+			r.misread(positionOf(n), p, "want a number of milliseconds or a second, as in 100ms")
+		}
+		return d
+	},
+	schema: schema{"type": "string", "pattern": unitPattern},
+}

@@ -1,0 +1,178 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// checkSource says what is wrong with the source at p, as far as it can be told
+// from the source alone.
+func (m *mistakes) checkSource(p place, s Source) {
+	k := kindByName(s.Kind)
+	switch {
+	case s.Kind == "":
+		m.wrong(p, "kind is missing; there are %s", enumerate(kindNames(), "and"))
+		return
+	case k == nil:
+		m.wrongField(p.in("kind"), unknownWord("kind", s.Kind, kindNames()))
+		return
+	}
+	for _, f := range sourceKeys {
+		if !slices.Contains(k.fields, f.name) && (f.isSet(&s) || m.has(p.in(f.name))) {
+			m.wrong(p.in(f.name), "%s has none; it belongs to %s", s.Kind, enumerate(kindsWith(f.name), "and"))
+		}
+	}
+	if k.check != nil {
+		k.check(m, p, s)
+	}
+}
+
+func (m *mistakes) checkCOMB(p place, s Source) {
+	if s.Epoch != "" && !slices.Contains(epochs, string(s.Epoch)) {
+		m.wrongField(p.in("epoch"), unknownWord("epoch", string(s.Epoch), epochs))
+	}
+}
+
+func (m *mistakes) checkSequence(p place, s Source) {
+	m.checkState(p, s)
+	if s.Store == StoreNone {
+		m.wrong(p.in("store"), "a sequence needs one; none is for snowflake")
+	}
+	for _, f := range []struct {
+		name  string
+		value int64
+	}{{"block", s.Block}, {"min_block", s.MinBlock}, {"max_block", s.MaxBlock}, {"start", s.Start}} {
+		if f.value < 0 {
+			m.wrong(p.in(f.name), "%d is less than 1", f.value)
+		}
+	}
+	// The rules of keysource.NewSequence, which knows no places.
+	switch {
+	case s.Block != 0 && s.MinBlock != 0:
+		m.wrong(p.in("min_block"), "block says how many at a time, so that there is nothing to bound; take one")
+	case s.Block != 0 && s.MaxBlock != 0:
+		m.wrong(p.in("max_block"), "block says how many at a time, so that there is nothing to bound; take one")
+	case s.MaxBlock > 0 && s.MinBlock > s.MaxBlock:
+		m.wrong(p.in("max_block"), "%d is less than min_block, %d", s.MaxBlock, s.MinBlock)
+	}
+	m.checkRemedy(p, "on_behind", s.OnBehind, remedies)
+	m.checkRemedy(p, "on_store_rollback", s.OnStoreRollback, rollbackRemedies)
+}
+
+// checkRemedy checks a remedy, which is the field of the source at p.
+func (m *mistakes) checkRemedy(p place, field string, r keysource.Remedy, words []string) {
+	if r != "" && !slices.Contains(words, string(r)) {
+		m.wrongField(p.in(field), unknownWord(remedyWhat(field), string(r), words))
+	}
+}
+
+// remedyWhat names such a word in messages.
+func remedyWhat(field string) string { return "word for " + field + ":" }
+
+func (m *mistakes) checkSnowflake(p place, s Source) {
+	m.checkState(p, s)
+	if s.Store == StoreNone && s.EnsureSchema {
+		m.wrong(p.in("ensure_schema"), "it has no use without a store")
+	}
+	if s.OnBehind == keysource.RemedyAdvance {
+		m.wrong(p.in("on_behind"), "the keys of a snowflake are those of the time, and cannot advance; say error or warn")
+	} else {
+		m.checkRemedy(p, "on_behind", s.OnBehind, remedies)
+	}
+	if m.checkBits(p, s) {
+		m.checkWorker(p, s)
+	}
+}
+
+// checkBits checks what the bits of the snowflake at p mean, and reports whether
+// they are right.
+func (m *mistakes) checkBits(p place, s Source) bool {
+	custom := ""
+	var missing []string
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{
+		{"time_bits", s.TimeBits != 0},
+		// In Go, 0 is right where there are bits of time.
+		{"worker_bits", s.WorkerBits != 0 || s.TimeBits != 0 && !m.isRead()},
+		{"sequence_bits", s.SequenceBits != 0 || s.TimeBits != 0 && !m.isRead()},
+	} {
+		if !f.given && !m.has(p.in(f.name)) {
+			missing = append(missing, f.name)
+		} else if custom == "" {
+			custom = f.name
+		}
+	}
+	if custom == "" && s.Unit != 0 {
+		custom = "unit"
+	}
+	switch {
+	case s.Bits != 0 && !slices.Contains(snowflakeWidths, s.Bits):
+		m.wrongField(p.in("bits"), unknownNumber("bits", s.Bits, snowflakeWidths))
+		return false
+	case s.Bits != 0 && custom != "":
+		m.wrong(p.in(custom), "bits says it already; take one")
+		return false
+	case custom != "" && missing != nil:
+		m.wrong(p.in(custom), "say %s too", enumerate(missing, "and"))
+		return false
+	}
+	if _, err := time.Parse(time.DateOnly, string(s.Epoch)); s.Epoch != "" && err != nil {
+		m.wrong(p.in("epoch"), "want a day as in 2020-01-01")
+		return false
+	}
+	if err := s.SnowflakeOptions().Bits.Check(); err != nil {
+		if custom == "" {
+			custom = "epoch"
+		}
+		m.wrongField(p.in(custom), reason(err))
+		return false
+	}
+	return true
+}
+
+// checkWorker checks where the number of the snowflake's worker comes from. The
+// environment and the host's name are looked at when a database is opened.
+func (m *mistakes) checkWorker(p place, s Source) {
+	var given []string
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{{"worker", s.Worker != nil}, {"worker_env", s.WorkerEnv != ""}, {"worker_ordinal", s.WorkerOrdinal}} {
+		if f.given {
+			given = append(given, f.name)
+		}
+	}
+	switch {
+	case given == nil:
+		m.wrong(p, "a snowflake needs the number of its worker: say worker_env, worker_ordinal or worker, as in {kind: snowflake, worker_env: APP_WORKER}")
+	case len(given) > 1:
+		m.wrong(p.in(given[1]), "%s says it already; take one", given[0])
+	case s.WorkerEnv != "" && !variableName.MatchString(s.WorkerEnv):
+		m.wrong(p.in("worker_env"), "%s", variableMessage)
+	case s.Worker != nil:
+		if _, err := s.SnowflakeOptions().Number(); err != nil {
+			m.wrongField(p.in("worker"), reason(err))
+		}
+	}
+}
+
+// reason returns what an error about options says besides that it is one.
+func reason(err error) string {
+	return strings.TrimPrefix(err.Error(), keysource.ErrOptions.Error()+": ")
+}
+
+var (
+	epochs = []string{string(keysource.EpochDotNet), string(keysource.EpochUnix)}
+
+	remedies = []string{
+		string(keysource.RemedyError), string(keysource.RemedyAdvance), string(keysource.RemedyWarn),
+	}
+	rollbackRemedies = []string{string(keysource.RemedyError), string(keysource.RemedyAdvance)}
+
+	snowflakeWidths = []int{53, 63}
+)

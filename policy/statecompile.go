@@ -1,0 +1,148 @@
+package policy
+
+import "slices"
+
+// nameStates names the states of all keys and finds out which are shared.
+func (k *compiler) nameStates() {
+	k.markWide()
+	if k.err() != nil {
+		return
+	}
+	for _, u := range k.uses {
+		k.useState(u)
+	}
+	if k.err() != nil {
+		return
+	}
+	for _, u := range k.uses {
+		k.addSource(u.key().Source)
+	}
+	for _, e := range k.policy.inOrder {
+		e.rule.Keys = k.policy.keysFor(e, k.fullName(e))
+	}
+	for _, e := range k.policy.globs {
+		for _, key := range e.keys {
+			if key.name != nil { // else a state for each table
+				key.State = key.name.String()
+			}
+			e.rule.Keys = append(e.rule.Keys, key.RuleKey)
+		}
+	}
+	for _, u := range k.uses {
+		if u.isGlob() {
+			continue
+		}
+		key := u.rule.Keys[u.i]
+		if key.fault != "" && !key.state.has(wordSchema) {
+			k.wrong(u.at.in("source"), "the state %s: %s; say name: in its source", showState(key.State), key.fault)
+		}
+	}
+}
+
+// fullName returns the name of the table of an exact entry, with the default
+// schema where it has none.
+func (k *compiler) fullName(e *entry) tableName {
+	n := tableName{e.schema.text, e.table.text}
+	if e.isBare() {
+		n.schema = k.policy.defaultSchema
+	}
+	return n
+}
+
+// markWide marks the keys whose states may serve several tables although that
+// is not seen by a state's name: those of globs whose name does not tell the
+// tables apart, and those whose name may turn into that of another key. These
+// end where the first of them does.
+func (k *compiler) markWide() {
+	alike := make(map[string][]keyUse) // by the name before it is one
+	open := make(map[string]bool)      // whether that depends on more than the entry
+	for _, u := range k.uses {
+		u.key().wide = !u.tells(u.key().name)
+		if name := u.key().name; name != nil {
+			id := name.id()
+			alike[id] = append(alike[id], u)
+			open[id] = open[id] || u.isGlob() || name.has(wordSchema)
+		}
+	}
+	for _, u := range k.uses {
+		if key := u.key(); key.name != nil && open[key.name.id()] {
+			k.markAlike(u, alike[key.name.id()])
+		}
+	}
+}
+
+// markAlike compares a key with those before it that have an equal name. What two
+// exact entries share whatever the schema is left to useState.
+func (k *compiler) markAlike(u keyUse, alike []keyUse) {
+	name := u.key().name
+	for _, v := range alike {
+		switch {
+		case v == u:
+			return
+		case !u.isGlob() && !v.isGlob() && !name.has(wordSchema), !u.meetsIn(name, v):
+		case !u.key().Source.equal(v.key().Source):
+			k.wrong(u.at.in("source"), otherSource, showState(name.String()))
+			return
+		default:
+			least := min(u.key().MaxBits, v.key().MaxBits)
+			u.key().wide, u.key().MaxBits = true, least
+			v.key().wide, v.key().MaxBits = true, least
+		}
+	}
+}
+
+// meetsIn reports whether two keys that both have a name before it is one can
+// have the same state.
+func (u keyUse) meetsIn(name template, v keyUse) bool {
+	if name.has(wordTable) {
+		switch {
+		case u.entry == v.entry:
+			return true
+		case !u.isGlob() && !v.isGlob(),
+			!u.isGlob() && u.isBare(), !v.isGlob() && v.isBare():
+			// Of the tables of one name, an exact entry leaves none to others
+			// but those of another schema, and a bare one leaves none.
+			return false
+		case !u.table.meets(v.table):
+			return false
+		}
+	}
+	return !name.has(wordSchema) || u.isBare() || v.isBare() || u.schema.meets(v.schema)
+}
+
+// otherSource is the message about a state.
+const otherSource = "the state %s is also that of another source; say name: in one of them"
+
+// useState notes which state a key has, where that does not depend on the table
+// of a glob, and refuses one that is another source's.
+func (k *compiler) useState(u keyUse) {
+	key := *u.key()
+	if u.isGlob() && (key.name == nil || key.name.has(wordTable) || key.name.has(wordSchema)) {
+		return
+	}
+	ref := k.policy.nameState(u.entry, &key, k.fullName(u.entry))
+	if key.name.has(wordSchema) {
+		return
+	}
+	id := key.name.id()
+	use := k.policy.states[id]
+	switch {
+	case use == nil:
+		use = &stateUse{source: key.Source, shared: key.wide, maxBits: key.MaxBits}
+		k.policy.states[id] = use
+	case !use.source.equal(key.Source):
+		k.wrong(u.at.in("source"), otherSource, showState(key.name.String()))
+	default:
+		use.shared, use.maxBits = true, min(use.maxBits, key.MaxBits)
+	}
+	if !u.isGlob() {
+		use.columns = append(use.columns, ref)
+	}
+}
+
+// addSource adds a source to those of the policy, unless it is there.
+func (k *compiler) addSource(s Source) {
+	if s.Stateful() && !slices.ContainsFunc(k.policy.sources, s.equal) {
+		k.policy.sources = append(k.policy.sources, s)
+	}
+}

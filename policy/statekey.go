@@ -1,0 +1,96 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+)
+
+// stateKey is a key of an entry whose state is still to be named for a table.
+type stateKey struct {
+	RuleKey
+
+	// name is that of the state; nil for one of each table and column.
+	name template
+
+	// wide says that the tables of a glob share states, whatever they are.
+	wide bool
+}
+
+// stateUse is what is known of a state by its name alone.
+type stateUse struct {
+	source  Source
+	columns []ColumnRef // of exact entries
+	shared  bool
+	maxBits int // the least of those of its keys
+}
+
+// namesSchema reports whether a state of e holds {schema}.
+func (e *entry) namesSchema() bool {
+	return slices.ContainsFunc(e.keys, func(k stateKey) bool { return k.name.has(wordSchema) })
+}
+
+// tells reports whether each table that e stands for has a state of its own
+// under the name t.
+func (e *entry) tells(t template) bool {
+	if !e.isGlob() || t == nil {
+		return true
+	}
+	return t.has(wordTable) && (!e.schema.wild || t.has(wordSchema))
+}
+
+// keysFor returns the keys of e for a table, whose schema is "" when it is not
+// known.
+func (p *Policy) keysFor(e *entry, full tableName) []RuleKey {
+	var keys []RuleKey
+	for _, k := range e.keys {
+		keys = append(keys, p.keyFor(e, k, full))
+	}
+	return keys
+}
+
+func (p *Policy) keyFor(e *entry, k stateKey, full tableName) RuleKey {
+	rk, ref := k.RuleKey, p.nameState(e, &k, full)
+	if rk.state = k.name; rk.state.has(wordSchema) {
+		rk.fault = fmt.Sprintf("the state %s is named after the table's schema, which is not known: say default_schema:, or schema.table in the statement",
+			showState(rk.state.String()))
+	} else if rk.Source.Stateful() {
+		rk.fault = rk.state.fault()
+	}
+	rk.State, rk.Values = rk.state.String(), rk.state.values()
+	rk.Shared, rk.Columns = k.wide, []ColumnRef{ref}
+	use := p.states[rk.state.id()]
+	switch {
+	case use == nil:
+	case !use.source.equal(rk.Source), !use.shared && !slices.Contains(use.columns, ref):
+		// Only a table of a glob gets here, called so that its state is that
+		// of another column; Compile has refused the others.
+		if rk.Source.Stateful() {
+			rk.fault = fmt.Sprintf("the state %s is that of another column too: say name: in the source of one of them",
+				showState(rk.State))
+		}
+	case use.shared:
+		rk.Source, rk.Shared, rk.Columns = use.source, true, use.columns
+		rk.MaxBits = min(rk.MaxBits, use.maxBits)
+		if !slices.Contains(use.columns, ref) {
+			rk.Columns = append(slices.Clone(use.columns), ref)
+		}
+	default:
+		rk.Source = use.source
+	}
+	return rk
+}
+
+// nameState sets the name of the state of k, a key of e, for a table, and
+// returns the column.
+func (p *Policy) nameState(e *entry, k *stateKey, full tableName) ColumnRef {
+	n := full
+	if e.isBare() && !k.name.has(wordSchema) {
+		n.schema = ""
+	}
+	if k.name == nil {
+		k.name = literally(p.names.join(n.schema, n.table, k.Column))
+	} else {
+		k.name = k.name.of(n)
+	}
+	return ColumnRef{n.schema, n.table, k.Column}
+}

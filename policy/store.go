@@ -1,0 +1,136 @@
+package policy
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+)
+
+// Store is a database that keeps the states of sources. Its DSN is in no error
+// of this package, and not shown when it is printed.
+type Store struct {
+	// Driver is the name that the driver is registered by.
+	Driver string
+
+	// DSN is what the driver opens. It is better kept in a variable.
+	DSN string
+
+	// DSNEnv is the name of the environment variable that holds the DSN. Of
+	// DSN and DSNEnv exactly one is given.
+	DSNEnv string
+}
+
+// Resolve returns the DSN. It reads the environment; the error is an [*Error]
+// that names the variable, which is not set or empty.
+func (s Store) Resolve() (dsn string, err error) {
+	if s.DSNEnv == "" {
+		return s.DSN, nil
+	}
+	if dsn = os.Getenv(s.DSNEnv); dsn == "" {
+		return "", &Error{Msg: fmt.Sprintf("the environment variable %s, which has to hold the DSN, is not set", show(s.DSNEnv))}
+	}
+	return dsn, nil
+}
+
+// String returns the store without its DSN.
+func (s Store) String() string {
+	dsn := `""`
+	if s.DSN != "" {
+		dsn = hidden
+	}
+	return fmt.Sprintf("{Driver:%s DSN:%s DSNEnv:%s}", show(s.Driver), dsn, show(s.DSNEnv))
+}
+
+// GoString is String, for %#v.
+func (s Store) GoString() string { return "policy.Store" + s.String() }
+
+// StoreNone is what stands in the place of a store's name for a snowflake whose
+// state is stored nowhere; see [Source].
+const StoreNone = "none"
+
+// driverPattern is what drivers' names are made of. It keeps a DSN that got
+// into the wrong field out of what others print.
+const driverPattern = `^[A-Za-z0-9_./-]+$`
+
+// variablePattern is what names of environment variables are made of: POSIX.1-2017,
+// 8.1, and lower case.
+const variablePattern = `^[A-Za-z_][A-Za-z0-9_]*$`
+
+var (
+	driverName   = regexp.MustCompile(driverPattern)
+	variableName = regexp.MustCompile(variablePattern)
+)
+
+const variableMessage = "want the name of an environment variable, of ASCII letters, digits and _"
+
+func (k checker) checkStores() {
+	stores := place{}.in("stores")
+	for _, name := range slices.Sorted(maps.Keys(k.config.Stores)) {
+		p, s := stores.entry(name), k.config.Stores[name]
+		switch {
+		case !sourceName.MatchString(name):
+			k.wrong(p, "a store's name is of ASCII letters, digits, _ and -")
+		case name == StoreNone:
+			k.wrong(p, "the name stands for no store; take another")
+		}
+		switch {
+		case s.Driver == "":
+			k.wrong(p, "driver is missing")
+		case !driverName.MatchString(s.Driver):
+			k.wrong(p.in("driver"), "want the name that a driver is registered by, of ASCII letters, digits, _, ., / and -")
+		}
+		switch {
+		case s.DSN == "" && s.DSNEnv == "":
+			k.wrong(p, "neither dsn_env nor dsn: where is the database?")
+		case s.DSN != "" && s.DSNEnv != "":
+			k.wrong(p.in("dsn"), "dsn_env says it already; take one")
+		case s.DSNEnv != "" && !variableName.MatchString(s.DSNEnv):
+			k.wrong(p.in("dsn_env"), "%s", variableMessage)
+		}
+	}
+}
+
+// checkStoreOf checks that the store of the source at p is one of the file's.
+func (k checker) checkStoreOf(p place, s Source) {
+	if s.Store == "" || s.Store == StoreNone || k.unread[place{}.in("stores")] {
+		return
+	}
+	if _, ok := k.config.Stores[s.Store]; !ok {
+		names := slices.Sorted(maps.Keys(k.config.Stores))
+		if s.Kind == KindSnowflake {
+			names = append(names, StoreNone)
+		}
+		k.wrongField(p.in("store"), unknownStore(s.Store, names))
+	}
+}
+
+// unknownStore is [unknownName] for a store, of which there may be none.
+func unknownStore(got string, names []string) string {
+	if len(names) == 0 {
+		return fmt.Sprintf("unknown store %s; the file has no stores:", show(got))
+	}
+	return unknownName("store", got, names)
+}
+
+func storesShape() shape[map[string]Store] {
+	one := object(storeFields)
+	one.schema = one.schema.with("oneOf", []schema{
+		{"required": []string{"dsn_env"}}, {"required": []string{"dsn"}},
+	})
+	s := section(one)
+	s.schema = s.schema.with("propertyNames", schema{
+		"pattern": sourceNamePattern, "not": schema{"enum": []string{StoreNone}},
+	})
+	return s
+}
+
+var storeFields = []field[Store]{
+	must(bind("driver", "The name that the driver is registered by.",
+		text.matching(driverPattern), func(s *Store) *string { return &s.Driver })),
+	bind("dsn", "What the driver opens; better kept in an environment variable, see dsn_env.",
+		text, func(s *Store) *string { return &s.DSN }),
+	bind("dsn_env", "The environment variable that holds what the driver opens.",
+		text.matching(variablePattern), func(s *Store) *string { return &s.DSNEnv }),
+}
