@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/keyfill/keyfill/policy"
 )
@@ -107,9 +108,16 @@ func wrapConnector(parent driver.Connector, cfg *policy.Config, all *Mount) (*Co
 	if err := m.modeFromEnvironment(); err != nil {
 		return nil, err
 	}
+	shared := newFlakes()
+	if all != nil {
+		shared = all.flakes
+	}
+	if err := m.open(cfg, parent, shared); err != nil {
+		return nil, err
+	}
 	inner, err := intercept(&guardConnector{parent: parent, mount: m}, m)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, m.close(context.Background()))
 	}
 	if all != nil {
 		all.add(m)
@@ -131,15 +139,22 @@ func (c *Connector) Connect(ctx context.Context) (driver.Conn, error) { return c
 // Driver returns a driver of this package.
 func (c *Connector) Driver() driver.Driver { return c.driver }
 
-// Close closes the connector below, if it can be closed. sql.DB.Close calls it.
+// closing is for how long Close waits for what a source is doing in its store.
+const closing = 5 * time.Second
+
+// Close gives up what is reserved, closes the connections to stores and the
+// connector below, if it can be closed. sql.DB.Close calls it.
 func (c *Connector) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closing)
+	defer cancel()
+	err := c.driver.mount.close(ctx)
 	if c.all != nil {
 		c.all.remove(c.driver.mount)
 	}
 	if cl, ok := c.parent.(io.Closer); ok {
-		return cl.Close()
+		err = errors.Join(err, cl.Close())
 	}
-	return nil
+	return err
 }
 
 // guardConnector puts a guard around every connection of the driver.
@@ -160,6 +175,7 @@ func (c *guardConnector) Connect(ctx context.Context) (driver.Conn, error) {
 		// again when it matters.
 		_, _ = c.mount.know(ctx, g)
 	}
+	c.mount.greet(ctx, g)
 	return g, nil
 }
 

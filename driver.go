@@ -31,7 +31,21 @@
 // configured table that cannot be filled exactly is an error, an [*Error],
 // before anything is sent. Package policy says how to soften that.
 //
+// # Integer keys
+//
+// Sources of kind sequence and snowflake make integers. Their state is in two
+// tables of the application's database, or of another one that the policy
+// names, and is read and written on at most two connections of our own, which
+// are opened at the first key; on SQLite on that of each statement, within its
+// transaction. Before the first key of a table its catalog is asked whether the
+// column takes them: see package catalog. [Mount.Reserve] gives integers
+// beforehand, [WithValue] chooses among states.
+//
 // # Caveats
+//
+// Without [Record], a statement that database/sql sends again after
+// driver.ErrBadConn draws new keys. Where a store of states can lose commits, as
+// with asynchronous replication, the primary key of the table is the last guard.
 //
 // Not seen, so not filled: INSERTs in stored procedures, triggers and SQL
 // strings that the engine executes, what goes through a driver connection that
@@ -75,7 +89,7 @@ func Register(name string, d driver.Driver, cfg *policy.Config) (*Mount, error) 
 			return nil, err
 		}
 	}
-	m := &Mount{name: name}
+	m := &Mount{name: name, flakes: newFlakes()}
 	registering.Lock()
 	defer registering.Unlock()
 	if slices.Contains(sql.Drivers(), name) {

@@ -1,10 +1,7 @@
 package keyfill
 
 import (
-	"context"
-	"database/sql/driver"
 	"errors"
-	"fmt"
 	"sync"
 
 	"github.com/keyfill/keyfill/dialect"
@@ -32,15 +29,28 @@ type table struct {
 	rule *policy.Rule
 	mode policy.Mode
 	keys []tableKey
+
+	// looked says that the catalog is asked before the first fill, through the
+	// gate.
+	looked bool
+	gate   *gate
+
+	// lastID is the index of the key that LastInsertId gives, -1 when the
+	// driver's own answer stays.
+	lastID int
 }
 
 // tableKey is a key column and where its keys come from.
 type tableKey struct {
+	rule   policy.RuleKey
 	column string
 	layout dialect.Layout
-	source keysource.Source
-	traits keysource.Traits
+	source keysource.Source // nil where the kind has a state: see Mount.counter
+	text   bool             // keys are text of an alphabet of their own, or decimal
 }
+
+// integer reports whether keys are sent as integers.
+func (k *tableKey) integer() bool { return k.rule.Integer && k.layout == "" }
 
 // The plans that are kept: enough for every statement of a large program, small
 // enough not to be noticed.
@@ -98,18 +108,37 @@ func (e *engine) table(schema, name string) *table {
 	if rule == nil || rule.Identity {
 		return nil
 	}
-	t := &table{rule: rule, mode: rule.Mode}
+	t := e.newTable(rule)
+	if len(e.tables) < maxTables {
+		e.tables[key] = t
+	}
+	return t
+}
+
+func (e *engine) newTable(rule *policy.Rule) *table {
+	t := &table{rule: rule, mode: rule.Mode, gate: newGate(len(rule.Keys)), lastID: -1}
 	t.Table = rule.Table
 	t.Columns = rule.Columns
 	t.Owner = t
-	for _, k := range rule.Keys {
-		src := e.sources.get(k)
-		traits := src.Traits()
-		t.keys = append(t.keys, tableKey{column: k.Column, layout: k.Layout, source: src, traits: traits})
-		t.Keys = append(t.Keys, rewrite.Key{Column: k.Column, Fill: fillOn(k.Fill), Integer: traits.Integer})
-	}
-	if len(e.tables) < maxTables {
-		e.tables[key] = t
+	for i, k := range rule.Keys {
+		key := tableKey{rule: k, column: k.Column, layout: k.Layout, text: k.Integer && k.Layout != ""}
+		if !k.Source.Stateful() {
+			key.source = e.sources.get(k)
+			// A ULID is text but for the layout of 16 bytes.
+			key.text = key.source.Traits().Text && k.Layout != dialect.SequentialAsBinary
+		}
+		session := k.LastInsertID == policy.LastInsertIDSession
+		if session || k.LastInsertID == policy.LastInsertIDResult {
+			t.lastID = i
+		}
+		if k.Integer || k.Source.Kind == policy.KindCOMB && e.dialect.Name == dialect.MariaDB().Name {
+			t.looked = true
+		}
+		t.keys = append(t.keys, key)
+		t.Keys = append(t.Keys, rewrite.Key{
+			Column: k.Column, Fill: fillOn(k.Fill), Integer: key.integer(), Session: session,
+			Follow: k.Source.FollowExplicit,
+		})
 	}
 	return t
 }
@@ -154,55 +183,4 @@ func fillOn(f policy.Fill) rewrite.FillOn {
 		}
 	}
 	return on
-}
-
-// sources are the key sources of one database. None of the kinds has a state
-// that must be kept apart by table, so columns with equal sources share one:
-// their keys ascend together, and globs cannot make it grow.
-type sources struct {
-	env keysource.Env
-	mu  sync.Mutex
-	all map[policy.Source]keysource.Source
-}
-
-func newSources(cfg *policy.Config) *sources {
-	return &sources{
-		env: keysource.Env{Now: cfg.Now, Rand: cfg.Rand},
-		all: map[policy.Source]keysource.Source{},
-	}
-}
-
-// get returns the source of a key column.
-func (s *sources) get(k policy.RuleKey) keysource.Source {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if src := s.all[k.Source]; src != nil {
-		return src
-	}
-	src, err := k.Source.New(s.env)
-	if err != nil {
-		// Compile has made sure that it can be made.
-		panic(fmt.Sprintf("keyfill: source %q: %v", k.State, err))
-	}
-	s.all[k.Source] = src
-	return src
-}
-
-// draw asks the sources for the keys that an execution takes, one call for
-// each column of each INSERT.
-func draw(ctx context.Context, p *rewrite.Plan, h rewrite.Holes) ([][]driver.Value, error) {
-	keys := make([][]driver.Value, len(p.Draws))
-	for i, d := range p.Draws {
-		if h.Counts[i] == 0 {
-			continue
-		}
-		t := tableOf(&p.Inserts[d.Insert])
-		k := &t.keys[d.Key]
-		drawn, err := k.source.Next(ctx, keysource.Request{N: h.Counts[i], Layout: k.layout})
-		if err != nil {
-			return nil, &Error{Table: t.Table, Column: k.column, Offset: -1, Err: err}
-		}
-		keys[i] = drawn
-	}
-	return keys, nil
 }

@@ -13,14 +13,16 @@ import (
 // execution is one logical execution of a statement that gets keys: they are
 // drawn once for it, whatever detour database/sql takes.
 type execution struct {
-	guard  *guard
-	plan   *rewrite.Plan
-	query  string              // as the application sent it
-	args   []driver.NamedValue // as the application sent them
-	holes  rewrite.Holes
-	keys   [][]driver.Value
-	inline bool // keys are literals in the text
-	rec    *Recorder
+	guard   *guard
+	plan    *rewrite.Plan
+	query   string              // as the application sent it
+	args    []driver.NamedValue // as the application sent them
+	holes   rewrite.Holes
+	keys    [][]driver.Value
+	inline  bool // keys are literals in the text
+	session bool // the first key goes as LAST_INSERT_ID(key)
+	rec     *Recorder
+	notes   []note // where the keys stand in the recorders; nil before they do
 
 	text string // what is sent
 	sent []driver.NamedValue
@@ -55,7 +57,7 @@ func (m *Mount) exec(ctx context.Context, g *guard, query string, args []driver.
 		g.park(x)
 		return nil, err
 	}
-	return x.executed(res, err)
+	return x.executed(ctx, res, err)
 }
 
 // query executes a statement that gives rows and is not prepared.
@@ -79,7 +81,7 @@ func (m *Mount) query(ctx context.Context, g *guard, query string, args []driver
 		g.park(x)
 		return nil, err
 	}
-	return x.queried(rows, err)
+	return x.queried(ctx, rows, err)
 }
 
 // direct decides a statement that is not prepared and draws its keys. The
@@ -91,14 +93,14 @@ func (m *Mount) direct(ctx context.Context, g *guard, query string, args []drive
 		return nil, as, err
 	}
 	inline := p.TooMany() || p.Placeholders() == 0 && len(args) == 0 &&
-		!(by == byQuery && m.facts.cachesQueries)
+		!(by == byQuery && m.about.cachesQueries)
 	if !inline && !g.can(by) {
 		// Keys are drawn when database/sql comes back with the prepared
 		// statement.
 		return nil, event{}, driver.ErrSkip
 	}
 	h, err := p.Holes(args)
-	if m.facts.family && errors.Is(err, rewrite.ErrArguments) {
+	if m.about.family && errors.Is(err, rewrite.ErrArguments) {
 		// go-sql-driver leaves the counting to database/sql, which does it
 		// when it has prepared the statement.
 		return nil, event{}, driver.ErrSkip
@@ -107,30 +109,66 @@ func (m *Mount) direct(ctx context.Context, g *guard, query string, args []drive
 		as, err := m.refusal(err)
 		return nil, as, err
 	}
+	if h.Any() && m.miscounts(p) {
+		as, err := m.refusal(p.Refused(rewrite.ErrReadsCount))
+		return nil, as, err
+	}
+	if err := m.follow(ctx, g, p, args, h); err != nil {
+		return nil, event{}, err
+	}
 	if as, fills := m.settle(p, h); !fills {
 		return nil, as, nil
 	}
 	x := &execution{guard: g, plan: p, query: query, args: args, holes: h, inline: inline, rec: recorderOf(ctx)}
-	if x.keys, err = draw(ctx, p, h); err != nil {
+	if x.session, err = m.session(ctx, g, p); err != nil {
 		return nil, event{}, err
 	}
-	x.place()
+	if err := x.fill(ctx); err != nil {
+		return nil, event{}, err
+	}
 	return x, event{}, nil
+}
+
+// session asks what has to be known of the tables of a plan, and says whether
+// the first key is to be what LAST_INSERT_ID() gives.
+func (m *Mount) session(ctx context.Context, g *guard, p *rewrite.Plan) (bool, error) {
+	quiet := false
+	for i := range p.Inserts {
+		t := tableOf(&p.Inserts[i])
+		f, err := m.facts(ctx, g, t)
+		if err != nil {
+			return false, t.keyError(0, err)
+		}
+		quiet = f.quiet
+	}
+	return p.Session() && quiet, nil
+}
+
+// fill gives the execution its keys: those of the attempt that ended in
+// driver.ErrBadConn, or new ones.
+func (x *execution) fill(ctx context.Context) (err error) {
+	if !x.retry() {
+		if x.keys, err = x.guard.draw(ctx, x.plan, x.holes); err != nil {
+			return err
+		}
+	}
+	x.place()
+	return nil
 }
 
 // prepares says that database/sql shall prepare the text, execute and close it:
 // the driver would keep a statement for a text that never comes again.
 func (x *execution) prepares() bool {
-	return x.inline && len(x.args) > 0 && x.guard.mount.facts.cachesQueries
+	return x.inline && len(x.args) > 0 && x.guard.mount.about.cachesQueries
 }
 
 // place puts the keys where they travel.
 func (x *execution) place() {
 	if x.inline {
-		x.text, x.sent = x.plan.Inline(x.args, x.holes, x.keys)
+		x.text, x.sent = x.plan.Inline(x.args, x.holes, x.keys, x.session)
 		return
 	}
-	x.text, x.sent = x.plan.BoundText(), x.plan.Bind(x.args, x.holes, x.keys)
+	x.text, x.sent = x.plan.BoundText(x.session), x.plan.Bind(x.args, x.holes, x.keys)
 }
 
 // decide returns the plan of a statement that may get keys. It is nil when the
@@ -158,6 +196,9 @@ func (m *Mount) decide(ctx context.Context, g *guard, query string) (*rewrite.Pl
 		as, err := m.refusal(p.Refusal)
 		return nil, as, err
 	case p.Action == rewrite.Keep && !p.AtExecution:
+		if err := m.follow(ctx, g, p, nil, rewrite.Holes{}); err != nil {
+			return nil, event{}, err
+		}
 		return nil, event{counts: true, table: p.Inserts[0].Target.Table, action: rewrite.Keep}, nil
 	}
 	return p, event{}, nil
@@ -231,25 +272,37 @@ func (x *execution) count() {
 }
 
 // executed finishes an Exec.
-func (x *execution) executed(res driver.Result, err error) (driver.Result, error) {
+func (x *execution) executed(ctx context.Context, res driver.Result, err error) (driver.Result, error) {
 	x.count()
-	if x.rec != nil {
-		x.rec.executed(x, res, err)
+	x.record(x.outcome(res, err))
+	if err != nil {
+		x.failed(ctx, err)
+		return res, err
 	}
-	return res, err
+	return x.result(res), nil
 }
 
 // queried finishes a Query; what was stored is known when its rows are read.
-func (x *execution) queried(rows driver.Rows, err error) (driver.Rows, error) {
+func (x *execution) queried(ctx context.Context, rows driver.Rows, err error) (driver.Rows, error) {
 	x.count()
-	if x.rec == nil {
-		return rows, err
-	}
 	if err != nil {
-		x.rec.executed(x, nil, err)
+		x.record(x.outcome(nil, err))
+		x.failed(ctx, err)
 		return nil, err
 	}
-	return x.rec.observe(x, rows), nil
+	if x.rec == nil && !x.numbers() {
+		return rows, nil
+	}
+	return x.observe(ctx, rows), nil
+}
+
+// failed takes in the error of a statement that was sent.
+func (x *execution) failed(ctx context.Context, err error) {
+	if isBadConn(err) {
+		x.lose()
+		return
+	}
+	x.suspect(ctx, err)
 }
 
 // can reports whether the driver's connection takes the route itself.
@@ -267,6 +320,9 @@ const maxParked = 64
 // park keeps an execution whose driver answered ErrSkip for the Prepare and the
 // execution of the same text that database/sql sends next on this connection.
 func (g *guard) park(x *execution) {
+	if g.loose && !x.autonomous() {
+		return // what ends its transaction is not seen
+	}
 	if len(g.parked) == maxParked {
 		g.parked = slices.Delete(g.parked, 0, 1)
 	}

@@ -2,9 +2,12 @@ package keyfill
 
 import (
 	"context"
+	"database/sql/driver"
 	"fmt"
+	"time"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -33,6 +36,9 @@ type Explanation struct {
 	// Offset is the byte of the query that the reason is about, else that of
 	// the statement's verb.
 	Offset int `json:"offset"`
+	// End is the day on which the table's keys end, in UTC, as in 2089-09-06:
+	// that of a snowflake's bits. "" for keys whose end is not a day.
+	End string `json:"end,omitempty"`
 }
 
 // ExplainedSlot is the place of one key.
@@ -72,7 +78,7 @@ func NewExplainer(cfg *policy.Config, d *dialect.Dialect) (*Explainer, error) {
 // its own. It fails when a source that makes a literal key fails.
 func (x *Explainer) Explain(query string) (Explanation, error) {
 	ex := Explanation{Action: rewrite.Pass.String(), SQL: query, Slots: []ExplainedSlot{}}
-	if !rewrite.Concerns(x.engine.dialect, query) {
+	if rewrite.Concerns(x.engine.dialect, query)&rewrite.ConcernsInsert == 0 {
 		return ex, nil
 	}
 	p := x.engine.plan(query)
@@ -92,7 +98,7 @@ func (x *Explainer) Explain(query string) (Explanation, error) {
 		}
 		return ex, nil
 	case p.Placeholders() > 0 && !p.TooMany():
-		ex.SQL = p.BoundText()
+		ex.SQL = p.BoundText(p.Session())
 		for _, place := range p.Places() {
 			s := ExplainedSlot{Arg: place.Arg, Row: place.Row + 1}
 			if t := tableOf(&p.Inserts[place.Insert]); len(t.keys) > 1 {
@@ -103,12 +109,22 @@ func (x *Explainer) Explain(query string) (Explanation, error) {
 		return ex, nil
 	}
 	h := p.Assumed()
-	keys, err := draw(context.Background(), p, h)
+	keys, err := draw(context.Background(), p, h, dummies)
 	if err != nil {
 		return Explanation{}, err
 	}
-	ex.SQL, ex.Literal = p.InlineAssumed(h, keys), true
+	ex.SQL, ex.Literal = p.InlineAssumed(h, keys, p.Session()), true
 	return ex, nil
+}
+
+// dummies gives the keys of an explanation: integers from 1, since those of a
+// state would have to be drawn.
+func dummies(ctx context.Context, t *table, i, n int) ([]driver.Value, error) {
+	k := &t.keys[i]
+	if k.source != nil {
+		return k.source.Next(ctx, keysource.Request{N: n, Layout: k.layout})
+	}
+	return integers(1, n, k.layout), nil
 }
 
 // refuse fills in why the query is refused.
@@ -125,6 +141,7 @@ func (ex *Explanation) refuse(p *rewrite.Plan) {
 func (ex *Explanation) describe(p *rewrite.Plan) {
 	in := &p.Inserts[0]
 	ex.Table, ex.Column, ex.Offset = in.Target.Table, in.Target.Keys[0].Column, in.Offset
+	ex.End = tableOf(in).end()
 	rows := 0
 	for i := range p.Inserts {
 		if p.Inserts[i].Rows < 0 {
@@ -133,4 +150,18 @@ func (ex *Explanation) describe(p *rewrite.Plan) {
 		rows += p.Inserts[i].Rows
 	}
 	ex.Rows = &rows
+}
+
+// end returns the first day on which a key column of the table gets no keys.
+func (t *table) end() string {
+	first := ""
+	for i := range t.keys {
+		if src := t.keys[i].rule.Source; src.Kind == policy.KindSnowflake {
+			day := src.SnowflakeOptions().Bits.End().Format(time.DateOnly)
+			if first == "" || day < first {
+				first = day
+			}
+		}
+	}
+	return first
 }

@@ -23,6 +23,7 @@ type fakeDriver struct {
 	exec     func(query string, args []driver.NamedValue) (driver.Result, error)
 	query    func(query string, args []driver.NamedValue) (driver.Rows, error)
 	check    func(nv *driver.NamedValue) error // of a connection that checks
+	prepares func(query string) error
 
 	mu     sync.Mutex
 	calls  []call
@@ -182,6 +183,11 @@ func (d *fakeDriver) rows(op, query string, args []driver.NamedValue) (driver.Ro
 
 func (d *fakeDriver) prepare(query string) (driver.Stmt, error) {
 	d.note(call{op: "prepare", query: query})
+	if d.prepares != nil {
+		if err := d.prepares(query); err != nil {
+			return nil, err
+		}
+	}
 	s := bareStmt{d, query}
 	switch {
 	case d.converts:

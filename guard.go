@@ -7,6 +7,8 @@ import (
 	"database/sql/driver"
 	"errors"
 	"sync"
+
+	"github.com/keyfill/keyfill/rewrite"
 )
 
 // guard is the connection below the interceptor. It holds what belongs to one
@@ -22,6 +24,15 @@ type guard struct {
 	queries bool // the driver has Query on a connection
 	parked  []*execution
 	discard bool // the connection is as good as closed: see guardTx
+
+	tx    txState
+	loose bool // what runs on it is not always seen, so that tx is not known
+
+	// counters are those of a database that this connection alone has: one in
+	// memory. nil elsewhere.
+	counters   *counterSet
+	acquainted bool // that was found out
+	ensured    bool // the tables of states were looked for
 }
 
 var (
@@ -72,7 +83,14 @@ func guardOf(conn driver.ExecerContext) *guard {
 	return g
 }
 
-func (g *guard) Close() error { return g.conn.Close() }
+func (g *guard) Close() error {
+	err := g.conn.Close()
+	if g.counters != nil {
+		// Their sources have nothing running.
+		_ = g.counters.close(context.Background())
+	}
+	return err
+}
 
 func (g *guard) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	if query == "" && len(args) == 1 {
@@ -136,31 +154,22 @@ func (g *guard) PrepareContext(ctx context.Context, query string) (driver.Stmt, 
 
 // Exec is for drivers' users of before contexts.
 func (g *guard) Exec(query string, args []driver.Value) (driver.Result, error) {
-	if !g.mount.concerns(query) {
-		return g.ExecContext(context.Background(), query, namedValues(args))
-	}
-	return g.mount.exec(context.Background(), g, query, namedValues(args))
+	return g.mount.execText(context.Background(), g, query, namedValues(args), g.mount.concerns(query))
 }
 
 // Query is for drivers' users of before contexts.
 func (g *guard) Query(query string, args []driver.Value) (driver.Rows, error) {
-	if !g.mount.concerns(query) {
-		return g.QueryContext(context.Background(), query, namedValues(args))
-	}
-	return g.mount.query(context.Background(), g, query, namedValues(args))
+	return g.mount.queryText(context.Background(), g, query, namedValues(args), g.mount.concerns(query))
 }
 
 // Prepare is for drivers' users of before contexts.
 func (g *guard) Prepare(query string) (driver.Stmt, error) {
-	if !g.mount.concerns(query) {
-		return g.conn.Prepare(query)
-	}
-	return g.mount.prepare(context.Background(), g, query)
+	return g.mount.prepareText(context.Background(), g, query, g.mount.concerns(query))
 }
 
 // Begin is for drivers' users of before contexts.
 func (g *guard) Begin() (driver.Tx, error) {
-	return g.conn.Begin()
+	return g.BeginTx(context.Background(), driver.TxOptions{})
 }
 
 // BeginTx gives the errors of database/sql for options that a driver without
@@ -170,6 +179,8 @@ func (g *guard) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, 
 	if err != nil {
 		return nil, err
 	}
+	// Where one was open already, the engine would have refused.
+	g.follow(rewrite.TxBegins, nil)
 	return guardTx{Tx: tx, guard: g, ctx: ctx}, nil
 }
 
@@ -211,7 +222,15 @@ func (t guardTx) Rollback() error {
 	if t.ctx.Err() != nil && !(resets && validates) {
 		t.guard.discard = true
 	}
-	return t.Tx.Rollback()
+	err := t.Tx.Rollback()
+	t.guard.follow(rewrite.TxEnds, err)
+	return err
+}
+
+func (t guardTx) Commit() error {
+	err := t.Tx.Commit()
+	t.guard.follow(rewrite.TxEnds, err)
+	return err
 }
 
 // CheckNamedValue asks the driver's connection; ErrSkip lets database/sql go
@@ -226,6 +245,8 @@ func (g *guard) CheckNamedValue(nv *driver.NamedValue) error {
 func (g *guard) Ping(ctx context.Context) error {
 	if sink, ok := ctx.Value(unwrapKey{}).(*unwrapSink); ok {
 		sink.conn = g.conn
+		g.tx = txUnknown // until a transaction begins and ends
+		g.dropJoined()
 		return nil
 	}
 	if p, ok := g.conn.(driver.Pinger); ok {

@@ -23,24 +23,29 @@ const module = "github.com/keyfill/keyfill"
 // library. A new package, and a new arrow, is written down here first.
 var arrows = map[string][]string{
 	".": {
+		module + "/catalog",
 		module + "/dialect",
 		module + "/keysource",
+		module + "/keysource/store",
 		module + "/policy",
 		module + "/rewrite",
 		"github.com/google/uuid", // the type of a key that is a UUID
 		"github.com/ngrok/sqlmw", // in interceptor.go alone
 	},
+	"catalog":         {module + "/dialect", module + "/internal/dbconn"},
 	"dialect":         {},
+	"internal/dbconn": {},
 	"internal/testdb": {},
 	"keyfilltest": {
 		module,
+		module + "/keysource",
 		module + "/policy",
 		"github.com/DATA-DOG/go-sqlmock",
 		"github.com/google/uuid",
 	},
 	"keysource":       {module + "/dialect", "github.com/google/uuid"},
 	"keysource/sim":   {},
-	"keysource/store": {module + "/dialect", module + "/keysource"},
+	"keysource/store": {module + "/dialect", module + "/internal/dbconn", module + "/keysource"},
 	"policy":          {module + "/dialect", module + "/keysource", "go.yaml.in/yaml/v3"},
 	"rewrite":         {module + "/dialect"},
 }
@@ -54,7 +59,7 @@ var testArrows = []string{
 
 // rootImporters are the packages and folders of packages that may import the
 // root. But for keyfilltest they are modules of their own.
-var rootImporters = []string{"auto", "bench", "cmd", "e2e", "examples", "keyfilltest"}
+var rootImporters = []string{"auto", "bench", "cmd", "e2e", "examples", "judge", "keyfilltest"}
 
 // goFile is a file with its folder below the module's, and its imports.
 type goFile struct {

@@ -22,27 +22,30 @@ func intercept(c driver.Connector, m *Mount) (driver.Connector, error) {
 }
 
 func (i interceptor) ConnExecContext(ctx context.Context, conn driver.ExecerContext, query string, args []driver.NamedValue) (driver.Result, error) {
-	if !i.mount.concerns(query) {
+	what := i.mount.concerns(query)
+	if what == 0 {
 		return conn.ExecContext(ctx, query, args)
 	}
-	return i.mount.exec(ctx, guardOf(conn), query, args)
+	return i.mount.execText(ctx, guardOf(conn), query, args, what)
 }
 
 func (i interceptor) ConnQueryContext(ctx context.Context, conn driver.QueryerContext, query string, args []driver.NamedValue) (context.Context, driver.Rows, error) {
-	if !i.mount.concerns(query) {
+	what := i.mount.concerns(query)
+	if what == 0 {
 		rows, err := conn.QueryContext(ctx, query, args)
 		return ctx, rows, err
 	}
 	// What sqlmw hands out is the same value for Exec and Query.
-	rows, err := i.mount.query(ctx, guardOf(conn.(driver.ExecerContext)), query, args)
+	rows, err := i.mount.queryText(ctx, guardOf(conn.(driver.ExecerContext)), query, args, what)
 	return ctx, rows, err
 }
 
 func (i interceptor) ConnPrepareContext(ctx context.Context, conn driver.ConnPrepareContext, query string) (context.Context, driver.Stmt, error) {
-	if !i.mount.concerns(query) {
+	what := i.mount.concerns(query)
+	if what == 0 {
 		stmt, err := conn.PrepareContext(ctx, query)
 		return ctx, stmt, err
 	}
-	stmt, err := i.mount.prepare(ctx, guardOf(conn.(driver.ExecerContext)), query)
+	stmt, err := i.mount.prepareText(ctx, guardOf(conn.(driver.ExecerContext)), query, what)
 	return ctx, stmt, err
 }

@@ -159,6 +159,50 @@ var messages = []struct {
 		db := open(t, &fakeDriver{strength: contexts}, config("sqlite", nil))
 		return second(db.Exec(insert, 1))
 	}},
+	{"snowflake without a worker", func(*testing.T) error {
+		return openError(ofWorker(func(*policy.Source) {}))
+	}},
+	{"worker's variable not set", func(*testing.T) error {
+		return openError(ofWorker(func(s *policy.Source) { s.WorkerEnv = "APP_WORKER" }))
+	}},
+	{"worker's number taken", func(t *testing.T) error {
+		open(t, &fakeDriver{}, flakes(1023))
+		return openError(flakes(1023))
+	}},
+	{"snowflakes have ended", func(*testing.T) error {
+		cfg := flakes(1022)
+		cfg.Now = func() time.Time { return time.Date(2090, 1, 1, 0, 0, 0, 0, time.UTC) }
+		return openError(cfg)
+	}},
+	{"store's driver not registered", func(*testing.T) error {
+		return openError(centralStore(policy.Store{Driver: "nosuchdriver", DSN: "secret"}))
+	}},
+	{"no consecutive integers", func(t *testing.T) error {
+		m, err := keyfill.From(open(t, &fakeDriver{}, config("sqlite", nil)))
+		if err != nil {
+			return err
+		}
+		return second(m.Reserve(context.Background(), "t", 1))
+	}},
+	{"no value in the context", func(t *testing.T) error {
+		cfg := sequences("sqlite")
+		cfg.Tables["t"] = policy.Table{Column: "id", InPlace: &policy.Source{Kind: policy.KindSequence, Name: "{table}.{value:tenant}"}}
+		return keysError(t, context.Background(), cfg, "t", 1)
+	}},
+	{"table not in the catalog", func(t *testing.T) error {
+		cfg := sequences("postgres")
+		cfg.Reservers = nil
+		return second(open(t, &fakeDriver{strength: contexts}, cfg).Exec("INSERT INTO t (a) VALUES (1)"))
+	}},
+	{"statement reads a count", func(t *testing.T) error {
+		cfg := sequences("sqlite")
+		cfg.Reservers = nil
+		return second(open(t, &fakeDriver{strength: contexts}, cfg).Exec("INSERT INTO t (a) VALUES (changes())"))
+	}},
+}
+
+func openError(cfg *policy.Config) error {
+	return second(keyfill.OpenDB(&fakeConnector{&fakeDriver{}}, cfg))
 }
 
 func keysError(t *testing.T, ctx context.Context, cfg *policy.Config, table string, n int) error {

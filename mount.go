@@ -3,7 +3,6 @@ package keyfill
 import (
 	"context"
 	"database/sql/driver"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -23,14 +22,19 @@ type Mount struct {
 	name string // the registered name; "" for one database
 
 	// One database's:
-	facts    driverFacts
+	about    driverFacts
 	either   []*engine              // what the engine may be: one, or MySQL's and MariaDB's
 	engine   atomic.Pointer[engine] // nil until those two are told apart
+	sources  *sources
+	standIn  func(state string) keysource.Reserver // for stores; nil outside tests
 	logger   *slog.Logger
 	mode     atomic.Uint32 // a policy.Mode
 	counters counters
+	rows     rowNeeds
+	found    atomic.Uint32 // see countsFound
 
 	// A registered name's:
+	flakes *flakes
 	mu     sync.Mutex
 	opened []*Mount
 	ended  Stats        // of the databases that were closed
@@ -57,11 +61,10 @@ func newMount(cfg *policy.Config, d driver.Driver) (*Mount, error) {
 		return nil, fmt.Errorf("keyfill: the driver of package %q is not known: say dialect: in the policy, one of %s",
 			packagePath(d), dialect.Names())
 	}
-	m := &Mount{facts: facts, logger: cfg.Logger}
+	m := &Mount{about: facts, sources: newSources(cfg), standIn: cfg.Reservers, logger: cfg.Logger}
 	m.mode.Store(uint32(cfg.Mode)) // so that off asks the server nothing
-	s := newSources(cfg)
 	for _, one := range dialects {
-		e, err := newEngine(cfg, one, s)
+		e, err := newEngine(cfg, one, m.sources)
 		if err != nil {
 			return nil, err
 		}
@@ -70,6 +73,7 @@ func newMount(cfg *policy.Config, d driver.Driver) (*Mount, error) {
 	if len(m.either) == 1 {
 		m.engine.Store(m.either[0])
 	}
+	m.rows = m.needs()
 	return m, nil
 }
 
@@ -148,53 +152,14 @@ func (m *Mount) Stats() Stats {
 	return total
 }
 
-// ErrNotOne is returned by methods that need exactly one open database.
-var ErrNotOne = errors.New("keyfill: not exactly one database is open through this name: ask the mount of one, From(db)")
-
-// maxKeys is how many keys may be asked for at once.
-const maxKeys = 1_000_000
-
-// Keys returns n new keys for a table's first key column, as they would be bound: to
-// insert parents and children in one batch, or to show a key before its row is
-// stored. An INSERT that brings them is kept. The table is named as in the
-// policy file.
-//
-// It fails with [ErrNotOne] on the mount of a registered name unless one
-// database is open, and with an [*Error] when the table is not configured or
-// the source fails.
-func (m *Mount) Keys(ctx context.Context, table string, n int) ([]driver.Value, error) {
-	all, _ := m.databases()
-	if len(all) != 1 {
-		return nil, ErrNotOne
-	}
-	if n < 1 || n > maxKeys {
-		return nil, &Error{Table: table, Offset: -1, Err: fmt.Errorf("%d keys: ask for 1 to %d", n, maxKeys)}
-	}
-	return all[0].keys(ctx, table, n)
-}
-
-func (m *Mount) keys(ctx context.Context, table string, n int) ([]driver.Value, error) {
-	// Names and layouts are alike in MySQL and MariaDB.
-	t, err := m.either[0].named(table)
-	if err != nil {
-		return nil, &Error{Table: table, Offset: -1, Err: err}
-	}
-	k := &t.keys[0]
-	keys, err := k.source.Next(ctx, keysource.Request{N: n, Layout: k.layout})
-	if err != nil {
-		return nil, &Error{Table: t.Table, Column: k.column, Offset: -1, Err: err}
-	}
-	return keys, nil
-}
-
 // effective returns the mode for a table.
 func (m *Mount) effective(t *table) policy.Mode {
 	return policy.MoreCautious(t.mode, policy.Mode(m.mode.Load()))
 }
 
-// concerns reports whether a query may be an INSERT into a configured table. It
-// is all that is done for other statements.
-func (m *Mount) concerns(query string) bool {
+// concerns says whether a query may be an INSERT into a configured table, or
+// begin or end a transaction. It is all that is done for other statements.
+func (m *Mount) concerns(query string) rewrite.Concern {
 	return rewrite.Concerns(m.either[0].dialect, query)
 }
 
@@ -214,6 +179,15 @@ func (m *Mount) know(ctx context.Context, g *guard) (*engine, error) {
 	}
 	m.engine.Store(e)
 	return e, nil
+}
+
+// known returns the engine; while MySQL and MariaDB are not told apart, one of
+// them.
+func (m *Mount) known() *engine {
+	if e := m.engine.Load(); e != nil {
+		return e
+	}
+	return m.either[0]
 }
 
 // report logs a statement that was sent as it came although it was not filled.

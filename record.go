@@ -3,6 +3,8 @@ package keyfill
 import (
 	"context"
 	"database/sql/driver"
+	"math"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -48,6 +50,13 @@ type Recorder struct {
 	parent *Recorder
 	mu     sync.Mutex
 	keys   []RecordedKey
+	lost   []*execution // that ended in driver.ErrBadConn: see retry.go
+}
+
+// note is where the keys of an execution stand in one recorder.
+type note struct {
+	rec *Recorder
+	at  int
 }
 
 type recorderKey struct{}
@@ -55,6 +64,11 @@ type recorderKey struct{}
 // Record returns a context under which every key that is filled is noted, in
 // the order of the statements and their rows, and the recorder that notes it. A
 // recorder that ctx has already goes on as well.
+//
+// When database/sql sends a statement again because its connection was broken
+// (driver.ErrBadConn), it gets the same keys, unless they belong to the
+// connection's transaction. Without a record a retry draws new ones, and the
+// first ones are a gap.
 //
 // What RETURNING and OUTPUT give back wins over what was sent, as far as the
 // caller reads the rows; before that the outcome is [Unknown].
@@ -103,25 +117,35 @@ func Last[T any](r *Recorder, table string) (T, bool) {
 	return none, false
 }
 
-// note adds keys; those without a place yet get one, and the function returns
-// it, so that the outcome can be put in later.
-func (r *Recorder) note(keys []RecordedKey) (at int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	at = len(r.keys)
-	r.keys = append(r.keys, keys...)
-	return at
-}
-
-// executed notes the keys of a finished Exec.
-func (r *Recorder) executed(x *execution, res driver.Result, err error) {
-	o := x.outcome(res, err)
+// record notes the keys of an execution, all with one outcome.
+func (x *execution) record(o Outcome) {
+	if x.rec == nil {
+		return
+	}
 	keys := x.recorded()
 	for i := range keys {
 		keys[i].Outcome = o
 	}
-	for ; r != nil; r = r.parent {
-		r.note(keys)
+	x.write(keys)
+}
+
+// write puts the keys of an execution into the recorders: behind the others
+// the first time, then in their own place, so that a statement that was sent
+// twice is recorded once.
+func (x *execution) write(keys []RecordedKey) {
+	if x.notes == nil {
+		for r := x.rec; r != nil; r = r.parent {
+			r.mu.Lock()
+			x.notes = append(x.notes, note{r, len(r.keys)})
+			r.keys = append(r.keys, keys...)
+			r.mu.Unlock()
+		}
+		return
+	}
+	for _, n := range x.notes {
+		n.rec.mu.Lock()
+		copy(n.rec.keys[n.at:], keys)
+		n.rec.mu.Unlock()
 	}
 }
 
@@ -187,7 +211,13 @@ func (k *tableKey) reported(v driver.Value) any {
 	case [16]byte:
 		return uuid.UUID(v)
 	case string:
-		if k.traits.Text {
+		if k.text {
+			return v
+		}
+		if k.integer() {
+			if id, err := strconv.ParseInt(v, 10, 64); err == nil {
+				return id
+			}
 			return v
 		}
 		if id, err := uuid.Parse(v); err == nil {
@@ -195,10 +225,15 @@ func (k *tableKey) reported(v driver.Value) any {
 		}
 		return v
 	case []byte:
-		if len(v) == 16 {
+		if len(v) == 16 && !k.text && !k.integer() {
 			return uuid.UUID(v)
 		}
 		return k.reported(string(v))
+	case uint64:
+		// go-sql-driver gives it for a column that is unsigned.
+		if v <= math.MaxInt64 {
+			return int64(v)
+		}
 	}
 	return v
 }

@@ -1,6 +1,7 @@
 package keyfill
 
 import (
+	"context"
 	"database/sql/driver"
 	"io"
 	"reflect"
@@ -13,8 +14,9 @@ import (
 )
 
 // observedRows are the rows of an INSERT that is recorded: as the caller reads
-// them, the keys in them are noted. It is made only for a caller who asked for
-// a record, so that all other rows are the driver's own.
+// them, the keys in them are noted. An error behind them may be that of a key
+// in use. It is made only for a caller who asked for a record and for keys that
+// can be in use, so that all other rows are the driver's own.
 //
 // It has every optional method; where the driver's rows lack one it answers as
 // database/sql assumes then, so nothing is lost or gained.
@@ -23,25 +25,22 @@ type observedRows struct {
 	x      *execution
 	keys   []RecordedKey // as sent, in row order
 	places map[any]int   // of keys
-	notes  []note        // where they stand in the recorders
 	column int           // of the key among the result's columns; -1
 	seen   []any         // the keys that came back
 	rows   int
 	ended  bool
-}
 
-// note is where the keys stand in one recorder.
-type note struct {
-	rec *Recorder
-	at  int
+	suspect func(error) // of the execution
 }
 
 // observe notes the keys as unknown and watches the rows.
-func (r *Recorder) observe(x *execution, rows driver.Rows) driver.Rows {
-	o := &observedRows{Rows: rows, x: x, keys: x.recorded(), column: -1}
-	for ; r != nil; r = r.parent {
-		o.notes = append(o.notes, note{r, r.note(o.keys)})
+func (x *execution) observe(ctx context.Context, rows driver.Rows) driver.Rows {
+	o := &observedRows{Rows: rows, x: x, column: -1, suspect: func(err error) { x.suspect(ctx, err) }}
+	if x.rec == nil {
+		return o
 	}
+	o.keys = x.recorded()
+	x.write(o.keys)
 	t := tableOf(&x.plan.Inserts[0])
 	if len(t.keys) == 1 && x.plan.ReturnsKey(t.keys[0].column) {
 		d := x.plan.Dialect()
@@ -96,6 +95,7 @@ func (o *observedRows) Close() error {
 // back before they have stored the next.
 func (o *observedRows) fail(err error) {
 	o.ended = true
+	o.suspect(err)
 	o.all(o.x.outcome(nil, err))
 	o.write()
 }
@@ -185,13 +185,7 @@ func (o *observedRows) counted(in *rewrite.Insert) Outcome {
 }
 
 // write copies the keys into the recorders.
-func (o *observedRows) write() {
-	for _, n := range o.notes {
-		n.rec.mu.Lock()
-		copy(n.rec.keys[n.at:], o.keys)
-		n.rec.mu.Unlock()
-	}
-}
+func (o *observedRows) write() { o.x.write(o.keys) }
 
 func (o *observedRows) HasNextResultSet() bool {
 	r, ok := o.Rows.(driver.RowsNextResultSet)

@@ -31,8 +31,11 @@ func (m *Mount) prepare(ctx context.Context, g *guard, query string) (driver.Stm
 		return s.orError(err)
 	}
 	if x := g.parkedInline(query); x != nil {
-		s.literal, s.once = true, x
+		s.literal, s.once, s.session = true, x, x.session
 		s.Stmt, err = g.PrepareContext(ctx, x.text)
+		if isBadConn(err) {
+			x.lose()
+		}
 		return s.orError(err)
 	}
 	if p.TooMany() {
@@ -42,7 +45,20 @@ func (m *Mount) prepare(ctx context.Context, g *guard, query string) (driver.Stm
 		}
 		return m.prepareAsIs(ctx, g, query, as)
 	}
-	s.Stmt, err = g.PrepareContext(ctx, p.BoundText())
+	if p.Action == rewrite.Fill && m.miscounts(p) {
+		as, err := m.refusal(p.Refused(rewrite.ErrReadsCount))
+		if err != nil {
+			return nil, err
+		}
+		return m.prepareAsIs(ctx, g, query, as)
+	}
+	if s.session, err = m.session(ctx, g, p); err != nil {
+		return nil, err
+	}
+	s.Stmt, err = g.PrepareContext(ctx, p.BoundText(s.session))
+	if isBadConn(err) {
+		g.loseParked(query, recorderOf(ctx))
+	}
 	return s.orError(err)
 }
 
@@ -69,6 +85,7 @@ type statement struct {
 	guard       *guard
 	plan        *rewrite.Plan
 	query       string
+	session     bool // the first key goes as LAST_INSERT_ID(key)
 
 	// literal says that the text has the keys of one execution as literals,
 	// because database/sql prepares what the driver would not execute directly;
@@ -114,7 +131,7 @@ func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execu
 		if s.plan.TooMany() {
 			return s.again(ctx, args)
 		}
-		if err := s.replace(ctx, s.plan.BoundText()); err != nil {
+		if err := s.replace(ctx, s.plan.BoundText(s.session)); err != nil {
 			return nil, err
 		}
 		s.literal = false
@@ -123,15 +140,26 @@ func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execu
 	if err != nil {
 		return nil, g.mount.refuseBound(err)
 	}
+	if h.Any() && g.mount.miscounts(s.plan) {
+		return nil, g.mount.refuseBound(s.plan.Refused(rewrite.ErrReadsCount))
+	}
 	if x := g.unpark(s.query, args); x != nil && x.resume(ctx, args) {
 		return x, nil
 	}
-	x := &execution{guard: g, plan: s.plan, query: s.query, args: args, holes: h, rec: recorderOf(ctx)}
-	if x.keys, err = draw(ctx, s.plan, h); err != nil {
+	if err := g.mount.follow(ctx, g, s.plan, args, h); err != nil {
 		return nil, err
 	}
-	x.place()
+	x := s.execution(ctx, args, h)
+	if err := x.fill(ctx); err != nil {
+		return nil, err
+	}
 	return x, nil
+}
+
+func (s *statement) execution(ctx context.Context, args []driver.NamedValue, h rewrite.Holes) *execution {
+	return &execution{
+		guard: s.guard, plan: s.plan, query: s.query, args: args, holes: h, session: s.session, rec: recorderOf(ctx),
+	}
 }
 
 // resume takes up a parked execution for the same call, or for another one with
@@ -154,11 +182,11 @@ func (s *statement) again(ctx context.Context, args []driver.NamedValue) (*execu
 	if err != nil {
 		return nil, s.guard.mount.refuseBound(err)
 	}
-	x := &execution{guard: s.guard, plan: s.plan, query: s.query, args: args, holes: h, inline: true, rec: recorderOf(ctx)}
-	if x.keys, err = draw(ctx, s.plan, h); err != nil {
+	x := s.execution(ctx, args, h)
+	x.inline = true
+	if err := x.fill(ctx); err != nil {
 		return nil, err
 	}
-	x.place()
 	return x, s.replace(ctx, x.text)
 }
 
@@ -194,7 +222,7 @@ func (s *statement) ExecContext(ctx context.Context, args []driver.NamedValue) (
 		return nil, err
 	}
 	res, err := stmtExec(ctx, s.Stmt, x.sent)
-	return x.executed(res, err)
+	return x.executed(ctx, res, err)
 }
 
 func (s *statement) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
@@ -207,7 +235,7 @@ func (s *statement) QueryContext(ctx context.Context, args []driver.NamedValue) 
 		return nil, err
 	}
 	rows, err := stmtQuery(ctx, s.Stmt, x.sent)
-	return x.queried(rows, err)
+	return x.queried(ctx, rows, err)
 }
 
 // dryRun counts and reports what would become of an execution.

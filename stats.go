@@ -36,6 +36,10 @@ type TableStats struct {
 	// Withheld is how many of those counted as filled or refused were sent as
 	// they came, because of the mode or of "unsupported: unfilled".
 	Withheld uint64
+
+	// Suspects is how often a key that was made was in the table already: others
+	// fill the column too, or the store went back.
+	Suspects uint64
 }
 
 // counters are the Stats of one mount as they grow.
@@ -64,12 +68,7 @@ func (c *counters) count(e event) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.tables == nil {
-		c.tables = map[string]TableStats{}
-	}
-	if _, ok := c.tables[e.table]; !ok && len(c.tables) >= maxTables {
-		e.table = OtherTables
-	}
+	e.table = c.name(e.table)
 	t := c.tables[e.table]
 	switch e.action {
 	case rewrite.Fill:
@@ -91,6 +90,27 @@ func (c *counters) count(e event) {
 	c.tables[e.table] = t
 }
 
+// name returns the name under which a table is counted. The caller holds mu.
+func (c *counters) name(table string) string {
+	if c.tables == nil {
+		c.tables = map[string]TableStats{}
+	}
+	if _, ok := c.tables[table]; !ok && len(c.tables) >= maxTables {
+		return OtherTables
+	}
+	return table
+}
+
+// suspect counts a key that was in use already.
+func (c *counters) suspect(table string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	table = c.name(table)
+	t := c.tables[table]
+	t.Suspects++
+	c.tables[table] = t
+}
+
 // addTo adds the counts to total.
 func (c *counters) addTo(total *Stats) {
 	c.mu.Lock()
@@ -110,6 +130,7 @@ func (s *Stats) add(other Stats) {
 		t.Keys += from.Keys
 		t.Kept += from.Kept
 		t.Withheld += from.Withheld
+		t.Suspects += from.Suspects
 		t.Refused = maps.Clone(t.Refused)
 		for reason, n := range from.Refused {
 			if t.Refused == nil {

@@ -31,6 +31,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -39,9 +40,9 @@ import (
 var Start = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 
 // New returns a database that fills keys by cfg and sends to a mock, and the
-// mock. Where cfg has no clock and no entropy, the clock stands at [Start] and
-// the entropy counts, so that keys are the same in every run. cfg must name the
-// dialect. The database is closed at the end of the test.
+// mock. Where cfg has no clock, entropy or stand-in for stores, the clock stands
+// at [Start], the entropy counts, and so do the integers of each state, from 1:
+// keys are the same in every run. cfg must name the dialect. The database is closed at the end of the test.
 func New(t testing.TB, cfg *policy.Config) (*sql.DB, sqlmock.Sqlmock) {
 	t.Helper()
 	// go-sqlmock finds its mocks by name.
@@ -121,7 +122,33 @@ func fixed(cfg *policy.Config) *policy.Config {
 	if c.Rand == nil {
 		c.Rand = new(Entropy)
 	}
+	if c.Reservers == nil {
+		c.Reservers = func(string) keysource.Reserver { return new(Counter) }
+	}
 	return &c
+}
+
+// Counter stands in for the store of a sequence or a snowflake: its integers
+// count from 1. It is safe for concurrent use; the zero value is ready.
+type Counter struct {
+	mu   sync.Mutex
+	used int64
+}
+
+// Reserve gives the next n integers.
+func (c *Counter) Reserve(_ context.Context, n, _ int64) (keysource.Reservation, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.used += n
+	return keysource.Reservation{First: c.used - n + 1}, nil
+}
+
+// Advance leaves out what is below to.
+func (c *Counter) Advance(_ context.Context, to int64) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.used = max(c.used, to-1)
+	return nil
 }
 
 // Clock is a clock that stands still until it is told to step. It is safe for

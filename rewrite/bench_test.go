@@ -77,9 +77,35 @@ func BenchmarkConcerns(b *testing.B) {
 			b.ReportAllocs()
 			b.SetBytes(int64(len(passed)))
 			for b.Loop() {
-				if rewrite.Concerns(d, passed) {
-					b.Fatal("Concerns found a verb")
+				if rewrite.Concerns(d, passed) != 0 {
+					b.Fatal("Concerns found a word")
 				}
+			}
+		})
+	}
+}
+
+// A short text shows what is paid besides the search.
+func BenchmarkConcernsShort(b *testing.B) {
+	const query = "SELECT name FROM customers WHERE id = 1"
+	for _, d := range dialect.All() {
+		b.Run(d.Name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if rewrite.Concerns(d, query) != 0 {
+					b.Fatal("Concerns found a word")
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkTransactionOf(b *testing.B) {
+	for _, d := range dialect.All() {
+		b.Run(d.Name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				rewrite.TransactionOf(d, "ROLLBACK")
 			}
 		})
 	}

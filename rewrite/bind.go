@@ -130,27 +130,42 @@ func isZero(b []byte) bool {
 }
 
 // BoundText returns the text with a placeholder for every key: the text to
-// prepare. It is the same for every execution.
-func (pl *Plan) BoundText() string {
-	pl.boundOnce.Do(func() {
-		if len(pl.edits) == 0 {
-			pl.boundText = pl.query
-			return
-		}
-		b := make([]byte, 0, len(pl.query)+16*len(pl.edits))
-		at, n := 0, 0
-		for _, e := range pl.edits {
-			b = append(b, pl.query[at:e.start]...)
-			b = append(b, e.text...)
-			if e.slot >= 0 {
-				n++
-				b = append(b, pl.spell.text(n)...)
+// prepare. It is the same for every execution. With session the first row's
+// key of the column that wants it is written LAST_INSERT_ID(?); without effect
+// unless [Plan.Session]. [Plan.Bind] gives the arguments of both texts.
+func (pl *Plan) BoundText(session bool) string {
+	session = session && pl.Session()
+	b := &pl.bound
+	if session {
+		b = &pl.boundSession
+	}
+	b.once.Do(func() { b.text = pl.boundText(session) })
+	return b.text
+}
+
+// boundText writes the text that BoundText keeps.
+func (pl *Plan) boundText(session bool) string {
+	if len(pl.edits) == 0 {
+		return pl.query
+	}
+	b := make([]byte, 0, len(pl.query)+16*len(pl.edits))
+	at, n, wrapped := 0, 0, pl.wrapped(session)
+	for _, e := range pl.edits {
+		b = append(b, pl.query[at:e.start]...)
+		b = append(b, e.text...)
+		if e.slot >= 0 {
+			n++
+			if e.slot == wrapped {
+				b = append(b, sessionOpen...)
 			}
-			at = e.end
+			b = append(b, pl.spell.text(n)...)
+			if e.slot == wrapped {
+				b = append(b, sessionClose...)
+			}
 		}
-		pl.boundText = string(append(b, pl.query[at:]...))
-	})
-	return pl.boundText
+		at = e.end
+	}
+	return string(append(b, pl.query[at:]...))
 }
 
 // Bind returns the arguments for [Plan.BoundText]: the caller's with the keys
@@ -244,11 +259,12 @@ func (pl *Plan) assign(args []driver.NamedValue, h Holes, keys [][]driver.Value)
 // Inline returns the text with the keys as literals, and the arguments, in
 // which a key replaces the caller's value where the place is a placeholder of
 // its own. It is for texts without placeholders and for those with too many;
-// it must not be prepared for more than one execution.
-func (pl *Plan) Inline(args []driver.NamedValue, h Holes, keys [][]driver.Value) (string, []driver.NamedValue) {
+// it must not be prepared for more than one execution. session is as for
+// [Plan.BoundText].
+func (pl *Plan) Inline(args []driver.NamedValue, h Holes, keys [][]driver.Value, session bool) (string, []driver.NamedValue) {
 	own, added := pl.assign(args, h, keys)
 	b := make([]byte, 0, len(pl.query)+48*len(pl.edits))
-	at, n := 0, 0
+	at, n, wrapped := 0, 0, pl.wrapped(session)
 	for _, e := range pl.edits {
 		if e.slot >= 0 && h.fill != nil && !h.fill[e.slot] {
 			n++
@@ -257,7 +273,7 @@ func (pl *Plan) Inline(args []driver.NamedValue, h Holes, keys [][]driver.Value)
 		b = append(b, pl.query[at:e.start]...)
 		b = append(b, e.text...)
 		if e.slot >= 0 {
-			b = pl.d.AppendLiteral(b, added[n])
+			b = pl.literal(b, added[n], e.slot == wrapped)
 			n++
 		}
 		at = e.end
@@ -266,10 +282,11 @@ func (pl *Plan) Inline(args []driver.NamedValue, h Holes, keys [][]driver.Value)
 }
 
 // InlineAssumed is [Plan.Inline] for the holes that [Plan.Assumed] returns: no
-// arguments are needed, and the caller's placeholders stay.
-func (pl *Plan) InlineAssumed(h Holes, keys [][]driver.Value) string {
+// arguments are needed, and the caller's placeholders stay. session is as for
+// [Plan.BoundText].
+func (pl *Plan) InlineAssumed(h Holes, keys [][]driver.Value, session bool) string {
 	b := make([]byte, 0, len(pl.query)+48*len(pl.edits))
-	at := 0
+	at, wrapped := 0, pl.wrapped(session)
 	used := make([]int, len(pl.Draws))
 	for _, e := range pl.edits {
 		if e.slot >= 0 && !h.fill[e.slot] {
@@ -279,10 +296,20 @@ func (pl *Plan) InlineAssumed(h Holes, keys [][]driver.Value) string {
 		b = append(b, e.text...)
 		if e.slot >= 0 {
 			d := pl.slots[e.slot].draw
-			b = pl.d.AppendLiteral(b, keys[d][used[d]])
+			b = pl.literal(b, keys[d][used[d]], e.slot == wrapped)
 			used[d]++
 		}
 		at = e.end
 	}
 	return string(append(b, pl.query[at:]...))
+}
+
+// literal appends a key as a literal, in LAST_INSERT_ID( ) where it is wrapped.
+func (pl *Plan) literal(b []byte, key driver.Value, wrapped bool) []byte {
+	if !wrapped {
+		return pl.d.AppendLiteral(b, key)
+	}
+	b = append(b, sessionOpen...)
+	b = pl.d.AppendLiteral(b, key)
+	return append(b, sessionClose...)
 }

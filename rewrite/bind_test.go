@@ -186,7 +186,7 @@ func TestBind(t *testing.T) {
 				t.Fatalf("Holes(%s) of %q: %v", show(tt.args), tt.query, err)
 			}
 			keys := integerKeys(p, h)
-			if got := p.BoundText(); got != tt.text {
+			if got := p.BoundText(false); got != tt.text {
 				t.Errorf("BoundText of %q = %q, want %q", tt.query, got, tt.text)
 			}
 			out := p.Bind(tt.args, h, keys)
@@ -198,7 +198,7 @@ func TestBind(t *testing.T) {
 					t.Errorf("Bind(%s) of %q: argument %d has ordinal %d", show(tt.args), tt.query, i+1, a.Ordinal)
 				}
 			}
-			text, own := p.Inline(tt.args, h, keys)
+			text, own := p.Inline(tt.args, h, keys, false)
 			if text != tt.inline || show(own) != tt.own {
 				t.Errorf("Inline(%s) of %q = %q, %s, want %q, %s", show(tt.args), tt.query, text, show(own), tt.inline, tt.own)
 			}
@@ -222,7 +222,7 @@ func TestBindLeavesArguments(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.Bind(args, h, integerKeys(p, h))
-		p.Inline(args, h, integerKeys(p, h))
+		p.Inline(args, h, integerKeys(p, h), false)
 		if !slices.Equal(room, before) {
 			t.Errorf("Bind of %q wrote the caller's arguments: %s, were %s", query, show(room), show(before))
 		}
@@ -350,9 +350,11 @@ func TestPlanConcurrent(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				p.BoundText()
+				p.BoundText(false)
+				p.BoundText(true)
+				p.Reads()
 				p.Bind(args, h, integerKeys(p, h))
-				p.Inline(args, h, integerKeys(p, h))
+				p.Inline(args, h, integerKeys(p, h), false)
 				p.Places()
 			}
 		})

@@ -117,11 +117,14 @@ func (c *Cache) evict() {
 	c.size -= e.size
 }
 
-// size estimates the bytes that a plan keeps alive, its bound text included.
+// size estimates the bytes that a plan keeps alive, its bound texts included.
 func (pl *Plan) size(query int) int {
-	const plan, perEdit, perSlot, perInsert, perDraw = 600, 64, 112, 64, 16
+	const plan, perEdit, perSlot, perInsert, perDraw = 660, 64, 112, 64, 16
 	n := plan + query + perEdit*len(pl.edits) + perSlot*len(pl.slots) + perInsert*len(pl.Inserts) + perDraw*len(pl.Draws)
 	if len(pl.edits) > 0 {
+		n += query
+	}
+	if pl.Session() {
 		n += query
 	}
 	for _, e := range pl.edits {

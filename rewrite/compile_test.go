@@ -96,7 +96,7 @@ func TestCompileBytes(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			p := compile(t, tt.d, tt.in)
-			got := p.BoundText()
+			got := p.BoundText(false)
 			switch p.Action {
 			case rewrite.Pass:
 				got = pass
@@ -137,7 +137,7 @@ func TestCompileOther(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := compile(t, tt.d, tt.in).BoundText(); got != tt.want {
+			if got := compile(t, tt.d, tt.in).BoundText(false); got != tt.want {
 				t.Errorf("Compile(%q) = %q, want %q", tt.in, got, tt.want)
 			}
 		})

@@ -8,11 +8,12 @@
 //	switch plan.Action { … }               // pass, keep, fill or refuse
 //	holes, err := plan.Holes(args)         // how many keys this execution takes
 //	args = plan.Bind(args, holes, keys)    // the arguments to send
-//	query = plan.BoundText()               // with this text
+//	query = plan.BoundText(false)          // with this text
 //
 // A text without placeholders gets its keys as literals, by [Plan.Inline].
 // Plans are kept by their texts in a [Cache]; most queries that are no INSERT do
-// not come so far, since [Concerns] says so without a scan.
+// not come so far, since [Concerns] says so without a scan. What a text does to
+// its connection's transaction is the business of [TransactionOf].
 //
 // The text sent is the text received, byte for byte, except for the spans that
 // have to change: nothing is ever printed from a tree. A plan decides from the

@@ -58,6 +58,10 @@ const (
 	ErrDoubleQuotes Reason = "double_quotes"
 	// ErrSubquery is returned when the target is not a table's name.
 	ErrSubquery Reason = "subquery"
+	// ErrReadsCount is returned when the text asks how many rows the statement
+	// before it has changed, and a reservation of its keys would be that
+	// statement.
+	ErrReadsCount Reason = "reads_count"
 	// ErrGrammar is returned when the text is not an INSERT that is understood.
 	ErrGrammar Reason = "grammar"
 )
@@ -108,6 +112,7 @@ var texts = map[Reason]string{
 	ErrRowID:             "rowid in the column list may be the key: name the key column in its place",
 	ErrDoubleQuotes:      "a name is in double quotes, which is a string unless sql_mode has ANSI_QUOTES: use backticks",
 	ErrSubquery:          "the target of the INSERT is a query: name the table",
+	ErrReadsCount:        "the statement asks for the number of rows that the one before it changed, which the reservation of its key on the same connection would change: ask in a statement before, and pass the answer as an argument",
 	ErrGrammar:           "the INSERT is not of a form that is understood",
 	ErrStyles:            "placeholders of several styles are mixed: use one",
 	ErrFirstUse:          "SQLite drivers do not agree on which argument $n is unless $1, $2 … come in this order, the key's behind them: use ? or ?n",

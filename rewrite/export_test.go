@@ -103,3 +103,22 @@ func (c *Cache) Check() error {
 	}
 	return nil
 }
+
+// TooLong returns the words of the sets that are too long to be found in them.
+func TooLong() (words []string) {
+	for _, s := range []wordSet{builtins, bracketWords} {
+		for w := range s {
+			if len(w) > maxBuiltin {
+				words = append(words, w)
+			}
+		}
+	}
+	for _, c := range []*control{mysqlControl, postgresControl, sqliteControl, sqlserverControl, oracleControl} {
+		for w := range c.words {
+			if len(w) > maxControlWord {
+				words = append(words, w)
+			}
+		}
+	}
+	return words
+}

@@ -44,6 +44,9 @@ func fuzzLookup(d *dialect.Dialect) rewrite.Lookup {
 		if err != nil {
 			panic(err)
 		}
+		for i := range t.Keys {
+			t.Keys[i].Session = t.Keys[i].Integer
+		}
 		targets[d.Fold(t.Table, false)] = t
 	}
 	return func(_, table string) *rewrite.Target { return targets[table] }
@@ -77,8 +80,8 @@ func FuzzCompile(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b uint8, query string) {
 		d := fuzzDialect(b)
 		p := rewrite.Compile(d, fuzzLookup(d), query)
-		if p.Action != rewrite.Pass && !rewrite.Concerns(d, query) {
-			t.Fatalf("%s: Concerns(%q) = false, but the plan is to %s", d.Name, query, p.Action)
+		if p.Action != rewrite.Pass && rewrite.Concerns(d, query)&rewrite.ConcernsInsert == 0 {
+			t.Fatalf("%s: Concerns(%q) has no ConcernsInsert, but the plan is to %s", d.Name, query, p.Action)
 		}
 		if p.Action == rewrite.Refuse {
 			if r := p.Refusal; r.Offset < 0 || r.Offset > len(query) {
@@ -88,6 +91,7 @@ func FuzzCompile(f *testing.F) {
 		}
 		checkEdits(t, d, p, query)
 		checkPlaces(t, d, p, query)
+		checkSession(t, d, p, query)
 		if p.Action == rewrite.Fill || p.AtExecution {
 			checkAgain(t, d, p, query)
 		}
@@ -97,15 +101,15 @@ func FuzzCompile(f *testing.F) {
 // checkAgain checks that nothing is left to do in the texts of a plan.
 func checkAgain(t *testing.T, d *dialect.Dialect, p *rewrite.Plan, query string) {
 	t.Helper()
-	again := rewrite.Compile(d, fuzzLookup(d), p.BoundText())
+	again := rewrite.Compile(d, fuzzLookup(d), p.BoundText(false))
 	if r := again.Refusal; r != nil && r.Reason == rewrite.ErrColumnCount {
 		return // the query had more or fewer values than columns already
 	}
-	if again.Action != rewrite.Keep || again.BoundText() != p.BoundText() {
-		t.Fatalf("%s: Compile(%q) = %q, which again is to %s, %q (%v)", d.Name, query, p.BoundText(), again.Action, again.BoundText(), again.Refusal)
+	if again.Action != rewrite.Keep || again.BoundText(false) != p.BoundText(false) {
+		t.Fatalf("%s: Compile(%q) = %q, which again is to %s, %q (%v)", d.Name, query, p.BoundText(false), again.Action, again.BoundText(false), again.Refusal)
 	}
 	h := p.Assumed()
-	text := p.InlineAssumed(h, testKeys(p, h))
+	text := p.InlineAssumed(h, testKeys(p, h), false)
 	inlined := rewrite.Compile(d, fuzzLookup(d), text)
 	if inlined.Action != rewrite.Keep || inlined.AtExecution != p.AtExecution {
 		t.Fatalf("%s: Compile(%q) inlined is %q, which again is to %s (%v)", d.Name, query, text, inlined.Action, inlined.Refusal)
@@ -116,7 +120,7 @@ func checkAgain(t *testing.T, d *dialect.Dialect, p *rewrite.Plan, query string)
 // by token.
 func checkEdits(t *testing.T, d *dialect.Dialect, p *rewrite.Plan, query string) {
 	t.Helper()
-	out := p.BoundText()
+	out := p.BoundText(false)
 	tokens := map[int]rewrite.Token{} // of the bound text, by where they start
 	params := 0
 	for _, tok := range rewrite.Tokens(d, out) {
@@ -342,14 +346,14 @@ func checkBind(t *testing.T, d *dialect.Dialect, p *rewrite.Plan, query string, 
 		}
 	}
 	want := wanted(d, p, query, args, h, keys)
-	if got := resolve(d, p.BoundText(), out); !slices.Equal(got, want) {
-		t.Fatalf("%s: Bind(%q) = %q with %v: the placeholders get %v, want %v", d.Name, query, p.BoundText(), out, got, want)
+	if got := resolve(d, p.BoundText(false), out); !slices.Equal(got, want) {
+		t.Fatalf("%s: Bind(%q) = %q with %v: the placeholders get %v, want %v", d.Name, query, p.BoundText(false), out, got, want)
 	}
 	named := len(args) > 0 && args[0].Name != ""
 	if d.Params.FirstUse && !named && strings.HasPrefix(strings.Join(placeholdersOf(d, query), ""), "$") &&
 		slices.Equal(byFirstUse(d, query, args), resolve(d, query, args)) {
-		if got := byFirstUse(d, p.BoundText(), out); !slices.Equal(got, want) {
-			t.Fatalf("%s: Bind(%q) = %q with %v: by first use the placeholders get %v, want %v", d.Name, query, p.BoundText(), out, got, want)
+		if got := byFirstUse(d, p.BoundText(false), out); !slices.Equal(got, want) {
+			t.Fatalf("%s: Bind(%q) = %q with %v: by first use the placeholders get %v, want %v", d.Name, query, p.BoundText(false), out, got, want)
 		}
 	}
 }

@@ -11,6 +11,12 @@ type Insert struct {
 	// UpdatesKey says that the update part of an upsert clause mentions a key
 	// column: the row that was there already may have got the new key.
 	UpdatesKey bool
+
+	// Idiom says that the ON DUPLICATE KEY UPDATE calls LAST_INSERT_ID with an
+	// argument: it says itself which key LAST_INSERT_ID() is to give.
+	Idiom bool
+
+	explicit []int64 // the greatest literal for each key that is followed; nil: none
 }
 
 // Conflict is what happens to a row whose key or other unique value is there

@@ -65,7 +65,7 @@ func (p *parser) hidden(t token) *Target {
 	inner = strings.TrimSuffix(inner, "*/")
 	if strings.Contains(inner, "*/") {
 		// A server of another version goes on behind the first of them.
-		if Concerns(p.d, p.q[t.start:]) {
+		if hasVerb(p.d, p.q[t.start:]) {
 			return p.mentionedAnywhere()
 		}
 		return nil

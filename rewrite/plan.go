@@ -44,8 +44,16 @@ type Plan struct {
 	befores []int // for each of those, the caller's placeholders in front of it
 	counts  []int // how many keys each draw takes when every slot does
 
-	boundOnce sync.Once
-	boundText string
+	session int // index of the slot that Session means; -1 for none
+
+	bound, boundSession lazyText
+	reads               lazyReads
+}
+
+// lazyText is a text that is written at its first use.
+type lazyText struct {
+	once sync.Once
+	text string
 }
 
 // Draw is one call to a source: the keys of one column of one INSERT.
@@ -76,7 +84,7 @@ type slot struct {
 
 // plan decides what becomes of the text that was read.
 func (p *parser) plan() *Plan {
-	pl := &Plan{d: p.d, query: p.q, Inserts: p.inserts}
+	pl := &Plan{d: p.d, query: p.q, Inserts: p.inserts, session: -1}
 	if len(p.slots) > 0 {
 		if reason := p.prevented(); reason != "" {
 			s := p.slots[0]
@@ -107,6 +115,7 @@ func (p *parser) plan() *Plan {
 		s.draw = pl.draw(Draw{int(s.insert), int(s.key)})
 		pl.counts[s.draw]++
 	}
+	pl.session = p.sessionSlot()
 	pl.edits = slices.DeleteFunc(pl.edits, func(e edit) bool {
 		return e.slot >= 0 && pl.slots[e.slot].kind == slotOwn
 	})

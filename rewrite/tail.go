@@ -48,6 +48,9 @@ func (p *parser) clauses(in *insertion) Reason {
 		if in.Conflict == ConflictUpdate && !in.Returning && p.isKey(in.Target) {
 			in.UpdatesKey = true
 		}
+		if in.Conflict == ConflictUpdate && p.d.Grammar.OnDuplicateKey && !in.Returning && p.isIdiom() {
+			in.Idiom = true
+		}
 		switch {
 		case p.tok.kind == tokExec:
 			return ErrExecutableComment

@@ -18,6 +18,15 @@ type Key struct {
 	Column  string // folded
 	Fill    FillOn // what counts as "no key"
 	Integer bool   // the source makes integers, so that 0 is the zero value
+
+	// Session says that the policy wants the first row's key written as
+	// LAST_INSERT_ID(key) where [Plan.Session] allows it. It is for integers; of
+	// several keys that say so the first counts.
+	Session bool
+
+	// Follow says that the integers that INSERTs bring are asked for:
+	// [Plan.Explicit].
+	Follow bool
 }
 
 // FillOn is what counts as "no key".

@@ -95,7 +95,7 @@ func (p *parser) judge(in *insertion, key, row int, v value) {
 	s := slot{key: int32(key), row: int32(row)}
 	switch t.kind {
 	case tokParam:
-		if k.Fill&(FillNull|FillZero) == 0 {
+		if k.Fill&(FillNull|FillZero) == 0 && !k.Follow {
 			return
 		}
 		s.kind = slotOwn
@@ -110,6 +110,9 @@ func (p *parser) judge(in *insertion, key, row int, v value) {
 	case tokNumber, tokString:
 		null := p.d.EmptyIsNull && text == "''" && k.Fill&FillNull != 0
 		if !null && (k.Fill&FillZero == 0 || !zeroLiteral(text, t.kind, k.Integer)) {
+			if k.Follow && t.kind == tokNumber {
+				in.bring(key, text)
+			}
 			return
 		}
 	default:

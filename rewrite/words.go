@@ -2,24 +2,56 @@ package rewrite
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// verbs are the words that a form of INSERT begins with; a set of them is a
-// number with bit i for verbs[i].
-var verbs = [...]string{"insert", "replace", "merge", "copy", "load", "output"}
+// Concern is why a query is not passed unseen. The zero value is no concern.
+type Concern uint8
+
+const (
+	// ConcernsInsert says that a form of INSERT may be in the query, which is
+	// then left to [Compile].
+	ConcernsInsert Concern = 1 << iota
+	// ConcernsTransaction says that the query may begin or end a transaction,
+	// which [TransactionOf] tells.
+	ConcernsTransaction
+)
+
+// verbs are the words that are searched for anywhere in a text: those that a
+// form of INSERT begins with, and those that change the transaction where the
+// starts of statements cannot be told.
+var verbs = [...]string{
+	"insert", "replace", "merge", "copy", "load", "output",
+	"rollback", "commit", "tran", "exec", "implicit_transactions", "ansi_defaults",
+}
+
+// insertVerbs is how many of the verbs begin a form of INSERT.
+const insertVerbs = 6
+
+// verbSuffixes are what may follow a verb of transactions in the same word.
+var verbSuffixes = map[string]string{"tran": "saction", "exec": "ute"}
 
 // stride is how far apart two looks into a text may be: one of them falls on
 // the first four letters of every verb, and sees two of these.
 const stride = 3
 
+// setOf returns a set of verbs: three bits for each of them, one for each place
+// in the verb on which a look may fall.
+func setOf(words ...string) (set uint64) {
+	for _, w := range words {
+		set |= (1<<stride - 1) << (stride * slices.Index(verbs[:], w))
+	}
+	return set
+}
+
 // pairs holds for two neighbouring bytes, of each the lower five bits, the
-// verbs that have the two among their first four letters.
-var pairs = func() (t [1 << 10]uint8) {
+// places in verbs at which the two stand.
+var pairs = func() (t [1 << 10]uint64) {
 	for i, verb := range verbs {
 		for j := range stride {
-			t[pair(verb[j], verb[j+1])] |= 1 << i
+			t[pair(verb[j], verb[j+1])] |= 1 << (stride*i + j)
 		}
 	}
 	return t
@@ -29,48 +61,85 @@ var pairs = func() (t [1 << 10]uint8) {
 func pair(a, b byte) int { return int(a&0x1f)<<5 | int(b&0x1f) }
 
 // Concerns reports whether the query has a word that can begin a form of
-// INSERT in the dialect. A query without any is passed without a scan; one
-// with a word, be it in a string, is left to [Compile]. It allocates nothing.
-func Concerns(d *dialect.Dialect, query string) bool {
-	set := verbSet(&d.Grammar)
-	for i := stride - 1; i+1 < len(query); i += stride {
-		found := pairs[pair(query[i], query[i+1])] & set
-		for j := 0; found != 0 && j < stride; j++ {
-			if verbAt(found, query, i-j) {
-				return true
-			}
-		}
+// INSERT in the dialect, and whether one of its statements may change the
+// transaction. A query without either is passed without a scan; a word may be
+// in a string, so neither is certain. It allocates nothing.
+func Concerns(d *dialect.Dialect, query string) Concern {
+	c := controlOf(d)
+	concern := search(query, verbSet(&d.Grammar), c.anywhere)
+	if concern&ConcernsTransaction == 0 && c.begins(d, query) {
+		concern |= ConcernsTransaction
 	}
-	return false
+	return concern
 }
 
-// verbSet returns the verbs of a dialect.
-func verbSet(g *dialect.Grammar) uint8 {
-	set := uint8(1)
+// hasVerb reports whether the text has a word that can begin a form of INSERT.
+func hasVerb(d *dialect.Dialect, text string) bool {
+	return search(text, verbSet(&d.Grammar), 0) != 0
+}
+
+// search looks for the verbs of two sets.
+func search(query string, insert, transaction uint64) (found Concern) {
+	set := insert | transaction
+	for i := stride - 1; i+1 < len(query); i += stride {
+		for hits := pairs[pair(query[i], query[i+1])] & set; hits != 0; hits &= hits - 1 {
+			place := bits.TrailingZeros64(hits)
+			if !verbAt(place/stride, query, i-place%stride) {
+				continue
+			}
+			if 1<<place&insert != 0 {
+				found |= ConcernsInsert
+				set &^= insert
+			} else {
+				found |= ConcernsTransaction
+				set &^= transaction
+			}
+			if set == 0 {
+				return found
+			}
+			break
+		}
+	}
+	return found
+}
+
+// verbSet returns the verbs of INSERT in a dialect.
+func verbSet(g *dialect.Grammar) uint64 {
+	set := uint64(1<<stride - 1)
 	for i, has := range [...]bool{g.Replace, g.Merge, g.Copy, g.Load, g.Output} {
 		if has {
-			set |= 2 << i
+			set |= (1<<stride - 1) << (stride * (i + 1))
 		}
 	}
 	return set
 }
 
-// verbAt reports whether a verb of the set begins at offset i, where a word may
-// begin. What is not ASCII may stand in front of it: U+00A0 is white space to
-// SQL Server.
-func verbAt(set uint8, query string, i int) bool {
+// verbAt reports whether the verb begins at offset i, where a word may begin.
+// What is not ASCII may stand in front of it: U+00A0 is white space to SQL
+// Server.
+func verbAt(verb int, query string, i int) bool {
 	if i > 0 {
 		if c := query[i-1]; c < 0x80 && classes[c]&classLetter != 0 && !numberBefore(query, i) {
 			return false
 		}
 	}
-	for ; set != 0; set &= set - 1 {
-		verb := verbs[bits.TrailingZeros8(set)]
-		if i+len(verb) <= len(query) && equalWord(query[i:i+len(verb)], verb) {
-			return true
-		}
+	word := verbs[verb]
+	if i+len(word) > len(query) || !equalWord(query[i:i+len(word)], word) {
+		return false
 	}
-	return false
+	// Behind INSERT anything may stand: INSERTBULK. The words of transactions
+	// are whole: a table's name is often transactions.
+	return verb < insertVerbs || wholeWord(query[i+len(word):], verbSuffixes[word])
+}
+
+// wholeWord reports whether the word that the text goes on with is nothing or
+// the suffix.
+func wholeWord(text, suffix string) bool {
+	n := 0
+	for n < len(text) && text[n] < 0x80 && classes[text[n]]&(classLetter|classDigit) != 0 {
+		n++
+	}
+	return n == 0 || equalWord(text[:n], suffix)
 }
 
 // numberBefore reports whether a number may end at offset i, so that a word
@@ -81,4 +150,18 @@ func numberBefore(query string, i int) bool {
 		j--
 	}
 	return j < i && isDigit(query[j])
+}
+
+// begins reports whether a statement of the text begins with a word that may
+// change the transaction.
+func (c *control) begins(d *dialect.Dialect, query string) bool {
+	if query != "" && classes[query[0]]&classLetter == 0 {
+		s := scanner{d: d, q: query}
+		t := s.next()
+		for t.kind == tokSpace || t.kind == tokComment || t.kind == tokPunct && query[t.start] == ';' {
+			t = s.next()
+		}
+		query = query[t.start:]
+	}
+	return c.suspects(d, query) || !d.Grammar.NoSemicolon && c.suspectsBehind(d, query)
 }

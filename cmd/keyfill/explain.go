@@ -85,6 +85,8 @@ standard output, in the same order:
   reason    why, for refuse and for a keep that is decided at execution
   offset    the byte of the statement, from 0, that the reason is about, else
             that of its verb
+  end       the day on which the table's keys end, as "2089-09-06", where its
+            source is a snowflake; else there is no such field
 Bytes that are not UTF-8 come out as they came in. A line that is not such an
 object ends the program with an error that says which line it is.`
 

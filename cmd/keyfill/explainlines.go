@@ -139,6 +139,10 @@ func appendAnswer(b []byte, id json.RawMessage, ex *keyfill.Explanation) []byte 
 	b = appendJSONString(b, ex.Reason)
 	b = append(b, `,"offset":`...)
 	b = strconv.AppendInt(b, int64(ex.Offset), 10)
+	if ex.End != "" {
+		b = append(b, `,"end":`...)
+		b = appendJSONString(b, ex.End)
+	}
 	return append(b, "}\n"...)
 }
 

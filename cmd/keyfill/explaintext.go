@@ -30,6 +30,9 @@ func printExplanation(out io.Writer, query string, ex keyfill.Explanation) error
 	if ex.Action == "fill" {
 		line("keys", "%s", places(ex))
 	}
+	if ex.End != "" {
+		line("until", "keys end on %s", ex.End)
+	}
 	if ex.Reason != "" {
 		line("reason", "%s", ex.Reason)
 	}

@@ -29,18 +29,25 @@ A key is, in either case,
   an integer of 64 bits                  decimal; a negative one after --
 
 For each reading there are
-  kind     uuidv7, uuidv4, ulid, comb; uuidv1 and so on; uuid, integer
+  kind     uuidv7, uuidv4, ulid, comb; uuidv1 and so on; uuid; snowflake, integer
   layout   string, binary or sequential_at_end: the order of the bytes in which
            the key is of that kind
   epoch    of a comb: dotnet (since 0001-01-01) or unix (since 1970-01-01)
   time     UTC, in milliseconds
   random   the bits besides time, version and variant, in hexadecimal
 
+and for an integer that may be a snowflake
+  bits      63 or 53: of the bits that snowflakes have by default, or of the bits
+            that keep them below 2^53; others are not known
+  worker    the number of the process that made it
+  sequence  its number among that worker's keys of one time
+
 A comb has no marks but its time, so that two of a hundred random keys can be
 read as one.
 
 With --json, one object a line:
-  {"key":...,"readings":[{"kind":...,"layout":...,"epoch":...,"time":...,"random":...}]}
+  {"key":...,"readings":[{"kind":...,"layout":...,"epoch":...,"time":...,"random":...,
+                          "bits":...,"worker":...,"sequence":...}]}
 in which what a reading has not is left out.
 
 A text that is no key is an error; the other keys are printed all the same.`,
@@ -73,6 +80,10 @@ type reading struct {
 	Epoch  string `json:"epoch,omitempty"`
 	Time   string `json:"time,omitempty"`
 	Random string `json:"random,omitempty"`
+
+	Bits     int    `json:"bits,omitempty"`
+	Worker   *int64 `json:"worker,omitempty"` // nil where there is none: 0 is a number
+	Sequence *int64 `json:"sequence,omitempty"`
 }
 
 // inspectAll reads all keys; the error is about those that are none. It does
@@ -90,17 +101,26 @@ func inspectAll(texts []string) ([]inspectedKey, error) {
 		}
 		k := inspectedKey{Key: text}
 		for _, r := range readings {
-			k.Readings = append(k.Readings, reading{
-				Kind:   r.Kind,
-				Layout: string(r.Layout),
-				Epoch:  string(r.Epoch),
-				Time:   timeText(r.Time),
-				Random: r.Random,
-			})
+			k.Readings = append(k.Readings, readingOf(r))
 		}
 		keys = append(keys, k)
 	}
 	return keys, errors.Join(errs...)
+}
+
+func readingOf(r keysource.Reading) reading {
+	in := reading{
+		Kind:   r.Kind,
+		Layout: string(r.Layout),
+		Epoch:  string(r.Epoch),
+		Time:   timeText(r.Time),
+		Random: r.Random,
+		Bits:   r.Width,
+	}
+	if r.Width > 0 {
+		in.Worker, in.Sequence = &r.Worker, &r.Sequence
+	}
+	return in
 }
 
 // timeText returns a time of a key in RFC 3339 with milliseconds.
@@ -131,6 +151,10 @@ func printTable(w io.Writer, keys []inspectedKey) error {
 			fmt.Fprintln(t)
 		}
 		fmt.Fprintln(t, k.Key)
+		if k.Readings[0].Bits > 0 {
+			printSnowflakes(t, k.Readings)
+			continue
+		}
 		fmt.Fprintln(t, "  KIND\tLAYOUT\tEPOCH\tTIME\tRANDOM")
 		for _, r := range k.Readings {
 			fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\n", r.Kind, cmp.Or(r.Layout, "-"),
@@ -138,4 +162,16 @@ func printTable(w io.Writer, keys []inspectedKey) error {
 		}
 	}
 	return t.Flush()
+}
+
+// printSnowflakes prints the readings of an integer that may be a snowflake.
+func printSnowflakes(w io.Writer, readings []reading) {
+	fmt.Fprintln(w, "  KIND\tBITS\tTIME\tWORKER\tSEQUENCE")
+	for _, r := range readings {
+		if r.Bits == 0 {
+			fmt.Fprintf(w, "  %s\t-\t-\t-\t-\n", r.Kind)
+			continue
+		}
+		fmt.Fprintf(w, "  %s\t%d\t%s\t%d\t%d\n", r.Kind, r.Bits, r.Time, *r.Worker, *r.Sequence)
+	}
 }

@@ -78,6 +78,33 @@ func TestInspectJSON(t *testing.T) {
 	}
 }
 
+// TestInspectSnowflake reads back worker and number, of both kinds of bits, where
+// a worker's number 0 is one.
+func TestInspectSnowflake(t *testing.T) {
+	for _, tt := range []struct{ key, table, json string }{
+		{
+			"529448671645814791", // 126,230,400,001 ms, worker 5, sequence 7
+			"  snowflake  63    2024-01-01T00:00:00.001Z  5       7",
+			`{"kind":"snowflake","time":"2024-01-01T00:00:00.001Z","bits":63,"worker":5,"sequence":7}`,
+		},
+		{
+			"661810839552003", // 1,262,304,000 tenths of a second, worker 0, sequence 3
+			"  snowflake  53    2024-01-01T00:00:00.000Z  0       3",
+			`{"kind":"snowflake","time":"2024-01-01T00:00:00.000Z","bits":53,"worker":0,"sequence":3}`,
+		},
+	} {
+		want := tt.key + "\n  KIND       BITS  TIME                      WORKER  SEQUENCE\n" + tt.table +
+			"\n  integer    -     -                         -       -\n"
+		if got := keyfillOut(t, "", "inspect", tt.key); got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+		want = `{"key":"` + tt.key + `","readings":[` + tt.json + `,{"kind":"integer"}]}` + "\n"
+		if got := keyfillOut(t, "", "inspect", "--json", tt.key); got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+	}
+}
+
 // TestInspectNoKey prints the keys that are some, and does not repeat the text
 // that is none.
 func TestInspectNoKey(t *testing.T) {

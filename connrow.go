@@ -1,0 +1,85 @@
+package keyfill
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/keysource/store"
+)
+
+// connRow is the row of a sequence in the database of whatever connection a
+// statement runs on.
+type connRow struct {
+	dialect *dialect.Dialect
+	rows    *store.Reserver // of no connection yet
+}
+
+// at returns the way to the row from a connection.
+func (r *connRow) at(g *guard) keysource.At {
+	if g.tx != txOutside {
+		rows := r.rows.At(store.Within(r.dialect, g.conn))
+		return keysource.At{Reserver: rows, MaxKey: rows.MaxKey, Open: true}
+	}
+	return keysource.At{
+		Reserver: committing{r, g},
+		MaxKey:   r.rows.At(store.On(r.dialect, g.conn)).MaxKey,
+	}
+}
+
+// committing is a row outside of transactions. Each of its calls is a
+// transaction, not for what it does, which one statement could do, but because
+// the engine refuses to begin one inside another: what is kept here has
+// committed, even if a BEGIN went by that was not seen.
+type committing struct {
+	row   *connRow
+	guard *guard
+}
+
+// errInside is the answer of a committing row inside a transaction. The guard
+// knows then that it does not know.
+var errInside = errors.New("a transaction is open")
+
+func (c committing) Reserve(ctx context.Context, n, seen int64) (r keysource.Reservation, err error) {
+	err = c.commit(ctx, func(rows *store.Reserver) error {
+		r, err = rows.Reserve(ctx, n, seen)
+		return err
+	})
+	return r, err
+}
+
+func (c committing) Advance(ctx context.Context, to int64) error {
+	return c.commit(ctx, func(rows *store.Reserver) error { return rows.Advance(ctx, to) })
+}
+
+func (c committing) commit(ctx context.Context, f func(*store.Reserver) error) error {
+	tx, err := c.guard.begin(ctx, driver.TxOptions{})
+	if err != nil {
+		if strings.Contains(err.Error(), nestedBegin) {
+			c.guard.tx = txUnknown
+			return errInside
+		}
+		return err
+	}
+	if err := f(c.row.rows.At(store.Within(c.row.dialect, c.guard.conn))); err != nil {
+		if tx.Rollback() != nil {
+			c.guard.tx = txUnknown
+		}
+		return err
+	}
+	if err := tx.Commit(); err != nil {
+		// One that could not be committed stays open: SQLITE_BUSY.
+		if _, err := c.guard.ExecContext(context.WithoutCancel(ctx), "ROLLBACK", nil); err != nil {
+			c.guard.tx = txUnknown
+		}
+		return err
+	}
+	return nil
+}
+
+// nestedBegin is part of SQLite's message for a BEGIN inside a transaction
+// (sqlite3VdbeExec, OP_AutoCommit), of which there is no code.
+const nestedBegin = "within a transaction"

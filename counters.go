@@ -1,0 +1,189 @@
+package keyfill
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// counter is an integer source with a state of a name: a sequence or a
+// snowflake.
+type counter struct {
+	sequence  *keysource.Sequence  // one of the two
+	snowflake *keysource.Snowflake //
+
+	// row is where the state lives when it is read and written on the
+	// connection of each statement: SQLite has no other. nil elsewhere.
+	row *connRow
+
+	// autonomous says that what was drawn stays drawn, whatever becomes of the
+	// statement's transaction.
+	autonomous bool
+
+	// unseen is that the catalog did not show the table when the counter was
+	// made; nil: it did.
+	unseen error
+
+	// shared says that the snowflake is not this counter's alone to close.
+	shared bool
+
+	// floor makes a snowflake begin above the keys in the table; nil when that
+	// is done, or has no use.
+	floor *floor
+}
+
+// reserve returns the first of n consecutive integers.
+func (c *counter) reserve(ctx context.Context, g *guard, n int64) (int64, error) {
+	switch {
+	case c.row != nil:
+		g.mount.ensure(ctx, g)
+		first, err := c.sequence.ReserveOn(ctx, n, c.row.at(g))
+		if err == errInside {
+			first, err = c.sequence.ReserveOn(ctx, n, c.row.at(g))
+		}
+		return first, err
+	case c.sequence != nil:
+		return c.sequence.Reserve(ctx, n)
+	}
+	if err := c.floor.raise(ctx, g, c.snowflake); err != nil {
+		return 0, err
+	}
+	first, err := c.snowflake.Reserve(ctx, n)
+	if c.floor != nil && errors.Is(err, keysource.ErrClock) {
+		err = fmt.Errorf("%w; say on_behind: warn if the greatest key in the table is another program's", err)
+	}
+	return first, err
+}
+
+// advance makes later keys to or greater.
+func (c *counter) advance(ctx context.Context, g *guard, to int64) error {
+	switch {
+	case c.row != nil:
+		g.mount.ensure(ctx, g)
+		err := c.sequence.AdvanceOn(ctx, to, c.row.at(g))
+		if err == errInside {
+			err = c.sequence.AdvanceOn(ctx, to, c.row.at(g))
+		}
+		return err
+	case c.sequence != nil:
+		return c.sequence.Advance(ctx, to)
+	}
+	return nil
+}
+
+// drop gives up what is reserved: a key of it was found in use.
+func (c *counter) drop() {
+	if c.sequence != nil {
+		c.sequence.Drop()
+		return
+	}
+	c.snowflake.Drop()
+}
+
+func (c *counter) close(ctx context.Context) error {
+	switch {
+	case c.sequence != nil:
+		return c.sequence.Close(ctx)
+	case c.shared:
+		return nil
+	}
+	return c.snowflake.Close(ctx)
+}
+
+// integers returns n consecutive keys as they are sent.
+func integers(first int64, n int, l dialect.Layout) []driver.Value {
+	keys := make([]driver.Value, n)
+	for i := range keys {
+		if key := first + int64(i); l == dialect.SequentialAsString {
+			keys[i] = strconv.FormatInt(key, 10)
+		} else {
+			keys[i] = key
+		}
+	}
+	return keys
+}
+
+// counterSet are the counters of one database, by the name of their state.
+type counterSet struct {
+	mu     sync.Mutex
+	all    map[string]*counter
+	closed bool
+}
+
+func newCounterSet() *counterSet { return &counterSet{all: map[string]*counter{}} }
+
+// get returns the counter of a state, which create makes if there is none. It
+// may be called by several for one state; the first one's result is kept.
+func (c *counterSet) get(ctx context.Context, state string, create func() (*counter, error)) (*counter, error) {
+	if one, err := c.known(state); one != nil || err != nil {
+		return one, err
+	}
+	made, err := create()
+	if err != nil {
+		return nil, err
+	}
+	one := c.keep(state, made)
+	if one != made {
+		// Nobody has drawn from it.
+		if err := made.close(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if one == nil {
+		return nil, errMountClosed
+	}
+	return one, nil
+}
+
+func (c *counterSet) known(state string) (*counter, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, errMountClosed
+	}
+	return c.all[state], nil
+}
+
+// forget takes a counter away, unless another one has its place, and closes it.
+func (c *counterSet) forget(ctx context.Context, state string, one *counter) error {
+	c.mu.Lock()
+	if c.all[state] == one {
+		delete(c.all, state)
+	}
+	c.mu.Unlock()
+	return one.close(ctx)
+}
+
+// keep returns the counter that is used from now on, nil after close.
+func (c *counterSet) keep(state string, made *counter) *counter {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil
+	}
+	if one := c.all[state]; one != nil {
+		return one
+	}
+	c.all[state] = made
+	return made
+}
+
+// close closes all counters; what waits for a key gets an error.
+func (c *counterSet) close(ctx context.Context) error {
+	c.mu.Lock()
+	c.closed = true
+	all := c.all
+	c.all = nil
+	c.mu.Unlock()
+	var errs []error
+	for _, one := range all {
+		errs = append(errs, one.close(ctx))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,92 @@
+package keyfill
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/keysource/store"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// next gives n keys for the key column of index i.
+type next func(ctx context.Context, t *table, i, n int) ([]driver.Value, error)
+
+// draw asks the sources for the keys that an execution takes, one call for
+// each column of each INSERT.
+func draw(ctx context.Context, p *rewrite.Plan, h rewrite.Holes, give next) ([][]driver.Value, error) {
+	keys := make([][]driver.Value, len(p.Draws))
+	for i, d := range p.Draws {
+		if h.Counts[i] == 0 {
+			continue
+		}
+		t := tableOf(&p.Inserts[d.Insert])
+		drawn, err := give(ctx, t, d.Key, h.Counts[i])
+		if err != nil {
+			return nil, t.keyError(d.Key, err)
+		}
+		keys[i] = drawn
+	}
+	return keys, nil
+}
+
+// keyError returns the error of a key that could not be made. What a driver has
+// said on the statement's own connection is the caller's as it is.
+func (t *table) keyError(i int, err error) error {
+	var own *Error
+	if errors.As(err, &own) || engineAnswered(err) && !ours(err) {
+		return err
+	}
+	return &Error{Table: t.Table, Column: t.keys[i].column, Offset: -1, Err: err}
+}
+
+// ours reports whether an error says what is wrong with a source.
+func ours(err error) bool {
+	var row *store.Error
+	if errors.As(err, &row) {
+		return true
+	}
+	for _, known := range []error{
+		keysource.ErrStoreDown, keysource.ErrStoreState, keysource.ErrStoreBack, keysource.ErrStoreBehind,
+	} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return false
+}
+
+// draw draws the keys of an execution on a connection.
+func (g *guard) draw(ctx context.Context, p *rewrite.Plan, h rewrite.Holes) ([][]driver.Value, error) {
+	return draw(ctx, p, h, func(ctx context.Context, t *table, i, n int) ([]driver.Value, error) {
+		return g.mount.next(ctx, g, t, i, n)
+	})
+}
+
+// next gives keys; g may be nil where states have connections of their own.
+func (m *Mount) next(ctx context.Context, g *guard, t *table, i, n int) ([]driver.Value, error) {
+	k := &t.keys[i]
+	if k.source != nil {
+		return k.source.Next(ctx, keysource.Request{N: n, Layout: k.layout})
+	}
+	first, err := m.reserve(ctx, g, t, i, int64(n))
+	if err != nil {
+		return nil, err
+	}
+	return integers(first, n, k.layout), nil
+}
+
+// reserve gives the first of n consecutive integers.
+func (m *Mount) reserve(ctx context.Context, g *guard, t *table, i int, n int64) (int64, error) {
+	c, err := m.counter(ctx, g, t, i)
+	if err != nil {
+		return 0, err
+	}
+	first, err := c.reserve(ctx, g, n)
+	if c.unseen != nil && (errors.Is(err, store.ErrNoRow) || errors.Is(err, store.ErrStart)) {
+		err = fmt.Errorf("%w; for a temporary one make its state: %w", c.unseen, err)
+	}
+	return first, err
+}

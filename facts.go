@@ -1,0 +1,200 @@
+package keyfill
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/keyfill/keyfill/catalog"
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// tableFacts is what the engine's catalog says of a table, as far as it
+// matters for its keys.
+type tableFacts struct {
+	keys []keyFacts // as the table's keys
+
+	// quiet says that nothing of the table's reads LAST_INSERT_ID() at an
+	// INSERT: no trigger and no default.
+	quiet bool
+
+	// unseen is that the catalog does not show the table: it is a temporary
+	// one, or not there yet. nil: it does.
+	unseen error
+}
+
+// keyFacts is what the catalog says of a key column.
+type keyFacts struct {
+	schema, table, column string // as they are stored; table "" when it is not found
+
+	ranked bool     // the greatest key is quickly found
+	rowID  bool     // SQLite: it is the rowid
+	unique []string // as duplicate-key errors name the unique indexes that it leads
+}
+
+// gate asks the catalog once for a table, before its first fill.
+type gate struct {
+	facts atomic.Pointer[tableFacts]
+	turn  chan struct{} // one asks at a time
+
+	// counters are those of the keys whose state has one name, once they are
+	// made.
+	counters []atomic.Pointer[counter]
+
+	mu      sync.Mutex
+	missing *tableFacts // the table is not there
+	failed  error       // what the table was found unfit for
+	until   time.Time   // for how long the two hold
+}
+
+// recheck is for how long a table that was found unfit, or not at all, is not
+// looked at again.
+const recheck = time.Second
+
+func newGate(keys int) *gate {
+	return &gate{turn: make(chan struct{}, 1), counters: make([]atomic.Pointer[counter], keys)}
+}
+
+// facts returns what the catalog says of a table, of which it is asked unless
+// that is known. A column that cannot take its keys is an error.
+func (m *Mount) facts(ctx context.Context, g *guard, t *table) (*tableFacts, error) {
+	if f := t.gate.facts.Load(); f != nil {
+		return f, nil
+	}
+	if !t.looked || m.standIn != nil {
+		t.gate.facts.Store(&tableFacts{keys: make([]keyFacts, len(t.keys))})
+		return t.gate.facts.Load(), nil
+	}
+	if f, err := t.gate.recent(); f != nil || err != nil {
+		return f, err
+	}
+	if !m.onConnection() {
+		select {
+		case t.gate.turn <- struct{}{}:
+			defer func() { <-t.gate.turn }()
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if f := t.gate.facts.Load(); f != nil {
+			return f, nil
+		}
+	}
+	f, err := m.look(ctx, g, t)
+	switch {
+	case err != nil:
+		return nil, err
+	case f.unseen != nil:
+		t.gate.again(f, nil)
+	default:
+		t.gate.facts.Store(f)
+	}
+	return f, nil
+}
+
+// recent returns what was found a moment ago and may change: that the table is
+// unfit, or is not there.
+func (g *gate) recent() (*tableFacts, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if time.Now().Before(g.until) {
+		return g.missing, g.failed
+	}
+	return nil, nil
+}
+
+// again notes what is to be looked at again in a moment.
+func (g *gate) again(missing *tableFacts, failed error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.missing, g.failed, g.until = missing, failed, time.Now().Add(recheck)
+}
+
+// look asks the catalog.
+func (m *Mount) look(ctx context.Context, g *guard, t *table) (*tableFacts, error) {
+	e := m.known()
+	m.lock(ctx, g, t, 0)
+	found, err := m.tableIn(ctx, g, e.dialect, t.rule.Schema, t.rule.Name)
+	if errors.Is(err, catalog.ErrNoTable) {
+		return &tableFacts{keys: make([]keyFacts, len(t.keys)), unseen: err}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	f := &tableFacts{quiet: isQuiet(found)}
+	for i := range t.keys {
+		k := &t.keys[i]
+		if err := found.Check(e.dialect, k.wanted()); err != nil {
+			err = &Error{Table: t.Table, Column: k.column, Offset: -1, Err: err}
+			t.gate.again(nil, err)
+			return nil, err
+		}
+		f.keys = append(f.keys, factsOfColumn(found, found.Column(e.dialect, k.column)))
+	}
+	return f, nil
+}
+
+// uuidLength is how many characters a UUID has as text.
+const uuidLength = 36
+
+// isQuiet reports whether a table has no place of its own that reads
+// LAST_INSERT_ID() at an INSERT.
+func isQuiet(t *catalog.Table) bool {
+	return t.InsertTriggers == catalog.No &&
+		!slices.ContainsFunc(t.Columns, func(c catalog.Column) bool { return c.LastKeyDefault })
+}
+
+// wanted is what the catalog must say of the key's column.
+func (k *tableKey) wanted() catalog.Key {
+	length := 0
+	if k.layout == dialect.SequentialAsString && !k.rule.Integer {
+		length = uuidLength
+	}
+	return catalog.Key{
+		Column:    k.column,
+		Length:    length,
+		Integer:   k.rule.Integer,
+		Layout:    k.layout,
+		MaxBits:   k.rule.MaxBits,
+		Exclusive: k.rule.Source.Exclusive,
+		COMB:      k.rule.Source.Kind == policy.KindCOMB,
+	}
+}
+
+func factsOfColumn(t *catalog.Table, c *catalog.Column) keyFacts {
+	return keyFacts{
+		schema: t.Schema, table: t.Name, column: c.Name,
+		ranked: c.LeadsIndex && c.Integer,
+		rowID:  c.RowID,
+		unique: c.Unique,
+	}
+}
+
+// tableIn asks the catalog for a table: on SQLite on the statement's
+// connection, which may have a transaction open that a second one would wait
+// for, elsewhere on one of our own, so that the application's session does not
+// notice.
+func (m *Mount) tableIn(ctx context.Context, g *guard, d *dialect.Dialect, schema, name string) (*catalog.Table, error) {
+	if m.onConnection() {
+		return catalog.Read(ctx, d, catalog.Conn(g.conn), schema, name)
+	}
+	q, err := m.sources.stores.catalog()
+	if err != nil {
+		return nil, err
+	}
+	t, err := catalog.Read(ctx, d, q, schema, name)
+	switch {
+	case err == nil, errors.Is(err, catalog.ErrNoTable):
+		return t, err
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	}
+	// Formatted: a driver.ErrBadConn of our own connection would make
+	// database/sql throw away the application's.
+	return nil, fmt.Errorf("%w: the catalog cannot be read: %v", keysource.ErrStoreDown, err)
+}

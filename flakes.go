@@ -1,0 +1,133 @@
+package keyfill
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/keysource/store"
+)
+
+// workers are the numbers of the snowflakes without a store that are open in
+// this process. It is the process that must not have one twice, since two
+// databases that are opened under different names can be one.
+var workers keysource.Workers
+
+// flakes are the snowflakes without a store of one registered name: the
+// databases that are opened through it share the source of a number.
+type flakes struct {
+	mu  sync.Mutex
+	all map[int]*sharedFlake
+}
+
+type sharedFlake struct {
+	*keysource.Snowflake
+	bits  keysource.SnowflakeBits
+	users int
+}
+
+func newFlakes() *flakes { return &flakes{all: map[int]*sharedFlake{}} }
+
+// take adds a user of the snowflake with the options' number, which is made if
+// there is none. It does no I/O.
+func (f *flakes) take(o keysource.SnowflakeOptions, env keysource.Env) (number int, err error) {
+	if number, err = o.Number(); err != nil {
+		return 0, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if one := f.all[number]; one != nil {
+		if one.bits != o.Bits {
+			return 0, fmt.Errorf("%w: two snowflakes of worker %d have different bits: give one of them another number, or a store",
+				keysource.ErrWorkerTaken, number)
+		}
+		one.users++
+		return number, nil
+	}
+	o.Workers = &workers
+	made, err := keysource.NewSnowflake(o, env)
+	if errors.Is(err, keysource.ErrWorkerTaken) {
+		return 0, fmt.Errorf("%w by a database that was opened through another name: give this one another number, or a store, or open both through one name", err)
+	}
+	if err != nil {
+		return 0, err
+	}
+	f.all[number] = &sharedFlake{made, o.Bits, 1}
+	return number, nil
+}
+
+// get returns the snowflake that was taken.
+func (f *flakes) get(o keysource.SnowflakeOptions) (*keysource.Snowflake, error) {
+	number, err := o.Number()
+	if err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if one := f.all[number]; one != nil {
+		return one.Snowflake, nil
+	}
+	return nil, errMountClosed
+}
+
+// release takes a user away; the last one closes the snowflake.
+func (f *flakes) release(ctx context.Context, number int) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	one := f.all[number]
+	if one.users--; one.users > 0 {
+		return nil
+	}
+	delete(f.all, number)
+	return one.Close(ctx)
+}
+
+// floor makes a snowflake that has no mark begin above what its worker has
+// stored: the clock may have been set back while no process ran.
+type floor struct {
+	column store.Column
+	mount  *Mount
+	table  *table
+	index  int // of the key
+	done   atomic.Bool
+}
+
+// floorOf returns the floor of a key column, nil where the greatest key is not
+// quickly found, or the policy does not want it to be asked for.
+func (m *Mount) floorOf(facts *tableFacts, t *table, i int) *floor {
+	k := &t.keys[i]
+	if !facts.keys[i].ranked || k.rule.Source.OnBehind == keysource.RemedyWarn {
+		return nil
+	}
+	return &floor{column: facts.keys[i].stored(t.rule, k, false), mount: m, table: t, index: i}
+}
+
+// raise makes the first keys begin above the greatest one in the column.
+func (f *floor) raise(ctx context.Context, g *guard, s *keysource.Snowflake) error {
+	if f == nil || f.done.Load() {
+		return nil
+	}
+	m := f.mount
+	var (
+		st  *store.Store
+		err error
+	)
+	if m.onConnection() {
+		m.lock(ctx, g, f.table, f.index)
+		st = store.On(m.either[0].dialect, g.conn)
+	} else if st, err = m.sources.stores.get(""); err != nil {
+		return err
+	}
+	key, err := st.MaxKey(ctx, f.column)
+	if err != nil {
+		return err
+	}
+	if err := s.Above(key); err != nil {
+		return fmt.Errorf("%w: say on_behind: warn if they are other programs'", err)
+	}
+	f.done.Store(true)
+	return nil
+}

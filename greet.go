@@ -1,0 +1,80 @@
+package keyfill
+
+import (
+	"context"
+
+	"github.com/keyfill/keyfill/catalog"
+	"github.com/keyfill/keyfill/keysource/store"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// rowNeeds is what sequences need of a database that keeps their rows on the
+// connection of each statement.
+type rowNeeds struct {
+	any    bool // there are such sequences
+	ensure bool // the tables are to be created
+}
+
+func (m *Mount) needs() rowNeeds {
+	var n rowNeeds
+	if !m.onConnection() || m.standIn != nil {
+		return n
+	}
+	for _, src := range m.either[0].policy.Sources() {
+		if src.Kind == policy.KindSequence && src.Store == "" {
+			n.any = true
+			n.ensure = n.ensure || src.EnsureSchema
+		}
+	}
+	return n
+}
+
+// greet does with a connection to SQLite what is best done while it is new,
+// outside of transactions, which most applications insert in: it creates the
+// tables of states, and finds out whether the database is the connection's own.
+// Where nothing is filled yet, that is left to the first key. What fails here
+// fails again when a key is drawn, and is an error then.
+func (m *Mount) greet(ctx context.Context, g *guard) {
+	if policy.Mode(m.mode.Load()) != policy.ModeFill {
+		return
+	}
+	m.acquaint(ctx, g)
+	m.ensure(ctx, g)
+}
+
+// acquaint finds out once whether the database is the connection's own.
+func (m *Mount) acquaint(ctx context.Context, g *guard) {
+	if !m.rows.any || g.acquainted {
+		return
+	}
+	g.acquainted = true
+	if inMemory(ctx, g) {
+		g.counters = newCounterSet()
+	}
+}
+
+// ensure creates the tables of states once for a connection.
+func (m *Mount) ensure(ctx context.Context, g *guard) {
+	if !m.rows.ensure || g.ensured || g.tx != txOutside {
+		return
+	}
+	g.ensured = store.On(m.either[0].dialect, g.conn).EnsureSchema(ctx) == nil
+}
+
+// inMemory reports whether a database of SQLite has no file: then only this
+// connection sees it, or those that share its cache.
+func inMemory(ctx context.Context, g *guard) bool {
+	rows, err := catalog.Conn(g.conn).Rows(ctx, "SELECT file FROM pragma_database_list WHERE name = 'main'")
+	if err != nil || len(rows) != 1 {
+		return false
+	}
+	switch file := rows[0][0].(type) {
+	case nil:
+		return true
+	case string:
+		return file == ""
+	case []byte:
+		return len(file) == 0
+	}
+	return false
+}

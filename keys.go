@@ -1,0 +1,120 @@
+package keyfill
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+)
+
+// ErrNotOne is returned by methods that need exactly one open database.
+var ErrNotOne = errors.New("keyfill: not exactly one database is open through this name: ask the mount of one, From(db)")
+
+// ErrNoNumbers is returned by [Mount.Reserve] for a table whose keys are not
+// consecutive integers.
+var ErrNoNumbers = errors.New("the source of its keys makes no consecutive integers: ask for Keys")
+
+// ErrOwnMemory is returned by [Mount.Keys] and [Mount.Reserve] for a database
+// in memory, which no connection but the application's own can see.
+var ErrOwnMemory = errors.New("the database is in the memory of its connection, so that no other one can reserve keys")
+
+// maxKeys is how many keys may be asked for at once.
+const maxKeys = 1_000_000
+
+// Keys returns n new keys for a table's first key column, as they would be bound: to
+// insert parents and children in one batch, or to show a key before its row is
+// stored. An INSERT that brings them is kept. name is the table as in the policy
+// file; {value:…} in the name of its state comes from ctx, see
+// [WithValue].
+//
+// On SQLite integers are reserved on a connection of their own, which waits for
+// a transaction that writes: do not call it inside one. A database in memory is
+// [ErrOwnMemory].
+//
+// It fails with [ErrNotOne] on the mount of a registered name unless one
+// database is open, and with an [*Error] when the table is not configured or
+// the source fails.
+func (m *Mount) Keys(ctx context.Context, name string, n int) ([]driver.Value, error) {
+	one, err := m.one(name, n)
+	if err != nil {
+		return nil, err
+	}
+	var keys []driver.Value
+	err = one.forTable(ctx, name, func(t *table, g *guard) error {
+		var err error
+		keys, err = one.next(ctx, g, t, 0, n)
+		return err
+	})
+	return keys, err
+}
+
+// Reserve returns the first of n consecutive integers for a table's first key
+// column: an INSERT that brings them is kept. It is as [Mount.Keys], and fails
+// with [ErrNoNumbers] where keys are no consecutive integers.
+func (m *Mount) Reserve(ctx context.Context, name string, n int) (int64, error) {
+	one, err := m.one(name, n)
+	if err != nil {
+		return 0, err
+	}
+	var first int64
+	err = one.forTable(ctx, name, func(t *table, g *guard) error {
+		if t.keys[0].source != nil {
+			return ErrNoNumbers
+		}
+		var err error
+		first, err = one.reserve(ctx, g, t, 0, int64(n))
+		return err
+	})
+	return first, err
+}
+
+// one returns the mount of the only database.
+func (m *Mount) one(table string, n int) (*Mount, error) {
+	all, _ := m.databases()
+	if len(all) != 1 {
+		return nil, ErrNotOne
+	}
+	if n < 1 || n > maxKeys {
+		return nil, &Error{Table: table, Offset: -1, Err: fmt.Errorf("%d keys: ask for 1 to %d", n, maxKeys)}
+	}
+	return all[0], nil
+}
+
+// forTable calls f for a table of a name, with a connection where its source
+// needs one.
+func (m *Mount) forTable(ctx context.Context, name string, f func(*table, *guard) error) error {
+	// Names, layouts and states are alike in MySQL and MariaDB; what the catalog
+	// is to say of a column is not.
+	t, err := m.known().named(name)
+	if err != nil {
+		return &Error{Table: name, Offset: -1, Err: err}
+	}
+	k := &t.keys[0]
+	if k.source == nil && m.onConnection() && m.standIn == nil {
+		err = m.withGuard(ctx, func(g *guard) error { return f(t, g) })
+	} else {
+		err = f(t, nil)
+	}
+	if err != nil {
+		return t.keyError(0, err)
+	}
+	return nil
+}
+
+// withGuard calls f with a connection of its own.
+func (m *Mount) withGuard(ctx context.Context, f func(*guard) error) error {
+	conn, err := (&guardConnector{parent: m.sources.stores.own, mount: m}).Connect(ctx)
+	if err != nil {
+		return err
+	}
+	g := conn.(*guard)
+	if m.acquaint(ctx, g); g.counters != nil {
+		err = ErrOwnMemory
+	} else {
+		err = f(g)
+	}
+	if closeErr := conn.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}

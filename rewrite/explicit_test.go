@@ -1,0 +1,64 @@
+package rewrite_test
+
+import (
+	"database/sql/driver"
+	"testing"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// TestExplicit: what an execution brings for a key that is followed, as literals
+// and as arguments.
+func TestExplicit(t *testing.T) {
+	const all = rewrite.FillMissing | rewrite.FillNull | rewrite.FillDefault | rewrite.FillZero
+	for _, tt := range []struct {
+		query string
+		fill  rewrite.FillOn
+		args  []driver.Value
+		want  int64
+	}{
+		{"INSERT INTO t (a) VALUES (1)", all, nil, 0},
+		{"INSERT INTO t (id, a) VALUES (7, 1)", all, nil, 7},
+		{"INSERT INTO t (id, a) VALUES (7, 1), (NULL, 900), (30, 2), (0, 1)", all, nil, 30},
+		{"INSERT INTO t (id, a) VALUES (-7, 1)", all, nil, 0},
+		{"INSERT INTO t (id, a) VALUES (nextval(9), 1)", all, nil, 0},
+		{"INSERT INTO t (id, a) VALUES (99999999999999999999, 1)", all, nil, 1<<63 - 1},
+		{"INSERT INTO t SET a = 5, id = 12", all, nil, 12},
+		{"INSERT INTO t (id, a) VALUES (?, ?)", all, []driver.Value{int64(41), int64(900)}, 41},
+		{"INSERT INTO t (id, a) VALUES (?, ?)", all, []driver.Value{nil, int64(900)}, 0},
+		{"INSERT INTO t (id, a) VALUES (?, ?)", rewrite.FillMissing, []driver.Value{int64(41), int64(900)}, 41},
+		{"INSERT INTO t (id, a) VALUES (?, ?), (5, 6), (?, 1)", all, []driver.Value{"17", int64(900), []byte("18")}, 18},
+		{"INSERT INTO t (id, a) VALUES (?, ?)", all, []driver.Value{uint64(1 << 63), "x"}, 1<<63 - 1},
+		{"INSERT INTO t (id, a) VALUES (?, ?)", all, []driver.Value{"x", "y"}, 0},
+	} {
+		target := &rewrite.Target{Table: "t", Keys: []rewrite.Key{
+			{Column: "id", Fill: tt.fill, Integer: true, Follow: true},
+		}}
+		p := rewrite.Compile(dialect.MySQL(), func(_, table string) *rewrite.Target {
+			if table == "t" {
+				return target
+			}
+			return nil
+		}, tt.query)
+		if p.Action == rewrite.Refuse || !p.Follows() {
+			t.Errorf("%s: %v, follows: %v", tt.query, p.Action, p.Follows())
+			continue
+		}
+		var args []driver.NamedValue
+		for i, v := range tt.args {
+			args = append(args, driver.NamedValue{Ordinal: i + 1, Value: v})
+		}
+		var h rewrite.Holes
+		if p.Placeholders() > 0 || p.Action == rewrite.Fill {
+			var err error
+			if h, err = p.Holes(args); err != nil {
+				t.Errorf("%s: %v", tt.query, err)
+				continue
+			}
+		}
+		if got := p.Explicit(args, h, 0, 0); got != tt.want {
+			t.Errorf("%s, %v: %d, want %d", tt.query, tt.args, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,171 @@
+package rewrite
+
+import "slices"
+
+// Session reports whether the text allows the first row's key to be written as
+// LAST_INSERT_ID(key), so that LAST_INSERT_ID() and the OK packet give it:
+// MySQL 8.4, section 14.15, LAST_INSERT_ID(expr). The policy must want it
+// ([Key].Session), and the text must be one INSERT or REPLACE with VALUES or
+// SET
+//
+//   - that does not list the key's column;
+//   - that stores all its rows or fails: no IGNORE or DELAYED, and no ON
+//     DUPLICATE KEY UPDATE but with LAST_INSERT_ID(…) in it (Insert.Idiom);
+//   - that has no other use of LAST_INSERT_ID, @@last_insert_id, @@identity or
+//     ROW_COUNT, which would read our key: 10 stored for the parent's 7777,
+//     seen on MariaDB 10.11;
+//   - without subqueries and without calls of functions that are not known as
+//     the engine's own, since a stored one may read LAST_INSERT_ID().
+//
+// Triggers and expressions as column defaults are for the caller to look up.
+func (pl *Plan) Session() bool { return pl.session >= 0 }
+
+// What the session's key is written in.
+const (
+	sessionOpen  = "LAST_INSERT_ID("
+	sessionClose = ")"
+)
+
+// wrapped returns the slot to write in LAST_INSERT_ID( ), -1 for none.
+func (pl *Plan) wrapped(session bool) int {
+	if !session {
+		return -1
+	}
+	return pl.session
+}
+
+// sessionSlot returns the slot of the first row's key where the text allows it
+// to be written in LAST_INSERT_ID( ), else -1.
+func (p *parser) sessionSlot() int {
+	if !p.d.Grammar.OnDuplicateKey || p.statements != 1 || len(p.inserts) != 1 {
+		return -1
+	}
+	in := &p.inserts[0]
+	key := slices.IndexFunc(in.Target.Keys, func(k Key) bool { return k.Session && k.Integer })
+	if key < 0 || in.Conflict == ConflictSkip || in.Conflict == ConflictUpdate && !in.Idiom {
+		return -1
+	}
+	for i := range p.edits {
+		// A key that is not listed is an insertion; a literal would be replaced.
+		e := &p.edits[i]
+		if e.slot < 0 || int(p.slots[e.slot].key) != key {
+			continue
+		}
+		if e.start != e.end || p.slots[e.slot].row != 0 || !p.undisturbed() {
+			return -1
+		}
+		return e.slot
+	}
+	return -1
+}
+
+// undisturbed reports whether nothing in the text, one INSERT, reads what
+// LAST_INSERT_ID(key) changes, or may.
+func (p *parser) undisturbed() bool {
+	q := use{parser: &parser{scanner: scanner{d: p.d, q: p.q}}}
+	for q.read(); ; q.advance() {
+		if !q.token() {
+			return false
+		}
+		if q.tok.kind == tokEnd {
+			return true
+		}
+		q.before, q.last = q.last, q.tok
+	}
+}
+
+// use is a text that is read for what it may ask of the session.
+type use struct {
+	*parser
+	before, last token // the tokens in front of the current one
+	depth        int
+	rows         bool // the table's name and column list are behind
+	update       bool // in the update part of an upsert clause
+}
+
+// token reports whether the current token leaves the session's key alone.
+func (u *use) token() bool {
+	if u.isIdiomName(u.last) {
+		// The word is at most the function's name, with an argument.
+		return u.update && u.isPunct('(') && u.text(u.before) != "."
+	}
+	if u.isIdiomName(u.before) && u.isPunct(')') {
+		return false
+	}
+	switch u.tok.kind {
+	case tokExec, tokError:
+		return false
+	case tokVar:
+		return u.variableRead() == 0
+	case tokQuoted:
+		return u.fieldRead(u.before, u.last) == 0
+	case tokWord:
+		return u.word()
+	}
+	switch {
+	case u.isPunct('('):
+		u.depth++
+		return !u.rows || u.call()
+	case u.isPunct(')'):
+		u.depth--
+	}
+	return true
+}
+
+// isIdiomName reports whether the token is LAST_INSERT_ID or `last_insert_id`.
+func (p *parser) isIdiomName(t token) bool {
+	switch text := p.text(t); t.kind {
+	case tokWord:
+		return equalWord(text, "last_insert_id")
+	case tokQuoted:
+		return len(text) > 2 && equalWord(text[1:len(text)-1], "last_insert_id")
+	}
+	return false
+}
+
+// word reads one word.
+func (u *use) word() bool {
+	switch {
+	case u.isAny("select", "with", "table", "ignore", "delayed", "row_count"):
+		return false
+	case u.depth > 0:
+	case u.isAny("values", "value", "set"):
+		u.rows = true
+	case u.isWord("update"):
+		u.update = u.rows
+	case u.isWord("returning"):
+		u.update = false
+	}
+	return u.fieldRead(u.before, u.last) == 0
+}
+
+// call reports whether the bracket here opens nothing that may run a function
+// of a user: it groups, or belongs to a word of the grammar, to a type or alias
+// behind AS, or to one of the engine's own functions.
+func (u *use) call() bool {
+	switch u.last.kind {
+	case tokPunct:
+		return u.text(u.last) != "."
+	case tokWord, tokQuoted:
+	default:
+		return false
+	}
+	if u.before.kind == tokWord && equalWord(u.text(u.before), "as") {
+		return true
+	}
+	// With a space before the bracket some of the names are those of stored
+	// functions: MySQL 8.4, section 11.2.5.
+	return u.last.kind == tokWord && u.text(u.before) != "." &&
+		(bracketWords.has(u.text(u.last)) || u.last.end == u.tok.start && builtins.has(u.text(u.last)))
+}
+
+// isIdiom reports whether LAST_INSERT_ID is called here with an argument, and is
+// no function of a schema.
+func (p *parser) isIdiom() bool {
+	if !p.isIdiomName(p.tok) || p.prev > 0 && p.q[p.prev-1] == '.' {
+		return false
+	}
+	q := *p
+	q.advance()
+	return q.acceptPunct('(') && !q.isPunct(')')
+}

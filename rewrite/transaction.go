@@ -1,0 +1,265 @@
+package rewrite
+
+import (
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+)
+
+// Transaction is what a text does to the transaction of its connection.
+type Transaction uint8
+
+const (
+	TxUnchanged Transaction = iota // what was open is open, and nothing else
+	TxBegins                       // a transaction is open
+	TxEnds                         // none is open
+	TxUnknown                      // one may be open or not
+)
+
+// String returns the word for it: "unchanged", "begins", "ends" or "unknown".
+func (t Transaction) String() string {
+	return [...]string{"unchanged", "begins", "ends", "unknown"}[t]
+}
+
+// TransactionOf returns the state after the text has run without an error. Of
+// several statements the last one counts that says something certain; a change
+// of when transactions begin (SET autocommit, SET IMPLICIT_TRANSACTIONS) makes
+// the state unknown whatever follows, and so does a block of statements.
+//
+// What a first word does that is not known to leave the transaction alone is
+// unknown, so new statements are. Not seen are MySQL's completion_type set on
+// the server, and procedures and triggers that end a transaction.
+func TransactionOf(d *dialect.Dialect, query string) Transaction {
+	p := &parser{scanner: scanner{d: d, q: query}, lookup: func(_, _ string) *Target { return nil }}
+	p.read()
+	if d.Grammar.NoSemicolon {
+		return p.batch()
+	}
+	state := TxUnchanged
+	for p.tok.kind != tokEnd {
+		if p.acceptPunct(';') {
+			continue
+		}
+		if tx := p.transaction(); tx != TxUnchanged {
+			state = tx
+		}
+	}
+	return state
+}
+
+// transaction reads one statement and returns what it does. Behind a comment
+// that the engine runs nothing is certain but what changes nothing either way.
+func (p *parser) transaction() Transaction {
+	if p.tok.kind != tokExec {
+		return p.effect()
+	}
+	tx := TxUnchanged
+	for ; p.tok.kind == tokExec; p.advance() {
+		if p.executed() != TxUnchanged {
+			tx = TxUnknown
+		}
+	}
+	if !p.atEnd() && p.effect() != TxUnchanged {
+		tx = TxUnknown
+	}
+	return tx
+}
+
+// effect reads a statement from its first token.
+func (p *parser) effect() Transaction {
+	switch {
+	case p.isPunct('('):
+		return p.unchanged()
+	case p.tok.kind != tokWord:
+		p.unchanged()
+		return TxUnknown
+	}
+	switch controlOf(p.d).of(p.text(p.tok)) {
+	case effectNone:
+		return p.unchanged()
+	case effectOr:
+		return p.orRollback()
+	case effectDefine:
+		p.definition()
+		return TxUnchanged
+	case effectCommits:
+		return p.commits()
+	case effectBegin:
+		return p.begin()
+	case effectEnd, effectRollback:
+		return p.ends()
+	case effectSave:
+		return p.certain(TxBegins)
+	case effectStart:
+		return p.followed(TxBegins, TxUnknown, "transaction")
+	case effectPrepare:
+		return p.followed(TxUnknown, TxUnchanged, "transaction")
+	case effectLoad:
+		return p.followed(TxUnchanged, TxUnknown, "data", "xml")
+	case effectSet:
+		return p.setting()
+	case effectBlock:
+		return p.unknown()
+	}
+	p.unchanged()
+	return TxUnknown
+}
+
+// unknown moves to the end of the text.
+func (p *parser) unknown() Transaction {
+	for p.tok.kind != tokEnd {
+		p.advance()
+	}
+	return TxUnknown
+}
+
+// unchanged reads the rest of a statement that does nothing, unless a comment
+// that the engine runs ends it.
+func (p *parser) unchanged() Transaction {
+	tx := TxUnchanged
+	for ; !p.atEnd(); p.advance() {
+		if p.tok.kind == tokError || p.tok.kind == tokExec && controlOf(p.d).suspectsBehind(p.d, p.text(p.tok)) {
+			tx = TxUnknown
+		}
+	}
+	return tx
+}
+
+// certain reads the rest of a statement that does what tx says, unless a
+// comment that the engine runs makes it another one.
+func (p *parser) certain(tx Transaction) Transaction {
+	for ; !p.atEnd(); p.advance() {
+		if p.tok.kind == tokError || p.tok.kind == tokExec {
+			tx = TxUnknown
+		}
+	}
+	return tx
+}
+
+// followed reads the rest of a statement, which does one thing when one of the
+// words follows the first, else the other.
+func (p *parser) followed(yes, no Transaction, words ...string) Transaction {
+	p.advance()
+	if p.isAny(words...) {
+		return p.certain(yes)
+	}
+	return p.certain(no)
+}
+
+// executed returns what a comment does that the engine may run: TxUnchanged or
+// TxUnknown.
+func (p *parser) executed() Transaction {
+	text, open := strings.CutSuffix(p.text(p.tok), "*/")
+	text = strings.TrimLeft(text[strings.IndexByte(text, '!')+1:], "0123456789")
+	if !open || strings.Contains(text, "*/") || TransactionOf(p.d, text) != TxUnchanged {
+		return TxUnknown
+	}
+	return TxUnchanged
+}
+
+// orRollback reads a statement that does nothing unless OR ROLLBACK stands in
+// it: then an error ends the transaction.
+func (p *parser) orRollback() Transaction {
+	tx := TxUnchanged
+	for or := false; !p.atEnd(); p.advance() {
+		if p.tok.kind == tokError || or && p.isWord("rollback") {
+			tx = TxUnknown
+		}
+		or = p.isWord("or")
+	}
+	return tx
+}
+
+// commits reads DDL of an engine where it commits on the side, but for what is
+// of the session alone: temporary tables in MySQL 8.4, section 15.3.3, and
+// ALTER SESSION in Oracle.
+func (p *parser) commits() Transaction {
+	q := *p
+	alter := q.isWord("alter")
+	q.advance()
+	if q.accept("or") {
+		q.accept("replace")
+	}
+	switch {
+	case alter && p.d.Grammar.MultiInsert && q.isWord("session"),
+		!alter && p.d.Grammar.OnDuplicateKey && q.accept("temporary") && q.isAny("table", "tables"):
+		return p.certain(TxUnchanged)
+	}
+	p.definition()
+	return TxUnknown
+}
+
+// begin reads BEGIN: a transaction, or a block of statements where the dialect
+// has blocks.
+func (p *parser) begin() Transaction {
+	p.advance()
+	if p.d.Grammar.Blocks && !p.atEnd() && !p.isWord("work") {
+		return p.unknown()
+	}
+	return p.certain(TxBegins)
+}
+
+// ends reads COMMIT, END, ABORT and ROLLBACK.
+func (p *parser) ends() Transaction {
+	rollback := p.isWord("rollback")
+	p.advance()
+	switch {
+	case p.isWord("prepared"):
+		// PostgreSQL: a transaction of another session.
+		return p.certain(TxUnchanged)
+	case p.isWord("force"):
+		// Oracle: a distributed one in doubt.
+		return p.certain(TxUnknown)
+	}
+	tx := TxEnds
+	for no := false; !p.atEnd(); p.advance() {
+		switch {
+		case p.tok.kind == tokError, p.tok.kind == tokExec:
+			tx = TxUnknown
+		case rollback && p.isWord("to"):
+			return p.certain(TxUnchanged)
+		case p.isWord("chain") && !no && tx == TxEnds:
+			tx = TxBegins
+		}
+		no = p.isWord("no")
+	}
+	return tx
+}
+
+// setting reads SET: MySQL 8.4, section 15.7.6; Oracle, "SET TRANSACTION",
+// which begins one.
+func (p *parser) setting() Transaction {
+	p.advance()
+	if p.isAny("statement", "password") || p.d.Grammar.MultiInsert && p.isWord("transaction") {
+		// MariaDB's SET STATEMENT … FOR holds any other statement.
+		p.unchanged()
+		return TxUnknown
+	}
+	for !p.atEnd() {
+		if p.tok.kind == tokExec || p.tok.kind == tokError {
+			return p.unknown()
+		}
+		mode := p.isVariable("autocommit") || p.isVariable("completion_type")
+		if p.advance(); mode && (p.isPunct('=') || p.isPunct(':')) {
+			return p.unknown()
+		}
+	}
+	return TxUnchanged
+}
+
+// isVariable reports whether the current token names a variable of the server:
+// x, `x`, @@x or @@session.x.
+func (p *parser) isVariable(name string) bool {
+	text := p.text(p.tok)
+	switch p.tok.kind {
+	case tokVar:
+		if !strings.HasPrefix(text, "@@") {
+			return false
+		}
+		text = text[max(2, strings.LastIndexByte(text, '.')+1):]
+	case tokWord, tokQuoted:
+	default:
+		return false
+	}
+	return equalWord(strings.Trim(text, "`\"'"), name)
+}

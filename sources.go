@@ -1,0 +1,352 @@
+package keyfill
+
+import (
+	"cmp"
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"sync"
+
+	"github.com/keyfill/keyfill/catalog"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/keysource/store"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// sources are the key sources of one database.
+//
+// Kinds without a state that must be kept apart by table share one source
+// where they are equal: their keys ascend together, and globs cannot make it
+// grow. Those with a state have one for each name of a state.
+type sources struct {
+	env keysource.Env
+
+	mu        sync.Mutex
+	stateless map[policy.Source]keysource.Source
+
+	stores   *stores
+	counters *counterSet
+	flakes   *flakes
+	taken    []int // the numbers of workers that are taken in flakes
+}
+
+func newSources(cfg *policy.Config) *sources {
+	return &sources{
+		env:       keysource.Env{Now: cfg.Now, Rand: cfg.Rand},
+		stateless: map[policy.Source]keysource.Source{},
+		counters:  newCounterSet(),
+	}
+}
+
+// get returns the source of a key column whose kind has no state.
+func (s *sources) get(k policy.RuleKey) keysource.Source {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if src := s.stateless[k.Source]; src != nil {
+		return src
+	}
+	src, err := k.Source.New(s.env)
+	if err != nil {
+		// Compile has made sure that it can be made.
+		panic(fmt.Sprintf("keyfill: source %q: %v", k.State, err))
+	}
+	s.stateless[k.Source] = src
+	return src
+}
+
+// open does what a database needs before its first statement and without I/O:
+// it checks stores and snowflakes, and takes the numbers of those that have no
+// store.
+func (m *Mount) open(cfg *policy.Config, own driver.Connector, shared *flakes) error {
+	s := m.sources
+	var err error
+	if s.stores, err = newStores(cfg, m.either[0].dialect, own); err != nil {
+		return err
+	}
+	s.flakes = shared
+	for _, src := range m.either[0].policy.Sources() {
+		if src.Kind != policy.KindSnowflake || m.standIn != nil {
+			continue
+		}
+		if err := s.openSnowflake(src, m.markless(src)); err != nil {
+			return errors.Join(err, m.close(context.Background()))
+		}
+	}
+	return nil
+}
+
+// markless reports whether a snowflake has no store: the policy says so, or
+// there is none, since a mark that a transaction may undo reserves no time.
+func (m *Mount) markless(src policy.Source) bool {
+	return src.Store == policy.StoreNone || src.Store == "" && m.onConnection()
+}
+
+func (s *sources) openSnowflake(src policy.Source, markless bool) error {
+	o := src.SnowflakeOptions()
+	if markless {
+		number, err := s.flakes.take(o, s.env)
+		if err == nil {
+			s.taken = append(s.taken, number)
+		}
+		return prefixed(err)
+	}
+	probe, err := keysource.NewSnowflake(o, s.env)
+	if err != nil {
+		return prefixed(err)
+	}
+	return probe.Close(context.Background())
+}
+
+func prefixed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("keyfill: %w", err)
+}
+
+// close ends what waits for a key, and gives everything back.
+func (m *Mount) close(ctx context.Context) error {
+	s := m.sources
+	errs := []error{s.counters.close(ctx)}
+	for _, number := range s.taken {
+		errs = append(errs, s.flakes.release(ctx, number))
+	}
+	s.taken = nil
+	if s.stores != nil {
+		errs = append(errs, s.stores.close())
+	}
+	return errors.Join(errs...)
+}
+
+// onConnection reports whether states are kept on the connection of each
+// statement: a second one to SQLite would wait for the transaction that is open
+// on it, or break it.
+func (m *Mount) onConnection() bool { return m.either[0].dialect.OneWriter }
+
+// valueKey is the key of a value that [WithValue] puts into a context.
+type valueKey struct{ name string }
+
+// WithValue returns a context under which {value:name} in the name of a
+// source's state means value: a numbering for each tenant, say. value must not
+// be empty.
+func WithValue(ctx context.Context, name, value string) context.Context {
+	return context.WithValue(ctx, valueKey{name}, value)
+}
+
+// valueOf returns what WithValue has put into ctx.
+func valueOf(ctx context.Context) func(name string) (string, bool) {
+	return func(name string) (string, bool) {
+		v, ok := ctx.Value(valueKey{name}).(string)
+		return v, ok && v != ""
+	}
+}
+
+// counter returns the counter of a key column, which is made at its first use.
+func (m *Mount) counter(ctx context.Context, g *guard, t *table, i int) (*counter, error) {
+	k := &t.keys[i]
+	set, only := m.sources.counters, &t.gate.counters[i]
+	if g != nil {
+		if m.acquaint(ctx, g); g.counters != nil {
+			set, only = g.counters, nil
+		}
+	}
+	if len(k.rule.Values) > 0 {
+		only = nil
+	}
+	if only != nil {
+		if c := only.Load(); c != nil {
+			return c, nil
+		}
+	}
+	state, err := k.rule.StateFor(valueOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	create := func() (*counter, error) { return m.newCounter(ctx, g, t, i, state) }
+	c, err := set.get(ctx, state, create)
+	if err == nil && c.unseen != nil {
+		return m.seenSince(ctx, g, t, c, func() (*counter, error) {
+			if err := set.forget(ctx, state, c); err != nil {
+				return nil, err
+			}
+			return set.get(ctx, state, create)
+		})
+	}
+	if err == nil && only != nil {
+		only.Store(c)
+	}
+	return c, err
+}
+
+// seenSince returns the counter of a table that was not there when it was made,
+// or another one when the table is there by now.
+func (m *Mount) seenSince(ctx context.Context, g *guard, t *table, c *counter, anew func() (*counter, error)) (*counter, error) {
+	f, err := m.facts(ctx, g, t)
+	switch {
+	case err != nil:
+		return nil, err
+	case f.unseen != nil:
+		return c, nil
+	}
+	return anew()
+}
+
+func (m *Mount) newCounter(ctx context.Context, g *guard, t *table, i int, state string) (*counter, error) {
+	k := &t.keys[i]
+	switch {
+	case m.standIn != nil:
+		return m.newStandIn(k, state)
+	case k.rule.Source.Kind == policy.KindSnowflake:
+		return m.newSnowflake(ctx, g, t, i, state)
+	}
+	return m.newSequence(ctx, g, t, i, state)
+}
+
+// limit returns the greatest key. The store keeps the next one, which has to
+// fit an int64 too.
+func (k *tableKey) limit() int64 {
+	return min(int64(math.MaxInt64)>>(63-cmp.Or(k.rule.MaxBits, 63)), math.MaxInt64-1)
+}
+
+// newStandIn returns a counter over the stand-in for stores.
+func (m *Mount) newStandIn(k *tableKey, state string) (*counter, error) {
+	o := k.rule.Source.SequenceOptions()
+	o.Reserver, o.Max = m.standIn(state), k.limit()
+	seq, err := keysource.NewSequence(o, m.sources.env)
+	if err != nil {
+		return nil, err
+	}
+	return &counter{sequence: seq, autonomous: true}, nil
+}
+
+func (m *Mount) newSequence(ctx context.Context, g *guard, t *table, i int, state string) (*counter, error) {
+	k := &t.keys[i]
+	src := k.rule.Source
+	facts, columns, err := m.columns(ctx, g, t, i)
+	if err != nil {
+		return nil, err
+	}
+	o := src.SequenceOptions()
+	o.Max = k.limit()
+	row := store.Sequence{
+		Name: state, Columns: columns, Shared: k.rule.Shared,
+		Start: src.Start, Max: o.Max, Exclusive: src.Exclusive,
+		// A row is bound to the table as it is found.
+		Create: src.CreateRow() && (facts.unseen == nil || k.rule.Shared),
+	}
+	c := &counter{autonomous: true, unseen: facts.unseen}
+	if m.onConnection() && src.Store == "" {
+		o.OnConnection, c.autonomous = true, false
+		d := m.either[0].dialect
+		c.row = &connRow{dialect: d, rows: store.On(d, nil).Reserver(row)}
+	} else {
+		st, err := m.sources.stores.get(src.Store)
+		if err != nil {
+			return nil, err
+		}
+		if src.Store != "" && !m.onConnection() {
+			if row.At, err = m.sources.stores.get(""); err != nil {
+				return nil, err
+			}
+		}
+		row.EnsureSchema = src.EnsureSchema
+		rows := st.Reserver(row)
+		o.Reserver, o.MaxKey = rows, rows.MaxKey
+	}
+	if c.sequence, err = keysource.NewSequence(o, m.sources.env); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// columns returns the columns that the state of a key serves, this one first,
+// with what the catalog says of each, and that of the table. One whose table is
+// not there has no keys.
+func (m *Mount) columns(ctx context.Context, g *guard, t *table, i int) (*tableFacts, []store.Column, error) {
+	k := &t.keys[i]
+	own, err := m.facts(ctx, g, t)
+	if err != nil {
+		return nil, nil, err
+	}
+	elsewhere := m.onConnection() && k.rule.Source.Store != ""
+	columns := []store.Column{own.keys[i].stored(t.rule, k, elsewhere)}
+	if !k.rule.Shared {
+		return own, columns, nil
+	}
+	d := m.known().dialect
+	for _, c := range k.rule.Columns {
+		if c.Table == t.rule.Name && c.Column == k.column && (c.Schema == "" || c.Schema == t.rule.Schema) {
+			continue
+		}
+		found, err := m.tableIn(ctx, g, d, c.Schema, c.Table)
+		if errors.Is(err, catalog.ErrNoTable) {
+			continue
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		if column := found.Column(d, c.Column); column != nil {
+			f := factsOfColumn(found, column)
+			columns = append(columns, f.stored(nil, nil, elsewhere))
+		}
+	}
+	return own, columns, nil
+}
+
+// stored returns the column as a store names it. One that the catalog does not
+// show is named as the policy folds it.
+func (f *keyFacts) stored(r *policy.Rule, k *tableKey, elsewhere bool) store.Column {
+	c := store.Column{Schema: f.schema, Table: f.table, Name: f.column, Unranked: !f.ranked || elsewhere}
+	if c.Table == "" {
+		c.Schema, c.Table, c.Name = r.Schema, r.Name, k.column
+	}
+	return c
+}
+
+func (m *Mount) newSnowflake(ctx context.Context, g *guard, t *table, i int, state string) (*counter, error) {
+	k := &t.keys[i]
+	src := k.rule.Source
+	o := src.SnowflakeOptions()
+	if m.markless(src) {
+		flake, err := m.sources.flakes.get(o)
+		if err != nil {
+			return nil, err
+		}
+		facts, err := m.facts(ctx, g, t)
+		if err != nil {
+			return nil, err
+		}
+		return &counter{
+			snowflake: flake, shared: true, autonomous: true, unseen: facts.unseen, floor: m.floorOf(facts, t, i),
+		}, nil
+	}
+	number, err := o.Number()
+	if err != nil {
+		return nil, err
+	}
+	st, err := m.sources.stores.get(src.Store)
+	if err != nil {
+		return nil, err
+	}
+	o.Marker = st.Marker(store.Worker{Name: state, Number: int64(number), Owner: owner(), EnsureSchema: src.EnsureSchema})
+	flake, err := keysource.NewSnowflake(o, m.sources.env)
+	if err != nil {
+		return nil, err
+	}
+	return &counter{snowflake: flake, autonomous: true}, nil
+}
+
+// owner names this process for people who look into the store.
+func owner() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	if len(host) > 150 {
+		host = host[:150]
+	}
+	return fmt.Sprintf("%s/%d", host, os.Getpid())
+}

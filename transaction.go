@@ -1,0 +1,107 @@
+package keyfill
+
+import (
+	"context"
+	"database/sql/driver"
+	"slices"
+
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// txState is whether a transaction is open on a connection, as far as it can be
+// followed from BeginTx and from the texts that go by.
+type txState uint8
+
+const (
+	txOutside txState = iota // none is: what is sent commits by itself
+	txInside
+	txUnknown
+)
+
+// follow takes in that a text has run, or has failed.
+func (g *guard) follow(effect rewrite.Transaction, err error) {
+	switch {
+	case effect == rewrite.TxUnchanged:
+	case err != nil, effect == rewrite.TxUnknown:
+		// A COMMIT that fails leaves the transaction open on some engines.
+		g.tx = txUnknown
+	case effect == rewrite.TxBegins:
+		g.tx = txInside
+	case effect == rewrite.TxEnds:
+		g.tx = txOutside
+	}
+	if g.loose {
+		g.tx = txUnknown
+	}
+	if effect != rewrite.TxUnchanged {
+		g.dropJoined()
+	}
+}
+
+// dropJoined gives up the parked keys that were reserved on this connection: a
+// transaction may have given them back.
+func (g *guard) dropJoined() {
+	g.parked = slices.DeleteFunc(g.parked, func(x *execution) bool { return !x.autonomous() })
+}
+
+// controlled takes in that a text went by which may have undone what was
+// reserved, be it back to a savepoint only.
+func (g *guard) controlled(what rewrite.Concern) {
+	if what&rewrite.ConcernsTransaction != 0 {
+		g.dropJoined()
+	}
+}
+
+// effect returns what a text does to the transaction of its connection.
+func (m *Mount) effect(query string, what rewrite.Concern) rewrite.Transaction {
+	if what&rewrite.ConcernsTransaction == 0 {
+		return rewrite.TxUnchanged
+	}
+	return rewrite.TransactionOf(m.known().dialect, query)
+}
+
+// execText executes a text that may be an INSERT, or begin or end a
+// transaction.
+func (m *Mount) execText(ctx context.Context, g *guard, query string, args []driver.NamedValue, what rewrite.Concern) (driver.Result, error) {
+	effect := m.effect(query, what)
+	res, err := driver.Result(nil), error(nil)
+	if what&rewrite.ConcernsInsert != 0 {
+		res, err = m.exec(ctx, g, query, args)
+	} else {
+		res, err = g.ExecContext(ctx, query, args)
+	}
+	if err != driver.ErrSkip {
+		g.follow(effect, err)
+		g.controlled(what)
+	}
+	return res, err
+}
+
+// queryText is execText for a text that gives rows.
+func (m *Mount) queryText(ctx context.Context, g *guard, query string, args []driver.NamedValue, what rewrite.Concern) (driver.Rows, error) {
+	effect := m.effect(query, what)
+	rows, err := driver.Rows(nil), error(nil)
+	if what&rewrite.ConcernsInsert != 0 {
+		rows, err = m.query(ctx, g, query, args)
+	} else {
+		rows, err = g.QueryContext(ctx, query, args)
+	}
+	if err != driver.ErrSkip {
+		g.follow(effect, err)
+		g.controlled(what)
+	}
+	return rows, err
+}
+
+// prepareText prepares a text that may be an INSERT. One that begins or ends a
+// transaction is not followed when it is executed: from then on the state of
+// the connection is not known.
+func (m *Mount) prepareText(ctx context.Context, g *guard, query string, what rewrite.Concern) (driver.Stmt, error) {
+	if m.effect(query, what) != rewrite.TxUnchanged {
+		g.loose, g.tx = true, txUnknown
+	}
+	if what&rewrite.ConcernsInsert != 0 {
+		return m.prepare(ctx, g, query)
+	}
+	return g.PrepareContext(ctx, query)
+}
