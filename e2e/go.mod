@@ -13,6 +13,8 @@ require (
 	github.com/microsoft/go-mssqldb v1.11.2
 	github.com/sijms/go-ora/v2 v2.8.24
 	golang.org/x/tools v0.52.0
+	gorm.io/driver/mysql v1.6.0
+	gorm.io/gorm v1.31.2
 	modernc.org/sqlite v1.60.0
 )
 
@@ -27,6 +29,8 @@ require (
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
 	github.com/jackc/puddle/v2 v2.2.3 // indirect
+	github.com/jinzhu/inflection v1.0.0 // indirect
+	github.com/jinzhu/now v1.1.5 // indirect
 	github.com/keyfill/keyfill/auto/mysql v0.0.0
 	github.com/keyfill/keyfill/auto/oracle v0.0.0
 	github.com/keyfill/keyfill/auto/pgx v0.0.0

@@ -79,10 +79,15 @@ func (s *scratch) executeGolden(c goldenCase) error {
 		return fmt.Errorf("%w: %w", errNotExecuted, err)
 	}
 	keys := goldenKeys(p, h)
-	if err := s.execGolden(p, p.BoundText(), p.Bind(args, h, keys), keys); err != nil {
+	if err := s.execGolden(p, p.BoundText(false), p.Bind(args, h, keys), keys); err != nil {
 		return fmt.Errorf("bound: %w", err)
 	}
-	text, args := p.Inline(args, h, keys)
+	if p.Session() {
+		if err := s.execGolden(p, p.BoundText(true), p.Bind(args, h, keys), keys); err != nil {
+			return fmt.Errorf("session: %w; %s", err, p.BoundText(true))
+		}
+	}
+	text, args := p.Inline(args, h, keys, false)
 	if err := s.execGolden(p, text, args, keys); err != nil {
 		return fmt.Errorf("literal: %w; %s", err, text)
 	}
@@ -167,7 +172,7 @@ func goldenTargets(c goldenCase, d *dialect.Dialect) (map[string]*rewrite.Target
 			switch name {
 			case "key":
 				column, kind, _ := strings.Cut(value, ":")
-				t.Keys = append(t.Keys, rewrite.Key{Column: d.Fold(column, false), Integer: kind == "integer"})
+				t.Keys = append(t.Keys, rewrite.Key{Column: d.Fold(column, false), Integer: kind != "", Session: kind == "session"})
 			case "columns":
 				for c := range strings.SplitSeq(value, ",") {
 					t.Columns = append(t.Columns, d.Fold(c, false))

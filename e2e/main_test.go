@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"os"
 	"testing"
 
 	// The drivers under test.
@@ -21,4 +22,9 @@ var (
 	postgresql = testdb.New(testdb.PostgreSQL())
 )
 
-func TestMain(m *testing.M) { testdb.Main(m, mariadb, postgresql) }
+func TestMain(m *testing.M) {
+	if text := os.Getenv(jobVariable); text != "" {
+		os.Exit(do(text))
+	}
+	testdb.Main(m, mariadb, postgresql)
+}

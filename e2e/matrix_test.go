@@ -22,6 +22,7 @@ type cell struct {
 	ctx      context.Context
 	rec      *keyfill.Recorder
 	returned []returned
+	lastIDs  []lastID // of each Exec
 }
 
 // returned is a row of a RETURNING clause.
@@ -36,12 +37,19 @@ type keyTable struct {
 	key   keyCase
 	table string
 	db    *sql.DB
+	mount *keyfill.Mount
 	rand  entropy
+
+	// noLastID is what LastInsertId of the driver always answers, where it
+	// does.
+	noLastID error
 }
 
 // TestMatrix asks of every cell that the engine stored what Record and
 // RETURNING said, that every key was drawn and stored exactly once and in
-// order, and that the other columns hold what the caller meant.
+// order, and that the other columns hold what the caller meant; of integers
+// that those of a statement are consecutive, and that LastInsertId is the key
+// of the first row, on SQLite of the last one.
 func TestMatrix(t *testing.T) {
 	each(t, engines, func(t *testing.T, s *scratch) {
 		for _, k := range keyCases {
@@ -66,9 +74,12 @@ func newKeyTable(t *testing.T, s *scratch, k keyCase) *keyTable {
 	rule.Columns = []string{"code", "name", "n", "id"}
 	cfg := fillID(b.table, rule)
 	cfg.Rand = &b.rand
-	b.db, _ = s.open(t, cfg)
+	b.db, b.mount = s.open(t, cfg)
 	if !s.memory {
 		b.db.SetMaxOpenConns(2)
+	}
+	if k.integer != nil {
+		b.warmUp(t)
 	}
 	return b
 }
@@ -103,10 +114,18 @@ func (c *cell) run() {
 	if c.shape.updates {
 		c.seed(len(uses))
 	}
-	before := c.rand.read.Load()
+	before, counted, next := c.rand.read.Load(), c.keysCounted(), c.next()
 	c.path.run(c, uses)
-	if read := c.rand.read.Load() - before; read != c.key.entropy*int64(c.draws(uses)) {
-		c.t.Errorf("%d random bytes were read, want those of %d keys", read, c.draws(uses))
+	draws := c.draws(uses)
+	if read := c.rand.read.Load() - before; read != c.key.entropy*int64(draws) {
+		c.t.Errorf("%d random bytes were read, want those of %d keys", read, draws)
+	}
+	if n := c.keysCounted() - counted; n != draws {
+		c.t.Errorf("%d keys are counted, want %d", n, draws)
+	}
+	if c.key.integer != nil {
+		c.checkReserved(c.next()-next, draws)
+		c.checkIntegers(uses)
 	}
 	switch {
 	case c.path.undone && c.shape.updates:

@@ -147,6 +147,8 @@ func (c *cell) executed(st statement, res sql.Result, err error) {
 	if err != nil || n != want {
 		c.t.Errorf("%d rows affected, error %v; want %d", n, err, want)
 	}
+	id, err := res.LastInsertId()
+	c.lastIDs = append(c.lastIDs, lastID{id, err})
 }
 
 // queried reads the keys that came back.

@@ -119,13 +119,26 @@ func mixed(c *cell, use int) statement {
 				key = "NULL"
 			}
 		case 4:
-			key = "''"
+			key, _ = c.unset()
 		case 5:
-			key = b.bind("")
+			_, arg := c.unset()
+			key = b.bind(arg)
 		}
 		return "(" + name + ", " + key + ", " + b.bind(r.n) + ")"
 	})
 	return statement{"INSERT INTO " + c.table + " (name, id, n) VALUES " + values, b.args, rows}
+}
+
+// unset returns what an application sends for a key that is not set, besides
+// NULL: as a literal and as an argument. Zero is a key but in MySQL and MariaDB.
+func (c *cell) unset() (literal string, arg any) {
+	switch {
+	case c.key.integer == nil:
+		return "''", ""
+	case c.dialect.ZeroIsNoKey:
+		return "0", 0
+	}
+	return "NULL", nil
 }
 
 // upsert adds to n where a row of its code is there already; an argument stands

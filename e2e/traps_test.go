@@ -10,7 +10,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/catalog"
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -231,12 +233,11 @@ func TestTrapCombIntoMariaDBUUID(t *testing.T) {
 	const keys = 400
 	s := mysqlDefault.scratch(t)
 	exec(t, s.raw, "CREATE TABLE people (id UUID PRIMARY KEY, n INT)")
-	insert := func(source string) (rejected, inversions int) {
+	insert := func(next func() any) (rejected, inversions int) {
+		t.Helper()
 		exec(t, s.raw, "DELETE FROM people")
-		rule := policy.Table{Source: source, Layout: dialect.SequentialAsString}
-		db, _ := s.open(t, fillID("people", rule))
 		for i := range keys {
-			if _, err := db.Exec("INSERT INTO people (n) VALUES (?)", i); err != nil {
+			if _, err := s.raw.Exec("INSERT INTO people (id, n) VALUES (?, ?)", next(), i); err != nil {
 				rejected++
 			}
 		}
@@ -244,10 +245,23 @@ func TestTrapCombIntoMariaDBUUID(t *testing.T) {
 			WHERE n < before_it`)
 		return rejected, inversions
 	}
-	if rejected, inversions := insert("comb"); rejected == 0 || inversions == 0 {
+	from := func(src keysource.Source) func() any {
+		return func() any {
+			keys, err := src.Next(t.Context(), keysource.Request{N: 1, Layout: dialect.SequentialAsString})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return keys[0]
+		}
+	}
+	if rejected, inversions := insert(from(keysource.NewCOMB(keysource.Env{}, keysource.EpochDotNet))); rejected == 0 || inversions == 0 {
 		t.Errorf("%d combs rejected, %d inversions: this is no trap any more", rejected, inversions)
 	}
-	if rejected, inversions := insert("uuidv7"); rejected != 0 || inversions != 0 {
+	if rejected, inversions := insert(from(keysource.NewUUIDv7(keysource.Env{}))); rejected != 0 || inversions != 0 {
 		t.Errorf("uuidv7: %d rejected, %d inversions", rejected, inversions)
+	}
+	db, _ := s.open(t, fillID("people", policy.Table{Source: "comb"}))
+	if _, err := db.Exec("INSERT INTO people (n) VALUES (1)"); !errors.Is(err, catalog.ErrCOMB) {
+		t.Errorf("a COMB is not refused for a uuid column: %v", err)
 	}
 }

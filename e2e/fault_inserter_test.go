@@ -1,0 +1,55 @@
+package e2e_test
+
+import (
+	"context"
+	"database/sql"
+	"testing"
+	"time"
+)
+
+// inserter inserts statements of some rows into t, whose columns are those of
+// bulkTable.
+type inserter struct {
+	db     *sql.DB
+	query  string
+	rows   int // of a statement
+	stmt   int64
+	stored int // rows
+}
+
+func newInserter(e engine, db *sql.DB, rows int) *inserter {
+	return &inserter{db: db, query: e.insertRows(rows), rows: rows}
+}
+
+// insert inserts one statement, for which it waits so long.
+func (i *inserter) insert(limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	i.stmt++
+	_, err := i.db.ExecContext(ctx, i.query, rowArgs(i.stmt, i.rows)...)
+	if err == nil {
+		i.stored += i.rows
+	}
+	return err
+}
+
+// many inserts statements that must not fail.
+func (i *inserter) many(t *testing.T, statements int) {
+	t.Helper()
+	for range statements {
+		if err := i.insert(jobPatience); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// wantDistinct fails unless each row of t has a key of its own.
+func (s *scratch) wantDistinct(t *testing.T, rows int) {
+	t.Helper()
+	if n := count(t, s.raw, "SELECT COUNT(*) FROM t"); n != rows || rows == 0 {
+		t.Errorf("%d rows, want %d", n, rows)
+	}
+	if n := count(t, s.raw, "SELECT COUNT(DISTINCT id) FROM t"); n != rows {
+		t.Errorf("%d keys in %d rows", n, rows)
+	}
+}

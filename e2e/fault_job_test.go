@@ -1,0 +1,134 @@
+package e2e_test
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// The tests of faults need processes that can be killed. They start this test
+// binary again, which then does a job instead of running tests: see TestMain.
+
+// jobVariable is the environment variable that holds a job.
+const jobVariable = "KEYFILL_E2E_JOB"
+
+// job says what a process does: insert into the table t by several connections
+// until its standard input ends, which it also does when the process that has
+// started it is gone.
+type job struct {
+	Engine string // the name of one of engines
+	DSN    string
+	Source policy.Source           // of t.id
+	Stores map[string]policy.Store // that Source may name
+	Log    string                  // the file of its journal
+
+	Number int64         // of the process, counted from 1: part of the statements' numbers
+	Hands  int           // connections
+	Ahead  time.Duration // by which its clock is ahead of the machine's
+
+	// Rows makes statements of that many rows only, Statements of them by each
+	// connection; then the process ends. 0: all forms, until it is told to end.
+	Rows, Statements int
+}
+
+const (
+	// jobPatience bounds a step of a job.
+	jobPatience = 20 * time.Second
+
+	// jobPause follows a step that has failed: a store or a server that is down
+	// is not to be run at.
+	jobPause = 20 * time.Millisecond
+)
+
+// do does a job and returns the process's exit code.
+func do(text string) int {
+	var j job
+	err := json.Unmarshal([]byte(text), &j)
+	if err == nil {
+		err = j.run()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func (j *job) run() error {
+	log, err := openJournal(j.Log)
+	if err != nil {
+		return err
+	}
+	e, db, err := j.open()
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin) // whatever ends it
+		stop()
+	}()
+	var wg sync.WaitGroup
+	for i := range j.Hands {
+		h := newHand(e, db, log, j.Number<<28|int64(i)<<24)
+		wg.Go(func() {
+			if j.Rows > 0 {
+				h.fill(ctx, j.Rows, j.Statements)
+				return
+			}
+			for ctx.Err() == nil {
+				h.step()
+			}
+		})
+	}
+	wg.Wait()
+	stop()
+	if err := db.Close(); err != nil {
+		return err
+	}
+	return log.Close()
+}
+
+// open opens the job's database through keyfill.
+func (j *job) open() (engine, *sql.DB, error) {
+	i := slices.IndexFunc(engines, func(e engine) bool { return e.name == j.Engine })
+	if i < 0 {
+		return engine{}, nil, fmt.Errorf("no engine %q", j.Engine)
+	}
+	plain, err := sql.Open(engines[i].driver, j.DSN)
+	if err != nil {
+		return engine{}, nil, err
+	}
+	d := plain.Driver()
+	if err := plain.Close(); err != nil {
+		return engine{}, nil, err
+	}
+	connector := driver.Connector(dsnConnector{d, j.DSN})
+	if dc, ok := d.(driver.DriverContext); ok {
+		if connector, err = dc.OpenConnector(j.DSN); err != nil {
+			return engine{}, nil, err
+		}
+	}
+	cfg := fillID("t", policy.Table{InPlace: &j.Source})
+	cfg.Stores = j.Stores
+	if j.Ahead != 0 {
+		cfg.Now = func() time.Time { return time.Now().Add(j.Ahead) }
+	}
+	db, err := keyfill.OpenDB(connector, cfg)
+	if err != nil {
+		return engine{}, nil, err
+	}
+	db.SetMaxOpenConns(j.Hands)
+	db.SetMaxIdleConns(j.Hands)
+	return engines[i], db, nil
+}

@@ -1,0 +1,75 @@
+package e2e_test
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/keyfill/keyfill/policy"
+)
+
+// faultEngines are those that the tests of faults run on.
+var faultEngines = []engine{mysqlDefault, pgxDefault, sqliteFile}
+
+// soaking reports whether a long run is asked for: make soak.
+func soaking() bool { return os.Getenv("KEYFILL_SOAK") == "1" }
+
+// soak returns a value of the environment in a long run, and the short one
+// else.
+func soak[T any](t *testing.T, short T, variable string, parse func(string) (T, error)) T {
+	t.Helper()
+	if !soaking() {
+		return short
+	}
+	long, err := parse(os.Getenv(variable))
+	if err != nil {
+		t.Fatalf("%s: %v", variable, err)
+	}
+	return long
+}
+
+// raging is for how long processes are killed, by KEYFILL_SOAK_TIME.
+func raging(t *testing.T) time.Duration {
+	t.Helper()
+	return soak(t, 4*time.Second, "KEYFILL_SOAK_TIME", time.ParseDuration)
+}
+
+// TestFaultKill: 8 processes with 4 connections each are killed after 100 to
+// 500 milliseconds, and others take their places.
+func TestFaultKill(t *testing.T) {
+	for _, e := range faultEngines {
+		for _, source := range []policy.Source{faultSequence, faultSnowflake} {
+			t.Run(e.name+"/"+source.Kind, func(t *testing.T) {
+				if !soaking() {
+					t.Parallel()
+				}
+				w := newSwarm(t, e, faultTable)
+				w.use(source)
+				life := between(100*time.Millisecond, 500*time.Millisecond)
+				if source.Kind == policy.KindSnowflake && e.server == nil {
+					// Without a store it begins a second after the start.
+					life = between(1100*time.Millisecond, 1600*time.Millisecond)
+				}
+				w.rage(8, raging(t), life)
+				w.check()
+				wantAtLeast(t, "processes killed", w.kills, 8)
+			})
+		}
+	}
+}
+
+// TestFaultSameWorker: two processes have one worker's number, and are killed.
+// The store keeps their keys apart.
+func TestFaultSameWorker(t *testing.T) {
+	for _, e := range faultEngines[:2] {
+		t.Run(e.name, func(t *testing.T) {
+			w := newSwarm(t, e, faultTable)
+			source := faultSnowflake
+			source.Worker = new(7)
+			w.use(source)
+			w.rage(2, raging(t)/2, between(100*time.Millisecond, 500*time.Millisecond))
+			w.check()
+			wantAtLeast(t, "processes killed", w.kills, 4)
+		})
+	}
+}

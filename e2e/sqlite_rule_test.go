@@ -1,0 +1,592 @@
+package e2e_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/keysource/store"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// sqliteDatabase is a way to keep and to lock a database of SQLite.
+type sqliteDatabase struct {
+	name   string
+	path   string // of the DSN; "" is a file of the test's own
+	params []string
+	conns  int // how many connections the tests use
+}
+
+const patience = "_pragma=busy_timeout(30000)"
+
+var (
+	walFile     = sqliteDatabase{"wal", "", []string{patience, "_pragma=journal_mode(WAL)", "_pragma=synchronous(OFF)"}, 4}
+	journalFile = sqliteDatabase{"journal", "", []string{patience, "_pragma=journal_mode(DELETE)", "_pragma=synchronous(OFF)"}, 4}
+
+	// sqliteDatabases with the transactions of BeginTx being DEFERRED, as the
+	// driver begins them, and IMMEDIATE.
+	sqliteDatabases = []sqliteDatabase{
+		{"memory", ":memory:", nil, 1},
+		{"shared cache", "file:%s?mode=memory&cache=shared", []string{patience}, 4},
+		walFile, walFile.oneConn(), walFile.immediate(),
+		journalFile, journalFile.oneConn(), journalFile.immediate(),
+	}
+)
+
+func (d sqliteDatabase) oneConn() sqliteDatabase {
+	d.name, d.conns = d.name+", one connection", 1
+	return d
+}
+
+func (d sqliteDatabase) immediate() sqliteDatabase {
+	d.name, d.params = d.name+", immediate", append(slices.Clone(d.params), "_txlock=immediate")
+	return d
+}
+
+// scratch makes an empty database. Its raw side stays open, so that one in a
+// shared cache lives as long as the test.
+func (d sqliteDatabase) scratch(t *testing.T) *scratch {
+	t.Helper()
+	dsn := d.path
+	switch {
+	case dsn == "":
+		dsn = "file:" + filepath.Join(t.TempDir(), "test.db") + "?" + strings.Join(d.params, "&")
+	case d.params != nil:
+		dsn = fmt.Sprintf(dsn, strings.NewReplacer("/", "_", " ", "_", ",", "_").Replace(t.Name())) + "&" + strings.Join(d.params, "&")
+	}
+	s := &scratch{engine: sqliteFile, connector: connectorOf(t, "sqlite", dsn)}
+	if s.memory = d.path == ":memory:"; s.memory {
+		s.connector = &sharedConnector{Connector: s.connector}
+	}
+	s.raw = sql.OpenDB(s.connector)
+	s.raw.SetMaxOpenConns(d.conns)
+	t.Cleanup(func() { s.raw.Close() })
+	if err := s.raw.Ping(); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// eachSQLite runs a test for databases of SQLite.
+func eachSQLite(t *testing.T, databases []sqliteDatabase, f func(t *testing.T, d sqliteDatabase, s *scratch)) {
+	for _, d := range databases {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			f(t, d, d.scratch(t))
+		})
+	}
+}
+
+// blocks is the policy for a table whose id comes from a sequence with a fixed
+// block.
+func blocks(table string, block int64) *policy.Config {
+	return fillID(table, policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Block: block}})
+}
+
+// next returns what the row of a state says.
+func (s *scratch) next(t *testing.T, state string) int {
+	t.Helper()
+	return count(t, s.raw, "SELECT next_value FROM keyfill_sequences WHERE name = '"+state+"'")
+}
+
+// execer is a *sql.DB, *sql.Tx or *sql.Conn.
+type execer interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+// must executes statements.
+func must(t *testing.T, x execer, queries ...string) {
+	t.Helper()
+	for _, q := range queries {
+		if _, err := x.ExecContext(context.Background(), q); err != nil {
+			t.Fatalf("%.200s: %v", q, err)
+		}
+	}
+}
+
+// connOf returns a connection of its own.
+func connOf(t *testing.T, db *sql.DB) *sql.Conn {
+	t.Helper()
+	c, err := db.Conn(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// TestSQLiteRule: several goroutines insert by themselves, in transactions that
+// commit and that do not, begun by BeginTx and by text: no statement fails, no
+// key comes twice, and the row of the state is above all that are stored.
+func TestSQLiteRule(t *testing.T) {
+	eachSQLite(t, sqliteDatabases, func(t *testing.T, d sqliteDatabase, s *scratch) {
+		exec(t, s.raw, "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT)")
+		db, m := s.open(t, blocks("t", 7))
+		db.SetMaxOpenConns(d.conns)
+		var wg sync.WaitGroup
+		for g := range 4 {
+			wg.Go(func() {
+				for i := range 25 {
+					if err := insertSQLite(db, (g+i)%len(sqliteWays), i%3+1); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if t.Failed() {
+			return
+		}
+		stored := integersOf(t, s.raw, "SELECT id FROM t ORDER BY id")
+		if top := stored[len(stored)-1]; int64(s.next(t, "t.id")) <= top {
+			t.Errorf("the row stands at %d, and %d is stored", s.next(t, "t.id"), top)
+		}
+		if gone := count(t, s.raw, "SELECT COUNT(*) FROM t WHERE a <> 'kept'"); gone != 0 {
+			t.Errorf("%d rows of transactions that were rolled back", gone)
+		}
+		if got := m.Stats().Tables["t"]; got.Suspects != 0 || int(got.Keys) < len(stored) {
+			t.Errorf("%+v for %d rows", got, len(stored))
+		}
+	})
+}
+
+// sqliteWays are the ways to insert, with what begins a transaction and what
+// ends it; "" is BeginTx.
+var sqliteWays = []struct{ begin, end string }{
+	{"-", "-"}, // none
+	{"", "commit"},
+	{"", "rollback"},
+	{"BEGIN", "COMMIT"},
+	{"BEGIN IMMEDIATE", "ROLLBACK"},
+	{"SAVEPOINT a", "RELEASE a"},
+	{"BEGIN DEFERRED", "ROLLBACK"},
+}
+
+func insertSQLite(db *sql.DB, way, rows int) error {
+	ctx := context.Background()
+	w := sqliteWays[way]
+	word := "kept"
+	if strings.EqualFold(w.end, "rollback") {
+		word = "gone"
+	}
+	query := "INSERT INTO t (a) VALUES ('" + word + "')" + strings.Repeat(", ('"+word+"')", rows-1)
+	switch w.begin {
+	case "-":
+		_, err := db.ExecContext(ctx, query)
+		return err
+	case "":
+		tx, err := db.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback()
+		for range 2 {
+			if _, err := tx.ExecContext(ctx, query); err != nil {
+				return err
+			}
+		}
+		if w.end == "commit" {
+			return tx.Commit()
+		}
+		return tx.Rollback()
+	}
+	c, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	for _, q := range []string{w.begin, query, query, w.end} {
+		if _, err := c.ExecContext(ctx, q); err != nil {
+			return fmt.Errorf("%s: %w", q, err)
+		}
+	}
+	return nil
+}
+
+// TestSQLiteRollback: inside a transaction exactly the keys of the statement are
+// reserved, and go with its rows; outside, a block. How the transaction was
+// begun does not matter. After RELEASE it is not known whether one is open, so
+// that is as inside.
+func TestSQLiteRollback(t *testing.T) {
+	for _, w := range []struct{ begin, rollback, commit string }{
+		{"BEGIN", "ROLLBACK", "COMMIT"},
+		{"BEGIN IMMEDIATE", "ROLLBACK", "END"},
+		{"SAVEPOINT a", "ROLLBACK TO a; RELEASE a", "RELEASE a"},
+		{"BEGIN; SAVEPOINT a; RELEASE a", "ROLLBACK", "COMMIT"},
+	} {
+		t.Run(w.begin, func(t *testing.T) {
+			s := walFile.scratch(t)
+			exec(t, s.raw, "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT)")
+			db, _ := s.open(t, blocks("t", 10))
+			c := connOf(t, db)
+			insert := "INSERT INTO t (a) VALUES (1), (2), (3)"
+
+			// The first one makes the row, which is undone with it.
+			must(t, c, w.begin, insert, w.rollback)
+			if n := count(t, s.raw, "SELECT COUNT(*) FROM keyfill_sequences"); n != 0 {
+				t.Errorf("%d rows of states, want that of the transaction undone", n)
+			}
+			must(t, c, w.begin, insert, w.commit)
+			if got := s.next(t, "t.id"); got != 4 {
+				t.Errorf("after a commit of 3 keys the row stands at %d", got)
+			}
+			must(t, c, w.begin, insert, insert, w.rollback)
+			if got := s.next(t, "t.id"); got != 4 {
+				t.Errorf("after a rollback the row stands at %d, want 4", got)
+			}
+			must(t, c, w.begin, insert, w.commit)
+			if got := integersOf(t, s.raw, "SELECT id FROM t ORDER BY id"); !slices.Equal(got, []int64{1, 2, 3, 4, 5, 6}) {
+				t.Errorf("stored %v: the rolled back keys are to come again", got)
+			}
+			if w.begin == "SAVEPOINT a" {
+				must(t, c, insert)
+				if got := s.next(t, "t.id"); got != 10 {
+					t.Errorf("after RELEASE the row stands at %d, want 10", got)
+				}
+				must(t, c, "BEGIN", "COMMIT", "DELETE FROM t WHERE id > 6", "UPDATE keyfill_sequences SET next_value = 7")
+			}
+			// Outside, a block of 10 commits, of which 3 are used; inside, what
+			// is left is used and not reserved again.
+			must(t, c, insert)
+			if got := s.next(t, "t.id"); got != 17 {
+				t.Errorf("outside a transaction the row stands at %d, want 17", got)
+			}
+			must(t, c, w.begin, insert, w.rollback)
+			must(t, c, w.begin, insert, w.commit)
+			if got := integersOf(t, s.raw, "SELECT MAX(id) FROM t"); got[0] != 15 || s.next(t, "t.id") != 17 {
+				t.Errorf("the greatest key is %d, the row stands at %d; want 15 and 17", got[0], s.next(t, "t.id"))
+			}
+		})
+	}
+}
+
+// TestSQLiteBlockAfterCommit: a block is kept only once its reservation has
+// committed: what a failed attempt may have reserved is in nobody's hand.
+func TestSQLiteBlockAfterCommit(t *testing.T) {
+	s := walFile.scratch(t)
+	exec(t, s.raw, "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT)")
+	exec(t, s.raw, "CREATE TABLE other (a INT)")
+	db, _ := s.open(t, blocks("t", 10))
+	c := connOf(t, db)
+	must(t, c, "INSERT INTO t (a) VALUES (1), (2), (3), (4), (5), (6), (7), (8), (9), (10)", "PRAGMA busy_timeout = 1")
+	w := connOf(t, s.raw)
+	must(t, w, "BEGIN IMMEDIATE", "INSERT INTO other VALUES (1)")
+	if _, err := c.ExecContext(context.Background(), "INSERT INTO t (a) VALUES (11)"); err == nil {
+		t.Error("an INSERT while another connection writes")
+	}
+	must(t, w, "COMMIT")
+	must(t, c, "INSERT INTO t (a) VALUES (11)")
+	if got := integersOf(t, s.raw, "SELECT MAX(id) FROM t"); got[0] != 11 || s.next(t, "t.id") != 21 {
+		t.Errorf("the greatest key is %d, the row stands at %d; want 11 and 21", got[0], s.next(t, "t.id"))
+	}
+}
+
+// firstWait is a policy, and what the process has done before its first INSERT in
+// a transaction.
+type firstWait struct {
+	name string
+	cfg  *policy.Config // nil: the raw driver
+	warm func(t *testing.T, s *scratch, user *sql.Conn)
+}
+
+func firstWaits() []firstWait {
+	flake := fillID("t", policy.Table{InPlace: &policy.Source{Kind: policy.KindSnowflake, Worker: newWorker()}})
+	shared := blocks("u", 10)
+	shared.Tables["u"], shared.Tables["t"] = policy.Table{Column: "id", Source: "numbers"}, policy.Table{Column: "id", Source: "numbers"}
+	shared.Sources = map[string]policy.Source{"numbers": {Kind: policy.KindSequence, EnsureSchema: true}}
+	rowless := blocks("t", 10)
+	rowless.Tables["t"].InPlace.Create = new(false)
+	return []firstWait{
+		{"raw", nil, nil},
+		{"sequence", blocks("t", 10), nil},
+		{"sequence of two tables", shared, nil},
+		{"snowflake", flake, nil},
+		{"block used up", blocks("t", 1), func(t *testing.T, _ *scratch, user *sql.Conn) {
+			must(t, user, "INSERT INTO t (a) VALUES (9)")
+		}},
+		{"table known, row not", rowless, func(t *testing.T, s *scratch, user *sql.Conn) {
+			if _, err := user.ExecContext(context.Background(), "INSERT INTO t (a) VALUES (0)"); !errors.Is(err, store.ErrNoRow) {
+				t.Fatalf("without a row: %v", err)
+			}
+			exec(t, s.raw, "INSERT INTO keyfill_sequences (name, next_value, table_name, column_name, parameters, incarnation, updated_at) VALUES ('t.id', 1, 'main.t', 'id', '', 'x', '')")
+		}},
+	}
+}
+
+// TestSQLiteFirstWaits: the first INSERT of a process, the first statement of a
+// DEFERRED transaction, while another connection writes: the plain driver's
+// waits for it. A transaction that had read before fails instead, at once.
+func TestSQLiteFirstWaits(t *testing.T) {
+	for _, c := range firstWaits() {
+		for _, d := range []sqliteDatabase{walFile, journalFile} {
+			t.Run(c.name+"/"+d.name, func(t *testing.T) {
+				s := d.scratch(t)
+				exec(t, s.raw, "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT)")
+				exec(t, s.raw, "CREATE TABLE u (id INTEGER PRIMARY KEY, a INT)")
+				db := s.raw
+				if c.cfg != nil {
+					db, _ = s.open(t, c.cfg)
+				}
+				user := connOf(t, db)
+				if c.warm != nil {
+					c.warm(t, s, user)
+				}
+				s.waitsForWriter(t, user)
+				if err := errors.Join(user.Close(), db.Close()); err != nil {
+					t.Fatal(err)
+				}
+			})
+		}
+	}
+}
+
+// waitsForWriter inserts in a transaction while another connection writes.
+func (s *scratch) waitsForWriter(t *testing.T, user *sql.Conn) {
+	t.Helper()
+	writer := connOf(t, s.raw)
+	must(t, writer, "BEGIN IMMEDIATE", "INSERT INTO u VALUES (1, 1)")
+	done := make(chan error, 1)
+	go func() {
+		tx, err := user.BeginTx(context.Background(), nil)
+		if err == nil {
+			_, err = tx.Exec("INSERT INTO t (a) VALUES (1)")
+			err = errors.Join(err, tx.Commit())
+		}
+		done <- err
+	}()
+	time.Sleep(100 * time.Millisecond)
+	select {
+	case err := <-done:
+		t.Fatalf("it did not wait: %v", err)
+	default:
+	}
+	must(t, writer, "COMMIT")
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestSQLiteReads: what the INSERT's own text asks of the statement before:
+// last_insert_rowid() is still the parent's; changes() would be that of the
+// reservation, so the INSERT is refused where it is reserved for on its own
+// connection.
+func TestSQLiteReads(t *testing.T) {
+	for _, d := range []sqliteDatabase{sqliteDatabases[0], walFile} {
+		t.Run(d.name, func(t *testing.T) {
+			s := d.scratch(t)
+			exec(t, s.raw, "CREATE TABLE parent (id INTEGER PRIMARY KEY, a INT)")
+			exec(t, s.raw, "CREATE TABLE t (id INTEGER PRIMARY KEY, parent INT)")
+			db, m := s.open(t, sequenceID("t"))
+			for i := range 3 {
+				tx, err := db.Begin()
+				if err != nil {
+					t.Fatal(err)
+				}
+				must(t, tx, fmt.Sprintf("INSERT INTO parent VALUES (%d, 1)", 700+i),
+					"INSERT INTO t (parent) VALUES (last_insert_rowid())")
+				if err := tx.Commit(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := integersOf(t, s.raw, "SELECT parent FROM t ORDER BY id"); !slices.Equal(got, []int64{700, 701, 702}) {
+				t.Errorf("parents %v, want 700 to 702", got)
+			}
+			for _, q := range []string{
+				"INSERT INTO t (parent) VALUES (changes())",
+				"INSERT INTO t (parent) VALUES (total_changes())",
+			} {
+				var e *keyfill.Error
+				_, err := db.Exec(q)
+				if !errors.As(err, &e) || !errors.Is(err, rewrite.ErrReadsCount) || e.Table != "t" {
+					t.Errorf("%s: %v, want a refusal", q, err)
+				}
+				if _, err := db.Prepare(q); !errors.Is(err, rewrite.ErrReadsCount) {
+					t.Errorf("prepared %s: %v, want a refusal", q, err)
+				}
+			}
+			if n := m.Stats().Tables["t"].Refused[rewrite.ErrReadsCount]; n != 4 {
+				t.Errorf("%d counted, want 4", n)
+			}
+			// A key of its own needs no reservation.
+			must(t, db, "INSERT INTO t (id, parent) VALUES (99, changes())")
+		})
+	}
+	// The plain driver's answer, where no reservation runs on the connection.
+	s := walFile.scratch(t)
+	exec(t, s.raw, "CREATE TABLE t (id TEXT PRIMARY KEY, n INT)")
+	db, _ := s.open(t, fillID("t", policy.Table{}))
+	c := connOf(t, db)
+	must(t, c, "INSERT INTO t (id, n) VALUES ('a', 0), ('b', 0)", "INSERT INTO t (n) VALUES (changes())")
+	if got := integersOf(t, s.raw, "SELECT MAX(n) FROM t"); got[0] != 2 {
+		t.Errorf("changes() gave %d, want 2", got[0])
+	}
+}
+
+// TestSQLiteOwnMemory: connections to :memory: have a database each, and a
+// numbering each.
+func TestSQLiteOwnMemory(t *testing.T) {
+	s := &scratch{engine: sqliteMemory, connector: connectorOf(t, "sqlite", ":memory:")}
+	db, m := openConnector(t, s.connector, blocks("t", 5))
+	for range 2 {
+		c := connOf(t, db)
+		must(t, c, "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT)", "INSERT INTO t (a) VALUES (1), (2)", "INSERT INTO t (a) VALUES (3)")
+		var next, top int
+		if err := c.QueryRowContext(context.Background(), "SELECT next_value, (SELECT MAX(id) FROM t) FROM keyfill_sequences").Scan(&next, &top); err != nil {
+			t.Fatal(err)
+		}
+		if next != 6 || top != 3 {
+			t.Errorf("the row stands at %d, the greatest key is %d; want 6 and 3", next, top)
+		}
+	}
+	if _, err := m.Reserve(context.Background(), "t", 1); !errors.Is(err, keyfill.ErrOwnMemory) {
+		t.Errorf("Reserve: %v, want ErrOwnMemory", err)
+	}
+	if _, err := m.Keys(context.Background(), "t", 1); !errors.Is(err, keyfill.ErrOwnMemory) {
+		t.Errorf("Keys: %v, want ErrOwnMemory", err)
+	}
+}
+
+// TestSQLiteOwnMemoryLater is TestSQLiteOwnMemory for connections that were
+// opened while nothing was filled.
+func TestSQLiteOwnMemoryLater(t *testing.T) {
+	for _, mode := range []policy.Mode{policy.ModeOff, policy.ModeDryRun} {
+		t.Run(mode.String(), func(t *testing.T) {
+			db, m := openConnector(t, connectorOf(t, "sqlite", ":memory:"), blocks("t", 5))
+			m.SetMode(mode)
+			conns := []*sql.Conn{connOf(t, db), connOf(t, db)}
+			for _, c := range conns {
+				must(t, c, "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT)", "INSERT INTO t (a) VALUES (7)", "DELETE FROM t")
+				var tables int
+				if err := c.QueryRowContext(context.Background(), "SELECT COUNT(*) FROM sqlite_master WHERE name LIKE 'keyfill%'").Scan(&tables); err != nil || tables != 0 {
+					t.Errorf("%d tables were created under %v (%v)", tables, mode, err)
+				}
+			}
+			m.SetMode(policy.ModeFill)
+			for _, c := range conns {
+				must(t, c, "INSERT INTO t (a) VALUES (1), (2)", "INSERT INTO t (a) VALUES (3)")
+				var next, top int
+				if err := c.QueryRowContext(context.Background(), "SELECT next_value, (SELECT MAX(id) FROM t) FROM keyfill_sequences").Scan(&next, &top); err != nil {
+					t.Fatal(err)
+				}
+				if next != 6 || top != 3 {
+					t.Errorf("the row stands at %d, the greatest key is %d; want 6 and 3", next, top)
+				}
+			}
+		})
+	}
+}
+
+// TestSQLiteNoTables: tables of states that are not there, and that may not be
+// made, are an error that says so, in a transaction too, which goes on.
+func TestSQLiteNoTables(t *testing.T) {
+	s := walFile.scratch(t)
+	exec(t, s.raw, "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT)")
+	db, _ := s.open(t, fillID("t", policy.Table{Source: policy.KindSequence}))
+	check := func(err error) {
+		t.Helper()
+		var e *keyfill.Error
+		if !errors.Is(err, store.ErrTables) || !errors.As(err, &e) || !strings.Contains(err.Error(), "ensure_schema") {
+			t.Errorf("the error is %v, want ErrTables", err)
+		}
+	}
+	_, err := db.Exec("INSERT INTO t (a) VALUES (1)")
+	check(err)
+	tx, err := db.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = tx.Exec("INSERT INTO t (a) VALUES (1)")
+	check(err)
+	must(t, tx, "INSERT INTO t (id, a) VALUES (5, 1)")
+	if err := tx.Commit(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSQLiteCancelled: a reservation that is cancelled while it waits for a
+// writer leaves no transaction open on the connection, and nothing in hand.
+func TestSQLiteCancelled(t *testing.T) {
+	s := walFile.scratch(t)
+	exec(t, s.raw, "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT)")
+	exec(t, s.raw, "CREATE TABLE other (a INT)")
+	db, _ := s.open(t, blocks("t", 1))
+	c := connOf(t, db)
+	// SQLite waits to the end of this whatever the context.
+	must(t, c, "INSERT INTO t (a) VALUES (1)", "PRAGMA busy_timeout = 200")
+	w := connOf(t, s.raw)
+	for _, inside := range []bool{false, true} {
+		must(t, w, "BEGIN IMMEDIATE", "INSERT INTO other VALUES (1)")
+		if inside {
+			must(t, c, "BEGIN")
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+		if _, err := c.ExecContext(ctx, "INSERT INTO t (a) VALUES (2)"); err == nil {
+			t.Error("an INSERT while another connection writes")
+		}
+		cancel()
+		must(t, w, "COMMIT")
+		if inside {
+			must(t, c, "ROLLBACK")
+		}
+		must(t, c, "BEGIN", "INSERT INTO t (a) VALUES (2)", "COMMIT")
+	}
+	if got := integersOf(t, s.raw, "SELECT id FROM t ORDER BY id"); !slices.Equal(got, []int64{1, 2, 3}) {
+		t.Errorf("keys %v, want 1, 2, 3", got)
+	}
+}
+
+// TestSQLiteAttached: the table is in another file than the states; both commit
+// and roll back together.
+func TestSQLiteAttached(t *testing.T) {
+	s := journalFile.scratch(t)
+	cfg := blocks("aux.t", 5)
+	db, _ := s.open(t, cfg)
+	c := connOf(t, db)
+	must(t, c, "ATTACH '"+filepath.Join(t.TempDir(), "aux.db")+"' AS aux",
+		"CREATE TABLE aux.t (id INTEGER PRIMARY KEY, a INT)", "INSERT INTO aux.t (id, a) VALUES (40, 0)",
+		"BEGIN", "INSERT INTO aux.t (a) VALUES (1)", "ROLLBACK",
+		"BEGIN", "INSERT INTO aux.t (a) VALUES (2)", "COMMIT", "INSERT INTO aux.t (a) VALUES (3)")
+	var keys string
+	if err := c.QueryRowContext(context.Background(), "SELECT group_concat(id, ' ') FROM (SELECT id FROM aux.t ORDER BY id)").Scan(&keys); err != nil || keys != "40 41 42" {
+		t.Errorf("keys %s, %v; want 40 41 42", keys, err)
+	}
+	if got := s.next(t, "aux.t.id"); got != 47 {
+		t.Errorf("the row stands at %d, want 47", got)
+	}
+}
+
+// TestSQLiteSelectOpen: rows that are still being read on the same connection
+// are no hindrance.
+func TestSQLiteSelectOpen(t *testing.T) {
+	s := walFile.scratch(t)
+	exec(t, s.raw, "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT)")
+	exec(t, s.raw, "INSERT INTO t VALUES (1, 0), (2, 0), (3, 0)")
+	db, _ := s.open(t, blocks("t", 2))
+	c := connOf(t, db)
+	rows, err := c.QueryContext(context.Background(), "SELECT id FROM t WHERE a = 0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	read := 0
+	for rows.Next() {
+		must(t, c, "INSERT INTO t (a) VALUES (1)")
+		read++
+	}
+	if err := rows.Err(); err != nil || read != 3 {
+		t.Errorf("%d rows were read, %v", read, err)
+	}
+	if got := integersOf(t, s.raw, "SELECT id FROM t WHERE a = 1 ORDER BY id"); !slices.Equal(got, []int64{4, 5, 6}) {
+		t.Errorf("keys %v, want 4, 5, 6", got)
+	}
+}
