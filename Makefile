@@ -2,10 +2,14 @@
 # installed by "make test": see scripts/servers.
 #
 #	make test           all tests of all modules, on real servers
-#	make test RACE=1    the same with the race detector, which needs a C compiler
+#	make test RACE=1    the same with the race detector
 #	make lint           what must be clean before a commit
+#	make soak           faults at length: processes killed for SOAKTIME=2m, for each
+#	                    engine and source, and SOAKROWS=10000000 rows into one table
 #	make bench          all benchmarks: BENCH=regexp COUNT=10
 #	make fuzz           each fuzz target for FUZZTIME=30s
+#	make corpus         what becomes of the SQL statements in CORPUS=folder, judged by
+#	                    parsers that know nothing of keyfill
 #	make demo           keyfill at work
 #
 # TESTFLAGS goes to "go test": make test TESTFLAGS='-run Upsert -v'.
@@ -18,13 +22,19 @@ TESTFLAGS ?=
 BENCH     ?= .
 COUNT     ?= 1
 FUZZTIME  ?= 30s
+SOAKTIME  ?= 2m
+SOAKROWS  ?= 10000000
+# Files <dialect>.*.jsonl with lines {"id": …, "sql": …}; flags of judge/main.go,
+# such as -select=98, the bar for INSERT … SELECT.
+CORPUS      ?= ../shared/corpus
+CORPUSFLAGS ?=
 # A folder with a copy of https://vuln.go.dev, for govulncheck.
 VULNDB    ?=
 
 staticcheck := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 govulncheck := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 
-.PHONY: test lint bench fuzz demo servers
+.PHONY: test lint soak bench fuzz corpus demo servers
 
 # A server that is missing fails the tests that need it. Results are not
 # cached: they depend on the servers installed.
@@ -33,7 +43,7 @@ test: servers
 		go test -count=1 -timeout=20m $(if $(filter 1,$(RACE)),-race) $(TESTFLAGS) ./...
 
 servers:
-	@RACE=$(RACE) scripts/servers
+	@scripts/servers
 
 lint:
 	bash -n scripts/* .ci/run
@@ -51,12 +61,22 @@ else
 	scripts/each-module $(govulncheck) -db "file://$(abspath $(VULNDB))" ./...
 endif
 
+# The figures are what is of interest, so they are shown.
+soak: servers
+	cd e2e && GOWORK=off KEYFILL_TEST_REQUIRE=1 \
+		KEYFILL_SOAK=1 KEYFILL_SOAK_TIME=$(SOAKTIME) KEYFILL_SOAK_ROWS=$(SOAKROWS) \
+		go test -count=1 -timeout=3h $(if $(filter 1,$(RACE)),-race) -v \
+		-run '^TestFault(Kill|SameWorker|Rows)$$' $(TESTFLAGS) .
+
 bench: servers
 	KEYFILL_TEST_REQUIRE=1 scripts/each-module \
 		go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) -timeout=60m ./...
 
 fuzz:
 	scripts/each-module "$(CURDIR)/scripts/fuzz" $(FUZZTIME)
+
+corpus: servers
+	cd judge && GOWORK=off go run . -corpus "$(abspath $(CORPUS))" $(CORPUSFLAGS)
 
 demo:
 	go run ./cmd/keyfill demo

@@ -1,0 +1,71 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/keyfill/keyfill/judge/tree"
+)
+
+// Numbered says whether an INSERT whose rows come from a query, as the checker
+// read it, gives each column what the caller's query gave it, and the key a
+// number: the caller's query has to be a common table expression that names
+// all its columns, and those have to be selected in their order, with one
+// expression more, at the key's place.
+//
+//	WITH … kf (c1, c2) AS (the caller's query) … SELECT c1, c2, expression FROM …
+func Numbered(n tree.Numbered) error {
+	nodes := append(slices.Clone(n.Out.With), n.Out.Source.Kids...)
+	at := slices.IndexFunc(nodes, func(m *tree.Node) bool { return tree.Same(m, n.In.Source) })
+	if at < 0 {
+		return fmt.Errorf("the caller's query is no common table expression")
+	}
+	as := at - 1
+	for as > 0 && (isWord(nodes[as], "MATERIALIZED") || isWord(nodes[as], "NOT")) {
+		as--
+	}
+	if as < 2 || !isWord(nodes[as], "AS") || nodes[as-1].Label != "(" {
+		return fmt.Errorf("the caller's query does not get names for its columns")
+	}
+	names := commas(nodes[as-1].Kids)
+	from := -1
+	for i, m := range nodes {
+		if isWord(m, "SELECT") && i > at {
+			from = i
+		}
+	}
+	if from < 0 {
+		return fmt.Errorf("nothing is selected from the caller's query")
+	}
+	end := from + 1
+	for end < len(nodes) && !isWord(nodes[end], "FROM") {
+		end++
+	}
+	values := commas(nodes[from+1 : end])
+	if len(values) != len(n.Out.Columns) || len(names) != len(n.In.Columns) {
+		return fmt.Errorf("%d names, %d values, %d columns", len(names), len(values), len(n.Out.Columns))
+	}
+	for i, v := range slices.Delete(values, n.At, n.At+1) {
+		if !slices.EqualFunc(v, names[i], tree.Same) {
+			return fmt.Errorf("column %d does not get its value", i+1)
+		}
+	}
+	return nil
+}
+
+func isWord(n *tree.Node, word string) bool { return strings.EqualFold(n.Label, word) }
+
+// commas cuts nodes at commas.
+func commas(nodes []*tree.Node) [][]*tree.Node {
+	parts := [][]*tree.Node{nil}
+	for _, n := range nodes {
+		if n.Label == "," {
+			parts = append(parts, nil)
+			continue
+		}
+		last := &parts[len(parts)-1]
+		*last = append(*last, n)
+	}
+	return parts
+}

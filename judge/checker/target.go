@@ -1,0 +1,79 @@
+package checker
+
+import "github.com/keyfill/keyfill/judge/tree"
+
+// rowsets are functions and words that stand where a table's name does.
+var rowsets = []string{"OPENQUERY", "OPENROWSET", "OPENDATASOURCE", "OPENXML", "TABLE", "THE"}
+
+// reserved are words that cannot be a table's name or its alias.
+var reserved = []string{
+	"VALUES", "VALUE", "SELECT", "SET", "DEFAULT", "WITH", "OUTPUT", "OVERRIDING", "EXEC", "EXECUTE", "TABLE",
+	"PARTITION", "SUBPARTITION", "ON", "RETURNING", "FROM", "INTO", "OR", "BULK",
+}
+
+// target reads the table with what may follow its name; false when there is
+// none.
+func (r *reader) target(n *tree.Node) bool {
+	i := r.peek(0)
+	switch {
+	case i.open == '(' && r.peek(1).open == '(' || i.open == '(' && r.peek(1).is("VALUES"):
+		n.Insert.NoTable = true
+		r.take(n, 1)
+	case i.kind == param && i.open == 0:
+		n.Insert.NoTable = true
+		r.take(n, 1)
+	case i.is(rowsets...) && r.peek(1).open == '(':
+		n.Insert.NoTable = true
+		r.take(n, 2)
+		for r.peek(0).isMark(".") {
+			r.take(n, 2)
+		}
+	case i.isName() && !i.is("VALUES", "SELECT", "SET", "ON", "OR", "OF", "BULK", "UPDATE", "DELETE"),
+		i.kind == text && i.open == 0, i.isMark("."):
+		if !r.name(n) {
+			return false
+		}
+	default:
+		return false
+	}
+	r.decorations(n)
+	return true
+}
+
+// name reads a name of several parts, some of which SQL Server lets one leave
+// out, and a database link.
+func (r *reader) name(n *tree.Node) bool {
+	for r.peek(0).isMark(".") {
+		r.take(n, 1)
+	}
+	if i := r.peek(0); !i.isName() && i.kind != text {
+		return false
+	}
+	r.take(n, 1)
+	for r.peek(0).isMark(".") || r.peek(0).isMark("@") {
+		r.take(n, 1)
+		if r.peek(0).isName() {
+			r.take(n, 1)
+		}
+	}
+	return true
+}
+
+// decorations reads partitions, hints and an alias.
+func (r *reader) decorations(n *tree.Node) {
+	for {
+		i := r.peek(0)
+		switch {
+		case i.is("PARTITION", "SUBPARTITION") && r.peek(1).open == '(', i.is("WITH") && r.peek(1).open == '(':
+			r.take(n, 2)
+		case i.is("PARTITION", "SUBPARTITION") && r.peek(1).is("FOR"):
+			r.take(n, 3)
+		case i.is("AS") && r.peek(1).isName():
+			r.take(n, 2)
+		case i.isName() && !i.is(reserved...):
+			r.take(n, 1)
+		default:
+			return
+		}
+	}
+}

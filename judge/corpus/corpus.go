@@ -1,0 +1,85 @@
+// Package corpus reads files of SQL statements: JSON Lines, an object a line
+// with the fields id, sql and kind, and others that are not read. The file
+// "<dialect>.jsonl" or "<dialect>.<anything>.jsonl" holds those of a dialect.
+package corpus
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Statement is a line of a corpus.
+type Statement struct {
+	ID   string `json:"id"`
+	SQL  string `json:"sql"`
+	Kind string `json:"kind"` // a guess of who collected it
+}
+
+// dialects are the dialects that a file's name stands for.
+var dialects = map[string][]string{
+	"mysql":     {"mysql", "mariadb"},
+	"mariadb":   {"mariadb"},
+	"postgres":  {"postgres"},
+	"sqlite":    {"sqlite"},
+	"mssql":     {"sqlserver"},
+	"sqlserver": {"sqlserver"},
+	"oracle":    {"oracle"},
+}
+
+// File is a file of a corpus and the dialects that it is for.
+type File struct {
+	Path     string
+	Dialects []string
+}
+
+// Files returns the files of a folder, by their names. It fails when there is
+// none.
+func Files(folder string) ([]File, error) {
+	paths, err := filepath.Glob(filepath.Join(folder, "*.jsonl"))
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(paths)
+	var files []File
+	for _, path := range paths {
+		name, _, _ := strings.Cut(filepath.Base(path), ".")
+		d := dialects[name]
+		if d == nil {
+			return nil, fmt.Errorf("corpus: %s: the name does not begin with a dialect's", path)
+		}
+		files = append(files, File{path, d})
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("corpus: no *.jsonl in %s", folder)
+	}
+	return files, nil
+}
+
+// Read returns the statements of a file. The error names the line.
+func (f File) Read() ([]Statement, error) {
+	file, err := os.Open(f.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() //nolint:errcheck // only read
+	const longest = 1 << 26
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, longest)
+	var statements []Statement
+	for n := 1; lines.Scan(); n++ {
+		if strings.TrimSpace(lines.Text()) == "" {
+			continue
+		}
+		var s Statement
+		if err := json.Unmarshal(lines.Bytes(), &s); err != nil {
+			return nil, fmt.Errorf("%s: line %d: %w", f.Path, n, err)
+		}
+		statements = append(statements, s)
+	}
+	return statements, lines.Err()
+}

@@ -1,0 +1,129 @@
+// Command judge gives the statements of a corpus to keyfill and its answers to
+// parsers that know nothing of keyfill, and prints what they say: per dialect
+// and kind how many were filled, kept, passed and refused, for which reasons,
+// and which answers are wrong. It exits with 1 when an answer is wrong or a bar
+// is missed.
+//
+//	go run . -corpus folder
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/keyfill/keyfill/judge/corpus"
+	"github.com/keyfill/keyfill/judge/report"
+	"github.com/keyfill/keyfill/judge/tree"
+	"github.com/keyfill/keyfill/judge/trial"
+)
+
+// options are the flags.
+type options struct {
+	folder, dialects, kinds, show, list string
+	examples                            int
+	integers                            bool
+	bars                                report.Bars
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.folder, "corpus", "", "folder with `<dialect>.jsonl` files")
+	flag.StringVar(&o.dialects, "dialects", "", "only these `dialects`, with commas between")
+	flag.StringVar(&o.kinds, "by", "judge", "kinds in the tables: judge, or corpus for those of its lines; then no bar is asked for")
+	flag.StringVar(&o.show, "show", "", "print the text, the answer and the verdict of the line with this `id`")
+	flag.StringVar(&o.list, "list", "", "the same for the lines with this `kind/action`, such as values/refuse")
+	flag.IntVar(&o.examples, "examples", 10, "how many wrong and missed texts to name")
+	flag.BoolVar(&o.integers, "integers", false, "integer keys for all texts, not only for INSERT … SELECT")
+	flag.Float64Var(&o.bars.Values, "values", 99.5, "percent to fill of INSERTs with columns and rows")
+	flag.Float64Var(&o.bars.Several, "several", 0, "percent to fill of such INSERTs in texts of several statements")
+	flag.Float64Var(&o.bars.Query, "select", 0, "percent to fill of INSERT … SELECT with columns")
+	flag.Parse()
+	passed, err := run(os.Stdout, &o)
+	switch {
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "judge:", err)
+		os.Exit(2)
+	case !passed:
+		os.Exit(1)
+	}
+}
+
+// run judges all files, prints what it finds and reports whether all bars are passed.
+func run(w io.Writer, o *options) (bool, error) {
+	files, err := corpus.Files(o.folder)
+	if err != nil {
+		return false, err
+	}
+	passed := true
+	var reports []*report.Report
+	for _, f := range files {
+		statements, err := f.Read()
+		if err != nil {
+			return false, err
+		}
+		for _, d := range f.Dialects {
+			if o.dialects != "" && !strings.Contains(","+o.dialects+",", ","+d+",") {
+				continue
+			}
+			r, err := judge(w, o, d, statements)
+			if err != nil {
+				return false, err
+			}
+			r.Print(w, o.examples)
+			reports = append(reports, r)
+		}
+	}
+	for _, r := range reports {
+		if o.kinds != "corpus" && !r.Passed(w, o.bars) || r.Wrong() > 0 {
+			passed = false
+		}
+	}
+	return passed && len(reports) > 0, nil
+}
+
+// judge judges the statements in one dialect.
+func judge(w io.Writer, o *options, dialectName string, statements []corpus.Statement) (r *report.Report, err error) {
+	policy := trial.UUIDs
+	if o.integers {
+		policy = trial.Integers
+	}
+	court, err := trial.New(dialectName, policy)
+	if err != nil {
+		return nil, err
+	}
+	defer closing(court, &err)
+	integers, err := trial.New(dialectName, trial.Integers)
+	if err != nil {
+		return nil, err
+	}
+	defer closing(integers, &err)
+	r = report.New(dialectName)
+	for _, s := range statements {
+		v := court.Try(s.SQL)
+		kind := string(v.Kind)
+		if o.kinds == "corpus" {
+			kind = s.Kind
+		}
+		r.Add(s.ID, kind, v)
+		if v.Kind == tree.KindQuery && o.kinds != "corpus" {
+			// Only the engine can number the rows of a query, and it numbers
+			// by integers.
+			v = integers.Try(s.SQL)
+			r.Add(s.ID, report.IntegerQuery, v)
+		}
+		if s.ID == o.show || o.list == kind+"/"+v.Action {
+			_, _ = fmt.Fprintf(w, "%s\n%s\n\n%s\n\n%+v\n\n", s.ID, s.SQL, court.Answer(s.SQL), v)
+		}
+	}
+	return r, nil
+}
+
+// closing closes a court; its error is the caller's when there is no other.
+func closing(c *trial.Court, err *error) {
+	if closeErr := c.Close(); *err == nil {
+		*err = closeErr
+	}
+}

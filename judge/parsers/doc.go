@@ -1,0 +1,29 @@
+// Package parsers reads queries with what the engines themselves, or the
+// nearest to them that Go has, parse with, and gives them as trees to compare:
+//
+//	PostgreSQL      PostgreSQL's own parser (pg_query_go; needs a C compiler)
+//	MySQL, MariaDB  TiDB's parser
+//	SQL Server      teesql, after Microsoft's ScriptDom
+//	SQLite          SQLite's own prepare, which says yes or no and gives no tree
+//
+// For Oracle there is none; package checker reads it.
+package parsers
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/keyfill/keyfill/judge/tree"
+)
+
+// ErrNoCompiler is returned for PostgreSQL by a program that was built without
+// a C compiler.
+var ErrNoCompiler = errors.New("parsers: PostgreSQL's parser is in C: install a C compiler and build with CGO_ENABLED=1")
+
+// recovered makes an error of a parser's panic r: it is not ours to cure, and a
+// judge has many texts to read.
+func recovered(r any, t **tree.Text, err *error) {
+	if r != nil {
+		*t, *err = nil, fmt.Errorf("parsers: panic: %v", r)
+	}
+}

@@ -1,0 +1,11 @@
+//go:build !cgo
+
+package parsers
+
+import "github.com/keyfill/keyfill/judge/tree"
+
+// HasPostgreSQL says whether [PostgreSQL] can read: its parser is in C.
+const HasPostgreSQL = false
+
+// PostgreSQL fails with [ErrNoCompiler].
+func PostgreSQL(string) (*tree.Text, error) { return nil, ErrNoCompiler }

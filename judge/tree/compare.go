@@ -1,0 +1,309 @@
+package tree
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Rule is what a fill has to be.
+type Rule struct {
+	Column  string // the key column, in lower case
+	Literal bool   // keys are literals, not placeholders
+}
+
+// Filling is what a fill was found to be.
+type Filling struct {
+	Inserts  int        // INSERTs with a key
+	Unfilled []Found    // the others
+	Queries  []Numbered // those of them whose rows come from a query
+	Keys     []*Node    // the keys in the order of the text; none for queries
+}
+
+// Numbered is an INSERT whose rows come from a query, and what it became. What
+// numbers its rows is for a judge that knows SQL.
+type Numbered struct {
+	In, Out *Insert
+	At      int // index of the key among Out's columns
+}
+
+// Compare says whether out is in plus exactly one key column for each INSERT
+// that differs, and one key for each of its rows, at the column's place. The
+// error says what else differs, or what is wrong with the key.
+func Compare(in, out *Text, r Rule) (Filling, error) {
+	c := comparison{rule: r, known: map[string]bool{}}
+	if len(in.Statements) != len(out.Statements) {
+		return c.filling, fmt.Errorf("%d statements became %d", len(in.Statements), len(out.Statements))
+	}
+	if !slices.Equal(in.Comments, out.Comments) {
+		return c.filling, fmt.Errorf("comments differ")
+	}
+	for _, s := range in.Statements {
+		s.Walk(func(n *Node) {
+			if n.Leaf == Placeholder {
+				c.known[n.Label] = true
+			}
+		})
+	}
+	for i := range in.Statements {
+		if err := c.node(in.Statements[i], out.Statements[i], in.Statements[i].Wrap, true); err != nil {
+			return c.filling, fmt.Errorf("statement %d: %w", i+1, err)
+		}
+	}
+	return c.filling, c.distinct()
+}
+
+type comparison struct {
+	rule    Rule
+	known   map[string]bool // the placeholders of the input
+	filling Filling
+}
+
+// node compares two nodes whose INSERTs may have got keys.
+func (c *comparison) node(a, b *Node, wrap Wrap, top bool) error {
+	if a == nil || b == nil {
+		if a != b {
+			return fmt.Errorf("a part came or went")
+		}
+		return nil
+	}
+	if a.Label != b.Label {
+		return fmt.Errorf("%s became %s", short(a.Label), short(b.Label))
+	}
+	if a.Wrap != "" && (wrap == "" || a.Wrap == Body) {
+		wrap = a.Wrap
+	}
+	if (a.Insert == nil) != (b.Insert == nil) {
+		return fmt.Errorf("an INSERT came or went")
+	}
+	if err := c.nodes(a.Kids, b.Kids, wrap); err != nil {
+		return err
+	}
+	if a.Insert == nil {
+		return nil
+	}
+	if wrap == "" && !top {
+		wrap = Nested
+	}
+	return c.insert(a.Insert, b.Insert, wrap)
+}
+
+func (c *comparison) nodes(a, b []*Node, wrap Wrap) error {
+	if len(a) != len(b) {
+		return fmt.Errorf("%d parts became %d%s", len(a), len(b), firstDifference(a, b))
+	}
+	for i := range a {
+		if err := c.node(a[i], b[i], wrap, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// insert compares two INSERTs outside of their Kids.
+func (c *comparison) insert(a, b *Insert, wrap Wrap) error {
+	if sameInsert(a, b) {
+		c.filling.Unfilled = append(c.filling.Unfilled, Found{a, wrap})
+		return nil
+	}
+	if a.NoTable || b.NoTable {
+		return fmt.Errorf("a key for what is no table")
+	}
+	at := slices.Index(b.Names, c.rule.Column)
+	if at < 0 {
+		return fmt.Errorf("the INSERT changed, and column %s is not in it", c.rule.Column)
+	}
+	c.filling.Inserts++
+	if slices.Contains(a.Names, c.rule.Column) {
+		return c.replaced(a, b, at)
+	}
+	if slices.Contains(b.Names[at+1:], c.rule.Column) {
+		return fmt.Errorf("column %s was added twice", c.rule.Column)
+	}
+	if !b.Listed && b.Form != Set {
+		return fmt.Errorf("there is no column list")
+	}
+	if !sameNodes(a.Columns, without(b.Columns, at)) {
+		return fmt.Errorf("other columns than %s changed", c.rule.Column)
+	}
+	if err := alias(a, b, at); err != nil {
+		return err
+	}
+	if a.Form == Query {
+		return c.query(a, b, at)
+	}
+	return c.rows(a, b, at, wrap)
+}
+
+// rows takes the keys out of the rows of b and compares what is left.
+func (c *comparison) rows(a, b *Insert, at int, wrap Wrap) error {
+	if b.Form != a.Form && !(a.Form == Default && b.Form == Values) {
+		return fmt.Errorf("the form of the INSERT changed")
+	}
+	rows := a.Rows
+	if a.Form == Default {
+		rows = [][]*Node{nil}
+	}
+	if len(b.Rows) != len(rows) {
+		return fmt.Errorf("%d rows became %d", len(rows), len(b.Rows))
+	}
+	for i, row := range b.Rows {
+		if len(row) != len(rows[i])+1 {
+			return fmt.Errorf("row %d: %d values became %d", i+1, len(rows[i]), len(row))
+		}
+		at := at
+		if len(row) != len(b.Columns) {
+			// The engine refuses it with the key as it does without; the key
+			// must not make up for a value that is missing.
+			if at != len(b.Columns)-1 {
+				return fmt.Errorf("row %d: %d values for %d columns", i+1, len(row), len(b.Columns))
+			}
+			at = len(row) - 1
+		}
+		if err := c.key(row[at]); err != nil {
+			return fmt.Errorf("row %d: %w", i+1, err)
+		}
+		for j, v := range without(row, at) {
+			if err := c.node(rows[i][j], v, wrap, false); err != nil {
+				return fmt.Errorf("row %d, value %d: %w", i+1, j+1, err)
+			}
+		}
+	}
+	return nil
+}
+
+// replaced compares the rows of an INSERT that names the key column: only what
+// is no key may differ.
+func (c *comparison) replaced(a, b *Insert, at int) error {
+	if !sameNodes(a.Columns, b.Columns) || a.Form != b.Form || len(a.Rows) != len(b.Rows) {
+		return fmt.Errorf("more than a key changed")
+	}
+	for i, row := range b.Rows {
+		if len(row) != len(a.Rows[i]) || at >= len(row) {
+			return fmt.Errorf("row %d: %d values became %d", i+1, len(a.Rows[i]), len(row))
+		}
+		for j, v := range row {
+			if Same(a.Rows[i][j], v) {
+				continue
+			}
+			if j != at {
+				return fmt.Errorf("row %d, value %d changed", i+1, j+1)
+			}
+			if err := c.key(v); err != nil {
+				return fmt.Errorf("row %d: %w", i+1, err)
+			}
+		}
+	}
+	return nil
+}
+
+// query compares the sources: the caller's has to stand in the new one, whole
+// and once, in WITH in front of the INSERT or behind it.
+func (c *comparison) query(a, b *Insert, at int) error {
+	if b.Form != Query {
+		return fmt.Errorf("the query went")
+	}
+	if len(b.With) < len(a.With) || !sameNodes(a.With, b.With[:len(a.With)]) {
+		return fmt.Errorf("WITH changed")
+	}
+	whole := &Node{Kids: append(slices.Clone(b.With[len(a.With):]), b.Source)}
+	if n := whole.count(a.Source); n != 1 {
+		return fmt.Errorf("the caller's query stands %d times in the new one", n)
+	}
+	if Same(a.Source, b.Source) {
+		return fmt.Errorf("the column list has a column more than the query")
+	}
+	c.filling.Queries = append(c.filling.Queries, Numbered{a, b, at})
+	return nil
+}
+
+// alias compares the column lists of row aliases.
+func alias(a, b *Insert, at int) error {
+	if a.Alias == nil && b.Alias == nil {
+		return nil
+	}
+	if len(b.Alias) != len(a.Alias)+1 || at >= len(b.Alias) ||
+		!slices.Equal(slices.Delete(slices.Clone(b.Alias), at, at+1), a.Alias) {
+		return fmt.Errorf("the row alias does not have one name more, at the key's place")
+	}
+	if slices.Contains(a.Alias, b.Alias[at]) {
+		return fmt.Errorf("the row alias has a name twice")
+	}
+	return nil
+}
+
+// key takes a value as a key: one placeholder that is new, or one literal, if
+// need be in a cast.
+func (c *comparison) key(value *Node) error {
+	var leaves []*Node
+	value.Walk(func(n *Node) {
+		if n.Leaf != Plain {
+			leaves = append(leaves, n)
+		}
+	})
+	if len(leaves) != 1 {
+		return fmt.Errorf("what stands in the key's place is no key")
+	}
+	leaf := leaves[0]
+	switch {
+	case c.rule.Literal && leaf.Leaf != Literal:
+		return fmt.Errorf("the key is no literal")
+	case c.rule.Literal && !keyLike(leaf.Label):
+		return fmt.Errorf("the literal is no key")
+	case !c.rule.Literal && leaf.Leaf != Placeholder:
+		return fmt.Errorf("the key is no placeholder")
+	case !c.rule.Literal && leaf.Label != "?" && c.known[leaf.Label]:
+		return fmt.Errorf("the key's placeholder is one of the caller's")
+	}
+	c.filling.Keys = append(c.filling.Keys, leaf)
+	return nil
+}
+
+// distinct says whether the keys are all different.
+func (c *comparison) distinct() error {
+	seen := map[string]bool{}
+	for _, k := range c.filling.Keys {
+		if k.Label != "?" && seen[k.Label] {
+			return fmt.Errorf("two rows have one key")
+		}
+		seen[k.Label] = true
+	}
+	return nil
+}
+
+// keyLike reports whether text may be a key: a UUID with or without hyphens,
+// or an integer.
+func keyLike(text string) bool {
+	digits := strings.ReplaceAll(text, "-", "")
+	hex := func(r rune) bool { return strings.ContainsRune("0123456789abcdefABCDEF", r) }
+	if len(digits) == 32 && (len(text) == 32 || len(text) == 36) {
+		return strings.IndexFunc(digits, func(r rune) bool { return !hex(r) }) < 0
+	}
+	return text != "" && len(text) < 20 && strings.Trim(text, "0123456789") == ""
+}
+
+// without returns the nodes but the one at i.
+func without(nodes []*Node, i int) []*Node {
+	if i >= len(nodes) {
+		return nodes
+	}
+	return slices.Delete(slices.Clone(nodes), i, i+1)
+}
+
+// firstDifference says where two lists of nodes part.
+func firstDifference(a, b []*Node) string {
+	for i := range min(len(a), len(b)) {
+		if !Same(a[i], b[i]) {
+			return fmt.Sprintf(": %s became %s", short(a[i].Label), short(b[i].Label))
+		}
+	}
+	return ""
+}
+
+// short cuts a label for a message.
+func short(label string) string {
+	if len(label) > 40 {
+		label = label[:40] + "…"
+	}
+	return fmt.Sprintf("%q", label)
+}

@@ -1,0 +1,144 @@
+package tree
+
+// Kind is what a judge makes of a whole text, by which the report counts it.
+type Kind string
+
+// The kinds of texts.
+const (
+	KindOther    Kind = "other"           // no INSERT in it
+	KindBody     Kind = "in a body"       // INSERTs only in bodies of routines, triggers, rules
+	KindNoTable  Kind = "no table"        // into a variable, a function, a subquery
+	KindValues   Kind = "values"          // one INSERT … (columns) VALUES, or of empty rows
+	KindSet      Kind = "set"             // one INSERT … SET
+	KindDefault  Kind = "default values"  // one INSERT … DEFAULT VALUES
+	KindCount    Kind = "count differs"   // a row has another number of values than there are columns
+	KindUnlisted Kind = "no column list"  // VALUES or a query without one
+	KindQuery    Kind = "select"          // one INSERT … (columns) SELECT
+	KindExec     Kind = "exec"            // one INSERT … EXEC
+	KindSeveral  Kind = "several"         // several statements, each INSERT with its columns and rows
+	KindMixed    Kind = "several, others" // several statements, an INSERT of another form
+	KindWrapped  Kind = "wrapped: "       // and the wrap
+)
+
+// Kind returns the kind of the text.
+func (t *Text) Kind() Kind {
+	inserts := t.Inserts()
+	var wrap Wrap
+	bodies, noTable, values := 0, 0, 0
+	for _, f := range inserts {
+		switch {
+		case f.Wrap == Body:
+			bodies++
+		case f.Insert.NoTable:
+			noTable++
+		case f.Wrap != "":
+			if wrap == "" {
+				wrap = f.Wrap
+			}
+		case f.Insert.kind().Rows():
+			values++
+		}
+	}
+	mine := len(inserts) - bodies - noTable
+	switch {
+	case len(inserts) == 0 && t.Load != "":
+		return Kind(t.Load)
+	case len(inserts) == 0:
+		return KindOther
+	case mine == 0 && noTable == 0:
+		return KindBody
+	case mine == 0:
+		return KindNoTable
+	case wrap != "":
+		return KindWrapped + Kind(wrap)
+	case len(t.Statements) > 1 && values == mine:
+		return KindSeveral
+	case len(t.Statements) > 1 || mine > 1:
+		return KindMixed
+	}
+	for _, f := range inserts {
+		if f.Wrap != Body && !f.Insert.NoTable {
+			return f.Insert.kind()
+		}
+	}
+	return KindOther
+}
+
+// Rows reports whether the text holds the rows and says their columns.
+func (k Kind) Rows() bool { return k == KindValues || k == KindSet || k == KindDefault }
+
+// Found is an INSERT and what it stands in.
+type Found struct {
+	*Insert
+	Wrap Wrap // "" for a statement of its own
+}
+
+// Inserts returns all INSERTs of the text, from outside in.
+func (t *Text) Inserts() []Found {
+	var found []Found
+	for _, s := range t.Statements {
+		s.inserts(s.Wrap, true, &found)
+	}
+	return found
+}
+
+func (n *Node) inserts(wrap Wrap, top bool, found *[]Found) {
+	if n == nil {
+		return
+	}
+	if n.Insert != nil {
+		w := wrap
+		if w == "" && !top {
+			w = Nested
+		}
+		*found = append(*found, Found{n.Insert, w})
+	}
+	below := func(k *Node) {
+		w := wrap
+		if k != nil && k.Wrap != "" && (w == "" || k.Wrap == Body) {
+			w = k.Wrap
+		}
+		k.inserts(w, false, found)
+	}
+	for _, k := range n.Kids {
+		below(k)
+	}
+	if in := n.Insert; in != nil {
+		for _, row := range in.Rows {
+			for _, v := range row {
+				below(v)
+			}
+		}
+		below(in.Source)
+		for _, w := range in.With {
+			below(w)
+		}
+	}
+}
+
+// kind returns the kind of a text that is this INSERT.
+func (in *Insert) kind() Kind {
+	switch {
+	case in.Exec:
+		return KindExec
+	case in.Form == Default:
+		return KindDefault
+	case in.Form == Set:
+		return KindSet
+	case in.Form == Query && in.Listed:
+		return KindQuery
+	case in.Form == Query:
+		return KindUnlisted
+	}
+	for _, row := range in.Rows {
+		if !in.Listed && len(row) > 0 {
+			return KindUnlisted
+		}
+	}
+	for _, row := range in.Rows {
+		if len(row) != len(in.Columns) {
+			return KindCount
+		}
+	}
+	return KindValues
+}

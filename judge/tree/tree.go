@@ -1,0 +1,178 @@
+// Package tree is what the judges compare: statements as trees in which every
+// INSERT has the same form, whichever parser read it.
+//
+// [Compare] says whether one tree is another one plus exactly one key column,
+// and one key for each row. It knows no SQL and nothing of the rewriter.
+package tree
+
+import "strings"
+
+// Text is a query as a judge read it.
+type Text struct {
+	Statements []*Node
+	// Comments are the comments in the order of the text, with their marks; nil
+	// from judges that throw them away.
+	Comments []string
+	// Load says how rows come into a table without an INSERT; "" where they do
+	// not, or from judges that do not look.
+	Load Load
+}
+
+// Load is a way of rows into a table without an INSERT.
+type Load string
+
+// The ways of rows into a table without an INSERT.
+const (
+	Bulk        Load = "bulk load"    // COPY, LOAD DATA, BULK INSERT, INSERT BULK
+	OutputInto  Load = "output into"  // of an UPDATE, a DELETE or a MERGE
+	PrepareText Load = "prepare text" // PREPARE of an INSERT in a string
+)
+
+// Node is a part of a statement without its place in the text. Two nodes are the
+// same when their labels and their kids are.
+type Node struct {
+	Label string
+	Kids  []*Node
+	// Insert is set for an INSERT; Kids are then what is neither a column nor a
+	// value: target, modifiers, upsert clause and the like.
+	Insert *Insert
+	// Wrap says what the node makes of the INSERTs below it; "" for nothing.
+	Wrap Wrap
+	// Leaf says what a key could be sent as.
+	Leaf Leaf
+	// Ordinal is that of a placeholder in the text, from 1; 0 where the judge
+	// does not count them.
+	Ordinal int
+}
+
+// Leaf is what a leaf could be as a key.
+type Leaf uint8
+
+// The kinds of leaves.
+const (
+	Plain       Leaf = iota
+	Placeholder      // the label is its spelling
+	Literal          // the label is its value
+)
+
+// Wrap is a statement that holds others.
+type Wrap string
+
+// The statements that hold others.
+const (
+	Body    Wrap = "body" // of a routine, a trigger or a rule
+	Block   Wrap = "block"
+	Explain Wrap = "explain"
+	Prepare Wrap = "prepare"
+	Merge   Wrap = "merge"
+	Multi   Wrap = "multi-table"
+	Nested  Wrap = "nested" // in WITH, FROM, COPY …
+)
+
+// Form is how an INSERT gives its rows.
+type Form uint8
+
+// The forms of an INSERT.
+const (
+	Values  Form = iota // also VALUES () and () VALUES ()
+	Set                 // one row
+	Default             // DEFAULT VALUES: one row without columns
+	Query               // SELECT, TABLE, WITH, EXEC: rows that the text does not hold
+)
+
+// Insert is an INSERT in the one form that all judges give it.
+type Insert struct {
+	Form Form
+	// Listed is set where a column list stands in the text, if only an empty one.
+	Listed  bool
+	Columns []*Node
+	Names   []string  // the columns' names in lower case, without qualifier
+	Rows    [][]*Node // nil for Query
+	Source  *Node     // for Query
+	// With is what WITH in front of the INSERT names, for Query: a fill may add
+	// to it. Of other forms it is among the Kids.
+	With []*Node
+	// Alias is the column list of MySQL's row alias; nil without one.
+	Alias []string
+	// NoTable is set where the target is no table: a variable, a function, a
+	// subquery.
+	NoTable bool
+	// Exec is set where a procedure gives the rows.
+	Exec bool
+}
+
+// Same reports whether two nodes are the same, INSERTs in them included.
+func Same(a, b *Node) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Label == b.Label && sameNodes(a.Kids, b.Kids) && sameInsert(a.Insert, b.Insert)
+}
+
+func sameNodes(a, b []*Node) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if !Same(a[i], b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameInsert(a, b *Insert) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	if a.Form != b.Form || a.Listed != b.Listed || len(a.Rows) != len(b.Rows) ||
+		!sameNodes(a.Columns, b.Columns) || !Same(a.Source, b.Source) || !sameNodes(a.With, b.With) ||
+		strings.Join(a.Alias, ",") != strings.Join(b.Alias, ",") {
+		return false
+	}
+	for i := range a.Rows {
+		if !sameNodes(a.Rows[i], b.Rows[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// Walk calls visit for n and all below it, those inside INSERTs included, from
+// outside in.
+func (n *Node) Walk(visit func(*Node)) {
+	if n == nil {
+		return
+	}
+	visit(n)
+	for _, k := range n.Kids {
+		k.Walk(visit)
+	}
+	in := n.Insert
+	if in == nil {
+		return
+	}
+	for _, c := range in.Columns {
+		c.Walk(visit)
+	}
+	for _, row := range in.Rows {
+		for _, v := range row {
+			v.Walk(visit)
+		}
+	}
+	in.Source.Walk(visit)
+	for _, w := range in.With {
+		w.Walk(visit)
+	}
+}
+
+// count returns how often part occurs in n.
+func (n *Node) count(part *Node) int {
+	found := 0
+	n.Walk(func(m *Node) {
+		if m.Label == part.Label && Same(m, part) {
+			found++
+		}
+	})
+	return found
+}

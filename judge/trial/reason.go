@@ -1,0 +1,91 @@
+package trial
+
+import (
+	"strings"
+
+	"github.com/keyfill/keyfill/judge/tree"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Reason is why keyfill refused, as its short word where it has one.
+type Reason string
+
+// reasons are those that an explanation can give.
+var reasons = []rewrite.Reason{
+	rewrite.ErrNoColumnList, rewrite.ErrColumnCount, rewrite.ErrSelect, rewrite.ErrSeveral, rewrite.ErrCTE,
+	rewrite.ErrExplain, rewrite.ErrPrepare, rewrite.ErrBlock, rewrite.ErrMerge, rewrite.ErrOutputInto,
+	rewrite.ErrMultiTable, rewrite.ErrBulk, rewrite.ErrExec, rewrite.ErrExecutableComment, rewrite.ErrUserValue,
+	rewrite.ErrTarget, rewrite.ErrRowID, rewrite.ErrDoubleQuotes, rewrite.ErrSubquery, rewrite.ErrReadsCount,
+	rewrite.ErrGrammar, rewrite.ErrStyles, rewrite.ErrFirstUse, rewrite.ErrShared, rewrite.ErrTooMany,
+}
+
+// reasonOf returns the word for a reason's text; for a new reason its first
+// words.
+func reasonOf(text string) Reason {
+	for _, r := range reasons {
+		if text == r.Error() {
+			return Reason(r)
+		}
+	}
+	head, _, _ := strings.Cut(text, ":")
+	return Reason(head)
+}
+
+// missed reports whether keyfill did less than it could, or gave a reason that
+// does not hold.
+func missed(v *Verdict, query string) bool {
+	switch v.Kind {
+	case tree.KindOther, tree.KindBody, tree.KindNoTable:
+		return v.Action != "pass"
+	}
+	return v.Action == "refuse" && !holds(v.Reason, v.Kind, query)
+}
+
+// kindsOf says of which kinds of texts a reason holds by their form alone.
+var kindsOf = map[Reason][]tree.Kind{
+	Reason(rewrite.ErrNoColumnList): {tree.KindUnlisted, tree.KindMixed},
+	Reason(rewrite.ErrColumnCount):  {tree.KindCount, tree.KindMixed},
+	Reason(rewrite.ErrSelect):       {tree.KindQuery, tree.KindMixed},
+	Reason(rewrite.ErrExec):         {tree.KindExec, tree.KindMixed},
+	Reason(rewrite.ErrSeveral):      {tree.KindSeveral, tree.KindMixed},
+	Reason(rewrite.ErrCTE):          {tree.KindWrapped + tree.Kind(tree.Nested)},
+	Reason(rewrite.ErrExplain):      {tree.KindWrapped + tree.Kind(tree.Explain)},
+	Reason(rewrite.ErrPrepare):      {tree.KindWrapped + tree.Kind(tree.Prepare), tree.Kind(tree.PrepareText)},
+	Reason(rewrite.ErrBlock):        {tree.KindWrapped + tree.Kind(tree.Block)},
+	Reason(rewrite.ErrMerge):        {tree.KindWrapped + tree.Kind(tree.Merge)},
+	Reason(rewrite.ErrMultiTable):   {tree.KindWrapped + tree.Kind(tree.Multi)},
+	Reason(rewrite.ErrBulk):         {tree.Kind(tree.Bulk)},
+	Reason(rewrite.ErrOutputInto):   {tree.Kind(tree.OutputInto)},
+}
+
+// holds reports whether a reason holds, as far as the judge can see.
+func holds(r Reason, k tree.Kind, query string) bool {
+	for _, kind := range kindsOf[r] {
+		if k == kind {
+			return true
+		}
+	}
+	wrapped := strings.HasPrefix(string(k), string(tree.KindWrapped)) || k == tree.KindMixed || k == tree.KindSeveral
+	upper := strings.ToUpper(query)
+	switch rewrite.Reason(r) {
+	case rewrite.ErrExecutableComment:
+		return strings.Contains(query, "/*!") || strings.Contains(upper, "/*M!")
+	case rewrite.ErrUserValue:
+		return strings.Contains(upper, "USER") && strings.Contains(upper, "OVERRIDING")
+	case rewrite.ErrDoubleQuotes:
+		return strings.Contains(query, `"`)
+	case rewrite.ErrOutputInto:
+		return strings.Contains(upper, "OUTPUT") && strings.Contains(upper, "INTO")
+	case rewrite.ErrFirstUse:
+		return strings.Contains(query, "$")
+	case rewrite.ErrStyles:
+		return strings.Count(query, "?")+strings.Count(query, "@")+strings.Count(query, ":")+strings.Count(query, "$") > 1
+	case rewrite.ErrSeveral, rewrite.ErrCTE, rewrite.ErrBlock, rewrite.ErrMerge, rewrite.ErrSelect, rewrite.ErrNoColumnList:
+		return wrapped
+	case rewrite.ErrRowID:
+		return strings.Contains(upper, "ROWID") || strings.Contains(upper, "OID")
+	case rewrite.ErrReadsCount:
+		return strings.Contains(upper, "ROW")
+	}
+	return false
+}

@@ -1,0 +1,311 @@
+// Package trial gives queries to keyfill and its answers to the judges.
+package trial
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/judge/checker"
+	"github.com/keyfill/keyfill/judge/parsers"
+	"github.com/keyfill/keyfill/judge/tree"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// Column is the key column of every table in a trial.
+const Column = "kf_id"
+
+// The policies of trials: a UUID, and an integer that the engine can count on
+// from, for INSERT … SELECT.
+const (
+	UUIDs    = "version: 1\ntables:\n  \"*\": {column: " + Column + "}\n"
+	Integers = "version: 1\ntables:\n  \"*\": {column: " + Column + ", source: {kind: sequence}}\n"
+)
+
+// Explain says what keyfill makes of a query: keyfill.Explainer's method.
+type Explain func(query string) (keyfill.Explanation, error)
+
+// Court judges keyfill's answers in one dialect. It is not safe for concurrent
+// use.
+type Court struct {
+	dialect string
+	explain Explain
+	parse   func(query string) (*tree.Text, error) // nil where there is no parser
+	sqlite  *parsers.SQLite                        // nil elsewhere
+}
+
+// New returns a court for a dialect and one of the policies.
+func New(dialectName, policyText string) (*Court, error) {
+	d, err := dialect.ByName(dialectName)
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := policy.Parse([]byte(policyText))
+	if err != nil {
+		return nil, err
+	}
+	x, err := keyfill.NewExplainer(cfg, d)
+	if err != nil {
+		return nil, err
+	}
+	return NewWith(dialectName, x.Explain)
+}
+
+// NewWith returns a court for a dialect and anybody's answers.
+func NewWith(dialectName string, explain Explain) (*Court, error) {
+	c := &Court{dialect: dialectName, explain: explain}
+	switch dialectName {
+	case "postgres":
+		if !parsers.HasPostgreSQL {
+			return nil, parsers.ErrNoCompiler
+		}
+		c.parse = parsers.PostgreSQL
+	case "mysql", "mariadb":
+		c.parse = parsers.MySQL
+	case "sqlserver":
+		c.parse = parsers.SQLServer
+	case "sqlite":
+		var err error
+		if c.sqlite, err = parsers.OpenSQLite(); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// Close gives back what the court holds.
+func (c *Court) Close() error {
+	if c.sqlite != nil {
+		return c.sqlite.Close()
+	}
+	return nil
+}
+
+// Judge is who judged a text.
+type Judge string
+
+// The judges.
+const (
+	Parser  Judge = "parser"  // the engine's own or the nearest to it
+	Checker Judge = "checker" // ours alone: there is no parser, or it does not take the text
+	Nobody  Judge = "nobody"  // the engine's own parser says that it is no SQL
+)
+
+// Verdict is what became of one query.
+type Verdict struct {
+	Judge  Judge
+	Kind   tree.Kind
+	Action string        // keyfill's: fill, keep, pass or refuse
+	Reason Reason        // for refuse
+	Wrong  string        // what is wrong; "" for nothing
+	Missed bool          // keyfill refused or touched what it need not
+	Apart  bool          // the text may be no SQL to the engine: held to no bar but that nothing is wrong
+	Took   time.Duration // by keyfill
+}
+
+// Try judges what keyfill makes of a query.
+func (c *Court) Try(query string) Verdict {
+	var v Verdict
+	start := time.Now()
+	ex, err := c.ask(query)
+	v.Took = time.Since(start)
+	v.Action = ex.Action
+	text, checked, judge := c.read(query)
+	v.Judge, v.Kind = judge, text.Kind()
+	switch {
+	case err != nil:
+		v.Wrong = err.Error()
+		return v
+	case ex.Action == "fill":
+		if err := c.filled(query, &ex, text, checked, judge); err != nil {
+			v.Wrong = err.Error()
+		}
+	case ex.SQL != query:
+		v.Wrong = "not filled, and the text is another"
+	case ex.Action == "refuse":
+		v.Reason = reasonOf(ex.Reason)
+	}
+	if v.Wrong == "" && judge != Nobody {
+		v.Wrong = unfilled(text, &ex)
+	}
+	v.Missed = judge != Nobody && v.Wrong == "" && missed(&v, query)
+	v.Apart = judge == Nobody || judge == Checker && c.parse != nil
+	return v
+}
+
+// ask is Explain whose panic is an error.
+func (c *Court) ask(query string) (ex keyfill.Explanation, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	return c.explain(query)
+}
+
+// read returns the text as the judge read it that counts, and as the checker
+// did; nil where it could not.
+func (c *Court) read(query string) (text, checked *tree.Text, judge Judge) {
+	checked, err := checker.Read(c.dialect, query)
+	if err != nil {
+		checked = nil
+	}
+	switch {
+	case c.sqlite != nil && c.accepts(query) == nil && checked != nil:
+		return checked, checked, Parser
+	case c.sqlite != nil:
+	case c.parse != nil:
+		if text, err := c.parse(query); err == nil {
+			if checked != nil {
+				text.Load = checked.Load
+			}
+			return text, checked, Parser
+		}
+	}
+	if checked == nil {
+		return &tree.Text{}, nil, Nobody
+	}
+	if c.sqlite != nil || c.dialect == "postgres" {
+		return checked, checked, Nobody
+	}
+	return checked, checked, Checker
+}
+
+// accepts asks SQLite.
+func (c *Court) accepts(query string) error {
+	statements, err := checker.Split(c.dialect, query)
+	if err != nil {
+		return err
+	}
+	return c.sqlite.Accepts(statements)
+}
+
+// filled says whether a fill is the input plus keys, by all judges that take
+// the input.
+func (c *Court) filled(query string, ex *keyfill.Explanation, text, checked *tree.Text, judge Judge) error {
+	rule := tree.Rule{Column: Column, Literal: ex.Literal}
+	if ex.SQL == query {
+		return errors.New("filled, and the text is the same")
+	}
+	if judge == Parser && c.sqlite != nil {
+		if err := c.accepts(ex.SQL); err != nil {
+			return fmt.Errorf("the filled text: %w", err)
+		}
+	}
+	if judge == Parser && c.parse != nil {
+		out, err := c.parse(ex.SQL)
+		if err != nil {
+			return fmt.Errorf("the filled text does not parse: %w", err)
+		}
+		f, err := tree.Compare(stripped(text), stripped(out), rule)
+		if err != nil {
+			return fmt.Errorf("parser: %w", err)
+		}
+		if err := whole(f, ex); err != nil {
+			return fmt.Errorf("parser: %w", err)
+		}
+	}
+	if checked == nil {
+		return nil
+	}
+	out, err := checker.Read(c.dialect, ex.SQL)
+	if err != nil {
+		return fmt.Errorf("checker: the filled text: %w", err)
+	}
+	f, err := tree.Compare(checked, out, rule)
+	if err != nil {
+		return fmt.Errorf("checker: %w", err)
+	}
+	if err := whole(f, ex); err != nil {
+		return fmt.Errorf("checker: %w", err)
+	}
+	for _, n := range f.Queries {
+		if err := checker.Numbered(n); err != nil {
+			return fmt.Errorf("checker: %w", err)
+		}
+	}
+	return c.slots(f, ex)
+}
+
+// stripped returns a text without what only the checker knows.
+func stripped(t *tree.Text) *tree.Text { return &tree.Text{Statements: t.Statements} }
+
+// whole says whether every INSERT that has to be filled is, and whether the
+// number of keys is what keyfill says.
+func whole(f tree.Filling, ex *keyfill.Explanation) error {
+	for _, u := range f.Unfilled {
+		if u.Wrap != tree.Body && !u.NoTable {
+			return errors.New("one INSERT is filled and another is not")
+		}
+	}
+	if f.Inserts == 0 {
+		return errors.New("filled, and no INSERT has a key")
+	}
+	if ex.Rows != nil && len(f.Queries) == 0 && *ex.Rows != len(f.Keys) {
+		return fmt.Errorf("%d keys for %d rows", len(f.Keys), *ex.Rows)
+	}
+	return nil
+}
+
+// slots says whether the keys are the arguments that keyfill says they are.
+// Oracle binds by the place in the text, whatever a placeholder is called.
+func (c *Court) slots(f tree.Filling, ex *keyfill.Explanation) error {
+	if ex.Literal || len(f.Queries) > 0 {
+		return nil
+	}
+	if len(ex.Slots) != len(f.Keys) {
+		return fmt.Errorf("%d slots for %d keys", len(ex.Slots), len(f.Keys))
+	}
+	for i, key := range f.Keys {
+		number := strings.TrimLeft(key.Label, "?$:@pP")
+		if c.dialect == "oracle" {
+			number = ""
+		}
+		at := fmt.Sprint(ex.Slots[i].Arg)
+		switch {
+		case number == "" && fmt.Sprint(key.Ordinal) != at,
+			number != "" && strings.Trim(number, "0123456789") == "" && number != at:
+			return fmt.Errorf("key %d is argument %s in the text and %s in the slots", i+1, key.Label, at)
+		}
+	}
+	return nil
+}
+
+// unfilled says what is wrong with an INSERT that is kept or passed.
+func unfilled(text *tree.Text, ex *keyfill.Explanation) string {
+	if ex.Action != "keep" && ex.Action != "pass" {
+		return ""
+	}
+	if text.Load == tree.Bulk && ex.Action == "pass" {
+		return "a bulk load passed"
+	}
+	for _, in := range text.Inserts() {
+		if in.Wrap == tree.Body || in.NoTable || ex.Action == "keep" && names(in.Insert) {
+			continue
+		}
+		return "an INSERT without a key: " + ex.Action
+	}
+	return ""
+}
+
+// names reports whether an INSERT names the key column.
+func names(in *tree.Insert) bool {
+	for _, n := range in.Names {
+		if n == Column {
+			return true
+		}
+	}
+	return false
+}
+
+// Answer returns the text that keyfill would send, for a person to read.
+func (c *Court) Answer(query string) string {
+	ex, err := c.ask(query)
+	if err != nil {
+		return err.Error()
+	}
+	return ex.SQL
+}
