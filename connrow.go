@@ -65,20 +65,35 @@ func (c committing) commit(ctx context.Context, f func(*store.Reserver) error) e
 		return err
 	}
 	if err := f(c.row.rows.At(store.Within(c.row.dialect, c.guard.conn))); err != nil {
-		if tx.Rollback() != nil {
-			c.guard.tx = txUnknown
-		}
+		c.undo(ctx, tx.Rollback())
 		return err
 	}
 	if err := tx.Commit(); err != nil {
 		// One that could not be committed stays open: SQLITE_BUSY.
-		if _, err := c.guard.ExecContext(context.WithoutCancel(ctx), "ROLLBACK", nil); err != nil {
-			c.guard.tx = txUnknown
-		}
+		c.undo(ctx, err)
 		return err
 	}
 	return nil
 }
+
+// undo ends the transaction if what was to end it has failed. Where that fails
+// too, it ends with the connection; but what a database in memory holds is worth
+// more than to know whether a transaction is open.
+func (c committing) undo(ctx context.Context, failed error) {
+	if failed == nil {
+		return
+	}
+	_, err := c.guard.ExecContext(context.WithoutCancel(ctx), "ROLLBACK", nil)
+	if err == nil || strings.Contains(err.Error(), noTransaction) {
+		return
+	}
+	c.guard.tx = txUnknown
+	c.guard.discard = c.guard.counters == nil
+}
+
+// noTransaction is part of SQLite's message for a ROLLBACK outside of a
+// transaction.
+const noTransaction = "no transaction is active"
 
 // nestedBegin is part of SQLite's message for a BEGIN inside a transaction
 // (sqlite3VdbeExec, OP_AutoCommit), of which there is no code.

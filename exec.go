@@ -259,8 +259,12 @@ func (m *Mount) note(ctx context.Context, as event) {
 	}
 }
 
-// count notes that the execution's statement is sent.
-func (x *execution) count() {
+// count notes that the driver has taken the execution's statement. One that ends
+// in driver.ErrBadConn is sent again, and counted then.
+func (x *execution) count(err error) {
+	if isBadConn(err) {
+		return
+	}
 	as := event{table: x.plan.Inserts[0].Target.Table, action: rewrite.Keep}
 	for _, n := range x.holes.Counts {
 		if n > 0 {
@@ -273,7 +277,7 @@ func (x *execution) count() {
 
 // executed finishes an Exec.
 func (x *execution) executed(ctx context.Context, res driver.Result, err error) (driver.Result, error) {
-	x.count()
+	x.count(err)
 	x.record(x.outcome(res, err))
 	if err != nil {
 		x.failed(ctx, err)
@@ -284,7 +288,7 @@ func (x *execution) executed(ctx context.Context, res driver.Result, err error) 
 
 // queried finishes a Query; what was stored is known when its rows are read.
 func (x *execution) queried(ctx context.Context, rows driver.Rows, err error) (driver.Rows, error) {
-	x.count()
+	x.count(err)
 	if err != nil {
 		x.record(x.outcome(nil, err))
 		x.failed(ctx, err)

@@ -68,13 +68,13 @@ func (p *parser) valueEnd(v value) (value, Reason) {
 	return v, ""
 }
 
-// clause reports whether the current word begins the clause behind a SET.
+// clause reports whether the current word begins the clause behind a SET, or one
+// that the engine does not have and another of the family does: what follows
+// the SET is read next, and refused.
 func (p *parser) clause() bool {
 	switch {
-	case p.isWord("as"):
-		return p.d.Grammar.RowAlias
-	case p.isWord("returning"):
-		return p.d.Grammar.Returning
+	case p.isAny("as", "returning"):
+		return true
 	case p.isWord("on"):
 		q := *p
 		q.advance()

@@ -5,6 +5,7 @@
 //	keyfill explain              what would become of a statement, or of a million of them
 //	keyfill gen [KIND]           new keys
 //	keyfill inspect KEY...       what a key is and when it was made
+//	keyfill ddl                  the statements that create the tables of the store
 //	keyfill version              the version of this program
 //
 // From a checkout, "go run ./cmd/keyfill demo" is the quickest look. Further:
@@ -103,6 +104,6 @@ github.com/keyfill/keyfill, and need no program.`,
 		SilenceUsage:      true,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
-	root.AddCommand(newDemo(), newExplain(), newGen(), newInspect(), newVersion())
+	root.AddCommand(newDemo(), newExplain(), newGen(), newInspect(), newDDL(), newVersion())
 	return root
 }
