@@ -75,27 +75,7 @@ func readPostgreSQL(ctx context.Context, q Querier, schema, table string) (*Tabl
 	if c.err != nil {
 		return nil, c.err
 	}
-	if rows, err = q.Rows(ctx, columnsPostgreSQL, oid); err != nil {
-		return nil, err
-	}
-	for _, row := range rows {
-		c := cells{row: row}
-		t.Columns = append(t.Columns, columnOfPostgreSQL(&c))
-		if c.err != nil {
-			return nil, c.err
-		}
-	}
-	if rows, err = q.Rows(ctx, indexesPostgreSQL, oid); err != nil {
-		return nil, err
-	}
-	for _, row := range rows {
-		c := cells{row: row}
-		t.led(c.text(0), c.text(1), c.isSet(2))
-		if c.err != nil {
-			return nil, c.err
-		}
-	}
-	return t, nil
+	return t, t.describe(ctx, q, description{columnsPostgreSQL, columnOfPostgreSQL, indexesPostgreSQL}, oid)
 }
 
 // numericDigits is how many digits before the point a numeric without a

@@ -62,3 +62,37 @@ func (t *Table) led(column, name string, complete bool) {
 		c.Unique = append(c.Unique, name)
 	}
 }
+
+// description is how an engine tells of a table's columns, and of the indexes
+// that begin with each: column, name, and whether the index is of all rows.
+type description struct {
+	columns string
+	column  func(*cells) Column
+	indexes string
+}
+
+// describe reads the columns and indexes of the table of an identifier.
+func (t *Table) describe(ctx context.Context, q Querier, d description, id any) error {
+	rows, err := q.Rows(ctx, d.columns, id)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		c := cells{row: row}
+		t.Columns = append(t.Columns, d.column(&c))
+		if c.err != nil {
+			return c.err
+		}
+	}
+	if rows, err = q.Rows(ctx, d.indexes, id); err != nil {
+		return err
+	}
+	for _, row := range rows {
+		c := cells{row: row}
+		t.led(c.text(0), c.text(1), c.isSet(2))
+		if c.err != nil {
+			return c.err
+		}
+	}
+	return nil
+}

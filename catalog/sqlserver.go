@@ -60,27 +60,7 @@ func readSQLServer(ctx context.Context, q Querier, schema, table string) (*Table
 	if c.err != nil {
 		return nil, c.err
 	}
-	if rows, err = q.Rows(ctx, columnsSQLServer, id); err != nil {
-		return nil, err
-	}
-	for _, row := range rows {
-		c := cells{row: row}
-		t.Columns = append(t.Columns, columnOfSQLServer(&c))
-		if c.err != nil {
-			return nil, c.err
-		}
-	}
-	if rows, err = q.Rows(ctx, indexesSQLServer, id); err != nil {
-		return nil, err
-	}
-	for _, row := range rows {
-		c := cells{row: row}
-		t.led(c.text(0), c.text(1), c.isSet(2))
-		if c.err != nil {
-			return nil, c.err
-		}
-	}
-	return t, nil
+	return t, t.describe(ctx, q, description{columnsSQLServer, columnOfSQLServer, indexesSQLServer}, id)
 }
 
 func columnOfSQLServer(c *cells) Column {
