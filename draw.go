@@ -11,19 +11,22 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// next gives n keys for the key column of index i.
-type next func(ctx context.Context, t *table, i, n int) ([]driver.Value, error)
+// giver gives keys: a connection, or an explanation.
+type giver interface {
+	// give returns n keys for the key column of index i.
+	give(ctx context.Context, t *table, i, n int) ([]driver.Value, error)
+}
 
 // draw asks the sources for the keys that an execution takes, one call for
 // each column of each INSERT.
-func draw(ctx context.Context, p *rewrite.Plan, h rewrite.Holes, give next) ([][]driver.Value, error) {
+func draw(ctx context.Context, p *rewrite.Plan, h rewrite.Holes, from giver) ([][]driver.Value, error) {
 	keys := make([][]driver.Value, len(p.Draws))
 	for i, d := range p.Draws {
 		if h.Counts[i] == 0 {
 			continue
 		}
 		t := tableOf(&p.Inserts[d.Insert])
-		drawn, err := give(ctx, t, d.Key, h.Counts[i])
+		drawn, err := from.give(ctx, t, d.Key, h.Counts[i])
 		if err != nil {
 			return nil, t.keyError(d.Key, err)
 		}
@@ -58,11 +61,9 @@ func ours(err error) bool {
 	return false
 }
 
-// draw draws the keys of an execution on a connection.
-func (g *guard) draw(ctx context.Context, p *rewrite.Plan, h rewrite.Holes) ([][]driver.Value, error) {
-	return draw(ctx, p, h, func(ctx context.Context, t *table, i, n int) ([]driver.Value, error) {
-		return g.mount.next(ctx, g, t, i, n)
-	})
+// give gives keys for a statement on the connection.
+func (g *guard) give(ctx context.Context, t *table, i, n int) ([]driver.Value, error) {
+	return g.mount.next(ctx, g, t, i, n)
 }
 
 // next gives keys; g may be nil where states have connections of their own.

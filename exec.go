@@ -148,7 +148,7 @@ func (m *Mount) session(ctx context.Context, g *guard, p *rewrite.Plan) (bool, e
 // driver.ErrBadConn, or new ones.
 func (x *execution) fill(ctx context.Context) (err error) {
 	if !x.retry() {
-		if x.keys, err = x.guard.draw(ctx, x.plan, x.holes); err != nil {
+		if x.keys, err = draw(ctx, x.plan, x.holes, x.guard); err != nil {
 			return err
 		}
 	}
@@ -188,8 +188,10 @@ func (m *Mount) decide(ctx context.Context, g *guard, query string) (*rewrite.Pl
 			return nil, event{}, err
 		}
 	}
-	p := e.plan(query)
+	p, err := m.listed(ctx, g, e, query, e.plan(query))
 	switch {
+	case err != nil:
+		return nil, event{}, err
 	case p.Action == rewrite.Pass:
 		return nil, event{counts: true}, nil
 	case p.Action == rewrite.Refuse:
@@ -278,7 +280,7 @@ func (x *execution) count(err error) {
 // executed finishes an Exec.
 func (x *execution) executed(ctx context.Context, res driver.Result, err error) (driver.Result, error) {
 	x.count(err)
-	x.record(x.outcome(res, err))
+	x.record(res, err)
 	if err != nil {
 		x.failed(ctx, err)
 		return res, err
@@ -290,7 +292,7 @@ func (x *execution) executed(ctx context.Context, res driver.Result, err error) 
 func (x *execution) queried(ctx context.Context, rows driver.Rows, err error) (driver.Rows, error) {
 	x.count(err)
 	if err != nil {
-		x.record(x.outcome(nil, err))
+		x.record(nil, err)
 		x.failed(ctx, err)
 		return nil, err
 	}
@@ -345,10 +347,11 @@ func (g *guard) parkedInline(query string) *execution {
 	return nil
 }
 
-// unpark returns the oldest parked execution of a text with equal arguments.
-func (g *guard) unpark(query string, args []driver.NamedValue) *execution {
+// unpark returns the oldest parked execution of a statement's text with equal
+// arguments.
+func (g *guard) unpark(s *statement, args []driver.NamedValue) *execution {
 	for i, x := range g.parked {
-		if !x.inline && x.query == query && equalArgs(x.args, args) {
+		if !x.inline && x.query == s.query && sameColumns(x.plan, s.plan) && equalArgs(x.args, args) {
 			g.parked = slices.Delete(g.parked, i, i+1)
 			return x
 		}

@@ -109,7 +109,7 @@ func (x *Explainer) Explain(query string) (Explanation, error) {
 		return ex, nil
 	}
 	h := p.Assumed()
-	keys, err := draw(context.Background(), p, h, dummies)
+	keys, err := draw(context.Background(), p, h, dummies{})
 	if err != nil {
 		return Explanation{}, err
 	}
@@ -119,7 +119,9 @@ func (x *Explainer) Explain(query string) (Explanation, error) {
 
 // dummies gives the keys of an explanation: integers from 1, since those of a
 // state would have to be drawn.
-func dummies(ctx context.Context, t *table, i, n int) ([]driver.Value, error) {
+type dummies struct{}
+
+func (dummies) give(ctx context.Context, t *table, i, n int) ([]driver.Value, error) {
 	k := &t.keys[i]
 	if k.source != nil {
 		return k.source.Next(ctx, keysource.Request{N: n, Layout: k.layout})

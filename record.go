@@ -117,11 +117,12 @@ func Last[T any](r *Recorder, table string) (T, bool) {
 	return none, false
 }
 
-// record notes the keys of an execution, all with one outcome.
-func (x *execution) record(o Outcome) {
+// record notes the keys of an execution with what the driver says of it.
+func (x *execution) record(res driver.Result, err error) {
 	if x.rec == nil {
 		return
 	}
+	o := x.outcome(res, err)
 	keys := x.recorded()
 	for i := range keys {
 		keys[i].Outcome = o

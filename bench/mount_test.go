@@ -4,11 +4,13 @@ package bench
 import (
 	"context"
 	"database/sql/driver"
+	"sync/atomic"
 	"testing"
 
 	"github.com/ngrok/sqlmw"
 
 	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -58,8 +60,10 @@ func conns(b *testing.B) map[string]driver.Conn {
 	kf, err := keyfill.WrapConnector(d, &policy.Config{
 		Dialect: "postgres",
 		Tables: map[string]policy.Table{
-			"orders": {Column: "id"},
+			"orders":   {Column: "id"},
+			"invoices": {Column: "id", InPlace: &policy.Source{Kind: policy.KindSequence}},
 		},
+		Reservers: func(string) keysource.Reserver { return new(counter) },
 	})
 	if err != nil {
 		b.Fatal(err)
@@ -73,6 +77,15 @@ func conns(b *testing.B) map[string]driver.Conn {
 	return all
 }
 
+// counter is a store in memory.
+type counter struct{ used atomic.Int64 }
+
+func (c *counter) Reserve(_ context.Context, n, _ int64) (keysource.Reservation, error) {
+	return keysource.Reservation{First: c.used.Add(n) - n + 1}, nil
+}
+
+func (c *counter) Advance(context.Context, int64) error { return nil }
+
 var args = []driver.NamedValue{
 	{Ordinal: 1, Value: int64(1)},
 	{Ordinal: 2, Value: "a name"},
@@ -84,6 +97,7 @@ var queries = []struct{ name, text string }{
 	{"select", "SELECT id, customer, street, amount FROM orders WHERE customer = $1 AND street = $2 ORDER BY amount LIMIT 10"},
 	{"insert-passed", "INSERT INTO elsewhere (customer, name, street, amount) VALUES ($1, $2, $3, $4)"},
 	{"insert-filled", "INSERT INTO orders (customer, name, street, amount) VALUES ($1, $2, $3, $4)"},
+	{"insert-numbered", "INSERT INTO invoices (customer, name, street, amount) VALUES ($1, $2, $3, $4)"},
 }
 
 // BenchmarkExec is one Exec with four arguments on a connection: the price of
