@@ -76,9 +76,9 @@ type SequenceOptions struct {
 
 	// Block is how many integers are reserved at a time; 0 lets the number
 	// follow the use, see [Sequence]. A statement that needs more gets a
-	// multiple of it. 1 reserves what waits and keeps nothing: the keys of all
-	// processes are in the order of time, and each statement waits for the
-	// store.
+	// multiple of it. 1 reserves what waits and keeps nothing but the last
+	// integers up to Max: the keys of all processes are in the order of time,
+	// and each statement waits for the store.
 	Block int64
 	// MinBlock and MaxBlock bound a number that follows the use; 0 is 10 and
 	// 1,000,000.
@@ -156,7 +156,7 @@ type Sequence struct {
 	now      func() time.Time
 	onConn   bool // there is no fetch; reserver and maxKey come with each call
 	max      int64
-	exact    bool // nothing is kept: Block is 1
+	exact    bool // nothing is kept while the store has more: Block is 1
 	onBehind Remedy
 	onBack   Remedy
 

@@ -231,9 +231,11 @@ func (s *Sequence) within(first, n int64) run {
 func (s *Sequence) hand(f *fetch, a ask, r run) {
 	switch {
 	case f.void:
-	case s.exact:
+	case s.exact && !s.spent:
 		s.serveFrom(r, a.attempt)
 	default:
+		// What is left at the end may be kept whatever the block: no other
+		// process has greater keys.
 		s.keep(r)
 		s.serve()
 	}

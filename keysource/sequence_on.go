@@ -16,7 +16,9 @@ type At struct {
 	// Reserver is on that connection. Outside a transaction each of its calls
 	// has committed when it returns; inside one it belongs to that. It has to
 	// write before it reads: a transaction that reads an old state then fails,
-	// and does not answer from it.
+	// and does not answer from it. In there it must not reserve fewer integers
+	// than it is asked for: they would be lost with the statement that needs
+	// them all.
 	Reserver Reserver
 
 	// MaxKey is as in [SequenceOptions], on that connection.
@@ -35,6 +37,9 @@ type At struct {
 //	at.Open   reserves             keeps                 rolled back
 //	false     a block, or n of 1   what n leaves of it   cannot be
 //	true      n                    nothing               with the transaction
+//
+// Where fewer than n can be left in the store, what is in hand is used with what
+// is left there if they meet.
 //
 // A reservation inside a transaction is judged by what this process has seen
 // committed, and adds nothing to that: a store that stands lower after a
@@ -91,8 +96,9 @@ func (s *Sequence) askOn(n int64, at At) (int64, ask, error) {
 	if first, ok := s.take(n); ok {
 		return first, ask{}, nil
 	}
+	tail := s.tail()
 	switch {
-	case s.spent || n > s.max || n > s.room():
+	case s.spent || n > s.max || n-tail.n > s.room():
 		return 0, ask{}, s.exhausted()
 	case s.fault != nil && !s.probeDue():
 		return 0, ask{}, s.fault
@@ -107,7 +113,47 @@ func (s *Sequence) askOn(n int64, at At) (int64, ask, error) {
 	if !at.Open {
 		return 0, s.ask(at, min(s.size.atLeast(n, s.max), s.room())), nil
 	}
+	if n > s.room() {
+		n -= tail.n
+	}
 	return 0, s.ask(at, n), nil
+}
+
+// tail returns the end of what is in hand if the store may go on there. The
+// caller holds mu, as for join.
+func (s *Sequence) tail() run {
+	r := s.current.Load().left()
+	switch {
+	case r.meets(s.spare):
+		r.n += s.spare.n
+	case s.spare.n > 0:
+		r = s.spare
+	}
+	if r.n > 0 && after(r.first, r.n) == max(s.seen, s.least) {
+		return r
+	}
+	return run{}
+}
+
+// join returns n integers that end with r, which has fewer, and begin in what is
+// in hand. Some of that may have been handed out since r was asked for.
+func (s *Sequence) join(r run, n int64) (int64, bool) {
+	lack := n - r.n
+	if r.n == 0 || lack <= 0 {
+		return 0, false
+	}
+	if s.spare.n > 0 {
+		s.turn()
+	}
+	b := s.current.Load()
+	left := b.seal()
+	if left.n >= lack && left.meets(r) {
+		return r.first - lack, true
+	}
+	if left.n > 0 {
+		s.current.Store(newBlock(left, b.begun))
+	}
+	return 0, false
 }
 
 // reserveOpen is reserve inside a transaction, in which nothing changes between
@@ -164,12 +210,17 @@ func (s *Sequence) settleOn(n int64, at At, a ask, got answer) (int64, error) {
 	}
 	r := s.acceptOn(at, a, got)
 	late := s.order.late(a.turn, r)
-	keeps := !late && !at.Open && !s.exact
+	// What is left at the end may be kept whatever the block.
+	keeps := !late && !at.Open && (!s.exact || s.spent)
 	if keeps {
 		s.keep(r)
 	}
 	if !at.Open {
 		if first, ok := s.take(n); ok {
+			return first, nil
+		}
+	} else if !late {
+		if first, ok := s.join(r, n); ok {
 			return first, nil
 		}
 	}

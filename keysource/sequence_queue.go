@@ -182,13 +182,11 @@ func (s *Sequence) serve() {
 
 // serveFrom answers those who wait from r, if they have waited since before an
 // attempt. What is left is nobody's: somebody who came later must not get it
-// while another process has a greater key.
+// while another process has a greater key. The store has more.
 func (s *Sequence) serveFrom(r run, attempt int64) {
 	for i, w := range s.queue {
 		switch {
 		case w.gone:
-		case w.n > r.n && s.spent:
-			w.answer(0, s.exhausted())
 		case w.n > r.n || w.after >= attempt:
 			s.queue = slices.Delete(s.queue, 0, i)
 			return

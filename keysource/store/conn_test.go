@@ -164,7 +164,7 @@ func TestFaults(t *testing.T) {
 			for _, s := range strengths {
 				check(s.name, store.On(c.d, s.make(f)))
 			}
-			db := store.Pool(connector{f, strengths[2].make})
+			db := store.Pool(c.d, connector{f, strengths[2].make})
 			defer db.Close()
 			check("pool", store.New(c.d, db))
 		})
@@ -180,7 +180,7 @@ func TestBadConn(t *testing.T) {
 	if err != driver.ErrBadConn {
 		t.Errorf("on a connection: %v, want %v", err, driver.ErrBadConn)
 	}
-	db := store.Pool(connector{f, strengths[2].make})
+	db := store.Pool(dialect.SQLite(), connector{f, strengths[2].make})
 	defer db.Close()
 	for name, call := range map[string]func(st *store.Store) error{
 		"Reserve":      func(st *store.Store) error { _, err := st.Reserve(ctx, orders, 1, 0); return err },
@@ -204,7 +204,7 @@ func TestBadConn(t *testing.T) {
 // it is needed, nor more than two.
 func TestPool(t *testing.T) {
 	f := &fake{answer: engineAnswers(dialect.SQLite())}
-	db := store.Pool(connector{f, strengths[2].make})
+	db := store.Pool(dialect.SQLite(), connector{f, strengths[2].make})
 	store.New(dialect.SQLite(), db).Reserver(orders)
 	if log := f.lines(); log != "" {
 		t.Errorf("before its first use: %s", log)

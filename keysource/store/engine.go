@@ -30,8 +30,10 @@ type engine struct {
 
 	lock string // of a table and a column, see Lock; "" for none
 
+	greeting string // the first statement on a connection of our own; "" for none
+
 	read    statement // next_value, incarnation, server, table_name, column_name, parameters
-	others  statement // the name of another sequence of a column, or NULL
+	others  statement // the name of another state's row for a column, or NULL
 	create  statement // makes the row of a sequence, or raises its next value
 	advance statement // raises the next value
 	reserve update    // answers next_value, incarnation and server
@@ -72,6 +74,7 @@ const (
 	pWorker
 	pUntil
 	pOwner
+	pBinding
 	params
 )
 

@@ -26,9 +26,9 @@ var (
 	// ErrBound is returned when the row serves another column.
 	ErrBound = errors.New("its row serves another column: give each a name of its own, or share one by both")
 
-	// ErrTaken is returned when the column is served by another row too, and
-	// the sequence is not exclusive.
-	ErrTaken = errors.New("the column is served by another row too: remove that, or say exclusive where both are meant")
+	// ErrTaken is returned when the column is served by another state too, a
+	// sequence's or a snowflake's, and the one at hand is not exclusive.
+	ErrTaken = errors.New("the column is served by another state too: remove the row that says so, or say exclusive where both are meant")
 
 	// ErrParameters is returned when the row was made with other parameters:
 	// keys made with these could repeat those made with them.
@@ -72,7 +72,8 @@ var (
 	ErrAnswer = errors.New("store: not an integer")
 )
 
-// Error is a sequence that cannot be used as it is. Its text holds no key.
+// Error is a sequence, or the state of a snowflake, that cannot be used as it is.
+// Its text holds no key.
 //
 // errors.Is finds Err, and one of keysource's sentinels:
 // [keysource.ErrExhausted], [keysource.ErrStoreBehind] for [ErrBehind],
@@ -89,6 +90,8 @@ type Error struct {
 	// [ErrBack] and keysource.ErrExhausted; 0 when it is not known.
 	Next   int64
 	server string // as in keysource.Reservation, with ErrBack
+
+	workers bool // it is a snowflake's state
 }
 
 // Error returns for example
@@ -96,7 +99,11 @@ type Error struct {
 //	store: sequence "orders.id" for orders.id: it has no row in keyfill_sequences: run INSERT INTO …
 func (e *Error) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "store: sequence %q", e.Name)
+	kind := "sequence"
+	if e.workers {
+		kind = "snowflake"
+	}
+	fmt.Fprintf(&b, "store: %s %q", kind, e.Name)
 	for i, c := range e.Columns {
 		b.WriteString([]string{" for ", ", "}[min(i, 1)])
 		b.WriteString(c.String())

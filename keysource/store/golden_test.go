@@ -38,6 +38,8 @@ func engineAnswers(d *dialect.Dialect) func(query string) reply {
 			made["FROM keyfill_sequences"] = true
 			made["FROM keyfill_workers"] = has("keyfill_workers")
 			return reply{}
+		case has("SET autocommit"):
+			return reply{}
 		case has("WHERE 1 = 0"):
 			if !made[query[strings.Index(query, "FROM"):strings.Index(query, " WHERE")]] {
 				return reply{err: errRefused}
@@ -88,7 +90,7 @@ func TestStatements(t *testing.T) {
 	for _, d := range dialect.All() {
 		t.Run(d.Name, func(t *testing.T) {
 			f := &fake{answer: engineAnswers(d)}
-			db := store.Pool(connector{f, func(f *fake) driver.Conn { return fullConn{bareConn{f}} }})
+			db := store.Pool(d, connector{f, func(f *fake) driver.Conn { return fullConn{bareConn{f}} }})
 			defer db.Close()
 			got := session(t, f, store.New(d, db))
 			compare(t, filepath.Join("testdata", d.Name+".txtar"), got)
@@ -136,7 +138,36 @@ func session(t *testing.T, f *fake, st *store.Store) []txtar.File {
 	if before != 1000 {
 		t.Errorf("Mark: %d", before)
 	}
+	unbound := f.answer
+	f.answer = bindingAnswers(unbound, 1)
+	q.Shared = true
+	_, err = st.Open(ctx, q)
+	step("Open of a shared row", err)
+	f.answer = bindingAnswers(unbound, 0)
+	w.Columns = q.Columns
+	_, err = st.Marker(w).Mark(ctx, 2000)
+	step("Mark of a worker that is bound", err)
 	return got
+}
+
+// bindingAnswers makes a fake lack the row that binds a state until that is made;
+// before it the given number of rows is read.
+func bindingAnswers(usual func(string) reply, before int) func(string) reply {
+	made := false
+	return func(query string) reply {
+		switch {
+		case strings.Contains(query, "INTO keyfill_sequences"):
+			made = true
+		case !strings.Contains(query, "parameters FROM keyfill_sequences"):
+		case before > 0:
+			before--
+		case !made:
+			return reply{}
+		default:
+			return reply{rows: [][]driver.Value{{int64(1), "made", "server", "sales.orders", "id", "binding"}}}
+		}
+		return usual(query)
+	}
 }
 
 // compare compares sections with those of an archive, in order, or writes them

@@ -45,13 +45,17 @@ var mysql = engine{
 	quote:  "'",
 	now:    "UTC_TIMESTAMP(6)",
 	random: "UUID()",
+	// A DSN, the server or its init_connect may have turned it off, and what a
+	// single statement does would never commit (MySQL 8.4 Reference Manual,
+	// section 7.1.8, "autocommit").
+	greeting: "SET autocommit = 1",
 	read: statement{
 		`SELECT next_value, incarnation, {server}, table_name, column_name, parameters FROM keyfill_sequences WHERE name = ?`,
 		[]param{pName},
 	},
 	others: statement{
-		`SELECT MIN(name) FROM keyfill_sequences WHERE table_name = ? AND column_name = ? AND name <> ?`,
-		[]param{pTable, pColumn, pName},
+		`SELECT MIN(name) FROM keyfill_sequences WHERE table_name = ? AND column_name = ? AND name NOT IN (?, ?)`,
+		[]param{pTable, pColumn, pName, pBinding},
 	},
 	create: statement{
 		`INSERT INTO keyfill_sequences (name, next_value, table_name, column_name, parameters, incarnation, updated_at)

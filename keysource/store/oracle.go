@@ -53,8 +53,8 @@ END;`,
 		[]param{pName},
 	},
 	others: statement{
-		`SELECT MIN(name) FROM keyfill_sequences WHERE table_name = :1 AND column_name = :2 AND name <> :3`,
-		[]param{pTable, pColumn, pName},
+		`SELECT MIN(name) FROM keyfill_sequences WHERE table_name = :1 AND column_name = :2 AND name NOT IN (:3, :4)`,
+		[]param{pTable, pColumn, pName, pBinding},
 	},
 	create: statement{
 		`MERGE INTO keyfill_sequences t

@@ -5,6 +5,9 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"time"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/dbconn"
 )
 
 const (
@@ -21,8 +24,11 @@ const (
 // been for half a minute. Nothing is connected before the first use, and what
 // the application does with its own connections, of which there may be one, is
 // no hindrance. Whoever made the pool closes it; the connector stays open.
-func Pool(c driver.Connector) *sql.DB {
-	db := sql.OpenDB(lent{c})
+//
+// On MySQL and MariaDB each connection begins with SET autocommit = 1, since
+// the application's DSN may say otherwise.
+func Pool(d *dialect.Dialect, c driver.Connector) *sql.DB {
+	db := sql.OpenDB(lent{c, engineOf(d).greeting})
 	db.SetMaxOpenConns(poolConns)
 	db.SetMaxIdleConns(poolConns)
 	db.SetConnMaxIdleTime(poolIdle)
@@ -30,7 +36,22 @@ func Pool(c driver.Connector) *sql.DB {
 }
 
 // lent is a connector without Close, which sql.DB.Close would call.
-type lent struct{ connector driver.Connector }
+type lent struct {
+	connector driver.Connector
+	greeting  string // the first statement on each connection
+}
 
-func (l lent) Connect(ctx context.Context) (driver.Conn, error) { return l.connector.Connect(ctx) }
-func (l lent) Driver() driver.Driver                            { return l.connector.Driver() }
+func (l lent) Connect(ctx context.Context) (driver.Conn, error) {
+	c, err := l.connector.Connect(ctx)
+	if err != nil || l.greeting == "" {
+		return c, err
+	}
+	if _, err := dbconn.Exec(ctx, c, l.greeting, nil); err != nil {
+		// The error of the statement is the cause of any that follows.
+		_ = c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (l lent) Driver() driver.Driver { return l.connector.Driver() }

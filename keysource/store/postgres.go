@@ -51,8 +51,8 @@ var postgres = engine{
 		[]param{pName},
 	},
 	others: statement{
-		`SELECT MIN(name) FROM keyfill_sequences WHERE table_name = $1 AND column_name = $2 AND name <> $3`,
-		[]param{pTable, pColumn, pName},
+		`SELECT MIN(name) FROM keyfill_sequences WHERE table_name = $1 AND column_name = $2 AND name NOT IN ($3, $4)`,
+		[]param{pTable, pColumn, pName, pBinding},
 	},
 	create: statement{
 		`INSERT INTO keyfill_sequences (name, next_value, table_name, column_name, parameters, incarnation, updated_at)

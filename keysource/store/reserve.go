@@ -111,6 +111,7 @@ type Reserver struct {
 	store    *Store
 	sequence Sequence
 	opened   *atomic.Bool // shared by those of At
+	whole    bool         // never fewer than asked for
 }
 
 var _ keysource.Reserver = (*Reserver)(nil)
@@ -123,12 +124,19 @@ func (s *Store) Reserver(q Sequence) *Reserver {
 // At returns the same row as another view of the database finds it: a store of
 // [On] or [Within]. What one of them has opened, the others need not.
 func (r *Reserver) At(s *Store) *Reserver {
-	return &Reserver{store: s, sequence: r.sequence, opened: r.opened}
+	return &Reserver{store: s, sequence: r.sequence, opened: r.opened, whole: r.whole}
+}
+
+// Whole returns the same row, of which no fewer integers are reserved than are
+// asked for: what is reserved for one statement inside a transaction, and does
+// not suffice for it, is lost when the transaction commits.
+func (r *Reserver) Whole() *Reserver {
+	return &Reserver{store: r.store, sequence: r.sequence, opened: r.opened, whole: true}
 }
 
 // Reserve is [Store.Reserve] but for two errors: a row that stands below seen
 // is no error but an answer, and where fewer than n integers are left up to the
-// sequence's Max, those are reserved.
+// sequence's Max, those are reserved, but for [Reserver.Whole].
 func (r *Reserver) Reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
 	if err := r.open(ctx); err != nil {
 		return keysource.Reservation{}, err
@@ -142,7 +150,7 @@ func (r *Reserver) Reserve(ctx context.Context, n, seen int64) (keysource.Reserv
 		switch left := r.sequence.max() - e.Next + 1; {
 		case e.Err == ErrBack:
 			return keysource.Reservation{First: e.Next, Server: e.server}, nil
-		case e.Err == keysource.ErrExhausted && 0 < left && left < n:
+		case e.Err == keysource.ErrExhausted && 0 < left && left < n && !r.whole:
 			n = left
 			continue
 		case e.Err == ErrNoRow && r.opened.CompareAndSwap(true, false) && !r.store.pooled:
@@ -154,6 +162,23 @@ func (r *Reserver) Reserve(ctx context.Context, n, seen int64) (keysource.Reserv
 		}
 		return got, err
 	}
+}
+
+// Bind binds a sequence that is shared to one more column, as those of its
+// Columns are when it is opened: another state's is [ErrTaken]. What is bound
+// already stays so. Within a transaction that is undone with it.
+func (r *Reserver) Bind(ctx context.Context, c Column) error {
+	if err := r.open(ctx); err != nil || !r.sequence.Shared {
+		return err
+	}
+	if r.store.inside {
+		// What fails here, fails where the rows are read.
+		_ = r.store.lockRows(ctx)
+	}
+	q := r.sequence
+	q.Columns = []Column{c}
+	_, err := r.store.bind(ctx, q.binding())
+	return err
 }
 
 // Advance is [Store.Advance].
@@ -176,8 +201,14 @@ func (r *Reserver) open(ctx context.Context) error {
 	if r.opened.Load() {
 		return nil
 	}
-	if _, _, err := r.store.open(ctx, &r.sequence); err != nil {
+	_, _, bound, err := r.store.open(ctx, &r.sequence)
+	if err != nil {
 		return err
+	}
+	if bound && r.store.inside {
+		// What binds it may be rolled back, and nobody would notice: the next
+		// one looks again.
+		return nil
 	}
 	r.opened.Store(true)
 	return nil

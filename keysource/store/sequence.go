@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -21,7 +22,9 @@ type Sequence struct {
 	Columns []Column
 
 	// Shared says that the state is meant for several columns, those of other
-	// programs included. Its row is bound to none.
+	// programs included, now or later. Its row names none: it has another one
+	// for each of Columns, which is made when it is missing. A row that names
+	// one of Columns is taken as well.
 	Shared bool
 
 	// At is the store whose database the columns are in; nil: in this one's.
@@ -42,7 +45,7 @@ type Sequence struct {
 	EnsureSchema bool // missing tables are created; not within a transaction
 	Create       bool // a missing row is made
 
-	// Exclusive says that rows of the same column with other names are right:
+	// Exclusive says that rows of other states for the same column are right:
 	// nobody uses them, or each numbers a part of the table.
 	Exclusive bool
 
@@ -140,7 +143,7 @@ func (q *Sequence) fail(cause error, format string, args ...any) *Error {
 //
 // Within a transaction a row that is made is undone with it.
 func (s *Store) Open(ctx context.Context, q Sequence) (Row, error) {
-	row, greatest, err := s.open(ctx, &q)
+	row, greatest, _, err := s.open(ctx, &q)
 	if err != nil || row.Next > greatest {
 		return row, err
 	}
@@ -161,14 +164,15 @@ func (s *Store) Open(ctx context.Context, q Sequence) (Row, error) {
 }
 
 // open is Open but for the comparison. It returns the greatest key in the
-// columns too, 0 where there is none to be compared with.
-func (s *Store) open(ctx context.Context, q *Sequence) (row Row, greatest int64, err error) {
+// columns too, 0 where there is none to be compared with, and reports whether it
+// has bound the sequence to a column.
+func (s *Store) open(ctx context.Context, q *Sequence) (row Row, greatest int64, bound bool, err error) {
 	if err := q.check(); err != nil {
-		return Row{}, 0, err
+		return Row{}, 0, false, err
 	}
 	if q.EnsureSchema {
 		if err := s.EnsureSchema(ctx); err != nil {
-			return Row{}, 0, err
+			return Row{}, 0, false, err
 		}
 	}
 	if s.inside {
@@ -180,22 +184,22 @@ func (s *Store) open(ctx context.Context, q *Sequence) (row Row, greatest int64,
 	// another process could reserve and insert in between.
 	greatest, ranked, err := s.greatest(ctx, q)
 	if err != nil {
-		return Row{}, 0, err
+		return Row{}, 0, false, err
 	}
 	stored, err := s.read(ctx, q.Name)
 	if err != nil {
-		return Row{}, 0, err
+		return Row{}, 0, false, err
 	}
 	created := stored == nil
 	if created {
 		if stored, err = s.create(ctx, q, greatest, ranked); err != nil {
-			return Row{}, 0, err
+			return Row{}, 0, false, err
 		}
 	}
-	if err := s.checkRow(ctx, q, stored); err != nil {
-		return Row{}, 0, err
+	if bound, err = s.checkRow(ctx, q, stored); err != nil {
+		return Row{}, 0, false, err
 	}
-	return Row{Next: stored.next, Created: created}, greatest, nil
+	return Row{Next: stored.next, Created: created}, greatest, bound, nil
 }
 
 // exhausted returns the error of a sequence whose next value is too near to its
@@ -260,6 +264,10 @@ func (s *Store) create(ctx context.Context, q *Sequence, greatest int64, ranked 
 	default:
 		start = greatest + 1
 	}
+	// A row that is made in error would keep out the sequence that is right.
+	if err := s.checkAll(ctx, q.binding()); err != nil {
+		return nil, err
+	}
 	table, column := q.bound()
 	v := values{pName: q.Name, pNext: start, pTable: table, pColumn: column, pParameters: q.Parameters}
 	_, createErr := s.conn.exec(ctx, s.engine.create.text, s.engine.create.bind(v))
@@ -280,29 +288,32 @@ func (s *Store) create(ctx context.Context, q *Sequence, greatest int64, ranked 
 	return stored, err
 }
 
-// checkRow compares a row with what is expected of it.
-func (s *Store) checkRow(ctx context.Context, q *Sequence, row *storedRow) error {
-	table, column := q.bound()
-	if !q.Shared && (row.table != table || row.column != column) {
+// checkRow compares a row with what is expected of it, and binds a shared one to
+// its columns. It reports whether it has made a row for that.
+func (s *Store) checkRow(ctx context.Context, q *Sequence, row *storedRow) (bound bool, err error) {
+	if !q.serves(row) {
 		serves := row.table + "." + row.column
 		if row.table == "" {
 			serves = "several"
 		}
-		return q.fail(ErrBound, "%s", serves)
+		return false, q.fail(ErrBound, "%s", serves)
 	}
 	if row.parameters != q.Parameters {
-		return q.fail(ErrParameters, "%q, not %q", row.parameters, q.Parameters)
+		return false, q.fail(ErrParameters, "%q, not %q", row.parameters, q.Parameters)
 	}
-	if q.Shared || q.Exclusive {
-		return nil
+	if q.Shared {
+		return s.bind(ctx, q.binding())
 	}
-	v := values{pName: q.Name, pTable: table, pColumn: column}
-	other, err := s.conn.query(ctx, s.engine.others.text, s.engine.others.bind(v))
-	if err != nil {
-		return s.failed(q.Name, err)
+	return false, s.checkAll(ctx, q.binding())
+}
+
+// serves reports whether a row is that of the sequence. One that is shared may
+// have been that of one of its columns alone before.
+func (q *Sequence) serves(row *storedRow) bool {
+	if q.Shared && row.table == "" {
+		return true
 	}
-	if other != nil && other[0] != nil {
-		return q.fail(ErrTaken, "%q", toText(other[0]))
-	}
-	return nil
+	return slices.ContainsFunc(q.Columns, func(c Column) bool {
+		return row.table == c.table() && row.column == c.Name
+	})
 }

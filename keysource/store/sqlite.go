@@ -47,8 +47,8 @@ var sqlite = engine{
 		[]param{pName},
 	},
 	others: statement{
-		`SELECT MIN(name) FROM keyfill_sequences WHERE table_name = ? AND column_name = ? AND name <> ?`,
-		[]param{pTable, pColumn, pName},
+		`SELECT MIN(name) FROM keyfill_sequences WHERE table_name = ? AND column_name = ? AND name NOT IN (?, ?)`,
+		[]param{pTable, pColumn, pName, pBinding},
 	},
 	create: statement{
 		`INSERT INTO keyfill_sequences (name, next_value, table_name, column_name, parameters, incarnation, updated_at)

@@ -44,8 +44,8 @@ CREATE TABLE keyfill_workers (
 		[]param{pName},
 	},
 	others: statement{
-		`SELECT MIN(name) FROM keyfill_sequences WHERE table_name = @p1 AND column_name = @p2 AND name <> @p3`,
-		[]param{pTable, pColumn, pName},
+		`SELECT MIN(name) FROM keyfill_sequences WHERE table_name = @p1 AND column_name = @p2 AND name NOT IN (@p3, @p4)`,
+		[]param{pTable, pColumn, pName, pBinding},
 	},
 	create: statement{
 		`MERGE INTO keyfill_sequences WITH (HOLDLOCK) AS t

@@ -23,6 +23,29 @@
 //	epoch           how often the owner has changed
 //	updated_at      when, by the server's clock
 //
+// # Which state serves a column
+//
+// Two states that serve one column repeat each other's keys, so that one finds
+// the row of the other by table_name and column_name, and fails with [ErrTaken].
+// A row of a state that several columns may share names none, and those of
+// workers have no place for one. What binds these is a row of its own in
+// keyfill_sequences for each column, which is made when it is missing, whether
+// rows of states are or not:
+//
+//	name            "numbers for orders.id", of the state "numbers"; "flakes
+//	                (workers) for orders.id", of a snowflake's; one of more than
+//	                190 characters ends in a hash of the whole instead
+//	next_value      1, for good
+//	table_name      "orders"
+//	column_name     "id"
+//	parameters      "binding"
+//
+// It stays when the file says no more that the state serves the column, since
+// another process may still do so. To give the column to another state, remove
+// it.
+//
+// # Creating the tables
+//
 // [DDL] gives the statements that create them, [Store.EnsureSchema] runs those.
 // The tables are where the connection's user finds a table without a schema.
 //
@@ -43,7 +66,7 @@
 //
 // # Use
 //
-//	db := store.Pool(connector) // nothing is connected yet
+//	db := store.Pool(d, connector) // nothing is connected yet
 //	st := store.New(dialect.MariaDB(), db)
 //	src, err := keysource.NewSequence(keysource.SequenceOptions{
 //		Reserver: st.Reserver(store.Sequence{

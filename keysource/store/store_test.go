@@ -15,7 +15,7 @@ import (
 // pooled returns a store on a pool of the fake's.
 func pooled(t *testing.T, d *dialect.Dialect, f *fake) *store.Store {
 	t.Helper()
-	db := store.Pool(connector{f, strengths[2].make})
+	db := store.Pool(d, connector{f, strengths[2].make})
 	t.Cleanup(func() { db.Close() })
 	return store.New(d, db)
 }

@@ -20,6 +20,13 @@ type Worker struct {
 	Number int64
 	Owner  string // who raises the mark, at most 190 characters; for people who look
 
+	// Columns are those that the keys go to. A [Marker] binds the state to them,
+	// as a [Sequence] that is shared is bound: in keyfill_sequences.
+	Columns []Column
+
+	// Exclusive is that of a [Sequence].
+	Exclusive bool
+
 	EnsureSchema bool // missing tables are created by a [Marker]
 }
 
@@ -73,23 +80,44 @@ var _ keysource.Marker = (*Marker)(nil)
 // Marker returns the row of a worker. It does no I/O.
 func (s *Store) Marker(w Worker) *Marker { return &Marker{store: s, worker: w} }
 
-// Mark is [Store.Mark]; before the first one the tables are looked for.
+// Mark is [Store.Mark]; before the first one the tables are looked for, and the
+// state is bound to its columns: another state's column is [ErrTaken].
 func (m *Marker) Mark(ctx context.Context, until int64) (before int64, err error) {
-	if !m.opened.Load() {
-		if err := m.open(ctx); err != nil {
-			return 0, err
-		}
-		m.opened.Store(true)
+	if err := m.open(ctx); err != nil {
+		return 0, err
 	}
 	return m.store.Mark(ctx, m.worker, until)
 }
 
-func (m *Marker) open(ctx context.Context) error {
-	if m.worker.EnsureSchema {
-		return m.store.EnsureSchema(ctx)
+// Bind binds the worker's state to one more column, as [Reserver.Bind] does.
+func (m *Marker) Bind(ctx context.Context, c Column) error {
+	if err := m.open(ctx); err != nil {
+		return err
 	}
-	if err := m.store.probe(ctx, workersTable); err != nil {
+	w := m.worker
+	w.Columns = []Column{c}
+	_, err := m.store.bind(ctx, w.binding())
+	return err
+}
+
+// open does what is to be done once. Several may do so at the same time.
+func (m *Marker) open(ctx context.Context) error {
+	if m.opened.Load() {
+		return nil
+	}
+	if err := checkName(m.worker.Name); err != nil {
+		return err
+	}
+	if m.worker.EnsureSchema {
+		if err := m.store.EnsureSchema(ctx); err != nil {
+			return err
+		}
+	} else if err := m.store.probe(ctx, workersTable); err != nil {
 		return m.store.failed(m.worker.Name, m.store.judge(ctx, ErrTables, err, probeText(workersTable), nil))
 	}
+	if _, err := m.store.bind(ctx, m.worker.binding()); err != nil {
+		return err
+	}
+	m.opened.Store(true)
 	return nil
 }

@@ -1,0 +1,150 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	// bindingParameters is what a row that binds a state to a column holds in
+	// place of parameters.
+	bindingParameters = "binding"
+
+	// bindingHash is how many characters of a name that is too long tell what
+	// was left out: 80 bits.
+	bindingHash = 20
+)
+
+// binding is what ties a state to the columns that its keys go to, where no row
+// of its own does.
+type binding struct {
+	row       string // the state's own row among the sequences; "" where it has none
+	state     string // as the names of the binding rows begin
+	columns   []Column
+	exclusive bool
+	fail      func(cause error, format string, args ...any) *Error
+}
+
+// binding returns that of a sequence.
+func (q *Sequence) binding() *binding {
+	return &binding{row: q.Name, state: q.Name, columns: q.Columns, exclusive: q.Exclusive, fail: q.fail}
+}
+
+// binding returns that of a worker's state, whose numbers share it. A sequence of
+// the same name is another state.
+func (w *Worker) binding() *binding {
+	return &binding{state: w.Name + " (workers)", columns: w.Columns, exclusive: w.Exclusive, fail: w.fail}
+}
+
+// rowFor returns the name of the row that binds the state to a column, which has
+// at most 190 characters: "numbers for sales.orders.id".
+func (b *binding) rowFor(c Column) string {
+	name := b.state + " for " + c.String()
+	if utf8.RuneCountInString(name) <= maxName {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	return string([]rune(name)[:maxName-bindingHash-1]) + "-" + hex.EncodeToString(sum[:])[:bindingHash]
+}
+
+// checkAll returns [ErrTaken] when another state is bound to one of the columns.
+func (s *Store) checkAll(ctx context.Context, b *binding) error {
+	for _, c := range b.columns {
+		if err := s.checkTaken(ctx, b, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkTaken returns [ErrTaken] when another state is bound to a column.
+func (s *Store) checkTaken(ctx context.Context, b *binding, c Column) error {
+	if b.exclusive {
+		return nil
+	}
+	own := b.rowFor(c)
+	v := values{pName: b.row, pBinding: own, pTable: c.table(), pColumn: c.Name}
+	if b.row == "" {
+		v[pName] = own // Oracle compares nothing with an empty text
+	}
+	other, err := s.conn.query(ctx, s.engine.others.text, s.engine.others.bind(v))
+	if err != nil {
+		return s.failed(b.state, err)
+	}
+	if other == nil || other[0] == nil {
+		return nil
+	}
+	name := toText(other[0])
+	if state, found := strings.CutSuffix(name, " for "+c.String()); found {
+		return b.fail(ErrTaken, "%q, whose row for this column is %q", state, name)
+	}
+	return b.fail(ErrTaken, "%q", name)
+}
+
+// bind makes sure that each column has a row that binds the state to it, and
+// that no other state has. Of two that bind one column at the same time, one
+// finds the row of the other after it has made its own. It reports whether it
+// has made any.
+func (s *Store) bind(ctx context.Context, b *binding) (made bool, err error) {
+	if err := s.checkAll(ctx, b); err != nil {
+		return false, err
+	}
+	for _, c := range b.columns {
+		one, err := s.bindTo(ctx, b, c)
+		if err != nil {
+			return false, err
+		}
+		made = made || one
+	}
+	if !made {
+		return false, nil
+	}
+	return true, s.checkAll(ctx, b)
+}
+
+// bindTo makes the row that binds the state to a column, unless it is there.
+func (s *Store) bindTo(ctx context.Context, b *binding, c Column) (made bool, err error) {
+	name := b.rowFor(c)
+	row, err := s.read(ctx, name)
+	if err != nil {
+		return false, err
+	}
+	if row == nil {
+		v := values{pName: name, pNext: int64(1), pTable: c.table(), pColumn: c.Name, pParameters: bindingParameters}
+		_, createErr := s.conn.exec(ctx, s.engine.create.text, s.engine.create.bind(v))
+		if createErr != nil && s.inside {
+			return false, s.failed(name, createErr)
+		}
+		// Of two who make it at once, Oracle gives one the error of the unique
+		// key; the row is there all the same.
+		if row, err = s.read(ctx, name); err != nil {
+			return false, err
+		}
+		if row == nil {
+			return false, s.failed(name, orRemoved(createErr))
+		}
+		made = true
+	}
+	if row.table != c.table() || row.column != c.Name || row.parameters != bindingParameters {
+		return false, b.fail(ErrBound, "the row %q, which is to bind the state to %s", name, c)
+	}
+	return made, nil
+}
+
+// orRemoved returns the error of the statement that should have made a row which
+// is not there.
+func orRemoved(err error) error {
+	if err == nil {
+		return errRemoved
+	}
+	return err
+}
+
+// fail returns an Error about a worker's state.
+func (w *Worker) fail(cause error, format string, args ...any) *Error {
+	return &Error{Name: w.Name, Columns: w.Columns, Err: cause, Detail: fmt.Sprintf(format, args...), workers: true}
+}
