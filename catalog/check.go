@@ -34,7 +34,7 @@ type Key struct {
 // know passes.
 //
 // Errors: [ErrNoColumn], [ErrGenerated], [ErrIdentityAlways], [ErrType],
-// [ErrCOMB], [ErrNarrow], [ErrLive], in this order.
+// [ErrCOMB], [ErrPartition], [ErrNarrow], [ErrLive], in this order.
 func (t *Table) Check(d *dialect.Dialect, k Key) error {
 	c := t.Column(d, k.Column)
 	if c == nil {
@@ -54,6 +54,9 @@ func (t *Table) Check(d *dialect.Dialect, k Key) error {
 	}
 	if problem := c.combProblem(d, k); problem != "" {
 		return fail(ErrCOMB, "%s", problem)
+	}
+	if t.Partition && k.Integer && !k.Exclusive {
+		return fail(ErrPartition, "fill the whole table and not its partitions, or say exclusive: true where nobody inserts into the whole one")
 	}
 	if k.Integer && c.Integer && c.Bits < k.maxBits() {
 		return fail(ErrNarrow, "%s holds %d bits: %s", c.Type, c.Bits, narrower(c.Bits))

@@ -36,6 +36,10 @@ var (
 	// said that nobody lets it.
 	ErrLive = errors.New("the engine fills the column too")
 
+	// ErrPartition is returned for a partition: the whole table has the same
+	// column, and numbers of its own.
+	ErrPartition = errors.New("the table is a partition of another one")
+
 	// ErrCOMB is returned when a COMB would be stored out of order or be
 	// rejected.
 	ErrCOMB = errors.New("the column does not take a COMB")

@@ -13,7 +13,8 @@ const (
 	// cut as the engine cuts it (type name).
 	findPostgreSQL = `SELECT CAST(c.oid AS text), CAST(n.nspname AS text), CAST(c.relname AS text), c.relkind IN ('v', 'm'),
 EXISTS (SELECT 1 FROM pg_catalog.pg_trigger g WHERE g.tgrelid = c.oid AND NOT g.tgisinternal AND g.tgtype & 4 <> 0 AND g.tgenabled <> 'D')
-OR EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid AND r.ev_type = '3' AND r.ev_enabled <> 'D')
+OR EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid AND r.ev_type = '3' AND r.ev_enabled <> 'D'),
+c.relispartition
 FROM pg_catalog.pg_class c
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relname = CAST(CAST($1 AS text) AS name) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
@@ -72,6 +73,7 @@ func readPostgreSQL(ctx context.Context, q Querier, schema, table string) (*Tabl
 	if c.isSet(4) {
 		t.InsertTriggers = Yes
 	}
+	t.Partition = c.isSet(5)
 	if c.err != nil {
 		return nil, c.err
 	}

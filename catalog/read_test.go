@@ -49,7 +49,7 @@ var reads = []struct {
 		},
 	}},
 	{"postgres", dialect.PostgreSQL(), "sales", "orders", [][][]any{
-		{{"4294967295", "sales", []byte("orders"), "f", []byte("t")}},
+		{{"4294967295", "sales", []byte("orders"), "f", []byte("t"), false}},
 		{
 			{"id", "integer", "int4", "-1", "N", "", "", "nextval('s'::regclass)", nil},
 			{"code", "character varying(20)", "varchar", int64(24), "S", "", "", nil, "default"},

@@ -92,6 +92,7 @@ func (t *Table) schemaOfSQLite(ctx context.Context, q Querier, table string) (fo
 		default:
 			found, t.Name = true, c.text(1)
 			isAuto = slices.Contains(words, "autoincrement")
+			t.ConflictClauses = strings.Contains(strings.Join(words, " "), "on conflict")
 		}
 		if c.err != nil {
 			return false, false, c.err

@@ -39,12 +39,7 @@ ORDER BY i.index_id`
 )
 
 func readSQLServer(ctx context.Context, q Querier, schema, table string) (*Table, error) {
-	quote := dialect.SQLServer().QuoteIdent
-	name := quote(table)
-	if schema != "" {
-		name = quote(schema) + "." + name
-	}
-	rows, err := q.Rows(ctx, findSQLServer, name)
+	rows, err := q.Rows(ctx, findSQLServer, nameOfSQLServer(schema, table))
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
@@ -61,6 +56,15 @@ func readSQLServer(ctx context.Context, q Querier, schema, table string) (*Table
 		return nil, c.err
 	}
 	return t, t.describe(ctx, q, description{columnsSQLServer, columnOfSQLServer, indexesSQLServer}, id)
+}
+
+// nameOfSQLServer returns a name as OBJECT_ID takes it.
+func nameOfSQLServer(schema, table string) string {
+	quote := dialect.SQLServer().QuoteIdent
+	if schema == "" {
+		return quote(table)
+	}
+	return quote(schema) + "." + quote(table)
 }
 
 func columnOfSQLServer(c *cells) Column {

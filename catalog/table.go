@@ -14,6 +14,14 @@ type Table struct {
 	InsertTriggers Answer
 
 	View bool
+
+	// Partition says that the table is a part of another one, in whose name its
+	// rows are inserted too.
+	Partition bool
+
+	// ConflictClauses says that the table says itself what becomes of rows that
+	// clash, as SQLite's ON CONFLICT IGNORE behind a constraint does.
+	ConflictClauses bool
 }
 
 // Answer is what is known about a question; nothing is the zero value.

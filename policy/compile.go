@@ -226,10 +226,12 @@ func (k *compiler) key(p place, key Key, column string, fill Fill) (sk stateKey,
 	}
 	rk.Fill = cmp.Or(key.Fill, fill, c.Fill, kind.fillFor(k.names.d, rk.Layout))
 	rk.LastInsertID = k.lastInsertID(p, key, &rk)
+	rk.SaysLastInsertID = key.LastInsertID != ""
 	if kind.integer {
 		rk.MaxBits = cmp.Or(key.MaxBits, 63)
 		k.checkWidth(p, &rk)
 	}
+	rk.Own = name == ""
 	sk.RuleKey = rk
 	if name != "" {
 		sk.name, _ = parseTemplate(name) // which was checked

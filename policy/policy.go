@@ -58,9 +58,18 @@ type RuleKey struct {
 	MaxBits      int          // how many bits they may have, 31, 53 or 63, the least of keys that share State; 0 unless Integer
 	LastInsertID LastInsertID // never ""; [LastInsertIDOff] unless Integer
 
+	// SaysLastInsertID says that LastInsertID is what the file says, and not the
+	// default.
+	SaysLastInsertID bool
+
 	// State names the source's state: keys with the same one share a source.
 	// It may hold {value:x}, see [RuleKey.StateFor].
 	State string
+
+	// Own says that State is named after the column alone: its source is written
+	// in place and has no name. Other entries, or those of another file, can
+	// share a state of any other name.
+	Own bool
 
 	// Values are the names x of {value:x} in State, each once.
 	Values []string

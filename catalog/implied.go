@@ -1,0 +1,165 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+)
+
+// Name is a table's name in an INSERT.
+type Name struct {
+	Schema, Table string // folded; Schema "" where the text names none
+	Text          string // as it stands there, quotes included: nothing but the name
+}
+
+// implier asks for the columns that one engine means without a column list.
+type implier func(ctx context.Context, q Querier, n Name) ([]string, error)
+
+// impliers are by the dialect's name.
+var impliers = map[string]implier{
+	"mysql":     impliedBy(showColumns),
+	"mariadb":   impliedBy("SET STATEMENT sql_select_limit = DEFAULT FOR " + showColumns),
+	"postgres":  impliedPostgreSQL,
+	"sqlite":    impliedSQLite,
+	"sqlserver": impliedSQLServer,
+	"oracle":    impliedOracle,
+}
+
+// Implied returns the columns that the values of an INSERT without a column
+// list go to, in order and as the table has them: names for the list that the
+// INSERT lacks. It returns none where the table is not found, but for MySQL
+// and MariaDB, whose own error it returns then.
+//
+//	MySQL, MariaDB   all but INVISIBLE ones; generated ones, which take DEFAULT only
+//	PostgreSQL       all; generated ones, which take DEFAULT only
+//	SQLite           all but generated and hidden ones
+//	SQL Server       all but IDENTITY, computed and hidden ones; rowversion takes DEFAULT only
+//	Oracle           all but invisible ones; virtual ones, which take DEFAULT only
+//
+// It sends one query, on Oracle two. Those of SQL Server and Oracle are from
+// their manuals, the others are tested on the engines.
+//
+// # Caveats
+//
+// It is to run on the connection of the INSERT, so that temporary tables and
+// the session's search path are those of the INSERT. What the session is not
+// shown is left out: on MySQL and MariaDB a column on which the user has no
+// privilege, and on MySQL what is beyond a sql_select_limit. The query changes
+// what ROW_COUNT() and FOUND_ROWS() give next, not LAST_INSERT_ID().
+func Implied(ctx context.Context, d *dialect.Dialect, q Querier, n Name) ([]string, error) {
+	ask, ok := impliers[d.Name]
+	if !ok {
+		return nil, fmt.Errorf("catalog: the columns of %s cannot be read", d.Name)
+	}
+	return ask(ctx, q, n)
+}
+
+// showColumns is followed by the name as the INSERT has it, so that the server
+// finds the same table: information_schema shows no temporary ones, and a
+// folded name may be another table's. MariaDB limits the rows to
+// sql_select_limit (seen on 10.11.19): a list that ends too early would be
+// taken for the whole.
+const showColumns = "SHOW COLUMNS FROM "
+
+// impliedBy reads the answer of MySQL and MariaDB: "SHOW COLUMNS Statement" of
+// the MySQL 8.4 Reference Manual. A column that is INVISIBLE says so under
+// Extra, the last.
+func impliedBy(show string) implier {
+	return func(ctx context.Context, q Querier, n Name) ([]string, error) {
+		return names(ctx, q, func(c *cells) bool {
+			return !strings.Contains(strings.ToUpper(c.text(len(c.row)-1)), "INVISIBLE")
+		}, show+n.Text)
+	}
+}
+
+// impliedColumnsPostgreSQL finds the table as findPostgreSQL does. Columns that
+// were dropped stay in the catalog.
+const impliedColumnsPostgreSQL = `SELECT CAST(a.attname AS text)
+FROM pg_catalog.pg_class c
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+WHERE c.relname = CAST(CAST($1 AS text) AS name) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+AND CASE CAST($2 AS text) WHEN '' THEN pg_catalog.pg_table_is_visible(c.oid)
+WHEN 'pg_temp' THEN n.oid = pg_catalog.pg_my_temp_schema()
+ELSE n.nspname = CAST(CAST($2 AS text) AS name) END
+ORDER BY a.attnum`
+
+func impliedPostgreSQL(ctx context.Context, q Querier, n Name) ([]string, error) {
+	return names(ctx, q, always, impliedColumnsPostgreSQL, n.Table, n.Schema)
+}
+
+func impliedSQLite(ctx context.Context, q Querier, n Name) ([]string, error) {
+	schema := ""
+	first := func(c *cells) bool {
+		if schema == "" {
+			schema = c.text(0)
+		}
+		// The same name may be in a schema that is looked at later.
+		return c.text(0) == schema && c.number(3) == 0
+	}
+	rows, err := q.Rows(ctx, columnsSQLite, n.Table, n.Schema, n.Schema)
+	return namesOf(rows, err, 1, first)
+}
+
+// impliedColumnsSQLServer: "INSERT (Transact-SQL)". A value for a column with
+// IDENTITY needs a column list, and a computed column takes none. That of a
+// rowversion may be DEFAULT, and so do period columns that are not hidden.
+const impliedColumnsSQLServer = `SELECT c.name
+FROM sys.objects o
+JOIN sys.columns c ON c.object_id = o.object_id
+WHERE o.object_id = OBJECT_ID(@p1) AND o.type IN ('U', 'V')
+AND c.is_identity = 0 AND c.is_computed = 0 AND c.is_hidden = 0
+ORDER BY c.column_id`
+
+func impliedSQLServer(ctx context.Context, q Querier, n Name) ([]string, error) {
+	return names(ctx, q, always, impliedColumnsSQLServer, nameOfSQLServer(n.Schema, n.Table))
+}
+
+// impliedColumnsOracle: ORA-54013 is about a value for a virtual column, which
+// counts therefore.
+const impliedColumnsOracle = `SELECT c.column_name
+FROM all_tab_cols c
+WHERE c.owner = :1 AND c.table_name = :2 AND c.hidden_column = 'NO'
+ORDER BY c.column_id`
+
+func impliedOracle(ctx context.Context, q Querier, n Name) ([]string, error) {
+	rows, err := q.Rows(ctx, findOracle, n.Schema, n.Table, n.Table, n.Schema, n.Schema)
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	c := cells{row: rows[0]}
+	owner, table := c.text(0), c.text(1)
+	if c.err != nil {
+		return nil, c.err
+	}
+	return names(ctx, q, always, impliedColumnsOracle, owner, table)
+}
+
+// always takes every row.
+func always(*cells) bool { return true }
+
+// names returns the first value of every row of an answer that is taken.
+func names(ctx context.Context, q Querier, take func(*cells) bool, query string, args ...any) ([]string, error) {
+	rows, err := q.Rows(ctx, query, args...)
+	return namesOf(rows, err, 0, take)
+}
+
+// namesOf returns value i of every row that is taken.
+func namesOf(rows [][]any, err error, i int, take func(*cells) bool) ([]string, error) {
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	for _, row := range rows {
+		c := cells{row: row}
+		if take(&c) {
+			all = append(all, c.text(i))
+		}
+		if c.err != nil {
+			return nil, c.err
+		}
+	}
+	return all, nil
+}
