@@ -11,7 +11,18 @@ import (
 // text alone does not give.
 func (pl *Plan) Refused(reason Reason) *Refusal {
 	in := &pl.Inserts[0]
-	return &Refusal{Target: in.Target, Table: in.Target.Table, Column: in.Target.Keys[0].Column, Offset: in.Offset, Reason: reason}
+	return &Refusal{Target: in.Target, Table: in.Target.Table, Column: in.Target.Keys[0].Column, Offset: in.Offset, Reason: reason,
+		Others: pl.others(in.Target)}
+}
+
+// others returns the targets of the plan's INSERTs but for one.
+func (pl *Plan) others(but *Target) (others []*Target) {
+	for i := range pl.Inserts {
+		if t := pl.Inserts[i].Target; t != but && !slices.Contains(others, t) {
+			others = append(others, t)
+		}
+	}
+	return others
 }
 
 // check compares the arguments with the placeholders.
@@ -22,6 +33,9 @@ func (pl *Plan) check(args []driver.NamedValue) error {
 				return pl.Refused(ErrArray)
 			}
 		}
+	}
+	if pl.literals && !pl.AtExecution {
+		return nil // no key depends on an argument
 	}
 	named := 0
 	for i := range args {
@@ -149,17 +163,18 @@ func (pl *Plan) boundText(session bool) string {
 		return pl.query
 	}
 	b := make([]byte, 0, len(pl.query)+16*len(pl.edits))
-	at, n, wrapped := 0, 0, pl.wrapped(session)
+	at, n := 0, 0
 	for _, e := range pl.edits {
 		b = append(b, pl.query[at:e.start]...)
 		b = append(b, e.text...)
 		if e.slot >= 0 {
 			n++
-			if e.slot == wrapped {
+			wrapped := session && pl.slots[e.slot].session
+			if wrapped {
 				b = append(b, sessionOpen...)
 			}
 			b = append(b, pl.spell.text(n)...)
-			if e.slot == wrapped {
+			if wrapped {
 				b = append(b, sessionClose...)
 			}
 		}
@@ -264,7 +279,7 @@ func (pl *Plan) assign(args []driver.NamedValue, h Holes, keys [][]driver.Value)
 func (pl *Plan) Inline(args []driver.NamedValue, h Holes, keys [][]driver.Value, session bool) (string, []driver.NamedValue) {
 	own, added := pl.assign(args, h, keys)
 	b := make([]byte, 0, len(pl.query)+48*len(pl.edits))
-	at, n, wrapped := 0, 0, pl.wrapped(session)
+	at, n := 0, 0
 	for _, e := range pl.edits {
 		if e.slot >= 0 && h.fill != nil && !h.fill[e.slot] {
 			n++
@@ -273,7 +288,7 @@ func (pl *Plan) Inline(args []driver.NamedValue, h Holes, keys [][]driver.Value,
 		b = append(b, pl.query[at:e.start]...)
 		b = append(b, e.text...)
 		if e.slot >= 0 {
-			b = pl.literal(b, added[n], e.slot == wrapped)
+			b = pl.literal(b, added[n], session && pl.slots[e.slot].session)
 			n++
 		}
 		at = e.end
@@ -286,7 +301,7 @@ func (pl *Plan) Inline(args []driver.NamedValue, h Holes, keys [][]driver.Value,
 // [Plan.BoundText].
 func (pl *Plan) InlineAssumed(h Holes, keys [][]driver.Value, session bool) string {
 	b := make([]byte, 0, len(pl.query)+48*len(pl.edits))
-	at, wrapped := 0, pl.wrapped(session)
+	at := 0
 	used := make([]int, len(pl.Draws))
 	for _, e := range pl.edits {
 		if e.slot >= 0 && !h.fill[e.slot] {
@@ -296,7 +311,7 @@ func (pl *Plan) InlineAssumed(h Holes, keys [][]driver.Value, session bool) stri
 		b = append(b, e.text...)
 		if e.slot >= 0 {
 			d := pl.slots[e.slot].draw
-			b = pl.literal(b, keys[d][used[d]], e.slot == wrapped)
+			b = pl.literal(b, keys[d][used[d]], session && pl.slots[e.slot].session)
 			used[d]++
 		}
 		at = e.end

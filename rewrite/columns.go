@@ -128,7 +128,12 @@ func (p *parser) implied(in *insertion, n int) ([]string, Reason) {
 	switch {
 	case n == 0 && p.d.Grammar.EmptyLists:
 		return nil, ""
-	case n <= 0 || columns == nil:
+	case n > 0 && columns == nil:
+		if !in.linked {
+			in.Unlisted = p.q[in.name.start:in.name.end]
+		}
+		return nil, ErrNoColumnList
+	case n <= 0:
 		return nil, ErrNoColumnList
 	case p.d.Grammar.FirstColumns && n < len(columns):
 		columns = columns[:n]
@@ -137,7 +142,7 @@ func (p *parser) implied(in *insertion, n int) ([]string, Reason) {
 	}
 	for i, c := range columns {
 		for k := range in.Target.Keys {
-			if in.Target.Keys[k].Column == c {
+			if in.Target.Keys[k].Column == p.d.Fold(c, true) {
 				in.listed[k] = i
 			}
 		}

@@ -22,9 +22,12 @@
 //
 // # What is recognized
 //
-// One INSERT or REPLACE statement in a text, with comments around it and a
-// semicolon behind it:
+// Statements with semicolons between them, in Transact-SQL also without, of
+// which each INSERT or REPLACE is filled:
 //
+//	text    = { statement ";" } [ statement ]
+//	statement = [ explain ] insert | any other
+//	explain = EXPLAIN and its like with their options
 //	insert  = [ WITH ctes ] verb { modifier } [ INTO ] table
 //	          [ "(" [ column { "," column } ] ")" ] body tail
 //	verb    = INSERT | REPLACE
@@ -33,6 +36,7 @@
 //	        | SET column "=" value { "," column "=" value }
 //	row     = [ ROW ] "(" [ value { "," value } ] ")"
 //	value   = any tokens with balanced brackets and no comma outside of them
+//	ctes    = name AS "(" insert ")" in PostgreSQL, and any query
 //	tail    = upsert clause, RETURNING, OPTION: any tokens to the semicolon
 //
 // Which modifiers, table decorations and tails there are is in the Grammar of
@@ -51,11 +55,23 @@
 //
 // # Other forms
 //
-// INSERT … SELECT, several statements in one text, MERGE, COPY, LOAD DATA, BULK
-// INSERT, INSERT ALL, EXPLAIN, PREPARE, OUTPUT … INTO, blocks and
-// data-modifying WITH are refused on a configured table unless the INSERT in
-// them brings its keys: names their columns, and no placeholder, NULL or
+// INSERT … SELECT, MERGE, COPY, LOAD DATA, BULK INSERT, INSERT ALL, PREPARE,
+// OUTPUT … INTO and blocks are refused on a configured table unless the INSERT
+// in them brings its keys: names their columns, and no placeholder, NULL or
 // DEFAULT stands there.
+//
+// # Several statements
+//
+// A text is filled as a whole or refused. An INSERT is refused behind a statement
+// that may change how it is read or whether it runs, and how often: one that is
+// not known, SET sql_mode and character sets, QUOTED_IDENTIFIER, a block, IF and
+// RETURN. Arguments are counted over the whole text; SQLite's drivers do not
+// agree on that, so there keys are literals, and such a text cannot be prepared:
+// [Plan.Unbound]. What the engine answers belongs to an INSERT that is
+// [Plan.Alone].
+//
+// Behind EXPLAIN an INSERT is [Insert].Explained: any value does for its key,
+// none has to be drawn. One that runs, behind ANALYZE, is an INSERT like others.
 //
 // # Caveats
 //

@@ -21,7 +21,8 @@ const (
 	// ErrSelect is returned when the rows come from a query and the column
 	// list does not name the key.
 	ErrSelect Reason = "select"
-	// ErrSeveral is returned when the text holds more than one statement.
+	// ErrSeveral is returned when the text holds several statements and another
+	// one may change how the INSERT is read, or whether it runs.
 	ErrSeveral Reason = "several"
 	// ErrCTE is returned when the INSERT stands in a WITH clause or in brackets.
 	ErrCTE Reason = "nested"
@@ -77,6 +78,9 @@ const (
 	// ErrShared is returned when the placeholder in the key's place is used
 	// elsewhere too and cannot be replaced there alone.
 	ErrShared Reason = "shared"
+	// ErrPerStatement is returned when drivers do not agree on which arguments are
+	// whose in a text of several statements.
+	ErrPerStatement Reason = "per_statement"
 	// ErrTooMany is returned when a statement to prepare would have more
 	// arguments than the engine takes.
 	ErrTooMany Reason = "too_many"
@@ -96,7 +100,7 @@ var texts = map[Reason]string{
 	ErrNoColumnList:      "the INSERT has no column list: name the columns in it, or list all of the table's under columns: in the policy",
 	ErrColumnCount:       "a row has another number of values than there are columns: name the columns in the INSERT",
 	ErrSelect:            "the rows come from a query: how many keys it takes is not known; name the key column and select its values",
-	ErrSeveral:           "the text holds several statements: send the INSERT alone",
+	ErrSeveral:           "another statement of the text may change how the INSERT is read, or whether it runs: send it alone",
 	ErrCTE:               "the INSERT is part of another statement: send it alone",
 	ErrExplain:           "EXPLAIN of an INSERT is not filled: write a key into it",
 	ErrPrepare:           "PREPARE in SQL would give every EXECUTE the same key: prepare through database/sql",
@@ -117,6 +121,7 @@ var texts = map[Reason]string{
 	ErrStyles:            "placeholders of several styles are mixed: use one",
 	ErrFirstUse:          "SQLite drivers do not agree on which argument $n is unless $1, $2 … come in this order, the key's behind them: use ? or ?n",
 	ErrShared:            "the placeholder of the key is used elsewhere too: give the key one of its own",
+	ErrPerStatement:      "SQLite drivers do not agree on which arguments belong to which statement of a text: send each statement alone",
 	ErrTooMany:           "with its keys the statement would have more arguments than the engine takes: send fewer rows, or send it without preparing it",
 	ErrArguments:         "the number of arguments is not that of the placeholders",
 	ErrNamed:             "the names of the arguments are not those of the placeholders",
@@ -130,7 +135,8 @@ type Refusal struct {
 	Column string // the key column, where one is concerned
 	Offset int    // bytes from the start of the text
 	Reason Reason
-	Detail string // numbers that help, "" for none; never a value
+	Others []*Target // of the other INSERTs of the text, which is not sent either
+	Detail string    // numbers that help, "" for none; never a value
 }
 
 func (r *Refusal) Error() string {

@@ -101,6 +101,10 @@ func FuzzCompile(f *testing.F) {
 // checkAgain checks that nothing is left to do in the texts of a plan.
 func checkAgain(t *testing.T, d *dialect.Dialect, p *rewrite.Plan, query string) {
 	t.Helper()
+	if p.Unbound() == rewrite.ErrPerStatement {
+		checkInlined(t, d, p, query)
+		return // nobody sends the other text
+	}
 	again := rewrite.Compile(d, fuzzLookup(d), p.BoundText(false))
 	if r := again.Refusal; r != nil && r.Reason == rewrite.ErrColumnCount {
 		return // the query had more or fewer values than columns already
@@ -108,9 +112,18 @@ func checkAgain(t *testing.T, d *dialect.Dialect, p *rewrite.Plan, query string)
 	if again.Action != rewrite.Keep || again.BoundText(false) != p.BoundText(false) {
 		t.Fatalf("%s: Compile(%q) = %q, which again is to %s, %q (%v)", d.Name, query, p.BoundText(false), again.Action, again.BoundText(false), again.Refusal)
 	}
+	checkInlined(t, d, p, query)
+}
+
+// checkInlined checks that nothing is left to do in the text with literals.
+func checkInlined(t *testing.T, d *dialect.Dialect, p *rewrite.Plan, query string) {
+	t.Helper()
 	h := p.Assumed()
 	text := p.InlineAssumed(h, testKeys(p, h), false)
 	inlined := rewrite.Compile(d, fuzzLookup(d), text)
+	if r := inlined.Refusal; r != nil && r.Reason == rewrite.ErrColumnCount {
+		return
+	}
 	if inlined.Action != rewrite.Keep || inlined.AtExecution != p.AtExecution {
 		t.Fatalf("%s: Compile(%q) inlined is %q, which again is to %s (%v)", d.Name, query, text, inlined.Action, inlined.Refusal)
 	}
@@ -195,6 +208,9 @@ func FuzzBind(f *testing.F) {
 		p := rewrite.Compile(d, fuzzLookup(d), query)
 		if p.Action != rewrite.Fill && !p.AtExecution || p.TooMany() {
 			return
+		}
+		if d.Params.AtNumber && strings.Contains(strings.ToLower(query), "declare") {
+			return // variables look like placeholders
 		}
 		for _, text := range placeholdersOf(d, query) {
 			if strings.Trim(text, "?$0") == "" && len(text) > 1 {

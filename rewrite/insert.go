@@ -12,10 +12,22 @@ type Insert struct {
 	// column: the row that was there already may have got the new key.
 	UpdatesKey bool
 
+	// Unlisted is the table's name as the text has it where the INSERT is
+	// refused for want of Target.Columns alone: it has VALUES and no column
+	// list. "" elsewhere, and for a table behind a database link.
+	Unlisted string
+
 	// Idiom says that the ON DUPLICATE KEY UPDATE calls LAST_INSERT_ID with an
 	// argument: it says itself which key LAST_INSERT_ID() is to give.
 	Idiom bool
 
+	// Nested says that the INSERT stands in the WITH clause of a statement that
+	// answers for itself, Explained that it is explained and does not run: what it
+	// is given as a key is stored nowhere.
+	Nested, Explained bool
+
+	end      int     // of its text
+	sure     bool    // the Idiom runs whenever the update part does
 	explicit []int64 // the greatest literal for each key that is followed; nil: none
 }
 
@@ -132,6 +144,8 @@ type insertion struct {
 	columns int   // length of the column list; -1 without one
 	listEnd int   // where the last column of the list ends, or its bracket
 	listAt  int   // where a column list goes when there is none
+	name    name
+	linked  bool // the table is behind a database link
 
 	// overruled is why the engine would take another key than the one filled,
 	// overruledAt the token that makes it do so.
@@ -144,6 +158,7 @@ func newInsertion(h head, verb int) *insertion {
 		Insert:  Insert{Target: h.target, Offset: verb, Rows: -1, Conflict: h.conflict},
 		listed:  make([]int, len(h.target.Keys)),
 		columns: -1,
+		name:    h.name,
 	}
 	for i := range in.listed {
 		in.listed[i] = -1
@@ -180,6 +195,7 @@ func (p *parser) insert() {
 		return
 	}
 	in := newInsertion(h, verb)
+	in.Nested, in.Explained = p.limit > 0, p.explained
 	n, m := len(p.edits), len(p.slots)
 	reason := p.rest(in)
 	if reason == "" && !p.atEnd() {
@@ -190,11 +206,19 @@ func (p *parser) insert() {
 		p.edits, p.slots = p.edits[:n], p.slots[:m]
 		p.skip(p.beside())
 	}
+	if why := p.barred(); why != "" && len(p.slots) > m {
+		p.refuse(h.target, p.edits[n].start, why)
+		p.edits, p.slots = p.edits[:n], p.slots[:m]
+	}
+	if in.end = p.prev; in.Explained {
+		in.explicit = nil
+	}
 	p.inserts = append(p.inserts, in.Insert)
 }
 
 // rest reads an INSERT from behind its table's name up to the tail.
 func (p *parser) rest(in *insertion) Reason {
+	in.linked = p.d.Grammar.DBLink && p.isPunct('@')
 	if reason := p.decoration(); reason != "" {
 		return reason
 	}

@@ -10,7 +10,7 @@ import (
 // name is a table's name as it stands in the text.
 type name struct {
 	schema, table string // folded
-	start         int
+	start, end    int
 	quoted        kind // how the last part is written
 }
 
@@ -27,7 +27,7 @@ func (p *parser) tableName() (name, bool) {
 			return n, false
 		}
 		n.schema, n.table, n.quoted = n.table, part, k
-		if !p.isPunct('.') {
+		if n.end = p.prev; !p.isPunct('.') {
 			return n, true
 		}
 		for p.advance(); p.isPunct('.'); p.advance() {

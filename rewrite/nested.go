@@ -22,6 +22,9 @@ func (p *parser) nested(reason Reason) {
 			q.judgeInside(p, h, p.tok.start, reason)
 		}
 	case p.d.Grammar.Merge && p.isWord("merge"):
+		if reason == ErrSeveral {
+			reason = ErrMerge
+		}
 		p.fork().mergeInto(p, reason)
 	case p.d.Grammar.Output && p.isWord("output"):
 		p.outputInto()
@@ -136,6 +139,9 @@ func (p *parser) definition() {
 	}
 	depth, body := 0, 0
 	for !(p.tok.kind == tokEnd || depth <= 0 && body <= 0 && p.isPunct(';')) {
+		if depth <= 0 && !routine && p.several == ErrSeveral && (p.begins() || p.opensBlock()) {
+			return
+		}
 		switch {
 		case p.isPunct('('):
 			depth++

@@ -101,7 +101,7 @@ func (p *parser) uses() usage {
 	s := scanner{d: p.d, q: p.q}
 	n := 0
 	for t := s.next(); t.kind != tokEnd; t = s.next() {
-		if t.kind != tokParam {
+		if t.kind != tokParam || p.isLocal(p.text(t)) {
 			continue
 		}
 		n++

@@ -16,9 +16,15 @@ type parser struct {
 
 	params     params // the caller's placeholders before tok
 	statements int
-	several    Reason // for an INSERT that is not the only statement
-	ctes       []cte  // the names of the statement's WITH clause
-	inside     bool   // an INSERT inside another statement is being judged
+	several    Reason          // for an INSERT that is not the only statement
+	asking     int             // statements with placeholders
+	shut       bool            // what follows may be read otherwise, or not run
+	jumps      bool            // statements may run more than once
+	explained  bool            // the statement is explained, and does not run
+	locals     map[string]bool // variables that the text declares, by identity; nil for none
+	limit      int             // where the brackets end that the statement stands in; 0 for none
+	ctes       []cte           // the names of the statement's WITH clause
+	inside     bool            // an INSERT inside another statement is being judged
 
 	searched bool    // whether anywhere is known
 	anywhere *Target // the first configured table that the text mentions
@@ -54,13 +60,17 @@ func (p *parser) statementsOf() {
 			continue
 		}
 		p.statements++
+		asked := p.params.count
 		p.statement()
+		if p.params.count > asked {
+			p.asking++
+		}
 	}
 }
 
 // advance moves to the next token that is neither white space nor a comment.
 func (p *parser) advance() {
-	if p.tok.kind == tokParam {
+	if p.tok.kind == tokParam && !p.isLocal(p.text(p.tok)) {
 		p.params.add(p.d, p.q[p.tok.start:p.tok.end])
 	}
 	p.prev = p.tok.end
@@ -122,7 +132,9 @@ func (p *parser) acceptPunct(c byte) bool {
 }
 
 // atEnd reports whether the statement ends here.
-func (p *parser) atEnd() bool { return p.tok.kind == tokEnd || p.isPunct(';') }
+func (p *parser) atEnd() bool {
+	return p.tok.kind == tokEnd || p.isPunct(';') || p.limit > 0 && p.tok.start >= p.limit
+}
 
 // brackets moves past a balanced pair of brackets, if one begins here.
 func (p *parser) brackets() { p.balanced('(', ')') }
@@ -162,6 +174,7 @@ func (p *parser) refuse(t *Target, offset int, reason Reason) {
 func (p *parser) statement() {
 	g := &p.d.Grammar
 	p.ctes = p.ctes[:0]
+	p.precedes()
 	switch {
 	case p.tok.kind == tokExec:
 		p.skip(ErrExecutableComment)
@@ -182,7 +195,7 @@ func (p *parser) statement() {
 	case p.isAny("create", "alter", "drop", "grant", "revoke", "deny", "comment"):
 		p.definition()
 	case p.isAny("explain", "describe", "desc", "analyze"):
-		p.skip(ErrExplain)
+		p.explain()
 	case p.isWord("prepare"):
 		p.prepare()
 	case g.Blocks && p.isAny("begin", "declare", "if", "while"):
@@ -209,7 +222,7 @@ func (p *parser) block() {
 
 // beside is the reason for an INSERT that does not begin the statement.
 func (p *parser) beside() Reason {
-	if p.d.Grammar.NoSemicolon || p.statements > 1 {
+	if p.d.Grammar.NoSemicolon || p.several != ErrSeveral {
 		return p.several
 	}
 	return ErrCTE
@@ -219,49 +232,18 @@ func (p *parser) beside() Reason {
 // found on the way is refused for the reason.
 func (p *parser) skip(reason Reason) {
 	for depth := 0; !p.atEnd(); p.advance() {
+		p.passed()
 		switch {
 		case p.isPunct('('):
 			depth++
 		case p.isPunct(')'):
 			depth--
+		case depth <= 0 && reason == ErrSeveral && (p.begins() || p.opensBlock()):
+			return
 		case depth > 0 && reason == ErrSeveral:
 			p.nested(ErrCTE)
 		default:
 			p.nested(reason)
-		}
-	}
-}
-
-// with reads a statement that begins with WITH: its verb is the first one
-// outside of brackets that is not a name.
-func (p *parser) with() {
-	p.advance()
-	p.accept("recursive")
-	depth, named := 0, true
-	for ; !p.atEnd(); p.advance() {
-		switch {
-		case p.isPunct('('):
-			depth++
-		case p.isPunct(')'):
-			depth--
-		case depth > 0:
-			p.nested(ErrCTE)
-		case p.isPunct(','):
-			named = true
-		case named:
-			q := *p
-			n, _, _ := q.ident()
-			p.ctes = append(p.ctes, cte{n, p.tok.end})
-			named = false
-		case p.isVerb():
-			p.insert()
-			return
-		case p.isWord("merge") && p.d.Grammar.Merge:
-			p.merge()
-			return
-		case p.isAny("select", "update", "delete", "values", "table"):
-			p.skip(p.beside())
-			return
 		}
 	}
 }

@@ -33,6 +33,7 @@ type Plan struct {
 	Refusal     *Refusal // why, for Refuse
 	Inserts     []Insert // the INSERTs into configured tables
 	Draws       []Draw   // the calls to sources that an execution may take
+	Statements  int      // how many the text has
 
 	d       *dialect.Dialect
 	query   string
@@ -44,7 +45,10 @@ type Plan struct {
 	befores []int // for each of those, the caller's placeholders in front of it
 	counts  []int // how many keys each draw takes when every slot does
 
-	session int // index of the slot that Session means; -1 for none
+	session  bool // a slot is what Session means
+	literals bool // keys are literals even where there are placeholders
+
+	undoes lazyUndoes
 
 	bound, boundSession lazyText
 	reads               lazyReads
@@ -54,6 +58,12 @@ type Plan struct {
 type lazyText struct {
 	once sync.Once
 	text string
+}
+
+// lazyUndoes is whether a text takes back what it does, once it was asked for.
+type lazyUndoes struct {
+	once   sync.Once
+	undoes bool
 }
 
 // Draw is one call to a source: the keys of one column of one INSERT.
@@ -78,13 +88,15 @@ type slot struct {
 	key    int32
 	row    int32
 	draw   int32
-	before int32  // the caller's placeholders in front of the place
-	text   string // the caller's placeholder, which is the one behind them
+	before int32 // the caller's placeholders in front of the place
+	// session says that the key may be written as LAST_INSERT_ID(key).
+	session bool
+	text    string // the caller's placeholder, which is the one behind them
 }
 
 // plan decides what becomes of the text that was read.
 func (p *parser) plan() *Plan {
-	pl := &Plan{d: p.d, query: p.q, Inserts: p.inserts, session: -1}
+	pl := &Plan{d: p.d, query: p.q, Inserts: p.inserts, Statements: p.statements}
 	if len(p.slots) > 0 {
 		if reason := p.prevented(); reason != "" {
 			s := p.slots[0]
@@ -94,6 +106,7 @@ func (p *parser) plan() *Plan {
 	switch {
 	case p.refusal != nil:
 		pl.Action, pl.Refusal = Refuse, p.refusal
+		pl.Refusal.Others = pl.others(p.refusal.Target)
 		return pl
 	case len(p.inserts) == 0:
 		pl.Action = Pass
@@ -115,7 +128,8 @@ func (p *parser) plan() *Plan {
 		s.draw = pl.draw(Draw{int(s.insert), int(s.key)})
 		pl.counts[s.draw]++
 	}
-	pl.session = p.sessionSlot()
+	pl.session = p.sessionSlots(pl.slots)
+	pl.literals = p.perStatement()
 	pl.edits = slices.DeleteFunc(pl.edits, func(e edit) bool {
 		return e.slot >= 0 && pl.slots[e.slot].kind == slotOwn
 	})
@@ -139,15 +153,18 @@ func trimmed[S ~[]E, E any](s S) S {
 // prevented returns why the slots that were found cannot be filled, "" when
 // they can. It settles which of the caller's placeholders are shared.
 func (p *parser) prevented() Reason {
-	if p.statements > 1 {
-		return p.several
+	own := func(s slot) bool { return s.kind == slotOwn }
+	switch {
+	case p.jumps:
+		return ErrBlock
+	case p.perStatement() && p.asking > 1 && p.params.styles != styleName && slices.ContainsFunc(p.slots, own):
+		return ErrPerStatement
 	}
 	sp, ok := p.spell()
 	if !ok {
 		return ErrStyles
 	}
 	firstUse := p.d.Params.FirstUse && sp.open == "$"
-	own := func(s slot) bool { return s.kind == slotOwn }
 	if sp.style == stylePosition || p.params.count == 0 ||
 		sp.style == styleNumber && !firstUse && !slices.ContainsFunc(p.slots, own) {
 		return ""
@@ -232,10 +249,8 @@ func (pl *Plan) Placeholders() int {
 func (pl *Plan) Added() int { return pl.added }
 
 // TooMany reports whether the bound text would have more placeholders than the
-// engine takes.
-func (pl *Plan) TooMany() bool {
-	return pl.Placeholders()+pl.added > pl.d.Params.Max
-}
+// engine takes, or drivers would not agree on which are whose: [Plan.Unbound].
+func (pl *Plan) TooMany() bool { return pl.Unbound() != "" }
 
 // Place is where a key travels: the ordinal of its argument, from 1.
 type Place struct {

@@ -42,6 +42,8 @@ func (p *parser) query(in *insertion, reason Reason) Reason {
 			depth--
 		case depth > 0:
 			p.nested(ErrCTE)
+		case p.begins(), p.opensBlock():
+			return ""
 		default:
 			in.Returning = in.Returning || p.isWord("returning")
 			p.nested(p.beside())

@@ -5,12 +5,12 @@ import "slices"
 // Session reports whether the text allows the first row's key to be written as
 // LAST_INSERT_ID(key), so that LAST_INSERT_ID() and the OK packet give it:
 // MySQL 8.4, section 14.15, LAST_INSERT_ID(expr). The policy must want it
-// ([Key].Session), and the text must be one INSERT or REPLACE with VALUES or
-// SET
+// ([Key].Session), and it must be an INSERT or REPLACE with VALUES or SET
 //
 //   - that does not list the key's column;
 //   - that stores all its rows or fails: no IGNORE or DELAYED, and no ON
-//     DUPLICATE KEY UPDATE but with LAST_INSERT_ID(…) in it (Insert.Idiom);
+//     DUPLICATE KEY UPDATE but one that assigns LAST_INSERT_ID(…) to a column,
+//     and not in a part of an expression that may not be worked out;
 //   - that has no other use of LAST_INSERT_ID, @@last_insert_id, @@identity or
 //     ROW_COUNT, which would read our key: 10 stored for the parent's 7777,
 //     seen on MariaDB 10.11;
@@ -18,7 +18,7 @@ import "slices"
 //     the engine's own, since a stored one may read LAST_INSERT_ID().
 //
 // Triggers and expressions as column defaults are for the caller to look up.
-func (pl *Plan) Session() bool { return pl.session >= 0 }
+func (pl *Plan) Session() bool { return pl.session }
 
 // What the session's key is written in.
 const (
@@ -26,43 +26,44 @@ const (
 	sessionClose = ")"
 )
 
-// wrapped returns the slot to write in LAST_INSERT_ID( ), -1 for none.
-func (pl *Plan) wrapped(session bool) int {
-	if !session {
-		return -1
+// sessionSlots marks the slots of first rows' keys where the text allows them to
+// be written in LAST_INSERT_ID( ), and reports whether there are any.
+func (p *parser) sessionSlots(slots []slot) (found bool) {
+	if !p.d.Grammar.OnDuplicateKey {
+		return false
 	}
-	return pl.session
-}
-
-// sessionSlot returns the slot of the first row's key where the text allows it
-// to be written in LAST_INSERT_ID( ), else -1.
-func (p *parser) sessionSlot() int {
-	if !p.d.Grammar.OnDuplicateKey || p.statements != 1 || len(p.inserts) != 1 {
-		return -1
-	}
-	in := &p.inserts[0]
-	key := slices.IndexFunc(in.Target.Keys, func(k Key) bool { return k.Session && k.Integer })
-	if key < 0 || in.Conflict == ConflictSkip || in.Conflict == ConflictUpdate && !in.Idiom {
-		return -1
-	}
-	for i := range p.edits {
-		// A key that is not listed is an insertion; a literal would be replaced.
-		e := &p.edits[i]
-		if e.slot < 0 || int(p.slots[e.slot].key) != key {
+	decided := -1 // the last INSERT that was decided
+	for _, e := range p.edits {
+		if e.slot < 0 || int(slots[e.slot].insert) == decided {
 			continue
 		}
-		if e.start != e.end || p.slots[e.slot].row != 0 || !p.undisturbed() {
-			return -1
+		s := &slots[e.slot]
+		in := &p.inserts[s.insert]
+		if in.sessionKey() != int(s.key) {
+			continue
 		}
-		return e.slot
+		decided = int(s.insert)
+		// A key that is not listed is an insertion; a literal would be replaced.
+		s.session = e.start == e.end && s.row == 0 && p.undisturbed(in)
+		found = found || s.session
 	}
-	return -1
+	return found
 }
 
-// undisturbed reports whether nothing in the text, one INSERT, reads what
-// LAST_INSERT_ID(key) changes, or may.
-func (p *parser) undisturbed() bool {
-	q := use{parser: &parser{scanner: scanner{d: p.d, q: p.q}}}
+// sessionKey returns the index of the key that is to be written in
+// LAST_INSERT_ID( ), -1 for none.
+func (in *Insert) sessionKey() int {
+	if in.Explained || in.Conflict == ConflictSkip || in.Conflict == ConflictUpdate && !in.sure {
+		return -1
+	}
+	return slices.IndexFunc(in.Target.Keys, func(k Key) bool { return k.Session && k.Integer })
+}
+
+// undisturbed reports whether nothing in the text of an INSERT reads what
+// LAST_INSERT_ID(key) changes, or may. Other statements of the text read what
+// they would without us.
+func (p *parser) undisturbed(in *Insert) bool {
+	q := use{parser: &parser{scanner: scanner{d: p.d, q: p.q[:in.end], pos: in.Offset}}}
 	for q.read(); ; q.advance() {
 		if !q.token() {
 			return false
@@ -126,7 +127,7 @@ func (p *parser) isIdiomName(t token) bool {
 // word reads one word.
 func (u *use) word() bool {
 	switch {
-	case u.isAny("select", "with", "table", "ignore", "delayed", "row_count"):
+	case u.isAny("select", "with", "table", "ignore", "delayed", "row_count", "rowcount"):
 		return false
 	case u.depth > 0:
 	case u.isAny("values", "value", "set"):
@@ -168,4 +169,20 @@ func (p *parser) isIdiom() bool {
 	q := *p
 	q.advance()
 	return q.acceptPunct('(') && !q.isPunct(')')
+}
+
+// isAssigned reports whether the call of LAST_INSERT_ID here is all that is
+// assigned to a column, by what begins at an offset.
+func (p *parser) isAssigned(at int) bool {
+	q := &parser{scanner: scanner{d: p.d, q: p.q, pos: at}}
+	for q.read(); q.tok.kind == tokWord || q.tok.kind == tokQuoted; {
+		if q.advance(); !q.acceptPunct('.') {
+			break
+		}
+	}
+	if !q.acceptPunct('=') || q.tok.start != p.tok.start {
+		return false
+	}
+	q.advance()
+	return q.balanced('(', ')') && (q.atEnd() || q.isPunct(',') || q.isPunct(';') || q.isWord("returning"))
 }

@@ -44,12 +44,18 @@ func (p *parser) tail(in *insertion) Reason {
 // clauses reads upsert clauses and RETURNING. Their text is the caller's
 // business; only what they say of the rows is noted.
 func (p *parser) clauses(in *insertion) Reason {
+	assignment, begins := 0, false // of the update part
 	for depth := 0; !p.atEnd(); p.advance() {
+		if begins {
+			assignment = p.tok.start
+		}
+		begins = depth == 0 && (p.isPunct(',') || p.isWord("update"))
 		if in.Conflict == ConflictUpdate && !in.Returning && p.isKey(in.Target) {
 			in.UpdatesKey = true
 		}
 		if in.Conflict == ConflictUpdate && p.d.Grammar.OnDuplicateKey && !in.Returning && p.isIdiom() {
 			in.Idiom = true
+			in.sure = in.sure || depth == 0 && p.isAssigned(assignment)
 		}
 		switch {
 		case p.tok.kind == tokExec:

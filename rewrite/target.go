@@ -9,7 +9,7 @@ type Lookup func(schema, table string) *Target
 type Target struct {
 	Table   string   // as reports and errors name it
 	Keys    []Key    // the key columns to fill, at least one
-	Columns []string // all columns in order, folded; nil when not known
+	Columns []string // all columns in order, folded or as the table has them; nil when not known
 	Owner   any      // whatever the lookup wants to find again in a plan
 }
 

@@ -95,6 +95,9 @@ func (p *parser) judge(in *insertion, key, row int, v value) {
 	s := slot{key: int32(key), row: int32(row)}
 	switch t.kind {
 	case tokParam:
+		if p.isLocal(text) {
+			return
+		}
 		if k.Fill&(FillNull|FillZero) == 0 && !k.Follow {
 			return
 		}

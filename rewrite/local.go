@@ -1,0 +1,38 @@
+package rewrite
+
+// declare notes the variables that a DECLARE of Transact-SQL makes, which are
+// written as placeholders are: Transact-SQL reference, "DECLARE
+// @local_variable".
+func (p *parser) declare() {
+	q := *p
+	for q.advance(); ; q.advance() {
+		if q.tok.kind == tokParam {
+			if p.locals == nil {
+				p.locals = map[string]bool{}
+			}
+			p.locals[p.identity(p.text(q.tok))] = true
+		}
+		for depth := 0; depth > 0 || !q.isPunct(','); q.advance() {
+			switch {
+			case q.atEnd(), depth <= 0 && q.tok.kind == tokWord && q.startsAnother():
+				return
+			case q.isPunct('('):
+				depth++
+			case q.isPunct(')'):
+				depth--
+			}
+		}
+	}
+}
+
+// startsAnother reports whether the current word begins the next statement of a
+// text that needs no semicolons.
+func (p *parser) startsAnother() bool {
+	return controlOf(p.d).of(p.text(p.tok)) != effectUnknown || p.isAny("exec", "execute")
+}
+
+// isLocal reports whether a placeholder is a variable that the text itself has
+// declared.
+func (p *parser) isLocal(placeholder string) bool {
+	return p.locals != nil && p.locals[p.identity(placeholder)]
+}

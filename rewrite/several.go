@@ -1,0 +1,162 @@
+package rewrite
+
+import "strings"
+
+// precedes takes in how a statement begins that others may follow in the text:
+// whether one of them can still be read, and runs exactly once, is what an
+// INSERT behind it is filled by. Statements that are not known may do anything.
+func (p *parser) precedes() {
+	e := effectUnknown
+	if p.tok.kind == tokWord {
+		e = controlOf(p.d).of(p.text(p.tok))
+	}
+	switch {
+	case e == effectBlock, p.opensBlock():
+		p.several = ErrBlock
+	case p.isPunct('('), p.isVerb(), p.d.Grammar.NoSemicolon && p.isAny("exec", "execute"), p.isWord("analyze"):
+	case e == effectUnknown:
+		p.shut = true
+	case e == effectSet:
+		q := *p
+		p.shut = p.shut || q.setsCharacters()
+	}
+}
+
+// safeCharacters are the character sets of MySQL and MariaDB in which no byte of
+// a longer character is a quote or a backslash: MySQL 8.4, section 12.10.
+const safeCharacters = " utf8 utf8mb3 utf8mb4 latin1 ascii binary default "
+
+// setsCharacters reports whether a SET makes the server read what follows in
+// another character set, in which other bytes end a string.
+func (p *parser) setsCharacters() bool {
+	p.advance()
+	switch {
+	case p.accept("names"):
+	case p.isWord("character"), p.isWord("char"), p.isWord("charset"):
+		if p.advance(); !p.accept("set") && p.atEnd() {
+			return true
+		}
+	default:
+		return false
+	}
+	name := strings.ToLower(strings.Trim(p.text(p.tok), "'\"`"))
+	return !strings.Contains(safeCharacters, " "+name+" ")
+}
+
+// disturbs reports whether the current token may change how the rest of the text
+// is read, or whether it runs: a name of such a setting, or what only some
+// servers read. MySQL reads each statement when those before it have run (8.4,
+// section 7.1.11); Transact-SQL reference, "SET QUOTED_IDENTIFIER", "SET NOEXEC",
+// "SET FMTONLY", "SET ROWCOUNT".
+func (p *parser) disturbs() bool {
+	switch p.tok.kind {
+	case tokExec, tokError:
+		return true
+	case tokWord:
+		if p.d.Grammar.NoSemicolon {
+			return p.isAny("quoted_identifier", "ansi_defaults", "noexec", "parseonly", "fmtonly",
+				"showplan_all", "showplan_text", "showplan_xml", "rowcount")
+		}
+	case tokVar, tokQuoted:
+	default:
+		return false
+	}
+	return p.d.Grammar.OnDuplicateKey && (p.isVariable("sql_mode") || p.isVariable("character_set_client"))
+}
+
+// begins reports whether an INSERT begins here in the middle of a text that needs
+// no semicolons.
+func (p *parser) begins() bool {
+	if !p.d.Grammar.NoSemicolon || !p.isVerb() {
+		return false
+	}
+	h := p.fork().head()
+	return h.target != nil || h.name.table != ""
+}
+
+// opensBlock reports whether what follows in a text of Transact-SQL may run not
+// at all or more than once.
+func (p *parser) opensBlock() bool {
+	if !p.d.Grammar.NoSemicolon || p.tok.kind != tokWord {
+		return false
+	}
+	switch {
+	case p.isWord("if"):
+		// DROP TABLE IF EXISTS t has no bracket there.
+		q := *p
+		if q.advance(); !q.accept("exists") {
+			return true
+		}
+		return q.isPunct('(')
+	case p.isWord("begin"):
+		q := *p
+		q.advance()
+		return !q.isAny("tran", "transaction", "distributed")
+	}
+	return p.isAny("while", "goto", "return")
+}
+
+// passed takes in one token of a statement that is skipped.
+func (p *parser) passed() {
+	p.shut = p.shut || p.disturbs()
+	if !p.d.Grammar.NoSemicolon || p.tok.kind != tokWord {
+		return
+	}
+	p.jumps = p.jumps || p.isWord("goto")
+	if p.isWord("declare") {
+		p.declare()
+	}
+}
+
+// barred returns why an INSERT here cannot be filled because of what stands
+// before it in the text, "" when it can.
+func (p *parser) barred() Reason {
+	switch {
+	case p.several != ErrSeveral:
+		return p.several
+	case p.shut:
+		return ErrSeveral
+	}
+	return ""
+}
+
+// perStatement reports whether drivers differ in which argument a placeholder of
+// the text is: SQLite numbers those of each statement from the first
+// (https://www.sqlite.org/lang_expr.html#varparam), modernc.org/sqlite gives each
+// statement the same arguments, and others go on counting. The mark of an engine
+// that numbers so is that ? takes a number.
+func (p *parser) perStatement() bool {
+	return p.statements > 1 && p.d.Params.QuestionNumber
+}
+
+// Unbound returns why the text cannot be prepared with its keys as arguments, ""
+// when it can. Its keys go as literals then, and only where it is executed
+// directly.
+func (pl *Plan) Unbound() Reason {
+	switch {
+	case pl.literals:
+		return ErrPerStatement
+	case pl.Placeholders()+pl.added > pl.d.Params.Max:
+		return ErrTooMany
+	}
+	return ""
+}
+
+// Alone reports whether the text is one INSERT and nothing else that gives an
+// answer, so that what the engine says of it is said of that INSERT.
+func (pl *Plan) Alone() bool {
+	return pl.Statements == 1 && len(pl.Inserts) == 1 && !pl.Inserts[0].Nested && !pl.Inserts[0].Explained
+}
+
+// Undoes reports whether another statement of the text may take back or change
+// what its INSERTs have stored, by its words outside of strings and comments.
+func (pl *Plan) Undoes() bool {
+	pl.undoes.once.Do(func() {
+		p := &parser{scanner: scanner{d: pl.d, q: pl.query}}
+		for p.read(); p.tok.kind != tokEnd && !pl.undoes.undoes; p.advance() {
+			pl.undoes.undoes = p.tok.kind == tokExec || p.isAny("rollback", "abort", "delete", "truncate", "drop",
+				"alter", "replace", "update", "merge", "call", "do", "exec", "execute")
+		}
+	})
+	return pl.undoes.undoes
+}

@@ -1,0 +1,68 @@
+package rewrite
+
+// with reads a statement that begins with WITH: its verb is the first one
+// outside of brackets that is not a name.
+func (p *parser) with() {
+	p.advance()
+	p.accept("recursive")
+	as := false // the word before opens a definition
+	for depth, named := 0, true; !p.atEnd(); p.advance() {
+		opens := as
+		as = p.isAny("as", "materialized")
+		switch {
+		case p.isPunct('('):
+			if depth == 0 && opens && p.modifies() {
+				continue
+			}
+			depth++
+		case p.isPunct(')'):
+			depth--
+		case depth > 0:
+			p.nested(ErrCTE)
+		case p.isPunct(','):
+			named = true
+		case named:
+			q := *p
+			n, _, _ := q.ident()
+			p.ctes = append(p.ctes, cte{n, p.tok.end})
+			named = false
+		case p.isVerb():
+			p.insert()
+			return
+		case p.isWord("merge") && p.d.Grammar.Merge:
+			p.merge()
+			return
+		case p.isAny("select", "update", "delete", "values", "table"):
+			p.skip(p.beside())
+			return
+		}
+	}
+}
+
+// modifies reads a definition that is an INSERT, from its bracket to the one that
+// closes it, and reports whether it is one: PostgreSQL 18, section 7.8.4,
+// "Data-Modifying Statements in WITH". No other engine has them, and COPY is the
+// mark of PostgreSQL's grammar.
+func (p *parser) modifies() bool {
+	if !p.d.Grammar.Copy {
+		return false
+	}
+	q := *p
+	if q.advance(); !q.isVerb() && !q.isWord("with") {
+		return false
+	}
+	end := *p
+	if !end.balanced('(', ')') {
+		return false
+	}
+	outer := p.limit
+	p.limit = end.prev - 1
+	p.advance()
+	if p.isVerb() {
+		p.insert()
+	} else {
+		p.with()
+	}
+	p.limit = outer
+	return true
+}
