@@ -16,18 +16,22 @@ import (
 type connRow struct {
 	dialect *dialect.Dialect
 	rows    *store.Reserver // of no connection yet
+	ranked  bool            // there is a greatest key to compare with
 }
 
 // at returns the way to the row from a connection.
 func (r *connRow) at(g *guard) keysource.At {
-	if g.tx != txOutside {
-		rows := r.rows.At(store.Within(r.dialect, g.conn))
-		return keysource.At{Reserver: rows, MaxKey: rows.MaxKey, Open: true}
+	at := keysource.At{Open: g.tx != txOutside}
+	rows := r.rows.At(store.On(r.dialect, g.conn))
+	at.Reserver = committing{r, g}
+	if at.Open {
+		rows = r.rows.At(store.Within(r.dialect, g.conn)).Whole()
+		at.Reserver = rows
 	}
-	return keysource.At{
-		Reserver: committing{r, g},
-		MaxKey:   r.rows.At(store.On(r.dialect, g.conn)).MaxKey,
+	if r.ranked {
+		at.MaxKey = rows.MaxKey
 	}
+	return at
 }
 
 // committing is a row outside of transactions. Each of its calls is a

@@ -26,6 +26,17 @@ type counter struct {
 	// statement's transaction.
 	autonomous bool
 
+	// home is the table that the state numbers, as it is stored; "" when it may be
+	// several.
+	home string
+
+	// bound are the columns of a state that has none of its own; nil for others.
+	bound *bound
+
+	// set and state are where it is kept, and under which name.
+	set   *counterSet
+	state string
+
 	// unseen is that the catalog did not show the table when the counter was
 	// made; nil: it did.
 	unseen error
@@ -76,6 +87,9 @@ func (c *counter) advance(ctx context.Context, g *guard, to int64) error {
 	}
 	return nil
 }
+
+// forget closes the counter; the next one of its state is made anew.
+func (c *counter) forget(ctx context.Context) error { return c.set.forget(ctx, c.state, c) }
 
 // drop gives up what is reserved: a key of it was found in use.
 func (c *counter) drop() {
@@ -170,6 +184,7 @@ func (c *counterSet) keep(state string, made *counter) *counter {
 	if one := c.all[state]; one != nil {
 		return one
 	}
+	made.set, made.state = c, state
 	c.all[state] = made
 	return made
 }

@@ -26,6 +26,10 @@ func draw(ctx context.Context, p *rewrite.Plan, h rewrite.Holes, from giver) ([]
 			continue
 		}
 		t := tableOf(&p.Inserts[d.Insert])
+		if p.Inserts[d.Insert].Explained {
+			keys[i] = t.keys[d.Key].dummies(h.Counts[i])
+			continue
+		}
 		drawn, err := from.give(ctx, t, d.Key, h.Counts[i])
 		if err != nil {
 			return nil, t.keyError(d.Key, err)
@@ -81,13 +85,34 @@ func (m *Mount) next(ctx context.Context, g *guard, t *table, i, n int) ([]drive
 
 // reserve gives the first of n consecutive integers.
 func (m *Mount) reserve(ctx context.Context, g *guard, t *table, i int, n int64) (int64, error) {
-	c, err := m.counter(ctx, g, t, i)
-	if err != nil {
+	for again := false; ; again = true {
+		c, err := m.counter(ctx, g, t, i)
+		if err != nil {
+			return 0, err
+		}
+		first, err := c.reserve(ctx, g, n)
+		switch {
+		case err == nil:
+			return first, nil
+		case unusable(err):
+			// The next statement may be about another table of that name.
+			if err := c.forget(ctx); err != nil {
+				return 0, err
+			}
+			t.gate.counters[i].CompareAndSwap(c, nil)
+		case errors.Is(err, keysource.ErrClosed) && !again:
+			// It was forgotten for another table's sake.
+			t.gate.counters[i].CompareAndSwap(c, nil)
+			continue
+		case c.unseen != nil && (errors.Is(err, store.ErrNoRow) || errors.Is(err, store.ErrStart)):
+			err = fmt.Errorf("%w; for a temporary one make its state: %w", c.unseen, err)
+		}
 		return 0, err
 	}
-	first, err := c.reserve(ctx, g, n)
-	if c.unseen != nil && (errors.Is(err, store.ErrNoRow) || errors.Is(err, store.ErrStart)) {
-		err = fmt.Errorf("%w; for a temporary one make its state: %w", c.unseen, err)
-	}
-	return first, err
+}
+
+// unusable reports whether an error says that the row of a state is another
+// table's, or another source's.
+func unusable(err error) bool {
+	return errors.Is(err, store.ErrBound) || errors.Is(err, store.ErrTaken) || errors.Is(err, store.ErrParameters)
 }

@@ -18,6 +18,7 @@ type engine struct {
 	policy  *policy.Policy
 	sources *sources
 	cache   *rewrite.Cache
+	listed  *rewrite.Cache // of plans with columns that a connection was asked for
 
 	mu     sync.Mutex
 	tables map[string]*table // by schema and table, NUL between; nil values are not kept
@@ -57,6 +58,10 @@ func (k *tableKey) integer() bool { return k.rule.Integer && k.layout == "" }
 const (
 	cacheEntries = 4096
 	cacheBytes   = 16 << 20
+
+	// Few INSERTs have no column list.
+	listedEntries = cacheEntries / 8
+	listedBytes   = cacheBytes / 8
 )
 
 // maxTables bounds the tables that are remembered under globs; past it they
@@ -73,6 +78,7 @@ func newEngine(cfg *policy.Config, d *dialect.Dialect, s *sources) (*engine, err
 		policy:  p,
 		sources: s,
 		cache:   rewrite.NewCache(cacheEntries, cacheBytes),
+		listed:  rewrite.NewCache(listedEntries, listedBytes),
 		tables:  map[string]*table{},
 	}, nil
 }

@@ -23,6 +23,8 @@ type execution struct {
 	session bool // the first key goes as LAST_INSERT_ID(key)
 	rec     *Recorder
 	notes   []note // where the keys stand in the recorders; nil before they do
+	values  string // of the states' {value:x}; "" where there are none
+	before  int64  // SQLite: last_insert_rowid() when the statement was sent
 
 	text string // what is sent
 	sent []driver.NamedValue
@@ -119,7 +121,7 @@ func (m *Mount) direct(ctx context.Context, g *guard, query string, args []drive
 	if as, fills := m.settle(p, h); !fills {
 		return nil, as, nil
 	}
-	x := &execution{guard: g, plan: p, query: query, args: args, holes: h, inline: inline, rec: recorderOf(ctx)}
+	x := &execution{guard: g, plan: p, query: query, args: args, holes: h, inline: inline, rec: recorderOf(ctx), values: valuesFor(ctx, p)}
 	if x.session, err = m.session(ctx, g, p); err != nil {
 		return nil, event{}, err
 	}
@@ -132,16 +134,30 @@ func (m *Mount) direct(ctx context.Context, g *guard, query string, args []drive
 // session asks what has to be known of the tables of a plan, and says whether
 // the first key is to be what LAST_INSERT_ID() gives.
 func (m *Mount) session(ctx context.Context, g *guard, p *rewrite.Plan) (bool, error) {
-	quiet := false
+	quiet := true
 	for i := range p.Inserts {
 		t := tableOf(&p.Inserts[i])
 		f, err := m.facts(ctx, g, t)
 		if err != nil {
 			return false, t.keyError(0, err)
 		}
-		quiet = f.quiet
+		quiet = quiet && f.quiet && !f.otherID
 	}
 	return p.Session() && quiet, nil
+}
+
+// valuesFor returns what names the states of a plan's keys besides the policy:
+// two executions with other values draw from other states.
+func valuesFor(ctx context.Context, p *rewrite.Plan) string {
+	all := ""
+	for _, d := range p.Draws {
+		k := &tableOf(&p.Inserts[d.Insert]).keys[d.Key]
+		for _, name := range k.rule.Values {
+			v, _ := valueOf(ctx)(name)
+			all += v + "\x00"
+		}
+	}
+	return all
 }
 
 // fill gives the execution its keys: those of the attempt that ended in
@@ -153,6 +169,7 @@ func (x *execution) fill(ctx context.Context) (err error) {
 		}
 	}
 	x.place()
+	x.remember(ctx)
 	return nil
 }
 
@@ -227,7 +244,13 @@ func (m *Mount) refusal(err error) (event, error) {
 	}
 	t := r.Target.Owner.(*table)
 	as := event{counts: true, table: r.Table, action: rewrite.Refuse, reason: r.Reason, offset: r.Offset, mode: m.effective(t)}
-	if as.mode == policy.ModeFill && t.rule.Unsupported != policy.Unfilled {
+	unfilled := t.rule.Unsupported == policy.Unfilled
+	for _, o := range r.Others {
+		t := o.Owner.(*table)
+		as.mode = policy.MoreCautious(as.mode, m.effective(t))
+		unfilled = unfilled && t.rule.Unsupported == policy.Unfilled
+	}
+	if as.mode == policy.ModeFill && !unfilled {
 		m.counters.count(as)
 		return event{}, refused(r)
 	}
@@ -239,14 +262,11 @@ func (m *Mount) refusal(err error) (event, error) {
 // it counts as: kept because no place takes a key, or withheld because of the
 // mode.
 func (m *Mount) settle(p *rewrite.Plan, h rewrite.Holes) (as event, fills bool) {
-	t := tableOf(&p.Inserts[0])
-	as = event{counts: true, table: t.Table, action: rewrite.Keep}
-	if !h.Any() {
-		return as, false
+	mode := m.cautious(p)
+	if mode == policy.ModeFill && h.Any() {
+		return event{}, true
 	}
-	as.action, as.mode = rewrite.Fill, m.effective(t)
-	as.withheld = as.mode != policy.ModeFill
-	return as, !as.withheld
+	return withheld(p, h, mode), false
 }
 
 // note counts a statement that the driver took as it came, and reports one that
@@ -259,6 +279,9 @@ func (m *Mount) note(ctx context.Context, as event) {
 	if as.withheld && as.mode != policy.ModeOff {
 		m.report(ctx, as)
 	}
+	for _, e := range as.rest {
+		m.note(ctx, e)
+	}
 }
 
 // count notes that the driver has taken the execution's statement. One that ends
@@ -267,14 +290,7 @@ func (x *execution) count(err error) {
 	if isBadConn(err) {
 		return
 	}
-	as := event{table: x.plan.Inserts[0].Target.Table, action: rewrite.Keep}
-	for _, n := range x.holes.Counts {
-		if n > 0 {
-			as.action = rewrite.Fill
-			as.keys += n
-		}
-	}
-	x.guard.mount.counters.count(as)
+	x.guard.mount.counters.countAll(events(x.plan, x.holes))
 }
 
 // executed finishes an Exec.
@@ -349,9 +365,9 @@ func (g *guard) parkedInline(query string) *execution {
 
 // unpark returns the oldest parked execution of a statement's text with equal
 // arguments.
-func (g *guard) unpark(s *statement, args []driver.NamedValue) *execution {
+func (g *guard) unpark(s *statement, args []driver.NamedValue, values string) *execution {
 	for i, x := range g.parked {
-		if !x.inline && x.query == s.query && sameColumns(x.plan, s.plan) && equalArgs(x.args, args) {
+		if !x.inline && x.query == s.query && x.values == values && sameColumns(x.plan, s.plan) && equalArgs(x.args, args) {
 			g.parked = slices.Delete(g.parked, i, i+1)
 			return x
 		}

@@ -43,10 +43,10 @@ type Explanation struct {
 
 // ExplainedSlot is the place of one key.
 type ExplainedSlot struct {
-	Arg       int    `json:"arg"` // place in the final arguments, from 1
-	Row       int    `json:"row"` // from 1
-	Statement int    `json:"statement,omitempty"`
-	Column    string `json:"column,omitempty"` // where several are filled
+	Arg       int    `json:"arg"`                 // place in the final arguments, from 1
+	Row       int    `json:"row"`                 // from 1
+	Statement int    `json:"statement,omitempty"` // which of several INSERTs, from 1
+	Column    string `json:"column,omitempty"`    // where several are filled
 }
 
 // reasonAtExecution is why an INSERT with a placeholder in the key's place is
@@ -103,6 +103,9 @@ func (x *Explainer) Explain(query string) (Explanation, error) {
 			s := ExplainedSlot{Arg: place.Arg, Row: place.Row + 1}
 			if t := tableOf(&p.Inserts[place.Insert]); len(t.keys) > 1 {
 				s.Column = t.keys[place.Key].column
+			}
+			if len(p.Inserts) > 1 {
+				s.Statement = place.Insert + 1
 			}
 			ex.Slots = append(ex.Slots, s)
 		}

@@ -24,6 +24,14 @@ type tableFacts struct {
 	// INSERT: no trigger and no default.
 	quiet bool
 
+	// otherID says that the engine numbers another column of the table, by which
+	// LastInsertId means that one.
+	otherID bool
+
+	// ownConflicts says that the table itself may leave out or replace rows that
+	// clash, whatever the statement says.
+	ownConflicts bool
+
 	// unseen is that the catalog does not show the table: it is a temporary
 	// one, or not there yet. nil: it does.
 	unseen error
@@ -126,7 +134,7 @@ func (m *Mount) look(ctx context.Context, g *guard, t *table) (*tableFacts, erro
 	if err != nil {
 		return nil, err
 	}
-	f := &tableFacts{quiet: isQuiet(found)}
+	f := &tableFacts{quiet: isQuiet(found), ownConflicts: found.ConflictClauses}
 	for i := range t.keys {
 		k := &t.keys[i]
 		if err := found.Check(e.dialect, k.wanted()); err != nil {
@@ -135,6 +143,11 @@ func (m *Mount) look(ctx context.Context, g *guard, t *table) (*tableFacts, erro
 			return nil, err
 		}
 		f.keys = append(f.keys, factsOfColumn(found, found.Column(e.dialect, k.column)))
+	}
+	if t.lastID >= 0 && !t.keys[t.lastID].rule.SaysLastInsertID {
+		f.otherID = slices.ContainsFunc(found.Columns, func(c catalog.Column) bool {
+			return (c.RowID || c.Identity != "") && c.Name != f.keys[t.lastID].column
+		})
 	}
 	return f, nil
 }
@@ -145,7 +158,7 @@ const uuidLength = 36
 // isQuiet reports whether a table has no place of its own that reads
 // LAST_INSERT_ID() at an INSERT.
 func isQuiet(t *catalog.Table) bool {
-	return t.InsertTriggers == catalog.No &&
+	return !t.View && t.InsertTriggers == catalog.No &&
 		!slices.ContainsFunc(t.Columns, func(c catalog.Column) bool { return c.LastKeyDefault })
 }
 

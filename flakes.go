@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/keysource/store"
@@ -105,6 +106,29 @@ func (m *Mount) floorOf(facts *tableFacts, t *table, i int) *floor {
 	return &floor{column: facts.keys[i].stored(t.rule, k, false), mount: m, table: t, index: i}
 }
 
+// floorPatience is how long the greatest key is waited for: the statement's own
+// transaction may have locked the table, and the server sees no deadlock.
+const floorPatience = 10 * time.Second
+
+// greatest returns the greatest key in the column.
+func (f *floor) greatest(ctx context.Context, st *store.Store) (int64, error) {
+	if f.mount.onConnection() {
+		return st.MaxKey(ctx, f.column)
+	}
+	limited, cancel := context.WithTimeout(ctx, floorPatience)
+	defer cancel()
+	key, err := st.MaxKey(limited, f.column)
+	switch {
+	case err == nil:
+		return key, nil
+	case ctx.Err() != nil:
+		return 0, ctx.Err()
+	case limited.Err() != nil:
+		return 0, fmt.Errorf("%w: the greatest key was asked for in vain for %s: is the table locked?", keysource.ErrStoreDown, floorPatience)
+	}
+	return 0, err
+}
+
 // raise makes the first keys begin above the greatest one in the column.
 func (f *floor) raise(ctx context.Context, g *guard, s *keysource.Snowflake) error {
 	if f == nil || f.done.Load() {
@@ -121,7 +145,7 @@ func (f *floor) raise(ctx context.Context, g *guard, s *keysource.Snowflake) err
 	} else if st, err = m.sources.stores.get(""); err != nil {
 		return err
 	}
-	key, err := st.MaxKey(ctx, f.column)
+	key, err := f.greatest(ctx, st)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -23,6 +24,7 @@ type guard struct {
 	execs   bool // the driver has Exec on a connection
 	queries bool // the driver has Query on a connection
 	parked  []*execution
+	columns knownColumns
 	discard bool // the connection is as good as closed: see guardTx
 
 	tx    txState
@@ -102,6 +104,7 @@ func (g *guard) ExecContext(ctx context.Context, query string, args []driver.Nam
 	if g.discard {
 		return nil, driver.ErrBadConn
 	}
+	g.columns.sends(g.mount.known().dialect, query)
 	if c, ok := g.conn.(driver.ExecerContext); ok {
 		return c.ExecContext(ctx, query, args)
 	}
@@ -120,6 +123,7 @@ func (g *guard) QueryContext(ctx context.Context, query string, args []driver.Na
 	if g.discard {
 		return nil, driver.ErrBadConn
 	}
+	g.columns.sends(g.mount.known().dialect, query)
 	if c, ok := g.conn.(driver.QueryerContext); ok {
 		return c.QueryContext(ctx, query, args)
 	}
@@ -138,6 +142,7 @@ func (g *guard) PrepareContext(ctx context.Context, query string) (driver.Stmt, 
 	if g.discard {
 		return nil, driver.ErrBadConn
 	}
+	g.columns.prepares(g.mount.known().dialect, query)
 	if c, ok := g.conn.(driver.ConnPrepareContext); ok {
 		return c.PrepareContext(ctx, query)
 	}
@@ -175,6 +180,9 @@ func (g *guard) Begin() (driver.Tx, error) {
 // BeginTx gives the errors of database/sql for options that a driver without
 // BeginTx cannot have: sqlmw would drop them.
 func (g *guard) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	if policy.Mode(g.mount.mode.Load()) == policy.ModeFill && !opts.ReadOnly {
+		g.mount.ensure(ctx, g)
+	}
 	tx, err := g.begin(ctx, opts)
 	if err != nil {
 		return nil, err
@@ -222,6 +230,7 @@ func (t guardTx) Rollback() error {
 	if t.ctx.Err() != nil && !(resets && validates) {
 		t.guard.discard = true
 	}
+	t.guard.columns.forget() // DDL may have been undone
 	err := t.Tx.Rollback()
 	t.guard.follow(rewrite.TxEnds, err)
 	return err
@@ -247,6 +256,7 @@ func (g *guard) Ping(ctx context.Context) error {
 		sink.conn = g.conn
 		g.tx = txUnknown // until a transaction begins and ends
 		g.dropJoined()
+		g.columns = knownColumns{unsure: true} // what runs on it is not seen
 		return nil
 	}
 	if p, ok := g.conn.(driver.Pinger); ok {
@@ -260,6 +270,7 @@ func (g *guard) Ping(ctx context.Context) error {
 func (g *guard) ResetSession(ctx context.Context) error {
 	clear(g.parked)
 	g.parked = g.parked[:0]
+	g.columns.forget()
 	if r, ok := g.conn.(driver.SessionResetter); ok {
 		return r.ResetSession(ctx)
 	}

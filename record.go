@@ -122,8 +122,13 @@ func (x *execution) record(res driver.Result, err error) {
 	if x.rec == nil {
 		return
 	}
-	o := x.outcome(res, err)
 	keys := x.recorded()
+	if !x.plan.Alone() {
+		x.settled(keys, err)
+		x.write(keys)
+		return
+	}
+	o := x.outcome(res, err)
 	for i := range keys {
 		keys[i].Outcome = o
 	}
@@ -154,6 +159,9 @@ func (x *execution) write(keys []RecordedKey) {
 func (x *execution) recorded() []RecordedKey {
 	var keys []RecordedKey
 	for _, p := range x.plan.Filled(x.holes) {
+		if x.plan.Inserts[p.Insert].Explained {
+			continue
+		}
 		t := tableOf(&x.plan.Inserts[p.Insert])
 		k := &t.keys[p.Key]
 		keys = append(keys, RecordedKey{
@@ -173,7 +181,7 @@ func (x *execution) outcome(res driver.Result, err error) Outcome {
 	if err != nil {
 		// ErrBadConn says nothing: drivers give it for a connection that broke
 		// after the send, too.
-		atomic := in.Rows == 1 || x.plan.Dialect().AtomicStatements && in.Conflict != rewrite.ConflictSkip
+		atomic := in.Rows == 1 || x.plan.Dialect().AtomicStatements && in.Conflict != rewrite.ConflictSkip && !x.ownConflicts()
 		if atomic && engineAnswered(err) {
 			return NotStored
 		}
@@ -181,6 +189,8 @@ func (x *execution) outcome(res driver.Result, err error) Outcome {
 	}
 	affected, err := res.RowsAffected()
 	switch {
+	case in.Rows > 1 && x.ownConflicts():
+		return Unknown
 	case err != nil && in.Conflict == rewrite.ConflictError:
 		return Stored
 	case err != nil:
@@ -201,6 +211,13 @@ func (x *execution) outcome(res driver.Result, err error) Outcome {
 		return NotStored
 	}
 	return Unknown
+}
+
+// ownConflicts reports whether the table may leave out or replace rows by
+// itself.
+func (x *execution) ownConflicts() bool {
+	f := tableOf(&x.plan.Inserts[0]).gate.facts.Load()
+	return f != nil && f.ownConflicts
 }
 
 // reported returns a key as it was bound, or as the engine gave it back, in the

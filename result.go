@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/keyfill/keyfill/catalog"
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -47,7 +48,10 @@ type filledID struct {
 func (x *execution) result(res driver.Result) driver.Result {
 	in := &x.plan.Inserts[0]
 	t := tableOf(in)
-	if t.lastID < 0 || x.session {
+	if t.lastID < 0 || x.session || !x.plan.Alone() {
+		return res
+	}
+	if f := t.gate.facts.Load(); f != nil && f.otherID {
 		return res
 	}
 	ids := x.filledIDs(t.lastID)
@@ -94,6 +98,7 @@ func (x *execution) filledIDs(i int) []filledID {
 func firstRow(in *rewrite.Insert, first, affected int64) int64 {
 	switch {
 	case in.Conflict == rewrite.ConflictSkip && affected != int64(in.Rows),
+		in.Conflict == rewrite.ConflictError && affected >= 0 && affected < int64(in.Rows),
 		in.Conflict == rewrite.ConflictUpdate, affected == 0:
 		return 0
 	}
@@ -122,13 +127,19 @@ func (x *execution) upserted(res driver.Result, id, affected int64) driver.Resul
 func (x *execution) lastRow(res driver.Result, ids []filledID, affected int64) driver.Result {
 	in := &x.plan.Inserts[0]
 	last := ids[len(ids)-1]
-	skips := in.Conflict == rewrite.ConflictSkip || in.Conflict == rewrite.ConflictUpdate
+	if affected == 0 {
+		return ownResult{res, 0} // last_insert_rowid() is another INSERT's, perhaps another table's
+	}
+	skips := in.Conflict == rewrite.ConflictSkip || in.Conflict == rewrite.ConflictUpdate ||
+		in.Conflict == rewrite.ConflictError && affected != int64(in.Rows)
 	t := tableOf(in)
 	f := t.gate.facts.Load()
 	if skips && f != nil && f.keys[t.lastID].rowID {
-		// The key is the rowid, and no earlier row can have had it.
+		// The key is the rowid, and what the connection says of it is of this
+		// statement where it has changed.
 		own, err := res.LastInsertId()
-		if err == nil && slices.ContainsFunc(ids, func(f filledID) bool { return f.id == own }) {
+		updated := in.Conflict == rewrite.ConflictUpdate && own == x.before
+		if err == nil && !updated && slices.ContainsFunc(ids, func(f filledID) bool { return f.id == own }) {
 			return res
 		}
 		return ownResult{res, 0}
@@ -139,11 +150,24 @@ func (x *execution) lastRow(res driver.Result, ids []filledID, affected int64) d
 		return res
 	case last.row != in.Rows-1:
 		return ownResult{res, 0}
-	case affected == 0, in.Conflict == rewrite.ConflictUpdate,
-		in.Conflict == rewrite.ConflictSkip && affected != int64(in.Rows):
+	case in.Conflict == rewrite.ConflictUpdate, skips && affected != int64(in.Rows):
 		return ownResult{res, 0}
 	}
 	return ownResult{res, last.id}
+}
+
+// remember notes the rowid that the connection has stored last, for an upsert
+// that may store none: that of another table may be one of our keys.
+func (x *execution) remember(ctx context.Context) {
+	in := &x.plan.Inserts[0]
+	t := tableOf(in)
+	if !x.plan.Dialect().LastRowID || in.Conflict != rewrite.ConflictUpdate || t.lastID < 0 {
+		return
+	}
+	rows, err := catalog.Conn(x.guard.conn).Rows(ctx, "SELECT last_insert_rowid()")
+	if err == nil && len(rows) == 1 && len(rows[0]) == 1 {
+		x.before, _ = rows[0][0].(int64)
+	}
 }
 
 // isMySQL reports whether a dialect is that of MySQL or MariaDB.

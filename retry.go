@@ -36,7 +36,7 @@ func (x *execution) retry() bool {
 	x.rec.mu.Lock()
 	defer x.rec.mu.Unlock()
 	for i, l := range x.rec.lost {
-		if l.guard.mount == x.guard.mount && l.query == x.query && equalArgs(l.args, x.args) && l.holes.Equal(x.holes) {
+		if l.guard.mount == x.guard.mount && l.query == x.query && l.values == x.values && sameColumns(l.plan, x.plan) && equalArgs(l.args, x.args) && l.holes.Equal(x.holes) {
 			x.rec.lost = slices.Delete(x.rec.lost, i, i+1)
 			x.keys, x.notes = l.keys, l.notes
 			return true

@@ -42,7 +42,7 @@ func (x *execution) observe(ctx context.Context, rows driver.Rows) driver.Rows {
 	o.keys = x.recorded()
 	x.write(o.keys)
 	t := tableOf(&x.plan.Inserts[0])
-	if len(t.keys) == 1 && x.plan.ReturnsKey(t.keys[0].column) {
+	if x.plan.Alone() && len(t.keys) == 1 && x.plan.ReturnsKey(t.keys[0].column) {
 		d := x.plan.Dialect()
 		o.column = slices.IndexFunc(rows.Columns(), func(name string) bool {
 			return d.Fold(name, true) == t.keys[0].column
@@ -82,7 +82,7 @@ func (o *observedRows) Close() error {
 	case o.ended:
 	case err != nil:
 		o.fail(err)
-	case o.rows >= o.x.plan.Inserts[0].Rows:
+	case o.rows >= o.x.plan.Inserts[0].Rows, !o.x.plan.Alone():
 		o.finish()
 	default:
 		o.ended = true
@@ -96,7 +96,11 @@ func (o *observedRows) Close() error {
 func (o *observedRows) fail(err error) {
 	o.ended = true
 	o.suspect(err)
-	o.all(o.x.outcome(nil, err))
+	if o.x.plan.Alone() {
+		o.all(o.x.outcome(nil, err))
+	} else if o.keys != nil {
+		o.x.settled(o.keys, err)
+	}
 	o.write()
 }
 
@@ -138,6 +142,11 @@ func (o *observedRows) finish() {
 	o.ended = true
 	in := &o.x.plan.Inserts[0]
 	switch {
+	case !o.x.plan.Alone():
+		// The rows are of any statement; others may be still to come.
+		if o.keys != nil && o.x.plan.Statements == 1 {
+			o.x.settled(o.keys, nil)
+		}
 	case in.Conflict == rewrite.ConflictReplace && in.Rows > 1:
 		// A later row may have replaced an earlier one.
 		o.all(Unknown)

@@ -175,10 +175,46 @@ func (m *Mount) counter(ctx context.Context, g *guard, t *table, i int) (*counte
 			return set.get(ctx, state, create)
 		})
 	}
-	if err == nil && only != nil {
+	if err == nil {
+		err = m.atHome(ctx, g, t, i, c)
+	}
+	if err == nil {
+		err = m.bindTo(ctx, g, t, i, c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if only != nil {
 		only.Store(c)
 	}
-	return c, err
+	return c, nil
+}
+
+// errHomes is for a state of one table that two tables meet under: entries of
+// bare names match a table in every schema.
+var errHomes = errors.New("its state numbers a table of that name in another schema: write schema.table into the policy, or {schema} into the name of the state")
+
+// atHome returns an error when the counter numbers another table.
+func (m *Mount) atHome(ctx context.Context, g *guard, t *table, i int, c *counter) error {
+	if c.home == "" {
+		return nil
+	}
+	f, err := m.facts(ctx, g, t)
+	if err != nil {
+		return err
+	}
+	if here := f.keys[i].home(); here != "" && here != c.home {
+		return errHomes
+	}
+	return nil
+}
+
+// home returns the column's table as it is stored, "" where it was not found.
+func (f *keyFacts) home() string {
+	if f.table == "" {
+		return ""
+	}
+	return f.schema + "." + f.table
 }
 
 // seenSince returns the counter of a table that was not there when it was made,
@@ -231,17 +267,20 @@ func (m *Mount) newSequence(ctx context.Context, g *guard, t *table, i int, stat
 	}
 	o := src.SequenceOptions()
 	o.Max = k.limit()
-	row := store.Sequence{
-		Name: state, Columns: columns, Shared: k.rule.Shared,
-		Start: src.Start, Max: o.Max, Exclusive: src.Exclusive,
-		// A row is bound to the table as it is found.
-		Create: src.CreateRow() && (facts.unseen == nil || k.rule.Shared),
-	}
+	row := k.row(state, facts, columns)
+	ranked := len(k.rule.Values) == 0 || len(facts.keys[i].unique) > 0
 	c := &counter{autonomous: true, unseen: facts.unseen}
+	if !k.rule.Shared {
+		c.home = facts.keys[i].home()
+	}
 	if m.onConnection() && src.Store == "" {
+		if s := facts.keys[i].schema; g.counters != nil && s != "" && s != "main" && s != "temp" {
+			return nil, errElsewhere
+		}
 		o.OnConnection, c.autonomous = true, false
 		d := m.either[0].dialect
-		c.row = &connRow{dialect: d, rows: store.On(d, nil).Reserver(row)}
+		c.row = &connRow{dialect: d, ranked: ranked, rows: store.On(d, nil).Reserver(row)}
+		c.bound = newBound(row, nil)
 	} else {
 		st, err := m.sources.stores.get(src.Store)
 		if err != nil {
@@ -255,12 +294,22 @@ func (m *Mount) newSequence(ctx context.Context, g *guard, t *table, i int, stat
 		row.EnsureSchema = src.EnsureSchema
 		rows := st.Reserver(row)
 		o.Reserver, o.MaxKey = rows, rows.MaxKey
+		c.bound = newBound(row, rows.Bind)
+	}
+	if !ranked {
+		// The greatest key is that of all values: good enough to begin above,
+		// but no measure of one state. Where keys are unique, it is one.
+		o.MaxKey = nil
 	}
 	if c.sequence, err = keysource.NewSequence(o, m.sources.env); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
+
+// errElsewhere is for a table in a file that is attached to a database in
+// memory: each connection would number it for itself.
+var errElsewhere = errors.New("the table is in a file that is attached to a database in memory, which keeps the state of each connection to itself: give the source a store, or attach the other way round")
 
 // columns returns the columns that the state of a key serves, this one first,
 // with what the catalog says of each, and that of the table. One whose table is
@@ -331,12 +380,21 @@ func (m *Mount) newSnowflake(ctx context.Context, g *guard, t *table, i int, sta
 	if err != nil {
 		return nil, err
 	}
-	o.Marker = st.Marker(store.Worker{Name: state, Number: int64(number), Owner: owner(), EnsureSchema: src.EnsureSchema})
+	facts, columns, err := m.columns(ctx, g, t, i)
+	if err != nil {
+		return nil, err
+	}
+	row := k.row(state, facts, columns)
+	marker := st.Marker(store.Worker{
+		Name: state, Number: int64(number), Owner: owner(), EnsureSchema: src.EnsureSchema,
+		Columns: row.Columns, Exclusive: row.Exclusive,
+	})
+	o.Marker = marker
 	flake, err := keysource.NewSnowflake(o, m.sources.env)
 	if err != nil {
 		return nil, err
 	}
-	return &counter{snowflake: flake, autonomous: true}, nil
+	return &counter{snowflake: flake, autonomous: true, unseen: facts.unseen, bound: newBound(row, marker.Bind)}, nil
 }
 
 // owner names this process for people who look into the store.

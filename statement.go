@@ -22,7 +22,7 @@ func (m *Mount) prepare(ctx context.Context, g *guard, query string) (driver.Stm
 	}
 	s := &statement{guard: g, plan: p, query: query}
 	t := tableOf(&p.Inserts[0])
-	switch mode := m.effective(t); mode {
+	switch mode := m.cautious(p); mode {
 	case policy.ModeOff:
 		return m.prepareAsIs(ctx, g, query, event{counts: true, table: t.Table, action: p.Action, mode: mode, withheld: true})
 	case policy.ModeDryRun:
@@ -38,8 +38,8 @@ func (m *Mount) prepare(ctx context.Context, g *guard, query string) (driver.Stm
 		}
 		return s.orError(err)
 	}
-	if p.TooMany() {
-		as, err := m.refusal(p.Refused(rewrite.ErrTooMany))
+	if reason := p.Unbound(); reason != "" {
+		as, err := m.refusal(p.Refused(reason))
 		if err != nil {
 			return nil, err
 		}
@@ -143,7 +143,7 @@ func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execu
 	if h.Any() && g.mount.miscounts(s.plan) {
 		return nil, g.mount.refuseBound(s.plan.Refused(rewrite.ErrReadsCount))
 	}
-	if x := g.unpark(s.query, args); x != nil && x.resume(ctx, args) {
+	if x := g.unpark(s, args, valuesFor(ctx, s.plan)); x != nil && x.resume(ctx, args) {
 		return x, nil
 	}
 	if err := g.mount.follow(ctx, g, s.plan, args, h); err != nil {
@@ -159,6 +159,7 @@ func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execu
 func (s *statement) execution(ctx context.Context, args []driver.NamedValue, h rewrite.Holes) *execution {
 	return &execution{
 		guard: s.guard, plan: s.plan, query: s.query, args: args, holes: h, session: s.session, rec: recorderOf(ctx),
+		values: valuesFor(ctx, s.plan),
 	}
 }
 
@@ -167,7 +168,7 @@ func (s *statement) execution(ctx context.Context, args []driver.NamedValue, h r
 // may have changed in between, and the arguments sent are this caller's.
 func (x *execution) resume(ctx context.Context, args []driver.NamedValue) bool {
 	h, err := x.plan.Holes(args)
-	if err != nil || !x.holes.Equal(h) {
+	if err != nil || !x.holes.Equal(h) || x.values != valuesFor(ctx, x.plan) {
 		return false
 	}
 	x.args, x.rec = args, recorderOf(ctx)
@@ -243,9 +244,7 @@ func (s *statement) dryRun(ctx context.Context, args []driver.NamedValue) {
 	m := s.guard.mount
 	h, err := s.plan.Holes(args)
 	if err == nil {
-		as, _ := m.settle(s.plan, h)
-		as.mode, as.withheld = policy.ModeDryRun, as.action == rewrite.Fill
-		m.note(ctx, as)
+		m.note(ctx, withheld(s.plan, h, policy.ModeDryRun))
 		return
 	}
 	var r *rewrite.Refusal

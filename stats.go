@@ -59,6 +59,7 @@ type event struct {
 	offset   int
 	mode     policy.Mode
 	withheld bool
+	rest     []event // of the other INSERTs of the text
 }
 
 func (c *counters) count(e event) {

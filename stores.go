@@ -91,14 +91,14 @@ func (s *stores) open(name string) (*openStore, error) {
 	}
 	o := &openStore{}
 	if name == "" {
-		o.db = store.Pool(s.own)
+		o.db = store.Pool(s.dialect, s.own)
 		o.Store = store.New(s.dialect, o.db)
 	} else {
 		c, d, err := openConfigured(name, s.configured[name])
 		if err != nil {
 			return nil, err
 		}
-		o.connector, o.db = c, store.Pool(c)
+		o.connector, o.db = c, store.Pool(d, c)
 		o.Store = store.New(d, o.db)
 	}
 	s.opened[name] = o

@@ -12,15 +12,14 @@ import (
 // was in the table already. Then what is reserved is given up, since more of it
 // may be in use: somebody else fills the column, or the store went back.
 func (x *execution) suspect(ctx context.Context, err error) {
-	in := &x.plan.Inserts[0]
-	t := tableOf(in)
-	f := t.gate.facts.Load()
-	if f == nil || !engineAnswered(err) {
+	if !engineAnswered(err) {
 		return
 	}
 	text := err.Error()
 	for i, d := range x.plan.Draws {
-		if d.Insert != 0 || t.keys[d.Key].source != nil || x.holes.Counts[i] == 0 {
+		t := tableOf(&x.plan.Inserts[d.Insert])
+		f := t.gate.facts.Load()
+		if f == nil || t.keys[d.Key].source != nil || x.holes.Counts[i] == 0 {
 			continue
 		}
 		for _, name := range f.keys[d.Key].unique {

@@ -1,0 +1,88 @@
+package keyfill
+
+import (
+	"context"
+	"sync"
+
+	"github.com/keyfill/keyfill/keysource/store"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// bound are the columns that a state with no column of its own is bound to: those
+// that it was opened for, and those of tables that come later, of a glob or made
+// since.
+type bound struct {
+	bind    func(context.Context, store.Column) error // nil: on the statements' connections
+	columns sync.Map                                  // of store.Column.String()
+}
+
+// newBound returns those of a state that is opened for the columns of row, nil
+// where the row is bound to its column by itself.
+func newBound(row store.Sequence, bind func(context.Context, store.Column) error) *bound {
+	if !row.Shared {
+		return nil
+	}
+	b := &bound{bind: bind}
+	for _, c := range row.Columns {
+		b.columns.Store(c.String(), true)
+	}
+	return b
+}
+
+// row returns the state of a key, which serves columns, its own first. That of a
+// snowflake has no row that could name a column.
+func (k *tableKey) row(state string, facts *tableFacts, columns []store.Column) store.Sequence {
+	src := k.rule.Source
+	row := store.Sequence{
+		Name: state, Columns: columns, Start: src.Start, Max: k.limit(), Exclusive: src.Exclusive,
+		// What the row looks like must not depend on how many tables the file has
+		// for the state just now.
+		Shared: k.rule.Shared || !k.rule.Own || src.Kind == policy.KindSnowflake,
+		// A row is bound to the table as it is found.
+		Create: src.CreateRow() && (facts.unseen == nil || k.rule.Shared),
+	}
+	if row.Shared && facts.unseen != nil {
+		// A temporary table's keys are nobody else's business.
+		row.Columns = columns[1:]
+	}
+	return row
+}
+
+// bindTo binds a counter's state to a column of a table that it is going to fill,
+// unless that was done.
+func (m *Mount) bindTo(ctx context.Context, g *guard, t *table, i int, c *counter) error {
+	if c.bound == nil || g == nil && c.row != nil {
+		return nil
+	}
+	f, err := m.facts(ctx, g, t)
+	if err != nil || f.unseen != nil {
+		return err
+	}
+	column := f.keys[i].stored(t.rule, &t.keys[i], false)
+	if _, done := c.bound.columns.Load(column.String()); done {
+		return nil
+	}
+	stays := true
+	if c.bound.bind != nil {
+		err = c.bound.bind(ctx, column)
+	} else {
+		m.ensure(ctx, g)
+		stays, err = c.row.bind(ctx, g, column)
+	}
+	if err == nil && stays {
+		c.bound.columns.Store(column.String(), true)
+	}
+	return err
+}
+
+// bind binds the state of a row to one more column, and reports whether that
+// stays whatever becomes of the statement's transaction.
+func (r *connRow) bind(ctx context.Context, g *guard, c store.Column) (stays bool, err error) {
+	if g.tx == txOutside {
+		err = committing{r, g}.commit(ctx, func(rows *store.Reserver) error { return rows.Bind(ctx, c) })
+		if err != errInside {
+			return true, err
+		}
+	}
+	return false, r.rows.At(store.Within(r.dialect, g.conn)).Bind(ctx, c)
+}

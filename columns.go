@@ -1,0 +1,178 @@
+package keyfill
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/keyfill/keyfill/catalog"
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// An INSERT without a column list gets one with its key, so that no value moves
+// to another column than the one that was judged. The columns that the policy
+// does not name are asked for on the INSERT's own connection, whose temporary
+// tables and search path count, and are known there until its next checkout.
+
+// knownColumns are the columns of tables, as far as a connection has asked, by
+// the table's name as the text has it.
+type knownColumns struct {
+	byName map[string][]string
+
+	// unsure says that a statement was prepared that may change a table: when
+	// it runs is not seen.
+	unsure bool
+}
+
+// maxKnown bounds the tables that a connection knows the columns of.
+const maxKnown = 1000
+
+// listed returns the plan of a query that was refused because its only INSERT
+// has no column list, with the table's columns. It is the plan that there is
+// where they may not be asked for, or the table is not found: with mode off,
+// and for a text that asks for the number of rows that the statement before it
+// changed. An error is the driver's own.
+func (m *Mount) listed(ctx context.Context, g *guard, e *engine, query string, p *rewrite.Plan) (*rewrite.Plan, error) {
+	in := unlisted(p)
+	if in == nil || m.standIn != nil || p.Reads()&rewrite.ReadsCount != 0 {
+		return p, nil
+	}
+	t := tableOf(in)
+	mode := m.effective(t)
+	if mode == policy.ModeOff {
+		return p, nil
+	}
+	columns := g.columns.byName[in.Unlisted]
+	if columns == nil {
+		m.lock(ctx, g, t, 0)
+		var err error
+		columns, err = catalog.Implied(ctx, e.dialect, catalog.Conn(g.conn),
+			catalog.Name{Schema: t.rule.Schema, Table: t.rule.Name, Text: in.Unlisted})
+		if err != nil && mode == policy.ModeDryRun {
+			return p, nil // the engine says itself what is wrong
+		}
+		if err != nil || columns == nil {
+			return p, err
+		}
+		g.columns.keep(in.Unlisted, columns)
+	}
+	return e.listedPlan(query, in.Target, columns), nil
+}
+
+// unlisted returns the INSERT of a plan that was refused for want of columns
+// alone; nil where there is none, or other statements stand beside it, which
+// may change them. A name of three parts may be of another database, whose
+// catalog is not asked.
+func unlisted(p *rewrite.Plan) *rewrite.Insert {
+	if p.Action != rewrite.Refuse || p.Refusal.Reason != rewrite.ErrNoColumnList || p.Statements != 1 || len(p.Inserts) != 1 {
+		return nil
+	}
+	in := &p.Inserts[0]
+	if in.Unlisted == "" || strings.Count(in.Unlisted, ".") > 1 {
+		return nil
+	}
+	return in
+}
+
+// keep remembers the columns of a table.
+func (k *knownColumns) keep(name string, columns []string) {
+	if k.unsure {
+		return
+	}
+	if k.byName == nil || len(k.byName) == maxKnown {
+		k.byName = map[string][]string{}
+	}
+	k.byName[name] = columns
+}
+
+// forget is for the end of a checkout, and for what may have changed a table.
+func (k *knownColumns) forget() { k.byName = nil }
+
+// sends takes in that a text is executed on the connection.
+func (k *knownColumns) sends(d *dialect.Dialect, query string) {
+	if k.byName != nil && !leavesTables(d, query) {
+		k.forget()
+	}
+}
+
+// prepares takes in that a text is prepared on the connection.
+func (k *knownColumns) prepares(d *dialect.Dialect, query string) {
+	if !k.unsure && !leavesTables(d, query) {
+		k.forget()
+		k.unsure = true
+	}
+}
+
+// leavesTables reports whether a text leaves the columns of all tables, and what
+// their names mean: a single INSERT or REPLACE, or an UPDATE, DELETE or SELECT
+// that calls nothing, since a function may do what it likes. Anything else costs
+// no more than asking again.
+func leavesTables(d *dialect.Dialect, query string) bool {
+	if d.Grammar.NoSemicolon {
+		return false // another statement may follow behind white space
+	}
+	query = strings.TrimRight(withoutComments(query), "; \t\r\n")
+	if strings.Contains(query, ";") {
+		return false
+	}
+	n := strings.IndexFunc(query, func(r rune) bool { return r|0x20 < 'a' || r|0x20 > 'z' })
+	if n < 0 {
+		return false
+	}
+	is := func(words ...string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(query[:n], w) })
+	}
+	return is("insert", "replace") || is("update", "delete", "select") && !strings.Contains(query, "(")
+}
+
+// withoutComments returns a text without the white space and the comments that
+// it begins with. A comment with ! in it may be run by the engine.
+func withoutComments(query string) string {
+	for {
+		query = strings.TrimLeft(query, " \t\r\n")
+		end := ""
+		switch {
+		case strings.HasPrefix(query, "--"):
+			end = "\n"
+		case strings.HasPrefix(query, "/*"):
+			end = "*/"
+		default:
+			return query
+		}
+		comment, rest, _ := strings.Cut(query, end)
+		if strings.Contains(comment, "!") {
+			return ""
+		}
+		query = rest
+	}
+}
+
+// sameColumns reports whether the column lists that two plans of one query write
+// are the same, so that the arguments of one fit the text of the other.
+func sameColumns(a, b *rewrite.Plan) bool {
+	return a == b || slices.EqualFunc(a.Inserts, b.Inserts, func(a, b rewrite.Insert) bool {
+		return slices.Equal(a.Target.Columns, b.Target.Columns)
+	})
+}
+
+// listedPlan returns the plan of a query for a table with these columns.
+func (e *engine) listedPlan(query string, target *rewrite.Target, columns []string) *rewrite.Plan {
+	// No name has a NUL in it, and none is empty.
+	key := strings.Join(columns, "\x00") + "\x00\x00" + query
+	if p, ok := e.listed.Get(key); ok {
+		return p
+	}
+	known := *target
+	known.Columns = columns
+	p := rewrite.Compile(e.dialect, func(schema, name string) *rewrite.Target {
+		found := e.lookup(schema, name)
+		if found != nil && found.Table == target.Table {
+			return &known
+		}
+		return found
+	}, query)
+	e.listed.Put(key, p)
+	return p
+}

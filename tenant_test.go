@@ -1,0 +1,80 @@
+package keyfill_test
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"testing"
+
+	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// tenants is a policy with a numbering for each tenant: b's begins at 1001.
+func tenants() *policy.Config {
+	cfg := sequences("sqlite")
+	cfg.Tables = map[string]policy.Table{"t": {Column: "id", InPlace: &policy.Source{
+		Kind: policy.KindSequence, Name: "n{value:tenant}", Exclusive: true,
+	}}}
+	cfg.Reservers = func(state string) keysource.Reserver {
+		c := new(countingStore)
+		if state == "nb" {
+			c.used.Store(1000)
+		}
+		return c
+	}
+	return cfg
+}
+
+// TestParkedOfATenant: keys that were drawn for one tenant and not used are not
+// another one's, even where text and arguments are the same.
+func TestParkedOfATenant(t *testing.T) {
+	d := &fakeDriver{strength: contexts, skip: true}
+	fails := 1
+	d.prepares = func(string) error {
+		if fails > 0 {
+			fails--
+			return errors.New("max_prepared_stmt_count")
+		}
+		return nil
+	}
+	db := open(t, d, tenants())
+	tx, err := db.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	a := keyfill.WithValue(context.Background(), "tenant", "a")
+	b := keyfill.WithValue(context.Background(), "tenant", "b")
+	if _, err = tx.ExecContext(a, insert, 1, 2); err == nil {
+		t.Fatal("the first Prepare did not fail")
+	}
+	if _, err = tx.ExecContext(b, insert, 1, 2); err != nil {
+		t.Fatal(err)
+	}
+	if got := lastArgs(d); got[0].(int64) < 1000 {
+		t.Errorf("tenant b got tenant a's key: %v", got)
+	}
+}
+
+// TestRetryOfATenant: the same, for keys that wait for a retry.
+func TestRetryOfATenant(t *testing.T) {
+	d := &fakeDriver{strength: contexts}
+	br := &breaking{exec: allBroken}
+	br.use(d)
+	db := open(t, d, tenants())
+	ctx, _ := keyfill.Record(context.Background())
+	a := keyfill.WithValue(ctx, "tenant", "a")
+	b := keyfill.WithValue(ctx, "tenant", "b")
+	_, err := db.ExecContext(a, insert, 1, 2)
+	if !errors.Is(err, driver.ErrBadConn) {
+		t.Fatal(err)
+	}
+	if _, err = db.ExecContext(b, insert, 1, 2); err != nil {
+		t.Fatal(err)
+	}
+	if got := lastArgs(d); got[len(got)-1].(int64) < 1000 {
+		t.Errorf("tenant b got tenant a's key: %v", got)
+	}
+}
