@@ -23,7 +23,11 @@ func TestGoldenExecutes(t *testing.T) {
 		s.goldenTables(t)
 		executed, not := 0, 0
 		for _, c := range goldenCases(t) {
-			if !s.takes(c) || prepare(s.raw, c.in) != nil {
+			if !s.takes(c) || prepare(s.raw, c.in) != nil && !c.several() {
+				continue
+			}
+			if strings.HasPrefix(c.name, "explain/") || strings.HasPrefix(c.name, "session/explained") {
+				not++ // stores nothing, or is TestExplain's
 				continue
 			}
 			if why := notExecutable[c.name]; why != "" {
@@ -50,8 +54,15 @@ func TestGoldenExecutes(t *testing.T) {
 
 // notExecutable are cases that cannot be executed for a reason of their own.
 var notExecutable = map[string]string{
-	"key_listed/placeholder_shared_leading_zero.sqlite":     "modernc.org/sqlite takes ?01 for a name",
-	"placeholders_question/session_variables.mysql+mariadb": "the server's mode is too long for the column",
+	"key_listed/placeholder_shared_leading_zero.sqlite":         "modernc.org/sqlite takes ?01 for a name",
+	"placeholders_question/session_variables.mysql+mariadb":     "the server's mode is too long for the column",
+	"several/create_trigger_and_insert.sqlite":                  "it names a table that is not there",
+	"several/trigger_of_one_statement_and_insert.mysql+mariadb": "it names a table that is not there",
+	"several/rule_and_insert.postgres":                          "it names a table that is not there",
+	"several/event_trigger_and_insert.postgres":                 "it names a function that is not there",
+	"several/unknown_statement_behind.mysql+mariadb":            "it is an error",
+	"several/unknown_statement_behind.postgres":                 "it is an error",
+	"several/unknown_statement_behind.sqlite":                   "it is an error",
 	"set/partition": "the key has to be of the partition",
 }
 
@@ -79,10 +90,19 @@ func (s *scratch) executeGolden(c goldenCase) error {
 		return fmt.Errorf("%w: %w", errNotExecuted, err)
 	}
 	keys := goldenKeys(p, h)
-	if err := s.execGolden(p, p.BoundText(false), p.Bind(args, h, keys), keys); err != nil {
-		return fmt.Errorf("bound: %w", err)
+	if rewrite.TransactionOf(s.dialect, c.in) != rewrite.TxUnchanged {
+		return fmt.Errorf("%w: it may end the transaction that is to be undone", errNotExecuted)
 	}
-	if p.Session() {
+	if prepare(s.raw, c.in) != nil {
+		if len(args) > 0 {
+			return fmt.Errorf("%w: the server prepares one statement", errNotExecuted)
+		}
+	} else if p.Unbound() == "" {
+		if err := s.execGolden(p, p.BoundText(false), p.Bind(args, h, keys), keys); err != nil {
+			return fmt.Errorf("bound: %w", err)
+		}
+	}
+	if p.Session() && p.Statements == 1 {
 		if err := s.execGolden(p, p.BoundText(true), p.Bind(args, h, keys), keys); err != nil {
 			return fmt.Errorf("session: %w; %s", err, p.BoundText(true))
 		}

@@ -12,10 +12,11 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// states returns the names of the states that are stored.
+// states returns the names of the states that are stored, without the rows that
+// bind them to columns.
 func (s *scratch) states(t *testing.T) string {
 	t.Helper()
-	rows, err := s.raw.Query("SELECT name FROM keyfill_sequences ORDER BY name")
+	rows, err := s.raw.Query("SELECT name FROM keyfill_sequences WHERE parameters <> 'binding' ORDER BY name")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -270,7 +270,7 @@ func valueOn(t *testing.T, c driver.Conn, query string) driver.Value {
 // TestStorePoolIsLazy: nothing is connected before the first use.
 func TestStorePoolIsLazy(t *testing.T) {
 	s := mysqlDefault.scratch(t)
-	db := store.Pool(s.connector)
+	db := store.Pool(s.dialect, s.connector)
 	defer db.Close()
 	st := store.New(s.dialect, db)
 	st.Reserver(orders)
@@ -313,7 +313,7 @@ func BenchmarkStoreReserve(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			pool := store.Pool(connector)
+			pool := store.Pool(e.dialect, connector)
 			defer pool.Close()
 			st := store.New(e.dialect, pool)
 			if _, err := db.Exec("CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)"); err != nil {

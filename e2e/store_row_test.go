@@ -32,8 +32,10 @@ func TestStoreRowOfAnother(t *testing.T) {
 			{"another row", func(q *store.Sequence) { q.Name = "orders2" }, store.ErrTaken},
 			{"exclusive", func(q *store.Sequence) { q.Name, q.Exclusive = "orders2", true }, nil},
 			{"another row, later", func(q *store.Sequence) {}, store.ErrTaken},
-			{"a new shared row", func(q *store.Sequence) { q.Name, q.Shared = "all", true }, nil},
+			{"a new shared row", func(q *store.Sequence) { q.Name, q.Shared = "all", true }, store.ErrTaken},
+			{"an exclusive shared row", func(q *store.Sequence) { q.Name, q.Shared, q.Exclusive = "all", true, true }, nil},
 			{"a shared row, bound", func(q *store.Sequence) { q.Name = "all" }, store.ErrBound},
+			{"a shared row of no column of its", func(q *store.Sequence) { q.Shared, q.Columns = true, []store.Column{parts} }, store.ErrBound},
 			{"no table", func(q *store.Sequence) { q.Name = "x"; q.Columns = []store.Column{{Table: "nosuch", Name: "id"}} }, store.ErrColumn},
 			{"no start", func(q *store.Sequence) {
 				q.Name = "x"
@@ -160,7 +162,7 @@ func withoutRights(t *testing.T, s *scratch, grants []string, drop string, dsnOf
 	if changed == dsn {
 		t.Skip("the server is one whose users are not ours to make")
 	}
-	db := store.Pool(connectorOf(t, s.driver, changed))
+	db := store.Pool(s.dialect, connectorOf(t, s.driver, changed))
 	defer db.Close()
 	q := orders
 	q.EnsureSchema = true

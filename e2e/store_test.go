@@ -39,7 +39,7 @@ var orders = store.Sequence{
 // storeOf returns a store with a pool of its own, as each process has one.
 func storeOf(t testing.TB, s *scratch) *store.Store {
 	t.Helper()
-	db := store.Pool(s.connector)
+	db := store.Pool(s.dialect, s.connector)
 	t.Cleanup(func() { db.Close() })
 	return store.New(s.dialect, db)
 }

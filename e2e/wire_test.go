@@ -146,8 +146,9 @@ func TestTrapNoArguments(t *testing.T) {
 	}
 }
 
-// Several statements in one string are refused with a reason and none is sent;
-// an argument more would make it the error of the engine, or store half.
+// Several statements in one string, of which one may do anything to those behind
+// it, are refused with a reason and none is sent; an argument more would make it
+// the error of the engine, or store half.
 func TestTrapSeveralStatements(t *testing.T) {
 	multi := mysqlDefault
 	multi.name, multi.params = "mysql-multi", "multiStatements=true"
@@ -170,9 +171,9 @@ func TestTrapSeveralStatements(t *testing.T) {
 			// Both without the wrapper's business: as through the raw driver.
 			exec(t, db, "INSERT INTO others (id, name) VALUES ('1', 'a'); INSERT INTO others (id, name) VALUES ('2', 'b')")
 			for _, query := range []string{
-				"INSERT INTO people (name) VALUES ('a'); INSERT INTO pets (name) VALUES ('b')",
-				"INSERT INTO others (id, name) VALUES ('3', 'a'); INSERT INTO pets (name) VALUES ('b')",
-				"INSERT INTO people (name) VALUES ('a'); DELETE FROM others",
+				"CALL p(); INSERT INTO people (name) VALUES ('a'); INSERT INTO pets (name) VALUES ('b')",
+				"INSERT INTO others (id, name) VALUES ('3', 'a'); CALL p(); INSERT INTO pets (name) VALUES ('b')",
+				"CALL p(); INSERT INTO people (name) VALUES ('a'); DELETE FROM others",
 			} {
 				_, err := db.Exec(query)
 				s.checkSeveral(t, err)

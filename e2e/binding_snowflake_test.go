@@ -1,0 +1,63 @@
+package e2e_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/keysource/store"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// marked is a snowflake with a mark in the store.
+func marked(worker int) policy.Source {
+	return policy.Source{Kind: policy.KindSnowflake, Worker: &worker, EnsureSchema: true}
+}
+
+// TestBindingSnowflake: a column is served by the workers of one state, and
+// neither by those of another nor by a sequence beside them.
+func TestBindingSnowflake(t *testing.T) {
+	each(t, bindingEngines[1:], func(t *testing.T, s *scratch) {
+		createIDs(t, s, "t", "u")
+		for _, c := range []struct {
+			name string
+			cfg  *policy.Config
+			says string // "": it is taken
+		}{
+			{"first", inPlace(marked(1)), ""},
+			{"the same once more", inPlace(marked(1)), ""},
+			{"another worker of it", inPlace(marked(2)), ""},
+			{"another state", namedFor(marked(1), "t"), `snowflake "numbers"`},
+			{"another state of two tables", namedFor(marked(3), "u", "t"), `t.id (workers)", whose row for this column is `},
+			{"a sequence", inPlace(counted(nil)), "t.id (workers)"},
+			{"a sequence of another name", namedFor(counted(nil), "t"), "t.id (workers)"},
+			{"exclusive", namedFor(func() policy.Source { f := marked(4); f.Exclusive = true; return f }(), "t"), ""},
+			{"first, beside it", inPlace(marked(1)), `"numbers (workers)"`},
+		} {
+			db, _ := s.open(t, c.cfg)
+			_, err := db.Exec(insertT)
+			if c.says == "" && err != nil || c.says != "" && (!errors.Is(err, store.ErrTaken) ||
+				!errors.Is(err, keysource.ErrStoreState) || !strings.Contains(err.Error(), c.says)) {
+				t.Errorf("%s: %v, want %q", c.name, err, c.says)
+			}
+		}
+		if n := count(t, s.raw, "SELECT COUNT(*) FROM t"); n != 4 {
+			t.Errorf("%d rows, want 4", n)
+		}
+	})
+}
+
+// TestBindingSnowflakeAfterSequence: a column that a sequence serves is not
+// filled by a snowflake.
+func TestBindingSnowflakeAfterSequence(t *testing.T) {
+	each(t, bindingEngines[1:], func(t *testing.T, s *scratch) {
+		createIDs(t, s, "t")
+		db, _ := s.open(t, inPlace(counted(nil)))
+		exec(t, db, insertT)
+		db, _ = s.open(t, inPlace(marked(1)))
+		if _, err := db.Exec(insertT); !errors.Is(err, store.ErrTaken) {
+			t.Errorf("%v, want %v", err, store.ErrTaken)
+		}
+	})
+}

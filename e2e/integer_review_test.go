@@ -1,0 +1,197 @@
+package e2e_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/catalog"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// numbers is a sequence that makes what it needs.
+func numbers() *policy.Source {
+	return &policy.Source{Kind: policy.KindSequence, EnsureSchema: true}
+}
+
+// TestStaleRowID: what the connection has stored last in another table may be
+// the number that a statement drew and did not store.
+func TestStaleRowID(t *testing.T) {
+	s := sqliteFile.scratch(t)
+	exec(t, s.raw, "CREATE TABLE a (id INTEGER PRIMARY KEY, n INT)")
+	exec(t, s.raw, "CREATE TABLE b (id INTEGER PRIMARY KEY, email TEXT UNIQUE, n INT)")
+	cfg := &policy.Config{Tables: map[string]policy.Table{
+		"a": {Column: "id", InPlace: numbers()}, "b": {Column: "id", InPlace: numbers()}}}
+	db, _ := s.open(t, cfg)
+	db.SetMaxOpenConns(1)
+	for _, q := range []string{
+		"INSERT OR IGNORE INTO b (email) VALUES ('x')",
+		"INSERT INTO b (email) VALUES ('x') ON CONFLICT (email) DO NOTHING",
+		"INSERT INTO b (email) VALUES ('x') ON CONFLICT (email) DO UPDATE SET n = 1",
+	} {
+		exec(t, db, "DELETE FROM b")
+		res, err := db.Exec("INSERT INTO b (email) VALUES ('x')")
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, _ := res.LastInsertId()
+		// the next key of b is k+1: give the table a a row of that number
+		exec(t, s.raw, "DELETE FROM a")
+		exec(t, db, "INSERT INTO a (id, n) VALUES (?, 1)", k+1)
+		res, err = db.Exec(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, err := res.LastInsertId()
+		n, _ := res.RowsAffected()
+		if c := count(t, s.raw, "SELECT COUNT(*) FROM b WHERE id = ?", id); id != 0 && c == 0 {
+			t.Errorf("%s: LastInsertId %d %v (affected %d) is not stored in b", q, id, err, n)
+		}
+	}
+}
+
+// TestRowsLeftOutByTheTable: constraints and triggers of SQLite leave out or
+// replace rows without a word in the statement.
+func TestRowsLeftOutByTheTable(t *testing.T) {
+	for _, typ := range []string{"INTEGER PRIMARY KEY", "BIGINT PRIMARY KEY"} {
+		for _, ddl := range []string{
+			"CREATE TABLE t (id " + typ + ", email TEXT UNIQUE ON CONFLICT IGNORE)",
+			"CREATE TABLE t (id " + typ + ", email TEXT UNIQUE ON CONFLICT REPLACE)",
+			"CREATE TABLE t (id " + typ + ", email TEXT); CREATE TRIGGER tr BEFORE INSERT ON t WHEN EXISTS (SELECT 1 FROM t WHERE email = NEW.email) BEGIN SELECT RAISE(IGNORE); END",
+		} {
+			s := sqliteFile.scratch(t)
+			exec(t, s.raw, ddl)
+			db, _ := s.open(t, fillID("t", policy.Table{InPlace: numbers()}))
+			ctx, rec := keyfill.Record(context.Background())
+			res, err := db.ExecContext(ctx, "INSERT INTO t (email) VALUES ('x'), ('y'), ('x')")
+			if err != nil {
+				t.Fatal(err)
+			}
+			id, _ := res.LastInsertId()
+			n, _ := res.RowsAffected()
+			if c := count(t, s.raw, "SELECT COUNT(*) FROM t WHERE id = ?", id); id != 0 && c == 0 {
+				t.Errorf("%s: LastInsertId %d (affected %d) is not stored", ddl, id, n)
+			}
+			for _, k := range rec.All() {
+				if c := count(t, s.raw, "SELECT COUNT(*) FROM t WHERE id = ?", k.Key); k.Outcome == keyfill.Stored && c == 0 {
+					t.Errorf("%s: Record says %v stored, affected %d", ddl, k, n)
+				}
+			}
+		}
+	}
+}
+
+// TestOtherNumberedColumn: where the engine numbers another column, LastInsertId
+// means that one, as without keyfill.
+func TestOtherNumberedColumn(t *testing.T) {
+	for _, tt := range []struct {
+		engine engine
+		create string
+	}{
+		{mysqlDefault, "CREATE TABLE t (id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY, no BIGINT NOT NULL UNIQUE, a INT)"},
+		{sqliteFile, "CREATE TABLE t (id INTEGER PRIMARY KEY, no BIGINT NOT NULL UNIQUE, a INT)"},
+	} {
+		t.Run(tt.engine.name, func(t *testing.T) {
+			s := tt.engine.scratch(t)
+			exec(t, s.raw, tt.create)
+			exec(t, s.raw, "INSERT INTO t VALUES (500, 7, 1)")
+			db, _ := s.open(t, &policy.Config{Tables: map[string]policy.Table{"t": {Column: "no", InPlace: numbers()}}})
+			for _, query := range []string{"INSERT INTO t (a) VALUES (1)", "INSERT INTO t (a, no) VALUES (1, NULL)"} {
+				res, err := db.Exec(query)
+				if err != nil {
+					t.Fatal(err)
+				}
+				id, err := res.LastInsertId()
+				if want := count(t, s.raw, "SELECT MAX(id) FROM t"); err != nil || id != int64(want) {
+					t.Errorf("%s: LastInsertId %d, %v, want %d", query, id, err, want)
+				}
+			}
+			if got := count(t, s.raw, "SELECT MAX(no) FROM t"); got != 9 {
+				t.Errorf("the last number is %d, want 9", got)
+			}
+		})
+	}
+}
+
+// TestStateOfOneTable: an entry without a schema is for a table in any, but a
+// state of its own numbers one of them: the other one is refused, whichever
+// comes first, and does not stand in the way of the right one.
+func TestStateOfOneTable(t *testing.T) {
+	s := pgxDefault.scratch(t)
+	for _, schema := range []string{"x", "y"} {
+		exec(t, s.raw, "CREATE SCHEMA "+schema)
+		exec(t, s.raw, "CREATE TABLE "+schema+".t (id BIGINT PRIMARY KEY, a INT)")
+	}
+	exec(t, s.raw, "INSERT INTO y.t SELECT g, 1 FROM generate_series(1, 150) g")
+	for _, order := range [][]string{{"x.t", "y.t"}, {"y.t", "x.t"}} {
+		db, _ := s.open(t, fillID("t", policy.Table{InPlace: numbers()}))
+		for _, name := range order {
+			_, err := db.Exec("INSERT INTO " + name + " (a) VALUES (1)")
+			var e *keyfill.Error
+			if name == "x.t" && err != nil || name == "y.t" && !errors.As(err, &e) {
+				t.Errorf("%v: %s: %v", order, name, err)
+			}
+		}
+	}
+	if got := count(t, s.raw, "SELECT COUNT(*) FROM y.t"); got != 150 {
+		t.Errorf("y.t has %d rows", got)
+	}
+}
+
+// TestPartition: a partition that a glob matches beside the whole table would be
+// numbered twice.
+func TestPartition(t *testing.T) {
+	s := pgxDefault.scratch(t)
+	exec(t, s.raw, "CREATE TABLE log (id BIGINT NOT NULL, a INT, PRIMARY KEY (id, a)) PARTITION BY RANGE (a)")
+	exec(t, s.raw, "CREATE TABLE log_1 PARTITION OF log FOR VALUES FROM (0) TO (10)")
+	db, _ := s.open(t, fillID("log*", policy.Table{InPlace: numbers()}))
+	exec(t, db, "INSERT INTO log (a) VALUES (1)")
+	if _, err := db.Exec("INSERT INTO log_1 (a) VALUES (1)"); !errors.Is(err, catalog.ErrPartition) {
+		t.Errorf("log_1: %v", err)
+	}
+}
+
+// TestViewOverTriggers: LAST_INSERT_ID(key) is not for a view, whose table may
+// have triggers that read it.
+func TestViewOverTriggers(t *testing.T) {
+	s := mysqlDefault.scratch(t)
+	exec(t, s.raw, "CREATE TABLE p (id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY, a INT) AUTO_INCREMENT=7779")
+	exec(t, s.raw, "CREATE TABLE b (id BIGINT NOT NULL PRIMARY KEY, a INT)")
+	exec(t, s.raw, "CREATE TABLE lg (pid BIGINT)")
+	exec(t, s.raw, "CREATE TRIGGER tr BEFORE INSERT ON b FOR EACH ROW INSERT INTO lg VALUES (LAST_INSERT_ID())")
+	exec(t, s.raw, "CREATE VIEW v AS SELECT * FROM b")
+	for _, name := range []string{"b", "v"} {
+		db, _ := s.open(t, fillID(name, policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Start: 40, Name: "n" + name, Exclusive: true}}))
+		db.SetMaxOpenConns(1)
+		exec(t, s.raw, "DELETE FROM lg")
+		exec(t, s.raw, "DELETE FROM b")
+		exec(t, db, "INSERT INTO p (a) VALUES (1)")
+		want := count(t, db, "SELECT LAST_INSERT_ID()")
+		exec(t, db, "INSERT INTO "+name+" (a) VALUES (1)")
+		if got := count(t, db, "SELECT pid FROM lg"); got != want {
+			t.Errorf("%s: trigger read %d, want %d", name, got, want)
+		}
+	}
+}
+
+// TestNumberingWithAnIndex: the greatest number of all tenants is no measure of
+// one tenant's.
+func TestNumberingWithAnIndex(t *testing.T) {
+	s := pgxDefault.scratch(t)
+	exec(t, s.raw, "CREATE TABLE tickets (tenant TEXT, no BIGINT, a INT, UNIQUE (tenant, no))")
+	exec(t, s.raw, "CREATE INDEX ON tickets (no)")
+	cfg := &policy.Config{Tables: map[string]policy.Table{"tickets": {Column: "no", InPlace: &policy.Source{
+		Kind: policy.KindSequence, EnsureSchema: true, Name: "{table}.{value:tenant}", Exclusive: true, Start: 1,
+	}}}}
+	for round := range 2 {
+		db, _ := s.open(t, cfg)
+		for _, tenant := range []string{"a", "b"} {
+			_, err := db.ExecContext(keyfill.WithValue(context.Background(), "tenant", tenant), "INSERT INTO tickets (tenant, a) VALUES ($1, 1)", tenant)
+			if err != nil {
+				t.Errorf("round %d tenant %s: %v", round, tenant, err)
+			}
+		}
+		db.Close()
+	}
+}
