@@ -2,13 +2,10 @@ package keyfill
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 	"fmt"
-	"strconv"
 	"sync"
 
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -108,19 +105,6 @@ func (c *counter) close(ctx context.Context) error {
 		return nil
 	}
 	return c.snowflake.Close(ctx)
-}
-
-// integers returns n consecutive keys as they are sent.
-func integers(first int64, n int, l dialect.Layout) []driver.Value {
-	keys := make([]driver.Value, n)
-	for i := range keys {
-		if key := first + int64(i); l == dialect.SequentialAsString {
-			keys[i] = strconv.FormatInt(key, 10)
-		} else {
-			keys[i] = key
-		}
-	}
-	return keys
 }
 
 // counterSet are the counters of one database, by the name of their state.

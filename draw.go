@@ -80,7 +80,7 @@ func (m *Mount) next(ctx context.Context, g *guard, t *table, i, n int) ([]drive
 	if err != nil {
 		return nil, err
 	}
-	return integers(first, n, k.layout), nil
+	return keysource.Integers(first, n, k.layout), nil
 }
 
 // reserve gives the first of n consecutive integers.

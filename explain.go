@@ -129,7 +129,7 @@ func (dummies) give(ctx context.Context, t *table, i, n int) ([]driver.Value, er
 	if k.source != nil {
 		return k.source.Next(ctx, keysource.Request{N: n, Layout: k.layout})
 	}
-	return integers(1, n, k.layout), nil
+	return keysource.Integers(1, n, k.layout), nil
 }
 
 // refuse fills in why the query is refused.

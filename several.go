@@ -4,6 +4,7 @@ import (
 	"database/sql/driver"
 	"strings"
 
+	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -105,7 +106,7 @@ func (k *tableKey) dummies(n int) []driver.Value {
 	for i := range keys {
 		switch {
 		case k.rule.Integer:
-			keys[i] = integers(0, 1, k.layout)[0]
+			keys[i] = keysource.Integers(0, 1, k.layout)[0]
 		case k.text:
 			keys[i] = strings.Repeat("0", dummyText)
 		default:

@@ -220,7 +220,7 @@ func TestBindingLater(t *testing.T) {
 		t.Run(source.Kind, func(t *testing.T) {
 			each(t, bindingEngines, func(t *testing.T, s *scratch) {
 				if source.Kind == policy.KindSnowflake && s.server == nil {
-					t.Skip("a snowflake has no mark on the statements' connections")
+					return // it has no mark on the statements' connections
 				}
 				createIDs(t, s, "log_a")
 				cfg := namedFor(source, "log_*", "u")

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -237,16 +236,7 @@ func (s *Sequence) Next(ctx context.Context, r Request) ([]driver.Value, error) 
 	if err != nil {
 		return nil, err
 	}
-	keys := make([]driver.Value, r.N)
-	for i := range keys {
-		key := first + int64(i)
-		if r.Layout == dialect.SequentialAsString {
-			keys[i] = strconv.FormatInt(key, 10)
-		} else {
-			keys[i] = key
-		}
-	}
-	return keys, nil
+	return Integers(first, r.N, r.Layout), nil
 }
 
 // Reserve returns the first of n consecutive integers, which nobody else gets.

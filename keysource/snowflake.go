@@ -5,7 +5,6 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"math"
-	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -187,16 +186,7 @@ func (s *Snowflake) Next(ctx context.Context, r Request) ([]driver.Value, error)
 	if err != nil {
 		return nil, err
 	}
-	keys := make([]driver.Value, r.N)
-	for i := range keys {
-		key := first + int64(i)
-		if r.Layout == dialect.SequentialAsString {
-			keys[i] = strconv.FormatInt(key, 10)
-		} else {
-			keys[i] = key
-		}
-	}
-	return keys, nil
+	return Integers(first, r.N, r.Layout), nil
 }
 
 // Reserve returns the first of n consecutive integers, which nobody else gets
