@@ -90,7 +90,7 @@ func TestCatalogMariaDB(t *testing.T) {
 func TestCatalogMariaDBCase(t *testing.T) {
 	s := mysqlDefault.scratch(t)
 	if count(t, s.raw, "SELECT @@lower_case_table_names") != 0 {
-		t.Skip("the server folds names")
+		skip(t, "the server folds names")
 	}
 	c := s.session(t)
 	name, other := testName(t, s), testName(t, s)

@@ -160,7 +160,7 @@ func withoutRights(t *testing.T, s *scratch, grants []string, drop string, dsnOf
 
 	changed := dsnOf(dsn, "kf_"+id)
 	if changed == dsn {
-		t.Skip("the server is one whose users are not ours to make")
+		skip(t, "the server is one whose users are not ours to make")
 	}
 	db := store.Pool(s.dialect, connectorOf(t, s.driver, changed))
 	defer db.Close()
