@@ -19,10 +19,6 @@ type counter struct {
 	// connection of each statement: SQLite has no other. nil elsewhere.
 	row *connRow
 
-	// autonomous says that what was drawn stays drawn, whatever becomes of the
-	// statement's transaction.
-	autonomous bool
-
 	// home is the table that the state numbers, as it is stored; "" when it may be
 	// several.
 	home string

@@ -255,7 +255,7 @@ func (m *Mount) newStandIn(k *tableKey, state string) (*counter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &counter{sequence: seq, autonomous: true}, nil
+	return &counter{sequence: seq}, nil
 }
 
 func (m *Mount) newSequence(ctx context.Context, g *guard, t *table, i int, state string) (*counter, error) {
@@ -269,7 +269,7 @@ func (m *Mount) newSequence(ctx context.Context, g *guard, t *table, i int, stat
 	o.Max = k.limit()
 	row := k.row(state, facts, columns)
 	ranked := len(k.rule.Values) == 0 || len(facts.keys[i].unique) > 0
-	c := &counter{autonomous: true, unseen: facts.unseen}
+	c := &counter{unseen: facts.unseen}
 	if !k.rule.Shared {
 		c.home = facts.keys[i].home()
 	}
@@ -277,7 +277,7 @@ func (m *Mount) newSequence(ctx context.Context, g *guard, t *table, i int, stat
 		if s := facts.keys[i].schema; g.counters != nil && s != "" && s != "main" && s != "temp" {
 			return nil, errElsewhere
 		}
-		o.OnConnection, c.autonomous = true, false
+		o.OnConnection = true
 		d := m.either[0].dialect
 		c.row = &connRow{dialect: d, ranked: ranked, rows: store.On(d, nil).Reserver(row)}
 		c.bound = newBound(row, nil)
@@ -369,7 +369,7 @@ func (m *Mount) newSnowflake(ctx context.Context, g *guard, t *table, i int, sta
 			return nil, err
 		}
 		return &counter{
-			snowflake: flake, shared: true, autonomous: true, unseen: facts.unseen, floor: m.floorOf(facts, t, i),
+			snowflake: flake, shared: true, unseen: facts.unseen, floor: m.floorOf(facts, t, i),
 		}, nil
 	}
 	number, err := o.Number()
@@ -394,7 +394,7 @@ func (m *Mount) newSnowflake(ctx context.Context, g *guard, t *table, i int, sta
 	if err != nil {
 		return nil, err
 	}
-	return &counter{snowflake: flake, autonomous: true, unseen: facts.unseen, bound: newBound(row, marker.Bind)}, nil
+	return &counter{snowflake: flake, unseen: facts.unseen, bound: newBound(row, marker.Bind)}, nil
 }
 
 // owner names this process for people who look into the store.
