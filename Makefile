@@ -7,9 +7,10 @@
 #	make soak           faults at length: processes killed for SOAKTIME=2m, for each
 #	                    engine and source, and SOAKROWS=10000000 rows into one table
 #	make bench          all benchmarks: BENCH=regexp COUNT=10
-#	make fuzz           each fuzz target for FUZZTIME=30s
+#	make fuzz           each fuzz target for FUZZTIME=30s: FUZZ=regexp FUZZFLAGS='-parallel=1'
 #	make corpus         what becomes of the SQL statements in CORPUS=folder, judged by
-#	                    parsers that know nothing of keyfill
+#	                    parsers that know nothing of keyfill; CORPUSFLAGS=-speed for how
+#	                    long they take to compile
 #	make demo           keyfill at work
 #
 # TESTFLAGS goes to "go test": make test TESTFLAGS='-run Upsert -v'.
@@ -22,6 +23,8 @@ TESTFLAGS ?=
 BENCH     ?= .
 COUNT     ?= 1
 FUZZTIME  ?= 30s
+FUZZ      ?= ^Fuzz
+FUZZFLAGS ?=
 SOAKTIME  ?= 2m
 SOAKROWS  ?= 10000000
 # Files <dialect>.*.jsonl with lines {"id": …, "sql": …}; flags of judge/main.go,
@@ -73,7 +76,7 @@ bench: servers
 		go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) -timeout=60m ./...
 
 fuzz:
-	scripts/each-module "$(CURDIR)/scripts/fuzz" $(FUZZTIME)
+	scripts/each-module "$(CURDIR)/scripts/fuzz" $(FUZZTIME) '$(FUZZ)' $(FUZZFLAGS)
 
 corpus: servers
 	cd judge && GOWORK=off go run . -corpus "$(abspath $(CORPUS))" $(CORPUSFLAGS)

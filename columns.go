@@ -58,7 +58,7 @@ func (m *Mount) listed(ctx context.Context, g *guard, e *engine, query string, p
 		}
 		g.columns.keep(in.Unlisted, columns)
 	}
-	return e.listedPlan(query, in.Target, columns), nil
+	return e.listedPlan(p.Dialect(), query, in.Target, columns), nil
 }
 
 // unlisted returns the INSERT of a plan that was refused for want of columns
@@ -110,21 +110,31 @@ func (k *knownColumns) prepares(d *dialect.Dialect, query string) {
 // that calls nothing, since a function may do what it likes. Anything else costs
 // no more than asking again.
 func leavesTables(d *dialect.Dialect, query string) bool {
+	word, rest := single(d, query)
+	return isAny(word, "insert", "replace") ||
+		isAny(word, "update", "delete", "select") && !strings.Contains(rest, "(")
+}
+
+// single returns the first word of a text of one statement, and the rest of it;
+// nothing where there may be more of them.
+func single(d *dialect.Dialect, query string) (word, rest string) {
 	if d.Grammar.NoSemicolon {
-		return false // another statement may follow behind white space
+		return "", "" // another statement may follow behind white space
 	}
 	query = strings.TrimRight(withoutComments(query), "; \t\r\n")
 	if strings.Contains(query, ";") {
-		return false
+		return "", ""
 	}
 	n := strings.IndexFunc(query, func(r rune) bool { return r|0x20 < 'a' || r|0x20 > 'z' })
 	if n < 0 {
-		return false
+		return "", ""
 	}
-	is := func(words ...string) bool {
-		return slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(query[:n], w) })
-	}
-	return is("insert", "replace") || is("update", "delete", "select") && !strings.Contains(query, "(")
+	return query[:n], query[n:]
+}
+
+// isAny reports whether a word of a text is one of the keywords.
+func isAny(word string, keywords ...string) bool {
+	return slices.ContainsFunc(keywords, func(k string) bool { return strings.EqualFold(word, k) })
 }
 
 // withoutComments returns a text without the white space and the comments that
@@ -149,24 +159,25 @@ func withoutComments(query string) string {
 	}
 }
 
-// sameColumns reports whether the column lists that two plans of one query write
-// are the same, so that the arguments of one fit the text of the other.
+// sameColumns reports whether two plans of one query read it alike and write the
+// same column lists, so that the arguments of one fit the text of the other.
 func sameColumns(a, b *rewrite.Plan) bool {
-	return a == b || slices.EqualFunc(a.Inserts, b.Inserts, func(a, b rewrite.Insert) bool {
+	return a == b || a.Dialect() == b.Dialect() && slices.EqualFunc(a.Inserts, b.Inserts, func(a, b rewrite.Insert) bool {
 		return slices.Equal(a.Target.Columns, b.Target.Columns)
 	})
 }
 
-// listedPlan returns the plan of a query for a table with these columns.
-func (e *engine) listedPlan(query string, target *rewrite.Target, columns []string) *rewrite.Plan {
+// listedPlan returns the plan of a query for a table with these columns, in the
+// engine's dialect under the settings of a session.
+func (e *engine) listedPlan(d *dialect.Dialect, query string, target *rewrite.Target, columns []string) *rewrite.Plan {
 	// No name has a NUL in it, and none is empty.
-	key := strings.Join(columns, "\x00") + "\x00\x00" + query
+	key := string(rune(d.Settings)) + strings.Join(columns, "\x00") + "\x00\x00" + query
 	if p, ok := e.listed.Get(key); ok {
 		return p
 	}
 	known := *target
 	known.Columns = columns
-	p := rewrite.Compile(e.dialect, func(schema, name string) *rewrite.Target {
+	p := rewrite.Compile(d, func(schema, name string) *rewrite.Target {
 		found := e.lookup(schema, name)
 		if found != nil && found.Table == target.Table {
 			return &known

@@ -15,22 +15,31 @@ import (
 type giver interface {
 	// give returns n keys for the key column of index i.
 	give(ctx context.Context, t *table, i, n int) ([]driver.Value, error)
+	// reserve returns the first of n consecutive integers for it.
+	reserve(ctx context.Context, t *table, i int, n int64) (int64, error)
 }
 
 // draw asks the sources for the keys that an execution takes, one call for
-// each column of each INSERT.
-func draw(ctx context.Context, p *rewrite.Plan, h rewrite.Holes, from giver) ([][]driver.Value, error) {
+// each column of each INSERT. rows is how many an INSERT … SELECT has.
+func draw(ctx context.Context, p *rewrite.Plan, h rewrite.Holes, rows int64, from giver) ([][]driver.Value, error) {
 	keys := make([][]driver.Value, len(p.Draws))
 	for i, d := range p.Draws {
 		if h.Counts[i] == 0 {
 			continue
 		}
 		t := tableOf(&p.Inserts[d.Insert])
-		if p.Inserts[d.Insert].Explained {
-			keys[i] = t.keys[d.Key].dummies(h.Counts[i])
-			continue
+		var drawn []driver.Value
+		var err error
+		switch in := &p.Inserts[d.Insert]; {
+		case in.Explained && in.Query != nil:
+			drawn = []driver.Value{int64(0), int64(0)}
+		case in.Explained:
+			drawn = t.keys[d.Key].dummies(h.Counts[i])
+		case in.Query != nil:
+			drawn, err = block(ctx, t, d.Key, rows, from)
+		default:
+			drawn, err = from.give(ctx, t, d.Key, h.Counts[i])
 		}
-		drawn, err := from.give(ctx, t, d.Key, h.Counts[i])
 		if err != nil {
 			return nil, t.keyError(d.Key, err)
 		}
@@ -68,6 +77,11 @@ func ours(err error) bool {
 // give gives keys for a statement on the connection.
 func (g *guard) give(ctx context.Context, t *table, i, n int) ([]driver.Value, error) {
 	return g.mount.next(ctx, g, t, i, n)
+}
+
+// reserve reserves keys for a statement on the connection.
+func (g *guard) reserve(ctx context.Context, t *table, i int, n int64) (int64, error) {
+	return g.mount.reserve(ctx, g, t, i, n)
 }
 
 // next gives keys; g may be nil where states have connections of their own.

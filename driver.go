@@ -49,7 +49,7 @@
 //
 // Not seen, so not filled: INSERTs in stored procedures, triggers and SQL
 // strings that the engine executes, what goes through a driver connection that
-// [Unwrap] gave out, and bulk protocols outside of SQL.
+// [Unwrap] gave out, and bulk protocols outside of database/sql.
 //
 // On an engine without RETURNING, a program that learns its keys from
 // LastInsertId cannot learn a UUID: see [Record], [Last] and [Mount.Keys].

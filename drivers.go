@@ -18,19 +18,26 @@ type driverFacts struct {
 	// arguments, so that a literal key would fill the cache: pgx
 	// (Conn.Query; its Exec without arguments is one round trip).
 	cachesQueries bool
+	// loads says that a bulk load is prepared, and that its rows are the
+	// executions.
+	loads bool
 }
+
+// takesRows reports whether the rows of a bulk load may come as executions: a
+// driver that is not known may be one of those in a wrapper.
+func (f *driverFacts) takesRows() bool { return f.loads || f.dialect == nil && !f.family }
 
 var drivers = map[string]driverFacts{
 	"github.com/go-sql-driver/mysql":          {family: true},
 	"github.com/jackc/pgx/v5/stdlib":          {dialect: dialect.PostgreSQL(), cachesQueries: true},
 	"github.com/jackc/pgx/v4/stdlib":          {dialect: dialect.PostgreSQL(), cachesQueries: true},
-	"github.com/lib/pq":                       {dialect: dialect.PostgreSQL()},
+	"github.com/lib/pq":                       {dialect: dialect.PostgreSQL(), loads: true},
 	"modernc.org/sqlite":                      {dialect: dialect.SQLite()},
 	"github.com/glebarez/go-sqlite":           {dialect: dialect.SQLite()},
 	"github.com/mattn/go-sqlite3":             {dialect: dialect.SQLite()},
 	"github.com/ncruces/go-sqlite3/driver":    {dialect: dialect.SQLite()},
-	"github.com/microsoft/go-mssqldb":         {dialect: dialect.SQLServer()},
-	"github.com/microsoft/go-mssqldb/azuread": {dialect: dialect.SQLServer()},
+	"github.com/microsoft/go-mssqldb":         {dialect: dialect.SQLServer(), loads: true},
+	"github.com/microsoft/go-mssqldb/azuread": {dialect: dialect.SQLServer(), loads: true},
 	"github.com/sijms/go-ora/v2":              {dialect: dialect.Oracle()},
 	"github.com/godror/godror":                {dialect: dialect.Oracle()},
 }

@@ -15,6 +15,7 @@ import (
 // connections nor modes.
 type engine struct {
 	dialect *dialect.Dialect
+	certain bool // the policy says under which settings of the session
 	policy  *policy.Policy
 	sources *sources
 	cache   *rewrite.Cache
@@ -53,6 +54,21 @@ type tableKey struct {
 // integer reports whether keys are sent as integers.
 func (k *tableKey) integer() bool { return k.rule.Integer && k.layout == "" }
 
+// sqlType is the type that a key is cast to in a query: it is assigned to every
+// column that takes the keys. PostgreSQL assigns uuid to text too, but not text
+// to uuid.
+func (k *tableKey) sqlType() string {
+	switch {
+	case k.text:
+		return "text"
+	case k.integer():
+		return "bigint"
+	case k.layout == dialect.SequentialAsBinary:
+		return "bytea"
+	}
+	return "uuid"
+}
+
 // The plans that are kept: enough for every statement of a large program, small
 // enough not to be noticed.
 const (
@@ -73,8 +89,10 @@ func newEngine(cfg *policy.Config, d *dialect.Dialect, s *sources) (*engine, err
 	if err != nil {
 		return nil, err
 	}
+	set, certain := p.Settings()
 	return &engine{
-		dialect: d,
+		dialect: d.With(set),
+		certain: certain,
 		policy:  p,
 		sources: s,
 		cache:   rewrite.NewCache(cacheEntries, cacheBytes),
@@ -88,9 +106,21 @@ func (e *engine) plan(query string) *rewrite.Plan {
 	if p, ok := e.cache.Get(query); ok {
 		return p
 	}
-	p := rewrite.Compile(e.dialect, e.lookup, query)
+	compile := rewrite.Readings
+	if e.certain {
+		compile = rewrite.Compile
+	}
+	p := compile(e.dialect, e.lookup, query)
 	e.cache.Put(query, p)
 	return p
+}
+
+// transaction returns what a text does to the transaction of its connection.
+func (e *engine) transaction(query string) rewrite.Transaction {
+	if e.certain {
+		return rewrite.TransactionOf(e.dialect, query)
+	}
+	return rewrite.TransactionOfAny(e.dialect, query)
 }
 
 // lookup is the rewriter's view of the policy.
@@ -142,8 +172,8 @@ func (e *engine) newTable(rule *policy.Rule) *table {
 		}
 		t.keys = append(t.keys, key)
 		t.Keys = append(t.Keys, rewrite.Key{
-			Column: k.Column, Fill: fillOn(k.Fill), Integer: key.integer(), Session: session,
-			Follow: k.Source.FollowExplicit,
+			Column: k.Column, Fill: fillOn(k.Fill), Integer: key.integer(), Counted: k.Integer, Session: session,
+			Follow: k.Source.FollowExplicit, Type: key.sqlType(),
 		})
 	}
 	return t

@@ -25,6 +25,8 @@ type execution struct {
 	notes   []note // where the keys stand in the recorders; nil before they do
 	values  string // of the states' {value:x}; "" where there are none
 	before  int64  // SQLite: last_insert_rowid() when the statement was sent
+	rows    int64  // of the query of an INSERT … SELECT, as counted
+	counts  int    // how often they were
 
 	text string // what is sent
 	sent []driver.NamedValue
@@ -54,7 +56,7 @@ func (m *Mount) exec(ctx context.Context, g *guard, query string, args []driver.
 		g.park(x)
 		return nil, driver.ErrSkip
 	}
-	res, err := g.ExecContext(ctx, x.text, x.sent)
+	res, err := attempt(ctx, x, true, func() (driver.Result, error) { return g.ExecContext(ctx, x.text, x.sent) })
 	if err == driver.ErrSkip {
 		g.park(x)
 		return nil, err
@@ -78,7 +80,7 @@ func (m *Mount) query(ctx context.Context, g *guard, query string, args []driver
 		g.park(x)
 		return nil, driver.ErrSkip
 	}
-	rows, err := g.QueryContext(ctx, x.text, x.sent)
+	rows, err := attempt(ctx, x, false, func() (driver.Rows, error) { return g.QueryContext(ctx, x.text, x.sent) })
 	if err == driver.ErrSkip {
 		g.park(x)
 		return nil, err
@@ -94,6 +96,10 @@ func (m *Mount) direct(ctx context.Context, g *guard, query string, args []drive
 	if p == nil || err != nil {
 		return nil, as, err
 	}
+	if p.Load {
+		as, err := m.loadDirectly(p)
+		return nil, as, err
+	}
 	inline := p.TooMany() || p.Placeholders() == 0 && len(args) == 0 &&
 		!(by == byQuery && m.about.cachesQueries)
 	if !inline && !g.can(by) {
@@ -101,7 +107,7 @@ func (m *Mount) direct(ctx context.Context, g *guard, query string, args []drive
 		// statement.
 		return nil, event{}, driver.ErrSkip
 	}
-	h, err := p.Holes(args)
+	h, err := holesOf(p, args)
 	if m.about.family && errors.Is(err, rewrite.ErrArguments) {
 		// go-sql-driver leaves the counting to database/sql, which does it
 		// when it has prepared the statement.
@@ -121,12 +127,18 @@ func (m *Mount) direct(ctx context.Context, g *guard, query string, args []drive
 	if as, fills := m.settle(p, h); !fills {
 		return nil, as, nil
 	}
+	if p.Counts() && len(args) > 0 {
+		// The rows are counted when database/sql comes back with the prepared
+		// statement, which is sent at once then.
+		return nil, event{}, driver.ErrSkip
+	}
 	x := &execution{guard: g, plan: p, query: query, args: args, holes: h, inline: inline, rec: recorderOf(ctx), values: valuesFor(ctx, p)}
 	if x.session, err = m.session(ctx, g, p); err != nil {
 		return nil, event{}, err
 	}
 	if err := x.fill(ctx); err != nil {
-		return nil, event{}, err
+		as, err := m.refusal(err)
+		return nil, as, err
 	}
 	return x, event{}, nil
 }
@@ -164,7 +176,12 @@ func valuesFor(ctx context.Context, p *rewrite.Plan) string {
 // driver.ErrBadConn, or new ones.
 func (x *execution) fill(ctx context.Context) (err error) {
 	if !x.retry() {
-		if x.keys, err = draw(ctx, x.plan, x.holes, x.guard); err != nil {
+		if x.plan.Counts() {
+			if err := x.countRows(ctx); err != nil {
+				return err
+			}
+		}
+		if x.keys, err = draw(ctx, x.plan, x.holes, x.rows, x.guard); err != nil {
 			return err
 		}
 	}
@@ -205,7 +222,7 @@ func (m *Mount) decide(ctx context.Context, g *guard, query string) (*rewrite.Pl
 			return nil, event{}, err
 		}
 	}
-	p, err := m.listed(ctx, g, e, query, e.plan(query))
+	p, err := m.planOn(ctx, g, e, query)
 	switch {
 	case err != nil:
 		return nil, event{}, err
@@ -228,7 +245,7 @@ func (m *Mount) decide(ctx context.Context, g *guard, query string) (*rewrite.Pl
 func (m *Mount) indifferent(query string) bool {
 	for _, e := range m.either {
 		p := e.plan(query)
-		if p.Action != rewrite.Pass && (p.Action != rewrite.Keep || p.AtExecution) {
+		if p.Ambiguous() || p.Action != rewrite.Pass && (p.Action != rewrite.Keep || p.AtExecution) {
 			return false
 		}
 	}
@@ -263,7 +280,7 @@ func (m *Mount) refusal(err error) (event, error) {
 // mode.
 func (m *Mount) settle(p *rewrite.Plan, h rewrite.Holes) (as event, fills bool) {
 	mode := m.cautious(p)
-	if mode == policy.ModeFill && h.Any() {
+	if mode == policy.ModeFill && (h.Any() || p.ByFunction()) {
 		return event{}, true
 	}
 	return withheld(p, h, mode), false
@@ -290,7 +307,11 @@ func (x *execution) count(err error) {
 	if isBadConn(err) {
 		return
 	}
-	x.guard.mount.counters.countAll(events(x.plan, x.holes))
+	e := events(x.plan, x.holes)
+	if x.plan.Counts() {
+		e.keys = int(x.rows) * len(x.plan.Draws)
+	}
+	x.guard.mount.counters.countAll(e)
 }
 
 // executed finishes an Exec.
@@ -353,9 +374,9 @@ func (g *guard) park(x *execution) {
 
 // parkedInline returns the oldest parked execution of a text whose keys are
 // literals: they have to be in the text that is prepared.
-func (g *guard) parkedInline(query string) *execution {
+func (g *guard) parkedInline(query string, p *rewrite.Plan) *execution {
 	for i, x := range g.parked {
-		if x.inline && x.query == query {
+		if x.inline && x.query == query && sameColumns(x.plan, p) {
 			g.parked = slices.Delete(g.parked, i, i+1)
 			return x
 		}

@@ -228,17 +228,17 @@ func TestRefused(t *testing.T) {
 	d := &fakeDriver{strength: contexts}
 	cfg := config("sqlite", nil)
 	db := open(t, d, cfg)
-	const query = "INSERT INTO t SELECT 1"
+	const query = "INSERT INTO t (a) SELECT 1"
 	for name, err := range map[string]error{
 		"Exec":    second(db.Exec(query)),
 		"Query":   second(db.Query(query)),
 		"Prepare": second(db.Prepare(query)),
 	} {
 		var e *keyfill.Error
-		if !errors.As(err, &e) || e.Table != "t" || e.Column != "id" || e.Offset != 14 || !errors.Is(err, rewrite.ErrNoColumnList) {
+		if !errors.As(err, &e) || e.Table != "t" || e.Column != "id" || e.Offset != 18 || !errors.Is(err, rewrite.ErrSelect) {
 			t.Errorf("%s: %v", name, err)
 		}
-		want := `keyfill: table "t": byte 14: ` + rewrite.ErrNoColumnList.Error()
+		want := `keyfill: table "t": byte 18: ` + rewrite.ErrSelect.Error()
 		if err.Error() != want {
 			t.Errorf("%s: %q, want %q", name, err, want)
 		}
@@ -258,7 +258,7 @@ func TestRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := m.Stats().Tables["t"]
-	if s.Refused[rewrite.ErrNoColumnList] != 1 || s.Withheld != 1 {
+	if s.Refused[rewrite.ErrSelect] != 1 || s.Withheld != 1 {
 		t.Errorf("counted %+v", s)
 	}
 }

@@ -44,7 +44,7 @@ type Explanation struct {
 // ExplainedSlot is the place of one key.
 type ExplainedSlot struct {
 	Arg       int    `json:"arg"`                 // place in the final arguments, from 1
-	Row       int    `json:"row"`                 // from 1
+	Row       int    `json:"row"`                 // from 1; 0 for what all rows of a query are numbered from
 	Statement int    `json:"statement,omitempty"` // which of several INSERTs, from 1
 	Column    string `json:"column,omitempty"`    // where several are filled
 }
@@ -82,6 +82,9 @@ func (x *Explainer) Explain(query string) (Explanation, error) {
 		return ex, nil
 	}
 	p := x.engine.plan(query)
+	if p.Ambiguous() && p.Action != rewrite.Refuse {
+		p = p.Unsettled()
+	}
 	ex.Action = p.Action.String()
 	if p.Action == rewrite.Refuse {
 		ex.refuse(p)
@@ -101,6 +104,9 @@ func (x *Explainer) Explain(query string) (Explanation, error) {
 		ex.SQL = p.BoundText(p.Session())
 		for _, place := range p.Places() {
 			s := ExplainedSlot{Arg: place.Arg, Row: place.Row + 1}
+			if p.Inserts[place.Insert].Query != nil {
+				s.Row = 0
+			}
 			if t := tableOf(&p.Inserts[place.Insert]); len(t.keys) > 1 {
 				s.Column = t.keys[place.Key].column
 			}
@@ -112,7 +118,7 @@ func (x *Explainer) Explain(query string) (Explanation, error) {
 		return ex, nil
 	}
 	h := p.Assumed()
-	keys, err := draw(context.Background(), p, h, dummies{})
+	keys, err := draw(context.Background(), p, h, 1, dummies{})
 	if err != nil {
 		return Explanation{}, err
 	}
@@ -131,6 +137,9 @@ func (dummies) give(ctx context.Context, t *table, i, n int) ([]driver.Value, er
 	}
 	return keysource.Integers(1, n, k.layout), nil
 }
+
+// reserve gives the rows of an INSERT … SELECT the numbers from 1.
+func (dummies) reserve(context.Context, *table, int, int64) (int64, error) { return 1, nil }
 
 // refuse fills in why the query is refused.
 func (ex *Explanation) refuse(p *rewrite.Plan) {

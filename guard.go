@@ -19,13 +19,14 @@ import (
 // database/sql never uses a connection from two goroutines at once, so the
 // guard has no lock.
 type guard struct {
-	conn    driver.Conn
-	mount   *Mount
-	execs   bool // the driver has Exec on a connection
-	queries bool // the driver has Query on a connection
-	parked  []*execution
-	columns knownColumns
-	discard bool // the connection is as good as closed: see guardTx
+	conn     driver.Conn
+	mount    *Mount
+	execs    bool // the driver has Exec on a connection
+	queries  bool // the driver has Query on a connection
+	parked   []*execution
+	columns  knownColumns
+	settings knownSettings
+	discard  bool // the connection is as good as closed: see guardTx
 
 	tx    txState
 	loose bool // what runs on it is not always seen, so that tx is not known
@@ -35,6 +36,8 @@ type guard struct {
 	counters   *counterSet
 	acquainted bool // that was found out
 	ensured    bool // the tables of states were looked for
+
+	temporary temporaryNames
 }
 
 var (
@@ -104,7 +107,7 @@ func (g *guard) ExecContext(ctx context.Context, query string, args []driver.Nam
 	if g.discard {
 		return nil, driver.ErrBadConn
 	}
-	g.columns.sends(g.mount.known().dialect, query)
+	g.sends(query)
 	if c, ok := g.conn.(driver.ExecerContext); ok {
 		return c.ExecContext(ctx, query, args)
 	}
@@ -123,7 +126,7 @@ func (g *guard) QueryContext(ctx context.Context, query string, args []driver.Na
 	if g.discard {
 		return nil, driver.ErrBadConn
 	}
-	g.columns.sends(g.mount.known().dialect, query)
+	g.sends(query)
 	if c, ok := g.conn.(driver.QueryerContext); ok {
 		return c.QueryContext(ctx, query, args)
 	}
@@ -138,11 +141,25 @@ func (g *guard) QueryContext(ctx context.Context, query string, args []driver.Na
 	return c.Query(query, values)
 }
 
+// sends takes in that a text is executed on the connection.
+func (g *guard) sends(query string) {
+	d := g.mount.known().dialect
+	g.columns.sends(d, query)
+	g.settings.sends(d, query)
+}
+
+// prepares takes in that a text is prepared on the connection.
+func (g *guard) prepares(query string) {
+	d := g.mount.known().dialect
+	g.columns.prepares(d, query)
+	g.settings.prepares(d, query)
+}
+
 func (g *guard) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
 	if g.discard {
 		return nil, driver.ErrBadConn
 	}
-	g.columns.prepares(g.mount.known().dialect, query)
+	g.prepares(query)
 	if c, ok := g.conn.(driver.ConnPrepareContext); ok {
 		return c.PrepareContext(ctx, query)
 	}
@@ -231,12 +248,14 @@ func (t guardTx) Rollback() error {
 		t.guard.discard = true
 	}
 	t.guard.columns.forget() // DDL may have been undone
+	t.guard.settings.ends()
 	err := t.Tx.Rollback()
 	t.guard.follow(rewrite.TxEnds, err)
 	return err
 }
 
 func (t guardTx) Commit() error {
+	t.guard.settings.ends()
 	err := t.Tx.Commit()
 	t.guard.follow(rewrite.TxEnds, err)
 	return err
@@ -257,6 +276,7 @@ func (g *guard) Ping(ctx context.Context) error {
 		g.tx = txUnknown // until a transaction begins and ends
 		g.dropJoined()
 		g.columns = knownColumns{unsure: true} // what runs on it is not seen
+		g.settings = knownSettings{unsure: true}
 		return nil
 	}
 	if p, ok := g.conn.(driver.Pinger); ok {

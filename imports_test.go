@@ -25,6 +25,7 @@ var arrows = map[string][]string{
 	".": {
 		module + "/catalog",
 		module + "/dialect",
+		module + "/internal/dbconn",
 		module + "/keysource",
 		module + "/keysource/store",
 		module + "/policy",

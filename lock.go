@@ -16,6 +16,9 @@ import (
 // What SQLite says of the last row, last_insert_rowid(), stays: the tables of
 // states are WITHOUT ROWID.
 func (m *Mount) miscounts(p *rewrite.Plan) bool {
+	if p.Counts() {
+		return p.Reads()&rewrite.ReadsCount != 0
+	}
 	if !m.onConnection() || m.standIn != nil || p.Reads()&rewrite.ReadsCount == 0 {
 		return false
 	}

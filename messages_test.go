@@ -199,6 +199,16 @@ var messages = []struct {
 		cfg.Reservers = nil
 		return second(open(t, &fakeDriver{strength: contexts}, cfg).Exec("INSERT INTO t (a) VALUES (changes())"))
 	}},
+	{"settings that the session does not say", func(t *testing.T) error {
+		d := &fakeDriver{strength: contexts}
+		answersMode(d, nil, nil)
+		return second(open(t, d, config("mysql", nil)).Exec(twoWays))
+	}},
+	{"setting of another engine", func(*testing.T) error {
+		cfg := config("sqlite", nil)
+		cfg.StandardConformingStrings = "off"
+		return openError(cfg)
+	}},
 }
 
 func openError(cfg *policy.Config) error {

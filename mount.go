@@ -30,8 +30,10 @@ type Mount struct {
 	logger   *slog.Logger
 	mode     atomic.Uint32 // a policy.Mode
 	counters counters
-	rows     rowNeeds
-	found    atomic.Uint32 // see countsFound
+	// serverVersion is the server's, once it was asked for: major and minor.
+	serverVersion atomic.Pointer[[2]int]
+	rows          rowNeeds
+	found         atomic.Uint32 // see countsFound
 
 	// A registered name's:
 	flakes *flakes

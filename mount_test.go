@@ -156,8 +156,8 @@ func TestModes(t *testing.T) {
 		{table: policy.ModeOff, mount: policy.ModeDryRun, query: insert, want: insert},
 		{mount: policy.ModeOff, query: insert, want: insert},
 		{env: "off", query: insert, want: insert},
-		{mount: policy.ModeDryRun, query: "INSERT INTO t SELECT 1, 2", want: "INSERT INTO t SELECT 1, 2"},
-		{mount: policy.ModeOff, query: "INSERT INTO t SELECT 1, 2", want: "INSERT INTO t SELECT 1, 2"},
+		{mount: policy.ModeDryRun, query: "INSERT INTO t (a, b) SELECT 1, 2", want: "INSERT INTO t (a, b) SELECT 1, 2"},
+		{mount: policy.ModeOff, query: "INSERT INTO t (a, b) SELECT 1, 2", want: "INSERT INTO t (a, b) SELECT 1, 2"},
 	} {
 		t.Run(c.table.String()+"/"+c.mount.String()+c.env, func(t *testing.T) {
 			t.Setenv("KEYFILL_MODE", c.env)

@@ -157,6 +157,9 @@ func (x *execution) write(keys []RecordedKey) {
 
 // recorded returns the keys that the execution drew, in row order.
 func (x *execution) recorded() []RecordedKey {
+	if x.plan.Counts() {
+		return x.numberedKeys()
+	}
 	var keys []RecordedKey
 	for _, p := range x.plan.Filled(x.holes) {
 		if x.plan.Inserts[p.Insert].Explained {
@@ -195,7 +198,7 @@ func (x *execution) outcome(res driver.Result, err error) Outcome {
 		return Stored
 	case err != nil:
 		return Unknown
-	case affected == 0 && in.Conflict == rewrite.ConflictError:
+	case affected == 0 && in.Conflict == rewrite.ConflictError, in.Conflict == rewrite.ConflictConditional:
 		// A trigger that stores the row elsewhere, SET NOCOUNT ON.
 		return Unknown
 	case affected == 0:

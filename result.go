@@ -54,6 +54,9 @@ func (x *execution) result(res driver.Result) driver.Result {
 	if f := t.gate.facts.Load(); f != nil && f.otherID {
 		return res
 	}
+	if x.plan.Counts() {
+		return x.numberedResult(res)
+	}
 	ids := x.filledIDs(t.lastID)
 	if len(ids) == 0 || in.Rows < 0 {
 		return res

@@ -40,7 +40,9 @@ func (x *execution) observe(ctx context.Context, rows driver.Rows) driver.Rows {
 		return o
 	}
 	o.keys = x.recorded()
-	x.write(o.keys)
+	if !x.plan.ByFunction() {
+		x.write(o.keys)
+	}
 	t := tableOf(&x.plan.Inserts[0])
 	if x.plan.Alone() && len(t.keys) == 1 && x.plan.ReturnsKey(t.keys[0].column) {
 		d := x.plan.Dialect()
@@ -82,7 +84,7 @@ func (o *observedRows) Close() error {
 	case o.ended:
 	case err != nil:
 		o.fail(err)
-	case o.rows >= o.x.plan.Inserts[0].Rows, !o.x.plan.Alone():
+	case o.x.plan.Inserts[0].Rows >= 0 && o.rows >= o.x.plan.Inserts[0].Rows, !o.x.plan.Alone():
 		o.finish()
 	default:
 		o.ended = true
@@ -115,6 +117,9 @@ func (o *observedRows) row(dest []driver.Value) {
 		o.seen = append(o.seen, key)
 		if i, ok := o.places[key]; ok {
 			o.keys[i].Outcome = Stored
+		} else if o.x.plan.ByFunction() {
+			t := tableOf(&o.x.plan.Inserts[0])
+			o.keys = append(o.keys, RecordedKey{Table: t.Table, Column: t.keys[0].column, Row: o.rows - 1, Key: key, Outcome: Stored})
 		}
 	default:
 		// Not a key after all: the number of rows has to decide.
@@ -160,8 +165,9 @@ func (o *observedRows) finish() {
 		}
 	default:
 		left := NotStored
-		if in.Conflict == rewrite.ConflictError {
-			// A trigger took the row, perhaps to another table.
+		if in.Conflict == rewrite.ConflictError || in.Conflict == rewrite.ConflictConditional {
+			// A trigger took the row, perhaps to another table, or the column is
+			// that of a MERGE's source.
 			left = Unknown
 		}
 		for i := range o.keys {

@@ -30,6 +30,9 @@ func events(p *rewrite.Plan, h rewrite.Holes) event {
 	for i := range p.Inserts[1:] {
 		as.rest = append(as.rest, event{counts: true, table: p.Inserts[i+1].Target.Table, action: rewrite.Keep})
 	}
+	if p.ByFunction() {
+		as.action = rewrite.Fill
+	}
 	for i, d := range p.Draws {
 		if i >= len(h.Counts) || h.Counts[i] == 0 {
 			continue

@@ -20,6 +20,9 @@ func (m *Mount) prepare(ctx context.Context, g *guard, query string) (driver.Stm
 	if p == nil {
 		return m.prepareAsIs(ctx, g, query, as)
 	}
+	if p.Load {
+		return m.prepareLoad(ctx, g, query, p)
+	}
 	s := &statement{guard: g, plan: p, query: query}
 	t := tableOf(&p.Inserts[0])
 	switch mode := m.cautious(p); mode {
@@ -30,7 +33,7 @@ func (m *Mount) prepare(ctx context.Context, g *guard, query string) (driver.Stm
 		s.Stmt, err = g.PrepareContext(ctx, query)
 		return s.orError(err)
 	}
-	if x := g.parkedInline(query); x != nil {
+	if x := g.parkedInline(query, p); x != nil {
 		s.literal, s.once, s.session = true, x, x.session
 		s.Stmt, err = g.PrepareContext(ctx, x.text)
 		if isBadConn(err) {
@@ -136,7 +139,7 @@ func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execu
 		}
 		s.literal = false
 	}
-	h, err := s.plan.Holes(args)
+	h, err := holesOf(s.plan, args)
 	if err != nil {
 		return nil, g.mount.refuseBound(err)
 	}
@@ -151,7 +154,7 @@ func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execu
 	}
 	x := s.execution(ctx, args, h)
 	if err := x.fill(ctx); err != nil {
-		return nil, err
+		return nil, s.guard.mount.refuseBound(err)
 	}
 	return x, nil
 }
@@ -179,14 +182,14 @@ func (x *execution) resume(ctx context.Context, args []driver.NamedValue) bool {
 // again draws keys for one more execution of a text that has room for literals
 // only, and prepares it with them.
 func (s *statement) again(ctx context.Context, args []driver.NamedValue) (*execution, error) {
-	h, err := s.plan.Holes(args)
+	h, err := holesOf(s.plan, args)
 	if err != nil {
 		return nil, s.guard.mount.refuseBound(err)
 	}
 	x := s.execution(ctx, args, h)
 	x.inline = true
 	if err := x.fill(ctx); err != nil {
-		return nil, err
+		return nil, s.guard.mount.refuseBound(err)
 	}
 	return x, s.replace(ctx, x.text)
 }
@@ -222,7 +225,7 @@ func (s *statement) ExecContext(ctx context.Context, args []driver.NamedValue) (
 	if err != nil {
 		return nil, err
 	}
-	res, err := stmtExec(ctx, s.Stmt, x.sent)
+	res, err := attempt(ctx, x, true, func() (driver.Result, error) { return stmtExec(ctx, s.Stmt, x.sent) })
 	return x.executed(ctx, res, err)
 }
 
@@ -235,14 +238,14 @@ func (s *statement) QueryContext(ctx context.Context, args []driver.NamedValue) 
 	if err != nil {
 		return nil, err
 	}
-	rows, err := stmtQuery(ctx, s.Stmt, x.sent)
+	rows, err := attempt(ctx, x, false, func() (driver.Rows, error) { return stmtQuery(ctx, s.Stmt, x.sent) })
 	return x.queried(ctx, rows, err)
 }
 
 // dryRun counts and reports what would become of an execution.
 func (s *statement) dryRun(ctx context.Context, args []driver.NamedValue) {
 	m := s.guard.mount
-	h, err := s.plan.Holes(args)
+	h, err := holesOf(s.plan, args)
 	if err == nil {
 		m.note(ctx, withheld(s.plan, h, policy.ModeDryRun))
 		return

@@ -12,8 +12,8 @@ import (
 // Stats is what a mount has done since it was opened.
 //
 // A statement is counted once per execution, when the driver has taken it; a
-// prepared one that is kept or passed as its text tells, or refused, or sent
-// under off, once, when it is prepared.
+// bulk load as often as it has rows. A prepared one that is kept or passed as its
+// text tells, or refused, or sent under off, once, when it is prepared.
 type Stats struct {
 	// Passed counts statements with a word like INSERT that are not INSERTs
 	// into configured tables. Others are not looked at.

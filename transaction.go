@@ -57,12 +57,13 @@ func (m *Mount) effect(query string, what rewrite.Concern) rewrite.Transaction {
 	if what&rewrite.ConcernsTransaction == 0 {
 		return rewrite.TxUnchanged
 	}
-	return rewrite.TransactionOf(m.known().dialect, query)
+	return m.known().transaction(query)
 }
 
 // execText executes a text that may be an INSERT, or begin or end a
 // transaction.
 func (m *Mount) execText(ctx context.Context, g *guard, query string, args []driver.NamedValue, what rewrite.Concern) (driver.Result, error) {
+	g.makes(query, what)
 	effect := m.effect(query, what)
 	res, err := driver.Result(nil), error(nil)
 	if what&rewrite.ConcernsInsert != 0 {
@@ -79,6 +80,7 @@ func (m *Mount) execText(ctx context.Context, g *guard, query string, args []dri
 
 // queryText is execText for a text that gives rows.
 func (m *Mount) queryText(ctx context.Context, g *guard, query string, args []driver.NamedValue, what rewrite.Concern) (driver.Rows, error) {
+	g.makes(query, what)
 	effect := m.effect(query, what)
 	rows, err := driver.Rows(nil), error(nil)
 	if what&rewrite.ConcernsInsert != 0 {
@@ -97,6 +99,7 @@ func (m *Mount) queryText(ctx context.Context, g *guard, query string, args []dr
 // transaction is not followed when it is executed: from then on the state of
 // the connection is not known.
 func (m *Mount) prepareText(ctx context.Context, g *guard, query string, what rewrite.Concern) (driver.Stmt, error) {
+	g.makes(query, what)
 	if m.effect(query, what) != rewrite.TxUnchanged {
 		g.loose, g.tx = true, txUnknown
 	}

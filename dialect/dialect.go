@@ -11,7 +11,8 @@
 //
 // The facts are those of the newest version of each engine under its default
 // settings: MySQL without ANSI_QUOTES and NO_BACKSLASH_ESCAPES, PostgreSQL
-// with standard_conforming_strings, SQL Server with QUOTED_IDENTIFIER on.
+// with standard_conforming_strings, SQL Server with QUOTED_IDENTIFIER on. What
+// they are under others is [Dialect.With]'s to say.
 package dialect
 
 import (
@@ -30,7 +31,14 @@ type Dialect struct {
 	Params  Params
 	Grammar Grammar
 
+	// Setting is what a session may set otherwise, nil where nothing changes how
+	// text is read; Settings is under what the facts hold.
+	Setting  *Setting
+	Settings Settings
+
 	Folding Folding // how identifiers compare
+
+	Numbering Numbering // how the rows of a query are numbered
 
 	// QuoteOpen and QuoteClose enclose an identifier that keyfill writes;
 	// a QuoteClose inside it is doubled.
@@ -45,6 +53,10 @@ type Dialect struct {
 	AtomicStatements bool
 
 	DefaultLayout Layout // of a 16-byte key where the policy names none
+
+	// ErrorsAbort says that a statement that fails leaves its transaction nothing
+	// but to be rolled back, at least to a savepoint.
+	ErrorsAbort bool
 
 	// OneWriter says that one connection writes at a time, for as long as its
 	// transaction lasts: a second one of the same process would wait for it, or
@@ -115,6 +127,7 @@ type Params struct {
 	DollarName     bool // $name
 	Colon          bool // :name, :7
 	QuotedName     bool // :"Name"
+	ColonPlaces    bool // :name is what ? is, whatever the name
 	At             bool // @name
 	AtNumber       bool // @p7 is the seventh argument
 
@@ -159,6 +172,8 @@ type Grammar struct {
 	Overriding    bool // OVERRIDING SYSTEM VALUE
 	Set           bool // INSERT … SET a = 1
 	DefaultValues bool // DEFAULT VALUES
+	DefaultAlone  bool // no upsert clause behind DEFAULT VALUES
+	DefaultList   bool // (a, b) DEFAULT VALUES
 	EmptyLists    bool // () and VALUES ()
 	ValueWord     bool // VALUE for VALUES
 	RowWord       bool // VALUES ROW(…)
@@ -182,9 +197,16 @@ type Grammar struct {
 	// RowIDs are other names of an integer key, in lower case.
 	RowIDs []string
 
-	CTETargets bool // INSERT INTO a name of the WITH clause goes through it
+	CTETargets  bool // INSERT INTO a name of the WITH clause goes through it
+	CallTargets bool // f (…) may stand in the place of the table's name
 
-	Merge       bool // MERGE
+	TempTables   bool // CREATE TEMPORARY TABLE of the name of another table, which it hides
+	TableCase    bool // names that differ in case may be those of two tables
+	Merge        bool // MERGE
+	Dual         bool // FROM dual gives one row
+	RowFunctions bool // what a SELECT without FROM calls may give several rows
+	TypedRows    bool // VALUES in the place of a table are typed without what they are assigned to
+
 	Copy        bool // COPY … FROM
 	Load        bool // LOAD DATA
 	Bulk        bool // BULK INSERT, INSERT BULK, and INSERTBULK of go-mssqldb

@@ -32,9 +32,12 @@ var mysql = Dialect{
 		UserVariables:       true,
 		ServerVariables:     true,
 	},
-	Params: Params{Question: true, ByPosition: true, Max: 65535},
+	Params:  Params{Question: true, ByPosition: true, Max: 65535},
+	Setting: &sqlMode,
 	Grammar: Grammar{
 		Replace:        true,
+		TempTables:     true,
+		TableCase:      true,
 		IntoOptional:   true,
 		OmittedParts:   true,
 		Modifiers:      []string{"low_priority", "delayed", "high_priority", "ignore"},
@@ -49,6 +52,18 @@ var mysql = Dialect{
 		PrepareText:    true,
 		Blocks:         true,
 		Routines:       []string{"procedure", "function", "trigger", "event", "package"},
+	},
+	// The greatest unsigned integer, so that it fails whether a number is signed
+	// or not: 8.4 manual, section 13.1.7, "Out-of-Range and Overflow Handling".
+	Numbering: Numbering{
+		Number:  "ROW_NUMBER() OVER ()",
+		Checked: "COUNT(*) OVER ()",
+		Fail:    "18446744073709551615 + ROW_NUMBER() OVER ()",
+		Failure: "18446744073709551615 + row_number",
+		Text:    "CAST(% AS CHAR)",
+		Writing: true,
+		Server:  []string{"@@version", "@@log_bin", "@@binlog_format"},
+		Major:   8,
 	},
 	Folding:       FoldCase,
 	QuoteOpen:     '`',
@@ -65,9 +80,15 @@ var mariadb = func() Dialect {
 	d := mysql
 	d.Name = "mariadb"
 	d.Title = "MariaDB"
+	d.Setting = &mariadbMode
 	d.Lexis.ExecutableComments = []string{"/*!", "/*M!"}
 	d.Grammar.RowWord = false
 	d.Grammar.RowAlias = false
 	d.Grammar.Returning = true
+	// All rows are numbered before one is stored, as was seen on 10.11.
+	d.Numbering.Checked = d.Numbering.Number
+	d.Numbering.Major, d.Numbering.Minor = 10, 2
+	d.Numbering.UUIDv4 = Function{"UUID_v4()", 11, 7}
+	d.Numbering.UUIDv7 = Function{"UUID_v7()", 11, 7}
 	return d
 }()

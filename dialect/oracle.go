@@ -25,11 +25,22 @@ var oracle = Dialect{
 		DBLink:        true,
 		ReturningInto: true,
 		Merge:         true,
+		Dual:          true,
 		MultiInsert:   true,
 		Blocks:        true,
 		Routines:      []string{"procedure", "function", "trigger", "package", "body"},
 		QueryTargets:  []string{"table", "the"},
 		RoutineIsRest: true,
+	},
+	// SQL Language Reference 23, "ROW_NUMBER", "TO_NUMBER"; ORA-01722.
+	Numbering: Numbering{
+		Number:       "ROW_NUMBER() OVER (ORDER BY NULL)",
+		Checked:      "ROW_NUMBER() OVER (ORDER BY NULL)",
+		Fail:         "TO_NUMBER('more rows than were counted: ' || ROW_NUMBER() OVER (ORDER BY NULL))",
+		Failure:      "ora-01722",
+		Text:         "TO_CHAR(%)",
+		Flat:         true, // "SELECT", restrictions on subquery factoring
+		NullByTarget: true,
 	},
 	Folding:          FoldUpper,
 	QuoteOpen:        '"',

@@ -30,14 +30,30 @@ var sqlite = Dialect{
 	},
 	Grammar: Grammar{
 		Replace:       true,
+		TempTables:    true,
 		OrAction:      true,
 		StringNames:   true,
 		RowIDs:        []string{"rowid", "_rowid_", "oid"},
 		AliasAs:       true,
 		DefaultValues: true,
+		DefaultAlone:  true,
 		OnConflict:    true,
 		Returning:     true,
 		Routines:      []string{"trigger"},
+	},
+	// The one integer that abs has no answer for:
+	// https://www.sqlite.org/lang_corefunc.html#abs. The number keeps it from
+	// being worked out once in front of all rows.
+	Numbering: Numbering{
+		Number:  "ROW_NUMBER() OVER ()",
+		Checked: "ROW_NUMBER() OVER ()",
+		Fail:    "abs(-9223372036854775808 + 0 * ROW_NUMBER() OVER ())",
+		Failure: "integer overflow",
+		Text:    "CAST(% AS TEXT)",
+		Where:   true,
+		Server:  []string{"sqlite_version()"},
+		Major:   3,
+		Minor:   25,
 	},
 	Folding:          FoldCase,
 	QuoteOpen:        '"',

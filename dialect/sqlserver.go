@@ -22,7 +22,8 @@ var sqlserver = Dialect{
 		UnicodeSpaces:   true,
 		ReturnEndsLine:  true,
 	},
-	Params: Params{At: true, AtNumber: true, FoldedNames: true, Max: 2098},
+	Params:  Params{At: true, AtNumber: true, FoldedNames: true, Max: 2098},
+	Setting: &quotedIdentifier,
 	Grammar: Grammar{
 		IntoOptional:    true,
 		OmittedParts:    true,
@@ -30,6 +31,7 @@ var sqlserver = Dialect{
 		TableHints:      true,
 		Output:          true,
 		DefaultValues:   true,
+		DefaultList:     true,
 		Option:          true,
 		Merge:           true,
 		Bulk:            true,
@@ -38,7 +40,20 @@ var sqlserver = Dialect{
 		Routines:        []string{"procedure", "proc", "function", "trigger"},
 		FunctionTargets: []string{"openquery", "openrowset", "opendatasource"},
 		CTETargets:      true,
+		CallTargets:     true,
 		RoutineIsRest:   true,
+	},
+	// Transact-SQL reference, "WITH common_table_expression", "ROW_NUMBER";
+	// error 8115 ends the statement alone.
+	Numbering: Numbering{
+		Number:       "ROW_NUMBER() OVER (ORDER BY (SELECT NULL))",
+		Checked:      "ROW_NUMBER() OVER (ORDER BY (SELECT NULL))",
+		Fail:         "CAST(9223372036854775807 AS bigint) + ROW_NUMBER() OVER (ORDER BY (SELECT NULL))",
+		Failure:      "arithmetic overflow error",
+		Text:         "CAST(% AS varchar(20))",
+		First:        true,
+		NullByTarget: true,
+		Ordered:      true,
 	},
 	Folding:          FoldCase,
 	QuoteOpen:        '[',

@@ -31,6 +31,7 @@ func (k checker) check() {
 	if names := dialectNames(); c.Dialect != "" && !slices.Contains(names, c.Dialect) {
 		k.wrongField(place{}.in("dialect"), unknownWord("dialect", c.Dialect, names))
 	}
+	k.checkSettings()
 	k.checkWords(place{}, c.Fill, c.Mode, c.Unsupported)
 	k.checkStores()
 	sources := place{}.in("sources")

@@ -39,6 +39,7 @@ func (c *Config) Compile(d *dialect.Dialect) (*Policy, error) {
 		exact:  make(map[tableName]*entry),
 		states: make(map[string]*stateUse),
 	}}
+	k.readSettings(d)
 	k.compile()
 	if err := m.err(); err != nil {
 		return nil, err

@@ -29,6 +29,13 @@ type Config struct {
 	// matched by bare entries only.
 	DefaultSchema string
 
+	// SQLMode, StandardConformingStrings and QuotedIdentifier say what the
+	// sessions of the application are set to, where that changes how text is read:
+	// sql_mode of MySQL and MariaDB as a list with commas, or default;
+	// standard_conforming_strings of PostgreSQL and QUOTED_IDENTIFIER of SQL
+	// Server, on or off. "" is not known: then a session is asked where it matters.
+	SQLMode, StandardConformingStrings, QuotedIdentifier string
+
 	// Mode says what happens to the statements of all tables.
 	Mode Mode
 

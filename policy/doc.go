@@ -15,6 +15,7 @@
 //	version: 1                      # always
 //	dialect: mysql                  # optional: mysql, mariadb, postgres, sqlite, sqlserver, oracle
 //	default_schema: shop            # the schema that "INSERT INTO orders" means
+//	sql_mode: ANSI_QUOTES           # optional, of the application's sessions: see below
 //	mode: fill                      # fill | dry_run | off
 //	unsupported: refuse             # refuse | unfilled
 //	fill: [missing, null, default]  # exactly these count as "no key"
@@ -38,6 +39,15 @@
 //	  "audit_*":     {column: id, source: {kind: snowflake, worker_env: APP_WORKER}}
 //
 // keyfill.schema.json, also given by [Schema], describes it to editors.
+//
+// # Settings of the sessions
+//
+// sql_mode (MySQL, MariaDB; a list with commas, or default),
+// standard_conforming_strings (PostgreSQL; on or off) and quoted_identifier (SQL
+// Server; on or off) change where strings and names end. Left out, a connection
+// is asked when an INSERT depends on the answer, and again after what may have
+// changed it. What is written here is believed, of every session: say it where
+// all of them are set so, and nothing is asked.
 //
 // # Names
 //

@@ -13,6 +13,9 @@ var GenerateSchema = generateSchema
 // Dump returns what p holds, in a stable order.
 func Dump(p *Policy) string {
 	var b strings.Builder
+	if set, certain := p.Settings(); certain {
+		fmt.Fprintf(&b, "settings: %#x\n", set)
+	}
 	if p.defaultSchema != "" {
 		fmt.Fprintf(&b, "default_schema: %s\n", p.defaultSchema)
 	}

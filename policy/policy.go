@@ -16,6 +16,9 @@ type Policy struct {
 	globs         []*entry // the more specific first
 	states        map[string]*stateUse
 	sources       []Source
+
+	settings dialect.Settings // see Settings
+	certain  bool
 }
 
 // tableName is a folded name; schema is "" for a bare one.

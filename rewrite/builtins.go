@@ -29,8 +29,8 @@ func (s wordSet) has(word string) bool {
 	return ok
 }
 
-// maxBuiltin is the length in bytes of the longest name in builtins.
-const maxBuiltin = 24
+// maxBuiltin is the length in bytes that no name of a set is longer than.
+const maxBuiltin = 28
 
 // bracketWords are the words of MySQL's and MariaDB's grammar that a bracket
 // may follow in an INSERT without being a call.

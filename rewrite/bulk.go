@@ -1,24 +1,6 @@
 package rewrite
 
-import (
-	"encoding/json"
-	"slices"
-)
-
-// copy reads PostgreSQL's COPY t (a, b) FROM: the rows are kept when the column
-// list names the keys.
-func (p *parser) copy() {
-	at := p.tok.start
-	p.advance()
-	p.accept("binary")
-	if n, ok := p.tableName(); ok {
-		columns := p.names()
-		if t := p.lookup(n.schema, n.table); t != nil && p.isWord("from") {
-			p.loaded(t, at, columns, ErrBulk)
-		}
-	}
-	p.skip(p.beside())
-}
+import "slices"
 
 // load reads MySQL's LOAD DATA … INTO TABLE t … (a, b).
 func (p *parser) load() {
@@ -88,36 +70,4 @@ func (p *parser) loaded(t *Target, at int, columns []string, reason Reason) {
 		}
 	}
 	p.inserts = append(p.inserts, Insert{Target: t, Offset: at, Rows: -1})
-}
-
-// insertBulk reads the text that go-mssqldb's CopyIn makes for Prepare:
-// "INSERTBULK " and a JSON object.
-func (p *parser) insertBulk() {
-	at := p.tok.start
-	var bulk struct {
-		TableName   string
-		ColumnsName []string
-	}
-	body := p.q[p.tok.end:]
-	for p.tok.kind != tokEnd {
-		p.advance()
-	}
-	if json.Unmarshal([]byte(body), &bulk) != nil {
-		return
-	}
-	q := &parser{scanner: scanner{d: p.d, q: bulk.TableName}}
-	q.read()
-	n, ok := q.tableName()
-	if !ok {
-		return
-	}
-	t := p.lookup(n.schema, n.table)
-	if t == nil {
-		return
-	}
-	var columns []string
-	for _, c := range bulk.ColumnsName {
-		columns = append(columns, p.d.Fold(c, true))
-	}
-	p.loaded(t, at, columns, ErrBulk)
 }

@@ -130,5 +130,8 @@ func (pl *Plan) size(query int) int {
 	for _, e := range pl.edits {
 		n += 2 * len(e.text)
 	}
+	for _, r := range pl.readings {
+		n += r.plan.size(query)
+	}
 	return n
 }

@@ -31,7 +31,7 @@ func TestUnlisted(t *testing.T) {
 		{"three parts", dialect.SQLServer(), "INSERT a.b.t VALUES (1)", "a.b.t"},
 		{"database link", dialect.Oracle(), "INSERT INTO t@far VALUES (1)", ""},
 		{"oracle", dialect.Oracle(), "INSERT INTO t VALUES (1)", "t"},
-		{"query", dialect.SQLite(), "INSERT INTO t SELECT 1", ""},
+		{"query", dialect.SQLite(), "INSERT INTO t SELECT 1", "t"},
 		{"empty row", dialect.MariaDB(), "INSERT INTO t VALUES ()", ""},
 		{"list", dialect.MariaDB(), "INSERT INTO t (a) VALUES (1)", ""},
 	} {

@@ -34,6 +34,7 @@
 //	body    = ( VALUES | VALUE ) row { "," row }
 //	        | DEFAULT VALUES
 //	        | SET column "=" value { "," column "=" value }
+//	        | a query, which the engine numbers: see [Query]
 //	row     = [ ROW ] "(" [ value { "," value } ] ")"
 //	value   = any tokens with balanced brackets and no comma outside of them
 //	ctes    = name AS "(" insert ")" in PostgreSQL, and any query
@@ -55,10 +56,32 @@
 //
 // # Other forms
 //
-// INSERT … SELECT, MERGE, COPY, LOAD DATA, BULK INSERT, INSERT ALL, PREPARE,
-// OUTPUT … INTO and blocks are refused on a configured table unless the INSERT
-// in them brings its keys: names their columns, and no placeholder, NULL or
-// DEFAULT stands there.
+// MERGE is filled where the text says how many rows its source has: one, of a
+// SELECT of literals, placeholders and casts without FROM (in Transact-SQL and
+// Oracle of anything, in Oracle also FROM dual), or those of VALUES, each of which
+// carries a key in one column more, unless something shows all columns at once.
+// INSERT ALL, FIRST and WHEN are filled where their query gives one row and each
+// INTO has VALUES. Whether their conditions left a row out is not known:
+// [ConflictConditional].
+//
+// COPY … FROM STDIN and the INSERTBULK of go-mssqldb, alone in their text, are a
+// [Plan.Load]: rows are the executions of the prepared text, and get their keys
+// as arguments. Options of COPY that change how a value is read that lib/pq has
+// written make it one of the following.
+//
+// Other MERGEs and COPYs, LOAD DATA, BULK INSERT, INSERT ALL of a
+// query, PREPARE, OUTPUT … INTO and blocks are refused on a configured table
+// unless the INSERT in them brings its keys: names their columns, and no
+// placeholder, NULL or DEFAULT stands there.
+//
+// # Rows of a query
+//
+// How many keys an INSERT … SELECT takes is not known from its text. Where the
+// source counts, the query becomes a common table expression, the engine adds its
+// row numbers to a first key, and [Plan.Count] gives the query for how many there
+// are. Where the engine has a function that makes such a key, it is called for
+// each row. A query that changes something, sets variables or stands beside other
+// statements is refused.
 //
 // # Several statements
 //
@@ -73,14 +96,27 @@
 // Behind EXPLAIN an INSERT is [Insert].Explained: any value does for its key,
 // none has to be drawn. One that runs, behind ANALYZE, is an INSERT like others.
 //
+// # Filled twice
+//
+// A filled text that comes through again, as with two mounts one above the other,
+// is kept. Its bound keys are looked at when it is executed, as the caller's own
+// would be, and are none of the things that count as "no key"; they are not
+// looked at where they stand in LAST_INSERT_ID(key), where neither NULL nor zero
+// counts as "no key", and where a query or MERGE gives them as a column.
+//
 // # Caveats
 //
 // The bodies of CREATE PROCEDURE, FUNCTION, TRIGGER, EVENT and RULE are passed,
 // and so is SQL in strings (EXECUTE, DO), but for MySQL's PREPARE. A name is
 // compared as it stands: a view, a synonym or a partition is another table, and
-// a temporary table of the same name is not.
+// a temporary table of the same name is not, unless the text itself has made it,
+// or the caller of [CompileBeside] knows it.
 //
-// Texts are read under the settings that package dialect names. Under
-// NO_BACKSLASH_ESCAPES or with standard_conforming_strings off, a backslash in
-// front of a quote would have to be read otherwise.
+// # Settings of the session
+//
+// sql_mode, standard_conforming_strings and QUOTED_IDENTIFIER change where
+// strings and names end. [Compile] reads a text under those of the dialect that
+// it is given: see [dialect.Dialect.With]. Where they are not known, [Readings]
+// tells the texts that need them from those that do not, and [TransactionOfAny]
+// takes no side.
 package rewrite

@@ -18,9 +18,19 @@ const (
 	// ErrColumnCount is returned when the number of values in a row is not
 	// that of the columns, so that the key's place is not known.
 	ErrColumnCount Reason = "column_count"
-	// ErrSelect is returned when the rows come from a query and the column
-	// list does not name the key.
+	// ErrSelect is returned when the rows come from a query, the column list
+	// does not name the key, and the key's source does not count.
 	ErrSelect Reason = "select"
+	// ErrSelectForm is returned when the rows come from a query that cannot be
+	// numbered exactly: it changes data or variables, stands beside other
+	// statements, or mixes * with values that have no type.
+	ErrSelectForm Reason = "select_form"
+	// ErrOldServer is returned when the rows come from a query and the server
+	// cannot number them.
+	ErrOldServer Reason = "old_server"
+	// ErrStatementLog is returned when the rows come from a query and the server
+	// writes statements to its log, so that a replica would number them otherwise.
+	ErrStatementLog Reason = "statement_log"
 	// ErrSeveral is returned when the text holds several statements and another
 	// one may change how the INSERT is read, or whether it runs.
 	ErrSeveral Reason = "several"
@@ -33,13 +43,16 @@ const (
 	ErrPrepare Reason = "prepare"
 	// ErrBlock is returned when the INSERT stands in a block of statements.
 	ErrBlock Reason = "block"
-	// ErrMerge is returned for MERGE.
+	// ErrMerge is returned for MERGE whose source does not say how many rows it has,
+	// or cannot carry their keys unseen.
 	ErrMerge Reason = "merge"
 	// ErrOutputInto is returned for OUTPUT … INTO.
 	ErrOutputInto Reason = "output_into"
-	// ErrMultiTable is returned for INSERT ALL, FIRST and WHEN.
+	// ErrMultiTable is returned for INSERT ALL, FIRST and WHEN whose rows come from
+	// a query.
 	ErrMultiTable Reason = "multi_table"
-	// ErrBulk is returned for COPY, LOAD DATA, BULK INSERT and INSERTBULK.
+	// ErrBulk is returned for LOAD DATA and BULK INSERT, and for COPY and
+	// INSERTBULK whose rows cannot be filled one by one.
 	ErrBulk Reason = "bulk"
 	// ErrExec is returned for INSERT … EXEC.
 	ErrExec Reason = "exec"
@@ -55,8 +68,11 @@ const (
 	// the key.
 	ErrRowID Reason = "rowid"
 	// ErrDoubleQuotes is returned when a name is a string unless sql_mode has
-	// ANSI_QUOTES.
+	// ANSI_QUOTES, or QUOTED_IDENTIFIER is on.
 	ErrDoubleQuotes Reason = "double_quotes"
+	// ErrSettings is returned when the text reads differently under settings of
+	// the session that are not known.
+	ErrSettings Reason = "reads_differently"
 	// ErrSubquery is returned when the target is not a table's name.
 	ErrSubquery Reason = "subquery"
 	// ErrReadsCount is returned when the text asks how many rows the statement
@@ -93,28 +109,35 @@ const (
 	// ErrArray is returned when an argument is a list that stands for several
 	// rows.
 	ErrArray Reason = "array"
+	// ErrOption is returned when the first argument is an option of the driver,
+	// or rewrites the query: it stands for no placeholder, or for many.
+	ErrOption Reason = "option"
 )
 
 // texts are the reasons as a developer reads them.
 var texts = map[Reason]string{
 	ErrNoColumnList:      "the INSERT has no column list: name the columns in it, or list all of the table's under columns: in the policy",
 	ErrColumnCount:       "a row has another number of values than there are columns: name the columns in the INSERT",
-	ErrSelect:            "the rows come from a query: how many keys it takes is not known; name the key column and select its values",
+	ErrSelect:            "the rows come from a query, and the source of the key makes no numbers that the engine could count on from: name the key column and select its values",
+	ErrSelectForm:        "the rows come from a query that cannot be numbered exactly (it changes data or variables, stands beside other statements, is read by ON DUPLICATE KEY UPDATE, or has * beside values without a type): name the key column and select its values",
+	ErrOldServer:         "the rows come from a query, which this server cannot number (MySQL can from 8.0, MariaDB from 10.2, SQLite from 3.25): name the key column and select its values",
+	ErrStatementLog:      "the rows come from a query, and binlog_format is not ROW: replicas would number them otherwise; set it to ROW, or name the key column and select its values",
 	ErrSeveral:           "another statement of the text may change how the INSERT is read, or whether it runs: send it alone",
 	ErrCTE:               "the INSERT is part of another statement: send it alone",
 	ErrExplain:           "EXPLAIN of an INSERT is not filled: write a key into it",
 	ErrPrepare:           "PREPARE in SQL would give every EXECUTE the same key: prepare through database/sql",
 	ErrBlock:             "the INSERT stands in a block: send it alone",
-	ErrMerge:             "MERGE is not filled: name the key column and its value in its INSERT, or use INSERT",
+	ErrMerge:             "the rows of the MERGE cannot be given keys exactly: give its source as VALUES with a column list, all of whose columns are not shown at once, or name the key column and its value in its INSERT",
 	ErrOutputInto:        "the rows come from an OUTPUT clause: name the key column in its column list and give its values",
-	ErrMultiTable:        "INSERT into several tables is not filled: send one INSERT a table",
+	ErrMultiTable:        "the rows of an INSERT into several tables come from a query: give the values behind INTO and select FROM dual, or send one INSERT a table",
 	ErrBulk:              "the rows come from a bulk load: name the key column in its column list and load its values",
 	ErrExec:              "the rows come from a procedure: name the key column in the column list",
 	ErrExecutableComment: "an executable comment /*! … */ stands in the statement: which text the server reads depends on its version; write the text without it",
 	ErrUserValue:         "OVERRIDING USER VALUE would throw the key away: leave it out, or write OVERRIDING SYSTEM VALUE",
 	ErrTarget:            "the key column has a subscript or a field: name the whole column",
 	ErrRowID:             "rowid in the column list may be the key: name the key column in its place",
-	ErrDoubleQuotes:      "a name is in double quotes, which is a string unless sql_mode has ANSI_QUOTES: use backticks",
+	ErrDoubleQuotes:      "a name is in double quotes, which is a string unless sql_mode has ANSI_QUOTES, or QUOTED_IDENTIFIER is on: use backticks, or brackets",
+	ErrSettings:          "the text reads differently under other settings of the session, which could not be asked for: say sql_mode, standard_conforming_strings or quoted_identifier in the policy, or write it without double quotes and backslashes",
 	ErrSubquery:          "the target of the INSERT is a query: name the table",
 	ErrReadsCount:        "the statement asks for the number of rows that the one before it changed, which the reservation of its key on the same connection would change: ask in a statement before, and pass the answer as an argument",
 	ErrGrammar:           "the INSERT is not of a form that is understood",
@@ -126,6 +149,7 @@ var texts = map[Reason]string{
 	ErrArguments:         "the number of arguments is not that of the placeholders",
 	ErrNamed:             "the names of the arguments are not those of the placeholders",
 	ErrArray:             "an argument is a list that stands for several rows: send one row at a time",
+	ErrOption:            "the first argument is an option of the driver, or rewrites the query, so that the key's place among the arguments is not known: leave it out, and set it for the connection",
 }
 
 // Refusal says which INSERT cannot be filled, and why.

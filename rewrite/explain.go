@@ -18,14 +18,18 @@ func (p *parser) explain() {
 	case g.OnDuplicateKey:
 		runs, known = p.mysqlExplain(), true
 	}
-	if !known || !p.isVerb() && !p.isWord("with") {
+	merges := g.Merge && p.isWord("merge")
+	if !known || !p.isVerb() && !merges && !p.isWord("with") {
 		p.skip(ErrExplain)
 		return
 	}
 	p.explained = !runs
-	if p.isVerb() {
+	switch {
+	case merges:
+		p.merge()
+	case p.isVerb():
 		p.insert()
-	} else {
+	default:
 		p.with()
 	}
 	p.explained = false

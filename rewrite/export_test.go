@@ -122,3 +122,12 @@ func TooLong() (words []string) {
 	}
 	return words
 }
+
+// Hopeless is hopeless.
+func Hopeless(d *dialect.Dialect, query string) bool { return hopeless(d, query) }
+
+// Same is same.
+func (pl *Plan) Same(o *Plan) bool { return pl.same(o) }
+
+// StringTarget is stringTarget.
+func (pl *Plan) StringTarget() bool { return pl.stringTarget() }

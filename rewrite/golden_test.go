@@ -26,6 +26,7 @@ type archive struct {
 	txtar    *txtar.Archive
 	dialects []*dialect.Dialect
 	targets  []string
+	manuals  map[string]string // by dialect: the pages that allow the forms
 	cases    []*goldenCase
 }
 
@@ -41,28 +42,13 @@ type goldenCase struct {
 var parts = []string{"in", "out", "keep", "pass", "err", "slots", "literal", "session"}
 
 func openArchive(path string) (*archive, error) {
-	a := &archive{path: path}
+	a := &archive{path: path, manuals: map[string]string{}}
 	var err error
 	if a.txtar, err = txtar.ParseFile(path); err != nil {
 		return nil, err
 	}
-	for line := range strings.Lines(string(a.txtar.Comment)) {
-		word, rest, _ := strings.Cut(strings.TrimSpace(line), ":")
-		switch word {
-		case "dialects":
-			for _, n := range strings.Fields(rest) {
-				d, err := dialect.ByName(n)
-				if err != nil {
-					return nil, err
-				}
-				a.dialects = append(a.dialects, d)
-			}
-		case "target":
-			a.targets = append(a.targets, rest)
-		}
-	}
-	if len(a.dialects) == 0 || len(a.targets) == 0 {
-		return nil, fmt.Errorf("%s: no dialects: or no target: line", path)
+	if err := a.readComment(); err != nil {
+		return nil, err
 	}
 	byName := map[string]*goldenCase{}
 	for _, f := range a.txtar.Files {
@@ -98,6 +84,32 @@ func openArchive(path string) (*archive, error) {
 		c.want[part] = text
 	}
 	return a, nil
+}
+
+// readComment reads the lines of an archive's comment that say something.
+func (a *archive) readComment() error {
+	for line := range strings.Lines(string(a.txtar.Comment)) {
+		word, rest, _ := strings.Cut(strings.TrimSpace(line), ":")
+		switch word {
+		case "dialects":
+			for _, n := range strings.Fields(rest) {
+				d, err := dialect.ByName(n)
+				if err != nil {
+					return err
+				}
+				a.dialects = append(a.dialects, d)
+			}
+		case "target":
+			a.targets = append(a.targets, rest)
+		case "manual":
+			name, pages, _ := strings.Cut(strings.TrimSpace(rest), ":")
+			a.manuals[name] += pages
+		}
+	}
+	if len(a.dialects) == 0 || len(a.targets) == 0 {
+		return fmt.Errorf("%s: no dialects: or no target: line", a.path)
+	}
+	return nil
 }
 
 // archives returns all golden archives. There being none is a failure.
@@ -141,7 +153,8 @@ func (a *archive) lookup(tb testing.TB, d *dialect.Dialect) rewrite.Lookup {
 }
 
 // parseTarget reads "orders key=id:integer columns=id,name fill=missing,null"; a
-// key is :session when it is an integer that wants the session.
+// key is :session when it is an integer that wants the session, :counted when
+// the rows of a query are numbered, :decimal when they are and it is text.
 func parseTarget(d *dialect.Dialect, text string) (*rewrite.Target, error) {
 	words := strings.Fields(text)
 	t := &rewrite.Target{Table: words[0]}
@@ -151,7 +164,11 @@ func parseTarget(d *dialect.Dialect, text string) (*rewrite.Target, error) {
 		switch name {
 		case "key":
 			column, kind, _ := strings.Cut(value, ":")
-			t.Keys = append(t.Keys, rewrite.Key{Column: d.Fold(column, false), Integer: kind != "", Session: kind == "session"})
+			t.Keys = append(t.Keys, rewrite.Key{
+				Column:  d.Fold(column, false),
+				Integer: kind != "" && kind != "decimal", Session: kind == "session",
+				Counted: kind == "counted" || kind == "decimal",
+			})
 		case "columns":
 			for c := range strings.SplitSeq(value, ",") {
 				t.Columns = append(t.Columns, d.Fold(c, false))
@@ -171,6 +188,9 @@ func parseTarget(d *dialect.Dialect, text string) (*rewrite.Target, error) {
 	}
 	for i := range t.Keys {
 		t.Keys[i].Fill = fill
+		if t.Keys[i].Type = "uuid"; t.Keys[i].Integer {
+			t.Keys[i].Type = "bigint"
+		}
 	}
 	return t, nil
 }
@@ -192,6 +212,10 @@ func testKeys(p *rewrite.Plan, h rewrite.Holes) [][]driver.Value {
 		k := &p.Inserts[draw.Insert].Target.Keys[draw.Key]
 		for range h.Counts[i] {
 			n++
+			if p.Inserts[draw.Insert].Query != nil {
+				keys[i] = append(keys[i], int64(1000+n))
+				continue
+			}
 			keys[i] = append(keys[i], testKey(p.Dialect(), k, n))
 		}
 	}
@@ -254,6 +278,33 @@ func TestGolden(t *testing.T) {
 		}
 	}
 	t.Logf("%d cases and dialects", names)
+}
+
+// Cases that no engine here can judge name the pages of the manual that do.
+func TestGoldenManuals(t *testing.T) {
+	for _, a := range archives(t) {
+		unjudged := map[string]bool{}
+		for _, c := range a.cases {
+			for _, d := range c.dialects {
+				// MariaDB reads what it shares with MySQL.
+				mysqlAlone := d.Name == "mysql" && !slices.ContainsFunc(c.dialects, func(d *dialect.Dialect) bool { return d.Name == "mariadb" })
+				if mysqlAlone || d.Name == "sqlserver" || d.Name == "oracle" {
+					unjudged[d.Name] = true
+				}
+			}
+		}
+		for name := range unjudged {
+			// A page's title stands in double quotes.
+			if strings.Count(a.manuals[name], `"`) < 2 {
+				t.Errorf("%s has cases of %s and no line that begins with %q and names the page of the manual", a.path, name, "manual: "+name+":")
+			}
+		}
+		for name := range a.manuals {
+			if !unjudged[name] {
+				t.Errorf("%s names the manual of %q and has no case for it", a.path, name)
+			}
+		}
+	}
 }
 
 // run compares one case in one dialect. Under -update it takes what it got.

@@ -17,6 +17,10 @@ type Insert struct {
 	// list. "" elsewhere, and for a table behind a database link.
 	Unlisted string
 
+	// BulkTable is the table's name in SQL where the text is not SQL:
+	// go-mssqldb's INSERTBULK. "" elsewhere.
+	BulkTable string
+
 	// Idiom says that the ON DUPLICATE KEY UPDATE calls LAST_INSERT_ID with an
 	// argument: it says itself which key LAST_INSERT_ID() is to give.
 	Idiom bool
@@ -25,6 +29,10 @@ type Insert struct {
 	// answers for itself, Explained that it is explained and does not run: what it
 	// is given as a key is stored nowhere.
 	Nested, Explained bool
+
+	// Query is where the rows come from a query and the engine numbers them; nil
+	// elsewhere.
+	Query *Query
 
 	end      int     // of its text
 	sure     bool    // the Idiom runs whenever the update part does
@@ -40,6 +48,10 @@ const (
 	ConflictSkip                    // the row is left out: IGNORE, DO NOTHING; with OR FAIL all after it too
 	ConflictReplace                 // the old row goes: REPLACE
 	ConflictUpdate                  // the old row is changed: DO UPDATE, ON DUPLICATE KEY UPDATE
+
+	// ConflictConditional says that conditions of the statement decide whether a
+	// row is inserted at all: MERGE, INSERT WHEN.
+	ConflictConditional
 )
 
 // head is an INSERT up to its table's name.
@@ -72,7 +84,7 @@ func (p *parser) head() head {
 		p.brackets()
 		p.accept("percent")
 	}
-	for p.tok.kind == tokWord && p.isAny(g.Modifiers...) {
+	for p.isHint() || p.tok.kind == tokWord && p.isAny(g.Modifiers...) {
 		if p.isWord("ignore") {
 			h.conflict = ConflictSkip
 		}
@@ -111,6 +123,9 @@ func (p *parser) into(h *head, into bool) {
 		return
 	}
 	h.name = n
+	if p.isMade(n) || g.CallTargets && p.isCall() {
+		return
+	}
 	if c, end := p.definedAs(n); c != nil {
 		h.target, h.reason = p.mentioned(p.q[c.body:end]), ErrSubquery
 		return
@@ -119,6 +134,17 @@ func (p *parser) into(h *head, into bool) {
 	if n.quoted == tokString && !g.StringNames {
 		h.reason = ErrDoubleQuotes
 	}
+}
+
+// isCall reports whether the bracket behind a name opens the arguments of a
+// function: no column list is empty or begins with a value.
+func (p *parser) isCall() bool {
+	if !p.isPunct('(') {
+		return false
+	}
+	q := *p
+	q.advance()
+	return q.isPunct(')') || q.tok.kind == tokNumber || q.tok.kind == tokParam || q.tok.kind == tokVar
 }
 
 // definedAs returns the definition of a name in the statement's WITH clause
@@ -140,12 +166,13 @@ func (p *parser) definedAs(n name) (*cte, int) {
 // insertion is an INSERT being read.
 type insertion struct {
 	Insert
-	listed  []int // for each key the column of the list that it is, or -1
-	columns int   // length of the column list; -1 without one
-	listEnd int   // where the last column of the list ends, or its bracket
-	listAt  int   // where a column list goes when there is none
-	name    name
-	linked  bool // the table is behind a database link
+	listed   []int // for each key the column of the list that it is, or -1
+	columns  int   // length of the column list; -1 without one
+	listEnd  int   // where the last column of the list ends, or its bracket
+	listAt   int   // where a column list goes when there is none
+	involved bool  // a value of a row is not a constant
+	name     name
+	linked   bool // the table is behind a database link
 
 	// overruled is why the engine would take another key than the one filled,
 	// overruledAt the token that makes it do so.
@@ -213,6 +240,17 @@ func (p *parser) insert() {
 	if in.end = p.prev; in.Explained {
 		in.explicit = nil
 	}
+	p.note(in, m)
+}
+
+// note adds an INSERT whose slots begin with the m-th. Those that stand in its
+// values were added while it was read.
+func (p *parser) note(in *insertion, m int) {
+	if m < len(p.slots) && int(p.slots[m].insert) != len(p.inserts) {
+		for i := range p.slots[m:] {
+			p.slots[m+i].insert = int32(len(p.inserts))
+		}
+	}
 	p.inserts = append(p.inserts, in.Insert)
 }
 
@@ -255,7 +293,8 @@ func (p *parser) rest(in *insertion) Reason {
 // decoration reads what may stand between a table's name and the column list.
 func (p *parser) decoration() Reason {
 	g := &p.d.Grammar
-	if g.DBLink && p.acceptPunct('@') {
+	// Behind a second one stands the connection's name.
+	for g.DBLink && p.acceptPunct('@') {
 		if _, ok := p.tableName(); !ok {
 			return p.grammar()
 		}

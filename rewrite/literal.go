@@ -25,7 +25,9 @@ func (s *scanner) prefixed(start int) kind {
 		n == 2 && c == 'n' && s.q[start+1]|0x20 == 'q' && lex.QuoteOperator:
 		return s.quoteOperator()
 	case n == 1 && strings.IndexByte(lex.StringPrefixes, c) >= 0:
-		return s.str(s.pos, '\'', lex.BackslashEscapes)
+		// PostgreSQL's B'…' and X'…' never have escapes, elsewhere they have nothing
+		// but digits: xb and xh in src/backend/parser/scan.l.
+		return s.str(s.pos, '\'', lex.BackslashEscapes && (!lex.EscapeStrings || c == 'n'))
 	}
 	return tokWord
 }

@@ -1,14 +1,42 @@
 package rewrite
 
 // multiTable reads Oracle's INSERT ALL, FIRST and WHEN and reports whether it
-// is one: it is kept when every INTO names the keys of its target, and refused
-// else.
+// is one: it is filled where its query gives one row, kept when every INTO names
+// the keys of its target, and refused else. Oracle SQL Language Reference 23,
+// "INSERT", multi_table_insert.
 func (p *parser) multiTable() bool {
-	q := *p
-	if q.advance(); !q.isAny("all", "first", "when") {
+	if !p.isMulti() {
 		return false
 	}
-	for depth := 0; !p.atEnd(); p.advance() {
+	before := *p
+	m := &branches{}
+	reason := p.branches(m)
+	if reason == "" {
+		return true
+	}
+	*p = before
+	p.keptBranches(p, reason)
+	if reason == ErrNoColumnList && m.unlisted != nil {
+		p.inserts = append(p.inserts, *m.unlisted)
+	}
+	return true
+}
+
+// isMulti reports whether the INSERT that begins here has INTOs.
+func (p *parser) isMulti() bool {
+	if !p.d.Grammar.MultiInsert {
+		return false
+	}
+	q := *p
+	q.advance()
+	return q.isAny("all", "first", "when")
+}
+
+// keptBranches reads a multi-table INSERT, in outer or in a fork of it, and
+// refuses it for the reason unless every INTO brings its keys.
+func (p *parser) keptBranches(outer *parser, reason Reason) {
+	p.advance()
+	for depth := 0; !p.atEnd() && depth >= 0; p.advance() {
 		switch {
 		case p.isPunct('('):
 			depth++
@@ -17,18 +45,123 @@ func (p *parser) multiTable() bool {
 		case depth == 0 && p.isAny("select", "with"):
 			// Behind the query only LOG ERRORS INTO may follow.
 			p.skip(ErrCTE)
-			return true
+			return
+		case outer != p && p.isWord("insert"):
+			return // outer reads it next
 		case depth == 0 && p.isWord("into"):
 			at := p.tok.start
 			q := p.fork()
 			q.advance()
 			var h head
 			if q.into(&h, true); h.target != nil {
-				q.judgeInside(p, h, at, ErrMultiTable)
+				q.judgeInside(outer, h, at, reason)
 			}
 		default:
 			p.nested(ErrCTE)
 		}
 	}
-	return true
+}
+
+// branches are the INTOs of a multi-table INSERT being read.
+type branches struct {
+	conditional bool    // a WHEN decides
+	unlisted    *Insert // one that is refused for want of columns
+}
+
+// branches fills the multi-table INSERT that begins here: its query gives one
+// row, and each INTO has VALUES of its own. With a reason there is nothing to
+// fill, or not exactly, and the parser has to go back.
+func (p *parser) branches(m *branches) Reason {
+	if !p.fork().endsInRow() {
+		return ErrMultiTable
+	}
+	edits, slots := len(p.edits), len(p.slots)
+	p.advance()
+	for depth := 0; !p.atEnd(); {
+		switch {
+		case p.tok.kind == tokError:
+			return ErrGrammar
+		case p.isPunct('('):
+			depth++
+		case p.isPunct(')'):
+			depth--
+		case depth > 0:
+			p.nested(ErrCTE)
+		case p.isWord("when"):
+			m.conditional = true
+		case p.isWord("select"):
+			p.skip(ErrCTE)
+			continue
+		case p.accept("log"):
+			// LOG ERRORS INTO names a table that the engine fills.
+			if p.accept("errors") && p.accept("into") {
+				p.tableName()
+			}
+			continue
+		case p.isWord("into"):
+			if reason := p.branch(m); reason != "" {
+				return reason
+			}
+			continue
+		}
+		p.advance()
+	}
+	if len(p.slots) == slots {
+		return ErrMultiTable // each INTO brings its keys
+	}
+	if why := p.barred(); why != "" {
+		p.refuse(p.inserts[p.slots[slots].insert].Target, p.edits[edits].start, why)
+		p.edits, p.slots = p.edits[:edits], p.slots[:slots]
+	}
+	return ""
+}
+
+// branch reads an INTO of a multi-table INSERT to the end of its values.
+func (p *parser) branch(m *branches) Reason {
+	at := p.tok.start
+	p.advance()
+	var h head
+	if p.into(&h, true); h.target == nil {
+		return ""
+	}
+	if h.reason != "" {
+		return h.reason
+	}
+	in, slots := newInsertion(h, at), len(p.slots)
+	if reason := p.rest(in); reason != "" {
+		if in.Unlisted != "" && m.unlisted == nil {
+			m.unlisted = &in.Insert
+		}
+		if p.isWord("select") {
+			return ErrMultiTable // the values are those of the query
+		}
+		return reason
+	}
+	switch {
+	case in.Rows != 1:
+		return ErrMultiTable
+	case !p.isAny("into", "when", "else", "log", "select"):
+		return ErrGrammar
+	case m.conditional, p.isWord("log"):
+		in.Rows, in.Conflict = -1, ConflictConditional
+	}
+	in.end = p.prev
+	p.note(in, slots)
+	return ""
+}
+
+// endsInRow reports whether the query of a multi-table INSERT, behind its INTOs,
+// gives one row.
+func (p *parser) endsInRow() bool {
+	for depth := 0; !p.atEnd(); p.advance() {
+		switch {
+		case p.isPunct('('):
+			depth++
+		case p.isPunct(')'):
+			depth--
+		case depth == 0 && p.isWord("select"):
+			return p.oneRow() && p.atEnd()
+		}
+	}
+	return false
 }

@@ -16,6 +16,8 @@ func (p *parser) nested(reason Reason) {
 			p.refuse(t, p.tok.start, ErrExecutableComment)
 		}
 	case p.tok.kind != tokWord:
+	case p.isVerb() && p.isMulti():
+		p.fork().keptBranches(p, reason)
 	case p.isVerb():
 		q := p.fork()
 		if h := q.head(); h.target != nil {

@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,37 +25,55 @@ type params struct {
 	names  int    // how many different ones there are, once a plan has slots
 	sigil  string // what the first numbered or named one begins with
 	mixed  bool   // numbered ones begin with different signs: ?1 and $1
+	again  bool   // one is used a second time, or they do not count up from 1
 }
 
 // add counts one placeholder.
 func (ps *params) add(d *dialect.Dialect, text string) {
 	ps.count++
-	sigil, number := text[:1], text[1:]
-	st := styleName
-	switch {
-	case text == "?":
+	if len(text) == 1 || d.Params.ColonPlaces { // ?
 		ps.styles |= stylePosition
 		return
-	case d.Params.AtNumber && len(number) > 1 && number[0]|0x20 == 'p' && digits(number[1:]):
-		sigil, number = text[:2], number[1:]
-		st = styleNumber
+	}
+	sigil := text[:1]
+	number, numbered := numeral(text[1:])
+	st := styleName
+	switch {
 	case d.Params.ByPosition:
 		// :7 is a name like any other, but the next one is :8.
 		st = stylePosition
-		if !digits(number) {
+		if !numbered {
 			st |= styleName
 		}
-	case digits(number) && sigil != ":" && sigil != "@":
+	case numbered && text[0] != ':' && text[0] != '@':
 		st = styleNumber
+	case d.Params.AtNumber && text[1]|0x20 == 'p':
+		if n, ok := numeral(text[2:]); ok {
+			sigil, number, numbered = text[:2], n, true
+			st = styleNumber
+		}
 	}
 	ps.styles |= st
 	if ps.sigil == "" {
 		ps.sigil = sigil
 	}
-	ps.mixed = ps.mixed || st == styleNumber && sigil[0] != ps.sigil[0]
-	if digits(number) {
-		ps.max = max(ps.max, numberOf(number))
+	ps.mixed = ps.mixed || st == styleNumber && text[0] != ps.sigil[0]
+	ps.again = ps.again || number != ps.max+1
+	if numbered {
+		ps.max = max(ps.max, number)
 	}
+}
+
+// numeral returns the number that the text spells, at most maxNumber, and
+// whether it is nothing but digits.
+func numeral(text string) (n int, ok bool) {
+	for i := range len(text) {
+		if !isDigit(text[i]) {
+			return 0, false
+		}
+		n = int(min(int64(n)*10+int64(text[i]-'0'), maxNumber))
+	}
+	return n, text != ""
 }
 
 // maxNumber stands for every number that no engine takes.
@@ -62,10 +81,7 @@ const maxNumber = 1 << 30
 
 // numberOf returns the number that the digits spell.
 func numberOf(digits string) int {
-	n, err := strconv.Atoi(digits)
-	if err != nil || n > maxNumber {
-		return maxNumber
-	}
+	n, _ := numeral(digits)
 	return n
 }
 
@@ -80,6 +96,9 @@ func identity(d *dialect.Dialect, text string) string {
 	}
 	switch {
 	case digits(bare):
+		if bare[0] != '0' && len(bare) < 10 {
+			return bare
+		}
 		return strconv.Itoa(numberOf(bare))
 	case d.Params.FoldedNames:
 		return strings.ToLower(bare)
@@ -89,28 +108,76 @@ func identity(d *dialect.Dialect, text string) string {
 
 // usage is how a text uses its numbered or named placeholders.
 type usage struct {
-	counts map[string]int // occurrences by identity
+	ids    []string       // the identities, by first use; nil where each is used once
+	counts []int          // occurrences of each
+	at     map[string]int // where an identity is in ids, once there are many
+	names  int            // how many different ones there are
 	newest int            // how many stand up to the last one that is new
 	// ordered says that the k-th one that is new has the number k.
 	ordered bool
 }
 
+// fewNames is up to how many identities are compared one by one.
+const fewNames = 8
+
+// find returns where an identity is in ids, -1 where it is not.
+func (u *usage) find(id string) int {
+	if u.at == nil {
+		return slices.Index(u.ids, id)
+	}
+	if i, ok := u.at[id]; ok {
+		return i
+	}
+	return -1
+}
+
+// count returns how often the placeholder with the identity is used.
+func (u *usage) count(id string) int {
+	if i := u.find(id); i >= 0 {
+		return u.counts[i]
+	}
+	return 1
+}
+
+// add counts one occurrence and reports whether it is the first.
+func (u *usage) add(id string) bool {
+	if i := u.find(id); i >= 0 {
+		u.counts[i]++
+		return false
+	}
+	u.ids, u.counts = append(u.ids, id), append(u.counts, 1)
+	switch {
+	case u.at != nil:
+		u.at[id] = len(u.ids) - 1
+	case len(u.ids) > fewNames:
+		u.at = make(map[string]int, cap(u.ids))
+		for i, id := range u.ids {
+			u.at[id] = i
+		}
+	}
+	return true
+}
+
 // uses counts the placeholders of the whole text.
 func (p *parser) uses() usage {
-	u := usage{counts: map[string]int{}, ordered: true}
+	n := p.params.count
+	if p.params.styles == styleNumber && !p.params.again {
+		return usage{names: n, newest: n, ordered: true}
+	}
+	u := usage{ids: make([]string, 0, n), counts: make([]int, 0, n), ordered: true}
 	s := scanner{d: p.d, q: p.q}
-	n := 0
+	n = 0
 	for t := s.next(); t.kind != tokEnd; t = s.next() {
 		if t.kind != tokParam || p.isLocal(p.text(t)) {
 			continue
 		}
 		n++
-		id := p.identity(p.text(t))
-		if u.counts[id]++; u.counts[id] == 1 {
+		if id := p.identity(p.text(t)); u.add(id) {
 			u.newest = n
-			u.ordered = u.ordered && id == strconv.Itoa(len(u.counts))
+			u.ordered = u.ordered && id == strconv.Itoa(len(u.ids))
 		}
 	}
+	u.names = len(u.ids)
 	return u
 }
 
@@ -153,6 +220,8 @@ func (sp spelling) name(n int) string {
 func (p *parser) spell() (spelling, bool) {
 	ps, d := &p.params, p.d
 	switch {
+	case p.streams:
+		return spelling{stylePosition, "", -1}, true
 	case ps.mixed:
 		return spelling{}, false
 	case ps.count == 0:

@@ -24,10 +24,19 @@ type parser struct {
 	locals     map[string]bool // variables that the text declares, by identity; nil for none
 	limit      int             // where the brackets end that the statement stands in; 0 for none
 	ctes       []cte           // the names of the statement's WITH clause
+	made       []name          // the temporary tables that the text has made before
+	named      name            // the last table's name that was read
+	outer      with            // that clause
 	inside     bool            // an INSERT inside another statement is being judged
+
+	streams bool // the rows come as executions: see Plan.Load
 
 	searched bool    // whether anywhere is known
 	anywhere *Target // the first configured table that the text mentions
+
+	// constants are the spans of VALUES rows all of whose values are constants,
+	// for what is read of them a second time: see undisturbed.
+	constants []token
 
 	inserts []Insert
 	edits   []edit
@@ -70,20 +79,43 @@ func (p *parser) statementsOf() {
 
 // advance moves to the next token that is neither white space nor a comment.
 func (p *parser) advance() {
-	if p.tok.kind == tokParam && !p.isLocal(p.text(p.tok)) {
-		p.params.add(p.d, p.q[p.tok.start:p.tok.end])
-	}
-	p.prev = p.tok.end
+	p.leave()
 	p.read()
 }
 
+// leave takes in that the current token is behind.
+func (p *parser) leave() {
+	if p.tok.kind == tokParam && (p.locals == nil || !p.isLocal(p.text(p.tok))) {
+		p.params.add(p.d, p.q[p.tok.start:p.tok.end])
+	}
+	p.prev = p.tok.end
+}
+
+// read makes the token at pos the current one, or the first behind it that is
+// neither white space nor a comment.
 func (p *parser) read() {
 	for {
+		p.spaces()
+		if p.readPunct() {
+			return
+		}
 		p.tok = p.next()
 		if p.tok.kind != tokSpace && p.tok.kind != tokComment {
 			return
 		}
 	}
+}
+
+// readPunct makes the byte at pos the current token if it is punctuation in
+// every dialect.
+func (p *parser) readPunct() bool {
+	i := p.pos
+	if i >= len(p.q) || classes[p.q[i]]&classPunct == 0 {
+		return false
+	}
+	p.tok = token{tokPunct, i, i + 1}
+	p.pos = i + 1
+	return true
 }
 
 func (p *parser) text(t token) string { return p.q[t.start:t.end] }
@@ -173,7 +205,7 @@ func (p *parser) refuse(t *Target, offset int, reason Reason) {
 // statement reads one statement up to its semicolon.
 func (p *parser) statement() {
 	g := &p.d.Grammar
-	p.ctes = p.ctes[:0]
+	p.ctes, p.outer = p.ctes[:0], with{}
 	p.precedes()
 	switch {
 	case p.tok.kind == tokExec:
@@ -188,7 +220,7 @@ func (p *parser) statement() {
 		p.copy()
 	case g.Load && p.isWord("load"):
 		p.load()
-	case g.Bulk && p.isWord("insertbulk"):
+	case g.Bulk && p.isInsertBulk():
 		p.insertBulk()
 	case g.Bulk && p.isWord("bulk"):
 		p.skip(ErrBulk)

@@ -2,21 +2,12 @@ package rewrite
 
 import "strings"
 
-// param scans a placeholder or what else begins with c: a dollar-quoted string,
-// a variable. It reports false for an operator.
+// param scans a placeholder that begins with c, or what else does: a
+// dollar-quoted string, a variable. It reports false for an operator.
 func (s *scanner) param(c byte) (kind, bool) {
 	p := &s.d.Params
 	n := s.at(s.pos + 1)
 	switch c {
-	case '?':
-		if !p.Question {
-			return 0, false
-		}
-		s.pos++
-		if p.QuestionNumber {
-			s.digits()
-		}
-		return tokParam, true
 	case '$':
 		switch {
 		case p.DollarName:
@@ -29,7 +20,7 @@ func (s *scanner) param(c byte) (kind, bool) {
 			return s.dollarQuote()
 		}
 	case ':':
-		if p.Colon && n != ':' && n != '=' {
+		if (p.Colon || p.ColonPlaces) && n != ':' && n != '=' {
 			return s.name()
 		}
 	case '@':
@@ -57,7 +48,8 @@ func (s *scanner) variable() (kind, bool) {
 	}
 	switch c := s.at(i); {
 	case s.d.Lexis.UserVariables && (c == '\'' || c == '"' || c == '`'):
-		if s.str(i, c, c != '`' && s.d.Lexis.BackslashEscapes) == tokError {
+		lex := &s.d.Lexis
+		if s.str(i, c, lex.BackslashEscapes && (c == '\'' || c == '"' && lex.DoubleQuotedStrings)) == tokError {
 			return tokError, true
 		}
 		return tokVar, true

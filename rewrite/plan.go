@@ -35,6 +35,13 @@ type Plan struct {
 	Draws       []Draw   // the calls to sources that an execution may take
 	Statements  int      // how many the text has
 
+	// Load says that the text opens a bulk load, and stands alone: its rows come
+	// as the executions of the prepared text, with a value for each column as
+	// arguments, and an execution without arguments ends it. [Plan.Holes] and
+	// [Plan.Bind] are for one row, as if it had a placeholder for each column;
+	// keys cannot be literals.
+	Load bool
+
 	d       *dialect.Dialect
 	query   string
 	edits   []edit
@@ -47,6 +54,8 @@ type Plan struct {
 
 	session  bool // a slot is what Session means
 	literals bool // keys are literals even where there are placeholders
+
+	readings []reading // see Readings
 
 	undoes lazyUndoes
 
@@ -83,24 +92,32 @@ const (
 
 // slot is the place of one key among the arguments.
 type slot struct {
-	kind   slotKind
-	insert int32
-	key    int32
-	row    int32
-	draw   int32
-	before int32 // the caller's placeholders in front of the place
+	kind slotKind
 	// session says that the key may be written as LAST_INSERT_ID(key).
 	session bool
+	insert  int32
+	key     int32
+	row     int32
+	draw    int32
+	before  int32  // the caller's placeholders in front of the place
 	text    string // the caller's placeholder, which is the one behind them
 }
 
 // plan decides what becomes of the text that was read.
 func (p *parser) plan() *Plan {
-	pl := &Plan{d: p.d, query: p.q, Inserts: p.inserts, Statements: p.statements}
-	if len(p.slots) > 0 {
-		if reason := p.prevented(); reason != "" {
-			s := p.slots[0]
-			p.refuse(p.inserts[s.insert].Target, p.edits[0].start, reason)
+	pl := &Plan{d: p.d, query: p.q, Inserts: p.inserts, Statements: p.statements, Load: p.streams}
+	query := slices.IndexFunc(p.inserts, func(in Insert) bool { return in.Query != nil })
+	if p.refusal == nil && (len(p.slots) > 0 || query >= 0) {
+		var reason Reason
+		if pl.spell, reason = p.prevented(); reason == "" && query >= 0 && p.statements > 1 {
+			reason = ErrSelectForm // what stands beside it may change its rows
+		}
+		if reason != "" {
+			first := max(query, 0)
+			if len(p.slots) > 0 {
+				first = int(p.slots[0].insert)
+			}
+			p.refuse(p.inserts[first].Target, p.edits[0].start, reason)
 		}
 	}
 	switch {
@@ -111,13 +128,15 @@ func (p *parser) plan() *Plan {
 	case len(p.inserts) == 0:
 		pl.Action = Pass
 		return pl
-	case len(p.slots) == 0:
+	case len(p.slots) == 0 && query < 0:
 		pl.Action = Keep
 		return pl
 	}
 	pl.params, pl.edits, pl.slots = p.params, trimmed(p.edits), trimmed(p.slots)
-	pl.spell, _ = p.spell()
 	pl.Action = Keep
+	if query >= 0 {
+		pl.Action = Fill
+	}
 	for i := range pl.slots {
 		s := &pl.slots[i]
 		if s.kind == slotKey {
@@ -130,15 +149,18 @@ func (p *parser) plan() *Plan {
 	}
 	pl.session = p.sessionSlots(pl.slots)
 	pl.literals = p.perStatement()
-	pl.edits = slices.DeleteFunc(pl.edits, func(e edit) bool {
-		return e.slot >= 0 && pl.slots[e.slot].kind == slotOwn
-	})
-	for _, e := range pl.edits {
-		if e.slot >= 0 {
-			pl.added++
-			pl.befores = append(pl.befores, int(pl.slots[e.slot].before))
+	if pl.AtExecution {
+		pl.edits = slices.DeleteFunc(pl.edits, func(e edit) bool {
+			return e.slot >= 0 && pl.slots[e.slot].kind == slotOwn
+		})
+	}
+	pl.befores = make([]int, 0, len(pl.slots))
+	for i := range pl.edits {
+		if slot := pl.edits[i].slot; slot >= 0 {
+			pl.befores = append(pl.befores, int(pl.slots[slot].before))
 		}
 	}
+	pl.added = len(pl.befores)
 	return pl
 }
 
@@ -151,46 +173,61 @@ func trimmed[S ~[]E, E any](s S) S {
 }
 
 // prevented returns why the slots that were found cannot be filled, "" when
-// they can. It settles which of the caller's placeholders are shared.
-func (p *parser) prevented() Reason {
-	own := func(s slot) bool { return s.kind == slotOwn }
+// they can and how the placeholders of their keys are spelled. It settles which
+// of the caller's placeholders are shared.
+func (p *parser) prevented() (spelling, Reason) {
 	switch {
 	case p.jumps:
-		return ErrBlock
-	case p.perStatement() && p.asking > 1 && p.params.styles != styleName && slices.ContainsFunc(p.slots, own):
-		return ErrPerStatement
+		return spelling{}, ErrBlock
+	case p.statements > 1 && slices.ContainsFunc(p.inserts, func(in Insert) bool { return in.Query != nil }):
+		return spelling{}, ErrSelectForm
+	case p.perStatement() && p.asking > 1 && p.params.styles != styleName && hasOwn(p.slots):
+		return spelling{}, ErrPerStatement
 	}
 	sp, ok := p.spell()
 	if !ok {
-		return ErrStyles
+		return sp, ErrStyles
 	}
 	firstUse := p.d.Params.FirstUse && sp.open == "$"
 	if sp.style == stylePosition || p.params.count == 0 ||
-		sp.style == styleNumber && !firstUse && !slices.ContainsFunc(p.slots, own) {
-		return ""
+		sp.style != styleName && !firstUse && !hasOwn(p.slots) {
+		return sp, ""
 	}
 	u := p.uses()
-	p.params.names = len(u.counts)
-	if shared := p.share(u.counts); shared && sp.style&stylePosition != 0 && sp.style&styleName != 0 {
-		return ErrShared
+	p.params.names = u.names
+	if shared := p.share(&u); shared && sp.style&stylePosition != 0 && sp.style&styleName != 0 {
+		return sp, ErrShared
 	}
 	if firstUse {
 		if !u.ordered {
-			return ErrFirstUse
+			return sp, ErrFirstUse
 		}
 		for i := range p.slots {
 			if s := &p.slots[i]; s.kind != slotOwn && int(s.before) < u.newest {
-				return ErrFirstUse
+				return sp, ErrFirstUse
 			}
 		}
 	}
-	return ""
+	return sp, ""
+}
+
+// hasOwn reports whether one of the slots is the caller's placeholder.
+func hasOwn(slots []slot) bool {
+	for i := range slots {
+		if slots[i].kind == slotOwn {
+			return true
+		}
+	}
+	return false
 }
 
 // share makes the slots of placeholders that are used elsewhere too take one of
 // their own, and reports whether there are any. Of a placeholder used for keys
 // alone the first slot keeps it, so that no argument is left without a place.
-func (p *parser) share(counts map[string]int) bool {
+func (p *parser) share(u *usage) bool {
+	if u.ids == nil {
+		return false // each is used once
+	}
 	keys := map[string]int{}
 	for i := range p.slots {
 		if s := &p.slots[i]; s.kind == slotOwn {
@@ -204,7 +241,7 @@ func (p *parser) share(counts map[string]int) bool {
 			continue
 		}
 		id := p.identity(s.text)
-		n := counts[id]
+		n := u.count(id)
 		if n == 1 {
 			continue
 		}
@@ -296,13 +333,17 @@ type Filled struct {
 	N      int
 }
 
-// Filled returns the places that take a key, in the order of the text.
+// Filled returns the places that take a key, in the order of the text. An INSERT
+// with a [Query] has none: its rows are not known.
 func (pl *Plan) Filled(h Holes) []Filled {
 	var places []Filled
 	used := make([]int, len(pl.Draws))
 	for i := range pl.slots {
 		s := &pl.slots[i]
 		if h.fill != nil && !h.fill[i] {
+			continue
+		}
+		if pl.Inserts[s.insert].Query != nil {
 			continue
 		}
 		places = append(places, Filled{Row: int(s.row), Insert: int(s.insert), Key: int(s.key), Draw: int(s.draw), N: used[s.draw]})

@@ -1,9 +1,6 @@
 package rewrite
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // body reads where the rows come from.
 func (p *parser) body(in *insertion) Reason {
@@ -17,39 +14,14 @@ func (p *parser) body(in *insertion) Reason {
 	case g.Set && p.isWord("set") && in.columns < 0:
 		p.advance()
 		return p.set(in)
+	case p.isPunct('(') && p.nextIs("values"):
+		return p.rowsInBrackets(in)
 	case p.isAny("select", "with", "table"), p.isPunct('('):
 		return p.query(in, ErrSelect)
 	case p.isAny("exec", "execute"):
 		return p.query(in, ErrExec)
 	}
 	return p.grammar()
-}
-
-// query reads rows that come from elsewhere: nothing is to fill when the
-// column list names every key.
-func (p *parser) query(in *insertion, reason Reason) Reason {
-	if len(in.missing()) > 0 {
-		if reason == ErrSelect && in.columns < 0 && in.Target.Columns == nil {
-			return ErrNoColumnList
-		}
-		return reason
-	}
-	for depth := 0; !p.atEnd() && !p.inside; p.advance() {
-		switch {
-		case p.isPunct('('):
-			depth++
-		case p.isPunct(')'):
-			depth--
-		case depth > 0:
-			p.nested(ErrCTE)
-		case p.begins(), p.opensBlock():
-			return ""
-		default:
-			in.Returning = in.Returning || p.isWord("returning")
-			p.nested(p.beside())
-		}
-	}
-	return ""
 }
 
 func (p *parser) edit(start, end int, text string) {
@@ -62,47 +34,6 @@ func (p *parser) slot(start, end int, text string, s slot) {
 	s.before = int32(p.params.count)
 	p.edits = append(p.edits, edit{start: start, end: end, text: text, slot: len(p.slots)})
 	p.slots = append(p.slots, s)
-}
-
-// append queues the missing keys of a row behind what stands before offset
-// end, each with its text in front.
-func (p *parser) append(in *insertion, row, end int, missing []int, text func(i int) string) {
-	for i, k := range missing {
-		p.slot(end, end, text(i), slot{key: int32(k), row: int32(row)})
-	}
-}
-
-// defaultValues turns DEFAULT VALUES into a row with the keys.
-func (p *parser) defaultValues(in *insertion) Reason {
-	word := p.tok
-	p.advance()
-	if !p.isWord("values") || in.columns >= 0 {
-		return p.grammar()
-	}
-	p.advance()
-	in.Rows = 1
-	missing := in.missing()
-	if len(missing) == 0 {
-		return ""
-	}
-	p.list(in, nil, missing)
-	// VALUES goes to the place of DEFAULT, so that a comment between them
-	// survives.
-	for i, k := range missing {
-		s := slot{key: int32(k)}
-		if i == 0 {
-			p.slot(word.start, word.end, "VALUES (", s)
-		} else {
-			p.slot(word.end, word.end, ", ", s)
-		}
-	}
-	p.edit(word.end, word.end, ")")
-	from := p.prev - len("values")
-	if strings.Trim(p.q[word.end:from], " \t\r\n") == "" {
-		from = word.end
-	}
-	p.edit(from, p.prev, "")
-	return ""
 }
 
 // set reads MySQL's SET a = 1, b = 2.
@@ -135,10 +66,9 @@ func (p *parser) set(in *insertion) Reason {
 			break
 		}
 	}
-	missing := in.missing()
-	p.append(in, 0, p.prev, missing, func(i int) string {
-		return ", " + p.d.QuoteIdent(in.Target.Keys[missing[i]].Column) + " = "
-	})
+	for _, k := range in.missing() {
+		p.slot(p.prev, p.prev, ", "+p.d.QuoteIdent(in.Target.Keys[k].Column)+" = ", slot{key: int32(k)})
+	}
 	return ""
 }
 
@@ -165,7 +95,7 @@ func (p *parser) rows(in *insertion) Reason {
 	missing := in.missing()
 	p.list(in, columns, missing)
 	exact := in.columns <= 0 || slices.Max(in.listed) >= 0
-	first := p.tok.start
+	first, slots := p.tok.start, len(p.slots)
 	for in.Rows = 0; ; {
 		n, reason := p.row(in, missing)
 		if reason != "" {
@@ -176,10 +106,13 @@ func (p *parser) rows(in *insertion) Reason {
 		}
 		in.Rows++
 		if !p.acceptPunct(',') {
+			if !in.involved && p.d.Grammar.OnDuplicateKey {
+				p.constants = append(p.constants, token{tokPunct, first, p.prev})
+			}
 			return ""
 		}
-		if in.Rows == 1 {
-			p.expect(len(p.slots) * (len(p.q) - first) / (p.prev - first))
+		if in.Rows == 1 || len(p.slots) == cap(p.slots) {
+			p.expect(len(p.slots)-slots, first)
 		}
 		if p.d.Grammar.RowWord {
 			p.accept("row")
@@ -190,14 +123,40 @@ func (p *parser) rows(in *insertion) Reason {
 	}
 }
 
-// maxExpected is for how many slots there is room made ahead.
-const maxExpected = 4096
+// rowsInBrackets reads (VALUES …) with nothing else in the brackets.
+func (p *parser) rowsInBrackets(in *insertion) Reason {
+	p.advance()
+	p.advance()
+	if reason := p.rows(in); reason != "" {
+		return reason
+	}
+	if !p.acceptPunct(')') {
+		return ErrSelectForm
+	}
+	return ""
+}
 
-// expect makes room for about so many slots.
-func (p *parser) expect(slots int) {
-	slots = min(slots, maxExpected)
-	p.slots = slices.Grow(p.slots, slots)
-	p.edits = slices.Grow(p.edits, slots)
+// isConstant reports whether a token is a value that calls and reads nothing.
+func (p *parser) isConstant(t token) bool {
+	switch t.kind {
+	case tokNumber, tokString, tokParam:
+		return true
+	case tokWord:
+		return equalWord(p.text(t), "null") || equalWord(p.text(t), "default")
+	}
+	return false
+}
+
+// maxExpected is for how many slots there is room made ahead by the first row.
+const maxExpected = 16384
+
+// expect makes room for the slots that the rest of the text will need, if it
+// goes on as from offset first on, where there were so many of them.
+func (p *parser) expect(slots, first int) {
+	rest := float64(len(p.q)-p.prev) / float64(p.prev-first)
+	n := int(min(float64(slots)*rest+1, float64(max(3*len(p.slots), maxExpected))))
+	p.slots = slices.Grow(p.slots, n)
+	p.edits = slices.Grow(p.edits, n)
 }
 
 // width counts the values of the row that begins here; -1 when one stands for
@@ -209,11 +168,13 @@ func (p *parser) width() (int, Reason) {
 	}
 	star := false
 	for n := 1; ; n++ {
-		v, reason := p.value(nil)
-		if reason != "" {
-			return 0, reason
+		if !p.single() {
+			v, reason := p.value(nil)
+			if reason != "" {
+				return 0, reason
+			}
+			star = star || v.star
 		}
-		star = star || v.star
 		if !p.acceptPunct(',') {
 			if star {
 				n = -1
@@ -228,13 +189,22 @@ func (p *parser) width() (int, Reason) {
 // when one stands for several.
 func (p *parser) row(in *insertion, missing []int) (n int, reason Reason) {
 	p.advance()
+	if p.isPunct(')') && !p.d.Grammar.EmptyLists {
+		return 0, p.grammar()
+	}
 	star := false
 	for !p.isPunct(')') || n > 0 {
-		v, reason := p.value(nil)
-		if reason != "" {
-			return 0, reason
+		v := value{start: p.tok.start, before: p.params.count, tokens: 1, first: p.tok}
+		if p.single() {
+			in.involved = in.involved || !p.isConstant(v.first)
+		} else {
+			in.involved = true
+			if v, reason = p.value(nil); reason != "" {
+				return 0, reason
+			}
+			star = star || v.star
 		}
-		star = star || v.star
+		v.end = p.prev
 		for i := range in.listed {
 			if in.listed[i] == n {
 				p.judge(in, i, in.Rows, v)
@@ -248,12 +218,13 @@ func (p *parser) row(in *insertion, missing []int) (n int, reason Reason) {
 	if !p.isPunct(')') {
 		return 0, p.grammar()
 	}
-	p.append(in, in.Rows, p.prev, missing, func(i int) string {
+	for i, k := range missing {
+		comma := ", "
 		if n == 0 && i == 0 {
-			return ""
+			comma = ""
 		}
-		return ", "
-	})
+		p.slot(p.prev, p.prev, comma, slot{key: int32(k), row: int32(in.Rows)})
+	}
 	p.advance()
 	if star {
 		n = -1

@@ -89,6 +89,13 @@ func (s *scanner) at(i int) byte {
 	return 0
 }
 
+// spaces moves past white space of one byte each.
+func (s *scanner) spaces() {
+	for s.pos < len(s.q) && classes[s.q[s.pos]]&classSpace != 0 {
+		s.pos++
+	}
+}
+
 // next returns the next token; at the end of the text one of kind tokEnd.
 func (s *scanner) next() token {
 	start := s.pos
@@ -103,8 +110,7 @@ func (s *scanner) next() token {
 func (s *scanner) scan(c byte) kind {
 	switch cl := classes[c]; {
 	case cl&classSpace != 0:
-		for s.pos++; s.pos < len(s.q) && isSpace(s.q[s.pos]); s.pos++ {
-		}
+		s.spaces()
 		return tokSpace
 	case cl&classLetter != 0:
 		if c >= 0x80 {
@@ -159,7 +165,15 @@ func (s *scanner) sign(c byte) kind {
 		if isDigit(s.at(s.pos+1)) && !s.behindName() {
 			return s.number()
 		}
-	case '?', '$', ':', '@':
+	case '?':
+		if s.d.Params.Question {
+			s.pos++
+			if s.d.Params.QuestionNumber {
+				s.digits()
+			}
+			return tokParam
+		}
+	case '$', ':', '@':
 		if k, ok := s.param(c); ok {
 			return k
 		}
@@ -206,6 +220,9 @@ func (s *scanner) wordEnd() int {
 	wide := s.d.Lexis.UnicodeSpaces
 	for ; s.pos < len(s.q); s.pos++ {
 		c := s.q[s.pos]
+		if c < 0x80 && classes[c]&(classLetter|classDigit) != 0 {
+			continue // the most of them, told without the dialect
+		}
 		if !s.isPart(c) || c >= 0x80 && wide && s.wideSpace() > 0 {
 			break
 		}

@@ -32,14 +32,19 @@ func (p *parser) sessionSlots(slots []slot) (found bool) {
 	if !p.d.Grammar.OnDuplicateKey {
 		return false
 	}
-	decided := -1 // the last INSERT that was decided
-	for _, e := range p.edits {
+	decided := -1        // the last INSERT that was decided
+	asked, key := -1, -1 // the last INSERT that was asked for its key, and that
+	for i := range p.edits {
+		e := &p.edits[i]
 		if e.slot < 0 || int(slots[e.slot].insert) == decided {
 			continue
 		}
 		s := &slots[e.slot]
 		in := &p.inserts[s.insert]
-		if in.sessionKey() != int(s.key) {
+		if asked != int(s.insert) {
+			asked, key = int(s.insert), in.sessionKey()
+		}
+		if key != int(s.key) {
 			continue
 		}
 		decided = int(s.insert)
@@ -64,7 +69,16 @@ func (in *Insert) sessionKey() int {
 // they would without us.
 func (p *parser) undisturbed(in *Insert) bool {
 	q := use{parser: &parser{scanner: scanner{d: p.d, q: p.q[:in.end], pos: in.Offset}}}
+	at, _ := slices.BinarySearchFunc(p.constants, in.Offset, func(t token, offset int) int { return t.start - offset })
+	rows := p.constants[at:]
 	for q.read(); ; q.advance() {
+		if len(rows) > 0 && q.tok.start == rows[0].start {
+			// Nothing in them is of interest.
+			q.last = token{tokPunct, rows[0].end - 1, rows[0].end}
+			q.pos = rows[0].end
+			q.read()
+			rows = rows[1:]
+		}
 		if !q.token() {
 			return false
 		}
@@ -86,11 +100,11 @@ type use struct {
 
 // token reports whether the current token leaves the session's key alone.
 func (u *use) token() bool {
-	if u.isIdiomName(u.last) {
+	if u.last.kind != tokPunct && u.isIdiomName(u.last) {
 		// The word is at most the function's name, with an argument.
 		return u.update && u.isPunct('(') && u.text(u.before) != "."
 	}
-	if u.isIdiomName(u.before) && u.isPunct(')') {
+	if u.isPunct(')') && u.isIdiomName(u.before) {
 		return false
 	}
 	switch u.tok.kind {

@@ -6,6 +6,7 @@ import "strings"
 // whether one of them can still be read, and runs exactly once, is what an
 // INSERT behind it is filled by. Statements that are not known may do anything.
 func (p *parser) precedes() {
+	p.keepsTables()
 	e := effectUnknown
 	if p.tok.kind == tokWord {
 		e = controlOf(p.d).of(p.text(p.tok))

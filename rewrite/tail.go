@@ -53,6 +53,9 @@ func (p *parser) clauses(in *insertion) Reason {
 		if in.Conflict == ConflictUpdate && !in.Returning && p.isKey(in.Target) {
 			in.UpdatesKey = true
 		}
+		if in.Query != nil && p.d.Grammar.OnDuplicateKey && in.Conflict == ConflictUpdate && p.isOthers(in) {
+			return ErrSelectForm
+		}
 		if in.Conflict == ConflictUpdate && p.d.Grammar.OnDuplicateKey && !in.Returning && p.isIdiom() {
 			in.Idiom = true
 			in.sure = in.sure || depth == 0 && p.isAssigned(assignment)
@@ -83,6 +86,16 @@ func (p *parser) clauses(in *insertion) Reason {
 		}
 	}
 	return ""
+}
+
+// isOthers reports whether a name begins here that is qualified by another table's
+// than the INSERT's: one of the query's, which are not seen behind a WITH clause.
+func (p *parser) isOthers(in *insertion) bool {
+	if p.tok.kind != tokWord && p.tok.kind != tokQuoted || p.prev > 0 && p.q[p.prev-1] == '.' || !p.nextIsPunct('.') {
+		return false
+	}
+	name := p.folded(p.tok)
+	return name != in.name.table && name != in.name.schema
 }
 
 // isKey reports whether the current token is the name of a key column.
@@ -128,12 +141,26 @@ func (p *parser) rowAlias(in *insertion) Reason {
 	return ""
 }
 
-// unused returns name with as many underscores behind it as it takes for the
-// text not to hold it.
+// unused returns name, which has kf in it, with as many underscores behind it as
+// it takes for the text not to hold it.
 func (p *parser) unused(name string) string {
+	if !mayHoldKF(p.q) {
+		return name
+	}
 	text := strings.ToLower(p.q)
 	for strings.Contains(text, strings.ToLower(name)) {
 		name += "_"
 	}
 	return name
+}
+
+// mayHoldKF reports whether the text may hold kf in any case: there are letters
+// that are not ASCII and whose lower case is k.
+func mayHoldKF(text string) bool {
+	for i := 1; i < len(text); i++ {
+		if text[i]|0x20 == 'f' && (text[i-1]|0x20 == 'k' || text[i-1] >= 0x80) {
+			return true
+		}
+	}
+	return false
 }

@@ -19,10 +19,24 @@ type Key struct {
 	Fill    FillOn // what counts as "no key"
 	Integer bool   // the source makes integers, so that 0 is the zero value
 
+	// Counted says that the keys of one draw are consecutive integers, so that the
+	// engine can number the rows of a query. Where Integer is false they go as
+	// decimal text.
+	Counted bool
+
+	// Function is an expression of the engine that makes a key of this kind, for
+	// the rows of a query; "" where there is none.
+	Function string
+
 	// Session says that the policy wants the first row's key written as
 	// LAST_INSERT_ID(key) where [Plan.Session] allows it. It is for integers; of
 	// several keys that say so the first counts.
 	Session bool
+
+	// Type is the type that a key is cast to where it stands in a query, in a
+	// dialect with Grammar.TypedRows: one that is assigned to every column that
+	// takes such keys. With "" they are not filled there.
+	Type string
 
 	// Follow says that the integers that INSERTs bring are asked for:
 	// [Plan.Explicit].

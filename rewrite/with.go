@@ -3,6 +3,7 @@ package rewrite
 // with reads a statement that begins with WITH: its verb is the first one
 // outside of brackets that is not a name.
 func (p *parser) with() {
+	outer := with{span: span{p.tok.start, p.tok.start}, from: p.params.count}
 	p.advance()
 	p.accept("recursive")
 	as := false // the word before opens a definition
@@ -27,6 +28,8 @@ func (p *parser) with() {
 			p.ctes = append(p.ctes, cte{n, p.tok.end})
 			named = false
 		case p.isVerb():
+			outer.end, outer.to = p.prev, p.params.count
+			p.outer = outer
 			p.insert()
 			return
 		case p.isWord("merge") && p.d.Grammar.Merge:

@@ -17,21 +17,32 @@ const (
 	// ConcernsTransaction says that the query may begin or end a transaction,
 	// which [TransactionOf] tells.
 	ConcernsTransaction
+	// ConcernsTemporary says that the query may make a temporary table, of which
+	// [Temporary] tells the name.
+	ConcernsTemporary
 )
 
 // verbs are the words that are searched for anywhere in a text: those that a
-// form of INSERT begins with, and those that change the transaction where the
-// starts of statements cannot be told.
+// form of INSERT begins with, those that change the transaction where the
+// starts of statements cannot be told, and those that make a temporary table.
 var verbs = [...]string{
 	"insert", "replace", "merge", "copy", "load", "output",
 	"rollback", "commit", "tran", "exec", "implicit_transactions", "ansi_defaults",
+	"temp", "pg_temp",
 }
 
-// insertVerbs is how many of the verbs begin a form of INSERT.
-const insertVerbs = 6
+// insertVerbs is how many of the verbs begin a form of INSERT, temporaryVerbs how
+// many of the last make a temporary table.
+const (
+	insertVerbs    = 6
+	temporaryVerbs = 2
+)
 
-// verbSuffixes are what may follow a verb of transactions in the same word.
-var verbSuffixes = map[string]string{"tran": "saction", "exec": "ute"}
+// temporarySet are those.
+var temporarySet = setOf(verbs[len(verbs)-temporaryVerbs:]...)
+
+// verbSuffixes are what may follow a verb that begins no INSERT in the same word.
+var verbSuffixes = map[string]string{"tran": "saction", "exec": "ute", "temp": "orary"}
 
 // stride is how far apart two looks into a text may be: one of them falls on
 // the first four letters of every verb, and sees two of these.
@@ -61,12 +72,17 @@ var pairs = func() (t [1 << 10]uint64) {
 func pair(a, b byte) int { return int(a&0x1f)<<5 | int(b&0x1f) }
 
 // Concerns reports whether the query has a word that can begin a form of
-// INSERT in the dialect, and whether one of its statements may change the
-// transaction. A query without either is passed without a scan; a word may be
-// in a string, so neither is certain. It allocates nothing.
+// INSERT in the dialect, whether one of its statements may change the
+// transaction, and whether it has a word that can make a temporary table. A query
+// without any is passed without a scan; a word may be in a string, so none is
+// certain. It allocates nothing.
 func Concerns(d *dialect.Dialect, query string) Concern {
 	c := controlOf(d)
-	concern := search(query, verbSet(&d.Grammar), c.anywhere)
+	others := c.anywhere
+	if d.Grammar.TempTables {
+		others |= temporarySet
+	}
+	concern := search(query, verbSet(&d.Grammar), others)
 	if concern&ConcernsTransaction == 0 && c.begins(d, query) {
 		concern |= ConcernsTransaction
 	}
@@ -79,20 +95,24 @@ func hasVerb(d *dialect.Dialect, text string) bool {
 }
 
 // search looks for the verbs of two sets.
-func search(query string, insert, transaction uint64) (found Concern) {
-	set := insert | transaction
+func search(query string, insert, others uint64) (found Concern) {
+	set := insert | others
 	for i := stride - 1; i+1 < len(query); i += stride {
 		for hits := pairs[pair(query[i], query[i+1])] & set; hits != 0; hits &= hits - 1 {
 			place := bits.TrailingZeros64(hits)
 			if !verbAt(place/stride, query, i-place%stride) {
 				continue
 			}
-			if 1<<place&insert != 0 {
+			switch bit := uint64(1) << place; {
+			case bit&insert != 0:
 				found |= ConcernsInsert
 				set &^= insert
-			} else {
+			case bit&temporarySet != 0:
+				found |= ConcernsTemporary
+				set &^= temporarySet
+			default:
 				found |= ConcernsTransaction
-				set &^= transaction
+				set &= insert | temporarySet
 			}
 			if set == 0 {
 				return found

@@ -4,7 +4,8 @@
 // arguments or without.
 //
 // The arguments are integers, texts, byte slices, nil and sql.Out: what every
-// driver takes once its own checker has seen it.
+// driver takes once its own checker has seen it. A driver.NamedValue is one that
+// it has seen already.
 //
 // # Caveats
 //
@@ -165,6 +166,11 @@ func check(c driver.Conn, args []any, stmt driver.Stmt) ([]driver.NamedValue, er
 	converter, _ := stmt.(driver.ColumnConverter)
 	named := make([]driver.NamedValue, len(args))
 	for i, arg := range args {
+		if checked, ok := arg.(driver.NamedValue); ok {
+			checked.Ordinal = i + 1
+			named[i] = checked
+			continue
+		}
 		named[i] = driver.NamedValue{Ordinal: i + 1, Value: arg}
 		err := driver.ErrSkip
 		if checker != nil {

@@ -1,0 +1,268 @@
+package keyfill
+
+import (
+	"context"
+	"database/sql/driver"
+
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// A bulk load is a prepared statement whose executions are rows: COPY … FROM
+// STDIN of lib/pq and INSERTBULK of go-mssqldb. Each execution brings the values
+// of one row, to which its keys are added; one without arguments ends the load.
+// In between the connection takes nothing else, so that all there is to ask on
+// it is asked before.
+
+// prepareLoad prepares a bulk load. Where the driver does not take rows like
+// that, one that lacks a key is refused.
+func (m *Mount) prepareLoad(ctx context.Context, g *guard, query string, p *rewrite.Plan) (driver.Stmt, error) {
+	if !m.about.takesRows() {
+		return m.withoutRows(ctx, g, query, p)
+	}
+	mode := m.cautious(p)
+	if mode == policy.ModeOff {
+		return m.prepareAsIs(ctx, g, query, event{counts: true, table: p.Inserts[0].Target.Table, action: p.Action, mode: mode, withheld: true})
+	}
+	l := &bulkLoad{statement: &statement{guard: g, plan: p, query: query, dry: mode == policy.ModeDryRun}}
+	text := query
+	if !l.dry {
+		if err := l.ask(ctx); err != nil {
+			as, err := m.refusal(err)
+			if err != nil {
+				return nil, err
+			}
+			return m.prepareAsIs(ctx, g, query, as)
+		}
+		text = l.plan.BoundText(false)
+	}
+	stmt, err := g.PrepareContext(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	if stmt.NumInput() >= 0 {
+		// It is a statement like others, with no place for a row.
+		_ = stmt.Close()
+		return m.withoutRows(ctx, g, query, p)
+	}
+	l.Stmt = stmt
+	return l, nil
+}
+
+// withoutRows is for a bulk load whose rows do not come as executions: it is
+// kept when it brings its keys, else refused.
+func (m *Mount) withoutRows(ctx context.Context, g *guard, query string, p *rewrite.Plan) (driver.Stmt, error) {
+	as, err := m.loadDirectly(p)
+	if err != nil {
+		return nil, err
+	}
+	return m.prepareAsIs(ctx, g, query, as)
+}
+
+// loadDirectly decides a bulk load that is not prepared: its rows come from
+// elsewhere, if there are any.
+func (m *Mount) loadDirectly(p *rewrite.Plan) (event, error) {
+	if p.Action == rewrite.Keep {
+		return event{counts: true, table: p.Inserts[0].Target.Table, action: rewrite.Keep}, nil
+	}
+	return m.refusal(p.Refused(rewrite.ErrBulk))
+}
+
+// bulkLoad is a prepared bulk load.
+type bulkLoad struct {
+	*statement
+	forms []keyForm // by key: as the driver writes it; nil where it is sent as it is
+	rows  int       // that the driver has taken
+	last  *execution
+
+	noted  []notedKeys
+	newest map[*Recorder]int // by recorder its last in noted
+}
+
+// notedKeys are keys of the load in one recorder: n from at on.
+type notedKeys struct {
+	rec   *Recorder
+	at, n int
+}
+
+var (
+	_ driver.Stmt              = (*bulkLoad)(nil)
+	_ driver.StmtExecContext   = (*bulkLoad)(nil)
+	_ driver.StmtQueryContext  = (*bulkLoad)(nil)
+	_ driver.NamedValueChecker = (*bulkLoad)(nil)
+)
+
+// ask asks what has to be known before the load begins: of the table, of its
+// columns where the driver writes values by their types, and of the states of
+// its keys.
+func (l *bulkLoad) ask(ctx context.Context) error {
+	m, g := l.guard.mount, l.guard
+	if _, err := m.session(ctx, g, l.plan); err != nil {
+		return err
+	}
+	if err := l.columns(ctx); err != nil {
+		return err
+	}
+	t := tableOf(&l.plan.Inserts[0])
+	for _, d := range l.plan.Draws {
+		if t.keys[d.Key].source != nil {
+			continue
+		}
+		if _, err := m.counter(ctx, g, t, d.Key); err != nil {
+			return t.keyError(d.Key, err)
+		}
+	}
+	return nil
+}
+
+func (l *bulkLoad) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	if len(args) == 0 {
+		return l.finish(ctx)
+	}
+	if l.dry {
+		l.dryRun(ctx, args)
+		return stmtExec(ctx, l.Stmt, args)
+	}
+	x, err := l.row(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	res, err := stmtExec(ctx, l.Stmt, x.sent)
+	x.count(err)
+	l.note(x)
+	if err != nil {
+		l.failed(ctx, err)
+		return res, err
+	}
+	l.rows++
+	return res, nil
+}
+
+// row makes the execution of one row.
+func (l *bulkLoad) row(ctx context.Context, args []driver.NamedValue) (*execution, error) {
+	m := l.guard.mount
+	h, err := l.plan.Holes(args)
+	if err != nil {
+		return nil, m.refuseBound(err)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := m.follow(ctx, l.guard, l.plan, args, h); err != nil {
+		return nil, err
+	}
+	x := l.execution(ctx, args, h)
+	if x.keys, err = draw(ctx, l.plan, h, 0, l.guard); err != nil {
+		return nil, err
+	}
+	sent, err := l.formed(x.keys)
+	if err != nil {
+		return nil, err
+	}
+	x.sent = l.plan.Bind(args, h, sent)
+	return x, nil
+}
+
+// note records the keys of a row: what becomes of them is known at the end of
+// the load.
+func (l *bulkLoad) note(x *execution) {
+	if x.holes.Any() {
+		l.last = x
+	}
+	if x.rec == nil {
+		return
+	}
+	keys := x.recorded()
+	if len(keys) == 0 {
+		return
+	}
+	for i := range keys {
+		keys[i].Row = l.rows
+	}
+	x.write(keys)
+	for _, n := range x.notes {
+		l.remember(notedKeys{n.rec, n.at, len(keys)})
+	}
+}
+
+// remember adds to what is noted. The keys of a load stand one behind the other
+// in its recorders, unless others come in between.
+func (l *bulkLoad) remember(n notedKeys) {
+	if i, ok := l.newest[n.rec]; ok {
+		if o := &l.noted[i]; o.at+o.n == n.at {
+			o.n += n.n
+			return
+		}
+	}
+	if l.newest == nil {
+		l.newest = map[*Recorder]int{}
+	}
+	l.newest[n.rec] = len(l.noted)
+	l.noted = append(l.noted, n)
+}
+
+// finish ends the load. It is stored as a whole or not at all; a number of rows
+// that is not that of the executions says that the engine has left some out.
+func (l *bulkLoad) finish(ctx context.Context) (driver.Result, error) {
+	res, err := stmtExec(ctx, l.Stmt, nil)
+	if err != nil {
+		l.failed(ctx, err)
+		return res, err
+	}
+	if n, err := res.RowsAffected(); err != nil || n == int64(l.rows) {
+		l.settle(Stored)
+	}
+	return res, nil
+}
+
+// Close ends a load that was not ended otherwise, as far as the driver does.
+func (l *bulkLoad) Close() error {
+	err := l.Stmt.Close()
+	if err != nil {
+		l.failed(context.Background(), err)
+	}
+	l.noted, l.newest, l.last = nil, nil, nil
+	return err
+}
+
+// failed takes in an error of the driver. One of the engine's own is that of
+// the load, whichever row it is about.
+func (l *bulkLoad) failed(ctx context.Context, err error) {
+	if !engineAnswered(err) {
+		return
+	}
+	if l.plan.Dialect().AtomicStatements {
+		l.settle(NotStored)
+	}
+	if l.last != nil {
+		l.last.suspect(ctx, err)
+		l.last = nil
+	}
+}
+
+// settle notes what has become of the keys.
+func (l *bulkLoad) settle(o Outcome) {
+	for _, n := range l.noted {
+		n.rec.mu.Lock()
+		for i := range n.n {
+			n.rec.keys[n.at+i].Outcome = o
+		}
+		n.rec.mu.Unlock()
+	}
+	l.noted, l.newest = nil, nil
+}
+
+// Exec is for drivers' users of before contexts.
+func (l *bulkLoad) Exec(args []driver.Value) (driver.Result, error) {
+	return l.ExecContext(context.Background(), namedValues(args))
+}
+
+// QueryContext gives the driver's own answer: a load gives no rows.
+func (l *bulkLoad) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	return stmtQuery(ctx, l.Stmt, args)
+}
+
+// Query is for drivers' users of before contexts.
+func (l *bulkLoad) Query(args []driver.Value) (driver.Rows, error) {
+	return l.QueryContext(context.Background(), namedValues(args))
+}

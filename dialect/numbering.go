@@ -1,0 +1,63 @@
+package dialect
+
+// Numbering is how an engine numbers the rows of a query, for INSERT … SELECT
+// whose keys are counted up from a first one. Number and Fail are expressions
+// over all rows, without a placeholder.
+type Numbering struct {
+	// Number is the number of a row, from 1, as a 64-bit integer.
+	Number string
+
+	// Checked is what must not be greater than the number of keys that there
+	// are: Number, or the number of all rows where a statement that fails may
+	// have stored the rows before (MyISAM).
+	Checked string
+
+	// Fail is an error when it is worked out for a row, and not before: whatever
+	// the mode, so that no row gets a key that is not its own. Failure is a part
+	// of that error, in lower case.
+	Fail, Failure string
+
+	// Text is what turns a number to text, with % for it.
+	Text string
+
+	// First says that a WITH clause stands in front of INSERT, not of SELECT.
+	First bool
+
+	// Flat says that a WITH clause may not stand in another one.
+	Flat bool
+
+	// LooseNames says that a WITH clause may name fewer columns than its query
+	// has.
+	LooseNames bool
+
+	// ByTarget says that a string, a NULL or a placeholder in a plain select list
+	// takes the type of the column that it goes to, and in a WITH clause does
+	// not; NullByTarget that only NULL does.
+	ByTarget, NullByTarget bool
+
+	// Writing says that functions of users may write when a query calls them.
+	Writing bool
+
+	// Ordered says that a query with ORDER BY in a WITH clause needs an OFFSET.
+	Ordered bool
+
+	// UUIDv4 and UUIDv7 make a UUID of that version.
+	UUIDv4, UUIDv7 Function
+
+	// Server are expressions for the server's version and, where it has one,
+	// whether it writes a log for replicas and the form of that.
+	Server []string
+
+	// Major and Minor are the oldest version that numbers rows; 0 where every
+	// version does that keyfill works with.
+	Major, Minor int
+
+	// Where says that the query in front of ON CONFLICT needs a WHERE.
+	Where bool
+}
+
+// Function is a function of the engine that makes a key.
+type Function struct {
+	Text         string // its call; "" where there is none
+	Major, Minor int    // of the first version that has it
+}

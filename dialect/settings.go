@@ -1,0 +1,233 @@
+package dialect
+
+import "strings"
+
+// Settings are those of a session that change how its engine splits text into
+// tokens, as a set of bits. 0 is how a session begins unless a server, a user or
+// a connection is configured otherwise.
+type Settings uint8
+
+const (
+	// ANSIQuotes is sql_mode ANSI_QUOTES, also as a part of another mode: "…" is
+	// an identifier. MySQL 8.4, section 7.1.11; MariaDB Knowledge Base, "SQL_MODE".
+	ANSIQuotes Settings = 1 << iota
+	// NoBackslashEscapes is sql_mode NO_BACKSLASH_ESCAPES: a backslash in a
+	// string stands for itself.
+	NoBackslashEscapes
+	// OracleMode is sql_mode ORACLE of MariaDB, besides its ANSI_QUOTES: :name is
+	// a placeholder as ? is, by its place whatever the name, and BEGIN opens a
+	// block (Knowledge Base, "SQL_MODE=ORACLE"; placeholders seen on 10.11).
+	OracleMode
+	// MSSQLMode is sql_mode MSSQL of MariaDB, besides its ANSI_QUOTES: […] is an
+	// identifier, in which ]] stands for one ] (seen on 10.11).
+	MSSQLMode
+	// BackslashStrings is standard_conforming_strings off: '…' and N'…' have
+	// backslash escapes. PostgreSQL 18, section 19.13.1; it is always on from
+	// version 19.
+	BackslashStrings
+	// QuotedIdentifierOff is QUOTED_IDENTIFIER OFF: "…" is a string.
+	// Transact-SQL reference, "SET QUOTED_IDENTIFIER".
+	QuotedIdentifierOff
+
+	allSettings = iota // how many there are
+)
+
+// Setting is how an engine names what changes its tokens, and tells it.
+type Setting struct {
+	Name string // as the policy file has it: "sql_mode"
+
+	// Query is what a session answers with one text: words, with commas between
+	// them where there may be several.
+	Query string
+
+	// Words are those words in upper case that mean something to the scanner. A
+	// word that is not there means nothing.
+	Words map[string]Settings
+
+	// Touchy are the bytes without which a text is read alike whatever is set,
+	// each with the settings that change what it means.
+	Touchy map[byte]Settings
+
+	// OneByOne says that a statement of a text is read when those before it have
+	// run; elsewhere a text with a mistake in it does nothing.
+	OneByOne bool
+}
+
+// sqlMode is MySQL's. The modes of other engines were in it up to 5.7 (5.7
+// manual, section 5.1.10).
+var sqlMode = Setting{
+	Name:  "sql_mode",
+	Query: "SELECT @@SESSION.sql_mode",
+	Words: map[string]Settings{
+		"ANSI_QUOTES":          ANSIQuotes,
+		"ANSI":                 ANSIQuotes,
+		"DB2":                  ANSIQuotes,
+		"MAXDB":                ANSIQuotes,
+		"MSSQL":                ANSIQuotes,
+		"ORACLE":               ANSIQuotes,
+		"POSTGRESQL":           ANSIQuotes,
+		"NO_BACKSLASH_ESCAPES": NoBackslashEscapes,
+	},
+	Touchy:   map[byte]Settings{'"': ANSIQuotes, '\\': NoBackslashEscapes},
+	OneByOne: true,
+}
+
+// mariadbMode is MariaDB's, which has kept the modes of other engines: what
+// they hold was asked of 10.11.
+var mariadbMode = Setting{
+	Name:  sqlMode.Name,
+	Query: sqlMode.Query,
+	Words: map[string]Settings{
+		"ANSI_QUOTES":          ANSIQuotes,
+		"ANSI":                 ANSIQuotes,
+		"DB2":                  ANSIQuotes,
+		"MAXDB":                ANSIQuotes,
+		"POSTGRESQL":           ANSIQuotes,
+		"MSSQL":                ANSIQuotes | MSSQLMode,
+		"ORACLE":               ANSIQuotes | OracleMode,
+		"NO_BACKSLASH_ESCAPES": NoBackslashEscapes,
+	},
+	Touchy:   map[byte]Settings{'"': ANSIQuotes, '\\': NoBackslashEscapes, ':': OracleMode, '[': MSSQLMode},
+	OneByOne: true,
+}
+
+var conformingStrings = Setting{
+	Name:   "standard_conforming_strings",
+	Query:  "SHOW standard_conforming_strings",
+	Words:  map[string]Settings{"OFF": BackslashStrings},
+	Touchy: map[byte]Settings{'\\': BackslashStrings},
+}
+
+var quotedIdentifier = Setting{
+	Name:   "quoted_identifier",
+	Query:  "SELECT CAST(SESSIONPROPERTY('QUOTED_IDENTIFIER') AS varchar(3))",
+	Words:  map[string]Settings{"0": QuotedIdentifierOff, "OFF": QuotedIdentifierOff},
+	Touchy: map[byte]Settings{'"': QuotedIdentifierOff},
+}
+
+// Read returns the settings that an answer to the Query names.
+func (s *Setting) Read(answer string) (set Settings) {
+	for word := range strings.SplitSeq(answer, ",") {
+		set |= s.Words[strings.ToUpper(strings.TrimSpace(word))]
+	}
+	return set
+}
+
+// In returns the settings on which the tokens of a text may depend.
+func (s *Setting) In(text string) (set Settings) {
+	for c, settings := range s.Touchy {
+		if strings.IndexByte(text, c) >= 0 {
+			set |= settings
+		}
+	}
+	return set
+}
+
+// Of returns what counts of a session's settings for a text that depends on
+// those of In.
+func (s Settings) Of(in Settings) Settings {
+	if s &= in; s&(OracleMode|MSSQLMode) != 0 {
+		s |= ANSIQuotes
+	}
+	return s
+}
+
+// Others returns the settings besides d's own under which a session may read a
+// text in another way; nil where it has none of the touchy bytes.
+func (d *Dialect) Others(text string) []Settings {
+	if d.Setting == nil {
+		return nil
+	}
+	in := d.Setting.In(text)
+	if in == 0 {
+		return nil
+	}
+	var others []Settings
+	for _, s := range possible[d.Name] {
+		if s.Of(in) == s && s != d.Settings.Of(in) {
+			others = append(others, s)
+		}
+	}
+	return others
+}
+
+// With returns the dialect as it is under other settings of the session, of
+// which those count that the engine has. For the same settings it is the same
+// value, and d itself for d.Settings. A dialect that is not one of [All] has no
+// others.
+func (d *Dialect) With(s Settings) *Dialect {
+	if d.Setting != nil {
+		s &= d.Setting.all()
+	}
+	if v := variants[variant{d.Name, s}]; v != nil {
+		return v
+	}
+	return d
+}
+
+// all returns the settings that the engine has.
+func (s *Setting) all() (all Settings) {
+	for _, set := range s.Touchy {
+		all |= set
+	}
+	return all
+}
+
+// possible are the settings that a session of each dialect can have: MariaDB's
+// modes of other engines hold ANSI_QUOTES.
+var possible = func() map[string][]Settings {
+	all := map[string][]Settings{}
+	for _, d := range All() {
+		for s := range Settings(1 << allSettings) {
+			has := s == 0 || d.Setting != nil && s&^d.Setting.all() == 0
+			if has && (s&(OracleMode|MSSQLMode) == 0 || s&ANSIQuotes != 0) {
+				all[d.Name] = append(all[d.Name], s)
+			}
+		}
+	}
+	return all
+}()
+
+// variant names a dialect under settings.
+type variant struct {
+	name     string
+	settings Settings
+}
+
+// variants are all dialects under all settings that they can have.
+var variants = func() map[variant]*Dialect {
+	all := map[variant]*Dialect{}
+	for _, d := range All() {
+		for _, s := range possible[d.Name] {
+			all[variant{d.Name, s}] = d.vary(s)
+		}
+		all[variant{d.Name, 0}] = d
+	}
+	return all
+}()
+
+// vary returns a copy of the dialect under settings.
+func (d *Dialect) vary(s Settings) *Dialect {
+	v := *d
+	v.Settings = s
+	lex := &v.Lexis
+	if s&ANSIQuotes != 0 {
+		lex.DoubleQuotedStrings = false
+	}
+	if s&NoBackslashEscapes != 0 {
+		lex.BackslashEscapes = false
+	}
+	if s&OracleMode != 0 {
+		v.Params.ColonPlaces, v.Params.QuotedName = true, true
+	}
+	if s&MSSQLMode != 0 {
+		lex.Brackets, lex.BracketsDouble = true, true
+	}
+	if s&BackslashStrings != 0 {
+		lex.BackslashEscapes = true
+	}
+	if s&QuotedIdentifierOff != 0 {
+		lex.DoubleQuotedStrings = true
+	}
+	return &v
+}

@@ -1,0 +1,93 @@
+package keyfill
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// A UUID for each row of an INSERT … SELECT can be made by the engine alone, by a
+// function that makes the kind of the policy. Which ones a server has depends on
+// its version, which is asked for when such a statement comes.
+
+// functional returns the plan of a query that was refused because the rows of its
+// INSERT come from a query, with the server's functions for its keys. It is the
+// plan that there is where the server has none. An error is the driver's own.
+func (m *Mount) functional(ctx context.Context, g *guard, e *engine, query string, p *rewrite.Plan) (*rewrite.Plan, error) {
+	if p.Action != rewrite.Refuse || p.Refusal.Reason != rewrite.ErrSelect || len(p.Inserts) != 1 || m.standIn != nil {
+		return p, nil
+	}
+	target := p.Inserts[0].Target
+	t := tableOf(&p.Inserts[0])
+	if m.effective(t) == policy.ModeOff {
+		return p, nil
+	}
+	made := *target
+	made.Keys = append([]rewrite.Key(nil), target.Keys...)
+	for i := range made.Keys {
+		f := t.keys[i].function(e.dialect)
+		if f.Text == "" {
+			continue
+		}
+		has, err := m.serverHas(ctx, g, f)
+		if err != nil {
+			return nil, err
+		}
+		if has {
+			made.Keys[i].Function = f.Text
+		}
+	}
+	if p.Reads()&rewrite.ReadsCount != 0 {
+		return p, nil
+	}
+	key := "\x00" + string(rune(p.Dialect().Settings)) + strings.Join(made.Columns, "\x00") + "\x00\x00" + query
+	if p, ok := e.listed.Get(key); ok {
+		return p, nil
+	}
+	p = rewrite.Compile(p.Dialect(), func(schema, name string) *rewrite.Target {
+		found := e.lookup(schema, name)
+		if found != nil && found.Table == target.Table {
+			return &made
+		}
+		return found
+	}, query)
+	e.listed.Put(key, p)
+	return p, nil
+}
+
+// function returns the engine's function for keys of a column's kind and layout.
+func (k *tableKey) function(d *dialect.Dialect) dialect.Function {
+	if k.layout != dialect.SequentialAsString {
+		return dialect.Function{}
+	}
+	switch k.rule.Source.Kind {
+	case policy.KindUUIDv4:
+		return d.Numbering.UUIDv4
+	case policy.KindUUIDv7:
+		return d.Numbering.UUIDv7
+	}
+	return dialect.Function{}
+}
+
+// serverHas reports whether the server's version has a function. It is asked for
+// once.
+func (m *Mount) serverHas(ctx context.Context, g *guard, f dialect.Function) (bool, error) {
+	version := m.serverVersion.Load()
+	if version == nil {
+		text, err := g.version(ctx)
+		if err != nil {
+			return false, err
+		}
+		version = &[2]int{}
+		text = strings.TrimPrefix(text, "PostgreSQL ")
+		if n, _ := fmt.Sscanf(text, "%d.%d", &version[0], &version[1]); n == 0 {
+			return false, nil // a server that says something else
+		}
+		m.serverVersion.Store(version)
+	}
+	return version[0] > f.Major || version[0] == f.Major && version[1] >= f.Minor, nil
+}

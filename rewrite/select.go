@@ -1,0 +1,286 @@
+package rewrite
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// An INSERT whose rows come from a query gets its keys from the engine, which
+// numbers the rows from a first key that is sent: how many there are is not
+// known before. The query becomes a common table expression with names for its
+// columns, so that DISTINCT, set operations and LIMIT come first:
+//
+//	INSERT INTO t (a, id) WITH kf (c1) AS (query)
+//	SELECT c1, CASE WHEN ROW_NUMBER() OVER () <= rows
+//	  THEN base + ROW_NUMBER() OVER () ELSE error END FROM kf
+//
+// rows is the number of keys that were reserved behind base. A row too many is
+// an error of the engine, so that no row gets a key that is not its own.
+
+// Query is the query of an INSERT … SELECT whose rows get their keys from the
+// engine: it numbers them, or calls a function of its own. Of the draw of a
+// column that is numbered it takes two values: how many keys there are, and the
+// number before the first.
+type Query struct {
+	// Unsure says that the query calls what may change something: where its rows
+	// are counted, that is to be undone.
+	Unsure bool
+
+	outer   with     // in front of INSERT
+	inner   with     // in front of SELECT, where it may not stand in another one
+	main    span     // the query behind it
+	from    int      // the caller's placeholders in front of the query
+	to      int      // and in front of what follows it
+	name    string   // of the common table expression that it becomes
+	columns []string // the names of its columns; nil where they keep their own
+	lifts   []lift
+	suffix  string // what the query needs behind it
+	counted bool   // a key is a number; else all are made by functions
+}
+
+// span is a piece of the text.
+type span struct{ start, end int }
+
+// with is a WITH clause: nothing, or from the word to the last bracket.
+type with struct {
+	span
+	from, to int // the caller's placeholders in front of it and of what follows
+}
+
+func (w with) empty() bool { return w.start == w.end }
+
+// lift is a value of the query's select list that takes its type from the
+// column that it goes to, and so is selected outside of the WITH clause.
+type lift struct {
+	span
+	column int  // from 0
+	param  bool // it is a placeholder
+}
+
+// query reads rows that come from elsewhere: nothing is to fill when the
+// column list names every key.
+func (p *parser) query(in *insertion, reason Reason) Reason {
+	var columns []string
+	if reason == ErrSelect && in.columns < 0 {
+		var why Reason
+		if columns, why = p.impliedByQuery(in); why != "" {
+			return why
+		}
+	}
+	missing := in.missing()
+	switch {
+	case len(missing) == 0:
+		p.kept(in)
+		return ""
+	case reason != ErrSelect:
+		return reason
+	}
+	for _, k := range missing {
+		if key := &in.Target.Keys[k]; !key.Counted && key.Function == "" {
+			return ErrSelect
+		}
+	}
+	s := p.readQuery()
+	s.outer = p.outer
+	p.surveyOuter(s)
+	if s.reason != "" {
+		return s.reason
+	}
+	return p.numbered(in, s, columns, missing)
+}
+
+// kept moves past a query that brings its keys.
+func (p *parser) kept(in *insertion) {
+	for depth := 0; !p.atEnd() && !p.inside; p.advance() {
+		switch {
+		case p.isPunct('('):
+			depth++
+		case p.isPunct(')'):
+			depth--
+		case depth > 0:
+			p.nested(ErrCTE)
+		case p.begins(), p.opensBlock():
+			return
+		default:
+			in.Returning = in.Returning || p.isWord("returning")
+			p.nested(p.beside())
+		}
+	}
+}
+
+// impliedByQuery returns the columns that a query's values belong to without a
+// column list, and notes which of them are keys.
+func (p *parser) impliedByQuery(in *insertion) ([]string, Reason) {
+	columns := in.Target.Columns
+	if columns == nil {
+		if !in.linked {
+			in.Unlisted = p.q[in.name.start:in.name.end]
+		}
+		return nil, ErrNoColumnList
+	}
+	least, exact := p.fork().readQuery().width()
+	switch {
+	case exact && least > len(columns), exact && least < len(columns) && !p.d.Grammar.FirstColumns:
+		return nil, ErrColumnCount
+	case exact:
+		columns = columns[:least]
+	}
+	for k := range in.Target.Keys {
+		in.listed[k] = slices.IndexFunc(columns, func(c string) bool { return p.d.Fold(c, true) == in.Target.Keys[k].Column })
+		if !exact && p.d.Grammar.FirstColumns && in.listed[k] >= least {
+			return nil, ErrColumnCount
+		}
+	}
+	if !exact && p.d.Grammar.FirstColumns && len(in.missing()) > 0 {
+		return nil, ErrColumnCount
+	}
+	return columns, ""
+}
+
+// numbered queues what numbers the rows of a query that was read; with columns
+// the list is written too.
+func (p *parser) numbered(in *insertion, s *selection, columns []string, missing []int) Reason {
+	n := &p.d.Numbering
+	width := in.columns
+	if columns != nil {
+		width = len(columns)
+	}
+	least, exact := s.width()
+	switch {
+	case p.limit > 0 || width <= 0:
+		return ErrSelectForm
+	case exact && least != width:
+		return ErrColumnCount
+	}
+	q := &Query{Unsure: s.unsure, outer: s.outer, inner: s.inner, main: s.main, from: s.from, to: s.to, name: p.unused("kf")}
+	in.Query = q
+	if exact || !n.LooseNames {
+		q.columns = make([]string, width)
+		prefix := p.columnPrefix()
+		for i := range q.columns {
+			q.columns[i] = prefix + strconv.Itoa(i+1)
+		}
+	}
+	var reason Reason
+	if q.lifts, reason = p.liftsOf(s, width); reason != "" {
+		return reason
+	}
+	if n.Ordered && s.ordered && !s.limited {
+		q.suffix = " OFFSET 0 ROWS"
+	}
+	if n.First {
+		p.edit(in.Offset, in.Offset, p.opens(q.outer)+q.definition()+p.q[q.main.start:q.main.end]+q.suffix+") ")
+		p.list(in, columns, missing)
+		p.numbers(in, q.main, "", missing)
+		return ""
+	}
+	p.list(in, columns, missing)
+	p.edit(q.main.start, q.main.start, p.opens(q.inner)+q.definition())
+	for _, l := range q.lifts {
+		if l.param {
+			p.edit(l.start, l.end, "NULL")
+		}
+	}
+	p.numbers(in, span{q.main.end, q.main.end}, q.suffix+") ", missing)
+	return ""
+}
+
+// columnPrefix is what the names of the query's columns begin with: no other
+// name of the text is one of them, since ON DUPLICATE KEY UPDATE may read the
+// columns of the query's tables.
+func (p *parser) columnPrefix() string {
+	s := scanner{d: p.d, q: p.q}
+	for t := s.next(); t.kind != tokEnd; t = s.next() {
+		text := strings.Trim(p.text(t), "`\"[]")
+		if len(text) > 1 && text[0]|0x20 == 'c' && digits(text[1:]) {
+			return p.unused("kf_c")
+		}
+	}
+	return "c"
+}
+
+// liftsOf returns the values of a plain select list that have no type of their
+// own.
+func (p *parser) liftsOf(s *selection, width int) ([]lift, Reason) {
+	n := &p.d.Numbering
+	if !n.ByTarget && !n.NullByTarget || !s.plain {
+		return nil, ""
+	}
+	var lifts []lift
+	for i, item := range s.items {
+		text := p.text(item.value)
+		switch {
+		case item.value.kind == tokWord && equalWord(text, "null"):
+		case n.ByTarget && item.value.kind == tokParam:
+		case n.ByTarget && item.value.kind == tokString && !strings.ContainsRune("bBxXnN", rune(text[0])):
+		default:
+			continue
+		}
+		if s.stars > 0 {
+			// Which column it goes to depends on how many the star stands for.
+			if n.LooseNames {
+				return nil, ErrSelectForm
+			}
+			continue
+		}
+		lifts = append(lifts, lift{span{item.value.start, item.value.end}, i, item.value.kind == tokParam})
+	}
+	return lifts, ""
+}
+
+// opens queues the comma behind the caller's WITH clause, and returns what the
+// definition of the query begins with.
+func (p *parser) opens(w with) string {
+	if w.empty() {
+		return "WITH "
+	}
+	p.edit(w.end, w.end, ",")
+	return ""
+}
+
+// definition is the text in front of the query.
+func (q *Query) definition() string {
+	if q.columns == nil {
+		return q.name + " AS ("
+	}
+	return q.name + " (" + strings.Join(q.columns, ", ") + ") AS ("
+}
+
+// numbers queues the select list behind the WITH clause, in the place of a span.
+func (p *parser) numbers(in *insertion, at span, before string, missing []int) {
+	q, n := in.Query, &p.d.Numbering
+	b := before + "SELECT "
+	if q.columns == nil {
+		b += q.name + ".*"
+	}
+	for i, c := range q.columns {
+		if i > 0 {
+			b += ", "
+		}
+		if l := slices.IndexFunc(q.lifts, func(l lift) bool { return l.column == i }); l >= 0 {
+			c = p.q[q.lifts[l].start:q.lifts[l].end]
+		}
+		b += c
+	}
+	for _, k := range missing {
+		if key := &in.Target.Keys[k]; !key.Counted {
+			b += ", " + key.Function
+			continue
+		}
+		q.counted = true
+		var open, shut string
+		if !in.Target.Keys[k].Integer {
+			open, shut, _ = strings.Cut(n.Text, "%")
+		}
+		p.slot(at.start, at.end, b+", "+open+"CASE WHEN "+n.Checked+" <= ", slot{key: int32(k)})
+		at.start = at.end
+		p.slot(at.end, at.end, " THEN ", slot{key: int32(k)})
+		b = " + " + n.Number + " ELSE " + n.Fail + " END" + shut
+	}
+	b += " FROM " + q.name
+	if n.Where && !p.atEnd() {
+		b += " WHERE true"
+	}
+	p.edit(at.start, at.end, b)
+}

@@ -1,0 +1,300 @@
+package rewrite
+
+// selection is what is known of a query that was read.
+type selection struct {
+	outer    with // in front of the INSERT
+	inner    with // in front of the SELECT, where it may not stand in another one
+	main     span
+	from, to int // the caller's placeholders in front of it and of what follows
+
+	items []selectItem // of the first select list; nil where there is none
+	stars int          // those that stand for several columns
+
+	plain   bool   // it has a select list, and no DISTINCT or set operation, under which values have types of their own
+	ordered bool   // it has ORDER BY
+	limited bool   // it has TOP, OFFSET or FETCH
+	unsure  bool   // it calls what may change something
+	reason  Reason // why its rows cannot be numbered
+}
+
+// selectItem is one item of a select list.
+type selectItem struct {
+	value token // what it is besides its alias; of kind tokEnd for an expression
+	star  bool
+}
+
+// width returns how many columns the query has at least, and whether these are
+// all.
+func (s *selection) width() (least int, exact bool) {
+	if s.items == nil {
+		return 1, false
+	}
+	return max(len(s.items), 1), s.stars == 0
+}
+
+// readQuery reads a query to its end: that of the statement, or the clauses of
+// the INSERT behind it.
+func (p *parser) readQuery() *selection {
+	s := &selection{from: p.params.count}
+	s.main.start = p.tok.start
+	if p.isWord("with") {
+		s.inner = with{span: span{p.tok.start, p.tok.start}, from: s.from, to: s.from}
+		for depth := 0; !p.atEnd() && (depth > 0 || !p.isAny("select", "values", "table")); p.advance() {
+			p.surveyed(s, &depth)
+		}
+		s.inner.end, s.inner.to = p.prev, p.params.count
+		if p.d.Numbering.Flat {
+			s.main.start = p.tok.start
+		} else {
+			s.inner = with{}
+		}
+	}
+	if p.isWord("select") {
+		p.selectList(s)
+	}
+	depth := 0
+	joins := false // an ON here would be that of a join
+	for !p.endsQuery(s, depth) {
+		if depth == 0 && p.tok.kind == tokWord {
+			joins = p.isAny("from", "join") || joins && !p.isAny("on", "using", "where", "group", "having", "window", "order", "limit", "union", "intersect", "except")
+		}
+		p.surveyed(s, &depth)
+		p.advance()
+	}
+	s.main.end, s.to = p.prev, p.params.count
+	if joins && p.d.Numbering.Where && p.isWord("on") {
+		// "Parsing Ambiguity", https://www.sqlite.org/lang_upsert.html: what is
+		// no SQL would become some.
+		s.refuse(p.grammar())
+	}
+	if depth != 0 || s.main.end <= s.main.start {
+		s.refuse(ErrSelectForm)
+	}
+	return s
+}
+
+// surveyOuter takes in the WITH clause in front of the INSERT.
+func (p *parser) surveyOuter(s *selection) {
+	if s.outer.empty() {
+		return
+	}
+	q := &parser{scanner: scanner{d: p.d, q: p.q[:s.outer.end], pos: s.outer.start}}
+	q.read()
+	depth := 0
+	for q.advance(); q.tok.kind != tokEnd; q.advance() {
+		q.surveyed(s, &depth)
+	}
+}
+
+func (s *selection) refuse(reason Reason) {
+	if s.reason == "" {
+		s.reason = reason
+	}
+}
+
+// endsQuery reports whether the query ends here, outside of brackets.
+func (p *parser) endsQuery(s *selection, depth int) bool {
+	g := &p.d.Grammar
+	switch {
+	case p.atEnd():
+		return true
+	case depth < 0, p.tok.kind == tokError, p.tok.kind == tokExec:
+		s.refuse(p.grammar())
+		return true
+	case depth > 0 || p.tok.kind != tokWord:
+		return false
+	case p.isWord("on"):
+		q := *p
+		q.advance()
+		return g.OnConflict && q.isWord("conflict") || g.OnDuplicateKey && q.isWord("duplicate")
+	case p.isWord("returning"):
+		if g.OnDuplicateKey && !g.Returning {
+			s.refuse(ErrGrammar)
+		}
+		return g.Returning || g.ReturningInto || g.OnDuplicateKey
+	case p.isAny("log", "return"):
+		q := *p
+		q.advance()
+		return g.ReturningInto && (q.isWord("errors") || p.isWord("return"))
+	case p.isWord("option"):
+		return g.Option
+	}
+	return false
+}
+
+// surveyed takes in one token of a query.
+func (p *parser) surveyed(s *selection, depth *int) {
+	switch {
+	case p.isPunct('('):
+		*depth++
+		if p.changes() {
+			s.refuse(ErrSelectForm)
+		}
+	case p.isPunct('['), p.isPunct('{'):
+		*depth++
+	case p.isPunct(')'), p.isPunct(']'), p.isPunct('}'):
+		*depth--
+	case p.isPunct(':') && p.d.Lexis.UserVariables && p.tok.end < len(p.q) && p.q[p.tok.end] == '=':
+		// It would be set twice.
+		s.refuse(ErrSelectForm)
+	case p.tok.kind != tokWord && p.tok.kind != tokQuoted:
+	case p.mayChange():
+		s.unsure = true
+	case p.tok.kind != tokWord:
+	case p.isAny("nextval", "currval") && p.d.Grammar.MultiInsert, p.d.Numbering.First && p.isWord("next") && p.nextIs("value"):
+		// Neither may stand in a WITH clause: Oracle's SQL Language Reference,
+		// "Sequence Pseudocolumns"; Transact-SQL reference, "NEXT VALUE FOR".
+		s.refuse(ErrSelectForm)
+	case *depth > 0:
+	case p.isAny("union", "except", "intersect", "minus"):
+		s.plain = false
+	case p.isWord("order"):
+		s.ordered = true
+	case p.isAny("offset", "fetch"):
+		s.limited = true
+	case p.isWord("into"), p.d.Numbering.First && p.isWord("for"), p.followsQuery():
+		s.refuse(ErrSelectForm)
+	}
+}
+
+// changes reports whether a statement that changes data begins behind the
+// bracket here.
+func (p *parser) changes() bool {
+	q := *p
+	q.advance()
+	return q.isAny("insert", "update", "delete", "merge", "replace") && !q.nextIsPunct('(')
+}
+
+// nextIs reports whether the word follows the current token.
+func (p *parser) nextIs(word string) bool {
+	q := *p
+	q.advance()
+	return q.isWord(word)
+}
+
+func (p *parser) nextIsPunct(c byte) bool {
+	q := *p
+	q.advance()
+	return q.isPunct(c)
+}
+
+// followsQuery reports whether the word here begins another statement of a text
+// that needs no semicolons.
+func (p *parser) followsQuery() bool {
+	if !p.d.Grammar.NoSemicolon {
+		return false
+	}
+	if p.isWord("with") {
+		return !p.nextIsPunct('(') && !p.nextIs("ties")
+	}
+	return p.isAny("insert", "update", "delete", "exec", "execute", "declare", "set", "if", "while", "begin",
+		"commit", "rollback", "save", "print", "raiserror", "throw", "return", "truncate", "create", "drop", "alter",
+		"use", "go", "waitfor", "grant", "revoke", "deny", "goto", "kill", "dbcc") ||
+		p.isWord("merge") && !p.nextIs("join") && !p.nextIs("union")
+}
+
+// selectList reads SELECT and its first list.
+func (p *parser) selectList(s *selection) {
+	p.advance()
+	s.plain = true
+	for p.isAny("all", "distinct", "distinctrow", "unique", "top", "straight_join", "high_priority",
+		"sql_small_result", "sql_big_result", "sql_buffer_result", "sql_no_cache", "sql_cache", "sql_calc_found_rows") {
+		s.plain = s.plain && (!p.isAny("distinct", "distinctrow", "unique") || p.nextIs("on"))
+		top := p.isWord("top")
+		distinct := p.isWord("distinct")
+		p.advance()
+		switch {
+		case top:
+			s.limited = true
+			if !p.acceptAny(tokNumber, tokParam) {
+				p.brackets()
+			}
+			p.accept("percent")
+			if p.isWord("with") && p.nextIs("ties") {
+				p.advance()
+				p.advance()
+			}
+		case distinct && p.accept("on"):
+			p.brackets()
+		}
+	}
+	s.items = []selectItem{}
+	for !p.endsList(s, 0) {
+		item := p.selectItem(s)
+		s.items = append(s.items, item)
+		if item.star {
+			s.stars++
+		}
+		if !p.acceptPunct(',') {
+			return
+		}
+	}
+}
+
+// acceptAny moves past a token of one of the kinds.
+func (p *parser) acceptAny(kinds ...kind) bool {
+	for _, k := range kinds {
+		if p.tok.kind == k {
+			p.advance()
+			return true
+		}
+	}
+	return false
+}
+
+// endsList reports whether a select list ends here, outside of brackets.
+func (p *parser) endsList(s *selection, depth int) bool {
+	if depth > 0 {
+		return p.endsQuery(s, depth)
+	}
+	return p.isPunct(')') || p.isAny("from", "where", "group", "having", "window", "order", "limit", "offset", "fetch",
+		"for", "union", "except", "intersect", "minus", "into", "qualify", "connect", "start") || p.endsQuery(s, depth)
+}
+
+// selectItem reads one item of a select list.
+func (p *parser) selectItem(s *selection) selectItem {
+	var tokens []token // the first of them
+	var last, before token
+	for depth := 0; !p.endsList(s, depth) && !(depth == 0 && p.isPunct(',')); p.advance() {
+		before, last = last, p.tok
+		if len(tokens) < maxItem {
+			tokens = append(tokens, p.tok)
+		}
+		p.surveyed(s, &depth)
+	}
+	if last.kind == tokPunct && p.text(last) == "*" && (len(tokens) == 1 || p.text(before) == ".") {
+		return selectItem{star: true, value: token{kind: tokEnd}}
+	}
+	return selectItem{value: p.alone(tokens)}
+}
+
+// maxItem is how many tokens an item may have that is a value alone: in
+// brackets, and with an alias.
+const maxItem = 16
+
+// alone returns the value of an item that is nothing else, in brackets or not,
+// with an alias or without; a token of kind tokEnd for any other.
+func (p *parser) alone(tokens []token) token {
+	n := 0
+	for n < len(tokens) && p.text(tokens[n]) == "(" {
+		n++
+	}
+	none := token{kind: tokEnd}
+	if len(tokens) == maxItem || len(tokens) < 2*n+1 {
+		return none
+	}
+	value, rest := tokens[n], tokens[n+1:]
+	for _, t := range rest[:n] {
+		if p.text(t) != ")" {
+			return none
+		}
+	}
+	rest = rest[n:]
+	if len(rest) > 0 && rest[0].kind == tokWord && equalWord(p.text(rest[0]), "as") {
+		rest = rest[1:]
+	}
+	if len(rest) > 1 || len(rest) == 1 && rest[0].kind != tokWord && rest[0].kind != tokQuoted {
+		return none
+	}
+	return value
+}

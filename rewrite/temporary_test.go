@@ -1,0 +1,104 @@
+package rewrite_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+const tempDialects = "mysql mariadb postgres sqlite"
+
+func TestTemporary(t *testing.T) {
+	for _, tt := range []struct {
+		query    string
+		dialects string
+		want     []string
+	}{
+		{"CREATE TEMPORARY TABLE people (a int)", tempDialects, []string{"people"}},
+		{"CREATE TEMPORARY TABLE IF NOT EXISTS people (a int)", tempDialects, []string{"people"}},
+		{"create temp table if not exists people as select 1", tempDialects, []string{"people"}},
+		{"CREATE OR REPLACE TEMPORARY TABLE shop.`People` (a int)", "mariadb", []string{"people"}},
+		{"CREATE LOCAL TEMP TABLE People (a int)", "postgres", []string{"people"}},
+		{`CREATE GLOBAL TEMPORARY TABLE "People" (a int)`, "postgres", []string{"People"}},
+		{"SELECT 1 AS a INTO TEMP people", "postgres", []string{"people"}},
+		{"SELECT 1 AS a INTO TEMPORARY TABLE people", "postgres", []string{"people"}},
+		{"CREATE TABLE pg_temp.people (a int)", "postgres", []string{"people"}},
+		{"CREATE TABLE temp.people (a int)", "sqlite", []string{"people"}},
+		{"CREATE TEMP TABLE a (a int); CREATE /* x */ TEMP TABLE b (a int)", tempDialects, []string{"a", "b"}},
+		{"CREATE TEMP TABLE", tempDialects, nil},
+		{"SELECT 'TEMP TABLE people'", tempDialects, nil},
+		{"CREATE TEMP TABLE /* it does not end", tempDialects, nil},
+	} {
+		for _, name := range strings.Fields(tt.dialects) {
+			d, err := dialect.ByName(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := rewrite.Temporary(d, tt.query); !slices.Equal(got, tt.want) {
+				t.Errorf("%s: Temporary(%q) = %q, want %q", name, tt.query, got, tt.want)
+			}
+			if len(tt.want) > 0 && rewrite.Concerns(d, tt.query)&rewrite.ConcernsTemporary == 0 {
+				t.Errorf("%s: Concerns(%q) has no ConcernsTemporary", name, tt.query)
+			}
+		}
+	}
+}
+
+func TestConcernsTemporary(t *testing.T) {
+	for _, query := range []string{"SELECT temperature FROM t", "SELECT attempt, contemporary FROM t", "UPDATE template SET a = 1"} {
+		for _, d := range dialect.All() {
+			if rewrite.Concerns(d, query)&rewrite.ConcernsTemporary != 0 {
+				t.Errorf("%s: Concerns(%q) has ConcernsTemporary", d.Name, query)
+			}
+		}
+	}
+	for _, d := range dialect.All() {
+		got := rewrite.Concerns(d, "CREATE TEMP TABLE t (a int); INSERT INTO t (a) VALUES (1)")
+		want := strings.Contains(tempDialects, d.Name)
+		if got&rewrite.ConcernsInsert == 0 || (got&rewrite.ConcernsTemporary != 0) != want {
+			t.Errorf("%s: Concerns = %d", d.Name, got)
+		}
+	}
+}
+
+// A table that hidden says is a temporary one is no configured table, whatever
+// form the INSERT has, and nothing else is asked about.
+func TestCompileBeside(t *testing.T) {
+	target := &rewrite.Target{Table: "people", Keys: []rewrite.Key{{Column: "id", Fill: rewrite.FillMissing}}}
+	lookup := func(_, table string) *rewrite.Target {
+		if table == "people" {
+			return target
+		}
+		return nil
+	}
+	for _, tt := range []struct {
+		query string
+		want  rewrite.Action
+		asked []rewrite.TableName
+	}{
+		{"INSERT INTO people (a) VALUES (1)", rewrite.Pass, []rewrite.TableName{{Table: "people", Text: "people"}}},
+		{`INSERT INTO pg_temp . "people" (a) VALUES (1)`, rewrite.Pass, []rewrite.TableName{{Schema: "pg_temp", Table: "people", Text: `pg_temp . "people"`}}},
+		{"INSERT INTO public.people (a) VALUES (1)", rewrite.Fill, []rewrite.TableName{{Schema: "public", Table: "people", Text: "public.people"}}},
+		{"INSERT INTO others (a) VALUES (1)", rewrite.Pass, nil},
+		{"INSERT INTO people (a) SELECT 1", rewrite.Pass, []rewrite.TableName{{Table: "people", Text: "people"}}},
+		{"WITH w AS (INSERT INTO people (a) VALUES (1) RETURNING a) SELECT a FROM w", rewrite.Pass, []rewrite.TableName{{Table: "people", Text: "people"}}},
+		{"EXPLAIN INSERT INTO people (a) VALUES (1)", rewrite.Pass, []rewrite.TableName{{Table: "people", Text: "people"}}},
+		{"MERGE INTO people USING (VALUES (1)) AS s (a) ON false WHEN NOT MATCHED THEN INSERT (a) VALUES (s.a)", rewrite.Pass,
+			[]rewrite.TableName{{Table: "people", Text: "people"}}},
+		{"COPY people (a) FROM STDIN", rewrite.Pass, []rewrite.TableName{{Table: "people", Text: "people"}}},
+	} {
+		var asked []rewrite.TableName
+		p := rewrite.CompileBeside(dialect.PostgreSQL(), lookup, tt.query, func(n rewrite.TableName) bool {
+			if !slices.Contains(asked, n) {
+				asked = append(asked, n)
+			}
+			return n.Schema != "public"
+		})
+		if p.Action != tt.want || !slices.Equal(asked, tt.asked) {
+			t.Errorf("CompileBeside(%q) = %v asking %v, want %v asking %v", tt.query, p.Action, asked, tt.want, tt.asked)
+		}
+	}
+}

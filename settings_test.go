@@ -1,0 +1,162 @@
+package keyfill_test
+
+import (
+	"database/sql/driver"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// twoWays is one row unless sql_mode has NO_BACKSLASH_ESCAPES, else two.
+const (
+	twoWays = `INSERT INTO t (a, b) VALUES ('\', 1), (' , 2) -- ', 3)`
+	oneRow  = "INSERT INTO t (a, b, `id`) VALUES ('\\', 1), (' , 2, '"
+	twoRows = "INSERT INTO t (a, b, `id`) VALUES ('\\', 1, '"
+)
+
+// answersMode makes a driver of MySQL answer the question for sql_mode.
+func answersMode(d *fakeDriver, answer driver.Value, err error) {
+	d.query = func(query string, _ []driver.NamedValue) (driver.Rows, error) {
+		if !asksMode(query) {
+			return &fakeRows{}, nil
+		}
+		return &fakeRows{columns: []string{"@@SESSION.sql_mode"}, rows: [][]driver.Value{{answer}}}, err
+	}
+}
+
+func asksMode(query string) bool { return query == "SELECT @@SESSION.sql_mode" }
+
+// questionsIn counts the questions for sql_mode, and returns the last text that
+// was sent besides them.
+func questionsIn(d *fakeDriver) (n int, last string) {
+	for _, c := range d.sent() {
+		if asksMode(c.query) {
+			n++
+		} else {
+			last = c.query
+		}
+	}
+	return n, last
+}
+
+// TestLeavesSettings: what may change the settings of a session.
+func TestLeavesSettings(t *testing.T) {
+	my, pg, ms := dialect.MySQL(), dialect.PostgreSQL(), dialect.SQLServer()
+	for _, c := range []struct {
+		d     *dialect.Dialect
+		query string
+		want  bool
+	}{
+		{my, "INSERT INTO t VALUES (f(1))", true},
+		{my, "SELECT f(1)", true}, // which puts sql_mode back
+		{my, "replace into t values (1);", true},
+		{my, "INSERT INTO t VALUES (1); SET sql_mode = ''", false},
+		{my, "SET sql_mode = ''", false},
+		{my, "SET STATEMENT sql_mode = '' FOR SELECT 1", false},
+		{my, "EXECUTE s", false},
+		{my, "EXECUTE IMMEDIATE @text", false},
+		{my, "CALL p()", false},
+		{my, "/*!SET sql_mode = ''*/", false},
+		{my, "/*! SET sql_mode = ''; */ SELECT 1", false},
+		{pg, "INSERT INTO t VALUES (f(1))", true},
+		{pg, "INSERT INTO t SELECT Set_Config('a', 'b', false)", false},
+		{pg, "SELECT a FROM t", true},
+		{pg, "SELECT f(1)", false},
+		{pg, "UPDATE t SET a = f(1)", false},
+		{pg, "SET standard_conforming_strings = off", false},
+		{pg, "RESET ALL", false},
+		{pg, "DISCARD ALL", false},
+		{pg, "ROLLBACK", false},
+		{pg, "DO 'x'", false},
+		{pg, "WITH a AS (SELECT 1) SELECT * FROM a", false},
+		{ms, "INSERT INTO t VALUES (1) SET QUOTED_IDENTIFIER OFF", false},
+		{ms, "SELECT a FROM t", false},
+		{ms, "p", false},
+	} {
+		if got := keyfill.LeavesSettings(c.d, c.query); got != c.want {
+			t.Errorf("%s: LeavesSettings(%q) = %v, want %v", c.d.Name, c.query, got, c.want)
+		}
+	}
+}
+
+// TestSettingsAsked: what a connection answers decides, it is asked only where
+// that matters, and what it cannot answer is not guessed.
+func TestSettingsAsked(t *testing.T) {
+	lost := errors.New("connection lost")
+	for _, c := range []struct {
+		name   string
+		change func(*policy.Config)
+		answer driver.Value
+		fails  error
+		text   string // twoWays where it is left out
+		asks   int
+		sent   string // what the text that is sent begins with; "" for none
+		err    error
+	}{
+		{name: "usual", answer: "STRICT_TRANS_TABLES", asks: 1, sent: oneRow},
+		{name: "bytes", answer: []byte("IGNORE_SPACE,NO_BACKSLASH_ESCAPES"), asks: 1, sent: twoRows},
+		{name: "none", answer: "", asks: 1, sent: oneRow},
+		{name: "one way", text: "INSERT INTO t (a) VALUES ('it\\'s')", sent: "INSERT INTO t (a, `id`) VALUES ('it\\'s', '"},
+		{name: "the driver's error", fails: lost, asks: 1, err: lost},
+		{name: "no answer", answer: nil, asks: 1, err: rewrite.ErrSettings},
+		{name: "reads the count", text: strings.Replace(twoWays, "1)", "ROW_COUNT())", 1) + "\n", answer: "", err: rewrite.ErrSettings},
+		{name: "the policy's", change: func(c *policy.Config) { c.SQLMode = "no_backslash_escapes" }, sent: twoRows},
+		{name: "the policy's default", change: func(c *policy.Config) { c.SQLMode = "default" }, sent: oneRow},
+		{name: "off", change: func(c *policy.Config) { c.Mode = policy.ModeOff }, sent: twoWays},
+		{name: "dry run", change: func(c *policy.Config) { c.Mode = policy.ModeDryRun }, answer: "", asks: 1, sent: twoWays},
+		{name: "dry run's error", change: func(c *policy.Config) { c.Mode = policy.ModeDryRun }, fails: lost, asks: 1, sent: twoWays},
+		{name: "unfilled", change: func(c *policy.Config) { c.Unsupported = policy.Unfilled }, answer: nil, asks: 1, sent: twoWays},
+		{name: "stand-ins", change: func(c *policy.Config) { c.Reservers = func(string) keysource.Reserver { return nil } }, sent: oneRow},
+		{name: "a name", text: `INSERT INTO "t" (a) VALUES (1)`, answer: "ANSI_QUOTES", asks: 1, sent: "INSERT INTO \"t\" (a, `id`) VALUES (1, '"},
+		{name: "a string", text: `INSERT INTO "t" (a) VALUES (1)`, answer: "", asks: 1, err: rewrite.ErrDoubleQuotes},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := &fakeDriver{strength: contexts}
+			answersMode(d, c.answer, c.fails)
+			cfg := config("mysql", nil)
+			if c.change != nil {
+				c.change(cfg)
+			}
+			if c.text == "" {
+				c.text = twoWays
+			}
+			_, err := open(t, d, cfg).Exec(c.text)
+			if !errors.Is(err, c.err) {
+				t.Errorf("the error is %v, want %v", err, c.err)
+			}
+			asks, sent := questionsIn(d)
+			if asks != c.asks {
+				t.Errorf("asked %d times, want %d", asks, c.asks)
+			}
+			if !strings.HasPrefix(sent, c.sent) || c.sent == "" && sent != "" {
+				t.Errorf("sent %q, want %q…", sent, c.sent)
+			}
+		})
+	}
+}
+
+// TestSettingsExplained: without a database a text that reads in two ways is
+// refused, unless the policy says which.
+func TestSettingsExplained(t *testing.T) {
+	for mode, want := range map[string]string{"": "refuse", "default": "fill", "NO_BACKSLASH_ESCAPES": "fill"} {
+		cfg := config("mysql", nil)
+		cfg.SQLMode = mode
+		x, err := keyfill.NewExplainer(cfg, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ex, err := x.Explain(twoWays)
+		if err != nil || ex.Action != want {
+			t.Errorf("sql_mode %q: Explain = %q, %v, want %q", mode, ex.Action, err, want)
+		}
+		if want == "refuse" && (ex.Reason != rewrite.ErrSettings.Error() || ex.SQL != twoWays || ex.Table != "t") {
+			t.Errorf("sql_mode %q: Explain = %+v", mode, ex)
+		}
+	}
+}
