@@ -16,6 +16,7 @@ import (
 
 	"github.com/keyfill/keyfill/judge/corpus"
 	"github.com/keyfill/keyfill/judge/report"
+	"github.com/keyfill/keyfill/judge/speed"
 	"github.com/keyfill/keyfill/judge/tree"
 	"github.com/keyfill/keyfill/judge/trial"
 )
@@ -25,6 +26,7 @@ type options struct {
 	folder, dialects, kinds, show, list string
 	examples                            int
 	integers                            bool
+	speed                               bool
 	bars                                report.Bars
 }
 
@@ -37,9 +39,10 @@ func main() {
 	flag.StringVar(&o.list, "list", "", "the same for the lines with this `kind/action`, such as values/refuse")
 	flag.IntVar(&o.examples, "examples", 10, "how many wrong and missed texts to name")
 	flag.BoolVar(&o.integers, "integers", false, "integer keys for all texts, not only for INSERT … SELECT")
+	flag.BoolVar(&o.speed, "speed", false, "measure how long the texts take to compile, and judge nothing; no bar is asked for")
 	flag.Float64Var(&o.bars.Values, "values", 99.5, "percent to fill of INSERTs with columns and rows")
-	flag.Float64Var(&o.bars.Several, "several", 0, "percent to fill of such INSERTs in texts of several statements")
-	flag.Float64Var(&o.bars.Query, "select", 0, "percent to fill of INSERT … SELECT with columns")
+	flag.Float64Var(&o.bars.Several, "several", 99.5, "percent to fill of such INSERTs in texts of several statements")
+	flag.Float64Var(&o.bars.Query, "select", 98, "percent to fill of INSERT … SELECT with columns")
 	flag.Parse()
 	passed, err := run(os.Stdout, &o)
 	switch {
@@ -68,6 +71,12 @@ func run(w io.Writer, o *options) (bool, error) {
 			if o.dialects != "" && !strings.Contains(","+o.dialects+",", ","+d+",") {
 				continue
 			}
+			if o.speed {
+				if err := measure(w, o, d, statements); err != nil {
+					return false, err
+				}
+				continue
+			}
 			r, err := judge(w, o, d, statements)
 			if err != nil {
 				return false, err
@@ -81,7 +90,22 @@ func run(w io.Writer, o *options) (bool, error) {
 			passed = false
 		}
 	}
-	return passed && len(reports) > 0, nil
+	return passed && (o.speed || len(reports) > 0), nil
+}
+
+// measure measures the statements in one dialect.
+func measure(w io.Writer, o *options, dialectName string, statements []corpus.Statement) error {
+	watch, err := speed.New(dialectName, trial.Column)
+	if err != nil {
+		return err
+	}
+	var samples []speed.Sample
+	for _, s := range statements {
+		if sample, ok := watch.Measure(s.ID, s.SQL); ok {
+			samples = append(samples, sample)
+		}
+	}
+	return speed.Print(w, dialectName, samples, o.examples)
 }
 
 // judge judges the statements in one dialect.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/keyfill/keyfill/judge/parsers"
@@ -41,6 +42,11 @@ func TestRun(t *testing.T) {
 	passed, err := run(io.Discard, &options{folder: folder, dialects: "sqlite", integers: true, bars: report.Bars{Several: 100}})
 	if err != nil || !passed {
 		t.Errorf("run with integers = %v, %v", passed, err)
+	}
+	var out strings.Builder
+	passed, err = run(&out, &options{folder: folder, dialects: "sqlite", speed: true})
+	if err != nil || !passed || !strings.Contains(out.String(), "== sqlite: 2 texts compiled") {
+		t.Errorf("run with speed = %v, %v:\n%s", passed, err, out.String())
 	}
 	if passed, err := run(io.Discard, &options{folder: folder, dialects: "klingon"}); err != nil || passed {
 		t.Errorf("run of no dialect = %v, %v", passed, err)

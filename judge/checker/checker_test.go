@@ -110,6 +110,12 @@ func TestNumbered(t *testing.T) {
 		{"", "sqlserver", "INSERT t (a) SELECT x FROM u", "WITH kf (c1) AS (SELECT x FROM u) INSERT t (a, kf_id) SELECT c1, ROW_NUMBER() OVER (ORDER BY (SELECT NULL)) FROM kf"},
 		{"", "sqlserver", "WITH c AS (SELECT 1 x) INSERT t (a) SELECT x FROM c", "WITH c AS (SELECT 1 x), kf (c1) AS (SELECT x FROM c) INSERT t (a, kf_id) SELECT c1, ROW_NUMBER() OVER (ORDER BY (SELECT NULL)) FROM kf"},
 		{"", "postgres", "INSERT INTO t (a) TABLE u", "INSERT INTO t (a, kf_id) WITH kf (c1) AS MATERIALIZED (TABLE u) SELECT c1, ROW_NUMBER() OVER () FROM kf"},
+		{"", "postgres", "INSERT INTO t (a, b, c) SELECT x, $1, 'z' AS z FROM u WHERE y = $2", "INSERT INTO t (a, b, c, kf_id) WITH kf (c1, c2, c3) AS (SELECT x, NULL, 'z' AS z FROM u WHERE y = $2) SELECT c1, $1, 'z', ROW_NUMBER() OVER () FROM kf"},
+		{"", "postgres", "INSERT INTO t (a, b) SELECT * FROM u", "INSERT INTO t (a, b, kf_id) WITH kf AS (SELECT * FROM u) SELECT kf.*, ROW_NUMBER() OVER () FROM kf"},
+		{"", "sqlserver", "INSERT t (a) SELECT x FROM u ORDER BY x OPTION (MAXDOP 1)", "WITH kf (c1) AS (SELECT x FROM u ORDER BY x OFFSET 0 ROWS) INSERT t (a, kf_id) SELECT c1, ROW_NUMBER() OVER (ORDER BY (SELECT NULL)) FROM kf OPTION (MAXDOP 1)"},
+		{"another argument", "postgres", "INSERT INTO t (a, b) SELECT $2, $1 FROM u", "INSERT INTO t (a, b, kf_id) WITH kf (c1, c2) AS (SELECT NULL, NULL FROM u) SELECT $1, $2, ROW_NUMBER() OVER () FROM kf"},
+		{"a star without names elsewhere", "mysql", "INSERT INTO t (a, b) SELECT * FROM u", "INSERT INTO t (a, b, kf_id) WITH kf AS (SELECT * FROM u) SELECT kf.*, ROW_NUMBER() OVER () FROM kf"},
+		{"no names for known columns", "postgres", "INSERT INTO t (a) SELECT x FROM u", "INSERT INTO t (a, kf_id) WITH kf AS (SELECT x FROM u) SELECT kf.*, ROW_NUMBER() OVER () FROM kf"},
 		{"columns exchanged", "mysql", "INSERT INTO t (a, b) SELECT x, y FROM u", "INSERT INTO t (a, b, kf_id) WITH kf (c1, c2) AS (SELECT x, y FROM u) SELECT c2, c1, ROW_NUMBER() OVER () FROM kf"},
 		{"key in front", "mysql", "INSERT INTO t (a, b) SELECT x, y FROM u", "INSERT INTO t (a, b, kf_id) WITH kf (c1, c2) AS (SELECT x, y FROM u) SELECT ROW_NUMBER() OVER (), c1, c2 FROM kf"},
 		{"a name too few", "mysql", "INSERT INTO t (a, b) SELECT x, y FROM u", "INSERT INTO t (a, b, kf_id) WITH kf (c1) AS (SELECT x, y FROM u) SELECT c1, 2, ROW_NUMBER() OVER () FROM kf"},
@@ -118,7 +124,11 @@ func TestNumbered(t *testing.T) {
 		{"nothing selected", "mysql", "INSERT INTO t (a) SELECT x FROM u", "INSERT INTO t (a, kf_id) WITH kf (c1) AS (SELECT x FROM u) TABLE kf"},
 	}
 	for _, c := range cases {
-		in, err := checker.Read(c.dialect, c.in)
+		q, err := checker.QueryOf(c.dialect, c.in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in, err := checker.Read(c.dialect, q.Text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,7 +141,7 @@ func TestNumbered(t *testing.T) {
 			t.Errorf("%s: Compare(%q, %q) = %v", c.name, c.in, c.out, err)
 			continue
 		}
-		if err := checker.Numbered(f.Queries[0]); (err == nil) != (c.name == "") {
+		if err := checker.Numbered(c.dialect, f.Queries[0], q); (err == nil) != (c.name == "") {
 			t.Errorf("%s: Numbered(%q) = %v", c.name, c.out, err)
 		}
 	}

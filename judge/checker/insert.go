@@ -38,6 +38,11 @@ func (r *reader) node() *tree.Node {
 			return n
 		}
 	}
+	if i.is("USING") {
+		if n := r.tryTable(); n != nil {
+			return n
+		}
+	}
 	if i.is("INTO") && r.multi {
 		if n := r.tryBranch(); n != nil {
 			return n
@@ -169,14 +174,14 @@ func (r *reader) list(n *tree.Node) {
 // column returns the name of a column, without what qualifies it and what
 // picks a part of it; false for what is no column.
 func column(part []item) (string, bool) {
-	name := ""
+	name, ok := "", false // SQLite has columns without a name
 	for at, i := range part {
 		switch {
 		case i.isName() || i.kind == text && i.open == 0:
-			if at > 0 && !part[at-1].isMark(".") || i.is("SELECT", "WITH", "VALUES") {
+			if at > 0 && !part[at-1].isMark(".") || len(part) > 1 && i.is("SELECT", "WITH", "VALUES") {
 				return "", false
 			}
-			name = i.name()
+			name, ok = i.name(), true
 		case i.isMark("."):
 		case i.open == '[' && at > 0:
 			return name, true
@@ -184,7 +189,7 @@ func column(part []item) (string, bool) {
 			return "", false
 		}
 	}
-	return name, name != ""
+	return name, ok
 }
 
 // body reads the column list and the rows; false when there are neither rows
@@ -219,6 +224,8 @@ func (r *reader) body(n *tree.Node) bool {
 		r.at++
 		r.rows(n)
 		r.alias(in)
+		return true
+	case i.open == '(' && r.rowsInBrackets(n):
 		return true
 	case i.is("SET"):
 		r.at++
@@ -262,6 +269,22 @@ func (r *reader) rows(n *tree.Node) {
 		}
 		r.at++
 	}
+}
+
+// rowsInBrackets reads (VALUES …) with nothing else in the brackets.
+func (r *reader) rowsInBrackets(n *tree.Node) bool {
+	inner := reader{lexis: r.lexis, items: r.peek(0).group}
+	if !inner.peek(0).is("VALUES") || inner.peek(1).open != '(' || inner.compound() {
+		return false
+	}
+	inner.at++
+	if inner.rows(n); inner.at < len(inner.items) {
+		n.Insert.Rows = nil
+		return false
+	}
+	n.Kids = append(n.Kids, &tree.Node{Label: "(VALUES)"})
+	r.at++
+	return true
 }
 
 // alias takes the column list out of MySQL's row alias.
@@ -327,7 +350,7 @@ func (r *reader) source(n *tree.Node) {
 	for r.at < len(r.items) {
 		i := r.peek(0)
 		if i.is("ON") && r.peek(1).is("DUPLICATE", "CONFLICT") || i.is("RETURNING") && !r.peek(-1).isMark(".") ||
-			i.is("LOG") && r.peek(1).is("ERRORS") {
+			i.is("LOG") && r.peek(1).is("ERRORS") || i.is("OPTION") && r.peek(1).open == '(' {
 			break
 		}
 		r.at++

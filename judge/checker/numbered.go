@@ -15,7 +15,12 @@ import (
 // expression more, at the key's place.
 //
 //	WITH … kf (c1, c2) AS (the caller's query) … SELECT c1, c2, expression FROM …
-func Numbered(n tree.Numbered) error {
+//
+// A value that stands alone in the caller's select list may be selected itself.
+// In PostgreSQL, where the names may be too few, a query with a star has all its
+// columns selected by another.
+func Numbered(dialect string, n tree.Numbered, q *Query) error {
+	loose := dialect == "postgres" // where a WITH clause may name fewer columns than there are
 	nodes := append(slices.Clone(n.Out.With), n.Out.Source.Kids...)
 	at := slices.IndexFunc(nodes, func(m *tree.Node) bool { return tree.Same(m, n.In.Source) })
 	if at < 0 {
@@ -25,10 +30,15 @@ func Numbered(n tree.Numbered) error {
 	for as > 0 && (isWord(nodes[as], "MATERIALIZED") || isWord(nodes[as], "NOT")) {
 		as--
 	}
-	if as < 2 || !isWord(nodes[as], "AS") || nodes[as-1].Label != "(" {
+	if as < 1 || !isWord(nodes[as], "AS") {
+		return fmt.Errorf("the caller's query is no definition in WITH")
+	}
+	var names [][]*tree.Node
+	if nodes[as-1].Label == "(" {
+		names = commas(nodes[as-1].Kids)
+	} else if !q.Loose || !loose {
 		return fmt.Errorf("the caller's query does not get names for its columns")
 	}
-	names := commas(nodes[as-1].Kids)
 	from := -1
 	for i, m := range nodes {
 		if isWord(m, "SELECT") && i > at {
@@ -43,11 +53,18 @@ func Numbered(n tree.Numbered) error {
 		end++
 	}
 	values := commas(nodes[from+1 : end])
+	if names == nil {
+		if len(values) != 2 || len(values[0]) != 3 || !tree.Same(values[0][0], nodes[as-1]) || values[0][2].Label != "*" {
+			return fmt.Errorf("not all columns of the caller's query are selected")
+		}
+		return nil
+	}
 	if len(values) != len(n.Out.Columns) || len(names) != len(n.In.Columns) {
 		return fmt.Errorf("%d names, %d values, %d columns", len(names), len(values), len(n.Out.Columns))
 	}
 	for i, v := range slices.Delete(values, n.At, n.At+1) {
-		if !slices.EqualFunc(v, names[i], tree.Same) {
+		lone := q.Lone[i]
+		if !slices.EqualFunc(v, names[i], tree.Same) && (lone == "" || len(v) != 1 || v[0].Label != lone) {
 			return fmt.Errorf("column %d does not get its value", i+1)
 		}
 	}

@@ -9,15 +9,7 @@ import (
 // Read reads a text. It fails where a string, a name, a comment or a bracket
 // does not end; what it does not understand otherwise is tokens.
 func Read(dialect, query string) (*tree.Text, error) {
-	l, err := lexisOf(dialect)
-	if err != nil {
-		return nil, err
-	}
-	tokens, err := l.tokens(query)
-	if err != nil {
-		return nil, err
-	}
-	items, comments, err := l.items(tokens)
+	l, items, comments, err := itemsOf(dialect, query)
 	if err != nil {
 		return nil, err
 	}
@@ -31,18 +23,23 @@ func Read(dialect, query string) (*tree.Text, error) {
 	return t, nil
 }
 
-// Split returns the texts of the statements between semicolons; a body counts as
-// one. It fails as [Read] does.
-func Split(dialect, query string) ([]string, error) {
-	l, err := lexisOf(dialect)
-	if err != nil {
-		return nil, err
+// itemsOf cuts a text into items.
+func itemsOf(dialect, query string) (l *lexis, items []item, comments []string, err error) {
+	if l, err = lexisOf(dialect); err != nil {
+		return nil, nil, nil, err
 	}
 	tokens, err := l.tokens(query)
 	if err != nil {
-		return nil, err
+		return nil, nil, nil, err
 	}
-	items, _, err := l.items(tokens)
+	items, comments, err = l.items(tokens)
+	return l, items, comments, err
+}
+
+// Split returns the texts of the statements between semicolons; a body counts as
+// one. It fails as [Read] does.
+func Split(dialect, query string) ([]string, error) {
+	l, items, _, err := itemsOf(dialect, query)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,8 @@ package checker
 
 import "github.com/keyfill/keyfill/judge/tree"
 
-// rowsets are functions and words that stand where a table's name does.
+// rowsets are functions and words that stand where a table's name does, in SQL
+// Server and Oracle.
 var rowsets = []string{"OPENQUERY", "OPENROWSET", "OPENDATASOURCE", "OPENXML", "TABLE", "THE"}
 
 // reserved are words that cannot be a table's name or its alias.
@@ -22,7 +23,7 @@ func (r *reader) target(n *tree.Node) bool {
 	case i.kind == param && i.open == 0:
 		n.Insert.NoTable = true
 		r.take(n, 1)
-	case i.is(rowsets...) && r.peek(1).open == '(':
+	case (r.noSemicolons || r.quoteStrings) && i.is(rowsets...) && r.peek(1).open == '(':
 		n.Insert.NoTable = true
 		r.take(n, 2)
 		for r.peek(0).isMark(".") {

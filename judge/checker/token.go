@@ -155,11 +155,28 @@ func (x *lexer) str(s string) int {
 	case x.quoteStrings && (c == 'q' || c == 'n' && len(s) > 1 && s[1]|0x20 == 'q'):
 		return quoteString(s)
 	case c == 'e' && x.escapeStrings && strings.HasPrefix(s[1:], "'"):
-		return closing(s, 2, '\'', true, true)
+		return escapeString(s)
 	case strings.IndexByte("nbx", c) >= 0 && strings.HasPrefix(s[1:], "'"):
 		return closing(s, 2, '\'', true, x.backslashes)
 	}
 	return 0
+}
+
+// escapeString returns the length of E'…', which another string goes on with
+// behind white space with a line end.
+func escapeString(s string) int {
+	end := closing(s, 2, '\'', true, true)
+	for end > 0 {
+		rest := strings.TrimLeft(s[end:], " \t\r\n\f\v")
+		space := s[end : len(s)-len(rest)]
+		if !strings.HasPrefix(rest, "'") || !strings.ContainsAny(space, "\r\n") {
+			break
+		}
+		if end = closing(s, end+len(space)+1, '\'', true, true); end < 0 {
+			return -1
+		}
+	}
+	return end
 }
 
 // closing returns where the quote that ends s stands, plus one; -1 when it does

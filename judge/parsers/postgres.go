@@ -60,6 +60,8 @@ func postgresNode(d *dumper, v reflect.Value) *tree.Node {
 			n.Insert.Rows = [][]*tree.Node{d.nodes(v.FieldByName("Values"))}
 		}
 		return n
+	case name == "RangeSubselect":
+		return postgresTable(d, v)
 	case name == "ParamRef":
 		return &tree.Node{
 			Label: "$" + strconv.FormatInt(v.FieldByName("Number").Int(), 10), Leaf: tree.Placeholder,
@@ -128,6 +130,31 @@ func postgresInsert(d *dumper, v reflect.Value) *tree.Node {
 	for i := range lists.Len() {
 		items := field(field(lists.Index(i), "Node"), "List").FieldByName("Items")
 		in.Rows = append(in.Rows, d.nodes(items))
+	}
+	return n
+}
+
+// postgresTable reads VALUES in the place of a table; nil for a query.
+func postgresTable(d *dumper, v reflect.Value) *tree.Node {
+	alias := field(v, "Alias")
+	sel := field(field(field(v, "Subquery"), "Node"), "SelectStmt")
+	if !alias.IsValid() || !sel.IsValid() || alias.FieldByName("Colnames").Len() == 0 {
+		return nil
+	}
+	lists := sel.FieldByName("ValuesLists")
+	// LimitOption and Op are set even where there is no clause.
+	if lists.Len() == 0 || len(d.fields(sel, "ValuesLists").Kids) > 2 {
+		return nil
+	}
+	n := d.fields(v, "Subquery", "Alias")
+	names := alias.FieldByName("Colnames")
+	n.Table = &tree.Table{Alias: strings.ToLower(text(alias, "Aliasname")), Columns: d.nodes(names)}
+	for i := range names.Len() {
+		n.Table.Names = append(n.Table.Names, strings.ToLower(text(field(field(names.Index(i), "Node"), "String_"), "Sval")))
+	}
+	for i := range lists.Len() {
+		items := field(field(lists.Index(i), "Node"), "List").FieldByName("Items")
+		n.Table.Rows = append(n.Table.Rows, d.nodes(items))
 	}
 	return n
 }

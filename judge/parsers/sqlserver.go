@@ -64,6 +64,8 @@ func sqlserverNode(d *dumper, v reflect.Value) *tree.Node {
 		n := d.fields(v, "Columns", "Source")
 		n.Insert = sqlserverInsert(d, v.FieldByName("Columns"), v.FieldByName("Source"))
 		return n
+	case "InlineDerivedTable":
+		return sqlserverTable(d, v)
 	case "VariableReference":
 		return &tree.Node{Label: v.FieldByName("Name").String(), Leaf: tree.Placeholder}
 	case "StringLiteral", "IntegerLiteral":
@@ -128,4 +130,22 @@ func sqlserverName(column reflect.Value) string {
 		return ""
 	}
 	return strings.ToLower(text(parts.Index(parts.Len()-1), "Value"))
+}
+
+// sqlserverTable reads VALUES in the place of a table.
+func sqlserverTable(d *dumper, v reflect.Value) *tree.Node {
+	columns := v.FieldByName("Columns")
+	if columns.Len() == 0 {
+		return nil
+	}
+	n := d.fields(v, "RowValues", "Columns")
+	n.Table = &tree.Table{Alias: strings.ToLower(text(field(v, "Alias"), "Value")), Columns: d.nodes(columns)}
+	for i := range columns.Len() {
+		n.Table.Names = append(n.Table.Names, strings.ToLower(text(columns.Index(i), "Value")))
+	}
+	rows := v.FieldByName("RowValues")
+	for i := range rows.Len() {
+		n.Table.Rows = append(n.Table.Rows, d.nodes(field(rows.Index(i), "ColumnValues")))
+	}
+	return n
 }

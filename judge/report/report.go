@@ -71,7 +71,7 @@ func (r *Report) Add(id, kind string, v trial.Verdict) {
 	}
 	c := r.rows[at]
 	c.texts++
-	if !v.Apart {
+	if !v.Apart && !v.Excused {
 		c.held++
 	}
 	switch {

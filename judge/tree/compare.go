@@ -18,6 +18,7 @@ type Filling struct {
 	Unfilled []Found    // the others
 	Queries  []Numbered // those of them whose rows come from a query
 	Keys     []*Node    // the keys in the order of the text; none for queries
+	Listed   bool       // an INSERT with a key names the column itself: other rows may bring theirs
 }
 
 // Numbered is an INSERT whose rows come from a query, and what it became. What
@@ -46,7 +47,11 @@ func Compare(in, out *Text, r Rule) (Filling, error) {
 		})
 	}
 	for i := range in.Statements {
+		c.statement = i
 		if err := c.node(in.Statements[i], out.Statements[i], in.Statements[i].Wrap, true); err != nil {
+			return c.filling, fmt.Errorf("statement %d: %w", i+1, err)
+		}
+		if err := c.unused(); err != nil {
 			return c.filling, fmt.Errorf("statement %d: %w", i+1, err)
 		}
 	}
@@ -57,6 +62,12 @@ type comparison struct {
 	rule    Rule
 	known   map[string]bool // the placeholders of the input
 	filling Filling
+
+	carriers []carrier // of the statement
+
+	statement int      // its index
+	explained bool     // the INSERT does not run: its keys may be alike
+	labels    []string // what has to differ of the keys
 }
 
 // node compares two nodes whose INSERTs may have got keys.
@@ -77,6 +88,9 @@ func (c *comparison) node(a, b *Node, wrap Wrap, top bool) error {
 		return fmt.Errorf("an INSERT came or went")
 	}
 	if err := c.nodes(a.Kids, b.Kids, wrap); err != nil {
+		return err
+	}
+	if err := c.table(a.Table, b.Table, wrap); err != nil {
 		return err
 	}
 	if a.Insert == nil {
@@ -114,7 +128,9 @@ func (c *comparison) insert(a, b *Insert, wrap Wrap) error {
 		return fmt.Errorf("the INSERT changed, and column %s is not in it", c.rule.Column)
 	}
 	c.filling.Inserts++
+	c.explained = wrap == Explain
 	if slices.Contains(a.Names, c.rule.Column) {
+		c.filling.Listed = true
 		return c.replaced(a, b, at)
 	}
 	if slices.Contains(b.Names[at+1:], c.rule.Column) {
@@ -143,6 +159,10 @@ func (c *comparison) rows(a, b *Insert, at int, wrap Wrap) error {
 	rows := a.Rows
 	if a.Form == Default {
 		rows = [][]*Node{nil}
+		if len(b.Rows) == 1 && len(b.Rows[0]) == len(b.Columns) && areDefaults(without(b.Rows[0], at)) {
+			// Its columns have their defaults by name.
+			rows = [][]*Node{without(b.Rows[0], at)}
+		}
 	}
 	if len(b.Rows) != len(rows) {
 		return fmt.Errorf("%d rows became %d", len(rows), len(b.Rows))
@@ -189,12 +209,42 @@ func (c *comparison) replaced(a, b *Insert, at int) error {
 			if j != at {
 				return fmt.Errorf("row %d, value %d changed", i+1, j+1)
 			}
+			if leaf := swapped(a.Rows[i][j], v); leaf != nil {
+				v = leaf
+			}
 			if err := c.key(v); err != nil {
 				return fmt.Errorf("row %d: %w", i+1, err)
 			}
 		}
 	}
 	return nil
+}
+
+// swapped returns the placeholder that stands in the place of another, where
+// nothing else differs: in a cast to a type with numbers; nil elsewhere.
+func swapped(a, b *Node) *Node {
+	if a == nil || b == nil || len(a.Kids) != len(b.Kids) || a.Leaf != b.Leaf {
+		return nil
+	}
+	if a.Label != b.Label {
+		if a.Leaf == Placeholder && len(a.Kids) == 0 {
+			return b
+		}
+		return nil
+	}
+	var found *Node
+	for i := range a.Kids {
+		if Same(a.Kids[i], b.Kids[i]) {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		if found = swapped(a.Kids[i], b.Kids[i]); found == nil {
+			return nil
+		}
+	}
+	return found
 }
 
 // query compares the sources: the caller's has to stand in the new one, whole
@@ -232,9 +282,26 @@ func alias(a, b *Insert, at int) error {
 	return nil
 }
 
+// areDefaults reports whether all values are the word DEFAULT.
+func areDefaults(values []*Node) bool {
+	for _, v := range values {
+		is := false
+		v.Walk(func(n *Node) {
+			is = is || strings.EqualFold(n.Label, "DEFAULT") || n.Label == "DefaultLiteral" || n.Label == "SetToDefault"
+		})
+		if !is {
+			return false
+		}
+	}
+	return true
+}
+
 // key takes a value as a key: one placeholder that is new, or one literal, if
-// need be in a cast.
+// need be in a cast; or a column that carries keys.
 func (c *comparison) key(value *Node) error {
+	if is, err := c.carried(value); is || err != nil {
+		return err
+	}
 	var leaves []*Node
 	value.Walk(func(n *Node) {
 		if n.Leaf != Plain {
@@ -256,17 +323,25 @@ func (c *comparison) key(value *Node) error {
 		return fmt.Errorf("the key's placeholder is one of the caller's")
 	}
 	c.filling.Keys = append(c.filling.Keys, leaf)
+	switch {
+	case c.explained || leaf.Label == "?":
+	case strings.Trim(leaf.Label, "0123456789") == "":
+		// Each table has integers of its own.
+		c.labels = append(c.labels, fmt.Sprintf("%s in INSERT %d of statement %d", leaf.Label, c.filling.Inserts, c.statement))
+	default:
+		c.labels = append(c.labels, leaf.Label)
+	}
 	return nil
 }
 
 // distinct says whether the keys are all different.
 func (c *comparison) distinct() error {
 	seen := map[string]bool{}
-	for _, k := range c.filling.Keys {
-		if k.Label != "?" && seen[k.Label] {
+	for _, label := range c.labels {
+		if seen[label] {
 			return fmt.Errorf("two rows have one key")
 		}
-		seen[k.Label] = true
+		seen[label] = true
 	}
 	return nil
 }

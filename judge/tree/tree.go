@@ -36,6 +36,8 @@ type Node struct {
 	// Insert is set for an INSERT; Kids are then what is neither a column nor a
 	// value: target, modifiers, upsert clause and the like.
 	Insert *Insert
+	// Table is set for VALUES in the place of a table; Kids are then the rest.
+	Table *Table
 	// Wrap says what the node makes of the INSERTs below it; "" for nothing.
 	Wrap Wrap
 	// Leaf says what a key could be sent as.
@@ -106,7 +108,7 @@ func Same(a, b *Node) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	return a.Label == b.Label && sameNodes(a.Kids, b.Kids) && sameInsert(a.Insert, b.Insert)
+	return a.Label == b.Label && sameNodes(a.Kids, b.Kids) && sameInsert(a.Insert, b.Insert) && sameTable(a.Table, b.Table)
 }
 
 func sameNodes(a, b []*Node) bool {
@@ -148,6 +150,7 @@ func (n *Node) Walk(visit func(*Node)) {
 	for _, k := range n.Kids {
 		k.Walk(visit)
 	}
+	n.Table.walk(visit)
 	in := n.Insert
 	if in == nil {
 		return

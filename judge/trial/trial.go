@@ -4,6 +4,7 @@ package trial
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -98,12 +99,15 @@ const (
 type Verdict struct {
 	Judge  Judge
 	Kind   tree.Kind
-	Action string        // keyfill's: fill, keep, pass or refuse
-	Reason Reason        // for refuse
-	Wrong  string        // what is wrong; "" for nothing
-	Missed bool          // keyfill refused or touched what it need not
-	Apart  bool          // the text may be no SQL to the engine: held to no bar but that nothing is wrong
-	Took   time.Duration // by keyfill
+	Action string // keyfill's: fill, keep, pass or refuse
+	Reason Reason // for refuse
+	Wrong  string // what is wrong; "" for nothing
+	Missed bool   // keyfill refused or touched what it need not
+	Apart  bool   // the text may be no SQL to the engine: held to no bar but that nothing is wrong
+	// Excused says that an INSERT … SELECT is rightly refused, since no key can be
+	// numbered into it, or that the INSERTs are into temporary tables.
+	Excused bool
+	Took    time.Duration // by keyfill
 }
 
 // Try judges what keyfill makes of a query.
@@ -129,9 +133,10 @@ func (c *Court) Try(query string) Verdict {
 		v.Reason = reasonOf(ex.Reason)
 	}
 	if v.Wrong == "" && judge != Nobody {
-		v.Wrong = unfilled(text, &ex)
+		v.Wrong = unfilled(query, text, &ex)
 	}
 	v.Missed = judge != Nobody && v.Wrong == "" && missed(&v, query)
+	v.Excused = excused(&v) || v.Action == "pass" && temporaries(query) > 0
 	v.Apart = judge == Nobody || judge == Checker && c.parse != nil
 	return v
 }
@@ -190,10 +195,20 @@ func (c *Court) filled(query string, ex *keyfill.Explanation, text, checked *tre
 	if ex.SQL == query {
 		return errors.New("filled, and the text is the same")
 	}
+	if text.Kind() == tree.Kind(tree.Bulk) {
+		return c.load(query, ex)
+	}
 	if judge == Parser && c.sqlite != nil {
 		if err := c.accepts(ex.SQL); err != nil {
 			return fmt.Errorf("the filled text: %w", err)
 		}
+	}
+	q, err := checker.QueryOf(c.dialect, query)
+	if err != nil {
+		q = &checker.Query{Text: query}
+	}
+	if q.Text != query && hasQuery(text) {
+		text, checked, judge = c.read(q.Text)
 	}
 	if judge == Parser && c.parse != nil {
 		out, err := c.parse(ex.SQL)
@@ -204,7 +219,7 @@ func (c *Court) filled(query string, ex *keyfill.Explanation, text, checked *tre
 		if err != nil {
 			return fmt.Errorf("parser: %w", err)
 		}
-		if err := whole(f, ex); err != nil {
+		if err := whole(query, f, ex); err != nil {
 			return fmt.Errorf("parser: %w", err)
 		}
 	}
@@ -219,15 +234,20 @@ func (c *Court) filled(query string, ex *keyfill.Explanation, text, checked *tre
 	if err != nil {
 		return fmt.Errorf("checker: %w", err)
 	}
-	if err := whole(f, ex); err != nil {
+	if err := whole(query, f, ex); err != nil {
 		return fmt.Errorf("checker: %w", err)
 	}
 	for _, n := range f.Queries {
-		if err := checker.Numbered(n); err != nil {
+		if err := checker.Numbered(c.dialect, n, q); err != nil {
 			return fmt.Errorf("checker: %w", err)
 		}
 	}
 	return c.slots(f, ex)
+}
+
+// hasQuery reports whether the rows of an INSERT come from a query.
+func hasQuery(t *tree.Text) bool {
+	return slices.ContainsFunc(t.Inserts(), func(in tree.Found) bool { return in.Insert.Form == tree.Query })
 }
 
 // stripped returns a text without what only the checker knows.
@@ -235,16 +255,25 @@ func stripped(t *tree.Text) *tree.Text { return &tree.Text{Statements: t.Stateme
 
 // whole says whether every INSERT that has to be filled is, and whether the
 // number of keys is what keyfill says.
-func whole(f tree.Filling, ex *keyfill.Explanation) error {
+func whole(query string, f tree.Filling, ex *keyfill.Explanation) error {
 	for _, u := range f.Unfilled {
-		if u.Wrap != tree.Body && !u.NoTable {
+		if u.Wrap != tree.Body && !u.NoTable && !names(u.Insert) {
 			return errors.New("one INSERT is filled and another is not")
 		}
 	}
 	if f.Inserts == 0 {
 		return errors.New("filled, and no INSERT has a key")
 	}
-	if ex.Rows != nil && len(f.Queries) == 0 && *ex.Rows != len(f.Keys) {
+	rows := len(f.Keys)
+	for _, u := range f.Unfilled {
+		if !u.NoTable && names(u.Insert) {
+			rows += max(1, len(u.Rows))
+		}
+	}
+	switch {
+	case ex.Rows == nil || len(f.Queries) > 0:
+	case (f.Listed || rows > len(f.Keys)) && *ex.Rows >= rows: // and those in the values of what is kept
+	case *ex.Rows != rows:
 		return fmt.Errorf("%d keys for %d rows", len(f.Keys), *ex.Rows)
 	}
 	return nil
@@ -254,6 +283,11 @@ func whole(f tree.Filling, ex *keyfill.Explanation) error {
 // Oracle binds by the place in the text, whatever a placeholder is called.
 func (c *Court) slots(f tree.Filling, ex *keyfill.Explanation) error {
 	if ex.Literal || len(f.Queries) > 0 {
+		return nil
+	}
+	if f.Listed && len(ex.Slots) < len(f.Keys) {
+		// A placeholder of the caller's that stands in two places has made way
+		// for a new one, whose value is decided at execution.
 		return nil
 	}
 	if len(ex.Slots) != len(f.Keys) {
@@ -275,15 +309,19 @@ func (c *Court) slots(f tree.Filling, ex *keyfill.Explanation) error {
 }
 
 // unfilled says what is wrong with an INSERT that is kept or passed.
-func unfilled(text *tree.Text, ex *keyfill.Explanation) string {
+func unfilled(query string, text *tree.Text, ex *keyfill.Explanation) string {
 	if ex.Action != "keep" && ex.Action != "pass" {
 		return ""
 	}
 	if text.Load == tree.Bulk && ex.Action == "pass" {
 		return "a bulk load passed"
 	}
+	temporary := temporaries(query)
 	for _, in := range text.Inserts() {
 		if in.Wrap == tree.Body || in.NoTable || ex.Action == "keep" && names(in.Insert) {
+			continue
+		}
+		if temporary--; temporary >= 0 {
 			continue
 		}
 		return "an INSERT without a key: " + ex.Action

@@ -1,0 +1,134 @@
+package checker
+
+import "slices"
+
+// A plain select list of INSERT … SELECT gives its literals and placeholders the
+// types of the columns that they go to. In a common table expression it does
+// not, so a fill may select them outside of it.
+
+// Query is the caller's query of an INSERT … SELECT.
+type Query struct {
+	// Text is the caller's text as the query in it may stand in a common table
+	// expression: placeholders that are a value of the select list are NULL
+	// (PostgreSQL), and ORDER BY has an OFFSET (Transact-SQL).
+	Text string
+	// Lone are the values of the select list that are a literal, NULL or a
+	// placeholder alone, by their place from 0.
+	Lone map[int]string
+	// Loose says that it is not known how many columns the query gives.
+	Loose bool
+}
+
+// QueryOf reads the query of a text with one INSERT … SELECT. It fails as [Read]
+// does.
+func QueryOf(dialect, query string) (*Query, error) {
+	_, items, _, err := itemsOf(dialect, query)
+	if err != nil {
+		return nil, err
+	}
+	q := &Query{Text: query, Lone: map[int]string{}, Loose: true}
+	at := slices.IndexFunc(items, func(i item) bool { return i.is("INSERT", "REPLACE") })
+	if at < 0 {
+		return q, nil
+	}
+	sel := slices.IndexFunc(items[at:], func(i item) bool { return i.is("SELECT") })
+	if sel < 0 {
+		return q, nil
+	}
+	items = items[at+sel+1:]
+	if len(items) > 0 && items[0].is("ALL") {
+		items = items[1:]
+	}
+	if slices.ContainsFunc(items, func(i item) bool { return i.is("UNION", "EXCEPT", "INTERSECT", "MINUS") }) ||
+		len(items) > 0 && items[0].is("DISTINCT", "UNIQUE") {
+		q.Loose = q.list(items, nil)
+	} else {
+		edits := map[int]string{}
+		q.Loose = q.list(items, edits)
+		if dialect == "postgres" {
+			q.Text = replaced(query, items, edits)
+		}
+	}
+	if dialect == "sqlserver" {
+		q.Text = offset(query, items)
+	}
+	return q, nil
+}
+
+// list reads the select list and reports whether a star is in it. Of values
+// alone it notes the text, in edits by their start the NULL for a placeholder.
+func (q *Query) list(items []item, edits map[int]string) (star bool) {
+	end := slices.IndexFunc(items, func(i item) bool {
+		return i.is("FROM", "WHERE", "GROUP", "HAVING", "WINDOW", "ORDER", "LIMIT", "OFFSET", "FETCH", "FOR", "UNION",
+			"EXCEPT", "INTERSECT", "MINUS", "ON", "RETURNING", "OPTION", "INTO") || i.isMark(";")
+	})
+	if end < 0 {
+		end = len(items)
+	}
+	n := 0
+	for _, value := range split(items[:end], ",") {
+		if len(value) > 0 && value[len(value)-1].isMark("*") && (len(value) == 1 || value[len(value)-2].isMark(".")) {
+			star = true
+		}
+		if edits != nil && len(value) > 0 && aliased(value) {
+			if v, ok := alone(value[0]); ok {
+				q.Lone[n] = v.text
+				if v.kind == param {
+					edits[v.start] = "NULL"
+				}
+			}
+		}
+		n++
+	}
+	return star
+}
+
+// alone returns the literal, NULL or placeholder that an item is, brackets
+// around it or not; false when it is none.
+func alone(i item) (item, bool) {
+	for i.open == '(' && len(i.group) == 1 {
+		i = i.group[0]
+	}
+	return i, i.open == 0 && (i.kind == text || i.kind == param || i.is("NULL"))
+}
+
+// aliased reports whether a value is one item, with an alias or without.
+func aliased(value []item) bool {
+	switch len(value) {
+	case 1:
+		return true
+	case 2:
+		return value[1].isName()
+	case 3:
+		return value[1].is("AS") && value[2].isName()
+	}
+	return false
+}
+
+// replaced writes texts in the place of tokens.
+func replaced(query string, items []item, edits map[int]string) string {
+	for i := len(items) - 1; i >= 0; i-- {
+		if items[i].open != 0 {
+			query = replaced(query, items[i].group, edits)
+			continue
+		}
+		if with, ok := edits[items[i].start]; ok && items[i].kind == param {
+			query = query[:items[i].start] + with + query[items[i].start+len(items[i].text):]
+		}
+	}
+	return query
+}
+
+// offset writes OFFSET behind an ORDER BY of Transact-SQL that has none.
+func offset(query string, items []item) string {
+	if !slices.ContainsFunc(items, func(i item) bool { return i.is("ORDER") }) ||
+		slices.ContainsFunc(items, func(i item) bool { return i.is("OFFSET", "FETCH") }) || len(items) > 0 && items[0].is("TOP") {
+		return query
+	}
+	for _, i := range items {
+		if i.is("OPTION") || i.isMark(";") {
+			return query[:i.start] + " OFFSET 0 ROWS " + query[i.start:]
+		}
+	}
+	return query + " OFFSET 0 ROWS"
+}
