@@ -10,206 +10,388 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// TestGoldenExecutes executes the golden cases on their engines, with the keys
-// bound and with the keys as literals, and looks for the keys in the key
-// columns. Every argument of the caller is NULL, which all columns but the keys
-// take: a key in the wrong place is an error or is not found.
-func TestGoldenExecutes(t *testing.T) {
-	each(t, goldenEngines, func(t *testing.T, s *scratch) {
-		s.goldenTables(t)
-		executed, not := 0, 0
-		for _, c := range goldenCases(t) {
-			if !s.takes(c) || prepare(s.raw, c.in) != nil && !c.several() {
-				continue
+// TestGoldenStores executes the golden cases in two databases and compares all
+// rows of all tables. In one of them the original text is executed, and triggers
+// write the keys: see handTables. In the other there are none, and keyfill fills
+// the text: directly, prepared, with the key as LAST_INSERT_ID(key), and with
+// all keys as literals. Everything has to be equal, row by row, but that where
+// the n-th key of a column stands on one side the n-th key of that column stands
+// on the other.
+//
+// The arguments are other values than NULL, each another one, where the columns
+// take them. Where an argument decides whether there is a key, it is NULL or a
+// zero as well. Upserts are executed twice, so that they find their rows. What a
+// RETURNING gives is compared too.
+func TestGoldenStores(t *testing.T) {
+	for _, e := range goldenEngines {
+		t.Run(e.name, func(t *testing.T) {
+			t.Parallel()
+			cases := goldenCases(t)
+			j, unprepared := newJudges(t, e, cases)
+			for _, c := range cases {
+				switch {
+				case !j.filled.takes(c):
+				case c.several() && strings.ContainsAny(c.in, "?$") && prepare(j.hand.raw, c.in) != nil:
+					unprepared.judge(t, c)
+				default:
+					j.judge(t, c)
+				}
 			}
-			if strings.HasPrefix(c.name, "explain/") || strings.HasPrefix(c.name, "session/explained") {
-				not++ // stores nothing, or is TestExplain's
-				continue
+			for _, j := range []*judge{j, unprepared} {
+				j.close()
+				if j.stored == 0 && (j != unprepared || e.server != nil) {
+					t.Error("no row was stored")
+				}
+				for name, err := range j.notFilled {
+					t.Logf("%s: %s: %v", name, notFilled[name], err)
+				}
+				t.Logf("%d cases executed, %d texts, %d rows; %d cases not", j.cases, j.texts, j.stored, j.not)
 			}
-			if why := notExecutable[c.name]; why != "" {
-				t.Logf("%s: %s", c.name, why)
-				not++
-				continue
-			}
-			switch err := s.executeGolden(c); {
-			case err == nil:
-				executed++
-			case errors.Is(err, errNotExecuted):
-				t.Logf("%s: %v\nin: %s", c.name, err, c.in)
-				not++
-			default:
-				t.Errorf("%s: %v\nin:  %s\nout: %s", c.name, err, c.in, c.out)
+		})
+	}
+}
+
+// judge is the two databases in which golden cases are executed.
+type judge struct {
+	hand, filled *scratch
+	keys         []handKey
+	handNames    map[string]string // of the hand's keys by their texts
+	dumpHand     string            // the queries for all rows
+	dumpFilled   string
+	tables       []goldenTable
+
+	topic        string // whose databases are open
+	targets      []goldenTarget
+	off, session *sql.DB // through keyfill
+
+	notFilled map[string]error // of that list, those that did fail
+
+	cases, texts, stored, not int
+}
+
+// newJudges makes the databases. The second judge reads and writes the same
+// ones by a driver that does not prepare a text with arguments, for several
+// statements in one: no server prepares those.
+func newJudges(t *testing.T, e engine, cases []goldenCase) (j, unprepared *judge) {
+	t.Helper()
+	j, unprepared = &judge{handNames: map[string]string{}, notFilled: map[string]error{}}, &judge{notFilled: map[string]error{}}
+	j.hand, unprepared.hand = e.twins(t)
+	j.filled, unprepared.filled = e.twins(t)
+	j.filled.goldenTables(t)
+	j.tables = j.filled.catalog(t)
+	for _, c := range cases {
+		if c.notHere() == "" {
+			j.addKeys(t, c)
+		}
+	}
+	for _, k := range j.keys {
+		const most = 200 // keys that a case may take
+		for n := range int64(most) {
+			j.handNames[k.key(n+1)] = fmt.Sprintf("%s#%d", k.name(), n+1)
+		}
+	}
+	j.hand.handTables(t, j.keys)
+	for _, s := range []*scratch{j.hand, j.filled} {
+		s.orderRows(t, j.tables)
+	}
+	j.dumpHand, j.dumpFilled = j.hand.dumpQuery(j.tables), j.filled.dumpQuery(j.tables)
+	unprepared.keys, unprepared.tables, unprepared.handNames = j.keys, j.tables, j.handNames
+	unprepared.dumpHand, unprepared.dumpFilled = j.dumpHand, j.dumpFilled
+	return j, unprepared
+}
+
+// twins returns an empty database, and the same by a driver that writes the
+// arguments into the text, or has the server do so.
+func (e engine) twins(t *testing.T) (s, unprepared *scratch) {
+	t.Helper()
+	dsn := e.dsn(t)
+	over := func(dsn string) *scratch {
+		s := &scratch{engine: e, connector: connectorOf(t, e.driver, dsn)}
+		s.raw = sql.OpenDB(s.connector)
+		t.Cleanup(func() { s.raw.Close() })
+		return s
+	}
+	other := strings.NewReplacer(mysqlMulti.params, mysqlMultiInterp.params, pgxDefault.params, pgxSimple.params)
+	return over(dsn), over(other.Replace(dsn))
+}
+
+// addKeys notes the key columns that a case configures, as far as the engine has
+// them.
+func (j *judge) addKeys(t *testing.T, c goldenCase) {
+	t.Helper()
+	targets, err := goldenTargets(c.archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range targets {
+		at := slices.IndexFunc(j.tables, func(table goldenTable) bool { return table.name == g.table })
+		for _, gk := range g.keys {
+			k := handKey{g.table, gk.column, gk.integer && !gk.decimal, int64(len(j.keys)+1) * 1_000_000}
+			known := slices.IndexFunc(j.keys, func(o handKey) bool { return o.name() == k.name() })
+			switch {
+			case at < 0 || !slices.Contains(j.tables[at].columns, gk.column):
+			case known < 0:
+				j.keys = append(j.keys, k)
+			case j.keys[known].integer != k.integer:
+				t.Fatalf("%s: %s is an integer in one archive and none in another", c.name, k.name())
 			}
 		}
-		if executed == 0 {
-			t.Error("no case was executed")
+	}
+}
+
+// open makes the keys of an archive those that are filled.
+func (j *judge) open(t *testing.T, c goldenCase) {
+	t.Helper()
+	if j.topic == c.topic() {
+		return
+	}
+	j.close()
+	for _, s := range []*scratch{j.hand, j.filled} {
+		if j.topic == "select" {
+			for _, table := range selectTables {
+				exec(t, s.raw, "DELETE FROM "+table)
+			}
 		}
-		t.Logf("%d cases executed, %d not", executed, not)
+		if c.topic() == "select" {
+			for _, query := range selectRows {
+				exec(t, s.raw, query)
+			}
+		}
+	}
+	j.topic = c.topic()
+	targets, err := goldenTargets(c.archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.targets = targets
+	exec(t, j.hand.raw, "UPDATE kf_keys SET fill = 0")
+	for _, g := range targets {
+		fill := 1
+		if g.fillsZero() {
+			fill = 2
+		}
+		for _, k := range g.keys {
+			exec(t, j.hand.raw, fmt.Sprintf("UPDATE kf_keys SET fill = %d WHERE name = '%s.%s'", fill, g.table, k.column))
+		}
+	}
+	j.off, _ = j.filled.open(t, goldenPolicy(j.filled.dialect, targets, false))
+	if slices.ContainsFunc(targets, func(g goldenTarget) bool {
+		return slices.ContainsFunc(g.keys, func(k goldenKey) bool { return k.session })
+	}) {
+		j.session, _ = j.filled.open(t, goldenPolicy(j.filled.dialect, targets, true))
+	}
+}
+
+// close closes the databases of an archive.
+func (j *judge) close() {
+	for _, db := range []*sql.DB{j.off, j.session} {
+		if db != nil {
+			db.Close()
+		}
+	}
+	j.off, j.session = nil, nil
+}
+
+// judge executes one case with every choice of arguments.
+func (j *judge) judge(t *testing.T, c goldenCase) {
+	t.Helper()
+	if c.notHere() != "" {
+		j.not++
+		return
+	}
+	j.open(t, c)
+	listed := notExecutable[c.name]
+	kinds, want, err := j.choose(c)
+	switch {
+	case err != nil && listed == "":
+		t.Errorf("%s: the engine does not execute the original: %v\nin: %s", c.name, err, c.in)
+		return
+	case err != nil:
+		t.Logf("%s: %s: %v", c.name, listed, err)
+		j.not++
+		return
+	case listed != "":
+		t.Errorf("%s is executed, but it is in notExecutable: %s", c.name, listed)
+	}
+	j.cases++
+	j.stored += len(want.first)
+	j.compare(t, c, argsOf(kinds, c.names()), want)
+	var masks [][]argKind
+	if c.atExecution {
+		masks = argMasks(kinds, j.zeros(c))
+	}
+	for _, kinds := range masks {
+		args := argsOf(kinds, c.names())
+		if want, err := j.byHand(c, args); err == nil { // else the columns do not take these
+			j.stored += len(want.first)
+			j.compare(t, c, args, want)
+		}
+	}
+	if notFilled[c.name] != "" && j.notFilled[c.name] == nil {
+		t.Errorf("%s is executed, but it is in notFilled: %s", c.name, notFilled[c.name])
+	}
+}
+
+// zeros returns what programs send for a key of the case that is not set, where
+// the case has it filled.
+func (j *judge) zeros(c goldenCase) (kinds []argKind) {
+	for _, g := range j.targets {
+		if !g.fillsZero() || !strings.Contains(c.in, g.table) {
+			continue
+		}
+		if g.keys[0].integer {
+			kinds = append(kinds, argZero)
+		} else {
+			kinds = append(kinds, argZeroUUID, argEmpty)
+		}
+	}
+	return kinds
+}
+
+// choose returns the first choice of arguments that the engine takes, and what it
+// stores.
+func (j *judge) choose(c goldenCase) ([]argKind, goldenStored, error) {
+	p := rewrite.Compile(j.hand.dialect, goldenLookup(j.hand.dialect, j.targets), c.in)
+	var first error
+	for kinds := range argChoices(p.Placeholders()) {
+		want, err := j.byHand(c, argsOf(kinds, c.names()))
+		if err == nil {
+			return kinds, want, nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return nil, goldenStored{}, first
+}
+
+// byHand executes the original.
+func (j *judge) byHand(c goldenCase, args []any) (goldenStored, error) {
+	text := goldenText{goldenCase: c, next: func() (string, []any) { return c.in, args }, behind: j.leftover(c, true)}
+	return text.execute(context.Background(), j.hand.raw, j.dumpHand, func() map[string]string { return j.handNames })
+}
+
+// compare fills the case in all ways and compares what is stored.
+func (j *judge) compare(t *testing.T, c goldenCase, args []any, want goldenStored) {
+	t.Helper()
+	ways := []goldenWay{{"direct", j.off, false}}
+	if !c.several() || prepare(j.filled.raw, c.in) == nil {
+		ways = append(ways, goldenWay{"prepared", j.off, true})
+	}
+	if j.session != nil {
+		ways = append(ways, goldenWay{"session", j.session, false})
+	}
+	for _, way := range ways {
+		var own *keyfill.Error
+		got, err := j.fill(c, args, way)
+		if errors.As(err, &own) && way.prepared && c.several() && j.filled.dialect.Name == "sqlite" {
+			continue // a text of several statements is refused there: rewrite.Plan.Unbound
+		}
+		j.report(t, c, way.name, args, want, got, err)
+	}
+	if len(args) > 0 && c.names() == nil && c.topic() != "select" { // whose literals are numbers that are counted
+		got, err := j.inline(c, args)
+		j.report(t, c, "literals", args, want, got, err)
+	}
+}
+
+// report compares what is stored.
+func (j *judge) report(t *testing.T, c goldenCase, way string, args []any, want, got goldenStored, err error) {
+	t.Helper()
+	j.texts++
+	if c.topic() == "select" {
+		// The engine numbers the rows in an order of its own.
+		want, got = want.unordered(), got.unordered()
+	}
+	tell := func(what string, got, want any) {
+		t.Helper()
+		t.Errorf("%s, %s: %s\n%v\nbut with the keys by hand\n%v\nin:  %s\nout: %s\nargs: %v", c.name, way, what, got, want, c.in, c.out, args)
+	}
+	lines := func(rows []string) string { return strings.Join(rows, "\n") }
+	switch why := notFilled[c.name]; {
+	case err != nil && why != "":
+		j.notFilled[c.name] = err
+	case err != nil:
+		tell("it fails", err, "not")
+	case !slices.Equal(got.first, want.first):
+		tell("the rows are", lines(got.first), lines(want.first))
+	case (got.err == nil) != (want.err == nil):
+		tell("the second time it gives", got.err, want.err)
+	case !slices.Equal(got.again, want.again):
+		tell("after the second time the rows are", lines(got.again), lines(want.again))
+	case !slices.Equal(got.returned, want.returned):
+		tell("it returns", lines(got.returned), lines(want.returned))
+	}
+}
+
+// goldenWay is a way to have a text filled.
+type goldenWay struct {
+	name     string
+	db       *sql.DB
+	prepared bool
+}
+
+// fill executes the original through keyfill. The n-th key of a column is the
+// one that the record has so.
+func (j *judge) fill(c goldenCase, args []any, way goldenWay) (goldenStored, error) {
+	ctx, rec := keyfill.Record(context.Background())
+	text := goldenText{goldenCase: c, next: func() (string, []any) { return c.in, args }, prepared: way.prepared, behind: j.leftover(c, false)}
+	return text.execute(ctx, way.db, j.dumpFilled, func() map[string]string {
+		names, counts := map[string]string{}, map[string]int{}
+		for _, k := range rec.All() {
+			column := strings.TrimPrefix(k.Table, "public.") + "." + k.Column
+			counts[column]++
+			if key := fmt.Sprint(k.Key); names[key] == "" { // else it is one that a RETURNING gave back
+				names[key] = fmt.Sprintf("%s#%d", column, counts[column])
+			}
+		}
+		return names
 	})
 }
 
-// notExecutable are cases that cannot be executed for a reason of their own.
-var notExecutable = map[string]string{
-	"key_listed/placeholder_shared_leading_zero.sqlite":         "modernc.org/sqlite takes ?01 for a name",
-	"placeholders_question/session_variables.mysql+mariadb":     "the server's mode is too long for the column",
-	"several/create_trigger_and_insert.sqlite":                  "it names a table that is not there",
-	"several/trigger_of_one_statement_and_insert.mysql+mariadb": "it names a table that is not there",
-	"several/rule_and_insert.postgres":                          "it names a table that is not there",
-	"several/event_trigger_and_insert.postgres":                 "it names a function that is not there",
-	"several/unknown_statement_behind.mysql+mariadb":            "it is an error",
-	"several/unknown_statement_behind.postgres":                 "it is an error",
-	"several/unknown_statement_behind.sqlite":                   "it is an error",
-	"set/partition": "the key has to be of the partition",
-}
-
-// errNotExecuted is wrapped by the reasons why a case cannot be tried so.
-var errNotExecuted = errors.New("not executed")
-
-// executeGolden executes a case both ways and looks for its keys.
-func (s *scratch) executeGolden(c goldenCase) error {
-	targets, err := goldenTargets(c, s.dialect)
-	if err != nil {
-		return err
-	}
-	p := rewrite.Compile(s.dialect, func(schema, table string) *rewrite.Target {
-		if t := targets[schema+"."+table]; t != nil {
-			return t
-		}
-		return targets[table]
-	}, c.in)
-	args := make([]driver.NamedValue, p.Placeholders())
-	for i := range args {
-		args[i].Ordinal = i + 1
-	}
-	h, err := p.Holes(args)
-	if err != nil {
-		return fmt.Errorf("%w: %w", errNotExecuted, err)
-	}
-	keys := goldenKeys(p, h)
-	if rewrite.TransactionOf(s.dialect, c.in) != rewrite.TxUnchanged {
-		return fmt.Errorf("%w: it may end the transaction that is to be undone", errNotExecuted)
-	}
-	if prepare(s.raw, c.in) != nil {
-		if len(args) > 0 {
-			return fmt.Errorf("%w: the server prepares one statement", errNotExecuted)
-		}
-	} else if p.Unbound() == "" {
-		if err := s.execGolden(p, p.BoundText(false), p.Bind(args, h, keys), keys); err != nil {
-			return fmt.Errorf("bound: %w", err)
-		}
-	}
-	if p.Session() && p.Statements == 1 {
-		if err := s.execGolden(p, p.BoundText(true), p.Bind(args, h, keys), keys); err != nil {
-			return fmt.Errorf("session: %w; %s", err, p.BoundText(true))
-		}
-	}
-	text, args := p.Inline(args, h, keys, false)
-	if err := s.execGolden(p, text, args, keys); err != nil {
-		return fmt.Errorf("literal: %w; %s", err, text)
-	}
-	return nil
-}
-
-// execGolden executes a text, looks for the keys and undoes it.
-func (s *scratch) execGolden(p *rewrite.Plan, query string, args []driver.NamedValue, keys [][]driver.Value) error {
-	tx, err := s.raw.Begin()
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback()
-	values := make([]any, len(args))
+// inline executes the text with all keys as literals, which an application's
+// statement gets where there would be too many arguments.
+func (j *judge) inline(c goldenCase, args []any) (goldenStored, error) {
+	p := rewrite.Compile(j.filled.dialect, goldenLookup(j.filled.dialect, j.targets), c.in)
+	values := make([]driver.NamedValue, len(args))
 	for i, a := range args {
-		values[i] = a.Value
+		values[i] = driver.NamedValue{Ordinal: i + 1, Value: a}
 	}
-	if _, err := tx.Exec(query, values...); err != nil {
-		return err
+	h, err := p.Holes(values)
+	if err != nil {
+		return goldenStored{}, err
 	}
-	for i, d := range p.Draws {
-		t := p.Inserts[d.Insert].Target
-		for n, key := range keys[i] {
-			if err := s.findKey(tx, t.Table, t.Keys[d.Key].Column, key); err != nil {
-				return fmt.Errorf("key %d of column %s: %w", n, t.Keys[d.Key].Column, err)
-			}
-		}
-	}
-	return nil
-}
-
-// findKey fails unless exactly one row of a table has the key.
-func (s *scratch) findKey(tx *sql.Tx, table, column string, key driver.Value) error {
-	var names []string
-	for part := range strings.SplitSeq(table, ".") {
-		names = append(names, s.dialect.QuoteIdent(s.dialect.Fold(part, false)))
-	}
-	query := "SELECT COUNT(*) FROM " + strings.Join(names, ".") + " WHERE " + s.dialect.QuoteIdent(column) + " = ?"
-	var n int
-	if err := tx.QueryRowContext(context.Background(), s.placeholders(query), key).Scan(&n); err != nil {
-		return err
-	}
-	if n != 1 {
-		return fmt.Errorf("%d rows have it", n)
-	}
-	return nil
-}
-
-// goldenKeys returns the keys that a plan takes: 1001, 1002 … where they are
-// integers, else UUIDs that end so.
-func goldenKeys(p *rewrite.Plan, h rewrite.Holes) [][]driver.Value {
-	keys := make([][]driver.Value, len(p.Draws))
-	n := 1000
-	for i, d := range p.Draws {
-		for range h.Counts[i] {
-			n++
-			if p.Inserts[d.Insert].Target.Keys[d.Key].Integer {
-				keys[i] = append(keys[i], int64(n))
-			} else {
-				keys[i] = append(keys[i], fmt.Sprintf("01900000-0000-7000-8000-%012d", n))
-			}
-		}
-	}
-	return keys
-}
-
-// goldenTargets reads the target lines of a case's archive, whose form is
-//
-//	target: orders key=id:integer columns=id,name fill=missing,null
-func goldenTargets(c goldenCase, d *dialect.Dialect) (map[string]*rewrite.Target, error) {
-	targets := map[string]*rewrite.Target{}
-	for line := range strings.Lines(string(c.archive.Comment)) {
-		rest, ok := strings.CutPrefix(line, "target:")
-		if !ok {
-			continue
-		}
-		words := strings.Fields(rest)
-		t := &rewrite.Target{Table: words[0]}
-		fill := rewrite.FillMissing | rewrite.FillNull | rewrite.FillDefault
-		for _, w := range words[1:] {
-			name, value, _ := strings.Cut(w, "=")
-			switch name {
-			case "key":
-				column, kind, _ := strings.Cut(value, ":")
-				t.Keys = append(t.Keys, rewrite.Key{Column: d.Fold(column, false), Integer: kind != "", Session: kind == "session"})
-			case "columns":
-				for c := range strings.SplitSeq(value, ",") {
-					t.Columns = append(t.Columns, d.Fold(c, false))
+	names, counts, n := map[string]string{}, map[string]int{}, 0
+	take := func() [][]driver.Value {
+		keys := make([][]driver.Value, len(p.Draws))
+		for i, d := range p.Draws {
+			t := p.Inserts[d.Insert].Target
+			k := handKey{t.Table, t.Keys[d.Key].Column, t.Keys[d.Key].Integer, 500_000_000}
+			for range h.Counts[i] {
+				n++
+				counts[k.name()]++
+				key := k.key(int64(n))
+				names[key] = fmt.Sprintf("%s#%d", k.name(), counts[k.name()])
+				var v driver.Value = key
+				if k.integer {
+					v = k.base + int64(n)
 				}
-			case "fill":
-				fill = 0
-				for f := range strings.SplitSeq(value, ",") {
-					fill |= 1 << slices.Index([]string{"missing", "null", "default", "zero"}, f)
-				}
-			default:
-				return nil, fmt.Errorf("unknown word %q of a target", name)
+				keys[i] = append(keys[i], v)
 			}
 		}
-		for i := range t.Keys {
-			t.Keys[i].Fill = fill
-		}
-		targets[d.Fold(t.Table, false)] = t
+		return keys
 	}
-	return targets, nil
+	text := goldenText{goldenCase: c, next: func() (string, []any) {
+		query, rest := p.Inline(values, h, take(), false)
+		var left []any
+		for _, a := range rest {
+			left = append(left, a.Value)
+		}
+		return query, left
+	}, behind: j.leftover(c, false)}
+	return text.execute(context.Background(), j.filled.raw, j.dumpFilled, func() map[string]string { return names })
 }

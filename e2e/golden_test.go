@@ -3,7 +3,6 @@ package e2e_test
 import (
 	"database/sql"
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +12,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"golang.org/x/tools/txtar"
 	"modernc.org/sqlite"
+
+	"github.com/keyfill/keyfill/dialect"
 )
 
 // goldenDir holds the golden cases of package rewrite: see its README.md.
@@ -21,13 +22,15 @@ const goldenDir = "../testdata"
 // goldenEngines are the engines on which golden cases are tried.
 var goldenEngines = []engine{sqliteFile, mysqlMulti, pgxDefault}
 
-// goldenCase is a golden case whose INSERT is filled, in the dialects that it
-// holds in.
+// goldenCase is a golden case whose INSERT is filled, or may be by its
+// arguments, in the dialects that it holds in.
 type goldenCase struct {
 	name     string // "topic/case.dialect"
 	dialects []string
 	archive  *txtar.Archive
 	in, out  string
+	// atExecution says that an argument decides whether a key is filled.
+	atExecution bool
 }
 
 // several reports whether the text may hold more than one statement.
@@ -54,18 +57,29 @@ func goldenCases(t *testing.T) []goldenCase {
 		for _, f := range a.Files {
 			name, isIn := strings.CutSuffix(f.Name, ".in")
 			out, filled := sections[name+".out"]
-			if !isIn || !filled {
+			atExecution := sections[name+".keep"] == "at execution"
+			if !isIn || !filled && !atExecution {
 				continue
 			}
-			dialects := strings.Fields(goldenLine(a, "dialects"))
-			if _, own, ok := strings.Cut(name, "."); ok {
-				dialects = strings.Split(own, "+")
+			if !filled {
+				out = sections[f.Name]
 			}
-			cases = append(cases, goldenCase{topic + "/" + name, dialects, a, sections[f.Name], out})
+			cases = append(cases, goldenCase{topic + "/" + name, dialectsOf(a, name), a, sections[f.Name], out, atExecution})
 		}
 	}
 	return cases
 }
+
+// dialectsOf returns the dialects in which a case holds.
+func dialectsOf(a *txtar.Archive, name string) []string {
+	if _, own, ok := strings.Cut(name, "."); ok {
+		return strings.Split(own, "+")
+	}
+	return strings.Fields(goldenLine(a, "dialects"))
+}
+
+// holdsIn reports whether a case is of a dialect.
+func (c goldenCase) holdsIn(d *dialect.Dialect) bool { return slices.Contains(c.dialects, d.Name) }
 
 // goldenLine returns what follows a word in an archive's comment.
 func goldenLine(a *txtar.Archive, word string) string {
@@ -75,20 +89,6 @@ func goldenLine(a *txtar.Archive, word string) string {
 		}
 	}
 	return ""
-}
-
-// goldenTables creates the tables of the golden cases.
-func (s *scratch) goldenTables(t *testing.T) {
-	t.Helper()
-	script, err := os.ReadFile(filepath.Join(goldenDir, "schema", s.dialect.Name+".sql"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for statement := range strings.SplitSeq(string(script), ";\n") {
-		if strings.TrimSpace(statement) != "" {
-			exec(t, s.raw, statement)
-		}
-	}
 }
 
 // TestGoldenPrepares prepares the filled text of every golden case on its
@@ -133,7 +133,7 @@ func TestGoldenPrepares(t *testing.T) {
 // takes reports whether the engine is to read a case: those of its dialect, and
 // on MariaDB those of MySQL that it understands.
 func (s *scratch) takes(c goldenCase) bool {
-	if slices.Contains(c.dialects, s.dialect.Name) {
+	if c.holdsIn(s.dialect) {
 		return true
 	}
 	return s.dialect.Name == "mariadb" && slices.Contains(c.dialects, "mysql") && prepare(s.raw, c.in) == nil

@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 	"unicode/utf16"
+
+	mssql "github.com/microsoft/go-mssqldb"
 )
 
 // tdsServer speaks as much of SQL Server's protocol as go-mssqldb needs to log
@@ -19,8 +22,11 @@ type tdsServer struct {
 	listener net.Listener
 	rows     uint64 // that each statement claims
 
+	columns []tdsColumn // of every table
+
 	mu    sync.Mutex
 	calls []tdsCall
+	loads []tdsLoad
 	err   error
 }
 
@@ -84,11 +90,13 @@ func (s *tdsServer) take() []tdsCall {
 
 // Types of messages.
 const (
-	tdsBatch    = 0x01
-	tdsRPC      = 0x03
-	tdsReply    = 0x04
-	tdsLogin7   = 0x10
-	tdsPrelogin = 0x12
+	tdsBatch     = 0x01
+	tdsRPC       = 0x03
+	tdsReply     = 0x04
+	tdsAttention = 0x06
+	tdsBulkLoad  = 0x07
+	tdsLogin7    = 0x10
+	tdsPrelogin  = 0x12
 )
 
 // serve answers the messages of one connection.
@@ -117,8 +125,20 @@ func (s *tdsServer) serve(conn net.Conn) error {
 			}
 			s.mu.Lock()
 			s.calls = append(s.calls, call)
-			reply = binary.LittleEndian.AppendUint64([]byte{0xfd, 0x10, 0, 0xc3, 0}, s.rows) // DONE with a count
 			s.mu.Unlock()
+			reply = append(s.answer(call.batch), tdsDone(s.rows)...)
+		case tdsAttention:
+			// The driver sends it now and then when it closes rows. DONE_ATTN.
+			reply = []byte{0xfd, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+		case tdsBulkLoad:
+			load, err := readLoad(message)
+			if err != nil {
+				return err
+			}
+			s.mu.Lock()
+			s.loads = append(s.loads, load)
+			s.mu.Unlock()
+			reply = tdsDone(uint64(len(load.rows)))
 		default:
 			return fmt.Errorf("a message of type %#x", kind)
 		}
@@ -128,6 +148,11 @@ func (s *tdsServer) serve(conn net.Conn) error {
 			return err
 		}
 	}
+}
+
+// tdsDone is the end of an answer, with a count of rows.
+func tdsDone(rows uint64) []byte {
+	return binary.LittleEndian.AppendUint64([]byte{0xfd, 0x10, 0, 0xc3, 0}, rows)
 }
 
 // readTDS reads the packets of one message.
@@ -189,9 +214,9 @@ func (r *tdsReader) uint32() uint32 { return binary.LittleEndian.Uint32(r.bytes(
 // value reads a type and a value of it.
 func (r *tdsReader) value() (any, error) {
 	switch kind := r.bytes(1)[0]; kind {
-	case 0xe7, 0xa5: // NVARCHAR, VARBINARY
+	case 0xe7, 0xa7, 0xa5: // NVARCHAR, VARCHAR, VARBINARY
 		size := r.uint16()
-		if kind == 0xe7 {
+		if kind != 0xa5 {
 			r.bytes(5) // collation
 		}
 		var b []byte
@@ -205,8 +230,11 @@ func (r *tdsReader) value() (any, error) {
 		} else {
 			b = r.bytes(int(n))
 		}
-		if kind == 0xe7 {
+		switch kind {
+		case 0xe7:
 			return fromUCS2(b), nil
+		case 0xa7:
+			return string(b), nil
 		}
 		return b, nil
 	case 0x26: // INTN
@@ -219,6 +247,20 @@ func (r *tdsReader) value() (any, error) {
 		default:
 			return nil, fmt.Errorf("an integer of %d bytes", n)
 		}
+	case 0x24: // GUID
+		r.bytes(1)
+		b := r.bytes(int(r.bytes(1)[0]))
+		if len(b) == 0 {
+			return nil, nil
+		}
+		var u mssql.UniqueIdentifier
+		err := u.Scan(b)
+		return strings.ToLower(u.String()), err
+	case 0x1f: // NULL without a type
+		return nil, nil
+	case 0x2b: // DATETIMEOFFSETN
+		r.bytes(1) // scale
+		return r.bytes(int(r.bytes(1)[0])), nil
 	default:
 		return nil, fmt.Errorf("a value of type %#x", kind)
 	}

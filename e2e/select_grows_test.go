@@ -1,0 +1,199 @@
+package e2e_test
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ngrok/sqlmw"
+
+	"github.com/keyfill/keyfill/policy"
+)
+
+// beforehand calls a function in front of every numbered INSERT that is sent.
+type beforehand struct {
+	sqlmw.NullInterceptor
+	call func()
+}
+
+func (b *beforehand) before(query string) {
+	if strings.Contains(query, "INSERT INTO t") && strings.Contains(query, "FROM kf") {
+		b.call()
+	}
+}
+
+func (b *beforehand) ConnExecContext(ctx context.Context, conn driver.ExecerContext, query string, args []driver.NamedValue) (driver.Result, error) {
+	b.before(query)
+	return conn.ExecContext(ctx, query, args)
+}
+
+func (b *beforehand) ConnQueryContext(ctx context.Context, conn driver.QueryerContext, query string, args []driver.NamedValue) (context.Context, driver.Rows, error) {
+	b.before(query)
+	rows, err := conn.QueryContext(ctx, query, args)
+	return ctx, rows, err
+}
+
+func (b *beforehand) StmtExecContext(ctx context.Context, stmt driver.StmtExecContext, query string, args []driver.NamedValue) (driver.Result, error) {
+	b.before(query)
+	return stmt.ExecContext(ctx, args)
+}
+
+// TestSelectGrows: rows that come between the count and the INSERT are inserted
+// with keys of their own, or not at all, and an open transaction goes on.
+func TestSelectGrows(t *testing.T) {
+	cases := []struct {
+		name  string
+		grows int // how often rows come
+		by    int // how many at a time
+		rows  int // in t afterwards; -1: the INSERT fails
+	}{
+		{"once", 1, 1, 7},
+		{"twice by many", 2, 5, 16},
+		{"always by one", 100, 1, 8}, // the second count has room for one more
+		{"always by many", 100, 500, -1},
+	}
+	each(t, []engine{sqliteFile, mysqlDefault, mysqlInterp, pgxDefault, pqDefault}, func(t *testing.T, s *scratch) {
+		s.selectTables(t)
+		exec(t, s.raw, "CREATE TABLE seen (a INT)")
+		b := &beforehand{}
+		spied := asDriver{openDriver(t, sqlmw.Driver(connectorDriver{s.connector}, b)), registered(t, s.driver)}
+		db, _ := openConnector(t, spied, fillID("t", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true}}))
+		for _, c := range cases {
+			for _, form := range []string{"direct", "prepared", "transaction"} {
+				if s.server == nil && form == "transaction" {
+					continue // nobody else writes then
+				}
+				for _, args := range [][]any{nil, {"x"}} {
+					name := c.name + "/" + form
+					query := "INSERT INTO t (a, b) SELECT a, b FROM s"
+					if args != nil {
+						name += "/arguments"
+						query = s.placeholders("INSERT INTO t (a, b) SELECT a, ? FROM s")
+					}
+					t.Run(name, func(t *testing.T) {
+						for _, table := range []string{"t", "seen", "s"} {
+							exec(t, s.raw, "DELETE FROM "+table)
+						}
+						exec(t, s.raw, "INSERT INTO s (a) VALUES (1), (2), (3), (4), (5), (6)")
+						left := c.grows
+						b.call = func() {
+							if left--; left >= 0 {
+								exec(t, s.raw, "INSERT INTO s (a) VALUES (7)"+strings.Repeat(", (7)", c.by-1))
+							}
+						}
+						err := s.growing(t, db, form, query, args)
+						ids := idsOf(t, s.raw)
+						if len(slices.Compact(slices.Clone(ids))) != len(ids) {
+							t.Errorf("a key twice: %d", ids)
+						}
+						if c.rows < 0 {
+							if err == nil || !strings.Contains(err.Error(), "more rows than were counted") || len(ids) != 0 {
+								t.Fatalf("%d rows, error %v", len(ids), err)
+							}
+							return
+						}
+						if err != nil || len(ids) != c.rows {
+							t.Fatalf("%d rows, want %d: %v", len(ids), c.rows, err)
+						}
+					})
+				}
+			}
+		}
+	})
+}
+
+// growing executes the query; in a transaction another statement follows, which
+// has to be stored whatever became of the query.
+func (s *scratch) growing(t *testing.T, db *sql.DB, form, query string, args []any) error {
+	t.Helper()
+	ctx := context.Background()
+	if form != "transaction" {
+		_, err := sendOnce(ctx, db, form, query, args)
+		return err
+	}
+	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	_, failed := tx.ExecContext(ctx, query, args...)
+	if _, err := tx.Exec("INSERT INTO seen VALUES (1)"); err != nil {
+		t.Fatal(err)
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if n := count(t, s.raw, "SELECT COUNT(*) FROM seen"); n != 1 {
+		t.Errorf("%d rows of the other statement", n)
+	}
+	return failed
+}
+
+// TestSelectSideEffects: what a query's functions do is done once.
+func TestSelectSideEffects(t *testing.T) {
+	each(t, []engine{mysqlMulti, pgxDefault, pqDefault}, func(t *testing.T, s *scratch) {
+		s.selectTables(t)
+		exec(t, s.raw, "CREATE TABLE done (a INT)")
+		if s.isPostgres() {
+			exec(t, s.raw, "CREATE FUNCTION twice(x INT) RETURNS INT LANGUAGE sql AS 'INSERT INTO done VALUES (x); SELECT 2 * x'")
+		} else {
+			exec(t, s.raw, "CREATE FUNCTION twice(x INT) RETURNS INT MODIFIES SQL DATA BEGIN INSERT INTO done VALUES (x); RETURN 2 * x; END")
+		}
+		db, _ := s.open(t, fillID("t", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true}}))
+		for i, form := range []string{"direct", "prepared", "transaction"} {
+			if _, err := sendOnce(context.Background(), db, form, "INSERT INTO t (a) SELECT twice(a) FROM s", nil); err != nil {
+				t.Fatalf("%s: %v", form, err)
+			}
+			if n, m := count(t, s.raw, "SELECT COUNT(*) FROM done"), count(t, s.raw, "SELECT COUNT(*) FROM t"); n != 6*(i+1) || m != n {
+				t.Errorf("%s: %d done, %d stored", form, n, m)
+			}
+		}
+	})
+}
+
+// TestSelectLastInsertID: LastInsertId is the first key of an INSERT … SELECT,
+// on SQLite the last one, if every row is stored.
+func TestSelectLastInsertID(t *testing.T) {
+	each(t, []engine{sqliteFile, mysqlDefault, mysqlInterp}, func(t *testing.T, s *scratch) {
+		s.selectTables(t)
+		db, m := s.open(t, fillID("t", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true}}))
+		ignore := "INSERT IGNORE INTO t (a) SELECT a FROM s"
+		if s.server == nil {
+			ignore = "INSERT OR IGNORE INTO t (a) SELECT a FROM s"
+		}
+		for _, form := range []string{"direct", "prepared", "transaction"} {
+			exec(t, s.raw, "DELETE FROM t")
+			for query, want := range map[string]string{
+				"INSERT INTO t (a) SELECT a FROM s":             "MIN",
+				"INSERT INTO t (a) SELECT a FROM s WHERE a < 0": "",
+				ignore: "",
+			} {
+				before := count(t, s.raw, "SELECT COALESCE(MAX(id), 0) FROM t")
+				res, err := sendOnce(context.Background(), db, form, query, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				id, err := res.LastInsertId()
+				if err != nil {
+					t.Fatal(err)
+				}
+				stored := 0
+				if want != "" {
+					if s.server == nil {
+						want = "MAX"
+					}
+					stored = count(t, s.raw, "SELECT "+want+"(id) FROM t WHERE id > ?", before)
+				}
+				if id != int64(stored) {
+					t.Errorf("%s: %s: LastInsertId %d, stored %d", form, query, id, stored)
+				}
+			}
+		}
+		if got := m.Stats().Tables["t"].Keys; got < 18 {
+			t.Errorf("%d keys are counted", got)
+		}
+	})
+}
