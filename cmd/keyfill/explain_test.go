@@ -19,6 +19,7 @@ const testPolicy = `version: 1
 tables:
   orders: {column: id}
   codes:  {column: code, source: ulid}
+  numbers: {column: id, source: {kind: sequence}}
   pairs:  {keys: [{column: id}, {column: code, source: ulid}]}
   lines:  {column: id, unsupported: unfilled}
 `
@@ -243,6 +244,12 @@ column  id
 rows    1
 keys    argument 2 (row 1, id), argument 3 (row 1, code)
 sent    INSERT INTO pairs (a, "id", "code") VALUES (?, ?, ?)
+`},
+		{"rows of a query", "INSERT INTO numbers (a) SELECT b FROM t WHERE c = ?", `action  fill: the statement gets its keys from keyfill
+table   numbers
+column  id
+keys    argument 2 (all rows are counted with it), argument 3 (all rows are counted with it)
+sent    INSERT INTO numbers (a, "id") WITH kf (c1) AS (SELECT b FROM t WHERE c = ?) SELECT c1, CASE WHEN ROW_NUMBER() OVER () <= ? THEN ? + ROW_NUMBER() OVER () ELSE abs(-9223372036854775808 + 0 * ROW_NUMBER() OVER ()) END FROM kf
 `},
 		{"many rows", manyRows, `action  fill: the statement gets its keys from keyfill
 table   orders

@@ -87,7 +87,11 @@ func places(ex keyfill.Explanation) string {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		fmt.Fprintf(&b, "argument %d (row %d", s.Arg, s.Row)
+		row := fmt.Sprintf("row %d", s.Row)
+		if s.Row == 0 {
+			row = "all rows are counted with it"
+		}
+		fmt.Fprintf(&b, "argument %d (%s", s.Arg, row)
 		if s.Column != "" {
 			fmt.Fprintf(&b, ", %s", s.Column)
 		}
