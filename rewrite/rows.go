@@ -106,7 +106,7 @@ func (p *parser) rows(in *insertion) Reason {
 		}
 		in.Rows++
 		if !p.acceptPunct(',') {
-			if !in.involved && p.d.Grammar.OnDuplicateKey {
+			if !in.involved && in.sessionKey() >= 0 {
 				p.constants = append(p.constants, token{tokPunct, first, p.prev})
 			}
 			return ""
