@@ -147,6 +147,8 @@ func (p *parser) actions(m *merging) Reason {
 			depth++
 		case p.isPunct(')'):
 			depth--
+		case depth == 0 && p.anotherMerge():
+			return ErrMerge
 		case depth == 0 && p.isWord("insert"):
 			if !then {
 				return ErrMerge
@@ -266,17 +268,14 @@ func (p *parser) mergeInto(outer *parser, reason Reason) {
 			q := p.fork()
 			q.advance()
 			q.judgeInside(outer, h, p.tok.start, reason)
-		case p.isWord("merge"):
-			// The next MERGE is read on its own; MERGE JOIN is none.
-			if !p.fork().follows("join") {
-				return
-			}
+		case p.anotherMerge():
+			return
 		}
 	}
 }
 
-// follows reports whether the next token is the word, and moves to it.
-func (p *parser) follows(word string) bool {
-	p.advance()
-	return p.isWord(word)
+// anotherMerge reports whether the next MERGE begins here, which is read on its
+// own. Where INTO may be left out the word is no name, but MERGE JOIN is none.
+func (p *parser) anotherMerge() bool {
+	return p.isWord("merge") && (p.nextIs("into") || p.d.Grammar.NoSemicolon && !p.nextIs("join"))
 }

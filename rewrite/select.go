@@ -156,12 +156,9 @@ func (p *parser) numbered(in *insertion, s *selection, columns []string, missing
 	q := &Query{Unsure: s.unsure, outer: s.outer, inner: s.inner, main: s.main, from: s.from, to: s.to, name: p.unused("kf")}
 	in.Query = q
 	if exact || !n.LooseNames {
-		q.columns = make([]string, width)
-		prefix := p.columnPrefix()
-		for i := range q.columns {
-			q.columns[i] = prefix + strconv.Itoa(i+1)
-		}
+		q.columns = p.columnNames(width)
 	}
+	p.edits, p.slots = slices.Grow(p.edits, 4+2*len(missing)), slices.Grow(p.slots, 2*len(missing))
 	var reason Reason
 	if q.lifts, reason = p.liftsOf(s, width); reason != "" {
 		return reason
@@ -186,18 +183,33 @@ func (p *parser) numbered(in *insertion, s *selection, columns []string, missing
 	return ""
 }
 
-// columnPrefix is what the names of the query's columns begin with: no other
-// name of the text is one of them, since ON DUPLICATE KEY UPDATE may read the
-// columns of the query's tables.
-func (p *parser) columnPrefix() string {
-	s := scanner{d: p.d, q: p.q}
-	for t := s.next(); t.kind != tokEnd; t = s.next() {
-		text := strings.Trim(p.text(t), "`\"[]")
-		if len(text) > 1 && text[0]|0x20 == 'c' && digits(text[1:]) {
-			return p.unused("kf_c")
+// columnNames returns names for the query's columns: no other name of the text is
+// one of them, since ON DUPLICATE KEY UPDATE may read the columns of the query's
+// tables.
+func (p *parser) columnNames(n int) []string {
+	prefix := "c"
+	for i := range len(p.q) - 1 {
+		if isDigit(p.q[i+1]) && p.q[i]|0x20 == 'c' && (i == 0 || !p.isPart(p.q[i-1])) {
+			prefix = p.unused("kf_c")
+			break
 		}
 	}
-	return "c"
+	if prefix == "c" && n <= len(usualNames) {
+		return usualNames[:n:n]
+	}
+	return namesOf(prefix, n)
+}
+
+// usualNames are the names that most queries get, which are not to be changed.
+var usualNames = namesOf("c", 32)
+
+// namesOf returns a name for each of n columns.
+func namesOf(prefix string, n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = prefix + strconv.Itoa(i+1)
+	}
+	return names
 }
 
 // liftsOf returns the values of a plain select list that have no type of their
@@ -250,37 +262,41 @@ func (q *Query) definition() string {
 // numbers queues the select list behind the WITH clause, in the place of a span.
 func (p *parser) numbers(in *insertion, at span, before string, missing []int) {
 	q, n := in.Query, &p.d.Numbering
-	b := before + "SELECT "
+	b := make([]byte, 0, len(before)+16+8*len(q.columns))
+	b = append(append(b, before...), "SELECT "...)
 	if q.columns == nil {
-		b += q.name + ".*"
+		b = append(append(b, q.name...), ".*"...)
 	}
+	lifts := q.lifts
 	for i, c := range q.columns {
 		if i > 0 {
-			b += ", "
+			b = append(b, ", "...)
 		}
-		if l := slices.IndexFunc(q.lifts, func(l lift) bool { return l.column == i }); l >= 0 {
-			c = p.q[q.lifts[l].start:q.lifts[l].end]
+		if len(lifts) > 0 && lifts[0].column == i {
+			c, lifts = p.q[lifts[0].start:lifts[0].end], lifts[1:]
 		}
-		b += c
+		b = append(b, c...)
 	}
 	for _, k := range missing {
-		if key := &in.Target.Keys[k]; !key.Counted {
-			b += ", " + key.Function
+		b = append(b, ", "...)
+		key := &in.Target.Keys[k]
+		if !key.Counted {
+			b = append(b, key.Function...)
 			continue
 		}
 		q.counted = true
 		var open, shut string
-		if !in.Target.Keys[k].Integer {
+		if !key.Integer {
 			open, shut, _ = strings.Cut(n.Text, "%")
 		}
-		p.slot(at.start, at.end, b+", "+open+"CASE WHEN "+n.Checked+" <= ", slot{key: int32(k)})
+		p.slot(at.start, at.end, string(b)+open+"CASE WHEN "+n.Checked+" <= ", slot{key: int32(k)})
 		at.start = at.end
 		p.slot(at.end, at.end, " THEN ", slot{key: int32(k)})
-		b = " + " + n.Number + " ELSE " + n.Fail + " END" + shut
+		b = append(b[:0], " + "+n.Number+" ELSE "+n.Fail+" END"+shut...)
 	}
-	b += " FROM " + q.name
+	b = append(append(b, " FROM "...), q.name...)
 	if n.Where && !p.atEnd() {
-		b += " WHERE true"
+		b = append(b, " WHERE true"...)
 	}
-	p.edit(at.start, at.end, b)
+	p.edit(at.start, at.end, string(b))
 }

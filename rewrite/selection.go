@@ -104,18 +104,14 @@ func (p *parser) endsQuery(s *selection, depth int) bool {
 	case depth > 0 || p.tok.kind != tokWord:
 		return false
 	case p.isWord("on"):
-		q := *p
-		q.advance()
-		return g.OnConflict && q.isWord("conflict") || g.OnDuplicateKey && q.isWord("duplicate")
+		return g.OnConflict && p.nextIs("conflict") || g.OnDuplicateKey && p.nextIs("duplicate")
 	case p.isWord("returning"):
 		if g.OnDuplicateKey && !g.Returning {
 			s.refuse(ErrGrammar)
 		}
 		return g.Returning || g.ReturningInto || g.OnDuplicateKey
 	case p.isAny("log", "return"):
-		q := *p
-		q.advance()
-		return g.ReturningInto && (q.isWord("errors") || p.isWord("return"))
+		return g.ReturningInto && (p.isWord("return") || p.nextIs("errors"))
 	case p.isWord("option"):
 		return g.Option
 	}
@@ -160,22 +156,46 @@ func (p *parser) surveyed(s *selection, depth *int) {
 // changes reports whether a statement that changes data begins behind the
 // bracket here.
 func (p *parser) changes() bool {
-	q := *p
-	q.advance()
-	return q.isAny("insert", "update", "delete", "merge", "replace") && !q.nextIsPunct('(')
+	n, behind := p.peek()
+	if n.kind != tokWord {
+		return false
+	}
+	switch word := p.text(n); {
+	case equalAny(word, "insert", "update", "delete", "merge", "replace"):
+		after := behind.following()
+		return after.kind != tokPunct || p.text(after) != "("
+	}
+	return false
+}
+
+// peek returns the token behind the current one, and the scanner behind it.
+func (p *parser) peek() (token, scanner) {
+	s := p.scanner
+	return s.following(), s
+}
+
+// following returns the next token that is neither white space nor a comment.
+func (s *scanner) following() token {
+	for {
+		if t := s.next(); t.kind != tokSpace && t.kind != tokComment {
+			return t
+		}
+	}
 }
 
 // nextIs reports whether the word follows the current token.
 func (p *parser) nextIs(word string) bool {
-	q := *p
-	q.advance()
-	return q.isWord(word)
+	n, _ := p.peek()
+	return n.kind == tokWord && equalWord(p.text(n), word)
 }
 
+// nextIsPunct reports whether the byte follows the current token.
 func (p *parser) nextIsPunct(c byte) bool {
-	q := *p
-	q.advance()
-	return q.isPunct(c)
+	if p.pos < len(p.q) && p.q[p.pos] == c {
+		return true // as most do that are asked for
+	}
+	n, _ := p.peek()
+	return n.kind == tokPunct && p.q[n.start] == c
 }
 
 // followsQuery reports whether the word here begins another statement of a text
@@ -218,7 +238,7 @@ func (p *parser) selectList(s *selection) {
 			p.brackets()
 		}
 	}
-	s.items = []selectItem{}
+	s.items = make([]selectItem, 0, maxItem)
 	for !p.endsList(s, 0) {
 		item := p.selectItem(s)
 		s.items = append(s.items, item)
@@ -253,7 +273,8 @@ func (p *parser) endsList(s *selection, depth int) bool {
 
 // selectItem reads one item of a select list.
 func (p *parser) selectItem(s *selection) selectItem {
-	var tokens []token // the first of them
+	var first [maxItem]token
+	tokens := first[:0]
 	var last, before token
 	for depth := 0; !p.endsList(s, depth) && !(depth == 0 && p.isPunct(',')); p.advance() {
 		before, last = last, p.tok
