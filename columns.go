@@ -121,7 +121,7 @@ func single(d *dialect.Dialect, query string) (word, rest string) {
 	if d.Grammar.NoSemicolon {
 		return "", "" // another statement may follow behind white space
 	}
-	query = strings.TrimRight(withoutComments(query), "; \t\r\n")
+	query = strings.TrimRight(withoutComments(d, query), "; \t\r\n")
 	if strings.Contains(query, ";") {
 		return "", ""
 	}
@@ -139,24 +139,48 @@ func isAny(word string, keywords ...string) bool {
 
 // withoutComments returns a text without the white space and the comments that
 // it begins with. A comment with ! in it may be run by the engine.
-func withoutComments(query string) string {
+func withoutComments(d *dialect.Dialect, query string) string {
 	for {
 		query = strings.TrimLeft(query, " \t\r\n")
-		end := ""
+		n := 0
 		switch {
 		case strings.HasPrefix(query, "--"):
-			end = "\n"
+			ends := "\n"
+			if d.Lexis.ReturnEndsLine {
+				ends = "\r\n"
+			}
+			n = strings.IndexAny(query, ends) + 1
 		case strings.HasPrefix(query, "/*"):
-			end = "*/"
+			n = commentEnd(d, query)
 		default:
 			return query
 		}
-		comment, rest, _ := strings.Cut(query, end)
-		if strings.Contains(comment, "!") {
+		if n == 0 || strings.Contains(query[:n], "!") {
 			return ""
 		}
-		query = rest
+		query = query[n:]
 	}
+}
+
+// commentEnd returns the offset behind the comment that a text begins with, 0
+// where it does not end.
+func commentEnd(d *dialect.Dialect, query string) int {
+	depth := 0
+	for i := 0; i+1 < len(query); i++ {
+		switch query[i : i+2] {
+		case "*/":
+			if depth--; depth == 0 {
+				return i + 2
+			}
+			i++
+		case "/*":
+			if depth == 0 || d.Lexis.NestedComments {
+				depth++
+			}
+			i++
+		}
+	}
+	return 0
 }
 
 // sameColumns reports whether two plans of one query read it alike and write the

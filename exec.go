@@ -27,6 +27,7 @@ type execution struct {
 	before  int64  // SQLite: last_insert_rowid() when the statement was sent
 	rows    int64  // of the query of an INSERT … SELECT, as counted
 	counts  int    // how often they were
+	saved   bool   // our savepoint is set
 
 	text string // what is sent
 	sent []driver.NamedValue
@@ -93,6 +94,9 @@ func (m *Mount) query(ctx context.Context, g *guard, query string, args []driver
 // count then, once the driver has taken it.
 func (m *Mount) direct(ctx context.Context, g *guard, query string, args []driver.NamedValue, by route) (*execution, event, error) {
 	p, as, err := m.decide(ctx, g, query)
+	if err == nil && as.worked != nil && len(args) > 0 && isOption(args[0].Value) {
+		as, err = m.refusal(as.worked.Refused(rewrite.ErrOption))
+	}
 	if p == nil || err != nil {
 		return nil, as, err
 	}
@@ -126,11 +130,6 @@ func (m *Mount) direct(ctx context.Context, g *guard, query string, args []drive
 	}
 	if as, fills := m.settle(p, h); !fills {
 		return nil, as, nil
-	}
-	if p.Counts() && len(args) > 0 {
-		// The rows are counted when database/sql comes back with the prepared
-		// statement, which is sent at once then.
-		return nil, event{}, driver.ErrSkip
 	}
 	x := &execution{guard: g, plan: p, query: query, args: args, holes: h, inline: inline, rec: recorderOf(ctx), values: valuesFor(ctx, p)}
 	if x.session, err = m.session(ctx, g, p); err != nil {
@@ -235,7 +234,11 @@ func (m *Mount) decide(ctx context.Context, g *guard, query string) (*rewrite.Pl
 		if err := m.follow(ctx, g, p, nil, rewrite.Holes{}); err != nil {
 			return nil, event{}, err
 		}
-		return nil, event{counts: true, table: p.Inserts[0].Target.Table, action: rewrite.Keep}, nil
+		as := event{counts: true, table: p.Inserts[0].Target.Table, action: rewrite.Keep}
+		if slices.ContainsFunc(p.Inserts, func(in rewrite.Insert) bool { return in.Worked }) {
+			as.worked = p
+		}
+		return nil, as, nil
 	}
 	return p, event{}, nil
 }

@@ -146,6 +146,7 @@ func (g *guard) sends(query string) {
 	d := g.mount.known().dialect
 	g.columns.sends(d, query)
 	g.settings.sends(d, query)
+	g.temporary.sends(d, query)
 }
 
 // prepares takes in that a text is prepared on the connection.
@@ -153,6 +154,7 @@ func (g *guard) prepares(query string) {
 	d := g.mount.known().dialect
 	g.columns.prepares(d, query)
 	g.settings.prepares(d, query)
+	g.temporary.sends(d, query)
 }
 
 func (g *guard) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
@@ -291,6 +293,7 @@ func (g *guard) ResetSession(ctx context.Context) error {
 	clear(g.parked)
 	g.parked = g.parked[:0]
 	g.columns.forget()
+	g.settings.asked = false // what resets the session may be the driver's or the application's
 	if r, ok := g.conn.(driver.SessionResetter); ok {
 		return r.ResetSession(ctx)
 	}

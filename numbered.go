@@ -36,37 +36,60 @@ var errUndo = errors.New("its query calls functions that may change something, a
 // savepoint is the name of ours, which nobody else uses.
 const savepoint = "keyfill_rows"
 
-// countRows counts the rows of an INSERT … SELECT.
+// countRows counts the rows of an INSERT … SELECT. Where that may change something
+// it is undone: to a savepoint, which stays for the INSERT, or by the end of a
+// transaction of its own.
 func (x *execution) countRows(ctx context.Context) error {
 	g := x.guard
 	in := &x.plan.Inserts[0]
 	t := tableOf(in)
 	g.mount.lock(ctx, g, t, 0)
-	undo := func() error { return nil }
-	if in.Query.Unsure {
+	if err := x.setSavepoint(ctx); err != nil {
+		return t.keyError(0, err)
+	}
+	var own driver.Tx
+	if in.Query.Unsure && !x.saved {
 		var err error
-		if undo, err = g.undoable(ctx); err != nil {
-			return t.keyError(0, err)
+		if own, err = dbconn.Begin(ctx, g.conn); err != nil {
+			return err
 		}
 	}
 	query, args := x.plan.Count(0, x.args)
 	row, err := g.row(ctx, query, args)
-	if undone := undo(); err == nil {
-		err = undone
+	switch {
+	case own != nil:
+		if undone := own.Rollback(); err == nil {
+			err = undone
+		}
+	case err != nil && x.plan.Dialect().ErrorsAbort:
+		return err // the transaction is lost, as by the INSERT
+	case x.saved && in.Query.Unsure:
+		if undone := x.toSavepoint(ctx); err == nil {
+			err = undone
+		}
+	}
+	if err == nil {
+		err = x.counted(row)
 	}
 	if err != nil {
+		_ = x.release(ctx) // the first error is the one to know
 		return err
 	}
+	if x.counts++; x.counts > 1 {
+		// Somebody else is adding rows.
+		x.rows += x.rows/8 + 1
+	}
+	return nil
+}
+
+// counted takes in the row that the count gave.
+func (x *execution) counted(row []any) error {
 	if reason := unnumbered(x.plan.Dialect(), row[1:]); reason != "" {
 		return x.plan.Refused(reason)
 	}
 	var ok bool
 	if x.rows, ok = integerOf(row[0]); !ok {
 		return errNoNumber
-	}
-	if x.counts++; x.counts > 1 {
-		// Somebody else is adding rows.
-		x.rows += x.rows/8 + 1
 	}
 	return nil
 }
@@ -134,89 +157,91 @@ func integerOf(v any) (int64, bool) {
 	return 0, false
 }
 
-// undoable makes what follows on the connection undoable, and returns what
-// undoes it.
-func (g *guard) undoable(ctx context.Context) (undo func() error, err error) {
-	set, err := g.setSavepoint(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if set {
-		return func() error { return g.toSavepoint(ctx) }, nil
-	}
-	tx, err := dbconn.Begin(ctx, g.conn)
-	if err != nil {
-		return nil, err
-	}
-	return tx.Rollback, nil
-}
-
-// setSavepoint sets our savepoint if a transaction is open.
-func (g *guard) setSavepoint(ctx context.Context) (set bool, err error) {
+// setSavepoint sets our savepoint if a transaction is open and the count, or an
+// INSERT that fails, is to be undone.
+func (x *execution) setSavepoint(ctx context.Context) error {
+	g := x.guard
 	d := g.mount.known().dialect
+	unsure := x.plan.Inserts[0].Query.Unsure
 	switch {
-	case g.tx == txOutside && isMySQL(d):
-		// Without autocommit a transaction begins by itself.
-		row, err := g.row(ctx, "SELECT @@autocommit", nil)
+	case x.saved, !unsure && !d.ErrorsAbort, g.tx == txOutside && !isMySQL(d):
+		return nil
+	case g.tx == txOutside:
+		// Without autocommit a transaction begins by itself, and where one follows
+		// another there is one, too.
+		row, err := g.row(ctx, "SELECT @@autocommit, @@completion_type", nil)
 		if err != nil {
-			return false, err
+			return err
 		}
 		if on, _ := integerOf(row[0]); on == 1 {
-			return false, nil
+			if !strings.EqualFold(textOf(row[1]), "no_chain") {
+				return errUndo
+			}
+			return nil
 		}
-	case g.tx == txOutside:
-		return false, nil
 	case g.tx == txUnknown && !d.ErrorsAbort:
-		return false, errUndo
+		return errUndo
 	}
-	_, err = dbconn.Exec(ctx, g.conn, "SAVEPOINT "+savepoint, nil)
+	_, err := dbconn.Exec(ctx, g.conn, "SAVEPOINT "+savepoint, nil)
 	if err != nil && g.tx == txUnknown && engineAnswered(err) {
-		return false, nil // PostgreSQL refuses it outside of a transaction
+		return nil // PostgreSQL refuses it outside of a transaction
 	}
-	return err == nil, err
+	x.saved = err == nil
+	return err
 }
 
 // toSavepoint undoes what was done since our savepoint, which stays.
-func (g *guard) toSavepoint(ctx context.Context) error {
-	_, err := dbconn.Exec(ctx, g.conn, "ROLLBACK TO SAVEPOINT "+savepoint, nil)
+func (x *execution) toSavepoint(ctx context.Context) error {
+	_, err := dbconn.Exec(ctx, x.guard.conn, "ROLLBACK TO SAVEPOINT "+savepoint, nil)
+	return err
+}
+
+// release lets our savepoint go.
+func (x *execution) release(ctx context.Context) error {
+	if !x.saved {
+		return nil
+	}
+	x.saved = false
+	_, err := dbconn.Exec(ctx, x.guard.conn, "RELEASE SAVEPOINT "+savepoint, nil)
 	return err
 }
 
 // attempt sends an execution's statement, and again when it had more rows than
-// were counted. point says that the answer has no rows that are still to come,
-// so that a savepoint can be let go.
-func attempt[T any](ctx context.Context, x *execution, point bool, send func() (T, error)) (T, error) {
+// were counted. whole says that the answer has no rows that are still to come, so
+// that something can be sent behind it.
+func attempt[T any](ctx context.Context, x *execution, whole bool, send func() (T, error)) (T, error) {
+	var none T
 	if !x.plan.Counts() {
 		return send()
 	}
-	g := x.guard
-	aborts := g.mount.known().dialect.ErrorsAbort && g.tx != txOutside
-	set := false
-	if aborts && point {
-		var err error
-		if set, err = g.setSavepoint(ctx); err != nil {
-			var none T
+	aborts := x.plan.Dialect().ErrorsAbort
+	inside := x.saved
+	if !whole {
+		if err := x.release(ctx); err != nil {
 			return none, err
 		}
 	}
 	for {
 		answer, err := send()
-		if !x.outgrown(err) || aborts && !point {
-			if err == nil && set {
-				_, err = dbconn.Exec(ctx, g.conn, "RELEASE SAVEPOINT "+savepoint, nil)
+		switch {
+		case err == nil, !aborts && !x.outgrown(err):
+			if failed := x.release(ctx); err == nil {
+				err = failed
 			}
 			return answer, err
-		}
-		if set {
-			if err := g.toSavepoint(ctx); err != nil {
-				return answer, err
+		case !x.outgrown(err), aborts && inside && !whole:
+			return answer, err
+		case aborts && inside:
+			if err := x.toSavepoint(ctx); err != nil {
+				return none, err
 			}
 		}
 		if x.counts == maxCounts {
-			return answer, tableOf(&x.plan.Inserts[0]).keyError(0, errRowsGrew)
+			_ = x.release(ctx)
+			return none, tableOf(&x.plan.Inserts[0]).keyError(0, fmt.Errorf("%w: %w", errRowsGrew, err))
 		}
 		if err := x.refill(ctx); err != nil {
-			return answer, err
+			return none, err
 		}
 	}
 }

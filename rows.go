@@ -190,6 +190,7 @@ func (o *observedRows) all(outcome Outcome) {
 // decides.
 func (o *observedRows) counted(in *rewrite.Insert) Outcome {
 	switch {
+	case in.Query != nil:
 	case in.Conflict == rewrite.ConflictUpdate:
 	case in.Returning && o.rows == 0 && in.Conflict == rewrite.ConflictSkip:
 		return NotStored

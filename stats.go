@@ -60,6 +60,10 @@ type event struct {
 	mode     policy.Mode
 	withheld bool
 	rest     []event // of the other INSERTs of the text
+
+	// worked is the plan of an INSERT that is kept for an expression in a key's
+	// place, which an option of the driver may change.
+	worked *rewrite.Plan
 }
 
 func (c *counters) count(e event) {

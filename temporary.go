@@ -2,8 +2,10 @@ package keyfill
 
 import (
 	"context"
+	"strings"
 
 	"github.com/keyfill/keyfill/catalog"
+	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -16,60 +18,108 @@ import (
 // temporaryNames are the folded names, without a schema, of the tables that a
 // connection may have made temporary ones. They are kept to its end: a
 // connection that is used again has its temporary tables still.
-type temporaryNames map[string]bool
+type temporaryNames struct {
+	names map[string]bool
+	every bool // any name may be one's: a search path may have their schema first
+}
 
-// maxTemporary bounds the names that a connection keeps; with one more it
-// begins anew.
+// maxTemporary bounds the names that a connection keeps; with one more any name
+// may be one.
 const maxTemporary = 1000
+
+// any reports whether there may be a temporary table.
+func (n *temporaryNames) any() bool { return n.every || n.names != nil }
+
+// add takes in the names that a text makes.
+func (n *temporaryNames) add(d *dialect.Dialect, query string) {
+	for _, name := range rewrite.TemporaryOfAny(d, query) {
+		if n.names == nil {
+			n.names = map[string]bool{}
+		}
+		if len(n.names) == maxTemporary {
+			n.every = true
+			return
+		}
+		n.names[name] = true
+	}
+}
+
+// sends takes in that a text is sent, or prepared: it may give a temporary table
+// another name.
+func (n *temporaryNames) sends(d *dialect.Dialect, query string) {
+	if n.any() && containsFold(query, "rename") {
+		n.add(d, query)
+	}
+}
+
+// containsFold reports whether the word, in lower case, is in the text.
+func containsFold(text, word string) bool {
+	return strings.Contains(strings.ToLower(text), word)
+}
 
 // makes takes in that a text is sent, or prepared, which may make temporary
 // tables.
 func (g *guard) makes(query string, what rewrite.Concern) {
+	d := g.mount.known().dialect
 	if what&rewrite.ConcernsTemporary == 0 {
+		g.temporary.sends(d, query)
 		return
 	}
-	for _, name := range rewrite.TemporaryOfAny(g.mount.known().dialect, query) {
-		if g.temporary == nil || len(g.temporary) == maxTemporary {
-			g.temporary = temporaryNames{}
-		}
-		g.temporary[name] = true
-	}
+	g.temporary.add(d, query)
+	g.temporary.every = g.temporary.every || containsFold(query, "search_path")
 }
 
 // beside returns the plan of a query on a connection that has temporary tables:
-// p, unless a table that it takes for a configured one is a temporary one. An
+// p, unless a table that it takes for a configured one is a temporary one, or may
+// be one when the INSERT runs. An
 // error is the driver's own.
 func (m *Mount) beside(ctx context.Context, g *guard, e *engine, query string, p *rewrite.Plan) (*rewrite.Plan, error) {
-	if p.Action == rewrite.Pass || m.standIn != nil || policy.Mode(m.mode.Load()) == policy.ModeOff ||
-		p.Reads()&rewrite.ReadsCount != 0 {
+	names := &g.temporary
+	if p.Action == rewrite.Pass && !names.every || m.standIn != nil || policy.Mode(m.mode.Load()) == policy.ModeOff {
 		return p, nil
 	}
 	var (
 		failed error
-		known  = map[rewrite.TableName]bool{}
+		known  = map[rewrite.TableName]rewrite.Standing{}
 		hides  = false
+		counts = p.Reads()&rewrite.ReadsCount != 0
 	)
-	hidden := func(n rewrite.TableName) bool {
-		if failed != nil || !g.temporary[n.Table] {
-			return false
+	standing := func(n rewrite.TableName) rewrite.Standing {
+		named := names.names[n.Table]
+		if failed != nil || !named && !names.every {
+			return rewrite.IsConfigured
 		}
-		is, asked := known[n]
-		if !asked {
+		s, asked := known[n]
+		if asked {
+			return s
+		}
+		is := false
+		if !counts {
 			var err error
 			is, err = catalog.Temporary(ctx, e.dialect, catalog.Conn(g.conn), catalog.Name(n))
 			if err != nil && !engineAnswered(err) {
 				failed = err
 			}
-			known[n] = is
-			hides = hides || is
 		}
-		return is
+		switch {
+		case counts:
+			s = rewrite.Unasked
+		case is:
+			s = rewrite.IsTemporary
+		case names.every:
+			s = rewrite.ByPath
+		default:
+			s = rewrite.WasTemporary
+		}
+		hides = hides || is || counts
+		known[n] = s
+		return s
 	}
-	beside := rewrite.CompileBeside(p.Dialect(), e.lookup, query, hidden)
+	beside := rewrite.CompileBeside(p.Dialect(), e.lookup, query, standing)
 	switch {
 	case failed != nil:
 		return nil, failed
-	case hides:
+	case hides, beside.Action != p.Action:
 		return beside, nil
 	}
 	return p, nil
@@ -82,7 +132,7 @@ func (m *Mount) planOn(ctx context.Context, g *guard, e *engine, query string) (
 	if err != nil || p.Action == rewrite.Refuse && p.Refusal.Reason == rewrite.ErrSettings {
 		return p, err
 	}
-	if len(g.temporary) > 0 {
+	if g.temporary.any() {
 		beside, err := m.beside(ctx, g, e, query, p)
 		if err != nil || beside != p {
 			return beside, err

@@ -201,6 +201,7 @@ type Grammar struct {
 	CallTargets bool // f (…) may stand in the place of the table's name
 
 	TempTables   bool // CREATE TEMPORARY TABLE of the name of another table, which it hides
+	TempSchema   bool // temporary tables are in a schema of their own
 	TableCase    bool // names that differ in case may be those of two tables
 	Merge        bool // MERGE
 	Dual         bool // FROM dual gives one row
@@ -218,6 +219,10 @@ type Grammar struct {
 	// Routines are the words, in lower case, that name what CREATE gives a
 	// body of statements.
 	Routines []string
+
+	// BodyWords are the words, in lower case, one of which follows the only BEGIN
+	// of such a body; nil where any statement may, and blocks nest.
+	BodyWords []string
 
 	// RoutineIsRest says that a definition of a routine or trigger reaches to
 	// the end of the text.

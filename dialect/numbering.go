@@ -35,8 +35,9 @@ type Numbering struct {
 	// not; NullByTarget that only NULL does.
 	ByTarget, NullByTarget bool
 
-	// Writing says that functions of users may write when a query calls them.
-	Writing bool
+	// Writing says that functions of users may write when a query calls them,
+	// Hidden that a view may do so, too.
+	Writing, Hidden bool
 
 	// Ordered says that a query with ORDER BY in a WITH clause needs an OFFSET.
 	Ordered bool

@@ -31,11 +31,13 @@ var postgres = Dialect{
 		Returning:     true,
 		FirstColumns:  true,
 		TempTables:    true,
+		TempSchema:    true,
 		Merge:         true,
 		RowFunctions:  true,
 		TypedRows:     true,
 		Copy:          true,
 		Routines:      []string{"procedure", "function", "trigger", "rule"},
+		BodyWords:     []string{"atomic"},
 	},
 	// A text that is no number is an error that names it.
 	Numbering: Numbering{
@@ -45,6 +47,7 @@ var postgres = Dialect{
 		Failure:    "more rows than were counted: ",
 		Text:       "CAST(% AS text)",
 		Writing:    true,
+		Hidden:     true,
 		UUIDv4:     Function{"gen_random_uuid()", 13, 0},
 		UUIDv7:     Function{"uuidv7()", 18, 0},
 		LooseNames: true,

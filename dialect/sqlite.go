@@ -31,6 +31,7 @@ var sqlite = Dialect{
 	Grammar: Grammar{
 		Replace:       true,
 		TempTables:    true,
+		TempSchema:    true,
 		OrAction:      true,
 		StringNames:   true,
 		RowIDs:        []string{"rowid", "_rowid_", "oid"},
@@ -40,15 +41,15 @@ var sqlite = Dialect{
 		OnConflict:    true,
 		Returning:     true,
 		Routines:      []string{"trigger"},
+		BodyWords:     []string{"insert", "replace", "update", "delete", "select", "with", "values"},
 	},
-	// The one integer that abs has no answer for:
-	// https://www.sqlite.org/lang_corefunc.html#abs. The number keeps it from
-	// being worked out once in front of all rows.
+	// A path that is none is an error that names it:
+	// https://www.sqlite.org/json1.html#jptr.
 	Numbering: Numbering{
 		Number:  "ROW_NUMBER() OVER ()",
 		Checked: "ROW_NUMBER() OVER ()",
-		Fail:    "abs(-9223372036854775808 + 0 * ROW_NUMBER() OVER ())",
-		Failure: "integer overflow",
+		Fail:    "json_extract('{}', 'more rows than were counted: ' || ROW_NUMBER() OVER ())",
+		Failure: "more rows than were counted: ",
 		Text:    "CAST(% AS TEXT)",
 		Where:   true,
 		Server:  []string{"sqlite_version()"},

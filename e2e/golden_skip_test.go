@@ -51,6 +51,14 @@ var goldenSetup = map[string]setup{
 	"session/function_space":                                    mariadbFunction("`now`()"),
 	"session/idiom_function":                                    mariadbFunction("f(x bigint)"),
 	"session/returning_function.mariadb":                        mariadbFunction("f(x bigint)"),
+	"several/blocks_in_a_procedure.mysql+mariadb":               {nil, []string{"DROP PROCEDURE p"}},
+	"several/column_named_begin_in_a_procedure.mysql+mariadb":   {nil, []string{"DROP PROCEDURE p"}},
+	"several/column_named_begin_in_a_rule.postgres":             {[]string{"CREATE TABLE x (begin int)"}, []string{"DROP TABLE x"}},
+	"several/column_named_begin_in_a_trigger.postgres":          {[]string{"CREATE TABLE x (begin int)", "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'"}, []string{"DROP TABLE x", "DROP FUNCTION f()"}},
+	"several/column_named_begin_in_a_trigger.sqlite":            {[]string{"CREATE TABLE x (begin)"}, []string{"DROP TABLE x"}},
+	"several/column_named_end_in_a_procedure.mysql+mariadb":     {nil, []string{"DROP PROCEDURE p"}},
+	"several/columns_named_begin_and_end_in_a_trigger.sqlite":   {[]string{"CREATE TABLE begin (begin)"}, []string{"DROP TABLE begin"}},
+	"several/type_named_begin_of_a_function.postgres":           {[]string{"CREATE TABLE begin (begin int)", "CREATE DOMAIN atomic AS int"}, []string{"DROP TABLE begin", "DROP DOMAIN atomic"}},
 	"several/create_and_insert.mysql+mariadb":                   {nil, []string{"DROP TABLE x"}},
 	"several/create_trigger_and_insert.sqlite":                  {[]string{"CREATE TABLE x (a)"}, []string{"DROP TABLE x"}},
 	"several/event_trigger_and_insert.postgres":                 {[]string{"CREATE FUNCTION f() RETURNS event_trigger LANGUAGE plpgsql AS 'BEGIN END'"}, []string{"DROP FUNCTION f()"}},
@@ -100,12 +108,13 @@ var selectRows = []string{
 	"INSERT INTO memos VALUES (4, 'm', 'u'), (5, 'm', 'v'), (6, NULL, 'w')",
 	"INSERT INTO old_shipments VALUES ('s', 'm'), ('t', NULL)",
 	"INSERT INTO old_contacts VALUES ('s', 's@x', 70), ('t', 't@x', 71)",
+	"INSERT INTO words VALUES ('a', 'b', 1), ('c', 'c', 2)",
 	"INSERT INTO ours VALUES ('a', 'b'), ('c', 'd')",
 	"INSERT INTO names VALUES ('x'), ('y')",
 }
 
 // selectTables are the tables that they are in.
-var selectTables = []string{"customers", "memos", "old_shipments", "old_contacts", "names", "ours"}
+var selectTables = []string{"customers", "memos", "old_shipments", "old_contacts", "names", "ours", "words"}
 
 // elsewhere are the beginnings of the names of archives that are executed by
 // tests of their own.

@@ -95,7 +95,9 @@ func TestSelectGrows(t *testing.T) {
 							}
 							return
 						}
-						if err != nil || len(ids) != c.rows {
+						// Where the driver has the statement prepared, rows come in front of
+						// that, too.
+						if err != nil || len(ids) < c.rows || len(ids) > c.rows+c.by {
 							t.Fatalf("%d rows, want %d: %v", len(ids), c.rows, err)
 						}
 					})

@@ -225,7 +225,7 @@ func (k *compiler) key(p place, key Key, column string, fill Fill) (sk stateKey,
 	} else {
 		rk.Source = kind.complete(source)
 	}
-	rk.Fill = cmp.Or(key.Fill, fill, c.Fill, kind.fillFor(k.names.d, rk.Layout))
+	rk.Fill = cmp.Or(key.Fill, fill, c.Fill, kind.fillFor(k.names.d, rk.Layout, k.config.zeroIsKey()))
 	rk.LastInsertID = k.lastInsertID(p, key, &rk)
 	rk.SaysLastInsertID = key.LastInsertID != ""
 	if kind.integer {

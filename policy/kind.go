@@ -175,9 +175,9 @@ func (k *kind) layoutFor(d *dialect.Dialect, l dialect.Layout) dialect.Layout {
 
 // fillFor returns what counts as "no key" in a column of keys of a layout where
 // the policy does not say: zero is a key only as an integer of an engine for
-// which it is one.
-func (k *kind) fillFor(d *dialect.Dialect, l dialect.Layout) Fill {
-	if k.integer && l == "" && !d.ZeroIsNoKey {
+// which it is one, as sessions may say with NO_AUTO_VALUE_ON_ZERO.
+func (k *kind) fillFor(d *dialect.Dialect, l dialect.Layout, zeroIsKey bool) Fill {
+	if k.integer && l == "" && (zeroIsKey || !d.ZeroIsNoKey) {
 		return fillAll &^ FillZero
 	}
 	return fillAll

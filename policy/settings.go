@@ -63,6 +63,14 @@ func unknownMode(word string) string {
 	return "unknown sql_mode " + show(word) + "; it is a list as SELECT @@SESSION.sql_mode gives it, or " + defaultMode
 }
 
+// zeroIsKey reports whether sql_mode says that an integer 0 is stored as it is:
+// MySQL 8.4 manual, section 7.1.11, NO_AUTO_VALUE_ON_ZERO.
+func (c *Config) zeroIsKey() bool {
+	return slices.ContainsFunc(strings.Split(c.SQLMode, ","), func(word string) bool {
+		return strings.EqualFold(strings.TrimSpace(word), "no_auto_value_on_zero")
+	})
+}
+
 // readSettings takes in what the file says of the sessions.
 func (k *compiler) readSettings(d *dialect.Dialect) {
 	for _, s := range k.config.settings() {

@@ -30,7 +30,7 @@ func (s wordSet) has(word string) bool {
 }
 
 // maxBuiltin is the length in bytes that no name of a set is longer than.
-const maxBuiltin = 28
+const maxBuiltin = 24
 
 // bracketWords are the words of MySQL's and MariaDB's grammar that a bracket
 // may follow in an INSERT without being a call.

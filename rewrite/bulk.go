@@ -19,7 +19,7 @@ func (p *parser) load() {
 		}
 	}
 	if n, ok := p.tableName(); ok {
-		if t := p.lookup(n.schema, n.table); t != nil {
+		if t, _ := p.target(n); t != nil {
 			q := *p
 			p.loaded(t, at, q.loadedColumns(), ErrBulk)
 		}

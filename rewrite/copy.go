@@ -11,7 +11,7 @@ func (p *parser) copy() {
 	p.advance()
 	binary := p.accept("binary")
 	if n, ok := p.tableName(); ok {
-		t := p.lookup(n.schema, n.table)
+		t, _ := p.target(n)
 		q := *p
 		if q.brackets(); t != nil && q.isWord("from") {
 			p.copied(newInsertion(head{target: t, name: n}, at), binary)

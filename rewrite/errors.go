@@ -32,7 +32,8 @@ const (
 	// writes statements to its log, so that a replica would number them otherwise.
 	ErrStatementLog Reason = "statement_log"
 	// ErrSeveral is returned when the text holds several statements and another
-	// one may change how the INSERT is read, or whether it runs.
+	// one may change how the INSERT is read, whether it runs, or whether its table
+	// is a temporary one.
 	ErrSeveral Reason = "several"
 	// ErrCTE is returned when the INSERT stands in a WITH clause or in brackets.
 	ErrCTE Reason = "nested"
@@ -76,8 +77,8 @@ const (
 	// ErrSubquery is returned when the target is not a table's name.
 	ErrSubquery Reason = "subquery"
 	// ErrReadsCount is returned when the text asks how many rows the statement
-	// before it has changed, and a reservation of its keys would be that
-	// statement.
+	// before it has changed, and a reservation of its keys, or the question whether
+	// its table is a temporary one, would be that statement.
 	ErrReadsCount Reason = "reads_count"
 	// ErrGrammar is returned when the text is not an INSERT that is understood.
 	ErrGrammar Reason = "grammar"

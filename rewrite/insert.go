@@ -30,6 +30,10 @@ type Insert struct {
 	// is given as a key is stored nowhere.
 	Nested, Explained bool
 
+	// Worked says that a key in the INSERT is an expression: what it gives depends
+	// on more than its arguments.
+	Worked bool
+
 	// Query is where the rows come from a query and the engine numbers them; nil
 	// elsewhere.
 	Query *Query
@@ -60,6 +64,7 @@ type head struct {
 	name     name
 	conflict Conflict
 	reason   Reason // why the target cannot be filled, whatever follows
+	unsure   Reason // why it cannot unless the INSERT brings its keys
 }
 
 // head reads verb, modifiers, INTO and the table's name.
@@ -123,14 +128,14 @@ func (p *parser) into(h *head, into bool) {
 		return
 	}
 	h.name = n
-	if p.isMade(n) || g.CallTargets && p.isCall() {
+	if g.CallTargets && p.isCall() {
 		return
 	}
 	if c, end := p.definedAs(n); c != nil {
 		h.target, h.reason = p.mentioned(p.q[c.body:end]), ErrSubquery
 		return
 	}
-	h.target = p.lookup(n.schema, n.table)
+	h.target, h.unsure = p.target(n)
 	if n.quoted == tokString && !g.StringNames {
 		h.reason = ErrDoubleQuotes
 	}
@@ -233,7 +238,7 @@ func (p *parser) insert() {
 		p.edits, p.slots = p.edits[:n], p.slots[:m]
 		p.skip(p.beside())
 	}
-	if why := p.barred(); why != "" && len(p.slots) > m {
+	if why := p.barred(h); why != "" && len(p.slots) > m {
 		p.refuse(h.target, p.edits[n].start, why)
 		p.edits, p.slots = p.edits[:n], p.slots[:m]
 	}

@@ -23,11 +23,12 @@ type merging struct {
 	in       *insertion // stands for all its INSERTs; nil before the first
 	unlisted *Insert    // an INSERT that is refused for want of columns
 
-	rows    int    // of the source
-	alias   string // of the source, as it is written; "" without one
-	folded  string // the same, folded
-	columns int    // length of the alias's column list; -1 without one
-	fed     []int  // the keys that are a column of the source
+	rows    int      // of the source
+	alias   string   // of the source, as it is written; "" without one
+	folded  string   // the same, folded
+	columns int      // length of the alias's column list; -1 without one
+	names   []string // of that list, folded
+	fed     []int    // the keys that are a column of the source
 
 	ends bool // the clauses behind the last INSERT have begun
 }
@@ -80,7 +81,7 @@ func (p *parser) merged(m *merging) Reason {
 	for i := slots; i < len(p.slots); i++ {
 		p.slots[i].insert = int32(at)
 	}
-	if why := p.barred(); why != "" {
+	if why := p.barred(m.head); why != "" {
 		p.refuse(in.Target, p.edits[edits].start, why)
 		p.edits, p.slots = p.edits[:edits], p.slots[:slots]
 	}
@@ -133,7 +134,7 @@ func (p *parser) actions(m *merging) Reason {
 	if reason := p.source(m); reason != "" {
 		return reason
 	}
-	if !p.isWord("on") || m.rows > 1 && p.fork().spreads(m.folded) {
+	if !p.isWord("on") || m.rows > 1 && p.fork().spreads(m.folded, m.names) {
 		return ErrMerge
 	}
 	then := false // the word before

@@ -1,5 +1,7 @@
 package rewrite
 
+import "slices"
+
 // source reads the source of a MERGE from behind USING to ON, if the text says
 // how many rows it has, and gives each of them the keys that it has to carry.
 func (p *parser) source(m *merging) Reason {
@@ -93,10 +95,13 @@ func (p *parser) sourceColumns(m *merging) Reason {
 		return ""
 	}
 	n := 0
+	m.names = m.names[:0]
 	for {
-		if _, _, ok := p.ident(); !ok {
+		name, _, ok := p.ident()
+		if !ok {
 			return ErrMerge
 		}
+		m.names = append(m.names, name)
 		n++
 		if !p.acceptPunct(',') {
 			break
@@ -117,8 +122,9 @@ func (p *parser) sourceColumns(m *merging) Reason {
 
 // spreads reports whether the rest of a MERGE may show all columns of its source,
 // of which there is one more than the text says: by its alias alone, which is the
-// row, by a star behind the alias, or by one in RETURNING.
-func (p *parser) spreads(alias string) bool {
+// row, by a star behind the alias or by a name there that is no column's, which
+// PostgreSQL takes for a function of the row, or by a star in RETURNING.
+func (p *parser) spreads(alias string, columns []string) bool {
 	gives, point := false, false
 	for depth := 0; !p.atEnd(); p.advance() {
 		switch {
@@ -135,7 +141,10 @@ func (p *parser) spreads(alias string) bool {
 				break
 			}
 			q := *p
-			if q.advance(); !q.acceptPunct('.') || q.isPunct('*') {
+			if q.advance(); !q.acceptPunct('.') {
+				return true
+			}
+			if column, _, ok := q.ident(); !ok || !slices.Contains(columns, column) {
 				return true
 			}
 		case p.isPunct('*') && gives && !point:

@@ -109,7 +109,7 @@ func (p *parser) branches(m *branches) Reason {
 	if len(p.slots) == slots {
 		return ErrMultiTable // each INTO brings its keys
 	}
-	if why := p.barred(); why != "" {
+	if why := p.barred(head{}); why != "" {
 		p.refuse(p.inserts[p.slots[slots].insert].Target, p.edits[edits].start, why)
 		p.edits, p.slots = p.edits[:edits], p.slots[:slots]
 	}

@@ -28,7 +28,6 @@ func (p *parser) tableName() (name, bool) {
 		}
 		n.schema, n.table, n.quoted = n.table, part, k
 		if n.end = p.prev; !p.isPunct('.') {
-			p.named = n
 			return n, true
 		}
 		for p.advance(); p.isPunct('.'); p.advance() {

@@ -45,6 +45,9 @@ func (p *parser) fork() *parser {
 // has read.
 func (p *parser) judgeInside(outer *parser, h head, at int, reason Reason) {
 	in := newInsertion(h, at)
+	if h.unsure != "" {
+		reason = h.unsure
+	}
 	if h.reason != "" {
 		reason = h.reason
 	} else if p.rest(in) == "" && !p.lacks(reason) {
@@ -75,7 +78,7 @@ func (p *parser) hidden(t token) *Target {
 		}
 		return nil
 	}
-	q := &parser{scanner: scanner{d: p.d, q: inner}, lookup: p.lookup}
+	q := &parser{scanner: scanner{d: p.d, q: inner}, lookup: p.lookup, standing: p.standing}
 	for q.read(); q.tok.kind != tokEnd; q.advance() {
 		if !q.isAny("insert", "replace", "load") {
 			continue
@@ -130,18 +133,28 @@ func (p *parser) outputInto() {
 }
 
 // definition passes a statement that defines or permits something: the body of
-// a routine or trigger is not executed now.
-func (p *parser) definition() {
-	routine := p.isAny("create", "alter") && p.defines()
-	if routine && p.d.Grammar.RoutineIsRest {
+// a routine or trigger is not executed now. It reports whether the text ends
+// inside of one.
+func (p *parser) definition() (open bool) {
+	switch {
+	case !p.isAny("create", "alter") || !p.defines():
+		p.defined()
+	case p.d.Grammar.RoutineIsRest:
 		for p.tok.kind != tokEnd {
 			p.advance()
 		}
-		return
+	default:
+		return p.routine()
 	}
-	depth, body := 0, 0
-	for !(p.tok.kind == tokEnd || depth <= 0 && body <= 0 && p.isPunct(';')) {
-		if depth <= 0 && !routine && p.several == ErrSeveral && (p.begins() || p.opensBlock()) {
+	return false
+}
+
+// defined reads a definition without a body. The query of CREATE TABLE AS runs
+// now, with what its WITH clause modifies: see modifies for which engine has that.
+func (p *parser) defined() {
+	g := &p.d.Grammar
+	for depth := 0; !(p.tok.kind == tokEnd || depth <= 0 && p.isPunct(';')); p.advance() {
+		if depth <= 0 && p.several == ErrSeveral && (p.begins() || p.opensBlock()) {
 			return
 		}
 		switch {
@@ -149,25 +162,98 @@ func (p *parser) definition() {
 			depth++
 		case p.isPunct(')'):
 			depth--
-		case p.tok.kind != tokWord:
-		case !routine:
-			if p.d.Grammar.NoSemicolon {
-				p.nested(p.several)
-			}
-		case p.isAny("begin", "case"):
+		case g.NoSemicolon, g.Copy && depth > 0, p.tok.kind == tokExec:
+			p.nested(p.beside())
+		}
+	}
+}
+
+// routine reads the definition of a routine or trigger to the semicolon behind
+// it, and reports whether the text ends before: where the body ends is not
+// certain then, and an INSERT behind its first semicolon is not passed.
+//
+// END closes a block only where a statement could begin, so neither CASE … END
+// nor a column of that name counts.
+func (p *parser) routine() (open bool) {
+	var first *parser
+	var before token
+	depth, body := 0, 0
+	starts := false // a statement of the body may begin here
+	for ; p.tok.kind != tokEnd; p.advance() {
+		started := starts
+		starts = p.isPunct(';')
+		switch {
+		case starts && depth <= 0 && body == 0:
+			p.bodies = len(p.inserts) + 1
+			return false
+		case starts && first == nil:
+			q := *p
+			first = &q
+		case p.isPunct('('):
+			depth++
+		case p.isPunct(')'):
+			depth--
+		case depth > 0:
+		case p.isWord("begin") && p.opensBody(before, body):
 			body++
-		case p.accept("end"):
-			// END IF and its like close what is not counted, END CASE what is.
-			if p.isAny("if", "loop", "while", "repeat", "for") {
-				break
-			}
+			starts = true
+		case p.isWord("atomic"):
+			starts = started
+		case p.isWord("end") && started && body > 0 && !p.nextIsAny("if", "case", "loop", "while", "repeat", "for"):
+			// END IF and its like close what is not counted.
 			body--
-			if !p.isWord("case") {
-				continue
+		}
+		before = p.tok
+	}
+	if first == nil || depth <= 0 && body == 0 {
+		return false
+	}
+	for *p = *first; p.tok.kind != tokEnd; p.advance() {
+		p.nested(ErrBlock)
+	}
+	return true
+}
+
+// opensBody reports whether the BEGIN here, behind another token and inside of
+// so many blocks, opens a block of a routine: it may be a name, as of a column.
+// Where it could be either it opens one, so that what follows is refused and not
+// taken for what runs now.
+func (p *parser) opensBody(before token, blocks int) bool {
+	text := p.text(before)
+	switch before.kind {
+	case tokPunct:
+		if text != ")" && text != ";" && text != ":" {
+			return false
+		}
+	case tokWord:
+		for _, w := range beforeNames {
+			if equalWord(text, w) {
+				return false
 			}
 		}
-		p.advance()
 	}
+	if words := p.d.Grammar.BodyWords; words != nil {
+		return blocks == 0 && p.nextIsAny(words...)
+	}
+	q := *p
+	q.advance()
+	return q.isPunct('(') || q.tok.kind != tokPunct && !q.isAny(behindNames...)
+}
+
+// beforeNames and behindNames are words between which BEGIN is a name.
+var (
+	beforeNames = []string{
+		"of", "select", "all", "distinct", "by", "from", "join", "update", "on", "to", "into", "table", "only",
+		"procedure", "function", "trigger", "event", "rule", "exists", "follows", "precedes",
+	}
+	behindNames = []string{"from", "into", "where", "order", "group", "limit", "is", "in", "and", "or", "as"}
+)
+
+// nextIsAny reports whether the token behind the current one is one of the words.
+func (p *parser) nextIsAny(words ...string) bool {
+	q := *p
+	q.advance()
+	return q.isAny(words...)
 }
 
 // defines reports whether CREATE or ALTER is of something with a body of

@@ -20,14 +20,25 @@ type parser struct {
 	asking     int             // statements with placeholders
 	shut       bool            // what follows may be read otherwise, or not run
 	jumps      bool            // statements may run more than once
+	bodies     int             // one more than the inserts before the end of the last routine's body; 0 for none
 	explained  bool            // the statement is explained, and does not run
 	locals     map[string]bool // variables that the text declares, by identity; nil for none
 	limit      int             // where the brackets end that the statement stands in; 0 for none
 	ctes       []cte           // the names of the statement's WITH clause
-	made       []name          // the temporary tables that the text has made before
-	named      name            // the last table's name that was read
 	outer      with            // that clause
 	inside     bool            // an INSERT inside another statement is being judged
+
+	// temporary says that temporary tables may matter to the text, made are those
+	// that it has made before, maybe the names, without a schema, of those that it
+	// may have made; moved says that a statement before may have dropped or renamed
+	// some, and began is where the last one begins. standing is nil where the
+	// connection has none: see CompileBeside.
+	temporary bool
+	made      []name
+	maybe     []string
+	moved     bool
+	began     int
+	standing  func(TableName) Standing
 
 	streams bool // the rows come as executions: see Plan.Load
 

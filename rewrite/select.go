@@ -264,11 +264,13 @@ func (p *parser) numbers(in *insertion, at span, before string, missing []int) {
 	q, n := in.Query, &p.d.Numbering
 	b := make([]byte, 0, len(before)+16+8*len(q.columns))
 	b = append(append(b, before...), "SELECT "...)
-	if q.columns == nil {
+	lifts, named := q.lifts, q.columns
+	if named == nil || n.LooseNames && len(lifts) == 0 {
+		// A column more than names stays an error of the engine.
 		b = append(append(b, q.name...), ".*"...)
+		named = nil
 	}
-	lifts := q.lifts
-	for i, c := range q.columns {
+	for i, c := range named {
 		if i > 0 {
 			b = append(b, ", "...)
 		}

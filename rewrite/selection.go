@@ -7,6 +7,8 @@ type selection struct {
 	main     span
 	from, to int // the caller's placeholders in front of it and of what follows
 
+	brackets int // around its first SELECT
+
 	items []selectItem // of the first select list; nil where there is none
 	stars int          // those that stand for several columns
 
@@ -35,7 +37,7 @@ func (s *selection) width() (least int, exact bool) {
 // readQuery reads a query to its end: that of the statement, or the clauses of
 // the INSERT behind it.
 func (p *parser) readQuery() *selection {
-	s := &selection{from: p.params.count}
+	s := &selection{from: p.params.count, unsure: p.d.Numbering.Hidden}
 	s.main.start = p.tok.start
 	if p.isWord("with") {
 		s.inner = with{span: span{p.tok.start, p.tok.start}, from: s.from, to: s.from}
@@ -49,10 +51,15 @@ func (p *parser) readQuery() *selection {
 			s.inner = with{}
 		}
 	}
+	depth := 0
+	for !p.d.Numbering.Flat && p.isPunct('(') {
+		p.surveyed(s, &depth)
+		p.advance()
+	}
+	s.brackets = depth
 	if p.isWord("select") {
 		p.selectList(s)
 	}
-	depth := 0
 	joins := false // an ON here would be that of a join
 	for !p.endsQuery(s, depth) {
 		if depth == 0 && p.tok.kind == tokWord {
@@ -101,10 +108,10 @@ func (p *parser) endsQuery(s *selection, depth int) bool {
 	case depth < 0, p.tok.kind == tokError, p.tok.kind == tokExec:
 		s.refuse(p.grammar())
 		return true
-	case depth > 0 || p.tok.kind != tokWord:
+	case depth > 0 || p.tok.kind != tokWord || p.isNamed():
 		return false
 	case p.isWord("on"):
-		return g.OnConflict && p.nextIs("conflict") || g.OnDuplicateKey && p.nextIs("duplicate")
+		return p.upserts()
 	case p.isWord("returning"):
 		if g.OnDuplicateKey && !g.Returning {
 			s.refuse(ErrGrammar)
@@ -114,6 +121,23 @@ func (p *parser) endsQuery(s *selection, depth int) bool {
 		return g.ReturningInto && (p.isWord("return") || p.nextIs("errors"))
 	case p.isWord("option"):
 		return g.Option
+	}
+	return false
+}
+
+// upserts reports whether ON begins an upsert clause here, not the condition of a
+// join with a table of that name.
+func (p *parser) upserts() bool {
+	n, behind := p.peek()
+	if n.kind != tokWord {
+		return false
+	}
+	after := behind.following()
+	switch {
+	case p.d.Grammar.OnConflict && equalWord(p.text(n), "conflict"):
+		return p.text(after) == "(" || after.kind == tokWord && equalAny(p.text(after), "do", "on")
+	case p.d.Grammar.OnDuplicateKey && equalWord(p.text(n), "duplicate"):
+		return after.kind == tokWord && equalWord(p.text(after), "key")
 	}
 	return false
 }
@@ -134,15 +158,15 @@ func (p *parser) surveyed(s *selection, depth *int) {
 		// It would be set twice.
 		s.refuse(ErrSelectForm)
 	case p.tok.kind != tokWord && p.tok.kind != tokQuoted:
-	case p.mayChange():
+	case !s.unsure && p.mayChange():
 		s.unsure = true
 	case p.tok.kind != tokWord:
 	case p.isAny("nextval", "currval") && p.d.Grammar.MultiInsert, p.d.Numbering.First && p.isWord("next") && p.nextIs("value"):
 		// Neither may stand in a WITH clause: Oracle's SQL Language Reference,
 		// "Sequence Pseudocolumns"; Transact-SQL reference, "NEXT VALUE FOR".
 		s.refuse(ErrSelectForm)
-	case *depth > 0:
-	case p.isAny("union", "except", "intersect", "minus"):
+	case *depth > s.brackets:
+	case p.isAny("union", "except", "intersect", "minus"), p.isAny("rollup", "cube", "grouping"):
 		s.plain = false
 	case p.isWord("order"):
 		s.ordered = true
@@ -220,6 +244,9 @@ func (p *parser) selectList(s *selection) {
 	for p.isAny("all", "distinct", "distinctrow", "unique", "top", "straight_join", "high_priority",
 		"sql_small_result", "sql_big_result", "sql_buffer_result", "sql_no_cache", "sql_cache", "sql_calc_found_rows") {
 		s.plain = s.plain && (!p.isAny("distinct", "distinctrow", "unique") || p.nextIs("on"))
+		if p.isAny("high_priority", "sql_no_cache", "sql_cache", "sql_calc_found_rows") {
+			s.refuse(ErrSelectForm) // of a whole statement alone
+		}
 		top := p.isWord("top")
 		distinct := p.isWord("distinct")
 		p.advance()
@@ -264,11 +291,50 @@ func (p *parser) acceptAny(kinds ...kind) bool {
 
 // endsList reports whether a select list ends here, outside of brackets.
 func (p *parser) endsList(s *selection, depth int) bool {
-	if depth > 0 {
+	switch {
+	case depth > 0:
 		return p.endsQuery(s, depth)
+	case p.isPunct(')'):
+		return true
+	case p.tok.kind == tokWord && p.isNamed():
+		return p.atEnd()
 	}
-	return p.isPunct(')') || p.isAny("from", "where", "group", "having", "window", "order", "limit", "offset", "fetch",
-		"for", "union", "except", "intersect", "minus", "into", "qualify", "connect", "start") || p.endsQuery(s, depth)
+	return p.isAny("from", "where", "group", "having", "window", "order", "limit", "offset", "fetch", "for", "union",
+		"except", "intersect", "into") || p.d.Grammar.MultiInsert && p.isOracles() || p.endsQuery(s, depth)
+}
+
+// isOracles reports whether the word here begins a clause that only Oracle has.
+func (p *parser) isOracles() bool {
+	return p.isWord("minus") || p.isWord("start") && p.nextIs("with") || p.isWord("connect") && p.nextIs("by")
+}
+
+// isNamed reports whether the keyword here begins no clause, by what stands in
+// front of it: it is a name, or goes on with an expression.
+func (p *parser) isNamed() bool {
+	if p.prev == 0 {
+		return false
+	}
+	if c := p.q[p.prev-1]; c == '.' || c == ',' && !p.isWord("from") {
+		return true
+	}
+	at := p.prev
+	for at > 0 && p.isPart(p.q[at-1]) {
+		at--
+	}
+	before := p.q[at:p.prev]
+	switch {
+	case equalWord(before, "as"):
+		return true
+	case p.isWord("from"):
+		return equalWord(before, "distinct")
+	case p.isWord("group"):
+		return equalWord(before, "within")
+	case p.isWord("for"):
+		return equalWord(before, "value")
+	case p.isAny("offset", "fetch", "window", "limit"):
+		return equalAny(before, "select", "all", "distinct")
+	}
+	return false
 }
 
 // selectItem reads one item of a select list.

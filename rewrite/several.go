@@ -1,6 +1,9 @@
 package rewrite
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // precedes takes in how a statement begins that others may follow in the text:
 // whether one of them can still be read, and runs exactly once, is what an
@@ -17,10 +20,32 @@ func (p *parser) precedes() {
 	case p.isPunct('('), p.isVerb(), p.d.Grammar.NoSemicolon && p.isAny("exec", "execute"), p.isWord("analyze"):
 	case e == effectUnknown:
 		p.shut = true
+		if p.isWord("end") {
+			p.stillInside()
+		}
 	case e == effectSet:
 		q := *p
 		p.shut = p.shut || q.setsCharacters()
 	}
+}
+
+// stillInside refuses the INSERTs behind a routine, if they were filled: an END
+// where no statement begins with it says that they are part of its body, which
+// was an IF, a CASE or a loop without BEGIN.
+func (p *parser) stillInside() {
+	if p.bodies == 0 {
+		return
+	}
+	first := p.bodies - 1
+	at := slices.IndexFunc(p.inserts[first:], func(in Insert) bool { return in.Query != nil })
+	if i := slices.IndexFunc(p.slots, func(s slot) bool { return int(s.insert) >= first }); i >= 0 {
+		at = int(p.slots[i].insert) - first
+	}
+	if at >= 0 {
+		in := &p.inserts[first+at]
+		p.refuse(in.Target, in.Offset, ErrBlock)
+	}
+	p.bodies = 0
 }
 
 // safeCharacters are the character sets of MySQL and MariaDB in which no byte of
@@ -109,10 +134,12 @@ func (p *parser) passed() {
 	}
 }
 
-// barred returns why an INSERT here cannot be filled because of what stands
-// before it in the text, "" when it can.
-func (p *parser) barred() Reason {
+// barred returns why an INSERT with the head cannot be filled because of what
+// stands before it in the text, "" when it can.
+func (p *parser) barred(h head) Reason {
 	switch {
+	case h.unsure != "":
+		return h.unsure
 	case p.several != ErrSeveral:
 		return p.several
 	case p.shut:

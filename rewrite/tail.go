@@ -30,11 +30,11 @@ func (p *parser) tail(in *insertion) Reason {
 	case p.tok.kind == tokExec:
 		return ErrExecutableComment
 	case p.isAny("union", "except", "intersect", "order", "for"):
-		return ErrSelect
+		return ErrSelectForm
 	case g.NoSemicolon && p.tok.kind == tokWord:
 		return "" // the next statement
 	case p.isAny("limit", "offset", "fetch", "minus"):
-		return ErrSelect
+		return ErrSelectForm
 	default:
 		return ErrGrammar
 	}

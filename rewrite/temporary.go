@@ -17,22 +17,73 @@ import (
 var temporaries = []string{"temp", "temporary", "pg_temp"}
 
 // Temporary returns the folded names, without a schema, of the tables that a
-// text may make temporary ones. It is for texts with [ConcernsTemporary]; some of
-// the names may be those of other things.
+// text may make temporary ones, by CREATE, SELECT INTO or RENAME. It is for texts
+// with [ConcernsTemporary], and for those with RENAME on a connection that has
+// temporary tables; some of the names may be those of other things.
 func Temporary(d *dialect.Dialect, query string) []string {
 	var names []string
-	p := &parser{scanner: scanner{d: d, q: query}}
+	p := &parser{scanner: scanner{d: d, q: opened(d, query)}}
 	for p.read(); p.tok.kind != tokEnd; {
-		if !p.isAny(temporaries...) {
+		switch {
+		case p.accept("rename"):
+			names = append(names, p.renamed()...)
+			continue
+		case p.isAny(temporaries...):
+			p.advance()
+		case p.tok.kind == tokQuoted && slices.Contains(temporaries, p.folded(p.tok)):
+			if p.advance(); !p.isPunct('.') {
+				continue
+			}
+		default:
 			p.advance()
 			continue
 		}
-		p.advance()
 		if n, ok := p.madeTable(); ok {
 			names = append(names, n.table)
 		}
 	}
 	return names
+}
+
+// renamed reads the rest of a statement from behind RENAME and returns the names
+// that something gets in it.
+func (p *parser) renamed() (names []string) {
+	name := func() {
+		if n, ok := p.tableName(); ok {
+			names = append(names, n.table)
+		}
+	}
+	// The word TO may be left out: MySQL 8.4, section 15.1.9.
+	if !p.isAny("to", "as", "table", "tables", "column", "index", "key", "constraint") {
+		name()
+	}
+	for !p.atEnd() {
+		if to := p.accept("to") || p.accept("as"); to {
+			name()
+		} else {
+			p.advance()
+		}
+	}
+	return names
+}
+
+// opened returns a text with what its executable comments hold as if it stood
+// outside of them.
+func opened(d *dialect.Dialect, query string) string {
+	if !strings.Contains(query, "!") {
+		return query
+	}
+	var b strings.Builder
+	s := scanner{d: d, q: query}
+	for t := s.next(); t.kind != tokEnd; t = s.next() {
+		text := query[t.start:t.end]
+		if t.kind == tokExec {
+			text = strings.TrimSuffix(text[strings.IndexByte(text, '!')+1:], "*/")
+			text = " " + opened(d, strings.TrimLeft(text, "0123456789")) + " "
+		}
+		b.WriteString(text)
+	}
+	return b.String()
 }
 
 // madeTable reads the name of a table that is made from behind TEMPORARY, or
@@ -48,29 +99,83 @@ func (p *parser) madeTable() (name, bool) {
 	return p.tableName()
 }
 
-// keepsTables takes in what a statement that others follow does to the temporary
-// tables of the text.
+// keepsTables takes in what the statement before this one, if there is one, does
+// to temporary tables: which it makes, and whether others may be gone behind it.
 func (p *parser) keepsTables() {
-	switch {
-	case !p.d.Grammar.TempTables:
-	case p.isWord("create"):
-		q := *p
-		q.advance()
-		if q.accept("or") {
-			q.accept("replace")
-		}
-		_ = q.accept("global") || q.accept("local")
-		if !q.accept("temp") && !q.accept("temporary") || !q.isWord("table") {
-			return
-		}
-		if n, ok := q.madeTable(); ok {
-			p.made = append(p.made, n)
-		}
-	case p.isAny("insert", "replace", "select", "update", "delete", "with", "values", "explain", "analyze",
-		"begin", "start", "savepoint", "release"):
-	default:
-		p.made = nil
+	if !p.d.Grammar.TempTables {
+		return
 	}
+	if p.statements == 2 {
+		p.temporary = p.standing != nil || search(p.q, 0, temporarySet) != 0
+	}
+	if p.temporary && p.statements > 1 {
+		p.behind(p.q[p.began:p.tok.start])
+	}
+	p.began = p.tok.start
+}
+
+// behind takes in what a statement before the current one does to temporary
+// tables.
+func (p *parser) behind(statement string) {
+	for _, name := range Temporary(p.d, statement) {
+		if !slices.Contains(p.maybe, name) {
+			p.maybe = append(p.maybe, name)
+		}
+	}
+	q := &parser{scanner: scanner{d: p.d, q: statement}}
+	q.read()
+	n, ok := q.createsTemporary()
+	switch {
+	case !ok:
+		if !q.leavesTables() {
+			p.made, p.moved = nil, true
+		}
+	case !strings.Contains(strings.ToLower(p.q), "search_path"):
+		// By a search path that the text sets, the other table may come first.
+		n.start += p.began
+		n.end += p.began
+		p.made = append(p.made, n)
+	}
+}
+
+// createsTemporary reads CREATE TEMPORARY TABLE up to the table's name.
+func (p *parser) createsTemporary() (name, bool) {
+	if !p.accept("create") {
+		return name{}, false
+	}
+	if p.accept("or") {
+		p.accept("replace")
+	}
+	_ = p.accept("global") || p.accept("local")
+	if !p.accept("temp") && !p.accept("temporary") || !p.isWord("table") {
+		return name{}, false
+	}
+	return p.madeTable()
+}
+
+// leavesTables reports whether a statement drops and renames no table, and
+// changes no search path. One that calls a function of the user's own may.
+func (p *parser) leavesTables() bool {
+	if p.isAny("insert", "replace") {
+		// The bracket behind the table's name is no call.
+		for !p.atEnd() && !p.accept("into") {
+			p.advance()
+		}
+		p.tableName()
+		p.brackets()
+	} else if !p.isAny("select", "update", "delete", "with", "values", "explain", "analyze", "begin", "start",
+		"savepoint", "release") {
+		return false
+	}
+	for ; p.tok.kind != tokEnd; p.advance() {
+		if p.tok.kind == tokExec || p.tok.kind == tokError {
+			return false
+		}
+		if (p.tok.kind == tokWord || p.tok.kind == tokQuoted) && !p.isWord("conflict") && p.mayChange() {
+			return false
+		}
+	}
+	return true
 }
 
 // isMade reports whether a table is a temporary one that the text has made
@@ -89,6 +194,67 @@ func (p *parser) bare(n name) string {
 	return strings.Trim(text[strings.LastIndexByte(text, '.')+1:], "` ")
 }
 
+// mayBeMade reports whether a table may be a temporary one that the text has made
+// before.
+func (p *parser) mayBeMade(n name) bool {
+	if !slices.Contains(p.maybe, n.table) {
+		return false
+	}
+	// The session's own schema has another name too: PostgreSQL 18, "CREATE
+	// SCHEMA", pg_temp_3.
+	return n.schema == "" || !p.d.Grammar.TempSchema || slices.Contains(temporaries, n.schema) ||
+		strings.HasPrefix(n.schema, "pg_temp")
+}
+
+// target returns the configured table that a name means here, nil for none. With
+// a reason it is not certain which table that is, and no key can be filled.
+func (p *parser) target(n name) (*Target, Reason) {
+	t := p.lookup(n.schema, n.table)
+	if t == nil {
+		return nil, ""
+	}
+	made := p.isMade(n)
+	if !made && p.mayBeMade(n) {
+		return t, ErrSeveral
+	}
+	if p.standing == nil {
+		if made {
+			t = nil
+		}
+		return t, ""
+	}
+	s := p.standing(TableName{n.schema, n.table, p.q[n.start:n.end]})
+	switch {
+	case made && s == ByPath && n.schema == "", !made && p.moved && s != IsConfigured && s != Unasked:
+		return t, ErrSeveral
+	case made, s == IsTemporary:
+		return nil, ""
+	case s == Unasked:
+		return t, ErrReadsCount
+	}
+	return t, ""
+}
+
+// Standing is what the name of a configured table means on a connection before a
+// text is sent.
+type Standing uint8
+
+const (
+	// IsConfigured says that it means the configured table.
+	IsConfigured Standing = iota
+	// WasTemporary says the same of a name that has been a temporary table's, and
+	// may become one's again.
+	WasTemporary
+	// ByPath says the same where the search path may have the schema of temporary
+	// tables behind that of the others.
+	ByPath
+	// IsTemporary says that it means a temporary table.
+	IsTemporary
+	// Unasked says that it may mean a temporary table, and that the question would
+	// change what the text reads: see [ReadsCount].
+	Unasked
+)
+
 // TableName is a table's name as a text has it.
 type TableName struct {
 	Schema, Table string // folded; Schema "" where the text names none
@@ -96,18 +262,10 @@ type TableName struct {
 }
 
 // CompileBeside is [Compile] for a connection on which names may be those of
-// temporary tables: hidden is asked about the configured ones.
-func CompileBeside(d *dialect.Dialect, lookup Lookup, query string, hidden func(TableName) bool) *Plan {
+// temporary tables: standing is asked about the configured ones.
+func CompileBeside(d *dialect.Dialect, lookup Lookup, query string, standing func(TableName) Standing) *Plan {
 	query = strings.Clone(query)
-	p := &parser{scanner: scanner{d: d, q: query}}
-	p.lookup = func(schema, table string) *Target {
-		t := lookup(schema, table)
-		n := p.named
-		if t != nil && n.schema == schema && n.table == table && hidden(TableName{schema, table, query[n.start:n.end]}) {
-			return nil
-		}
-		return t
-	}
+	p := &parser{scanner: scanner{d: d, q: query}, lookup: lookup, standing: standing}
 	p.statementsOf()
 	return p.plan()
 }

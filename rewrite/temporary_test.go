@@ -28,6 +28,14 @@ func TestTemporary(t *testing.T) {
 		{"CREATE TABLE pg_temp.people (a int)", "postgres", []string{"people"}},
 		{"CREATE TABLE temp.people (a int)", "sqlite", []string{"people"}},
 		{"CREATE TEMP TABLE a (a int); CREATE /* x */ TEMP TABLE b (a int)", tempDialects, []string{"a", "b"}},
+		{"CREATE /*!32302 TEMPORARY */ TABLE people (a int)", "mysql mariadb", []string{"people"}},
+		{"CREATE TEMPORARY /*M! TABLE IF NOT EXISTS */ people (a int)", "mariadb", []string{"people"}},
+		{`CREATE TABLE "pg_temp".people (a int)`, "postgres", []string{"people"}},
+		{`CREATE TABLE "temp".people (a int)`, "sqlite", []string{"people"}},
+		{"CREATE TABLE [temp].people (a int)", "sqlite", []string{"people"}},
+		{`SELECT 1 AS "temp"`, tempDialects, nil},
+		{"ALTER TABLE pg_temp.x RENAME TO people", "postgres", []string{"x", "people"}},
+		{"ALTER TABLE temp.x RENAME TO people", "sqlite", []string{"x", "people"}},
 		{"CREATE TEMP TABLE", tempDialects, nil},
 		{"SELECT 'TEMP TABLE people'", tempDialects, nil},
 		{"CREATE TEMP TABLE /* it does not end", tempDialects, nil},
@@ -43,6 +51,67 @@ func TestTemporary(t *testing.T) {
 			if len(tt.want) > 0 && rewrite.Concerns(d, tt.query)&rewrite.ConcernsTemporary == 0 {
 				t.Errorf("%s: Concerns(%q) has no ConcernsTemporary", name, tt.query)
 			}
+		}
+	}
+}
+
+// The names that something gets are those of temporary tables where the
+// connection has some.
+func TestTemporaryRename(t *testing.T) {
+	for query, want := range map[string][]string{
+		"ALTER TABLE x RENAME TO people":                 {"people"},
+		"ALTER TABLE x RENAME people":                    {"people"},
+		"ALTER TABLE x RENAME AS `people`, ADD b int":    {"people"},
+		"RENAME TABLE x TO people, shop.y TO shop.staff": {"people", "staff"},
+		"ALTER TABLE x RENAME COLUMN a TO b; SELECT 1":   {"b"},
+	} {
+		if got := rewrite.Temporary(dialect.MariaDB(), query); !slices.Equal(got, want) {
+			t.Errorf("Temporary(%q) = %q, want %q", query, got, want)
+		}
+	}
+}
+
+// Where the text itself may change what the name means, no answer from before it
+// counts.
+func TestCompileBesideSeveral(t *testing.T) {
+	target := &rewrite.Target{Table: "people", Keys: []rewrite.Key{{Column: "id", Fill: rewrite.FillMissing}}}
+	lookup := func(_, table string) *rewrite.Target {
+		if table == "people" {
+			return target
+		}
+		return nil
+	}
+	const insert = "INSERT INTO people (a) VALUES (1)"
+	for _, tt := range []struct {
+		query    string
+		standing rewrite.Standing
+		want     rewrite.Action
+		reason   rewrite.Reason
+	}{
+		{"DROP TABLE people; " + insert, rewrite.IsTemporary, rewrite.Refuse, rewrite.ErrSeveral},
+		{"ROLLBACK; " + insert, rewrite.IsTemporary, rewrite.Refuse, rewrite.ErrSeveral},
+		{"ROLLBACK; " + insert, rewrite.WasTemporary, rewrite.Refuse, rewrite.ErrSeveral},
+		{"ROLLBACK; " + insert, rewrite.IsConfigured, rewrite.Fill, ""},
+		{"SELECT dropit(); " + insert, rewrite.IsTemporary, rewrite.Refuse, rewrite.ErrSeveral},
+		{"INSERT INTO others (a) VALUES (dropit()); " + insert, rewrite.IsTemporary, rewrite.Refuse, rewrite.ErrSeveral},
+		{"DROP TABLE people; WITH w AS (" + insert + " RETURNING a) SELECT a FROM w", rewrite.IsTemporary, rewrite.Refuse, rewrite.ErrSeveral},
+		{"DROP TABLE people; INSERT INTO people (id, a) VALUES (1, 1)", rewrite.IsTemporary, rewrite.Keep, ""},
+		{"BEGIN; SELECT lower('A'); INSERT INTO others (a) VALUES (1); " + insert, rewrite.IsTemporary, rewrite.Pass, ""},
+		{insert + "; DROP TABLE people", rewrite.IsTemporary, rewrite.Pass, ""},
+		{insert, rewrite.WasTemporary, rewrite.Fill, ""},
+		{insert, rewrite.ByPath, rewrite.Fill, ""},
+		{insert, rewrite.Unasked, rewrite.Refuse, rewrite.ErrReadsCount},
+		{"CREATE TEMP TABLE people (a int); " + insert, rewrite.WasTemporary, rewrite.Pass, ""},
+		{"CREATE TEMP TABLE people (a int); " + insert, rewrite.ByPath, rewrite.Refuse, rewrite.ErrSeveral},
+		{"CREATE TEMP TABLE people (a int); INSERT INTO pg_temp.people (a) VALUES (1)", rewrite.ByPath, rewrite.Pass, ""},
+	} {
+		p := rewrite.CompileBeside(dialect.PostgreSQL(), lookup, tt.query, func(rewrite.TableName) rewrite.Standing { return tt.standing })
+		var reason rewrite.Reason
+		if p.Refusal != nil {
+			reason = p.Refusal.Reason
+		}
+		if p.Action != tt.want || reason != tt.reason {
+			t.Errorf("CompileBeside(%q), standing %d: %v %q, want %v %q", tt.query, tt.standing, p.Action, reason, tt.want, tt.reason)
 		}
 	}
 }
@@ -88,14 +157,18 @@ func TestCompileBeside(t *testing.T) {
 		{"EXPLAIN INSERT INTO people (a) VALUES (1)", rewrite.Pass, []rewrite.TableName{{Table: "people", Text: "people"}}},
 		{"MERGE INTO people USING (VALUES (1)) AS s (a) ON false WHEN NOT MATCHED THEN INSERT (a) VALUES (s.a)", rewrite.Pass,
 			[]rewrite.TableName{{Table: "people", Text: "people"}}},
+		{"PREPARE p AS INSERT INTO people (a) VALUES (1)", rewrite.Pass, []rewrite.TableName{{Table: "people", Text: "people"}}},
 		{"COPY people (a) FROM STDIN", rewrite.Pass, []rewrite.TableName{{Table: "people", Text: "people"}}},
 	} {
 		var asked []rewrite.TableName
-		p := rewrite.CompileBeside(dialect.PostgreSQL(), lookup, tt.query, func(n rewrite.TableName) bool {
+		p := rewrite.CompileBeside(dialect.PostgreSQL(), lookup, tt.query, func(n rewrite.TableName) rewrite.Standing {
 			if !slices.Contains(asked, n) {
 				asked = append(asked, n)
 			}
-			return n.Schema != "public"
+			if n.Schema == "public" {
+				return rewrite.IsConfigured
+			}
+			return rewrite.IsTemporary
 		})
 		if p.Action != tt.want || !slices.Equal(asked, tt.asked) {
 			t.Errorf("CompileBeside(%q) = %v asking %v, want %v asking %v", tt.query, p.Action, asked, tt.want, tt.asked)

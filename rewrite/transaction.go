@@ -80,7 +80,10 @@ func (p *parser) effect() Transaction {
 	case effectOr:
 		return p.orRollback()
 	case effectDefine:
-		p.definition()
+		start := p.tok.start
+		if p.definition() && controlOf(p.d).suspectsBehind(p.d, p.q[start:]) {
+			return TxUnknown // what is taken for its body may be what follows it
+		}
 		return TxUnchanged
 	case effectCommits:
 		return p.commits()

@@ -135,6 +135,17 @@ var transactions = []struct {
 	{"CREATE TRIGGER a AFTER INSERT ON t BEGIN UPDATE t SET a = 1; END", "sqlite", rewrite.TxUnchanged},
 	{"CREATE TRIGGER a AFTER INSERT ON t BEGIN UPDATE t SET a = 1; END; COMMIT", "sqlite", rewrite.TxEnds},
 
+	{"CREATE TRIGGER a BEFORE UPDATE ON t FOR EACH ROW WHEN (OLD.begin <> NEW.begin) EXECUTE FUNCTION f(); BEGIN", "postgres", rewrite.TxBegins},
+	{"CREATE FUNCTION f() RETURNS int RETURN (SELECT 1 AS begin); COMMIT", "postgres", rewrite.TxEnds},
+	{"CREATE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT a end FROM t; END; BEGIN", "postgres", rewrite.TxBegins},
+	{"CREATE RULE r AS ON UPDATE TO t DO ALSO SELECT NEW.begin atomic; COMMIT", "postgres", rewrite.TxEnds},
+	{"CREATE TRIGGER a AFTER UPDATE OF begin ON t BEGIN SELECT end FROM t; END; BEGIN", "sqlite", rewrite.TxBegins},
+	{"CREATE TRIGGER begin DELETE ON begin WHEN begin BEGIN SELECT 1 AS begin; END; BEGIN", "sqlite", rewrite.TxBegins},
+	{"CREATE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT 1; SELECT 2", "postgres", rewrite.TxUnchanged},
+	{"CREATE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT 1; COMMIT", "postgres", rewrite.TxUnknown},
+	{"CREATE TRIGGER a AFTER UPDATE ON t BEGIN SELECT 1; BEGIN", "sqlite", rewrite.TxUnknown},
+	{"CREATE RULE r AS ON UPDATE TO t DO ALSO (SELECT 1; COMMIT", "postgres", rewrite.TxUnknown},
+
 	{"INSERT OR ROLLBACK INTO t (a) VALUES (1)", "sqlite", rewrite.TxUnknown},
 	{"WITH a AS (SELECT 1) INSERT OR ROLLBACK INTO t SELECT * FROM a", "sqlite", rewrite.TxUnknown},
 	{"UPDATE OR ROLLBACK t SET a = 1", "sqlite", rewrite.TxUnknown},
@@ -259,7 +270,7 @@ func TestConcernsBoth(t *testing.T) {
 // Texts that are long in what is looked at again and again take no longer than
 // their length.
 func TestTransactionOfLong(t *testing.T) {
-	for _, part := range []string{"/*!*/", "/*!", ";--", ";/*", "BEGIN ", "/*! ;", "1;", "(", "SELECT ';", "COMMIT AND "} {
+	for _, part := range []string{"/*!*/", "/*!", ";--", ";/*", "BEGIN ", "CREATE TRIGGER BEGIN;", "CREATE RULE (;", "/*! ;", "1;", "(", "SELECT ';", "COMMIT AND "} {
 		query := strings.Repeat(part, 1<<20/len(part))
 		for _, d := range dialect.All() {
 			rewrite.TransactionOf(d, query)

@@ -113,6 +113,7 @@ func (p *parser) judge(in *insertion, key, row int, v value) {
 	k := &in.Target.Keys[key]
 	t, ok := p.core(v)
 	if !ok {
+		in.Worked = true
 		return
 	}
 	text := p.text(t)
@@ -134,7 +135,12 @@ func (p *parser) judge(in *insertion, key, row int, v value) {
 		default:
 			return
 		}
-	case tokNumber, tokString:
+	case tokNumber, tokString, tokQuoted:
+		if t.kind == tokQuoted && !(p.d.Grammar.StringNames && text[0] == '"') {
+			return
+		}
+		// A row of values has no columns that a name in double quotes could be of:
+		// SQLite takes it for a string (https://www.sqlite.org/quirks.html#dblquote).
 		null := p.d.EmptyIsNull && text == "''" && k.Fill&FillNull != 0
 		if !null && (k.Fill&FillZero == 0 || !zeroLiteral(text, t.kind, k.Integer)) {
 			if k.Follow && t.kind == tokNumber {

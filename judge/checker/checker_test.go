@@ -111,6 +111,8 @@ func TestNumbered(t *testing.T) {
 		{"", "sqlserver", "WITH c AS (SELECT 1 x) INSERT t (a) SELECT x FROM c", "WITH c AS (SELECT 1 x), kf (c1) AS (SELECT x FROM c) INSERT t (a, kf_id) SELECT c1, ROW_NUMBER() OVER (ORDER BY (SELECT NULL)) FROM kf"},
 		{"", "postgres", "INSERT INTO t (a) TABLE u", "INSERT INTO t (a, kf_id) WITH kf (c1) AS MATERIALIZED (TABLE u) SELECT c1, ROW_NUMBER() OVER () FROM kf"},
 		{"", "postgres", "INSERT INTO t (a, b, c) SELECT x, $1, 'z' AS z FROM u WHERE y = $2", "INSERT INTO t (a, b, c, kf_id) WITH kf (c1, c2, c3) AS (SELECT x, NULL, 'z' AS z FROM u WHERE y = $2) SELECT c1, $1, 'z', ROW_NUMBER() OVER () FROM kf"},
+		{"", "postgres", "INSERT INTO t (a, b) SELECT x, y FROM u", "INSERT INTO t (a, b, kf_id) WITH kf (c1, c2) AS (SELECT x, y FROM u) SELECT kf.*, ROW_NUMBER() OVER () FROM kf"},
+		{"another's columns", "postgres", "INSERT INTO t (a, b) SELECT x, y FROM u", "INSERT INTO t (a, b, kf_id) WITH kf (c1, c2) AS (SELECT x, y FROM u) SELECT u.*, ROW_NUMBER() OVER () FROM kf, u"},
 		{"", "postgres", "INSERT INTO t (a, b) SELECT * FROM u", "INSERT INTO t (a, b, kf_id) WITH kf AS (SELECT * FROM u) SELECT kf.*, ROW_NUMBER() OVER () FROM kf"},
 		{"", "sqlserver", "INSERT t (a) SELECT x FROM u ORDER BY x OPTION (MAXDOP 1)", "WITH kf (c1) AS (SELECT x FROM u ORDER BY x OFFSET 0 ROWS) INSERT t (a, kf_id) SELECT c1, ROW_NUMBER() OVER (ORDER BY (SELECT NULL)) FROM kf OPTION (MAXDOP 1)"},
 		{"another argument", "postgres", "INSERT INTO t (a, b) SELECT $2, $1 FROM u", "INSERT INTO t (a, b, kf_id) WITH kf (c1, c2) AS (SELECT NULL, NULL FROM u) SELECT $1, $2, ROW_NUMBER() OVER () FROM kf"},

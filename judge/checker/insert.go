@@ -344,12 +344,18 @@ func (r *reader) endsValue() bool {
 	return i.is("ON") && r.peek(1).is("DUPLICATE") || i.is("RETURNING") || i.is("AS") && r.peek(1).isName()
 }
 
+// upserts reports whether ON begins an upsert clause here, not a join's condition.
+func (r *reader) upserts() bool {
+	next := r.peek(2)
+	return r.peek(1).is("DUPLICATE") && next.is("KEY") || r.peek(1).is("CONFLICT") && (next.open == '(' || next.is("DO", "ON"))
+}
+
 // source reads a query up to the clause that is the INSERT's.
 func (r *reader) source(n *tree.Node) {
 	from := r.at
 	for r.at < len(r.items) {
 		i := r.peek(0)
-		if i.is("ON") && r.peek(1).is("DUPLICATE", "CONFLICT") || i.is("RETURNING") && !r.peek(-1).isMark(".") ||
+		if i.is("ON") && r.upserts() || i.is("RETURNING") && !r.peek(-1).isMark(".") && !r.peek(-1).is("AS") ||
 			i.is("LOG") && r.peek(1).is("ERRORS") || i.is("OPTION") && r.peek(1).open == '(' {
 			break
 		}

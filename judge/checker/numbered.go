@@ -17,8 +17,8 @@ import (
 //	WITH … kf (c1, c2) AS (the caller's query) … SELECT c1, c2, expression FROM …
 //
 // A value that stands alone in the caller's select list may be selected itself.
-// In PostgreSQL, where the names may be too few, a query with a star has all its
-// columns selected by another.
+// In PostgreSQL, where the names may be too few, all columns may be selected by a
+// star.
 func Numbered(dialect string, n tree.Numbered, q *Query) error {
 	loose := dialect == "postgres" // where a WITH clause may name fewer columns than there are
 	nodes := append(slices.Clone(n.Out.With), n.Out.Source.Kids...)
@@ -53,11 +53,15 @@ func Numbered(dialect string, n tree.Numbered, q *Query) error {
 		end++
 	}
 	values := commas(nodes[from+1 : end])
-	if names == nil {
-		if len(values) != 2 || len(values[0]) != 3 || !tree.Same(values[0][0], nodes[as-1]) || values[0][2].Label != "*" {
-			return fmt.Errorf("not all columns of the caller's query are selected")
-		}
+	whole := as - 1 // its name
+	if names != nil {
+		whole--
+	}
+	switch {
+	case loose && len(values) == 2 && len(values[0]) == 3 && tree.Same(values[0][0], nodes[whole]) && values[0][2].Label == "*":
 		return nil
+	case names == nil:
+		return fmt.Errorf("not all columns of the caller's query are selected")
 	}
 	if len(values) != len(n.Out.Columns) || len(names) != len(n.In.Columns) {
 		return fmt.Errorf("%d names, %d values, %d columns", len(names), len(values), len(n.Out.Columns))

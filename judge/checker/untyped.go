@@ -31,16 +31,15 @@ func QueryOf(dialect, query string) (*Query, error) {
 	if at < 0 {
 		return q, nil
 	}
-	sel := slices.IndexFunc(items[at:], func(i item) bool { return i.is("SELECT") })
-	if sel < 0 {
+	if items = behindSelect(items[at:]); items == nil {
 		return q, nil
 	}
-	items = items[at+sel+1:]
 	if len(items) > 0 && items[0].is("ALL") {
 		items = items[1:]
 	}
-	if slices.ContainsFunc(items, func(i item) bool { return i.is("UNION", "EXCEPT", "INTERSECT", "MINUS") }) ||
-		len(items) > 0 && items[0].is("DISTINCT", "UNIQUE") {
+	if slices.ContainsFunc(items, func(i item) bool {
+		return i.is("UNION", "EXCEPT", "INTERSECT", "MINUS", "ROLLUP", "CUBE", "GROUPING")
+	}) || len(items) > 0 && items[0].is("DISTINCT", "UNIQUE") && !(len(items) > 1 && items[1].is("ON")) {
 		q.Loose = q.list(items, nil)
 	} else {
 		edits := map[int]string{}
@@ -55,15 +54,29 @@ func QueryOf(dialect, query string) (*Query, error) {
 	return q, nil
 }
 
+// behindSelect returns what stands behind the first SELECT, which may be in
+// brackets of its own; nil where there is none.
+func behindSelect(items []item) []item {
+	for i := range items {
+		switch {
+		case items[i].is("SELECT"):
+			return items[i+1:]
+		case items[i].open == '(' && len(items[i].group) > 0 && (items[i].group[0].is("SELECT") || items[i].group[0].open == '('):
+			return behindSelect(items[i].group)
+		}
+	}
+	return nil
+}
+
 // list reads the select list and reports whether a star is in it. Of values
 // alone it notes the text, in edits by their start the NULL for a placeholder.
 func (q *Query) list(items []item, edits map[int]string) (star bool) {
-	end := slices.IndexFunc(items, func(i item) bool {
-		return i.is("FROM", "WHERE", "GROUP", "HAVING", "WINDOW", "ORDER", "LIMIT", "OFFSET", "FETCH", "FOR", "UNION",
-			"EXCEPT", "INTERSECT", "MINUS", "ON", "RETURNING", "OPTION", "INTO") || i.isMark(";")
-	})
-	if end < 0 {
-		end = len(items)
+	end := len(items)
+	for i := range items {
+		if ends(items, i) {
+			end = i
+			break
+		}
 	}
 	n := 0
 	for _, value := range split(items[:end], ",") {
@@ -131,4 +144,14 @@ func offset(query string, items []item) string {
 		}
 	}
 	return query + " OFFSET 0 ROWS"
+}
+
+// ends reports whether a clause begins at an item of a select list.
+func ends(items []item, i int) bool {
+	if i > 0 && (items[i-1].isMark(".") || items[i-1].is("AS") ||
+		items[i].is("FROM") && items[i-1].is("DISTINCT") || items[i].is("GROUP") && items[i-1].is("WITHIN")) {
+		return false
+	}
+	return items[i].is("FROM", "WHERE", "GROUP", "HAVING", "WINDOW", "ORDER", "LIMIT", "OFFSET", "FETCH", "FOR", "UNION",
+		"EXCEPT", "INTERSECT", "MINUS", "ON", "RETURNING", "OPTION", "INTO") || items[i].isMark(";")
 }

@@ -14,3 +14,4 @@ CREATE TABLE old_contacts (name text, email text, id bigint);
 CREATE TABLE names (name text);
 CREATE TABLE coupons (code varchar(50) PRIMARY KEY, url text);
 CREATE TABLE ours (c1 varchar(50), c2 varchar(50));
+CREATE TABLE words (start varchar(50), minus varchar(50), n int);

@@ -1,0 +1,180 @@
+package e2e_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// countedT opens the database with integer keys for t.
+func (s *scratch) countedT(t *testing.T) *sql.DB {
+	t.Helper()
+	s.selectTables(t)
+	db, _ := s.open(t, fillID("t", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true}}))
+	return db
+}
+
+// TestSelectLeavesRowsOut: without RETURNING a Query does not say which keys are
+// stored.
+func TestSelectLeavesRowsOut(t *testing.T) {
+	each(t, []engine{pgxDefault, pqDefault}, func(t *testing.T, s *scratch) {
+		db := s.countedT(t)
+		exec(t, s.raw, "CREATE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN IF NEW.a = 3 THEN RETURN NULL; END IF; RETURN NEW; END'")
+		exec(t, s.raw, "CREATE TRIGGER skip BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION skip()")
+		ctx, rec := keyfill.Record(context.Background())
+		rows, err := db.QueryContext(ctx, "INSERT INTO t (a) SELECT a FROM s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(idsOf(t, s.raw)); n != 5 {
+			t.Fatalf("%d rows", n)
+		}
+		for _, k := range rec.Keys("t") {
+			if k.Outcome != keyfill.Unknown {
+				t.Errorf("row %d is %v", k.Row, k.Outcome)
+			}
+		}
+	})
+}
+
+// TestSelectAborts: a query that fails leaves an aborted transaction aborted, and
+// one that does not leaves no savepoint.
+func TestSelectAborts(t *testing.T) {
+	each(t, []engine{pgxDefault, pqDefault}, func(t *testing.T, s *scratch) {
+		db := s.countedT(t)
+		exec(t, s.raw, "CREATE FUNCTION f(x INT) RETURNS INT LANGUAGE plpgsql AS 'BEGIN RETURN 1 / (x - 3); END'")
+		tx, err := db.Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tx.Rollback()
+		if _, err := tx.Exec("INSERT INTO u VALUES (1, 'a')"); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			if _, err := tx.Exec("INSERT INTO t (a) SELECT f(a) FROM s WHERE a > 3"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := tx.Exec("SAVEPOINT mine; ROLLBACK TO keyfill_rows"); err == nil || !strings.Contains(err.Error(), "keyfill_rows") {
+			t.Errorf("our savepoint is there: %v", err)
+		}
+		if _, err := tx.Exec("ROLLBACK TO mine"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tx.Exec("INSERT INTO t (a) SELECT f(a) FROM s"); err == nil || !strings.Contains(err.Error(), "zero") {
+			t.Fatalf("a division by zero: %v", err)
+		}
+		if _, err := tx.Exec("INSERT INTO u VALUES (2, 'b')"); err == nil {
+			t.Error("the transaction goes on")
+		}
+	})
+}
+
+// TestSelectView: what a view's function writes is written once.
+func TestSelectView(t *testing.T) {
+	each(t, []engine{pgxDefault, pqDefault}, func(t *testing.T, s *scratch) {
+		db := s.countedT(t)
+		exec(t, s.raw, "CREATE TABLE done (a INT)")
+		exec(t, s.raw, "CREATE FUNCTION log(x INT) RETURNS INT LANGUAGE sql AS 'INSERT INTO done VALUES (x); SELECT x'")
+		exec(t, s.raw, "CREATE VIEW v AS SELECT log(a) AS a FROM s")
+		for i, form := range []string{"direct", "prepared", "transaction"} {
+			if _, err := sendOnce(context.Background(), db, form, "INSERT INTO t (a) SELECT a FROM v", nil); err != nil {
+				t.Fatal(err)
+			}
+			if n := count(t, s.raw, "SELECT COUNT(*) FROM done"); n != 6*(i+1) {
+				t.Errorf("%s: %d rows, want %d", form, n, 6*(i+1))
+			}
+		}
+	})
+}
+
+// TestSelectChains: where a transaction follows another by itself, nothing of it
+// is committed for the sake of a count.
+func TestSelectChains(t *testing.T) {
+	s := mysqlMulti.scratch(t)
+	db := s.countedT(t)
+	exec(t, s.raw, "CREATE FUNCTION f(x INT) RETURNS INT MODIFIES SQL DATA BEGIN INSERT INTO u (a) VALUES (x); RETURN x; END")
+	ctx := context.Background()
+	c, err := db.Conn(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.ExecContext(ctx, "SET completion_type = 1"); err != nil {
+		t.Fatal(err)
+	}
+	tx, err := c.BeginTx(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	exec := func(query string) error {
+		_, err := c.ExecContext(ctx, query)
+		return err
+	}
+	if err := exec("INSERT INTO u VALUES (7, 'chained')"); err != nil {
+		t.Fatal(err)
+	}
+	var own *keyfill.Error
+	if err := exec("INSERT INTO t (a) SELECT f(a) FROM s"); !errors.As(err, &own) {
+		t.Errorf("a count that cannot be undone: %v", err)
+	}
+	if err := exec("ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	if n := count(t, s.raw, "SELECT COUNT(*) FROM u WHERE a = 7"); n != 0 {
+		t.Error("the transaction was committed")
+	}
+}
+
+// TestSelectOwnError: an error of the query is the engine's, not that of rows that
+// have come.
+func TestSelectOwnError(t *testing.T) {
+	s := sqliteFile.scratch(t)
+	db := s.countedT(t)
+	exec(t, s.raw, "INSERT INTO s (a) VALUES (-9223372036854775808)")
+	if _, err := db.Exec("INSERT INTO t (a) SELECT abs(a) FROM s"); err == nil || !strings.Contains(err.Error(), "integer overflow") ||
+		strings.Contains(err.Error(), "counted") {
+		t.Errorf("an overflow: %v", err)
+	}
+}
+
+// TestSelectArguments: arguments are sent as the driver sends them without us, in
+// each of its modes.
+func TestSelectArguments(t *testing.T) {
+	each(t, postgresModes, func(t *testing.T, s *scratch) {
+		db := s.countedT(t)
+		for _, arg := range []any{"x", 5, 2.5, true, []byte(`\x41`), nil} {
+			const query = "INSERT INTO %s (b) SELECT $1 FROM s"
+			exec(t, s.raw, "DELETE FROM t")
+			exec(t, s.raw, "DELETE FROM t0")
+			_, want := s.raw.Exec(strings.Replace(query, "%s", "t0", 1), arg)
+			_, got := db.Exec(strings.Replace(query, "%s", "t", 1), arg)
+			if (got == nil) != (want == nil) {
+				t.Errorf("%T: error %v, by hand %v", arg, got, want)
+			}
+			columns := "SELECT b FROM "
+			if got, want := rowsOf(t, s.raw, columns+"t"), rowsOf(t, s.raw, columns+"t0"); strings.Join(got, "") != strings.Join(want, "") {
+				t.Errorf("%T: stored %q, by hand %q", arg, got, want)
+			}
+		}
+		var r *rewrite.Refusal
+		if _, err := db.Exec("INSERT INTO t (b) SELECT $1 FROM s", "x", "y"); !errors.As(err, &r) && err == nil {
+			t.Error("an argument too many is taken")
+		}
+	})
+}
