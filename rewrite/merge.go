@@ -147,7 +147,9 @@ func (p *parser) actions(m *merging) Reason {
 		case p.isPunct('('):
 			depth++
 		case p.isPunct(')'):
-			depth--
+			if depth--; depth < 0 {
+				return ErrGrammar
+			}
 		case depth == 0 && p.anotherMerge():
 			return ErrMerge
 		case depth == 0 && p.isWord("insert"):
