@@ -217,20 +217,7 @@ func rowsOf(t *testing.T, db *sql.DB, query string) []string {
 // idsOf returns the keys in t, in their order.
 func idsOf(t *testing.T, db *sql.DB) []int64 {
 	t.Helper()
-	rows, err := db.Query("SELECT id FROM t ORDER BY id")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rows.Close()
-	var ids []int64
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			t.Fatal(err)
-		}
-		ids = append(ids, id)
-	}
-	return ids
+	return integersOf(t, db, "SELECT id FROM t ORDER BY id")
 }
 
 // TestSelectReturning: the rows of RETURNING are the engine's, and the keys in

@@ -227,31 +227,5 @@ func TestStoreMaxKeyUsesIndex(t *testing.T) {
 // allText returns all that a query gives, as text.
 func allText(t *testing.T, db *sql.DB, query string) string {
 	t.Helper()
-	rows, err := db.Query(query)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rows.Close()
-	columns, err := rows.Columns()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b strings.Builder
-	for rows.Next() {
-		values := make([]sql.NullString, len(columns))
-		dest := make([]any, len(columns))
-		for i := range values {
-			dest[i] = &values[i]
-		}
-		if err := rows.Scan(dest...); err != nil {
-			t.Fatal(err)
-		}
-		for _, v := range values {
-			b.WriteString(v.String + " ")
-		}
-	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
+	return strings.Join(rowsOf(t, db, query), " ")
 }
