@@ -120,6 +120,9 @@ func (p *parser) branches(m *branches) Reason {
 func (p *parser) branch(m *branches) Reason {
 	at := p.tok.start
 	p.advance()
+	if p.isWord("into") {
+		return ErrGrammar // no table has this name
+	}
 	var h head
 	if p.into(&h, true); h.target == nil {
 		return ""
