@@ -28,6 +28,7 @@ type execution struct {
 	rows    int64  // of the query of an INSERT … SELECT, as counted
 	counts  int    // how often they were
 	saved   bool   // our savepoint is set
+	fixed   bool   // the text is prepared with its keys as literals
 
 	text string // what is sent
 	sent []driver.NamedValue
@@ -181,6 +182,7 @@ func (x *execution) fill(ctx context.Context) (err error) {
 			}
 		}
 		if x.keys, err = draw(ctx, x.plan, x.holes, x.rows, x.guard); err != nil {
+			_ = x.release(ctx)
 			return err
 		}
 	}

@@ -31,7 +31,7 @@ var errRowsGrew = errors.New("its query had more rows than were counted just bef
 
 // errUndo is for a query that may change something where what counting it does
 // cannot be undone.
-var errUndo = errors.New("its query calls functions that may change something, and whether a transaction is open is not known: begin it with BeginTx, or name the key column and select its values")
+var errUndo = errors.New("its query calls functions that may change something, and whether a transaction is open, or follows another by itself, is not known: begin it with BeginTx, or name the key column and select its values")
 
 // savepoint is the name of ours, which nobody else uses.
 const savepoint = "keyfill_rows"
@@ -61,8 +61,8 @@ func (x *execution) countRows(ctx context.Context) error {
 		if undone := own.Rollback(); err == nil {
 			err = undone
 		}
-	case err != nil && x.plan.Dialect().ErrorsAbort:
-		return err // the transaction is lost, as by the INSERT
+	case x.lost(err):
+		return err // the transaction is, as by the INSERT
 	case x.saved && in.Query.Unsure:
 		if undone := x.toSavepoint(ctx); err == nil {
 			err = undone
@@ -71,8 +71,10 @@ func (x *execution) countRows(ctx context.Context) error {
 	if err == nil {
 		err = x.counted(row)
 	}
+	if failed := x.uncounted(ctx, err); err == nil {
+		err = failed
+	}
 	if err != nil {
-		_ = x.release(ctx) // the first error is the one to know
 		return err
 	}
 	if x.counts++; x.counts > 1 {
@@ -80,6 +82,25 @@ func (x *execution) countRows(ctx context.Context) error {
 		x.rows += x.rows/8 + 1
 	}
 	return nil
+}
+
+// lost reports whether an error has ended what the transaction can do, our
+// savepoint included.
+func (x *execution) lost(err error) bool {
+	if err == nil || !x.saved || !x.plan.Dialect().ErrorsAbort || !engineAnswered(err) {
+		return false
+	}
+	x.saved = false
+	return true
+}
+
+// uncounted lets the savepoint go behind a count that has failed, or which was all
+// that it was for: what comes behind the INSERT would change ROW_COUNT().
+func (x *execution) uncounted(ctx context.Context, err error) error {
+	if err == nil && x.plan.Dialect().ErrorsAbort {
+		return nil
+	}
+	return x.release(ctx)
 }
 
 // counted takes in the row that the count gave.
@@ -192,7 +213,8 @@ func (x *execution) setSavepoint(ctx context.Context) error {
 
 // toSavepoint undoes what was done since our savepoint, which stays.
 func (x *execution) toSavepoint(ctx context.Context) error {
-	_, err := dbconn.Exec(ctx, x.guard.conn, "ROLLBACK TO SAVEPOINT "+savepoint, nil)
+	// What was done has to be undone, even for a caller who has gone.
+	_, err := dbconn.Exec(context.WithoutCancel(ctx), x.guard.conn, "ROLLBACK TO SAVEPOINT "+savepoint, nil)
 	return err
 }
 
@@ -202,7 +224,7 @@ func (x *execution) release(ctx context.Context) error {
 		return nil
 	}
 	x.saved = false
-	_, err := dbconn.Exec(ctx, x.guard.conn, "RELEASE SAVEPOINT "+savepoint, nil)
+	_, err := dbconn.Exec(context.WithoutCancel(ctx), x.guard.conn, "RELEASE SAVEPOINT "+savepoint, nil)
 	return err
 }
 
@@ -223,13 +245,16 @@ func attempt[T any](ctx context.Context, x *execution, whole bool, send func() (
 	}
 	for {
 		answer, err := send()
+		grown := x.outgrown(err)
 		switch {
-		case err == nil, !aborts && !x.outgrown(err):
-			if failed := x.release(ctx); err == nil {
-				err = failed
-			}
+		case err == nil:
+			return answer, x.release(ctx)
+		case err == driver.ErrSkip:
+			return answer, err // it is sent again, prepared
+		case !grown && x.lost(err):
 			return answer, err
-		case !x.outgrown(err), aborts && inside && !whole:
+		case !grown, x.fixed, aborts && inside && !whole:
+			_ = x.release(ctx) // the first error is the one to know
 			return answer, err
 		case aborts && inside:
 			if err := x.toSavepoint(ctx); err != nil {
@@ -241,6 +266,7 @@ func attempt[T any](ctx context.Context, x *execution, whole bool, send func() (
 			return none, tableOf(&x.plan.Inserts[0]).keyError(0, fmt.Errorf("%w: %w", errRowsGrew, err))
 		}
 		if err := x.refill(ctx); err != nil {
+			_ = x.release(ctx)
 			return none, err
 		}
 	}
@@ -253,15 +279,20 @@ func (x *execution) outgrown(err error) bool {
 		strings.Contains(strings.ToLower(err.Error()), x.plan.Dialect().Numbering.Failure)
 }
 
-// refill counts the rows anew and draws keys for them.
+// refill counts the rows anew and draws keys for them. Where that fails the
+// execution is what it was.
 func (x *execution) refill(ctx context.Context) error {
-	if err := x.countRows(ctx); err != nil {
+	rows := x.rows
+	err := x.countRows(ctx)
+	var keys [][]driver.Value
+	if err == nil {
+		keys, err = draw(ctx, x.plan, x.holes, x.rows, x.guard)
+	}
+	if err != nil {
+		x.rows = rows
 		return err
 	}
-	var err error
-	if x.keys, err = draw(ctx, x.plan, x.holes, x.rows, x.guard); err != nil {
-		return err
-	}
+	x.keys = keys
 	x.place()
 	return nil
 }

@@ -27,8 +27,8 @@ func TestUnnumbered(t *testing.T) {
 		{mariadb, []any{"10.11.6-MariaDB", int64(1), "MIXED"}, rewrite.ErrStatementLog},
 		{mariadb, []any{"10.1.48-MariaDB", int64(0), "ROW"}, rewrite.ErrOldServer},
 		{mariadb, []any{"10.2.0-MariaDB", int64(0), "ROW"}, ""},
-		{sqlite, []any{"3.24.0"}, rewrite.ErrOldServer},
-		{sqlite, []any{"3.25.0"}, ""},
+		{sqlite, []any{"3.37.2"}, rewrite.ErrOldServer},
+		{sqlite, []any{"3.38.0"}, ""},
 		{sqlite, []any{"3.50.4"}, ""},
 		{dialect.PostgreSQL(), nil, ""},
 	} {

@@ -225,6 +225,7 @@ func (s *statement) ExecContext(ctx context.Context, args []driver.NamedValue) (
 	if err != nil {
 		return nil, err
 	}
+	x.fixed = x.inline
 	res, err := attempt(ctx, x, true, func() (driver.Result, error) { return stmtExec(ctx, s.Stmt, x.sent) })
 	return x.executed(ctx, res, err)
 }
@@ -238,6 +239,7 @@ func (s *statement) QueryContext(ctx context.Context, args []driver.NamedValue) 
 	if err != nil {
 		return nil, err
 	}
+	x.fixed = x.inline
 	rows, err := attempt(ctx, x, false, func() (driver.Rows, error) { return stmtQuery(ctx, s.Stmt, x.sent) })
 	return x.queried(ctx, rows, err)
 }

@@ -54,7 +54,7 @@ var sqlite = Dialect{
 		Where:   true,
 		Server:  []string{"sqlite_version()"},
 		Major:   3,
-		Minor:   25,
+		Minor:   38, // which has JSON in it
 	},
 	Folding:          FoldCase,
 	QuoteOpen:        '"',

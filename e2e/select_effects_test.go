@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ngrok/sqlmw"
+
 	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
@@ -177,4 +179,69 @@ func TestSelectArguments(t *testing.T) {
 			t.Error("an argument too many is taken")
 		}
 	})
+}
+
+// TestSelectExhausted: where there are no keys for the rows that have come, the
+// error says so, nothing is stored, and no savepoint is left.
+func TestSelectExhausted(t *testing.T) {
+	each(t, []engine{sqliteFile, mysqlMulti, pgxDefault, pqDefault}, func(t *testing.T, s *scratch) {
+		s.selectTables(t)
+		b := &beforehand{call: func() { exec(t, s.raw, "INSERT INTO s (a) VALUES (7), (7), (7), (7), (7)") }}
+		spied := asDriver{openDriver(t, sqlmw.Driver(connectorDriver{s.connector}, b)), registered(t, s.driver)}
+		db, _ := openConnector(t, spied, fillID("t", policy.Table{MaxBits: 31, InPlace: &policy.Source{
+			Kind: policy.KindSequence, EnsureSchema: true, Start: 1<<31 - 8,
+		}}))
+		for _, form := range []string{"direct", "prepared", "transaction"} {
+			if s.server == nil && form == "transaction" {
+				continue // nobody else writes then
+			}
+			ctx, rec := keyfill.Record(context.Background())
+			_, err := sendOnce(ctx, db, form, "INSERT INTO t (a) SELECT a FROM s", nil)
+			if err == nil {
+				t.Errorf("%s: no error", form)
+			}
+			for _, k := range rec.Keys("t") {
+				if k.Outcome == keyfill.Stored {
+					t.Errorf("%s: row %d is %v", form, k.Row, k.Outcome)
+				}
+			}
+			if n := len(idsOf(t, s.raw)); n != 0 {
+				t.Errorf("%s: %d rows", form, n)
+			}
+		}
+		if s.server == nil {
+			return
+		}
+		b.call = func() {}
+		tx, err := db.Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tx.Rollback()
+		if _, err := tx.Exec("INSERT INTO t (a) SELECT a FROM s"); err == nil {
+			t.Fatal("no error")
+		}
+		if _, err := tx.Exec("RELEASE SAVEPOINT keyfill_rows"); err == nil {
+			t.Error("our savepoint is there")
+		}
+	})
+}
+
+// TestSelectRowCount: ROW_COUNT() behind an INSERT … SELECT is that of its rows.
+func TestSelectRowCount(t *testing.T) {
+	s := mysqlMulti.scratch(t)
+	db := s.countedT(t)
+	exec(t, s.raw, "CREATE FUNCTION f(x INT) RETURNS INT MODIFIES SQL DATA BEGIN INSERT INTO u (a) VALUES (x); RETURN x; END")
+	tx, err := db.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	if _, err := tx.Exec("INSERT INTO t (a) SELECT f(a) FROM s"); err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	if err := tx.QueryRow("SELECT ROW_COUNT()").Scan(&n); err != nil || n != 6 {
+		t.Errorf("ROW_COUNT() is %d, %v", n, err)
+	}
 }

@@ -121,7 +121,7 @@ var texts = map[Reason]string{
 	ErrColumnCount:       "a row has another number of values than there are columns: name the columns in the INSERT",
 	ErrSelect:            "the rows come from a query, and the source of the key makes no numbers that the engine could count on from: name the key column and select its values",
 	ErrSelectForm:        "the rows come from a query that cannot be numbered exactly (it changes data or variables, stands beside other statements, is read by ON DUPLICATE KEY UPDATE, or has * beside values without a type): name the key column and select its values",
-	ErrOldServer:         "the rows come from a query, which this server cannot number (MySQL can from 8.0, MariaDB from 10.2, SQLite from 3.25): name the key column and select its values",
+	ErrOldServer:         "the rows come from a query, which this server cannot number (MySQL can from 8.0, MariaDB from 10.2, SQLite from 3.38): name the key column and select its values",
 	ErrStatementLog:      "the rows come from a query, and binlog_format is not ROW: replicas would number them otherwise; set it to ROW, or name the key column and select its values",
 	ErrSeveral:           "another statement of the text may change how the INSERT is read, or whether it runs: send it alone",
 	ErrCTE:               "the INSERT is part of another statement: send it alone",

@@ -30,8 +30,8 @@ type Insert struct {
 	// is given as a key is stored nowhere.
 	Nested, Explained bool
 
-	// Worked says that a key in the INSERT is an expression: what it gives depends
-	// on more than its arguments.
+	// Worked says that a key in the INSERT is an expression with an @ in it, which
+	// is a name to options of drivers that rewrite the query.
 	Worked bool
 
 	// Query is where the rows come from a query and the engine numbers them; nil

@@ -1,5 +1,7 @@
 package rewrite
 
+import "strings"
+
 // selection is what is known of a query that was read.
 type selection struct {
 	outer    with // in front of the INSERT
@@ -166,7 +168,8 @@ func (p *parser) surveyed(s *selection, depth *int) {
 		// "Sequence Pseudocolumns"; Transact-SQL reference, "NEXT VALUE FOR".
 		s.refuse(ErrSelectForm)
 	case *depth > s.brackets:
-	case p.isAny("union", "except", "intersect", "minus"), p.isAny("rollup", "cube", "grouping"):
+	case p.isAny("union", "except", "intersect", "minus"), p.isAny("rollup", "cube") && p.nextIsPunct('('),
+		p.isWord("grouping") && p.nextIs("sets"):
 		s.plain = false
 	case p.isWord("order"):
 		s.ordered = true
@@ -314,12 +317,15 @@ func (p *parser) isNamed() bool {
 	if p.prev == 0 {
 		return false
 	}
-	if c := p.q[p.prev-1]; c == '.' || c == ',' && !p.isWord("from") {
+	if c := p.q[p.prev-1]; c == '.' && !p.endsNumber() || c == ',' && !p.isWord("from") {
 		return true
 	}
 	at := p.prev
 	for at > 0 && p.isPart(p.q[at-1]) {
 		at--
+	}
+	if at > 0 && strings.IndexByte(".@:$", p.q[at-1]) >= 0 {
+		return false // the word in front is a name itself
 	}
 	before := p.q[at:p.prev]
 	switch {
@@ -337,17 +343,29 @@ func (p *parser) isNamed() bool {
 	return false
 }
 
+// endsNumber reports whether the point in front of the current token ends a number,
+// as in 1. and so begins no name.
+func (p *parser) endsNumber() bool {
+	at := p.prev - 1
+	for at > 0 && p.isPart(p.q[at-1]) {
+		at--
+	}
+	return digits(p.q[at : p.prev-1])
+}
+
 // selectItem reads one item of a select list.
 func (p *parser) selectItem(s *selection) selectItem {
 	var first [maxItem]token
 	tokens := first[:0]
 	var last, before token
-	for depth := 0; !p.endsList(s, depth) && !(depth == 0 && p.isPunct(',')); p.advance() {
+	depth := s.brackets
+	for !p.endsList(s, depth-s.brackets) && !(depth == s.brackets && p.isPunct(',')) {
 		before, last = last, p.tok
 		if len(tokens) < maxItem {
 			tokens = append(tokens, p.tok)
 		}
 		p.surveyed(s, &depth)
+		p.advance()
 	}
 	if last.kind == tokPunct && p.text(last) == "*" && (len(tokens) == 1 || p.text(before) == ".") {
 		return selectItem{star: true, value: token{kind: tokEnd}}

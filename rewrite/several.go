@@ -20,7 +20,7 @@ func (p *parser) precedes() {
 	case p.isPunct('('), p.isVerb(), p.d.Grammar.NoSemicolon && p.isAny("exec", "execute"), p.isWord("analyze"):
 	case e == effectUnknown:
 		p.shut = true
-		if p.isWord("end") {
+		if p.isAny("end", "until") {
 			p.stillInside()
 		}
 	case e == effectSet:
@@ -29,7 +29,7 @@ func (p *parser) precedes() {
 	}
 }
 
-// stillInside refuses the INSERTs behind a routine, if they were filled: an END
+// stillInside refuses the INSERTs behind a routine, if they were filled: an END, or UNTIL,
 // where no statement begins with it says that they are part of its body, which
 // was an IF, a CASE or a loop without BEGIN.
 func (p *parser) stillInside() {

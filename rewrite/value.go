@@ -113,7 +113,7 @@ func (p *parser) judge(in *insertion, key, row int, v value) {
 	k := &in.Target.Keys[key]
 	t, ok := p.core(v)
 	if !ok {
-		in.Worked = true
+		in.Worked = in.Worked || strings.Contains(p.q[v.start:v.end], "@")
 		return
 	}
 	text := p.text(t)
