@@ -147,7 +147,7 @@ func (u *use) word() bool {
 	case u.isAny("values", "value", "set"):
 		u.rows = true
 	case u.isWord("update"):
-		u.update = u.rows
+		u.update = u.rows && equalWord(u.text(u.last), "key")
 	case u.isWord("returning"):
 		u.update = false
 	}
