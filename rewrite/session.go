@@ -68,7 +68,7 @@ func (in *Insert) sessionKey() int {
 // LAST_INSERT_ID(key) changes, or may. Other statements of the text read what
 // they would without us.
 func (p *parser) undisturbed(in *Insert) bool {
-	q := use{parser: &parser{scanner: scanner{d: p.d, q: p.q[:in.end], pos: in.Offset}}}
+	q := use{upserts: in.Conflict == ConflictUpdate, parser: &parser{scanner: scanner{d: p.d, q: p.q[:in.end], pos: in.Offset}}}
 	at, _ := slices.BinarySearchFunc(p.constants, in.Offset, func(t token, offset int) int { return t.start - offset })
 	rows := p.constants[at:]
 	for q.read(); ; q.advance() {
@@ -95,7 +95,8 @@ type use struct {
 	before, last token // the tokens in front of the current one
 	depth        int
 	rows         bool // the table's name and column list are behind
-	update       bool // in the update part of an upsert clause
+	upserts      bool // there is an upsert clause
+	update       bool // in the update part of it
 }
 
 // token reports whether the current token leaves the session's key alone.
@@ -147,7 +148,7 @@ func (u *use) word() bool {
 	case u.isAny("values", "value", "set"):
 		u.rows = true
 	case u.isWord("update"):
-		u.update = u.rows && equalWord(u.text(u.last), "key")
+		u.update = u.rows && u.upserts && equalWord(u.text(u.before), "duplicate") && equalWord(u.text(u.last), "key")
 	case u.isWord("returning"):
 		u.update = false
 	}
