@@ -66,8 +66,12 @@ func (p *parser) set(in *insertion) Reason {
 			break
 		}
 	}
-	for _, k := range in.missing() {
+	missing := in.missing()
+	for _, k := range missing {
 		p.slot(p.prev, p.prev, ", "+p.d.QuoteIdent(in.Target.Keys[k].Column)+" = ", slot{key: int32(k)})
+	}
+	if len(missing) > 0 && p.prev < len(p.q) && p.isPart(p.q[p.prev]) {
+		p.edit(p.prev, p.prev, " ") // 1ON would be a name
 	}
 	return ""
 }
