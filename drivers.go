@@ -18,6 +18,10 @@ type driverFacts struct {
 	// arguments, so that a literal key would fill the cache: pgx
 	// (Conn.Query; its Exec without arguments is one round trip).
 	cachesQueries bool
+	// keepsSession says that a connection comes back from the pool with the
+	// settings that its session had: nothing resets them, the application's own
+	// function neither (stdlib.OptionResetSession of pgx is one).
+	keepsSession bool
 	// loads says that a bulk load is prepared, and that its rows are the
 	// executions.
 	loads bool
@@ -28,14 +32,14 @@ type driverFacts struct {
 func (f *driverFacts) takesRows() bool { return f.loads || f.dialect == nil && !f.family }
 
 var drivers = map[string]driverFacts{
-	"github.com/go-sql-driver/mysql":          {family: true},
+	"github.com/go-sql-driver/mysql":          {family: true, keepsSession: true},
 	"github.com/jackc/pgx/v5/stdlib":          {dialect: dialect.PostgreSQL(), cachesQueries: true},
 	"github.com/jackc/pgx/v4/stdlib":          {dialect: dialect.PostgreSQL(), cachesQueries: true},
-	"github.com/lib/pq":                       {dialect: dialect.PostgreSQL(), loads: true},
-	"modernc.org/sqlite":                      {dialect: dialect.SQLite()},
-	"github.com/glebarez/go-sqlite":           {dialect: dialect.SQLite()},
-	"github.com/mattn/go-sqlite3":             {dialect: dialect.SQLite()},
-	"github.com/ncruces/go-sqlite3/driver":    {dialect: dialect.SQLite()},
+	"github.com/lib/pq":                       {dialect: dialect.PostgreSQL(), keepsSession: true, loads: true},
+	"modernc.org/sqlite":                      {dialect: dialect.SQLite(), keepsSession: true},
+	"github.com/glebarez/go-sqlite":           {dialect: dialect.SQLite(), keepsSession: true},
+	"github.com/mattn/go-sqlite3":             {dialect: dialect.SQLite(), keepsSession: true},
+	"github.com/ncruces/go-sqlite3/driver":    {dialect: dialect.SQLite(), keepsSession: true},
 	"github.com/microsoft/go-mssqldb":         {dialect: dialect.SQLServer(), loads: true},
 	"github.com/microsoft/go-mssqldb/azuread": {dialect: dialect.SQLServer(), loads: true},
 	"github.com/sijms/go-ora/v2":              {dialect: dialect.Oracle()},

@@ -293,7 +293,7 @@ func (g *guard) ResetSession(ctx context.Context) error {
 	clear(g.parked)
 	g.parked = g.parked[:0]
 	g.columns.forget()
-	g.settings.asked = false // what resets the session may be the driver's or the application's
+	g.settings.asked = g.settings.asked && g.mount.about.keepsSession
 	if r, ok := g.conn.(driver.SessionResetter); ok {
 		return r.ResetSession(ctx)
 	}
