@@ -28,11 +28,11 @@ func (s *SQLite) Close() error { return s.db.Close() }
 // syntaxErrors are in SQLite's messages for what its grammar does not take:
 // src/parse.y and src/tokenize.c. Every other error, of which "no such table"
 // is the most frequent, comes from what the text means; but two definitions of one
-// name in WITH or of one column, and a database that is not there, are found before
-// the rest of the text is read.
+// name in WITH or of one column, a database that is not there and a number that no
+// placeholder has are found before the rest of the text is read.
 var syntaxErrors = []string{
 	": syntax error", "incomplete input", "unrecognized token", "duplicate WITH table name", "duplicate column name",
-	"unknown database",
+	"unknown database", "variable number must be",
 }
 
 // Accepts returns SQLite's error when one of the statements is not of its
