@@ -18,7 +18,8 @@ import (
 // INSERT come from a query, with the server's functions for its keys. It is the
 // plan that there is where the server has none. An error is the driver's own.
 func (m *Mount) functional(ctx context.Context, g *guard, e *engine, query string, p *rewrite.Plan) (*rewrite.Plan, error) {
-	if p.Action != rewrite.Refuse || p.Refusal.Reason != rewrite.ErrSelect || len(p.Inserts) != 1 || m.standIn != nil {
+	if p.Action != rewrite.Refuse || p.Refusal.Reason != rewrite.ErrSelect || len(p.Inserts) != 1 || m.standIn != nil ||
+		p.Reads()&rewrite.ReadsCount != 0 { // which the question would change
 		return p, nil
 	}
 	target := p.Inserts[0].Target
@@ -40,9 +41,6 @@ func (m *Mount) functional(ctx context.Context, g *guard, e *engine, query strin
 		if has {
 			made.Keys[i].Function = f.Text
 		}
-	}
-	if p.Reads()&rewrite.ReadsCount != 0 {
-		return p, nil
 	}
 	key := "\x00" + string(rune(p.Dialect().Settings)) + strings.Join(made.Columns, "\x00") + "\x00\x00" + query
 	if p, ok := e.listed.Get(key); ok {

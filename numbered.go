@@ -19,14 +19,14 @@ import (
 // An INSERT whose rows come from a query takes as many keys as the query has
 // rows. They are counted first, and that many keys are reserved. Rows may come
 // and go before the INSERT: with fewer some keys are a gap, and a row too many is
-// an error of the engine, for which the statement itself sees. Then everything is
+// an error of the engine, which the statement itself sees to. Then everything is
 // done again.
 
 // maxCounts is how often the rows are counted for one execution.
 const maxCounts = 3
 
-// errRowsGrew is for an execution for which there were more rows to insert than had been
-// counted, three times.
+// errRowsGrew is for an execution that had more rows to insert than were counted,
+// three times.
 var errRowsGrew = errors.New("its query had more rows than were counted just before, three times: send it in a transaction that keeps others from adding rows, or again")
 
 // errUndo is for a query that may change something where what counting it does
