@@ -40,6 +40,8 @@ type Dialect struct {
 
 	Numbering Numbering // how the rows of a query are numbered
 
+	Transactions Transactions // how they are undone in part, and made again
+
 	// QuoteOpen and QuoteClose enclose an identifier that keyfill writes;
 	// a QuoteClose inside it is doubled.
 	QuoteOpen, QuoteClose byte
@@ -256,6 +258,41 @@ func (d *Dialect) Fold(name string, quoted bool) string {
 	return foldASCII(name)
 }
 
+// Folds reports whether Fold(name, quoted) is the folded identifier. It allocates
+// nothing where the name is ASCII.
+func (d *Dialect) Folds(name string, quoted bool, folded string) bool {
+	switch {
+	case quoted && d.Folding != FoldCase:
+		return name == folded
+	case !isASCII(name):
+		return d.Fold(name, quoted) == folded
+	case len(name) != len(folded):
+		return false
+	}
+	for i := range len(name) {
+		c := name[i]
+		switch {
+		case d.Folding == FoldUpper && 'a' <= c && c <= 'z':
+			c -= 'a' - 'A'
+		case d.Folding != FoldUpper && 'A' <= c && c <= 'Z':
+			c += 'a' - 'A'
+		}
+		if c != folded[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
 // foldASCII lowers ASCII letters only, as PostgreSQL does in a multi-byte
 // encoding (downcase_identifier, src/backend/parser/scansup.c).
 func foldASCII(s string) string {
@@ -276,8 +313,19 @@ func foldASCII(s string) string {
 // QuoteIdent returns a folded identifier as it is written into a statement,
 // always in quotes, so that reserved words and odd names are safe.
 func (d *Dialect) QuoteIdent(name string) string {
-	q := string(d.QuoteClose)
-	return string(d.QuoteOpen) + strings.ReplaceAll(name, q, q+q) + q
+	return string(d.AppendIdent(make([]byte, 0, len(name)+2), name))
+}
+
+// AppendIdent appends to b what QuoteIdent returns.
+func (d *Dialect) AppendIdent(b []byte, name string) []byte {
+	b = append(b, d.QuoteOpen)
+	for i := range len(name) {
+		if name[i] == d.QuoteClose {
+			b = append(b, d.QuoteClose)
+		}
+		b = append(b, name[i])
+	}
+	return append(b, d.QuoteClose)
 }
 
 // ByName returns the dialect that the policy file calls name. The error names

@@ -112,3 +112,20 @@ func TestMariaDBFacts(t *testing.T) {
 		t.Error("RETURNING, row aliases or executable comments are not as documented")
 	}
 }
+
+// TestFolds holds Folds against Fold.
+func TestFolds(t *testing.T) {
+	names := []string{"", "a", "A", "id", "ID", "Id", "idd", "É", "é", "\u212a", "k", "K", "a\xff", "A\xff", "İ", "i̇"}
+	for _, d := range dialect.All() {
+		for _, name := range names {
+			for _, other := range names {
+				for _, quoted := range []bool{false, true} {
+					folded := d.Fold(other, quoted)
+					if got, want := d.Folds(name, quoted, folded), d.Fold(name, quoted) == folded; got != want {
+						t.Errorf("%s: Folds(%q, %v, %q) = %v, want %v", d.Name, name, quoted, folded, got, want)
+					}
+				}
+			}
+		}
+	}
+}

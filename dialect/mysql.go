@@ -65,6 +65,7 @@ var mysql = Dialect{
 		Server:  []string{"@@version", "@@log_bin", "@@binlog_format"},
 		Major:   8,
 	},
+	Transactions:  mysqlTransactions,
 	Folding:       FoldCase,
 	QuoteOpen:     '`',
 	QuoteClose:    '`',

@@ -42,6 +42,7 @@ var oracle = Dialect{
 		Flat:         true, // "SELECT", restrictions on subquery factoring
 		NullByTarget: true,
 	},
+	Transactions:     oracleTransactions,
 	Folding:          FoldUpper,
 	QuoteOpen:        '"',
 	QuoteClose:       '"',

@@ -53,9 +53,10 @@ var postgres = Dialect{
 		LooseNames: true,
 		ByTarget:   true,
 	},
-	Folding:    FoldLower,
-	QuoteOpen:  '"',
-	QuoteClose: '"',
+	Transactions: postgresTransactions,
+	Folding:      FoldLower,
+	QuoteOpen:    '"',
+	QuoteClose:   '"',
 	// decode() reads the same under either standard_conforming_strings.
 	BinaryOpen:       "decode('",
 	BinaryClose:      "','hex')",

@@ -56,6 +56,7 @@ var sqlite = Dialect{
 		Major:   3,
 		Minor:   38, // which has JSON in it
 	},
+	Transactions:     sqliteTransactions,
 	Folding:          FoldCase,
 	QuoteOpen:        '"',
 	QuoteClose:       '"',

@@ -55,6 +55,7 @@ var sqlserver = Dialect{
 		NullByTarget: true,
 		Ordered:      true,
 	},
+	Transactions:     sqlserverTransactions,
 	Folding:          FoldCase,
 	QuoteOpen:        '[',
 	QuoteClose:       ']',

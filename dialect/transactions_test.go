@@ -1,0 +1,35 @@
+package dialect_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/keyfill/keyfill/dialect"
+)
+
+// TestTransactions: every engine's savepoint has a name, and some of its errors
+// are worth another attempt.
+func TestTransactions(t *testing.T) {
+	for _, d := range dialect.All() {
+		tx := &d.Transactions
+		for _, text := range []string{tx.Set, tx.Undo, tx.Release} {
+			if strings.Count(text, "%") != 1 && text != "" || tx.Set == "" || tx.Undo == "" {
+				t.Errorf("%s: %q has no place for the name", d.Name, text)
+			}
+		}
+		if len(tx.Transient) < 2 {
+			t.Errorf("%s: %d errors are transient", d.Name, len(tx.Transient))
+		}
+		// Where errors abort, a transaction behind one is alive for those alone who
+		// have gone back to a savepoint.
+		if d.ErrorsAbort && tx.Release == "" {
+			t.Errorf("%s: savepoints pile up", d.Name)
+		}
+	}
+	if got := dialect.SQLServer().Transactions; got.Set != "SAVE TRANSACTION %" || got.Undo != "ROLLBACK TRANSACTION %" || got.Release != "" {
+		t.Errorf("SQL Server: %+v", got)
+	}
+	if got := dialect.Oracle().Transactions; got.Set != "SAVEPOINT %" || got.Undo != "ROLLBACK TO SAVEPOINT %" || got.Release != "" {
+		t.Errorf("Oracle: %+v", got)
+	}
+}
