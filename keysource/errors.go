@@ -75,6 +75,9 @@ var ErrOptions = errors.New("keysource: bad options")
 // for ten seconds because other processes have it.
 var ErrWorkerTaken = errors.New("keysource: the worker's number is in use")
 
+// ErrOtherKey is returned for a key that no number of a [Mapping] has.
+var ErrOtherKey = errors.New("keysource: not a key of this source")
+
 // ErrNotKey is returned when a text is in none of the forms that [Inspect]
 // reads.
-var ErrNotKey = errors.New("keysource: not a UUID, a ULID, 32 hexadecimal digits or a 64-bit integer")
+var ErrNotKey = errors.New("keysource: not a UUID, a ULID, 32 hexadecimal digits, a composite key or a 64-bit integer")

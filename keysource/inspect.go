@@ -17,9 +17,10 @@ import (
 // Reading is what a key may be.
 type Reading struct {
 	// Kind is the kind of source as the policy file spells it: "uuidv7",
-	// "uuidv4", "ulid", "comb" or "snowflake". It is "uuidv1" and so on for the
-	// other versions of RFC 9562, "uuid" for 16 bytes that are nothing known,
-	// and "integer" for a number, whatever made it.
+	// "uuidv4", "ulid", "comb", "snowflake" or "composite". It is "uuidv1" and so
+	// on for the other versions of RFC 9562, "uuid" for 16 bytes that are nothing
+	// known, and "integer" for a number, whatever made it. [InspectAs] returns
+	// "coprime", "pseudorandom" and "scatter".
 	Kind string
 	// Layout is the one in which the key is what Kind says; empty for an
 	// integer and for a bare "uuid".
@@ -41,6 +42,14 @@ type Reading struct {
 	// number; and the number of the key within its unit of time.
 	Width            int
 	Worker, Sequence int64
+
+	// Of a composite key: how many characters it has, 20 or 24. Its Worker is
+	// the spread, and its Sequence the counter, 0 where it has none.
+	Length int
+
+	// Of a key of a [Mapping]: its number, from 1 on. It says how many keys were
+	// reserved before, and neither when nor by whom.
+	Number int64
 }
 
 // Inspect returns what text, which may have white space around it, can be read
@@ -50,6 +59,7 @@ type Reading struct {
 //	xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx    a UUID's text; also {…} and urn:uuid:…
 //	32 hexadecimal digits                   16 bytes as stored; also 0x…, \x… and X'…'
 //	26 characters                           a ULID's text
+//	20 or 24 digits                         a composite key
 //	an integer of 64 bits                   decimal
 //
 // The marks of a UUIDv7 and a time between 1990 and 2200 make the surest
@@ -59,7 +69,13 @@ type Reading struct {
 // happens to have the marks of a UUIDv7, one in 64, is read as that alone, with
 // the same time. A UUID's text in the layout "binary" is the one that .NET
 // shows for the bytes, with the first three groups reversed. An integer is read
-// as a snowflake first, where that would be of the years 2024 to 2079.
+// as a snowflake first, where that would be of the years 2024 to 2079. Keys of 20
+// or 24 digits are composite where the time in them is one, between 1990 and
+// 2200.
+//
+// The keys of a [Mapping] have no marks: an integer may be one of a scatter, and
+// a coprime key is [ErrNotKey]. They can be read by who knows the parameters, see
+// [InspectAs].
 func Inspect(text string) ([]Reading, error) {
 	text = strings.TrimSpace(text)
 	if b, ok := parseHex(text); ok {
@@ -80,10 +96,65 @@ func Inspect(text string) ([]Reading, error) {
 	if key, ok := parseULID(text); ok {
 		return []Reading{readULID(view{dialect.SequentialAsString, key})}, nil
 	}
+	readings := inspectComposite(text)
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return append(inspectSnowflake(n), Reading{Kind: "integer"}), nil
+		readings = append(readings, inspectSnowflake(n)...)
+		return append(readings, Reading{Kind: "integer"}), nil
 	}
-	return nil, ErrNotKey
+	if readings == nil {
+		return nil, ErrNotKey
+	}
+	return readings, nil
+}
+
+// InspectAs returns what text, which may have white space around it, is as a key
+// of a mapping, or an error that wraps [ErrOtherKey]. That it is one does not say
+// that it was made: other mappings have it too, under another number.
+func InspectAs(text string, m Mapping) (Reading, error) {
+	text = strings.TrimSpace(text)
+	switch m := m.(type) {
+	case *Coprime:
+		n, err := m.Number(text)
+		return readingOf("coprime", n, err)
+	case *Pseudorandom:
+		return inspectInteger("pseudorandom", text, m.Number)
+	case *Scatter:
+		return inspectInteger("scatter", text, m.Number)
+	case *Composite:
+		if _, err := m.Number(text); err != nil {
+			return Reading{}, err
+		}
+		return inspectComposite(text)[0], nil
+	}
+	return Reading{}, fmt.Errorf("%w: it is of no known kind", ErrOtherKey)
+}
+
+func inspectInteger(kind, text string, number func(int64) (int64, error)) (Reading, error) {
+	key, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return Reading{}, fmt.Errorf("%w: it is no integer", ErrOtherKey)
+	}
+	n, err := number(key)
+	return readingOf(kind, n, err)
+}
+
+func readingOf(kind string, number int64, err error) (Reading, error) {
+	if err != nil {
+		return Reading{}, err
+	}
+	return Reading{Kind: kind, Number: number}, nil
+}
+
+// inspectComposite returns the reading of a composite key, if it is one.
+func inspectComposite(text string) []Reading {
+	parts, ok := parseComposite(text)
+	if !ok || !plausible(parts.time) {
+		return nil
+	}
+	return []Reading{{
+		Kind: "composite", Layout: dialect.SequentialAsString, Time: parts.time,
+		Length: len(text), Worker: parts.spread, Sequence: parts.counter,
+	}}
 }
 
 // view is a key under the assumption that it is of a layout: bytes that sort

@@ -216,6 +216,78 @@ func TestInspectReadsWhatIsMade(t *testing.T) {
 	}
 }
 
+// TestInspectComposite reads the three keys that the article on four approaches
+// prints, which have all their digits by luck, and others.
+func TestInspectComposite(t *testing.T) {
+	at := func(year int, month time.Month, day, hour, min, sec, ms int) time.Time {
+		return time.Date(year, month, day, hour, min, sec, ms*1e6, time.UTC)
+	}
+	composite := func(length int, spread, counter int64, made time.Time) keysource.Reading {
+		return keysource.Reading{Kind: "composite", Layout: str, Time: made, Length: length, Worker: spread, Sequence: counter}
+	}
+	integer := keysource.Reading{Kind: "integer"}
+	for _, tt := range []struct {
+		text string
+		want []keysource.Reading
+	}{
+		{"12519940411145439533", []keysource.Reading{composite(20, 125, 0, at(1994, 4, 11, 14, 54, 39, 533))}},
+		{"12519940411145440666", []keysource.Reading{composite(20, 125, 0, at(1994, 4, 11, 14, 54, 40, 666))}},
+		{" 12519940411145442466\n", []keysource.Reading{composite(20, 125, 0, at(1994, 4, 11, 14, 54, 42, 466))}},
+		{"00020260102030405006", []keysource.Reading{composite(20, 0, 0, at(2026, 1, 2, 3, 4, 5, 6)), integer}},
+		{"999202402292359599994095", []keysource.Reading{composite(24, 999, 4095, at(2024, 2, 29, 23, 59, 59, 999))}},
+		{"00000000000000000042", []keysource.Reading{integer}},
+	} {
+		if got, err := keysource.Inspect(tt.text); err != nil || !slices.Equal(got, tt.want) {
+			t.Errorf("Inspect(%q)\n got %+v, %v\nwant %+v", tt.text, got, err, tt.want)
+		}
+	}
+	for _, text := range []string{
+		"12520260230120000123", "12519891231235959999", "12522000101000000000", "99999999999999999999",
+		"125202606021200001230", "1252026060212000012300", "999999999999999999999999",
+	} {
+		if got, err := keysource.Inspect(text); got != nil || !errors.Is(err, keysource.ErrNotKey) {
+			t.Errorf("Inspect(%q) = %+v, %v", text, got, err)
+		}
+	}
+}
+
+// TestInspectAs: with the parameters the number of a key is found, and nothing
+// else.
+func TestInspectAs(t *testing.T) {
+	for name, m := range mappings(t) {
+		kind, _, _ := strings.Cut(name, " ")
+		for _, number := range []int64{1, 2, 1000, m.Last()} {
+			var bare keysource.Mapping
+			switch m := m.(type) {
+			case mappedInteger:
+				bare = m.integerMapping
+			case mappedText:
+				bare = m.Coprime
+			}
+			key := fmt.Sprint(m.Key(number, ""))
+			got, err := keysource.InspectAs(" "+key+"\n", bare)
+			if want := (keysource.Reading{Kind: kind, Number: number}); err != nil || got != want {
+				t.Errorf("%s: InspectAs(%q) = %+v, %v, want %+v", name, key, got, err, want)
+			}
+			for _, text := range []string{"", "0", "-1", "abc!", "99999999999999999999", key + "0000000000"} {
+				if got, err := keysource.InspectAs(text, bare); got != (keysource.Reading{}) || !errors.Is(err, keysource.ErrOtherKey) {
+					t.Errorf("%s: InspectAs(%q) = %+v, %v", name, text, got, err)
+				}
+			}
+		}
+	}
+	c := newComposite(t, 24)
+	if got, err := keysource.InspectAs("125202606021200001230042", c); err != nil || got.Kind != "composite" || got.Worker != 125 || got.Sequence != 42 {
+		t.Errorf("composite: %+v, %v", got, err)
+	}
+	if _, err := keysource.InspectAs("12520260602120000123", c); !errors.Is(err, keysource.ErrOtherKey) {
+		t.Errorf("composite of another length: %v", err)
+	}
+	if _, err := keysource.InspectAs("1", nil); !errors.Is(err, keysource.ErrOtherKey) {
+		t.Errorf("no mapping: %v", err)
+	}
+}
+
 func FuzzInspect(f *testing.F) {
 	for _, l := range laws {
 		for _, layout := range l.layouts {
@@ -226,6 +298,7 @@ func FuzzInspect(f *testing.F) {
 	for _, text := range []string{
 		"", "0x", "x'", "X'0137aa880c467ed580122e27653a9d13'", `\x00`, "42", "-9223372036854775808",
 		"{0137aa88-0c46-7ed5-8012-2e27653a9d13}", "urn:uuid:0137aa88-0c46-7ed5-8012-2e27653a9d13",
+		"12520260602120000123", "125202606021200001230042", "00020260102030405006",
 		"00000000-0000-0000-0000-000000000000", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ", "\xff\xfe",
 	} {
 		f.Add(text)

@@ -15,12 +15,21 @@
 //	UUIDv4     none                 122         in random order
 //	Snowflake  41, of 1 ms          none        the later one is greater
 //	Sequence   none                 none        the later one is greater
+//	Recycled   none                 none        mostly, but a series may be lower
 //
-// The last two are integers, of 64 bits or fewer, and those of one request are
+// The last three are integers, of 64 bits or fewer, and those of one request are
 // consecutive. They are unique by what the processes agree on: for a Snowflake,
 // a worker's number that no other process has, and best a [Marker] that guards
-// it; for a Sequence, a store that they share, its [Reserver]. The others need
-// nothing.
+// it; for a Sequence and a Recycled, a store that they share, its [Reserver] or
+// [SeriesStore]. The others need nothing.
+//
+// A [Mapping] makes other keys of the integers of a Sequence or a Snowflake,
+// as unique as those are:
+//
+//	Coprime       short text of a fixed length, in steps through all there is
+//	Pseudorandom  integers of 31 bits, spread by Park and Miller's generator
+//	Scatter       integers of 31, 53 or 63 bits, spread by a key of one's own
+//	Composite     digits of a Snowflake: its worker, then its time in UTC
 //
 // A source is made once for each state and kept: the order of its keys lives in
 // it and ends with it. The zero [Env] is right outside tests.

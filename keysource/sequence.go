@@ -1,6 +1,7 @@
 package keysource
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"errors"
@@ -87,6 +88,10 @@ type SequenceOptions struct {
 	// is 1, or where the store stands.
 	Max int64
 
+	// EndRemedy is what [ErrExhausted] names as the remedy when Max has been
+	// given; "" is a wider column. [EndRemedy] returns that of a [Mapping].
+	EndRemedy string
+
 	// MaxKey returns the greatest key in use, 0 if there is none. It is asked
 	// before the first key is handed out, and when the store may have gone
 	// back. nil: there is no index by which to find it, and nothing is
@@ -155,7 +160,8 @@ type Sequence struct {
 	now      func() time.Time
 	onConn   bool // there is no fetch; reserver and maxKey come with each call
 	max      int64
-	exact    bool // nothing is kept while the store has more: Block is 1
+	atEnd    string // the remedy
+	exact    bool   // nothing is kept while the store has more: Block is 1
 	onBehind Remedy
 	onBack   Remedy
 
@@ -212,6 +218,7 @@ func NewSequence(o SequenceOptions, env Env) (*Sequence, error) {
 		onConn:   o.OnConnection,
 		now:      env.Now,
 		max:      o.Max,
+		atEnd:    cmp.Or(o.EndRemedy, "a wider column and max_bits"),
 		exact:    o.Block == 1,
 		onBehind: o.OnBehind,
 		onBack:   o.OnStoreRollback,

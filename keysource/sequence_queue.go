@@ -106,8 +106,8 @@ func down(cause, last error) error {
 
 // exhausted returns the error for a request that cannot be met any more.
 func (s *Sequence) exhausted() error {
-	return fmt.Errorf("%w: no run of that length is left up to %d; the remedy is a wider column and max_bits",
-		ErrExhausted, s.max)
+	return fmt.Errorf("%w: no run of that length is left up to %d; the remedy is %s",
+		ErrExhausted, s.max, s.atEnd)
 }
 
 // take takes n integers of what is in hand. The caller holds mu, as for all

@@ -240,7 +240,11 @@ func repairSequence(w *sim.World) {
 type life struct{ process, number int }
 
 // checkSequence checks what only sequences promise.
-func checkSequence(w *sim.World) {
+func checkSequence(w *sim.World) { checkNumbers(w, w.Issues, newSeqConfig(w)) }
+
+// checkNumbers is checkSequence for issues of numbers, by sequences of a
+// configuration.
+func checkNumbers(w *sim.World, issues []sim.Issue, config seqConfig) {
 	lives := map[life]*simLife{}
 	of := func(process, number int) *simLife {
 		l := life{process, number}
@@ -257,11 +261,10 @@ func checkSequence(w *sim.World) {
 		l := of(d.Process, d.Life)
 		l.drops = append(l.drops, d)
 	}
-	compares := newSeqConfig(w).compares
-	for _, i := range w.Issues {
+	for _, i := range issues {
 		l := of(i.Process, i.Life)
 		l.checkReserved(w, i)
-		if compares {
+		if config.compares {
 			l.checkCompared(w, i)
 		}
 		if len(w.Broken()) > 0 {
@@ -271,8 +274,8 @@ func checkSequence(w *sim.World) {
 	for _, f := range w.Follows {
 		checkFollowed(w, f)
 	}
-	if newSeqConfig(w).block == 1 && w.Server.Lost() == 0 {
-		w.CheckOrdered(w.Issues) // of all processes
+	if config.block == 1 && w.Server.Lost() == 0 {
+		w.CheckOrdered(issues) // of all processes
 	}
 }
 

@@ -32,6 +32,10 @@ type SnowflakeBits struct {
 	Worker   int // of the worker's number; 0 is right for a single worker
 	Sequence int // of the number of a key within its unit of time
 
+	// Workers is how many numbers of workers there are, from 0 on; 0 is as many
+	// as fit their bits.
+	Workers int
+
 	// Unit is the unit of time, whole milliseconds up to a second; 0 is one
 	// millisecond.
 	Unit time.Duration
@@ -61,6 +65,9 @@ func (b SnowflakeBits) complete() SnowflakeBits {
 	if b.Time == 0 && b.Worker == 0 && b.Sequence == 0 {
 		b.Time, b.Worker, b.Sequence = 41, 10, 12
 	}
+	if b.Workers == 0 && 0 <= b.Worker && b.Worker < 63 {
+		b.Workers = 1 << b.Worker
+	}
 	if b.Unit == 0 {
 		b.Unit = time.Millisecond
 	}
@@ -84,6 +91,8 @@ func (b SnowflakeBits) Check() error {
 	case b.Time+b.Sequence > maxSlotBits:
 		return fmt.Errorf("%w: bits: %d of time and %d of sequence are more than %d",
 			ErrOptions, b.Time, b.Sequence, maxSlotBits)
+	case b.Workers < 0 || b.Workers > 1<<b.Worker:
+		return fmt.Errorf("%w: bits: %d of worker do not hold %d numbers", ErrOptions, b.Worker, b.Workers)
 	case b.Unit < time.Millisecond || b.Unit > time.Second || b.Unit%time.Millisecond != 0:
 		return fmt.Errorf("%w: bits: the unit of time is %v, not whole milliseconds up to a second", ErrOptions, b.Unit)
 	case b.Epoch.UnixMilli() < 0 || b.Epoch.Year() < 1970 || b.Epoch.Year() >= earliestEnd:

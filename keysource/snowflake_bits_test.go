@@ -36,6 +36,10 @@ var snowflakeBits = []struct {
 	{"64", keysource.SnowflakeBits{Time: 41, Worker: 10, Sequence: 13}, "41 of time, 10 of worker and 13 of sequence are more than 63"},
 	{"a huge sum", keysource.SnowflakeBits{Time: 1 << 62, Worker: 1 << 62, Sequence: 41}, "are more than 63"},
 	{"63 without a worker", keysource.SnowflakeBits{Time: 43, Sequence: 20}, "43 of time and 20 of sequence are more than 62"},
+	{"fewer workers", keysource.SnowflakeBits{Time: 41, Worker: 10, Sequence: 12, Workers: 1000}, ""},
+	{"all workers", keysource.SnowflakeBits{Time: 41, Worker: 10, Sequence: 12, Workers: 1024}, ""},
+	{"too many workers", keysource.SnowflakeBits{Time: 41, Worker: 10, Sequence: 12, Workers: 1025}, "10 of worker do not hold 1025 numbers"},
+	{"negative workers", keysource.SnowflakeBits{Time: 41, Worker: 10, Sequence: 12, Workers: -1}, "10 of worker do not hold -1 numbers"},
 	{"negative", keysource.SnowflakeBits{Time: 41, Worker: -1, Sequence: 12}, "41 of time, -1 of worker, 12 of sequence"},
 	{"no time", keysource.SnowflakeBits{Worker: 10, Sequence: 12}, "0 of time, 10 of worker, 12 of sequence"},
 	{"uid-generator", keysource.SnowflakeBits{

@@ -109,6 +109,19 @@ type flakeMutant struct {
 	marker  func(*simMarker, flakeConfig) keysource.Marker
 	source  func(simFlake) sim.Source
 	conn    func(*sim.Conn)
+
+	// bits are those of a world; nil: as the seed draws them.
+	bits func(*sim.World) keysource.SnowflakeBits
+}
+
+// config returns what a seed draws.
+func (m flakeMutant) config(w *sim.World) flakeConfig {
+	c := newFlakeConfig(w)
+	c.shared = c.shared && !m.alone
+	if m.bits != nil {
+		c.bits = m.bits(w)
+	}
+	return c
 }
 
 // flakeTrial returns the trial of snowflakes, or of a mutant of them.
@@ -119,8 +132,7 @@ func flakeTrial(m flakeMutant) *sim.Trial {
 		Contiguous: true,
 		Ordered:    true,
 		Open: func(p *sim.Process) (sim.Source, error) {
-			c := newFlakeConfig(p.World)
-			c.shared = c.shared && !m.alone
+			c := m.config(p.World)
 			number := c.number(p.Number)
 			marker := &simMarker{p.Conn(), fmt.Sprintf("worker %d", number)}
 			if m.conn != nil {
@@ -133,7 +145,9 @@ func flakeTrial(m flakeMutant) *sim.Trial {
 			return openFlake(p, c, o, m.source)
 		},
 		Recovery: recoverFlake,
-		Excuse:   excuseMark,
+		Excuse: func(w *sim.World, a, b sim.Issue, key int64) bool {
+			return excuseMark(w, m.config(w), a, b, key)
+		},
 		Allow: func(w *sim.World, err error) bool {
 			switch {
 			case errors.Is(err, keysource.ErrClock):
@@ -145,7 +159,7 @@ func flakeTrial(m flakeMutant) *sim.Trial {
 			}
 			return errors.Is(err, context.DeadlineExceeded)
 		},
-		Check: checkMarked,
+		Check: func(w *sim.World) { checkMarked(w, m.config(w)) },
 	}
 }
 
@@ -177,10 +191,10 @@ func recoverFlake(w *sim.World) time.Duration {
 
 // excuseMark: a key may be handed out twice if the commit that reserved its
 // time was lost, and who has it does not know.
-func excuseMark(w *sim.World, a, b sim.Issue, key int64) bool {
+func excuseMark(w *sim.World, config flakeConfig, a, b sim.Issue, key int64) bool {
 	for _, c := range w.Server.Commits() {
 		mine := c.Process == a.Process && c.Life == a.Life || c.Process == b.Process && c.Life == b.Life
-		if c.Lost && mine && marks(w, c, key) {
+		if c.Lost && mine && marks(config, c, key) {
 			return true
 		}
 	}
@@ -188,15 +202,15 @@ func excuseMark(w *sim.World, a, b sim.Issue, key int64) bool {
 }
 
 // marks reports whether a commit raised the mark over the time of a key.
-func marks(w *sim.World, c *sim.Commit, key int64) bool {
-	at := newFlakeConfig(w).timeOf(key)
+func marks(config flakeConfig, c *sim.Commit, key int64) bool {
+	at := config.timeOf(key)
 	return c.Note == flakeMark && c.Old <= at && at < c.New
 }
 
 // checkMarked: the time of a key was reserved for the life of the process that
 // hands it out, that had been committed before, and the reservation was asked
 // for after the last Drop.
-func checkMarked(w *sim.World) {
+func checkMarked(w *sim.World, config flakeConfig) {
 	type life struct{ process, number int }
 	commits := map[life][]*sim.Commit{}
 	for _, c := range w.Server.Commits() {
@@ -212,7 +226,7 @@ func checkMarked(w *sim.World) {
 		}
 		reserved := false
 		for _, c := range commits[life{i.Process, i.Life}] {
-			reserved = reserved || dropped <= c.Asked && c.At <= i.End && marks(w, c, i.Keys[0])
+			reserved = reserved || dropped <= c.Asked && c.At <= i.End && marks(config, c, i.Keys[0])
 		}
 		if !reserved {
 			w.Failf("marked: process %d.%d handed out keys %v at %s, whose time was not reserved for it",

@@ -27,7 +27,7 @@ func (o SnowflakeOptions) Number() (int, error) {
 	case given > 1:
 		return 0, fmt.Errorf("%w: worker: more than one is given", ErrOptions)
 	}
-	limit := 1 << o.Bits.complete().Worker
+	limit := o.Bits.complete().Workers
 	switch {
 	case o.WorkerEnv != "":
 		return numberFromEnv(o.WorkerEnv, limit)

@@ -230,7 +230,7 @@ func (t *thread) next(ctx context.Context, n int) ([]int64, bool) {
 	if err != nil {
 		t.a.tracef("process %d.%d thread %d: %d keys: %v", p.Number, p.Life, t.number, n, err)
 		switch {
-		case t.well && w.trial.Steady:
+		case t.well && w.trial.Steady && !w.spent(err):
 			w.Failf("progress: process %d had keys after the faults, and then: %v", p.Number, err)
 		case !w.allows(err):
 			w.Failf("errors: process %d: %v", p.Number, err)
@@ -254,6 +254,9 @@ func (w *World) allows(err error) bool {
 	}
 	return len(w.Faults) > 0 || errors.Is(err, context.DeadlineExceeded)
 }
+
+// spent says whether a source has handed out all that it has.
+func (w *World) spent(err error) bool { return w.trial.Spent != nil && w.trial.Spent(w, err) }
 
 // insert inserts rows with keys; a key that is there already makes the source
 // suspect.
@@ -332,6 +335,8 @@ func (t *thread) recover() {
 			w.mu.Lock()
 			w.Issues = append(w.Issues, Issue{t.p.Number, t.p.Life, t.number, begin, at, keys, nil})
 			w.mu.Unlock()
+			return
+		case w.spent(err):
 			return
 		case at >= end:
 			w.Failf("progress: process %d has no keys %s after the faults: %v", t.p.Number, within, err)

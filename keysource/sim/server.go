@@ -22,6 +22,7 @@ type Server struct {
 	epoch   int // counts the moments at which open transactions ended
 	mode    mode
 	rows    map[string]int64
+	things  map[string]any // rows of any shape
 	table   map[int64]struct{}
 	commits []*Commit
 	log     []*Commit // those that a failover may lose, in order
@@ -51,6 +52,7 @@ type Commit struct {
 	Old, New      int64
 	Note          string // what [Tx.Note] was given
 	Read          int64
+	Changes       []Change // of rows of any shape, in order
 
 	Transaction *Transaction // that it is a statement of, on a [Session]
 
@@ -85,6 +87,18 @@ func (tx *Tx) Note(text string, read int64) { tx.commit.Note, tx.commit.Read = t
 // MaxKey returns the greatest key in the table, 0 if it is empty.
 func (tx *Tx) MaxKey() int64 { return tx.s.max() }
 
+// MaxKeyBelow returns the greatest key in the table that is less than end, 0 if
+// there is none.
+func (tx *Tx) MaxKeyBelow(end int64) int64 {
+	var most int64
+	for key := range tx.s.table {
+		if key < end {
+			most = max(most, key)
+		}
+	}
+	return most
+}
+
 // Server identifies the server.
 func (tx *Tx) Server() string { return tx.s.id }
 
@@ -98,6 +112,7 @@ func newServer(w *World, r *rand.Rand) *Server {
 		lock:   make(chan struct{}, 1),
 		id:     "server 0",
 		rows:   map[string]int64{},
+		things: map[string]any{},
 		table:  map[int64]struct{}{},
 	}
 	s.clock.w = w
@@ -214,6 +229,9 @@ func (s *Server) undo(c *Commit) {
 	if c.Row != "" {
 		s.rows[c.Row] = c.Old
 	}
+	for _, change := range slices.Backward(c.Changes) {
+		s.put(change.Row, change.Old)
+	}
 	for _, key := range c.inserted {
 		delete(s.table, key)
 	}
@@ -221,17 +239,17 @@ func (s *Server) undo(c *Commit) {
 
 // commit notes a transaction that has changed something, or has a note.
 func (s *Server) commit(a actor, c *Commit) {
-	if c.Row != "" || len(c.inserted) > 0 {
+	if c.Row != "" || len(c.inserted) > 0 || len(c.Changes) > 0 {
 		s.log = append(s.log, c)
 	}
-	if c.Row == "" && c.Note == "" {
+	if c.Row == "" && c.Note == "" && len(c.Changes) == 0 {
 		return
 	}
 	c.At, c.Server = s.w.now(), s.id
 	s.commits = append(s.commits, c)
 	if s.w.trace {
-		s.w.events = append(s.w.events, event{c.At, a.slot, fmt.Sprintf("process %d.%d: %s: %s %d to %d",
-			c.Process, c.Life, c.Note, c.Row, c.Old, c.New)})
+		s.w.events = append(s.w.events, event{c.At, a.slot, fmt.Sprintf("process %d.%d: %s: %s %d to %d %v",
+			c.Process, c.Life, c.Note, c.Row, c.Old, c.New, c.Changes)})
 	}
 }
 

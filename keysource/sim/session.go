@@ -82,6 +82,21 @@ func (c *Session) write(ctx context.Context, f func(*Tx)) error {
 	return err
 }
 
+// Transact calls f, which writes on the session, in the transaction that is open,
+// or in one of its own, which has been committed when it returns without an
+// error.
+func Transact(c *Session, f func() error) error {
+	if c.tx != nil {
+		return f()
+	}
+	c.begin()
+	if err := f(); err != nil {
+		c.rollback()
+		return err
+	}
+	return c.commit()
+}
+
 // begin opens a transaction. It has the lock from its first write on.
 func (c *Session) begin() { c.tx = new(Transaction) }
 

@@ -218,6 +218,32 @@ func (s noting) Next(ctx context.Context, n int) ([]int64, error) {
 	return keys, err
 }
 
+// TestSpent: a source that has no more keys breaks the law of progress, unless
+// the trial says that this was its last answer.
+func TestSpent(t *testing.T) {
+	errSpent := errors.New("no more keys")
+	trial := &sim.Trial{
+		Open: func(p *sim.Process) (sim.Source, error) {
+			c, err := newCounter(p)
+			return call(func(ctx context.Context, n int) ([]int64, error) {
+				keys, err := c.Next(ctx, n)
+				if err == nil && keys[n-1] > 100 {
+					return nil, errSpent
+				}
+				return keys, err
+			}), err
+		},
+		Allow:  func(_ *sim.World, err error) bool { return err == errSpent || errors.Is(err, context.DeadlineExceeded) },
+		Spent:  func(_ *sim.World, err error) bool { return err == errSpent },
+		Steady: true,
+	}
+	trial.Run(t)
+	trial.Spent = nil
+	if w := trial.SearchFor(t, "progress", 100); w == nil {
+		t.Error("a source without keys breaks no law")
+	}
+}
+
 func TestEveryStep(t *testing.T) {
 	runs, w := (&sim.Trial{Open: newCounter}).EveryStep(t, 12)
 	if w != nil {

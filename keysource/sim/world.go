@@ -27,7 +27,8 @@
 //	              a rollback gave it back.
 //	contiguous    the keys of one statement are consecutive integers
 //	ordered       a process's later keys are greater
-//	progress      after the faults every process gets keys within Trial.Recovery
+//	progress      after the faults every process gets keys within
+//	              Trial.Recovery, unless Trial.Spent says that there are none
 //	errors        requests fail only as Trial.Allow says
 //
 // and what Trial.Check finds in the [World] besides. A key counts as handed out
@@ -104,6 +105,10 @@ type Trial struct {
 	// Allow says whether a request may fail with err; nil: it may when its
 	// context has ended, or while there are faults.
 	Allow func(w *World, err error) bool
+	// Spent says that err is a source's last answer: all its keys have been
+	// handed out. Then a process need not get any after the faults. nil: there
+	// is no such answer. It is an error besides, which Allow has to allow.
+	Spent func(w *World, err error) bool
 	// Repair is the operator's work when the faults have ended.
 	Repair func(*World)
 	// Check finds what else is wrong at the end, and calls [World.Failf].

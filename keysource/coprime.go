@@ -1,0 +1,232 @@
+package keysource
+
+import (
+	"cmp"
+	"database/sql/driver"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+)
+
+// Coprime is the [Mapping] of the article on short keys by group theory: text of
+// a fixed length over an alphabet, in steps of k. Where n is the number of texts
+// and k has no divisor in common with it, the numbers
+//
+//	(start + c·k) mod n,  c = 1 … n
+//
+// are all different, and so are their texts. Six characters of 62 make 56.8
+// thousand million keys. Two keys reveal k: they are spread, and can be guessed.
+//
+// With [CoprimeOptions].Grow the numbers beyond n go on with texts of one more
+// character, which can be none of the shorter ones, and the k that [ChooseK]
+// returns for them.
+//
+// Keys of an alphabet with letters of both cases, see [Coprime.CaseMatters], can
+// be equal where a column does not compare by case: with the alphabet and the k
+// of the article the keys of the numbers 200 and 42,045,358 are.
+type Coprime struct {
+	alphabet alphabet
+	cycles   []cycle // one, or two where a longer text fits an int64
+	grow     bool
+	residues bool
+}
+
+// cycle is all texts of one length.
+type cycle struct {
+	length   int
+	n, k     int64
+	inverse  int64 // of k
+	start    int64
+	previous int64 // how many numbers come before the first of the cycle
+}
+
+// CoprimeOptions say which keys a [Coprime] makes. None may change later but
+// Grow.
+type CoprimeOptions struct {
+	// Length is how many characters a key has.
+	Length int
+
+	// Alphabet is the characters of a key, such as [AlphabetBase62]: each once,
+	// letters from A to Z and a to z, digits, - and _. Empty is
+	// [AlphabetBase32].
+	Alphabet string
+
+	// K is the step. It may be greater than n, and is reduced; 0 is what
+	// [ChooseK] returns for n.
+	K int64
+
+	// Start is the number, below n, from which the first step is made. Of a
+	// table that stores the last key it is what that held before the first one.
+	Start int64
+
+	// Grow goes on with texts of Length+1 when all of Length are used. It may
+	// be set when the end is near; the keys before are the same.
+	Grow bool
+
+	// Residues says that the state is a table as the article's program keeps
+	// it, which stores the last key as a number below n; see
+	// [Coprime.Residue]. It leaves out the last number and cannot grow: that
+	// table looks the same when all keys are used and when none is.
+	Residues bool
+}
+
+// NewCoprime returns the mapping. It returns [ErrOptions] for a length or an
+// alphabet that makes no keys or more than 2⁶³−1, a k that has a divisor in
+// common with n, and a start that is not below n.
+func NewCoprime(o CoprimeOptions) (*Coprime, error) {
+	a, err := newAlphabet(cmp.Or(o.Alphabet, AlphabetBase32))
+	if err != nil {
+		return nil, err
+	}
+	n, ok := power(a.size(), o.Length)
+	switch {
+	case o.Length < 1:
+		return nil, fmt.Errorf("%w: coprime: a length of %d characters", ErrOptions, o.Length)
+	case !ok:
+		return nil, fmt.Errorf("%w: coprime: %d characters of %d are more than 2^63-1 keys; take fewer",
+			ErrOptions, o.Length, a.size())
+	case o.K < 0:
+		return nil, fmt.Errorf("%w: coprime: k is less than 1", ErrOptions)
+	case o.K > 0 && gcd(o.K, n) != 1:
+		return nil, fmt.Errorf("%w: coprime: k and n, %d, have the divisor %d in common, so that keys would come twice; take another k, or none",
+			ErrOptions, n, gcd(o.K, n))
+	case o.Start < 0 || o.Start >= n:
+		return nil, fmt.Errorf("%w: coprime: the start is not from 0 to %d", ErrOptions, n-1)
+	case o.Grow && o.Residues:
+		return nil, fmt.Errorf("%w: coprime: a table that stores the last key cannot grow to longer ones", ErrOptions)
+	}
+	k := o.K % n
+	if o.K == 0 {
+		k = ChooseK(n, a.size())
+	}
+	c := &Coprime{alphabet: a, grow: o.Grow, residues: o.Residues}
+	c.cycles = append(c.cycles, newCycle(o.Length, n, k, o.Start, 0))
+	longer, ok := power(a.size(), o.Length+1)
+	switch {
+	case ok && longer <= math.MaxInt64-n:
+		c.cycles = append(c.cycles, newCycle(o.Length+1, longer, ChooseK(longer, a.size()), o.Start, n))
+	case o.Grow:
+		return nil, fmt.Errorf("%w: coprime: grow: %d characters of %d are more than 2^63-1 keys; take fewer",
+			ErrOptions, o.Length+1, a.size())
+	}
+	return c, nil
+}
+
+func newCycle(length int, n, k, start, previous int64) cycle {
+	return cycle{length: length, n: n, k: k, inverse: inverse(k, n), start: start, previous: previous}
+}
+
+// residue returns (start + c·k) mod n.
+func (y *cycle) residue(c int64) int64 {
+	return addMod(y.start, mulMod(c%y.n, y.k, y.n), y.n)
+}
+
+// steps is the inverse of residue: 0 for start, and less than n.
+func (y *cycle) steps(residue int64) int64 {
+	return mulMod(addMod(residue, y.n-y.start, y.n), y.inverse, y.n)
+}
+
+// Key returns the key of a number, see [Mapping]: text in every layout.
+func (c *Coprime) Key(number int64, _ dialect.Layout) driver.Value {
+	checkNumber(c, number)
+	return c.text(number)
+}
+
+// text is Key, without the check.
+func (c *Coprime) text(number int64) string {
+	y := &c.cycles[0]
+	if number > y.n && len(c.cycles) > 1 {
+		y = &c.cycles[1]
+	}
+	return c.alphabet.text(y.residue(number-y.previous), y.length)
+}
+
+// Last returns how many keys there are: n, and with Grow those of Length+1
+// characters besides; of residues n−1.
+func (c *Coprime) Last() int64 {
+	switch {
+	case c.residues:
+		return c.cycles[0].n - 1
+	case c.grow:
+		return c.cycles[0].n + c.cycles[1].n
+	}
+	return c.cycles[0].n
+}
+
+// Width returns how many characters the longest key has: what the column has to
+// hold.
+func (c *Coprime) Width() int {
+	if c.grow {
+		return c.cycles[1].length
+	}
+	return c.cycles[0].length
+}
+
+// endRemedy returns what [EndRemedy] does.
+func (c *Coprime) endRemedy() string {
+	if !c.grow && !c.residues && len(c.cycles) > 1 {
+		return fmt.Sprintf("grow: true, where the column holds %d characters", c.cycles[1].length)
+	}
+	if _, ok := power(c.alphabet.size(), c.Width()+1); !ok {
+		return "another table"
+	}
+	return fmt.Sprintf("a source of length %d with another name, where the column holds as many characters", c.Width()+1)
+}
+
+// CaseMatters reports whether two keys can differ in case alone, so that the
+// column has to compare by case.
+func (c *Coprime) CaseMatters() bool { return c.alphabet.hasCases() }
+
+// Parameters returns the alphabet, and for each length n, k and start. It has
+// those of Length+1 whether the mapping grows or not.
+func (c *Coprime) Parameters() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "coprime: alphabet %s", c.alphabet.characters)
+	for _, y := range c.cycles {
+		fmt.Fprintf(&b, "; length %d, n %d, k %d, start %d", y.length, y.n, y.k, y.start)
+	}
+	return b.String()
+}
+
+// Number is the inverse of Key. It returns [ErrOtherKey] for what is no key of
+// this mapping.
+func (c *Coprime) Number(text string) (int64, error) {
+	for _, y := range c.cycles {
+		if len(text) != y.length {
+			continue
+		}
+		residue, ok := c.alphabet.parse(text)
+		if !ok {
+			break
+		}
+		steps := y.steps(residue)
+		if steps == 0 {
+			steps = y.n
+		}
+		if steps > c.Last()-y.previous {
+			break
+		}
+		return y.previous + steps, nil
+	}
+	return 0, fmt.Errorf("%w: it is not %d characters of its alphabet", ErrOtherKey, c.cycles[0].length)
+}
+
+// Residue returns what a table of the article's program holds when next, from 1
+// to n, is the next number: the last key as a number from 0 to n−1. It is for a
+// mapping of Residues; of a greater next it is that of a lesser one again.
+func (c *Coprime) Residue(next int64) int64 {
+	y := &c.cycles[0]
+	return y.residue(max(next-1, 0))
+}
+
+// NextOf is the inverse of Residue; 0 for what is not from 0 to n−1: then the
+// length or the alphabet is another one.
+func (c *Coprime) NextOf(residue int64) int64 {
+	y := &c.cycles[0]
+	if residue < 0 || residue >= y.n {
+		return 0
+	}
+	return y.steps(residue) + 1
+}

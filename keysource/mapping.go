@@ -1,0 +1,90 @@
+package keysource
+
+import (
+	"database/sql/driver"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/keyfill/keyfill/dialect"
+)
+
+// Mapping turns the numbers of a counter, from 1 on, into keys that are all
+// different: each number is a key, and no two are the same one. So a [Sequence]
+// whose Max is Last, and whose numbers nobody gets twice, makes keys that nobody
+// gets twice. A Mapping is immutable and safe for concurrent use.
+type Mapping interface {
+	// Key returns the key of a number from 1 to Last as a driver takes it: int64
+	// for an integer in the empty layout, else text. It panics on any other
+	// number; [Keys] returns an error.
+	Key(number int64, l dialect.Layout) driver.Value
+
+	// Last returns the greatest number: after it the mapping is used up.
+	Last() int64
+
+	// Parameters returns what may never change for the keys of one state, in at
+	// most 1,000 characters that hold no secret. It is kept beside the state and
+	// compared at every start: with other parameters a later number can have the
+	// key of an earlier one.
+	Parameters() string
+}
+
+// Keys returns the keys of n numbers from first on, in their order. It returns
+// [ErrCount]; [ErrStoreState] for numbers below 1, which no store has given that
+// was set up for keys; and [ErrExhausted] for those beyond the last: of a store
+// that stands there no key is handed out, rather than an old one again.
+func Keys(m Mapping, first int64, n int, l dialect.Layout) ([]driver.Value, error) {
+	switch last := m.Last(); {
+	case n < 1:
+		return nil, ErrCount
+	case first < 1:
+		return nil, fmt.Errorf("%w: it counts from below 1; set it to the next number, at least 1", ErrStoreState)
+	case int64(n) > last || first > last-int64(n)+1:
+		return nil, fmt.Errorf("%w: there are %d keys with these parameters", ErrExhausted, last)
+	}
+	keys := make([]driver.Value, n)
+	for i := range keys {
+		keys[i] = m.Key(first+int64(i), l)
+	}
+	return keys, nil
+}
+
+// WarnShare is the part of a mapping's numbers after whose use it is time to
+// think about its end; see [Share].
+const WarnShare = 0.8
+
+// Share returns which part of the numbers of a mapping is used, from 0 to 1,
+// when next is the first that is not.
+func Share(m Mapping, next int64) float64 {
+	return min(max(float64(next-1)/float64(m.Last()), 0), 1)
+}
+
+// EndRemedy returns what there is to do when all numbers of a mapping are used,
+// for [SequenceOptions].EndRemedy.
+func EndRemedy(m Mapping) string {
+	switch m := m.(type) {
+	case *Coprime:
+		return m.endRemedy()
+	case *Pseudorandom, *Scatter:
+		if last := m.Last(); last < math.MaxInt64 {
+			return fmt.Sprintf("a wider column and a sequence with start: %d", last+1)
+		}
+	}
+	return "another table"
+}
+
+// checkNumber panics on a number that the mapping does not have: whoever counts
+// so has not asked for Last, and the key would be another number's.
+func checkNumber(m Mapping, number int64) {
+	if last := m.Last(); number < 1 || number > last {
+		panic(fmt.Sprintf("keysource: %T: number %d is not from 1 to %d", m, number, last))
+	}
+}
+
+// integerKey returns an integer as a driver takes it.
+func integerKey(key int64, l dialect.Layout) driver.Value {
+	if l == dialect.SequentialAsString {
+		return strconv.FormatInt(key, 10)
+	}
+	return key
+}

@@ -1,0 +1,52 @@
+package sim
+
+import "maps"
+
+// Change is what a transaction has made of a row of any shape; nil is no row.
+type Change struct {
+	Row      string
+	Old, New any
+}
+
+// Load returns a row of any shape, nil if there is none.
+func (tx *Tx) Load(row string) any { return tx.s.things[row] }
+
+// All returns all rows of any shape.
+func (tx *Tx) All() map[string]any { return maps.Clone(tx.s.things) }
+
+// Store changes a row of any shape, or removes it where to is nil. A transaction
+// may change several.
+func (tx *Tx) Store(row string, to any) {
+	tx.commit.Changes = append(tx.commit.Changes, Change{row, tx.s.things[row], to})
+	tx.s.put(row, to)
+}
+
+// MaxKeyIn returns the greatest key in the table from from to to, 0 if there is
+// none.
+func (tx *Tx) MaxKeyIn(from, to int64) int64 {
+	var most int64
+	for key := range tx.s.table {
+		if from <= key && key <= to {
+			most = max(most, key)
+		}
+	}
+	return most
+}
+
+// put changes a row of any shape. The caller holds the world's mu.
+func (s *Server) put(row string, to any) {
+	if to == nil {
+		delete(s.things, row)
+		return
+	}
+	s.things[row] = to
+}
+
+// Edit changes rows as an operator does: when no transaction is open.
+func (s *Server) Edit(f func(*Tx)) {
+	s.lock <- struct{}{}
+	defer func() { <-s.lock }()
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	f(&Tx{s, new(Commit)})
+}
