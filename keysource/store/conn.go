@@ -18,6 +18,9 @@ type conn interface {
 	// that the commit has failed, is an error and not a row.
 	query(ctx context.Context, query string, args []any) ([]any, error)
 
+	// rows returns all rows of an answer, read as query does.
+	rows(ctx context.Context, query string, args []any) ([][]any, error)
+
 	// transact runs f in a transaction and commits it.
 	transact(ctx context.Context, f func(conn) error) error
 }
@@ -31,6 +34,10 @@ func (p pool) exec(ctx context.Context, query string, args []any) (int64, error)
 
 func (p pool) query(ctx context.Context, query string, args []any) ([]any, error) {
 	return query1(ctx, p.db, query, args)
+}
+
+func (p pool) rows(ctx context.Context, query string, args []any) ([][]any, error) {
+	return rows(ctx, p.db, query, args)
 }
 
 func (p pool) transact(ctx context.Context, f func(conn) error) error {
@@ -56,6 +63,10 @@ func (t transaction) query(ctx context.Context, query string, args []any) ([]any
 	return query1(ctx, t.tx, query, args)
 }
 
+func (t transaction) rows(ctx context.Context, query string, args []any) ([][]any, error) {
+	return rows(ctx, t.tx, query, args)
+}
+
 func (t transaction) transact(_ context.Context, f func(conn) error) error { return f(t) }
 
 // execer is a *sql.DB or a *sql.Tx.
@@ -77,6 +88,20 @@ func query1(ctx context.Context, q dbconn.Queryer, query string, args []any) ([]
 		return nil, err
 	}
 	return row, nil
+}
+
+func rows(ctx context.Context, q dbconn.Queryer, query string, args []any) ([][]any, error) {
+	var all [][]any
+	err := dbconn.QueryPool(ctx, q, query, args, every(&all))
+	return all, err
+}
+
+// every keeps all rows of an answer.
+func every(all *[][]any) func([]any) error {
+	return func(next []any) error {
+		*all = append(*all, next)
+		return nil
+	}
 }
 
 // only keeps the only row of an answer.
@@ -125,4 +150,10 @@ func (c driverConn) query(ctx context.Context, query string, args []any) ([]any,
 		return nil, err
 	}
 	return row, nil
+}
+
+func (c driverConn) rows(ctx context.Context, query string, args []any) ([][]any, error) {
+	var all [][]any
+	err := dbconn.Query(ctx, c.conn, query, args, every(&all))
+	return all, err
 }

@@ -28,7 +28,12 @@ type engine struct {
 
 	sturdy bool // a statement that fails leaves its transaction open
 
+	gaps bool   // an UPDATE that finds no row locks those that could be made in its place
+	past string // what makes a SELECT pass over rows that are locked, where it would wait
+
 	lock string // of a table and a column, see Lock; "" for none
+
+	series seriesWords
 
 	greeting string // the first statement on a connection of our own; "" for none
 
@@ -41,6 +46,15 @@ type engine struct {
 	mark    update    // answers previous_until
 
 	maxKey string // of a column and a table
+
+	words wording // of what is composed for a key table
+
+	call                 string // of a procedure; "" where there are none
+	callNeedsTransaction bool   // what a procedure does would commit bit by bit
+	callCommits          bool   // what it does is not the transaction's
+	procedure            string // creates [ReserveProcedure]
+	dropProcedure        string // is to be run before it; "" for none
+	findProcedure        string // answers with one row and no NULL where it is there
 }
 
 // statement is a text and what is bound to its placeholders, in their order.
@@ -75,6 +89,10 @@ const (
 	pUntil
 	pOwner
 	pBinding
+	pRow
+	pOld
+	pVersion
+	pSchema
 	params
 )
 

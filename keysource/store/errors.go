@@ -42,17 +42,54 @@ var (
 	// of it.
 	ErrBack = errors.New("its next value is below what was reserved: the store has gone back")
 
+	// ErrFresh is returned when a sequence whose keys are not its integers has no
+	// row, and its columns hold keys: which integers they came from is not known.
+	ErrFresh = errors.New("it has no row in keyfill_sequences, and its column holds keys already: make one that goes on after the last number in use, or empty the column")
+
+	// ErrContention is returned when the row was changed by others each time
+	// between its SELECT and its UPDATE, ten times.
+	ErrContention = errors.New("others have changed its row each time between the SELECT and the UPDATE, ten times: reserve larger blocks, or lock pessimistically")
+
 	// ErrName is returned for the name of a state that is empty, is longer
 	// than 190 characters, has spaces at an end or is not UTF-8 text without
 	// NUL.
 	ErrName = errors.New("store: not the name of a state")
 )
 
+// Errors about a key table or a procedure of the application's. All come in an
+// [*Error], or with keysource.ErrStoreState and the driver's error.
+var (
+	// ErrKeyTable is returned when a key table cannot be read although the server
+	// answers, or the catalog does not know a column of it.
+	ErrKeyTable = errors.New("its key table cannot be read: name the table and its columns as SQL finds them, and let them be read")
+
+	// ErrKeyType is returned when a column of a key table is of a type that is of
+	// no use there.
+	ErrKeyType = errors.New("a column of its key table is of the wrong type")
+
+	// ErrKeyEngine is returned when a key table of MySQL or MariaDB is of a
+	// storage engine without transactions, such as MyISAM, or is a view: between
+	// an UPDATE and the SELECT of what it has left another one may change it.
+	ErrKeyEngine = errors.New("its key table is of a storage engine without transactions, or a view: make it a table of InnoDB, or lock optimistically, outside of transactions")
+
+	// ErrKeyRows is returned when a key table has more than one row for a
+	// sequence.
+	ErrKeyRows = errors.New("its key table has more than one row for it")
+
+	// ErrKeyValue is returned when the row of a key table does not hold what
+	// keys could follow.
+	ErrKeyValue = errors.New("its row in the key table cannot be used: set it above all keys in use")
+
+	// ErrProcedure is returned when a procedure cannot be called although the
+	// server answers, or answers otherwise than it should.
+	ErrProcedure = errors.New("its procedure cannot be used: create it as keyfill ddl --procedure prints it, or one that takes a name and a count and answers with one row of one integer, the first that it has reserved; name it as SQL finds it, and let it be executed")
+)
+
 // Errors about the tables.
 var (
 	// ErrTables is returned when the tables cannot be read although the server
 	// answers. It comes with keysource.ErrStoreState and the driver's error.
-	ErrTables = errors.New("keyfill_sequences and keyfill_workers cannot be read: create them as keyfill ddl prints them, or say ensure_schema")
+	ErrTables = errors.New("keyfill_sequences, keyfill_workers and keyfill_series cannot be read: create them as keyfill ddl prints them, or say ensure_schema")
 
 	// ErrColumn is returned when the greatest key of a column cannot be read
 	// although the server answers. It comes with keysource.ErrStoreState and
@@ -61,7 +98,7 @@ var (
 
 	// ErrRows is returned when a statement meets more than one row: the tables
 	// lack their primary keys.
-	ErrRows = errors.New("store: more than one row: keyfill_sequences or keyfill_workers lacks its primary key")
+	ErrRows = errors.New("store: more than one row: keyfill_sequences, keyfill_workers or keyfill_series lacks its primary key")
 
 	// ErrTransaction is returned by [Store.EnsureSchema] inside a transaction
 	// of the application.
@@ -90,6 +127,10 @@ type Error struct {
 	// [ErrBack] and keysource.ErrExhausted; 0 when it is not known.
 	Next   int64
 	server string // as in keysource.Reservation, with ErrBack
+	limit  int64  // the greatest integer to be reserved, with keysource.ErrExhausted
+
+	// Table is where the row is, as [KeyTable] names it; "" for keyfill_sequences.
+	Table string
 
 	workers bool // it is a snowflake's state
 }
@@ -109,7 +150,11 @@ func (e *Error) Error() string {
 		b.WriteString(c.String())
 	}
 	b.WriteString(": ")
-	b.WriteString(e.Err.Error())
+	text := e.Err.Error()
+	if e.Table != "" {
+		text = strings.ReplaceAll(text, tables[0], e.Table)
+	}
+	b.WriteString(text)
 	if e.Detail != "" {
 		b.WriteString(": ")
 		b.WriteString(e.Detail)

@@ -31,10 +31,10 @@ func (s *Store) MaxKey(ctx context.Context, c Column) (int64, error) {
 // is none that it has to be above. It is not ranked when there is no column
 // that can be asked.
 func (s *Store) greatest(ctx context.Context, q *Sequence) (key int64, ranked bool, err error) {
-	at := s
-	if q.At != nil {
-		at = q.At
+	if q.Fresh || q.Codec != nil {
+		return 0, false, nil
 	}
+	at := s.at(q)
 	for _, c := range q.Columns {
 		if c.Unranked {
 			continue
@@ -48,18 +48,58 @@ func (s *Store) greatest(ctx context.Context, q *Sequence) (key int64, ranked bo
 	return key, ranked, nil
 }
 
+// at returns the store whose database the columns of a sequence are in.
+func (s *Store) at(q *Sequence) *Store {
+	if q.At != nil {
+		return q.At
+	}
+	return s
+}
+
+// used reports whether there is a key in the columns of a sequence.
+func (s *Store) used(ctx context.Context, q *Sequence) (bool, error) {
+	at := s.at(q)
+	for _, c := range q.Columns {
+		query := fmt.Sprintf("SELECT CASE WHEN EXISTS (SELECT 1 FROM %s WHERE %s IS NOT NULL) THEN 1 ELSE 0 END%s",
+			at.quoted(c), at.dialect.QuoteIdent(c.Name), at.engine.dual)
+		row, err := at.conn.query(ctx, query, nil)
+		if err != nil {
+			return false, at.failed(c.String(), at.judge(ctx, ErrColumn, err, query, nil))
+		}
+		if row == nil {
+			continue
+		}
+		n, err := toInteger(row[0])
+		if err != nil {
+			return false, at.failed(c.String(), err)
+		}
+		if n > 0 {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// freshText is insertText for a sequence whose keys are not its integers.
+func (s *Store) freshText(q *Sequence, f *keyForm, used bool) string {
+	start := strconv.FormatInt(max(q.Start, 1), 10)
+	if used {
+		start = "<next number>" // only the reader knows
+	}
+	if q.Table != nil {
+		return s.keyInsertText(q, f, start, s.engine.dual)
+	}
+	return s.ownInsertText(q, start, s.engine.dual)
+}
+
 // insertText returns the statement that gives a sequence its row. Where the
 // columns are in the same database, the start is worked out when it runs.
-func (s *Store) insertText(q *Sequence, greatest int64) string {
+func (s *Store) insertText(q *Sequence, f *keyForm, greatest int64) string {
 	start, from := "1", s.engine.dual
 	var ranked []string
 	for _, c := range q.Columns {
 		if !c.Unranked {
-			table := s.dialect.QuoteIdent(c.Table)
-			if c.Schema != "" {
-				table = s.dialect.QuoteIdent(c.Schema) + "." + table
-			}
-			ranked = append(ranked, "SELECT MAX("+s.dialect.QuoteIdent(c.Name)+") AS m FROM "+table)
+			ranked = append(ranked, "SELECT MAX("+s.dialect.QuoteIdent(c.Name)+") AS m FROM "+s.quoted(c))
 		}
 	}
 	switch {
@@ -73,6 +113,14 @@ func (s *Store) insertText(q *Sequence, greatest int64) string {
 		start = "COALESCE(MAX(m), 0) + 1"
 		from = " FROM (" + strings.Join(ranked, " UNION ALL ") + ") k"
 	}
+	if q.Table != nil {
+		return s.keyInsertText(q, f, start, from)
+	}
+	return s.ownInsertText(q, start, from)
+}
+
+// ownInsertText is insertText for keyfill_sequences.
+func (s *Store) ownInsertText(q *Sequence, start, from string) string {
 	table, column := q.bound()
 	return "INSERT INTO keyfill_sequences (name, next_value, table_name, column_name, parameters, incarnation, updated_at) SELECT " +
 		strings.Join([]string{

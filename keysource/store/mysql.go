@@ -1,5 +1,7 @@
 package store
 
+import "math"
+
 // MySQL 8.0 and later, and MariaDB 10.5 and later.
 //
 // Neither has UPDATE … RETURNING (MariaDB 10.11 has it for INSERT and DELETE),
@@ -12,6 +14,12 @@ package store
 // as assigned (MySQL 8.4 Reference Manual, section 15.2.17; MariaDB too, unless
 // sql_mode has SIMULTANEOUS_ASSIGNMENT): previous_until stands before
 // reserved_until, epoch before owner.
+//
+// Without a transaction each statement of a procedure commits by itself, and a
+// SELECT after an UPDATE may find what another one has made of the row. A
+// procedure can neither find out on both whether there is a transaction nor begin
+// one without ending that which is open, so that keyfill_reserve replaces the
+// value that it has read; the lock lets it succeed at once inside a transaction.
 //
 // The tables are InnoDB whatever the default engine, for transactions; names
 // compare by their bytes and are at most 190 characters of 4 bytes, for the
@@ -37,6 +45,17 @@ var mysql = engine{
 	updated_at DATETIME(6) NOT NULL,
 	PRIMARY KEY (name, worker)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
+		`CREATE TABLE IF NOT EXISTS keyfill_series (
+	name VARCHAR(190) NOT NULL,
+	series_first BIGINT NOT NULL,
+	series_last BIGINT NOT NULL,
+	next_value BIGINT NOT NULL,
+	owner VARCHAR(190) NOT NULL,
+	epoch BIGINT NOT NULL,
+	leased_until DATETIME(6) NOT NULL,
+	updated_at DATETIME(6) NOT NULL,
+	PRIMARY KEY (name, series_first)
+) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
 	},
 	servers: []string{
 		"@@server_uuid",
@@ -49,6 +68,14 @@ var mysql = engine{
 	// single statement does would never commit (MySQL 8.4 Reference Manual,
 	// section 7.1.8, "autocommit").
 	greeting: "SET autocommit = 1",
+	series: seriesWords{
+		later: "UTC_TIMESTAMP(6) + INTERVAL {later} * 1000 MICROSECOND",
+		past:  "'1970-01-01 00:00:00'",
+		mark:  "?",
+	},
+	// "InnoDB Locking", "Gap Locks", under REPEATABLE READ: of two transactions that
+	// have both found no row, neither can make one.
+	gaps: true,
 	read: statement{
 		`SELECT next_value, incarnation, {server}, table_name, column_name, parameters FROM keyfill_sequences WHERE name = ?`,
 		[]param{pName},
@@ -100,6 +127,63 @@ WHERE name = ? AND worker = ?`,
 		},
 	},
 	maxKey: "SELECT MAX(%s) FROM %s",
+	words: wording{
+		place:   "?",
+		lockEnd: " FOR UPDATE",
+		answer:  answerReadBack,
+		columnType: statement{
+			`SELECT column_type FROM information_schema.columns WHERE table_schema = COALESCE(?, DATABASE()) AND table_name = ? AND column_name = ?`,
+			[]param{pSchema, pTable, pColumn},
+		},
+		transactions: statement{
+			`SELECT e.transactions FROM information_schema.tables t JOIN information_schema.engines e ON e.engine = t.engine
+WHERE t.table_schema = COALESCE(?, DATABASE()) AND t.table_name = ?`,
+			[]param{pSchema, pTable},
+		},
+		integers: map[string]int64{
+			"tinyint": math.MaxInt8, "smallint": math.MaxInt16, "mediumint": 1<<23 - 1,
+			"int": math.MaxInt32, "bigint": math.MaxInt64,
+		},
+		versions:         map[string]versionWording{"datetime": mysqlTime, "timestamp": mysqlTime},
+		secondsByDefault: true,
+	},
+	call:                 "CALL %s(?, ?)",
+	callNeedsTransaction: true,
+	findProcedure:        "SELECT routine_name FROM information_schema.routines WHERE routine_schema = DATABASE() AND routine_name = 'keyfill_reserve'",
+	dropProcedure:        "DROP PROCEDURE IF EXISTS keyfill_reserve",
+	procedure: withWords(`CREATE PROCEDURE keyfill_reserve(
+	IN p_name VARCHAR(190) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin, IN p_count BIGINT)
+MODIFIES SQL DATA
+BEGIN
+	DECLARE v_first, v_changed BIGINT DEFAULT 0;
+	DECLARE v_tries INT DEFAULT 0;
+	IF p_count IS NULL OR p_count < 1 THEN
+		SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = '{count}';
+	END IF;
+	WHILE v_changed = 0 DO
+		SET v_first = NULL, v_tries = v_tries + 1;
+		SELECT next_value INTO v_first FROM keyfill_sequences WHERE name = p_name FOR UPDATE;
+		IF v_first IS NULL THEN
+			SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = '{row}';
+		END IF;
+		IF v_tries > 1000 THEN
+			SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'keyfill_reserve: others have changed the row 1000 times';
+		END IF;
+		UPDATE keyfill_sequences
+		SET next_value = v_first + p_count, updated_at = UTC_TIMESTAMP(6)
+		WHERE name = p_name AND next_value = v_first;
+		SET v_changed = ROW_COUNT();
+	END WHILE;
+	SELECT v_first;
+END`),
+}
+
+// mysqlTime is a time without or with a zone. As a text it is the same on all
+// connections of a pool.
+var mysqlTime = versionWording{
+	read:    "CAST(%[1]s AS CHAR)",
+	compare: "CAST(%[1]s AS CHAR) = %[2]s",
+	move:    "GREATEST(NOW(%[3]d), %[1]s + INTERVAL %[2]d MICROSECOND)",
 }
 
 // MariaDB has no @@server_uuid. Its servers that replicate from one another

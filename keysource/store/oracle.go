@@ -43,11 +43,34 @@ EXCEPTION
 	WHEN OTHERS THEN
 		IF SQLCODE <> -955 THEN RAISE; END IF;
 END;`,
+		`BEGIN
+	EXECUTE IMMEDIATE 'CREATE TABLE keyfill_series (
+	name VARCHAR2(190 CHAR) NOT NULL,
+	series_first NUMBER(19) NOT NULL,
+	series_last NUMBER(19) NOT NULL,
+	next_value NUMBER(19) NOT NULL,
+	owner VARCHAR2(190 CHAR),
+	epoch NUMBER(19) NOT NULL,
+	leased_until TIMESTAMP WITH TIME ZONE NOT NULL,
+	updated_at TIMESTAMP WITH TIME ZONE NOT NULL,
+	PRIMARY KEY (name, series_first)
+)';
+EXCEPTION
+	WHEN OTHERS THEN
+		IF SQLCODE <> -955 THEN RAISE; END IF;
+END;`,
 	},
-	quote:  "'",
-	dual:   " FROM dual",
-	now:    "SYSTIMESTAMP",
-	random: "RAWTOHEX(SYS_GUID())",
+	servers: []string{"SYS_CONTEXT('USERENV', 'DB_UNIQUE_NAME')"},
+	quote:   "'",
+	dual:    " FROM dual",
+	now:     "SYSTIMESTAMP",
+	random:  "RAWTOHEX(SYS_GUID())",
+	series: seriesWords{
+		later:  "SYSTIMESTAMP + NUMTODSINTERVAL({later} / 1000, 'SECOND')",
+		past:   "TIMESTAMP '1970-01-01 00:00:00 +00:00'",
+		digits: "TO_CHAR",
+		mark:   ":",
+	},
 	read: statement{
 		`SELECT TO_CHAR(next_value), incarnation, SYS_CONTEXT('USERENV', 'DB_UNIQUE_NAME'), table_name, column_name, parameters FROM keyfill_sequences WHERE name = :1`,
 		[]param{pName},
@@ -98,4 +121,41 @@ RETURNING previous_until INTO :6`,
 		into: []kind{integer},
 	},
 	maxKey: "SELECT TO_CHAR(MAX(%s)) FROM %s",
+	words: wording{
+		place:   ":%d",
+		digits:  "TO_CHAR(%s)",
+		lockEnd: " FOR UPDATE",
+		answer:  answerInto,
+		columnType: statement{
+			`SELECT data_type || '(' || data_precision || ',' || data_scale || ')' FROM all_tab_columns
+WHERE owner = COALESCE(:1, SYS_CONTEXT('USERENV', 'CURRENT_SCHEMA')) AND table_name = :2 AND column_name = :3`,
+			[]param{pSchema, pTable, pColumn},
+		},
+	},
+	call:          "SELECT TO_CHAR(%s(:1, :2)) FROM dual",
+	callCommits:   true,
+	findProcedure: "SELECT MIN(object_name) FROM user_procedures WHERE object_name = 'KEYFILL_RESERVE'",
+	procedure: withWords(`CREATE OR REPLACE FUNCTION keyfill_reserve(p_name IN VARCHAR2, p_count IN NUMBER) RETURN NUMBER IS
+	PRAGMA AUTONOMOUS_TRANSACTION;
+	v_first NUMBER;
+	v_changed NUMBER;
+BEGIN
+	IF p_count IS NULL OR p_count < 1 OR p_count <> TRUNC(p_count) THEN
+		RAISE_APPLICATION_ERROR(-20000, '{count}');
+	END IF;
+	UPDATE keyfill_sequences
+	SET next_value = next_value + p_count, server = SYS_CONTEXT('USERENV', 'DB_UNIQUE_NAME'), updated_at = SYSTIMESTAMP
+	WHERE name = p_name
+	RETURNING next_value - p_count INTO v_first;
+	v_changed := SQL%ROWCOUNT;
+	IF v_changed <> 1 THEN
+		RAISE_APPLICATION_ERROR(-20000, '{row}');
+	END IF;
+	COMMIT WRITE IMMEDIATE WAIT;
+	RETURN v_first;
+EXCEPTION
+	WHEN OTHERS THEN
+		ROLLBACK;
+		RAISE;
+END;`),
 }

@@ -1,5 +1,7 @@
 package store
 
+import "math"
+
 // timeline is the first 8 digits of the name of the current WAL file, which is
 // of the new timeline as soon as a standby has been promoted
 // (pg_control_checkpoint() may show it after the next checkpoint). There is no
@@ -38,6 +40,17 @@ var postgres = engine{
 	updated_at timestamptz NOT NULL,
 	PRIMARY KEY (name, worker)
 )`,
+		`CREATE TABLE IF NOT EXISTS keyfill_series (
+	name varchar(190) COLLATE "C" NOT NULL,
+	series_first bigint NOT NULL,
+	series_last bigint NOT NULL,
+	next_value bigint NOT NULL,
+	owner varchar(190) COLLATE "C" NOT NULL,
+	epoch bigint NOT NULL,
+	leased_until timestamptz NOT NULL,
+	updated_at timestamptz NOT NULL,
+	PRIMARY KEY (name, series_first)
+)`,
 	},
 	servers: []string{
 		"(SELECT system_identifier FROM pg_control_system()) || '/' || " + timeline,
@@ -46,6 +59,12 @@ var postgres = engine{
 	quote:  "'",
 	now:    "clock_timestamp()",
 	random: "md5(random()::text || clock_timestamp()::text)",
+	series: seriesWords{
+		later:  "clock_timestamp() + CAST({later} AS bigint) * interval '1 millisecond'",
+		past:   "'1970-01-01 00:00:00+00'",
+		mark:   "$",
+		number: "CAST(%s AS bigint)",
+	},
 	read: statement{
 		`SELECT next_value, incarnation, {server}, table_name, column_name, parameters FROM keyfill_sequences WHERE name = $1`,
 		[]param{pName},
@@ -91,4 +110,52 @@ RETURNING previous_until`,
 		},
 	},
 	maxKey: "SELECT MAX(%s) FROM %s",
+	words: wording{
+		place: "$%d",
+		// Without it, an argument would be of the column's type.
+		integer: "CAST(%s AS bigint)",
+		lockEnd: " FOR UPDATE",
+		answer:  answerReturning,
+		columnType: statement{
+			`SELECT format_type(COALESCE(NULLIF(t.typbasetype, 0), t.oid), CASE WHEN t.typbasetype = 0 THEN a.atttypmod ELSE t.typtypmod END)
+FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+WHERE a.attrelid = to_regclass(CAST($1 AS text)) AND a.attname = CAST($2 AS text) AND a.attnum > 0 AND NOT a.attisdropped`,
+			[]param{pName, pColumn},
+		},
+		integers: map[string]int64{"smallint": math.MaxInt16, "integer": math.MaxInt32, "bigint": math.MaxInt64},
+		versions: map[string]versionWording{
+			"timestamp without time zone": postgresTime,
+			"timestamp with time zone":    postgresTime,
+		},
+	},
+	call:          "SELECT %s($1, $2), {server}",
+	findProcedure: "SELECT CAST(to_regprocedure('keyfill_reserve(text,bigint)') AS text)",
+	procedure: withWords(`CREATE OR REPLACE FUNCTION keyfill_reserve(p_name text, p_count bigint) RETURNS bigint
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+	v_first bigint;
+	v_changed bigint;
+BEGIN
+	IF p_count IS NULL OR p_count < 1 THEN
+		RAISE EXCEPTION '{count}' USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	UPDATE keyfill_sequences
+	SET next_value = next_value + p_count, updated_at = clock_timestamp()
+	WHERE name = p_name
+	RETURNING next_value - p_count INTO v_first;
+	GET DIAGNOSTICS v_changed = ROW_COUNT;
+	IF v_changed <> 1 THEN
+		RAISE EXCEPTION '{row}' USING ERRCODE = 'no_data_found';
+	END IF;
+	RETURN v_first;
+END
+$$`),
+}
+
+// postgresTime is a time without or with a zone. As a text it is the same on all
+// connections of a pool.
+var postgresTime = versionWording{
+	read:    "CAST(%[1]s AS text)",
+	compare: "CAST(%[1]s AS text) = %[2]s",
+	move:    "GREATEST(CAST(clock_timestamp() AS %[4]s), %[1]s + interval '%[2]d microseconds')",
 }

@@ -38,20 +38,63 @@ func (s *Store) Reserve(ctx context.Context, q Sequence, n, seen int64) (keysour
 	if n < 1 {
 		return keysource.Reservation{}, keysource.ErrCount
 	}
-	v := values{pName: q.Name, pCount: n, pFloor: max(seen, 1), pLimit: q.max() - n + 1}
+	if err := q.checkTable(s.dialect); err != nil {
+		return keysource.Reservation{}, err
+	}
+	f, err := s.form(ctx, &q)
+	if err != nil {
+		return keysource.Reservation{}, err
+	}
+	return s.reserveAll(ctx, &q, f, n, seen)
+}
+
+// reserveAll is Reserve, with the statements of a form.
+func (s *Store) reserveAll(ctx context.Context, q *Sequence, f *keyForm, n, seen int64) (keysource.Reservation, error) {
+	got, err := s.reserve(ctx, q, f, n, seen)
+	if err == nil && got.First > q.limitOf(f)-n+1 {
+		return keysource.Reservation{}, q.exhausted(f, got.First)
+	}
+	return got, err
+}
+
+// reserve is reserveAll, but that some of the integers which a procedure has
+// reserved may be beyond the limit.
+func (s *Store) reserve(ctx context.Context, q *Sequence, f *keyForm, n, seen int64) (keysource.Reservation, error) {
+	switch {
+	case q.Procedure != "":
+		return s.call(ctx, q, f, n)
+	case q.optimistic() && !s.inside:
+		return s.swap(ctx, q, f, n, seen)
+	case f != nil && f.lockless:
+		return keysource.Reservation{}, q.fail(ErrKeyEngine, "")
+	case q.Codec != nil:
+		return s.swapLocked(ctx, q, f, n, seen)
+	}
+	return s.move(ctx, q, f, n, seen)
+}
+
+// move reserves by one UPDATE.
+func (s *Store) move(ctx context.Context, q *Sequence, f *keyForm, n, seen int64) (keysource.Reservation, error) {
+	u, offset, limit := s.engine.reserve, int64(0), q.max()
+	if q.Table != nil {
+		u, offset, limit = f.reserve, f.offset, q.limitOf(f)
+	}
+	floor := max(seen, 1)
+	v := q.rowValues()
+	v[pCount], v[pFloor], v[pLimit] = n, floor-offset, limit-n+1-offset
 	for range reserveTries {
-		row, err := s.update(ctx, s.engine.reserve, v)
+		row, err := s.update(ctx, u, v)
 		if err != nil {
-			return keysource.Reservation{}, s.failed(q.Name, err)
+			return keysource.Reservation{}, s.unlessOurs(q.Name, q.manyRows(err))
 		}
 		if row != nil {
-			next, err := toInteger(row[0])
-			if err != nil {
-				return keysource.Reservation{}, s.failed(q.Name, err)
-			}
-			return keysource.Reservation{First: next - n, Server: serverOf(row[1], row[2])}, nil
+			return s.moved(ctx, q, row, offset, n, floor)
 		}
-		if err := s.whyNot(ctx, &q, n, max(seen, 1)); err != nil {
+		var stored *storedRow
+		if stored, err = s.stateOf(ctx, q, f); err == nil {
+			err = s.unfit(ctx, q, f, stored, n, floor)
+		}
+		if err != nil {
 			return keysource.Reservation{}, err
 		}
 		// Another process has moved the row in between: it would fit now.
@@ -59,49 +102,101 @@ func (s *Store) Reserve(ctx context.Context, q Sequence, n, seen int64) (keysour
 	return keysource.Reservation{}, s.failed(q.Name, errors.New("the row was moved each time after it was found unfit"))
 }
 
+// moved returns what an UPDATE has reserved, from its answer.
+func (s *Store) moved(ctx context.Context, q *Sequence, row []any, offset, n, floor int64) (got keysource.Reservation, err error) {
+	value, err := toInteger(row[0])
+	if err != nil {
+		return got, s.failed(q.Name, err)
+	}
+	got.First = value + offset - n
+	switch {
+	case q.Table == nil:
+		got.Server = serverOf(row[1], row[2])
+	case got.First < floor:
+		// The UPDATE has found it at floor or above: something else has changed
+		// what was written.
+		return keysource.Reservation{}, q.fail(ErrKeyValue, "it does not hold what was written into it")
+	case len(row) > 1:
+		got.Server = serverOf("", row[1])
+	default:
+		got.Server, err = s.serverAfter(ctx)
+	}
+	if err != nil {
+		return keysource.Reservation{}, s.failed(q.Name, err)
+	}
+	return got, nil
+}
+
 // reserveTries is how often an UPDATE that finds no row is sent when the row is
 // then found fit.
 const reserveTries = 3
 
-// whyNot returns why an UPDATE has found no row, nil when it would find it now.
-func (s *Store) whyNot(ctx context.Context, q *Sequence, n, floor int64) error {
-	stored, err := s.read(ctx, q.Name)
-	switch {
-	case err != nil:
-		return err
-	case stored == nil:
-		greatest, _, err := s.greatest(ctx, q)
-		if err != nil {
-			return err
-		}
-		return s.noRow(q, greatest)
-	case stored.next < floor:
-		e := q.fail(ErrBack, "")
-		e.Next, e.server = stored.next, stored.server
-		return e
-	case stored.next > q.max()-n+1:
-		return q.exhausted(stored.next)
-	}
-	return nil
-}
-
 // noRow returns the error of a sequence that has no row.
-func (s *Store) noRow(q *Sequence, greatest int64) *Error {
+func (s *Store) noRow(ctx context.Context, q *Sequence, f *keyForm, greatest int64) *Error {
+	if !q.Fresh && q.Codec == nil {
+		e := q.fail(ErrNoRow, "")
+		e.SQL = s.insertText(q, f, greatest)
+		return e
+	}
+	used, err := s.used(ctx, q)
+	if err != nil {
+		used = true // as good as
+	}
 	e := q.fail(ErrNoRow, "")
-	e.SQL = s.insertText(q, greatest)
+	if used {
+		e = q.fail(ErrFresh, "")
+	}
+	e.SQL = s.freshText(q, f, used)
 	return e
 }
 
 // Advance raises the next value of a sequence to next, the lowest integer that
 // is not known to be in use. It never lowers it, and does nothing where there
-// is no row. As with [Store.Reserve], it has committed when it returns.
+// is no row. As with [Store.Reserve], it has committed when it returns. A
+// procedure raises it by reserving.
 func (s *Store) Advance(ctx context.Context, q Sequence, next int64) error {
-	v := values{pName: q.Name, pNext: next}
-	_, err := s.conn.exec(ctx, s.engine.advance.text, s.engine.advance.bind(v))
+	if err := q.checkTable(s.dialect); err != nil {
+		return err
+	}
+	f, err := s.form(ctx, &q)
 	if err != nil {
+		return err
+	}
+	return s.advance(ctx, &q, f, next)
+}
+
+// advance is Advance, with the statements of a form.
+func (s *Store) advance(ctx context.Context, q *Sequence, f *keyForm, next int64) error {
+	switch {
+	case q.Procedure != "":
+		return s.advanceByCall(ctx, q, f, next)
+	case q.Codec != nil:
+		return s.advanceCoded(ctx, q, f, next)
+	}
+	st, v := s.engine.advance, q.rowValues()
+	v[pNext] = next
+	if q.Table != nil {
+		value, ok := q.encode(f, next)
+		if !ok {
+			return q.exhausted(f, 0)
+		}
+		st, v[pNext] = f.advance, value
+	}
+	if _, err := s.conn.exec(ctx, st.text, st.bind(v)); err != nil {
 		return s.failed(q.Name, err)
 	}
 	return nil
+}
+
+// advanceCoded raises a next value that is stored as something else: what is
+// below it is reserved.
+func (s *Store) advanceCoded(ctx context.Context, q *Sequence, f *keyForm, next int64) error {
+	row, err := s.state(ctx, q, f)
+	if err != nil || row == nil || row.next >= next {
+		return err
+	}
+	_, err = s.reserve(ctx, q, f, next-row.next, 0)
+	return err
 }
 
 // Reserver is the row of one sequence, for a [keysource.Sequence]. It opens the
@@ -110,28 +205,39 @@ func (s *Store) Advance(ctx context.Context, q Sequence, next int64) error {
 type Reserver struct {
 	store    *Store
 	sequence Sequence
-	opened   *atomic.Bool // shared by those of At
-	whole    bool         // never fewer than asked for
+	whole    bool // never fewer than asked for
+
+	// What those of At share.
+	opened *atomic.Bool
+	form   *atomic.Pointer[keyForm] // nil inside for a row that needs none
 }
 
 var _ keysource.Reserver = (*Reserver)(nil)
 
 // Reserver returns the row of a sequence. It does no I/O.
 func (s *Store) Reserver(q Sequence) *Reserver {
-	return &Reserver{store: s, sequence: q, opened: new(atomic.Bool)}
+	if q.Table != nil {
+		table := *q.Table
+		q.Table = &table
+	}
+	return &Reserver{store: s, sequence: q, opened: new(atomic.Bool), form: new(atomic.Pointer[keyForm])}
 }
 
 // At returns the same row as another view of the database finds it: a store of
 // [On] or [Within]. What one of them has opened, the others need not.
 func (r *Reserver) At(s *Store) *Reserver {
-	return &Reserver{store: s, sequence: r.sequence, opened: r.opened, whole: r.whole}
+	other := *r
+	other.store = s
+	return &other
 }
 
 // Whole returns the same row, of which no fewer integers are reserved than are
 // asked for: what is reserved for one statement inside a transaction, and does
 // not suffice for it, is lost when the transaction commits.
 func (r *Reserver) Whole() *Reserver {
-	return &Reserver{store: r.store, sequence: r.sequence, opened: r.opened, whole: true}
+	other := *r
+	other.whole = true
+	return &other
 }
 
 // Reserve is [Store.Reserve] but for two errors: a row that stands below seen
@@ -142,12 +248,12 @@ func (r *Reserver) Reserve(ctx context.Context, n, seen int64) (keysource.Reserv
 		return keysource.Reservation{}, err
 	}
 	for {
-		got, err := r.store.Reserve(ctx, r.sequence, n, seen)
+		got, err := r.reserve(ctx, n, seen)
 		var e *Error
 		if !errors.As(err, &e) {
 			return got, err
 		}
-		switch left := r.sequence.max() - e.Next + 1; {
+		switch left := e.limit - e.Next + 1; {
 		case e.Err == ErrBack:
 			return keysource.Reservation{First: e.Next, Server: e.server}, nil
 		case e.Err == keysource.ErrExhausted && 0 < left && left < n && !r.whole:
@@ -164,6 +270,17 @@ func (r *Reserver) Reserve(ctx context.Context, n, seen int64) (keysource.Reserv
 	}
 }
 
+// reserve asks once.
+func (r *Reserver) reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
+	switch {
+	case n < 1:
+		return keysource.Reservation{}, keysource.ErrCount
+	case r.whole:
+		return r.store.reserveAll(ctx, &r.sequence, r.form.Load(), n, seen)
+	}
+	return r.store.reserve(ctx, &r.sequence, r.form.Load(), n, seen)
+}
+
 // Bind binds a sequence that is shared to one more column, as those of its
 // Columns are when it is opened: another state's is [ErrTaken]. What is bound
 // already stays so. Within a transaction that is undone with it.
@@ -177,6 +294,9 @@ func (r *Reserver) Bind(ctx context.Context, c Column) error {
 	}
 	q := r.sequence
 	q.Columns = []Column{c}
+	if q.foreign() {
+		return r.store.checkForeign(ctx, &q)
+	}
 	_, err := r.store.bind(ctx, q.binding())
 	return err
 }
@@ -186,7 +306,7 @@ func (r *Reserver) Advance(ctx context.Context, to int64) error {
 	if err := r.open(ctx); err != nil {
 		return err
 	}
-	return r.store.Advance(ctx, r.sequence, to)
+	return r.store.advance(ctx, &r.sequence, r.form.Load(), to)
 }
 
 // MaxKey returns the greatest key in the sequence's columns, for
@@ -201,11 +321,12 @@ func (r *Reserver) open(ctx context.Context) error {
 	if r.opened.Load() {
 		return nil
 	}
-	_, _, bound, err := r.store.open(ctx, &r.sequence)
+	o, err := r.store.open(ctx, &r.sequence)
 	if err != nil {
 		return err
 	}
-	if bound && r.store.inside {
+	r.form.Store(o.form)
+	if o.bound && r.store.inside {
 		// What binds it may be rolled back, and nobody would notice: the next
 		// one looks again.
 		return nil

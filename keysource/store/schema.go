@@ -12,8 +12,10 @@ import (
 // PL/SQL blocks, which SQL*Plus wants followed by a line with a slash.
 func DDL(d *dialect.Dialect) []string { return slices.Clone(engineOf(d).tables[:]) }
 
-// EnsureSchema creates the tables that are missing. Where both are there it
-// needs no right but to read them. Several processes may call it at once.
+// EnsureSchema creates the tables that are missing. Where all are there it needs
+// no right but to read them. keyfill_series may stay missing, since most have no
+// series: who may create no tables then needs the other two only. Several
+// processes may call it at once.
 //
 // Statements that create tables commit the transaction they stand in on MySQL,
 // MariaDB and Oracle; a store made by [Within] returns [ErrTransaction].
@@ -29,7 +31,7 @@ func (s *Store) EnsureSchema(ctx context.Context) error {
 			// PostgreSQL gives one of two who create a table at once the
 			// error of a unique key, IF NOT EXISTS or not; the table is
 			// there when it does.
-			if s.probe(ctx, table) != nil {
+			if s.probe(ctx, table) != nil && table != seriesTable {
 				return s.failed(table, err)
 			}
 		}
@@ -40,7 +42,7 @@ func (s *Store) EnsureSchema(ctx context.Context) error {
 const workersTable = "keyfill_workers"
 
 // tables are the names of what the statements of an engine create.
-var tables = [...]string{"keyfill_sequences", workersTable}
+var tables = [...]string{"keyfill_sequences", workersTable, seriesTable}
 
 // probe reads a table.
 func (s *Store) probe(ctx context.Context, table string) error {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -48,6 +49,33 @@ type Sequence struct {
 	// Exclusive says that rows of other states for the same column are right:
 	// nobody uses them, or each numbers a part of the table.
 	Exclusive bool
+
+	// Table is an existing table that holds the state; nil is keyfill_sequences.
+	// It has no place for Parameters, so that none are compared, nor for what
+	// binds the state to its columns; and its row is never made: EnsureSchema and
+	// Create say nothing about it.
+	Table *KeyTable
+
+	// Lock is how the state is changed: [LockOptimistic], or [LockPessimistic],
+	// which the empty one is too. Inside a transaction of the application it is
+	// always the latter, since what was read there may be old.
+	Lock string
+
+	// Procedure is the name, as it is written in SQL, of what reserves instead of
+	// statements; empty for none. See [ReserveProcedure]. With a name of the
+	// application's own and without Table, the state is that procedure's to know:
+	// nothing is read, made or compared but the greatest key.
+	Procedure string
+
+	// Fresh says that keys are not the integers themselves. A row that is made
+	// begins at Start, or 1, and is made only while the columns hold no key. The
+	// greatest key counts for nothing.
+	Fresh bool
+
+	// Codec is how Table stores the next integer; nil: as it is. Max must be
+	// given: the greatest integer after which Codec can still tell the next one
+	// from all others. The greatest key counts for nothing.
+	Codec Codec
 
 	// OnBehind is what [Store.Open] does about a next value that is not above
 	// the greatest key in the columns; empty is an error. A [Reserver] does
@@ -101,8 +129,11 @@ func checkName(name string) error {
 }
 
 // check returns the error of a sequence that no database could serve.
-func (q *Sequence) check() error {
+func (q *Sequence) check(d *dialect.Dialect) error {
 	if err := checkName(q.Name); err != nil {
+		return err
+	}
+	if err := q.checkTable(d); err != nil {
 		return err
 	}
 	switch {
@@ -117,7 +148,7 @@ func (q *Sequence) check() error {
 }
 
 // max returns the greatest integer to be reserved.
-func (q *Sequence) max() int64 { return min(cmp.Or(q.Max, math.MaxInt64), math.MaxInt64-1) }
+func (q *Sequence) max() int64 { return min(cmp.Or(q.Max, math.MaxInt64), maxReserved) }
 
 // bound returns what the row holds in table_name and column_name.
 func (q *Sequence) bound() (table, column string) {
@@ -129,7 +160,11 @@ func (q *Sequence) bound() (table, column string) {
 
 // fail returns an Error about the sequence.
 func (q *Sequence) fail(cause error, format string, args ...any) *Error {
-	return &Error{Name: q.Name, Columns: q.Columns, Err: cause, Detail: fmt.Sprintf(format, args...)}
+	e := &Error{Name: q.Name, Columns: q.Columns, Err: cause, Detail: fmt.Sprintf(format, args...)}
+	if q.Table != nil {
+		e.Table = q.Table.Name
+	}
+	return e
 }
 
 // Open makes sure that a sequence can be used: it has a row, or gets one where
@@ -142,9 +177,13 @@ func (q *Sequence) fail(cause error, format string, args ...any) *Error {
 // that is not there is [ErrColumn].
 //
 // Within a transaction a row that is made is undone with it.
+//
+// Where only a procedure of the application's knows the state, the Row is empty,
+// and nothing is compared.
 func (s *Store) Open(ctx context.Context, q Sequence) (Row, error) {
-	row, greatest, _, err := s.open(ctx, &q)
-	if err != nil || row.Next > greatest {
+	o, err := s.open(ctx, &q)
+	row := o.row
+	if err != nil || !o.known || row.Next > o.greatest {
 		return row, err
 	}
 	switch q.OnBehind {
@@ -152,10 +191,10 @@ func (s *Store) Open(ctx context.Context, q Sequence) (Row, error) {
 		row.Behind = true
 		return row, nil
 	case keysource.RemedyAdvance:
-		if greatest >= q.max() {
-			return Row{}, q.exhausted(row.Next)
+		if o.greatest >= q.limitOf(o.form) {
+			return Row{}, q.exhausted(o.form, row.Next)
 		}
-		row.Next = greatest + 1
+		row.Next = o.greatest + 1
 		return row, s.Advance(ctx, q, row.Next)
 	}
 	e := q.fail(ErrBehind, "")
@@ -163,17 +202,25 @@ func (s *Store) Open(ctx context.Context, q Sequence) (Row, error) {
 	return Row{}, e
 }
 
-// open is Open but for the comparison. It returns the greatest key in the
-// columns too, 0 where there is none to be compared with, and reports whether it
-// has bound the sequence to a column.
-func (s *Store) open(ctx context.Context, q *Sequence) (row Row, greatest int64, bound bool, err error) {
-	if err := q.check(); err != nil {
-		return Row{}, 0, false, err
+// opening is what is found when a sequence is opened.
+type opening struct {
+	row      Row
+	known    bool     // row is
+	greatest int64    // key in the columns, 0 where there is none to be compared with
+	bound    bool     // the sequence was bound to a column
+	form     *keyForm // nil for a row of keyfill_sequences that is not read first
+}
+
+// open is Open but for the comparison.
+func (s *Store) open(ctx context.Context, q *Sequence) (o opening, err error) {
+	if err := q.check(s.dialect); err != nil {
+		return o, err
 	}
-	if q.EnsureSchema {
-		if err := s.EnsureSchema(ctx); err != nil {
-			return Row{}, 0, false, err
-		}
+	if q.foreign() {
+		return s.openForeign(ctx, q)
+	}
+	if err := s.ensure(ctx, q); err != nil {
+		return o, err
 	}
 	if s.inside {
 		// What fails here, fails where the row is read.
@@ -184,29 +231,43 @@ func (s *Store) open(ctx context.Context, q *Sequence) (row Row, greatest int64,
 	// another process could reserve and insert in between.
 	greatest, ranked, err := s.greatest(ctx, q)
 	if err != nil {
-		return Row{}, 0, false, err
+		return o, err
 	}
 	stored, err := s.read(ctx, q.Name)
 	if err != nil {
-		return Row{}, 0, false, err
+		return o, err
 	}
 	created := stored == nil
 	if created {
 		if stored, err = s.create(ctx, q, greatest, ranked); err != nil {
-			return Row{}, 0, false, err
+			return o, err
 		}
 	}
-	if bound, err = s.checkRow(ctx, q, stored); err != nil {
-		return Row{}, 0, false, err
+	if o.bound, err = s.checkRow(ctx, q, stored); err != nil {
+		return o, err
 	}
-	return Row{Next: stored.next, Created: created}, greatest, bound, nil
+	o.row, o.known, o.greatest = Row{Next: stored.next, Created: created}, true, greatest
+	o.form, err = s.form(ctx, q)
+	return o, err
+}
+
+// ensure creates what a sequence needs where it says so.
+func (s *Store) ensure(ctx context.Context, q *Sequence) error {
+	if !q.EnsureSchema {
+		return nil
+	}
+	if err := s.EnsureSchema(ctx); err != nil || q.Procedure == "" {
+		return err
+	}
+	return s.ensureProcedure(ctx)
 }
 
 // exhausted returns the error of a sequence whose next value is too near to its
 // limit.
-func (q *Sequence) exhausted(next int64) *Error {
-	e := q.fail(keysource.ErrExhausted, "the limit is %d: a wider column and a higher limit, or another source", q.max())
-	e.Next = next
+func (q *Sequence) exhausted(f *keyForm, next int64) *Error {
+	limit := q.limitOf(f)
+	e := q.fail(keysource.ErrExhausted, "the limit is %d: a wider column and a higher limit, or another source", limit)
+	e.Next, e.limit = next, limit
 	return e
 }
 
@@ -215,6 +276,9 @@ type storedRow struct {
 	next                      int64
 	server                    string // as in keysource.Reservation
 	table, column, parameters string
+
+	value   int64 // what stands for next in a key table
+	version any   // as it is compared
 }
 
 // serverOf joins what tells a row from another one with what tells its server
@@ -252,15 +316,22 @@ func (s *Store) read(ctx context.Context, name string) (*storedRow, error) {
 // made it, and used it, before.
 func (s *Store) create(ctx context.Context, q *Sequence, greatest int64, ranked bool) (*storedRow, error) {
 	if !q.Create {
-		return nil, s.noRow(q, greatest)
+		return nil, s.noRow(ctx, q, nil, greatest)
 	}
 	start := q.Start
 	switch {
+	case q.Fresh:
+		start = cmp.Or(start, 1)
+		if used, err := s.used(ctx, q); err != nil {
+			return nil, err
+		} else if used {
+			return nil, s.noRow(ctx, q, nil, 0)
+		}
 	case start != 0:
 	case !ranked:
 		return nil, q.fail(ErrStart, "")
 	case greatest >= q.max():
-		return nil, q.exhausted(0)
+		return nil, q.exhausted(nil, 0)
 	default:
 		start = greatest + 1
 	}

@@ -34,6 +34,17 @@ var sqlite = engine{
 	updated_at TEXT NOT NULL,
 	PRIMARY KEY (name, worker)
 ) WITHOUT ROWID`,
+		`CREATE TABLE IF NOT EXISTS keyfill_series (
+	name TEXT NOT NULL,
+	series_first INTEGER NOT NULL,
+	series_last INTEGER NOT NULL,
+	next_value INTEGER NOT NULL,
+	owner TEXT NOT NULL,
+	epoch INTEGER NOT NULL,
+	leased_until TEXT NOT NULL,
+	updated_at TEXT NOT NULL,
+	PRIMARY KEY (name, series_first)
+) WITHOUT ROWID`,
 	},
 	quote:  "'",
 	now:    "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
@@ -42,6 +53,11 @@ var sqlite = engine{
 	// A transaction that has read before it writes does not wait for another
 	// one that writes: https://www.sqlite.org/rescode.html#busy_snapshot.
 	lock: "UPDATE %[1]s SET %[2]s = %[2]s WHERE 0",
+	series: seriesWords{
+		later: "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+' || ({later} / 1000.0) || ' seconds')",
+		past:  "'1970-01-01T00:00:00.000Z'",
+		mark:  "?",
+	},
 	read: statement{
 		`SELECT next_value, incarnation, '', table_name, column_name, parameters FROM keyfill_sequences WHERE name = ?`,
 		[]param{pName},
@@ -87,4 +103,10 @@ RETURNING previous_until`,
 		},
 	},
 	maxKey: "SELECT MAX(%s) FROM %s",
+	words: wording{
+		place: "?",
+		// A column holds what was put into it, whatever its type.
+		digits: "CASE typeof(%[1]s) WHEN 'integer' THEN %[1]s END",
+		answer: answerReturning,
+	},
 }

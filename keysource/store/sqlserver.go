@@ -1,5 +1,7 @@
 package store
 
+import "math"
+
 // SQL Server 2016 and later, and Azure SQL Database.
 //
 // OUTPUT inserted.x gives the values that the UPDATE has left ("OUTPUT clause
@@ -34,11 +36,33 @@ CREATE TABLE keyfill_workers (
 	updated_at datetime2(6) NOT NULL,
 	PRIMARY KEY (name, worker)
 )`,
+		`IF OBJECT_ID(N'keyfill_series', N'U') IS NULL
+CREATE TABLE keyfill_series (
+	name nvarchar(190) COLLATE Latin1_General_100_BIN2 NOT NULL,
+	series_first bigint NOT NULL,
+	series_last bigint NOT NULL,
+	next_value bigint NOT NULL,
+	owner nvarchar(190) COLLATE Latin1_General_100_BIN2 NOT NULL,
+	epoch bigint NOT NULL,
+	leased_until datetime2(6) NOT NULL,
+	updated_at datetime2(6) NOT NULL,
+	PRIMARY KEY (name, series_first)
+)`,
 	},
 	servers: []string{"@@SERVERNAME"},
 	quote:   "N'",
 	now:     "SYSUTCDATETIME()",
 	random:  "CONVERT(nvarchar(40), NEWID())",
+	series: seriesWords{
+		later: "DATEADD(millisecond, {later}, SYSUTCDATETIME())",
+		past:  "'19700101'",
+		hint:  " WITH (ROWLOCK, READCOMMITTEDLOCK)",
+		mark:  "@p",
+	},
+	// READPAST alone is refused under READ_COMMITTED_SNAPSHOT: Transact-SQL
+	// reference, "Table Hints". What is locked by the transaction that asks is seen
+	// by itself.
+	past: " WITH (READCOMMITTEDLOCK, READPAST)",
 	read: statement{
 		`SELECT next_value, incarnation, {server}, table_name, column_name, parameters FROM keyfill_sequences WHERE name = @p1`,
 		[]param{pName},
@@ -88,4 +112,48 @@ WHERE name = @p3 AND worker = @p4`,
 		},
 	},
 	maxKey: "SELECT MAX(%s) FROM %s",
+	words: wording{
+		place:    "@p%d",
+		hint:     " WITH (ROWLOCK, READCOMMITTEDLOCK)",
+		lockHint: " WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK)",
+		answer:   answerOutput,
+		columnType: statement{
+			`SELECT CASE WHEN TYPE_NAME(system_type_id) IN (N'decimal', N'numeric')
+THEN CONCAT(TYPE_NAME(system_type_id), N'(', precision, N',', scale, N')') ELSE TYPE_NAME(system_type_id) END
+FROM sys.columns WHERE object_id = OBJECT_ID(@p1) AND name = @p2`,
+			[]param{pName, pColumn},
+		},
+		integers: map[string]int64{
+			"tinyint": math.MaxUint8, "smallint": math.MaxInt16, "int": math.MaxInt32, "bigint": math.MaxInt64,
+		},
+		versions: map[string]versionWording{
+			"timestamp": rowVersion,
+		},
+	},
+	call:                 "EXEC %s @p1, @p2",
+	callNeedsTransaction: true,
+	findProcedure:        "SELECT OBJECT_ID(N'keyfill_reserve', N'P')",
+	procedure: withWords(`CREATE OR ALTER PROCEDURE keyfill_reserve @name nvarchar(190), @count bigint
+AS
+BEGIN
+	SET NOCOUNT ON;
+	SET ROWCOUNT 0;
+	DECLARE @first bigint, @changed int;
+	IF @count IS NULL OR @count < 1
+		THROW 50000, N'{count}', 1;
+	UPDATE keyfill_sequences WITH (ROWLOCK, READCOMMITTEDLOCK)
+	SET @first = next_value, next_value = next_value + @count, updated_at = SYSUTCDATETIME()
+	WHERE name = @name;
+	SET @changed = @@ROWCOUNT;
+	IF @changed <> 1
+		THROW 50000, N'{row}', 1;
+	SELECT @first;
+END`),
+}
+
+// rowVersion is a timestamp, as its other name is: the engine changes it with
+// every UPDATE ("rowversion (Transact-SQL)").
+var rowVersion = versionWording{
+	read:    "CONVERT(bigint, %[1]s)",
+	compare: "CONVERT(bigint, %[1]s) = %[2]s",
 }

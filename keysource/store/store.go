@@ -1,5 +1,6 @@
-// Package store keeps the state of counting sources, and the time marks of
-// snowflake workers, in two tables of a database.
+// Package store keeps the state of counting sources, the time marks of snowflake
+// workers, and the series of integers that processes own, in three tables of a
+// database.
 //
 // # The tables
 //
@@ -23,6 +24,17 @@
 //	epoch           how often the owner has changed
 //	updated_at      when, by the server's clock
 //
+// keyfill_series has one for each series that is not used up, whose counter is a
+// row of keyfill_sequences:
+//
+//	name, series_first  of the counter, and where the series begins; the primary key
+//	series_last         where it ends
+//	next_value          the lowest of its integers that is not reserved
+//	owner               of a source, for which it is reserved; empty when it was given up
+//	epoch               counts the owners
+//	leased_until        until then it is the owner's, by the server's clock
+//	updated_at          when, by the server's clock
+//
 // # Which state serves a column
 //
 // Two states that serve one column repeat each other's keys, so that one finds
@@ -44,6 +56,12 @@
 // another process may still do so. To give the column to another state, remove
 // it.
 //
+// # A numbering within each parent
+//
+// A state that counts anew for each order, say, has a row of its own, whose
+// parameters name the columns, and one more for each parent: see [Scope]. Only the
+// former names the column that it serves.
+//
 // # Creating the tables
 //
 // [DDL] gives the statements that create them, [Store.EnsureSchema] runs those.
@@ -64,6 +82,19 @@
 // The integers are given to the caller after the reservation has committed.
 // When the answer is lost, so are they: a gap.
 //
+// [LockOptimistic] reads the row first, and then replaces the value only where it
+// is still the same, up to ten times. [Sequence].Procedure has the engine do it.
+//
+// # Existing key tables
+//
+// A [KeyTable] is a table that the application has, and other programs use, in
+// the place of keyfill_sequences. The same UPDATE is sent to it; its columns say
+// whether the next integer is stored or the last one, and how far they reach.
+// What has no place in it is not kept: the text of what may never change, and
+// what binds a state to its column. Two sequences of one column of which one is
+// in such a table find each other only if the other one is in keyfill_sequences
+// and was there first.
+//
 // # Use
 //
 //	db := store.Pool(d, connector) // nothing is connected yet
@@ -76,7 +107,8 @@
 //		}),
 //	}, keysource.Env{})
 //
-// and [Store.Marker] for a [keysource.Snowflake].
+// and [Store.Marker] for a [keysource.Snowflake], [Store.Series] for a
+// [keysource.Recycled].
 //
 // # Where
 //
@@ -108,7 +140,7 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// Store is the two tables of one database. One that [New] has made is safe for
+// Store is the tables of one database. One that [New] has made is safe for
 // concurrent use; those of [On] and [Within] are as safe as their connection,
 // which is not. It must not be copied.
 type Store struct {

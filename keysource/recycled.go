@@ -1,0 +1,370 @@
+package keysource
+
+import (
+	"cmp"
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/keyfill/keyfill/dialect"
+)
+
+const (
+	// DefaultSeries is how many integers a series has unless
+	// [RecycledOptions].Size says otherwise.
+	DefaultSeries = 1_000_000
+
+	// DefaultLease is for how long a series is its owner's unless
+	// [RecycledOptions].Lease says otherwise.
+	DefaultLease = time.Minute
+
+	// marginShare is the part of a lease by which the owner stops early, for
+	// clocks that do not run at one pace.
+	marginShare = 4
+
+	// renewShare is the part of a lease after which an owner that is busy renews
+	// it.
+	renewShare = 3
+
+	// maxRuns is how many runs are kept at most. There is more than one after a
+	// change of series.
+	maxRuns = 8
+)
+
+// RecycledOptions says how a [Recycled] counts. Only Store has to be set, or
+// OnConnection instead.
+type RecycledOptions struct {
+	Store SeriesStore
+
+	// OnConnection makes a source that has no store connection of its own and
+	// no goroutine: it reserves on that of each statement, see
+	// [Recycled.ReserveOn]. Store and MaxKey must not be set then.
+	OnConnection bool
+
+	// Size is how many integers a series has, and the most that one request may
+	// ask for; 0 is [DefaultSeries]. It has to be that of the store.
+	Size int64
+
+	// Lease is for how long a series is this owner's after it was last renewed,
+	// at least 10 ms; 0 is [DefaultLease]. It has to be that of the store.
+	Lease time.Duration
+
+	// Block, MinBlock and MaxBlock are those of [SequenceOptions]: how many
+	// integers of the series are reserved at a time. They are at most Size.
+	Block              int64
+	MinBlock, MaxBlock int64
+
+	// MaxKey returns the greatest key in use from from to to, both included; 0
+	// if there is none. It is asked about each series before its first key is
+	// handed out, and about all keys before the first new series is opened.
+	// nil: there is no index by which to find it, and nothing is compared.
+	MaxKey func(ctx context.Context, from, to int64) (int64, error)
+	// OnBehind is for a series, or a store, that stands below MaxKey.
+	OnBehind Remedy
+	// OnStoreRollback is for a store that stands below what it has given to
+	// this source.
+	OnStoreRollback Remedy
+}
+
+// Recycled hands out the integers of a series that nobody else has at the time,
+// so that processes that insert at once do so in places of their own. When the
+// series is used up, or has not enough left for a request, it is given up, and
+// the lowest abandoned one that has is taken over; where there is none a new one
+// is opened. All keys of a request are consecutive, but those of two requests
+// are in no order.
+//
+// It is the recycled series of "Surrogate Primary Key Generation" (Gary Meyer,
+// 1994), in which a process without a series takes over that of one that has
+// ended. Four things are done otherwise, since there they issue keys twice or
+// fail: the number of a new series comes from a counter that only grows, and not
+// from the greatest of the rows that are left; a used-up series is never taken
+// over, and is removed; a process gives up its own series before it takes over
+// another one; and there is no row that has to be there first.
+//
+// # Blocks and leases
+//
+// Of its series a source reserves a block at a time in the store, and hands out
+// nothing else: whoever takes over the series begins at what was not reserved.
+// So neither a process that is killed nor one that wakes up after its lease has
+// run out repeats a key. Beyond that the source stops at three quarters of the
+// lease, by its own clock and from the moment before the renewal was sent, and
+// asks the store before it goes on. A series is renewed by what is reserved of
+// it, and by requests after a third of the lease; one that is not used is
+// abandoned when its lease has run out.
+//
+// [Recycled.Close] gives back what is left of the block in hand and the series
+// with it. All else that was reserved and not used is a gap.
+//
+// # When the store is down or goes back
+//
+// What is said of [Sequence] about waiting for a store that is down holds here
+// too, but that what is in hand is only used while the lease lasts.
+//
+// The end of what the store has given of each series is compared with where it
+// stands whenever the source comes to it, and so is the end of the last series
+// that this source has opened with where the next one would be. A store that
+// stands lower has gone back, and what is in hand is given up: [ErrStoreBack],
+// or the remedy of the options. What is in the table, if it can be asked, is
+// found in a series that is taken over or opened.
+//
+// It is safe for concurrent use and holds no lock while it waits. It has a
+// goroutine while it asks the store; on the statements' connections it has none.
+type Recycled struct {
+	store    SeriesStore
+	maxKey   func(ctx context.Context, from, to int64) (int64, error)
+	onConn   bool
+	seriesN  int64
+	lease    time.Duration
+	now      func() time.Time
+	exact    bool // nothing is kept: Block is 1
+	onBehind Remedy
+	onBack   Remedy
+
+	mu sync.Mutex // guards what follows; never held while the store is asked
+
+	hand    []run           // what is reserved and not handed out
+	held    Series          // as this source has left it; First is 0 where there is none
+	sent    time.Time       // when the last renewal of its lease was sent
+	reached map[int64]int64 // the end of what the store has given, by the series' First
+	end     int64           // of the last series that was opened
+	brought map[int64]int64 // the least key by the series' First, see Advance
+
+	queue []*waiter // in order of arrival
+	fetch *fetch    // the one in flight, or nil
+	size  blockSize
+	begun time.Time     // when the last block came
+	limit time.Duration // of one attempt
+
+	greeted bool      // the store was compared with the table
+	fault   error     // the store must not be used as it stands; nil: it may
+	probed  time.Time // when that was last found
+	failure error     // of the last attempt; nil after an answer
+	closed  bool
+	drops   int64 // how often what was reserved was given up
+	order   order // of what calls on several connections have reserved
+
+	fetches, waits, behind, taken, opened int64
+}
+
+// NewRecycled returns a source that hands out series of o.Store. It does no I/O:
+// the first request does. Of env it uses the clock. It returns [ErrOptions].
+func NewRecycled(o RecycledOptions, env Env) (*Recycled, error) {
+	o.Size = cmp.Or(o.Size, DefaultSeries)
+	o.Lease = cmp.Or(o.Lease, DefaultLease)
+	switch {
+	case o.OnConnection && (o.Store != nil || o.MaxKey != nil):
+		return nil, fmt.Errorf("%w: series on the statements' connections are given a store", ErrOptions)
+	case !o.OnConnection && o.Store == nil:
+		return nil, fmt.Errorf("%w: series need a store", ErrOptions)
+	case o.Size < 1:
+		return nil, fmt.Errorf("%w: a series of %d integers", ErrOptions, o.Size)
+	case o.Lease < 10*time.Millisecond:
+		return nil, fmt.Errorf("%w: a lease of %s, which is less than 10ms", ErrOptions, o.Lease)
+	case max(o.Block, o.MinBlock, o.MaxBlock) > o.Size:
+		return nil, fmt.Errorf("%w: blocks of more integers than a series has, %d", ErrOptions, o.Size)
+	case !slices.Contains([]Remedy{"", RemedyError, RemedyAdvance, RemedyWarn}, o.OnBehind):
+		return nil, fmt.Errorf("%w: no remedy for a store that is behind: %q", ErrOptions, o.OnBehind)
+	case !slices.Contains([]Remedy{"", RemedyError, RemedyAdvance}, o.OnStoreRollback):
+		return nil, fmt.Errorf("%w: no remedy for a store that has gone back: %q", ErrOptions, o.OnStoreRollback)
+	}
+	if o.Block == 0 && o.MaxBlock == 0 {
+		o.MaxBlock = o.Size
+	}
+	size, err := newBlockSize(SequenceOptions{Block: o.Block, MinBlock: o.MinBlock, MaxBlock: o.MaxBlock})
+	if err != nil {
+		return nil, err
+	}
+	s := &Recycled{
+		store:    o.Store,
+		maxKey:   o.MaxKey,
+		onConn:   o.OnConnection,
+		seriesN:  o.Size,
+		lease:    o.Lease,
+		now:      env.Now,
+		exact:    o.Block == 1,
+		onBehind: o.OnBehind,
+		onBack:   o.OnStoreRollback,
+		reached:  map[int64]int64{},
+		brought:  map[int64]int64{},
+		size:     size,
+		limit:    minLimit,
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	return s, nil
+}
+
+// Next returns r.N consecutive integers in ascending order: int64 in the empty
+// layout, decimal text in [dialect.SequentialAsString]; there is no other, see
+// [ErrLayout]. Its other errors are those of [Recycled.Reserve].
+func (s *Recycled) Next(ctx context.Context, r Request) ([]driver.Value, error) {
+	if r.Layout != "" && r.Layout != dialect.SequentialAsString {
+		return nil, ErrLayout
+	}
+	first, err := s.Reserve(ctx, int64(r.N))
+	if err != nil {
+		return nil, err
+	}
+	return Integers(first, r.N, r.Layout), nil
+}
+
+// Reserve returns the first of n consecutive integers, which nobody else gets.
+// It returns [ErrCount], [ErrTooMany] for more than a series has,
+// [ErrExhausted], [ErrClosed], the errors of the store ([ErrStoreDown],
+// [ErrStoreState], [ErrStoreBack], [ErrStoreBehind]), or the context's when that
+// ends while the store has not failed.
+//
+// Of a source on the statements' connections it returns what is in hand, or
+// [ErrNoConnection].
+func (s *Recycled) Reserve(ctx context.Context, n int64) (int64, error) {
+	if err := s.fits(n); err != nil {
+		return 0, err
+	}
+	if s.onConn {
+		return s.ReserveOn(ctx, n, SeriesAt{})
+	}
+	return s.wait(ctx, n)
+}
+
+// fits returns the error of a request for a number of integers that no series
+// has.
+func (s *Recycled) fits(n int64) error {
+	switch {
+	case n < 1:
+		return ErrCount
+	case n > s.seriesN:
+		return fmt.Errorf("%w: it needs %d consecutive integers, and a series has %d: send fewer rows in one statement", ErrTooMany, n, s.seriesN)
+	}
+	return nil
+}
+
+// Traits says that keys are integers, and consecutive in a request.
+func (s *Recycled) Traits() Traits { return Traits{Contiguous: true, Integer: true} }
+
+// Drop gives up what is reserved, and what is being fetched: a key of it was
+// found in use. Later keys were reserved after the call.
+func (s *Recycled) Drop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.discard()
+}
+
+// discard makes a gap of what is in hand. The caller holds mu.
+func (s *Recycled) discard() {
+	s.hand = nil
+	s.drops++
+}
+
+// Advance notes that the key to-1 is in use: where it lies in this source's
+// series, no lower one of that is handed out any more, and series that are opened
+// from now on, by anybody, lie above. Series that were opened before and that
+// others hold, or that are abandoned, stay as they are. Of the errors
+// of [Recycled.Reserve] it returns [ErrStoreDown], [ErrStoreState] and
+// [ErrClosed].
+//
+// A source on the statements' connections that would have to ask the store
+// returns [ErrNoConnection]; see [Recycled.AdvanceOn].
+func (s *Recycled) Advance(ctx context.Context, to int64) error {
+	if s.onConn {
+		return s.AdvanceOn(ctx, to, SeriesAt{})
+	}
+	if known, err := s.follow(to); known || err != nil {
+		return err
+	}
+	if err := s.store.Advance(ctx, to); err != nil {
+		return s.storeError(ctx, err)
+	}
+	s.followed(to)
+	return nil
+}
+
+// follow gives up what of that in hand is below to, and reports whether the
+// store is known to open new series above it.
+func (s *Recycled) follow(to int64) (known bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false, ErrClosed
+	}
+	if h := s.held; h.First < to && to-1 <= h.Last {
+		s.brought[h.First] = max(s.brought[h.First], to)
+	}
+	for i, r := range s.hand {
+		// A run of a series far below is not concerned.
+		if r.first < to && to-r.first <= s.seriesN {
+			s.hand[i] = r.from(to)
+		}
+	}
+	s.tidy()
+	return to <= s.end, nil
+}
+
+// followed notes that new series begin at to or above.
+func (s *Recycled) followed(to int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.end = max(s.end, to)
+}
+
+// Close gives back what is left of the block in hand, ends the lease and makes
+// requests fail with [ErrClosed]. It waits for a fetch in flight, and for the
+// store, until ctx ends, and returns an error then, or that of the store: the
+// lease runs out by itself. It may be called again.
+//
+// Of a source on the statements' connections it gives back nothing; see
+// [Recycled.CloseOn].
+func (s *Recycled) Close(ctx context.Context) error {
+	s.mu.Lock()
+	f := s.shut()
+	s.mu.Unlock()
+	if f != nil {
+		select {
+		case <-f.done:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	if s.onConn {
+		return nil
+	}
+	held, to := s.rest()
+	if held.First == 0 {
+		return nil
+	}
+	if err := s.store.GiveUp(ctx, held, to); err != nil {
+		return s.storeError(ctx, err)
+	}
+	return nil
+}
+
+// shut makes requests fail, and returns the fetch that is in flight. The caller
+// holds mu.
+func (s *Recycled) shut() *fetch {
+	if !s.closed {
+		s.closed = true
+		s.dismiss(ErrClosed)
+	}
+	if s.fetch != nil {
+		s.fetch.cancel()
+	}
+	return s.fetch
+}
+
+// rest takes what is left: the series, and the first integer of it that was
+// reserved and not handed out, if all that follow were not either.
+func (s *Recycled) rest() (Series, int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	held, to := s.held, s.held.Next
+	for _, r := range s.hand {
+		if after(r.first, r.n) == held.Next {
+			to = max(r.first, held.First) // the run before may be joined to it
+		}
+	}
+	s.held, s.hand = Series{}, nil
+	return held, to
+}

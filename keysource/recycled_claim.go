@@ -1,0 +1,279 @@
+package keysource
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+)
+
+// claimTries is how often a claim goes on with another series, or with its own
+// as it is found, before it is begun anew.
+const claimTries = 8
+
+// claim is one attempt to get integers of a series, or to renew its lease. It
+// works on a copy of what the source knows, so that what is undone with a
+// transaction is not remembered.
+type claim struct {
+	src    *Recycled
+	store  SeriesStore
+	maxKey func(ctx context.Context, from, to int64) (int64, error)
+
+	need, want int64 // at least, at most; need 0: the lease is to be renewed
+	drops      int64 // of the source, when the claim was begun
+
+	held    Series
+	floor   int64 // no key of held is below it
+	end     int64 // of the last series that was opened
+	greeted bool
+
+	sent          time.Time // when what renewed the lease was sent
+	got           run
+	lost          bool // what is in hand is not to be trusted, or another's series by now
+	fault         bool // the error says that the store must not be used as it stands
+	behind        int64
+	taken, opened int64
+}
+
+// run reserves what is needed.
+func (c *claim) run(ctx context.Context) error {
+	for range claimTries {
+		if c.held.First == 0 {
+			if c.need == 0 {
+				return nil // there is nothing to renew
+			}
+			if err := c.acquire(ctx); err != nil {
+				return err
+			}
+		}
+		if done, err := c.reserve(ctx); done || err != nil {
+			return err
+		}
+	}
+	return errUnsteady
+}
+
+// reserve moves the next integer of the series that is held, and gives that up
+// where it has not enough left. It reports whether the claim is done.
+func (c *claim) reserve(ctx context.Context) (done bool, err error) {
+	h := c.held
+	from := h.Next
+	reached, brought := c.src.known(h.First)
+	if reached > max(from, c.floor) {
+		// What others have got since the claim was begun, of a store that has
+		// gone back, or stands higher.
+		c.held = Series{}
+		return false, nil
+	}
+	if skip := max(c.floor, brought); skip > from {
+		from = min(skip, h.Last+1)
+	}
+	to := h.Next
+	if c.need > 0 {
+		left := h.Last - from + 1
+		if left < c.need {
+			// First its own, then another one: who has two keeps one from others.
+			c.held = Series{}
+			return false, c.store.GiveUp(ctx, h, from)
+		}
+		to = from + min(c.want, left)
+	}
+	// Before it is sent: however long the answer takes, the store counts the
+	// lease from a later moment.
+	c.sent = c.src.now()
+	now, moved, err := c.store.Move(ctx, h, to)
+	switch {
+	case err != nil:
+		return false, err
+	case moved:
+		c.held.Next = to
+		c.got = run{from, to - from}
+		if c.need == 0 {
+			c.got = run{}
+		}
+		return true, nil
+	case now.Own && now.Epoch == h.Epoch && now.Next >= h.Next:
+		// A reservation whose answer was lost, or of a transaction that has
+		// committed.
+		c.held = now
+		return false, nil
+	}
+	// Another one's by now, or the store has gone back.
+	c.lost = true
+	c.held = Series{}
+	return false, nil
+}
+
+// acquire makes a series this owner's: what it has without knowing, the lowest
+// abandoned one, or a new one.
+func (c *claim) acquire(ctx context.Context) error {
+	s, err := c.store.Own(ctx)
+	if err == nil && s.First == 0 {
+		if s, err = c.store.TakeOver(ctx, c.need); err == nil && s.First > 0 {
+			c.taken++
+		}
+	}
+	if err == nil && s.First == 0 {
+		s, err = c.open(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	return c.judge(ctx, s)
+}
+
+// open opens a new series. What is in the table is asked first: that was
+// reserved before, so that a store in order answers above it.
+func (c *claim) open(ctx context.Context) (Series, error) {
+	inUse, cause, remedy := c.end, ErrStoreBack, c.src.onBack
+	if c.maxKey != nil && !c.greeted {
+		key, err := c.greatest(ctx, 1, math.MaxInt64)
+		if err != nil {
+			return Series{}, err
+		}
+		if end := after(key, 1); end > inUse {
+			inUse, cause, remedy = end, ErrStoreBehind, c.src.onBehind
+		}
+	}
+	s, err := c.store.Open(ctx, inUse)
+	if err == nil && s.First < inUse {
+		low := s.First
+		if low < c.end {
+			cause, remedy = ErrStoreBack, c.src.onBack
+			c.lost = true
+		}
+		switch remedy {
+		case RemedyAdvance:
+			if err = c.store.Advance(ctx, inUse); err == nil {
+				s, err = c.store.Open(ctx, inUse)
+			}
+		case RemedyWarn:
+			c.behind = max(c.behind, inUse-low)
+			inUse = c.end
+			s, err = c.store.Open(ctx, inUse)
+		default:
+			err = c.refuse(cause)
+		}
+		if err == nil && s.First < inUse {
+			err = errUnsteady
+		}
+	}
+	if err != nil {
+		return Series{}, err
+	}
+	c.opened++
+	c.greeted = true
+	c.end = max(c.end, after(s.Last, 1))
+	return s, nil
+}
+
+// refuse returns the error of a store that must not be used as it stands.
+func (c *claim) refuse(cause error) error {
+	c.fault = true
+	return fmt.Errorf("%w: set it above the keys in use, or let it advance", cause)
+}
+
+// judge takes a series whose row this process has not moved last, unless it
+// stands below keys in use: those that this source has reserved before, or that
+// are in the table. Nobody can have a later one of a store that is in order.
+func (c *claim) judge(ctx context.Context, s Series) error {
+	c.floor = 0
+	reached, _ := c.src.known(s.First)
+	if reached > s.Next {
+		c.lost = true
+		if c.src.onBack != RemedyAdvance {
+			return c.refuse(ErrStoreBack)
+		}
+		c.floor = reached
+	}
+	if from := max(s.Next, c.floor); c.maxKey != nil && from <= s.Last {
+		key, err := c.greatest(ctx, from, s.Last)
+		if err != nil {
+			return err
+		}
+		if key >= from {
+			switch c.src.onBehind {
+			case RemedyAdvance:
+				c.floor = key + 1
+			case RemedyWarn:
+				c.behind = max(c.behind, key+1-from)
+			default:
+				return c.refuse(ErrStoreBehind)
+			}
+		}
+	}
+	c.held = s
+	return nil
+}
+
+// greatest is the options' MaxKey, with an error that says what was asked for.
+func (c *claim) greatest(ctx context.Context, from, to int64) (int64, error) {
+	key, err := c.maxKey(ctx, from, to)
+	if err != nil {
+		return 0, fmt.Errorf("the greatest key: %w", err)
+	}
+	return key, nil
+}
+
+// known returns the end of what the store has given of a series, and the least
+// key of it that may be handed out.
+func (s *Recycled) known(first int64) (reached, brought int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.reached[first], s.brought[first]
+}
+
+// claim returns an attempt to get integers. The caller holds mu.
+func (s *Recycled) claim(need, want int64) *claim {
+	return &claim{
+		src: s, need: need, want: want, drops: s.drops,
+		held: s.held, end: s.end, greeted: s.greeted,
+	}
+}
+
+// accept takes in what a claim has done and the store has committed. It returns
+// what may be handed out. The caller holds mu.
+func (s *Recycled) accept(c *claim) run {
+	s.fetches++
+	s.fault, s.failure = nil, nil
+	known := s.held
+	s.note(c)
+	s.held = c.held
+	if known.First == c.held.First && known.Epoch == c.held.Epoch && !c.lost {
+		// Another claim that came after this one may have been settled before.
+		s.held.Next = max(known.Next, c.held.Next)
+	}
+	if c.held.First > 0 {
+		s.sent = c.sent
+		s.reached[c.held.First] = max(s.reached[c.held.First], c.held.Next)
+	}
+	if c.need > 0 {
+		now := s.now()
+		if !s.begun.IsZero() {
+			s.size.lasted(now.Sub(s.begun))
+		}
+		s.begun = now
+	}
+	if c.drops != s.drops {
+		return run{}
+	}
+	return c.got.from(s.brought[c.held.First])
+}
+
+// note takes in what is so whether the claim has ended well or not. Of one that
+// has not, a series is only known if it was before: what was found out about
+// another one, that no key below its floor may be handed out, is found out again.
+func (s *Recycled) note(c *claim) {
+	if c.lost && c.drops == s.drops {
+		// Only what is in hand: what c was given is good.
+		s.hand = nil
+	}
+	if c.held != s.held {
+		s.held = Series{}
+	}
+	s.end = max(s.end, c.end)
+	s.greeted = s.greeted || c.greeted
+	s.behind = max(s.behind, c.behind)
+	s.taken += c.taken
+	s.opened += c.opened
+}

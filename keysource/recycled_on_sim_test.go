@@ -1,0 +1,189 @@
+package keysource_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/keysource/sim"
+)
+
+// simSeriesOn is a Recycled on the statements' connections, in a process of the
+// simulation.
+type simSeriesOn struct {
+	*keysource.Recycled
+	p      *sim.Process
+	c      serConfig
+	mutant onSerMutant
+}
+
+// onSerMutant changes a source on the statements' connections into one that is
+// wrong.
+type onSerMutant struct {
+	name  string
+	law   string
+	rules serRules
+	at    func(keysource.SeriesAt) keysource.SeriesAt
+	conn  func(*sim.Session)
+}
+
+func (s simSeriesOn) Next(context.Context, int) ([]int64, error) {
+	return nil, keysource.ErrNoConnection
+}
+
+func (s simSeriesOn) at(c *sim.Session) keysource.SeriesAt {
+	st := &simSeries{
+		owner: fmt.Sprintf("%d.%d.1", s.p.Number, s.p.Life),
+		size:  s.c.size, lease: s.c.lease, limit: s.c.limit, now: s.p.Now, rules: s.mutant.rules,
+		do: func(ctx context.Context, f func(*sim.Tx) any) (any, error) { return sim.Write(ctx, c, f) },
+	}
+	at := keysource.SeriesAt{Open: c.Open()}
+	at.Transact = func(_ context.Context, f func(keysource.SeriesStore) error) error {
+		return sim.Transact(c, func() error { return f(st) })
+	}
+	if s.c.compares {
+		at.MaxKey = st.maxKey
+	}
+	if s.mutant.conn != nil {
+		s.mutant.conn(c)
+	}
+	if s.mutant.at != nil {
+		at = s.mutant.at(at)
+	}
+	return at
+}
+
+func (s simSeriesOn) NextOn(ctx context.Context, n int, c *sim.Session) ([]int64, error) {
+	first, err := s.ReserveOn(ctx, int64(n), s.at(c))
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]int64, n)
+	for i := range keys {
+		keys[i] = first + int64(i)
+	}
+	return keys, nil
+}
+
+func (s simSeriesOn) AdvanceOn(ctx context.Context, to int64, c *sim.Session) error {
+	return s.Recycled.AdvanceOn(ctx, to, s.at(c))
+}
+
+// onSerTrial returns the trial of series on the statements' connections, or of a
+// mutant of them. The laws are those of serTrial, but for these:
+//
+//	unique    is not asked of keys that were reserved in a transaction which was
+//	          rolled back or lost, and their rows with it
+//	reserved  the transaction that has reserved a key may be the one that it is
+//	          drawn in
+func onSerTrial(m onSerMutant) *sim.Trial {
+	return &sim.Trial{
+		Faults: []sim.Fault{sim.Rollback, sim.Refuse, sim.Failover, sim.Restore, sim.Kill, sim.Pause, sim.ClockOff,
+			sim.ClockStep, sim.Collide},
+		Contiguous: true,
+		Open: func(p *sim.Process) (sim.Source, error) {
+			c := newSerConfig(p.World)
+			o := c.options()
+			o.OnConnection = true
+			s, err := keysource.NewRecycled(o, keysource.Env{Now: p.Now})
+			return simSeriesOn{s, p, c, m}, err
+		},
+		Recovery: func(*sim.World) time.Duration { return 11 * time.Second },
+		Excuse:   excuseSeries,
+		Void: func(_ *sim.World, i sim.Issue) bool {
+			c := seriesDrawnIn(i)
+			return c != nil && (c.Lost || i.Transaction.Undone)
+		},
+		Allow: func(w *sim.World, err error) bool {
+			for _, cause := range []error{sim.ErrRefused, sim.ErrReset, sim.ErrRolledBack} {
+				if errors.Is(err, cause) {
+					return len(w.Faults) > 0
+				}
+			}
+			return errors.Is(err, sim.ErrBusy) || allowSeries(w, err)
+		},
+		Repair: repairSeries,
+		Check:  checkSeriesOn,
+	}
+}
+
+// seriesDrawnIn returns the statement by which an issue's keys were reserved in
+// its own transaction; nil: they were not.
+func seriesDrawnIn(i sim.Issue) *sim.Commit {
+	if i.Transaction == nil {
+		return nil
+	}
+	for _, c := range i.Transaction.Statements {
+		if moves(c, i.Keys[0]) {
+			return c
+		}
+	}
+	return nil
+}
+
+// checkSeriesOn is checkSeries, where transactions of several statements and
+// those that were rolled back count too.
+func checkSeriesOn(w *sim.World) {
+	commits := w.Server.Commits()
+	for _, i := range w.Issues {
+		if seriesDrawnIn(i) != nil {
+			continue
+		}
+		for _, key := range i.Keys {
+			if !slices.ContainsFunc(commits, func(c *sim.Commit) bool {
+				return c.Process == i.Process && c.Life == i.Life && c.At <= i.End && moves(c, key)
+			}) {
+				w.Failf("reserved: process %d.%d handed out key %d at %s, which was not reserved for it",
+					i.Process, i.Life, key, i.End)
+				return
+			}
+		}
+	}
+	checkSeriesOwned(w, commits)
+	checkSeriesOne(w, commits)
+}
+
+func TestRecycledOnSimulation(t *testing.T) { onSerTrial(onSerMutant{}).Run(t) }
+
+// onSerMutants are sources on the statements' connections that are wrong in one
+// way each.
+var onSerMutants = []onSerMutant{
+	{
+		name: "what a transaction has reserved is kept",
+		law:  "unique",
+		at:   func(at keysource.SeriesAt) keysource.SeriesAt { at.Open = false; return at },
+	},
+	{
+		name: "a commit that fails goes unnoticed",
+		law:  "unique",
+		conn: func(c *sim.Session) { c.Heedless = true },
+	},
+	{
+		name:  "own series kept while taking over another",
+		law:   "one",
+		rules: serRules{keeps: true},
+	},
+	{
+		name:  "max() instead of the counter",
+		law:   "unique",
+		rules: serRules{fromMax: true},
+	},
+}
+
+// TestRecycledOnMutants: the simulation finds every mutant.
+func TestRecycledOnMutants(t *testing.T) {
+	const most = 3_000
+	for _, m := range onSerMutants {
+		t.Run(m.name, func(t *testing.T) {
+			w := onSerTrial(m).SearchFor(t, m.law, most)
+			if w == nil {
+				t.Fatalf("not found by %d seeds", most)
+			}
+			t.Logf("found by seed %d: %s", w.Seed, w.Broken())
+		})
+	}
+}

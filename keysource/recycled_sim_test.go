@@ -1,0 +1,395 @@
+package keysource_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/keysource/sim"
+)
+
+// serConfig is what a seed draws for all processes of its world.
+type serConfig struct {
+	size, block, least, most int64
+	limit                    int64
+	lease                    time.Duration
+	back, behind             keysource.Remedy
+	compares                 bool
+	restarts                 int // one call in so many is preceded by a clean restart; 0: none
+}
+
+func newSerConfig(w *sim.World) serConfig {
+	r := rand.New(rand.NewPCG(w.Seed, 2))
+	c := serConfig{
+		size:     []int64{30, 40, 100, 1000}[r.IntN(4)],
+		block:    []int64{0, 0, 1, 2, 7, 20}[r.IntN(6)],
+		lease:    []time.Duration{200 * time.Millisecond, time.Second, 5 * time.Second}[r.IntN(3)],
+		compares: r.IntN(4) > 0,
+		restarts: []int{0, 5, 20}[r.IntN(3)],
+		limit:    1 << 40,
+	}
+	if c.block == 0 {
+		c.least, c.most = 2, 30
+	}
+	if w.Has(sim.Failover) || w.Has(sim.Restore) {
+		// What a source has seen ends with it, and the law that one life never
+		// repeats a key, whatever is lost, is one source's.
+		c.restarts = 0
+	}
+	// Keys that the application brings lie in the series of others.
+	c.back, c.behind = keysource.RemedyAdvance, keysource.RemedyAdvance
+	if r.IntN(2) == 0 {
+		c.back = keysource.RemedyError
+	}
+	return c
+}
+
+// simRecycled is a Recycled in a process of the simulation. It closes and
+// begins anew now and then.
+type simRecycled struct {
+	p      *sim.Process
+	c      serConfig
+	mutant serMutant
+
+	mu     sync.Mutex
+	rand   func(int) int
+	number int
+	inner  *keysource.Recycled
+	errs   error
+}
+
+// begin opens another source. The caller holds mu.
+func (s *simRecycled) begin() error {
+	s.number++
+	st := &simSeries{
+		owner: fmt.Sprintf("%d.%d.%d", s.p.Number, s.p.Life, s.number),
+		size:  s.c.size, lease: s.c.lease, limit: s.c.limit, now: s.p.Now, rules: s.mutant.rules,
+	}
+	conn := s.p.Conn()
+	if s.mutant.conn != nil {
+		s.mutant.conn(conn)
+	}
+	st.do = func(ctx context.Context, f func(*sim.Tx) any) (any, error) { return sim.Update(ctx, conn, f) }
+	apart := &simSeries{owner: st.owner, size: st.size, rules: st.rules}
+	apart.do = func(ctx context.Context, f func(*sim.Tx) any) (any, error) { return sim.Update(ctx, s.p.Conn(), f) }
+	o := s.c.options()
+	o.Store = advancing{st, apart}
+	if s.c.compares {
+		o.MaxKey = st.maxKey
+	}
+	inner, err := keysource.NewRecycled(o, keysource.Env{Now: s.p.Now})
+	s.inner = inner
+	return err
+}
+
+func (c serConfig) options() keysource.RecycledOptions {
+	return keysource.RecycledOptions{
+		Size: c.size, Lease: c.lease, Block: c.block, MinBlock: c.least, MaxBlock: c.most,
+		OnBehind: c.behind, OnStoreRollback: c.back,
+	}
+}
+
+// advancing advances on connections of its own: while the fetch is in flight,
+// and others advance too.
+type advancing struct {
+	*simSeries
+	apart *simSeries
+}
+
+func (a advancing) Advance(ctx context.Context, to int64) error { return a.apart.Advance(ctx, to) }
+
+// current returns the source to be asked, after a restart where one is due.
+func (s *simRecycled) current(ctx context.Context) *keysource.Recycled {
+	s.mu.Lock()
+	old, inner := s.inner, s.inner
+	if s.c.restarts > 0 && s.rand(s.c.restarts) == 0 {
+		if err := s.begin(); err != nil {
+			s.errs = err
+		}
+		inner = s.inner
+	}
+	s.mu.Unlock()
+	if old != inner {
+		short, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		_ = old.Close(short) // else its lease runs out
+	}
+	return inner
+}
+
+func (s *simRecycled) Next(ctx context.Context, n int) ([]int64, error) {
+	inner := s.current(ctx)
+	for {
+		first, err := inner.Reserve(ctx, int64(n))
+		if errors.Is(err, keysource.ErrClosed) {
+			s.mu.Lock()
+			again := s.inner != inner
+			inner = s.inner
+			s.mu.Unlock()
+			if again {
+				continue
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		keys := make([]int64, n)
+		for i := range keys {
+			keys[i] = first + int64(i)
+		}
+		return keys, nil
+	}
+}
+
+func (s *simRecycled) held() *keysource.Recycled {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.inner
+}
+
+func (s *simRecycled) Drop() { s.held().Drop() }
+
+func (s *simRecycled) Advance(ctx context.Context, to int64) error {
+	err := s.held().Advance(ctx, to)
+	if errors.Is(err, keysource.ErrClosed) {
+		return s.held().Advance(ctx, to)
+	}
+	return err
+}
+
+// Close ends what the source has started; the store is not to be had any more.
+func (s *simRecycled) Close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	_ = s.held().Close(ctx)
+	return s.errs
+}
+
+// serMutant changes a source of the simulation into one that is wrong.
+type serMutant struct {
+	name  string
+	law   string // that it breaks
+	rules serRules
+	conn  func(*sim.Conn)
+}
+
+// serTrial returns the trial of series, or of a mutant of them. What is checked
+// in every world, besides the laws of package sim:
+//
+//	reserved  every key was reserved for the life that hands it out, by a
+//	          transaction that had been committed before
+//	dropped   after a Drop no key of an earlier reservation is handed out
+//	owned     only its owner moves a series, of the epoch that it knows
+//	leased    a series is taken over after its lease has run out by the server's
+//	          clock, or was given up
+//	spent     what is taken over is not used up
+//	one       an owner has one series
+//	given     what is given back was reserved last
+//
+// The known limit is that of sequences, see seqTrial.
+func serTrial(m serMutant) *sim.Trial {
+	return &sim.Trial{
+		Faults: []sim.Fault{sim.Loss, sim.Duplicate, sim.Rollback, sim.Refuse, sim.Silence, sim.Failover,
+			sim.Restore, sim.Kill, sim.Pause, sim.ClockOff, sim.ClockStep, sim.Collide},
+		Contiguous: true,
+		// Not Steady: that a store has gone back is found series by series.
+		Open: func(p *sim.Process) (sim.Source, error) {
+			s := &simRecycled{p: p, c: newSerConfig(p.World), mutant: m, rand: p.Rand()}
+			return s, s.begin()
+		},
+		Recovery: func(w *sim.World) time.Duration { return 15 * time.Second },
+		Excuse:   excuseSeries,
+		Allow:    allowSeries,
+		Repair:   repairSeries,
+		Check:    checkSeries,
+	}
+}
+
+// moves reports whether a commit has reserved a key.
+func moves(c *sim.Commit, key int64) bool {
+	if c.Note != serMove {
+		return false
+	}
+	old, now := c.Changes[0].Old.(serRow), c.Changes[0].New.(serRow)
+	return old.next <= key && key < now.next
+}
+
+func excuseSeries(w *sim.World, a, b sim.Issue, key int64) bool {
+	for _, c := range w.Server.Commits() {
+		mine := c.Process == a.Process && c.Life == a.Life || c.Process == b.Process && c.Life == b.Life
+		if c.Lost && mine && moves(c, key) {
+			return true
+		}
+	}
+	return false
+}
+
+// allowSeries: an error needs its cause.
+func allowSeries(w *sim.World, err error) bool {
+	switch {
+	case errors.Is(err, keysource.ErrStoreBack):
+		return w.Server.Lost()+w.Server.Switches() > 0
+	case errors.Is(err, keysource.ErrStoreBehind):
+		return false // the remedy is to advance
+	case errors.Is(err, keysource.ErrStoreDown):
+		return len(w.Faults) > 0
+	}
+	return errors.Is(err, context.DeadlineExceeded)
+}
+
+// repairSeries sets the store above all that was ever reserved, if it has gone
+// back; more than once, since what a source gives back then may have been
+// another one's before.
+func repairSeries(w *sim.World) {
+	if w.Server.Lost()+w.Server.Switches() == 0 {
+		return
+	}
+	for range 12 {
+		raiseSeries(w)
+		time.Sleep(time.Second)
+	}
+}
+
+func raiseSeries(w *sim.World) {
+	c := newSerConfig(w)
+	most, counter := map[int64]int64{}, w.Server.MaxKey()+1
+	for _, commit := range w.Server.Commits() {
+		for _, change := range commit.Changes {
+			if row, ok := change.New.(serRow); ok {
+				most[row.first] = max(most[row.first], row.next)
+				counter = max(counter, row.last+1)
+			}
+		}
+		if commit.Row == serCounter {
+			counter = max(counter, commit.New)
+		}
+	}
+	w.Server.Edit(func(tx *sim.Tx) {
+		for _, row := range serRows(tx) {
+			if row.next < most[row.first] {
+				row.next = most[row.first]
+				tx.Store(row.key(), row)
+			}
+		}
+	})
+	w.Server.Raise(serCounter, (counter+c.size-2)/c.size*c.size+1)
+}
+
+// checkSeries checks what only series promise.
+func checkSeries(w *sim.World) {
+	commits := w.Server.Commits()
+	for _, i := range w.Issues {
+		checkSeriesReserved(w, commits, i)
+		if len(w.Broken()) > 0 {
+			return
+		}
+	}
+	checkSeriesOwned(w, commits)
+	checkSeriesOne(w, commits)
+}
+
+// checkSeriesOwned: a series is changed by its owner, or by another one when its
+// lease has run out.
+func checkSeriesOwned(w *sim.World, commits []*sim.Commit) {
+	lease := newSerConfig(w).lease.Milliseconds()
+	for _, c := range commits {
+		for _, change := range c.Changes {
+			old, had := change.Old.(serRow)
+			now, has := change.New.(serRow)
+			owner := fmt.Sprintf("%d.%d.", c.Process, c.Life)
+			switch {
+			case c.Note == serMove && (!strings.HasPrefix(old.owner, owner) || old.epoch != c.Read):
+				w.Failf("owned: process %d.%d moved the series of %q at %s", c.Process, c.Life, old.owner, c.At)
+			case c.Note == serTake && had && old.renewed > 0 && c.Read <= old.renewed+lease:
+				w.Failf("leased: process %d.%d took over from %q at %s", c.Process, c.Life, old.owner, c.At)
+			case c.Note == serTake && old.next > old.last:
+				w.Failf("spent: process %d.%d took over a series that is used up at %s", c.Process, c.Life, c.At)
+			case c.Note == serGiveUp && has && now.next < old.next && (!strings.HasPrefix(old.owner, owner) || old.epoch != c.Read):
+				w.Failf("given: process %d.%d gave back what is %q's at %s", c.Process, c.Life, old.owner, c.At)
+			}
+		}
+	}
+}
+
+// checkSeriesReserved: a key was reserved for the life of the process that hands
+// it out, that had been committed before, and it was asked for after the last
+// Drop.
+func checkSeriesReserved(w *sim.World, commits []*sim.Commit, i sim.Issue) {
+	var dropped time.Duration
+	for _, d := range w.Drops {
+		if d.Process == i.Process && d.Life == i.Life && d.At < i.Begin {
+			dropped = max(dropped, d.At)
+		}
+	}
+	for _, key := range i.Keys {
+		at := slices.IndexFunc(commits, func(c *sim.Commit) bool {
+			return c.Process == i.Process && c.Life == i.Life && c.At <= i.End && moves(c, key)
+		})
+		if at < 0 {
+			w.Failf("reserved: process %d.%d handed out key %d at %s, which was not reserved for it",
+				i.Process, i.Life, key, i.End)
+			return
+		}
+		// After a failover it may have been reserved once more.
+		if newSerConfig(w).restarts == 0 && !slices.ContainsFunc(commits[at:], func(c *sim.Commit) bool {
+			return c.Process == i.Process && c.Life == i.Life && c.At <= i.End && moves(c, key) && c.Asked >= dropped
+		}) {
+			w.Failf("dropped: process %d.%d handed out key %d at %s, which it had when it dropped all at %s",
+				i.Process, i.Life, key, i.End, dropped)
+			return
+		}
+	}
+}
+
+// checkSeriesOne: an owner has one series at a time.
+func checkSeriesOne(w *sim.World, commits []*sim.Commit) {
+	if w.Server.Lost() > 0 {
+		return // an earlier state has other owners
+	}
+	owners := map[string]string{}
+	for _, c := range commits {
+		for _, change := range c.Changes {
+			if old, ok := change.Old.(serRow); ok && owners[old.owner] == change.Row {
+				delete(owners, old.owner)
+			}
+			now, ok := change.New.(serRow)
+			if !ok || now.owner == "" {
+				continue
+			}
+			if other := owners[now.owner]; other != "" {
+				w.Failf("one: %q has the series that begins at %s, and got another one at %s", now.owner, other, c.At)
+				return
+			}
+			owners[now.owner] = change.Row
+		}
+	}
+}
+
+func TestRecycledSimulation(t *testing.T) { serTrial(serMutant{}).Run(t) }
+
+// TestRecycledKilledAtEveryStep kills a process between any two things that it
+// does.
+func TestRecycledKilledAtEveryStep(t *testing.T) {
+	seeds := []uint64{12}
+	if os.Getenv(sim.EnvSeeds) != "" {
+		seeds = []uint64{4, 8, 12, 16, 20, 24, 28}
+	}
+	for _, seed := range seeds {
+		runs, w := serTrial(serMutant{}).EveryStep(t, seed)
+		if w != nil && len(w.Broken()) > 0 {
+			t.Errorf("seed %d, step %d: %s", seed, runs, w.Broken())
+		}
+		if runs < 100 {
+			t.Errorf("seed %d: only %d steps", seed, runs)
+		}
+		t.Logf("seed %d: %d steps", seed, runs)
+	}
+}

@@ -1,0 +1,36 @@
+package keysource
+
+// RecycledStats is the state of a [Recycled] at one moment.
+type RecycledStats struct {
+	Next    int64 // the lowest key in hand; 0 if there is none
+	Left    int64 // how many are reserved and not handed out
+	Series  int64 // the number of the series, from 1; 0 if the source has none
+	Room    int64 // how many integers of it are not reserved
+	Taken   int64 // abandoned series that were taken over
+	Opened  int64 // new series
+	Fetches int64 // answers of the store that were accepted
+	Waits   int64 // requests that had to wait for the store
+	Behind  int64 // keys in use that were found in a series, unless that was an error: how far the greatest was above its next integer
+	Err     error // what the last attempt failed with; nil after an answer
+}
+
+// Stats returns the state of the source. It does no I/O.
+func (s *Recycled) Stats() RecycledStats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := RecycledStats{Taken: s.taken, Opened: s.opened, Fetches: s.fetches, Waits: s.waits, Behind: s.behind, Err: s.fault}
+	if st.Err == nil {
+		st.Err = s.failure
+	}
+	for _, r := range s.hand {
+		st.Left += r.n
+		if st.Next == 0 || r.first < st.Next {
+			st.Next = r.first
+		}
+	}
+	if s.held.First > 0 {
+		st.Series = (s.held.First-1)/s.seriesN + 1
+		st.Room = s.held.Last - s.held.Next + 1
+	}
+	return st
+}

@@ -1,0 +1,186 @@
+package store
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// Values of [Sequence].Lock.
+const (
+	// LockPessimistic, as the empty one, is one UPDATE that waits for others.
+	LockPessimistic = "pessimistic"
+
+	// LockOptimistic reads the state first, and then replaces it only where it is
+	// still the same.
+	LockOptimistic = "optimistic"
+)
+
+// KeyTable is an existing table with the state of one sequence or of several,
+// which other programs use too. Nothing is added to it: an UPDATE changes Value
+// and Version, and a row that is missing is made by hand.
+//
+// All names are as they are written in SQL, in quotes where they have to be.
+// Value must be of an integer type, or a decimal one without decimals; the
+// greatest integer of that type is a limit like [Sequence].Max. Of more than one
+// row for a sequence none is used.
+//
+// Triggers that write into the table are the table's own business, but that SQL
+// Server refuses OUTPUT where there are any.
+type KeyTable struct {
+	Name  string // KEYS, app.keys, "Keys"
+	Key   string // the column that tells the rows apart; "" for a table of one row
+	Row   string // what Key holds in the row of the sequence; "" without Key
+	Value string // the column with the state
+	Last  bool   // the state is the last integer in use, not the next free one
+
+	// Version is a column that every UPDATE changes; "" for none. It is an
+	// integer; on MySQL, MariaDB and PostgreSQL it may be a timestamp, on SQL
+	// Server a rowversion. It must not be NULL.
+	Version string
+}
+
+// Codec is how a table stores a number that is not the next integer itself: the
+// number of the key that was made last, say. Its methods are pure functions.
+type Codec interface {
+	// Residue returns what the table holds while next is the lowest number that
+	// is not reserved: one from 1 to the sequence's Max + 1.
+	Residue(next int64) int64
+
+	// NextOf is the inverse of Residue.
+	NextOf(residue int64) (int64, error)
+}
+
+// offset is the lowest integer that is not reserved less what the table holds.
+func (t *KeyTable) offset() int64 {
+	if t.Last {
+		return 1
+	}
+	return 0
+}
+
+// checkTable returns the error of a state that is not in keyfill_sequences, or is
+// changed in a way that it cannot be.
+func (q *Sequence) checkTable(d *dialect.Dialect) error {
+	refuse := func(format string, args ...any) error {
+		return fmt.Errorf("%w: sequence %q: %s", keysource.ErrOptions, q.Name, fmt.Sprintf(format, args...))
+	}
+	switch {
+	case q.Lock != "" && q.Lock != LockPessimistic && q.Lock != LockOptimistic:
+		return refuse("its lock is neither %s nor %s", LockPessimistic, LockOptimistic)
+	case q.optimistic() && q.Procedure != "":
+		return refuse("a procedure locks as it does: say no lock beside it")
+	case q.Codec != nil && (q.Table == nil || q.Procedure != ""):
+		return refuse("only a key table that is changed by statements stores other numbers than the next one")
+	case q.Codec != nil && q.Max == 0:
+		return refuse("it stores other numbers than the next one, and the greatest that it can store is not given")
+	case q.Procedure != "" && engineOf(d).call == "":
+		return refuse("%s has no procedures: reserve by statements", d.Title)
+	case q.Procedure != "" && splitName(d, q.Procedure) == nil:
+		return refuse("the procedure is named as no name is written in SQL")
+	case q.Procedure == ReserveProcedure && q.Table != nil:
+		return refuse("%s works on keyfill_sequences: name a procedure of the key table's own", ReserveProcedure)
+	case q.Table == nil:
+		return nil
+	}
+	t := q.Table
+	if names := splitName(d, t.Name); names == nil {
+		return refuse("the key table is named as no table is written in SQL")
+	}
+	for _, c := range []struct{ what, name string }{{"key", t.Key}, {"value", t.Value}, {"version", t.Version}} {
+		if c.name != "" && len(splitName(d, c.name)) != 1 {
+			return refuse("the %s column of the key table is named as no column is written in SQL", c.what)
+		}
+	}
+	switch {
+	case t.Value == "":
+		return refuse("the key table has no value column")
+	case (t.Key == "") != (t.Row == ""):
+		return refuse("the key table needs both the column that tells its rows apart and what it holds in this one, or neither")
+	}
+	return nil
+}
+
+func (q *Sequence) optimistic() bool { return q.Lock == LockOptimistic }
+
+// foreign reports whether the state is in no table of this package.
+func (q *Sequence) foreign() bool {
+	return q.Table != nil || q.Procedure != "" && q.Procedure != ReserveProcedure
+}
+
+// splitName returns the parts of a name that is written in SQL, without their
+// quotes and as the catalog of the engine has them; nil where it is no name.
+func splitName(d *dialect.Dialect, name string) []string {
+	var parts []string
+	for {
+		part, rest := namePart(d, name)
+		if part == "" {
+			return nil
+		}
+		parts = append(parts, part)
+		if rest == "" {
+			return parts
+		}
+		if rest[0] != '.' {
+			return nil
+		}
+		name = rest[1:]
+	}
+}
+
+// namePart returns the first part of a name, "" where there is none, and what
+// follows it.
+func namePart(d *dialect.Dialect, name string) (part, rest string) {
+	if name == "" {
+		return "", ""
+	}
+	end := byte(0)
+	switch c := name[0]; {
+	case c == '"' && !d.Lexis.DoubleQuotedStrings, c == '`' && d.Lexis.Backticks:
+		end = c
+	case c == '[' && d.Lexis.Brackets:
+		end = ']'
+	}
+	if end != 0 {
+		return quotedPart(name[1:], end)
+	}
+	i := 0
+	for i < len(name) && isNameByte(name[i]) {
+		i++
+	}
+	if i == 0 || '0' <= name[0] && name[0] <= '9' && !d.Lexis.DigitIdents {
+		return "", ""
+	}
+	part = name[:i]
+	if d.Folding != dialect.FoldCase {
+		part = d.Fold(part, false)
+	}
+	return part, name[i:]
+}
+
+// quotedPart returns a name up to its closing quote, which stands for itself
+// where there are two of it.
+func quotedPart(name string, end byte) (part, rest string) {
+	var b strings.Builder
+	for i := 0; i < len(name); i++ {
+		switch {
+		case name[i] != end:
+			b.WriteByte(name[i])
+		case i+1 < len(name) && name[i+1] == end:
+			b.WriteByte(end)
+			i++
+		default:
+			return b.String(), name[i+1:]
+		}
+	}
+	return "", ""
+}
+
+// isNameByte reports whether a byte may stand in a name without quotes. What an
+// engine has no use for, it refuses itself.
+func isNameByte(c byte) bool {
+	return c == '_' || c == '$' || c == '#' || c >= 0x80 ||
+		'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+}

@@ -1,0 +1,300 @@
+package store_test
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/keysource/store"
+)
+
+// keyAnswers is a fake with a table app.keys of one row, whose next integer is
+// 42, and with procedures that reserve it.
+func keyAnswers(query string) reply {
+	row := func(values ...driver.Value) reply { return reply{rows: [][]driver.Value{values}} }
+	has := func(part string) bool { return strings.Contains(query, part) }
+	switch {
+	case has("information_schema.columns"):
+		return row([]byte("bigint(20)"))
+	case has("information_schema.engines"):
+		return row("YES")
+	case has("pg_attribute"), has("sys.columns"):
+		return row("bigint")
+	case has("all_tab_columns"):
+		return row("NUMBER(19,0)")
+	case has("WHERE 1 = 0"):
+		return reply{err: errRefused} // there is no keyfill_sequences
+	case has("MIN(name)"):
+		return row(nil)
+	case has("MAX("):
+		return row("41")
+	case has("next_key("), has("next_key @"), has("keyfill_reserve("), has("keyfill_reserve @"):
+		if has("($1, $2), ") {
+			return row(int64(42), "server")
+		}
+		return row(int64(42))
+	case has("SET serial = serial + "):
+		return reply{rows: [][]driver.Value{{int64(52), "server"}}, affected: 1, out: []any{int64(52)}}
+	case strings.HasPrefix(query, "UPDATE"), has("SET autocommit"):
+		return reply{affected: 1}
+	case has("FROM app.keys") && !has("ver,") && !has("ver)") && !has("''") && !has("END, CASE"):
+		return row(int64(52), "server") // what the UPDATE has left
+	case has("FROM app.keys"):
+		return row(int64(42), int64(7), "server")
+	case has("FROM keyfill_sequences"):
+		return row(int64(42), "made", "server", "orders", "id", "")
+	case strings.HasPrefix(query, "SELECT"), query == "COMMIT":
+		return row("server")
+	}
+	return reply{err: errors.New("not expected: " + query)}
+}
+
+// shifted stores a number that is 1,000 greater.
+type shifted struct{}
+
+func (shifted) Residue(next int64) int64            { return next + 1000 }
+func (shifted) NextOf(residue int64) (int64, error) { return residue - 1000, nil }
+
+// TestKeyTableStatements is TestStatements for the ways that are composed, with
+// testdata/keytable_<dialect>.txtar.
+func TestKeyTableStatements(t *testing.T) {
+	for _, d := range dialect.All() {
+		t.Run(d.Name, func(t *testing.T) {
+			f := &fake{answer: keyAnswers}
+			compare(t, filepath.Join("testdata", "keytable_"+d.Name+".txtar"), keySession(t, d, f))
+		})
+	}
+}
+
+// keySession uses every statement that is composed, and every call.
+func keySession(t *testing.T, d *dialect.Dialect, f *fake) []txtar.File {
+	t.Helper()
+	ctx := context.Background()
+	st := pooled(t, d, f)
+	var got []txtar.File
+	step := func(name string, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got = append(got, txtar.File{Name: name, Data: []byte(f.lines() + "\n")})
+	}
+	reserve := func(name string, q store.Sequence) *store.Reserver {
+		t.Helper()
+		r := st.Reserver(q)
+		first, err := r.Reserve(ctx, 10, 42)
+		step(name, err)
+		if first.First != 42 && q.Codec == nil {
+			t.Errorf("%s: %+v", name, first)
+		}
+		return r
+	}
+	q := orders
+	q.Create = false
+	q.Table = &store.KeyTable{Name: "app.keys", Key: "tableName", Row: "orders", Value: "serial", Version: "ver"}
+	r := reserve("Reserve from a key table", q)
+	step("Advance", r.Advance(ctx, 100))
+	q.Lock = store.LockOptimistic
+	reserve("Reserve optimistically", q)
+	q.Lock, q.Codec, q.Max = "", shifted{}, 1e6
+	f.answer = func(query string) reply {
+		got := keyAnswers(query)
+		if len(got.rows) == 1 && len(got.rows[0]) == 3 {
+			got.rows[0][0] = int64(1042)
+		}
+		return got
+	}
+	reserve("Reserve what is stored as something else", q)
+
+	q.Codec, q.Table.Last = nil, true
+	got = append(got, missingKeyRow(t, st, f, q))
+
+	f.answer = keyAnswers
+	q = orders
+	q.Lock = store.LockOptimistic
+	reserve("Reserve optimistically from keyfill_sequences", q)
+	if d.Name == dialect.SQLite().Name {
+		return got
+	}
+	q = orders
+	q.Procedure = "app.next_key"
+	r = reserve("Reserve by the application's procedure", q)
+	step("Advance by it", r.Advance(ctx, 100))
+	q.Procedure = store.ReserveProcedure
+	reserve("Reserve by the shipped one", q)
+	for _, statement := range store.ProcedureDDL(d) {
+		got = append(got, txtar.File{Name: "ProcedureDDL", Data: []byte(statement + "\n")})
+	}
+	return got
+}
+
+// missingKeyRow returns what the error of a key table without the row says.
+func missingKeyRow(t *testing.T, st *store.Store, f *fake, q store.Sequence) txtar.File {
+	t.Helper()
+	f.answer = func(query string) reply {
+		if strings.Contains(query, "FROM app.keys") {
+			return reply{}
+		}
+		return keyAnswers(query)
+	}
+	_, err := st.Open(context.Background(), q)
+	var missing *store.Error
+	if !errors.As(err, &missing) || missing.Err != store.ErrNoRow {
+		t.Fatalf("Open of a missing row: %v", err)
+	}
+	f.lines()
+	return txtar.File{Name: "what the error of a missing row says to run", Data: []byte(missing.SQL + "\n")}
+}
+
+// TestProcedureDDL: the procedures are there for every engine that has any, and
+// check what they are given and what they have changed.
+func TestProcedureDDL(t *testing.T) {
+	for _, d := range dialect.All() {
+		all := strings.Join(store.ProcedureDDL(d), "\n")
+		if d.Name == dialect.SQLite().Name {
+			if all != "" {
+				t.Errorf("SQLite has %s", all)
+			}
+			continue
+		}
+		for _, part := range []string{store.ReserveProcedure, "count must be an integer of at least 1", "not one row of that name", "< 1"} {
+			if !strings.Contains(all, part) {
+				t.Errorf("%s: no %q in\n%s", d.Name, part, all)
+			}
+		}
+	}
+}
+
+// TestKeyTableOptions: what no table could serve is refused before anything is
+// asked.
+func TestKeyTableOptions(t *testing.T) {
+	table := store.KeyTable{Name: "keys", Key: "name", Row: "orders", Value: "v"}
+	for _, c := range []struct {
+		name   string
+		change func(*store.Sequence)
+		ok     bool
+	}{
+		{"all", func(*store.Sequence) {}, true},
+		{"lock", func(q *store.Sequence) { q.Lock = "none" }, false},
+		{"name", func(q *store.Sequence) { q.Table.Name = "a b" }, false},
+		{"empty name", func(q *store.Sequence) { q.Table.Name = "" }, false},
+		{"injection", func(q *store.Sequence) { q.Table.Name = "keys; DROP TABLE x" }, false},
+		{"quoted", func(q *store.Sequence) { q.Table.Name = `app."a "" b"` }, true},
+		{"open quote", func(q *store.Sequence) { q.Table.Name = `"a` }, false},
+		{"behind a quote", func(q *store.Sequence) { q.Table.Name = `"a"b` }, false},
+		{"ends in a dot", func(q *store.Sequence) { q.Table.Name = "app." }, false},
+		{"comment", func(q *store.Sequence) { q.Table.Value = "v--" }, false},
+		{"column of two parts", func(q *store.Sequence) { q.Table.Value = "t.v" }, false},
+		{"no value", func(q *store.Sequence) { q.Table.Value = "" }, false},
+		{"key without a row", func(q *store.Sequence) { q.Table.Row = "" }, false},
+		{"row without a key", func(q *store.Sequence) { q.Table.Key = "" }, false},
+		{"neither", func(q *store.Sequence) { q.Table.Key, q.Table.Row = "", "" }, true},
+		{"version", func(q *store.Sequence) { q.Table.Version = "1" }, false},
+		{"procedure", func(q *store.Sequence) { q.Procedure = "app.next_key" }, true},
+		{"procedure and lock", func(q *store.Sequence) { q.Procedure, q.Lock = "next_key", store.LockOptimistic }, false},
+		{"bad procedure", func(q *store.Sequence) { q.Procedure = "next_key()" }, false},
+		{"the shipped one", func(q *store.Sequence) { q.Procedure = store.ReserveProcedure }, false},
+		{"codec", func(q *store.Sequence) { q.Codec, q.Max = shifted{}, 10 }, true},
+		{"codec without Max", func(q *store.Sequence) { q.Codec = shifted{} }, false},
+		{"codec and procedure", func(q *store.Sequence) { q.Codec, q.Max, q.Procedure = shifted{}, 10, "next_key" }, false},
+		{"codec without a table", func(q *store.Sequence) { q.Codec, q.Max, q.Table = shifted{}, 10, nil }, false},
+	} {
+		q, own := orders, table
+		q.Table = &own
+		c.change(&q)
+		f := &fake{answer: func(string) reply { return reply{err: errRefused} }}
+		st := pooled(t, dialect.PostgreSQL(), f)
+		for name, err := range map[string]error{
+			"Open":    func() error { _, err := st.Open(context.Background(), q); return err }(),
+			"Reserve": func() error { _, err := st.Reserve(context.Background(), q, 1, 0); return err }(),
+			"Advance": st.Advance(context.Background(), q, 5),
+		} {
+			if errors.Is(err, keysource.ErrOptions) == c.ok {
+				t.Errorf("%s: %s: %v", c.name, name, err)
+			}
+		}
+		if log := f.lines(); !c.ok && log != "" {
+			t.Errorf("%s: it asks\n%s", c.name, log)
+		}
+	}
+	q := orders
+	q.Procedure = "next_key"
+	if _, err := pooled(t, dialect.SQLite(), &fake{}).Open(context.Background(), q); !errors.Is(err, keysource.ErrOptions) {
+		t.Errorf("a procedure of SQLite: %v", err)
+	}
+}
+
+// TestProcedureWithin: a function that commits by itself is not called for a
+// transaction of the application's.
+func TestProcedureWithin(t *testing.T) {
+	for _, d := range dialect.All() {
+		if d.Name == dialect.SQLite().Name {
+			continue
+		}
+		q := orders
+		q.Procedure = "next_key"
+		f := &fake{answer: keyAnswers}
+		got, err := store.Within(d, strengths[2].make(f)).Reserver(q).Reserve(context.Background(), 10, 0)
+		if d.Name == dialect.Oracle().Name {
+			if !errors.Is(err, keysource.ErrOptions) || f.lines() != "" {
+				t.Errorf("%s: %+v, %v", d.Name, got, err)
+			}
+			continue
+		}
+		if err != nil || got.First != 42 || strings.Contains(f.lines(), "begin") {
+			t.Errorf("%s: %+v, %v", d.Name, got, err)
+		}
+	}
+}
+
+// TestFresh: a row for keys that are not its integers is made while there are
+// none, and the error says what to make otherwise.
+func TestFresh(t *testing.T) {
+	for _, d := range dialect.All() {
+		for _, used := range []int64{0, 1} {
+			for _, create := range []bool{true, false} {
+				made := false
+				f := &fake{}
+				usual := engineAnswers(d)
+				f.answer = func(query string) reply {
+					switch {
+					case strings.Contains(query, "EXISTS (SELECT 1"):
+						return reply{rows: [][]driver.Value{{used}}}
+					case strings.Contains(query, "INTO keyfill_sequences"):
+						made = true
+					case strings.Contains(query, "parameters FROM") && !made:
+						return reply{}
+					case strings.Contains(query, "parameters FROM"):
+						return reply{rows: [][]driver.Value{{int64(7), "made", "", "orders", "id", ""}}}
+					case strings.Contains(query, "MAX("):
+						t.Errorf("%s: the greatest key is asked for", d.Name)
+					}
+					return usual(query)
+				}
+				q := orders
+				q.Fresh, q.Start, q.Create = true, 7, create
+				_, err := pooled(t, d, f).Reserver(q).Reserve(context.Background(), 1, 0)
+				log := f.lines()
+				want, start := error(nil), "7"
+				switch {
+				case used == 1:
+					want, start = store.ErrFresh, "<next number>"
+				case !create:
+					want = store.ErrNoRow
+				}
+				var e *store.Error
+				if !errors.Is(err, want) || made != (want == nil) ||
+					want != nil && (!errors.As(err, &e) || !strings.Contains(e.SQL, ", "+start+", ")) {
+					t.Errorf("%s, used %d, create %v: %v\n%s", d.Name, used, create, err, log)
+				}
+			}
+		}
+	}
+}

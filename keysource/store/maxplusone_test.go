@@ -1,0 +1,68 @@
+package store_test
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/keysource/store"
+)
+
+// TestLockedMaxKey: each engine's own way to read the greatest key so that nobody
+// else reads the same.
+func TestLockedMaxKey(t *testing.T) {
+	column := store.Column{Schema: "sales", Table: "orders", Name: "id"}
+	want := map[string]string{
+		"mysql":   "SELECT MAX(`id`) FROM `sales`.`orders` FOR UPDATE",
+		"mariadb": "SELECT MAX(`id`) FROM `sales`.`orders` FOR UPDATE",
+		"postgres": "SELECT pg_advisory_xact_lock($1)\n  1 = 5831792746558236791\n" +
+			`SELECT MAX("id") FROM "sales"."orders"`,
+		"sqlite": `UPDATE "sales"."orders" SET "id" = "id" WHERE 0` + "\n" +
+			`SELECT MAX("id") FROM "sales"."orders"`,
+		"sqlserver": "SELECT MAX([id]) FROM [sales].[orders] WITH (UPDLOCK, HOLDLOCK)",
+		"oracle": `LOCK TABLE "sales"."orders" IN EXCLUSIVE MODE` + "\n" +
+			`SELECT TO_CHAR(MAX("id")) FROM "sales"."orders"`,
+	}
+	for _, d := range dialect.All() {
+		for _, answer := range []struct {
+			max  driver.Value
+			want int64
+		}{{nil, 0}, {int64(41), 41}, {[]byte("41"), 41}, {"41", 41}, {int64(-7), 0}} {
+			f := &fake{answer: func(query string) reply {
+				if strings.Contains(query, "MAX(") {
+					return reply{rows: [][]driver.Value{{answer.max}}}
+				}
+				return reply{rows: [][]driver.Value{{""}}}
+			}}
+			got, err := store.Within(d, fullConn{bareConn{f}}).LockedMaxKey(context.Background(), column)
+			if err != nil || got != answer.want {
+				t.Errorf("%s: %v gives %d, %v; want %d", d.Name, answer.max, got, err, answer.want)
+			}
+			if got := f.lines(); got != want[d.Name] {
+				t.Errorf("%s sends\n%s\nwant\n%s", d.Name, got, want[d.Name])
+			}
+		}
+		f := &fake{answer: func(string) reply { return reply{err: errRefused} }}
+		if _, err := store.Within(d, fullConn{bareConn{f}}).LockedMaxKey(context.Background(), column); !errors.Is(err, errRefused) {
+			t.Errorf("%s: %v, want the driver's error", d.Name, err)
+		}
+		if mutex := d.Name == "mysql" || d.Name == "mariadb"; store.NeedsMutex(d) != mutex {
+			t.Errorf("%s: NeedsMutex is %v", d.Name, !mutex)
+		}
+	}
+}
+
+// TestMutexName: every column has a row of its own, whose name fits.
+func TestMutexName(t *testing.T) {
+	seen := map[string]bool{}
+	for _, table := range []string{"t", "u", strings.Repeat("ö", 170), strings.Repeat("ö", 200), strings.Repeat("ö", 201)} {
+		name := store.MutexName(store.Column{Table: table, Name: "id"})
+		if seen[name] || len([]rune(name)) > 190 {
+			t.Errorf("%d characters, seen %v: %q", len([]rune(name)), seen[name], name)
+		}
+		seen[name] = true
+	}
+}

@@ -1,0 +1,257 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"sync/atomic"
+
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// Native says which sequence of the engine's own is meant, as CREATE SEQUENCE
+// makes it, and what is expected of it. There are some in PostgreSQL, MariaDB
+// (10.3 and later), SQL Server and Oracle.
+//
+// The sequence counts by Block: it has INCREMENT BY Block, and who draws v from
+// it owns v to v+Block−1. So several programs may draw from one, as long as each
+// of them counts up from v, and none down to it: what Hibernate calls the
+// optimizer pooled-lo, not pooled.
+type Native struct {
+	// Sequence is its name as it is written in SQL, with a schema or without;
+	// "" is the one that the column draws from by itself: that of a serial,
+	// identity or DEFAULT nextval.
+	Sequence string
+
+	// Columns are those that the keys go to, as in [Sequence]. Exactly one where
+	// Sequence is empty.
+	Columns []Column
+
+	// Block is how many integers a value stands for; 0 is 1.
+	Block int64
+
+	// Exclusive says that what the columns draw from by themselves does not
+	// matter: nobody inserts without a key.
+	Exclusive bool
+}
+
+// NativeReserver draws from a sequence of the engine, for a
+// [keysource.Sequence] with the same Block. It looks at the sequence when it is
+// first used, and again after an error. It is safe for concurrent use and must
+// not be copied.
+//
+// What may make a key come out twice is an [*Error] before the first draw:
+// [ErrIncrement], [ErrCycle], [ErrUnordered], [ErrOtherSequence]. The increment
+// is looked at again with each draw, so that one that is changed meanwhile
+// stops this process too. Those that hold values from before the change go on
+// with them: an increment that is made smaller needs a RESTART above all keys.
+//
+// # Caveats
+//
+// On Oracle with several instances the sequence has to be ORDER, else values
+// that come from one after the other look like those of a store that has gone
+// back.
+//
+// On MariaDB 10.11.19 a server was seen to crash where several sessions execute
+// prepared INSERTs at once that draw a column's default from a sequence. Those that
+// are filled do not draw it.
+//
+// A database that goes back loses what was drawn since, as a [Store] does. Only
+// PostgreSQL and SQL Server tell a sequence from another one of its name that
+// was made later; elsewhere it is noticed by its lower values.
+type NativeReserver struct {
+	store  *Store
+	native Native
+	opened atomic.Pointer[nativeSequence]
+}
+
+// nativeSequence is a sequence that was found fit.
+type nativeSequence struct {
+	nativeName
+	max int64 // its MAXVALUE
+}
+
+// Native returns the way to a sequence of the engine. It does no I/O.
+func (s *Store) Native(n Native) *NativeReserver {
+	n.Columns = slices.Clone(n.Columns)
+	n.Block = max(n.Block, 1)
+	return &NativeReserver{store: s, native: n}
+}
+
+const (
+	// nativeTries is how often values are drawn until enough of them follow
+	// each other.
+	nativeTries = 10
+
+	// nativeMore bounds how many times more values than needed are drawn when
+	// other sessions take some of those between.
+	nativeMore = 8
+
+	// nativeChunk is how many values one query draws at most.
+	nativeChunk = 10_000
+)
+
+// Reserve draws as many values as n integers need, each of which stands for
+// Block of them. Where other sessions have drawn values between, it draws again:
+// those that do not follow each other are gaps.
+//
+// A value below seen is the answer as it is: the sequence has gone back. An
+// [*Error] is [keysource.ErrExhausted] where the sequence ends before n, or
+// [ErrScattered], or one of those that [NativeReserver] tells of.
+func (r *NativeReserver) Reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
+	if n < 1 {
+		return keysource.Reservation{}, keysource.ErrCount
+	}
+	q, err := r.open(ctx)
+	if err != nil {
+		return keysource.Reservation{}, err
+	}
+	got, err := r.reserve(ctx, q, n, seen)
+	if err != nil {
+		r.opened.CompareAndSwap(q, nil) // what is wrong may have been set right by then
+	}
+	return got, err
+}
+
+func (r *NativeReserver) reserve(ctx context.Context, q *nativeSequence, n, seen int64) (keysource.Reservation, error) {
+	block := r.native.Block
+	need := (n-1)/block + 1
+	want := need
+	var run nativeRun
+	for tries := 0; tries < nativeTries; {
+		drawn := run.values
+		values, err := r.draw(ctx, q, min(want, nativeChunk))
+		if err != nil {
+			return keysource.Reservation{}, err
+		}
+		for _, v := range values {
+			switch {
+			case v.increment != block:
+				return keysource.Reservation{}, r.wrongIncrement(q, v.increment)
+			case v.first < seen:
+				return keysource.Reservation{First: v.first, Server: v.server}, nil
+			case v.first > q.max-(block-1):
+				return keysource.Reservation{}, r.exhausted(q)
+			}
+			if run.add(v); run.values == need {
+				return keysource.Reservation{First: run.first, Server: run.server}, nil
+			}
+		}
+		if run.values == drawn+int64(len(values)) {
+			want = need - run.values
+			continue
+		}
+		tries++
+		want = min(2*max(want, need), nativeMore*need)
+	}
+	return keysource.Reservation{}, r.fail(q, ErrScattered,
+		"%d values in a row were not found in %d tries: give it INCREMENT BY %d or more and say the same as block, or insert fewer rows at a time",
+		need, nativeTries, n)
+}
+
+// nativeValue is a value that was drawn, and what it was drawn from.
+type nativeValue struct {
+	first, increment int64
+	server           string // as in keysource.Reservation
+}
+
+// nativeRun are values that follow each other.
+type nativeRun struct {
+	first, next int64
+	server      string
+	values      int64
+}
+
+// add adds a value, or begins anew with it.
+func (r *nativeRun) add(v nativeValue) {
+	if r.values == 0 || v.first != r.next || v.server != r.server {
+		*r = nativeRun{first: v.first, server: v.server}
+	}
+	r.values++
+	r.next = v.first + min(v.increment, math.MaxInt64-v.first)
+}
+
+// draw draws values, and sorts them: an engine gives them in the order of the
+// rows that it happens to make.
+func (r *NativeReserver) draw(ctx context.Context, q *nativeSequence, count int64) ([]nativeValue, error) {
+	s, e := r.store, r.store.nativeEngine()
+	query, err := s.withServer(ctx, e.drawText(q.quoted, count))
+	if err != nil {
+		return nil, s.failed(q.shown(), err)
+	}
+	rows, err := s.conn.rows(ctx, query, e.draw.bind(nativeArgs{name: q.nativeName, count: count}))
+	if err != nil {
+		return nil, r.refused(ctx, q, count, err)
+	}
+	var values []nativeValue
+	for _, row := range rows {
+		first, err := toInteger(row[0])
+		if err != nil {
+			return nil, s.failed(q.shown(), err)
+		}
+		increment, err := toInteger(row[1])
+		if err != nil {
+			return nil, s.failed(q.shown(), err)
+		}
+		v := nativeValue{first, increment, serverOf(row[2], row[3])}
+		values = append(values, v)
+		for range e.ranges(count) {
+			v.first += increment
+			values = append(values, v)
+		}
+	}
+	if len(values) == 0 {
+		return nil, r.fail(q, ErrNoSequence, "")
+	}
+	slices.SortFunc(values, func(a, b nativeValue) int { return int(min(max(a.first-b.first, -1), 1)) })
+	return values, nil
+}
+
+// refused returns the error of values that could not be drawn.
+func (r *NativeReserver) refused(ctx context.Context, q *nativeSequence, count int64, err error) error {
+	if isBroken(err) || ctx.Err() != nil {
+		return r.store.failed(q.shown(), err)
+	}
+	facts, factsErr := r.store.nativeFacts(ctx, q.nativeName)
+	switch {
+	case factsErr != nil || facts == nil:
+		return r.store.failed(q.shown(), err)
+	case facts.endsWithin(count):
+		return r.exhausted(q)
+	}
+	return r.store.failed(q.shown(), &refusal{ErrNoSequence, err})
+}
+
+// Advance returns an [*Error]: the statements that set a sequence may set it
+// back, below what others have drawn meanwhile.
+func (r *NativeReserver) Advance(ctx context.Context, _ int64) error {
+	q, err := r.open(ctx)
+	if err != nil {
+		return err
+	}
+	e := r.fail(q, ErrNoAdvance, "")
+	e.SQL = fmt.Sprintf("ALTER SEQUENCE %s RESTART WITH <a number above all keys>", q.quoted)
+	return e
+}
+
+// MaxKey returns the greatest key in the columns, for
+// [keysource.SequenceOptions]; 0 where there is none, or none can be asked for.
+func (r *NativeReserver) MaxKey(ctx context.Context) (int64, error) {
+	key, _, err := r.store.greatest(ctx, &Sequence{Columns: r.native.Columns})
+	return key, err
+}
+
+// exhausted returns the error of a sequence that has come to its end.
+func (r *NativeReserver) exhausted(q *nativeSequence) *Error {
+	return r.fail(q, keysource.ErrExhausted, "its MAXVALUE is %d: a wider column and a greater one, or another source", q.max)
+}
+
+// fail returns an Error about the sequence; q may be nil.
+func (r *NativeReserver) fail(q *nativeSequence, cause error, format string, args ...any) *Error {
+	name := r.native.Sequence
+	if q != nil {
+		name = q.shown()
+	}
+	return &Error{Name: name, Columns: r.native.Columns, Err: cause, Detail: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,269 @@
+package store
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+)
+
+// nativeEngine is what is sent to an engine about its sequences.
+//
+// In the texts {sequence} stands for a name in quotes, {server} for one of the
+// engine's servers.
+type nativeEngine struct {
+	find  nativeText // answers schema and name
+	facts nativeText // answers increment, MAXVALUE, whether it cycles, whether sessions cache, the last value
+	own   nativeText // of a column: what reads takes
+
+	noCycle string // what ALTER SEQUENCE calls it
+
+	// draw answers the value, the increment, what tells the sequence from
+	// another one of its name, and the server. {rows} is as many rows as are to
+	// be drawn.
+	draw   nativeText
+	rows   func(count int64) string // nil: the text makes them itself
+	ranged bool                     // one row stands for all values, which follow each other
+
+	// reads returns the sequence that a column draws from by itself, "" for none,
+	// and whether it does something else with one.
+	reads func(s *Store, own []any) (schema, name string, worked bool)
+}
+
+// nativeText is a text and what is bound to its placeholders, in their order.
+type nativeText struct {
+	text string
+	args []func(nativeArgs) any
+}
+
+// nativeArgs is what texts about sequences are asked with.
+type nativeArgs struct {
+	name   nativeName
+	column Column
+	table  string // the column's, in quotes
+	count  int64
+}
+
+func nativeSchema(a nativeArgs) any { return a.name.schema }
+func nativeTitle(a nativeArgs) any  { return a.name.name }
+func nativeQuoted(a nativeArgs) any { return a.name.quoted }
+func nativeCount(a nativeArgs) any  { return a.count }
+func tableSchema(a nativeArgs) any  { return a.column.Schema }
+func tableTitle(a nativeArgs) any   { return a.column.Table }
+func tableQuoted(a nativeArgs) any  { return a.table }
+func columnTitle(a nativeArgs) any  { return a.column.Name }
+
+func (t nativeText) bind(a nativeArgs) []any {
+	var args []any
+	for _, value := range t.args {
+		args = append(args, value(a))
+	}
+	return args
+}
+
+// natives are the engines with sequences, by the dialect's name.
+var natives = map[string]*nativeEngine{
+	dialect.PostgreSQL().Name: &nativePostgres,
+	dialect.MariaDB().Name:    &nativeMariaDB,
+	dialect.SQLServer().Name:  &nativeSQLServer,
+	dialect.Oracle().Name:     &nativeOracle,
+}
+
+// nativeEngine returns that of the store, nil where there are no sequences.
+func (s *Store) nativeEngine() *nativeEngine { return natives[s.dialect.Name] }
+
+// drawText returns the query that draws count values.
+func (e *nativeEngine) drawText(sequence string, count int64) string {
+	text := strings.ReplaceAll(e.draw.text, "{sequence}", sequence)
+	if e.rows != nil {
+		text = strings.Replace(text, "{rows}", e.rows(count), 1)
+	}
+	return text
+}
+
+// ranges returns for how many values more than one a row stands.
+func (e *nativeEngine) ranges(count int64) int64 {
+	if e.ranged {
+		return count - 1
+	}
+	return 0
+}
+
+// PostgreSQL 12 and later: "Sequence Manipulation Functions", pg_sequence and
+// pg_depend of its manual. nextval of one session waits for an ALTER SEQUENCE of
+// another. The default of a column depends on the sequence that it names by
+// regclass; identity and OWNED BY are told by pg_get_serial_sequence.
+var nativePostgres = nativeEngine{
+	noCycle: "NO CYCLE",
+	find: nativeText{`SELECT CAST(n.nspname AS text), CAST(c.relname AS text)
+FROM pg_catalog.pg_class c
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind = 'S' AND c.relname = CAST(CAST($1 AS text) AS name)
+AND CASE CAST($2 AS text) WHEN '' THEN pg_catalog.pg_table_is_visible(c.oid)
+ELSE n.nspname = CAST(CAST($2 AS text) AS name) END`,
+		[]func(nativeArgs) any{nativeTitle, nativeSchema}},
+	facts: nativeText{`SELECT q.seqincrement, q.seqmax, CASE WHEN q.seqcycle THEN 1 ELSE 0 END,
+CASE WHEN q.seqcache > 1 THEN 1 ELSE 0 END,
+CASE WHEN pg_catalog.has_sequence_privilege(q.seqrelid, 'USAGE, SELECT') THEN pg_catalog.pg_sequence_last_value(q.seqrelid) END
+FROM pg_catalog.pg_sequence q
+WHERE q.seqrelid = CAST(CAST($1 AS text) AS regclass)`,
+		[]func(nativeArgs) any{nativeQuoted}},
+	own: nativeText{`SELECT CAST(sn.nspname AS text), CAST(q.relname AS text), pg_catalog.pg_get_expr(d.adbin, d.adrelid),
+'nextval(' || quote_literal(CAST(CAST(q.oid AS regclass) AS text)) || '::regclass)'
+FROM pg_catalog.pg_class c
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
+LEFT JOIN pg_catalog.pg_class q ON q.relkind = 'S' AND q.oid = CASE WHEN d.oid IS NULL
+THEN CAST(CAST(pg_catalog.pg_get_serial_sequence(quote_ident(n.nspname) || '.' || quote_ident(c.relname), a.attname) AS regclass) AS oid)
+ELSE (SELECT MIN(r.refobjid) FROM pg_catalog.pg_depend r JOIN pg_catalog.pg_class s ON s.oid = r.refobjid AND s.relkind = 'S'
+WHERE r.classid = CAST('pg_catalog.pg_attrdef' AS regclass) AND r.objid = d.oid AND r.refclassid = CAST('pg_catalog.pg_class' AS regclass)) END
+LEFT JOIN pg_catalog.pg_namespace sn ON sn.oid = q.relnamespace
+WHERE c.relname = CAST(CAST($1 AS text) AS name) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+AND CASE CAST($2 AS text) WHEN '' THEN pg_catalog.pg_table_is_visible(c.oid)
+ELSE n.nspname = CAST(CAST($2 AS text) AS name) END AND a.attname = CAST(CAST($3 AS text) AS name)`,
+		[]func(nativeArgs) any{tableTitle, tableSchema, columnTitle}},
+	reads: func(_ *Store, own []any) (schema, name string, worked bool) {
+		def, plain := toText(own[2]), toText(own[3])
+		schema, name = toText(own[0]), toText(own[1])
+		switch {
+		case def == "", def == plain, isCast(def, plain):
+			return schema, name, false
+		case name != "", strings.Contains(strings.ToLower(def), "nextval"):
+			return "", "", true
+		}
+		return "", "", false
+	},
+	draw: nativeText{`SELECT nextval(CAST(CAST($1 AS text) AS regclass)),
+(SELECT q.seqincrement FROM pg_catalog.pg_sequence q WHERE q.seqrelid = CAST(CAST($1 AS text) AS regclass)),
+CAST(CAST(CAST(CAST($1 AS text) AS regclass) AS oid) AS text), (SELECT {server})
+FROM generate_series(1, CAST($2 AS bigint))`,
+		[]func(nativeArgs) any{nativeQuoted, nativeCount}},
+}
+
+// isCast reports whether an expression of PostgreSQL is another one, cast to a
+// type that has no length to be cut to.
+func isCast(expr, plain string) bool {
+	kind, found := strings.CutPrefix(expr, "("+plain+")::")
+	return found && !strings.ContainsFunc(kind, func(c rune) bool {
+		return !('a' <= c && c <= 'z' || '0' <= c && c <= '9' || strings.ContainsRune(` ."_`, c))
+	})
+}
+
+// MariaDB 10.3 and later: "CREATE SEQUENCE" and "SEQUENCE Functions" of its
+// Knowledge Base; a sequence is read as a table of one row. INCREMENT BY 0 stands
+// for auto_increment_increment, and is none that could be compared. The default
+// of a column names the sequence with its database (10.11).
+var nativeMariaDB = nativeEngine{
+	noCycle: "NOCYCLE",
+	find: nativeText{`SELECT table_schema, table_name
+FROM information_schema.tables
+WHERE table_schema = COALESCE(NULLIF(?, ''), DATABASE()) AND table_name = ? AND table_type = 'SEQUENCE'`,
+		[]func(nativeArgs) any{nativeSchema, nativeTitle}},
+	facts: nativeText{`SELECT increment, maximum_value, cycle_option, 0, next_not_cached_value - increment FROM {sequence}`, nil},
+	own: nativeText{`SELECT column_default
+FROM information_schema.columns
+WHERE table_schema = COALESCE(NULLIF(?, ''), DATABASE()) AND table_name = ? AND column_name = ?`,
+		[]func(nativeArgs) any{tableSchema, tableTitle, columnTitle}},
+	reads: func(s *Store, own []any) (schema, name string, worked bool) {
+		return s.readDefault(toText(own[0]), "nextval(", ")")
+	},
+	draw: nativeText{`SELECT NEXTVAL({sequence}), q.increment, '', {server} FROM {sequence} q{rows} LIMIT ?`,
+		[]func(nativeArgs) any{nativeCount}},
+	rows: func(count int64) string {
+		var b strings.Builder
+		for i := range len(strconv.FormatInt(count-1, 10)) {
+			if count > 1 {
+				fmt.Fprintf(&b, "\nCROSS JOIN (SELECT 1%s) d%d", strings.Repeat(" UNION ALL SELECT 1", 9), i)
+			}
+		}
+		return b.String()
+	},
+}
+
+// SQL Server 2016 and later: sys.sequences, sp_sequence_get_range, which gives
+// all values at once, and "NEXT VALUE FOR (Transact-SQL)". Its cache is one of
+// the database, not of sessions.
+var nativeSQLServer = nativeEngine{
+	noCycle: "NO CYCLE",
+	find: nativeText{`SELECT s.name, q.name
+FROM sys.sequences q
+JOIN sys.schemas s ON s.schema_id = q.schema_id
+WHERE q.object_id = OBJECT_ID(@p1)`,
+		[]func(nativeArgs) any{nativeQuoted}},
+	facts: nativeText{`SELECT CONVERT(bigint, q.increment), CONVERT(bigint, q.maximum_value), CONVERT(int, q.is_cycling), 0,
+CASE WHEN q.is_exhausted = 1 THEN CONVERT(bigint, q.maximum_value) ELSE CONVERT(bigint, q.current_value) END
+FROM sys.sequences q
+WHERE q.object_id = OBJECT_ID(@p1)`,
+		[]func(nativeArgs) any{nativeQuoted}},
+	own: nativeText{`SELECT d.definition
+FROM sys.columns c
+JOIN sys.default_constraints d ON d.object_id = c.default_object_id
+WHERE c.object_id = OBJECT_ID(@p1) AND c.name = @p2`,
+		[]func(nativeArgs) any{tableQuoted, columnTitle}},
+	reads: func(s *Store, own []any) (schema, name string, worked bool) {
+		return s.readDefault(toText(own[0]), "(next value for ", ")")
+	},
+	draw: nativeText{`DECLARE @first sql_variant;
+EXEC sys.sp_sequence_get_range @sequence_name = @p1, @range_size = @p2, @range_first_value = @first OUTPUT;
+SELECT CONVERT(bigint, @first), CONVERT(bigint, q.increment), CONVERT(nvarchar(20), q.object_id), {server}
+FROM sys.sequences q
+WHERE q.object_id = OBJECT_ID(@p1);`,
+		[]func(nativeArgs) any{nativeQuoted, nativeCount}},
+	ranged: true,
+}
+
+// Oracle Database 12c and later: ALL_SEQUENCES and ALL_TAB_IDENTITY_COLS of the
+// Database Reference, "Sequence Pseudocolumns" of the SQL Language Reference:
+// NEXTVAL stands in the outer select list. A sequence of the session alone counts
+// as one that sessions cache. DATA_DEFAULT is a LONG, and names the sequence with
+// its owner. LAST_NUMBER is the first one that is not cached.
+var nativeOracle = nativeEngine{
+	noCycle: "NOCYCLE",
+	find: nativeText{`SELECT q.sequence_owner, q.sequence_name
+FROM all_sequences q
+WHERE q.sequence_owner = NVL(:1, SYS_CONTEXT('USERENV', 'CURRENT_SCHEMA')) AND q.sequence_name = :2`,
+		[]func(nativeArgs) any{nativeSchema, nativeTitle}},
+	facts: nativeText{`SELECT TO_CHAR(q.increment_by), TO_CHAR(LEAST(q.max_value, 9223372036854775807)), CASE q.cycle_flag WHEN 'Y' THEN 1 ELSE 0 END,
+CASE q.session_flag WHEN 'Y' THEN 1 ELSE 0 END, TO_CHAR(LEAST(q.last_number - q.increment_by, 9223372036854775807))
+FROM all_sequences q
+WHERE q.sequence_owner = :1 AND q.sequence_name = :2`,
+		[]func(nativeArgs) any{nativeSchema, nativeTitle}},
+	own: nativeText{`SELECT c.owner, i.sequence_name, c.data_default
+FROM all_tab_cols c
+LEFT JOIN all_tab_identity_cols i ON i.owner = c.owner AND i.table_name = c.table_name AND i.column_name = c.column_name
+WHERE c.owner = NVL(:1, SYS_CONTEXT('USERENV', 'CURRENT_SCHEMA')) AND c.table_name = :2 AND c.column_name = :3`,
+		[]func(nativeArgs) any{tableSchema, tableTitle, columnTitle}},
+	reads: func(s *Store, own []any) (schema, name string, worked bool) {
+		if name := toText(own[1]); name != "" {
+			return toText(own[0]), name, false
+		}
+		def := strings.TrimSpace(toText(own[2]))
+		for _, end := range []string{`."nextval"`, ".nextval"} {
+			if schema, name, worked = s.readDefault(def, "", end); name != "" {
+				return schema, name, false
+			}
+		}
+		return "", "", worked
+	},
+	draw: nativeText{`SELECT TO_CHAR({sequence}.NEXTVAL), TO_CHAR(q.increment_by), '', SYS_CONTEXT('USERENV', 'DB_UNIQUE_NAME')
+FROM all_sequences q
+CROSS JOIN (SELECT LEVEL AS n FROM dual CONNECT BY LEVEL <= :1) r
+WHERE q.sequence_owner = :2 AND q.sequence_name = :3`,
+		[]func(nativeArgs) any{nativeCount, nativeSchema, nativeTitle}},
+}
+
+// readDefault reads the default of a column that is nothing but the name of a
+// sequence between two texts in lower case.
+func (s *Store) readDefault(def, before, after string) (schema, name string, worked bool) {
+	lower := strings.ToLower(def)
+	if len(lower) != len(def) || !strings.Contains(lower, "nextval") && !strings.Contains(lower, "next value for") {
+		return "", "", false
+	}
+	if !strings.HasPrefix(lower, before) || !strings.HasSuffix(lower, after) || len(def) < len(before)+len(after) {
+		return "", "", true
+	}
+	schema, name, err := s.parseNative(def[len(before) : len(def)-len(after)])
+	return schema, name, err != nil
+}

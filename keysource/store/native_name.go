@@ -1,0 +1,37 @@
+package store
+
+import "errors"
+
+// nativeName is the name of a sequence as it is stored, and as it is written
+// into a statement.
+type nativeName struct{ schema, name, quoted string }
+
+// shown returns the name for messages.
+func (n nativeName) shown() string {
+	if n.schema == "" {
+		return n.name
+	}
+	return n.schema + "." + n.name
+}
+
+// nativeName returns a name with its quoted form.
+func (s *Store) nativeName(schema, name string) nativeName {
+	quoted := s.dialect.QuoteIdent(name)
+	if schema != "" {
+		quoted = s.dialect.QuoteIdent(schema) + "." + quoted
+	}
+	return nativeName{schema, name, quoted}
+}
+
+var errNativeName = errors.New("not a name of one or two parts")
+
+// parseNative reads the name of a sequence as SQL has it.
+func (s *Store) parseNative(text string) (schema, name string, err error) {
+	switch parts := splitName(s.dialect, text); len(parts) {
+	case 1:
+		return "", parts[0], nil
+	case 2:
+		return parts[0], parts[1], nil
+	}
+	return "", "", errNativeName
+}

@@ -1,0 +1,169 @@
+package store_test
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/keysource/store"
+)
+
+// TestScopeRowFor: every parent has a name of its own, and no more characters than
+// a name may have.
+func TestScopeRowFor(t *testing.T) {
+	long := strings.Repeat("ä", 190)
+	seen := map[string][]any{}
+	for _, tt := range []struct {
+		values []any
+		want   string // "" for a name that ends in a hash
+	}{
+		{[]any{int64(7)}, "lines.no[7]"},
+		{[]any{int64(-7)}, "lines.no[-7]"},
+		{[]any{uint64(math.MaxUint64)}, "lines.no[18446744073709551615]"},
+		{[]any{"7"}, "lines.no['7']"},
+		{[]any{""}, "lines.no['']"},
+		{[]any{"it's"}, "lines.no['it''s']"},
+		{[]any{"a", "b"}, "lines.no['a','b']"},
+		{[]any{"a','b"}, "lines.no['a'',''b']"},
+		{[]any{"a,b", "c"}, "lines.no['a,b','c']"},
+		{[]any{"a", "b,c"}, "lines.no['a','b,c']"},
+		{[]any{int64(1), int64(2)}, "lines.no[1,2]"},
+		{[]any{int64(12), int64(0)}, "lines.no[12,0]"},
+		{[]any{int64(1), "2"}, "lines.no[1,'2']"},
+		{[]any{long + "1"}, ""},
+		{[]any{long + "2"}, ""},
+	} {
+		q := store.Scope{Name: "lines.no"}
+		got := q.RowFor(tt.values)
+		if tt.want != "" && got != tt.want {
+			t.Errorf("RowFor(%v) = %q, want %q", tt.values, got, tt.want)
+		}
+		if other := seen[got]; other != nil {
+			t.Errorf("%v and %v are both %q", other, tt.values, got)
+		}
+		seen[got] = tt.values
+		if n := utf8.RuneCountInString(got); n > 190 || tt.want == "" && n != 190 {
+			t.Errorf("RowFor(%v) has %d characters", tt.values, n)
+		}
+	}
+}
+
+// TestScopeParameters: what the row of the state says tells one scope from any
+// other.
+func TestScopeParameters(t *testing.T) {
+	for _, tt := range []struct {
+		within, types []string
+		want          string
+	}{
+		{[]string{"order_id"}, []string{"integer"}, `scope "order_id" integer`},
+		{[]string{"order_id"}, []string{"text"}, `scope "order_id" text`},
+		{[]string{"a", "b"}, []string{"integer", "text"}, `scope "a" integer, "b" text`},
+	} {
+		q := store.Scope{Within: tt.within}
+		if got := q.Parameters(tt.types); got != tt.want {
+			t.Errorf("Parameters(%v) of %v = %s, want %s", tt.types, tt.within, got, tt.want)
+		}
+	}
+}
+
+// TestScopeStatements compares what is sent for a parent with a row and for a new
+// one with testdata/scope_<dialect>.txtar. MariaDB, PostgreSQL and SQLite run the
+// same statements in e2e.
+func TestScopeStatements(t *testing.T) {
+	ctx := context.Background()
+	for _, d := range dialect.All() {
+		t.Run(d.Name, func(t *testing.T) {
+			made := false
+			f, latest := new(fake), new(fake)
+			f.answer = func(query string) reply {
+				switch {
+				case strings.Contains(query, "INTO keyfill_sequences"):
+					made = true
+				case strings.Contains(query, "MAX("):
+					return reply{rows: [][]driver.Value{{[]byte("40")}}}
+				case !made && !strings.Contains(query, "WHERE 0"):
+					return reply{} // there is no row
+				}
+				return engineAnswers(d)(query)
+			}
+			latest.answer = engineAnswers(d)
+			q := store.Scope{
+				Name: "sales.lines.no", Column: store.Column{Schema: "sales", Table: "lines", Name: "no"},
+				Within: []string{"order_id", "shop"}, Latest: pooled(t, d, latest),
+			}
+			if d.OneWriter {
+				q.Latest = nil
+			}
+			at := store.Within(d, fullConn{bareConn{f}})
+			values := []any{int64(7), "a"}
+			var got []txtar.File
+			for _, name := range []string{"new", "known"} {
+				first, err := at.ReserveWithin(ctx, &q, values, 10)
+				if err != nil || first != 42 {
+					t.Fatalf("%s: %d, %v", name, first, err)
+				}
+				got = append(got, txtar.File{Name: name, Data: []byte(f.lines() + "\n")})
+				if name == "new" && q.Latest != nil {
+					got = append(got, txtar.File{Name: "new, beside it", Data: []byte(latest.lines() + "\n")})
+				}
+				engineAnswers := f.answer
+				f.answer = func(query string) reply {
+					if strings.Contains(query, "parameters FROM keyfill_sequences") {
+						return reply{rows: [][]driver.Value{{int64(42), "made", "server", "", "", ""}}}
+					}
+					return engineAnswers(query)
+				}
+			}
+			compare(t, filepath.Join("testdata", "scope_"+d.Name+".txtar"), got)
+		})
+	}
+}
+
+// TestScopeErrors: an error says what is wrong with which state, and nothing of the
+// parent.
+func TestScopeErrors(t *testing.T) {
+	ctx := context.Background()
+	d := dialect.PostgreSQL()
+	for _, tt := range []struct {
+		name   string
+		answer map[string]reply // by a part of the query
+		n      int64
+		is     error
+		text   string
+	}{
+		{"no number", nil, 0, keysource.ErrCount, ""},
+		{"used up", map[string]reply{"SELECT next_value": {rows: [][]driver.Value{{int64(99), "made", "", "", "", ""}}}}, 5,
+			keysource.ErrExhausted, `sequence "lines.no" for lines.no`},
+		{"used up by the table", map[string]reply{"MAX(": {rows: [][]driver.Value{{int64(100)}}}}, 1, keysource.ErrExhausted, "limit of 100"},
+		{"used up at once", nil, 101, keysource.ErrExhausted, "limit of 100"},
+		{"the driver's error", map[string]reply{"MAX(": {err: errRefused}}, 1, errRefused, errRefused.Error()},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := &fake{answer: func(query string) reply {
+				for part, r := range tt.answer {
+					if strings.Contains(query, part) {
+						return r
+					}
+				}
+				return reply{}
+			}}
+			q := store.Scope{Name: "lines.no", Column: store.Column{Table: "lines", Name: "no"}, Within: []string{"shop"}, Max: 100}
+			first, err := store.Within(d, fullConn{bareConn{f}}).ReserveWithin(ctx, &q, []any{"secret"}, tt.n)
+			if !errors.Is(err, tt.is) || first != 0 {
+				t.Fatalf("%d, %v, want %v", first, err, tt.is)
+			}
+			if !strings.Contains(err.Error(), tt.text) || strings.Contains(err.Error(), "secret") {
+				t.Errorf("the text is %q, want %q in it", err, tt.text)
+			}
+		})
+	}
+}

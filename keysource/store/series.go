@@ -1,0 +1,410 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// Series says which series of keyfill_series are meant, and who owns those that
+// are taken. Sequence and Owner are needed.
+type Series struct {
+	// Sequence is the counter of new series, a row of keyfill_sequences: its
+	// next value is the first integer of the next one. It binds the series to
+	// their columns. Where its Start is 0, the first one begins above the
+	// greatest key, at a multiple of Size and 1. Its Parameters must be empty:
+	// they say how long a series is. It must have neither a Table, a Lock, a
+	// Procedure nor a Codec.
+	Sequence Sequence
+
+	Size  int64         // integers of a series, for good; 0 is keysource.DefaultSeries
+	Lease time.Duration // for which one is its owner's; 0 is keysource.DefaultLease
+
+	// Owner is another one for each source, however short it lives: a random
+	// text, with what people recognize it by, of 1 to 190 characters.
+	Owner string
+}
+
+// seriesTable is the table of series.
+const seriesTable = "keyfill_series"
+
+// takeTries is how often another abandoned series is looked for when others have
+// been faster.
+const takeTries = 16
+
+// SeriesRows are the series of one owner, for a [keysource.Recycled]. They look
+// for their tables and the counter's row when they are first used. They are safe
+// for concurrent use where their store is, and must not be copied.
+type SeriesRows struct {
+	store   *Store
+	series  Series
+	counter *Reserver
+	err     error // of what no database could serve
+}
+
+var _ keysource.SeriesStore = (*SeriesRows)(nil)
+
+// Series returns the series of an owner. It does no I/O.
+func (s *Store) Series(o Series) *SeriesRows {
+	o.Size = cmp.Or(o.Size, keysource.DefaultSeries)
+	o.Lease = cmp.Or(o.Lease, keysource.DefaultLease)
+	err := o.check()
+	o.Sequence.Parameters = fmt.Sprintf("series=%d", o.Size)
+	return &SeriesRows{store: s, series: o, counter: s.Reserver(o.Sequence), err: err}
+}
+
+// check returns the error of series that no database could serve.
+func (o *Series) check() error {
+	q := &o.Sequence
+	switch {
+	case o.Size < 1:
+		return fmt.Errorf("%w: series %q has %d integers", keysource.ErrOptions, q.Name, o.Size)
+	case o.Lease < time.Millisecond || o.Lease > maxLease:
+		return fmt.Errorf("%w: the lease of series %q is not between 1ms and %s", keysource.ErrOptions, q.Name, maxLease)
+	case o.Owner == "" || strings.TrimSpace(o.Owner) != o.Owner || utf8.RuneCountInString(o.Owner) > maxName:
+		return fmt.Errorf("%w: the owner of series %q has not between 1 and %d characters, or spaces at an end", keysource.ErrOptions, q.Name, maxName)
+	case q.Parameters != "":
+		return fmt.Errorf("%w: series %q are given parameters, which they have of their own", keysource.ErrOptions, q.Name)
+	case q.Table != nil || q.Lock != "" || q.Procedure != "" || q.Codec != nil:
+		return fmt.Errorf("%w: the counter of series %q is a row of keyfill_sequences: it has no table, lock, procedure or codec", keysource.ErrOptions, q.Name)
+	}
+	return nil
+}
+
+// maxLease fits the milliseconds of SQL Server's DATEADD, an int.
+const maxLease = 20 * 24 * time.Hour
+
+// At returns the same series as another view of the database finds them: a store
+// of [On] or [Within]. What one of them has opened, the others need not.
+func (r *SeriesRows) At(s *Store) *SeriesRows {
+	return &SeriesRows{store: s, series: r.series, counter: r.counter.At(s), err: r.err}
+}
+
+// Bind is [Reserver.Bind], for series that are shared.
+func (r *SeriesRows) Bind(ctx context.Context, c Column) error {
+	if err := r.open(ctx); err != nil {
+		return err
+	}
+	return r.counter.Bind(ctx, c)
+}
+
+// MaxKey returns the greatest key in the columns from from to to, both included,
+// for [keysource.RecycledOptions]; 0 where there is none, or none can be asked
+// for.
+func (r *SeriesRows) MaxKey(ctx context.Context, from, to int64) (int64, error) {
+	q := &r.series.Sequence
+	if from <= 1 && to == math.MaxInt64 {
+		key, _, err := r.store.greatest(ctx, q)
+		return key, err
+	}
+	at := r.store
+	if q.At != nil {
+		at = q.At
+	}
+	var key int64
+	for _, c := range q.Columns {
+		if c.Unranked {
+			continue
+		}
+		one, err := at.maxKeyIn(ctx, c, from, to)
+		if err != nil {
+			return 0, err
+		}
+		key = max(key, one)
+	}
+	return key, nil
+}
+
+// maxKeyIn is [Store.MaxKey] of the keys from from to to.
+func (s *Store) maxKeyIn(ctx context.Context, c Column, from, to int64) (int64, error) {
+	column, w := s.dialect.QuoteIdent(c.Name), &s.engine.series
+	low, high := w.placeholder(1), w.placeholder(2)
+	if w.number != "" {
+		low, high = fmt.Sprintf(w.number, low), fmt.Sprintf(w.number, high)
+	}
+	query := fmt.Sprintf(s.engine.maxKey, column, s.quoted(c)) + " WHERE " + column + " BETWEEN " + low + " AND " + high
+	args := []any{from, to}
+	row, err := s.conn.query(ctx, query, args)
+	if err != nil {
+		return 0, s.failed(c.String(), s.judge(ctx, ErrColumn, err, query, args))
+	}
+	if row == nil || row[0] == nil {
+		return 0, nil
+	}
+	key, err := toInteger(row[0])
+	if err != nil {
+		return 0, s.failed(c.String(), &refusal{ErrColumn, err})
+	}
+	return key, nil
+}
+
+// open looks for the tables and opens the counter's row, once.
+func (r *SeriesRows) open(ctx context.Context) error {
+	if r.err != nil || r.counter.opened.Load() {
+		return r.err
+	}
+	q := &r.counter.sequence
+	if q.EnsureSchema {
+		if err := r.store.EnsureSchema(ctx); err != nil {
+			return err
+		}
+	}
+	if r.store.inside {
+		// What fails here, fails where the row is read.
+		_ = r.store.lockRows(ctx)
+	}
+	if err := r.store.probe(ctx, seriesTable); err != nil {
+		return r.failed(r.store.judge(ctx, ErrTables, err, probeText(seriesTable), nil))
+	}
+	counter, err := r.starting(ctx)
+	if err != nil {
+		return err
+	}
+	return counter.open(ctx)
+}
+
+// starting returns the counter, whose row begins with a whole series if it is
+// made.
+func (r *SeriesRows) starting(ctx context.Context) (*Reserver, error) {
+	if q := &r.counter.sequence; q.Start != 0 || !q.Create {
+		return r.counter, nil
+	}
+	greatest, ranked, err := r.store.greatest(ctx, &r.series.Sequence)
+	counter := r.counter.At(r.store)
+	if ranked {
+		counter.sequence.Start = r.aligned(greatest + 1)
+	}
+	return counter, err
+}
+
+// aligned returns the first integer of the first series that has none below to.
+func (r *SeriesRows) aligned(to int64) int64 {
+	size := r.series.Size
+	before := (max(to, 1) - 2 + size) / size // series that begin below to
+	if to < 2 {
+		return 1
+	}
+	if before > (r.series.Sequence.max()-1)/size {
+		return to // beyond the last one: exhausted
+	}
+	return before*size + 1
+}
+
+// values are those of statements about one series.
+func (r *SeriesRows) values(s keysource.Series) seriesValues {
+	return seriesValues{
+		"name": r.series.Sequence.Name, "owner": r.series.Owner, "later": r.series.Lease.Milliseconds(),
+		"first": s.First, "last": s.Last, "next": s.Next, "epoch": s.Epoch,
+	}
+}
+
+// Own returns the lowest series that is this owner's.
+func (r *SeriesRows) Own(ctx context.Context) (keysource.Series, error) {
+	if err := r.open(ctx); err != nil {
+		return keysource.Series{}, err
+	}
+	if r.store.inside {
+		_ = r.store.lockRows(ctx)
+	}
+	return r.lowest(ctx, seriesOwn, r.values(keysource.Series{}))
+}
+
+// lowest returns the series that a query finds; the zero one where it finds
+// none.
+func (r *SeriesRows) lowest(ctx context.Context, text string, v seriesValues) (keysource.Series, error) {
+	first, err := r.ask(ctx, text, v)
+	if err != nil || first == nil || first[0] == nil {
+		return keysource.Series{}, err
+	}
+	n, err := toInteger(first[0])
+	if err != nil {
+		return keysource.Series{}, r.failed(err)
+	}
+	return r.row(ctx, n)
+}
+
+// row returns a series as its row stands.
+func (r *SeriesRows) row(ctx context.Context, first int64) (keysource.Series, error) {
+	row, err := r.ask(ctx, seriesRow, r.values(keysource.Series{First: first}))
+	if err != nil || row == nil {
+		return keysource.Series{}, err
+	}
+	last, err1 := toInteger(row[0])
+	next, err2 := toInteger(row[1])
+	epoch, err3 := toInteger(row[3])
+	if err := cmp.Or(err1, err2, err3); err != nil {
+		return keysource.Series{}, r.failed(err)
+	}
+	return keysource.Series{First: first, Last: last, Next: next, Epoch: epoch, Own: toText(row[2]) == r.series.Owner}, nil
+}
+
+func (r *SeriesRows) ask(ctx context.Context, text string, v seriesValues) ([]any, error) {
+	query, args := r.store.engine.seriesText(text, v)
+	row, err := r.store.conn.query(ctx, query, args)
+	if err != nil {
+		return nil, r.failed(r.store.judge(ctx, ErrTables, err, query, args))
+	}
+	return row, nil
+}
+
+// change runs a statement and reports whether it has found its row.
+func (r *SeriesRows) change(ctx context.Context, text string, v seriesValues) (bool, error) {
+	query, args := r.store.engine.seriesText(text, v)
+	n, err := r.store.conn.exec(ctx, query, args)
+	switch {
+	case err != nil:
+		return false, r.failed(err)
+	case n > 1:
+		return false, ErrRows
+	}
+	return n == 1, nil
+}
+
+func (r *SeriesRows) failed(err error) error { return r.store.failed(r.series.Sequence.Name, err) }
+
+// Move sets the next integer of a series, and renews its lease.
+func (r *SeriesRows) Move(ctx context.Context, s keysource.Series, to int64) (now keysource.Series, moved bool, err error) {
+	if err := r.open(ctx); err != nil {
+		return now, false, err
+	}
+	v := r.values(s)
+	v["to"] = to
+	moved, err = r.change(ctx, seriesMove, v)
+	if err != nil || moved {
+		s.Next, s.Own = to, true
+		return s, moved, err
+	}
+	now, err = r.row(ctx, s.First)
+	// A renewal in the same instant as another one changes nothing, which is
+	// what some drivers count.
+	moved = err == nil && to == s.Next && now.Own && now.Epoch == s.Epoch && now.Next == to
+	return now, moved, err
+}
+
+// TakeOver makes the lowest abandoned series with n integers left this owner's.
+func (r *SeriesRows) TakeOver(ctx context.Context, n int64) (keysource.Series, error) {
+	if err := r.open(ctx); err != nil {
+		return keysource.Series{}, err
+	}
+	if r.store.inside {
+		_ = r.store.lockRows(ctx)
+	}
+	for range takeTries {
+		spent, err := r.lowest(ctx, seriesSpent, r.values(keysource.Series{}))
+		if err == nil && spent.First > 0 {
+			_, err = r.change(ctx, seriesSweep, r.values(spent))
+		}
+		if err != nil {
+			return keysource.Series{}, err
+		}
+		v := r.values(keysource.Series{})
+		v["more"] = n - 1
+		free, err := r.lowest(ctx, seriesFree, v)
+		if err != nil || free.First == 0 {
+			return keysource.Series{}, err
+		}
+		v["first"] = free.First
+		taken, err := r.change(ctx, seriesTake, v)
+		if err != nil {
+			return keysource.Series{}, err
+		}
+		if !taken {
+			continue // somebody else was faster
+		}
+		now, err := r.row(ctx, free.First)
+		if err != nil || now.Own {
+			return now, err
+		}
+	}
+	return keysource.Series{}, r.failed(errors.New("others were faster to take over each abandoned series"))
+}
+
+// Open makes a new series this owner's: the counter moves on, and the row is
+// made, in one transaction.
+func (r *SeriesRows) Open(ctx context.Context, seen int64) (made keysource.Series, err error) {
+	if err := r.open(ctx); err != nil {
+		return made, err
+	}
+	// An engine may have no answer, which would abort the transaction.
+	if _, err := r.store.knowServer(ctx); err != nil {
+		return made, r.failed(err)
+	}
+	err = r.store.conn.transact(ctx, func(c conn) error {
+		made, err = r.within(c).make(ctx, seen)
+		return err
+	})
+	var e *Error
+	if err != nil && !errors.As(err, &e) {
+		err = r.failed(err)
+	}
+	if err != nil {
+		return keysource.Series{}, err
+	}
+	return made, nil
+}
+
+// within returns the series as seen by a transaction of this store's own.
+func (r *SeriesRows) within(c conn) *SeriesRows {
+	s := &Store{dialect: r.store.dialect, engine: r.store.engine, conn: c, pooled: r.store.pooled, inside: true}
+	s.server.Store(r.store.server.Load())
+	return r.At(s)
+}
+
+// make is Open within its transaction.
+func (r *SeriesRows) make(ctx context.Context, seen int64) (keysource.Series, error) {
+	size, counter := r.series.Size, r.counter
+	if !r.store.pooled {
+		// The transaction that had made the counter's row may have been rolled
+		// back: it is made again.
+		var err error
+		if counter, err = r.starting(ctx); err != nil {
+			return keysource.Series{}, err
+		}
+	}
+	got, err := counter.Reserve(ctx, size, seen)
+	if err != nil || got.First < seen {
+		return keysource.Series{First: got.First}, err
+	}
+	s := keysource.Series{First: got.First, Next: got.First, Epoch: 1, Own: true}
+	s.Last = min(got.First-1+size, r.series.Sequence.max())
+	there, err := r.row(ctx, s.First)
+	if err != nil {
+		return keysource.Series{}, err
+	}
+	if there.First > 0 {
+		return keysource.Series{}, r.series.Sequence.fail(ErrBack, "there is a series that it has not counted: raise it above all rows of keyfill_series")
+	}
+	_, err = r.change(ctx, seriesMake, r.values(s))
+	return s, err
+}
+
+// GiveUp ends this owner's right to a series, and removes one that is used up.
+func (r *SeriesRows) GiveUp(ctx context.Context, s keysource.Series, to int64) error {
+	if err := r.open(ctx); err != nil {
+		return err
+	}
+	text, v := seriesGiveUp, r.values(s)
+	if v["to"] = to; to > s.Last {
+		text = seriesEnd
+	}
+	done, err := r.change(ctx, text, v)
+	if err == nil && !done {
+		_, err = r.change(ctx, seriesLeave, v)
+	}
+	return err
+}
+
+// Advance makes every series that is opened from now on begin at to or above.
+func (r *SeriesRows) Advance(ctx context.Context, to int64) error {
+	if err := r.open(ctx); err != nil {
+		return err
+	}
+	return r.counter.Advance(ctx, r.aligned(to))
+}
