@@ -26,6 +26,14 @@ type Key struct {
 
 	Exclusive bool // nobody else inserts without a key
 	COMB      bool // the source makes COMBs
+
+	// Native says that the keys are drawn from a sequence of the engine, so that
+	// a default that draws from one is no reason to refuse. Whether it is the
+	// same one is not looked at here.
+	Native bool
+
+	// Cased says that two keys may differ by the case of a letter alone.
+	Cased bool
 }
 
 // Check returns nil, or an [*Error] that says why the engine would refuse the
@@ -34,7 +42,8 @@ type Key struct {
 // know passes.
 //
 // Errors: [ErrNoColumn], [ErrGenerated], [ErrIdentityAlways], [ErrType],
-// [ErrCOMB], [ErrPartition], [ErrNarrow], [ErrLive], in this order.
+// [ErrCOMB], [ErrCollation], [ErrPartition], [ErrNarrow], [ErrLive], in this
+// order.
 func (t *Table) Check(d *dialect.Dialect, k Key) error {
 	c := t.Column(d, k.Column)
 	if c == nil {
@@ -55,13 +64,16 @@ func (t *Table) Check(d *dialect.Dialect, k Key) error {
 	if problem := c.combProblem(d, k); problem != "" {
 		return fail(ErrCOMB, "%s", problem)
 	}
+	if problem := c.caseProblem(d, k); problem != "" {
+		return fail(ErrCollation, "%s", problem)
+	}
 	if t.Partition && k.Integer && !k.Exclusive {
 		return fail(ErrPartition, "fill the whole table and not its partitions, or say exclusive: true where nobody inserts into the whole one")
 	}
 	if k.Integer && c.Integer && c.Bits < k.maxBits() {
 		return fail(ErrNarrow, "%s holds %d bits: %s", c.Type, c.Bits, narrower(c.Bits))
 	}
-	if c.Identity != "" && !k.Exclusive {
+	if c.Identity != "" && !k.Exclusive && !(k.Native && c.isSequence()) {
 		return fail(ErrLive, "it has %s: remove that, use source identity, or say exclusive: true if nobody else inserts without a key", c.Identity)
 	}
 	return nil
@@ -158,6 +170,8 @@ func (c *Column) textProblem(k Key) string {
 	case c.UUID && k.Length != 0 && k.Length != uuidLength:
 		return fmt.Sprintf("%s takes UUIDs, and the keys have %d characters: use source uuidv7, or make it a text column", c.Type, k.Length)
 	case c.Text, c.UUID:
+		return ""
+	case c.takesTextAsBytes(k):
 		return ""
 	case c.Binary:
 		return c.Type + " takes bytes: say layout: binary, or make it a text column"

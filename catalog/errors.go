@@ -40,6 +40,10 @@ var (
 	// column, and numbers of its own.
 	ErrPartition = errors.New("the table is a partition of another one")
 
+	// ErrCollation is returned when the column takes two keys for one that
+	// differ by the case of a letter.
+	ErrCollation = errors.New("the column compares without regard to case")
+
 	// ErrCOMB is returned when a COMB would be stored out of order or be
 	// rejected.
 	ErrCOMB = errors.New("the column does not take a COMB")
