@@ -170,6 +170,8 @@ func (k checker) checkSent(p place, key Key, kind *kind) {
 	at := p.in("layout")
 	switch {
 	case key.Layout == "" || slices.Contains(kind.layouts, key.Layout):
+	case kind.layouts == nil:
+		k.wrong(at, "%s needs a column of integers, of which the engine knows the greatest; leave it out", kind.name)
 	case kind.integer:
 		k.wrong(at, "%s makes integers, which cannot be sent as %s; leave it out, or say string for a text column", kind.name, key.Layout)
 	default:

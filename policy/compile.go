@@ -3,6 +3,7 @@ package policy
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/keyfill/keyfill/dialect"
@@ -86,8 +87,8 @@ func (k *compiler) compile() {
 		k.policy.defaultSchema = k.single(place{}.in("default_schema"), s)
 	}
 	k.named = make(map[string]Source)
-	for name, s := range k.config.Sources {
-		k.named[name] = kindByName(s.Kind).complete(s)
+	for _, name := range slices.Sorted(maps.Keys(k.config.Sources)) {
+		k.named[name] = k.complete(place{}.in("sources").entry(name), k.config.Sources[name])
 	}
 	tables := place{}.in("tables")
 	for _, p := range k.inOrder(tables, slices.Collect(maps.Keys(k.config.Tables))) {
@@ -106,6 +107,17 @@ func (k *compiler) compile() {
 		}
 	}
 	k.nameStates()
+}
+
+// complete returns the source at p with its defaults, and says what is wrong with
+// it for the dialect.
+func (k *compiler) complete(p place, s Source) Source {
+	kind := kindByName(s.Kind)
+	s = kind.complete(s, k.names.d)
+	if kind.suit != nil {
+		kind.suit(k.names, k.mistakes, p, s)
+	}
+	return s
 }
 
 // inOrder returns the entries of a section as they stand in the file, or by
@@ -179,6 +191,9 @@ func (k *compiler) rule(p place, t Table, e *entry) []keyUse {
 			e.keys = append(e.keys, sk)
 		}
 	}
+	for _, u := range uses {
+		k.checkScopeOf(u.at, &u.key().RuleKey, r.Columns)
+	}
 	k.checkLearnt(uses)
 	r.Identity = len(e.keys) == 0
 	e.rule = r
@@ -223,8 +238,11 @@ func (k *compiler) key(p place, key Key, column string, fill Fill) (sk stateKey,
 		rk.Source = k.named[key.Source]
 		name = cmp.Or(name, key.Source)
 	} else {
-		rk.Source = kind.complete(source)
+		rk.Source = k.complete(p.in("source"), source)
 	}
+	rk.Joined = rk.Source.Kind == KindMaxPlusOne || rk.Source.joined()
+	rk.Scope = k.names.foldScope(rk.Source.scope())
+	rk.Contiguous = rk.Scope == nil && slices.Contains(contiguousKinds, rk.Source.Kind)
 	rk.Fill = cmp.Or(key.Fill, fill, c.Fill, kind.fillFor(k.names.d, rk.Layout, k.config.zeroIsKey()))
 	rk.LastInsertID = k.lastInsertID(p, key, &rk)
 	rk.SaysLastInsertID = key.LastInsertID != ""
@@ -240,11 +258,15 @@ func (k *compiler) key(p place, key Key, column string, fill Fill) (sk stateKey,
 	return sk, true
 }
 
+// contiguousKinds are those of which the keys of one request are consecutive,
+// however many they are.
+var contiguousKinds = []string{KindSequence, KindNative, KindRecycled, KindSnowflake}
+
 // checkWidth checks that the integers of a key at p can be within its bits.
 func (k *compiler) checkWidth(p place, rk *RuleKey) {
-	at := p.in("max_bits")
-	switch s := rk.Source; s.Kind {
-	case KindSnowflake:
+	at, limit := p.in("max_bits"), int64(math.MaxInt64)>>(63-rk.MaxBits)
+	switch s := rk.Source; {
+	case s.Kind == KindSnowflake:
 		width := s.SnowflakeOptions().Bits.Width()
 		switch {
 		case width <= rk.MaxBits:
@@ -253,10 +275,10 @@ func (k *compiler) checkWidth(p place, rk *RuleKey) {
 		default:
 			k.wrong(at, "the source's keys have %d bits, more than %d; say bits: 53 in the source, or leave max_bits out", width, rk.MaxBits)
 		}
-	case KindSequence:
-		if limit := int64(1)<<rk.MaxBits - 1; s.Start > limit {
-			k.wrong(at, "the source's start, %d, is beyond the last integer, %d", s.Start, limit)
-		}
+	case s.Start > limit:
+		k.wrong(at, "the source's start, %d, is beyond the last integer, %d", s.Start, limit)
+	case s.Series > limit:
+		k.wrong(at, "the source's series has %d integers, more than there are, %d", s.Series, limit)
 	}
 }
 

@@ -30,6 +30,8 @@ func fullConfig() *policy.Config {
 			"s": {Kind: "comb"},
 			"n": {Kind: "sequence", Store: "central", Create: new(true), Name: "n-{table}"},
 			"f": {Kind: "snowflake", Worker: new(7), Bits: 53, Epoch: "2024-01-01"},
+			"t": {Kind: "sequence", Table: &policy.KeyTable{Name: "keys", Key: "k", Value: "v", Stored: policy.StoredLast}},
+			"p": {Kind: "sequence", Scope: &policy.Scope{{Column: "Parent"}}},
 		},
 		Tables: map[string]policy.Table{
 			"Orders": {
@@ -40,6 +42,7 @@ func fullConfig() *policy.Config {
 			},
 			"Log_*":   {Column: "ID", Source: "s"},
 			"Lines":   {Column: "ID", Source: "n", MaxBits: 31, LastInsertID: policy.LastInsertIDResult},
+			"Notes":   {Column: "ID", Source: "t", Keys: []policy.Key{{Column: "No", Source: "p"}}},
 			"Event_*": {Keys: []policy.Key{{Column: "ID", Source: "f", MaxBits: 53, LastInsertID: policy.LastInsertIDOff}}},
 		},
 	}
@@ -71,6 +74,8 @@ func TestCompileCopies(t *testing.T) {
 	cfg.Sources["s"] = policy.Source{Kind: "ulid"}
 	*cfg.Sources["n"].Create = false
 	*cfg.Sources["f"].Worker = 8
+	cfg.Sources["t"].Table.Value = "x"
+	(*cfg.Sources["p"].Scope)[0].Column = "x"
 	cfg.Stores["central"] = policy.Store{}
 	clear(cfg.Tables)
 	if got := policy.Dump(p); got != want {
@@ -107,16 +112,16 @@ func TestCompileGo(t *testing.T) {
 		{"two sources", one(policy.Table{Column: "id", Source: "ulid", InPlace: &policy.Source{Kind: "ulid"}}),
 			`policy: table "orders": source: a name and a source in place; take one`},
 		{"source without kind", one(policy.Table{Column: "id", InPlace: &policy.Source{}}),
-			`policy: table "orders": source: kind is missing; there are uuidv7, uuidv4, ulid, comb, sequence, snowflake and identity`},
+			`policy: table "orders": source: kind is missing; there are uuidv7, uuidv4, ulid, comb, sequence, native, maxplusone, pseudorandom, scatter, coprime, composite, recycled, snowflake and identity`},
 		{"kind", one(policy.Table{Column: "id", InPlace: &policy.Source{Kind: "x"}}),
-			`policy: table "orders": source: unknown kind "x"; there are uuidv7, uuidv4, ulid, comb, sequence, snowflake and identity`},
+			`policy: table "orders": source: unknown kind "x"; there are uuidv7, uuidv4, ulid, comb, sequence, native, maxplusone, pseudorandom, scatter, coprime, composite, recycled, snowflake and identity`},
 		{"epoch", one(policy.Table{Column: "id", InPlace: &policy.Source{Kind: "comb", Epoch: "x"}}),
 			`policy: table "orders": source: unknown epoch "x"; there are dotnet and unix`},
 		{"named source", policy.Config{
 			Sources: map[string]policy.Source{"s": {Kind: "x"}, "": {Kind: "ulid"}},
 			Tables:  one(policy.Table{Column: "id", Source: "s"}).Tables,
 		}, `policy: source "": a source's name is of ASCII letters, digits, _ and -
-policy: source "s": unknown kind "x"; there are uuidv7, uuidv4, ulid, comb, sequence, snowflake and identity`},
+policy: source "s": unknown kind "x"; there are uuidv7, uuidv4, ulid, comb, sequence, native, maxplusone, pseudorandom, scatter, coprime, composite, recycled, snowflake and identity`},
 		{"negative numbers", one(policy.Table{Column: "id", InPlace: &policy.Source{Kind: "sequence", Block: -1, Start: -7}}),
 			`policy: table "orders": source.block: -1 is less than 1
 policy: table "orders": source.start: -7 is less than 1`},
@@ -124,8 +129,8 @@ policy: table "orders": source.start: -7 is less than 1`},
 			`policy: table "orders": source: unknown word for on_behind: "x"; there are error, advance and warn
 policy: table "orders": source: unknown word for on_store_rollback: "warn"; there are error and advance`},
 		{"field of another kind", one(policy.Table{Column: "id", InPlace: &policy.Source{Kind: "ulid", Worker: new(0), Create: new(false)}}),
-			`policy: table "orders": source.create: ulid has none; it belongs to sequence
-policy: table "orders": source.worker: ulid has none; it belongs to snowflake`},
+			`policy: table "orders": source.create: ulid has none; it belongs to sequence, pseudorandom, scatter, coprime and recycled
+policy: table "orders": source.worker: ulid has none; it belongs to composite and snowflake`},
 		{"worker", one(policy.Table{Column: "id", InPlace: &policy.Source{Kind: "snowflake", Worker: new(-1)}}),
 			`policy: table "orders": source: worker: -1 is not from 0 to 1023`},
 		{"bits", one(policy.Table{Column: "id", InPlace: &policy.Source{Kind: "snowflake", Worker: new(1), Bits: 7}}),

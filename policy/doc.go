@@ -37,6 +37,9 @@
 //	  payments:      {column: id, source: sequence, last_insert_id: result}  # session | result | off
 //	  tickets:       {column: no, source: tenant_no, layout: string}         # decimal text
 //	  "audit_*":     {column: id, source: {kind: snowflake, worker_env: APP_WORKER}}
+//	  receipts:      {column: no, source: {kind: sequence, transaction: joined}}           # gap-free
+//	  receipt_lines: {column: no, source: {kind: sequence, scope: [receipt_no]}}           # 1, 2, … in each receipt
+//	  links:         {column: code, source: {kind: coprime, length: 6}}
 //
 // keyfill.schema.json, also given by [Schema], describes it to editors.
 //
@@ -65,10 +68,11 @@
 // of two globs the one with more characters besides * and ?. Two globs with
 // equally many that one name can match are an error.
 //
-// # Integers
+// # States
 //
-// The kinds sequence and snowflake make integers, which are sent as int64, or as
-// decimal text where the layout is string. Their sources have a state:
+// The kinds sequence, native, maxplusone, pseudorandom, scatter, recycled and
+// snowflake make integers, which are sent as int64, or as decimal text where the
+// layout is string; coprime and composite make text. Their sources have a state:
 //
 //	source                              its name                         tables that share it
 //	in place, or a kind                 table.column                     none
@@ -78,15 +82,41 @@
 //	with name: "{value:x}"              as many as x has values          those for which it is the same
 //
 // A value comes with the execution: keyfill.WithValue(ctx, "x", …). One name is
-// one source: two that differ and have the same are an error. [RuleKey] says what
-// a state serves.
+// one source: two that differ and have the same are an error. maxplusone, native
+// without sequence, and a sequence with scope count through what is the column's
+// own, which no two columns share. [RuleKey] says what a state serves, and [Guarantees] what its keys are.
 //
-//	sequence    store, block or min_block and max_block, start,
-//	            ensure_schema, create, exclusive, follow_explicit,
-//	            on_behind: error | advance | warn, on_store_rollback: error | advance
-//	snowflake   one of worker, worker_env and worker_ordinal; epoch: 2020-01-01;
-//	            bits: 63 | 53, or time_bits, worker_bits, sequence_bits and unit: 1ms;
-//	            store, or store: none; ensure_schema, exclusive, on_behind: error | warn
+//	sequence      store, block or min_block and max_block, start, ensure_schema, create, exclusive,
+//	              follow_explicit, on_behind: error | advance | warn, on_store_rollback: error | advance,
+//	              lock: pessimistic | optimistic, table, via: table | procedure, procedure,
+//	              transaction: autonomous | joined, scope
+//	native        sequence (left out: the column's own), block: what it increments by, exclusive,
+//	              on_behind: error | warn; not on MySQL and SQLite
+//	maxplusone    lock: range | none, ensure_schema, exclusive
+//	pseudorandom  as a sequence, up to create and exclusive, and on_store_rollback, lock and table;
+//	              start: the first seed, 1 to 2147483646
+//	scatter       the same, and key: any text; start: the first number
+//	coprime       the same, and length, alphabet: base62 | base32 | the characters, k, grow,
+//	              collation: binary; start: from where the first step is made
+//	composite     one of worker, worker_env, worker_ordinal and spread: the name of a value;
+//	              length: 20 | 24; store, or store: none; ensure_schema, exclusive
+//	recycled      series, lease: 1s to 1h, and as a sequence, up to on_store_rollback but for
+//	              follow_explicit
+//	snowflake     one of worker, worker_env and worker_ordinal; epoch: 2020-01-01;
+//	              bits: 63 | 53, or time_bits, worker_bits, sequence_bits and unit: 1ms;
+//	              store, or store: none; ensure_schema, exclusive, on_behind: error | warn
+//
+// A table is one that is there already, and that other programs may go on to
+// use. Its row is called as the state unless row says otherwise; without key it
+// has one row. stored has to be given, as the number in value can be either:
+//
+//	table: {name: KEYS, key: tableName, row: orders, value: serial, stored: last}  # or stored: next
+//	table: {name: order_no, value: n, stored: next, version: changes}              # with lock: optimistic
+//
+// A scope numbers the rows of each parent from 1; which it is, is said by the
+// values of some columns in the INSERT, each a column of integers or {column: a,
+// type: text}. It is joined, and goes together with {value:x}: then there is a
+// numbering for each value and each parent.
 //
 // See [Source]. A DSN is in no error and not shown when a [Store] is printed.
 //
@@ -100,6 +130,9 @@
 //
 //   - YAML's anchors, aliases, merge keys and tags of one's own are refused; so
 //     are several documents in a file and files above 1 MiB.
+//   - An alphabet with letters of both cases is for columns that compare by case.
+//     MySQL, MariaDB and SQL Server have those only under collation: binary,
+//     which is believed here.
 //   - A table's layout is not compared with the column's type, which is not
 //     known here: BINARY(16) needs "layout: binary", and a comb does not suit
 //     MariaDB's uuid type.

@@ -77,6 +77,10 @@ func dumpSource(s Source) string {
 		{"worker_env", s.WorkerEnv}, {"worker_ordinal", s.WorkerOrdinal},
 		{"bits", s.Bits}, {"time_bits", s.TimeBits}, {"worker_bits", s.WorkerBits}, {"sequence_bits", s.SequenceBits},
 		{"unit", s.Unit},
+		{"transaction", unlessWord(s.Transaction, TransactionAutonomous)},
+		{"lock", unlessWord(s.Lock, LockPessimistic)}, {"via", unlessWord(s.Via, ViaTable)}, {"procedure", s.Procedure},
+		{"sequence", s.Sequence}, {"length", s.Length}, {"alphabet", s.Alphabet}, {"k", s.K}, {"grow", s.Grow},
+		{"collation", s.Collation}, {"key", s.Key}, {"spread", s.Spread}, {"series", s.Series}, {"lease", s.Lease},
 	} {
 		if !reflect.ValueOf(f.value).IsZero() {
 			words = append(words, fmt.Sprintf("%s=%v", f.name, f.value))
@@ -85,12 +89,31 @@ func dumpSource(s Source) string {
 	if s.Worker != nil {
 		words = append(words, fmt.Sprintf("worker=%d", *s.Worker))
 	}
+	if s.Table != nil {
+		words = append(words, fmt.Sprintf("table=%+v", *s.Table))
+	}
 	return strings.Join(words, " ")
 }
 
+// unlessWord returns a word, or "" for the one that is the default.
+func unlessWord(word, usual string) string {
+	if word == usual {
+		return ""
+	}
+	return word
+}
+
 func dumpState(b *strings.Builder, k RuleKey) {
-	if k.Shared {
-		b.WriteString("\n    shared")
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{{"contiguous", k.Contiguous}, {"joined", k.Joined}, {"shared", k.Shared}} {
+		if f.given {
+			b.WriteString("\n    " + f.name)
+		}
+	}
+	if k.Scope != nil {
+		fmt.Fprintf(b, "\n    scope: %v", k.Scope)
 	}
 	if k.Columns != nil {
 		b.WriteString("\n    columns:")
@@ -119,5 +142,11 @@ func FieldNames() map[string][]string {
 		"Key":    fieldNames(keyFields()),
 		"Source": fieldNames(sourceFields),
 		"Store":  fieldNames(storeFields),
+
+		"KeyTable":    fieldNames(keyTableFields),
+		"ScopeColumn": fieldNames(scopeFields),
 	}
 }
+
+// KindNames returns the names of all kinds.
+func KindNames() []string { return kindNames() }

@@ -12,6 +12,7 @@ type place struct {
 	name    string // of the entry, as written
 	field   string // "layout", "source.epoch", "keys.column"; "" is the entry itself
 	item    int    // of the list in field, from 1
+	inner   int    // of a list within that item, from 1
 }
 
 // position counts lines and characters from 1; 0 is not known.
@@ -35,11 +36,13 @@ func (p place) in(field string) place {
 // entry returns the place of the entry called name, where p is a section.
 func (p place) entry(name string) place { return place{section: p.field, name: name} }
 
-// element returns the place of the element with index i, where p is a list. In
-// a list of an element, that is the element.
+// element returns the place of the element with index i, where p is a list,
+// perhaps one in an element of another.
 func (p place) element(i int) place {
 	if p.item == 0 {
 		p.item = i + 1
+	} else {
+		p.inner = i + 1
 	}
 	return p
 }
@@ -49,7 +52,7 @@ func (p place) parent() place {
 	i := strings.LastIndexByte(p.field, '.')
 	p.field = p.field[:max(i, 0)]
 	if p.field == "" {
-		p.item = 0
+		p.item, p.inner = 0, 0
 	}
 	return p
 }
@@ -57,7 +60,7 @@ func (p place) parent() place {
 // top returns the smallest place that is judged as a whole: an entry of a
 // section, or a field of the file.
 func (p place) top() place {
-	p.item = 0
+	p.item, p.inner = 0, 0
 	if p.section != "" {
 		p.field = ""
 	} else {
@@ -95,6 +98,11 @@ func (o *origin) find(p place) position {
 	}
 	for {
 		if at, ok := o.at[p]; ok {
+			return at
+		}
+		whole := p
+		whole.inner = 0
+		if at, ok := o.at[whole]; ok {
 			return at
 		}
 		switch {

@@ -57,7 +57,20 @@ type RuleKey struct {
 	Layout dialect.Layout // "" for integers that are sent as such, and only for those
 	Fill   Fill           // never empty
 
-	Integer      bool         // the source makes integers
+	Integer bool // the source makes integers
+
+	// Contiguous says that the source gives consecutive integers, as many as an
+	// INSERT … SELECT has rows.
+	Contiguous bool
+
+	// Joined says that the keys are drawn on the statement's own connection, in
+	// its transaction, and are rolled back with the rows.
+	Joined bool
+
+	// Scope are the columns whose values a row is numbered within, folded; nil
+	// where there is one numbering.
+	Scope []ScopeColumn
+
 	MaxBits      int          // how many bits they may have, 31, 53 or 63, the least of keys that share State; 0 unless Integer
 	LastInsertID LastInsertID // never ""; [LastInsertIDOff] unless Integer
 

@@ -68,6 +68,13 @@ func atLeast[V int | int64](least V) shape[V] {
 	}
 }
 
+// judged returns the shape of an integer of which the kind says more than that it
+// is not below least.
+func judged[V int | int64](least V) shape[V] {
+	s := number[V]()
+	return shape[V]{read: s.read, schema: s.schema.with("minimum", least)}
+}
+
 // choice returns the shape of one of numbers, for the field called name.
 func choice(name string, numbers []int) shape[int] {
 	s := number[int]()
@@ -138,4 +145,23 @@ var unitShape = shape[time.Duration]{
 		return d
 	},
 	schema: schema{"type": "string", "pattern": unitPattern},
+}
+
+const durationPattern = `^[0-9]+(ms|s|m|h)$`
+
+var duration = regexp.MustCompile(durationPattern)
+
+// durationShape is the shape of a time that something lasts.
+var durationShape = shape[time.Duration]{
+	read: func(r *reader, p place, n *yaml.Node) time.Duration {
+		if !r.isString(p, n) {
+			return 0
+		}
+		d, err := time.ParseDuration(n.Value)
+		if !duration.MatchString(n.Value) || err != nil || d <= 0 {
+			r.misread(positionOf(n), p, "want a whole number of ms, s, m or h, as in 30s")
+		}
+		return d
+	},
+	schema: schema{"type": "string", "pattern": durationPattern},
 }

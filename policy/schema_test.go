@@ -54,6 +54,7 @@ func TestFieldsAreThoseOfTheTypes(t *testing.T) {
 	for _, typ := range []reflect.Type{
 		reflect.TypeFor[policy.Config](), reflect.TypeFor[policy.Table](),
 		reflect.TypeFor[policy.Key](), reflect.TypeFor[policy.Source](), reflect.TypeFor[policy.Store](),
+		reflect.TypeFor[policy.KeyTable](), reflect.TypeFor[policy.ScopeColumn](),
 	} {
 		var want []string
 		for _, f := range reflect.VisibleFields(typ) {

@@ -3,8 +3,10 @@ package policy
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -74,11 +76,77 @@ type Source struct {
 	// given.
 	TimeBits, WorkerBits, SequenceBits int
 	Unit                               time.Duration // 0 is one millisecond
+
+	// Transaction says of a sequence whether its numbers are reserved apart from
+	// the user's transaction, [TransactionAutonomous], which is what "" means, or
+	// in it, [TransactionJoined]: without gaps, and one transaction at a time.
+	Transaction string
+
+	// Lock says how a number that others may be taking is taken: of a sequence,
+	// pseudorandom, scatter or coprime [LockPessimistic], which is what ""
+	// means, or [LockOptimistic]; of maxplusone [LockRange], which is what ""
+	// means, or [LockNone].
+	Lock string
+
+	// Via says whether the state of a sequence is read and written by
+	// statements, [ViaTable], which is what "" means, or by the stored procedure
+	// that Procedure names, [ViaProcedure]; there "" is keyfill's own.
+	Via, Procedure string
+
+	// Table is an existing table that holds the state of a sequence,
+	// pseudorandom, scatter or coprime; nil is keyfill's own.
+	Table *KeyTable
+
+	// Scope are the columns within whose values a sequence numbers: one numbering
+	// for each parent, say. nil is one for the table.
+	Scope *Scope
+
+	// Sequence is the engine's sequence behind a native source, written as in
+	// SQL; "" is the column's own.
+	Sequence string
+
+	// Length is how many characters a key has: of a coprime any, of a composite
+	// 20, which is what 0 means, or 24.
+	Length int
+
+	// Alphabet are the characters of a coprime, or [AlphabetBase62] or
+	// [AlphabetBase32]; "" is the first where text compares by case, and the
+	// second where it does not.
+	Alphabet string
+
+	// K is how far a coprime steps, without a divisor in common with the number
+	// of its keys; 0 leaves the choice to keysource.ChooseK.
+	K int64
+
+	// Grow lets a coprime go on with keys of one character more when it has used
+	// up those of Length.
+	Grow bool
+
+	// Collation says of the column of a coprime that it compares byte for byte,
+	// [CollationBinary]; "" says nothing.
+	Collation string
+
+	// Key is what the order of a scatter depends on; "" is the name of its
+	// state. It is no secret: the keys are spread, not hidden.
+	Key string
+
+	// Spread is the name of the value of an execution, a number from 0 to 999,
+	// that a composite begins with, instead of a worker's.
+	Spread string
+
+	// Series is how many integers a process of a recycled source owns at a time;
+	// 0 is 1,000,000.
+	Series int64
+
+	// Lease is how long a process owns a series of a recycled source without
+	// saying so again; 0 is 30 seconds.
+	Lease time.Duration
 }
 
 // Stateful reports whether keys come from a state that has to be kept apart
 // from those of other columns and, but for a snowflake with store "none",
-// stored: those of a sequence and of a snowflake do.
+// stored: those that are integers do, and those of a coprime and a composite. The
+// state of a native source is the engine's, and that of maxplusone the column.
 func (s Source) Stateful() bool {
 	k := kindByName(s.Kind)
 	return k != nil && k.stateful
@@ -93,8 +161,8 @@ func (s Source) CreateRow() bool {
 	return s.EnsureSchema
 }
 
-// SequenceOptions returns what s says of a sequence: all but Reserver, Max and
-// MaxKey.
+// SequenceOptions returns what s says of a sequence, and of any other kind that
+// counts as one: all but Reserver, Max and MaxKey.
 func (s Source) SequenceOptions() keysource.SequenceOptions {
 	return keysource.SequenceOptions{
 		Block:           s.Block,
@@ -105,8 +173,8 @@ func (s Source) SequenceOptions() keysource.SequenceOptions {
 	}
 }
 
-// SnowflakeOptions returns what s says of a snowflake: all but Marker and
-// Workers. It reads neither the environment nor the host's name, and s must be
+// SnowflakeOptions returns what s says of a snowflake, or of the one behind a
+// composite: all but Marker and Workers. It reads neither the environment nor the host's name, and s must be
 // such that [Config.Compile] accepts it.
 func (s Source) SnowflakeOptions() keysource.SnowflakeOptions {
 	o := keysource.SnowflakeOptions{
@@ -119,6 +187,11 @@ func (s Source) SnowflakeOptions() keysource.SnowflakeOptions {
 	if s.Worker != nil {
 		o.Worker = new(*s.Worker)
 	}
+	if s.Kind == KindComposite {
+		// The error is about a length that Compile refuses.
+		o.Bits, _ = keysource.CompositeBits(cmp.Or(s.Length, compositeLengths[0]))
+		return o
+	}
 	if s.Bits == 53 {
 		o.Bits = keysource.SnowflakeBits53()
 	}
@@ -130,8 +203,8 @@ func (s Source) SnowflakeOptions() keysource.SnowflakeOptions {
 
 // New returns a new source as s describes it, with a state of its own; that of
 // a snowflake has no Marker. The error is about an s that [Config.Compile]
-// would refuse; of kind identity, which makes no keys; of kind sequence, which
-// cannot be made without a store; or one of [keysource.NewSnowflake].
+// would refuse; of kind identity, which makes no keys; of one of those whose
+// state a database has to hold; or one of [keysource.NewSnowflake].
 func (s Source) New(env keysource.Env) (keysource.Source, error) {
 	m := &mistakes{}
 	m.checkSource(place{}, s)
@@ -142,7 +215,7 @@ func (s Source) New(env keysource.Env) (keysource.Source, error) {
 	if k.isIdentity() {
 		return nil, &Error{Msg: fmt.Sprintf("kind %q makes no keys: the engine does", s.Kind)}
 	}
-	return k.open(k.complete(s), env)
+	return k.open(k.complete(s, nil), env)
 }
 
 // clone returns a copy that shares nothing with s; nil of nil.
@@ -153,6 +226,11 @@ func (s *Source) clone() *Source {
 	copied := *s
 	copied.Create = clonePointer(s.Create)
 	copied.Worker = clonePointer(s.Worker)
+	copied.Table = clonePointer(s.Table)
+	copied.Scope = clonePointer(s.Scope)
+	if s.Scope != nil {
+		*copied.Scope = slices.Clone(*s.Scope)
+	}
 	return &copied
 }
 
@@ -165,22 +243,23 @@ func clonePointer[V any](p *V) *V {
 
 // equal reports whether two sources that are complete say the same.
 func (s Source) equal(t Source) bool {
-	if s.CreateRow() != t.CreateRow() || (s.Worker == nil) != (t.Worker == nil) ||
-		s.Worker != nil && *s.Worker != *t.Worker {
+	if s.CreateRow() != t.CreateRow() || !samePointer(s.Worker, t.Worker) || !samePointer(s.Table, t.Table) ||
+		!slices.Equal(s.scope(), t.scope()) {
 		return false
 	}
-	s.Create, s.Worker, t.Create, t.Worker = nil, nil, nil, nil
+	for _, one := range []*Source{&s, &t} {
+		one.Create, one.Worker, one.Table, one.Scope = nil, nil, nil, nil
+	}
 	return s == t
 }
 
-// completeSequence sets what a sequence leaves out.
-func completeSequence(s *Source) {
-	s.OnBehind = cmp.Or(s.OnBehind, keysource.RemedyError)
-	s.OnStoreRollback = cmp.Or(s.OnStoreRollback, keysource.RemedyError)
+// samePointer reports whether two pointers are to equal values, or both nil.
+func samePointer[V comparable](a, b *V) bool {
+	return a == b || a != nil && b != nil && *a == *b
 }
 
 // completeSnowflake sets what a snowflake leaves out.
-func completeSnowflake(s *Source) {
+func completeSnowflake(s *Source, _ *dialect.Dialect) {
 	s.Epoch = cmp.Or(s.Epoch, "2020-01-01")
 	s.OnBehind = cmp.Or(s.OnBehind, keysource.RemedyError)
 	if s.TimeBits == 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +15,7 @@ import (
 )
 
 func TestSourceNew(t *testing.T) {
-	const kinds = "uuidv7, uuidv4, ulid, comb, sequence, snowflake and identity"
+	const kinds = "uuidv7, uuidv4, ulid, comb, sequence, native, maxplusone, pseudorandom, scatter, coprime, composite, recycled, snowflake and identity"
 	tests := []struct {
 		source policy.Source
 		want   string // the type, or how the error begins
@@ -30,7 +31,10 @@ func TestSourceNew(t *testing.T) {
 		{policy.Source{Kind: "snowflake", Worker: new(3), Epoch: "2039-12-31"},
 			"keysource: clock out of range: "},
 		{policy.Source{Kind: policy.KindSequence},
-			"policy: a sequence needs a store: fill the table through a database that is opened with it"},
+			"policy: a sequence needs a database: fill the table through one that is opened with it"},
+		{policy.Source{Kind: policy.KindCoprime, Length: 6},
+			"policy: a coprime needs a database: fill the table through one that is opened with it"},
+		{policy.Source{Kind: policy.KindCoprime}, "policy: length is missing: "},
 		{policy.Source{Kind: policy.KindIdentity}, `policy: kind "identity" makes no keys: the engine does`},
 		{policy.Source{}, "policy: kind is missing; there are " + kinds},
 		{policy.Source{Kind: "serial"}, `policy: unknown kind "serial"; there are ` + kinds},
@@ -52,10 +56,14 @@ func TestSourceNew(t *testing.T) {
 }
 
 func TestSourceStateful(t *testing.T) {
-	want := map[string]bool{policy.KindSequence: true, policy.KindSnowflake: true}
-	for _, kind := range []string{"", "x", "uuidv7", "uuidv4", "ulid", "comb", "sequence", "snowflake", "identity"} {
-		if got := (policy.Source{Kind: kind}).Stateful(); got != want[kind] {
-			t.Errorf("Stateful of %q = %v, want %v", kind, got, want[kind])
+	stateless := []string{"", "x", "uuidv7", "uuidv4", "ulid", "comb", "identity"}
+	stateful := []string{
+		"sequence", "native", "maxplusone", "pseudorandom", "scatter", "coprime", "composite", "recycled", "snowflake",
+	}
+	for _, kind := range slices.Concat(stateless, stateful) {
+		want := slices.Contains(stateful, kind)
+		if got := (policy.Source{Kind: kind}).Stateful(); got != want {
+			t.Errorf("Stateful of %q = %v, want %v", kind, got, want)
 		}
 	}
 }
@@ -105,6 +113,43 @@ func TestSequenceAgrees(t *testing.T) {
 					}
 					if err != nil {
 						refused++
+					}
+				}
+			}
+		}
+	}
+	if refused < 100 {
+		t.Errorf("%d of the options are refused, want 100 at least", refused)
+	}
+}
+
+// idleSeries are series that are never asked.
+type idleSeries struct{ keysource.SeriesStore }
+
+// TestRecycledAgrees asks the policy and the source about the same options.
+func TestRecycledAgrees(t *testing.T) {
+	refused := 0
+	sizes := []int64{-1, 0, 1, 9, 10, 11, 2_000_000}
+	for _, series := range sizes {
+		for _, block := range sizes {
+			for _, least := range sizes {
+				for _, most := range sizes {
+					for _, r := range []keysource.Remedy{"", "advance", "warn", "x"} {
+						s := policy.Source{
+							Kind: "recycled", Series: series, Block: block, MinBlock: least, MaxBlock: most,
+							OnBehind: r, OnStoreRollback: r, Lease: time.Second,
+						}
+						o := s.RecycledOptions()
+						o.Store = idleSeries{}
+						_, want := keysource.NewRecycled(o, keysource.Env{})
+						cfg := policy.Config{Tables: map[string]policy.Table{"t": {Column: "id", InPlace: &s}}}
+						_, err := cfg.Compile(dialect.MySQL())
+						if (err == nil) != (want == nil) {
+							t.Fatalf("%+v: Compile says %v, NewRecycled %v", s, err, want)
+						}
+						if err != nil {
+							refused++
+						}
 					}
 				}
 			}

@@ -36,41 +36,15 @@ func (m *mistakes) checkCOMB(p place, s Source) {
 	}
 }
 
-func (m *mistakes) checkSequence(p place, s Source) {
-	m.checkState(p, s)
-	if s.Store == StoreNone {
-		m.wrong(p.in("store"), "a sequence needs one; none is for snowflake")
-	}
-	for _, f := range []struct {
-		name  string
-		value int64
-	}{{"block", s.Block}, {"min_block", s.MinBlock}, {"max_block", s.MaxBlock}, {"start", s.Start}} {
-		if f.value < 0 {
-			m.wrong(p.in(f.name), "%d is less than 1", f.value)
-		}
-	}
-	// The rules of keysource.NewSequence, which knows no places.
-	switch {
-	case s.Block != 0 && s.MinBlock != 0:
-		m.wrong(p.in("min_block"), "block says how many at a time, so that there is nothing to bound; take one")
-	case s.Block != 0 && s.MaxBlock != 0:
-		m.wrong(p.in("max_block"), "block says how many at a time, so that there is nothing to bound; take one")
-	case s.MaxBlock > 0 && s.MinBlock > s.MaxBlock:
-		m.wrong(p.in("max_block"), "%d is less than min_block, %d", s.MaxBlock, s.MinBlock)
-	}
-	m.checkRemedy(p, "on_behind", s.OnBehind, remedies)
-	m.checkRemedy(p, "on_store_rollback", s.OnStoreRollback, rollbackRemedies)
-}
-
-// checkRemedy checks a remedy, which is the field of the source at p.
-func (m *mistakes) checkRemedy(p place, field string, r keysource.Remedy, words []string) {
-	if r != "" && !slices.Contains(words, string(r)) {
-		m.wrongField(p.in(field), unknownWord(remedyWhat(field), string(r), words))
+// checkWord checks a word, which is the field of the source at p.
+func checkWord[V ~string](m *mistakes, p place, field string, word V, words []string) {
+	if word != "" && !slices.Contains(words, string(word)) {
+		m.wrongField(p.in(field), unknownWord(fieldWhat(field), string(word), words))
 	}
 }
 
-// remedyWhat names such a word in messages.
-func remedyWhat(field string) string { return "word for " + field + ":" }
+// fieldWhat names such a word in messages.
+func fieldWhat(field string) string { return "word for " + field + ":" }
 
 func (m *mistakes) checkSnowflake(p place, s Source) {
 	m.checkState(p, s)
@@ -80,7 +54,7 @@ func (m *mistakes) checkSnowflake(p place, s Source) {
 	if s.OnBehind == keysource.RemedyAdvance {
 		m.wrong(p.in("on_behind"), "the keys of a snowflake are those of the time, and cannot advance; say error or warn")
 	} else {
-		m.checkRemedy(p, "on_behind", s.OnBehind, remedies)
+		checkWord(m, p, "on_behind", s.OnBehind, remedies)
 	}
 	if m.checkBits(p, s) {
 		m.checkWorker(p, s)
@@ -135,19 +109,29 @@ func (m *mistakes) checkBits(p place, s Source) bool {
 	return true
 }
 
-// checkWorker checks where the number of the snowflake's worker comes from. The
-// environment and the host's name are looked at when a database is opened.
-func (m *mistakes) checkWorker(p place, s Source) {
-	var given []string
+// workerFields are those of which one says a snowflake's worker.
+func (s Source) workerFields() (given []string) {
 	for _, f := range []struct {
 		name  string
 		given bool
-	}{{"worker", s.Worker != nil}, {"worker_env", s.WorkerEnv != ""}, {"worker_ordinal", s.WorkerOrdinal}} {
+	}{
+		{"worker", s.Worker != nil}, {"worker_env", s.WorkerEnv != ""},
+		{"worker_ordinal", s.WorkerOrdinal}, {"spread", s.Spread != ""},
+	} {
 		if f.given {
 			given = append(given, f.name)
 		}
 	}
+	return given
+}
+
+// checkWorker checks where the number of the worker comes from. The environment
+// and the host's name are looked at when a database is opened.
+func (m *mistakes) checkWorker(p place, s Source) {
+	given := s.workerFields()
 	switch {
+	case given == nil && s.Kind == KindComposite:
+		m.wrong(p, "a composite begins with the number of its worker or another spread: say worker_env, worker_ordinal, worker or spread, as in {kind: composite, worker_env: APP_WORKER}")
 	case given == nil:
 		m.wrong(p, "a snowflake needs the number of its worker: say worker_env, worker_ordinal or worker, as in {kind: snowflake, worker_env: APP_WORKER}")
 	case len(given) > 1:

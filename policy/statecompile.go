@@ -11,6 +11,7 @@ func (k *compiler) nameStates() {
 	for _, u := range k.uses {
 		k.useState(u)
 	}
+	k.checkRows()
 	if k.err() != nil {
 		return
 	}
@@ -58,6 +59,9 @@ func (k *compiler) markWide() {
 	open := make(map[string]bool)      // whether that depends on more than the entry
 	for _, u := range k.uses {
 		u.key().wide = !u.tells(u.key().name)
+		if u.key().wide {
+			k.checkOwn(u)
+		}
 		if name := u.key().name; name != nil {
 			id := name.id()
 			alike[id] = append(alike[id], u)
@@ -133,6 +137,7 @@ func (k *compiler) useState(u keyUse) {
 	case !use.source.equal(key.Source):
 		k.wrong(u.at.in("source"), otherSource, showState(key.name.String()))
 	default:
+		k.checkOwn(u)
 		use.shared, use.maxBits = true, min(use.maxBits, key.MaxBits)
 	}
 	if !u.isGlob() {

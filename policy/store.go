@@ -99,7 +99,7 @@ func (k checker) checkStoreOf(p place, s Source) {
 	}
 	if _, ok := k.config.Stores[s.Store]; !ok {
 		names := slices.Sorted(maps.Keys(k.config.Stores))
-		if s.Kind == KindSnowflake {
+		if s.Kind == KindSnowflake || s.Kind == KindComposite {
 			names = append(names, StoreNone)
 		}
 		k.wrongField(p.in("store"), unknownStore(s.Store, names))

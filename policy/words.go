@@ -9,7 +9,11 @@ import (
 
 // unknownWord returns the message for a word that is none of words.
 func unknownWord(what, got string, words []string) string {
-	return fmt.Sprintf("unknown %s %s; there are %s", what, show(got), enumerate(words, "and"))
+	there := "there are"
+	if len(words) == 1 {
+		there = "there is"
+	}
+	return fmt.Sprintf("unknown %s %s; %s %s", what, show(got), there, enumerate(words, "and"))
 }
 
 // unknownNumber is unknownWord for numbers.

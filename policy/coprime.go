@@ -1,0 +1,131 @@
+package policy
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// caseless are the engines whose text compares without case under the collation
+// that a column has where nothing else is said: MySQL 8.4 manual, 12.3.1;
+// MariaDB Knowledge Base, "Setting Character Sets and Collations"; Microsoft
+// Learn, "Collation and Unicode support".
+var caseless = []string{dialect.MySQL().Name, dialect.MariaDB().Name, dialect.SQLServer().Name}
+
+var collationWords = []string{CollationBinary}
+
+func (m *mistakes) checkCoprime(p place, s Source) {
+	m.checkCounter(p, s)
+	checkWord(m, p, "collation", s.Collation, collationWords)
+	switch at := p.in("length"); {
+	case s.Length == 0 && !m.has(at):
+		m.wrong(p, "length is missing: how many characters has a key? as in {kind: coprime, length: 6}")
+	case s.Length < 1:
+		m.wrong(at, "%d is less than 1", s.Length)
+	case s.Alphabet != "":
+		m.checkSteps(p, s)
+	}
+	if s.Table == nil {
+		return
+	}
+	// A table of the article's program holds the last key as a number, and is
+	// compared before it is changed.
+	if s.Lock == LockPessimistic {
+		m.wrong(p.in("lock"), "the table of a coprime is changed if it is as it was read; say optimistic, or leave it out")
+	}
+	if s.Table.Stored == StoredNext {
+		m.wrong(p.in("table").in("stored"), "the table of a coprime holds the last key as a number; say last")
+	}
+	if s.Grow {
+		m.wrong(p.in("grow"), "a table that holds the last key looks the same when all are used as before the first; leave it out")
+	}
+}
+
+// checkSteps checks which keys the coprime at p makes, when its alphabet is known.
+// It adds one option after the other, so that what is wrong has a place.
+func (m *mistakes) checkSteps(p place, s Source) {
+	all := s.coprimeOptions()
+	some := keysource.CoprimeOptions{Length: 1, Alphabet: all.Alphabet}
+	for _, step := range []struct {
+		field string
+		add   func()
+	}{
+		{"alphabet", func() {}},
+		{"length", func() { some.Length = all.Length }},
+		{"k", func() { some.K = all.K }},
+		{"start", func() { some.Start = all.Start }},
+		{"grow", func() { some.Grow = all.Grow }},
+	} {
+		step.add()
+		if _, err := keysource.NewCoprime(some); err != nil {
+			msg := reason(err)
+			if step.field == "k" && all.K > 1 {
+				msg += fmt.Sprintf("; %d would do", nearestStep(some))
+			}
+			m.wrongField(p.in(step.field), msg)
+			return
+		}
+	}
+}
+
+// nearestStep returns a k near that of o which makes all keys. n has few prime
+// factors, those of the alphabet's size, so it is not far.
+func nearestStep(o keysource.CoprimeOptions) int64 {
+	for o.K < math.MaxInt64 {
+		o.K++
+		if _, err := keysource.NewCoprime(o); err == nil {
+			return o.K
+		}
+	}
+	return 1
+}
+
+// suitCoprime checks the coprime at p, which is complete, for a dialect.
+func (n namer) suitCoprime(m *mistakes, p place, s Source) {
+	n.suitCounter(m, p, s)
+	before := len(m.list)
+	m.checkSteps(p, s)
+	if len(m.list) > before {
+		return
+	}
+	steps, err := keysource.NewCoprime(s.coprimeOptions())
+	if err == nil && steps.CaseMatters() && s.Collation == "" && slices.Contains(caseless, n.d.Name) {
+		m.wrong(p.in("alphabet"), "on %s keys that differ in case alone are equal, unless the column compares byte for byte: say collation: binary where it does, or alphabet: base32", n.d.Title)
+	}
+}
+
+// completeCoprime sets what a coprime leaves out.
+func completeCoprime(s *Source, d *dialect.Dialect) {
+	if s.Table != nil {
+		s.Lock = LockOptimistic
+	}
+	completeCounter(s, d)
+	if s.Alphabet == "" && d != nil {
+		s.Alphabet = AlphabetBase62
+		if slices.Contains(caseless, d.Name) && s.Collation == "" {
+			s.Alphabet = AlphabetBase32
+		}
+	}
+}
+
+// coprimeOptions returns what s says of a coprime.
+func (s Source) coprimeOptions() keysource.CoprimeOptions {
+	o := keysource.CoprimeOptions{
+		Length:   s.Length,
+		Alphabet: s.Alphabet,
+		K:        s.K,
+		Start:    s.Start,
+		Grow:     s.Grow,
+		Residues: s.Table != nil,
+	}
+	switch s.Alphabet {
+	case AlphabetBase62:
+		o.Alphabet = keysource.AlphabetBase62
+	case AlphabetBase32, "":
+		o.Alphabet = keysource.AlphabetBase32
+	}
+	return o
+}

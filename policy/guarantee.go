@@ -1,0 +1,145 @@
+package policy
+
+import "github.com/keyfill/keyfill/dialect"
+
+// Guarantee is what the keys of a source are, under the default layout: those that
+// it makes, whether their rows are stored or not.
+type Guarantee struct {
+	Unique  Uniqueness
+	Ordered Order
+
+	// Contiguous says that the keys of one statement are consecutive integers, in
+	// a scope those of each of its values.
+	Contiguous bool
+
+	// GapFree says that no number is left out between the keys that are stored,
+	// whatever is rolled back or ends. Deleted rows leave theirs.
+	GapFree bool
+
+	// Short says that a key has at most 8 bytes, as an integer or as text.
+	Short bool
+
+	// Unguessable says that nobody can tell a key from others.
+	Unguessable bool
+}
+
+// Uniqueness says by what no key is made twice.
+type Uniqueness string
+
+const (
+	// NotUnique says that a key can be made twice: only the primary key of the
+	// table keeps it from being stored twice.
+	NotUnique Uniqueness = "no"
+	// UniqueByChance is by random bits, of which two keys never had the same yet.
+	UniqueByChance Uniqueness = "by chance"
+	// UniqueByWorker is by the worker's number alone, which no two processes may
+	// have, and a clock that does not go back between two of them.
+	UniqueByWorker Uniqueness = "by worker"
+	// UniqueInScope is by the state, together with the columns of the scope.
+	UniqueInScope Uniqueness = "in its scope"
+	// Unique is by the state, over all processes and restarts. A store that
+	// loses its last commits can break it.
+	Unique Uniqueness = "yes"
+)
+
+// Order says among which keys a later one sorts after an earlier one.
+type Order string
+
+const (
+	// NotOrdered is among none.
+	NotOrdered Order = "no"
+	// OrderedByMillisecond is among those of one process that were made in
+	// different milliseconds.
+	OrderedByMillisecond Order = "by the millisecond"
+	// OrderedInSeries is among those of one series.
+	OrderedInSeries Order = "in a series"
+	// OrderedInSpread is among those of one spread.
+	OrderedInSpread Order = "in a spread"
+	// OrderedInProcess is among those of one process.
+	OrderedInProcess Order = "in a process"
+	// OrderedInScope is among those of one value of the scope.
+	OrderedInScope Order = "in its scope"
+	// Ordered is among all.
+	Ordered Order = "yes"
+)
+
+// Guarantees returns what the keys of a source are in the databases of a dialect;
+// false where the engine does not have it, and for identity, of which the engine
+// says it. The source must be one that [Config.Compile] accepts.
+//
+// This is the one place where that is declared: the table in the README is made
+// of it.
+func Guarantees(s Source, d *dialect.Dialect) (g Guarantee, ok bool) {
+	k := kindByName(s.Kind)
+	if k == nil || k.isIdentity() {
+		return Guarantee{}, false
+	}
+	s = k.complete(s, d)
+	if m := (&mistakes{}); k.suit != nil {
+		if k.suit(namer{d}, m, place{}, s); m.err() != nil {
+			return Guarantee{}, false
+		}
+	}
+	g = k.guarantee
+	g.Short = k.integer
+	switch s.Kind {
+	case KindSequence, KindNative:
+		s.guaranteeNumbers(&g, d)
+	case KindCoprime:
+		longest := s.Length
+		if s.Grow {
+			longest++
+		}
+		g.Short = longest <= 8
+	case KindSnowflake, KindComposite:
+		// SQLite has no store of its own that a transaction cannot undo.
+		if s.Store == StoreNone || s.Store == "" && d.OneWriter {
+			g.Unique = UniqueByWorker
+		}
+	}
+	return g, true
+}
+
+// guaranteeNumbers sets what depends on how numbers are reserved.
+func (s Source) guaranteeNumbers(g *Guarantee, d *dialect.Dialect) {
+	switch {
+	case s.Scope != nil:
+		g.Unique, g.Ordered, g.GapFree = UniqueInScope, OrderedInScope, true
+	case s.joined():
+		g.Ordered, g.GapFree = Ordered, true
+	case s.Kind == KindNative && d.Name == dialect.Oracle().Name:
+		// The instances of a cluster have caches of their own, unless the sequence
+		// was made with ORDER (Oracle SQL Language Reference, CREATE SEQUENCE).
+	case s.Block == 1:
+		g.Ordered = Ordered
+	}
+}
+
+// Methods returns a source of every kind, and of every way of a kind that
+// differs in its guarantees, for tables of them.
+func Methods() []Source {
+	return []Source{
+		{Kind: KindUUIDv7},
+		{Kind: KindUUIDv4},
+		{Kind: KindULID},
+		{Kind: KindCOMB},
+		{Kind: KindSnowflake, WorkerEnv: "APP_WORKER"},
+		{Kind: KindSnowflake, WorkerEnv: "APP_WORKER", Store: StoreNone},
+		{Kind: KindSequence},
+		{Kind: KindSequence, Block: 1},
+		{Kind: KindSequence, Via: ViaProcedure},
+		{Kind: KindSequence, Transaction: TransactionJoined},
+		{Kind: KindSequence, Scope: &Scope{{Column: "order_id"}}},
+		{Kind: KindNative, Block: 50},
+		{Kind: KindNative},
+		{Kind: KindMaxPlusOne},
+		{Kind: KindMaxPlusOne, Lock: LockNone},
+		{Kind: KindPseudorandom},
+		{Kind: KindScatter},
+		{Kind: KindCoprime, Length: 6},
+		{Kind: KindComposite, WorkerEnv: "APP_WORKER"},
+		{Kind: KindComposite, Spread: "user"},
+		{Kind: KindRecycled},
+		{Kind: KindIdentity},
+	}
+}

@@ -1,0 +1,64 @@
+package policy
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// withoutSequences are the engines that have no CREATE SEQUENCE.
+var withoutSequences = []string{dialect.MySQL().Name, dialect.SQLite().Name}
+
+func (m *mistakes) checkNative(p place, s Source) {
+	if s.Block < 0 {
+		m.wrong(p.in("block"), "%d is less than 1", s.Block)
+	}
+	if s.OnBehind == keysource.RemedyAdvance {
+		m.wrong(p.in("on_behind"), "keyfill does not move a sequence of the engine; say error or warn")
+	} else {
+		checkWord(m, p, "on_behind", s.OnBehind, remedies)
+	}
+}
+
+// suitNative checks the native source at p for a dialect.
+func (n namer) suitNative(m *mistakes, p place, s Source) {
+	switch {
+	case n.d.Name == dialect.MySQL().Name:
+		m.wrongField(p.in("kind"), "MySQL has no sequences, so that native cannot be; take a sequence, or say dialect: mariadb where that is the server")
+	case slices.Contains(withoutSequences, n.d.Name):
+		m.wrongField(p.in("kind"), n.d.Title+" has no sequences, so that native cannot be; take a sequence")
+	case s.Sequence != "":
+		n.suitName(m, p.in("sequence"), s.Sequence)
+	}
+}
+
+// completeNative sets what a native source leaves out: engines increment by one
+// where nothing else is said.
+func completeNative(s *Source, _ *dialect.Dialect) {
+	s.Block = cmp.Or(s.Block, 1)
+	s.OnBehind = cmp.Or(s.OnBehind, keysource.RemedyError)
+}
+
+// ofColumn says what a source counts through that is the column's own, so that no
+// two columns can share it; "" when it counts through something of its own.
+func (s Source) ofColumn() string {
+	switch {
+	case s.Kind == KindMaxPlusOne:
+		return "the keys of the column"
+	case s.Kind == KindNative && s.Sequence == "":
+		return "the column's own sequence"
+	case s.Scope != nil:
+		return "the rows of one table's parents"
+	}
+	return ""
+}
+
+// checkOwn refuses a source of a column that a key shares with others: keys would
+// not be unique over all of them, as those of other sources are.
+func (k *compiler) checkOwn(u keyUse) {
+	if what := u.key().Source.ofColumn(); what != "" {
+		k.wrong(u.at.in("source"), "it counts through %s, and cannot be shared: write it in place for each", what)
+	}
+}

@@ -1,0 +1,128 @@
+package policy
+
+import (
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Scope are one or more columns. A pointer to it keeps [Source] comparable:
+// Scope: &policy.Scope{{Column: "order_id"}}.
+type Scope []ScopeColumn
+
+// ScopeColumn is a column within whose values rows are numbered.
+type ScopeColumn struct {
+	Column string // written as in SQL
+	Type   string // [ScopeInteger], which is what "" means, or [ScopeText]
+}
+
+var scopeTypes = []string{ScopeInteger, ScopeText}
+
+// scopeWhat names such a word in messages.
+const scopeWhat = "type of a scope's column"
+
+// scope returns the columns of Scope, nil where there are none.
+func (s Source) scope() []ScopeColumn {
+	if s.Scope == nil {
+		return nil
+	}
+	return *s.Scope
+}
+
+// checkScope checks the columns within which the sequence at p numbers.
+func (m *mistakes) checkScope(p place, s Source) {
+	at := p.in("scope")
+	if len(*s.Scope) == 0 {
+		m.wrong(at, "it names no column; leave it out for one numbering of the whole table")
+	}
+	var seen []string
+	for i, c := range *s.Scope {
+		switch element := at.element(i); {
+		case c.Column == "":
+			m.wrong(element, "column is missing")
+		case slices.Contains(seen, c.Column):
+			m.wrong(element, "%s twice", show(c.Column))
+		case c.Type != "" && !slices.Contains(scopeTypes, c.Type):
+			m.wrong(element, "%s", unknownWord(scopeWhat, c.Type, scopeTypes))
+		}
+		seen = append(seen, c.Column)
+	}
+	if s.Transaction == TransactionAutonomous {
+		m.wrong(p.in("transaction"), "a scoped sequence numbers the rows of a parent in the statement's own transaction; say joined, or leave it out")
+	}
+	if s.FollowExplicit {
+		m.wrong(p.in("follow_explicit"), "a scoped sequence begins each parent above the greatest key that is there, and follows no later ones; leave it out")
+	}
+	if s.OnBehind != "" {
+		m.wrong(p.in("on_behind"), "a scoped sequence is compared with the keys of a parent when its row is made, and not again; leave it out")
+	}
+	if s.Table != nil {
+		m.wrong(p.in("table"), "a scoped sequence has a row for each parent, in keyfill's own table; leave it out")
+	}
+}
+
+// suitScope checks the names of the columns at p in a dialect.
+func (n namer) suitScope(m *mistakes, p place, scope Scope) {
+	seen := make(map[string]bool)
+	for i, c := range scope {
+		folded := n.suitColumn(m, p.element(i), c.Column)
+		if seen[folded] && folded != "" {
+			m.wrong(p.element(i), "%s twice", show(c.Column))
+		}
+		seen[folded] = true
+	}
+}
+
+// foldScope returns the columns of a scope that was checked, folded.
+func (n namer) foldScope(scope []ScopeColumn) []ScopeColumn {
+	folded := slices.Clone(scope)
+	for i := range folded {
+		folded[i].Column, _ = n.single(folded[i].Column)
+	}
+	return folded
+}
+
+// checkScopeOf checks that the key at p of a table with some columns can be
+// numbered within its scope.
+func (k *compiler) checkScopeOf(p place, rk *RuleKey, columns []string) {
+	at := p.in("source")
+	if rk.Scope != nil && rk.Layout != "" {
+		k.wrong(p.in("layout"), "keys that are numbered within other columns are integers; leave it out")
+	}
+	for _, c := range rk.Scope {
+		switch {
+		case c.Column == rk.Column:
+			k.wrong(at, "the key %s cannot be numbered within itself; name other columns in scope", show(c.Column))
+		case columns != nil && !slices.Contains(columns, c.Column):
+			k.wrong(at, "the column %s of the scope is not among columns", show(c.Column))
+		}
+	}
+}
+
+// scopeShape is the shape of a list of columns, each a name or a mapping.
+func scopeShape() shape[*Scope] {
+	whole := object(scopeFields)
+	one := shape[ScopeColumn]{
+		read: func(r *reader, p place, n *yaml.Node) ScopeColumn {
+			if n.Kind == yaml.MappingNode {
+				return whole.read(r, p, n)
+			}
+			return ScopeColumn{Column: text.read(r, p, n)}
+		},
+		schema: schema{"oneOf": []schema{text.schema, whole.schema}},
+	}
+	columns := list(one)
+	return shape[*Scope]{
+		read: func(r *reader, p place, n *yaml.Node) *Scope {
+			scope := Scope(columns.read(r, p, n))
+			return &scope
+		},
+		schema: columns.schema,
+	}
+}
+
+var scopeFields = []field[ScopeColumn]{
+	must(bind("column", "The column.", text, func(c *ScopeColumn) *string { return &c.Column })),
+	bind("type", "The column's type: integer (default), or text, which has to compare byte for byte.",
+		word[string](scopeWhat, scopeTypes), func(c *ScopeColumn) *string { return &c.Type }),
+}
