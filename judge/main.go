@@ -93,19 +93,49 @@ func run(w io.Writer, o *options) (bool, error) {
 	return passed && (o.speed || len(reports) > 0), nil
 }
 
-// measure measures the statements in one dialect.
+// measure measures the statements in one dialect, with either kind of key.
 func measure(w io.Writer, o *options, dialectName string, statements []corpus.Statement) error {
-	watch, err := speed.New(dialectName, trial.Column)
-	if err != nil {
-		return err
-	}
-	var samples []speed.Sample
-	for _, s := range statements {
-		if sample, ok := watch.Measure(s.ID, s.SQL); ok {
-			samples = append(samples, sample)
+	for _, integers := range []bool{false, true} {
+		title := dialectName
+		switch {
+		case integers:
+			title += ", integer keys"
+		case o.integers:
+			continue
+		}
+		watch, err := speed.New(dialectName, trial.Column, integers)
+		if err != nil {
+			return err
+		}
+		if err := speed.Print(w, title, timed(watch, statements), o.examples); err != nil {
+			return err
 		}
 	}
-	return speed.Print(w, dialectName, samples, o.examples)
+	return nil
+}
+
+// again is how often texts above the bar are measured once more: what else runs on
+// the machine may have slowed all of a text's batches.
+const again = 5
+
+// timed measures the statements that are not passed.
+func timed(watch *speed.Stopwatch, statements []corpus.Statement) []speed.Sample {
+	var samples []speed.Sample
+	var texts []string
+	for _, s := range statements {
+		if sample, ok := watch.Measure(s.ID, s.SQL); ok {
+			samples, texts = append(samples, sample), append(texts, s.SQL)
+		}
+	}
+	for range again {
+		for i := range samples {
+			if s := &samples[i]; s.Above() {
+				sample, _ := watch.Measure(s.ID, texts[i])
+				s.Best = min(s.Best, sample.Best)
+			}
+		}
+	}
+	return samples
 }
 
 // judge judges the statements in one dialect.

@@ -45,7 +45,8 @@ func TestRun(t *testing.T) {
 	}
 	var out strings.Builder
 	passed, err = run(&out, &options{folder: folder, dialects: "sqlite", speed: true})
-	if err != nil || !passed || !strings.Contains(out.String(), "== sqlite: 2 texts compiled") {
+	if err != nil || !passed || !strings.Contains(out.String(), "== sqlite: 2 texts compiled") ||
+		!strings.Contains(out.String(), "== sqlite, integer keys: 2 texts compiled") {
 		t.Errorf("run with speed = %v, %v:\n%s", passed, err, out.String())
 	}
 	if passed, err := run(io.Discard, &options{folder: folder, dialects: "klingon"}); err != nil || passed {

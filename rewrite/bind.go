@@ -34,7 +34,7 @@ func (pl *Plan) check(args []driver.NamedValue) error {
 			}
 		}
 	}
-	if pl.literals && !pl.AtExecution {
+	if pl.literals && !pl.AtExecution && !pl.scoped {
 		return nil // no key depends on an argument
 	}
 	named := 0

@@ -3,20 +3,31 @@ package rewrite
 import "strings"
 
 // wordSet is a set of words in lower case.
-type wordSet map[string]struct{}
+type wordSet struct {
+	words map[string]struct{}
+	// lengths are those of the words with the same first letter, as bits.
+	lengths [32]uint32
+}
 
-func newWordSet(words string) wordSet {
-	s := wordSet{}
+func newWordSet(words string) *wordSet {
+	s := &wordSet{words: map[string]struct{}{}}
 	for _, w := range strings.Fields(words) {
-		s[w] = struct{}{}
+		s.words[w] = struct{}{}
+		s.lengths[w[0]&0x1f] |= 1 << len(w)
 	}
 	return s
 }
 
+// mayHave reports whether the set has a word with the first letter and the length
+// of this one, which is not empty: for most words it has none.
+func (s *wordSet) mayHave(word string) bool {
+	return s.lengths[word[0]&0x1f]>>len(word)&1 != 0
+}
+
 // has reports whether the word is in the set, whatever its case.
-func (s wordSet) has(word string) bool {
+func (s *wordSet) has(word string) bool {
 	var lower [maxBuiltin]byte
-	if len(word) > len(lower) {
+	if len(word) > len(lower) || !s.mayHave(word) {
 		return false
 	}
 	for i := range len(word) {
@@ -25,7 +36,7 @@ func (s wordSet) has(word string) bool {
 			lower[i] |= 0x20
 		}
 	}
-	_, ok := s[string(lower[:len(word)])]
+	_, ok := s.words[string(lower[:len(word)])]
 	return ok
 }
 

@@ -29,6 +29,18 @@ func (p *parser) columnList(in *insertion) Reason {
 	}
 	for {
 		at := p.tok
+		if at.kind == tokWord && in.scopes == nil && p.single() {
+			if p.plainColumn(in, at) {
+				return ErrGrammar
+			}
+			in.columns++
+			in.listEnd = p.prev
+			if p.acceptPunct(')') {
+				return ""
+			}
+			p.advance()
+			continue
+		}
 		column, plain, reason := p.column()
 		if reason != "" {
 			return reason
@@ -38,11 +50,14 @@ func (p *parser) columnList(in *insertion) Reason {
 				if !plain {
 					return ErrTarget
 				}
-				if in.listed[i] >= 0 {
+				if in.listed.of(i) >= 0 {
 					return ErrGrammar
 				}
-				in.listed[i] = in.columns
+				in.listed.set(i, in.columns)
 			}
+		}
+		if in.scopes != nil {
+			in.scopes.list(column, in.columns, plain)
 		}
 		if slices.Contains(p.d.Grammar.RowIDs, column) && !in.isKey(column) {
 			in.overruled, in.overruledAt = ErrRowID, at
@@ -56,6 +71,27 @@ func (p *parser) columnList(in *insertion) Reason {
 			return p.grammar()
 		}
 	}
+}
+
+// plainColumn takes in a column of a list that is one word and nothing else, and
+// reports whether it is a key that the list has already.
+func (p *parser) plainColumn(in *insertion, t token) (again bool) {
+	name, key := p.text(t), false
+	for i := range in.Target.Keys {
+		if p.d.Folds(name, false, in.Target.Keys[i].Column) {
+			if in.listed.of(i) >= 0 {
+				return true
+			}
+			in.listed.set(i, in.columns)
+			key = true
+		}
+	}
+	for _, rowID := range p.d.Grammar.RowIDs {
+		if !key && p.d.Folds(name, false, rowID) {
+			in.overruled, in.overruledAt = ErrRowID, t
+		}
+	}
+	return false
 }
 
 // isKey reports whether the column is a key by its own name.
@@ -99,26 +135,32 @@ func (p *parser) column() (folded string, plain bool, reason Reason) {
 
 // list writes a column list, or adds the missing keys to the one there is.
 func (p *parser) list(in *insertion, columns []string, missing []int) {
-	var b []byte
-	add := func(name string) {
-		if len(b) > 0 || in.columns > 0 {
-			b = append(b, ", "...)
-		}
-		b = append(b, p.d.QuoteIdent(name)...)
+	if len(columns)+len(missing) == 0 {
+		return
+	}
+	var room [64]byte
+	b, at, sep := room[:0], in.listEnd, ", "
+	switch {
+	case in.columns < 0:
+		at, sep = in.listAt, " ("
+	case in.columns == 0:
+		sep = ""
 	}
 	for _, c := range columns {
-		add(c)
+		b = p.d.AppendIdent(append(b, sep...), c)
+		sep = ", "
 	}
 	for _, k := range missing {
-		add(in.Target.Keys[k].Column)
+		b = p.d.AppendIdent(append(b, sep...), in.Target.Keys[k].Column)
+		sep = ", "
 	}
-	switch {
-	case len(b) == 0:
-	case in.columns >= 0:
-		p.edit(in.listEnd, in.listEnd, string(b))
-	default:
-		p.edit(in.listAt, in.listAt, " ("+string(b)+")")
+	if in.columns < 0 {
+		b = append(b, ')')
 	}
+	if p.lists != string(b) {
+		p.lists = string(b)
+	}
+	p.edit(at, at, p.lists)
 }
 
 // implied returns the columns that n values without a column list belong to,
@@ -141,9 +183,12 @@ func (p *parser) implied(in *insertion, n int) ([]string, Reason) {
 		return nil, ErrColumnCount
 	}
 	for i, c := range columns {
+		if in.scopes != nil {
+			in.scopes.list(p.d.Fold(c, true), i, true)
+		}
 		for k := range in.Target.Keys {
 			if in.Target.Keys[k].Column == p.d.Fold(c, true) {
-				in.listed[k] = i
+				in.listed.set(k, i)
 			}
 		}
 	}

@@ -29,6 +29,7 @@ const (
 	effectEnd                    // COMMIT and its like
 	effectRollback               // ROLLBACK, also to a savepoint
 	effectSave                   // SAVEPOINT that begins a transaction outside of one
+	effectRelease                // RELEASE, which ends the one that SAVEPOINT has begun
 	effectPrepare                // PREPARE, also TRANSACTION
 	effectSet                    // SET, which may change when transactions begin
 	effectLoad                   // LOAD DATA and XML, which do nothing, or LOAD INDEX
@@ -167,6 +168,7 @@ var sqliteControl = newControl(setOf("rollback"), map[effect]string{
 	effectEnd:      "commit end",
 	effectRollback: "rollback",
 	effectSave:     "savepoint",
+	effectRelease:  "release",
 })
 
 // Transact-SQL reference, "Transactions" and "SET IMPLICIT_TRANSACTIONS". The

@@ -45,7 +45,7 @@ func (p *parser) copied(in *insertion, binary bool) {
 		}
 		width = len(columns)
 	}
-	missing := in.missing()
+	missing := in.missing(nil)
 	p.list(in, columns, missing)
 	end := in.listEnd
 	if in.columns < 0 {
@@ -57,7 +57,7 @@ func (p *parser) copied(in *insertion, binary bool) {
 // elsewhere keeps rows that the text does not hold if the column list names the
 // keys, and refuses others.
 func (p *parser) elsewhere(in *insertion) {
-	if len(in.missing()) > 0 {
+	if in.lacks() {
 		p.refuse(in.Target, in.Offset, ErrBulk)
 		return
 	}
@@ -69,7 +69,11 @@ func (p *parser) elsewhere(in *insertion) {
 // text has the column list's end; no placeholder stands there.
 func (p *parser) stream(in *insertion, at, width int, missing []int) {
 	p.streams = true
-	for k, column := range in.listed {
+	if in.lacksScope(missing) {
+		p.refuse(in.Target, in.Offset, ErrScope)
+	}
+	for k := range in.Target.Keys {
+		column := in.listed.of(k)
 		key := &in.Target.Keys[k]
 		if column >= 0 && (key.Fill&(FillNull|FillZero) != 0 || key.Follow) {
 			p.params.count = column

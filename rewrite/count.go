@@ -39,7 +39,7 @@ func (pl *Plan) Count(insert int, args []driver.NamedValue) (string, []driver.Na
 			main = inner + " " + main
 		}
 	}
-	text := outer + q.definition() + main
+	text := outer + string(q.define(nil)) + main
 	text += ") SELECT COUNT(*)"
 	for _, s := range pl.d.Numbering.Server {
 		text += ", " + s

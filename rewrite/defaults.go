@@ -13,13 +13,14 @@ func (p *parser) defaultValues(in *insertion) Reason {
 	}
 	p.advance()
 	in.Rows = 1
-	missing := in.missing()
-	filled := make([]int, 0, len(in.listed)+len(missing)) // the key of each place, -1 for DEFAULT
+	var room [fewKeys]int
+	missing := in.missing(room[:0])
+	filled := make([]int, 0, max(in.columns, 0)+len(missing)) // the key of each place, -1 for DEFAULT
 	any := len(missing) > 0
 	for c := range max(in.columns, 0) {
 		filled = append(filled, -1)
 		for i, k := range in.Target.Keys {
-			if in.listed[i] == c && k.Fill&FillDefault != 0 {
+			if in.listed.of(i) == c && k.Fill&FillDefault != 0 {
 				filled[c], any = i, true
 			}
 		}
@@ -33,7 +34,7 @@ func (p *parser) defaultValues(in *insertion) Reason {
 	p.list(in, nil, missing)
 	// VALUES goes to the place of DEFAULT, so that a comment between them
 	// survives.
-	start, text := word.start, "VALUES ("
+	start, text, slots := word.start, "VALUES (", len(p.slots)
 	for i, k := range append(filled, missing...) {
 		if i > 0 {
 			text += ", "
@@ -46,6 +47,12 @@ func (p *parser) defaultValues(in *insertion) Reason {
 		start, text = word.end, ""
 	}
 	p.edit(start, word.end, text+")")
+	if in.scopes != nil {
+		in.scopes.begin(word.start)
+		if reason := p.scoped(in, slots); reason != "" {
+			return reason
+		}
+	}
 	from := p.prev - len("values")
 	if strings.Trim(p.q[word.end:from], " \t\r\n") == "" {
 		from = word.end

@@ -83,6 +83,16 @@
 // each row. A query that changes something, sets variables or stands beside other
 // statements is refused.
 //
+// # Keys within a parent
+//
+// A key with a [Key].Scope is numbered within the values of other columns of its
+// row, which [Plan.Scopes] gives: those of arguments and of literals in VALUES and
+// SET. What only the engine knows is [ErrScope], when the text shows that the key is
+// to be filled, else when [Plan.Holes] finds that it is: an expression, a cast that
+// may change the value, DEFAULT, NULL, a column that is left out or is itself
+// filled, the rows of a query, of MERGE and of a bulk load. A trigger that gives the
+// row another parent is not seen.
+//
 // # Several statements
 //
 // A text is filled as a whole or refused. An INSERT is refused behind a statement

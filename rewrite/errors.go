@@ -80,6 +80,22 @@ const (
 	// before it has changed, and a reservation of its keys, or the question whether
 	// its table is a temporary one, would be that statement.
 	ErrReadsCount Reason = "reads_count"
+	// ErrScope is returned when a key is numbered within the values of other columns,
+	// and one of these is not given for its row as an argument or a literal, or is
+	// NULL.
+	ErrScope Reason = "scope"
+	// ErrReadsKey is returned when the text asks for the last key of its connection
+	// and the INSERT's own is drawn on the same connection.
+	ErrReadsKey Reason = "reads_key"
+	// ErrTransaction is returned when keys belong to the INSERT's transaction, and
+	// whether one is open is not known.
+	ErrTransaction Reason = "transaction"
+	// ErrTogether is returned when keys belong to the INSERT's transaction, and
+	// other statements of the text would be undone with them, or end it.
+	ErrTogether Reason = "together"
+	// ErrGap is returned when a numbering has no gaps, and rows of the INSERT may be
+	// left out.
+	ErrGap Reason = "gap"
 	// ErrGrammar is returned when the text is not an INSERT that is understood.
 	ErrGrammar Reason = "grammar"
 )
@@ -141,6 +157,11 @@ var texts = map[Reason]string{
 	ErrSettings:          "the text reads differently under other settings of the session, which could not be asked for: say sql_mode, standard_conforming_strings or quoted_identifier in the policy, or write it without double quotes and backslashes",
 	ErrSubquery:          "the target of the INSERT is a query: name the table",
 	ErrReadsCount:        "the statement asks for the number of rows that the one before it changed, which the reservation of its key on the same connection would change: ask in a statement before, and pass the answer as an argument",
+	ErrScope:             "the key is numbered within another column, whose value for the row is not known before the INSERT runs: name that column in the column list, and give its value, which is not NULL, as an argument of its own or a plain literal",
+	ErrReadsKey:          "the statement asks for the last key of its connection, on which its own is drawn: ask in a statement before, and pass the answer as an argument",
+	ErrTransaction:       "the key belongs to the INSERT's transaction, and whether one is open is not known (after a procedure, SET autocommit, XA, a prepared BEGIN, a commit that failed, or keyfill.Unwrap): begin one with BeginTx, or take another connection",
+	ErrTogether:          "the key belongs to the INSERT's transaction, which is not that of the other statements in the text: send the INSERT alone",
+	ErrGap:               "the INSERT may leave a row out (IGNORE, DO NOTHING, an upsert clause, MERGE, WHEN, or a conflict clause of the table), whose number a numbering without gaps would lack: look for the row first, or take transaction: autonomous",
 	ErrGrammar:           "the INSERT is not of a form that is understood",
 	ErrStyles:            "placeholders of several styles are mixed: use one",
 	ErrFirstUse:          "SQLite drivers do not agree on which argument $n is unless $1, $2 … come in this order, the key's behind them: use ? or ?n",

@@ -18,6 +18,7 @@ const (
 	KindSpace   = uint8(tokSpace)
 	KindComment = uint8(tokComment)
 	KindParam   = uint8(tokParam)
+	KindPunct   = uint8(tokPunct)
 	KindError   = uint8(tokError)
 )
 
@@ -106,8 +107,8 @@ func (c *Cache) Check() error {
 
 // TooLong returns the words of the sets that are too long to be found in them.
 func TooLong() (words []string) {
-	for _, s := range []wordSet{builtins, bracketWords} {
-		for w := range s {
+	for _, s := range []*wordSet{builtins, bracketWords, notCalls, queryEnds, listEnds, surveyWords, statementWords, skipWords} {
+		for w := range s.words {
 			if len(w) > maxBuiltin {
 				words = append(words, w)
 			}

@@ -154,7 +154,8 @@ func (a *archive) lookup(tb testing.TB, d *dialect.Dialect) rewrite.Lookup {
 
 // parseTarget reads "orders key=id:integer columns=id,name fill=missing,null"; a
 // key is :session when it is an integer that wants the session, :counted when
-// the rows of a query are numbered, :decimal when they are and it is text.
+// the rows of a query are numbered, :decimal when they are and it is text. scope=a,b
+// behind a key names the columns that it is numbered within.
 func parseTarget(d *dialect.Dialect, text string) (*rewrite.Target, error) {
 	words := strings.Fields(text)
 	t := &rewrite.Target{Table: words[0]}
@@ -169,6 +170,11 @@ func parseTarget(d *dialect.Dialect, text string) (*rewrite.Target, error) {
 				Integer: kind != "" && kind != "decimal", Session: kind == "session",
 				Counted: kind == "counted" || kind == "decimal",
 			})
+		case "scope":
+			k := &t.Keys[len(t.Keys)-1]
+			for c := range strings.SplitSeq(value, ",") {
+				k.Scope = append(k.Scope, d.Fold(c, false))
+			}
 		case "columns":
 			for c := range strings.SplitSeq(value, ",") {
 				t.Columns = append(t.Columns, d.Fold(c, false))

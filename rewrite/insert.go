@@ -1,5 +1,7 @@
 package rewrite
 
+import "slices"
+
 // Insert is one INSERT of a text into a configured table.
 type Insert struct {
 	Target    *Target
@@ -38,9 +40,10 @@ type Insert struct {
 	// elsewhere.
 	Query *Query
 
-	end      int     // of its text
-	sure     bool    // the Idiom runs whenever the update part does
-	explicit []int64 // the greatest literal for each key that is followed; nil: none
+	end      int      // of its text
+	sure     bool     // the Idiom runs whenever the update part does
+	scopes   *scoping // the columns that keys are numbered within; nil: none
+	explicit []int64  // the greatest literal for each key that is followed; nil: none
 }
 
 // Conflict is what happens to a row whose key or other unique value is there
@@ -168,48 +171,6 @@ func (p *parser) definedAs(n name) (*cte, int) {
 	return nil, 0
 }
 
-// insertion is an INSERT being read.
-type insertion struct {
-	Insert
-	listed   []int // for each key the column of the list that it is, or -1
-	columns  int   // length of the column list; -1 without one
-	listEnd  int   // where the last column of the list ends, or its bracket
-	listAt   int   // where a column list goes when there is none
-	involved bool  // a value of a row is not a constant
-	name     name
-	linked   bool // the table is behind a database link
-
-	// overruled is why the engine would take another key than the one filled,
-	// overruledAt the token that makes it do so.
-	overruled   Reason
-	overruledAt token
-}
-
-func newInsertion(h head, verb int) *insertion {
-	in := &insertion{
-		Insert:  Insert{Target: h.target, Offset: verb, Rows: -1, Conflict: h.conflict},
-		listed:  make([]int, len(h.target.Keys)),
-		columns: -1,
-		name:    h.name,
-	}
-	for i := range in.listed {
-		in.listed[i] = -1
-	}
-	return in
-}
-
-// missing returns the keys that the column list does not name and the policy
-// fills then.
-func (in *insertion) missing() []int {
-	var keys []int
-	for i, k := range in.Target.Keys {
-		if in.listed[i] < 0 && k.Fill&FillMissing != 0 {
-			keys = append(keys, i)
-		}
-	}
-	return keys
-}
-
 // insert reads an INSERT or REPLACE from its verb.
 func (p *parser) insert() {
 	verb := p.tok.start
@@ -255,6 +216,13 @@ func (p *parser) note(in *insertion, m int) {
 		for i := range p.slots[m:] {
 			p.slots[m+i].insert = int32(len(p.inserts))
 		}
+	}
+	if n := len(p.inserts); n == cap(p.inserts) && n > 0 {
+		// The rest of the text is likely like what was read.
+		more := n*(len(p.q)-p.prev)/p.prev + 1
+		p.inserts = slices.Grow(p.inserts, more)
+		p.edits = slices.Grow(p.edits, more*len(p.edits)/(n+1))
+		p.slots = slices.Grow(p.slots, more*len(p.slots)/(n+1))
 	}
 	p.inserts = append(p.inserts, in.Insert)
 }

@@ -40,10 +40,10 @@ func (p *parser) insertBulk() {
 			if t.Keys[k].Column != p.d.Fold(c, true) {
 				continue
 			}
-			if in.listed[k] >= 0 {
+			if in.listed.of(k) >= 0 {
 				b.unclear = true
 			}
-			in.listed[k] = i
+			in.listed.set(k, i)
 		}
 	}
 	switch {
@@ -54,7 +54,7 @@ func (p *parser) insertBulk() {
 		p.elsewhere(in)
 		return
 	}
-	missing := in.missing()
+	missing := in.missing(nil)
 	end := from + b.end
 	if len(missing) > 0 {
 		p.edit(end, end, p.bulkColumns(t, missing))

@@ -154,6 +154,11 @@ func (s *scanner) quoted(end byte, doubled bool) kind {
 // in SQL Server.
 func (s *scanner) number() kind {
 	start := s.pos
+	if end := digitsEnd(s.q, start); end > start && (end == len(s.q) || classes[s.q[end]]&(classSpace|classPunct) != 0) &&
+		(start == 0 || s.q[start-1] != '.') {
+		s.pos = end
+		return tokNumber // as most of them are
+	}
 	end, plain := numberEnd(s.q, start)
 	s.pos = end
 	if !s.d.Lexis.DigitIdents || !plain {
@@ -169,6 +174,14 @@ func (s *scanner) number() kind {
 		return tokWord
 	}
 	return tokNumber
+}
+
+// digitsEnd returns where the decimal digits end that begin at start.
+func digitsEnd(q string, start int) int {
+	for start < len(q) && classes[q[start]]&classDigit != 0 {
+		start++
+	}
+	return start
 }
 
 // numberEnd returns where the number ends that begins at start: digits, a

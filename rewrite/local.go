@@ -1,5 +1,7 @@
 package rewrite
 
+import "strings"
+
 // declare notes the variables that a DECLARE of Transact-SQL makes, which are
 // written as placeholders are: Transact-SQL reference, "DECLARE
 // @local_variable".
@@ -10,7 +12,7 @@ func (p *parser) declare() {
 			if p.locals == nil {
 				p.locals = map[string]bool{}
 			}
-			p.locals[p.identity(p.text(q.tok))] = true
+			p.locals[strings.ToLower(p.text(q.tok))] = true
 		}
 		for depth := 0; depth > 0 || !q.isPunct(','); q.advance() {
 			switch {
@@ -32,7 +34,7 @@ func (p *parser) startsAnother() bool {
 }
 
 // isLocal reports whether a placeholder is a variable that the text itself has
-// declared.
+// declared: by its name as it stands, since @1 is no @p1 to the server.
 func (p *parser) isLocal(placeholder string) bool {
-	return p.locals != nil && p.locals[p.identity(placeholder)]
+	return p.locals != nil && p.locals[strings.ToLower(placeholder)]
 }

@@ -44,12 +44,18 @@ func (p *parser) merge() {
 	}
 	*p = before
 	if m.head.target != nil {
-		p.fork().mergeInto(p, reason)
+		q := p.fork()
+		q.mergeInto(p, reason)
+		if p.refusal != nil && q.atEnd() && p.hurries() {
+			p.tok, p.prev, p.pos = q.tok, q.prev, q.pos // there is nothing else to look for
+		}
 	}
 	if reason == ErrNoColumnList && m.unlisted != nil {
 		p.inserts = append(p.inserts, *m.unlisted)
 	}
-	p.advance()
+	if !p.hurries() || !p.atEnd() {
+		p.advance()
+	}
 	p.skip(p.beside())
 }
 
@@ -59,9 +65,11 @@ func (p *parser) merged(m *merging) Reason {
 	if reason := p.mergeTarget(m); reason != "" {
 		return reason
 	}
-	// Which keys the source has to carry is known at the end alone.
-	if reason := p.fork().actions(m); reason != "" {
-		return reason
+	if p.isPunct('(') && p.nextIs("values") {
+		// Which keys the source has to carry is known at the end alone.
+		if reason := p.fork().actions(m); reason != "" {
+			return reason
+		}
 	}
 	edits, slots, at := len(p.edits), len(p.slots), len(p.inserts)
 	m.in, m.ends = nil, false
@@ -195,6 +203,9 @@ func (p *parser) action(m *merging) Reason {
 		}
 		return reason
 	}
+	if p.fillsScoped(in, slots) {
+		return ErrScope
+	}
 	if in.Rows != 1 || !p.atEnd() && !p.isAny("when", "returning", "output", "option", "where", "log") {
 		return ErrGrammar
 	}
@@ -268,13 +279,18 @@ func (p *parser) mergeInto(outer *parser, reason Reason) {
 			}
 		case depth > 0:
 		case p.isWord("insert"):
-			q := p.fork()
-			q.advance()
-			q.judgeInside(outer, h, p.tok.start, reason)
+			p.judgeAction(outer, h, reason)
 		case p.anotherMerge():
 			return
 		}
 	}
+}
+
+// judgeAction judges the INSERT of a MERGE that begins here.
+func (p *parser) judgeAction(outer *parser, h head, reason Reason) {
+	q := p.fork()
+	q.advance()
+	q.judgeInside(outer, h, p.tok.start, reason)
 }
 
 // anotherMerge reports whether the next MERGE begins here, which is read on its

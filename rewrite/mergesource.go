@@ -137,7 +137,7 @@ func (p *parser) spreads(alias string, columns []string) bool {
 				return true // names are not what they seem
 			}
 			gives = gives || depth == 0 && p.isAny("returning", "output")
-			if name := p.tok.kind == tokWord || p.tok.kind == tokQuoted; !name || point || p.folded(p.tok) != alias {
+			if name := p.tok.kind == tokWord || p.tok.kind == tokQuoted; !name || point || !p.folds(p.tok, alias) {
 				break
 			}
 			q := *p

@@ -49,16 +49,21 @@ func (p *parser) keptBranches(outer *parser, reason Reason) {
 		case outer != p && p.isWord("insert"):
 			return // outer reads it next
 		case depth == 0 && p.isWord("into"):
-			at := p.tok.start
-			q := p.fork()
-			q.advance()
-			var h head
-			if q.into(&h, true); h.target != nil {
-				q.judgeInside(outer, h, at, reason)
-			}
+			p.keptBranch(outer, reason)
 		default:
 			p.nested(ErrCTE)
 		}
+	}
+}
+
+// keptBranch does so for one INTO.
+func (p *parser) keptBranch(outer *parser, reason Reason) {
+	at := p.tok.start
+	q := p.fork()
+	q.advance()
+	var h head
+	if q.into(&h, true); h.target != nil {
+		q.judgeInside(outer, h, at, reason)
 	}
 }
 
@@ -84,7 +89,9 @@ func (p *parser) branches(m *branches) Reason {
 		case p.isPunct('('):
 			depth++
 		case p.isPunct(')'):
-			depth--
+			if depth--; depth < 0 {
+				return ErrGrammar
+			}
 		case depth > 0:
 			p.nested(ErrCTE)
 		case p.isWord("when"):
@@ -135,7 +142,7 @@ func (p *parser) branch(m *branches) Reason {
 		if in.Unlisted != "" && m.unlisted == nil {
 			m.unlisted = &in.Insert
 		}
-		if p.isWord("select") {
+		if p.isWord("select") && reason != ErrScope {
 			return ErrMultiTable // the values are those of the query
 		}
 		return reason

@@ -67,6 +67,14 @@ func (p *parser) ident() (folded string, k kind, ok bool) {
 // folded returns the folded name of an identifier.
 func (p *parser) folded(t token) string { return p.fold(p.text(t), t.kind, '\\') }
 
+// folds reports whether an identifier has the folded name.
+func (p *parser) folds(t token, folded string) bool {
+	if t.kind == tokWord {
+		return p.d.Folds(p.text(t), false, folded)
+	}
+	return p.folded(t) == folded
+}
+
 // fold returns the folded name of an identifier as it is written.
 func (p *parser) fold(text string, k kind, escape byte) string {
 	if k == tokWord {

@@ -22,7 +22,7 @@ type parser struct {
 	jumps      bool            // statements may run more than once
 	bodies     int             // one more than the inserts before the end of the last routine's body; 0 for none
 	explained  bool            // the statement is explained, and does not run
-	locals     map[string]bool // variables that the text declares, by identity; nil for none
+	locals     map[string]bool // variables that the text declares, in lower case; nil for none
 	limit      int             // where the brackets end that the statement stands in; 0 for none
 	ctes       []cte           // the names of the statement's WITH clause
 	outer      with            // that clause
@@ -49,6 +49,7 @@ type parser struct {
 	// for what is read of them a second time: see undisturbed.
 	constants []token
 
+	lists   string // what the last column list got, since those of a text are often alike
 	inserts []Insert
 	edits   []edit
 	slots   []slot
@@ -106,27 +107,26 @@ func (p *parser) leave() {
 // neither white space nor a comment.
 func (p *parser) read() {
 	for {
-		p.spaces()
-		if p.readPunct() {
+		i := p.pos
+		for i < len(p.q) && classes[p.q[i]]&classSpace != 0 {
+			i++
+		}
+		if p.pos = i; i >= len(p.q) {
+			p.tok = token{tokEnd, i, i}
 			return
 		}
-		p.tok = p.next()
-		if p.tok.kind != tokSpace && p.tok.kind != tokComment {
+		c := p.q[i]
+		if classes[c]&classPunct != 0 {
+			p.tok = token{tokPunct, i, i + 1}
+			p.pos = i + 1
+			return
+		}
+		k := p.scan(c)
+		p.tok = token{k, i, p.pos}
+		if k != tokSpace && k != tokComment {
 			return
 		}
 	}
-}
-
-// readPunct makes the byte at pos the current token if it is punctuation in
-// every dialect.
-func (p *parser) readPunct() bool {
-	i := p.pos
-	if i >= len(p.q) || classes[p.q[i]]&classPunct == 0 {
-		return false
-	}
-	p.tok = token{tokPunct, i, i + 1}
-	p.pos = i + 1
-	return true
 }
 
 func (p *parser) text(t token) string { return p.q[t.start:t.end] }
@@ -137,6 +137,11 @@ func (p *parser) isPunct(c byte) bool {
 
 func (p *parser) isWord(word string) bool {
 	return p.tok.kind == tokWord && equalWord(p.text(p.tok), word)
+}
+
+// isIn reports whether the current token is a word of the set.
+func (p *parser) isIn(s *wordSet) bool {
+	return p.tok.kind == tokWord && s.mayHave(p.text(p.tok)) && s.has(p.text(p.tok))
 }
 
 // isAny reports whether the current token is one of the words.
@@ -213,6 +218,35 @@ func (p *parser) refuse(t *Target, offset int, reason Reason) {
 	}
 }
 
+// skipWords are the words that matter in a statement that is skipped: those that
+// may begin an INSERT, or say how what follows is read, or whether and how often
+// it runs.
+var skipWords = newWordSet(`insert replace merge output quoted_identifier ansi_defaults noexec parseonly fmtonly
+	showplan_all showplan_text showplan_xml rowcount sql_mode character_set_client goto declare if begin while return`)
+
+// hurries reports whether nothing in the rest of the statement matters: the text is
+// refused already, and only a semicolon ends the statement.
+func (p *parser) hurries() bool {
+	return p.refusal != nil && p.limit == 0 && !p.d.Grammar.NoSemicolon
+}
+
+// hurry moves to the end of the statement where the parser hurries.
+func (p *parser) hurry() {
+	for p.tok.kind != tokEnd && !p.isPunct(';') {
+		p.prev = p.tok.end
+		for p.pos < len(p.q) {
+			c := p.q[p.pos]
+			if classes[c]&(classPunct|classSpace) == 0 || c == ';' {
+				break
+			}
+			if p.pos++; classes[c]&classPunct != 0 {
+				p.prev = p.pos
+			}
+		}
+		p.read()
+	}
+}
+
 // statement reads one statement up to its semicolon.
 func (p *parser) statement() {
 	g := &p.d.Grammar
@@ -274,7 +308,14 @@ func (p *parser) beside() Reason {
 // skip moves to the end of the statement. An INSERT into a configured table
 // found on the way is refused for the reason.
 func (p *parser) skip(reason Reason) {
+	if p.hurries() {
+		p.hurry()
+		return
+	}
 	for depth := 0; !p.atEnd(); p.advance() {
+		if p.tok.kind == tokWord && !p.isIn(skipWords) {
+			continue
+		}
 		p.passed()
 		switch {
 		case p.isPunct('('):

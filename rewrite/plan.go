@@ -54,8 +54,13 @@ type Plan struct {
 
 	session  bool // a slot is what Session means
 	literals bool // keys are literals even where there are placeholders
+	scoped   bool // keys are numbered within other columns
 
 	readings []reading // see Readings
+
+	// What Draws and counts are in most plans.
+	firstDraw  [1]Draw
+	firstCount [1]int
 
 	undoes lazyUndoes
 
@@ -148,20 +153,34 @@ func (p *parser) plan() *Plan {
 		pl.counts[s.draw]++
 	}
 	pl.session = p.sessionSlots(pl.slots)
+	pl.scoped = pl.hasScopes()
 	pl.literals = p.perStatement()
 	if pl.AtExecution {
 		pl.edits = slices.DeleteFunc(pl.edits, func(e edit) bool {
 			return e.slot >= 0 && pl.slots[e.slot].kind == slotOwn
 		})
 	}
-	pl.befores = make([]int, 0, len(pl.slots))
+	pl.place()
+	return pl
+}
+
+// place counts the placeholders that Bind adds, and notes where they go among the
+// caller's if there are any that this matters for.
+func (pl *Plan) place() {
+	for i := range pl.edits {
+		if pl.edits[i].slot >= 0 {
+			pl.added++
+		}
+	}
+	if pl.spell.style&stylePosition == 0 || pl.params.count == 0 && !pl.Load {
+		return
+	}
+	pl.befores = make([]int, 0, pl.added)
 	for i := range pl.edits {
 		if slot := pl.edits[i].slot; slot >= 0 {
 			pl.befores = append(pl.befores, int(pl.slots[slot].before))
 		}
 	}
-	pl.added = len(pl.befores)
-	return pl
 }
 
 // trimmed returns a slice without much room behind it, since plans are kept.
@@ -181,7 +200,7 @@ func (p *parser) prevented() (spelling, Reason) {
 		return spelling{}, ErrBlock
 	case p.statements > 1 && slices.ContainsFunc(p.inserts, func(in Insert) bool { return in.Query != nil }):
 		return spelling{}, ErrSelectForm
-	case p.perStatement() && p.asking > 1 && p.params.styles != styleName && hasOwn(p.slots):
+	case p.perStatement() && p.asking > 1 && p.params.styles != styleName && (hasOwn(p.slots) || p.asksScope()):
 		return spelling{}, ErrPerStatement
 	}
 	sp, ok := p.spell()
@@ -262,6 +281,13 @@ func (pl *Plan) draw(d Draw) int32 {
 		if pl.Draws[i] == d {
 			return int32(i)
 		}
+	}
+	switch {
+	case pl.Draws != nil:
+	case len(pl.Inserts) > 1:
+		pl.Draws, pl.counts = make([]Draw, 0, len(pl.Inserts)), make([]int, 0, len(pl.Inserts))
+	default:
+		pl.Draws, pl.counts = pl.firstDraw[:0], pl.firstCount[:0]
 	}
 	pl.Draws = append(pl.Draws, d)
 	pl.counts = append(pl.counts, 0)
@@ -387,13 +413,14 @@ func (pl *Plan) Assumed() Holes {
 // Holes decides which places take a key, given the arguments of an execution.
 // It fails with [ErrArguments], [ErrNamed] or [ErrArray] when the arguments
 // are not those that the placeholders ask for; then nothing may be sent, since
-// a key could end in another column.
+// a key could end in another column. It fails with [ErrScope] when a key is
+// numbered within a column whose value is not known.
 func (pl *Plan) Holes(args []driver.NamedValue) (Holes, error) {
 	if err := pl.check(args); err != nil {
 		return Holes{}, err
 	}
 	if !pl.AtExecution {
-		return Holes{Counts: pl.counts}, nil
+		return pl.inScope(args, Holes{Counts: pl.counts})
 	}
 	h := Holes{Counts: make([]int, len(pl.Draws)), fill: make([]bool, len(pl.slots))}
 	for i := range pl.slots {
@@ -410,7 +437,7 @@ func (pl *Plan) Holes(args []driver.NamedValue) (Holes, error) {
 		h.fill[i] = true
 		h.Counts[s.draw]++
 	}
-	return h, nil
+	return pl.inScope(args, h)
 }
 
 // Equal reports whether the same places take a key.

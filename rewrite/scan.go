@@ -125,6 +125,10 @@ func (s *scanner) scan(c byte) kind {
 	case cl&classPunct != 0:
 		s.pos++
 		return tokPunct
+	case c == '@' && s.d.Lexis.UserVariables && classes[s.at(s.pos+1)]&classLetter != 0 && s.at(s.pos+1) < 0x80:
+		if k, ok := s.variable(); ok {
+			return k
+		}
 	}
 	return s.sign(c)
 }

@@ -68,7 +68,8 @@ func (p *parser) query(in *insertion, reason Reason) Reason {
 			return why
 		}
 	}
-	missing := in.missing()
+	var room [fewKeys]int
+	missing := in.missing(room[:0])
 	switch {
 	case len(missing) == 0:
 		p.kept(in)
@@ -76,18 +77,21 @@ func (p *parser) query(in *insertion, reason Reason) Reason {
 	case reason != ErrSelect:
 		return reason
 	}
+	if in.lacksScope(missing) {
+		return ErrScope
+	}
 	for _, k := range missing {
 		if key := &in.Target.Keys[k]; !key.Counted && key.Function == "" {
 			return ErrSelect
 		}
 	}
-	s := p.readQuery()
-	s.outer = p.outer
-	p.surveyOuter(s)
+	s := selection{outer: p.outer}
+	p.readQuery(&s)
+	p.surveyOuter(&s)
 	if s.reason != "" {
 		return s.reason
 	}
-	return p.numbered(in, s, columns, missing)
+	return p.numbered(in, &s, columns, missing)
 }
 
 // kept moves past a query that brings its keys.
@@ -119,7 +123,9 @@ func (p *parser) impliedByQuery(in *insertion) ([]string, Reason) {
 		}
 		return nil, ErrNoColumnList
 	}
-	least, exact := p.fork().readQuery().width()
+	var s selection
+	p.fork().readQuery(&s)
+	least, exact := s.width()
 	switch {
 	case exact && least > len(columns), exact && least < len(columns) && !p.d.Grammar.FirstColumns:
 		return nil, ErrColumnCount
@@ -127,12 +133,12 @@ func (p *parser) impliedByQuery(in *insertion) ([]string, Reason) {
 		columns = columns[:least]
 	}
 	for k := range in.Target.Keys {
-		in.listed[k] = slices.IndexFunc(columns, func(c string) bool { return p.d.Fold(c, true) == in.Target.Keys[k].Column })
-		if !exact && p.d.Grammar.FirstColumns && in.listed[k] >= least {
+		in.listed.set(k, slices.IndexFunc(columns, func(c string) bool { return p.d.Fold(c, true) == in.Target.Keys[k].Column }))
+		if !exact && p.d.Grammar.FirstColumns && in.listed.of(k) >= least {
 			return nil, ErrColumnCount
 		}
 	}
-	if !exact && p.d.Grammar.FirstColumns && len(in.missing()) > 0 {
+	if !exact && p.d.Grammar.FirstColumns && in.lacks() {
 		return nil, ErrColumnCount
 	}
 	return columns, ""
@@ -159,27 +165,37 @@ func (p *parser) numbered(in *insertion, s *selection, columns []string, missing
 		q.columns = p.columnNames(width)
 	}
 	p.edits, p.slots = slices.Grow(p.edits, 4+2*len(missing)), slices.Grow(p.slots, 2*len(missing))
-	var reason Reason
-	if q.lifts, reason = p.liftsOf(s, width); reason != "" {
-		return reason
+	switch {
+	case !s.plain || len(s.lifts) == 0:
+	case s.stars == 0:
+		q.lifts = s.lifts
+	case n.LooseNames:
+		return ErrSelectForm // which column each goes to depends on how many the star stands for
 	}
 	if n.Ordered && s.ordered && !s.limited {
 		q.suffix = " OFFSET 0 ROWS"
 	}
 	if n.First {
-		p.edit(in.Offset, in.Offset, p.opens(q.outer)+q.definition()+p.q[q.main.start:q.main.end]+q.suffix+") ")
+		b := make([]byte, 0, 64+q.main.end-q.main.start)
+		b = append(q.define(append(b, p.opens(q.outer)...)), p.q[q.main.start:q.main.end]...)
+		p.edit(in.Offset, in.Offset, string(append(append(b, q.suffix...), ") "...)))
 		p.list(in, columns, missing)
 		p.numbers(in, q.main, "", missing)
 		return ""
 	}
 	p.list(in, columns, missing)
-	p.edit(q.main.start, q.main.start, p.opens(q.inner)+q.definition())
+	var b [128]byte
+	p.edit(q.main.start, q.main.start, string(q.define(append(b[:0], p.opens(q.inner)...))))
 	for _, l := range q.lifts {
 		if l.param {
 			p.edit(l.start, l.end, "NULL")
 		}
 	}
-	p.numbers(in, span{q.main.end, q.main.end}, q.suffix+") ", missing)
+	before := ") "
+	if q.suffix != "" {
+		before = q.suffix + before
+	}
+	p.numbers(in, span{q.main.end, q.main.end}, before, missing)
 	return ""
 }
 
@@ -212,33 +228,19 @@ func namesOf(prefix string, n int) []string {
 	return names
 }
 
-// liftsOf returns the values of a plain select list that have no type of their
-// own.
-func (p *parser) liftsOf(s *selection, width int) ([]lift, Reason) {
+// lifts reports whether a value that is alone in a plain select list has no type of
+// its own.
+func (p *parser) lifts(value token) bool {
 	n := &p.d.Numbering
-	if !n.ByTarget && !n.NullByTarget || !s.plain {
-		return nil, ""
+	switch value.kind {
+	case tokWord:
+		return (n.ByTarget || n.NullByTarget) && equalWord(p.text(value), "null")
+	case tokParam:
+		return n.ByTarget
+	case tokString:
+		return n.ByTarget && strings.IndexByte("bBxXnN", p.q[value.start]) < 0
 	}
-	var lifts []lift
-	for i, item := range s.items {
-		text := p.text(item.value)
-		switch {
-		case item.value.kind == tokWord && equalWord(text, "null"):
-		case n.ByTarget && item.value.kind == tokParam:
-		case n.ByTarget && item.value.kind == tokString && !strings.ContainsRune("bBxXnN", rune(text[0])):
-		default:
-			continue
-		}
-		if s.stars > 0 {
-			// Which column it goes to depends on how many the star stands for.
-			if n.LooseNames {
-				return nil, ErrSelectForm
-			}
-			continue
-		}
-		lifts = append(lifts, lift{span{item.value.start, item.value.end}, i, item.value.kind == tokParam})
-	}
-	return lifts, ""
+	return false
 }
 
 // opens queues the comma behind the caller's WITH clause, and returns what the
@@ -251,19 +253,27 @@ func (p *parser) opens(w with) string {
 	return ""
 }
 
-// definition is the text in front of the query.
-func (q *Query) definition() string {
-	if q.columns == nil {
-		return q.name + " AS ("
+// define appends the text in front of the query.
+func (q *Query) define(b []byte) []byte {
+	b = append(b, q.name...)
+	for i, c := range q.columns {
+		sep := ", "
+		if i == 0 {
+			sep = " ("
+		}
+		b = append(append(b, sep...), c...)
 	}
-	return q.name + " (" + strings.Join(q.columns, ", ") + ") AS ("
+	if q.columns != nil {
+		b = append(b, ')')
+	}
+	return append(b, " AS ("...)
 }
 
 // numbers queues the select list behind the WITH clause, in the place of a span.
 func (p *parser) numbers(in *insertion, at span, before string, missing []int) {
 	q, n := in.Query, &p.d.Numbering
-	b := make([]byte, 0, len(before)+16+8*len(q.columns))
-	b = append(append(b, before...), "SELECT "...)
+	var room [256]byte
+	b := append(append(room[:0], before...), "SELECT "...)
 	lifts, named := q.lifts, q.columns
 	if named == nil || n.LooseNames && len(lifts) == 0 {
 		// A column more than names stays an error of the engine.
@@ -291,14 +301,19 @@ func (p *parser) numbers(in *insertion, at span, before string, missing []int) {
 		if !key.Integer {
 			open, shut, _ = strings.Cut(n.Text, "%")
 		}
-		p.slot(at.start, at.end, string(b)+open+"CASE WHEN "+n.Checked+" <= ", slot{key: int32(k)})
+		b = append(append(append(append(b, open...), "CASE WHEN "...), n.Checked...), " <= "...)
+		p.slot(at.start, at.end, string(b), slot{key: int32(k)})
 		at.start = at.end
 		p.slot(at.end, at.end, " THEN ", slot{key: int32(k)})
-		b = append(b[:0], " + "+n.Number+" ELSE "+n.Fail+" END"+shut...)
+		b = append(append(append(b[:0], " + "...), n.Number...), " ELSE "...)
+		b = append(append(append(b, n.Fail...), " END"...), shut...)
 	}
 	b = append(append(b, " FROM "...), q.name...)
 	if n.Where && !p.atEnd() {
 		b = append(b, " WHERE true"...)
+	}
+	if at.end < len(p.q) && p.isPart(p.q[at.end]) {
+		b = append(b, ' ') // kfRETURNING would be a name
 	}
 	p.edit(at.start, at.end, string(b))
 }

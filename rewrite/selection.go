@@ -9,10 +9,13 @@ type selection struct {
 	main     span
 	from, to int // the caller's placeholders in front of it and of what follows
 
-	brackets int // around its first SELECT
+	brackets int  // around its first SELECT
+	open     nest // the brackets that are open
 
-	items []selectItem // of the first select list; nil where there is none
-	stars int          // those that stand for several columns
+	listed bool   // it has a select list
+	items  int    // in the first one
+	stars  int    // those that stand for several columns
+	lifts  []lift // those that are nothing but a value without a type of its own
 
 	plain   bool   // it has a select list, and no DISTINCT or set operation, under which values have types of their own
 	ordered bool   // it has ORDER BY
@@ -30,16 +33,16 @@ type selectItem struct {
 // width returns how many columns the query has at least, and whether these are
 // all.
 func (s *selection) width() (least int, exact bool) {
-	if s.items == nil {
+	if !s.listed {
 		return 1, false
 	}
-	return max(len(s.items), 1), s.stars == 0
+	return max(s.items, 1), s.stars == 0
 }
 
 // readQuery reads a query to its end: that of the statement, or the clauses of
 // the INSERT behind it.
-func (p *parser) readQuery() *selection {
-	s := &selection{from: p.params.count, unsure: p.d.Numbering.Hidden}
+func (p *parser) readQuery(s *selection) {
+	s.from, s.unsure = p.params.count, p.d.Numbering.Hidden
 	s.main.start = p.tok.start
 	if p.isWord("with") {
 		s.inner = with{span: span{p.tok.start, p.tok.start}, from: s.from, to: s.from}
@@ -79,7 +82,9 @@ func (p *parser) readQuery() *selection {
 	if depth != 0 || s.main.end <= s.main.start {
 		s.refuse(ErrSelectForm)
 	}
-	return s
+	if p.tok.kind == tokWord && p.tok.start == s.main.end && p.isPart(p.q[s.main.end-1]) {
+		s.refuse(ErrGrammar) // 0RETURNING is no SQL to most engines, and would become some
+	}
 }
 
 // surveyOuter takes in the WITH clause in front of the INSERT.
@@ -101,6 +106,9 @@ func (s *selection) refuse(reason Reason) {
 	}
 }
 
+// queryEnds are words that may begin what follows the query of an INSERT.
+var queryEnds = newWordSet("on returning log return option")
+
 // endsQuery reports whether the query ends here, outside of brackets.
 func (p *parser) endsQuery(s *selection, depth int) bool {
 	g := &p.d.Grammar
@@ -110,7 +118,7 @@ func (p *parser) endsQuery(s *selection, depth int) bool {
 	case depth < 0, p.tok.kind == tokError, p.tok.kind == tokExec:
 		s.refuse(p.grammar())
 		return true
-	case depth > 0 || p.tok.kind != tokWord || p.isNamed():
+	case depth > 0 || !p.isIn(queryEnds) || p.isNamed():
 		return false
 	case p.isWord("on"):
 		return p.upserts()
@@ -149,20 +157,28 @@ func (p *parser) surveyed(s *selection, depth *int) {
 	switch {
 	case p.isPunct('('):
 		*depth++
+		s.open.open('(')
 		if p.changes() {
 			s.refuse(ErrSelectForm)
 		}
 	case p.isPunct('['), p.isPunct('{'):
 		*depth++
+		s.open.open(p.q[p.tok.start])
 	case p.isPunct(')'), p.isPunct(']'), p.isPunct('}'):
 		*depth--
+		if !s.open.shut(p.q[p.tok.start]) {
+			s.refuse(ErrGrammar)
+		}
 	case p.isPunct(':') && p.d.Lexis.UserVariables && p.tok.end < len(p.q) && p.q[p.tok.end] == '=':
 		// It would be set twice.
 		s.refuse(ErrSelectForm)
 	case p.tok.kind != tokWord && p.tok.kind != tokQuoted:
 	case !s.unsure && p.mayChange():
 		s.unsure = true
-	case p.tok.kind != tokWord:
+	case !p.isIn(surveyWords):
+		if *depth <= s.brackets && p.followsQuery() {
+			s.refuse(ErrSelectForm)
+		}
 	case p.isAny("nextval", "currval") && p.d.Grammar.MultiInsert, p.d.Numbering.First && p.isWord("next") && p.nextIs("value"):
 		// Neither may stand in a WITH clause: Oracle's SQL Language Reference,
 		// "Sequence Pseudocolumns"; Transact-SQL reference, "NEXT VALUE FOR".
@@ -175,14 +191,26 @@ func (p *parser) surveyed(s *selection, depth *int) {
 		s.ordered = true
 	case p.isAny("offset", "fetch"):
 		s.limited = true
-	case p.isWord("into"), p.d.Numbering.First && p.isWord("for"), p.followsQuery():
+	case p.isWord("into"), p.d.Numbering.First && p.isWord("for"):
 		s.refuse(ErrSelectForm)
 	}
 }
 
+// surveyWords are words that surveyed looks at, besides those that may begin
+// another statement.
+var surveyWords = newWordSet("nextval currval next union except intersect minus rollup cube grouping order offset fetch into for")
+
 // changes reports whether a statement that changes data begins behind the
 // bracket here.
 func (p *parser) changes() bool {
+	at := p.pos
+	for at < len(p.q) && isSpace(p.q[at]) {
+		at++
+	}
+	if at < len(p.q) && classes[p.q[at]]&(classLetter|classDigit|classPunct) != 0 && p.q[at] < 0x80 &&
+		strings.IndexByte("iudmr", p.q[at]|0x20) < 0 {
+		return false // as nearly always
+	}
 	n, behind := p.peek()
 	if n.kind != tokWord {
 		return false
@@ -218,8 +246,15 @@ func (p *parser) nextIs(word string) bool {
 
 // nextIsPunct reports whether the byte follows the current token.
 func (p *parser) nextIsPunct(c byte) bool {
-	if p.pos < len(p.q) && p.q[p.pos] == c {
-		return true // as most do that are asked for
+	at := p.pos
+	for at < len(p.q) && isSpace(p.q[at]) {
+		at++
+	}
+	if at < len(p.q) && classes[p.q[at]]&classPunct != 0 {
+		return p.q[at] == c
+	}
+	if at < len(p.q) && isDigit(p.q[at]) {
+		return false
 	}
 	n, _ := p.peek()
 	return n.kind == tokPunct && p.q[n.start] == c
@@ -228,17 +263,20 @@ func (p *parser) nextIsPunct(c byte) bool {
 // followsQuery reports whether the word here begins another statement of a text
 // that needs no semicolons.
 func (p *parser) followsQuery() bool {
-	if !p.d.Grammar.NoSemicolon {
+	switch {
+	case !p.d.Grammar.NoSemicolon || !p.isIn(statementWords):
 		return false
-	}
-	if p.isWord("with") {
+	case p.isWord("with"):
 		return !p.nextIsPunct('(') && !p.nextIs("ties")
+	case p.isWord("merge"):
+		return !p.nextIs("join") && !p.nextIs("union")
 	}
-	return p.isAny("insert", "update", "delete", "exec", "execute", "declare", "set", "if", "while", "begin",
-		"commit", "rollback", "save", "print", "raiserror", "throw", "return", "truncate", "create", "drop", "alter",
-		"use", "go", "waitfor", "grant", "revoke", "deny", "goto", "kill", "dbcc") ||
-		p.isWord("merge") && !p.nextIs("join") && !p.nextIs("union")
+	return true
 }
+
+// statementWords are words that begin a statement of Transact-SQL.
+var statementWords = newWordSet(`insert update delete exec execute declare set if while begin commit rollback save print
+	raiserror throw return truncate create drop alter use go waitfor grant revoke deny goto kill dbcc with merge`)
 
 // selectList reads SELECT and its first list.
 func (p *parser) selectList(s *selection) {
@@ -268,13 +306,16 @@ func (p *parser) selectList(s *selection) {
 			p.brackets()
 		}
 	}
-	s.items = make([]selectItem, 0, maxItem)
+	s.listed = true
 	for !p.endsList(s, 0) {
 		item := p.selectItem(s)
-		s.items = append(s.items, item)
 		if item.star {
 			s.stars++
 		}
+		if v := item.value; p.lifts(v) {
+			s.lifts = append(s.lifts, lift{span{v.start, v.end}, s.items, v.kind == tokParam})
+		}
+		s.items++
 		if !p.acceptPunct(',') {
 			return
 		}
@@ -299,12 +340,19 @@ func (p *parser) endsList(s *selection, depth int) bool {
 		return p.endsQuery(s, depth)
 	case p.isPunct(')'):
 		return true
-	case p.tok.kind == tokWord && p.isNamed():
+	case !p.isIn(listEnds) && (depth == 0 || p.tok.kind != tokWord || !p.isNamed()):
+		return p.endsQuery(s, depth)
+	case p.isNamed():
 		return p.atEnd()
+	case p.isAny("minus", "start", "connect"):
+		return p.d.Grammar.MultiInsert && p.isOracles() || p.endsQuery(s, depth)
 	}
-	return p.isAny("from", "where", "group", "having", "window", "order", "limit", "offset", "fetch", "for", "union",
-		"except", "intersect", "into") || p.d.Grammar.MultiInsert && p.isOracles() || p.endsQuery(s, depth)
+	return true
 }
+
+// listEnds are words that may begin what follows a select list.
+var listEnds = newWordSet(`from where group having window order limit offset fetch for union except intersect into
+	minus start connect`)
 
 // isOracles reports whether the word here begins a clause that only Oracle has.
 func (p *parser) isOracles() bool {
@@ -317,7 +365,9 @@ func (p *parser) isNamed() bool {
 	if p.prev == 0 {
 		return false
 	}
-	if c := p.q[p.prev-1]; c == '.' && !p.endsNumber() || c == ',' && !p.isWord("from") {
+	if c := p.q[p.prev-1]; c == ')' {
+		return false
+	} else if c == '.' && !p.endsNumber() || c == ',' && !p.isWord("from") {
 		return true
 	}
 	at := p.prev

@@ -1,9 +1,6 @@
 package rewrite
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // tail reads what stands behind the rows, up to the semicolon.
 func (p *parser) tail(in *insertion) Reason {
@@ -94,8 +91,7 @@ func (p *parser) isOthers(in *insertion) bool {
 	if p.tok.kind != tokWord && p.tok.kind != tokQuoted || p.prev > 0 && p.q[p.prev-1] == '.' || !p.nextIsPunct('.') {
 		return false
 	}
-	name := p.folded(p.tok)
-	return name != in.name.table && name != in.name.schema
+	return !p.folds(p.tok, in.name.table) && !p.folds(p.tok, in.name.schema)
 }
 
 // isKey reports whether the current token is the name of a key column.
@@ -103,8 +99,12 @@ func (p *parser) isKey(t *Target) bool {
 	if p.tok.kind != tokWord && p.tok.kind != tokQuoted {
 		return false
 	}
-	name := p.folded(p.tok)
-	return slices.ContainsFunc(t.Keys, func(k Key) bool { return k.Column == name })
+	for i := range t.Keys {
+		if p.folds(p.tok, t.Keys[i].Column) {
+			return true
+		}
+	}
+	return false
 }
 
 // rowAlias reads MySQL's alias of the new row and grows its column list, whose
@@ -131,9 +131,9 @@ func (p *parser) rowAlias(in *insertion) Reason {
 		return p.grammar()
 	}
 	var b []byte
-	for _, k := range in.missing() {
+	for _, k := range in.missing(nil) {
 		b = append(b, ", "...)
-		b = append(b, p.d.QuoteIdent(p.unused("kf_"+in.Target.Keys[k].Column))...)
+		b = p.d.AppendIdent(b, p.unused("kf_"+in.Target.Keys[k].Column))
 	}
 	if len(b) > 0 {
 		p.edit(end, end, string(b))

@@ -38,6 +38,10 @@ type Key struct {
 	// takes such keys. With "" they are not filled there.
 	Type string
 
+	// Scope are the columns, folded, whose values a row's keys are numbered within:
+	// [Plan.Scopes]. nil: there is one numbering. Such a key is not Counted.
+	Scope []string
+
 	// Follow says that the integers that INSERTs bring are asked for:
 	// [Plan.Explicit].
 	Follow bool

@@ -14,11 +14,27 @@ const (
 	TxBegins                       // a transaction is open
 	TxEnds                         // none is open
 	TxUnknown                      // one may be open or not
+	TxSaves                        // one is open, which begins here where none was, until its savepoint is released
+	TxReleases                     // one that has begun with a savepoint may end; any other is open
 )
 
-// String returns the word for it: "unchanged", "begins", "ends" or "unknown".
+// String returns the word for it: "unchanged", "begins", "ends", "unknown", "saves"
+// or "releases".
 func (t Transaction) String() string {
-	return [...]string{"unchanged", "begins", "ends", "unknown"}[t]
+	return [...]string{"unchanged", "begins", "ends", "unknown", "saves", "releases"}[t]
+}
+
+// then returns what two statements do together.
+func (t Transaction) then(next Transaction) Transaction {
+	switch {
+	case next == TxUnchanged:
+		return t
+	case next != TxSaves && next != TxReleases, t == TxUnchanged:
+		return next
+	case t == TxBegins, t == TxSaves && next == TxSaves:
+		return t
+	}
+	return TxUnknown
 }
 
 // TransactionOf returns the state after the text has run without an error. Of
@@ -40,9 +56,7 @@ func TransactionOf(d *dialect.Dialect, query string) Transaction {
 		if p.acceptPunct(';') {
 			continue
 		}
-		if tx := p.transaction(); tx != TxUnchanged {
-			state = tx
-		}
+		state = state.then(p.transaction())
 	}
 	return state
 }
@@ -92,7 +106,9 @@ func (p *parser) effect() Transaction {
 	case effectEnd, effectRollback:
 		return p.ends()
 	case effectSave:
-		return p.certain(TxBegins)
+		return p.certain(TxSaves)
+	case effectRelease:
+		return p.certain(TxReleases)
 	case effectStart:
 		return p.followed(TxBegins, TxUnknown, "transaction")
 	case effectPrepare:
@@ -254,6 +270,9 @@ func (p *parser) setting() Transaction {
 // x, `x`, @@x or @@session.x.
 func (p *parser) isVariable(name string) bool {
 	text := p.text(p.tok)
+	if len(text) < len(name) {
+		return false
+	}
 	switch p.tok.kind {
 	case tokVar:
 		if !strings.HasPrefix(text, "@@") {
@@ -264,5 +283,11 @@ func (p *parser) isVariable(name string) bool {
 	default:
 		return false
 	}
-	return equalWord(strings.Trim(text, "`\"'"), name)
+	for text != "" && strings.IndexByte("`\"'", text[0]) >= 0 {
+		text = text[1:]
+	}
+	for text != "" && strings.IndexByte("`\"'", text[len(text)-1]) >= 0 {
+		text = text[:len(text)-1]
+	}
+	return equalWord(text, name)
 }

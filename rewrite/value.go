@@ -17,6 +17,7 @@ type value struct {
 func (p *parser) value(clause func() bool) (value, Reason) {
 	v := value{start: p.tok.start, before: p.params.count, first: p.tok}
 	point := false // the token before this one is a point
+	var open nest
 	for depth := 0; ; p.advance() {
 		behindPoint := point
 		point = false
@@ -36,14 +37,17 @@ func (p *parser) value(clause func() bool) (value, Reason) {
 				p.nested(ErrCTE)
 			}
 		case tokPunct:
-			switch p.q[p.tok.start] {
+			switch c := p.q[p.tok.start]; c {
 			case '(', '[', '{':
 				depth++
+				open.open(c)
 			case ')', ']', '}':
 				if depth == 0 {
 					return p.valueEnd(v)
 				}
-				depth--
+				if depth--; !open.shut(c) {
+					return v, ErrGrammar
+				}
 			case ',':
 				if depth == 0 {
 					return p.valueEnd(v)

@@ -163,13 +163,19 @@ func wholeWord(text, suffix string) bool {
 }
 
 // numberBefore reports whether a number may end at offset i, so that a word
-// begins there: SELECT 0xABINSERT is two statements in SQL Server.
+// begins there: SELECT 0xABINSERT and SELECT 1.eINSERT are two statements in SQL
+// Server.
 func numberBefore(query string, i int) bool {
-	j := i
-	for j > 0 && (classes[query[j-1]]&classHex != 0 || query[j-1]|0x20 == 'x' || query[j-1] == '_') {
-		j--
+	for i--; i >= 0; i-- {
+		c := query[i]
+		if isDigit(c) && (i == 0 || query[i-1] >= 0x80 || classes[query[i-1]]&(classLetter|classDigit) == 0) {
+			return true
+		}
+		if classes[c]&classHex == 0 && c|0x20 != 'x' && c != '_' && c != '.' {
+			return false
+		}
 	}
-	return j < i && isDigit(query[j])
+	return false
 }
 
 // begins reports whether a statement of the text begins with a word that may

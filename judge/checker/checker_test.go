@@ -85,7 +85,7 @@ func TestUnfinished(t *testing.T) {
 
 func TestSplit(t *testing.T) {
 	got, err := checker.Split("sqlite", "SELECT ';'; CREATE TRIGGER r AFTER INSERT ON t BEGIN SELECT 1; END; ; SELECT 2")
-	want := []string{"SELECT ';'; ", "CREATE TRIGGER r AFTER INSERT ON t BEGIN SELECT 1; END; ; ", "SELECT 2"}
+	want := []string{"SELECT ';'", "CREATE TRIGGER r AFTER INSERT ON t BEGIN SELECT 1; END", "SELECT 2"}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("Split = %q, %v, want %q", got, err, want)
 	}

@@ -36,19 +36,21 @@ func itemsOf(dialect, query string) (l *lexis, items []item, comments []string, 
 	return l, items, comments, err
 }
 
-// Split returns the texts of the statements between semicolons; a body counts as
-// one. It fails as [Read] does.
+// Split returns the texts of the statements between semicolons, without these; a
+// body counts as one. It fails as [Read] does.
 func Split(dialect, query string) ([]string, error) {
 	l, items, _, err := itemsOf(dialect, query)
 	if err != nil {
 		return nil, err
 	}
 	var parts []string
-	statements := l.statements(items)
-	for i, s := range statements {
+	for _, s := range l.statements(items) {
 		end := len(query)
-		if i+1 < len(statements) {
-			end = statements[i+1][0].start
+		for _, i := range items {
+			if i.isMark(";") && i.start > s[len(s)-1].start {
+				end = i.start
+				break
+			}
 		}
 		parts = append(parts, query[s[0].start:end])
 	}

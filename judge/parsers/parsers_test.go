@@ -91,7 +91,8 @@ func TestSQLite(t *testing.T) {
 	}()
 	for query, ok := range map[string]bool{
 		"INSERT INTO missing (a) VALUES (1)":                      true,
-		"INSERT INTO missing (a) VALUES (1);":                     true,
+		"INSERT INTO missing (a) VALUES (1) -- )":                 true,
+		"WITH a AS (SELECT 1), a AS (SELECT 2) INSERT INTO t (b)": false,
 		"INSERT INTO missing (a) VALUES (1":                       false,
 		"INSERT INTO missing (a) VALUES (1) RETURNING *":          true,
 		"INSERT INTO missing (a) VALUES (1) ON DUPLICATE KEY":     false,

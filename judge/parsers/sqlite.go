@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 
 	_ "modernc.org/sqlite" // SQLite itself, in Go
@@ -26,35 +27,60 @@ func OpenSQLite() (*SQLite, error) {
 func (s *SQLite) Close() error { return s.db.Close() }
 
 // syntaxErrors are in SQLite's messages for what its grammar does not take:
-// src/parse.y and src/tokenize.c. Every other error, of which "no such table"
-// is the most frequent, comes from what the text means; but two definitions of one
-// name in WITH or of one column, a database that is not there and a number that no
-// placeholder has are found before the rest of the text is read.
+// src/tokenize.c, and what src/parse.y calls while it reads. Every other error, of
+// which "no such table" is the most frequent, comes from what the text means.
 var syntaxErrors = []string{
-	": syntax error", "incomplete input", "unrecognized token", "duplicate WITH table name", "duplicate column name",
-	"unknown database", "variable number must be",
+	": syntax error", "incomplete input", "unrecognized token", "parser stack overflow",
+	"a JOIN clause is required before", "unknown join type", "clause should come after", "duplicate WITH table name",
+	"variable number must be", "too many SQL variables", "unsupported use of NULLS", "too many arguments on function",
+	"ORDER BY may not be used with non-aggregate", "too many terms in compound SELECT",
 }
 
+// isSyntax reports whether the error is one of those.
+func isSyntax(err error) bool {
+	return err != nil && slices.ContainsFunc(syntaxErrors, func(s string) bool { return strings.Contains(err.Error(), s) })
+}
+
+// stop is no token of SQLite's.
+const stop = "\n@"
+
 // Accepts returns SQLite's error when one of the statements is not of its
-// grammar. Each string holds one statement: SQLite prepares the first of a text
-// and leaves the others.
+// grammar. Each string holds one statement without a semicolon behind it: SQLite
+// prepares the first of a text and leaves the others.
+//
+// Some errors come before the text was read to its end, as of two definitions of one
+// name in WITH; then it is not known whether the rest is of the grammar, and
+// Accepts returns an [EarlyError]. An engine that has read the whole text would have
+// come to a token that is none behind it.
 func (s *SQLite) Accepts(statements []string) error {
 	for _, query := range statements {
 		if strings.IndexByte(query, 0) >= 0 {
 			return fmt.Errorf("sqlite: a NUL ends the text")
 		}
-		st, err := s.db.PrepareContext(context.Background(), query)
-		if err == nil {
-			if err := st.Close(); err != nil {
-				return err
-			}
-			continue
-		}
-		for _, syntax := range syntaxErrors {
-			if strings.Contains(err.Error(), syntax) {
-				return err
-			}
+		err := s.prepare(query)
+		switch {
+		case err == nil:
+		case isSyntax(err):
+			return err
+		case !isSyntax(s.prepare(query + stop)):
+			return &EarlyError{err}
 		}
 	}
 	return nil
+}
+
+// EarlyError is an error that SQLite gives before it has read all of a text.
+type EarlyError struct{ Err error }
+
+func (e *EarlyError) Error() string { return e.Err.Error() }
+
+func (e *EarlyError) Unwrap() error { return e.Err }
+
+// prepare prepares one statement.
+func (s *SQLite) prepare(query string) error {
+	st, err := s.db.PrepareContext(context.Background(), query)
+	if err != nil {
+		return err
+	}
+	return st.Close()
 }

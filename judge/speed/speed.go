@@ -32,25 +32,31 @@ func (s Sample) Over() float64 {
 	return float64(s.Best-Fixed) / float64(max(s.Bytes, 1))
 }
 
+// Above reports whether the text takes more than the bar.
+func (s Sample) Above() bool { return s.Over() > PerByte }
+
 // Stopwatch measures in one dialect, with a key in every table.
 type Stopwatch struct {
 	dialect *dialect.Dialect
 	target  *rewrite.Target
 }
 
-// New returns a stopwatch for a dialect.
-func New(dialectName, column string) (*Stopwatch, error) {
+// New returns a stopwatch for a dialect, with UUIDs as keys or with integers,
+// which the engine can count on from, so that INSERT … SELECT is filled too.
+func New(dialectName, column string, integers bool) (*Stopwatch, error) {
 	d, err := dialect.ByName(dialectName)
 	if err != nil {
 		return nil, err
 	}
-	return &Stopwatch{d, &rewrite.Target{
-		Table: "t",
-		Keys: []rewrite.Key{{
-			Column: d.Fold(column, false),
-			Fill:   rewrite.FillMissing | rewrite.FillNull | rewrite.FillDefault,
-		}},
-	}}, nil
+	key := rewrite.Key{
+		Column: d.Fold(column, false),
+		Fill:   rewrite.FillMissing | rewrite.FillNull | rewrite.FillDefault,
+		Type:   "uuid",
+	}
+	if integers {
+		key.Integer, key.Counted, key.Type = true, true, "bigint"
+	}
+	return &Stopwatch{d, &rewrite.Target{Table: "t", Keys: []rewrite.Key{key}}}, nil
 }
 
 // How often a text is compiled: the best of batches of calls, each long enough
@@ -158,7 +164,7 @@ func worst(s []Sample) float64 {
 
 func above(s []Sample) (n int) {
 	for _, x := range s {
-		if x.Over() > PerByte {
+		if x.Above() {
 			n++
 		}
 	}

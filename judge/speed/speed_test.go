@@ -11,7 +11,7 @@ import (
 )
 
 func TestMeasure(t *testing.T) {
-	s, err := speed.New("postgres", "kf_id")
+	s, err := speed.New("postgres", "kf_id", true)
 	if err != nil {
 		t.Fatal(err)
 	}

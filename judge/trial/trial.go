@@ -179,13 +179,21 @@ func (c *Court) read(query string) (text, checked *tree.Text, judge Judge) {
 	return checked, checked, Checker
 }
 
-// accepts asks SQLite.
+// accepts asks SQLite. CREATE looks up names before it reads a body; nothing in it is
+// filled, so that this is no reason to take it for no SQL.
 func (c *Court) accepts(query string) error {
 	statements, err := checker.Split(c.dialect, query)
 	if err != nil {
 		return err
 	}
-	return c.sqlite.Accepts(statements)
+	var early *parsers.EarlyError
+	for _, s := range statements {
+		err := c.sqlite.Accepts([]string{s})
+		if err != nil && !(errors.As(err, &early) && strings.HasPrefix(strings.ToLower(s), "create")) {
+			return err
+		}
+	}
+	return nil
 }
 
 // filled says whether a fill is the input plus keys, by all judges that take

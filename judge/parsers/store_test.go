@@ -1,0 +1,88 @@
+package parsers_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/keyfill/keyfill/judge/tree"
+)
+
+// storeTexts are the golden files with what a store sends: some of it to engines
+// that no test here can run.
+const storeTexts = "../../keysource/store/testdata/"
+
+// TestStoreTexts: what a store sends is a statement to a parser that others wrote,
+// but for procedures, of which TiDB's knows little.
+func TestStoreTexts(t *testing.T) {
+	for _, name := range []string{"mysql", "postgres"} {
+		t.Run(name, func(t *testing.T) {
+			skip(t, name)
+			files, err := filepath.Glob(storeTexts + "*" + name + ".txtar")
+			if err != nil || len(files) < 4 {
+				t.Fatalf("%d files, %v", len(files), err)
+			}
+			seen := 0
+			for _, file := range files {
+				text, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, run := range runsIn(string(text)) {
+					seen++
+					if err := readAll(read[name], run); err != nil {
+						t.Errorf("%s: %v in\n%s", file, err, strings.Join(run, "\n"))
+					}
+				}
+			}
+			if seen < 100 {
+				t.Errorf("%d runs of statements: this test does not read the files rightly", seen)
+			}
+		})
+	}
+}
+
+var (
+	// between are the lines of a golden file that are no part of a statement.
+	between = regexp.MustCompile(`^(-- .* --|  .* = .*|  .*|connect|begin|commit|rollback|savepoint.*|error: .*|)$`)
+	// opens are those that a statement may begin with.
+	opens = regexp.MustCompile(`^(SELECT|INSERT|UPDATE|DELETE|CREATE TABLE|SET|CALL) `)
+)
+
+// runsIn returns the lines of the file that follow one another without anything
+// in between: a statement or more each.
+func runsIn(text string) [][]string {
+	_, text, _ = strings.Cut(text, "\n-- ")
+	var runs [][]string
+	var run []string
+	for _, line := range strings.Split("-- "+text, "\n") {
+		if !between.MatchString(line) {
+			run = append(run, line)
+			continue
+		}
+		if len(run) > 0 && opens.MatchString(run[0]) {
+			runs = append(runs, run)
+		}
+		run = nil
+	}
+	return runs
+}
+
+// readAll returns nil when the lines are statements, one after the other.
+func readAll(parse func(string) (*tree.Text, error), lines []string) error {
+	_, err := parse(strings.Join(lines, "\n"))
+	for i := 1; err != nil && i < len(lines); i++ {
+		if !opens.MatchString(lines[i]) {
+			continue
+		}
+		if _, first := parse(strings.Join(lines[:i], "\n")); first != nil {
+			continue
+		}
+		if readAll(parse, lines[i:]) == nil {
+			return nil
+		}
+	}
+	return err
+}

@@ -1,0 +1,93 @@
+package rewrite
+
+// insertion is an INSERT being read.
+type insertion struct {
+	Insert
+	listed   places // of the keys in the column list
+	columns  int    // length of the column list; -1 without one
+	listEnd  int    // where the last column of the list ends, or its bracket
+	listAt   int    // where a column list goes when there is none
+	judged   bool   // some of the values in a row stand in the place of a key
+	involved bool   // a value of a row is not a constant
+	name     name
+	linked   bool // the table is behind a database link
+
+	// overruled is why the engine would take another key than the one filled,
+	// overruledAt the token that makes it do so.
+	overruled   Reason
+	overruledAt token
+}
+
+// fewKeys is how many keys of a table there is room for without an allocation;
+// most have one.
+const fewKeys = 2
+
+// places are for each key the column of a list that it is.
+type places struct {
+	few  [fewKeys]int // plus one, of the first keys
+	more []int        // plus one, of the others
+}
+
+// of returns the column that a key is, -1 for none.
+func (l *places) of(key int) int {
+	if key < fewKeys {
+		return l.few[key] - 1
+	}
+	if key -= fewKeys; key < len(l.more) {
+		return l.more[key] - 1
+	}
+	return -1
+}
+
+func (l *places) set(key, column int) {
+	if key < fewKeys {
+		l.few[key] = column + 1
+		return
+	}
+	key -= fewKeys
+	for len(l.more) <= key {
+		l.more = append(l.more, 0)
+	}
+	l.more[key] = column + 1
+}
+
+// newInsertion begins an INSERT with the head.
+func newInsertion(h head, verb int) *insertion {
+	return &insertion{
+		Insert:  Insert{Target: h.target, Offset: verb, Rows: -1, Conflict: h.conflict, scopes: scopesOf(h.target)},
+		columns: -1,
+		name:    h.name,
+	}
+}
+
+// missing appends to keys those that the column list does not name and the
+// policy fills then.
+func (in *insertion) missing(keys []int) []int {
+	for i := range in.Target.Keys {
+		if in.listed.of(i) < 0 && in.Target.Keys[i].Fill&FillMissing != 0 {
+			keys = append(keys, i)
+		}
+	}
+	return keys
+}
+
+// lists reports whether the column list names a key.
+func (in *insertion) lists() bool {
+	for i := range in.Target.Keys {
+		if in.listed.of(i) >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// lacks reports whether there is a key that the column list does not name and the
+// policy fills then.
+func (in *insertion) lacks() bool {
+	for i := range in.Target.Keys {
+		if in.listed.of(i) < 0 && in.Target.Keys[i].Fill&FillMissing != 0 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,185 @@
+package rewrite
+
+import (
+	"database/sql/driver"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+)
+
+// Scopes returns what the keys of a column of an INSERT are numbered within in
+// one execution: for each key that it takes, in their order, the row's values of
+// the key's Scope columns. It is nil where the key has no Scope.
+//
+// A value is that of the caller's argument as the driver gets it, with Valuers
+// and pointers resolved; an int64, or a uint64 that is none, for an integer in the
+// text and for what is cast to one; a string for a text. It is never nil: a key of
+// a row with NULL there is refused with [ErrScope], as by [Plan.Holes]. Whether
+// two values are the same parent is not decided here.
+func (pl *Plan) Scopes(args []driver.NamedValue, h Holes, insert, key int) ([][]driver.Value, error) {
+	in := &pl.Inserts[insert]
+	columns := in.Target.Keys[key].Scope
+	if columns == nil {
+		return nil, nil
+	}
+	var rows [][]driver.Value
+	for i := range pl.slots {
+		s := &pl.slots[i]
+		if int(s.insert) != insert || int(s.key) != key || h.fill != nil && !h.fill[i] {
+			continue
+		}
+		row := make([]driver.Value, len(columns))
+		for c, column := range columns {
+			v, err := pl.scopeAt(args, h, i, column)
+			if err != nil {
+				return nil, err
+			}
+			row[c] = v
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// inScope returns the holes unless one of them is in a row without a value that
+// its key is numbered within.
+func (pl *Plan) inScope(args []driver.NamedValue, h Holes) (Holes, error) {
+	if !pl.scoped {
+		return h, nil
+	}
+	for i := range pl.slots {
+		s := &pl.slots[i]
+		in := &pl.Inserts[s.insert]
+		if in.scopes == nil || in.Explained || h.fill != nil && !h.fill[i] {
+			continue
+		}
+		for _, column := range in.Target.Keys[s.key].Scope {
+			if _, err := pl.scopeAt(args, h, i, column); err != nil {
+				return Holes{}, err
+			}
+		}
+	}
+	return h, nil
+}
+
+// hasScopes reports whether a key is numbered within other columns.
+func (pl *Plan) hasScopes() bool {
+	if !slices.ContainsFunc(pl.Inserts, func(in Insert) bool { return in.scopes != nil }) {
+		return false
+	}
+	return slices.ContainsFunc(pl.slots, func(s slot) bool {
+		in := &pl.Inserts[s.insert]
+		return in.scopes != nil && !in.Explained && in.Target.Keys[s.key].Scope != nil
+	})
+}
+
+// scopeAt returns the value of a column in the row of the i-th slot.
+func (pl *Plan) scopeAt(args []driver.NamedValue, h Holes, i int, column string) (driver.Value, error) {
+	s := &pl.slots[i]
+	in := &pl.Inserts[s.insert]
+	refused := scopeRefusal(in.Target, &in.Target.Keys[s.key], in.Offset, column)
+	refused.Others = pl.others(in.Target)
+	if in.scopes == nil {
+		return nil, refused
+	}
+	v := in.scopes.value(int(s.row), column)
+	refused.Offset = max(v.at, in.Offset)
+	if v.kind == scopeNone || pl.fillsColumn(h, i, column) {
+		return nil, refused
+	}
+	switch v.kind {
+	case scopeInteger:
+		n, _ := integerLiteral(v.text)
+		return n, nil
+	case scopeText:
+		text, _ := textLiteral(v.text)
+		if text == "" && pl.d.EmptyIsNull {
+			return nil, refused
+		}
+		return text, nil
+	}
+	at, err := pl.argument(&slot{before: int32(v.before), text: v.text}, args)
+	if err != nil {
+		return nil, err
+	}
+	value, ok := pl.scopeArgument(args[at].Value, v.kind)
+	if !ok {
+		return nil, refused
+	}
+	return value, nil
+}
+
+// fillsColumn reports whether a column of the row of the i-th slot is itself a
+// key that is filled in the execution.
+func (pl *Plan) fillsColumn(h Holes, i int, column string) bool {
+	s := &pl.slots[i]
+	keys := pl.Inserts[s.insert].Target.Keys
+	if !slices.ContainsFunc(keys, func(k Key) bool { return k.Column == column }) {
+		return false
+	}
+	// The slots of a row stand together.
+	same := func(o *slot) bool { return o.insert == s.insert && o.row == s.row }
+	first := i
+	for first > 0 && same(&pl.slots[first-1]) {
+		first--
+	}
+	for j := first; j < len(pl.slots) && same(&pl.slots[j]); j++ {
+		if keys[pl.slots[j].key].Column == column && (h.fill == nil || h.fill[j]) {
+			return true
+		}
+	}
+	return false
+}
+
+// scopeArgument returns the value that an argument gives a column; it is none
+// where it is NULL, or not what it is cast to.
+func (pl *Plan) scopeArgument(v driver.Value, kind scopeKind) (driver.Value, bool) {
+	if v != nil && !driver.IsValue(v) && !encodesItself(v) {
+		if r, err := driver.DefaultParameterConverter.ConvertValue(v); err == nil && driver.IsValue(r) {
+			v = r
+		}
+	}
+	switch b := v.(type) {
+	case nil:
+		return nil, false
+	case []byte:
+		if b == nil {
+			return nil, false
+		}
+	case string:
+		if b == "" && pl.d.EmptyIsNull {
+			return nil, false
+		}
+	}
+	switch kind {
+	case scopeToInt:
+		// Two spellings of a number become one.
+		switch t := v.(type) {
+		case int64:
+			return t, true
+		case string:
+			n, err := strconv.ParseInt(t, 10, 64)
+			return n, err == nil && n != math.MinInt64
+		}
+		return nil, false
+	case scopeToText:
+		_, text := v.(string)
+		return v, text
+	}
+	return v, true
+}
+
+// encodesItself reports whether a value that is no Valuer tells pgx what to send:
+// "Int64Valuer" and "TextValuer" of its package pgtype.
+func encodesItself(v driver.Value) bool {
+	if _, ok := v.(driver.Valuer); ok {
+		return false
+	}
+	for _, name := range []string{"Int64Value", "TextValue"} {
+		if _, ok := reflect.TypeOf(v).MethodByName(name); ok {
+			return true
+		}
+	}
+	return false
+}
