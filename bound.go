@@ -1,6 +1,7 @@
 package keyfill
 
 import (
+	"cmp"
 	"context"
 	"sync"
 
@@ -37,15 +38,36 @@ func (k *tableKey) row(state string, facts *tableFacts, columns []store.Column) 
 		Name: state, Columns: columns, Start: src.Start, Max: k.limit(), Exclusive: src.Exclusive,
 		// What the row looks like must not depend on how many tables the file has
 		// for the state just now.
-		Shared: k.rule.Shared || !k.rule.Own || src.Kind == policy.KindSnowflake,
+		Shared: k.rule.Shared || !k.rule.Own || ofWorkers(src),
 		// A row is bound to the table as it is found.
 		Create: src.CreateRow() && (facts.unseen == nil || k.rule.Shared),
 	}
+	keep(&row, src)
 	if row.Shared && facts.unseen != nil {
 		// A temporary table's keys are nobody else's business.
 		row.Columns = columns[1:]
 	}
 	return row
+}
+
+// keep sets where the row of a source's state is, and how it is changed.
+func keep(row *store.Sequence, src policy.Source) {
+	if src.Lock == policy.LockOptimistic {
+		row.Lock = store.LockOptimistic
+	}
+	if src.Via == policy.ViaProcedure {
+		row.Procedure, row.Lock = cmp.Or(src.Procedure, store.ReserveProcedure), ""
+	}
+	if src.Table == nil {
+		return
+	}
+	row.Table = &store.KeyTable{
+		Name: src.Table.Name, Key: src.Table.Key, Value: src.Table.Value,
+		Last: src.Table.Stored == policy.StoredLast, Version: src.Table.Version,
+	}
+	if row.Table.Key != "" {
+		row.Table.Row = cmp.Or(src.Table.Row, row.Name)
+	}
 }
 
 // bindTo binds a counter's state to a column of a table that it is going to fill,
@@ -78,11 +100,16 @@ func (m *Mount) bindTo(ctx context.Context, g *guard, t *table, i int, c *counte
 // bind binds the state of a row to one more column, and reports whether that
 // stays whatever becomes of the statement's transaction.
 func (r *connRow) bind(ctx context.Context, g *guard, c store.Column) (stays bool, err error) {
+	bind := func(st *store.Store) error {
+		if r.series != nil {
+			return r.series.At(st).Bind(ctx, c)
+		}
+		return r.rows.At(st).Bind(ctx, c)
+	}
 	if g.tx == txOutside {
-		err = committing{r, g}.commit(ctx, func(rows *store.Reserver) error { return rows.Bind(ctx, c) })
-		if err != errInside {
+		if err = (committing{r, g}).transact(ctx, bind); err != errInside {
 			return true, err
 		}
 	}
-	return false, r.rows.At(store.Within(r.dialect, g.conn)).Bind(ctx, c)
+	return false, bind(store.Within(r.dialect, g.conn))
 }

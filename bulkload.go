@@ -97,6 +97,12 @@ var (
 // its keys.
 func (l *bulkLoad) ask(ctx context.Context) error {
 	m, g := l.guard.mount, l.guard
+	for _, d := range l.plan.Draws {
+		if m.belongs(&tableOf(&l.plan.Inserts[d.Insert]).keys[d.Key]) {
+			// The connection takes nothing else while the load lasts.
+			return l.plan.Refused(rewrite.ErrBulk)
+		}
+	}
 	if _, err := m.session(ctx, g, l.plan); err != nil {
 		return err
 	}
@@ -152,7 +158,7 @@ func (l *bulkLoad) row(ctx context.Context, args []driver.NamedValue) (*executio
 		return nil, err
 	}
 	x := l.execution(ctx, args, h)
-	if x.keys, err = draw(ctx, l.plan, h, 0, l.guard); err != nil {
+	if x.keys, err = draw(ctx, l.plan, nil, h, 0, l.guard); err != nil {
 		return nil, err
 	}
 	sent, err := l.formed(x.keys)

@@ -15,8 +15,9 @@ import (
 // statement runs on.
 type connRow struct {
 	dialect *dialect.Dialect
-	rows    *store.Reserver // of no connection yet
-	ranked  bool            // there is a greatest key to compare with
+	rows    *store.Reserver   // of no connection yet; nil for series
+	series  *store.SeriesRows // of no connection yet; nil for others
+	ranked  bool              // there is a greatest key to compare with
 }
 
 // at returns the way to the row from a connection.
@@ -60,6 +61,11 @@ func (c committing) Advance(ctx context.Context, to int64) error {
 }
 
 func (c committing) commit(ctx context.Context, f func(*store.Reserver) error) error {
+	return c.transact(ctx, func(st *store.Store) error { return f(c.row.rows.At(st)) })
+}
+
+// transact calls f with the store inside a transaction of its own.
+func (c committing) transact(ctx context.Context, f func(*store.Store) error) error {
 	tx, err := c.guard.begin(ctx, driver.TxOptions{})
 	if err != nil {
 		if strings.Contains(err.Error(), nestedBegin) {
@@ -68,7 +74,7 @@ func (c committing) commit(ctx context.Context, f func(*store.Reserver) error) e
 		}
 		return err
 	}
-	if err := f(c.row.rows.At(store.Within(c.row.dialect, c.guard.conn))); err != nil {
+	if err := f(store.Within(c.row.dialect, c.guard.conn)); err != nil {
 		c.undo(ctx, tx.Rollback())
 		return err
 	}

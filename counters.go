@@ -5,15 +5,30 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// counter is an integer source with a state of a name: a sequence or a
-// snowflake.
+// counter is an integer source with a state of a name: a sequence, a snowflake or
+// recycled series.
 type counter struct {
-	sequence  *keysource.Sequence  // one of the two
+	sequence  *keysource.Sequence  // one of the three
 	snowflake *keysource.Snowflake //
+	recycled  *keysource.Recycled  //
+
+	// mapping makes keys of the numbers; nil: they are the keys.
+	mapping keysource.Mapping
+	warned  atomic.Bool // that most of them are used
+
+	// joined is the row instead of the two where numbers belong to the transactions
+	// of their INSERTs.
+	joined *joinedRow
+
+	// scoped is the numbering within parents, besides joined; nil where there is one
+	// numbering.
+	scoped *scoped
 
 	// row is where the state lives when it is read and written on the
 	// connection of each statement: SQLite has no other. nil elsewhere.
@@ -45,6 +60,19 @@ type counter struct {
 // reserve returns the first of n consecutive integers.
 func (c *counter) reserve(ctx context.Context, g *guard, n int64) (int64, error) {
 	switch {
+	case c.scoped != nil:
+		return 0, errNoParent
+	case c.joined != nil:
+		return c.joined.reserve(ctx, g, n)
+	case c.recycled != nil && c.row != nil:
+		g.mount.ensure(ctx, g)
+		first, err := c.recycled.ReserveOn(ctx, n, c.row.seriesAt(g))
+		if err == errInside {
+			first, err = c.recycled.ReserveOn(ctx, n, c.row.seriesAt(g))
+		}
+		return first, err
+	case c.recycled != nil:
+		return c.recycled.Reserve(ctx, n)
 	case c.row != nil:
 		g.mount.ensure(ctx, g)
 		first, err := c.sequence.ReserveOn(ctx, n, c.row.at(g))
@@ -68,6 +96,9 @@ func (c *counter) reserve(ctx context.Context, g *guard, n int64) (int64, error)
 // advance makes later keys to or greater.
 func (c *counter) advance(ctx context.Context, g *guard, to int64) error {
 	switch {
+	case c.joined != nil:
+		g.mount.ensure(ctx, g)
+		return c.joined.advance(ctx, g, to)
 	case c.row != nil:
 		g.mount.ensure(ctx, g)
 		err := c.sequence.AdvanceOn(ctx, to, c.row.at(g))
@@ -86,21 +117,41 @@ func (c *counter) forget(ctx context.Context) error { return c.set.forget(ctx, c
 
 // drop gives up what is reserved: a key of it was found in use.
 func (c *counter) drop() {
-	if c.sequence != nil {
+	switch {
+	case c.joined != nil, c.scoped != nil: // nothing is
+	case c.sequence != nil:
 		c.sequence.Drop()
-		return
+	case c.recycled != nil:
+		c.recycled.Drop()
+	default:
+		c.snowflake.Drop()
 	}
-	c.snowflake.Drop()
 }
 
 func (c *counter) close(ctx context.Context) error {
 	switch {
 	case c.sequence != nil:
 		return c.sequence.Close(ctx)
-	case c.shared:
+	case c.recycled != nil:
+		return c.leave(ctx)
+	case c.joined != nil, c.scoped != nil, c.shared:
 		return nil
 	}
 	return c.snowflake.Close(ctx)
+}
+
+// leavePatience is how long a store is waited for that is to take a series back.
+const leavePatience = 2 * time.Second
+
+// leave closes recycled series. A store that does not take them back is no error:
+// their lease runs out by itself.
+func (c *counter) leave(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, leavePatience)
+	defer cancel()
+	if err := c.recycled.Close(limited); err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return nil
 }
 
 // counterSet are the counters of one database, by the name of their state.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/keysource/store"
+	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -17,11 +18,14 @@ type giver interface {
 	give(ctx context.Context, t *table, i, n int) ([]driver.Value, error)
 	// reserve returns the first of n consecutive integers for it.
 	reserve(ctx context.Context, t *table, i int, n int64) (int64, error)
+	// within returns n keys, each numbered within the parent of its row; parents
+	// gives these.
+	within(ctx context.Context, t *table, i, n int, parents parentsFunc) ([]driver.Value, error)
 }
 
 // draw asks the sources for the keys that an execution takes, one call for
 // each column of each INSERT. rows is how many an INSERT … SELECT has.
-func draw(ctx context.Context, p *rewrite.Plan, h rewrite.Holes, rows int64, from giver) ([][]driver.Value, error) {
+func draw(ctx context.Context, p *rewrite.Plan, args []driver.NamedValue, h rewrite.Holes, rows int64, from giver) ([][]driver.Value, error) {
 	keys := make([][]driver.Value, len(p.Draws))
 	for i, d := range p.Draws {
 		if h.Counts[i] == 0 {
@@ -37,6 +41,10 @@ func draw(ctx context.Context, p *rewrite.Plan, h rewrite.Holes, rows int64, fro
 			drawn = t.keys[d.Key].dummies(h.Counts[i])
 		case in.Query != nil:
 			drawn, err = block(ctx, t, d.Key, rows, from)
+		case in.Target.Keys[d.Key].Scope != nil:
+			drawn, err = from.within(ctx, t, d.Key, h.Counts[i], func() ([][]driver.Value, error) {
+				return p.Scopes(args, h, d.Insert, d.Key)
+			})
 		default:
 			drawn, err = from.give(ctx, t, d.Key, h.Counts[i])
 		}
@@ -90,6 +98,9 @@ func (m *Mount) next(ctx context.Context, g *guard, t *table, i, n int) ([]drive
 	if k.source != nil {
 		return k.source.Next(ctx, keysource.Request{N: n, Layout: k.layout})
 	}
+	if k.shape != nil {
+		return m.mapped(ctx, g, t, i, n)
+	}
 	first, err := m.reserve(ctx, g, t, i, int64(n))
 	if err != nil {
 		return nil, err
@@ -99,19 +110,28 @@ func (m *Mount) next(ctx context.Context, g *guard, t *table, i, n int) ([]drive
 
 // reserve gives the first of n consecutive integers.
 func (m *Mount) reserve(ctx context.Context, g *guard, t *table, i int, n int64) (int64, error) {
+	if k := &t.keys[i]; k.rule.Source.Kind == policy.KindMaxPlusOne && m.belongs(k) {
+		return m.afterMax(ctx, g, t, i, n)
+	}
+	_, first, err := m.numbers(ctx, g, t, i, n)
+	return first, err
+}
+
+// numbers gives the first of n consecutive numbers of a counter, and that.
+func (m *Mount) numbers(ctx context.Context, g *guard, t *table, i int, n int64) (*counter, int64, error) {
 	for again := false; ; again = true {
 		c, err := m.counter(ctx, g, t, i)
 		if err != nil {
-			return 0, err
+			return nil, 0, err
 		}
 		first, err := c.reserve(ctx, g, n)
 		switch {
 		case err == nil:
-			return first, nil
+			return c, first, nil
 		case unusable(err):
 			// The next statement may be about another table of that name.
 			if err := c.forget(ctx); err != nil {
-				return 0, err
+				return nil, 0, err
 			}
 			t.gate.counters[i].CompareAndSwap(c, nil)
 		case errors.Is(err, keysource.ErrClosed) && !again:
@@ -121,12 +141,13 @@ func (m *Mount) reserve(ctx context.Context, g *guard, t *table, i int, n int64)
 		case c.unseen != nil && (errors.Is(err, store.ErrNoRow) || errors.Is(err, store.ErrStart)):
 			err = fmt.Errorf("%w; for a temporary one make its state: %w", c.unseen, err)
 		}
-		return 0, err
+		return nil, 0, err
 	}
 }
 
 // unusable reports whether an error says that the row of a state is another
 // table's, or another source's.
 func unusable(err error) bool {
-	return errors.Is(err, store.ErrBound) || errors.Is(err, store.ErrTaken) || errors.Is(err, store.ErrParameters)
+	return errors.Is(err, store.ErrBound) || errors.Is(err, store.ErrTaken) || errors.Is(err, store.ErrParameters) ||
+		errors.Is(err, store.ErrNoOwn) || errors.Is(err, store.ErrOtherSequence)
 }

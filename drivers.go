@@ -22,6 +22,8 @@ type driverFacts struct {
 	// settings that its session had: nothing resets them, the application's own
 	// function neither (stdlib.OptionResetSession of pgx is one).
 	keepsSession bool
+	// executes says that the driver never answers driver.ErrSkip.
+	executes bool
 	// loads says that a bulk load is prepared, and that its rows are the
 	// executions.
 	loads bool
@@ -33,12 +35,12 @@ func (f *driverFacts) takesRows() bool { return f.loads || f.dialect == nil && !
 
 var drivers = map[string]driverFacts{
 	"github.com/go-sql-driver/mysql":          {family: true, keepsSession: true},
-	"github.com/jackc/pgx/v5/stdlib":          {dialect: dialect.PostgreSQL(), cachesQueries: true},
-	"github.com/jackc/pgx/v4/stdlib":          {dialect: dialect.PostgreSQL(), cachesQueries: true},
-	"github.com/lib/pq":                       {dialect: dialect.PostgreSQL(), keepsSession: true, loads: true},
-	"modernc.org/sqlite":                      {dialect: dialect.SQLite(), keepsSession: true},
-	"github.com/glebarez/go-sqlite":           {dialect: dialect.SQLite(), keepsSession: true},
-	"github.com/mattn/go-sqlite3":             {dialect: dialect.SQLite(), keepsSession: true},
+	"github.com/jackc/pgx/v5/stdlib":          {dialect: dialect.PostgreSQL(), cachesQueries: true, executes: true},
+	"github.com/jackc/pgx/v4/stdlib":          {dialect: dialect.PostgreSQL(), cachesQueries: true, executes: true},
+	"github.com/lib/pq":                       {dialect: dialect.PostgreSQL(), keepsSession: true, loads: true, executes: true},
+	"modernc.org/sqlite":                      {dialect: dialect.SQLite(), keepsSession: true, executes: true},
+	"github.com/glebarez/go-sqlite":           {dialect: dialect.SQLite(), keepsSession: true, executes: true},
+	"github.com/mattn/go-sqlite3":             {dialect: dialect.SQLite(), keepsSession: true, executes: true},
 	"github.com/ncruces/go-sqlite3/driver":    {dialect: dialect.SQLite(), keepsSession: true},
 	"github.com/microsoft/go-mssqldb":         {dialect: dialect.SQLServer(), loads: true},
 	"github.com/microsoft/go-mssqldb/azuread": {dialect: dialect.SQLServer(), loads: true},

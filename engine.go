@@ -49,6 +49,10 @@ type tableKey struct {
 	layout dialect.Layout
 	source keysource.Source // nil where the kind has a state: see Mount.counter
 	text   bool             // keys are text of an alphabet of their own, or decimal
+
+	// shape is what the numbers of a counter are made into; nil where they are the
+	// keys, or there are none.
+	shape keysource.Mapping
 }
 
 // integer reports whether keys are sent as integers.
@@ -157,23 +161,30 @@ func (e *engine) newTable(rule *policy.Rule) *table {
 	t.Columns = rule.Columns
 	t.Owner = t
 	for i, k := range rule.Keys {
-		key := tableKey{rule: k, column: k.Column, layout: k.Layout, text: k.Integer && k.Layout != ""}
+		key := tableKey{rule: k, column: k.Column, layout: k.Layout, shape: shapeOf(k)}
+		key.text = k.Source.Stateful() && (!k.Integer || k.Layout != "")
 		if !k.Source.Stateful() {
 			key.source = e.sources.get(k)
 			// A ULID is text but for the layout of 16 bytes.
 			key.text = key.source.Traits().Text && k.Layout != dialect.SequentialAsBinary
 		}
 		session := k.LastInsertID == policy.LastInsertIDSession
-		if session || k.LastInsertID == policy.LastInsertIDResult {
+		var scope []string
+		for _, c := range k.Scope {
+			scope = append(scope, c.Column)
+		}
+		// A number within a parent finds no row, unless the file says so.
+		told := scope == nil || k.SaysLastInsertID
+		if session = session && told; session || told && k.LastInsertID == policy.LastInsertIDResult {
 			t.lastID = i
 		}
-		if k.Integer || k.Source.Kind == policy.KindCOMB && e.dialect.Name == dialect.MariaDB().Name {
+		if k.Source.Stateful() || k.Source.Kind == policy.KindCOMB && e.dialect.Name == dialect.MariaDB().Name {
 			t.looked = true
 		}
 		t.keys = append(t.keys, key)
 		t.Keys = append(t.Keys, rewrite.Key{
-			Column: k.Column, Fill: fillOn(k.Fill), Integer: key.integer(), Counted: k.Integer, Session: session,
-			Follow: k.Source.FollowExplicit, Type: key.sqlType(),
+			Column: k.Column, Fill: fillOn(k.Fill), Integer: key.integer(), Counted: k.Contiguous && !k.Joined, Session: session,
+			Follow: k.Source.FollowExplicit, Type: key.sqlType(), Scope: scope,
 		})
 	}
 	return t

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
@@ -29,6 +30,14 @@ type execution struct {
 	counts  int    // how often they were
 	saved   bool   // our savepoint is set
 	fixed   bool   // the text is prepared with its keys as literals
+
+	joining  joining
+	own      driver.Tx // the transaction that the keys belong to, where it is ours
+	marked   bool      // what is drawn may have to be undone
+	pointSet bool      // to our savepoint
+	undone   bool      // what was drawn was undone, and so is what was stored
+	tries    int       // how often our transaction was made again
+	since    time.Time // when it was first
 
 	text string // what is sent
 	sent []driver.NamedValue
@@ -58,10 +67,10 @@ func (m *Mount) exec(ctx context.Context, g *guard, query string, args []driver.
 		g.park(x)
 		return nil, driver.ErrSkip
 	}
-	res, err := attempt(ctx, x, true, func() (driver.Result, error) { return g.ExecContext(ctx, x.text, x.sent) })
+	res, err := within(ctx, x, true, func() (driver.Result, error) { return g.ExecContext(ctx, x.text, x.sent) })
 	if err == driver.ErrSkip {
 		g.park(x)
-		return nil, err
+		return nil, x.leave(ctx, err)
 	}
 	return x.executed(ctx, res, err)
 }
@@ -82,10 +91,10 @@ func (m *Mount) query(ctx context.Context, g *guard, query string, args []driver
 		g.park(x)
 		return nil, driver.ErrSkip
 	}
-	rows, err := attempt(ctx, x, false, func() (driver.Rows, error) { return g.QueryContext(ctx, x.text, x.sent) })
+	rows, err := within(ctx, x, false, func() (driver.Rows, error) { return g.QueryContext(ctx, x.text, x.sent) })
 	if err == driver.ErrSkip {
 		g.park(x)
-		return nil, err
+		return nil, x.leave(ctx, err)
 	}
 	return x.queried(ctx, rows, err)
 }
@@ -122,14 +131,18 @@ func (m *Mount) direct(ctx context.Context, g *guard, query string, args []drive
 		as, err := m.refusal(err)
 		return nil, as, err
 	}
-	if h.Any() && m.miscounts(p) {
-		as, err := m.refusal(p.Refused(rewrite.ErrReadsCount))
+	if reason := m.unsuited(p, query); h.Any() && reason != "" {
+		as, err := m.refusal(p.Refused(reason))
 		return nil, as, err
+	}
+	as, fills := m.settle(p, h)
+	if fills && m.waits(g, p, h, by, len(args)) {
+		return nil, event{}, driver.ErrSkip
 	}
 	if err := m.follow(ctx, g, p, args, h); err != nil {
 		return nil, event{}, err
 	}
-	if as, fills := m.settle(p, h); !fills {
+	if !fills {
 		return nil, as, nil
 	}
 	x := &execution{guard: g, plan: p, query: query, args: args, holes: h, inline: inline, rec: recorderOf(ctx), values: valuesFor(ctx, p)}
@@ -153,7 +166,8 @@ func (m *Mount) session(ctx context.Context, g *guard, p *rewrite.Plan) (bool, e
 		if err != nil {
 			return false, t.keyError(0, err)
 		}
-		quiet = quiet && f.quiet && !f.otherID
+		quiet = quiet && f.quiet && !f.otherID &&
+			(t.lastID < 0 || p.Inserts[i].Rows == 1 || t.keys[t.lastID].adjacent())
 	}
 	return p.Session() && quiet, nil
 }
@@ -164,7 +178,7 @@ func valuesFor(ctx context.Context, p *rewrite.Plan) string {
 	all := ""
 	for _, d := range p.Draws {
 		k := &tableOf(&p.Inserts[d.Insert]).keys[d.Key]
-		for _, name := range k.rule.Values {
+		for _, name := range k.states() {
 			v, _ := valueOf(ctx)(name)
 			all += v + "\x00"
 		}
@@ -181,7 +195,8 @@ func (x *execution) fill(ctx context.Context) (err error) {
 				return err
 			}
 		}
-		if x.keys, err = draw(ctx, x.plan, x.holes, x.rows, x.guard); err != nil {
+		x.joining = x.guard.mount.joining(x.plan, x.holes)
+		if err = x.take(ctx); err != nil {
 			_ = x.release(ctx)
 			return err
 		}
@@ -194,7 +209,7 @@ func (x *execution) fill(ctx context.Context) (err error) {
 // prepares says that database/sql shall prepare the text, execute and close it:
 // the driver would keep a statement for a text that never comes again.
 func (x *execution) prepares() bool {
-	return x.inline && len(x.args) > 0 && x.guard.mount.about.cachesQueries
+	return x.inline && len(x.args) > 0 && x.guard.mount.about.cachesQueries && !x.joining.any
 }
 
 // place puts the keys where they travel.
@@ -321,6 +336,9 @@ func (x *execution) count(err error) {
 
 // executed finishes an Exec.
 func (x *execution) executed(ctx context.Context, res driver.Result, err error) (driver.Result, error) {
+	if left := x.leave(ctx, err); err == nil && left != nil {
+		res, err = nil, left // it was not committed
+	}
 	x.count(err)
 	x.record(res, err)
 	if err != nil {
@@ -334,10 +352,12 @@ func (x *execution) executed(ctx context.Context, res driver.Result, err error) 
 func (x *execution) queried(ctx context.Context, rows driver.Rows, err error) (driver.Rows, error) {
 	x.count(err)
 	if err != nil {
+		_ = x.leave(ctx, err)
 		x.record(nil, err)
 		x.failed(ctx, err)
 		return nil, err
 	}
+	rows = x.joinedTo(ctx, rows)
 	if x.rec == nil && !x.numbers() {
 		return rows, nil
 	}
@@ -368,8 +388,8 @@ const maxParked = 64
 // park keeps an execution whose driver answered ErrSkip for the Prepare and the
 // execution of the same text that database/sql sends next on this connection.
 func (g *guard) park(x *execution) {
-	if g.loose && !x.autonomous() {
-		return // what ends its transaction is not seen
+	if g.loose && !x.autonomous() || x.joining.any {
+		return // what ends its transaction is not seen, or it is ours
 	}
 	if len(g.parked) == maxParked {
 		g.parked = slices.Delete(g.parked, 0, 1)

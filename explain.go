@@ -37,7 +37,7 @@ type Explanation struct {
 	// the statement's verb.
 	Offset int `json:"offset"`
 	// End is the day on which the table's keys end, in UTC, as in 2089-09-06:
-	// that of a snowflake's bits. "" for keys whose end is not a day.
+	// that of the bits of a snowflake or composite. "" for keys whose end is not a day.
 	End string `json:"end,omitempty"`
 }
 
@@ -87,10 +87,15 @@ func (x *Explainer) Explain(query string) (Explanation, error) {
 	}
 	ex.Action = p.Action.String()
 	if p.Action == rewrite.Refuse {
-		ex.refuse(p)
+		ex.refuse(p.Refusal)
 		return ex, nil
 	}
 	if p.Action == rewrite.Pass {
+		return ex, nil
+	}
+	if reason := x.engine.unsuited(p, query); p.Action == rewrite.Fill && reason != "" {
+		ex.Action = rewrite.Refuse.String()
+		ex.refuse(p.Refused(reason))
 		return ex, nil
 	}
 	ex.describe(p)
@@ -118,7 +123,7 @@ func (x *Explainer) Explain(query string) (Explanation, error) {
 		return ex, nil
 	}
 	h := p.Assumed()
-	keys, err := draw(context.Background(), p, h, 1, dummies{})
+	keys, err := draw(context.Background(), p, nil, h, 1, dummies{})
 	if err != nil {
 		return Explanation{}, err
 	}
@@ -135,6 +140,9 @@ func (dummies) give(ctx context.Context, t *table, i, n int) ([]driver.Value, er
 	if k.source != nil {
 		return k.source.Next(ctx, keysource.Request{N: n, Layout: k.layout})
 	}
+	if k.shape != nil {
+		return k.example(n)
+	}
 	return keysource.Integers(1, n, k.layout), nil
 }
 
@@ -142,8 +150,7 @@ func (dummies) give(ctx context.Context, t *table, i, n int) ([]driver.Value, er
 func (dummies) reserve(context.Context, *table, int, int64) (int64, error) { return 1, nil }
 
 // refuse fills in why the query is refused.
-func (ex *Explanation) refuse(p *rewrite.Plan) {
-	r := p.Refusal
+func (ex *Explanation) refuse(r *rewrite.Refusal) {
 	ex.Table, ex.Column, ex.Offset = r.Table, r.Column, r.Offset
 	ex.Reason = r.Reason.Error()
 	if r.Target.Owner.(*table).rule.Unsupported == policy.Unfilled {
@@ -170,7 +177,7 @@ func (ex *Explanation) describe(p *rewrite.Plan) {
 func (t *table) end() string {
 	first := ""
 	for i := range t.keys {
-		if src := t.keys[i].rule.Source; src.Kind == policy.KindSnowflake {
+		if src := t.keys[i].rule.Source; ofWorkers(src) {
 			day := src.SnowflakeOptions().Bits.End().Format(time.DateOnly)
 			if first == "" || day < first {
 				first = day

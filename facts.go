@@ -164,8 +164,8 @@ func isQuiet(t *catalog.Table) bool {
 
 // wanted is what the catalog must say of the key's column.
 func (k *tableKey) wanted() catalog.Key {
-	length := 0
-	if k.layout == dialect.SequentialAsString && !k.rule.Integer {
+	length := k.width()
+	if k.shape == nil && k.layout == dialect.SequentialAsString && !k.rule.Integer {
 		length = uuidLength
 	}
 	return catalog.Key{
@@ -173,11 +173,24 @@ func (k *tableKey) wanted() catalog.Key {
 		Length:    length,
 		Integer:   k.rule.Integer,
 		Layout:    k.layout,
-		MaxBits:   k.rule.MaxBits,
+		MaxBits:   k.bits(),
 		Exclusive: k.rule.Source.Exclusive,
 		COMB:      k.rule.Source.Kind == policy.KindCOMB,
+		Native:    k.rule.Source.Kind == policy.KindNative,
+		Cased:     k.cased(),
 	}
 }
+
+// bits returns how many bits an integer key has.
+func (k *tableKey) bits() int {
+	if _, ok := k.shape.(*keysource.Pseudorandom); ok {
+		return min(k.rule.MaxBits, pseudorandomBits)
+	}
+	return k.rule.MaxBits
+}
+
+// pseudorandomBits is how many bits the keys of a pseudorandom have.
+const pseudorandomBits = 31
 
 func factsOfColumn(t *catalog.Table, c *catalog.Column) keyFacts {
 	return keyFacts{

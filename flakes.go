@@ -155,3 +155,65 @@ func (f *floor) raise(ctx context.Context, g *guard, s *keysource.Snowflake) err
 	f.done.Store(true)
 	return nil
 }
+
+func (m *Mount) newSnowflake(ctx context.Context, g *guard, t *table, i int, state string) (*counter, error) {
+	k := &t.keys[i]
+	src := k.rule.Source
+	o := src.SnowflakeOptions()
+	mapping, _, err := k.bounded(state)
+	if err != nil {
+		return nil, err
+	}
+	if src.Spread != "" {
+		number, err := spreadIn(ctx, src.Spread)
+		if err != nil {
+			return nil, err
+		}
+		o.Worker = &number
+	}
+	if m.markless(src) {
+		flake, err := m.sources.flakes.get(o)
+		if err != nil {
+			return nil, err
+		}
+		facts, err := m.facts(ctx, g, t)
+		if err != nil {
+			return nil, err
+		}
+		return &counter{
+			snowflake: flake, mapping: mapping, shared: true, unseen: facts.unseen, floor: m.floorOf(facts, t, i),
+		}, nil
+	}
+	number, err := o.Number()
+	if err != nil {
+		return nil, err
+	}
+	st, err := m.sources.stores.get(src.Store)
+	if err != nil {
+		return nil, err
+	}
+	facts, columns, err := m.columns(ctx, g, t, i)
+	if err != nil {
+		return nil, err
+	}
+	row := k.row(state, facts, columns)
+	marker := st.Marker(store.Worker{
+		Name: state, Number: int64(number), Owner: owner(), EnsureSchema: src.EnsureSchema,
+		Columns: row.Columns, Exclusive: row.Exclusive,
+	})
+	o.Marker = marker
+	flake, err := keysource.NewSnowflake(o, m.sources.env)
+	if err != nil {
+		return nil, err
+	}
+	return &counter{snowflake: flake, mapping: mapping, unseen: facts.unseen, bound: newBound(row, marker.Bind)}, nil
+}
+
+// spreadIn returns the number that the value called name begins keys with.
+func spreadIn(ctx context.Context, name string) (int, error) {
+	text, ok := valueOf(ctx)(name)
+	if !ok {
+		return 0, fmt.Errorf("its keys begin with the value %q, which is not given: keyfill.WithValue(ctx, %[1]q, …)", name)
+	}
+	return keysource.ParseSpread(text)
+}

@@ -21,12 +21,22 @@ func (m *Mount) needs() rowNeeds {
 		return n
 	}
 	for _, src := range m.either[0].policy.Sources() {
-		if src.Kind == policy.KindSequence && src.Store == "" {
+		if countsInRows(src) && src.Store == "" {
 			n.any = true
 			n.ensure = n.ensure || src.EnsureSchema
 		}
 	}
 	return n
+}
+
+// countsInRows reports whether the state of a source is a row that is changed by
+// the keys that are drawn.
+func countsInRows(src policy.Source) bool {
+	switch src.Kind {
+	case policy.KindSequence, policy.KindPseudorandom, policy.KindScatter, policy.KindCoprime, policy.KindRecycled:
+		return true
+	}
+	return false
 }
 
 // greet does with a connection to SQLite what is best done while it is new,

@@ -28,7 +28,11 @@ type guard struct {
 	settings knownSettings
 	discard  bool // the connection is as good as closed: see guardTx
 
+	commits  knownCommits
+	rowsOpen bool // the rows of an INSERT are, whose transaction ends with them
+
 	tx    txState
+	saved bool // the transaction may have begun with a savepoint, and ends with that
 	loose bool // what runs on it is not always seen, so that tx is not known
 
 	// counters are those of a database that this connection alone has: one in
@@ -107,6 +111,9 @@ func (g *guard) ExecContext(ctx context.Context, query string, args []driver.Nam
 	if g.discard {
 		return nil, driver.ErrBadConn
 	}
+	if err := g.free(); err != nil {
+		return nil, err
+	}
 	g.sends(query)
 	if c, ok := g.conn.(driver.ExecerContext); ok {
 		return c.ExecContext(ctx, query, args)
@@ -125,6 +132,9 @@ func (g *guard) ExecContext(ctx context.Context, query string, args []driver.Nam
 func (g *guard) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	if g.discard {
 		return nil, driver.ErrBadConn
+	}
+	if err := g.free(); err != nil {
+		return nil, err
 	}
 	g.sends(query)
 	if c, ok := g.conn.(driver.QueryerContext); ok {
@@ -160,6 +170,9 @@ func (g *guard) prepares(query string) {
 func (g *guard) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
 	if g.discard {
 		return nil, driver.ErrBadConn
+	}
+	if err := g.free(); err != nil {
+		return nil, err
 	}
 	g.prepares(query)
 	if c, ok := g.conn.(driver.ConnPrepareContext); ok {
@@ -215,6 +228,9 @@ func (g *guard) begin(ctx context.Context, opts driver.TxOptions) (driver.Tx, er
 	if g.discard {
 		return nil, driver.ErrBadConn
 	}
+	if err := g.free(); err != nil {
+		return nil, err
+	}
 	if c, ok := g.conn.(driver.ConnBeginTx); ok {
 		return c.BeginTx(ctx, opts)
 	}
@@ -259,7 +275,11 @@ func (t guardTx) Rollback() error {
 func (t guardTx) Commit() error {
 	t.guard.settings.ends()
 	err := t.Tx.Commit()
-	t.guard.follow(rewrite.TxEnds, err)
+	failed := err
+	if t.guard.mount.known().dialect.ErrorsAbort {
+		failed = nil // PostgreSQL ends it all the same
+	}
+	t.guard.follow(rewrite.TxEnds, failed)
 	return err
 }
 
@@ -275,7 +295,7 @@ func (g *guard) CheckNamedValue(nv *driver.NamedValue) error {
 func (g *guard) Ping(ctx context.Context) error {
 	if sink, ok := ctx.Value(unwrapKey{}).(*unwrapSink); ok {
 		sink.conn = g.conn
-		g.tx = txUnknown // until a transaction begins and ends
+		g.unknown() // until a transaction begins and ends
 		g.dropJoined()
 		g.columns = knownColumns{unsure: true} // what runs on it is not seen
 		g.settings = knownSettings{unsure: true}
@@ -294,6 +314,12 @@ func (g *guard) ResetSession(ctx context.Context) error {
 	g.parked = g.parked[:0]
 	g.columns.forget()
 	g.settings.asked = g.settings.asked && g.mount.about.keepsSession
+	g.commits.asked = g.commits.asked && g.mount.about.keepsSession
+	if g.rowsOpen {
+		// Its transaction is still open.
+		g.discard = true
+		return driver.ErrBadConn
+	}
 	if r, ok := g.conn.(driver.SessionResetter); ok {
 		return r.ResetSession(ctx)
 	}

@@ -18,6 +18,10 @@ var ErrNoNumbers = errors.New("the source of its keys makes no consecutive integ
 // in memory, which no connection but the application's own can see.
 var ErrOwnMemory = errors.New("the database is in the memory of its connection, so that no other one can reserve keys")
 
+// ErrJoined is returned by [Mount.Keys] and [Mount.Reserve] for keys that are drawn
+// in the transaction of their INSERT: transaction: joined, scope: and maxplusone.
+var ErrJoined = errors.New("its keys belong to the transaction of their INSERT, and there are none before it")
+
 // maxKeys is how many keys may be asked for at once.
 const maxKeys = 1_000_000
 
@@ -32,8 +36,8 @@ const maxKeys = 1_000_000
 // [ErrOwnMemory].
 //
 // It fails with [ErrNotOne] on the mount of a registered name unless one
-// database is open, and with an [*Error] when the table is not configured or
-// the source fails.
+// database is open, and with an [*Error] when the table is not configured, the
+// source fails, or its keys belong to the transaction of their INSERT: [ErrJoined].
 func (m *Mount) Keys(ctx context.Context, name string, n int) ([]driver.Value, error) {
 	one, err := m.one(name, n)
 	if err != nil {
@@ -58,7 +62,7 @@ func (m *Mount) Reserve(ctx context.Context, name string, n int) (int64, error) 
 	}
 	var first int64
 	err = one.forTable(ctx, name, func(t *table, g *guard) error {
-		if t.keys[0].source != nil {
+		if !t.keys[0].rule.Contiguous {
 			return ErrNoNumbers
 		}
 		var err error
@@ -90,6 +94,9 @@ func (m *Mount) forTable(ctx context.Context, name string, f func(*table, *guard
 		return &Error{Table: name, Offset: -1, Err: err}
 	}
 	k := &t.keys[0]
+	if m.belongs(k) {
+		return t.keyError(0, ErrJoined)
+	}
 	if k.source == nil && m.onConnection() && m.standIn == nil {
 		err = m.withGuard(ctx, func(g *guard) error { return f(t, g) })
 	} else {

@@ -286,7 +286,7 @@ func (x *execution) refill(ctx context.Context) error {
 	err := x.countRows(ctx)
 	var keys [][]driver.Value
 	if err == nil {
-		keys, err = draw(ctx, x.plan, x.holes, x.rows, x.guard)
+		keys, err = draw(ctx, x.plan, x.args, x.holes, x.rows, x.guard)
 	}
 	if err != nil {
 		x.rows = rows

@@ -2,7 +2,6 @@ package keyfill_test
 
 import (
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -12,25 +11,66 @@ import (
 
 // TestReadmePolicies: every policy in the README is one, for every dialect.
 func TestReadmePolicies(t *testing.T) {
-	text, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	parts := strings.Split(string(text), "```")
-	policies := slices.DeleteFunc(parts, func(part string) bool { return !strings.HasPrefix(part, "yaml\n") })
+	policies := policiesIn(t, "README.md")
 	if len(policies) != 2 {
 		t.Errorf("%d policies, want 2", len(policies))
 	}
 	for _, one := range policies {
-		cfg, err := policy.Parse([]byte(strings.TrimPrefix(one, "yaml\n")))
-		if err != nil {
-			t.Errorf("%v in%s", err, one)
-			continue
+		compileEverywhere(t, one)
+	}
+}
+
+// TestMethodPolicies: so is every one in docs/methods.md, for the dialect that it
+// names, or but for SQLite, which has no procedures, for every one.
+func TestMethodPolicies(t *testing.T) {
+	policies := policiesIn(t, "docs/methods.md")
+	if len(policies) < 10 {
+		t.Errorf("%d policies, want 10 or more", len(policies))
+	}
+	for _, one := range policies {
+		one = "version: 1\n" + one
+		switch {
+		case strings.Contains(one, "dialect: postgres"):
+			compileFor(t, one, dialect.PostgreSQL())
+		case strings.Contains(one, "via: procedure"):
+			compileFor(t, one, dialect.MariaDB())
+		default:
+			compileEverywhere(t, one)
 		}
-		for _, d := range dialect.All() {
-			if _, err := cfg.Compile(d); err != nil {
-				t.Errorf("%s: %v in%s", d.Name, err, one)
-			}
+	}
+}
+
+// policiesIn returns the blocks of YAML in a file.
+func policiesIn(t *testing.T, name string) []string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var policies []string
+	for _, part := range strings.Split(string(text), "```") {
+		if one, found := strings.CutPrefix(part, "yaml\n"); found {
+			policies = append(policies, one)
 		}
+	}
+	return policies
+}
+
+func compileEverywhere(t *testing.T, text string) {
+	t.Helper()
+	for _, d := range dialect.All() {
+		compileFor(t, text, d)
+	}
+}
+
+func compileFor(t *testing.T, text string, d *dialect.Dialect) {
+	t.Helper()
+	cfg, err := policy.Parse([]byte(text))
+	if err != nil {
+		t.Errorf("%v in\n%s", err, text)
+		return
+	}
+	if _, err := cfg.Compile(d); err != nil {
+		t.Errorf("%s: %v in\n%s", d.Name, err, text)
 	}
 }

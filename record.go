@@ -181,6 +181,9 @@ func (x *execution) recorded() []RecordedKey {
 // counts by form of conflict.
 func (x *execution) outcome(res driver.Result, err error) Outcome {
 	in := &x.plan.Inserts[0]
+	if x.undone {
+		return NotStored
+	}
 	if err != nil {
 		// ErrBadConn says nothing: drivers give it for a connection that broke
 		// after the send, too.

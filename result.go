@@ -61,6 +61,10 @@ func (x *execution) result(res driver.Result) driver.Result {
 	if len(ids) == 0 || in.Rows < 0 {
 		return res
 	}
+	if in.Rows > 1 && !t.keys[t.lastID].adjacent() {
+		// Who is given one of several keys takes the others to be beside it.
+		return ownResult{res, 0}
+	}
 	affected, err := res.RowsAffected()
 	if err != nil {
 		affected = -1

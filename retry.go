@@ -58,7 +58,7 @@ func (x *execution) autonomous() bool {
 
 // joins reports whether keys are drawn on the statement's own connection.
 func (m *Mount) joins(k *tableKey) bool {
-	return m.standIn == nil && m.onConnection() && k.rule.Source.Store == ""
+	return m.standIn == nil && (k.rule.Joined || m.onConnection() && k.rule.Source.Store == "")
 }
 
 // loseParked is for a text that could not be prepared: what was parked for it

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql/driver"
 	"io"
-	"reflect"
 	"slices"
 
 	"github.com/google/uuid"
@@ -17,11 +16,8 @@ import (
 // them, the keys in them are noted. An error behind them may be that of a key
 // in use. It is made only for a caller who asked for a record and for keys that
 // can be in use, so that all other rows are the driver's own.
-//
-// It has every optional method; where the driver's rows lack one it answers as
-// database/sql assumes then, so nothing is lost or gained.
 type observedRows struct {
-	driver.Rows
+	forwardedRows
 	x      *execution
 	keys   []RecordedKey // as sent, in row order
 	places map[any]int   // of keys
@@ -35,7 +31,7 @@ type observedRows struct {
 
 // observe notes the keys as unknown and watches the rows.
 func (x *execution) observe(ctx context.Context, rows driver.Rows) driver.Rows {
-	o := &observedRows{Rows: rows, x: x, column: -1, suspect: func(err error) { x.suspect(ctx, err) }}
+	o := &observedRows{forwardedRows: forwardedRows{rows}, x: x, column: -1, suspect: func(err error) { x.suspect(ctx, err) }}
 	if x.rec == nil {
 		return o
 	}
@@ -56,10 +52,6 @@ func (x *execution) observe(ctx context.Context, rows driver.Rows) driver.Rows {
 	}
 	return o
 }
-
-// Unwrap is sqlmw's way to the driver's own rows, whose optional methods decide
-// which ones it shows.
-func (o *observedRows) Unwrap() driver.Rows { return o.Rows }
 
 func (o *observedRows) Next(dest []driver.Value) error {
 	err := o.Rows.Next(dest)
@@ -203,50 +195,7 @@ func (o *observedRows) counted(in *rewrite.Insert) Outcome {
 // write copies the keys into the recorders.
 func (o *observedRows) write() { o.x.write(o.keys) }
 
-func (o *observedRows) HasNextResultSet() bool {
-	r, ok := o.Rows.(driver.RowsNextResultSet)
-	return ok && r.HasNextResultSet()
-}
-
 func (o *observedRows) NextResultSet() error {
 	o.ended = true
-	if r, ok := o.Rows.(driver.RowsNextResultSet); ok {
-		return r.NextResultSet()
-	}
-	return io.EOF
-}
-
-func (o *observedRows) ColumnTypeScanType(i int) reflect.Type {
-	if r, ok := o.Rows.(driver.RowsColumnTypeScanType); ok {
-		return r.ColumnTypeScanType(i)
-	}
-	return reflect.TypeFor[any]()
-}
-
-func (o *observedRows) ColumnTypeDatabaseTypeName(i int) string {
-	if r, ok := o.Rows.(driver.RowsColumnTypeDatabaseTypeName); ok {
-		return r.ColumnTypeDatabaseTypeName(i)
-	}
-	return ""
-}
-
-func (o *observedRows) ColumnTypeLength(i int) (int64, bool) {
-	if r, ok := o.Rows.(driver.RowsColumnTypeLength); ok {
-		return r.ColumnTypeLength(i)
-	}
-	return 0, false
-}
-
-func (o *observedRows) ColumnTypeNullable(i int) (nullable, ok bool) {
-	if r, has := o.Rows.(driver.RowsColumnTypeNullable); has {
-		return r.ColumnTypeNullable(i)
-	}
-	return false, false
-}
-
-func (o *observedRows) ColumnTypePrecisionScale(i int) (precision, scale int64, ok bool) {
-	if r, has := o.Rows.(driver.RowsColumnTypePrecisionScale); has {
-		return r.ColumnTypePrecisionScale(i)
-	}
-	return 0, 0, false
+	return o.forwardedRows.NextResultSet()
 }

@@ -1,6 +1,7 @@
 package keyfill
 
 import (
+	"cmp"
 	"database/sql/driver"
 	"strings"
 
@@ -111,7 +112,7 @@ func (k *tableKey) dummies(n int) []driver.Value {
 		case k.rule.Integer:
 			keys[i] = keysource.Integers(0, 1, k.layout)[0]
 		case k.text:
-			keys[i] = strings.Repeat("0", dummyText)
+			keys[i] = strings.Repeat("0", cmp.Or(k.width(), dummyText))
 		default:
 			keys[i] = k.layout.Value([16]byte{})
 		}

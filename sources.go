@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"strconv"
 	"sync"
 
 	"github.com/keyfill/keyfill/catalog"
@@ -68,7 +69,7 @@ func (m *Mount) open(cfg *policy.Config, own driver.Connector, shared *flakes) e
 	}
 	s.flakes = shared
 	for _, src := range m.either[0].policy.Sources() {
-		if src.Kind != policy.KindSnowflake || m.standIn != nil {
+		if !ofWorkers(src) || src.Spread != "" || m.standIn != nil {
 			continue
 		}
 		if err := s.openSnowflake(src, m.markless(src)); err != nil {
@@ -76,6 +77,12 @@ func (m *Mount) open(cfg *policy.Config, own driver.Connector, shared *flakes) e
 		}
 	}
 	return nil
+}
+
+// ofWorkers reports whether the numbers of a source are those of a worker, or of
+// another spread, and the time.
+func ofWorkers(src policy.Source) bool {
+	return src.Kind == policy.KindSnowflake || src.Kind == policy.KindComposite
 }
 
 // markless reports whether a snowflake has no store: the policy says so, or
@@ -110,7 +117,9 @@ func prefixed(err error) error {
 // close ends what waits for a key, and gives everything back.
 func (m *Mount) close(ctx context.Context) error {
 	s := m.sources
+	series := s.counters.recycledOn()
 	errs := []error{s.counters.close(ctx)}
+	m.giveBack(ctx, series)
 	for _, number := range s.taken {
 		errs = append(errs, s.flakes.release(ctx, number))
 	}
@@ -153,7 +162,7 @@ func (m *Mount) counter(ctx context.Context, g *guard, t *table, i int) (*counte
 			set, only = g.counters, nil
 		}
 	}
-	if len(k.rule.Values) > 0 {
+	if len(k.states()) > 0 {
 		only = nil
 	}
 	if only != nil {
@@ -166,13 +175,21 @@ func (m *Mount) counter(ctx context.Context, g *guard, t *table, i int) (*counte
 		return nil, err
 	}
 	create := func() (*counter, error) { return m.newCounter(ctx, g, t, i, state) }
-	c, err := set.get(ctx, state, create)
+	id := state
+	if spread := k.rule.Source.Spread; spread != "" {
+		number, err := spreadIn(ctx, spread)
+		if err != nil {
+			return nil, err
+		}
+		id += "\x00" + strconv.Itoa(number)
+	}
+	c, err := set.get(ctx, id, create)
 	if err == nil && c.unseen != nil {
 		return m.seenSince(ctx, g, t, c, func() (*counter, error) {
-			if err := set.forget(ctx, state, c); err != nil {
+			if err := set.forget(ctx, id, c); err != nil {
 				return nil, err
 			}
-			return set.get(ctx, state, create)
+			return set.get(ctx, id, create)
 		})
 	}
 	if err == nil {
@@ -233,29 +250,43 @@ func (m *Mount) seenSince(ctx context.Context, g *guard, t *table, c *counter, a
 func (m *Mount) newCounter(ctx context.Context, g *guard, t *table, i int, state string) (*counter, error) {
 	k := &t.keys[i]
 	switch {
+	case m.standIn != nil && len(k.rule.Scope) > 0:
+		return m.newScopedStandIn(k, state), nil
 	case m.standIn != nil:
 		return m.newStandIn(k, state)
-	case k.rule.Source.Kind == policy.KindSnowflake:
+	case ofWorkers(k.rule.Source):
 		return m.newSnowflake(ctx, g, t, i, state)
+	case k.rule.Source.Kind == policy.KindNative:
+		return m.newNative(ctx, g, t, i)
 	}
 	return m.newSequence(ctx, g, t, i, state)
 }
 
-// limit returns the greatest key. The store keeps the next one, which has to
-// fit an int64 too.
+// limit returns the greatest key.
 func (k *tableKey) limit() int64 {
-	return min(int64(math.MaxInt64)>>(63-cmp.Or(k.rule.MaxBits, 63)), math.MaxInt64-1)
+	return min(int64(math.MaxInt64)>>(63-cmp.Or(k.rule.MaxBits, 63)), greatestNumber)
 }
+
+// greatestNumber is the greatest one that a store gives: it keeps the next one,
+// which has to fit an int64 too.
+const greatestNumber = math.MaxInt64 - 1
 
 // newStandIn returns a counter over the stand-in for stores.
 func (m *Mount) newStandIn(k *tableKey, state string) (*counter, error) {
 	o := k.rule.Source.SequenceOptions()
-	o.Reserver, o.Max = m.standIn(state), k.limit()
+	mapping, last, err := k.bounded(state)
+	if err != nil {
+		return nil, err
+	}
+	if mapping != nil {
+		mapping, o.EndRemedy = k.standing(mapping), keysource.EndRemedy(mapping)
+	}
+	o.Reserver, o.Max = m.standIn(state), last
 	seq, err := keysource.NewSequence(o, m.sources.env)
 	if err != nil {
 		return nil, err
 	}
-	return &counter{sequence: seq}, nil
+	return &counter{sequence: seq, mapping: mapping}, nil
 }
 
 func (m *Mount) newSequence(ctx context.Context, g *guard, t *table, i int, state string) (*counter, error) {
@@ -265,16 +296,41 @@ func (m *Mount) newSequence(ctx context.Context, g *guard, t *table, i int, stat
 	if err != nil {
 		return nil, err
 	}
+	mapping, last, err := k.bounded(state)
+	if err != nil {
+		return nil, err
+	}
 	o := src.SequenceOptions()
-	o.Max = k.limit()
+	o.Max = last
 	row := k.row(state, facts, columns)
-	ranked := len(k.rule.Values) == 0 || len(facts.keys[i].unique) > 0
-	c := &counter{unseen: facts.unseen}
+	row.Max = last
+	mapTo(&row, src, mapping)
+	ranked := mapping == nil && (len(k.rule.Values) == 0 || len(facts.keys[i].unique) > 0)
+	c := &counter{unseen: facts.unseen, mapping: mapping}
+	if mapping != nil {
+		o.EndRemedy = keysource.EndRemedy(mapping)
+	}
 	if !k.rule.Shared {
 		c.home = facts.keys[i].home()
 	}
+	if len(k.rule.Scope) > 0 {
+		return m.newScoped(ctx, g, t, i, row, c)
+	}
+	if m.belongs(k) {
+		return m.newJoined(g, k, row, ranked, facts.keys[i].schema, c)
+	}
+	if src.Kind == policy.KindRecycled {
+		return m.newRecycled(g, k, row, ranked, facts.keys[i].schema, c)
+	}
+	return m.countThrough(g, src, row, ranked, facts.keys[i].schema, o, c)
+}
+
+// countThrough completes a counter with a row, whose greatest key may be compared
+// with where it is ranked.
+func (m *Mount) countThrough(g *guard, src policy.Source, row store.Sequence, ranked bool, schema string,
+	o keysource.SequenceOptions, c *counter) (*counter, error) {
 	if m.onConnection() && src.Store == "" {
-		if s := facts.keys[i].schema; g.counters != nil && s != "" && s != "main" && s != "temp" {
+		if isElsewhere(g, schema) {
 			return nil, errElsewhere
 		}
 		o.OnConnection = true
@@ -282,16 +338,10 @@ func (m *Mount) newSequence(ctx context.Context, g *guard, t *table, i int, stat
 		c.row = &connRow{dialect: d, ranked: ranked, rows: store.On(d, nil).Reserver(row)}
 		c.bound = newBound(row, nil)
 	} else {
-		st, err := m.sources.stores.get(src.Store)
+		st, err := m.storeOf(src, &row)
 		if err != nil {
 			return nil, err
 		}
-		if src.Store != "" && !m.onConnection() {
-			if row.At, err = m.sources.stores.get(""); err != nil {
-				return nil, err
-			}
-		}
-		row.EnsureSchema = src.EnsureSchema
 		rows := st.Reserver(row)
 		o.Reserver, o.MaxKey = rows, rows.MaxKey
 		c.bound = newBound(row, rows.Bind)
@@ -301,10 +351,17 @@ func (m *Mount) newSequence(ctx context.Context, g *guard, t *table, i int, stat
 		// but no measure of one state. Where keys are unique, it is one.
 		o.MaxKey = nil
 	}
+	var err error
 	if c.sequence, err = keysource.NewSequence(o, m.sources.env); err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+// isElsewhere reports whether a table of a schema is in another database than the
+// connection's own memory.
+func isElsewhere(g *guard, schema string) bool {
+	return g.counters != nil && schema != "" && schema != "main" && schema != "temp"
 }
 
 // errElsewhere is for a table in a file that is attached to a database in
@@ -353,48 +410,6 @@ func (f *keyFacts) stored(r *policy.Rule, k *tableKey, elsewhere bool) store.Col
 		c.Schema, c.Table, c.Name = r.Schema, r.Name, k.column
 	}
 	return c
-}
-
-func (m *Mount) newSnowflake(ctx context.Context, g *guard, t *table, i int, state string) (*counter, error) {
-	k := &t.keys[i]
-	src := k.rule.Source
-	o := src.SnowflakeOptions()
-	if m.markless(src) {
-		flake, err := m.sources.flakes.get(o)
-		if err != nil {
-			return nil, err
-		}
-		facts, err := m.facts(ctx, g, t)
-		if err != nil {
-			return nil, err
-		}
-		return &counter{
-			snowflake: flake, shared: true, unseen: facts.unseen, floor: m.floorOf(facts, t, i),
-		}, nil
-	}
-	number, err := o.Number()
-	if err != nil {
-		return nil, err
-	}
-	st, err := m.sources.stores.get(src.Store)
-	if err != nil {
-		return nil, err
-	}
-	facts, columns, err := m.columns(ctx, g, t, i)
-	if err != nil {
-		return nil, err
-	}
-	row := k.row(state, facts, columns)
-	marker := st.Marker(store.Worker{
-		Name: state, Number: int64(number), Owner: owner(), EnsureSchema: src.EnsureSchema,
-		Columns: row.Columns, Exclusive: row.Exclusive,
-	})
-	o.Marker = marker
-	flake, err := keysource.NewSnowflake(o, m.sources.env)
-	if err != nil {
-		return nil, err
-	}
-	return &counter{snowflake: flake, unseen: facts.unseen, bound: newBound(row, marker.Bind)}, nil
 }
 
 // owner names this process for people who look into the store.

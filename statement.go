@@ -48,8 +48,8 @@ func (m *Mount) prepare(ctx context.Context, g *guard, query string) (driver.Stm
 		}
 		return m.prepareAsIs(ctx, g, query, as)
 	}
-	if p.Action == rewrite.Fill && m.miscounts(p) {
-		as, err := m.refusal(p.Refused(rewrite.ErrReadsCount))
+	if reason := m.unsuited(p, query); p.Action == rewrite.Fill && reason != "" {
+		as, err := m.refusal(p.Refused(reason))
 		if err != nil {
 			return nil, err
 		}
@@ -143,8 +143,8 @@ func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execu
 	if err != nil {
 		return nil, g.mount.refuseBound(err)
 	}
-	if h.Any() && g.mount.miscounts(s.plan) {
-		return nil, g.mount.refuseBound(s.plan.Refused(rewrite.ErrReadsCount))
+	if reason := g.mount.unsuited(s.plan, s.query); h.Any() && reason != "" {
+		return nil, g.mount.refuseBound(s.plan.Refused(reason))
 	}
 	if x := g.unpark(s, args, valuesFor(ctx, s.plan)); x != nil && x.resume(ctx, args) {
 		return x, nil
@@ -191,7 +191,10 @@ func (s *statement) again(ctx context.Context, args []driver.NamedValue) (*execu
 	if err := x.fill(ctx); err != nil {
 		return nil, s.guard.mount.refuseBound(err)
 	}
-	return x, s.replace(ctx, x.text)
+	if err := s.replace(ctx, x.text); err != nil {
+		return nil, x.leave(ctx, err)
+	}
+	return x, nil
 }
 
 // replace prepares another text in the place of the statement's.
@@ -217,6 +220,9 @@ func (m *Mount) refuseBound(err error) error {
 }
 
 func (s *statement) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	if err := s.guard.free(); err != nil {
+		return nil, err
+	}
 	if s.dry {
 		s.dryRun(ctx, args)
 		return stmtExec(ctx, s.Stmt, args)
@@ -226,11 +232,14 @@ func (s *statement) ExecContext(ctx context.Context, args []driver.NamedValue) (
 		return nil, err
 	}
 	x.fixed = x.inline
-	res, err := attempt(ctx, x, true, func() (driver.Result, error) { return stmtExec(ctx, s.Stmt, x.sent) })
+	res, err := within(ctx, x, true, func() (driver.Result, error) { return stmtExec(ctx, s.Stmt, x.sent) })
 	return x.executed(ctx, res, err)
 }
 
 func (s *statement) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	if err := s.guard.free(); err != nil {
+		return nil, err
+	}
 	if s.dry {
 		s.dryRun(ctx, args)
 		return stmtQuery(ctx, s.Stmt, args)
@@ -240,7 +249,7 @@ func (s *statement) QueryContext(ctx context.Context, args []driver.NamedValue) 
 		return nil, err
 	}
 	x.fixed = x.inline
-	rows, err := attempt(ctx, x, false, func() (driver.Rows, error) { return stmtQuery(ctx, s.Stmt, x.sent) })
+	rows, err := within(ctx, x, false, func() (driver.Rows, error) { return stmtQuery(ctx, s.Stmt, x.sent) })
 	return x.queried(ctx, rows, err)
 }
 

@@ -43,11 +43,13 @@ func (x *execution) numbers() bool {
 
 // dropBlock gives up what is reserved for a key column, counts and reports it.
 func (m *Mount) dropBlock(ctx context.Context, g *guard, t *table, i int) {
-	c, err := m.counter(ctx, g, t, i)
-	if err != nil {
-		return // the database was closed
+	if !m.belongs(&t.keys[i]) { // nothing is reserved
+		c, err := m.counter(ctx, g, t, i)
+		if err != nil {
+			return // the database was closed
+		}
+		c.drop()
 	}
-	c.drop()
 	m.counters.suspect(t.Table)
 	if m.logger != nil {
 		m.logger.LogAttrs(ctx, slog.LevelError, "keyfill: source suspect: a key was in use already",

@@ -3,6 +3,7 @@ package keyfill
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
 	"slices"
 
 	"github.com/keyfill/keyfill/rewrite"
@@ -26,12 +27,19 @@ func (g *guard) follow(effect rewrite.Transaction, err error) {
 		// A COMMIT that fails leaves the transaction open on some engines.
 		g.tx = txUnknown
 	case effect == rewrite.TxBegins:
-		g.tx = txInside
+		g.tx, g.saved = txInside, false
+	case effect == rewrite.TxSaves && g.tx != txInside:
+		g.tx, g.saved = txInside, true
+	case effect == rewrite.TxReleases && (g.tx != txInside || g.saved):
+		g.tx = txUnknown
 	case effect == rewrite.TxEnds:
 		g.tx = txOutside
 	}
 	if g.loose {
 		g.tx = txUnknown
+	}
+	if g.tx == txUnknown {
+		g.unknown()
 	}
 	if effect != rewrite.TxUnchanged {
 		g.dropJoined()
@@ -60,6 +68,12 @@ func (m *Mount) effect(query string, what rewrite.Concern) rewrite.Transaction {
 	return m.known().transaction(query)
 }
 
+// unsent reports whether a text was refused.
+func unsent(err error) bool {
+	var reason rewrite.Reason
+	return errors.As(err, &reason)
+}
+
 // execText executes a text that may be an INSERT, or begin or end a
 // transaction.
 func (m *Mount) execText(ctx context.Context, g *guard, query string, args []driver.NamedValue, what rewrite.Concern) (driver.Result, error) {
@@ -71,7 +85,7 @@ func (m *Mount) execText(ctx context.Context, g *guard, query string, args []dri
 	} else {
 		res, err = g.ExecContext(ctx, query, args)
 	}
-	if err != driver.ErrSkip {
+	if err != driver.ErrSkip && !unsent(err) {
 		g.follow(effect, err)
 		g.controlled(what)
 	}
@@ -88,7 +102,7 @@ func (m *Mount) queryText(ctx context.Context, g *guard, query string, args []dr
 	} else {
 		rows, err = g.QueryContext(ctx, query, args)
 	}
-	if err != driver.ErrSkip {
+	if err != driver.ErrSkip && !unsent(err) {
 		g.follow(effect, err)
 		g.controlled(what)
 	}
@@ -101,7 +115,8 @@ func (m *Mount) queryText(ctx context.Context, g *guard, query string, args []dr
 func (m *Mount) prepareText(ctx context.Context, g *guard, query string, what rewrite.Concern) (driver.Stmt, error) {
 	g.makes(query, what)
 	if m.effect(query, what) != rewrite.TxUnchanged {
-		g.loose, g.tx = true, txUnknown
+		g.loose = true
+		g.unknown()
 	}
 	if what&rewrite.ConcernsInsert != 0 {
 		return m.prepare(ctx, g, query)

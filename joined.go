@@ -1,0 +1,110 @@
+package keyfill
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Keys that belong to a transaction are drawn on the INSERT's own connection, in
+// the transaction that is open on it, so that they are rolled back with the rows.
+// Where none is open, one is made around the drawing and the INSERT.
+//
+// A statement that fails leaves its transaction open on most engines: what was
+// drawn for it is undone to a savepoint, since the transaction may commit.
+
+// joining is what the keys of an execution ask of its transaction.
+type joining struct {
+	any     bool // some are drawn in it
+	gapFree bool // their numbers are undone where the INSERT fails
+	latest  bool // it has to see what was committed last
+}
+
+// joining returns what the keys that an execution draws ask of its transaction.
+func (m *Mount) joining(p *rewrite.Plan, h rewrite.Holes) (j joining) {
+	for i, d := range p.Draws {
+		if in := &p.Inserts[d.Insert]; h.Counts[i] == 0 || in.Explained {
+			continue
+		}
+		k := &tableOf(&p.Inserts[d.Insert]).keys[d.Key]
+		switch {
+		case !m.belongs(k), k.rule.Source.Lock == policy.LockNone:
+		case k.rule.Source.Kind == policy.KindMaxPlusOne:
+			j.any, j.latest = true, true
+		default:
+			j.any, j.gapFree = true, j.gapFree || k.gapFree()
+		}
+	}
+	return j
+}
+
+// belongs reports whether keys belong to the INSERT's transaction. A stand-in for
+// stores has none.
+func (m *Mount) belongs(k *tableKey) bool { return k.rule.Joined && m.standIn == nil }
+
+// gapFree reports whether the numbers of the rows are to have no gaps.
+func (k *tableKey) gapFree() bool { return k.rule.Source.Transaction == policy.TransactionJoined }
+
+// unsuited says why a statement cannot be filled because of what drawing its keys
+// does on its connection, "" where it can. The answer depends on the text and the
+// policy alone, so that a statement that is filled today is filled tomorrow.
+func (m *Mount) unsuited(p *rewrite.Plan, query string) rewrite.Reason {
+	switch {
+	case m.miscounts(p):
+		return rewrite.ErrReadsCount
+	case m.standIn != nil:
+		return ""
+	}
+	return m.known().unsuited(p, query)
+}
+
+// unsuited is that of a mount as far as keys of transactions are concerned.
+func (e *engine) unsuited(p *rewrite.Plan, query string) rewrite.Reason {
+	for _, d := range p.Draws {
+		in := &p.Inserts[d.Insert]
+		k := &tableOf(in).keys[d.Key]
+		switch {
+		case !k.rule.Joined || in.Explained:
+		case p.Reads()&rewrite.ReadsCount != 0:
+			return rewrite.ErrReadsCount
+		case p.Reads()&rewrite.ReadsLastKey != 0:
+			return rewrite.ErrReadsKey
+		case p.Statements > 1 && (p.Undoes() || e.transaction(query) != rewrite.TxUnchanged):
+			return rewrite.ErrTogether
+		case k.rule.Source.Kind == policy.KindMaxPlusOne && alsoInto(p, d):
+			return rewrite.ErrTogether // both would get the same keys
+		case k.gapFree() && in.Conflict != rewrite.ConflictError && in.Conflict != rewrite.ConflictReplace:
+			return rewrite.ErrGap
+		}
+	}
+	return ""
+}
+
+// alsoInto reports whether another INSERT of the text draws keys for a table that
+// may be the same.
+func alsoInto(p *rewrite.Plan, d rewrite.Draw) bool {
+	return slices.ContainsFunc(p.Draws, func(o rewrite.Draw) bool {
+		return o.Insert != d.Insert && tableOf(&p.Inserts[o.Insert]).rule.Name == tableOf(&p.Inserts[d.Insert]).rule.Name
+	})
+}
+
+// waits reports whether keys are drawn when database/sql comes back with the
+// prepared statement: those of a transaction are not kept for a driver that may
+// want it to be prepared.
+func (m *Mount) waits(g *guard, p *rewrite.Plan, h rewrite.Holes, by route, args int) bool {
+	return m.joining(p, h).any && (args > 0 && !m.about.executes || !g.can(by))
+}
+
+// free returns an error while the rows of an INSERT are open whose transaction is
+// ours: what came in between would be committed, or rolled back, with it.
+func (g *guard) free() error {
+	if g.rowsOpen {
+		return errRowsOpen
+	}
+	return nil
+}
+
+// errRowsOpen is for a connection that is used while rows are open on it.
+var errRowsOpen = errors.New("keyfill: the rows of an INSERT whose keys belong to its transaction are open on this connection: read them to the end, or close them, before it takes another statement")

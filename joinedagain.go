@@ -1,0 +1,103 @@
+package keyfill
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The transactions of an execution that the engine has ended are made again that
+// often, for that long.
+const (
+	maxAgain     = 10
+	againFor     = 10 * time.Second
+	firstPause   = 2 * time.Millisecond
+	longestPause = 200 * time.Millisecond
+)
+
+// take draws the keys of an execution, in the transaction that they belong to.
+// Where the engine has ended one of ours for the sake of others, it is made
+// again.
+func (x *execution) take(ctx context.Context) error {
+	for {
+		err := x.join(ctx)
+		if err != nil {
+			if x.guard.tx == txOutside && x.again(ctx, err) {
+				continue
+			}
+			return err
+		}
+		keys, err := draw(ctx, x.plan, x.args, x.holes, x.rows, x.guard)
+		if err == nil {
+			x.keys = keys
+			return nil
+		}
+		ours := x.own != nil
+		err = x.leave(ctx, err)
+		if !ours || !x.again(ctx, err) {
+			return err
+		}
+	}
+}
+
+// within sends an execution's statement, and again with new keys where the engine
+// has ended a transaction of ours for the sake of others. whole is as for attempt.
+func within[T any](ctx context.Context, x *execution, whole bool, send func() (T, error)) (T, error) {
+	for {
+		answer, err := attempt(ctx, x, whole, send)
+		switch {
+		case err == nil, x.own == nil, !x.transient(err):
+			return answer, err
+		}
+		if err = x.leave(ctx, err); !x.again(ctx, err) {
+			return answer, err
+		}
+		if err := x.take(ctx); err != nil {
+			x.undone = true // the keys of the attempt before are those it has
+			return answer, err
+		}
+		x.place()
+	}
+}
+
+// again reports whether the transaction of an execution, which is undone and was
+// ours, is to be made again after an error. It waits a while first: those who met
+// would meet again.
+func (x *execution) again(ctx context.Context, err error) bool {
+	if !x.transient(err) || ctx.Err() != nil {
+		return false
+	}
+	now := time.Now()
+	if x.tries == 0 {
+		x.since = now
+	}
+	x.tries++
+	if x.tries > maxAgain || now.Sub(x.since) > againFor {
+		return false
+	}
+	pause := min(firstPause<<(x.tries-1), longestPause)
+	timer := time.NewTimer(pause/2 + rand.N(pause))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// transient reports whether an error of the engine ends a transaction that may
+// succeed when it is made again.
+func (x *execution) transient(err error) bool {
+	codes := x.plan.Dialect().Transactions.Transient
+	var stated interface{ SQLState() string }
+	if errors.As(err, &stated) && slices.Contains(codes, stated.SQLState()) {
+		return true
+	}
+	return engineAnswered(err) && slices.ContainsFunc(codes, func(code string) bool {
+		return strings.Contains(err.Error(), code)
+	})
+}

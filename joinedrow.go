@@ -1,0 +1,113 @@
+package keyfill
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/keysource/store"
+)
+
+// joinedRow is the row of a numbering whose numbers belong to the transactions of
+// their INSERTs. Nothing of what is reserved is remembered: a rollback would make
+// it wrong.
+//
+// The row is made, and compared with the table, apart from those transactions,
+// which might not see what others have made: on a connection of our own, on SQLite
+// on the statement's.
+type joinedRow struct {
+	dialect *dialect.Dialect
+	row     store.Sequence
+	rows    *store.Reserver // of no connection yet
+	home    *store.Store    // on a connection of our own; nil on SQLite
+	opened  atomic.Bool     // the row is there for good, and was compared
+}
+
+// newJoinedRow returns that of a row. home is nil where there is no connection but
+// the statement's.
+func newJoinedRow(d *dialect.Dialect, row store.Sequence, home *store.Store) *joinedRow {
+	return &joinedRow{dialect: d, row: row, rows: store.On(d, nil).Reserver(unensured(row)), home: home}
+}
+
+// unensured returns a row whose tables are there: none are made in a transaction.
+func unensured(row store.Sequence) store.Sequence {
+	row.EnsureSchema = false
+	return row
+}
+
+// within returns the row as the transaction finds it that is open on the
+// connection.
+func (r *joinedRow) within(g *guard) *store.Reserver {
+	return r.rows.At(store.Within(r.dialect, g.conn)).Whole()
+}
+
+// reserve returns the first of n consecutive integers, which are the transaction's.
+func (r *joinedRow) reserve(ctx context.Context, g *guard, n int64) (int64, error) {
+	if err := r.open(ctx, g); err != nil {
+		return 0, err
+	}
+	got, err := r.within(g).Reserve(ctx, n, 0)
+	if err == nil && got.First < 1 {
+		err = keysource.ErrStoreState
+	}
+	if errors.Is(err, store.ErrNoRow) {
+		r.opened.Store(false) // somebody has removed it
+	}
+	return got.First, err
+}
+
+// open makes sure that the row can be used.
+func (r *joinedRow) open(ctx context.Context, g *guard) error {
+	if r.opened.Load() {
+		return nil
+	}
+	at := r.home
+	if at == nil {
+		at = store.Within(r.dialect, g.conn)
+	}
+	row, err := at.Open(ctx, r.row)
+	if err != nil {
+		return err
+	}
+	// What was done to it in a transaction may be rolled back.
+	if r.home != nil || !row.Created && !r.row.Shared && r.row.OnBehind != keysource.RemedyAdvance {
+		r.opened.Store(true)
+	}
+	return nil
+}
+
+// advance makes later keys to or greater, in the transaction where one is open.
+func (r *joinedRow) advance(ctx context.Context, g *guard, to int64) error {
+	if err := r.open(ctx, g); err != nil {
+		return err
+	}
+	return r.within(g).Advance(ctx, to)
+}
+
+// newJoined makes a counter that of a row whose numbers belong to transactions.
+func (m *Mount) newJoined(g *guard, k *tableKey, row store.Sequence, ranked bool, schema string, c *counter) (*counter, error) {
+	d := m.known().dialect
+	row.OnBehind = k.rule.Source.OnBehind
+	if !ranked {
+		row.OnBehind = keysource.RemedyWarn // see newSequence
+	}
+	if m.onConnection() {
+		if g.counters != nil && schema != "" && schema != "main" && schema != "temp" {
+			return nil, errElsewhere
+		}
+		c.joined = newJoinedRow(d, row, nil)
+		c.row = &connRow{dialect: d, ranked: ranked, rows: c.joined.rows}
+		c.bound = newBound(row, nil)
+		return c, nil
+	}
+	home, err := m.sources.stores.get("")
+	if err != nil {
+		return nil, err
+	}
+	row.EnsureSchema = k.rule.Source.EnsureSchema
+	c.joined = newJoinedRow(d, row, home)
+	c.bound = newBound(row, home.Reserver(row).Bind)
+	return c, nil
+}

@@ -1,0 +1,80 @@
+package keyfilltest_test
+
+import (
+	"database/sql/driver"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/DATA-DOG/go-sqlmock"
+
+	"github.com/keyfill/keyfill/keyfilltest"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// kinds are the sources with a state besides sequences and snowflakes, with the
+// first two keys that tests see.
+var kinds = []struct {
+	source  policy.Source
+	first   [2]any
+	literal string // of the first one
+}{
+	{policy.Source{Kind: policy.KindNative}, [2]any{int64(1), int64(2)}, "1"},
+	{policy.Source{Kind: policy.KindRecycled}, [2]any{int64(1), int64(2)}, "1"},
+	{policy.Source{Kind: policy.KindPseudorandom}, [2]any{int64(16807), int64(33614)}, "16807"},
+	{policy.Source{Kind: policy.KindComposite, Worker: new(7)},
+		[2]any{"00720200101000000001", "00720200101000000002"}, "'00720200101000000001'"},
+	{policy.Source{Kind: policy.KindComposite, Worker: new(7), Length: 24},
+		[2]any{"007202001010000000010000", "007202001010000000020000"}, "'007202001010000000010000'"},
+	{policy.Source{Kind: policy.KindCoprime, Length: 3, K: 63}, [2]any{"011", "022"}, "'011'"},
+}
+
+// TestKinds: keys that are made of numbers are made of those of the stand-in, and
+// are the same in every run.
+func TestKinds(t *testing.T) {
+	for _, tt := range kinds {
+		t.Run(fmt.Sprint(tt.source.Kind, tt.source.Length), func(t *testing.T) {
+			cfg := configOf(tt.source)
+			keys := keyfilltest.Keys(t, cfg, "things", 1500)
+			if keys[0] != tt.first[0] || keys[1] != tt.first[1] {
+				t.Errorf("the first keys are %v and %v, want %v", keys[0], keys[1], tt.first)
+			}
+			seen := map[driver.Value]bool{}
+			for _, key := range keys {
+				seen[key] = true
+			}
+			if len(seen) != len(keys) {
+				t.Errorf("%d different keys of %d", len(seen), len(keys))
+			}
+			db, mock := keyfilltest.New(t, cfg)
+			mock.ExpectExec(`INSERT INTO things (a, "id") VALUES ($1, $3), ($2, $4)`).
+				WithArgs(1, 2, tt.first[0], tt.first[1]).WillReturnResult(sqlmock.NewResult(0, 2))
+			if _, err := db.Exec(`INSERT INTO things (a) VALUES ($1), ($2)`, 1, 2); err != nil {
+				t.Error(err)
+			}
+			keyfilltest.AssertSQL(t, cfg, `INSERT INTO things (a) VALUES (1)`, `INSERT INTO things (a, "id") VALUES (1, `+tt.literal+`)`)
+			dummy := "0"
+			if text, ok := tt.first[0].(string); ok {
+				dummy = "'" + strings.Repeat("0", len(text)) + "'"
+			}
+			keyfilltest.AssertSQL(t, cfg, `EXPLAIN INSERT INTO things (a) VALUES (1)`, `EXPLAIN INSERT INTO things (a, "id") VALUES (1, `+dummy+`)`)
+		})
+	}
+}
+
+// TestKindsScatter: the keys of a scatter depend on its key, and are spread.
+func TestKindsScatter(t *testing.T) {
+	one := keyfilltest.Keys(t, configOf(policy.Source{Kind: policy.KindScatter, Key: "a"}), "things", 2)
+	same := keyfilltest.Keys(t, configOf(policy.Source{Kind: policy.KindScatter, Key: "a"}), "things", 2)
+	other := keyfilltest.Keys(t, configOf(policy.Source{Kind: policy.KindScatter, Key: "b"}), "things", 2)
+	if fmt.Sprint(one) != fmt.Sprint(same) || fmt.Sprint(one) == fmt.Sprint(other) {
+		t.Errorf("%v, %v and with another key %v", one, same, other)
+	}
+	if gap := one[1].(int64) - one[0].(int64); gap == 1 {
+		t.Error("the keys follow each other")
+	}
+}
+
+func configOf(source policy.Source) *policy.Config {
+	return &policy.Config{Dialect: "postgres", Tables: map[string]policy.Table{"things": {Column: "id", InPlace: &source}}}
+}

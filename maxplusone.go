@@ -1,0 +1,81 @@
+package keyfill
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/keysource/store"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// The key after the greatest one in the table: there is no state but the table.
+// Only its unique index keeps a key from being stored twice, and a key whose row
+// was deleted from the top comes again.
+
+var (
+	// ErrNotUnique is returned for a table whose keys are to be the greatest one
+	// and one, where no unique index of integers is led by the key column.
+	ErrNotUnique = errors.New("the next key is the greatest one and one, which only a unique index that begins with the column guards: create it, or take another source")
+
+	errMaxUnseen = errors.New("the next key is the greatest one and one, and whether its column has a unique index is not known: the catalog does not show the table")
+)
+
+// afterMax returns the first of n integers behind the greatest key of a column, as
+// the statement's transaction sees it.
+func (m *Mount) afterMax(ctx context.Context, g *guard, t *table, i int, n int64) (int64, error) {
+	k := &t.keys[i]
+	f, err := m.facts(ctx, g, t)
+	switch {
+	case err != nil:
+		return 0, err
+	case f.unseen != nil:
+		return 0, fmt.Errorf("%w: %w", errMaxUnseen, f.unseen)
+	case len(f.keys[i].unique) == 0 || !f.keys[i].ranked:
+		return 0, ErrNotUnique
+	}
+	column := f.keys[i].stored(t.rule, k, false)
+	within := store.Within(m.known().dialect, g.conn)
+	var greatest int64
+	if k.rule.Source.Lock == policy.LockNone {
+		greatest, err = within.MaxKey(ctx, column)
+	} else {
+		if err = m.enterMutex(ctx, g, k, f, i, column); err == nil {
+			greatest, err = within.LockedMaxKey(ctx, column)
+		}
+	}
+	switch {
+	case err != nil:
+		return 0, err
+	case greatest > k.limit()-n:
+		return 0, fmt.Errorf("%w: the greatest key and %d more are beyond %d: a wider column and more max_bits", keysource.ErrExhausted, n, k.limit())
+	}
+	return max(greatest, 0) + 1, nil
+}
+
+// enterMutex waits for those who are about to insert behind the greatest key of a
+// column, where reading it alone does not.
+func (m *Mount) enterMutex(ctx context.Context, g *guard, k *tableKey, f *tableFacts, i int, column store.Column) error {
+	if !store.NeedsMutex(m.known().dialect) {
+		return nil
+	}
+	name := store.MutexName(column)
+	c, err := m.sources.counters.get(ctx, name, func() (*counter, error) {
+		home, err := m.sources.stores.get("")
+		if err != nil {
+			return nil, err
+		}
+		// What the row counts means nothing: it is changed so that others wait.
+		row := store.Sequence{
+			Name: name, Columns: []store.Column{column}, Start: 1,
+			EnsureSchema: k.rule.Source.EnsureSchema, Create: true, Exclusive: k.rule.Source.Exclusive,
+			OnBehind: keysource.RemedyWarn,
+		}
+		return &counter{joined: newJoinedRow(m.known().dialect, row, home), home: f.keys[i].home()}, nil
+	})
+	if err == nil {
+		_, err = c.joined.reserve(ctx, g, 1)
+	}
+	return err
+}

@@ -1,0 +1,38 @@
+package keyfill
+
+import (
+	"context"
+
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/keysource/store"
+)
+
+// newNative returns the counter of a sequence of the engine, which other programs
+// may draw from too. It has no row of ours.
+func (m *Mount) newNative(ctx context.Context, g *guard, t *table, i int) (*counter, error) {
+	k := &t.keys[i]
+	src := k.rule.Source
+	facts, columns, err := m.columns(ctx, g, t, i)
+	if err != nil {
+		return nil, err
+	}
+	st, err := m.sources.stores.get("")
+	if err != nil {
+		return nil, err
+	}
+	c := &counter{unseen: facts.unseen}
+	row := k.row("", facts, columns)
+	if !k.rule.Shared {
+		c.home = facts.keys[i].home()
+	}
+	sequence := st.Native(store.Native{
+		Sequence: src.Sequence, Columns: row.Columns, Block: src.Block, Exclusive: src.Exclusive,
+	})
+	c.bound = newBound(row, sequence.Bind)
+	o := src.SequenceOptions()
+	o.Reserver, o.MaxKey, o.Max = sequence, sequence.MaxKey, k.limit()
+	if c.sequence, err = keysource.NewSequence(o, m.sources.env); err != nil {
+		return nil, err
+	}
+	return c, nil
+}

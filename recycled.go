@@ -1,0 +1,113 @@
+package keyfill
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/keysource/store"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// newRecycled makes a counter that of series, whose numbers come from the row.
+func (m *Mount) newRecycled(g *guard, k *tableKey, row store.Sequence, ranked bool, schema string, c *counter) (*counter, error) {
+	src := k.rule.Source
+	series := store.Series{
+		Sequence: row, Size: src.Series, Lease: src.Lease,
+		// Another one for each source: two that had one would share a series.
+		Owner: owner() + "/" + rand.Text(),
+	}
+	o := src.RecycledOptions()
+	if m.onConnection() && src.Store == "" {
+		if isElsewhere(g, schema) {
+			return nil, errElsewhere
+		}
+		o.OnConnection = true
+		d := m.either[0].dialect
+		c.row = &connRow{dialect: d, ranked: ranked, series: store.On(d, nil).Series(series)}
+		c.bound = newBound(row, nil)
+	} else {
+		st, err := m.storeOf(src, &series.Sequence)
+		if err != nil {
+			return nil, err
+		}
+		rows := st.Series(series)
+		o.Store = rows
+		if ranked {
+			o.MaxKey = rows.MaxKey
+		}
+		c.bound = newBound(row, rows.Bind)
+	}
+	var err error
+	if c.recycled, err = keysource.NewRecycled(o, m.sources.env); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// storeOf returns the store of a source that does not count on the statements'
+// connections, and completes its row.
+func (m *Mount) storeOf(src policy.Source, row *store.Sequence) (*store.Store, error) {
+	st, err := m.sources.stores.get(src.Store)
+	if err != nil {
+		return nil, err
+	}
+	if src.Store != "" && !m.onConnection() {
+		if row.At, err = m.sources.stores.get(""); err != nil {
+			return nil, err
+		}
+	}
+	row.EnsureSchema = src.EnsureSchema
+	return st, nil
+}
+
+// seriesAt returns the way to the series from a connection.
+func (r *connRow) seriesAt(g *guard) keysource.SeriesAt {
+	at := keysource.SeriesAt{Open: g.tx != txOutside}
+	at.Transact = func(ctx context.Context, f func(keysource.SeriesStore) error) error {
+		inside := func(st *store.Store) error { return f(r.series.At(st)) }
+		if !at.Open {
+			return committing{r, g}.transact(ctx, inside)
+		}
+		return inside(store.Within(r.dialect, g.conn))
+	}
+	if r.ranked {
+		at.MaxKey = func(ctx context.Context, from, to int64) (int64, error) {
+			return r.series.At(store.On(r.dialect, g.conn)).MaxKey(ctx, from, to)
+		}
+	}
+	return at
+}
+
+// giveBack gives the rest of their series back that count on the statements'
+// connections, when the database is closed. Where that cannot be, the lease runs
+// out by itself.
+func (m *Mount) giveBack(ctx context.Context, all []*counter) {
+	if len(all) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, leavePatience)
+	defer cancel()
+	_ = m.withGuard(ctx, func(g *guard) error {
+		var errs []error
+		for _, c := range all {
+			errs = append(errs, c.recycled.CloseOn(ctx, c.row.seriesAt(g)))
+		}
+		return errors.Join(errs...)
+	})
+}
+
+// recycledOn returns the counters of series that count on the statements'
+// connections.
+func (c *counterSet) recycledOn() []*counter {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var found []*counter
+	for _, one := range c.all {
+		if one.recycled != nil && one.row != nil {
+			found = append(found, one)
+		}
+	}
+	return found
+}

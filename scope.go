@@ -1,0 +1,218 @@
+package keyfill
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/keyfill/keyfill/catalog"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/keysource/store"
+)
+
+// scoped is a numbering of the rows of a table within each parent. Of the parents
+// nothing is remembered: there are as many as there are.
+type scoped struct {
+	scope   store.Scope
+	columns []scopeColumn
+
+	// standIn are the rows of the parents where stores have a stand-in; nil elsewhere.
+	standIn *standInRows
+}
+
+// standInRows are the rows of the parents of a test, each made once.
+type standInRows struct {
+	make func(row string) keysource.Reserver
+
+	mu   sync.Mutex
+	made map[string]keysource.Reserver
+}
+
+func (r *standInRows) reserve(ctx context.Context, row string, n int64) (int64, error) {
+	r.mu.Lock()
+	one := r.made[row]
+	if one == nil {
+		one = r.make(row)
+		r.made[row] = one
+	}
+	r.mu.Unlock()
+	got, err := one.Reserve(ctx, n, 0)
+	return got.First, err
+}
+
+// errNoParent is for numbers that are asked for without a row that they are for.
+var errNoParent = errors.New("its keys are numbered within other columns of the row, so that there are none without a row: let the INSERT be filled")
+
+// errShared is for a state of several tables.
+var errShared = errors.New("a numbering within other columns is that of one table: write its source in place, or give each table a source of its own")
+
+// newScoped makes the counter of a numbering within parents. row is its own row,
+// which gives no number but says which column is numbered, by what.
+func (m *Mount) newScoped(ctx context.Context, g *guard, t *table, i int, row store.Sequence, c *counter) (*counter, error) {
+	k := &t.keys[i]
+	switch {
+	case k.rule.Shared:
+		return nil, errShared
+	case c.unseen != nil:
+		return nil, fmt.Errorf("%w: the types of the columns that its keys are numbered within are not known", c.unseen)
+	case !k.integer():
+		return nil, errors.New("keys that are numbered within other columns are integers: make the column one, and leave layout out")
+	}
+	d := m.known().dialect
+	m.lock(ctx, g, t, i)
+	found, err := m.tableIn(ctx, g, d, t.rule.Schema, t.rule.Name)
+	if err != nil {
+		return nil, err
+	}
+	s := &scoped{scope: store.Scope{Name: row.Name, Column: row.Columns[0], Start: row.Start, Max: row.Max}}
+	var types []string
+	for _, rc := range k.rule.Scope {
+		column, err := newScopeColumn(d, found.Column(d, rc.Column), rc)
+		if err != nil {
+			return nil, err
+		}
+		s.columns = append(s.columns, column)
+		s.scope.Within = append(s.scope.Within, column.found.Name)
+		types = append(types, rc.Type)
+	}
+	if !m.onConnection() {
+		if s.scope.Latest, err = m.sources.stores.get(""); err != nil {
+			return nil, err
+		}
+	}
+	row.Start, row.Parameters = 1, s.scope.Parameters(types)
+	row.Columns = slices.Clone(row.Columns)
+	for i := range row.Columns {
+		row.Columns[i].Unranked = true // its greatest key says nothing of a parent
+	}
+	if c, err = m.newJoined(g, k, row, false, s.scope.Column.Schema, c); err != nil {
+		return nil, err
+	}
+	c.scoped = s
+	return c, nil
+}
+
+// newScopedStandIn is newScoped over the stand-in for stores, where there is no
+// catalog: columns are what the policy says.
+func (m *Mount) newScopedStandIn(k *tableKey, state string) *counter {
+	s := &scoped{
+		standIn: &standInRows{make: m.standIn, made: map[string]keysource.Reserver{}},
+		scope:   store.Scope{Name: state},
+	}
+	for _, rc := range k.rule.Scope {
+		s.columns = append(s.columns, scopeColumn{rule: rc, dialect: m.known().dialect, found: &catalog.Column{Name: rc.Column}})
+	}
+	return &counter{scoped: s}
+}
+
+// parentsFunc returns for each row what it is numbered within: the values of the
+// columns that the policy names.
+type parentsFunc func() ([][]driver.Value, error)
+
+// within gives keys for a statement on the connection, for the rows with these
+// parents.
+func (g *guard) within(ctx context.Context, t *table, i, _ int, parents parentsFunc) ([]driver.Value, error) {
+	rows, err := parents()
+	if err != nil {
+		return nil, err
+	}
+	c, err := g.mount.counter(ctx, g, t, i)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := c.within(ctx, g, rows)
+	if unusable(err) {
+		// The next statement may be about another table of that name.
+		if err := c.forget(ctx); err != nil {
+			return nil, err
+		}
+		t.gate.counters[i].CompareAndSwap(c, nil)
+	}
+	return keys, err
+}
+
+// parent is one parent of the rows of a statement.
+type parent struct {
+	row    string // the name of its row in the store
+	values []any
+	places []int // of its rows among those of the statement
+}
+
+func (c *counter) within(ctx context.Context, g *guard, rows [][]driver.Value) ([]driver.Value, error) {
+	s := c.scoped
+	if s == nil {
+		return nil, errNoParent // the policy has changed: there is no such counter
+	}
+	parents, err := s.parentsOf(rows)
+	if err != nil {
+		return nil, err
+	}
+	if s.standIn == nil {
+		if g.tx == txOutside {
+			return nil, errOutside
+		}
+		if err := c.joined.open(ctx, g); err != nil {
+			return nil, err
+		}
+	}
+	keys := make([]driver.Value, len(rows))
+	for _, p := range parents {
+		first, err := s.reserve(ctx, g, p)
+		if err != nil {
+			return nil, err
+		}
+		for n, place := range p.places {
+			keys[place] = first + int64(n)
+		}
+	}
+	return keys, nil
+}
+
+// errOutside is for a number of a parent outside of a transaction, which would not
+// go back with its row.
+var errOutside = errors.New("keys that are numbered within other columns are drawn in the transaction of their rows, and none is open: begin one")
+
+// parentsOf returns the parents of the rows, in the order in which every statement
+// locks them.
+func (s *scoped) parentsOf(rows [][]driver.Value) ([]*parent, error) {
+	byRow := map[string]*parent{}
+	var all []*parent
+	for place, row := range rows {
+		values := make([]any, len(row))
+		for i, v := range row {
+			var err error
+			if values[i], err = s.columns[i].normal(v); err != nil {
+				return nil, err
+			}
+		}
+		name := s.scope.RowFor(values)
+		p := byRow[name]
+		if p == nil {
+			p = &parent{row: name, values: values}
+			byRow[name] = p
+			all = append(all, p)
+		}
+		p.places = append(p.places, place)
+	}
+	slices.SortFunc(all, func(a, b *parent) int { return strings.Compare(a.row, b.row) })
+	return all, nil
+}
+
+// reserve returns the first of as many numbers of a parent as it has rows.
+func (s *scoped) reserve(ctx context.Context, g *guard, p *parent) (int64, error) {
+	n := int64(len(p.places))
+	if s.standIn != nil {
+		return s.standIn.reserve(ctx, p.row, n)
+	}
+	d := g.mount.known().dialect
+	return store.Within(d, g.conn).ReserveWithin(ctx, &s.scope, p.values, n)
+}
+
+// within gives the rows of an explanation the numbers from 1.
+func (dummies) within(_ context.Context, t *table, i, n int, _ parentsFunc) ([]driver.Value, error) {
+	return keysource.Integers(1, n, t.keys[i].layout), nil
+}
