@@ -11,13 +11,21 @@ import (
 )
 
 func newDDL() *cobra.Command {
-	var name string
+	var (
+		name      string
+		procedure bool
+	)
 	cmd := &cobra.Command{
 		Use:   "ddl --dialect DIALECT",
 		Short: "Print the statements that create the tables of the store",
-		Long: `Prints the CREATE TABLE statements for keyfill_sequences and keyfill_workers,
-which hold the state of sequences and snowflakes. They do nothing where the
-tables are there.
+		Long: `Prints the CREATE TABLE statements for keyfill_sequences, keyfill_workers and
+keyfill_series, which hold the state of sequences and of all that counts,
+snowflakes and recycled series. They do nothing where the tables are there.
+
+With --procedure it prints keyfill_reserve too, for "via: procedure": a
+procedure, for PostgreSQL and Oracle a function, that reserves in
+keyfill_sequences. It is put in the place of an older one. SQLite has none. Who
+calls it needs the right to execute it and to read keyfill_sequences.
 
 They are to be run where the application finds a table without a schema, by a
 user who may create tables; the application's user must be able to select,
@@ -25,24 +33,57 @@ insert and update. "ensure_schema: true" in the policy lets the application
 create them itself.
 
 DIALECT is one of ` + dialect.Names() + `. Statements end in a
-semicolon, for Oracle in a line with a slash, as SQL*Plus wants it.`,
+semicolon, for Oracle in a line with a slash, as SQL*Plus wants it. Around a
+procedure stand lines with DELIMITER, for the clients of MySQL and MariaDB, or
+GO, for sqlcmd: these are no SQL, and not for a driver.`,
 		Args: arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d, err := dialect.ByName(name)
 			if err != nil {
 				return usagef("--dialect: %w", err)
 			}
-			end := ";\n"
-			if d.Name == dialect.Oracle().Name {
-				end = "\n/\n"
+			if procedure && store.ProcedureDDL(d) == nil {
+				return usagef("--procedure: %s has no procedures", d.Title)
 			}
 			out := bufio.NewWriter(cmd.OutOrStdout())
-			for _, statement := range store.DDL(d) {
-				fmt.Fprint(out, statement, end)
+			printTables(out, d)
+			if procedure {
+				printProcedure(out, d)
 			}
 			return out.Flush()
 		},
 	}
 	cmd.Flags().StringVar(&name, "dialect", "", "the engine")
+	cmd.Flags().BoolVar(&procedure, "procedure", false, "print the procedure too")
 	return cmd
+}
+
+// printTables prints the statements that create the tables.
+func printTables(out *bufio.Writer, d *dialect.Dialect) {
+	end := ";\n"
+	if d.Name == dialect.Oracle().Name {
+		end = "\n/\n"
+	}
+	for _, statement := range store.DDL(d) {
+		fmt.Fprint(out, statement, end)
+	}
+}
+
+// printProcedure prints the statements that create the procedure, whose
+// semicolons do not end them.
+func printProcedure(out *bufio.Writer, d *dialect.Dialect) {
+	before, end, after := "", ";\n", ""
+	switch d.Name {
+	case dialect.MySQL().Name, dialect.MariaDB().Name:
+		before, end, after = "DELIMITER //\n", "\n//\n", "DELIMITER ;\n"
+	case dialect.SQLServer().Name:
+		before, end = "GO\n", "\nGO\n"
+	case dialect.Oracle().Name:
+		end = "\n/\n"
+	}
+	fmt.Fprint(out, before)
+	for _, statement := range store.ProcedureDDL(d) {
+		fmt.Fprint(out, statement, end)
+	}
+	fmt.Fprint(out, after)
 }

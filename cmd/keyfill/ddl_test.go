@@ -16,11 +16,38 @@ func TestDDL(t *testing.T) {
 		if code := run(context.Background(), []string{"ddl", "--dialect", d.Name}, nil, &out, &errOut); code != 0 {
 			t.Fatalf("%s: exit code %d: %s", d.Name, code, errOut.String())
 		}
-		for _, table := range []string{"keyfill_sequences", "keyfill_workers"} {
+		for _, table := range []string{"keyfill_sequences", "keyfill_workers", "keyfill_series"} {
 			if !strings.Contains(out.String(), table) {
 				t.Errorf("%s: no %s", d.Name, table)
 			}
 		}
+	}
+}
+
+// TestDDLProcedure: what is printed is what the clients of each engine take.
+func TestDDLProcedure(t *testing.T) {
+	for name, ends := range map[string][2]string{
+		"mysql":     {"DELIMITER //\nDROP PROCEDURE IF EXISTS keyfill_reserve\n//\nCREATE PROCEDURE keyfill_reserve(", "END\n//\nDELIMITER ;\n"},
+		"mariadb":   {"DELIMITER //\nDROP PROCEDURE IF EXISTS keyfill_reserve\n//\nCREATE PROCEDURE keyfill_reserve(", "END\n//\nDELIMITER ;\n"},
+		"postgres":  {"CREATE OR REPLACE FUNCTION keyfill_reserve(", "END\n$$;\n"},
+		"sqlserver": {"GO\nCREATE OR ALTER PROCEDURE keyfill_reserve ", "END\nGO\n"},
+		"oracle":    {"CREATE OR REPLACE FUNCTION keyfill_reserve(", "END;\n/\n"},
+	} {
+		var plain, out, errOut strings.Builder
+		if code := run(context.Background(), []string{"ddl", "--dialect", name}, nil, &plain, &errOut); code != 0 {
+			t.Fatalf("%s: exit code %d: %s", name, code, errOut.String())
+		}
+		if code := run(context.Background(), []string{"ddl", "--procedure", "--dialect", name}, nil, &out, &errOut); code != 0 {
+			t.Fatalf("%s: exit code %d: %s", name, code, errOut.String())
+		}
+		got, found := strings.CutPrefix(out.String(), plain.String())
+		if !found || !strings.HasPrefix(got, ends[0]) || !strings.HasSuffix(got, ends[1]) {
+			t.Errorf("%s: behind the tables is\n%s\nwant %q … %q", name, got, ends[0], ends[1])
+		}
+	}
+	var out, errOut strings.Builder
+	if code := run(context.Background(), []string{"ddl", "--procedure", "--dialect", "sqlite"}, nil, &out, &errOut); code != exitUsage {
+		t.Errorf("sqlite: exit code %d: %s", code, errOut.String())
 	}
 }
 

@@ -6,26 +6,25 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/policy"
 )
 
-func newInspect() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "inspect KEY...",
-		Short: "Say what a key is and when it was made",
-		Long: `Prints what each key can be read as, the most certain reading first.
+const inspectHelp = `Prints what each key can be read as, the most certain reading first.
 
 A key is, in either case,
   xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx   the text of a UUID; also {...}, urn:uuid:...
   32 hexadecimal digits                  16 bytes as they are stored; also 0x..., \x...,
                                          X'...'
   26 characters                          a ULID
+  20 or 24 digits                        a composite key
   an integer of 64 bits                  decimal; a negative one after --
 
 For each reading there are
@@ -42,20 +41,61 @@ and for an integer that may be a snowflake
   worker    the number of the process that made it
   sequence  its number among that worker's keys of one time
 
+and for a composite key
+  length    20 or 24 characters
+  spread    its first three digits: of the process or the user that it was made for
+  counter   its last four digits, of 24; its number among those of one time
+
 A comb has no marks but its time, so that two of a hundred random keys can be
 read as one.
 
+The keys of coprime, pseudorandom and scatter have no marks at all. They are read
+by those who know the parameters of their source, which must be those of the
+policy file:
+  --kind coprime --length 6 [--alphabet base62] [--k N] [--start N] [--grow]
+  --kind pseudorandom
+  --kind scatter --bits 63 --key TEXT      where the file names no key, the name of
+                                           the state, such as orders.id
+What there is to know then is
+  number    how many keys of the source were reserved up to this one. It says neither
+            when it was made nor by which process, nor whether it was made at all:
+            with other parameters it is a key too, of another number.
+
 With --json, one object a line:
   {"key":...,"readings":[{"kind":...,"layout":...,"epoch":...,"time":...,"random":...,
-                          "bits":...,"worker":...,"sequence":...}]}
+                          "bits":...,"worker":...,"sequence":...,
+                          "length":...,"spread":...,"counter":...,"number":...}]}
 in which what a reading has not is left out.
 
-A text that is no key is an error; the other keys are printed all the same.`,
+A text that is no key is an error; the other keys are printed all the same.`
+
+func newInspect() *cobra.Command {
+	var (
+		asJSON bool
+		as     policy.Source
+		bits   int
+	)
+	cmd := &cobra.Command{
+		Use:   "inspect KEY...",
+		Short: "Say what a key is and when it was made",
+		Long:  inspectHelp,
 		Example: `  keyfill inspect 39babcb4-e446-4ed5-4012-2e27653a9d13 01ARZ3NDEKTSV4RRFFQ69G5FAV
-  keyfill inspect --json 0x653a9d132e2780127ed50137aa880c46`,
+  keyfill inspect --json 0x653a9d132e2780127ed50137aa880c46
+  keyfill inspect --kind coprime --length 6 --alphabet base62 yMcpIs`,
 		Args: arguments(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			keys, err := inspectAll(args)
+			inspect := keysource.Inspect
+			if as != (policy.Source{}) || bits != 0 {
+				m, err := mappingOf(as, bits)
+				if err != nil {
+					return err
+				}
+				inspect = func(text string) ([]keysource.Reading, error) {
+					r, err := keysource.InspectAs(text, m)
+					return []keysource.Reading{r}, err
+				}
+			}
+			keys, err := inspectAll(args, inspect)
 			show := printTable
 			if asJSON {
 				show = printJSON
@@ -63,8 +103,46 @@ A text that is no key is an error; the other keys are printed all the same.`,
 			return errors.Join(show(cmd.OutOrStdout(), keys), err)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object for each key")
+	flags := cmd.Flags()
+	flags.BoolVar(&asJSON, "json", false, "print JSON, one object for each key")
+	flags.StringVar(&as.Kind, "kind", "", "the kind of source that made the keys: coprime, pseudorandom or scatter")
+	flags.IntVar(&as.Length, "length", 0, "of coprime: how many characters a key has")
+	flags.StringVar(&as.Alphabet, "alphabet", "", "of coprime: base62, base32 or the characters (default base32)")
+	flags.Int64Var(&as.K, "k", 0, "of coprime: the step, where the policy file has one")
+	flags.Int64Var(&as.Start, "start", 0, "of coprime: the start, where the policy file has one")
+	flags.BoolVar(&as.Grow, "grow", false, "of coprime: keys may have one character more")
+	flags.IntVar(&bits, "bits", 0, "of scatter: max_bits of the table: 31, 53 or 63 (default 63)")
+	flags.StringVar(&as.Key, "key", "", "of scatter: its key")
 	return cmd
+}
+
+// mappingOf returns the mapping that the flags describe.
+func mappingOf(as policy.Source, bits int) (keysource.Mapping, error) {
+	fields := map[string][]string{
+		policy.KindCoprime:      {"length", "alphabet", "k", "start", "grow"},
+		policy.KindPseudorandom: nil,
+		policy.KindScatter:      {"bits", "key"},
+	}
+	own, known := fields[as.Kind]
+	if !known {
+		return nil, usagef("--kind is coprime, pseudorandom or scatter; keys of other kinds are read without it, and without parameters")
+	}
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{
+		{"length", as.Length != 0}, {"alphabet", as.Alphabet != ""}, {"k", as.K != 0}, {"start", as.Start != 0},
+		{"grow", as.Grow}, {"bits", bits != 0}, {"key", as.Key != ""},
+	} {
+		if f.given && !slices.Contains(own, f.name) {
+			return nil, usagef("--%s is no parameter of %s", f.name, as.Kind)
+		}
+	}
+	m, err := as.Mapping("", bits)
+	if err != nil {
+		return nil, &usageError{err}
+	}
+	return m, nil
 }
 
 // inspectedKey is a key with what it can be read as.
@@ -84,17 +162,23 @@ type reading struct {
 	Bits     int    `json:"bits,omitempty"`
 	Worker   *int64 `json:"worker,omitempty"` // nil where there is none: 0 is a number
 	Sequence *int64 `json:"sequence,omitempty"`
+
+	Length  int    `json:"length,omitempty"`
+	Spread  *int64 `json:"spread,omitempty"`
+	Counter *int64 `json:"counter,omitempty"`
+
+	Number int64 `json:"number,omitempty"`
 }
 
 // inspectAll reads all keys; the error is about those that are none. It does
 // not repeat them: what is no key may be a secret that slipped in.
-func inspectAll(texts []string) ([]inspectedKey, error) {
+func inspectAll(texts []string, inspect func(string) ([]keysource.Reading, error)) ([]inspectedKey, error) {
 	var (
 		keys []inspectedKey
 		errs []error
 	)
 	for i, text := range texts {
-		readings, err := keysource.Inspect(text)
+		readings, err := inspect(text)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("argument %d: %w", i+1, err))
 			continue
@@ -116,9 +200,17 @@ func readingOf(r keysource.Reading) reading {
 		Time:   timeText(r.Time),
 		Random: r.Random,
 		Bits:   r.Width,
+		Length: r.Length,
+		Number: r.Number,
 	}
-	if r.Width > 0 {
+	switch {
+	case r.Width > 0:
 		in.Worker, in.Sequence = &r.Worker, &r.Sequence
+	case r.Length > 0:
+		in.Spread = &r.Worker
+		if r.Length > 20 {
+			in.Counter = &r.Sequence
+		}
 	}
 	return in
 }
@@ -151,8 +243,15 @@ func printTable(w io.Writer, keys []inspectedKey) error {
 			fmt.Fprintln(t)
 		}
 		fmt.Fprintln(t, k.Key)
-		if k.Readings[0].Bits > 0 {
+		switch first := k.Readings[0]; {
+		case first.Bits > 0:
 			printSnowflakes(t, k.Readings)
+			continue
+		case first.Spread != nil:
+			printComposites(t, k.Readings)
+			continue
+		case first.Number > 0:
+			fmt.Fprintf(t, "  KIND\tNUMBER\n  %s\t%d\n", first.Kind, first.Number)
 			continue
 		}
 		fmt.Fprintln(t, "  KIND\tLAYOUT\tEPOCH\tTIME\tRANDOM")
@@ -173,5 +272,21 @@ func printSnowflakes(w io.Writer, readings []reading) {
 			continue
 		}
 		fmt.Fprintf(w, "  %s\t%d\t%s\t%d\t%d\n", r.Kind, r.Bits, r.Time, *r.Worker, *r.Sequence)
+	}
+}
+
+// printComposites prints the readings of a text that may be a composite key.
+func printComposites(w io.Writer, readings []reading) {
+	fmt.Fprintln(w, "  KIND\tLENGTH\tTIME\tSPREAD\tCOUNTER")
+	for _, r := range readings {
+		if r.Spread == nil {
+			fmt.Fprintf(w, "  %s\t-\t-\t-\t-\n", r.Kind)
+			continue
+		}
+		counter := "-"
+		if r.Counter != nil {
+			counter = strconv.FormatInt(*r.Counter, 10)
+		}
+		fmt.Fprintf(w, "  %s\t%d\t%s\t%d\t%s\n", r.Kind, r.Length, r.Time, *r.Spread, counter)
 	}
 }

@@ -105,6 +105,75 @@ func TestInspectSnowflake(t *testing.T) {
 	}
 }
 
+// TestInspectComposite reads spread, time and counter.
+func TestInspectComposite(t *testing.T) {
+	for _, tt := range []struct{ key, table, json string }{
+		{
+			"12519940411145439533", // of the article
+			"  composite  20      1994-04-11T14:54:39.533Z  125     -\n",
+			`{"kind":"composite","layout":"string","time":"1994-04-11T14:54:39.533Z","length":20,"spread":125}`,
+		},
+		{
+			"000202606021200001230000",
+			"  composite  24      2026-06-02T12:00:00.123Z  0       0\n",
+			`{"kind":"composite","layout":"string","time":"2026-06-02T12:00:00.123Z","length":24,"spread":0,"counter":0}`,
+		},
+	} {
+		want := tt.key + "\n  KIND       LENGTH  TIME                      SPREAD  COUNTER\n" + tt.table
+		if got := keyfillOut(t, "", "inspect", tt.key); got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+		want = `{"key":"` + tt.key + `","readings":[` + tt.json + "]}\n"
+		if got := keyfillOut(t, "", "inspect", "--json", tt.key); got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+	}
+}
+
+// TestInspectMapped reads the keys of kinds that have no marks, whose parameters
+// are given.
+func TestInspectMapped(t *testing.T) {
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--kind", "coprime", "--length", "6", "--alphabet", "base62", "--k", "202652143553", "yMcpIs"},
+			"yMcpIs\n  KIND     NUMBER\n  coprime  200\n"},
+		{[]string{"--kind", "coprime", "--length", "2", "--alphabet", "base62", "--grow", "000"},
+			"000\n  KIND     NUMBER\n  coprime  242172\n"},
+		{[]string{"--kind", "pseudorandom", "33614"}, "33614\n  KIND          NUMBER\n  pseudorandom  2\n"},
+		{[]string{"--kind", "scatter", "--key", "orders", "1112639146214192612"},
+			"1112639146214192612\n  KIND     NUMBER\n  scatter  1\n"},
+		{[]string{"--kind", "scatter", "--key", "a", "--bits", "31", "--json", "106702569"},
+			`{"key":"106702569","readings":[{"kind":"scatter","number":2}]}` + "\n"},
+	} {
+		if got := keyfillOut(t, "", append([]string{"inspect"}, tt.args...)...); got != tt.want {
+			t.Errorf("keyfill inspect %q\n got %q\nwant %q", tt.args, got, tt.want)
+		}
+	}
+	for _, args := range [][]string{
+		{"--kind", "sequence", "1"},
+		{"--kind", "Coprime", "--length", "6", "abcdef"},
+		{"--length", "6", "abcdef"},
+		{"--bits", "31", "42"},
+		{"--kind", "coprime", "abcdef"},
+		{"--kind", "coprime", "--length", "6", "--k", "2", "abcdef"},
+		{"--kind", "coprime", "--length", "6", "--key", "orders", "abcdef"},
+		{"--kind", "pseudorandom", "--start", "6", "42"},
+		{"--kind", "scatter", "42"},
+		{"--kind", "scatter", "--key", "a", "--bits", "62", "42"},
+	} {
+		if r := keyfillRun(t, "", append([]string{"inspect"}, args...)...); r.code != 2 || r.out != "" {
+			t.Errorf("keyfill inspect %q: exit code %d, standard output %q", args, r.code, r.out)
+		}
+	}
+	r := keyfillRun(t, "", "inspect", "--kind", "coprime", "--length", "6", "SECRET", "abcdef")
+	if r.code != 1 || !strings.Contains(r.errOut, "argument 1: ") || strings.Contains(r.errOut, "SECRET") ||
+		!strings.HasPrefix(r.out, "abcdef\n") {
+		t.Errorf("a text that is no key: exit code %d, %q, %q", r.code, r.out, r.errOut)
+	}
+}
+
 // TestInspectNoKey prints the keys that are some, and does not repeat the text
 // that is none.
 func TestInspectNoKey(t *testing.T) {
