@@ -30,6 +30,7 @@ type goldenKey struct {
 	column           string
 	integer, session bool
 	decimal          bool // an integer that goes as text
+	scope            []string
 }
 
 // goldenFills are the words of fill=, by their bits.
@@ -50,7 +51,9 @@ func goldenTargets(a *txtar.Archive) ([]goldenTarget, error) {
 			switch name {
 			case "key":
 				column, kind, _ := strings.Cut(value, ":")
-				t.keys = append(t.keys, goldenKey{column, kind != "", kind == "session", kind == "decimal"})
+				t.keys = append(t.keys, goldenKey{column: column, integer: kind != "", session: kind == "session", decimal: kind == "decimal"})
+			case "scope":
+				t.keys[len(t.keys)-1].scope = strings.Split(value, ",")
 			case "columns":
 				t.columns = strings.Split(value, ",")
 			case "fill":
@@ -89,8 +92,12 @@ func goldenLookup(d *dialect.Dialect, targets []goldenTarget) rewrite.Lookup {
 			if k.integer {
 				kind = "bigint"
 			}
+			var scope []string
+			for _, c := range k.scope {
+				scope = append(scope, d.Fold(c, false))
+			}
 			t.Keys = append(t.Keys, rewrite.Key{
-				Column: d.Fold(k.column, false), Integer: k.integer && !k.decimal, Counted: k.integer, Session: k.session, Fill: rewrite.FillOn(g.fillBits()), Type: kind,
+				Scope: scope, Column: d.Fold(k.column, false), Integer: k.integer && !k.decimal, Counted: k.integer, Session: k.session, Fill: rewrite.FillOn(g.fillBits()), Type: kind,
 			})
 		}
 		for _, c := range g.columns {
@@ -125,6 +132,12 @@ func goldenPolicy(d *dialect.Dialect, targets []goldenTarget, session bool) *pol
 			if k.integer {
 				key.Source, key.InPlace = "", &policy.Source{Kind: policy.KindSequence}
 				key.LastInsertID = policy.LastInsertIDOff
+				for _, c := range k.scope {
+					if key.InPlace.Scope == nil {
+						key.InPlace.Scope = new(policy.Scope)
+					}
+					*key.InPlace.Scope = append(*key.InPlace.Scope, policy.ScopeColumn{Column: c})
+				}
 				if k.decimal {
 					key.Layout = dialect.SequentialAsString
 				}

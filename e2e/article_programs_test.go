@@ -1,0 +1,144 @@
+package e2e_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/keyfill/keyfill/keysource/store"
+)
+
+// allocator is a program of one of the articles, translated: it reserves n keys
+// and returns the first of them. It makes a connection its own.
+type allocator func(ctx context.Context, c *sql.Conn, n int64) (first int64, err error)
+
+// together runs programs of an article and keyfill's own on one table at the
+// same time, each twice, and asks that nothing is given twice and nothing is
+// left out. It returns the number of integers that were given.
+func together(t *testing.T, s *scratch, programs map[string]allocator, sequences map[string]store.Sequence) int64 {
+	t.Helper()
+	const rounds = 20
+	var (
+		got runs
+		wg  sync.WaitGroup
+		ctx = context.Background()
+	)
+	work := func(name string, reserve func(n int64) (int64, error)) {
+		for range rounds {
+			n := 1 + rand.Int64N(20)
+			first, err := reserve(n)
+			for errorsAre(err, store.ErrContention) || isSerialization(err) {
+				first, err = reserve(n) // as a source does
+			}
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				return
+			}
+			got.mu.Lock()
+			got.all = append(got.all, run{first, n})
+			got.mu.Unlock()
+		}
+	}
+	for name, program := range programs {
+		for range 2 {
+			c, err := s.raw.Conn(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			wg.Go(func() {
+				work(name, func(n int64) (int64, error) { return program(ctx, c, n) })
+			})
+		}
+	}
+	for name, q := range sequences {
+		for range 2 {
+			reserve := inOrder(storeOf(t, s).Reserver(q))
+			wg.Go(func() { work(name, reserve) })
+		}
+	}
+	wg.Wait()
+	count, total := got.check(t)
+	if want := 2 * rounds * (len(programs) + len(sequences)); count != want && !t.Failed() {
+		t.Errorf("%d runs, want %d", count, want)
+	}
+	last := got.all[len(got.all)-1]
+	if end := last.first + last.n - 1; end != total && !t.Failed() {
+		t.Errorf("%d integers up to %d", total, end)
+	}
+	return total
+}
+
+// inOrder reserves as one process does, which gets greater integers each time.
+func inOrder(r *store.Reserver) func(n int64) (int64, error) {
+	seen := int64(0)
+	return func(n int64) (int64, error) {
+		one, err := r.Reserve(context.Background(), n, seen)
+		if err == nil && one.First < seen {
+			return 0, fmt.Errorf("%d after %d", one.First, seen)
+		}
+		seen = max(seen, one.First+n)
+		return one.First, err
+	}
+}
+
+// isSerialization reports whether an error says that a transaction is to be run
+// again.
+func isSerialization(err error) bool {
+	text := fmt.Sprint(err)
+	return strings.Contains(text, "40001") || strings.Contains(text, "Deadlock") ||
+		strings.Contains(text, "could not serialize")
+}
+
+// affects executes, and returns an error unless one row is affected: the check
+// that the articles speak of and leave out.
+func affects(ctx context.Context, c *sql.Conn, query string, args ...any) error {
+	res, err := c.ExecContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	if n, err := res.RowsAffected(); err != nil || n != 1 {
+		return fmt.Errorf("%d rows are affected, %v", n, err)
+	}
+	return nil
+}
+
+// articleTransaction runs f between two statements on a connection.
+func articleTransaction(ctx context.Context, c *sql.Conn, begin string, f func() error) error {
+	if _, err := c.ExecContext(ctx, begin); err != nil {
+		return err
+	}
+	end := "COMMIT"
+	err := f()
+	if err != nil {
+		end = "ROLLBACK"
+	}
+	if _, endErr := c.ExecContext(ctx, end); err == nil {
+		err = endErr
+	}
+	return err
+}
+
+// beginOf begins a transaction that may read before it writes.
+func beginOf(s *scratch) string {
+	if s.server == nil {
+		return "BEGIN IMMEDIATE"
+	}
+	return "BEGIN"
+}
+
+// placed returns the query with its placeholders as the dialect writes them.
+func placed(s *scratch, query string, places ...any) string {
+	marks := make([]any, len(places))
+	for i := range places {
+		marks[i] = "?"
+		if s.isPostgres() {
+			marks[i] = fmt.Sprintf("$%d", i+1)
+		}
+	}
+	return fmt.Sprintf(query, marks...)
+}

@@ -1,0 +1,302 @@
+package e2e_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/keyfill/keyfill"
+)
+
+// returningEngines are those with RETURNING.
+var returningEngines = []engine{sqliteFile, mysqlDefault, mysqlInterp, pgxDefault, pgxSimple, pqDefault}
+
+// openTransactions returns how many transactions are open on the server's side that a
+// connection of ours has begun.
+func (s *scratch) openTransactions(t *testing.T) int {
+	t.Helper()
+	switch {
+	case s.isPostgres():
+		return count(t, s.raw, "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in transaction%'")
+	case s.dialect.Name == "mariadb":
+		return count(t, s.raw, "SELECT COUNT(*) FROM information_schema.innodb_trx JOIN information_schema.processlist p ON p.id = trx_mysql_thread_id WHERE p.db = DATABASE()")
+	}
+	return 0
+}
+
+// wantNoTransaction waits a moment for a server that has not noticed yet that a
+// connection was closed.
+func (s *scratch) wantNoTransaction(t *testing.T) {
+	t.Helper()
+	for range 200 {
+		if s.openTransactions(t) == 0 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Error("a transaction is open")
+}
+
+// TestJoinedQuery: an INSERT with RETURNING commits when its rows have been read,
+// or are closed.
+func TestJoinedQuery(t *testing.T) {
+	each(t, returningEngines, func(t *testing.T, s *scratch) {
+		db, _ := s.joinedTable(t)
+		db.SetMaxOpenConns(1)
+		three := s.placeholders("INSERT INTO t (a) VALUES (?), (?), (?) RETURNING id")
+		literal := "INSERT INTO t (a) VALUES (1) RETURNING id"
+		ctx, rec := keyfill.Record(context.Background())
+		for _, how := range []string{"to the end", "closed early", "one row", "literal", "cancelled"} {
+			t.Run(how, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(ctx)
+				defer cancel()
+				switch how {
+				case "one row":
+					var id int64
+					if err := db.QueryRowContext(ctx, three, 1, 2, 3).Scan(&id); err != nil {
+						t.Fatal(err)
+					}
+				case "literal":
+					var id int64
+					if err := db.QueryRowContext(ctx, literal).Scan(&id); err != nil {
+						t.Fatal(err)
+					}
+				default:
+					rows, err := db.QueryContext(ctx, three, 1, 2, 3)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if !rows.Next() {
+						t.Fatal(rows.Err())
+					}
+					for how == "to the end" && rows.Next() {
+					}
+					if how == "cancelled" {
+						cancel()
+						rows.Close()
+						break
+					}
+					if how == "to the end" {
+						if err := rows.Err(); err != nil {
+							t.Error(err)
+						}
+					}
+					if err := rows.Close(); err != nil {
+						t.Error(err)
+					}
+				}
+				s.wantNoTransaction(t)
+				ids := integersOf(t, s.raw, "SELECT id FROM t ORDER BY id")
+				s.wantNumbers(t, upTo(int64(len(ids)))...)
+				s.wantNext(t, len(ids)+1)
+			})
+		}
+		stored := map[any]bool{}
+		for _, id := range integersOf(t, s.raw, "SELECT id FROM t") {
+			stored[id] = true
+		}
+		for _, k := range rec.All() {
+			if k.Outcome == keyfill.Stored && !stored[k.Key] || k.Outcome == keyfill.NotStored && stored[k.Key] {
+				t.Errorf("key %v is %v", k.Key, k.Outcome)
+			}
+		}
+	})
+}
+
+// TestJoinedQueryFails: an error in between, or at the commit, takes back the
+// numbers, and takes the place of the end of the rows.
+func TestJoinedQueryFails(t *testing.T) {
+	each(t, returningEngines, func(t *testing.T, s *scratch) {
+		db, _ := s.joinedTable(t)
+		db.SetMaxOpenConns(1)
+		exec(t, db, "INSERT INTO t (a, c) VALUES (1, 1)")
+		query := s.placeholders("INSERT INTO t (a, c) VALUES (?, ?), (?, ?), (?, ?) RETURNING id")
+		for _, tx := range []bool{false, true} {
+			ctx, rec := keyfill.Record(context.Background())
+			err := s.queryAll(ctx, db, tx, query, 1, 7, 2, 8, 3, 1)
+			if err == nil || !strings.Contains(strings.ToLower(err.Error()), "duplicate") && !strings.Contains(err.Error(), "UNIQUE") {
+				t.Fatalf("%v, want a duplicate", err)
+			}
+			for _, k := range rec.All() {
+				if k.Outcome != keyfill.NotStored {
+					t.Errorf("in a transaction %v: key %v is %v", tx, k.Key, k.Outcome)
+				}
+			}
+			s.wantNoTransaction(t)
+		}
+		exec(t, db, "INSERT INTO t (a) VALUES (2)")
+		s.wantNumbers(t, 1, 2)
+		s.wantNext(t, 3)
+	})
+}
+
+// queryAll reads all rows of a query, in a transaction that goes on after an error
+// where the engine lets it, or without one.
+func (s *scratch) queryAll(ctx context.Context, db *sql.DB, inside bool, query string, args ...any) error {
+	var q interface {
+		QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	} = db
+	if inside {
+		tx, err := db.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		q = tx
+		if !s.isPostgres() {
+			defer tx.Commit()
+		} else {
+			defer tx.Rollback()
+		}
+	}
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+	}
+	return rows.Err()
+}
+
+// TestJoinedDeferred: what the engine finds wrong at the commit is the error of
+// the rows, or of Exec, and nothing is stored.
+func TestJoinedDeferred(t *testing.T) {
+	each(t, []engine{sqliteFile, pgxDefault, pgxSimple, pqDefault}, func(t *testing.T, s *scratch) {
+		db, m := s.joinedTable(t)
+		if s.dialect.Name == "sqlite" {
+			exec(t, s.raw, "DROP TABLE t")
+			exec(t, s.raw, "CREATE TABLE u (id INT PRIMARY KEY)")
+			exec(t, s.raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT, c INT REFERENCES u DEFERRABLE INITIALLY DEFERRED)")
+		} else {
+			exec(t, s.raw, "CREATE TABLE u (id INT PRIMARY KEY)")
+			exec(t, s.raw, "ALTER TABLE t ADD FOREIGN KEY (c) REFERENCES u DEFERRABLE INITIALLY DEFERRED")
+		}
+		_ = m
+		db.SetMaxOpenConns(1)
+		if s.dialect.Name == "sqlite" {
+			exec(t, db, "PRAGMA foreign_keys = ON")
+		}
+		exec(t, db, "INSERT INTO t (a) VALUES (1)")
+		for _, query := range []string{
+			"INSERT INTO t (a, c) VALUES (1, 99)", s.placeholders("INSERT INTO t (a, c) VALUES (?, ?)"),
+			"INSERT INTO t (a, c) VALUES (1, 99) RETURNING id",
+		} {
+			ctx, rec := keyfill.Record(context.Background())
+			var args []any
+			if strings.ContainsAny(query, "?$") {
+				args = []any{1, 99}
+			}
+			var err error
+			if strings.Contains(query, "RETURNING") {
+				err = s.queryAll(ctx, db, false, query, args...)
+			} else {
+				_, err = db.ExecContext(ctx, query, args...)
+			}
+			if err == nil || !strings.Contains(strings.ToLower(err.Error()), "foreign key") {
+				t.Errorf("%s: %v, want that of the foreign key", query, err)
+			}
+			for _, k := range rec.All() {
+				if k.Outcome != keyfill.NotStored {
+					t.Errorf("%s: key %v is %v", query, k.Key, k.Outcome)
+				}
+			}
+			exec(t, db, "INSERT INTO t (a) VALUES (2)")
+		}
+		s.wantNumbers(t, upTo(4)...)
+	})
+}
+
+// TestJoinedRowsOpen: while the rows of an INSERT are open, its connection takes
+// nothing that would be committed with it.
+func TestJoinedRowsOpen(t *testing.T) {
+	s := sqliteFile.scratch(t)
+	db, _ := s.joinedTable(t)
+	ctx := context.Background()
+	c, err := db.Conn(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	rows, err := c.QueryContext(ctx, "INSERT INTO t (a) VALUES (1), (2) RETURNING id")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, try := range map[string]func() error{
+		"Exec":    func() error { _, err := c.ExecContext(ctx, "UPDATE t SET a = 3"); return err },
+		"INSERT":  func() error { _, err := c.ExecContext(ctx, "INSERT INTO t (a) VALUES (3)"); return err },
+		"Query":   func() error { _, err := c.QueryContext(ctx, "SELECT 1"); return err },
+		"Prepare": func() error { _, err := c.PrepareContext(ctx, "SELECT 1"); return err },
+		"BeginTx": func() error { _, err := c.BeginTx(ctx, nil); return err },
+	} {
+		if err := try(); err == nil || !strings.Contains(err.Error(), "read them to the end") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := rows.Close(); err != nil {
+		t.Fatal(err)
+	}
+	must(t, c, "INSERT INTO t (a) VALUES (3)")
+	s.wantNumbers(t, 1, 2, 3)
+}
+
+// TestJoinedKilled: the connection dies at each place of an INSERT outside of
+// transactions: nothing is stored twice, and no number is lost.
+func TestJoinedKilled(t *testing.T) {
+	each(t, []engine{mysqlDefault, mysqlInterp, pgxDefault, pqDefault}, func(t *testing.T, s *scratch) {
+		db, _ := s.joinedTable(t)
+		db.SetMaxOpenConns(1)
+		exec(t, db, "INSERT INTO t (a) VALUES (0)")
+		one := s.placeholders("INSERT INTO t (a, c) VALUES (?, ?)")
+		done := 0
+		for c := range 5 {
+			id := s.sessionOf(t, db)
+			s.kill(t, id)
+			_, err := db.Exec(one, 1, c)
+			if err == nil {
+				done++
+			} else {
+				t.Log(err)
+			}
+		}
+		n := count(t, s.raw, "SELECT COUNT(*) FROM t")
+		if n != done+1 {
+			t.Errorf("%d rows for %d that were answered", n, done+1)
+		}
+		s.wantNumbers(t, upTo(int64(n))...)
+	})
+}
+
+// TestJoinedCancelled: an INSERT that waits for the row of its numbering ends with
+// its context, and leaves nothing.
+func TestJoinedCancelled(t *testing.T) {
+	each(t, []engine{mysqlDefault, pgxDefault, pqDefault}, func(t *testing.T, s *scratch) {
+		db, _ := s.joinedTable(t)
+		exec(t, db, "INSERT INTO t (a) VALUES (1)")
+		tx, err := db.Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tx.Exec("INSERT INTO t (a) VALUES (2)"); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 2 {
+			ctx, cancel := context.WithTimeout(context.Background(), 200e6)
+			_, err := db.ExecContext(ctx, s.placeholders("INSERT INTO t (a) VALUES (?)"), i)
+			cancel()
+			if err == nil {
+				t.Fatal("it did not wait")
+			}
+			if s.dialect.Name == "mariadb" && !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%v", err)
+			}
+		}
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		exec(t, db, "INSERT INTO t (a) VALUES (3)")
+		s.wantNumbers(t, 1, 2, 3)
+	})
+}

@@ -1,0 +1,316 @@
+package e2e_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// maxEngines are one driver mode for each way to lock.
+var maxEngines = []engine{sqliteFile, mysqlDefault, mysqlInterp, pgxDefault, pqDefault}
+
+// maxID is the policy for a table whose next id is the greatest one and one.
+func maxID(lock string) *policy.Config {
+	return fillID("t", policy.Table{InPlace: &policy.Source{Kind: policy.KindMaxPlusOne, Lock: lock, EnsureSchema: lock == policy.LockRange}})
+}
+
+// maxTable opens a database with a table t of that policy; c is unique.
+func (s *scratch) maxTable(t *testing.T, lock string) (*sql.DB, *keyfill.Mount) {
+	t.Helper()
+	exec(t, s.raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT, c INT UNIQUE)")
+	return s.open(t, maxID(lock))
+}
+
+// TestMaxPlusOne: the key is the greatest one in the table and one, whoever has
+// stored that, on every path.
+func TestMaxPlusOne(t *testing.T) {
+	each(t, maxEngines, func(t *testing.T, s *scratch) {
+		for _, lock := range []string{policy.LockRange, policy.LockNone} {
+			t.Run(lock, func(t *testing.T) {
+				exec(t, s.raw, "DROP TABLE IF EXISTS t")
+				db, m := s.maxTable(t, lock)
+				one := s.placeholders("INSERT INTO t (a) VALUES (?)")
+				exec(t, db, one, 1)
+				exec(t, db, s.placeholders("INSERT INTO t (a) VALUES (?), (?)"), 2, 3)
+				exec(t, s.raw, "INSERT INTO t (id, a) VALUES (100, 4)")
+				exec(t, db, "INSERT INTO t (a) VALUES (5)")
+				for _, commits := range []bool{false, true} {
+					tx, err := db.Begin()
+					if err != nil {
+						t.Fatal(err)
+					}
+					for range 2 {
+						if _, err := tx.Exec(one, 6); err != nil {
+							t.Fatal(err)
+						}
+					}
+					if commits {
+						err = tx.Commit()
+					} else {
+						err = tx.Rollback()
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+				}
+				var id int64
+				if err := db.QueryRow(s.placeholders("INSERT INTO t (a) VALUES (?) RETURNING id"), 7).Scan(&id); err != nil || id != 104 {
+					t.Errorf("RETURNING gave %d, %v", id, err)
+				}
+				s.wantNumbers(t, 1, 2, 3, 100, 101, 102, 103, 104)
+				exec(t, s.raw, "DELETE FROM t WHERE id = 104")
+				exec(t, db, one, 8)
+				s.wantNumbers(t, 1, 2, 3, 100, 101, 102, 103, 104)
+				if _, err := m.Keys(context.Background(), "t", 1); !errors.Is(err, keyfill.ErrJoined) {
+					t.Errorf("Keys: %v", err)
+				}
+			})
+		}
+	})
+}
+
+// TestMaxPlusOneSwarm: with a lock, 16 goroutines store no key twice and none is
+// left out; without one the primary key keeps them apart.
+func TestMaxPlusOneSwarm(t *testing.T) {
+	const workers, each = 16, 60
+	for _, e := range maxEngines {
+		for _, lock := range []string{policy.LockRange, policy.LockNone} {
+			t.Run(e.name+"/"+lock, func(t *testing.T) {
+				s := e.scratch(t)
+				db, _ := s.maxTable(t, lock)
+				db.SetMaxOpenConns(workers)
+				one := s.placeholders("INSERT INTO t (a) VALUES (?)")
+				var stored, failed atomic.Int64
+				var wg sync.WaitGroup
+				for w := range workers {
+					wg.Go(func() {
+						for i := range each {
+							var err error
+							if i%3 == 0 {
+								err = inTx(db, func(tx *sql.Tx) error {
+									_, err := tx.Exec(one, w)
+									return err
+								})
+							} else {
+								_, err = db.Exec(one, w)
+							}
+							if err == nil {
+								stored.Add(1)
+								continue
+							}
+							failed.Add(1)
+							text := strings.ToLower(err.Error())
+							if lock == policy.LockRange || !strings.Contains(text, "duplicate") && !strings.Contains(text, "unique") && !strings.Contains(text, "locked") && !strings.Contains(text, "deadlock") {
+								t.Error(err)
+								return
+							}
+						}
+					})
+				}
+				wg.Wait()
+				t.Logf("%d stored, %d failed", stored.Load(), failed.Load())
+				s.wantNumbers(t, upTo(stored.Load())...)
+			})
+		}
+	}
+}
+
+// TestMaxPlusOneOthers: a program that inserts by hand meets ours without a lock
+// in common; the unique index keeps the keys apart.
+func TestMaxPlusOneOthers(t *testing.T) {
+	each(t, []engine{sqliteFile, mysqlDefault, pgxDefault}, func(t *testing.T, s *scratch) {
+		db, _ := s.maxTable(t, policy.LockRange)
+		var stored atomic.Int64
+		var wg sync.WaitGroup
+		for w := range 4 {
+			wg.Go(func() {
+				for range 50 {
+					var err error
+					if w%2 == 0 {
+						_, err = db.Exec("INSERT INTO t (a) VALUES (1)")
+					} else {
+						_, err = s.raw.Exec("INSERT INTO t (id, a) SELECT COALESCE(MAX(id), 0) + 1, 2 FROM t")
+					}
+					if err == nil {
+						stored.Add(1)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		t.Logf("%d of 200 stored", stored.Load())
+		if n := count(t, s.raw, "SELECT COUNT(*) FROM t"); int64(n) != stored.Load() || n < 50 {
+			t.Errorf("%d rows, %d were answered", n, stored.Load())
+		}
+	})
+}
+
+// TestMaxPlusOneUnguarded: without a unique index that the key leads there is no
+// guard, and nothing is sent.
+func TestMaxPlusOneUnguarded(t *testing.T) {
+	each(t, []engine{sqliteFile, mysqlDefault, pgxDefault}, func(t *testing.T, s *scratch) {
+		exec(t, s.raw, "CREATE TABLE t (id BIGINT NOT NULL, a INT)")
+		exec(t, s.raw, "CREATE INDEX t_id ON t (id)")
+		db, _ := s.open(t, maxID(policy.LockRange))
+		for _, query := range []string{"INSERT INTO t (a) VALUES (1)", s.placeholders("INSERT INTO t (a) VALUES (?)")} {
+			var args []any
+			if !strings.Contains(query, "(1)") {
+				args = []any{1}
+			}
+			if _, err := db.Exec(query, args...); !errors.Is(err, keyfill.ErrNotUnique) {
+				t.Errorf("%s: %v", query, err)
+			}
+		}
+		s.wantNumbers(t)
+	})
+}
+
+// TestMaxPlusOneEnds: the last key is that of the column's bits.
+func TestMaxPlusOneEnds(t *testing.T) {
+	each(t, []engine{sqliteFile, mysqlDefault, pgxDefault}, func(t *testing.T, s *scratch) {
+		exec(t, s.raw, "CREATE TABLE t (id INTEGER NOT NULL PRIMARY KEY, a INT)")
+		cfg := maxID(policy.LockRange)
+		entry := cfg.Tables["t"]
+		entry.MaxBits = 31
+		cfg.Tables["t"] = entry
+		db, _ := s.open(t, cfg)
+		exec(t, s.raw, "INSERT INTO t (id, a) VALUES (2147483645, 1)")
+		exec(t, db, "INSERT INTO t (a) VALUES (1), (2)")
+		if _, err := db.Exec("INSERT INTO t (a) VALUES (3)"); !errors.Is(err, keysource.ErrExhausted) {
+			t.Errorf("%v, want %v", err, keysource.ErrExhausted)
+		}
+		s.wantNumbers(t, 2147483645, 2147483646, 2147483647)
+	})
+}
+
+// TestMaxPlusOneStale: a transaction of PostgreSQL that sees what was there when it
+// began reads a greatest key that is not, and the unique index refuses what it
+// makes of it.
+func TestMaxPlusOneStale(t *testing.T) {
+	each(t, []engine{pgxDefault, pqDefault}, func(t *testing.T, s *scratch) {
+		db, _ := s.maxTable(t, policy.LockRange)
+		exec(t, db, "INSERT INTO t (a) VALUES (1)")
+		tx, err := db.BeginTx(context.Background(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tx.Rollback()
+		if err := tx.QueryRow("SELECT id FROM t").Scan(new(int)); err != nil {
+			t.Fatal(err)
+		}
+		exec(t, db, "INSERT INTO t (a) VALUES (2)")
+		if _, err := tx.Exec("INSERT INTO t (a) VALUES (3)"); err == nil || !strings.Contains(err.Error(), "duplicate key") {
+			t.Errorf("%v, want a duplicate key", err)
+		}
+		s.wantNumbers(t, 1, 2)
+
+		// Transactions of ours see what is there, whatever the default.
+		exec(t, s.raw, fmt.Sprintf("ALTER DATABASE %s SET default_transaction_isolation = 'repeatable read'", databaseOf(t, s)))
+		fresh, _ := s.open(t, maxID(policy.LockRange))
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				for range 20 {
+					if _, err := fresh.Exec("INSERT INTO t (a) VALUES (4)"); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		wg.Wait()
+		s.wantNumbers(t, upTo(162)...)
+	})
+}
+
+// TestMaxPlusOneDeadlock: a deadlock is made again outside of transactions, and is
+// the engine's error inside one.
+func TestMaxPlusOneDeadlock(t *testing.T) {
+	each(t, []engine{mysqlDefault, mysqlInterp, pgxDefault, pqDefault}, func(t *testing.T, s *scratch) {
+		db, _ := s.maxTable(t, policy.LockRange)
+		exec(t, s.raw, "CREATE TABLE u (n INT PRIMARY KEY, a INT)")
+		exec(t, s.raw, "INSERT INTO u VALUES (1, 0)")
+		// Each INSERT into t changes u: what is locked there, and wants the lock of
+		// t, meets it.
+		if s.isPostgres() {
+			exec(t, s.raw, fmt.Sprintf("ALTER DATABASE %s SET deadlock_timeout = '20ms'", databaseOf(t, s)))
+			exec(t, s.raw, "CREATE FUNCTION f () RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN UPDATE u SET a = a + 1; RETURN NEW; END $$")
+			exec(t, s.raw, "CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION f()")
+		} else {
+			exec(t, s.raw, "CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW UPDATE u SET a = a + 1")
+		}
+		var inside, stored atomic.Int64
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				for range 20 {
+					if _, err := db.Exec("INSERT INTO t (a) VALUES (1)"); err != nil {
+						t.Errorf("outside: %v", err)
+						return
+					}
+					stored.Add(1)
+				}
+			})
+			wg.Go(func() {
+				for range 10 {
+					err := inTx(db, func(tx *sql.Tx) error {
+						if _, err := tx.Exec("UPDATE u SET a = a + 1"); err != nil {
+							return err
+						}
+						_, err := tx.Exec("INSERT INTO t (a) VALUES (2)")
+						return err
+					})
+					if err == nil {
+						stored.Add(1)
+						continue
+					}
+					inside.Add(1)
+					if !strings.Contains(strings.ToLower(err.Error()), "deadlock") || errors.As(err, new(*keyfill.Error)) {
+						t.Errorf("inside: %v, want the engine's deadlock", err)
+						return
+					}
+				}
+			})
+		}
+		wg.Wait()
+		t.Logf("%d deadlocks inside, %d stored", inside.Load(), stored.Load())
+		if inside.Load() == 0 {
+			t.Error("there was no deadlock")
+		}
+		if ids := integersOf(t, s.raw, "SELECT id FROM t ORDER BY id"); !slices.Equal(ids, upTo(stored.Load())) {
+			t.Errorf("%d rows for %d that were answered", len(ids), stored.Load())
+		}
+	})
+}
+
+// TestMaxPlusOneTwice: two INSERTs of one text would get the same keys, since these
+// are drawn before it is sent.
+func TestMaxPlusOneTwice(t *testing.T) {
+	each(t, []engine{pgxDefault, pqDefault}, func(t *testing.T, s *scratch) {
+		db, _ := s.maxTable(t, policy.LockRange)
+		_, err := db.Exec("WITH x AS (INSERT INTO t (a) VALUES (1) RETURNING a) INSERT INTO public.t (a) SELECT 1 FROM x")
+		if err == nil {
+			t.Error("two were stored")
+		}
+		_, err = db.Exec("WITH x AS (INSERT INTO t (a) VALUES (1)) INSERT INTO public.t (a) VALUES (2)")
+		refusedFor(t, "WITH", err, rewrite.ErrTogether)
+		err = inTx(db, func(tx *sql.Tx) error {
+			_, err := tx.Exec("INSERT INTO t (a) VALUES (1); INSERT INTO t (a) VALUES (2)")
+			return err
+		})
+		refusedFor(t, "a text of two", err, rewrite.ErrTogether)
+		exec(t, db, "INSERT INTO t (a) VALUES (1), (2)")
+		s.wantNumbers(t, 1, 2)
+	})
+}
