@@ -85,6 +85,9 @@ func unfit(query string) bool {
 			return true
 		}
 	}
+	if strings.Count(lower, trial.Column) != strings.Count(query, trial.Column) {
+		return true // the judges compare names without case
+	}
 	return len(query) > longest || strings.IndexByte(query, 0) >= 0 ||
 		strings.Count(query, "(")+strings.Count(query, "[") > mostBrackets
 }
