@@ -7,6 +7,9 @@
 #	make soak           faults at length: processes killed for SOAKTIME=2m, for each
 #	                    engine and source, and SOAKROWS=10000000 rows into one table
 #	make bench          all benchmarks: BENCH=regexp COUNT=10
+#	make approaches     the ways to make keys side by side, under 1 to 16 connections on
+#	                    MariaDB and PostgreSQL: TIME=2s a cell, CONNECTIONS=1,2,4,8,16
+#	                    ENGINES= FORMS= METHODS= for some of them; 15 minutes
 #	make fuzz           each fuzz target for FUZZTIME=30s: FUZZ=regexp FUZZFLAGS='-parallel=1'
 #	make corpus         what becomes of the SQL statements in CORPUS=folder, judged by
 #	                    parsers that know nothing of keyfill; CORPUSFLAGS=-speed for how
@@ -22,6 +25,7 @@ RACE      ?=
 TESTFLAGS ?=
 BENCH     ?= .
 COUNT     ?= 1
+TIME      ?= 2s
 FUZZTIME  ?= 30s
 FUZZ      ?= ^Fuzz
 FUZZFLAGS ?=
@@ -31,13 +35,18 @@ SOAKROWS  ?= 10000000
 # such as -select=98, the bar for INSERT … SELECT.
 CORPUS      ?= ../shared/corpus
 CORPUSFLAGS ?=
+# Of what "make approaches" measures; empty: all. See bench/approaches.
+CONNECTIONS ?=
+ENGINES     ?=
+FORMS       ?=
+METHODS     ?=
 # A folder with a copy of https://vuln.go.dev, for govulncheck.
 VULNDB    ?=
 
 staticcheck := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 govulncheck := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 
-.PHONY: test lint soak bench fuzz corpus demo servers
+.PHONY: test lint soak bench approaches fuzz corpus demo servers
 
 # A server that is missing fails the tests that need it. Results are not
 # cached: they depend on the servers installed.
@@ -74,6 +83,14 @@ soak: servers
 bench: servers
 	KEYFILL_TEST_REQUIRE=1 scripts/each-module \
 		go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) -timeout=60m ./...
+
+# Without a package's name, what it prints is shown at once.
+approaches: servers
+	cd bench/approaches && GOWORK=off KEYFILL_TEST_REQUIRE=1 \
+		KEYFILL_APPROACHES=1 KEYFILL_APPROACHES_TIME=$(TIME) \
+		KEYFILL_APPROACHES_CONNECTIONS=$(CONNECTIONS) KEYFILL_APPROACHES_ENGINES=$(ENGINES) \
+		KEYFILL_APPROACHES_FORMS=$(FORMS) KEYFILL_APPROACHES_METHODS=$(METHODS) \
+		go test -count=1 -timeout=3h -run '^TestApproaches$$' $(TESTFLAGS)
 
 fuzz:
 	scripts/each-module "$(CURDIR)/scripts/fuzz" $(FUZZTIME) '$(FUZZ)' $(FUZZFLAGS)

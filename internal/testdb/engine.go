@@ -19,6 +19,7 @@ type Engine struct {
 	install func(l *local) []string // the command that fills the data folder
 	serve   func(l *local) []string // the command that is the server
 	socket  func(l *local) string   // the Unix socket that serve opens
+	durable []string                // follows serve where commits are to be flushed: see Durable
 
 	stop  syscall.Signal // ends it without waiting for its clients
 	abort syscall.Signal // ends it at once where the data is thrown away

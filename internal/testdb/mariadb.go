@@ -23,6 +23,7 @@ func MariaDB() *Engine {
 		install:  installMariaDB,
 		serve:    serveMariaDB,
 		socket:   socketMariaDB,
+		durable:  []string{"--innodb-flush-log-at-trx-commit=1", "--innodb-flush-method=fsync"},
 		stop:     syscall.SIGTERM,
 		abort:    syscall.SIGKILL,
 		greet:    greetMariaDB,

@@ -24,6 +24,7 @@ func PostgreSQL() *Engine {
 		install:  installPostgreSQL,
 		serve:    servePostgreSQL,
 		socket:   socketPostgreSQL,
+		durable:  []string{"-c", "fsync=on", "-c", "full_page_writes=on"},
 		stop:     syscall.SIGINT,  // "fast shutdown"
 		abort:    syscall.SIGQUIT, // "immediate shutdown"
 		greet:    greetPostgreSQL,

@@ -1,0 +1,164 @@
+package approaches
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/keyfill/keyfill"
+)
+
+// Cell is one measurement.
+type Cell struct {
+	Engine      Engine
+	Form        Form
+	Method      Method
+	Connections int           // that insert at the same time
+	Time        time.Duration // for which they do
+	Table       string        // a name that nothing has in the database yet
+}
+
+// Result is what came of a cell.
+type Result struct {
+	Stored  int64   // rows, with those before and after the time
+	Rows    int64   // that were committed in the time
+	Rate    float64 // Rows a second
+	Ends    Tally   // what the engine reported since the time began
+	Refused int64   // transactions that ended in one of these for the caller too
+}
+
+// Run measures the cell in the database of a DSN, of which it leaves nothing but
+// rows of keyfill's own tables. An error is that of a statement which no other
+// transaction was to blame for, or says what is wrong with the keys.
+func (c Cell) Run(ctx context.Context, dsn string) (Result, error) {
+	parent, err := c.Engine.Connector(dsn)
+	if err != nil {
+		return Result{}, err
+	}
+	raw := sql.OpenDB(parent)
+	defer raw.Close()
+	if err := c.create(ctx, raw); err != nil {
+		return Result{}, err
+	}
+	count := new(counter)
+	r, err := c.measure(ctx, parent, count)
+	if err == nil {
+		err = c.check(ctx, raw, r)
+	}
+	for _, table := range []string{c.Table, c.accounts()} {
+		_, dropped := raw.ExecContext(ctx, "DROP TABLE "+table)
+		err = errors.Join(err, dropped)
+	}
+	return r, err
+}
+
+// accounts is the name of the table that the other statements of a transaction
+// change, with a row for each connection.
+func (c Cell) accounts() string { return c.Table + "_accounts" }
+
+func (c Cell) create(ctx context.Context, db *sql.DB) error {
+	queries := []string{
+		"CREATE TABLE " + c.Table + " (id " + c.Method.column(c.Engine) +
+			" PRIMARY KEY, customer INT NOT NULL, amount INT NOT NULL, note VARCHAR(40) NOT NULL)",
+		"CREATE TABLE " + c.accounts() + " (id INT NOT NULL PRIMARY KEY, amount INT NOT NULL)",
+	}
+	for i := range c.Connections {
+		queries = append(queries, fmt.Sprintf("INSERT INTO %s (id, amount) VALUES (%d, 0)", c.accounts(), i))
+	}
+	for _, query := range queries {
+		if _, err := db.ExecContext(ctx, query); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// measure lets the processes insert.
+func (c Cell) measure(ctx context.Context, parent driver.Connector, count *counter) (r Result, err error) {
+	all := make([]*process, c.Connections)
+	defer func() {
+		for _, p := range all {
+			if p != nil {
+				err = errors.Join(err, p.db.Close())
+			}
+		}
+	}()
+	for i := range all {
+		if all[i], err = c.open(parent, count, i); err != nil {
+			return r, err
+		}
+		if err := all[i].insert(ctx); err != nil {
+			return r, err
+		}
+		all[i].stored++
+	}
+	before := count.tally()
+	var (
+		wg     sync.WaitGroup
+		failed atomic.Bool
+	)
+	over := time.Now().Add(c.Time)
+	for _, p := range all {
+		wg.Go(func() {
+			if p.err = p.run(ctx, over, &failed); p.err != nil {
+				failed.Store(true)
+			}
+		})
+	}
+	wg.Wait()
+	r.Ends = count.since(before)
+	for _, p := range all {
+		r.Stored += p.stored
+		r.Rows += p.rows
+		r.Refused += p.refused
+		err = errors.Join(err, p.err)
+	}
+	r.Rate = float64(r.Rows) / c.Time.Seconds()
+	return r, err
+}
+
+// open returns process i.
+func (c Cell) open(parent driver.Connector, count *counter, i int) (*process, error) {
+	connector, err := count.around(parent)
+	if err != nil {
+		return nil, err
+	}
+	p := &process{
+		number: i,
+		held:   c.Form.Held,
+		query:  c.Engine.bind("INSERT INTO " + c.Table + " (customer, amount, note) VALUES (?, ?, ?)"),
+		update: c.Engine.bind("UPDATE " + c.accounts() + " SET amount = amount + 1 WHERE id = ?"),
+		may:    c.Method.duplicates,
+	}
+	if c.Method.source == nil {
+		p.db = sql.OpenDB(connector)
+	} else if p.db, err = keyfill.OpenDB(connector, c.Method.config(c.Engine, c.Table, i)); err != nil {
+		return nil, err
+	}
+	p.db.SetMaxOpenConns(1)
+	return p, nil
+}
+
+// check compares what is stored with what was committed.
+func (c Cell) check(ctx context.Context, db *sql.DB, r Result) error {
+	var rows, different int64
+	var greatest string
+	query := "SELECT COUNT(*), COUNT(DISTINCT id), MAX(id) FROM " + c.Table
+	if err := db.QueryRowContext(ctx, query).Scan(&rows, &different, &greatest); err != nil {
+		return err
+	}
+	switch {
+	case rows != r.Stored:
+		return fmt.Errorf("approaches: %d rows are stored, %d were committed", rows, r.Stored)
+	case different != rows:
+		return fmt.Errorf("approaches: %d rows have %d different keys", rows, different)
+	case c.Method.gapFree && greatest != fmt.Sprint(rows):
+		return fmt.Errorf("approaches: %d rows have keys with gaps", rows)
+	}
+	return nil
+}

@@ -1,0 +1,63 @@
+package approaches
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Crossing is where one line passes another, or falls behind it.
+type Crossing struct {
+	At    float64 // connections
+	Ahead bool    // it is ahead from there on
+}
+
+// Crossings returns where the line through the points (at[i], a[i]) crosses that
+// through (at[i], b[i]), with straight lines between the points. at ascends. A line
+// that only touches the other does not cross it.
+func Crossings(at []int, a, b []float64) []Crossing {
+	var found []Crossing
+	last := -1 // the last point at which they differ
+	for i := range at {
+		d := a[i] - b[i]
+		if d == 0 {
+			continue
+		}
+		if last >= 0 && (a[last]-b[last] > 0) != (d > 0) {
+			// From last+1 to i-1 the lines are one.
+			from := i - 1
+			before := a[from] - b[from]
+			x := float64(at[from]) + float64(at[i]-at[from])*before/(before-d)
+			found = append(found, Crossing{At: x, Ahead: d > 0})
+		}
+		last = i
+	}
+	return found
+}
+
+// describe says in few words at how many connections line a is ahead of line b.
+func describe(at []int, a, b []float64) string {
+	found := Crossings(at, a, b)
+	if len(found) == 0 {
+		for i := range at {
+			switch {
+			case a[i] > b[i]:
+				return "ahead"
+			case a[i] < b[i]:
+				return "behind"
+			}
+		}
+		return "the same"
+	}
+	var words []string
+	for i, c := range found {
+		switch {
+		case c.Ahead:
+			words = append(words, fmt.Sprintf("from %.1f", c.At))
+		case i == 0:
+			words = append(words, fmt.Sprintf("to %.1f", c.At))
+		default:
+			words[len(words)-1] += fmt.Sprintf(" to %.1f", c.At)
+		}
+	}
+	return strings.Join(words, ", ")
+}

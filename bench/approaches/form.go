@@ -1,0 +1,20 @@
+package approaches
+
+// Form is how rows are inserted and committed.
+type Form struct {
+	Name    string // for the environment and -run
+	Title   string // in headings
+	Durable bool   // a commit is on the disk before it is confirmed
+	Held    int    // statements that follow the INSERT in its transaction
+}
+
+// Forms are those in which cells run.
+func Forms() []Form {
+	const held = 4
+	return []Form{
+		{Name: "durable", Title: "each commit synced to disk, one INSERT a transaction", Durable: true},
+		{Name: "nosync", Title: "without sync, one INSERT a transaction"},
+		{Name: "durable-held", Title: "each commit synced to disk, an INSERT and 4 UPDATEs of other rows a transaction", Durable: true, Held: held},
+		{Name: "nosync-held", Title: "without sync, an INSERT and 4 UPDATEs of other rows a transaction", Held: held},
+	}
+}

@@ -1,0 +1,78 @@
+package approaches
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+// process is one connection that inserts. Only one goroutine uses it.
+type process struct {
+	db            *sql.DB
+	number        int // from 0 on
+	query, update string
+	held          int  // as in Form
+	may           bool // keys may be refused as duplicates
+
+	stored, rows, refused int64 // as in Result
+	err                   error // what run returned
+}
+
+// run inserts until the time is over, or another process has failed.
+func (p *process) run(ctx context.Context, over time.Time, failed *atomic.Bool) error {
+	for !failed.Load() && time.Now().Before(over) {
+		err := p.insert(ctx)
+		if err == nil {
+			p.stored++
+			if time.Now().Before(over) {
+				p.rows++
+			}
+			continue
+		}
+		end, ok := endOf(err)
+		switch {
+		case !ok:
+			return err
+		case end == Duplicate && !p.may:
+			return fmt.Errorf("approaches: a key came twice: %w", err)
+		}
+		p.refused++
+	}
+	return nil
+}
+
+// insert commits a row.
+func (p *process) insert(ctx context.Context) error {
+	if p.held == 0 {
+		_, err := p.db.ExecContext(ctx, p.query, p.args()...)
+		return err
+	}
+	tx, err := p.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := p.work(ctx, tx); err != nil {
+		// It says nothing that err does not: the engine may have ended the
+		// transaction.
+		_ = tx.Rollback()
+		return err
+	}
+	return tx.Commit()
+}
+
+// work is what happens in a transaction that is held.
+func (p *process) work(ctx context.Context, tx *sql.Tx) error {
+	if _, err := tx.ExecContext(ctx, p.query, p.args()...); err != nil {
+		return err
+	}
+	for range p.held {
+		if _, err := tx.ExecContext(ctx, p.update, p.number); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *process) args() []any { return []any{p.number, p.stored, "what a row of an order may say"} }

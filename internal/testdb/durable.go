@@ -1,0 +1,15 @@
+package testdb
+
+import "slices"
+
+// Durable returns the engine with servers that flush every commit to the disk
+// before they confirm it, as those of users do: for what measures time. Where the
+// environment names a server, see [Server.Need], that one is as it is.
+func (e *Engine) Durable() *Engine {
+	durable := *e
+	durable.serve = func(l *local) []string {
+		// The last one of a setting counts.
+		return slices.Concat(e.serve(l), e.durable)
+	}
+	return &durable
+}
