@@ -87,7 +87,7 @@ func (c *counter) reserve(ctx context.Context, g *guard, n int64) (int64, error)
 		return 0, err
 	}
 	first, err := c.snowflake.Reserve(ctx, n)
-	if c.floor != nil && errors.Is(err, keysource.ErrClock) {
+	if c.floor != nil && c.floor.composite == nil && errors.Is(err, keysource.ErrClock) {
 		err = fmt.Errorf("%w; say on_behind: warn if the greatest key in the table is another program's", err)
 	}
 	return first, err
@@ -118,7 +118,10 @@ func (c *counter) forget(ctx context.Context) error { return c.set.forget(ctx, c
 // drop gives up what is reserved: a key of it was found in use.
 func (c *counter) drop() {
 	switch {
-	case c.joined != nil, c.scoped != nil: // nothing is
+	case c.scoped != nil: // nothing is
+	case c.joined != nil:
+		// Nothing is, but the number goes back, and would be given again and again.
+		c.joined.opened.Store(false)
 	case c.sequence != nil:
 		c.sequence.Drop()
 	case c.recycled != nil:

@@ -41,7 +41,8 @@ type tableFacts struct {
 type keyFacts struct {
 	schema, table, column string // as they are stored; table "" when it is not found
 
-	ranked bool     // the greatest key is quickly found
+	leads  bool     // it is the first of an index
+	ranked bool     // the greatest key, an integer, is quickly found
 	rowID  bool     // SQLite: it is the rowid
 	unique []string // as duplicate-key errors name the unique indexes that it leads
 }
@@ -195,6 +196,7 @@ const pseudorandomBits = 31
 func factsOfColumn(t *catalog.Table, c *catalog.Column) keyFacts {
 	return keyFacts{
 		schema: t.Schema, table: t.Name, column: c.Name,
+		leads:  c.LeadsIndex,
 		ranked: c.LeadsIndex && c.Integer,
 		rowID:  c.RowID,
 		unique: c.Unique,

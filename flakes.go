@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -94,16 +95,35 @@ type floor struct {
 	table  *table
 	index  int // of the key
 	done   atomic.Bool
+
+	// composite is what the keys are where they are text, of the worker's number.
+	composite *keysource.Composite
+	number    int
 }
 
 // floorOf returns the floor of a key column, nil where the greatest key is not
 // quickly found, or the policy does not want it to be asked for.
-func (m *Mount) floorOf(facts *tableFacts, t *table, i int) *floor {
-	k := &t.keys[i]
-	if !facts.keys[i].ranked || k.rule.Source.OnBehind == keysource.RemedyWarn {
+func (m *Mount) floorOf(facts *tableFacts, t *table, i, number int) *floor {
+	k, found := &t.keys[i], &facts.keys[i]
+	composite, isText := k.shape.(*keysource.Composite)
+	if !found.leads || !isText && !found.ranked || k.rule.Source.OnBehind == keysource.RemedyWarn {
 		return nil
 	}
-	return &floor{column: facts.keys[i].stored(t.rule, k, false), mount: m, table: t, index: i}
+	return &floor{column: found.stored(t.rule, k, false), mount: m, table: t, index: i, composite: composite, number: number}
+}
+
+// read returns the number of the greatest key in the column, of a composite among
+// those of the worker.
+func (f *floor) read(ctx context.Context, st *store.Store) (int64, error) {
+	if f.composite == nil {
+		return st.MaxKey(ctx, f.column)
+	}
+	from, to := f.composite.Range(f.number)
+	key, err := st.MaxDigits(ctx, f.column, from, to)
+	if err != nil || key == "" {
+		return 0, err
+	}
+	return f.composite.Number(strings.TrimRight(key, " "))
 }
 
 // floorPatience is how long the greatest key is waited for: the statement's own
@@ -113,11 +133,11 @@ const floorPatience = 10 * time.Second
 // greatest returns the greatest key in the column.
 func (f *floor) greatest(ctx context.Context, st *store.Store) (int64, error) {
 	if f.mount.onConnection() {
-		return st.MaxKey(ctx, f.column)
+		return f.read(ctx, st)
 	}
 	limited, cancel := context.WithTimeout(ctx, floorPatience)
 	defer cancel()
-	key, err := st.MaxKey(limited, f.column)
+	key, err := f.read(limited, st)
 	switch {
 	case err == nil:
 		return key, nil
@@ -149,8 +169,11 @@ func (f *floor) raise(ctx context.Context, g *guard, s *keysource.Snowflake) err
 	if err != nil {
 		return err
 	}
-	if err := s.Above(key); err != nil {
+	switch err := s.Above(key); {
+	case err != nil && f.composite == nil:
 		return fmt.Errorf("%w: say on_behind: warn if they are other programs'", err)
+	case err != nil:
+		return err
 	}
 	f.done.Store(true)
 	return nil
@@ -176,12 +199,16 @@ func (m *Mount) newSnowflake(ctx context.Context, g *guard, t *table, i int, sta
 		if err != nil {
 			return nil, err
 		}
+		number, err := o.Number()
+		if err != nil {
+			return nil, err
+		}
 		facts, err := m.facts(ctx, g, t)
 		if err != nil {
 			return nil, err
 		}
 		return &counter{
-			snowflake: flake, mapping: mapping, shared: true, unseen: facts.unseen, floor: m.floorOf(facts, t, i),
+			snowflake: flake, mapping: mapping, shared: true, unseen: facts.unseen, floor: m.floorOf(facts, t, i, number),
 		}, nil
 	}
 	number, err := o.Number()

@@ -29,7 +29,8 @@ type guard struct {
 	discard  bool // the connection is as good as closed: see guardTx
 
 	commits  knownCommits
-	rowsOpen bool // the rows of an INSERT are, whose transaction ends with them
+	rowsOpen bool   // the rows of an INSERT are, whose transaction ends with them
+	victims  uint64 // of the mount, when the transaction was last seen to be open
 
 	tx    txState
 	saved bool // the transaction may have begun with a savepoint, and ends with that

@@ -193,6 +193,39 @@ func TestJoinedAgain(t *testing.T) {
 	n.want(t, 1)
 }
 
+// TestJoinedAgainInVain: where the transaction that is made again comes to no number,
+// the error is the caller's, and the number of the first one was not stored.
+func TestJoinedAgainInVain(t *testing.T) {
+	for _, step := range []string{"begin", "reserve"} {
+		for _, by := range []string{"exec", "query"} {
+			n := &numbersDB{}
+			db := n.open(t)
+			if err := insertNumber(context.Background(), db, by); err != nil {
+				t.Fatal(err)
+			}
+			inserted := false
+			n.fails = func(what string) error {
+				switch {
+				case what == "insert":
+					inserted = true
+					return stated("database is locked")
+				case what == step && inserted:
+					return stated("out of memory")
+				}
+				return nil
+			}
+			ctx, rec := keyfill.Record(context.Background())
+			if err := insertNumber(ctx, db, by); !errors.Is(err, stated("out of memory")) {
+				t.Errorf("%s, %s: %v", step, by, err)
+			}
+			n.want(t, 1)
+			if all := rec.All(); len(all) != 1 || all[0].Key != int64(2) || all[0].Outcome != keyfill.NotStored {
+				t.Errorf("%s, %s: recorded %+v", step, by, all)
+			}
+		}
+	}
+}
+
 // TestJoinedInside: inside a transaction a savepoint stands around the reservation
 // and the INSERT, so that the number of one that fails is the next one's.
 func TestJoinedInside(t *testing.T) {

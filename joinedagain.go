@@ -2,7 +2,9 @@ package keyfill
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -49,7 +51,7 @@ func within[T any](ctx context.Context, x *execution, whole bool, send func() (T
 	for {
 		answer, err := attempt(ctx, x, whole, send)
 		switch {
-		case err == nil, x.own == nil, !x.transient(err):
+		case err == nil, x.own == nil, !x.transient(err), x.reads():
 			return answer, err
 		}
 		if err = x.leave(ctx, err); !x.again(ctx, err) {
@@ -61,6 +63,15 @@ func within[T any](ctx context.Context, x *execution, whole bool, send func() (T
 		}
 		x.place()
 	}
+}
+
+// reads reports whether an argument is read as it is sent, so that nothing would be
+// left of it the second time: a LOB of Oracle.
+func (x *execution) reads() bool {
+	return slices.ContainsFunc(x.args, func(arg driver.NamedValue) bool {
+		_, is := arg.Value.(io.Reader)
+		return is
+	})
 }
 
 // again reports whether the transaction of an execution, which is undone and was

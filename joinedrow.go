@@ -3,7 +3,9 @@ package keyfill
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/keysource"
@@ -20,7 +22,7 @@ import (
 type joinedRow struct {
 	dialect *dialect.Dialect
 	row     store.Sequence
-	rows    *store.Reserver // of no connection yet
+	rows    *store.Reserver // of home; on SQLite of no connection yet
 	home    *store.Store    // on a connection of our own; nil on SQLite
 	opened  atomic.Bool     // the row is there for good, and was compared
 }
@@ -28,7 +30,11 @@ type joinedRow struct {
 // newJoinedRow returns that of a row. home is nil where there is no connection but
 // the statement's.
 func newJoinedRow(d *dialect.Dialect, row store.Sequence, home *store.Store) *joinedRow {
-	return &joinedRow{dialect: d, row: row, rows: store.On(d, nil).Reserver(unensured(row)), home: home}
+	at := home
+	if home == nil {
+		at = store.On(d, nil)
+	}
+	return &joinedRow{dialect: d, row: row, rows: at.Reserver(unensured(row)), home: home}
 }
 
 // unensured returns a row whose tables are there: none are made in a transaction.
@@ -67,7 +73,7 @@ func (r *joinedRow) open(ctx context.Context, g *guard) error {
 	if at == nil {
 		at = store.Within(r.dialect, g.conn)
 	}
-	row, err := at.Open(ctx, r.row)
+	row, err := r.openAt(ctx, at)
 	if err != nil {
 		return err
 	}
@@ -76,6 +82,30 @@ func (r *joinedRow) open(ctx context.Context, g *guard) error {
 		r.opened.Store(true)
 	}
 	return nil
+}
+
+// openLimit bounds the time in which the row can be looked at from a connection of
+// our own: what it waits for may wait for the transaction.
+const openLimit = 10 * time.Second
+
+// errOpening is for a row that could not be looked at in time.
+var errOpening = errors.New("its numbering and its table were not seen from another connection within 10 seconds, as is needed once: the transaction may have locked the table itself, by TRUNCATE, ALTER or LOCK TABLE; insert a row before that, or in a transaction of its own")
+
+// openAt looks at the row and the greatest key.
+func (r *joinedRow) openAt(ctx context.Context, at *store.Store) (store.Row, error) {
+	if r.home == nil {
+		return at.Open(ctx, r.row)
+	}
+	limited, cancel := context.WithTimeout(ctx, openLimit)
+	defer cancel()
+	row, err := at.Open(limited, r.row)
+	if err == nil {
+		err = r.rows.Open(limited) // within the transaction it might not be found
+	}
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		err = fmt.Errorf("%w: %v", errOpening, err)
+	}
+	return row, err
 }
 
 // advance makes later keys to or greater, in the transaction where one is open.

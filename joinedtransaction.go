@@ -56,6 +56,9 @@ func (x *execution) leavesOut() bool {
 // inside reports whether a transaction is open on the connection, or begins by
 // itself. The guard says where that is not known.
 func (g *guard) inside(ctx context.Context) (bool, error) {
+	if err := g.alive(ctx); err != nil {
+		return false, err
+	}
 	query := g.mount.known().dialect.Transactions.Commits
 	if g.tx != txOutside || query == "" {
 		return g.tx == txInside, nil

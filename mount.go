@@ -34,6 +34,7 @@ type Mount struct {
 	serverVersion atomic.Pointer[[2]int]
 	rows          rowNeeds
 	found         atomic.Uint32 // see countsFound
+	victims       atomic.Uint64 // errors so far that may have ended a transaction
 
 	// A registered name's:
 	flakes *flakes

@@ -31,6 +31,7 @@ func (m *Mount) newNative(ctx context.Context, g *guard, t *table, i int) (*coun
 	c.bound = newBound(row, sequence.Bind)
 	o := src.SequenceOptions()
 	o.Reserver, o.MaxKey, o.Max = sequence, sequence.MaxKey, k.limit()
+	o.EndRemedy = "a greater MAXVALUE where the sequence ends before that, or a wider column and max_bits"
 	if c.sequence, err = keysource.NewSequence(o, m.sources.env); err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/policy"
 )
 
 // suspect looks whether a statement has failed because a key that we have made
@@ -43,7 +44,7 @@ func (x *execution) numbers() bool {
 
 // dropBlock gives up what is reserved for a key column, counts and reports it.
 func (m *Mount) dropBlock(ctx context.Context, g *guard, t *table, i int) {
-	if !m.belongs(&t.keys[i]) { // nothing is reserved
+	if k := &t.keys[i]; k.rule.Source.Kind != policy.KindMaxPlusOne || !m.belongs(k) {
 		c, err := m.counter(ctx, g, t, i)
 		if err != nil {
 			return // the database was closed

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -21,6 +22,9 @@ const (
 
 // follow takes in that a text has run, or has failed.
 func (g *guard) follow(effect rewrite.Transaction, err error) {
+	if effect == rewrite.TxEnds && err != nil && strings.Contains(err.Error(), noTransaction) {
+		err = nil // SQLite had ended it: an INSERT that is interrupted does
+	}
 	switch {
 	case effect == rewrite.TxUnchanged:
 	case err != nil, effect == rewrite.TxUnknown:

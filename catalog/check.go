@@ -110,6 +110,8 @@ func (c *Column) typeProblem(k Key) string {
 	switch {
 	case c.rounds:
 		return c.Type + " is a floating-point number: make it a column of the key's own type"
+	case c.lossy:
+		return c.Type + " does not hold every key: make it a column of the key's own type"
 	case !c.Integer && !c.Text && !c.Binary && !c.UUID:
 		return "" // none that is known here
 	case k.Integer && k.Layout == dialect.SequentialAsString:
@@ -165,6 +167,8 @@ const uuidLength = 36
 
 func (c *Column) textProblem(k Key) string {
 	switch {
+	case c.numeric && k.Length != 0 && k.Length != uuidLength:
+		return c.Type + " makes a number of text that looks like one, the same of several keys: make it a text column"
 	case c.Text && c.Length != 0 && c.Length < k.Length:
 		return fmt.Sprintf("%s is too short: the keys have %d characters", c.Type, k.Length)
 	case c.UUID && k.Length != 0 && k.Length != uuidLength:

@@ -149,6 +149,7 @@ func columnOfMySQL(c *cells) Column {
 		if c.number(10) == 0 {
 			col.integer(decimalBits(c.number(9)))
 		}
+		col.lossy = !col.Integer
 	case "float", "double":
 		col.rounds = true
 	case "char", "varchar":
@@ -161,6 +162,8 @@ func columnOfMySQL(c *cells) Column {
 		col.Binary = true
 	case "uuid":
 		col.UUID = true
+	case "bit", "year", "date", "time", "datetime", "timestamp", "enum", "set":
+		col.lossy = true
 	}
 	extra := strings.ToUpper(c.text(5))
 	// DEFAULT_GENERATED of MySQL 8 is a default that is an expression.

@@ -165,7 +165,7 @@ func columnOfSQLite(name, declared string) Column {
 	default:
 		// NUMERIC, or no type: what is no number is kept as it is.
 		col.integer(63)
-		col.Text, col.Binary = true, true
+		col.Text, col.Binary, col.numeric = true, true, declared != ""
 	}
 	return col
 }

@@ -104,6 +104,9 @@ type Column struct {
 	Collation string
 
 	rounds bool // a floating-point number, in which large integers are not exact
+
+	numeric bool // text that looks like a number becomes one, exact or not
+	lossy   bool // for something else, to which a mode that is not strict bends what is stored
 }
 
 // Column returns the column of a folded name, nil where there is none.

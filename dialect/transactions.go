@@ -8,6 +8,11 @@ type Transactions struct {
 	// one of the name takes the place of the first, or hides it.
 	Set, Undo, Release string
 
+	// Probe is a statement for a savepoint, with % for its name, that fails behind
+	// Set where no transaction is open, with Ended in its error. "" where one does
+	// not end but by what the application sends, or where nothing is sent behind it.
+	Probe, Ended string
+
 	// Commits asks a session whether what it sends commits by itself, 1 or 0, and
 	// what follows a commit; "" where the first is so outside of transactions, and
 	// nothing follows.
@@ -25,10 +30,15 @@ type Transactions struct {
 
 // MySQL 8.4 Reference Manual, section 15.3.4 (a savepoint of the same name is
 // replaced), 7.1.8 ("autocommit", "completion_type") and the server's errors
-// 1205 and 1213; 1020 is MariaDB's with innodb_snapshot_isolation.
+// 1205, 1213 and 1305; 1020 is MariaDB's with innodb_snapshot_isolation. A deadlock
+// ends the transaction of its victim (section 17.7.5.2), 1205 does with
+// innodb_rollback_on_timeout; what is sent behind it commits by itself. A savepoint
+// that is set then is not kept, as was seen on MariaDB 10.11.
 var mysqlTransactions = Transactions{
 	Set:       "SAVEPOINT %",
 	Undo:      "ROLLBACK TO SAVEPOINT %",
+	Probe:     "RELEASE SAVEPOINT %",
+	Ended:     "Error 1305",
 	Commits:   "SELECT @@autocommit, @@completion_type",
 	Transient: []string{"Error 1213", "Error 1205", "Error 1020"},
 }

@@ -12,13 +12,16 @@ import (
 func TestTransactions(t *testing.T) {
 	for _, d := range dialect.All() {
 		tx := &d.Transactions
-		for _, text := range []string{tx.Set, tx.Undo, tx.Release} {
+		for _, text := range []string{tx.Set, tx.Undo, tx.Release, tx.Probe} {
 			if strings.Count(text, "%") != 1 && text != "" || tx.Set == "" || tx.Undo == "" {
 				t.Errorf("%s: %q has no place for the name", d.Name, text)
 			}
 		}
 		if len(tx.Transient) < 2 {
 			t.Errorf("%s: %d errors are transient", d.Name, len(tx.Transient))
+		}
+		if (tx.Probe == "") != (tx.Ended == "") {
+			t.Errorf("%s: %q fails with %q", d.Name, tx.Probe, tx.Ended)
 		}
 		// Where errors abort, a transaction behind one is alive for those alone who
 		// have gone back to a savepoint.

@@ -4,6 +4,7 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/keyfill/keyfill/dialect"
@@ -114,6 +115,13 @@ func (c *Composite) Key(number int64, _ dialect.Layout) driver.Value {
 // Last returns the greatest integer that there can be.
 func (c *Composite) Last() int64 {
 	return c.format.key(c.format.end<<c.format.sequenceBits-1, spreads-1)
+}
+
+// Range returns the least and the greatest text that a key of a spread, from 0 to
+// 999, can be.
+func (c *Composite) Range(spread int) (from, to string) {
+	begin, rest := string(appendDigits(nil, int64(spread), spreadDigits)), c.length-spreadDigits
+	return begin + strings.Repeat("0", rest), begin + strings.Repeat("9", rest)
 }
 
 // Parameters returns the length.

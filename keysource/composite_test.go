@@ -259,3 +259,25 @@ func TestCompositeNumberOfOthers(t *testing.T) {
 		}
 	}
 }
+
+// TestCompositeRange: the keys of a spread are within its range, and those of its
+// neighbours are not.
+func TestCompositeRange(t *testing.T) {
+	for _, length := range []int{20, 24} {
+		c, err := keysource.NewComposite(length)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for spread, want := range map[int]bool{6: false, 7: true, 8: false} {
+			from, to := c.Range(7)
+			number, err := c.Number(fmt.Sprintf("%03d", spread) + "20260708091011123000000"[:length-3])
+			if err != nil {
+				t.Fatal(err)
+			}
+			key := c.Key(number, str).(string)
+			if got := from <= key && key <= to; got != want {
+				t.Errorf("%s from %s to %s: %v", key, from, to, got)
+			}
+		}
+	}
+}

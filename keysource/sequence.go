@@ -44,6 +44,9 @@ type Reservation struct {
 	// First is the first of the n integers; or, if it is less than seen, where
 	// a store stands that has gone back.
 	First int64
+	// N is how many there are where that is less than n: a store may reserve what
+	// is left up to a limit that only it knows. 0: n.
+	N int64
 	// Server identifies who has committed it: something opaque that changes
 	// when another server, whose last commits may differ, takes over. Empty if
 	// the store cannot tell; then that is not watched.

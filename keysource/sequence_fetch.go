@@ -160,6 +160,7 @@ func (s *Sequence) attempt(ctx context.Context, a ask) answer {
 func (s *Sequence) settle(f *fetch, a ask, got answer, took time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	a.n = got.count(a.n)
 	switch {
 	case got.late:
 		s.limit = min(2*s.limit, maxLimit)
@@ -194,6 +195,14 @@ func (s *Sequence) settle(f *fetch, a ask, got answer, took time.Duration) bool 
 		return false
 	}
 	return true
+}
+
+// count returns how many integers there are where n were asked for.
+func (r Reservation) count(n int64) int64 {
+	if 0 < r.N && r.N < n {
+		return r.N
+	}
+	return n
 }
 
 // accept takes in a reservation that has been found good and has committed. It

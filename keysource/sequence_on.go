@@ -191,6 +191,7 @@ func (s *Sequence) settleOn(n int64, at At, a ask, got answer) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer s.order.asked()
+	a.n = got.count(a.n)
 	switch {
 	case s.closed:
 		return 0, ErrClosed

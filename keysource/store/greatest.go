@@ -27,6 +27,21 @@ func (s *Store) MaxKey(ctx context.Context, c Column) (int64, error) {
 	return key, nil
 }
 
+// MaxDigits returns the greatest of the texts in a column that are digits from from
+// to to, which have as many; "" when there is none.
+func (s *Store) MaxDigits(ctx context.Context, c Column, from, to string) (string, error) {
+	column := s.dialect.QuoteIdent(c.Name)
+	query := fmt.Sprintf("SELECT MAX(%[1]s) FROM %[2]s WHERE %[1]s BETWEEN %[3]s AND %[4]s", column, s.quoted(c), s.literal(from), s.literal(to))
+	row, err := s.conn.query(ctx, query, nil)
+	if err != nil {
+		return "", s.failed(c.String(), s.judge(ctx, ErrColumn, err, query, nil))
+	}
+	if row == nil {
+		return "", nil
+	}
+	return toText(row[0]), nil
+}
+
 // greatest returns the greatest key in the columns of a sequence, 0 when there
 // is none that it has to be above. It is not ranked when there is no column
 // that can be asked.

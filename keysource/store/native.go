@@ -42,7 +42,7 @@ type Native struct {
 // not be copied.
 //
 // What may make a key come out twice is an [*Error] before the first draw:
-// [ErrIncrement], [ErrCycle], [ErrUnordered], [ErrOtherSequence]. The increment
+// [ErrIncrement], [ErrCycle], [ErrUnordered], [ErrOtherSequence]. One below 1 is [ErrBelowOne]. The increment
 // is looked at again with each draw, so that one that is changed meanwhile
 // stops this process too. Those that hold values from before the change go on
 // with them: an increment that is made smaller needs a RESTART above all keys.
@@ -52,6 +52,8 @@ type Native struct {
 // On Oracle with several instances the sequence has to be ORDER, else values
 // that come from one after the other look like those of a store that has gone
 // back.
+// There, too, a draw that is under way at the moment of an ALTER SEQUENCE may see
+// the increment from before it: stop what draws before you change it.
 //
 // On MariaDB 10.11.19 a server was seen to crash where several sessions execute
 // prepared INSERTs at once that draw a column's default from a sequence. Those that
@@ -129,6 +131,8 @@ func (r *NativeReserver) reserve(ctx context.Context, q *nativeSequence, n, seen
 			switch {
 			case v.increment != block:
 				return keysource.Reservation{}, r.wrongIncrement(q, v.increment)
+			case v.first < 1:
+				return keysource.Reservation{}, r.belowOne(q)
 			case v.first < seen:
 				return keysource.Reservation{First: v.first, Server: v.server}, nil
 			case v.first > q.max-(block-1):
@@ -240,6 +244,13 @@ func (r *NativeReserver) Advance(ctx context.Context, _ int64) error {
 func (r *NativeReserver) MaxKey(ctx context.Context) (int64, error) {
 	key, _, err := r.store.greatest(ctx, &Sequence{Columns: r.native.Columns})
 	return key, err
+}
+
+// belowOne returns the error of a sequence that gives what is no key.
+func (r *NativeReserver) belowOne(q *nativeSequence) *Error {
+	e := r.fail(q, ErrBelowOne, "")
+	e.SQL = fmt.Sprintf("ALTER SEQUENCE %s RESTART WITH <a number above all keys, at least 1>", q.quoted)
+	return e
 }
 
 // exhausted returns the error of a sequence that has come to its end.

@@ -27,6 +27,9 @@ var (
 	// ErrCycle is returned when the sequence begins again after its end.
 	ErrCycle = errors.New("it has CYCLE, which repeats keys")
 
+	// ErrBelowOne is returned when a value was drawn that is no key.
+	ErrBelowOne = errors.New("it counts from below 1, where keys are not")
+
 	// ErrUnordered is returned when the sequence gives each session values in
 	// advance.
 	ErrUnordered = errors.New("each session draws values in advance (CACHE), so that they come out of order")

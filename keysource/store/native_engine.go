@@ -135,8 +135,11 @@ ELSE n.nspname = CAST(CAST($2 AS text) AS name) END AND a.attname = CAST(CAST($3
 		}
 		return "", "", false
 	},
+	// pg_sequence_parameters answers with what holds when it is called, behind
+	// nextval, whose lock keeps it so; a SELECT of pg_sequence would answer with
+	// what held when the statement began to wait for an ALTER SEQUENCE.
 	draw: nativeText{`SELECT nextval(CAST(CAST($1 AS text) AS regclass)),
-(SELECT q.seqincrement FROM pg_catalog.pg_sequence q WHERE q.seqrelid = CAST(CAST($1 AS text) AS regclass)),
+(pg_catalog.pg_sequence_parameters(CAST(CAST($1 AS text) AS regclass))).increment,
 CAST(CAST(CAST(CAST($1 AS text) AS regclass) AS oid) AS text), (SELECT {server})
 FROM generate_series(1, CAST($2 AS bigint))`,
 		[]func(nativeArgs) any{nativeQuoted, nativeCount}},

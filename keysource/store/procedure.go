@@ -86,6 +86,9 @@ func (s *Store) call(ctx context.Context, q *Sequence, f *keyForm, n int64) (key
 	if err != nil {
 		return keysource.Reservation{}, q.fail(ErrProcedure, "its answer is not an integer")
 	}
+	if first < 1 {
+		return keysource.Reservation{}, q.fail(ErrProcedure, "its answer is below 1; does it count from there, or answer with the last one?")
+	}
 	if limit := q.limitOf(f); first > limit {
 		return keysource.Reservation{}, q.exhausted(f, first)
 	}

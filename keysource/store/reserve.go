@@ -242,15 +242,19 @@ func (r *Reserver) Whole() *Reserver {
 
 // Reserve is [Store.Reserve] but for two errors: a row that stands below seen
 // is no error but an answer, and where fewer than n integers are left up to the
-// sequence's Max, those are reserved, but for [Reserver.Whole].
+// sequence's Max or that of its key table's column, those are reserved, and N says
+// how many, but for [Reserver.Whole].
 func (r *Reserver) Reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
 	if err := r.open(ctx); err != nil {
 		return keysource.Reservation{}, err
 	}
-	for {
+	for asked := n; ; {
 		got, err := r.reserve(ctx, n, seen)
 		var e *Error
 		if !errors.As(err, &e) {
+			if err == nil && n < asked {
+				got.N = n
+			}
 			return got, err
 		}
 		switch left := e.limit - e.Next + 1; {
@@ -315,6 +319,12 @@ func (r *Reserver) MaxKey(ctx context.Context) (int64, error) {
 	key, _, err := r.store.greatest(ctx, &r.sequence)
 	return key, err
 }
+
+// Open does what the first call does before it reserves: it makes sure that the
+// row can be used, and makes one where the sequence says so. Inside a transaction
+// that sees what was committed when it began, a row that has come since is not
+// found; what was opened on another store, before [Reserver.At], is.
+func (r *Reserver) Open(ctx context.Context) error { return r.open(ctx) }
 
 // open opens the row once. Several may do so at the same time.
 func (r *Reserver) open(ctx context.Context) error {
