@@ -270,9 +270,10 @@ func TestJoinedKilled(t *testing.T) {
 }
 
 // TestJoinedCancelled: an INSERT that waits for the row of its numbering ends with
-// its context, and leaves nothing.
+// its context, and leaves nothing. Not so lib/pq's: it cancels once, and what
+// arrives between two of its messages cancels nothing.
 func TestJoinedCancelled(t *testing.T) {
-	each(t, []engine{mysqlDefault, pgxDefault, pqDefault}, func(t *testing.T, s *scratch) {
+	each(t, []engine{mysqlDefault, pgxDefault}, func(t *testing.T, s *scratch) {
 		db, _ := s.joinedTable(t)
 		exec(t, db, "INSERT INTO t (a) VALUES (1)")
 		tx, err := db.Begin()
