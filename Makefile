@@ -77,7 +77,7 @@ endif
 soak: servers
 	cd e2e && GOWORK=off KEYFILL_TEST_REQUIRE=1 \
 		KEYFILL_SOAK=1 KEYFILL_SOAK_TIME=$(SOAKTIME) KEYFILL_SOAK_ROWS=$(SOAKROWS) \
-		go test -count=1 -timeout=3h $(if $(filter 1,$(RACE)),-race) -v \
+		go test -count=1 -timeout=5h $(if $(filter 1,$(RACE)),-race) -v \
 		-run '^TestFault(Kill|SameWorker|Rows)$$' $(TESTFLAGS) .
 
 bench: servers

@@ -33,7 +33,7 @@ func TestFaultStoreBack(t *testing.T) {
 					s.untilSetRight(t, in)
 				}
 				in.many(t, 30)
-				s.wantDistinct(t, in.stored)
+				s.wantDistinct(t, in.form, in.stored)
 			})
 		})
 	}

@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -42,50 +43,49 @@ func (c *stepped) step(d time.Duration) { c.ahead.Add(int64(d)) }
 func TestFaultClock(t *testing.T) {
 	// Of those that keep nothing in the database one engine tells enough; and
 	// on SQLite no snowflake has a store.
-	flake, markless := faultSnowflake, faultSnowflake
+	text := form{Listed: true, Column: "VARCHAR(36)"}
+	markless, storeless := faultSnowflake, policy.Source{Kind: policy.KindComposite, Store: policy.StoreNone}
 	markless.Store, markless.EnsureSchema = policy.StoreNone, false
-	for _, c := range []struct {
-		name    string
-		source  policy.Source
-		engines []engine
-	}{
-		{"uuidv7", policy.Source{Kind: policy.KindUUIDv7}, []engine{sqliteFile}},
-		{"ulid", policy.Source{Kind: policy.KindULID}, []engine{sqliteFile}},
-		{"sequence", faultSequence, faultEngines},
-		{"snowflake", flake, faultEngines},
-		{"snowflake without a store", markless, []engine{mysqlDefault}},
-	} {
-		for _, back := range []time.Duration{time.Second, time.Minute, 24 * time.Hour} {
-			t.Run(fmt.Sprintf("%s/%v", c.name, back), func(t *testing.T) {
-				t.Parallel()
-				each(t, c.engines, func(t *testing.T, s *scratch) {
-					clockBack(t, s, c.source, back)
-				})
-			})
+	clockKind(t, sqliteFile, faultKind{name: "uuidv7", source: policy.Source{Kind: policy.KindUUIDv7}, form: text})
+	clockKind(t, sqliteFile, faultKind{name: "ulid", source: policy.Source{Kind: policy.KindULID}, form: text})
+	clockKind(t, mysqlDefault, faultKind{name: "snowflake without a store", source: markless, workers: true})
+	for _, e := range faultEngines[:2] {
+		clockKind(t, e, faultKind{name: "composite without a store", source: storeless, form: form{Listed: true, Column: "CHAR(20)"}, workers: true})
+	}
+	for _, e := range faultEngines {
+		for _, k := range faultKinds(e) {
+			clockKind(t, e, k)
 		}
+	}
+}
+
+func clockKind(t *testing.T, e engine, k faultKind) {
+	for _, back := range []time.Duration{time.Second, time.Minute, 24 * time.Hour} {
+		t.Run(fmt.Sprintf("%s/%v/%s", k.name, back, e.name), func(t *testing.T) {
+			t.Parallel()
+			clockBack(t, e.scratch(t), k, back)
+		})
 	}
 }
 
 // clockBack inserts before and after the clock is set back, in one process and
 // across a restart of it.
-func clockBack(t *testing.T, s *scratch, source policy.Source, back time.Duration) {
-	column := "VARCHAR(36)"
-	if source.Stateful() {
-		column = "BIGINT"
+func clockBack(t *testing.T, s *scratch, k faultKind, back time.Duration) {
+	for _, query := range slices.Concat(k.before, k.form.table("t")) {
+		exec(t, s.raw, query)
 	}
-	exec(t, s.raw, "CREATE TABLE t (id "+column+", stmt BIGINT NOT NULL, pos INT NOT NULL)")
-	exec(t, s.raw, "CREATE INDEX t_id ON t (id)")
-	flake := source.Kind == policy.KindSnowflake
-	if flake {
-		source.Worker = new(workerOf(t))
+	if k.workers {
+		k.source.Worker = workerFor(t, k)
 	}
 	clock := new(stepped)
-	cfg := fillID("t", policy.Table{InPlace: &source})
+	cfg := k.config(s.engine, "t")
 	cfg.Now = clock.now
-	in := newInserter(s.engine, nil, 20)
+	in := newInserter(s.engine, nil, 5)
+	in.form = k.form
+	const statements = 12
 	for _, restart := range []bool{false, true} {
 		in.db, _ = openConnector(t, s.connector, cfg)
-		in.many(t, 30)
+		in.many(t, statements)
 		clock.step(-back)
 		if restart {
 			if err := in.db.Close(); err != nil {
@@ -94,18 +94,26 @@ func clockBack(t *testing.T, s *scratch, source policy.Source, back time.Duratio
 			in.db, _ = openConnector(t, s.connector, cfg)
 		}
 		// A second is waited out; of more, keys that tell the time do without.
-		if flake && back > 10*time.Second {
+		if k.workers && back > 10*time.Second {
 			if err := in.insert(jobPatience); !errors.Is(err, keysource.ErrClock) {
 				t.Errorf("restart %v: %v, want ErrClock", restart, err)
 			}
 		} else {
-			in.many(t, 30)
+			in.many(t, statements)
 		}
 		clock.step(back)
-		in.many(t, 30)
+		in.many(t, statements)
 		if err := in.db.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s.wantDistinct(t, in.stored)
+	s.wantDistinct(t, in.form, in.stored)
+}
+
+// workerFor returns a worker's number for a source of the test's process.
+func workerFor(t *testing.T, k faultKind) *int {
+	if k.source.Kind == policy.KindComposite {
+		return newWorker() // of three digits
+	}
+	return new(workerOf(t))
 }

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -16,89 +17,104 @@ var smallBlocks = policy.Source{Kind: policy.KindSequence, EnsureSchema: true, B
 // the middle of what is said on them: before a statement has come to the
 // server, or before its answer has come back.
 func TestFaultCut(t *testing.T) {
-	for _, e := range faultEngines[:2] {
-		for _, source := range []policy.Source{smallBlocks, faultSnowflake} {
-			t.Run(e.name+"/"+source.Kind, func(t *testing.T) {
-				t.Parallel()
-				w := newSwarm(t, e, faultTable)
-				w.use(source)
-				p := newCutter(t, e.server.Addr())
-				w.job.DSN = strings.Replace(w.job.DSN, e.server.Addr(), p.addr(), 1)
-				w.tolerable = aboutConnections
-				all := w.mustStart(4)
-				until(2*time.Second, func() bool { return p.cuts.Load() >= 100 })
-				p.heal()
-				w.awaitKeys(all, 0)
-				w.stop(all)
-				f := w.check()
-				t.Logf("%d of %d connections were cut", p.cuts.Load(), p.conns.Load())
-				wantAtLeast(t, "cuts", int(p.cuts.Load()), 100)
-				wantAtLeast(t, "errors", f.errors, 1)
-			})
-		}
-	}
+	eachFaultKind(t, faultEngines[:2], func(t *testing.T, e engine, k faultKind) {
+		w := k.often().swarm(t, e)
+		p := newCutter(t, e.server.Addr())
+		w.job.DSN = strings.Replace(w.job.DSN, e.server.Addr(), p.addr(), 1)
+		w.tolerable = aboutConnections
+		all := w.mustStart(4)
+		until(time.Second, func() bool { return p.cuts.Load() >= 50 })
+		p.heal()
+		w.awaitCommit(all)
+		w.stop(all)
+		f := w.check()
+		t.Logf("%d of %d connections were cut", p.cuts.Load(), p.conns.Load())
+		wantAtLeast(t, "cuts", int(p.cuts.Load()), 50)
+		wantAtLeast(t, "errors", f.errors, 1)
+	})
 }
 
-// fetches are how the fetches that wait for a lock are found and ended, and
-// what locks the rows of the states.
-var fetches = map[string]struct{ lock, find, end string }{
+// locks are how rows are locked so that others wait, and how sessions that wait
+// are found and ended.
+var locks = map[string]struct{ lock, find, end string }{
 	"mysql": {
-		"SELECT name FROM %s FOR UPDATE",
-		"SELECT id FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE 'UPDATE keyfill%'",
+		"SELECT * FROM %s FOR UPDATE",
+		"SELECT p.id FROM information_schema.processlist p JOIN information_schema.innodb_trx x ON x.trx_mysql_thread_id = p.id WHERE p.db = DATABASE() AND x.trx_state = 'LOCK WAIT'",
 		"KILL %d",
 	},
 	"pgx": {
-		"SELECT name FROM %s FOR UPDATE",
-		"SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE 'UPDATE keyfill%'",
+		"LOCK TABLE %s IN EXCLUSIVE MODE",
+		"SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
 		"SELECT pg_terminate_backend(%d)",
 	},
 }
 
-// TestFaultFetchEnded: the server ends the connections of the store in the
-// middle of the UPDATE that reserves.
-func TestFaultFetchEnded(t *testing.T) {
-	for _, e := range faultEngines[:2] {
-		for _, source := range []policy.Source{smallBlocks, faultSnowflake} {
-			t.Run(e.name+"/"+source.Kind, func(t *testing.T) {
-				t.Parallel()
-				w := newSwarm(t, e, faultTable)
-				w.use(source)
-				w.tolerable = aboutConnections
-				table := "keyfill_sequences"
-				if source.Kind == policy.KindSnowflake {
-					table = "keyfill_workers"
-				}
-				all := w.mustStart(4)
-				w.awaitKeys(all, 0)
-				ended := 0
-				until(2*time.Second, func() bool {
-					ended += w.endFetches(table)
-					return ended >= 8
-				})
-				w.awaitKeys(all, 0)
-				w.stop(all)
-				w.check()
-				t.Logf("%d fetches were ended", ended)
-				wantAtLeast(t, "fetches ended", ended, 8)
-			})
-		}
-	}
-}
-
-// endFetches locks the rows of the states, so that fetches wait, and ends
-// those. It returns their number.
-func (w *swarm) endFetches(table string) (ended int) {
+// hold locks the rows of a table, on SQLite the database, until what it returns
+// is called.
+func (w *swarm) hold(table string) (release func()) {
 	w.t.Helper()
-	how := fetches[w.e.driver]
-	tx, err := w.raw.Begin()
+	ctx := context.Background()
+	conn, err := w.raw.Conn(ctx)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	defer tx.Rollback()
-	if _, err := tx.Exec(fmt.Sprintf(how.lock, table)); err != nil {
-		w.t.Fatal(err)
+	statements := []string{"BEGIN IMMEDIATE"}
+	if w.e.server != nil {
+		statements = []string{"BEGIN", fmt.Sprintf(locks[w.e.driver].lock, table)}
 	}
+	for _, query := range statements {
+		if _, err := conn.ExecContext(ctx, query); err != nil {
+			conn.Close()
+			if w.hurt(err) {
+				return w.hold(table)
+			}
+			w.t.Fatal(err)
+		}
+	}
+	return func() {
+		w.t.Helper()
+		if _, err := conn.ExecContext(ctx, "ROLLBACK"); err != nil {
+			w.t.Fatal(err)
+		}
+		conn.Close()
+	}
+}
+
+// hurt reports whether the one who holds locks has waited in vain.
+func (w *swarm) hurt(err error) bool {
+	text := err.Error()
+	return isDeadlock(text) || isLock(text)
+}
+
+// TestFaultFetchEnded: the server ends sessions in the middle of the statement
+// that reserves, or of one that waits for it.
+func TestFaultFetchEnded(t *testing.T) {
+	eachFaultKind(t, faultEngines[:2], func(t *testing.T, e engine, k faultKind) {
+		w := k.often().swarm(t, e)
+		w.tolerable = aboutConnections
+		all := w.mustStart(4)
+		w.awaitCommit(all)
+		ended := 0
+		until(500*time.Millisecond, func() bool {
+			ended += w.endWaiting(k.state)
+			return ended >= 8
+		})
+		w.awaitCommit(all)
+		w.stop(all)
+		w.check()
+		t.Logf("%d that waited were ended", ended)
+		wantAtLeast(t, "ended", ended, 8)
+	})
+}
+
+// endWaiting locks the rows of a table, and ends the sessions that wait then. It
+// returns their number.
+func (w *swarm) endWaiting(table string) (ended int) {
+	w.t.Helper()
+	release := w.hold(table)
+	defer release()
 	time.Sleep(100 * time.Millisecond)
+	how := locks[w.e.driver]
 	for _, id := range integersOf(w.t, w.raw, how.find) {
 		if _, err := w.raw.Exec(fmt.Sprintf(how.end, id)); err == nil {
 			ended++ // else it has gone

@@ -7,25 +7,39 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // cutter is a proxy on 127.0.0.1 that resets each connection after some bytes
-// in one direction, wherever in a message that is.
+// in one direction, wherever in a message that is; or one that lets answers come
+// late.
 type cutter struct {
 	listener    net.Listener
 	server      string
 	conns, cuts atomic.Int64
 	healed      atomic.Bool
+	late        func() time.Duration // of an answer; nil: it cuts
 	wg          sync.WaitGroup
 }
 
 func newCutter(t *testing.T, server string) *cutter {
 	t.Helper()
+	return newProxy(t, &cutter{server: server})
+}
+
+// newLate returns a proxy whose answers come late.
+func newLate(t *testing.T, server string, late func() time.Duration) *cutter {
+	t.Helper()
+	return newProxy(t, &cutter{server: server, late: late})
+}
+
+func newProxy(t *testing.T, p *cutter) *cutter {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &cutter{listener: l, server: server}
+	p.listener = l
 	p.wg.Go(p.accept)
 	t.Cleanup(func() {
 		l.Close()
@@ -36,7 +50,7 @@ func newCutter(t *testing.T, server string) *cutter {
 
 func (p *cutter) addr() string { return p.listener.Addr().String() }
 
-// heal ends the cuts of connections that are opened from now on, and of those
+// heal ends the faults of connections that are opened from now on, and of those
 // that are open.
 func (p *cutter) heal() { p.healed.Store(true) }
 
@@ -60,21 +74,28 @@ func (p *cutter) accept() {
 			client.Close()
 			server.Close()
 		}
-		for _, way := range [][2]net.Conn{{client, server}, {server, client}} {
-			p.wg.Go(func() {
-				p.copy(way[1], way[0], 1000+rand.IntN(12_000))
-				once.Do(end)
-			})
-		}
+		p.wg.Go(func() {
+			p.copy(server, client, nil)
+			once.Do(end)
+		})
+		p.wg.Go(func() {
+			p.copy(client, server, p.late)
+			once.Do(end)
+		})
 	}
 }
 
-// copy copies until an error, or until so many bytes have gone by.
-func (p *cutter) copy(to io.Writer, from io.Reader, bytes int) {
+// copy copies until an error, or until a number of bytes has gone by that nobody
+// knows. late says how long each part waits; nil: not.
+func (p *cutter) copy(to io.Writer, from io.Reader, late func() time.Duration) {
 	b := make([]byte, 4096)
+	bytes := 1000 + rand.IntN(12_000)
 	for {
 		n, err := from.Read(b)
-		cut := n > bytes && !p.healed.Load()
+		cut := p.late == nil && n > bytes && !p.healed.Load()
+		if late != nil && !p.healed.Load() {
+			time.Sleep(late())
+		}
 		if cut {
 			n = bytes
 			p.cuts.Add(1)

@@ -97,7 +97,7 @@ func storeDown(t *testing.T, app, central engine, source policy.Source, end func
 	if took > foundBack+foundBackSlack {
 		t.Errorf("rows %v after the store was back, want %v", took, foundBack)
 	}
-	s.wantDistinct(t, in.stored)
+	s.wantDistinct(t, in.form, in.stored)
 }
 
 // answers returns when a server has answered, which is asked often.

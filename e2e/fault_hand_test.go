@@ -1,24 +1,21 @@
 package e2e_test
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/keyfill/keyfill"
 )
 
-// faultTable is the table of the tests of faults. Two rows with one id are no
-// error there, so that they are found. A statement brings its number, which no
-// other has, and the places of its rows.
-var faultTable = []string{
-	"CREATE TABLE t (id BIGINT, stmt BIGINT NOT NULL, pos INT NOT NULL, PRIMARY KEY (stmt, pos))",
-	"CREATE INDEX t_id ON t (id)",
-}
+// faultTable is the table of the tests of faults for integers.
+var faultTable = form{}.table("t")
 
 // bulkTable is the same without what keeps statements apart, for many rows.
 var bulkTable = []string{
@@ -31,18 +28,25 @@ type hand struct {
 	engine engine
 	db     *sql.DB
 	log    *journal
-	next   int64     // number of the next statement
-	one    *sql.Stmt // prepared; nil before the first use
-	many   *sql.Stmt // prepared, of as many rows as fill inserts
+	form   form
+
+	// patience bounds a step. crosses says that transactions lock rows in any
+	// order, so that there are deadlocks.
+	patience time.Duration
+	crosses  bool
+
+	next int64     // number of the next statement
+	one  *sql.Stmt // prepared; nil before the first use
+	many *sql.Stmt // prepared, of as many rows as fill inserts
 }
 
-func newHand(e engine, db *sql.DB, log *journal, first int64) *hand {
-	return &hand{engine: e, db: db, log: log, next: first}
+func newHand(e engine, db *sql.DB, log *journal, j *job, first int64) *hand {
+	return &hand{engine: e, db: db, log: log, form: j.Form, patience: cmp.Or(j.Patience, jobPatience), crosses: j.Crosses, next: first}
 }
 
 // step inserts once, or in a transaction.
 func (h *hand) step() {
-	ctx, cancel := context.WithTimeout(context.Background(), jobPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), h.patience)
 	defer cancel()
 	var err error
 	if rand.IntN(2) == 0 {
@@ -87,12 +91,20 @@ func (h *hand) transaction(ctx context.Context) error {
 }
 
 func (h *hand) inTransaction(ctx context.Context, tx *sql.Tx, all *[]entry) error {
+	row := rand.IntN(2)
+	if err := h.cross(ctx, tx, row); err != nil {
+		return err
+	}
 	for range rand.IntN(3) {
 		e, err := h.insert(ctx, tx, tx)
-		if err != nil {
+		switch {
+		case err == nil:
+			*all = append(*all, e)
+		case h.endures(err):
+			h.log.fail(err)
+		default:
 			return err
 		}
-		*all = append(*all, e)
 	}
 	if _, err := tx.ExecContext(ctx, "SAVEPOINT s"); err != nil {
 		return err
@@ -109,10 +121,31 @@ func (h *hand) inTransaction(ctx context.Context, tx *sql.Tx, all *[]entry) erro
 		return err
 	}
 	*all = append(*all, e)
-	if e, err = h.insert(ctx, tx, tx); err == nil {
-		*all = append(*all, e)
+	if e, err = h.insert(ctx, tx, tx); err != nil {
+		return err
 	}
+	*all = append(*all, e)
+	return h.cross(ctx, tx, 1-row)
+}
+
+// crossTable is what transactions that cross have to lock, besides.
+var crossTable = []string{
+	"CREATE TABLE crossing (row_id INT NOT NULL PRIMARY KEY, n BIGINT NOT NULL)",
+	"INSERT INTO crossing VALUES (0, 0), (1, 0)",
+}
+
+func (h *hand) cross(ctx context.Context, tx *sql.Tx, row int) error {
+	if !h.crosses {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, fmt.Sprintf("UPDATE crossing SET n = n + 1 WHERE row_id = %d", row))
 	return err
+}
+
+// endures reports whether a transaction goes on after an error: on MariaDB it may,
+// after a statement that has waited for a lock in vain.
+func (h *hand) endures(err error) bool {
+	return h.crosses && strings.Contains(err.Error(), "Lock wait timeout") && rand.IntN(2) == 0
 }
 
 // sender is a *sql.DB, *sql.Tx or *sql.Conn.
@@ -134,12 +167,12 @@ func (h *hand) insert(ctx context.Context, x sender, tx *sql.Tx) (entry, error) 
 	case 0:
 		res, err = h.prepared(ctx, tx, stmt)
 	case 1:
-		res, err = x.ExecContext(ctx, fmt.Sprintf("INSERT INTO t (stmt, pos) VALUES (%d, 0)", stmt))
+		res, err = x.ExecContext(ctx, h.form.literal(stmt))
 	case 2:
 		rows = 2 + rand.IntN(19)
-		res, err = x.ExecContext(ctx, h.engine.insertRows(rows), rowArgs(stmt, rows)...)
+		res, err = x.ExecContext(ctx, h.form.insertRows(h.engine, rows), h.form.rowArgs(stmt, rows)...)
 	default:
-		res, err = x.ExecContext(ctx, h.engine.insertRows(1), stmt, 0)
+		res, err = x.ExecContext(ctx, h.form.insertRows(h.engine, 1), h.form.rowArgs(stmt, 1)...)
 	}
 	if err != nil {
 		return entry{}, err
@@ -158,44 +191,65 @@ func (h *hand) prepared(ctx context.Context, tx *sql.Tx, stmt int64) (sql.Result
 		var err error
 		if tx != nil {
 			// The only connection may be the transaction's.
-			return tx.ExecContext(ctx, h.engine.insertRows(1), stmt, 0)
+			return tx.ExecContext(ctx, h.form.insertRows(h.engine, 1), h.form.rowArgs(stmt, 1)...)
 		}
-		if h.one, err = h.db.PrepareContext(ctx, h.engine.insertRows(1)); err != nil {
+		if h.one, err = h.db.PrepareContext(ctx, h.form.insertRows(h.engine, 1)); err != nil {
 			return nil, err
 		}
 	}
 	if tx != nil {
-		return tx.StmtContext(ctx, h.one).ExecContext(ctx, stmt, 0)
+		return tx.StmtContext(ctx, h.one).ExecContext(ctx, h.form.rowArgs(stmt, 1)...)
 	}
-	return h.one.ExecContext(ctx, stmt, 0)
+	return h.one.ExecContext(ctx, h.form.rowArgs(stmt, 1)...)
 }
 
 // judge looks at the keys of a statement that was executed without an error.
 func (h *hand) judge(rec *keyfill.Recorder, res sql.Result, stmt int64, rows int) (entry, error) {
-	keys := rec.Keys("t")
+	e := entry{what: committed, stmt: stmt, rows: int64(rows)}
+	// Where keys belong to the connection, those of an attempt that was lost with
+	// it are recorded too.
+	keys := slices.DeleteFunc(rec.Keys("t"), func(k keyfill.RecordedKey) bool { return k.Outcome != keyfill.Stored })
 	if len(keys) != rows {
 		return h.broke(stmt, "%d keys for %d rows", len(keys), rows)
 	}
-	first, ok := keys[0].Key.(int64)
-	if !ok || first < 1 {
-		return h.broke(stmt, "the first key is a %T below 1", keys[0].Key)
-	}
+	var texts []string
 	for i, k := range keys {
-		if k.Key != first+int64(i) || k.Row != i || k.Outcome != keyfill.Stored {
-			return h.broke(stmt, "key %d of %d is %v away from the first one, of row %d, %v", i, rows, k.Key.(int64)-first, k.Row, k.Outcome)
+		if k.Row != i {
+			return h.broke(stmt, "key %d of %d is of row %d", i, rows, k.Row)
 		}
+		texts = append(texts, h.form.text(k.Key, h.form.parentOf(stmt, i)))
 	}
-	want := first
-	switch {
-	case h.engine.isPostgres():
-		return entry{what: committed, stmt: stmt, first: first, rows: int64(rows)}, nil
-	case h.engine.server == nil:
+	if h.form.Listed {
+		e.text = strings.Join(texts, " ")
+	} else if err := e.run(keys); err != nil {
+		return h.broke(stmt, "%v", err)
+	}
+	if h.form.isText() || h.form.Scoped || h.engine.isPostgres() || h.form.Listed && rows > 1 {
+		return e, nil // no LastInsertId, or none that tells of a key
+	}
+	want, ok := keys[0].Key.(int64)
+	if h.engine.server == nil {
 		want += int64(rows) - 1
 	}
-	if id, err := res.LastInsertId(); err != nil || id != want {
+	if id, err := res.LastInsertId(); !ok || err != nil || id != want {
 		return h.broke(stmt, "LastInsertId is %d away from the key, %v", id-want, err)
 	}
-	return entry{what: committed, stmt: stmt, first: first, rows: int64(rows)}, nil
+	return e, nil
+}
+
+// run takes the first of keys, which have to follow each other.
+func (e *entry) run(keys []keyfill.RecordedKey) error {
+	first, ok := keys[0].Key.(int64)
+	if !ok || first < 1 {
+		return fmt.Errorf("the first key is a %T below 1", keys[0].Key)
+	}
+	for i, k := range keys {
+		if k.Key != first+int64(i) {
+			return fmt.Errorf("key %d of %d is %v away from the first one", i, len(keys), k.Key.(int64)-first)
+		}
+	}
+	e.first = first
+	return nil
 }
 
 var errBroken = errors.New("a law is broken")
@@ -207,7 +261,7 @@ func (h *hand) broke(stmt int64, format string, args ...any) (entry, error) {
 
 // fill inserts statements of so many rows, prepared and not by turns.
 func (h *hand) fill(ctx context.Context, rows, statements int) {
-	query := h.engine.insertRows(rows)
+	query := h.form.insertRows(h.engine, rows)
 	for done := 0; done < statements && ctx.Err() == nil; {
 		e, err := h.fillOnce(ctx, query, rows, done%2 == 0)
 		if err != nil {
@@ -230,25 +284,12 @@ func (h *hand) fillOnce(ctx context.Context, query string, rows int, prepared bo
 	}
 	var res sql.Result
 	if prepared {
-		res, err = h.many.ExecContext(ctx, rowArgs(stmt, rows)...)
+		res, err = h.many.ExecContext(ctx, h.form.rowArgs(stmt, rows)...)
 	} else {
-		res, err = h.db.ExecContext(ctx, query, rowArgs(stmt, rows)...)
+		res, err = h.db.ExecContext(ctx, query, h.form.rowArgs(stmt, rows)...)
 	}
 	if err != nil {
 		return entry{}, err
 	}
 	return h.judge(rec, res, stmt, rows)
-}
-
-// insertRows returns an INSERT of so many rows.
-func (e engine) insertRows(rows int) string {
-	return e.placeholders("INSERT INTO t (stmt, pos) VALUES (?, ?)" + strings.Repeat(", (?, ?)", rows-1))
-}
-
-func rowArgs(stmt int64, rows int) []any {
-	args := make([]any, 0, 2*rows)
-	for pos := range rows {
-		args = append(args, stmt, pos)
-	}
-	return args
 }

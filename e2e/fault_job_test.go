@@ -29,6 +29,7 @@ type job struct {
 	Engine string // the name of one of engines
 	DSN    string
 	Source policy.Source           // of t.id
+	Form   form                    // of its keys
 	Stores map[string]policy.Store // that Source may name
 	Log    string                  // the file of its journal
 
@@ -36,13 +37,16 @@ type job struct {
 	Hands  int           // connections
 	Ahead  time.Duration // by which its clock is ahead of the machine's
 
+	Patience time.Duration // of a step; 0 is jobPatience
+	Crosses  bool          // transactions lock the rows of crossing, too
+
 	// Rows makes statements of that many rows only, Statements of them by each
 	// connection; then the process ends. 0: all forms, until it is told to end.
 	Rows, Statements int
 }
 
 const (
-	// jobPatience bounds a step of a job.
+	// jobPatience bounds a step of a job that says nothing else.
 	jobPatience = 20 * time.Second
 
 	// jobPause follows a step that has failed: a store or a server that is down
@@ -80,7 +84,7 @@ func (j *job) run() error {
 	}()
 	var wg sync.WaitGroup
 	for i := range j.Hands {
-		h := newHand(e, db, log, j.Number<<28|int64(i)<<24)
+		h := newHand(e, db, log, j, j.Number<<28|int64(i)<<24)
 		wg.Go(func() {
 			if j.Rows > 0 {
 				h.fill(ctx, j.Rows, j.Statements)
@@ -120,7 +124,7 @@ func (j *job) open() (engine, *sql.DB, error) {
 		}
 	}
 	cfg := fillID("t", policy.Table{InPlace: &j.Source})
-	cfg.Stores = j.Stores
+	cfg.Dialect, cfg.Stores = engines[i].dialect.Name, j.Stores
 	if j.Ahead != 0 {
 		cfg.Now = func() time.Time { return time.Now().Add(j.Ahead) }
 	}

@@ -20,9 +20,9 @@ const (
 type entry struct {
 	what  byte
 	stmt  int64 // number of the statement
-	first int64 // its first key
+	first int64 // its first key, where the others follow it
 	rows  int64
-	text  string // of broken and failed
+	text  string // of broken and failed; of others the keys, where they do not
 }
 
 // journal is where a process writes what has become of its statements, after

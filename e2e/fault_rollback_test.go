@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/keyfill/keyfill"
@@ -12,13 +13,12 @@ import (
 )
 
 // allKinds are the sources of every kind that makes keys.
-func allKinds() []policy.Source {
-	flake := faultSnowflake
-	flake.Worker = new(1)
-	return []policy.Source{
-		{Kind: policy.KindUUIDv7}, {Kind: policy.KindUUIDv4}, {Kind: policy.KindULID}, {Kind: policy.KindCOMB},
-		faultSequence, smallBlocks, flake,
+func allKinds(e engine) []faultKind {
+	all := faultKinds(e)
+	for _, kind := range []string{policy.KindUUIDv7, policy.KindUUIDv4, policy.KindULID, policy.KindCOMB} {
+		all = append(all, faultKind{name: kind, source: policy.Source{Kind: kind}, form: form{Listed: true, Column: "VARCHAR(36)"}, workers: true})
 	}
+	return append(all, faultKind{name: "sequence in blocks", source: smallBlocks})
 }
 
 // TestFaultRollback: transactions and savepoints around INSERTs of every kind
@@ -26,29 +26,22 @@ func allKinds() []policy.Source {
 // no two rows the same.
 func TestFaultRollback(t *testing.T) {
 	each(t, []engine{sqliteFile, sqliteMemory, mysqlDefault, mysqlInterp, pgxDefault, pqDefault}, func(t *testing.T, s *scratch) {
-		for i, source := range allKinds() {
+		for i, k := range allKinds(s.engine) {
 			table := fmt.Sprintf("t%d", i)
-			column := "VARCHAR(36)"
-			if source.Stateful() {
-				column = "BIGINT"
+			for _, query := range slices.Concat(k.before, k.form.table(table)) {
+				exec(t, s.raw, query)
 			}
-			exec(t, s.raw, fmt.Sprintf("CREATE TABLE %s (id %s, a INT NOT NULL)", table, column))
-			exec(t, s.raw, fmt.Sprintf("CREATE INDEX %s_id ON %[1]s (id)", table))
-			if source.Kind == policy.KindSnowflake {
-				source.Worker = new(workerOf(t))
+			if k.state == "keyfill_workers" {
+				k.source.Worker = workerFor(t, k)
 			}
-			db, _ := s.open(t, fillID(table, policy.Table{InPlace: &source}))
-			name := source.Kind
-			if source.Block > 0 {
-				name += " in blocks"
-			}
-			t.Run(name, func(t *testing.T) {
-				r := &rollback{s: s, db: db, table: table}
+			db, _ := s.open(t, k.config(s.engine, table))
+			t.Run(k.name, func(t *testing.T) {
+				r := &rollback{s: s, db: db, table: table, form: k.form, kept: map[int]string{}}
 				for range 3 {
 					r.transactions(t)
 					r.texts(t)
 				}
-				r.check(t, source.Stateful() && s.server != nil || source.Kind != policy.KindSequence)
+				r.check(t, k.drawnOnce(s.engine))
 			})
 		}
 	})
@@ -59,9 +52,10 @@ type rollback struct {
 	s     *scratch
 	db    *sql.DB
 	table string
+	form  form
 	n     int
-	kept  map[int]any // keys by rows
-	drawn []any
+	kept  map[int]string // keys by statements
+	drawn []string
 }
 
 // insert inserts 1 row, or 3, which are noted as kept unless they will be gone.
@@ -69,27 +63,19 @@ func (r *rollback) insert(t *testing.T, x execer, kept bool) {
 	t.Helper()
 	ctx, rec := keyfill.Record(context.Background())
 	rows := 1 + 2*(r.n%2)
-	b := r.s.builder()
-	b.WriteString("INSERT INTO " + r.table + " (a) VALUES ")
-	for i := range rows {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString("(" + b.bind(r.n+i) + ")")
-	}
-	if _, err := x.ExecContext(ctx, b.String(), b.args...); err != nil {
+	r.n++
+	query := strings.Replace(r.form.insertRows(r.s.engine, rows), "INTO t ", "INTO "+r.table+" ", 1)
+	if _, err := x.ExecContext(ctx, query, r.form.rowArgs(int64(r.n), rows)...); err != nil {
 		t.Fatal(err)
 	}
+	var keys []string
 	for i, k := range rec.Keys(r.table) {
-		if kept {
-			if r.kept == nil {
-				r.kept = map[int]any{}
-			}
-			r.kept[r.n+i] = k.Key
-		}
-		r.drawn = append(r.drawn, k.Key)
+		keys = append(keys, r.form.text(k.Key, r.form.parentOf(int64(r.n), i)))
 	}
-	r.n += rows
+	if kept {
+		r.kept[r.n] = strings.Join(keys, " ")
+	}
+	r.drawn = append(r.drawn, keys...)
 }
 
 // transactions uses those of database/sql.
@@ -144,38 +130,27 @@ func (r *rollback) texts(t *testing.T) {
 // were rolled back do not come again.
 func (r *rollback) check(t *testing.T, once bool) {
 	t.Helper()
-	rows, err := r.s.raw.Query("SELECT a, id FROM " + r.table)
-	if err != nil {
-		t.Fatal(err)
+	w := &swarm{t: t, e: r.s.engine, raw: r.s.raw, table: r.table, job: job{Form: r.form}}
+	say := func(format string, args ...any) {
+		t.Helper()
+		t.Errorf(format, args...)
 	}
-	defer rows.Close()
-	found := map[string]bool{}
-	n := 0
-	for rows.Next() {
-		var a int
-		var id sql.NullString
-		if err := rows.Scan(&a, &id); err != nil {
-			t.Fatal(err)
+	w.distinct(say)
+	stored := w.listed(say)
+	for n, want := range r.kept {
+		if got := stored[int64(n)].text; got != want || want == "" {
+			t.Errorf("statement %d has the keys %q, want %q", n, got, want)
 		}
-		if want, kept := r.kept[a]; !kept || fmt.Sprint(want) != id.String {
-			t.Errorf("row %d has the key %q, want %v", a, id.String, want)
-		}
-		found[id.String] = true
-		n++
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
+	if len(stored) != len(r.kept) || len(stored) == 0 {
+		t.Errorf("%d statements, want %d", len(stored), len(r.kept))
 	}
-	if n != len(r.kept) || len(found) != n || n == 0 {
-		t.Errorf("%d rows with %d keys, want %d", n, len(found), len(r.kept))
+	if r.form.Gapless {
+		w.gapless(say)
 	}
 	if once {
-		var drawn []string
-		for _, k := range r.drawn {
-			drawn = append(drawn, fmt.Sprint(k))
-		}
-		slices.Sort(drawn)
-		if all := len(drawn); len(slices.Compact(drawn)) != all {
+		slices.Sort(r.drawn)
+		if all := len(r.drawn); len(slices.Compact(r.drawn)) != all {
 			t.Error("a key that was rolled back has come again")
 		}
 	}

@@ -1,11 +1,11 @@
 package e2e_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/keyfill/keyfill/internal/testdb"
-	"github.com/keyfill/keyfill/policy"
 )
 
 // ownServer returns the engine with a server that belongs to the test alone.
@@ -26,25 +26,39 @@ func TestFaultServer(t *testing.T) {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
 			e := e.ownServer(t)
-			for _, source := range []policy.Source{faultSequence, faultSnowflake} {
-				t.Run(source.Kind, func(t *testing.T) {
-					w := newSwarm(t, e, faultTable)
-					w.use(source)
-					w.tolerable = aboutConnections
-					all := w.mustStart(4)
-					for range 3 {
-						w.awaitKeys(all, 0)
-						time.Sleep(300 * time.Millisecond)
-						e.server.Kill(t)
-						time.Sleep(200 * time.Millisecond)
-						e.server.Restart(t)
-					}
-					w.awaitKeys(all, 0)
-					w.stop(all)
-					f := w.check()
-					wantAtLeast(t, "errors", f.errors, 3)
-				})
+			for kinds := range slices.Chunk(faultKinds(e), 5) {
+				t.Run(kinds[0].name+" and others", func(t *testing.T) { serverKilled(t, e, kinds) })
 			}
+		})
+	}
+}
+
+// serverKilled kills the server of some kinds at once.
+func serverKilled(t *testing.T, e engine, kinds []faultKind) {
+	swarms, members := make([]*swarm, len(kinds)), make([][]*member, len(kinds))
+	for i, k := range kinds {
+		swarms[i] = k.often().swarm(t, e)
+		swarms[i].tolerable = aboutConnections
+		members[i] = swarms[i].mustStart(2)
+	}
+	for range 2 {
+		for i, w := range swarms {
+			w.awaitCommit(members[i])
+		}
+		time.Sleep(300 * time.Millisecond)
+		e.server.Kill(t)
+		time.Sleep(200 * time.Millisecond)
+		e.server.Restart(t)
+	}
+	for i, w := range swarms {
+		w.awaitCommit(members[i])
+	}
+	for i, w := range swarms {
+		t.Run(kinds[i].name, func(t *testing.T) {
+			w.t = t
+			w.stop(members[i])
+			f := w.check()
+			wantAtLeast(t, "errors", f.errors, 2)
 		})
 	}
 }

@@ -25,7 +25,10 @@ type swarm struct {
 	t   *testing.T
 	e   engine
 	raw *sql.DB // to look at what is stored; not through a proxy
-	job job     // of each process but for Log and Number
+
+	table string // that they insert into
+
+	job job // of each process but for Log and Number
 
 	// vary changes the job of the process in a place, counted from 0, before
 	// it is started; nil: no.
@@ -51,7 +54,7 @@ var otherDrivers = map[string]engine{mysqlDefault.name: mysqlInterp, pgxDefault.
 // newSwarm makes an empty database with the table.
 func newSwarm(t *testing.T, e engine, table []string) *swarm {
 	t.Helper()
-	w := &swarm{t: t, e: e, folder: t.TempDir()}
+	w := &swarm{t: t, e: e, table: "t", folder: t.TempDir()}
 	w.job = job{Engine: e.name, DSN: e.dsn(t), Hands: 4}
 	w.raw = open(t, e.driver, w.job.DSN)
 	for _, query := range table {
@@ -67,13 +70,14 @@ var (
 	faultSnowflake = policy.Source{Kind: policy.KindSnowflake, EnsureSchema: true}
 )
 
-// use makes the keys come from a source. Of a snowflake each place has a
-// worker's number of its own, which the next process in that place has again,
-// and on a server a clock of its own.
+// use makes the keys come from a source. Of one with a worker's number each place
+// has its own, which the next process in that place has again, and on a server a
+// clock of its own.
 func (w *swarm) use(source policy.Source) {
 	w.job.Source = source
-	w.drawnOnce = w.e.server != nil || source.Kind == policy.KindSnowflake
-	if source.Kind == policy.KindSnowflake && source.Worker == nil {
+	flake := source.Kind == policy.KindSnowflake || source.Kind == policy.KindComposite
+	w.drawnOnce = w.e.server != nil || flake
+	if flake && source.Worker == nil {
 		w.vary = func(place int, j *job) {
 			j.Source.Worker = new(place + 1)
 			if w.e.server != nil {
@@ -192,6 +196,7 @@ func (w *swarm) rage(places int, d time.Duration, life func() time.Duration) {
 	}
 	wg.Wait()
 	last := w.mustStart(places)
+	w.awaitCommit(last)
 	time.Sleep(life())
 	w.stop(last)
 }
@@ -225,6 +230,12 @@ func (w *swarm) await(all []*member, what string, wanted func(entry) bool) {
 func (w *swarm) awaitKeys(all []*member, above int64) {
 	w.t.Helper()
 	w.await(all, "commit", func(e entry) bool { return e.what == committed && e.first > above })
+}
+
+// awaitCommit waits until each of the processes has committed a statement.
+func (w *swarm) awaitCommit(all []*member) {
+	w.t.Helper()
+	w.await(all, "commit", func(e entry) bool { return e.what == committed })
 }
 
 // awaitError waits until each of the processes has had an error.
