@@ -24,8 +24,7 @@ func TestFaultLate(t *testing.T) {
 		p := newLate(t, e.server.Addr(), late)
 		w.job.DSN = strings.Replace(w.job.DSN, e.server.Addr(), p.addr(), 1)
 		w.job.Patience = latePatience
-		// Of two that make a table at once one is told by PostgreSQL.
-		w.tolerable = either(isPatience, aboutConnections, anyOf("pg_type_typname_nsp_index"))
+		w.tolerable = either(isPatience, aboutConnections)
 		all := w.mustStart(4)
 		w.await(all, "error", func(e entry) bool { return e.what == failed && isPatience(e.text) })
 		w.awaitCommit(all)

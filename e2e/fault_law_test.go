@@ -254,10 +254,13 @@ func noneOf(parts ...string) func(text string) bool {
 
 // aboutConnections is for faults of connections and servers: whatever a driver
 // says of them is as it is, but a source must not take them for more.
-var aboutConnections = noneOf(
+//
+// PostgreSQL tells one of two who make a table at once of a unique key, after which
+// the connection that looks for the table may be gone.
+var aboutConnections = either(anyOf("pg_type_typname_nsp_index"), noneOf(
 	keysource.ErrStoreBack.Error(), keysource.ErrStoreBehind.Error(), keysource.ErrStoreState.Error(),
 	keysource.ErrWorkerTaken.Error(), keysource.ErrClock.Error(), keysource.ErrExhausted.Error(), "keyfill_sequences", "keyfill_workers",
-)
+))
 
 // isDeadlock is for transactions that wait for each other, isLock for locks that
 // are waited for in vain, isPatience for a context that has ended.
