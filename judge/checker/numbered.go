@@ -22,7 +22,11 @@ import (
 func Numbered(dialect string, n tree.Numbered, q *Query) error {
 	loose := dialect == "postgres" // where a WITH clause may name fewer columns than there are
 	nodes := append(slices.Clone(n.Out.With), n.Out.Source.Kids...)
-	at := slices.IndexFunc(nodes, func(m *tree.Node) bool { return tree.Same(m, n.In.Source) })
+	// The caller's own WITH, before it, may define the same query.
+	at := len(nodes) - 1
+	for at >= 0 && !tree.Same(nodes[at], n.In.Source) {
+		at--
+	}
 	if at < 0 {
 		return fmt.Errorf("the caller's query is no common table expression")
 	}
