@@ -52,7 +52,7 @@ govulncheck := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 # cached: they depend on the servers installed.
 test: servers
 	KEYFILL_TEST_REQUIRE=1 scripts/each-module \
-		go test -count=1 -timeout=20m $(if $(filter 1,$(RACE)),-race) $(TESTFLAGS) ./...
+		go test -count=1 -timeout=45m $(if $(filter 1,$(RACE)),-race) $(TESTFLAGS) ./...
 
 servers:
 	@scripts/servers
