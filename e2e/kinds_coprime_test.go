@@ -184,7 +184,7 @@ func TestCoprimeCaseless(t *testing.T) {
 		if s.isPostgres() {
 			column, named = "text COLLATE caseless", "caseless"
 			if _, err := s.raw.Exec("CREATE COLLATION caseless (provider = icu, locale = 'und-u-ks-level2', deterministic = false)"); err != nil {
-				t.Skip("PostgreSQL without ICU: ", err)
+				skip(t, "PostgreSQL without ICU: "+err.Error())
 			}
 		}
 		exec(t, s.raw, "CREATE TABLE t (id "+column+" NOT NULL PRIMARY KEY, a INT)")
