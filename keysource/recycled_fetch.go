@@ -13,16 +13,7 @@ func (s *Recycled) wait(ctx context.Context, n int64) (int64, error) {
 	if w == nil {
 		return first, err
 	}
-	t := time.NewTimer(patience)
-	defer t.Stop()
-	select {
-	case <-w.done:
-		return w.first, w.err
-	case <-ctx.Done():
-		return s.leave(w, ctx.Err())
-	case <-t.C:
-		return s.leave(w, nil)
-	}
+	return w.await(ctx, s.leave)
 }
 
 // enqueue returns n integers, an error, or a waiter that will have either.
@@ -46,22 +37,10 @@ func (s *Recycled) enqueue(n int64) (int64, *waiter, error) {
 	return 0, w, nil
 }
 
-// leave ends the wait of a request whose context ended with cause, or whose
-// patience did if that is nil. If it has been answered just now, that counts.
 func (s *Recycled) leave(w *waiter, cause error) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if w.answered {
-		return w.first, w.err
-	}
-	w.gone = true
-	switch {
-	case s.fault != nil:
-		return 0, s.fault
-	case s.failure == nil && cause != nil:
-		return 0, cause
-	}
-	return 0, down(cause, s.failure)
+	return w.leave(cause, s.fault, s.failure)
 }
 
 // storeError returns the error of a call for the store that is nobody's request.

@@ -16,7 +16,7 @@ type waiter struct {
 	n    int64
 	done chan struct{} // closed when it has been answered
 
-	// Guarded by the sequence's mu; once done is closed nobody writes them.
+	// Guarded by the source's mu; once done is closed nobody writes them.
 	answered, gone bool
 	first          int64
 	err            error
@@ -28,22 +28,48 @@ func (w *waiter) answer(first int64, err error) {
 	close(w.done)
 }
 
-// wait gets n integers that the block in hand does not have.
-func (s *Sequence) wait(ctx context.Context, n int64) (int64, error) {
-	first, w, err := s.enqueue(n)
-	if w == nil {
-		return first, err
-	}
+// await waits for the answer until the context or the patience ends, and then
+// returns what leave does, whose cause is nil for the patience.
+func (w *waiter) await(ctx context.Context, leave func(w *waiter, cause error) (int64, error)) (int64, error) {
 	t := time.NewTimer(patience)
 	defer t.Stop()
 	select {
 	case <-w.done:
 		return w.first, w.err
 	case <-ctx.Done():
-		return s.leave(w, ctx.Err())
+		return leave(w, ctx.Err())
 	case <-t.C:
-		return s.leave(w, nil)
+		return leave(w, nil)
 	}
+}
+
+// leave ends the wait of a request whose context ended with cause, or whose
+// patience did if that is nil, at a source whose store must not be used because
+// of fault, or has failed last with failure. If it has been answered just now,
+// that counts. The caller holds the source's mu.
+func (w *waiter) leave(cause, fault, failure error) (int64, error) {
+	if w.answered {
+		return w.first, w.err
+	}
+	w.gone = true
+	switch {
+	case fault != nil && cause != nil:
+		return 0, fmt.Errorf("%w: %w", fault, cause)
+	case fault != nil:
+		return 0, fault
+	case failure == nil && cause != nil:
+		return 0, cause
+	}
+	return 0, down(cause, failure)
+}
+
+// wait gets n integers that the block in hand does not have.
+func (s *Sequence) wait(ctx context.Context, n int64) (int64, error) {
+	first, w, err := s.enqueue(n)
+	if w == nil {
+		return first, err
+	}
+	return w.await(ctx, s.leave)
 }
 
 // enqueue returns n integers, an error, or a waiter that will have either.
@@ -70,24 +96,10 @@ func (s *Sequence) enqueue(n int64) (int64, *waiter, error) {
 	return 0, w, nil
 }
 
-// leave ends the wait of a request whose context ended with cause, or whose
-// patience did if that is nil. If it has been answered just now, that counts.
 func (s *Sequence) leave(w *waiter, cause error) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if w.answered {
-		return w.first, w.err
-	}
-	w.gone = true
-	switch {
-	case s.fault != nil && cause != nil:
-		return 0, fmt.Errorf("%w: %w", s.fault, cause)
-	case s.fault != nil:
-		return 0, s.fault
-	case s.failure == nil && cause != nil:
-		return 0, cause
-	}
-	return 0, down(cause, s.failure)
+	return w.leave(cause, s.fault, s.failure)
 }
 
 // down returns the error for a store that has failed with last, if anything,
