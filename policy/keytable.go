@@ -33,7 +33,13 @@ func (m *mistakes) checkKeyTable(p place, s Source) {
 	m.checkKeyColumns(at, s)
 	m.checkKeyRow(at, s)
 	if s.EnsureSchema {
-		m.wrong(p.in("ensure_schema"), "it makes keyfill's own tables, and this one is yours; leave it out, and say create: true if the row is missing")
+		m.wrong(p.in("ensure_schema"), "it makes keyfill's own tables, and this one is yours; leave it out")
+	}
+	if s.Create != nil {
+		m.wrong(p.in("create"), "a row of your table is not made; leave it out: where the row is missing, the error prints the INSERT")
+	}
+	if s.Start != 0 && s.Kind != KindCoprime {
+		m.wrong(p.in("start"), "the row of your table says where to go on; leave it out")
 	}
 }
 
