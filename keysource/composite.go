@@ -80,12 +80,13 @@ func CompositeBits(length int) (SnowflakeBits, error) {
 }
 
 // ParseSpread returns the spread that a text says, such as a value from the
-// context: one to three digits. A longer one is an error that wraps [ErrOptions],
-// and never cut; it does not repeat the text.
+// context: one to three digits, without zeros in front, so that one spread has one
+// text. Any other is an error that wraps [ErrOptions], and never cut; it does not
+// repeat the text.
 func ParseSpread(text string) (int, error) {
 	n, ok := parseNumber(text)
 	if !ok || len(text) > spreadDigits {
-		return 0, fmt.Errorf("%w: composite: the spread is not a number of one to three digits", ErrOptions)
+		return 0, fmt.Errorf("%w: composite: the spread is not a number from 0 to 999 without zeros in front", ErrOptions)
 	}
 	return n, nil
 }
