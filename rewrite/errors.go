@@ -19,7 +19,8 @@ const (
 	// that of the columns, so that the key's place is not known.
 	ErrColumnCount Reason = "column_count"
 	// ErrSelect is returned when the rows come from a query, the column list
-	// does not name the key, and the key's source does not count.
+	// does not name the key, and the key's source does not count, or counts in the
+	// statement's own transaction.
 	ErrSelect Reason = "select"
 	// ErrSelectForm is returned when the rows come from a query that cannot be
 	// numbered exactly: it changes data or variables, stands beside other
@@ -135,7 +136,7 @@ const (
 var texts = map[Reason]string{
 	ErrNoColumnList:      "the INSERT has no column list: name the columns in it, or list all of the table's under columns: in the policy",
 	ErrColumnCount:       "a row has another number of values than there are columns: name the columns in the INSERT",
-	ErrSelect:            "the rows come from a query, and the source of the key makes no numbers that the engine could count on from: name the key column and select its values",
+	ErrSelect:            "the rows come from a query, whose rows the source of the key cannot have numbered by the engine: name the key column and select its values, or insert the rows by their values",
 	ErrSelectForm:        "the rows come from a query that cannot be numbered exactly (it changes data or variables, stands beside other statements, is read by ON DUPLICATE KEY UPDATE, or has * beside values without a type): name the key column and select its values",
 	ErrOldServer:         "the rows come from a query, which this server cannot number (MySQL can from 8.0, MariaDB from 10.2, SQLite from 3.38): name the key column and select its values",
 	ErrStatementLog:      "the rows come from a query, and binlog_format is not ROW: replicas would number them otherwise; set it to ROW, or name the key column and select its values",
