@@ -17,6 +17,7 @@ const (
 	serTake    = "take over"
 	serOpen    = "open"
 	serGiveUp  = "give up"
+	serLook    = "look for what is owned" // and by whom
 	serCounter = "counter"
 )
 
@@ -118,6 +119,7 @@ func lowest(tx *sim.Tx, fits func(serRow) bool) (low serRow) {
 
 func (s *simSeries) Own(ctx context.Context) (keysource.Series, error) {
 	a, err := s.ask(ctx, func(tx *sim.Tx) serAnswer {
+		tx.Note(serLook+" "+s.owner, 0)
 		return serAnswer{series: lowest(tx, func(r serRow) bool { _, kept := s.kept.Load(r.first); return r.owner == s.owner && !kept }).series(s.owner)}
 	})
 	return a.series, err

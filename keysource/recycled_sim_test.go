@@ -191,7 +191,8 @@ type serMutant struct {
 //	leased    a series is taken over after its lease has run out by the server's
 //	          clock, or was given up
 //	spent     what is taken over is not used up
-//	one       an owner has one series
+//	one       an owner has one series, but for one that it has asked for, not
+//	          waited for, and looked for in vain before it was made
 //	given     what is given back was reserved last
 //
 // The known limit is that of sequences, see seqTrial.
@@ -349,26 +350,38 @@ func checkSeriesReserved(w *sim.World, commits []*sim.Commit, i sim.Issue) {
 	}
 }
 
-// checkSeriesOne: an owner has one series at a time.
+// checkSeriesOne: an owner has one series at a time, and looks for it before it
+// gets another one. What is still on its way then, of an attempt whose time was
+// over, it does not find, and its lease runs out with nothing handed out of it.
 func checkSeriesOne(w *sim.World, commits []*sim.Commit) {
 	if w.Server.Lost() > 0 {
 		return // an earlier state has other owners
 	}
-	owners := map[string]string{}
+	type holding struct {
+		row    string
+		commit *sim.Commit
+	}
+	owners := map[string]holding{}
+	looked := map[string]*sim.Commit{}
 	for _, c := range commits {
+		if owner, ok := strings.CutPrefix(c.Note, serLook+" "); ok {
+			looked[owner] = c
+		}
 		for _, change := range c.Changes {
-			if old, ok := change.Old.(serRow); ok && owners[old.owner] == change.Row {
+			if old, ok := change.Old.(serRow); ok && owners[old.owner].row == change.Row {
 				delete(owners, old.owner)
 			}
 			now, ok := change.New.(serRow)
 			if !ok || now.owner == "" {
 				continue
 			}
-			if other := owners[now.owner]; other != "" {
-				w.Failf("one: %q has the series that begins at %s, and got another one at %s", now.owner, other, c.At)
+			other, look := owners[now.owner], looked[now.owner]
+			late := other.row != "" && look != nil && other.commit.Asked < look.Asked && look.At <= other.commit.At
+			if other.row != "" && !late {
+				w.Failf("one: %q has the series that begins at %s, and got another one at %s", now.owner, other.row, c.At)
 				return
 			}
-			owners[now.owner] = change.Row
+			owners[now.owner] = holding{change.Row, c}
 		}
 	}
 }
