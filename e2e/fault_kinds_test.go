@@ -121,8 +121,16 @@ func (w *swarm) setting(assignment string) {
 // eachFaultKind runs a test for each kind on each engine. A long run has the
 // machine for itself.
 func eachFaultKind(t *testing.T, engines []engine, f func(t *testing.T, e engine, k faultKind)) {
+	eachFaultKindThat(t, func(faultKind) bool { return true }, engines, f)
+}
+
+// eachFaultKindThat is eachFaultKind for those that are fit.
+func eachFaultKindThat(t *testing.T, fits func(k faultKind) bool, engines []engine, f func(t *testing.T, e engine, k faultKind)) {
 	for _, e := range engines {
 		for _, k := range faultKinds(e) {
+			if !fits(k) {
+				continue
+			}
 			t.Run(e.name+"/"+k.name, func(t *testing.T) {
 				if !soaking() {
 					t.Parallel()

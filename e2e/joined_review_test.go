@@ -153,9 +153,6 @@ func TestJoinedFirstInside(t *testing.T) {
 // TestJoinedOwnLock: a transaction that has locked the table before the numbering
 // was ever looked at does not wait for itself for ever.
 func TestJoinedOwnLock(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it waits for ten seconds")
-	}
 	s := pgxDefault.scratch(t)
 	db, _ := s.joinedTable(t)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
