@@ -3,7 +3,9 @@ package policy
 import "github.com/keyfill/keyfill/dialect"
 
 // Guarantee is what the keys of a source are, under the default layout: those that
-// it makes, whether their rows are stored or not.
+// it makes, whether their rows are stored or not. Only where the state is a part of
+// the transaction are those of one that was rolled back made again: numbers of a
+// joined or scoped sequence and of maxplusone, and all that SQLite counts.
 type Guarantee struct {
 	Unique  Uniqueness
 	Ordered Order
@@ -91,6 +93,12 @@ func Guarantees(s Source, d *dialect.Dialect) (g Guarantee, ok bool) {
 			longest++
 		}
 		g.Short = longest <= 8
+	case KindRecycled:
+		if d.OneWriter {
+			// A statement that reserves in its transaction goes past what is in
+			// hand, which comes later.
+			g.Ordered = NotOrdered
+		}
 	case KindSnowflake, KindComposite:
 		// SQLite has no store of its own that a transaction cannot undo.
 		if s.Store == StoreNone || s.Store == "" && d.OneWriter {
