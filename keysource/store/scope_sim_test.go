@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/keysource/sim"
@@ -223,6 +224,8 @@ func scopeTrial(mutant scopeMutant) *sim.Trial {
 			return &simScope{mutant: mutant, rand: p.Rand()}, nil
 		},
 		Void: void,
+		// Sixteen at most wait for one another, each of which may take half a second.
+		Recovery: func(*sim.World) time.Duration { return 10 * time.Second },
 		Allow: func(w *sim.World, err error) bool {
 			for _, cause := range []error{sim.ErrRefused, sim.ErrReset, sim.ErrRolledBack, sim.ErrKilled} {
 				if errors.Is(err, cause) {
