@@ -37,6 +37,17 @@ func (s *Snowflake) Above(key int64) error {
 	}
 }
 
+// retire returns the greatest key that was given out, 0 if none was, and sees to it
+// that none follows: a request that was under way when the source was closed has its
+// key already, or gets none.
+func (s *Snowflake) retire() int64 {
+	last := s.free.Swap(1<<maxSlotBits) - 1
+	if last < max(s.start.Load(), 1<<s.sequenceBits) {
+		return 0
+	}
+	return s.key(last, s.worker)
+}
+
 // slotAbove returns the first slot whose key is greater than key, which is
 // positive and of s.width bits at most.
 func (s *Snowflake) slotAbove(key int64) int64 {

@@ -113,6 +113,9 @@ func (b SnowflakeBits) Width() int {
 	return b.Time + b.Worker + b.Sequence
 }
 
+// Numbers returns how many numbers of workers there are, from 0 on.
+func (b SnowflakeBits) Numbers() int { return b.complete().Workers }
+
 // End returns the first time, in UTC, for which there is no key. The bits must
 // be such that [SnowflakeBits.Check] accepts them.
 func (b SnowflakeBits) End() time.Time {

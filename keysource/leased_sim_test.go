@@ -1,0 +1,185 @@
+package keysource_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/keysource/sim"
+)
+
+// leasedNumbers is how many numbers there are: more than processes, each of which
+// may have left one behind, and so few that they are used again.
+const leasedNumbers = 12
+
+// simLeased is a Leased in a process of the simulation.
+type simLeased struct {
+	*keysource.Leased
+	p *sim.Process
+}
+
+func (s simLeased) Next(ctx context.Context, n int) ([]int64, error) {
+	first, err := s.Reserve(ctx, int64(n))
+	if errors.Is(err, keysource.ErrClock) && sinceBegin() > s.p.World.Calm() {
+		select { // only time helps
+		case <-time.After(time.Hour):
+		case <-ctx.Done():
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]int64, n)
+	for i := range keys {
+		keys[i] = first + int64(i)
+	}
+	return keys, nil
+}
+
+func (s simLeased) Close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	_ = s.Leased.Close(ctx) // the store is not to be had any more
+	return nil
+}
+
+// leasedMutant changes a leased number into one that is wrong.
+type leasedMutant struct {
+	name   string
+	law    string // that it breaks
+	rules  serRules
+	marker func(*simMarker) keysource.Marker
+}
+
+// leasedTrial returns the trial of leased numbers, or of a mutant of them. Besides
+// the laws of package sim and those of a snowflake's marks it checks
+//
+//	leased  a number is taken over after its lease has run out by the server's
+//	        clock, or was given up
+//	number  a key has a number that its process has leased before
+//	one     an owner has one number, as of series
+func leasedTrial(m leasedMutant) *sim.Trial {
+	return &sim.Trial{
+		Faults: []sim.Fault{sim.Loss, sim.Duplicate, sim.Rollback, sim.Refuse, sim.Silence, sim.Failover,
+			sim.Restore, sim.Kill, sim.Pause, sim.ClockOff, sim.ClockStep, sim.Collide},
+		Contiguous: true,
+		Ordered:    true,
+		Open:       m.open,
+		Recovery: func(w *sim.World) time.Duration {
+			if w.Has(sim.ClockStep) || w.Has(sim.ClockOff) {
+				return 30 * 24 * time.Hour
+			}
+			return 30 * time.Second
+		},
+		Excuse: func(w *sim.World, a, b sim.Issue, key int64) bool {
+			return excuseMark(w, newFlakeConfig(w), a, b, key)
+		},
+		Allow: func(w *sim.World, err error) bool {
+			switch {
+			case errors.Is(err, keysource.ErrClock):
+				// A number comes from a process whose clock was ahead.
+				return w.Has(sim.ClockStep) || w.Has(sim.ClockOff)
+			case errors.Is(err, keysource.ErrStoreDown), errors.Is(err, keysource.ErrWorkerTaken):
+				return len(w.Faults) > 0
+			}
+			return errors.Is(err, context.DeadlineExceeded)
+		},
+		Check: func(w *sim.World) {
+			checkMarked(w, newFlakeConfig(w))
+			checkLeasedNumbers(w)
+			checkSeriesOwned(w, w.Server.Commits())
+			checkSeriesOne(w, w.Server.Commits())
+		},
+	}
+}
+
+func (m leasedMutant) open(p *sim.Process) (sim.Source, error) {
+	c, lease := newFlakeConfig(p.World), newSerConfig(p.World).lease
+	st := &simSeries{
+		owner: fmt.Sprintf("%d.%d.0", p.Number, p.Life),
+		size:  1, lease: lease, limit: leasedNumbers, now: p.Now, rules: m.rules,
+	}
+	conn := p.Conn()
+	st.do = func(ctx context.Context, f func(*sim.Tx) any) (any, error) { return sim.Update(ctx, conn, f) }
+	s, err := keysource.NewLeased(keysource.LeasedOptions{
+		Store: st, Lease: lease,
+		Open: func(worker int) (*keysource.Snowflake, error) {
+			marker := &simMarker{p.Conn(), fmt.Sprintf("worker %d", worker)}
+			o := keysource.SnowflakeOptions{Bits: c.bits, Worker: &worker, Marker: marker}
+			if m.marker != nil {
+				o.Marker = m.marker(marker)
+			}
+			return keysource.NewSnowflake(o, keysource.Env{Now: p.Now})
+		},
+	}, keysource.Env{Now: p.Now})
+	return simLeased{s, p}, err
+}
+
+// checkLeasedNumbers: the number in a key was leased by the life of the process that
+// hands it out, that had been committed before.
+func checkLeasedNumbers(w *sim.World) {
+	bits := newFlakeConfig(w).bits
+	worker, sequence := bits.Worker, bits.Sequence
+	if bits == (keysource.SnowflakeBits{}) {
+		worker, sequence = 10, 12
+	}
+	leased := map[string]time.Duration{}
+	for _, c := range w.Server.Commits() {
+		for _, change := range c.Changes {
+			if now, ok := change.New.(serRow); ok && now.owner != "" {
+				life, _ := strings.CutSuffix(now.owner, ".0")
+				if id := life + " " + change.Row; leased[id] == 0 {
+					leased[id] = c.At
+				}
+			}
+		}
+	}
+	for _, i := range w.Issues {
+		number := i.Keys[0] >> sequence & (1<<worker - 1)
+		at, ok := leased[fmt.Sprintf("%d.%d %s", i.Process, i.Life, strconv.FormatInt(number+1, 10))]
+		if !ok || at > i.End {
+			w.Failf("number: process %d.%d handed out %d of the number %d at %s, which it has not leased", i.Process, i.Life, i.Keys[0], number, i.End)
+			return
+		}
+	}
+}
+
+func TestLeasedSimulation(t *testing.T) { leasedTrial(leasedMutant{}).Run(t) }
+
+// leasedMutants are leased numbers that are wrong in one thing each.
+var leasedMutants = []leasedMutant{
+	{name: "<= for < in the take-over", law: "leased", rules: serRules{early: true}},
+	{name: "the client's clock", law: "leased", rules: serRules{client: true}},
+	{name: "neither owner nor epoch in the renewal", law: "owned", rules: serRules{anybody: true}},
+	{
+		name: "a lease instead of the mark", law: "unique",
+		marker: func(m *simMarker) keysource.Marker {
+			var last int64
+			return markFunc(func(ctx context.Context, until int64) (int64, error) {
+				_, err := m.Mark(ctx, until)
+				before := last
+				last = max(last, until)
+				return before, err
+			})
+		},
+	},
+}
+
+// TestLeasedMutants: the simulation finds every mutant.
+func TestLeasedMutants(t *testing.T) {
+	const most = 3_000
+	for _, m := range leasedMutants {
+		t.Run(m.name, func(t *testing.T) {
+			w := leasedTrial(m).SearchFor(t, m.law, most)
+			if w == nil {
+				t.Fatalf("not found by %d seeds", most)
+			}
+			t.Logf("found by seed %d", w.Seed)
+		})
+	}
+}
