@@ -14,9 +14,9 @@ import (
 // counter is an integer source with a state of a name: a sequence, a snowflake or
 // recycled series.
 type counter struct {
-	sequence  *keysource.Sequence  // one of the three
-	snowflake *keysource.Snowflake //
-	recycled  *keysource.Recycled  //
+	sequence  *keysource.Sequence // one of the three
+	snowflake flake               //
+	recycled  *keysource.Recycled //
 
 	// mapping makes keys of the numbers; nil: they are the keys.
 	mapping keysource.Mapping
@@ -57,6 +57,18 @@ type counter struct {
 	floor *floor
 }
 
+// flake is a snowflake, or one whose worker's number is leased.
+type flake interface {
+	Reserve(ctx context.Context, n int64) (int64, error)
+	Drop()
+	Close(ctx context.Context) error
+}
+
+var (
+	_ flake = (*keysource.Snowflake)(nil)
+	_ flake = (*keysource.Leased)(nil)
+)
+
 // reserve returns the first of n consecutive integers.
 func (c *counter) reserve(ctx context.Context, g *guard, n int64) (int64, error) {
 	switch {
@@ -83,7 +95,7 @@ func (c *counter) reserve(ctx context.Context, g *guard, n int64) (int64, error)
 	case c.sequence != nil:
 		return c.sequence.Reserve(ctx, n)
 	}
-	if err := c.floor.raise(ctx, g, c.snowflake); err != nil {
+	if err := c.floor.raise(ctx, g); err != nil {
 		return 0, err
 	}
 	first, err := c.snowflake.Reserve(ctx, n)
@@ -136,22 +148,25 @@ func (c *counter) close(ctx context.Context) error {
 	case c.sequence != nil:
 		return c.sequence.Close(ctx)
 	case c.recycled != nil:
-		return c.leave(ctx)
+		return leave(ctx, c.recycled)
 	case c.joined != nil, c.scoped != nil, c.shared:
 		return nil
+	}
+	if leased, ok := c.snowflake.(*keysource.Leased); ok {
+		return leave(ctx, leased)
 	}
 	return c.snowflake.Close(ctx)
 }
 
-// leavePatience is how long a store is waited for that is to take a series back.
+// leavePatience is how long a store is waited for that is to take a lease back.
 const leavePatience = 2 * time.Second
 
-// leave closes recycled series. A store that does not take them back is no error:
-// their lease runs out by itself.
-func (c *counter) leave(ctx context.Context) error {
+// leave closes a source that has a lease. A store that does not take it back is no
+// error: it runs out by itself.
+func leave(ctx context.Context, source interface{ Close(context.Context) error }) error {
 	limited, cancel := context.WithTimeout(ctx, leavePatience)
 	defer cancel()
-	if err := c.recycled.Close(limited); err != nil && ctx.Err() != nil {
+	if err := source.Close(limited); err != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}
 	return nil

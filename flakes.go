@@ -2,6 +2,7 @@ package keyfill
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/keysource/store"
+	"github.com/keyfill/keyfill/policy"
 )
 
 // workers are the numbers of the snowflakes without a store that are open in
@@ -90,6 +92,7 @@ func (f *flakes) release(ctx context.Context, number int) error {
 // floor makes a snowflake that has no mark begin above what its worker has
 // stored: the clock may have been set back while no process ran.
 type floor struct {
+	flake  *keysource.Snowflake
 	column store.Column
 	mount  *Mount
 	table  *table
@@ -101,15 +104,15 @@ type floor struct {
 	number    int
 }
 
-// floorOf returns the floor of a key column, nil where the greatest key is not
-// quickly found, or the policy does not want it to be asked for.
-func (m *Mount) floorOf(facts *tableFacts, t *table, i, number int) *floor {
+// floorOf returns the floor of a snowflake for a key column, nil where the greatest
+// key is not quickly found, or the policy does not want it to be asked for.
+func (m *Mount) floorOf(flake *keysource.Snowflake, facts *tableFacts, t *table, i, number int) *floor {
 	k, found := &t.keys[i], &facts.keys[i]
 	composite, isText := k.shape.(*keysource.Composite)
 	if !found.leads || !isText && !found.ranked || k.rule.Source.OnBehind == keysource.RemedyWarn {
 		return nil
 	}
-	return &floor{column: found.stored(t.rule, k, false), mount: m, table: t, index: i, composite: composite, number: number}
+	return &floor{flake: flake, column: found.stored(t.rule, k, false), mount: m, table: t, index: i, composite: composite, number: number}
 }
 
 // read returns the number of the greatest key in the column, of a composite among
@@ -150,7 +153,7 @@ func (f *floor) greatest(ctx context.Context, st *store.Store) (int64, error) {
 }
 
 // raise makes the first keys begin above the greatest one in the column.
-func (f *floor) raise(ctx context.Context, g *guard, s *keysource.Snowflake) error {
+func (f *floor) raise(ctx context.Context, g *guard) error {
 	if f == nil || f.done.Load() {
 		return nil
 	}
@@ -169,7 +172,7 @@ func (f *floor) raise(ctx context.Context, g *guard, s *keysource.Snowflake) err
 	if err != nil {
 		return err
 	}
-	switch err := s.Above(key); {
+	switch err := f.flake.Above(key); {
 	case err != nil && f.composite == nil:
 		return fmt.Errorf("%w: say on_behind: warn if they are other programs'", err)
 	case err != nil:
@@ -208,12 +211,8 @@ func (m *Mount) newSnowflake(ctx context.Context, g *guard, t *table, i int, sta
 			return nil, err
 		}
 		return &counter{
-			snowflake: flake, mapping: mapping, shared: true, unseen: facts.unseen, floor: m.floorOf(facts, t, i, number),
+			snowflake: flake, mapping: mapping, shared: true, unseen: facts.unseen, floor: m.floorOf(flake, facts, t, i, number),
 		}, nil
-	}
-	number, err := o.Number()
-	if err != nil {
-		return nil, err
 	}
 	st, err := m.sources.stores.get(src.Store)
 	if err != nil {
@@ -224,17 +223,58 @@ func (m *Mount) newSnowflake(ctx context.Context, g *guard, t *table, i int, sta
 		return nil, err
 	}
 	row := k.row(state, facts, columns)
-	marker := st.Marker(store.Worker{
-		Name: state, Number: int64(number), Owner: owner(), EnsureSchema: src.EnsureSchema,
+	worker := store.Worker{
+		Name: state, Owner: owner(), EnsureSchema: src.EnsureSchema,
 		Columns: row.Columns, Exclusive: row.Exclusive,
-	})
+	}
+	c := &counter{mapping: mapping, unseen: facts.unseen}
+	if src.WorkerLease > 0 {
+		if c.snowflake, err = m.leased(src, o, st, worker); err != nil {
+			return nil, err
+		}
+		c.bound = newBound(row, st.Marker(worker).Bind)
+		return c, nil
+	}
+	number, err := o.Number()
+	if err != nil {
+		return nil, err
+	}
+	worker.Number = int64(number)
+	marker := st.Marker(worker)
 	o.Marker = marker
 	flake, err := keysource.NewSnowflake(o, m.sources.env)
 	if err != nil {
 		return nil, err
 	}
-	return &counter{snowflake: flake, mapping: mapping, unseen: facts.unseen, bound: newBound(row, marker.Bind)}, nil
+	c.snowflake, c.bound = flake, newBound(row, marker.Bind)
+	return c, nil
 }
+
+// leased returns a snowflake whose worker's number is leased in a store.
+func (m *Mount) leased(src policy.Source, o keysource.SnowflakeOptions, st *store.Store, worker store.Worker) (flake, error) {
+	numbers := store.Series{
+		Sequence: store.Sequence{
+			Name: leasedName(worker.Name), Shared: true, Start: 1, Max: int64(o.Bits.Numbers()),
+			Create: true, EnsureSchema: worker.EnsureSchema,
+		},
+		Size: 1, Lease: src.WorkerLease,
+		Owner: owner() + "/" + rand.Text(), // see newRecycled
+	}
+	return keysource.NewLeased(keysource.LeasedOptions{
+		Store: st.Series(numbers), Lease: src.WorkerLease,
+		Open: func(number int) (*keysource.Snowflake, error) {
+			o, worker := o, worker
+			worker.Number = int64(number)
+			o.Worker, o.Marker = &number, st.Marker(worker)
+			return keysource.NewSnowflake(o, m.sources.env)
+		},
+	}, m.sources.env)
+}
+
+// leasedName is the name of the rows that say who has which number of the workers
+// of a state. A state of another source with that name would be told from them by
+// its parameters.
+func leasedName(state string) string { return state + " workers" }
 
 // spreadIn returns the number that the value called name begins keys with.
 func spreadIn(ctx context.Context, name string) (int, error) {

@@ -56,7 +56,7 @@ func TestSnowflakeOpen(t *testing.T) {
 		is   error // nil: the policy's
 		text string
 	}{
-		{"no worker", ofWorker(func(*policy.Source) {}), nil, "say worker_env, worker_ordinal or worker"},
+		{"no worker", ofWorker(func(*policy.Source) {}), nil, "say worker_env, worker_ordinal, worker_lease or worker"},
 		{"two workers", ofWorker(func(s *policy.Source) { s.Worker, s.WorkerEnv = new(1), "X" }), nil, "take one"},
 		{"number too great", flakes(1024), nil, "0 to 1023"},
 		{"variable not set", ofWorker(func(s *policy.Source) { s.WorkerEnv = "KEYFILL_TEST_NOT_SET" }), keysource.ErrOptions, "KEYFILL_TEST_NOT_SET"},

@@ -69,8 +69,8 @@ func (m *Mount) open(cfg *policy.Config, own driver.Connector, shared *flakes) e
 	}
 	s.flakes = shared
 	for _, src := range m.either[0].policy.Sources() {
-		if !ofWorkers(src) || src.Spread != "" || m.standIn != nil {
-			continue
+		if !ofWorkers(src) || src.Spread != "" || src.WorkerLease > 0 || m.standIn != nil {
+			continue // there is no number yet
 		}
 		if err := s.openSnowflake(src, m.markless(src)); err != nil {
 			return errors.Join(err, m.close(context.Background()))

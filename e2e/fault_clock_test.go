@@ -74,7 +74,7 @@ func clockBack(t *testing.T, s *scratch, k faultKind, back time.Duration) {
 	for _, query := range slices.Concat(k.before, k.form.table("t")) {
 		exec(t, s.raw, query)
 	}
-	if k.workers {
+	if k.numbered() {
 		k.source.Worker = workerFor(t, k)
 	}
 	clock := new(stepped)

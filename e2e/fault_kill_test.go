@@ -52,8 +52,7 @@ func TestFaultKill(t *testing.T) {
 // TestFaultSameWorker: two processes have one worker's number, and are killed.
 // The store keeps their keys apart.
 func TestFaultSameWorker(t *testing.T) {
-	numbered := func(k faultKind) bool { return k.workers }
-	eachFaultKindThat(t, numbered, faultEngines[:2], func(t *testing.T, e engine, k faultKind) {
+	eachFaultKindThat(t, faultKind.numbered, faultEngines[:2], func(t *testing.T, e engine, k faultKind) {
 		k.source.Worker = new(7)
 		w := k.swarm(t, e)
 		w.rage(2, raging(t), between(100*time.Millisecond, 500*time.Millisecond))

@@ -24,7 +24,7 @@ type faultKind struct {
 	// of one that was rolled back come again.
 	joined bool
 
-	workers bool // each process has a worker's number
+	workers bool // each process has a worker's number, given or leased
 	servers bool // not on SQLite
 }
 
@@ -49,6 +49,8 @@ func faultKinds(e engine) []faultKind {
 			form: form{Listed: true, Column: "VARCHAR(6)"}, state: "keyfill_sequences"},
 		{name: "composite", source: mapped(policy.KindComposite, nil),
 			form: form{Listed: true, Column: "CHAR(20)"}, state: "keyfill_workers", workers: true},
+		{name: "leased", source: mapped(policy.KindSnowflake, func(s *policy.Source) { s.WorkerLease = time.Second }),
+			state: "keyfill_workers", workers: true, servers: true},
 		{name: "recycled", source: mapped(policy.KindRecycled, func(s *policy.Source) { s.Series, s.Lease = 500, time.Second }), state: "keyfill_series"},
 	}
 	all = append(all, keyTableKinds()...)
@@ -78,6 +80,9 @@ func (k faultKind) often() faultKind {
 	}
 	return k
 }
+
+// numbered reports whether each process is given a worker's number.
+func (k faultKind) numbered() bool { return k.workers && k.source.WorkerLease == 0 }
 
 // drawnOnce reports whether keys of a transaction that was rolled back do not come
 // again either. On SQLite the rows of the state are rolled back with it.

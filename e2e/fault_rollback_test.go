@@ -31,7 +31,7 @@ func TestFaultRollback(t *testing.T) {
 			for _, query := range slices.Concat(k.before, k.form.table(table)) {
 				exec(t, s.raw, query)
 			}
-			if k.state == "keyfill_workers" {
+			if k.state == "keyfill_workers" && k.numbered() {
 				k.source.Worker = workerFor(t, k)
 			}
 			db, _ := s.open(t, k.config(s.engine, table))

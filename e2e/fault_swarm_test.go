@@ -77,7 +77,7 @@ func (w *swarm) use(source policy.Source) {
 	w.job.Source = source
 	flake := source.Kind == policy.KindSnowflake || source.Kind == policy.KindComposite
 	w.drawnOnce = w.e.server != nil || flake
-	if flake && source.Worker == nil {
+	if flake && source.Worker == nil && source.WorkerLease == 0 {
 		w.vary = func(place int, j *job) {
 			j.Source.Worker = new(place + 1)
 			if w.e.server != nil {

@@ -116,7 +116,7 @@ func methodName(s policy.Source) string {
 	name := s.Kind
 	for word, there := range map[string]bool{
 		"-block=" + fmt.Sprint(s.Block): s.Block > 0, "-procedure": s.Via != "", "-joined": s.Transaction != "",
-		"-scope": s.Scope != nil, "-unlocked": s.Lock != "", "-spread": s.Spread != "", "-storeless": s.Store != "",
+		"-scope": s.Scope != nil, "-unlocked": s.Lock != "", "-spread": s.Spread != "", "-storeless": s.Store != "", "-leased": s.WorkerLease != 0,
 	} {
 		if there {
 			name += word

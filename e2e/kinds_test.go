@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/policy"
@@ -61,6 +62,8 @@ func keyKinds(e engine) []keyKind {
 		}), column: e.asciiBin(3)},
 		{name: "composite", source: mapped(policy.KindComposite, func(s *policy.Source) { s.Worker = newWorker() }), column: "CHAR(20)"},
 		{name: "composite-24", source: mapped(policy.KindComposite, func(s *policy.Source) { s.Worker, s.Length = newWorker(), 24 }), column: "CHAR(24)"},
+		{name: "composite-leased", source: mapped(policy.KindComposite, func(s *policy.Source) { s.WorkerLease = 30 * time.Second }), column: "CHAR(20)", servers: true},
+		{name: "snowflake-leased", source: mapped(policy.KindSnowflake, func(s *policy.Source) { s.WorkerLease = 30 * time.Second }), contiguous: true, servers: true},
 		{name: "recycled", source: mapped(policy.KindRecycled, nil), contiguous: true},
 		{name: "recycled-short", source: mapped(policy.KindRecycled, func(s *policy.Source) { s.Series = 120 }), contiguous: true},
 		{name: "sequence-optimistic", source: mapped(policy.KindSequence, optimistic), contiguous: true},

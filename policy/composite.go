@@ -29,6 +29,7 @@ func (m *mistakes) checkComposite(p place, s Source) {
 
 // suitComposite checks the composite at p for a dialect.
 func (n namer) suitComposite(m *mistakes, p place, s Source) {
+	n.suitSnowflake(m, p, s)
 	if s.Spread != "" && s.Store == "" && n.d.OneWriter {
 		m.wrong(p.in("spread"), "several processes can have the same spread, and %s keeps no state apart from the statement's transaction; give the source a store, or say worker", n.d.Title)
 	}

@@ -98,11 +98,12 @@
 //	scatter       the same, and key: any text; start: the first number
 //	coprime       the same, and length, alphabet: base62 | base32 | the characters, k, grow,
 //	              collation: binary; start: from where the first step is made
-//	composite     one of worker, worker_env, worker_ordinal and spread: the name of a value;
+//	composite     one of worker, worker_env, worker_ordinal, worker_lease: 1s to 1h, and spread:
+//	              the name of a value;
 //	              length: 20 | 24; store, or store: none; ensure_schema, exclusive
 //	recycled      series, lease: 1s to 1h, and as a sequence, up to on_store_rollback but for
 //	              follow_explicit
-//	snowflake     one of worker, worker_env and worker_ordinal; epoch: 2020-01-01;
+//	snowflake     one of worker, worker_env, worker_ordinal and worker_lease; epoch: 2020-01-01;
 //	              bits: 63 | 53, or time_bits, worker_bits, sequence_bits and unit: 1ms;
 //	              store, or store: none; ensure_schema, exclusive, on_behind: error | warn
 //

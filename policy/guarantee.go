@@ -1,6 +1,10 @@
 package policy
 
-import "github.com/keyfill/keyfill/dialect"
+import (
+	"time"
+
+	"github.com/keyfill/keyfill/dialect"
+)
 
 // Guarantee is what the keys of a source are, under the default layout: those that
 // it makes, whether their rows are stored or not. Only where the state is a part of
@@ -133,6 +137,7 @@ func Methods() []Source {
 		{Kind: KindCOMB},
 		{Kind: KindSnowflake, WorkerEnv: "APP_WORKER"},
 		{Kind: KindSnowflake, WorkerEnv: "APP_WORKER", Store: StoreNone},
+		{Kind: KindSnowflake, WorkerLease: 30 * time.Second},
 		{Kind: KindSequence},
 		{Kind: KindSequence, Block: 1},
 		{Kind: KindSequence, Via: ViaProcedure},

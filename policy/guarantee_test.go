@@ -35,6 +35,9 @@ func methodName(s policy.Source) string {
 			add("%s: %s", f.name, f.value)
 		}
 	}
+	if s.WorkerLease != 0 {
+		add("worker_lease: %s", s.WorkerLease)
+	}
 	if s.Scope != nil {
 		add("scope: [%s]", (*s.Scope)[0].Column)
 	}

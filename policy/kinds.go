@@ -152,7 +152,7 @@ var kinds = []kind{
 		layout:    dialect.SequentialAsString,
 		fields: []string{
 			"name", "store", "ensure_schema", "exclusive",
-			"worker", "worker_env", "worker_ordinal", "spread", "length",
+			"worker", "worker_env", "worker_ordinal", "worker_lease", "spread", "length",
 		},
 		check:    (*mistakes).checkComposite,
 		suit:     namer.suitComposite,
@@ -183,12 +183,16 @@ var kinds = []kind{
 		layouts:   asText,
 		fields: []string{
 			"epoch", "name", "store", "ensure_schema", "exclusive", "on_behind",
-			"worker", "worker_env", "worker_ordinal",
+			"worker", "worker_env", "worker_ordinal", "worker_lease",
 			"bits", "time_bits", "worker_bits", "sequence_bits", "unit",
 		},
 		check:    (*mistakes).checkSnowflake,
+		suit:     namer.suitSnowflake,
 		defaults: completeSnowflake,
 		open: func(s Source, env keysource.Env) (keysource.Source, error) {
+			if s.WorkerLease > 0 {
+				return ofDatabase(s, env)
+			}
 			source, err := keysource.NewSnowflake(s.SnowflakeOptions(), env)
 			if err != nil {
 				return nil, err // and not a *Snowflake that is nil

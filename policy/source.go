@@ -66,6 +66,10 @@ type Source struct {
 	WorkerEnv     string
 	WorkerOrdinal bool
 
+	// WorkerLease is for how long the number of the worker is leased from the store
+	// without saying so again, instead of being given: see [keysource.Leased].
+	WorkerLease time.Duration
+
 	// Bits is how many bits a snowflake has: 63, as the zero
 	// [keysource.SnowflakeBits], or 53, as [keysource.SnowflakeBits53]; 0 is 63
 	// unless the next ones say otherwise.
@@ -174,8 +178,9 @@ func (s Source) SequenceOptions() keysource.SequenceOptions {
 }
 
 // SnowflakeOptions returns what s says of a snowflake, or of the one behind a
-// composite: all but Marker and Workers. It reads neither the environment nor the host's name, and s must be
-// such that [Config.Compile] accepts it.
+// composite: all but Marker and Workers, and the number where that is leased. It
+// reads neither the environment nor the host's name, and s must be such that
+// [Config.Compile] accepts it.
 func (s Source) SnowflakeOptions() keysource.SnowflakeOptions {
 	o := keysource.SnowflakeOptions{
 		WorkerEnv: s.WorkerEnv,

@@ -116,7 +116,7 @@ func (s Source) workerFields() (given []string) {
 		given bool
 	}{
 		{"worker", s.Worker != nil}, {"worker_env", s.WorkerEnv != ""},
-		{"worker_ordinal", s.WorkerOrdinal}, {"spread", s.Spread != ""},
+		{"worker_ordinal", s.WorkerOrdinal}, {"worker_lease", s.WorkerLease != 0}, {"spread", s.Spread != ""},
 	} {
 		if f.given {
 			given = append(given, f.name)
@@ -131,17 +131,28 @@ func (m *mistakes) checkWorker(p place, s Source) {
 	given := s.workerFields()
 	switch {
 	case given == nil && s.Kind == KindComposite:
-		m.wrong(p, "a composite begins with the number of its worker or another spread: say worker_env, worker_ordinal, worker or spread, as in {kind: composite, worker_env: APP_WORKER}")
+		m.wrong(p, "a composite begins with the number of its worker or another spread: say worker_env, worker_ordinal, worker_lease, worker or spread, as in {kind: composite, worker_env: APP_WORKER}")
 	case given == nil:
-		m.wrong(p, "a snowflake needs the number of its worker: say worker_env, worker_ordinal or worker, as in {kind: snowflake, worker_env: APP_WORKER}")
+		m.wrong(p, "a snowflake needs the number of its worker: say worker_env, worker_ordinal, worker_lease or worker, as in {kind: snowflake, worker_env: APP_WORKER}")
 	case len(given) > 1:
 		m.wrong(p.in(given[1]), "%s says it already; take one", given[0])
+	case s.WorkerLease != 0 && (s.WorkerLease < minLease || s.WorkerLease > maxLease):
+		m.wrong(p.in("worker_lease"), "%v is not from %v to %v", s.WorkerLease, minLease, maxLease)
+	case s.WorkerLease != 0 && s.Store == StoreNone:
+		m.wrong(p.in("worker_lease"), "a number is leased in a store, and there is none; leave out store, or say worker_env, worker_ordinal or worker")
 	case s.WorkerEnv != "" && !variableName.MatchString(s.WorkerEnv):
 		m.wrong(p.in("worker_env"), "%s", variableMessage)
 	case s.Worker != nil:
 		if _, err := s.SnowflakeOptions().Number(); err != nil {
 			m.wrongField(p.in("worker"), reason(err))
 		}
+	}
+}
+
+// suitSnowflake checks the snowflake at p for a dialect.
+func (n namer) suitSnowflake(m *mistakes, p place, s Source) {
+	if s.WorkerLease != 0 && s.Store == "" && n.d.OneWriter {
+		m.wrong(p.in("worker_lease"), "%s keeps no state apart from the statement's transaction, so that a number cannot be leased there; give the source a store, or say worker_env, worker_ordinal or worker", n.d.Title)
 	}
 }
 

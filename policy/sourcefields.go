@@ -127,6 +127,8 @@ var sourceKeys = []sourceKey{
 		text.matching(variablePattern), func(s *Source) *string { return &s.WorkerEnv }),
 	of("worker_ordinal", "Whether the worker's number is what the host's name ends in, as in web-0.",
 		boolean, func(s *Source) *bool { return &s.WorkerOrdinal }),
+	of("worker_lease", "How long the worker's number is leased from the store without saying so again, such as 30s, instead of being given.",
+		durationShape, func(s *Source) *time.Duration { return &s.WorkerLease }),
 	of("spread", "composite: the name of a value from 0 to 999 that comes with the execution, instead of a worker's number.",
 		text.matching(sourceNamePattern), func(s *Source) *string { return &s.Spread }),
 	of("bits", "How many bits a key has, 63 (default) or 53.",

@@ -1,0 +1,50 @@
+package e2e_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// TestLeasedNumbers: each database that is opened has a number of its own, the
+// lowest that is free, until there are no more; one that is closed leaves its own.
+func TestLeasedNumbers(t *testing.T) {
+	each(t, []engine{mysqlDefault, pgxDefault, pqDefault}, func(t *testing.T, s *scratch) {
+		exec(t, s.raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
+		cfg := keyKind{source: mapped(policy.KindSnowflake, func(s *policy.Source) {
+			s.WorkerLease, s.TimeBits, s.WorkerBits, s.SequenceBits = 30*time.Second, 41, 1, 12
+		})}.config(s.engine)
+		insert := "INSERT INTO t (a) VALUES (1)"
+		numbers := func(want ...string) {
+			t.Helper()
+			if got := keysOf(t, s.raw, t.Context(), "SELECT id >> 12 & 1 FROM t ORDER BY id"); !slices.Equal(got, want) {
+				t.Errorf("the numbers of the keys are %v, want %v", got, want)
+			}
+		}
+		one, _ := s.open(t, cfg)
+		two, _ := s.open(t, cfg)
+		three, _ := s.open(t, cfg)
+		exec(t, one, insert)
+		time.Sleep(2 * time.Millisecond)
+		exec(t, two, insert)
+		if _, err := three.Exec(insert); !errors.Is(err, keysource.ErrWorkerTaken) {
+			t.Errorf("%v, want %v", err, keysource.ErrWorkerTaken)
+		}
+		numbers("0", "1")
+		if err := one.Close(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(1100 * time.Millisecond) // of a number that was taken a moment ago
+		exec(t, three, insert)
+		numbers("0", "1", "0")
+		// What was killed leaves its number when the lease has run out.
+		exec(t, s.raw, "UPDATE keyfill_series SET owner = 'gone', epoch = epoch + 1, leased_until = '2001-01-01' WHERE series_first = 2")
+		four, _ := s.open(t, cfg)
+		exec(t, four, insert)
+		numbers("0", "1", "0", "1")
+	})
+}
