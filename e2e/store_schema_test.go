@@ -1,0 +1,39 @@
+package e2e_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/keyfill/keyfill/policy"
+)
+
+// TestStoreSchemaTogether: processes that all make the tables when they begin do
+// not get in each other's way. PostgreSQL gives all but one an error, IF NOT EXISTS
+// or not.
+func TestStoreSchemaTogether(t *testing.T) {
+	for _, e := range []engine{mysqlDefault, pgxDefault, pqDefault} {
+		t.Run(e.name, func(t *testing.T) {
+			for range 4 {
+				s := e.scratch(t)
+				exec(t, s.raw, "CREATE TABLE t (id BIGINT PRIMARY KEY, a INT)")
+				var wg sync.WaitGroup
+				for range 8 {
+					db, _ := s.open(t, keyKind{source: mapped(policy.KindRecycled, nil)}.config(s.engine))
+					wg.Go(func() {
+						if _, err := db.ExecContext(context.Background(), "INSERT INTO t (a) VALUES (1)"); err != nil {
+							t.Error(err)
+						}
+						if err := db.Close(); err != nil {
+							t.Error(err)
+						}
+					})
+				}
+				wg.Wait()
+				if n := count(t, s.raw, "SELECT COUNT(DISTINCT id) FROM t"); n != 8 {
+					t.Errorf("%d rows, want 8", n)
+				}
+			}
+		})
+	}
+}
