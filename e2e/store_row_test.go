@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"strings"
@@ -228,4 +229,57 @@ func TestStoreMaxKeyUsesIndex(t *testing.T) {
 func allText(t *testing.T, db *sql.DB, query string) string {
 	t.Helper()
 	return strings.Join(rowsOf(t, db, query), " ")
+}
+
+// overtakenConn is a connection on which somebody else is faster: before it looks
+// for keys in the table orders, rival runs, once.
+type overtakenConn struct {
+	driver.Conn
+	rival func()
+}
+
+func (c *overtakenConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if rival := c.rival; rival != nil && strings.Contains(query, "EXISTS") {
+		c.rival = nil
+		rival()
+	}
+	return c.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
+}
+
+func (c *overtakenConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	return c.Conn.(driver.ExecerContext).ExecContext(ctx, query, args)
+}
+
+// TestStoreFreshTogether: where keys are not the integers themselves a row is only
+// made beside an empty column. Of two processes that begin at once, one may have
+// filled it when the other looks.
+func TestStoreFreshTogether(t *testing.T) {
+	each(t, []engine{sqliteFile, mysqlDefault, pgxDefault, pqDefault}, func(t *testing.T, s *scratch) {
+		exec(t, s.raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
+		ctx := context.Background()
+		if err := storeOf(t, s).EnsureSchema(ctx); err != nil {
+			t.Fatal(err)
+		}
+		q := orders
+		q.Fresh, q.Parameters = true, "k=7"
+		onConn(t, s, func(ctx context.Context, _ *sql.Conn, c driver.Conn) {
+			overtaken := &overtakenConn{c, func() {
+				if got, err := storeOf(t, s).Reserver(q).Reserve(ctx, 3, 0); err != nil || got.First != 1 {
+					t.Errorf("%+v, %v; want 1", got, err)
+				}
+				exec(t, s.raw, "INSERT INTO orders VALUES (4711)")
+			}}
+			row, err := store.On(s.dialect, overtaken).Open(ctx, q)
+			if err != nil || row.Next != 4 {
+				t.Errorf("%+v, %v; want the row of the other, at 4", row, err)
+			}
+			if overtaken.rival != nil {
+				t.Error("nobody was faster")
+			}
+		})
+		exec(t, s.raw, "DELETE FROM keyfill_sequences")
+		if _, err := storeOf(t, s).Open(ctx, q); !errors.Is(err, store.ErrFresh) {
+			t.Errorf("%v, want %v", err, store.ErrFresh)
+		}
+	})
 }

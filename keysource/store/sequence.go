@@ -325,6 +325,11 @@ func (s *Store) create(ctx context.Context, q *Sequence, greatest int64, ranked 
 		if used, err := s.used(ctx, q); err != nil {
 			return nil, err
 		} else if used {
+			// Another process may have made the row, and used it, since it was
+			// looked for.
+			if stored, err := s.read(ctx, q.Name); err != nil || stored != nil {
+				return stored, err
+			}
 			return nil, s.noRow(ctx, q, nil, 0)
 		}
 	case start != 0:
