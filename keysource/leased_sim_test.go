@@ -65,8 +65,7 @@ type leasedMutant struct {
 //	one     an owner has one number, as of series
 func leasedTrial(m leasedMutant) *sim.Trial {
 	return &sim.Trial{
-		Faults: []sim.Fault{sim.Loss, sim.Duplicate, sim.Rollback, sim.Refuse, sim.Silence, sim.Failover,
-			sim.Restore, sim.Kill, sim.Pause, sim.ClockOff, sim.ClockStep, sim.Collide},
+		Faults:     sim.AllFaults(),
 		Contiguous: true,
 		Ordered:    true,
 		Open:       m.open,

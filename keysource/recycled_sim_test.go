@@ -198,8 +198,7 @@ type serMutant struct {
 // The known limit is that of sequences, see seqTrial.
 func serTrial(m serMutant) *sim.Trial {
 	return &sim.Trial{
-		Faults: []sim.Fault{sim.Loss, sim.Duplicate, sim.Rollback, sim.Refuse, sim.Silence, sim.Failover,
-			sim.Restore, sim.Kill, sim.Pause, sim.ClockOff, sim.ClockStep, sim.Collide},
+		Faults:     sim.AllFaults(),
 		Contiguous: true,
 		// Not Steady: that a store has gone back is found series by series.
 		Open: func(p *sim.Process) (sim.Source, error) {

@@ -139,8 +139,7 @@ type seqMutant struct {
 // the store when the faults end, and the sequences have to notice.
 func seqTrial(m seqMutant) *sim.Trial {
 	return &sim.Trial{
-		Faults: []sim.Fault{sim.Loss, sim.Duplicate, sim.Rollback, sim.Refuse, sim.Silence, sim.Failover,
-			sim.Restore, sim.Kill, sim.Pause, sim.ClockOff, sim.ClockStep, sim.Collide},
+		Faults:     sim.AllFaults(),
 		Contiguous: true,
 		Ordered:    true,
 		Steady:     true,

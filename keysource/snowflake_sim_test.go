@@ -127,8 +127,7 @@ func (m flakeMutant) config(w *sim.World) flakeConfig {
 // flakeTrial returns the trial of snowflakes, or of a mutant of them.
 func flakeTrial(m flakeMutant) *sim.Trial {
 	return &sim.Trial{
-		Faults: []sim.Fault{sim.Loss, sim.Duplicate, sim.Rollback, sim.Refuse, sim.Silence, sim.Failover,
-			sim.Restore, sim.Kill, sim.Pause, sim.ClockOff, sim.ClockStep, sim.Collide},
+		Faults:     sim.AllFaults(),
 		Contiguous: true,
 		Ordered:    true,
 		Open: func(p *sim.Process) (sim.Source, error) {

@@ -27,6 +27,12 @@ const (
 	firstStrike = Refuse
 )
 
+// AllFaults returns every fault, in the order in which a seed has always drawn from
+// them.
+func AllFaults() []Fault {
+	return []Fault{Loss, Duplicate, Rollback, Refuse, Silence, Failover, Restore, Kill, Pause, ClockOff, ClockStep, Collide}
+}
+
 var faultNames = [...]string{"loss", "duplicate", "rollback", "clock off", "refuse", "silence", "failover", "restore",
 	"kill", "pause", "clock step", "collide"}
 
