@@ -98,6 +98,9 @@ type RecycledOptions struct {
 // [Recycled.Close] gives back what is left of the block in hand and the series
 // with it. All else that was reserved and not used is a gap.
 //
+// A source has one series. One that the store opens for it after it has given up
+// waiting and looked for what it owns lies unused until its lease has run out.
+//
 // # When the store is down or goes back
 //
 // What is said of [Sequence] about waiting for a store that is down holds here
