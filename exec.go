@@ -35,6 +35,7 @@ type execution struct {
 	own      driver.Tx // the transaction that the keys belong to, where it is ours
 	marked   bool      // what is drawn may have to be undone
 	pointSet bool      // to our savepoint
+	draws    uint64    // of the guard, when the savepoint was set
 	undone   bool      // what was drawn was undone, and so is what was stored
 	tries    int       // how often our transaction was made again
 	since    time.Time // when it was first
@@ -388,8 +389,8 @@ const maxParked = 64
 // park keeps an execution whose driver answered ErrSkip for the Prepare and the
 // execution of the same text that database/sql sends next on this connection.
 func (g *guard) park(x *execution) {
-	if g.loose && !x.autonomous() || x.joining.any {
-		return // what ends its transaction is not seen, or it is ours
+	if x.joining.any {
+		return // its transaction is ours
 	}
 	if len(g.parked) == maxParked {
 		g.parked = slices.Delete(g.parked, 0, 1)

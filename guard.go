@@ -34,7 +34,9 @@ type guard struct {
 
 	tx    txState
 	saved bool // the transaction may have begun with a savepoint, and ends with that
-	loose bool // what runs on it is not always seen, so that tx is not known
+
+	// joinedDraws counts the numbers that were asked for in its transactions.
+	joinedDraws uint64
 
 	// counters are those of a database that this connection alone has: one in
 	// memory. nil elsewhere.

@@ -54,6 +54,7 @@ func (r *joinedRow) reserve(ctx context.Context, g *guard, n int64) (int64, erro
 	if err := r.open(ctx, g); err != nil {
 		return 0, err
 	}
+	g.joinedDraws++
 	got, err := r.within(g).Reserve(ctx, n, 0)
 	if err == nil && got.First < 1 {
 		err = keysource.ErrStoreState
@@ -113,6 +114,7 @@ func (r *joinedRow) advance(ctx context.Context, g *guard, to int64) error {
 	if err := r.open(ctx, g); err != nil {
 		return err
 	}
+	g.joinedDraws++
 	return r.within(g).Advance(ctx, to)
 }
 

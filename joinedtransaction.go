@@ -100,7 +100,7 @@ func (x *execution) mark(ctx context.Context) error {
 			return err
 		}
 	}
-	x.marked = true
+	x.marked, x.draws = true, x.guard.joinedDraws
 	return nil
 }
 
@@ -188,6 +188,8 @@ func (x *execution) unmark(ctx context.Context, err error) {
 		return
 	case d.ErrorsAbort && engineAnswered(err):
 		return // it cannot commit
+	case d.ErrorsAbort && x.guard.joinedDraws == x.draws:
+		return // nothing was drawn
 	case d.ErrorsAbort && err != driver.ErrSkip:
 		// The statement was not sent. Going back to a savepoint that there is not
 		// makes the transaction what the engine's own error would: the numbers

@@ -209,6 +209,7 @@ func (s *scoped) reserve(ctx context.Context, g *guard, p *parent) (int64, error
 		return s.standIn.reserve(ctx, p.row, n)
 	}
 	d := g.mount.known().dialect
+	g.joinedDraws++
 	return store.Within(d, g.conn).ReserveWithin(ctx, &s.scope, p.values, n)
 }
 

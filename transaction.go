@@ -39,9 +39,6 @@ func (g *guard) follow(effect rewrite.Transaction, err error) {
 	case effect == rewrite.TxEnds:
 		g.tx = txOutside
 	}
-	if g.loose {
-		g.tx = txUnknown
-	}
 	if g.tx == txUnknown {
 		g.unknown()
 	}
@@ -113,17 +110,18 @@ func (m *Mount) queryText(ctx context.Context, g *guard, query string, args []dr
 	return rows, err
 }
 
-// prepareText prepares a text that may be an INSERT. One that begins or ends a
-// transaction is not followed when it is executed: from then on the state of
-// the connection is not known.
+// prepareText prepares a text that may be an INSERT, or begin or end a transaction
+// when it is executed.
 func (m *Mount) prepareText(ctx context.Context, g *guard, query string, what rewrite.Concern) (driver.Stmt, error) {
 	g.makes(query, what)
-	if m.effect(query, what) != rewrite.TxUnchanged {
-		g.loose = true
-		g.unknown()
-	}
+	stmt, err := driver.Stmt(nil), error(nil)
 	if what&rewrite.ConcernsInsert != 0 {
-		return m.prepare(ctx, g, query)
+		stmt, err = m.prepare(ctx, g, query)
+	} else {
+		stmt, err = g.PrepareContext(ctx, query)
 	}
-	return g.PrepareContext(ctx, query)
+	if effect := m.effect(query, what); err == nil && effect != rewrite.TxUnchanged {
+		return &controlling{stmt, g, effect, what}, nil
+	}
+	return stmt, err
 }
