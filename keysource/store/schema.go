@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/keyfill/keyfill/dialect"
@@ -31,8 +32,9 @@ func (s *Store) EnsureSchema(ctx context.Context) error {
 			// PostgreSQL gives one of two who create a table at once the
 			// error of a unique key, IF NOT EXISTS or not; the table is
 			// there when it does.
-			if s.probe(ctx, table) != nil && table != seriesTable {
-				return s.failed(table, err)
+			if probed := s.probe(ctx, table); probed != nil && table != seriesTable {
+				probed = fmt.Errorf("%w; and creating it: %w", probed, err)
+				return s.failed(table, s.judge(ctx, ErrTables, probed, probeText(table), nil))
 			}
 		}
 	}

@@ -1,0 +1,43 @@
+package e2e_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/keyfill/keyfill/keysource/store"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// TestKindsWithoutRights: a role that may not read the tables of states is told so
+// at once.
+func TestKindsWithoutRights(t *testing.T) {
+	each(t, []engine{pgxDefault, pqDefault}, func(t *testing.T, s *scratch) {
+		exec(t, s.raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
+		if err := storeOf(t, s).EnsureSchema(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		admin, err := s.raw.Conn(context.Background()) // from before sessions are the role's
+		if err != nil {
+			t.Fatal(err)
+		}
+		database := databaseOf(t, s)
+		role := database + "_guest"
+		must(t, admin, "CREATE ROLE "+role, "GRANT SELECT, INSERT ON t TO "+role, "ALTER DATABASE "+database+" SET role = "+role)
+		t.Cleanup(func() {
+			must(t, admin, "ALTER DATABASE "+database+" RESET role", "DROP OWNED BY "+role, "DROP ROLE "+role)
+			admin.Close()
+		})
+		for _, kind := range []string{policy.KindSequence, policy.KindScatter, policy.KindRecycled} {
+			db, _ := s.open(t, keyKind{source: mapped(kind, nil)}.config(s.engine))
+			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+			_, err := db.ExecContext(ctx, "INSERT INTO t (a) VALUES (1)")
+			cancel()
+			if !errors.Is(err, store.ErrTables) || !strings.Contains(err.Error(), "permission denied for table keyfill_sequences") {
+				t.Errorf("%s: %v, want %v", kind, err, store.ErrTables)
+			}
+		}
+	})
+}
