@@ -3,12 +3,15 @@ package keyfill
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/keysource/store"
@@ -224,7 +227,7 @@ func (m *Mount) newSnowflake(ctx context.Context, g *guard, t *table, i int, sta
 	}
 	row := k.row(state, facts, columns)
 	worker := store.Worker{
-		Name: state, Owner: owner(), EnsureSchema: src.EnsureSchema,
+		Name: state, Owner: owner(), EnsureSchema: src.EnsureSchema, Parameters: o.Bits.String(),
 		Columns: row.Columns, Exclusive: row.Exclusive,
 	}
 	c := &counter{mapping: mapping, unseen: facts.unseen}
@@ -272,9 +275,17 @@ func (m *Mount) leased(src policy.Source, o keysource.SnowflakeOptions, st *stor
 }
 
 // leasedName is the name of the rows that say who has which number of the workers
-// of a state. A state of another source with that name would be told from them by
-// its parameters.
-func leasedName(state string) string { return state + " workers" }
+// of a state; of a long one it ends in a hash of the whole. A state of another source
+// with that name would be told from them by its parameters.
+func leasedName(state string) string {
+	const most, suffix = 190, " workers"
+	if utf8.RuneCountInString(state)+len(suffix) <= most {
+		return state + suffix
+	}
+	sum := sha256.Sum256([]byte(state))
+	hash := " " + hex.EncodeToString(sum[:10])
+	return strings.TrimSpace(string([]rune(state)[:most-len(hash)-len(suffix)])) + hash + suffix
+}
 
 // spreadIn returns the number that the value called name begins keys with.
 func spreadIn(ctx context.Context, name string) (int, error) {

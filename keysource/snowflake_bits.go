@@ -113,6 +113,15 @@ func (b SnowflakeBits) Width() int {
 	return b.Time + b.Worker + b.Sequence
 }
 
+// String returns what the bits mean, by which two layouts are told apart:
+//
+//	41 bits of time by 1ms since 2020-01-01T00:00:00Z, 10 of worker, 12 of sequence
+func (b SnowflakeBits) String() string {
+	b = b.complete()
+	return fmt.Sprintf("%d bits of time by %v since %s, %d of worker, %d of sequence",
+		b.Time, b.Unit, b.Epoch.UTC().Format(time.RFC3339Nano), b.Worker, b.Sequence)
+}
+
 // Numbers returns how many numbers of workers there are, from 0 on.
 func (b SnowflakeBits) Numbers() int { return b.complete().Workers }
 

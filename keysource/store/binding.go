@@ -26,18 +26,25 @@ type binding struct {
 	state     string // as the names of the binding rows begin
 	columns   []Column
 	exclusive bool
-	fail      func(cause error, format string, args ...any) *Error
+
+	// parameters is what the rows hold, which may never change.
+	parameters string
+	fail       func(cause error, format string, args ...any) *Error
 }
 
 // binding returns that of a sequence.
 func (q *Sequence) binding() *binding {
-	return &binding{row: q.Name, state: q.Name, columns: q.Columns, exclusive: q.Exclusive, fail: q.fail}
+	return &binding{row: q.Name, state: q.Name, columns: q.Columns, exclusive: q.Exclusive, parameters: bindingParameters, fail: q.fail}
 }
 
 // binding returns that of a worker's state, whose numbers share it. A sequence of
 // the same name is another state.
 func (w *Worker) binding() *binding {
-	return &binding{state: w.Name + " (workers)", columns: w.Columns, exclusive: w.Exclusive, fail: w.fail}
+	b := &binding{state: w.Name + " (workers)", columns: w.Columns, exclusive: w.Exclusive, parameters: bindingParameters, fail: w.fail}
+	if w.Parameters != "" {
+		b.parameters += ": " + w.Parameters
+	}
+	return b
 }
 
 // rowFor returns the name of the row that binds the state to a column, which has
@@ -114,7 +121,7 @@ func (s *Store) bindTo(ctx context.Context, b *binding, c Column) (made bool, er
 		return false, err
 	}
 	if row == nil {
-		v := values{pName: name, pNext: int64(1), pTable: c.table(), pColumn: c.Name, pParameters: bindingParameters}
+		v := values{pName: name, pNext: int64(1), pTable: c.table(), pColumn: c.Name, pParameters: b.parameters}
 		_, createErr := s.conn.exec(ctx, s.engine.create.text, s.engine.create.bind(v))
 		if createErr != nil && s.inside {
 			return false, s.failed(name, createErr)
@@ -129,8 +136,11 @@ func (s *Store) bindTo(ctx context.Context, b *binding, c Column) (made bool, er
 		}
 		made = true
 	}
-	if row.table != c.table() || row.column != c.Name || row.parameters != bindingParameters {
+	switch {
+	case row.table != c.table() || row.column != c.Name || !strings.HasPrefix(row.parameters, bindingParameters):
 		return false, b.fail(ErrBound, "the row %q, which is to bind the state to %s", name, c)
+	case row.parameters != b.parameters:
+		return false, b.fail(ErrLayout, "%q, in the row %q", strings.TrimPrefix(row.parameters, bindingParameters+": "), name)
 	}
 	return made, nil
 }

@@ -34,6 +34,10 @@ var (
 	// keys made with these could repeat those made with them.
 	ErrParameters = errors.New("its row was made with other parameters, which may never change: put them back, or take a new name and a start above all keys")
 
+	// ErrLayout is returned when the keys of a column were made with other bits, or
+	// another epoch, than those of a [Worker].
+	ErrLayout = errors.New("the keys of its column were made with other bits or another epoch, and keys of both can be equal: put them back, or fill another column; they were")
+
 	// ErrBehind is returned when the next value is not above the greatest key
 	// in the column.
 	ErrBehind = errors.New("its next value is not above the greatest key in the column: others fill it too, or the row is from an older copy")

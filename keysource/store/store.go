@@ -50,7 +50,7 @@
 //	next_value      1, for good
 //	table_name      "orders"
 //	column_name     "id"
-//	parameters      "binding"
+//	parameters      "binding"; for a snowflake's with its bits behind that
 //
 // It stays when the file says no more that the state serves the column, since
 // another process may still do so. To give the column to another state, remove
