@@ -49,7 +49,7 @@ func faultKinds(e engine) []faultKind {
 			form: form{Listed: true, Column: "VARCHAR(6)"}, state: "keyfill_sequences"},
 		{name: "composite", source: mapped(policy.KindComposite, nil),
 			form: form{Listed: true, Column: "CHAR(20)"}, state: "keyfill_workers", workers: true},
-		{name: "leased", source: mapped(policy.KindSnowflake, func(s *policy.Source) { s.WorkerLease = time.Second }),
+		{name: "leased", source: mapped(policy.KindSnowflake, func(s *policy.Source) { s.WorkerLease = 5 * time.Second }),
 			state: "keyfill_workers", workers: true, servers: true},
 		{name: "recycled", source: mapped(policy.KindRecycled, func(s *policy.Source) { s.Series, s.Lease = 500, time.Second }), state: "keyfill_series"},
 	}

@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,5 +47,45 @@ func TestLeasedNumbers(t *testing.T) {
 		four, _ := s.open(t, cfg)
 		exec(t, four, insert)
 		numbers("0", "1", "0", "1")
+	})
+}
+
+// TestLeasedClockAhead: a number that a process had whose clock was ahead is left to
+// itself, and others are leased.
+func TestLeasedClockAhead(t *testing.T) {
+	each(t, []engine{mysqlDefault, pgxDefault}, func(t *testing.T, s *scratch) {
+		exec(t, s.raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
+		cfg := keyKind{source: mapped(policy.KindSnowflake, func(s *policy.Source) { s.WorkerLease = 5 * time.Second })}.config(s.engine)
+		ahead := *cfg
+		ahead.Now = func() time.Time { return time.Now().Add(time.Hour) }
+		wrong, _ := s.open(t, &ahead)
+		exec(t, wrong, "INSERT INTO t (a) VALUES (1)")
+		if err := wrong.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			db, _ := s.open(t, cfg)
+			exec(t, db, "INSERT INTO t (a) VALUES (2)")
+			if err := db.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := count(t, s.raw, "SELECT COUNT(*) FROM t"); n != 4 {
+			t.Errorf("%d rows, want 4", n)
+		}
+	})
+}
+
+// TestLeasedLongName: the name of a state may be as long as any.
+func TestLeasedLongName(t *testing.T) {
+	each(t, []engine{mysqlDefault, pgxDefault}, func(t *testing.T, s *scratch) {
+		exec(t, s.raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
+		for _, length := range []int{182, 183, 190} {
+			cfg := keyKind{source: mapped(policy.KindSnowflake, func(s *policy.Source) {
+				s.WorkerLease, s.Exclusive, s.Name = 30*time.Second, true, strings.Repeat("n", length)
+			})}.config(s.engine)
+			db, _ := s.open(t, cfg)
+			exec(t, db, "INSERT INTO t (a) VALUES (1)")
+		}
 	})
 }

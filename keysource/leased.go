@@ -32,7 +32,8 @@ type LeasedOptions struct {
 // before the renewal was sent, until it has been renewed, or another number been
 // leased. So a process that is stopped for longer has another number when it goes
 // on, and one that is killed leaves its own to others when the lease has run out;
-// [Leased.Close] does so at once.
+// [Leased.Close] does so at once, unless it comes while the store is asked. A number
+// whose mark is more than ten seconds ahead of the clock is left for another one.
 //
 // # No key twice
 //
@@ -59,8 +60,13 @@ type Leased struct {
 	failure error         // of the last claim; nil after an answer
 	closed  bool
 
+	shunned map[int64]bool // the numbers, as series, that were of no use
+
 	last int64 // the greatest key of those that were closed; the claim's alone
 }
+
+// maxShunned is how many numbers are left because of their marks.
+const maxShunned = 16
 
 // leaseClaim is one attempt to renew the lease, or to get another one.
 type leaseClaim struct {
@@ -81,7 +87,7 @@ func NewLeased(o LeasedOptions, env Env) (*Leased, error) {
 	case o.Lease < 10*time.Millisecond:
 		return nil, fmt.Errorf("%w: a lease of %s, which is less than 10ms", ErrOptions, o.Lease)
 	}
-	l := &Leased{store: o.Store, open: o.Open, lease: o.Lease, now: env.Now}
+	l := &Leased{store: o.Store, open: o.Open, lease: o.Lease, now: env.Now, shunned: map[int64]bool{}}
 	if l.now == nil {
 		l.now = time.Now
 	}
@@ -99,8 +105,10 @@ func (l *Leased) Reserve(ctx context.Context, n int64) (int64, error) {
 			return 0, err
 		}
 		first, err := flake.Reserve(ctx, n)
-		if errors.Is(err, ErrClosed) && l.replaced(flake) {
-			continue // another number has come since
+		switch {
+		case errors.Is(err, ErrClosed) && l.replaced(flake),
+			errors.Is(err, ErrClock) && l.shun(flake):
+			continue // with another number
 		}
 		return first, err
 	}
@@ -111,6 +119,27 @@ func (l *Leased) replaced(flake *Snowflake) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return !l.closed && l.flake != flake
+}
+
+// shun leaves a number that nobody can make keys of for a while, since a process
+// had it whose clock was ahead. It reports whether there may be another one.
+func (l *Leased) shun(flake *Snowflake) bool {
+	if !flake.overtaken() {
+		return l.replaced(flake)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.closed || l.flake == flake && len(l.shunned) == maxShunned:
+		return false
+	case l.flake == flake:
+		l.shunned[l.held.First] = true
+		l.flake, l.held = nil, Series{} // its lease runs out by itself
+		ended, cancel := context.WithCancel(context.Background())
+		cancel()
+		_ = flake.Close(ended) // which is not waited for
+	}
+	return true
 }
 
 // leased returns the source of a number whose lease lasts, and waits for one.
@@ -166,10 +195,23 @@ func (l *Leased) current() (*Snowflake, *leaseClaim, error) {
 func (l *Leased) leave(cause error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.failure == nil && cause != nil {
+	switch {
+	case l.failure == nil && cause != nil:
 		return cause
+	case isFinal(l.failure):
+		return l.failure
 	}
 	return down(cause, l.failure)
+}
+
+// isFinal reports whether asking again at once does not help.
+func isFinal(err error) bool {
+	for _, final := range []error{ErrStoreState, ErrStoreBack, ErrOptions, ErrWorkerTaken, ErrClock, ErrExhausted, ErrClosed} {
+		if errors.Is(err, final) {
+			return true
+		}
+	}
+	return false
 }
 
 // run is the goroutine of a claim.
@@ -183,7 +225,8 @@ func (l *Leased) run(ctx context.Context, c *leaseClaim, pause time.Duration) {
 	case <-t.C:
 	}
 	l.mu.Lock()
-	held, limit := l.held, max(l.limit, minLimit)
+	// A claim has several calls, the first one those that find the tables.
+	held, limit := l.held, max(l.limit, 4*minLimit)
 	l.mu.Unlock()
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -208,10 +251,8 @@ func (l *Leased) run(ctx context.Context, c *leaseClaim, pause time.Duration) {
 		l.limit = min(2*limit, maxLimit)
 	}
 	l.failure, l.pause = err, min(max(2*l.pause, minPause), maxPause)
-	for _, final := range []error{ErrStoreState, ErrOptions, ErrWorkerTaken, ErrClock, ErrExhausted, ErrClosed} {
-		if errors.Is(err, final) {
-			c.err = err // asking again at once does not help
-		}
+	if isFinal(err) {
+		c.err = err
 	}
 }
 
@@ -223,6 +264,9 @@ func (l *Leased) ask(ctx context.Context, held Series) (now Series, sent time.Ti
 			// What an attempt has got whose answer was lost.
 			if held, err = l.store.Own(ctx); err != nil {
 				return Series{}, sent, err
+			}
+			if l.shuns(held) {
+				held = Series{}
 			}
 		}
 		sent = l.now()
@@ -242,11 +286,19 @@ func (l *Leased) ask(ctx context.Context, held Series) (now Series, sent time.Ti
 		switch {
 		case errors.Is(err, ErrExhausted):
 			return Series{}, sent, fmt.Errorf("%w: all numbers are leased: one comes free when its process ends, or %v after that was killed; a source with more bits for its worker has more", ErrWorkerTaken, l.lease)
-		case err != nil || held.First > 0:
+		case err != nil || !l.shuns(held):
 			return held, sent, err
 		}
+		held = Series{} // it is ours for a while, so that the next one is another
 	}
 	return Series{}, sent, errUnsteady
+}
+
+// shuns reports whether a number was of no use.
+func (l *Leased) shuns(held Series) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.shunned[held.First]
 }
 
 // follow sees to it that the source is that of the number now. The one before it

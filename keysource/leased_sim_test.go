@@ -92,7 +92,10 @@ func leasedTrial(m leasedMutant) *sim.Trial {
 			checkMarked(w, newFlakeConfig(w))
 			checkLeasedNumbers(w)
 			checkSeriesOwned(w, w.Server.Commits())
-			checkSeriesOne(w, w.Server.Commits())
+			if !w.Has(sim.ClockStep) && !w.Has(sim.ClockOff) {
+				// Else a number is left whose mark is far ahead.
+				checkSeriesOne(w, w.Server.Commits())
+			}
 		},
 	}
 }

@@ -299,3 +299,42 @@ func TestLeasedOptions(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestLeasedAhead: a number whose mark is an hour ahead of the clock is of no use,
+// and others are leased, until all are tried.
+func TestLeasedAhead(t *testing.T) {
+	bubble(t, "ahead", func(t *testing.T) {
+		s := &numberStore{limit: 4, rows: map[int64]*numberRow{}, marks: map[int]*markStore{}}
+		for number := range 3 {
+			s.rows[int64(number+1)] = &numberRow{}
+			s.marks[number] = new(markStore)
+			if _, err := s.marks[number].Mark(t.Context(), newStepClock().env().Now().Add(time.Hour).UnixMilli()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		l := s.newLeased(t, "a")
+		wantNumber(t, l, 3)
+		time.Sleep(300 * time.Millisecond)
+		wantNumber(t, l, 3)
+		// Nothing is free for others but what is of no use to them either.
+		time.Sleep(2 * time.Second)
+		wantNumber(t, l, 3)
+		b := s.newLeased(t, "b")
+		if _, err := b.Reserve(t.Context(), 1); !errors.Is(err, keysource.ErrWorkerTaken) {
+			t.Errorf("%v, want %v", err, keysource.ErrWorkerTaken)
+		}
+		// What is final stays so, however short the context of a request is.
+		for range 5 {
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+			if _, err := b.Reserve(ctx, 1); !errors.Is(err, keysource.ErrWorkerTaken) || errors.Is(err, keysource.ErrStoreDown) {
+				t.Errorf("%v, want %v", err, keysource.ErrWorkerTaken)
+			}
+			cancel()
+		}
+		for _, one := range []*keysource.Leased{l, b} {
+			if err := one.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}

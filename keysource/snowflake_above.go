@@ -37,6 +37,16 @@ func (s *Snowflake) Above(key int64) error {
 	}
 }
 
+// overtaken reports whether the source has given out no key yet, and cannot for more
+// than ten seconds, since the mark of its number is that far ahead of its clock.
+func (s *Snowflake) overtaken() bool {
+	now := s.clock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	unused := s.free.Load()-1 < max(s.start.Load(), 1<<s.sequenceBits)
+	return unused && s.known*s.unit-now > snowflakeBehind
+}
+
 // retire returns the greatest key that was given out, 0 if none was, and sees to it
 // that none follows: a request that was under way when the source was closed has its
 // key already, or gets none.

@@ -98,7 +98,7 @@
 //	scatter       the same, and key: any text; start: the first number
 //	coprime       the same, and length, alphabet: base62 | base32 | the characters, k, grow,
 //	              collation: binary; start: from where the first step is made
-//	composite     one of worker, worker_env, worker_ordinal, worker_lease: 1s to 1h, and spread:
+//	composite     one of worker, worker_env, worker_ordinal, worker_lease: 5s to 1h, and spread:
 //	              the name of a value;
 //	              length: 20 | 24; store, or store: none; ensure_schema, exclusive
 //	recycled      series, lease: 1s to 1h, and as a sequence, up to on_store_rollback but for

@@ -14,6 +14,9 @@ const (
 
 	minLease = time.Second
 	maxLease = time.Hour
+
+	// minWorkerLease is more, since a number is got in several round trips.
+	minWorkerLease = 5 * time.Second
 )
 
 func (m *mistakes) checkRecycled(p place, s Source) {

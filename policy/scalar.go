@@ -154,6 +154,10 @@ var duration = regexp.MustCompile(durationPattern)
 // durationShape is the shape of a time that something lasts.
 var durationShape = shape[time.Duration]{
 	read: func(r *reader, p place, n *yaml.Node) time.Duration {
+		if n.Tag == "!!int" {
+			r.misread(positionOf(n), p, "want a whole number of ms, s, m or h, as in 30s")
+			return 0
+		}
 		if !r.isString(p, n) {
 			return 0
 		}

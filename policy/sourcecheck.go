@@ -136,8 +136,8 @@ func (m *mistakes) checkWorker(p place, s Source) {
 		m.wrong(p, "a snowflake needs the number of its worker: say worker_env, worker_ordinal, worker_lease or worker, as in {kind: snowflake, worker_env: APP_WORKER}")
 	case len(given) > 1:
 		m.wrong(p.in(given[1]), "%s says it already; take one", given[0])
-	case s.WorkerLease != 0 && (s.WorkerLease < minLease || s.WorkerLease > maxLease):
-		m.wrong(p.in("worker_lease"), "%v is not from %v to %v", s.WorkerLease, minLease, maxLease)
+	case s.WorkerLease != 0 && (s.WorkerLease < minWorkerLease || s.WorkerLease > maxLease):
+		m.wrong(p.in("worker_lease"), "%v is not from %v to %v", s.WorkerLease, minWorkerLease, maxLease)
 	case s.WorkerLease != 0 && s.Store == StoreNone:
 		m.wrong(p.in("worker_lease"), "a number is leased in a store, and there is none; leave out store, or say worker_env, worker_ordinal or worker")
 	case s.WorkerEnv != "" && !variableName.MatchString(s.WorkerEnv):
