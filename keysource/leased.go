@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 )
@@ -60,7 +61,8 @@ type Leased struct {
 	failure error         // of the last claim; nil after an answer
 	closed  bool
 
-	shunned map[int64]bool // the numbers, as series, that were of no use
+	// shunned are the numbers, as series, whose marks are far ahead, and these.
+	shunned map[int64]time.Time
 
 	last int64 // the greatest key of those that were closed; the claim's alone
 }
@@ -87,7 +89,7 @@ func NewLeased(o LeasedOptions, env Env) (*Leased, error) {
 	case o.Lease < 10*time.Millisecond:
 		return nil, fmt.Errorf("%w: a lease of %s, which is less than 10ms", ErrOptions, o.Lease)
 	}
-	l := &Leased{store: o.Store, open: o.Open, lease: o.Lease, now: env.Now, shunned: map[int64]bool{}}
+	l := &Leased{store: o.Store, open: o.Open, lease: o.Lease, now: env.Now, shunned: map[int64]time.Time{}}
 	if l.now == nil {
 		l.now = time.Now
 	}
@@ -124,16 +126,18 @@ func (l *Leased) replaced(flake *Snowflake) bool {
 // shun leaves a number that nobody can make keys of for a while, since a process
 // had it whose clock was ahead. It reports whether there may be another one.
 func (l *Leased) shun(flake *Snowflake) bool {
-	if !flake.overtaken() {
+	mark, overtaken := flake.overtaken()
+	if !overtaken {
 		return l.replaced(flake)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	maps.DeleteFunc(l.shunned, func(_ int64, mark time.Time) bool { return l.reached(mark) })
 	switch {
 	case l.closed || l.flake == flake && len(l.shunned) == maxShunned:
 		return false
 	case l.flake == flake:
-		l.shunned[l.held.First] = true
+		l.shunned[l.held.First] = mark
 		l.flake, l.held = nil, Series{} // its lease runs out by itself
 		ended, cancel := context.WithCancel(context.Background())
 		cancel()
@@ -259,7 +263,7 @@ func (l *Leased) run(ctx context.Context, c *leaseClaim, pause time.Duration) {
 // ask renews the lease of the number that is held, or leases another one, and
 // returns it with the moment before that was sent.
 func (l *Leased) ask(ctx context.Context, held Series) (now Series, sent time.Time, err error) {
-	for range claimTries {
+	for range claimTries + maxShunned {
 		if held.First == 0 {
 			// What an attempt has got whose answer was lost.
 			if held, err = l.store.Own(ctx); err != nil {
@@ -294,11 +298,17 @@ func (l *Leased) ask(ctx context.Context, held Series) (now Series, sent time.Ti
 	return Series{}, sent, errUnsteady
 }
 
-// shuns reports whether a number was of no use.
+// shuns reports whether a number is of no use.
 func (l *Leased) shuns(held Series) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.shunned[held.First]
+	mark, shunned := l.shunned[held.First]
+	return shunned && !l.reached(mark)
+}
+
+// reached reports whether the clock has come to a mark.
+func (l *Leased) reached(mark time.Time) bool {
+	return mark.Sub(l.now()) <= snowflakeBehind*time.Millisecond
 }
 
 // follow sees to it that the source is that of the number now. The one before it

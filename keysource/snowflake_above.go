@@ -1,6 +1,9 @@
 package keysource
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // Above makes every later key greater than key: than the greatest one in the
 // table, when a source without a [Marker] starts, since the clock may have been
@@ -38,13 +41,14 @@ func (s *Snowflake) Above(key int64) error {
 }
 
 // overtaken reports whether the source has given out no key yet, and cannot for more
-// than ten seconds, since the mark of its number is that far ahead of its clock.
-func (s *Snowflake) overtaken() bool {
+// than ten seconds, since the mark of its number is that far ahead of its clock; and
+// the mark.
+func (s *Snowflake) overtaken() (mark time.Time, is bool) {
 	now := s.clock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	unused := s.free.Load()-1 < max(s.start.Load(), 1<<s.sequenceBits)
-	return unused && s.known*s.unit-now > snowflakeBehind
+	return s.timeOf(s.known), unused && s.known*s.unit-now > snowflakeBehind
 }
 
 // retire returns the greatest key that was given out, 0 if none was, and sees to it
