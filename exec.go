@@ -36,6 +36,7 @@ type execution struct {
 	marked   bool      // what is drawn may have to be undone
 	pointSet bool      // to our savepoint
 	draws    uint64    // of the guard, when the savepoint was set
+	drawing  bool      // nothing was sent yet: an error may come from another connection
 	undone   bool      // what was drawn was undone, and so is what was stored
 	tries    int       // how often our transaction was made again
 	since    time.Time // when it was first

@@ -38,7 +38,9 @@ func (x *execution) take(ctx context.Context) error {
 			return nil
 		}
 		ours := x.own != nil
+		x.drawing = true
 		err = x.leave(ctx, err)
+		x.drawing = false
 		if !ours || !x.again(ctx, err) {
 			return err
 		}

@@ -186,7 +186,7 @@ func (x *execution) unmark(ctx context.Context, err error) {
 	case err == nil:
 		x.unset(ctx)
 		return
-	case d.ErrorsAbort && engineAnswered(err):
+	case d.ErrorsAbort && engineAnswered(err) && !x.drawing:
 		return // it cannot commit
 	case d.ErrorsAbort && x.guard.joinedDraws == x.draws:
 		return // nothing was drawn

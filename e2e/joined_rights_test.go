@@ -1,0 +1,56 @@
+package e2e_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/keyfill/keyfill/policy"
+)
+
+// TestJoinedDrawnInVain: a statement draws a number in its transaction, and another
+// one cannot be drawn, by an error of the server on another connection. The
+// transaction must not commit the first one without a row.
+func TestJoinedDrawnInVain(t *testing.T) {
+	each(t, []engine{pgxDefault, pqDefault}, func(t *testing.T, s *scratch) {
+		for _, table := range []string{"parents", "children"} {
+			exec(t, s.raw, "CREATE TABLE "+table+" (id BIGINT NOT NULL PRIMARY KEY, a INT)")
+		}
+		joined := policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Transaction: policy.TransactionJoined}
+		cfg := fillID("parents", policy.Table{InPlace: &joined})
+		cfg.Tables["children"] = fillID("children", policy.Table{InPlace: &joined}).Tables["children"]
+		first, _ := s.open(t, cfg)
+		exec(t, first, "INSERT INTO parents (a) VALUES (1)")
+
+		// Who may not make the row of the children.
+		admin, err := s.raw.Conn(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		database := databaseOf(t, s)
+		role := database + "_guest"
+		must(t, admin, "CREATE ROLE "+role, "GRANT ALL ON parents, children TO "+role,
+			"GRANT SELECT, UPDATE ON keyfill_sequences TO "+role, "GRANT SELECT ON keyfill_workers, keyfill_series TO "+role,
+			"ALTER DATABASE "+database+" SET role = "+role)
+		t.Cleanup(func() {
+			must(t, admin, "ALTER DATABASE "+database+" RESET role", "DROP OWNED BY "+role, "DROP ROLE "+role)
+			admin.Close()
+		})
+		db, _ := s.open(t, cfg)
+		tx, err := db.Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tx.Rollback()
+		_, err = tx.Exec("WITH p AS (INSERT INTO parents (a) VALUES (2) RETURNING id) INSERT INTO children (a) VALUES (3)")
+		if err == nil {
+			t.Fatal("the row of the children was made without the right")
+		}
+		if err := tx.Commit(); err == nil {
+			t.Errorf("the transaction commits what was drawn before %v", err)
+		}
+		exec(t, db, "INSERT INTO parents (a) VALUES (4)")
+		if got := keysOf(t, admin, context.Background(), "SELECT id FROM parents ORDER BY id"); len(got) != 2 || got[1] != "2" {
+			t.Errorf("the numbers are %v, want 1 and 2", got)
+		}
+	})
+}
