@@ -120,8 +120,12 @@ func (m *Mount) prepareText(ctx context.Context, g *guard, query string, what re
 	} else {
 		stmt, err = g.PrepareContext(ctx, query)
 	}
-	if effect := m.effect(query, what); err == nil && effect != rewrite.TxUnchanged {
-		return &controlling{stmt, g, effect, what}, nil
+	if err != nil || what&rewrite.ConcernsTransaction == 0 {
+		return stmt, err
 	}
-	return stmt, err
+	effect := m.effect(query, what)
+	if m.onConnection() && effect != rewrite.TxUnchanged && strings.Contains(strings.TrimRight(query, "; \t\r\n"), ";") {
+		effect = rewrite.TxUnknown // some drivers for SQLite prepare the first statement alone
+	}
+	return &controlling{stmt, g, effect, what}, nil
 }
