@@ -288,6 +288,8 @@ func (l *Leased) ask(ctx context.Context, held Series) (now Series, sent time.Ti
 			held, err = l.store.Open(ctx, 0)
 		}
 		switch {
+		case errors.Is(err, ErrExhausted) && l.shunsAny():
+			return Series{}, sent, fmt.Errorf("%w: it is more than ten seconds behind the keys of workers whose numbers are free, and all others are leased: set it right, or wait", ErrClock)
 		case errors.Is(err, ErrExhausted):
 			return Series{}, sent, fmt.Errorf("%w: all numbers are leased: one comes free when its process ends, or %v after that was killed; a source with more bits for its worker has more", ErrWorkerTaken, l.lease)
 		case err != nil || !l.shuns(held):
@@ -304,6 +306,13 @@ func (l *Leased) shuns(held Series) bool {
 	defer l.mu.Unlock()
 	mark, shunned := l.shunned[held.First]
 	return shunned && !l.reached(mark)
+}
+
+// shunsAny reports whether there is a number of no use.
+func (l *Leased) shunsAny() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.shunned) > 0
 }
 
 // reached reports whether the clock has come to a mark.

@@ -316,21 +316,24 @@ func TestLeasedAhead(t *testing.T) {
 		wantNumber(t, l, 3)
 		time.Sleep(300 * time.Millisecond)
 		wantNumber(t, l, 3)
-		// Nothing is free for others but what is of no use to them either.
+		// Nothing is free for others but what is of no use to them either, for as
+		// long as it is.
 		time.Sleep(2 * time.Second)
 		wantNumber(t, l, 3)
 		b := s.newLeased(t, "b")
-		if _, err := b.Reserve(t.Context(), 1); !errors.Is(err, keysource.ErrWorkerTaken) {
-			t.Errorf("%v, want %v", err, keysource.ErrWorkerTaken)
+		if _, err := b.Reserve(t.Context(), 1); !errors.Is(err, keysource.ErrClock) {
+			t.Errorf("%v, want %v", err, keysource.ErrClock)
 		}
 		// What is final stays so, however short the context of a request is.
 		for range 5 {
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-			if _, err := b.Reserve(ctx, 1); !errors.Is(err, keysource.ErrWorkerTaken) || errors.Is(err, keysource.ErrStoreDown) {
-				t.Errorf("%v, want %v", err, keysource.ErrWorkerTaken)
+			if _, err := b.Reserve(ctx, 1); !errors.Is(err, keysource.ErrClock) || errors.Is(err, keysource.ErrStoreDown) {
+				t.Errorf("%v, want %v", err, keysource.ErrClock)
 			}
 			cancel()
 		}
+		time.Sleep(time.Hour)
+		wantNumber(t, b, 0)
 		for _, one := range []*keysource.Leased{l, b} {
 			if err := one.Close(t.Context()); err != nil {
 				t.Error(err)
