@@ -76,7 +76,7 @@ func TestServerDatabase(t *testing.T) {
 				}
 			})
 			if name == "" {
-				t.Skip("the inner test was skipped")
+				skip(t, "the inner test was skipped")
 			}
 			admin := open(t, c.driver, c.server.DSN(""))
 			if got := count(t, admin, c.exists, name); got != 0 {
