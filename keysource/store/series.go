@@ -210,10 +210,25 @@ func (r *SeriesRows) Own(ctx context.Context) (keysource.Series, error) {
 	if err := r.open(ctx); err != nil {
 		return keysource.Series{}, err
 	}
-	if r.store.inside {
-		_ = r.store.lockRows(ctx)
+	locked := r.lockInside(ctx)
+	own, err := r.lowest(ctx, seriesOwn, r.values(keysource.Series{}))
+	if err == nil && locked != nil {
+		return keysource.Series{}, locked
 	}
-	return r.lowest(ctx, seriesOwn, r.values(keysource.Series{}))
+	return own, err
+}
+
+// lockInside takes the lock to write inside a transaction of SQLite. Where that
+// fails although the rows can be read, they are those of when the transaction began
+// to read: others have written since.
+func (r *SeriesRows) lockInside(ctx context.Context) error {
+	if !r.store.inside {
+		return nil
+	}
+	if err := r.store.lockRows(ctx); err != nil {
+		return r.failed(err)
+	}
+	return nil
 }
 
 // lowest returns the series that a query finds; the zero one where it finds
@@ -293,11 +308,12 @@ func (r *SeriesRows) TakeOver(ctx context.Context, n int64) (keysource.Series, e
 	if err := r.open(ctx); err != nil {
 		return keysource.Series{}, err
 	}
-	if r.store.inside {
-		_ = r.store.lockRows(ctx)
-	}
+	locked := r.lockInside(ctx)
 	for range takeTries {
 		spent, err := r.lowest(ctx, seriesSpent, r.values(keysource.Series{}))
+		if err == nil {
+			err = locked
+		}
 		if err == nil && spent.First > 0 {
 			_, err = r.change(ctx, seriesSweep, r.values(spent))
 		}
