@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/keyfill/keyfill/keysource/store"
+	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
 
-// TestKindsWithoutRights: a role that may not read the tables of states is told so
-// at once.
+// TestKindsWithoutRights: a role that may not read the tables of states is told
+// which right it lacks.
 func TestKindsWithoutRights(t *testing.T) {
 	each(t, []engine{pgxDefault, pqDefault}, func(t *testing.T, s *scratch) {
 		exec(t, s.raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
@@ -32,11 +32,11 @@ func TestKindsWithoutRights(t *testing.T) {
 		})
 		for _, kind := range []string{policy.KindSequence, policy.KindScatter, policy.KindRecycled} {
 			db, _ := s.open(t, keyKind{source: mapped(kind, nil)}.config(s.engine))
-			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 			_, err := db.ExecContext(ctx, "INSERT INTO t (a) VALUES (1)")
 			cancel()
-			if !errors.Is(err, store.ErrTables) || !strings.Contains(err.Error(), "permission denied for table keyfill_sequences") {
-				t.Errorf("%s: %v, want %v", kind, err, store.ErrTables)
+			if !errors.Is(err, keysource.ErrStoreDown) || !strings.Contains(err.Error(), "permission denied for table keyfill_sequences") {
+				t.Errorf("%s: %v, want %v and the right", kind, err, keysource.ErrStoreDown)
 			}
 		}
 	})

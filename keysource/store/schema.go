@@ -33,8 +33,8 @@ func (s *Store) EnsureSchema(ctx context.Context) error {
 			// error of a unique key, IF NOT EXISTS or not; the table is
 			// there when it does.
 			if probed := s.probe(ctx, table); probed != nil && table != seriesTable {
-				probed = fmt.Errorf("%w; and creating it: %w", probed, err)
-				return s.failed(table, s.judge(ctx, ErrTables, probed, probeText(table), nil))
+				// Not judged: the connection may have broken, or the right be given.
+				return s.failed(table, fmt.Errorf("%w; and creating it: %w", probed, err))
 			}
 		}
 	}
