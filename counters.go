@@ -99,17 +99,11 @@ func (c *counter) reserve(ctx context.Context, g *guard, n int64) (int64, error)
 		return 0, err
 	}
 	first, err := c.snowflake.Reserve(ctx, n)
-	if _, isText := c.mapping.(*keysource.Composite); isText && errors.Is(err, keysource.ErrExhausted) {
-		return 0, errCompositeEnd
-	}
 	if c.floor != nil && c.floor.composite == nil && errors.Is(err, keysource.ErrClock) {
 		err = fmt.Errorf("%w; say on_behind: warn if the greatest key in the table is another program's", err)
 	}
 	return first, err
 }
-
-// errCompositeEnd is for a composite behind its last day.
-var errCompositeEnd = fmt.Errorf("%w: the time in the keys of a composite ends on 2089-09-06: fill another column from another source", keysource.ErrExhausted)
 
 // advance makes later keys to or greater.
 func (c *counter) advance(ctx context.Context, g *guard, to int64) error {

@@ -136,6 +136,6 @@ func (s *Snowflake) clockError(what string) error {
 }
 
 func (s *Snowflake) exhausted() error {
-	return fmt.Errorf("%w: the time of snowflakes with these bits ended on %s: give it more bits or a later epoch, and their keys another table",
+	return fmt.Errorf("%w: the time in its keys ended on %s: give them another table, and a snowflake with more bits or a later epoch, or another source",
 		ErrExhausted, s.timeOf(s.end).Format(time.DateOnly))
 }

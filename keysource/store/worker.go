@@ -24,9 +24,8 @@ type Worker struct {
 	// as a [Sequence] that is shared is bound: in keyfill_sequences.
 	Columns []Column
 
-	// Parameters say what the bits of a key mean, at most 900 characters. They are
-	// kept beside each column, and others are [ErrLayout]: keys of two layouts can be
-	// equal.
+	// Parameters say what the bits of a key mean. They are kept beside each column,
+	// and others are [ErrLayout]: keys of two layouts can be equal.
 	Parameters string
 
 	// Exclusive is that of a [Sequence].
