@@ -255,9 +255,10 @@ func noneOf(parts ...string) func(text string) bool {
 // aboutConnections is for faults of connections and servers: whatever a driver
 // says of them is as it is, but a source must not take them for more.
 //
-// PostgreSQL tells one of two who make a table at once of a unique key, after which
-// the connection that looks for the table may be gone.
-var aboutConnections = either(anyOf("pg_type_typname_nsp_index"), noneOf(
+// A table of ours is named where neither looking for it nor creating it came to an
+// end. PostgreSQL tells one of two who make a table at once of a unique key, after
+// which the connection that looks for the table may be gone.
+var aboutConnections = either(anyOf("; and creating it: ", "pg_type_typname_nsp_index"), noneOf(
 	keysource.ErrStoreBack.Error(), keysource.ErrStoreBehind.Error(), keysource.ErrStoreState.Error(),
 	keysource.ErrWorkerTaken.Error(), keysource.ErrClock.Error(), keysource.ErrExhausted.Error(), "keyfill_sequences", "keyfill_workers",
 ))
