@@ -22,14 +22,29 @@ func (s *Server) Database(t testing.TB, driver string) string {
 		t.Fatalf("testdb: %s: creating a database: %v", s.engine.name, err)
 	}
 	t.Cleanup(func() {
-		if s.local != nil && !s.local.isRunning() {
-			return // the test has ended it, and its data goes with it
+		if s.local != nil && !s.stillRuns(t) {
+			return // its data goes with it
 		}
 		if err := s.execute(driver, fmt.Sprintf(s.engine.drop, name)); err != nil {
 			t.Errorf("testdb: %s: dropping the database (is a transaction still open?): %v", s.engine.name, err)
 		}
 	})
 	return name
+}
+
+// stillRuns reports whether a server of ours runs, be it again: one that has
+// crashed fails the test that finds it so, and no other.
+func (s *Server) stillRuns(t testing.TB) bool {
+	t.Helper()
+	s.crash.Lock()
+	defer s.crash.Unlock()
+	if err := s.local.crashed(); err != nil {
+		t.Errorf("testdb: %s: %v", s.engine.name, err)
+		if err := s.local.start(); err != nil {
+			t.Errorf("testdb: %s: starting it again: %v", s.engine.name, err)
+		}
+	}
+	return s.local.isRunning()
 }
 
 // execute runs a statement on a connection of its own.

@@ -1,5 +1,7 @@
 package testdb
 
+import "testing"
+
 // PID returns the id of the server's process.
 func (s *Server) PID() int { return s.local.process.pid() }
 
@@ -10,6 +12,9 @@ func (s *Server) Folder() string { return s.local.folder }
 func (s *Server) Answers() error {
 	return s.engine.answers("tcp", s.Addr(), s.engine.admin)
 }
+
+// StillRuns is what a test asks at its end.
+func (s *Server) StillRuns(t testing.TB) bool { return s.stillRuns(t) }
 
 // Name returns the engine's name as messages spell it.
 func (e *Engine) Name() string { return e.name }

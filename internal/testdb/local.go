@@ -28,6 +28,7 @@ type local struct {
 	data     string              // inside folder
 	port     string
 	process  *process // the last one started; nil before the first
+	told     bool     // to end, and not started since
 	killed   bool     // by SIGKILL, and not started since
 }
 
@@ -99,7 +100,7 @@ func (l *local) start() error {
 		// Its Unix socket, because on the port another server might answer.
 		// Both engines open the port first and end when they cannot.
 		if answer = l.engine.answers("unix", l.engine.socket(l), l.engine.admin); answer == nil {
-			l.killed = false
+			l.told, l.killed = false, false
 			return nil
 		}
 	}
@@ -123,6 +124,14 @@ func (l *local) run(command []string, signal syscall.Signal) error {
 
 func (l *local) isRunning() bool { return l.process != nil && !l.process.wait(0) }
 
+// crashed returns an error if the server has ended without being told to.
+func (l *local) crashed() error {
+	if l.isRunning() || l.told {
+		return nil
+	}
+	return l.failed("the server has ended by itself")
+}
+
 var errNotRunning = errors.New("it is not running")
 
 // stop ends the server by the signal that does so in good order.
@@ -130,6 +139,7 @@ func (l *local) stop(signal syscall.Signal) error {
 	if !l.isRunning() {
 		return errNotRunning
 	}
+	l.told = true
 	if err := l.process.signal(signal); err != nil {
 		return err
 	}
@@ -147,6 +157,7 @@ func (l *local) kill() error {
 	if !l.isRunning() {
 		return errNotRunning
 	}
+	l.told = true
 	// Stopped, it starts no others while we look.
 	if err := l.process.signal(syscall.SIGSTOP); err != nil {
 		return err
@@ -196,7 +207,7 @@ func (l *local) failed(what string) error {
 }
 
 func (l *local) logTail() string {
-	const lines = 25
+	const lines = 100 // MariaDB writes some 70 when it crashes
 	text, err := os.ReadFile(logPath(l.folder))
 	if err != nil {
 		return err.Error()

@@ -60,6 +60,8 @@ type Server struct {
 	err     error     // why there is no server
 	address *url.URL  // user, host and port; never a database
 	local   *local    // nil where the environment names the server
+
+	crash sync.Mutex // held while one looks for a crash
 }
 
 // New returns a server that starts when it is first needed. It ends with the

@@ -58,6 +58,48 @@ func TestKillStopRestart(t *testing.T) {
 	}
 }
 
+// TestCrash: a server that ends by itself fails one test, with what it had to say,
+// and is there again for the others. One that a test has ended fails none.
+func TestCrash(t *testing.T) {
+	for _, c := range []struct {
+		engine *testdb.Engine
+		signal syscall.Signal
+		says   string
+	}{
+		{testdb.MariaDB(), syscall.SIGSEGV, "mariadbd got signal 11"},
+		{testdb.PostgreSQL(), syscall.SIGQUIT, "received immediate shutdown request"},
+	} {
+		t.Run(c.engine.Name(), func(t *testing.T) {
+			t.Parallel()
+			s := testdb.Start(t, c.engine)
+			look := func() (errors string, runs bool) {
+				errors = outcome(t, func(t testing.TB) { runs = s.StillRuns(t) })
+				return errors, runs
+			}
+			pid := s.PID()
+			if err := syscall.Kill(pid, c.signal); err != nil {
+				t.Fatal(err)
+			}
+			for deadline := time.Now().Add(20 * time.Second); exists(pid) && time.Now().Before(deadline); {
+				time.Sleep(10 * time.Millisecond)
+			}
+			if errors, runs := look(); !runs || !strings.Contains(errors, "ended by itself") || !strings.Contains(errors, c.says) {
+				t.Errorf("the first look: runs: %v, errors: %q", runs, errors)
+			}
+			if err := s.Answers(); err != nil {
+				t.Error(err)
+			}
+			if errors, runs := look(); !runs || errors != "" {
+				t.Errorf("the second look: runs: %v, errors: %q", runs, errors)
+			}
+			s.Kill(t)
+			if errors, runs := look(); runs || errors != "" {
+				t.Errorf("after Kill: runs: %v, errors: %q", runs, errors)
+			}
+		})
+	}
+}
+
 func TestNothingIsLeftAfterATest(t *testing.T) {
 	for _, e := range engines() {
 		for name, end := range map[string]func(*testdb.Server, testing.TB){
@@ -177,6 +219,10 @@ type recorder struct {
 func (r *recorder) Skipf(format string, args ...any) {
 	r.outcome = "skip: " + fmt.Sprintf(format, args...)
 	runtime.Goexit()
+}
+
+func (r *recorder) Errorf(format string, args ...any) {
+	r.outcome = "fail: " + fmt.Sprintf(format, args...)
 }
 
 func (r *recorder) Fatalf(format string, args ...any) {
