@@ -192,6 +192,10 @@ func TestStoreFresh(t *testing.T) {
 		if _, err := storeOf(t, s).Reserver(q).Reserve(ctx, 3, 0); !errors.Is(err, store.ErrParameters) {
 			t.Errorf("%v, want %v", err, store.ErrParameters)
 		}
+		q.Name, q.Columns[0].Table, q.Create = "others", "missing", false
+		if _, err := storeOf(t, s).Reserver(q).Reserve(ctx, 3, 0); !errors.Is(err, store.ErrColumn) {
+			t.Errorf("a table that is not there: %v, want %v", err, store.ErrColumn)
+		}
 	})
 }
 

@@ -132,7 +132,7 @@ func (s *Store) moved(ctx context.Context, q *Sequence, row []any, offset, n, fl
 const reserveTries = 3
 
 // noRow returns the error of a sequence that has no row.
-func (s *Store) noRow(ctx context.Context, q *Sequence, f *keyForm, greatest int64) *Error {
+func (s *Store) noRow(ctx context.Context, q *Sequence, f *keyForm, greatest int64) error {
 	if !q.Fresh && q.Codec == nil {
 		e := q.fail(ErrNoRow, "")
 		e.SQL = s.insertText(q, f, greatest)
@@ -140,7 +140,7 @@ func (s *Store) noRow(ctx context.Context, q *Sequence, f *keyForm, greatest int
 	}
 	used, err := s.used(ctx, q)
 	if err != nil {
-		used = true // as good as
+		return err
 	}
 	e := q.fail(ErrNoRow, "")
 	if used {
