@@ -45,6 +45,9 @@ func (c *claim) run(ctx context.Context) error {
 			if err := c.acquire(ctx); err != nil {
 				return err
 			}
+			if c.held.First == 0 {
+				continue // it was another one's again
+			}
 		}
 		if done, err := c.reserve(ctx); done || err != nil {
 			return err
@@ -152,7 +155,7 @@ func (c *claim) open(ctx context.Context) (Series, error) {
 			inUse = c.end
 			s, err = c.store.Open(ctx, inUse)
 		default:
-			err = c.refuse(cause)
+			err = c.refuse(standsAt(cause, low, inUse))
 		}
 		if err == nil && s.First < inUse {
 			err = errUnsteady
@@ -168,21 +171,27 @@ func (c *claim) open(ctx context.Context) (Series, error) {
 }
 
 // refuse returns the error of a store that must not be used as it stands.
-func (c *claim) refuse(cause error) error {
+func (c *claim) refuse(err error) error {
 	c.fault = true
-	return fmt.Errorf("%w: set it above the keys in use, or let it advance", cause)
+	return err
+}
+
+// refuseSeries is refuse for a series.
+func (c *claim) refuseSeries(cause error, s Series, least int64) error {
+	return c.refuse(fmt.Errorf("%w; its series from %d to %d", standsAt(cause, s.Next, least), s.First, s.Last))
 }
 
 // judge takes a series whose row this process has not moved last, unless it
 // stands below keys in use: those that this source has reserved before, or that
-// are in the table. Nobody can have a later one of a store that is in order.
+// are in the table. Nobody can have a later one of a store that is in order; but
+// others have, once the lease has run out since the row was read. Then c holds none.
 func (c *claim) judge(ctx context.Context, s Series) error {
 	c.floor = 0
 	reached, _ := c.src.known(s.First)
 	if reached > s.Next {
 		c.lost = true
 		if c.src.onBack != RemedyAdvance {
-			return c.refuse(ErrStoreBack)
+			return c.refuseSeries(ErrStoreBack, s, reached)
 		}
 		c.floor = reached
 	}
@@ -192,13 +201,16 @@ func (c *claim) judge(ctx context.Context, s Series) error {
 			return err
 		}
 		if key >= from {
+			if _, still, err := c.store.Move(ctx, s, s.Next); err != nil || !still {
+				return err
+			}
 			switch c.src.onBehind {
 			case RemedyAdvance:
 				c.floor = key + 1
 			case RemedyWarn:
 				c.behind = max(c.behind, key+1-from)
 			default:
-				return c.refuse(ErrStoreBehind)
+				return c.refuseSeries(ErrStoreBehind, s, key+1)
 			}
 		}
 	}

@@ -49,6 +49,9 @@ func newSerConfig(w *sim.World) serConfig {
 	if r.IntN(2) == 0 {
 		c.back = keysource.RemedyError
 	}
+	if !w.Brings() && !w.Has(sim.Failover) && !w.Has(sim.Restore) && r.IntN(2) == 0 {
+		c.behind = keysource.RemedyError // without a cause it would be a false alarm
+	}
 	return c
 }
 
@@ -238,7 +241,7 @@ func allowSeries(w *sim.World, err error) bool {
 	case errors.Is(err, keysource.ErrStoreBack):
 		return w.Server.Lost()+w.Server.Switches() > 0
 	case errors.Is(err, keysource.ErrStoreBehind):
-		return false // the remedy is to advance
+		return false // the remedy is to advance, or there is no cause
 	case errors.Is(err, keysource.ErrStoreDown):
 		return len(w.Faults) > 0
 	}

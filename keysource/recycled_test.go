@@ -321,6 +321,50 @@ func TestRecycledBehind(t *testing.T) {
 	}
 }
 
+// TestRecycledOvertaken: keys of another owner, which took over the series between
+// the look at its row and that at the table, are no fault of the store. Keys that
+// nobody has reserved are.
+func TestRecycledOvertaken(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		taken int // how often the series has another owner by then
+		want  int64
+		err   error
+	}{
+		{"by nobody", 0, 0, keysource.ErrStoreBehind},
+		{"once", 1, 101, nil},
+		{"again and again", 3, 301, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMemory(100)
+			looks := 0
+			s := recycledOver(t, m, func(o *keysource.RecycledOptions) {
+				o.MaxKey = func(ctx context.Context, from, to int64) (int64, error) {
+					if from == 1 && to > m.size {
+						return 0, nil // the look before all series
+					}
+					looks++
+					if looks > 1 && looks > c.taken {
+						return 0, nil
+					}
+					if c.taken > 0 {
+						m.do(func() {
+							r := m.rows[from]
+							r.Own, r.Epoch, r.Next = false, r.Epoch+1, r.Last+1
+							m.rows[from] = r
+						})
+					}
+					return from + 5, nil
+				}
+			})
+			defer s.Close(context.Background())
+			if key, err := s.Reserve(context.Background(), 1); key != c.want || !errors.Is(err, c.err) {
+				t.Errorf("key %d, %v; want %d, %v", key, err, c.want, c.err)
+			}
+		})
+	}
+}
+
 // TestRecycledUnique: 16 goroutines, many series, requests of every length.
 func TestRecycledUnique(t *testing.T) {
 	m := newMemory(500)

@@ -102,6 +102,11 @@ func (a *ask) inUse(ctx context.Context) (int64, error) {
 	return max(a.seen, after(key, 1)), nil
 }
 
+// standsAt returns the error of a store that stands at low, below least.
+func standsAt(cause error, low, least int64) error {
+	return fmt.Errorf("%w: it stands at %d, and keys below %d are in use or reserved: raise it to that, or let it advance", cause, low, least)
+}
+
 // remedy does what the options say about a store that stands at low, below
 // inUse.
 func (s *Sequence) remedy(ctx context.Context, a *ask, low Reservation, inUse int64) answer {
@@ -119,8 +124,7 @@ func (s *Sequence) remedy(ctx context.Context, a *ask, low Reservation, inUse in
 	case RemedyWarn:
 		least = a.seen
 	default:
-		err := fmt.Errorf("%w: set it above the keys in use, or let it advance", cause)
-		return answer{err: err, fault: true}
+		return answer{err: standsAt(cause, low.First, inUse), fault: true}
 	}
 	r, err := a.reserver.Reserve(ctx, a.n, least)
 	switch {

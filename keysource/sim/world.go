@@ -197,6 +197,9 @@ func newWorld(t *Trial, seed uint64, trace bool) *World {
 // Has reports whether a fault may happen in this world.
 func (w *World) Has(f Fault) bool { return slices.Contains(w.Faults, f) }
 
+// Brings reports whether the application may insert keys of its own.
+func (w *World) Brings() bool { return w.traits.brought > 0 || w.Has(Collide) }
+
 // run lets the world go on until all processes have ended.
 func (w *World) run() {
 	w.wg.Go(w.chaos)
