@@ -80,7 +80,7 @@ func TestCrash(t *testing.T) {
 			if err := syscall.Kill(pid, c.signal); err != nil {
 				t.Fatal(err)
 			}
-			for deadline := time.Now().Add(20 * time.Second); exists(pid) && time.Now().Before(deadline); {
+			for deadline := time.Now().Add(time.Minute); exists(pid) && time.Now().Before(deadline); {
 				time.Sleep(10 * time.Millisecond)
 			}
 			if errors, runs := look(); !runs || !strings.Contains(errors, "ended by itself") || !strings.Contains(errors, c.says) {
