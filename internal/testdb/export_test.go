@@ -1,9 +1,16 @@
 package testdb
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 // PID returns the id of the server's process.
 func (s *Server) PID() int { return s.local.process.pid() }
+
+// Ends waits until the server has ended, and reports whether it has. Its process
+// is gone a moment before that is known here.
+func (s *Server) Ends(timeout time.Duration) bool { return s.local.process.wait(timeout) }
 
 // Folder returns where all the server's files are.
 func (s *Server) Folder() string { return s.local.folder }

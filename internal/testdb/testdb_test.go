@@ -76,12 +76,11 @@ func TestCrash(t *testing.T) {
 				errors = outcome(t, func(t testing.TB) { runs = s.StillRuns(t) })
 				return errors, runs
 			}
-			pid := s.PID()
-			if err := syscall.Kill(pid, c.signal); err != nil {
+			if err := syscall.Kill(s.PID(), c.signal); err != nil {
 				t.Fatal(err)
 			}
-			for deadline := time.Now().Add(time.Minute); exists(pid) && time.Now().Before(deadline); {
-				time.Sleep(10 * time.Millisecond)
+			if !s.Ends(time.Minute) {
+				t.Fatalf("%v did not end it", c.signal)
 			}
 			if errors, runs := look(); !runs || !strings.Contains(errors, "ended by itself") || !strings.Contains(errors, c.says) {
 				t.Errorf("the first look: runs: %v, errors: %q", runs, errors)
