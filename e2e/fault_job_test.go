@@ -98,7 +98,8 @@ func (j *job) run() error {
 	wg.Wait()
 	stop()
 	if err := db.Close(); err != nil {
-		return err
+		// An idle connection may have been cut, too.
+		log.fail(err)
 	}
 	return log.Close()
 }

@@ -1,0 +1,41 @@
+package e2e_test
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"testing"
+
+	"github.com/keyfill/keyfill/policy"
+)
+
+// rude is a connector whose connections close with an error, as those of
+// go-sql-driver/mysql do once their server is gone.
+type rude struct{ driver.Connector }
+
+func (r rude) Connect(ctx context.Context) (driver.Conn, error) {
+	c, err := r.Connector.Connect(ctx)
+	return rudeConn{c}, err
+}
+
+type rudeConn struct{ driverConn }
+
+var errRude = errors.New("no goodbye")
+
+func (c rudeConn) Close() error { return errors.Join(errRude, c.driverConn.Close()) }
+
+// TestCloseOfStore: how a connection to the store ends is no error of closing the
+// database. How one of the application's ends is, as with the raw driver.
+func TestCloseOfStore(t *testing.T) {
+	each(t, storeDrivers[1:], func(t *testing.T, s *scratch) {
+		exec(t, s.raw, "CREATE TABLE t (id BIGINT PRIMARY KEY, n BIGINT)")
+		for idle, want := range []error{nil, errRude} {
+			db, _ := openConnector(t, rude{s.connector}, fillID("t", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true}}))
+			db.SetMaxIdleConns(idle)
+			exec(t, db, "INSERT INTO t (n) VALUES (1)")
+			if err := db.Close(); !errors.Is(err, want) {
+				t.Errorf("%d idle connections: Close() = %v, want %v", idle, err, want)
+			}
+		}
+	})
+}
