@@ -34,18 +34,12 @@ func (s *controlling) run(err error) {
 }
 
 func (s *controlling) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
-	if err := s.guard.free(); err != nil {
-		return nil, err
-	}
 	res, err := stmtExec(ctx, s.Stmt, args)
 	s.run(err)
 	return res, err
 }
 
 func (s *controlling) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
-	if err := s.guard.free(); err != nil {
-		return nil, err
-	}
 	rows, err := stmtQuery(ctx, s.Stmt, args)
 	s.run(err)
 	return rows, err

@@ -352,14 +352,17 @@ func (x *execution) executed(ctx context.Context, res driver.Result, err error) 
 
 // queried finishes a Query; what was stored is known when its rows are read.
 func (x *execution) queried(ctx context.Context, rows driver.Rows, err error) (driver.Rows, error) {
-	x.count(err)
 	if err != nil {
 		_ = x.leave(ctx, err)
+	} else {
+		rows, err = x.joined(ctx, rows)
+	}
+	x.count(err)
+	if err != nil {
 		x.record(nil, err)
 		x.failed(ctx, err)
 		return nil, err
 	}
-	rows = x.joinedTo(ctx, rows)
 	if x.rec == nil && !x.numbers() {
 		return rows, nil
 	}

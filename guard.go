@@ -28,9 +28,8 @@ type guard struct {
 	settings knownSettings
 	discard  bool // the connection is as good as closed: see guardTx
 
-	commits  knownCommits
-	rowsOpen bool   // the rows of an INSERT are, whose transaction ends with them
-	victims  uint64 // of the mount, when the transaction was last seen to be open
+	commits knownCommits
+	victims uint64 // of the mount, when the transaction was last seen to be open
 
 	tx    txState
 	saved bool // the transaction may have begun with a savepoint, and ends with that
@@ -114,9 +113,6 @@ func (g *guard) ExecContext(ctx context.Context, query string, args []driver.Nam
 	if g.discard {
 		return nil, driver.ErrBadConn
 	}
-	if err := g.free(); err != nil {
-		return nil, err
-	}
 	g.sends(query)
 	if c, ok := g.conn.(driver.ExecerContext); ok {
 		return c.ExecContext(ctx, query, args)
@@ -135,9 +131,6 @@ func (g *guard) ExecContext(ctx context.Context, query string, args []driver.Nam
 func (g *guard) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	if g.discard {
 		return nil, driver.ErrBadConn
-	}
-	if err := g.free(); err != nil {
-		return nil, err
 	}
 	g.sends(query)
 	if c, ok := g.conn.(driver.QueryerContext); ok {
@@ -173,9 +166,6 @@ func (g *guard) prepares(query string) {
 func (g *guard) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
 	if g.discard {
 		return nil, driver.ErrBadConn
-	}
-	if err := g.free(); err != nil {
-		return nil, err
 	}
 	g.prepares(query)
 	if c, ok := g.conn.(driver.ConnPrepareContext); ok {
@@ -230,9 +220,6 @@ func (g *guard) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, 
 func (g *guard) begin(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	if g.discard {
 		return nil, driver.ErrBadConn
-	}
-	if err := g.free(); err != nil {
-		return nil, err
 	}
 	if c, ok := g.conn.(driver.ConnBeginTx); ok {
 		return c.BeginTx(ctx, opts)
@@ -318,11 +305,6 @@ func (g *guard) ResetSession(ctx context.Context) error {
 	g.columns.forget()
 	g.settings.asked = g.settings.asked && g.mount.about.keepsSession
 	g.commits.asked = g.commits.asked && g.mount.about.keepsSession
-	if g.rowsOpen {
-		// Its transaction is still open.
-		g.discard = true
-		return driver.ErrBadConn
-	}
 	if r, ok := g.conn.(driver.SessionResetter); ok {
 		return r.ResetSession(ctx)
 	}

@@ -1,7 +1,6 @@
 package keyfill
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/keyfill/keyfill/policy"
@@ -96,15 +95,3 @@ func alsoInto(p *rewrite.Plan, d rewrite.Draw) bool {
 func (m *Mount) waits(g *guard, p *rewrite.Plan, h rewrite.Holes, by route, args int) bool {
 	return m.joining(p, h).any && (args > 0 && !m.about.executes || !g.can(by))
 }
-
-// free returns an error while the rows of an INSERT are open whose transaction is
-// ours: what came in between would be committed, or rolled back, with it.
-func (g *guard) free() error {
-	if g.rowsOpen {
-		return errRowsOpen
-	}
-	return nil
-}
-
-// errRowsOpen is for a connection that is used while rows are open on it.
-var errRowsOpen = errors.New("keyfill: the rows of an INSERT whose keys belong to its transaction are open on this connection: read them to the end, or close them, before it takes another statement")

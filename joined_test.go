@@ -31,7 +31,7 @@ func insertNumber(ctx context.Context, db *sql.DB, by string) error {
 }
 
 // TestJoinedOutside: outside of a transaction there is one around the reservation
-// and the INSERT, which ends before Exec returns, or with the rows, whatever
+// and the INSERT, which ends before Exec or Query returns, whatever
 // detour the driver asks for; the number is drawn once, at the inner execution.
 func TestJoinedOutside(t *testing.T) {
 	for name, n := range map[string]*numbersDB{"execs": {}, "skips": {skips: true}, "bare": {bare: true}} {
@@ -92,21 +92,27 @@ func TestJoinedErrors(t *testing.T) {
 	}
 }
 
-// TestJoinedClosedEarly: rows that are closed before their end commit.
-func TestJoinedClosedEarly(t *testing.T) {
+// TestJoinedCommitsFirst: no row is shown before the commit. One whose commit has
+// failed could be taken for stored: database/sql tells nobody the error of rows that
+// it closes because their context has ended.
+func TestJoinedCommitsFirst(t *testing.T) {
 	n := &numbersDB{}
 	db := n.open(t)
 	rows, err := db.Query(numbered+" RETURNING id", 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := n.sent(); strings.Contains(got, "commit") {
-		t.Errorf("sent %s before the rows were read", got)
+	if got := n.sent(); !strings.HasSuffix(got, "insert, commit") {
+		t.Errorf("sent %s before the rows were given", got)
 	}
 	if err := rows.Close(); err != nil {
 		t.Fatal(err)
 	}
 	n.want(t, 1)
+	n.fails = failing("commit", 1, errFake)
+	if _, err := db.Query(numbered+" RETURNING id", 1); !errors.Is(err, errFake) {
+		t.Errorf("Query: %v, want the error of the commit", err)
+	}
 	n.fails = failing("commit", 1, errFake)
 	var id int
 	if err := db.QueryRow(numbered+" RETURNING id", 1).Scan(&id); !errors.Is(err, errFake) {

@@ -22,9 +22,6 @@ func (x *execution) join(ctx context.Context) error {
 	}
 	g := x.guard
 	x.undone = false
-	if err := g.free(); err != nil {
-		return err
-	}
 	inside, err := g.inside(ctx)
 	switch {
 	case err != nil:

@@ -220,9 +220,6 @@ func (m *Mount) refuseBound(err error) error {
 }
 
 func (s *statement) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
-	if err := s.guard.free(); err != nil {
-		return nil, err
-	}
 	if s.dry {
 		s.dryRun(ctx, args)
 		return stmtExec(ctx, s.Stmt, args)
@@ -237,9 +234,6 @@ func (s *statement) ExecContext(ctx context.Context, args []driver.NamedValue) (
 }
 
 func (s *statement) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
-	if err := s.guard.free(); err != nil {
-		return nil, err
-	}
 	if s.dry {
 		s.dryRun(ctx, args)
 		return stmtQuery(ctx, s.Stmt, args)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -40,8 +42,8 @@ func (s *scratch) wantNoTransaction(t *testing.T) {
 	t.Error("a transaction is open")
 }
 
-// TestJoinedQuery: an INSERT with RETURNING commits when its rows have been read,
-// or are closed.
+// TestJoinedQuery: an INSERT with RETURNING has committed when its rows are given,
+// however they are read.
 func TestJoinedQuery(t *testing.T) {
 	each(t, returningEngines, func(t *testing.T, s *scratch) {
 		db, _ := s.joinedTable(t)
@@ -107,7 +109,7 @@ func TestJoinedQuery(t *testing.T) {
 }
 
 // TestJoinedQueryFails: an error in between, or at the commit, takes back the
-// numbers, and takes the place of the end of the rows.
+// numbers, and no row is given.
 func TestJoinedQueryFails(t *testing.T) {
 	each(t, returningEngines, func(t *testing.T, s *scratch) {
 		db, _ := s.joinedTable(t)
@@ -209,37 +211,79 @@ func TestJoinedDeferred(t *testing.T) {
 	})
 }
 
-// TestJoinedRowsOpen: while the rows of an INSERT are open, its connection takes
-// nothing that would be committed with it.
+// TestJoinedRowsOpen: the rows of an INSERT are there, with what the driver says of
+// their columns, and its connection takes other statements meanwhile.
 func TestJoinedRowsOpen(t *testing.T) {
-	s := sqliteFile.scratch(t)
-	db, _ := s.joinedTable(t)
-	ctx := context.Background()
-	c, err := db.Conn(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	rows, err := c.QueryContext(ctx, "INSERT INTO t (a) VALUES (1), (2) RETURNING id")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, try := range map[string]func() error{
-		"Exec":    func() error { _, err := c.ExecContext(ctx, "UPDATE t SET a = 3"); return err },
-		"INSERT":  func() error { _, err := c.ExecContext(ctx, "INSERT INTO t (a) VALUES (3)"); return err },
-		"Query":   func() error { _, err := c.QueryContext(ctx, "SELECT 1"); return err },
-		"Prepare": func() error { _, err := c.PrepareContext(ctx, "SELECT 1"); return err },
-		"BeginTx": func() error { _, err := c.BeginTx(ctx, nil); return err },
-	} {
-		if err := try(); err == nil || !strings.Contains(err.Error(), "read them to the end") {
-			t.Errorf("%s: %v", name, err)
+	each(t, returningEngines, func(t *testing.T, s *scratch) {
+		db, _ := s.joinedTable(t)
+		for _, inside := range []bool{false, true} {
+			name := map[bool]string{true: "inside", false: "outside"}[inside]
+			ctx := context.Background()
+			c, err := db.Conn(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			if inside {
+				must(t, c, "BEGIN")
+			}
+			query := "INSERT INTO t (a) VALUES (1), (2) RETURNING id, 'x' AS x"
+			rows, err := c.QueryContext(ctx, query)
+			if err != nil {
+				t.Fatal(err)
+			}
+			must(t, c, "UPDATE t SET a = 3")
+			must(t, c, "INSERT INTO t (a) VALUES (3)")
+			if inside {
+				must(t, c, "COMMIT")
+			}
+			got := columnsOf(t, rows)
+			var texts []string
+			for rows.Next() {
+				var id, x string
+				if err := rows.Scan(&id, &x); err != nil {
+					t.Fatal(err)
+				}
+				texts = append(texts, id+x)
+			}
+			if err := rows.Err(); err != nil {
+				t.Error(err)
+			}
+			first := map[bool]int{true: 4, false: 1}[inside]
+			if want := []string{fmt.Sprintf("%dx", first), fmt.Sprintf("%dx", first+1)}; !slices.Equal(texts, want) {
+				t.Errorf("%s: rows %q, want %q", name, texts, want)
+			}
+			plain, err := s.raw.Query("INSERT INTO t (id, a) VALUES (100, 1), (101, 2) RETURNING id, 'x' AS x")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := columnsOf(t, plain); got != want {
+				t.Errorf("%s: columns %s, the driver's are %s", name, got, want)
+			}
+			if err := plain.Close(); err != nil {
+				t.Fatal(err)
+			}
+			exec(t, s.raw, "DELETE FROM t WHERE id >= 100")
 		}
-	}
-	if err := rows.Close(); err != nil {
+		s.wantNumbers(t, 1, 2, 3, 4, 5, 6)
+	})
+}
+
+// columnsOf returns what a driver says of the columns of rows.
+func columnsOf(t *testing.T, rows *sql.Rows) string {
+	t.Helper()
+	types, err := rows.ColumnTypes()
+	if err != nil {
 		t.Fatal(err)
 	}
-	must(t, c, "INSERT INTO t (a) VALUES (3)")
-	s.wantNumbers(t, 1, 2, 3)
+	var b strings.Builder
+	for _, c := range types {
+		length, hasLength := c.Length()
+		nullable, tells := c.Nullable()
+		precision, scale, decimal := c.DecimalSize()
+		fmt.Fprintln(&b, c.Name(), c.DatabaseTypeName(), c.ScanType(), length, hasLength, nullable, tells, precision, scale, decimal)
+	}
+	return b.String()
 }
 
 // TestJoinedKilled: the connection dies at each place of an INSERT outside of
