@@ -208,11 +208,12 @@ func (s *Store) judge(ctx context.Context, meaning, err error, query string, arg
 	return &refusal{meaning, err}
 }
 
-// isBroken reports whether an error is surely about a connection.
+// isBroken reports whether an error is surely about a connection: "invalid
+// connection" is go-sql-driver/mysql's ErrInvalidConn.
 func isBroken(err error) bool {
 	var network net.Error
 	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		errors.As(err, &network)
+		errors.As(err, &network) || err != nil && strings.Contains(err.Error(), "invalid connection")
 }
 
 // failed returns the error of a statement about the row of a name.

@@ -30,6 +30,7 @@ func TestJudge(t *testing.T) {
 		{"reset each time", []error{reset}, false},
 		{"refused, then reset", []error{errRefused, reset}, false},
 		{"ended", []error{io.EOF}, false},
+		{"broken in MySQL's words", []error{errors.New("invalid connection")}, false},
 		{"ended in a message", []error{io.ErrUnexpectedEOF}, false},
 		{"bad connection", []error{errors.Join(errRefused, driver.ErrBadConn)}, false},
 	} {
@@ -70,5 +71,34 @@ func TestJudge(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestSchemaCut: keyfill_series may stay missing where creating it is refused, not
+// where the connection broke.
+func TestSchemaCut(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		err  error
+		want bool // an error
+	}{
+		{"refused", errRefused, false},
+		{"cut", errors.New("invalid connection"), true},
+		{"out of time", context.DeadlineExceeded, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := &fake{answer: func(query string) reply {
+				switch {
+				case !strings.Contains(query, "keyfill_series"):
+					return reply{}
+				case strings.Contains(query, "CREATE"):
+					return reply{err: c.err}
+				}
+				return reply{err: errRefused}
+			}}
+			if err := pooled(t, dialect.MySQL(), f).EnsureSchema(context.Background()); (err != nil) != c.want {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }

@@ -32,7 +32,7 @@ func (s *Store) EnsureSchema(ctx context.Context) error {
 			// PostgreSQL gives one of two who create a table at once the
 			// error of a unique key, IF NOT EXISTS or not; the table is
 			// there when it does.
-			if probed := s.probe(ctx, table); probed != nil && table != seriesTable {
+			if probed := s.probe(ctx, table); probed != nil && (table != seriesTable || isBroken(err)) {
 				// Not judged: the connection may have broken, or the right be given.
 				return s.failed(table, fmt.Errorf("%w; and creating it: %w", probed, err))
 			}
