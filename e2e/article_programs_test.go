@@ -78,11 +78,14 @@ func inOrder(r *store.Reserver) func(n int64) (int64, error) {
 	seen := int64(0)
 	return func(n int64) (int64, error) {
 		one, err := r.Reserve(context.Background(), n, seen)
-		if err == nil && one.First < seen {
+		switch {
+		case err != nil:
+			return 0, err
+		case one.First < seen:
 			return 0, fmt.Errorf("%d after %d", one.First, seen)
 		}
-		seen = max(seen, one.First+n)
-		return one.First, err
+		seen = one.First + n
+		return one.First, nil
 	}
 }
 
