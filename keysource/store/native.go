@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -147,7 +148,8 @@ func (r *NativeReserver) reserve(ctx context.Context, q *nativeSequence, n, seen
 			continue
 		}
 		tries++
-		want = min(2*max(want, need), nativeMore*need)
+		// No more than a query draws: the products of more may not fit.
+		want = min(2*min(max(want, need), nativeChunk), nativeMore*min(need, nativeChunk))
 	}
 	return keysource.Reservation{}, r.fail(q, ErrScattered,
 		"%d values in a row were not found in %d tries: give it INCREMENT BY %d or more and say the same as block, or insert fewer rows at a time",
@@ -201,14 +203,14 @@ func (r *NativeReserver) draw(ctx context.Context, q *nativeSequence, count int6
 		v := nativeValue{first, increment, serverOf(row[2], row[3])}
 		values = append(values, v)
 		for range e.ranges(count) {
-			v.first += increment
+			v.first += min(increment, math.MaxInt64-max(v.first, 0))
 			values = append(values, v)
 		}
 	}
 	if len(values) == 0 {
 		return nil, r.fail(q, ErrNoSequence, "")
 	}
-	slices.SortFunc(values, func(a, b nativeValue) int { return int(min(max(a.first-b.first, -1), 1)) })
+	slices.SortFunc(values, func(a, b nativeValue) int { return cmp.Compare(a.first, b.first) })
 	return values, nil
 }
 

@@ -57,7 +57,9 @@ type nativeFacts struct {
 
 // endsWithin reports whether that many values are more than there are left.
 func (f *nativeFacts) endsWithin(count int64) bool {
-	return f.increment > 0 && (f.max-f.last)/f.increment < count
+	// A value below 0 counts as 0, since the difference might not fit an int64.
+	left := f.max - max(f.last, 0)
+	return f.increment > 0 && left/f.increment < count
 }
 
 // open looks at the sequence, once as long as it is fit.

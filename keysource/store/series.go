@@ -178,6 +178,11 @@ func (r *SeriesRows) starting(ctx context.Context) (*Reserver, error) {
 	}
 	greatest, ranked, err := r.store.greatest(ctx, &r.series.Sequence)
 	counter := r.counter.At(r.store)
+	if ranked && greatest >= r.series.Sequence.max() {
+		// Whether that matters depends on whether there is a row already, which is
+		// looked for first: a start of 0 leaves the error to that.
+		return counter, err
+	}
 	if ranked {
 		counter.sequence.Start = r.aligned(greatest + 1)
 	}
@@ -186,13 +191,13 @@ func (r *SeriesRows) starting(ctx context.Context) (*Reserver, error) {
 
 // aligned returns the first integer of the first series that has none below to.
 func (r *SeriesRows) aligned(to int64) int64 {
-	size := r.series.Size
-	before := (max(to, 1) - 2 + size) / size // series that begin below to
 	if to < 2 {
 		return 1
 	}
+	size := r.series.Size
+	before := (to-2)/size + 1 // series that begin below to
 	if before > (r.series.Sequence.max()-1)/size {
-		return to // beyond the last one: exhausted
+		return to // within the last one, or beyond it: exhausted
 	}
 	return before*size + 1
 }
@@ -389,7 +394,8 @@ func (r *SeriesRows) make(ctx context.Context, seen int64) (keysource.Series, er
 		return keysource.Series{First: got.First}, err
 	}
 	s := keysource.Series{First: got.First, Next: got.First, Epoch: 1, Own: true}
-	s.Last = min(got.First-1+size, r.series.Sequence.max())
+	// The sum of the first integer and the size may not fit an int64.
+	s.Last = min(got.First-1, r.series.Sequence.max()-size) + size
 	there, err := r.row(ctx, s.First)
 	if err != nil {
 		return keysource.Series{}, err
