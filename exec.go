@@ -29,7 +29,6 @@ type execution struct {
 	rows    int64  // of the query of an INSERT … SELECT, as counted
 	counts  int    // how often they were
 	saved   bool   // our savepoint is set
-	fixed   bool   // the text is prepared with its keys as literals
 
 	joining  joining
 	own      driver.Tx // the transaction that the keys belong to, where it is ours

@@ -253,7 +253,7 @@ func attempt[T any](ctx context.Context, x *execution, whole bool, send func() (
 			return answer, err // it is sent again, prepared
 		case !grown && x.lost(err):
 			return answer, err
-		case !grown, x.fixed, aborts && inside && !whole:
+		case !grown, aborts && inside && !whole:
 			_ = x.release(ctx) // the first error is the one to know
 			return answer, err
 		case aborts && inside:

@@ -34,7 +34,7 @@ func (m *Mount) prepare(ctx context.Context, g *guard, query string) (driver.Stm
 		return s.orError(err)
 	}
 	if x := g.parkedInline(query, p); x != nil {
-		s.literal, s.once, s.session = true, x, x.session
+		s.literal, s.text, s.once, s.session = true, x.text, x, x.session
 		s.Stmt, err = g.PrepareContext(ctx, x.text)
 		if isBadConn(err) {
 			x.lose()
@@ -92,8 +92,9 @@ type statement struct {
 
 	// literal says that the text has the keys of one execution as literals,
 	// because database/sql prepares what the driver would not execute directly;
-	// once is that execution until it has run.
+	// text is that text, and once is that execution until it has run.
 	literal bool
+	text    string
 	once    *execution
 
 	// dry says that the text is the application's own: what would become of an
@@ -204,8 +205,17 @@ func (s *statement) replace(ctx context.Context, text string) error {
 		return err
 	}
 	old := s.Stmt
-	s.Stmt = stmt
+	s.Stmt, s.text = stmt, text
 	return old.Close()
+}
+
+// carry prepares the text of an execution whose keys are literals and which has got
+// others than those that the statement was prepared with.
+func (s *statement) carry(ctx context.Context, x *execution) error {
+	if !s.literal || x.text == s.text {
+		return nil
+	}
+	return s.replace(ctx, x.text)
 }
 
 // refuseBound counts and returns the refusal of an execution whose text is
@@ -228,8 +238,12 @@ func (s *statement) ExecContext(ctx context.Context, args []driver.NamedValue) (
 	if err != nil {
 		return nil, err
 	}
-	x.fixed = x.inline
-	res, err := within(ctx, x, true, func() (driver.Result, error) { return stmtExec(ctx, s.Stmt, x.sent) })
+	res, err := within(ctx, x, true, func() (driver.Result, error) {
+		if err := s.carry(ctx, x); err != nil {
+			return nil, err
+		}
+		return stmtExec(ctx, s.Stmt, x.sent)
+	})
 	return x.executed(ctx, res, err)
 }
 
@@ -242,8 +256,12 @@ func (s *statement) QueryContext(ctx context.Context, args []driver.NamedValue) 
 	if err != nil {
 		return nil, err
 	}
-	x.fixed = x.inline
-	rows, err := within(ctx, x, false, func() (driver.Rows, error) { return stmtQuery(ctx, s.Stmt, x.sent) })
+	rows, err := within(ctx, x, false, func() (driver.Rows, error) {
+		if err := s.carry(ctx, x); err != nil {
+			return nil, err
+		}
+		return stmtQuery(ctx, s.Stmt, x.sent)
+	})
 	return x.queried(ctx, rows, err)
 }
 

@@ -41,70 +41,100 @@ func (b *beforehand) StmtExecContext(ctx context.Context, stmt driver.StmtExecCo
 	return stmt.ExecContext(ctx, args)
 }
 
+// unexecuting is a connector whose connections do nothing but prepare and begin, as
+// those of go-mssqldb: what has no arguments is prepared too.
+type unexecuting struct{ driver.Connector }
+
+func (c unexecuting) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return unexecutingConn{conn, conn.(driver.ConnPrepareContext), conn.(driver.ConnBeginTx)}, nil
+}
+
+type unexecutingConn struct {
+	driver.Conn
+	driver.ConnPrepareContext
+	driver.ConnBeginTx
+}
+
 // TestSelectGrows: rows that come between the count and the INSERT are inserted
 // with keys of their own, or not at all, and an open transaction goes on.
 func TestSelectGrows(t *testing.T) {
-	cases := []struct {
-		name  string
-		grows int // how often rows come
-		by    int // how many at a time
-		rows  int // in t afterwards; -1: the INSERT fails
-	}{
-		{"once", 1, 1, 7},
-		{"twice by many", 2, 5, 16},
-		{"always by one", 100, 1, 8}, // the second count has room for one more
-		{"always by many", 100, 500, -1},
-	}
 	each(t, []engine{sqliteFile, mysqlDefault, mysqlInterp, pgxDefault, pqDefault}, func(t *testing.T, s *scratch) {
 		s.selectTables(t)
 		exec(t, s.raw, "CREATE TABLE seen (a INT)")
 		b := &beforehand{}
-		spied := asDriver{openDriver(t, sqlmw.Driver(connectorDriver{s.connector}, b)), registered(t, s.driver)}
-		db, _ := openConnector(t, spied, fillID("t", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true}}))
-		for _, c := range cases {
-			for _, form := range []string{"direct", "prepared", "transaction"} {
-				if s.server == nil && form == "transaction" {
-					continue // nobody else writes then
-				}
-				for _, args := range [][]any{nil, {"x"}} {
-					name := c.name + "/" + form
-					query := "INSERT INTO t (a, b) SELECT a, b FROM s"
-					if args != nil {
-						name += "/arguments"
-						query = s.placeholders("INSERT INTO t (a, b) SELECT a, ? FROM s")
-					}
-					t.Run(name, func(t *testing.T) {
-						for _, table := range []string{"t", "seen", "s"} {
-							exec(t, s.raw, "DELETE FROM "+table)
-						}
-						exec(t, s.raw, "INSERT INTO s (a) VALUES (1), (2), (3), (4), (5), (6)")
-						left := c.grows
-						b.call = func() {
-							if left--; left >= 0 {
-								exec(t, s.raw, "INSERT INTO s (a) VALUES (7)"+strings.Repeat(", (7)", c.by-1))
-							}
-						}
-						err := s.growing(t, db, form, query, args)
-						ids := idsOf(t, s.raw)
-						if len(slices.Compact(slices.Clone(ids))) != len(ids) {
-							t.Errorf("a key twice: %d", ids)
-						}
-						if c.rows < 0 {
-							if err == nil || !strings.Contains(err.Error(), "more rows than were counted") || len(ids) != 0 {
-								t.Fatalf("%d rows, error %v", len(ids), err)
-							}
-							return
-						}
-						// Where the driver has the statement prepared, rows come in front of
-						// that, too.
-						if err != nil || len(ids) < c.rows || len(ids) > c.rows+c.by {
-							t.Fatalf("%d rows, want %d: %v", len(ids), c.rows, err)
-						}
-					})
-				}
-			}
+		spied := openDriver(t, sqlmw.Driver(connectorDriver{s.connector}, b))
+		for name, connector := range map[string]driver.Connector{"executing": spied, "preparing": unexecuting{spied}} {
+			t.Run(name, func(t *testing.T) { s.selectGrows(t, asDriver{connector, registered(t, s.driver)}, b) })
 		}
 	})
+}
+
+// growth is how often rows come in front of an INSERT, and what becomes of it.
+type growth struct {
+	name  string
+	grows int // how often rows come
+	by    int // how many at a time
+	rows  int // in t afterwards; -1: the INSERT fails
+}
+
+var growths = []growth{
+	{"once", 1, 1, 7},
+	{"twice by many", 2, 5, 16},
+	{"always by one", 100, 1, 8}, // the second count has room for one more
+	{"always by many", 100, 500, -1},
+}
+
+// selectGrows has rows come between count and INSERT on a database of the connector.
+func (s *scratch) selectGrows(t *testing.T, connector driver.Connector, b *beforehand) {
+	t.Helper()
+	db, _ := openConnector(t, connector, fillID("t", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true}}))
+	for _, c := range growths {
+		for _, form := range []string{"direct", "prepared", "transaction"} {
+			if s.server == nil && form == "transaction" {
+				continue // nobody else writes then
+			}
+			for _, args := range [][]any{nil, {"x"}} {
+				name := c.name + "/" + form
+				query := "INSERT INTO t (a, b) SELECT a, b FROM s"
+				if args != nil {
+					name += "/arguments"
+					query = s.placeholders("INSERT INTO t (a, b) SELECT a, ? FROM s")
+				}
+				t.Run(name, func(t *testing.T) {
+					for _, table := range []string{"t", "seen", "s"} {
+						exec(t, s.raw, "DELETE FROM "+table)
+					}
+					exec(t, s.raw, "INSERT INTO s (a) VALUES (1), (2), (3), (4), (5), (6)")
+					left := c.grows
+					b.call = func() {
+						if left--; left >= 0 {
+							exec(t, s.raw, "INSERT INTO s (a) VALUES (7)"+strings.Repeat(", (7)", c.by-1))
+						}
+					}
+					err := s.growing(t, db, form, query, args)
+					ids := idsOf(t, s.raw)
+					if len(slices.Compact(slices.Clone(ids))) != len(ids) {
+						t.Errorf("a key twice: %d", ids)
+					}
+					if c.rows < 0 {
+						if err == nil || !strings.Contains(err.Error(), "more rows than were counted") || len(ids) != 0 {
+							t.Fatalf("%d rows, error %v", len(ids), err)
+						}
+						return
+					}
+					// Where the driver has the statement prepared, rows come in front of
+					// that, too.
+					if err != nil || len(ids) < c.rows || len(ids) > c.rows+c.by {
+						t.Fatalf("%d rows, want %d: %v", len(ids), c.rows, err)
+					}
+				})
+			}
+		}
+	}
 }
 
 // growing executes the query; in a transaction another statement follows, which
