@@ -94,19 +94,26 @@ func (k *compiler) compile() {
 	for _, p := range k.inOrder(tables, slices.Collect(maps.Keys(k.config.Tables))) {
 		k.add(p, k.config.Tables[p.name])
 	}
+	k.compareGlobs(tables)
+	k.nameStates()
+}
+
+// compareGlobs sorts the globs, the more specific ones first, and says of each that
+// it is as specific as one before it which matches some of its tables. It names the
+// first of these alone: of many globs each may meet all others.
+func (k *compiler) compareGlobs(tables place) {
 	globs := k.policy.globs
 	slices.SortStableFunc(globs, func(a, b *entry) int { return cmp.Compare(b.literals, a.literals) })
+	first := 0 // of those with as many characters
 	for i, e := range globs {
-		for _, f := range globs[i+1:] {
-			if f.literals != e.literals {
-				break
-			}
-			if e.meets(f) {
-				k.wrong(tables.entry(f.name), "some tables match this and %s, with as many characters besides * and ?; make one more specific", show(e.name))
-			}
+		if e.literals != globs[first].literals {
+			first = i
+		}
+		if j := slices.IndexFunc(globs[first:i], e.meets); j >= 0 {
+			k.wrong(tables.entry(e.name), "some tables match this and %s, with as many characters besides * and ?; make one more specific",
+				show(globs[first+j].name))
 		}
 	}
-	k.nameStates()
 }
 
 // complete returns the source at p with its defaults, and says what is wrong with

@@ -79,6 +79,9 @@ func (p pattern) symbols() []rune {
 // After each turn of the outer loop, reach[j] says whether some text is matched
 // by the symbols of p so far and by the first j of q.
 func (p pattern) meets(q pattern) bool {
+	if p.differs(q) {
+		return false // as nearly always
+	}
 	a, b := p.symbols(), q.symbols()
 	reach := make([]bool, len(b)+1)
 	reach[0] = true
@@ -107,6 +110,33 @@ func (p pattern) meets(q pattern) bool {
 		reach, next = next, reach
 	}
 	return reach[len(b)]
+}
+
+// differs reports whether the patterns have other characters in front of their first
+// wildcards, or behind the last: then no text is matched by both. That they have the
+// same ones says nothing.
+func (p pattern) differs(q pattern) bool {
+	n := min(len(p.text), len(q.text))
+	for i := 0; i < n && !p.isWild(i) && !q.isWild(i); i++ {
+		if p.text[i] != q.text[i] {
+			return true
+		}
+	}
+	for i := 1; i <= n; i++ {
+		a, b := len(p.text)-i, len(q.text)-i
+		if p.isWild(a) || q.isWild(b) {
+			break
+		}
+		if p.text[a] != q.text[b] {
+			return true
+		}
+	}
+	return false
+}
+
+// isWild reports whether the byte at i stands for others.
+func (p pattern) isWild(i int) bool {
+	return p.wild && (p.text[i] == '*' || p.text[i] == '?')
 }
 
 // sameChar reports whether one character can be both a and b.
