@@ -2,6 +2,7 @@ package rewrite_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -205,6 +206,15 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
+// many returns n texts one behind the other, each with its number.
+func many(format string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, format, i)
+	}
+	return b.String()
+}
+
 // Texts that make a naive reader recurse or run for ever.
 func TestCompileDeep(t *testing.T) {
 	const n = 100_000
@@ -231,13 +241,15 @@ func TestCompileDeep(t *testing.T) {
 		"definers":            "CREATE " + r("DEFINER = a@b ", n/10) + "TRIGGER x INSERT INTO orders (a) VALUES (1)",
 		"long row":            "INSERT INTO orders (a) VALUES (1), (" + r("1,", n) + "1)",
 		"hidden inserts":      r("/*! INSERT */", n/10),
+		"temporary tables":    many("CREATE TEMPORARY TABLE t%d (a INT); INSERT INTO t%[1]d (a) VALUES (1);", n/10),
+		"queries":             many("INSERT INTO shipments (a) SELECT %d;", n/5),
 		"quotes":              "/*! INSERT */ " + r(`"`, n) + r("`", n) + r("[", n),
 	}
 	for name, text := range texts {
 		t.Run(name, func(t *testing.T) {
 			for _, d := range dialect.All() {
 				start := time.Now()
-				p := compile(t, d, text)
+				p := compile(t, d, text, "orders key=id:integer fill=missing,null,default,zero", "shipments key=id:counted")
 				if took := time.Since(start); took > 5*time.Second {
 					t.Errorf("%s: %d bytes took %v (%s)", d.Name, len(text), took, p.Action)
 				}

@@ -35,6 +35,9 @@ func (p *parser) nested(reason Reason) {
 
 // fork returns a parser at the same place that changes nothing of p's.
 func (p *parser) fork() *parser {
+	if p.free == nil {
+		p.free = &freeNames{}
+	}
 	q := *p
 	q.inside = true
 	q.inserts, q.edits, q.slots, q.refusal = nil, nil, nil, nil

@@ -34,8 +34,9 @@ type parser struct {
 	// some, and began is where the last one begins. standing is nil where the
 	// connection has none: see CompileBeside.
 	temporary bool
-	made      []name
-	maybe     []string
+	made      map[string][]name // by the table's name
+	maybe     map[string]bool
+	searches  bool // the text sets a search path, by which another table may come first
 	moved     bool
 	began     int
 	standing  func(TableName) Standing
@@ -48,6 +49,8 @@ type parser struct {
 	// constants are the spans of VALUES rows all of whose values are constants,
 	// for what is read of them a second time: see undisturbed.
 	constants []token
+
+	free *freeNames // nil before one was asked for
 
 	lists   string // what the last column list got, since those of a text are often alike
 	inserts []Insert

@@ -204,11 +204,8 @@ func (p *parser) numbered(in *insertion, s *selection, columns []string, missing
 // tables.
 func (p *parser) columnNames(n int) []string {
 	prefix := "c"
-	for i := range len(p.q) - 1 {
-		if isDigit(p.q[i+1]) && p.q[i]|0x20 == 'c' && (i == 0 || !p.isPart(p.q[i-1])) {
-			prefix = p.unused("kf_c")
-			break
-		}
+	if p.frees().numbered {
+		prefix = p.unused("kf_c")
 	}
 	if prefix == "c" && n <= len(usualNames) {
 		return usualNames[:n:n]

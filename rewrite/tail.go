@@ -1,7 +1,5 @@
 package rewrite
 
-import "strings"
-
 // tail reads what stands behind the rows, up to the semicolon.
 func (p *parser) tail(in *insertion) Reason {
 	g := &p.d.Grammar
@@ -139,28 +137,4 @@ func (p *parser) rowAlias(in *insertion) Reason {
 		p.edit(end, end, string(b))
 	}
 	return ""
-}
-
-// unused returns name, which has kf in it, with as many underscores behind it as
-// it takes for the text not to hold it.
-func (p *parser) unused(name string) string {
-	if !mayHoldKF(p.q) {
-		return name
-	}
-	text := strings.ToLower(p.q)
-	for strings.Contains(text, strings.ToLower(name)) {
-		name += "_"
-	}
-	return name
-}
-
-// mayHoldKF reports whether the text may hold kf in any case: there are letters
-// that are not ASCII and whose lower case is k.
-func mayHoldKF(text string) bool {
-	for i := 1; i < len(text); i++ {
-		if text[i]|0x20 == 'f' && (text[i-1]|0x20 == 'k' || text[i-1] >= 0x80) {
-			return true
-		}
-	}
-	return false
 }

@@ -107,6 +107,7 @@ func (p *parser) keepsTables() {
 	}
 	if p.statements == 2 {
 		p.temporary = p.standing != nil || search(p.q, 0, temporarySet) != 0
+		p.searches = p.temporary && strings.Contains(strings.ToLower(p.q), "search_path")
 	}
 	if p.temporary && p.statements > 1 {
 		p.behind(p.q[p.began:p.tok.start])
@@ -118,9 +119,10 @@ func (p *parser) keepsTables() {
 // tables.
 func (p *parser) behind(statement string) {
 	for _, name := range Temporary(p.d, statement) {
-		if !slices.Contains(p.maybe, name) {
-			p.maybe = append(p.maybe, name)
+		if p.maybe == nil {
+			p.maybe = map[string]bool{}
 		}
+		p.maybe[name] = true
 	}
 	q := &parser{scanner: scanner{d: p.d, q: statement}}
 	q.read()
@@ -130,11 +132,16 @@ func (p *parser) behind(statement string) {
 		if !q.leavesTables() {
 			p.made, p.moved = nil, true
 		}
-	case !strings.Contains(strings.ToLower(p.q), "search_path"):
-		// By a search path that the text sets, the other table may come first.
+	case !p.searches:
 		n.start += p.began
 		n.end += p.began
-		p.made = append(p.made, n)
+		if p.isMade(n) {
+			return
+		}
+		if p.made == nil {
+			p.made = map[string][]name{}
+		}
+		p.made[n.table] = append(p.made[n.table], n)
 	}
 }
 
@@ -181,8 +188,8 @@ func (p *parser) leavesTables() bool {
 // isMade reports whether a table is a temporary one that the text has made
 // before.
 func (p *parser) isMade(n name) bool {
-	return slices.ContainsFunc(p.made, func(m name) bool {
-		return m.table == n.table && (n.schema == m.schema || slices.Contains(temporaries, n.schema)) &&
+	return slices.ContainsFunc(p.made[n.table], func(m name) bool {
+		return (n.schema == m.schema || slices.Contains(temporaries, n.schema)) &&
 			(!p.d.Grammar.TableCase || p.bare(m) == p.bare(n))
 	})
 }
@@ -197,7 +204,7 @@ func (p *parser) bare(n name) string {
 // mayBeMade reports whether a table may be a temporary one that the text has made
 // before.
 func (p *parser) mayBeMade(n name) bool {
-	if !slices.Contains(p.maybe, n.table) {
+	if !p.maybe[n.table] {
 		return false
 	}
 	// The session's own schema has another name too: PostgreSQL 18, "CREATE
