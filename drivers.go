@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
 // driverFacts is what must be known of a driver, by the path of its package.
@@ -66,34 +67,7 @@ func packagePath(v any) string {
 	return t.PkgPath()
 }
 
-// serverErrors are the packages whose errors say that the engine answered: a
-// statement that failed so has stored nothing, where statements are atomic.
-var serverErrors = map[string]bool{
-	"github.com/go-sql-driver/mysql.MySQLError":      true,
-	"github.com/jackc/pgx/v5/pgconn.PgError":         true,
-	"github.com/lib/pq.Error":                        true,
-	"modernc.org/sqlite.Error":                       true,
-	"github.com/microsoft/go-mssqldb.Error":          true,
-	"github.com/sijms/go-ora/v2/network.OracleError": true,
-}
-
-// engineAnswered reports whether err, or an error that it wraps, is the
-// engine's answer rather than a broken connection.
-func engineAnswered(err error) bool {
-	for err != nil {
-		if t := reflect.TypeOf(err); t.Kind() == reflect.Pointer || t.Kind() == reflect.Struct {
-			if t.Kind() == reflect.Pointer {
-				t = t.Elem()
-			}
-			if serverErrors[t.PkgPath()+"."+t.Name()] {
-				return true
-			}
-		}
-		u, ok := err.(interface{ Unwrap() error })
-		if !ok {
-			return false
-		}
-		err = u.Unwrap()
-	}
-	return false
-}
+// engineAnswered reports whether err, or an error that it wraps, is the engine's
+// answer rather than a broken connection: a statement that failed so has stored
+// nothing, where statements are atomic.
+func engineAnswered(err error) bool { return sqlcode.Answered(err) }

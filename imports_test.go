@@ -26,6 +26,7 @@ var arrows = map[string][]string{
 		module + "/catalog",
 		module + "/dialect",
 		module + "/internal/dbconn",
+		module + "/internal/sqlcode",
 		module + "/keysource",
 		module + "/keysource/store",
 		module + "/policy",
@@ -33,10 +34,11 @@ var arrows = map[string][]string{
 		"github.com/google/uuid", // the type of a key that is a UUID
 		"github.com/ngrok/sqlmw", // in interceptor.go alone
 	},
-	"catalog":         {module + "/dialect", module + "/internal/dbconn"},
-	"dialect":         {},
-	"internal/dbconn": {},
-	"internal/testdb": {},
+	"catalog":          {module + "/dialect", module + "/internal/dbconn"},
+	"dialect":          {},
+	"internal/dbconn":  {},
+	"internal/sqlcode": {module + "/dialect"},
+	"internal/testdb":  {},
 	"keyfilltest": {
 		module,
 		module + "/keysource",
@@ -46,7 +48,7 @@ var arrows = map[string][]string{
 	},
 	"keysource":       {module + "/dialect", "github.com/google/uuid"},
 	"keysource/sim":   {},
-	"keysource/store": {module + "/dialect", module + "/internal/dbconn", module + "/keysource"},
+	"keysource/store": {module + "/dialect", module + "/internal/dbconn", module + "/internal/sqlcode", module + "/keysource"},
 	"policy":          {module + "/dialect", module + "/keysource", "go.yaml.in/yaml/v3"},
 	"rewrite":         {module + "/dialect"},
 }

@@ -268,4 +268,13 @@ type stated string
 func (s stated) Error() string    { return "the engine says " + string(s) }
 func (s stated) SQLState() string { return string(s) }
 
+// numberedError is an error with the engine's number.
+type numberedError int32
+
+func (n numberedError) Error() string         { return fmt.Sprint("the engine says ", int32(n)) }
+func (n numberedError) SQLErrorNumber() int32 { return int32(n) }
+
+// errBusy is SQLITE_BUSY.
+const errBusy = numberedError(5)
+
 var errFake = fmt.Errorf("refused")

@@ -155,7 +155,7 @@ func TestJoinedBadConn(t *testing.T) {
 // TestJoinedAgain: what the engine ends for the sake of others is made again,
 // outside of a transaction and not for ever; inside one the error is the caller's.
 func TestJoinedAgain(t *testing.T) {
-	const locked = stated("database is locked")
+	locked := errBusy
 	for _, step := range []string{"begin", "reserve", "insert"} {
 		n := &numbersDB{}
 		db := n.open(t)
@@ -214,7 +214,7 @@ func TestJoinedAgainInVain(t *testing.T) {
 				switch {
 				case what == "insert":
 					inserted = true
-					return stated("database is locked")
+					return errBusy
 				case what == step && inserted:
 					return stated("out of memory")
 				}

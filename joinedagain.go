@@ -3,12 +3,12 @@ package keyfill
 import (
 	"context"
 	"database/sql/driver"
-	"errors"
 	"io"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
+
+	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
 // The transactions of an execution that the engine has ended are made again that
@@ -105,12 +105,5 @@ func (x *execution) again(ctx context.Context, err error) bool {
 // transient reports whether an error of the engine ends a transaction that may
 // succeed when it is made again.
 func (x *execution) transient(err error) bool {
-	codes := x.plan.Dialect().Transactions.Transient
-	var stated interface{ SQLState() string }
-	if errors.As(err, &stated) && slices.Contains(codes, stated.SQLState()) {
-		return true
-	}
-	return engineAnswered(err) && slices.ContainsFunc(codes, func(code string) bool {
-		return strings.Contains(err.Error(), code)
-	})
+	return sqlcode.ClassOf(x.plan.Dialect(), err).Transient()
 }

@@ -4,10 +4,10 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/keyfill/keyfill/internal/dbconn"
+	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
 // An error of MySQL may end the transaction that it comes in, and what is sent
@@ -34,8 +34,7 @@ func (m *Mount) watch(err error) {
 	if t.Probe == "" {
 		return
 	}
-	text := err.Error()
-	if slices.ContainsFunc(t.Transient, func(code string) bool { return strings.Contains(text, code) }) {
+	if sqlcode.ClassOf(m.known().dialect, err).Transient() {
 		m.victims.Add(1)
 	}
 }
@@ -51,7 +50,7 @@ func (g *guard) alive(ctx context.Context) error {
 		_, err := dbconn.Exec(ctx, g.conn, strings.Replace(text, "%", probeSavepoint, 1), nil)
 		switch {
 		case err == nil:
-		case strings.Contains(err.Error(), t.Ended):
+		case isNumber(err, t.Ended):
 			g.unknown()
 			return errEnded
 		default:
@@ -60,4 +59,10 @@ func (g *guard) alive(ctx context.Context) error {
 	}
 	g.victims = victims
 	return nil
+}
+
+// isNumber reports whether an error is the engine's with that number.
+func isNumber(err error, number int) bool {
+	code, ok := sqlcode.Of(err)
+	return ok && code.Number == number
 }

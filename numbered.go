@@ -12,6 +12,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/dbconn"
+	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -275,8 +276,10 @@ func attempt[T any](ctx context.Context, x *execution, whole bool, send func() (
 // outgrown reports whether a statement failed because its query had more rows
 // than were counted.
 func (x *execution) outgrown(err error) bool {
-	return err != nil && engineAnswered(err) &&
-		strings.Contains(strings.ToLower(err.Error()), x.plan.Dialect().Numbering.Failure)
+	code, ok := sqlcode.Of(err)
+	n := &x.plan.Dialect().Numbering
+	return ok && code.State == n.FailState && code.Number == n.FailNumber &&
+		strings.Contains(strings.ToLower(err.Error()), n.Failure)
 }
 
 // refill counts the rows anew and draws keys for them. Where that fails the

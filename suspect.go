@@ -4,8 +4,11 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -13,10 +16,10 @@ import (
 // was in the table already. Then what is reserved is given up, since more of it
 // may be in use: somebody else fills the column, or the store went back.
 func (x *execution) suspect(ctx context.Context, err error) {
-	if !engineAnswered(err) {
+	code, ok := sqlcode.Of(err)
+	if !ok || code.Class(x.plan.Dialect()) != dialect.ErrorDuplicate {
 		return
 	}
-	text := err.Error()
 	for i, d := range x.plan.Draws {
 		t := tableOf(&x.plan.Inserts[d.Insert])
 		f := t.gate.facts.Load()
@@ -24,7 +27,7 @@ func (x *execution) suspect(ctx context.Context, err error) {
 			continue
 		}
 		for _, name := range f.keys[d.Key].unique {
-			if isDuplicate(x.plan.Dialect(), text, name) {
+			if namesIndex(code, err, name) {
 				x.guard.mount.dropBlock(ctx, x.guard, t, d.Key)
 				break
 			}
@@ -58,26 +61,32 @@ func (m *Mount) dropBlock(ctx context.Context, g *guard, t *table, i int) {
 	}
 }
 
-// isDuplicate reports whether an engine's error says that a value was in a
-// unique index of the name already. A text that only looks so costs a gap.
-func isDuplicate(d *dialect.Dialect, text, name string) bool {
-	for _, mark := range d.DuplicateKey {
-		before, after, _ := strings.Cut(mark, "%")
-		if at := strings.Index(text, before); at >= 0 && endsName(text[at+len(before):], name, after) {
+// namesIndex reports whether the error of a duplicate key is about the unique index
+// of the name. Where the driver does not tell it apart, the name has to stand in the
+// text as a word of its own: each engine writes it there, in every language, and
+// quotes it as the language does. A value of that text costs a gap.
+func namesIndex(code sqlcode.Code, err error, name string) bool {
+	if code.Index != "" {
+		return code.Index == name
+	}
+	text := err.Error()
+	for from := 0; ; {
+		at := strings.Index(text[from:], name)
+		if at < 0 || name == "" {
+			return false
+		}
+		at += from
+		from = at + len(name)
+		before, _ := utf8.DecodeLastRuneInString(text[:at])
+		after, _ := utf8.DecodeRuneInString(text[from:])
+		// SQLite names the columns of an index, the one that leads it first.
+		if !isNamePart(before) && !isNamePart(after) && !strings.HasSuffix(text[:at], ", ") {
 			return true
 		}
 	}
-	return false
 }
 
-// endsName reports whether what is in text before the end is the name, or ends
-// with a dot and the name.
-func endsName(text, name, end string) bool {
-	if end != "" {
-		var found bool
-		if text, _, found = strings.Cut(text, end); !found {
-			return false
-		}
-	}
-	return text == name || strings.HasSuffix(text, "."+name)
+// isNamePart reports whether a name may go on with the character.
+func isNamePart(c rune) bool {
+	return c == '_' || c == '$' || c == '#' || unicode.IsDigit(c) || unicode.IsLetter(c)
 }

@@ -69,9 +69,7 @@ type Dialect struct {
 	// that any INSERT of the connection has stored, whatever its key.
 	LastRowID bool
 
-	// DuplicateKey are parts of the engine's errors about a value that is in a
-	// unique index already, with % for the name of the index.
-	DuplicateKey []string
+	Errors Errors // what the codes of its errors mean
 
 	// ZeroIsNoKey says that the engine itself takes an integer 0 in a key
 	// column for "make one": MySQL and MariaDB.

@@ -56,14 +56,15 @@ var mysql = Dialect{
 	// The greatest unsigned integer, so that it fails whether a number is signed
 	// or not: 8.4 manual, section 13.1.7, "Out-of-Range and Overflow Handling".
 	Numbering: Numbering{
-		Number:  "ROW_NUMBER() OVER ()",
-		Checked: "COUNT(*) OVER ()",
-		Fail:    "18446744073709551615 + ROW_NUMBER() OVER ()",
-		Failure: "18446744073709551615 + row_number",
-		Text:    "CAST(% AS CHAR)",
-		Writing: true,
-		Server:  []string{"@@version", "@@log_bin", "@@binlog_format"},
-		Major:   8,
+		Number:     "ROW_NUMBER() OVER ()",
+		Checked:    "COUNT(*) OVER ()",
+		Fail:       "18446744073709551615 + ROW_NUMBER() OVER ()",
+		Failure:    "18446744073709551615 + row_number",
+		FailNumber: 1690,
+		Text:       "CAST(% AS CHAR)",
+		Writing:    true,
+		Server:     []string{"@@version", "@@log_bin", "@@binlog_format"},
+		Major:      8,
 	},
 	Transactions:  mysqlTransactions,
 	Folding:       FoldCase,
@@ -73,8 +74,7 @@ var mysql = Dialect{
 	BinaryClose:   "'",
 	DefaultLayout: SequentialAsString,
 	ZeroIsNoKey:   true,
-	// Error 1062; since 8.0.19 with the table in front of the index.
-	DuplicateKey: []string{"for key '%'"},
+	Errors:        mysqlErrors,
 }
 
 var mariadb = func() Dialect {

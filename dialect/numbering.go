@@ -13,9 +13,16 @@ type Numbering struct {
 	Checked string
 
 	// Fail is an error when it is worked out for a row, and not before: whatever
-	// the mode, so that no row gets a key that is not its own. Failure is a part
-	// of that error, in lower case.
-	Fail, Failure string
+	// the mode, so that no row gets a key that is not its own.
+	Fail string
+
+	// FailState and FailNumber are the SQLSTATE and the engine's number of that
+	// error, "" and 0 where there is none. Failure is a part of Fail that the
+	// error repeats, in lower case and in whatever language; "" where it repeats
+	// nothing.
+	FailState  string
+	FailNumber int
+	Failure    string
 
 	// Text is what turns a number to text, with % for it.
 	Text string

@@ -37,7 +37,7 @@ var oracle = Dialect{
 		Number:       "ROW_NUMBER() OVER (ORDER BY NULL)",
 		Checked:      "ROW_NUMBER() OVER (ORDER BY NULL)",
 		Fail:         "TO_NUMBER('more rows than were counted: ' || ROW_NUMBER() OVER (ORDER BY NULL))",
-		Failure:      "ora-01722",
+		FailNumber:   1722,
 		Text:         "TO_CHAR(%)",
 		Flat:         true, // "SELECT", restrictions on subquery factoring
 		NullByTarget: true,
@@ -50,6 +50,6 @@ var oracle = Dialect{
 	BinaryClose:      "')",
 	AtomicStatements: true,
 	DefaultLayout:    SequentialAsBinary,
-	DuplicateKey:     []string{"ORA-00001: unique constraint (%)"},
+	Errors:           oracleErrors,
 	EmptyIsNull:      true,
 }

@@ -45,6 +45,7 @@ var postgres = Dialect{
 		Checked:    "ROW_NUMBER() OVER ()",
 		Fail:       "CAST('more rows than were counted: ' || ROW_NUMBER() OVER () AS bigint)",
 		Failure:    "more rows than were counted: ",
+		FailState:  "22P02",
 		Text:       "CAST(% AS text)",
 		Writing:    true,
 		Hidden:     true,
@@ -63,6 +64,5 @@ var postgres = Dialect{
 	AtomicStatements: true,
 	ErrorsAbort:      true,
 	DefaultLayout:    SequentialAsString,
-	// 23505, with lc_messages in English.
-	DuplicateKey: []string{`unique constraint "%"`},
+	Errors:           postgresErrors,
 }

@@ -46,15 +46,16 @@ var sqlite = Dialect{
 	// A path that is none is an error that names it:
 	// https://www.sqlite.org/json1.html#jptr.
 	Numbering: Numbering{
-		Number:  "ROW_NUMBER() OVER ()",
-		Checked: "ROW_NUMBER() OVER ()",
-		Fail:    "json_extract('{}', 'more rows than were counted: ' || ROW_NUMBER() OVER ())",
-		Failure: "more rows than were counted: ",
-		Text:    "CAST(% AS TEXT)",
-		Where:   true,
-		Server:  []string{"sqlite_version()"},
-		Major:   3,
-		Minor:   38, // which has JSON in it
+		Number:     "ROW_NUMBER() OVER ()",
+		Checked:    "ROW_NUMBER() OVER ()",
+		Fail:       "json_extract('{}', 'more rows than were counted: ' || ROW_NUMBER() OVER ())",
+		Failure:    "more rows than were counted: ",
+		FailNumber: 1,
+		Text:       "CAST(% AS TEXT)",
+		Where:      true,
+		Server:     []string{"sqlite_version()"},
+		Major:      3,
+		Minor:      38, // which has JSON in it
 	},
 	Transactions:     sqliteTransactions,
 	Folding:          FoldCase,
@@ -65,10 +66,6 @@ var sqlite = Dialect{
 	AtomicStatements: true,
 	OneWriter:        true,
 	LastRowID:        true,
-	// A primary key and a unique index, as sqlite3.c writes both; drivers add the
-	// code in parentheses.
-	DuplicateKey: []string{
-		"UNIQUE constraint failed: %, ", "UNIQUE constraint failed: % (", "UNIQUE constraint failed: %",
-	},
-	DefaultLayout: SequentialAsString,
+	Errors:           sqliteErrors,
+	DefaultLayout:    SequentialAsString,
 }

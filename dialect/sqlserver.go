@@ -49,7 +49,7 @@ var sqlserver = Dialect{
 		Number:       "ROW_NUMBER() OVER (ORDER BY (SELECT NULL))",
 		Checked:      "ROW_NUMBER() OVER (ORDER BY (SELECT NULL))",
 		Fail:         "CAST(9223372036854775807 AS bigint) + ROW_NUMBER() OVER (ORDER BY (SELECT NULL))",
-		Failure:      "arithmetic overflow error",
+		FailNumber:   8115,
 		Text:         "CAST(% AS varchar(20))",
 		First:        true,
 		NullByTarget: true,
@@ -62,6 +62,5 @@ var sqlserver = Dialect{
 	BinaryOpen:       "0x",
 	AtomicStatements: true,
 	DefaultLayout:    SequentialAtEnd,
-	// Errors 2627 and 2601.
-	DuplicateKey: []string{"constraint '%'", "unique index '%'"},
+	Errors:           sqlserverErrors,
 }

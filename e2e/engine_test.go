@@ -25,6 +25,7 @@ type engine struct {
 	server  *testdb.Server // nil for SQLite
 	params  string         // of the DSN
 	memory  bool           // SQLite in memory: one connection is all there is
+	mattn   bool           // SQLite through mattn/go-sqlite3
 }
 
 var (
@@ -80,6 +81,8 @@ func (e engine) dsn(t *testing.T) string {
 	switch {
 	case e.memory:
 		return ":memory:"
+	case e.mattn:
+		return "file:" + filepath.Join(t.TempDir(), "test.db") + "?_busy_timeout=60000&_journal_mode=WAL&_synchronous=OFF"
 	case e.server == nil:
 		return "file:" + filepath.Join(t.TempDir(), "test.db") +
 			"?_pragma=busy_timeout(60000)&_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)"

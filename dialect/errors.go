@@ -1,0 +1,193 @@
+package dialect
+
+import (
+	"slices"
+	"strings"
+)
+
+// ErrorClass says what an error of an engine means for a statement of keyfill. It
+// is told by the engine's code, never by the text, which comes in the language of
+// the server or of the login.
+type ErrorClass uint8
+
+const (
+	// ErrorOther is an answer of the engine that is in none of the classes below,
+	// or no answer of the engine at all.
+	ErrorOther ErrorClass = iota
+
+	// ErrorTransaction says that the engine has undone the transaction for the
+	// sake of others (a deadlock, a failed serialization): the same transaction
+	// may succeed when it is made again.
+	ErrorTransaction
+
+	// ErrorLock says that a lock was waited for in vain. Whether the transaction
+	// is still open depends on the server's settings.
+	ErrorLock
+
+	// ErrorDuplicate says that a value is in a unique index already.
+	ErrorDuplicate
+
+	// The classes below are final: the engine answers the same until somebody
+	// changes the database, the account, or the policy.
+
+	ErrorNoObject   // a table, a column, a sequence, a procedure or a schema is not there
+	ErrorNoRight    // the user may not do that
+	ErrorReadOnly   // the server, the database or the session takes no changes
+	ErrorLogin      // the user, the password or the client's address is refused
+	ErrorNoDatabase // the database is not there
+	ErrorRefused    // the statement does not suit the table: it was altered
+
+	// ErrorPassing says that the engine cannot answer now: it starts, stops, has
+	// too many connections or no room left, or the connection to it broke.
+	ErrorPassing
+)
+
+// Final reports whether the same statement gets the same error until somebody
+// mends its cause.
+func (c ErrorClass) Final() bool { return ErrorNoObject <= c && c <= ErrorRefused }
+
+// Transient reports whether a transaction that met the error may succeed when it is
+// made again.
+func (c ErrorClass) Transient() bool { return c == ErrorTransaction || c == ErrorLock }
+
+// ErrorCodes are the codes of one class.
+type ErrorCodes struct {
+	Class ErrorClass
+
+	// States are SQLSTATEs; one of two characters stands for the whole class of
+	// the standard that begins with them.
+	States []string
+
+	// Numbers are the engine's own numbers. Where the engine has extended codes, a
+	// number below 256 stands for all codes that extend it.
+	Numbers []int
+
+	// Texts are parts of messages, for the one code that means nothing by itself:
+	// SQLITE_ERROR. SQLite has no other language than English.
+	Texts []string
+}
+
+// Errors are the codes of an engine's errors, the more telling ones first.
+type Errors struct {
+	Codes []ErrorCodes
+
+	// Extended says that the low byte of a number is its primary code.
+	Extended bool
+
+	// Generic is the number that stands for many causes, which the text alone
+	// tells apart; 0 where there is none.
+	Generic int
+}
+
+// Class returns the class of an error by its SQLSTATE, "" where the driver tells
+// none, its number, 0 likewise, and its text, which is read for Generic alone.
+func (e *Errors) Class(state string, number int, text string) ErrorClass {
+	for i := range e.Codes {
+		c := &e.Codes[i]
+		switch {
+		case state != "" && slices.ContainsFunc(c.States, func(s string) bool { return strings.HasPrefix(state, s) }),
+			number != 0 && slices.Contains(c.Numbers, number),
+			e.Generic != 0 && number == e.Generic && slices.ContainsFunc(c.Texts, func(s string) bool { return strings.Contains(text, s) }):
+			return c.Class
+		}
+	}
+	if primary := number & 0xff; e.Extended && primary != number {
+		return e.Class(state, primary, text)
+	}
+	return ErrorOther
+}
+
+// MySQL 8.4 Error Message Reference, chapters "Server Error Message Reference" and
+// "Client Error Message Reference" (2000 … 2999, which proxies pass on as answers);
+// MariaDB Knowledge Base, "MariaDB Error Code Reference". The SQLSTATE is HY000 for
+// most of them, so the number decides.
+var mysqlErrors = Errors{Codes: []ErrorCodes{
+	// 1020 is MariaDB's with innodb_snapshot_isolation, 3101 that of a conflict in
+	// Group Replication.
+	{Class: ErrorTransaction, Numbers: []int{1213, 1020, 3101}},
+	{Class: ErrorLock, Numbers: []int{1205, 3572}},
+	{Class: ErrorDuplicate, Numbers: []int{1062, 1586, 1169, 1859}},
+	{Class: ErrorNoObject, Numbers: []int{1146, 1051, 1054, 1305, 1347, 1932, 4091, 1477}},
+	{Class: ErrorNoRight, Numbers: []int{1142, 1143, 1044, 1227, 1370, 1410}},
+	{Class: ErrorReadOnly, Numbers: []int{1290, 1792, 1836, 1874, 1036}},
+	{Class: ErrorLogin, Numbers: []int{1045, 1698, 1130, 1820, 1862, 1251, 3118, 4151}},
+	{Class: ErrorNoDatabase, Numbers: []int{1049, 1046}},
+	{Class: ErrorRefused, Numbers: []int{1064, 1048, 1364, 1366, 1264, 1265, 1292, 1406, 1452, 3819, 4025, 1442, 1318, 1690}},
+	// 1047 is Galera's word for a node outside of the cluster's majority too, 1226
+	// a limit of the user's, 1927 MariaDB's word for a killed connection.
+	{Class: ErrorPassing, Numbers: []int{
+		1040, 1203, 1226, 1053, 1047, 1317, 1927, 1129, 1135, 1021, 1037, 1038, 1041, 1114, 1077, 1078, 1079,
+		1152, 1153, 1154, 1155, 1156, 1157, 1158, 1159, 1160, 1161, 1969, 3024, 2002, 2003, 2006, 2013, 2055, 9001,
+	}},
+}}
+
+// PostgreSQL 18 documentation, appendix A. 57014 is a timeout of the statement,
+// 57P03 a server that starts or stops; pgbouncer answers 08P01 for all of its own.
+var postgresErrors = Errors{Codes: []ErrorCodes{
+	{Class: ErrorTransaction, States: []string{"40001", "40P01", "40002", "40000"}},
+	{Class: ErrorLock, States: []string{"55P03"}},
+	{Class: ErrorDuplicate, States: []string{"23505"}},
+	{Class: ErrorNoObject, States: []string{"42P01", "42703", "42883", "42704", "3F000", "42P02"}},
+	{Class: ErrorNoRight, States: []string{"42501"}},
+	{Class: ErrorReadOnly, States: []string{"25006"}},
+	{Class: ErrorLogin, States: []string{"28"}},
+	{Class: ErrorNoDatabase, States: []string{"3D"}},
+	{Class: ErrorRefused, States: []string{"0A", "21", "22", "23", "42", "44", "55000"}},
+	{Class: ErrorPassing, States: []string{"08", "40003", "53", "57", "58", "55006"}},
+}}
+
+// https://www.sqlite.org/rescode.html. 2067, 1555 and 2579 extend
+// SQLITE_CONSTRAINT, which a driver without extended codes gives for all of them:
+// the name of the index in the text decides there. Code 1, SQLITE_ERROR, has no
+// extensions for what its text says.
+var sqliteErrors = Errors{
+	Extended: true,
+	Generic:  1,
+	Codes: []ErrorCodes{
+		{Class: ErrorLock, Numbers: []int{5, 6}},
+		{Class: ErrorRefused, Numbers: []int{275, 787, 1299, 1811, 3091, 531, 1043, 2835}},
+		{Class: ErrorDuplicate, Numbers: []int{2067, 1555, 2579, 19}},
+		{Class: ErrorNoObject, Texts: []string{"no such table", "no such column", "has no column named", "no such database"}},
+		{Class: ErrorNoRight, Numbers: []int{3, 23}},
+		{Class: ErrorReadOnly, Numbers: []int{8}},
+		{Class: ErrorNoDatabase, Numbers: []int{14, 26}},
+		{Class: ErrorRefused, Numbers: []int{11, 20, 25}},
+		{Class: ErrorPassing, Numbers: []int{7, 9, 10, 13, 15, 17}},
+	},
+}
+
+// "Database Engine events and errors" of SQL Server, and "Troubleshooting transient
+// connection errors in Azure SQL Database". 4060 is a database that is not there, or
+// that the login may not open.
+var sqlserverErrors = Errors{Codes: []ErrorCodes{
+	{Class: ErrorTransaction, Numbers: []int{1205, 3960, 3961, 41302, 41305, 41325, 41301}},
+	{Class: ErrorLock, Numbers: []int{1222}},
+	{Class: ErrorDuplicate, Numbers: []int{2627, 2601}},
+	{Class: ErrorNoObject, Numbers: []int{207, 208, 2812, 2760, 15151}},
+	{Class: ErrorNoRight, Numbers: []int{229, 230, 262, 297, 300, 916, 1088}},
+	{Class: ErrorReadOnly, Numbers: []int{3906, 978, 3908}},
+	{Class: ErrorLogin, Numbers: []int{18456, 18452, 18470, 18486, 18487, 18488}},
+	{Class: ErrorNoDatabase, Numbers: []int{4060, 911}},
+	{Class: ErrorRefused, Numbers: []int{102, 156, 213, 220, 245, 515, 547, 2628, 8114, 8115, 8152, 206, 334}},
+	{Class: ErrorPassing, Numbers: []int{
+		17809, 17142, 6005, 596, 701, 1204, 1105, 9002, 922, 921, 976, 983, 1807, 4221,
+		10928, 10929, 40197, 40501, 40540, 40613, 40615, 42108, 42109, 49918, 49919, 49920, 233, 64, 10053, 10054, 10060,
+	}},
+}}
+
+// Oracle Database Error Messages Reference 23. 1033, 1034 and 12514 are what a
+// client gets while an instance starts.
+var oracleErrors = Errors{Codes: []ErrorCodes{
+	{Class: ErrorTransaction, Numbers: []int{60, 8177}},
+	{Class: ErrorLock, Numbers: []int{54, 30006, 51}},
+	{Class: ErrorDuplicate, Numbers: []int{1}},
+	{Class: ErrorNoObject, Numbers: []int{942, 904, 2289, 4043, 6550, 6576}},
+	{Class: ErrorNoRight, Numbers: []int{1031, 1950, 41900}},
+	{Class: ErrorReadOnly, Numbers: []int{16000, 1456, 12081}},
+	{Class: ErrorLogin, Numbers: []int{1017, 1005, 1045, 28000, 28001}},
+	{Class: ErrorRefused, Numbers: []int{900, 922, 932, 1400, 1438, 1722, 2290, 2291, 12899}},
+	{Class: ErrorPassing, Numbers: []int{
+		18, 20, 28, 1012, 1013, 1033, 1034, 1089, 1090, 1092, 2391, 2396, 3113, 3114, 3135, 1653, 1654,
+		12505, 12514, 12516, 12518, 12519, 12520, 12528, 12537, 12541, 12545, 12547, 12570,
+	}},
+}}

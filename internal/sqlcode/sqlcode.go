@@ -1,0 +1,190 @@
+// Package sqlcode tells, from an error of any driver, the code that the engine gave
+// it: an SQLSTATE or a number. The texts of errors come in the language of the server
+// or of the login, and are no means to tell one from another.
+//
+// A driver is recognised by what its errors have, so that a fork or a wrapper of it
+// is recognised too:
+//
+//	SQLState() string       pgx v4 and v5, lib/pq, and others for PostgreSQL
+//	SQLErrorNumber() int32  go-mssqldb
+//	MySQLError.Number       go-sql-driver/mysql
+//	Code() int              modernc.org/sqlite, glebarez/go-sqlite, godror
+//	ExtendedCode()          ncruces/go-sqlite3
+//	ExtendedCode, Code      the fields of mattn/go-sqlite3
+//	ErrCode                 the field of go-ora
+//
+// Fields are read by reflection, as the module depends on no driver.
+//
+// # Caveats
+//
+// What a code means is a fact of the engine, which package dialect has.
+package sqlcode
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+)
+
+// Code is the engine's code of an error.
+type Code struct {
+	State  string // the SQLSTATE; "" where the driver tells none
+	Number int    // the engine's number, for SQLite the extended code; 0 where the driver tells none
+	Index  string // the constraint or unique index, where the driver tells it apart from the text
+
+	// Lost says that the code is about the connection (SQLSTATE class 08, the
+	// codes of MySQL's client library that a proxy passes on): whether the
+	// statement has had an effect is not known.
+	Lost bool
+}
+
+// Of returns the code of err, or of the first error in its tree that has one, and
+// whether there is one. err may be nil.
+func Of(err error) (Code, bool) {
+	for err != nil {
+		if c, ok := own(err); ok {
+			return c, true
+		}
+		switch u := err.(type) {
+		case interface{ Unwrap() error }:
+			err = u.Unwrap()
+		case interface{ Unwrap() []error }:
+			for _, e := range u.Unwrap() {
+				if c, ok := Of(e); ok {
+					return c, true
+				}
+			}
+			return Code{}, false
+		default:
+			return Code{}, false
+		}
+	}
+	return Code{}, false
+}
+
+// Answered reports whether err is the engine's answer to a statement, rather than a
+// connection that broke: a statement that failed so has stored nothing, where
+// statements are atomic.
+func Answered(err error) bool {
+	c, ok := Of(err)
+	return ok && !c.Lost
+}
+
+// ClassOf returns what an error means on an engine.
+func ClassOf(d *dialect.Dialect, err error) dialect.ErrorClass {
+	c, ok := Of(err)
+	if !ok {
+		return dialect.ErrorOther
+	}
+	class := c.Class(d)
+	if class == dialect.ErrorOther && d.Errors.Generic != 0 && c.Number == d.Errors.Generic {
+		class = d.Errors.Class(c.State, c.Number, err.Error())
+	}
+	if class == dialect.ErrorOther && c.Lost {
+		class = dialect.ErrorPassing
+	}
+	return class
+}
+
+// Class returns what the code means on an engine.
+func (c Code) Class(d *dialect.Dialect) dialect.ErrorClass {
+	return d.Errors.Class(c.State, c.Number, "")
+}
+
+// own returns the code that err itself has, not what it wraps.
+func own(err error) (Code, bool) {
+	switch e := err.(type) {
+	case interface{ SQLState() string }:
+		state := e.SQLState()
+		return Code{State: state, Index: index(err), Lost: strings.HasPrefix(state, "08") || state == "40003"}, state != ""
+	case interface{ SQLErrorNumber() int32 }:
+		return Code{Number: int(e.SQLErrorNumber())}, true
+	}
+	v := reflect.ValueOf(err)
+	if v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			return Code{}, false
+		}
+		v = v.Elem()
+	}
+	switch t := v.Type(); {
+	case strings.Contains(t.PkgPath(), "sqlite"):
+		n, ok := sqliteCode(err, v)
+		return Code{Number: n}, ok
+	case v.Kind() != reflect.Struct:
+		return Code{}, false
+	case t.Name() == "MySQLError":
+		n, ok := integer(v.FieldByName("Number"))
+		return Code{Number: n, Lost: mysqlLost(n)}, ok
+	case t.Name() == "OracleError", strings.Contains(t.PkgPath(), "godror"):
+		n, ok := integer(v.FieldByName("ErrCode"))
+		if coded, is := err.(interface{ Code() int }); is {
+			n, ok = coded.Code(), true
+		}
+		return Code{Number: n, Lost: slices.Contains(oracleLost, n)}, ok && n != 0
+	}
+	return Code{}, false
+}
+
+// mysqlLost reports whether a number is the client library's: a proxy that has lost
+// its server in the middle of a statement passes it on.
+func mysqlLost(n int) bool { return 2000 <= n && n < 3000 }
+
+// oracleLost are ORA-03113 and its like, with which a connection ends.
+var oracleLost = []int{28, 3113, 3114, 3135, 12537, 12547, 12570}
+
+// sqliteCode returns the extended code of SQLite, or the primary one where a driver
+// has no other. An error may be the code itself: ErrNo of mattn/go-sqlite3, ErrorCode
+// of ncruces/go-sqlite3.
+func sqliteCode(err error, v reflect.Value) (int, bool) {
+	if coded, ok := err.(interface{ Code() int }); ok {
+		return coded.Code(), true
+	}
+	if n, ok := integer(v); ok {
+		return n, true
+	}
+	if m := reflect.ValueOf(err).MethodByName("ExtendedCode"); m.IsValid() && m.Type().NumIn() == 0 && m.Type().NumOut() == 1 {
+		return integer(m.Call(nil)[0])
+	}
+	if v.Kind() != reflect.Struct {
+		return 0, false
+	}
+	n, ok := integer(v.FieldByName("ExtendedCode"))
+	if !ok || n == 0 {
+		n, ok = integer(v.FieldByName("Code"))
+	}
+	return n, ok
+}
+
+// integer returns the value of an integer of any type.
+func integer(v reflect.Value) (int, bool) {
+	switch {
+	case !v.IsValid():
+		return 0, false
+	case v.CanInt():
+		return int(v.Int()), true
+	case v.CanUint():
+		return int(v.Uint()), true
+	}
+	return 0, false
+}
+
+// index returns the constraint that an error of PostgreSQL is about: pgconn calls
+// the field ConstraintName, lib/pq Constraint.
+func index(err error) string {
+	v := reflect.ValueOf(err)
+	if v.Kind() == reflect.Pointer && !v.IsNil() {
+		v = v.Elem()
+	}
+	if v.Kind() != reflect.Struct {
+		return ""
+	}
+	for _, name := range []string{"ConstraintName", "Constraint"} {
+		if f := v.FieldByName(name); f.IsValid() && f.Kind() == reflect.String {
+			return f.String()
+		}
+	}
+	return ""
+}

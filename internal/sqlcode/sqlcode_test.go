@@ -1,0 +1,96 @@
+package sqlcode_test
+
+import (
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+)
+
+// The errors of drivers that are no dependency of this module, by what they have.
+// Those of the drivers that are here are asked of real engines in e2e.
+type (
+	pgErrorV4 struct{ Code, ConstraintName string } // pgx v4's pgconn.PgError
+	pqError   struct{ Code, Constraint string }
+
+	// MySQLError is go-sql-driver/mysql's before version 1.7.
+	MySQLError struct {
+		Number  uint16
+		Message string
+	}
+	mssqlError struct{ Number int32 }
+
+	// OracleError is go-ora's.
+	OracleError struct{ ErrCode int }
+
+	codeOfNoEngine struct{}
+)
+
+func (e *pgErrorV4) Error() string         { return "pg" }
+func (e *pgErrorV4) SQLState() string      { return e.Code }
+func (e *pqError) Error() string           { return "pq" }
+func (e *pqError) SQLState() string        { return e.Code }
+func (e *MySQLError) Error() string        { return e.Message }
+func (e mssqlError) Error() string         { return "mssql" }
+func (e mssqlError) SQLErrorNumber() int32 { return e.Number }
+func (e *OracleError) Error() string       { return "ora" }
+func (codeOfNoEngine) Error() string       { return "an application's" }
+func (codeOfNoEngine) Code() int           { return 1062 }
+
+func TestOf(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		err  error
+		want sqlcode.Code
+		ok   bool
+	}{
+		{"nil", nil, sqlcode.Code{}, false},
+		{"no engine's", errors.New("Error 1062: Duplicate entry"), sqlcode.Code{}, false},
+		{"a nil pointer", (*MySQLError)(nil), sqlcode.Code{}, false},
+		{"an application's code", codeOfNoEngine{}, sqlcode.Code{}, false},
+		{"pgx v4", &pgErrorV4{"23505", "t_pkey"}, sqlcode.Code{State: "23505", Index: "t_pkey"}, true},
+		{"lib/pq", &pqError{"42P01", ""}, sqlcode.Code{State: "42P01"}, true},
+		{"a broken connection", &pqError{"08006", ""}, sqlcode.Code{State: "08006", Lost: true}, true},
+		{"an unknown outcome", &pqError{"40003", ""}, sqlcode.Code{State: "40003", Lost: true}, true},
+		{"mysql", &MySQLError{Number: 1213}, sqlcode.Code{Number: 1213}, true},
+		{"a proxy's", &MySQLError{Number: 2013}, sqlcode.Code{Number: 2013, Lost: true}, true},
+		{"mssql", mssqlError{1205}, sqlcode.Code{Number: 1205}, true},
+		{"go-ora", &OracleError{60}, sqlcode.Code{Number: 60}, true},
+		{"go-ora's end", &OracleError{3113}, sqlcode.Code{Number: 3113, Lost: true}, true},
+		{"wrapped", fmt.Errorf("insert: %w", &MySQLError{Number: 1062}), sqlcode.Code{Number: 1062}, true},
+		{"joined", errors.Join(io.EOF, fmt.Errorf("x: %w", mssqlError{2627})), sqlcode.Code{Number: 2627}, true},
+		{"joined without", errors.Join(io.EOF, driver.ErrBadConn), sqlcode.Code{}, false},
+	} {
+		got, ok := sqlcode.Of(c.err)
+		if got != c.want || ok != c.ok {
+			t.Errorf("%s: %+v, %v, want %+v, %v", c.name, got, ok, c.want, c.ok)
+		}
+		if answered := sqlcode.Answered(c.err); answered != (c.ok && !c.want.Lost) {
+			t.Errorf("%s: answered %v", c.name, answered)
+		}
+	}
+}
+
+func TestClassOf(t *testing.T) {
+	for _, c := range []struct {
+		d    *dialect.Dialect
+		err  error
+		want dialect.ErrorClass
+	}{
+		{dialect.MySQL(), nil, dialect.ErrorOther},
+		{dialect.MySQL(), driver.ErrBadConn, dialect.ErrorOther},
+		{dialect.MySQL(), &MySQLError{Number: 1213}, dialect.ErrorTransaction},
+		{dialect.MySQL(), &MySQLError{Number: 2999}, dialect.ErrorPassing},
+		{dialect.PostgreSQL(), &pqError{"28P01", ""}, dialect.ErrorLogin},
+		{dialect.SQLServer(), mssqlError{1205}, dialect.ErrorTransaction},
+		{dialect.MySQL(), &MySQLError{Number: 4242, Message: "Deadlock found"}, dialect.ErrorOther},
+	} {
+		if got := sqlcode.ClassOf(c.d, c.err); got != c.want {
+			t.Errorf("%s: %v: class %d, want %d", c.d.Name, c.err, got, c.want)
+		}
+	}
+}
