@@ -13,6 +13,9 @@ type conn interface {
 	// exec returns how many rows a statement has changed.
 	exec(ctx context.Context, query string, args []any) (int64, error)
 
+	// execID is exec, and returns LAST_INSERT_ID as the same answer has it.
+	execID(ctx context.Context, query string, args []any) (id, changed int64, err error)
+
 	// query returns the only row of an answer, nil when there is none. It has
 	// then read the answer to its end: what the engine says last, such as
 	// that the commit has failed, is an error and not a row.
@@ -25,64 +28,134 @@ type conn interface {
 	transact(ctx context.Context, f func(conn) error) error
 }
 
-// pool is a *sql.DB.
-type pool struct{ db *sql.DB }
+// pool is a *sql.DB of our own. What its engine ends for want of order, it does
+// again.
+type pool struct {
+	db *sql.DB
 
-func (p pool) exec(ctx context.Context, query string, args []any) (int64, error) {
-	return exec(ctx, p.db, query, args)
+	// texts says that arguments are written into the text of a statement.
+	texts bool
 }
 
-func (p pool) query(ctx context.Context, query string, args []any) ([]any, error) {
-	return query1(ctx, p.db, query, args)
+func (p pool) exec(ctx context.Context, query string, args []any) (changed int64, err error) {
+	err = again(ctx, func() error {
+		_, changed, err = exec(ctx, p.db, query, args, p.texts, noID)
+		return err
+	})
+	return changed, err
 }
 
-func (p pool) rows(ctx context.Context, query string, args []any) ([][]any, error) {
-	return rows(ctx, p.db, query, args)
+func (p pool) execID(ctx context.Context, query string, args []any) (id, changed int64, err error) {
+	err = again(ctx, func() error {
+		id, changed, err = exec(ctx, p.db, query, args, p.texts, sql.Result.LastInsertId)
+		return err
+	})
+	return id, changed, err
 }
 
+func (p pool) query(ctx context.Context, query string, args []any) (row []any, err error) {
+	err = again(ctx, func() error {
+		row, err = query1(ctx, p.db, query, args, p.texts)
+		return err
+	})
+	return row, err
+}
+
+func (p pool) rows(ctx context.Context, query string, args []any) (all [][]any, err error) {
+	err = again(ctx, func() error {
+		all, err = rows(ctx, p.db, query, args, p.texts)
+		return err
+	})
+	return all, err
+}
+
+// transact may run f several times.
 func (p pool) transact(ctx context.Context, f func(conn) error) error {
+	return again(ctx, func() error { return p.transactOnce(ctx, f) })
+}
+
+func (p pool) transactOnce(ctx context.Context, f func(conn) error) error {
 	tx, err := p.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback() // after Commit it does nothing
-	if err := f(transaction{tx}); err != nil {
+	if err := f(transaction{tx, p.texts}); err != nil {
 		return err
 	}
 	return tx.Commit()
 }
 
-// transaction is a *sql.Tx.
-type transaction struct{ tx *sql.Tx }
+// transaction is a *sql.Tx of a pool.
+type transaction struct {
+	tx    *sql.Tx
+	texts bool
+}
 
 func (t transaction) exec(ctx context.Context, query string, args []any) (int64, error) {
-	return exec(ctx, t.tx, query, args)
+	_, changed, err := exec(ctx, t.tx, query, args, t.texts, noID)
+	return changed, err
+}
+
+func (t transaction) execID(ctx context.Context, query string, args []any) (id, changed int64, err error) {
+	return exec(ctx, t.tx, query, args, t.texts, sql.Result.LastInsertId)
 }
 
 func (t transaction) query(ctx context.Context, query string, args []any) ([]any, error) {
-	return query1(ctx, t.tx, query, args)
+	return query1(ctx, t.tx, query, args, t.texts)
 }
 
 func (t transaction) rows(ctx context.Context, query string, args []any) ([][]any, error) {
-	return rows(ctx, t.tx, query, args)
+	return rows(ctx, t.tx, query, args, t.texts)
 }
 
 func (t transaction) transact(_ context.Context, f func(conn) error) error { return f(t) }
+
+// againTries is how often a statement or a transaction is made that the engine has
+// rolled back for the sake of another one.
+const againTries = 20
+
+// again does what the engine rolls back, once more: nothing of it has happened.
+// Three nodes of a Galera cluster that change one row do so to two of three.
+func again(ctx context.Context, do func() error) error {
+	for try := 1; ; try++ {
+		err := do()
+		if !dbconn.RolledBack(err) || try == againTries {
+			return err
+		}
+		if pause(ctx, try) != nil {
+			return err // which says more than that the time is over
+		}
+	}
+}
 
 // execer is a *sql.DB or a *sql.Tx.
 type execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-func exec(ctx context.Context, e execer, query string, args []any) (int64, error) {
+// noID is in the place of sql.Result.LastInsertId where that is not asked for.
+func noID(sql.Result) (int64, error) { return 0, nil }
+
+func exec(ctx context.Context, e execer, query string, args []any, texts bool, last func(sql.Result) (int64, error)) (id, changed int64, err error) {
+	if texts {
+		query, args = written(query, args)
+	}
 	res, err := e.ExecContext(ctx, query, args...)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	return res.RowsAffected()
+	if id, err = last(res); err != nil {
+		return 0, 0, err
+	}
+	changed, err = res.RowsAffected()
+	return id, changed, err
 }
 
-func query1(ctx context.Context, q dbconn.Queryer, query string, args []any) ([]any, error) {
+func query1(ctx context.Context, q dbconn.Queryer, query string, args []any, texts bool) ([]any, error) {
+	if texts {
+		query, args = written(query, args)
+	}
 	var row []any
 	if err := dbconn.QueryPool(ctx, q, query, args, only(&row)); err != nil {
 		return nil, err
@@ -90,7 +163,10 @@ func query1(ctx context.Context, q dbconn.Queryer, query string, args []any) ([]
 	return row, nil
 }
 
-func rows(ctx context.Context, q dbconn.Queryer, query string, args []any) ([][]any, error) {
+func rows(ctx context.Context, q dbconn.Queryer, query string, args []any, texts bool) ([][]any, error) {
+	if texts {
+		query, args = written(query, args)
+	}
 	var all [][]any
 	err := dbconn.QueryPool(ctx, q, query, args, every(&all))
 	return all, err
@@ -142,6 +218,18 @@ func (c driverConn) exec(ctx context.Context, query string, args []any) (int64, 
 		return 0, err
 	}
 	return res.RowsAffected()
+}
+
+func (c driverConn) execID(ctx context.Context, query string, args []any) (id, changed int64, err error) {
+	res, err := dbconn.Exec(ctx, c.conn, query, args)
+	if err != nil {
+		return 0, 0, err
+	}
+	if id, err = res.LastInsertId(); err != nil {
+		return 0, 0, err
+	}
+	changed, err = res.RowsAffected()
+	return id, changed, err
 }
 
 func (c driverConn) query(ctx context.Context, query string, args []any) ([]any, error) {

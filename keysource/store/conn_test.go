@@ -37,15 +37,15 @@ RETURNING next_value, incarnation, ''
   2 = "orders.id"
   3 = 1
   4 = 9223372036854775797`
-	updateMySQL = `UPDATE keyfill_sequences
-SET next_value = next_value + ?, updated_at = UTC_TIMESTAMP(6)
-WHERE name = ? AND next_value BETWEEN ? AND ?
-  1 = 10
-  2 = "orders.id"
-  3 = 1
-  4 = 9223372036854775797`
-	selectMySQL = `SELECT next_value, incarnation, '' FROM keyfill_sequences WHERE name = ?
+	selectMySQL = `SELECT next_value, incarnation, '' FROM keyfill_sequences WHERE name = ? FOR UPDATE
   1 = "orders.id"`
+	updateMySQL = `UPDATE keyfill_sequences
+SET next_value = ?, updated_at = UTC_TIMESTAMP(6)
+WHERE name = ? AND next_value = ? AND incarnation = ?
+  1 = 52
+  2 = "orders.id"
+  3 = 42
+  4 = "made"`
 )
 
 // TestConnStrengths: a reservation on the application's connection takes the
@@ -63,9 +63,9 @@ func TestConnStrengths(t *testing.T) {
 				{"on", dialect.SQLite(), store.On, around(updateSQLite)},
 				{"within", dialect.SQLite(), store.Within, around(updateSQLite)},
 				{"on, two statements", dialect.MariaDB(), store.On,
-					"begin\n" + around(updateMySQL) + "\n" + around(selectMySQL) + "\ncommit"},
+					"begin\n" + around(selectMySQL) + "\n" + around(updateMySQL) + "\ncommit"},
 				{"within, two statements", dialect.MariaDB(), store.Within,
-					around(updateMySQL) + "\n" + around(selectMySQL)},
+					around(selectMySQL) + "\n" + around(updateMySQL)},
 			} {
 				f := &fake{answer: engineAnswers(way.d)}
 				got, err := way.on(way.d, c.make(f)).Reserve(context.Background(), orders, 10, 0)
@@ -128,7 +128,6 @@ var faults = []struct {
 	{"two rows", dialect.SQLServer(), "UPDATE",
 		reply{rows: [][]driver.Value{{int64(52), "", ""}, {int64(62), "", ""}}}, store.ErrRows},
 	{"no integer", dialect.SQLite(), "UPDATE", reply{rows: [][]driver.Value{{"x", "", ""}}}, store.ErrAnswer},
-	{"the commit fails", dialect.MariaDB(), "COMMIT", reply{err: errRefused}, errRefused},
 	{"the SELECT fails", dialect.MariaDB(), "SELECT next_value", reply{err: errRefused}, errRefused},
 	{"the SELECT ends in an error", dialect.MariaDB(), "SELECT next_value",
 		reply{rows: [][]driver.Value{{int64(52), "", ""}}, late: errLate}, errLate},
@@ -138,6 +137,39 @@ var faults = []struct {
 		reply{affected: 2, out: []any{int64(52), "", ""}}, store.ErrRows},
 }
 
+// TestLocked: what was read before a row is replaced is given out when one row has
+// changed and that has committed.
+func TestLocked(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		on     string // the statement that is answered so
+		answer reply
+		want   error // nil: any
+	}{
+		{"no row is changed", "UPDATE", reply{}, nil},
+		{"two rows are changed", "UPDATE", reply{affected: 2}, store.ErrRows},
+		{"the UPDATE fails", "UPDATE", reply{err: errRefused}, errRefused},
+		{"the commit fails", "COMMIT", reply{err: errRefused}, errRefused},
+	} {
+		usual := engineAnswers(dialect.MariaDB())
+		for _, s := range strengths {
+			f := &fake{answer: func(query string) reply {
+				if strings.HasPrefix(query, c.on) {
+					return c.answer
+				}
+				return usual(query)
+			}}
+			got, err := store.On(dialect.MariaDB(), s.make(f)).Reserve(context.Background(), orders, 10, 0)
+			if err == nil || c.want != nil && !errors.Is(err, c.want) || got != (keysource.Reservation{}) {
+				t.Errorf("%s, %s: %+v, %v; want %v", c.name, s.name, got, err, c.want)
+			}
+			if log := f.lines(); strings.Contains(log, "rollback") == (c.on == "COMMIT") {
+				t.Errorf("%s, %s: it sends\n%s", c.name, s.name, log)
+			}
+		}
+	}
+}
+
 // TestFaults: a run is given out when all has gone well, on every kind of
 // connection, and the driver's error is passed on.
 func TestFaults(t *testing.T) {
@@ -145,6 +177,7 @@ func TestFaults(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			f := &fake{}
 			usual := engineAnswers(c.d)
+			usual("INSERT INTO keyfill_sequences")
 			f.answer = func(query string) reply {
 				if strings.HasPrefix(query, c.on) {
 					return c.answer

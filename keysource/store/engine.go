@@ -35,7 +35,19 @@ type engine struct {
 
 	series seriesWords
 
-	greeting string // the first statement on a connection of our own; "" for none
+	// greetings are what a connection of our own may begin with: the first of them
+	// that the server takes.
+	greetings []string
+
+	// bindsTexts says that on a connection of our own arguments are written into
+	// the text. A driver that prepares would take three round trips for one, and
+	// what goes wrong while its statement is closed, nobody is told.
+	bindsTexts bool
+
+	// answersID says that reserve, on a connection of our own, answers with
+	// LAST_INSERT_ID and the number of rows, to one who knows the row. Elsewhere
+	// the row is read, and replaced where it is still the same.
+	answersID bool
 
 	read    statement // next_value, incarnation, server, table_name, column_name, parameters
 	others  statement // the name of another state's row for a column, or NULL
@@ -44,6 +56,10 @@ type engine struct {
 	reserve update    // answers next_value, incarnation and server
 	enrol   statement // makes the row of a worker, if there is none
 	mark    update    // answers previous_until
+
+	// markRead, where there is one, answers with reserved_until, which mark then
+	// replaces where it is still the same.
+	markRead statement
 
 	maxKey string // of a column and a table
 
@@ -69,8 +85,6 @@ type update struct {
 	// into are the kinds of the values that come back INTO the last
 	// placeholders.
 	into []kind
-	// readBack is the query that gives the answer, where the UPDATE cannot.
-	readBack statement
 }
 
 // param is something to be bound.
@@ -93,6 +107,7 @@ const (
 	pOld
 	pVersion
 	pSchema
+	pIncarnation
 	params
 )
 
@@ -137,11 +152,8 @@ func engineOf(d *dialect.Dialect) *engine {
 // update runs an UPDATE and returns its answer once it has committed, nil where
 // no row fits. Within a transaction of the application it commits with that.
 func (s *Store) update(ctx context.Context, u update, v values) ([]any, error) {
-	switch {
-	case u.into != nil:
+	if u.into != nil {
 		return s.updateInto(ctx, u, v)
-	case u.readBack.text != "":
-		return s.updateAndRead(ctx, u, v)
 	}
 	query, err := s.withServer(ctx, u.text)
 	if err != nil {
@@ -185,31 +197,6 @@ func (s *Store) updateInto(ctx context.Context, u update, v values) ([]any, erro
 		} else {
 			row[i] = texts[i]
 		}
-	}
-	return row, nil
-}
-
-// updateAndRead is for an engine that has to be asked. The row stays locked
-// from the UPDATE to the end of the transaction, so that what is read is what
-// the UPDATE has made of it.
-func (s *Store) updateAndRead(ctx context.Context, u update, v values) (row []any, err error) {
-	readBack, err := s.withServer(ctx, u.readBack.text)
-	if err != nil {
-		return nil, err
-	}
-	err = s.conn.transact(ctx, func(c conn) error {
-		n, err := c.exec(ctx, u.text, u.bind(v))
-		if err != nil || n == 0 {
-			return err
-		}
-		if n > 1 {
-			return ErrRows
-		}
-		row, err = c.query(ctx, readBack, u.readBack.bind(v))
-		return err
-	})
-	if err != nil {
-		return nil, err
 	}
 	return row, nil
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"strings"
 
+	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -197,7 +198,7 @@ func (r *refusal) Unwrap() []error { return []error{r.meaning, keysource.ErrStor
 // once to something else, and refuses the query again. It does not ask inside a
 // transaction that the error may have aborted.
 func (s *Store) judge(ctx context.Context, meaning, err error, query string, args []any) error {
-	if s.inside && !s.engine.sturdy || isBroken(err) || ctx.Err() != nil || s.ask(ctx, noServer) != nil {
+	if s.inside && !s.engine.sturdy || isBroken(err) || dbconn.RolledBack(err) || ctx.Err() != nil || s.ask(ctx, noServer) != nil {
 		return err
 	}
 	// Drivers have many words for a connection that broke, after which the next

@@ -25,6 +25,7 @@ type fake struct {
 type reply struct {
 	rows     [][]driver.Value
 	affected int64
+	id       int64 // LAST_INSERT_ID
 	out      []any // for the sql.Out among the arguments
 	err      error // of the statement
 	late     error // that follows the rows
@@ -215,8 +216,13 @@ func exec(f *fake, q string, args []driver.NamedValue) (driver.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return driver.RowsAffected(r.affected), nil
+	return fakeResult{r}, nil
 }
+
+type fakeResult struct{ reply }
+
+func (r fakeResult) LastInsertId() (int64, error) { return r.id, nil }
+func (r fakeResult) RowsAffected() (int64, error) { return r.affected, nil }
 
 func query(f *fake, q string, args []driver.NamedValue) (driver.Rows, error) {
 	r, err := f.run(q, args)

@@ -63,10 +63,10 @@ func engineAnswers(d *dialect.Dialect) func(query string) reply {
 			return row(int64(42), "made", "server", "sales.orders", "id", "")
 		case has("UPDATE keyfill_sequences", "BETWEEN"):
 			// Each way to answer; only the engine's own is asked for.
-			return reply{rows: [][]driver.Value{{int64(52), "made", "server"}}, affected: 1,
+			return reply{rows: [][]driver.Value{{int64(52), "made", "server"}}, affected: 1, id: 52,
 				out: []any{int64(52), "made", "server"}}
 		case has("next_value, incarnation"):
-			return row(int64(52), "made", "server")
+			return row(int64(42), "made", "server")
 		case has("UPDATE keyfill_sequences"):
 			return reply{affected: 1}
 		case has("UPDATE keyfill_workers"):
@@ -74,7 +74,10 @@ func engineAnswers(d *dialect.Dialect) func(query string) reply {
 				return reply{}
 			}
 			return reply{rows: [][]driver.Value{{int64(1000)}}, affected: 1, out: []any{int64(1000)}}
-		case has("previous_until FROM"):
+		case has("reserved_until FROM"):
+			if !made["worker"] {
+				return reply{}
+			}
 			return row(int64(1000))
 		case strings.HasPrefix(query, "SELECT"), query == "COMMIT":
 			return row("server")

@@ -35,7 +35,7 @@ type wording struct {
 type answering uint8
 
 const (
-	answerReadBack  answering = iota // by a SELECT in the same transaction
+	answerID        answering = iota // by LAST_INSERT_ID: see engine.answersID
 	answerReturning                  // UPDATE … RETURNING
 	answerOutput                     // UPDATE … OUTPUT … WHERE
 	answerInto                       // UPDATE … RETURNING … INTO
@@ -72,7 +72,7 @@ type keyForm struct {
 	read    statement // value, version and server
 	locked  statement // read, with a lock on the row
 	lock    string    // to be run before locked; "" for none
-	reserve update    // answers value, and server where it can
+	reserve update    // answers value, and server where it can; see engine.answersID
 	swap    statement // value for value; changes one row or none
 	advance statement
 }
@@ -182,7 +182,11 @@ func (e *engine) composeRead(k *keyColumns, hint, end string) statement {
 
 func (e *engine) composeReserve(k *keyColumns) update {
 	c := e.update(k)
-	c.add(k.value, " + ", c.number(pCount), k.moved)
+	if e.words.answer == answerID {
+		c.add("LAST_INSERT_ID(", k.value, " + ", c.number(pCount), ")", k.moved)
+	} else {
+		c.add(k.value, " + ", c.number(pCount), k.moved)
+	}
 	if e.words.answer == answerOutput {
 		c.add("\nOUTPUT inserted.", k.value, ", {server}")
 	}
@@ -195,13 +199,6 @@ func (e *engine) composeReserve(k *keyColumns) update {
 		// The values that come back stand behind all others.
 		c.add(fmt.Sprintf("\nRETURNING %s INTO :%d", k.value, len(c.args)+1))
 		u.into = []kind{integer}
-	case answerReadBack:
-		back := &composer{words: &e.words}
-		back.add("SELECT ", k.value, ", {server} FROM ", k.table)
-		if k.key != "" {
-			back.add(" WHERE ", k.key, " = ", back.arg(pRow))
-		}
-		u.readBack = back.statement()
 	}
 	u.statement = c.statement()
 	return u

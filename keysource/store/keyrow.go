@@ -19,7 +19,7 @@ func (s *Store) form(ctx context.Context, q *Sequence) (*keyForm, error) {
 	switch {
 	case q.Table != nil:
 		return s.learn(ctx, q)
-	case q.optimistic():
+	case q.optimistic(), s.engine.answersID && q.Procedure == "":
 		return s.engine.ownForm(), nil
 	}
 	return nil, nil
@@ -79,6 +79,7 @@ func (s *Store) keyRow(q *Sequence, f *keyForm, answer []any) (*storedRow, error
 	if q.Table == nil {
 		row.version = toText(answer[1])
 		row.next, row.server = value, serverOf(answer[1], answer[2])
+		row.incarnation = toText(answer[1])
 		return row, nil
 	}
 	if b, ok := answer[1].([]byte); ok {

@@ -4,11 +4,22 @@ import "math"
 
 // MySQL 8.0 and later, and MariaDB 10.5 and later.
 //
-// Neither has UPDATE … RETURNING (MariaDB 10.11 has it for INSERT and DELETE),
-// so that a SELECT in the same transaction gives the answer: it sees the
-// transaction's own changes, and the row is locked until the end.
-// LAST_INSERT_ID(expr) would answer with the UPDATE, but also change what the
-// application reads on a connection of its own.
+// Neither has UPDATE … RETURNING (MariaDB 10.11 has it for INSERT and DELETE), and
+// a SELECT behind the UPDATE proves nothing: the node of a Galera cluster may end
+// the transaction between the two for another node's, which nobody is told where
+// the next packet is COM_STMT_CLOSE, and the SELECT then reads what the other node
+// has stored. Of 4,755 integers that were reserved so on three nodes, 113 were given
+// out twice. What is trusted is therefore only what the UPDATE itself answers:
+//
+//   - On a connection of our own it is one statement that commits by itself, and
+//     LAST_INSERT_ID(expr) brings the value that it has stored back in the OK packet
+//     (MySQL 8.4 Reference Manual, section 14.15, "LAST_INSERT_ID(expr)"). The row's
+//     incarnation stands in the WHERE. The server is asked for behind it: in the
+//     WHERE, a replica with binlog_format=STATEMENT would compare its own name.
+//   - On the application's, where LAST_INSERT_ID(expr) would change what it reads,
+//     and for several values at once, the row is read and then replaced where it is
+//     still the same, and one row must have changed. SELECT … FOR UPDATE reads what
+//     was committed last whatever the transaction sees, and keeps others waiting.
 //
 // SET assigns from left to right, and a column that has been assigned is read
 // as assigned (MySQL 8.4 Reference Manual, section 15.2.17; MariaDB too, unless
@@ -67,7 +78,15 @@ var mysql = engine{
 	// A DSN, the server or its init_connect may have turned it off, and what a
 	// single statement does would never commit (MySQL 8.4 Reference Manual,
 	// section 7.1.8, "autocommit").
-	greeting: "SET autocommit = 1",
+	//
+	// With wsrep_sync_wait a SELECT on the node of a Galera cluster waits for what
+	// other nodes had committed before it ("wsrep_sync_wait" in the MariaDB and the
+	// Galera documentation): without it, the greatest key and the row may be older
+	// than what this process has reserved on another node, and look as if the store
+	// had gone back. Servers without the variable refuse the first of the two.
+	greetings:  []string{"SET autocommit = 1, wsrep_sync_wait = 1", "SET autocommit = 1"},
+	bindsTexts: true,
+	answersID:  true,
 	series: seriesWords{
 		later: "UTC_TIMESTAMP(6) + INTERVAL {later} * 1000 MICROSECOND",
 		past:  "'1970-01-01 00:00:00'",
@@ -98,13 +117,9 @@ WHERE name = ? AND next_value < ?`,
 	reserve: update{
 		statement: statement{
 			`UPDATE keyfill_sequences
-SET next_value = next_value + ?, updated_at = UTC_TIMESTAMP(6)
-WHERE name = ? AND next_value BETWEEN ? AND ?`,
-			[]param{pCount, pName, pFloor, pLimit},
-		},
-		readBack: statement{
-			`SELECT next_value, incarnation, {server} FROM keyfill_sequences WHERE name = ?`,
-			[]param{pName},
+SET next_value = LAST_INSERT_ID(next_value + ?), updated_at = UTC_TIMESTAMP(6)
+WHERE name = ? AND next_value BETWEEN ? AND ? AND incarnation = ?`,
+			[]param{pCount, pName, pFloor, pLimit, pIncarnation},
 		},
 	},
 	enrol: statement{
@@ -116,21 +131,21 @@ ON DUPLICATE KEY UPDATE epoch = epoch`,
 	mark: update{
 		statement: statement{
 			`UPDATE keyfill_workers
-SET previous_until = reserved_until, reserved_until = GREATEST(reserved_until, ?),
+SET previous_until = reserved_until, reserved_until = ?,
 epoch = epoch + CASE WHEN owner = ? THEN 0 ELSE 1 END, owner = ?, updated_at = UTC_TIMESTAMP(6)
-WHERE name = ? AND worker = ?`,
-			[]param{pUntil, pOwner, pOwner, pName, pWorker},
+WHERE name = ? AND worker = ? AND reserved_until = ?`,
+			[]param{pUntil, pOwner, pOwner, pName, pWorker, pOld},
 		},
-		readBack: statement{
-			`SELECT previous_until FROM keyfill_workers WHERE name = ? AND worker = ?`,
-			[]param{pName, pWorker},
-		},
+	},
+	markRead: statement{
+		`SELECT reserved_until FROM keyfill_workers WHERE name = ? AND worker = ?`,
+		[]param{pName, pWorker},
 	},
 	maxKey: "SELECT MAX(%s) FROM %s",
 	words: wording{
 		place:   "?",
 		lockEnd: " FOR UPDATE",
-		answer:  answerReadBack,
+		answer:  answerID,
 		columnType: statement{
 			`SELECT column_type FROM information_schema.columns WHERE table_schema = COALESCE(?, DATABASE()) AND table_name = ? AND column_name = ?`,
 			[]param{pSchema, pTable, pColumn},
@@ -188,10 +203,16 @@ var mysqlTime = versionWording{
 
 // MariaDB has no @@server_uuid. Its servers that replicate from one another
 // have a @@server_id of their own ("server_id" in the MariaDB documentation:
-// unique within a replication topology); the nodes of a Galera cluster, which
-// may share one, differ by host or port. All three may be read by anybody.
+// unique within a replication topology), and differ by host or port where they
+// share one. The nodes of a Galera cluster are one store, whichever of them answers:
+// what a node has committed, every node has, in the same order. All of these may be
+// read by anybody; a build without Galera has no variables of it.
 var mariadb = func() engine {
 	e := mysql
-	e.servers = mysql.servers[1:]
+	server := mysql.servers[1]
+	e.servers = []string{
+		"CASE WHEN @@wsrep_on = 1 AND @@wsrep_cluster_address <> '' THEN CONCAT('cluster/', @@wsrep_cluster_name) ELSE " + server + " END",
+		server,
+	}
 	return e
 }()

@@ -2,7 +2,7 @@ package store
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"time"
@@ -72,16 +72,11 @@ func (s *Store) swapLocked(ctx context.Context, q *Sequence, f *keyForm, n, seen
 		if err != nil {
 			return err
 		}
-		v, err := s.replacement(ctx, q, f, row, n, seen)
-		if err != nil {
+		if err := s.unfit(ctx, q, f, row, n, max(seen, 1)); err != nil {
 			return err
 		}
-		changed, err := c.exec(ctx, f.swap.text, f.swap.bind(v))
-		switch {
-		case err != nil:
+		if err := s.replace(ctx, c, q, f, row, row.next+n); err != nil {
 			return err
-		case changed != 1:
-			return fmt.Errorf("%d rows were changed where one was locked", changed)
 		}
 		got = keysource.Reservation{First: row.next, Server: row.server}
 		return nil
@@ -92,19 +87,45 @@ func (s *Store) swapLocked(ctx context.Context, q *Sequence, f *keyForm, n, seen
 	return got, nil
 }
 
+// replace sets the next value of a row that is locked, where it is still as it was
+// read. That one row has changed is the proof of the reservation.
+func (s *Store) replace(ctx context.Context, c conn, q *Sequence, f *keyForm, row *storedRow, next int64) error {
+	v, err := q.replacing(f, row, next)
+	if err != nil {
+		return err
+	}
+	changed, err := c.exec(ctx, f.swap.text, f.swap.bind(v))
+	switch {
+	case err != nil:
+		return err
+	case changed > 1:
+		return q.severalRows()
+	case changed == 0:
+		return errUnlocked
+	}
+	return nil
+}
+
+// errUnlocked is a row that was changed by another one although it was locked.
+var errUnlocked = errors.New("the row was changed although it was locked: the transaction has ended")
+
 // replacement returns the arguments that replace a row, or the error of one that
 // n integers cannot be taken from.
 func (s *Store) replacement(ctx context.Context, q *Sequence, f *keyForm, row *storedRow, n, seen int64) (values, error) {
 	if err := s.unfit(ctx, q, f, row, n, max(seen, 1)); err != nil {
 		return values{}, err
 	}
-	v := q.rowValues()
-	v[pOld], v[pVersion] = row.value, row.version
-	next, ok := q.encode(f, row.next+n)
+	return q.replacing(f, row, row.next+n)
+}
+
+// replacing returns the arguments that replace a row by one that stands at next.
+func (q *Sequence) replacing(f *keyForm, row *storedRow, next int64) (values, error) {
+	value, ok := q.encode(f, next)
 	if !ok {
 		return values{}, q.exhausted(f, row.next)
 	}
-	v[pNext] = next
+	v := q.rowValues()
+	v[pOld], v[pVersion], v[pNext] = row.value, row.version, value
 	return v, nil
 }
 

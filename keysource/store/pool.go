@@ -26,9 +26,10 @@ const (
 // no hindrance. Whoever made the pool closes it; the connector stays open.
 //
 // On MySQL and MariaDB each connection begins with SET autocommit = 1, since
-// the application's DSN may say otherwise.
+// the application's DSN may say otherwise, and on a Galera cluster its SELECTs see
+// what the other nodes have committed.
 func Pool(d *dialect.Dialect, c driver.Connector) *sql.DB {
-	db := sql.OpenDB(lent{c, engineOf(d).greeting})
+	db := sql.OpenDB(lent{c, engineOf(d).greetings})
 	db.SetMaxOpenConns(poolConns)
 	db.SetMaxIdleConns(poolConns)
 	db.SetConnMaxIdleTime(poolIdle)
@@ -38,15 +39,20 @@ func Pool(d *dialect.Dialect, c driver.Connector) *sql.DB {
 // lent is a connector without Close, which sql.DB.Close would call.
 type lent struct {
 	connector driver.Connector
-	greeting  string // the first statement on each connection
+	greetings []string // each connection begins with the first of them that the server takes
 }
 
 func (l lent) Connect(ctx context.Context) (driver.Conn, error) {
 	c, err := l.connector.Connect(ctx)
-	if err != nil || l.greeting == "" {
-		return c, err
+	if err != nil {
+		return nil, err
 	}
-	if _, err := dbconn.Exec(ctx, c, l.greeting, nil); err != nil {
+	for _, greeting := range l.greetings {
+		if _, err = dbconn.Exec(ctx, c, greeting, nil); err == nil || isBroken(err) || ctx.Err() != nil {
+			break
+		}
+	}
+	if err != nil {
 		// The error of the statement is the cause of any that follows.
 		_ = c.Close()
 		return nil, err

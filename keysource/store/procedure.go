@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -140,7 +141,7 @@ func (s *Store) whyNoCall(ctx context.Context, q *Sequence, f *keyForm, n int64,
 	if errors.Is(failed, ErrRows) {
 		return q.fail(ErrProcedure, "it has answered with more than one row")
 	}
-	if isBroken(failed) || ctx.Err() != nil || s.inside && !s.engine.sturdy {
+	if isBroken(failed) || dbconn.RolledBack(failed) || ctx.Err() != nil || s.inside && !s.engine.sturdy {
 		return s.failed(q.Name, failed)
 	}
 	if q.readable() {

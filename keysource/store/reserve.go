@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 
 	"github.com/keyfill/keyfill/keysource"
@@ -67,11 +68,16 @@ func (s *Store) reserve(ctx context.Context, q *Sequence, f *keyForm, n, seen in
 		return s.swap(ctx, q, f, n, seen)
 	case f != nil && f.lockless:
 		return keysource.Reservation{}, q.fail(ErrKeyEngine, "")
-	case q.Codec != nil:
+	case q.Codec != nil, s.engine.answersID && !s.ownAnswer():
 		return s.swapLocked(ctx, q, f, n, seen)
 	}
 	return s.move(ctx, q, f, n, seen)
 }
+
+// ownAnswer reports whether LAST_INSERT_ID in the answer to a statement is for
+// nobody else: outside of transactions, so that the answer says as well that the
+// statement has committed, on a connection of our own.
+func (s *Store) ownAnswer() bool { return s.pooled && !s.inside }
 
 // move reserves by one UPDATE.
 func (s *Store) move(ctx context.Context, q *Sequence, f *keyForm, n, seen int64) (keysource.Reservation, error) {
@@ -82,24 +88,64 @@ func (s *Store) move(ctx context.Context, q *Sequence, f *keyForm, n, seen int64
 	floor := max(seen, 1)
 	v := q.rowValues()
 	v[pCount], v[pFloor], v[pLimit] = n, floor-offset, limit-n+1-offset
+	if s.engine.answersID && q.Table == nil && q.known == nil {
+		if err := s.look(ctx, q, f, n, floor); err != nil {
+			return keysource.Reservation{}, err
+		}
+	}
 	for range reserveTries {
-		row, err := s.update(ctx, u, v)
+		row, err := s.updateKnown(ctx, q, u, v)
 		if err != nil {
 			return keysource.Reservation{}, s.unlessOurs(q.Name, q.manyRows(err))
 		}
 		if row != nil {
 			return s.moved(ctx, q, row, offset, n, floor)
 		}
-		var stored *storedRow
-		if stored, err = s.stateOf(ctx, q, f); err == nil {
-			err = s.unfit(ctx, q, f, stored, n, floor)
-		}
-		if err != nil {
+		if err := s.look(ctx, q, f, n, floor); err != nil {
 			return keysource.Reservation{}, err
 		}
-		// Another process has moved the row in between: it would fit now.
+		// It is another row than was known, or another process has moved it in
+		// between: it would fit now.
 	}
 	return keysource.Reservation{}, s.failed(q.Name, errors.New("the row was moved each time after it was found unfit"))
+}
+
+// look reads the row, and returns why n integers cannot be taken from it.
+func (s *Store) look(ctx context.Context, q *Sequence, f *keyForm, n, floor int64) error {
+	stored, err := s.stateOf(ctx, q, f)
+	if err == nil {
+		err = s.unfit(ctx, q, f, stored, n, floor)
+	}
+	if err != nil {
+		return err
+	}
+	q.remember(stored)
+	return nil
+}
+
+// updateKnown is update, for an engine that answers with an integer alone where the
+// row's incarnation is known.
+func (s *Store) updateKnown(ctx context.Context, q *Sequence, u update, v values) ([]any, error) {
+	if !s.engine.answersID {
+		return s.update(ctx, u, v)
+	}
+	incarnation := q.incarnation()
+	v[pIncarnation] = incarnation
+	next, changed, err := s.conn.execID(ctx, u.text, u.bind(v))
+	switch {
+	case err != nil || changed == 0:
+		return nil, err
+	case changed > 1:
+		return nil, ErrRows
+	case q.Table != nil:
+		return []any{next}, nil
+	}
+	server, err := s.serverAfter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	_, server, _ = strings.Cut(server, "@")
+	return []any{next, incarnation, server}, nil
 }
 
 // moved returns what an UPDATE has reserved, from its answer.
@@ -220,6 +266,7 @@ func (s *Store) Reserver(q Sequence) *Reserver {
 		table := *q.Table
 		q.Table = &table
 	}
+	q.known = new(atomic.Pointer[string])
 	return &Reserver{store: s, sequence: q, opened: new(atomic.Bool), form: new(atomic.Pointer[keyForm])}
 }
 

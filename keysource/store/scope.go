@@ -144,6 +144,9 @@ func (s *Store) ReserveWithin(ctx context.Context, q *Scope, values []any, n int
 // reserveRow returns the first of n integers of a row; 0 where there is no row, or
 // they are not left.
 func (s *Store) reserveRow(ctx context.Context, row *Sequence, n int64) (int64, error) {
+	if s.engine.answersID {
+		return s.reserveLocked(ctx, row, n)
+	}
 	answer, err := s.update(ctx, s.engine.reserve, values{pName: row.Name, pCount: n, pFloor: int64(1), pLimit: row.max() - n + 1})
 	if err != nil || answer == nil {
 		return 0, err
@@ -153,6 +156,27 @@ func (s *Store) reserveRow(ctx context.Context, row *Sequence, n int64) (int64, 
 		return 0, err
 	}
 	return next - n, nil
+}
+
+// reserveLocked is reserveRow for an engine whose UPDATE does not answer.
+func (s *Store) reserveLocked(ctx context.Context, row *Sequence, n int64) (int64, error) {
+	f := s.engine.ownForm()
+	read, err := s.withServer(ctx, f.locked.text)
+	if err != nil {
+		return 0, err
+	}
+	answer, err := s.conn.query(ctx, read, f.locked.bind(row.rowValues()))
+	if err != nil {
+		return 0, err
+	}
+	stored, err := s.keyRow(row, f, answer)
+	if err != nil || stored == nil || stored.next > row.max()-n+1 {
+		return 0, err
+	}
+	if err := s.replace(ctx, s.conn, row, f, stored, stored.next+n); err != nil {
+		return 0, err
+	}
+	return stored.next, nil
 }
 
 // createWithin makes the row of a parent. Whoever makes it at the same time waits

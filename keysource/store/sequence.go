@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/keyfill/keyfill/dialect"
@@ -81,6 +82,30 @@ type Sequence struct {
 	// the greatest key in the columns; empty is an error. A [Reserver] does
 	// not compare: its source does.
 	OnBehind keysource.Remedy
+
+	// known is the incarnation of the row as it was last read, for a [Reserver]; nil
+	// for one that is read each time.
+	known *atomic.Pointer[string]
+}
+
+// incarnation returns what is known of the row; "" where nothing is, or the row has
+// none.
+func (q *Sequence) incarnation() string {
+	if q.known == nil {
+		return ""
+	}
+	if known := q.known.Load(); known != nil {
+		return *known
+	}
+	return ""
+}
+
+// remember takes in a row as it was read.
+func (q *Sequence) remember(row *storedRow) {
+	if q.known == nil {
+		q.known = new(atomic.Pointer[string])
+	}
+	q.known.Store(&row.incarnation)
 }
 
 // Column is a key column. Its names are as they are stored, without quotes.
@@ -246,6 +271,7 @@ func (s *Store) open(ctx context.Context, q *Sequence) (o opening, err error) {
 	if o.bound, err = s.checkRow(ctx, q, stored); err != nil {
 		return o, err
 	}
+	q.remember(stored)
 	o.row, o.known, o.greatest = Row{Next: stored.next, Created: created}, true, greatest
 	o.form, err = s.form(ctx, q)
 	return o, err
@@ -277,6 +303,8 @@ type storedRow struct {
 	server                    string // as in keysource.Reservation
 	table, column, parameters string
 
+	incarnation string // "" in a key table
+
 	value   int64 // what stands for next in a key table
 	version any   // as it is compared
 }
@@ -304,11 +332,12 @@ func (s *Store) read(ctx context.Context, name string) (*storedRow, error) {
 		return nil, s.failed(name, err)
 	}
 	return &storedRow{
-		next:       next,
-		server:     serverOf(row[1], row[2]),
-		table:      toText(row[3]),
-		column:     toText(row[4]),
-		parameters: toText(row[5]),
+		next:        next,
+		incarnation: toText(row[1]),
+		server:      serverOf(row[1], row[2]),
+		table:       toText(row[3]),
+		column:      toText(row[4]),
+		parameters:  toText(row[5]),
 	}, nil
 }
 

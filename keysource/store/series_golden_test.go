@@ -53,10 +53,10 @@ func (a *seriesAnswers) answer(query string) reply {
 		a.counted = true
 		return reply{affected: 1}
 	case has("UPDATE keyfill_sequences") && has("BETWEEN"):
-		return reply{rows: [][]driver.Value{{int64(2_000_001), "made", "server"}}, affected: 1,
+		return reply{rows: [][]driver.Value{{int64(2_000_001), "made", "server"}}, affected: 1, id: 2_000_001,
 			out: []any{int64(2_000_001), "made", "server"}}
 	case has("next_value, incarnation"):
-		return row(int64(2_000_001), "made", "server")
+		return row(int64(1_000_001), "made", "server")
 	case has("INTO keyfill_series"):
 		a.made = true
 		return reply{affected: 1}

@@ -77,7 +77,9 @@
 //	PostgreSQL, SQLite  UPDATE … RETURNING
 //	SQL Server          UPDATE … OUTPUT
 //	Oracle              UPDATE … RETURNING … INTO
-//	MySQL, MariaDB      a SELECT in the same transaction
+//	MySQL, MariaDB      LAST_INSERT_ID(expr) in the answer to the UPDATE; on a
+//	                    connection of the application SELECT … FOR UPDATE, and an
+//	                    UPDATE of the row where it is still the same
 //
 // The integers are given to the caller after the reservation has committed.
 // When the answer is lost, so are they: a gap.
@@ -159,7 +161,7 @@ type Store struct {
 // New returns the tables of the database behind db. Each reservation commits
 // by itself. The pool is not closed by the store.
 func New(d *dialect.Dialect, db *sql.DB) *Store {
-	return &Store{dialect: d, engine: engineOf(d), conn: pool{db}, pooled: true}
+	return &Store{dialect: d, engine: engineOf(d), conn: pool{db, engineOf(d).bindsTexts}, pooled: true}
 }
 
 // On returns the tables as seen by one connection, on which no transaction is

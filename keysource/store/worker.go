@@ -49,7 +49,7 @@ func (s *Store) Mark(ctx context.Context, w Worker, until int64) (before int64, 
 		return 0, fmt.Errorf("%w: worker %q has an owner of more than %d characters", keysource.ErrOptions, w.Name, maxName)
 	}
 	v := values{pName: w.Name, pWorker: w.Number, pOwner: w.Owner, pUntil: until}
-	row, err := s.update(ctx, s.engine.mark, v)
+	row, err := s.raise(ctx, v)
 	if err == nil && row == nil {
 		_, enrolErr := s.conn.exec(ctx, s.engine.enrol.text, s.engine.enrol.bind(v))
 		if enrolErr != nil && s.inside {
@@ -57,7 +57,7 @@ func (s *Store) Mark(ctx context.Context, w Worker, until int64) (before int64, 
 		}
 		// Of two who enrol one worker at once, Oracle gives one the error of
 		// the unique key; the row is there all the same.
-		row, err = s.update(ctx, s.engine.mark, v)
+		row, err = s.raise(ctx, v)
 		if err == nil && row == nil {
 			err = cmp.Or(enrolErr, errRemoved)
 		}
@@ -69,6 +69,44 @@ func (s *Store) Mark(ctx context.Context, w Worker, until int64) (before int64, 
 		return 0, s.failed(w.Name, err)
 	}
 	return before, nil
+}
+
+// raise raises a mark and answers with what it was before; nil where there is no
+// row.
+func (s *Store) raise(ctx context.Context, v values) ([]any, error) {
+	if s.engine.markRead.text == "" {
+		return s.update(ctx, s.engine.mark, v)
+	}
+	read, mark := s.engine.markRead, s.engine.mark
+	if s.inside {
+		read.text += s.engine.words.lockEnd
+	}
+	for try := range swapTries {
+		if try > 0 {
+			if err := pause(ctx, try); err != nil {
+				return nil, err
+			}
+		}
+		row, err := s.conn.query(ctx, read.text, read.bind(v))
+		if err != nil || row == nil {
+			return nil, err
+		}
+		before, err := toInteger(row[0])
+		if err != nil || before >= v[pUntil].(int64) {
+			return row, err // nothing to raise, and nothing is anybody's
+		}
+		v[pOld] = before
+		changed, err := s.conn.exec(ctx, mark.text, mark.bind(v))
+		switch {
+		case err != nil:
+			return nil, err
+		case changed == 1:
+			return []any{before}, nil
+		case changed > 1:
+			return nil, ErrRows
+		}
+	}
+	return nil, ErrContention
 }
 
 // Marker is the row of one worker, for a [keysource.Snowflake]. It is safe for

@@ -1,0 +1,4 @@
+package store
+
+// Written is written.
+var Written = written
