@@ -9,13 +9,13 @@ import (
 // to_regclass, which fails, and ends the transaction, in a schema that the
 // user may not use.
 const (
-	// Visible is what the search_path finds under the bare name. A name is
+	// Partitions and foreign tables have triggers of their own. Visible is what the search_path finds under the bare name. A name is
 	// cut as the engine cuts it (type name).
 	findPostgreSQL = `SELECT CAST(c.oid AS text), CAST(n.nspname AS text), CAST(c.relname AS text), c.relkind IN ('v', 'm'),
 EXISTS (SELECT 1 FROM pg_catalog.pg_trigger g WHERE g.tgrelid = c.oid AND NOT g.tgisinternal AND g.tgtype & 4 <> 0 AND g.tgenabled <> 'D')
 OR EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid AND r.ev_type = '3' AND r.ev_enabled <> 'D'),
-c.relispartition, c.relrowsecurity,
-EXISTS (SELECT 1 FROM pg_catalog.pg_trigger g WHERE g.tgrelid = c.oid AND NOT g.tgisinternal AND g.tgtype & 20 <> 0 AND g.tgenabled <> 'D')
+c.relispartition, c.relrowsecurity, c.relkind IN ('p', 'f')
+OR EXISTS (SELECT 1 FROM pg_catalog.pg_trigger g WHERE g.tgrelid = c.oid AND NOT g.tgisinternal AND g.tgtype & 20 <> 0 AND g.tgenabled <> 'D')
 OR EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid AND r.ev_type IN ('2', '3') AND r.ev_enabled <> 'D')
 FROM pg_catalog.pg_class c
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace

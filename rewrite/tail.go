@@ -74,7 +74,7 @@ func (p *parser) clauses(in *insertion) Reason {
 			switch q.advance(); {
 			case q.isWord("update"):
 				in.Conflict = ConflictUpdate
-			case q.isWord("nothing") && in.Conflict == ConflictError:
+			case q.isWord("nothing") && (in.Conflict == ConflictError || in.Conflict == ConflictReplace):
 				in.Conflict = ConflictSkip
 			}
 		}
