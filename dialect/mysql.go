@@ -67,7 +67,6 @@ var mysql = Dialect{
 		Major:      8,
 	},
 	Transactions:  mysqlTransactions,
-	Latest:        mysqlLatest,
 	Folding:       FoldCase,
 	QuoteOpen:     '`',
 	QuoteClose:    '`',
