@@ -34,6 +34,7 @@ type Mount struct {
 	serverVersion atomic.Pointer[[2]int]
 	rows          rowNeeds
 	found         atomic.Uint32 // see countsFound
+	foundAgain    atomic.Int64  // when it is asked again, in nanoseconds
 	victims       atomic.Uint64 // errors so far that may have ended a transaction
 
 	// A registered name's:

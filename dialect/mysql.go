@@ -67,6 +67,7 @@ var mysql = Dialect{
 		Major:      8,
 	},
 	Transactions:  mysqlTransactions,
+	Latest:        mysqlLatest,
 	Folding:       FoldCase,
 	QuoteOpen:     '`',
 	QuoteClose:    '`',
