@@ -157,8 +157,7 @@ func (s *Store) checkForeign(ctx context.Context, q *Sequence) error {
 		return nil
 	}
 	b := q.binding()
-	// A row of its name is another state's too.
-	b.row, b.state = "", q.foreignState()
+	b.row = "" // a row of this name is another state's too
 	return s.checkAll(ctx, b)
 }
 
