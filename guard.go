@@ -8,6 +8,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/keyfill/keyfill/keysource/store"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -29,10 +30,11 @@ type guard struct {
 	discard  bool // the connection is as good as closed: see guardTx
 
 	commits knownCommits
-	victims uint64 // of the mount, when the transaction was last seen to be open
 
-	tx    txState
-	saved bool // the transaction may have begun with a savepoint, and ends with that
+	tx      txState
+	saved   bool          // the transaction may have begun with a savepoint, and ends with that
+	ended   bool          // a transaction that was taken to be open was none; the application has not ended it yet
+	ongoing store.Ongoing // the transaction that is open
 
 	// joinedDraws counts the numbers that were asked for in its transactions.
 	joinedDraws uint64
@@ -42,7 +44,6 @@ type guard struct {
 	counters   *counterSet
 	acquainted bool // that was found out
 	ensured    bool // the tables of states were looked for
-	claimed    bool // a claim was noted in one of its transactions since the checkout
 
 	temporary temporaryNames
 }
@@ -303,7 +304,6 @@ func (g *guard) Ping(ctx context.Context) error {
 func (g *guard) ResetSession(ctx context.Context) error {
 	clear(g.parked)
 	g.parked = g.parked[:0]
-	g.claimed = false
 	g.columns.forget()
 	g.settings.asked = g.settings.asked && g.mount.about.keepsSession
 	g.commits.asked = g.commits.asked && g.mount.about.keepsSession

@@ -46,9 +46,6 @@ type Dialect struct {
 	// a QuoteClose inside it is doubled.
 	QuoteOpen, QuoteClose byte
 
-	// Latest is how a query sees what was stored last.
-	Latest Latest
-
 	// BinaryOpen and BinaryClose enclose the hexadecimal digits of a binary
 	// literal.
 	BinaryOpen, BinaryClose string
@@ -180,7 +177,6 @@ type Grammar struct {
 	EmptyLists    bool // () and VALUES ()
 	ValueWord     bool // VALUE for VALUES
 	RowWord       bool // VALUES ROW(…)
-	ValueSets     bool // the only row of VALUES is several where a value is a set, and COALESCE takes none
 	RowAlias      bool // VALUES (…) AS new(a, b)
 
 	OnConflict     bool // ON CONFLICT

@@ -26,10 +26,6 @@ const (
 	// numbered exactly: it changes data or variables, stands beside other
 	// statements, or mixes * with values that have no type.
 	ErrSelectForm Reason = "select_form"
-	// ErrSet is returned when the only row of VALUES calls a function that returns a
-	// set, so that it is stored as several rows, beside DEFAULT or a value in the
-	// key's place; and when the engine finds such a call.
-	ErrSet Reason = "set"
 	// ErrOldServer is returned when the rows come from a query and the server
 	// cannot number them.
 	ErrOldServer Reason = "old_server"
@@ -110,8 +106,8 @@ const (
 	// ErrStyles is returned when placeholders of several styles are mixed.
 	ErrStyles Reason = "styles"
 	// ErrFirstUse is returned when some drivers number placeholders by their
-	// first use in the text and the numbers are not in that order: for a key that
-	// depends on an argument, and for a text to prepare.
+	// first use in the text and the numbers, with the key's, are not in that
+	// order.
 	ErrFirstUse Reason = "first_use"
 	// ErrShared is returned when the placeholder in the key's place is used
 	// elsewhere too and cannot be replaced there alone.
@@ -142,7 +138,6 @@ var texts = map[Reason]string{
 	ErrColumnCount:       "a row has another number of values than there are columns: name the columns in the INSERT",
 	ErrSelect:            "the rows come from a query, whose rows the source of the key cannot have numbered by the engine: name the key column and select its values, or insert the rows by their values",
 	ErrSelectForm:        "the rows come from a query that cannot be numbered exactly (it changes data or variables, stands beside other statements, is read by ON DUPLICATE KEY UPDATE, or has * beside values without a type): name the key column and select its values",
-	ErrSet:               "a value of the row is a set, so that several rows would be stored: write the INSERT with SELECT in the place of VALUES, without DEFAULT and without the key column",
 	ErrOldServer:         "the rows come from a query, which this server cannot number (MySQL can from 8.0, MariaDB from 10.2, SQLite from 3.38): name the key column and select its values",
 	ErrStatementLog:      "the rows come from a query, and binlog_format is not ROW: replicas would number them otherwise; set it to ROW, or name the key column and select its values",
 	ErrSeveral:           "another statement of the text may change how the INSERT is read, or whether it runs: send it alone",
@@ -170,7 +165,7 @@ var texts = map[Reason]string{
 	ErrGap:               "the INSERT may leave a row out (IGNORE, DO NOTHING, an upsert clause, MERGE, WHEN, or a conflict clause of the table), whose number a numbering without gaps would lack: look for the row first, or take transaction: autonomous",
 	ErrGrammar:           "the INSERT is not of a form that is understood",
 	ErrStyles:            "placeholders of several styles are mixed: use one",
-	ErrFirstUse:          "SQLite drivers do not agree on which argument $n is unless $1, $2 … come in this order: use ? or ?n",
+	ErrFirstUse:          "SQLite drivers do not agree on which argument $n is unless $1, $2 … come in this order, the key's behind them: use ? or ?n",
 	ErrShared:            "the placeholder of the key is used elsewhere too: give the key one of its own",
 	ErrPerStatement:      "SQLite drivers do not agree on which arguments belong to which statement of a text: send each statement alone",
 	ErrTooMany:           "with its keys the statement would have more arguments than the engine takes: send fewer rows, or send it without preparing it",

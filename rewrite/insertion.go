@@ -10,9 +10,7 @@ type insertion struct {
 	judged   bool   // some of the values in a row stand in the place of a key
 	involved bool   // a value of a row is not a constant
 	name     name
-	calls    []span // the values of the first row that may be sets, where the engine has them
-	merged   bool   // it is of a MERGE, which takes no sets
-	linked   bool   // the table is behind a database link
+	linked   bool // the table is behind a database link
 
 	// overruled is why the engine would take another key than the one filled,
 	// overruledAt the token that makes it do so.
@@ -56,7 +54,7 @@ func (l *places) set(key, column int) {
 // newInsertion begins an INSERT with the head.
 func newInsertion(h head, verb int) *insertion {
 	return &insertion{
-		Insert:  Insert{Target: h.target, Offset: verb, Rows: -1, Conflict: h.conflict, Replaces: h.replaces, scopes: scopesOf(h.target)},
+		Insert:  Insert{Target: h.target, Offset: verb, Rows: -1, Conflict: h.conflict, scopes: scopesOf(h.target)},
 		columns: -1,
 		name:    h.name,
 	}

@@ -52,12 +52,9 @@ type Plan struct {
 	befores []int // for each of those, the caller's placeholders in front of it
 	counts  []int // how many keys each draw takes when every slot does
 
-	boundEdits []edit // the edits of BoundText where the caller's placeholders get other numbers too
-
-	guarded bool   // see GuardsSets
-	session bool   // a slot is what Session means
-	unbound Reason // why keys are literals even where there are placeholders
-	scoped  bool   // keys are numbered within other columns
+	session  bool // a slot is what Session means
+	literals bool // keys are literals even where there are placeholders
+	scoped   bool // keys are numbered within other columns
 
 	readings []reading // see Readings
 
@@ -69,6 +66,8 @@ type Plan struct {
 
 	bound, boundSession lazyText
 	reads               lazyReads
+
+	proof *proof // nil where no text proves that a transaction is open
 }
 
 // lazyText is a text that is written at its first use.
@@ -157,19 +156,19 @@ func (p *parser) plan() *Plan {
 	}
 	pl.session = p.sessionSlots(pl.slots)
 	pl.scoped = pl.hasScopes()
-	if pl.unbound = p.unbound; p.perStatement() {
-		pl.unbound = ErrPerStatement
-	}
-	pl.guarded = p.guarded
+	pl.literals = p.perStatement()
+	var own []edit
 	if pl.AtExecution {
 		pl.edits = slices.DeleteFunc(pl.edits, func(e edit) bool {
-			return e.slot >= 0 && pl.slots[e.slot].kind == slotOwn
+			isOwn := e.slot >= 0 && pl.slots[e.slot].kind == slotOwn
+			if isOwn && pl.d.Transactions.KeyOpen != "" {
+				own = append(own, e)
+			}
+			return isOwn
 		})
 	}
-	if pl.spell.renumbers {
-		pl.renumber()
-	}
 	pl.place()
+	pl.proof = pl.newProof(own)
 	return pl
 }
 
@@ -226,36 +225,15 @@ func (p *parser) prevented() (spelling, Reason) {
 	if shared := p.share(&u); shared && sp.style&stylePosition != 0 && sp.style&styleName != 0 {
 		return sp, ErrShared
 	}
-	if !firstUse {
-		return sp, ""
-	}
-	return p.firstUse(&u, sp)
-}
-
-// firstUse sees to it that a placeholder that drivers number by its digits or by
-// where it first stands in the text gets the same argument by both: those behind a
-// key get other numbers. Where the caller's own are not so, its drivers do what they
-// did as long as no argument comes in between: keys are literals.
-func (p *parser) firstUse(u *usage, sp spelling) (spelling, Reason) {
-	for i := range p.slots {
-		s := &p.slots[i]
-		early := s.kind != slotOwn && int(s.before) < u.newest
-		switch {
-		case s.kind != slotKey && !u.ordered, s.kind == slotTwo && early:
+	if firstUse {
+		if !u.ordered {
 			return sp, ErrFirstUse
-		case early:
-			sp.renumbers = true
 		}
-	}
-	switch {
-	case u.ordered:
-	case p.asksScope():
-		return sp, ErrFirstUse
-	default:
-		p.unbound, sp.renumbers = ErrFirstUse, false
-	}
-	if sp.renumbers {
-		sp.style, sp.base = stylePosition, 0
+		for i := range p.slots {
+			if s := &p.slots[i]; s.kind != slotOwn && int(s.before) < u.newest {
+				return sp, ErrFirstUse
+			}
+		}
 	}
 	return sp, ""
 }
@@ -407,10 +385,6 @@ func (pl *Plan) Filled(h Holes) []Filled {
 	}
 	return places
 }
-
-// GuardsSets reports whether a value of VALUES is written as COALESCE(value), so that
-// the engine refuses one that is a set.
-func (pl *Plan) GuardsSets() bool { return pl.guarded }
 
 // Dialect returns the dialect that the plan was made for.
 func (pl *Plan) Dialect() *dialect.Dialect { return pl.d }
