@@ -46,7 +46,13 @@ func draw(ctx context.Context, p *rewrite.Plan, args []driver.NamedValue, h rewr
 				return p.Scopes(args, h, d.Insert, d.Key)
 			})
 		default:
-			drawn, err = from.give(ctx, t, d.Key, h.Counts[i])
+			n := h.Counts[i]
+			if g, ok := from.(*guard); ok {
+				n += g.mount.spare(p, d, n)
+			}
+			if drawn, err = from.give(ctx, t, d.Key, n); err == nil {
+				drawn = drawn[:h.Counts[i]]
+			}
 		}
 		if err != nil {
 			return nil, t.keyError(d.Key, err)

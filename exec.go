@@ -23,12 +23,12 @@ type execution struct {
 	inline  bool // keys are literals in the text
 	session bool // the first key goes as LAST_INSERT_ID(key)
 	rec     *Recorder
-	notes   []note // where the keys stand in the recorders; nil before they do
-	values  string // of the states' {value:x}; "" where there are none
-	before  int64  // SQLite: last_insert_rowid() when the statement was sent
-	rows    int64  // of the query of an INSERT … SELECT, as counted
-	counts  int    // how often they were
-	saved   bool   // our savepoint is set
+	notes   []note    // where the keys stand in the recorders; nil before they do
+	values  string    // of the states' {value:x}; "" where there are none
+	fates   []Outcome // of the plan's places, once settled; nil where nobody asks
+	rows    int64     // of the query of an INSERT … SELECT, as counted
+	counts  int       // how often they were
+	saved   bool      // our savepoint is set
 
 	joining  joining
 	own      driver.Tx // the transaction that the keys belong to, where it is ours
@@ -203,7 +203,6 @@ func (x *execution) fill(ctx context.Context) (err error) {
 		}
 	}
 	x.place()
-	x.remember(ctx)
 	return nil
 }
 
@@ -215,17 +214,11 @@ func (x *execution) prepares() bool {
 
 // place puts the keys where they travel.
 func (x *execution) place() {
-	proves := x.joining.any
-	switch {
-	case x.inline && proves:
-		x.text, x.sent = x.plan.InlineProven(x.args, x.holes, x.keys, x.session)
-	case x.inline:
+	if x.inline {
 		x.text, x.sent = x.plan.Inline(x.args, x.holes, x.keys, x.session)
-	case proves:
-		x.text, x.sent = x.plan.ProvenText(x.session), x.plan.Bind(x.args, x.holes, x.keys)
-	default:
-		x.text, x.sent = x.plan.BoundText(x.session), x.plan.Bind(x.args, x.holes, x.keys)
+		return
 	}
+	x.text, x.sent = x.plan.BoundText(x.session), x.plan.Bind(x.args, x.holes, x.keys)
 }
 
 // decide returns the plan of a statement that may get keys. It is nil when the
@@ -343,11 +336,14 @@ func (x *execution) count(err error) {
 
 // executed finishes an Exec.
 func (x *execution) executed(ctx context.Context, res driver.Result, err error) (driver.Result, error) {
+	if err == nil {
+		x.settle(ctx, res)
+	}
 	if left := x.leave(ctx, err); err == nil && left != nil {
 		res, err = nil, left // it was not committed
 	}
 	x.count(err)
-	x.record(res, err)
+	x.record(err)
 	if err != nil {
 		x.failed(ctx, err)
 		return res, err
@@ -364,7 +360,7 @@ func (x *execution) queried(ctx context.Context, rows driver.Rows, err error) (d
 	}
 	x.count(err)
 	if err != nil {
-		x.record(nil, err)
+		x.record(err)
 		x.failed(ctx, err)
 		return nil, err
 	}

@@ -32,6 +32,8 @@ type tableFacts struct {
 	// clash, whatever the statement says.
 	ownConflicts bool
 
+	rows *rowFacts
+
 	// unseen is that the catalog does not show the table: it is a temporary
 	// one, or not there yet. nil: it does.
 	unseen error
@@ -51,6 +53,11 @@ type keyFacts struct {
 type gate struct {
 	facts atomic.Pointer[tableFacts]
 	turn  chan struct{} // one asks at a time
+
+	// rows is what is known of the table's rows: see rowFacts. It is not asked for
+	// before the time of mute, in nanoseconds.
+	rows atomic.Pointer[rowFacts]
+	mute atomic.Int64
 
 	// counters are those of the keys whose state has one name, once they are
 	// made.
@@ -101,6 +108,7 @@ func (m *Mount) facts(ctx context.Context, g *guard, t *table) (*tableFacts, err
 	case f.unseen != nil:
 		t.gate.again(f, nil)
 	default:
+		t.gate.rows.Store(f.rows)
 		t.gate.facts.Store(f)
 	}
 	return f, nil
@@ -135,7 +143,7 @@ func (m *Mount) look(ctx context.Context, g *guard, t *table) (*tableFacts, erro
 	if err != nil {
 		return nil, err
 	}
-	f := &tableFacts{quiet: isQuiet(found), ownConflicts: found.ConflictClauses}
+	f := &tableFacts{quiet: isQuiet(found), ownConflicts: found.ConflictClauses, rows: newRowFacts(e.dialect, t, found)}
 	for i := range t.keys {
 		k := &t.keys[i]
 		if err := found.Check(e.dialect, k.wanted()); err != nil {

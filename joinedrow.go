@@ -46,7 +46,7 @@ func unensured(row store.Sequence) store.Sequence {
 // within returns the row as the transaction finds it that is open on the
 // connection.
 func (r *joinedRow) within(g *guard) *store.Reserver {
-	return r.rows.At(g.joinedStore()).Whole()
+	return r.rows.At(store.Within(r.dialect, g.conn)).Whole()
 }
 
 // reserve returns the first of n consecutive integers, which are the transaction's.

@@ -9,8 +9,6 @@ import (
 	"sync"
 
 	"github.com/google/uuid"
-
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // Outcome is what became of a key.
@@ -117,8 +115,8 @@ func Last[T any](r *Recorder, table string) (T, bool) {
 	return none, false
 }
 
-// record notes the keys of an execution with what the driver says of it.
-func (x *execution) record(res driver.Result, err error) {
+// record notes the keys of an execution with what became of them.
+func (x *execution) record(err error) {
 	if x.rec == nil {
 		return
 	}
@@ -128,9 +126,15 @@ func (x *execution) record(res driver.Result, err error) {
 		x.write(keys)
 		return
 	}
-	o := x.outcome(res, err)
+	o := Unknown
+	if err != nil {
+		o = x.failure(err)
+	}
 	for i := range keys {
 		keys[i].Outcome = o
+		if err == nil && len(x.fates) == len(keys) {
+			keys[i].Outcome = x.fates[i]
+		}
 	}
 	x.write(keys)
 }
@@ -175,55 +179,6 @@ func (x *execution) recorded() []RecordedKey {
 		})
 	}
 	return keys
-}
-
-// outcome is what an Exec says of the rows: spec of the engines' affected-rows
-// counts by form of conflict.
-func (x *execution) outcome(res driver.Result, err error) Outcome {
-	in := &x.plan.Inserts[0]
-	if x.undone {
-		return NotStored
-	}
-	if err != nil {
-		// ErrBadConn says nothing: drivers give it for a connection that broke
-		// after the send, too.
-		atomic := in.Rows == 1 || x.plan.Dialect().AtomicStatements && in.Conflict != rewrite.ConflictSkip && !x.ownConflicts()
-		if atomic && engineAnswered(err) {
-			return NotStored
-		}
-		return Unknown
-	}
-	affected, err := res.RowsAffected()
-	switch {
-	case in.Rows > 1 && x.ownConflicts():
-		return Unknown
-	case err != nil && in.Conflict == rewrite.ConflictError:
-		return Stored
-	case err != nil:
-		return Unknown
-	case affected == 0 && in.Conflict == rewrite.ConflictError, in.Conflict == rewrite.ConflictConditional:
-		// A trigger that stores the row elsewhere, SET NOCOUNT ON.
-		return Unknown
-	case affected == 0:
-		return NotStored
-	case in.Conflict == rewrite.ConflictReplace && in.Rows == 1:
-		return Stored
-	case in.Conflict == rewrite.ConflictError, in.Conflict == rewrite.ConflictSkip:
-		if affected == int64(in.Rows) {
-			return Stored
-		}
-	case in.Conflict == rewrite.ConflictUpdate && in.Rows == 1 && affected == 2 && !in.UpdatesKey:
-		// MySQL and MariaDB count an updated row twice.
-		return NotStored
-	}
-	return Unknown
-}
-
-// ownConflicts reports whether the table may leave out or replace rows by
-// itself.
-func (x *execution) ownConflicts() bool {
-	f := tableOf(&x.plan.Inserts[0]).gate.facts.Load()
-	return f != nil && f.ownConflicts
 }
 
 // reported returns a key as it was bound, or as the engine gave it back, in the

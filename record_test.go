@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/keysource"
 )
 
 // affected answers every Exec with a number of rows or an error.
@@ -50,11 +51,22 @@ func TestOutcome(t *testing.T) {
 		{"duplicate key, updated with the key", "mysql", one + " ON DUPLICATE KEY UPDATE a = 2, id = VALUES(`id`)", 2, nil, unknown},
 		{"replace, one", "mysql", "REPLACE INTO t (a) VALUES (1)", 2, nil, stored},
 		{"replace, two", "mysql", "REPLACE INTO t (a) VALUES (1), (2)", 2, nil, unknown},
+		{"replace beside do nothing", "sqlite", "REPLACE INTO t (a) VALUES (1), (2) ON CONFLICT DO NOTHING", 2, nil, unknown},
+		{"duplicate key, two inserted, or one updated", "mysql", two + " ON DUPLICATE KEY UPDATE id = id", 2, nil, unknown},
+		{"duplicate key, none of two", "mysql", two + " ON DUPLICATE KEY UPDATE id = id", 0, nil, not},
+		{"duplicate key, both updated", "mysql", two + " ON DUPLICATE KEY UPDATE a = 2", 4, nil, not},
+		{"duplicate key, two of two", "mysql", two + " ON DUPLICATE KEY UPDATE a = 2", 2, nil, unknown},
+		{"returning, not counted", "mariadb", one + " RETURNING a", 0, nil, stored},
+		{"ignore, returning, not counted", "mariadb", "INSERT IGNORE INTO t (a) VALUES (1) RETURNING a", 0, nil, unknown},
+		{"do nothing, returning, counted before", "sqlite", one + " ON CONFLICT DO NOTHING RETURNING a", 1, nil, unknown},
 		{"or fail, one of two", "sqlite", "INSERT OR FAIL INTO t (a) VALUES (1), (2)", 1, nil, unknown},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := &fakeDriver{strength: contexts, exec: affected(c.affected, c.err)}
-			db := open(t, d, config(c.dialect, nil))
+			cfg := config(c.dialect, nil)
+			// There is no catalog to ask whether the table has triggers.
+			cfg.Reservers = func(string) keysource.Reserver { return nil }
+			db := open(t, d, cfg)
 			ctx, rec := keyfill.Record(context.Background())
 			if _, err := db.ExecContext(ctx, c.query); !errors.Is(err, c.err) {
 				t.Fatal(err)

@@ -91,7 +91,7 @@ func (o *observedRows) fail(err error) {
 	o.ended = true
 	o.suspect(err)
 	if o.x.plan.Alone() {
-		o.all(o.x.outcome(nil, err))
+		o.all(o.x.failure(err))
 	} else if o.keys != nil {
 		o.x.settled(o.keys, err)
 	}
@@ -144,8 +144,8 @@ func (o *observedRows) finish() {
 		if o.keys != nil && o.x.plan.Statements == 1 {
 			o.x.settled(o.keys, nil)
 		}
-	case in.Conflict == rewrite.ConflictReplace && in.Rows > 1:
-		// A later row may have replaced an earlier one.
+	case (in.Replaces || in.UpdatesKey || o.x.ownConflicts()) && in.Rows != 1:
+		// A later row may have replaced an earlier one, or given it another key.
 		o.all(Unknown)
 	case o.column < 0:
 		o.all(o.counted(in))

@@ -208,8 +208,9 @@ func (s *scoped) reserve(ctx context.Context, g *guard, p *parent) (int64, error
 	if s.standIn != nil {
 		return s.standIn.reserve(ctx, p.row, n)
 	}
+	d := g.mount.known().dialect
 	g.joinedDraws++
-	return g.joinedStore().ReserveWithin(ctx, &s.scope, p.values, n)
+	return store.Within(d, g.conn).ReserveWithin(ctx, &s.scope, p.values, n)
 }
 
 // within gives the rows of an explanation the numbers from 1.

@@ -58,7 +58,7 @@ func (m *Mount) prepare(ctx context.Context, g *guard, query string) (driver.Stm
 	if s.session, err = m.session(ctx, g, p); err != nil {
 		return nil, err
 	}
-	s.Stmt, err = g.PrepareContext(ctx, p.ProvenText(s.session))
+	s.Stmt, err = g.PrepareContext(ctx, p.BoundText(s.session))
 	if isBadConn(err) {
 		g.loseParked(query, recorderOf(ctx))
 	}
@@ -96,10 +96,6 @@ type statement struct {
 	literal bool
 	text    string
 	once    *execution
-
-	// unproven is the driver's of the text without the proof that a transaction is
-	// open, for executions that draw no key of theirs; nil until there is one.
-	unproven driver.Stmt
 
 	// dry says that the text is the application's own: what would become of an
 	// execution is decided and counted, no more.
@@ -139,7 +135,7 @@ func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execu
 		if s.plan.TooMany() {
 			return s.again(ctx, args)
 		}
-		if err := s.replace(ctx, s.plan.ProvenText(s.session)); err != nil {
+		if err := s.replace(ctx, s.plan.BoundText(s.session)); err != nil {
 			return nil, err
 		}
 		s.literal = false
@@ -213,35 +209,13 @@ func (s *statement) replace(ctx context.Context, text string) error {
 	return old.Close()
 }
 
-// of returns the driver's statement for an execution. One whose keys are literals is
-// prepared anew where it has got others than it was prepared with. Where every key is
-// the caller's own, no transaction has to be open.
-func (s *statement) of(ctx context.Context, x *execution) (driver.Stmt, error) {
-	switch {
-	case s.literal && x.text != s.text:
-		err := s.replace(ctx, x.text)
-		return s.Stmt, err
-	case s.literal, x.joining.any, !s.plan.Proves():
-		return s.Stmt, nil
-	case s.unproven == nil:
-		stmt, err := s.guard.PrepareContext(ctx, s.plan.BoundText(s.session))
-		if err != nil {
-			return nil, err
-		}
-		s.unproven = stmt
+// carry prepares the text of an execution whose keys are literals and which has got
+// others than those that the statement was prepared with.
+func (s *statement) carry(ctx context.Context, x *execution) error {
+	if !s.literal || x.text == s.text {
+		return nil
 	}
-	return s.unproven, nil
-}
-
-// Close closes the driver's statements.
-func (s *statement) Close() error {
-	err := s.Stmt.Close()
-	if s.unproven != nil {
-		if failed := s.unproven.Close(); err == nil {
-			err = failed
-		}
-	}
-	return err
+	return s.replace(ctx, x.text)
 }
 
 // refuseBound counts and returns the refusal of an execution whose text is
@@ -265,11 +239,10 @@ func (s *statement) ExecContext(ctx context.Context, args []driver.NamedValue) (
 		return nil, err
 	}
 	res, err := within(ctx, x, true, func() (driver.Result, error) {
-		stmt, err := s.of(ctx, x)
-		if err != nil {
+		if err := s.carry(ctx, x); err != nil {
 			return nil, err
 		}
-		return stmtExec(ctx, stmt, x.sent)
+		return stmtExec(ctx, s.Stmt, x.sent)
 	})
 	return x.executed(ctx, res, err)
 }
@@ -284,11 +257,10 @@ func (s *statement) QueryContext(ctx context.Context, args []driver.NamedValue) 
 		return nil, err
 	}
 	rows, err := within(ctx, x, false, func() (driver.Rows, error) {
-		stmt, err := s.of(ctx, x)
-		if err != nil {
+		if err := s.carry(ctx, x); err != nil {
 			return nil, err
 		}
-		return stmtQuery(ctx, stmt, x.sent)
+		return stmtQuery(ctx, s.Stmt, x.sent)
 	})
 	return x.queried(ctx, rows, err)
 }

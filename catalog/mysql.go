@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
@@ -45,13 +46,14 @@ FROM information_schema.columns
 WHERE table_schema = ? AND table_name = ?
 UNION ALL
 SELECT 'index', 10000, CAST(column_name AS CHAR), CAST(index_name AS CHAR), CAST(index_type AS CHAR),
-NULL, NULL, NULL, non_unique, sub_part, NULL
+NULL, NULL, NULL, non_unique, sub_part, seq_in_index
 FROM information_schema.statistics
-WHERE table_schema = ? AND table_name = ? AND seq_in_index = 1
+WHERE table_schema = ? AND table_name = ? AND (seq_in_index = 1 OR non_unique = 0)
 UNION ALL
-SELECT 'trigger', 0, NULL, NULL, NULL, NULL, NULL, NULL, COUNT(*), NULL, NULL
+SELECT 'trigger', 0, NULL, NULL, NULL, NULL, NULL, NULL,
+COUNT(CASE WHEN event_manipulation LIKE '%INSERT%' THEN 1 END), COUNT(CASE WHEN action_timing = 'BEFORE' THEN 1 END), NULL
 FROM information_schema.triggers
-WHERE event_object_schema = ? AND event_object_table = ? AND event_manipulation LIKE '%INSERT%'
+WHERE event_object_schema = ? AND event_object_table = ? AND event_manipulation <> 'DELETE'
 UNION ALL
 SELECT 'grant', 0, NULL, NULL, NULL, NULL, NULL, NULL, COUNT(*), NULL, NULL
 FROM (
@@ -87,6 +89,9 @@ func readMySQL(ctx context.Context, q Querier, schema, table string) (*Table, er
 			if c.number(8) > 0 {
 				t.InsertTriggers = Yes
 			}
+			if c.number(9) > 0 {
+				t.KeyTriggers = Yes
+			}
 		case "grant":
 			granted = c.number(8) > 0
 		}
@@ -96,6 +101,9 @@ func readMySQL(ctx context.Context, q Querier, schema, table string) (*Table, er
 	}
 	if t.InsertTriggers == Unknown && granted {
 		t.InsertTriggers = No
+	}
+	if t.KeyTriggers == Unknown && granted {
+		t.KeyTriggers = No
 	}
 	return t, nil
 }
@@ -182,11 +190,30 @@ func columnOfMySQL(c *cells) Column {
 	return col
 }
 
+// indexOfMySQL adds a column of an index.
 func (t *Table) indexOfMySQL(c *cells) {
 	name := ""
 	if c.number(8) == 0 {
 		name = c.text(3)
+		t.uniqueIndex(name, c)
+	}
+	if c.number(10) > 1 {
+		return
 	}
 	// A prefix of the column is not all of it, and only a B-tree has order.
 	t.led(c.text(2), name, c.text(4) == "BTREE" && c.isNull(9))
+}
+
+// uniqueIndex adds a column of a unique index.
+func (t *Table) uniqueIndex(name string, c *cells) {
+	i := slices.IndexFunc(t.UniqueIndexes, func(x UniqueIndex) bool { return x.Name == name })
+	if i < 0 {
+		i = len(t.UniqueIndexes)
+		t.UniqueIndexes = append(t.UniqueIndexes, UniqueIndex{Name: name})
+	}
+	column := c.text(2)
+	if !c.isNull(9) {
+		column = "" // its beginning
+	}
+	t.UniqueIndexes[i].Columns = append(t.UniqueIndexes[i].Columns, column)
 }

@@ -9,12 +9,14 @@ import (
 // to_regclass, which fails, and ends the transaction, in a schema that the
 // user may not use.
 const (
-	// Visible is what the search_path finds under the bare name. A name is
+	// Partitions and foreign tables have triggers of their own. Visible is what the search_path finds under the bare name. A name is
 	// cut as the engine cuts it (type name).
 	findPostgreSQL = `SELECT CAST(c.oid AS text), CAST(n.nspname AS text), CAST(c.relname AS text), c.relkind IN ('v', 'm'),
 EXISTS (SELECT 1 FROM pg_catalog.pg_trigger g WHERE g.tgrelid = c.oid AND NOT g.tgisinternal AND g.tgtype & 4 <> 0 AND g.tgenabled <> 'D')
 OR EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid AND r.ev_type = '3' AND r.ev_enabled <> 'D'),
-c.relispartition
+c.relispartition, c.relrowsecurity, c.relkind IN ('p', 'f')
+OR EXISTS (SELECT 1 FROM pg_catalog.pg_trigger g WHERE g.tgrelid = c.oid AND NOT g.tgisinternal AND g.tgtype & 20 <> 0 AND g.tgenabled <> 'D')
+OR EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid AND r.ev_type IN ('2', '3') AND r.ev_enabled <> 'D')
 FROM pg_catalog.pg_class c
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relname = CAST(CAST($1 AS text) AS name) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
@@ -70,11 +72,14 @@ func readPostgreSQL(ctx context.Context, q Querier, schema, table string) (*Tabl
 	}
 	c := cells{row: rows[0]}
 	oid := c.text(0)
-	t := &Table{Schema: c.text(1), Name: c.text(2), View: c.isSet(3), InsertTriggers: No}
+	t := &Table{Schema: c.text(1), Name: c.text(2), View: c.isSet(3), InsertTriggers: No, KeyTriggers: No}
 	if c.isSet(4) {
 		t.InsertTriggers = Yes
 	}
-	t.Partition = c.isSet(5)
+	if c.isSet(7) {
+		t.KeyTriggers = Yes
+	}
+	t.Partition, t.RowSecurity = c.isSet(5), c.isSet(6)
 	if c.err != nil {
 		return nil, c.err
 	}

@@ -33,9 +33,10 @@ var reads = []struct {
 			{"column", "2", "code", "varchar", "varchar(20)", "DEFAULT_GENERATED", "utf8mb4_0900_ai_ci", "uuid()", "20", nil, nil},
 			{"column", "3", "total", "int", "int", "STORED GENERATED", nil, nil, nil, "10", "0"},
 			{"index", int64(10000), "id", "PRIMARY", "BTREE", nil, nil, nil, int64(0), nil, nil},
-			{"index", int64(10000), "code", "short", "BTREE", nil, nil, nil, int64(0), int64(5), nil},
-			{"index", int64(10000), nil, "expression", "BTREE", nil, nil, nil, int64(0), nil, nil},
-			{"trigger", int64(0), nil, nil, nil, nil, nil, nil, int64(0), nil, nil},
+			{"index", int64(10000), "code", "short", "BTREE", nil, nil, nil, int64(0), int64(5), int64(1)},
+			{"index", int64(10000), "total", "short", "BTREE", nil, nil, nil, int64(0), nil, int64(2)},
+			{"index", int64(10000), nil, "expression", "BTREE", nil, nil, nil, int64(0), nil, "1"},
+			{"trigger", int64(0), nil, nil, nil, nil, nil, nil, int64(0), int64(1), nil},
 			{"grant", int64(0), nil, nil, nil, nil, nil, nil, int64(1), nil, nil},
 		},
 	}},
@@ -49,7 +50,7 @@ var reads = []struct {
 		},
 	}},
 	{"postgres", dialect.PostgreSQL(), "sales", "orders", [][][]any{
-		{{"4294967295", "sales", []byte("orders"), "f", []byte("t"), false}},
+		{{"4294967295", "sales", []byte("orders"), "f", []byte("t"), false, "t", true}},
 		{
 			{"id", "integer", "int4", "-1", "N", "", "", "nextval('s'::regclass)", nil},
 			{"code", "character varying(20)", "varchar", int64(24), "S", "", "", nil, "default"},

@@ -32,6 +32,12 @@ func (s *script) Rows(_ context.Context, query string, args ...any) ([][]any, er
 func describe(t *catalog.Table) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s.%s: triggers %s, view %v\n", t.Schema, t.Name, t.InsertTriggers, t.View)
+	if t.KeyTriggers != t.InsertTriggers || t.RowSecurity {
+		fmt.Fprintf(&b, "triggers of the key %s, row security %v\n", t.KeyTriggers, t.RowSecurity)
+	}
+	for _, x := range t.UniqueIndexes {
+		fmt.Fprintf(&b, "%s (%s)\n", x.Name, strings.Join(x.Columns, ","))
+	}
 	for _, c := range t.Columns {
 		line := c.Name + " " + c.Type + ":"
 		add := func(is bool, format string, args ...any) {

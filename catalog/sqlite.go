@@ -38,7 +38,7 @@ func readSQLite(ctx context.Context, q Querier, schema, table string) (*Table, e
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	t := &Table{InsertTriggers: No}
+	t := &Table{InsertTriggers: No, KeyTriggers: No}
 	var primary []string
 	for _, row := range rows {
 		c := cells{row: row}
@@ -85,6 +85,9 @@ func (t *Table) schemaOfSQLite(ctx context.Context, q Querier, table string) (fo
 			event := slices.IndexFunc(words, func(w string) bool { return w == "insert" || w == "update" || w == "delete" })
 			if event >= 0 && words[event] == "insert" {
 				t.InsertTriggers = Yes
+			}
+			if event >= 0 && words[event] != "delete" {
+				t.KeyTriggers = Yes
 			}
 		case "view":
 			t.View = true

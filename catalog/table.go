@@ -13,6 +13,20 @@ type Table struct {
 	// would not be shown one.
 	InsertTriggers Answer
 
+	// KeyTriggers says whether something of the user's may change, move or leave
+	// out a row, and so its key, at an INSERT or at the UPDATE of an upsert: a
+	// BEFORE trigger in MySQL and MariaDB, any trigger or rule elsewhere. It is
+	// Unknown where the session would not be shown one, and on SQL Server and
+	// Oracle, which are not asked.
+	KeyTriggers Answer
+
+	// RowSecurity says that a query need not show a row that was inserted:
+	// PostgreSQL's row security.
+	RowSecurity bool
+
+	// UniqueIndexes are the unique indexes and constraints of MySQL and MariaDB.
+	UniqueIndexes []UniqueIndex
+
 	View bool
 
 	// Partition says that the table is a part of another one, in whose name its
@@ -22,6 +36,15 @@ type Table struct {
 	// ConflictClauses says that the table says itself what becomes of rows that
 	// clash, as SQLite's ON CONFLICT IGNORE behind a constraint does.
 	ConflictClauses bool
+}
+
+// UniqueIndex is a unique index or constraint of a table.
+type UniqueIndex struct {
+	Name string
+
+	// Columns are the names of its columns as found; "" for an expression, and for
+	// a column of which the index has the beginning only.
+	Columns []string
 }
 
 // Answer is what is known about a question; nothing is the zero value.

@@ -46,6 +46,9 @@ type Dialect struct {
 	// a QuoteClose inside it is doubled.
 	QuoteOpen, QuoteClose byte
 
+	// Latest is how a query sees what was stored last.
+	Latest Latest
+
 	// BinaryOpen and BinaryClose enclose the hexadecimal digits of a binary
 	// literal.
 	BinaryOpen, BinaryClose string

@@ -67,6 +67,7 @@ var mysql = Dialect{
 		Major:      8,
 	},
 	Transactions:  mysqlTransactions,
+	Latest:        mysqlLatest,
 	Folding:       FoldCase,
 	QuoteOpen:     '`',
 	QuoteClose:    '`',
@@ -91,6 +92,5 @@ var mariadb = func() Dialect {
 	d.Numbering.Major, d.Numbering.Minor = 10, 2
 	d.Numbering.UUIDv4 = Function{"UUID_v4()", 11, 7}
 	d.Numbering.UUIDv7 = Function{"UUID_v7()", 11, 7}
-	d.Transactions = mariadbTransactions
 	return d
 }()

@@ -55,6 +55,7 @@ var postgres = Dialect{
 		ByTarget:   true,
 	},
 	Transactions: postgresTransactions,
+	Latest:       postgresLatest,
 	Folding:      FoldLower,
 	QuoteOpen:    '"',
 	QuoteClose:   '"',

@@ -51,6 +51,10 @@ type Reservation struct {
 	// when another server, whose last commits may differ, takes over. Empty if
 	// the store cannot tell; then that is not watched.
 	Server string
+	// Apart says that the integers of this store neither ascend nor follow each
+	// other, though none comes twice: several servers give them out by turns. N is
+	// 1 then, First may be less than seen, and a statement gets one key.
+	Apart bool
 }
 
 // Remedy is what a source does about a store that stands below the keys in

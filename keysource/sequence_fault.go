@@ -47,6 +47,8 @@ func (s *Sequence) reserve(ctx context.Context, a *ask) answer {
 		switch {
 		case err != nil:
 			return answer{err: err}
+		case r.Apart:
+			return good(r) // what is less than others means nothing
 		case server != "" && r.Server != "" && r.Server != server:
 			server = r.Server
 		case r.First >= inUse:

@@ -170,6 +170,9 @@ func (s *Sequence) settle(f *fetch, a ask, got answer, took time.Duration) bool 
 	final := false
 	switch {
 	case got.err == nil:
+		if got.Apart {
+			s.refuseRuns()
+		}
 		s.hand(f, a, s.accept(a, got))
 	case got.fault:
 		s.fault, s.probed = got.err, s.now()

@@ -220,6 +220,21 @@ func (s *Sequence) dismiss(err error) {
 	s.queue = nil
 }
 
+// errApart is for a statement of several rows at a store whose integers do not
+// follow each other.
+var errApart = fmt.Errorf("%w: on a cluster whose servers give out the integers of its sequence by turns a statement gets one key: insert one row at a time, or take kind sequence", ErrStoreState)
+
+// refuseRuns answers those who wait for more than one integer.
+func (s *Sequence) refuseRuns() {
+	for _, w := range s.queue {
+		if w.n > 1 && !w.gone {
+			w.answer(0, errApart)
+			w.gone = true
+		}
+	}
+	s.waiting() // which forgets them
+}
+
 // waiting returns how many integers are waited for, s.max at most, and forgets
 // those who have left.
 func (s *Sequence) waiting() int64 {

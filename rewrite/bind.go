@@ -34,7 +34,7 @@ func (pl *Plan) check(args []driver.NamedValue) error {
 			}
 		}
 	}
-	if pl.literals && !pl.AtExecution && !pl.scoped {
+	if pl.unbound != "" && !pl.AtExecution && !pl.scoped {
 		return nil // no key depends on an argument
 	}
 	named := 0
@@ -162,9 +162,10 @@ func (pl *Plan) boundText(session bool) string {
 	if len(pl.edits) == 0 {
 		return pl.query
 	}
-	b := make([]byte, 0, len(pl.query)+16*len(pl.edits))
+	edits := pl.ofBound()
+	b := make([]byte, 0, len(pl.query)+16*len(edits))
 	at, n := 0, 0
-	for _, e := range pl.edits {
+	for _, e := range edits {
 		b = append(b, pl.query[at:e.start]...)
 		b = append(b, e.text...)
 		if e.slot >= 0 {
@@ -173,7 +174,7 @@ func (pl *Plan) boundText(session bool) string {
 			if wrapped {
 				b = append(b, sessionOpen...)
 			}
-			b = append(b, pl.spell.text(n)...)
+			b = append(b, pl.spell.text(pl.number(e.slot, n))...)
 			if wrapped {
 				b = append(b, sessionClose...)
 			}
@@ -181,6 +182,23 @@ func (pl *Plan) boundText(session bool) string {
 		at = e.end
 	}
 	return string(append(b, pl.query[at:]...))
+}
+
+// ofBound returns the edits of the bound text.
+func (pl *Plan) ofBound() []edit {
+	if pl.boundEdits != nil {
+		return pl.boundEdits
+	}
+	return pl.edits
+}
+
+// number returns what the number of a slot's placeholder, the n-th that is added, has
+// more than the base.
+func (pl *Plan) number(slot, n int) int {
+	if pl.spell.renumbers {
+		return int(pl.slots[slot].before) + n
+	}
+	return n
 }
 
 // Bind returns the arguments for [Plan.BoundText]: the caller's with the keys

@@ -194,6 +194,63 @@ func TestCompileInsert(t *testing.T) {
 	}
 }
 
+// The update part of an upsert decides whether a row that was there keeps its key,
+// and whether the count of affected rows tells what was inserted.
+func TestCompileUpdatePart(t *testing.T) {
+	my, pg, lite := dialect.MySQL(), dialect.PostgreSQL(), dialect.SQLite()
+	const changes, leaves, neither = "changes the key", "leaves the row", "neither"
+	for _, tt := range []struct {
+		d          *dialect.Dialect
+		part, want string
+	}{
+		{my, "ON DUPLICATE KEY UPDATE a = 1", neither},
+		{my, "ON DUPLICATE KEY UPDATE id = id", leaves},
+		{my, "ON DUPLICATE KEY UPDATE `orders`.`id` = `id`", leaves},
+		{my, "ON DUPLICATE KEY UPDATE `ID`=`ID`, id = orders.id", leaves},
+		{my, "ON DUPLICATE KEY UPDATE id = LAST_INSERT_ID(id)", leaves},
+		{my, "ON DUPLICATE KEY UPDATE id = LAST_INSERT_ID(id), a = 1", neither},
+		{my, "ON DUPLICATE KEY UPDATE a = 1, id = id", neither},
+		{my, "ON DUPLICATE KEY UPDATE a = id", neither},
+		{my, "ON DUPLICATE KEY UPDATE id = VALUES(id)", changes},
+		{my, "ON DUPLICATE KEY UPDATE a = 1, id = id + 1", changes},
+		{my, "ON DUPLICATE KEY UPDATE id = id, id = 7", changes},
+		{my, "ON DUPLICATE KEY UPDATE id = LAST_INSERT_ID(7)", changes},
+		{my, "AS new ON DUPLICATE KEY UPDATE id = new.id", changes},
+		{dialect.MariaDB(), "ON DUPLICATE KEY UPDATE id = id RETURNING id", leaves},
+		{dialect.MariaDB(), "ON DUPLICATE KEY UPDATE a = 1 RETURNING a, id", neither},
+		{pg, "ON CONFLICT (a) DO UPDATE SET a = excluded.a WHERE orders.id > 5 RETURNING id", neither},
+		{pg, "ON CONFLICT (id) WHERE id > 5 DO UPDATE SET a = 1", neither},
+		{pg, "ON CONFLICT (a) DO UPDATE SET a = 1, id = excluded.id", changes},
+		{pg, "ON CONFLICT (a) DO UPDATE SET (a, id) = (1, 2)", changes},
+		{pg, "ON CONFLICT (a) DO UPDATE SET (a, b) = (1, 2)", neither},
+		{lite, "ON CONFLICT (a) DO UPDATE SET a = 1 ON CONFLICT (b) DO UPDATE SET id = 5", changes},
+		{lite, "ON CONFLICT (a) DO UPDATE SET id = id", leaves},
+	} {
+		query := "INSERT INTO orders (a) VALUES (1) " + tt.part
+		p := compile(t, tt.d, query)
+		if len(p.Inserts) != 1 {
+			t.Fatalf("%s: Compile(%q): %v", tt.d.Name, query, p.Refusal)
+		}
+		in, got := &p.Inserts[0], neither
+		switch {
+		case in.UpdatesKey && in.LeavesRow:
+			got = "both"
+		case in.UpdatesKey:
+			got = changes
+		case in.LeavesRow:
+			got = leaves
+		}
+		if got != tt.want || in.TableText != "orders" || in.Replaces {
+			t.Errorf("%s: Compile(%q): %s, table %q, replaces %v, want %s", tt.d.Name, query, got, in.TableText, in.Replaces, tt.want)
+		}
+	}
+	for _, query := range []string{"REPLACE INTO orders (a) VALUES (1) ON CONFLICT DO NOTHING", "INSERT OR REPLACE INTO main.orders (a) VALUES (1)"} {
+		if p := compile(t, lite, query); !p.Inserts[0].Replaces {
+			t.Errorf("Compile(%q) replaces nothing", query)
+		}
+	}
+}
+
 // Every refusal is an error of its cause that names table and place.
 func TestRefusal(t *testing.T) {
 	p := compile(t, dialect.PostgreSQL(), "INSERT INTO orders (a) SELECT 1")

@@ -93,6 +93,14 @@
 // filled, the rows of a query, of MERGE and of a bulk load. A trigger that gives the
 // row another parent is not seen.
 //
+// # Placeholders
+//
+// A placeholder that is added has the caller's style: the next highest number, or a
+// name that is free. In SQLite $n is a name, which some drivers number by its digits
+// and others by where it first stands in the text: there the caller's own behind the
+// key get new numbers too, so that $1, $2 … keep this order. Where they are not in
+// it before, keys are literals, and the text cannot be prepared.
+//
 // # Several statements
 //
 // A text is filled as a whole or refused. An INSERT is refused behind a statement

@@ -106,8 +106,8 @@ const (
 	// ErrStyles is returned when placeholders of several styles are mixed.
 	ErrStyles Reason = "styles"
 	// ErrFirstUse is returned when some drivers number placeholders by their
-	// first use in the text and the numbers, with the key's, are not in that
-	// order.
+	// first use in the text and the numbers are not in that order: for a key that
+	// depends on an argument, and for a text to prepare.
 	ErrFirstUse Reason = "first_use"
 	// ErrShared is returned when the placeholder in the key's place is used
 	// elsewhere too and cannot be replaced there alone.
@@ -165,7 +165,7 @@ var texts = map[Reason]string{
 	ErrGap:               "the INSERT may leave a row out (IGNORE, DO NOTHING, an upsert clause, MERGE, WHEN, or a conflict clause of the table), whose number a numbering without gaps would lack: look for the row first, or take transaction: autonomous",
 	ErrGrammar:           "the INSERT is not of a form that is understood",
 	ErrStyles:            "placeholders of several styles are mixed: use one",
-	ErrFirstUse:          "SQLite drivers do not agree on which argument $n is unless $1, $2 … come in this order, the key's behind them: use ? or ?n",
+	ErrFirstUse:          "SQLite drivers do not agree on which argument $n is unless $1, $2 … come in this order: use ? or ?n",
 	ErrShared:            "the placeholder of the key is used elsewhere too: give the key one of its own",
 	ErrPerStatement:      "SQLite drivers do not agree on which arguments belong to which statement of a text: send each statement alone",
 	ErrTooMany:           "with its keys the statement would have more arguments than the engine takes: send fewer rows, or send it without preparing it",

@@ -43,11 +43,11 @@ type Edit struct {
 func (pl *Plan) Edits() []Edit {
 	var edits []Edit
 	n := 0
-	for _, e := range pl.edits {
+	for _, e := range pl.ofBound() {
 		text := e.text
 		if e.slot >= 0 {
 			n++
-			text += pl.spell.text(n)
+			text += pl.spell.text(pl.number(e.slot, n))
 		}
 		edits = append(edits, Edit{e.start, e.end, text, e.slot})
 	}
@@ -69,7 +69,26 @@ func (pl *Plan) Slots() []Slot {
 	for _, s := range pl.slots {
 		slots = append(slots, Slot{s.kind == slotOwn, s.kind == slotTwo, int(s.draw), int(s.row), int(s.before)})
 	}
+	if !pl.spell.renumbers {
+		return slots
+	}
+	for _, e := range pl.edits {
+		if e.slot >= 0 {
+			slots[e.slot].Placeholder = pl.paramsBefore(e.start)
+		}
+	}
 	return slots
+}
+
+// paramsBefore returns how many placeholders the query has in front of an offset.
+func (pl *Plan) paramsBefore(offset int) (n int) {
+	s := scanner{d: pl.d, q: pl.query}
+	for t := s.next(); t.start < offset; t = s.next() {
+		if t.kind == tokParam {
+			n++
+		}
+	}
+	return n
 }
 
 // Identity returns what the spellings of one placeholder have in common.

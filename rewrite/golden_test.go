@@ -261,6 +261,10 @@ func outcome(p *rewrite.Plan, in string) map[string]string {
 			fmt.Fprintf(&b, "arg %d: row %d, %s", place.Arg, place.Row, in.Target.Keys[place.Key].Column)
 		}
 		got["slots"] = b.String()
+		if p.Unbound() == rewrite.ErrFirstUse {
+			delete(got, "out") // nobody sends it
+			delete(got, "slots")
+		}
 	}
 	return got
 }
@@ -322,7 +326,7 @@ func (a *archive) run(t *testing.T, c *goldenCase, d *dialect.Dialect) {
 	}
 	if *update {
 		for _, part := range []string{"slots", "literal"} {
-			if _, ok := c.want[part]; !ok {
+			if _, ok := c.want[part]; !ok && got["out"] != "" {
 				delete(got, part)
 			}
 		}

@@ -10,9 +10,22 @@ type Insert struct {
 	Conflict  Conflict // what the engine does with a row that is there already
 	Returning bool     // the statement gives rows back
 
-	// UpdatesKey says that the update part of an upsert clause mentions a key
-	// column: the row that was there already may have got the new key.
+	// TableText is the table's name as the text has it.
+	TableText string
+
+	// Replaces says that a row may take the place of another one, one of the same
+	// statement too, whatever else the INSERT says of rows that are there:
+	// REPLACE, OR REPLACE.
+	Replaces bool
+
+	// UpdatesKey says that the update part of an upsert clause may give a key
+	// column another value: the row that was there already may have got the new
+	// key.
 	UpdatesKey bool
+
+	// LeavesRow says that the update part assigns nothing but key columns to
+	// themselves (id = id), so that the row that was there stays as it is.
+	LeavesRow bool
 
 	// Unlisted is the table's name as the text has it where the INSERT is
 	// refused for want of Target.Columns alone: it has VALUES and no column
@@ -41,6 +54,7 @@ type Insert struct {
 	Query *Query
 
 	end      int      // of its text
+	assigned bool     // the update part assigns something
 	sure     bool     // the Idiom runs whenever the update part does
 	scopes   *scoping // the columns that keys are numbered within; nil: none
 	explicit []int64  // the greatest literal for each key that is followed; nil: none
@@ -66,6 +80,7 @@ type head struct {
 	target   *Target // nil where the table is not configured or none is named
 	name     name
 	conflict Conflict
+	replaces bool
 	reason   Reason // why the target cannot be filled, whatever follows
 	unsure   Reason // why it cannot unless the INSERT brings its keys
 }
@@ -75,7 +90,7 @@ func (p *parser) head() head {
 	g := &p.d.Grammar
 	var h head
 	if p.isWord("replace") {
-		h.conflict = ConflictReplace
+		h.conflict, h.replaces = ConflictReplace, true
 	}
 	p.advance()
 	if g.OrAction && p.accept("or") {
@@ -84,7 +99,7 @@ func (p *parser) head() head {
 			// FAIL keeps the rows before the one that failed.
 			h.conflict = ConflictSkip
 		case p.isWord("replace"):
-			h.conflict = ConflictReplace
+			h.conflict, h.replaces = ConflictReplace, true
 		}
 		p.advance()
 	}
@@ -189,6 +204,7 @@ func (p *parser) insert() {
 	}
 	in := newInsertion(h, verb)
 	in.Nested, in.Explained = p.limit > 0, p.explained
+	in.TableText = p.q[h.name.start:h.name.end]
 	n, m := len(p.edits), len(p.slots)
 	reason := p.rest(in)
 	if reason == "" && !p.atEnd() {

@@ -54,7 +54,7 @@ func (l *places) set(key, column int) {
 // newInsertion begins an INSERT with the head.
 func newInsertion(h head, verb int) *insertion {
 	return &insertion{
-		Insert:  Insert{Target: h.target, Offset: verb, Rows: -1, Conflict: h.conflict, scopes: scopesOf(h.target)},
+		Insert:  Insert{Target: h.target, Offset: verb, Rows: -1, Conflict: h.conflict, Replaces: h.replaces, scopes: scopesOf(h.target)},
 		columns: -1,
 		name:    h.name,
 	}

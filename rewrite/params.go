@@ -195,6 +195,10 @@ type spelling struct {
 	style style
 	open  string // "?", "$", "@p", ":kf"
 	base  int    // the number before the first; -1 where none is written
+
+	// renumbers says that the placeholders, the caller's too, get the numbers from 1
+	// in the order of their first use.
+	renumbers bool
 }
 
 // text returns the placeholder for the n-th added key, counted from 1.
@@ -221,21 +225,21 @@ func (p *parser) spell() (spelling, bool) {
 	ps, d := &p.params, p.d
 	switch {
 	case p.streams:
-		return spelling{stylePosition, "", -1}, true
+		return spelling{style: stylePosition, base: -1}, true
 	case ps.mixed:
 		return spelling{}, false
 	case ps.count == 0:
 		return unnumbered(d), true
 	case d.Params.ByPosition && ps.styles&styleName != 0:
-		return spelling{stylePosition | styleName, p.unused(":kf"), 0}, true
+		return spelling{style: stylePosition | styleName, open: p.unused(":kf")}, true
 	case d.Params.ByPosition && d.Params.Colon:
-		return spelling{stylePosition, ":", ps.max}, true
+		return spelling{style: stylePosition, open: ":", base: ps.max}, true
 	case ps.styles == stylePosition:
-		return spelling{stylePosition, "?", -1}, true
+		return spelling{style: stylePosition, open: "?", base: -1}, true
 	case ps.styles == styleNumber:
-		return spelling{styleNumber, ps.sigil, ps.max}, true
+		return spelling{style: styleNumber, open: ps.sigil, base: ps.max}, true
 	case ps.styles == styleName:
-		return spelling{styleName, p.unused(ps.sigil + "kf"), 0}, true
+		return spelling{style: styleName, open: p.unused(ps.sigil + "kf")}, true
 	}
 	return spelling{}, false
 }
@@ -244,11 +248,11 @@ func (p *parser) spell() (spelling, bool) {
 func unnumbered(d *dialect.Dialect) spelling {
 	switch {
 	case d.Params.Question:
-		return spelling{stylePosition, "?", -1}
+		return spelling{style: stylePosition, open: "?", base: -1}
 	case d.Params.Dollar:
-		return spelling{styleNumber, "$", 0}
+		return spelling{style: styleNumber, open: "$"}
 	case d.Params.AtNumber:
-		return spelling{styleNumber, "@p", 0}
+		return spelling{style: styleNumber, open: "@p"}
 	}
-	return spelling{stylePosition, ":", 0}
+	return spelling{style: stylePosition, open: ":"}
 }

@@ -18,6 +18,7 @@ type parser struct {
 	statements int
 	several    Reason          // for an INSERT that is not the only statement
 	asking     int             // statements with placeholders
+	unbound    Reason          // why keys cannot be arguments
 	shut       bool            // what follows may be read otherwise, or not run
 	jumps      bool            // statements may run more than once
 	bodies     int             // one more than the inserts before the end of the last routine's body; 0 for none

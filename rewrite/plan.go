@@ -52,9 +52,11 @@ type Plan struct {
 	befores []int // for each of those, the caller's placeholders in front of it
 	counts  []int // how many keys each draw takes when every slot does
 
-	session  bool // a slot is what Session means
-	literals bool // keys are literals even where there are placeholders
-	scoped   bool // keys are numbered within other columns
+	boundEdits []edit // the edits of BoundText where the caller's placeholders get other numbers too
+
+	session bool   // a slot is what Session means
+	unbound Reason // why keys are literals even where there are placeholders
+	scoped  bool   // keys are numbered within other columns
 
 	readings []reading // see Readings
 
@@ -66,8 +68,6 @@ type Plan struct {
 
 	bound, boundSession lazyText
 	reads               lazyReads
-
-	proof *proof // nil where no text proves that a transaction is open
 }
 
 // lazyText is a text that is written at its first use.
@@ -156,19 +156,18 @@ func (p *parser) plan() *Plan {
 	}
 	pl.session = p.sessionSlots(pl.slots)
 	pl.scoped = pl.hasScopes()
-	pl.literals = p.perStatement()
-	var own []edit
+	if pl.unbound = p.unbound; p.perStatement() {
+		pl.unbound = ErrPerStatement
+	}
 	if pl.AtExecution {
 		pl.edits = slices.DeleteFunc(pl.edits, func(e edit) bool {
-			isOwn := e.slot >= 0 && pl.slots[e.slot].kind == slotOwn
-			if isOwn && pl.d.Transactions.KeyOpen != "" {
-				own = append(own, e)
-			}
-			return isOwn
+			return e.slot >= 0 && pl.slots[e.slot].kind == slotOwn
 		})
 	}
+	if pl.spell.renumbers {
+		pl.renumber()
+	}
 	pl.place()
-	pl.proof = pl.newProof(own)
 	return pl
 }
 
@@ -225,15 +224,36 @@ func (p *parser) prevented() (spelling, Reason) {
 	if shared := p.share(&u); shared && sp.style&stylePosition != 0 && sp.style&styleName != 0 {
 		return sp, ErrShared
 	}
-	if firstUse {
-		if !u.ordered {
+	if !firstUse {
+		return sp, ""
+	}
+	return p.firstUse(&u, sp)
+}
+
+// firstUse sees to it that a placeholder that drivers number by its digits or by
+// where it first stands in the text gets the same argument by both: those behind a
+// key get other numbers. Where the caller's own are not so, its drivers do what they
+// did as long as no argument comes in between: keys are literals.
+func (p *parser) firstUse(u *usage, sp spelling) (spelling, Reason) {
+	for i := range p.slots {
+		s := &p.slots[i]
+		early := s.kind != slotOwn && int(s.before) < u.newest
+		switch {
+		case s.kind != slotKey && !u.ordered, s.kind == slotTwo && early:
 			return sp, ErrFirstUse
+		case early:
+			sp.renumbers = true
 		}
-		for i := range p.slots {
-			if s := &p.slots[i]; s.kind != slotOwn && int(s.before) < u.newest {
-				return sp, ErrFirstUse
-			}
-		}
+	}
+	switch {
+	case u.ordered:
+	case p.asksScope():
+		return sp, ErrFirstUse
+	default:
+		p.unbound, sp.renumbers = ErrFirstUse, false
+	}
+	if sp.renumbers {
+		sp.style, sp.base = stylePosition, 0
 	}
 	return sp, ""
 }

@@ -208,13 +208,13 @@ func (pl *Plan) same(o *Plan) bool {
 			slices.Equal(pl.Targets(), o.Targets())
 	case pl.query != o.query, pl.AtExecution != o.AtExecution, pl.Statements != o.Statements, pl.Load != o.Load,
 		pl.params != o.params, pl.spell != o.spell, pl.added != o.added,
-		pl.session != o.session, pl.literals != o.literals:
+		pl.session != o.session, pl.unbound != o.unbound:
 		return false
 	}
 	// What is known of an INSERT is compared as a whole, so that what it gets in
 	// the future counts too.
 	return reflect.DeepEqual(pl.Inserts, o.Inserts) &&
-		slices.Equal(pl.Draws, o.Draws) && slices.Equal(pl.edits, o.edits) && slices.Equal(pl.slots, o.slots) &&
+		slices.Equal(pl.Draws, o.Draws) && slices.Equal(pl.edits, o.edits) && slices.Equal(pl.boundEdits, o.boundEdits) && slices.Equal(pl.slots, o.slots) &&
 		slices.Equal(pl.befores, o.befores) && slices.Equal(pl.counts, o.counts) &&
 		pl.Reads() == o.Reads() && (pl.Statements == 1 || pl.Undoes() == o.Undoes())
 }

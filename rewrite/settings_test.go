@@ -267,14 +267,13 @@ func sessionSettings(d *dialect.Dialect) []dialect.Settings {
 // plans of one text are, or named here.
 func TestSamePlanFields(t *testing.T) {
 	compared := []string{"Action", "AtExecution", "Refusal", "Inserts", "Draws", "Statements", "Load", "query", "edits",
-		"slots", "params", "spell", "added", "befores", "counts", "session", "literals", "undoes", "reads"}
+		"slots", "params", "spell", "added", "befores", "counts", "boundEdits", "session", "unbound", "undoes", "reads"}
 	left := []string{
 		"d",                     // what differs
 		"readings",              // those of a plan, not of its readings
 		"bound", "boundSession", // are made of the others
 		"firstDraw", "firstCount", // room for Draws and counts
 		"scoped", // is made of Inserts and slots
-		"proof",  // is made of the edits, the slots and the text
 	}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[rewrite.Plan]()) {
 		if !slices.Contains(compared, f.Name) && !slices.Contains(left, f.Name) {

@@ -162,8 +162,8 @@ func (p *parser) perStatement() bool {
 // directly.
 func (pl *Plan) Unbound() Reason {
 	switch {
-	case pl.literals:
-		return ErrPerStatement
+	case pl.unbound != "":
+		return pl.unbound
 	case pl.Placeholders()+pl.added > pl.d.Params.Max:
 		return ErrTooMany
 	}

@@ -40,14 +40,13 @@ func (p *parser) tail(in *insertion) Reason {
 // business; only what they say of the rows is noted.
 func (p *parser) clauses(in *insertion) Reason {
 	assignment, begins := 0, false // of the update part
+	part := updatePart{in: in}
 	for depth := 0; !p.atEnd(); p.advance() {
 		if begins {
 			assignment = p.tok.start
 		}
 		begins = depth == 0 && (p.isPunct(',') || p.isWord("update"))
-		if in.Conflict == ConflictUpdate && !in.Returning && p.isKey(in.Target) {
-			in.UpdatesKey = true
-		}
+		part.read(p, depth)
 		if in.Query != nil && p.d.Grammar.OnDuplicateKey && in.Conflict == ConflictUpdate && p.isOthers(in) {
 			return ErrSelectForm
 		}
@@ -75,7 +74,7 @@ func (p *parser) clauses(in *insertion) Reason {
 			switch q.advance(); {
 			case q.isWord("update"):
 				in.Conflict = ConflictUpdate
-			case q.isWord("nothing") && in.Conflict == ConflictError:
+			case q.isWord("nothing") && (in.Conflict == ConflictError || in.Conflict == ConflictReplace):
 				in.Conflict = ConflictSkip
 			}
 		}
@@ -90,19 +89,6 @@ func (p *parser) isOthers(in *insertion) bool {
 		return false
 	}
 	return !p.folds(p.tok, in.name.table) && !p.folds(p.tok, in.name.schema)
-}
-
-// isKey reports whether the current token is the name of a key column.
-func (p *parser) isKey(t *Target) bool {
-	if p.tok.kind != tokWord && p.tok.kind != tokQuoted {
-		return false
-	}
-	for i := range t.Keys {
-		if p.folds(p.tok, t.Keys[i].Column) {
-			return true
-		}
-	}
-	return false
 }
 
 // rowAlias reads MySQL's alias of the new row and grows its column list, whose

@@ -16,13 +16,12 @@ const (
 	TxUnknown                      // one may be open or not
 	TxSaves                        // one is open, which begins here where none was, until its savepoint is released
 	TxReleases                     // one that has begun with a savepoint may end; any other is open
-	TxCommits                      // DDL has gone by, which commits on the side, or has failed before it did: the engine is to be asked
 )
 
-// String returns the word for it: "unchanged", "begins", "ends", "unknown", "saves",
-// "releases" or "commits".
+// String returns the word for it: "unchanged", "begins", "ends", "unknown", "saves"
+// or "releases".
 func (t Transaction) String() string {
-	return [...]string{"unchanged", "begins", "ends", "unknown", "saves", "releases", "commits"}[t]
+	return [...]string{"unchanged", "begins", "ends", "unknown", "saves", "releases"}[t]
 }
 
 // then returns what two statements do together.
@@ -205,11 +204,8 @@ func (p *parser) commits() Transaction {
 		!alter && p.d.Grammar.OnDuplicateKey && q.accept("temporary") && q.isAny("table", "tables"):
 		return p.certain(TxUnchanged)
 	}
-	start := p.tok.start
-	if p.definition() && controlOf(p.d).suspectsBehind(p.d, p.q[start:]) {
-		return TxUnknown // what is taken for its body may be what follows it
-	}
-	return TxCommits
+	p.definition()
+	return TxUnknown
 }
 
 // begin reads BEGIN: a transaction, or a block of statements where the dialect
@@ -257,11 +253,6 @@ func (p *parser) setting() Transaction {
 		// MariaDB's SET STATEMENT … FOR holds any other statement.
 		p.unchanged()
 		return TxUnknown
-	}
-	if p.isWord("default") {
-		// SET DEFAULT ROLE writes to a table of accounts, and commits.
-		p.unchanged()
-		return TxCommits
 	}
 	for !p.atEnd() {
 		if p.tok.kind == tokExec || p.tok.kind == tokError {

@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"database/sql/driver"
 
+	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/dbconn"
+	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
 // conn is where the statements of a store run.
@@ -31,14 +33,15 @@ type conn interface {
 // pool is a *sql.DB of our own. What its engine ends for want of order, it does
 // again.
 type pool struct {
-	db *sql.DB
+	db      *sql.DB
+	dialect *dialect.Dialect
 
 	// texts says that arguments are written into the text of a statement.
 	texts bool
 }
 
 func (p pool) exec(ctx context.Context, query string, args []any) (changed int64, err error) {
-	err = again(ctx, func() error {
+	err = p.again(ctx, func() error {
 		_, changed, err = exec(ctx, p.db, query, args, p.texts, noID)
 		return err
 	})
@@ -46,7 +49,7 @@ func (p pool) exec(ctx context.Context, query string, args []any) (changed int64
 }
 
 func (p pool) execID(ctx context.Context, query string, args []any) (id, changed int64, err error) {
-	err = again(ctx, func() error {
+	err = p.again(ctx, func() error {
 		id, changed, err = exec(ctx, p.db, query, args, p.texts, sql.Result.LastInsertId)
 		return err
 	})
@@ -54,7 +57,7 @@ func (p pool) execID(ctx context.Context, query string, args []any) (id, changed
 }
 
 func (p pool) query(ctx context.Context, query string, args []any) (row []any, err error) {
-	err = again(ctx, func() error {
+	err = p.again(ctx, func() error {
 		row, err = query1(ctx, p.db, query, args, p.texts)
 		return err
 	})
@@ -62,7 +65,7 @@ func (p pool) query(ctx context.Context, query string, args []any) (row []any, e
 }
 
 func (p pool) rows(ctx context.Context, query string, args []any) (all [][]any, err error) {
-	err = again(ctx, func() error {
+	err = p.again(ctx, func() error {
 		all, err = rows(ctx, p.db, query, args, p.texts)
 		return err
 	})
@@ -71,7 +74,7 @@ func (p pool) rows(ctx context.Context, query string, args []any) (all [][]any, 
 
 // transact may run f several times.
 func (p pool) transact(ctx context.Context, f func(conn) error) error {
-	return again(ctx, func() error { return p.transactOnce(ctx, f) })
+	return p.again(ctx, func() error { return p.transactOnce(ctx, f) })
 }
 
 func (p pool) transactOnce(ctx context.Context, f func(conn) error) error {
@@ -115,12 +118,18 @@ func (t transaction) transact(_ context.Context, f func(conn) error) error { ret
 // rolled back for the sake of another one.
 const againTries = 20
 
+// isRolledBack reports whether an engine has undone a transaction for the sake of
+// others, so that it may be made again.
+func isRolledBack(d *dialect.Dialect, err error) bool {
+	return err != nil && sqlcode.ClassOf(d, err) == dialect.ErrorTransaction
+}
+
 // again does what the engine rolls back, once more: nothing of it has happened.
 // Three nodes of a Galera cluster that change one row do so to two of three.
-func again(ctx context.Context, do func() error) error {
+func (p pool) again(ctx context.Context, do func() error) error {
 	for try := 1; ; try++ {
 		err := do()
-		if !dbconn.RolledBack(err) || try == againTries {
+		if !isRolledBack(p.dialect, err) || try == againTries {
 			return err
 		}
 		if pause(ctx, try) != nil {

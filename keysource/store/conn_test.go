@@ -204,6 +204,63 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// MySQLError is as go-sql-driver/mysql's, for which its name stands.
+type MySQLError struct{ Number uint16 }
+
+func (e *MySQLError) Error() string { return "an error of MySQL" }
+
+// TestRolledBack: what the engine has rolled back for the sake of others is done
+// again on connections of our own, with the transaction that it was in, and is no
+// sign that a table or a procedure cannot be used.
+func TestRolledBack(t *testing.T) {
+	deadlock := &MySQLError{Number: 1213}
+	counter := orders
+	counter.Name, counter.Columns = "sales.orders.id", []store.Column{{Schema: "sales", Table: "orders", Name: "id"}}
+	series := store.Series{Owner: "me", Sequence: counter}
+	procedure := orders
+	procedure.Procedure = "next_key"
+	calls := map[string]func(st *store.Store) error{
+		"Reserve": func(st *store.Store) error { _, err := st.Reserve(context.Background(), orders, 10, 0); return err },
+		"Mark": func(st *store.Store) error {
+			_, err := st.Mark(context.Background(), store.Worker{Name: "w", Number: 1}, 2000)
+			return err
+		},
+		"Open of a series": func(st *store.Store) error { _, err := st.Series(series).Open(context.Background(), 0); return err },
+		"Procedure":        func(st *store.Store) error { _, err := st.Reserve(context.Background(), procedure, 10, 0); return err },
+	}
+	for name, call := range calls {
+		for _, on := range []string{"UPDATE keyfill", "SELECT", "CALL", "COMMIT", "INSERT INTO keyfill_series"} {
+			for _, times := range []int{3, 1000} {
+				left, met := times, false
+				usual, made := engineAnswers(dialect.MariaDB()), &seriesAnswers{}
+				if strings.Contains(name, "series") {
+					usual = made.answer
+				}
+				f := &fake{answer: func(query string) reply {
+					if strings.HasPrefix(query, on) && left > 0 {
+						left, met, made.made = left-1, true, false
+						return reply{err: deadlock}
+					}
+					if strings.HasPrefix(query, "CALL") {
+						return reply{rows: [][]driver.Value{{int64(42)}}}
+					}
+					return usual(query)
+				}}
+				f.answer("INSERT INTO keyfill_sequences")
+				db := store.Pool(dialect.MariaDB(), connector{f, strengths[2].make})
+				err := call(store.New(dialect.MariaDB(), db))
+				db.Close()
+				switch {
+				case !met && err != nil, met && times == 3 && err != nil:
+					t.Errorf("%s, %d × %s: %v", name, times, on, err)
+				case met && times == 1000 && (!errors.As(err, new(*MySQLError)) || errors.Is(err, keysource.ErrStoreState)):
+					t.Errorf("%s, %s for ever: %v", name, on, err)
+				}
+			}
+		}
+	}
+}
+
 // TestBadConn: on the application's connection driver.ErrBadConn is what it is
 // for database/sql; on the store's own it is not passed on as one.
 func TestBadConn(t *testing.T) {

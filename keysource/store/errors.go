@@ -9,7 +9,6 @@ import (
 	"net"
 	"strings"
 
-	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -198,12 +197,12 @@ func (r *refusal) Unwrap() []error { return []error{r.meaning, keysource.ErrStor
 // once to something else, and refuses the query again. It does not ask inside a
 // transaction that the error may have aborted.
 func (s *Store) judge(ctx context.Context, meaning, err error, query string, args []any) error {
-	if s.inside && !s.engine.sturdy || isBroken(err) || dbconn.RolledBack(err) || ctx.Err() != nil || s.ask(ctx, noServer) != nil {
+	if s.inside && !s.engine.sturdy || isBroken(err) || isRolledBack(s.dialect, err) || ctx.Err() != nil || s.ask(ctx, noServer) != nil {
 		return err
 	}
 	// Drivers have many words for a connection that broke, after which the next
 	// one is as good as new.
-	if _, again := s.conn.query(ctx, query, args); again == nil || isBroken(again) || ctx.Err() != nil {
+	if _, again := s.conn.query(ctx, query, args); again == nil || isBroken(again) || isRolledBack(s.dialect, again) || ctx.Err() != nil {
 		return err
 	}
 	return &refusal{meaning, err}

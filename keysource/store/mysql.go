@@ -1,9 +1,6 @@
 package store
 
-import (
-	"math"
-	"strings"
-)
+import "math"
 
 // MySQL 8.0 and later, and MariaDB 10.5 and later.
 //
@@ -204,6 +201,9 @@ var mysqlTime = versionWording{
 	move:    "GREATEST(NOW(%[3]d), %[1]s + INTERVAL %[2]d MICROSECOND)",
 }
 
+// clusterServer begins the server of a row on a Galera cluster.
+const clusterServer = "cluster/"
+
 // MariaDB has no @@server_uuid. Its servers that replicate from one another
 // have a @@server_id of their own ("server_id" in the MariaDB documentation:
 // unique within a replication topology), and differ by host or port where they
@@ -214,19 +214,8 @@ var mariadb = func() engine {
 	e := mysql
 	server := mysql.servers[1]
 	e.servers = []string{
-		"CASE WHEN @@wsrep_on = 1 AND @@wsrep_cluster_address <> '' THEN CONCAT('cluster/', @@wsrep_cluster_name) ELSE " + server + " END",
+		"CASE WHEN @@wsrep_on = 1 AND @@wsrep_cluster_address <> '' THEN CONCAT('" + clusterServer + "', @@wsrep_cluster_name) ELSE " + server + " END",
 		server,
-	}
-	// With autocommit off a transaction is open from the first statement on that
-	// has to do with a table, and what runs outside of one begins one.
-	e.proof = proof{
-		condition: "@@in_transaction = 1",
-		ask:       "SELECT @@in_transaction = 1 OR @@autocommit = 0",
-		create: statement{
-			strings.Replace(e.create.text, "VALUES (?, ?, ?, ?, ?, UUID(), UTC_TIMESTAMP(6))",
-				"SELECT ?, ?, ?, ?, ?, UUID(), UTC_TIMESTAMP(6) FROM DUAL WHERE @@in_transaction = 1", 1),
-			e.create.args,
-		},
 	}
 	return e
 }()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/keyfill/keyfill/keysource"
@@ -43,12 +44,18 @@ type Native struct {
 // not be copied.
 //
 // What may make a key come out twice is an [*Error] before the first draw:
-// [ErrIncrement], [ErrCycle], [ErrUnordered], [ErrOtherSequence]. One below 1 is [ErrBelowOne]. The increment
+// [ErrIncrement], [ErrNodes], [ErrCycle], [ErrUnordered], [ErrOtherSequence]. One below 1 is [ErrBelowOne]. The increment
 // is looked at again with each draw, so that one that is changed meanwhile
 // stops this process too. Those that hold values from before the change go on
 // with them: an increment that is made smaller needs a RESTART above all keys.
 //
 // # Caveats
+//
+// On a Galera cluster each node gives out values of its own only where the sequence
+// has INCREMENT BY 0: those that leave the same remainder when they are divided by
+// auto_increment_increment ("Auto-increment", "CREATE SEQUENCE" in the MariaDB
+// documentation). So any other increment is [ErrNodes] there, Block has to be 1,
+// and the values neither ascend nor follow each other.
 //
 // On Oracle with several instances the sequence has to be ORDER, else values
 // that come from one after the other look like those of a store that has gone
@@ -72,7 +79,18 @@ type NativeReserver struct {
 // nativeSequence is a sequence that was found fit.
 type nativeSequence struct {
 	nativeName
-	max int64 // its MAXVALUE
+	max     int64 // its MAXVALUE
+	byTurns bool  // nodes of a cluster give out values of their own
+}
+
+// onCluster reports whether a server, as in keysource.Reservation, is a Galera
+// cluster.
+func onCluster(server string) bool { return strings.HasPrefix(server, "@"+clusterServer) }
+
+// byTurns reports whether a value is one that the nodes of a cluster have given out
+// by turns.
+func (r *NativeReserver) byTurns(v nativeValue) bool {
+	return v.increment == 0 && r.native.Block == 1 && onCluster(v.server)
 }
 
 // Native returns the way to a sequence of the engine. It does no I/O.
@@ -121,6 +139,9 @@ func (r *NativeReserver) reserve(ctx context.Context, q *nativeSequence, n, seen
 	block := r.native.Block
 	need := (n-1)/block + 1
 	want := need
+	if q.byTurns {
+		want = 1
+	}
 	var run nativeRun
 	for tries := 0; tries < nativeTries; {
 		drawn := run.values
@@ -130,14 +151,18 @@ func (r *NativeReserver) reserve(ctx context.Context, q *nativeSequence, n, seen
 		}
 		for _, v := range values {
 			switch {
-			case v.increment != block:
+			case v.increment != block && !r.byTurns(v):
 				return keysource.Reservation{}, r.wrongIncrement(q, v.increment)
+			case onCluster(v.server) && v.increment != 0:
+				return keysource.Reservation{}, r.wrongNodes(q, v.increment)
 			case v.first < 1:
 				return keysource.Reservation{}, r.belowOne(q)
-			case v.first < seen:
-				return keysource.Reservation{First: v.first, Server: v.server}, nil
 			case v.first > q.max-(block-1):
 				return keysource.Reservation{}, r.exhausted(q)
+			case r.byTurns(v):
+				return keysource.Reservation{First: v.first, N: 1, Server: v.server, Apart: true}, nil
+			case v.first < seen:
+				return keysource.Reservation{First: v.first, Server: v.server}, nil
 			}
 			if run.add(v); run.values == need {
 				return keysource.Reservation{First: run.first, Server: run.server}, nil

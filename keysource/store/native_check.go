@@ -24,6 +24,10 @@ var (
 	// ErrIncrement is returned when the sequence does not count by the block.
 	ErrIncrement = errors.New("its increment is not the block")
 
+	// ErrNodes is returned on a Galera cluster for a sequence that does not have
+	// INCREMENT BY 0, or for blocks of more than one.
+	ErrNodes = errors.New("the nodes of a Galera cluster give out the same values of a sequence unless it has INCREMENT BY 0, and then no blocks: say block: 1 and give it that increment, or take kind sequence")
+
 	// ErrCycle is returned when the sequence begins again after its end.
 	ErrCycle = errors.New("it has CYCLE, which repeats keys")
 
@@ -81,7 +85,14 @@ func (r *NativeReserver) open(ctx context.Context) (*nativeSequence, error) {
 	if facts == nil {
 		return nil, r.fail(nil, ErrNoSequence, "")
 	}
-	q := &nativeSequence{*name, facts.max}
+	q := &nativeSequence{nativeName: *name, max: facts.max}
+	if r.store.nativeEngine().clusters {
+		server, err := r.store.serverAfter(ctx)
+		if err != nil {
+			return nil, r.store.failed(name.shown(), err)
+		}
+		q.byTurns = onCluster(server)
+	}
 	if err := r.check(q, facts); err != nil {
 		return nil, err
 	}
@@ -128,7 +139,9 @@ func (r *NativeReserver) check(q *nativeSequence, f *nativeFacts) error {
 		return e
 	}
 	switch {
-	case f.increment != r.native.Block:
+	case q.byTurns && (f.increment != 0 || r.native.Block != 1):
+		return r.wrongNodes(q, f.increment)
+	case f.increment != r.native.Block && !q.byTurns:
 		return r.wrongIncrement(q, f.increment)
 	case f.cycles:
 		return alter(r.fail(q, ErrCycle, ""), r.store.nativeEngine().noCycle)
@@ -149,6 +162,17 @@ func (r *NativeReserver) wrongIncrement(q *nativeSequence, increment int64) erro
 	if increment > r.native.Block {
 		// What others hold of the last value ends further up.
 		e.SQL += " RESTART WITH <a number above all keys>"
+	}
+	return e
+}
+
+// wrongNodes returns the error of a sequence on a Galera cluster whose nodes give
+// out the same values, or of a block there.
+func (r *NativeReserver) wrongNodes(q *nativeSequence, increment int64) error {
+	e := r.fail(q, ErrNodes, "INCREMENT BY %d and block: %d", increment, r.native.Block)
+	if increment != 0 {
+		// Nodes that hold values of the former increment give those out still.
+		e.SQL = fmt.Sprintf("ALTER SEQUENCE %s INCREMENT BY 0 RESTART WITH <a number above all keys>", q.quoted)
 	}
 	return e
 }

@@ -26,6 +26,8 @@ type nativeEngine struct {
 	rows   func(count int64) string // nil: the text makes them itself
 	ranged bool                     // one row stands for all values, which follow each other
 
+	clusters bool // a server may be a node of a cluster whose nodes draw by turns
+
 	// reads returns the sequence that a column draws from by itself, "" for none,
 	// and whether it does something else with one.
 	reads func(s *Store, own []any) (schema, name string, worked bool)
@@ -159,7 +161,8 @@ func isCast(expr, plain string) bool {
 // for auto_increment_increment, and is none that could be compared. The default
 // of a column names the sequence with its database (10.11).
 var nativeMariaDB = nativeEngine{
-	noCycle: "NOCYCLE",
+	clusters: true,
+	noCycle:  "NOCYCLE",
 	find: nativeText{`SELECT table_schema, table_name
 FROM information_schema.tables
 WHERE table_schema = COALESCE(NULLIF(?, ''), DATABASE()) AND table_name = ? AND table_type = 'SEQUENCE'`,

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
-	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -71,9 +70,6 @@ func (s *Store) call(ctx context.Context, q *Sequence, f *keyForm, n int64) (key
 	if s.inside && s.engine.callCommits {
 		return keysource.Reservation{}, fmt.Errorf("%w: sequence %q: what a procedure of %s reserves is not undone with the transaction: reserve by statements there",
 			keysource.ErrOptions, q.Name, s.dialect.Title)
-	}
-	if err := s.Prove(ctx); err != nil {
-		return keysource.Reservation{}, err
 	}
 	answer, err := s.callOnce(ctx, q, n)
 	if err != nil {
@@ -144,7 +140,7 @@ func (s *Store) whyNoCall(ctx context.Context, q *Sequence, f *keyForm, n int64,
 	if errors.Is(failed, ErrRows) {
 		return q.fail(ErrProcedure, "it has answered with more than one row")
 	}
-	if isBroken(failed) || dbconn.RolledBack(failed) || ctx.Err() != nil || s.inside && !s.engine.sturdy {
+	if isBroken(failed) || isRolledBack(s.dialect, failed) || ctx.Err() != nil || s.inside && !s.engine.sturdy {
 		return s.failed(q.Name, failed)
 	}
 	if q.readable() {

@@ -156,16 +156,12 @@ type Store struct {
 
 	pooled bool // conn is ours, not the application's
 	inside bool // in a transaction that is not ours
-
-	// ongoing is the transaction whose statements prove that it is open; nil where
-	// none is to be proven.
-	ongoing *Ongoing
 }
 
 // New returns the tables of the database behind db. Each reservation commits
 // by itself. The pool is not closed by the store.
 func New(d *dialect.Dialect, db *sql.DB) *Store {
-	return &Store{dialect: d, engine: engineOf(d), conn: pool{db, engineOf(d).bindsTexts}, pooled: true}
+	return &Store{dialect: d, engine: engineOf(d), conn: pool{db, d, engineOf(d).bindsTexts}, pooled: true}
 }
 
 // On returns the tables as seen by one connection, on which no transaction is

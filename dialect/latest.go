@@ -1,0 +1,25 @@
+package dialect
+
+// Latest is how a query sees what was stored last on the server of the session,
+// and not what a transaction saw when it began, or a replica that a proxy asks.
+type Latest struct {
+	// Lock ends such a query, NoWait one that does not wait for the locks of
+	// others either. "" where every query of a connection sees it.
+	Lock, NoWait string
+
+	// Gaps says that such a query locks what is around a row that it does not find,
+	// and more than the rows that it finds where it names several: so that each row
+	// is asked for by itself.
+	Gaps bool
+}
+
+// MySQL 8.4 Reference Manual, section 17.7.3 ("Locks Set by Different SQL
+// Statements in InnoDB") and 15.2.13 (NOWAIT, from 8.0 and MariaDB 10.3 on). A
+// range of a unique index, and a list of keys, were seen to lock the rows behind
+// them on MariaDB 10.11, and the whole table where it has few rows; a row of its own
+// that a transaction asks for was seen to lock nothing that it had not.
+var mysqlLatest = Latest{Lock: " FOR UPDATE", NoWait: " FOR UPDATE NOWAIT", Gaps: true}
+
+// PostgreSQL 18 documentation, section 13.3.2: FOR KEY SHARE waits for nobody but
+// who deletes the row or changes its key.
+var postgresLatest = Latest{Lock: " FOR KEY SHARE", NoWait: " FOR KEY SHARE NOWAIT"}

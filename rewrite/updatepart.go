@@ -1,0 +1,97 @@
+package rewrite
+
+// updatePart reads what the update part of an upsert clause assigns, as far as it
+// says whether a row that was there may get another key, or stays as it is.
+type updatePart struct {
+	in      *insertion
+	began   bool // the words UPDATE, or UPDATE SET, are behind
+	assigns bool // an assignment begins at the next token
+	over    bool // the assignments have ended
+}
+
+// read takes in the current token.
+func (u *updatePart) read(p *parser, depth int) {
+	if u.in.Conflict != ConflictUpdate || depth != 0 {
+		return
+	}
+	if u.assigns {
+		u.assignment(p)
+	}
+	switch {
+	case p.isWord("update"):
+		u.began, u.over = true, false
+		u.assigns = p.d.Grammar.OnDuplicateKey
+	case p.isAny("where", "returning", "on"):
+		u.assigns, u.over = false, u.began
+	default:
+		u.assigns = u.began && !u.over && (p.isPunct(',') || p.isWord("set"))
+	}
+}
+
+// assignment reads the assignment that begins at the current token.
+func (u *updatePart) assignment(p *parser) {
+	first := !u.in.assigned
+	u.in.assigned = true
+	q := &parser{scanner: p.scanner, tok: p.tok, prev: p.prev, limit: p.limit}
+	if q.isPunct('(') {
+		// Columns in brackets: (a, b) = (1, 2).
+		u.in.LeavesRow = false
+		for ; !q.atEnd() && !q.isPunct(')'); q.advance() {
+			u.in.UpdatesKey = u.in.UpdatesKey || q.keyAt(u.in.Target) >= 0
+		}
+		return
+	}
+	_, key := q.assignedColumn(u.in)
+	if key < 0 {
+		u.in.LeavesRow = false
+		return
+	}
+	if !q.acceptPunct('=') || !q.isItself(u.in, key) {
+		u.in.UpdatesKey, u.in.LeavesRow = true, false
+		return
+	}
+	u.in.LeavesRow = first || u.in.LeavesRow
+}
+
+// assignedColumn moves past the name of a column, and returns whether it is one of the
+// INSERT's own table and which key it is, -1 for none.
+func (p *parser) assignedColumn(in *insertion) (own bool, key int) {
+	own, key = true, -1
+	for p.tok.kind == tokWord || p.tok.kind == tokQuoted {
+		at := p.tok
+		key = p.keyAt(in.Target)
+		if p.advance(); !p.acceptPunct('.') {
+			return own, key
+		}
+		own = p.folds(at, in.name.table) || p.folds(at, in.name.schema)
+	}
+	return false, -1
+}
+
+// keyAt returns which key column the current token is the name of, -1 for none.
+func (p *parser) keyAt(t *Target) int {
+	if p.tok.kind != tokWord && p.tok.kind != tokQuoted {
+		return -1
+	}
+	for i := range t.Keys {
+		if p.folds(p.tok, t.Keys[i].Column) {
+			return i
+		}
+	}
+	return -1
+}
+
+// isItself reports whether what is assigned to a key is that key of the row that
+// was there, alone or as an argument of LAST_INSERT_ID.
+func (p *parser) isItself(in *insertion, key int) bool {
+	call := p.isIdiom()
+	if call {
+		p.advance()
+		p.advance()
+	}
+	own, other := p.assignedColumn(in)
+	if !own || other != key || call && !p.acceptPunct(')') {
+		return false
+	}
+	return p.atEnd() || p.isPunct(',') || p.isAny("where", "returning", "on")
+}
