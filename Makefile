@@ -5,7 +5,8 @@
 #	make test RACE=1    the same with the race detector
 #	make lint           what must be clean before a commit
 #	make soak           faults at length: processes killed for SOAKTIME=2m, for each
-#	                    engine and source, and SOAKROWS=10000000 rows into one table
+#	                    engine and source, SOAKROWS=10000000 rows into one table, and
+#	                    each source for SOAKGALERA=60s on three nodes of a cluster
 #	make bench          all benchmarks: BENCH=regexp COUNT=10
 #	make approaches     the ways to make keys side by side, under 1 to 16 connections on
 #	                    MariaDB and PostgreSQL: TIME=2s a cell, CONNECTIONS=1,2,4,8,16
@@ -31,6 +32,7 @@ FUZZ      ?= ^Fuzz
 FUZZFLAGS ?=
 SOAKTIME  ?= 2m
 SOAKROWS  ?= 10000000
+SOAKGALERA ?= 60s
 # Files <dialect>.*.jsonl with lines {"id": …, "sql": …}; flags of judge/main.go,
 # such as -select=98, the bar for INSERT … SELECT.
 CORPUS      ?= ../shared/corpus
@@ -77,8 +79,9 @@ endif
 soak: servers
 	cd e2e && GOWORK=off KEYFILL_TEST_REQUIRE=1 \
 		KEYFILL_SOAK=1 KEYFILL_SOAK_TIME=$(SOAKTIME) KEYFILL_SOAK_ROWS=$(SOAKROWS) \
+		KEYFILL_SOAK_GALERA=$(SOAKGALERA) \
 		go test -count=1 -timeout=5h $(if $(filter 1,$(RACE)),-race) -v \
-		-run '^TestFault(Kill|SameWorker|Rows)$$' $(TESTFLAGS) .
+		-run '^(TestFault(Kill|SameWorker|Rows)|TestGalera)$$' $(TESTFLAGS) .
 
 bench: servers
 	KEYFILL_TEST_REQUIRE=1 scripts/each-module \

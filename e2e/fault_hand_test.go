@@ -34,6 +34,7 @@ type hand struct {
 	// order, so that there are deadlocks.
 	patience time.Duration
 	crosses  bool
+	single   bool
 
 	next int64     // number of the next statement
 	one  *sql.Stmt // prepared; nil before the first use
@@ -41,7 +42,7 @@ type hand struct {
 }
 
 func newHand(e engine, db *sql.DB, log *journal, j *job, first int64) *hand {
-	return &hand{engine: e, db: db, log: log, form: j.Form, patience: cmp.Or(j.Patience, jobPatience), crosses: j.Crosses, next: first}
+	return &hand{engine: e, db: db, log: log, form: j.Form, patience: cmp.Or(j.Patience, jobPatience), crosses: j.Crosses, single: j.Single, next: first}
 }
 
 // step inserts once, or in a transaction.
@@ -169,7 +170,9 @@ func (h *hand) insert(ctx context.Context, x sender, tx *sql.Tx) (entry, error) 
 	case 1:
 		res, err = x.ExecContext(ctx, h.form.literal(stmt))
 	case 2:
-		rows = 2 + rand.IntN(19)
+		if rows = 2 + rand.IntN(19); h.single {
+			rows = 1
+		}
 		res, err = x.ExecContext(ctx, h.form.insertRows(h.engine, rows), h.form.rowArgs(stmt, rows)...)
 	default:
 		res, err = x.ExecContext(ctx, h.form.insertRows(h.engine, 1), h.form.rowArgs(stmt, 1)...)

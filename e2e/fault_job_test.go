@@ -39,6 +39,7 @@ type job struct {
 
 	Patience time.Duration // of a step; 0 is jobPatience
 	Crosses  bool          // transactions lock the rows of crossing, too
+	Single   bool          // no statement has several rows
 
 	// Rows makes statements of that many rows only, Statements of them by each
 	// connection; then the process ends. 0: all forms, until it is told to end.

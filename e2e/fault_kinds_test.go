@@ -26,6 +26,7 @@ type faultKind struct {
 
 	workers bool // each process has a worker's number, given or leased
 	servers bool // not on SQLite
+	single  bool // statements of several rows are refused
 }
 
 // faultKinds returns every source that has a state, as it is on an engine.

@@ -35,10 +35,12 @@ func TestLastInsertIDOfPostgreSQL(t *testing.T) {
 				{"INSERT INTO filled (code) VALUES (?), (?), (?)", []any{"a", "b", "c"}, "a"},
 				{"INSERT INTO filled (code, id) VALUES (?, DEFAULT), (?, 900)", []any{"a", "b"}, "a"},
 				{"INSERT INTO filled (code) VALUES (?), (?) ON CONFLICT DO NOTHING", []any{"a", "b"}, "a"},
-				{"INSERT INTO filled (code) VALUES (?), (?) ON CONFLICT DO NOTHING", []any{"a", "old"}, ""},
-				{"INSERT INTO filled (code) VALUES (?), (?) ON CONFLICT DO NOTHING", []any{"old", "a"}, ""},
+				{"INSERT INTO filled (code) VALUES (?), (?) ON CONFLICT DO NOTHING", []any{"a", "old"}, "a"},
+				{"INSERT INTO filled (code) VALUES (?), (?) ON CONFLICT DO NOTHING", []any{"old", "a"}, "a"},
 				{"INSERT INTO filled (code) VALUES (?) ON CONFLICT DO NOTHING", []any{"old"}, ""},
 				{"INSERT INTO filled (code) VALUES (?) ON CONFLICT (code) DO UPDATE SET code = excluded.code", []any{"old"}, ""},
+				{"INSERT INTO filled (code) VALUES (?), (?) ON CONFLICT (code) DO UPDATE SET code = excluded.code", []any{"old", "a"}, "a"},
+				{"INSERT INTO filled (code) VALUES (?) ON CONFLICT (code) DO UPDATE SET code = excluded.code", []any{"a"}, "a"},
 			} {
 				exec(t, s.raw, "DELETE FROM filled")
 				exec(t, s.raw, "INSERT INTO filled (id, code) VALUES (500, 'old')")

@@ -37,7 +37,7 @@ type truthCase struct {
 
 var truthCases = []truthCase{
 	{"one row", "", "exec", "INSERT INTO people (name) VALUES ('a')", "S", 101},
-	{"no column list", "", "exec", "INSERT INTO people VALUES (NULL, 'a', 'b')", "S", 101},
+	{"no column list", "", "exec", "INSERT INTO people VALUES (NULL, 'a', 'b', NULL)", "S", 101},
 	{"prepared, twice", "", "twice", "INSERT INTO people (name) VALUES ('a')", "SS", 102},
 	{"a failure", "", "exec", "INSERT INTO people (code) VALUES ('dup')", "N", -1},
 	{"a failure of the second row", "", "exec", "INSERT INTO people (code) VALUES ('new'), ('dup')", "NN mariadb:UU", -1},
@@ -50,22 +50,38 @@ var truthCases = []truthCase{
 	{"returning", "", "query", "INSERT INTO people (name) VALUES ('a'), ('b') RETURNING id", "SS", -1},
 	{"returning, one row read", "", "first", "INSERT INTO people (name) VALUES ('a'), ('b') RETURNING id", "SU", -1},
 	{"returning something else", "", "query", "INSERT INTO people (name) VALUES ('a') RETURNING name", "S", -1},
-	{"returning through Exec", "", "exec", "INSERT INTO people (name) VALUES ('a') RETURNING id", "S mariadb:U", -1},
+	{"returning through Exec", "", "exec", "INSERT INTO people (name) VALUES ('a') RETURNING id", "S", -1},
+	{"ignored, returning through Exec", "mariadb", "exec", "INSERT IGNORE INTO people (code) VALUES ('new'), ('dup') RETURNING id", "SN", -1},
+	{"nothing done, returning through Exec", "postgres sqlite", "exec", "INSERT INTO people (code) VALUES ('dup'), ('new') ON CONFLICT DO NOTHING RETURNING id", "NS", 102},
+	{"updated, returning through Exec", "postgres sqlite", "exec", "INSERT INTO people (code) VALUES ('new'), ('dup') ON CONFLICT (code) DO UPDATE SET name = 'u' RETURNING name", "SN", 101},
+	{"replaced from a query, returning", "mariadb sqlite", "query", "REPLACE INTO people (code, name) SELECT 'x', name FROM people UNION ALL SELECT 'x', 'b' RETURNING id", "*", -1},
+	{"updated twice, returning", "mariadb", "query", "INSERT INTO people (code) VALUES ('x'), ('x') ON DUPLICATE KEY UPDATE id = VALUES(id) RETURNING id", "*", -1},
+	{"updated twice, returning", "sqlite", "query", "INSERT INTO people (code) VALUES ('x'), ('x') ON CONFLICT (code) DO UPDATE SET id = excluded.id RETURNING id", "*", -1},
 
 	{"from a query", "", "exec", "INSERT INTO people (name) SELECT name FROM people", "U", -1},
 	{"from a query, returning", "", "query", "INSERT INTO people (name) SELECT name FROM people RETURNING id", "S", -1},
 	{"merged", "postgres", "exec", "MERGE INTO people USING (VALUES ('new'), ('dup')) AS s (code) ON people.code = s.code WHEN NOT MATCHED THEN INSERT (code) VALUES (s.code)", "UU", -1},
 
 	{"nothing done", "postgres sqlite", "exec", "INSERT INTO people (code) VALUES ('dup') ON CONFLICT DO NOTHING", "N", 0},
-	{"nothing done to one of two", "postgres sqlite", "exec", "INSERT INTO people (code) VALUES ('dup'), ('new') ON CONFLICT DO NOTHING", "UU", 102},
+	{"nothing done to one of two", "postgres sqlite", "exec", "INSERT INTO people (code) VALUES ('dup'), ('new') ON CONFLICT DO NOTHING", "NS", 102},
+	{"nothing done to all but one", "postgres sqlite", "exec", "INSERT INTO people (code) VALUES ('new'), ('dup'), ('dup'), ('new') ON CONFLICT DO NOTHING", "SNNN", 101},
 	{"nothing done, returning", "postgres sqlite", "query", "INSERT INTO people (code) VALUES ('dup') ON CONFLICT DO NOTHING RETURNING id", "N", -1},
 	{"nothing done to one of two, returning", "postgres sqlite", "query", "INSERT INTO people (code) VALUES ('dup'), ('new') ON CONFLICT DO NOTHING RETURNING id", "NS", -1},
-	{"updated", "postgres sqlite", "exec", "INSERT INTO people (code) VALUES ('dup') ON CONFLICT (code) DO UPDATE SET name = 'u'", "U", 0},
+	{"updated", "postgres sqlite", "exec", "INSERT INTO people (code) VALUES ('dup') ON CONFLICT (code) DO UPDATE SET name = 'u'", "N", 0},
+	{"one of two updated", "postgres sqlite", "exec", "INSERT INTO people (code) VALUES ('new'), ('dup') ON CONFLICT (code) DO UPDATE SET name = 'u'", "SN", 101},
+	{"updated with the key", "postgres sqlite", "exec", "INSERT INTO people (code) VALUES ('dup') ON CONFLICT (code) DO UPDATE SET id = excluded.id", "U", 0},
+	{"nothing done beside a replacement", "sqlite", "exec", "REPLACE INTO people (code) VALUES ('dup') ON CONFLICT (code) DO NOTHING", "N", 0},
+	{"nothing done beside replacements", "sqlite", "exec", "REPLACE INTO people (code) VALUES ('new'), ('dup') ON CONFLICT (code) DO NOTHING", "SN", 101},
+	{"replaced by the last", "mariadb sqlite", "exec", "REPLACE INTO people (code) VALUES ('new'), ('new')", "NS", -1},
 	{"updated, returning", "postgres sqlite", "query", "INSERT INTO people (code) VALUES ('dup') ON CONFLICT (code) DO UPDATE SET name = 'u' RETURNING id", "S", -1}, // the key of the row that was there
 	{"inserted by an upsert, returning", "postgres sqlite", "query", "INSERT INTO people (code) VALUES ('new') ON CONFLICT (code) DO UPDATE SET name = 'u' RETURNING id", "S", -1},
 	{"ignored", "mariadb", "exec", "INSERT IGNORE INTO people (code) VALUES ('dup')", "N", 0},
-	{"one of two ignored", "mariadb", "exec", "INSERT IGNORE INTO people (code) VALUES ('dup'), ('new')", "UU", 0},
+	{"one of two ignored", "mariadb", "exec", "INSERT IGNORE INTO people (code) VALUES ('dup'), ('new')", "NS", 102},
 	{"updated", "mariadb", "exec", "INSERT INTO people (code) VALUES ('dup') ON DUPLICATE KEY UPDATE name = 'u'", "N", 0},
+	{"left as it is", "mariadb", "exec", "INSERT INTO people (code) VALUES ('dup') ON DUPLICATE KEY UPDATE name = name", "N", 0},
+	{"left as they are", "mariadb", "exec", "INSERT INTO people (code) VALUES ('dup'), ('new') ON DUPLICATE KEY UPDATE id = id", "NS", 102},
+	{"NULL over NULL", "mariadb", "exec", "INSERT INTO people (code, empty) VALUES ('dup', NULL) ON DUPLICATE KEY UPDATE code = VALUES(code), empty = VALUES(empty)", "N", 0},
+	{"updated with the key", "mariadb", "exec", "INSERT INTO people (code) VALUES ('dup') ON DUPLICATE KEY UPDATE id = VALUES(id)", "U", 0},
 	{"replaced", "mariadb sqlite", "exec", "REPLACE INTO people (code) VALUES ('dup')", "S", 101},
 
 	{"in WITH", "postgres", "exec", "WITH w AS (INSERT INTO people (name) VALUES ('a') RETURNING id) SELECT id FROM w", "S", -1},
@@ -95,8 +111,8 @@ func (s *scratch) testTruth(t *testing.T, c truthCase) {
 	for _, table := range []string{"people", "keyfill_sequences"} {
 		exec(t, s.raw, "DROP TABLE IF EXISTS "+table)
 	}
-	exec(t, s.raw, "CREATE TABLE people (id "+id+" PRIMARY KEY, code VARCHAR(20) UNIQUE, name VARCHAR(20))")
-	exec(t, s.raw, "INSERT INTO people VALUES (1, 'dup', 'dup')")
+	exec(t, s.raw, "CREATE TABLE people (id "+id+" PRIMARY KEY, code VARCHAR(20) UNIQUE, name VARCHAR(20), empty INT DEFAULT 5)")
+	exec(t, s.raw, "INSERT INTO people VALUES (1, 'dup', 'dup', NULL)")
 	db, _ := s.open(t, fillID("people", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Start: 101}}))
 	defer db.Close()
 	ctx, rec := keyfill.Record(context.Background())

@@ -19,6 +19,7 @@ type Engine struct {
 	install func(l *local) []string // the command that fills the data folder
 	serve   func(l *local) []string // the command that is the server
 	socket  func(l *local) string   // the Unix socket that serve opens
+	scripts map[string]string       // programs of ours that serve finds in its PATH
 	durable []string                // follows serve where commits are to be flushed: see Durable
 
 	stop  syscall.Signal // ends it without waiting for its clients

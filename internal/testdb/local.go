@@ -34,18 +34,10 @@ type local struct {
 
 // newLocal makes a server and starts it. On error nothing is left of it.
 func newLocal(e *Engine) (_ *local, err error) {
-	programs, err := e.find()
+	l, err := emptyLocal(e)
 	if err != nil {
 		return nil, err
 	}
-	l := &local{engine: e, programs: programs}
-	if l.owner, err = unprivileged(); err != nil {
-		return nil, err
-	}
-	if l.folder, err = newFolder(l.owner); err != nil {
-		return nil, err
-	}
-	l.data = filepath.Join(l.folder, "data")
 	defer func() {
 		if err != nil {
 			l.discard()
@@ -64,6 +56,29 @@ func newLocal(e *Engine) (_ *local, err error) {
 		}
 	}
 	return l, err
+}
+
+// emptyLocal makes a server without data and port.
+func emptyLocal(e *Engine) (*local, error) {
+	programs, err := e.find()
+	if err != nil {
+		return nil, err
+	}
+	l := &local{engine: e, programs: programs}
+	if l.owner, err = unprivileged(); err != nil {
+		return nil, err
+	}
+	if l.folder, err = newFolder(l.owner); err != nil {
+		return nil, err
+	}
+	l.data = filepath.Join(l.folder, "data")
+	for name, text := range e.scripts {
+		if err := os.WriteFile(filepath.Join(l.folder, name), []byte(text), 0o755); err != nil {
+			l.discard()
+			return nil, err
+		}
+	}
+	return l, nil
 }
 
 func (l *local) install() error {

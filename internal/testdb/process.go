@@ -90,7 +90,7 @@ func startProcess(command []string, signal syscall.Signal, folder string, owner 
 	cmd.Dir = folder // ours may be closed to the owner
 	// Nothing of our own environment: PGPORT and the like would be obeyed.
 	cmd.Env = []string{
-		"PATH=" + strings.Join(folders(), string(filepath.ListSeparator)),
+		"PATH=" + strings.Join(append(folders(), folder), string(filepath.ListSeparator)),
 		"HOME=" + folder, "TMPDIR=" + folder, "LC_ALL=C.UTF-8", "TZ=UTC",
 	}
 	// A file, not our own output: "go test" waits for all who hold that.

@@ -61,6 +61,8 @@ type Server struct {
 	address *url.URL  // user, host and port; never a database
 	local   *local    // nil where the environment names the server
 
+	galera *galeraNode // nil unless it is a node of a cluster
+
 	crash sync.Mutex // held while one looks for a crash
 }
 
@@ -168,8 +170,10 @@ func (s *Server) mustBeLocal(t testing.TB) *local {
 	return s.local
 }
 
-func (s *Server) startLocal() {
-	l, err := newLocal(s.engine)
+func (s *Server) startLocal() { s.use(newLocal(s.engine)) }
+
+// use takes a server of ours, which was made with an error or without.
+func (s *Server) use(l *local, err error) {
 	if err != nil {
 		s.err = err
 		return

@@ -1,0 +1,271 @@
+package testdb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// galeraLibraries are where the write-set replication provider of Galera 4 may be:
+// Debian's package galera-4, and those of others.
+var galeraLibraries = []string{
+	"/usr/lib/galera/libgalera_smm.so",
+	"/usr/lib64/galera-4/libgalera_smm.so",
+	"/usr/lib64/galera/libgalera_smm.so",
+}
+
+// galeraNode is one node of a Galera cluster.
+type galeraNode struct {
+	name  string
+	peers string // gcomm:// and the addresses of other nodes; none begins a cluster
+	group string // the port at which nodes talk to each other
+	ist   string // the port at which it gets what it has missed
+}
+
+// StartGalera returns the running nodes of a Galera cluster of MariaDB, which belong
+// to the test t alone and end with it. Each node takes writes, on 127.0.0.1. The
+// driver is one registered with database/sql that reads their DSNs. It skips the
+// test as [Server.Need] does.
+//
+// The data folder is made once. The first node writes into it where the cluster
+// stands and ends; the other nodes begin with copies, so that what they have missed
+// is a few changes (an incremental state transfer). The script of the state transfer
+// is one of ours, galeraTransfer: no rsync, no socat.
+func StartGalera(t testing.TB, driver string, nodes int) []*Server {
+	t.Helper()
+	var cluster []*Server
+	var err error
+	for range 3 { // another process may take a port
+		if cluster, err = startGalera(driver, nodes); err == nil || isMissing(err) {
+			break
+		}
+	}
+	if missing := (*missingError)(nil); errors.As(err, &missing) {
+		Skip(t, "Galera", missing.Error())
+	}
+	if err != nil {
+		t.Fatalf("testdb: Galera: %v", err)
+	}
+	for _, s := range cluster {
+		t.Cleanup(s.discard)
+	}
+	return cluster
+}
+
+func isMissing(err error) bool {
+	var missing *missingError
+	return errors.As(err, &missing)
+}
+
+func startGalera(driver string, nodes int) (cluster []*Server, err error) {
+	defer func() {
+		if err != nil {
+			for _, s := range cluster {
+				s.discard()
+			}
+		}
+	}()
+	first := &galeraNode{name: "node1", peers: "gcomm://"}
+	s, err := first.start()
+	if err != nil {
+		return nil, err
+	}
+	cluster = append(cluster, s)
+	if err := s.synced(driver); err != nil {
+		return cluster, err
+	}
+	if err := s.local.stop(s.engine.stop); err != nil {
+		return cluster, err
+	}
+	data := s.local.data
+	for i := range nodes - 1 {
+		node := &galeraNode{name: fmt.Sprintf("node%d", i+2), peers: "gcomm://127.0.0.1:" + first.group}
+		other, err := node.copyOf(data)
+		if err != nil {
+			return cluster, err
+		}
+		cluster = append(cluster, other)
+	}
+	// The first one leads the way: those that find nobody wait for seconds.
+	for i, s := range cluster {
+		if err := s.local.start(); err != nil {
+			return cluster, fmt.Errorf("node %d: %w", i+1, err)
+		}
+		if i == 0 {
+			if err := s.synced(driver); err != nil {
+				return cluster, err
+			}
+			first.peers = cluster[len(cluster)-1].galera.address() // should it be started again
+		}
+	}
+	for i, s := range cluster {
+		if err := s.synced(driver); err != nil {
+			return cluster, fmt.Errorf("node %d: %w", i+1, err)
+		}
+	}
+	return cluster, nil
+}
+
+// address returns where other nodes find this one.
+func (n *galeraNode) address() string { return "gcomm://127.0.0.1:" + n.group }
+
+// engine returns MariaDB as the node runs it.
+func (n *galeraNode) engine() *Engine {
+	e := *MariaDB()
+	e.name = "Galera"
+	e.find = findGalera
+	e.scripts = map[string]string{"wsrep_sst_" + galeraMethod: galeraTransfer}
+	serve := e.serve
+	e.serve = func(l *local) []string { return append(serve(l), n.options(l)...) }
+	return &e
+}
+
+func findGalera() (programs, error) {
+	found, err := findMariaDB()
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(galeraLibraries, func(path string) bool {
+		_, err := os.Stat(path)
+		return err == nil
+	})
+	if i < 0 {
+		return nil, &missingError{[]string{filepath.Base(galeraLibraries[0]) + " (Debian's package galera-4)"}}
+	}
+	found["galera"] = galeraLibraries[i]
+	return found, nil
+}
+
+// options follow those of a server that stands alone: see "Galera Cluster System
+// Variables" in the MariaDB documentation and "Galera Parameters".
+func (n *galeraNode) options(l *local) []string {
+	return []string{
+		"--binlog-format=ROW", "--innodb-autoinc-lock-mode=2",
+		"--wsrep-on=ON",
+		"--wsrep-provider=" + l.programs["galera"],
+		"--wsrep-cluster-name=keyfill",
+		"--wsrep-cluster-address=" + n.peers,
+		"--wsrep-node-name=" + n.name,
+		"--wsrep-node-address=127.0.0.1:" + n.group,
+		"--wsrep-sst-method=" + galeraMethod,
+		"--wsrep-provider-options=" + strings.Join([]string{
+			"base_port=" + n.group,
+			"gmcast.listen_addr=tcp://127.0.0.1:" + n.group,
+			"ist.recv_addr=127.0.0.1:" + n.ist,
+			"gcache.size=16M", "gcache.page_size=16M",
+			"pc.announce_timeout=PT1S",
+		}, ";"),
+	}
+}
+
+// start makes a node with a data folder of its own and starts it.
+func (n *galeraNode) start() (*Server, error) {
+	if err := n.choosePorts(); err != nil {
+		return nil, err
+	}
+	s := New(n.engine())
+	s.galera = n
+	s.once.Do(s.startLocal)
+	return s, s.err
+}
+
+// copyOf makes a node with a copy of another one's data folder. It does not start
+// it.
+func (n *galeraNode) copyOf(data string) (*Server, error) {
+	if err := n.choosePorts(); err != nil {
+		return nil, err
+	}
+	s := New(n.engine())
+	s.galera = n
+	s.once.Do(func() { s.use(copyLocal(s.engine, data)) })
+	return s, s.err
+}
+
+// choosePorts chooses the ports at which the nodes talk to each other.
+func (n *galeraNode) choosePorts() (err error) {
+	if n.group, err = freePort(); err != nil {
+		return err
+	}
+	n.ist, err = freePort()
+	return err
+}
+
+// copyLocal is newLocal with a copy of data, a folder of a server that has ended. It
+// does not start the server.
+func copyLocal(e *Engine, data string) (_ *local, err error) {
+	l, err := emptyLocal(e)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			l.discard()
+		}
+	}()
+	if out, err := exec.Command("cp", "-a", data, l.data).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("copying the data folder: %w: %s", err, out)
+	}
+	l.port, err = freePort()
+	return l, err
+}
+
+// synced waits until a node has what the cluster has, and takes statements.
+func (s *Server) synced(driver string) error {
+	db, err := sql.Open(driver, s.DSN(""))
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	for {
+		var name, state string
+		err = db.QueryRowContext(ctx, "SHOW STATUS LIKE 'wsrep_local_state_comment'").Scan(&name, &state)
+		if err == nil && state == "Synced" {
+			return nil
+		}
+		if ctx.Err() != nil || !s.local.isRunning() {
+			return s.local.failed(fmt.Sprintf("the node did not join the cluster: %q, %v", state, err))
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// galeraMethod is the name of our state transfer: MariaDB looks for a program
+// wsrep_sst_ and this in its PATH.
+const galeraMethod = "keyfill"
+
+// galeraTransfer is that program. The receiving node says where it waits, a file in
+// its folder, and ends with the position that it is told; the giving node writes the
+// position there. Only the way for a node that has nearly everything is there: a
+// node that needs all data does not come up.
+const galeraTransfer = `#!/bin/sh
+while [ $# -gt 0 ]; do
+	case $1 in
+	--role) role=$2; shift ;;
+	--address) address=$2; shift ;;
+	--gtid) position=$2; shift ;;
+	--datadir) data=$2; shift ;;
+	--bypass) bypass=yes ;;
+	esac
+	shift
+done
+if [ "$role" = joiner ]; then
+	told=$data/transfer
+	rm -f "$told"
+	echo "ready $told"
+	until [ -s "$told" ]; do sleep 0.02; done
+	cat "$told"
+	exit
+fi
+[ -n "$bypass" ] || exit 22
+echo "$position" >"$address.new" && mv "$address.new" "$address" && echo "done $position"
+`
