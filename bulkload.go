@@ -73,7 +73,10 @@ type bulkLoad struct {
 	*statement
 	forms []keyForm // by key: as the driver writes it; nil where it is sent as it is
 	rows  int       // that the driver has taken
-	last  *execution
+
+	filled int // of those that were filled since the load began
+
+	last *execution
 
 	noted  []notedKeys
 	newest map[*Recorder]int // by recorder its last in noted
@@ -140,7 +143,9 @@ func (l *bulkLoad) ExecContext(ctx context.Context, args []driver.NamedValue) (d
 		l.failed(ctx, err)
 		return res, err
 	}
-	l.rows++
+	if l.rows++; x.holes.Any() {
+		l.filled++
+	}
 	return res, nil
 }
 
@@ -218,6 +223,7 @@ func (l *bulkLoad) finish(ctx context.Context) (driver.Result, error) {
 	if n, err := res.RowsAffected(); err != nil || n == int64(l.rows) {
 		l.settle(Stored)
 	}
+	l.filled = 0
 	return res, nil
 }
 
@@ -227,7 +233,7 @@ func (l *bulkLoad) Close() error {
 	if err != nil {
 		l.failed(context.Background(), err)
 	}
-	l.noted, l.newest, l.last = nil, nil, nil
+	l.noted, l.newest, l.last, l.filled = nil, nil, nil, 0
 	return err
 }
 
@@ -237,9 +243,13 @@ func (l *bulkLoad) failed(ctx context.Context, err error) {
 	if !engineAnswered(err) {
 		return
 	}
+	o := Unknown
 	if l.plan.Dialect().AtomicStatements {
-		l.settle(NotStored)
+		o = NotStored
+		l.settle(o)
 	}
+	l.guard.mount.counters.failed(l.plan.Inserts[0].Target.Table, o, l.filled)
+	l.filled = 0
 	if l.last != nil {
 		l.last.suspect(ctx, err)
 		l.last = nil

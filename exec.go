@@ -332,6 +332,20 @@ func (x *execution) count(err error) {
 		e.keys = int(x.rows) * len(x.plan.Draws)
 	}
 	x.guard.mount.counters.countAll(e)
+	if err != nil {
+		x.countFailure(err)
+	}
+}
+
+// countFailure notes that the execution's statement, which was counted, has ended
+// in an error.
+func (x *execution) countFailure(err error) {
+	filled := events(x.plan, x.holes)
+	for i, e := range append([]event{filled}, filled.rest...) {
+		if e.action == rewrite.Fill {
+			x.guard.mount.counters.failed(e.table, x.ended(&x.plan.Inserts[i], err), 1)
+		}
+	}
 }
 
 // executed finishes an Exec.

@@ -259,6 +259,14 @@ func (x *execution) failure(err error) Outcome {
 	return Unknown
 }
 
+// ended returns what an error says of the rows of one INSERT of the text.
+func (x *execution) ended(in *rewrite.Insert, err error) Outcome {
+	if x.plan.Alone() {
+		return x.failure(err)
+	}
+	return x.together(in, err)
+}
+
 // ownConflicts reports whether the table may leave out or replace rows by
 // itself.
 func (x *execution) ownConflicts() bool {

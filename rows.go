@@ -90,6 +90,7 @@ func (o *observedRows) Close() error {
 func (o *observedRows) fail(err error) {
 	o.ended = true
 	o.suspect(err)
+	o.x.countFailure(err)
 	if o.x.plan.Alone() {
 		o.all(o.x.failure(err))
 	} else if o.keys != nil {

@@ -28,10 +28,17 @@ const OtherTables = "…"
 
 // TableStats is what was done with the INSERTs into one table.
 type TableStats struct {
-	Filled  uint64                    // statements that got at least one key
+	Filled  uint64                    // statements that got at least one key, whatever became of them
 	Keys    uint64                    // keys that were added
 	Kept    uint64                    // statements that brought their own keys
 	Refused map[rewrite.Reason]uint64 // statements that cannot be filled, by cause: a short word
+
+	// Failed is how many of those counted as filled ended in an error and have
+	// stored no key, Unknown how many ended in one that does not tell: the
+	// connection broke, or some of several rows may be stored. What is found only
+	// by reading on in the rows of RETURNING is not counted, unless the keys are
+	// recorded or are numbers.
+	Failed, Unknown uint64
 
 	// Withheld is how many of those counted as filled or refused were sent as
 	// they came, because of the mode or of "unsupported: unfilled".
@@ -106,6 +113,20 @@ func (c *counters) name(table string) string {
 	return table
 }
 
+// failed counts that n statements which were counted before have failed.
+func (c *counters) failed(table string, o Outcome, n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	table = c.name(table)
+	t := c.tables[table]
+	if o == NotStored {
+		t.Failed += uint64(n)
+	} else {
+		t.Unknown += uint64(n)
+	}
+	c.tables[table] = t
+}
+
 // suspect counts a key that was in use already.
 func (c *counters) suspect(table string) {
 	c.mu.Lock()
@@ -134,6 +155,8 @@ func (s *Stats) add(other Stats) {
 		t.Filled += from.Filled
 		t.Keys += from.Keys
 		t.Kept += from.Kept
+		t.Failed += from.Failed
+		t.Unknown += from.Unknown
 		t.Withheld += from.Withheld
 		t.Suspects += from.Suspects
 		t.Refused = maps.Clone(t.Refused)
