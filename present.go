@@ -5,7 +5,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -414,7 +413,7 @@ func (m *Mount) spare(p *rewrite.Plan, d rewrite.Draw, n int) int {
 	in := &p.Inserts[d.Insert]
 	t := tableOf(in)
 	k := &t.keys[d.Key]
-	if n < 2 || t.lastID != d.Key || p.Dialect().LastRowID || !p.Alone() || n > math.MaxInt32 ||
+	if n < 2 || t.lastID != d.Key || p.Dialect().LastRowID || !p.Alone() || in.Returning ||
 		in.Conflict != rewrite.ConflictSkip && (in.Conflict != rewrite.ConflictUpdate || in.Idiom || in.UpdatesKey) {
 		return 0
 	}

@@ -97,18 +97,14 @@ func (c *cell) checkLastID(use int, keys []keyfill.RecordedKey) {
 }
 
 // wantLastID returns the key of the first row, on SQLite of the last one, and 0
-// where the engine does not tell whether it was stored.
+// where none is stored.
 func (c *cell) wantLastID(keys []keyfill.RecordedKey) int64 {
 	first, last := keys[0].Key.(int64), keys[len(keys)-1].Key.(int64)
-	if !c.dialect.LastRowID {
-		if c.shape.updates || c.shape.upserts && len(keys) > 1 {
-			return 0
-		}
-		return first
-	}
-	isRowID := c.key.columns[c.dialect.Name] == "INTEGER"
-	if c.shape.updates || c.shape.upserts && !isRowID {
+	switch {
+	case c.shape.updates:
 		return 0
+	case c.dialect.LastRowID:
+		return last
 	}
-	return last
+	return first
 }

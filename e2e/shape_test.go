@@ -32,7 +32,8 @@ type shape struct {
 	// updates says that the rows are there before, so that the keys that are
 	// drawn are not stored.
 	updates bool
-	// upserts says that an Exec does not tell whether its keys are stored.
+	// upserts says that an Exec does not tell whether its keys are stored: the
+	// table is asked.
 	upserts bool
 }
 
