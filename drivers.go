@@ -25,6 +25,10 @@ type driverFacts struct {
 	keepsSession bool
 	// executes says that the driver never answers driver.ErrSkip.
 	executes bool
+	// parsesLate says that a DSN is read when a connection is opened, by a
+	// connector that heeds the context; parsesURL that it is read then without one,
+	// as libpq reads it.
+	parsesLate, parsesURL bool
 	// loads says that a bulk load is prepared, and that its rows are the
 	// executions.
 	loads bool
@@ -36,16 +40,16 @@ func (f *driverFacts) takesRows() bool { return f.loads || f.dialect == nil && !
 
 var drivers = map[string]driverFacts{
 	"github.com/go-sql-driver/mysql":          {family: true, keepsSession: true},
-	"github.com/jackc/pgx/v5/stdlib":          {dialect: dialect.PostgreSQL(), cachesQueries: true, executes: true},
-	"github.com/jackc/pgx/v4/stdlib":          {dialect: dialect.PostgreSQL(), cachesQueries: true, executes: true},
-	"github.com/lib/pq":                       {dialect: dialect.PostgreSQL(), keepsSession: true, loads: true, executes: true},
+	"github.com/jackc/pgx/v5/stdlib":          {dialect: dialect.PostgreSQL(), cachesQueries: true, executes: true, parsesLate: true},
+	"github.com/jackc/pgx/v4/stdlib":          {dialect: dialect.PostgreSQL(), cachesQueries: true, executes: true, parsesLate: true},
+	"github.com/lib/pq":                       {dialect: dialect.PostgreSQL(), keepsSession: true, loads: true, executes: true, parsesURL: true},
 	"modernc.org/sqlite":                      {dialect: dialect.SQLite(), keepsSession: true, executes: true},
 	"github.com/glebarez/go-sqlite":           {dialect: dialect.SQLite(), keepsSession: true, executes: true},
 	"github.com/mattn/go-sqlite3":             {dialect: dialect.SQLite(), keepsSession: true, executes: true},
 	"github.com/ncruces/go-sqlite3/driver":    {dialect: dialect.SQLite(), keepsSession: true},
 	"github.com/microsoft/go-mssqldb":         {dialect: dialect.SQLServer(), loads: true},
 	"github.com/microsoft/go-mssqldb/azuread": {dialect: dialect.SQLServer(), loads: true},
-	"github.com/sijms/go-ora/v2":              {dialect: dialect.Oracle()},
+	"github.com/sijms/go-ora/v2":              {dialect: dialect.Oracle(), parsesLate: true},
 	"github.com/godror/godror":                {dialect: dialect.Oracle()},
 }
 

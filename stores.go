@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"sync"
 
@@ -21,7 +22,7 @@ import (
 type stores struct {
 	own        driver.Connector // the application's, below the guard
 	dialect    *dialect.Dialect // of the application's database
-	configured map[string]policy.Store
+	configured map[string]configuredStore
 
 	mu     sync.Mutex
 	opened map[string]*openStore // by name, "" for the own one
@@ -31,15 +32,17 @@ type stores struct {
 // openStore is a store with its pool of connections.
 type openStore struct {
 	*store.Store
-	db        *sql.DB
-	connector driver.Connector // opened for the store; nil: the application's
+	db *sql.DB
 }
 
-func (o *openStore) close() error {
-	// A connection that has outlived its server says so when it is closed. It is
-	// not the application's, and holds nothing that could be lost.
-	_ = o.db.Close()
-	if c, ok := o.connector.(io.Closer); ok {
+// configuredStore is a store that the policy names.
+type configuredStore struct {
+	connector driver.Connector // made for it
+	dialect   *dialect.Dialect
+}
+
+func (c configuredStore) close() error {
+	if c, ok := c.connector.(io.Closer); ok {
 		return c.Close()
 	}
 	return nil
@@ -48,17 +51,18 @@ func (o *openStore) close() error {
 // errMountClosed is for a database that was closed while a key was drawn.
 var errMountClosed = errors.New("the database is closed")
 
-// newStores checks what can be without I/O: that the drivers are registered, and
-// that the variables with the DSNs are set.
+// newStores checks what can be without I/O: that the drivers are registered and
+// known, that the variables with the DSNs are set, and that the drivers can read
+// the DSNs.
 func newStores(cfg *policy.Config, d *dialect.Dialect, own driver.Connector) (*stores, error) {
-	s := &stores{own: own, dialect: d, configured: cfg.Stores, opened: map[string]*openStore{}}
-	for name, c := range cfg.Stores {
-		if !slices.Contains(sql.Drivers(), c.Driver) {
-			return nil, fmt.Errorf("keyfill: store %q: no driver named %q is registered: import its package", name, c.Driver)
-		}
-		if _, err := c.Resolve(); err != nil {
+	s := &stores{own: own, dialect: d, configured: map[string]configuredStore{}, opened: map[string]*openStore{}}
+	for _, name := range slices.Sorted(maps.Keys(cfg.Stores)) {
+		c, err := openConfigured(cfg.Stores[name])
+		if err != nil {
+			_ = s.close() // the connectors of the others
 			return nil, fmt.Errorf("keyfill: store %q: %w", name, err)
 		}
+		s.configured[name] = c
 	}
 	return s, nil
 }
@@ -91,50 +95,53 @@ func (s *stores) open(name string) (*openStore, error) {
 	if o := s.opened[name]; o != nil {
 		return o, nil
 	}
-	o := &openStore{}
-	if name == "" {
-		o.db = store.Pool(s.dialect, s.own)
-		o.Store = store.New(s.dialect, o.db)
-	} else {
-		c, d, err := openConfigured(name, s.configured[name])
-		if err != nil {
-			return nil, err
-		}
-		o.connector, o.db = c, store.Pool(d, c)
-		o.Store = store.New(d, o.db)
+	at := configuredStore{s.own, s.dialect}
+	if name != "" {
+		at = s.configured[name]
 	}
+	o := &openStore{db: store.Pool(at.dialect, at.connector)}
+	o.Store = store.New(at.dialect, o.db)
 	s.opened[name] = o
 	return o, nil
 }
 
 // openConfigured opens a store that the policy names. Errors of its driver are
 // left out: they may repeat the DSN.
-func openConfigured(name string, c policy.Store) (driver.Connector, *dialect.Dialect, error) {
+func openConfigured(c policy.Store) (configuredStore, error) {
+	none := configuredStore{}
+	if !slices.Contains(sql.Drivers(), c.Driver) {
+		return none, fmt.Errorf("no driver named %q is registered: import its package", c.Driver)
+	}
 	dsn, err := c.Resolve()
 	if err != nil {
-		return nil, nil, fmt.Errorf("store %q: %w", name, err)
+		return none, err
 	}
+	refused := fmt.Errorf("driver %q cannot read the DSN: mend it; what the driver says is left out, since it may repeat the DSN", c.Driver)
 	plain, err := sql.Open(c.Driver, dsn)
 	if err != nil {
-		return nil, nil, fmt.Errorf("store %q: driver %q refuses the DSN", name, c.Driver)
+		return none, refused
 	}
 	d := plain.Driver()
 	if err := plain.Close(); err != nil {
-		return nil, nil, fmt.Errorf("store %q: driver %q cannot be closed", name, c.Driver)
+		return none, fmt.Errorf("driver %q cannot be closed", c.Driver)
 	}
 	facts, known := factsOf(d)
 	switch {
 	case !known:
-		return nil, nil, fmt.Errorf("store %q: the driver of package %q is not known", name, packagePath(d))
+		return none, fmt.Errorf("the driver of package %q is not known", packagePath(d))
 	case facts.family:
 		// MySQL and MariaDB take the same statements of a store.
 		facts.dialect = dialect.MySQL()
 	}
-	connector, err := openConnector(d, dsn)
-	if err != nil {
-		return nil, nil, fmt.Errorf("store %q: driver %q refuses the DSN", name, c.Driver)
+	opened := configuredStore{dialect: facts.dialect}
+	if opened.connector, err = openConnector(d, dsn); err != nil {
+		return none, refused
 	}
-	return connector, facts.dialect, nil
+	if !readsDSN(&facts, opened.connector, dsn) {
+		_ = opened.close() // what was refused is the error
+		return none, refused
+	}
+	return opened, nil
 }
 
 // close closes the pools. What is drawn later fails.
@@ -144,8 +151,14 @@ func (s *stores) close() error {
 	s.closed = true
 	var errs []error
 	for _, o := range s.opened {
-		errs = append(errs, o.close())
+		// A connection that has outlived its server says so when it is closed. It
+		// is not the application's, and holds nothing that could be lost.
+		_ = o.db.Close()
+	}
+	for _, c := range s.configured {
+		errs = append(errs, c.close())
 	}
 	clear(s.opened)
+	clear(s.configured)
 	return errors.Join(errs...)
 }

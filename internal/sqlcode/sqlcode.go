@@ -96,6 +96,8 @@ func (c Code) Class(d *dialect.Dialect) dialect.ErrorClass {
 // own returns the code that err itself has, not what it wraps.
 func own(err error) (Code, bool) {
 	switch e := err.(type) {
+	case *ConnectError:
+		return e.Code, e.Answered
 	case interface{ SQLState() string }:
 		state := e.SQLState()
 		return Code{State: state, Index: index(err), Lost: strings.HasPrefix(state, "08") || state == "40003"}, state != ""

@@ -8,6 +8,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/dbconn"
+	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
 const (
@@ -23,7 +24,9 @@ const (
 // [New]: at most two, opened when they are needed and closed when they have not
 // been for half a minute. Nothing is connected before the first use, and what
 // the application does with its own connections, of which there may be one, is
-// no hindrance. Whoever made the pool closes it; the connector stays open.
+// no hindrance. Whoever made the pool closes it; the connector stays open. Of the
+// connector's errors nothing is shown but the engine's code and what the network
+// says: the rest may hold the DSN.
 //
 // On MySQL and MariaDB each connection begins with SET autocommit = 1, since
 // the application's DSN may say otherwise, and on a Galera cluster its SELECTs see
@@ -45,7 +48,7 @@ type lent struct {
 func (l lent) Connect(ctx context.Context) (driver.Conn, error) {
 	c, err := l.connector.Connect(ctx)
 	if err != nil {
-		return nil, err
+		return nil, sqlcode.Connecting(err)
 	}
 	for _, greeting := range l.greetings {
 		if _, err = dbconn.Exec(ctx, c, greeting, nil); err == nil || isBroken(err) || ctx.Err() != nil {

@@ -1,0 +1,76 @@
+package keyfill
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"net/url"
+	"strings"
+
+	"github.com/keyfill/keyfill/internal/sqlcode"
+)
+
+// readsDSN reports whether a driver can read a DSN, of which a connector was made.
+// Nothing is sent anywhere. Drivers that read it when they connect are asked to, with
+// a context that has ended.
+func readsDSN(facts *driverFacts, c driver.Connector, dsn string) bool {
+	if facts.parsesURL && !isPostgresDSN(dsn) {
+		return false
+	}
+	if !facts.parsesLate {
+		return true
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	conn, err := c.Connect(ctx)
+	if err == nil {
+		_ = conn.Close() // it was not asked for
+		return true
+	}
+	return errors.Is(err, context.Canceled) || sqlcode.IsNetwork(err)
+}
+
+// isPostgresDSN reports whether a text is a connection string as libpq reads it: a
+// URL, or words with values, which may be quoted (PostgreSQL 18 documentation,
+// section 32.1.1). What the words mean is not looked at.
+func isPostgresDSN(dsn string) bool {
+	if strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://") {
+		_, err := url.Parse(dsn)
+		return err == nil
+	}
+	rest := strings.TrimLeft(dsn, " \t\n\r")
+	for rest != "" {
+		word, after, found := strings.Cut(rest, "=")
+		if word = strings.TrimRight(word, " \t\n\r"); !found || strings.ContainsAny(word, " \t\n\r'") {
+			return false
+		}
+		var ok bool
+		if rest, ok = afterValue(strings.TrimLeft(after, " \t\n\r")); !ok {
+			return false
+		}
+		rest = strings.TrimLeft(rest, " \t\n\r")
+	}
+	return true
+}
+
+// afterValue returns what follows a value of a connection string, and whether the
+// value ends.
+func afterValue(s string) (rest string, ok bool) {
+	quoted := strings.HasPrefix(s, "'")
+	if quoted {
+		s = s[1:]
+	}
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '\\':
+			if i++; i == len(s) {
+				return "", false
+			}
+		case quoted && c == '\'':
+			return s[i+1:], true
+		case !quoted && strings.IndexByte(" \t\n\r", c) >= 0:
+			return s[i:], true
+		}
+	}
+	return "", !quoted
+}

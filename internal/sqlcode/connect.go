@@ -1,0 +1,111 @@
+package sqlcode
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"syscall"
+)
+
+// ConnectError says why a connection could not be opened, in words of our own. What
+// a driver says then may hold the DSN, or pieces of one that it has read otherwise
+// than it was meant: with its password in the place of a host, a port or a database.
+// So it is not wrapped either.
+type ConnectError struct {
+	Code     Code // of the engine's answer
+	Answered bool // there is a Code
+
+	text  string
+	cause error // one without a text of the driver's, for errors.Is; or nil
+}
+
+func (e *ConnectError) Error() string { return "connecting: " + e.text }
+
+// Unwrap returns the context's error, io.EOF or the operating system's.
+func (e *ConnectError) Unwrap() error { return e.cause }
+
+// Connecting returns the error of a connector as it may be shown: the engine's code
+// and what the network says, without a word of the driver's. driver.ErrBadConn stays
+// what it is, and nil does.
+func Connecting(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, driver.ErrBadConn):
+		return driver.ErrBadConn
+	}
+	e := &ConnectError{}
+	if e.Code, e.Answered = Of(err); e.Answered {
+		e.text = "the server has answered with " + e.Code.String()
+		return e
+	}
+	for _, cause := range []error{context.Canceled, context.DeadlineExceeded, os.ErrDeadlineExceeded, io.EOF, io.ErrUnexpectedEOF} {
+		if errors.Is(err, cause) {
+			e.text, e.cause = cause.Error(), cause
+			return e
+		}
+	}
+	e.text, e.cause = network(err)
+	return e
+}
+
+// IsNetwork reports whether an error is the network's or the operating system's: a
+// driver that met it had read its DSN.
+func IsNetwork(err error) bool {
+	var op *net.OpError
+	var lookup *net.DNSError
+	var errno syscall.Errno
+	return errors.As(err, &op) || errors.As(err, &lookup) || errors.As(err, &errno)
+}
+
+// network returns what may be shown of an error of the network, and a cause.
+func network(err error) (text string, cause error) {
+	var (
+		lookup  *net.DNSError
+		op      *net.OpError
+		errno   syscall.Errno
+		timeout net.Error
+		verify  *tls.CertificateVerificationError
+		record  tls.RecordHeaderError
+		unknown x509.UnknownAuthorityError
+		host    x509.HostnameError
+		invalid x509.CertificateInvalidError
+	)
+	where := "the server"
+	if errors.As(err, &op) {
+		if a, ok := op.Addr.(*net.TCPAddr); ok {
+			where = a.String() // of digits alone
+		}
+	}
+	switch {
+	case errors.As(err, &lookup):
+		return "the host is not found", nil
+	case errors.As(err, &errno):
+		return where + ": " + errno.Error(), errno
+	case errors.As(err, &host):
+		return "TLS: the certificate is for another host", nil
+	case errors.As(err, &unknown):
+		return "TLS: the certificate is signed by an unknown authority", nil
+	case errors.As(err, &invalid), errors.As(err, &verify):
+		return "TLS: the certificate is not valid", nil
+	case errors.As(err, &record):
+		return "TLS: the server does not speak it", nil
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return where + ": timeout", os.ErrDeadlineExceeded
+	}
+	return "the driver refuses; what it says is left out, since it may hold the DSN: open the DSN with the driver alone to see it", nil
+}
+
+// String returns the code as it is looked up in the engine's manual.
+func (c Code) String() string {
+	if c.State != "" {
+		return "SQLSTATE " + c.State
+	}
+	return fmt.Sprint("error ", c.Number)
+}
