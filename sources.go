@@ -36,7 +36,7 @@ type sources struct {
 
 func newSources(cfg *policy.Config) *sources {
 	return &sources{
-		env:       keysource.Env{Now: cfg.Now, Rand: cfg.Rand},
+		env:       keysource.Env{Now: cfg.Now, Rand: cfg.Rand, StoreWait: cfg.StoreWait},
 		stateless: map[policy.Source]keysource.Source{},
 		counters:  newCounterSet(),
 	}

@@ -132,7 +132,9 @@ var postgresErrors = Errors{Codes: []ErrorCodes{
 	{Class: ErrorReadOnly, States: []string{"25006"}},
 	{Class: ErrorLogin, States: []string{"28"}},
 	{Class: ErrorNoDatabase, States: []string{"3D"}},
-	{Class: ErrorRefused, States: []string{"0A", "21", "22", "23", "42", "44", "55000"}},
+	// Behind a pooler prepared statements are other clients'.
+	{Class: ErrorPassing, States: []string{"42P05", "26", "34"}},
+	{Class: ErrorRefused, States: []string{"21", "22", "23", "42", "44"}},
 	{Class: ErrorPassing, States: []string{"08", "40003", "53", "57", "58", "55006"}},
 }}
 

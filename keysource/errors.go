@@ -46,6 +46,11 @@ var (
 	// another source. A [Reserver] wraps it.
 	ErrStoreState = errors.New("keysource: the store cannot be used as it is")
 
+	// ErrStoreRefused is wrapped besides [ErrStoreState] where the store's engine
+	// itself refuses, and will until somebody mends the database or the account.
+	// Such a store is asked again once a second, not by each request.
+	ErrStoreRefused = errors.New("keysource: the store's engine refuses")
+
 	// ErrStoreBack is returned when the store stands below what it has
 	// reserved for this process, or is another server than before and stands
 	// below the keys that are in use: it was restored, or a failover lost its

@@ -57,6 +57,7 @@
 package keysource
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"io"
@@ -95,8 +96,8 @@ type Traits struct {
 	End        time.Time // when the source can make no more; zero: not in sight
 }
 
-// Env is where sources take time and entropy from. The zero value is the
-// system's clock and crypto/rand.
+// Env is where sources take time and entropy from, and how patient they are. The
+// zero value is the system's clock, crypto/rand and ten seconds.
 type Env struct {
 	// Now tells the time; nil is time.Now. It must be safe for concurrent use
 	// and is called once by a constructor and once or more for each request.
@@ -109,4 +110,11 @@ type Env struct {
 	// once for each request, by UUIDv4 for each key. An error of it, or its end,
 	// is [ErrEntropy].
 	Rand io.Reader
+
+	// StoreWait is how long a request waits for a store that does not answer, if
+	// its context does not end before; 0 is ten seconds.
+	StoreWait time.Duration
 }
+
+// patience returns StoreWait or what stands for it.
+func (e Env) patience() time.Duration { return cmp.Or(e.StoreWait, defaultPatience) }

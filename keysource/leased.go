@@ -51,6 +51,8 @@ type Leased struct {
 	lease time.Duration
 	now   func() time.Time
 
+	patience time.Duration // of a request
+
 	mu      sync.Mutex // guards what follows; never held while the store is asked
 	held    Series     // First is 0 where there is none
 	flake   *Snowflake // of held; nil while there is none
@@ -89,7 +91,7 @@ func NewLeased(o LeasedOptions, env Env) (*Leased, error) {
 	case o.Lease < 10*time.Millisecond:
 		return nil, fmt.Errorf("%w: a lease of %s, which is less than 10ms", ErrOptions, o.Lease)
 	}
-	l := &Leased{store: o.Store, open: o.Open, lease: o.Lease, now: env.Now, shunned: map[int64]time.Time{}}
+	l := &Leased{store: o.Store, open: o.Open, lease: o.Lease, now: env.Now, patience: env.patience(), shunned: map[int64]time.Time{}}
 	if l.now == nil {
 		l.now = time.Now
 	}
@@ -155,7 +157,7 @@ func (l *Leased) leased(ctx context.Context) (*Snowflake, error) {
 			return flake, err
 		}
 		if impatient == nil {
-			t := time.NewTimer(patience)
+			t := time.NewTimer(l.patience)
 			defer t.Stop()
 			impatient = t.C
 		}

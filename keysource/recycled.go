@@ -122,7 +122,8 @@ type Recycled struct {
 	seriesN  int64
 	lease    time.Duration
 	now      func() time.Time
-	exact    bool // nothing is kept: Block is 1
+	patience time.Duration // of a request
+	exact    bool          // nothing is kept: Block is 1
 	onBehind Remedy
 	onBack   Remedy
 
@@ -187,6 +188,7 @@ func NewRecycled(o RecycledOptions, env Env) (*Recycled, error) {
 		seriesN:  o.Size,
 		lease:    o.Lease,
 		now:      env.Now,
+		patience: env.patience(),
 		exact:    o.Block == 1,
 		onBehind: o.OnBehind,
 		onBack:   o.OnStoreRollback,

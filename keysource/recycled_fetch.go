@@ -13,7 +13,7 @@ func (s *Recycled) wait(ctx context.Context, n int64) (int64, error) {
 	if w == nil {
 		return first, err
 	}
-	return w.await(ctx, s.leave)
+	return w.await(ctx, s.patience, s.leave)
 }
 
 // enqueue returns n integers, an error, or a waiter that will have either.
@@ -29,6 +29,8 @@ func (s *Recycled) enqueue(n int64) (int64, *waiter, error) {
 		return first, nil, nil
 	case s.fault != nil && s.fetch == nil && !s.probeDue(now):
 		return 0, nil, s.fault
+	case s.fetch == nil && s.refusedLately(now):
+		return 0, nil, s.failure
 	}
 	w := &waiter{n: n, done: make(chan struct{})}
 	s.queue = append(s.queue, w)
@@ -114,6 +116,11 @@ func (s *Recycled) leased(now time.Time) bool {
 func (s *Recycled) renewable(now time.Time) bool {
 	d := now.Sub(s.sent)
 	return s.held.First > 0 && (d < 0 || d >= s.lease/renewShare)
+}
+
+// refusedLately reports whether the store's engine has refused a moment ago.
+func (s *Recycled) refusedLately(now time.Time) bool {
+	return s.failure != nil && errors.Is(s.failure, ErrStoreRefused) && !s.probeDue(now)
 }
 
 // probeDue reports whether a store that must not be used may be asked again. A
@@ -265,7 +272,7 @@ func (s *Recycled) fail(c *claim, err error, now time.Time) bool {
 		s.probed = now
 		s.dismiss(s.fault)
 	case errors.Is(err, ErrStoreState):
-		s.failure = err
+		s.failure, s.probed = err, now
 		s.dismiss(err)
 	default:
 		s.failure = err

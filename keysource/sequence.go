@@ -165,7 +165,8 @@ type Sequence struct {
 	reserver Reserver
 	maxKey   func(context.Context) (int64, error)
 	now      func() time.Time
-	onConn   bool // there is no fetch; reserver and maxKey come with each call
+	patience time.Duration // of a request
+	onConn   bool          // there is no fetch; reserver and maxKey come with each call
 	max      int64
 	atEnd    string // the remedy
 	exact    bool   // nothing is kept while the store has more: Block is 1
@@ -186,7 +187,7 @@ type Sequence struct {
 	greeted bool   // an answer was accepted: the first comparison is done
 
 	fault   error     // the store must not be used as it stands; nil: it may
-	probed  time.Time // when that was last found
+	probed  time.Time // when that was last found, or that its engine refuses
 	failure error     // of the last attempt; nil after an answer
 	spent   bool      // the store has given Max
 	closed  bool
@@ -224,6 +225,7 @@ func NewSequence(o SequenceOptions, env Env) (*Sequence, error) {
 		maxKey:   o.MaxKey,
 		onConn:   o.OnConnection,
 		now:      env.Now,
+		patience: env.patience(),
 		max:      o.Max,
 		atEnd:    cmp.Or(o.EndRemedy, "a wider column and max_bits"),
 		exact:    o.Block == 1,

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// probeInterval is how often a store that has gone back is asked whether it has
-// been set right.
+// probeInterval is how often a store that has gone back, or whose engine refuses, is
+// asked whether it has been set right.
 const probeInterval = time.Second
 
 // errUnsteady is the failure of an attempt in which the store was another one,
@@ -151,6 +151,11 @@ func good(r Reservation) answer {
 		return answer{err: fmt.Errorf("%w: it stands below 1", ErrStoreState)}
 	}
 	return answer{Reservation: r}
+}
+
+// refusedLately reports whether the store's engine has refused a moment ago. The caller holds mu.
+func (s *Sequence) refusedLately() bool {
+	return s.failure != nil && errors.Is(s.failure, ErrStoreRefused) && !s.probeDue()
 }
 
 // probeDue reports whether a store that has gone back may be asked again. A

@@ -72,7 +72,7 @@ func (s *Sequence) needs() bool {
 		return false
 	case s.waiting() > 0:
 		return true
-	case s.exact, s.spent, s.fault != nil:
+	case s.exact, s.spent, s.fault != nil, s.refusedLately():
 		return false
 	}
 	return s.spare.n == 0 && s.current.Load().low()
@@ -186,9 +186,9 @@ func (s *Sequence) settle(f *fetch, a ask, got answer, took time.Duration) bool 
 		s.dismiss(s.fault)
 	case errors.Is(got.err, ErrStoreState):
 		// What is in hand is handed out; the request that finds nothing left
-		// asks again.
+		// asks again, once in a while.
 		final = true
-		s.failure = got.err
+		s.failure, s.probed = got.err, s.now()
 		s.dismiss(got.err)
 	default:
 		s.failure = got.err

@@ -382,3 +382,41 @@ func TestSequenceStoreStateIsReportedAtOnce(t *testing.T) {
 		reserve(t, s, 1, 9)
 	})
 }
+
+// TestSequenceRefusedStoreIsAskedOnceInAWhile: where the store's engine refuses, not
+// every request asks it.
+func TestSequenceRefusedStoreIsAskedOnceInAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refused := fmt.Errorf("store: no such table: %w, %w", keysource.ErrStoreState, keysource.ErrStoreRefused)
+		l := newLedger(ledgerState{err: refused})
+		s := newSequence(t, l, keysource.SequenceOptions{Block: 4})
+		for range 100 {
+			if r := <-ask(t.Context(), s, 1); r.err != refused || r.after != 0 {
+				t.Errorf("%v after %s", r.err, r.after)
+			}
+		}
+		if got := len(l.do(func(*ledgerState) {}).reserved); got != 1 {
+			t.Errorf("the store was asked %d times, want once", got)
+		}
+		l.do(func(st *ledgerState) { st.err = nil })
+		time.Sleep(time.Second)
+		reserve(t, s, 1, 1)
+	})
+}
+
+// TestStoreWait: a store that does not answer is waited for as long as Env says.
+func TestStoreWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLedger(ledgerState{err: errRefused})
+		s, err := keysource.NewSequence(keysource.SequenceOptions{Reserver: l}, keysource.Env{StoreWait: 3 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := <-ask(t.Context(), s, 1); !errors.Is(r.err, keysource.ErrStoreDown) || r.after != 3*time.Second {
+			t.Errorf("%v after %s, want %v after 3s", r.err, r.after, keysource.ErrStoreDown)
+		}
+		if err := s.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}

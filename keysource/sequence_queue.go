@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// patience is how long a request waits for the store if its context does not
-// end before.
-const patience = 10 * time.Second
+// defaultPatience is how long a request waits for the store if its context does not
+// end before, and [Env].StoreWait does not say otherwise.
+const defaultPatience = 10 * time.Second
 
 // waiter is a request that waits for a block.
 type waiter struct {
@@ -30,7 +30,7 @@ func (w *waiter) answer(first int64, err error) {
 
 // await waits for the answer until the context or the patience ends, and then
 // returns what leave does, whose cause is nil for the patience.
-func (w *waiter) await(ctx context.Context, leave func(w *waiter, cause error) (int64, error)) (int64, error) {
+func (w *waiter) await(ctx context.Context, patience time.Duration, leave func(w *waiter, cause error) (int64, error)) (int64, error) {
 	t := time.NewTimer(patience)
 	defer t.Stop()
 	select {
@@ -69,7 +69,7 @@ func (s *Sequence) wait(ctx context.Context, n int64) (int64, error) {
 	if w == nil {
 		return first, err
 	}
-	return w.await(ctx, s.leave)
+	return w.await(ctx, s.patience, s.leave)
 }
 
 // enqueue returns n integers, an error, or a waiter that will have either.
@@ -88,6 +88,9 @@ func (s *Sequence) enqueue(n int64) (int64, *waiter, error) {
 	}
 	if s.fault != nil && s.fetch == nil && !s.probeDue() {
 		return 0, nil, s.fault
+	}
+	if s.fetch == nil && s.refusedLately() {
+		return 0, nil, s.failure
 	}
 	w := &waiter{n: n, done: make(chan struct{}), after: s.attempts}
 	s.queue = append(s.queue, w)

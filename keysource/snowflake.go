@@ -79,6 +79,8 @@ type Snowflake struct {
 	marker  Marker // nil: all ticks from start on are reserved
 	workers *Workers
 
+	patience time.Duration // of a request
+
 	closing chan struct{} // closed by Close
 
 	start    atomic.Int64             // no slot up to it is given out before its tick begins; -1: none
@@ -143,12 +145,14 @@ func NewSnowflake(o SnowflakeOptions, env Env) (*Snowflake, error) {
 		return nil, err
 	}
 	s := &Snowflake{
-		format:  o.Bits.format(),
-		worker:  int64(number),
-		now:     env.Now,
-		marker:  o.Marker,
-		workers: o.Workers,
-		closing: make(chan struct{}),
+		format: o.Bits.format(),
+		worker: int64(number),
+		now:    env.Now,
+
+		patience: env.patience(),
+		marker:   o.Marker,
+		workers:  o.Workers,
+		closing:  make(chan struct{}),
 	}
 	if s.now == nil {
 		s.now = time.Now

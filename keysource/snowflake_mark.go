@@ -172,11 +172,11 @@ func (s *Snowflake) leave(cause error) error {
 	case cause != nil:
 		return fmt.Errorf("%w: %w; the last error was: %v", ErrStoreDown, cause, s.failure)
 	case s.failure == nil && s.starved:
-		return fmt.Errorf("%w: others have reserved all time of worker %d for %s", ErrWorkerTaken, s.worker, patience)
+		return fmt.Errorf("%w: others have reserved all time of worker %d for %s", ErrWorkerTaken, s.worker, s.patience)
 	case s.failure == nil:
-		return fmt.Errorf("%w for %s", ErrStoreDown, patience)
+		return fmt.Errorf("%w for %s", ErrStoreDown, s.patience)
 	}
-	return fmt.Errorf("%w for %s; the last error was: %v", ErrStoreDown, patience, s.failure)
+	return fmt.Errorf("%w for %s; the last error was: %v", ErrStoreDown, s.patience, s.failure)
 }
 
 // prefetch begins to reserve more than r, unless that is under way or not worth

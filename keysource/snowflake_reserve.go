@@ -105,7 +105,7 @@ func (s *Snowflake) wait(ctx context.Context, asked, n int64) (int64, error) {
 			stalled += pause - min(max(now-begin, 0), pause)
 		default:
 			if impatient == nil {
-				t := time.NewTimer(patience)
+				t := time.NewTimer(s.patience)
 				defer t.Stop()
 				impatient = t.C
 			}

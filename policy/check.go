@@ -34,6 +34,9 @@ func (k checker) check() {
 	k.checkSettings()
 	k.checkWords(place{}, c.Fill, c.Mode, c.Unsupported)
 	k.checkStores()
+	if c.StoreWait < 0 {
+		k.wrong(place{}.in("store_wait"), "want a time above 0")
+	}
 	sources := place{}.in("sources")
 	for _, name := range slices.Sorted(maps.Keys(c.Sources)) {
 		p := sources.entry(name)

@@ -52,6 +52,11 @@ type Config struct {
 	// the application's own. A name is as that of a source, and not "none".
 	Stores map[string]Store
 
+	// StoreWait is how long an INSERT waits for a store that does not answer, if
+	// its context does not end before; 0 is ten seconds. What a store refuses for
+	// good is not waited for.
+	StoreWait time.Duration
+
 	// Sources are the sources that tables share, by name. A name is of ASCII
 	// letters, digits, _ and -, and none of the kinds.
 	Sources map[string]Source

@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"time"
+
 	"go.yaml.in/yaml/v3"
 
 	"github.com/keyfill/keyfill/dialect"
@@ -33,6 +35,8 @@ var configFields = []field[Config]{
 		fillShape, func(c *Config) *Fill { return &c.Fill }),
 	bind("stores", "Databases that keep the states of sources, by name, besides the application's own.",
 		storesShape(), func(c *Config) *map[string]Store { return &c.Stores }),
+	bind("store_wait", "How long an INSERT waits for a store that does not answer, as in 5s (default 10s), if its context does not end before.",
+		durationShape, func(c *Config) *time.Duration { return &c.StoreWait }),
 	bind("sources", "Sources that tables share, by name.",
 		sourcesShape(), func(c *Config) *map[string]Source { return &c.Sources }),
 	must(bind("tables", "The tables to fill: table, schema.table, or a glob with * and ?.",

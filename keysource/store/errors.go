@@ -9,6 +9,8 @@ import (
 	"net"
 	"strings"
 
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -100,6 +102,27 @@ var (
 	// the driver's error.
 	ErrColumn = errors.New("the greatest key cannot be read: name the table as it is found, and let it be read")
 
+	// ErrRights is returned when the engine says that the store's user may not use
+	// the state tables. It comes with keysource.ErrStoreState and the driver's
+	// error, as do the four below.
+	ErrRights = errors.New("the store's user may not use the state tables: grant it SELECT, INSERT and UPDATE on them, and DELETE on keyfill_series")
+
+	// ErrReadOnly is returned when the store's server, its database or the session
+	// takes no changes.
+	ErrReadOnly = errors.New("the store is read-only: name the server that takes changes, or end its read-only mode")
+
+	// ErrLogin is returned when the store's server refuses the user, the password
+	// or the address that the connection comes from.
+	ErrLogin = errors.New("the store's server refuses the user, the password or the client's address: mend the DSN, or the account")
+
+	// ErrNoDatabase is returned when the store's server has no database of the
+	// DSN's name.
+	ErrNoDatabase = errors.New("the store's database is not there: create it, or mend the DSN")
+
+	// ErrAltered is returned when a state table takes neither the row nor the
+	// change: it was altered, or has a trigger or a constraint.
+	ErrAltered = errors.New("a state table refuses what is written into it: give it the columns that keyfill ddl prints, and nothing else")
+
 	// ErrRows is returned when a statement meets more than one row: the tables
 	// lack their primary keys.
 	ErrRows = errors.New("store: more than one row: keyfill_sequences, keyfill_workers or keyfill_series lacks its primary key")
@@ -185,19 +208,49 @@ func (e *Error) Unwrap() []error {
 
 // refusal is a statement that the engine has refused, and what that means.
 type refusal struct {
-	meaning error // ErrTables or ErrColumn
+	meaning error // ErrTables, ErrColumn …
 	err     error // the driver's
+}
+
+// refuse returns a final error of the engine as a refusal, any other as it is.
+// meaning is what the refusal means where its class does not say more.
+func (s *Store) refuse(meaning, err error) error {
+	class := sqlcode.ClassOf(s.dialect, err)
+	switch {
+	case !class.Final():
+		return err
+	case class == dialect.ErrorReadOnly:
+		meaning = ErrReadOnly
+	case class == dialect.ErrorLogin:
+		meaning = ErrLogin
+	case class == dialect.ErrorNoDatabase:
+		meaning = ErrNoDatabase
+	case class == dialect.ErrorNoRight && meaning == ErrTables:
+		meaning = ErrRights
+	case class == dialect.ErrorRefused && meaning == ErrTables:
+		meaning = ErrAltered
+	}
+	return &refusal{meaning, err}
 }
 
 func (r *refusal) Error() string { return r.meaning.Error() + ": " + r.err.Error() }
 
-func (r *refusal) Unwrap() []error { return []error{r.meaning, keysource.ErrStoreState, r.err} }
+func (r *refusal) Unwrap() []error {
+	return []error{r.meaning, keysource.ErrStoreState, keysource.ErrStoreRefused, r.err}
+}
 
-// judge returns the error of a query as a refusal where the server answers at
+// judge returns the error of a query as a refusal where the engine's code says that
+// it is final. Where there is no code that tells, it is one if the server answers at
 // once to something else, and refuses the query again. It does not ask inside a
 // transaction that the error may have aborted.
 func (s *Store) judge(ctx context.Context, meaning, err error, query string, args []any) error {
-	if s.inside && !s.engine.sturdy || isBroken(err) || isRolledBack(s.dialect, err) || ctx.Err() != nil || s.ask(ctx, noServer) != nil {
+	if s.inside && !s.engine.sturdy || ctx.Err() != nil {
+		return err
+	}
+	switch class := sqlcode.ClassOf(s.dialect, err); {
+	case class.Final():
+		return s.refuse(meaning, err)
+	case class != dialect.ErrorOther, isBroken(err), s.ask(ctx, noServer) != nil:
 		return err
 	}
 	// Drivers have many words for a connection that broke, after which the next
@@ -209,11 +262,16 @@ func (s *Store) judge(ctx context.Context, meaning, err error, query string, arg
 }
 
 // isBroken reports whether an error is surely about a connection: "invalid
-// connection" is go-sql-driver/mysql's ErrInvalidConn.
+// connection" is go-sql-driver/mysql's ErrInvalidConn, which has no code.
 func isBroken(err error) bool {
 	var network net.Error
+	var connecting *sqlcode.ConnectError
+	if code, ok := sqlcode.Of(err); ok {
+		return code.Lost
+	}
 	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		errors.As(err, &network) || err != nil && strings.Contains(err.Error(), "invalid connection")
+		errors.As(err, &connecting) || errors.As(err, &network) ||
+		err != nil && strings.Contains(err.Error(), "invalid connection")
 }
 
 // failed returns the error of a statement about the row of a name.
@@ -221,11 +279,17 @@ func isBroken(err error) bool {
 // On a connection of the application the driver's error is returned as it is,
 // unless it is known what it means. That of our own connection gets a context,
 // and is never a driver.ErrBadConn, which would make database/sql throw away
-// the application's.
-func (s *Store) failed(name string, err error) error {
+// the application's; where the engine says that it is final, it is a refusal.
+func (s *Store) failed(name string, err error) error { return s.failedAs(ErrTables, name, err) }
+
+// failedAs is failed, with what a refusal means.
+func (s *Store) failedAs(meaning error, name string, err error) error {
 	var refused *refusal
-	if !s.pooled && !errors.As(err, &refused) {
-		return err
+	if !errors.As(err, &refused) {
+		if !s.pooled {
+			return err
+		}
+		err = s.refuse(meaning, err)
 	}
 	if errors.Is(err, driver.ErrBadConn) {
 		return fmt.Errorf("store: %q: connection: %v", name, err)

@@ -47,10 +47,6 @@ func (s *Store) state(ctx context.Context, q *Sequence, f *keyForm) (*storedRow,
 	if f == nil {
 		return s.read(ctx, q.Name)
 	}
-	meaning := ErrTables
-	if q.Table != nil {
-		meaning = ErrKeyTable
-	}
 	query, err := s.withServer(ctx, f.read.text)
 	if err != nil {
 		return nil, s.failed(q.Name, err)
@@ -61,7 +57,7 @@ func (s *Store) state(ctx context.Context, q *Sequence, f *keyForm) (*storedRow,
 		return nil, q.severalRows()
 	}
 	if err != nil {
-		return nil, s.failed(q.Name, s.judge(ctx, meaning, err, query, args))
+		return nil, s.failed(q.Name, s.judge(ctx, q.meaning(), err, query, args))
 	}
 	return s.keyRow(q, f, answer)
 }
@@ -220,10 +216,19 @@ func (q *Sequence) manyRows(err error) error {
 }
 
 // unlessOurs is failed for an error that may say itself what it is about.
-func (s *Store) unlessOurs(name string, err error) error {
+func (s *Store) unlessOurs(q *Sequence, err error) error {
 	var e *Error
 	if errors.As(err, &e) {
 		return e
 	}
-	return s.failed(name, err)
+	return s.failedAs(q.meaning(), q.Name, err)
+}
+
+// meaning returns what it means that the engine refuses a statement about the row
+// of a sequence.
+func (q *Sequence) meaning() error {
+	if q.Table != nil {
+		return ErrKeyTable
+	}
+	return ErrTables
 }

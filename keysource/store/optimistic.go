@@ -41,7 +41,7 @@ func (s *Store) swap(ctx context.Context, q *Sequence, f *keyForm, n, seen int64
 		changed, err := s.conn.exec(ctx, f.swap.text, f.swap.bind(v))
 		switch {
 		case err != nil:
-			return keysource.Reservation{}, s.failed(q.Name, err)
+			return keysource.Reservation{}, s.failedAs(q.meaning(), q.Name, err)
 		case changed == 1:
 			return keysource.Reservation{First: row.next, Server: row.server}, nil
 		case changed > 1:
@@ -82,7 +82,7 @@ func (s *Store) swapLocked(ctx context.Context, q *Sequence, f *keyForm, n, seen
 		return nil
 	})
 	if err != nil {
-		return keysource.Reservation{}, s.unlessOurs(q.Name, err)
+		return keysource.Reservation{}, s.unlessOurs(q, err)
 	}
 	return got, nil
 }

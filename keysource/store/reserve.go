@@ -96,7 +96,7 @@ func (s *Store) move(ctx context.Context, q *Sequence, f *keyForm, n, seen int64
 	for range reserveTries {
 		row, err := s.updateKnown(ctx, q, u, v)
 		if err != nil {
-			return keysource.Reservation{}, s.unlessOurs(q.Name, q.manyRows(err))
+			return keysource.Reservation{}, s.unlessOurs(q, q.manyRows(err))
 		}
 		if row != nil {
 			return s.moved(ctx, q, row, offset, n, floor)
@@ -229,7 +229,7 @@ func (s *Store) advance(ctx context.Context, q *Sequence, f *keyForm, next int64
 		st, v[pNext] = f.advance, value
 	}
 	if _, err := s.conn.exec(ctx, st.text, st.bind(v)); err != nil {
-		return s.failed(q.Name, err)
+		return s.failedAs(q.meaning(), q.Name, err)
 	}
 	return nil
 }

@@ -34,7 +34,8 @@ func (s *Store) EnsureSchema(ctx context.Context) error {
 			// there when it does.
 			if probed := s.probe(ctx, table); probed != nil && (table != seriesTable || isBroken(err)) {
 				// Not judged: the connection may have broken, or the right be given.
-				return s.failed(table, fmt.Errorf("%w; and creating it: %w", probed, err))
+				// What the table's absence means is known: it is to be created.
+				return s.failed(table, fmt.Errorf("%v; and creating it: %w", probed, err))
 			}
 		}
 	}
