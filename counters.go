@@ -41,6 +41,10 @@ type counter struct {
 	// bound are the columns of a state that has none of its own; nil for others.
 	bound *bound
 
+	// claimer names the state for which the columns are claimed; nil where its row
+	// says which they are.
+	claimer claimer
+
 	// set and state are where it is kept, and under which name.
 	set   *counterSet
 	state string
@@ -177,6 +181,8 @@ type counterSet struct {
 	mu     sync.Mutex
 	all    map[string]*counter
 	closed bool
+
+	claims sync.Map // claimed, by the name of the row
 }
 
 func newCounterSet() *counterSet { return &counterSet{all: map[string]*counter{}} }

@@ -360,6 +360,9 @@ func (x *execution) executed(ctx context.Context, res driver.Result, err error) 
 	x.record(err)
 	if err != nil {
 		x.failed(ctx, err)
+		return res, setRefused(x.plan, err)
+	}
+	if err := x.storedMore(ctx, res); err != nil {
 		return res, err
 	}
 	return x.result(res), nil
@@ -376,7 +379,7 @@ func (x *execution) queried(ctx context.Context, rows driver.Rows, err error) (d
 	if err != nil {
 		x.record(err)
 		x.failed(ctx, err)
-		return nil, err
+		return nil, setRefused(x.plan, err)
 	}
 	if x.rec == nil && !x.numbers() {
 		return rows, nil

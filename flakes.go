@@ -215,6 +215,7 @@ func (m *Mount) newSnowflake(ctx context.Context, g *guard, t *table, i int, sta
 		}
 		return &counter{
 			snowflake: flake, mapping: mapping, shared: true, unseen: facts.unseen, floor: m.floorOf(flake, facts, t, i, number),
+			claimer: claims(store.Claim{State: store.WorkersState(state), Parameters: o.Bits.String()}),
 		}, nil
 	}
 	st, err := m.sources.stores.get(src.Store)
@@ -230,7 +231,7 @@ func (m *Mount) newSnowflake(ctx context.Context, g *guard, t *table, i int, sta
 		Name: state, Owner: owner(), EnsureSchema: src.EnsureSchema, Parameters: o.Bits.String(),
 		Columns: row.Columns, Exclusive: row.Exclusive,
 	}
-	c := &counter{mapping: mapping, unseen: facts.unseen}
+	c := &counter{mapping: mapping, unseen: facts.unseen, claimer: claimerOf(src, &row)}
 	if src.WorkerLease > 0 {
 		if c.snowflake, err = m.leased(src, o, st, worker); err != nil {
 			return nil, err

@@ -13,6 +13,7 @@ import (
 type rowNeeds struct {
 	any    bool // there are such sequences
 	ensure bool // the tables are to be created
+	claims bool // there are others, which claim their columns
 }
 
 func (m *Mount) needs() rowNeeds {
@@ -21,10 +22,10 @@ func (m *Mount) needs() rowNeeds {
 		return n
 	}
 	for _, src := range m.either[0].policy.Sources() {
-		if countsInRows(src) && src.Store == "" {
-			n.any = true
-			n.ensure = n.ensure || src.EnsureSchema
-		}
+		here := countsInRows(src) && src.Store == ""
+		n.any = n.any || here
+		n.ensure = n.ensure || here && src.EnsureSchema
+		n.claims = n.claims || !here && src.Stateful() && !src.Exclusive || src.Table != nil
 	}
 	return n
 }
@@ -65,10 +66,16 @@ func (m *Mount) acquaint(ctx context.Context, g *guard) {
 
 // ensure creates the tables of states once for a connection.
 func (m *Mount) ensure(ctx context.Context, g *guard) {
-	if !m.rows.ensure || g.ensured || g.tx != txOutside {
+	if !m.rows.ensure && !m.rows.claims || g.ensured || g.tx != txOutside {
 		return
 	}
-	g.ensured = store.On(m.either[0].dialect, g.conn).EnsureSchema(ctx) == nil
+	on := store.On(m.either[0].dialect, g.conn)
+	if m.rows.ensure {
+		g.ensured = on.EnsureSchema(ctx) == nil
+		return
+	}
+	on.EnsureClaims(ctx)
+	g.ensured = true
 }
 
 // inMemory reports whether a database of SQLite has no file: then only this

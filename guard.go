@@ -42,6 +42,7 @@ type guard struct {
 	counters   *counterSet
 	acquainted bool // that was found out
 	ensured    bool // the tables of states were looked for
+	claimed    bool // a claim was noted in one of its transactions since the checkout
 
 	temporary temporaryNames
 }
@@ -302,6 +303,7 @@ func (g *guard) Ping(ctx context.Context) error {
 func (g *guard) ResetSession(ctx context.Context) error {
 	clear(g.parked)
 	g.parked = g.parked[:0]
+	g.claimed = false
 	g.columns.forget()
 	g.settings.asked = g.settings.asked && g.mount.about.keepsSession
 	g.commits.asked = g.commits.asked && g.mount.about.keepsSession

@@ -36,6 +36,13 @@ func (m *Mount) afterMax(ctx context.Context, g *guard, t *table, i int, n int64
 		return 0, ErrNotUnique
 	}
 	column := f.keys[i].stored(t.rule, k, false)
+	if k.rule.Source.Lock == policy.LockNone || !store.NeedsMutex(m.known().dialect) {
+		claim := store.ClaimOfMax(column)
+		claim.Exclusive = k.rule.Source.Exclusive
+		if _, err := m.claimColumn(ctx, g, claim); err != nil {
+			return 0, err
+		}
+	}
 	within := store.Within(m.known().dialect, g.conn)
 	var greatest int64
 	if k.rule.Source.Lock == policy.LockNone {

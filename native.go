@@ -28,7 +28,10 @@ func (m *Mount) newNative(ctx context.Context, g *guard, t *table, i int) (*coun
 	sequence := st.Native(store.Native{
 		Sequence: src.Sequence, Columns: row.Columns, Block: src.Block, Exclusive: src.Exclusive,
 	})
-	c.bound = newBound(row, sequence.Bind)
+	c.bound, c.claimer = newBound(row, sequence.Bind), func(ctx context.Context) (store.Claim, error) {
+		state, err := sequence.State(ctx)
+		return store.Claim{State: state}, err
+	}
 	o := src.SequenceOptions()
 	o.Reserver, o.MaxKey, o.Max = sequence, sequence.MaxKey, k.limit()
 	o.EndRemedy = "a greater MAXVALUE where the sequence ends before that, or a wider column and max_bits"

@@ -198,10 +198,14 @@ func (m *Mount) counter(ctx context.Context, g *guard, t *table, i int) (*counte
 	if err == nil {
 		err = m.bindTo(ctx, g, t, i, c)
 	}
+	done := false
+	if err == nil {
+		done, err = m.claim(ctx, g, t, i, c)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if only != nil {
+	if only != nil && done {
 		only.Store(c)
 	}
 	return c, nil
@@ -306,7 +310,7 @@ func (m *Mount) newSequence(ctx context.Context, g *guard, t *table, i int, stat
 	row.Max = last
 	mapTo(&row, src, mapping)
 	ranked := mapping == nil && (len(k.rule.Values) == 0 || len(facts.keys[i].unique) > 0)
-	c := &counter{unseen: facts.unseen, mapping: mapping}
+	c := &counter{unseen: facts.unseen, mapping: mapping, claimer: claimerOf(src, &row)}
 	if mapping != nil {
 		o.EndRemedy = keysource.EndRemedy(mapping)
 	}

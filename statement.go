@@ -62,7 +62,7 @@ func (m *Mount) prepare(ctx context.Context, g *guard, query string) (driver.Stm
 	if isBadConn(err) {
 		g.loseParked(query, recorderOf(ctx))
 	}
-	return s.orError(err)
+	return s.orError(setRefused(p, err))
 }
 
 // prepareAsIs prepares the application's own text.

@@ -180,6 +180,7 @@ type Grammar struct {
 	EmptyLists    bool // () and VALUES ()
 	ValueWord     bool // VALUE for VALUES
 	RowWord       bool // VALUES ROW(…)
+	ValueSets     bool // the only row of VALUES is several where a value is a set, and COALESCE takes none
 	RowAlias      bool // VALUES (…) AS new(a, b)
 
 	OnConflict     bool // ON CONFLICT

@@ -30,6 +30,7 @@ var postgres = Dialect{
 		OnConflict:    true,
 		Returning:     true,
 		FirstColumns:  true,
+		ValueSets:     true,
 		TempTables:    true,
 		TempSchema:    true,
 		Merge:         true,

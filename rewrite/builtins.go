@@ -41,7 +41,7 @@ func (s *wordSet) has(word string) bool {
 }
 
 // maxBuiltin is the length in bytes that no name of a set is longer than.
-const maxBuiltin = 24
+const maxBuiltin = 25
 
 // bracketWords are the words of MySQL's and MariaDB's grammar that a bracket
 // may follow in an INSERT without being a call.

@@ -10,7 +10,9 @@ type insertion struct {
 	judged   bool   // some of the values in a row stand in the place of a key
 	involved bool   // a value of a row is not a constant
 	name     name
-	linked   bool // the table is behind a database link
+	calls    []span // the values of the first row that may be sets, where the engine has them
+	merged   bool   // it is of a MERGE, which takes no sets
+	linked   bool   // the table is behind a database link
 
 	// overruled is why the engine would take another key than the one filled,
 	// overruledAt the token that makes it do so.

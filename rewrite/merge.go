@@ -195,6 +195,7 @@ func (p *parser) closing(m *merging, depth int) {
 // action reads an INSERT of a MERGE from its verb to its row.
 func (p *parser) action(m *merging) Reason {
 	in := newInsertion(m.head, p.tok.start)
+	in.merged = true
 	edits, slots := len(p.edits), len(p.slots)
 	p.advance()
 	if reason := p.rest(in); reason != "" {

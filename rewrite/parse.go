@@ -42,6 +42,8 @@ type parser struct {
 	began     int
 	standing  func(TableName) Standing
 
+	guarded bool // a value is written so that the engine refuses a set: see scalars
+
 	streams bool // the rows come as executions: see Plan.Load
 
 	searched bool    // whether anywhere is known

@@ -54,6 +54,7 @@ type Plan struct {
 
 	boundEdits []edit // the edits of BoundText where the caller's placeholders get other numbers too
 
+	guarded bool   // see GuardsSets
 	session bool   // a slot is what Session means
 	unbound Reason // why keys are literals even where there are placeholders
 	scoped  bool   // keys are numbered within other columns
@@ -159,6 +160,7 @@ func (p *parser) plan() *Plan {
 	if pl.unbound = p.unbound; p.perStatement() {
 		pl.unbound = ErrPerStatement
 	}
+	pl.guarded = p.guarded
 	if pl.AtExecution {
 		pl.edits = slices.DeleteFunc(pl.edits, func(e edit) bool {
 			return e.slot >= 0 && pl.slots[e.slot].kind == slotOwn
@@ -405,6 +407,10 @@ func (pl *Plan) Filled(h Holes) []Filled {
 	}
 	return places
 }
+
+// GuardsSets reports whether a value of VALUES is written as COALESCE(value), so that
+// the engine refuses one that is a set.
+func (pl *Plan) GuardsSets() bool { return pl.guarded }
 
 // Dialect returns the dialect that the plan was made for.
 func (pl *Plan) Dialect() *dialect.Dialect { return pl.d }

@@ -7,8 +7,7 @@ func (p *parser) body(in *insertion) Reason {
 	g := &p.d.Grammar
 	switch {
 	case p.isWord("values"), g.ValueWord && p.isWord("value"):
-		p.advance()
-		return p.rows(in)
+		return p.valuesRows(in)
 	case g.DefaultValues && p.isWord("default"):
 		return p.defaultValues(in)
 	case g.Set && p.isWord("set") && in.columns < 0:
@@ -87,6 +86,31 @@ func (p *parser) set(in *insertion) Reason {
 	return p.scoped(in, slots)
 }
 
+// valuesRows reads VALUES and its rows.
+func (p *parser) valuesRows(in *insertion) Reason {
+	word := span{p.tok.start, p.tok.end}
+	p.advance()
+	if !p.d.Grammar.ValueSets || in.merged {
+		return p.rows(in)
+	}
+	before, read := *p, *in
+	reason := p.rows(in)
+	if reason != "" || in.Rows != 1 || in.calls == nil || len(p.slots) == len(before.slots) {
+		return reason
+	}
+	if !slices.ContainsFunc(in.calls, p.callsSet) {
+		p.scalars(in.calls, len(before.edits))
+		return ""
+	}
+	for _, s := range p.slots[len(before.slots):] {
+		if in.listed.of(int(s.key)) >= 0 && in.columns > 0 {
+			return ErrSet // every row would get the same key, or a key for which none is reserved
+		}
+	}
+	*p, *in = before, read
+	return p.valuesQuery(in, word)
+}
+
 // rows reads VALUES rows.
 func (p *parser) rows(in *insertion) Reason {
 	if p.d.Grammar.RowWord {
@@ -143,8 +167,7 @@ func (p *parser) rows(in *insertion) Reason {
 // rowsInBrackets reads (VALUES …) with nothing else in the brackets.
 func (p *parser) rowsInBrackets(in *insertion) Reason {
 	p.advance()
-	p.advance()
-	if reason := p.rows(in); reason != "" {
+	if reason := p.valuesRows(in); reason != "" {
 		return reason
 	}
 	if !p.acceptPunct(')') {
@@ -251,6 +274,9 @@ func (p *parser) row(in *insertion, missing []int) (n int, reason Reason) {
 				return 0, reason
 			}
 			star = star || v.star
+			if in.Rows == 0 && p.d.Grammar.ValueSets {
+				in.calls = append(in.calls, span{v.start, v.end})
+			}
 		}
 		v.end = p.prev
 		if in.scopes != nil {

@@ -34,6 +34,7 @@ type Query struct {
 	to      int      // and in front of what follows it
 	name    string   // of the common table expression that it becomes
 	columns []string // the names of its columns; nil where they keep their own
+	values  bool     // it is a row of VALUES, which SELECT is to stand in front of
 	lifts   []lift
 	suffix  string // what the query needs behind it
 	counted bool   // a key is a number; else all are made by functions
@@ -159,7 +160,7 @@ func (p *parser) numbered(in *insertion, s *selection, columns []string, missing
 	case exact && least != width:
 		return ErrColumnCount
 	}
-	q := &Query{Unsure: s.unsure, outer: s.outer, inner: s.inner, main: s.main, from: s.from, to: s.to, name: p.unused("kf")}
+	q := &Query{Unsure: s.unsure, outer: s.outer, inner: s.inner, main: s.main, from: s.from, to: s.to, name: p.unused("kf"), values: s.values}
 	in.Query = q
 	if exact || !n.LooseNames {
 		q.columns = p.columnNames(width)
@@ -263,7 +264,11 @@ func (q *Query) define(b []byte) []byte {
 	if q.columns != nil {
 		b = append(b, ')')
 	}
-	return append(b, " AS ("...)
+	b = append(b, " AS ("...)
+	if q.values {
+		b = append(b, "SELECT "...)
+	}
+	return b
 }
 
 // numbers queues the select list behind the WITH clause, in the place of a span.

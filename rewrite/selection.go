@@ -12,6 +12,7 @@ type selection struct {
 	brackets int  // around its first SELECT
 	open     nest // the brackets that are open
 
+	values bool   // it is a row of VALUES
 	listed bool   // it has a select list
 	items  int    // in the first one
 	stars  int    // those that stand for several columns

@@ -208,7 +208,7 @@ func (pl *Plan) same(o *Plan) bool {
 			slices.Equal(pl.Targets(), o.Targets())
 	case pl.query != o.query, pl.AtExecution != o.AtExecution, pl.Statements != o.Statements, pl.Load != o.Load,
 		pl.params != o.params, pl.spell != o.spell, pl.added != o.added,
-		pl.session != o.session, pl.unbound != o.unbound:
+		pl.guarded != o.guarded, pl.session != o.session, pl.unbound != o.unbound:
 		return false
 	}
 	// What is known of an INSERT is compared as a whole, so that what it gets in

@@ -267,7 +267,7 @@ func sessionSettings(d *dialect.Dialect) []dialect.Settings {
 // plans of one text are, or named here.
 func TestSamePlanFields(t *testing.T) {
 	compared := []string{"Action", "AtExecution", "Refusal", "Inserts", "Draws", "Statements", "Load", "query", "edits",
-		"slots", "params", "spell", "added", "befores", "counts", "boundEdits", "session", "unbound", "undoes", "reads"}
+		"slots", "params", "spell", "added", "befores", "counts", "boundEdits", "guarded", "session", "unbound", "undoes", "reads"}
 	left := []string{
 		"d",                     // what differs
 		"readings",              // those of a plan, not of its readings

@@ -123,6 +123,7 @@ func (c *comparison) insert(a, b *Insert, wrap Wrap) error {
 	if a.NoTable || b.NoTable {
 		return fmt.Errorf("a key for what is no table")
 	}
+	b = withoutGuards(a, b, c.rule.Column)
 	at := slices.Index(b.Names, c.rule.Column)
 	if at < 0 {
 		return fmt.Errorf("the INSERT changed, and column %s is not in it", c.rule.Column)
@@ -144,6 +145,9 @@ func (c *comparison) insert(a, b *Insert, wrap Wrap) error {
 	}
 	if err := alias(a, b, at); err != nil {
 		return err
+	}
+	if a.Form == Values && len(a.Rows) == 1 && b.Form == Query {
+		return c.set(a, b)
 	}
 	if a.Form == Query {
 		return c.query(a, b, at)

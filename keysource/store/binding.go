@@ -37,10 +37,13 @@ func (q *Sequence) binding() *binding {
 	return &binding{row: q.Name, state: q.Name, columns: q.Columns, exclusive: q.Exclusive, parameters: bindingParameters, fail: q.fail}
 }
 
+// WorkersState returns the [Claim].State of snowflakes, whose numbers share it.
+func WorkersState(name string) string { return name + " (workers)" }
+
 // binding returns that of a worker's state, whose numbers share it. A sequence of
 // the same name is another state.
 func (w *Worker) binding() *binding {
-	b := &binding{state: w.Name + " (workers)", columns: w.Columns, exclusive: w.Exclusive, parameters: bindingParameters, fail: w.fail}
+	b := &binding{state: WorkersState(w.Name), columns: w.Columns, exclusive: w.Exclusive, parameters: bindingParameters, fail: w.fail}
 	if w.Parameters != "" {
 		b.parameters += ": " + w.Parameters
 	}

@@ -153,7 +153,8 @@ func (s *Store) checkForeign(ctx context.Context, q *Sequence) error {
 		return nil
 	}
 	b := q.binding()
-	b.row = "" // a row of this name is another state's too
+	// A row of its name is another state's too.
+	b.row, b.state = "", q.foreignState()
 	return s.checkAll(ctx, b)
 }
 

@@ -266,6 +266,15 @@ func (r *NativeReserver) Advance(ctx context.Context, _ int64) error {
 	return e
 }
 
+// State returns the [Claim].State of the sequence, by whatever name it is called.
+func (r *NativeReserver) State(ctx context.Context) (string, error) {
+	q, err := r.open(ctx)
+	if err != nil {
+		return "", err
+	}
+	return q.state(), nil
+}
+
 // MaxKey returns the greatest key in the columns, for
 // [keysource.SequenceOptions]; 0 where there is none, or none can be asked for.
 func (r *NativeReserver) MaxKey(ctx context.Context) (int64, error) {

@@ -185,7 +185,7 @@ func (r *NativeReserver) checkColumn(ctx context.Context, q *nativeSequence, c C
 	}
 	fail := func(cause error, format string, args ...any) *Error { return r.fail(q, cause, format, args...) }
 	// Who has no such table, has no such state.
-	if err := r.store.checkTaken(ctx, &binding{state: "native", fail: fail}, c); errors.Is(err, ErrTaken) {
+	if err := r.store.checkTaken(ctx, &binding{state: q.state(), fail: fail}, c); errors.Is(err, ErrTaken) {
 		return err
 	}
 	if r.native.Sequence == "" {

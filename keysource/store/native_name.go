@@ -35,3 +35,6 @@ func (s *Store) parseNative(text string) (schema, name string, err error) {
 	}
 	return "", "", errNativeName
 }
+
+// state returns the [Claim].State of what draws from the sequence.
+func (n nativeName) state() string { return "sequence " + n.shown() }

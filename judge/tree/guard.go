@@ -1,0 +1,91 @@
+package tree
+
+import (
+	"fmt"
+	"slices"
+)
+
+// PostgreSQL stores several rows for the only row of VALUES where a value is a set.
+// A fill writes COALESCE around such a value, in which the engine takes none, or SELECT
+// in the place of VALUES.
+
+// guarded is the label of COALESCE.
+const guarded = "CoalesceExpr"
+
+// unguarded returns b without the COALESCEs of one value that a does not have.
+func unguarded(a, b *Node) *Node {
+	if a == nil || b == nil {
+		return b
+	}
+	if b.Label == guarded && a.Label != guarded {
+		inner := b
+		for inner.Label == guarded || inner.Label == "Args" || inner.Label == "list" {
+			if len(inner.Kids) != 1 {
+				return b
+			}
+			inner = inner.Kids[0]
+		}
+		return unguarded(a, inner)
+	}
+	if spelled(b) && !spelled(a) {
+		// From a judge that knows words and brackets alone.
+		n := *b
+		n.Kids = b.Kids[1].Kids
+		return unguarded(a, &n)
+	}
+	if a.Label != b.Label || len(a.Kids) != len(b.Kids) {
+		return b
+	}
+	n := *b
+	n.Kids = slices.Clone(b.Kids)
+	for i := range n.Kids {
+		n.Kids[i] = unguarded(a.Kids[i], n.Kids[i])
+	}
+	return &n
+}
+
+// spelled reports whether a node is the word COALESCE and brackets.
+func spelled(n *Node) bool {
+	return len(n.Kids) == 2 && n.Kids[0] != nil && n.Kids[1] != nil && n.Kids[0].Label == "COALESCE" && len(n.Kids[1].Kids) > 0
+}
+
+// withoutGuards returns b as it would be without guards around the values of its
+// only row, which stand in a.
+func withoutGuards(a, b *Insert, column string) *Insert {
+	if a.Form != Values || b.Form != Values || len(a.Rows) != 1 || len(b.Rows) != 1 {
+		return b
+	}
+	at := -1
+	if !slices.Contains(a.Names, column) {
+		at = slices.Index(b.Names, column)
+	}
+	row := slices.Clone(b.Rows[0])
+	if at >= 0 && len(row) != len(b.Columns) {
+		at = len(row) - 1
+	}
+	i := 0
+	for j := range row {
+		if j == at {
+			continue
+		}
+		if i < len(a.Rows[0]) {
+			row[j] = unguarded(a.Rows[0][i], row[j])
+		}
+		i++
+	}
+	n := *b
+	n.Rows = [][]*Node{row}
+	return &n
+}
+
+// set compares a row of VALUES with the query that it became: each of its values
+// stands in the query.
+func (c *comparison) set(a, b *Insert) error {
+	whole := &Node{Kids: append(slices.Clone(b.With), b.Source)}
+	for i, v := range a.Rows[0] {
+		if whole.count(v) == 0 {
+			return fmt.Errorf("value %d is not in the query", i+1)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+)
+
+// Claim says which state fills a column, where no row of keyfill_sequences does:
+// the state is a table or procedure of the application's, a sequence of the engine,
+// the greatest key, the clock, or in another database.
+type Claim struct {
+	State  string // what the name of the row begins with, as in [Claim.Row]
+	Column Column
+
+	// Exclusive is that of a [Sequence].
+	Exclusive bool
+
+	// Parameters are those of a [Worker].
+	Parameters string
+}
+
+// ClaimOfMax is the claim of whoever takes the greatest key of a column and one.
+// Its row is that of [MutexName], where there is a mutex.
+func ClaimOfMax(c Column) Claim { return Claim{Column: c} }
+
+// ForeignState returns the [Claim].State of a sequence that is in no table of this
+// package.
+func (q *Sequence) ForeignState() string { return q.foreignState() }
+
+// foreignState names the key table or the procedure that knows the next integer:
+// of two states that have the same one, neither gives what the other has given.
+func (q *Sequence) foreignState() string {
+	if q.Table == nil {
+		return fmt.Sprintf("%s (procedure %s)", q.Name, q.Procedure)
+	}
+	if q.Table.Key == "" {
+		return fmt.Sprintf("table %s", q.Table.Name)
+	}
+	return fmt.Sprintf("table %s (%s)", q.Table.Name, q.Table.Row)
+}
+
+// Row returns the name of the claim's row.
+func (c Claim) Row() string {
+	if c.State == "" {
+		return MutexName(c.Column)
+	}
+	return c.binding().rowFor(c.Column)
+}
+
+func (c Claim) binding() *binding {
+	b := &binding{state: c.State, columns: []Column{c.Column}, exclusive: c.Exclusive, parameters: bindingParameters}
+	switch {
+	case c.State == "":
+		b.row, b.state, b.parameters = MutexName(c.Column), "maxplusone", ""
+	case c.Parameters != "":
+		b.parameters += ": " + c.Parameters
+	}
+	b.fail = func(cause error, format string, args ...any) *Error {
+		q := Sequence{Name: b.state, Columns: b.columns}
+		return q.fail(cause, format, args...)
+	}
+	return b
+}
+
+// EnsureClaims creates keyfill_sequences where it is missing, if that is allowed:
+// who needs it for claims alone goes on without it.
+func (s *Store) EnsureClaims(ctx context.Context) {
+	if !s.inside && s.probe(ctx, tables[0]) != nil {
+		_, _ = s.conn.exec(ctx, s.engine.tables[0], nil)
+	}
+}
+
+// Claim notes a claim in keyfill_sequences. It is [ErrTaken] where another state
+// fills the column. noted says that the row is there, and made that this call has
+// made it: inside a transaction that is undone with it.
+//
+// Where there is no such table nothing is noted, nor where it may be read but not
+// written: whoever comes later does not find out then.
+func (s *Store) Claim(ctx context.Context, c Claim) (noted, made bool, err error) {
+	if s.inside {
+		if !s.engine.sturdy {
+			return false, false, nil
+		}
+		// A transaction that has read before it writes does not wait for another
+		// writer. What fails here, fails where the rows are read.
+		_ = s.Lock(ctx, c.Column)
+		_ = s.lockRows(ctx)
+	}
+	if err := s.probe(ctx, tables[0]); err != nil {
+		if isBroken(err) || ctx.Err() != nil {
+			return false, false, s.failed(c.Row(), err)
+		}
+		return false, false, nil
+	}
+	b := c.binding()
+	if err := s.checkAll(ctx, b); err != nil {
+		return false, false, err
+	}
+	stored, err := s.read(ctx, c.Row())
+	if err != nil {
+		return false, false, err
+	}
+	if made = stored == nil; made {
+		v := values{pName: c.Row(), pNext: int64(1), pTable: c.Column.table(), pColumn: c.Column.Name, pParameters: b.parameters}
+		_, createErr := s.conn.exec(ctx, s.engine.create.text, s.engine.create.bind(v))
+		if stored, err = s.read(ctx, c.Row()); err != nil {
+			return false, false, cmp.Or(createErr, err)
+		}
+		if stored == nil {
+			if isBroken(createErr) || ctx.Err() != nil {
+				return false, false, s.failed(c.Row(), createErr)
+			}
+			return false, false, nil // it may be read, not written
+		}
+		// Of two who claim a column at once, one finds the row of the other.
+		if err := s.checkAll(ctx, b); err != nil {
+			return false, false, err
+		}
+	}
+	switch {
+	case stored.table != c.Column.table() || stored.column != c.Column.Name:
+		return false, false, b.fail(ErrBound, "the row %q, which is to bind the state to %s", c.Row(), c.Column)
+	case stored.parameters != b.parameters:
+		return false, false, b.fail(ErrLayout, "%q, in the row %q", strings.TrimPrefix(stored.parameters, bindingParameters+": "), c.Row())
+	}
+	return true, made, nil
+}
