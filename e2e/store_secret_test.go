@@ -32,8 +32,8 @@ var secretShapes = map[string][]string{
 	"oracle": {
 		"oracle://u:%@127.0.0.1:1/db", "oracle://u:%@127.0.0.1:x/db", "oracle://u:%@", "%", "u/%@127.0.0.1:1/db", "oracle://u:pw@127.0.0.1:1/db?TIMEOUT=%",
 	},
-	"sqlite":  {"file:/nosuchfolder/%/x.db", "file:/nosuchfolder/x.db?_pragma=%", "file:%zz%"},
-	"sqlite3": {"file:/nosuchfolder/%/x.db", "file:/nosuchfolder/x.db?_auth_pass=%", "file:%zz%"},
+	"sqlite":  {"file:/nosuchfolder/%/x.db", "file:/nosuchfolder/x.db?_pragma=%"},
+	"sqlite3": {"file:/nosuchfolder/%/x.db", "file:/nosuchfolder/x.db?_auth_pass=%"},
 }
 
 func init() { secretShapes["postgres"] = secretShapes["pgx"] }
