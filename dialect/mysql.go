@@ -63,6 +63,7 @@ var mysql = Dialect{
 		FailNumber: 1690,
 		Text:       "CAST(% AS CHAR)",
 		Writing:    true,
+		Unordered:  true,
 		Server:     []string{"@@version", "@@log_bin", "@@binlog_format"},
 		Major:      8,
 	},

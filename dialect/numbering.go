@@ -49,6 +49,9 @@ type Numbering struct {
 	// Ordered says that a query with ORDER BY in a WITH clause needs an OFFSET.
 	Ordered bool
 
+	// Unordered says that a query with ORDER BY in a WITH clause has no order.
+	Unordered bool
+
 	// UUIDv4 and UUIDv7 make a UUID of that version.
 	UUIDv4, UUIDv7 Function
 

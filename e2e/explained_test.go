@@ -17,7 +17,7 @@ import (
 var explanations = map[string][2][]string{
 	"postgres": {
 		{"EXPLAIN ", "EXPLAIN VERBOSE ", "EXPLAIN (COSTS off, FORMAT json) ", "EXPLAIN (ANALYZE true, ANALYZE 'off') ", "EXPLAIN (ANALYZE 0) "},
-		{"EXPLAIN ANALYZE ", "EXPLAIN ANALYSE VERBOSE ", "EXPLAIN (ANALYZE, VERBOSE) ", "EXPLAIN (ANALYZE off, ANALYZE) "},
+		{"EXPLAIN ANALYZE ", "EXPLAIN ANALYSE VERBOSE ", "EXPLAIN (ANALYZE, VERBOSE) ", "EXPLAIN (ANALYZE off, ANALYZE) ", `EXPLAIN ("analyze") `},
 	},
 	"mariadb": {
 		{"EXPLAIN ", "DESC ", "DESCRIBE EXTENDED ", "EXPLAIN FORMAT=JSON ", "explain partitions "},

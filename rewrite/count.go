@@ -39,7 +39,9 @@ func (pl *Plan) Count(insert int, args []driver.NamedValue) (string, []driver.Na
 			main = inner + " " + main
 		}
 	}
-	text := outer + string(q.define(nil)) + main
+	unordered := *q
+	unordered.order = ordering{}
+	text := outer + string(unordered.define(nil)) + main
 	text += ") SELECT COUNT(*)"
 	for _, s := range pl.d.Numbering.Server {
 		text += ", " + s

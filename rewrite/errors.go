@@ -30,6 +30,9 @@ const (
 	// set, so that it is stored as several rows, beside DEFAULT or a value in the
 	// key's place; and when the engine finds such a call.
 	ErrSet Reason = "set"
+	// ErrOrder is returned when the ORDER BY of a query decides which rows are stored,
+	// and cannot be kept where the engine numbers them.
+	ErrOrder Reason = "select_order"
 	// ErrOldServer is returned when the rows come from a query and the server
 	// cannot number them.
 	ErrOldServer Reason = "old_server"
@@ -143,6 +146,7 @@ var texts = map[Reason]string{
 	ErrSelect:            "the rows come from a query, whose rows the source of the key cannot have numbered by the engine: name the key column and select its values, or insert the rows by their values",
 	ErrSelectForm:        "the rows come from a query that cannot be numbered exactly (it changes data or variables, stands beside other statements, is read by ON DUPLICATE KEY UPDATE, or has * beside values without a type): name the key column and select its values",
 	ErrSet:               "a value of the row is a set, so that several rows would be stored: write the INSERT with SELECT in the place of VALUES, without DEFAULT and without the key column",
+	ErrOrder:             "the query's ORDER BY decides which of its rows are stored, and cannot be kept where the engine numbers them: order by columns of its select list, or name the key column and select its values",
 	ErrOldServer:         "the rows come from a query, which this server cannot number (MySQL can from 8.0, MariaDB from 10.2, SQLite from 3.38): name the key column and select its values",
 	ErrStatementLog:      "the rows come from a query, and binlog_format is not ROW: replicas would number them otherwise; set it to ROW, or name the key column and select its values",
 	ErrSeveral:           "another statement of the text may change how the INSERT is read, or whether it runs: send it alone",

@@ -1,5 +1,7 @@
 package rewrite
 
+import "strings"
+
 // explain reads EXPLAIN and its like: the INSERT behind it is filled with a key
 // that stands for any, unless it runs. PostgreSQL 18, "EXPLAIN"; MySQL 8.4,
 // section 15.8.2; MariaDB Knowledge Base, "EXPLAIN" and "ANALYZE statement";
@@ -9,7 +11,7 @@ func (p *parser) explain() {
 	runs, known := false, false
 	switch {
 	case g.Copy && p.accept("explain"):
-		runs, known = p.postgresExplain(), true
+		runs, known = p.postgresExplain()
 	case g.OrAction && p.accept("explain"):
 		if p.accept("query") {
 			p.accept("plan")
@@ -36,22 +38,43 @@ func (p *parser) explain() {
 }
 
 // postgresExplain reads what stands between EXPLAIN and its statement, and
-// reports whether the statement runs: the last ANALYZE counts.
-func (p *parser) postgresExplain() (runs bool) {
+// reports whether the statement runs: the last ANALYZE counts. It is not known where
+// an option or its value is spelled in a way that is not read here, as U&"\0061nalyze".
+func (p *parser) postgresExplain() (runs, known bool) {
 	if !p.acceptPunct('(') {
 		runs = p.accept("analyze") || p.accept("analyse")
 		p.accept("verbose")
-		return runs
+		return runs, true
 	}
-	for !p.atEnd() && !p.isPunct(')') {
-		if p.accept("analyze") || p.accept("analyse") {
-			runs = !p.isAny("false", "off") && !equalAny(p.text(p.tok), "0", "'false'", "'off'", `"false"`, `"off"`)
+	for known = true; !p.atEnd() && !p.isPunct(')'); p.acceptPunct(',') {
+		option, plain := p.text(p.tok), p.tok.kind == tokWord
+		if p.tok.kind == tokQuoted {
+			if option = strings.Trim(option, `"`); option != strings.ToLower(option) || strings.Contains(option, `"`) {
+				known = false // U&"…" has a quote in it still
+			}
+			plain = known
+		}
+		known = known && plain
+		p.advance()
+		value, tokens := p.tok, 0
+		for !p.atEnd() && !p.isPunct(',') && !p.isPunct(')') {
+			tokens++
+			p.advance()
+		}
+		if !equalAny(option, "analyze", "analyse") {
 			continue
 		}
-		p.advance()
+		text := strings.ToLower(strings.Trim(p.text(value), `'"`))
+		switch {
+		case tokens == 0, tokens == 1 && equalAny(text, "true", "on", "1"):
+			runs = true
+		case tokens == 1 && equalAny(text, "false", "off", "0"):
+			runs = false
+		default:
+			known = false
+		}
 	}
-	p.acceptPunct(')')
-	return runs
+	return runs, known && p.acceptPunct(')')
 }
 
 // mysqlExplain does so for MySQL and MariaDB, whose ANALYZE may stand in the place

@@ -34,6 +34,7 @@ type Query struct {
 	to      int      // and in front of what follows it
 	name    string   // of the common table expression that it becomes
 	columns []string // the names of its columns; nil where they keep their own
+	order   ordering // what it is ordered by outside of its expression
 	values  bool     // it is a row of VALUES, which SELECT is to stand in front of
 	lifts   []lift
 	suffix  string // what the query needs behind it
@@ -173,6 +174,13 @@ func (p *parser) numbered(in *insertion, s *selection, columns []string, missing
 	case n.LooseNames:
 		return ErrSelectForm // which column each goes to depends on how many the star stands for
 	}
+	if n.Unordered && s.ordered {
+		if o, ok := p.orderOf(s, q.columns); ok {
+			q.order = o
+		} else if in.Conflict != ConflictError || p.isWord("on") {
+			return ErrOrder
+		}
+	}
 	if n.Ordered && s.ordered && !s.limited {
 		q.suffix = " OFFSET 0 ROWS"
 	}
@@ -191,6 +199,9 @@ func (p *parser) numbered(in *insertion, s *selection, columns []string, missing
 		if l.param {
 			p.edit(l.start, l.end, "NULL")
 		}
+	}
+	if q.order.added != "" {
+		p.edit(q.order.at, q.order.at, q.order.added)
 	}
 	before := ") "
 	if q.suffix != "" {
@@ -261,6 +272,9 @@ func (q *Query) define(b []byte) []byte {
 		}
 		b = append(append(b, sep...), c...)
 	}
+	for _, c := range q.order.names {
+		b = append(append(b, ", "...), c...)
+	}
 	if q.columns != nil {
 		b = append(b, ')')
 	}
@@ -274,6 +288,13 @@ func (q *Query) define(b []byte) []byte {
 // numbers queues the select list behind the WITH clause, in the place of a span.
 func (p *parser) numbers(in *insertion, at span, before string, missing []int) {
 	q, n := in.Query, &p.d.Numbering
+	number, checked := n.Number, n.Checked
+	if q.order.by != "" {
+		number = strings.Replace(number, "OVER ()", "OVER (ORDER BY "+q.order.by+")", 1)
+		if checked == n.Number {
+			checked = number
+		}
+	}
 	var room [256]byte
 	b := append(append(room[:0], before...), "SELECT "...)
 	lifts, named := q.lifts, q.columns
@@ -303,14 +324,17 @@ func (p *parser) numbers(in *insertion, at span, before string, missing []int) {
 		if !key.Integer {
 			open, shut, _ = strings.Cut(n.Text, "%")
 		}
-		b = append(append(append(append(b, open...), "CASE WHEN "...), n.Checked...), " <= "...)
+		b = append(append(append(append(b, open...), "CASE WHEN "...), checked...), " <= "...)
 		p.slot(at.start, at.end, string(b), slot{key: int32(k)})
 		at.start = at.end
 		p.slot(at.end, at.end, " THEN ", slot{key: int32(k)})
-		b = append(append(append(b[:0], " + "...), n.Number...), " ELSE "...)
+		b = append(append(append(b[:0], " + "...), number...), " ELSE "...)
 		b = append(append(append(b, n.Fail...), " END"...), shut...)
 	}
 	b = append(append(b, " FROM "...), q.name...)
+	if q.order.by != "" {
+		b = append(append(b, " ORDER BY "...), q.order.by...)
+	}
 	if n.Where && !p.atEnd() {
 		b = append(b, " WHERE true"...)
 	}

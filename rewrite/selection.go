@@ -47,7 +47,8 @@ func (p *parser) readQuery(s *selection) {
 	s.main.start = p.tok.start
 	if p.isWord("with") {
 		s.inner = with{span: span{p.tok.start, p.tok.start}, from: s.from, to: s.from}
-		for depth := 0; !p.atEnd() && (depth > 0 || !p.isAny("select", "values", "table")); p.advance() {
+		var d definitions
+		for depth := 0; !p.atEnd() && !d.end(p, depth); p.advance() {
 			p.surveyed(s, &depth)
 		}
 		s.inner.end, s.inner.to = p.prev, p.params.count

@@ -1,5 +1,29 @@
 package rewrite
 
+// definitions follows those of a WITH clause to the query behind them, which may
+// stand in brackets.
+type definitions struct {
+	as   bool // what is next in brackets is a definition
+	done bool // one has ended
+}
+
+// end reports whether the query begins at the current token, where depth brackets are
+// open.
+func (d *definitions) end(p *parser, depth int) bool {
+	switch {
+	case depth == 1 && p.isPunct(')') && d.as:
+		d.as, d.done = false, true
+	case depth > 0:
+	case p.isAny("select", "values", "table"), d.done && p.isPunct('('):
+		return true
+	case p.isWord("as"):
+		d.as = true
+	case p.isPunct(','):
+		d.done = false
+	}
+	return false
+}
+
 // with reads a statement that begins with WITH: its verb is the first one
 // outside of brackets that is not a name.
 func (p *parser) with() {
