@@ -26,6 +26,7 @@ type execution struct {
 	notes   []note    // where the keys stand in the recorders; nil before they do
 	values  string    // of the states' {value:x}; "" where there are none
 	fates   []Outcome // of the plan's places, once settled; nil where nobody asks
+	changed int64     // the id of the row that an upsert of one row has changed
 	rows    int64     // of the query of an INSERT … SELECT, as counted
 	counts  int       // how often they were
 	saved   bool      // our savepoint is set

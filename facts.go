@@ -13,6 +13,7 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
 )
 
 // tableFacts is what the engine's catalog says of a table, as far as it
@@ -59,6 +60,9 @@ type gate struct {
 	rows atomic.Pointer[rowFacts]
 	mute atomic.Int64
 
+	// values are plans by which the values of a row are read: see valuesOf.
+	values *rewrite.Cache
+
 	// counters are those of the keys whose state has one name, once they are
 	// made.
 	counters []atomic.Pointer[counter]
@@ -74,7 +78,7 @@ type gate struct {
 const recheck = time.Second
 
 func newGate(keys int) *gate {
-	return &gate{turn: make(chan struct{}, 1), counters: make([]atomic.Pointer[counter], keys)}
+	return &gate{values: newValues(), turn: make(chan struct{}, 1), counters: make([]atomic.Pointer[counter], keys)}
 }
 
 // facts returns what the catalog says of a table, of which it is asked unless

@@ -18,24 +18,29 @@ import (
 // settle finds out what became of the rows of an Exec that has succeeded, if
 // somebody wants to know. A transaction of ours is still open then.
 func (x *execution) settle(ctx context.Context, res driver.Result) {
-	x.fates = nil
+	x.fates, x.changed = nil, 0
 	if !x.plan.Alone() || x.plan.Inserts[0].Query != nil || !x.isWanted(res) {
 		return
 	}
 	in := &x.plan.Inserts[0]
 	affected := x.affected(res)
 	o, open := x.proven(in, affected)
-	if open {
-		f := x.guard.mount.rowFacts(ctx, x.guard, tableOf(in))
-		if f.stays {
-			o = x.byCount(in, affected)
-		}
-		if o == Unknown && f.shown && !in.UpdatesKey {
-			x.fates = x.inTable(ctx, f, affected)
-			return
-		}
-	}
 	x.fates = slices.Repeat([]Outcome{o}, len(x.plan.Filled(x.holes)))
+	if !open {
+		return
+	}
+	f := x.guard.mount.rowFacts(ctx, x.guard, tableOf(in))
+	if f.stays {
+		o = x.byCount(in, affected)
+	}
+	if o == Unknown && f.shown && !in.UpdatesKey {
+		x.fates = x.inTable(ctx, f, affected)
+	} else {
+		x.fates = slices.Repeat([]Outcome{o}, len(x.fates))
+	}
+	if !x.idiomTells(res) {
+		x.changed = x.changedID(ctx, f, affected)
+	}
 }
 
 // isWanted reports whether somebody wants to know what became of each row: a
@@ -227,7 +232,7 @@ func (x *execution) storedID(d *dialect.Dialect, ids []filledID) int64 {
 			return id.id
 		}
 	}
-	return 0
+	return x.changed
 }
 
 // lastStoredID is storedID for SQLite. Rows that bring their keys are not known.

@@ -82,7 +82,15 @@ var rowIDCells = []rowIDCell{
 
 // TestLastInsertIDOfSQLite is TestLastInsertID for SQLite.
 func TestLastInsertIDOfSQLite(t *testing.T) {
-	t.Parallel()
+	for _, e := range []engine{sqliteFile, mattnFile} {
+		t.Run(e.name, func(t *testing.T) {
+			t.Parallel()
+			testLastInsertIDOfSQLite(t, e)
+		})
+	}
+}
+
+func testLastInsertIDOfSQLite(t *testing.T, e engine) {
 	for _, table := range []struct {
 		name, key, end string
 		want           func(rowIDCell) string
@@ -92,7 +100,7 @@ func TestLastInsertIDOfSQLite(t *testing.T) {
 		{"without rowid", "BIGINT NOT NULL PRIMARY KEY", "WITHOUT ROWID", func(c rowIDCell) string { return c.none }},
 	} {
 		t.Run(table.name, func(t *testing.T) {
-			s := sqliteFile.scratch(t)
+			s := e.scratch(t)
 			exec(t, s.raw, "CREATE TABLE native (id INTEGER PRIMARY KEY, code TEXT UNIQUE, n INT, parent INT, empty INT)")
 			exec(t, s.raw, "CREATE TABLE filled (id "+table.key+", code TEXT UNIQUE, n INT, parent INT, empty INT) "+table.end)
 			exec(t, s.raw, "CREATE TABLE parents (id INTEGER PRIMARY KEY, n INT)")

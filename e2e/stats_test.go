@@ -54,7 +54,7 @@ func TestStatsCountOnce(t *testing.T) {
 // as one that has failed.
 func TestStatsOfFailures(t *testing.T) {
 	const one, two = "INSERT INTO people (name) VALUES (?)", "INSERT INTO people (name) VALUES (?), (?)"
-	each(t, []engine{sqliteFile, mysqlDefault, mysqlInterp, pgxDefault, pqDefault}, func(t *testing.T, s *scratch) {
+	each(t, []engine{sqliteFile, mattnFile, mysqlDefault, mysqlInterp, pgxDefault, pqDefault}, func(t *testing.T, s *scratch) {
 		exec(t, s.raw, "CREATE TABLE people (id CHAR(36) PRIMARY KEY, name VARCHAR(20) NOT NULL UNIQUE)")
 		db, m := s.open(t, fillID("people", policy.Table{}))
 		returning := func(query string, args ...any) error {
