@@ -204,13 +204,14 @@ type Grammar struct {
 	CTETargets  bool // INSERT INTO a name of the WITH clause goes through it
 	CallTargets bool // f (…) may stand in the place of the table's name
 
-	TempTables   bool // CREATE TEMPORARY TABLE of the name of another table, which it hides
-	TempSchema   bool // temporary tables are in a schema of their own
-	TableCase    bool // names that differ in case may be those of two tables
-	Merge        bool // MERGE
-	Dual         bool // FROM dual gives one row
-	RowFunctions bool // what a SELECT without FROM calls may give several rows
-	TypedRows    bool // VALUES in the place of a table are typed without what they are assigned to
+	TempTables   bool   // CREATE TEMPORARY TABLE of the name of another table, which it hides
+	TempSchema   bool   // temporary tables are in a schema of their own
+	SessionNames string // what the names of a session's own tables begin with: #t, @t
+	TableCase    bool   // names that differ in case may be those of two tables
+	Merge        bool   // MERGE
+	Dual         bool   // FROM dual gives one row
+	RowFunctions bool   // what a SELECT without FROM calls may give several rows
+	TypedRows    bool   // VALUES in the place of a table are typed without what they are assigned to
 
 	Copy        bool // COPY … FROM
 	Load        bool // LOAD DATA

@@ -41,6 +41,7 @@ var sqlserver = Dialect{
 		FunctionTargets: []string{"openquery", "openrowset", "opendatasource"},
 		CTETargets:      true,
 		CallTargets:     true,
+		SessionNames:    "#@",
 		RoutineIsRest:   true,
 	},
 	// Transact-SQL reference, "WITH common_table_expression", "ROW_NUMBER";

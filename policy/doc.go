@@ -66,7 +66,8 @@
 //
 // An exact entry wins over a glob, a qualified exact one over a bare one, and
 // of two globs the one with more characters besides * and ?. Two globs with
-// equally many that one name can match are an error.
+// equally many that one name can match are an error. No glob matches a table of
+// a session's own, #t or @t of SQL Server: its entry has its name.
 //
 // # States
 //

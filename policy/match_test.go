@@ -71,6 +71,18 @@ var matchTests = []struct {
 		},
 	},
 	{
+		name: "no glob matches a session's own table", dialects: "sqlserver",
+		tables: []string{`*`, `dbo.*`, `#mine`, `#*`},
+		want: map[string]int{
+			`orders`: 0, `#t`: -1, `##t`: -1, `@t`: -1, `"#t"`: -1, `"@t"`: -1, `#mine`: 2, `#MINE`: 2, `"#mine"`: 2,
+		},
+	},
+	{
+		name: "a glob matches a name with #", dialects: "postgres mysql sqlite",
+		tables: []string{`*`},
+		want:   map[string]int{`"#t"`: 0, `"@t"`: 0},
+	},
+	{
 		name: "globs fold too", dialects: "postgres",
 		tables: []string{`Log_*`, `"Log"`, `"Tmp".*`},
 		want: map[string]int{

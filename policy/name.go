@@ -137,6 +137,11 @@ func (n namer) isIdent(c rune) bool {
 	return strings.ContainsRune(n.d.Lexis.IdentPart, c)
 }
 
+// isSessions reports whether a table of the name is a session's own.
+func (n namer) isSessions(table string) bool {
+	return table != "" && strings.IndexByte(n.d.Grammar.SessionNames, table[0]) >= 0
+}
+
 // hint returns how to write name, exact, in a file.
 func (n namer) hint(name string) string {
 	if show(name) == hidden || strings.Contains(name, "'") {

@@ -113,6 +113,8 @@ type RuleKey struct {
 // a name with {schema} tells the schemas of a bare entry apart; where neither
 // the query nor default_schema says which, [RuleKey.StateFor] fails.
 //
+// No glob matches a table of a session's own, #t or @t on SQL Server.
+//
 // An exact entry costs one or two map lookups, a glob a comparison for each
 // more specific one. Rules of globs, and of bare entries for a qualified name,
 // are made anew for each call and not kept.
@@ -126,6 +128,9 @@ func (p *Policy) Match(schema, table string) *Rule {
 	}
 	if e := p.exact[tableName{"", table}]; e != nil {
 		return p.rule(e, schema, full)
+	}
+	if p.names.isSessions(table) {
+		return nil
 	}
 	for _, e := range p.globs {
 		if e.match(full) {

@@ -7,8 +7,8 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// A temporary table hides a table of the same name, and is not the one that is
-// configured: MySQL 8.4, section 15.1.20.2; PostgreSQL 18, "CREATE TABLE",
+// A temporary table or view hides a table of the same name, and is not the one
+// that is configured: MySQL 8.4, section 15.1.20.2; PostgreSQL 18, "CREATE TABLE",
 // TEMPORARY; https://www.sqlite.org/lang_naming.html. Those of SQL Server have
 // names of their own, and Oracle's are part of the schema.
 
@@ -30,7 +30,7 @@ func Temporary(d *dialect.Dialect, query string) []string {
 			continue
 		case p.isAny(temporaries...):
 			p.advance()
-		case p.tok.kind == tokQuoted && slices.Contains(temporaries, p.folded(p.tok)):
+		case p.isTemporarySchema():
 			if p.advance(); !p.isPunct('.') {
 				continue
 			}
@@ -43,6 +43,13 @@ func Temporary(d *dialect.Dialect, query string) []string {
 		}
 	}
 	return names
+}
+
+// isTemporarySchema reports whether the current token is the quoted name of what
+// may be the schema of temporary tables.
+func (p *parser) isTemporarySchema() bool {
+	quoted := p.tok.kind == tokQuoted || p.tok.kind == tokString && p.d.Grammar.StringNames
+	return quoted && slices.Contains(temporaries, p.folded(p.tok))
 }
 
 // renamed reads the rest of a statement from behind RENAME and returns the names
@@ -86,11 +93,12 @@ func opened(d *dialect.Dialect, query string) string {
 	return b.String()
 }
 
-// madeTable reads the name of a table that is made from behind TEMPORARY, or
-// behind the schema of temporary ones.
+// madeTable reads the name of a table or view that is made from behind TEMPORARY,
+// or behind the schema of temporary ones.
 func (p *parser) madeTable() (name, bool) {
-	if !p.acceptPunct('.') {
-		p.accept("table")
+	if !p.acceptPunct('.') && !p.accept("table") {
+		p.accept("recursive")
+		p.accept("view")
 	}
 	if p.accept("if") {
 		p.accept("not")
