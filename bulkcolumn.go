@@ -52,7 +52,8 @@ func (l *bulkLoad) columns(ctx context.Context) error {
 	for _, c := range all {
 		names = append(names, c.name)
 	}
-	l.plan = e.listedPlan(l.plan.Dialect(), l.query, in.Target, names)
+	only := naming{lookup: func(_, _ string) *rewrite.Target { return in.Target }, key: "bulk\x00" + in.Target.Table + "\x00"}
+	l.plan = e.listedPlan(only, l.plan.Dialect(), l.query, in.Target, names)
 	t := tableOf(in)
 	l.forms = make([]keyForm, len(t.keys))
 	for _, d := range l.plan.Draws {

@@ -34,7 +34,7 @@ const maxKnown = 1000
 // where they may not be asked for, or the table is not found: with mode off,
 // and for a text that asks for the number of rows that the statement before it
 // changed. An error is the driver's own.
-func (m *Mount) listed(ctx context.Context, g *guard, e *engine, query string, p *rewrite.Plan) (*rewrite.Plan, error) {
+func (m *Mount) listed(ctx context.Context, g *guard, e *engine, n naming, query string, p *rewrite.Plan) (*rewrite.Plan, error) {
 	in := unlisted(p)
 	if in == nil || m.standIn != nil || p.Reads()&rewrite.ReadsCount != 0 {
 		return p, nil
@@ -58,7 +58,7 @@ func (m *Mount) listed(ctx context.Context, g *guard, e *engine, query string, p
 		}
 		g.columns.keep(in.Unlisted, columns)
 	}
-	return e.listedPlan(p.Dialect(), query, in.Target, columns), nil
+	return e.listedPlan(n, p.Dialect(), query, in.Target, columns), nil
 }
 
 // unlisted returns the INSERT of a plan that was refused for want of columns
@@ -183,27 +183,27 @@ func commentEnd(d *dialect.Dialect, query string) int {
 	return 0
 }
 
-// sameColumns reports whether two plans of one query read it alike and write the
-// same column lists, so that the arguments of one fit the text of the other.
+// sameColumns reports whether two plans of one query read it alike, of the same
+// tables, and write the same column lists, so that the arguments of one fit the text of the other.
 func sameColumns(a, b *rewrite.Plan) bool {
 	return a == b || a.Dialect() == b.Dialect() && slices.EqualFunc(a.Inserts, b.Inserts, func(a, b rewrite.Insert) bool {
-		return slices.Equal(a.Target.Columns, b.Target.Columns)
+		return a.Target.Owner == b.Target.Owner && slices.Equal(a.Target.Columns, b.Target.Columns)
 	})
 }
 
 // listedPlan returns the plan of a query for a table with these columns, in the
 // engine's dialect under the settings of a session.
-func (e *engine) listedPlan(d *dialect.Dialect, query string, target *rewrite.Target, columns []string) *rewrite.Plan {
+func (e *engine) listedPlan(n naming, d *dialect.Dialect, query string, target *rewrite.Target, columns []string) *rewrite.Plan {
 	// No name has a NUL in it, and none is empty.
-	key := string(rune(d.Settings)) + strings.Join(columns, "\x00") + "\x00\x00" + query
+	key := n.key + string(rune(d.Settings)) + strings.Join(columns, "\x00") + "\x00\x00" + query
 	if p, ok := e.listed.Get(key); ok {
 		return p
 	}
 	known := *target
 	known.Columns = columns
 	p := rewrite.Compile(d, func(schema, name string) *rewrite.Target {
-		found := e.lookup(schema, name)
-		if found != nil && found.Table == target.Table {
+		found := n.lookup(schema, name)
+		if found != nil && found.Owner == target.Owner {
 			return &known
 		}
 		return found

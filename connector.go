@@ -105,6 +105,7 @@ func wrapConnector(parent driver.Connector, cfg *policy.Config, all *Mount) (*Co
 	if err != nil {
 		return nil, err
 	}
+	m.about = m.about.of(parent)
 	if err := m.modeFromEnvironment(); err != nil {
 		return nil, err
 	}
@@ -176,6 +177,9 @@ func (c *guardConnector) Connect(ctx context.Context) (driver.Conn, error) {
 		_, _ = c.mount.know(ctx, g)
 	}
 	c.mount.greet(ctx, g)
+	if policy.Mode(c.mount.mode.Load()) != policy.ModeOff {
+		c.mount.placeFirst(ctx, g)
+	}
 	return g, nil
 }
 

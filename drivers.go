@@ -3,6 +3,8 @@ package keyfill
 import (
 	"database/sql/driver"
 	"reflect"
+	"runtime"
+	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/sqlcode"
@@ -21,8 +23,14 @@ type driverFacts struct {
 	cachesQueries bool
 	// keepsSession says that a connection comes back from the pool with the
 	// settings that its session had: nothing resets them, the application's own
-	// function neither (stdlib.OptionResetSession of pgx is one).
+	// function neither.
 	keepsSession bool
+	// resetsByOption says that a connector may have such a function
+	// (stdlib.OptionResetSession of pgx); without one, sessions are kept.
+	resetsByOption bool
+	// resetsSession says that a connection that comes back from the pool has the
+	// session that it began with.
+	resetsSession bool
 	// executes says that the driver never answers driver.ErrSkip.
 	executes bool
 	// parsesLate says that a DSN is read when a connection is opened, by a
@@ -40,15 +48,15 @@ func (f *driverFacts) takesRows() bool { return f.loads || f.dialect == nil && !
 
 var drivers = map[string]driverFacts{
 	"github.com/go-sql-driver/mysql":          {family: true, keepsSession: true},
-	"github.com/jackc/pgx/v5/stdlib":          {dialect: dialect.PostgreSQL(), cachesQueries: true, executes: true, parsesLate: true},
-	"github.com/jackc/pgx/v4/stdlib":          {dialect: dialect.PostgreSQL(), cachesQueries: true, executes: true, parsesLate: true},
+	"github.com/jackc/pgx/v5/stdlib":          {dialect: dialect.PostgreSQL(), cachesQueries: true, executes: true, parsesLate: true, resetsByOption: true},
+	"github.com/jackc/pgx/v4/stdlib":          {dialect: dialect.PostgreSQL(), cachesQueries: true, executes: true, parsesLate: true, resetsByOption: true},
 	"github.com/lib/pq":                       {dialect: dialect.PostgreSQL(), keepsSession: true, loads: true, executes: true, parsesURL: true},
 	"modernc.org/sqlite":                      {dialect: dialect.SQLite(), keepsSession: true, executes: true},
 	"github.com/glebarez/go-sqlite":           {dialect: dialect.SQLite(), keepsSession: true, executes: true},
 	"github.com/mattn/go-sqlite3":             {dialect: dialect.SQLite(), keepsSession: true, executes: true},
 	"github.com/ncruces/go-sqlite3/driver":    {dialect: dialect.SQLite(), keepsSession: true},
-	"github.com/microsoft/go-mssqldb":         {dialect: dialect.SQLServer(), loads: true},
-	"github.com/microsoft/go-mssqldb/azuread": {dialect: dialect.SQLServer(), loads: true},
+	"github.com/microsoft/go-mssqldb":         {dialect: dialect.SQLServer(), loads: true, resetsSession: true},
+	"github.com/microsoft/go-mssqldb/azuread": {dialect: dialect.SQLServer(), loads: true, resetsSession: true},
 	"github.com/sijms/go-ora/v2":              {dialect: dialect.Oracle(), parsesLate: true},
 	"github.com/godror/godror":                {dialect: dialect.Oracle()},
 }
@@ -57,6 +65,30 @@ var drivers = map[string]driverFacts{
 func factsOf(d driver.Driver) (driverFacts, bool) {
 	f, ok := drivers[packagePath(d)]
 	return f, ok
+}
+
+// of returns the facts for the connections of a connector.
+func (f driverFacts) of(c driver.Connector) driverFacts {
+	f.keepsSession = f.keepsSession || f.resetsByOption && !hasReset(c)
+	return f
+}
+
+// hasReset reports whether a connector may have a function of the application's
+// that resets sessions: its field is not the package's own function.
+func hasReset(c driver.Connector) bool {
+	v := reflect.Indirect(reflect.ValueOf(c))
+	if v.Kind() != reflect.Struct || drivers[v.Type().PkgPath()].dialect == nil {
+		return true
+	}
+	reset := v.FieldByName("ResetSession")
+	switch {
+	case !reset.IsValid():
+		return v.Type().Name() != "driverConnector" // which has a DSN alone
+	case reset.Kind() != reflect.Func || reset.IsNil():
+		return true
+	}
+	f := runtime.FuncForPC(reset.Pointer())
+	return f == nil || !strings.HasPrefix(f.Name(), v.Type().PkgPath()+".")
 }
 
 // packagePath returns the path of the package that declares v's type.

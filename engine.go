@@ -2,6 +2,7 @@ package keyfill
 
 import (
 	"errors"
+	"strconv"
 	"sync"
 
 	"github.com/keyfill/keyfill/dialect"
@@ -20,6 +21,9 @@ type engine struct {
 	sources *sources
 	cache   *rewrite.Cache
 	listed  *rewrite.Cache // of plans with columns that a connection was asked for
+
+	names  naming // by what the text alone says
+	placed bool   // the place of a session matters to some table
 
 	mu     sync.Mutex
 	tables map[string]*table // by schema and table, NUL between; nil values are not kept
@@ -94,7 +98,7 @@ func newEngine(cfg *policy.Config, d *dialect.Dialect, s *sources) (*engine, err
 		return nil, err
 	}
 	set, certain := p.Settings()
-	return &engine{
+	e := &engine{
 		dialect: d.With(set),
 		certain: certain,
 		policy:  p,
@@ -102,7 +106,10 @@ func newEngine(cfg *policy.Config, d *dialect.Dialect, s *sources) (*engine, err
 		cache:   rewrite.NewCache(cacheEntries, cacheBytes),
 		listed:  rewrite.NewCache(listedEntries, listedBytes),
 		tables:  map[string]*table{},
-	}, nil
+		placed:  p.Schemas() || len(p.Sources()) > 0,
+	}
+	e.names = naming{lookup: e.lookup}
+	return e, nil
 }
 
 // plan returns the plan of a query.
@@ -148,6 +155,26 @@ func (e *engine) table(schema, name string) *table {
 	if rule == nil || rule.Identity {
 		return nil
 	}
+	return e.keep(key, rule)
+}
+
+// tableAt returns a table by where it was found, as table does.
+func (e *engine) tableAt(f policy.Found, name string) *table {
+	key := f.Schema + "\x00" + name + "\x00" + strconv.FormatBool(f.Bare) + strconv.FormatBool(f.Home)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if t := e.tables[key]; t != nil {
+		return t
+	}
+	rule := e.policy.MatchFound(f, name)
+	if rule == nil || rule.Identity {
+		return nil
+	}
+	return e.keep(key, rule)
+}
+
+// keep makes the table of a rule, and remembers it while there is room.
+func (e *engine) keep(key string, rule *policy.Rule) *table {
 	t := e.newTable(rule)
 	if len(e.tables) < maxTables {
 		e.tables[key] = t

@@ -17,7 +17,7 @@ import (
 // functional returns the plan of a query that was refused because the rows of its
 // INSERT come from a query, with the server's functions for its keys. It is the
 // plan that there is where the server has none. An error is the driver's own.
-func (m *Mount) functional(ctx context.Context, g *guard, e *engine, query string, p *rewrite.Plan) (*rewrite.Plan, error) {
+func (m *Mount) functional(ctx context.Context, g *guard, e *engine, n naming, query string, p *rewrite.Plan) (*rewrite.Plan, error) {
 	if p.Action != rewrite.Refuse || p.Refusal.Reason != rewrite.ErrSelect || len(p.Inserts) != 1 || m.standIn != nil ||
 		p.Reads()&rewrite.ReadsCount != 0 { // which the question would change
 		return p, nil
@@ -42,13 +42,13 @@ func (m *Mount) functional(ctx context.Context, g *guard, e *engine, query strin
 			made.Keys[i].Function = f.Text
 		}
 	}
-	key := "\x00" + string(rune(p.Dialect().Settings)) + strings.Join(made.Columns, "\x00") + "\x00\x00" + query
+	key := n.key + "\x00" + string(rune(p.Dialect().Settings)) + strings.Join(made.Columns, "\x00") + "\x00\x00" + query
 	if p, ok := e.listed.Get(key); ok {
 		return p, nil
 	}
 	p = rewrite.Compile(p.Dialect(), func(schema, name string) *rewrite.Target {
-		found := e.lookup(schema, name)
-		if found != nil && found.Table == target.Table {
+		found := n.lookup(schema, name)
+		if found != nil && found.Owner == target.Owner {
 			return &made
 		}
 		return found

@@ -26,6 +26,7 @@ type guard struct {
 	parked   []*execution
 	columns  knownColumns
 	settings knownSettings
+	place    knownPlace
 	discard  bool // the connection is as good as closed: see guardTx
 
 	commits knownCommits
@@ -65,7 +66,11 @@ func newGuard(conn driver.Conn, m *Mount) *guard {
 	_, exec := conn.(driver.Execer)
 	_, queryCtx := conn.(driver.QueryerContext)
 	_, query := conn.(driver.Queryer)
-	return &guard{conn: conn, mount: m, execs: execCtx || exec, queries: queryCtx || query}
+	g := &guard{conn: conn, mount: m, execs: execCtx || exec, queries: queryCtx || query}
+	if m.onConnection() {
+		g.place = knownPlace{at: m.places.of(""), asked: true} // until something is attached
+	}
+	return g
 }
 
 // question is how the interceptor, which is handed a connection that it cannot
@@ -153,6 +158,7 @@ func (g *guard) sends(query string) {
 	d := g.mount.known().dialect
 	g.columns.sends(d, query)
 	g.settings.sends(d, query)
+	g.place.sends(d, query)
 	g.temporary.sends(d, query)
 }
 
@@ -161,6 +167,7 @@ func (g *guard) prepares(query string) {
 	d := g.mount.known().dialect
 	g.columns.prepares(d, query)
 	g.settings.prepares(d, query)
+	g.place.prepares(d, query)
 	g.temporary.sends(d, query)
 }
 
@@ -258,6 +265,7 @@ func (t guardTx) Rollback() error {
 	}
 	t.guard.columns.forget() // DDL may have been undone
 	t.guard.settings.ends()
+	t.guard.place.ends()
 	err := t.Tx.Rollback()
 	t.guard.follow(rewrite.TxEnds, err)
 	return err
@@ -265,6 +273,7 @@ func (t guardTx) Rollback() error {
 
 func (t guardTx) Commit() error {
 	t.guard.settings.ends()
+	t.guard.place.ends()
 	err := t.Tx.Commit()
 	failed := err
 	if t.guard.mount.known().dialect.ErrorsAbort {
@@ -290,6 +299,7 @@ func (g *guard) Ping(ctx context.Context) error {
 		g.dropJoined()
 		g.columns = knownColumns{unsure: true} // what runs on it is not seen
 		g.settings = knownSettings{unsure: true}
+		g.place.asked, g.place.unsure = false, true
 		return nil
 	}
 	if p, ok := g.conn.(driver.Pinger); ok {
@@ -306,6 +316,7 @@ func (g *guard) ResetSession(ctx context.Context) error {
 	g.claimed = false
 	g.columns.forget()
 	g.settings.asked = g.settings.asked && g.mount.about.keepsSession
+	g.place.resets(&g.mount.about)
 	g.commits.asked = g.commits.asked && g.mount.about.keepsSession
 	if r, ok := g.conn.(driver.SessionResetter); ok {
 		return r.ResetSession(ctx)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -45,8 +46,15 @@ func unensured(row store.Sequence) store.Sequence {
 
 // within returns the row as the transaction finds it that is open on the
 // connection.
-func (r *joinedRow) within(g *guard) *store.Reserver {
-	return r.rows.At(store.Within(r.dialect, g.conn)).Whole()
+func (r *joinedRow) within(ctx context.Context, g *guard) (*store.Reserver, error) {
+	st, away, err := g.states(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case away && (r.row.Procedure != "" || r.row.Table != nil && !strings.Contains(r.row.Table.Name, ".")):
+		return nil, errKeyTable
+	}
+	return r.rows.At(st).Whole(), nil
 }
 
 // reserve returns the first of n consecutive integers, which are the transaction's.
@@ -54,8 +62,12 @@ func (r *joinedRow) reserve(ctx context.Context, g *guard, n int64) (int64, erro
 	if err := r.open(ctx, g); err != nil {
 		return 0, err
 	}
+	rows, err := r.within(ctx, g)
+	if err != nil {
+		return 0, err
+	}
 	g.joinedDraws++
-	got, err := r.within(g).Reserve(ctx, n, 0)
+	got, err := rows.Reserve(ctx, n, 0)
 	if err == nil && got.First < 1 {
 		err = keysource.ErrStoreState
 	}
@@ -114,8 +126,12 @@ func (r *joinedRow) advance(ctx context.Context, g *guard, to int64) error {
 	if err := r.open(ctx, g); err != nil {
 		return err
 	}
+	rows, err := r.within(ctx, g)
+	if err != nil {
+		return err
+	}
 	g.joinedDraws++
-	return r.within(g).Advance(ctx, to)
+	return rows.Advance(ctx, to)
 }
 
 // newJoined makes a counter that of a row whose numbers belong to transactions.

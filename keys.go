@@ -93,6 +93,9 @@ func (m *Mount) forTable(ctx context.Context, name string, f func(*table, *guard
 	if err != nil {
 		return &Error{Table: name, Offset: -1, Err: err}
 	}
+	if t, err = m.real(ctx, t); err != nil {
+		return &Error{Table: name, Offset: -1, Err: err}
+	}
 	k := &t.keys[0]
 	if m.belongs(k) {
 		return t.keyError(0, ErrJoined)

@@ -3,6 +3,7 @@ package keyfill_test
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"flag"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -192,7 +194,13 @@ var messages = []struct {
 	{"table not in the catalog", func(t *testing.T) error {
 		cfg := sequences("postgres")
 		cfg.Reservers = nil
-		return second(open(t, &fakeDriver{strength: contexts}, cfg).Exec("INSERT INTO t (a) VALUES (1)"))
+		d := &fakeDriver{strength: contexts, query: func(query string, _ []driver.NamedValue) (driver.Rows, error) {
+			if query == dialect.PostgreSQL().Place.Query {
+				return &fakeRows{columns: []string{"x"}, rows: [][]driver.Value{{"{public}"}}}, nil
+			}
+			return &fakeRows{columns: []string{"x"}}, nil
+		}}
+		return second(open(t, d, cfg).Exec("INSERT INTO t (a) VALUES (1)"))
 	}},
 	{"statement reads a count", func(t *testing.T) error {
 		cfg := sequences("sqlite")

@@ -33,6 +33,7 @@ type Mount struct {
 	// serverVersion is the server's, once it was asked for: major and minor.
 	serverVersion atomic.Pointer[[2]int]
 	rows          rowNeeds
+	places        places
 	found         atomic.Uint32 // see countsFound
 	foundAgain    atomic.Int64  // when it is asked again, in nanoseconds
 	victims       atomic.Uint64 // errors so far that may have ended a transaction

@@ -208,9 +208,12 @@ func (s *scoped) reserve(ctx context.Context, g *guard, p *parent) (int64, error
 	if s.standIn != nil {
 		return s.standIn.reserve(ctx, p.row, n)
 	}
-	d := g.mount.known().dialect
+	st, _, err := g.states(ctx)
+	if err != nil {
+		return 0, err
+	}
 	g.joinedDraws++
-	return store.Within(d, g.conn).ReserveWithin(ctx, &s.scope, p.values, n)
+	return st.ReserveWithin(ctx, &s.scope, p.values, n)
 }
 
 // within gives the rows of an explanation the numbers from 1.

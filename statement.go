@@ -24,6 +24,9 @@ func (m *Mount) prepare(ctx context.Context, g *guard, query string) (driver.Stm
 		return m.prepareLoad(ctx, g, query, p)
 	}
 	s := &statement{guard: g, plan: p, query: query}
+	if e := m.known(); e.dialect.Place.Moves && m.asks(e, query, p) {
+		s.at = g.place.at
+	}
 	t := tableOf(&p.Inserts[0])
 	switch mode := m.cautious(p); mode {
 	case policy.ModeOff:
@@ -97,6 +100,10 @@ type statement struct {
 	text    string
 	once    *execution
 
+	// at is where names were looked for when the plan was made, where that may be
+	// another table when it is executed; nil elsewhere.
+	at *location
+
 	// dry says that the text is the application's own: what would become of an
 	// execution is decided and counted, no more.
 	dry bool
@@ -124,6 +131,9 @@ func (s *statement) NumInput() int {
 // was parked for it, or a new one.
 func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execution, error) {
 	g := s.guard
+	if err := s.move(ctx); err != nil {
+		return nil, err
+	}
 	if s.literal {
 		x := s.once
 		s.once = nil
@@ -158,6 +168,37 @@ func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execu
 		return nil, s.guard.mount.refuseBound(err)
 	}
 	return x, nil
+}
+
+// move makes the plan anew where the session has gone to another place since it was
+// made, and the engine takes the table from there.
+func (s *statement) move(ctx context.Context) error {
+	if s.at == nil {
+		return nil
+	}
+	g := s.guard
+	at, err := g.placeNow(ctx)
+	if err != nil || at == s.at {
+		return err
+	}
+	p, _, err := g.mount.decide(ctx, g, s.query)
+	if err != nil {
+		return err
+	}
+	if p == nil || s.literal {
+		return g.mount.refuseBound(s.plan.Refused(rewrite.ErrPlace))
+	}
+	session, err := g.mount.session(ctx, g, p)
+	if err != nil {
+		return err
+	}
+	if text := p.BoundText(session); text != s.plan.BoundText(s.session) {
+		if err := s.replace(ctx, text); err != nil {
+			return err
+		}
+	}
+	s.at, s.plan, s.session = at, p, session
+	return nil
 }
 
 func (s *statement) execution(ctx context.Context, args []driver.NamedValue, h rewrite.Holes) *execution {

@@ -73,7 +73,7 @@ func (g *guard) makes(query string, what rewrite.Concern) {
 // p, unless a table that it takes for a configured one is a temporary one, or may
 // be one when the INSERT runs. An
 // error is the driver's own.
-func (m *Mount) beside(ctx context.Context, g *guard, e *engine, query string, p *rewrite.Plan) (*rewrite.Plan, error) {
+func (m *Mount) beside(ctx context.Context, g *guard, e *engine, n naming, query string, p *rewrite.Plan) (*rewrite.Plan, error) {
 	names := &g.temporary
 	if p.Action == rewrite.Pass && !names.every || m.standIn != nil || policy.Mode(m.mode.Load()) == policy.ModeOff {
 		return p, nil
@@ -115,7 +115,7 @@ func (m *Mount) beside(ctx context.Context, g *guard, e *engine, query string, p
 		known[n] = s
 		return s
 	}
-	beside := rewrite.CompileBeside(p.Dialect(), e.lookup, query, standing)
+	beside := rewrite.CompileBeside(p.Dialect(), n.lookup, query, standing)
 	switch {
 	case failed != nil:
 		return nil, failed
@@ -132,15 +132,19 @@ func (m *Mount) planOn(ctx context.Context, g *guard, e *engine, query string) (
 	if err != nil || p.Action == rewrite.Refuse && p.Refusal.Reason == rewrite.ErrSettings {
 		return p, err
 	}
+	p, n, err := m.inPlace(ctx, g, e, query, p)
+	if err != nil || p.Action == rewrite.Refuse && p.Refusal.Reason == rewrite.ErrPlace {
+		return p, err
+	}
 	if g.temporary.any() {
-		beside, err := m.beside(ctx, g, e, query, p)
+		beside, err := m.beside(ctx, g, e, n, query, p)
 		if err != nil || beside != p {
 			return beside, err
 		}
 	}
-	p, err = m.listed(ctx, g, e, query, p)
+	p, err = m.listed(ctx, g, e, n, query, p)
 	if err != nil {
 		return nil, err
 	}
-	return m.functional(ctx, g, e, query, p)
+	return m.functional(ctx, g, e, n, query, p)
 }

@@ -42,6 +42,8 @@ type Dialect struct {
 
 	Transactions Transactions // how they are undone in part, and made again
 
+	Place Place // where tables without a schema are looked for
+
 	// QuoteOpen and QuoteClose enclose an identifier that keyfill writes;
 	// a QuoteClose inside it is doubled.
 	QuoteOpen, QuoteClose byte

@@ -69,6 +69,7 @@ var mysql = Dialect{
 	},
 	Transactions:  mysqlTransactions,
 	Latest:        mysqlLatest,
+	Place:         mysqlPlace,
 	Folding:       FoldCase,
 	QuoteOpen:     '`',
 	QuoteClose:    '`',

@@ -43,6 +43,7 @@ var oracle = Dialect{
 		NullByTarget: true,
 	},
 	Transactions:     oracleTransactions,
+	Place:            oraclePlace,
 	Folding:          FoldUpper,
 	QuoteOpen:        '"',
 	QuoteClose:       '"',

@@ -57,6 +57,7 @@ var postgres = Dialect{
 	},
 	Transactions: postgresTransactions,
 	Latest:       postgresLatest,
+	Place:        postgresPlace,
 	Folding:      FoldLower,
 	QuoteOpen:    '"',
 	QuoteClose:   '"',

@@ -58,6 +58,7 @@ var sqlite = Dialect{
 		Minor:      38, // which has JSON in it
 	},
 	Transactions:     sqliteTransactions,
+	Place:            sqlitePlace,
 	Folding:          FoldCase,
 	QuoteOpen:        '"',
 	QuoteClose:       '"',

@@ -57,6 +57,7 @@ var sqlserver = Dialect{
 		Ordered:      true,
 	},
 	Transactions:     sqlserverTransactions,
+	Place:            sqlserverPlace,
 	Folding:          FoldCase,
 	QuoteOpen:        '[',
 	QuoteClose:       ']',

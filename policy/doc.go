@@ -61,8 +61,9 @@
 // more parts the last two count.
 //
 // A bare table matches in any schema. A qualified one matches in its schema
-// only; a table without a schema in the SQL is in default_schema, if that is
-// set. In a part without quotes * stands for any characters and ? for one.
+// only. A table without a schema in the SQL is in the one that the session is in,
+// and matches a qualified entry if there is a default_schema; without a database
+// to ask, it is in that. In a part without quotes * stands for any characters and ? for one.
 //
 // An exact entry wins over a glob, a qualified exact one over a bare one, and
 // of two globs the one with more characters besides * and ?. Two globs with
@@ -76,7 +77,8 @@
 // layout is string; coprime and composite make text. Their sources have a state:
 //
 //	source                              its name                         tables that share it
-//	in place, or a kind                 table.column                     none
+//	in place, or a kind                 table.column, or schema.table.column for a table that is not the one of
+//	                                    that name where the database is opened      none
 //	an entry of sources                 that of the entry                all that name it
 //	either, with name: "a"              a                                all with that name
 //	with name: "{schema}-{table}"       that of the table filled in      those for which it is the same

@@ -48,6 +48,10 @@ type Rule struct {
 	Mode         Mode        // the more cautious of the file's and the table's
 	Unsupported  Unsupported // [Refuse] or [Unfilled]
 	Identity     bool        // the engine makes every key: the table is passed untouched
+
+	// Loose says that a state is named after the table's schema, which the rule does
+	// not know to be the real one: [Policy.MatchFound].
+	Loose bool
 }
 
 // RuleKey is a key column to fill. Columns whose source is identity are none.
@@ -123,18 +127,26 @@ func (p *Policy) Match(schema, table string) *Rule {
 	if schema == "" {
 		full.schema = p.defaultSchema
 	}
+	if e := p.entryOf(full); e != nil {
+		return p.rule(e, schema, full)
+	}
+	return nil
+}
+
+// entryOf returns the entry for a table, nil for none.
+func (p *Policy) entryOf(full tableName) *entry {
 	if e := p.exact[full]; e != nil {
-		return p.rule(e, schema, full)
+		return e
 	}
-	if e := p.exact[tableName{"", table}]; e != nil {
-		return p.rule(e, schema, full)
+	if e := p.exact[tableName{"", full.table}]; e != nil {
+		return e
 	}
-	if p.names.isSessions(table) {
+	if p.names.isSessions(full.table) {
 		return nil
 	}
 	for _, e := range p.globs {
 		if e.match(full) {
-			return p.rule(e, schema, full)
+			return e
 		}
 	}
 	return nil
@@ -162,10 +174,19 @@ func (p *Policy) rule(e *entry, schema string, full tableName) *Rule {
 	}
 	r := e.rule
 	r.Table, r.Schema, r.Name = p.names.join(schema, full.table), schema, full.table
+	r.Loose = e.isLoose(schema)
 	if e.isGlob() || e.namesSchema() {
 		r.Keys = p.keysFor(e, full)
 	}
 	return &r
+}
+
+// isLoose reports whether a state of e is named after the real table's schema,
+// which a query that names schema, "" for none, may not tell.
+func (e *entry) isLoose(schema string) bool {
+	return e.isBare() && slices.ContainsFunc(e.keys, func(k stateKey) bool {
+		return k.Source.Stateful() && (k.name == nil && schema != "" || k.name.has(wordSchema))
+	})
 }
 
 // Rules returns the rules of the tables that the configuration names without
@@ -182,3 +203,67 @@ func (p *Policy) Rules() []*Rule {
 // Sources returns the sources of all tables and globs that are stateful, each
 // once and with its defaults, in the order of [Policy.Rules].
 func (p *Policy) Sources() []Source { return slices.Clone(p.sources) }
+
+// Found is where the engine takes a table from that a query names.
+type Found struct {
+	Schema string // folded
+	Bare   bool   // the query names no schema
+
+	// Home says that it is the table of that name which is meant without a schema
+	// where the database is opened.
+	Home bool
+}
+
+// MatchFound is [Policy.Match] for a table that was found. A state of a source
+// that is written in place, and has no name, is that of the real table: under a
+// bare entry it is named with the schema, unless that is the one at home. A bare
+// name matches a qualified entry only where there is a default_schema, or a bare
+// entry matches too.
+func (p *Policy) MatchFound(f Found, table string) *Rule {
+	full := tableName{f.Schema, table}
+	e := p.entryOf(full)
+	if e == nil || f.Bare && !e.isBare() && p.defaultSchema == "" && p.entryOf(tableName{"", table}) == nil {
+		return nil
+	}
+	r := e.rule
+	r.Schema, r.Name, r.Loose = f.Schema, table, false
+	r.Table = p.names.join(table)
+	if !f.Bare {
+		r.Table = p.names.join(f.Schema, table)
+	}
+	r.Keys = nil
+	for _, k := range e.keys {
+		if k.name == nil && e.isBare() && !f.Home {
+			k.name = literally(p.names.join(f.Schema, table, k.Column))
+			k.apart = true
+		}
+		r.Keys = append(r.Keys, p.keyFor(e, k, full))
+	}
+	return &r
+}
+
+// Schemas reports whether the schema of a table decides which entry matches it.
+func (p *Policy) Schemas() bool {
+	if p.defaultSchema != "" {
+		return true
+	}
+	for _, e := range p.inOrder {
+		if !e.isBare() {
+			return true
+		}
+	}
+	return slices.ContainsFunc(p.globs, func(e *entry) bool { return !e.isBare() })
+}
+
+// HasDefaultSchema reports whether a bare name matches a qualified entry.
+func (p *Policy) HasDefaultSchema() bool { return p.defaultSchema != "" }
+
+// Anywhere reports whether a table of the name is matched in some schema.
+func (p *Policy) Anywhere(table string) bool {
+	for _, e := range p.inOrder {
+		if e.table.match(table) {
+			return true
+		}
+	}
+	return !p.names.isSessions(table) && slices.ContainsFunc(p.globs, func(e *entry) bool { return e.table.match(table) })
+}

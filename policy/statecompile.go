@@ -20,6 +20,7 @@ func (k *compiler) nameStates() {
 	}
 	for _, e := range k.policy.inOrder {
 		e.rule.Keys = k.policy.keysFor(e, k.fullName(e))
+		e.rule.Loose = e.isLoose("")
 	}
 	for _, e := range k.policy.globs {
 		for _, key := range e.keys {
@@ -28,6 +29,7 @@ func (k *compiler) nameStates() {
 			}
 			e.rule.Keys = append(e.rule.Keys, key.RuleKey)
 		}
+		e.rule.Loose = e.isLoose("")
 	}
 	for _, u := range k.uses {
 		if u.isGlob() {

@@ -14,6 +14,9 @@ type stateKey struct {
 
 	// wide says that the tables of a glob share states, whatever they are.
 	wide bool
+
+	// apart says that the name holds the schema, whatever the entry.
+	apart bool
 }
 
 // stateUse is what is known of a state by its name alone.
@@ -84,7 +87,7 @@ func (p *Policy) keyFor(e *entry, k stateKey, full tableName) RuleKey {
 // returns the column.
 func (p *Policy) nameState(e *entry, k *stateKey, full tableName) ColumnRef {
 	n := full
-	if e.isBare() && !k.name.has(wordSchema) {
+	if e.isBare() && !k.name.has(wordSchema) && !k.apart {
 		n.schema = ""
 	}
 	if k.name == nil {

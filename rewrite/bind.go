@@ -15,6 +15,15 @@ func (pl *Plan) Refused(reason Reason) *Refusal {
 		Others: pl.others(in.Target)}
 }
 
+// Withheld returns the plan of a text that is refused for a reason that it alone
+// does not give.
+func (pl *Plan) Withheld(reason Reason) *Plan {
+	if pl.Action == Refuse {
+		return pl
+	}
+	return &Plan{Action: Refuse, Refusal: pl.Refused(reason), Inserts: pl.Inserts, Statements: pl.Statements, d: pl.d, query: pl.query}
+}
+
 // others returns the targets of the plan's INSERTs but for one.
 func (pl *Plan) others(but *Target) (others []*Target) {
 	for i := range pl.Inserts {

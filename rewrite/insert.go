@@ -27,6 +27,10 @@ type Insert struct {
 	// themselves (id = id), so that the row that was there stays as it is.
 	LeavesRow bool
 
+	// Database is what the table's name has in front of its schema, folded; with a
+	// server in front of that it is no name of a database. "" where there is none.
+	Database string
+
 	// Unlisted is the table's name as the text has it where the INSERT is
 	// refused for want of Target.Columns alone: it has VALUES and no column
 	// list. "" elsewhere, and for a table behind a database link.

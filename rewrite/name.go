@@ -12,6 +12,9 @@ type name struct {
 	schema, table string // folded
 	start, end    int
 	quoted        kind // how the last part is written
+
+	database string // what stands in front of the schema, folded
+	remote   bool   // something stands in front of that
 }
 
 // tableName reads a qualified name: parts with points between them, which SQL
@@ -26,14 +29,34 @@ func (p *parser) tableName() (name, bool) {
 		if !ok {
 			return n, false
 		}
-		n.schema, n.table, n.quoted = n.table, part, k
+		n.further(part)
+		n.quoted = k
 		if n.end = p.prev; !p.isPunct('.') {
+			if p.d.Grammar.SessionNames != "" && part != "" && part[0] == '#' {
+				n.schema, n.database = "", "" // they count for nothing: tempdb..#t
+			}
 			return n, true
 		}
 		for p.advance(); p.isPunct('.'); p.advance() {
-			n.table = ""
+			n.further("")
 		}
 	}
+}
+
+// outside returns the database of the name, with a sign that no name of one has
+// where a server stands in front.
+func (n *name) outside() string {
+	if n.remote {
+		return "\x00" + n.database
+	}
+	return n.database
+}
+
+// further adds a part to the name.
+func (n *name) further(part string) {
+	n.remote = n.remote || n.database != ""
+	n.database = n.schema
+	n.schema, n.table = n.table, part
 }
 
 // ident reads an identifier and returns it folded. A string is one where the

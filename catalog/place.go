@@ -1,0 +1,87 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+)
+
+// ErrPlace is returned by [Place] for an answer that cannot be read.
+var ErrPlace = errors.New("catalog: the session does not say where it looks for tables")
+
+// Place returns where a session looks for tables without a schema: what it answers
+// to the query of [dialect.Place].
+func Place(ctx context.Context, d *dialect.Dialect, q Querier) (string, error) {
+	rows, err := q.Rows(ctx, d.Place.Query)
+	switch {
+	case err != nil:
+		return "", err
+	case len(rows) != 1 || len(rows[0]) != 1:
+		return "", ErrPlace
+	}
+	c := cells{row: rows[0]}
+	answer := c.text(0)
+	return answer, c.err
+}
+
+const (
+	// locatePostgreSQL looks for a table in the schemas of a search path; those of
+	// the system come first where the path does not name them, but nobody inserts
+	// into theirs.
+	locatePostgreSQL = `SELECT CAST(n.nspname AS text)
+FROM pg_catalog.pg_class c
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relname = CAST(CAST($1 AS text) AS name) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+AND n.nspname = ANY (CAST(CAST($2 AS text) AS name[]))
+ORDER BY pg_catalog.array_position(CAST(CAST($2 AS text) AS name[]), n.nspname)
+LIMIT 1`
+
+	// firstPostgreSQL is where a table is made that has no schema.
+	firstPostgreSQL = `SELECT CAST((CAST(CAST($1 AS text) AS name[]))[1] AS text)`
+
+	// locateSQLite is for main and what is attached: main is first.
+	locateSQLite = `SELECT d.name FROM pragma_database_list AS d, pragma_table_xinfo(?, d.name) AS c
+WHERE d.name <> 'temp' ORDER BY d.seq LIMIT 1`
+
+	locateSQLServer = `SELECT OBJECT_SCHEMA_NAME(o.object_id) FROM sys.objects o WHERE o.object_id = OBJECT_ID(@p1) AND o.type IN ('U', 'V')`
+)
+
+// Locate returns the schema of the table that a name without one means to a
+// session which has given an answer to [Place], and whether there is such a table;
+// temporary ones are left out. The schema of one that is not there is where it
+// would be made. On SQLite and SQL Server q is such a session.
+func Locate(ctx context.Context, d *dialect.Dialect, q Querier, answer, table string) (schema string, found bool, err error) {
+	switch d.Name {
+	case "postgres":
+		schema, err = one(ctx, q, locatePostgreSQL, table, answer)
+		if err == nil && schema == "" {
+			schema, err = one(ctx, q, firstPostgreSQL, answer)
+			return schema, false, err
+		}
+		return schema, true, err
+	case "sqlite":
+		if schema, err = one(ctx, q, locateSQLite, table); schema == "" {
+			return "main", false, err
+		}
+		return d.Fold(schema, true), true, err
+	case "sqlserver":
+		if schema, err = one(ctx, q, locateSQLServer, nameOfSQLServer("", table)); schema == "" {
+			_, schema, _ = strings.Cut(answer, "\n")
+			return d.Fold(schema, true), false, err
+		}
+		return d.Fold(schema, true), true, err
+	}
+	return d.Fold(answer, true), true, nil
+}
+
+// one returns the only text of an answer, "" where there is none.
+func one(ctx context.Context, q Querier, query string, args ...any) (string, error) {
+	rows, err := q.Rows(ctx, query, args...)
+	if err != nil || len(rows) == 0 {
+		return "", err
+	}
+	c := cells{row: rows[0]}
+	return c.text(0), c.err
+}

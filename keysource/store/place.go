@@ -1,0 +1,47 @@
+package store
+
+import (
+	"context"
+	"strings"
+)
+
+// In returns the tables of keyfill's that are in a schema, for a connection that
+// does not find them without one. It changes nothing of s. A [KeyTable] and a
+// procedure are found by the names that they have.
+func (s *Store) In(schema string) *Store {
+	in := &Store{dialect: s.dialect, engine: s.engine, pooled: s.pooled, inside: s.inside}
+	in.server.Store(s.server.Load())
+	name := s.dialect.QuoteIdent(schema) + "."
+	in.conn = qualified{s.conn, strings.NewReplacer(
+		"keyfill_sequences", name+"keyfill_sequences",
+		"keyfill_workers", name+"keyfill_workers",
+		"keyfill_series", name+"keyfill_series",
+	)}
+	return in
+}
+
+// qualified is a conn whose statements name the schema of keyfill's tables.
+type qualified struct {
+	inner conn
+	names *strings.Replacer
+}
+
+func (q qualified) exec(ctx context.Context, query string, args []any) (int64, error) {
+	return q.inner.exec(ctx, q.names.Replace(query), args)
+}
+
+func (q qualified) execID(ctx context.Context, query string, args []any) (id, changed int64, err error) {
+	return q.inner.execID(ctx, q.names.Replace(query), args)
+}
+
+func (q qualified) query(ctx context.Context, query string, args []any) ([]any, error) {
+	return q.inner.query(ctx, q.names.Replace(query), args)
+}
+
+func (q qualified) rows(ctx context.Context, query string, args []any) ([][]any, error) {
+	return q.inner.rows(ctx, q.names.Replace(query), args)
+}
+
+func (q qualified) transact(ctx context.Context, f func(conn) error) error {
+	return q.inner.transact(ctx, func(c conn) error { return f(qualified{c, q.names}) })
+}

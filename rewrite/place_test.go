@@ -1,0 +1,77 @@
+package rewrite_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+func TestLeavesPlace(t *testing.T) {
+	for _, tt := range []struct {
+		query    string
+		dialects string
+		leaves   bool
+	}{
+		{"SELECT count(*), coalesce(max(a), 0) FROM t WHERE b IN (1, 2)", "mysql mariadb postgres sqlite sqlserver oracle", true},
+		{"INSERT INTO s.t (a, b) VALUES (now(), lower('x'))", "mysql mariadb postgres sqlite sqlserver oracle", true},
+		{"UPDATE users SET used = 1, reuse = 2 WHERE id = 3; SELECT user_id FROM a_use", "mysql mariadb postgres sqlite sqlserver", true},
+		{"USE t2", "mysql mariadb sqlserver", false},
+		{"  use `t2`", "mysql mariadb", false},
+		{"SELECT 1; /* x */ USE t2; SELECT 2", "mysql mariadb sqlserver", false},
+		{"/*!50000 USE t2 */", "mysql mariadb", false},
+		{"EXECUTE IMMEDIATE 'USE t2'", "mariadb", false},
+		{"DROP DATABASE t2", "mysql mariadb", false},
+		{"CREATE TABLE t (a int); BEGIN; COMMIT", "mysql mariadb postgres", true},
+		{"ATTACH 'x.db' AS x", "sqlite", false},
+		{"DETACH x", "sqlite", false},
+		{"ALTER SESSION SET CURRENT_SCHEMA = t2", "oracle", false},
+		{"BEGIN p; END;", "oracle", false},
+		{"EXECUTE AS USER = 'x'", "sqlserver", false},
+		{"REVERT", "sqlserver", false},
+
+		{"SET search_path = t2", "postgres", false},
+		{"SET LOCAL search_path TO t2, public", "postgres", false},
+		{"SET SESSION search_path = t2", "postgres", false},
+		{"SET SCHEMA 't2'", "postgres", false},
+		{"SET ROLE x", "postgres", false},
+		{"SET SESSION AUTHORIZATION x", "postgres", false},
+		{"RESET ALL", "postgres", false},
+		{"RESET search_path", "postgres", false},
+		{"DISCARD ALL", "postgres", false},
+		{"SELECT set_config('search_path', $1, false)", "postgres", false},
+		{"SELECT pg_catalog.set_config('search_path', $1, false)", "postgres", false},
+		{"SELECT tenants.enter($1)", "postgres", false},
+		{"SELECT enter($1)", "postgres", false},
+		{`SELECT "enter"($1)`, "postgres", false},
+		{"WITH x AS (SELECT enter($1)) SELECT * FROM x", "postgres", false},
+		{"WITH x (a, b) AS (SELECT 1, 2) SELECT * FROM x", "postgres", true},
+		{"SELECT 1; SET search_path = t2", "postgres", false},
+		{"DO $$ BEGIN END $$", "postgres", false},
+		{"CALL p()", "postgres", false},
+		{"EXECUTE p", "postgres", false},
+		{"FETCH c", "postgres", false},
+		{"CREATE SCHEMA t2", "postgres", false},
+		{"DROP SCHEMA t2", "postgres", false},
+		{"ALTER TABLE t SET SCHEMA t2", "postgres", false},
+		{"CREATE TABLE t AS SELECT enter(1)", "postgres", false},
+		{"CREATE TABLE t (a int DEFAULT 1, UNIQUE (a))", "postgres", true},
+		{"SET LOCAL statement_timeout = 1", "postgres", true},
+		{"SET TRANSACTION READ ONLY", "postgres", true},
+		{"begin", "postgres", true},
+		{"ROLLBACK TO SAVEPOINT a", "postgres", true},
+		{"INSERT INTO t (a) VALUES ($1) ON CONFLICT (a) DO UPDATE SET b = excluded.b", "postgres", true},
+		{"SELECT 'set_config('", "postgres", true},
+	} {
+		for _, name := range strings.Fields(tt.dialects) {
+			d, err := dialect.ByName(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := rewrite.LeavesPlace(d, tt.query); got != tt.leaves {
+				t.Errorf("%s: LeavesPlace(%q) = %v", name, tt.query, got)
+			}
+		}
+	}
+}
