@@ -45,6 +45,7 @@ type keyFacts struct {
 	schema, table, column string // as they are stored; table "" when it is not found
 
 	leads  bool     // it is the first of an index
+	alone  bool     // a unique index on it and no other column keeps a key from being there twice
 	ranked bool     // the greatest key, an integer, is quickly found
 	rowID  bool     // SQLite: it is the rowid
 	unique []string // as duplicate-key errors name the unique indexes that it leads
@@ -209,6 +210,7 @@ func factsOfColumn(t *catalog.Table, c *catalog.Column) keyFacts {
 	return keyFacts{
 		schema: t.Schema, table: t.Name, column: c.Name,
 		leads:  c.LeadsIndex,
+		alone:  c.UniqueAlone,
 		ranked: c.LeadsIndex && c.Integer,
 		rowID:  c.RowID,
 		unique: c.Unique,

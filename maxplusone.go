@@ -16,8 +16,9 @@ import (
 
 var (
 	// ErrNotUnique is returned for a table whose keys are to be the greatest one
-	// and one, where no unique index of integers is led by the key column.
-	ErrNotUnique = errors.New("the next key is the greatest one and one, which only a unique index that begins with the column guards: create it, or take another source")
+	// and one, where no unique index is on the key column alone, or the keys are no
+	// integers: an index on (key, version) lets the same key in twice.
+	ErrNotUnique = errors.New("the next key is the greatest one and one, which only a unique index on the column alone guards: create it, or take another source")
 
 	errMaxUnseen = errors.New("the next key is the greatest one and one, and whether its column has a unique index is not known: the catalog does not show the table")
 )
@@ -32,7 +33,7 @@ func (m *Mount) afterMax(ctx context.Context, g *guard, t *table, i int, n int64
 		return 0, err
 	case f.unseen != nil:
 		return 0, fmt.Errorf("%w: %w", errMaxUnseen, f.unseen)
-	case len(f.keys[i].unique) == 0 || !f.keys[i].ranked:
+	case !f.keys[i].alone || !f.keys[i].ranked:
 		return 0, ErrNotUnique
 	}
 	column := f.keys[i].stored(t.rule, k, false)

@@ -309,7 +309,7 @@ func (m *Mount) newSequence(ctx context.Context, g *guard, t *table, i int, stat
 	row := k.row(state, facts, columns)
 	row.Max = last
 	mapTo(&row, src, mapping)
-	ranked := mapping == nil && (len(k.rule.Values) == 0 || len(facts.keys[i].unique) > 0)
+	ranked := mapping == nil && (len(k.rule.Values) == 0 || facts.keys[i].alone)
 	c := &counter{unseen: facts.unseen, mapping: mapping, claimer: claimerOf(src, &row)}
 	if mapping != nil {
 		o.EndRemedy = keysource.EndRemedy(mapping)

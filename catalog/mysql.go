@@ -99,6 +99,12 @@ func readMySQL(ctx context.Context, q Querier, schema, table string) (*Table, er
 			return nil, c.err
 		}
 	}
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		c.UniqueAlone = slices.ContainsFunc(t.UniqueIndexes, func(x UniqueIndex) bool {
+			return len(x.Columns) == 1 && x.Columns[0] == c.Name
+		})
+	}
 	if t.InsertTriggers == Unknown && granted {
 		t.InsertTriggers = No
 	}
@@ -201,7 +207,7 @@ func (t *Table) indexOfMySQL(c *cells) {
 		return
 	}
 	// A prefix of the column is not all of it, and only a B-tree has order.
-	t.led(c.text(2), name, c.text(4) == "BTREE" && c.isNull(9))
+	t.led(c.text(2), name, c.text(4) == "BTREE" && c.isNull(9), unknownColumns)
 }
 
 // uniqueIndex adds a column of a unique index.

@@ -42,7 +42,8 @@ ORDER BY c.column_id`
 	// ORA-00001 names the constraint where there is one.
 	indexesOracle = `SELECT k.column_name, CASE x.uniqueness WHEN 'UNIQUE' THEN x.index_name END, n.constraint_name,
 CASE WHEN x.index_type IN ('NORMAL', 'NORMAL/REV', 'FUNCTION-BASED NORMAL', 'IOT - TOP')
-AND x.status IN ('VALID', 'N/A') AND x.visibility = 'VISIBLE' THEN 1 ELSE 0 END
+AND x.status IN ('VALID', 'N/A') AND x.visibility = 'VISIBLE' THEN 1 ELSE 0 END,
+(SELECT COUNT(*) FROM all_ind_columns o WHERE o.index_owner = x.owner AND o.index_name = x.index_name)
 FROM all_ind_columns k
 JOIN all_indexes x ON x.owner = k.index_owner AND x.index_name = k.index_name
 LEFT JOIN all_constraints n ON n.owner = k.table_owner AND n.table_name = k.table_name
@@ -83,9 +84,9 @@ func readOracle(ctx context.Context, q Querier, schema, table string) (*Table, e
 	for _, row := range rows {
 		c := cells{row: row}
 		index, constraint := c.text(1), c.text(2)
-		t.led(c.text(0), index, c.isSet(3))
+		t.led(c.text(0), index, c.isSet(3), c.number(4))
 		if constraint != "" && constraint != index {
-			t.led(c.text(0), constraint, false)
+			t.led(c.text(0), constraint, c.isSet(3), c.number(4))
 		}
 		if c.err != nil {
 			return nil, c.err

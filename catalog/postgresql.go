@@ -48,17 +48,17 @@ ORDER BY a.attnum`
 	// Errors about a row of a partition name the partition's index.
 	indexesPostgreSQL = `WITH RECURSIVE led AS (
 SELECT i.indexrelid AS oid, i.indkey[0] AS attnum, i.indisunique AS is_unique,
-i.indisvalid AND i.indpred IS NULL AND m.amname = 'btree' AS complete
+i.indisvalid AND i.indpred IS NULL AND m.amname = 'btree' AS complete, i.indnkeyatts AS columns
 FROM pg_catalog.pg_index i
 JOIN pg_catalog.pg_class x ON x.oid = i.indexrelid
 JOIN pg_catalog.pg_am m ON m.oid = x.relam
 WHERE i.indrelid = CAST(CAST($1 AS text) AS oid)
 UNION ALL
-SELECT h.inhrelid, led.attnum, led.is_unique, false
+SELECT h.inhrelid, led.attnum, led.is_unique, false, led.columns
 FROM led JOIN pg_catalog.pg_inherits h ON h.inhparent = led.oid
 WHERE led.is_unique
 )
-SELECT CAST(a.attname AS text), CASE WHEN led.is_unique THEN CAST(x.relname AS text) END, led.complete
+SELECT CAST(a.attname AS text), CASE WHEN led.is_unique THEN CAST(x.relname AS text) END, led.complete, led.columns
 FROM led
 JOIN pg_catalog.pg_class x ON x.oid = led.oid
 JOIN pg_catalog.pg_attribute a ON a.attrelid = CAST(CAST($1 AS text) AS oid) AND a.attnum = led.attnum

@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/keyfill/keyfill/dialect"
 )
@@ -50,21 +51,28 @@ func qualified(schema, table string) string {
 	return schema + "." + table
 }
 
-// led adds an index, complete or not, that begins with a column. The name of
-// one that is not unique is "".
-func (t *Table) led(column, name string, complete bool) {
+// unknownColumns is for an index whose other columns are read by themselves.
+const unknownColumns = 0
+
+// led adds an index, complete or not, that begins with a column, of which it has
+// columns. The name of one that is not unique is "".
+func (t *Table) led(column, name string, complete bool, columns int) {
 	c := t.named(column)
 	if c == nil {
 		return // an expression, or a column that is hidden
 	}
 	c.LeadsIndex = c.LeadsIndex || complete
 	if name != "" {
-		c.Unique = append(c.Unique, name)
+		if !slices.Contains(c.Unique, name) { // another index, the same message
+			c.Unique = append(c.Unique, name)
+		}
+		c.UniqueAlone = c.UniqueAlone || complete && columns == 1
 	}
 }
 
 // description is how an engine tells of a table's columns, and of the indexes
-// that begin with each: column, name, and whether the index is of all rows.
+// that begin with each: column, name, whether the index is of all rows, and how many
+// columns its keys have.
 type description struct {
 	columns string
 	column  func(*cells) Column
@@ -89,7 +97,7 @@ func (t *Table) describe(ctx context.Context, q Querier, d description, id any) 
 	}
 	for _, row := range rows {
 		c := cells{row: row}
-		t.led(c.text(0), c.text(1), c.isSet(2))
+		t.led(c.text(0), c.text(1), c.isSet(2), c.number(3))
 		if c.err != nil {
 			return c.err
 		}

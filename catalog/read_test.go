@@ -56,7 +56,7 @@ var reads = []struct {
 			{"code", "character varying(20)", "varchar", int64(24), "S", "", "", nil, "default"},
 			{"n", "numeric(10,2)", "numeric", int64(10<<16 + 2 + 4), "N", "", "", nil, nil},
 		},
-		{{"id", "orders_pkey", true}, {"code", nil, "t"}},
+		{{"id", "orders_pkey", true, int64(1)}, {"code", nil, "t", int64(2)}},
 	}},
 	{"sqlite", dialect.SQLite(), "", "orders", [][][]any{
 		{
@@ -89,7 +89,7 @@ var reads = []struct {
 			{"rv", "timestamp", int64(8), int64(0), int64(0), false, int64(0), nil, nil},
 			{"clr", nil, int64(892), int64(0), int64(0), false, int64(0), nil, nil},
 		},
-		{{"id", "PK_odd", int64(1)}, {"g", nil, int64(1)}, {"c", "UQ_c", int64(0)}},
+		{{"id", "PK_odd", int64(1), int64(1)}, {"g", nil, int64(1), int64(1)}, {"c", "UQ_c", int64(0), int64(2)}},
 	}},
 	{"sqlserver_view", dialect.SQLServer(), "", "v", [][][]any{{{"1", "dbo", "v", int64(1), int64(1)}}, {}, {}}},
 	{"oracle", dialect.Oracle(), "", "ORDERS", [][][]any{
@@ -109,10 +109,10 @@ var reads = []struct {
 			{"D", "DATE", "7", "0", nil, nil, "NO", nil, nil},
 		},
 		{
-			{"ID", "ORDERS_IX", "ORDERS_PK", int64(1)},
-			{"C", nil, "ORDERS_UQ", int64(0)},
-			{"R", "R_UQ", "R_UQ", int64(1)},
-			{"SYS_NC00013$", "FUNCTIONS", nil, int64(1)},
+			{"ID", "ORDERS_IX", "ORDERS_PK", int64(1), int64(1)},
+			{"C", nil, "ORDERS_UQ", int64(0), int64(1)},
+			{"R", "R_UQ", "R_UQ", int64(1), int64(2)},
+			{"SYS_NC00013$", "FUNCTIONS", nil, int64(1), int64(1)},
 		},
 	}},
 	{"oracle_unknown", dialect.Oracle(), "SALES", "Orders", [][][]any{{{"SALES", "Orders", int64(1), "0", int64(0)}}, {}, {}}},

@@ -55,6 +55,7 @@ func describe(t *catalog.Table) string {
 		add(c.RowID, "rowid")
 		add(c.LeadsIndex, "led")
 		add(c.Unique != nil, "unique %s", strings.Join(c.Unique, ","))
+		add(c.UniqueAlone, "alone")
 		add(c.Collation != "", "collation %s", c.Collation)
 		b.WriteString(line + "\n")
 	}

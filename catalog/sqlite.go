@@ -27,7 +27,7 @@ SELECT type, name, sql FROM {schema}.sqlite_master WHERE type = 'trigger' AND tb
 UNION ALL
 SELECT type, name, sql FROM sqlite_temp_master WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE`
 
-	indexesSQLite = `SELECT x.name, l."unique", l.origin, l.partial, x.coll
+	indexesSQLite = `SELECT x.name, l."unique", l.origin, l.partial, x.coll, (SELECT COUNT(*) FROM pragma_index_info(l.name, ?))
 FROM pragma_index_list(?, ?) AS l, pragma_index_xinfo(l.name, ?) AS x
 WHERE x.seqno = 0 AND x.cid >= 0
 ORDER BY l.seq`
@@ -109,7 +109,7 @@ func (t *Table) schemaOfSQLite(ctx context.Context, q Querier, table string) (fo
 // in a table WITHOUT ROWID and with INTEGER PRIMARY KEY DESC
 // (https://www.sqlite.org/lang_createtable.html#rowid).
 func (t *Table) indexesOfSQLite(ctx context.Context, q Querier, primary []string, isAuto bool) error {
-	rows, err := q.Rows(ctx, indexesSQLite, t.Name, t.Schema, t.Schema)
+	rows, err := q.Rows(ctx, indexesSQLite, t.Schema, t.Name, t.Schema, t.Schema)
 	if err != nil {
 		return err
 	}
@@ -122,14 +122,11 @@ func (t *Table) indexesOfSQLite(ctx context.Context, q Querier, primary []string
 		}
 		indexed = indexed || c.text(2) == "pk"
 		if col := t.named(column); col != nil {
-			if slices.Contains(col.Unique, unique) {
-				unique = "" // another index, the same message
-			}
 			if col.Text && col.Collation == "" {
 				col.Collation = c.text(4)
 			}
 		}
-		t.led(column, unique, !c.isSet(3))
+		t.led(column, unique, !c.isSet(3), c.number(5))
 		if c.err != nil {
 			return c.err
 		}
@@ -142,7 +139,7 @@ func (t *Table) indexesOfSQLite(ctx context.Context, q Querier, primary []string
 		if isAuto {
 			col.Identity = "AUTOINCREMENT"
 		}
-		t.led(col.Name, t.Name+"."+col.Name, true)
+		t.led(col.Name, t.Name+"."+col.Name, true, 1)
 	}
 	return nil
 }

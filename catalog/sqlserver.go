@@ -30,7 +30,8 @@ ORDER BY c.column_id`
 
 	// Types 1 and 2 are clustered and not clustered B-trees ("sys.indexes").
 	indexesSQLServer = `SELECT c.name, CASE i.is_unique WHEN 1 THEN i.name END,
-CASE WHEN i.type IN (1, 2) AND i.has_filter = 0 AND i.is_disabled = 0 THEN 1 ELSE 0 END
+CASE WHEN i.type IN (1, 2) AND i.has_filter = 0 AND i.is_disabled = 0 THEN 1 ELSE 0 END,
+(SELECT COUNT(*) FROM sys.index_columns o WHERE o.object_id = i.object_id AND o.index_id = i.index_id AND o.key_ordinal > 0)
 FROM sys.indexes i
 JOIN sys.index_columns k ON k.object_id = i.object_id AND k.index_id = i.index_id AND k.key_ordinal = 1
 JOIN sys.columns c ON c.object_id = k.object_id AND c.column_id = k.column_id

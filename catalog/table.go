@@ -122,6 +122,10 @@ type Column struct {
 	// table and a point before the name, from 8.0.19 on, and Oracle's the owner.
 	Unique []string
 
+	// UniqueAlone says that a unique index of all rows is on the column and no
+	// other, so that no value is stored twice.
+	UniqueAlone bool
+
 	// Collation is the name of a text column's collation, "" where the
 	// catalog does not tell. SQLite tells that of indexes only.
 	Collation string

@@ -156,7 +156,7 @@ func TestMaxPlusOneOthers(t *testing.T) {
 	})
 }
 
-// TestMaxPlusOneUnguarded: without a unique index that the key leads there is no
+// TestMaxPlusOneUnguarded: without a unique index on the key there is no
 // guard, and nothing is sent.
 func TestMaxPlusOneUnguarded(t *testing.T) {
 	each(t, []engine{sqliteFile, mysqlDefault, pgxDefault}, func(t *testing.T, s *scratch) {
@@ -174,6 +174,41 @@ func TestMaxPlusOneUnguarded(t *testing.T) {
 		}
 		s.wantNumbers(t)
 	})
+}
+
+// TestMaxPlusOneGuard: only a unique index of all rows on the key alone keeps a key
+// from being stored twice: one on (id, a), or of some rows, lets it in again.
+func TestMaxPlusOneGuard(t *testing.T) {
+	for i, c := range []struct {
+		index string
+		want  error
+		only  string // the dialect
+	}{
+		{"CREATE UNIQUE INDEX t_%d ON t (id, a)", keyfill.ErrNotUnique, ""},
+		{"CREATE UNIQUE INDEX t_%d ON t (id) WHERE a > 1", keyfill.ErrNotUnique, "sqlite"},
+		{"CREATE UNIQUE INDEX t_%d ON t (id) WHERE a > 1", keyfill.ErrNotUnique, "postgres"},
+		{"CREATE UNIQUE INDEX t_%d ON t (id) INCLUDE (a)", nil, "postgres"},
+		{"CREATE UNIQUE INDEX t_%d ON t (id, a); CREATE UNIQUE INDEX u_%[1]d ON t (id)", nil, ""},
+	} {
+		for _, lock := range []string{policy.LockRange, policy.LockNone} {
+			t.Run(c.only+c.index+lock, func(t *testing.T) {
+				each(t, []engine{sqliteFile, mysqlDefault, pgxDefault}, func(t *testing.T, s *scratch) {
+					if c.only != "" && c.only != s.dialect.Name {
+						return
+					}
+					exec(t, s.raw, "CREATE TABLE t (id BIGINT NOT NULL, a INT)")
+					exec(t, s.raw, "CREATE INDEX t_plain ON t (id)")
+					for query := range strings.SplitSeq(fmt.Sprintf(c.index, i), ";") {
+						exec(t, s.raw, query)
+					}
+					db, _ := s.open(t, maxID(lock))
+					if _, err := db.Exec("INSERT INTO t (a) VALUES (1)"); !errors.Is(err, c.want) {
+						t.Errorf("%v, want %v", err, c.want)
+					}
+				})
+			})
+		}
+	}
 }
 
 // TestMaxPlusOneEnds: the last key is that of the column's bits.
