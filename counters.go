@@ -75,6 +75,16 @@ var (
 
 // reserve returns the first of n consecutive integers.
 func (c *counter) reserve(ctx context.Context, g *guard, n int64) (int64, error) {
+	if g != nil && len(g.doubts) > 0 {
+		if d, ok := g.doubts[c]; ok {
+			return c.reserveAbove(ctx, g, n, d)
+		}
+	}
+	return c.reserveAny(ctx, g, n)
+}
+
+// reserveAny is reserve but for keys that only the statement's transaction sees.
+func (c *counter) reserveAny(ctx context.Context, g *guard, n int64) (int64, error) {
 	switch {
 	case c.scoped != nil:
 		return 0, errNoParent
@@ -131,17 +141,18 @@ func (c *counter) advance(ctx context.Context, g *guard, to int64) error {
 // forget closes the counter; the next one of its state is made anew.
 func (c *counter) forget(ctx context.Context) error { return c.set.forget(ctx, c.state, c) }
 
-// drop gives up what is reserved: a key of it was found in use.
-func (c *counter) drop() {
+// suspect gives up what is reserved, since a key of it was found in use: what comes
+// next is compared with the greatest key, where that can be asked for.
+func (c *counter) suspect() {
 	switch {
 	case c.scoped != nil: // nothing is
 	case c.joined != nil:
 		// Nothing is, but the number goes back, and would be given again and again.
 		c.joined.opened.Store(false)
 	case c.sequence != nil:
-		c.sequence.Drop()
+		c.sequence.Suspect()
 	case c.recycled != nil:
-		c.recycled.Drop()
+		c.recycled.Suspect()
 	default:
 		c.snowflake.Drop()
 	}

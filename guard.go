@@ -41,9 +41,10 @@ type guard struct {
 	// counters are those of a database that this connection alone has: one in
 	// memory. nil elsewhere.
 	counters   *counterSet
-	acquainted bool // that was found out
-	ensured    bool // the tables of states were looked for
-	claimed    bool // a claim was noted in one of its transactions since the checkout
+	acquainted bool                 // that was found out
+	ensured    bool                 // the tables of states were looked for
+	doubts     map[*counter]doubted // what its transaction has found in use
+	claimed    bool                 // a claim was noted in one of its transactions since the checkout
 
 	temporary temporaryNames
 }
@@ -313,7 +314,7 @@ func (g *guard) Ping(ctx context.Context) error {
 func (g *guard) ResetSession(ctx context.Context) error {
 	clear(g.parked)
 	g.parked = g.parked[:0]
-	g.claimed = false
+	g.claimed, g.doubts = false, nil
 	g.columns.forget()
 	g.settings.asked = g.settings.asked && g.mount.about.keepsSession
 	g.place.resets(&g.mount.about)

@@ -58,11 +58,13 @@ func TestSuspect(t *testing.T) {
 		}
 
 		// Prepared, and through Query.
-		exec(t, s.raw, "INSERT INTO t (id, u) VALUES (102, 61), (201, 62)")
+		exec(t, s.raw, "INSERT INTO t (id, u) VALUES (102, 61)")
 		if _, err := preparedExec(db, insert, 5); err == nil {
 			t.Error("prepared: a duplicate")
 		}
 		suspects(2)
+		exec(t, db, insert, 8)
+		exec(t, s.raw, "INSERT INTO t (id, u) VALUES (202, 62)")
 		if err := drainContext(context.Background(), db, insert+" RETURNING id", 6); err == nil {
 			t.Error("through Query: a duplicate")
 		}

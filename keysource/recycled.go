@@ -150,6 +150,8 @@ type Recycled struct {
 	drops   int64 // how often what was reserved was given up
 	order   order // of what calls on several connections have reserved
 
+	suspects int64 // how often a key was found in use
+
 	fetches, waits, behind, taken, opened int64
 }
 
@@ -256,6 +258,17 @@ func (s *Recycled) Drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.discard()
+}
+
+// Suspect is [Recycled.Drop] for a source whose greatest key can be asked for: the
+// series is looked at again as if it were another one's, with what
+// [RecycledOptions].OnBehind says of keys in it that nobody has reserved.
+func (s *Recycled) Suspect() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.discard()
+	s.suspects++
+	s.held, s.greeted = Series{}, false
 }
 
 // discard makes a gap of what is in hand. The caller holds mu.

@@ -21,6 +21,7 @@ type claim struct {
 
 	need, want int64 // at least, at most; need 0: the lease is to be renewed
 	drops      int64 // of the source, when the claim was begun
+	suspects   int64 // the same
 
 	held    Series
 	floor   int64 // no key of held is below it
@@ -238,7 +239,7 @@ func (s *Recycled) known(first int64) (reached, brought int64) {
 // claim returns an attempt to get integers. The caller holds mu.
 func (s *Recycled) claim(need, want int64) *claim {
 	return &claim{
-		src: s, need: need, want: want, drops: s.drops,
+		src: s, need: need, want: want, drops: s.drops, suspects: s.suspects,
 		held: s.held, end: s.end, greeted: s.greeted,
 	}
 }
@@ -266,6 +267,9 @@ func (s *Recycled) accept(c *claim) run {
 		}
 		s.begun = now
 	}
+	if c.suspects != s.suspects {
+		s.held = Series{} // it is to be looked at again
+	}
 	if c.drops != s.drops {
 		return run{}
 	}
@@ -284,7 +288,9 @@ func (s *Recycled) note(c *claim) {
 		s.held = Series{}
 	}
 	s.end = max(s.end, c.end)
-	s.greeted = s.greeted || c.greeted
+	if c.suspects == s.suspects {
+		s.greeted = s.greeted || c.greeted
+	}
 	s.behind = max(s.behind, c.behind)
 	s.taken += c.taken
 	s.opened += c.opened

@@ -194,8 +194,9 @@ type Sequence struct {
 
 	attempts, fetches, waits, behind int64
 
-	drops int64 // how often what was reserved was given up
-	order order // of what calls on several connections have reserved
+	drops   int64 // how often what was reserved was given up
+	suspect bool  // a key was found in use: the store is compared with the table, as at first
+	order   order // of what calls on several connections have reserved
 }
 
 // NewSequence returns a source that counts through o.Reserver. It does no I/O:
@@ -294,6 +295,17 @@ func (s *Sequence) Drop() {
 	if s.fetch != nil {
 		s.fetch.void = true
 	}
+}
+
+// Suspect is [Sequence.Drop] for a source whose greatest key can be asked for: the
+// next block is compared with that as the first one was, and a store that stands
+// below it is [SequenceOptions].OnBehind's. Without, somebody who has filled the
+// column up to some key would make every block that is below it fail.
+func (s *Sequence) Suspect() {
+	s.mu.Lock()
+	s.suspect = true
+	s.mu.Unlock()
+	s.Drop()
 }
 
 // giveUp drops what is in hand, since it is not to be trusted. The caller holds

@@ -40,7 +40,7 @@ type ask struct {
 
 	seen, least int64
 	server      string
-	greeted     bool
+	greeted     bool // it was compared, and no key was found in use since
 	doubt       bool // the store is to be compared with the table
 
 	drops, turn int64 // of the sequence, when the attempt was begun
@@ -139,8 +139,8 @@ func (s *Sequence) ask(at At, n int64) ask {
 		seen:     s.seen,
 		least:    s.least,
 		server:   s.server,
-		greeted:  s.greeted,
-		doubt:    !s.greeted || s.fault != nil,
+		greeted:  s.greeted && !s.suspect,
+		doubt:    !s.greeted || s.suspect || s.fault != nil,
 		drops:    s.drops,
 		turn:     s.order.turn,
 	}
@@ -213,16 +213,19 @@ func (r Reservation) count(n int64) int64 {
 // follows.
 func (s *Sequence) accept(a ask, got answer) run {
 	s.fetches++
-	s.trust(got)
+	s.trust(a, got)
 	s.spent = got.First > s.max-a.n
 	s.seen = max(s.seen, after(got.First, a.n))
 	return s.within(got.First, a.n)
 }
 
 // trust takes in that the store has been found fit for use.
-func (s *Sequence) trust(got answer) {
-	if !s.greeted {
+func (s *Sequence) trust(a ask, got answer) {
+	if !s.greeted || got.behind > 0 {
 		s.behind = got.behind
+	}
+	if a.drops == s.drops {
+		s.suspect = false // else a key may have been found in use since it was compared
 	}
 	s.fault, s.failure, s.greeted = nil, nil, true
 	if got.Server != "" {

@@ -254,7 +254,7 @@ func (s *Sequence) acceptOn(at At, a ask, got answer) run {
 	}
 	s.fetches++
 	if !got.moved {
-		s.trust(got)
+		s.trust(a, got)
 	}
 	return s.within(got.First, a.n)
 }
