@@ -75,6 +75,7 @@ func (x *execution) countRows(ctx context.Context) error {
 	if failed := x.uncounted(ctx, err); err == nil {
 		err = failed
 	}
+	err = x.guard.mount.unlessOld(ctx, g, x.plan, err)
 	if err != nil {
 		return err
 	}
@@ -134,6 +135,22 @@ func unnumbered(d *dialect.Dialect, answers []any) rewrite.Reason {
 		}
 	}
 	return ""
+}
+
+// unlessOld returns the error of a statement that numbers rows, or the refusal that it
+// means: a server that is too old has no WITH clause either, and so does not answer the
+// question for its version that stands behind one.
+func (m *Mount) unlessOld(ctx context.Context, g *guard, p *rewrite.Plan, err error) error {
+	d := p.Dialect()
+	n := &d.Numbering
+	if err == nil || !p.Counts() || n.Major == 0 || !isMySQL(d) || !engineAnswered(err) {
+		return err
+	}
+	version, asked := g.version(ctx)
+	if asked != nil || unnumbered(d, []any{version, int64(0), ""}) != rewrite.ErrOldServer {
+		return err
+	}
+	return p.Refused(rewrite.ErrOldServer)
 }
 
 // row returns the row that a query gives.

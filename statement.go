@@ -65,6 +65,15 @@ func (m *Mount) prepare(ctx context.Context, g *guard, query string) (driver.Stm
 	if isBadConn(err) {
 		g.loseParked(query, recorderOf(ctx))
 	}
+	if err != nil && !isBadConn(err) {
+		if old := m.unlessOld(ctx, g, p, err); old != err {
+			as, err := m.refusal(old)
+			if err != nil {
+				return nil, err
+			}
+			return m.prepareAsIs(ctx, g, query, as)
+		}
+	}
 	return s.orError(setRefused(p, err))
 }
 

@@ -16,7 +16,7 @@ import (
 //
 //	WITH … kf (c1, c2) AS (the caller's query) … SELECT c1, c2, expression FROM …
 //
-// A value that stands alone in the caller's select list may be selected itself.
+// What the query orders by may stand behind its columns, with names of its own. A value that stands alone in the caller's select list may be selected itself.
 // In PostgreSQL, where the names may be too few, all columns may be selected by a
 // star.
 func Numbered(dialect string, n tree.Numbered, q *Query) error {
@@ -24,7 +24,7 @@ func Numbered(dialect string, n tree.Numbered, q *Query) error {
 	nodes := append(slices.Clone(n.Out.With), n.Out.Source.Kids...)
 	// The caller's own WITH, before it, may define the same query.
 	at := len(nodes) - 1
-	for at >= 0 && !tree.Same(nodes[at], n.In.Source) {
+	for at >= 0 && !tree.Same(nodes[at], n.In.Source) && !tree.Widened(n.In.Source, nodes[at]) {
 		at--
 	}
 	if at < 0 {
@@ -66,6 +66,9 @@ func Numbered(dialect string, n tree.Numbered, q *Query) error {
 		return nil
 	case names == nil:
 		return fmt.Errorf("not all columns of the caller's query are selected")
+	}
+	if len(names) > len(n.In.Columns) && tree.Widened(n.In.Source, nodes[at]) {
+		names = names[:len(n.In.Columns)] // the others are what it is ordered by
 	}
 	if len(values) != len(n.Out.Columns) || len(names) != len(n.In.Columns) {
 		return fmt.Errorf("%d names, %d values, %d columns", len(names), len(values), len(n.Out.Columns))

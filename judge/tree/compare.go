@@ -261,7 +261,11 @@ func (c *comparison) query(a, b *Insert, at int) error {
 		return fmt.Errorf("WITH changed")
 	}
 	whole := &Node{Kids: append(slices.Clone(b.With[len(a.With):]), b.Source)}
-	if n := whole.count(a.Source); n != 1 {
+	n := whole.count(a.Source)
+	if n == 0 && whole.any(func(n *Node) bool { return Widened(a.Source, n) }) {
+		n = 1
+	}
+	if n != 1 {
 		return fmt.Errorf("the caller's query stands %d times in the new one", n)
 	}
 	if Same(a.Source, b.Source) {

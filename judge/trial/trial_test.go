@@ -248,3 +248,26 @@ func TestUnknownDialect(t *testing.T) {
 		t.Error("New takes any policy")
 	}
 }
+
+// TestKeyfillOrder: a fill may write what a query orders by into its select list.
+func TestKeyfillOrder(t *testing.T) {
+	for _, d := range []string{"mysql", "mariadb"} {
+		c, err := trial.New(d, trial.Integers)
+		if errors.Is(err, parsers.ErrNoCompiler) {
+			t.Skip(err)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		for _, query := range []string{
+			"INSERT INTO t (a) SELECT a FROM s ORDER BY b DESC, a",
+			"INSERT IGNORE INTO t (a) SELECT a FROM s ORDER BY b + 1, c",
+			"REPLACE INTO t (a, b) (SELECT a, b FROM s ORDER BY c)",
+		} {
+			if v := c.Try(query); v.Wrong != "" || v.Missed || v.Action != "fill" {
+				t.Errorf("%s: Try(%q) = %+v", d, query, v)
+			}
+		}
+	}
+}
