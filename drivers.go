@@ -2,6 +2,7 @@ package keyfill
 
 import (
 	"database/sql/driver"
+	"errors"
 	"reflect"
 	"runtime"
 	"strings"
@@ -90,6 +91,21 @@ func hasReset(c driver.Connector) bool {
 	f := runtime.FuncForPC(reset.Pointer())
 	return f == nil || !strings.HasPrefix(f.Name(), v.Type().PkgPath()+".")
 }
+
+// numbersPlaceholders reports whether a driver is go-mssqldb's of the name mssql,
+// which writes @p1 for each ?, :1 and $1 of a text after us. A key would get a number
+// that it then takes for one of the application's.
+func numbersPlaceholders(d driver.Driver) bool {
+	v := reflect.ValueOf(d)
+	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct || !strings.HasSuffix(packagePath(d), "/go-mssqldb") {
+		return false
+	}
+	field := v.Elem().FieldByName("processQueryText")
+	return field.Kind() == reflect.Bool && field.Bool()
+}
+
+// errNumbersPlaceholders is for that driver.
+var errNumbersPlaceholders = errors.New(`keyfill: the driver "mssql" of go-mssqldb numbers placeholders by itself: open the database as "sqlserver", and write @p1, @p2 … for ? and $1`)
 
 // packagePath returns the path of the package that declares v's type.
 func packagePath(v any) string {

@@ -50,6 +50,9 @@ type Mount struct {
 // of cfg.
 func newMount(cfg *policy.Config, d driver.Driver) (*Mount, error) {
 	facts, known := factsOf(d)
+	if numbersPlaceholders(d) {
+		return nil, errNumbersPlaceholders
+	}
 	var dialects []*dialect.Dialect
 	switch {
 	case cfg.Dialect != "":

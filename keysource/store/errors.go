@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/sqlcode"
@@ -188,9 +190,18 @@ func (e *Error) Error() string {
 	}
 	if e.SQL != "" {
 		b.WriteString(": run ")
-		b.WriteString(e.SQL)
+		b.WriteString(printable(e.SQL))
 	}
 	return b.String()
+}
+
+// printable returns a statement on one line. One with a character that a terminal or
+// a log would obey, from a value in the name of a state, comes as Go writes strings.
+func printable(query string) string {
+	if strings.ContainsFunc(query, func(c rune) bool { return !unicode.IsPrint(c) }) {
+		return strconv.Quote(query)
+	}
+	return query
 }
 
 // Unwrap returns the causes.
