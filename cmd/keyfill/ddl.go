@@ -25,7 +25,8 @@ snowflakes and recycled series. They do nothing where the tables are there.
 With --procedure it prints keyfill_reserve too, for "via: procedure": a
 procedure, for PostgreSQL and Oracle a function, that reserves in
 keyfill_sequences. It is put in the place of an older one. SQLite has none. Who
-calls it needs the right to execute it and to read keyfill_sequences.
+calls it needs the right to execute it and to read keyfill_sequences. On SQL
+Server it is CREATE OR ALTER, which 2016 SP1 is the first version to have.
 
 They are to be run where the application finds a table without a schema, by a
 user who may create tables; the application's user must be able to select,
@@ -77,7 +78,7 @@ func printProcedure(out *bufio.Writer, d *dialect.Dialect) {
 	case dialect.MySQL().Name, dialect.MariaDB().Name:
 		before, end, after = "DELIMITER //\n", "\n//\n", "DELIMITER ;\n"
 	case dialect.SQLServer().Name:
-		before, end = "GO\n", "\nGO\n"
+		before, end = "-- CREATE OR ALTER: SQL Server 2016 SP1 or later, or Azure SQL Database\nGO\n", "\nGO\n"
 	case dialect.Oracle().Name:
 		end = "\n/\n"
 	}

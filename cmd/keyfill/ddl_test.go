@@ -30,7 +30,7 @@ func TestDDLProcedure(t *testing.T) {
 		"mysql":     {"DELIMITER //\nDROP PROCEDURE IF EXISTS keyfill_reserve\n//\nCREATE PROCEDURE keyfill_reserve(", "END\n//\nDELIMITER ;\n"},
 		"mariadb":   {"DELIMITER //\nDROP PROCEDURE IF EXISTS keyfill_reserve\n//\nCREATE PROCEDURE keyfill_reserve(", "END\n//\nDELIMITER ;\n"},
 		"postgres":  {"CREATE OR REPLACE FUNCTION keyfill_reserve(", "END\n$$;\n"},
-		"sqlserver": {"GO\nCREATE OR ALTER PROCEDURE keyfill_reserve ", "END\nGO\n"},
+		"sqlserver": {"-- CREATE OR ALTER: SQL Server 2016 SP1 or later, or Azure SQL Database\nGO\nCREATE OR ALTER PROCEDURE keyfill_reserve ", "END\nGO\n"},
 		"oracle":    {"CREATE OR REPLACE FUNCTION keyfill_reserve(", "END;\n/\n"},
 	} {
 		var plain, out, errOut strings.Builder
