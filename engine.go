@@ -17,6 +17,7 @@ import (
 type engine struct {
 	dialect *dialect.Dialect
 	certain bool // the policy says under which settings of the session
+	standIn bool // keys come from a stand-in for stores, and belong to no transaction
 	policy  *policy.Policy
 	sources *sources
 	cache   *rewrite.Cache
@@ -101,6 +102,7 @@ func newEngine(cfg *policy.Config, d *dialect.Dialect, s *sources) (*engine, err
 	e := &engine{
 		dialect: d.With(set),
 		certain: certain,
+		standIn: cfg.Reservers != nil,
 		policy:  p,
 		sources: s,
 		cache:   rewrite.NewCache(cacheEntries, cacheBytes),
@@ -212,6 +214,7 @@ func (e *engine) newTable(rule *policy.Rule) *table {
 		t.Keys = append(t.Keys, rewrite.Key{
 			Column: k.Column, Fill: fillOn(k.Fill), Integer: key.integer(), Counted: k.Contiguous && !k.Joined, Session: session,
 			Follow: k.Source.FollowExplicit, Type: key.sqlType(), Scope: scope,
+			Joined: k.Joined && k.Source.Lock != policy.LockNone && !e.standIn,
 		})
 	}
 	return t

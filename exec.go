@@ -215,11 +215,17 @@ func (x *execution) prepares() bool {
 
 // place puts the keys where they travel.
 func (x *execution) place() {
-	if x.inline {
+	proves := x.joining.any
+	switch {
+	case x.inline && proves:
+		x.text, x.sent = x.plan.InlineProven(x.args, x.holes, x.keys, x.session)
+	case x.inline:
 		x.text, x.sent = x.plan.Inline(x.args, x.holes, x.keys, x.session)
-		return
+	case proves:
+		x.text, x.sent = x.plan.ProvenText(x.session), x.plan.Bind(x.args, x.holes, x.keys)
+	default:
+		x.text, x.sent = x.plan.BoundText(x.session), x.plan.Bind(x.args, x.holes, x.keys)
 	}
-	x.text, x.sent = x.plan.BoundText(x.session), x.plan.Bind(x.args, x.holes, x.keys)
 }
 
 // decide returns the plan of a statement that may get keys. It is nil when the

@@ -106,7 +106,7 @@ func (x *Explainer) Explain(query string) (Explanation, error) {
 		}
 		return ex, nil
 	case p.Placeholders() > 0 && !p.TooMany():
-		ex.SQL = p.BoundText(p.Session())
+		ex.SQL = p.ProvenText(p.Session())
 		for _, place := range p.Places() {
 			s := ExplainedSlot{Arg: place.Arg, Row: place.Row + 1}
 			if p.Inserts[place.Insert].Query != nil {

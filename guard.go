@@ -8,6 +8,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/keyfill/keyfill/keysource/store"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -30,10 +31,11 @@ type guard struct {
 	discard  bool // the connection is as good as closed: see guardTx
 
 	commits knownCommits
-	victims uint64 // of the mount, when the transaction was last seen to be open
 
-	tx    txState
-	saved bool // the transaction may have begun with a savepoint, and ends with that
+	tx      txState
+	saved   bool          // the transaction may have begun with a savepoint, and ends with that
+	ended   bool          // a transaction that was taken to be open was none; the application has not ended it yet
+	ongoing store.Ongoing // the transaction that is open
 
 	// joinedDraws counts the numbers that were asked for in its transactions.
 	joinedDraws uint64

@@ -3,7 +3,6 @@ package keyfill
 import (
 	"context"
 	"database/sql/driver"
-	"io"
 
 	"github.com/ngrok/sqlmw"
 )
@@ -25,25 +24,19 @@ func intercept(c driver.Connector, m *Mount) (driver.Connector, error) {
 func (i interceptor) ConnExecContext(ctx context.Context, conn driver.ExecerContext, query string, args []driver.NamedValue) (driver.Result, error) {
 	what := i.mount.concerns(query)
 	if what == 0 {
-		res, err := conn.ExecContext(ctx, query, args)
-		i.mount.watch(err)
-		return res, err
+		return conn.ExecContext(ctx, query, args)
 	}
-	res, err := i.mount.execText(ctx, guardOf(conn), query, args, what)
-	i.mount.watch(err)
-	return res, err
+	return i.mount.execText(ctx, guardOf(conn), query, args, what)
 }
 
 func (i interceptor) ConnQueryContext(ctx context.Context, conn driver.QueryerContext, query string, args []driver.NamedValue) (context.Context, driver.Rows, error) {
 	what := i.mount.concerns(query)
 	if what == 0 {
 		rows, err := conn.QueryContext(ctx, query, args)
-		i.mount.watch(err)
 		return ctx, rows, err
 	}
 	// What sqlmw hands out is the same value for Exec and Query.
 	rows, err := i.mount.queryText(ctx, guardOf(conn.(driver.ExecerContext)), query, args, what)
-	i.mount.watch(err)
 	return ctx, rows, err
 }
 
@@ -55,25 +48,4 @@ func (i interceptor) ConnPrepareContext(ctx context.Context, conn driver.ConnPre
 	}
 	stmt, err := i.mount.prepareText(ctx, guardOf(conn.(driver.ExecerContext)), query, what)
 	return ctx, stmt, err
-}
-
-func (i interceptor) StmtExecContext(ctx context.Context, stmt driver.StmtExecContext, _ string, args []driver.NamedValue) (driver.Result, error) {
-	res, err := stmt.ExecContext(ctx, args)
-	i.mount.watch(err)
-	return res, err
-}
-
-func (i interceptor) StmtQueryContext(ctx context.Context, stmt driver.StmtQueryContext, _ string, args []driver.NamedValue) (context.Context, driver.Rows, error) {
-	rows, err := stmt.QueryContext(ctx, args)
-	i.mount.watch(err)
-	return ctx, rows, err
-}
-
-// RowsNext is where the error of a query may come that waits for locks.
-func (i interceptor) RowsNext(_ context.Context, rows driver.Rows, dest []driver.Value) error {
-	err := rows.Next(dest)
-	if err != io.EOF {
-		i.mount.watch(err)
-	}
-	return err
 }

@@ -108,6 +108,11 @@ func (n *numbersDB) run(query string, args []driver.NamedValue) (rows [][]driver
 	case strings.HasPrefix(query, "RELEASE"):
 		n.before = n.before[:len(n.before)-1]
 		return nil, n.step(query)
+	case query == "BEGIN" && len(n.before) > 0:
+		return nil, errNested
+	case query == "BEGIN":
+		n.keep()
+		return nil, n.step("begin by text")
 	case query == "ROLLBACK":
 		n.back()
 		return nil, n.step("rollback by text")
@@ -132,7 +137,7 @@ func (c *numbersConn) Begin() (driver.Tx, error) {
 	c.n.mu.Lock()
 	defer c.n.mu.Unlock()
 	if len(c.n.before) > 0 {
-		return nil, errors.New("cannot start a transaction within a transaction")
+		return nil, errNested
 	}
 	if err := c.n.step("begin"); err != nil {
 		return nil, err
@@ -276,5 +281,8 @@ func (n numberedError) SQLErrorNumber() int32 { return int32(n) }
 
 // errBusy is SQLITE_BUSY.
 const errBusy = numberedError(5)
+
+// errNested is SQLite's for a BEGIN inside a transaction.
+var errNested = errors.New("cannot start a transaction within a transaction")
 
 var errFake = fmt.Errorf("refused")

@@ -32,12 +32,11 @@ func (x *execution) take(ctx context.Context) error {
 			}
 			return err
 		}
-		keys, err := draw(ctx, x.plan, x.args, x.holes, x.rows, x.guard)
-		if err == nil {
-			x.keys = keys
+		if err = x.drawProven(ctx); err == nil {
 			return nil
 		}
 		ours := x.own != nil
+		err = x.unlessEnded(err)
 		x.drawing = true
 		err = x.leave(ctx, err)
 		x.drawing = false
@@ -47,11 +46,29 @@ func (x *execution) take(ctx context.Context) error {
 	}
 }
 
+// drawProven draws the keys of an execution. Those that belong to its transaction
+// are drawn in one that is open until the INSERT.
+func (x *execution) drawProven(ctx context.Context) error {
+	if err := x.proveBefore(ctx); err != nil {
+		return err
+	}
+	keys, err := draw(ctx, x.plan, x.args, x.holes, x.rows, x.guard)
+	if err != nil {
+		return err
+	}
+	if err := x.proveBehind(ctx); err != nil {
+		return err
+	}
+	x.keys = keys
+	return nil
+}
+
 // within sends an execution's statement, and again with new keys where the engine
 // has ended a transaction of ours for the sake of others. whole is as for attempt.
 func within[T any](ctx context.Context, x *execution, whole bool, send func() (T, error)) (T, error) {
 	for {
 		answer, err := attempt(ctx, x, whole, send)
+		err = x.unlessEnded(err)
 		switch {
 		case err == nil, x.own == nil, !x.transient(err), x.reads():
 			return answer, err
@@ -105,5 +122,5 @@ func (x *execution) again(ctx context.Context, err error) bool {
 // transient reports whether an error of the engine ends a transaction that may
 // succeed when it is made again.
 func (x *execution) transient(err error) bool {
-	return sqlcode.ClassOf(x.plan.Dialect(), err).Transient()
+	return err == errEnded || sqlcode.ClassOf(x.plan.Dialect(), err).Transient()
 }

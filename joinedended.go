@@ -2,63 +2,115 @@ package keyfill
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 	"strings"
 
 	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/keysource/store"
 )
 
-// An error of MySQL may end the transaction that it comes in, and what is sent
-// behind it commits by itself, while database/sql and the application take the
-// transaction to be open. A number that is drawn then would be reserved by two
-// statements that nothing holds together: two could get the same.
+// An engine may end a transaction while database/sql and the application take it to
+// be open: at a deadlock, whose error came with a second result or was nobody's to
+// see, at a conflict that is resolved by a rollback, or because somebody has
+// committed it below us. What is sent behind that commits by itself: a number would
+// be reserved that no row holds, and two could get the same.
 //
-// On which connection such an error came is not always seen: a statement that gets
-// no keys is the driver's own. So it is counted, and each connection looks before
-// it draws again in a transaction.
+// What goes by on a connection is followed, but that is no proof. The statement that
+// draws a number changes nothing where no transaction is open ([store.Joined]), and
+// the INSERT proves it again:
+//
+//	MariaDB      the key is an expression that fails where no transaction is open
+//	MySQL        a savepoint is set in front of the drawing and let go behind it
+//	SQLite       BEGIN has to fail behind the drawing
+//	PostgreSQL   nothing ends a transaction between the two
+//	SQL Server   likewise, without an error of the connection
+//
+// With autocommit off, where a transaction begins by itself, the savepoint is
+// MariaDB's proof, too.
 
-// probeSavepoint is the name of a savepoint that is set to be let go.
-const probeSavepoint = "keyfill_probe"
+// proofSavepoint is the name of the savepoint that proves it.
+const proofSavepoint = "keyfill_proof"
 
 // errEnded is for an INSERT in a transaction that is none any more.
-var errEnded = errors.New("keyfill: the engine has ended the transaction at an error, such as a deadlock: roll it back, and begin again")
+var errEnded = errors.New("keyfill: the transaction was ended before this INSERT, by the engine at an error, such as a deadlock, or by a commit that was not seen: roll it back, and begin again")
 
-// watch takes in the error of a statement of the application.
-func (m *Mount) watch(err error) {
-	if err == nil || err == driver.ErrSkip {
-		return
-	}
-	t := &m.known().dialect.Transactions
-	if t.Probe == "" {
-		return
-	}
-	if sqlcode.ClassOf(m.known().dialect, err).Transient() {
-		m.victims.Add(1)
-	}
+// store returns the tables as the transaction of the execution's connection sees
+// them, which proves that it is open where numbers are drawn.
+func (g *guard) joinedStore() *store.Store {
+	return store.Joined(g.mount.known().dialect, g.conn, &g.ongoing)
 }
 
-// alive returns an error where the transaction that is taken to be open has ended.
-func (g *guard) alive(ctx context.Context) error {
-	victims := g.mount.victims.Load()
-	if g.tx != txInside || g.victims == victims {
+// bySavepoint reports whether it takes a savepoint to prove that the transaction of
+// an execution is open.
+func (x *execution) bySavepoint() bool {
+	t := &x.plan.Dialect().Transactions
+	return t.Probe != "" && (t.KeyOpen == "" || !x.guard.commits.alone)
+}
+
+// proveBefore proves that the transaction is open in front of the drawing, where the
+// statements that draw do not, and sets the savepoint that proveBehind lets go.
+func (x *execution) proveBefore(ctx context.Context) error {
+	if !x.joining.any || !x.bySavepoint() {
 		return nil
 	}
-	t := &g.mount.known().dialect.Transactions
-	for _, text := range []string{t.Set, t.Probe} {
-		_, err := dbconn.Exec(ctx, g.conn, strings.Replace(text, "%", probeSavepoint, 1), nil)
-		switch {
-		case err == nil:
-		case isNumber(err, t.Ended):
-			g.unknown()
-			return errEnded
-		default:
-			return err
-		}
+	t := &x.plan.Dialect().Transactions
+	if err := x.control(ctx, t.Set, proofSavepoint); err != nil {
+		return err
 	}
-	g.victims = victims
+	if x.own != nil {
+		return nil // which has just begun
+	}
+	// It goes back to what was just set, and nothing else.
+	return x.provedBy(ctx, t.Undo)
+}
+
+// proveBehind proves that the transaction has been open since proveBefore, for the
+// INSERT that is sent next.
+func (x *execution) proveBehind(ctx context.Context) error {
+	switch {
+	case !x.joining.any:
+		return nil
+	case x.bySavepoint():
+		return x.provedBy(ctx, x.plan.Dialect().Transactions.Probe)
+	case x.guard.mount.onConnection():
+		return x.guard.joinedStore().Prove(ctx)
+	}
 	return nil
+}
+
+// provedBy sends a statement that fails without the savepoint. What was drawn since
+// it was set is then in a transaction that has begun by itself, if in any.
+func (x *execution) provedBy(ctx context.Context, text string) error {
+	err := x.control(ctx, text, proofSavepoint)
+	if err != nil && isNumber(err, x.plan.Dialect().Transactions.Ended) {
+		_, failed := dbconn.Exec(context.WithoutCancel(ctx), x.guard.conn, "ROLLBACK", nil)
+		return errors.Join(store.ErrEnded, failed)
+	}
+	return err
+}
+
+// unlessEnded returns the error of a transaction that has ended in the place of the proof
+// that has failed, and any other as it is.
+func (x *execution) unlessEnded(err error) error {
+	switch {
+	case err == nil, !x.joining.any:
+		return err
+	case errors.Is(err, store.ErrEnded):
+	case !x.proofFailed(err):
+		return err
+	}
+	if x.own == nil {
+		x.guard.unknown()
+		x.guard.ended = true
+	}
+	return errEnded
+}
+
+// proofFailed reports whether an error is that of the INSERT's proof.
+func (x *execution) proofFailed(err error) bool {
+	t := &x.plan.Dialect().Transactions
+	return x.plan.Proves() && isNumber(err, t.KeyNumber) && strings.Contains(err.Error(), t.KeyText)
 }
 
 // isNumber reports whether an error is the engine's with that number.

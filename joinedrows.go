@@ -45,7 +45,7 @@ func (x *execution) joined(ctx context.Context, rows driver.Rows) (driver.Rows, 
 	if closed := rows.Close(); err == nil {
 		err = closed
 	}
-	if err = x.leave(ctx, err); err != nil {
+	if err = x.leave(ctx, x.unlessEnded(err)); err != nil {
 		return nil, err
 	}
 	return &joinedRows{sets: sets}, nil

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/keyfill/keyfill/internal/dbconn"
+	"github.com/keyfill/keyfill/keysource/store"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -26,6 +27,8 @@ func (x *execution) join(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return err
+	case g.tx == txUnknown && g.ended:
+		return errEnded
 	case g.tx == txUnknown:
 		return x.plan.Refused(rewrite.ErrTransaction)
 	case x.joining.gapFree && x.leavesOut():
@@ -53,20 +56,14 @@ func (x *execution) leavesOut() bool {
 // inside reports whether a transaction is open on the connection, or begins by
 // itself. The guard says where that is not known.
 func (g *guard) inside(ctx context.Context) (bool, error) {
-	if err := g.alive(ctx); err != nil {
+	if err := g.settle(ctx); err != nil {
 		return false, err
 	}
-	query := g.mount.known().dialect.Transactions.Commits
-	if g.tx != txOutside || query == "" {
+	if g.tx == txUnknown || g.mount.known().dialect.Transactions.Commits == "" {
 		return g.tx == txInside, nil
 	}
-	if !g.commits.asked {
-		row, err := g.row(ctx, query, nil)
-		if err != nil {
-			return false, err
-		}
-		on, _ := integerOf(row[0])
-		g.commits = knownCommits{asked: true, alone: on == 1, chains: !strings.EqualFold(textOf(row[1]), "no_chain")}
+	if err := g.askCommits(ctx); err != nil || g.tx == txInside {
+		return g.tx == txInside, err
 	}
 	if g.commits.alone && g.commits.chains {
 		return false, errChains
@@ -75,6 +72,46 @@ func (g *guard) inside(ctx context.Context) (bool, error) {
 		g.tx = txInside // as soon as the next statement has run
 	}
 	return !g.commits.alone, nil
+}
+
+// askCommits asks the session, once, when what it sends commits.
+func (g *guard) askCommits(ctx context.Context) error {
+	if g.commits.asked {
+		return nil
+	}
+	row, err := g.row(ctx, g.mount.known().dialect.Transactions.Commits, nil)
+	if err != nil {
+		return err
+	}
+	on, _ := integerOf(row[0])
+	g.commits = knownCommits{asked: true, alone: on == 1, chains: !strings.EqualFold(textOf(row[1]), "no_chain")}
+	return nil
+}
+
+// settle asks the engine whether a transaction is open behind DDL, which commits on
+// the side, unless it fails before.
+func (g *guard) settle(ctx context.Context) error {
+	if g.tx != txAsk {
+		return nil
+	}
+	t := &g.mount.known().dialect.Transactions
+	if t.Probe == "" {
+		g.unknown()
+		return nil
+	}
+	for _, text := range []string{t.Set, t.Probe} {
+		_, err := dbconn.Exec(ctx, g.conn, strings.Replace(text, "%", proofSavepoint, 1), nil)
+		switch {
+		case err == nil:
+		case isNumber(err, t.Ended):
+			g.tx = txOutside
+			return nil
+		default:
+			return err
+		}
+	}
+	g.tx = txInside
+	return nil
 }
 
 // errChains is for a session in which a transaction of ours could not be ended.
@@ -92,6 +129,12 @@ type knownCommits struct {
 // nothing but a rollback, which undoes what was drawn, there is none.
 func (x *execution) mark(ctx context.Context) error {
 	d := x.plan.Dialect()
+	if x.guard.mount.onConnection() {
+		// Where there is none, a savepoint of SQLite begins one.
+		if err := x.guard.joinedStore().Prove(ctx); err != nil {
+			return x.unlessEnded(err)
+		}
+	}
 	if x.pointSet = !d.ErrorsAbort || !x.guard.mount.about.executes; x.pointSet {
 		if err := x.control(ctx, d.Transactions.Set, keysSavepoint); err != nil {
 			return err
@@ -126,6 +169,7 @@ func (x *execution) beginOwn(ctx context.Context) error {
 		return err
 	}
 	x.own, g.tx = own, txInside
+	g.ongoing = store.Ongoing{Ours: true}
 	return nil
 }
 
@@ -150,6 +194,7 @@ func (x *execution) leave(ctx context.Context, err error) error {
 func (x *execution) end(ctx context.Context, own driver.Tx, err error) error {
 	g := x.guard
 	g.tx = txOutside
+	g.ongoing = store.Ongoing{}
 	if err != nil {
 		x.undone = true
 		g.undo(ctx, own.Rollback())
@@ -230,5 +275,6 @@ func (g *guard) undo(ctx context.Context, failed error) {
 // unknown takes in that it is not known any more whether a transaction is open.
 func (g *guard) unknown() {
 	g.tx = txUnknown
+	g.ongoing = store.Ongoing{}
 	g.commits = knownCommits{}
 }

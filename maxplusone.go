@@ -44,11 +44,11 @@ func (m *Mount) afterMax(ctx context.Context, g *guard, t *table, i int, n int64
 			return 0, err
 		}
 	}
-	within := store.Within(m.known().dialect, g.conn)
 	var greatest int64
 	if k.rule.Source.Lock == policy.LockNone {
-		greatest, err = within.MaxKey(ctx, column)
+		greatest, err = store.Within(m.known().dialect, g.conn).MaxKey(ctx, column)
 	} else {
+		within := g.joinedStore()
 		if err = m.enterMutex(ctx, g, k, f, i, column); err == nil {
 			greatest, err = within.LockedMaxKey(ctx, column)
 		}

@@ -36,7 +36,6 @@ type Mount struct {
 	places        places
 	found         atomic.Uint32 // see countsFound
 	foundAgain    atomic.Int64  // when it is asked again, in nanoseconds
-	victims       atomic.Uint64 // errors so far that may have ended a transaction
 
 	// A registered name's:
 	flakes *flakes
@@ -168,7 +167,11 @@ func (m *Mount) effective(t *table) policy.Mode {
 // concerns says whether a query may be an INSERT into a configured table, or
 // begin or end a transaction. It is all that is done for other statements.
 func (m *Mount) concerns(query string) rewrite.Concern {
-	return rewrite.Concerns(m.either[0].dialect, query)
+	if e := m.engine.Load(); e != nil {
+		return rewrite.Concerns(e.dialect, query)
+	}
+	// The last one of a family runs comments that the first one takes for comments.
+	return rewrite.Concerns(m.either[len(m.either)-1].dialect, query)
 }
 
 // know returns the engine, which for a driver of MySQL and MariaDB is asked of

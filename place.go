@@ -242,12 +242,12 @@ func (m *Mount) statesIn(ctx context.Context, g *guard) (string, error) {
 var errKeyTable = errors.New("the connection's current schema is not the one that the database is opened in (USE, search_path): its key table or procedure is not found from there; write schema.table into the policy's table:, or take the numbering out of via: procedure")
 
 // states returns the tables with the states as the transaction finds them that is
-// open on the connection, and whether its session would find others, or none,
-// without their schema.
+// open on the connection, which proves that it is, and whether its session would
+// find others, or none, without their schema.
 func (g *guard) states(ctx context.Context) (st *store.Store, away bool, err error) {
 	m := g.mount
 	d := m.known().dialect
-	st = store.Within(d, g.conn)
+	st = g.joinedStore()
 	if m.onConnection() || d.Place.Query == "" {
 		return st, false, nil
 	}

@@ -61,7 +61,7 @@ func (m *Mount) prepare(ctx context.Context, g *guard, query string) (driver.Stm
 	if s.session, err = m.session(ctx, g, p); err != nil {
 		return nil, err
 	}
-	s.Stmt, err = g.PrepareContext(ctx, p.BoundText(s.session))
+	s.Stmt, err = g.PrepareContext(ctx, p.ProvenText(s.session))
 	if isBadConn(err) {
 		g.loseParked(query, recorderOf(ctx))
 	}
@@ -113,6 +113,10 @@ type statement struct {
 	// another table when it is executed; nil elsewhere.
 	at *location
 
+	// unproven is the driver's of the text without the proof that a transaction is
+	// open, for executions that draw no key of theirs; nil until there is one.
+	unproven driver.Stmt
+
 	// dry says that the text is the application's own: what would become of an
 	// execution is decided and counted, no more.
 	dry bool
@@ -154,7 +158,7 @@ func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execu
 		if s.plan.TooMany() {
 			return s.again(ctx, args)
 		}
-		if err := s.replace(ctx, s.plan.BoundText(s.session)); err != nil {
+		if err := s.replace(ctx, s.plan.ProvenText(s.session)); err != nil {
 			return nil, err
 		}
 		s.literal = false
@@ -259,13 +263,35 @@ func (s *statement) replace(ctx context.Context, text string) error {
 	return old.Close()
 }
 
-// carry prepares the text of an execution whose keys are literals and which has got
-// others than those that the statement was prepared with.
-func (s *statement) carry(ctx context.Context, x *execution) error {
-	if !s.literal || x.text == s.text {
-		return nil
+// of returns the driver's statement for an execution. One whose keys are literals is
+// prepared anew where it has got others than it was prepared with. Where every key is
+// the caller's own, no transaction has to be open.
+func (s *statement) of(ctx context.Context, x *execution) (driver.Stmt, error) {
+	switch {
+	case s.literal && x.text != s.text:
+		err := s.replace(ctx, x.text)
+		return s.Stmt, err
+	case s.literal, x.joining.any, !s.plan.Proves():
+		return s.Stmt, nil
+	case s.unproven == nil:
+		stmt, err := s.guard.PrepareContext(ctx, s.plan.BoundText(s.session))
+		if err != nil {
+			return nil, err
+		}
+		s.unproven = stmt
 	}
-	return s.replace(ctx, x.text)
+	return s.unproven, nil
+}
+
+// Close closes the driver's statements.
+func (s *statement) Close() error {
+	err := s.Stmt.Close()
+	if s.unproven != nil {
+		if failed := s.unproven.Close(); err == nil {
+			err = failed
+		}
+	}
+	return err
 }
 
 // refuseBound counts and returns the refusal of an execution whose text is
@@ -289,10 +315,11 @@ func (s *statement) ExecContext(ctx context.Context, args []driver.NamedValue) (
 		return nil, err
 	}
 	res, err := within(ctx, x, true, func() (driver.Result, error) {
-		if err := s.carry(ctx, x); err != nil {
+		stmt, err := s.of(ctx, x)
+		if err != nil {
 			return nil, err
 		}
-		return stmtExec(ctx, s.Stmt, x.sent)
+		return stmtExec(ctx, stmt, x.sent)
 	})
 	return x.executed(ctx, res, err)
 }
@@ -307,10 +334,11 @@ func (s *statement) QueryContext(ctx context.Context, args []driver.NamedValue) 
 		return nil, err
 	}
 	rows, err := within(ctx, x, false, func() (driver.Rows, error) {
-		if err := s.carry(ctx, x); err != nil {
+		stmt, err := s.of(ctx, x)
+		if err != nil {
 			return nil, err
 		}
-		return stmtQuery(ctx, s.Stmt, x.sent)
+		return stmtQuery(ctx, stmt, x.sent)
 	})
 	return x.queried(ctx, rows, err)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/keyfill/keyfill/keysource/store"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -18,6 +19,7 @@ const (
 	txOutside txState = iota // none is: what is sent commits by itself
 	txInside
 	txUnknown
+	txAsk // the engine knows
 )
 
 // follow takes in that a text has run, or has failed.
@@ -27,18 +29,21 @@ func (g *guard) follow(effect rewrite.Transaction, err error) {
 	}
 	switch {
 	case effect == rewrite.TxUnchanged:
+	case effect == rewrite.TxCommits && g.tx != txUnknown:
+		g.tx = txAsk
 	case err != nil, effect == rewrite.TxUnknown:
 		// A COMMIT that fails leaves the transaction open on some engines.
 		g.tx = txUnknown
 	case effect == rewrite.TxBegins:
-		g.tx, g.saved = txInside, false
+		g.tx, g.saved, g.ended = txInside, false, false
 	case effect == rewrite.TxSaves && g.tx != txInside:
 		g.tx, g.saved = txInside, true
 	case effect == rewrite.TxReleases && (g.tx != txInside || g.saved):
 		g.tx = txUnknown
 	case effect == rewrite.TxEnds:
-		g.tx = txOutside
+		g.tx, g.ended = txOutside, false
 	}
+	g.ongoing = store.Ongoing{}
 	if g.tx == txUnknown {
 		g.unknown()
 	}
@@ -66,7 +71,15 @@ func (m *Mount) effect(query string, what rewrite.Concern) rewrite.Transaction {
 	if what&rewrite.ConcernsTransaction == 0 {
 		return rewrite.TxUnchanged
 	}
-	return m.known().transaction(query)
+	effect := m.known().transaction(query)
+	if m.engine.Load() == nil {
+		for _, e := range m.either[1:] {
+			if e.transaction(query) != effect {
+				return rewrite.TxUnknown
+			}
+		}
+	}
+	return effect
 }
 
 // unsent reports whether a text was refused.

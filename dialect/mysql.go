@@ -94,5 +94,6 @@ var mariadb = func() Dialect {
 	d.Numbering.Major, d.Numbering.Minor = 10, 2
 	d.Numbering.UUIDv4 = Function{"UUID_v4()", 11, 7}
 	d.Numbering.UUIDv7 = Function{"UUID_v7()", 11, 7}
+	d.Transactions = mariadbTransactions
 	return d
 }()

@@ -20,6 +20,16 @@ type Transactions struct {
 	// nothing follows.
 	Commits string
 
+	// KeyOpen and KeyShut stand around the key of an INSERT and make an expression of
+	// it which is the key, with its type, where a transaction is open, and an error
+	// elsewhere, whatever the mode and with IGNORE too. "" where no expression tells.
+	KeyOpen, KeyShut string
+
+	// KeyNumber is the engine's number of that error, KeyText a part of its message,
+	// in whatever language, and of KeyShut.
+	KeyNumber int
+	KeyText   string
+
 	// Snapshots says that a transaction may see what was committed when it began,
 	// by the session's default, and under READ COMMITTED does not.
 	Snapshots bool
@@ -37,6 +47,20 @@ var mysqlTransactions = Transactions{
 	Ended:   1305,
 	Commits: "SELECT @@autocommit, @@completion_type",
 }
+
+// MariaDB has a variable that says whether a transaction is open ("in_transaction" in
+// its documentation). With autocommit off it is 1 in every statement that has
+// changed a table. INSERT IGNORE makes a warning of what a subquery of two rows is
+// elsewhere, error 1242, and stores 0 for the key, as was seen on 10.11; error 1690
+// stays one.
+var mariadbTransactions = func() Transactions {
+	t := mysqlTransactions
+	t.KeyOpen = "IF(@@in_transaction = 1, "
+	t.KeyText = "9223372036854775807 + 1"
+	t.KeyShut = ", " + t.KeyText + ")"
+	t.KeyNumber = 1690
+	return t
+}()
 
 // PostgreSQL 18 documentation, "SAVEPOINT".
 var postgresTransactions = Transactions{

@@ -74,4 +74,7 @@ var builtins = newWordSet(`
 	point linestring polygon multipoint multilinestring multipolygon geometrycollection
 	st_geomfromtext st_geometryfromtext st_geomfromwkb st_geomfromgeojson st_pointfromtext
 	st_pointfromwkb st_linefromtext st_polyfromtext st_polygonfromtext st_srid st_point
-	pointfromtext geomfromtext`)
+	pointfromtext geomfromtext
+	count max min sum avg std stddev stddev_pop stddev_samp variance var_pop var_samp bit_and bit_or bit_xor
+	group_concat json_arrayagg json_objectagg any_value
+	row_number rank dense_rank percent_rank cume_dist ntile lag lead first_value last_value nth_value`)

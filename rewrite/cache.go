@@ -127,6 +127,9 @@ func (pl *Plan) size(query int) int {
 	if pl.Session() {
 		n += query
 	}
+	if pl.proof != nil {
+		n += 2*query + perEdit*len(pl.proof.edits)
+	}
 	for _, e := range pl.edits {
 		n += 2 * len(e.text)
 	}

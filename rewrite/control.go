@@ -133,7 +133,7 @@ var unknownControl = newControl(0, nil)
 var mysqlControl = newControl(0, map[effect]string{
 	effectNone: `select insert update delete replace with values table show explain describe desc use do
 		handler kill help get signal resignal checksum savepoint release deallocate`,
-	effectCommits:  "create alter drop truncate rename grant revoke",
+	effectCommits:  "create alter drop truncate rename grant revoke analyze optimize repair check",
 	effectBegin:    "begin",
 	effectStart:    "start",
 	effectEnd:      "commit",
@@ -144,12 +144,14 @@ var mysqlControl = newControl(0, map[effect]string{
 	effectBlock:    "declare if case loop while repeat for",
 })
 
-// PostgreSQL 18, part VI, "SQL Commands". DDL is part of the transaction; CALL
-// and DO run code that may commit.
+// PostgreSQL 18, part VI, "SQL Commands". DDL is part of the transaction. What CALL
+// and DO run may commit only where no transaction block is open, and begins another
+// then, which ends with it: "Transaction Management" of PL/pgSQL.
 var postgresControl = newControl(0, map[effect]string{
 	effectNone: `select insert update delete merge with values table show explain set reset copy truncate
 		grant revoke analyze analyse vacuum cluster reindex refresh declare fetch move close listen notify
-		unlisten lock savepoint release deallocate discard security reassign checkpoint load import`,
+		unlisten lock savepoint release deallocate discard security reassign checkpoint load import
+		call do execute`,
 	effectDefine:   "create alter drop comment",
 	effectBegin:    "begin",
 	effectStart:    "start",

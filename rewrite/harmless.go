@@ -1,5 +1,7 @@
 package rewrite
 
+import "strings"
+
 // mayChange reports whether a function is called here that is not known to
 // change nothing: a user's own may, in engines whose functions can write.
 func (p *parser) mayChange() bool {
@@ -13,7 +15,9 @@ func (p *parser) mayChange() bool {
 	if notCalls.has(name) {
 		return false
 	}
-	return !bracketWords.has(name) && !builtins.has(name)
+	// With a space before the bracket some of the names are those of stored
+	// functions: MySQL 8.4, section 11.2.5.
+	return !bracketWords.has(name) && !(builtins.has(name) && strings.HasPrefix(p.q[p.tok.end:], "("))
 }
 
 // notCalls are words that a bracket may follow in a query without being a

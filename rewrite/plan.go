@@ -69,6 +69,8 @@ type Plan struct {
 
 	bound, boundSession lazyText
 	reads               lazyReads
+
+	proof *proof // nil where no text proves that a transaction is open
 }
 
 // lazyText is a text that is written at its first use.
@@ -161,15 +163,21 @@ func (p *parser) plan() *Plan {
 		pl.unbound = ErrPerStatement
 	}
 	pl.guarded = p.guarded
+	var own []edit
 	if pl.AtExecution {
 		pl.edits = slices.DeleteFunc(pl.edits, func(e edit) bool {
-			return e.slot >= 0 && pl.slots[e.slot].kind == slotOwn
+			isOwn := e.slot >= 0 && pl.slots[e.slot].kind == slotOwn
+			if isOwn && pl.d.Transactions.KeyOpen != "" {
+				own = append(own, e)
+			}
+			return isOwn
 		})
 	}
 	if pl.spell.renumbers {
 		pl.renumber()
 	}
 	pl.place()
+	pl.proof = pl.newProof(own)
 	return pl
 }
 

@@ -42,6 +42,10 @@ type Key struct {
 	// [Plan.Scopes]. nil: there is one numbering. Such a key is not Counted.
 	Scope []string
 
+	// Joined says that the keys belong to the transaction of their INSERT, which may
+	// prove that one is open: [Plan.Proves].
+	Joined bool
+
 	// Follow says that the integers that INSERTs bring are asked for:
 	// [Plan.Explicit].
 	Follow bool

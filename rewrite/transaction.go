@@ -16,12 +16,13 @@ const (
 	TxUnknown                      // one may be open or not
 	TxSaves                        // one is open, which begins here where none was, until its savepoint is released
 	TxReleases                     // one that has begun with a savepoint may end; any other is open
+	TxCommits                      // DDL has gone by, which commits on the side, or has failed before it did: the engine is to be asked
 )
 
-// String returns the word for it: "unchanged", "begins", "ends", "unknown", "saves"
-// or "releases".
+// String returns the word for it: "unchanged", "begins", "ends", "unknown", "saves",
+// "releases" or "commits".
 func (t Transaction) String() string {
-	return [...]string{"unchanged", "begins", "ends", "unknown", "saves", "releases"}[t]
+	return [...]string{"unchanged", "begins", "ends", "unknown", "saves", "releases", "commits"}[t]
 }
 
 // then returns what two statements do together.
@@ -204,8 +205,11 @@ func (p *parser) commits() Transaction {
 		!alter && p.d.Grammar.OnDuplicateKey && q.accept("temporary") && q.isAny("table", "tables"):
 		return p.certain(TxUnchanged)
 	}
-	p.definition()
-	return TxUnknown
+	start := p.tok.start
+	if p.definition() && controlOf(p.d).suspectsBehind(p.d, p.q[start:]) {
+		return TxUnknown // what is taken for its body may be what follows it
+	}
+	return TxCommits
 }
 
 // begin reads BEGIN: a transaction, or a block of statements where the dialect
@@ -253,6 +257,11 @@ func (p *parser) setting() Transaction {
 		// MariaDB's SET STATEMENT … FOR holds any other statement.
 		p.unchanged()
 		return TxUnknown
+	}
+	if p.isWord("default") {
+		// SET DEFAULT ROLE writes to a table of accounts, and commits.
+		p.unchanged()
+		return TxCommits
 	}
 	for !p.atEnd() {
 		if p.tok.kind == tokExec || p.tok.kind == tokError {

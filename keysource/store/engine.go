@@ -33,6 +33,8 @@ type engine struct {
 
 	lock string // of a table and a column, see Lock; "" for none
 
+	proof proof // that a transaction of the application is open
+
 	series seriesWords
 
 	// greetings are what a connection of our own may begin with: the first of them
@@ -159,7 +161,7 @@ func (s *Store) update(ctx context.Context, u update, v values) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.conn.query(ctx, query, u.bind(v))
+	return s.conn.query(ctx, s.proven(query), u.bind(v))
 }
 
 // withServer replaces the marker in a text.

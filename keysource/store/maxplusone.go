@@ -94,6 +94,13 @@ func (s *Store) LockedMaxKey(ctx context.Context, c Column) (int64, error) {
 			return 0, err
 		}
 	}
+	// The lock is held to the end of the transaction: where that is open behind it,
+	// it is held. Where there is a mutex, that has proven it.
+	if !way.mutex {
+		if err := s.Prove(ctx); err != nil {
+			return 0, err
+		}
+	}
 	row, err := s.conn.query(ctx, s.about(way.max, c), nil)
 	if err != nil || row == nil || row[0] == nil {
 		return 0, err

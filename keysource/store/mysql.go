@@ -1,6 +1,9 @@
 package store
 
-import "math"
+import (
+	"math"
+	"strings"
+)
 
 // MySQL 8.0 and later, and MariaDB 10.5 and later.
 //
@@ -216,6 +219,17 @@ var mariadb = func() engine {
 	e.servers = []string{
 		"CASE WHEN @@wsrep_on = 1 AND @@wsrep_cluster_address <> '' THEN CONCAT('" + clusterServer + "', @@wsrep_cluster_name) ELSE " + server + " END",
 		server,
+	}
+	// With autocommit off a transaction is open from the first statement on that
+	// has to do with a table, and what runs outside of one begins one.
+	e.proof = proof{
+		condition: "@@in_transaction = 1",
+		ask:       "SELECT @@in_transaction = 1 OR @@autocommit = 0",
+		create: statement{
+			strings.Replace(e.create.text, "VALUES (?, ?, ?, ?, ?, UUID(), UTC_TIMESTAMP(6))",
+				"SELECT ?, ?, ?, ?, ?, UUID(), UTC_TIMESTAMP(6) FROM DUAL WHERE @@in_transaction = 1", 1),
+			e.create.args,
+		},
 	}
 	return e
 }()

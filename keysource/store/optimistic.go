@@ -94,16 +94,19 @@ func (s *Store) replace(ctx context.Context, c conn, q *Sequence, f *keyForm, ro
 	if err != nil {
 		return err
 	}
-	changed, err := c.exec(ctx, f.swap.text, f.swap.bind(v))
-	switch {
-	case err != nil:
-		return err
-	case changed > 1:
-		return q.severalRows()
-	case changed == 0:
-		return errUnlocked
-	}
-	return nil
+	text := s.proven(f.swap.text)
+	return s.provenly(ctx, func() (bool, error) {
+		changed, err := c.exec(ctx, text, f.swap.bind(v))
+		switch {
+		case err != nil:
+			return false, err
+		case changed > 1:
+			return false, q.severalRows()
+		case changed == 0 && s.ongoing == nil:
+			return false, errUnlocked
+		}
+		return changed == 1, nil
+	})
 }
 
 // errUnlocked is a row that was changed by another one although it was locked.

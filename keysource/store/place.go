@@ -9,7 +9,7 @@ import (
 // does not find them without one. It changes nothing of s. A [KeyTable] and a
 // procedure are found by the names that they have.
 func (s *Store) In(schema string) *Store {
-	in := &Store{dialect: s.dialect, engine: s.engine, pooled: s.pooled, inside: s.inside}
+	in := &Store{dialect: s.dialect, engine: s.engine, pooled: s.pooled, inside: s.inside, ongoing: s.ongoing}
 	in.server.Store(s.server.Load())
 	name := s.dialect.QuoteIdent(schema) + "."
 	in.conn = qualified{s.conn, strings.NewReplacer(

@@ -65,6 +65,12 @@ var postgres = engine{
 		mark:   "$",
 		number: "CAST(%s AS bigint)",
 	},
+	proof: proof{
+		condition: "current_setting('keyfill.tx', true) = '1'",
+		mark:      "SELECT set_config('keyfill.tx', '1', true)",
+		ask:       "SELECT CASE WHEN current_setting('keyfill.tx', true) = '1' THEN 1 ELSE 0 END",
+		loyal:     true,
+	},
 	read: statement{
 		`SELECT next_value, incarnation, {server}, table_name, column_name, parameters FROM keyfill_sequences WHERE name = $1`,
 		[]param{pName},

@@ -71,6 +71,9 @@ func (s *Store) call(ctx context.Context, q *Sequence, f *keyForm, n int64) (key
 		return keysource.Reservation{}, fmt.Errorf("%w: sequence %q: what a procedure of %s reserves is not undone with the transaction: reserve by statements there",
 			keysource.ErrOptions, q.Name, s.dialect.Title)
 	}
+	if err := s.Prove(ctx); err != nil {
+		return keysource.Reservation{}, err
+	}
 	answer, err := s.callOnce(ctx, q, n)
 	if err != nil {
 		return keysource.Reservation{}, s.whyNoCall(ctx, q, f, n, err)

@@ -94,6 +94,9 @@ func (s *Store) move(ctx context.Context, q *Sequence, f *keyForm, n, seen int64
 		}
 	}
 	for range reserveTries {
+		if err := s.prepareProof(ctx); err != nil {
+			return keysource.Reservation{}, err
+		}
 		row, err := s.updateKnown(ctx, q, u, v)
 		if err != nil {
 			return keysource.Reservation{}, s.unlessOurs(q, q.manyRows(err))
@@ -105,7 +108,14 @@ func (s *Store) move(ctx context.Context, q *Sequence, f *keyForm, n, seen int64
 			return keysource.Reservation{}, err
 		}
 		// It is another row than was known, or another process has moved it in
-		// between: it would fit now.
+		// between: it would fit now. Or the transaction has ended, or has forgotten
+		// its mark.
+		if s.ongoing != nil {
+			s.ongoing.marked = false
+		}
+	}
+	if s.ongoing != nil {
+		return keysource.Reservation{}, ErrEnded
 	}
 	return keysource.Reservation{}, s.failed(q.Name, errors.New("the row was moved each time after it was found unfit"))
 }

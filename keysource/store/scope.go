@@ -111,8 +111,11 @@ func (s *Store) ReserveWithin(ctx context.Context, q *Scope, values []any, n int
 		return 0, keysource.ErrCount
 	}
 	row := Sequence{Name: q.RowFor(values), Columns: []Column{q.Column}, Max: q.Max}
-	// What fails here, fails where the row is written.
-	_ = s.lockRows(ctx)
+	// What fails here, fails where the row is written, unless it was interrupted: the
+	// transaction is gone then.
+	if err := s.lockRows(ctx); err != nil && ctx.Err() != nil {
+		return 0, err
+	}
 	if !s.engine.gaps {
 		// Elsewhere an UPDATE of a row that is not there locks what lies beside it.
 		if first, err := s.reserveRow(ctx, &row, n); first > 0 || err != nil {
@@ -131,12 +134,18 @@ func (s *Store) ReserveWithin(ctx context.Context, q *Scope, values []any, n int
 			return first, err
 		}
 	}
+	// A row that is there and was not reserved from may have lacked the proof.
+	if err := s.Prove(ctx); err != nil {
+		return 0, err
+	}
 	if err := s.createWithin(ctx, q, &row, values); err != nil {
 		return 0, err
 	}
 	first, err := s.reserveRow(ctx, &row, n)
 	if first == 0 && err == nil {
-		err = q.exhausted(0)
+		if err = s.Prove(ctx); err == nil {
+			err = q.exhausted(0)
+		}
 	}
 	return first, err
 }
@@ -146,6 +155,9 @@ func (s *Store) ReserveWithin(ctx context.Context, q *Scope, values []any, n int
 func (s *Store) reserveRow(ctx context.Context, row *Sequence, n int64) (int64, error) {
 	if s.engine.answersID {
 		return s.reserveLocked(ctx, row, n)
+	}
+	if err := s.prepareProof(ctx); err != nil {
+		return 0, err
 	}
 	answer, err := s.update(ctx, s.engine.reserve, values{pName: row.Name, pCount: n, pFloor: int64(1), pLimit: row.max() - n + 1})
 	if err != nil || answer == nil {
@@ -184,7 +196,11 @@ func (s *Store) reserveLocked(ctx context.Context, row *Sequence, n int64) (int6
 func (s *Store) createWithin(ctx context.Context, q *Scope, row *Sequence, within []any) error {
 	// The row is locked first, and raised then: what was read before could be old.
 	v := values{pName: row.Name, pNext: int64(1), pTable: "", pColumn: "", pParameters: scopeParameters}
-	if _, err := s.conn.exec(ctx, s.engine.create.text, s.engine.create.bind(v)); err != nil {
+	create := s.engine.create
+	if s.ongoing != nil && s.engine.proof.create.text != "" {
+		create = s.engine.proof.create
+	}
+	if _, err := s.conn.exec(ctx, create.text, create.bind(v)); err != nil {
 		return err
 	}
 	greatest, err := s.maxWithin(ctx, q, "", within)

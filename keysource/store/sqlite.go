@@ -58,6 +58,7 @@ var sqlite = engine{
 		past:  "'1970-01-01T00:00:00.000Z'",
 		mark:  "?",
 	},
+	proof: proof{begin: "BEGIN", begun: "within a transaction", end: "ROLLBACK"},
 	read: statement{
 		`SELECT next_value, incarnation, '', table_name, column_name, parameters FROM keyfill_sequences WHERE name = ?`,
 		[]param{pName},

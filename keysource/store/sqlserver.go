@@ -63,6 +63,10 @@ CREATE TABLE keyfill_series (
 	// reference, "Table Hints". What is locked by the transaction that asks is seen
 	// by itself.
 	past: " WITH (READCOMMITTEDLOCK, READPAST)",
+	proof: proof{
+		front: "IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2\n",
+		ask:   "SELECT CASE WHEN @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2 THEN 1 ELSE 0 END",
+	},
 	read: statement{
 		`SELECT next_value, incarnation, {server}, table_name, column_name, parameters FROM keyfill_sequences WHERE name = @p1`,
 		[]param{pName},

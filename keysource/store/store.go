@@ -156,6 +156,10 @@ type Store struct {
 
 	pooled bool // conn is ours, not the application's
 	inside bool // in a transaction that is not ours
+
+	// ongoing is the transaction whose statements prove that it is open; nil where
+	// none is to be proven.
+	ongoing *Ongoing
 }
 
 // New returns the tables of the database behind db. Each reservation commits
