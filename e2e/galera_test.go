@@ -1,11 +1,16 @@
 package e2e_test
 
 import (
+	"context"
 	"fmt"
+	"math/rand/v2"
+	"net"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/go-sql-driver/mysql"
 
 	"github.com/keyfill/keyfill/internal/testdb"
 	"github.com/keyfill/keyfill/keysource/store"
@@ -52,8 +57,29 @@ func galeraTime(t *testing.T) time.Duration {
 	return soak(t, 2*time.Second, "KEYFILL_SOAK_GALERA", time.ParseDuration)
 }
 
-// TestGalera: on three nodes at once, with and without interpolateParams, no key is
-// given out twice, and what was said to be committed is stored.
+// balanced returns a DSN each of whose connections goes to a node of its own, as
+// through a proxy that balances the load.
+func balanced(nodes []*testdb.Server, database string) string {
+	var addresses []string
+	for _, node := range nodes {
+		addresses = append(addresses, node.Addr())
+	}
+	return "root@" + balancedNet + "(" + strings.Join(addresses, "+") + ")/" + database
+}
+
+const balancedNet = "balanced"
+
+// registerBalanced makes the driver connect as balanced says.
+func registerBalanced() {
+	mysql.RegisterDialContext(balancedNet, func(ctx context.Context, addresses string) (net.Conn, error) {
+		all := strings.Split(addresses, "+")
+		return new(net.Dialer).DialContext(ctx, "tcp", all[rand.IntN(len(all))])
+	})
+}
+
+// TestGalera: on three nodes at once, with and without interpolateParams, and where
+// the connections of one process go to any of them, no key is given out twice, and
+// what was said to be committed is stored.
 func TestGalera(t *testing.T) {
 	nodes := testdb.StartGalera(t, "mysql", 3)
 	for _, k := range galeraKinds() {
@@ -66,6 +92,9 @@ func TestGalera(t *testing.T) {
 			w := k.swarm(t, e)
 			name := w.job.DSN[slices.Index([]byte(w.job.DSN), '/')+1:]
 			w.raw = open(t, "mysql", nodes[0].DSN(name)+"?"+galeraSynced)
+			for _, node := range nodes { // has the table when it answers
+				count(t, open(t, "mysql", node.DSN(name)+"?"+galeraSynced), "SELECT COUNT(*) FROM t")
+			}
 			vary := w.vary
 			w.vary = func(place int, j *job) {
 				if vary != nil {
@@ -73,6 +102,9 @@ func TestGalera(t *testing.T) {
 				}
 				j.Hands, j.Single = 2, k.single
 				j.Engine, j.DSN = mysqlDefault.name, nodes[place%3].DSN(name)
+				if place >= 4 {
+					j.DSN = balanced(nodes, name)
+				}
 				if place%2 == 1 {
 					j.Engine, j.DSN = mysqlInterp.name, j.DSN+"?"+mysqlInterp.params
 				}

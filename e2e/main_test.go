@@ -23,6 +23,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	registerBalanced()
 	if text := os.Getenv(jobVariable); text != "" {
 		os.Exit(do(text))
 	}
