@@ -93,7 +93,7 @@ func TestGalera(t *testing.T) {
 			name := w.job.DSN[slices.Index([]byte(w.job.DSN), '/')+1:]
 			w.raw = open(t, "mysql", nodes[0].DSN(name)+"?"+galeraSynced)
 			for _, node := range nodes { // has the table when it answers
-				count(t, open(t, "mysql", node.DSN(name)+"?"+galeraSynced), "SELECT COUNT(*) FROM t")
+				count(t, open(t, "mysql", node.DSN("")+"?"+galeraSynced), "SELECT COUNT(*) FROM "+name+".t")
 			}
 			vary := w.vary
 			w.vary = func(place int, j *job) {

@@ -112,6 +112,24 @@ func Guarantees(s Source, d *dialect.Dialect) (g Guarantee, ok bool) {
 	return g, true
 }
 
+// GuaranteesOnGalera is Guarantees for a Galera cluster of MariaDB to all of whose
+// nodes processes write at once; false where the source is refused there.
+//
+// A node may end a transaction for another node's, whose error the application gets
+// in the place of a commit, so that only a sequence of the engine is another matter:
+// its nodes give out values by turns, or the same ones.
+func GuaranteesOnGalera(s Source) (g Guarantee, ok bool) {
+	g, ok = Guarantees(s, dialect.MariaDB())
+	if !ok || s.Kind != KindNative {
+		return g, ok
+	}
+	if s.Block > 1 {
+		return Guarantee{}, false
+	}
+	g.Ordered, g.Contiguous = NotOrdered, false
+	return g, true
+}
+
 // guaranteeNumbers sets what depends on how numbers are reserved.
 func (s Source) guaranteeNumbers(g *Guarantee, d *dialect.Dialect) {
 	switch {

@@ -3,6 +3,7 @@ package policy_test
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -57,15 +58,33 @@ func cells(g policy.Guarantee) string {
 		g.Unique, g.Ordered, yes(g.Contiguous), yes(g.GapFree), yes(g.Short), yes(g.Unguessable))
 }
 
+// onGalera returns what the table says of a cluster, in a row about some engines.
+func onGalera(s policy.Source, engines []string) string {
+	if !slices.Contains(engines, dialect.MariaDB().Title) {
+		return ""
+	}
+	g, _ := policy.Guarantees(s, dialect.MariaDB())
+	on, ok := policy.GuaranteesOnGalera(s)
+	switch {
+	case !ok:
+		return "refused"
+	case on == g:
+		return "the same"
+	case on.Unique == g.Unique && on.Ordered == policy.NotOrdered && !on.Contiguous:
+		return "not ordered, one row a statement"
+	}
+	return fmt.Sprintf("%+v", on)
+}
+
 // guaranteeTable returns the table, with a row for each method and all engines
 // for which it is the same.
 func guaranteeTable() string {
 	var b strings.Builder
-	b.WriteString("| method | engines | unique | ordered | contiguous | gap-free | short | unguessable |\n")
-	b.WriteString("|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("| method | engines | unique | ordered | contiguous | gap-free | short | unguessable | on Galera |\n")
+	b.WriteString("|---|---|---|---|---|---|---|---|---|\n")
 	for _, s := range policy.Methods() {
 		if s.Kind == policy.KindIdentity {
-			fmt.Fprintf(&b, "| %s | all | as the engine has it | | | | | |\n", methodName(s))
+			fmt.Fprintf(&b, "| %s | all | as the engine has it | | | | | | |\n", methodName(s))
 			continue
 		}
 		var order []string
@@ -86,7 +105,7 @@ func guaranteeTable() string {
 			if len(engines[c]) == len(dialect.All()) {
 				who = "all"
 			}
-			fmt.Fprintf(&b, "| %s | %s | %s |\n", methodName(s), who, c)
+			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", methodName(s), who, c, onGalera(s, engines[c]))
 		}
 	}
 	return b.String()
