@@ -163,7 +163,7 @@ func (l *bulkLoad) row(ctx context.Context, args []driver.NamedValue) (*executio
 		return nil, err
 	}
 	x := l.execution(ctx, args, h)
-	if x.keys, err = draw(ctx, l.plan, nil, h, 0, l.guard); err != nil {
+	if x.keys, err = draw(ctx, l.plan, nil, h, nil, nil, l.guard); err != nil {
 		return nil, err
 	}
 	sent, err := l.formed(x.keys)

@@ -24,11 +24,14 @@ type giver interface {
 }
 
 // draw asks the sources for the keys that an execution takes, one call for
-// each column of each INSERT. rows is how many an INSERT … SELECT has.
-func draw(ctx context.Context, p *rewrite.Plan, args []driver.NamedValue, h rewrite.Holes, rows int64, from giver) ([][]driver.Value, error) {
+// each column of each INSERT, but for those of drawn, which it has already. rows
+// is how many an INSERT … SELECT has, by its index; one that is not there was not
+// counted yet.
+func draw(ctx context.Context, p *rewrite.Plan, args []driver.NamedValue, h rewrite.Holes, rows map[int]int64, drawn [][]driver.Value, from giver) ([][]driver.Value, error) {
 	keys := make([][]driver.Value, len(p.Draws))
+	copy(keys, drawn)
 	for i, d := range p.Draws {
-		if h.Counts[i] == 0 {
+		if h.Counts[i] == 0 || keys[i] != nil {
 			continue
 		}
 		t := tableOf(&p.Inserts[d.Insert])
@@ -40,7 +43,11 @@ func draw(ctx context.Context, p *rewrite.Plan, args []driver.NamedValue, h rewr
 		case in.Explained:
 			drawn = t.keys[d.Key].dummies(h.Counts[i])
 		case in.Query != nil:
-			drawn, err = block(ctx, t, d.Key, rows, from)
+			n, counted := rows[d.Insert]
+			if !counted {
+				continue
+			}
+			drawn, err = block(ctx, t, d.Key, n, from)
 		case in.Target.Keys[d.Key].Scope != nil:
 			drawn, err = from.within(ctx, t, d.Key, h.Counts[i], func() ([][]driver.Value, error) {
 				return p.Scopes(args, h, d.Insert, d.Key)

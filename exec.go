@@ -23,13 +23,13 @@ type execution struct {
 	inline  bool // keys are literals in the text
 	session bool // the first key goes as LAST_INSERT_ID(key)
 	rec     *Recorder
-	notes   []note    // where the keys stand in the recorders; nil before they do
-	values  string    // of the states' {value:x}; "" where there are none
-	fates   []Outcome // of the plan's places, once settled; nil where nobody asks
-	changed int64     // the id of the row that an upsert of one row has changed
-	rows    int64     // of the query of an INSERT … SELECT, as counted
-	counts  int       // how often they were
-	saved   bool      // our savepoint is set
+	notes   []note        // where the keys stand in the recorders; nil before they do
+	values  string        // of the states' {value:x}; "" where there are none
+	fates   []Outcome     // of the plan's places, once settled; nil where nobody asks
+	changed int64         // the id of the row that an upsert of one row has changed
+	rows    map[int]int64 // of the query of each INSERT … SELECT, as counted, by its index
+	counts  int           // how often they were
+	saved   bool          // our savepoint is set
 
 	joining  joining
 	own      driver.Tx // the transaction that the keys belong to, where it is ours
@@ -334,10 +334,7 @@ func (x *execution) count(err error) {
 	if isBadConn(err) {
 		return
 	}
-	e := events(x.plan, x.holes)
-	if x.plan.Counts() {
-		e.keys = int(x.rows) * len(x.plan.Draws)
-	}
+	e := events(x.plan, x.holes, x.rows)
 	x.guard.mount.counters.countAll(e)
 	if err != nil {
 		x.countFailure(err)
@@ -347,7 +344,7 @@ func (x *execution) count(err error) {
 // countFailure notes that the execution's statement, which was counted, has ended
 // in an error.
 func (x *execution) countFailure(err error) {
-	filled := events(x.plan, x.holes)
+	filled := events(x.plan, x.holes, x.rows)
 	for i, e := range append([]event{filled}, filled.rest...) {
 		if e.action == rewrite.Fill {
 			x.guard.mount.counters.failed(e.table, x.ended(&x.plan.Inserts[i], err), 1)

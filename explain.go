@@ -123,7 +123,7 @@ func (x *Explainer) Explain(query string) (Explanation, error) {
 		return ex, nil
 	}
 	h := p.Assumed()
-	keys, err := draw(context.Background(), p, nil, h, 1, dummies{})
+	keys, err := draw(context.Background(), p, nil, h, oneRow(p), nil, dummies{})
 	if err != nil {
 		return Explanation{}, err
 	}
@@ -185,4 +185,13 @@ func (t *table) end() string {
 		}
 	}
 	return first
+}
+
+// oneRow is the number of rows that a query is taken to have.
+func oneRow(p *rewrite.Plan) map[int]int64 {
+	rows := map[int]int64{}
+	for _, i := range p.Counted() {
+		rows[i] = 1
+	}
+	return rows
 }

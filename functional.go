@@ -18,15 +18,47 @@ import (
 // INSERT come from a query, with the server's functions for its keys. It is the
 // plan that there is where the server has none. An error is the driver's own.
 func (m *Mount) functional(ctx context.Context, g *guard, e *engine, n naming, query string, p *rewrite.Plan) (*rewrite.Plan, error) {
-	if p.Action != rewrite.Refuse || p.Refusal.Reason != rewrite.ErrSelect || len(p.Inserts) != 1 || m.standIn != nil ||
+	if p.Action != rewrite.Refuse || p.Refusal.Reason != rewrite.ErrSelect || m.standIn != nil ||
 		p.Reads()&rewrite.ReadsCount != 0 { // which the question would change
 		return p, nil
 	}
-	target := p.Inserts[0].Target
-	t := tableOf(&p.Inserts[0])
-	if m.effective(t) != policy.ModeFill {
-		return p, nil // a dry run asks the server nothing for it, and calls it refused
+	made := map[*rewrite.Target]*rewrite.Target{}
+	key := n.key + "\x00" + string(rune(p.Dialect().Settings))
+	for i := range p.Inserts {
+		target, t := p.Inserts[i].Target, tableOf(&p.Inserts[i])
+		if m.effective(t) != policy.ModeFill {
+			return p, nil // a dry run asks the server nothing for it, and calls it refused
+		}
+		if made[target] != nil {
+			continue
+		}
+		with, err := m.withFunctions(ctx, g, e, target, t)
+		if err != nil {
+			return nil, err
+		}
+		made[target] = with
+		key += strings.Join(target.Columns, "\x00") + "\x00\x00"
 	}
+	key += query
+	if p, ok := e.listed.Get(key); ok {
+		return p, nil
+	}
+	p = rewrite.Compile(p.Dialect(), func(schema, name string) *rewrite.Target {
+		found := n.lookup(schema, name)
+		for target, with := range made {
+			if found != nil && found.Owner == target.Owner {
+				return with
+			}
+		}
+		return found
+	}, query)
+	e.listed.Put(key, p)
+	return p, nil
+}
+
+// withFunctions returns a table's target with the functions that the server has for
+// its keys.
+func (m *Mount) withFunctions(ctx context.Context, g *guard, e *engine, target *rewrite.Target, t *table) (*rewrite.Target, error) {
 	made := *target
 	made.Keys = append([]rewrite.Key(nil), target.Keys...)
 	for i := range made.Keys {
@@ -42,19 +74,7 @@ func (m *Mount) functional(ctx context.Context, g *guard, e *engine, n naming, q
 			made.Keys[i].Function = f.Text
 		}
 	}
-	key := n.key + "\x00" + string(rune(p.Dialect().Settings)) + strings.Join(made.Columns, "\x00") + "\x00\x00" + query
-	if p, ok := e.listed.Get(key); ok {
-		return p, nil
-	}
-	p = rewrite.Compile(p.Dialect(), func(schema, name string) *rewrite.Target {
-		found := n.lookup(schema, name)
-		if found != nil && found.Owner == target.Owner {
-			return &made
-		}
-		return found
-	}, query)
-	e.listed.Put(key, p)
-	return p, nil
+	return &made, nil
 }
 
 // function returns the engine's function for keys of a column's kind and layout.

@@ -66,6 +66,8 @@ func (e *engine) unsuited(p *rewrite.Plan, query string) rewrite.Reason {
 		k := &tableOf(in).keys[d.Key]
 		switch {
 		case !k.rule.Joined || in.Explained:
+		case p.Counts():
+			return rewrite.ErrTogether // which is counted before the transaction is entered
 		case p.Reads()&rewrite.ReadsCount != 0:
 			return rewrite.ErrReadsCount
 		case p.Reads()&rewrite.ReadsLastKey != 0:

@@ -52,7 +52,11 @@ func (x *execution) drawProven(ctx context.Context) error {
 	if err := x.proveBefore(ctx); err != nil {
 		return err
 	}
-	keys, err := draw(ctx, x.plan, x.args, x.holes, x.rows, x.guard)
+	var drawn [][]driver.Value
+	if x.plan.Counts() {
+		drawn = x.keys // for the count
+	}
+	keys, err := draw(ctx, x.plan, x.args, x.holes, x.rows, drawn, x.guard)
 	if err != nil {
 		return err
 	}

@@ -37,25 +37,55 @@ var errUndo = errors.New("its query calls functions that may change something, a
 // savepoint is the name of ours, which nobody else uses.
 const savepoint = "keyfill_rows"
 
-// countRows counts the rows of an INSERT … SELECT. Where that may change something
+// countRows counts the rows of each INSERT … SELECT of the statement. What one is
+// counted by may be what an INSERT in front of it gives back, which has its keys then.
+func (x *execution) countRows(ctx context.Context) error {
+	x.rows = map[int]int64{}
+	for i, d := range x.plan.Draws {
+		if x.keys != nil && x.plan.Inserts[d.Insert].Query != nil {
+			x.keys[i] = nil
+		}
+	}
+	x.counts++
+	for _, i := range x.plan.Counted() {
+		if i > 0 {
+			keys, err := draw(ctx, x.plan, x.args, x.holes, x.rows, x.keys, x.guard)
+			if err != nil {
+				_ = x.release(ctx)
+				return err
+			}
+			x.keys = keys
+		}
+		n, err := x.countInsert(ctx, i)
+		if err != nil {
+			return err
+		}
+		if x.counts > 1 {
+			n += n/8 + 1 // somebody else is adding rows
+		}
+		x.rows[i] = n
+	}
+	return nil
+}
+
+// countInsert counts the rows of one INSERT … SELECT. Where that may change something
 // it is undone: to a savepoint, which stays for the INSERT, or by the end of a
 // transaction of its own.
-func (x *execution) countRows(ctx context.Context) error {
+func (x *execution) countInsert(ctx context.Context, i int) (n int64, err error) {
 	g := x.guard
-	in := &x.plan.Inserts[0]
+	in := &x.plan.Inserts[i]
 	t := tableOf(in)
 	g.mount.lock(ctx, g, t, 0)
 	if err := x.setSavepoint(ctx); err != nil {
-		return t.keyError(0, err)
+		return 0, t.keyError(0, err)
 	}
 	var own driver.Tx
 	if in.Query.Unsure && !x.saved {
-		var err error
 		if own, err = dbconn.Begin(ctx, g.conn); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	query, args := x.plan.Count(0, x.args)
+	query, args := x.plan.Count(i, x.args, x.holes, x.keys)
 	row, err := g.row(ctx, query, args)
 	switch {
 	case own != nil:
@@ -63,27 +93,19 @@ func (x *execution) countRows(ctx context.Context) error {
 			err = undone
 		}
 	case x.lost(err):
-		return err // the transaction is, as by the INSERT
+		return 0, err // the transaction is, as by the INSERT
 	case x.saved && in.Query.Unsure:
 		if undone := x.toSavepoint(ctx); err == nil {
 			err = undone
 		}
 	}
 	if err == nil {
-		err = x.counted(row)
+		n, err = x.counted(row)
 	}
 	if failed := x.uncounted(ctx, err); err == nil {
 		err = failed
 	}
-	err = x.guard.mount.unlessOld(ctx, g, x.plan, err)
-	if err != nil {
-		return err
-	}
-	if x.counts++; x.counts > 1 {
-		// Somebody else is adding rows.
-		x.rows += x.rows/8 + 1
-	}
-	return nil
+	return n, x.guard.mount.unlessOld(ctx, g, x.plan, err)
 }
 
 // lost reports whether an error has ended what the transaction can do, our
@@ -105,16 +127,16 @@ func (x *execution) uncounted(ctx context.Context, err error) error {
 	return x.release(ctx)
 }
 
-// counted takes in the row that the count gave.
-func (x *execution) counted(row []any) error {
+// counted returns the number in the row that a count gave.
+func (x *execution) counted(row []any) (int64, error) {
 	if reason := unnumbered(x.plan.Dialect(), row[1:]); reason != "" {
-		return x.plan.Refused(reason)
+		return 0, x.plan.Refused(reason)
 	}
-	var ok bool
-	if x.rows, ok = integerOf(row[0]); !ok {
-		return errNoNumber
+	n, ok := integerOf(row[0])
+	if !ok {
+		return 0, errNoNumber
 	}
-	return nil
+	return n, nil
 }
 
 // unnumbered says why a server does not number the rows of a query as it should,
@@ -201,7 +223,7 @@ func integerOf(v any) (int64, bool) {
 func (x *execution) setSavepoint(ctx context.Context) error {
 	g := x.guard
 	d := g.mount.known().dialect
-	unsure := x.plan.Inserts[0].Query.Unsure
+	unsure := slices.ContainsFunc(x.plan.Counted(), func(i int) bool { return x.plan.Inserts[i].Query.Unsure })
 	switch {
 	case x.saved, !unsure && !d.ErrorsAbort, g.tx == txOutside && !isMySQL(d):
 		return nil
@@ -281,7 +303,7 @@ func attempt[T any](ctx context.Context, x *execution, whole bool, send func() (
 		}
 		if x.counts == maxCounts {
 			_ = x.release(ctx)
-			return none, tableOf(&x.plan.Inserts[0]).keyError(0, fmt.Errorf("%w: %w", errRowsGrew, err))
+			return none, tableOf(&x.plan.Inserts[x.plan.Counted()[0]]).keyError(0, fmt.Errorf("%w: %w", errRowsGrew, err))
 		}
 		if err := x.refill(ctx); err != nil {
 			_ = x.release(ctx)
@@ -302,14 +324,15 @@ func (x *execution) outgrown(err error) bool {
 // refill counts the rows anew and draws keys for them. Where that fails the
 // execution is what it was.
 func (x *execution) refill(ctx context.Context) error {
-	rows := x.rows
+	rows, drawn := x.rows, x.keys
+	x.keys = slices.Clone(drawn)
 	err := x.countRows(ctx)
 	var keys [][]driver.Value
 	if err == nil {
-		keys, err = draw(ctx, x.plan, x.args, x.holes, x.rows, x.guard)
+		keys, err = draw(ctx, x.plan, x.args, x.holes, x.rows, x.keys, x.guard)
 	}
 	if err != nil {
-		x.rows = rows
+		x.rows, x.keys = rows, drawn
 		return err
 	}
 	x.keys = keys
@@ -334,13 +357,18 @@ func block(ctx context.Context, t *table, i int, rows int64, from giver) ([]driv
 // them unknown: which rows were stored, and in which order they were numbered,
 // the engine does not say.
 func (x *execution) numberedKeys() []RecordedKey {
-	t := tableOf(&x.plan.Inserts[0])
 	var keys []RecordedKey
-	for row := range x.rows {
-		for i, d := range x.plan.Draws {
-			k := &t.keys[d.Key]
-			key := keysource.Integers(x.keys[i][1].(int64)+1+row, 1, k.layout)[0]
-			keys = append(keys, RecordedKey{Table: t.Table, Column: k.column, Row: int(row), Key: k.reported(key)})
+	for _, insert := range x.plan.Counted() {
+		t := tableOf(&x.plan.Inserts[insert])
+		for row := range x.rows[insert] {
+			for i, d := range x.plan.Draws {
+				if d.Insert != insert {
+					continue
+				}
+				k := &t.keys[d.Key]
+				key := keysource.Integers(x.keys[i][1].(int64)+1+row, 1, k.layout)[0]
+				keys = append(keys, RecordedKey{Table: t.Table, Column: k.column, Row: int(row), Key: k.reported(key)})
+			}
 		}
 	}
 	return keys
@@ -360,10 +388,10 @@ func (x *execution) numberedResult(res driver.Result) driver.Result {
 	switch {
 	case x.plan.Dialect().LastRowID && affected > 0 && f != nil && f.keys[t.lastID].rowID:
 		return res // the rowid of the last row, which is its key
-	case err != nil, affected != x.rows, x.rows == 0, in.Conflict != rewrite.ConflictError:
+	case err != nil, affected != x.rows[0], affected == 0, in.Conflict != rewrite.ConflictError:
 		return ownResult{res, 0}
 	case x.plan.Dialect().LastRowID:
-		return ownResult{res, x.keys[d][1].(int64) + x.rows}
+		return ownResult{res, x.keys[d][1].(int64) + x.rows[0]}
 	}
 	return ownResult{res, x.keys[d][1].(int64) + 1}
 }

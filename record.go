@@ -161,9 +161,6 @@ func (x *execution) write(keys []RecordedKey) {
 
 // recorded returns the keys that the execution drew, in row order.
 func (x *execution) recorded() []RecordedKey {
-	if x.plan.Counts() {
-		return x.numberedKeys()
-	}
 	var keys []RecordedKey
 	for _, p := range x.plan.Filled(x.holes) {
 		if x.plan.Inserts[p.Insert].Explained {
@@ -178,7 +175,7 @@ func (x *execution) recorded() []RecordedKey {
 			Key:    k.reported(x.keys[p.Draw][p.N]),
 		})
 	}
-	return keys
+	return append(keys, x.numberedKeys()...)
 }
 
 // reported returns a key as it was bound, or as the engine gave it back, in the

@@ -25,14 +25,21 @@ func (m *Mount) cautious(p *rewrite.Plan) policy.Mode {
 }
 
 // events returns what a text counts as: filled where it takes keys, else kept.
-// The event is that of the first INSERT and holds those of the others.
-func events(p *rewrite.Plan, h rewrite.Holes) event {
+// The event is that of the first INSERT and holds those of the others. rows is as for
+// draw.
+func events(p *rewrite.Plan, h rewrite.Holes, rows map[int]int64) event {
 	as := event{counts: true, table: p.Inserts[0].Target.Table, action: rewrite.Keep}
 	for i := range p.Inserts[1:] {
 		as.rest = append(as.rest, event{counts: true, table: p.Inserts[i+1].Target.Table, action: rewrite.Keep})
 	}
-	if p.ByFunction() {
-		as.action = rewrite.Fill
+	for i := range p.Inserts {
+		if in := &p.Inserts[i]; in.Query == nil {
+			continue
+		} else if i == 0 {
+			as.action = rewrite.Fill
+		} else {
+			as.rest[i-1].action = rewrite.Fill
+		}
 	}
 	for i, d := range p.Draws {
 		if i >= len(h.Counts) || h.Counts[i] == 0 {
@@ -42,7 +49,12 @@ func events(p *rewrite.Plan, h rewrite.Holes) event {
 		if d.Insert > 0 {
 			e = &as.rest[d.Insert-1]
 		}
-		if e.action = rewrite.Fill; !p.Inserts[d.Insert].Explained {
+		e.action = rewrite.Fill
+		switch in := &p.Inserts[d.Insert]; {
+		case in.Explained:
+		case in.Query != nil:
+			e.keys += int(rows[d.Insert])
+		default:
 			e.keys += h.Counts[i]
 		}
 	}
@@ -52,7 +64,7 @@ func events(p *rewrite.Plan, h rewrite.Holes) event {
 // withheld returns what a text counts as that goes out as it came because of a
 // mode, or because it takes no key.
 func withheld(p *rewrite.Plan, h rewrite.Holes, mode policy.Mode) event {
-	as := events(p, h)
+	as := events(p, h, nil)
 	as.withhold(mode)
 	for i := range as.rest {
 		as.rest[i].withhold(mode)
@@ -99,6 +111,13 @@ func (x *execution) settled(keys []RecordedKey, err error) {
 		if in := &x.plan.Inserts[p.Insert]; !in.Explained {
 			keys[i].Outcome = x.together(in, err)
 			i++
+		}
+	}
+	// Behind them are those of queries, of whose rows nothing is known but that a
+	// statement which has failed stored none.
+	for ; i < len(keys); i++ {
+		if o := x.together(&x.plan.Inserts[0], err); o == NotStored {
+			keys[i].Outcome = o
 		}
 	}
 }

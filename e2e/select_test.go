@@ -288,12 +288,12 @@ func TestSelectRefused(t *testing.T) {
 			"t0": {Column: "id"},
 		}})
 		for query, want := range map[string]error{
-			"INSERT INTO t0 (a) SELECT a FROM s":                                      rewrite.ErrSelect,
-			"INSERT INTO t (a, b) SELECT a FROM s":                                    rewrite.ErrColumnCount,
-			"WITH x AS (DELETE FROM u RETURNING a) INSERT INTO t (a) SELECT a FROM x": rewrite.ErrSelectForm,
-			"INSERT INTO t (a, b) SELECT a, @n := @n + 1 FROM s":                      rewrite.ErrSelectForm,
-			"INSERT INTO t (a, b, d, e) SELECT s.*, '7' FROM s":                       rewrite.ErrSelectForm,
-			"INSERT INTO t (a, b) SELECT a, ROW_COUNT() FROM s":                       rewrite.ErrReadsCount,
+			"INSERT INTO t0 (a) SELECT a FROM s":   rewrite.ErrSelect,
+			"INSERT INTO t (a, b) SELECT a FROM s": rewrite.ErrColumnCount,
+			"WITH RECURSIVE i AS (INSERT INTO t (a) SELECT a FROM x RETURNING id), x AS (DELETE FROM u RETURNING a) SELECT 1": rewrite.ErrSelectForm,
+			"INSERT INTO t (a, b) SELECT a, @n := @n + 1 FROM s":                                                              rewrite.ErrSelectForm,
+			"INSERT INTO t (a, b, d, e) SELECT s.*, '7' FROM s":                                                               rewrite.ErrSelectForm,
+			"INSERT INTO t (a, b) SELECT a, ROW_COUNT() FROM s":                                                               rewrite.ErrReadsCount,
 		} {
 			d := s.dialect.Name
 			if strings.Contains(query, ":=") != (d == "mariadb") && strings.Contains(query, ":=") ||

@@ -20,14 +20,26 @@ func (pl *Plan) ByFunction() bool {
 	return slices.ContainsFunc(pl.Inserts, func(in Insert) bool { return in.Query != nil && !in.Query.counted })
 }
 
+// Counted returns the indices of the INSERTs whose rows are to be counted.
+func (pl *Plan) Counted() (inserts []int) {
+	for i := range pl.Inserts {
+		if in := &pl.Inserts[i]; in.Query != nil && in.Query.counted && !in.Explained {
+			inserts = append(inserts, i)
+		}
+	}
+	return inserts
+}
+
 // Count returns a query for the number of rows that the INSERT of the given
 // index has now, and its arguments, made of those of the execution. The number
 // comes first, then what the dialect's Numbering.Server asks. The INSERT must
-// have a Query.
-func (pl *Plan) Count(insert int, args []driver.NamedValue) (string, []driver.NamedValue) {
+// have a Query. Where definitions in front of it are INSERTs that are filled, their
+// keys are in the query: keys is as for [Plan.Inline], but for the draws of queries.
+func (pl *Plan) Count(insert int, args []driver.NamedValue, h Holes, keys [][]driver.Value) (string, []driver.NamedValue) {
 	q := pl.Inserts[insert].Query
 	main := q.without(pl.query) + q.suffix
-	outer, inner := pl.query[q.outer.start:q.outer.end], pl.query[q.inner.start:q.inner.end]
+	outer, args := pl.filledWith(q.outer, args, h, keys)
+	inner := pl.query[q.inner.start:q.inner.end]
 	switch {
 	case outer == "" && inner == "":
 		outer = "WITH "
@@ -39,14 +51,58 @@ func (pl *Plan) Count(insert int, args []driver.NamedValue) (string, []driver.Na
 			main = inner + " " + main
 		}
 	}
+	if q.values {
+		main = "SELECT " + main
+	}
+	if !q.near.empty() {
+		main = pl.query[q.near.start:q.near.end] + " (" + main + ")"
+	}
 	unordered := *q
 	unordered.order = ordering{}
-	text := outer + string(unordered.define(nil)) + main
+	text := outer + string(unordered.named(nil)) + main
 	text += ") SELECT COUNT(*)"
 	for _, s := range pl.d.Numbering.Server {
 		text += ", " + s
 	}
 	return pl.countArgs(q, text+" FROM "+q.name, args)
+}
+
+// filledWith returns the text of a WITH clause, or of a part of one, with the keys
+// of its INSERTs, and the arguments with those that take the place of the caller's.
+func (pl *Plan) filledWith(w with, args []driver.NamedValue, h Holes, keys [][]driver.Value) (string, []driver.NamedValue) {
+	if w.empty() || len(pl.edits) == 0 || pl.edits[0].start >= w.end {
+		return pl.query[w.start:w.end], args
+	}
+	taken := make([]driver.Value, len(pl.slots)) // nil where a slot takes none
+	used := make([]int, len(pl.Draws))
+	own := slices.Clone(args)
+	for i := range pl.slots {
+		s := &pl.slots[i]
+		if h.fill != nil && !h.fill[i] || used[s.draw] == len(keys[s.draw]) {
+			continue
+		}
+		taken[i] = keys[s.draw][used[s.draw]]
+		used[s.draw]++
+		if s.kind != slotOwn {
+			continue
+		}
+		if n, err := pl.argument(s, args); err == nil {
+			own[n].Value = taken[i]
+		}
+	}
+	var b []byte
+	at := w.start
+	for _, e := range pl.edits {
+		if e.start < w.start || e.end > w.end || e.slot >= 0 && taken[e.slot] == nil {
+			continue
+		}
+		b = append(append(b, pl.query[at:e.start]...), e.text...)
+		if e.slot >= 0 {
+			b = pl.d.AppendLiteral(b, taken[e.slot])
+		}
+		at = e.end
+	}
+	return string(append(b, pl.query[at:w.end]...)), own
 }
 
 // without returns the query without the placeholders that are lifted out of it.

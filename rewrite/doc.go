@@ -80,8 +80,9 @@
 // source counts, the query becomes a common table expression, the engine adds its
 // row numbers to a first key, and [Plan.Count] gives the query for how many there
 // are. Where the engine has a function that makes such a key, it is called for
-// each row. A query that changes something, sets variables or stands beside other
-// statements is refused.
+// each row. A query that changes something or sets variables is refused, and a
+// counted one beside other statements. In PostgreSQL such an INSERT may stand in a
+// WITH clause, and what its definitions change is changed by the count, too.
 //
 // # Keys within a parent
 //

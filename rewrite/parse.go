@@ -27,6 +27,8 @@ type parser struct {
 	limit      int             // where the brackets end that the statement stands in; 0 for none
 	ctes       []cte           // the names of the statement's WITH clause
 	outer      with            // that clause
+	enclosing  with            // of the statement around an INSERT in a WITH clause, what stands in front of that
+	recursive  bool            // what stands there may name what stands behind
 	inside     bool            // an INSERT inside another statement is being judged
 
 	// temporary says that temporary tables may matter to the text, made are those

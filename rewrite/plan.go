@@ -119,10 +119,7 @@ func (p *parser) plan() *Plan {
 	query := slices.IndexFunc(p.inserts, func(in Insert) bool { return in.Query != nil })
 	if p.refusal == nil && (len(p.slots) > 0 || query >= 0) {
 		var reason Reason
-		if pl.spell, reason = p.prevented(); reason == "" && query >= 0 && p.statements > 1 {
-			reason = ErrSelectForm // what stands beside it may change its rows
-		}
-		if reason != "" {
+		if pl.spell, reason = p.prevented(); reason != "" {
 			first := max(query, 0)
 			if len(p.slots) > 0 {
 				first = int(p.slots[0].insert)
@@ -215,8 +212,8 @@ func (p *parser) prevented() (spelling, Reason) {
 	switch {
 	case p.jumps:
 		return spelling{}, ErrBlock
-	case p.statements > 1 && slices.ContainsFunc(p.inserts, func(in Insert) bool { return in.Query != nil }):
-		return spelling{}, ErrSelectForm
+	case p.statements > 1 && slices.ContainsFunc(p.inserts, func(in Insert) bool { return in.Query != nil && in.Query.counted }):
+		return spelling{}, ErrSelectForm // what stands beside it may change its rows
 	case p.perStatement() && p.asking > 1 && p.params.styles != styleName && (hasOwn(p.slots) || p.asksScope()):
 		return spelling{}, ErrPerStatement
 	}

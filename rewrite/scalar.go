@@ -35,8 +35,8 @@ func (p *parser) valuesQuery(in *insertion, word span) Reason {
 	if in.lacksScope(missing) {
 		return ErrScope
 	}
-	s := selection{values: true, listed: true, plain: true, outer: p.outer, unsure: p.d.Numbering.Hidden}
-	s.from = p.params.count
+	s := p.selection()
+	s.values, s.listed, s.plain, s.unsure, s.from = true, true, true, p.d.Numbering.Hidden, p.params.count
 	n := len(p.edits)
 	p.edit(word.start, word.end, "")
 	p.edit(p.tok.start, p.tok.end, "")
@@ -65,7 +65,8 @@ func (p *parser) valuesQuery(in *insertion, word span) Reason {
 	}
 	end := p.tok
 	p.advance()
-	p.surveyOuter(&s)
+	p.surveyWith(&s, s.outer)
+	p.surveyWith(&s, s.near)
 	if s.reason != "" {
 		return s.reason
 	}

@@ -27,7 +27,8 @@ type Query struct {
 	// are counted, that is to be undone.
 	Unsure bool
 
-	outer   with     // in front of INSERT
+	outer   with     // in front of INSERT; of one in a WITH clause, what stands there in front of it
+	near    with     // in front of such an INSERT itself
 	inner   with     // in front of SELECT, where it may not stand in another one
 	main    span     // the query behind it
 	from    int      // the caller's placeholders in front of the query
@@ -87,9 +88,10 @@ func (p *parser) query(in *insertion, reason Reason) Reason {
 			return ErrSelect
 		}
 	}
-	s := selection{outer: p.outer}
+	s := p.selection()
 	p.readQuery(&s)
-	p.surveyOuter(&s)
+	p.surveyWith(&s, s.outer)
+	p.surveyWith(&s, s.near)
 	if s.reason != "" {
 		return s.reason
 	}
@@ -156,12 +158,15 @@ func (p *parser) numbered(in *insertion, s *selection, columns []string, missing
 	}
 	least, exact := s.width()
 	switch {
-	case p.limit > 0 || width <= 0:
+	case width <= 0, p.recursive && in.counts(missing):
 		return ErrSelectForm
 	case exact && least != width:
 		return ErrColumnCount
 	}
-	q := &Query{Unsure: s.unsure, outer: s.outer, inner: s.inner, main: s.main, from: s.from, to: s.to, name: p.unused("kf"), values: s.values}
+	q := &Query{
+		Unsure: s.unsure, outer: s.outer, near: s.near, inner: s.inner, main: s.main, from: s.from, to: s.to,
+		name: p.unused("kf"), values: s.values,
+	}
 	in.Query = q
 	if exact || !n.LooseNames {
 		q.columns = p.columnNames(width)
@@ -209,6 +214,11 @@ func (p *parser) numbered(in *insertion, s *selection, columns []string, missing
 	}
 	p.numbers(in, span{q.main.end, q.main.end}, before, missing)
 	return ""
+}
+
+// counts reports whether one of the keys is a number.
+func (in *insertion) counts(keys []int) bool {
+	return slices.ContainsFunc(keys, func(k int) bool { return in.Target.Keys[k].Counted })
 }
 
 // columnNames returns names for the query's columns: no other name of the text is
@@ -264,6 +274,14 @@ func (p *parser) opens(w with) string {
 
 // define appends the text in front of the query.
 func (q *Query) define(b []byte) []byte {
+	if b = q.named(b); q.values {
+		b = append(b, "SELECT "...)
+	}
+	return b
+}
+
+// named appends the name of the query, those of its columns, AS and a bracket.
+func (q *Query) named(b []byte) []byte {
 	b = append(b, q.name...)
 	for i, c := range q.columns {
 		sep := ", "
@@ -278,11 +296,7 @@ func (q *Query) define(b []byte) []byte {
 	if q.columns != nil {
 		b = append(b, ')')
 	}
-	b = append(b, " AS ("...)
-	if q.values {
-		b = append(b, "SELECT "...)
-	}
-	return b
+	return append(b, " AS ("...)
 }
 
 // numbers queues the select list behind the WITH clause, in the place of a span.

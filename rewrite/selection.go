@@ -4,7 +4,8 @@ import "strings"
 
 // selection is what is known of a query that was read.
 type selection struct {
-	outer    with // in front of the INSERT
+	outer    with // in front of the INSERT, or of the definition that it is
+	near     with // in front of an INSERT that is a definition
 	inner    with // in front of the SELECT, where it may not stand in another one
 	main     span
 	from, to int // the caller's placeholders in front of it and of what follows
@@ -38,6 +39,14 @@ func (s *selection) width() (least int, exact bool) {
 		return 1, false
 	}
 	return max(s.items, 1), s.stars == 0
+}
+
+// selection returns what is known of the query of an INSERT before it is read.
+func (p *parser) selection() selection {
+	if p.limit > 0 {
+		return selection{outer: p.enclosing, near: p.outer}
+	}
+	return selection{outer: p.outer}
 }
 
 // readQuery reads a query to its end: that of the statement, or the clauses of
@@ -89,15 +98,23 @@ func (p *parser) readQuery(s *selection) {
 	}
 }
 
-// surveyOuter takes in the WITH clause in front of the INSERT.
-func (p *parser) surveyOuter(s *selection) {
-	if s.outer.empty() {
+// surveyWith takes in a WITH clause in front of the INSERT, or the part of one. What
+// its definitions change where the engine has such is changed by the count, too, and
+// undone.
+func (p *parser) surveyWith(s *selection, w with) {
+	if w.empty() {
 		return
 	}
-	q := &parser{scanner: scanner{d: p.d, q: p.q[:s.outer.end], pos: s.outer.start}}
+	q := &parser{scanner: scanner{d: p.d, q: p.q[:w.end], pos: w.start}}
 	q.read()
 	depth := 0
 	for q.advance(); q.tok.kind != tokEnd; q.advance() {
+		if depth == 0 && p.d.Grammar.Copy && q.isPunct('(') && q.changes() {
+			s.unsure = true
+			s.open.open('(')
+			depth++
+			continue
+		}
 		q.surveyed(s, &depth)
 	}
 }

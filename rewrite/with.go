@@ -29,14 +29,15 @@ func (d *definitions) end(p *parser, depth int) bool {
 func (p *parser) with() {
 	outer := with{span: span{p.tok.start, p.tok.start}, from: p.params.count}
 	p.advance()
-	p.accept("recursive")
-	as := false // the word before opens a definition
+	recursive := p.accept("recursive")
+	as := false       // the word before opens a definition
+	earlier := with{} // the definitions in front of the one that is read
 	for depth, named := 0, true; !p.atEnd(); p.advance() {
 		opens := as
 		as = p.isAny("as", "materialized")
 		switch {
 		case p.isPunct('('):
-			if depth == 0 && opens && p.modifies() {
+			if depth == 0 && opens && p.modifies(earlier, recursive) {
 				continue
 			}
 			depth++
@@ -46,6 +47,7 @@ func (p *parser) with() {
 			p.nested(ErrCTE)
 		case p.isPunct(','):
 			named = true
+			earlier = with{span{outer.start, p.prev}, outer.from, p.params.count}
 		case named:
 			q := *p
 			n, _, _ := q.ident()
@@ -69,8 +71,8 @@ func (p *parser) with() {
 // modifies reads a definition that is an INSERT, from its bracket to the one that
 // closes it, and reports whether it is one: PostgreSQL 18, section 7.8.4,
 // "Data-Modifying Statements in WITH". No other engine has them, and COPY is the
-// mark of PostgreSQL's grammar.
-func (p *parser) modifies() bool {
+// mark of PostgreSQL's grammar. earlier are the definitions that it may name.
+func (p *parser) modifies(earlier with, recursive bool) bool {
 	if !p.d.Grammar.Copy {
 		return false
 	}
@@ -82,14 +84,14 @@ func (p *parser) modifies() bool {
 	if !end.balanced('(', ')') {
 		return false
 	}
-	outer := p.limit
-	p.limit = end.prev - 1
+	limit, outer := p.limit, p.outer
+	p.limit, p.outer, p.enclosing, p.recursive = end.prev-1, with{}, earlier, recursive
 	p.advance()
 	if p.isVerb() {
 		p.insert()
 	} else {
 		p.with()
 	}
-	p.limit = outer
+	p.limit, p.outer, p.enclosing, p.recursive = limit, outer, with{}, false
 	return true
 }
