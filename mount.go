@@ -23,6 +23,8 @@ type Mount struct {
 
 	// One database's:
 	about    driverFacts
+	exact    []*engine              // the same as either, where the case of tables' names counts
+	casing   atomic.Uint32          // whether it does: casing…
 	either   []*engine              // what the engine may be: one, or MySQL's and MariaDB's
 	engine   atomic.Pointer[engine] // nil until those two are told apart
 	sources  *sources
@@ -76,6 +78,13 @@ func newMount(cfg *policy.Config, d driver.Driver) (*Mount, error) {
 			return nil, err
 		}
 		m.either = append(m.either, e)
+		if !one.Grammar.TableCase {
+			continue
+		}
+		if e, err = newEngine(cfg, one.WithExactTables(), m.sources); err != nil {
+			return nil, err
+		}
+		m.exact = append(m.exact, e)
 	}
 	if len(m.either) == 1 {
 		m.engine.Store(m.either[0])

@@ -235,7 +235,7 @@ func (r *reading) lookup(schema, name string) *rewrite.Target {
 // schema returns the schema of a table, and whether it is known.
 func (r *reading) schema(w wanted) (string, bool) {
 	if d := r.engine.dialect; !d.Place.Path && !d.Place.Database {
-		return d.Fold(w.place.answer, true), true
+		return d.FoldTable(w.place.answer, true), true
 	}
 	if schema, ok := r.now[w]; ok {
 		return schema, true

@@ -36,6 +36,7 @@ func (n *temporaryNames) add(d *dialect.Dialect, query string) {
 		if n.names == nil {
 			n.names = map[string]bool{}
 		}
+		name = d.Fold(name, true) // more names than those that hide the table
 		if len(n.names) == maxTemporary {
 			n.every = true
 			return
@@ -85,7 +86,7 @@ func (m *Mount) beside(ctx context.Context, g *guard, e *engine, n naming, query
 		counts = p.Reads()&rewrite.ReadsCount != 0
 	)
 	standing := func(n rewrite.TableName) rewrite.Standing {
-		named := names.names[n.Table]
+		named := names.names[e.dialect.Fold(n.Table, true)]
 		if failed != nil || !named && !names.every {
 			return rewrite.IsConfigured
 		}
@@ -128,7 +129,11 @@ func (m *Mount) beside(ctx context.Context, g *guard, e *engine, n naming, query
 // planOn returns the plan of a query on a connection: what its text says, with
 // what only the connection knows.
 func (m *Mount) planOn(ctx context.Context, g *guard, e *engine, query string) (*rewrite.Plan, error) {
-	p, err := m.settled(ctx, g, e.plan(query))
+	e, p, err := m.cased(ctx, g, e, query)
+	if err != nil {
+		return nil, err
+	}
+	p, err = m.settled(ctx, g, p)
 	if err != nil || p.Action == rewrite.Refuse && p.Refusal.Reason == rewrite.ErrSettings {
 		return p, err
 	}

@@ -73,9 +73,35 @@ func readMySQL(ctx context.Context, q Querier, schema, table string) (*Table, er
 	if t == nil || err != nil {
 		return nil, err
 	}
-	rows, err := q.Rows(ctx, describeMySQL, t.Schema, t.Name, t.Schema, t.Name, t.Schema, t.Name, t.Schema, t.Schema, t.Name)
+	return t, t.describeMySQL(ctx, q)
+}
+
+// readExactMySQL is readMySQL where names are compared as they are written: with
+// lower_case_table_names=0 the server opens the table of that name, and may compare
+// the column without case all the same.
+func readExactMySQL(ctx context.Context, q Querier, schema, table string) (*Table, error) {
+	rows, err := q.Rows(ctx, findMySQL, schema, table)
 	if err != nil {
 		return nil, err
+	}
+	for _, row := range rows {
+		c := cells{row: row}
+		t := &Table{Schema: c.text(0), Name: c.text(1), View: strings.HasSuffix(c.text(2), "VIEW")}
+		if c.err != nil {
+			return nil, c.err
+		}
+		if t.Name == table && c.text(2) != "SEQUENCE" {
+			return t, t.describeMySQL(ctx, q)
+		}
+	}
+	return nil, nil
+}
+
+// describeMySQL reads what there is to know of a table that was found.
+func (t *Table) describeMySQL(ctx context.Context, q Querier) error {
+	rows, err := q.Rows(ctx, describeMySQL, t.Schema, t.Name, t.Schema, t.Name, t.Schema, t.Name, t.Schema, t.Schema, t.Name)
+	if err != nil {
+		return err
 	}
 	granted := false
 	for _, row := range rows {
@@ -96,7 +122,7 @@ func readMySQL(ctx context.Context, q Querier, schema, table string) (*Table, er
 			granted = c.number(8) > 0
 		}
 		if c.err != nil {
-			return nil, c.err
+			return c.err
 		}
 	}
 	for i := range t.Columns {
@@ -111,7 +137,7 @@ func readMySQL(ctx context.Context, q Querier, schema, table string) (*Table, er
 	if t.KeyTriggers == Unknown && granted {
 		t.KeyTriggers = No
 	}
-	return t, nil
+	return nil
 }
 
 // findInMySQL returns the table's names as found, nil where there is none.

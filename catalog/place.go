@@ -73,7 +73,7 @@ func Locate(ctx context.Context, d *dialect.Dialect, q Querier, answer, table st
 		}
 		return d.Fold(schema, true), true, err
 	}
-	return d.Fold(answer, true), true, nil
+	return d.FoldTable(answer, true), true, nil
 }
 
 // one returns the only text of an answer, "" where there is none.

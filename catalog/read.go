@@ -32,6 +32,9 @@ func Read(ctx context.Context, d *dialect.Dialect, q Querier, schema, table stri
 	if !ok {
 		return nil, fmt.Errorf("catalog: the catalog of %s cannot be read", d.Name)
 	}
+	if d.ExactTables {
+		read = readExactMySQL
+	}
 	t, err := read(ctx, q, schema, table)
 	if err != nil {
 		return nil, err

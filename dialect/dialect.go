@@ -38,6 +38,10 @@ type Dialect struct {
 
 	Folding Folding // how identifiers compare
 
+	// ExactTables says that the names of tables and schemas are compared as they
+	// are written: MySQL and MariaDB with lower_case_table_names=0.
+	ExactTables bool
+
 	Numbering Numbering // how the rows of a query are numbered
 
 	Transactions Transactions // how they are undone in part, and made again
@@ -261,6 +265,14 @@ func (d *Dialect) Fold(name string, quoted bool) string {
 		return strings.ToUpper(name)
 	}
 	return foldASCII(name)
+}
+
+// FoldTable is Fold for the name of a table or schema.
+func (d *Dialect) FoldTable(name string, quoted bool) string {
+	if d.ExactTables {
+		return name
+	}
+	return d.Fold(name, quoted)
 }
 
 // Folds reports whether Fold(name, quoted) is the folded identifier. It allocates

@@ -159,10 +159,16 @@ func (d *Dialect) With(s Settings) *Dialect {
 	if d.Setting != nil {
 		s &= d.Setting.all()
 	}
-	if v := variants[variant{d.Name, s}]; v != nil {
+	if v := variants[variant{d.Name, s, d.ExactTables}]; v != nil {
 		return v
 	}
 	return d
+}
+
+// WithExactTables returns the dialect as it is where the names of tables are
+// compared as they are written, for the same d the same value.
+func (d *Dialect) WithExactTables() *Dialect {
+	return variants[variant{d.Name, d.Settings, true}]
 }
 
 // all returns the settings that the engine has.
@@ -192,6 +198,7 @@ var possible = func() map[string][]Settings {
 type variant struct {
 	name     string
 	settings Settings
+	exact    bool // ExactTables
 }
 
 // variants are all dialects under all settings that they can have.
@@ -199,9 +206,12 @@ var variants = func() map[variant]*Dialect {
 	all := map[variant]*Dialect{}
 	for _, d := range All() {
 		for _, s := range possible[d.Name] {
-			all[variant{d.Name, s}] = d.vary(s)
+			all[variant{d.Name, s, false}] = d.vary(s)
+			exact := d.vary(s)
+			exact.ExactTables = true
+			all[variant{d.Name, s, true}] = exact
 		}
-		all[variant{d.Name, 0}] = d
+		all[variant{d.Name, 0, false}] = d
 	}
 	return all
 }()

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/keyfill/keyfill/dialect"
 )
@@ -85,6 +87,9 @@ func (u keyUse) key() *stateKey { return &u.keys[u.i] }
 func (k *compiler) compile() {
 	if s := k.config.DefaultSchema; s != "" {
 		k.policy.defaultSchema = k.single(place{}.in("default_schema"), s)
+		if parts, msg := k.names.parse(s); msg == "" {
+			k.policy.defaultSchema = parts[0].text
+		}
 	}
 	k.named = make(map[string]Source)
 	for _, name := range slices.Sorted(maps.Keys(k.config.Sources)) {
@@ -143,6 +148,7 @@ func (k *compiler) inOrder(section place, names []string) []place {
 
 // add adds the entry at p to the policy.
 func (k *compiler) add(p place, t Table) {
+	k.policy.cased = k.policy.cased || strings.IndexFunc(p.name, func(c rune) bool { return c >= utf8.RuneSelf || 'A' <= c && c <= 'Z' }) >= 0
 	parts, msg := k.names.parse(p.name)
 	if msg != "" {
 		k.wrong(p, "%s", msg)

@@ -57,7 +57,8 @@
 // Names are written as in SQL and compare as the engine compares them. A part
 // in the engine's own quotes is exact ('"Orders"' for PostgreSQL, where the
 // outer quotes are YAML's); any other is folded, and holds nothing that the
-// engine would want quotes for. A table is given as table or schema.table; of
+// engine would want quotes for. With lower_case_table_names=0 MySQL and MariaDB
+// tell the case of tables' names: an entry is for the table of its very name. A table is given as table or schema.table; of
 // more parts the last two count.
 //
 // A bare table matches in any schema. A qualified one matches in its schema

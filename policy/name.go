@@ -14,7 +14,7 @@ import (
 // limit.
 const maxName = 255
 
-// namer reads names as a dialect writes them:
+// namer reads names, of tables unless it is said otherwise, as a dialect writes them:
 //
 //	name = part { "." part }
 //	part = open { any character, close doubled } close    exact
@@ -55,6 +55,9 @@ func (n namer) single(name string) (folded, msg string) {
 	case parts[0].wild:
 		return "", "* and ? stand for other characters in tables' names only; write " + n.hint(name)
 	}
+	if n.d.ExactTables {
+		return n.d.Fold(parts[0].text, true), "" // which is none of a table
+	}
 	return parts[0].text, ""
 }
 
@@ -88,7 +91,7 @@ func (n namer) part(name string) (p pattern, rest, msg string) {
 	if utf8.RuneCountInString(raw) > maxName {
 		return p, "", fmt.Sprintf("a part of the name has more than %d characters", maxName)
 	}
-	p.text = n.d.Fold(raw, false)
+	p.text = n.d.FoldTable(raw, false)
 	return p, rest, ""
 }
 
@@ -108,7 +111,7 @@ func (n namer) quoted(name string, end byte) (p pattern, rest, msg string) {
 		case utf8.RuneCountInString(b.String()) > maxName:
 			return p, "", fmt.Sprintf("a part of the name has more than %d characters", maxName)
 		default:
-			p.text = n.d.Fold(b.String(), true)
+			p.text = n.d.FoldTable(b.String(), true)
 			return p, name[i+1:], ""
 		}
 	}

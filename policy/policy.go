@@ -17,6 +17,8 @@ type Policy struct {
 	states        map[string]*stateUse
 	sources       []Source
 
+	cased bool // see Cased
+
 	settings dialect.Settings // see Settings
 	certain  bool
 }
@@ -254,6 +256,10 @@ func (p *Policy) Schemas() bool {
 	}
 	return slices.ContainsFunc(p.globs, func(e *entry) bool { return !e.isBare() })
 }
+
+// Cased reports whether the names of tables in the file, as they are written, may
+// have letters that are not in lower case.
+func (p *Policy) Cased() bool { return p.cased }
 
 // HasDefaultSchema reports whether a bare name matches a qualified entry.
 func (p *Policy) HasDefaultSchema() bool { return p.defaultSchema != "" }

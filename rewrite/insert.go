@@ -31,6 +31,10 @@ type Insert struct {
 	// server in front of that it is no name of a database. "" where there is none.
 	Database string
 
+	// Cased says that the table's name is not written as it is compared where names
+	// compare without case: with other settings of the server it is another table's.
+	Cased bool
+
 	// Unlisted is the table's name as the text has it where the INSERT is
 	// refused for want of Target.Columns alone: it has VALUES and no column
 	// list. "" elsewhere, and for a table behind a database link.
@@ -87,6 +91,17 @@ type head struct {
 	replaces bool
 	reason   Reason // why the target cannot be filled, whatever follows
 	unsure   Reason // why it cannot unless the INSERT brings its keys
+	cased    bool   // the name is not in lower case
+}
+
+// isCased reports whether a name may have letters that are not in lower case.
+func isCased(name string) bool {
+	for i := range len(name) {
+		if c := name[i]; 'A' <= c && c <= 'Z' || c >= 0x80 {
+			return true
+		}
+	}
+	return false
 }
 
 // head reads verb, modifiers, INTO and the table's name.
@@ -149,7 +164,7 @@ func (p *parser) into(h *head, into bool) {
 	if !ok {
 		return
 	}
-	h.name = n
+	h.name, h.cased = n, g.TableCase && isCased(p.q[n.start:n.end])
 	if g.CallTargets && p.isCall() {
 		return
 	}

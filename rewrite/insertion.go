@@ -56,7 +56,7 @@ func (l *places) set(key, column int) {
 // newInsertion begins an INSERT with the head.
 func newInsertion(h head, verb int) *insertion {
 	return &insertion{
-		Insert:  Insert{Target: h.target, Database: h.name.outside(), Offset: verb, Rows: -1, Conflict: h.conflict, Replaces: h.replaces, scopes: scopesOf(h.target)},
+		Insert:  Insert{Target: h.target, Database: h.name.outside(), Cased: h.cased, Offset: verb, Rows: -1, Conflict: h.conflict, Replaces: h.replaces, scopes: scopesOf(h.target)},
 		columns: -1,
 		name:    h.name,
 	}

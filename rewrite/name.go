@@ -25,9 +25,13 @@ func (p *parser) tableName() (name, bool) {
 		p.advance()
 	}
 	for {
+		at := p.tok.start
 		part, k, ok := p.ident()
 		if !ok {
 			return n, false
+		}
+		if p.d.ExactTables {
+			part = p.exact(p.q[at:p.prev], k)
 		}
 		n.further(part)
 		n.quoted = k
@@ -104,6 +108,23 @@ func (p *parser) fold(text string, k kind, escape byte) string {
 		return p.d.Fold(text, false)
 	}
 	return p.d.Fold(p.unquoted(text, escape), true)
+}
+
+// exact returns a name as it is written, without its quotes.
+func (p *parser) exact(text string, k kind) string {
+	if k == tokWord {
+		return text
+	}
+	return p.unquoted(text, '\\')
+}
+
+// isTable reports whether an identifier is the name of a table or schema, as
+// tableName has it.
+func (p *parser) isTable(t token, name string) bool {
+	if p.d.ExactTables {
+		return p.exact(p.text(t), t.kind) == name
+	}
+	return p.folds(t, name)
 }
 
 // unquoted returns what stands between quotes.
@@ -185,6 +206,9 @@ func (p *parser) mentioned(text string) *Target {
 	before := ""
 	found := func(word string, k kind) *Target {
 		n := p.fold(word, k, '\\')
+		if p.d.ExactTables {
+			n = p.exact(word, k)
+		}
 		t := p.lookup("", n)
 		if t == nil {
 			t = p.lookup(before, n)

@@ -88,7 +88,7 @@ func (p *parser) isOthers(in *insertion) bool {
 	if p.tok.kind != tokWord && p.tok.kind != tokQuoted || p.prev > 0 && p.q[p.prev-1] == '.' || !p.nextIsPunct('.') {
 		return false
 	}
-	return !p.folds(p.tok, in.name.table) && !p.folds(p.tok, in.name.schema)
+	return !p.isTable(p.tok, in.name.table) && !p.isTable(p.tok, in.name.schema)
 }
 
 // rowAlias reads MySQL's alias of the new row and grows its column list, whose

@@ -63,7 +63,7 @@ func (p *parser) assignedColumn(in *insertion) (own bool, key int) {
 		if p.advance(); !p.acceptPunct('.') {
 			return own, key
 		}
-		own = p.folds(at, in.name.table) || p.folds(at, in.name.schema)
+		own = p.isTable(at, in.name.table) || p.isTable(at, in.name.schema)
 	}
 	return false, -1
 }

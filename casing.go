@@ -1,0 +1,64 @@
+package keyfill
+
+import (
+	"context"
+
+	"github.com/keyfill/keyfill/catalog"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// On MySQL and MariaDB the server's lower_case_table_names says whether ORDERS is
+// the table orders. It never changes while a server runs, and is asked for when
+// the first name comes for which it matters.
+
+// casing is what is known of it.
+const (
+	casingUnknown = iota
+	casingFolds
+	casingExact
+)
+
+// cased returns the plan of a query, and the engine that it is of from now on.
+func (m *Mount) cased(ctx context.Context, g *guard, e *engine, query string) (*engine, *rewrite.Plan, error) {
+	p := e.plan(query)
+	if m.casing.Load() != casingUnknown || m.exact == nil || m.standIn != nil || policy.Mode(m.mode.Load()) == policy.ModeOff || !e.isTouched(p) {
+		return e, p, nil
+	}
+	if p.Reads()&rewrite.ReadsCount != 0 && p.Action != rewrite.Refuse {
+		return e, p.Withheld(rewrite.ErrPlace), nil // the question would change what it reads
+	}
+	exact, err := catalog.Exact(ctx, catalog.Conn(g.conn))
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case !exact:
+		m.casing.Store(casingFolds)
+		return e, p, nil
+	}
+	for i, folding := range m.either {
+		if folding == e {
+			e = m.exact[i]
+		}
+	}
+	m.engine.Store(e)
+	m.casing.Store(casingExact)
+	return e, e.plan(query), nil
+}
+
+// isTouched reports whether the tables of a plan may be others where the case of
+// names counts.
+func (e *engine) isTouched(p *rewrite.Plan) bool {
+	if p.Action == rewrite.Pass {
+		return false
+	}
+	if e.policy.Cased() {
+		return true
+	}
+	for i := range p.Inserts {
+		if p.Inserts[i].Cased {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,49 @@
+package e2e_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/keyfill/keyfill/policy"
+)
+
+// TestCasing: where the server tells the case of tables' names, ORDERS is not the
+// table orders, which the policy names; nor is Orders that of another entry.
+func TestCasing(t *testing.T) {
+	each(t, mysqlEngines, func(t *testing.T, s *scratch) {
+		if count(t, s.raw, "SELECT @@lower_case_table_names") != 0 {
+			skip(t, "the server compares names of tables without case")
+		}
+		for _, name := range []string{"orders", "ORDERS", "Rows2", "`rows2`", "log_a", "log_A"} {
+			exec(t, s.raw, "CREATE TABLE "+name+" (id BIGINT, a INT)")
+		}
+		for _, source := range []policy.Source{
+			{Kind: policy.KindSequence, EnsureSchema: true, Start: 1000, Exclusive: true, Name: "{table}-x"},
+			{Kind: policy.KindSequence, EnsureSchema: true, Start: 1, Exclusive: true},
+		} {
+			cfg := &policy.Config{Tables: map[string]policy.Table{}}
+			for _, name := range []string{"orders", "Rows2", "log_?"} {
+				cfg.Tables[name] = policy.Table{Column: "id", InPlace: &source}
+			}
+			db, _ := s.open(t, cfg)
+			conn := placeConn(t, db)
+			for _, name := range []string{"ORDERS", "orders", "`ORDERS`", "`rows2`", "Rows2", "`Rows2`", "log_a", "log_A", "LOG_A"} {
+				_, err := conn.ExecContext(context.Background(), s.placeholders("INSERT INTO "+name+" (a) VALUES (?)"), 1)
+				if (err != nil) != (name == "LOG_A") {
+					t.Fatalf("%s: %v", name, err)
+				}
+			}
+			conn.Close()
+			db.Close()
+		}
+		for name, want := range map[string]int{"orders": 2, "ORDERS": 0, "Rows2": 4, "`rows2`": 0, "log_a": 2, "log_A": 2} {
+			if got := count(t, s.raw, "SELECT COUNT(id) FROM "+name); got != want {
+				t.Errorf("%s has %d keys, want %d", name, got, want)
+			}
+		}
+		if a, b := integersOf(t, s.raw, "SELECT id FROM log_a WHERE id < 100"), integersOf(t, s.raw, "SELECT id FROM log_A WHERE id < 100"); !slices.Equal(a, b) || len(a) != 1 || a[0] != 1 {
+			t.Errorf("log_a has %v and log_A %v: each has a state of its own", a, b)
+		}
+	})
+}
