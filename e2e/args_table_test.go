@@ -16,7 +16,7 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-var updateDocs = flag.Bool("update", false, "rewrite the table in docs/arguments.md")
+var updateDocs = flag.Bool("update", false, "rewrite the table in docs/arguments.md, and assoc/uuids")
 
 // argumentsDoc holds the table that TestArguments keeps true, between the lines
 // that begin it and end it.

@@ -15,6 +15,8 @@ require (
 	github.com/sijms/go-ora/v2 v2.8.24
 	golang.org/x/tools v0.52.0
 	gorm.io/driver/mysql v1.6.0
+	gorm.io/driver/postgres v1.6.0
+	gorm.io/driver/sqlite v1.6.0
 	gorm.io/gorm v1.31.2
 	modernc.org/sqlite v1.60.0
 )
