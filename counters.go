@@ -93,7 +93,7 @@ func (c *counter) reserveAny(ctx context.Context, g *guard, n int64) (int64, err
 	case c.recycled != nil && c.row != nil:
 		g.mount.ensure(ctx, g)
 		first, err := c.recycled.ReserveOn(ctx, n, c.row.seriesAt(g))
-		if err == errInside {
+		if err == errInside || err != nil && g.mount.ensureAgain(ctx, g) {
 			first, err = c.recycled.ReserveOn(ctx, n, c.row.seriesAt(g))
 		}
 		return first, err
@@ -102,7 +102,7 @@ func (c *counter) reserveAny(ctx context.Context, g *guard, n int64) (int64, err
 	case c.row != nil:
 		g.mount.ensure(ctx, g)
 		first, err := c.sequence.ReserveOn(ctx, n, c.row.at(g))
-		if err == errInside {
+		if err == errInside || err != nil && g.mount.ensureAgain(ctx, g) {
 			first, err = c.sequence.ReserveOn(ctx, n, c.row.at(g))
 		}
 		return first, err

@@ -78,6 +78,17 @@ func (m *Mount) ensure(ctx context.Context, g *guard) {
 	g.ensured = true
 }
 
+// ensureAgain creates the tables of states where they have gone since they were
+// looked for, and reports whether it has.
+func (m *Mount) ensureAgain(ctx context.Context, g *guard) bool {
+	if !m.rows.ensure || g.tx != txOutside || store.On(m.either[0].dialect, g.conn).HasTables(ctx) {
+		return false
+	}
+	g.ensured = false
+	m.ensure(ctx, g)
+	return g.ensured
+}
+
 // inMemory reports whether a database of SQLite has no file: then only this
 // connection sees it, or those that share its cache.
 func inMemory(ctx context.Context, g *guard) bool {

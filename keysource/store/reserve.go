@@ -3,9 +3,12 @@ package store
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 	"sync/atomic"
 
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -265,6 +268,7 @@ type Reserver struct {
 
 	// What those of At share.
 	opened *atomic.Bool
+	once   *atomic.Bool             // it was opened before
 	form   *atomic.Pointer[keyForm] // nil inside for a row that needs none
 }
 
@@ -277,7 +281,7 @@ func (s *Store) Reserver(q Sequence) *Reserver {
 		q.Table = &table
 	}
 	q.known = new(atomic.Pointer[string])
-	return &Reserver{store: s, sequence: q, opened: new(atomic.Bool), form: new(atomic.Pointer[keyForm])}
+	return &Reserver{store: s, sequence: q, opened: new(atomic.Bool), once: new(atomic.Bool), form: new(atomic.Pointer[keyForm])}
 }
 
 // At returns the same row as another view of the database finds it: a store of
@@ -302,11 +306,21 @@ func (r *Reserver) Whole() *Reserver {
 // sequence's Max or that of its key table's column, those are reserved, and N says
 // how many, but for [Reserver.Whole].
 func (r *Reserver) Reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
-	if err := r.open(ctx); err != nil {
-		return keysource.Reservation{}, err
+	if !r.opened.Load() {
+		if err := r.openAs(ctx, r.resume(n, seen)); err != nil {
+			return keysource.Reservation{}, err
+		}
 	}
+	again := r.store.pooled
 	for asked := n; ; {
 		got, err := r.reserve(ctx, n, seen)
+		if err != nil && again && r.lost(ctx, err) {
+			again = false
+			if err := r.openAs(ctx, r.resume(n, seen)); err != nil {
+				return keysource.Reservation{}, err
+			}
+			continue
+		}
 		var e *Error
 		if !errors.As(err, &e) {
 			if err == nil && n < asked {
@@ -321,14 +335,56 @@ func (r *Reserver) Reserve(ctx context.Context, n, seen int64) (keysource.Reserv
 			n = left
 			continue
 		case e.Err == ErrNoRow && r.opened.CompareAndSwap(true, false) && !r.store.pooled:
-			// The transaction that had made it was rolled back.
-			if err := r.open(ctx); err != nil {
+			// The transaction that had made it was rolled back, or it was removed.
+			if err := r.openAs(ctx, r.resume(n, seen)); err != nil {
 				return keysource.Reservation{}, err
 			}
 			continue
 		}
 		return got, err
 	}
+}
+
+// lost reports whether a reservation has failed because the row, or the table, that
+// had been opened is not there any more, and may be made again. The next call opens
+// it anew.
+func (r *Reserver) lost(ctx context.Context, err error) bool {
+	q := &r.sequence
+	if q.foreign() || isBroken(err) || ctx.Err() != nil {
+		return false
+	}
+	var e *Error
+	switch {
+	case errors.As(err, &e):
+		if e.Err != ErrNoRow || !q.Create {
+			return false
+		}
+	case !q.EnsureSchema:
+		return false
+	default:
+		// Another process may have made the table again already.
+		code, known := sqlcode.Of(err)
+		if known && code.Class(r.store.dialect) != dialect.ErrorNoObject || !known && r.store.probe(ctx, tables[0]) == nil {
+			return false
+		}
+	}
+	r.opened.Store(false)
+	return true
+}
+
+// remadeGap is how many times what is asked for a row that is made again begins
+// above what is known to be in use: other processes may have that much of the one
+// before, and cannot be asked.
+const remadeGap = 100
+
+// resume returns the sequence as it is opened: a row that was removed, while this
+// process had reserved up to seen, is made again above that.
+func (r *Reserver) resume(n, seen int64) Sequence {
+	q := r.sequence
+	if seen > 0 && r.once.Load() {
+		q.least, q.gap = seen, remadeGap*min(n, math.MaxInt32)
+	}
+	return q
 }
 
 // reserve asks once.
@@ -388,7 +444,15 @@ func (r *Reserver) open(ctx context.Context) error {
 	if r.opened.Load() {
 		return nil
 	}
-	o, err := r.store.open(ctx, &r.sequence)
+	return r.openAs(ctx, r.sequence)
+}
+
+// openAs is open for the sequence of [Reserver.resume].
+func (r *Reserver) openAs(ctx context.Context, q Sequence) error {
+	if r.opened.Load() {
+		return nil
+	}
+	o, err := r.store.open(ctx, &q)
 	if err != nil {
 		return err
 	}
@@ -399,5 +463,6 @@ func (r *Reserver) open(ctx context.Context) error {
 		return nil
 	}
 	r.opened.Store(true)
+	r.once.Store(true)
 	return nil
 }

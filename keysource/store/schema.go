@@ -42,6 +42,9 @@ func (s *Store) EnsureSchema(ctx context.Context) error {
 	return nil
 }
 
+// HasTables reports whether keyfill_sequences can be read.
+func (s *Store) HasTables(ctx context.Context) bool { return s.probe(ctx, tables[0]) == nil }
+
 const workersTable = "keyfill_workers"
 
 // tables are the names of what the statements of an engine create.

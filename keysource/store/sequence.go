@@ -40,6 +40,10 @@ type Sequence struct {
 	// key in the columns.
 	Start int64
 
+	// least is what a row that is made begins above at least, above the greatest key
+	// too, where it was there before; gap is by how much.
+	least, gap int64
+
 	// Max is the greatest integer to be reserved; 0 is the greatest there is,
 	// 2⁶³−2: one less than fits, since the next one is stored.
 	Max int64
@@ -368,6 +372,15 @@ func (s *Store) create(ctx context.Context, q *Sequence, greatest int64, ranked 
 		return nil, q.exhausted(nil, 0)
 	default:
 		start = greatest + 1
+	}
+	if q.least > 0 {
+		start = max(start, q.least)
+		if ranked {
+			start = max(start, min(greatest, q.max())+1)
+		}
+		if start <= q.max()-q.gap {
+			start += q.gap
+		}
 	}
 	// A row that is made in error would keep out the sequence that is right.
 	if err := s.checkAll(ctx, q.binding()); err != nil {
