@@ -97,12 +97,26 @@ func ours(err error) bool {
 
 // give gives keys for a statement on the connection.
 func (g *guard) give(ctx context.Context, t *table, i, n int) ([]driver.Value, error) {
-	return g.mount.next(ctx, g, t, i, n)
+	keys, err := g.mount.next(ctx, g, t, i, n)
+	return keys, g.held(err)
 }
 
 // reserve reserves keys for a statement on the connection.
 func (g *guard) reserve(ctx context.Context, t *table, i int, n int64) (int64, error) {
-	return g.mount.reserve(ctx, g, t, i, n)
+	first, err := g.mount.reserve(ctx, g, t, i, n)
+	return first, g.held(err)
+}
+
+// errHeld says why a store may not have answered to an INSERT in a transaction.
+var errHeld = errors.New("its transaction keeps a connection meanwhile, and where the server, a pooler or a limit of the user has no more, each waits for the other: allow two connections more than SetMaxOpenConns (docs/pool.md)")
+
+// held adds to the error of a store that has not answered what else may be the cause,
+// where the statement's transaction keeps a connection of the same server.
+func (g *guard) held(err error) error {
+	if err == nil || g.tx == txOutside || g.mount.onConnection() || !errors.Is(err, keysource.ErrStoreDown) {
+		return err
+	}
+	return fmt.Errorf("%w; %w", err, errHeld)
 }
 
 // next gives keys; g may be nil where states have connections of their own.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/keyfill/keyfill/catalog"
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
@@ -229,14 +230,44 @@ func (m *Mount) tableIn(ctx context.Context, g *guard, d *dialect.Dialect, schem
 	if err != nil {
 		return nil, err
 	}
-	t, err := catalog.Read(ctx, d, q, schema, name)
-	switch {
-	case err == nil, errors.Is(err, catalog.ErrNoTable):
-		return t, err
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
+	var t *catalog.Table
+	err = m.askCatalog(ctx, d, func(ctx context.Context) (err error) {
+		t, err = catalog.Read(ctx, d, q, schema, name)
+		return err
+	})
+	return t, err
+}
+
+// askCatalog asks the catalog on a connection of our own, and again where the server
+// has none left for a while: as long as a store is waited for. What the driver says
+// is formatted: a driver.ErrBadConn would make database/sql throw away the
+// application's connection.
+func (m *Mount) askCatalog(ctx context.Context, d *dialect.Dialect, ask func(context.Context) error) error {
+	limited, cancel := context.WithTimeout(ctx, m.storeWait)
+	defer cancel()
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		err := ask(limited)
+		switch class := sqlcode.ClassOf(d, err); {
+		case err == nil, errors.Is(err, catalog.ErrNoTable):
+			return err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case class.Final():
+			return fmt.Errorf("%w: the catalog cannot be read: %v", keysource.ErrStoreState, err)
+		case class != dialect.ErrorPassing || !isPausing(limited, pause):
+			return fmt.Errorf("%w: the catalog cannot be read: %v", keysource.ErrStoreDown, err)
+		}
 	}
-	// Formatted: a driver.ErrBadConn of our own connection would make
-	// database/sql throw away the application's.
-	return nil, fmt.Errorf("%w: the catalog cannot be read: %v", keysource.ErrStoreDown, err)
+}
+
+// isPausing waits, and reports whether the context has not ended meanwhile.
+func isPausing(ctx context.Context, pause time.Duration) bool {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }

@@ -102,7 +102,7 @@ func (r *joinedRow) open(ctx context.Context, g *guard) error {
 const openLimit = 10 * time.Second
 
 // errOpening is for a row that could not be looked at in time.
-var errOpening = errors.New("its numbering and its table were not seen from another connection within 10 seconds, as is needed once: the transaction may have locked the table itself, by TRUNCATE, ALTER or LOCK TABLE; insert a row before that, or in a transaction of its own")
+var errOpening = errors.New("its numbering and its table were not seen from another connection within 10 seconds, as is needed once: the transaction may have locked the table itself, by TRUNCATE, ALTER or LOCK TABLE, or no connection of the server is left; insert a row before that, or in a transaction of its own")
 
 // openAt looks at the row and the greatest key.
 func (r *joinedRow) openAt(ctx context.Context, at *store.Store) (store.Row, error) {

@@ -1,6 +1,7 @@
 package keyfill
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/keysource"
@@ -22,14 +24,17 @@ type Mount struct {
 	name string // the registered name; "" for one database
 
 	// One database's:
-	about    driverFacts
-	exact    []*engine              // the same as either, where the case of tables' names counts
-	casing   atomic.Uint32          // whether it does: casing…
-	either   []*engine              // what the engine may be: one, or MySQL's and MariaDB's
-	engine   atomic.Pointer[engine] // nil until those two are told apart
-	sources  *sources
-	standIn  func(state string) keysource.Reserver // for stores; nil outside tests
-	logger   *slog.Logger
+	about   driverFacts
+	exact   []*engine              // the same as either, where the case of tables' names counts
+	casing  atomic.Uint32          // whether it does: casing…
+	either  []*engine              // what the engine may be: one, or MySQL's and MariaDB's
+	engine  atomic.Pointer[engine] // nil until those two are told apart
+	sources *sources
+	standIn func(state string) keysource.Reserver // for stores; nil outside tests
+	logger  *slog.Logger
+
+	storeWait time.Duration // how long a store is waited for that does not answer
+
 	mode     atomic.Uint32 // a policy.Mode
 	counters counters
 	// serverVersion is the server's, once it was asked for: major and minor.
@@ -46,6 +51,9 @@ type Mount struct {
 	ended  Stats        // of the databases that were closed
 	setTo  *policy.Mode // by SetMode, for databases to come
 }
+
+// defaultStoreWait is the policy's store_wait where it does not say.
+const defaultStoreWait = 10 * time.Second
 
 // newMount returns the mount of one database. It does no I/O and keeps nothing
 // of cfg.
@@ -70,7 +78,7 @@ func newMount(cfg *policy.Config, d driver.Driver) (*Mount, error) {
 		return nil, fmt.Errorf("keyfill: the driver of package %q is not known: say dialect: in the policy, one of %s",
 			packagePath(d), dialect.Names())
 	}
-	m := &Mount{about: facts, sources: newSources(cfg), standIn: cfg.Reservers, logger: cfg.Logger}
+	m := &Mount{about: facts, sources: newSources(cfg), standIn: cfg.Reservers, logger: cfg.Logger, storeWait: cmp.Or(cfg.StoreWait, defaultStoreWait)}
 	m.mode.Store(uint32(cfg.Mode)) // so that off asks the server nothing
 	for _, one := range dialects {
 		e, err := newEngine(cfg, one, m.sources)

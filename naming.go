@@ -102,7 +102,7 @@ func (m *Mount) inPlace(ctx context.Context, g *guard, e *engine, query string, 
 	}
 	home, err := m.home(ctx)
 	if err != nil {
-		return nil, plain, err
+		return nil, plain, g.held(err)
 	}
 	if e.dialect.Place.Database && len(p.Inserts) > 0 && (at != home || elsewhere(e, p, at)) {
 		return p.Withheld(rewrite.ErrPlace), plain, nil
@@ -148,7 +148,7 @@ func (m *Mount) readIn(ctx context.Context, g *guard, e *engine, query string, p
 		for _, w := range r.missing {
 			schema, lasts, err := m.locate(ctx, g, w.place, w.name)
 			if err != nil {
-				return nil, n, err
+				return nil, n, g.held(err)
 			}
 			if !lasts {
 				r.now[w] = schema

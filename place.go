@@ -3,13 +3,11 @@ package keyfill
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 
 	"github.com/keyfill/keyfill/catalog"
 	"github.com/keyfill/keyfill/dialect"
-	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/keysource/store"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -166,25 +164,19 @@ func (m *Mount) home(ctx context.Context) (*location, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer, err := catalog.Place(ctx, m.known().dialect, q)
+	var answer string
+	err = m.askCatalog(ctx, m.known().dialect, func(ctx context.Context) (err error) {
+		answer, err = catalog.Place(ctx, m.known().dialect, q)
+		return err
+	})
 	if err != nil {
-		return nil, ownFailure(ctx, err)
+		return nil, err
 	}
 	home = p.of(answer)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.home = home
 	return home, nil
-}
-
-// ownFailure returns the error of a question on a connection of our own. It is
-// formatted: a driver.ErrBadConn would make database/sql throw away the
-// application's.
-func ownFailure(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return fmt.Errorf("%w: the catalog cannot be read: %v", keysource.ErrStoreDown, err)
 }
 
 // locate returns the schema of the table that a name without one means in a place,
@@ -202,9 +194,12 @@ func (m *Mount) locate(ctx context.Context, g *guard, at *location, name string)
 	} else if q, err = m.sources.stores.catalog(); err != nil {
 		return "", false, err
 	}
-	schema, lasts, err = catalog.Locate(ctx, m.known().dialect, q, at.answer, name)
+	err = m.askCatalog(ctx, m.known().dialect, func(ctx context.Context) (err error) {
+		schema, lasts, err = catalog.Locate(ctx, m.known().dialect, q, at.answer, name)
+		return err
+	})
 	if err != nil {
-		return "", false, ownFailure(ctx, err)
+		return "", false, err
 	}
 	at.mu.Lock()
 	defer at.mu.Unlock()
