@@ -31,15 +31,16 @@ type execution struct {
 	counts  int           // how often they were
 	saved   bool          // our savepoint is set
 
-	joining  joining
-	own      driver.Tx // the transaction that the keys belong to, where it is ours
-	marked   bool      // what is drawn may have to be undone
-	pointSet bool      // to our savepoint
-	draws    uint64    // of the guard, when the savepoint was set
-	drawing  bool      // nothing was sent yet: an error may come from another connection
-	undone   bool      // what was drawn was undone, and so is what was stored
-	tries    int       // how often our transaction was made again
-	since    time.Time // when it was first
+	joining   joining
+	own       driver.Tx // the transaction that the keys belong to, where it is ours
+	marked    bool      // what is drawn may have to be undone
+	pointSet  bool      // to our savepoint
+	draws     uint64    // of the guard, when the savepoint was set
+	drawing   bool      // nothing was sent yet: an error may come from another connection
+	undone    bool      // what was drawn was undone, and so is what was stored
+	tries     int       // how often our transaction was made again
+	committed bool      // our transaction was ended by commit, with an error or without
+	since     time.Time // when it was first
 
 	text string // what is sent
 	sent []driver.NamedValue
@@ -354,7 +355,7 @@ func (x *execution) countFailure(err error) {
 
 // executed finishes an Exec.
 func (x *execution) executed(ctx context.Context, res driver.Result, err error) (driver.Result, error) {
-	if err == nil {
+	if err == nil && !x.committed {
 		x.settle(ctx, res)
 	}
 	if left := x.leave(ctx, err); err == nil && left != nil {

@@ -73,19 +73,34 @@ func within[T any](ctx context.Context, x *execution, whole bool, send func() (T
 	for {
 		answer, err := attempt(ctx, x, whole, send)
 		err = x.unlessEnded(err)
+		if res, isResult := any(answer).(driver.Result); err == nil && whole && isResult && x.own != nil {
+			if err = x.commit(ctx, res); !x.guard.mount.transactionUndone(err) || x.reads() {
+				return answer, err
+			}
+		}
 		switch {
-		case err == nil, x.own == nil, !x.transient(err), x.reads():
+		case err == nil, x.own == nil && !x.committed, !x.transient(err), x.reads():
 			return answer, err
 		}
 		if err = x.leave(ctx, err); !x.again(ctx, err) {
 			return answer, err
 		}
+		x.committed = false
 		if err := x.take(ctx); err != nil {
 			x.undone = true // the keys of the attempt before are those it has
 			return answer, err
 		}
 		x.place()
 	}
+}
+
+// commit commits a transaction of ours, after it was asked what it has stored. The
+// nodes of a cluster certify a transaction then, and one that came second is undone:
+// committed says that it has ended, whatever came of it.
+func (x *execution) commit(ctx context.Context, res driver.Result) error {
+	x.settle(ctx, res)
+	x.committed = true
+	return x.leave(ctx, nil)
 }
 
 // reads reports whether an argument is read as it is sent, so that nothing would be

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/keysource/store"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -29,7 +31,8 @@ func (g *guard) follow(effect rewrite.Transaction, err error) {
 	}
 	switch {
 	case effect == rewrite.TxUnchanged:
-	case effect == rewrite.TxCommits && g.tx != txUnknown:
+	case effect == rewrite.TxCommits && g.tx != txUnknown,
+		effect == rewrite.TxEnds && err != nil && g.mount.transactionUndone(err):
 		g.tx = txAsk
 	case err != nil, effect == rewrite.TxUnknown:
 		// A COMMIT that fails leaves the transaction open on some engines.
@@ -50,6 +53,12 @@ func (g *guard) follow(effect rewrite.Transaction, err error) {
 	if effect != rewrite.TxUnchanged {
 		g.dropJoined()
 	}
+}
+
+// transactionUndone reports whether the engine has answered that it undid a
+// transaction for the sake of others, such as another node's.
+func (m *Mount) transactionUndone(err error) bool {
+	return sqlcode.ClassOf(m.known().dialect, err) == dialect.ErrorTransaction
 }
 
 // dropJoined gives up the parked keys that were reserved on this connection: a
