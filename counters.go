@@ -1,9 +1,11 @@
 package keyfill
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -48,6 +50,9 @@ type counter struct {
 	// set and state are where it is kept, and under which name.
 	set   *counterSet
 	state string
+
+	ofValue bool  // its state is one of as many as there are values: tenants, say
+	used    int64 // when it was last asked for, by its set's count; guarded by that
 
 	// unseen is that the catalog did not show the table when the counter was
 	// made; nil: it did.
@@ -193,6 +198,7 @@ type counterSet struct {
 	all    map[string]*counter
 	closed bool
 
+	turn   int64    // counts what was asked for
 	claims sync.Map // claimed, by the name of the row
 }
 
@@ -209,6 +215,9 @@ func (c *counterSet) get(ctx context.Context, state string, create func() (*coun
 		return nil, err
 	}
 	one := c.keep(state, made)
+	if one == made {
+		c.shed(ctx)
+	}
 	if one != made {
 		// Nobody has drawn from it.
 		if err := made.close(ctx); err != nil {
@@ -227,7 +236,12 @@ func (c *counterSet) known(state string) (*counter, error) {
 	if c.closed {
 		return nil, errMountClosed
 	}
-	return c.all[state], nil
+	one := c.all[state]
+	if one != nil {
+		c.turn++
+		one.used = c.turn
+	}
+	return one, nil
 }
 
 // forget takes a counter away, unless another one has its place, and closes it.
@@ -250,9 +264,42 @@ func (c *counterSet) keep(state string, made *counter) *counter {
 	if one := c.all[state]; one != nil {
 		return one
 	}
-	made.set, made.state = c, state
+	c.turn++
+	made.set, made.state, made.used = c, state, c.turn
 	c.all[state] = made
 	return made
+}
+
+// maxCounters is how many counters are kept of states whose names hold a value: those
+// of tenants come all the time, and each takes a kilobyte and a half.
+const maxCounters = 4096
+
+// shed closes a quarter of the counters where there are more than maxCounters: those
+// that were not used for the longest time. What they have reserved is a gap; a state
+// that is asked for again begins where its row stands. Whoever is about to draw from
+// one gets keysource.ErrClosed, and the counter that is made anew.
+func (c *counterSet) shed(ctx context.Context) {
+	c.mu.Lock()
+	if len(c.all) <= maxCounters {
+		c.mu.Unlock()
+		return
+	}
+	var old []*counter
+	for _, one := range c.all {
+		if one.ofValue {
+			old = append(old, one)
+		}
+	}
+	slices.SortFunc(old, func(a, b *counter) int { return cmp.Compare(a.used, b.used) })
+	old = old[:min(len(old), maxCounters/4)]
+	for _, one := range old {
+		delete(c.all, one.state)
+	}
+	c.mu.Unlock()
+	for _, one := range old {
+		// What cannot be given back is a gap, or its lease runs out.
+		_ = one.close(ctx)
+	}
 }
 
 // close closes all counters; what waits for a key gets an error.

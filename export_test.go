@@ -1,6 +1,9 @@
 package keyfill
 
 import (
+	"context"
+	"strconv"
+
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -13,3 +16,17 @@ func LeavesTables(d *dialect.Dialect, query string) bool { return leavesTables(d
 
 // LeavesSettings opens leavesSettings to tests.
 func LeavesSettings(d *dialect.Dialect, query string) bool { return leavesSettings(d, query) }
+
+// KeptCounters returns how many counters of as many tenants are kept.
+func KeptCounters(tenants int) (int, error) {
+	set := newCounterSet()
+	for i := range tenants {
+		_, err := set.get(context.Background(), strconv.Itoa(i), func() (*counter, error) {
+			return &counter{ofValue: true, joined: new(joinedRow)}, nil
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+	return len(set.all), nil
+}

@@ -73,8 +73,28 @@ func (r *joinedRow) reserve(ctx context.Context, g *guard, n int64) (int64, erro
 	}
 	if errors.Is(err, store.ErrNoRow) {
 		r.opened.Store(false) // somebody has removed it
+		if r.isThere(ctx) {
+			err = errSnapshot
+		}
 	}
 	return got.First, err
+}
+
+// errSnapshot is for a row that the transaction does not see, since it has read
+// before the row was made.
+var errSnapshot = fmt.Errorf("%w: the transaction sees what was there when it began (REPEATABLE READ), and the row of its numbering was made after that: begin it again", keysource.ErrStoreState)
+
+// isThere reports whether the row is found from outside of the transaction.
+func (r *joinedRow) isThere(ctx context.Context) bool {
+	if r.home == nil {
+		return false
+	}
+	limited, cancel := context.WithTimeout(ctx, openLimit)
+	defer cancel()
+	row := r.row
+	row.Create, row.OnBehind = false, keysource.RemedyWarn
+	_, err := r.home.Open(limited, row)
+	return err == nil
 }
 
 // open makes sure that the row can be used.

@@ -174,7 +174,13 @@ func (m *Mount) counter(ctx context.Context, g *guard, t *table, i int) (*counte
 	if err != nil {
 		return nil, err
 	}
-	create := func() (*counter, error) { return m.newCounter(ctx, g, t, i, state) }
+	create := func() (*counter, error) {
+		made, err := m.newCounter(ctx, g, t, i, state)
+		if err == nil {
+			made.ofValue = only == nil && len(k.rule.Values) > 0 && made.snowflake == nil
+		}
+		return made, err
+	}
 	id := state
 	if spread := k.rule.Source.Spread; spread != "" {
 		number, err := spreadIn(ctx, spread)

@@ -64,6 +64,10 @@ var (
 	ErrName = errors.New("store: not the name of a state")
 )
 
+// ErrNextValue is returned when the next value of a row is no number that could be
+// given. It comes in an [*Error].
+var ErrNextValue = errors.New("its next_value in keyfill_sequences is below 1: set it above all numbers in use, to 1 where there are none")
+
 // Errors about a key table or a procedure of the application's. All come in an
 // [*Error], or with keysource.ErrStoreState and the driver's error.
 var (

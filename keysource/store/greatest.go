@@ -144,6 +144,15 @@ func (s *Store) ownInsertText(q *Sequence, start, from string) string {
 		}, ", ") + from
 }
 
+// belowOne returns the error of a row whose next value is below 1.
+func (s *Store) belowOne(q *Sequence, next int64) *Error {
+	e := q.fail(ErrNextValue, "it is %d", next)
+	if q.Table == nil {
+		e.SQL = "UPDATE keyfill_sequences SET next_value = <number> WHERE name = " + s.literal(q.Name)
+	}
+	return e
+}
+
 // literal returns a text as it is written into a statement for people to run.
 func (s *Store) literal(text string) string {
 	if s.dialect.Lexis.BackslashEscapes {

@@ -329,6 +329,8 @@ func (r *Reserver) Reserve(ctx context.Context, n, seen int64) (keysource.Reserv
 			return got, err
 		}
 		switch left := e.limit - e.Next + 1; {
+		case e.Err == ErrBack && e.Next < 1:
+			return keysource.Reservation{}, r.store.belowOne(&r.sequence, e.Next)
 		case e.Err == ErrBack:
 			return keysource.Reservation{First: e.Next, Server: e.server}, nil
 		case e.Err == keysource.ErrExhausted && 0 < left && left < n && !r.whole:

@@ -212,6 +212,9 @@ func (q *Sequence) fail(cause error, format string, args ...any) *Error {
 func (s *Store) Open(ctx context.Context, q Sequence) (Row, error) {
 	o, err := s.open(ctx, &q)
 	row := o.row
+	if err == nil && o.known && row.Next < 1 && q.OnBehind != keysource.RemedyAdvance {
+		return Row{}, s.belowOne(&q, row.Next)
+	}
 	if err != nil || !o.known || row.Next > o.greatest {
 		return row, err
 	}

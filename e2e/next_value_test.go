@@ -1,0 +1,81 @@
+package e2e_test
+
+import (
+	"database/sql"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/keysource/store"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// TestNextValueBelowOne: a row whose next value is no number is an error that names
+// it, tells the value and how to mend it, whatever draws from it.
+func TestNextValueBelowOne(t *testing.T) {
+	for name, src := range map[string]policy.Source{
+		"block":    counted(nil),
+		"joined":   counted(func(s *policy.Source) { s.Block, s.Transaction = 0, policy.TransactionJoined }),
+		"recycled": mapped(policy.KindRecycled, nil),
+		"lease":    mapped(policy.KindSnowflake, func(s *policy.Source) { s.WorkerLease = 30 * time.Second }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, []engine{sqliteFile, mysqlDefault, pgxDefault}, func(t *testing.T, s *scratch) {
+				if s.server == nil && src.WorkerLease > 0 {
+					return
+				}
+				createIDs(t, s, "t")
+				db, _ := s.open(t, inPlace(src))
+				exec(t, db, insertT)
+				if err := db.Close(); err != nil {
+					t.Fatal(err)
+				}
+				exec(t, s.raw, "DELETE FROM t")
+				exec(t, s.raw, "DELETE FROM keyfill_series")
+				exec(t, s.raw, "UPDATE keyfill_sequences SET next_value = -5 WHERE parameters <> 'binding'")
+				db, _ = s.open(t, inPlace(src))
+				_, err := db.Exec(insertT)
+				if err == nil {
+					t.Fatal("it was filled")
+				}
+				for _, part := range []string{`"t.id`, "-5", "next_value", "UPDATE keyfill_sequences"} {
+					if !strings.Contains(err.Error(), part) {
+						t.Errorf("%v: does not say %s", err, part)
+					}
+				}
+				if !errors.Is(err, keysource.ErrStoreState) || !errors.Is(err, store.ErrNextValue) {
+					t.Errorf("%v, want %v", err, store.ErrNextValue)
+				}
+			})
+		})
+	}
+}
+
+// TestJoinedSnapshot: the first joined INSERT of a transaction that has read before
+// the row of the numbering was made is no error about a row that has to be made.
+func TestJoinedSnapshot(t *testing.T) {
+	each(t, []engine{pgxDefault, mysqlDefault}, func(t *testing.T, s *scratch) {
+		createIDs(t, s, "t", "u")
+		db, _ := s.open(t, inPlace(counted(func(s *policy.Source) { s.Block, s.Transaction = 0, policy.TransactionJoined })))
+		for range 2 {
+			tx, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var n int
+			if err := tx.QueryRow("SELECT COUNT(*) FROM u").Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			_, err = tx.Exec(insertT)
+			if err != nil && strings.Contains(err.Error(), "no row") {
+				t.Error(err)
+			}
+			if err := tx.Rollback(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		exec(t, db, insertT)
+	})
+}
