@@ -20,6 +20,8 @@ var orderCells = []string{
 	"SELECT s.x, s.y FROM s ORDER BY s.y DESC, s.z",
 	"SELECT x, y AS w FROM s ORDER BY w DESC, z",
 	"SELECT x, y FROM s ORDER BY 2 DESC, z",
+	"SELECT y % 4, y FROM s ORDER BY y % 4, z DESC",
+	"SELECT x, x FROM s ORDER BY x, z",
 	"SELECT x, y FROM s ORDER BY -y, z",
 	"SELECT x, y FROM s WHERE y > 3 ORDER BY y DESC, z LIMIT 4",
 	"SELECT x, y + 1 FROM s ORDER BY ABS(y - 7), z LIMIT 5 OFFSET 1",

@@ -192,10 +192,12 @@ func (p *parser) outputColumn(o *ordering, text string, tokens []token, columns 
 	found := -1
 	for i, out := range o.listed {
 		if out.text == text && !out.star() || len(tokens) == 1 && out.name != "" && out.name == p.plainName(tokens[0]) {
-			if found >= 0 {
-				return "", false
+			switch {
+			case found < 0:
+				found = i
+			case o.listed[found].text != out.text:
+				return "", false // which of the two is meant is not known
 			}
-			found = i
 		}
 	}
 	if found >= 0 {
