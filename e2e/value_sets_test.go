@@ -26,6 +26,8 @@ var valueSets = []selectCell{
 	{name: "upsert", query: "INSERT INTO t (a, b) VALUES (generate_series(1, 3), 'x') ON CONFLICT DO NOTHING"},
 	{name: "brackets around", query: "INSERT INTO t (a) (VALUES (generate_series(1, 3)))"},
 	{name: "in front", query: "WITH x AS (SELECT 3 AS n) INSERT INTO t (a) VALUES (generate_series(1, (SELECT n FROM x)))"},
+	{name: "in a WITH clause", query: "WITH x AS (INSERT INTO t (a) VALUES (generate_series(1, 3)) RETURNING a) SELECT a FROM x"},
+	{name: "one in a WITH clause", query: "WITH x AS (INSERT INTO t (b) VALUES (lower(?)) RETURNING a) SELECT a FROM x", args: []any{"X"}},
 	{name: "no list", query: "INSERT INTO t VALUES (DEFAULT, 1)"},
 	{name: "one", query: "INSERT INTO t (a, b) VALUES (1 + ?, lower(?))", args: []any{2, "X"}},
 	{name: "usual calls", query: "INSERT INTO t (b, d, a, f) VALUES (substr(md5(?), 1, 9), to_timestamp(?)::date, length(current_setting('server_encoding')), ?::jsonb ->> 'k')", args: []any{"x", 3, `{"k": "v"}`}},
