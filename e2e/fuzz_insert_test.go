@@ -130,6 +130,8 @@ func (r *storedRun) value(f *storedInsert, bind func(string, any) string) string
 func (r *storedRun) key(f *storedInsert, bind func(string, any) string) string {
 	k := r.pick(4)
 	switch {
+	case k == 0 && f.replaces && r.twin.driver == "mysql":
+		return "DEFAULT" // REPLACE of a key beside one that the engine makes may fail on MariaDB
 	case k == 0 && f.table != "v":
 		f.explicit = true
 		return bind(fmt.Sprint(r.tag), r.tag)
