@@ -43,6 +43,12 @@ func (r *storedRun) send(s *storedStatement) {
 		r.twin.outcomes["refused: "+string(reason)]++
 		if r.mayRefuse(s, reason) {
 			r.texts[len(r.texts)-1] += ": refused"
+			if filled.executed > 0 {
+				// Prepared once, it was executed once.
+				once := *s
+				once.way = byPrepared
+				r.run(&r.plain, &once, func(q speaker, text string) told { return ask(r.ctx, q, &once, text) })
+			}
 			return
 		}
 		r.finding("refused without need: %v", filled.err)
@@ -109,6 +115,8 @@ func (r *storedRun) mayRefuse(s *storedStatement, reason rewrite.Reason) bool {
 		return (f.table == "j" || f.table == "m" || f.table == "v") && (f.rows < 0 || f.set)
 	case rewrite.ErrSelectForm, rewrite.ErrTogether, rewrite.ErrSeveral, rewrite.ErrPerStatement:
 		return f.rows < 0 || f.set || f.several
+	case rewrite.ErrSet:
+		return f.set
 	case rewrite.ErrColumnCount, rewrite.ErrNoColumnList:
 		return true
 	}
@@ -145,7 +153,9 @@ func ask(ctx context.Context, q speaker, s *storedStatement, text string) told {
 			}
 		}
 		a := resultAnswer(stmt.ExecContext(ctx, s.args...))
-		a.executed = s.way - byPrepared
+		if s.way == byPreparedTwice {
+			a.executed = 1
+		}
 		return a
 	}
 	return resultAnswer(q.ExecContext(ctx, text, s.args...))
