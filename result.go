@@ -119,7 +119,7 @@ func (x *execution) lastRow(res driver.Result, ids []filledID, affected int64) d
 	f := t.gate.facts.Load()
 	isRowID := f != nil && f.keys[t.lastID].rowID
 	switch {
-	case in.Conflict == rewrite.ConflictSkip, in.Conflict == rewrite.ConflictError && affected != int64(in.Rows):
+	case in.Conflict == rewrite.ConflictSkip, affected != int64(in.Rows): // a trigger leaves rows out with RAISE(IGNORE)
 		own, err := res.LastInsertId()
 		if isRowID && err == nil && slices.ContainsFunc(ids, func(f filledID) bool { return f.id == own }) {
 			return res

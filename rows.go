@@ -76,6 +76,10 @@ func (o *observedRows) Close() error {
 	case o.ended:
 	case err != nil:
 		o.fail(err)
+	case o.x.plan.Alone() && o.undoesRows():
+		o.ended = true
+		o.all(Unknown)
+		o.write()
 	case o.x.plan.Inserts[0].Rows >= 0 && o.rows >= o.x.plan.Inserts[0].Rows, !o.x.plan.Alone():
 		o.finish()
 	default:
@@ -145,8 +149,7 @@ func (o *observedRows) finish() {
 		if o.keys != nil && o.x.plan.Statements == 1 {
 			o.x.settled(o.keys, nil)
 		}
-	case (in.Replaces || in.UpdatesKey || o.x.ownConflicts()) && in.Rows != 1:
-		// A later row may have replaced an earlier one, or given it another key.
+	case o.undoesRows():
 		o.all(Unknown)
 	case o.column < 0:
 		o.all(o.counted(in))
@@ -172,6 +175,13 @@ func (o *observedRows) finish() {
 	o.write()
 }
 
+// undoesRows reports whether a later row of the statement may have replaced an
+// earlier one that came back, or given it another key.
+func (o *observedRows) undoesRows() bool {
+	in := &o.x.plan.Inserts[0]
+	return (in.Replaces || in.UpdatesKey || o.x.ownConflicts()) && in.Rows != 1
+}
+
 // all gives every key the same outcome.
 func (o *observedRows) all(outcome Outcome) {
 	for i := range o.keys {
@@ -187,10 +197,22 @@ func (o *observedRows) counted(in *rewrite.Insert) Outcome {
 	case in.Conflict == rewrite.ConflictUpdate:
 	case in.Returning && o.rows == 0 && in.Conflict == rewrite.ConflictSkip:
 		return NotStored
-	case in.Returning && o.rows == in.Rows, !in.Returning && in.Conflict == rewrite.ConflictError:
+	case in.Returning && o.rows == in.Rows:
+		return Stored
+	case !in.Returning && in.Conflict == rewrite.ConflictError && o.x.keepsRows():
 		return Stored
 	}
 	return Unknown
+}
+
+// keepsRows reports whether the table is known to store every row of an INSERT that
+// succeeds: no trigger of its own leaves one out.
+func (x *execution) keepsRows() bool {
+	if x.guard.mount.standIn != nil {
+		return true
+	}
+	f := tableOf(&x.plan.Inserts[0]).gate.facts.Load()
+	return f != nil && f.rows != nil && f.rows.stays
 }
 
 // write copies the keys into the recorders.

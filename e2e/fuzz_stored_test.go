@@ -38,7 +38,7 @@ func FuzzStoredPostgreSQL(f *testing.F) {
 }
 
 // storedSeeds is how many programs a plain "go test" runs on an engine.
-const storedSeeds = 0
+const storedSeeds = 90
 
 // fuzzStored fuzzes programs on modes of one engine, the first byte says on which.
 func fuzzStored(f *testing.F, modes []engine) {
