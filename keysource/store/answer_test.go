@@ -1,0 +1,67 @@
+package store_test
+
+import (
+	"context"
+	"database/sql/driver"
+	"strings"
+	"testing"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/keysource/store"
+)
+
+// TestOnlyTheStatement: what another process has made of a row behind the statement
+// that reserved, is nobody's reservation here: on MySQL and MariaDB the transaction
+// may have ended without a word, so that a SELECT reads it.
+func TestOnlyTheStatement(t *testing.T) {
+	for _, d := range []*dialect.Dialect{dialect.MySQL(), dialect.MariaDB()} {
+		reserved := false
+		usual := engineAnswers(d)
+		usual("INSERT INTO keyfill_sequences")
+		usual("INSERT INTO keyfill_workers")
+		f := &fake{answer: func(query string) reply {
+			switch {
+			case strings.HasPrefix(query, "UPDATE keyfill"):
+				reserved = true
+			case reserved && strings.Contains(query, "next_value, incarnation"):
+				return reply{rows: [][]driver.Value{{int64(62), "made", "server", "orders", "id", ""}}}
+			case reserved && strings.HasPrefix(query, "SELECT") && strings.Contains(query, "FROM keyfill_workers"):
+				return reply{rows: [][]driver.Value{{int64(1500)}}}
+			}
+			return usual(query)
+		}}
+		db := store.Pool(d, connector{f, strengths[2].make})
+		defer db.Close()
+		st := store.New(d, db)
+		got, err := st.Reserve(context.Background(), orders, 10, 0)
+		if err != nil || got != (keysource.Reservation{First: 42, Server: "made@server"}) {
+			t.Errorf("%s: %+v, %v; want 42", d.Name, got, err)
+		}
+		reserved = false
+		before, err := st.Mark(context.Background(), store.Worker{Name: "flakes", Number: 1}, 2000)
+		if err != nil || before != 1000 {
+			t.Errorf("%s: the mark was %d, %v; want 1000", d.Name, before, err)
+		}
+	}
+}
+
+// TestOnlyOneRow: an UPDATE that has changed no row has reserved nothing, whatever
+// LAST_INSERT_ID says: it is that of another statement.
+func TestOnlyOneRow(t *testing.T) {
+	for _, d := range []*dialect.Dialect{dialect.MySQL(), dialect.MariaDB()} {
+		usual := engineAnswers(d)
+		usual("INSERT INTO keyfill_sequences")
+		f := &fake{answer: func(query string) reply {
+			if strings.HasPrefix(query, "UPDATE keyfill") {
+				return reply{affected: 0, id: 52}
+			}
+			return usual(query)
+		}}
+		db := store.Pool(d, connector{f, strengths[2].make})
+		defer db.Close()
+		if got, err := store.New(d, db).Reserve(context.Background(), orders, 10, 0); err == nil || got != (keysource.Reservation{}) {
+			t.Errorf("%s: %+v, %v; want an error", d.Name, got, err)
+		}
+	}
+}
