@@ -95,6 +95,9 @@ func (x *execution) together(in *rewrite.Insert, err error) Outcome {
 	case err != nil, p.Statements > 1 && p.Undoes():
 		return Unknown
 	}
+	if in.Branched {
+		return Unknown
+	}
 	for i := range p.Inserts {
 		if p.Inserts[i].Conflict != rewrite.ConflictError && (p.Statements > 1 || in == &p.Inserts[i]) {
 			return Unknown

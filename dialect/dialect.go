@@ -226,6 +226,7 @@ type Grammar struct {
 	MultiInsert bool // INSERT ALL, INSERT FIRST, INSERT WHEN
 	NoSemicolon bool // a statement may follow another without a semicolon
 	Blocks      bool // BEGIN opens a block of statements
+	PLSQL       bool // a block of PL/SQL is a statement of its own
 
 	// Routines are the words, in lower case, that name what CREATE gives a
 	// body of statements.

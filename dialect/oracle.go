@@ -28,6 +28,7 @@ var oracle = Dialect{
 		Dual:          true,
 		MultiInsert:   true,
 		Blocks:        true,
+		PLSQL:         true,
 		Routines:      []string{"procedure", "function", "trigger", "package", "body"},
 		QueryTargets:  []string{"table", "the"},
 		RoutineIsRest: true,

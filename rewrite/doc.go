@@ -69,8 +69,12 @@
 // as arguments. Options of COPY that change how a value is read that lib/pq has
 // written make it one of the following.
 //
+// An INSERT in a block of Transact-SQL or PL/SQL, behind IF and in TRY, runs once
+// or not at all: it is filled, and [Insert].Branched. Behind the beginning of a loop
+// and beside GOTO it is refused.
+//
 // Other MERGEs and COPYs, LOAD DATA, BULK INSERT, INSERT ALL of a
-// query, PREPARE, OUTPUT … INTO and blocks are refused on a configured table
+// query, PREPARE, OUTPUT … INTO and other blocks are refused on a configured table
 // unless the INSERT in them brings its keys: names their columns, and no
 // placeholder, NULL or DEFAULT stands there.
 //
@@ -106,8 +110,8 @@
 //
 // A text is filled as a whole or refused. An INSERT is refused behind a statement
 // that may change how it is read or whether it runs, and how often: one that is
-// not known, SET sql_mode and character sets, QUOTED_IDENTIFIER, a block, IF and
-// RETURN. Arguments are counted over the whole text; SQLite's drivers do not
+// not known, SET sql_mode and character sets, QUOTED_IDENTIFIER and a
+// block of MySQL. Arguments are counted over the whole text; SQLite's drivers do not
 // agree on that, so there keys are literals, and such a text cannot be prepared:
 // [Plan.Unbound]. What the engine answers belongs to an INSERT that is
 // [Plan.Alone].

@@ -50,8 +50,11 @@ const (
 	// ErrPrepare is returned for PREPARE in SQL, which would bake one key into
 	// every EXECUTE.
 	ErrPrepare Reason = "prepare"
-	// ErrBlock is returned when the INSERT stands in a block of statements.
+	// ErrBlock is returned when the INSERT stands in a block of statements that
+	// may be a routine's, beside GOTO, or for a key that belongs to its transaction.
 	ErrBlock Reason = "block"
+	// ErrLoop is returned when the INSERT may stand in a loop.
+	ErrLoop Reason = "loop"
 	// ErrMerge is returned for MERGE whose source does not say how many rows it has,
 	// or cannot carry their keys unseen.
 	ErrMerge Reason = "merge"
@@ -158,6 +161,7 @@ var texts = map[Reason]string{
 	ErrExplain:           "EXPLAIN of an INSERT is not filled: write a key into it",
 	ErrPrepare:           "PREPARE in SQL would give every EXECUTE the same key: prepare through database/sql",
 	ErrBlock:             "the INSERT stands in a block: send it alone",
+	ErrLoop:              "the INSERT may stand in a loop, in which each of its rows would get the same key: send it alone for each row",
 	ErrMerge:             "the rows of the MERGE cannot be given keys exactly: give its source as VALUES with a column list, all of whose columns are not shown at once, or name the key column and its value in its INSERT",
 	ErrOutputInto:        "the rows come from an OUTPUT clause: name the key column in its column list and give its values",
 	ErrMultiTable:        "the rows of an INSERT into several tables come from a query: give the values behind INTO and select FROM dual, or send one INSERT a table",

@@ -53,6 +53,10 @@ type Insert struct {
 	// is given as a key is stored nowhere.
 	Nested, Explained bool
 
+	// Branched says that the INSERT runs once or not at all, which a condition of the
+	// text decides.
+	Branched bool
+
 	// Worked says that a key in the INSERT is an expression with an @ in it, which
 	// is a name to options of drivers that rewrite the query.
 	Worked bool
@@ -259,6 +263,7 @@ func (p *parser) note(in *insertion, m int) {
 		p.edits = slices.Grow(p.edits, more*len(p.edits)/(n+1))
 		p.slots = slices.Grow(p.slots, more*len(p.slots)/(n+1))
 	}
+	in.Branched = p.branched
 	p.inserts = append(p.inserts, in.Insert)
 }
 

@@ -157,7 +157,7 @@ func (p *parser) definition() (open bool) {
 func (p *parser) defined() {
 	g := &p.d.Grammar
 	for depth := 0; !(p.tok.kind == tokEnd || depth <= 0 && p.isPunct(';')); p.advance() {
-		if depth <= 0 && p.several == ErrSeveral && (p.begins() || p.opensBlock()) {
+		if depth <= 0 && p.several == ErrSeveral && (p.begins() || p.opensBlock() != plain) {
 			return
 		}
 		switch {

@@ -20,6 +20,8 @@ type parser struct {
 	asking     int             // statements with placeholders
 	unbound    Reason          // why keys cannot be arguments
 	shut       bool            // what follows may be read otherwise, or not run
+	branched   bool            // what follows may run not at all
+	procedural bool            // what follows stands in a block of PL/SQL
 	jumps      bool            // statements may run more than once
 	bodies     int             // one more than the inserts before the end of the last routine's body; 0 for none
 	explained  bool            // the statement is explained, and does not run
@@ -261,6 +263,7 @@ func (p *parser) statement() {
 	p.ctes, p.outer = p.ctes[:0], with{}
 	p.precedes()
 	switch {
+	case p.procedural && p.controls():
 	case p.tok.kind == tokExec:
 		p.skip(ErrExecutableComment)
 	case p.isVerb():
@@ -283,26 +286,11 @@ func (p *parser) statement() {
 		p.explain()
 	case p.isWord("prepare"):
 		p.prepare()
-	case g.Blocks && p.isAny("begin", "declare", "if", "while"):
+	case g.Blocks && p.isAny("begin", "declare", "if", "while"), p.opensBlock() != plain:
 		p.block()
 	default:
 		p.skip(p.beside())
 	}
-}
-
-// block reads a statement that may open a block of statements.
-func (p *parser) block() {
-	reason := ErrBlock
-	switch {
-	case p.accept("begin"):
-		if p.atEnd() || p.isAny("tran", "transaction", "work", "distributed") {
-			reason = p.several
-		}
-	case p.isWord("declare") && p.d.Grammar.NoSemicolon:
-		reason = p.several
-	}
-	p.several = reason
-	p.skip(reason)
 }
 
 // beside is the reason for an INSERT that does not begin the statement.
@@ -330,7 +318,7 @@ func (p *parser) skip(reason Reason) {
 			depth++
 		case p.isPunct(')'):
 			depth--
-		case depth <= 0 && reason == ErrSeveral && (p.begins() || p.opensBlock()):
+		case depth <= 0 && reason == ErrSeveral && (p.begins() || p.opensBlock() != plain):
 			return
 		case depth > 0 && reason == ErrSeveral:
 			p.nested(ErrCTE)

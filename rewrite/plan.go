@@ -212,6 +212,8 @@ func (p *parser) prevented() (spelling, Reason) {
 	switch {
 	case p.jumps:
 		return spelling{}, ErrBlock
+	case p.uncertain() != "":
+		return spelling{}, p.uncertain()
 	case p.statements > 1 && slices.ContainsFunc(p.inserts, func(in Insert) bool { return in.Query != nil && in.Query.counted }):
 		return spelling{}, ErrSelectForm // what stands beside it may change its rows
 	case p.perStatement() && p.asking > 1 && p.params.styles != styleName && (hasOwn(p.slots) || p.asksScope()):

@@ -108,7 +108,7 @@ func (p *parser) kept(in *insertion) {
 			depth--
 		case depth > 0:
 			p.nested(ErrCTE)
-		case p.begins(), p.opensBlock():
+		case p.begins(), p.opensBlock() != plain:
 			return
 		default:
 			in.Returning = in.Returning || p.isWord("returning")

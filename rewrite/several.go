@@ -14,8 +14,15 @@ func (p *parser) precedes() {
 	if p.tok.kind == tokWord {
 		e = controlOf(p.d).of(p.text(p.tok))
 	}
+	opens := p.opensBlock()
 	switch {
-	case e == effectBlock, p.opensBlock():
+	case opens != plain:
+		p.branched = true
+		if opens == repeated {
+			p.several = ErrLoop
+		}
+	case p.branched && p.isAny("end", "else"), p.procedural:
+	case e == effectBlock && !p.d.Grammar.PLSQL:
 		p.several = ErrBlock
 	case p.isPunct('('), p.isVerb(), p.d.Grammar.NoSemicolon && p.isAny("exec", "execute"), p.isWord("analyze"):
 	case e == effectUnknown:
@@ -98,28 +105,6 @@ func (p *parser) begins() bool {
 	}
 	h := p.fork().head()
 	return h.target != nil || h.name.table != ""
-}
-
-// opensBlock reports whether what follows in a text of Transact-SQL may run not
-// at all or more than once.
-func (p *parser) opensBlock() bool {
-	if !p.d.Grammar.NoSemicolon || p.tok.kind != tokWord {
-		return false
-	}
-	switch {
-	case p.isWord("if"):
-		// DROP TABLE IF EXISTS t has no bracket there.
-		q := *p
-		if q.advance(); !q.accept("exists") {
-			return true
-		}
-		return q.isPunct('(')
-	case p.isWord("begin"):
-		q := *p
-		q.advance()
-		return !q.isAny("tran", "transaction", "distributed")
-	}
-	return p.isAny("while", "goto", "return")
 }
 
 // passed takes in one token of a statement that is skipped.

@@ -14,7 +14,7 @@ type Reason string
 // reasons are those that an explanation can give.
 var reasons = []rewrite.Reason{
 	rewrite.ErrNoColumnList, rewrite.ErrColumnCount, rewrite.ErrSelect, rewrite.ErrSeveral, rewrite.ErrCTE,
-	rewrite.ErrExplain, rewrite.ErrPrepare, rewrite.ErrBlock, rewrite.ErrMerge, rewrite.ErrOutputInto,
+	rewrite.ErrExplain, rewrite.ErrPrepare, rewrite.ErrBlock, rewrite.ErrLoop, rewrite.ErrMerge, rewrite.ErrOutputInto,
 	rewrite.ErrMultiTable, rewrite.ErrBulk, rewrite.ErrExec, rewrite.ErrExecutableComment, rewrite.ErrUserValue,
 	rewrite.ErrTarget, rewrite.ErrRowID, rewrite.ErrDoubleQuotes, rewrite.ErrSubquery, rewrite.ErrReadsCount,
 	rewrite.ErrGrammar, rewrite.ErrStyles, rewrite.ErrFirstUse, rewrite.ErrShared,
@@ -55,6 +55,7 @@ var kindsOf = map[Reason][]tree.Kind{
 	Reason(rewrite.ErrExplain):      {tree.KindWrapped + tree.Kind(tree.Explain)},
 	Reason(rewrite.ErrPrepare):      {tree.KindWrapped + tree.Kind(tree.Prepare), tree.Kind(tree.PrepareText)},
 	Reason(rewrite.ErrBlock):        {tree.KindWrapped + tree.Kind(tree.Block)},
+	Reason(rewrite.ErrLoop):         {tree.KindWrapped + tree.Kind(tree.Block)},
 	Reason(rewrite.ErrMerge):        {tree.KindWrapped + tree.Kind(tree.Merge)},
 	Reason(rewrite.ErrMultiTable):   {tree.KindWrapped + tree.Kind(tree.Multi)},
 	Reason(rewrite.ErrBulk):         {tree.Kind(tree.Bulk)},
@@ -102,7 +103,7 @@ func holds(r Reason, k tree.Kind, query string) bool {
 		return strings.Contains(query, "$")
 	case rewrite.ErrStyles:
 		return strings.Count(query, "?")+strings.Count(query, "@")+strings.Count(query, ":")+strings.Count(query, "$") > 1
-	case rewrite.ErrSeveral, rewrite.ErrCTE, rewrite.ErrBlock, rewrite.ErrMerge, rewrite.ErrSelect, rewrite.ErrNoColumnList:
+	case rewrite.ErrSeveral, rewrite.ErrCTE, rewrite.ErrBlock, rewrite.ErrLoop, rewrite.ErrMerge, rewrite.ErrSelect, rewrite.ErrNoColumnList:
 		return wrapped
 	case rewrite.ErrRowID:
 		return strings.Contains(upper, "ROWID") || strings.Contains(upper, "OID")
