@@ -213,7 +213,7 @@ func (e *engine) newTable(rule *policy.Rule) *table {
 		t.keys = append(t.keys, key)
 		t.Keys = append(t.Keys, rewrite.Key{
 			Column: k.Column, Fill: fillOn(k.Fill), Integer: key.integer(), Counted: k.Contiguous && !k.Joined, Session: session,
-			Follow: k.Source.FollowExplicit, Type: key.sqlType(), Scope: scope,
+			Follow: k.Source.FollowExplicit || mayFollow(k.Source), Type: key.sqlType(), Scope: scope,
 			Joined: k.Joined && k.Source.Lock != policy.LockNone && !e.standIn,
 		})
 	}

@@ -47,6 +47,7 @@ type keyFacts struct {
 
 	leads  bool     // it is the first of an index
 	alone  bool     // a unique index on it and no other column keeps a key from being there twice
+	counts bool     // the engine numbers it too, and follows the ids that it is brought
 	ranked bool     // the greatest key, an integer, is quickly found
 	rowID  bool     // SQLite: it is the rowid
 	unique []string // as duplicate-key errors name the unique indexes that it leads
@@ -212,6 +213,7 @@ func factsOfColumn(t *catalog.Table, c *catalog.Column) keyFacts {
 		schema: t.Schema, table: t.Name, column: c.Name,
 		leads:  c.LeadsIndex,
 		alone:  c.UniqueAlone,
+		counts: c.Identity == "AUTO_INCREMENT" || c.Identity == "AUTOINCREMENT",
 		ranked: c.LeadsIndex && c.Integer,
 		rowID:  c.RowID,
 		unique: c.Unique,

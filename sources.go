@@ -415,7 +415,7 @@ func (m *Mount) columns(ctx context.Context, g *guard, t *table, i int) (*tableF
 // stored returns the column as a store names it. One that the catalog does not
 // show is named as the policy folds it.
 func (f *keyFacts) stored(r *policy.Rule, k *tableKey, elsewhere bool) store.Column {
-	c := store.Column{Schema: f.schema, Table: f.table, Name: f.column, Unranked: !f.ranked || elsewhere}
+	c := store.Column{Schema: f.schema, Table: f.table, Name: f.column, Unranked: !f.ranked || elsewhere, Counted: f.counts}
 	if c.Table == "" {
 		c.Schema, c.Table, c.Name = r.Schema, r.Name, k.column
 	}

@@ -4,6 +4,7 @@ import (
 	"database/sql/driver"
 	"math"
 	"strconv"
+	"strings"
 )
 
 // Follows reports whether the text may bring integers for a key that the policy
@@ -51,11 +52,7 @@ func integerOf(v driver.Value) int64 {
 			return int64(math.Ceil(min(v, 1<<62)))
 		}
 	case string:
-		n, err := strconv.ParseInt(v, 10, 64)
-		if err != nil && n != math.MaxInt64 {
-			return 0
-		}
-		return n
+		return integerIn(v)
 	case []byte:
 		return integerOf(string(v))
 	default:
@@ -69,10 +66,28 @@ func integerOf(v driver.Value) int64 {
 	return 0
 }
 
+// integerIn returns the integer that an engine may read in a text: engines leave out
+// spaces, and take fractions, exponents, other bases and separators, each some of
+// them. One that is read here and not there is a gap; 0 is for what is none.
+func integerIn(text string) int64 {
+	text = strings.TrimSpace(text)
+	n, err := strconv.ParseInt(strings.TrimLeft(text, "0"), 10, 64)
+	if err == nil || n == math.MaxInt64 {
+		return n
+	}
+	if n, err = strconv.ParseInt(text, 0, 64); err == nil || n == math.MaxInt64 {
+		return n
+	}
+	if f, err := strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64); err == nil {
+		return integerOf(f)
+	}
+	return 0
+}
+
 // bring notes a literal that is a key.
 func (in *insertion) bring(key int, text string) {
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil && n != math.MaxInt64 {
+	n := integerIn(text)
+	if n == 0 {
 		return
 	}
 	if in.explicit == nil {

@@ -22,6 +22,8 @@ func TestExplicit(t *testing.T) {
 		{"INSERT INTO t (id, a) VALUES (7, 1)", all, nil, 7},
 		{"INSERT INTO t (id, a) VALUES (7, 1), (NULL, 900), (30, 2), (0, 1)", all, nil, 30},
 		{"INSERT INTO t (id, a) VALUES (-7, 1)", all, nil, 0},
+		{"INSERT INTO t (id, a) VALUES (' 7000', 1), ('x', 2)", all, nil, 7000},
+		{"INSERT INTO t (id, a) VALUES (0x2328, 1)", all, nil, 9000},
 		{"INSERT INTO t (id, a) VALUES (nextval(9), 1)", all, nil, 0},
 		{"INSERT INTO t (id, a) VALUES (99999999999999999999, 1)", all, nil, 1<<63 - 1},
 		{"INSERT INTO t SET a = 5, id = 12", all, nil, 12},
@@ -31,6 +33,12 @@ func TestExplicit(t *testing.T) {
 		{"INSERT INTO t (id, a) VALUES (?, ?), (5, 6), (?, 1)", all, []driver.Value{"17", int64(900), []byte("18")}, 18},
 		{"INSERT INTO t (id, a) VALUES (?, ?)", all, []driver.Value{uint64(1 << 63), "x"}, 1<<63 - 1},
 		{"INSERT INTO t (id, a) VALUES (?, ?)", all, []driver.Value{"x", "y"}, 0},
+		{"INSERT INTO t (id, a) VALUES (?, ?)", all, []driver.Value{"  7000 ", "y"}, 7000},
+		{"INSERT INTO t (id, a) VALUES (?, ?)", all, []driver.Value{"0x2328", "y"}, 9000},
+		{"INSERT INTO t (id, a) VALUES (?, ?)", all, []driver.Value{[]byte("7e3"), "y"}, 7000},
+		{"INSERT INTO t (id, a) VALUES (?, ?)", all, []driver.Value{"007000.5", "y"}, 7001},
+		{"INSERT INTO t (id, a) VALUES (?, ?)", all, []driver.Value{"0010", "y"}, 10},
+		{"INSERT INTO t (id, a) VALUES (?, ?)", all, []driver.Value{"1_000", "y"}, 1000},
 	} {
 		target := &rewrite.Target{Table: "t", Keys: []rewrite.Key{
 			{Column: "id", Fill: tt.fill, Integer: true, Follow: true},

@@ -147,8 +147,8 @@ func (p *parser) judge(in *insertion, key, row int, v value) {
 		// SQLite takes it for a string (https://www.sqlite.org/quirks.html#dblquote).
 		null := p.d.EmptyIsNull && text == "''" && k.Fill&FillNull != 0
 		if !null && (k.Fill&FillZero == 0 || !zeroLiteral(text, t.kind, k.Integer)) {
-			if k.Follow && t.kind == tokNumber {
-				in.bring(key, text)
+			if k.Follow && (t.kind == tokNumber || t.kind == tokString) {
+				in.bring(key, strings.Trim(text, "'"))
 			}
 			return
 		}

@@ -65,6 +65,10 @@ type engine struct {
 
 	maxKey string // of a column and a table
 
+	// counter asks for the engine's own counter of {table}, whose text is {name} in
+	// {schema}: see [Column].Counted. "" where there is none to be asked.
+	counter string
+
 	words wording // of what is composed for a key table
 
 	call                 string // of a procedure; "" where there are none

@@ -121,6 +121,12 @@ type Column struct {
 	// Unranked says that the greatest key cannot be asked for: the column
 	// holds text, or leads no index, so that all rows would be read.
 	Unranked bool
+
+	// Counted says that the engine has a counter of its own for the column, which
+	// may be above the greatest key: the AUTO_INCREMENT of a table of MySQL or
+	// MariaDB, and SQLite's AUTOINCREMENT. Numbers of rows that were deleted are not
+	// given again.
+	Counted bool
 }
 
 // String returns schema.table.column.
@@ -355,6 +361,13 @@ func (s *Store) create(ctx context.Context, q *Sequence, greatest int64, ranked 
 		return nil, s.noRow(ctx, q, nil, greatest)
 	}
 	start := q.Start
+	if start == 0 && ranked {
+		counter, err := s.counter(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		greatest = max(greatest, counter)
+	}
 	switch {
 	case q.Fresh:
 		start = cmp.Or(start, 1)

@@ -178,6 +178,11 @@ func (r *SeriesRows) starting(ctx context.Context) (*Reserver, error) {
 	}
 	greatest, ranked, err := r.store.greatest(ctx, &r.series.Sequence)
 	counter := r.counter.At(r.store)
+	if err == nil && ranked {
+		var last int64
+		last, err = r.store.counter(ctx, &r.series.Sequence)
+		greatest = max(greatest, last)
+	}
 	if ranked && greatest >= r.series.Sequence.max() {
 		// Whether that matters depends on whether there is a row already, which is
 		// looked for first: a start of 0 leaves the error to that.

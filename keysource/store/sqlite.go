@@ -103,7 +103,8 @@ RETURNING previous_until`,
 			[]param{pUntil, pOwner, pOwner, pName, pWorker},
 		},
 	},
-	maxKey: "SELECT MAX(%s) FROM %s",
+	maxKey:  "SELECT MAX(%s) FROM %s",
+	counter: "SELECT seq FROM {schema}sqlite_sequence WHERE name = {name}",
 	words: wording{
 		place: "?",
 		// A column holds what was put into it, whatever its type.

@@ -1,0 +1,68 @@
+package e2e_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/keyfill/keyfill/policy"
+)
+
+// createNumbered makes a table whose id the engine numbers too.
+func createNumbered(t *testing.T, s *scratch) {
+	t.Helper()
+	column := "INTEGER PRIMARY KEY AUTOINCREMENT"
+	if s.server != nil {
+		column = "BIGINT PRIMARY KEY AUTO_INCREMENT"
+	}
+	exec(t, s.raw, "CREATE TABLE t (id "+column+", a INT)")
+}
+
+// TestFollowEngine: in the place of an engine's own counter, which follows the ids
+// that INSERTs bring, a sequence follows them too, without being told.
+func TestFollowEngine(t *testing.T) {
+	for _, block := range []int64{0, 1, 10} {
+		t.Run(fmt.Sprint(block), func(t *testing.T) {
+			each(t, []engine{sqliteFile, sqliteMemory, mysqlDefault, mysqlInterp}, func(t *testing.T, s *scratch) {
+				createNumbered(t, s)
+				db, _ := s.open(t, inPlace(counted(func(s *policy.Source) { s.Exclusive, s.Block = true, block })))
+				exec(t, db, insertT)
+				for i, explicit := range []any{1000, "  7000 ", int64(20000), "30000"} {
+					exec(t, db, "INSERT INTO t (id, a) VALUES (?, ?)", explicit, i)
+					exec(t, db, insertT)
+				}
+				exec(t, db, "INSERT INTO t (id, a) VALUES (0x9c40, 1)")
+				exec(t, db, insertT)
+				exec(t, db, "INSERT INTO t (id, a) VALUES ('50000', 1)")
+				exec(t, db, insertT)
+				got := fmt.Sprint(integersOf(t, s.raw, "SELECT id FROM t ORDER BY id"))
+				if want := "[1 1000 1001 7000 7001 20000 20001 30000 30001 40000 40001 50000 50001]"; got != want {
+					t.Errorf("stored %s, want %s", got, want)
+				}
+			})
+		})
+	}
+}
+
+// TestStartAboveEngine: ids that the engine has given to rows which were deleted are
+// not given again.
+func TestStartAboveEngine(t *testing.T) {
+	for name, src := range map[string]policy.Source{
+		"sequence": counted(func(s *policy.Source) { s.Exclusive = true }),
+		"recycled": mapped(policy.KindRecycled, func(s *policy.Source) { s.Exclusive, s.Series = true, 10 }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, []engine{sqliteFile, sqliteMemory, mysqlDefault}, func(t *testing.T, s *scratch) {
+				createNumbered(t, s)
+				for range 3 {
+					exec(t, s.raw, "INSERT INTO t (a) VALUES (1), (2), (3), (4), (5), (6), (7)")
+				}
+				exec(t, s.raw, "DELETE FROM t WHERE id > 4")
+				db, _ := s.open(t, inPlace(src))
+				exec(t, db, insertT)
+				if id := count(t, s.raw, "SELECT MAX(id) FROM t"); id < 22 || id > 31 {
+					t.Errorf("the first key is %d, want one above 21", id)
+				}
+			})
+		})
+	}
+}
