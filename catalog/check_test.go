@@ -219,3 +219,34 @@ func TestAnswer(t *testing.T) {
 		t.Errorf("%v, %v, %v", zero, catalog.No, catalog.Yes)
 	}
 }
+
+// TestCheckOtherTypes: a column whose type holds no integers, or gives them back as
+// something else, is told by its type, and not by a greatest key that cannot be read.
+func TestCheckOtherTypes(t *testing.T) {
+	sqlserver := func(kind string, precision, scale int64) *script {
+		return &script{answers: [][][]any{
+			{{int64(1), "dbo", "t", int64(0), nil}},
+			{{"id", kind, int64(8), precision, scale, false, int64(0), nil, nil}},
+			{{"id", "PK_t", int64(1), int64(1)}},
+		}}
+	}
+	for _, c := range []struct {
+		d     *dialect.Dialect
+		q     *script
+		named string
+	}{
+		{dialect.SQLServer(), sqlserver("money", 19, 4), "money"},
+		{dialect.SQLServer(), sqlserver("datetime2", 27, 7), "datetime2"},
+		{dialect.SQLServer(), sqlserver("decimal", 18, 2), "decimal(18,2)"},
+		{dialect.SQLServer(), sqlserver("decimal", 19, 0), ""},
+	} {
+		table, err := catalog.Read(t.Context(), c.d, c.q, "", "t")
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = table.Check(c.d, catalog.Key{Column: "id", Integer: true, Exclusive: true})
+		if errors.Is(err, catalog.ErrType) != (c.named != "") || err != nil && !strings.Contains(err.Error(), c.named+" does not hold every key") {
+			t.Errorf("%s: %v", c.named, err)
+		}
+	}
+}

@@ -111,6 +111,7 @@ func columnOfOracle(c *cells) Column {
 		if c.number(5) == 0 {
 			col.integer(decimalBits(digits))
 		}
+		col.lossy = !col.Integer
 	case "FLOAT", "BINARY_FLOAT", "BINARY_DOUBLE":
 		col.rounds = true
 	case "CHAR", "NCHAR", "VARCHAR2", "NVARCHAR2":

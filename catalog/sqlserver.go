@@ -93,6 +93,9 @@ func columnOfSQLServer(c *cells) Column {
 		if c.number(4) == 0 {
 			col.integer(decimalBits(c.number(3)))
 		}
+		col.lossy = !col.Integer
+	case "money", "smallmoney", "bit", "date", "time", "datetime", "datetime2", "smalldatetime", "datetimeoffset":
+		col.lossy = true
 	case "float", "real":
 		col.rounds = true
 	case "char", "varchar":

@@ -133,7 +133,7 @@ type Column struct {
 	rounds bool // a floating-point number, in which large integers are not exact
 
 	numeric bool // text that looks like a number becomes one, exact or not
-	lossy   bool // for something else, to which a mode that is not strict bends what is stored
+	lossy   bool // for something else: what is stored is bent, or read back as no integer
 }
 
 // Column returns the column of a folded name, nil where there is none.
