@@ -18,7 +18,7 @@ var reasons = []rewrite.Reason{
 	rewrite.ErrMultiTable, rewrite.ErrBulk, rewrite.ErrExec, rewrite.ErrExecutableComment, rewrite.ErrUserValue,
 	rewrite.ErrTarget, rewrite.ErrRowID, rewrite.ErrDoubleQuotes, rewrite.ErrSubquery, rewrite.ErrReadsCount,
 	rewrite.ErrGrammar, rewrite.ErrStyles, rewrite.ErrFirstUse, rewrite.ErrShared,
-	rewrite.ErrPerStatement, rewrite.ErrTooMany, rewrite.ErrSelectForm, rewrite.ErrSettings,
+	rewrite.ErrPerStatement, rewrite.ErrTooMany, rewrite.ErrSelectForm, rewrite.ErrSettings, rewrite.ErrSet, rewrite.ErrOrder,
 }
 
 // reasonOf returns the word for a reason's text; for a new reason its first
@@ -73,10 +73,19 @@ var goesOn = regexp.MustCompile(`(?is)\bVALUES\b.*\)\s*(UNION|EXCEPT|INTERSECT|M
 // reason that holds: the bar for them is for those where one can.
 func excused(v *Verdict) bool {
 	switch rewrite.Reason(v.Reason) {
-	case rewrite.ErrRowID, rewrite.ErrOutputInto, rewrite.ErrSelectForm:
+	case rewrite.ErrRowID, rewrite.ErrOutputInto, rewrite.ErrSelectForm, rewrite.ErrOrder:
 		return v.Kind == tree.KindQuery && v.Action == "refuse" && !v.Missed
 	}
 	return false
+}
+
+// sets finds functions of PostgreSQL that return several rows.
+var sets = regexp.MustCompile(`(?is)\b(generate_(series|subscripts)|unnest|regexp_(matches|split_to_table)|string_to_table|jsonb?_(array_elements(_text)?|each(_text)?|object_keys))\s*\(`)
+
+// isSet reports whether the row of an INSERT calls for several rows: it is an INSERT
+// whose rows come from a query, whatever its form.
+func isSet(v *Verdict, query string) bool {
+	return v.Kind == tree.KindValues && (v.Reason == Reason(rewrite.ErrSelect) || v.Reason == Reason(rewrite.ErrSet)) && sets.MatchString(query)
 }
 
 // holds reports whether a reason holds, as far as the judge can see.
@@ -103,12 +112,18 @@ func holds(r Reason, k tree.Kind, query string) bool {
 		return strings.Contains(query, "$")
 	case rewrite.ErrStyles:
 		return strings.Count(query, "?")+strings.Count(query, "@")+strings.Count(query, ":")+strings.Count(query, "$") > 1
-	case rewrite.ErrSeveral, rewrite.ErrCTE, rewrite.ErrBlock, rewrite.ErrLoop, rewrite.ErrMerge, rewrite.ErrSelect, rewrite.ErrNoColumnList:
+	case rewrite.ErrSelect:
+		return wrapped || k == tree.KindValues && sets.MatchString(query)
+	case rewrite.ErrSeveral, rewrite.ErrCTE, rewrite.ErrBlock, rewrite.ErrLoop, rewrite.ErrMerge, rewrite.ErrNoColumnList:
 		return wrapped
 	case rewrite.ErrRowID:
 		return strings.Contains(upper, "ROWID") || strings.Contains(upper, "OID")
 	case rewrite.ErrSelectForm:
 		return wrapped || k == tree.KindQuery && changes.MatchString(query) || goesOn.MatchString(query)
+	case rewrite.ErrOrder:
+		return k == tree.KindQuery && strings.Contains(upper, "ORDER")
+	case rewrite.ErrSet:
+		return strings.Contains(query, "(")
 	case rewrite.ErrReadsCount:
 		return strings.Contains(upper, "ROW")
 	}

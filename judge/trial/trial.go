@@ -136,7 +136,7 @@ func (c *Court) Try(query string) Verdict {
 		v.Wrong = unfilled(query, text, &ex)
 	}
 	v.Missed = judge != Nobody && v.Wrong == "" && missed(&v, query)
-	v.Excused = excused(&v) || v.Action == "pass" && temporaries(query) > 0
+	v.Excused = excused(&v) || v.Action == "refuse" && !v.Missed && isSet(&v, query) || v.Action == "pass" && temporaries(query) > 0
 	v.Apart = judge == Nobody || judge == Checker && c.parse != nil
 	return v
 }

@@ -271,3 +271,12 @@ func TestKeyfillOrder(t *testing.T) {
 		}
 	}
 }
+
+// TestKeyfillSet: a row of VALUES that stands for several is refused where a query is.
+func TestKeyfillSet(t *testing.T) {
+	c := court(t, "postgres", nil)
+	v := c.Try("INSERT INTO t (a) VALUES (generate_series(1, 3))")
+	if v.Wrong != "" || v.Missed || v.Action != "refuse" || !v.Excused {
+		t.Errorf("%+v", v)
+	}
+}
