@@ -28,7 +28,7 @@ var (
 // run takes in what an execution has ended in.
 func (s *controlling) run(err error) {
 	if !unsent(err) {
-		s.guard.follow(s.effect, err)
+		s.guard.followText(s.effect, err)
 		s.guard.controlled(s.what)
 	}
 }

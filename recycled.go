@@ -70,6 +70,14 @@ func (r *connRow) seriesAt(g *guard) keysource.SeriesAt {
 		if !at.Open {
 			return committing{r, g}.transact(ctx, inside)
 		}
+		// Its several statements would each commit where the transaction has ended.
+		err := g.joinedStore().Prove(ctx)
+		switch {
+		case errors.Is(err, store.ErrEnded):
+			return committing{r, g}.transact(ctx, inside)
+		case err != nil:
+			return err
+		}
 		return inside(store.Within(r.dialect, g.conn))
 	}
 	if r.ranked {

@@ -46,11 +46,21 @@ func (g *guard) follow(effect rewrite.Transaction, err error) {
 	case effect == rewrite.TxEnds:
 		g.tx, g.ended = txOutside, false
 	}
-	g.ongoing = store.Ongoing{}
 	if g.tx == txUnknown {
 		g.unknown()
 	}
 	if effect != rewrite.TxUnchanged {
+		g.ongoing = store.Ongoing{}
+		g.dropJoined()
+	}
+}
+
+// followText is follow for a text of the application. Where a change opens a
+// transaction, the driver's alone decides whether it commits by itself.
+func (g *guard) followText(effect rewrite.Transaction, err error) {
+	if !g.mount.known().dialect.Transactions.Driver {
+		g.follow(effect, err)
+	} else if effect != rewrite.TxUnchanged {
 		g.dropJoined()
 	}
 }
@@ -71,6 +81,9 @@ func (g *guard) dropJoined() {
 // reserved, be it back to a savepoint only.
 func (g *guard) controlled(what rewrite.Concern) {
 	if what&rewrite.ConcernsTransaction != 0 {
+		if !g.ongoing.Ours {
+			g.ongoing = store.Ongoing{} // a rollback to a savepoint undoes its mark
+		}
 		g.dropJoined()
 	}
 }
@@ -109,7 +122,7 @@ func (m *Mount) execText(ctx context.Context, g *guard, query string, args []dri
 		res, err = g.ExecContext(ctx, query, args)
 	}
 	if err != driver.ErrSkip && !unsent(err) {
-		g.follow(effect, err)
+		g.followText(effect, err)
 		g.controlled(what)
 	}
 	return res, err
@@ -126,7 +139,7 @@ func (m *Mount) queryText(ctx context.Context, g *guard, query string, args []dr
 		rows, err = g.QueryContext(ctx, query, args)
 	}
 	if err != driver.ErrSkip && !unsent(err) {
-		g.follow(effect, err)
+		g.followText(effect, err)
 		g.controlled(what)
 	}
 	return rows, err

@@ -30,6 +30,10 @@ type Transactions struct {
 	KeyNumber int
 	KeyText   string
 
+	// Driver says that a change opens a transaction by itself, and the driver commits
+	// it at once but between its BeginTx and Commit or Rollback: no text decides.
+	Driver bool
+
 	// Snapshots says that a transaction may see what was committed when it began,
 	// by the session's default, and under READ COMMITTED does not.
 	Snapshots bool
@@ -86,6 +90,7 @@ var sqlserverTransactions = Transactions{
 // Oracle SQL Language Reference 23, "SAVEPOINT": one of the same name erases the
 // earlier one.
 var oracleTransactions = Transactions{
-	Set:  "SAVEPOINT %",
-	Undo: "ROLLBACK TO SAVEPOINT %",
+	Driver: true,
+	Set:    "SAVEPOINT %",
+	Undo:   "ROLLBACK TO SAVEPOINT %",
 }
