@@ -1,6 +1,10 @@
 package checker
 
-import "github.com/keyfill/keyfill/judge/tree"
+import (
+	"strings"
+
+	"github.com/keyfill/keyfill/judge/tree"
+)
 
 // rowsets are functions and words that stand where a table's name does, in SQL
 // Server and Oracle.
@@ -50,13 +54,17 @@ func (r *reader) name(n *tree.Node) bool {
 	if i := r.peek(0); !i.isName() && i.kind != text {
 		return false
 	}
+	last := r.peek(0)
 	r.take(n, 1)
 	for r.peek(0).isMark(".") || r.peek(0).isMark("@") {
 		r.take(n, 1)
 		if r.peek(0).isName() {
+			last = r.peek(0)
 			r.take(n, 1)
 		}
 	}
+	// A temporary table of SQL Server's is no table that a glob matches.
+	n.Insert.NoTable = r.noSemicolons && strings.HasPrefix(last.name(), "#")
 	return true
 }
 

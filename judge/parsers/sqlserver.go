@@ -58,7 +58,9 @@ func sqlserverNode(d *dumper, v reflect.Value) *tree.Node {
 		n := d.fields(v, "Columns", "InsertSource")
 		n.Insert = sqlserverInsert(d, v.FieldByName("Columns"), v.FieldByName("InsertSource"))
 		target := field(v, "Target")
-		n.Insert.NoTable = target.IsValid() && target.Type().Name() != "NamedTableReference"
+		n.Insert.NoTable = target.IsValid() && (target.Type().Name() != "NamedTableReference" ||
+			// A temporary one is no table that a glob matches.
+			strings.HasPrefix(text(field(field(target, "SchemaObject"), "BaseIdentifier"), "Value"), "#"))
 		return n
 	case "InsertMergeAction":
 		n := d.fields(v, "Columns", "Source")
