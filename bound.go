@@ -40,10 +40,13 @@ func (k *tableKey) row(state string, facts *tableFacts, columns []store.Column) 
 		// for the state just now.
 		Shared: k.rule.Shared || !k.rule.Own || ofWorkers(src),
 		// A row is bound to the table as it is found.
-		Create: src.CreateRow() && (facts.unseen == nil || k.rule.Shared),
+		Create: src.CreateRow() && (facts.unseen == nil || facts.made || k.rule.Shared),
+	}
+	if facts.made {
+		row.Start = cmp.Or(row.Start, 1) // it is empty
 	}
 	keep(&row, src)
-	if row.Shared && facts.unseen != nil {
+	if row.Shared && facts.unseen != nil && !facts.made {
 		// A temporary table's keys are nobody else's business.
 		row.Columns = columns[1:]
 	}

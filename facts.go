@@ -39,6 +39,10 @@ type tableFacts struct {
 	// unseen is that the catalog does not show the table: it is a temporary
 	// one, or not there yet. nil: it does.
 	unseen error
+
+	// made says that it is not there yet, but the text makes it that inserts into
+	// it.
+	made bool
 }
 
 // keyFacts is what the catalog says of a key column.
@@ -87,6 +91,13 @@ func newGate(keys int) *gate {
 // facts returns what the catalog says of a table, of which it is asked unless
 // that is known. A column that cannot take its keys is an error.
 func (m *Mount) facts(ctx context.Context, g *guard, t *table) (*tableFacts, error) {
+	if t.looked && g.isAltered() && m.standIn == nil {
+		f, err := m.factsHere(ctx, g, t)
+		if err != nil {
+			return nil, err
+		}
+		return m.factsMade(ctx, g, t, f)
+	}
 	if f := t.gate.facts.Load(); f != nil {
 		return f, nil
 	}
@@ -95,7 +106,10 @@ func (m *Mount) facts(ctx context.Context, g *guard, t *table) (*tableFacts, err
 		return t.gate.facts.Load(), nil
 	}
 	if f, err := t.gate.recent(); f != nil || err != nil {
-		return f, err
+		if err != nil {
+			return nil, err
+		}
+		return m.factsMade(ctx, g, t, f)
 	}
 	if !m.onConnection() {
 		select {
@@ -114,6 +128,7 @@ func (m *Mount) facts(ctx context.Context, g *guard, t *table) (*tableFacts, err
 		return nil, err
 	case f.unseen != nil:
 		t.gate.again(f, nil)
+		return m.factsMade(ctx, g, t, f)
 	default:
 		t.gate.rows.Store(f.rows)
 		t.gate.facts.Store(f)
@@ -225,7 +240,7 @@ func factsOfColumn(t *catalog.Table, c *catalog.Column) keyFacts {
 // for, elsewhere on one of our own, so that the application's session does not
 // notice.
 func (m *Mount) tableIn(ctx context.Context, g *guard, d *dialect.Dialect, schema, name string) (*catalog.Table, error) {
-	if m.onConnection() {
+	if m.onConnection() || g.isAltered() {
 		return catalog.Read(ctx, d, catalog.Conn(g.conn), schema, name)
 	}
 	q, err := m.sources.stores.catalog()

@@ -49,6 +49,7 @@ type guard struct {
 	claimed    bool                 // a claim was noted in one of its transactions since the checkout
 
 	temporary temporaryNames
+	altered   alteredTables
 }
 
 var (
@@ -105,6 +106,7 @@ func guardOf(conn driver.ExecerContext) *guard {
 
 func (g *guard) Close() error {
 	err := g.conn.Close()
+	g.altered.ends()
 	if g.counters != nil {
 		// Their sources have nothing running.
 		_ = g.counters.close(context.Background())
@@ -162,6 +164,9 @@ func (g *guard) sends(query string) {
 	g.columns.sends(d, query)
 	g.settings.sends(d, query)
 	g.place.sends(d, query)
+	if d.Transactions.DDL && g.tx != txOutside {
+		g.altered.sends(d, query)
+	}
 	g.temporary.sends(d, query)
 }
 

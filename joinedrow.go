@@ -155,7 +155,7 @@ func (r *joinedRow) advance(ctx context.Context, g *guard, to int64) error {
 }
 
 // newJoined makes a counter that of a row whose numbers belong to transactions.
-func (m *Mount) newJoined(g *guard, k *tableKey, row store.Sequence, ranked bool, schema string, c *counter) (*counter, error) {
+func (m *Mount) newJoined(ctx context.Context, g *guard, k *tableKey, row store.Sequence, ranked bool, schema string, c *counter) (*counter, error) {
 	d := m.known().dialect
 	row.OnBehind = k.rule.Source.OnBehind
 	if !ranked {
@@ -175,6 +175,11 @@ func (m *Mount) newJoined(g *guard, k *tableKey, row store.Sequence, ranked bool
 		return nil, err
 	}
 	row.EnsureSchema = k.rule.Source.EnsureSchema
+	if g.isAltered() {
+		if row, err = m.openHere(ctx, g, home, row, row.OnBehind, ranked); err != nil {
+			return nil, err
+		}
+	}
 	c.joined = newJoinedRow(d, row, home)
 	c.bound = newBound(row, home.Reserver(row).Bind)
 	return c, nil

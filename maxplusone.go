@@ -62,6 +62,12 @@ func (m *Mount) afterMax(ctx context.Context, g *guard, t *table, i int, n int64
 	return max(greatest, 0) + 1, nil
 }
 
+// unranked returns a column whose greatest key is not asked for.
+func unranked(c store.Column) store.Column {
+	c.Unranked = true
+	return c
+}
+
 // enterMutex waits for those who are about to insert behind the greatest key of a
 // column, where reading it alone does not.
 func (m *Mount) enterMutex(ctx context.Context, g *guard, k *tableKey, f *tableFacts, i int, column store.Column) error {
@@ -76,7 +82,7 @@ func (m *Mount) enterMutex(ctx context.Context, g *guard, k *tableKey, f *tableF
 		}
 		// What the row counts means nothing: it is changed so that others wait.
 		row := store.Sequence{
-			Name: name, Columns: []store.Column{column}, Start: 1,
+			Name: name, Columns: []store.Column{unranked(column)}, Start: 1,
 			EnsureSchema: k.rule.Source.EnsureSchema, Create: true, Exclusive: k.rule.Source.Exclusive,
 			OnBehind: keysource.RemedyWarn,
 		}

@@ -132,9 +132,9 @@ func isLoose(t *table) bool { return t.rule.Loose }
 // readIn reads a query in a place, and keeps the plan where all that it names is
 // there.
 func (m *Mount) readIn(ctx context.Context, g *guard, e *engine, query string, p *rewrite.Plan, at, home *location) (*rewrite.Plan, naming, error) {
-	r := &reading{engine: e, at: at, home: home, now: map[wanted]string{}}
+	r := &reading{engine: e, at: at, home: home, now: map[wanted]string{}, altered: g.isAltered()}
 	n := naming{lookup: r.lookup, key: at.answer + "\x00" + string(rune(p.Dialect().Settings)) + "\x00at\x00"}
-	if known, ok := e.cache.Get(n.key + query); ok {
+	if known, ok := e.cache.Get(n.key + query); ok && !r.altered {
 		return known, n, nil
 	}
 	for {
@@ -150,7 +150,7 @@ func (m *Mount) readIn(ctx context.Context, g *guard, e *engine, query string, p
 			if err != nil {
 				return nil, n, g.held(err)
 			}
-			if !lasts {
+			if !lasts || r.altered {
 				r.now[w] = schema
 			}
 		}
@@ -191,6 +191,7 @@ type reading struct {
 	engine   *engine
 	at, home *location
 
+	altered bool              // the transaction has changed tables: what was found may be others'
 	now     map[wanted]string // the schemas of tables that are not there yet
 	missing []wanted          // whose schema is to be asked for
 }
@@ -240,9 +241,12 @@ func (r *reading) schema(w wanted) (string, bool) {
 	if schema, ok := r.now[w]; ok {
 		return schema, true
 	}
-	w.place.mu.Lock()
-	schema := w.place.found[w.name]
-	w.place.mu.Unlock()
+	schema := ""
+	if !r.altered {
+		w.place.mu.Lock()
+		schema = w.place.found[w.name]
+		w.place.mu.Unlock()
+	}
 	if schema == "" {
 		r.missing = append(r.missing, w)
 	}

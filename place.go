@@ -185,14 +185,18 @@ func (m *Mount) locate(ctx context.Context, g *guard, at *location, name string)
 	at.mu.Lock()
 	schema = at.found[name]
 	at.mu.Unlock()
-	if schema != "" {
+	if schema != "" && !g.isAltered() {
 		return schema, true, nil
 	}
 	var q catalog.Querier
-	if m.onConnection() {
+	if m.onConnection() || g.isAltered() {
 		q = catalog.Conn(g.conn)
 	} else if q, err = m.sources.stores.catalog(); err != nil {
 		return "", false, err
+	}
+	if g.isAltered() {
+		schema, _, err = catalog.Locate(ctx, m.known().dialect, q, at.answer, name)
+		return schema, false, err // it may be rolled back
 	}
 	err = m.askCatalog(ctx, m.known().dialect, func(ctx context.Context) (err error) {
 		schema, lasts, err = catalog.Locate(ctx, m.known().dialect, q, at.answer, name)

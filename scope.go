@@ -89,7 +89,7 @@ func (m *Mount) newScoped(ctx context.Context, g *guard, t *table, i int, row st
 	for i := range row.Columns {
 		row.Columns[i].Unranked = true // its greatest key says nothing of a parent
 	}
-	if c, err = m.newJoined(g, k, row, false, s.scope.Column.Schema, c); err != nil {
+	if c, err = m.newJoined(ctx, g, k, row, false, s.scope.Column.Schema, c); err != nil {
 		return nil, err
 	}
 	c.scoped = s

@@ -162,6 +162,9 @@ func (m *Mount) counter(ctx context.Context, g *guard, t *table, i int) (*counte
 			set, only = g.counters, nil
 		}
 	}
+	if g.isAltered() && m.standIn == nil {
+		set, only = g.countersHere(k, set), nil
+	}
 	if len(k.states()) > 0 {
 		only = nil
 	}
@@ -327,17 +330,17 @@ func (m *Mount) newSequence(ctx context.Context, g *guard, t *table, i int, stat
 		return m.newScoped(ctx, g, t, i, row, c)
 	}
 	if m.belongs(k) {
-		return m.newJoined(g, k, row, ranked, facts.keys[i].schema, c)
+		return m.newJoined(ctx, g, k, row, ranked, facts.keys[i].schema, c)
 	}
 	if src.Kind == policy.KindRecycled {
 		return m.newRecycled(g, k, row, ranked, facts.keys[i].schema, c)
 	}
-	return m.countThrough(g, src, row, ranked, facts.keys[i].schema, o, c)
+	return m.countThrough(ctx, g, src, row, ranked, facts.keys[i].schema, o, c)
 }
 
 // countThrough completes a counter with a row, whose greatest key may be compared
 // with where it is ranked.
-func (m *Mount) countThrough(g *guard, src policy.Source, row store.Sequence, ranked bool, schema string,
+func (m *Mount) countThrough(ctx context.Context, g *guard, src policy.Source, row store.Sequence, ranked bool, schema string,
 	o keysource.SequenceOptions, c *counter) (*counter, error) {
 	if m.onConnection() && src.Store == "" {
 		if isElsewhere(g, schema) {
@@ -351,6 +354,12 @@ func (m *Mount) countThrough(g *guard, src policy.Source, row store.Sequence, ra
 		st, err := m.storeOf(src, &row)
 		if err != nil {
 			return nil, err
+		}
+		if g.isAltered() {
+			if row, err = m.openHere(ctx, g, st, row, src.OnBehind, ranked); err != nil {
+				return nil, err
+			}
+			ranked = false // it was compared
 		}
 		rows := st.Reserver(row)
 		o.Reserver, o.MaxKey = rows, rows.MaxKey

@@ -133,6 +133,10 @@ func (m *Mount) planOn(ctx context.Context, g *guard, e *engine, query string) (
 	if err != nil {
 		return nil, err
 	}
+	g.altered.made = nil
+	if e.dialect.Transactions.DDL && p.Statements > 1 && p.Action != rewrite.Pass {
+		g.altered.made = rewrite.Made(e.dialect, query)
+	}
 	p, err = m.settled(ctx, g, p)
 	if err != nil || p.Action == rewrite.Refuse && p.Refusal.Reason == rewrite.ErrSettings {
 		return p, err

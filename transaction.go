@@ -46,6 +46,9 @@ func (g *guard) follow(effect rewrite.Transaction, err error) {
 	case effect == rewrite.TxEnds:
 		g.tx, g.ended = txOutside, false
 	}
+	if g.altered.on && g.tx == txOutside {
+		g.altered.ends()
+	}
 	if g.tx == txUnknown {
 		g.unknown()
 	}

@@ -34,6 +34,10 @@ type Transactions struct {
 	// it at once but between its BeginTx and Commit or Rollback: no text decides.
 	Driver bool
 
+	// DDL says that a transaction may change tables, which others do not see before
+	// it commits, or wait for.
+	DDL bool
+
 	// Snapshots says that a transaction may see what was committed when it began,
 	// by the session's default, and under READ COMMITTED does not.
 	Snapshots bool
@@ -71,6 +75,7 @@ var postgresTransactions = Transactions{
 	Set:       "SAVEPOINT %",
 	Undo:      "ROLLBACK TO SAVEPOINT %",
 	Release:   "RELEASE SAVEPOINT %",
+	DDL:       true,
 	Snapshots: true,
 }
 

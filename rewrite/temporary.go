@@ -284,3 +284,27 @@ func CompileBeside(d *dialect.Dialect, lookup Lookup, query string, standing fun
 	p.statementsOf()
 	return p.plan()
 }
+
+// Made returns the folded names, without a schema, of the tables that a text makes
+// by CREATE TABLE.
+func Made(d *dialect.Dialect, query string) (names []string) {
+	p := &parser{scanner: scanner{d: d, q: query}}
+	for p.read(); p.tok.kind != tokEnd; {
+		if !p.accept("create") {
+			p.advance()
+			continue
+		}
+		p.accept("unlogged")
+		if !p.accept("table") {
+			continue
+		}
+		if p.accept("if") {
+			p.accept("not")
+			p.accept("exists")
+		}
+		if n, ok := p.tableName(); ok {
+			names = append(names, n.table)
+		}
+	}
+	return names
+}

@@ -1,0 +1,128 @@
+package keyfill
+
+import (
+	"context"
+	"slices"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/keysource/store"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// A transaction of PostgreSQL may make tables and change them, which no other
+// connection sees before it commits, or waits for. What is to be known of a table
+// then is asked on its own connection, and forgotten when it ends: it may be rolled
+// back.
+
+// alteredTables is what a connection knows of tables in a transaction that has
+// changed some.
+type alteredTables struct {
+	on       bool
+	facts    map[*table]*tableFacts
+	counters *counterSet
+
+	// made are the names of the tables that the text makes which is about to be
+	// sent.
+	made []string
+}
+
+// sends takes in that a text is executed in a transaction, or may be.
+func (a *alteredTables) sends(d *dialect.Dialect, query string) {
+	if !leavesCatalog(d, query) {
+		a.on = true
+		clear(a.facts)
+	}
+}
+
+// ends takes in that no transaction is open.
+func (a *alteredTables) ends() {
+	if a.counters != nil {
+		// What is reserved is lost: nobody else has waited for it.
+		_ = a.counters.close(context.Background())
+	}
+	*a = alteredTables{}
+}
+
+// leavesCatalog reports whether a text leaves tables as they are, and locks none as
+// a change of one does: what it begins with is known.
+func leavesCatalog(d *dialect.Dialect, query string) bool {
+	word, _ := single(d, query)
+	return isAny(word, "insert", "update", "delete", "select", "with", "values", "set", "show", "reset",
+		"begin", "start", "commit", "end", "savepoint", "release", "rollback", "fetch", "explain")
+}
+
+// isAltered reports whether the tables of the connection's transaction may be seen
+// from there alone.
+func (g *guard) isAltered() bool { return g != nil && g.altered.on }
+
+// factsHere is facts for a transaction that has changed tables.
+func (m *Mount) factsHere(ctx context.Context, g *guard, t *table) (*tableFacts, error) {
+	if f := g.altered.facts[t]; f != nil {
+		return f, nil
+	}
+	f, err := m.look(ctx, g, t)
+	if err == nil && f.unseen == nil {
+		if g.altered.facts == nil {
+			g.altered.facts = map[*table]*tableFacts{}
+		}
+		g.altered.facts[t] = f
+	}
+	return f, err
+}
+
+// factsMade returns the facts of a table that is not there, but is made by the text
+// in front of its INSERT: f where it is not.
+func (m *Mount) factsMade(ctx context.Context, g *guard, t *table, f *tableFacts) (*tableFacts, error) {
+	if f.unseen == nil || g == nil || !slices.Contains(g.altered.made, t.rule.Name) {
+		return f, nil
+	}
+	schema := t.rule.Schema
+	if schema == "" {
+		at, err := g.placeNow(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if schema, _, err = m.locate(ctx, g, at, t.rule.Name); err != nil {
+			return nil, err
+		}
+	}
+	made := *f
+	made.made, made.keys = true, slices.Clone(f.keys)
+	for i := range made.keys {
+		made.keys[i] = keyFacts{schema: schema, table: t.rule.Name, column: t.keys[i].column}
+	}
+	return &made, nil
+}
+
+// countersHere returns where the counter of a key is kept for a transaction that has
+// changed tables: with it, where its state is opened by looking at the table.
+func (g *guard) countersHere(k *tableKey, all *counterSet) *counterSet {
+	src := k.rule.Source
+	if !countsInRows(src) || src.Kind == policy.KindRecycled {
+		return all
+	}
+	if g.altered.counters == nil {
+		g.altered.counters = newCounterSet()
+	}
+	return g.altered.counters
+}
+
+// openHere opens the row of a state for a transaction that has changed tables, and
+// returns what is left to expect of it: the keys in the table are compared here and
+// now. The row itself is the others' too.
+func (m *Mount) openHere(ctx context.Context, g *guard, st *store.Store, row store.Sequence, behind keysource.Remedy, ranked bool) (store.Sequence, error) {
+	opened := row
+	opened.At = store.Within(m.known().dialect, g.conn)
+	if opened.OnBehind = behind; !ranked {
+		opened.OnBehind = keysource.RemedyWarn
+	}
+	if _, err := st.Open(ctx, opened); err != nil {
+		return row, err
+	}
+	row.Create, row.Columns = false, slices.Clone(row.Columns)
+	for i := range row.Columns {
+		row.Columns[i].Unranked = true
+	}
+	return row, nil
+}
