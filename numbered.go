@@ -375,7 +375,8 @@ func (x *execution) numberedKeys() []RecordedKey {
 }
 
 // numberedResult is the result of an INSERT … SELECT: its first key, on SQLite
-// its last one, if every row that was counted is stored.
+// its last one, if every row that was counted is stored, or the table has said which
+// are.
 func (x *execution) numberedResult(res driver.Result) driver.Result {
 	in := &x.plan.Inserts[0]
 	t := tableOf(in)
@@ -386,9 +387,11 @@ func (x *execution) numberedResult(res driver.Result) driver.Result {
 	affected, err := res.RowsAffected()
 	f := t.gate.facts.Load()
 	switch {
-	case x.plan.Dialect().LastRowID && affected > 0 && f != nil && f.keys[t.lastID].rowID:
+	case x.plan.Dialect().LastRowID && in.Conflict != rewrite.ConflictUpdate && affected > 0 && f != nil && f.keys[t.lastID].rowID:
 		return res // the rowid of the last row, which is its key
-	case err != nil, affected != x.rows[0], affected == 0, in.Conflict != rewrite.ConflictError:
+	case in.Conflict != rewrite.ConflictError:
+		return ownResult{res, x.changed}
+	case err != nil, affected != x.rows[0], affected == 0:
 		return ownResult{res, 0}
 	case x.plan.Dialect().LastRowID:
 		return ownResult{res, x.keys[d][1].(int64) + x.rows[0]}

@@ -19,6 +19,10 @@ import (
 // somebody wants to know. A transaction of ours is still open then.
 func (x *execution) settle(ctx context.Context, res driver.Result) {
 	x.fates, x.changed = nil, 0
+	if x.plan.Alone() && x.plan.Counts() {
+		x.changed = x.firstNumbered(ctx, res)
+		return
+	}
 	if !x.plan.Alone() || x.plan.Inserts[0].Query != nil || !x.isWanted(res) {
 		return
 	}

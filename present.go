@@ -398,6 +398,45 @@ func (q *inquiry) shown(v any) any {
 	return nil
 }
 
+// firstNumbered returns the first key of an INSERT … SELECT that the table has, on
+// SQLite the last one, where its rows need not all be stored; 0 where there is none
+// or nobody wants to know.
+func (x *execution) firstNumbered(ctx context.Context, res driver.Result) (id int64) {
+	in := &x.plan.Inserts[0]
+	d := slices.IndexFunc(x.plan.Draws, func(d rewrite.Draw) bool { return d.Key == tableOf(in).lastID })
+	if d < 0 || !x.tellsID() || in.Conflict == rewrite.ConflictError || in.UpdatesKey || x.rows[0] == 0 || x.affected(res) == 0 || x.idiomTells(res) {
+		return 0
+	}
+	f := x.guard.mount.rowFacts(ctx, x.guard, tableOf(in))
+	before, ok := x.keys[d][1].(int64)
+	column := f.column(x.plan.Draws[d].Key)
+	if !ok || !f.stays || column == "" || !tableOf(in).keys[x.plan.Draws[d].Key].integer() {
+		return 0
+	}
+	which := "MIN"
+	if x.plan.Dialect().LastRowID {
+		which = "MAX"
+	}
+	column = x.plan.Dialect().QuoteIdent(column)
+	query := fmt.Sprintf("SELECT %s(%s) FROM %s WHERE %s BETWEEN %d AND %d", which, column, in.TableText, column, before+1, before+x.rows[0])
+	ctx, cancel := aside(ctx)
+	defer cancel()
+	row, err := x.guard.row(ctx, query, nil)
+	if err != nil || row[0] == nil {
+		return 0
+	}
+	id, _ = integerOf(row[0])
+	return id
+}
+
+// column returns the name of a key's column; "" where it is not known.
+func (f *rowFacts) column(key int) string {
+	if key >= len(f.columns) {
+		return ""
+	}
+	return f.columns[key]
+}
+
 // spares reports whether keys behind those of the statement were drawn and are
 // given to nobody, as many as it takes for one who counts up from an id, for each
 // row, to stay among them. GORM does so.

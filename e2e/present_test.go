@@ -381,3 +381,54 @@ func TestQuestionIsRefused(t *testing.T) {
 		}
 	})
 }
+
+// TestSelectThatLeavesOut: an INSERT … SELECT that leaves rows out, or changes some,
+// answers with the first key that is stored, on SQLite the last one.
+func TestSelectThatLeavesOut(t *testing.T) {
+	each(t, []engine{sqliteFile, mattnFile, mysqlDefault, mysqlInterp}, func(t *testing.T, s *scratch) {
+		key := "BIGINT PRIMARY KEY"
+		ignore, update := "INSERT IGNORE INTO people (code) SELECT code FROM source WHERE n < ?", " ON DUPLICATE KEY UPDATE n = n + 1"
+		if s.dialect.LastRowID {
+			key = "INTEGER PRIMARY KEY"
+			ignore, update = "INSERT OR IGNORE INTO people (code) SELECT code FROM source WHERE n < ?", " ON CONFLICT (code) DO UPDATE SET n = n + 1"
+		}
+		for _, query := range []string{
+			"CREATE TABLE people (id " + key + ", code VARCHAR(20) UNIQUE, n INT)", "CREATE TABLE source (code VARCHAR(20), n INT)",
+			"CREATE TABLE others (id " + key + ", n INT)", "INSERT INTO source VALUES ('a', 1), ('b', 2), ('c', 3), ('d', 4)",
+		} {
+			exec(t, s.raw, query)
+		}
+		db, _ := s.open(t, fillID("people", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Start: 101}}))
+		for _, query := range []string{ignore, "INSERT INTO people (code) SELECT code FROM source WHERE n < ?" + update} {
+			exec(t, s.raw, "DELETE FROM people")
+			exec(t, s.raw, "INSERT INTO people (id, code) VALUES (7, 'a')")
+			for _, c := range []struct{ below, stored int }{{2, 0}, {4, 2}, {4, 0}, {5, 1}} {
+				before := count(t, s.raw, "SELECT MAX(id) FROM people")
+				conn, err := db.Conn(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				// What the connection has stored before is not the answer.
+				if _, err := conn.ExecContext(t.Context(), "INSERT INTO others VALUES (NULL, 1)"); s.dialect.LastRowID && err != nil {
+					t.Fatal(err)
+				}
+				res, err := conn.ExecContext(t.Context(), query, c.below)
+				if err != nil {
+					t.Fatal(err)
+				}
+				id, err := res.LastInsertId()
+				// Which row gets which of the numbers is not said.
+				which := "MIN"
+				if s.dialect.LastRowID {
+					which = "MAX"
+				}
+				want := count(t, s.raw, "SELECT COALESCE("+which+"(id), 0) FROM people WHERE id > ?", before)
+				stored := count(t, s.raw, "SELECT COUNT(*) FROM people WHERE id > ?", before)
+				if err != nil || id != int64(want) || stored != c.stored {
+					t.Errorf("%s below %d: LastInsertId is %d, error %v, want %d of %d rows", query, c.below, id, err, want, stored)
+				}
+				conn.Close()
+			}
+		}
+	})
+}

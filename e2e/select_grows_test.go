@@ -201,7 +201,7 @@ func TestSelectLastInsertID(t *testing.T) {
 			for query, want := range map[string]string{
 				"INSERT INTO t (a) SELECT a FROM s":             "MIN",
 				"INSERT INTO t (a) SELECT a FROM s WHERE a < 0": "",
-				ignore: "",
+				ignore: "MIN",
 			} {
 				before := count(t, s.raw, "SELECT COALESCE(MAX(id), 0) FROM t")
 				res, err := sendOnce(context.Background(), db, form, query, nil)
