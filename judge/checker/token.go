@@ -280,12 +280,11 @@ func (x *lexer) placeholder(s string) int {
 			return 1 + span(s[1:], isDigit)
 		}
 		return 1
+	case s[0] == '$' && x.dollarNames:
+		return name(1) // digits too: $1a is one name
 	case s[0] == '$' && x.dollar:
 		if n := span(s[1:], isDigit); n > 0 {
 			return 1 + n
-		}
-		if x.dollarNames {
-			return name(1)
 		}
 	case s[0] == ':' && x.colon, s[0] == '@' && x.at && !strings.HasPrefix(s, "@@"):
 		return name(1)

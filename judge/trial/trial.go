@@ -238,6 +238,11 @@ func (c *Court) filled(query string, ex *keyfill.Explanation, text, checked *tre
 	if err != nil {
 		return fmt.Errorf("checker: the filled text: %w", err)
 	}
+	if c.dialect == "sqlite" {
+		if err := original(checked, out, ex); err != nil {
+			return fmt.Errorf("checker: %w", err)
+		}
+	}
 	f, err := tree.Compare(checked, out, rule)
 	if err != nil {
 		return fmt.Errorf("checker: %w", err)
