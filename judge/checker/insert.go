@@ -88,7 +88,7 @@ func (r *reader) tryInsert() *tree.Node {
 	n := &tree.Node{Label: "INSERT", Insert: &tree.Insert{}}
 	r.take(n, 1)
 	if merge {
-		n.Wrap = tree.Merge
+		n.Wrap, n.Insert.NoTable = tree.Merge, r.mergesOwn()
 	} else {
 		r.modifiers(n)
 		if !r.target(n) {

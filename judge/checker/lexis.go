@@ -24,6 +24,7 @@ type lexis struct {
 	numberedQuestion bool   // ?1
 	colon, at        bool   // :name, @name
 	dollarNames      bool   // $name
+	sessionTables    bool   // #name is a table of the session's own
 	noSemicolons     bool   // statements need nothing between them
 	replace          bool   // REPLACE is an INSERT
 }
@@ -38,7 +39,7 @@ var lexes = map[string]*lexis{
 	"sqlite": {openComments: true, backticks: true, brackets: true, wordStart: "_", wordPart: "_$", question: true,
 		numberedQuestion: true, dollar: true, dollarNames: true, colon: true, at: true, replace: true},
 	"sqlserver": {nestedComments: true, brackets: true, doubledBrackets: true, wordStart: "_#", wordPart: "_#@$", at: true,
-		noSemicolons: true},
+		sessionTables: true, noSemicolons: true},
 	"oracle": {quoteStrings: true, wordStart: "_", wordPart: "_#$", colon: true},
 }
 

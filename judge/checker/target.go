@@ -64,8 +64,24 @@ func (r *reader) name(n *tree.Node) bool {
 		}
 	}
 	// A temporary table of SQL Server's is no table that a glob matches.
-	n.Insert.NoTable = r.noSemicolons && strings.HasPrefix(last.name(), "#")
+	n.Insert.NoTable = r.sessionTables && strings.HasPrefix(last.name(), "#")
 	return true
+}
+
+// mergesOwn reports whether the MERGE around here is into a table of the session's own
+// or a variable.
+func (r *reader) mergesOwn() bool {
+	at := r.at - 1
+	for at >= 0 && !r.items[at].is("MERGE") {
+		at--
+	}
+	if at < 0 || !r.sessionTables {
+		return false
+	}
+	m := reader{lexis: r.lexis, items: r.items, at: at + 1}
+	n := &tree.Node{Insert: &tree.Insert{}}
+	m.modifiers(n)
+	return m.target(n) && n.Insert.NoTable
 }
 
 // decorations reads partitions, hints and an alias.

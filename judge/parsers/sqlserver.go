@@ -57,10 +57,17 @@ func sqlserverNode(d *dumper, v reflect.Value) *tree.Node {
 	case "InsertSpecification":
 		n := d.fields(v, "Columns", "InsertSource")
 		n.Insert = sqlserverInsert(d, v.FieldByName("Columns"), v.FieldByName("InsertSource"))
-		target := field(v, "Target")
-		n.Insert.NoTable = target.IsValid() && (target.Type().Name() != "NamedTableReference" ||
-			// A temporary one is no table that a glob matches.
-			strings.HasPrefix(text(field(field(target, "SchemaObject"), "BaseIdentifier"), "Value"), "#"))
+		n.Insert.NoTable = sqlserverNoTable(field(v, "Target"))
+		return n
+	case "MergeSpecification":
+		n := d.fields(v)
+		if sqlserverNoTable(field(v, "Target")) {
+			n.Walk(func(n *tree.Node) {
+				if n.Insert != nil && n.Label == "InsertMergeAction" {
+					n.Insert.NoTable = true
+				}
+			})
+		}
 		return n
 	case "InsertMergeAction":
 		n := d.fields(v, "Columns", "Source")
@@ -82,6 +89,16 @@ func sqlserverNode(d *dumper, v reflect.Value) *tree.Node {
 		}
 	}
 	return nil
+}
+
+// sqlserverNoTable reports whether the target of an INSERT is a variable, a function
+// or a table of the session's own, #name, to which no pattern of a policy applies.
+func sqlserverNoTable(target reflect.Value) bool {
+	if !target.IsValid() {
+		return false
+	}
+	return target.Type().Name() != "NamedTableReference" ||
+		strings.HasPrefix(text(field(field(target, "SchemaObject"), "BaseIdentifier"), "Value"), "#")
 }
 
 // isRoutine reports whether a type is a statement with a body.

@@ -7,7 +7,7 @@ type Kind string
 const (
 	KindOther    Kind = "other"           // no INSERT in it
 	KindBody     Kind = "in a body"       // INSERTs only in bodies of routines, triggers, rules
-	KindNoTable  Kind = "no table"        // into a variable, a function, a subquery
+	KindNoTable  Kind = "no table"        // into a variable, a function, a subquery, #name
 	KindValues   Kind = "values"          // one INSERT … (columns) VALUES, or of empty rows
 	KindSet      Kind = "set"             // one INSERT … SET
 	KindDefault  Kind = "default values"  // one INSERT … DEFAULT VALUES

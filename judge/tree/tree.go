@@ -97,7 +97,7 @@ type Insert struct {
 	// Alias is the column list of MySQL's row alias; nil without one.
 	Alias []string
 	// NoTable is set where the target is no table: a variable, a function, a
-	// subquery.
+	// subquery; or a table that is the session's own by its name.
 	NoTable bool
 	// Exec is set where a procedure gives the rows.
 	Exec bool
