@@ -35,8 +35,8 @@ func TestKindsWithoutRights(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 			_, err := db.ExecContext(ctx, "INSERT INTO t (a) VALUES (1)")
 			cancel()
-			if !errors.Is(err, keysource.ErrStoreDown) || !strings.Contains(err.Error(), "permission denied for table keyfill_sequences") {
-				t.Errorf("%s: %v, want %v and the right", kind, err, keysource.ErrStoreDown)
+			if !errors.Is(err, keysource.ErrStoreRefused) || !strings.Contains(err.Error(), "permission denied for table keyfill_sequences") {
+				t.Errorf("%s: %v, want %v and the right", kind, err, keysource.ErrStoreRefused)
 			}
 		}
 	})

@@ -298,8 +298,12 @@ func TestReserveStoreElsewhere(t *testing.T) {
 	if got := integersOf(t, s.raw, "SELECT id FROM t"); !slices.Equal(got, []int64{102}) {
 		t.Errorf("keys %v, want 102: what a store of its own has given stays given", got)
 	}
-	if n := count(t, s.raw, "SELECT COUNT(*) FROM sqlite_master WHERE name LIKE 'keyfill%'"); n != 0 {
-		t.Errorf("%d tables in the application's database", n)
+	// The application's database knows which source fills the column, and no number.
+	if n := count(t, s.raw, "SELECT COUNT(*) FROM sqlite_master WHERE name LIKE 'keyfill%'"); n != 1 {
+		t.Errorf("%d tables in the application's database, want keyfill_sequences", n)
+	}
+	if n := count(t, s.raw, "SELECT COUNT(*) FROM keyfill_sequences WHERE next_value <> 1 OR column_name <> 'id'"); n != 0 {
+		t.Errorf("%d rows in the application's database that are no claim", n)
 	}
 	if n := count(t, openSQLite(t, central), "SELECT next_value FROM keyfill_sequences WHERE name = 't.id'"); n < 110 {
 		t.Errorf("the row stands at %d", n)

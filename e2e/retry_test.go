@@ -177,7 +177,8 @@ func TestRetryOnConnection(t *testing.T) {
 	}
 
 	// A state in a store of its own belongs to no connection.
-	cfg := fillID("t", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Store: "central", Start: 500}})
+	cfg := fillID("t", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Store: "central", Start: 500,
+		Exclusive: true}}) // the first source is gone
 	cfg.Stores = map[string]policy.Store{"central": {Driver: "sqlite", DSN: "file:" + t.TempDir() + "/central.db?" + patience}}
 	db, _ = openConnector(t, f, cfg)
 	ctx, rec = keyfill.Record(context.Background())
