@@ -43,6 +43,12 @@ func Numbered(dialect string, n tree.Numbered, q *Query) error {
 	} else if !q.Loose || !loose {
 		return fmt.Errorf("the caller's query does not get names for its columns")
 	}
+	if !tree.Same(nodes[at], n.In.Source) {
+		if len(names) <= len(n.In.Columns) {
+			return fmt.Errorf("the caller's query has something more in it")
+		}
+		names = names[:len(n.In.Columns)] // the others are what it is ordered by
+	}
 	from := -1
 	for i, m := range nodes {
 		if isWord(m, "SELECT") && i > at {
@@ -66,9 +72,6 @@ func Numbered(dialect string, n tree.Numbered, q *Query) error {
 		return nil
 	case names == nil:
 		return fmt.Errorf("not all columns of the caller's query are selected")
-	}
-	if len(names) > len(n.In.Columns) && tree.Widened(n.In.Source, nodes[at]) {
-		names = names[:len(n.In.Columns)] // the others are what it is ordered by
 	}
 	if len(values) != len(n.Out.Columns) || len(names) != len(n.In.Columns) {
 		return fmt.Errorf("%d names, %d values, %d columns", len(names), len(values), len(n.Out.Columns))

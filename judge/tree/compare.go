@@ -87,7 +87,11 @@ func (c *comparison) node(a, b *Node, wrap Wrap, top bool) error {
 	if (a.Insert == nil) != (b.Insert == nil) {
 		return fmt.Errorf("an INSERT came or went")
 	}
-	if err := c.nodes(a.Kids, b.Kids, wrap); err != nil {
+	kids := a.Kids
+	if becameQuery(a.Insert, b.Insert) {
+		kids = withoutValues(kids)
+	}
+	if err := c.nodes(kids, b.Kids, wrap); err != nil {
 		return err
 	}
 	if err := c.table(a.Table, b.Table, wrap); err != nil {
@@ -146,8 +150,8 @@ func (c *comparison) insert(a, b *Insert, wrap Wrap) error {
 	if err := alias(a, b, at); err != nil {
 		return err
 	}
-	if a.Form == Values && len(a.Rows) == 1 && b.Form == Query {
-		return c.set(a, b)
+	if becameQuery(a, b) {
+		return c.set(a, b, at)
 	}
 	if a.Form == Query {
 		return c.query(a, b, at)

@@ -79,13 +79,58 @@ func withoutGuards(a, b *Insert, column string) *Insert {
 }
 
 // set compares a row of VALUES with the query that it became: each of its values
-// stands in the query.
-func (c *comparison) set(a, b *Insert) error {
+// stands in the query. For a judge that knows SQL the row is the query that selects
+// its values.
+func (c *comparison) set(a, b *Insert, at int) error {
 	whole := &Node{Kids: append(slices.Clone(b.With), b.Source)}
+	selected := &Node{Label: "(", Kids: []*Node{{Label: "SELECT"}}}
 	for i, v := range a.Rows[0] {
-		if whole.count(v) == 0 {
+		if whole.count(v) == 0 && !whole.any(func(n *Node) bool { return v.Label == spelledValue && n.holds(v.Kids) }) {
 			return fmt.Errorf("value %d is not in the query", i+1)
 		}
+		if i > 0 {
+			selected.Kids = append(selected.Kids, &Node{Label: ","})
+		}
+		selected.Kids = append(selected.Kids, v.Kids...)
 	}
+	in := &Insert{Form: Query, Listed: a.Listed, Columns: a.Columns, Names: a.Names, Source: selected}
+	c.filling.Queries = append(c.filling.Queries, Numbered{in, b, at})
 	return nil
+}
+
+// spelledValue is the label of a value from a judge that knows words and brackets alone.
+const spelledValue = "value"
+
+// holds reports whether the kids of n have part among them, one behind the other.
+func (n *Node) holds(part []*Node) bool {
+	for i := 0; i+len(part) <= len(n.Kids); i++ {
+		if sameNodes(n.Kids[i:i+len(part)], part) {
+			return true
+		}
+	}
+	return false
+}
+
+// becameQuery reports whether a row of VALUES became a query.
+func becameQuery(a, b *Insert) bool {
+	return a != nil && b != nil && a.Form == Values && len(a.Rows) == 1 && b.Form == Query
+}
+
+// withoutValues returns nodes without the word VALUES, which a query does not have; it
+// stands among them or below INSERT.
+func withoutValues(nodes []*Node) []*Node {
+	nodes = slices.Clone(nodes)
+	for i, n := range nodes {
+		switch {
+		case n == nil:
+		case n.Label == "VALUES" && len(n.Kids) == 0:
+			return without(nodes, i)
+		case n.Label == "INSERT" && len(n.Kids) > 0 && n.Insert == nil:
+			insert := *n
+			insert.Kids = withoutValues(n.Kids)
+			nodes[i] = &insert
+			return nodes
+		}
+	}
+	return nodes
 }

@@ -173,6 +173,10 @@ func TestWrongAnswers(t *testing.T) {
 			keyfill.Explanation{Action: "fill", SQL: "INSERT INTO t (a, kf_id) WITH kf (c1) AS (SELECT x FROM v) SELECT c1, ROW_NUMBER() OVER () FROM kf", Literal: true}, true},
 		{"a query's columns exchanged", "sqlite", "INSERT INTO t (a, b) SELECT x, y FROM u",
 			keyfill.Explanation{Action: "fill", SQL: "INSERT INTO t (a, b, kf_id) WITH kf (c1, c2) AS (SELECT x, y FROM u) SELECT c2, c1, ROW_NUMBER() OVER () FROM kf", Literal: true}, true},
+		{"a query without its double rows", "postgres", "INSERT INTO t (a) SELECT x FROM u",
+			keyfill.Explanation{Action: "fill", SQL: "INSERT INTO t (a, kf_id) WITH kf (c1) AS (SELECT DISTINCT x FROM u) SELECT kf.*, ROW_NUMBER() OVER () FROM kf", Literal: true}, true},
+		{"a query without its double rows", "mysql", "INSERT INTO t (a) SELECT x FROM u",
+			keyfill.Explanation{Action: "fill", SQL: "INSERT INTO t (a, kf_id) WITH kf (c1) AS (SELECT DISTINCT x FROM u) SELECT c1, ROW_NUMBER() OVER () FROM kf", Literal: true}, true},
 	}
 	for _, c := range cases {
 		if c.answer.SQL == "" {
@@ -278,5 +282,49 @@ func TestKeyfillSet(t *testing.T) {
 	v := c.Try("INSERT INTO t (a) VALUES (generate_series(1, 3))")
 	if v.Wrong != "" || v.Missed || v.Action != "refuse" || !v.Excused {
 		t.Errorf("%+v", v)
+	}
+}
+
+// TestSetNumbered: such a row gets integer keys in the form of a query that selects its
+// values, each for its column.
+func TestSetNumbered(t *testing.T) {
+	const (
+		row  = "INSERT INTO t (a, b) VALUES (generate_series(1, $1), coalesce($2, 'x'))"
+		kf   = "INSERT INTO t (a, b, kf_id) WITH kf (c1, c2) AS (SELECT generate_series(1, $1), coalesce($2, 'x')) SELECT kf.*, $3 + ROW_NUMBER() OVER () FROM kf"
+		more = " RETURNING a"
+	)
+	c, err := trial.New("postgres", trial.Integers)
+	if errors.Is(err, parsers.ErrNoCompiler) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, query := range []string{row, row + more, "INSERT INTO t (a) VALUES (unnest(ARRAY[1, 2]))"} {
+		if v := c.Try(query); v.Wrong != "" || v.Missed || v.Action != "fill" {
+			t.Errorf("Try(%q) = %+v: %s", query, v, c.Answer(query))
+		}
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for in, out := range map[string]string{
+		"":                            "",
+		"coalesce($2, 'x')) S":        "$2) S",
+		"generate_series(1, $1), coa": "coa",
+		"generate_series(1, $1), coalesce($2, 'x')": "coalesce($2, 'x'), generate_series(1, $1)",
+		"SELECT generate": "SELECT DISTINCT generate",
+		"'x')) SELECT":    "'x') LIMIT 1) SELECT",
+		"SELECT kf.*":     "SELECT c2, c1",
+		"WITH kf (c1, c2) AS (SELECT generate_series(1, $1), coalesce($2, 'x')) SELECT kf.*, $3 + ROW_NUMBER() OVER () FROM kf": "SELECT generate_series(1, $1), coalesce($2, 'x'), $3",
+	} {
+		if !strings.Contains(kf, in) {
+			t.Fatalf("%q is not in the fill", in)
+		}
+		answer := keyfill.Explanation{Action: "fill", SQL: strings.Replace(kf, in, out, 1), Slots: []keyfill.ExplainedSlot{{Arg: 3}}}
+		v := court(t, "postgres", func(string) (keyfill.Explanation, error) { return answer, nil }).Try(row)
+		if (v.Wrong == "") != (in == "") {
+			t.Errorf("Try(%q) = %+v for %q", row, v, answer.SQL)
+		}
 	}
 }
