@@ -117,6 +117,10 @@ func (s *Store) unfit(ctx context.Context, q *Sequence, f *keyForm, row *storedR
 // openForeign is open for a state that is in no table of this package. Where it
 // is only a procedure's to know, there is nothing to read.
 func (s *Store) openForeign(ctx context.Context, q *Sequence) (o opening, err error) {
+	if s.inside {
+		// Before anything is read. What fails here, fails where the row is read.
+		_ = s.lockKeys(ctx, q)
+	}
 	if err := s.checkForeign(ctx, q); err != nil {
 		return o, err
 	}
@@ -125,10 +129,6 @@ func (s *Store) openForeign(ctx context.Context, q *Sequence) (o opening, err er
 	}
 	if o.form, err = s.learn(ctx, q); err != nil {
 		return o, err
-	}
-	if s.inside && o.form.lock != "" {
-		// What fails here, fails where the row is read.
-		_, _ = s.conn.exec(ctx, o.form.lock, nil)
 	}
 	// The keys come first, as in open.
 	if o.greatest, _, err = s.greatest(ctx, q); err != nil {

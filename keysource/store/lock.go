@@ -24,6 +24,16 @@ func (s *Store) lockRows(ctx context.Context) error {
 	return s.Lock(ctx, Column{Table: "keyfill_sequences", Name: "next_value"})
 }
 
+// lockKeys is Lock for the key table of a sequence, whose names are as they are
+// written in SQL.
+func (s *Store) lockKeys(ctx context.Context, q *Sequence) error {
+	if s.engine.lock == "" || q.Table == nil {
+		return nil
+	}
+	_, err := s.conn.exec(ctx, fmt.Sprintf(s.engine.lock, q.Table.Name, q.Table.Value), nil)
+	return err
+}
+
 // quoted returns the name of a column's table for a statement.
 func (s *Store) quoted(c Column) string {
 	if c.Schema == "" {
