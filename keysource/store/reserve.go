@@ -380,10 +380,12 @@ func (r *Reserver) lost(ctx context.Context, err error) bool {
 const remadeGap = 100
 
 // resume returns the sequence as it is opened: a row that was removed, while this
-// process had reserved up to seen, is made again above that.
+// process had reserved up to seen, is made again above that. On a connection of the
+// application the transaction that had made it may have been rolled back instead,
+// and nobody has anything of it: a seen of 1 says that nothing was reserved.
 func (r *Reserver) resume(n, seen int64) Sequence {
 	q := r.sequence
-	if seen > 0 && r.once.Load() {
+	if r.once.Load() && (seen > 1 || seen > 0 && r.store.pooled) {
 		q.least, q.gap = seen, remadeGap*min(n, math.MaxInt32)
 	}
 	return q
