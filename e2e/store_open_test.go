@@ -215,17 +215,22 @@ func TestStoreGoesBack(t *testing.T) {
 			t.Errorf("the next value is %d, want 600", next)
 		}
 
-		// A row that is removed is an error, and is opened anew after that.
+		// A row that is removed is missing, or is made again above blocks that other
+		// processes may hold.
 		exec(t, s.raw, "DELETE FROM keyfill_sequences")
-		if _, err := r.Reserve(ctx, 10, 1001); !errors.Is(err, store.ErrNoRow) {
-			t.Errorf("Reserver.Reserve: %v, want %v", err, store.ErrNoRow)
+		if _, err := st.Reserve(ctx, orders, 10, 1001); !errors.Is(err, store.ErrNoRow) {
+			t.Errorf("Reserve: %v, want %v", err, store.ErrNoRow)
 		}
-		second, err := r.Reserve(ctx, 10, 1)
+		again, err := r.Reserve(ctx, 10, 1001)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if second.First != 1 || second.Server == first.Server {
-			t.Errorf("Reserver.Reserve: %+v, want 1 of another row than %q", second, first.Server)
+		if again.First != 1001+100*10 || again.Server == first.Server {
+			t.Errorf("Reserver.Reserve: %+v, want %d of another row than %q", again, 1001+100*10, first.Server)
+		}
+		next, err := r.Reserve(ctx, 10, again.First+10)
+		if want := (keysource.Reservation{First: again.First + 10, Server: again.Server}); err != nil || next != want {
+			t.Errorf("Reserver.Reserve: %+v, %v; want %+v", next, err, want)
 		}
 	})
 }
