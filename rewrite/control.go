@@ -23,6 +23,7 @@ const (
 	effectNone                   // nothing
 	effectOr                     // nothing, unless it has OR ROLLBACK
 	effectDefine                 // nothing; its text may hold the body of a routine
+	effectRun                    // nothing; it runs statements that are not in the text
 	effectCommits                // DDL that commits on the side, unless it is of the session alone
 	effectBegin                  // BEGIN, which may open a block
 	effectStart                  // START TRANSACTION, or START of something else
@@ -39,7 +40,7 @@ const (
 // harmless reports whether a statement changes no transaction but where a verb
 // says so that is searched for anywhere.
 func (e effect) harmless() bool {
-	return e == effectNone || e == effectOr || e == effectDefine
+	return e == effectNone || e == effectOr || e == effectDefine || e == effectRun
 }
 
 // newControl returns the effects of the words in the lists.
@@ -150,9 +151,9 @@ var mysqlControl = newControl(0, map[effect]string{
 var postgresControl = newControl(0, map[effect]string{
 	effectNone: `select insert update delete merge with values table show explain set reset copy truncate
 		grant revoke analyze analyse vacuum cluster reindex refresh declare fetch move close listen notify
-		unlisten lock savepoint release deallocate discard security reassign checkpoint load import
-		call do execute`,
+		unlisten lock savepoint release deallocate discard security reassign checkpoint load import`,
 	effectDefine:   "create alter drop comment",
+	effectRun:      "call do execute",
 	effectBegin:    "begin",
 	effectStart:    "start",
 	effectEnd:      "commit end abort",

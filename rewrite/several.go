@@ -25,7 +25,7 @@ func (p *parser) precedes() {
 	case e == effectBlock && !p.d.Grammar.PLSQL:
 		p.several = ErrBlock
 	case p.isPunct('('), p.isVerb(), p.d.Grammar.NoSemicolon && p.isAny("exec", "execute"), p.isWord("analyze"):
-	case e == effectUnknown:
+	case e == effectUnknown, e == effectRun:
 		p.shut = true
 		if p.isAny("end", "until") {
 			p.stillInside()

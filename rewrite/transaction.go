@@ -90,7 +90,7 @@ func (p *parser) effect() Transaction {
 		return TxUnknown
 	}
 	switch controlOf(p.d).of(p.text(p.tok)) {
-	case effectNone:
+	case effectNone, effectRun:
 		return p.unchanged()
 	case effectOr:
 		return p.orRollback()

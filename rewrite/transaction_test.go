@@ -318,3 +318,26 @@ func FuzzTransaction(f *testing.F) {
 		}
 	})
 }
+
+// TestRunsBefore: what runs statements that the text does not have leaves the
+// transaction of PostgreSQL as it is, and may do anything to the INSERT behind it.
+func TestRunsBefore(t *testing.T) {
+	d := dialect.PostgreSQL()
+	target := &rewrite.Target{Table: "people", Keys: []rewrite.Key{{Column: "id", Fill: rewrite.FillMissing}}}
+	lookup := func(_, name string) *rewrite.Target {
+		if name != "people" {
+			return nil
+		}
+		return target
+	}
+	for _, first := range []string{"CALL p()", "DO $$ BEGIN END $$", "EXECUTE e"} {
+		query := first + "; INSERT INTO people (a) VALUES (1)"
+		p := rewrite.Compile(d, lookup, query)
+		if p.Action != rewrite.Refuse || p.Refusal == nil || p.Refusal.Reason != rewrite.ErrSeveral {
+			t.Errorf("%s: %v, %+v; want %v", query, p.Action, p.Refusal, rewrite.ErrSeveral)
+		}
+		if tx := rewrite.TransactionOf(d, query); tx != rewrite.TxUnchanged {
+			t.Errorf("%s: the transaction is %v", query, tx)
+		}
+	}
+}
