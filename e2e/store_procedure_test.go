@@ -87,11 +87,15 @@ func TestStoreProcedureRefuses(t *testing.T) {
 				t.Errorf("%s: %d, %v; want %q", arguments, first, err, want)
 			}
 		}
-		if got, err := r.Reserve(ctx, 1, 0); err != nil || got.First != 11 {
+		kept := q
+		kept.Create = false
+		keeps := storeOf(t, s).Reserver(kept)
+		if got, err := keeps.Reserve(ctx, 1, 0); err != nil || got.First != 11 {
 			t.Errorf("%+v, %v; want 11", got, err)
 		}
 
 		// keyfill says what it means.
+		creates := r
 		q.Max = 20
 		r = storeOf(t, s).Reserver(q)
 		if _, err := r.Whole().Reserve(ctx, 10, 0); !errors.Is(err, keysource.ErrExhausted) {
@@ -101,8 +105,11 @@ func TestStoreProcedureRefuses(t *testing.T) {
 			t.Errorf("%+v, %v; want %v", got, err, keysource.ErrExhausted)
 		}
 		exec(t, s.raw, "DELETE FROM keyfill_sequences")
-		if got, err := r.Reserve(ctx, 1, 0); !errors.Is(err, store.ErrNoRow) {
+		if got, err := keeps.Reserve(ctx, 1, 11); !errors.Is(err, store.ErrNoRow) {
 			t.Errorf("%+v, %v; want %v", got, err, store.ErrNoRow)
+		}
+		if got, err := creates.Reserve(ctx, 1, 20); err != nil || got.First <= 20 {
+			t.Errorf("%+v, %v; want a row that is made again above 20", got, err)
 		}
 		if s.isPostgres() {
 			exec(t, s.raw, "DROP FUNCTION keyfill_reserve")
