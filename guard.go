@@ -39,6 +39,7 @@ type guard struct {
 
 	// joinedDraws counts the numbers that were asked for in its transactions.
 	joinedDraws uint64
+	drawnBefore uint64 // joinedDraws as the transaction has begun
 
 	// counters are those of a database that this connection alone has: one in
 	// memory. nil elsewhere.

@@ -176,7 +176,9 @@ func (m *Mount) newJoined(ctx context.Context, g *guard, k *tableKey, row store.
 	}
 	row.EnsureSchema = k.rule.Source.EnsureSchema
 	if g.isAltered() {
-		if row, err = m.openHere(ctx, g, home, row, row.OnBehind, ranked); err != nil {
+		// Numbers that the transaction itself has drawn are in the table, as this
+		// connection sees it, and not yet in the row, as others do.
+		if row, err = m.openHere(ctx, g, home, row, row.OnBehind, ranked && g.joinedDraws == g.drawnBefore); err != nil {
 			return nil, err
 		}
 	}

@@ -39,8 +39,9 @@ func (g *guard) follow(effect rewrite.Transaction, err error) {
 		g.tx = txUnknown
 	case effect == rewrite.TxBegins:
 		g.tx, g.saved, g.ended = txInside, false, false
+		g.drawnBefore = g.joinedDraws
 	case effect == rewrite.TxSaves && g.tx != txInside:
-		g.tx, g.saved = txInside, true
+		g.tx, g.saved, g.drawnBefore = txInside, true, g.joinedDraws
 	case effect == rewrite.TxReleases && (g.tx != txInside || g.saved):
 		g.tx = txUnknown
 	case effect == rewrite.TxEnds:
