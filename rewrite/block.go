@@ -105,14 +105,21 @@ func (p *parser) controls() bool {
 // label moves past <<name>>, if it stands here.
 func (p *parser) label() bool {
 	q := *p
-	if !q.acceptPunct('<') || !q.acceptPunct('<') {
+	if !q.acceptTwice('<') {
 		return false
 	}
-	if q.advance(); !q.acceptPunct('>') || !q.acceptPunct('>') {
+	if q.advance(); !q.acceptTwice('>') {
 		return false
 	}
 	*p = q
 	return true
+}
+
+// acceptTwice moves past two of a punctuation mark. Behind one alone it stands
+// behind that.
+func (p *parser) acceptTwice(c byte) bool {
+	first := p.acceptPunct(c)
+	return first && p.acceptPunct(c)
 }
 
 // uncertain returns why an INSERT that may not run cannot be filled, "" where all
