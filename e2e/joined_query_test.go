@@ -33,7 +33,7 @@ func (s *scratch) openTransactions(t *testing.T) int {
 // connection was closed.
 func (s *scratch) wantNoTransaction(t *testing.T) {
 	t.Helper()
-	for range 200 {
+	for range 3000 {
 		if s.openTransactions(t) == 0 {
 			return
 		}
