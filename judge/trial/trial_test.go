@@ -257,7 +257,7 @@ func TestUnknownDialect(t *testing.T) {
 func TestKeyfillOrder(t *testing.T) {
 	for _, d := range []string{"mysql", "mariadb"} {
 		c, err := trial.New(d, trial.Integers)
-		if errors.Is(err, parsers.ErrNoCompiler) {
+		if errors.Is(err, parsers.ErrNoCompiler) && os.Getenv("KEYFILL_TEST_REQUIRE") != "1" {
 			t.Skip(err)
 		}
 		if err != nil {
@@ -294,7 +294,7 @@ func TestSetNumbered(t *testing.T) {
 		more = " RETURNING a"
 	)
 	c, err := trial.New("postgres", trial.Integers)
-	if errors.Is(err, parsers.ErrNoCompiler) {
+	if errors.Is(err, parsers.ErrNoCompiler) && os.Getenv("KEYFILL_TEST_REQUIRE") != "1" {
 		t.Skip(err)
 	}
 	if err != nil {
