@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
-	"github.com/keyfill/keyfill/keysource/store"
 	"github.com/keyfill/keyfill/policy"
 )
 

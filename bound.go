@@ -5,7 +5,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/keyfill/keyfill/keysource/store"
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/policy"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/keyfill/keyfill/keysource/store"
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/policy"
 )
 

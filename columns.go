@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/keyfill/keyfill/catalog"
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )

@@ -3,8 +3,8 @@ package keyfill
 import (
 	"context"
 
-	"github.com/keyfill/keyfill/catalog"
-	"github.com/keyfill/keyfill/keysource/store"
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/policy"
 )
 

@@ -23,18 +23,18 @@ const module = "github.com/keyfill/keyfill"
 // library. A new package, and a new arrow, is written down here first.
 var arrows = map[string][]string{
 	".": {
-		module + "/catalog",
+		module + "/internal/catalog",
 		module + "/dialect",
 		module + "/internal/dbconn",
 		module + "/internal/sqlcode",
 		module + "/keysource",
-		module + "/keysource/store",
+		module + "/internal/store",
 		module + "/policy",
 		module + "/rewrite",
 		"github.com/google/uuid", // the type of a key that is a UUID
 		"github.com/ngrok/sqlmw", // in interceptor.go alone
 	},
-	"catalog":          {module + "/dialect", module + "/internal/dbconn"},
+	"internal/catalog": {module + "/dialect", module + "/internal/dbconn"},
 	"dialect":          {},
 	"internal/dbconn":  {},
 	"internal/sqlcode": {module + "/dialect"},
@@ -46,11 +46,11 @@ var arrows = map[string][]string{
 		"github.com/DATA-DOG/go-sqlmock",
 		"github.com/google/uuid",
 	},
-	"keysource":       {module + "/dialect", "github.com/google/uuid"},
-	"keysource/sim":   {},
-	"keysource/store": {module + "/dialect", module + "/internal/dbconn", module + "/internal/sqlcode", module + "/keysource"},
-	"policy":          {module + "/dialect", module + "/keysource", "go.yaml.in/yaml/v3"},
-	"rewrite":         {module + "/dialect"},
+	"keysource":      {module + "/dialect", "github.com/google/uuid"},
+	"internal/sim":   {},
+	"internal/store": {module + "/dialect", module + "/internal/dbconn", module + "/internal/sqlcode", module + "/keysource"},
+	"policy":         {module + "/dialect", module + "/keysource", "go.yaml.in/yaml/v3"},
+	"rewrite":        {module + "/dialect"},
 }
 
 // testArrows is what the tests of any package may import besides.
@@ -138,7 +138,7 @@ func TestImports(t *testing.T) {
 		}
 		if file.test {
 			// An external test imports the package that it tests.
-			allowed = slices.Concat(allowed, testArrows, []string{path.Join(module, file.folder), module + "/keysource/sim"})
+			allowed = slices.Concat(allowed, testArrows, []string{path.Join(module, file.folder), module + "/internal/sim"})
 		}
 		for _, imported := range file.imports {
 			if isStandard(imported) || slices.Contains(allowed, imported) {

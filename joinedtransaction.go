@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/keyfill/keyfill/internal/dbconn"
-	"github.com/keyfill/keyfill/keysource/store"
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/rewrite"
 )
 

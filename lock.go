@@ -3,7 +3,7 @@ package keyfill
 import (
 	"context"
 
-	"github.com/keyfill/keyfill/keysource/store"
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/rewrite"
 )
 

@@ -8,8 +8,8 @@ import (
 	"log/slog"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
-	"github.com/keyfill/keyfill/keysource/store"
 	"github.com/keyfill/keyfill/policy"
 )
 

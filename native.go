@@ -3,8 +3,8 @@ package keyfill
 import (
 	"context"
 
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
-	"github.com/keyfill/keyfill/keysource/store"
 )
 
 // newNative returns the counter of a sequence of the engine, which other programs

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/keyfill/keyfill/catalog"
 	"github.com/keyfill/keyfill/dialect"
-	"github.com/keyfill/keyfill/keysource/store"
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/rewrite"
 )
 

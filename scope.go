@@ -9,9 +9,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/keyfill/keyfill/catalog"
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
-	"github.com/keyfill/keyfill/keysource/store"
 )
 
 // scoped is a numbering of the rows of a table within each parent. Of the parents

@@ -11,9 +11,9 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/keyfill/keyfill/catalog"
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
-	"github.com/keyfill/keyfill/keysource/store"
 	"github.com/keyfill/keyfill/policy"
 )
 

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/keyfill/keyfill/catalog"
 	"github.com/keyfill/keyfill/dialect"
-	"github.com/keyfill/keyfill/keysource/store"
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/policy"
 )
 

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/keyfill/keyfill/keysource/store"
+	"github.com/keyfill/keyfill/internal/store"
 )
 
 // The article "Sequential Key Allocation": nextKeyFor: in three forms. The

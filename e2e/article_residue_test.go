@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/keyfill/keyfill/keysource/store"
+	"github.com/keyfill/keyfill/internal/store"
 )
 
 // The article on keys by steps that are coprime with their number: a table of

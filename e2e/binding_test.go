@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/keyfill/keyfill/keysource/store"
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/policy"
 )
 

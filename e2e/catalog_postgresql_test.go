@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/keyfill/keyfill/catalog"
+	"github.com/keyfill/keyfill/internal/catalog"
 )
 
 func TestCatalogPostgreSQL(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/keyfill/keyfill/catalog"
+	"github.com/keyfill/keyfill/internal/catalog"
 )
 
 func TestCatalogSQLite(t *testing.T) {

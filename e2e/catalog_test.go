@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/keyfill/keyfill/catalog"
+	"github.com/keyfill/keyfill/internal/catalog"
 )
 
 // catalogEngines are those whose answers differ by the driver's way to send a

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill"
-	"github.com/keyfill/keyfill/catalog"
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/policy"
 )
 

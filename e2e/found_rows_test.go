@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/dialect"
-	"github.com/keyfill/keyfill/keysource/store"
+	"github.com/keyfill/keyfill/internal/store"
 )
 
 // TestStoreFoundRows: with clientFoundRows, by which the driver counts the rows that an

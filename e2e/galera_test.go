@@ -12,8 +12,8 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/testdb"
-	"github.com/keyfill/keyfill/keysource/store"
 	"github.com/keyfill/keyfill/policy"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/keyfill/keyfill"
-	"github.com/keyfill/keyfill/catalog"
+	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/policy"
 )
 

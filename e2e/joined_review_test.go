@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
-	"github.com/keyfill/keyfill/keysource/store"
 	"github.com/keyfill/keyfill/policy"
 )
 

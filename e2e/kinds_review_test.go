@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/keyfill/keyfill/catalog"
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
-	"github.com/keyfill/keyfill/keysource/store"
 	"github.com/keyfill/keyfill/policy"
 )
 

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
-	"github.com/keyfill/keyfill/keysource/store"
 )
 
 // seriesSize stands for the million of the article.

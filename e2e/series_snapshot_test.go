@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/keyfill/keyfill/keysource/store"
+	"github.com/keyfill/keyfill/internal/store"
 )
 
 // TestSeriesOldSnapshot: a transaction of SQLite that has read before others wrote

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
-	"github.com/keyfill/keyfill/keysource/store"
 )
 
 // TestSeriesKilled: sources begin, draw and end, some by closing, most by losing

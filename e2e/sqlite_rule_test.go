@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill"
-	"github.com/keyfill/keyfill/keysource/store"
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )

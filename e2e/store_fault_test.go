@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/keyfill/keyfill/keysource/store"
+	"github.com/keyfill/keyfill/internal/store"
 )
 
 // TestStoreCommitFails: PostgreSQL sends the row of UPDATE … RETURNING before

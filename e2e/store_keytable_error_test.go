@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
-	"github.com/keyfill/keyfill/keysource/store"
 )
 
 // driverConn is a connection as drivers give them.

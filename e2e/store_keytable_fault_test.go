@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/testdb"
-	"github.com/keyfill/keyfill/keysource/store"
 )
 
 // TestStoreKeyTableCommitFails is TestStoreCommitFails for each way.

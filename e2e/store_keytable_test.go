@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/keyfill/keyfill/dialect"
-	"github.com/keyfill/keyfill/keysource/store"
+	"github.com/keyfill/keyfill/internal/store"
 )
 
 // stateOf is where the state of the sequence of a test is, and how it is read.

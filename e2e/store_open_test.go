@@ -9,8 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
-	"github.com/keyfill/keyfill/keysource/store"
 )
 
 // TestStoreCreateRace: 8 processes create the tables and the row at once and

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
-	"github.com/keyfill/keyfill/keysource/store"
 )
 
 // callShipped is another program that calls the shipped procedure, each time by

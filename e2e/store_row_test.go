@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
-	"github.com/keyfill/keyfill/keysource/store"
 )
 
 // TestStoreRowOfAnother: a row that serves another column, or was made with

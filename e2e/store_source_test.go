@@ -6,8 +6,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
-	"github.com/keyfill/keyfill/keysource/store"
 )
 
 // TestStoreUnderSequence: four processes count through one row, in blocks whose

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/testdb"
 	"github.com/keyfill/keyfill/keysource"
-	"github.com/keyfill/keyfill/keysource/store"
 )
 
 // storeEngines are those that take a store's own connections: a database in

@@ -4,8 +4,8 @@ import (
 	"context"
 	"testing"
 
+	"github.com/keyfill/keyfill/internal/sim"
 	"github.com/keyfill/keyfill/keysource"
-	"github.com/keyfill/keyfill/keysource/sim"
 )
 
 // simComposite draws the integers of composite keys one by one, as a statement

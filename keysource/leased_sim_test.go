@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keyfill/keyfill/internal/sim"
 	"github.com/keyfill/keyfill/keysource"
-	"github.com/keyfill/keyfill/keysource/sim"
 )
 
 // leasedNumbers is how many numbers there are: more than processes, each of which

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/keyfill/keyfill/internal/sim"
 	"github.com/keyfill/keyfill/keysource"
-	"github.com/keyfill/keyfill/keysource/sim"
 )
 
 // simMapping is a mapping as the simulation needs it: with keys that are

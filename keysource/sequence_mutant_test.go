@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keyfill/keyfill/internal/sim"
 	"github.com/keyfill/keyfill/keysource"
-	"github.com/keyfill/keyfill/keysource/sim"
 )
 
 // seqMutants are sequences that are wrong in one way each. They are made by

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keyfill/keyfill/internal/sim"
 	"github.com/keyfill/keyfill/keysource"
-	"github.com/keyfill/keyfill/keysource/sim"
 )
 
 // simOn is a Sequence on the statements' connections, in a process of the

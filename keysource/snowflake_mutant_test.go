@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keyfill/keyfill/internal/sim"
 	"github.com/keyfill/keyfill/keysource"
-	"github.com/keyfill/keyfill/keysource/sim"
 )
 
 // markFunc is a Marker that does something wrong.

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keyfill/keyfill/internal/sim"
 	"github.com/keyfill/keyfill/keysource"
-	"github.com/keyfill/keyfill/keysource/sim"
 )
 
 // flakeMark is what a transaction that raises a mark is for.

@@ -12,7 +12,7 @@ import (
 
 // storeTexts are the golden files with what a store sends: some of it to engines
 // that no test here can run.
-const storeTexts = "../../keysource/store/testdata/"
+const storeTexts = "../../internal/store/testdata/"
 
 // TestStoreTexts: what a store sends is a statement to a parser that others wrote,
 // but for procedures, of which TiDB's knows little.

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/keyfill/keyfill/keysource/sim"
+	"github.com/keyfill/keyfill/internal/sim"
 )
 
 var allFaults = []sim.Fault{sim.Loss, sim.Duplicate, sim.Rollback, sim.Refuse, sim.Silence, sim.Failover,
@@ -297,7 +297,7 @@ func TestClock(t *testing.T) {
 }
 
 func TestReplay(t *testing.T) {
-	const want = "KEYFILL_TEST_SEED=42 go test github.com/keyfill/keyfill/keysource/sim -run '^TestX$' -v"
+	const want = "KEYFILL_TEST_SEED=42 go test github.com/keyfill/keyfill/internal/sim -run '^TestX$' -v"
 	if got := sim.Replay(42, "TestX"); got != want {
 		t.Errorf("Replay = %s, want %s", got, want)
 	}

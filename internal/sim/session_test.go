@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/keyfill/keyfill/keysource/sim"
+	"github.com/keyfill/keyfill/internal/sim"
 )
 
 // joined asks the store for the keys of every statement on its connection.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/keyfill/keyfill/dialect"
-	"github.com/keyfill/keyfill/keysource/store"
+	"github.com/keyfill/keyfill/internal/store"
 )
 
 // TestProof: what reserves in a transaction of the application changes nothing where

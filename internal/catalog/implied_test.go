@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/keyfill/keyfill/catalog"
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/catalog"
 )
 
 // implied are tables as engines answer, of which an INSERT has no column list.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/keyfill/keyfill/dialect"
-	"github.com/keyfill/keyfill/keysource/store"
+	"github.com/keyfill/keyfill/internal/store"
 )
 
 // TestLockedMaxKey: each engine's own way to read the greatest key so that nobody

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
-	"github.com/keyfill/keyfill/keysource/store"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected texts in testdata")

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/dialect"
-	"github.com/keyfill/keyfill/keysource/sim"
-	"github.com/keyfill/keyfill/keysource/store"
+	"github.com/keyfill/keyfill/internal/sim"
+	"github.com/keyfill/keyfill/internal/store"
 )
 
 // simParents is how many parents the rows of the simulation have, and simFactor

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
-	"github.com/keyfill/keyfill/keysource/store"
 )
 
 // seriesAnswers is a fake with one series, of owner "me", that begins at

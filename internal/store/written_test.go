@@ -3,7 +3,7 @@ package store_test
 import (
 	"testing"
 
-	"github.com/keyfill/keyfill/keysource/store"
+	"github.com/keyfill/keyfill/internal/store"
 )
 
 // TestWritten: arguments stand in the text in a form that no setting of the session

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/keyfill/keyfill/catalog"
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/catalog"
 )
 
 func TestTemporary(t *testing.T) {
