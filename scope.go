@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/store"
@@ -22,6 +23,9 @@ type scoped struct {
 
 	// standIn are the rows of the parents where stores have a stand-in; nil elsewhere.
 	standIn *standInRows
+
+	remedy keysource.Remedy // for a parent that others have passed
+	doubts doubtedParents
 }
 
 // standInRows are the rows of the parents of a test, each made once.
@@ -68,7 +72,10 @@ func (m *Mount) newScoped(ctx context.Context, g *guard, t *table, i int, row st
 	if err != nil {
 		return nil, err
 	}
-	s := &scoped{scope: store.Scope{Name: row.Name, Column: row.Columns[0], Start: row.Start, Max: row.Max}}
+	s := &scoped{
+		scope:  store.Scope{Name: row.Name, Column: row.Columns[0], Start: row.Start, Max: row.Max},
+		remedy: k.rule.Source.OnBehind,
+	}
 	var types []string
 	for _, rc := range k.rule.Scope {
 		column, err := newScopeColumn(d, found.Column(d, rc.Column), rc)
@@ -124,7 +131,7 @@ func (g *guard) within(ctx context.Context, t *table, i, _ int, parents parentsF
 	if err != nil {
 		return nil, err
 	}
-	keys, err := c.within(ctx, g, rows)
+	keys, err := c.within(ctx, g, t, i, rows)
 	if unusable(err) {
 		// The next statement may be about another table of that name.
 		if err := c.forget(ctx); err != nil {
@@ -142,7 +149,7 @@ type parent struct {
 	places []int // of its rows among those of the statement
 }
 
-func (c *counter) within(ctx context.Context, g *guard, rows [][]driver.Value) ([]driver.Value, error) {
+func (c *counter) within(ctx context.Context, g *guard, t *table, i int, rows [][]driver.Value) ([]driver.Value, error) {
 	s := c.scoped
 	if s == nil {
 		return nil, errNoParent // the policy has changed: there is no such counter
@@ -161,7 +168,7 @@ func (c *counter) within(ctx context.Context, g *guard, rows [][]driver.Value) (
 	}
 	keys := make([]driver.Value, len(rows))
 	for _, p := range parents {
-		first, err := s.reserve(ctx, g, p)
+		first, err := s.reserve(ctx, g, t, i, p)
 		if err != nil {
 			return nil, err
 		}
@@ -203,7 +210,7 @@ func (s *scoped) parentsOf(rows [][]driver.Value) ([]*parent, error) {
 }
 
 // reserve returns the first of as many numbers of a parent as it has rows.
-func (s *scoped) reserve(ctx context.Context, g *guard, p *parent) (int64, error) {
+func (s *scoped) reserve(ctx context.Context, g *guard, t *table, i int, p *parent) (int64, error) {
 	n := int64(len(p.places))
 	if s.standIn != nil {
 		return s.standIn.reserve(ctx, p.row, n)
@@ -213,7 +220,74 @@ func (s *scoped) reserve(ctx context.Context, g *guard, p *parent) (int64, error
 		return 0, err
 	}
 	g.joinedDraws++
-	return st.ReserveWithin(ctx, &s.scope, p.values, n)
+	if !s.doubts.has(p.row) {
+		return st.ReserveWithin(ctx, &s.scope, p.values, n)
+	}
+	first, behind, err := st.ReserveAbove(ctx, &s.scope, p.values, n, s.remedy)
+	switch {
+	case behind:
+		// The numbering is compared again: what has raised it may be rolled back.
+		g.mount.noteSuspect(ctx, t, i)
+	case err == nil && s.remedy != keysource.RemedyWarn:
+		s.doubts.remove(p.row)
+	}
+	return first, err
+}
+
+// suspect makes the next draw for each parent compare with the greatest number of that,
+// since a number of one of them was in use.
+func (s *scoped) suspect(rows [][]driver.Value) {
+	parents, err := s.parentsOf(rows)
+	if err != nil || s.remedy == keysource.RemedyWarn {
+		return
+	}
+	for _, p := range parents {
+		s.doubts.add(p.row)
+	}
+}
+
+// maxDoubts bounds the parents that are remembered. One that is forgotten makes one
+// more INSERT fail.
+const maxDoubts = 1000
+
+// doubtedParents are the rows of parents in which a number was found in use.
+type doubtedParents struct {
+	some atomic.Bool // there are any
+
+	mu   sync.Mutex
+	rows map[string]bool
+}
+
+func (d *doubtedParents) has(row string) bool {
+	if !d.some.Load() {
+		return false
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.rows[row]
+}
+
+func (d *doubtedParents) add(row string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for old := range d.rows {
+		if len(d.rows) < maxDoubts {
+			break
+		}
+		delete(d.rows, old)
+	}
+	if d.rows == nil {
+		d.rows = map[string]bool{}
+	}
+	d.rows[row] = true
+	d.some.Store(true)
+}
+
+func (d *doubtedParents) remove(row string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.rows, row)
+	d.some.Store(len(d.rows) > 0)
 }
 
 // within gives the rows of an explanation the numbers from 1.

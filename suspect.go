@@ -13,6 +13,7 @@ import (
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
 )
 
 // suspect looks whether a statement has failed because a key that we have made
@@ -29,12 +30,29 @@ func (x *execution) suspect(ctx context.Context, err error) {
 		if f == nil || t.keys[d.Key].source != nil || x.holes.Counts[i] == 0 {
 			continue
 		}
+		if t.keys[d.Key].rule.Scope != nil {
+			x.suspectParents(ctx, t, d)
+			continue
+		}
 		for _, name := range f.keys[d.Key].unique {
 			if namesIndex(code, err, name) {
 				x.guard.mount.dropBlock(ctx, x.guard, t, d.Key)
 				break
 			}
 		}
+	}
+}
+
+// suspectParents is suspect for a column that is numbered within others. The index that
+// the error names is not looked at: the next draw finds out whether the numbers of a
+// parent are in use, which costs one query.
+func (x *execution) suspectParents(ctx context.Context, t *table, d rewrite.Draw) {
+	rows, err := x.plan.Scopes(x.args, x.holes, d.Insert, d.Key)
+	if err != nil {
+		return
+	}
+	if c, err := x.guard.mount.counter(ctx, x.guard, t, d.Key); err == nil && c.scoped != nil {
+		c.scoped.suspect(rows)
 	}
 }
 
@@ -58,6 +76,11 @@ func (m *Mount) dropBlock(ctx context.Context, g *guard, t *table, i int) {
 		c.suspect()
 		m.doubt(g, t, i, c)
 	}
+	m.noteSuspect(ctx, t, i)
+}
+
+// noteSuspect counts and reports that keys of a column were found in use.
+func (m *Mount) noteSuspect(ctx context.Context, t *table, i int) {
 	m.counters.suspect(t.Table)
 	if m.logger != nil {
 		m.logger.LogAttrs(ctx, slog.LevelError, "keyfill: source suspect: a key was in use already",

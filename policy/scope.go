@@ -53,9 +53,6 @@ func (m *mistakes) checkScope(p place, s Source) {
 	if s.FollowExplicit {
 		m.wrong(p.in("follow_explicit"), "a scoped sequence begins each parent above the greatest key that is there, and follows no later ones; leave it out")
 	}
-	if s.OnBehind != "" {
-		m.wrong(p.in("on_behind"), "a scoped sequence is compared with the keys of a parent when its row is made, and not again; leave it out")
-	}
 	if s.Table != nil {
 		m.wrong(p.in("table"), "a scoped sequence has a row for each parent, in keyfill's own table; leave it out")
 	}

@@ -150,6 +150,40 @@ func (s *Store) ReserveWithin(ctx context.Context, q *Scope, values []any, n int
 	return first, err
 }
 
+// ReserveAbove is [Store.ReserveWithin] for a parent in which a number was found in
+// use: what is reserved is compared with the greatest number of the parent, and behind
+// says that it was not above. The remedy says what happens then: with
+// keysource.RemedyAdvance the numbers come from above the greatest one, with
+// keysource.RemedyWarn they stay as they are, and else the error is
+// keysource.ErrStoreBehind in an [*Error] of the state's name.
+func (s *Store) ReserveAbove(ctx context.Context, q *Scope, values []any, n int64, remedy keysource.Remedy) (first int64, behind bool, err error) {
+	// The parent's row is locked by that before the table is read.
+	if first, err = s.ReserveWithin(ctx, q, values, n); err != nil || remedy == keysource.RemedyWarn {
+		return first, false, err
+	}
+	greatest, err := s.greatestWithin(ctx, q, values)
+	switch {
+	case err != nil || first > greatest:
+		return first, false, err
+	case remedy != keysource.RemedyAdvance:
+		return 0, true, q.behind()
+	}
+	row := Sequence{Name: q.RowFor(values), Columns: []Column{q.Column}, Max: q.Max}
+	if greatest >= row.max() {
+		return 0, true, q.exhausted(0)
+	}
+	if err = s.advanceWithin(ctx, &row, greatest+1); err == nil {
+		first, err = s.ReserveWithin(ctx, q, values, n)
+	}
+	return first, true, err
+}
+
+// behind returns the error of a parent whose next number is not above its greatest one.
+func (q *Scope) behind() *Error {
+	state := Sequence{Name: q.Name, Columns: []Column{q.Column}}
+	return state.fail(keysource.ErrStoreBehind, "the next number of a parent is not above the greatest one in the table: raise next_value in its row of keyfill_sequences, or say on_behind: advance")
+}
+
 // reserveRow returns the first of n integers of a row; 0 where there is no row, or
 // they are not left.
 func (s *Store) reserveRow(ctx context.Context, row *Sequence, n int64) (int64, error) {
@@ -203,21 +237,9 @@ func (s *Store) createWithin(ctx context.Context, q *Scope, row *Sequence, withi
 	if _, err := s.conn.exec(ctx, create.text, create.bind(v)); err != nil {
 		return err
 	}
-	greatest, err := s.maxWithin(ctx, q, "", within)
+	greatest, err := s.greatestWithin(ctx, q, within)
 	if err != nil {
 		return err
-	}
-	if q.Latest != nil {
-		limited, cancel := context.WithTimeout(ctx, latestLimit)
-		defer cancel()
-		latest, err := q.Latest.maxWithin(limited, q, s.engine.past, within)
-		if err != nil {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			return fmt.Errorf("%w: %s cannot be read: %v", keysource.ErrStoreDown, q.Column, err)
-		}
-		greatest = max(greatest, latest)
 	}
 	if greatest >= row.max() {
 		return q.exhausted(0)
@@ -226,9 +248,33 @@ func (s *Store) createWithin(ctx context.Context, q *Scope, row *Sequence, withi
 	if start == 1 {
 		return nil
 	}
-	v = values{pName: row.Name, pNext: start}
-	_, err = s.conn.exec(ctx, s.engine.advance.text, s.engine.advance.bind(v))
+	return s.advanceWithin(ctx, row, start)
+}
+
+// advanceWithin raises the row of a parent, which the transaction has locked.
+func (s *Store) advanceWithin(ctx context.Context, row *Sequence, next int64) error {
+	v := values{pName: row.Name, pNext: next}
+	_, err := s.conn.exec(ctx, s.engine.advance.text, s.engine.advance.bind(v))
 	return err
+}
+
+// greatestWithin returns the greatest key of a parent, as the store sees it, with what
+// its transaction has stored, or as it was committed last.
+func (s *Store) greatestWithin(ctx context.Context, q *Scope, within []any) (int64, error) {
+	greatest, err := s.maxWithin(ctx, q, "", within)
+	if err != nil || q.Latest == nil {
+		return greatest, err
+	}
+	limited, cancel := context.WithTimeout(ctx, latestLimit)
+	defer cancel()
+	latest, err := q.Latest.maxWithin(limited, q, s.engine.past, within)
+	switch {
+	case err == nil:
+		return max(greatest, latest), nil
+	case ctx.Err() != nil:
+		return 0, ctx.Err()
+	}
+	return 0, fmt.Errorf("%w: %s cannot be read: %v", keysource.ErrStoreDown, q.Column, err)
 }
 
 // maxWithin returns the greatest key of a parent as the store sees it, 0 where
