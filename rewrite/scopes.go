@@ -172,14 +172,17 @@ func (pl *Plan) scopeArgument(v driver.Value, kind scopeKind) (driver.Value, boo
 
 // encodesItself reports whether a value that is no Valuer tells pgx what to send:
 // "Int64Valuer" and "TextValuer" of its package pgtype.
+//
+// Each name is a constant in the call. With a variable there, the linker would
+// have to keep every exported method of every type in the application.
 func encodesItself(v driver.Value) bool {
 	if _, ok := v.(driver.Valuer); ok {
 		return false
 	}
-	for _, name := range []string{"Int64Value", "TextValue"} {
-		if _, ok := reflect.TypeOf(v).MethodByName(name); ok {
-			return true
-		}
+	t := reflect.TypeOf(v)
+	if _, ok := t.MethodByName("Int64Value"); ok {
+		return true
 	}
-	return false
+	_, ok := t.MethodByName("TextValue")
+	return ok
 }
