@@ -24,7 +24,7 @@ const copyT = "COPY t (name) FROM STDIN"
 func TestLoad(t *testing.T) {
 	for _, s := range []strength{bare, contexts, checkers} {
 		d := loadingDriver(s)
-		db := open(t, d, config("postgres", nil))
+		db := open(t, d, config("postgres"))
 		ctx, rec := keyfill.Record(context.Background())
 		stmt, err := db.PrepareContext(ctx, copyT)
 		if err != nil {
@@ -60,7 +60,7 @@ func TestLoad(t *testing.T) {
 // known before it is asked; nothing is executed then.
 func TestLoadNotByExecution(t *testing.T) {
 	d := &fakeDriver{strength: contexts}
-	db := open(t, d, config("postgres", nil))
+	db := open(t, d, config("postgres"))
 	if _, err := db.Prepare(copyT); !errors.Is(err, rewrite.ErrBulk) {
 		t.Errorf("error %v, want %v", err, rewrite.ErrBulk)
 	}
@@ -92,7 +92,7 @@ func TestLoadBroken(t *testing.T) {
 		}
 		return driver.RowsAffected(1), nil
 	}
-	db := open(t, d, config("postgres", nil))
+	db := open(t, d, config("postgres"))
 	ctx, rec := keyfill.Record(context.Background())
 	stmt, err := db.PrepareContext(ctx, copyT)
 	if err != nil {

@@ -147,7 +147,7 @@ func TestColumnsAsked(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			d := &fakeDriver{strength: contexts}
 			describes(d, "A", "id")
-			db := open(t, d, config("mysql", nil))
+			db := open(t, d, config("mysql"))
 			c, err := db.Conn(ctx)
 			if err != nil {
 				t.Fatal(err)
@@ -168,7 +168,7 @@ func TestColumnsAsked(t *testing.T) {
 func TestColumnsPerCheckout(t *testing.T) {
 	d := &fakeDriver{strength: contexts}
 	describes(d, "A", "id")
-	db := open(t, d, config("mysql", nil))
+	db := open(t, d, config("mysql"))
 	db.SetMaxOpenConns(1)
 	mustExec(t, db, unlisted, 1)
 	describes(d, "id", "A")
@@ -199,7 +199,7 @@ func TestColumnsParked(t *testing.T) {
 			}
 			return r, nil
 		}
-		cfg := config("mysql", nil)
+		cfg := config("mysql")
 		db := open(t, d, cfg)
 		c, err := db.Conn(context.Background())
 		if err != nil {
@@ -237,22 +237,22 @@ func TestColumnsParked(t *testing.T) {
 func TestColumnsNotAsked(t *testing.T) {
 	for _, tt := range []struct {
 		name, query string
-		change      func(*policy.Config)
+		change      func(*keyfill.Options)
 	}{
 		{"two statements", "ALTER TABLE t ADD b INT; INSERT INTO t VALUES (1, NULL)", nil},
 		{"three parts", "INSERT INTO a.b.t VALUES (1, NULL)", nil},
 		{"reads the count", "INSERT INTO t VALUES (ROW_COUNT(), NULL)", nil},
-		{"off", unlisted, func(c *policy.Config) { c.Mode = policy.ModeOff }},
-		{"stood in", unlisted, func(c *policy.Config) {
+		{"off", unlisted, func(c *keyfill.Options) { c.Policy.Mode = policy.ModeOff }},
+		{"stood in", unlisted, func(c *keyfill.Options) {
 			c.Reservers = func(string) keysource.Reserver { return nil }
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			d := &fakeDriver{strength: contexts}
 			describes(d, "A", "id")
-			cfg := config("mysql", nil)
+			cfg := keyfill.Options{Policy: config("mysql")}
 			if tt.change != nil {
-				tt.change(cfg)
+				tt.change(&cfg)
 			}
 			db := open(t, d, cfg)
 			var args []any
@@ -260,7 +260,7 @@ func TestColumnsNotAsked(t *testing.T) {
 				args = []any{1}
 			}
 			_, err := db.Exec(tt.query, args...)
-			if off := cfg.Mode == policy.ModeOff; (err == nil) != off {
+			if off := cfg.Policy.Mode == policy.ModeOff; (err == nil) != off {
 				t.Errorf("error %v", err)
 			}
 			if n := asked(d); n != 0 {
@@ -275,7 +275,7 @@ func TestColumnsNotAsked(t *testing.T) {
 func TestColumnsDryRun(t *testing.T) {
 	d := &fakeDriver{strength: contexts}
 	describes(d, "A", "id")
-	cfg := config("mysql", nil)
+	cfg := config("mysql")
 	cfg.Mode = policy.ModeDryRun
 	db := open(t, d, cfg)
 	mustExec(t, db, unlisted, 1)
@@ -299,7 +299,7 @@ func TestColumnsDryRun(t *testing.T) {
 func TestColumnsDryRunError(t *testing.T) {
 	d := &fakeDriver{strength: contexts}
 	d.query = func(string, []driver.NamedValue) (driver.Rows, error) { return nil, errors.New("denied") }
-	cfg := config("mysql", nil)
+	cfg := config("mysql")
 	cfg.Mode = policy.ModeDryRun
 	db := open(t, d, cfg)
 	mustExec(t, db, unlisted, 1)
@@ -322,7 +322,7 @@ func TestColumnsErrors(t *testing.T) {
 	d := &fakeDriver{strength: contexts}
 	denied := errors.New("denied")
 	d.query = func(string, []driver.NamedValue) (driver.Rows, error) { return nil, denied }
-	db := open(t, d, config("mysql", nil))
+	db := open(t, d, config("mysql"))
 	if err := second(db.Exec(unlisted, 1)); err != denied {
 		t.Errorf("%v", err)
 	}
@@ -340,12 +340,12 @@ func TestColumnsErrors(t *testing.T) {
 	mustExec(t, db, unlisted, 1)
 
 	d = &fakeDriver{strength: contexts} // answers without rows
-	db = open(t, d, config("postgres", nil))
+	db = open(t, d, config("postgres"))
 	if err := second(db.Exec("INSERT INTO t VALUES (1)")); !errors.Is(err, rewrite.ErrNoColumnList) {
 		t.Errorf("%v", err)
 	}
 	describes(d, "A", "id", "b")
-	db = open(t, d, config("mysql", nil))
+	db = open(t, d, config("mysql"))
 	if err := second(db.Exec(unlisted, 1)); !errors.Is(err, rewrite.ErrColumnCount) {
 		t.Errorf("%v", err)
 	}

@@ -14,10 +14,10 @@ import (
 // wrappedDriver is what database/sql sees: the registered driver, and the
 // Driver of each connector.
 type wrappedDriver struct {
-	parent driver.Driver
-	cfg    *policy.Config
-	all    *Mount // of the registered name; nil when there is none
-	mount  *Mount // of one database; nil for the registered driver
+	parent  driver.Driver
+	options Options
+	all     *Mount // of the registered name; nil when there is none
+	mount   *Mount // of one database; nil for the registered driver
 
 	mu     sync.Mutex
 	direct map[string]driver.Connector // by DSN, for Open
@@ -64,7 +64,7 @@ func (d *wrappedDriver) OpenConnector(dsn string) (driver.Connector, error) {
 	if err != nil {
 		return nil, err
 	}
-	return wrapConnector(parent, d.cfg, d.all)
+	return wrapConnector(parent, d.options, d.all)
 }
 
 func openConnector(d driver.Driver, dsn string) (driver.Connector, error) {
@@ -94,14 +94,12 @@ type Connector struct {
 
 // wrapConnector puts a mount around parent. A mount opened through a
 // registered name is counted among those of all.
-func wrapConnector(parent driver.Connector, cfg *policy.Config, all *Mount) (*Connector, error) {
-	if cfg == nil {
-		var err error
-		if cfg, err = policy.FromEnvironment(); err != nil {
-			return nil, err
-		}
+func wrapConnector(parent driver.Connector, o Options, all *Mount) (*Connector, error) {
+	o, err := o.withPolicy()
+	if err != nil {
+		return nil, err
 	}
-	m, err := newMount(cfg, parent.Driver())
+	m, err := newMount(o, parent.Driver())
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +111,7 @@ func wrapConnector(parent driver.Connector, cfg *policy.Config, all *Mount) (*Co
 	if all != nil {
 		shared = all.flakes
 	}
-	if err := m.open(cfg, parent, shared); err != nil {
+	if err := m.open(o.Policy, parent, shared); err != nil {
 		return nil, err
 	}
 	inner, err := intercept(&guardConnector{parent: parent, mount: m}, m)
@@ -126,7 +124,7 @@ func wrapConnector(parent driver.Connector, cfg *policy.Config, all *Mount) (*Co
 	return &Connector{
 		inner:  inner,
 		parent: parent,
-		driver: &wrappedDriver{parent: parent.Driver(), cfg: cfg, mount: m, all: all},
+		driver: &wrappedDriver{parent: parent.Driver(), options: o, mount: m, all: all},
 		all:    all,
 	}, nil
 }

@@ -17,12 +17,12 @@
 // By a name of one's own, around a driver that is registered already:
 //
 //	cfg, err := policy.Load("keyfill.yaml")
-//	_, err = keyfill.RegisterByName("mysql-orders-keyfill", "mysql", cfg)
+//	_, err = keyfill.RegisterByName("mysql-orders-keyfill", "mysql", keyfill.Options{Policy: cfg})
 //	db, err := sql.Open("mysql-orders-keyfill", dsn)
 //
 // Around a connector:
 //
-//	db, err := keyfill.OpenDB(stdlib.GetConnector(*pgxConfig), cfg)
+//	db, err := keyfill.OpenDB(stdlib.GetConnector(*pgxConfig), keyfill.Options{Policy: cfg})
 //
 // # Outcomes
 //
@@ -66,8 +66,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-
-	"github.com/keyfill/keyfill/policy"
 )
 
 // registering orders registrations: database/sql panics when a name is taken,
@@ -77,15 +75,14 @@ var registering sync.Mutex
 // Register makes d available to sql.Open under name, wrapped, and returns the
 // mount of all databases that are opened through that name.
 //
-// A nil cfg is read from $KEYFILL_CONFIG, else from ./keyfill.yaml, each time
-// that a database is opened; errors in it are then those of sql.Open. It fails
-// when the name is taken, when the dialect of d is not known and cfg does not
-// name it, and when cfg does not compile.
-func Register(name string, d driver.Driver, cfg *policy.Config) (*Mount, error) {
-	if cfg != nil {
-		cfg = cfg.Clone()
+// It fails when the name is taken, when the dialect of d is not known and the
+// policy does not name it, and when the policy does not compile. Where
+// [Options].Policy is nil, the errors of the policy are those of sql.Open.
+func Register(name string, d driver.Driver, o Options) (*Mount, error) {
+	o = o.copied()
+	if o.Policy != nil {
 		// What Open would find is found now.
-		if _, err := newMount(cfg, d); err != nil {
+		if _, err := newMount(o, d); err != nil {
 			return nil, err
 		}
 	}
@@ -95,14 +92,14 @@ func Register(name string, d driver.Driver, cfg *policy.Config) (*Mount, error) 
 	if slices.Contains(sql.Drivers(), name) {
 		return nil, fmt.Errorf("keyfill: a driver named %q is registered already: choose another name", name)
 	}
-	sql.Register(name, &wrappedDriver{parent: d, cfg: cfg, all: m})
+	sql.Register(name, &wrappedDriver{parent: d, options: o, all: m})
 	return m, nil
 }
 
 // RegisterByName is [Register] for the driver that is registered as driverName.
 // The registered value itself is wrapped, with the functions and connection
 // configurations that programs registered with it.
-func RegisterByName(name, driverName string, cfg *policy.Config) (*Mount, error) {
+func RegisterByName(name, driverName string, o Options) (*Mount, error) {
 	if !slices.Contains(sql.Drivers(), driverName) {
 		return nil, fmt.Errorf("keyfill: no driver named %q is registered: import its package", driverName)
 	}
@@ -115,18 +112,19 @@ func RegisterByName(name, driverName string, cfg *policy.Config) (*Mount, error)
 	if err := db.Close(); err != nil {
 		return nil, fmt.Errorf("keyfill: driver %q: %w", driverName, err)
 	}
-	return Register(name, d, cfg)
+	return Register(name, d, o)
 }
 
 // WrapConnector returns a connector whose connections fill keys, for
-// sql.OpenDB. A nil cfg is read as in [Register].
-func WrapConnector(c driver.Connector, cfg *policy.Config) (*Connector, error) {
-	return wrapConnector(c, cfg, nil)
+// sql.OpenDB. It fails where [Register] does, the name apart, and where the
+// policy cannot be read.
+func WrapConnector(c driver.Connector, o Options) (*Connector, error) {
+	return wrapConnector(c, o.copied(), nil)
 }
 
 // OpenDB is sql.OpenDB for a wrapped connector.
-func OpenDB(c driver.Connector, cfg *policy.Config) (*sql.DB, error) {
-	w, err := WrapConnector(c, cfg)
+func OpenDB(c driver.Connector, o Options) (*sql.DB, error) {
+	w, err := WrapConnector(c, o)
 	if err != nil {
 		return nil, err
 	}

@@ -33,24 +33,38 @@ func (r *countingRand) Read(b []byte) (int, error) {
 }
 
 // config is a policy that fills "id" of every table called t, t1, t2 … with
-// random UUIDs from r.
-func config(d string, r io.Reader) *policy.Config {
+// random UUIDs.
+func config(d string) *policy.Config {
 	return &policy.Config{
 		Dialect: d,
-		Rand:    r,
 		Tables:  map[string]policy.Table{"t*": {Column: "id", Source: "uuidv4"}},
 	}
 }
 
-// open opens a database on d, wrapped.
-func open(t *testing.T, d *fakeDriver, cfg *policy.Config) *sql.DB {
+// drawn is config with UUIDs from r.
+func drawn(d string, r io.Reader) keyfill.Options {
+	return keyfill.Options{Policy: config(d), Rand: r}
+}
+
+// open opens a database on d, wrapped, by a policy or by options.
+func open[P *policy.Config | keyfill.Options](t *testing.T, d *fakeDriver, p P) *sql.DB {
 	t.Helper()
-	db, err := keyfill.OpenDB(&fakeConnector{d}, cfg)
+	db, err := keyfill.OpenDB(&fakeConnector{d}, optionsOf(p))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
 	return db
+}
+
+// optionsOf returns options as they are, and those of a policy.
+func optionsOf[P *policy.Config | keyfill.Options](p P) keyfill.Options {
+	switch p := any(p).(type) {
+	case *policy.Config:
+		return keyfill.Options{Policy: p}
+	default:
+		return p.(keyfill.Options)
+	}
 }
 
 const insert = "INSERT INTO t (a, b) VALUES (?, ?)"
@@ -153,7 +167,7 @@ func TestEveryPath(t *testing.T) {
 			t.Run(path+"/"+name, func(t *testing.T) {
 				var rand countingRand
 				d := d()
-				run(t, open(t, d, config("sqlite", &rand)))
+				run(t, open(t, d, drawn("sqlite", &rand)))
 				sent := d.sent()
 				if len(sent) != 1 {
 					t.Fatalf("%d executions reached the driver, want 1: %v", len(sent), sent)
@@ -185,7 +199,7 @@ func TestEveryPath(t *testing.T) {
 // must show the caller's number.
 func TestNumInput(t *testing.T) {
 	d := &fakeDriver{strength: contexts}
-	db := open(t, d, config("sqlite", nil))
+	db := open(t, d, config("sqlite"))
 	s, err := db.Prepare(insert)
 	if err != nil {
 		t.Fatal(err)
@@ -203,7 +217,7 @@ func TestNumInput(t *testing.T) {
 // TestWrongCount is the same where the driver does not count: nothing is sent.
 func TestWrongCount(t *testing.T) {
 	d := &fakeDriver{strength: contexts, numInput: func(string) int { return -1 }}
-	db := open(t, d, config("sqlite", nil))
+	db := open(t, d, config("sqlite"))
 	s, err := db.Prepare(insert)
 	if err != nil {
 		t.Fatal(err)
@@ -227,7 +241,7 @@ func TestWrongCount(t *testing.T) {
 func TestPreparedTwice(t *testing.T) {
 	var rand countingRand
 	d := &fakeDriver{strength: contexts}
-	db := open(t, d, config("sqlite", &rand))
+	db := open(t, d, drawn("sqlite", &rand))
 	s, err := db.Prepare("INSERT INTO t (a) VALUES (1)")
 	if err != nil {
 		t.Fatal(err)
@@ -262,7 +276,7 @@ func TestPreparedTwice(t *testing.T) {
 // its key as a literal and no argument.
 func TestLiteral(t *testing.T) {
 	d := &fakeDriver{strength: contexts}
-	db := open(t, d, config("sqlite", nil))
+	db := open(t, d, config("sqlite"))
 	mustExec(t, db, "INSERT INTO t (a) VALUES (1)")
 	c := d.sent()[0]
 	if !strings.HasPrefix(c.query, `INSERT INTO t (a, "id") VALUES (1, '`) || len(c.args) != 0 {
@@ -273,7 +287,7 @@ func TestLiteral(t *testing.T) {
 // TestConnectorClose: sqlmw's connector hides Close, which sql.DB.Close calls.
 func TestConnectorClose(t *testing.T) {
 	d := &fakeDriver{}
-	db := open(t, d, config("sqlite", nil))
+	db := open(t, d, config("sqlite"))
 	if err := db.Close(); err != nil || d.closed != 1 {
 		t.Errorf("Close: %v; the driver's connector was closed %d times", err, d.closed)
 	}
@@ -281,7 +295,7 @@ func TestConnectorClose(t *testing.T) {
 
 // TestBeginTxOptions: sqlmw drops the options for a driver without BeginTx.
 func TestBeginTxOptions(t *testing.T) {
-	db := open(t, &fakeDriver{}, config("sqlite", nil))
+	db := open(t, &fakeDriver{}, config("sqlite"))
 	for _, opts := range []*sql.TxOptions{{Isolation: sql.LevelSerializable}, {ReadOnly: true}} {
 		raw := sql.OpenDB(&fakeConnector{&fakeDriver{}})
 		defer raw.Close()
@@ -298,7 +312,7 @@ func TestBeginTxOptions(t *testing.T) {
 // Validator (trap 14); behind sqlmw, which is both, it must still do so.
 func TestCancelledTx(t *testing.T) {
 	d := &fakeDriver{strength: contexts}
-	db := open(t, d, config("sqlite", nil))
+	db := open(t, d, config("sqlite"))
 	ctx, cancel := context.WithCancel(context.Background())
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -324,7 +338,7 @@ func TestCancelledTx(t *testing.T) {
 // with the index at which the caller's argument travels.
 func TestColumnConverter(t *testing.T) {
 	d := &fakeDriver{strength: contexts, converts: true}
-	db := open(t, d, config("sqlite", nil))
+	db := open(t, d, config("sqlite"))
 	s, err := db.Prepare("INSERT INTO t (a) VALUES (?), (?)")
 	if err != nil {
 		t.Fatal(err)
@@ -357,7 +371,7 @@ func TestConnChecks(t *testing.T) {
 		}
 		return nil
 	}
-	db := open(t, d, config("sqlite", nil))
+	db := open(t, d, config("sqlite"))
 	s, err := db.Prepare(insert)
 	if err != nil {
 		t.Fatal(err)
@@ -383,7 +397,7 @@ func TestErrRemoveArgument(t *testing.T) {
 		}
 		return nil
 	}
-	db := open(t, d, config("sqlite", nil))
+	db := open(t, d, config("sqlite"))
 	mustExec(t, db, insert, option{}, 1, 2)
 	if args := d.sent()[0].args; len(args) != 3 || args[0].Value != 1 || args[1].Value != 2 {
 		t.Errorf("sent %v, want 1, 2 and a key", args)
@@ -401,7 +415,7 @@ func TestErrBadConn(t *testing.T) {
 		}
 		return driver.RowsAffected(1), nil
 	}
-	db := open(t, d, config("sqlite", nil))
+	db := open(t, d, config("sqlite"))
 	ctx, rec := keyfill.Record(context.Background())
 	if _, err := db.ExecContext(ctx, insert, 1, 2); err != nil {
 		t.Fatal(err)
@@ -422,7 +436,7 @@ func TestErrBadConn(t *testing.T) {
 func TestCancelled(t *testing.T) {
 	var rand countingRand
 	d := &fakeDriver{strength: contexts}
-	db := open(t, d, config("sqlite", &rand))
+	db := open(t, d, drawn("sqlite", &rand))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := db.ExecContext(ctx, insert, 1, 2); !errors.Is(err, context.Canceled) {
@@ -436,7 +450,7 @@ func TestCancelled(t *testing.T) {
 // TestEntropy: no key means no INSERT.
 func TestEntropy(t *testing.T) {
 	d := &fakeDriver{strength: contexts}
-	db := open(t, d, config("sqlite", strings.NewReader("")))
+	db := open(t, d, drawn("sqlite", strings.NewReader("")))
 	_, err := db.Exec(insert, 1, 2)
 	var e *keyfill.Error
 	if !errors.As(err, &e) || e.Table != "t" || e.Column != "id" {

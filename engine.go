@@ -93,8 +93,8 @@ const (
 // are made anew for each query text.
 const maxTables = 10000
 
-func newEngine(cfg *policy.Config, d *dialect.Dialect, s *sources) (*engine, error) {
-	p, err := cfg.Compile(d)
+func newEngine(o Options, d *dialect.Dialect, s *sources) (*engine, error) {
+	p, err := o.Policy.Compile(d)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func newEngine(cfg *policy.Config, d *dialect.Dialect, s *sources) (*engine, err
 	e := &engine{
 		dialect: d.With(set),
 		certain: certain,
-		standIn: cfg.Reservers != nil,
+		standIn: o.Reservers != nil,
 		policy:  p,
 		sources: s,
 		cache:   rewrite.NewCache(cacheEntries, cacheBytes),

@@ -42,7 +42,7 @@ func TestErrSkip(t *testing.T) {
 	d.query = func(string, []driver.NamedValue) (driver.Rows, error) {
 		return &fakeRows{columns: []string{"id"}, rows: [][]driver.Value{{"a"}, {"b"}}}, nil
 	}
-	db := open(t, d, config("sqlite", &rand))
+	db := open(t, d, drawn("sqlite", &rand))
 	for range 5 {
 		mustExec(t, db, insert, 1, "x")
 	}
@@ -69,7 +69,7 @@ func TestErrSkip(t *testing.T) {
 func TestParkedByArguments(t *testing.T) {
 	var rand countingRand
 	d := &fakeDriver{strength: contexts, skip: true}
-	db := open(t, d, config("sqlite", &rand))
+	db := open(t, d, drawn("sqlite", &rand))
 	ctx := context.Background()
 	raw(t, db, func(dc rawConn) {
 		args := func(v driver.Value) []driver.NamedValue {
@@ -108,7 +108,7 @@ func TestParkedByArguments(t *testing.T) {
 func TestParkedUnequal(t *testing.T) {
 	var rand countingRand
 	d := &fakeDriver{strength: checkers, skip: true}
-	db := open(t, d, config("sqlite", &rand))
+	db := open(t, d, drawn("sqlite", &rand))
 	mustExec(t, db, insert, []string{"not", "comparable"}, map[string]int{})
 	if rand.keys.Load() != 2 || len(d.sent()) != 1 {
 		t.Errorf("%d keys drawn, %d executions", rand.keys.Load(), len(d.sent()))
@@ -120,7 +120,7 @@ func TestParkedUnequal(t *testing.T) {
 func TestParkedEnd(t *testing.T) {
 	var rand countingRand
 	d := &fakeDriver{strength: contexts, skip: true}
-	db := open(t, d, config("sqlite", &rand))
+	db := open(t, d, drawn("sqlite", &rand))
 	db.SetMaxOpenConns(1)
 	args := []driver.NamedValue{{Ordinal: 1, Value: int64(1)}, {Ordinal: 2, Value: "x"}}
 	raw(t, db, func(dc rawConn) {
@@ -137,7 +137,7 @@ func TestParkedEnd(t *testing.T) {
 func TestNoExec(t *testing.T) {
 	var rand countingRand
 	d := &fakeDriver{strength: bare}
-	db := open(t, d, config("sqlite", &rand))
+	db := open(t, d, drawn("sqlite", &rand))
 	mustExec(t, db, insert, 1, 2)
 	mustExec(t, db, "UPDATE t SET a = ?", 1)
 	mustExec(t, db, "INSERT INTO t (a) VALUES (1)")
@@ -155,7 +155,7 @@ func TestNoExec(t *testing.T) {
 func TestLiteralOnce(t *testing.T) {
 	var rand countingRand
 	d := &fakeDriver{strength: bare}
-	db := open(t, d, config("sqlite", &rand))
+	db := open(t, d, drawn("sqlite", &rand))
 	ctx := context.Background()
 	const query = "INSERT INTO t (a) VALUES (1)"
 	raw(t, db, func(dc rawConn) {
@@ -194,7 +194,7 @@ func TestTooMany(t *testing.T) {
 			t.Run(fmt.Sprintf("skip=%v/%d", skip, rows), func(t *testing.T) {
 				var rand countingRand
 				d := &fakeDriver{strength: contexts, skip: skip}
-				db := open(t, d, config("sqlite", &rand))
+				db := open(t, d, drawn("sqlite", &rand))
 				query := "INSERT INTO t (a) VALUES (?)" + strings.Repeat(", (?)", rows-1)
 				args := make([]any, rows)
 				for i := range args {
@@ -226,7 +226,7 @@ func TestTooMany(t *testing.T) {
 // why, and nothing is sent; unfilled lets it go.
 func TestRefused(t *testing.T) {
 	d := &fakeDriver{strength: contexts}
-	cfg := config("sqlite", nil)
+	cfg := config("sqlite")
 	db := open(t, d, cfg)
 	const query = "INSERT INTO t (a) SELECT 1"
 	for name, err := range map[string]error{
@@ -271,7 +271,7 @@ func TestAtExecution(t *testing.T) {
 	const key = "11111111-2222-4333-8444-555555555555"
 	const query = "INSERT INTO t (id, a) VALUES (?, ?)"
 	d := &fakeDriver{strength: contexts}
-	db := open(t, d, config("sqlite", nil))
+	db := open(t, d, config("sqlite"))
 	s, err := db.Prepare(query)
 	if err != nil {
 		t.Fatal(err)
@@ -314,7 +314,7 @@ func TestAtExecution(t *testing.T) {
 // TestArgumentsUnwritten: the slice of arguments that the caller passed on a
 // driver connection is not written to.
 func TestArgumentsUnwritten(t *testing.T) {
-	db := open(t, &fakeDriver{strength: contexts}, config("sqlite", nil))
+	db := open(t, &fakeDriver{strength: contexts}, config("sqlite"))
 	args := make([]driver.NamedValue, 2, 8)
 	args[0] = driver.NamedValue{Ordinal: 1, Value: nil}
 	args[1] = driver.NamedValue{Ordinal: 2, Value: "x"}

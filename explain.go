@@ -59,15 +59,18 @@ const reasonAtExecution = "decided at execution"
 type Explainer struct{ engine *engine }
 
 // NewExplainer returns an explainer for a policy in a dialect; d may be nil when
-// cfg names it.
-func NewExplainer(cfg *policy.Config, d *dialect.Dialect) (*Explainer, error) {
+// the policy names it.
+func NewExplainer(o Options, d *dialect.Dialect) (*Explainer, error) {
+	o, err := o.withPolicy()
+	if err != nil {
+		return nil, err
+	}
 	if d == nil {
-		var err error
-		if d, err = dialect.ByName(cfg.Dialect); err != nil {
+		if d, err = dialect.ByName(o.Policy.Dialect); err != nil {
 			return nil, fmt.Errorf("keyfill: say which dialect: %w", err)
 		}
 	}
-	e, err := newEngine(cfg, d, newSources(cfg))
+	e, err := newEngine(o, d, newSources(o))
 	if err != nil {
 		return nil, err
 	}

@@ -214,7 +214,7 @@ func (s *numbersStmt) QueryContext(_ context.Context, args []driver.NamedValue) 
 // open opens a database over it, filled without gaps.
 func (n *numbersDB) open(t *testing.T) *sql.DB {
 	t.Helper()
-	db, err := keyfill.OpenDB(n, n.config())
+	db, err := keyfill.OpenDB(n, keyfill.Options{Policy: n.config()})
 	if err != nil {
 		t.Fatal(err)
 	}

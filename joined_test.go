@@ -322,7 +322,7 @@ func TestJoinedCancelled(t *testing.T) {
 // that, where the text tells.
 func TestJoinedExplained(t *testing.T) {
 	n := &numbersDB{}
-	x, err := keyfill.NewExplainer(n.config(), nil)
+	x, err := keyfill.NewExplainer(keyfill.Options{Policy: n.config()}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -91,10 +91,10 @@ func (m *Mount) mapped(ctx context.Context, g *guard, t *table, i, n int) ([]dri
 
 // warn reports once that most keys of a source are used.
 func (m *Mount) warn(ctx context.Context, t *table, i int, c *counter, last int64) {
-	if m.logger == nil || keysource.Share(c.mapping, last+1) < keysource.WarnShare || !c.warned.CompareAndSwap(false, true) {
+	if keysource.Share(c.mapping, last+1) < keysource.WarnShare || !c.warned.CompareAndSwap(false, true) {
 		return
 	}
-	m.logger.LogAttrs(ctx, slog.LevelWarn, "keyfill: most keys of a source are used",
+	m.currentLogger().LogAttrs(ctx, slog.LevelWarn, "keyfill: most keys of a source are used",
 		slog.String("table", t.Table), slog.String("column", t.keys[i].column),
 		slog.Int64("keys", c.mapping.Last()), slog.String("remedy", keysource.EndRemedy(c.mapping)))
 }

@@ -30,7 +30,7 @@ func TestConditionalOutcome(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := &fakeDriver{strength: contexts, exec: affected(c.affected, nil)}
-			db := open(t, d, config(c.dialect, nil))
+			db := open(t, d, config(c.dialect))
 			ctx, rec := keyfill.Record(context.Background())
 			if _, err := db.ExecContext(ctx, c.query); err != nil {
 				t.Fatal(err)
@@ -81,7 +81,7 @@ func TestMergeReturning(t *testing.T) {
 				}
 				return &fakeRows{columns: c.columns, rows: c.back(sent)}, nil
 			}}
-			db := open(t, d, config("postgres", nil))
+			db := open(t, d, config("postgres"))
 			ctx, rec := keyfill.Record(context.Background())
 			rows, err := db.QueryContext(ctx, two+c.returning, 1, 2)
 			if err != nil {

@@ -75,34 +75,34 @@ var messages = []struct {
 	provoke func(t *testing.T) error
 }{
 	{"unknown driver", func(*testing.T) error {
-		return second(keyfill.OpenDB(&fakeConnector{&fakeDriver{}}, config("", nil)))
+		return second(keyfill.OpenDB(&fakeConnector{&fakeDriver{}}, keyfill.Options{Policy: config("")}))
 	}},
 	{"unknown dialect", func(*testing.T) error {
-		return second(keyfill.OpenDB(&fakeConnector{&fakeDriver{}}, config("db2", nil)))
+		return second(keyfill.OpenDB(&fakeConnector{&fakeDriver{}}, keyfill.Options{Policy: config("db2")}))
 	}},
 	{"driver not registered", func(*testing.T) error {
-		return second(keyfill.RegisterByName("x-keyfill", "nosuchdriver", config("sqlite", nil)))
+		return second(keyfill.RegisterByName("x-keyfill", "nosuchdriver", keyfill.Options{Policy: config("sqlite")}))
 	}},
 	{"name taken", func(*testing.T) error {
-		_, _ = keyfill.Register("taken-keyfill", &fakeDriver{}, config("sqlite", nil))
-		return second(keyfill.Register("taken-keyfill", &fakeDriver{}, config("sqlite", nil)))
+		_, _ = keyfill.Register("taken-keyfill", &fakeDriver{}, keyfill.Options{Policy: config("sqlite")})
+		return second(keyfill.Register("taken-keyfill", &fakeDriver{}, keyfill.Options{Policy: config("sqlite")}))
 	}},
 	{"no policy", func(t *testing.T) error {
 		t.Chdir(t.TempDir())
-		return second(keyfill.OpenDB(&fakeConnector{&fakeDriver{}}, nil))
+		return second(keyfill.OpenDB(&fakeConnector{&fakeDriver{}}, keyfill.Options{}))
 	}},
 	{"policy file missing", func(t *testing.T) error {
 		t.Setenv("KEYFILL_CONFIG", "nosuchfile.yaml")
-		return second(keyfill.OpenDB(&fakeConnector{&fakeDriver{}}, nil))
+		return second(keyfill.OpenDB(&fakeConnector{&fakeDriver{}}, keyfill.Options{}))
 	}},
 	{"bad mode", func(t *testing.T) error {
 		t.Setenv("KEYFILL_MODE", "dryrun")
-		return second(keyfill.OpenDB(&fakeConnector{&fakeDriver{}}, config("sqlite", nil)))
+		return second(keyfill.OpenDB(&fakeConnector{&fakeDriver{}}, keyfill.Options{Policy: config("sqlite")}))
 	}},
 	{"bad policy", func(t *testing.T) error {
-		cfg := config("sqlite", nil)
+		cfg := config("sqlite")
 		cfg.Tables["u"] = policy.Table{Column: "id", Source: "uuid7"}
-		return second(keyfill.OpenDB(&fakeConnector{&fakeDriver{}}, cfg))
+		return second(keyfill.OpenDB(&fakeConnector{&fakeDriver{}}, keyfill.Options{Policy: cfg}))
 	}},
 	{"not ours", func(*testing.T) error {
 		raw := sql.OpenDB(&fakeConnector{&fakeDriver{}})
@@ -110,27 +110,27 @@ var messages = []struct {
 		return second(keyfill.From(raw))
 	}},
 	{"keys of a name that is not open", func(*testing.T) error {
-		m, err := keyfill.Register("notopen-keyfill", &fakeDriver{}, config("sqlite", nil))
+		m, err := keyfill.Register("notopen-keyfill", &fakeDriver{}, keyfill.Options{Policy: config("sqlite")})
 		if err != nil {
 			return err
 		}
 		return second(m.Keys(context.Background(), "t", 1))
 	}},
 	{"keys of a missing table", func(t *testing.T) error {
-		return keysError(t, context.Background(), config("sqlite", nil), "orders", 1)
+		return keysError(t, context.Background(), config("sqlite"), "orders", 1)
 	}},
 	{"keys of a glob", func(t *testing.T) error {
-		return keysError(t, context.Background(), config("sqlite", nil), "t*", 1)
+		return keysError(t, context.Background(), config("sqlite"), "t*", 1)
 	}},
 	{"too many keys", func(t *testing.T) error {
-		return keysError(t, context.Background(), config("sqlite", nil), "t", 1<<60)
+		return keysError(t, context.Background(), config("sqlite"), "t", 1<<60)
 	}},
 	{"no keys", func(t *testing.T) error {
-		return keysError(t, context.Background(), config("sqlite", nil), "t", 0)
+		return keysError(t, context.Background(), config("sqlite"), "t", 0)
 	}},
 	{"cancelled while a source waits", func(t *testing.T) error {
-		cfg := config("sqlite", nil)
-		cfg.Tables["t*"] = policy.Table{Column: "id", Source: "uuidv7"}
+		cfg := keyfill.Options{Policy: config("sqlite")}
+		cfg.Policy.Tables["t*"] = policy.Table{Column: "id", Source: "uuidv7"}
 		cfg.Now = func() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
@@ -150,15 +150,15 @@ var messages = []struct {
 	{"cancelled before it is sent", func(t *testing.T) error {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-		db := open(t, &fakeDriver{}, config("sqlite", nil))
+		db := open(t, &fakeDriver{}, config("sqlite"))
 		return second(db.ExecContext(ctx, insert, 1, 2))
 	}},
 	{"no column list", func(t *testing.T) error {
-		db := open(t, &fakeDriver{strength: contexts}, config("sqlite", nil))
+		db := open(t, &fakeDriver{strength: contexts}, config("sqlite"))
 		return second(db.Exec("INSERT INTO t VALUES (1)"))
 	}},
 	{"wrong number of arguments", func(t *testing.T) error {
-		db := open(t, &fakeDriver{strength: contexts}, config("sqlite", nil))
+		db := open(t, &fakeDriver{strength: contexts}, config("sqlite"))
 		return second(db.Exec(insert, 1))
 	}},
 	{"snowflake without a worker", func(*testing.T) error {
@@ -172,7 +172,7 @@ var messages = []struct {
 		return openError(flakes(1023))
 	}},
 	{"snowflakes have ended", func(*testing.T) error {
-		cfg := flakes(1022)
+		cfg := keyfill.Options{Policy: flakes(1022)}
 		cfg.Now = func() time.Time { return time.Date(2090, 1, 1, 0, 0, 0, 0, time.UTC) }
 		return openError(cfg)
 	}},
@@ -180,7 +180,7 @@ var messages = []struct {
 		return openError(centralStore(policy.Store{Driver: "nosuchdriver", DSN: "secret"}))
 	}},
 	{"no consecutive integers", func(t *testing.T) error {
-		m, err := keyfill.From(open(t, &fakeDriver{}, config("sqlite", nil)))
+		m, err := keyfill.From(open(t, &fakeDriver{}, config("sqlite")))
 		if err != nil {
 			return err
 		}
@@ -188,7 +188,7 @@ var messages = []struct {
 	}},
 	{"no value in the context", func(t *testing.T) error {
 		cfg := sequences("sqlite")
-		cfg.Tables["t"] = policy.Table{Column: "id", InPlace: &policy.Source{Kind: policy.KindSequence, Name: "{table}.{value:tenant}"}}
+		cfg.Policy.Tables["t"] = policy.Table{Column: "id", InPlace: &policy.Source{Kind: policy.KindSequence, Name: "{table}.{value:tenant}"}}
 		return keysError(t, context.Background(), cfg, "t", 1)
 	}},
 	{"table not in the catalog", func(t *testing.T) error {
@@ -210,20 +210,20 @@ var messages = []struct {
 	{"settings that the session does not say", func(t *testing.T) error {
 		d := &fakeDriver{strength: contexts}
 		answersMode(d, nil, nil)
-		return second(open(t, d, config("mysql", nil)).Exec(twoWays))
+		return second(open(t, d, config("mysql")).Exec(twoWays))
 	}},
 	{"setting of another engine", func(*testing.T) error {
-		cfg := config("sqlite", nil)
+		cfg := config("sqlite")
 		cfg.StandardConformingStrings = "off"
 		return openError(cfg)
 	}},
 }
 
-func openError(cfg *policy.Config) error {
-	return second(keyfill.OpenDB(&fakeConnector{&fakeDriver{}}, cfg))
+func openError[P *policy.Config | keyfill.Options](p P) error {
+	return second(keyfill.OpenDB(&fakeConnector{&fakeDriver{}}, optionsOf(p)))
 }
 
-func keysError(t *testing.T, ctx context.Context, cfg *policy.Config, table string, n int) error {
+func keysError[P *policy.Config | keyfill.Options](t *testing.T, ctx context.Context, cfg P, table string, n int) error {
 	t.Helper()
 	m, err := keyfill.From(open(t, &fakeDriver{}, cfg))
 	if err != nil {

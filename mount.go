@@ -31,7 +31,7 @@ type Mount struct {
 	engine  atomic.Pointer[engine] // nil until those two are told apart
 	sources *sources
 	standIn func(state string) keysource.Reserver // for stores; nil outside tests
-	logger  *slog.Logger
+	logger  *slog.Logger                          // nil: slog.Default, when it is needed
 
 	storeWait time.Duration // how long a store is waited for that does not answer
 
@@ -56,8 +56,9 @@ type Mount struct {
 const defaultStoreWait = 10 * time.Second
 
 // newMount returns the mount of one database. It does no I/O and keeps nothing
-// of cfg.
-func newMount(cfg *policy.Config, d driver.Driver) (*Mount, error) {
+// of the policy.
+func newMount(o Options, d driver.Driver) (*Mount, error) {
+	cfg := o.Policy
 	facts, known := factsOf(d)
 	if numbersPlaceholders(d) {
 		return nil, errNumbersPlaceholders
@@ -78,10 +79,10 @@ func newMount(cfg *policy.Config, d driver.Driver) (*Mount, error) {
 		return nil, fmt.Errorf("keyfill: the driver of package %q is not known: say dialect: in the policy, one of %s",
 			packagePath(d), dialect.Names())
 	}
-	m := &Mount{about: facts, sources: newSources(cfg), standIn: cfg.Reservers, logger: cfg.Logger, storeWait: cmp.Or(cfg.StoreWait, defaultStoreWait)}
+	m := &Mount{about: facts, sources: newSources(o), standIn: o.Reservers, logger: o.Logger, storeWait: cmp.Or(cfg.StoreWait, defaultStoreWait)}
 	m.mode.Store(uint32(cfg.Mode)) // so that off asks the server nothing
 	for _, one := range dialects {
-		e, err := newEngine(cfg, one, m.sources)
+		e, err := newEngine(o, one, m.sources)
 		if err != nil {
 			return nil, err
 		}
@@ -89,7 +90,7 @@ func newMount(cfg *policy.Config, d driver.Driver) (*Mount, error) {
 		if !one.Grammar.TableCase {
 			continue
 		}
-		if e, err = newEngine(cfg, one.WithExactTables(), m.sources); err != nil {
+		if e, err = newEngine(o, one.WithExactTables(), m.sources); err != nil {
 			return nil, err
 		}
 		m.exact = append(m.exact, e)
@@ -218,11 +219,17 @@ func (m *Mount) known() *engine {
 	return m.either[0]
 }
 
+// currentLogger returns the logger that gets a report made now: the program may have
+// set its default one after the database was opened.
+func (m *Mount) currentLogger() *slog.Logger {
+	if m.logger != nil {
+		return m.logger
+	}
+	return slog.Default()
+}
+
 // report logs a statement that was sent as it came although it was not filled.
 func (m *Mount) report(ctx context.Context, e event) {
-	if m.logger == nil {
-		return
-	}
 	attrs := []slog.Attr{
 		slog.String("table", e.table),
 		slog.String("action", e.action.String()),
@@ -231,5 +238,5 @@ func (m *Mount) report(ctx context.Context, e event) {
 	if e.action == rewrite.Refuse {
 		attrs = append(attrs, slog.String("reason", e.reason.Error()), slog.Int("offset", e.offset))
 	}
-	m.logger.LogAttrs(ctx, slog.LevelWarn, "keyfill: INSERT sent unfilled", attrs...)
+	m.currentLogger().LogAttrs(ctx, slog.LevelWarn, "keyfill: INSERT sent unfilled", attrs...)
 }

@@ -20,7 +20,7 @@ import (
 func wrap(t *testing.T, d driver.Driver, cfg *policy.Config) (string, *keyfill.Mount) {
 	t.Helper()
 	name := strings.ReplaceAll(t.Name(), "/", "-") + "-keyfill"
-	m, err := keyfill.Register(name, d, cfg)
+	m, err := keyfill.Register(name, d, keyfill.Options{Policy: cfg})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,12 +40,12 @@ func mustOpen(t *testing.T, name string) *sql.DB {
 
 func TestRegister(t *testing.T) {
 	d := &fakeDriver{strength: contexts}
-	name, all := wrap(t, d, config("sqlite", nil))
-	if _, err := keyfill.Register(name, d, config("sqlite", nil)); err == nil {
+	name, all := wrap(t, d, config("sqlite"))
+	if _, err := keyfill.Register(name, d, keyfill.Options{Policy: config("sqlite")}); err == nil {
 		t.Error("a name was registered twice")
 	}
 	byName := name + "-again-keyfill"
-	if _, err := keyfill.RegisterByName(byName, "no such driver", nil); err == nil {
+	if _, err := keyfill.RegisterByName(byName, "no such driver", keyfill.Options{}); err == nil {
 		t.Error("a driver that is not registered was wrapped")
 	}
 
@@ -83,7 +83,7 @@ func TestRegister(t *testing.T) {
 func TestRegisteredInstance(t *testing.T) {
 	d := &fakeDriver{strength: contexts}
 	sql.Register("TestRegisteredInstance", d)
-	if _, err := keyfill.RegisterByName("TestRegisteredInstance-keyfill", "TestRegisteredInstance", config("sqlite", nil)); err != nil {
+	if _, err := keyfill.RegisterByName("TestRegisteredInstance-keyfill", "TestRegisteredInstance", keyfill.Options{Policy: config("sqlite")}); err != nil {
 		t.Fatal(err)
 	}
 	mustExec(t, mustOpen(t, "TestRegisteredInstance-keyfill"), insert, 1, 2)
@@ -98,7 +98,7 @@ func TestFrom(t *testing.T) {
 	if _, err := keyfill.From(raw); !errors.Is(err, keyfill.ErrNotOurs) {
 		t.Errorf("From a foreign database: %v", err)
 	}
-	m, err := keyfill.From(open(t, &fakeDriver{}, config("sqlite", nil)))
+	m, err := keyfill.From(open(t, &fakeDriver{}, config("sqlite")))
 	if m == nil || err != nil {
 		t.Errorf("From: %v, %v", m, err)
 	}
@@ -108,7 +108,7 @@ func TestFrom(t *testing.T) {
 // bound, and an INSERT that brings them is kept.
 func TestKeys(t *testing.T) {
 	d := &fakeDriver{strength: contexts}
-	cfg := config("sqlserver", nil)
+	cfg := config("sqlserver")
 	cfg.Tables["devices"] = policy.Table{Column: "id", Layout: "binary"}
 	cfg.Tables["made"] = policy.Table{Column: "id", Source: "identity"}
 	db := open(t, d, cfg)
@@ -164,11 +164,11 @@ func TestModes(t *testing.T) {
 			var rand countingRand
 			var log strings.Builder
 			d := &fakeDriver{strength: contexts}
-			cfg := config("sqlite", &rand)
+			cfg := drawn("sqlite", &rand)
 			cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
-			entry := cfg.Tables["t*"]
+			entry := cfg.Policy.Tables["t*"]
 			entry.Mode = c.table
-			cfg.Tables["t*"] = entry
+			cfg.Policy.Tables["t*"] = entry
 			db := open(t, d, cfg)
 			m, err := keyfill.From(db)
 			if err != nil {
@@ -216,7 +216,7 @@ func TestModes(t *testing.T) {
 // TestSetModeOfName: the mode of a name holds for databases opened later too.
 func TestSetModeOfName(t *testing.T) {
 	d := &fakeDriver{strength: contexts}
-	name, all := wrap(t, d, config("sqlite", nil))
+	name, all := wrap(t, d, config("sqlite"))
 	before := mustOpen(t, name)
 	all.SetMode(policy.ModeOff)
 	after := mustOpen(t, name)
@@ -234,7 +234,7 @@ func TestSetModeOfName(t *testing.T) {
 // TestModesUnderLoad switches the mode while statements run: none is lost.
 func TestModesUnderLoad(t *testing.T) {
 	d := &fakeDriver{strength: contexts, skip: true}
-	db := open(t, d, config("sqlite", nil))
+	db := open(t, d, config("sqlite"))
 	m, err := keyfill.From(db)
 	if err != nil {
 		t.Fatal(err)
@@ -308,15 +308,15 @@ func TestNoPolicy(t *testing.T) {
 
 // TestUnknownDriver: the dialect of an unknown driver is not guessed.
 func TestUnknownDriver(t *testing.T) {
-	_, err := keyfill.OpenDB(&fakeConnector{&fakeDriver{}}, config("", nil))
+	_, err := keyfill.OpenDB(&fakeConnector{&fakeDriver{}}, keyfill.Options{Policy: config("")})
 	if err == nil || !strings.Contains(err.Error(), "dialect") {
 		t.Errorf("OpenDB: %v", err)
 	}
-	if _, err := keyfill.OpenDB(&fakeConnector{&fakeDriver{}}, config("db2", nil)); err == nil {
+	if _, err := keyfill.OpenDB(&fakeConnector{&fakeDriver{}}, keyfill.Options{Policy: config("db2")}); err == nil {
 		t.Error("an unknown dialect was taken")
 	}
 	t.Setenv("KEYFILL_MODE", "of")
-	if _, err := keyfill.OpenDB(&fakeConnector{&fakeDriver{}}, config("sqlite", nil)); err == nil || !strings.Contains(err.Error(), "KEYFILL_MODE") {
+	if _, err := keyfill.OpenDB(&fakeConnector{&fakeDriver{}}, keyfill.Options{Policy: config("sqlite")}); err == nil || !strings.Contains(err.Error(), "KEYFILL_MODE") {
 		t.Errorf("OpenDB with a bad mode: %v", err)
 	}
 }
@@ -332,8 +332,8 @@ func TestPassAllocates(t *testing.T) {
 		}
 		return conn.(driver.ExecerContext)
 	}
-	cfg := config("sqlite", nil)
-	wrapped, err := keyfill.WrapConnector(d, cfg)
+	cfg := config("sqlite")
+	wrapped, err := keyfill.WrapConnector(d, keyfill.Options{Policy: cfg})
 	if err != nil {
 		t.Fatal(err)
 	}

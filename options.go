@@ -1,38 +1,63 @@
 package keyfill
 
 import (
-	"database/sql/driver"
-	"path"
-	"reflect"
-	"strings"
+	"io"
+	"log/slog"
+	"time"
 
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/policy"
 )
 
-// holesOf is [rewrite.Plan.Holes] for arguments of which the driver may take the
-// first for an option of its own: the places of the others, and of the key, are
-// not those that the text says then.
-func holesOf(p *rewrite.Plan, args []driver.NamedValue) (rewrite.Holes, error) {
-	if len(args) > 0 && isOption(args[0].Value) {
-		return rewrite.Holes{}, p.Refused(rewrite.ErrOption)
-	}
-	return p.Holes(args)
+// Options is what [Register], [RegisterByName], [WrapConnector] and [OpenDB]
+// are told besides the driver. The zero value is right for a program that keeps
+// its policy in a file. Policy is copied; the other fields are shared.
+type Options struct {
+	// Policy says which columns are filled, and how. Where it is nil, the file
+	// that $KEYFILL_CONFIG names, else ./keyfill.yaml, is read each time that a
+	// database is opened.
+	Policy *policy.Config
+
+	// Logger gets the reports: an INSERT that is sent unfilled, a source that
+	// made a key twice, a source that has used most of its keys. No report
+	// holds a key, an argument or the text of a query. Where Logger is nil,
+	// slog.Default is asked for each report.
+	Logger *slog.Logger
+
+	// Now is the clock of the sources and must be safe for concurrent use; nil
+	// is time.Now.
+	Now func() time.Time
+
+	// Rand is the entropy of the sources and must be safe for concurrent use;
+	// nil is crypto/rand. An error of Rand is the INSERT's:
+	// [keysource.ErrEntropy].
+	Rand io.Reader
+
+	// Reservers replaces the stores of all sources with a state, for tests
+	// without a database. It is called once for each state, with its name, and
+	// must be safe for concurrent use. Where Reservers is set, neither a store
+	// nor the catalog of the engine is asked, and no key belongs to a
+	// transaction. Nil means the stores.
+	Reservers func(state string) keysource.Reserver
 }
 
-// pgxOptions are types of pgx whose values are options where they come first;
-// besides there are all those that rewrite the query (pgx v5, Conn.Query and
-// QueryRewriter).
-var pgxOptions = map[string]bool{"QueryExecMode": true, "QueryResultFormats": true, "QueryResultFormatsByOID": true}
+// copied returns options whose policy is the module's own.
+func (o Options) copied() Options {
+	if o.Policy != nil {
+		o.Policy = o.Policy.Clone()
+	}
+	return o
+}
 
-// isOption reports whether an argument in the first place is an option.
-func isOption(v driver.Value) bool {
-	if driver.IsValue(v) {
-		return false
+// withPolicy returns options that have a policy, read from the environment's
+// file where they have none.
+func (o Options) withPolicy() (Options, error) {
+	if o.Policy == nil {
+		cfg, err := policy.FromEnvironment()
+		if err != nil {
+			return Options{}, err
+		}
+		o.Policy = cfg
 	}
-	t := reflect.TypeOf(v)
-	if pgxOptions[t.Name()] && path.Dir(t.PkgPath()) == "github.com/jackc/pgx" && strings.HasPrefix(path.Base(t.PkgPath()), "v") {
-		return true
-	}
-	_, rewrites := t.MethodByName("RewriteQuery")
-	return rewrites
+	return o, nil
 }

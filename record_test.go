@@ -63,10 +63,10 @@ func TestOutcome(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := &fakeDriver{strength: contexts, exec: affected(c.affected, c.err)}
-			cfg := config(c.dialect, nil)
+			o := optionsOf(config(c.dialect))
 			// There is no catalog to ask whether the table has triggers.
-			cfg.Reservers = func(string) keysource.Reserver { return nil }
-			db := open(t, d, cfg)
+			o.Reservers = func(string) keysource.Reserver { return nil }
+			db := open(t, d, o)
 			ctx, rec := keyfill.Record(context.Background())
 			if _, err := db.ExecContext(ctx, c.query); !errors.Is(err, c.err) {
 				t.Fatal(err)
@@ -155,7 +155,7 @@ func TestRecordQuery(t *testing.T) {
 				}
 				return &fakeRows{columns: c.columns, rows: c.back(keys)}, nil
 			}
-			db := open(t, d, config("postgres", nil))
+			db := open(t, d, config("postgres"))
 			ctx, rec := keyfill.Record(context.Background())
 			rows, err := db.QueryContext(ctx, c.query, 1, 2)
 			if err != nil {
@@ -193,7 +193,7 @@ func TestRecordRowsError(t *testing.T) {
 	d.query = func(string, []driver.NamedValue) (driver.Rows, error) {
 		return &fakeRows{columns: []string{"id"}, err: broken}, nil
 	}
-	db := open(t, d, config("postgres", nil))
+	db := open(t, d, config("postgres"))
 	ctx, rec := keyfill.Record(context.Background())
 	rows, err := db.QueryContext(ctx, "INSERT INTO t (a) VALUES ($1) RETURNING id", 1)
 	if err != nil {
@@ -210,7 +210,7 @@ func TestRecordRowsError(t *testing.T) {
 
 // TestRecordNested: a recorder inside another one's context takes nothing away.
 func TestRecordNested(t *testing.T) {
-	db := open(t, &fakeDriver{strength: contexts}, config("sqlite", nil))
+	db := open(t, &fakeDriver{strength: contexts}, config("sqlite"))
 	ctx, outer := keyfill.Record(context.Background())
 	inner, rec := keyfill.Record(ctx)
 	if _, err := db.ExecContext(inner, insert, 1, 2); err != nil {

@@ -17,11 +17,13 @@ import (
 
 // sequences is a policy that fills "id" of every table called t, t1, t2 … with
 // integers from 1.
-func sequences(d string) *policy.Config {
-	return &policy.Config{
-		Dialect:   d,
+func sequences(d string) keyfill.Options {
+	return keyfill.Options{
+		Policy: &policy.Config{
+			Dialect: d,
+			Tables:  map[string]policy.Table{"t*": {Column: "id", Source: policy.KindSequence}},
+		},
 		Reservers: func(string) keysource.Reserver { return new(countingStore) },
-		Tables:    map[string]policy.Table{"t*": {Column: "id", Source: policy.KindSequence}},
 	}
 }
 
@@ -209,11 +211,11 @@ func TestRetryOtherMount(t *testing.T) {
 	broken := &fakeDriver{strength: contexts}
 	b := breaking{exec: allBroken}
 	b.use(broken)
-	if _, err := open(t, broken, config("sqlite", nil)).ExecContext(ctx, insert, 1, 2); err == nil {
+	if _, err := open(t, broken, config("sqlite")).ExecContext(ctx, insert, 1, 2); err == nil {
 		t.Fatal("no error")
 	}
 	whole := &fakeDriver{strength: contexts}
-	if _, err := open(t, whole, config("sqlite", nil)).ExecContext(ctx, insert, 1, 2); err != nil {
+	if _, err := open(t, whole, config("sqlite")).ExecContext(ctx, insert, 1, 2); err != nil {
 		t.Fatal(err)
 	}
 	if a, b := lastArgs(broken), lastArgs(whole); a[0] == b[0] {

@@ -20,7 +20,7 @@ import (
 // a key of its own, that key must reach the driver.
 func TestParkedBuffer(t *testing.T) {
 	d := &fakeDriver{strength: contexts, skip: true}
-	cfg := config("sqlite", nil)
+	cfg := config("sqlite")
 	cfg.Tables["t*"] = policy.Table{Column: "id", Source: "uuidv7", Layout: "binary"}
 	db := open(t, d, cfg)
 	ctx := context.Background()
@@ -49,7 +49,7 @@ func TestParkedBuffer(t *testing.T) {
 // they cannot wait for the execution; arguments that equal none get a text anew.
 func TestTooManyNotEqual(t *testing.T) {
 	d := &fakeDriver{strength: bare}
-	db := open(t, d, config("sqlserver", nil))
+	db := open(t, d, config("sqlserver"))
 	query := "INSERT INTO t (a) VALUES (@p1)"
 	args := []any{sql.NullString{String: "x", Valid: true}}
 	for len(args) < 1500 {
@@ -81,7 +81,7 @@ func TestRecordAtClose(t *testing.T) {
 	d.query = func(_ string, args []driver.NamedValue) (driver.Rows, error) {
 		return &closingRows{fakeRows{columns: []string{"id"}, rows: [][]driver.Value{{args[1].Value}}}, broken}, nil
 	}
-	db := open(t, d, config("postgres", nil))
+	db := open(t, d, config("postgres"))
 	ctx, rec := keyfill.Record(context.Background())
 	var id string
 	err := db.QueryRowContext(ctx, "INSERT INTO t (a) VALUES ($1) RETURNING id", 1).Scan(&id)
@@ -127,7 +127,7 @@ func TestRecordForeign(t *testing.T) {
 				sent = args[1].Value.(string)
 				return &fakeRows{columns: []string{"id"}, rows: [][]driver.Value{{c.back(sent)}}}, nil
 			}
-			db := open(t, d, config("postgres", nil))
+			db := open(t, d, config("postgres"))
 			ctx, rec := keyfill.Record(context.Background())
 			rows, err := db.QueryContext(ctx, "INSERT INTO t (a) VALUES ($1) RETURNING "+c.list, 1)
 			if err != nil {
@@ -154,7 +154,7 @@ func TestRecordForeign(t *testing.T) {
 // nobody's business.
 func TestRegisterCopies(t *testing.T) {
 	d := &fakeDriver{strength: contexts}
-	cfg := config("sqlite", nil)
+	cfg := config("sqlite")
 	name, _ := wrap(t, d, cfg)
 	delete(cfg.Tables, "t*")
 	cfg.Tables["("] = policy.Table{}
@@ -168,7 +168,7 @@ func TestRegisterCopies(t *testing.T) {
 // database of it reaches the same mount, through OpenConnector and Open.
 func TestWrappedAgain(t *testing.T) {
 	d := &fakeDriver{strength: contexts}
-	name, all := wrap(t, d, config("sqlite", nil))
+	name, all := wrap(t, d, config("sqlite"))
 	inner := mustOpen(t, name).Driver()
 	c, err := inner.(driver.DriverContext).OpenConnector("")
 	if err != nil {
@@ -198,7 +198,7 @@ func TestWrappedAgain(t *testing.T) {
 
 // TestConnectorMount: the mount of a connector that another wrapper hides.
 func TestConnectorMount(t *testing.T) {
-	c, err := keyfill.WrapConnector(&fakeConnector{&fakeDriver{strength: contexts}}, config("sqlite", nil))
+	c, err := keyfill.WrapConnector(&fakeConnector{&fakeDriver{strength: contexts}}, keyfill.Options{Policy: config("sqlite")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +215,7 @@ func TestConnectorMount(t *testing.T) {
 func TestCountOnce(t *testing.T) {
 	for _, skip := range []bool{false, true} {
 		d := &fakeDriver{strength: contexts, skip: skip}
-		cfg := config("sqlite", nil)
+		cfg := config("sqlite")
 		cfg.Unsupported = policy.Unfilled
 		db := open(t, d, cfg)
 		m, err := keyfill.From(db)
@@ -241,7 +241,7 @@ func TestCountOnce(t *testing.T) {
 // driver that is not both a SessionResetter and a Validator is used no more.
 func TestDiscarded(t *testing.T) {
 	d := &fakeDriver{strength: contexts}
-	db := open(t, d, config("sqlite", nil))
+	db := open(t, d, config("sqlite"))
 	c, err := db.Conn(context.Background())
 	if err != nil {
 		t.Fatal(err)

@@ -20,18 +20,20 @@ import (
 func TestScopeStandIn(t *testing.T) {
 	var made []string
 	scope := policy.Scope{{Column: "order_id"}, {Column: "shop", Type: policy.ScopeText}}
-	cfg := &policy.Config{
-		Dialect: "postgres",
+	options := keyfill.Options{
+		Policy: &policy.Config{
+			Dialect: "postgres",
+			Tables: map[string]policy.Table{"lines": {Keys: []policy.Key{
+				{Column: "no", InPlace: &policy.Source{Kind: policy.KindSequence, Scope: &scope}},
+			}}},
+		},
 		Reservers: func(row string) keysource.Reserver {
 			made = append(made, row)
 			return new(countingStore)
 		},
-		Tables: map[string]policy.Table{"lines": {Keys: []policy.Key{
-			{Column: "no", InPlace: &policy.Source{Kind: policy.KindSequence, Scope: &scope}},
-		}}},
 	}
 	d := &fakeDriver{strength: contexts}
-	db, err := keyfill.OpenDB(&fakeConnector{d}, cfg)
+	db, err := keyfill.OpenDB(&fakeConnector{d}, options)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -100,7 +100,7 @@ func TestSettingsAsked(t *testing.T) {
 	lost := errors.New("connection lost")
 	for _, c := range []struct {
 		name   string
-		change func(*policy.Config)
+		change func(*keyfill.Options)
 		answer driver.Value
 		fails  error
 		text   string // twoWays where it is left out
@@ -115,22 +115,22 @@ func TestSettingsAsked(t *testing.T) {
 		{name: "the driver's error", fails: lost, asks: 1, err: lost},
 		{name: "no answer", answer: nil, asks: 1, err: rewrite.ErrSettings},
 		{name: "reads the count", text: strings.Replace(twoWays, "1)", "ROW_COUNT())", 1) + "\n", answer: "", err: rewrite.ErrSettings},
-		{name: "the policy's", change: func(c *policy.Config) { c.SQLMode = "no_backslash_escapes" }, sent: twoRows},
-		{name: "the policy's default", change: func(c *policy.Config) { c.SQLMode = "default" }, sent: oneRow},
-		{name: "off", change: func(c *policy.Config) { c.Mode = policy.ModeOff }, sent: twoWays},
-		{name: "dry run", change: func(c *policy.Config) { c.Mode = policy.ModeDryRun }, answer: "", asks: 1, sent: twoWays},
-		{name: "dry run's error", change: func(c *policy.Config) { c.Mode = policy.ModeDryRun }, fails: lost, asks: 1, sent: twoWays},
-		{name: "unfilled", change: func(c *policy.Config) { c.Unsupported = policy.Unfilled }, answer: nil, asks: 1, sent: twoWays},
-		{name: "stand-ins", change: func(c *policy.Config) { c.Reservers = func(string) keysource.Reserver { return nil } }, sent: oneRow},
+		{name: "the policy's", change: func(c *keyfill.Options) { c.Policy.SQLMode = "no_backslash_escapes" }, sent: twoRows},
+		{name: "the policy's default", change: func(c *keyfill.Options) { c.Policy.SQLMode = "default" }, sent: oneRow},
+		{name: "off", change: func(c *keyfill.Options) { c.Policy.Mode = policy.ModeOff }, sent: twoWays},
+		{name: "dry run", change: func(c *keyfill.Options) { c.Policy.Mode = policy.ModeDryRun }, answer: "", asks: 1, sent: twoWays},
+		{name: "dry run's error", change: func(c *keyfill.Options) { c.Policy.Mode = policy.ModeDryRun }, fails: lost, asks: 1, sent: twoWays},
+		{name: "unfilled", change: func(c *keyfill.Options) { c.Policy.Unsupported = policy.Unfilled }, answer: nil, asks: 1, sent: twoWays},
+		{name: "stand-ins", change: func(c *keyfill.Options) { c.Reservers = func(string) keysource.Reserver { return nil } }, sent: oneRow},
 		{name: "a name", text: `INSERT INTO "t" (a) VALUES (1)`, answer: "ANSI_QUOTES", asks: 1, sent: "INSERT INTO \"t\" (a, `id`) VALUES (1, '"},
 		{name: "a string", text: `INSERT INTO "t" (a) VALUES (1)`, answer: "", asks: 1, err: rewrite.ErrDoubleQuotes},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := &fakeDriver{strength: contexts}
 			answersMode(d, c.answer, c.fails)
-			cfg := config("mysql", nil)
+			cfg := keyfill.Options{Policy: config("mysql")}
 			if c.change != nil {
-				c.change(cfg)
+				c.change(&cfg)
 			}
 			if c.text == "" {
 				c.text = twoWays
@@ -154,9 +154,9 @@ func TestSettingsAsked(t *testing.T) {
 // refused, unless the policy says which.
 func TestSettingsExplained(t *testing.T) {
 	for mode, want := range map[string]string{"": "refuse", "default": "fill", "NO_BACKSLASH_ESCAPES": "fill"} {
-		cfg := config("mysql", nil)
+		cfg := config("mysql")
 		cfg.SQLMode = mode
-		x, err := keyfill.NewExplainer(cfg, nil)
+		x, err := keyfill.NewExplainer(keyfill.Options{Policy: cfg}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -44,33 +44,33 @@ func ofWorker(change func(*policy.Source)) *policy.Config {
 // is opened, before anything is connected.
 func TestSnowflakeOpen(t *testing.T) {
 	t.Setenv("KEYFILL_TEST_WORKER", "secret")
-	at := func(cfg *policy.Config, year int) *policy.Config {
-		cfg.Now = func() time.Time { return time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC) }
-		return cfg
+	at := func(o keyfill.Options, year int) keyfill.Options {
+		o.Now = func() time.Time { return time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC) }
+		return o
 	}
 	bits31 := flakes(newNumber())
 	bits31.Tables["t"] = policy.Table{Column: "id", MaxBits: 31, InPlace: bits31.Tables["t"].InPlace}
 	for _, c := range []struct {
-		name string
-		cfg  *policy.Config
-		is   error // nil: the policy's
-		text string
+		name    string
+		options keyfill.Options
+		is      error // nil: the policy's
+		text    string
 	}{
-		{"no worker", ofWorker(func(*policy.Source) {}), nil, "say worker_env, worker_ordinal, worker_lease or worker"},
-		{"two workers", ofWorker(func(s *policy.Source) { s.Worker, s.WorkerEnv = new(1), "X" }), nil, "take one"},
-		{"number too great", flakes(1024), nil, "0 to 1023"},
-		{"variable not set", ofWorker(func(s *policy.Source) { s.WorkerEnv = "KEYFILL_TEST_NOT_SET" }), keysource.ErrOptions, "KEYFILL_TEST_NOT_SET"},
-		{"variable without a number", ofWorker(func(s *policy.Source) { s.WorkerEnv = "KEYFILL_TEST_WORKER" }), keysource.ErrOptions, "0 to 1023"},
-		{"wider than the column", bits31, nil, "max_bits"},
-		{"clock before the epoch", at(flakes(newNumber()), 2019), keysource.ErrClock, "epoch"},
-		{"clock after the end", at(flakes(newNumber()), 2090), keysource.ErrExhausted, "2089-09-06"},
-		{"bits that end", ofWorker(func(s *policy.Source) {
+		{"no worker", optionsOf(ofWorker(func(*policy.Source) {})), nil, "say worker_env, worker_ordinal, worker_lease or worker"},
+		{"two workers", optionsOf(ofWorker(func(s *policy.Source) { s.Worker, s.WorkerEnv = new(1), "X" })), nil, "take one"},
+		{"number too great", optionsOf(flakes(1024)), nil, "0 to 1023"},
+		{"variable not set", optionsOf(ofWorker(func(s *policy.Source) { s.WorkerEnv = "KEYFILL_TEST_NOT_SET" })), keysource.ErrOptions, "KEYFILL_TEST_NOT_SET"},
+		{"variable without a number", optionsOf(ofWorker(func(s *policy.Source) { s.WorkerEnv = "KEYFILL_TEST_WORKER" })), keysource.ErrOptions, "0 to 1023"},
+		{"wider than the column", optionsOf(bits31), nil, "max_bits"},
+		{"clock before the epoch", at(optionsOf(flakes(newNumber())), 2019), keysource.ErrClock, "epoch"},
+		{"clock after the end", at(optionsOf(flakes(newNumber())), 2090), keysource.ErrExhausted, "2089-09-06"},
+		{"bits that end", optionsOf(ofWorker(func(s *policy.Source) {
 			s.Worker, s.TimeBits, s.WorkerBits, s.SequenceBits = new(1), 39, 10, 12
-		}), nil, "2037"},
+		})), nil, "2037"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := &fakeDriver{strength: contexts}
-			_, err := keyfill.OpenDB(&fakeConnector{d}, c.cfg)
+			_, err := keyfill.OpenDB(&fakeConnector{d}, c.options)
 			var p *policy.Error
 			if err == nil || c.is != nil && !errors.Is(err, c.is) || c.is == nil && !errors.As(err, &p) && !strings.Contains(err.Error(), "policy") {
 				t.Fatalf("the error is %v", err)
@@ -113,7 +113,7 @@ func TestWorkerTaken(t *testing.T) {
 	name, otherName := t.Name()+"-a-keyfill", t.Name()+"-b-keyfill"
 	for _, name := range []string{name, otherName} {
 		// Registering takes nothing: no database is open.
-		if _, err := keyfill.Register(name, &fakeDriver{strength: contexts}, cfg); err != nil {
+		if _, err := keyfill.Register(name, &fakeDriver{strength: contexts}, keyfill.Options{Policy: cfg}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -125,7 +125,7 @@ func TestWorkerTaken(t *testing.T) {
 		if _, err := sql.Open(otherName, ""); !errors.Is(err, keysource.ErrWorkerTaken) {
 			t.Errorf("another name: %v, want ErrWorkerTaken", err)
 		}
-		if _, err := keyfill.OpenDB(&fakeConnector{&fakeDriver{}}, cfg); !errors.Is(err, keysource.ErrWorkerTaken) {
+		if _, err := keyfill.OpenDB(&fakeConnector{&fakeDriver{}}, keyfill.Options{Policy: cfg}); !errors.Is(err, keysource.ErrWorkerTaken) {
 			t.Errorf("a connector: %v, want ErrWorkerTaken", err)
 		}
 	}
@@ -166,7 +166,7 @@ func TestWorkerGivenBack(t *testing.T) {
 	two.Tables["u"] = policy.Table{Column: "id", InPlace: &policy.Source{
 		Kind: policy.KindSnowflake, Store: policy.StoreNone, Worker: &other, Name: "u",
 	}}
-	if _, err := keyfill.OpenDB(&fakeConnector{&fakeDriver{}}, two); !errors.Is(err, keysource.ErrWorkerTaken) {
+	if _, err := keyfill.OpenDB(&fakeConnector{&fakeDriver{}}, keyfill.Options{Policy: two}); !errors.Is(err, keysource.ErrWorkerTaken) {
 		t.Fatalf("with a number that is taken: %v", err)
 	}
 	open(t, &fakeDriver{}, flakes(worker))
@@ -182,7 +182,7 @@ func TestWorkerBits(t *testing.T) {
 	cfg.Tables["u"] = policy.Table{Column: "id", InPlace: &policy.Source{
 		Kind: policy.KindSnowflake, Store: policy.StoreNone, Worker: &worker, Bits: 53,
 	}}
-	_, err := keyfill.OpenDB(&fakeConnector{&fakeDriver{}}, cfg)
+	_, err := keyfill.OpenDB(&fakeConnector{&fakeDriver{}}, keyfill.Options{Policy: cfg})
 	if !errors.Is(err, keysource.ErrWorkerTaken) || !strings.Contains(err.Error(), "different bits") {
 		t.Errorf("two layouts: %v", err)
 	}
@@ -211,13 +211,13 @@ func TestStoreOpen(t *testing.T) {
 		{"driver not registered", policy.Store{Driver: "nosuchdriver", DSN: "secret"}, `no driver named "nosuchdriver" is registered: import its package`},
 		{"variable not set", policy.Store{Driver: "nosuchdriver2", DSNEnv: "KEYFILL_TEST_NOT_SET"}, "nosuchdriver2"},
 	} {
-		_, err := keyfill.OpenDB(&fakeConnector{&fakeDriver{}}, centralStore(c.store))
+		_, err := keyfill.OpenDB(&fakeConnector{&fakeDriver{}}, keyfill.Options{Policy: centralStore(c.store)})
 		if err == nil || !strings.Contains(err.Error(), c.text) || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), `store "central"`) {
 			t.Errorf("%s: %v, want %s", c.name, err, c.text)
 		}
 	}
 	name, _ := wrap(t, &fakeDriver{}, flakes(newNumber()))
-	_, err := keyfill.OpenDB(&fakeConnector{&fakeDriver{}}, centralStore(policy.Store{Driver: name, DSNEnv: "KEYFILL_TEST_NOT_SET"}))
+	_, err := keyfill.OpenDB(&fakeConnector{&fakeDriver{}}, keyfill.Options{Policy: centralStore(policy.Store{Driver: name, DSNEnv: "KEYFILL_TEST_NOT_SET"})})
 	if err == nil || !strings.Contains(err.Error(), "KEYFILL_TEST_NOT_SET") {
 		t.Errorf("variable not set: %v", err)
 	}

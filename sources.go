@@ -34,9 +34,9 @@ type sources struct {
 	taken    []int // the numbers of workers that are taken in flakes
 }
 
-func newSources(cfg *policy.Config) *sources {
+func newSources(o Options) *sources {
 	return &sources{
-		env:       keysource.Env{Now: cfg.Now, Rand: cfg.Rand, StoreWait: cfg.StoreWait},
+		env:       keysource.Env{Now: o.Now, Rand: o.Rand, StoreWait: o.Policy.StoreWait},
 		stateless: map[policy.Source]keysource.Source{},
 		counters:  newCounterSet(),
 	}

@@ -82,10 +82,8 @@ func (m *Mount) dropBlock(ctx context.Context, g *guard, t *table, i int) {
 // noteSuspect counts and reports that keys of a column were found in use.
 func (m *Mount) noteSuspect(ctx context.Context, t *table, i int) {
 	m.counters.suspect(t.Table)
-	if m.logger != nil {
-		m.logger.LogAttrs(ctx, slog.LevelError, "keyfill: source suspect: a key was in use already",
-			slog.String("table", t.Table), slog.String("column", t.keys[i].column))
-	}
+	m.currentLogger().LogAttrs(ctx, slog.LevelError, "keyfill: source suspect: a key was in use already",
+		slog.String("table", t.Table), slog.String("column", t.keys[i].column))
 }
 
 // doubted is a column in which a transaction has found a key in use, perhaps in a

@@ -12,9 +12,9 @@ import (
 )
 
 // tenants is a policy with a numbering for each tenant: b's begins at 1001.
-func tenants() *policy.Config {
+func tenants() keyfill.Options {
 	cfg := sequences("sqlite")
-	cfg.Tables = map[string]policy.Table{"t": {Column: "id", InPlace: &policy.Source{
+	cfg.Policy.Tables = map[string]policy.Table{"t": {Column: "id", InPlace: &policy.Source{
 		Kind: policy.KindSequence, Name: "n{value:tenant}", Exclusive: true,
 	}}}
 	cfg.Reservers = func(state string) keysource.Reserver {

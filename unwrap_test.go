@@ -14,7 +14,7 @@ import (
 
 // TestUnwrap: sql.Conn.Raw shows a wrapper; Unwrap gives the driver's own.
 func TestUnwrap(t *testing.T) {
-	db := open(t, &fakeDriver{strength: checkers}, config("sqlite", nil))
+	db := open(t, &fakeDriver{strength: checkers}, config("sqlite"))
 	c, err := db.Conn(context.Background())
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +37,7 @@ func TestUnwrap(t *testing.T) {
 // TestRawExec: calls without a context reach the driver past the interceptor.
 func TestRawExec(t *testing.T) {
 	d := &fakeDriver{strength: contexts}
-	db := open(t, d, config("sqlite", nil))
+	db := open(t, d, config("sqlite"))
 	c, err := db.Conn(context.Background())
 	if err != nil {
 		t.Fatal(err)

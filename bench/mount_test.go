@@ -57,11 +57,13 @@ func conns(b *testing.B) map[string]driver.Conn {
 	if err != nil {
 		b.Fatal(err)
 	}
-	kf, err := keyfill.WrapConnector(d, &policy.Config{
-		Dialect: "postgres",
-		Tables: map[string]policy.Table{
-			"orders":   {Column: "id"},
-			"invoices": {Column: "id", InPlace: &policy.Source{Kind: policy.KindSequence}},
+	kf, err := keyfill.WrapConnector(d, keyfill.Options{
+		Policy: &policy.Config{
+			Dialect: "postgres",
+			Tables: map[string]policy.Table{
+				"orders":   {Column: "id"},
+				"invoices": {Column: "id", InPlace: &policy.Source{Kind: policy.KindSequence}},
+			},
 		},
 		Reservers: func(string) keysource.Reserver { return new(counter) },
 	})

@@ -141,17 +141,17 @@ func TestAutoErrorsOfThePolicy(t *testing.T) {
 func TestRegisterByName(t *testing.T) {
 	const name = "sqlite-byname-keyfill"
 	cfg := fillID("people", keyCases[1].rule())
-	m, err := keyfill.RegisterByName(name, "sqlite", cfg)
+	m, err := keyfill.RegisterByName(name, "sqlite", keyfill.Options{Policy: cfg})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Contains(sql.Drivers(), name) {
 		t.Fatalf("%q is not registered", name)
 	}
-	if _, err := keyfill.RegisterByName(name, "sqlite", cfg); err == nil {
+	if _, err := keyfill.RegisterByName(name, "sqlite", keyfill.Options{Policy: cfg}); err == nil {
 		t.Error("a name is registered twice")
 	}
-	if _, err := keyfill.RegisterByName("nothing-keyfill", "nothing", cfg); err == nil {
+	if _, err := keyfill.RegisterByName("nothing-keyfill", "nothing", keyfill.Options{Policy: cfg}); err == nil {
 		t.Error("a driver that is not there is wrapped")
 	}
 

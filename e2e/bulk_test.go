@@ -33,9 +33,9 @@ func bulkServerOn(t *testing.T, kind, params string, rule policy.Table, counter 
 	t.Helper()
 	s := newTDSServer(t)
 	s.columns = []tdsColumn{tdsColumnOf("Name", "nvarchar(40)"), tdsColumnOf("ID", kind), tdsColumnOf("n", "int")}
-	cfg := fillID("people", rule)
-	cfg.Reservers = func(string) keysource.Reserver { return counter }
-	db, m := openConnector(t, connectorOf(t, "sqlserver", serverDSN("sqlserver", s.listener.Addr())+params), cfg)
+	o := keyfill.Options{Policy: fillID("people", rule)}
+	o.Reservers = func(string) keysource.Reserver { return counter }
+	db, m := openConnector(t, connectorOf(t, "sqlserver", serverDSN("sqlserver", s.listener.Addr())+params), o)
 	conn, err := db.Conn(context.Background())
 	if err != nil {
 		t.Fatal(err)

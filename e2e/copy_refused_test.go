@@ -24,8 +24,7 @@ func TestCopyArguments(t *testing.T) {
 		rand := new(entropy)
 		exec(t, s.raw, "CREATE TABLE people (name text, n int, id text NOT NULL PRIMARY KEY)")
 		cfg := fillID("people", policy.Table{Source: "uuidv4"})
-		cfg.Rand = rand
-		db, m := s.open(t, cfg)
+		db, m := s.openWith(t, keyfill.Options{Policy: cfg, Rand: rand})
 		tx, err := db.Begin()
 		if err != nil {
 			t.Fatal(err)
@@ -92,8 +91,8 @@ func TestCopyModes(t *testing.T) {
 				exec(t, s.raw, "DELETE FROM people")
 				rand := new(entropy)
 				cfg := fillID("people", policy.Table{Source: "uuidv4"})
-				cfg.Rand, cfg.Mode = rand, mode
-				db, m := s.open(t, cfg)
+				cfg.Mode = mode
+				db, m := s.openWith(t, keyfill.Options{Policy: cfg, Rand: rand})
 				n := drawn(rand, func() {
 					if err := loadTx(context.Background(), db, pq.CopyIn("people", "name", "n"), []any{"a", 1}, []any{"b", 2}); err != nil {
 						t.Fatal(err)
@@ -195,7 +194,7 @@ func TestCopyWrapped(t *testing.T) {
 			return db
 		},
 		"outside": func(t *testing.T, sp *spy) *sql.DB {
-			c, err := keyfill.WrapConnector(s.connector, fillID("people", policy.Table{}))
+			c, err := keyfill.WrapConnector(s.connector, keyfill.Options{Policy: fillID("people", policy.Table{})})
 			if err != nil {
 				t.Fatal(err)
 			}

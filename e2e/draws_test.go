@@ -53,8 +53,7 @@ func (s *scratch) notes(t *testing.T) (*sql.DB, *keyfill.Mount, *entropy) {
 		x DOUBLE PRECISION, b %s, at %s)`, blob, at))
 	rand := new(entropy)
 	cfg := fillID("notes", policy.Table{Source: "uuidv4"})
-	cfg.Rand = rand
-	db, m := s.open(t, cfg)
+	db, m := s.openWith(t, keyfill.Options{Policy: cfg, Rand: rand})
 	return db, m, rand
 }
 

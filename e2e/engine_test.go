@@ -101,17 +101,27 @@ func (e engine) dsn(t *testing.T) string {
 // mount.
 func (s *scratch) open(t *testing.T, cfg *policy.Config) (*sql.DB, *keyfill.Mount) {
 	t.Helper()
-	db, m := openConnector(t, s.connector, cfg)
+	return s.openWith(t, keyfill.Options{Policy: cfg})
+}
+
+// openWith is open with options besides the policy.
+func (s *scratch) openWith(t *testing.T, o keyfill.Options) (*sql.DB, *keyfill.Mount) {
+	t.Helper()
+	db, m := openConnector(t, s.connector, o)
 	if s.memory {
 		db.SetMaxOpenConns(1)
 	}
 	return db, m
 }
 
-// openConnector puts keyfill around a connector.
-func openConnector(t *testing.T, c driver.Connector, cfg *policy.Config) (*sql.DB, *keyfill.Mount) {
+// openConnector puts keyfill around a connector, by a policy or by options.
+func openConnector[P *policy.Config | keyfill.Options](t *testing.T, c driver.Connector, p P) (*sql.DB, *keyfill.Mount) {
 	t.Helper()
-	db, err := keyfill.OpenDB(c, cfg)
+	o, isOptions := any(p).(keyfill.Options)
+	if !isOptions {
+		o.Policy = any(p).(*policy.Config)
+	}
+	db, err := keyfill.OpenDB(c, o)
 	if err != nil {
 		t.Fatal(err)
 	}

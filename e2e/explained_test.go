@@ -40,10 +40,10 @@ func TestExplain(t *testing.T) {
 		exec(t, s.raw, "CREATE TABLE people (id "+id+" PRIMARY KEY, name VARCHAR(40))")
 		exec(t, s.raw, "CREATE TABLE orders (id BIGINT PRIMARY KEY, name VARCHAR(40))")
 		random := new(entropy)
-		db, m := s.open(t, &policy.Config{Rand: random, Tables: map[string]policy.Table{
+		db, m := s.openWith(t, keyfill.Options{Rand: random, Policy: &policy.Config{Tables: map[string]policy.Table{
 			"people": {Column: "id", Source: "uuidv4"},
 			"orders": {Column: "id", InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Start: 1, Block: 1}},
-		}})
+		}}})
 		exec(t, db, "INSERT INTO people (name) VALUES ('first')")
 		exec(t, db, "INSERT INTO orders (name) VALUES ('first')")
 		read := random.read.Load()

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -79,19 +80,19 @@ func clockBack(t *testing.T, s *scratch, k faultKind, back time.Duration) {
 	}
 	clock := new(stepped)
 	cfg := k.config(s.engine, "t")
-	cfg.Now = clock.now
+	options := keyfill.Options{Policy: cfg, Now: clock.now}
 	in := newInserter(s.engine, nil, 5)
 	in.form = k.form
 	const statements = 12
 	for _, restart := range []bool{false, true} {
-		in.db, _ = openConnector(t, s.connector, cfg)
+		in.db, _ = openConnector(t, s.connector, options)
 		in.many(t, statements)
 		clock.step(-back)
 		if restart {
 			if err := in.db.Close(); err != nil {
 				t.Fatal(err)
 			}
-			in.db, _ = openConnector(t, s.connector, cfg)
+			in.db, _ = openConnector(t, s.connector, options)
 		}
 		// A second is waited out; of more, keys that tell the time do without,
 		// unless a new process leases another number.

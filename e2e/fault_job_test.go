@@ -127,10 +127,11 @@ func (j *job) open() (engine, *sql.DB, error) {
 	}
 	cfg := fillID("t", policy.Table{InPlace: &j.Source})
 	cfg.Dialect, cfg.Stores = engines[i].dialect.Name, j.Stores
+	options := keyfill.Options{Policy: cfg}
 	if j.Ahead != 0 {
-		cfg.Now = func() time.Time { return time.Now().Add(j.Ahead) }
+		options.Now = func() time.Time { return time.Now().Add(j.Ahead) }
 	}
-	db, err := keyfill.OpenDB(connector, cfg)
+	db, err := keyfill.OpenDB(connector, options)
 	if err != nil {
 		return engine{}, nil, err
 	}

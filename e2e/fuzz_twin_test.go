@@ -136,7 +136,7 @@ func (w *twin) start(t *testing.T, input []byte) *storedRun {
 		filled, _ = dc.OpenConnector(":memory:")
 	}
 	r.plain = side{name: "plain", db: sql.OpenDB(plain), second: w.schemas[0]}
-	db, err := keyfill.OpenDB(filled, w.cfg)
+	db, err := keyfill.OpenDB(filled, keyfill.Options{Policy: w.cfg})
 	if err != nil {
 		t.Fatal(err)
 	}

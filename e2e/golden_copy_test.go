@@ -50,7 +50,7 @@ func (s *scratch) goldenLoad(t *testing.T, c goldenCase) {
 		t.Fatal(err)
 	}
 	p := rewrite.Compile(s.dialect, goldenLookup(s.dialect, targets), c.in)
-	db, _ := s.open(t, goldenPolicy(s.dialect, targets, false))
+	db, _ := s.openWith(t, goldenOptions(s.dialect, targets, false))
 	row := make([]any, p.Placeholders())
 	if !p.AtExecution {
 		for i := range row {

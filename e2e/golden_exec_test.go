@@ -178,11 +178,11 @@ func (j *judge) open(t *testing.T, c goldenCase) {
 			exec(t, j.hand.raw, fmt.Sprintf("UPDATE kf_keys SET fill = %d WHERE name = '%s.%s'", fill, g.table, k.column))
 		}
 	}
-	j.off, _ = j.filled.open(t, goldenPolicy(j.filled.dialect, targets, false))
+	j.off, _ = j.filled.openWith(t, goldenOptions(j.filled.dialect, targets, false))
 	if slices.ContainsFunc(targets, func(g goldenTarget) bool {
 		return slices.ContainsFunc(g.keys, func(k goldenKey) bool { return k.session })
 	}) {
-		j.session, _ = j.filled.open(t, goldenPolicy(j.filled.dialect, targets, true))
+		j.session, _ = j.filled.openWith(t, goldenOptions(j.filled.dialect, targets, true))
 	}
 }
 

@@ -51,14 +51,14 @@ func refusedOf(t *testing.T, topic string, a *txtar.Archive, d *dialect.Dialect)
 		t.Fatal(err)
 	}
 	noted := new(spy)
-	open := func(cfg *policy.Config) *sql.DB {
-		db, err := keyfill.OpenDB(silent{noted}, cfg)
+	open := func(o keyfill.Options) *sql.DB {
+		db, err := keyfill.OpenDB(silent{noted}, o)
 		if err != nil {
 			t.Fatalf("%s, %s: %v", topic, d.Name, err)
 		}
 		return db
 	}
-	counted, uncounted := open(goldenPolicy(d, targets, d.Name == "mysql" || d.Name == "mariadb")), open(uncountedPolicy(d, targets))
+	counted, uncounted := open(goldenOptions(d, targets, d.Name == "mysql" || d.Name == "mariadb")), open(uncountedOptions(d, targets))
 	defer counted.Close()
 	defer uncounted.Close()
 	in := ""
@@ -91,17 +91,17 @@ func refusedOf(t *testing.T, topic string, a *txtar.Archive, d *dialect.Dialect)
 	return sent
 }
 
-// uncountedPolicy returns the targets as a policy without integers.
-func uncountedPolicy(d *dialect.Dialect, targets []goldenTarget) *policy.Config {
-	cfg := goldenPolicy(d, targets, false)
-	for _, t := range cfg.Tables {
+// uncountedOptions returns the targets as a policy without integers.
+func uncountedOptions(d *dialect.Dialect, targets []goldenTarget) keyfill.Options {
+	o := goldenOptions(d, targets, false)
+	for _, t := range o.Policy.Tables {
 		for i := range t.Keys {
 			if t.Keys[i].InPlace != nil {
 				t.Keys[i] = policy.Key{Column: t.Keys[i].Column, Source: policy.KindUUIDv7}
 			}
 		}
 	}
-	return cfg
+	return o
 }
 
 // behindTable returns an error's text behind the table, whose name package

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
@@ -113,17 +114,13 @@ func goldenLookup(d *dialect.Dialect, targets []goldenTarget) rewrite.Lookup {
 	}
 }
 
-// goldenPolicy returns the targets as a policy: integers from stand-ins for
+// goldenOptions returns the targets as a policy: integers from stand-ins for
 // sequences, of which each begins elsewhere, UUIDs for the rest.
-func goldenPolicy(d *dialect.Dialect, targets []goldenTarget, session bool) *policy.Config {
+func goldenOptions(d *dialect.Dialect, targets []goldenTarget, session bool) keyfill.Options {
 	starts := int64(0)
 	cfg := &policy.Config{
 		Dialect: d.Name,
 		Tables:  map[string]policy.Table{},
-		Reservers: func(string) keysource.Reserver {
-			starts++
-			return &handedOut{next: starts * 100_000_000}
-		},
 	}
 	for _, g := range targets {
 		t := policy.Table{Fill: policy.Fill(g.fillBits()), Columns: g.columns}
@@ -149,7 +146,10 @@ func goldenPolicy(d *dialect.Dialect, targets []goldenTarget, session bool) *pol
 		}
 		cfg.Tables[g.table] = t
 	}
-	return cfg
+	return keyfill.Options{Policy: cfg, Reservers: func(string) keysource.Reserver {
+		starts++
+		return &handedOut{next: starts * 100_000_000}
+	}}
 }
 
 // handedOut stands in for the store of a sequence.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -56,9 +57,8 @@ func TestLeasedClockAhead(t *testing.T) {
 	each(t, []engine{mysqlDefault, pgxDefault}, func(t *testing.T, s *scratch) {
 		exec(t, s.raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
 		cfg := keyKind{source: mapped(policy.KindSnowflake, func(s *policy.Source) { s.WorkerLease = 5 * time.Second })}.config(s.engine)
-		ahead := *cfg
-		ahead.Now = func() time.Time { return time.Now().Add(time.Hour) }
-		wrong, _ := s.open(t, &ahead)
+		ahead := func() time.Time { return time.Now().Add(time.Hour) }
+		wrong, _ := s.openWith(t, keyfill.Options{Policy: cfg, Now: ahead})
 		exec(t, wrong, "INSERT INTO t (a) VALUES (1)")
 		if err := wrong.Close(); err != nil {
 			t.Fatal(err)

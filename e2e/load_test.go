@@ -28,8 +28,7 @@ func TestConcurrentExec(t *testing.T) {
 		exec(t, s.raw, "CREATE TABLE people (id CHAR(36) NOT NULL PRIMARY KEY, who VARCHAR(40) NOT NULL)")
 		rand := new(entropy)
 		cfg := fillID("people", policy.Table{Source: "uuidv4"})
-		cfg.Rand = rand
-		db, m := s.open(t, cfg)
+		db, m := s.openWith(t, keyfill.Options{Policy: cfg, Rand: rand})
 		if !s.memory {
 			db.SetMaxOpenConns(16)
 		}

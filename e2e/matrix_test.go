@@ -73,8 +73,7 @@ func newKeyTable(t *testing.T, s *scratch, k keyCase) *keyTable {
 	rule := k.rule()
 	rule.Columns = []string{"code", "name", "n", "id"}
 	cfg := fillID(b.table, rule)
-	cfg.Rand = &b.rand
-	b.db, b.mount = s.open(t, cfg)
+	b.db, b.mount = s.openWith(t, keyfill.Options{Policy: cfg, Rand: &b.rand})
 	if !s.memory {
 		b.db.SetMaxOpenConns(2)
 	}

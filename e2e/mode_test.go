@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -176,8 +177,8 @@ func TestModesSendTheOriginal(t *testing.T) {
 		c := asDriver{wrapSqlmw(t, s.connector, spy), s.connector.Driver()}
 		for _, mode := range []policy.Mode{policy.ModeDryRun, policy.ModeOff} {
 			cfg := fillID("people", policy.Table{})
-			cfg.Rand, cfg.Mode, cfg.Dialect = rand, mode, s.dialect.Name
-			db, m := openConnector(t, c, cfg)
+			cfg.Mode, cfg.Dialect = mode, s.dialect.Name
+			db, m := openConnector(t, c, keyfill.Options{Policy: cfg, Rand: rand})
 			query := s.placeholders("INSERT INTO people (name) VALUES (?)")
 			refused := "INSERT INTO people (name) SELECT name FROM people"
 			spy.take()

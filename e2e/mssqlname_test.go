@@ -13,7 +13,7 @@ import (
 func TestMSSQLName(t *testing.T) {
 	cfg := fillID("t", policy.Table{})
 	for name, refused := range map[string]bool{"mssql": true, "sqlserver": false} {
-		db, err := keyfill.OpenDB(connectorOf(t, name, "sqlserver://u:p@127.0.0.1:1?database=d"), cfg)
+		db, err := keyfill.OpenDB(connectorOf(t, name, "sqlserver://u:p@127.0.0.1:1?database=d"), keyfill.Options{Policy: cfg})
 		if err == nil {
 			db.Close()
 		}

@@ -143,7 +143,7 @@ func TestReserveErrors(t *testing.T) {
 func TestReserveNotOne(t *testing.T) {
 	ctx := context.Background()
 	name := "reserve-" + strings.ToLower(t.Name()) + "-keyfill"
-	m, err := keyfill.RegisterByName(name, "sqlite", blocks("t", 5))
+	m, err := keyfill.RegisterByName(name, "sqlite", keyfill.Options{Policy: blocks("t", 5)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ func flake(worker *int, change func(*policy.Source)) *policy.Config {
 func TestSnowflakeShared(t *testing.T) {
 	name := "snowflake-shared-keyfill"
 	worker := newWorker()
-	if _, err := keyfill.RegisterByName(name, "sqlite", flake(worker, nil)); err != nil {
+	if _, err := keyfill.RegisterByName(name, "sqlite", keyfill.Options{Policy: flake(worker, nil)}); err != nil {
 		t.Fatal(err)
 	}
 	var dbs []*sql.DB

@@ -39,8 +39,14 @@ func TestTrapNoExec(t *testing.T) {
 // sqlserver opens the real driver on a server that speaks its protocol.
 func sqlserver(t *testing.T, cfg *policy.Config) (*sql.DB, *tdsServer) {
 	t.Helper()
+	return sqlserverWith(t, keyfill.Options{Policy: cfg})
+}
+
+// sqlserverWith is sqlserver with options besides the policy.
+func sqlserverWith(t *testing.T, o keyfill.Options) (*sql.DB, *tdsServer) {
+	t.Helper()
 	s := newTDSServer(t)
-	db, _ := openConnector(t, connectorOf(t, "sqlserver", serverDSN("sqlserver", s.listener.Addr())), cfg)
+	db, _ := openConnector(t, connectorOf(t, "sqlserver", serverDSN("sqlserver", s.listener.Addr())), o)
 	return db, s
 }
 
@@ -48,8 +54,7 @@ func sqlserver(t *testing.T, cfg *policy.Config) (*sql.DB, *tdsServer) {
 func TestSQLServerOnTheWire(t *testing.T) {
 	rand := new(entropy)
 	cfg := fillID("people", policy.Table{Source: "uuidv4"})
-	cfg.Rand = rand
-	db, s := sqlserver(t, cfg)
+	db, s := sqlserverWith(t, keyfill.Options{Policy: cfg, Rand: rand})
 	const bound = "INSERT INTO people (name, n, [id]) VALUES (@p1, @p2, @p3)"
 	const types = "@p1 nvarchar(1),@p2 bigint,@p3 nvarchar(36)"
 	check := func(t *testing.T, calls []tdsCall, n int, rec *keyfill.Recorder) {
@@ -204,10 +209,12 @@ func compared(t *testing.T, text string) []byte {
 // 2012-06-02T00:11:11.814Z, the random bytes are 4ed540122e27653a9d13.
 func TestSQLServerVectors(t *testing.T) {
 	random, _ := hex.DecodeString("4ed540122e27653a9d13")
-	comb := fillID("people", policy.Table{Source: "comb", Layout: dialect.SequentialAtEnd})
-	comb.Dialect = "sqlserver"
-	comb.Now = func() time.Time { return time.UnixMilli(1338595871814) }
-	comb.Rand = bytes.NewReader(random)
+	comb := keyfill.Options{
+		Policy: fillID("people", policy.Table{Source: "comb", Layout: dialect.SequentialAtEnd}),
+		Now:    func() time.Time { return time.UnixMilli(1338595871814) },
+		Rand:   bytes.NewReader(random),
+	}
+	comb.Policy.Dialect = "sqlserver"
 	_, m := openConnector(t, connectorOf(t, "sqlserver", refusingDSN(t, "sqlserver")), comb)
 	keys, err := m.Keys(context.Background(), "people", 1)
 	if err != nil {

@@ -25,7 +25,7 @@ func TestSqlx(t *testing.T) {
 				t.Errorf("sqlx knows %q", name)
 			}
 			sqlx.BindDriver(name, c.bind)
-			if _, err := keyfill.RegisterByName(name, c.driver, fillID("people", policy.Table{})); err != nil {
+			if _, err := keyfill.RegisterByName(name, c.driver, keyfill.Options{Policy: fillID("people", policy.Table{})}); err != nil {
 				t.Fatal(err)
 			}
 			dsn := c.dsn(t)

@@ -57,11 +57,11 @@ func TestStoreSecrets(t *testing.T) {
 				for _, between := range []string{"", "%", "%zz", " ", "/", "@", ":", "'", `"`, "#", "?", ";", `\`, "&", "=", "[", "]", "(", ")", "+", "%20", "\n"} {
 					dsn := strings.ReplaceAll(strings.ReplaceAll(shape, "%zz", "\x00"), "%", secretParts[0]+between+secretParts[1])
 					dsn = strings.ReplaceAll(dsn, "\x00", "%zz")
-					db, err := keyfill.OpenDB(own, &policy.Config{
+					db, err := keyfill.OpenDB(own, keyfill.Options{Policy: &policy.Config{
 						Stores:  map[string]policy.Store{"central": {Driver: name, DSN: dsn}},
 						Sources: map[string]policy.Source{"numbers": {Kind: policy.KindSequence, Store: "central", EnsureSchema: true}},
 						Tables:  map[string]policy.Table{"t": {Column: "id", Source: "numbers"}},
-					})
+					}})
 					if err != nil {
 						refused++
 						noSecret(t, dsn, err)
@@ -143,11 +143,11 @@ func TestStoreDSNAtOpen(t *testing.T) {
 		{"oracle", "oracle://u:pw@127.0.0.1:1/db", true},
 		{"oracle", "oracle://u:p%zw@127.0.0.1:1/db", false},
 	} {
-		db, err := keyfill.OpenDB(own, &policy.Config{
+		db, err := keyfill.OpenDB(own, keyfill.Options{Policy: &policy.Config{
 			Stores:  map[string]policy.Store{"central": {Driver: c.driver, DSN: c.dsn, DSNEnv: emptyDSN(t, c.dsn)}},
 			Sources: map[string]policy.Source{"numbers": {Kind: policy.KindSequence, Store: "central"}},
 			Tables:  map[string]policy.Table{"t": {Column: "id", Source: "numbers"}},
-		})
+		}})
 		if err == nil {
 			db.Close()
 		}
@@ -171,7 +171,7 @@ func TestStoreDSNCheckAgrees(t *testing.T) {
 			Sources: map[string]policy.Source{"numbers": {Kind: policy.KindSequence, Store: "central"}},
 			Tables:  map[string]policy.Table{"t": {Column: "id", Source: "numbers"}},
 		}
-		db, err := keyfill.OpenDB(own, cfg)
+		db, err := keyfill.OpenDB(own, keyfill.Options{Policy: cfg})
 		if err == nil {
 			db.Close()
 		}

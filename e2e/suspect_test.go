@@ -19,9 +19,8 @@ func TestSuspect(t *testing.T) {
 	each(t, []engine{sqliteFile, sqliteMemory, mysqlDefault, mysqlInterp, pgxDefault, pgxSimple, pqDefault}, func(t *testing.T, s *scratch) {
 		exec(t, s.raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, u INT UNIQUE, a INT)")
 		var log bytes.Buffer
-		cfg := blocks("t", 100)
-		cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
-		db, m := s.open(t, cfg)
+		logger := slog.New(slog.NewTextHandler(&log, nil))
+		db, m := s.openWith(t, keyfill.Options{Policy: blocks("t", 100), Logger: logger})
 		insert := s.placeholders("INSERT INTO t (u, a) VALUES (?, 7654321)")
 		suspects := func(want uint64) {
 			t.Helper()

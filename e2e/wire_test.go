@@ -108,7 +108,7 @@ func TestTrapNoArguments(t *testing.T) {
 			raw := sql.OpenDB(c)
 			defer raw.Close()
 			exec(t, raw, "CREATE TABLE people (id CHAR(36) PRIMARY KEY, name VARCHAR(20))")
-			db, err := keyfill.OpenDB(c, fillID("people", policy.Table{}))
+			db, err := keyfill.OpenDB(c, keyfill.Options{Policy: fillID("people", policy.Table{})})
 			if err != nil {
 				t.Fatal(err)
 			}

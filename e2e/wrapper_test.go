@@ -27,8 +27,7 @@ func TestOtherWrappers(t *testing.T) {
 				t.Run("around", func(t *testing.T) {
 					spy, rand := new(spy), new(entropy)
 					cfg := fillID("people", policy.Table{Source: "uuidv4"})
-					cfg.Rand = rand
-					inner, err := keyfill.WrapConnector(s.connector, cfg)
+					inner, err := keyfill.WrapConnector(s.connector, keyfill.Options{Policy: cfg, Rand: rand})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -48,13 +47,12 @@ func TestOtherWrappers(t *testing.T) {
 				t.Run("inside", func(t *testing.T) {
 					spy, rand := new(spy), new(entropy)
 					cfg := fillID("people", policy.Table{Source: "uuidv4"})
-					cfg.Rand = rand
 					inner := w.wrap(t, s.connector, spy)
-					if _, err := keyfill.OpenDB(inner, cfg); err == nil || !strings.Contains(err.Error(), "dialect:") {
+					if _, err := keyfill.OpenDB(inner, keyfill.Options{Policy: cfg}); err == nil || !strings.Contains(err.Error(), "dialect:") {
 						t.Errorf("an unknown driver without a dialect: error %v", err)
 					}
 					cfg.Dialect = s.dialect.Name
-					db, _ := openConnector(t, inner, cfg)
+					db, _ := openConnector(t, inner, keyfill.Options{Policy: cfg, Rand: rand})
 					s.throughBoth(t, db, rand, func(t *testing.T, query string) {
 						seen := spy.take()
 						filled := func(q string) bool {

@@ -17,8 +17,8 @@ import (
 
 // numbered is a policy whose tables have a sequence each, a snowflake and one
 // sequence for two.
-func numbered() *policy.Config {
-	return &policy.Config{
+func numbered() keyfill.Options {
+	return keyfill.Options{Policy: &policy.Config{
 		Dialect: "postgres",
 		Sources: map[string]policy.Source{"shared": {Kind: policy.KindSequence}},
 		Tables: map[string]policy.Table{
@@ -28,7 +28,7 @@ func numbered() *policy.Config {
 			"a":      {Column: "id", Source: "shared"},
 			"b":      {Column: "id", Source: "shared"},
 		},
-	}
+	}}
 }
 
 // TestIntegers: integers count from 1 by state, in every run, and no store is

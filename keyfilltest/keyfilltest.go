@@ -2,8 +2,9 @@
 // keyfill, without a database: a go-sqlmock connection behind the wrapper, keys
 // that are the same in every run, and clocks that stand still or step.
 //
-//	db, mock := keyfilltest.New(t, cfg)
-//	key := keyfilltest.Keys(t, cfg, "orders", 1)[0]
+//	options := keyfill.Options{Policy: cfg}
+//	db, mock := keyfilltest.New(t, options)
+//	key := keyfilltest.Keys(t, options, "orders", 1)[0]
 //	mock.ExpectExec(`INSERT INTO orders (a, "id") VALUES ($1, $2)`).
 //		WithArgs(1, key).
 //		WillReturnResult(sqlmock.NewResult(0, 1))
@@ -32,18 +33,18 @@ import (
 
 	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/keysource"
-	"github.com/keyfill/keyfill/policy"
 )
 
-// Start is when the clock of [New] stands unless the configuration has one:
-// 2026-01-01 00:00:00 UTC.
+// Start is the instant at which the clock of [New] stands unless the options
+// have a clock: 2026-01-01 00:00:00 UTC.
 var Start = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// New returns a database that fills keys by cfg and sends to a mock, and the
-// mock. Where cfg has no clock, entropy or stand-in for stores, the clock stands
-// at [Start], the entropy counts, and so do the integers of each state, from 1:
-// keys are the same in every run. cfg must name the dialect. The database is closed at the end of the test.
-func New(t testing.TB, cfg *policy.Config) (*sql.DB, sqlmock.Sqlmock) {
+// New returns a database that fills keys and sends its statements to a mock, and
+// the mock. Where the options have no clock, entropy or stand-in for stores, the
+// clock stands at [Start], the entropy counts, and so do the integers of each
+// state, from 1: the keys are the same in every run. The policy must name the
+// dialect. The database is closed at the end of the test.
+func New(t testing.TB, o keyfill.Options) (*sql.DB, sqlmock.Sqlmock) {
 	t.Helper()
 	// go-sqlmock finds its mocks by name.
 	dsn := "keyfilltest_" + uuid.NewString()
@@ -51,7 +52,7 @@ func New(t testing.TB, cfg *policy.Config) (*sql.DB, sqlmock.Sqlmock) {
 	if err != nil {
 		t.Fatalf("keyfilltest: %v", err)
 	}
-	db, err := keyfill.OpenDB(connector{inner.Driver(), dsn}, fixed(cfg))
+	db, err := keyfill.OpenDB(connector{inner.Driver(), dsn}, fixed(o))
 	if err != nil {
 		t.Fatalf("keyfilltest: %v", err)
 	}
@@ -73,13 +74,13 @@ var Exact sqlmock.QueryMatcher = sqlmock.QueryMatcherFunc(func(want, got string)
 	return nil
 })
 
-// Keys returns the first n keys that a database of [New] with the same cfg
+// Keys returns the first n keys that a database of [New] with the same options
 // draws for a table, as they are bound, provided that nothing else is drawn
-// before. Where cfg has entropy of its own, Keys reads from it too, so the two
+// before. Where the options have entropy, Keys reads from it too, so the two
 // differ.
-func Keys(t testing.TB, cfg *policy.Config, table string, n int) []driver.Value {
+func Keys(t testing.TB, o keyfill.Options, table string, n int) []driver.Value {
 	t.Helper()
-	db, err := keyfill.OpenDB(connector{}, fixed(cfg))
+	db, err := keyfill.OpenDB(connector{}, fixed(o))
 	if err != nil {
 		t.Fatalf("keyfilltest: %v", err)
 	}
@@ -97,9 +98,9 @@ func Keys(t testing.TB, cfg *policy.Config, table string, n int) []driver.Value 
 
 // AssertSQL fails the test unless the query, executed without a statement of
 // its own, would be sent as want. Keys that are literals are those of [Keys].
-func AssertSQL(t testing.TB, cfg *policy.Config, query, want string) {
+func AssertSQL(t testing.TB, o keyfill.Options, query, want string) {
 	t.Helper()
-	x, err := keyfill.NewExplainer(fixed(cfg), nil)
+	x, err := keyfill.NewExplainer(fixed(o), nil)
 	if err != nil {
 		t.Fatalf("keyfilltest: %v", err)
 	}
@@ -112,20 +113,19 @@ func AssertSQL(t testing.TB, cfg *policy.Config, query, want string) {
 	}
 }
 
-// fixed returns a copy of cfg with a clock that stands and entropy that counts,
-// unless it has its own.
-func fixed(cfg *policy.Config) *policy.Config {
-	c := *cfg
-	if c.Now == nil {
-		c.Now = NewClock(Start).Now
+// fixed returns options with a clock that stands, entropy that counts and
+// integers that count, where they have none.
+func fixed(o keyfill.Options) keyfill.Options {
+	if o.Now == nil {
+		o.Now = NewClock(Start).Now
 	}
-	if c.Rand == nil {
-		c.Rand = new(Entropy)
+	if o.Rand == nil {
+		o.Rand = new(Entropy)
 	}
-	if c.Reservers == nil {
-		c.Reservers = func(string) keysource.Reserver { return new(Counter) }
+	if o.Reservers == nil {
+		o.Reservers = func(string) keysource.Reserver { return new(Counter) }
 	}
-	return &c
+	return o
 }
 
 // Counter stands in for the store of a sequence or a snowflake: its integers
@@ -161,7 +161,8 @@ type Clock struct {
 // NewClock returns a clock that stands at the instant.
 func NewClock(at time.Time) *Clock { return &Clock{now: at} }
 
-// Now is for the field Now of a configuration.
+// Now returns the time that the clock shows: the field Now of
+// [keyfill.Options].
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

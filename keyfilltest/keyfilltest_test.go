@@ -16,7 +16,7 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-func config(t *testing.T, dialect string) *policy.Config {
+func config(t *testing.T, dialect string) keyfill.Options {
 	t.Helper()
 	cfg, err := policy.Parse([]byte(`
 version: 1
@@ -28,7 +28,7 @@ tables:
 	if err != nil {
 		t.Fatal(err)
 	}
-	return cfg
+	return keyfill.Options{Policy: cfg}
 }
 
 // placeOrder is the application under test: it knows nothing of keys.

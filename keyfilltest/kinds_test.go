@@ -8,6 +8,7 @@ import (
 
 	"github.com/DATA-DOG/go-sqlmock"
 
+	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/keyfilltest"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -75,6 +76,6 @@ func TestKindsScatter(t *testing.T) {
 	}
 }
 
-func configOf(source policy.Source) *policy.Config {
-	return &policy.Config{Dialect: "postgres", Tables: map[string]policy.Table{"things": {Column: "id", InPlace: &source}}}
+func configOf(source policy.Source) keyfill.Options {
+	return keyfill.Options{Policy: &policy.Config{Dialect: "postgres", Tables: map[string]policy.Table{"things": {Column: "id", InPlace: &source}}}}
 }

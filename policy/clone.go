@@ -6,7 +6,7 @@ import (
 )
 
 // Clone returns a copy that later changes to c, its maps and slices do not
-// reach. Now, Rand, Reservers and Logger are shared.
+// reach.
 func (c *Config) Clone() *Config {
 	copied := *c
 	copied.Stores = maps.Clone(c.Stores)

@@ -1,17 +1,13 @@
 package policy
 
 import (
-	"io"
-	"log/slog"
 	"time"
 
 	"github.com/keyfill/keyfill/dialect"
-	"github.com/keyfill/keyfill/keysource"
 )
 
 // Config is the configuration of one database. The fields are those of the
-// file, in which their names are in snake case; the last four can only be set
-// in Go. The zero value of each field is its default.
+// file, in which their names are in snake case. The zero value of each field is its default.
 //
 // A Config is only read by this module, and [Config.Compile] copies what it
 // keeps.
@@ -63,22 +59,6 @@ type Config struct {
 
 	// Tables are the tables to fill, by name or glob, written as in SQL.
 	Tables map[string]Table
-
-	// Now is the clock of the sources, safe for concurrent use; nil is
-	// time.Now.
-	Now func() time.Time
-
-	// Rand is the entropy of the sources, safe for concurrent use; nil is
-	// crypto/rand.
-	Rand io.Reader
-
-	// Reservers stands in for the stores of all sources with a state, by the
-	// name of the state, and the catalog is not asked either: for tests without
-	// a database. It is called once for each name; nil means the stores.
-	Reservers func(state string) keysource.Reserver
-
-	// Logger takes reports; nil means none.
-	Logger *slog.Logger
 
 	origin *origin // where the entries stand in the file; nil when built in Go
 }

@@ -17,7 +17,7 @@ import (
 
 // It panics only where the name is taken, which no program gets past unseen.
 func init() {
-	if _, err := keyfill.RegisterByName("postgres-keyfill", "postgres", nil); err != nil {
+	if _, err := keyfill.RegisterByName("postgres-keyfill", "postgres", keyfill.Options{}); err != nil {
 		panic(err)
 	}
 }

@@ -17,7 +17,7 @@ import (
 
 // It panics only where the name is taken, which no program gets past unseen.
 func init() {
-	if _, err := keyfill.RegisterByName("sqlserver-keyfill", "sqlserver", nil); err != nil {
+	if _, err := keyfill.RegisterByName("sqlserver-keyfill", "sqlserver", keyfill.Options{}); err != nil {
 		panic(err)
 	}
 }

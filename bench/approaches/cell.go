@@ -137,7 +137,7 @@ func (c Cell) open(parent driver.Connector, count *counter, i int) (*process, er
 	}
 	if c.Method.source == nil {
 		p.db = sql.OpenDB(connector)
-	} else if p.db, err = keyfill.OpenDB(connector, c.Method.config(c.Engine, c.Table, i)); err != nil {
+	} else if p.db, err = keyfill.OpenDB(connector, keyfill.Options{Policy: c.Method.config(c.Engine, c.Table, i)}); err != nil {
 		return nil, err
 	}
 	p.db.SetMaxOpenConns(1)

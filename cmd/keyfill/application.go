@@ -108,7 +108,7 @@ func openApplication(ctx context.Context, path string) (app *application, err er
 // openFilled opens a database through keyfill. What $KEYFILL_MODE says is for
 // the user's own databases.
 func openFilled(c driver.Connector, cfg *policy.Config) (*sql.DB, error) {
-	db, err := keyfill.OpenDB(c, cfg)
+	db, err := keyfill.OpenDB(c, keyfill.Options{Policy: cfg})
 	if err != nil {
 		return nil, err
 	}

@@ -119,7 +119,7 @@ func newExplainer(config, dialectName string) (*keyfill.Explainer, error) {
 	if d != nil && cmp.Or(cfg.Dialect, d.Name) != d.Name {
 		return nil, usagef("--dialect %s, but the policy says dialect: %s", d.Name, cfg.Dialect)
 	}
-	return keyfill.NewExplainer(cfg, d)
+	return keyfill.NewExplainer(keyfill.Options{Policy: cfg}, d)
 }
 
 // statementFrom returns the argument, else all that there is to read.

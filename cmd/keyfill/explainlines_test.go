@@ -18,7 +18,7 @@ func testExplainer(t testing.TB) *keyfill.Explainer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := keyfill.NewExplainer(cfg, dialect.MySQL())
+	x, err := keyfill.NewExplainer(keyfill.Options{Policy: cfg}, dialect.MySQL())
 	if err != nil {
 		t.Fatal(err)
 	}

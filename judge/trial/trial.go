@@ -48,7 +48,7 @@ func New(dialectName, policyText string) (*Court, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, err := keyfill.NewExplainer(cfg, d)
+	x, err := keyfill.NewExplainer(keyfill.Options{Policy: cfg}, d)
 	if err != nil {
 		return nil, err
 	}
