@@ -37,6 +37,11 @@ type guard struct {
 	ended   bool          // a transaction that was taken to be open was none; the application has not ended it yet
 	ongoing store.Ongoing // the transaction that is open
 
+	begun     bool // BeginTx has begun one, which has got neither Commit nor Rollback
+	nested    bool // a text may have begun, or ended, one inside of it
+	left      bool // a Commit has failed: what it has left open nobody may end
+	unwrapped bool // the application has the driver's connection: what runs on it is not seen
+
 	// joinedDraws counts the numbers that were asked for in its transactions.
 	joinedDraws uint64
 	drawnBefore uint64 // joinedDraws as the transaction has begun
@@ -229,7 +234,8 @@ func (g *guard) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, 
 	if err != nil {
 		return nil, err
 	}
-	// Where one was open already, the engine would have refused.
+	// Where one was open already, the engine has refused, or counts them.
+	g.begun, g.nested = true, g.tx != txOutside
 	g.follow(rewrite.TxBegins, nil)
 	return guardTx{Tx: tx, guard: g, ctx: ctx}, nil
 }
@@ -276,7 +282,8 @@ func (t guardTx) Rollback() error {
 	t.guard.settings.ends()
 	t.guard.place.ends()
 	err := t.Tx.Rollback()
-	t.guard.follow(rewrite.TxEnds, err)
+	t.guard.ends(err)
+	t.guard.left = t.guard.left && err != nil
 	return err
 }
 
@@ -288,7 +295,8 @@ func (t guardTx) Commit() error {
 	if t.guard.mount.known().dialect.ErrorsAbort {
 		failed = nil // PostgreSQL ends it all the same
 	}
-	t.guard.follow(rewrite.TxEnds, failed)
+	t.guard.ends(failed)
+	t.guard.left = t.guard.left || failed != nil
 	return err
 }
 
@@ -305,6 +313,7 @@ func (g *guard) Ping(ctx context.Context) error {
 	if sink, ok := ctx.Value(unwrapKey{}).(*unwrapSink); ok {
 		sink.conn = g.conn
 		g.unknown() // until a transaction begins and ends
+		g.unwrapped = true
 		g.dropJoined()
 		g.columns = knownColumns{unsure: true} // what runs on it is not seen
 		g.settings = knownSettings{unsure: true}
@@ -323,6 +332,7 @@ func (g *guard) ResetSession(ctx context.Context) error {
 	clear(g.parked)
 	g.parked = g.parked[:0]
 	g.claimed, g.doubts = false, nil
+	g.resets()
 	g.columns.forget()
 	g.settings.asked = g.settings.asked && g.mount.about.keepsSession
 	g.place.resets(&g.mount.about)

@@ -24,7 +24,7 @@ import (
 //	MySQL        a savepoint is set in front of the drawing and let go behind it
 //	SQLite       BEGIN has to fail behind the drawing
 //	PostgreSQL   nothing ends a transaction between the two
-//	SQL Server   likewise, without an error of the connection
+//	SQL Server   likewise, without an error that the statement in hand gets
 //
 // With autocommit off, where a transaction begins by itself, the savepoint is
 // MariaDB's proof, too.

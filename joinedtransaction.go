@@ -88,13 +88,17 @@ func (g *guard) askCommits(ctx context.Context) error {
 	return nil
 }
 
-// settle asks the engine whether a transaction is open behind DDL, which commits on
-// the side, unless it fails before.
+// settle asks the engine whether a transaction is open where that is not known, as
+// behind a procedure, or behind DDL, which commits on the side, unless it fails
+// before.
 func (g *guard) settle(ctx context.Context) error {
+	t := &g.mount.known().dialect.Transactions
+	if t.Open != "" && (g.tx == txUnknown || g.tx == txAsk || g.unwrapped) && !g.ended {
+		return g.askOpen(ctx, t.Open)
+	}
 	if g.tx != txAsk {
 		return nil
 	}
-	t := &g.mount.known().dialect.Transactions
 	if t.Probe == "" {
 		g.unknown()
 		return nil
@@ -111,6 +115,30 @@ func (g *guard) settle(ctx context.Context) error {
 		}
 	}
 	g.tx = txInside
+	return nil
+}
+
+// askOpen asks the session whether a transaction is open. Where database/sql has one
+// that is none any more, its statements are refused until it ends: they would be
+// committed one by one. Where a Commit has failed and left one open, they are refused
+// too: nobody would commit them.
+func (g *guard) askOpen(ctx context.Context, question string) error {
+	row, err := g.row(ctx, question, nil)
+	if err != nil {
+		return err
+	}
+	switch open, ok := integerOf(row[0]); {
+	case ok && open == 1 && !(g.left && !g.begun):
+		if g.tx != txInside {
+			g.tx, g.saved, g.drawnBefore = txInside, false, g.joinedDraws
+			g.nested = true // it may be more than one
+		}
+	case ok && open == 0 && !g.begun:
+		g.tx, g.left = txOutside, false
+	default:
+		g.unknown()
+		g.ended = g.begun && open == 0
+	}
 	return nil
 }
 
@@ -136,7 +164,11 @@ func (x *execution) mark(ctx context.Context) error {
 		}
 	}
 	if x.pointSet = !d.ErrorsAbort || !x.guard.mount.about.executes; x.pointSet {
-		if err := x.control(ctx, d.Transactions.Set, keysSavepoint); err != nil {
+		err := x.control(ctx, d.Transactions.Set, keysSavepoint)
+		if err != nil && d.Transactions.Open != "" && isNumber(err, d.Transactions.Ended) {
+			return x.unlessEnded(store.ErrEnded)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -267,6 +299,9 @@ func (g *guard) undo(ctx context.Context, failed error) {
 	_, err := dbconn.Exec(context.WithoutCancel(ctx), g.conn, "ROLLBACK", nil)
 	if err == nil || strings.Contains(err.Error(), noTransaction) {
 		return
+	}
+	if ask := g.mount.known().dialect.Transactions.Open; ask != "" && g.askOpen(context.WithoutCancel(ctx), ask) == nil && g.tx == txOutside {
+		return // the engine had ended it
 	}
 	g.unknown()
 	g.discard = g.counters == nil

@@ -47,6 +47,9 @@ func (g *guard) follow(effect rewrite.Transaction, err error) {
 	case effect == rewrite.TxEnds:
 		g.tx, g.ended = txOutside, false
 	}
+	if (effect == rewrite.TxEnds || effect == rewrite.TxUnknown) && !g.begun && g.mount.known().dialect.Transactions.Open != "" {
+		g.ended = false // the application has ended it, and the engine is asked what there is
+	}
 	if g.altered.on && g.tx == txOutside {
 		g.altered.ends()
 	}
@@ -59,9 +62,31 @@ func (g *guard) follow(effect rewrite.Transaction, err error) {
 	}
 }
 
+// ends takes in that the transaction of a BeginTx has got its Commit or Rollback. One
+// that a text has begun inside of it may be open still, on an engine that counts them.
+func (g *guard) ends(err error) {
+	nested := g.nested && g.mount.known().dialect.Transactions.Open != ""
+	g.begun, g.nested = false, false
+	g.follow(rewrite.TxEnds, err)
+	if nested {
+		g.unknown()
+	}
+}
+
+// resets takes in that the connection is used again by somebody else, where its driver
+// has the server undo what the session has left open.
+func (g *guard) resets() {
+	if g.mount.about.resetsSession && g.tx != txOutside {
+		g.begun, g.nested, g.ended, g.left = false, false, false, false
+		g.unknown()
+	}
+}
+
 // followText is follow for a text of the application. Where a change opens a
 // transaction, the driver's alone decides whether it commits by itself.
 func (g *guard) followText(effect rewrite.Transaction, err error) {
+	g.nested = g.nested || effect != rewrite.TxUnchanged
+	g.left = g.left && (effect != rewrite.TxEnds || err != nil)
 	if !g.mount.known().dialect.Transactions.Driver {
 		g.follow(effect, err)
 	} else if effect != rewrite.TxUnchanged {

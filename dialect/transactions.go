@@ -11,7 +11,7 @@ type Transactions struct {
 	// Probe is a statement for a savepoint, with % for its name, that fails behind
 	// Set where no transaction is open, with the engine's number Ended. "" where one
 	// does not end but by what the application sends, or where nothing is sent behind
-	// it.
+	// it, or where Set itself fails with Ended.
 	Probe string
 	Ended int
 
@@ -19,6 +19,11 @@ type Transactions struct {
 	// what follows a commit; "" where the first is so outside of transactions, and
 	// nothing follows.
 	Commits string
+
+	// Open asks a session whether a transaction is open: 1, 0, or 2 where none is and
+	// the next statement begins one by itself. It is sent where what went by does not
+	// tell. "" where nothing but a transaction that is begun makes it known.
+	Open string
 
 	// KeyOpen and KeyShut stand around the key of an INSERT and make an expression of
 	// it which is the key, with its type, where a transaction is open, and an error
@@ -86,10 +91,14 @@ var sqliteTransactions = Transactions{
 	Release: "RELEASE SAVEPOINT %",
 }
 
-// Transact-SQL reference, "SAVE TRANSACTION" and "ROLLBACK TRANSACTION".
+// Transact-SQL reference, "SAVE TRANSACTION", "ROLLBACK TRANSACTION", "@@TRANCOUNT"
+// and "SET IMPLICIT_TRANSACTIONS", which 2 of @@OPTIONS is about: a SELECT from no
+// table begins no transaction.
 var sqlserverTransactions = Transactions{
-	Set:  "SAVE TRANSACTION %",
-	Undo: "ROLLBACK TRANSACTION %",
+	Set:   "SAVE TRANSACTION %",
+	Undo:  "ROLLBACK TRANSACTION %",
+	Ended: 628,
+	Open:  "SELECT CASE WHEN @@TRANCOUNT > 0 THEN 1 WHEN @@OPTIONS & 2 = 2 THEN 2 ELSE 0 END",
 }
 
 // Oracle SQL Language Reference 23, "SAVEPOINT": one of the same name erases the

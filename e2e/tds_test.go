@@ -24,10 +24,21 @@ type tdsServer struct {
 
 	columns []tdsColumn // of every table
 
+	// session, where it is not nil, makes what answers the statements of a
+	// connection in the place of the above.
+	session func() tdsSession
+
 	mu    sync.Mutex
 	calls []tdsCall
 	loads []tdsLoad
 	err   error
+}
+
+// tdsSession answers for one connection.
+type tdsSession interface {
+	reset()                         // sp_reset_connection, ahead of a request
+	statement(call tdsCall) []byte  // returns the tokens of the answer
+	transaction(kind uint16) []byte // likewise, for a request to the transaction manager
 }
 
 // tdsCall is a statement as it came over the wire.
@@ -95,16 +106,24 @@ const (
 	tdsReply     = 0x04
 	tdsAttention = 0x06
 	tdsBulkLoad  = 0x07
+	tdsManager   = 0x0e
 	tdsLogin7    = 0x10
 	tdsPrelogin  = 0x12
 )
 
 // serve answers the messages of one connection.
 func (s *tdsServer) serve(conn net.Conn) error {
+	var session tdsSession
+	if s.session != nil {
+		session = s.session()
+	}
 	for {
-		kind, message, err := readTDS(conn)
+		kind, status, message, err := readTDS(conn)
 		if err != nil {
 			return err
+		}
+		if session != nil && status&tdsResets != 0 {
+			session.reset()
 		}
 		var reply []byte
 		switch kind {
@@ -126,7 +145,18 @@ func (s *tdsServer) serve(conn net.Conn) error {
 			s.mu.Lock()
 			s.calls = append(s.calls, call)
 			s.mu.Unlock()
+			if session != nil {
+				reply = session.statement(call)
+				break
+			}
 			reply = append(s.answer(call.batch), tdsDone(s.rows)...)
+		case tdsManager:
+			if session == nil {
+				return errors.New("a request to the transaction manager")
+			}
+			r := tdsReader{message}
+			r.bytes(int(r.uint32()) - 4) // ALL_HEADERS
+			reply = session.transaction(r.uint16())
 		case tdsAttention:
 			// The driver sends it now and then when it closes rows. DONE_ATTN.
 			reply = []byte{0xfd, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
@@ -155,20 +185,25 @@ func tdsDone(rows uint64) []byte {
 	return binary.LittleEndian.AppendUint64([]byte{0xfd, 0x10, 0, 0xc3, 0}, rows)
 }
 
-// readTDS reads the packets of one message.
-func readTDS(r io.Reader) (kind byte, message []byte, err error) {
+// tdsResets is the bit of a packet's status that asks to reset the session ahead of
+// the request: RESETCONNECTION in [MS-TDS], section 2.2.3.1.2.
+const tdsResets = 0x08
+
+// readTDS reads the packets of one message. The status has the bits of all of them.
+func readTDS(r io.Reader) (kind, status byte, message []byte, err error) {
 	for {
 		head := make([]byte, 8)
 		if _, err := io.ReadFull(r, head); err != nil {
-			return 0, nil, err
+			return 0, 0, nil, err
 		}
 		body := make([]byte, int(binary.BigEndian.Uint16(head[2:]))-len(head))
 		if _, err := io.ReadFull(r, body); err != nil {
-			return 0, nil, err
+			return 0, 0, nil, err
 		}
 		message = append(message, body...)
+		status |= head[1]
 		if head[1]&1 == 1 { // end of message
-			return head[0], message, nil
+			return head[0], status, message, nil
 		}
 	}
 }

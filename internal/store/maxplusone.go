@@ -95,13 +95,21 @@ func (s *Store) LockedMaxKey(ctx context.Context, c Column) (int64, error) {
 		}
 	}
 	// The lock is held to the end of the transaction: where that is open behind it,
-	// it is held. Where there is a mutex, that has proven it.
-	if !way.mutex {
+	// it is held. Where there is a mutex, that has proven it, and where the question
+	// for the key takes the lock, the same batch does.
+	text, proves := s.about(way.max, c), s.ongoing != nil && s.engine.proof.front != ""
+	switch {
+	case proves:
+		text = s.engine.proof.front + text
+	case !way.mutex:
 		if err := s.Prove(ctx); err != nil {
 			return 0, err
 		}
 	}
-	row, err := s.conn.query(ctx, s.about(way.max, c), nil)
+	row, err := s.conn.query(ctx, text, nil)
+	if err == nil && row == nil && proves {
+		return 0, ErrEnded
+	}
 	if err != nil || row == nil || row[0] == nil {
 		return 0, err
 	}
