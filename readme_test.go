@@ -10,34 +10,45 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// TestReadmePolicies: every policy in the README is one, for every dialect.
-func TestReadmePolicies(t *testing.T) {
-	policies := policiesIn(t, "README.md")
-	if len(policies) != 2 {
-		t.Errorf("%d policies, want 2", len(policies))
+// TestReadmeIsShort: a reader decides in a few minutes. What the README does not
+// say has a page of its own in docs.
+func TestReadmeIsShort(t *testing.T) {
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, one := range policies {
-		compileEverywhere(t, one)
+	if words := len(strings.Fields(string(text))); words > 1000 {
+		t.Errorf("README.md has %d words, want 1,000 at most", words)
 	}
 }
 
-// TestMethodPolicies: so is every one in docs/methods.md, for the dialect that it
-// names, or for every one, but for SQLite what it does not have.
-func TestMethodPolicies(t *testing.T) {
-	policies := policiesIn(t, "docs/methods.md")
-	if len(policies) < 10 {
-		t.Errorf("%d policies, want 10 or more", len(policies))
-	}
-	for _, one := range policies {
-		one = "version: 1\n" + one
-		switch {
-		case strings.Contains(one, "dialect: postgres"):
-			compileFor(t, one, dialect.PostgreSQL())
-		case strings.Contains(one, "via: procedure"), strings.Contains(one, "worker_lease"):
-			compileFor(t, one, serverDialects()...)
-		default:
-			compileEverywhere(t, one)
+// TestDocumentedPolicies: every policy in the README and in docs is one, for the
+// dialect that it names, else for every one, but for SQLite what SQLite does not
+// have.
+func TestDocumentedPolicies(t *testing.T) {
+	want := map[string]int{"README.md": 1, "docs/setup.md": 1, "docs/integers.md": 1, "docs/methods.md": 10}
+	for _, page := range pages(t) {
+		policies := policiesIn(t, page)
+		if len(policies) < want[page] {
+			t.Errorf("%s has %d policies, want %d or more", page, len(policies), want[page])
 		}
+		delete(want, page)
+		for _, one := range policies {
+			if !strings.HasPrefix(one, "version:") && !strings.Contains(one, "\nversion:") {
+				one = "version: 1\n" + one
+			}
+			switch {
+			case strings.Contains(one, "dialect: postgres"):
+				compileFor(t, one, dialect.PostgreSQL())
+			case strings.Contains(one, "via: procedure"), strings.Contains(one, "worker_lease"):
+				compileFor(t, one, serverDialects()...)
+			default:
+				compileEverywhere(t, one)
+			}
+		}
+	}
+	for page := range want {
+		t.Errorf("there is no %s", page)
 	}
 }
 

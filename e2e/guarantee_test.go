@@ -16,7 +16,7 @@ import (
 )
 
 // The tests below compare what [policy.Guarantees] declares, from which the
-// README's table is made, with keys that real engines have stored. They run one
+// table of docs/sources.md is made, with keys that real engines have stored. They run one
 // statement at a time; what holds with many at once is shown by the tests of
 // faults.
 
@@ -40,7 +40,7 @@ func (m made) number(t *testing.T) int64 {
 	return n
 }
 
-// keyColumn is a column for the keys of a source, as README and docs say.
+// keyColumn is a column for the keys of a source, as docs say.
 func (e engine) keyColumn(s policy.Source) string {
 	switch s.Kind {
 	case policy.KindUUIDv7, policy.KindUUIDv4, policy.KindCOMB:
@@ -80,7 +80,7 @@ func (s *scratch) process(t *testing.T, source policy.Source) *sql.DB {
 	return db
 }
 
-// TestGuarantees: the keys of each method on each engine are what the README's
+// TestGuarantees: the keys of each method on each engine are what the
 // table says. Two processes take turns, and a third of their transactions is
 // rolled back.
 func TestGuarantees(t *testing.T) {

@@ -73,7 +73,7 @@ const (
 // false where the engine does not have it, and for identity, of which the engine
 // says it. The source must be one that [Config.Compile] accepts.
 //
-// This is the one place where that is declared: the table in the README is made
+// This is the one place where that is declared: the table in docs/sources.md is made
 // of it.
 func Guarantees(s Source, d *dialect.Dialect) (g Guarantee, ok bool) {
 	k := kindByName(s.Kind)

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	readme = "../README.md"
+	guaranteesPage = "../docs/sources.md"
 
 	tableBegin = "<!-- table of guarantees: go test ./policy -update -->\n"
 	tableEnd   = "<!-- end of table -->\n"
@@ -111,26 +111,26 @@ func guaranteeTable() string {
 	return b.String()
 }
 
-// TestReadmeGuarantees: the README's table is what the code declares.
-func TestReadmeGuarantees(t *testing.T) {
-	text, err := os.ReadFile(readme)
+// TestGuaranteesPage: the table of docs/sources.md is what the code declares.
+func TestGuaranteesPage(t *testing.T) {
+	text, err := os.ReadFile(guaranteesPage)
 	if err != nil {
 		t.Fatal(err)
 	}
 	before, rest, found := strings.Cut(string(text), tableBegin)
 	got, after, closed := strings.Cut(rest, tableEnd)
 	if !found || !closed {
-		t.Fatalf("%s has no table between %q and %q", readme, tableBegin, tableEnd)
+		t.Fatalf("%s has no table between %q and %q", guaranteesPage, tableBegin, tableEnd)
 	}
 	want := guaranteeTable()
 	if *update {
-		if err := os.WriteFile(readme, []byte(before+tableBegin+want+tableEnd+after), 0o644); err != nil {
+		if err := os.WriteFile(guaranteesPage, []byte(before+tableBegin+want+tableEnd+after), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
 	if got != want {
-		t.Errorf("%s has the table\n%s\nwant\n%s\nrun go test ./policy -update", readme, got, want)
+		t.Errorf("%s has the table\n%s\nwant\n%s\nrun go test ./policy -update", guaranteesPage, got, want)
 	}
 }
 
