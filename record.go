@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"math"
+	"reflect"
 	"strconv"
 	"strings"
 	"sync"
@@ -100,19 +101,47 @@ func (r *Recorder) Keys(table string) []RecordedKey {
 	return keys
 }
 
-// Last returns the last key of a table that is known to be stored, if it is a
-// T: uuid.UUID, string or int64. Where several columns are filled, it is that
-// of the first one in the policy.
+// Last returns the last key of a table that is known to be stored, as a T. It
+// returns false where there is none, and where T does not suit the key. Where
+// several columns are filled, the key is that of the first one in the policy.
+// The table is named as in [Recorder.Keys].
+//
+//   - A UUID suits every T whose underlying type is [16]byte: that of
+//     github.com/google/uuid, that of the standard library's package uuid from
+//     Go 1.27 on, or a program's own. The bytes are in the order of the stored
+//     text. A UUID suits a T whose underlying type is string too, which gets
+//     the text of RFC 9562, section 4, in lower case: 36 characters.
+//   - A text key suits every T whose underlying type is string.
+//   - An integer suits every T whose underlying type is int64.
 func Last[T any](r *Recorder, table string) (T, bool) {
 	keys := r.Keys(table)
 	for i := len(keys) - 1; i >= 0; i-- {
 		if keys[i].Outcome == Stored && keys[i].Column == keys[0].Column {
-			id, ok := keys[i].Key.(T)
-			return id, ok
+			return keyAs[T](keys[i].Key)
 		}
 	}
 	var none T
 	return none, false
+}
+
+// keyAs returns a recorded key as a T, if T suits it. Only reflection tells the
+// underlying type of T.
+func keyAs[T any](key any) (T, bool) {
+	as, ok := key.(T)
+	if ok || key == nil {
+		return as, ok
+	}
+	from, to := reflect.ValueOf(key), reflect.TypeFor[T]()
+	if id, isUUID := key.(uuid.UUID); isUUID && to.Kind() == reflect.String {
+		from = reflect.ValueOf(id.String())
+	}
+	// Between types of one kind only, so that no integer becomes a text, and no
+	// array is cut.
+	if from.Kind() != to.Kind() || !from.CanConvert(to) {
+		return as, false
+	}
+	as, ok = from.Convert(to).Interface().(T)
+	return as, ok
 }
 
 // record notes the keys of an execution with what became of them.
