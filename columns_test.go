@@ -310,7 +310,7 @@ func TestColumnsDryRunError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := m.Stats().Tables["t"]; s.Refused[rewrite.ErrNoColumnList] != 1 || s.Withheld != 1 {
+	if s := m.Stats().Tables["t"]; s.Refused[keyfill.Reason(rewrite.ErrNoColumnList)] != 1 || s.Withheld != 1 {
 		t.Errorf("counted %+v", s)
 	}
 }

@@ -258,7 +258,7 @@ func TestRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := m.Stats().Tables["t"]
-	if s.Refused[rewrite.ErrSelect] != 1 || s.Withheld != 1 {
+	if s.Refused["select"] != 1 || s.Withheld != 1 {
 		t.Errorf("counted %+v", s)
 	}
 }

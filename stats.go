@@ -26,12 +26,22 @@ type Stats struct {
 // 10,000 tables, which globs can match.
 const OtherTables = "…"
 
+// Reason is why a statement cannot be filled, as a word of lower-case letters
+// and _ that will not change: "select", "no_column_list". It is fit for the
+// label of a metric. The words are those of package rewrite, whose Reasons
+// errors.Is finds in an [*Error].
+type Reason string
+
+// Text returns the sentence that the error of such a statement ends in: what is
+// wrong, and what to change. It is "" for a word that is no reason.
+func (r Reason) Text() string { return rewrite.Reason(r).Error() }
+
 // TableStats is what was done with the INSERTs into one table.
 type TableStats struct {
-	Filled  uint64                    // statements that got at least one key, whatever became of them
-	Keys    uint64                    // keys that were added
-	Kept    uint64                    // statements that brought their own keys
-	Refused map[rewrite.Reason]uint64 // statements that cannot be filled, by cause: a short word
+	Filled  uint64            // statements that got at least one key, whatever became of them
+	Keys    uint64            // keys that were added
+	Kept    uint64            // statements that brought their own keys
+	Refused map[Reason]uint64 // statements that cannot be filled, by cause
 
 	// Failed is how many of those counted as filled ended in an error and have
 	// stored no key, Unknown how many ended in one that does not tell: the
@@ -92,9 +102,9 @@ func (c *counters) count(e event) {
 		t.Kept++
 	case rewrite.Refuse:
 		if t.Refused == nil {
-			t.Refused = map[rewrite.Reason]uint64{}
+			t.Refused = map[Reason]uint64{}
 		}
-		t.Refused[e.reason]++
+		t.Refused[Reason(e.reason)]++
 	}
 	if e.withheld {
 		t.Withheld++
@@ -162,7 +172,7 @@ func (s *Stats) add(other Stats) {
 		t.Refused = maps.Clone(t.Refused)
 		for reason, n := range from.Refused {
 			if t.Refused == nil {
-				t.Refused = map[rewrite.Reason]uint64{}
+				t.Refused = map[Reason]uint64{}
 			}
 			t.Refused[reason] += n
 		}

@@ -212,7 +212,7 @@ func TestBulkRefused(t *testing.T) {
 					t.Errorf("sent %q", c.batch)
 				}
 			}
-			if st := m.Stats().Tables["people"]; st.Refused[rewrite.ErrBulk] != 1 || st.Filled != 0 {
+			if st := m.Stats().Tables["people"]; st.Refused[keyfill.Reason(rewrite.ErrBulk)] != 1 || st.Filled != 0 {
 				t.Errorf("counted %+v", st)
 			}
 		})

@@ -58,7 +58,7 @@ func TestCopyArguments(t *testing.T) {
 		if got := text(t, s.raw, "SELECT string_agg(name, ',') FROM people"); got != "b" {
 			t.Errorf("stored %q", got)
 		}
-		if st := m.Stats().Tables["people"]; st.Filled != 1 || st.Refused[rewrite.ErrArguments] != 2 {
+		if st := m.Stats().Tables["people"]; st.Filled != 1 || st.Refused[keyfill.Reason(rewrite.ErrArguments)] != 2 {
 			t.Errorf("counted %+v", st)
 		}
 	})
@@ -143,7 +143,7 @@ func TestCopyRefused(t *testing.T) {
 			}
 		}
 		check("csv", second(tx.Prepare("COPY people (name) FROM STDIN WITH (FORMAT csv)")))
-		if got := m.Stats().Tables["people"].Refused[rewrite.ErrBulk]; got != refused {
+		if got := m.Stats().Tables["people"].Refused[keyfill.Reason(rewrite.ErrBulk)]; got != refused {
 			t.Errorf("%d are counted, want %d", got, refused)
 		}
 		// The transaction has not noticed.
@@ -176,7 +176,7 @@ func TestCopyUnfilled(t *testing.T) {
 	if n := count(t, s.raw, "SELECT COUNT(*) FROM people WHERE id = $1", ownKey); n != 1 {
 		t.Errorf("%d rows are as they came", n)
 	}
-	if st := m.Stats().Tables["people"]; st.Refused[rewrite.ErrBulk] != 1 || st.Withheld != 1 {
+	if st := m.Stats().Tables["people"]; st.Refused[keyfill.Reason(rewrite.ErrBulk)] != 1 || st.Withheld != 1 {
 		t.Errorf("counted %+v", st)
 	}
 }

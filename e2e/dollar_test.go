@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -62,7 +63,7 @@ func TestDollarSQLite(t *testing.T) {
 				t.Errorf("%s: %d rows have no key of keyfill's", form, n)
 			}
 		}
-		if n := m.Stats().Tables["t"].Refused[rewrite.ErrFirstUse]; n != 2 {
+		if n := m.Stats().Tables["t"].Refused[keyfill.Reason(rewrite.ErrFirstUse)]; n != 2 {
 			t.Errorf("%d statements were refused", n)
 		}
 	})

@@ -262,7 +262,7 @@ func TestJoinedUnfilled(t *testing.T) {
 	cfg.Unsupported = policy.Unfilled
 	db, m := s.open(t, cfg)
 	exec(t, db, "INSERT OR IGNORE INTO t (a) VALUES (1)")
-	if got := m.Stats().Tables["t"]; got.Keys != 0 || got.Refused[rewrite.ErrGap] != 1 {
+	if got := m.Stats().Tables["t"]; got.Keys != 0 || got.Refused[keyfill.Reason(rewrite.ErrGap)] != 1 {
 		t.Errorf("counted %+v", got)
 	}
 }

@@ -308,7 +308,7 @@ func TestSQLiteReads(t *testing.T) {
 					t.Errorf("prepared %s: %v, want a refusal", q, err)
 				}
 			}
-			if n := m.Stats().Tables["t"].Refused[rewrite.ErrReadsCount]; n != 4 {
+			if n := m.Stats().Tables["t"].Refused[keyfill.Reason(rewrite.ErrReadsCount)]; n != 4 {
 				t.Errorf("%d counted, want 4", n)
 			}
 			// A key of its own needs no reservation.

@@ -188,7 +188,7 @@ func TestTrapSeveralStatements(t *testing.T) {
 			if n := count(t, s.raw, "SELECT COUNT(*) FROM others"); n != 2 {
 				t.Errorf("%d other rows, want 2", n)
 			}
-			if n := m.Stats().Tables["people"].Refused[rewrite.ErrSeveral]; n != 6 {
+			if n := m.Stats().Tables["people"].Refused[keyfill.Reason(rewrite.ErrSeveral)]; n != 6 {
 				t.Errorf("%d refusals are counted, want 6", n)
 			}
 		})
