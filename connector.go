@@ -86,7 +86,6 @@ func (c dsnConnector) Driver() driver.Driver                        { return c.d
 // Connector is the outermost layer of one database, made by [WrapConnector]. It
 // adds what the layers below lose: Close, and the way to the mount.
 type Connector struct {
-	inner  driver.Connector // through the interceptor to the guard
 	parent driver.Connector
 	driver *wrappedDriver
 	all    *Mount
@@ -114,15 +113,10 @@ func wrapConnector(parent driver.Connector, o Options, all *Mount) (*Connector, 
 	if err := m.open(o.Policy, parent, shared); err != nil {
 		return nil, err
 	}
-	inner, err := intercept(&guardConnector{parent: parent, mount: m}, m)
-	if err != nil {
-		return nil, errors.Join(err, m.close(context.Background()))
-	}
 	if all != nil {
 		all.add(m)
 	}
 	return &Connector{
-		inner:  inner,
 		parent: parent,
 		driver: &wrappedDriver{parent: parent.Driver(), options: o, mount: m, all: all},
 		all:    all,
@@ -133,7 +127,13 @@ func wrapConnector(parent driver.Connector, o Options, all *Mount) (*Connector, 
 func (c *Connector) Mount() *Mount { return c.driver.mount }
 
 // Connect opens a connection that fills keys.
-func (c *Connector) Connect(ctx context.Context) (driver.Conn, error) { return c.inner.Connect(ctx) }
+func (c *Connector) Connect(ctx context.Context) (driver.Conn, error) {
+	g, err := c.driver.mount.connect(ctx, c.parent)
+	if err != nil {
+		return nil, err
+	}
+	return newConn(g), nil
+}
 
 // Driver returns a driver of this package.
 func (c *Connector) Driver() driver.Driver { return c.driver }
@@ -156,39 +156,23 @@ func (c *Connector) Close() error {
 	return err
 }
 
-// guardConnector puts a guard around every connection of the driver.
-type guardConnector struct {
-	parent driver.Connector
-	mount  *Mount
-}
-
-func (c *guardConnector) Connect(ctx context.Context) (driver.Conn, error) {
-	conn, err := c.parent.Connect(ctx)
+// connect opens a connection of the driver, and asks it what has to be known
+// before anybody uses it.
+func (m *Mount) connect(ctx context.Context, parent driver.Connector) (*guard, error) {
+	conn, err := parent.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	g := newGuard(conn, c.mount)
-	if c.mount.engine.Load() == nil && policy.Mode(c.mount.mode.Load()) != policy.ModeOff {
+	g := newGuard(conn, m)
+	if m.engine.Load() == nil && policy.Mode(m.mode.Load()) != policy.ModeOff {
 		// On a connection that nobody has used: later the question would change
 		// what ROW_COUNT() and FOUND_ROWS() say. Without an answer it is asked
 		// again when it matters.
-		_, _ = c.mount.know(ctx, g)
+		_, _ = m.know(ctx, g)
 	}
-	c.mount.greet(ctx, g)
-	if policy.Mode(c.mount.mode.Load()) != policy.ModeOff {
-		c.mount.placeFirst(ctx, g)
+	m.greet(ctx, g)
+	if policy.Mode(m.mode.Load()) != policy.ModeOff {
+		m.placeFirst(ctx, g)
 	}
 	return g, nil
-}
-
-func (c *guardConnector) Driver() driver.Driver { return c.parent.Driver() }
-
-// shim is a driver that hands out one connector: the interceptor's package
-// wraps drivers only.
-type shim struct{ connector driver.Connector }
-
-func (s shim) OpenConnector(string) (driver.Connector, error) { return s.connector, nil }
-
-func (s shim) Open(string) (driver.Conn, error) {
-	return nil, errors.New("keyfill: opened without a connector")
 }

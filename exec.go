@@ -370,7 +370,7 @@ func (x *execution) executed(ctx context.Context, res driver.Result, err error) 
 	if err := x.storedMore(ctx, res); err != nil {
 		return res, err
 	}
-	return x.result(res), nil
+	return withSeveral(x.result(res)), nil
 }
 
 // queried finishes a Query; what was stored is known when its rows are read.

@@ -11,10 +11,6 @@ import (
 // then, so nothing is lost or gained.
 type forwardedRows struct{ driver.Rows }
 
-// Unwrap is sqlmw's way to the driver's own rows, whose optional methods decide
-// which ones it shows.
-func (r forwardedRows) Unwrap() driver.Rows { return r.Rows }
-
 func (r forwardedRows) HasNextResultSet() bool {
 	n, ok := r.Rows.(driver.RowsNextResultSet)
 	return ok && n.HasNextResultSet()

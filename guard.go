@@ -6,7 +6,6 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
-	"sync"
 
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/policy"
@@ -63,8 +62,6 @@ var (
 	_ driver.ConnBeginTx        = (*guard)(nil)
 	_ driver.ExecerContext      = (*guard)(nil)
 	_ driver.QueryerContext     = (*guard)(nil)
-	_ driver.Execer             = (*guard)(nil)
-	_ driver.Queryer            = (*guard)(nil)
 	_ driver.NamedValueChecker  = (*guard)(nil)
 	_ driver.Pinger             = (*guard)(nil)
 	_ driver.SessionResetter    = (*guard)(nil)
@@ -83,33 +80,6 @@ func newGuard(conn driver.Conn, m *Mount) *guard {
 	return g
 }
 
-// question is how the interceptor, which is handed a connection that it cannot
-// look into, asks for the guard: an Exec of no text whose only argument is a
-// question.
-type question struct {
-	args  [1]driver.NamedValue
-	guard *guard
-}
-
-var questions = sync.Pool{New: func() any {
-	q := new(question)
-	q.args[0] = driver.NamedValue{Ordinal: 1, Value: q}
-	return q
-}}
-
-// guardOf returns the guard behind a connection that the interceptor got.
-func guardOf(conn driver.ExecerContext) *guard {
-	q := questions.Get().(*question)
-	_, err := conn.ExecContext(context.Background(), "", q.args[:])
-	g := q.guard
-	q.guard = nil
-	questions.Put(q)
-	if g == nil {
-		panic("keyfill: no guard below the interceptor: " + err.Error())
-	}
-	return g
-}
-
 func (g *guard) Close() error {
 	err := g.conn.Close()
 	g.altered.ends()
@@ -121,12 +91,6 @@ func (g *guard) Close() error {
 }
 
 func (g *guard) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	if query == "" && len(args) == 1 {
-		if q, ok := args[0].Value.(*question); ok {
-			q.guard = g
-			return nil, driver.ErrSkip
-		}
-	}
 	if g.discard {
 		return nil, driver.ErrBadConn
 	}
@@ -199,24 +163,6 @@ func (g *guard) PrepareContext(ctx context.Context, query string) (driver.Stmt, 
 		return nil, ctx.Err()
 	}
 	return stmt, err
-}
-
-// Exec, Query and Prepare without a context come from sql.Conn.Raw only, and
-// past the interceptor: they are decided here.
-
-// Exec is for drivers' users of before contexts.
-func (g *guard) Exec(query string, args []driver.Value) (driver.Result, error) {
-	return g.mount.execText(context.Background(), g, query, namedValues(args), g.mount.concerns(query))
-}
-
-// Query is for drivers' users of before contexts.
-func (g *guard) Query(query string, args []driver.Value) (driver.Rows, error) {
-	return g.mount.queryText(context.Background(), g, query, namedValues(args), g.mount.concerns(query))
-}
-
-// Prepare is for drivers' users of before contexts.
-func (g *guard) Prepare(query string) (driver.Stmt, error) {
-	return g.mount.prepareText(context.Background(), g, query, g.mount.concerns(query))
 }
 
 // Begin is for drivers' users of before contexts.

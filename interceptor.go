@@ -3,49 +3,51 @@ package keyfill
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
 
 	"github.com/ngrok/sqlmw"
 )
 
-// interceptor is the mount's place in sqlmw: it sees a statement before the
-// driver does. It is the only file that knows sqlmw; all it decides, it asks of
-// the mount.
+// interceptor is the place of one connection in sqlmw: the texts that concern
+// keyfill come by here. It is the only file that knows sqlmw; all it decides, it
+// asks of the mount.
 type interceptor struct {
 	sqlmw.NullInterceptor
-	mount *Mount
+	conn *conn
 }
 
-// intercept puts the interceptor around c.
-func intercept(c driver.Connector, m *Mount) (driver.Connector, error) {
-	d := sqlmw.Driver(shim{c}, interceptor{mount: m})
-	return d.(driver.DriverContext).OpenConnector("")
+// intercept returns a connection of sqlmw that calls the interceptor of c.
+func intercept(c *conn) intercepted {
+	mw, _ := sqlmw.Driver(opened{c}, interceptor{conn: c}).Open("") // it is open
+	return mw.(intercepted)
 }
 
-func (i interceptor) ConnExecContext(ctx context.Context, conn driver.ExecerContext, query string, args []driver.NamedValue) (driver.Result, error) {
-	what := i.mount.concerns(query)
-	if what == 0 {
-		return conn.ExecContext(ctx, query, args)
-	}
-	return i.mount.execText(ctx, guardOf(conn), query, args, what)
+// opened is a driver of one connection: sqlmw wraps drivers only.
+type opened struct{ conn *conn }
+
+func (o opened) Open(string) (driver.Conn, error) { return o.conn, nil }
+
+// errAnswered is what sqlmw gets in the place of every answer, so that it wraps
+// none: the connection hands it out as it is.
+var errAnswered = errors.New("keyfill: the answer is the connection's")
+
+func (i interceptor) ConnExecContext(ctx context.Context, _ driver.ExecerContext, query string, args []driver.NamedValue) (driver.Result, error) {
+	c := i.conn
+	res, err := c.mount.execText(ctx, c.guard, query, args, c.what)
+	c.answer = answer{result: res, err: err}
+	return nil, errAnswered
 }
 
-func (i interceptor) ConnQueryContext(ctx context.Context, conn driver.QueryerContext, query string, args []driver.NamedValue) (context.Context, driver.Rows, error) {
-	what := i.mount.concerns(query)
-	if what == 0 {
-		rows, err := conn.QueryContext(ctx, query, args)
-		return ctx, rows, err
-	}
-	// What sqlmw hands out is the same value for Exec and Query.
-	rows, err := i.mount.queryText(ctx, guardOf(conn.(driver.ExecerContext)), query, args, what)
-	return ctx, rows, err
+func (i interceptor) ConnQueryContext(ctx context.Context, _ driver.QueryerContext, query string, args []driver.NamedValue) (context.Context, driver.Rows, error) {
+	c := i.conn
+	rows, err := c.mount.queryText(ctx, c.guard, query, args, c.what)
+	c.answer = answer{rows: rows, err: err}
+	return ctx, nil, errAnswered
 }
 
-func (i interceptor) ConnPrepareContext(ctx context.Context, conn driver.ConnPrepareContext, query string) (context.Context, driver.Stmt, error) {
-	what := i.mount.concerns(query)
-	if what == 0 {
-		stmt, err := conn.PrepareContext(ctx, query)
-		return ctx, stmt, err
-	}
-	stmt, err := i.mount.prepareText(ctx, guardOf(conn.(driver.ExecerContext)), query, what)
-	return ctx, stmt, err
+func (i interceptor) ConnPrepareContext(ctx context.Context, _ driver.ConnPrepareContext, query string) (context.Context, driver.Stmt, error) {
+	c := i.conn
+	stmt, err := c.mount.prepareText(ctx, c.guard, query, c.what)
+	c.answer = answer{stmt: stmt, err: err}
+	return ctx, nil, errAnswered
 }

@@ -113,17 +113,16 @@ func (m *Mount) forTable(ctx context.Context, name string, f func(*table, *guard
 
 // withGuard calls f with a connection of its own.
 func (m *Mount) withGuard(ctx context.Context, f func(*guard) error) error {
-	conn, err := (&guardConnector{parent: m.sources.stores.own, mount: m}).Connect(ctx)
+	g, err := m.connect(ctx, m.sources.stores.own)
 	if err != nil {
 		return err
 	}
-	g := conn.(*guard)
 	if m.acquaint(ctx, g); g.counters != nil {
 		err = ErrOwnMemory
 	} else {
 		err = f(g)
 	}
-	if closeErr := conn.Close(); err == nil {
+	if closeErr := g.Close(); err == nil {
 		err = closeErr
 	}
 	return err

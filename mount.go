@@ -33,6 +33,8 @@ type Mount struct {
 	standIn func(state string) keysource.Reserver // for stores; nil outside tests
 	logger  *slog.Logger                          // nil: slog.Default, when it is needed
 
+	seen *seenTexts
+
 	storeWait time.Duration // how long a store is waited for that does not answer
 
 	mode     atomic.Uint32 // a policy.Mode
@@ -79,7 +81,7 @@ func newMount(o Options, d driver.Driver) (*Mount, error) {
 		return nil, fmt.Errorf("keyfill: the driver of package %q is not known: say dialect: in the policy, one of %s",
 			packagePath(d), dialect.Names())
 	}
-	m := &Mount{about: facts, sources: newSources(o), standIn: o.Reservers, logger: o.Logger, storeWait: cmp.Or(cfg.StoreWait, defaultStoreWait)}
+	m := &Mount{about: facts, sources: newSources(o), standIn: o.Reservers, logger: o.Logger, seen: newSeenTexts(), storeWait: cmp.Or(cfg.StoreWait, defaultStoreWait)}
 	m.mode.Store(uint32(cfg.Mode)) // so that off asks the server nothing
 	for _, one := range dialects {
 		e, err := newEngine(o, one, m.sources)

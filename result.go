@@ -20,6 +20,43 @@ type ownResult struct {
 
 func (r ownResult) LastInsertId() (int64, error) { return r.id, nil }
 
+// severalResults are what go-sql-driver/mysql tells of each statement of a text, to
+// callers who execute it through sql.Conn.Raw.
+type severalResults interface {
+	AllRowsAffected() []int64
+	AllLastInsertIds() []int64
+}
+
+// ownResults is an ownResult of a driver that tells the results of each statement.
+type ownResults struct {
+	ownResult
+	all severalResults
+}
+
+func (r ownResults) AllRowsAffected() []int64 { return r.all.AllRowsAffected() }
+
+// AllLastInsertIds ends with our key, as LastInsertId gives it.
+func (r ownResults) AllLastInsertIds() []int64 {
+	ids := slices.Clone(r.all.AllLastInsertIds())
+	if len(ids) > 0 {
+		ids[len(ids)-1] = r.id
+	}
+	return ids
+}
+
+// withSeveral returns a result of ours with the results of each statement, where
+// the driver tells them. Any other result comes back as it is.
+func withSeveral(res driver.Result) driver.Result {
+	own, ok := res.(ownResult)
+	if !ok {
+		return res
+	}
+	if all, ok := own.Result.(severalResults); ok {
+		return ownResults{own, all}
+	}
+	return res
+}
+
 // filledID is a key that was filled into a row.
 type filledID struct {
 	row   int

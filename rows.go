@@ -33,7 +33,7 @@ type observedRows struct {
 func (x *execution) observe(ctx context.Context, rows driver.Rows) driver.Rows {
 	o := &observedRows{forwardedRows: forwardedRows{rows}, x: x, column: -1, suspect: func(err error) { x.suspect(ctx, err) }}
 	if x.rec == nil {
-		return o
+		return withColumns(o)
 	}
 	o.keys = x.recorded()
 	if !x.plan.ByFunction() {
@@ -50,21 +50,31 @@ func (x *execution) observe(ctx context.Context, rows driver.Rows) driver.Rows {
 	for i, k := range o.keys {
 		o.places[k.Key] = i
 	}
-	return o
+	return withColumns(o)
 }
 
 func (o *observedRows) Next(dest []driver.Value) error {
 	err := o.Rows.Next(dest)
+	if o.advanced(err) && o.column >= 0 && o.column < len(dest) {
+		o.key(dest[o.column])
+	}
+	return err
+}
+
+// advanced takes in what a step to the next row has ended in, and reports whether
+// that is a row whose key is to be noted.
+func (o *observedRows) advanced(err error) bool {
 	switch {
 	case o.ended:
 	case err == nil:
-		o.row(dest)
+		o.rows++
+		return true
 	case err == io.EOF:
 		o.finish()
 	default:
 		o.fail(err)
 	}
-	return err
+	return false
 }
 
 // Close ends the rows. What QueryRow and a caller who leaves early have read is
@@ -103,13 +113,10 @@ func (o *observedRows) fail(err error) {
 	o.write()
 }
 
-// row notes one row. Nothing is called stored before the rows have ended.
-func (o *observedRows) row(dest []driver.Value) {
-	o.rows++
-	if o.column < 0 || o.column >= len(dest) {
-		return
-	}
-	switch key := o.came(dest[o.column]).(type) {
+// key notes the key of the row that was read last. Nothing is called stored before
+// the rows have ended.
+func (o *observedRows) key(v driver.Value) {
+	switch key := o.came(v).(type) {
 	case uuid.UUID, string, int64:
 		o.seen = append(o.seen, key)
 		if i, ok := o.places[key]; ok {

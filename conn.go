@@ -1,0 +1,145 @@
+//lint:file-ignore SA1019 sql.Conn.Raw shows the methods of before contexts
+
+package keyfill
+
+import (
+	"context"
+	"database/sql/driver"
+
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// conn is the connection that database/sql sees. Every text comes in here. One
+// that does not concern keyfill goes on to the driver's connection, and the
+// driver's own Rows, Result or Stmt comes back. Any other goes through sqlmw to
+// the interceptor, which leaves its answer here.
+//
+// A conn has every optional interface of a connection. Where the driver lacks
+// one, the guard answers as database/sql would have gone on without it.
+type conn struct {
+	*guard
+	mw     intercepted
+	what   rewrite.Concern // of the text that goes through mw
+	answer answer
+}
+
+// intercepted is the connection of sqlmw, from which the interceptor is called.
+type intercepted interface {
+	driver.ExecerContext
+	driver.QueryerContext
+	driver.ConnPrepareContext
+}
+
+// answer is what the interceptor has got for a text: one of the three, or the
+// error.
+type answer struct {
+	result driver.Result
+	rows   driver.Rows
+	stmt   driver.Stmt
+	err    error
+}
+
+var (
+	_ driver.ConnPrepareContext = (*conn)(nil)
+	_ driver.ConnBeginTx        = (*conn)(nil)
+	_ driver.ExecerContext      = (*conn)(nil)
+	_ driver.QueryerContext     = (*conn)(nil)
+	_ driver.Execer             = (*conn)(nil)
+	_ driver.Queryer            = (*conn)(nil)
+	_ driver.NamedValueChecker  = (*conn)(nil)
+	_ driver.Pinger             = (*conn)(nil)
+	_ driver.SessionResetter    = (*conn)(nil)
+	_ driver.Validator          = (*conn)(nil)
+)
+
+func newConn(g *guard) *conn {
+	c := &conn{guard: g}
+	c.mw = intercept(c)
+	return c
+}
+
+// passes reports whether a text goes to the driver as it is, and whether it is
+// counted then. For any other it notes what may have to be done with it.
+func (c *conn) passes(query string) (pass, counts bool) {
+	what, passed := c.mount.see(query)
+	switch {
+	case what == 0:
+		return true, false
+	case passed && !c.temporary.every:
+		c.altered.made = nil
+		return true, true
+	}
+	c.what = what
+	return false, false
+}
+
+// count counts an INSERT that was passed, if the driver has taken it.
+func (c *conn) count(taken bool) {
+	if taken {
+		c.mount.counters.passed.Add(1)
+	}
+}
+
+// take returns the interceptor's answer, and forgets it.
+func (c *conn) take() answer {
+	a := c.answer
+	c.answer = answer{}
+	return a
+}
+
+func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	pass, counts := c.passes(query)
+	if pass {
+		res, err := c.guard.ExecContext(ctx, query, args)
+		c.count(counts && err != driver.ErrSkip)
+		return res, err
+	}
+	if _, err := c.mw.ExecContext(ctx, query, args); err != errAnswered {
+		return nil, err
+	}
+	a := c.take()
+	return a.result, a.err
+}
+
+func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	pass, counts := c.passes(query)
+	if pass {
+		rows, err := c.guard.QueryContext(ctx, query, args)
+		c.count(counts && err != driver.ErrSkip)
+		return rows, err
+	}
+	if _, err := c.mw.QueryContext(ctx, query, args); err != errAnswered {
+		return nil, err
+	}
+	a := c.take()
+	return a.rows, a.err
+}
+
+func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
+	pass, counts := c.passes(query)
+	if pass {
+		stmt, err := c.guard.PrepareContext(ctx, query)
+		c.count(counts && err == nil)
+		return stmt, err
+	}
+	if _, err := c.mw.PrepareContext(ctx, query); err != errAnswered {
+		return nil, err
+	}
+	a := c.take()
+	return a.stmt, a.err
+}
+
+// Exec is for drivers' users of before contexts.
+func (c *conn) Exec(query string, args []driver.Value) (driver.Result, error) {
+	return c.ExecContext(context.Background(), query, namedValues(args))
+}
+
+// Query is for drivers' users of before contexts.
+func (c *conn) Query(query string, args []driver.Value) (driver.Rows, error) {
+	return c.QueryContext(context.Background(), query, namedValues(args))
+}
+
+// Prepare is for drivers' users of before contexts.
+func (c *conn) Prepare(query string) (driver.Stmt, error) {
+	return c.PrepareContext(context.Background(), query)
+}

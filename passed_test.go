@@ -1,0 +1,116 @@
+package keyfill_test
+
+import (
+	"context"
+	"database/sql/driver"
+	"slices"
+	"testing"
+
+	"github.com/keyfill/keyfill"
+)
+
+// countedResult is a driver's own result, with what go-sql-driver/mysql tells of
+// each statement.
+type countedResult struct{ driver.Result }
+
+func (countedResult) AllRowsAffected() []int64  { return []int64{3, 1} }
+func (countedResult) AllLastInsertIds() []int64 { return []int64{7, 8} }
+
+// connected returns a connection as database/sql has it.
+func connected(t *testing.T, d *fakeDriver, cfg keyfill.Options) driver.Conn {
+	t.Helper()
+	c, err := keyfill.WrapConnector(&fakeConnector{d}, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := c.Connect(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close(); c.Close() })
+	return conn
+}
+
+// TestDriversOwn: what does not concern keyfill, what is passed, and what is filled
+// with keys that nobody has to watch gives the driver's own Result, Rows and Stmt.
+func TestDriversOwn(t *testing.T) {
+	ctx := context.Background()
+	args := []driver.NamedValue{{Ordinal: 1, Value: int64(1)}, {Ordinal: 2, Value: "x"}}
+	watched := map[string]bool{insert: true, "INSERT INTO t (id, b) VALUES (?, ?)": true, "ROLLBACK": true}
+	for _, query := range []string{
+		"SELECT a FROM t WHERE a = ? AND b = ?",
+		"UPDATE t SET a = ? WHERE b = ?",
+		"INSERT INTO other (a, b) VALUES (?, ?)",
+		"INSERT INTO t (id, b) VALUES (?, ?)",
+		"ROLLBACK",
+		insert,
+	} {
+		t.Run(query, func(t *testing.T) {
+			result, rows := &countedResult{driver.RowsAffected(1)}, &fakeRows{columns: []string{"a"}}
+			d := &fakeDriver{strength: contexts}
+			d.exec = func(string, []driver.NamedValue) (driver.Result, error) { return result, nil }
+			d.query = func(string, []driver.NamedValue) (driver.Rows, error) { return rows, nil }
+			conn := connected(t, d, keyfill.Options{Policy: config("sqlite")})
+			for range 3 { // as a text that was not seen before, and as one that was
+				if res, err := conn.(driver.ExecerContext).ExecContext(ctx, query, args); res != driver.Result(result) || err != nil {
+					t.Errorf("Exec gave %T, %v, not the driver's result", res, err)
+				}
+				if r, err := conn.(driver.QueryerContext).QueryContext(ctx, query, args); r != driver.Rows(rows) || err != nil {
+					t.Errorf("Query gave %T, %v, not the driver's rows", r, err)
+				}
+				stmt, err := conn.(driver.ConnPrepareContext).PrepareContext(ctx, query)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, own := stmt.(*contextStmt); own == watched[query] {
+					t.Errorf("Prepare gave %T", stmt)
+				}
+				if res, err := stmt.(driver.StmtExecContext).ExecContext(ctx, args); res != driver.Result(result) || err != nil {
+					t.Errorf("an execution gave %T, %v, not the driver's result", res, err)
+				}
+				if r, err := stmt.(driver.StmtQueryContext).QueryContext(ctx, args); r != driver.Rows(rows) || err != nil {
+					t.Errorf("an execution gave %T, %v, not the driver's rows", r, err)
+				}
+			}
+		})
+	}
+}
+
+// TestSeveralResults: a Result of ours tells what go-sql-driver/mysql's tells of each
+// statement, and LastInsertId is our key in both.
+func TestSeveralResults(t *testing.T) {
+	type several interface {
+		AllRowsAffected() []int64
+		AllLastInsertIds() []int64
+	}
+	d := &fakeDriver{strength: contexts}
+	args := []driver.NamedValue{{Ordinal: 1, Value: int64(1)}, {Ordinal: 2, Value: "x"}}
+	cfg := sequences("mysql")
+	tables := cfg.Policy.Tables["t*"]
+	tables.LastInsertID = "result"
+	cfg.Policy.Tables["t*"] = tables
+	conn := connected(t, d, cfg)
+	own := driver.Result(countedResult{driver.RowsAffected(1)})
+	d.exec = func(string, []driver.NamedValue) (driver.Result, error) { return own, nil }
+	res, err := conn.(driver.ExecerContext).ExecContext(context.Background(), insert, args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, ok := res.(several)
+	if !ok {
+		t.Fatalf("the result is %T, which hides the results of each statement", res)
+	}
+	if !slices.Equal(all.AllRowsAffected(), []int64{3, 1}) || !slices.Equal(all.AllLastInsertIds(), []int64{7, 1}) {
+		t.Errorf("the results of each statement are %v and %v", all.AllRowsAffected(), all.AllLastInsertIds())
+	}
+	if id, err := res.LastInsertId(); id != 1 || err != nil {
+		t.Errorf("LastInsertId is %d, %v, want our key, 1", id, err)
+	}
+	own = driver.RowsAffected(1)
+	if res, err = conn.(driver.ExecerContext).ExecContext(context.Background(), insert, args); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := res.(several); ok {
+		t.Error("the result tells of each statement what the driver does not")
+	}
+}
