@@ -120,6 +120,10 @@ type Lexis struct {
 	// DigitIdents says that an identifier may begin with a digit.
 	DigitIdents bool
 
+	// DollarWords are the words, in lower case, that begin with a dollar where no
+	// other identifier does: the columns of a graph's tables.
+	DollarWords []string
+
 	UserVariables   bool // @name is a variable of the session, not a placeholder
 	ServerVariables bool // @@name is a variable of the server
 

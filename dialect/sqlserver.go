@@ -18,6 +18,7 @@ var sqlserver = Dialect{
 		NestedComments:  true,
 		IdentStart:      "#",
 		IdentPart:       "#$@",
+		DollarWords:     []string{"$node_id", "$edge_id", "$from_id", "$to_id"}, // Transact-SQL reference, "INSERT (SQL Graph)"
 		ServerVariables: true,
 		UnicodeSpaces:   true,
 		ReturnEndsLine:  true,

@@ -181,6 +181,9 @@ func (s *scanner) sign(c byte) kind {
 		if k, ok := s.param(c); ok {
 			return k
 		}
+		if c == '$' && lex.DollarWords != nil && s.dollarWord() {
+			return tokWord
+		}
 	case '\\':
 		if lex.BackslashNull && s.at(s.pos+1) == 'N' && !s.isPart(s.at(s.pos+2)) {
 			s.pos += 2
@@ -195,6 +198,18 @@ func (s *scanner) sign(c byte) kind {
 	}
 	s.pos++
 	return tokPunct
+}
+
+// dollarWord moves past a word that begins with a dollar, if one of the dialect's is
+// at pos.
+func (s *scanner) dollarWord() bool {
+	start := s.pos
+	s.pos++
+	if equalAny(s.q[start:s.wordEnd()], s.d.Lexis.DollarWords...) {
+		return true
+	}
+	s.pos = start
+	return false
 }
 
 // fail makes the rest of the text one error token.
