@@ -2,21 +2,41 @@ package rewrite
 
 import "strings"
 
-// isHint reports whether the current token is a comment that the engine may run
-// and that holds nothing but when the INSERT runs, so that what is inserted is the
-// same if it is read and if it is not: MySQL 8.4, section 15.2.7, LOW_PRIORITY and
-// HIGH_PRIORITY.
-func (p *parser) isHint() bool {
+// hint is what a comment that the engine may run says of an INSERT, where it holds
+// nothing but words that may stand between the verb and the table's name. Which
+// servers run it depends on their version: MariaDB 10.11 runs neither one with a
+// version above its own nor /*!50700 to /*!99999 (seen there), and MySQL 8.4 those
+// up to its own (section 11.7).
+type hint uint8
+
+const (
+	noHint    hint = iota // anything else
+	sameHint              // what is inserted is the same whether it is read or not
+	skipsHint             // rows that are there already may be left out
+)
+
+// hint reads the current token. INTO may be left out, so that it says nothing;
+// LOW_PRIORITY, HIGH_PRIORITY and DELAYED say when the INSERT runs (MySQL 8.4,
+// section 15.2.7). With IGNORE rows may be left out, and where it is not read, a
+// row that is there is an error, behind which nothing is told of any row.
+func (p *parser) hint() hint {
 	if p.tok.kind != tokExec {
-		return false
+		return noHint
 	}
 	text, closed := strings.CutSuffix(p.text(p.tok), "*/")
+	if !closed {
+		return noHint
+	}
 	_, text, _ = strings.Cut(text, "!")
-	words := strings.Fields(strings.TrimLeft(text, "0123456789"))
-	for _, w := range words {
-		if !equalWord(w, "low_priority") && !equalWord(w, "high_priority") {
-			return false
+	h := sameHint
+	for _, w := range strings.Fields(strings.TrimLeft(text, "0123456789")) {
+		switch {
+		case equalWord(w, "ignore"):
+			h = skipsHint
+		case equalWord(w, "into") && p.d.Grammar.IntoOptional, equalAny(w, p.d.Grammar.Modifiers...):
+		default:
+			return noHint
 		}
 	}
-	return closed && len(words) > 0
+	return h
 }

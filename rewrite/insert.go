@@ -130,8 +130,12 @@ func (p *parser) head() head {
 		p.brackets()
 		p.accept("percent")
 	}
-	for p.isHint() || p.tok.kind == tokWord && p.isAny(g.Modifiers...) {
-		if p.isWord("ignore") {
+	for {
+		said := p.hint()
+		if said == noHint && !p.isAny(g.Modifiers...) || said == skipsHint && h.replaces {
+			break // REPLACE has no IGNORE
+		}
+		if said == skipsHint || p.isWord("ignore") {
 			h.conflict = ConflictSkip
 		}
 		p.advance()
