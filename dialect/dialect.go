@@ -223,6 +223,11 @@ type Grammar struct {
 	RowFunctions bool   // what a SELECT without FROM calls may give several rows
 	TypedRows    bool   // VALUES in the place of a table are typed without what they are assigned to
 
+	// StatementSettings are the settings, in lower case, that SET STATEMENT … FOR may
+	// give to an INSERT without a change of what it stores; nil where there is no such
+	// statement.
+	StatementSettings []string
+
 	Copy        bool // COPY … FROM
 	Load        bool // LOAD DATA
 	Bulk        bool // BULK INSERT, INSERT BULK, and INSERTBULK of go-mssqldb

@@ -89,6 +89,7 @@ var mariadb = func() Dialect {
 	d.Grammar.RowWord = false
 	d.Grammar.RowAlias = false
 	d.Grammar.Returning = true
+	d.Grammar.StatementSettings = mariadbStatementSettings
 	// All rows are numbered before one is stored, as was seen on 10.11.
 	d.Numbering.Checked = d.Numbering.Number
 	d.Numbering.Major, d.Numbering.Minor = 10, 2
@@ -97,3 +98,19 @@ var mariadb = func() Dialect {
 	d.Transactions = mariadbTransactions
 	return d
 }()
+
+// mariadbStatementSettings are about time limits, memory, plans, logs and checks:
+// MariaDB Knowledge Base, "SET STATEMENT" and "Server System Variables". MariaDB 10.11
+// takes each of them there; it refuses autocommit, tx_isolation and the character sets
+// of the client and the connection itself.
+var mariadbStatementSettings = []string{
+	"max_statement_time", "lock_wait_timeout", "innodb_lock_wait_timeout", "net_read_timeout", "net_write_timeout",
+	"foreign_key_checks", "check_constraint_checks", "low_priority_updates",
+	"bulk_insert_buffer_size", "join_buffer_size", "join_buffer_space_limit", "join_cache_level", "max_heap_table_size",
+	"mrr_buffer_size", "read_buffer_size", "read_rnd_buffer_size", "sort_buffer_size", "sql_buffer_result",
+	"tmp_disk_table_size", "tmp_memory_table_size", "tmp_table_size",
+	"eq_range_index_dive_limit", "in_predicate_conversion_threshold", "optimizer_prune_level", "optimizer_search_depth",
+	"optimizer_switch", "optimizer_use_condition_selectivity", "use_stat_tables",
+	"log_queries_not_using_indexes", "log_slow_filter", "log_slow_query", "log_slow_query_time", "log_slow_rate_limit",
+	"log_slow_verbosity", "long_query_time", "min_examined_row_limit", "slow_query_log",
+}

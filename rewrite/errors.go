@@ -47,6 +47,9 @@ const (
 	ErrCTE Reason = "nested"
 	// ErrExplain is returned for EXPLAIN and its like.
 	ErrExplain Reason = "explain"
+	// ErrStatementSetting is returned when SET STATEMENT gives a setting to the
+	// INSERT that may change its key or its rows, or gives it as an expression.
+	ErrStatementSetting Reason = "statement_setting"
 	// ErrPrepare is returned for PREPARE in SQL, which would bake one key into
 	// every EXECUTE.
 	ErrPrepare Reason = "prepare"
@@ -159,6 +162,7 @@ var texts = map[Reason]string{
 	ErrSeveral:           "another statement of the text may change how the INSERT is read, or whether it runs: send it alone",
 	ErrCTE:               "the INSERT is part of another statement: send it alone",
 	ErrExplain:           "EXPLAIN of an INSERT is not filled: write a key into it",
+	ErrStatementSetting:  "SET STATEMENT may change what the INSERT stores: set only time limits, memory, plans and logs there, each to a plain value, and anything else for the session",
 	ErrPrepare:           "PREPARE in SQL would give every EXECUTE the same key: prepare through database/sql",
 	ErrBlock:             "the INSERT stands in a block: send it alone",
 	ErrLoop:              "the INSERT may stand in a loop, in which each of its rows would get the same key: send it alone for each row",

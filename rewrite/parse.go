@@ -270,6 +270,8 @@ func (p *parser) statement() {
 		p.insert()
 	case p.isWord("with"):
 		p.with()
+	case p.setsStatement():
+		p.setStatement()
 	case g.Merge && p.isWord("merge"):
 		p.merge()
 	case g.Copy && p.isWord("copy"):

@@ -252,6 +252,10 @@ func (p *parser) ends() Transaction {
 // setting reads SET: MySQL 8.4, section 15.7.6; Oracle, "SET TRANSACTION",
 // which begins one.
 func (p *parser) setting() Transaction {
+	if q := *p; q.setsStatement() && q.statementSettings() {
+		*p = q
+		return p.effect()
+	}
 	p.advance()
 	if p.isAny("statement", "password") || p.d.Grammar.MultiInsert && p.isWord("transaction") {
 		// MariaDB's SET STATEMENT … FOR holds any other statement.

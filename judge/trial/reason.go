@@ -14,7 +14,7 @@ type Reason string
 // reasons are those that an explanation can give.
 var reasons = []rewrite.Reason{
 	rewrite.ErrNoColumnList, rewrite.ErrColumnCount, rewrite.ErrSelect, rewrite.ErrSeveral, rewrite.ErrCTE,
-	rewrite.ErrExplain, rewrite.ErrPrepare, rewrite.ErrBlock, rewrite.ErrLoop, rewrite.ErrMerge, rewrite.ErrOutputInto,
+	rewrite.ErrExplain, rewrite.ErrStatementSetting, rewrite.ErrPrepare, rewrite.ErrBlock, rewrite.ErrLoop, rewrite.ErrMerge, rewrite.ErrOutputInto,
 	rewrite.ErrMultiTable, rewrite.ErrBulk, rewrite.ErrExec, rewrite.ErrExecutableComment, rewrite.ErrUserValue,
 	rewrite.ErrTarget, rewrite.ErrRowID, rewrite.ErrDoubleQuotes, rewrite.ErrSubquery, rewrite.ErrReadsCount,
 	rewrite.ErrGrammar, rewrite.ErrStyles, rewrite.ErrFirstUse, rewrite.ErrShared,
@@ -100,6 +100,8 @@ func holds(r Reason, k tree.Kind, query string) bool {
 	switch rewrite.Reason(r) {
 	case rewrite.ErrExecutableComment:
 		return strings.Contains(query, "/*!") || strings.Contains(upper, "/*M!")
+	case rewrite.ErrStatementSetting:
+		return strings.Contains(upper, "STATEMENT")
 	case rewrite.ErrUserValue:
 		return strings.Contains(upper, "USER") && strings.Contains(upper, "OVERRIDING")
 	case rewrite.ErrSettings:

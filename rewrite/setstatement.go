@@ -1,0 +1,63 @@
+package rewrite
+
+// setsStatement reports whether MariaDB's SET STATEMENT begins here: Knowledge Base,
+// "SET STATEMENT". Its settings hold for the statement behind FOR alone.
+func (p *parser) setsStatement() bool {
+	return p.d.Grammar.StatementSettings != nil && p.isWord("set") && p.nextIs("statement")
+}
+
+// setStatement reads SET STATEMENT and the statement behind it. An INSERT is refused
+// there unless every setting is one that changes nothing but how long it may take, or
+// how it is planned and logged, and is a value alone: an expression may have an effect
+// of its own, and is not there when the rows of a query are counted.
+func (p *parser) setStatement() {
+	if !p.statementSettings() {
+		p.skip(ErrStatementSetting)
+		return
+	}
+	switch {
+	case p.isVerb():
+		p.insert()
+	case p.isWord("with"):
+		p.with()
+	case p.setsStatement():
+		p.setStatement()
+	case p.isAny("explain", "describe", "desc", "analyze"):
+		p.explain()
+	case p.isWord("prepare"):
+		p.prepare()
+	default:
+		p.skip(p.beside())
+	}
+}
+
+// statementSettings reads SET STATEMENT up to the statement behind FOR, and reports
+// whether the settings leave an INSERT what it is. Where it reports false it stands
+// at the first setting that may not.
+func (p *parser) statementSettings() bool {
+	p.advance()
+	p.advance()
+	for {
+		if p.tok.kind != tokWord || !p.isAny(p.d.Grammar.StatementSettings...) {
+			return false
+		}
+		q := *p
+		q.advance()
+		q.acceptPunct(':')
+		if !q.acceptPunct('=') {
+			return false
+		}
+		_ = q.acceptPunct('-') || q.acceptPunct('+')
+		if !q.acceptAny(tokNumber, tokString, tokWord) {
+			return false
+		}
+		ends := q.isWord("for")
+		if !ends && !q.isPunct(',') {
+			return false
+		}
+		q.advance()
+		if *p = q; ends {
+			return true
+		}
+	}
+}
