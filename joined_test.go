@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/internal/explain"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -322,7 +323,7 @@ func TestJoinedCancelled(t *testing.T) {
 // that, where the text tells.
 func TestJoinedExplained(t *testing.T) {
 	n := &numbersDB{}
-	x, err := keyfill.NewExplainer(keyfill.Options{Policy: n.config()}, nil)
+	x, err := keyfill.WrapConnector(explain.NoDatabase{}, keyfill.Options{Policy: n.config()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -335,7 +336,7 @@ func TestJoinedExplained(t *testing.T) {
 		"INSERT INTO t (a) VALUES (1); COMMIT":                       rewrite.ErrTogether.Error(),
 		"INSERT INTO t (a) SELECT 1":                                 rewrite.ErrSelect.Error(),
 	} {
-		ex, err := x.Explain(query)
+		ex, err := explain.By(x).Explain(query)
 		if err != nil || ex.Reason != want || (ex.Action == "refuse") != (want != "") {
 			t.Errorf("%s: %s, %q, %v; want %q", query, ex.Action, ex.Reason, err, want)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/explain"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
@@ -156,11 +157,11 @@ func TestSettingsExplained(t *testing.T) {
 	for mode, want := range map[string]string{"": "refuse", "default": "fill", "NO_BACKSLASH_ESCAPES": "fill"} {
 		cfg := config("mysql")
 		cfg.SQLMode = mode
-		x, err := keyfill.NewExplainer(keyfill.Options{Policy: cfg}, nil)
+		x, err := keyfill.WrapConnector(explain.NoDatabase{}, keyfill.Options{Policy: cfg})
 		if err != nil {
 			t.Fatal(err)
 		}
-		ex, err := x.Explain(twoWays)
+		ex, err := explain.By(x).Explain(twoWays)
 		if err != nil || ex.Action != want {
 			t.Errorf("sql_mode %q: Explain = %q, %v, want %q", mode, ex.Action, err, want)
 		}

@@ -32,6 +32,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/internal/explain"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -100,11 +101,12 @@ func Keys(t testing.TB, o keyfill.Options, table string, n int) []driver.Value {
 // its own, would be sent as want. Keys that are literals are those of [Keys].
 func AssertSQL(t testing.TB, o keyfill.Options, query, want string) {
 	t.Helper()
-	x, err := keyfill.NewExplainer(fixed(o), nil)
+	c, err := keyfill.WrapConnector(explain.NoDatabase{}, fixed(o))
 	if err != nil {
 		t.Fatalf("keyfilltest: %v", err)
 	}
-	e, err := x.Explain(query)
+	defer c.Close()
+	e, err := explain.By(c).Explain(query)
 	if err != nil {
 		t.Fatalf("keyfilltest: %v", err)
 	}

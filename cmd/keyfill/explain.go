@@ -8,6 +8,7 @@ import (
 
 	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/explain"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -97,7 +98,7 @@ const explainExample = `  keyfill explain --dialect mysql 'INSERT INTO orders (t
 // newExplainer reads the policy, from the environment's place when config is
 // empty, and joins it with the dialect of that name, or with its own when that
 // is empty.
-func newExplainer(config, dialectName string) (*keyfill.Explainer, error) {
+func newExplainer(config, dialectName string) (explain.Explainer, error) {
 	var d *dialect.Dialect
 	if dialectName != "" {
 		var err error
@@ -119,7 +120,14 @@ func newExplainer(config, dialectName string) (*keyfill.Explainer, error) {
 	if d != nil && cmp.Or(cfg.Dialect, d.Name) != d.Name {
 		return nil, usagef("--dialect %s, but the policy says dialect: %s", d.Name, cfg.Dialect)
 	}
-	return keyfill.NewExplainer(keyfill.Options{Policy: cfg}, d)
+	if d != nil {
+		cfg.Dialect = d.Name
+	}
+	c, err := keyfill.WrapConnector(explain.NoDatabase{}, keyfill.Options{Policy: cfg})
+	if err != nil {
+		return nil, err
+	}
+	return explain.By(c), nil
 }
 
 // statementFrom returns the argument, else all that there is to read.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/explain"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -27,7 +27,7 @@ tables:
 // answer is a line of "explain --json".
 type answer struct {
 	ID json.RawMessage `json:"id"`
-	keyfill.Explanation
+	explain.Explanation
 }
 
 // explainJSON explains the lines and returns the answers, whose fields have to
@@ -66,9 +66,9 @@ func withoutKeys(text string) string {
 	return ulidText.ReplaceAllString(text, "ULID")
 }
 
-func slot(arg, row int) keyfill.ExplainedSlot { return keyfill.ExplainedSlot{Arg: arg, Row: row} }
+func slot(arg, row int) explain.Slot { return explain.Slot{Arg: arg, Row: row} }
 
-type slots = []keyfill.ExplainedSlot
+type slots = []explain.Slot
 
 // TestExplainJSON has each outcome and each way of placing a key.
 func TestExplainJSON(t *testing.T) {
@@ -77,76 +77,76 @@ func TestExplainJSON(t *testing.T) {
 		name    string
 		dialect string
 		sql     string
-		want    keyfill.Explanation // SQL "" is the statement itself
+		want    explain.Explanation // SQL "" is the statement itself
 	}{
-		{"placeholders in the middle", "mysql", "INSERT INTO orders (a, b) VALUES (?, ?), (?, ?)", keyfill.Explanation{
+		{"placeholders in the middle", "mysql", "INSERT INTO orders (a, b) VALUES (?, ?), (?, ?)", explain.Explanation{
 			Action: "fill", SQL: "INSERT INTO orders (a, b, `id`) VALUES (?, ?, ?), (?, ?, ?)",
 			Table: "orders", Column: "id", Rows: two, Slots: slots{slot(3, 1), slot(6, 2)},
 		}},
-		{"SET", "mariadb", "insert into orders set a = ?, b = ?", keyfill.Explanation{
+		{"SET", "mariadb", "insert into orders set a = ?, b = ?", explain.Explanation{
 			Action: "fill", SQL: "insert into orders set a = ?, b = ?, `id` = ?",
 			Table: "orders", Column: "id", Rows: one, Slots: slots{slot(3, 1)},
 		}},
-		{"numbered placeholders", "postgres", "INSERT INTO orders (a) VALUES ($1), ($1) RETURNING id", keyfill.Explanation{
+		{"numbered placeholders", "postgres", "INSERT INTO orders (a) VALUES ($1), ($1) RETURNING id", explain.Explanation{
 			Action: "fill", SQL: `INSERT INTO orders (a, "id") VALUES ($1, $2), ($1, $3) RETURNING id`,
 			Table: "orders", Column: "id", Rows: two, Slots: slots{slot(2, 1), slot(3, 2)},
 		}},
-		{"one of two with a key of its own", "sqlite", "INSERT INTO orders (id, a) VALUES (NULL, ?), ('x', ?)", keyfill.Explanation{
+		{"one of two with a key of its own", "sqlite", "INSERT INTO orders (id, a) VALUES (NULL, ?), ('x', ?)", explain.Explanation{
 			Action: "fill", SQL: "INSERT INTO orders (id, a) VALUES (?, ?), ('x', ?)",
 			Table: "orders", Column: "id", Rows: two, Slots: slots{slot(1, 1)},
 		}},
-		{"OUTPUT", "sqlserver", "INSERT INTO orders (a) OUTPUT inserted.id VALUES (@p1)", keyfill.Explanation{
+		{"OUTPUT", "sqlserver", "INSERT INTO orders (a) OUTPUT inserted.id VALUES (@p1)", explain.Explanation{
 			Action: "fill", SQL: "INSERT INTO orders (a, [id]) OUTPUT inserted.id VALUES (@p1, @p2)",
 			Table: "orders", Column: "id", Rows: one, Slots: slots{slot(2, 1)},
 		}},
-		{"placeholders by colon", "oracle", "INSERT INTO orders (a) VALUES (:1)", keyfill.Explanation{
+		{"placeholders by colon", "oracle", "INSERT INTO orders (a) VALUES (:1)", explain.Explanation{
 			Action: "fill", SQL: `INSERT INTO orders (a, "ID") VALUES (:1, :2)`,
 			Table: "ORDERS", Column: "ID", Rows: one, Slots: slots{slot(2, 1)},
 		}},
-		{"two key columns", "sqlite", "INSERT INTO pairs (a) VALUES (?)", keyfill.Explanation{
+		{"two key columns", "sqlite", "INSERT INTO pairs (a) VALUES (?)", explain.Explanation{
 			Action: "fill", SQL: `INSERT INTO pairs (a, "id", "code") VALUES (?, ?, ?)`,
 			Table: "pairs", Column: "id", Rows: one,
 			Slots: slots{{Arg: 2, Row: 1, Column: "id"}, {Arg: 3, Row: 1, Column: "code"}},
 		}},
-		{"literal", "mysql", "INSERT INTO orders (a) VALUES ('<&>'), ('é')", keyfill.Explanation{
+		{"literal", "mysql", "INSERT INTO orders (a) VALUES ('<&>'), ('é')", explain.Explanation{
 			Action: "fill", SQL: "INSERT INTO orders (a, `id`) VALUES ('<&>', 'KEY'), ('é', 'KEY')",
 			Table: "orders", Column: "id", Rows: two, Literal: true,
 		}},
-		{"literal of another alphabet", "mariadb", "INSERT INTO codes (a) VALUES (1)", keyfill.Explanation{
+		{"literal of another alphabet", "mariadb", "INSERT INTO codes (a) VALUES (1)", explain.Explanation{
 			Action: "fill", SQL: "INSERT INTO codes (a, `code`) VALUES (1, 'ULID')",
 			Table: "codes", Column: "code", Rows: one, Literal: true,
 		}},
-		{"literal of PostgreSQL", "postgres", "INSERT INTO orders (a) VALUES (1)", keyfill.Explanation{
+		{"literal of PostgreSQL", "postgres", "INSERT INTO orders (a) VALUES (1)", explain.Explanation{
 			Action: "fill", SQL: `INSERT INTO orders (a, "id") VALUES (1, 'KEY')`,
 			Table: "orders", Column: "id", Rows: one, Literal: true,
 		}},
-		{"literal of SQL Server", "sqlserver", "INSERT orders (a) VALUES (1)", keyfill.Explanation{
+		{"literal of SQL Server", "sqlserver", "INSERT orders (a) VALUES (1)", explain.Explanation{
 			Action: "fill", SQL: "INSERT orders (a, [id]) VALUES (1, 'KEY')",
 			Table: "orders", Column: "id", Rows: one, Literal: true,
 		}},
-		{"literal of Oracle", "oracle", "INSERT INTO orders (a) VALUES (1)", keyfill.Explanation{
+		{"literal of Oracle", "oracle", "INSERT INTO orders (a) VALUES (1)", explain.Explanation{
 			Action: "fill", SQL: `INSERT INTO orders (a, "ID") VALUES (1, HEXTORAW('KEY'))`,
 			Table: "ORDERS", Column: "ID", Rows: one, Literal: true,
 		}},
-		{"keep", "sqlite", "  INSERT INTO orders (id, a) VALUES ('x', 1)", keyfill.Explanation{
+		{"keep", "sqlite", "  INSERT INTO orders (id, a) VALUES ('x', 1)", explain.Explanation{
 			Action: "keep", Table: "orders", Column: "id", Rows: one, Offset: 2,
 		}},
-		{"decided at execution", "postgres", "INSERT INTO orders (id, a) VALUES ($1, $2)", keyfill.Explanation{
+		{"decided at execution", "postgres", "INSERT INTO orders (id, a) VALUES ($1, $2)", explain.Explanation{
 			Action: "keep", Table: "orders", Column: "id", Rows: one, Reason: "decided at execution",
 		}},
-		{"keep from a query", "mysql", "INSERT INTO orders (id, a) SELECT b, c FROM d", keyfill.Explanation{
+		{"keep from a query", "mysql", "INSERT INTO orders (id, a) SELECT b, c FROM d", explain.Explanation{
 			Action: "keep", Table: "orders", Column: "id",
 		}},
-		{"pass of another table", "oracle", "INSERT INTO others (a) VALUES (1)", keyfill.Explanation{Action: "pass"}},
-		{"pass of another statement", "sqlserver", "SELECT 1", keyfill.Explanation{Action: "pass"}},
-		{"pass of nothing", "mariadb", "", keyfill.Explanation{Action: "pass"}},
-		{"refuse", "sqlite", "INSERT INTO orders (a) SELECT b FROM c", keyfill.Explanation{
+		{"pass of another table", "oracle", "INSERT INTO others (a) VALUES (1)", explain.Explanation{Action: "pass"}},
+		{"pass of another statement", "sqlserver", "SELECT 1", explain.Explanation{Action: "pass"}},
+		{"pass of nothing", "mariadb", "", explain.Explanation{Action: "pass"}},
+		{"refuse", "sqlite", "INSERT INTO orders (a) SELECT b FROM c", explain.Explanation{
 			Action: "refuse", Table: "orders", Column: "id", Reason: rewrite.ErrSelect.Error(), Offset: 23,
 		}},
-		{"refuse a bulk load", "mysql", "LOAD DATA INFILE 'f' INTO TABLE orders (a)", keyfill.Explanation{
+		{"refuse a bulk load", "mysql", "LOAD DATA INFILE 'f' INTO TABLE orders (a)", explain.Explanation{
 			Action: "refuse", Table: "orders", Column: "id", Reason: rewrite.ErrBulk.Error(),
 		}},
-		{"unfilled", "sqlite", "INSERT INTO lines (a) SELECT b FROM c", keyfill.Explanation{
+		{"unfilled", "sqlite", "INSERT INTO lines (a) SELECT b FROM c", explain.Explanation{
 			Action: "refuse", Table: "lines", Column: "id", Reason: "unfilled: " + rewrite.ErrSelect.Error(), Offset: 22,
 		}},
 	} {

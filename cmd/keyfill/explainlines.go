@@ -9,7 +9,7 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/internal/explain"
 )
 
 // lineBuffer is the size of the buffers of input and output; longer lines are
@@ -18,7 +18,7 @@ const lineBuffer = 1 << 16
 
 // explainLines explains each line of in. What is explained is written before
 // more input is waited for, so that another program can ask and answer in turn.
-func explainLines(x *keyfill.Explainer, in io.Reader, out io.Writer) error {
+func explainLines(x explain.Explainer, in io.Reader, out io.Writer) error {
 	l := lines{r: bufio.NewReaderSize(in, lineBuffer), w: bufio.NewWriterSize(out, lineBuffer)}
 	err := l.explain(x)
 	return errors.Join(err, l.w.Flush())
@@ -35,7 +35,7 @@ type lines struct {
 	fields map[string]json.RawMessage
 }
 
-func (l *lines) explain(x *keyfill.Explainer) error {
+func (l *lines) explain(x explain.Explainer) error {
 	for {
 		if err := l.next(); err == io.EOF {
 			return nil
@@ -109,7 +109,7 @@ func (l *lines) request() (id json.RawMessage, query string, err error) {
 
 // appendAnswer appends the line for an explanation. encoding/json would do, but
 // for bytes that are not UTF-8, which it replaces.
-func appendAnswer(b []byte, id json.RawMessage, ex *keyfill.Explanation) []byte {
+func appendAnswer(b []byte, id json.RawMessage, ex *explain.Explanation) []byte {
 	b = append(b, `{"id":`...)
 	b = append(b, id...)
 	b = append(b, `,"action":`...)
@@ -146,7 +146,7 @@ func appendAnswer(b []byte, id json.RawMessage, ex *keyfill.Explanation) []byte 
 	return append(b, "}\n"...)
 }
 
-func appendSlot(b []byte, s keyfill.ExplainedSlot) []byte {
+func appendSlot(b []byte, s explain.Slot) []byte {
 	b = append(b, `{"arg":`...)
 	b = strconv.AppendInt(b, int64(s.Arg), 10)
 	b = append(b, `,"row":`...)

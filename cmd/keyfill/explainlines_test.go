@@ -8,21 +8,22 @@ import (
 	"testing"
 
 	"github.com/keyfill/keyfill"
-	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/explain"
 	"github.com/keyfill/keyfill/policy"
 )
 
-func testExplainer(t testing.TB) *keyfill.Explainer {
+func testExplainer(t testing.TB) explain.Explainer {
 	t.Helper()
 	cfg, err := policy.Parse([]byte(testPolicy))
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := keyfill.NewExplainer(keyfill.Options{Policy: cfg}, dialect.MySQL())
+	cfg.Dialect = "mysql"
+	c, err := keyfill.WrapConnector(explain.NoDatabase{}, keyfill.Options{Policy: cfg})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return x
+	return explain.By(c)
 }
 
 // TestExplainID echoes whatever JSON value came.
@@ -119,7 +120,7 @@ func TestExplainBytes(t *testing.T) {
 
 // TestAnswerIsExplanation compares with what encoding/json makes of the type.
 func TestAnswerIsExplanation(t *testing.T) {
-	for _, ex := range []keyfill.Explanation{
+	for _, ex := range []explain.Explanation{
 		{Slots: slots{}},
 		{
 			Action: "fill", SQL: "a\"\\\n\x00<é", Table: "t\t", Column: "c", Rows: new(3),

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/internal/explain"
 )
 
 // maxPlaces is how many places of keys the readable form names.
@@ -14,7 +14,7 @@ const maxPlaces = 8
 
 // printExplanation prints the readable form: what is known on labelled lines,
 // and last the text that would be sent.
-func printExplanation(out io.Writer, query string, ex keyfill.Explanation) error {
+func printExplanation(out io.Writer, query string, ex explain.Explanation) error {
 	w := bufio.NewWriter(out)
 	line := func(label, format string, args ...any) {
 		fmt.Fprintf(w, "%-8s%s\n", label, fmt.Sprintf(format, args...))
@@ -52,12 +52,12 @@ func printExplanation(out io.Writer, query string, ex keyfill.Explanation) error
 }
 
 // unfilled reports whether the policy lets a refused statement go.
-func unfilled(ex keyfill.Explanation) bool {
+func unfilled(ex explain.Explanation) bool {
 	return strings.HasPrefix(ex.Reason, "unfilled: ")
 }
 
 // meaning says what the action is in a sentence.
-func meaning(ex keyfill.Explanation) string {
+func meaning(ex explain.Explanation) string {
 	switch {
 	case ex.Action == "fill":
 		return "the statement gets its keys from keyfill"
@@ -74,7 +74,7 @@ func meaning(ex keyfill.Explanation) string {
 }
 
 // places says where the keys travel.
-func places(ex keyfill.Explanation) string {
+func places(ex explain.Explanation) string {
 	if ex.Literal {
 		return "in the text; each execution gets new ones"
 	}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/internal/explain"
 	"github.com/keyfill/keyfill/judge/tree"
 )
 
@@ -62,7 +62,7 @@ func dollarsOf(t *tree.Text) (d dollars, ok bool) {
 // original gives the placeholders of out, which is filled, the names that they have in
 // in, and those of the keys names that in has not: ?n. The error says which of them
 // gets another argument than it got.
-func original(in, out *tree.Text, ex *keyfill.Explanation) error {
+func original(in, out *tree.Text, ex *explain.Explanation) error {
 	a, ok := dollarsOf(in)
 	if !ok || ex.Literal || len(ex.Slots) == 0 {
 		return nil

@@ -3,7 +3,7 @@ package trial_test
 import (
 	"testing"
 
-	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/internal/explain"
 	"github.com/keyfill/keyfill/judge/trial"
 )
 
@@ -41,11 +41,11 @@ func TestDollars(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			answer := keyfill.Explanation{Action: "fill", SQL: c.filled}
+			answer := explain.Explanation{Action: "fill", SQL: c.filled}
 			for _, n := range c.slots {
-				answer.Slots = append(answer.Slots, keyfill.ExplainedSlot{Arg: n})
+				answer.Slots = append(answer.Slots, explain.Slot{Arg: n})
 			}
-			v := court(t, "sqlite", func(string) (keyfill.Explanation, error) { return answer, nil }).Try(c.query)
+			v := court(t, "sqlite", func(string) (explain.Explanation, error) { return answer, nil }).Try(c.query)
 			if (v.Wrong == "") != c.right || v.Judge != trial.Parser {
 				t.Errorf("Try(%q) = %+v for %q", c.query, v, c.filled)
 			}

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/internal/explain"
 	"github.com/keyfill/keyfill/judge/tree"
 )
 
 // load says whether the text of a bulk load that is filled is the input plus the
 // key column as the last one, and whether the key is the last value of a row.
-func (c *Court) load(query string, ex *keyfill.Explanation) error {
+func (c *Court) load(query string, ex *explain.Explanation) error {
 	added := `, "` + Column + `"`
 	if c.dialect == "sqlserver" {
 		added = `,"` + Column + `"`

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/internal/explain"
 	"github.com/keyfill/keyfill/judge/trial"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -65,8 +65,8 @@ func TestMergeMutants(t *testing.T) {
 	}
 	for _, d := range []string{"postgres", "sqlserver", "oracle"} {
 		t.Run(d, func(t *testing.T) {
-			answer := keyfill.Explanation{Action: "fill", SQL: mergeFill, Literal: true}
-			c := court(t, d, func(string) (keyfill.Explanation, error) { return answer, nil })
+			answer := explain.Explanation{Action: "fill", SQL: mergeFill, Literal: true}
+			c := court(t, d, func(string) (explain.Explanation, error) { return answer, nil })
 			if v := c.Try(mergeQuery); v.Wrong != "" || v.Judge == trial.Nobody {
 				t.Errorf("%q is right: %+v", mergeFill, v)
 			}

@@ -3,7 +3,7 @@ package trial
 import (
 	"testing"
 
-	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/internal/explain"
 	"github.com/keyfill/keyfill/judge/tree"
 )
 
@@ -27,7 +27,7 @@ func TestSessionTables(t *testing.T) {
 		if v.Action != "pass" || v.Wrong != "" || v.Missed || v.Kind != tree.KindNoTable {
 			t.Errorf("Try(%q) = %+v", query, v)
 		}
-		v = try(t, &keyfill.Explanation{Action: "refuse", SQL: query, Reason: "there is no column list: write one"}, query)
+		v = try(t, &explain.Explanation{Action: "refuse", SQL: query, Reason: "there is no column list: write one"}, query)
 		if !v.Missed {
 			t.Errorf("refused: Try(%q) = %+v", query, v)
 		}
@@ -36,7 +36,7 @@ func TestSessionTables(t *testing.T) {
 		"INSERT #t (a) VALUES (1)":                              "INSERT #t (a, kf_id) VALUES (1, " + aKey + ")",
 		"INSERT #t (a) VALUES (1) INSERT INTO t (a) VALUES (1)": "INSERT #t (a, kf_id) VALUES (1, " + aKey + ") INSERT INTO t (a) VALUES (1)",
 	} {
-		if v := try(t, &keyfill.Explanation{Action: "fill", SQL: filled, Literal: true}, query); v.Wrong == "" {
+		if v := try(t, &explain.Explanation{Action: "fill", SQL: filled, Literal: true}, query); v.Wrong == "" {
 			t.Errorf("filled: Try(%q) = %+v", query, v)
 		}
 	}
@@ -48,7 +48,7 @@ func TestSessionTables(t *testing.T) {
 		"INSERT t# (a) VALUES (1)", "INSERT [#s].t (a) VALUES (1)", "INSERT t (a) SELECT a FROM #t", both,
 		"MERGE t USING #t AS s ON t.a = s.a WHEN NOT MATCHED THEN INSERT (a) VALUES (1);",
 	} {
-		if v := try(t, &keyfill.Explanation{Action: "pass", SQL: query}, query); v.Wrong == "" {
+		if v := try(t, &explain.Explanation{Action: "pass", SQL: query}, query); v.Wrong == "" {
 			t.Errorf("passed: Try(%q) = %+v", query, v)
 		}
 	}
@@ -57,11 +57,11 @@ func TestSessionTables(t *testing.T) {
 const aKey = "'01900000-0000-7000-8000-000000000001'"
 
 // try judges an answer about SQL Server, keyfill's for nil.
-func try(t *testing.T, answer *keyfill.Explanation, query string) Verdict {
+func try(t *testing.T, answer *explain.Explanation, query string) Verdict {
 	t.Helper()
 	c, err := New("sqlserver", UUIDs)
 	if answer != nil {
-		c, err = NewWith("sqlserver", func(string) (keyfill.Explanation, error) { return *answer, nil })
+		c, err = NewWith("sqlserver", func(string) (explain.Explanation, error) { return *answer, nil })
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/explain"
 	"github.com/keyfill/keyfill/judge/checker"
 	"github.com/keyfill/keyfill/judge/parsers"
 	"github.com/keyfill/keyfill/judge/tree"
@@ -26,8 +27,8 @@ const (
 	Integers = "version: 1\ntables:\n  \"*\": {column: " + Column + ", source: {kind: sequence}}\n"
 )
 
-// Explain says what keyfill makes of a query: keyfill.Explainer's method.
-type Explain func(query string) (keyfill.Explanation, error)
+// Explain says what keyfill makes of a query: the method of explain.Explainer.
+type Explain func(query string) (explain.Explanation, error)
 
 // Court judges keyfill's answers in one dialect. It is not safe for concurrent
 // use.
@@ -48,11 +49,12 @@ func New(dialectName, policyText string) (*Court, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, err := keyfill.NewExplainer(keyfill.Options{Policy: cfg}, d)
+	cfg.Dialect = d.Name
+	c, err := keyfill.WrapConnector(explain.NoDatabase{}, keyfill.Options{Policy: cfg})
 	if err != nil {
 		return nil, err
 	}
-	return NewWith(dialectName, x.Explain)
+	return NewWith(dialectName, explain.By(c).Explain)
 }
 
 // NewWith returns a court for a dialect and anybody's answers.
@@ -142,7 +144,7 @@ func (c *Court) Try(query string) Verdict {
 }
 
 // ask is Explain whose panic is an error.
-func (c *Court) ask(query string) (ex keyfill.Explanation, err error) {
+func (c *Court) ask(query string) (ex explain.Explanation, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v", r)
@@ -198,7 +200,7 @@ func (c *Court) accepts(query string) error {
 
 // filled says whether a fill is the input plus keys, by all judges that take
 // the input.
-func (c *Court) filled(query string, ex *keyfill.Explanation, text, checked *tree.Text, judge Judge) error {
+func (c *Court) filled(query string, ex *explain.Explanation, text, checked *tree.Text, judge Judge) error {
 	rule := tree.Rule{Column: Column, Literal: ex.Literal}
 	if ex.SQL == query {
 		return errors.New("filled, and the text is the same")
@@ -268,7 +270,7 @@ func stripped(t *tree.Text) *tree.Text { return &tree.Text{Statements: t.Stateme
 
 // whole says whether every INSERT that has to be filled is, and whether the
 // number of keys is what keyfill says.
-func whole(query string, f tree.Filling, ex *keyfill.Explanation) error {
+func whole(query string, f tree.Filling, ex *explain.Explanation) error {
 	for _, u := range f.Unfilled {
 		if u.Wrap != tree.Body && !u.NoTable && !names(u.Insert) {
 			return errors.New("one INSERT is filled and another is not")
@@ -294,7 +296,7 @@ func whole(query string, f tree.Filling, ex *keyfill.Explanation) error {
 
 // slots says whether the keys are the arguments that keyfill says they are.
 // Oracle binds by the place in the text, whatever a placeholder is called.
-func (c *Court) slots(f tree.Filling, ex *keyfill.Explanation) error {
+func (c *Court) slots(f tree.Filling, ex *explain.Explanation) error {
 	if ex.Literal || len(f.Queries) > 0 {
 		return nil
 	}
@@ -322,7 +324,7 @@ func (c *Court) slots(f tree.Filling, ex *keyfill.Explanation) error {
 }
 
 // unfilled says what is wrong with an INSERT that is kept or passed.
-func unfilled(query string, text *tree.Text, ex *keyfill.Explanation) string {
+func unfilled(query string, text *tree.Text, ex *explain.Explanation) string {
 	if ex.Action != "keep" && ex.Action != "pass" {
 		return ""
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/internal/explain"
 	"github.com/keyfill/keyfill/judge/parsers"
 	"github.com/keyfill/keyfill/judge/tree"
 	"github.com/keyfill/keyfill/judge/trial"
@@ -98,8 +98,8 @@ func TestMutants(t *testing.T) {
 	}
 	for _, d := range dialects {
 		t.Run(d, func(t *testing.T) {
-			answer := keyfill.Explanation{Action: "fill", SQL: mutantFill, Literal: true}
-			c := court(t, d, func(string) (keyfill.Explanation, error) { return answer, nil })
+			answer := explain.Explanation{Action: "fill", SQL: mutantFill, Literal: true}
+			c := court(t, d, func(string) (explain.Explanation, error) { return answer, nil })
 			if v := c.Try(mutantQuery); v.Wrong != "" || v.Judge == trial.Nobody {
 				t.Errorf("%q is right: %+v", mutantFill, v)
 			}
@@ -122,68 +122,68 @@ func TestWrongAnswers(t *testing.T) {
 	one, two := 1, 2
 	cases := []struct {
 		name, dialect, query string
-		answer               keyfill.Explanation
+		answer               explain.Explanation
 		wrong                bool
 	}{
-		{"passed, changed", "postgres", "SELECT 1", keyfill.Explanation{Action: "pass", SQL: "SELECT 1 "}, true},
-		{"refused, changed", "sqlite", "INSERT INTO t VALUES (1)", keyfill.Explanation{Action: "refuse", SQL: "INSERT INTO t VALUES (1);"}, true},
-		{"an INSERT passed", "mysql", "INSERT INTO t (a) VALUES (1)", keyfill.Explanation{Action: "pass"}, true},
-		{"an INSERT kept", "oracle", "INSERT INTO t (a) VALUES (1)", keyfill.Explanation{Action: "keep"}, true},
-		{"an INSERT with its key kept", "oracle", "INSERT INTO t (a, kf_id) VALUES (1, 2)", keyfill.Explanation{Action: "keep"}, false},
-		{"a bulk load passed", "postgres", "COPY t FROM STDIN", keyfill.Explanation{Action: "pass"}, true},
-		{"a body passed", "sqlserver", "CREATE PROCEDURE p AS INSERT t (a) VALUES (1)", keyfill.Explanation{Action: "pass"}, false},
-		{"a variable passed", "sqlserver", "INSERT @t (a) VALUES (1)", keyfill.Explanation{Action: "pass"}, false},
+		{"passed, changed", "postgres", "SELECT 1", explain.Explanation{Action: "pass", SQL: "SELECT 1 "}, true},
+		{"refused, changed", "sqlite", "INSERT INTO t VALUES (1)", explain.Explanation{Action: "refuse", SQL: "INSERT INTO t VALUES (1);"}, true},
+		{"an INSERT passed", "mysql", "INSERT INTO t (a) VALUES (1)", explain.Explanation{Action: "pass"}, true},
+		{"an INSERT kept", "oracle", "INSERT INTO t (a) VALUES (1)", explain.Explanation{Action: "keep"}, true},
+		{"an INSERT with its key kept", "oracle", "INSERT INTO t (a, kf_id) VALUES (1, 2)", explain.Explanation{Action: "keep"}, false},
+		{"a bulk load passed", "postgres", "COPY t FROM STDIN", explain.Explanation{Action: "pass"}, true},
+		{"a body passed", "sqlserver", "CREATE PROCEDURE p AS INSERT t (a) VALUES (1)", explain.Explanation{Action: "pass"}, false},
+		{"a variable passed", "sqlserver", "INSERT @t (a) VALUES (1)", explain.Explanation{Action: "pass"}, false},
 		{"half", "postgres", "INSERT INTO t (a) VALUES ($1); INSERT INTO t (a) VALUES ($2)",
-			keyfill.Explanation{Action: "fill", SQL: "INSERT INTO t (a, kf_id) VALUES ($1, $3); INSERT INTO t (a) VALUES ($2)",
-				Slots: []keyfill.ExplainedSlot{{Arg: 3}}}, true},
+			explain.Explanation{Action: "fill", SQL: "INSERT INTO t (a, kf_id) VALUES ($1, $3); INSERT INTO t (a) VALUES ($2)",
+				Slots: []explain.Slot{{Arg: 3}}}, true},
 		{"both", "postgres", "INSERT INTO t (a) VALUES ($1); INSERT INTO t (a) VALUES ($2)",
-			keyfill.Explanation{Action: "fill", SQL: "INSERT INTO t (a, kf_id) VALUES ($1, $3); INSERT INTO t (a, kf_id) VALUES ($2, $4)",
-				Slots: []keyfill.ExplainedSlot{{Arg: 3}, {Arg: 4}}, Rows: &two}, false},
+			explain.Explanation{Action: "fill", SQL: "INSERT INTO t (a, kf_id) VALUES ($1, $3); INSERT INTO t (a, kf_id) VALUES ($2, $4)",
+				Slots: []explain.Slot{{Arg: 3}, {Arg: 4}}, Rows: &two}, false},
 		{"a slot too high", "mysql", "INSERT INTO t (a) VALUES (?) ON DUPLICATE KEY UPDATE a = ?",
-			keyfill.Explanation{Action: "fill", SQL: "INSERT INTO t (a, kf_id) VALUES (?, ?) ON DUPLICATE KEY UPDATE a = ?",
-				Slots: []keyfill.ExplainedSlot{{Arg: 3}}}, true},
+			explain.Explanation{Action: "fill", SQL: "INSERT INTO t (a, kf_id) VALUES (?, ?) ON DUPLICATE KEY UPDATE a = ?",
+				Slots: []explain.Slot{{Arg: 3}}}, true},
 		{"the right slot", "mysql", "INSERT INTO t (a) VALUES (?) ON DUPLICATE KEY UPDATE a = ?",
-			keyfill.Explanation{Action: "fill", SQL: "INSERT INTO t (a, kf_id) VALUES (?, ?) ON DUPLICATE KEY UPDATE a = ?",
-				Slots: []keyfill.ExplainedSlot{{Arg: 2}}}, false},
+			explain.Explanation{Action: "fill", SQL: "INSERT INTO t (a, kf_id) VALUES (?, ?) ON DUPLICATE KEY UPDATE a = ?",
+				Slots: []explain.Slot{{Arg: 2}}}, false},
 		{"the right slot by place", "oracle", "INSERT INTO t (a) VALUES ('x') RETURNING a INTO :1",
-			keyfill.Explanation{Action: "fill", SQL: "INSERT INTO t (a, KF_ID) VALUES ('x', :2) RETURNING a INTO :1",
-				Slots: []keyfill.ExplainedSlot{{Arg: 1}}}, false},
+			explain.Explanation{Action: "fill", SQL: "INSERT INTO t (a, KF_ID) VALUES ('x', :2) RETURNING a INTO :1",
+				Slots: []explain.Slot{{Arg: 1}}}, false},
 		{"a slot missing", "sqlite", "INSERT INTO t (a) VALUES (?1)",
-			keyfill.Explanation{Action: "fill", SQL: "INSERT INTO t (a, kf_id) VALUES (?1, ?2)"}, true},
+			explain.Explanation{Action: "fill", SQL: "INSERT INTO t (a, kf_id) VALUES (?1, ?2)"}, true},
 		{"the caller's placeholder", "sqlite", "INSERT INTO t (a) VALUES (?1)",
-			keyfill.Explanation{Action: "fill", SQL: "INSERT INTO t (a, kf_id) VALUES (?1, ?1)", Slots: []keyfill.ExplainedSlot{{Arg: 1}}}, true},
+			explain.Explanation{Action: "fill", SQL: "INSERT INTO t (a, kf_id) VALUES (?1, ?1)", Slots: []explain.Slot{{Arg: 1}}}, true},
 		{"rows miscounted", "sqlserver", "INSERT INTO t (a) VALUES (@p1), (@p2)",
-			keyfill.Explanation{Action: "fill", SQL: "INSERT INTO t (a, kf_id) VALUES (@p1, @p3), (@p2, @p4)",
-				Slots: []keyfill.ExplainedSlot{{Arg: 3}, {Arg: 4}}, Rows: &one}, true},
+			explain.Explanation{Action: "fill", SQL: "INSERT INTO t (a, kf_id) VALUES (@p1, @p3), (@p2, @p4)",
+				Slots: []explain.Slot{{Arg: 3}, {Arg: 4}}, Rows: &one}, true},
 		{"the key of SET behind RETURNING", "mariadb", "INSERT INTO t SET a = ? RETURNING a",
-			keyfill.Explanation{Action: "fill", SQL: "INSERT INTO t SET a = ? RETURNING a, kf_id = ?", Slots: []keyfill.ExplainedSlot{{Arg: 2}}}, true},
+			explain.Explanation{Action: "fill", SQL: "INSERT INTO t SET a = ? RETURNING a, kf_id = ?", Slots: []explain.Slot{{Arg: 2}}}, true},
 		{"a row alias with a name more", "mysql", "INSERT INTO t (a) VALUES (?) AS n (m) ON DUPLICATE KEY UPDATE a = m",
-			keyfill.Explanation{Action: "fill", SQL: "INSERT INTO t (a, kf_id) VALUES (?, ?) AS n (m, k) ON DUPLICATE KEY UPDATE a = m",
-				Slots: []keyfill.ExplainedSlot{{Arg: 2}}}, false},
+			explain.Explanation{Action: "fill", SQL: "INSERT INTO t (a, kf_id) VALUES (?, ?) AS n (m, k) ON DUPLICATE KEY UPDATE a = m",
+				Slots: []explain.Slot{{Arg: 2}}}, false},
 		{"a row alias without", "mysql", "INSERT INTO t (a) VALUES (?) AS n (m) ON DUPLICATE KEY UPDATE a = m",
-			keyfill.Explanation{Action: "fill", SQL: "INSERT INTO t (a, kf_id) VALUES (?, ?) AS n (m) ON DUPLICATE KEY UPDATE a = m",
-				Slots: []keyfill.ExplainedSlot{{Arg: 2}}}, true},
+			explain.Explanation{Action: "fill", SQL: "INSERT INTO t (a, kf_id) VALUES (?, ?) AS n (m) ON DUPLICATE KEY UPDATE a = m",
+				Slots: []explain.Slot{{Arg: 2}}}, true},
 		{"a query numbered", "postgres", "INSERT INTO t (a) SELECT x FROM u",
-			keyfill.Explanation{Action: "fill", SQL: "INSERT INTO t (a, kf_id) WITH kf (c1) AS (SELECT x FROM u) SELECT c1, 0 - 1 + ROW_NUMBER() OVER () FROM kf", Literal: true}, false},
+			explain.Explanation{Action: "fill", SQL: "INSERT INTO t (a, kf_id) WITH kf (c1) AS (SELECT x FROM u) SELECT c1, 0 - 1 + ROW_NUMBER() OVER () FROM kf", Literal: true}, false},
 		{"a query numbered", "mysql", "INSERT INTO t (a) SELECT x FROM u",
-			keyfill.Explanation{Action: "fill", SQL: "INSERT INTO t (a, kf_id) WITH kf (c1) AS (SELECT x FROM u) SELECT c1, 0 - 1 + ROW_NUMBER() OVER () FROM kf", Literal: true}, false},
+			explain.Explanation{Action: "fill", SQL: "INSERT INTO t (a, kf_id) WITH kf (c1) AS (SELECT x FROM u) SELECT c1, 0 - 1 + ROW_NUMBER() OVER () FROM kf", Literal: true}, false},
 		{"a query numbered", "sqlserver", "INSERT INTO t (a) SELECT x FROM u",
-			keyfill.Explanation{Action: "fill", SQL: "WITH kf (c1) AS (SELECT x FROM u) INSERT INTO t (a, kf_id) SELECT c1, 0 - 1 + ROW_NUMBER() OVER (ORDER BY (SELECT NULL)) FROM kf", Literal: true}, false},
+			explain.Explanation{Action: "fill", SQL: "WITH kf (c1) AS (SELECT x FROM u) INSERT INTO t (a, kf_id) SELECT c1, 0 - 1 + ROW_NUMBER() OVER (ORDER BY (SELECT NULL)) FROM kf", Literal: true}, false},
 		{"a query changed", "postgres", "INSERT INTO t (a) SELECT x FROM u",
-			keyfill.Explanation{Action: "fill", SQL: "INSERT INTO t (a, kf_id) WITH kf (c1) AS (SELECT x FROM v) SELECT c1, ROW_NUMBER() OVER () FROM kf", Literal: true}, true},
+			explain.Explanation{Action: "fill", SQL: "INSERT INTO t (a, kf_id) WITH kf (c1) AS (SELECT x FROM v) SELECT c1, ROW_NUMBER() OVER () FROM kf", Literal: true}, true},
 		{"a query's columns exchanged", "sqlite", "INSERT INTO t (a, b) SELECT x, y FROM u",
-			keyfill.Explanation{Action: "fill", SQL: "INSERT INTO t (a, b, kf_id) WITH kf (c1, c2) AS (SELECT x, y FROM u) SELECT c2, c1, ROW_NUMBER() OVER () FROM kf", Literal: true}, true},
+			explain.Explanation{Action: "fill", SQL: "INSERT INTO t (a, b, kf_id) WITH kf (c1, c2) AS (SELECT x, y FROM u) SELECT c2, c1, ROW_NUMBER() OVER () FROM kf", Literal: true}, true},
 		{"a query without its double rows", "postgres", "INSERT INTO t (a) SELECT x FROM u",
-			keyfill.Explanation{Action: "fill", SQL: "INSERT INTO t (a, kf_id) WITH kf (c1) AS (SELECT DISTINCT x FROM u) SELECT kf.*, ROW_NUMBER() OVER () FROM kf", Literal: true}, true},
+			explain.Explanation{Action: "fill", SQL: "INSERT INTO t (a, kf_id) WITH kf (c1) AS (SELECT DISTINCT x FROM u) SELECT kf.*, ROW_NUMBER() OVER () FROM kf", Literal: true}, true},
 		{"a query without its double rows", "mysql", "INSERT INTO t (a) SELECT x FROM u",
-			keyfill.Explanation{Action: "fill", SQL: "INSERT INTO t (a, kf_id) WITH kf (c1) AS (SELECT DISTINCT x FROM u) SELECT c1, ROW_NUMBER() OVER () FROM kf", Literal: true}, true},
+			explain.Explanation{Action: "fill", SQL: "INSERT INTO t (a, kf_id) WITH kf (c1) AS (SELECT DISTINCT x FROM u) SELECT c1, ROW_NUMBER() OVER () FROM kf", Literal: true}, true},
 	}
 	for _, c := range cases {
 		if c.answer.SQL == "" {
 			c.answer.SQL = c.query
 		}
 		t.Run(c.dialect+" "+c.name, func(t *testing.T) {
-			v := court(t, c.dialect, func(string) (keyfill.Explanation, error) { return c.answer, nil }).Try(c.query)
+			v := court(t, c.dialect, func(string) (explain.Explanation, error) { return c.answer, nil }).Try(c.query)
 			if (v.Wrong != "") != c.wrong {
 				t.Errorf("Try(%q) = %+v", c.query, v)
 			}
@@ -204,8 +204,8 @@ func TestMissed(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.dialect+" "+c.query, func(t *testing.T) {
-			v := court(t, c.dialect, func(q string) (keyfill.Explanation, error) {
-				return keyfill.Explanation{Action: "refuse", SQL: q, Reason: c.reason}, nil
+			v := court(t, c.dialect, func(q string) (explain.Explanation, error) {
+				return explain.Explanation{Action: "refuse", SQL: q, Reason: c.reason}, nil
 			}).Try(c.query)
 			if v.Missed != c.missed || v.Apart != c.apart || v.Wrong != "" {
 				t.Errorf("Try(%q) = %+v", c.query, v)
@@ -234,11 +234,11 @@ func TestTrueReasons(t *testing.T) {
 }
 
 func TestPanicIsWrong(t *testing.T) {
-	v := court(t, "oracle", func(string) (keyfill.Explanation, error) { panic("no") }).Try("SELECT 1")
+	v := court(t, "oracle", func(string) (explain.Explanation, error) { panic("no") }).Try("SELECT 1")
 	if !strings.Contains(v.Wrong, "panic") {
 		t.Errorf("Try = %+v", v)
 	}
-	v = court(t, "oracle", func(string) (keyfill.Explanation, error) { return keyfill.Explanation{}, errors.New("no") }).Try("SELECT 1")
+	v = court(t, "oracle", func(string) (explain.Explanation, error) { return explain.Explanation{}, errors.New("no") }).Try("SELECT 1")
 	if v.Wrong != "no" {
 		t.Errorf("Try = %+v", v)
 	}
@@ -321,8 +321,8 @@ func TestSetNumbered(t *testing.T) {
 		if !strings.Contains(kf, in) {
 			t.Fatalf("%q is not in the fill", in)
 		}
-		answer := keyfill.Explanation{Action: "fill", SQL: strings.Replace(kf, in, out, 1), Slots: []keyfill.ExplainedSlot{{Arg: 3}}}
-		v := court(t, "postgres", func(string) (keyfill.Explanation, error) { return answer, nil }).Try(row)
+		answer := explain.Explanation{Action: "fill", SQL: strings.Replace(kf, in, out, 1), Slots: []explain.Slot{{Arg: 3}}}
+		v := court(t, "postgres", func(string) (explain.Explanation, error) { return answer, nil }).Try(row)
 		if (v.Wrong == "") != (in == "") {
 			t.Errorf("Try(%q) = %+v for %q", row, v, answer.SQL)
 		}

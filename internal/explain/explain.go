@@ -1,0 +1,83 @@
+// Package explain says what would become of a query, without a database: for
+// the command "keyfill explain", for package keyfilltest and for the judge.
+//
+// It holds the form of the answer and the way to it. Package keyfill answers,
+// but shows nobody how: what it would have to promise for ever is of use to
+// tools of this project alone.
+//
+//	c, err := keyfill.WrapConnector(explain.NoDatabase{}, options)
+//	ex, err := explain.By(c).Explain(query)
+package explain
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+)
+
+// Explanation says what would become of a query. Its JSON form is the machine
+// form of "keyfill explain": one object.
+type Explanation struct {
+	// Action is the first of refuse, fill, keep and pass that holds for a
+	// statement in the text.
+	Action string `json:"action"`
+	// SQL is what would be sent: the query itself unless a key is filled.
+	SQL string `json:"sql"`
+	// Table and Column are those of the first statement with that action; "" for
+	// pass.
+	Table  string `json:"table"`
+	Column string `json:"column"`
+	// Rows is how many VALUES rows there are; null when that is not known.
+	Rows *int `json:"rows"`
+	// Slots are the places of the keys among the arguments; empty where the keys
+	// are literals.
+	Slots []Slot `json:"slots"`
+	// Literal says that the keys are written into the text.
+	Literal bool `json:"literal"`
+	// Reason says why, for refuse and for a keep that a bound value decides.
+	Reason string `json:"reason"`
+	// Offset is the byte of the query that the reason is about, else that of
+	// the statement's verb.
+	Offset int `json:"offset"`
+	// End is the first day on which the table gets no keys, in UTC, as in
+	// 2089-09-06: the bits of a snowflake or composite end. "" for keys that do
+	// not end on a day.
+	End string `json:"end,omitempty"`
+}
+
+// Slot is the place of one key.
+type Slot struct {
+	Arg       int    `json:"arg"`                 // place in the final arguments, from 1
+	Row       int    `json:"row"`                 // from 1; 0 for what all rows of a query are numbered from
+	Statement int    `json:"statement,omitempty"` // which of several INSERTs, from 1
+	Column    string `json:"column,omitempty"`    // where several are filled
+}
+
+// Explainer explains queries. The newest version of the engine is assumed, keys
+// are placed as by Exec without a statement of its own, and the mode is ignored.
+// It is safe for concurrent use. Explain fails when a source that makes a
+// literal key fails.
+type Explainer interface {
+	Explain(query string) (Explanation, error)
+}
+
+// By returns the explainer behind a connector of package keyfill. It panics for
+// any other connector.
+func By(c driver.Connector) Explainer { return c.Driver().(Explainer) }
+
+// NoDatabase is a driver, and its connector, that connects to nothing. Package
+// keyfill opens no store for it and takes no worker's number, so that a policy
+// can be explained where its databases cannot be reached. The policy must name
+// the dialect.
+type NoDatabase struct{}
+
+var errNoDatabase = errors.New("keyfill: there is no database to connect to: this connector only explains")
+
+// Connect fails.
+func (NoDatabase) Connect(context.Context) (driver.Conn, error) { return nil, errNoDatabase }
+
+// Driver returns the driver that the connector is.
+func (d NoDatabase) Driver() driver.Driver { return d }
+
+// Open fails.
+func (NoDatabase) Open(string) (driver.Conn, error) { return nil, errNoDatabase }
