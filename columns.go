@@ -46,7 +46,9 @@ func (m *Mount) listed(ctx context.Context, g *guard, e *engine, n naming, query
 	}
 	columns := g.columns.byName[in.Unlisted]
 	if columns == nil {
-		m.lock(ctx, g, t, 0)
+		if err := m.lock(ctx, g, t, 0); err != nil {
+			return p, err
+		}
 		var err error
 		columns, err = catalog.Implied(ctx, e.dialect, catalog.Conn(g.conn),
 			catalog.Name{Schema: t.rule.Schema, Table: t.rule.Name, Text: in.Unlisted})

@@ -157,7 +157,9 @@ func (g *gate) again(missing *tableFacts, failed error) {
 // look asks the catalog.
 func (m *Mount) look(ctx context.Context, g *guard, t *table) (*tableFacts, error) {
 	e := m.known()
-	m.lock(ctx, g, t, 0)
+	if err := m.lock(ctx, g, t, 0); err != nil {
+		return nil, err
+	}
 	found, err := m.tableIn(ctx, g, e.dialect, t.rule.Schema, t.rule.Name)
 	if errors.Is(err, catalog.ErrNoTable) {
 		return &tableFacts{keys: make([]keyFacts, len(t.keys)), unseen: err}, nil

@@ -166,7 +166,9 @@ func (f *floor) raise(ctx context.Context, g *guard) error {
 		err error
 	)
 	if m.onConnection() {
-		m.lock(ctx, g, f.table, f.index)
+		if err := m.lock(ctx, g, f.table, f.index); err != nil {
+			return err
+		}
 		st = store.On(m.either[0].dialect, g.conn)
 	} else if st, err = m.sources.stores.get(""); err != nil {
 		return err

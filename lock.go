@@ -36,12 +36,12 @@ func (m *Mount) miscounts(p *rewrite.Plan) bool {
 // another connection that writes, and fails when one has written since: errors
 // SQLITE_BUSY and SQLITE_BUSY_SNAPSHOT, https://www.sqlite.org/rescode.html.
 //
-// An error is left to what comes next. It may be that of a view, which cannot be
-// written to in this way.
-func (m *Mount) lock(ctx context.Context, g *guard, t *table, i int) {
+// An error is left to what comes next, since it may be that of a view, which cannot
+// be written to in this way. One that may have ended the transaction is returned.
+func (m *Mount) lock(ctx context.Context, g *guard, t *table, i int) error {
 	if !m.onConnection() || g.tx == txOutside {
-		return
+		return nil
 	}
 	column := store.Column{Schema: t.rule.Schema, Table: t.rule.Name, Name: t.keys[i].column}
-	_ = store.Within(m.either[0].dialect, g.conn).Lock(ctx, column)
+	return store.Within(m.either[0].dialect, g.conn).LockFirst(ctx, column)
 }

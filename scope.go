@@ -67,7 +67,9 @@ func (m *Mount) newScoped(ctx context.Context, g *guard, t *table, i int, row st
 		return nil, errors.New("keys that are numbered within other columns are integers: make the column one, and leave layout out")
 	}
 	d := m.known().dialect
-	m.lock(ctx, g, t, i)
+	if err := m.lock(ctx, g, t, i); err != nil {
+		return nil, err
+	}
 	found, err := m.tableIn(ctx, g, d, t.rule.Schema, t.rule.Name)
 	if err != nil {
 		return nil, err

@@ -84,9 +84,13 @@ func (s *Store) Claim(ctx context.Context, c Claim) (noted, made bool, err error
 			return false, false, nil
 		}
 		// A transaction that has read before it writes does not wait for another
-		// writer. What fails here, fails where the rows are read.
-		_ = s.Lock(ctx, c.Column)
-		_ = s.lockRows(ctx)
+		// writer.
+		if err := s.LockFirst(ctx, c.Column); err != nil {
+			return false, false, s.failed(c.Row(), err)
+		}
+		if err := s.lockRowsFirst(ctx); err != nil {
+			return false, false, s.failed(c.Row(), err)
+		}
 	}
 	if err := s.probe(ctx, tables[0]); err != nil {
 		if isBroken(err) || ctx.Err() != nil {

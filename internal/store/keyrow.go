@@ -118,8 +118,10 @@ func (s *Store) unfit(ctx context.Context, q *Sequence, f *keyForm, row *storedR
 // is only a procedure's to know, there is nothing to read.
 func (s *Store) openForeign(ctx context.Context, q *Sequence) (o opening, err error) {
 	if s.inside {
-		// Before anything is read. What fails here, fails where the row is read.
-		_ = s.lockKeys(ctx, q)
+		// Before anything is read.
+		if err := s.lockKeysFirst(ctx, q); err != nil {
+			return o, err
+		}
 	}
 	if err := s.checkForeign(ctx, q); err != nil {
 		return o, err

@@ -19,9 +19,39 @@ func (s *Store) Lock(ctx context.Context, c Column) error {
 	return err
 }
 
+// LockFirst is [Store.Lock] in front of statements that say themselves what is wrong
+// with the table: its error is theirs, as that of a view is. Only a lock that was
+// interrupted is an error here, since SQLite may have ended the transaction then, and
+// what follows would be committed by itself.
+func (s *Store) LockFirst(ctx context.Context, c Column) error {
+	return s.interrupted(ctx, s.Lock(ctx, c))
+}
+
+// interrupted returns the error of a lock that may have ended the transaction, nil for
+// one that has not.
+func (s *Store) interrupted(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return err
+	}
+	return s.Prove(ctx)
+}
+
 // lockRows is Lock for the table of sequences.
 func (s *Store) lockRows(ctx context.Context) error {
 	return s.Lock(ctx, Column{Table: "keyfill_sequences", Name: "next_value"})
+}
+
+// lockRowsFirst is LockFirst for the table of sequences.
+func (s *Store) lockRowsFirst(ctx context.Context) error {
+	return s.interrupted(ctx, s.lockRows(ctx))
+}
+
+// lockKeysFirst is LockFirst for the key table of a sequence.
+func (s *Store) lockKeysFirst(ctx context.Context, q *Sequence) error {
+	return s.interrupted(ctx, s.lockKeys(ctx, q))
 }
 
 // lockKeys is Lock for the key table of a sequence, whose names are as they are

@@ -410,8 +410,9 @@ func (r *Reserver) Bind(ctx context.Context, c Column) error {
 		return err
 	}
 	if r.store.inside {
-		// What fails here, fails where the rows are read.
-		_ = r.store.lockRows(ctx)
+		if err := r.store.lockRowsFirst(ctx); err != nil {
+			return err
+		}
 	}
 	q := r.sequence
 	q.Columns = []Column{c}

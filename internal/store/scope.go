@@ -111,9 +111,7 @@ func (s *Store) ReserveWithin(ctx context.Context, q *Scope, values []any, n int
 		return 0, keysource.ErrCount
 	}
 	row := Sequence{Name: q.RowFor(values), Columns: []Column{q.Column}, Max: q.Max}
-	// What fails here, fails where the row is written, unless it was interrupted: the
-	// transaction is gone then.
-	if err := s.lockRows(ctx); err != nil && ctx.Err() != nil {
+	if err := s.lockRowsFirst(ctx); err != nil {
 		return 0, err
 	}
 	if !s.engine.gaps {

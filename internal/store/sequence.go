@@ -261,8 +261,9 @@ func (s *Store) open(ctx context.Context, q *Sequence) (o opening, err error) {
 		return o, err
 	}
 	if s.inside {
-		// What fails here, fails where the row is read.
-		_ = s.lockRows(ctx)
+		if err := s.lockRowsFirst(ctx); err != nil {
+			return o, err
+		}
 	}
 	// The keys come first: those that are in the column now were reserved
 	// before, so that a row read later is above them. The other way round,

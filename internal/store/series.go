@@ -157,8 +157,9 @@ func (r *SeriesRows) open(ctx context.Context) error {
 		}
 	}
 	if r.store.inside {
-		// What fails here, fails where the row is read.
-		_ = r.store.lockRows(ctx)
+		if err := r.store.lockRowsFirst(ctx); err != nil {
+			return r.failed(err)
+		}
 	}
 	if err := r.store.probe(ctx, seriesTable); err != nil {
 		return r.failed(r.store.judge(ctx, ErrTables, err, probeText(seriesTable), nil))
