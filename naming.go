@@ -90,6 +90,9 @@ func (m *Mount) inPlace(ctx context.Context, g *guard, e *engine, query string, 
 	if !m.asks(e, query, p) {
 		return p, plain, nil
 	}
+	if moves(g, p, query) {
+		return p.Withheld(rewrite.ErrPlace), plain, nil
+	}
 	if !g.place.asked && p.Reads()&rewrite.ReadsCount != 0 && len(p.Inserts) > 0 {
 		return p.Withheld(rewrite.ErrPlace), plain, nil
 	}
@@ -111,6 +114,19 @@ func (m *Mount) inPlace(ctx context.Context, g *guard, e *engine, query string, 
 		return p, plain, nil
 	}
 	return m.readIn(ctx, g, e, query, p, at, home)
+}
+
+// moves reports whether a text of several statements may change the place ahead of an
+// INSERT of its own.
+func moves(g *guard, p *rewrite.Plan, query string) bool {
+	if p.Statements < 2 || len(p.Inserts) == 0 {
+		return false
+	}
+	last := 0
+	for i := range p.Inserts {
+		last = max(last, p.Inserts[i].Offset)
+	}
+	return rewrite.MovesPlace(p.Dialect(), query[:last], g.place.changed)
 }
 
 // elsewhere reports whether a table's name has another database in front than the

@@ -46,6 +46,7 @@ type tdsNumbersSession struct {
 	*tdsNumbers
 	open     int // @@TRANCOUNT
 	implicit bool
+	database string
 	done     []tdsChange // since the transaction began
 	points   map[string]int
 	tokens   []byte // about transactions, for the answer
@@ -57,7 +58,7 @@ type tdsChange struct {
 	row     int64 // that was stored, or 0
 }
 
-func (n *tdsNumbers) connect() tdsSession { return &tdsNumbersSession{tdsNumbers: n} }
+func (n *tdsNumbers) connect() tdsSession { return &tdsNumbersSession{tdsNumbers: n, database: "home"} }
 
 // take returns what was noted since it was called last.
 func (n *tdsNumbers) take() []string {
@@ -81,7 +82,7 @@ func (s *tdsNumbersSession) reset() {
 	defer s.mu.Unlock()
 	s.log = append(s.log, "reset")
 	s.rollback()
-	s.implicit = false
+	s.implicit, s.database = false, "home"
 }
 
 // begin is BEGIN TRANSACTION, which nests by counting.
@@ -103,6 +104,13 @@ func (s *tdsNumbersSession) starts() {
 	}
 	if s.open == 0 {
 		s.outside++
+	}
+}
+
+// did notes a change for the transaction, where one is open.
+func (s *tdsNumbersSession) did(c tdsChange) {
+	if s.open > 0 {
+		s.done = append(s.done, c)
 	}
 }
 
@@ -237,6 +245,9 @@ func (s *tdsNumbersSession) rows(rows ...[]any) []byte {
 
 // catalog answers what keyfill asks of the catalog; nil for anything else.
 func (s *tdsNumbersSession) catalog(text string) []byte {
+	if strings.HasPrefix(strings.ToLower(text), "select * from ") {
+		return s.end(tdsMetadata([]tdsColumn{tdsColumnOf("id", "bigint"), tdsColumnOf("a", "int")}), 0)
+	}
 	for _, c := range []struct {
 		part string
 		rows [][]any
@@ -247,7 +258,7 @@ func (s *tdsNumbersSession) catalog(text string) []byte {
 			{"a", "int", 4, 10, 0, 0, 0, "", ""},
 		}},
 		{"FROM sys.indexes", [][]any{{"id", "pk", 1, 1}}},
-		{"DB_NAME()", [][]any{{"home\ndbo"}}},
+		{"DB_NAME()", [][]any{{s.database + "\ndbo"}}},
 		{"OBJECT_SCHEMA_NAME", [][]any{{"dbo"}}},
 		{"SELECT MIN(name)", [][]any{{nil}}},
 	} {
@@ -260,7 +271,7 @@ func (s *tdsNumbersSession) catalog(text string) []byte {
 
 var (
 	tdsSavepoint = regexp.MustCompile(`^(SAVE|ROLLBACK) TRANSACTION (\w+)$`)
-	tdsInsert    = regexp.MustCompile(`^INSERT INTO t \(a, \[id\]\) VALUES \((?:@p1|\d+), (@p\d|\d+)\)$`)
+	tdsInsert    = regexp.MustCompile(`^INSERT INTO \S+ \(a, \[id\]\) VALUES \((?:@p1|\d+), (@p\d|\d+)\)$`)
 )
 
 const tdsProof = "IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2\n"
@@ -290,7 +301,7 @@ func (s *tdsNumbersSession) statement(call tdsCall) []byte {
 			id = call.params[len(call.params)-1].value.(int64)
 		}
 		s.stored = append(s.stored, id)
-		s.done = append(s.done, tdsChange{row: id})
+		s.did(tdsChange{row: id})
 		return s.end(nil, 1)
 	}
 	m := tdsSavepoint.FindStringSubmatch(text)
@@ -325,6 +336,8 @@ func (s *tdsNumbersSession) other(text string) []byte {
 			return s.fail(tdsError{3903, false})
 		}
 		s.rollback()
+	case "USE otherdb":
+		s.database = "otherdb"
 	case "SET IMPLICIT_TRANSACTIONS ON":
 		s.implicit = true
 	case "SELECT CASE WHEN @@TRANCOUNT > 0 THEN 1 WHEN @@OPTIONS & 2 = 2 THEN 2 ELSE 0 END":
@@ -376,7 +389,7 @@ func (s *tdsNumbersSession) numbering(text string, params []tdsParam) []byte {
 		s.starts()
 		n := params[0].value.(int64)
 		s.next += n
-		s.done = append(s.done, tdsChange{numbers: n})
+		s.did(tdsChange{numbers: n})
 		return s.rows([]any{s.next, "one", "server"})
 	}
 	return nil

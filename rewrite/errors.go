@@ -184,7 +184,7 @@ var texts = map[Reason]string{
 	ErrTransaction:       "the key belongs to the INSERT's transaction, and whether one is open is not known (after a procedure, SET autocommit, XA, a prepared BEGIN, a commit that failed, or keyfill.Unwrap): begin one with BeginTx, or take another connection",
 	ErrTogether:          "the key belongs to the INSERT's transaction, which is not that of the other statements in the text: send the INSERT alone",
 	ErrGap:               "the INSERT may leave a row out (IGNORE, DO NOTHING, an upsert clause, MERGE, WHEN, or a conflict clause of the table), whose number a numbering without gaps would lack: look for the row first, or take transaction: autonomous",
-	ErrPlace:             "which table the name means is not certain: it may be in another database than the one that the connection was opened with, or USE or the like was sent before a statement that asks how many rows the one before it changed; open that database by its own DSN, or ask in a statement before",
+	ErrPlace:             "which table the name means is not certain: it may be in another database than the one that the connection was opened with, or USE or SET search_path stands in front of the INSERT in its text, or was sent before a statement that asks how many rows the one before it changed; open that database by its own DSN, or send USE or SET, or the question, as a text of its own",
 	ErrGrammar:           "the INSERT is not of a form that is understood",
 	ErrStyles:            "placeholders of several styles are mixed: use one",
 	ErrFirstUse:          "SQLite drivers do not agree on which argument $n is unless $1, $2 … come in this order: use ? or ?n",

@@ -28,11 +28,11 @@ func (p *parser) insertBulk() {
 	if !ok {
 		return // the driver does not take it either
 	}
-	t, text := p.bulkTarget(b.table)
+	t, n, text := p.bulkTarget(b.table)
 	if t == nil {
 		return
 	}
-	in := newInsertion(head{target: t}, at)
+	in := newInsertion(head{target: t, name: n}, at)
 	in.BulkTable = text
 	in.columns = len(b.columns)
 	for i, c := range b.columns {
@@ -155,26 +155,25 @@ func (b *bulk) list(dec *json.Decoder) {
 // bulkTarget returns the table that INSERTBULK names, and its name in SQL; nil
 // where it is not configured. The name is "" where only older versions of the
 // driver, which write it into the statement as it is, mean a configured table.
-func (p *parser) bulkTarget(name string) (*Target, string) {
-	parts := objectParts(name)
-	schema := ""
-	if len(parts) > 1 {
-		schema = p.d.Fold(parts[len(parts)-2], true)
+func (p *parser) bulkTarget(text string) (t *Target, n name, sql string) {
+	parts := objectParts(text)
+	for _, part := range parts {
+		n.further(p.d.Fold(part, true))
 	}
-	if t := p.lookup(schema, p.d.Fold(parts[len(parts)-1], true)); t != nil {
+	if t := p.lookup(n.schema, n.table); t != nil {
 		for i, part := range parts {
 			if part != "" {
 				parts[i] = p.d.QuoteIdent(part)
 			}
 		}
-		return t, strings.Join(parts, ".")
+		return t, n, strings.Join(parts, ".")
 	}
-	q := &parser{scanner: scanner{d: p.d, q: name}}
+	q := &parser{scanner: scanner{d: p.d, q: text}}
 	q.read()
 	if n, ok := q.tableName(); ok && q.tok.kind != tokEnd {
-		return p.lookup(n.schema, n.table), ""
+		return p.lookup(n.schema, n.table), n, ""
 	}
-	return nil, ""
+	return nil, n, ""
 }
 
 // objectParts returns the parts of an object's name, without quotes, as

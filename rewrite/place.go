@@ -1,6 +1,10 @@
 package rewrite
 
-import "github.com/keyfill/keyfill/dialect"
+import (
+	"slices"
+
+	"github.com/keyfill/keyfill/dialect"
+)
 
 // LeavesPlace reports whether a text leaves where its session looks for tables
 // without a schema: the current database, schema or search path. It may say no
@@ -154,3 +158,74 @@ var pathFunctions = newWordSet(`count sum avg min max array_agg string_agg json_
 	ts_rank_cd ts_headline setweight int4range int8range numrange tsrange tstzrange daterange lower_inf upper_inf
 	varchar char character numeric decimal bit float time timestamp timestamptz interval conflict key values
 	row only tablesample system bernoulli materialized`)
+
+// MovesPlace reports whether the statements in a text may change where the ones behind
+// them look for tables without a schema. Where [LeavesPlace] says no of what costs a
+// question only, this is about INSERTs that could not be filled: a function of
+// PostgreSQL's whose name is not known to it is not taken for one that does.
+//
+//	MySQL, MariaDB   USE, EXECUTE, DROP DATABASE, and comments that the server runs
+//	PostgreSQL       what is about search_path, schemas and roles; where the path was
+//	                 changed before in the transaction, its end
+//	SQL Server       USE, EXECUTE AS, REVERT and SETUSER, with any statement around them
+//	Oracle           ALTER SESSION SET CURRENT_SCHEMA
+//
+// SQLite looks in main first, which stays.
+func MovesPlace(d *dialect.Dialect, text string, changed bool) bool {
+	if d.Name == "sqlite" || LeavesPlace(d, text) && !changed {
+		return false
+	}
+	switch d.Name {
+	case "postgres":
+		return mentionsAny(text, pathChanges) || changed && mentionsAny(text, pathEnds)
+	case "oracle":
+		return mentions(text, "current_schema")
+	}
+	p := &parser{scanner: scanner{d: d, q: text}}
+	begins := true // a statement
+	for p.read(); p.tok.kind != tokEnd; p.advance() {
+		switch {
+		case p.tok.kind == tokError:
+			return true
+		case p.tok.kind == tokExec:
+			if mentionsAny(p.text(p.tok), placeWords[d.Name]) {
+				return true
+			}
+			continue
+		case d.Grammar.NoSemicolon && p.movesHere(), !d.Grammar.NoSemicolon && begins && p.isAny("use", "execute", "drop"):
+			return true
+		}
+		begins = p.isPunct(';')
+	}
+	return false
+}
+
+// movesHere reports whether the word here changes the current database, or the user, of
+// a session of SQL Server. What EXECUTE changes otherwise ends with it.
+func (p *parser) movesHere() bool {
+	switch {
+	case p.isAny("revert", "setuser"):
+		return true
+	case p.isWord("use"):
+		q := *p
+		q.advance()
+		return !q.isAny("hint", "plan") // OPTION (USE HINT ('…'))
+	case p.isAny("exec", "execute"):
+		q := *p
+		q.advance()
+		return q.isWord("as")
+	}
+	return false
+}
+
+// pathChanges are the words without which no statement of PostgreSQL is known to change
+// the search path, or the schema that $user stands for in it; pathEnds those of the
+// statements that take back what a transaction has changed.
+var (
+	pathChanges = []string{"search_path", "set_config", "schema", "role", "authorization", "discard", "reset"}
+	pathEnds    = []string{"commit", "end", "rollback", "abort"}
+)
+
+func mentionsAny(text string, words []string) bool {
+	return slices.ContainsFunc(words, func(word string) bool { return mentions(text, word) })
+}

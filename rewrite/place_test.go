@@ -75,3 +75,51 @@ func TestLeavesPlace(t *testing.T) {
 		}
 	}
 }
+
+func TestMovesPlace(t *testing.T) {
+	for _, tt := range []struct {
+		text     string
+		dialects string
+		moves    bool
+	}{
+		{"USE t2;", "mysql mariadb sqlserver", true},
+		{"SELECT 1; /* x */ use `t2`; ", "mysql mariadb", true},
+		{"/*!50000 USE t2 */;", "mysql mariadb", true},
+		{"EXECUTE IMMEDIATE 'USE t2';", "mariadb", true},
+		{"DROP DATABASE t2;", "mysql mariadb", true},
+		{"SELECT a FROM t USE INDEX (b); /* USE */ SELECT 'USE x';", "mysql mariadb", false},
+		{"DROP TABLE a; CREATE DATABASE b;", "sqlserver", false},
+		{"SELECT 1 USE t2 ", "sqlserver", true},
+		{"IF 1 = 1 USE t2; ", "sqlserver", true},
+		{"EXECUTE AS USER = 'x'; ", "sqlserver", true},
+		{"EXEC AS LOGIN = 'x' ", "sqlserver", true},
+		{"REVERT; ", "sqlserver", true},
+		{"SETUSER 'x' ", "sqlserver", true},
+		{"EXEC p; EXEC('USE t2'); SELECT [use], N'use' FROM a OPTION (USE HINT ('x')); -- use", "sqlserver", false},
+		{"SET search_path = t2;", "postgres", true},
+		{"SELECT set_config('search_path', 't2', true);", "postgres", true},
+		{"SET SCHEMA 't2';", "postgres", true},
+		{"SET ROLE x;", "postgres", true},
+		{"DO $$ BEGIN PERFORM set_config('search_path', 't2', false); END $$;", "postgres", true},
+		{"RESET ALL; DISCARD ALL;", "postgres", true},
+		{"CREATE TABLE a (b int); SELECT f(); BEGIN; COMMIT;", "postgres", false},
+		{"ALTER SESSION SET CURRENT_SCHEMA = t2;", "oracle", true},
+		{"BEGIN p; ", "oracle", false},
+		{"ATTACH 'x.db' AS x;", "sqlite", false},
+	} {
+		for name := range strings.FieldsSeq(tt.dialects) {
+			d, err := dialect.ByName(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := rewrite.MovesPlace(d, tt.text, false); got != tt.moves {
+				t.Errorf("%s: MovesPlace(%q) = %v", name, tt.text, got)
+			}
+		}
+	}
+	for text, moves := range map[string]bool{"ROLLBACK; ": true, "COMMIT; ": true, "UPDATE a SET b = 1; ": false} {
+		if got := rewrite.MovesPlace(dialect.PostgreSQL(), text, true); got != moves {
+			t.Errorf("behind a change: MovesPlace(%q) = %v", text, got)
+		}
+	}
+}
