@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 
+	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -17,7 +18,7 @@ import (
 // prepareLoad prepares a bulk load. Where the driver does not take rows like
 // that, one that lacks a key is refused.
 func (m *Mount) prepareLoad(ctx context.Context, g *guard, query string, p *rewrite.Plan) (driver.Stmt, error) {
-	if !m.about.takesRows() {
+	if !m.driver.TakesRows() {
 		return m.withoutRows(ctx, g, query, p)
 	}
 	mode := m.cautious(p)
@@ -240,7 +241,7 @@ func (l *bulkLoad) Close() error {
 // failed takes in an error of the driver. One of the engine's own is that of
 // the load, whichever row it is about.
 func (l *bulkLoad) failed(ctx context.Context, err error) {
-	if !engineAnswered(err) {
+	if !sqlcode.Answered(err) {
 		return
 	}
 	o := Unknown

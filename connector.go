@@ -102,7 +102,7 @@ func wrapConnector(parent driver.Connector, o Options, all *Mount) (*Connector, 
 	if err != nil {
 		return nil, err
 	}
-	m.about = m.about.of(parent)
+	m.driver = m.driver.For(parent)
 	if err := m.modeFromEnvironment(); err != nil {
 		return nil, err
 	}

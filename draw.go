@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
@@ -73,7 +74,7 @@ func draw(ctx context.Context, p *rewrite.Plan, args []driver.NamedValue, h rewr
 // said on the statement's own connection is the caller's as it is.
 func (t *table) keyError(i int, err error) error {
 	var own *Error
-	if errors.As(err, &own) || engineAnswered(err) && !ours(err) {
+	if errors.As(err, &own) || sqlcode.Answered(err) && !ours(err) {
 		return err
 	}
 	return &Error{Table: t.Table, Column: t.keys[i].column, Offset: -1, Err: err}

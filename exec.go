@@ -118,14 +118,14 @@ func (m *Mount) direct(ctx context.Context, g *guard, query string, args []drive
 		return nil, as, err
 	}
 	inline := p.TooMany() || p.Placeholders() == 0 && len(args) == 0 &&
-		!(by == byQuery && m.about.cachesQueries)
+		!(by == byQuery && m.driver.CachesQueries)
 	if !inline && !g.can(by) {
 		// Keys are drawn when database/sql comes back with the prepared
 		// statement.
 		return nil, event{}, driver.ErrSkip
 	}
 	h, err := holesOf(p, args)
-	if m.about.family && errors.Is(err, rewrite.ErrArguments) {
+	if m.driver.Family && errors.Is(err, rewrite.ErrArguments) {
 		// go-sql-driver leaves the counting to database/sql, which does it
 		// when it has prepared the statement.
 		return nil, event{}, driver.ErrSkip
@@ -211,7 +211,7 @@ func (x *execution) fill(ctx context.Context) (err error) {
 // prepares says that database/sql shall prepare the text, execute and close it:
 // the driver would keep a statement for a text that never comes again.
 func (x *execution) prepares() bool {
-	return x.inline && len(x.args) > 0 && x.guard.mount.about.cachesQueries && !x.joining.any
+	return x.inline && len(x.args) > 0 && x.guard.mount.driver.CachesQueries && !x.joining.any
 }
 
 // place puts the keys where they travel.

@@ -280,9 +280,9 @@ func (g *guard) ResetSession(ctx context.Context) error {
 	g.claimed, g.doubts = false, nil
 	g.resets()
 	g.columns.forget()
-	g.settings.asked = g.settings.asked && g.mount.about.keepsSession
-	g.place.resets(&g.mount.about)
-	g.commits.asked = g.commits.asked && g.mount.about.keepsSession
+	g.settings.asked = g.settings.asked && g.mount.driver.KeepsSession
+	g.place.resets(&g.mount.driver)
+	g.commits.asked = g.commits.asked && g.mount.driver.KeepsSession
 	if r, ok := g.conn.(driver.SessionResetter); ok {
 		return r.ResetSession(ctx)
 	}

@@ -27,6 +27,7 @@ var arrows = map[string][]string{
 		module + "/dialect",
 		module + "/internal/dbconn",
 		module + "/internal/explain",
+		module + "/internal/drivers",
 		module + "/internal/sqlcode",
 		module + "/keysource",
 		module + "/internal/store",
@@ -39,6 +40,7 @@ var arrows = map[string][]string{
 	"dialect":          {},
 	"internal/dbconn":  {},
 	"internal/explain": {},
+	"internal/drivers": {module + "/dialect", module + "/internal/sqlcode"},
 	"internal/sqlcode": {module + "/dialect"},
 	"internal/testdb":  {},
 	"keyfilltest": {

@@ -111,7 +111,7 @@ func (x *execution) countInsert(ctx context.Context, i int) (n int64, err error)
 // lost reports whether an error has ended what the transaction can do, our
 // savepoint included.
 func (x *execution) lost(err error) bool {
-	if err == nil || !x.saved || !x.plan.Dialect().ErrorsAbort || !engineAnswered(err) {
+	if err == nil || !x.saved || !x.plan.Dialect().ErrorsAbort || !sqlcode.Answered(err) {
 		return false
 	}
 	x.saved = false
@@ -165,7 +165,7 @@ func unnumbered(d *dialect.Dialect, answers []any) rewrite.Reason {
 func (m *Mount) unlessOld(ctx context.Context, g *guard, p *rewrite.Plan, err error) error {
 	d := p.Dialect()
 	n := &d.Numbering
-	if err == nil || !p.Counts() || n.Major == 0 || !isMySQL(d) || !engineAnswered(err) {
+	if err == nil || !p.Counts() || n.Major == 0 || !isMySQL(d) || !sqlcode.Answered(err) {
 		return err
 	}
 	version, asked := g.version(ctx)
@@ -244,7 +244,7 @@ func (x *execution) setSavepoint(ctx context.Context) error {
 		return errUndo
 	}
 	_, err := dbconn.Exec(ctx, g.conn, "SAVEPOINT "+savepoint, nil)
-	if err != nil && g.tx == txUnknown && engineAnswered(err) {
+	if err != nil && g.tx == txUnknown && sqlcode.Answered(err) {
 		return nil // PostgreSQL refuses it outside of a transaction
 	}
 	x.saved = err == nil

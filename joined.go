@@ -95,5 +95,5 @@ func alsoInto(p *rewrite.Plan, d rewrite.Draw) bool {
 // prepared statement: those of a transaction are not kept for a driver that may
 // want it to be prepared.
 func (m *Mount) waits(g *guard, p *rewrite.Plan, h rewrite.Holes, by route, args int) bool {
-	return m.joining(p, h).any && (args > 0 && !m.about.executes || !g.can(by))
+	return m.joining(p, h).any && (args > 0 && !m.driver.Executes || !g.can(by))
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/keyfill/keyfill/internal/dbconn"
+	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -163,7 +164,7 @@ func (x *execution) mark(ctx context.Context) error {
 			return x.unlessEnded(err)
 		}
 	}
-	if x.pointSet = !d.ErrorsAbort || !x.guard.mount.about.executes; x.pointSet {
+	if x.pointSet = !d.ErrorsAbort || !x.guard.mount.driver.Executes; x.pointSet {
 		err := x.control(ctx, d.Transactions.Set, keysSavepoint)
 		if err != nil && d.Transactions.Open != "" && isNumber(err, d.Transactions.Ended) {
 			return x.unlessEnded(store.ErrEnded)
@@ -260,7 +261,7 @@ func (x *execution) unmark(ctx context.Context, err error) {
 	case err == nil:
 		x.unset(ctx)
 		return
-	case d.ErrorsAbort && engineAnswered(err) && !x.drawing:
+	case d.ErrorsAbort && sqlcode.Answered(err) && !x.drawing:
 		return // it cannot commit
 	case d.ErrorsAbort && x.guard.joinedDraws == x.draws:
 		return // nothing was drawn

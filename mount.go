@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/drivers"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
@@ -24,7 +26,7 @@ type Mount struct {
 	name string // the registered name; "" for one database
 
 	// One database's:
-	about   driverFacts
+	driver  drivers.Facts
 	exact   []*engine              // the same as either, where the case of tables' names counts
 	casing  atomic.Uint32          // whether it does: casing…
 	either  []*engine              // what the engine may be: one, or MySQL's and MariaDB's
@@ -57,12 +59,15 @@ type Mount struct {
 // defaultStoreWait is the policy's store_wait where it does not say.
 const defaultStoreWait = 10 * time.Second
 
+// errNumbersPlaceholders is for the driver that numbers placeholders behind keyfill.
+var errNumbersPlaceholders = errors.New(`keyfill: the driver "mssql" of go-mssqldb numbers placeholders by itself: open the database as "sqlserver", and write @p1, @p2 … for ? and $1`)
+
 // newMount returns the mount of one database. It does no I/O and keeps nothing
 // of the policy.
 func newMount(o Options, d driver.Driver) (*Mount, error) {
 	cfg := o.Policy
-	facts, known := factsOf(d)
-	if numbersPlaceholders(d) {
+	facts, known := drivers.Of(d)
+	if drivers.NumbersPlaceholders(d) {
 		return nil, errNumbersPlaceholders
 	}
 	var dialects []*dialect.Dialect
@@ -73,15 +78,15 @@ func newMount(o Options, d driver.Driver) (*Mount, error) {
 			return nil, fmt.Errorf("keyfill: %w", err)
 		}
 		dialects = []*dialect.Dialect{one}
-	case facts.family:
+	case facts.Family:
 		dialects = []*dialect.Dialect{dialect.MySQL(), dialect.MariaDB()}
 	case known:
-		dialects = []*dialect.Dialect{facts.dialect}
+		dialects = []*dialect.Dialect{facts.Dialect}
 	default:
 		return nil, fmt.Errorf("keyfill: the driver of package %q is not known: say dialect: in the policy, one of %s",
-			packagePath(d), dialect.Names())
+			drivers.PackagePath(d), dialect.Names())
 	}
-	m := &Mount{about: facts, sources: newSources(o), standIn: o.Reservers, logger: o.Logger, seen: newSeenTexts(), storeWait: cmp.Or(cfg.StoreWait, defaultStoreWait)}
+	m := &Mount{driver: facts, sources: newSources(o), standIn: o.Reservers, logger: o.Logger, seen: newSeenTexts(), storeWait: cmp.Or(cfg.StoreWait, defaultStoreWait)}
 	m.mode.Store(uint32(cfg.Mode)) // so that off asks the server nothing
 	for _, one := range dialects {
 		e, err := newEngine(o, one, m.sources)

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"strings"
 
+	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
@@ -90,7 +91,7 @@ func (c *counters) countAll(e event) {
 func (x *execution) together(in *rewrite.Insert, err error) Outcome {
 	p := x.plan
 	switch {
-	case err != nil && p.Statements == 1 && p.Dialect().AtomicStatements && engineAnswered(err):
+	case err != nil && p.Statements == 1 && p.Dialect().AtomicStatements && sqlcode.Answered(err):
 		return NotStored
 	case err != nil, p.Statements > 1 && p.Undoes():
 		return Unknown

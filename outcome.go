@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -262,7 +263,7 @@ func (x *execution) failure(err error) Outcome {
 	// ErrBadConn says nothing: drivers give it for a connection that broke after
 	// the send, too.
 	atomic := in.Rows == 1 || x.plan.Dialect().AtomicStatements && in.Conflict != rewrite.ConflictSkip && !x.ownConflicts()
-	if atomic && engineAnswered(err) {
+	if atomic && sqlcode.Answered(err) {
 		return NotStored
 	}
 	return Unknown

@@ -8,6 +8,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/drivers"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -110,10 +111,10 @@ func (k *knownPlace) ends() {
 }
 
 // resets takes in that the connection is used again by somebody else.
-func (k *knownPlace) resets(about *driverFacts) {
+func (k *knownPlace) resets(about *drivers.Facts) {
 	switch {
-	case about.keepsSession:
-	case about.resetsSession && k.first != nil:
+	case about.KeepsSession:
+	case about.ResetsSession && k.first != nil:
 		k.at, k.asked = k.first, !k.unsure
 	default:
 		k.asked = false

@@ -14,6 +14,7 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/dbconn"
+	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -118,7 +119,7 @@ func (x *execution) present(ctx context.Context, f *rowFacts, draw int, affected
 	if err == nil {
 		return q.found
 	}
-	if engineAnswered(err) {
+	if sqlcode.Answered(err) {
 		gate.mute.Store(time.Now().Add(askedAgain).UnixNano())
 	}
 	return nil
@@ -215,7 +216,7 @@ func (q *inquiry) ask(ctx context.Context, leads bool, affected int64) error {
 			lock = latest.NoWait
 		}
 		err := q.locked(ctx, lock)
-		if err == nil || !outside || !engineAnswered(err) {
+		if err == nil || !outside || !sqlcode.Answered(err) {
 			return err
 		}
 		return q.plain(ctx, false)
@@ -247,7 +248,7 @@ func (q *inquiry) behindSavepoint(ctx context.Context, inside bool) error {
 	x := q.x
 	t := &x.plan.Dialect().Transactions
 	if err := x.control(ctx, t.Set, askSavepoint); err != nil {
-		if inside || !engineAnswered(err) {
+		if inside || !sqlcode.Answered(err) {
 			return err
 		}
 		return q.plain(ctx, false) // PostgreSQL refuses it outside of a transaction

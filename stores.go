@@ -12,6 +12,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/drivers"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -125,19 +126,19 @@ func openConfigured(c policy.Store) (configuredStore, error) {
 	if err := plain.Close(); err != nil {
 		return none, fmt.Errorf("driver %q cannot be closed", c.Driver)
 	}
-	facts, known := factsOf(d)
+	facts, known := drivers.Of(d)
 	switch {
 	case !known:
-		return none, fmt.Errorf("the driver of package %q is not known", packagePath(d))
-	case facts.family:
+		return none, fmt.Errorf("the driver of package %q is not known", drivers.PackagePath(d))
+	case facts.Family:
 		// MySQL and MariaDB take the same statements of a store.
-		facts.dialect = dialect.MySQL()
+		facts.Dialect = dialect.MySQL()
 	}
-	opened := configuredStore{dialect: facts.dialect}
+	opened := configuredStore{dialect: facts.Dialect}
 	if opened.connector, err = openConnector(d, dsn); err != nil {
 		return none, refused
 	}
-	if !readsDSN(&facts, opened.connector, dsn) {
+	if !facts.ReadsDSN(opened.connector, dsn) {
 		_ = opened.close() // what was refused is the error
 		return none, refused
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -98,7 +99,7 @@ func (m *Mount) beside(ctx context.Context, g *guard, e *engine, n naming, query
 		if !counts {
 			var err error
 			is, err = catalog.Temporary(ctx, e.dialect, catalog.Conn(g.conn), catalog.Name(n))
-			if err != nil && !engineAnswered(err) {
+			if err != nil && !sqlcode.Answered(err) {
 				failed = err
 			}
 		}

@@ -76,7 +76,7 @@ func (g *guard) ends(err error) {
 // resets takes in that the connection is used again by somebody else, where its driver
 // has the server undo what the session has left open.
 func (g *guard) resets() {
-	if g.mount.about.resetsSession && g.tx != txOutside {
+	if g.mount.driver.ResetsSession && g.tx != txOutside {
 		g.begun, g.nested, g.ended, g.left = false, false, false, false
 		g.unknown()
 	}

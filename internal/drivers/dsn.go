@@ -1,4 +1,4 @@
-package keyfill
+package drivers
 
 import (
 	"context"
@@ -10,14 +10,14 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// readsDSN reports whether a driver can read a DSN, of which a connector was made.
+// ReadsDSN reports whether a driver can read a DSN, of which a connector was made.
 // Nothing is sent anywhere. Drivers that read it when they connect are asked to, with
 // a context that has ended.
-func readsDSN(facts *driverFacts, c driver.Connector, dsn string) bool {
-	if facts.parsesURL && !isPostgresDSN(dsn) {
+func (f *Facts) ReadsDSN(c driver.Connector, dsn string) bool {
+	if f.ParsesURL && !isPostgresDSN(dsn) {
 		return false
 	}
-	if !facts.parsesLate {
+	if !f.ParsesLate {
 		return true
 	}
 	ctx, cancel := context.WithCancel(context.Background())
