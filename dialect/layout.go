@@ -88,9 +88,23 @@ func MixedEndian(b [16]byte) [16]byte {
 	return b
 }
 
+// AppendText appends the text of key, whose bytes sort in the order of
+// generation, as [Layout.Value] returns it for a layout that is text.
+func (l Layout) AppendText(b []byte, key [16]byte) []byte {
+	if l == SequentialAtEnd {
+		key = AtEnd(key)
+	}
+	t := text(key)
+	return append(b, t[:]...)
+}
+
 // Text returns the 36 characters of the RFC 9562 text of b, in lower case.
 func Text(b [16]byte) string {
-	var t [36]byte
+	t := text(b)
+	return string(t[:])
+}
+
+func text(b [16]byte) (t [textSize]byte) {
 	hex.Encode(t[0:8], b[0:4])
 	t[8] = '-'
 	hex.Encode(t[9:13], b[4:6])
@@ -100,8 +114,11 @@ func Text(b [16]byte) string {
 	hex.Encode(t[19:23], b[8:10])
 	t[23] = '-'
 	hex.Encode(t[24:36], b[10:16])
-	return string(t[:])
+	return t
 }
+
+// textSize is how many characters the text of a UUID has.
+const textSize = 36
 
 // AppendLiteral appends key, a value that a source made, as a literal of the
 // dialect. Strings are of keyfill's own alphabets, which hold neither quote nor

@@ -31,28 +31,78 @@ const (
 // by more than the borrow cap. From then on it is the last time of the keys,
 // plus what has passed since by the monotonic reading, for as long as that is
 // later than the wall clock: the time of keys is set forwards and never back.
+//
+// The system's wall clock takes almost twice as long to read as its monotonic
+// reading. So the wall clock is looked at once a millisecond, and in between its
+// time is the one of that look plus what has passed by the monotonic reading. A
+// wall clock that is set, forwards or back, is thus followed a millisecond
+// later. Clocks of the caller's are read each time.
 type clock struct {
 	now       func() time.Time
 	base      time.Time // a reading that later ones are measured from
 	monotonic bool      // readings have a monotonic part
+
+	// since returns what has passed from base until now, and between from base
+	// to a reading. A nil since makes now be called for each reading.
+	since   func(base time.Time) time.Duration
+	between func(t, base time.Time) time.Duration
+
+	// Of the last look at the wall clock, where since is not nil: what it
+	// showed less what had passed since base, in ticks, and until when since
+	// base that is good.
+	offset atomic.Int64
+	until  atomic.Int64 // a time.Duration
 
 	// lift is the time that the wall clock has fallen behind, in ticks, less
 	// what had passed since base then; 0 while the wall clock alone counts.
 	lift atomic.Int64
 }
 
-func newClock(now func() time.Time) clock {
+// lookInterval is how long a look at the wall clock is good.
+const lookInterval = time.Millisecond
+
+// start makes c ready; a nil now is the system's clock.
+func (c *clock) start(now func() time.Time) {
 	if now == nil {
 		now = time.Now
+		c.since = time.Since
 	}
-	base := now()
+	c.now, c.base, c.between = now, now(), time.Time.Sub
 	// Round(0) strips the monotonic reading; == sees the difference.
-	return clock{now: now, base: base, monotonic: base != base.Round(0)}
+	c.monotonic = c.base != c.base.Round(0)
+	if !c.monotonic {
+		c.since = nil
+	}
+	c.offset.Store(wallTicks(c.base))
+	c.until.Store(int64(lookInterval))
 }
 
 // read returns the time in ticks since 1970.
 func (c *clock) read() int64 {
-	return c.at(c.now(), c.lift.Load())
+	if c.since == nil {
+		return c.at(c.now(), c.lift.Load())
+	}
+	passed := int64(c.since(c.base))
+	if until := c.until.Load(); passed >= until && c.until.CompareAndSwap(until, passed+int64(lookInterval)) {
+		passed = c.look()
+	}
+	gone := span(time.Duration(passed))
+	wall := c.offset.Load() + gone
+	if lift := c.lift.Load(); lift != 0 {
+		return max(wall, lift+gone)
+	}
+	return wall
+}
+
+// look looks at the wall clock, and returns what has passed since base. While
+// one goroutine looks, and for however long it is held up, the others go on by
+// the look before; the wall clock that it then notes may have been set again,
+// for a millisecond. Neither order nor uniqueness rests on it.
+func (c *clock) look() int64 {
+	t := c.now()
+	passed := c.between(t, c.base)
+	c.offset.Store(wallTicks(t) - span(passed))
+	return int64(passed)
 }
 
 func (c *clock) at(t time.Time, lift int64) int64 {
@@ -69,7 +119,7 @@ func (c *clock) passed(t time.Time) int64 {
 	if !c.monotonic {
 		return 0
 	}
-	return span(t.Sub(c.base))
+	return span(c.between(t, c.base))
 }
 
 // wait returns when the clock, which was read as now, has come to until, and in
@@ -85,6 +135,9 @@ func (c *clock) wait(ctx context.Context, now, until int64) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-t.C:
+	}
+	if c.since != nil {
+		c.look() // the last one may be what the wait is for
 	}
 	if c.read() < until {
 		// What was waited has passed, whatever the clock shows.
@@ -115,11 +168,11 @@ func wallTicks(t time.Time) int64 {
 	return sec*ticksPerSecond + int64(t.Nanosecond())*ticksPerSecond/int64(time.Second)
 }
 
-// span returns d in ticks; it takes the seconds apart, as the product of the
-// whole would overflow after six weeks.
+// span returns d in ticks. 64 ticks take exactly 15,625 ns; these are taken
+// apart, as the product of the whole would overflow after some years.
 func span(d time.Duration) int64 {
-	return int64(d/time.Second)*ticksPerSecond +
-		int64(d%time.Second)*ticksPerSecond/int64(time.Second)
+	const ticks, nanoseconds = 64, 15_625
+	return int64(d/nanoseconds)*ticks + int64(d%nanoseconds)*ticks/nanoseconds
 }
 
 // clockError returns the error for a key time of ms milliseconds since 1970.

@@ -1,7 +1,7 @@
 package keysource
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"encoding/binary"
@@ -68,43 +68,110 @@ type COMB struct {
 // NewCOMB returns a source of combs that count from epoch; any value but
 // [EpochUnix] is [EpochDotNet].
 func NewCOMB(env Env, epoch Epoch) *COMB {
-	return &COMB{clock: newClock(env.Now), rand: entropy{env.Rand}, epoch: epoch}
+	s := &COMB{rand: entropy{env.Rand}, epoch: epoch}
+	s.clock.start(env.Now)
+	return s
 }
 
 // Next returns r.N keys in ascending order, in any layout: lower-case text of
 // 36 characters, or 16 bytes. It never waits. It returns [ErrCount],
 // [ErrEntropy], or [ErrClock] for a time before the epoch or after the year
 // 8920 (dotnet) or 10889 (unix).
-func (s *COMB) Next(_ context.Context, r Request) ([]driver.Value, error) {
-	if r.N < 1 {
-		return nil, ErrCount
+func (s *COMB) Next(ctx context.Context, r Request) ([]driver.Value, error) {
+	return fresh(ctx, s, r)
+}
+
+// Append is Next for a caller with room, see [Source].
+func (s *COMB) Append(ctx context.Context, room []driver.Value, r Request) ([]driver.Value, error) {
+	if r.N == 1 {
+		key, err := s.Key16(ctx, r.Layout)
+		if err != nil {
+			return room, err
+		}
+		return append(room, r.Layout.Value(key)), nil
 	}
-	var few [8 * combTail]byte // spares a single row the heap
-	tails := few[:]
-	if r.N*combTail > len(few) {
-		tails = make([]byte, r.N*combTail)
-	}
-	tails = tails[:r.N*combTail]
-	if err := s.rand.fill(tails); err != nil {
-		return nil, err
-	}
-	milli, err := s.milli()
+	var few [2 * chunk]combTail // spares a small request the heap
+	milli, tails, err := s.draw(few[:], r)
 	if err != nil {
-		return nil, err
+		return room, err
 	}
-	if r.N == 1 { // spares the slice to sort
-		return []driver.Value{r.Layout.Value(comb(milli, tails, r.Layout))}, nil
+	room = grow(room, r.N)
+	var part [chunk][16]byte
+	for some := range slices.Chunk(tails, chunk) {
+		keys := part[:len(some)]
+		for i, tail := range some {
+			keys[i] = tail.key(milli)
+		}
+		room = appendValues(room, r.Layout, keys)
 	}
-	sorted := make([][16]byte, r.N)
-	for i := range sorted {
-		sorted[i] = comb(milli, tails[i*combTail:], r.Layout)
+	return room, nil
+}
+
+// Key16 returns one key as 16 bytes, time first; see [Source16]. The layout
+// decides the order of the random bytes. Its errors are those of Next.
+func (s *COMB) Key16(_ context.Context, l dialect.Layout) ([16]byte, error) {
+	var one [1]combTail
+	milli, tails, err := s.draw(one[:], Request{N: 1, Layout: l})
+	if err != nil {
+		return [16]byte{}, err
 	}
-	slices.SortFunc(sorted, func(a, b [16]byte) int { return bytes.Compare(a[:], b[:]) })
-	keys := make([]driver.Value, r.N)
-	for i, key := range sorted {
-		keys[i] = r.Layout.Value(key)
+	return tails[0].key(milli), nil
+}
+
+// Append16 is Append of keys as 16 bytes, time first; see [Source16].
+func (s *COMB) Append16(_ context.Context, room [][16]byte, r Request) ([][16]byte, error) {
+	var few [2 * chunk]combTail
+	milli, tails, err := s.draw(few[:], r)
+	if err != nil {
+		return room, err
 	}
-	return keys, nil
+	room = grow(room, r.N)
+	for _, tail := range tails {
+		room = append(room, tail.key(milli))
+	}
+	return room, nil
+}
+
+// draw returns what the keys of a request are made from, in the order of the
+// keys. It uses tails where that is long enough.
+func (s *COMB) draw(tails []combTail, r Request) (milli int64, _ []combTail, err error) {
+	if r.N < 1 {
+		return 0, nil, ErrCount
+	}
+	if r.N > len(tails) {
+		tails = make([]combTail, r.N)
+	}
+	tails = tails[:r.N]
+	if err := s.read(tails, r.Layout); err != nil {
+		return 0, nil, err
+	}
+	if milli, err = s.milli(); err != nil {
+		return 0, nil, err
+	}
+	sortTails(tails)
+	return milli, tails, nil
+}
+
+// read fills tails: by one call of a reader of the caller's, which can fail.
+// Nothing is read ahead of crypto/rand for later requests: the time of these
+// keys is no finer than a millisecond, so copies of a running process, see
+// readAhead, would make the same ones.
+func (s *COMB) read(tails []combTail, l dialect.Layout) error {
+	var few [chunk * combTailSize]byte
+	b, n := few[:], chunk
+	if s.rand.r != nil && len(tails) > chunk {
+		b, n = make([]byte, len(tails)*combTailSize), len(tails)
+	}
+	for part := range slices.Chunk(tails, n) {
+		b := b[:len(part)*combTailSize]
+		if err := s.rand.fill(b); err != nil {
+			return err
+		}
+		for i := range part {
+			part[i] = newCombTail(b[i*combTailSize:][:combTailSize], l)
+		}
+	}
+	return nil
 }
 
 // Traits says that nothing but uniqueness is promised: keys of the same
@@ -129,25 +196,48 @@ func (s *COMB) milli() (int64, error) {
 	}
 }
 
-// combTail is the number of random bytes of a comb.
-const combTail = 10
+// combTail are the 80 random bits of a comb, as a number in the order of the
+// index: hi is above lo.
+type combTail struct {
+	hi uint64
+	lo uint16
+}
 
-// comb returns the key, in bytes that sort as the index of the layout does, for
-// the first ten bytes of tail.
+// combTailSize is the number of random bytes of a comb.
+const combTailSize = 10
+
+// newCombTail returns the tail for ten bytes as they were read.
 //
 // A layout with the time at the end is put together by [dialect.AtEnd], which
 // moves every byte. The random ones are placed here so that it moves them to
 // bytes 0 to 9 in the order in which they were read.
-func comb(milli int64, tail []byte, l dialect.Layout) (key [16]byte) {
-	binary.BigEndian.PutUint64(key[:8], uint64(milli)<<16)
+func newCombTail(b []byte, l dialect.Layout) combTail {
+	first, last := binary.BigEndian.Uint64(b), binary.BigEndian.Uint16(b[8:])
 	if l != dialect.SequentialAtEnd {
-		copy(key[6:], tail[:combTail])
-		return key
+		return combTail{first, last}
 	}
-	copy(key[6:8], tail[8:10])
-	copy(key[8:10], tail[6:8])
-	copy(key[10:12], tail[4:6])
-	copy(key[12:16], tail[0:4])
+	// Of b: bytes 8 and 9, 6 and 7, 4 and 5, 0 and 1; then 2 and 3.
+	return combTail{
+		uint64(last)<<48 | first&0xffff<<32 | first>>16&0xffff<<16 | first>>48,
+		uint16(first >> 32),
+	}
+}
+
+func (t combTail) compare(u combTail) int {
+	if c := cmp.Compare(t.hi, u.hi); c != 0 {
+		return c
+	}
+	return cmp.Compare(t.lo, u.lo)
+}
+
+// sortTails sorts tails.
+func sortTails(tails []combTail) { slices.SortFunc(tails, combTail.compare) }
+
+// key returns the key of a time, in bytes that sort as the index of the layout
+// does.
+func (t combTail) key(milli int64) (key [16]byte) {
+	binary.BigEndian.PutUint64(key[:8], uint64(milli)<<16|t.hi>>48)
+	binary.BigEndian.PutUint64(key[8:], t.hi<<16|uint64(t.lo))
 	return key
 }
 

@@ -254,7 +254,7 @@ func readComb(v view, e Epoch) Reading {
 	random := v.key[6:]
 	if v.layout == dialect.SequentialAtEnd {
 		stored := dialect.MixedEndian(dialect.AtEnd(v.key))
-		random = stored[:combTail]
+		random = stored[:combTailSize]
 	}
 	return Reading{
 		Kind:   "comb",

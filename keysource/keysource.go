@@ -49,6 +49,14 @@
 // checked; the primary key of the table is the last guard. So it is for a store
 // that loses its last commits, see [Sequence] and [Snowflake].
 //
+// A running process can be copied, as by the snapshot of a virtual machine that
+// is started twice. The kernel gives each copy other random bytes (Linux with
+// VM generation IDs). A UUIDv7 has read its random bytes up to a millisecond
+// before its time, and so the copies of a process that was making UUIDv7 in the
+// millisecond of the snapshot can share those; their keys are equal if they are
+// also of the same 1/4096 ms by clocks that were copied too. The other sources
+// read none ahead.
+//
 // Keys of several processes are ordered as well as the processes' clocks are,
 // and so are those of one process before and after a restart.
 //
@@ -74,8 +82,28 @@ type Source interface {
 	// exhausted; then no key of the request has been handed out.
 	Next(ctx context.Context, r Request) ([]driver.Value, error)
 
+	// Append is Next for a caller that has room for the keys: it appends them,
+	// as append does, and returns room as it was beside an error. It keeps
+	// nothing of room.
+	Append(ctx context.Context, room []driver.Value, r Request) ([]driver.Value, error)
+
 	// Traits says what the source promises. It does no I/O.
 	Traits() Traits
+}
+
+// Source16 is a [Source] of 16-byte keys, for callers that want them as such: no
+// allocation is needed then. The keys are those that Next would return, before
+// the layout moves their bytes: they sort in the order of generation, and
+// [dialect.Layout.Value] makes of one what a driver takes.
+type Source16 interface {
+	Source
+
+	// Key16 returns one new key for a layout.
+	Key16(ctx context.Context, l dialect.Layout) ([16]byte, error)
+
+	// Append16 appends r.N new keys to room, as append does. It returns room as
+	// it was beside an error.
+	Append16(ctx context.Context, room [][16]byte, r Request) ([][16]byte, error)
 }
 
 // Request is what one statement wants of a source.
@@ -99,16 +127,17 @@ type Traits struct {
 // Env is where sources take time and entropy from, and how patient they are. The
 // zero value is the system's clock, crypto/rand and ten seconds.
 type Env struct {
-	// Now tells the time; nil is time.Now. It must be safe for concurrent use
-	// and is called once by a constructor and once or more for each request.
-	// Times with a monotonic reading, as time.Now gives them, let a source go
-	// on at the right pace when the wall clock is set back.
+	// Now tells the time; nil is the system's clock. A Now that is not nil must
+	// be safe for concurrent use; it is called once by a constructor and once or
+	// more for each request. Times with a monotonic reading, as time.Now gives
+	// them, let a source go on at the right pace when the wall clock is set
+	// back.
 	Now func() time.Time
 
 	// Rand gives random bytes; nil is crypto/rand, which never fails but ends
-	// the process (Go 1.24). It must be safe for concurrent use and is read
-	// once for each request, by UUIDv4 for each key. An error of it, or its end,
-	// is [ErrEntropy].
+	// the process (Go 1.24). A Rand that is not nil must be safe for concurrent
+	// use. It is read once for each request, by UUIDv4 once for each key, and
+	// never ahead. An error of it, or its end, is [ErrEntropy].
 	Rand io.Reader
 
 	// StoreWait is how long a request waits for a store that does not answer, if

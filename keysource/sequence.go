@@ -246,14 +246,19 @@ func NewSequence(o SequenceOptions, env Env) (*Sequence, error) {
 // layout, decimal text in [dialect.SequentialAsString]; there is no other, see
 // [ErrLayout]. Its other errors are those of [Sequence.Reserve].
 func (s *Sequence) Next(ctx context.Context, r Request) ([]driver.Value, error) {
+	return fresh(ctx, s, r)
+}
+
+// Append is Next for a caller with room, see [Source].
+func (s *Sequence) Append(ctx context.Context, room []driver.Value, r Request) ([]driver.Value, error) {
 	if r.Layout != "" && r.Layout != dialect.SequentialAsString {
-		return nil, ErrLayout
+		return room, ErrLayout
 	}
 	first, err := s.Reserve(ctx, int64(r.N))
 	if err != nil {
-		return nil, err
+		return room, err
 	}
-	return Integers(first, r.N, r.Layout), nil
+	return AppendIntegers(room, first, r.N, r.Layout), nil
 }
 
 // Reserve returns the first of n consecutive integers, which nobody else gets.

@@ -183,14 +183,19 @@ func NewSnowflake(o SnowflakeOptions, env Env) (*Snowflake, error) {
 // layout, decimal text in [dialect.SequentialAsString]; there is no other, see
 // [ErrLayout]. Its other errors are those of [Snowflake.Reserve].
 func (s *Snowflake) Next(ctx context.Context, r Request) ([]driver.Value, error) {
+	return fresh(ctx, s, r)
+}
+
+// Append is Next for a caller with room, see [Source].
+func (s *Snowflake) Append(ctx context.Context, room []driver.Value, r Request) ([]driver.Value, error) {
 	if r.Layout != "" && r.Layout != dialect.SequentialAsString {
-		return nil, fmt.Errorf("%w: an integer with %s", ErrLayout, r.Layout)
+		return room, fmt.Errorf("%w: an integer with %s", ErrLayout, r.Layout)
 	}
 	first, err := s.Reserve(ctx, int64(r.N))
 	if err != nil {
-		return nil, err
+		return room, err
 	}
-	return Integers(first, r.N, r.Layout), nil
+	return AppendIntegers(room, first, r.N, r.Layout), nil
 }
 
 // Reserve returns the first of n consecutive integers, which nobody else gets

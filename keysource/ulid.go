@@ -40,11 +40,9 @@ type ULID struct {
 
 // NewULID returns a source of ULIDs.
 func NewULID(env Env) *ULID {
-	return &ULID{
-		clock: newClock(env.Now),
-		rand:  entropy{env.Rand},
-		last:  ulid{milli: -1},
-	}
+	s := &ULID{rand: entropy{env.Rand}, last: ulid{milli: -1}}
+	s.clock.start(env.Now)
+	return s
 }
 
 // Next returns r.N keys in ascending order: text of 26 upper-case characters
@@ -54,37 +52,69 @@ func NewULID(env Env) *ULID {
 // [ErrEntropy]; [ErrClock] for a time before 1970 or after 10889-08-02; or the
 // context's error when that ends while the keys are ahead of the clock.
 func (s *ULID) Next(ctx context.Context, r Request) ([]driver.Value, error) {
-	if r.N < 1 {
-		return nil, ErrCount
+	return fresh(ctx, s, r)
+}
+
+// Append is Next for a caller with room, see [Source].
+func (s *ULID) Append(ctx context.Context, room []driver.Value, r Request) ([]driver.Value, error) {
+	var few [chunk * seedSize]byte // spares a small request the heap
+	key, seeds, err := s.keys(ctx, few[:], r)
+	if err != nil {
+		return room, err
 	}
-	if r.Layout == dialect.SequentialAtEnd {
-		return nil, fmt.Errorf("%w: a ulid with %s", ErrLayout, r.Layout)
+	for room = grow(room, r.N); ; key = key.next(key.milli, seeds) {
+		if r.Layout == dialect.SequentialAsBinary {
+			room = append(room, r.Layout.Value(key.bytes()))
+		} else {
+			room = append(room, key.text())
+		}
+		if seeds = seeds[seedSize:]; len(seeds) == 0 {
+			return room, nil
+		}
 	}
-	var few [8 * seedSize]byte // spares a single row the heap
-	seeds := few[:]
-	if r.N*seedSize > len(few) {
+}
+
+// Key16 returns one key as 16 bytes; see [Source16]. Its errors are those of
+// Next.
+func (s *ULID) Key16(ctx context.Context, l dialect.Layout) ([16]byte, error) {
+	var seed [seedSize]byte
+	key, _, err := s.keys(ctx, seed[:], Request{N: 1, Layout: l})
+	return key.bytes(), err
+}
+
+// Append16 is Append of keys as 16 bytes; see [Source16].
+func (s *ULID) Append16(ctx context.Context, room [][16]byte, r Request) ([][16]byte, error) {
+	var few [chunk * seedSize]byte
+	key, seeds, err := s.keys(ctx, few[:], r)
+	if err != nil {
+		return room, err
+	}
+	for room = grow(room, r.N); ; key = key.next(key.milli, seeds) {
+		room = append(room, key.bytes())
+		if seeds = seeds[seedSize:]; len(seeds) == 0 {
+			return room, nil
+		}
+	}
+}
+
+// keys takes the keys of a request and returns the first; the others follow
+// from it by the seeds. It uses seeds where that is long enough.
+func (s *ULID) keys(ctx context.Context, seeds []byte, r Request) (ulid, []byte, error) {
+	switch {
+	case r.N < 1:
+		return ulid{}, nil, ErrCount
+	case r.Layout == dialect.SequentialAtEnd:
+		return ulid{}, nil, fmt.Errorf("%w: a ulid with %s", ErrLayout, r.Layout)
+	}
+	if r.N*seedSize > len(seeds) {
 		seeds = make([]byte, r.N*seedSize)
 	}
 	seeds = seeds[:r.N*seedSize]
 	if err := s.rand.fill(seeds); err != nil {
-		return nil, err
+		return ulid{}, nil, err
 	}
-	key, err := s.draw(ctx, seeds)
-	if err != nil {
-		return nil, err
-	}
-	keys := make([]driver.Value, 0, r.N)
-	for {
-		if r.Layout == dialect.SequentialAsBinary {
-			keys = append(keys, r.Layout.Value(key.bytes()))
-		} else {
-			keys = append(keys, key.text())
-		}
-		if seeds = seeds[seedSize:]; len(seeds) == 0 {
-			return keys, nil
-		}
-		key = key.next(key.milli, seeds)
-	}
+	first, err := s.draw(ctx, seeds)
+	return first, seeds, err
 }
 
 // Traits says that keys are ordered, and text of their own alphabet.

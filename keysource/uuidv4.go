@@ -2,55 +2,111 @@ package keysource
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql/driver"
-	"fmt"
-	"io"
-
-	"github.com/google/uuid"
+	"slices"
 
 	"github.com/keyfill/keyfill/dialect"
 )
 
 // UUIDv4 makes random UUIDs of version 4: 122 random bits around a version and
-// a variant (RFC 9562, section 5.4), as github.com/google/uuid makes them.
+// a variant (RFC 9562, section 5.4).
 //
 //	xxxxxxxx-xxxx-4xxx-yxxx-xxxxxxxxxxxx    y: 8, 9, a or b
 //
 // They have no order: each row lands on another page of the index.
+//
+// A request reads the random bytes of its keys, and none ahead for later ones.
 type UUIDv4 struct {
-	rand io.Reader
+	rand entropy
 }
 
 // NewUUIDv4 returns a source of UUIDs of version 4. It needs no clock.
-func NewUUIDv4(env Env) *UUIDv4 {
-	if env.Rand == nil {
-		env.Rand = rand.Reader
-	}
-	return &UUIDv4{rand: env.Rand}
-}
+func NewUUIDv4(env Env) *UUIDv4 { return &UUIDv4{entropy{env.Rand}} }
 
 // Next returns r.N keys: lower-case text of 36 characters, or 16 bytes in RFC
 // order. With nothing to sort by, [dialect.SequentialAtEnd] permutes nothing:
 // the text is sent as it is and stays a UUID of version 4. It returns
 // [ErrCount] or [ErrEntropy].
-func (s *UUIDv4) Next(_ context.Context, r Request) ([]driver.Value, error) {
+func (s *UUIDv4) Next(ctx context.Context, r Request) ([]driver.Value, error) {
+	return fresh(ctx, s, r)
+}
+
+// Append is Next for a caller with room, see [Source].
+func (s *UUIDv4) Append(_ context.Context, room []driver.Value, r Request) ([]driver.Value, error) {
 	if r.N < 1 {
-		return nil, ErrCount
+		return room, ErrCount
 	}
 	layout := r.Layout
 	if layout == dialect.SequentialAtEnd {
 		layout = dialect.SequentialAsString
 	}
-	keys := make([]driver.Value, r.N)
-	for i := range keys {
-		u, err := uuid.NewRandomFromReader(s.rand)
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrEntropy, err)
+	keys := grow(room, r.N)
+	var part [chunk][16]byte
+	for left := r.N; left > 0; left -= chunk {
+		some := part[:min(left, chunk)]
+		if err := s.fill(some); err != nil {
+			return room, err
 		}
-		keys[i] = layout.Value(u)
+		keys = appendValues(keys, layout, some)
 	}
 	return keys, nil
+}
+
+// Key16 returns one key as 16 bytes in RFC order, see [Source16]; for
+// [dialect.SequentialAtEnd] the layout moves them back to that order. It returns
+// [ErrEntropy].
+func (s *UUIDv4) Key16(_ context.Context, l dialect.Layout) ([16]byte, error) {
+	var one [1][16]byte
+	err := s.fill(one[:])
+	return sortable(one[0], l), err
+}
+
+// Append16 is Key16 for r.N keys; see [Source16].
+func (s *UUIDv4) Append16(_ context.Context, room [][16]byte, r Request) ([][16]byte, error) {
+	if r.N < 1 {
+		return room, ErrCount
+	}
+	keys := grow(room, r.N)
+	some := keys[len(keys) : len(keys)+r.N]
+	if err := s.fill(some); err != nil {
+		return room, err
+	}
+	for i, key := range some {
+		some[i] = sortable(key, r.Layout)
+	}
+	return keys[:len(keys)+r.N], nil
+}
+
+// sortable returns the bytes of which a layout makes the text, or the bytes, of
+// key.
+func sortable(key [16]byte, l dialect.Layout) [16]byte {
+	if l == dialect.SequentialAtEnd {
+		return dialect.FromAtEnd(key)
+	}
+	return key
+}
+
+// fill makes keys: of crypto/rand by one call for some of them, of a reader of
+// the caller's by one for each.
+func (s *UUIDv4) fill(keys [][16]byte) error {
+	var few [chunk * 16]byte
+	b, n := few[:], chunk
+	if s.rand.r != nil {
+		b, n = few[:16], 1
+	}
+	for part := range slices.Chunk(keys, n) {
+		b := b[:len(part)*16]
+		if err := s.rand.fill(b); err != nil {
+			return err
+		}
+		for i := range part {
+			key := [16]byte(b[i*16:])
+			key[6] = key[6]&0x0f | 4<<4
+			key[8] = key[8]&0x3f | 0x80
+			part[i] = key
+		}
+	}
+	return nil
 }
 
 // Traits says that nothing but uniqueness is promised.

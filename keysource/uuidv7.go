@@ -5,6 +5,8 @@ import (
 	"database/sql/driver"
 	"encoding/binary"
 	"sync/atomic"
+
+	"github.com/keyfill/keyfill/dialect"
 )
 
 // UUIDv7 makes UUIDs of version 7, strictly increasing within the source and
@@ -41,18 +43,18 @@ import (
 type UUIDv7 struct {
 	clock clock
 	rand  entropy
+	ahead readAhead    // of crypto/rand
 	free  atomic.Int64 // the first tick not given out yet
 }
 
 // maxTick is the last tick that 48 and 12 bits can hold.
 const maxTick = maxMilli<<tickBits | (ticksPerMilli - 1)
 
-// tailSize is the number of bytes of the random half of a key.
-const tailSize = 8
-
 // NewUUIDv7 returns a source of UUIDs of version 7.
 func NewUUIDv7(env Env) *UUIDv7 {
-	return &UUIDv7{clock: newClock(env.Now), rand: entropy{env.Rand}}
+	s := &UUIDv7{rand: entropy{env.Rand}}
+	s.clock.start(env.Now)
+	return s
 }
 
 // Next returns r.N keys in ascending order, in any layout: lower-case text of
@@ -60,51 +62,137 @@ func NewUUIDv7(env Env) *UUIDv7 {
 // [ErrEntropy], [ErrClock] for a time before 1970 or after 10889-08-02, or the
 // context's error when that ends while the keys are ahead of the clock.
 func (s *UUIDv7) Next(ctx context.Context, r Request) ([]driver.Value, error) {
-	if r.N < 1 {
-		return nil, ErrCount
+	return fresh(ctx, s, r)
+}
+
+// Append is Next for a caller with room, see [Source].
+func (s *UUIDv7) Append(ctx context.Context, room []driver.Value, r Request) ([]driver.Value, error) {
+	if r.N == 1 {
+		key, err := s.Key16(ctx, r.Layout)
+		if err != nil {
+			return room, err
+		}
+		return append(room, r.Layout.Value(key)), nil
 	}
-	var few [16 * tailSize]byte // spares a single row the heap
-	tails := few[:]
-	if r.N*tailSize > len(few) {
-		tails = make([]byte, r.N*tailSize)
-	}
-	tails = tails[:r.N*tailSize]
-	if err := s.rand.fill(tails); err != nil {
-		return nil, err
-	}
-	tick, err := s.reserve(ctx, r.N)
+	d, err := s.draw(ctx, r.N)
 	if err != nil {
-		return nil, err
+		return room, err
 	}
-	keys := make([]driver.Value, r.N)
-	for i := range keys {
-		random := binary.BigEndian.Uint64(tails[i*tailSize:])
-		keys[i] = r.Layout.Value(uuidv7(tick+int64(i), random))
+	room = grow(room, r.N)
+	var part [chunk][16]byte
+	for left := r.N; left > 0; left -= chunk {
+		keys := part[:min(left, chunk)]
+		for i := range keys {
+			keys[i] = d.next()
+		}
+		room = appendValues(room, r.Layout, keys)
 	}
-	return keys, nil
+	s.done(&d)
+	return room, nil
+}
+
+// Key16 returns one key as 16 bytes in RFC order, whatever the layout; see
+// [Source16]. Its errors are those of Next.
+func (s *UUIDv7) Key16(ctx context.Context, _ dialect.Layout) ([16]byte, error) {
+	d, err := s.draw(ctx, 1)
+	if err != nil {
+		return [16]byte{}, err
+	}
+	key := d.next()
+	s.done(&d)
+	return key, nil
+}
+
+// Append16 is Append of keys as 16 bytes in RFC order, whatever the layout; see
+// [Source16].
+func (s *UUIDv7) Append16(ctx context.Context, room [][16]byte, r Request) ([][16]byte, error) {
+	d, err := s.draw(ctx, r.N)
+	if err != nil {
+		return room, err
+	}
+	room = grow(room, r.N)
+	for range r.N {
+		room = append(room, d.next())
+	}
+	s.done(&d)
+	return room, nil
+}
+
+// drawn7 is what the keys of one request are made from.
+type drawn7 struct {
+	tick  int64  // of the next key
+	words *words // the random halves of the keys; nil: they are in tails
+	tails []byte // of a reader of the caller's
+}
+
+// draw takes what n keys need. The caller makes all n and calls done.
+//
+// A reader of the caller's can fail, so it is read before ticks are taken, and
+// by one call. crypto/rand cannot, and is read ahead.
+func (s *UUIDv7) draw(ctx context.Context, n int) (drawn7, error) {
+	if n < 1 {
+		return drawn7{}, ErrCount
+	}
+	var d drawn7
+	if s.rand.r != nil {
+		d.tails = make([]byte, n*wordSize)
+		if err := s.rand.fill(d.tails); err != nil {
+			return drawn7{}, err
+		}
+	}
+	tick, now, err := s.reserve(ctx, n)
+	if err != nil {
+		return drawn7{}, err
+	}
+	d.tick = tick
+	if s.rand.r == nil {
+		d.words = s.ahead.get(now)
+	}
+	return d, nil
+}
+
+func (s *UUIDv7) done(d *drawn7) {
+	if d.words != nil {
+		s.ahead.put(d.words)
+	}
+}
+
+// next makes a key.
+func (d *drawn7) next() [16]byte {
+	var random uint64
+	if d.words != nil {
+		random = d.words.next()
+	} else {
+		random = binary.BigEndian.Uint64(d.tails)
+		d.tails = d.tails[wordSize:]
+	}
+	key := uuidv7(d.tick, random)
+	d.tick++
+	return key
 }
 
 // Traits says that keys are ordered.
 func (s *UUIDv7) Traits() Traits { return Traits{Ordered: true} }
 
-// reserve takes n consecutive ticks and returns the first.
-func (s *UUIDv7) reserve(ctx context.Context, n int) (int64, error) {
-	now := s.clock.read()
+// reserve takes n consecutive ticks and returns the first, and what the clock
+// reads.
+func (s *UUIDv7) reserve(ctx context.Context, n int) (first, now int64, err error) {
+	now = s.clock.read()
 	for {
 		free := s.free.Load()
-		first := max(now, free)
+		first = max(now, free)
 		switch {
 		case now < 0:
-			return 0, clockError(now >> tickBits)
+			return 0, 0, clockError(now >> tickBits)
 		case first > maxTick+1-int64(n):
-			return 0, clockError(first >> tickBits)
+			return 0, 0, clockError(first >> tickBits)
 		case first-now > borrowCap:
 			if err := s.clock.wait(ctx, now, first-borrowCap); err != nil {
-				return 0, err
+				return 0, 0, err
 			}
 			now = s.clock.read()
 		case s.free.CompareAndSwap(free, first+int64(n)):
-			return first, nil
+			return first, now, nil
 		}
 	}
 }

@@ -1,7 +1,10 @@
 package keysource_test
 
 import (
+	"context"
 	"errors"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -199,4 +202,103 @@ func TestUUIDv7FollowsClock(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestUUIDv7Steps: a wall clock that is set is followed a millisecond later,
+// forwards and back within the borrow cap, and keys ascend throughout.
+func TestUUIDv7Steps(t *testing.T) {
+	for _, step := range []time.Duration{time.Hour, 24 * 365 * time.Hour, time.Second, -500 * time.Millisecond} {
+		t.Run(step.String(), func(t *testing.T) {
+			var passed, set time.Duration
+			looks := 0
+			s := keysource.NewUUIDv7Apart(func() time.Time {
+				looks++
+				return instant.Add(passed + set)
+			}, func() time.Duration { return passed })
+			last := ""
+			draw := func() time.Time {
+				t.Helper()
+				key := text(t, next(t, s, str, 1)[0])
+				if key <= last {
+					t.Errorf("%s follows %s", key, last)
+				}
+				last = key
+				readings, err := keysource.Inspect(key)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return readings[0].Time
+			}
+			near := func(what string, got, want time.Time) {
+				t.Helper()
+				if d := got.Sub(want); d < -time.Millisecond || d > time.Millisecond {
+					t.Errorf("%s the time of a key is %v, want %v", what, got, want)
+				}
+			}
+			for range 50 {
+				near("before the step", draw(), instant.Add(passed))
+				passed += 100 * time.Microsecond
+			}
+			if looks > 7 {
+				t.Errorf("in 5 ms the wall clock was looked at %d times", looks)
+			}
+			set = step
+			draw() // perhaps by the look before
+			passed += time.Millisecond
+			if want := instant.Add(passed + set); step > 0 {
+				near("after the step", draw(), want)
+			} else {
+				// Set back by less than the cap: the keys go on from the last one,
+				// until the clock has caught up.
+				near("after the step", draw(), instant.Add(passed-time.Millisecond))
+				passed += -step
+				near("later", draw(), instant.Add(passed+set))
+			}
+		})
+	}
+}
+
+// TestUUIDv7SlowLook: while one goroutine is held up between the wall clock and
+// what it notes of it, the others go on, and the stale look is forgotten soon.
+func TestUUIDv7SlowLook(t *testing.T) { synctest.Test(t, slowLook) }
+
+func slowLook(t *testing.T) {
+	var (
+		passed, set atomic.Int64
+		held        = make(chan chan struct{}, 1)
+	)
+	s := keysource.NewUUIDv7Apart(func() time.Time {
+		at := instant.Add(time.Duration(passed.Load() + set.Load()))
+		select {
+		case hold := <-held:
+			hold <- struct{}{}
+			<-hold
+		default:
+		}
+		return at
+	}, func() time.Duration { return time.Duration(passed.Load()) })
+	timeOf(t, s)
+	hold := make(chan struct{})
+	held <- hold
+	passed.Add(int64(2 * time.Millisecond))
+	var wg sync.WaitGroup
+	wg.Go(func() { _, _ = s.Key16(context.Background(), bin) })
+	<-hold // the goroutine has read the wall clock
+	set.Store(int64(time.Hour))
+	passed.Add(int64(2 * time.Millisecond))
+	want := instant.Add(time.Duration(passed.Load() + set.Load()))
+	if d := timeOf(t, s).Sub(want); d < -time.Millisecond || d > time.Millisecond {
+		t.Errorf("while a look is held up keys are off by %v", d)
+	}
+	hold <- struct{}{}
+	wg.Wait()
+	ahead := timeOf(t, s) // by the stale look; never before the last key
+	if ahead.Before(want.Add(-time.Millisecond)) {
+		t.Errorf("a key is of %v, after one of %v", ahead, want)
+	}
+	passed.Add(int64(3 * time.Second))
+	want = instant.Add(time.Duration(passed.Load() + set.Load()))
+	if d := timeOf(t, s).Sub(want); d < -time.Millisecond || d > time.Millisecond {
+		t.Errorf("after the next look keys are off by %v", d)
+	}
 }

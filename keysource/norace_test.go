@@ -1,0 +1,5 @@
+//go:build !race
+
+package keysource_test
+
+const raceEnabled = false
