@@ -113,7 +113,7 @@ func (r *storedRun) mayRefuse(s *storedStatement, reason rewrite.Reason) bool {
 		return (f.table == "j" || f.table == "m") && f.updates
 	case rewrite.ErrSelect:
 		return (f.table == "j" || f.table == "m" || f.table == "v") && (f.rows < 0 || f.set)
-	case rewrite.ErrSelectForm, rewrite.ErrTogether, rewrite.ErrSeveral, rewrite.ErrPerStatement:
+	case rewrite.ErrSelectForm, rewrite.ErrSelectSeveral, rewrite.ErrTogether, rewrite.ErrSeveral, rewrite.ErrPerStatement:
 		return f.rows < 0 || f.set || f.several
 	case rewrite.ErrSet:
 		return f.set

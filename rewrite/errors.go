@@ -23,9 +23,12 @@ const (
 	// statement's own transaction.
 	ErrSelect Reason = "select"
 	// ErrSelectForm is returned when the rows come from a query that cannot be
-	// numbered exactly: it changes data or variables, stands beside other
-	// statements, or mixes * with values that have no type.
+	// numbered exactly: it changes data or variables, or mixes * with values that
+	// have no type.
 	ErrSelectForm Reason = "select_form"
+	// ErrSelectSeveral is returned when the rows come from a query and the text has
+	// other statements: what the query gives is counted before the text is sent.
+	ErrSelectSeveral Reason = "select_several"
 	// ErrSet is returned when the only row of VALUES calls a function that returns a
 	// set, so that it is stored as several rows, beside DEFAULT or a value in the
 	// key's place; and when the engine finds such a call.
@@ -154,7 +157,8 @@ var texts = map[Reason]string{
 	ErrNoColumnList:      "the INSERT has no column list: name the columns in it, or list all of the table's under columns: in the policy",
 	ErrColumnCount:       "a row has another number of values than there are columns: name the columns in the INSERT",
 	ErrSelect:            "the rows come from a query, whose rows the source of the key cannot have numbered by the engine: name the key column and select its values, or insert the rows by their values",
-	ErrSelectForm:        "the rows come from a query that cannot be numbered exactly (it changes data or variables, stands beside other statements, is read by ON DUPLICATE KEY UPDATE, or has * beside values without a type): name the key column and select its values",
+	ErrSelectForm:        "the rows come from a query that cannot be numbered exactly (it changes data or variables, is read by ON DUPLICATE KEY UPDATE, or has * beside values without a type): name the key column and select its values",
+	ErrSelectSeveral:     "the rows come from a query, which another statement of the text may change after its rows were counted: send the INSERT alone, name the key column and select its values, or run a migration through the driver without keyfill",
 	ErrSet:               "a value of the row is a set, so that several rows would be stored: write the INSERT with SELECT in the place of VALUES, without DEFAULT and without the key column",
 	ErrOrder:             "the query's ORDER BY decides which of its rows are stored, and cannot be kept where the engine numbers them: order by columns of its select list, or name the key column and select its values",
 	ErrOldServer:         "the rows come from a query, which this server cannot number (MySQL can from 8.0, MariaDB from 10.2, SQLite from 3.38): name the key column and select its values",

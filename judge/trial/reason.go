@@ -18,7 +18,7 @@ var reasons = []rewrite.Reason{
 	rewrite.ErrMultiTable, rewrite.ErrBulk, rewrite.ErrExec, rewrite.ErrExecutableComment, rewrite.ErrUserValue,
 	rewrite.ErrTarget, rewrite.ErrRowID, rewrite.ErrDoubleQuotes, rewrite.ErrSubquery, rewrite.ErrReadsCount,
 	rewrite.ErrGrammar, rewrite.ErrStyles, rewrite.ErrFirstUse, rewrite.ErrShared,
-	rewrite.ErrPerStatement, rewrite.ErrTooMany, rewrite.ErrSelectForm, rewrite.ErrSettings, rewrite.ErrSet, rewrite.ErrOrder,
+	rewrite.ErrPerStatement, rewrite.ErrTooMany, rewrite.ErrSelectForm, rewrite.ErrSelectSeveral, rewrite.ErrSettings, rewrite.ErrSet, rewrite.ErrOrder,
 }
 
 // reasonOf returns the word for a reason's text; for a new reason its first
@@ -73,7 +73,7 @@ var goesOn = regexp.MustCompile(`(?is)\bVALUES\b.*\)\s*(UNION|EXCEPT|INTERSECT|M
 // reason that holds: the bar for them is for those where one can.
 func excused(v *Verdict) bool {
 	switch rewrite.Reason(v.Reason) {
-	case rewrite.ErrRowID, rewrite.ErrOutputInto, rewrite.ErrSelectForm, rewrite.ErrOrder:
+	case rewrite.ErrRowID, rewrite.ErrOutputInto, rewrite.ErrSelectForm, rewrite.ErrSelectSeveral, rewrite.ErrOrder:
 		return v.Kind == tree.KindQuery && v.Action == "refuse" && !v.Missed
 	}
 	return false
@@ -120,6 +120,8 @@ func holds(r Reason, k tree.Kind, query string) bool {
 		return wrapped
 	case rewrite.ErrRowID:
 		return strings.Contains(upper, "ROWID") || strings.Contains(upper, "OID")
+	case rewrite.ErrSelectSeveral:
+		return wrapped || strings.Contains(query, ";")
 	case rewrite.ErrSelectForm:
 		return wrapped || k == tree.KindQuery && changes.MatchString(query) || goesOn.MatchString(query)
 	case rewrite.ErrOrder:

@@ -1,0 +1,55 @@
+package e2e_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// tableCopy is how a migration changes a table where ALTER TABLE does not: under a rule
+// that both names match.
+var tableCopy = []string{
+	"CREATE TABLE x_new (id BIGINT NOT NULL PRIMARY KEY, a INT)",
+	"INSERT INTO x_new (id, a) SELECT id, a FROM x",
+	"DROP TABLE x",
+	"ALTER TABLE x_new RENAME TO x",
+}
+
+// TestTableCopy: a migration's copy of a table keeps the keys that it brings, in one text
+// too; without them its rows are numbered statement by statement, and a text of several
+// is refused before anything in it has run.
+func TestTableCopy(t *testing.T) {
+	multi := mysqlDefault
+	multi.name, multi.params = "mysql-multi", "multiStatements=true"
+	source := policy.Source{Kind: policy.KindSequence, EnsureSchema: true}
+	each(t, []engine{sqliteFile, multi, pgxSimple, pqDefault}, func(t *testing.T, s *scratch) {
+		must(t, s.raw, "CREATE TABLE x (id BIGINT NOT NULL PRIMARY KEY, a INT)", "INSERT INTO x VALUES (5, 1), (7, 2)")
+		db, _ := s.open(t, fillID("x*", policy.Table{InPlace: &source}))
+		rows := func(want ...string) {
+			t.Helper()
+			if got := rowsOf(t, s.raw, "SELECT id, a FROM x ORDER BY a"); !slices.Equal(got, want) {
+				t.Fatalf("stored %q, want %q", got, want)
+			}
+		}
+		numbered := slices.Clone(tableCopy)
+		numbered[1] = "INSERT INTO x_new (a) SELECT a FROM x ORDER BY a"
+		if _, err := db.Exec(strings.Join(numbered, "; ")); !errors.Is(err, rewrite.ErrSelectSeveral) {
+			t.Errorf("in one text without keys: %v, want the reason %s", err, string(rewrite.ErrSelectSeveral))
+		}
+		rows("[{5 true} {1 true}]", "[{7 true} {2 true}]")
+		if _, err := s.raw.Exec("SELECT 1 FROM x_new"); err == nil {
+			t.Error("a part of the refused text has run")
+		}
+		must(t, db, strings.Join(tableCopy, "; "))
+		rows("[{5 true} {1 true}]", "[{7 true} {2 true}]")
+		must(t, db, tableCopy...)
+		must(t, db, "INSERT INTO x (a) VALUES (3)")
+		rows("[{5 true} {1 true}]", "[{7 true} {2 true}]", "[{8 true} {3 true}]")
+		must(t, db, numbered...)
+		rows("[{1 true} {1 true}]", "[{2 true} {2 true}]", "[{3 true} {3 true}]")
+	})
+}
