@@ -114,7 +114,7 @@ AND c.is_identity = 0 AND c.is_computed = 0 AND c.is_hidden = 0
 ORDER BY c.column_id`
 
 func impliedSQLServer(ctx context.Context, q Querier, n Name) ([]string, error) {
-	return names(ctx, q, always, impliedColumnsSQLServer, nameOfSQLServer(n.Schema, n.Table))
+	return names(ctx, q, always, inSQLServer(n.Table, impliedColumnsSQLServer), nameOfSQLServer(n.Schema, n.Table))
 }
 
 // impliedColumnsOracle: ORA-54013 is about a value for a virtual column, which

@@ -42,6 +42,8 @@ var implied = []struct {
 	}}, []string{"Id", "b"}, "1 = \"orders\""},
 	{"sqlserver", dialect.SQLServer(), catalog.Name{Schema: "dbo", Table: "odd]name", Text: "dbo.[odd]]name]"},
 		[][][]any{{{"a"}, {"version"}}}, []string{"a", "version"}, `1 = "[dbo].[odd]]name]"`},
+	{"sqlserver, temporary", dialect.SQLServer(), catalog.Name{Table: "#mu", Text: "#mu"},
+		[][][]any{{{"a"}}}, []string{"a"}, "JOIN tempdb.sys.columns c ON c.object_id = o.object_id\nWHERE o.object_id = OBJECT_ID(@p1) AND o.type IN ('U', 'V')\nAND c.is_identity = 0 AND c.is_computed = 0 AND c.is_hidden = 0\nORDER BY c.column_id\n  1 = \"tempdb..[#mu]\""},
 	{"oracle", dialect.Oracle(), catalog.Name{Table: "ORDERS", Text: "orders"},
 		[][][]any{{{"SHOP", "ORDERS", "0", "0", "1"}}, {{"ID"}, {"odd"}}}, []string{"ID", "odd"}, "1 = \"SHOP\"\n  2 = \"ORDERS\""},
 	{"oracle without the table", dialect.Oracle(), catalog.Name{Table: "ORDERS", Text: "orders"},

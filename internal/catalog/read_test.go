@@ -91,6 +91,11 @@ var reads = []struct {
 		},
 		{{"id", "PK_odd", int64(1), int64(1)}, {"g", nil, int64(1), int64(1)}, {"c", "UQ_c", int64(0), int64(2)}},
 	}},
+	{"sqlserver_temporary", dialect.SQLServer(), "dbo", "#mu", [][][]any{
+		{{int64(-1524253373), "dbo", "#mu_______00000000001A", int64(0), int64(0)}},
+		{{"id", "uniqueidentifier", int64(16), int64(0), int64(0), false, int64(0), nil, nil}, {"a", "int", int64(4), int64(10), int64(0), false, int64(0), nil, nil}},
+		{{"id", "PK__#mu", int64(1), int64(1)}},
+	}},
 	{"sqlserver_view", dialect.SQLServer(), "", "v", [][][]any{{{"1", "dbo", "v", int64(1), int64(1)}}, {}, {}}},
 	{"oracle", dialect.Oracle(), "", "ORDERS", [][][]any{
 		{{"SHOP", "ORDERS", int64(0), "0", float64(1)}, {"PUBLIC", "ORDERS", int64(0), "1", int64(1)}},

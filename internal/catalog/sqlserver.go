@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
 )
@@ -40,7 +41,7 @@ ORDER BY i.index_id`
 )
 
 func readSQLServer(ctx context.Context, q Querier, schema, table string) (*Table, error) {
-	rows, err := q.Rows(ctx, findSQLServer, nameOfSQLServer(schema, table))
+	rows, err := q.Rows(ctx, inSQLServer(table, findSQLServer), nameOfSQLServer(schema, table))
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
@@ -53,16 +54,38 @@ func readSQLServer(ctx context.Context, q Querier, schema, table string) (*Table
 	case !c.isNull(4):
 		t.InsertTriggers = No
 	}
+	if isTemporarySQLServer(table) {
+		t.Name = table // found is one with a number behind it
+	}
 	if c.err != nil {
 		return nil, c.err
 	}
-	return t, t.describe(ctx, q, description{columnsSQLServer, columnOfSQLServer, indexesSQLServer}, id)
+	return t, t.describe(ctx, q, description{inSQLServer(table, columnsSQLServer), columnOfSQLServer, inSQLServer(table, indexesSQLServer)}, id)
+}
+
+// isTemporarySQLServer reports whether a name is that of a temporary table, of the
+// session (#t) or of all (##t). Those are in tempdb, whatever the current database is,
+// and have no triggers: "CREATE TABLE (Transact-SQL)", "Temporary tables".
+func isTemporarySQLServer(table string) bool { return strings.HasPrefix(table, "#") }
+
+// inSQLServer returns a query for the catalog that a table is in.
+func inSQLServer(table, query string) string {
+	if !isTemporarySQLServer(table) {
+		return query
+	}
+	// OBJECTPROPERTY is about the current database.
+	query = strings.ReplaceAll(query, "OBJECTPROPERTY(o.object_id, 'HasInsertTrigger')", "0")
+	query = strings.ReplaceAll(query, "FROM sys.", "FROM tempdb.sys.")
+	return strings.ReplaceAll(query, "JOIN sys.", "JOIN tempdb.sys.")
 }
 
 // nameOfSQLServer returns a name as OBJECT_ID takes it.
 func nameOfSQLServer(schema, table string) string {
 	quote := dialect.SQLServer().QuoteIdent
-	if schema == "" {
+	switch {
+	case isTemporarySQLServer(table):
+		return "tempdb.." + quote(table) // its schema counts for nothing
+	case schema == "":
 		return quote(table)
 	}
 	return quote(schema) + "." + quote(table)
