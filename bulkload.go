@@ -3,6 +3,7 @@ package keyfill
 import (
 	"context"
 	"database/sql/driver"
+	"slices"
 
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/policy"
@@ -79,6 +80,8 @@ type bulkLoad struct {
 
 	last *execution
 
+	brought []brought // by its rows
+
 	noted  []notedKeys
 	newest map[*Recorder]int // by recorder its last in noted
 }
@@ -147,6 +150,7 @@ func (l *bulkLoad) ExecContext(ctx context.Context, args []driver.NamedValue) (d
 	if l.rows++; x.holes.Any() {
 		l.filled++
 	}
+	l.bring(x.brought)
 	return res, nil
 }
 
@@ -160,10 +164,10 @@ func (l *bulkLoad) row(ctx context.Context, args []driver.NamedValue) (*executio
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := m.follow(ctx, l.guard, l.plan, args, h); err != nil {
+	x := l.execution(ctx, args, h)
+	if x.brought, err = m.brings(ctx, l.guard, l.plan, args, h); err != nil {
 		return nil, err
 	}
-	x := l.execution(ctx, args, h)
 	if x.keys, err = draw(ctx, l.plan, nil, h, nil, nil, l.guard); err != nil {
 		return nil, err
 	}
@@ -173,6 +177,19 @@ func (l *bulkLoad) row(ctx context.Context, args []driver.NamedValue) (*executio
 	}
 	x.sent = l.plan.Bind(args, h, sent)
 	return x, nil
+}
+
+// bring adds what a row brings for columns that are followed. The numberings are raised
+// when the load has ended.
+func (l *bulkLoad) bring(more []brought) {
+	for _, b := range more {
+		i := slices.IndexFunc(l.brought, func(o brought) bool { return o.counter == b.counter })
+		if i < 0 {
+			l.brought = append(l.brought, b)
+			continue
+		}
+		l.brought[i].what.Add(b.what)
+	}
 }
 
 // note records the keys of a row: what becomes of them is known at the end of
@@ -221,6 +238,8 @@ func (l *bulkLoad) finish(ctx context.Context) (driver.Result, error) {
 		l.failed(ctx, err)
 		return res, err
 	}
+	l.guard.mount.raiseBehind(ctx, l.guard, l.brought)
+	l.brought = nil
 	if n, err := res.RowsAffected(); err != nil || n == int64(l.rows) {
 		l.settle(Stored)
 	}
@@ -234,13 +253,14 @@ func (l *bulkLoad) Close() error {
 	if err != nil {
 		l.failed(context.Background(), err)
 	}
-	l.noted, l.newest, l.last, l.filled = nil, nil, nil, 0
+	l.noted, l.newest, l.last, l.filled, l.brought = nil, nil, nil, 0, nil
 	return err
 }
 
 // failed takes in an error of the driver. One of the engine's own is that of
 // the load, whichever row it is about.
 func (l *bulkLoad) failed(ctx context.Context, err error) {
+	l.brought = nil
 	if !sqlcode.Answered(err) {
 		return
 	}

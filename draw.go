@@ -58,7 +58,11 @@ func draw(ctx context.Context, p *rewrite.Plan, args []driver.NamedValue, h rewr
 			if g, ok := from.(*guard); ok {
 				n += g.mount.spare(p, d, n)
 			}
-			if drawn, err = from.give(ctx, t, d.Key, n); err == nil {
+			var own []int64
+			if in.Target.Keys[d.Key].Follow {
+				own = p.ExplicitIntegers(args, h, d.Insert, d.Key)
+			}
+			if drawn, err = beside(ctx, t, d.Key, n, own, from); err == nil {
 				drawn = drawn[:h.Counts[i]]
 			}
 		}

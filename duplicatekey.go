@@ -106,7 +106,7 @@ func (m *Mount) doubt(g *guard, t *table, i int, c *counter) {
 		g.doubts = map[*counter]doubted{}
 	}
 	k := &t.keys[i]
-	g.doubts[c] = doubted{f.keys[i].stored(t.rule, k, false), k.rule.Source.OnBehind}
+	g.doubts[c] = doubted{f.keys[i].stored(t.rule, k, false), onBehind(k.rule.Source, f.keys[i].counts)}
 }
 
 // errInUse is for a number that is not above the greatest key in the table.

@@ -31,6 +31,10 @@ type execution struct {
 	counts  int           // how often they were
 	saved   bool          // our savepoint is set
 
+	brought []brought // numberings to be raised behind the statement
+	before  []brought // to be raised in its transaction, before it
+	kept    bool      // it brings all its keys, and goes out as it came
+
 	joining   joining
 	own       driver.Tx // the transaction that the keys belong to, where it is ours
 	marked    bool      // what is drawn may have to be undone
@@ -113,9 +117,13 @@ func (m *Mount) direct(ctx context.Context, g *guard, query string, args []drive
 	if p == nil || err != nil {
 		return nil, as, err
 	}
-	if p.Load {
+	switch {
+	case p.Load:
 		as, err := m.loadDirectly(p)
 		return nil, as, err
+	case p.Action == rewrite.Keep && !p.AtExecution:
+		x, err := m.keep(ctx, g, p, query, args, rewrite.Holes{}, by)
+		return x, as, err
 	}
 	inline := p.TooMany() || p.Placeholders() == 0 && len(args) == 0 &&
 		!(by == byQuery && m.driver.CachesQueries)
@@ -142,13 +150,14 @@ func (m *Mount) direct(ctx context.Context, g *guard, query string, args []drive
 	if fills && m.waits(g, p, h, by, len(args)) {
 		return nil, event{}, driver.ErrSkip
 	}
-	if err := m.follow(ctx, g, p, args, h); err != nil {
-		return nil, event{}, err
-	}
 	if !fills {
-		return nil, as, nil
+		x, err := m.keep(ctx, g, p, query, args, h, by)
+		return x, as, err
 	}
 	x := &execution{guard: g, plan: p, query: query, args: args, holes: h, inline: inline, rec: recorderOf(ctx), values: valuesFor(ctx, p)}
+	if x.brought, err = m.brings(ctx, g, p, args, h); err != nil {
+		return nil, event{}, err
+	}
 	if x.session, err = m.session(ctx, g, p); err != nil {
 		return nil, event{}, err
 	}
@@ -157,6 +166,20 @@ func (m *Mount) direct(ctx context.Context, g *guard, query string, args []drive
 		return nil, as, err
 	}
 	return x, event{}, nil
+}
+
+// keep returns the execution of a statement that is not prepared and brings keys that
+// are followed, nil where there are none.
+func (m *Mount) keep(ctx context.Context, g *guard, p *rewrite.Plan, query string, args []driver.NamedValue, h rewrite.Holes, by route) (*execution, error) {
+	brought, err := m.brings(ctx, g, p, args, h)
+	if len(brought) == 0 || err != nil {
+		return nil, err
+	}
+	x := &execution{guard: g, plan: p, query: query, args: args, holes: h, kept: true, brought: brought, rec: recorderOf(ctx)}
+	if x.takesBefore() && m.preparesFirst(g, by, len(args)) {
+		return nil, driver.ErrSkip
+	}
+	return x, x.fill(ctx)
 }
 
 // session asks what has to be known of the tables of a plan, and says whether
@@ -199,6 +222,10 @@ func (x *execution) fill(ctx context.Context) (err error) {
 			}
 		}
 		x.joining = x.guard.mount.joining(x.plan, x.holes)
+		if x.takesBefore() {
+			x.joining.any, x.joining.gapFree = true, true
+		}
+		x.splitBrought()
 		if err = x.take(ctx); err != nil {
 			_ = x.release(ctx)
 			return err
@@ -218,6 +245,8 @@ func (x *execution) prepares() bool {
 func (x *execution) place() {
 	proves := x.joining.any
 	switch {
+	case x.kept:
+		x.text, x.sent = x.query, x.args
 	case x.inline && proves:
 		x.text, x.sent = x.plan.InlineProven(x.args, x.holes, x.keys, x.session)
 	case x.inline:
@@ -229,8 +258,9 @@ func (x *execution) place() {
 	}
 }
 
-// decide returns the plan of a statement that may get keys. It is nil when the
-// statement goes out as it came, which is then to count as the event.
+// decide returns the plan of a statement that may get keys, or may bring some that are
+// followed. It is nil when the statement goes out as it came, which is then to count as
+// the event.
 func (m *Mount) decide(ctx context.Context, g *guard, query string) (*rewrite.Plan, event, error) {
 	e := m.engine.Load()
 	if e == nil {
@@ -256,12 +286,12 @@ func (m *Mount) decide(ctx context.Context, g *guard, query string) (*rewrite.Pl
 		as, err := m.refusal(p.Refusal)
 		return nil, as, err
 	case p.Action == rewrite.Keep && !p.AtExecution:
-		if err := m.follow(ctx, g, p, nil, rewrite.Holes{}); err != nil {
-			return nil, event{}, err
-		}
 		as := event{counts: true, table: p.Inserts[0].Target.Table, action: rewrite.Keep}
 		if slices.ContainsFunc(p.Inserts, func(in rewrite.Insert) bool { return in.Worked }) {
 			as.worked = p
+		}
+		if p.Follows() && !p.Load {
+			return p, as, nil
 		}
 		return nil, as, nil
 	}
@@ -367,6 +397,10 @@ func (x *execution) executed(ctx context.Context, res driver.Result, err error) 
 		x.failed(ctx, err)
 		return res, setRefused(x.plan, err)
 	}
+	x.guard.mount.raiseBehind(ctx, x.guard, x.brought)
+	if x.kept {
+		return res, nil
+	}
 	if err := x.storedMore(ctx, res); err != nil {
 		return res, err
 	}
@@ -386,7 +420,7 @@ func (x *execution) queried(ctx context.Context, rows driver.Rows, err error) (d
 		x.failed(ctx, err)
 		return nil, setRefused(x.plan, err)
 	}
-	if x.rec == nil && !x.numbers() {
+	if x.kept || x.rec == nil && !x.numbers() {
 		return rows, nil
 	}
 	return x.observe(ctx, rows), nil
@@ -416,8 +450,8 @@ const maxParked = 64
 // park keeps an execution whose driver answered ErrSkip for the Prepare and the
 // execution of the same text that database/sql sends next on this connection.
 func (g *guard) park(x *execution) {
-	if x.joining.any {
-		return // its transaction is ours
+	if x.joining.any || x.kept {
+		return // its transaction is ours, or it has nothing to keep
 	}
 	if len(g.parked) == maxParked {
 		g.parked = slices.Delete(g.parked, 0, 1)

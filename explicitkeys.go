@@ -1,12 +1,45 @@
 package keyfill
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
 
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/dbconn"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
+
+// A sequence that follows explicit keys is raised above those that an INSERT brings,
+// as AUTO_INCREMENT is: when the INSERT has succeeded, once for a statement, and before
+// the caller sees the answer. An INSERT that fails moves nothing, whatever its key.
+//
+// Between the INSERT and the raise others may draw the key that was brought, as they
+// may when they hold it in a block: theirs is a duplicate-key error. A process that
+// compares the numbering with the table in between finds it behind, and so does one
+// that starts after this one was killed there: such a source has on_behind: advance
+// unless its policy says otherwise.
+//
+// A numbering that belongs to the transactions of its INSERTs is raised before the
+// INSERT, in one transaction with it. Every draw locks the row of the numbering first
+// and then the row of the table; whoever went the other way round would wait for a
+// draw that waits for it. Where the INSERT fails, the raise goes back with it, to a
+// savepoint or with a transaction of ours.
+
+// brought is what an execution brings for a column that is followed.
+type brought struct {
+	table   *table
+	key     int
+	counter *counter
+	what    rewrite.Explicit
+}
 
 // mayFollow reports whether a source takes the place of an engine's own counter, and
 // so follows the keys that INSERTs bring where that would: AUTO_INCREMENT of MySQL and
@@ -22,41 +55,195 @@ func (m *Mount) engineCounts(ctx context.Context, g *guard, t *table, i int) boo
 	return err == nil && f.keys[i].counts
 }
 
-// follow moves the sequences of tables whose policy says follow_explicit above
-// the keys that an execution brings. It is called before the statement is sent:
-// a process that starts in between would find the store behind the table.
-//
-// Blocks that other processes hold stay as they are. A key above the source's
-// limit is none of its own and moves nothing.
-func (m *Mount) follow(ctx context.Context, g *guard, p *rewrite.Plan, args []driver.NamedValue, h rewrite.Holes) error {
-	if !p.Follows() {
-		return nil
+// onBehind returns what a source does about a numbering that is behind its table,
+// whose policy may leave that open. counts is as for engineCounts.
+func onBehind(src policy.Source, counts bool) keysource.Remedy {
+	if counts && mayFollow(src) {
+		return cmp.Or(src.OnBehind, keysource.RemedyAdvance)
 	}
+	return cmp.Or(src.OnBehind, keysource.RemedyError)
+}
+
+// brings returns what an execution brings for the columns that are followed. A source
+// that cannot be used is an error where the policy says follow_explicit.
+func (m *Mount) brings(ctx context.Context, g *guard, p *rewrite.Plan, args []driver.NamedValue, h rewrite.Holes) ([]brought, error) {
+	if !p.Follows() {
+		return nil, nil
+	}
+	var all []brought
 	for i := range p.Inserts {
 		t := tableOf(&p.Inserts[i])
 		if m.effective(t) != policy.ModeFill {
 			continue
 		}
 		for j := range t.keys {
-			k := &t.keys[j]
-			said := k.rule.Source.FollowExplicit
-			if !said && !mayFollow(k.rule.Source) {
+			b, err := m.bringsFor(ctx, g, t, j, p.Explicit(args, h, i, j))
+			if err != nil {
+				return nil, err
+			}
+			if b.counter == nil {
 				continue
 			}
-			key := p.Explicit(args, h, i, j)
-			if key < 1 || key >= k.limit() || !said && !m.engineCounts(ctx, g, t, j) {
+			at := slices.IndexFunc(all, func(o brought) bool { return o.counter == b.counter && o.table == t })
+			if at < 0 {
+				all = append(all, b)
 				continue
 			}
-			c, err := m.counter(ctx, g, t, j)
-			if err == nil {
-				err = c.advance(ctx, g, key+1)
+			all[at].what.Add(b.what)
+		}
+	}
+	return all, nil
+}
+
+// bringsFor returns what is brought for one key column, without a counter where that is
+// not followed.
+func (m *Mount) bringsFor(ctx context.Context, g *guard, t *table, j int, what rewrite.Explicit) (brought, error) {
+	k := &t.keys[j]
+	said := k.rule.Source.FollowExplicit
+	switch {
+	case !what.Any(), !said && !mayFollow(k.rule.Source):
+		return brought{}, nil
+	case !what.Open && what.Sure >= k.limit(), !said && !m.engineCounts(ctx, g, t, j):
+		return brought{}, nil // a key above the limit is none of the source's own
+	}
+	c, err := m.counter(ctx, g, t, j)
+	switch {
+	case err != nil && said:
+		return brought{}, t.keyError(j, err)
+	case err != nil, c.sequence == nil && c.joined == nil, c.scoped != nil:
+		// Who has not said so does not ask for the store when it brings a key. A
+		// duplicate key will tell, and on_behind says what then.
+		return brought{}, nil
+	}
+	return brought{t, j, c, what}, nil
+}
+
+// raiseBehind raises the numberings above what an INSERT has brought that has
+// succeeded. What fails is no error of that: its row is stored. It is made good before
+// the next key, or a duplicate key will tell.
+func (m *Mount) raiseBehind(ctx context.Context, g *guard, all []brought) {
+	for i := range all {
+		b := &all[i]
+		key := b.what.Sure
+		if b.what.Open {
+			greatest, found := m.greatestStored(ctx, g, b)
+			if !found {
+				greatest = b.what.Guess
 			}
-			// Who has not said so does not ask for the store when it brings a key. A
-			// duplicate key will tell, and on_behind says what then.
-			if err != nil && said {
-				return t.keyError(j, err)
-			}
+			key = max(key, greatest)
+		}
+		if err := b.raise(ctx, g, key); err != nil && m.logger != nil {
+			m.logger.LogAttrs(ctx, slog.LevelWarn, "keyfill: a numbering could not be raised above a key that was brought",
+				slog.String("table", b.table.Table), slog.String("column", b.table.keys[b.key].column))
+		}
+	}
+}
+
+// raise makes later keys greater than one that was brought.
+func (b *brought) raise(ctx context.Context, g *guard, key int64) error {
+	if key < 1 || key >= b.table.keys[b.key].limit() {
+		return nil
+	}
+	return b.counter.advance(ctx, g, key+1)
+}
+
+// followSavepoint is the name of ours, which nobody else uses.
+const followSavepoint = "keyfill_follow"
+
+// greatestStored returns the greatest key in the column, as the statement's connection
+// sees it: the engine alone can tell which number it has read. found is false where an
+// index has to be gone through, or the table cannot be read.
+func (m *Mount) greatestStored(ctx context.Context, g *guard, b *brought) (key int64, found bool) {
+	f, err := m.facts(ctx, g, b.table)
+	if err != nil {
+		return 0, false
+	}
+	k := &b.table.keys[b.key]
+	column := f.keys[b.key].stored(b.table.rule, k, false)
+	if column.Unranked {
+		return 0, false
+	}
+	d := m.known().dialect
+	ask := func() bool {
+		key, err = store.Within(d, g.conn).MaxKey(ctx, column)
+		return err == nil
+	}
+	if !d.ErrorsAbort || g.tx == txOutside {
+		found = ask()
+	} else {
+		found = g.askAside(ctx, &d.Transactions, ask)
+	}
+	return key, found
+}
+
+// askAside asks behind a savepoint, where an error would end the transaction.
+func (g *guard) askAside(ctx context.Context, t *dialect.Transactions, ask func() bool) (found bool) {
+	control := func(text string) error {
+		_, err := dbconn.Exec(ctx, g.conn, strings.Replace(text, "%", followSavepoint, 1), nil)
+		return err
+	}
+	set := control(t.Set) == nil
+	found = ask()
+	if set {
+		if !found {
+			_ = control(t.Undo)
+		}
+		_ = control(t.Release)
+	}
+	return found
+}
+
+// takesBefore reports whether the numberings that belong to transactions are raised in
+// that of the INSERT, before it; else they are raised behind it, by themselves.
+func (x *execution) takesBefore() bool {
+	return slices.ContainsFunc(x.brought, func(b brought) bool { return b.counter.joined != nil }) &&
+		x.guard.tx != txUnknown && x.plan.Statements == 1 && !x.leavesOut()
+}
+
+// splitBrought takes what is raised before the INSERT from what is raised behind it.
+func (x *execution) splitBrought() {
+	if !x.joining.any {
+		return
+	}
+	for _, b := range x.brought {
+		if b.counter.joined != nil {
+			x.before = append(x.before, b)
+		}
+	}
+	x.brought = slices.DeleteFunc(x.brought, func(b brought) bool { return b.counter.joined != nil })
+}
+
+// raiseBefore raises the numberings of the execution's transaction.
+func (x *execution) raiseBefore(ctx context.Context) error {
+	for i := range x.before {
+		b := &x.before[i]
+		if err := b.raise(ctx, x.guard, max(b.what.Sure, b.what.Guess)); err != nil {
+			return b.table.keyError(b.key, err)
 		}
 	}
 	return nil
+}
+
+// beside draws keys for rows beside which others of the statement bring their own, and
+// draws again where one is among these: the numbering is raised above them when the
+// INSERT has succeeded.
+func beside(ctx context.Context, t *table, i, n int, own []int64, from giver) ([]driver.Value, error) {
+	for tries := len(own); ; tries-- {
+		drawn, err := from.give(ctx, t, i, n)
+		if err != nil || tries == 0 || !slices.ContainsFunc(drawn, func(v driver.Value) bool { return isAmong(v, own) }) {
+			return drawn, err
+		}
+	}
+}
+
+// isAmong reports whether a key that was drawn is one of some integers.
+func isAmong(v driver.Value, all []int64) bool {
+	switch v := v.(type) {
+	case int64:
+		return slices.Contains(all, v)
+	case string:
+		n, err := strconv.ParseInt(v, 10, 64)
+		return err == nil && slices.Contains(all, n)
+	}
+	return false
 }

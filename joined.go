@@ -95,5 +95,11 @@ func alsoInto(p *rewrite.Plan, d rewrite.Draw) bool {
 // prepared statement: those of a transaction are not kept for a driver that may
 // want it to be prepared.
 func (m *Mount) waits(g *guard, p *rewrite.Plan, h rewrite.Holes, by route, args int) bool {
-	return m.joining(p, h).any && (args > 0 && !m.driver.Executes || !g.can(by))
+	return m.joining(p, h).any && m.preparesFirst(g, by, args)
+}
+
+// preparesFirst reports whether a driver may want a statement with arguments to be
+// prepared.
+func (m *Mount) preparesFirst(g *guard, by route, args int) bool {
+	return args > 0 && !m.driver.Executes || !g.can(by)
 }

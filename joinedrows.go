@@ -38,7 +38,7 @@ type columnType struct {
 // joined reads the rows of an execution and ends what join has begun. The driver's
 // are closed first, since its connection takes nothing else before.
 func (x *execution) joined(ctx context.Context, rows driver.Rows) (driver.Rows, error) {
-	if x.own == nil && !x.marked {
+	if x.own == nil && !x.marked && len(x.brought) == 0 {
 		return rows, nil
 	}
 	sets, err := readSets(forwardedRows{rows})
@@ -48,6 +48,7 @@ func (x *execution) joined(ctx context.Context, rows driver.Rows) (driver.Rows, 
 	if err = x.leave(ctx, x.unlessEnded(err)); err != nil {
 		return nil, err
 	}
+	x.guard.mount.raiseBehind(ctx, x.guard, x.brought)
 	return &joinedRows{sets: sets}, nil
 }
 

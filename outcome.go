@@ -20,6 +20,9 @@ import (
 // somebody wants to know. A transaction of ours is still open then.
 func (x *execution) settle(ctx context.Context, res driver.Result) {
 	x.fates, x.changed = nil, 0
+	if x.kept {
+		return
+	}
 	if x.plan.Alone() && x.plan.Counts() {
 		x.changed = x.firstNumbered(ctx, res)
 		return

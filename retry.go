@@ -16,7 +16,7 @@ const maxLost = 64
 
 // lose keeps an execution that ended in driver.ErrBadConn for its retry.
 func (x *execution) lose() {
-	if x.rec == nil || !x.autonomous() || x.plan.Counts() {
+	if x.rec == nil || x.kept || !x.autonomous() || x.plan.Counts() {
 		return
 	}
 	x.rec.mu.Lock()

@@ -313,6 +313,7 @@ func (m *Mount) newSequence(ctx context.Context, g *guard, t *table, i int, stat
 	if err != nil {
 		return nil, err
 	}
+	src.OnBehind = onBehind(src, facts.keys[i].counts)
 	mapping, last, err := k.bounded(state)
 	if err != nil {
 		return nil, err

@@ -23,6 +23,9 @@ func (m *Mount) prepare(ctx context.Context, g *guard, query string) (driver.Stm
 	if p.Load {
 		return m.prepareLoad(ctx, g, query, p)
 	}
+	if p.Action == rewrite.Keep && !p.AtExecution {
+		return m.prepareKept(ctx, g, query, p, as)
+	}
 	s := &statement{guard: g, plan: p, query: query}
 	if e := m.known(); e.dialect.Place.Moves && m.asks(e, query, p) {
 		s.at = g.place.at
@@ -77,6 +80,20 @@ func (m *Mount) prepare(ctx context.Context, g *guard, query string) (driver.Stm
 	return s.orError(setRefused(p, err))
 }
 
+// prepareKept prepares a statement whose text may bring keys that are followed.
+func (m *Mount) prepareKept(ctx context.Context, g *guard, query string, p *rewrite.Plan, as event) (driver.Stmt, error) {
+	brought, err := m.brings(ctx, g, p, nil, rewrite.Holes{})
+	if err != nil {
+		return nil, err
+	}
+	if len(brought) == 0 {
+		return m.prepareAsIs(ctx, g, query, as)
+	}
+	s := &statement{guard: g, plan: p, query: query, kept: true}
+	s.Stmt, err = g.PrepareContext(ctx, query)
+	return s.orError(err)
+}
+
 // prepareAsIs prepares the application's own text.
 func (m *Mount) prepareAsIs(ctx context.Context, g *guard, query string, as event) (driver.Stmt, error) {
 	stmt, err := g.PrepareContext(ctx, query)
@@ -117,6 +134,10 @@ type statement struct {
 	// open, for executions that draw no key of theirs; nil until there is one.
 	unproven driver.Stmt
 
+	// kept says that the text is the application's own, which brings keys that are
+	// followed.
+	kept bool
+
 	// dry says that the text is the application's own: what would become of an
 	// execution is decided and counted, no more.
 	dry bool
@@ -134,7 +155,7 @@ var (
 // counts them as without us.
 func (s *statement) NumInput() int {
 	n := s.Stmt.NumInput()
-	if n < 0 || s.literal || s.dry {
+	if n < 0 || s.literal || s.dry || s.kept {
 		return n
 	}
 	return n - s.plan.Added()
@@ -146,6 +167,15 @@ func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execu
 	g := s.guard
 	if err := s.move(ctx); err != nil {
 		return nil, err
+	}
+	if s.kept {
+		x := s.execution(ctx, args, rewrite.Holes{})
+		var err error
+		if x.brought, err = g.mount.brings(ctx, g, s.plan, args, x.holes); err != nil {
+			return nil, err
+		}
+		x.kept = true
+		return x, x.fill(ctx)
 	}
 	if s.literal {
 		x := s.once
@@ -173,10 +203,10 @@ func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execu
 	if x := g.unpark(s, args, valuesFor(ctx, s.plan)); x != nil && x.resume(ctx, args) {
 		return x, nil
 	}
-	if err := g.mount.follow(ctx, g, s.plan, args, h); err != nil {
+	x := s.execution(ctx, args, h)
+	if x.brought, err = g.mount.brings(ctx, g, s.plan, args, h); err != nil {
 		return nil, err
 	}
-	x := s.execution(ctx, args, h)
 	if err := x.fill(ctx); err != nil {
 		return nil, s.guard.mount.refuseBound(err)
 	}
@@ -271,7 +301,7 @@ func (s *statement) of(ctx context.Context, x *execution) (driver.Stmt, error) {
 	case s.literal && x.text != s.text:
 		err := s.replace(ctx, x.text)
 		return s.Stmt, err
-	case s.literal, x.joining.any, !s.plan.Proves():
+	case s.literal, s.kept, x.joining.any, !s.plan.Proves():
 		return s.Stmt, nil
 	case s.unproven == nil:
 		stmt, err := s.guard.PrepareContext(ctx, s.plan.BoundText(s.session))
@@ -393,7 +423,7 @@ func (s *statement) ColumnConverter(index int) driver.ValueConverter {
 
 // final returns the index at which the caller's argument travels.
 func (s *statement) final(index int) int {
-	if s.literal || s.dry {
+	if s.literal || s.dry || s.kept {
 		return index
 	}
 	return s.plan.Final(index)

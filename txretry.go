@@ -52,6 +52,9 @@ func (x *execution) drawProven(ctx context.Context) error {
 	if err := x.proveBefore(ctx); err != nil {
 		return err
 	}
+	if err := x.raiseBefore(ctx); err != nil {
+		return err
+	}
 	var drawn [][]driver.Value
 	if x.plan.Counts() {
 		drawn = x.keys // for the count

@@ -333,8 +333,9 @@ func (s *Sequence) discard() {
 // next fetch advances it. Of the errors of [Sequence.Reserve] it returns
 // [ErrStoreDown], [ErrStoreState] and [ErrClosed].
 //
-// It has to be called before the row that brings the key is inserted: else a
-// process that starts in between finds the store behind the table.
+// It is called when the row that brings the key is inserted, so that one which is
+// refused moves nothing. A process that starts in between finds the store behind the
+// table, which is for [SequenceOptions].OnBehind.
 //
 // A source on the statements' connections that would have to ask the store
 // returns [ErrNoConnection]; see [Sequence.AdvanceOn].

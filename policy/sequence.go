@@ -123,7 +123,13 @@ func (n namer) suitColumn(m *mistakes, p place, name string) string {
 // completeSequence sets what a sequence leaves out.
 func completeSequence(s *Source, d *dialect.Dialect) {
 	completeCounter(s, d)
-	s.OnBehind = cmp.Or(s.OnBehind, keysource.RemedyError)
+	switch {
+	case s.FollowExplicit:
+		// Its process may end between an INSERT that brings a key and the raise.
+		s.OnBehind = cmp.Or(s.OnBehind, keysource.RemedyAdvance)
+	case !s.Exclusive: // else the column says: it may have a counter of the engine's
+		s.OnBehind = cmp.Or(s.OnBehind, keysource.RemedyError)
+	}
 	s.Via = cmp.Or(s.Via, ViaTable)
 	if s.joined() {
 		s.Transaction = TransactionJoined

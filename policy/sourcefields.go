@@ -117,7 +117,7 @@ var sourceKeys = []sourceKey{
 		boolean, func(s *Source) *bool { return &s.Exclusive }),
 	of("follow_explicit", "Whether keys that INSERTs bring move the store above them.",
 		boolean, func(s *Source) *bool { return &s.FollowExplicit }),
-	of("on_behind", "What happens when there are greater keys in the table: error (default), advance (sequence and recycled) or warn.",
+	of("on_behind", "What happens when there are greater keys in the table: error (default), advance (sequence and recycled; the default of those that follow explicit keys) or warn.",
 		word[keysource.Remedy](fieldWhat("on_behind"), remedies), func(s *Source) *keysource.Remedy { return &s.OnBehind }),
 	of("on_store_rollback", "What happens when the store has gone back: error (default) or advance.",
 		word[keysource.Remedy](fieldWhat("on_store_rollback"), rollbackRemedies), func(s *Source) *keysource.Remedy { return &s.OnStoreRollback }),

@@ -7,6 +7,41 @@ import (
 	"strings"
 )
 
+// Explicit is what an execution brings itself for a key of an INSERT.
+type Explicit struct {
+	// Sure is the greatest integer that every engine reads as it is written; 0: none.
+	Sure int64
+
+	// Open says that there is more, which the engine alone can read: an expression, the
+	// rows of a query, a text that is not decimal digits, a fraction, a date. Guess is
+	// the greatest integer that some engine may read in it, as far as that can be told.
+	Open  bool
+	Guess int64
+}
+
+// Any reports whether the execution may bring an integer.
+func (e Explicit) Any() bool { return e.Open || e.Sure > 0 }
+
+// Add adds what another execution or INSERT brings.
+func (e *Explicit) Add(o Explicit) {
+	e.Sure, e.Guess, e.Open = max(e.Sure, o.Sure), max(e.Guess, o.Guess), e.Open || o.Open
+}
+
+// take adds an integer that was read.
+func (e *Explicit) take(n int64, sure bool) {
+	if sure {
+		e.Sure = max(e.Sure, n)
+		return
+	}
+	e.Open, e.Guess = true, max(e.Guess, n)
+}
+
+// literals are the constants that the text of an INSERT brings for a key.
+type literals struct {
+	Explicit
+	integers []int64
+}
+
 // Follows reports whether the text may bring integers for a key that the policy
 // follows ([Key].Follow).
 func (pl *Plan) Follows() bool {
@@ -20,78 +55,128 @@ func (pl *Plan) Follows() bool {
 	return false
 }
 
-// Explicit returns the greatest integer that an execution brings itself for a
-// key of an INSERT, 0 where it brings none that is greater. What the engine works
-// out, as an expression or a SELECT, is not seen.
-func (pl *Plan) Explicit(args []driver.NamedValue, h Holes, insert, key int) int64 {
-	greatest := int64(0)
-	if e := pl.Inserts[insert].explicit; e != nil {
-		greatest = e[key]
+// Explicit returns what an execution brings itself for a key of an INSERT that is
+// followed.
+func (pl *Plan) Explicit(args []driver.NamedValue, h Holes, insert, key int) Explicit {
+	var e Explicit
+	if l := pl.Inserts[insert].explicit; l != nil {
+		e = l[key].Explicit
 	}
+	pl.ownValues(args, h, insert, key, func(v driver.Value) {
+		if v != nil {
+			e.take(integerOf(v))
+		}
+	})
+	return e
+}
+
+// ExplicitIntegers returns the integers that can be read among what Explicit tells of.
+func (pl *Plan) ExplicitIntegers(args []driver.NamedValue, h Holes, insert, key int) []int64 {
+	var all []int64
+	if l := pl.Inserts[insert].explicit; l != nil {
+		all = append(all, l[key].integers...)
+	}
+	pl.ownValues(args, h, insert, key, func(v driver.Value) {
+		if n, _ := integerOf(v); n > 0 {
+			all = append(all, n)
+		}
+	})
+	return all
+}
+
+// ownValues calls f with the arguments that are keys of an INSERT.
+func (pl *Plan) ownValues(args []driver.NamedValue, h Holes, insert, key int, f func(driver.Value)) {
 	for i := range pl.slots {
 		s := &pl.slots[i]
 		if s.kind == slotKey || int(s.insert) != insert || int(s.key) != key || h.fill == nil || h.fill[i] {
 			continue
 		}
 		if at, err := pl.argument(s, args); err == nil {
-			greatest = max(greatest, integerOf(args[at].Value))
+			f(args[at].Value)
 		}
 	}
-	return greatest
 }
 
-// integerOf returns an integer as drivers bind it, 0 for anything else.
-func integerOf(v driver.Value) int64 {
+// integerOf returns an integer as drivers bind it, 0 where there is none, and whether
+// every engine reads that.
+func integerOf(v driver.Value) (n int64, sure bool) {
 	switch v := v.(type) {
 	case int64:
-		return v
+		return max(v, 0), true
 	case uint64:
-		return int64(min(v, math.MaxInt64))
+		return int64(min(v, math.MaxInt64)), true
 	case float64:
 		if v >= 1 && v < 1<<63 {
-			return int64(math.Ceil(min(v, 1<<62)))
+			return int64(math.Ceil(min(v, 1<<62))), false
 		}
 	case string:
 		return integerIn(v)
 	case []byte:
 		return integerOf(string(v))
+	case bool:
+		return 1, false
 	default:
 		if driver.IsValue(v) {
-			return 0
+			return 0, false
 		}
 		if r, err := driver.DefaultParameterConverter.ConvertValue(v); err == nil && driver.IsValue(r) {
 			return integerOf(r)
 		}
 	}
-	return 0
+	return 0, false
 }
 
 // integerIn returns the integer that an engine may read in a text: engines leave out
 // spaces, and take fractions, exponents, other bases and separators, each some of
-// them. One that is read here and not there is a gap; 0 is for what is none.
-func integerIn(text string) int64 {
-	text = strings.TrimSpace(text)
-	n, err := strconv.ParseInt(strings.TrimLeft(text, "0"), 10, 64)
-	if err == nil || n == math.MaxInt64 {
-		return n
+// them. It is sure where there are decimal digits and nothing else but a minus sign.
+func integerIn(text string) (n int64, sure bool) {
+	if digits := strings.TrimPrefix(text, "-"); digits != "" && strings.Trim(digits, "0123456789") == "" {
+		n, err := strconv.ParseInt(text, 10, 64)
+		return max(n, 0), err == nil || n == math.MaxInt64 || n == math.MinInt64
 	}
-	if n, err = strconv.ParseInt(text, 0, 64); err == nil || n == math.MaxInt64 {
-		return n
+	text = strings.TrimSpace(text)
+	if n, err := strconv.ParseInt(strings.TrimLeft(text, "0"), 10, 64); err == nil || n == math.MaxInt64 {
+		return max(n, 0), false
+	}
+	if n, err := strconv.ParseInt(text, 0, 64); err == nil || n == math.MaxInt64 {
+		return max(n, 0), false
 	}
 	if f, err := strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64); err == nil {
-		return integerOf(f)
+		n, _ := integerOf(f)
+		return n, false
 	}
-	return 0
+	return 0, false
+}
+
+// brings returns what is noted of a key's constants.
+func (in *Insert) brings(key int) *literals {
+	if in.explicit == nil {
+		in.explicit = make([]literals, len(in.Target.Keys))
+	}
+	return &in.explicit[key]
 }
 
 // bring notes a literal that is a key.
 func (in *insertion) bring(key int, text string) {
-	n := integerIn(text)
-	if n == 0 {
-		return
+	n, sure := integerIn(text)
+	l := in.brings(key)
+	if l.take(n, sure); n > 0 {
+		l.integers = append(l.integers, n)
 	}
-	if in.explicit == nil {
-		in.explicit = make([]int64, len(in.Target.Keys))
+}
+
+// open notes that a value in a key's place is for the engine to read.
+func (in *insertion) open(key int) {
+	if in.Target.Keys[key].Follow {
+		in.brings(key).Open = true
 	}
-	in.explicit[key] = max(in.explicit[key], n)
+}
+
+// follow takes in the constants of another INSERT of the same MERGE.
+func (in *Insert) follow(explicit []literals) {
+	for key := range explicit {
+		l, more := in.brings(key), &explicit[key]
+		l.Add(more.Explicit)
+		l.integers = append(l.integers, more.integers...)
+	}
 }

@@ -65,11 +65,11 @@ type Insert struct {
 	// elsewhere.
 	Query *Query
 
-	end      int      // of its text
-	assigned bool     // the update part assigns something
-	sure     bool     // the Idiom runs whenever the update part does
-	scopes   *scoping // the columns that keys are numbered within; nil: none
-	explicit []int64  // the greatest literal for each key that is followed; nil: none
+	end      int        // of its text
+	assigned bool       // the update part assigns something
+	sure     bool       // the Idiom runs whenever the update part does
+	scopes   *scoping   // the columns that keys are numbered within; nil: none
+	explicit []literals // what the text brings for each key that is followed; nil: nothing
 }
 
 // Conflict is what happens to a row whose key or other unique value is there

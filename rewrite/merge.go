@@ -221,17 +221,6 @@ func (p *parser) action(m *merging) Reason {
 	return p.feed(m, edits, slots)
 }
 
-// follow takes in the literals of another INSERT of the same MERGE.
-func (in *Insert) follow(explicit []int64) {
-	if in.explicit == nil {
-		in.explicit = explicit
-		return
-	}
-	for i, n := range explicit {
-		in.explicit[i] = max(in.explicit[i], n)
-	}
-}
-
 // feed takes the keys of an INSERT, which are those edits and slots, from columns
 // of the source, which has several rows.
 func (p *parser) feed(m *merging, edits, slots int) Reason {

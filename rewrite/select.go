@@ -75,6 +75,9 @@ func (p *parser) query(in *insertion, reason Reason) Reason {
 	missing := in.missing(room[:0])
 	switch {
 	case len(missing) == 0:
+		for k := range in.Target.Keys {
+			in.open(k)
+		}
 		p.kept(in)
 		return ""
 	case reason != ErrSelect:

@@ -118,6 +118,7 @@ func (p *parser) judge(in *insertion, key, row int, v value) {
 	t, ok := p.core(v)
 	if !ok {
 		in.Worked = in.Worked || strings.Contains(p.q[v.start:v.end], "@")
+		in.open(key)
 		return
 	}
 	text := p.text(t)
@@ -125,6 +126,7 @@ func (p *parser) judge(in *insertion, key, row int, v value) {
 	switch t.kind {
 	case tokParam:
 		if p.isLocal(text) {
+			in.open(key)
 			return
 		}
 		if k.Fill&(FillNull|FillZero) == 0 && !k.Follow {
@@ -137,22 +139,25 @@ func (p *parser) judge(in *insertion, key, row int, v value) {
 		case (equalWord(text, "null") || text == `\N`) && k.Fill&FillNull != 0:
 		case equalWord(text, "default") && k.Fill&FillDefault != 0:
 		default:
+			in.open(key)
 			return
 		}
 	case tokNumber, tokString, tokQuoted:
 		if t.kind == tokQuoted && !(p.d.Grammar.StringNames && text[0] == '"') {
+			in.open(key)
 			return
 		}
 		// A row of values has no columns that a name in double quotes could be of:
 		// SQLite takes it for a string (https://www.sqlite.org/quirks.html#dblquote).
 		null := p.d.EmptyIsNull && text == "''" && k.Fill&FillNull != 0
 		if !null && (k.Fill&FillZero == 0 || !zeroLiteral(text, t.kind, k.Integer)) {
-			if k.Follow && (t.kind == tokNumber || t.kind == tokString) {
-				in.bring(key, strings.Trim(text, "'"))
+			if k.Follow {
+				in.bring(key, strings.Trim(text, `'"`))
 			}
 			return
 		}
 	default:
+		in.open(key)
 		return
 	}
 	count := p.params.count
