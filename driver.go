@@ -133,7 +133,7 @@ func OpenDB(c driver.Connector, o Options) (*sql.DB, error) {
 
 // ErrNotOurs is returned by [From] for a database that was not opened through
 // this package, or that another wrapper hides.
-var ErrNotOurs = errors.New("keyfill: the database was not opened through keyfill, or another wrapper is around it: keep the Mount that Register returned, or that of the Connector")
+var ErrNotOurs = errors.New("keyfill: the database was not opened through keyfill, or another wrapper is around it: keep the Mount that Register or the Connector returned")
 
 // From returns the mount of a database whose outermost wrapper is this
 // package's. It fails with [ErrNotOurs].

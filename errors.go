@@ -31,7 +31,7 @@ func (e *Error) Error() string {
 	if e.Offset >= 0 {
 		fmt.Fprintf(&b, "byte %d: ", e.Offset)
 	}
-	b.WriteString(e.Err.Error())
+	b.WriteString(strings.TrimPrefix(e.Err.Error(), "keyfill: "))
 	return b.String()
 }
 

@@ -12,15 +12,15 @@ var ErrNotOne = errors.New("keyfill: not exactly one database is open through th
 
 // ErrNoNumbers is returned by [Mount.Reserve] for a table whose keys are not
 // consecutive integers.
-var ErrNoNumbers = errors.New("the source of its keys makes no consecutive integers: ask for Keys")
+var ErrNoNumbers = errors.New("keyfill: the source makes no consecutive integers: ask for Keys")
 
 // ErrOwnMemory is returned by [Mount.Keys] and [Mount.Reserve] for a database
 // in memory, which no connection but the application's own can see.
-var ErrOwnMemory = errors.New("the database is in the memory of its connection, so that no other one can reserve keys")
+var ErrOwnMemory = errors.New("keyfill: no connection but the application's own sees a database in memory: let its INSERTs draw the keys, or use a file")
 
 // ErrJoined is returned by [Mount.Keys] and [Mount.Reserve] for keys that are drawn
 // in the transaction of their INSERT: transaction: joined, scope: and maxplusone.
-var ErrJoined = errors.New("its keys belong to the transaction of their INSERT, and there are none before it")
+var ErrJoined = errors.New("keyfill: the keys are drawn in the transaction of their INSERT, not before it: send the INSERT without a key")
 
 // maxKeys is how many keys may be asked for at once.
 const maxKeys = 1_000_000

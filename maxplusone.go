@@ -18,7 +18,7 @@ var (
 	// ErrNotUnique is returned for a table whose keys are to be the greatest one
 	// and one, where no unique index is on the key column alone, or the keys are no
 	// integers: an index on (key, version) lets the same key in twice.
-	ErrNotUnique = errors.New("the next key is the greatest one and one, which only a unique index on the column alone guards: create it, or take another source")
+	ErrNotUnique = errors.New("keyfill: greatest key plus one is safe only under a unique index on the key column alone: create one, or use another source")
 
 	errMaxUnseen = errors.New("the next key is the greatest one and one, and whether its column has a unique index is not known: the catalog does not show the table")
 )

@@ -114,7 +114,7 @@ func TestReserveErrors(t *testing.T) {
 		n     int
 		want  string
 	}{
-		{"uuids", "u", 1, keyfill.ErrNoNumbers.Error()},
+		{"uuids", "u", 1, strings.TrimPrefix(keyfill.ErrNoNumbers.Error(), "keyfill: ")},
 		{"identity", "v", 1, "does not fill the table"},
 		{"no table", "w", 1, "does not fill the table"},
 		{"none", "t", 0, "ask for 1 to 1000000"},
