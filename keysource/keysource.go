@@ -110,15 +110,12 @@ type Source16 interface {
 type Request struct {
 	N      int            // how many keys, at least 1
 	Layout dialect.Layout // how a 16-byte key, a text key or an integer is sent
-	Scope  []driver.Value // the values that a scoped numbering starts from
-	Conn   driver.Conn    // the statement's connection; nil for an autonomous source
 }
 
 // Traits are the promises of a source.
 type Traits struct {
 	Ordered    bool      // later keys of one process sort after earlier ones
 	Contiguous bool      // the keys of one request are consecutive integers
-	GapFree    bool      // no number is left out, whatever is rolled back
 	Integer    bool      // keys are integers, else 16-byte keys or text
 	Text       bool      // keys are text of their own alphabet, not UUIDs
 	End        time.Time // when the source can make no more; zero: not in sight

@@ -10,6 +10,17 @@ import (
 
 var GenerateSchema = generateSchema
 
+// Rules returns the rules of the tables that the configuration names without
+// wildcards, as they stand in the file; of a configuration that was built in
+// Go, by their names.
+func (p *Policy) Rules() []*Rule {
+	var rules []*Rule
+	for _, e := range p.inOrder {
+		rules = append(rules, &e.rule)
+	}
+	return rules
+}
+
 // Dump returns what p holds, in a stable order.
 func Dump(p *Policy) string {
 	var b strings.Builder

@@ -191,19 +191,9 @@ func (e *entry) isLoose(schema string) bool {
 	})
 }
 
-// Rules returns the rules of the tables that the configuration names without
-// wildcards, as they stand in the file; of a configuration that was built in
-// Go, by their names. They are shared and must not be changed.
-func (p *Policy) Rules() []*Rule {
-	var rules []*Rule
-	for _, e := range p.inOrder {
-		rules = append(rules, &e.rule)
-	}
-	return rules
-}
-
 // Sources returns the sources of all tables and globs that are stateful, each
-// once and with its defaults, in the order of [Policy.Rules].
+// once and with its defaults, as the tables stand in the file; of a
+// configuration that was built in Go, by the names of the tables.
 func (p *Policy) Sources() []Source { return slices.Clone(p.sources) }
 
 // Found is where the engine takes a table from that a query names.
