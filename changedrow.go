@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -19,7 +20,7 @@ import (
 func (x *execution) changedID(ctx context.Context, f *rowFacts, affected int64) int64 {
 	in := &x.plan.Inserts[0]
 	t := tableOf(in)
-	if !isMySQL(x.plan.Dialect()) || in.Conflict != rewrite.ConflictUpdate || in.Rows != 1 || !f.stays || !x.tellsID() ||
+	if x.plan.Dialect().Family != dialect.FamilyMySQL || in.Conflict != rewrite.ConflictUpdate || in.Rows != 1 || !f.stays || !x.tellsID() ||
 		affected < 1 || slices.ContainsFunc(x.fates, func(o Outcome) bool { return o != NotStored }) {
 		return 0
 	}

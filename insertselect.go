@@ -165,7 +165,7 @@ func unnumbered(d *dialect.Dialect, answers []any) rewrite.Reason {
 func (m *Mount) unlessOld(ctx context.Context, g *guard, p *rewrite.Plan, err error) error {
 	d := p.Dialect()
 	n := &d.Numbering
-	if err == nil || !p.Counts() || n.Major == 0 || !isMySQL(d) || !sqlcode.Answered(err) {
+	if err == nil || !p.Counts() || n.Major == 0 || d.Family != dialect.FamilyMySQL || !sqlcode.Answered(err) {
 		return err
 	}
 	version, asked := g.version(ctx)
@@ -225,7 +225,7 @@ func (x *execution) setSavepoint(ctx context.Context) error {
 	d := g.mount.known().dialect
 	unsure := slices.ContainsFunc(x.plan.Counted(), func(i int) bool { return x.plan.Inserts[i].Query.Unsure })
 	switch {
-	case x.saved, !unsure && !d.ErrorsAbort, g.tx == txOutside && !isMySQL(d):
+	case x.saved, !unsure && !d.ErrorsAbort, g.tx == txOutside && d.Family != dialect.FamilyMySQL:
 		return nil
 	case g.tx == txOutside:
 		// Without autocommit a transaction begins by itself, and where one follows

@@ -166,7 +166,7 @@ func countedSkip(in *rewrite.Insert, affected int64) Outcome {
 // left as it is once with clientFoundRows, else not.
 func (x *execution) countedUpsert(in *rewrite.Insert, affected int64) Outcome {
 	rows := int64(in.Rows)
-	family := isMySQL(x.plan.Dialect())
+	family := x.plan.Dialect().Family == dialect.FamilyMySQL
 	switch {
 	case affected == 0:
 		return NotStored

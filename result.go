@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -170,9 +169,6 @@ func (x *execution) lastRow(res driver.Result, ids []filledID, affected int64) d
 	}
 	return ownResult{res, last.id}
 }
-
-// isMySQL reports whether a dialect is that of MySQL or MariaDB.
-func isMySQL(d *dialect.Dialect) bool { return d.ZeroIsNoKey }
 
 // What is known of the connections' CLIENT_FOUND_ROWS.
 const (

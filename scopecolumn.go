@@ -59,7 +59,7 @@ func orNone(name string) string {
 // isText reports whether the type is one whose values compare by nothing but the
 // collation: citext of PostgreSQL is none, and what a domain is, is not known.
 func (c *scopeColumn) isText() bool {
-	if c.dialect.Name != dialect.PostgreSQL().Name {
+	if c.dialect.Family != dialect.FamilyPostgreSQL {
 		return true
 	}
 	name, _, _ := strings.Cut(c.found.Type, "(")
@@ -76,14 +76,14 @@ var exactCollations = []string{"default", "C", "POSIX", "C.UTF-8", "C.utf8", "uc
 // are, but for spaces at the end, which are refused.
 func (c *scopeColumn) isBinary() bool {
 	name := c.found.Collation
-	switch c.dialect.Name {
-	case dialect.PostgreSQL().Name:
+	switch c.dialect.Family {
+	case dialect.FamilyPostgreSQL:
 		return slices.Contains(exactCollations, name)
-	case dialect.SQLite().Name:
+	case dialect.FamilySQLite:
 		return strings.EqualFold(name, "BINARY")
-	case dialect.SQLServer().Name:
+	case dialect.FamilySQLServer:
 		return strings.HasSuffix(name, "_BIN") || strings.HasSuffix(name, "_BIN2") || strings.HasSuffix(name, "_BIN2_UTF8")
-	case dialect.Oracle().Name:
+	case dialect.FamilyOracle:
 		return name == "BINARY"
 	}
 	return name == "binary" || strings.HasSuffix(name, "_bin")
@@ -92,7 +92,7 @@ func (c *scopeColumn) isBinary() bool {
 // normal returns the value of a row as it names the row of its parent: an int64, or
 // a uint64 that is none, or a text. Its errors do not hold it.
 func (c *scopeColumn) normal(v driver.Value) (any, error) {
-	if b, ok := v.([]byte); ok && isMySQL(c.dialect) {
+	if b, ok := v.([]byte); ok && c.dialect.Family == dialect.FamilyMySQL {
 		v = string(b) // elsewhere it is no text, but bytes
 	}
 	var problem error
@@ -153,7 +153,7 @@ func (c *scopeColumn) checkInteger(v any) error {
 	fits := true
 	switch v := v.(type) {
 	case int64:
-		if !isMySQL(c.dialect) {
+		if c.dialect.Family != dialect.FamilyMySQL {
 			return nil
 		}
 		greatest := int64(math.MaxInt64)
@@ -180,7 +180,7 @@ func (c *scopeColumn) checkText(text string) error {
 		return c.fail("the text ends in a space, with which it may be equal to the one without: take it off")
 	case len(text) > maxScopeText, c.found.Length > 0 && utf8.RuneCountInString(text) > c.found.Length:
 		return c.fail("the text is too long: %d bytes are taken, and no more than %s holds", maxScopeText, c.found.Type)
-	case isMySQL(c.dialect) && !strings.HasPrefix(c.found.Collation, "utf8mb4") && strings.ContainsFunc(text, func(r rune) bool { return r > 127 }):
+	case c.dialect.Family == dialect.FamilyMySQL && !strings.HasPrefix(c.found.Collation, "utf8mb4") && strings.ContainsFunc(text, func(r rune) bool { return r > 127 }):
 		return c.fail("the text is not ASCII, and the character set of collation %s may not have it: make that utf8mb4", c.found.Collation)
 	}
 	return nil

@@ -63,7 +63,7 @@ func leavesSettings(d *dialect.Dialect, query string) bool {
 	switch {
 	case word == "":
 		return false
-	case d.Grammar.OnDuplicateKey:
+	case d.Family == dialect.FamilyMySQL:
 		return isAny(word, "insert", "replace", "update", "delete", "select")
 	case isAny(word, "insert"):
 		return !strings.Contains(strings.ToLower(rest), "set_config")

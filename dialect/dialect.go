@@ -27,6 +27,8 @@ type Dialect struct {
 	Name  string // as the policy file spells it: "mysql", "postgres" …
 	Title string // as messages spell it: "MySQL", "PostgreSQL" …
 
+	Family Family // which engines it shares a manual with
+
 	Lexis   Lexis
 	Params  Params
 	Grammar Grammar
@@ -87,6 +89,20 @@ type Dialect struct {
 	// EmptyIsNull says that the empty string is NULL: Oracle.
 	EmptyIsNull bool
 }
+
+// Family is a group of engines that descend from one and keep its manual. Code asks
+// for a family where a rule is written for its engines in that manual; whatever
+// engines of several families have in common is a fact of [Dialect] instead.
+type Family uint8
+
+// The families.
+const (
+	FamilyMySQL Family = iota + 1 // MySQL and MariaDB
+	FamilyPostgreSQL
+	FamilySQLite
+	FamilySQLServer
+	FamilyOracle
+)
 
 // Lexis is how an engine splits text into tokens.
 type Lexis struct {

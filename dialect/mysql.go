@@ -15,8 +15,9 @@ func MySQL() *Dialect { return &mysql }
 func MariaDB() *Dialect { return &mariadb }
 
 var mysql = Dialect{
-	Name:  "mysql",
-	Title: "MySQL",
+	Name:   "mysql",
+	Title:  "MySQL",
+	Family: FamilyMySQL,
 	Lexis: Lexis{
 		DoubleQuotedStrings: true,
 		Backticks:           true,

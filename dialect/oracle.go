@@ -10,8 +10,9 @@ package dialect
 func Oracle() *Dialect { return &oracle }
 
 var oracle = Dialect{
-	Name:  "oracle",
-	Title: "Oracle",
+	Name:   "oracle",
+	Title:  "Oracle",
+	Family: FamilyOracle,
 	Lexis: Lexis{
 		QuoteOperator:  true,
 		StringPrefixes: "n",

@@ -8,8 +8,9 @@ package dialect
 func PostgreSQL() *Dialect { return &postgres }
 
 var postgres = Dialect{
-	Name:  "postgres",
-	Title: "PostgreSQL",
+	Name:   "postgres",
+	Title:  "PostgreSQL",
+	Family: FamilyPostgreSQL,
 	Lexis: Lexis{
 		EscapeStrings:  true,
 		UnicodeStrings: true,

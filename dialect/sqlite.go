@@ -8,8 +8,9 @@ package dialect
 func SQLite() *Dialect { return &sqlite }
 
 var sqlite = Dialect{
-	Name:  "sqlite",
-	Title: "SQLite",
+	Name:   "sqlite",
+	Title:  "SQLite",
+	Family: FamilySQLite,
 	Lexis: Lexis{
 		Backticks:      true,
 		Brackets:       true,

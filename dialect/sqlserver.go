@@ -9,8 +9,9 @@ package dialect
 func SQLServer() *Dialect { return &sqlserver }
 
 var sqlserver = Dialect{
-	Name:  "sqlserver",
-	Title: "SQL Server",
+	Name:   "sqlserver",
+	Title:  "SQL Server",
+	Family: FamilySQLServer,
 	Lexis: Lexis{
 		Brackets:        true,
 		BracketsDouble:  true,

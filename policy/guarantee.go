@@ -137,7 +137,7 @@ func (s Source) guaranteeNumbers(g *Guarantee, d *dialect.Dialect) {
 		g.Unique, g.Ordered, g.GapFree = UniqueInScope, OrderedInScope, true
 	case s.joined():
 		g.Ordered, g.GapFree = Ordered, true
-	case s.Kind == KindNative && d.Name == dialect.Oracle().Name:
+	case s.Kind == KindNative && d.Family == dialect.FamilyOracle:
 		// The instances of a cluster have caches of their own, unless the sequence
 		// was made with ORDER (Oracle SQL Language Reference, CREATE SEQUENCE).
 	case s.Block == 1:

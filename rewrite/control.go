@@ -111,16 +111,16 @@ func (c *control) suspectsBehind(d *dialect.Dialect, text string) bool {
 func controlOf(d *dialect.Dialect) *control {
 	// The words of transactions are no business of the INSERT grammar that
 	// package dialect describes; they stand here, beside their only user.
-	switch d.Name {
-	case "mysql", "mariadb":
+	switch d.Family {
+	case dialect.FamilyMySQL:
 		return mysqlControl
-	case "postgres":
+	case dialect.FamilyPostgreSQL:
 		return postgresControl
-	case "sqlite":
+	case dialect.FamilySQLite:
 		return sqliteControl
-	case "sqlserver":
+	case dialect.FamilySQLServer:
 		return sqlserverControl
-	case "oracle":
+	case dialect.FamilyOracle:
 		return oracleControl
 	}
 	return unknownControl

@@ -19,7 +19,7 @@ import (
 //
 // Not seen are triggers, rules and views whose functions change it.
 func LeavesPlace(d *dialect.Dialect, query string) bool {
-	if d.Name == "postgres" {
+	if d.Family == dialect.FamilyPostgreSQL {
 		p := &parser{scanner: scanner{d: d, q: query}}
 		for p.read(); p.tok.kind != tokEnd; {
 			if !p.acceptPunct(';') && !p.leavesPath() {
@@ -172,13 +172,13 @@ var pathFunctions = newWordSet(`count sum avg min max array_agg string_agg json_
 //
 // SQLite looks in main first, which stays.
 func MovesPlace(d *dialect.Dialect, text string, changed bool) bool {
-	if d.Name == "sqlite" || LeavesPlace(d, text) && !changed {
+	if d.Family == dialect.FamilySQLite || LeavesPlace(d, text) && !changed {
 		return false
 	}
-	switch d.Name {
-	case "postgres":
+	switch d.Family {
+	case dialect.FamilyPostgreSQL:
 		return mentionsAny(text, pathChanges) || changed && mentionsAny(text, pathEnds)
-	case "oracle":
+	case dialect.FamilyOracle:
 		return mentions(text, "current_schema")
 	}
 	p := &parser{scanner: scanner{d: d, q: text}}

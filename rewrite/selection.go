@@ -1,6 +1,10 @@
 package rewrite
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+)
 
 // selection is what is known of a query that was read.
 type selection struct {
@@ -198,7 +202,7 @@ func (p *parser) surveyed(s *selection, depth *int) {
 		if *depth <= s.brackets && p.followsQuery() {
 			s.refuse(ErrSelectForm)
 		}
-	case p.isAny("nextval", "currval") && p.d.Grammar.MultiInsert, p.d.Numbering.First && p.isWord("next") && p.nextIs("value"):
+	case p.isAny("nextval", "currval") && p.d.Family == dialect.FamilyOracle, p.d.Numbering.First && p.isWord("next") && p.nextIs("value"):
 		// Neither may stand in a WITH clause: Oracle's SQL Language Reference,
 		// "Sequence Pseudocolumns"; Transact-SQL reference, "NEXT VALUE FOR".
 		s.refuse(ErrSelectForm)
@@ -364,7 +368,7 @@ func (p *parser) endsList(s *selection, depth int) bool {
 	case p.isNamed():
 		return p.atEnd()
 	case p.isAny("minus", "start", "connect"):
-		return p.d.Grammar.MultiInsert && p.isOracles() || p.endsQuery(s, depth)
+		return p.d.Family == dialect.FamilyOracle && p.isOracles() || p.endsQuery(s, depth)
 	}
 	return true
 }

@@ -1,6 +1,10 @@
 package rewrite
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/keyfill/keyfill/dialect"
+)
 
 // Session reports whether the text allows the first row's key to be written as
 // LAST_INSERT_ID(key), so that LAST_INSERT_ID() and the OK packet give it:
@@ -29,7 +33,7 @@ const (
 // sessionSlots marks the slots of first rows' keys where the text allows them to
 // be written in LAST_INSERT_ID( ), and reports whether there are any.
 func (p *parser) sessionSlots(slots []slot) (found bool) {
-	if !p.d.Grammar.OnDuplicateKey {
+	if p.d.Family != dialect.FamilyMySQL {
 		return false
 	}
 	decided := -1        // the last INSERT that was decided

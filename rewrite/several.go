@@ -3,6 +3,8 @@ package rewrite
 import (
 	"slices"
 	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
 )
 
 // precedes takes in how a statement begins that others may follow in the text:
@@ -94,7 +96,7 @@ func (p *parser) disturbs() bool {
 	default:
 		return false
 	}
-	return p.d.Grammar.OnDuplicateKey && (p.isVariable("sql_mode") || p.isVariable("character_set_client"))
+	return p.d.Family == dialect.FamilyMySQL && (p.isVariable("sql_mode") || p.isVariable("character_set_client"))
 }
 
 // begins reports whether an INSERT begins here in the middle of a text that needs

@@ -201,8 +201,8 @@ func (p *parser) commits() Transaction {
 		q.accept("replace")
 	}
 	switch {
-	case alter && p.d.Grammar.MultiInsert && q.isWord("session"),
-		!alter && p.d.Grammar.OnDuplicateKey && q.accept("temporary") && q.isAny("table", "tables"):
+	case alter && p.d.Family == dialect.FamilyOracle && q.isWord("session"),
+		!alter && p.d.Family == dialect.FamilyMySQL && q.accept("temporary") && q.isAny("table", "tables"):
 		return p.certain(TxUnchanged)
 	}
 	start := p.tok.start
@@ -257,7 +257,7 @@ func (p *parser) setting() Transaction {
 		return p.effect()
 	}
 	p.advance()
-	if p.isAny("statement", "password") || p.d.Grammar.MultiInsert && p.isWord("transaction") {
+	if p.isAny("statement", "password") || p.d.Family == dialect.FamilyOracle && p.isWord("transaction") {
 		// MariaDB's SET STATEMENT … FOR holds any other statement.
 		p.unchanged()
 		return TxUnknown

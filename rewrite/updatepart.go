@@ -1,5 +1,7 @@
 package rewrite
 
+import "github.com/keyfill/keyfill/dialect"
+
 // updatePart reads what the update part of an upsert clause assigns, as far as it
 // says whether a row that was there may get another key, or stays as it is.
 type updatePart struct {
@@ -20,7 +22,7 @@ func (u *updatePart) read(p *parser, depth int) {
 	switch {
 	case p.isWord("update"):
 		u.began, u.over = true, false
-		u.assigns = p.d.Grammar.OnDuplicateKey
+		u.assigns = p.d.Family == dialect.FamilyMySQL
 	case p.isAny("where", "returning", "on"):
 		u.assigns, u.over = false, u.began
 	default:

@@ -62,7 +62,7 @@ GO, for sqlcmd: these are no SQL, and not for a driver.`,
 // printTables prints the statements that create the tables.
 func printTables(out *bufio.Writer, d *dialect.Dialect) {
 	end := ";\n"
-	if d.Name == dialect.Oracle().Name {
+	if d.Family == dialect.FamilyOracle {
 		end = "\n/\n"
 	}
 	for _, statement := range store.DDL(d) {

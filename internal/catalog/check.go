@@ -191,9 +191,9 @@ func (c *Column) combProblem(d *dialect.Dialect, k Key) string {
 	switch {
 	case !k.COMB || !c.UUID:
 		return ""
-	case d.Name == "mariadb" || d.Name == "mysql":
+	case d.Family == dialect.FamilyMySQL:
 		return c.Type + " refuses some and stores others out of order: use source uuidv7, or make it binary(16) with layout: binary"
-	case d.Name == "sqlserver" && k.Layout == dialect.SequentialAsString:
+	case d.Family == dialect.FamilySQLServer && k.Layout == dialect.SequentialAsString:
 		return c.Type + " compares the last bytes first: say layout: sequential_at_end"
 	}
 	return ""

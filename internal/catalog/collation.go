@@ -20,18 +20,18 @@ func (c *Column) caseProblem(d *dialect.Dialect, k Key) string {
 		return ""
 	}
 	fits, instead := true, ""
-	switch d.Name {
-	case "mysql", "mariadb":
+	switch d.Family {
+	case dialect.FamilyMySQL:
 		fits, instead = c.Collation == "" || hasWord(c.Collation, "bin", "cs", "binary"), "ascii_bin"
-	case "sqlserver":
+	case dialect.FamilySQLServer:
 		fits, instead = c.Collation == "" || hasWord(c.Collation, "bin", "bin2", "cs"), "Latin1_General_100_BIN2"
-	case "postgres":
+	case dialect.FamilyPostgreSQL:
 		isCitext := c.Type == "citext" || strings.HasSuffix(c.Type, ".citext")
 		if isCitext {
 			return c.Type + " is text that is compared in lower case: make it text, or say alphabet: base32"
 		}
 		fits, instead = !strings.HasSuffix(c.Collation, notDeterministic), `"C"`
-	case "sqlite":
+	case dialect.FamilySQLite:
 		fits, instead = c.Collation == "" || isOneOf(c.Collation, "BINARY", "RTRIM"), "BINARY"
 	}
 	if fits {

@@ -53,20 +53,20 @@ WHERE d.name <> 'temp' ORDER BY d.seq LIMIT 1`
 // temporary ones are left out. The schema of one that is not there is where it
 // would be made. On SQLite and SQL Server q is such a session.
 func Locate(ctx context.Context, d *dialect.Dialect, q Querier, answer, table string) (schema string, found bool, err error) {
-	switch d.Name {
-	case "postgres":
+	switch d.Family {
+	case dialect.FamilyPostgreSQL:
 		schema, err = one(ctx, q, locatePostgreSQL, table, answer)
 		if err == nil && schema == "" {
 			schema, err = one(ctx, q, firstPostgreSQL, answer)
 			return schema, false, err
 		}
 		return schema, true, err
-	case "sqlite":
+	case dialect.FamilySQLite:
 		if schema, err = one(ctx, q, locateSQLite, table); schema == "" {
 			return "main", false, err
 		}
 		return d.Fold(schema, true), true, err
-	case "sqlserver":
+	case dialect.FamilySQLServer:
 		if schema, err = one(ctx, q, locateSQLServer, nameOfSQLServer("", table)); schema == "" {
 			_, schema, _ = strings.Cut(answer, "\n")
 			return d.Fold(schema, true), false, err
