@@ -42,8 +42,15 @@ func (s *Store) EnsureSchema(ctx context.Context) error {
 	return nil
 }
 
-// HasTables reports whether keyfill_sequences can be read.
-func (s *Store) HasTables(ctx context.Context) bool { return s.probe(ctx, tables[0]) == nil }
+// HasTables reports whether the tables can be read.
+func (s *Store) HasTables(ctx context.Context) bool {
+	for _, table := range tables {
+		if s.probe(ctx, table) != nil {
+			return false
+		}
+	}
+	return true
+}
 
 const workersTable = "keyfill_workers"
 

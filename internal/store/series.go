@@ -10,6 +10,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -275,9 +277,19 @@ func (r *SeriesRows) ask(ctx context.Context, text string, v seriesValues) ([]an
 	query, args := r.store.engine.seriesText(text, v)
 	row, err := r.store.conn.query(ctx, query, args)
 	if err != nil {
+		r.lost(err)
 		return nil, r.failed(r.store.judge(ctx, ErrTables, err, query, args))
 	}
 	return row, nil
+}
+
+// lost has the next call look for the tables again, and make them, where an error says
+// that keyfill_series has gone since. The counter of new series stands above those that
+// were in it.
+func (r *SeriesRows) lost(err error) {
+	if r.counter.sequence.EnsureSchema && !r.store.inside && sqlcode.ClassOf(r.store.dialect, err) == dialect.ErrorNoObject {
+		r.counter.opened.Store(false)
+	}
 }
 
 // change runs a statement and reports whether it has found its row.
@@ -286,7 +298,8 @@ func (r *SeriesRows) change(ctx context.Context, text string, v seriesValues) (b
 	n, err := r.store.conn.exec(ctx, query, args)
 	switch {
 	case err != nil:
-		return false, r.failed(err)
+		r.lost(err)
+		return false, r.failed(r.store.judge(ctx, ErrTables, err, query, args))
 	case n > 1:
 		return false, ErrRows
 	}
