@@ -50,7 +50,11 @@ func (t *Table) Check(d *dialect.Dialect, k Key) error {
 		return &Error{t.Name, k.Column, ErrNoColumn, "write its name as the table has it, or add it to the table"}
 	}
 	fail := func(err error, format string, args ...any) error {
-		return &Error{t.Name, c.Name, err, fmt.Sprintf(format, args...)}
+		detail := fmt.Sprintf(format, args...)
+		if t.View {
+			detail = "the column is a view's, with the type of its query: " + detail
+		}
+		return &Error{t.Name, c.Name, err, detail}
 	}
 	switch {
 	case c.Generated:
@@ -111,7 +115,7 @@ func (c *Column) typeProblem(k Key) string {
 	case c.rounds:
 		return c.Type + " is a floating-point number: make it a column of the key's own type"
 	case c.lossy:
-		return c.Type + " does not hold every key: make it a column of the key's own type"
+		return c.Type + " does not hold every key as it is sent: make it a column of the key's own type"
 	case !c.Integer && !c.Text && !c.Binary && !c.UUID:
 		return "" // none that is known here
 	case k.Integer && k.Layout == dialect.SequentialAsString:

@@ -1,6 +1,7 @@
 package catalog_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -245,8 +246,35 @@ func TestCheckOtherTypes(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = table.Check(c.d, catalog.Key{Column: "id", Integer: true, Exclusive: true})
-		if errors.Is(err, catalog.ErrType) != (c.named != "") || err != nil && !strings.Contains(err.Error(), c.named+" does not hold every key") {
+		if errors.Is(err, catalog.ErrType) != (c.named != "") || err != nil && !strings.Contains(err.Error(), c.named+" does not hold every key as it is sent") {
 			t.Errorf("%s: %v", c.named, err)
+		}
+	}
+}
+
+// TestCheckSQLServerTypes: the error says what the column is, and where it is a view's.
+func TestCheckSQLServerTypes(t *testing.T) {
+	for typ, row := range map[string][]any{
+		"money":         {"id", "money", int64(8), int64(19), int64(4), false, int64(0), nil, nil},
+		"datetime2":     {"id", "datetime2", int64(8), int64(27), int64(7), false, int64(0), nil, nil},
+		"decimal(18,2)": {"id", "decimal", int64(9), int64(18), int64(2), false, int64(0), nil, nil},
+	} {
+		for _, view := range []int64{0, 1} {
+			q := &script{answers: [][][]any{{{int64(1), "dbo", "t", view, int64(0)}}, {row}, {}}}
+			table, err := catalog.Read(context.Background(), dialect.SQLServer(), q, "", "t")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, k := range []catalog.Key{{Column: "id", Integer: true}, {Column: "id", Length: 36}} {
+				err := table.Check(dialect.SQLServer(), k)
+				want := typ + " does not hold every key as it is sent: make it a column of the key's own type"
+				if view == 1 {
+					want = "the column is a view's, with the type of its query: " + want
+				}
+				if !errors.Is(err, catalog.ErrType) || !strings.HasSuffix(err.Error(), ": "+want) {
+					t.Errorf("%s, view %d: %v", typ, view, err)
+				}
+			}
 		}
 	}
 }
