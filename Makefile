@@ -49,6 +49,7 @@ NEWEST      ?= go1.27.1
 VULNDB    ?=
 
 staticcheck := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
+golangci    := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 govulncheck := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 
 .PHONY: test newest lint soak bench approaches fuzz corpus demo servers
@@ -79,6 +80,7 @@ lint:
 	scripts/each-module go mod tidy -diff
 	scripts/each-module go vet ./...
 	scripts/each-module $(staticcheck) ./...
+	scripts/each-module $(golangci) run ./...
 ifeq ($(VULNDB),)
 	@echo "govulncheck: no database, skipped"
 else

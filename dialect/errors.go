@@ -30,12 +30,27 @@ const (
 	// The classes below are final: the engine answers the same until somebody
 	// changes the database, the account, or the policy.
 
-	ErrorNoObject   // a table, a column, a sequence, a procedure or a schema is not there
-	ErrorNoRight    // the user may not do that
-	ErrorReadOnly   // the server, the database or the session takes no changes
-	ErrorLogin      // the user, the password or the client's address is refused
-	ErrorNoDatabase // the database is not there
-	ErrorRefused    // the statement does not suit the table: it was altered
+	// ErrorNoObject says that a table, a column, a sequence, a procedure or a
+	// schema is not there.
+	ErrorNoObject
+
+	// ErrorNoRight says that the user may not do that.
+	ErrorNoRight
+
+	// ErrorReadOnly says that the server, the database or the session takes no
+	// changes.
+	ErrorReadOnly
+
+	// ErrorLogin says that the user, the password or the client's address is
+	// refused.
+	ErrorLogin
+
+	// ErrorNoDatabase says that the database is not there.
+	ErrorNoDatabase
+
+	// ErrorRefused says that the statement does not suit the table, which was
+	// altered.
+	ErrorRefused
 
 	// ErrorPassing says that the engine cannot answer now: it starts, stops, has
 	// too many connections or no room left, or the connection to it broke.

@@ -6,6 +6,7 @@ import "strings"
 // empty set stands for the default.
 type Fill uint8
 
+// The members of a [Fill].
 const (
 	FillMissing Fill = 1 << iota // missing: the column is not in the INSERT
 	FillNull                     // null: NULL, as a literal or bound

@@ -76,6 +76,7 @@ type Insert struct {
 // already. It decides what the number of affected rows says about the keys.
 type Conflict uint8
 
+// What may happen to a row that is there already.
 const (
 	ConflictError   Conflict = iota // the statement fails
 	ConflictSkip                    // the row is left out: IGNORE, DO NOTHING; with OR FAIL all after it too

@@ -11,6 +11,7 @@ import (
 // Action is what becomes of a query.
 type Action uint8
 
+// The four outcomes.
 const (
 	Pass   Action = iota // no INSERT into a configured table
 	Keep                 // the INSERT brings its own key

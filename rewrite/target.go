@@ -54,6 +54,7 @@ type Key struct {
 // FillOn is what counts as "no key".
 type FillOn uint8
 
+// The members of a [FillOn].
 const (
 	FillMissing FillOn = 1 << iota // the column is not in the INSERT
 	FillNull                       // NULL, as a literal or bound

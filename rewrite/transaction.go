@@ -9,6 +9,7 @@ import (
 // Transaction is what a text does to the transaction of its connection.
 type Transaction uint8
 
+// What a text may do to the transaction.
 const (
 	TxUnchanged Transaction = iota // what was open is open, and nothing else
 	TxBegins                       // a transaction is open

@@ -212,6 +212,7 @@ func (c contender) transaction(db *sql.DB, first, end int) (err error) {
 	if err != nil {
 		return err
 	}
+	defer insert.Close()
 	for row := first; row < end; row++ {
 		args := make([]any, 0, 4)
 		if c.own != nil {

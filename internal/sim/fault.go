@@ -7,14 +7,17 @@ import (
 // Fault is a kind of thing that goes wrong.
 type Fault uint8
 
+// The faults.
 const (
 	// By chance, all the time.
+
 	Loss      Fault = iota // messages are lost, or the connection breaks
 	Duplicate              // answers come twice
 	Rollback               // transactions are rolled back
 	ClockOff               // clocks are wrong from the start, and drift
 
 	// At some moment, again and again.
+
 	Refuse    // the store refuses for a while
 	Silence   // the store does not answer for a while
 	Failover  // a replica without the last commits takes over

@@ -82,5 +82,6 @@ func (s *SQLite) prepare(query string) error {
 	if err != nil {
 		return err
 	}
-	return st.Close()
+	defer st.Close()
+	return nil
 }
