@@ -1,0 +1,131 @@
+package rewrite_test
+
+import (
+	"database/sql/driver"
+	"fmt"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// orders is a policy of one table, whose key is the column id.
+func orders(_, table string) *rewrite.Target {
+	if table != "orders" {
+		return nil
+	}
+	return &rewrite.Target{Table: "orders", Keys: []rewrite.Key{{Column: "id", Fill: rewrite.FillMissing}}}
+}
+
+func ExampleCompile() {
+	plan := rewrite.Compile(dialect.PostgreSQL(), orders, "INSERT INTO orders (note) VALUES ($1), ($2)")
+	fmt.Println(plan.Action)
+
+	args := []driver.NamedValue{{Ordinal: 1, Value: "a"}, {Ordinal: 2, Value: "b"}}
+	holes, err := plan.Holes(args) // how many keys this execution takes
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(holes.Counts, "keys")
+	for _, arg := range plan.Bind(args, holes, [][]driver.Value{{"key1", "key2"}}) {
+		fmt.Println(arg.Ordinal, arg.Value)
+	}
+	fmt.Println(plan.BoundText(false))
+	// Output:
+	// fill
+	// [2] keys
+	// 1 a
+	// 2 b
+	// 3 key1
+	// 4 key2
+	// INSERT INTO orders (note, "id") VALUES ($1, $3), ($2, $4)
+}
+
+// A text without placeholders gets its keys as literals.
+func ExamplePlan_Inline() {
+	plan := rewrite.Compile(dialect.MySQL(), orders, "INSERT INTO orders SET note = 'a'")
+	holes, err := plan.Holes(nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	query, _ := plan.Inline(nil, holes, [][]driver.Value{{"key1"}}, false)
+	fmt.Println(query)
+	// Output: INSERT INTO orders SET note = 'a', `id` = 'key1'
+}
+
+func ExampleRefusal() {
+	plan := rewrite.Compile(dialect.MySQL(), orders, "INSERT INTO orders VALUES ('a')")
+	fmt.Println(plan.Action, plan.Refusal.Reason, plan.Refusal.Offset)
+	// Output: refuse the INSERT has no column list: name the columns in it, or list all of the table's under columns: in the policy 26
+}
+
+// A text without the words that would make it our business needs no plan.
+func ExampleConcerns() {
+	d := dialect.PostgreSQL()
+	fmt.Println(rewrite.Concerns(d, "SELECT * FROM orders") == 0)
+	fmt.Println(rewrite.Concerns(d, "INSERT INTO orders (note) VALUES ('a')")&rewrite.ConcernsInsert != 0)
+	// Output:
+	// true
+	// true
+}
+
+// Under the settings of a session a text may become something else.
+func ExampleReadings() {
+	plan := rewrite.Readings(dialect.MySQL(), orders, `INSERT INTO "orders" (note) VALUES (?)`)
+	fmt.Println(plan.Ambiguous())
+	// Output: true
+}
+
+// A name may be taken by a temporary table of the connection.
+func ExampleCompileBeside() {
+	temporary := func(rewrite.TableName) rewrite.Standing { return rewrite.IsTemporary }
+	plan := rewrite.CompileBeside(dialect.MySQL(), orders, "INSERT INTO orders (note) VALUES ('a')", temporary)
+	fmt.Println(plan.Action)
+	// Output: pass
+}
+
+func ExampleNewCache() {
+	cache := rewrite.NewCache(1000, 1<<20)
+	query := "INSERT INTO orders (note) VALUES ($1)"
+	cache.Put(query, rewrite.Compile(dialect.PostgreSQL(), orders, query))
+	plan, found := cache.Get(query)
+	fmt.Println(plan.Action, found)
+	// Output: fill true
+}
+
+func ExampleTransactionOf() {
+	d := dialect.PostgreSQL()
+	fmt.Println(rewrite.TransactionOf(d, "BEGIN"))
+	fmt.Println(rewrite.TransactionOf(d, "COMMIT"))
+	fmt.Println(rewrite.TransactionOf(d, "SELECT 1"))
+	fmt.Println(rewrite.TransactionOf(dialect.MySQL(), "CALL p()"))
+	// Output:
+	// begins
+	// ends
+	// unchanged
+	// unknown
+}
+
+func ExampleTemporary() {
+	fmt.Println(rewrite.Temporary(dialect.MySQL(), "CREATE TEMPORARY TABLE Orders (id INT)"))
+	// Output: [orders]
+}
+
+func ExampleMade() {
+	fmt.Println(rewrite.Made(dialect.MySQL(), "CREATE TABLE orders (id INT)"))
+	// Output: [orders]
+}
+
+func ExampleLeavesPlace() {
+	fmt.Println(rewrite.LeavesPlace(dialect.MySQL(), "USE shop"))
+	fmt.Println(rewrite.LeavesPlace(dialect.MySQL(), "UPDATE orders SET note = 'a'"))
+	// Output:
+	// false
+	// true
+}
+
+func ExampleMovesPlace() {
+	fmt.Println(rewrite.MovesPlace(dialect.MySQL(), "USE shop", false))
+	// Output: true
+}
