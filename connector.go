@@ -83,8 +83,8 @@ type dsnConnector struct {
 func (c dsnConnector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.dsn) }
 func (c dsnConnector) Driver() driver.Driver                        { return c.driver }
 
-// Connector is the outermost layer of one database, made by [WrapConnector]. It
-// adds what the layers below lose: Close, and the way to the mount.
+// Connector is a driver.Connector whose connections fill keys, for sql.OpenDB.
+// [WrapConnector] makes it. It is safe for concurrent use.
 type Connector struct {
 	parent driver.Connector
 	driver *wrappedDriver
@@ -135,14 +135,15 @@ func (c *Connector) Connect(ctx context.Context) (driver.Conn, error) {
 	return newConn(g), nil
 }
 
-// Driver returns a driver of this package.
+// Driver returns a driver that opens further databases with the same options.
 func (c *Connector) Driver() driver.Driver { return c.driver }
 
 // closing is for how long Close waits for what a source is doing in its store.
 const closing = 5 * time.Second
 
-// Close gives up what is reserved, closes the connections to stores and the
-// connector below, if it can be closed. sql.DB.Close calls it.
+// Close gives back what the sources have reserved and leased, closes the
+// connections to stores, and closes the connector below if that is an io.Closer.
+// It waits for the stores for five seconds at most. sql.DB.Close calls it.
 func (c *Connector) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closing)
 	defer cancel()

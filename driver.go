@@ -4,57 +4,67 @@
 // An application changes the driver name in sql.Open and writes a YAML file
 // that says, for each table, which column is the key and which source makes
 // it. Every INSERT into such a table that brings no key of its own then leaves
-// the process with one, in the byte layout that the engine indexes best. All
-// else goes through untouched: same SQL, same arguments, same results, same
-// errors.
+// the process with one, in the byte layout that the engine indexes best. Every
+// other statement goes through untouched: the same SQL, the same arguments, the
+// same results, the same errors.
 //
-// By a blank import, with the policy from $KEYFILL_CONFIG or ./keyfill.yaml:
+// There are three ways in. A blank import registers a driver whose policy is in
+// the file that $KEYFILL_CONFIG names, else in ./keyfill.yaml:
 //
 //	import _ "github.com/keyfill/keyfill/auto/mysql"
 //
 //	db, err := sql.Open("mysql-keyfill", dsn)
 //
-// By a name of one's own, around a driver that is registered already:
+// RegisterByName wraps a driver that is registered already, under a new name:
 //
 //	cfg, err := policy.Load("keyfill.yaml")
 //	_, err = keyfill.RegisterByName("mysql-orders-keyfill", "mysql", keyfill.Options{Policy: cfg})
 //	db, err := sql.Open("mysql-orders-keyfill", dsn)
 //
-// Around a connector:
+// OpenDB wraps a connector:
 //
 //	db, err := keyfill.OpenDB(stdlib.GetConnector(*pgxConfig), keyfill.Options{Policy: cfg})
 //
 // # Outcomes
 //
-// A statement is filled (a key was added), kept (it brought its own), passed
-// (it is not an INSERT into a configured table) or refused: an INSERT into a
-// configured table that cannot be filled exactly is an error, an [*Error],
-// before anything is sent. Package policy says how to soften that.
+// A statement is filled (keyfill added a key), kept (the statement brought its
+// own key), passed (it is not an INSERT into a configured table) or refused. An
+// INSERT into a configured table that cannot be filled exactly is refused with
+// an [*Error] before anything is sent. Package policy says how to soften that.
 //
 // # Integer keys
 //
-// Sources of kind sequence and snowflake make integers. Their state is in two
-// tables of the application's database, or of another one that the policy
-// names, and is read and written on at most two connections of our own, which
-// are opened at the first key; on SQLite on that of each statement, within its
-// transaction. Before the first key of a table its catalog is asked whether the
-// column takes them: see package catalog. [Mount.Reserve] gives integers
-// beforehand, [WithValue] chooses among states.
+// Sources of kind sequence and snowflake, among others, make integers. Their
+// state is in tables of the application's database, or of another database that
+// the policy names. keyfill reads and writes the state on at most two
+// connections of its own, which it opens at the first key; on SQLite it uses the
+// connection of each statement, within the statement's transaction. Before the
+// first key of a table keyfill asks the engine's catalog whether the column
+// takes such keys. [Mount.Reserve] gives integers before an INSERT, and
+// [WithValue] chooses among several states of one source.
+//
+// # Concurrency
+//
+// Every function of this package, and every method of a [Mount], a [Connector]
+// and a [Recorder], is safe for concurrent use.
 //
 // # Caveats
 //
 // Without [Record], a statement that database/sql sends again after
-// driver.ErrBadConn draws new keys. Where a store of states can lose commits, as
-// with asynchronous replication, the primary key of the table is the last guard.
+// driver.ErrBadConn draws new keys. Where the store of a source can lose
+// commits, as under asynchronous replication, the primary key of the table is
+// the last guard.
 //
-// Not seen, so not filled: INSERTs in stored procedures, triggers and SQL
-// strings that the engine executes, what goes through a driver connection that
-// [Unwrap] gave out, and bulk protocols outside of database/sql.
+// keyfill does not see, and so does not fill, an INSERT in a stored procedure,
+// in a trigger or in a text that the engine executes, an INSERT on a driver
+// connection that [Unwrap] gave out, and a bulk protocol outside of
+// database/sql.
 //
 // On an engine without RETURNING, a program that learns its keys from
 // LastInsertId cannot learn a UUID: see [Record], [Last] and [Mount.Keys].
 //
-// Names of drivers end in -keyfill: some libraries find the dialect by the
+// The name of a wrapped driver should begin with the name of the driver and end
+// in -keyfill, as mysql-orders-keyfill: some libraries find the dialect by the
 // beginning of the name.
 package keyfill
 
@@ -77,7 +87,7 @@ var registering sync.Mutex
 //
 // It fails when the name is taken, when the dialect of d is not known and the
 // policy does not name it, and when the policy does not compile. Where
-// [Options].Policy is nil, the errors of the policy are those of sql.Open.
+// [Options].Policy is nil, sql.Open returns the errors of the policy instead.
 func Register(name string, d driver.Driver, o Options) (*Mount, error) {
 	o = o.copied()
 	if o.Policy != nil {
@@ -97,8 +107,9 @@ func Register(name string, d driver.Driver, o Options) (*Mount, error) {
 }
 
 // RegisterByName is [Register] for the driver that is registered as driverName.
-// The registered value itself is wrapped, with the functions and connection
-// configurations that programs registered with it.
+// It wraps the registered value itself, with the functions and connection
+// configurations that the program has registered with that value. It fails also
+// when no driver has that name.
 func RegisterByName(name, driverName string, o Options) (*Mount, error) {
 	if !slices.Contains(sql.Drivers(), driverName) {
 		return nil, fmt.Errorf("keyfill: no driver named %q is registered: import its package", driverName)
@@ -122,7 +133,7 @@ func WrapConnector(c driver.Connector, o Options) (*Connector, error) {
 	return wrapConnector(c, o.copied(), nil)
 }
 
-// OpenDB is sql.OpenDB for a wrapped connector.
+// OpenDB is sql.OpenDB for the connector that [WrapConnector] returns.
 func OpenDB(c driver.Connector, o Options) (*sql.DB, error) {
 	w, err := WrapConnector(c, o)
 	if err != nil {
@@ -151,9 +162,10 @@ type unwrapKey struct{}
 // unwrapSink takes the driver's connection.
 type unwrapSink struct{ conn driver.Conn }
 
-// Unwrap returns the driver's own connection, given what sql.Conn.Raw hands
-// out, through any wrapper that passes Ping on. A connection that is not ours
-// comes back unchanged. What is sent on it directly is not filled.
+// Unwrap returns the driver's own connection, given the one that sql.Conn.Raw
+// hands out. It finds it through any wrapper that passes Ping on. A connection
+// that keyfill did not open comes back unchanged, after a Ping. keyfill fills
+// nothing that is sent on the driver's own connection.
 func Unwrap(driverConn any) any {
 	p, ok := driverConn.(driver.Pinger)
 	if !ok {

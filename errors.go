@@ -7,19 +7,19 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Error is an INSERT into a configured table that was not sent, or a key that
+// Error says that an INSERT into a configured table was not sent, or that a key
 // could not be made. Its text never holds a key, an argument or the query.
 //
-// errors.Is finds the cause: a Reason of package rewrite, a sentinel of package
-// keysource, or an error of the context.
+// errors.Is finds the cause: a [rewrite.Reason], an error of this package or of
+// package keysource, or the error of the context.
 type Error struct {
-	Table  string // as the policy matched it; "" when no table is concerned
-	Column string // the key column, "" when none is concerned
-	Offset int    // where in the query, in bytes; -1 when nowhere
-	Err    error
+	Table  string // the name that the policy matched; "" when no table is concerned
+	Column string // the key column; "" when none is concerned
+	Offset int    // the place in the query, in bytes from 0; -1 when there is none
+	Err    error  // the cause, never nil
 }
 
-// Error returns for example
+// Error returns one line, for example
 //
 //	keyfill: table "orders": byte 42: the INSERT has no column list …
 func (e *Error) Error() string {

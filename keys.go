@@ -7,7 +7,8 @@ import (
 	"fmt"
 )
 
-// ErrNotOne is returned by methods that need exactly one open database.
+// ErrNotOne is returned by [Mount.Keys] and [Mount.Reserve] for the mount of a
+// registered name through which no database, or more than one, is open.
 var ErrNotOne = errors.New("keyfill: not exactly one database is open through this name: ask the mount of one, From(db)")
 
 // ErrNoNumbers is returned by [Mount.Reserve] for a table whose keys are not
@@ -18,26 +19,33 @@ var ErrNoNumbers = errors.New("keyfill: the source makes no consecutive integers
 // in memory, which no connection but the application's own can see.
 var ErrOwnMemory = errors.New("keyfill: no connection but the application's own sees a database in memory: let its INSERTs draw the keys, or use a file")
 
-// ErrJoined is returned by [Mount.Keys] and [Mount.Reserve] for keys that are drawn
-// in the transaction of their INSERT: transaction: joined, scope: and maxplusone.
+// ErrJoined is returned by [Mount.Keys] and [Mount.Reserve] for keys that are
+// drawn in the transaction of their INSERT. The policy says so of a source with
+// transaction: joined or scope:, and of the kind maxplusone.
 var ErrJoined = errors.New("keyfill: the keys are drawn in the transaction of their INSERT, not before it: send the INSERT without a key")
 
 // maxKeys is how many keys may be asked for at once.
 const maxKeys = 1_000_000
 
-// Keys returns n new keys for a table's first key column, as they would be bound: to
-// insert parents and children in one batch, or to show a key before its row is
-// stored. An INSERT that brings them is kept. name is the table as in the policy
-// file; {value:…} in the name of its state comes from ctx, see
-// [WithValue].
+// Keys returns n new keys for a table's first key column, in ascending order
+// where the source is ordered, and in the form in which the driver takes them: a
+// string or 16 bytes for a UUID, as the layout says, a string for a text key, an
+// int64 for an integer. A program asks for keys to insert parents and children
+// in one batch, or to show a key before its row is stored. An INSERT that brings
+// them is kept. name is the table's name as in the policy, of a table that the
+// policy names or a glob matches. {value:…} in the name of its state comes from
+// ctx: see [WithValue].
 //
-// On SQLite integers are reserved on a connection of their own, which waits for
-// a transaction that writes: do not call it inside one. A database in memory is
-// [ErrOwnMemory].
+// On SQLite keyfill reserves integers on a connection of its own, which waits
+// for every transaction that writes: do not call Keys inside one. It fails with
+// [ErrOwnMemory] for a database in memory.
+//
+// A key that no INSERT brings is a gap. The caller owns the slice and its values.
 //
 // It fails with [ErrNotOne] on the mount of a registered name unless one
-// database is open, and with an [*Error] when the table is not configured, the
-// source fails, or its keys belong to the transaction of their INSERT: [ErrJoined].
+// database is open. It fails with an [*Error] when n is not from 1 to 1,000,000,
+// when the table is not configured, when the source fails, and, as [ErrJoined],
+// when the keys belong to the transaction of their INSERT.
 func (m *Mount) Keys(ctx context.Context, name string, n int) ([]driver.Value, error) {
 	one, err := m.one(name, n)
 	if err != nil {
@@ -53,8 +61,9 @@ func (m *Mount) Keys(ctx context.Context, name string, n int) ([]driver.Value, e
 }
 
 // Reserve returns the first of n consecutive integers for a table's first key
-// column: an INSERT that brings them is kept. It is as [Mount.Keys], and fails
-// with [ErrNoNumbers] where keys are no consecutive integers.
+// column, each from 1 to 2⁶³−1 or to the column's max_bits. An INSERT that brings
+// them is kept. It waits and fails as [Mount.Keys] does, and besides with
+// [ErrNoNumbers] where the keys are not consecutive integers.
 func (m *Mount) Reserve(ctx context.Context, name string, n int) (int64, error) {
 	one, err := m.one(name, n)
 	if err != nil {

@@ -158,10 +158,10 @@ func (m *Mount) databases() (open []*Mount, ended Stats) {
 	return slices.Clone(m.opened), ended
 }
 
-// SetMode changes what is done from now on: a table's mode is the more cautious
-// of its own and this. On the mount of a registered name it holds for all
-// databases opened through it, also later. Statements that were prepared before
-// keep the mode of then.
+// SetMode sets the mode of all tables from now on: a table has the more cautious
+// of its own mode and this one. On the mount of a registered name the mode holds
+// for all databases that are open through the name, and for those that are
+// opened later. A statement that was prepared before keeps its mode.
 func (m *Mount) SetMode(mode policy.Mode) {
 	if m.isOne() {
 		m.mode.Store(uint32(mode))
@@ -175,7 +175,8 @@ func (m *Mount) SetMode(mode policy.Mode) {
 	}
 }
 
-// Stats returns the counts so far, those of closed databases included.
+// Stats returns the counts so far. On the mount of a registered name they are
+// the sums over all databases opened through it, the closed ones included.
 func (m *Mount) Stats() Stats {
 	all, total := m.databases()
 	for _, one := range all {

@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Outcome is what became of a key.
+// Outcome says what became of a key. The zero value is [Unknown].
 type Outcome uint8
 
 const (
@@ -33,18 +33,18 @@ func (o Outcome) String() string {
 
 // RecordedKey is one key that was filled.
 type RecordedKey struct {
-	Table  string // "orders" or "sales.orders", folded as the engine does
-	Column string
-	Row    int // of its statement, from 0
+	Table  string // "orders" or "sales.orders", in the case in which the engine compares names
+	Column string // the key column
+	Row    int    // the row of its statement, from 0
 
-	// Key is a uuid.UUID for UUIDs, in the byte order of the text that is
-	// stored, a string for text keys and an int64 for integers.
+	// Key is a uuid.UUID of github.com/google/uuid, in the byte order of the
+	// stored text, or a string for a text key, or an int64 for an integer.
 	Key     any
 	Outcome Outcome
 }
 
-// Recorder holds the keys that were filled under a context. It is safe for
-// concurrent use.
+// Recorder holds the keys that were filled under a context, for as long as the
+// program holds the Recorder. [Record] makes one. It is safe for concurrent use.
 type Recorder struct {
 	parent *Recorder
 	mu     sync.Mutex
@@ -60,17 +60,17 @@ type note struct {
 
 type recorderKey struct{}
 
-// Record returns a context under which every key that is filled is noted, in
-// the order of the statements and their rows, and the recorder that notes it. A
-// recorder that ctx has already goes on as well.
+// Record returns a context and a recorder of every key that is filled under
+// that context, in the order of the statements and their rows. Where ctx has a
+// recorder already, both record.
 //
 // When database/sql sends a statement again because its connection was broken
-// (driver.ErrBadConn), it gets the same keys, unless they belong to the
-// connection's transaction. Without a record a retry draws new ones, and the
-// first ones are a gap.
+// (driver.ErrBadConn), the statement gets the same keys, unless they belong to
+// the connection's transaction. Without a recorder a retry draws new keys, and
+// the first keys are a gap.
 //
-// What RETURNING and OUTPUT give back wins over what was sent, as far as the
-// caller reads the rows; before that the outcome is [Unknown].
+// The key that RETURNING or OUTPUT gives back replaces the key that was sent,
+// as far as the caller reads the rows. Before that the outcome is [Unknown].
 func Record(ctx context.Context) (context.Context, *Recorder) {
 	r := &Recorder{parent: recorderOf(ctx)}
 	return context.WithValue(ctx, recorderKey{}, r), r
@@ -81,15 +81,16 @@ func recorderOf(ctx context.Context) *Recorder {
 	return r
 }
 
-// All returns every key so far.
+// All returns every key so far. The caller owns the slice.
 func (r *Recorder) All() []RecordedKey {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]RecordedKey(nil), r.keys...)
 }
 
-// Keys returns the keys of a table so far: "orders" means the table in any
-// schema, "sales.orders" that one. Case does not matter.
+// Keys returns the keys of a table so far. "orders" means the table of that name
+// in any schema, "sales.orders" the one in the schema sales. Names are compared
+// without regard to case. The caller owns the slice.
 func (r *Recorder) Keys(table string) []RecordedKey {
 	var keys []RecordedKey
 	for _, k := range r.All() {

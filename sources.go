@@ -142,9 +142,10 @@ func (m *Mount) onConnection() bool { return m.either[0].dialect.OneWriter }
 // valueKey is the key of a value that [WithValue] puts into a context.
 type valueKey struct{ name string }
 
-// WithValue returns a context under which {value:name} in the name of a
-// source's state means value: a numbering for each tenant, say. value must not
-// be empty.
+// WithValue returns a context under which {value:name} in the name of a source's
+// state means value, so that each tenant, say, has a numbering of its own. An
+// INSERT whose source needs a value fails with an [*Error] where the context has
+// none, or an empty one.
 func WithValue(ctx context.Context, name, value string) context.Context {
 	return context.WithValue(ctx, valueKey{name}, value)
 }

@@ -9,21 +9,23 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Stats is what a mount has done since it was opened.
+// Stats says what a mount has done since it was opened, in statements.
 //
-// A statement is counted once per execution, when the driver has taken it; a
-// bulk load as often as it has rows. A prepared one that is kept or passed as its
-// text tells, or refused, or sent under off, once, when it is prepared.
+// A statement counts once for each execution, when the driver has taken it. A
+// bulk load counts once for each row. A prepared statement counts once, when it
+// is prepared, if its text alone tells that it is kept or passed, if it is
+// refused, or if it is sent under the mode off.
 type Stats struct {
 	// Passed counts statements with a word like INSERT that are not INSERTs
-	// into configured tables. Others are not looked at.
+	// into configured tables. Statements without such a word are not counted.
 	Passed uint64
-	// Tables are the counts by table, as the policy matched it.
+	// Tables holds the counts by table, under the name that the policy matched.
+	// The caller owns the map.
 	Tables map[string]TableStats
 }
 
-// OtherTables is the name under which Stats counts what comes after the first
-// 10,000 tables, which globs can match.
+// OtherTables is the name under which [Stats] counts all tables after the first
+// 10,000, since a glob can match any number of them.
 const OtherTables = "…"
 
 // Reason is why a statement cannot be filled, as a word of lower-case letters
@@ -36,26 +38,26 @@ type Reason string
 // wrong, and what to change. It is "" for a word that is no reason.
 func (r Reason) Text() string { return rewrite.Reason(r).Error() }
 
-// TableStats is what was done with the INSERTs into one table.
+// TableStats says what was done with the INSERTs into one table.
 type TableStats struct {
 	Filled  uint64            // statements that got at least one key, whatever became of them
 	Keys    uint64            // keys that were added
 	Kept    uint64            // statements that brought their own keys
 	Refused map[Reason]uint64 // statements that cannot be filled, by cause
 
-	// Failed is how many of those counted as filled ended in an error and have
-	// stored no key, Unknown how many ended in one that does not tell: the
-	// connection broke, or some of several rows may be stored. What is found only
-	// by reading on in the rows of RETURNING is not counted, unless the keys are
-	// recorded or are numbers.
+	// Failed counts the filled statements that ended in an error and stored no
+	// key. Unknown counts the filled statements whose error does not tell whether
+	// a key is stored: the connection broke, or some of several rows may be
+	// stored. An error that comes only while the caller reads the rows of
+	// RETURNING is not counted, unless the keys are recorded or are numbers.
 	Failed, Unknown uint64
 
-	// Withheld is how many of those counted as filled or refused were sent as
-	// they came, because of the mode or of "unsupported: unfilled".
+	// Withheld counts the filled and refused statements that were sent as they
+	// came, because of the mode or of "unsupported: unfilled".
 	Withheld uint64
 
-	// Suspects is how often a key that was made was in the table already: others
-	// fill the column too, or the store went back.
+	// Suspects counts the keys that the engine found in the table already: another
+	// program fills the column too, or the store has gone back.
 	Suspects uint64
 }
 

@@ -1,6 +1,7 @@
-// Package keyfilltest helps applications to test what they send through
-// keyfill, without a database: a go-sqlmock connection behind the wrapper, keys
-// that are the same in every run, and clocks that stand still or step.
+// Package keyfilltest helps applications to test, without a database, what they
+// send through keyfill. [New] puts a go-sqlmock connection behind the wrapper,
+// with keys that are the same in every run; [Clock] is a clock that stands still
+// until it is told to step.
 //
 //	options := keyfill.Options{Policy: cfg}
 //	db, mock := keyfilltest.New(t, options)
@@ -97,8 +98,9 @@ func Keys(t testing.TB, o keyfill.Options, table string, n int) []driver.Value {
 	return keys
 }
 
-// AssertSQL fails the test unless the query, executed without a statement of
-// its own, would be sent as want. Keys that are literals are those of [Keys].
+// AssertSQL fails the test unless keyfill would send the query as want. It asks
+// about an Exec of the text, without a prepared statement. Keys that are written
+// into the text as literals are the keys that [Keys] returns.
 func AssertSQL(t testing.TB, o keyfill.Options, query, want string) {
 	t.Helper()
 	c, err := keyfill.WrapConnector(explain.NoDatabase{}, fixed(o))
@@ -130,14 +132,15 @@ func fixed(o keyfill.Options) keyfill.Options {
 	return o
 }
 
-// Counter stands in for the store of a sequence or a snowflake: its integers
-// count from 1. It is safe for concurrent use; the zero value is ready.
+// Counter is a [keysource.Reserver] without a database, for
+// [keyfill.Options].Reservers: its integers count from 1. It is safe for
+// concurrent use; the zero value is ready.
 type Counter struct {
 	mu   sync.Mutex
 	used int64
 }
 
-// Reserve gives the next n integers.
+// Reserve returns the next n integers. It never fails.
 func (c *Counter) Reserve(_ context.Context, n, _ int64) (keysource.Reservation, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -145,7 +148,7 @@ func (c *Counter) Reserve(_ context.Context, n, _ int64) (keysource.Reservation,
 	return keysource.Reservation{First: c.used - n + 1}, nil
 }
 
-// Advance leaves out what is below to.
+// Advance leaves out the integers below to. It never fails.
 func (c *Counter) Advance(_ context.Context, to int64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -153,8 +156,8 @@ func (c *Counter) Advance(_ context.Context, to int64) error {
 	return nil
 }
 
-// Clock is a clock that stands still until it is told to step. It is safe for
-// concurrent use.
+// Clock is a clock that stands still until it is told to step. [NewClock] makes
+// one. It is safe for concurrent use.
 type Clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -171,16 +174,16 @@ func (c *Clock) Now() time.Time {
 	return c.now
 }
 
-// Step moves the clock, back too.
+// Step moves the clock by d, back where d is negative.
 func (c *Clock) Step(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = c.now.Add(d)
 }
 
-// Entropy reads as 64-bit big-endian numbers that count from 1: the same in
-// every run, and never the same twice. It is safe for concurrent use; the zero
-// value is ready.
+// Entropy is an io.Reader of 64-bit big-endian numbers that count from 1. They
+// are the same in every run, and no number comes twice in one run. Entropy is
+// safe for concurrent use; the zero value is ready.
 type Entropy struct {
 	mu   sync.Mutex
 	n    uint64

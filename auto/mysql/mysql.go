@@ -5,8 +5,10 @@
 //
 //	db, err := sql.Open("mysql-keyfill", dsn)
 //
-// The policy is read at sql.Open, from the file that $KEYFILL_CONFIG names,
-// else from ./keyfill.yaml. Where there is neither, sql.Open fails.
+// sql.Open reads the policy from the file that $KEYFILL_CONFIG names, else from
+// ./keyfill.yaml. Where there is neither, sql.Open fails. Reports go to
+// slog.Default. A program that needs other options calls
+// keyfill.RegisterByName instead.
 package mysql
 
 import (
@@ -15,7 +17,7 @@ import (
 	"github.com/keyfill/keyfill"
 )
 
-// It panics only where the name is taken, which no program gets past unseen.
+// init panics only where the name is taken, which no program gets past unseen.
 func init() {
 	if _, err := keyfill.RegisterByName("mysql-keyfill", "mysql", keyfill.Options{}); err != nil {
 		panic(err)
