@@ -2,6 +2,7 @@ package keysource
 
 import (
 	"fmt"
+	"math/bits"
 	"strings"
 )
 
@@ -20,6 +21,7 @@ const (
 type alphabet struct {
 	characters string
 	value      [128]int8 // of each character; -1: it has none
+	reciprocal uint64    // 2⁶⁴ divided by their number, rounded down
 }
 
 // newAlphabet returns the alphabet of the characters. It returns [ErrOptions].
@@ -42,6 +44,7 @@ func newAlphabet(characters string) (alphabet, error) {
 			a.value[c] = int8(i)
 		}
 	}
+	a.reciprocal, _ = bits.Div64(1, 0, uint64(len(characters)))
 	return a, nil
 }
 
@@ -55,13 +58,28 @@ func (a *alphabet) size() int64 { return int64(len(a.characters)) }
 
 // text writes a number from 0 to size to the power of length, less one.
 func (a *alphabet) text(n int64, length int) string {
-	b := make([]byte, length)
+	var room [maxTextLength]byte // an int64 has no more digits in any base
+	b := room[:length]
+	size, rest := uint64(len(a.characters)), uint64(n)
 	for i := length - 1; i >= 0; i-- {
-		b[i] = a.characters[n%a.size()]
-		n /= a.size()
+		// A multiplication takes a fraction of the time of a division. The
+		// reciprocal is less than 1 below 2⁶⁴/size, so the quotient is exact or 1
+		// too low.
+		quotient, _ := bits.Mul64(rest, a.reciprocal)
+		digit := rest - quotient*size
+		if digit >= size {
+			digit -= size
+			quotient++
+		}
+		b[i] = a.characters[digit]
+		rest = quotient
 	}
 	return string(b)
 }
+
+// maxTextLength is the length of the longest text: size to the power of length
+// fits an int64.
+const maxTextLength = 62
 
 // parse is the inverse of text. It reports false for a text with any other
 // character. The number must fit an int64 for the text's length.

@@ -61,6 +61,7 @@ func (e Epoch) unixMilli() int64 {
 type COMB struct {
 	clock clock
 	rand  entropy
+	ahead readAhead // empty between requests
 	epoch Epoch
 	last  atomic.Int64 // the latest time of a key, in milliseconds since epoch
 }
@@ -90,19 +91,20 @@ func (s *COMB) Append(ctx context.Context, room []driver.Value, r Request) ([]dr
 		}
 		return append(room, r.Layout.Value(key)), nil
 	}
-	var few [2 * chunk]combTail // spares a small request the heap
+	var few [4 * chunk]combTail // spares a small request the heap
 	milli, tails, err := s.draw(few[:], r)
 	if err != nil {
 		return room, err
 	}
 	room = grow(room, r.N)
 	var part [chunk][16]byte
-	for some := range slices.Chunk(tails, chunk) {
-		keys := part[:len(some)]
-		for i, tail := range some {
-			keys[i] = tail.key(milli)
+	for len(tails) > 0 {
+		n := min(len(tails), chunk)
+		for i, tail := range tails[:n] {
+			part[i] = tail.key(milli)
 		}
-		room = appendValues(room, r.Layout, keys)
+		room = appendValues(room, r.Layout, part[:n])
+		tails = tails[n:]
 	}
 	return room, nil
 }
@@ -110,7 +112,7 @@ func (s *COMB) Append(ctx context.Context, room []driver.Value, r Request) ([]dr
 // Key16 returns one key as 16 bytes, time first; see [Source16]. The layout
 // decides the order of the random bytes. Its errors are those of Next.
 func (s *COMB) Key16(_ context.Context, l dialect.Layout) ([16]byte, error) {
-	var one [1]combTail
+	var one [2]combTail
 	milli, tails, err := s.draw(one[:], Request{N: 1, Layout: l})
 	if err != nil {
 		return [16]byte{}, err
@@ -120,7 +122,7 @@ func (s *COMB) Key16(_ context.Context, l dialect.Layout) ([16]byte, error) {
 
 // Append16 is Append of keys as 16 bytes, time first; see [Source16].
 func (s *COMB) Append16(_ context.Context, room [][16]byte, r Request) ([][16]byte, error) {
-	var few [2 * chunk]combTail
+	var few [4 * chunk]combTail
 	milli, tails, err := s.draw(few[:], r)
 	if err != nil {
 		return room, err
@@ -133,43 +135,59 @@ func (s *COMB) Append16(_ context.Context, room [][16]byte, r Request) ([][16]by
 }
 
 // draw returns what the keys of a request are made from, in the order of the
-// keys. It uses tails where that is long enough.
-func (s *COMB) draw(tails []combTail, r Request) (milli int64, _ []combTail, err error) {
+// keys. It uses room where that is long enough for twice as many.
+func (s *COMB) draw(room []combTail, r Request) (milli int64, tails []combTail, err error) {
 	if r.N < 1 {
 		return 0, nil, ErrCount
 	}
-	if r.N > len(tails) {
-		tails = make([]combTail, r.N)
+	if 2*r.N > len(room) {
+		room = make([]combTail, 2*r.N)
 	}
-	tails = tails[:r.N]
+	tails, other := room[:r.N], room[r.N:2*r.N]
 	if err := s.read(tails, r.Layout); err != nil {
 		return 0, nil, err
 	}
 	if milli, err = s.milli(); err != nil {
 		return 0, nil, err
 	}
-	sortTails(tails)
+	if s.rand.r == nil && r.N > 1 && r.N <= evenlyMost {
+		return milli, sortEvenly(tails, other), nil
+	}
+	slices.SortFunc(tails, combTail.compare)
 	return milli, tails, nil
 }
 
-// read fills tails: by one call of a reader of the caller's, which can fail.
-// Nothing is read ahead of crypto/rand for later requests: the time of these
-// keys is no finer than a millisecond, so copies of a running process, see
-// readAhead, would make the same ones.
+// read fills tails. A reader of the caller's, which can fail, is read by one
+// call.
+//
+// Nothing is made ahead for later requests: the time of these keys is no finer
+// than a millisecond, so that copies of a running process, see [readAhead], would
+// make the same ones.
 func (s *COMB) read(tails []combTail, l dialect.Layout) error {
-	var few [chunk * combTailSize]byte
-	b, n := few[:], chunk
-	if s.rand.r != nil && len(tails) > chunk {
-		b, n = make([]byte, len(tails)*combTailSize), len(tails)
+	if s.rand.r == nil && len(tails) > 1 {
+		var rest uint64 // the low 16 bits of up to four tails
+		w := s.ahead.get(0)
+		for i := range tails {
+			if i%4 == 0 {
+				rest = w.next()
+			}
+			tails[i] = combTail{w.next(), uint16(rest)}
+			rest >>= 16
+		}
+		w.forget()
+		s.ahead.put(w)
+		return nil
 	}
-	for part := range slices.Chunk(tails, n) {
-		b := b[:len(part)*combTailSize]
-		if err := s.rand.fill(b); err != nil {
-			return err
-		}
-		for i := range part {
-			part[i] = newCombTail(b[i*combTailSize:][:combTailSize], l)
-		}
+	var one [combTailSize]byte
+	b := one[:]
+	if len(tails) > 1 {
+		b = make([]byte, len(tails)*combTailSize)
+	}
+	if err := s.rand.fill(b); err != nil {
+		return err
+	}
+	for i := range tails {
+		tails[i] = newCombTail(b[i*combTailSize:][:combTailSize], l)
 	}
 	return nil
 }
@@ -224,14 +242,43 @@ func newCombTail(b []byte, l dialect.Layout) combTail {
 }
 
 func (t combTail) compare(u combTail) int {
-	if c := cmp.Compare(t.hi, u.hi); c != 0 {
-		return c
+	if t.hi != u.hi {
+		return cmp.Compare(t.hi, u.hi)
 	}
 	return cmp.Compare(t.lo, u.lo)
 }
 
-// sortTails sorts tails.
-func sortTails(tails []combTail) { slices.SortFunc(tails, combTail.compare) }
+// evenlyMost is how many tails sortEvenly sorts fast.
+const evenlyMost = 1024
+
+// sortEvenly returns tails in order, in room for as many. It is made for tails
+// that are evenly distributed, as random ones are: it deals them to the places
+// that their highest eight bits say, after which few of them have to be moved.
+// Any others it sorts too, up to evenlyMost, but not faster than others do.
+func sortEvenly(tails, room []combTail) []combTail {
+	var place [1 << 8]int32
+	for _, t := range tails {
+		place[t.hi>>56]++
+	}
+	sum := int32(0)
+	for i, n := range place {
+		place[i] = sum
+		sum += n
+	}
+	for _, t := range tails {
+		p := &place[t.hi>>56]
+		room[*p] = t
+		*p++
+	}
+	for i := 1; i < len(tails); i++ {
+		t, j := room[i], i
+		for ; j > 0 && t.compare(room[j-1]) < 0; j-- {
+			room[j] = room[j-1]
+		}
+		room[j] = t
+	}
+	return room[:len(tails)]
+}
 
 // key returns the key of a time, in bytes that sort as the index of the layout
 // does.

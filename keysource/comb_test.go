@@ -1,6 +1,10 @@
 package keysource_test
 
 import (
+	"bytes"
+	"crypto/rand"
+	"io"
+	mathrand "math/rand/v2"
 	"testing"
 	"time"
 
@@ -92,5 +96,50 @@ func TestCOMBTimeNeverGoesBack(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestCOMBSorts: combs of crypto/rand ascend in requests of every size. One that
+// gives zeros makes equal ones, which do not descend.
+func TestCOMBSorts(t *testing.T) {
+	for name, r := range map[string]io.Reader{"even": rand.Reader, "counting": new(tally), "zeros": zeros{}} {
+		t.Run(name, func(t *testing.T) {
+			replaceCryptoRand(t, r)
+			s := keysource.NewCOMB(keysource.Env{Now: frozen(instant)}, keysource.EpochUnix)
+			for _, n := range []int{2, 3, 64, 127, 128, 129, 1000, 1024, 1025, 3000} {
+				keys, err := s.Append16(t.Context(), nil, keysource.Request{N: n, Layout: bin})
+				if err != nil || len(keys) != n {
+					t.Fatalf("Append16(%d) = %d keys, %v", n, len(keys), err)
+				}
+				for i := 1; i < n; i++ {
+					if bytes.Compare(keys[i-1][:], keys[i][:]) > 0 {
+						t.Fatalf("of %d keys the %dth is %x, after %x", n, i+1, keys[i], keys[i-1])
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestSortEvenly: whatever the distribution, no tail is lost.
+func TestSortEvenly(t *testing.T) {
+	r := mathrand.New(mathrand.NewPCG(1, 2))
+	for _, n := range []int{0, 1, 2, 100, 1024} {
+		for name, make := range map[string]func(i int) (uint64, uint16){
+			"even":       func(int) (uint64, uint16) { return r.Uint64(), uint16(r.Uint32()) },
+			"one bucket": func(int) (uint64, uint16) { return r.Uint64() >> 8, 0 },
+			"equal":      func(int) (uint64, uint16) { return 7, uint16(r.Uint32()) },
+			"descending": func(i int) (uint64, uint16) { return uint64(n - i), 1 },
+		} {
+			var his []uint64
+			var los []uint16
+			for i := range n {
+				hi, lo := make(i)
+				his, los = append(his, hi), append(los, lo)
+			}
+			if !keysource.SortEvenlyAsSlices(his, los) {
+				t.Errorf("%s, %d tails: they are not as slices.SortFunc has them", name, n)
+			}
+		}
 	}
 }

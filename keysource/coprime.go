@@ -118,9 +118,12 @@ func newCycle(length int, n, k, start, previous int64) cycle {
 	return cycle{length: length, n: n, k: k, inverse: inverse(k, n), start: start, previous: previous}
 }
 
-// residue returns (start + c·k) mod n.
+// residue returns (start + c·k) mod n for c ≥ 0.
 func (y *cycle) residue(c int64) int64 {
-	return addMod(y.start, mulMod(c%y.n, y.k, y.n), y.n)
+	if c >= y.n {
+		c %= y.n
+	}
+	return addMod(y.start, mulMod(c, y.k, y.n), y.n)
 }
 
 // steps is the inverse of residue: 0 for start, and less than n.

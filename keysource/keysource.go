@@ -51,11 +51,11 @@
 //
 // A running process can be copied, as by the snapshot of a virtual machine that
 // is started twice. The kernel gives each copy other random bytes (Linux with
-// VM generation IDs). A UUIDv7 has read its random bytes up to a millisecond
+// VM generation IDs). A UUIDv7 has its random bits made up to a millisecond
 // before its time, and so the copies of a process that was making UUIDv7 in the
 // millisecond of the snapshot can share those; their keys are equal if they are
 // also of the same 1/4096 ms by clocks that were copied too. The other sources
-// read none ahead.
+// make none ahead.
 //
 // Keys of several processes are ordered as well as the processes' clocks are,
 // and so are those of one process before and after a restart.
@@ -132,7 +132,8 @@ type Env struct {
 	Now func() time.Time
 
 	// Rand gives random bytes; nil is crypto/rand, which never fails but ends
-	// the process (Go 1.24). A Rand that is not nil must be safe for concurrent
+	// the process (Go 1.24). For UUIDv7, and for the combs of a request of
+	// several, ChaCha8 makes 64 random numbers of each 32 bytes of it. A Rand that is not nil must be safe for concurrent
 	// use. It is read once for each request, by UUIDv4 once for each key, and
 	// never ahead. An error of it, or its end, is [ErrEntropy].
 	Rand io.Reader

@@ -34,19 +34,29 @@ type Mapping interface {
 // was set up for keys; and [ErrExhausted] for those beyond the last: of a store
 // that stands there no key is handed out, rather than an old one again.
 func Keys(m Mapping, first int64, n int, l dialect.Layout) ([]driver.Value, error) {
-	switch last := m.Last(); {
-	case n < 1:
-		return nil, ErrCount
-	case first < 1:
-		return nil, fmt.Errorf("%w: it counts from below 1; set it to the next number, at least 1", ErrStoreState)
-	case int64(n) > last || first > last-int64(n)+1:
-		return nil, fmt.Errorf("%w: there are %d keys with these parameters", ErrExhausted, last)
-	}
-	keys := make([]driver.Value, n)
-	for i := range keys {
-		keys[i] = m.Key(first+int64(i), l)
+	keys, err := AppendKeys(nil, m, first, n, l)
+	if err != nil {
+		return nil, err
 	}
 	return keys, nil
+}
+
+// AppendKeys is [Keys] for a caller with room: it appends the keys, as append
+// does, and returns room as it was beside an error.
+func AppendKeys(room []driver.Value, m Mapping, first int64, n int, l dialect.Layout) ([]driver.Value, error) {
+	switch last := m.Last(); {
+	case n < 1:
+		return room, ErrCount
+	case first < 1:
+		return room, fmt.Errorf("%w: it counts from below 1; set it to the next number, at least 1", ErrStoreState)
+	case int64(n) > last || first > last-int64(n)+1:
+		return room, fmt.Errorf("%w: there are %d keys with these parameters", ErrExhausted, last)
+	}
+	room = grow(room, n)
+	for i := range int64(n) {
+		room = append(room, m.Key(first+i, l))
+	}
+	return room, nil
 }
 
 // WarnShare is the part of a mapping's numbers after whose use it is time to

@@ -44,8 +44,13 @@ func mulMod(a, b, n int64) int64 {
 	return int64(bits.Rem64(hi, lo, uint64(n)))
 }
 
-// addMod returns a+b mod n for a and b from 0 to n.
-func addMod(a, b, n int64) int64 { return int64((uint64(a) + uint64(b)) % uint64(n)) }
+// addMod returns a+b mod n for a from 0 to n−1 and b from 0 to n.
+func addMod(a, b, n int64) int64 {
+	if a < n-b {
+		return a + b
+	}
+	return a - (n - b)
+}
 
 // inverse returns the x from 0 to n−1 with a·x mod n = 1, by the extended
 // algorithm of Euclid; a and n have no divisor in common, and 0 ≤ a < n.

@@ -3,7 +3,6 @@ package keysource
 import (
 	"context"
 	"database/sql/driver"
-	"slices"
 
 	"github.com/keyfill/keyfill/dialect"
 )
@@ -39,6 +38,13 @@ func (s *UUIDv4) Append(_ context.Context, room []driver.Value, r Request) ([]dr
 	layout := r.Layout
 	if layout == dialect.SequentialAtEnd {
 		layout = dialect.SequentialAsString
+	}
+	if r.N == 1 {
+		var one [1][16]byte
+		if err := s.fill(one[:]); err != nil {
+			return room, err
+		}
+		return append(room, layout.Value(one[0])), nil
 	}
 	keys := grow(room, r.N)
 	var part [chunk][16]byte
@@ -89,22 +95,23 @@ func sortable(key [16]byte, l dialect.Layout) [16]byte {
 // fill makes keys: of crypto/rand by one call for some of them, of a reader of
 // the caller's by one for each.
 func (s *UUIDv4) fill(keys [][16]byte) error {
-	var few [chunk * 16]byte
-	b, n := few[:], chunk
-	if s.rand.r != nil {
-		b, n = few[:16], 1
-	}
-	for part := range slices.Chunk(keys, n) {
-		b := b[:len(part)*16]
-		if err := s.rand.fill(b); err != nil {
+	const some = 16
+	var few [some * 16]byte
+	for len(keys) > 0 {
+		n := min(len(keys), some)
+		if s.rand.r != nil {
+			n = 1
+		}
+		if err := s.rand.fill(few[:n*16]); err != nil {
 			return err
 		}
-		for i := range part {
-			key := [16]byte(b[i*16:])
+		for i := range n {
+			key := [16]byte(few[i*16:])
 			key[6] = key[6]&0x0f | 4<<4
 			key[8] = key[8]&0x3f | 0x80
-			part[i] = key
+			keys[i] = key
 		}
+		keys = keys[n:]
 	}
 	return nil
 }

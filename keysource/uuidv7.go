@@ -94,13 +94,21 @@ func (s *UUIDv7) Append(ctx context.Context, room []driver.Value, r Request) ([]
 // Key16 returns one key as 16 bytes in RFC order, whatever the layout; see
 // [Source16]. Its errors are those of Next.
 func (s *UUIDv7) Key16(ctx context.Context, _ dialect.Layout) ([16]byte, error) {
+	if s.rand.r == nil { // as below, without the detour
+		tick, now, err := s.reserve(ctx, 1)
+		if err != nil {
+			return [16]byte{}, err
+		}
+		w := s.ahead.get(now)
+		key := uuidv7(tick, w.next())
+		s.ahead.put(w)
+		return key, nil
+	}
 	d, err := s.draw(ctx, 1)
 	if err != nil {
 		return [16]byte{}, err
 	}
-	key := d.next()
-	s.done(&d)
-	return key, nil
+	return d.next(), nil
 }
 
 // Append16 is Append of keys as 16 bytes in RFC order, whatever the layout; see

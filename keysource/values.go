@@ -71,6 +71,9 @@ func appendText(room []driver.Value, l dialect.Layout, keys [][16]byte) []driver
 // AppendIntegers appends n consecutive keys as a driver takes them: int64, or
 // decimal text in [dialect.SequentialAsString].
 func AppendIntegers(room []driver.Value, first int64, n int, l dialect.Layout) []driver.Value {
+	if n == 1 && l == "" && room != nil {
+		return append(room, first)
+	}
 	room = grow(room, n)
 	for i := range int64(n) {
 		room = append(room, integerKey(first+i, l))

@@ -1,0 +1,41 @@
+package keysource
+
+import (
+	"slices"
+	"time"
+)
+
+// NewUUIDv7Apart returns a source whose wall clock is wall and whose monotonic
+// reading is passed, what has passed since now. It looks at the wall clock as
+// one of the system's clocks does.
+func NewUUIDv7Apart(wall func() time.Time, passed func() time.Duration) *UUIDv7 {
+	s := new(UUIDv7)
+	s.clock.start(wall)
+	s.clock.monotonic = true
+	s.clock.since = func(time.Time) time.Duration { return passed() }
+	s.clock.between = func(_, _ time.Time) time.Duration { return passed() }
+	return s
+}
+
+// ReadAhead hands out n numbers that were made ahead, and returns what is kept of
+// those that were handed out and of the others.
+func ReadAhead(n int) (used, left []uint64) {
+	var a readAhead
+	w := a.get(0)
+	for range n {
+		w.next()
+	}
+	return w.numbers[:w.used], w.numbers[w.used:]
+}
+
+// SortEvenlyAsSlices reports whether sortEvenly sorts tails as package slices
+// does.
+func SortEvenlyAsSlices(his []uint64, los []uint16) bool {
+	var tails []combTail
+	for i := range his {
+		tails = append(tails, combTail{his[i], los[i]})
+	}
+	got := sortEvenly(tails, make([]combTail, len(tails)))
+	slices.SortFunc(tails, combTail.compare)
+	return slices.Equal(got, tails)
+}
