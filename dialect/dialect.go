@@ -9,7 +9,7 @@
 //
 // # Caveats
 //
-// The facts are those of the newest version of each engine under its default
+// The facts hold for the newest version of each engine under its default
 // settings: MySQL without ANSI_QUOTES and NO_BACKSLASH_ESCAPES, PostgreSQL
 // with standard_conforming_strings, SQL Server with QUOTED_IDENTIFIER on. What
 // they are under others is [Dialect.With]'s to say.
@@ -233,7 +233,7 @@ type Grammar struct {
 	TempTables   bool   // CREATE TEMPORARY TABLE of the name of another table, which it hides
 	TempSchema   bool   // temporary tables are in a schema of their own
 	SessionNames string // what the names of a session's own tables begin with: #t, @t
-	TableCase    bool   // names that differ in case may be those of two tables
+	TableCase    bool   // names that differ in case may belong to two tables
 	Merge        bool   // MERGE
 	Dual         bool   // FROM dual gives one row
 	RowFunctions bool   // what a SELECT without FROM calls may give several rows

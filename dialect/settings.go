@@ -2,7 +2,7 @@ package dialect
 
 import "strings"
 
-// Settings are those of a session that change how its engine splits text into
+// Settings are the settings of a session that change how its engine splits text into
 // tokens, as a set of bits. 0 is how a session begins unless a server, a user or
 // a connection is configured otherwise.
 type Settings uint8
@@ -123,8 +123,8 @@ func (s *Setting) In(text string) (set Settings) {
 	return set
 }
 
-// Of returns what counts of a session's settings for a text that depends on
-// those of In.
+// Of returns the part of a session's settings that counts for a text which
+// depends on the settings of in.
 func (s Settings) Of(in Settings) Settings {
 	if s &= in; s&(OracleMode|MSSQLMode) != 0 {
 		s |= ANSIQuotes

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// AlphabetBase62 is that of the article on coprime stepping. Its keys can
-	// differ in case alone, so that it is for columns that compare by case.
+	// AlphabetBase62 is the alphabet of the article on coprime stepping. Two of
+	// its keys can differ in case alone, so the column has to compare by case.
 	AlphabetBase62 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 	// AlphabetBase32 is right under every collation and can be read aloud: lower

@@ -38,7 +38,7 @@ func (e Epoch) unixMilli() int64 {
 
 // COMB makes keys of a 48-bit time and 80 random bits, which GUID columns hold
 // although they are not UUIDs of RFC 9562: version and variant are random too.
-// They are those of jhtodd/SequentialGuid for .NET, byte for byte:
+// They are the keys of jhtodd/SequentialGuid for .NET, byte for byte:
 //
 //	                     bytes 0 1 2 3 4 5 | 6 7 8 9 10 11 12 13 14 15
 //	string               text      time    |       random
@@ -51,7 +51,7 @@ func (e Epoch) unixMilli() int64 {
 // sequential_at_end shows the stored bytes as SQL Server does, the first three
 // groups reversed.
 //
-// The time never goes back: it is that of the clock or of the last key,
+// The time never goes back: it is the time of the clock or of the last key,
 // whichever is later. Keys of one request ascend in the order of the index.
 // Keys of different requests do so from millisecond to millisecond; within one
 // they are in random order, so the source does not call itself ordered.
@@ -110,7 +110,7 @@ func (s *COMB) Append(ctx context.Context, room []driver.Value, r Request) ([]dr
 }
 
 // Key16 returns one key as 16 bytes, time first; see [Source16]. The layout
-// decides the order of the random bytes. Its errors are those of Next.
+// decides the order of the random bytes. It fails as Next does.
 func (s *COMB) Key16(_ context.Context, l dialect.Layout) ([16]byte, error) {
 	var one [2]combTail
 	milli, tails, err := s.draw(one[:], Request{N: 1, Layout: l})

@@ -146,7 +146,7 @@ func (c *Coprime) text(number int64) string {
 	return c.alphabet.text(y.residue(number-y.previous), y.length)
 }
 
-// Last returns how many keys there are: n, and with Grow those of Length+1
+// Last returns how many keys there are: n, and with Grow the keys of Length+1
 // characters besides; of residues n−1.
 func (c *Coprime) Last() int64 {
 	switch {

@@ -25,7 +25,7 @@ type Reading struct {
 	// Layout is the one in which the key is what Kind says; empty for an
 	// integer and for a bare "uuid".
 	Layout dialect.Layout
-	// Epoch is that of a comb, else empty.
+	// Epoch is the epoch of a comb, else empty.
 	Epoch Epoch
 	// Time is the time in the key: UTC, whole milliseconds. It is the zero
 	// Time where Kind has none.

@@ -17,8 +17,8 @@
 //	Sequence   none                 none        the later one is greater
 //	Recycled   none                 none        mostly, but a series may be lower
 //
-// The last three are integers, of 64 bits or fewer, and those of one request are
-// consecutive. They are unique by what the processes agree on: for a Snowflake,
+// The last three are integers, of 64 bits or fewer, and the integers of one
+// request are consecutive. They are unique by what the processes agree on: for a Snowflake,
 // a worker's number that no other process has, and best a [Marker] that guards
 // it; for a Sequence and a Recycled, a store that they share, its [Reserver] or
 // [SeriesStore]. The others need nothing.
@@ -58,7 +58,7 @@
 // make none ahead.
 //
 // Keys of several processes are ordered as well as the processes' clocks are,
-// and so are those of one process before and after a restart.
+// and so are the keys of one process before and after a restart.
 //
 // Time-based keys tell when they were made, and no key is a secret: between two
 // ULIDs of one millisecond, for one, lie 32 random bits and not 80.

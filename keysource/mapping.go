@@ -69,7 +69,7 @@ func Share(m Mapping, next int64) float64 {
 	return min(max(float64(next-1)/float64(m.Last()), 0), 1)
 }
 
-// EndRemedy returns what there is to do when all numbers of a mapping are used,
+// EndRemedy returns advice for the time when all numbers of a mapping are used,
 // for [SequenceOptions].EndRemedy.
 func EndRemedy(m Mapping) string {
 	switch m := m.(type) {

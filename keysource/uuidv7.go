@@ -92,7 +92,7 @@ func (s *UUIDv7) Append(ctx context.Context, room []driver.Value, r Request) ([]
 }
 
 // Key16 returns one key as 16 bytes in RFC order, whatever the layout; see
-// [Source16]. Its errors are those of Next.
+// [Source16]. It fails as Next does.
 func (s *UUIDv7) Key16(ctx context.Context, _ dialect.Layout) ([16]byte, error) {
 	if s.rand.r == nil { // as below, without the detour
 		tick, now, err := s.reserve(ctx, 1)

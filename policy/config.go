@@ -6,8 +6,9 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// Config is the configuration of one database. The fields are those of the
-// file, in which their names are in snake case. The zero value of each field is its default.
+// Config is the configuration of one database. It has the fields of the file,
+// where their names are in snake case: DefaultSchema is default_schema. The zero
+// value of each field is its default.
 //
 // A Config is only read by this module, and [Config.Compile] copies what it
 // keeps.
@@ -45,7 +46,8 @@ type Config struct {
 	Fill Fill
 
 	// Stores are databases that keep the states of sources, by name, besides
-	// the application's own. A name is as that of a source, and not "none".
+	// the application's own. A name is spelled as the name of a source is, and is
+	// not "none".
 	Stores map[string]Store
 
 	// StoreWait is how long an INSERT waits for a store that does not answer, if

@@ -58,7 +58,7 @@
 // in the engine's own quotes is exact ('"Orders"' for PostgreSQL, where the
 // outer quotes are YAML's); any other is folded, and holds nothing that the
 // engine would want quotes for. With lower_case_table_names=0 MySQL and MariaDB
-// tell the case of tables' names: an entry is for the table of its very name. A table is given as table or schema.table; of
+// tell the case of tables' names: an entry means the table of its very name. A table is given as table or schema.table; of
 // more parts the last two count.
 //
 // A bare table matches in any schema. A qualified one matches in its schema
@@ -80,10 +80,10 @@
 //	source                              its name                         tables that share it
 //	in place, or a kind                 table.column, or schema.table.column for a table that is not the one of
 //	                                    that name where the database is opened      none
-//	an entry of sources                 that of the entry                all that name it
+//	an entry of sources                 the name of the entry            all that name it
 //	either, with name: "a"              a                                all with that name
-//	with name: "{schema}-{table}"       that of the table filled in      those for which it is the same
-//	with name: "{value:x}"              as many as x has values          those for which it is the same
+//	with name: "{schema}-{table}"       the table's names filled in       all for which it is the same
+//	with name: "{value:x}"              as many as x has values          all for which it is the same
 //
 // A value comes with the execution: keyfill.WithValue(ctx, "x", …). One name is
 // one source: two that differ and have the same are an error. maxplusone, native
@@ -135,7 +135,7 @@
 //
 //   - YAML's anchors, aliases, merge keys and tags of one's own are refused; so
 //     are several documents in a file and files above 1 MiB.
-//   - An alphabet with letters of both cases is for columns that compare by case.
+//   - An alphabet with letters of both cases needs a column that compares by case.
 //     MySQL, MariaDB and SQL Server have those only under collation: binary,
 //     which is believed here.
 //   - A table's layout is not compared with the column's type, which is not
@@ -144,6 +144,6 @@
 //   - A table reached under two names (orders and shop.orders) is one table
 //     only if one entry matches both: a bare entry, or a qualified one together
 //     with default_schema.
-//   - A glob without a schema ("*") matches in all schemas, those of the engine
+//   - A glob without a schema ("*") matches in all schemas, the schemas of the engine
 //     included.
 package policy

@@ -6,16 +6,17 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// Guarantee is what the keys of a source are, under the default layout: those that
-// it makes, whether their rows are stored or not. Only where the state is a part of
-// the transaction are those of one that was rolled back made again: numbers of a
-// joined or scoped sequence and of maxplusone, and all that SQLite counts.
+// Guarantee says what the keys of a source are, under the default layout. It
+// holds for all keys that the source makes, whether their rows are stored or not.
+// Only where the state is a part of the transaction does the source make the
+// keys of a transaction that was rolled back again: a joined or scoped sequence,
+// maxplusone, and every counting source on SQLite.
 type Guarantee struct {
 	Unique  Uniqueness
 	Ordered Order
 
-	// Contiguous says that the keys of one statement are consecutive integers, in
-	// a scope those of each of its values.
+	// Contiguous says that the keys of one statement are consecutive integers; in
+	// a scope, that the keys of each of its values are.
 	Contiguous bool
 
 	// GapFree says that no number is left out between the keys that are stored,
@@ -52,20 +53,21 @@ const (
 type Order string
 
 const (
-	// NotOrdered is among none.
+	// NotOrdered means that a later key can sort before any earlier one.
 	NotOrdered Order = "no"
-	// OrderedByMillisecond is among those of one process that were made in
-	// different milliseconds.
+	// OrderedByMillisecond means that the keys of one process sort by the
+	// millisecond in which they were made.
 	OrderedByMillisecond Order = "by the millisecond"
-	// OrderedInSeries is among those of one series.
+	// OrderedInSeries means that the keys of one series sort as they were made.
 	OrderedInSeries Order = "in a series"
-	// OrderedInSpread is among those of one spread.
+	// OrderedInSpread means that the keys of one spread sort as they were made.
 	OrderedInSpread Order = "in a spread"
-	// OrderedInProcess is among those of one process.
+	// OrderedInProcess means that the keys of one process sort as they were made.
 	OrderedInProcess Order = "in a process"
-	// OrderedInScope is among those of one value of the scope.
+	// OrderedInScope means that the keys of one value of the scope sort as they
+	// were made.
 	OrderedInScope Order = "in its scope"
-	// Ordered is among all.
+	// Ordered means that all keys sort as they were made.
 	Ordered Order = "yes"
 )
 

@@ -6,7 +6,7 @@ import "slices"
 // programs have made it and still use it. Its names are written as in SQL.
 type KeyTable struct {
 	Name    string
-	Key     string // the column that says which source a row is for; "" when the table has one row
+	Key     string // the column that names the source of a row; "" when the table has one row
 	Row     string // what stands in Key; "" is the name of the state
 	Value   string // the column of the number; of a coprime, of the last key as one
 	Stored  string // [StoredNext] or [StoredLast]

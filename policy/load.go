@@ -41,8 +41,8 @@ func FromEnvironment() (*Config, error) {
 	return c, err
 }
 
-// Load reads a file. Its errors are those of [Parse] with the path, and those
-// of opening and reading it.
+// Load reads a file. It fails when the file cannot be read, and when [Parse]
+// fails; the error names the path.
 func Load(path string) (*Config, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -114,8 +114,9 @@ type RuleKey struct {
 // names are folded, as [dialect.Dialect.Fold] does it; schema is "" when the
 // query has none.
 //
-// State does not depend on how the query names the table: it is that of a bare
-// entry for any schema, and of a qualified one for the default schema too. Only
+// The state does not depend on how the query names the table: a bare entry has
+// one state for all schemas, and a qualified entry has its state for the default
+// schema too, where the query names none. Only
 // a name with {schema} tells the schemas of a bare entry apart; where neither
 // the query nor default_schema says which, [RuleKey.StateFor] fails.
 //
@@ -206,9 +207,9 @@ type Found struct {
 	Home bool
 }
 
-// MatchFound is [Policy.Match] for a table that was found. A state of a source
-// that is written in place, and has no name, is that of the real table: under a
-// bare entry it is named with the schema, unless that is the one at home. A bare
+// MatchFound is [Policy.Match] for a table that was found. A source that is
+// written in place, and has no name, has a state for the real table: under a bare
+// entry it is named with the schema, unless that is the one at home. A bare
 // name matches a qualified entry only where there is a default_schema, or a bare
 // entry matches too.
 func (p *Policy) MatchFound(f Found, table string) *Rule {

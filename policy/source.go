@@ -32,9 +32,9 @@ type Source struct {
 	// [StoreNone], for a snowflake, nowhere.
 	Store string
 
-	// Block, MinBlock and MaxBlock are those of [keysource.SequenceOptions], as
-	// are OnBehind and OnStoreRollback, of which the first is for a snowflake
-	// too, but not [keysource.RemedyAdvance].
+	// Block, MinBlock, MaxBlock, OnBehind and OnStoreRollback are the fields of
+	// [keysource.SequenceOptions] with these names. A snowflake has OnBehind too,
+	// but not [keysource.RemedyAdvance].
 	Block, MinBlock, MaxBlock int64
 
 	// Start is the first integer of a sequence whose row is made; 0 is the one
@@ -66,7 +66,7 @@ type Source struct {
 	WorkerEnv     string
 	WorkerOrdinal bool
 
-	// WorkerLease is for how long the number of the worker is leased from the store
+	// WorkerLease is the time for which the number of the worker is leased from the store
 	// without saying so again, instead of being given: see [keysource.Leased].
 	WorkerLease time.Duration
 
@@ -75,8 +75,8 @@ type Source struct {
 	// unless the next ones say otherwise.
 	Bits int
 
-	// TimeBits, WorkerBits, SequenceBits and Unit are those of
-	// [keysource.SnowflakeBits], instead of Bits. TimeBits is 0 when none is
+	// TimeBits, WorkerBits, SequenceBits and Unit are the fields of
+	// [keysource.SnowflakeBits] with these names, instead of Bits. TimeBits is 0 when none is
 	// given.
 	TimeBits, WorkerBits, SequenceBits int
 	Unit                               time.Duration // 0 is one millisecond
@@ -123,7 +123,7 @@ type Source struct {
 	K int64
 
 	// Grow lets a coprime go on with keys of one character more when it has used
-	// up those of Length.
+	// up all keys of Length.
 	Grow bool
 
 	// Collation says of the column of a coprime that it compares byte for byte,
@@ -148,9 +148,10 @@ type Source struct {
 }
 
 // Stateful reports whether keys come from a state that has to be kept apart
-// from those of other columns and, but for a snowflake with store "none",
-// stored: those that are integers do, and those of a coprime and a composite. The
-// state of a native source is the engine's, and that of maxplusone the column.
+// from the states of other columns and, but for a snowflake with store "none",
+// stored. Integers come from such a state, and so do the keys of a coprime and a
+// composite. The engine holds the state of a native source; the column itself is
+// the state of maxplusone.
 func (s Source) Stateful() bool {
 	k := kindByName(s.Kind)
 	return k != nil && k.stateful
@@ -206,7 +207,7 @@ func (s Source) SnowflakeOptions() keysource.SnowflakeOptions {
 	return o
 }
 
-// New returns a new source as s describes it, with a state of its own; that of
+// New returns a new source as s describes it, with a state of its own; the state of
 // a snowflake has no Marker. The error is about an s that [Config.Compile]
 // would refuse; of kind identity, which makes no keys; of one of those whose
 // state a database has to hold; or one of [keysource.NewSnowflake].
