@@ -3,6 +3,7 @@
 #
 #	make test           all tests of all modules, on real servers
 #	make test RACE=1    the same with the race detector
+#	make quick          the tests that need no server, in a minute: while you work
 #	make newest         the tests of what only a newer Go has, by NEWEST=go1.27.1
 #	make lint           what must be clean before a commit
 #	make soak           faults at length: processes killed for SOAKTIME=2m, for each
@@ -52,7 +53,7 @@ staticcheck := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 golangci    := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 govulncheck := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 
-.PHONY: test newest lint soak bench approaches fuzz corpus demo servers
+.PHONY: test quick newest lint soak bench approaches fuzz corpus demo servers
 
 # A server that is missing fails the tests that need it. Results are not
 # cached: they depend on the servers installed.
@@ -66,6 +67,12 @@ newest: export GOWORK = off
 newest: servers
 	go test -count=1 $(TESTFLAGS) .
 	cd e2e && KEYFILL_TEST_REQUIRE=1 go test -count=1 $(TESTFLAGS) ./columnscan
+
+# Simulations are shorter here. What starts servers is left out: internal/testdb,
+# auto, e2e, bench and judge.
+quick:
+	go test -short $(TESTFLAGS) $$(GOWORK=off go list ./... | grep -v internal/testdb)
+	cd cmd/keyfill && GOWORK=off go test -short $(TESTFLAGS) ./...
 
 servers:
 	@scripts/servers
