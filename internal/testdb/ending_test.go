@@ -50,6 +50,12 @@ func TestChild(t *testing.T) {
 	if ending == "" {
 		return // this is not the child
 	}
+	if ending == "SIGKILL before a process" {
+		if err := testdb.NewFolder(); err != nil {
+			t.Fatal(err)
+		}
+		signalSelf(syscall.SIGKILL)
+	}
 	if delay, ok := strings.CutPrefix(ending, "SIGKILL after "); ok {
 		d, err := time.ParseDuration(delay)
 		if err != nil {
@@ -87,7 +93,7 @@ func TestNothingOutlivesAKillWhileStarting(t *testing.T) {
 	mariadb.Need(t)
 	postgresql.Need(t)
 	for _, ending := range []string{
-		"SIGKILL after 30ms", "SIGKILL after 300ms", "SIGKILL after 800ms",
+		"SIGKILL before a process", "SIGKILL after 30ms", "SIGKILL after 300ms", "SIGKILL after 800ms",
 	} {
 		t.Run(ending, func(t *testing.T) {
 			t.Parallel()

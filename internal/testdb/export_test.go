@@ -23,6 +23,15 @@ func (s *Server) Answers() error {
 // StillRuns is what a test asks at its end.
 func (s *Server) StillRuns(t testing.TB) bool { return s.stillRuns(t) }
 
+// NewFolder makes the folder of a server, and starts no server.
+func NewFolder() error {
+	owner, err := unprivileged()
+	if err == nil {
+		_, _, err = newFolder(owner)
+	}
+	return err
+}
+
 // Name returns the engine's name as messages spell it.
 func (e *Engine) Name() string { return e.name }
 

@@ -25,6 +25,7 @@ type local struct {
 	programs programs
 	owner    *syscall.Credential // who runs it; nil: we do
 	folder   string              // all its files; removed at the end
+	keeper   *process            // removes the folder while there is no other process
 	data     string              // inside folder
 	port     string
 	process  *process // the last one started; nil before the first
@@ -68,7 +69,7 @@ func emptyLocal(e *Engine) (*local, error) {
 	if l.owner, err = unprivileged(); err != nil {
 		return nil, err
 	}
-	if l.folder, err = newFolder(l.owner); err != nil {
+	if l.folder, l.keeper, err = newFolder(l.owner); err != nil {
 		return nil, err
 	}
 	l.data = filepath.Join(l.folder, "data")
@@ -134,6 +135,7 @@ func (l *local) run(command []string, signal syscall.Signal) error {
 		l.process.release()
 	}
 	l.process = p
+	l.keeper.release()
 	return nil
 }
 
@@ -207,6 +209,7 @@ func (l *local) discard() {
 	}
 	err := os.RemoveAll(l.folder)
 	if l.process == nil {
+		l.keeper.abandon() // it removes what is still there
 		return
 	}
 	if err == nil && !l.isRunning() {
@@ -253,23 +256,31 @@ func unprivileged() (*syscall.Credential, error) {
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
 }
 
-// newFolder makes a folder for the owner, in a place that the owner reaches.
-func newFolder(owner *syscall.Credential) (string, error) {
+// newFolder makes a folder for the owner, in a place that the owner reaches, and the
+// process that removes it should we be gone. That process is there first: a folder made
+// before it would stay for ever if we were killed in between.
+func newFolder(owner *syscall.Credential) (string, *process, error) {
 	parent := os.TempDir()
 	if owner != nil && !everyoneMayWrite(parent) {
 		parent = "/tmp"
 	}
 	// A short name: the path of a Unix socket has about 100 bytes.
-	folder, err := os.MkdirTemp(parent, "keyfill-")
+	folder := filepath.Join(parent, "keyfill-"+strconv.FormatUint(rand.Uint64(), 36))
+	keeper, err := startKeeper(folder)
 	if err != nil {
-		return "", err
+		return "", nil, err
+	}
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		keeper.release() // it may be another's
+		return "", nil, err
 	}
 	if owner != nil {
 		if err := os.Chown(folder, int(owner.Uid), int(owner.Gid)); err != nil {
-			return "", errors.Join(err, os.Remove(folder))
+			keeper.abandon()
+			return "", nil, err
 		}
 	}
-	return folder, nil
+	return folder, keeper, nil
 }
 
 // everyoneMayWrite reports whether every user may reach the folder, make

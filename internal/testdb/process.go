@@ -72,6 +72,41 @@ shift 2
 exec "$@" 3<&-
 `
 
+// keeps is guarded without a command, for a folder that no process uses yet: $1. It
+// ignores what ends the programs of a terminal. It has no folder open.
+const keeps = `
+trap '' HUP INT QUIT TERM
+cd /
+while read -r word <&3; do
+	case $word in
+	keep) exit ;;
+	esac
+done
+rm -rf -- "$1"
+`
+
+// startKeeper starts a process that removes a folder when we are gone.
+func startKeeper(folder string) (*process, error) {
+	watched, pipe, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer watched.Close()
+	cmd := exec.Command("/bin/sh", "-c", keeps, "sh", folder)
+	cmd.Dir, cmd.Env = "/", []string{"PATH=" + os.Getenv("PATH")}
+	cmd.ExtraFiles = []*os.File{watched}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return nil, errors.Join(err, pipe.Close())
+	}
+	p := &process{cmd: cmd, pipe: pipe, ended: make(chan struct{})}
+	go func() {
+		_ = cmd.Wait()
+		close(p.ended)
+	}()
+	return p, nil
+}
+
 // startProcess starts a command whose output goes to the folder's log. The
 // signal is what the watcher ends it with.
 func startProcess(command []string, signal syscall.Signal, folder string, owner *syscall.Credential) (*process, error) {
