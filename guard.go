@@ -19,10 +19,9 @@ import (
 // database/sql never uses a connection from two goroutines at once, so the
 // guard has no lock.
 type guard struct {
-	conn     driver.Conn
-	mount    *Mount
-	execs    bool // the driver has Exec on a connection
-	queries  bool // the driver has Query on a connection
+	conn  driver.Conn
+	mount *Mount
+	driverCan
 	parked   []*execution
 	columns  knownColumns
 	settings knownSettings
@@ -68,12 +67,36 @@ var (
 	_ driver.Validator          = (*guard)(nil)
 )
 
-func newGuard(conn driver.Conn, m *Mount) *guard {
-	_, execCtx := conn.(driver.ExecerContext)
+// driverCan is what the driver's connection can do, asked once: every statement
+// wants to know it. What it cannot is nil.
+type driverCan struct {
+	execer    driver.ExecerContext
+	queryer   driver.QueryerContext
+	checker   driver.NamedValueChecker
+	resetter  driver.SessionResetter
+	validator driver.Validator
+
+	execs   bool // it has Exec, with a context or without
+	queries bool // it has Query, with a context or without
+
+	// converts says that some statement of its has a ColumnConverter.
+	converts bool
+}
+
+func abilities(conn driver.Conn) (can driverCan) {
+	can.execer, can.execs = conn.(driver.ExecerContext)
+	can.queryer, can.queries = conn.(driver.QueryerContext)
+	can.checker, _ = conn.(driver.NamedValueChecker)
+	can.resetter, _ = conn.(driver.SessionResetter)
+	can.validator, _ = conn.(driver.Validator)
 	_, exec := conn.(driver.Execer)
-	_, queryCtx := conn.(driver.QueryerContext)
 	_, query := conn.(driver.Queryer)
-	g := &guard{conn: conn, mount: m, execs: execCtx || exec, queries: queryCtx || query}
+	can.execs, can.queries = can.execs || exec, can.queries || query
+	return can
+}
+
+func newGuard(conn driver.Conn, m *Mount) *guard {
+	g := &guard{conn: conn, mount: m, driverCan: abilities(conn)}
 	if m.onConnection() {
 		g.place = knownPlace{at: m.places.of(""), asked: true} // until something is attached
 	}
@@ -95,8 +118,8 @@ func (g *guard) ExecContext(ctx context.Context, query string, args []driver.Nam
 		return nil, driver.ErrBadConn
 	}
 	g.sends(query)
-	if c, ok := g.conn.(driver.ExecerContext); ok {
-		return c.ExecContext(ctx, query, args)
+	if g.execer != nil {
+		return g.execer.ExecContext(ctx, query, args)
 	}
 	c, ok := g.conn.(driver.Execer)
 	if !ok {
@@ -114,8 +137,8 @@ func (g *guard) QueryContext(ctx context.Context, query string, args []driver.Na
 		return nil, driver.ErrBadConn
 	}
 	g.sends(query)
-	if c, ok := g.conn.(driver.QueryerContext); ok {
-		return c.QueryContext(ctx, query, args)
+	if g.queryer != nil {
+		return g.queryer.QueryContext(ctx, query, args)
 	}
 	c, ok := g.conn.(driver.Queryer)
 	if !ok {
@@ -154,6 +177,15 @@ func (g *guard) PrepareContext(ctx context.Context, query string) (driver.Stmt, 
 		return nil, driver.ErrBadConn
 	}
 	g.prepares(query)
+	stmt, err := g.prepare(ctx, query)
+	if err == nil && g.checker == nil && !g.converts {
+		_, g.converts = stmt.(driver.ColumnConverter)
+	}
+	return stmt, err
+}
+
+// prepare prepares a text as database/sql does.
+func (g *guard) prepare(ctx context.Context, query string) (driver.Stmt, error) {
 	if c, ok := g.conn.(driver.ConnPrepareContext); ok {
 		return c.PrepareContext(ctx, query)
 	}
@@ -219,9 +251,7 @@ type guardTx struct {
 // and a Validator: after the end of a transaction's context, database/sql
 // throws such a connection away, but it sees sqlmw, which is both.
 func (t guardTx) Rollback() error {
-	_, resets := t.guard.conn.(driver.SessionResetter)
-	_, validates := t.guard.conn.(driver.Validator)
-	if t.ctx.Err() != nil && !(resets && validates) {
+	if t.ctx.Err() != nil && (t.guard.resetter == nil || t.guard.validator == nil) {
 		t.guard.discard = true
 	}
 	t.guard.columns.forget() // DDL may have been undone
@@ -246,13 +276,24 @@ func (t guardTx) Commit() error {
 	return err
 }
 
-// CheckNamedValue asks the driver's connection; ErrSkip lets database/sql go
-// on with the statement's ColumnConverter and the default, as without us.
-func (g *guard) CheckNamedValue(nv *driver.NamedValue) error {
-	if c, ok := g.conn.(driver.NamedValueChecker); ok {
-		return c.CheckNamedValue(nv)
+// CheckNamedValue asks the driver's connection. Without a checker of its own the
+// argument is converted as database/sql would do it; ErrSkip lets database/sql ask
+// the statement's ColumnConverter, if the driver has one.
+func (g *guard) CheckNamedValue(nv *driver.NamedValue) (err error) {
+	switch {
+	case g.checker != nil:
+		return g.checker.CheckNamedValue(nv)
+	case g.converts:
+		return driver.ErrSkip
 	}
-	return driver.ErrSkip
+	switch v := nv.Value.(type) {
+	case string, int64, bool, float64, []byte, nil: // what most arguments are
+	case int:
+		nv.Value = int64(v)
+	default:
+		nv.Value, err = driver.DefaultParameterConverter.ConvertValue(v)
+	}
+	return err
 }
 
 func (g *guard) Ping(ctx context.Context) error {
@@ -283,8 +324,8 @@ func (g *guard) ResetSession(ctx context.Context) error {
 	g.settings.asked = g.settings.asked && g.mount.driver.KeepsSession
 	g.place.resets(&g.mount.driver)
 	g.commits.asked = g.commits.asked && g.mount.driver.KeepsSession
-	if r, ok := g.conn.(driver.SessionResetter); ok {
-		return r.ResetSession(ctx)
+	if g.resetter != nil {
+		return g.resetter.ResetSession(ctx)
 	}
 	return nil
 }
@@ -293,8 +334,8 @@ func (g *guard) IsValid() bool {
 	if g.discard {
 		return false
 	}
-	if v, ok := g.conn.(driver.Validator); ok {
-		return v.IsValid()
+	if g.validator != nil {
+		return g.validator.IsValid()
 	}
 	return true
 }

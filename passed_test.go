@@ -2,9 +2,14 @@ package keyfill_test
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
+	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/keyfill/keyfill"
 )
@@ -112,5 +117,63 @@ func TestSeveralResults(t *testing.T) {
 	}
 	if _, ok := res.(several); ok {
 		t.Error("the result tells of each statement what the driver does not")
+	}
+}
+
+// shouting is a driver.Valuer.
+type shouting string
+
+func (s shouting) Value() (driver.Value, error) {
+	if s == "" {
+		return nil, errors.New("nothing to shout")
+	}
+	return strings.ToUpper(string(s)), nil
+}
+
+// TestArgumentsAsWithout: arguments of every kind come to a driver that does not
+// check them as without keyfill, and so do the errors.
+func TestArgumentsAsWithout(t *testing.T) {
+	n, none := 7, (*int)(nil)
+	type named int32
+	values := []any{
+		nil, 7, int64(7), uint8(7), uint64(1) << 63, "x", []byte("x"), true, 1.5, float32(1.5), named(7), &n, none,
+		time.Unix(7, 0), shouting("x"), shouting(""), (*shouting)(nil), sql.NullString{}, []string{"x"}, struct{}{},
+		sql.Named("a", 7), driver.Value(int64(7)),
+	}
+	for _, converts := range []bool{false, true} {
+		for _, query := range []string{"UPDATE t SET a = ?", "INSERT INTO other (a) VALUES (?)", "INSERT INTO t (a) VALUES (?)"} {
+			for _, prepared := range []bool{false, true} {
+				for _, value := range values {
+					if _, named := value.(sql.NamedArg); named && strings.HasPrefix(query, "INSERT INTO t") {
+						continue // refused beside ?
+					}
+					outcome := func(open func(*fakeDriver) *sql.DB) string {
+						d := &fakeDriver{strength: contexts, converts: converts}
+						db := open(d)
+						defer db.Close()
+						exec := func(args ...any) (sql.Result, error) { return db.Exec(query, args...) }
+						if prepared {
+							s, err := db.Prepare(query)
+							if err != nil {
+								t.Fatal(err)
+							}
+							defer s.Close()
+							exec = s.Exec
+						}
+						_, err := exec(value)
+						sent := "nothing"
+						if calls := d.sent(); len(calls) > 0 {
+							sent = fmt.Sprintf("%T %+v", calls[0].args[0].Value, calls[0].args[0])
+						}
+						return fmt.Sprintf("%s, error %v", sent, err)
+					}
+					want := outcome(func(d *fakeDriver) *sql.DB { return sql.OpenDB(&fakeConnector{d}) })
+					got := outcome(func(d *fakeDriver) *sql.DB { return open(t, d, config("sqlite")) })
+					if got != want {
+						t.Errorf("%s, prepared %t, converters %t, %T: sent %s; without keyfill %s", query, prepared, converts, value, got, want)
+					}
+				}
+			}
+		}
 	}
 }

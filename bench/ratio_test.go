@@ -86,12 +86,12 @@ var ways = []struct {
 	rows   bool
 	unseen bool
 }{
-	{name: "select", text: "SELECT id, customer, street FROM orders WHERE customer = 1 AND id = 7"},
-	{name: "update", text: "UPDATE orders SET customer = $1, street = $2, amount = $3 WHERE id = 7", args: []any{1, "a street", 12345}},
-	{name: "update-unseen", text: "UPDATE orders SET customer = $1, street = $2, amount = $3 WHERE id = ", args: []any{1, "a street", 12345}, unseen: true},
+	{name: "select", text: "SELECT id, customer, city, sum FROM orders WHERE customer = 1 AND id = 7"},
+	{name: "update", text: "UPDATE orders SET customer = $1, city = $2, sum = $3 WHERE (id = 1007)", args: []any{1, "a street", 12345}},
+	{name: "update-unseen", text: "UPDATE orders SET customer = $1, city = $2, sum = $3 WHERE (id = ", args: []any{1, "a street", 12345}, unseen: true},
 	{name: "insert-elsewhere", text: "INSERT INTO elsewhere (customer, name, street, amount) VALUES ($1, $2, $3, $4)", args: []any{1, "a name", "a street and a town", 12345}},
 	{name: "insert-elsewhere-unseen", text: "INSERT INTO elsewhere (customer, name, street, amount) VALUES ($1, $2, $3, $4), (1, 2, 3, ", args: []any{1, "a name", "a street and a town", 12345}, unseen: true},
-	{name: "query-10x5", text: "SELECT id, customer, street FROM orders WHERE customer = 1 AND id = 7", rows: true},
+	{name: "query-10x5", text: "SELECT id, customer, city, sum FROM orders WHERE customer = 1 AND id = 7", rows: true},
 	{name: "filled-uuidv7", text: "INSERT INTO orders (customer, name, street, amount) VALUES ($1, $2, $3, $4)", args: []any{1, "a name", "a street and a town", 12345}},
 	{name: "filled-block", text: "INSERT INTO invoices (customer, name, street, amount) VALUES ($1, $2, $3, $4)", args: []any{1, "a name", "a street and a town", 12345}},
 }

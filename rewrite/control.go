@@ -13,6 +13,8 @@ type control struct {
 	words map[string]effect
 	// anywhere are the verbs that count wherever they stand.
 	anywhere uint64
+	// writes says that INSERT, UPDATE and DELETE are harmless.
+	writes bool
 }
 
 // effect is what a statement does to the transaction, by its first word.
@@ -51,6 +53,7 @@ func newControl(anywhere uint64, lists map[effect]string) *control {
 			c.words[w] = e
 		}
 	}
+	c.writes = c.words["insert"].harmless() && c.words["update"].harmless() && c.words["delete"].harmless()
 	return c
 }
 
@@ -86,7 +89,11 @@ func (c *control) suspects(d *dialect.Dialect, text string) bool {
 		return true
 	}
 	// Most texts begin so, and no engine has a SELECT that does anything.
-	return !equalWord(text[:n], "select") && !c.of(text[:n]).harmless()
+	word := text[:n]
+	if equalWord(word, "select") || c.writes && (equalWord(word, "update") || equalWord(word, "insert") || equalWord(word, "delete")) {
+		return false
+	}
+	return !c.of(word).harmless()
 }
 
 // suspectsBehind does so for the statements behind the semicolons of a text. A
