@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/keysource"
@@ -41,6 +42,9 @@ type table struct {
 	// gate.
 	looked bool
 	gate   *gate
+
+	// tally is what was done with INSERTs into the table, once something was.
+	tally atomic.Pointer[tally]
 
 	// lastID is the index of the key that LastInsertId gives, -1 when the
 	// driver's own answer stays.

@@ -286,7 +286,7 @@ func (m *Mount) decide(ctx context.Context, g *guard, query string) (*rewrite.Pl
 		as, err := m.refusal(p.Refusal)
 		return nil, as, err
 	case p.Action == rewrite.Keep && !p.AtExecution:
-		as := event{counts: true, table: p.Inserts[0].Target.Table, action: rewrite.Keep}
+		as := event{counts: true, table: p.Inserts[0].Target.Table, owner: tableOf(&p.Inserts[0]), action: rewrite.Keep}
 		if slices.ContainsFunc(p.Inserts, func(in rewrite.Insert) bool { return in.Worked }) {
 			as.worked = p
 		}

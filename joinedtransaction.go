@@ -209,6 +209,9 @@ func (x *execution) beginOwn(ctx context.Context) error {
 // leave ends what join has begun, for a statement that has ended in err, and
 // returns its error, or that of the commit.
 func (x *execution) leave(ctx context.Context, err error) error {
+	if x.own == nil && !x.marked {
+		return err
+	}
 	// What was begun has to end, even for a caller who has gone.
 	ctx = context.WithoutCancel(ctx)
 	switch {

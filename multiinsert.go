@@ -29,9 +29,9 @@ func (m *Mount) cautious(p *rewrite.Plan) policy.Mode {
 // The event is that of the first INSERT and holds those of the others. rows is as for
 // draw.
 func events(p *rewrite.Plan, h rewrite.Holes, rows map[int]int64) event {
-	as := event{counts: true, table: p.Inserts[0].Target.Table, action: rewrite.Keep}
+	as := event{counts: true, table: p.Inserts[0].Target.Table, owner: tableOf(&p.Inserts[0]), action: rewrite.Keep}
 	for i := range p.Inserts[1:] {
-		as.rest = append(as.rest, event{counts: true, table: p.Inserts[i+1].Target.Table, action: rewrite.Keep})
+		as.rest = append(as.rest, event{counts: true, table: p.Inserts[i+1].Target.Table, owner: tableOf(&p.Inserts[i+1]), action: rewrite.Keep})
 	}
 	for i := range p.Inserts {
 		if in := &p.Inserts[i]; in.Query == nil {

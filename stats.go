@@ -65,13 +65,25 @@ type TableStats struct {
 type counters struct {
 	passed atomic.Uint64
 	mu     sync.Mutex
-	tables map[string]TableStats
+	tables map[string]*tally
+}
+
+// tally is the TableStats of one table as they grow. Only the reasons of refusals
+// have a lock.
+type tally struct {
+	filled, keys, kept        atomic.Uint64
+	failed, unknown, withheld atomic.Uint64
+	suspects                  atomic.Uint64
+
+	mu      sync.Mutex
+	refused map[Reason]uint64
 }
 
 // event is one statement to count and to report.
 type event struct {
 	counts   bool // false: there is nothing to count
 	table    string
+	owner    *table // nil where the name alone is at hand
 	action   rewrite.Action
 	keys     int
 	reason   rewrite.Reason
@@ -90,70 +102,90 @@ func (c *counters) count(e event) {
 		c.passed.Add(1)
 		return
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e.table = c.name(e.table)
-	t := c.tables[e.table]
+	t := c.of(e.table, e.owner)
 	switch e.action {
 	case rewrite.Fill:
-		t.Filled++
+		t.filled.Add(1)
 		if !e.withheld {
-			t.Keys += uint64(e.keys)
+			t.keys.Add(uint64(e.keys))
 		}
 	case rewrite.Keep:
-		t.Kept++
+		t.kept.Add(1)
 	case rewrite.Refuse:
-		if t.Refused == nil {
-			t.Refused = map[Reason]uint64{}
-		}
-		t.Refused[Reason(e.reason)]++
+		t.refuse(e.reason)
 	}
 	if e.withheld {
-		t.Withheld++
+		t.withheld.Add(1)
 	}
-	c.tables[e.table] = t
 }
 
-// name returns the name under which a table is counted. The caller holds mu.
-func (c *counters) name(table string) string {
+// of returns the counts of a table by its name, and by the table itself where it is
+// at hand, which then knows them.
+func (c *counters) of(name string, owner *table) *tally {
+	if owner != nil {
+		if t := owner.tally.Load(); t != nil {
+			return t
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.tables == nil {
-		c.tables = map[string]TableStats{}
+		c.tables = map[string]*tally{}
 	}
-	if _, ok := c.tables[table]; !ok && len(c.tables) >= maxTables {
-		return OtherTables
+	if c.tables[name] == nil && len(c.tables) >= maxTables {
+		name = OtherTables
 	}
-	return table
+	t := c.tables[name]
+	if t == nil {
+		t = new(tally)
+		c.tables[name] = t
+	}
+	if owner != nil {
+		owner.tally.Store(t)
+	}
+	return t
+}
+
+func (t *tally) refuse(r rewrite.Reason) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.refused == nil {
+		t.refused = map[Reason]uint64{}
+	}
+	t.refused[Reason(r)]++
+}
+
+// stats returns the counts so far.
+func (t *tally) stats() TableStats {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return TableStats{
+		Filled: t.filled.Load(), Keys: t.keys.Load(), Kept: t.kept.Load(), Refused: maps.Clone(t.refused),
+		Failed: t.failed.Load(), Unknown: t.unknown.Load(), Withheld: t.withheld.Load(), Suspects: t.suspects.Load(),
+	}
 }
 
 // failed counts that n statements which were counted before have failed.
 func (c *counters) failed(table string, o Outcome, n int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	table = c.name(table)
-	t := c.tables[table]
-	if o == NotStored {
-		t.Failed += uint64(n)
+	if t := c.of(table, nil); o == NotStored {
+		t.failed.Add(uint64(n))
 	} else {
-		t.Unknown += uint64(n)
+		t.unknown.Add(uint64(n))
 	}
-	c.tables[table] = t
 }
 
 // suspect counts a key that was in use already.
-func (c *counters) suspect(table string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	table = c.name(table)
-	t := c.tables[table]
-	t.Suspects++
-	c.tables[table] = t
-}
+func (c *counters) suspect(table string) { c.of(table, nil).suspects.Add(1) }
 
 // addTo adds the counts to total.
 func (c *counters) addTo(total *Stats) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	total.add(Stats{Passed: c.passed.Load(), Tables: c.tables})
+	now := Stats{Passed: c.passed.Load(), Tables: map[string]TableStats{}}
+	for name, t := range c.tables {
+		now.Tables[name] = t.stats()
+	}
+	total.add(now)
 }
 
 // add adds other to s and keeps nothing of it.

@@ -135,6 +135,9 @@ func (m *Mount) effect(query string, what rewrite.Concern) rewrite.Transaction {
 
 // unsent reports whether a text was refused.
 func unsent(err error) bool {
+	if err == nil {
+		return false
+	}
 	var reason rewrite.Reason
 	return errors.As(err, &reason)
 }
