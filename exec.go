@@ -127,7 +127,7 @@ func (m *Mount) direct(ctx context.Context, g *guard, query string, args []drive
 	}
 	inline := p.TooMany() || p.Placeholders() == 0 && len(args) == 0 &&
 		!(by == byQuery && m.driver.CachesQueries)
-	if !inline && !g.can(by) {
+	if !inline && (!g.can(by) || len(args) > 0 && g.skips[by].isExpected()) {
 		// Keys are drawn when database/sql comes back with the prepared
 		// statement.
 		return nil, event{}, driver.ErrSkip

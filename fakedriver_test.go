@@ -17,9 +17,10 @@ import (
 //   - checkers: the same, and both connection and statement check arguments.
 type fakeDriver struct {
 	strength strength
-	numInput func(query string) int // of a statement; nil: counts the placeholders
-	skip     bool                   // Exec and Query with arguments answer ErrSkip
-	converts bool                   // statements have a ColumnConverter
+	numInput func(query string) int  // of a statement; nil: counts the placeholders
+	skip     bool                    // Exec and Query with arguments answer ErrSkip
+	skips    func(query string) bool // of a text with arguments; nil: skip says it
+	converts bool                    // statements have a ColumnConverter
 	exec     func(query string, args []driver.NamedValue) (driver.Result, error)
 	query    func(query string, args []driver.NamedValue) (driver.Rows, error)
 	check    func(nv *driver.NamedValue) error // of a connection that checks
@@ -133,15 +134,25 @@ func (t fakeTx) Rollback() error { t.d.note(call{op: "rollback"}); return nil }
 
 type contextConn struct{ bareConn }
 
+// skipped notes that a text with arguments has come, and reports whether it is to be
+// prepared.
+func (d *fakeDriver) skipped(query string) bool {
+	d.note(call{op: "tried", query: query})
+	if d.skips != nil {
+		return d.skips(query)
+	}
+	return d.skip
+}
+
 func (c *contextConn) ExecContext(_ context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	if c.d.skip && len(args) > 0 {
+	if len(args) > 0 && c.d.skipped(query) {
 		return nil, driver.ErrSkip
 	}
 	return c.d.run("exec", query, args)
 }
 
 func (c *contextConn) QueryContext(_ context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	if c.d.skip && len(args) > 0 {
+	if len(args) > 0 && c.d.skipped(query) {
 		return nil, driver.ErrSkip
 	}
 	return c.d.rows("query", query, args)

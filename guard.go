@@ -81,6 +81,42 @@ type driverCan struct {
 
 	// converts says that some statement of its has a ColumnConverter.
 	converts bool
+
+	skips [2]skipping // by route
+}
+
+// skipping is how often the driver has answered driver.ErrSkip to arguments since it
+// took some the last time. Some drivers always do; others only for some texts, as
+// go-sql-driver/mysql with interpolateParams.
+type skipping struct{ times uint8 }
+
+// So often the driver answers ErrSkip before it is expected to, and so often it is
+// then expected to before it is tried again.
+const (
+	skipsExpected = 3
+	skipsUntried  = 64
+)
+
+// saw takes in the driver's answer to a text with arguments.
+func (s *skipping) saw(err error) {
+	switch {
+	case err != driver.ErrSkip:
+		s.times = 0
+	case s.times < skipsExpected:
+		s.times++
+	default:
+		s.times = skipsExpected
+	}
+}
+
+// isExpected reports whether the driver will answer ErrSkip, as far as one can tell.
+// It is asked once for a text.
+func (s *skipping) isExpected() bool {
+	if s.times < skipsExpected {
+		return false
+	}
+	s.times++
+	return s.times <= skipsExpected+skipsUntried
 }
 
 func abilities(conn driver.Conn) (can driverCan) {
@@ -119,7 +155,11 @@ func (g *guard) ExecContext(ctx context.Context, query string, args []driver.Nam
 	}
 	g.sends(query)
 	if g.execer != nil {
-		return g.execer.ExecContext(ctx, query, args)
+		res, err := g.execer.ExecContext(ctx, query, args)
+		if len(args) > 0 {
+			g.skips[byExec].saw(err)
+		}
+		return res, err
 	}
 	c, ok := g.conn.(driver.Execer)
 	if !ok {
@@ -138,7 +178,11 @@ func (g *guard) QueryContext(ctx context.Context, query string, args []driver.Na
 	}
 	g.sends(query)
 	if g.queryer != nil {
-		return g.queryer.QueryContext(ctx, query, args)
+		rows, err := g.queryer.QueryContext(ctx, query, args)
+		if len(args) > 0 {
+			g.skips[byQuery].saw(err)
+		}
+		return rows, err
 	}
 	c, ok := g.conn.(driver.Queryer)
 	if !ok {
