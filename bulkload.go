@@ -168,7 +168,7 @@ func (l *bulkLoad) row(ctx context.Context, args []driver.NamedValue) (*executio
 	if x.brought, err = m.brings(ctx, l.guard, l.plan, args, h); err != nil {
 		return nil, err
 	}
-	if x.keys, err = draw(ctx, l.plan, nil, h, nil, nil, l.guard); err != nil {
+	if x.keys, err = draw(ctx, l.plan, nil, h, nil, nil, l.guard, nil); err != nil {
 		return nil, err
 	}
 	sent, err := l.formed(x.keys)

@@ -15,8 +15,8 @@ import (
 
 // giver gives keys: a connection, or an explanation.
 type giver interface {
-	// give returns n keys for the key column of index i.
-	give(ctx context.Context, t *table, i, n int) ([]driver.Value, error)
+	// give appends n keys for the key column of index i to room.
+	give(ctx context.Context, room []driver.Value, t *table, i, n int) ([]driver.Value, error)
 	// reserve returns the first of n consecutive integers for it.
 	reserve(ctx context.Context, t *table, i int, n int64) (int64, error)
 	// within returns n keys, each numbered within the parent of its row; parents
@@ -27,9 +27,9 @@ type giver interface {
 // draw asks the sources for the keys that an execution takes, one call for
 // each column of each INSERT, but for those of drawn, which it has already. rows
 // is how many an INSERT … SELECT has, by its index; one that is not there was not
-// counted yet.
-func draw(ctx context.Context, p *rewrite.Plan, args []driver.NamedValue, h rewrite.Holes, rows map[int]int64, drawn [][]driver.Value, from giver) ([][]driver.Value, error) {
-	keys := make([][]driver.Value, len(p.Draws))
+// counted yet. room may be nil.
+func draw(ctx context.Context, p *rewrite.Plan, args []driver.NamedValue, h rewrite.Holes, rows map[int]int64, drawn [][]driver.Value, from giver, room *keyRoom) ([][]driver.Value, error) {
+	keys, values := room.of(p)
 	copy(keys, drawn)
 	for i, d := range p.Draws {
 		if h.Counts[i] == 0 || keys[i] != nil {
@@ -62,7 +62,7 @@ func draw(ctx context.Context, p *rewrite.Plan, args []driver.NamedValue, h rewr
 			if in.Target.Keys[d.Key].Follow {
 				own = p.ExplicitIntegers(args, h, d.Insert, d.Key)
 			}
-			if drawn, err = beside(ctx, t, d.Key, n, own, from); err == nil {
+			if drawn, err = beside(ctx, values, t, d.Key, n, own, from); err == nil {
 				drawn = drawn[:h.Counts[i]]
 			}
 		}
@@ -72,6 +72,20 @@ func draw(ctx context.Context, p *rewrite.Plan, args []driver.NamedValue, h rewr
 		keys[i] = drawn
 	}
 	return keys, nil
+}
+
+// keyRoom is memory for the key of a statement that takes one, as most do.
+type keyRoom struct {
+	list  [1][]driver.Value
+	value [1]driver.Value
+}
+
+// of returns the lists for the keys of a plan, and where the values may be put.
+func (r *keyRoom) of(p *rewrite.Plan) (keys [][]driver.Value, values []driver.Value) {
+	if r == nil || len(p.Draws) != 1 {
+		return make([][]driver.Value, len(p.Draws)), nil
+	}
+	return r.list[:], r.value[:0]
 }
 
 // keyError returns the error of a key that could not be made. What a driver has
@@ -101,8 +115,8 @@ func ours(err error) bool {
 }
 
 // give gives keys for a statement on the connection.
-func (g *guard) give(ctx context.Context, t *table, i, n int) ([]driver.Value, error) {
-	keys, err := g.mount.next(ctx, g, t, i, n)
+func (g *guard) give(ctx context.Context, room []driver.Value, t *table, i, n int) ([]driver.Value, error) {
+	keys, err := g.mount.next(ctx, g, room, t, i, n)
 	return keys, g.held(err)
 }
 
@@ -124,11 +138,11 @@ func (g *guard) held(err error) error {
 	return fmt.Errorf("%w; %w", err, errHeld)
 }
 
-// next gives keys; g may be nil where states have connections of their own.
-func (m *Mount) next(ctx context.Context, g *guard, t *table, i, n int) ([]driver.Value, error) {
+// next appends keys to room; g may be nil where states have connections of their own.
+func (m *Mount) next(ctx context.Context, g *guard, room []driver.Value, t *table, i, n int) ([]driver.Value, error) {
 	k := &t.keys[i]
 	if k.source != nil {
-		return k.source.Next(ctx, keysource.Request{N: n, Layout: k.layout})
+		return k.source.Append(ctx, room, keysource.Request{N: n, Layout: k.layout})
 	}
 	if k.shape != nil {
 		return m.mapped(ctx, g, t, i, n)
@@ -137,7 +151,7 @@ func (m *Mount) next(ctx context.Context, g *guard, t *table, i, n int) ([]drive
 	if err != nil {
 		return nil, err
 	}
-	return keysource.Integers(first, n, k.layout), nil
+	return keysource.AppendIntegers(room, first, n, k.layout), nil
 }
 
 // reserve gives the first of n consecutive integers.

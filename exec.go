@@ -20,6 +20,7 @@ type execution struct {
 	args    []driver.NamedValue // as the application sent them
 	holes   rewrite.Holes
 	keys    [][]driver.Value
+	room    keyRoom
 	inline  bool // keys are literals in the text
 	session bool // the first key goes as LAST_INSERT_ID(key)
 	rec     *Recorder
@@ -79,7 +80,27 @@ func (m *Mount) exec(ctx context.Context, g *guard, query string, args []driver.
 		g.park(x)
 		return nil, x.leave(ctx, err)
 	}
-	return x.executed(ctx, res, err)
+	res, err = x.executed(ctx, res, err)
+	g.release(x, err)
+	return res, err
+}
+
+// execution returns memory for one: of the last one, or new.
+func (g *guard) execution() *execution {
+	if x := g.spare; x != nil {
+		g.spare = nil
+		return x
+	}
+	return new(execution)
+}
+
+// release takes back an execution that nothing refers to any more: one whose keys
+// are not recorded, and that has not failed.
+func (g *guard) release(x *execution, err error) {
+	if err == nil && x.rec == nil {
+		*x = execution{}
+		g.spare = x
+	}
 }
 
 // query executes a statement that gives rows and is not prepared.
@@ -154,7 +175,8 @@ func (m *Mount) direct(ctx context.Context, g *guard, query string, args []drive
 		x, err := m.keep(ctx, g, p, query, args, h, by)
 		return x, as, err
 	}
-	x := &execution{guard: g, plan: p, query: query, args: args, holes: h, inline: inline, rec: recorderOf(ctx), values: valuesFor(ctx, p)}
+	x := g.execution()
+	*x = execution{guard: g, plan: p, query: query, args: args, holes: h, inline: inline, rec: recorderOf(ctx), values: valuesFor(ctx, p)}
 	if x.brought, err = m.brings(ctx, g, p, args, h); err != nil {
 		return nil, event{}, err
 	}

@@ -68,7 +68,7 @@ func (e *engine) explain(query string) (explain.Explanation, error) {
 		return ex, nil
 	}
 	h := p.Assumed()
-	keys, err := draw(context.Background(), p, nil, h, oneRow(p), nil, dummies{})
+	keys, err := draw(context.Background(), p, nil, h, oneRow(p), nil, dummies{}, nil)
 	if err != nil {
 		return explain.Explanation{}, err
 	}
@@ -80,15 +80,15 @@ func (e *engine) explain(query string) (explain.Explanation, error) {
 // state would have to be drawn.
 type dummies struct{}
 
-func (dummies) give(ctx context.Context, t *table, i, n int) ([]driver.Value, error) {
+func (dummies) give(ctx context.Context, room []driver.Value, t *table, i, n int) ([]driver.Value, error) {
 	k := &t.keys[i]
 	if k.source != nil {
-		return k.source.Next(ctx, keysource.Request{N: n, Layout: k.layout})
+		return k.source.Append(ctx, room, keysource.Request{N: n, Layout: k.layout})
 	}
 	if k.shape != nil {
 		return k.example(n)
 	}
-	return keysource.Integers(1, n, k.layout), nil
+	return keysource.AppendIntegers(room, 1, n, k.layout), nil
 }
 
 // reserve gives the rows of an INSERT … SELECT the numbers from 1.

@@ -227,9 +227,9 @@ func (x *execution) raiseBefore(ctx context.Context) error {
 // beside draws keys for rows beside which others of the statement bring their own, and
 // draws again where one is among these: the numbering is raised above them when the
 // INSERT has succeeded.
-func beside(ctx context.Context, t *table, i, n int, own []int64, from giver) ([]driver.Value, error) {
+func beside(ctx context.Context, room []driver.Value, t *table, i, n int, own []int64, from giver) ([]driver.Value, error) {
 	for tries := len(own); ; tries-- {
-		drawn, err := from.give(ctx, t, i, n)
+		drawn, err := from.give(ctx, room, t, i, n)
 		if err != nil || tries == 0 || !slices.ContainsFunc(drawn, func(v driver.Value) bool { return isAmong(v, own) }) {
 			return drawn, err
 		}

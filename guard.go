@@ -26,7 +26,8 @@ type guard struct {
 	columns  knownColumns
 	settings knownSettings
 	place    knownPlace
-	discard  bool // the connection is as good as closed: see guardTx
+	discard  bool       // the connection is as good as closed: see guardTx
+	spare    *execution // that has ended; nil where there is none
 
 	commits knownCommits
 

@@ -49,7 +49,7 @@ func (x *execution) countRows(ctx context.Context) error {
 	x.counts++
 	for _, i := range x.plan.Counted() {
 		if i > 0 {
-			keys, err := draw(ctx, x.plan, x.args, x.holes, x.rows, x.keys, x.guard)
+			keys, err := draw(ctx, x.plan, x.args, x.holes, x.rows, x.keys, x.guard, nil)
 			if err != nil {
 				_ = x.release(ctx)
 				return err
@@ -329,7 +329,7 @@ func (x *execution) refill(ctx context.Context) error {
 	err := x.countRows(ctx)
 	var keys [][]driver.Value
 	if err == nil {
-		keys, err = draw(ctx, x.plan, x.args, x.holes, x.rows, x.keys, x.guard)
+		keys, err = draw(ctx, x.plan, x.args, x.holes, x.rows, x.keys, x.guard, nil)
 	}
 	if err != nil {
 		x.rows, x.keys = rows, drawn

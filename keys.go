@@ -54,7 +54,7 @@ func (m *Mount) Keys(ctx context.Context, name string, n int) ([]driver.Value, e
 	var keys []driver.Value
 	err = one.forTable(ctx, name, func(t *table, g *guard) error {
 		var err error
-		keys, err = one.next(ctx, g, t, 0, n)
+		keys, err = one.next(ctx, g, nil, t, 0, n)
 		return err
 	})
 	return keys, err

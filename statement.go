@@ -245,10 +245,12 @@ func (s *statement) move(ctx context.Context) error {
 }
 
 func (s *statement) execution(ctx context.Context, args []driver.NamedValue, h rewrite.Holes) *execution {
-	return &execution{
+	x := s.guard.execution()
+	*x = execution{
 		guard: s.guard, plan: s.plan, query: s.query, args: args, holes: h, session: s.session, rec: recorderOf(ctx),
 		values: valuesFor(ctx, s.plan),
 	}
+	return x
 }
 
 // resume takes up a parked execution for the same call, or for another one with
@@ -351,7 +353,9 @@ func (s *statement) ExecContext(ctx context.Context, args []driver.NamedValue) (
 		}
 		return stmtExec(ctx, stmt, x.sent)
 	})
-	return x.executed(ctx, res, err)
+	res, err = x.executed(ctx, res, err)
+	s.guard.release(x, err)
+	return res, err
 }
 
 func (s *statement) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {

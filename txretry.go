@@ -59,7 +59,11 @@ func (x *execution) drawProven(ctx context.Context) error {
 	if x.plan.Counts() {
 		drawn = x.keys // for the count
 	}
-	keys, err := draw(ctx, x.plan, x.args, x.holes, x.rows, drawn, x.guard)
+	var room *keyRoom
+	if x.keys == nil {
+		room = &x.room // those of an attempt before are kept until there are others
+	}
+	keys, err := draw(ctx, x.plan, x.args, x.holes, x.rows, drawn, x.guard, room)
 	if err != nil {
 		return err
 	}
