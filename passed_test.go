@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/rewrite"
 )
 
 // countedResult is a driver's own result, with what go-sql-driver/mysql tells of
@@ -175,5 +177,50 @@ func TestArgumentsAsWithout(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestCountedTogether: what many connections do at once, with texts that come again
+// and others that do not, is counted to the last statement.
+func TestCountedTogether(t *testing.T) {
+	const goroutines, rounds = 8, 200
+	d := &fakeDriver{strength: contexts}
+	db := open(t, d, config("sqlite"))
+	var wait sync.WaitGroup
+	for g := range goroutines {
+		wait.Go(func() {
+			for i := range rounds {
+				for _, query := range []string{
+					"INSERT INTO t1 (a) VALUES (?)", "INSERT INTO t2 (a) VALUES (?)", "INSERT INTO t1 (id, a) VALUES ('k', ?)",
+					"INSERT INTO other (a) VALUES (?)", fmt.Sprintf("INSERT INTO other (a) VALUES (? + %d)", g*rounds+i),
+					"SELECT a FROM t1 WHERE a = ?",
+				} {
+					if _, err := db.Exec(query, i); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+				if _, err := db.Exec("INSERT INTO t2 (a) SELECT ?", i); !errors.Is(err, rewrite.ErrSelect) {
+					t.Errorf("an INSERT that cannot be filled: %v", err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	m, err := keyfill.From(db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const all = goroutines * rounds
+	s := m.Stats()
+	if s.Passed != 2*all || len(s.Tables) != 2 {
+		t.Errorf("%d were passed, want %d; tables %v", s.Passed, 2*all, s.Tables)
+	}
+	if one := s.Tables["t1"]; one.Filled != all || one.Keys != all || one.Kept != all {
+		t.Errorf("t1: %+v, want %d filled and kept", one, all)
+	}
+	two := s.Tables["t2"]
+	if refused := two.Refused[keyfill.Reason(rewrite.ErrSelect)]; two.Filled != all || two.Keys != all || refused != all {
+		t.Errorf("t2: %+v, want %d filled and refused", two, all)
 	}
 }
