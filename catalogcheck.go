@@ -207,6 +207,7 @@ func (k *tableKey) wanted() catalog.Key {
 		Integer:   k.rule.Integer,
 		Layout:    k.layout,
 		MaxBits:   k.bits(),
+		State:     k.rule.Source.Stateful(),
 		Exclusive: k.rule.Source.Exclusive,
 		COMB:      k.rule.Source.Kind == policy.KindCOMB,
 		Native:    k.rule.Source.Kind == policy.KindNative,

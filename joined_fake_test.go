@@ -71,7 +71,7 @@ func (n *numbersDB) run(query string, args []driver.NamedValue) (rows [][]driver
 	has := func(text string) bool { return strings.Contains(query, text) }
 	switch {
 	case has("pragma_table_xinfo"):
-		return [][]driver.Value{{"main", "id", "INTEGER", int64(0), int64(1)}, {"main", "a", "INT", int64(0), int64(0)}}, nil
+		return [][]driver.Value{{"main", "id", "INTEGER", int64(0), int64(1), nil}, {"main", "a", "INT", int64(0), int64(0), nil}}, nil
 	case has("sqlite_master"):
 		return [][]driver.Value{{"table", "t", "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT)"}}, nil
 	case has("pragma_database_list"):

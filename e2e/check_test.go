@@ -192,16 +192,16 @@ func TestCheckCOMB(t *testing.T) {
 }
 
 // TestCheckView: a view has columns of a type and no index: it is filled where
-// the start is given.
+// nothing else fills its table and the start is given.
 func TestCheckView(t *testing.T) {
 	each(t, []engine{mysqlDefault, pgxDefault, pqDefault}, func(t *testing.T, s *scratch) {
 		exec(t, s.raw, "CREATE TABLE base (id BIGINT NOT NULL PRIMARY KEY, a INT)")
 		exec(t, s.raw, "CREATE VIEW v AS SELECT id, a FROM base")
-		db, _ := s.open(t, fillID("v", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true}}))
+		db, _ := s.open(t, fillID("v", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Exclusive: true}}))
 		if _, err := db.Exec("INSERT INTO v (a) VALUES (1)"); err == nil || !strings.Contains(err.Error(), "give a start") {
 			t.Errorf("without a start: %v", err)
 		}
-		db, _ = s.open(t, fillID("v", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Start: 5}}))
+		db, _ = s.open(t, fillID("v", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Start: 5, Exclusive: true}}))
 		exec(t, db, "INSERT INTO v (a) VALUES (1)")
 		if got := count(t, s.raw, "SELECT id FROM base"); got != 5 {
 			t.Errorf("the key is %d, want 5", got)

@@ -24,6 +24,10 @@ type Key struct {
 	// column is then too short.
 	Length int
 
+	// State says that the keys come from a state which numbers one column, so that
+	// a second one of the same rows would repeat them.
+	State bool
+
 	Exclusive bool // nobody else inserts without a key
 	COMB      bool // the source makes COMBs
 
@@ -42,8 +46,8 @@ type Key struct {
 // know passes.
 //
 // Errors: [ErrNoColumn], [ErrGenerated], [ErrIdentityAlways], [ErrType],
-// [ErrCOMB], [ErrCollation], [ErrPartition], [ErrNarrow], [ErrLive], in this
-// order.
+// [ErrCOMB], [ErrCollation], [ErrView], [ErrPartition], [ErrChild],
+// [ErrAttached], [ErrNarrow], [ErrLive], in this order.
 func (t *Table) Check(d *dialect.Dialect, k Key) error {
 	c := t.Column(d, k.Column)
 	if c == nil {
@@ -71,8 +75,8 @@ func (t *Table) Check(d *dialect.Dialect, k Key) error {
 	if problem := c.caseProblem(d, k); problem != "" {
 		return fail(ErrCollation, "%s", problem)
 	}
-	if t.Partition && k.Integer && !k.Exclusive {
-		return fail(ErrPartition, "fill the whole table and not its partitions, or say exclusive: true where nobody inserts into the whole one")
+	if err, advice := t.secondName(); err != nil && k.State && !k.Exclusive {
+		return &Error{t.Name, c.Name, err, advice}
 	}
 	if k.Integer && c.Integer && c.Bits < k.maxBits() {
 		return fail(ErrNarrow, "%s holds %d bits: %s", c.Type, c.Bits, narrower(c.Bits))
@@ -81,6 +85,23 @@ func (t *Table) Check(d *dialect.Dialect, k Key) error {
 		return fail(ErrLive, "it has %s: remove that, use source identity, or say exclusive: true if nobody else inserts without a key", c.Identity)
 	}
 	return nil
+}
+
+// secondName returns why rows of the table are found under another name too, whose
+// source would number them beside this one, and what to do. nil: they are not, as far
+// as the catalog tells.
+func (t *Table) secondName() (err error, advice string) {
+	switch {
+	case t.View:
+		return ErrView, "configure its table in place of the view, or say exclusive: true where nothing else fills that"
+	case t.Partition:
+		return ErrPartition, "fill the whole table and not its partitions, or say exclusive: true where nobody inserts into the whole one"
+	case t.Child:
+		return ErrChild, "say exclusive: true where one source of a name fills both, or where a key may be in each of them"
+	case t.Twin != "":
+		return ErrAttached, fmt.Sprintf("name the table as %s.%s in the policy and in the INSERT, or say exclusive: true where nothing fills that", t.Twin, t.Name)
+	}
+	return nil, ""
 }
 
 // withoutAlways says how a column with an identity comes to take keys.

@@ -200,7 +200,7 @@ func TestCheck(t *testing.T) {
 // TestCheckFloat: a floating-point number takes no key. Only what was read is
 // known to be one.
 func TestCheckFloat(t *testing.T) {
-	q := &script{answers: [][][]any{{{"main", "id", "REAL", int64(0), int64(0)}}, {{"table", "t", "CREATE TABLE t(id REAL)"}}, {}}}
+	q := &script{answers: [][][]any{{{"main", "id", "REAL", int64(0), int64(0), nil}}, {{"table", "t", "CREATE TABLE t(id REAL)"}}, {}}}
 	table, err := catalog.Read(t.Context(), dialect.SQLite(), q, "", "t")
 	if err != nil {
 		t.Fatal(err)
@@ -275,6 +275,32 @@ func TestCheckSQLServerTypes(t *testing.T) {
 					t.Errorf("%s, view %d: %v", typ, view, err)
 				}
 			}
+		}
+	}
+}
+
+// TestCheckSecondName: a state numbers no table whose rows are found under another name
+// too, unless it is said that nothing else fills it.
+func TestCheckSecondName(t *testing.T) {
+	for want, change := range map[error]func(*catalog.Table){
+		catalog.ErrView:      func(t *catalog.Table) { t.View = true },
+		catalog.ErrPartition: func(t *catalog.Table) { t.Partition, t.Child = true, true },
+		catalog.ErrChild:     func(t *catalog.Table) { t.Child = true },
+		catalog.ErrAttached:  func(t *catalog.Table) { t.Twin = "main" },
+	} {
+		table := tableOf()
+		change(table)
+		for _, k := range []catalog.Key{{Column: "big", Integer: true, State: true}, {Column: "char36", Layout: asString, Length: 20, State: true}} {
+			if err := table.Check(dialect.PostgreSQL(), k); !errors.Is(err, want) {
+				t.Errorf("%+v: %v, want %v", k, err, want)
+			}
+			k.Exclusive = true
+			if err := table.Check(dialect.PostgreSQL(), k); err != nil {
+				t.Errorf("%+v: %v", k, err)
+			}
+		}
+		if err := table.Check(dialect.PostgreSQL(), catalog.Key{Column: "char36", Layout: asString, Length: 36}); err != nil {
+			t.Errorf("a UUID: %v", err)
 		}
 	}
 }

@@ -40,6 +40,18 @@ var (
 	// column, and numbers of its own.
 	ErrPartition = errors.New("the table is a partition of another one")
 
+	// ErrView is returned for a view, whose keys a state would number beside those
+	// of its table.
+	ErrView = errors.New("it is a view, and its table may be numbered too")
+
+	// ErrChild is returned for a table that inherits from another one, which shows
+	// its rows too, and has numbers of its own.
+	ErrChild = errors.New("the table inherits from another one, which shows its rows too")
+
+	// ErrAttached is returned for a table of SQLite whose file is another database of
+	// the connection too.
+	ErrAttached = errors.New("the table's file is attached under two names")
+
 	// ErrCollation is returned when the column takes two keys for one that
 	// differ by the case of a letter.
 	ErrCollation = errors.New("the column compares without regard to case")

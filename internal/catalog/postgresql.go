@@ -16,7 +16,8 @@ EXISTS (SELECT 1 FROM pg_catalog.pg_trigger g WHERE g.tgrelid = c.oid AND NOT g.
 OR EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid AND r.ev_type = '3' AND r.ev_enabled <> 'D'),
 c.relispartition, c.relrowsecurity, c.relkind IN ('p', 'f')
 OR EXISTS (SELECT 1 FROM pg_catalog.pg_trigger g WHERE g.tgrelid = c.oid AND NOT g.tgisinternal AND g.tgtype & 20 <> 0 AND g.tgenabled <> 'D')
-OR EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid AND r.ev_type IN ('2', '3') AND r.ev_enabled <> 'D')
+OR EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid AND r.ev_type IN ('2', '3') AND r.ev_enabled <> 'D'),
+EXISTS (SELECT 1 FROM pg_catalog.pg_inherits h WHERE h.inhrelid = c.oid)
 FROM pg_catalog.pg_class c
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relname = CAST(CAST($1 AS text) AS name) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
@@ -79,7 +80,7 @@ func readPostgreSQL(ctx context.Context, q Querier, schema, table string) (*Tabl
 	if c.isSet(7) {
 		t.KeyTriggers = Yes
 	}
-	t.Partition, t.RowSecurity = c.isSet(5), c.isSet(6)
+	t.Partition, t.RowSecurity, t.Child = c.isSet(5), c.isSet(6), c.isSet(8)
 	if c.err != nil {
 		return nil, c.err
 	}

@@ -50,7 +50,7 @@ var reads = []struct {
 		},
 	}},
 	{"postgres", dialect.PostgreSQL(), "sales", "orders", [][][]any{
-		{{"4294967295", "sales", []byte("orders"), "f", []byte("t"), false, "t", true}},
+		{{"4294967295", "sales", []byte("orders"), "f", []byte("t"), false, "t", true, false}},
 		{
 			{"id", "integer", "int4", "-1", "N", "", "", "nextval('s'::regclass)", nil},
 			{"code", "character varying(20)", "varchar", int64(24), "S", "", "", nil, "default"},
@@ -60,9 +60,9 @@ var reads = []struct {
 	}},
 	{"sqlite", dialect.SQLite(), "", "orders", [][][]any{
 		{
-			{"main", "id", "INTEGER", int64(0), int64(1)},
-			{"main", "secret", "INT", int64(1), int64(0)},
-			{"other", "different", "TEXT", int64(0), int64(0)},
+			{"main", "id", "INTEGER", int64(0), int64(1), nil},
+			{"main", "secret", "INT", int64(1), int64(0), nil},
+			{"other", "different", "TEXT", int64(0), int64(0), "main"},
 		},
 		{{"table", "Orders", "CREATE TABLE Orders(id INTEGER PRIMARY KEY AUTOINCREMENT)"}},
 		{},

@@ -13,8 +13,10 @@ import (
 // https://www.sqlite.org/schematab.html.
 const (
 	// A name without schema is looked for in temp, main, then the attached
-	// databases: https://www.sqlite.org/lang_naming.html.
-	columnsSQLite = `SELECT d.name, c.name, c.type, c.hidden, c.pk
+	// databases: https://www.sqlite.org/lang_naming.html. The last column is an
+	// earlier database that is the same file.
+	columnsSQLite = `SELECT d.name, c.name, c.type, c.hidden, c.pk,
+(SELECT e.name FROM pragma_database_list AS e WHERE e.file = d.file AND e.file <> '' AND e.seq < d.seq ORDER BY e.seq LIMIT 1)
 FROM pragma_database_list AS d, pragma_table_xinfo(?, d.name) AS c
 WHERE ? = '' OR d.name = ? COLLATE NOCASE
 ORDER BY CASE d.seq WHEN 1 THEN -1 ELSE d.seq END, c.cid`
@@ -43,7 +45,7 @@ func readSQLite(ctx context.Context, q Querier, schema, table string) (*Table, e
 	for _, row := range rows {
 		c := cells{row: row}
 		if t.Schema == "" {
-			t.Schema = c.text(0)
+			t.Schema, t.Twin = c.text(0), c.text(5)
 		}
 		if c.text(0) != t.Schema {
 			break // the same name in a schema that is looked at later

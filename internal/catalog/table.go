@@ -33,6 +33,14 @@ type Table struct {
 	// rows are inserted too.
 	Partition bool
 
+	// Child says that the table inherits from another one of PostgreSQL, which shows
+	// its rows.
+	Child bool
+
+	// Twin is the database of SQLite's connection that is the same file and comes
+	// before the table's; "" for none.
+	Twin string
+
 	// ConflictClauses says that the table says itself what becomes of rows that
 	// clash, as SQLite's ON CONFLICT IGNORE behind a constraint does.
 	ConflictClauses bool

@@ -5,11 +5,15 @@ import "slices"
 // Durable returns the engine with servers that flush every commit to the disk
 // before they confirm it, as those of users do: for what measures time. Where the
 // environment names a server, see [Server.Need], that one is as it is.
-func (e *Engine) Durable() *Engine {
-	durable := *e
-	durable.serve = func(l *local) []string {
+func (e *Engine) Durable() *Engine { return e.With(e.durable...) }
+
+// With returns the engine with servers that have more options on their command line.
+// Where the environment names a server, see [Server.Need], that one is as it is.
+func (e *Engine) With(options ...string) *Engine {
+	other := *e
+	other.serve = func(l *local) []string {
 		// The last one of a setting counts.
-		return slices.Concat(e.serve(l), e.durable)
+		return slices.Concat(e.serve(l), options)
 	}
-	return &durable
+	return &other
 }
