@@ -6,7 +6,6 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/keyfill/keyfill/dialect"
@@ -118,41 +117,26 @@ type RecycledOptions struct {
 type Recycled struct {
 	store    SeriesStore
 	maxKey   func(ctx context.Context, from, to int64) (int64, error)
-	onConn   bool
 	seriesN  int64
-	lease    time.Duration
-	now      func() time.Time
-	patience time.Duration // of a request
-	exact    bool          // nothing is kept: Block is 1
+	exact    bool // nothing is kept: Block is 1
 	onBehind Remedy
 	onBack   Remedy
 
-	mu sync.Mutex // guards what follows; never held while the store is asked
+	fetcher // its mu guards what follows
 
-	hand    []run           // what is reserved and not handed out
-	held    Series          // as this source has left it; First is 0 where there is none
-	sent    time.Time       // when the last renewal of its lease was sent
+	hand runs // what is reserved and not handed out
+	tenure
 	reached map[int64]int64 // the end of what the store has given, by the series' First
 	end     int64           // of the last series that was opened
 	brought map[int64]int64 // the least key by the series' First, see Advance
 
-	queue []*waiter // in order of arrival
-	fetch *fetch    // the one in flight, or nil
 	size  blockSize
-	begun time.Time     // when the last block came
-	limit time.Duration // of one attempt
+	begun time.Time // when the last block came
 
-	greeted bool      // the store was compared with the table
-	fault   error     // the store must not be used as it stands; nil: it may
-	probed  time.Time // when that was last found
-	failure error     // of the last attempt; nil after an answer
-	closed  bool
-	drops   int64 // how often what was reserved was given up
-	order   order // of what calls on several connections have reserved
-
+	greeted  bool  // the store was compared with the table
 	suspects int64 // how often a key was found in use
 
-	fetches, waits, behind, taken, opened int64
+	fetches, behind, taken, opened int64
 }
 
 // NewRecycled returns a source that hands out series of o.Store. It does no I/O:
@@ -186,19 +170,16 @@ func NewRecycled(o RecycledOptions, env Env) (*Recycled, error) {
 	s := &Recycled{
 		store:    o.Store,
 		maxKey:   o.MaxKey,
-		onConn:   o.OnConnection,
 		seriesN:  o.Size,
-		lease:    o.Lease,
-		now:      env.Now,
-		patience: env.patience(),
 		exact:    o.Block == 1,
 		onBehind: o.OnBehind,
 		onBack:   o.OnStoreRollback,
 		reached:  map[int64]int64{},
 		brought:  map[int64]int64{},
 		size:     size,
-		limit:    minLimit,
 	}
+	s.lease = o.Lease
+	s.now, s.patience, s.onConn, s.limit = env.Now, env.patience(), o.OnConnection, minLimit
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -233,23 +214,27 @@ func (s *Recycled) Append(ctx context.Context, room []driver.Value, r Request) (
 // Of a source on the statements' connections it returns what is in hand, or
 // [ErrNoConnection].
 func (s *Recycled) Reserve(ctx context.Context, n int64) (int64, error) {
-	if err := s.fits(n); err != nil {
+	if err := fits(n, s.seriesN); err != nil {
 		return 0, err
 	}
 	if s.onConn {
 		return s.ReserveOn(ctx, n, SeriesAt{})
 	}
-	return s.wait(ctx, n)
+	first, w, err := s.join(n)
+	if w == nil {
+		return first, err
+	}
+	return s.await(ctx, w)
 }
 
-// fits returns the error of a request for a number of integers that no series
-// has.
-func (s *Recycled) fits(n int64) error {
+// fits returns the error of a request for a number of integers that no series of
+// a size has.
+func fits(n, size int64) error {
 	switch {
 	case n < 1:
 		return ErrCount
-	case n > s.seriesN:
-		return fmt.Errorf("%w: it needs %d consecutive integers, and a series has %d: send fewer rows in one statement", ErrTooMany, n, s.seriesN)
+	case n > size:
+		return fmt.Errorf("%w: it needs %d consecutive integers, and a series has %d: send fewer rows in one statement", ErrTooMany, n, size)
 	}
 	return nil
 }
@@ -299,9 +284,11 @@ func (s *Recycled) Advance(ctx context.Context, to int64) error {
 		return err
 	}
 	if err := s.store.Advance(ctx, to); err != nil {
-		return s.storeError(ctx, err)
+		return storeError(ctx, err)
 	}
-	s.followed(to)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.end = max(s.end, to) // new series begin there or above
 	return nil
 }
 
@@ -322,15 +309,8 @@ func (s *Recycled) follow(to int64) (known bool, err error) {
 			s.hand[i] = r.from(to)
 		}
 	}
-	s.tidy()
+	s.hand.tidy()
 	return to <= s.end, nil
-}
-
-// followed notes that new series begin at to or above.
-func (s *Recycled) followed(to int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.end = max(s.end, to)
 }
 
 // Close gives back what is left of the block in hand, ends the lease and makes
@@ -344,12 +324,8 @@ func (s *Recycled) Close(ctx context.Context) error {
 	s.mu.Lock()
 	f := s.shut()
 	s.mu.Unlock()
-	if f != nil {
-		select {
-		case <-f.done:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	if err := f.ended(ctx); err != nil {
+		return err
 	}
 	if s.onConn {
 		return nil
@@ -359,22 +335,9 @@ func (s *Recycled) Close(ctx context.Context) error {
 		return nil
 	}
 	if err := s.store.GiveUp(ctx, held, to); err != nil {
-		return s.storeError(ctx, err)
+		return storeError(ctx, err)
 	}
 	return nil
-}
-
-// shut makes requests fail, and returns the fetch that is in flight. The caller
-// holds mu.
-func (s *Recycled) shut() *fetch {
-	if !s.closed {
-		s.closed = true
-		s.dismiss(ErrClosed)
-	}
-	if s.fetch != nil {
-		s.fetch.cancel()
-	}
-	return s.fetch
 }
 
 // rest takes what is left: the series, and the first integer of it that was

@@ -62,7 +62,7 @@ func (c *claim) run(ctx context.Context) error {
 func (c *claim) reserve(ctx context.Context) (done bool, err error) {
 	h := c.held
 	from := h.Next
-	reached, brought := c.src.known(h.First)
+	reached, brought := c.known(h.First)
 	if reached > max(from, c.floor) {
 		// What others have got since the claim was begun, of a store that has
 		// gone back, or stands higher.
@@ -188,7 +188,7 @@ func (c *claim) refuseSeries(cause error, s Series, least int64) error {
 // others have, once the lease has run out since the row was read. Then c holds none.
 func (c *claim) judge(ctx context.Context, s Series) error {
 	c.floor = 0
-	reached, _ := c.src.known(s.First)
+	reached, _ := c.known(s.First)
 	if reached > s.Next {
 		c.lost = true
 		if c.src.onBack != RemedyAdvance {
@@ -230,14 +230,14 @@ func (c *claim) greatest(ctx context.Context, from, to int64) (int64, error) {
 
 // known returns the end of what the store has given of a series, and the least
 // key of it that may be handed out.
-func (s *Recycled) known(first int64) (reached, brought int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.reached[first], s.brought[first]
+func (c *claim) known(first int64) (reached, brought int64) {
+	c.src.mu.Lock()
+	defer c.src.mu.Unlock()
+	return c.src.reached[first], c.src.brought[first]
 }
 
-// claim returns an attempt to get integers. The caller holds mu.
-func (s *Recycled) claim(need, want int64) *claim {
+// newClaim returns an attempt to get integers for s. The caller holds the mu of s.
+func newClaim(s *Recycled, need, want int64) *claim {
 	return &claim{
 		src: s, need: need, want: want, drops: s.drops, suspects: s.suspects,
 		held: s.held, end: s.end, greeted: s.greeted,

@@ -3,7 +3,6 @@ package keysource
 import (
 	"context"
 	"errors"
-	"slices"
 )
 
 // ReserveOn is [Recycled.Reserve] for a source on the statements' connections;
@@ -24,7 +23,7 @@ import (
 // [ErrStoreDown] where the store has changed again and again during the call,
 // and any other error of at as it is. Nothing is asked again after an error.
 func (s *Recycled) ReserveOn(ctx context.Context, n int64, at SeriesAt) (int64, error) {
-	if err := s.fits(n); err != nil {
+	if err := fits(n, s.seriesN); err != nil {
 		return 0, err
 	}
 	if !s.onConn {
@@ -65,7 +64,7 @@ func (s *Recycled) askOn(n int64, at SeriesAt) (int64, *claim, error) {
 	if s.fault != nil {
 		s.probed = now
 	}
-	enough := slices.ContainsFunc(s.hand, func(r run) bool { return r.n >= n })
+	enough := s.hand.hold(n)
 	switch {
 	case at.Open || s.exact:
 		return 0, s.claimOn(n, n, at), nil
@@ -75,9 +74,9 @@ func (s *Recycled) askOn(n int64, at SeriesAt) (int64, *claim, error) {
 	return 0, s.claimOn(n, s.size.atLeast(n, s.seriesN), at), nil
 }
 
-// claimOn is claim on a statement's connection.
+// claimOn is newClaim on a statement's connection.
 func (s *Recycled) claimOn(need, want int64, at SeriesAt) *claim {
-	c := s.claim(need, want)
+	c := newClaim(s, need, want)
 	c.maxKey = at.MaxKey
 	s.order.asking++
 	return c
@@ -111,15 +110,15 @@ func (s *Recycled) settleOn(n int64, at SeriesAt, c *claim, err error) (int64, e
 	}
 	r := s.accept(c)
 	if c.need == 0 {
-		first, _ := s.pick(n)
+		first, _ := s.hand.pick(n)
 		return first, nil
 	}
 	if r.n < n {
-		s.keep(r)
+		s.hand.keep(r)
 		return 0, nil
 	}
 	if !s.exact {
-		s.keep(run{r.first + n, r.n - n})
+		s.hand.keep(run{r.first + n, r.n - n})
 	}
 	return r.first, nil
 }
@@ -157,7 +156,9 @@ func (s *Recycled) AdvanceOn(ctx context.Context, to int64, at SeriesAt) error {
 	}
 	err = at.Transact(ctx, func(st SeriesStore) error { return st.Advance(ctx, to) })
 	if err == nil && !at.Open {
-		s.followed(to)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.end = max(s.end, to)
 	}
 	return err
 }

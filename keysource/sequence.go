@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/keyfill/keyfill/dialect"
@@ -160,43 +158,23 @@ type SequenceOptions struct {
 // A Sequence has a goroutine while it fetches; Close ends it. On the statements'
 // connections it has none.
 type Sequence struct {
-	current atomic.Pointer[block] // never nil; replaced under mu
+	stock // what is in hand
 
 	reserver Reserver
 	maxKey   func(context.Context) (int64, error)
-	now      func() time.Time
-	patience time.Duration // of a request
-	onConn   bool          // there is no fetch; reserver and maxKey come with each call
-	max      int64
-	atEnd    string // the remedy
-	exact    bool   // nothing is kept while the store has more: Block is 1
+	exact    bool // nothing is kept while the store has more: Block is 1
 	onBehind Remedy
 	onBack   Remedy
 
-	mu sync.Mutex // guards what follows; never held while the store is asked
+	fetcher // its mu guards what follows, and the stock
 
-	spare run       // follows current
-	queue []*waiter // in order of arrival
-	fetch *fetch    // the one in flight, or nil
-	size  blockSize
-	limit time.Duration // of one attempt to fetch
-
-	seen    int64  // the end of what the store has given, or is known to be in use
-	least   int64  // no later key is below it
+	bounds
 	server  string // that answered last
 	greeted bool   // an answer was accepted: the first comparison is done
+	spent   bool   // the store has given Max
+	suspect bool   // a key was found in use: the store is compared with the table, as at first
 
-	fault   error     // the store must not be used as it stands; nil: it may
-	probed  time.Time // when that was last found, or that its engine refuses
-	failure error     // of the last attempt; nil after an answer
-	spent   bool      // the store has given Max
-	closed  bool
-
-	attempts, fetches, waits, behind int64
-
-	drops   int64 // how often what was reserved was given up
-	suspect bool  // a key was found in use: the store is compared with the table, as at first
-	order   order // of what calls on several connections have reserved
+	attempts, fetches, behind int64
 }
 
 // NewSequence returns a source that counts through o.Reserver. It does no I/O:
@@ -224,20 +202,16 @@ func NewSequence(o SequenceOptions, env Env) (*Sequence, error) {
 	s := &Sequence{
 		reserver: o.Reserver,
 		maxKey:   o.MaxKey,
-		onConn:   o.OnConnection,
-		now:      env.Now,
-		patience: env.patience(),
-		max:      o.Max,
-		atEnd:    cmp.Or(o.EndRemedy, "a wider column and max_bits"),
 		exact:    o.Block == 1,
 		onBehind: o.OnBehind,
 		onBack:   o.OnStoreRollback,
-		size:     size,
-		limit:    minLimit,
 	}
+	s.max, s.atEnd = o.Max, cmp.Or(o.EndRemedy, "a wider column and max_bits")
+	s.now, s.patience, s.onConn, s.limit = env.Now, env.patience(), o.OnConnection, minLimit
 	if s.now == nil {
 		s.now = time.Now
 	}
+	s.size, s.clock = size, s.now
 	s.current.Store(new(block))
 	return s, nil
 }
@@ -278,7 +252,11 @@ func (s *Sequence) Reserve(ctx context.Context, n int64) (int64, error) {
 	b := s.current.Load()
 	used, ok := b.take(n)
 	if !ok {
-		return s.wait(ctx, n)
+		first, w, err := s.join(n)
+		if w == nil {
+			return first, err
+		}
+		return s.await(ctx, w)
 	}
 	if used < b.mark && used+n >= b.mark {
 		s.prefetch() // one request of a block sees its mark go by
@@ -318,13 +296,6 @@ func (s *Sequence) Suspect() {
 func (s *Sequence) giveUp() {
 	s.drops++
 	s.discard()
-}
-
-// discard makes a gap of what is in hand.
-func (s *Sequence) discard() {
-	s.current.Load().seal()
-	s.current.Store(new(block))
-	s.spare = run{}
 }
 
 // Advance makes every later key of this source to or greater, and every later
@@ -374,33 +345,13 @@ func (s *Sequence) follow(to int64) (known bool, err error) {
 	return to <= s.seen, nil
 }
 
-// skip gives up what of that in hand is below to. The caller holds mu.
-func (s *Sequence) skip(to int64) {
-	s.current.Load().skip(to)
-	s.spare = s.spare.from(to)
-}
-
 // Close ends the fetch in flight and makes requests fail with [ErrClosed]; what
 // is reserved is given up. It waits for the fetch until ctx ends, and returns
 // the context's error then. It may be called again.
 func (s *Sequence) Close(ctx context.Context) error {
 	s.mu.Lock()
-	s.closed = true
 	s.giveUp()
-	s.dismiss(ErrClosed)
-	f := s.fetch
-	if f != nil {
-		f.void = true
-		f.cancel()
-	}
+	f := s.shut()
 	s.mu.Unlock()
-	if f == nil {
-		return nil
-	}
-	select {
-	case <-f.done:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return f.ended(ctx)
 }

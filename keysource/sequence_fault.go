@@ -25,12 +25,12 @@ type answer struct {
 	fault       bool // err says that the store must not be used as it stands
 }
 
-// reserve asks the store for what a says. Where a has doubts, or the answer
+// reserve asks the store. Where a has doubts, or the answer
 // raises some, the table is asked first and the store after it: what is in the
 // table then had been reserved before, so that a store in order answers above
 // it, however fast other processes are. Before that, what is in hand is given
 // up.
-func (s *Sequence) reserve(ctx context.Context, a *ask) answer {
+func (a *ask) reserve(ctx context.Context) answer {
 	if err := a.catchUp(ctx); err != nil {
 		return answer{err: err}
 	}
@@ -54,20 +54,20 @@ func (s *Sequence) reserve(ctx context.Context, a *ask) answer {
 		case r.First >= inUse:
 			return good(r)
 		case look:
-			return s.remedy(ctx, a, r, inUse)
+			return a.remedy(ctx, r, inUse)
 		}
 		look = true
-		s.distrust(a)
+		a.distrust()
 	}
 	return answer{err: errUnsteady}
 }
 
 // distrust gives up what is in hand, and what others are being given.
-func (s *Sequence) distrust(a *ask) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.giveUp()
-	a.drops = s.drops // but not what a is given
+func (a *ask) distrust() {
+	a.src.mu.Lock()
+	defer a.src.mu.Unlock()
+	a.src.giveUp()
+	a.drops = a.src.drops // but not what a is given
 }
 
 // catchUp brings to the store an Advance that has not reached it.
@@ -84,12 +84,14 @@ func (a *ask) catchUp(ctx context.Context) error {
 
 // greatest is the options' MaxKey, with an error that says what was asked for:
 // it is for the text of [ErrStoreDown].
-func (s *Sequence) greatest(ctx context.Context) (int64, error) {
-	key, err := s.maxKey(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("the greatest key: %w", err)
+func greatest(maxKey func(context.Context) (int64, error)) func(context.Context) (int64, error) {
+	return func(ctx context.Context) (int64, error) {
+		key, err := maxKey(ctx)
+		if err != nil {
+			return 0, fmt.Errorf("the greatest key: %w", err)
+		}
+		return key, nil
 	}
-	return key, nil
 }
 
 // inUse returns the end of the keys that are known to be in use.
@@ -111,11 +113,11 @@ func standsAt(cause error, low, least int64) error {
 
 // remedy does what the options say about a store that stands at low, below
 // inUse.
-func (s *Sequence) remedy(ctx context.Context, a *ask, low Reservation, inUse int64) answer {
-	s.distrust(a)
-	cause, remedy := ErrStoreBack, s.onBack
+func (a *ask) remedy(ctx context.Context, low Reservation, inUse int64) answer {
+	a.distrust()
+	cause, remedy := ErrStoreBack, a.src.onBack
 	if !a.greeted {
-		cause, remedy = ErrStoreBehind, s.onBehind
+		cause, remedy = ErrStoreBehind, a.src.onBehind
 	}
 	least := inUse
 	switch remedy {
@@ -133,7 +135,7 @@ func (s *Sequence) remedy(ctx context.Context, a *ask, low Reservation, inUse in
 	case err != nil:
 		return answer{err: err}
 	case r.First < least || r.Server != low.Server:
-		s.distrust(a)
+		a.distrust()
 		return answer{err: errUnsteady}
 	}
 	got := good(r)
@@ -151,16 +153,4 @@ func good(r Reservation) answer {
 		return answer{err: fmt.Errorf("%w: it stands below 1", ErrStoreState)}
 	}
 	return answer{Reservation: r}
-}
-
-// refusedLately reports whether the store's engine has refused a moment ago. The caller holds mu.
-func (s *Sequence) refusedLately() bool {
-	return s.failure != nil && errors.Is(s.failure, ErrStoreRefused) && !s.probeDue()
-}
-
-// probeDue reports whether a store that has gone back may be asked again. A
-// clock that was set back makes it so. The caller holds mu.
-func (s *Sequence) probeDue() bool {
-	d := s.now().Sub(s.probed)
-	return d < 0 || d >= probeInterval
 }

@@ -7,30 +7,9 @@ import (
 	"time"
 )
 
-const (
-	// A store that fails is asked again after a pause that doubles from the
-	// first to the second: with a round trip of less than a second it is found
-	// back within two.
-	minPause = 50 * time.Millisecond
-	maxPause = time.Second
-
-	// An attempt that gets no answer is given up, and the next one has twice
-	// the time, since opening a connection may take long.
-	minLimit = time.Second
-	maxLimit = 8 * time.Second
-)
-
-// fetch is the goroutine that asks the store. There is one at most, started
-// when something is needed; it ends when nothing is, on an error that asking
-// again does not help, and on Close.
-type fetch struct {
-	cancel context.CancelFunc
-	done   chan struct{} // closed when it has ended
-	void   bool          // Drop was called in this attempt; guarded by the sequence's mu
-}
-
 // ask is what one attempt asks for, and what its answer is judged by.
 type ask struct {
+	src      *Sequence
 	reserver Reserver
 	maxKey   func(context.Context) (int64, error)
 
@@ -59,10 +38,7 @@ func (s *Sequence) refill() {
 	if s.fetch != nil || !s.needs() {
 		return
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	f := &fetch{cancel: cancel, done: make(chan struct{})}
-	s.fetch = f
-	go s.run(ctx, f)
+	s.start(s.once)
 }
 
 // needs reports whether there is something to fetch for. The caller holds mu.
@@ -70,40 +46,23 @@ func (s *Sequence) needs() bool {
 	switch {
 	case s.closed || s.onConn:
 		return false
-	case s.waiting() > 0:
+	case s.waiting(s.max) > 0:
 		return true
-	case s.exact, s.spent, s.fault != nil, s.refusedLately():
+	case s.exact, s.spent, s.fault != nil, s.failure != nil && s.refusedLately(s.now()):
 		return false
 	}
-	return s.spare.n == 0 && s.current.Load().low()
+	return s.low()
 }
 
-// run asks the store until nothing is needed.
-func (s *Sequence) run(ctx context.Context, f *fetch) {
-	defer close(f.done)
-	defer f.cancel()
-	for pause := minPause; ; {
-		a, ok := s.begin(f)
-		if !ok {
-			return
-		}
-		began := s.now()
-		got := s.attempt(ctx, a)
-		if !s.settle(f, a, got, s.now().Sub(began)) {
-			return
-		}
-		if got.err == nil {
-			pause = minPause
-			continue
-		}
-		t := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-		case <-t.C:
-		}
-		t.Stop()
-		pause = min(2*pause, maxPause)
+// once makes an attempt if one is needed.
+func (s *Sequence) once(ctx context.Context, f *fetch) (answered, on bool) {
+	a, ok := s.begin(f)
+	if !ok {
+		return false, false
 	}
+	began := s.now()
+	got := a.once(ctx)
+	return got.err == nil, s.settle(f, a, got, s.now().Sub(began))
 }
 
 // begin returns what the next attempt asks for, or ends the fetch.
@@ -115,22 +74,19 @@ func (s *Sequence) begin(f *fetch) (ask, bool) {
 		return ask{}, false
 	}
 	f.void = false
-	n := s.size.atLeast(max(s.waiting(), 1), s.max)
+	n := s.size.atLeast(max(s.waiting(s.max), 1), s.max)
 	at := At{Reserver: s.reserver}
 	if s.maxKey != nil {
-		at.MaxKey = s.greatest
+		at.MaxKey = greatest(s.maxKey)
 	}
 	return s.ask(at, min(n, max(s.room(), 1))), true
 }
 
-// room returns how many integers there can be left. Not more are asked for, so
-// that the store does not overflow. The caller holds mu, as for ask.
-func (s *Sequence) room() int64 { return s.max - max(s.seen, s.least, 1) + 1 }
-
-// ask returns an attempt to get n integers.
+// ask returns an attempt to get n integers. The caller holds mu.
 func (s *Sequence) ask(at At, n int64) ask {
 	s.attempts++
 	return ask{
+		src:      s,
 		reserver: at.Reserver,
 		maxKey:   at.MaxKey,
 		n:        n,
@@ -146,11 +102,12 @@ func (s *Sequence) ask(at At, n int64) ask {
 	}
 }
 
-// attempt asks the store once and judges its answer, within the time of a.
-func (s *Sequence) attempt(ctx context.Context, a ask) answer {
+// once asks the store and judges its answer, within the time limit. What
+// the attempt finds out is in the answer; the ask of the caller stays as it is.
+func (a ask) once(ctx context.Context) answer {
 	ctx, cancel := context.WithTimeout(ctx, a.limit)
 	defer cancel()
-	got := s.reserve(ctx, &a)
+	got := a.reserve(ctx)
 	got.late = got.err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded)
 	return got
 }
@@ -161,12 +118,7 @@ func (s *Sequence) settle(f *fetch, a ask, got answer, took time.Duration) bool 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a.n = got.count(a.n)
-	switch {
-	case got.late:
-		s.limit = min(2*s.limit, maxLimit)
-	case took < s.limit/4:
-		s.limit = max(s.limit/2, minLimit)
-	}
+	s.adapt(took, got.late)
 	final := false
 	switch {
 	case got.err == nil:
@@ -179,7 +131,7 @@ func (s *Sequence) settle(f *fetch, a ask, got answer, took time.Duration) bool 
 		s.dismiss(s.fault)
 	case errors.Is(got.err, ErrExhausted):
 		s.spent = true
-		s.serve()
+		s.serveStock()
 	case s.fault != nil:
 		// Whoever waits has waited for one probe.
 		s.probed = s.now()
@@ -233,15 +185,6 @@ func (s *Sequence) trust(a ask, got answer) {
 	}
 }
 
-// within returns what of n integers from first on is neither beyond the last
-// one nor below what is known to be in use.
-func (s *Sequence) within(first, n int64) run {
-	if first > s.max {
-		return run{}
-	}
-	return run{first, min(n, s.max-first+1)}.from(s.least)
-}
-
 // hand answers those who wait from r, which a fetch has been given.
 func (s *Sequence) hand(f *fetch, a ask, r run) {
 	switch {
@@ -252,7 +195,7 @@ func (s *Sequence) hand(f *fetch, a ask, r run) {
 		// What is left at the end may be kept whatever the block: no other
 		// process has greater keys.
 		s.keep(r)
-		s.serve()
+		s.serveStock()
 	}
 }
 

@@ -75,9 +75,9 @@ func (s *Sequence) ReserveOn(ctx context.Context, n int64, at At) (int64, error)
 		}
 		var got answer
 		if at.Open {
-			got = s.reserveOpen(ctx, &a)
+			got = a.reserveOpen(ctx)
 		} else {
-			got = s.reserve(ctx, &a)
+			got = a.reserve(ctx)
 		}
 		first, err = s.settleOn(n, at, a, got)
 		if err != nil || first > 0 {
@@ -96,11 +96,11 @@ func (s *Sequence) askOn(n int64, at At) (int64, ask, error) {
 	if first, ok := s.take(n); ok {
 		return first, ask{}, nil
 	}
-	tail := s.tail()
+	tail := s.tail(max(s.seen, s.least))
 	switch {
 	case s.spent || n > s.max || n-tail.n > s.room():
 		return 0, ask{}, s.exhausted()
-	case s.fault != nil && !s.probeDue():
+	case s.fault != nil && !s.probeDue(s.now()):
 		return 0, ask{}, s.fault
 	case at.Reserver == nil:
 		return 0, ask{}, ErrNoConnection
@@ -119,48 +119,11 @@ func (s *Sequence) askOn(n int64, at At) (int64, ask, error) {
 	return 0, s.ask(at, n), nil
 }
 
-// tail returns the end of what is in hand if the store may go on there. The
-// caller holds mu, as for join.
-func (s *Sequence) tail() run {
-	r := s.current.Load().left()
-	switch {
-	case r.meets(s.spare):
-		r.n += s.spare.n
-	case s.spare.n > 0:
-		r = s.spare
-	}
-	if r.n > 0 && after(r.first, r.n) == max(s.seen, s.least) {
-		return r
-	}
-	return run{}
-}
-
-// join returns n integers that end with r, which has fewer, and begin in what is
-// in hand. Some of that may have been handed out since r was asked for.
-func (s *Sequence) join(r run, n int64) (int64, bool) {
-	lack := n - r.n
-	if r.n == 0 || lack <= 0 {
-		return 0, false
-	}
-	if s.spare.n > 0 {
-		s.turn()
-	}
-	b := s.current.Load()
-	left := b.seal()
-	if left.n >= lack && left.meets(r) {
-		return r.first - lack, true
-	}
-	if left.n > 0 {
-		s.current.Store(newBlock(left, b.begun))
-	}
-	return 0, false
-}
-
 // reserveOpen is reserve inside a transaction, in which nothing changes between
 // two calls. The store comes before the table, since its answer locks it: a
 // transaction of SQLite that begins with a read fails when another one writes
 // before it does, and does not wait.
-func (s *Sequence) reserveOpen(ctx context.Context, a *ask) answer {
+func (a *ask) reserveOpen(ctx context.Context) answer {
 	if err := a.catchUp(ctx); err != nil {
 		return answer{err: err}
 	}
@@ -173,7 +136,7 @@ func (s *Sequence) reserveOpen(ctx context.Context, a *ask) answer {
 		return good(r)
 	}
 	if suspect {
-		s.distrust(a)
+		a.distrust()
 	}
 	inUse, err := a.inUse(ctx)
 	switch {
@@ -182,7 +145,7 @@ func (s *Sequence) reserveOpen(ctx context.Context, a *ask) answer {
 	case r.First >= inUse:
 		return good(r)
 	}
-	return s.remedy(ctx, a, r, inUse)
+	return a.remedy(ctx, r, inUse)
 }
 
 // settleOn takes in the answer to an attempt. It returns the first of n
@@ -197,7 +160,7 @@ func (s *Sequence) settleOn(n int64, at At, a ask, got answer) (int64, error) {
 		return 0, ErrClosed
 	case got.err != nil:
 		return 0, s.failOn(at, got)
-	case s.doubts(a, got):
+	case a.doubts(got):
 		if !at.Open {
 			s.seen = max(s.seen, after(got.First, a.n))
 		}
@@ -221,7 +184,7 @@ func (s *Sequence) settleOn(n int64, at At, a ask, got answer) (int64, error) {
 			return first, nil
 		}
 	} else if !late {
-		if first, ok := s.join(r, n); ok {
+		if first, ok := s.complete(r, n); ok {
 			return first, nil
 		}
 	}
@@ -238,8 +201,9 @@ func (s *Sequence) settleOn(n int64, at At, a ask, got answer) (int64, error) {
 // doubts reports whether an answer that was good for its attempt is not for what
 // has become known since: the store must not be used, another server has
 // answered, or this one gives once more what this process has, and so has gone
-// back. The next attempt finds out.
-func (s *Sequence) doubts(a ask, got answer) bool {
+// back. The next attempt finds out. The caller holds the source's mu.
+func (a *ask) doubts(got answer) bool {
+	s := a.src
 	return s.fault != nil && a.drops != s.drops ||
 		a.server != s.server && got.Server != "" && got.Server != s.server ||
 		s.order.gives(run{got.First, a.n})
