@@ -40,6 +40,12 @@ const savepoint = "keyfill_rows"
 // countRows counts the rows of each INSERT … SELECT of the statement. What one is
 // counted by may be what an INSERT in front of it gives back, which has its keys then.
 func (x *execution) countRows(ctx context.Context) error {
+	beside := x.plan.CountsBeside()
+	if beside {
+		if err := x.sparesKeys(); err != nil {
+			return err
+		}
+	}
 	x.rows = map[int]int64{}
 	for i, d := range x.plan.Draws {
 		if x.keys != nil && x.plan.Inserts[d.Insert].Query != nil {
@@ -60,7 +66,10 @@ func (x *execution) countRows(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if x.counts > 1 {
+		switch {
+		case beside:
+			n = withSpare(n)
+		case x.counts > 1:
 			n += n/8 + 1 // somebody else is adding rows
 		}
 		x.rows[i] = n
@@ -92,6 +101,11 @@ func (x *execution) countInsert(ctx context.Context, i int) (n int64, err error)
 		if undone := own.Rollback(); err == nil {
 			err = undone
 		}
+	case err != nil && x.plan.CountsBeside() && x.saved:
+		if err = x.uncountable(ctx, err); x.saved {
+			_ = x.lost(err)
+		}
+		return 0, err
 	case x.lost(err):
 		return 0, err // the transaction is, as by the INSERT
 	case x.saved && in.Query.Unsure:
@@ -104,6 +118,9 @@ func (x *execution) countInsert(ctx context.Context, i int) (n int64, err error)
 	}
 	if failed := x.uncounted(ctx, err); err == nil {
 		err = failed
+	}
+	if err != nil && x.plan.CountsBeside() {
+		return n, x.uncountable(ctx, err)
 	}
 	return n, x.guard.mount.unlessOld(ctx, g, x.plan, err)
 }
@@ -275,6 +292,9 @@ func attempt[T any](ctx context.Context, x *execution, whole bool, send func() (
 	var none T
 	if !x.plan.Counts() {
 		return send()
+	}
+	if x.plan.CountsBeside() {
+		return sendText(ctx, x, send)
 	}
 	aborts := x.plan.Dialect().ErrorsAbort
 	inside := x.saved

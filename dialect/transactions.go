@@ -43,6 +43,10 @@ type Transactions struct {
 	// it commits, or wait for.
 	DDL bool
 
+	// Texts says that several statements in one text are one transaction, unless one
+	// of them begins or ends one: when one fails, none has done anything.
+	Texts bool
+
 	// Snapshots says that a transaction may see what was committed when it began,
 	// by the session's default, and under READ COMMITTED does not.
 	Snapshots bool
@@ -75,12 +79,14 @@ var mariadbTransactions = func() Transactions {
 	return t
 }()
 
-// PostgreSQL 18 documentation, "SAVEPOINT".
+// PostgreSQL 18 documentation, "SAVEPOINT"; 54.2.2.1, "Multiple Statements in a Simple
+// Query": by the other protocol a text has one statement.
 var postgresTransactions = Transactions{
 	Set:       "SAVEPOINT %",
 	Undo:      "ROLLBACK TO SAVEPOINT %",
 	Release:   "RELEASE SAVEPOINT %",
 	DDL:       true,
+	Texts:     true,
 	Snapshots: true,
 }
 

@@ -21,7 +21,7 @@ var tableCopy = []string{
 
 // TestTableCopy: a migration's copy of a table keeps the keys that it brings, in one text
 // too; without them its rows are numbered statement by statement, and a text of several
-// is refused before anything in it has run.
+// is refused before anything in it has run, but on PostgreSQL.
 func TestTableCopy(t *testing.T) {
 	multi := mysqlDefault
 	multi.name, multi.params = "mysql-multi", "multiStatements=true"
@@ -37,7 +37,11 @@ func TestTableCopy(t *testing.T) {
 		}
 		numbered := slices.Clone(tableCopy)
 		numbered[1] = "INSERT INTO x_new (a) SELECT a FROM x ORDER BY a"
-		if _, err := db.Exec(strings.Join(numbered, "; ")); !errors.Is(err, rewrite.ErrSelectSeveral) {
+		text := strings.Join(numbered, "; ")
+		if s.isPostgres() {
+			text += "; VACUUM x" // which is no part of a transaction
+		}
+		if _, err := db.Exec(text); !errors.Is(err, rewrite.ErrSelectSeveral) {
 			t.Errorf("in one text without keys: %v, want the reason %s", err, string(rewrite.ErrSelectSeveral))
 		}
 		rows("[{5 true} {1 true}]", "[{7 true} {2 true}]")

@@ -27,7 +27,8 @@ const (
 	// have no type.
 	ErrSelectForm Reason = "select_form"
 	// ErrSelectSeveral is returned when the rows come from a query and the text has
-	// other statements: what the query gives is counted before the text is sent.
+	// other statements, which may change what was counted before the text is sent, and
+	// which the engine does not undo with the INSERT, as far as is known.
 	ErrSelectSeveral Reason = "select_several"
 	// ErrSet is returned when the only row of VALUES calls a function that returns a
 	// set, so that it is stored as several rows, beside DEFAULT or a value in the

@@ -215,7 +215,7 @@ func (p *parser) prevented() (spelling, Reason) {
 		return spelling{}, ErrBlock
 	case p.uncertain() != "":
 		return spelling{}, p.uncertain()
-	case p.statements > 1 && slices.ContainsFunc(p.inserts, func(in Insert) bool { return in.Query != nil && in.Query.counted }):
+	case p.statements > 1 && slices.ContainsFunc(p.inserts, func(in Insert) bool { return in.Query != nil && in.Query.counted }) && !p.countsBeside():
 		return spelling{}, ErrSelectSeveral // what stands beside it may change its rows
 	case p.perStatement() && p.asking > 1 && p.params.styles != styleName && (hasOwn(p.slots) || p.asksScope()):
 		return spelling{}, ErrPerStatement

@@ -40,6 +40,7 @@ type Query struct {
 	lifts   []lift
 	suffix  string // what the query needs behind it
 	counted bool   // a key is a number; else all are made by functions
+	implied bool   // the INSERT has no column list
 }
 
 // span is a piece of the text.
@@ -168,7 +169,7 @@ func (p *parser) numbered(in *insertion, s *selection, columns []string, missing
 	}
 	q := &Query{
 		Unsure: s.unsure, outer: s.outer, near: s.near, inner: s.inner, main: s.main, from: s.from, to: s.to,
-		name: p.unused("kf"), values: s.values,
+		name: p.unused("kf"), values: s.values, implied: columns != nil,
 	}
 	in.Query = q
 	if exact || !n.LooseNames {
