@@ -26,16 +26,21 @@ type joinedRow struct {
 	rows    *store.Reserver // of home; on SQLite of no connection yet
 	home    *store.Store    // on a connection of our own; nil on SQLite
 	opened  atomic.Bool     // the row is there for good, and was compared
+
+	// wait bounds the time in which the row can be looked at from a connection of our
+	// own: what it waits for may wait for the transaction. It is the policy's store_wait.
+	wait time.Duration
 }
 
 // newJoinedRow returns that of a row. home is nil where there is no connection but
 // the statement's.
-func newJoinedRow(d *dialect.Dialect, row store.Sequence, home *store.Store) *joinedRow {
+func (m *Mount) newJoinedRow(row store.Sequence, home *store.Store) *joinedRow {
+	d := m.known().dialect
 	at := home
 	if home == nil {
 		at = store.On(d, nil)
 	}
-	return &joinedRow{dialect: d, row: row, rows: at.Reserver(unensured(row)), home: home}
+	return &joinedRow{dialect: d, row: row, rows: at.Reserver(unensured(row)), home: home, wait: m.storeWait}
 }
 
 // unensured returns a row whose tables are there: none are made in a transaction.
@@ -89,7 +94,7 @@ func (r *joinedRow) isThere(ctx context.Context) bool {
 	if r.home == nil {
 		return false
 	}
-	limited, cancel := context.WithTimeout(ctx, openLimit)
+	limited, cancel := context.WithTimeout(ctx, r.wait)
 	defer cancel()
 	row := r.row
 	row.Create, row.OnBehind = false, keysource.RemedyWarn
@@ -117,26 +122,24 @@ func (r *joinedRow) open(ctx context.Context, g *guard) error {
 	return nil
 }
 
-// openLimit bounds the time in which the row can be looked at from a connection of
-// our own: what it waits for may wait for the transaction.
-const openLimit = 10 * time.Second
-
-// errOpening is for a row that could not be looked at in time.
-var errOpening = errors.New("its numbering and its table were not seen from another connection within 10 seconds, as is needed once: the transaction may have locked the table itself, by TRUNCATE, ALTER or LOCK TABLE, or no connection of the server is left; insert a row before that, or in a transaction of its own")
+// notSeen returns the error of a row that could not be looked at in time.
+func (r *joinedRow) notSeen(err error) error {
+	return fmt.Errorf("its numbering and its table were not seen from another connection for %s (store_wait), as is needed once: the transaction may have locked the table itself, by TRUNCATE, ALTER or LOCK TABLE, or no connection of the server is left; insert a row before that, or in a transaction of its own: %v", r.wait, err)
+}
 
 // openAt looks at the row and the greatest key.
 func (r *joinedRow) openAt(ctx context.Context, at *store.Store) (store.Row, error) {
 	if r.home == nil {
 		return at.Open(ctx, r.row)
 	}
-	limited, cancel := context.WithTimeout(ctx, openLimit)
+	limited, cancel := context.WithTimeout(ctx, r.wait)
 	defer cancel()
 	row, err := at.Open(limited, r.row)
 	if err == nil {
 		err = r.rows.Open(limited) // within the transaction it might not be found
 	}
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		err = fmt.Errorf("%w: %v", errOpening, err)
+		err = r.notSeen(err)
 	}
 	return row, err
 }
@@ -165,7 +168,7 @@ func (m *Mount) newJoined(ctx context.Context, g *guard, k *tableKey, row store.
 		if g.counters != nil && schema != "" && schema != "main" && schema != "temp" {
 			return nil, errElsewhere
 		}
-		c.joined = newJoinedRow(d, row, nil)
+		c.joined = m.newJoinedRow(row, nil)
 		c.row = &connRow{dialect: d, ranked: ranked, rows: c.joined.rows}
 		c.bound = newBound(row, nil)
 		return c, nil
@@ -182,7 +185,7 @@ func (m *Mount) newJoined(ctx context.Context, g *guard, k *tableKey, row store.
 			return nil, err
 		}
 	}
-	c.joined = newJoinedRow(d, row, home)
+	c.joined = m.newJoinedRow(row, home)
 	c.bound = newBound(row, home.Reserver(row).Bind)
 	return c, nil
 }

@@ -86,7 +86,7 @@ func (m *Mount) enterMutex(ctx context.Context, g *guard, k *tableKey, f *tableF
 			EnsureSchema: k.rule.Source.EnsureSchema, Create: true, Exclusive: k.rule.Source.Exclusive,
 			OnBehind: keysource.RemedyWarn,
 		}
-		return &counter{joined: newJoinedRow(m.known().dialect, row, home), home: f.keys[i].home()}, nil
+		return &counter{joined: m.newJoinedRow(row, home), home: f.keys[i].home()}, nil
 	})
 	if err == nil {
 		_, err = c.joined.reserve(ctx, g, 1)

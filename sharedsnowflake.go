@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 	"unicode/utf8"
 
 	"github.com/keyfill/keyfill/internal/store"
@@ -132,16 +131,14 @@ func (f *floor) read(ctx context.Context, st *store.Store) (int64, error) {
 	return f.composite.Number(strings.TrimRight(key, " "))
 }
 
-// floorPatience is how long the greatest key is waited for: the statement's own
-// transaction may have locked the table, and the server sees no deadlock.
-const floorPatience = 10 * time.Second
-
-// greatest returns the greatest key in the column.
+// greatest returns the greatest key in the column. It is waited for as long as a store
+// is: the statement's own transaction may have locked the table, and the server sees no
+// deadlock.
 func (f *floor) greatest(ctx context.Context, st *store.Store) (int64, error) {
 	if f.mount.onConnection() {
 		return f.read(ctx, st)
 	}
-	limited, cancel := context.WithTimeout(ctx, floorPatience)
+	limited, cancel := context.WithTimeout(ctx, f.mount.storeWait)
 	defer cancel()
 	key, err := f.read(limited, st)
 	switch {
@@ -150,7 +147,7 @@ func (f *floor) greatest(ctx context.Context, st *store.Store) (int64, error) {
 	case ctx.Err() != nil:
 		return 0, ctx.Err()
 	case limited.Err() != nil:
-		return 0, fmt.Errorf("%w: the greatest key was asked for in vain for %s: is the table locked?", keysource.ErrStoreDown, floorPatience)
+		return 0, fmt.Errorf("%w: the greatest key was asked for in vain for %s: is the table locked?", keysource.ErrStoreDown, f.mount.storeWait)
 	}
 	return 0, err
 }
