@@ -326,7 +326,7 @@ func (r *Reserver) Reserve(ctx context.Context, n, seen int64) (keysource.Reserv
 			if err == nil && n < asked {
 				got.N = n
 			}
-			return got, err
+			return got, r.toldApart(ctx, err)
 		}
 		switch left := e.limit - e.Next + 1; {
 		case e.Err == ErrBack && e.Next < 1:
@@ -345,6 +345,20 @@ func (r *Reserver) Reserve(ctx context.Context, n, seen int64) (keysource.Reserv
 		}
 		return got, err
 	}
+}
+
+// toldApart returns an error of SQLite, which has no number for a table that is gone,
+// as what the table says when it is read. On a connection of our own the row is looked
+// at again, which tells.
+func (r *Reserver) toldApart(ctx context.Context, err error) error {
+	if err == nil || r.store.pooled || r.store.dialect.Name != dialect.SQLite().Name || r.sequence.Table != nil || r.sequence.Procedure != "" {
+		return err
+	}
+	var refused *refusal
+	if errors.As(err, &refused) {
+		return err
+	}
+	return r.store.failed(r.sequence.Name, r.store.judge(ctx, ErrTables, err, probeText(tables[0]), nil))
 }
 
 // lost reports whether a reservation has failed because the row, or the table, that
