@@ -1,0 +1,57 @@
+package e2e_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// TestColumnKind: a key column that does not hold the keys, and one of a view, are told
+// as what they are, and no row is stored.
+func TestColumnKind(t *testing.T) {
+	const notAsSent = "does not hold every key as it is sent"
+	for _, c := range []struct {
+		name    string
+		engines []engine
+		create  []string
+		want    string // in the error
+	}{
+		{"decimal", []engine{mysqlDefault}, []string{"CREATE TABLE t (id DECIMAL(18,2) NOT NULL PRIMARY KEY, a INT)"}, "decimal(18,2) " + notAsSent},
+		{"timestamp", []engine{mysqlDefault}, []string{"CREATE TABLE t (id TIMESTAMP NOT NULL PRIMARY KEY, a INT)"}, "timestamp " + notAsSent},
+		{"double", []engine{mysqlDefault}, []string{"CREATE TABLE t (id DOUBLE NOT NULL PRIMARY KEY, a INT)"}, "double is a floating-point number"},
+		{"timestamptz", []engine{pgxDefault, pqDefault}, []string{"CREATE TABLE t (id TIMESTAMPTZ NOT NULL PRIMARY KEY, a INT)"}, "is of type timestamp with time zone"},
+		{"a view of another type", []engine{mysqlDefault}, []string{"CREATE TABLE r (id DECIMAL(18,2) NOT NULL PRIMARY KEY, a INT)", "CREATE VIEW t AS SELECT id, a FROM r"},
+			"the column is a view's, with the type of its query: decimal(18,2) " + notAsSent},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			each(t, c.engines, func(t *testing.T, s *scratch) {
+				must(t, s.raw, c.create...)
+				db, _ := s.open(t, fillID("t", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Start: 1}}))
+				_, err := db.Exec("INSERT INTO t (a) VALUES (1)")
+				if err == nil || !strings.Contains(err.Error(), c.want) || errors.Is(err, keysource.ErrStoreDown) {
+					t.Errorf("%v, want %q", err, c.want)
+				}
+				if n := count(t, s.raw, "SELECT COUNT(*) FROM t"); n != 0 {
+					t.Errorf("%d rows", n)
+				}
+			})
+		})
+	}
+}
+
+// TestColumnKindView: the error of an INSERT into a view that the engine refuses is the
+// engine's, which the plain driver gives too.
+func TestColumnKindView(t *testing.T) {
+	each(t, []engine{sqliteFile, mysqlDefault, pgxDefault, pqDefault}, func(t *testing.T, s *scratch) {
+		must(t, s.raw, "CREATE TABLE r (id BIGINT NOT NULL PRIMARY KEY, a INT)", "CREATE VIEW t AS SELECT id, max(a) AS a FROM r GROUP BY id")
+		db, _ := s.open(t, fillID("t", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Start: 1}}))
+		_, plain := s.raw.Exec("INSERT INTO t (id, a) VALUES (1, 1)")
+		_, err := db.Exec("INSERT INTO t (a) VALUES (1)")
+		if plain == nil || err == nil || !strings.Contains(err.Error(), "view") && !strings.Contains(err.Error(), plain.Error()) {
+			t.Errorf("%v, and through the plain driver %v", err, plain)
+		}
+	})
+}
