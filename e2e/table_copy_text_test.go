@@ -173,3 +173,43 @@ func TestTableCopyTrigger(t *testing.T) {
 		}
 	})
 }
+
+// TestTableCopyQuery: sent as a query, the text stores the same or nothing.
+func TestTableCopyQuery(t *testing.T) {
+	eachTableCopy(t, func(t *testing.T, c *copyTest) {
+		for _, text := range []string{copyText, "INSERT INTO x (id, a) SELECT n + 1000, n FROM generate_series(4, 203) n; " + copyText} {
+			rows, err := c.db.Query(text)
+			if err == nil {
+				for more := true; more; more = rows.NextResultSet() {
+					for rows.Next() {
+					}
+				}
+				err = rows.Err()
+				rows.Close()
+			}
+			t.Log(err) // some drivers prepare what is queried
+			c.values(t, text, []int64{1, 2})
+		}
+	})
+}
+
+// TestTableCopyRefused: a source whose numbers may not be left unused refuses the text
+// before anything in it runs.
+func TestTableCopyRefused(t *testing.T) {
+	for name, source := range map[string]policy.Source{
+		"joined":     alteredSources["joined"],
+		"maxplusone": alteredSources["maxplusone"],
+		"recycled":   {Kind: policy.KindRecycled, EnsureSchema: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachTableCopy(t, func(t *testing.T, c *copyTest) {
+				db, _ := c.open(t, fillID("x*", policy.Table{InPlace: &source}))
+				_, err := db.Exec(copyText)
+				if !errors.Is(err, rewrite.ErrSelectSeveral) && !errors.Is(err, rewrite.ErrSelect) {
+					t.Errorf("%v, want the reason %s", err, string(rewrite.ErrSelectSeveral))
+				}
+				c.stored(t, name, "[{5 true} {1 true}]", "[{7 true} {2 true}]")
+			})
+		})
+	}
+}
