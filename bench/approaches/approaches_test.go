@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/bench/approaches"
+	"github.com/keyfill/keyfill/bench/machine"
 	"github.com/keyfill/keyfill/internal/testdb"
 )
 
@@ -90,11 +91,11 @@ func choose[V any](t *testing.T, variable string, all []V, name func(V) string) 
 func TestApproaches(t *testing.T) {
 	r := newRun(t)
 	if r.measures {
-		machine, err := approaches.Machine()
+		where, err := machine.Describe()
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Printf("%s; %v a cell\n", machine, r.time)
+		fmt.Printf("%s; %v a cell\n", where, r.time)
 	}
 	for _, e := range r.engines {
 		t.Run(e.Name, func(t *testing.T) {
