@@ -9,10 +9,16 @@
 #	make soak           faults at length: processes killed for SOAKTIME=2m, for each
 #	                    engine and source, SOAKROWS=10000000 rows into one table, and
 #	                    each source for SOAKGALERA=60s on three nodes of a cluster
-#	make bench          all benchmarks: BENCH=regexp COUNT=10
+#	make bench          what keyfill costs beside named rivals, and whether the bars are
+#	                    met: 20 minutes; ROUNDS=5 ONLY='null|keys' for less. The groups
+#	                    are null, keys, compile, cache, blocked, size and engines
+#	make layouts        ROWS=2000000 into a table by engine and layout of the key, time and
+#	                    size: ENGINES=PostgreSQL,MariaDB,SQLite for some; half an hour
+#	make benchmarks     all benchmarks of all modules: BENCH=regexp COUNT=10
 #	make approaches     the ways to make keys side by side, under 1 to 16 connections on
 #	                    MariaDB and PostgreSQL: TIME=2s a cell, CONNECTIONS=1,2,4,8,16
-#	                    ENGINES= FORMS= METHODS= for some of them; 15 minutes
+#	                    ENGINES=mariadb,postgresql FORMS= METHODS= for some of them; 15
+#	                    minutes
 #	make fuzz           each fuzz target for FUZZTIME=30s: FUZZ=regexp FUZZFLAGS='-parallel=1'
 #	make corpus         what becomes of the SQL statements in CORPUS=folder, judged by
 #	                    parsers that know nothing of keyfill; CORPUSFLAGS=-speed for how
@@ -39,6 +45,14 @@ SOAKGALERA ?= 60s
 # such as -select=98, the bar for INSERT … SELECT.
 CORPUS      ?= ../shared/corpus
 CORPUSFLAGS ?=
+# Of what "make bench" and "make layouts" measure. The figures go to RESULTS as JSON;
+# PAGE gets the tables of whole runs on a quiet machine. See bench/figures and
+# bench/layouts.
+ROUNDS  ?=
+ONLY    ?=
+ROWS    ?=
+RESULTS ?= bench/results
+PAGE    ?= docs/performance.md
 # Of what "make approaches" measures; empty: all. See bench/approaches.
 CONNECTIONS ?=
 ENGINES     ?=
@@ -53,7 +67,7 @@ staticcheck := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 golangci    := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 govulncheck := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 
-.PHONY: test quick newest lint soak bench approaches fuzz corpus demo servers
+.PHONY: test quick newest lint soak bench layouts benchmarks approaches fuzz corpus demo servers
 
 # A server that is missing fails the tests that need it. Results are not
 # cached: they depend on the servers installed.
@@ -102,11 +116,23 @@ soak: servers
 		go test -count=1 -timeout=5h $(if $(filter 1,$(RACE)),-race) -v \
 		-run '^(TestFault(Kill|SameWorker|Rows)|TestGalera)$$' $(TESTFLAGS) .
 
+# Without a package's name, what it prints is shown at once.
 bench: servers
+	cd bench/figures && GOWORK=off KEYFILL_TEST_REQUIRE=1 \
+		KEYFILL_BENCH=1 KEYFILL_BENCH_ROUNDS=$(ROUNDS) KEYFILL_BENCH_ONLY='$(ONLY)' \
+		KEYFILL_BENCH_JSON="$(abspath $(RESULTS))/figures.json" KEYFILL_BENCH_PAGE="$(abspath $(PAGE))" \
+		go test -count=1 -timeout=1h -run '^TestFigures$$' $(TESTFLAGS)
+
+layouts: servers
+	cd bench/layouts && GOWORK=off KEYFILL_TEST_REQUIRE=1 \
+		KEYFILL_LAYOUTS=1 KEYFILL_LAYOUTS_ROWS=$(ROWS) KEYFILL_LAYOUTS_ENGINES='$(ENGINES)' \
+		KEYFILL_LAYOUTS_JSON="$(abspath $(RESULTS))/layouts.json" KEYFILL_LAYOUTS_PAGE="$(abspath $(PAGE))" \
+		go test -count=1 -timeout=3h -run '^TestLayouts$$' $(TESTFLAGS)
+
+benchmarks: servers
 	KEYFILL_TEST_REQUIRE=1 scripts/each-module \
 		go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) -timeout=60m ./...
 
-# Without a package's name, what it prints is shown at once.
 approaches: servers
 	cd bench/approaches && GOWORK=off KEYFILL_TEST_REQUIRE=1 \
 		KEYFILL_APPROACHES=1 KEYFILL_APPROACHES_TIME=$(TIME) \

@@ -1,0 +1,168 @@
+package figures
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Lock is a function in which goroutines wait for each other.
+type Lock struct {
+	Keys     string  `json:"keys"` // which keys are made
+	Function string  `json:"function"`
+	Share    float64 `json:"share"` // of the time that all goroutines wait
+	Waits    float64 `json:"waits"` // in 1,000 fills
+}
+
+// module is how the names of our functions begin.
+const module = "github.com/keyfill/keyfill"
+
+// owner says whose lock a function waits for.
+func owner(function string) string {
+	switch rest, ok := strings.CutPrefix(function, module); {
+	case !ok, strings.HasPrefix(rest, "/bench/"):
+		return "others"
+	case strings.HasPrefix(rest, "/keysource."):
+		return "the source"
+	}
+	return ours
+}
+
+// goroutines is how many fill at once.
+const goroutines = 64
+
+// Blocked measures for which locks 64 goroutines wait that fill rows on a driver that
+// does nothing, each on a connection of its own.
+func Blocked(r Run) ([]Figure, []Lock, error) {
+	var figures []Figure
+	var locks []Lock
+	for _, k := range []struct{ keys, text string }{{"v7", ordersText}, {"block", invoicesText}} {
+		found, err := blockedBy(k.keys, k.text, r.times(20_000))
+		if err != nil {
+			return nil, nil, err
+		}
+		waits := 0.0
+		for _, l := range found {
+			if owner(l.Function) == ours {
+				waits += l.Waits
+			}
+		}
+		// A lock that is held for a map that grows is waited for once or twice.
+		f := absolute("64 goroutines filling, "+k.keys+": waits for a lock of ours but the source's, in 1,000 fills", Waits, waits, atMost(1))
+		figures = append(figures, f)
+		locks = append(locks, found[:min(len(found), 5)]...)
+	}
+	return figures, locks, nil
+}
+
+// blockedBy returns where goroutines wait, the longest first.
+func blockedBy(keys, text string, each int) (locks []Lock, err error) {
+	l, err := openLayers(&nullDriver{}, "mysql", goroutines)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, l.close()) }()
+	conns := make([]*sql.Conn, goroutines)
+	for i := range conns {
+		if conns[i], err = l[ours].Conn(context.Background()); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, conns[i].Close()) }()
+	}
+	if err := fillAtOnce(conns, text, 10); err != nil { // the first keys, and plans
+		return nil, err
+	}
+	before := waits()
+	runtime.SetBlockProfileRate(1)
+	err = fillAtOnce(conns, text, each)
+	runtime.SetBlockProfileRate(0)
+	if err != nil {
+		return nil, err
+	}
+	after := waits()
+	delete(after, "") // this package waits for its goroutines
+	return locksOf(keys, before, after, each*goroutines), nil
+}
+
+// fillAtOnce inserts n rows on each connection.
+func fillAtOnce(conns []*sql.Conn, text string, n int) error {
+	ctx := context.Background()
+	errs := make([]error, len(conns))
+	var wg sync.WaitGroup
+	for i, conn := range conns {
+		wg.Go(func() {
+			for range n {
+				if _, errs[i] = conn.ExecContext(ctx, text, insertArgs...); errs[i] != nil {
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// waited is for how many cycles goroutines have waited, and how often.
+type waited struct{ Cycles, Count int64 }
+
+// locksOf returns the functions whose goroutines have waited between two counts, in so
+// many fills.
+func locksOf(keys string, before, after map[string]waited, fills int) []Lock {
+	var total int64
+	for function := range after {
+		total += after[function].Cycles - before[function].Cycles
+	}
+	var locks []Lock
+	for _, function := range slices.Sorted(maps.Keys(after)) {
+		if cycles := after[function].Cycles - before[function].Cycles; cycles > 0 {
+			locks = append(locks, Lock{
+				Keys: keys, Function: function, Share: float64(cycles) / float64(total),
+				Waits: 1000 * float64(after[function].Count-before[function].Count) / float64(fills),
+			})
+		}
+	}
+	slices.SortStableFunc(locks, func(a, b Lock) int { return cmp.Compare(b.Share, a.Share) })
+	return locks
+}
+
+// waits returns how long and how often the goroutines of the process have waited so
+// far, by the function that waits; what waits in this package itself is under "".
+func waits() map[string]waited {
+	records := make([]runtime.BlockProfileRecord, 100)
+	n, ok := runtime.BlockProfile(records)
+	for ; !ok; n, ok = runtime.BlockProfile(records) {
+		records = make([]runtime.BlockProfileRecord, n+100)
+	}
+	all := map[string]waited{}
+	for _, r := range records[:n] {
+		function := waiting(r.Stack())
+		sum := all[function]
+		all[function] = waited{sum.Cycles + r.Cycles, sum.Count + r.Count}
+	}
+	return all
+}
+
+// waiting returns the function of a stack that waits: the first one outside of the
+// runtime and package sync; "" for one of this package.
+func waiting(stack []uintptr) string {
+	frames := runtime.CallersFrames(stack)
+	for {
+		frame, more := frames.Next()
+		name := frame.Function
+		switch {
+		case strings.HasPrefix(name, module+"/bench/"):
+			return ""
+		case !strings.HasPrefix(name, "runtime.") && !strings.HasPrefix(name, "sync.") &&
+			!strings.HasPrefix(name, "internal/"):
+			return name
+		case !more:
+			return ""
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package figures
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pingcap/tidb/pkg/parser"
+	_ "github.com/pingcap/tidb/pkg/parser/test_driver" // the values of the parser
+
+	"github.com/keyfill/keyfill/bench/stats"
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// compiled are INSERTs of one row.
+var compiled = []struct{ name, text string }{
+	{"4 placeholders", ordersText},
+	{"4 literals", "INSERT INTO orders (customer, name, street, amount) VALUES (1, 'a name', 'a street and a town', 123.45)"},
+	{"20 placeholders", rowsOf("orders", numberedColumns(20), strings.TrimSuffix(strings.Repeat("?, ", 20), ", "), 1)},
+	{"a text of 2,000 bytes", "INSERT INTO orders (customer, note) VALUES (1, '" + strings.Repeat("lorem ipsum ", 167) + "')"},
+}
+
+func numberedColumns(n int) string {
+	var names []string
+	for i := range n {
+		names = append(names, fmt.Sprintf("column%d", i))
+	}
+	return strings.Join(names, ", ")
+}
+
+// tidb is the rival that parses MySQL's grammar.
+const tidb = "TiDB's parser"
+
+// ordersLookup finds the key of orders and nothing else.
+func ordersLookup(d *dialect.Dialect) rewrite.Lookup {
+	target := &rewrite.Target{
+		Table: "orders",
+		Keys: []rewrite.Key{{
+			Column: d.Fold("id", false),
+			Fill:   rewrite.FillMissing | rewrite.FillNull | rewrite.FillDefault,
+		}},
+	}
+	return func(_, table string) *rewrite.Target {
+		if table == "orders" {
+			return target
+		}
+		return nil
+	}
+}
+
+// Compile measures how long a text takes that was not seen before.
+func Compile(r Run) ([]Figure, error) {
+	d := dialect.MySQL()
+	lookup := ordersLookup(d)
+	p := parser.New()
+	var all []Figure
+	err := singly(func() error {
+		for _, c := range compiled {
+			if plan := rewrite.Compile(d, lookup, c.text); plan.Action != rewrite.Fill {
+				return fmt.Errorf("figures: %s: the statement is not filled: %v", c.name, plan.Action)
+			}
+			parse := func(n int) error {
+				for range n {
+					if _, _, err := p.ParseSQL(c.text); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+			samples, err := turns(r.Rounds, r.times(5_000), []Variant{
+				{Name: tidb, Run: parse},
+				{Name: ours, Run: func(n int) error {
+					for range n {
+						rewrite.Compile(d, lookup, c.text)
+					}
+					return nil
+				}},
+				{Name: tidb + again, Run: parse},
+			})
+			if err != nil {
+				return err
+			}
+			all = append(all, compileFigures(c.name, len(c.text), samples)...)
+		}
+		return nil
+	})
+	return all, err
+}
+
+// compileFigures are how many times faster than the parser a text is compiled, and
+// its time.
+func compileFigures(name string, bytes int, samples map[string]*Samples) []Figure {
+	faster := Figure{What: "compiled, one row of " + name + ", times as fast", Against: tidb, Unit: Times,
+		Value: stats.Of(stats.Ratios(samples[tidb].CPU, samples[ours].CPU)), Bar: Bar{Least: 8}}
+	control := stats.Of(stats.Ratios(samples[tidb+again].CPU, samples[tidb].CPU))
+	faster.Control = &control
+	return []Figure{faster, {
+		What: fmt.Sprintf("compiled, one row of %s, %d bytes", name, bytes), Unit: Nanoseconds,
+		Value: stats.Of(samples[ours].CPU), Bar: atMost(1500 + 7*float64(bytes)),
+	}}
+}

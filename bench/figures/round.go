@@ -1,0 +1,104 @@
+package figures
+
+import (
+	"runtime"
+	"syscall"
+	"time"
+
+	"github.com/keyfill/keyfill/bench/stats"
+)
+
+// Variant is one of several ways to do the same.
+type Variant struct {
+	Name string
+	// Run does it n times.
+	Run func(n int) error
+	// Setup is called before each turn, outside of the time; nil does nothing.
+	Setup func(n int) error
+}
+
+// Samples are what the turns of a variant took, one for each round.
+type Samples struct {
+	CPU    []float64 // nanoseconds of the process for each time
+	Wall   []float64 // nanoseconds
+	Allocs []float64 // for each time
+}
+
+// turns lets variants take turns for some rounds, with n times a turn. A first
+// round, which warms up, is left out.
+func turns(rounds, n int, variants []Variant) (map[string]*Samples, error) {
+	all := make(map[string]*Samples, len(variants))
+	for _, v := range variants {
+		all[v.Name] = new(Samples)
+	}
+	for round := range rounds + 1 {
+		for _, i := range stats.Order(round, len(variants)) {
+			v := variants[i]
+			cpu, wall, allocs, err := turn(v, n)
+			if err != nil {
+				return nil, err
+			}
+			if round > 0 {
+				s := all[v.Name]
+				s.CPU = append(s.CPU, cpu)
+				s.Wall = append(s.Wall, wall)
+				s.Allocs = append(s.Allocs, allocs)
+			}
+		}
+	}
+	return all, nil
+}
+
+func turn(v Variant, n int) (cpu, wall, allocs float64, err error) {
+	if v.Setup != nil {
+		if err := v.Setup(n); err != nil {
+			return 0, 0, 0, err
+		}
+	}
+	runtime.GC()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	start, used := time.Now(), processTime()
+	err = v.Run(n)
+	cpu, wall = float64(processTime()-used), float64(time.Since(start))
+	runtime.ReadMemStats(&after)
+	times := float64(n)
+	return cpu / times, wall / times, float64(after.Mallocs-before.Mallocs) / times, err
+}
+
+// singly calls f with one processor for Go.
+func singly(f func() error) error {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	return f()
+}
+
+// processTime is the CPU time that the process has used; 0 where the system does not
+// say.
+func processTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// ratio returns the figure of a variant against a rival by their CPU time, with the
+// second turns of the rival as the control.
+func ratio(what string, all map[string]*Samples, variant, rival, again string, bar Bar) Figure {
+	f := Figure{What: what, Against: rival, Unit: Times, Bar: bar,
+		Value: stats.Of(stats.Ratios(all[variant].CPU, all[rival].CPU))}
+	if s, ok := all[again]; ok {
+		control := stats.Of(stats.Ratios(s.CPU, all[rival].CPU))
+		f.Control = &control
+	}
+	return f
+}
+
+// moreAllocations returns the figure of the allocations of a variant beyond those of
+// a rival. The runtime's own are in the counts, which the tenths hide.
+func moreAllocations(what string, all map[string]*Samples, variant, rival string, bar Bar) Figure {
+	more := stats.Of(all[variant].Allocs).Median - stats.Of(all[rival].Allocs).Median
+	f := absolute(what+": more allocations", Allocations, Allocations.round(more), bar)
+	f.Against = rival
+	return f
+}

@@ -1,0 +1,188 @@
+package figures
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/bench/engines"
+	"github.com/keyfill/keyfill/bench/stats"
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// The tables of an engine: each variant fills one of its own.
+const (
+	keyV7     = "v7 in 16 bytes"
+	keyBlock  = "block"
+	engineOwn = "the engine's own"
+)
+
+// inserter is a way to insert rows of three values.
+type inserter struct {
+	name, table, column string
+	text                string // with a table for %s
+	key                 func() (any, error)
+	filled              bool
+}
+
+// comparison is a variant, its rival and the rival once more.
+type comparison struct {
+	what      string
+	inserters [3]inserter
+	cpu       Bar
+}
+
+// comparisons are what is measured on an engine.
+func comparisons(e engines.Engine) []comparison {
+	const left = "INSERT INTO %s (customer, amount, note) VALUES (?, ?, ?)"
+	given := func() (any, error) {
+		id, err := uuid.NewV7()
+		return id[:], err
+	}
+	uuids, integers := e.UUID+" NOT NULL PRIMARY KEY", e.Identity
+	byHand := func(name, table string) inserter {
+		return inserter{name, table, uuids, "INSERT INTO %s (customer, amount, note, id) VALUES (?, ?, ?, ?)", given, false}
+	}
+	byEngine := func(name, table string) inserter { return inserter{name, table, integers, left, nil, false} }
+	block := atMost(1.10)
+	if e.Dialect == "sqlite" {
+		block = atMost(1.15)
+	}
+	return []comparison{
+		{keyV7, [3]inserter{
+			{ours, "filled_uuids", uuids, left, nil, true}, byHand(hand, "given_uuids"), byHand(hand+again, "given_again"),
+		}, atMost(1.10)},
+		{keyBlock, [3]inserter{
+			{ours, "filled_integers", integers, left, nil, true}, byEngine(engineOwn, "made_integers"), byEngine(engineOwn+again, "made_again"),
+		}, block},
+	}
+}
+
+// Rows measures rows on a real engine, with one connection and with eight. It returns
+// the version of the engine too.
+func Rows(ctx context.Context, r Run, e engines.Engine, connector driver.Connector) (all []Figure, version string, err error) {
+	plain := sql.OpenDB(connector)
+	defer func() { err = errors.Join(err, plain.Close()) }()
+	if version, err = e.Describe(ctx, plain); err != nil {
+		return nil, "", err
+	}
+	kf, err := keyfill.OpenDB(connector, keyfill.Options{Policy: &policy.Config{
+		Dialect: e.Dialect,
+		Tables: map[string]policy.Table{
+			"filled_uuids":    {Column: "id", Layout: dialect.SequentialAsBinary},
+			"filled_integers": {Column: "id", InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Exclusive: true}},
+		},
+	}})
+	if err != nil {
+		return nil, "", err
+	}
+	defer func() { err = errors.Join(err, kf.Close()) }()
+	for _, c := range comparisons(e) {
+		for _, i := range c.inserters {
+			create := "CREATE TABLE " + i.table + " (id " + i.column + ", customer INT NOT NULL, amount INT NOT NULL, note VARCHAR(40) NOT NULL)"
+			if _, err := plain.ExecContext(ctx, create); err != nil {
+				return nil, "", err
+			}
+		}
+		for _, connections := range []int{1, 8} {
+			for _, db := range []*sql.DB{plain, kf} {
+				db.SetMaxOpenConns(connections)
+				db.SetMaxIdleConns(connections)
+			}
+			figures, err := c.measure(ctx, r, e, connections, plain, kf)
+			if err != nil {
+				return nil, "", fmt.Errorf("%s, %s, %d connections: %w", e.Name, c.what, connections, err)
+			}
+			all = append(all, figures...)
+		}
+	}
+	return all, version, nil
+}
+
+// turnTime is how long a turn on an engine takes, roughly.
+const turnTime = 400 * time.Millisecond
+
+// measure returns the client's CPU time a row and the rows a second, against the rival.
+// One connection has one processor for Go.
+func (c comparison) measure(ctx context.Context, r Run, e engines.Engine, connections int, plain, kf *sql.DB) ([]Figure, error) {
+	if connections == 1 {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	}
+	var variants []Variant
+	for _, i := range c.inserters {
+		db := plain
+		if i.filled {
+			db = kf
+		}
+		variants = append(variants, Variant{Name: i.name, Run: i.insert(ctx, db, e.Bind(fmt.Sprintf(i.text, i.table)), connections)})
+	}
+	n := r.times(int(rowsIn(turnTime, variants[1])))
+	samples, err := turns(r.Rounds, n, variants)
+	if err != nil {
+		return nil, err
+	}
+	rival := variants[1].Name
+	what := fmt.Sprintf("%s, %s, %s", e.Name, c.what, map[int]string{1: "1 connection", 8: "8 connections"}[connections])
+	cpu := ratio(what+": client CPU a row", samples, ours, rival, rival+again, c.cpu)
+	// Rows a second are the inverse of the time of a row.
+	rate := Figure{What: what + ": rows a second", Against: rival, Unit: Times, Bar: asFast(),
+		Value: stats.Of(stats.Ratios(samples[rival].Wall, samples[ours].Wall)),
+		Note:  fmt.Sprintf("%.0f a second", 1e9/stats.Of(samples[ours].Wall).Median)}
+	control := stats.Of(stats.Ratios(samples[rival].Wall, samples[rival+again].Wall))
+	rate.Control = &control
+	return []Figure{cpu, rate}, nil
+}
+
+// rowsIn returns how many rows a variant inserts in a time; at least ten. It is found
+// out by inserting some. An error comes again in the first turn.
+func rowsIn(d time.Duration, v Variant) float64 {
+	n := 10
+	for {
+		start := time.Now()
+		if err := v.Run(n); err != nil {
+			return 10
+		}
+		if took := time.Since(start); took > d/10 {
+			return max(10, float64(n)*float64(d)/float64(took))
+		}
+		n *= 2
+	}
+}
+
+// insert returns what inserts n rows, shared among connections.
+func (i inserter) insert(ctx context.Context, db *sql.DB, text string, connections int) func(int) error {
+	one := func() error {
+		args := []any{1, 12345, "what a row of an order may say"}
+		if i.key != nil {
+			key, err := i.key()
+			if err != nil {
+				return err
+			}
+			args = append(args, key)
+		}
+		_, err := db.ExecContext(ctx, text, args...)
+		return err
+	}
+	return func(n int) error {
+		errs := make([]error, connections)
+		var wg sync.WaitGroup
+		for c := range connections {
+			wg.Go(func() {
+				for k := c; k < n && errs[c] == nil; k += connections {
+					errs[c] = one()
+				}
+			})
+		}
+		wg.Wait()
+		return errors.Join(errs...)
+	}
+}
