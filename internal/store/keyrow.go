@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
 const (
@@ -218,13 +221,24 @@ func (q *Sequence) manyRows(err error) error {
 	return err
 }
 
-// unlessOurs is failed for an error that may say itself what it is about.
+// unlessOurs is failed for an error that may say itself what it is about. That the
+// table of the row is not there is said on a connection of the application too.
 func (s *Store) unlessOurs(q *Sequence, err error) error {
 	var e *Error
 	if errors.As(err, &e) {
 		return e
 	}
-	return s.failedAs(q.meaning(), q.Name, err)
+	return s.failedAs(q.meaning(), q.Name, s.refuseGone(q.meaning(), err))
+}
+
+// refuseGone returns the error of a statement about a state as a refusal where it says
+// that the table is not there, any other as it is.
+func (s *Store) refuseGone(meaning, err error) error {
+	var refused *refusal
+	if errors.As(err, &refused) || sqlcode.ClassOf(s.dialect, err) != dialect.ErrorNoObject {
+		return err
+	}
+	return s.refuse(meaning, err)
 }
 
 // meaning returns what it means that the engine refuses a statement about the row

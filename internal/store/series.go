@@ -306,7 +306,9 @@ func (r *SeriesRows) change(ctx context.Context, text string, v seriesValues) (b
 	return n == 1, nil
 }
 
-func (r *SeriesRows) failed(err error) error { return r.store.failed(r.series.Sequence.Name, err) }
+func (r *SeriesRows) failed(err error) error {
+	return r.store.failed(r.series.Sequence.Name, r.store.refuseGone(ErrTables, err))
+}
 
 // Move sets the next integer of a series, and renews its lease.
 func (r *SeriesRows) Move(ctx context.Context, s keysource.Series, to int64) (now keysource.Series, moved bool, err error) {

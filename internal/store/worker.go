@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"unicode/utf8"
 
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -63,7 +65,7 @@ func (s *Store) Mark(ctx context.Context, w Worker, until int64) (before int64, 
 		}
 	}
 	if err != nil {
-		return 0, s.failed(w.Name, err)
+		return 0, s.failed(w.Name, s.judge(ctx, ErrTables, err, probeText(workersTable), nil))
 	}
 	if before, err = toInteger(row[0]); err != nil {
 		return 0, s.failed(w.Name, err)
@@ -128,7 +130,26 @@ func (m *Marker) Mark(ctx context.Context, until int64) (before int64, err error
 	if err := m.open(ctx); err != nil {
 		return 0, err
 	}
+	before, err = m.store.Mark(ctx, m.worker, until)
+	if err == nil || !m.lost(ctx, err) {
+		return before, err
+	}
+	// The mark that is made again is below what this process knows of it, by which
+	// its source leaves all time that others may have reserved.
+	if err := m.open(ctx); err != nil {
+		return 0, err
+	}
 	return m.store.Mark(ctx, m.worker, until)
+}
+
+// lost reports whether an error says that the table of marks has gone since, and it may
+// be made again, which the next [Marker.open] does.
+func (m *Marker) lost(ctx context.Context, err error) bool {
+	if !m.worker.EnsureSchema || ctx.Err() != nil || sqlcode.ClassOf(m.store.dialect, err) != dialect.ErrorNoObject {
+		return false
+	}
+	m.opened.Store(false)
+	return true
 }
 
 // Bind binds the worker's state to one more column, as [Reserver.Bind] does.
