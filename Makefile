@@ -102,6 +102,11 @@ lint:
 	scripts/each-module go vet ./...
 	scripts/each-module $(staticcheck) ./...
 	scripts/each-module $(golangci) run ./...
+	@before=$$(cksum go.work.sum); go list -m all >/dev/null; \
+	if [[ "$$before" != "$$(cksum go.work.sum)" ]]; then \
+		printf 'go.work.sum was not whole: commit it as it is now\n'; \
+		exit 1; \
+	fi
 ifeq ($(VULNDB),)
 	@echo "govulncheck: no database, skipped"
 else
