@@ -168,6 +168,9 @@ func (l *bulkLoad) row(ctx context.Context, args []driver.NamedValue) (*executio
 	if x.brought, err = m.brings(ctx, l.guard, l.plan, args, h); err != nil {
 		return nil, err
 	}
+	if err := l.raiseSoFar(ctx, h); err != nil {
+		return nil, err
+	}
 	if x.keys, err = draw(ctx, l.plan, nil, h, nil, nil, l.guard, nil); err != nil {
 		return nil, err
 	}
@@ -190,6 +193,28 @@ func (l *bulkLoad) bring(more []brought) {
 		}
 		l.brought[i].what.Add(b.what)
 	}
+}
+
+// raiseSoFar raises the numberings above the keys that the rows before have brought, for
+// a row that gets a key: it would be one of theirs, and fail the whole load. A key that
+// the engine alone can read is guessed here, since the connection takes no question
+// while the load lasts.
+func (l *bulkLoad) raiseSoFar(ctx context.Context, h rewrite.Holes) error {
+	if !h.Any() {
+		return nil
+	}
+	for i := range l.brought {
+		b := &l.brought[i]
+		key := max(b.what.Sure, b.what.Guess)
+		if key <= b.raised {
+			continue
+		}
+		if err := b.raise(ctx, l.guard, key); err != nil {
+			return b.table.keyError(b.key, err)
+		}
+		b.raised = key
+	}
+	return nil
 }
 
 // note records the keys of a row: what becomes of them is known at the end of

@@ -39,6 +39,7 @@ type brought struct {
 	key     int
 	counter *counter
 	what    rewrite.Explicit
+	raised  int64 // the key above which a bulk load has raised it already
 }
 
 // mayFollow reports whether a source takes the place of an engine's own counter, and
@@ -115,7 +116,7 @@ func (m *Mount) bringsFor(ctx context.Context, g *guard, t *table, j int, what r
 		// duplicate key will tell, and on_behind says what then.
 		return brought{}, nil
 	}
-	return brought{t, j, c, what}, nil
+	return brought{table: t, key: j, counter: c, what: what}, nil
 }
 
 // raiseBehind raises the numberings above what an INSERT has brought that has
@@ -132,8 +133,8 @@ func (m *Mount) raiseBehind(ctx context.Context, g *guard, all []brought) {
 			}
 			key = max(key, greatest)
 		}
-		if err := b.raise(ctx, g, key); err != nil && m.logger != nil {
-			m.logger.LogAttrs(ctx, slog.LevelWarn, "keyfill: a numbering could not be raised above a key that was brought",
+		if err := b.raise(ctx, g, key); err != nil {
+			m.currentLogger().LogAttrs(ctx, slog.LevelWarn, "keyfill: a numbering could not be raised above a key that was brought",
 				slog.String("table", b.table.Table), slog.String("column", b.table.keys[b.key].column))
 		}
 	}
