@@ -57,11 +57,11 @@ func leavesCatalog(d *dialect.Dialect, query string) bool {
 func (g *guard) isAltered() bool { return g != nil && g.altered.on }
 
 // factsHere is facts for a transaction that has changed tables.
-func (m *Mount) factsHere(ctx context.Context, g *guard, t *table) (*tableFacts, error) {
+func (db *database) factsHere(ctx context.Context, g *guard, t *table) (*tableFacts, error) {
 	if f := g.altered.facts[t]; f != nil {
 		return f, nil
 	}
-	f, err := m.look(ctx, g, t)
+	f, err := db.look(ctx, g, t)
 	if err == nil && f.unseen == nil {
 		if g.altered.facts == nil {
 			g.altered.facts = map[*table]*tableFacts{}
@@ -73,7 +73,7 @@ func (m *Mount) factsHere(ctx context.Context, g *guard, t *table) (*tableFacts,
 
 // factsMade returns the facts of a table that is not there, but is made by the text
 // in front of its INSERT: f where it is not.
-func (m *Mount) factsMade(ctx context.Context, g *guard, t *table, f *tableFacts) (*tableFacts, error) {
+func (db *database) factsMade(ctx context.Context, g *guard, t *table, f *tableFacts) (*tableFacts, error) {
 	if f.unseen == nil || g == nil || !slices.Contains(g.altered.made, t.rule.Name) {
 		return f, nil
 	}
@@ -83,7 +83,7 @@ func (m *Mount) factsMade(ctx context.Context, g *guard, t *table, f *tableFacts
 		if err != nil {
 			return nil, err
 		}
-		if schema, _, err = m.locate(ctx, g, at, t.rule.Name); err != nil {
+		if schema, _, err = db.locate(ctx, g, at, t.rule.Name); err != nil {
 			return nil, err
 		}
 	}
@@ -111,9 +111,9 @@ func (g *guard) countersHere(k *tableKey, all *counterSet) *counterSet {
 // openHere opens the row of a state for a transaction that has changed tables, and
 // returns what is left to expect of it: the keys in the table are compared here and
 // now. The row itself is the others' too.
-func (m *Mount) openHere(ctx context.Context, g *guard, st *store.Store, row store.Sequence, behind keysource.Remedy, ranked bool) (store.Sequence, error) {
+func (db *database) openHere(ctx context.Context, g *guard, st *store.Store, row store.Sequence, behind keysource.Remedy, ranked bool) (store.Sequence, error) {
 	opened := row
-	opened.At = store.Within(m.known().dialect, g.conn)
+	opened.At = store.Within(db.known().dialect, g.conn)
 	if opened.OnBehind = behind; !ranked {
 		opened.OnBehind = keysource.RemedyWarn
 	}

@@ -75,11 +75,11 @@ func keep(row *store.Sequence, src policy.Source) {
 
 // bindTo binds a counter's state to a column of a table that it is going to fill,
 // unless that was done.
-func (m *Mount) bindTo(ctx context.Context, g *guard, t *table, i int, c *counter) error {
+func (db *database) bindTo(ctx context.Context, g *guard, t *table, i int, c *counter) error {
 	if c.bound == nil || g == nil && c.row != nil {
 		return nil
 	}
-	f, err := m.facts(ctx, g, t)
+	f, err := db.facts(ctx, g, t)
 	if err != nil || f.unseen != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (m *Mount) bindTo(ctx context.Context, g *guard, t *table, i int, c *counte
 	if c.bound.bind != nil {
 		err = c.bound.bind(ctx, column)
 	} else {
-		m.ensure(ctx, g)
+		db.ensure(ctx, g)
 		stays, err = c.row.bind(ctx, g, column)
 	}
 	if err == nil && stays {

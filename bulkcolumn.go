@@ -41,7 +41,7 @@ func (l *bulkLoad) columns(ctx context.Context) error {
 	if in.BulkTable == "" {
 		return nil
 	}
-	e := l.guard.mount.known()
+	e := l.guard.db.known()
 	all, err := l.guard.bulkColumns(ctx, in.BulkTable, func(name string) bool {
 		return slices.ContainsFunc(in.Target.Keys, func(k rewrite.Key) bool { return k.Column == e.dialect.Fold(name, true) })
 	})
@@ -233,7 +233,7 @@ func (l *bulkLoad) formed(keys [][]driver.Value) ([][]driver.Value, error) {
 		for _, key := range keys[i] {
 			v, ok := l.forms[d.Key](key)
 			if !ok {
-				return nil, l.guard.mount.refuseBound(l.unwritten(d.Key, "a key is not of a size or kind that its type takes"))
+				return nil, l.guard.db.refuseBound(l.unwritten(d.Key, "a key is not of a size or kind that its type takes"))
 			}
 			out[i] = append(out[i], v)
 		}

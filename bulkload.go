@@ -18,23 +18,23 @@ import (
 
 // prepareLoad prepares a bulk load. Where the driver does not take rows like
 // that, one that lacks a key is refused.
-func (m *Mount) prepareLoad(ctx context.Context, g *guard, query string, p *rewrite.Plan) (driver.Stmt, error) {
-	if !m.driver.TakesRows() {
-		return m.withoutRows(ctx, g, query, p)
+func (db *database) prepareLoad(ctx context.Context, g *guard, query string, p *rewrite.Plan) (driver.Stmt, error) {
+	if !db.driver.TakesRows() {
+		return db.withoutRows(ctx, g, query, p)
 	}
-	mode := m.cautious(p)
+	mode := db.cautious(p)
 	if mode == policy.ModeOff {
-		return m.prepareAsIs(ctx, g, query, event{counts: true, table: p.Inserts[0].Target.Table, action: p.Action, mode: mode, withheld: true})
+		return db.prepareAsIs(ctx, g, query, event{counts: true, table: p.Inserts[0].Target.Table, action: p.Action, mode: mode, withheld: true})
 	}
 	l := &bulkLoad{statement: &statement{guard: g, plan: p, query: query, dry: mode == policy.ModeDryRun}}
 	text := query
 	if !l.dry {
 		if err := l.ask(ctx); err != nil {
-			as, err := m.refusal(err)
+			as, err := db.refusal(err)
 			if err != nil {
 				return nil, err
 			}
-			return m.prepareAsIs(ctx, g, query, as)
+			return db.prepareAsIs(ctx, g, query, as)
 		}
 		text = l.plan.BoundText(false)
 	}
@@ -45,7 +45,7 @@ func (m *Mount) prepareLoad(ctx context.Context, g *guard, query string, p *rewr
 	if stmt.NumInput() >= 0 {
 		// It is a statement like others, with no place for a row.
 		_ = stmt.Close()
-		return m.withoutRows(ctx, g, query, p)
+		return db.withoutRows(ctx, g, query, p)
 	}
 	l.Stmt = stmt
 	return l, nil
@@ -53,21 +53,21 @@ func (m *Mount) prepareLoad(ctx context.Context, g *guard, query string, p *rewr
 
 // withoutRows is for a bulk load whose rows do not come as executions: it is
 // kept when it brings its keys, else refused.
-func (m *Mount) withoutRows(ctx context.Context, g *guard, query string, p *rewrite.Plan) (driver.Stmt, error) {
-	as, err := m.loadDirectly(p)
+func (db *database) withoutRows(ctx context.Context, g *guard, query string, p *rewrite.Plan) (driver.Stmt, error) {
+	as, err := db.loadDirectly(p)
 	if err != nil {
 		return nil, err
 	}
-	return m.prepareAsIs(ctx, g, query, as)
+	return db.prepareAsIs(ctx, g, query, as)
 }
 
 // loadDirectly decides a bulk load that is not prepared: its rows come from
 // elsewhere, if there are any.
-func (m *Mount) loadDirectly(p *rewrite.Plan) (event, error) {
+func (db *database) loadDirectly(p *rewrite.Plan) (event, error) {
 	if p.Action == rewrite.Keep {
 		return event{counts: true, table: p.Inserts[0].Target.Table, action: rewrite.Keep}, nil
 	}
-	return m.refusal(p.Refused(rewrite.ErrBulk))
+	return db.refusal(p.Refused(rewrite.ErrBulk))
 }
 
 // bulkLoad is a prepared bulk load.
@@ -103,14 +103,14 @@ var (
 // columns where the driver writes values by their types, and of the states of
 // its keys.
 func (l *bulkLoad) ask(ctx context.Context) error {
-	m, g := l.guard.mount, l.guard
+	db, g := l.guard.db, l.guard
 	for _, d := range l.plan.Draws {
-		if m.belongs(&tableOf(&l.plan.Inserts[d.Insert]).keys[d.Key]) {
+		if db.belongs(&tableOf(&l.plan.Inserts[d.Insert]).keys[d.Key]) {
 			// The connection takes nothing else while the load lasts.
 			return l.plan.Refused(rewrite.ErrBulk)
 		}
 	}
-	if _, err := m.session(ctx, g, l.plan); err != nil {
+	if _, err := db.session(ctx, g, l.plan); err != nil {
 		return err
 	}
 	if err := l.columns(ctx); err != nil {
@@ -121,7 +121,7 @@ func (l *bulkLoad) ask(ctx context.Context) error {
 		if t.keys[d.Key].source != nil {
 			continue
 		}
-		if _, err := m.counter(ctx, g, t, d.Key); err != nil {
+		if _, err := db.counter(ctx, g, t, d.Key); err != nil {
 			return t.keyError(d.Key, err)
 		}
 	}
@@ -156,16 +156,16 @@ func (l *bulkLoad) ExecContext(ctx context.Context, args []driver.NamedValue) (d
 
 // row makes the execution of one row.
 func (l *bulkLoad) row(ctx context.Context, args []driver.NamedValue) (*execution, error) {
-	m := l.guard.mount
+	db := l.guard.db
 	h, err := l.plan.Holes(args)
 	if err != nil {
-		return nil, m.refuseBound(err)
+		return nil, db.refuseBound(err)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	x := l.execution(ctx, args, h)
-	if x.brought, err = m.brings(ctx, l.guard, l.plan, args, h); err != nil {
+	if x.brought, err = db.brings(ctx, l.guard, l.plan, args, h); err != nil {
 		return nil, err
 	}
 	if err := l.raiseSoFar(ctx, h); err != nil {
@@ -263,7 +263,7 @@ func (l *bulkLoad) finish(ctx context.Context) (driver.Result, error) {
 		l.failed(ctx, err)
 		return res, err
 	}
-	l.guard.mount.raiseBehind(ctx, l.guard, l.brought)
+	l.guard.db.raiseBehind(ctx, l.guard, l.brought)
 	l.brought = nil
 	if n, err := res.RowsAffected(); err != nil || n == int64(l.rows) {
 		l.settle(Stored)
@@ -294,7 +294,7 @@ func (l *bulkLoad) failed(ctx context.Context, err error) {
 		o = NotStored
 		l.settle(o)
 	}
-	l.guard.mount.counters.failed(l.plan.Inserts[0].Target.Table, o, l.filled)
+	l.guard.db.counters.failed(l.plan.Inserts[0].Target.Table, o, l.filled)
 	l.filled = 0
 	if l.last != nil {
 		l.last.suspect(ctx, err)

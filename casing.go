@@ -20,9 +20,9 @@ const (
 )
 
 // cased returns the plan of a query, and the engine that it is of from now on.
-func (m *Mount) cased(ctx context.Context, g *guard, e *engine, query string) (*engine, *rewrite.Plan, error) {
+func (db *database) cased(ctx context.Context, g *guard, e *engine, query string) (*engine, *rewrite.Plan, error) {
 	p := e.plan(query)
-	if m.casing.Load() != casingUnknown || m.exact == nil || m.standIn != nil || policy.Mode(m.mode.Load()) == policy.ModeOff || !e.isTouched(p) {
+	if db.casing.Load() != casingUnknown || db.exact == nil || db.standIn != nil || policy.Mode(db.mode.Load()) == policy.ModeOff || !e.isTouched(p) {
 		return e, p, nil
 	}
 	if p.Reads()&rewrite.ReadsCount != 0 && p.Action != rewrite.Refuse {
@@ -33,16 +33,16 @@ func (m *Mount) cased(ctx context.Context, g *guard, e *engine, query string) (*
 	case err != nil:
 		return nil, nil, err
 	case !exact:
-		m.casing.Store(casingFolds)
+		db.casing.Store(casingFolds)
 		return e, p, nil
 	}
-	for i, folding := range m.either {
+	for i, folding := range db.either {
 		if folding == e {
-			e = m.exact[i]
+			e = db.exact[i]
 		}
 	}
-	m.engine.Store(e)
-	m.casing.Store(casingExact)
+	db.engine.Store(e)
+	db.casing.Store(casingExact)
 	return e, e.plan(query), nil
 }
 

@@ -90,18 +90,18 @@ func newGate(keys int) *gate {
 
 // facts returns what the catalog says of a table, of which it is asked unless
 // that is known. A column that cannot take its keys is an error.
-func (m *Mount) facts(ctx context.Context, g *guard, t *table) (*tableFacts, error) {
-	if t.looked && g.isAltered() && m.standIn == nil {
-		f, err := m.factsHere(ctx, g, t)
+func (db *database) facts(ctx context.Context, g *guard, t *table) (*tableFacts, error) {
+	if t.looked && g.isAltered() && db.standIn == nil {
+		f, err := db.factsHere(ctx, g, t)
 		if err != nil {
 			return nil, err
 		}
-		return m.factsMade(ctx, g, t, f)
+		return db.factsMade(ctx, g, t, f)
 	}
 	if f := t.gate.facts.Load(); f != nil {
 		return f, nil
 	}
-	if !t.looked || m.standIn != nil {
+	if !t.looked || db.standIn != nil {
 		t.gate.facts.Store(&tableFacts{keys: make([]keyFacts, len(t.keys))})
 		return t.gate.facts.Load(), nil
 	}
@@ -109,9 +109,9 @@ func (m *Mount) facts(ctx context.Context, g *guard, t *table) (*tableFacts, err
 		if err != nil {
 			return nil, err
 		}
-		return m.factsMade(ctx, g, t, f)
+		return db.factsMade(ctx, g, t, f)
 	}
-	if !m.onConnection() {
+	if !db.onConnection() {
 		select {
 		case t.gate.turn <- struct{}{}:
 			defer func() { <-t.gate.turn }()
@@ -122,13 +122,13 @@ func (m *Mount) facts(ctx context.Context, g *guard, t *table) (*tableFacts, err
 			return f, nil
 		}
 	}
-	f, err := m.look(ctx, g, t)
+	f, err := db.look(ctx, g, t)
 	switch {
 	case err != nil:
 		return nil, err
 	case f.unseen != nil:
 		t.gate.again(f, nil)
-		return m.factsMade(ctx, g, t, f)
+		return db.factsMade(ctx, g, t, f)
 	default:
 		t.gate.rows.Store(f.rows)
 		t.gate.facts.Store(f)
@@ -155,12 +155,12 @@ func (g *gate) again(missing *tableFacts, failed error) {
 }
 
 // look asks the catalog.
-func (m *Mount) look(ctx context.Context, g *guard, t *table) (*tableFacts, error) {
-	e := m.known()
-	if err := m.lock(ctx, g, t, 0); err != nil {
+func (db *database) look(ctx context.Context, g *guard, t *table) (*tableFacts, error) {
+	e := db.known()
+	if err := db.lock(ctx, g, t, 0); err != nil {
 		return nil, err
 	}
-	found, err := m.tableIn(ctx, g, e.dialect, t.rule.Schema, t.rule.Name)
+	found, err := db.tableIn(ctx, g, e.dialect, t.rule.Schema, t.rule.Name)
 	if errors.Is(err, catalog.ErrNoTable) {
 		return &tableFacts{keys: make([]keyFacts, len(t.keys)), unseen: err}, nil
 	}
@@ -242,16 +242,16 @@ func factsOfColumn(t *catalog.Table, c *catalog.Column) keyFacts {
 // connection, which may have a transaction open that a second one would wait
 // for, elsewhere on one of our own, so that the application's session does not
 // notice.
-func (m *Mount) tableIn(ctx context.Context, g *guard, d *dialect.Dialect, schema, name string) (*catalog.Table, error) {
-	if m.onConnection() || g.isAltered() {
+func (db *database) tableIn(ctx context.Context, g *guard, d *dialect.Dialect, schema, name string) (*catalog.Table, error) {
+	if db.onConnection() || g.isAltered() {
 		return catalog.Read(ctx, d, catalog.Conn(g.conn), schema, name)
 	}
-	q, err := m.sources.stores.catalog()
+	q, err := db.sources.stores.catalog()
 	if err != nil {
 		return nil, err
 	}
 	var t *catalog.Table
-	err = m.askCatalog(ctx, d, func(ctx context.Context) (err error) {
+	err = db.askCatalog(ctx, d, func(ctx context.Context) (err error) {
 		t, err = catalog.Read(ctx, d, q, schema, name)
 		return err
 	})
@@ -262,8 +262,8 @@ func (m *Mount) tableIn(ctx context.Context, g *guard, d *dialect.Dialect, schem
 // has none left for a while: as long as a store is waited for. What the driver says
 // is formatted: a driver.ErrBadConn would make database/sql throw away the
 // application's connection.
-func (m *Mount) askCatalog(ctx context.Context, d *dialect.Dialect, ask func(context.Context) error) error {
-	limited, cancel := context.WithTimeout(ctx, m.storeWait)
+func (db *database) askCatalog(ctx context.Context, d *dialect.Dialect, ask func(context.Context) error) error {
+	limited, cancel := context.WithTimeout(ctx, db.storeWait)
 	defer cancel()
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		err := ask(limited)

@@ -24,7 +24,7 @@ func (x *execution) changedID(ctx context.Context, f *rowFacts, affected int64) 
 		affected < 1 || slices.ContainsFunc(x.fates, func(o Outcome) bool { return o != NotStored }) {
 		return 0
 	}
-	if affected == 1 && x.guard.mount.countsFound() {
+	if affected == 1 && x.guard.db.countsFound() {
 		return 0 // it may have been left as it is
 	}
 	columns, ok := f.otherUnique(t.lastID)

@@ -47,11 +47,11 @@ func claims(c store.Claim) claimer {
 }
 
 // claim claims the column of a counter, and reports whether that is done for good.
-func (m *Mount) claim(ctx context.Context, g *guard, t *table, i int, c *counter) (done bool, err error) {
+func (db *database) claim(ctx context.Context, g *guard, t *table, i int, c *counter) (done bool, err error) {
 	if c.claimer == nil {
 		return true, nil
 	}
-	f, err := m.facts(ctx, g, t)
+	f, err := db.facts(ctx, g, t)
 	if err != nil || f.unseen != nil {
 		return false, err // a temporary table's keys are nobody else's business
 	}
@@ -60,15 +60,15 @@ func (m *Mount) claim(ctx context.Context, g *guard, t *table, i int, c *counter
 		return false, err
 	}
 	claim.Column, claim.Exclusive = f.keys[i].stored(t.rule, &t.keys[i], false), t.keys[i].rule.Source.Exclusive
-	return m.claimColumn(ctx, g, claim)
+	return db.claimColumn(ctx, g, claim)
 }
 
 // claimColumn makes a claim in the application's own database.
-func (m *Mount) claimColumn(ctx context.Context, g *guard, claim store.Claim) (done bool, err error) {
-	if m.standIn != nil || g == nil && m.onConnection() {
+func (db *database) claimColumn(ctx context.Context, g *guard, claim store.Claim) (done bool, err error) {
+	if db.standIn != nil || g == nil && db.onConnection() {
 		return false, nil
 	}
-	set := m.sources.counters
+	set := db.sources.counters
 	if g != nil && g.counters != nil {
 		set = g.counters
 	}
@@ -78,7 +78,7 @@ func (m *Mount) claimColumn(ctx context.Context, g *guard, claim store.Claim) (d
 			return last.noted, nil
 		}
 	}
-	noted, stays, err := m.writeClaim(ctx, g, claim)
+	noted, stays, err := db.writeClaim(ctx, g, claim)
 	if err == nil && (stays || !noted) {
 		set.claims.Store(key, claimed{noted, time.Now()})
 	}
@@ -87,9 +87,9 @@ func (m *Mount) claimColumn(ctx context.Context, g *guard, claim store.Claim) (d
 
 // writeClaim writes a claim down, and reports whether that stays whatever becomes of the
 // statement's transaction.
-func (m *Mount) writeClaim(ctx context.Context, g *guard, claim store.Claim) (noted, stays bool, err error) {
-	if !m.onConnection() {
-		home, err := m.sources.stores.get("")
+func (db *database) writeClaim(ctx context.Context, g *guard, claim store.Claim) (noted, stays bool, err error) {
+	if !db.onConnection() {
+		home, err := db.sources.stores.get("")
 		if err != nil {
 			return false, false, err
 		}
@@ -99,13 +99,13 @@ func (m *Mount) writeClaim(ctx context.Context, g *guard, claim store.Claim) (no
 		noted, _, err = home.Claim(ctx, claim)
 		return noted, true, err
 	}
-	m.ensure(ctx, g)
+	db.ensure(ctx, g)
 	made := false
 	write := func(st *store.Store) error {
 		noted, made, err = st.Claim(ctx, claim)
 		return err
 	}
-	d := m.either[0].dialect
+	d := db.either[0].dialect
 	if g.tx == txOutside {
 		row := &connRow{dialect: d}
 		if err := (committing{row, g}).transact(ctx, write); err != errInside {

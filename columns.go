@@ -34,19 +34,19 @@ const maxKnown = 1000
 // where they may not be asked for, or the table is not found: with mode off,
 // and for a text that asks for the number of rows that the statement before it
 // changed. An error is the driver's own.
-func (m *Mount) listed(ctx context.Context, g *guard, e *engine, n naming, query string, p *rewrite.Plan) (*rewrite.Plan, error) {
+func (db *database) listed(ctx context.Context, g *guard, e *engine, n naming, query string, p *rewrite.Plan) (*rewrite.Plan, error) {
 	in := unlisted(p)
-	if in == nil || m.standIn != nil || p.Reads()&rewrite.ReadsCount != 0 {
+	if in == nil || db.standIn != nil || p.Reads()&rewrite.ReadsCount != 0 {
 		return p, nil
 	}
 	t := tableOf(in)
-	mode := m.effective(t)
+	mode := db.effective(t)
 	if mode == policy.ModeOff {
 		return p, nil
 	}
 	columns := g.columns.byName[in.Unlisted]
 	if columns == nil {
-		if err := m.lock(ctx, g, t, 0); err != nil {
+		if err := db.lock(ctx, g, t, 0); err != nil {
 			return p, err
 		}
 		var err error

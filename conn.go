@@ -61,7 +61,7 @@ func newConn(g *guard) *conn {
 // passes reports whether a text goes to the driver as it is, and whether it is
 // counted then. For any other it notes what may have to be done with it.
 func (c *conn) passes(query string) (pass, counts bool) {
-	what, passed := c.mount.see(query)
+	what, passed := c.db.see(query)
 	switch {
 	case what == 0:
 		return true, false
@@ -76,7 +76,7 @@ func (c *conn) passes(query string) (pass, counts bool) {
 // count counts an INSERT that was passed, if the driver has taken it.
 func (c *conn) count(taken bool) {
 	if taken {
-		c.mount.counters.passed.Add(1)
+		c.db.counters.passed.Add(1)
 	}
 }
 

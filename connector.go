@@ -98,27 +98,27 @@ func wrapConnector(parent driver.Connector, o Options, all *Mount) (*Connector, 
 	if err != nil {
 		return nil, err
 	}
-	m, err := newMount(o, parent.Driver())
+	db, err := newDatabase(o, parent.Driver())
 	if err != nil {
 		return nil, err
 	}
-	m.driver = m.driver.For(parent)
-	if err := m.modeFromEnvironment(); err != nil {
+	db.driver = db.driver.For(parent)
+	if err := db.modeFromEnvironment(); err != nil {
 		return nil, err
 	}
 	shared := newFlakes()
 	if all != nil {
 		shared = all.flakes
 	}
-	if err := m.open(o.Policy, parent, shared); err != nil {
+	if err := db.open(o.Policy, parent, shared); err != nil {
 		return nil, err
 	}
 	if all != nil {
-		all.add(m)
+		all.add(db)
 	}
 	return &Connector{
 		parent: parent,
-		driver: &wrappedDriver{parent: parent.Driver(), options: o, mount: m, all: all},
+		driver: &wrappedDriver{parent: parent.Driver(), options: o, mount: &Mount{one: db}, all: all},
 		all:    all,
 	}, nil
 }
@@ -128,7 +128,7 @@ func (c *Connector) Mount() *Mount { return c.driver.mount }
 
 // Connect opens a connection that fills keys.
 func (c *Connector) Connect(ctx context.Context) (driver.Conn, error) {
-	g, err := c.driver.mount.connect(ctx, c.parent)
+	g, err := c.driver.mount.one.connect(ctx, c.parent)
 	if err != nil {
 		return nil, err
 	}
@@ -147,9 +147,9 @@ const closing = 5 * time.Second
 func (c *Connector) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closing)
 	defer cancel()
-	err := c.driver.mount.close(ctx)
+	err := c.driver.mount.one.close(ctx)
 	if c.all != nil {
-		c.all.remove(c.driver.mount)
+		c.all.remove(c.driver.mount.one)
 	}
 	if cl, ok := c.parent.(io.Closer); ok {
 		err = errors.Join(err, cl.Close())
@@ -159,21 +159,21 @@ func (c *Connector) Close() error {
 
 // connect opens a connection of the driver, and asks it what has to be known
 // before anybody uses it.
-func (m *Mount) connect(ctx context.Context, parent driver.Connector) (*guard, error) {
+func (db *database) connect(ctx context.Context, parent driver.Connector) (*guard, error) {
 	conn, err := parent.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	g := newGuard(conn, m)
-	if m.engine.Load() == nil && policy.Mode(m.mode.Load()) != policy.ModeOff {
+	g := newGuard(conn, db)
+	if db.engine.Load() == nil && policy.Mode(db.mode.Load()) != policy.ModeOff {
 		// On a connection that nobody has used: later the question would change
 		// what ROW_COUNT() and FOUND_ROWS() say. Without an answer it is asked
 		// again when it matters.
-		_, _ = m.know(ctx, g)
+		_, _ = db.know(ctx, g)
 	}
-	m.greet(ctx, g)
-	if policy.Mode(m.mode.Load()) != policy.ModeOff {
-		m.placeFirst(ctx, g)
+	db.greet(ctx, g)
+	if policy.Mode(db.mode.Load()) != policy.ModeOff {
+		db.placeFirst(ctx, g)
 	}
 	return g, nil
 }

@@ -96,18 +96,18 @@ func (c *counter) reserveAny(ctx context.Context, g *guard, n int64) (int64, err
 	case c.joined != nil:
 		return c.joined.reserve(ctx, g, n)
 	case c.recycled != nil && c.row != nil:
-		g.mount.ensure(ctx, g)
+		g.db.ensure(ctx, g)
 		first, err := c.recycled.ReserveOn(ctx, n, c.row.seriesAt(g))
-		if err == errInside || err != nil && g.mount.ensureAgain(ctx, g) {
+		if err == errInside || err != nil && g.db.ensureAgain(ctx, g) {
 			first, err = c.recycled.ReserveOn(ctx, n, c.row.seriesAt(g))
 		}
 		return first, err
 	case c.recycled != nil:
 		return c.recycled.Reserve(ctx, n)
 	case c.row != nil:
-		g.mount.ensure(ctx, g)
+		g.db.ensure(ctx, g)
 		first, err := c.sequence.ReserveOn(ctx, n, c.row.at(g))
-		if err == errInside || err != nil && g.mount.ensureAgain(ctx, g) {
+		if err == errInside || err != nil && g.db.ensureAgain(ctx, g) {
 			first, err = c.sequence.ReserveOn(ctx, n, c.row.at(g))
 		}
 		return first, err
@@ -128,10 +128,10 @@ func (c *counter) reserveAny(ctx context.Context, g *guard, n int64) (int64, err
 func (c *counter) advance(ctx context.Context, g *guard, to int64) error {
 	switch {
 	case c.joined != nil:
-		g.mount.ensure(ctx, g)
+		g.db.ensure(ctx, g)
 		return c.joined.advance(ctx, g, to)
 	case c.row != nil:
-		g.mount.ensure(ctx, g)
+		g.db.ensure(ctx, g)
 		err := c.sequence.AdvanceOn(ctx, to, c.row.at(g))
 		if err == errInside {
 			err = c.sequence.AdvanceOn(ctx, to, c.row.at(g))

@@ -56,7 +56,7 @@ func draw(ctx context.Context, p *rewrite.Plan, args []driver.NamedValue, h rewr
 		default:
 			n := h.Counts[i]
 			if g, ok := from.(*guard); ok {
-				n += g.mount.spare(p, d, n)
+				n += g.db.spare(p, d, n)
 			}
 			var own []int64
 			if in.Target.Keys[d.Key].Follow {
@@ -116,13 +116,13 @@ func ours(err error) bool {
 
 // give gives keys for a statement on the connection.
 func (g *guard) give(ctx context.Context, room []driver.Value, t *table, i, n int) ([]driver.Value, error) {
-	keys, err := g.mount.next(ctx, g, room, t, i, n)
+	keys, err := g.db.next(ctx, g, room, t, i, n)
 	return keys, g.held(err)
 }
 
 // reserve reserves keys for a statement on the connection.
 func (g *guard) reserve(ctx context.Context, t *table, i int, n int64) (int64, error) {
-	first, err := g.mount.reserve(ctx, g, t, i, n)
+	first, err := g.db.reserve(ctx, g, t, i, n)
 	return first, g.held(err)
 }
 
@@ -132,22 +132,22 @@ var errHeld = errors.New("its transaction keeps a connection meanwhile, and wher
 // held adds to the error of a store that has not answered what else may be the cause,
 // where the statement's transaction keeps a connection of the same server.
 func (g *guard) held(err error) error {
-	if err == nil || g.tx == txOutside || g.mount.onConnection() || !errors.Is(err, keysource.ErrStoreDown) {
+	if err == nil || g.tx == txOutside || g.db.onConnection() || !errors.Is(err, keysource.ErrStoreDown) {
 		return err
 	}
 	return fmt.Errorf("%w; %w", err, errHeld)
 }
 
 // next appends keys to room; g may be nil where states have connections of their own.
-func (m *Mount) next(ctx context.Context, g *guard, room []driver.Value, t *table, i, n int) ([]driver.Value, error) {
+func (db *database) next(ctx context.Context, g *guard, room []driver.Value, t *table, i, n int) ([]driver.Value, error) {
 	k := &t.keys[i]
 	if k.source != nil {
 		return k.source.Append(ctx, room, keysource.Request{N: n, Layout: k.layout})
 	}
 	if k.shape != nil {
-		return m.mapped(ctx, g, t, i, n)
+		return db.mapped(ctx, g, t, i, n)
 	}
-	first, err := m.reserve(ctx, g, t, i, int64(n))
+	first, err := db.reserve(ctx, g, t, i, int64(n))
 	if err != nil {
 		return nil, err
 	}
@@ -155,18 +155,18 @@ func (m *Mount) next(ctx context.Context, g *guard, room []driver.Value, t *tabl
 }
 
 // reserve gives the first of n consecutive integers.
-func (m *Mount) reserve(ctx context.Context, g *guard, t *table, i int, n int64) (int64, error) {
-	if k := &t.keys[i]; k.rule.Source.Kind == policy.KindMaxPlusOne && m.belongs(k) {
-		return m.afterMax(ctx, g, t, i, n)
+func (db *database) reserve(ctx context.Context, g *guard, t *table, i int, n int64) (int64, error) {
+	if k := &t.keys[i]; k.rule.Source.Kind == policy.KindMaxPlusOne && db.belongs(k) {
+		return db.afterMax(ctx, g, t, i, n)
 	}
-	_, first, err := m.numbers(ctx, g, t, i, n)
+	_, first, err := db.numbers(ctx, g, t, i, n)
 	return first, err
 }
 
 // numbers gives the first of n consecutive numbers of a counter, and that.
-func (m *Mount) numbers(ctx context.Context, g *guard, t *table, i int, n int64) (*counter, int64, error) {
+func (db *database) numbers(ctx context.Context, g *guard, t *table, i int, n int64) (*counter, int64, error) {
 	for again := false; ; again = true {
-		c, err := m.counter(ctx, g, t, i)
+		c, err := db.counter(ctx, g, t, i)
 		if err != nil {
 			return nil, 0, err
 		}

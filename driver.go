@@ -92,11 +92,11 @@ func Register(name string, d driver.Driver, o Options) (*Mount, error) {
 	o = o.copied()
 	if o.Policy != nil {
 		// What Open would find is found now.
-		if _, err := newMount(o, d); err != nil {
+		if _, err := newDatabase(o, d); err != nil {
 			return nil, err
 		}
 	}
-	m := &Mount{name: name, flakes: newFlakes()}
+	m := &Mount{flakes: newFlakes()}
 	registering.Lock()
 	defer registering.Unlock()
 	if slices.Contains(sql.Drivers(), name) {

@@ -36,7 +36,7 @@ func (x *execution) suspect(ctx context.Context, err error) {
 		}
 		for _, name := range f.keys[d.Key].unique {
 			if namesIndex(code, err, name) {
-				x.guard.mount.dropBlock(ctx, x.guard, t, d.Key)
+				x.guard.db.dropBlock(ctx, x.guard, t, d.Key)
 				break
 			}
 		}
@@ -51,7 +51,7 @@ func (x *execution) suspectParents(ctx context.Context, t *table, d rewrite.Draw
 	if err != nil {
 		return
 	}
-	if c, err := x.guard.mount.counter(ctx, x.guard, t, d.Key); err == nil && c.scoped != nil {
+	if c, err := x.guard.db.counter(ctx, x.guard, t, d.Key); err == nil && c.scoped != nil {
 		c.scoped.suspect(rows)
 	}
 }
@@ -67,22 +67,22 @@ func (x *execution) numbers() bool {
 }
 
 // dropBlock gives up what is reserved for a key column, counts and reports it.
-func (m *Mount) dropBlock(ctx context.Context, g *guard, t *table, i int) {
-	if k := &t.keys[i]; k.rule.Source.Kind != policy.KindMaxPlusOne || !m.belongs(k) {
-		c, err := m.counter(ctx, g, t, i)
+func (db *database) dropBlock(ctx context.Context, g *guard, t *table, i int) {
+	if k := &t.keys[i]; k.rule.Source.Kind != policy.KindMaxPlusOne || !db.belongs(k) {
+		c, err := db.counter(ctx, g, t, i)
 		if err != nil {
 			return // the database was closed
 		}
 		c.suspect()
-		m.doubt(g, t, i, c)
+		db.doubt(g, t, i, c)
 	}
-	m.noteSuspect(ctx, t, i)
+	db.noteSuspect(ctx, t, i)
 }
 
 // noteSuspect counts and reports that keys of a column were found in use.
-func (m *Mount) noteSuspect(ctx context.Context, t *table, i int) {
-	m.counters.suspect(t.Table)
-	m.currentLogger().LogAttrs(ctx, slog.LevelError, "keyfill: source suspect: a key was in use already",
+func (db *database) noteSuspect(ctx context.Context, t *table, i int) {
+	db.counters.suspect(t.Table)
+	db.currentLogger().LogAttrs(ctx, slog.LevelError, "keyfill: source suspect: a key was in use already",
 		slog.String("table", t.Table), slog.String("column", t.keys[i].column))
 }
 
@@ -96,7 +96,7 @@ type doubted struct {
 // doubt makes the next draw on the connection compare with the greatest key that
 // its transaction sees, where others may not see that. A row that is counted on the
 // connection itself is compared there anyway.
-func (m *Mount) doubt(g *guard, t *table, i int, c *counter) {
+func (db *database) doubt(g *guard, t *table, i int, c *counter) {
 	f := t.gate.facts.Load()
 	if g == nil || g.tx == txOutside || f == nil || !f.keys[i].ranked || c.mapping != nil || c.row != nil ||
 		c.sequence == nil && c.joined == nil || c.scoped != nil {
@@ -115,7 +115,7 @@ var errInUse = fmt.Errorf("%w: keys that the transaction sees are greater than t
 // reserveAbove is reserve above the greatest key that the transaction sees, as
 // on_behind says.
 func (c *counter) reserveAbove(ctx context.Context, g *guard, n int64, d doubted) (int64, error) {
-	greatest, err := store.Within(g.mount.known().dialect, g.conn).MaxKey(ctx, d.column)
+	greatest, err := store.Within(g.db.known().dialect, g.conn).MaxKey(ctx, d.column)
 	if err != nil {
 		return 0, err
 	}

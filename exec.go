@@ -60,15 +60,15 @@ const (
 )
 
 // exec executes a statement that is not prepared.
-func (m *Mount) exec(ctx context.Context, g *guard, query string, args []driver.NamedValue) (driver.Result, error) {
-	x, as, err := m.direct(ctx, g, query, args, byExec)
+func (db *database) exec(ctx context.Context, g *guard, query string, args []driver.NamedValue) (driver.Result, error) {
+	x, as, err := db.direct(ctx, g, query, args, byExec)
 	switch {
 	case err != nil:
 		return nil, err
 	case x == nil:
 		res, err := g.ExecContext(ctx, query, args)
 		if err != driver.ErrSkip {
-			m.note(ctx, as)
+			db.note(ctx, as)
 		}
 		return res, err
 	case x.prepares():
@@ -104,15 +104,15 @@ func (g *guard) release(x *execution, err error) {
 }
 
 // query executes a statement that gives rows and is not prepared.
-func (m *Mount) query(ctx context.Context, g *guard, query string, args []driver.NamedValue) (driver.Rows, error) {
-	x, as, err := m.direct(ctx, g, query, args, byQuery)
+func (db *database) query(ctx context.Context, g *guard, query string, args []driver.NamedValue) (driver.Rows, error) {
+	x, as, err := db.direct(ctx, g, query, args, byQuery)
 	switch {
 	case err != nil:
 		return nil, err
 	case x == nil:
 		rows, err := g.QueryContext(ctx, query, args)
 		if err != driver.ErrSkip {
-			m.note(ctx, as)
+			db.note(ctx, as)
 		}
 		return rows, err
 	case x.prepares():
@@ -130,61 +130,61 @@ func (m *Mount) query(ctx context.Context, g *guard, query string, args []driver
 // direct decides a statement that is not prepared and draws its keys. The
 // execution is nil when the statement goes out as it came; the event is what to
 // count then, once the driver has taken it.
-func (m *Mount) direct(ctx context.Context, g *guard, query string, args []driver.NamedValue, by route) (*execution, event, error) {
-	p, as, err := m.decide(ctx, g, query)
+func (db *database) direct(ctx context.Context, g *guard, query string, args []driver.NamedValue, by route) (*execution, event, error) {
+	p, as, err := db.decide(ctx, g, query)
 	if err == nil && as.worked != nil && len(args) > 0 && isOption(args[0].Value) {
-		as, err = m.refusal(as.worked.Refused(rewrite.ErrOption))
+		as, err = db.refusal(as.worked.Refused(rewrite.ErrOption))
 	}
 	if p == nil || err != nil {
 		return nil, as, err
 	}
 	switch {
 	case p.Load:
-		as, err := m.loadDirectly(p)
+		as, err := db.loadDirectly(p)
 		return nil, as, err
 	case p.Action == rewrite.Keep && !p.AtExecution:
-		x, err := m.keep(ctx, g, p, query, args, rewrite.Holes{}, by)
+		x, err := db.keep(ctx, g, p, query, args, rewrite.Holes{}, by)
 		return x, as, err
 	}
 	inline := p.TooMany() || p.Placeholders() == 0 && len(args) == 0 &&
-		!(by == byQuery && m.driver.CachesQueries)
+		!(by == byQuery && db.driver.CachesQueries)
 	if !inline && (!g.can(by) || len(args) > 0 && g.skips[by].isExpected()) {
 		// Keys are drawn when database/sql comes back with the prepared
 		// statement.
 		return nil, event{}, driver.ErrSkip
 	}
 	h, err := holesOf(p, args)
-	if m.driver.Family && errors.Is(err, rewrite.ErrArguments) {
+	if db.driver.Family && errors.Is(err, rewrite.ErrArguments) {
 		// go-sql-driver leaves the counting to database/sql, which does it
 		// when it has prepared the statement.
 		return nil, event{}, driver.ErrSkip
 	}
 	if err != nil {
-		as, err := m.refusal(err)
+		as, err := db.refusal(err)
 		return nil, as, err
 	}
-	if reason := m.unsuited(p, query); h.Any() && reason != "" {
-		as, err := m.refusal(p.Refused(reason))
+	if reason := db.unsuited(p, query); h.Any() && reason != "" {
+		as, err := db.refusal(p.Refused(reason))
 		return nil, as, err
 	}
-	as, fills := m.settle(p, h)
-	if fills && m.waits(g, p, h, by, len(args)) {
+	as, fills := db.settle(p, h)
+	if fills && db.waits(g, p, h, by, len(args)) {
 		return nil, event{}, driver.ErrSkip
 	}
 	if !fills {
-		x, err := m.keep(ctx, g, p, query, args, h, by)
+		x, err := db.keep(ctx, g, p, query, args, h, by)
 		return x, as, err
 	}
 	x := g.execution()
 	*x = execution{guard: g, plan: p, query: query, args: args, holes: h, inline: inline, rec: recorderOf(ctx), values: valuesFor(ctx, p)}
-	if x.brought, err = m.brings(ctx, g, p, args, h); err != nil {
+	if x.brought, err = db.brings(ctx, g, p, args, h); err != nil {
 		return nil, event{}, err
 	}
-	if x.session, err = m.session(ctx, g, p); err != nil {
+	if x.session, err = db.session(ctx, g, p); err != nil {
 		return nil, event{}, err
 	}
 	if err := x.fill(ctx); err != nil {
-		as, err := m.refusal(err)
+		as, err := db.refusal(err)
 		return nil, as, err
 	}
 	return x, event{}, nil
@@ -192,13 +192,13 @@ func (m *Mount) direct(ctx context.Context, g *guard, query string, args []drive
 
 // keep returns the execution of a statement that is not prepared and brings keys that
 // are followed, nil where there are none.
-func (m *Mount) keep(ctx context.Context, g *guard, p *rewrite.Plan, query string, args []driver.NamedValue, h rewrite.Holes, by route) (*execution, error) {
-	brought, err := m.brings(ctx, g, p, args, h)
+func (db *database) keep(ctx context.Context, g *guard, p *rewrite.Plan, query string, args []driver.NamedValue, h rewrite.Holes, by route) (*execution, error) {
+	brought, err := db.brings(ctx, g, p, args, h)
 	if len(brought) == 0 || err != nil {
 		return nil, err
 	}
 	x := &execution{guard: g, plan: p, query: query, args: args, holes: h, kept: true, brought: brought, rec: recorderOf(ctx)}
-	if x.takesBefore() && m.preparesFirst(g, by, len(args)) {
+	if x.takesBefore() && db.preparesFirst(g, by, len(args)) {
 		return nil, driver.ErrSkip
 	}
 	return x, x.fill(ctx)
@@ -206,11 +206,11 @@ func (m *Mount) keep(ctx context.Context, g *guard, p *rewrite.Plan, query strin
 
 // session asks what has to be known of the tables of a plan, and says whether
 // the first key is to be what LAST_INSERT_ID() gives.
-func (m *Mount) session(ctx context.Context, g *guard, p *rewrite.Plan) (bool, error) {
+func (db *database) session(ctx context.Context, g *guard, p *rewrite.Plan) (bool, error) {
 	quiet := true
 	for i := range p.Inserts {
 		t := tableOf(&p.Inserts[i])
-		f, err := m.facts(ctx, g, t)
+		f, err := db.facts(ctx, g, t)
 		if err != nil {
 			return false, t.keyError(0, err)
 		}
@@ -243,7 +243,7 @@ func (x *execution) fill(ctx context.Context) (err error) {
 				return err
 			}
 		}
-		x.joining = x.guard.mount.joining(x.plan, x.holes)
+		x.joining = x.guard.db.joining(x.plan, x.holes)
 		if x.takesBefore() {
 			x.joining.any, x.joining.gapFree = true, true
 		}
@@ -260,7 +260,7 @@ func (x *execution) fill(ctx context.Context) (err error) {
 // prepares says that database/sql shall prepare the text, execute and close it:
 // the driver would keep a statement for a text that never comes again.
 func (x *execution) prepares() bool {
-	return x.inline && len(x.args) > 0 && x.guard.mount.driver.CachesQueries && !x.joining.any
+	return x.inline && len(x.args) > 0 && x.guard.db.driver.CachesQueries && !x.joining.any
 }
 
 // place puts the keys where they travel.
@@ -283,29 +283,29 @@ func (x *execution) place() {
 // decide returns the plan of a statement that may get keys, or may bring some that are
 // followed. It is nil when the statement goes out as it came, which is then to count as
 // the event.
-func (m *Mount) decide(ctx context.Context, g *guard, query string) (*rewrite.Plan, event, error) {
-	e := m.engine.Load()
+func (db *database) decide(ctx context.Context, g *guard, query string) (*rewrite.Plan, event, error) {
+	e := db.engine.Load()
 	if e == nil {
-		if policy.Mode(m.mode.Load()) == policy.ModeOff {
+		if policy.Mode(db.mode.Load()) == policy.ModeOff {
 			// Off asks the server nothing.
 			return nil, event{}, nil
 		}
 		var err error
-		if e, err = m.know(ctx, g); err != nil {
-			if m.indifferent(query) {
+		if e, err = db.know(ctx, g); err != nil {
+			if db.indifferent(query) {
 				return nil, event{}, nil
 			}
 			return nil, event{}, err
 		}
 	}
-	p, err := m.planOn(ctx, g, e, query)
+	p, err := db.planOn(ctx, g, e, query)
 	switch {
 	case err != nil:
 		return nil, event{}, err
 	case p.Action == rewrite.Pass:
 		return nil, event{counts: true}, nil
 	case p.Action == rewrite.Refuse:
-		as, err := m.refusal(p.Refusal)
+		as, err := db.refusal(p.Refusal)
 		return nil, as, err
 	case p.Action == rewrite.Keep && !p.AtExecution:
 		as := event{counts: true, table: p.Inserts[0].Target.Table, owner: tableOf(&p.Inserts[0]), action: rewrite.Keep}
@@ -322,8 +322,8 @@ func (m *Mount) decide(ctx context.Context, g *guard, query string) (*rewrite.Pl
 
 // indifferent reports whether a query goes out as it came whichever engine it
 // is.
-func (m *Mount) indifferent(query string) bool {
-	for _, e := range m.either {
+func (db *database) indifferent(query string) bool {
+	for _, e := range db.either {
 		p := e.plan(query)
 		if p.Ambiguous() || p.Action != rewrite.Pass && (p.Action != rewrite.Keep || p.AtExecution) {
 			return false
@@ -334,21 +334,21 @@ func (m *Mount) indifferent(query string) bool {
 
 // refusal is the error for an INSERT that cannot be filled. Where the policy or
 // the mode lets it go out as it came, the error is nil and the event says so.
-func (m *Mount) refusal(err error) (event, error) {
+func (db *database) refusal(err error) (event, error) {
 	var r *rewrite.Refusal
 	if !errors.As(err, &r) {
 		return event{}, err
 	}
 	t := r.Target.Owner.(*table)
-	as := event{counts: true, table: r.Table, action: rewrite.Refuse, reason: r.Reason, offset: r.Offset, mode: m.effective(t)}
+	as := event{counts: true, table: r.Table, action: rewrite.Refuse, reason: r.Reason, offset: r.Offset, mode: db.effective(t)}
 	unfilled := t.rule.Unsupported == policy.Unfilled
 	for _, o := range r.Others {
 		t := o.Owner.(*table)
-		as.mode = policy.MoreCautious(as.mode, m.effective(t))
+		as.mode = policy.MoreCautious(as.mode, db.effective(t))
 		unfilled = unfilled && t.rule.Unsupported == policy.Unfilled
 	}
 	if as.mode == policy.ModeFill && !unfilled {
-		m.counters.count(as)
+		db.counters.count(as)
 		return event{}, refused(r)
 	}
 	as.withheld = true
@@ -358,8 +358,8 @@ func (m *Mount) refusal(err error) (event, error) {
 // settle says whether a statement whose holes are known is filled; if not, what
 // it counts as: kept because no place takes a key, or withheld because of the
 // mode.
-func (m *Mount) settle(p *rewrite.Plan, h rewrite.Holes) (as event, fills bool) {
-	mode := m.cautious(p)
+func (db *database) settle(p *rewrite.Plan, h rewrite.Holes) (as event, fills bool) {
+	mode := db.cautious(p)
 	if mode == policy.ModeFill && (h.Any() || p.ByFunction()) {
 		return event{}, true
 	}
@@ -368,16 +368,16 @@ func (m *Mount) settle(p *rewrite.Plan, h rewrite.Holes) (as event, fills bool) 
 
 // note counts a statement that the driver took as it came, and reports one that
 // was withheld, unless the mode is off.
-func (m *Mount) note(ctx context.Context, as event) {
+func (db *database) note(ctx context.Context, as event) {
 	if !as.counts {
 		return
 	}
-	m.counters.count(as)
+	db.counters.count(as)
 	if as.withheld && as.mode != policy.ModeOff {
-		m.report(ctx, as)
+		db.report(ctx, as)
 	}
 	for _, e := range as.rest {
-		m.note(ctx, e)
+		db.note(ctx, e)
 	}
 }
 
@@ -388,7 +388,7 @@ func (x *execution) count(err error) {
 		return
 	}
 	e := events(x.plan, x.holes, x.rows)
-	x.guard.mount.counters.countAll(e)
+	x.guard.db.counters.countAll(e)
 	if err != nil {
 		x.countFailure(err)
 	}
@@ -400,7 +400,7 @@ func (x *execution) countFailure(err error) {
 	filled := events(x.plan, x.holes, x.rows)
 	for i, e := range append([]event{filled}, filled.rest...) {
 		if e.action == rewrite.Fill {
-			x.guard.mount.counters.failed(e.table, x.ended(&x.plan.Inserts[i], err), 1)
+			x.guard.db.counters.failed(e.table, x.ended(&x.plan.Inserts[i], err), 1)
 		}
 	}
 }
@@ -419,7 +419,7 @@ func (x *execution) executed(ctx context.Context, res driver.Result, err error) 
 		x.failed(ctx, err)
 		return res, setRefused(x.plan, err)
 	}
-	x.guard.mount.raiseBehind(ctx, x.guard, x.brought)
+	x.guard.db.raiseBehind(ctx, x.guard, x.brought)
 	if x.kept {
 		return res, nil
 	}

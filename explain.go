@@ -18,7 +18,7 @@ const reasonAtExecution = "decided at execution"
 // Explain says what would become of a query by the options of the driver, for
 // package explain.
 func (d *wrappedDriver) Explain(query string) (explain.Explanation, error) {
-	return d.mount.either[0].explain(query)
+	return d.mount.one.either[0].explain(query)
 }
 
 func (e *engine) explain(query string) (explain.Explanation, error) {

@@ -51,8 +51,8 @@ func mayFollow(src policy.Source) bool {
 }
 
 // engineCounts reports whether a column has such a counter.
-func (m *Mount) engineCounts(ctx context.Context, g *guard, t *table, i int) bool {
-	f, err := m.facts(ctx, g, t)
+func (db *database) engineCounts(ctx context.Context, g *guard, t *table, i int) bool {
+	f, err := db.facts(ctx, g, t)
 	return err == nil && f.keys[i].counts
 }
 
@@ -67,18 +67,18 @@ func onBehind(src policy.Source, counts bool) keysource.Remedy {
 
 // brings returns what an execution brings for the columns that are followed. A source
 // that cannot be used is an error where the policy says follow_explicit.
-func (m *Mount) brings(ctx context.Context, g *guard, p *rewrite.Plan, args []driver.NamedValue, h rewrite.Holes) ([]brought, error) {
+func (db *database) brings(ctx context.Context, g *guard, p *rewrite.Plan, args []driver.NamedValue, h rewrite.Holes) ([]brought, error) {
 	if !p.Follows() {
 		return nil, nil
 	}
 	var all []brought
 	for i := range p.Inserts {
 		t := tableOf(&p.Inserts[i])
-		if m.effective(t) != policy.ModeFill {
+		if db.effective(t) != policy.ModeFill {
 			continue
 		}
 		for j := range t.keys {
-			b, err := m.bringsFor(ctx, g, t, j, p.Explicit(args, h, i, j))
+			b, err := db.bringsFor(ctx, g, t, j, p.Explicit(args, h, i, j))
 			if err != nil {
 				return nil, err
 			}
@@ -98,16 +98,16 @@ func (m *Mount) brings(ctx context.Context, g *guard, p *rewrite.Plan, args []dr
 
 // bringsFor returns what is brought for one key column, without a counter where that is
 // not followed.
-func (m *Mount) bringsFor(ctx context.Context, g *guard, t *table, j int, what rewrite.Explicit) (brought, error) {
+func (db *database) bringsFor(ctx context.Context, g *guard, t *table, j int, what rewrite.Explicit) (brought, error) {
 	k := &t.keys[j]
 	said := k.rule.Source.FollowExplicit
 	switch {
 	case !what.Any(), !said && !mayFollow(k.rule.Source):
 		return brought{}, nil
-	case !what.Open && what.Sure >= k.limit(), !said && !m.engineCounts(ctx, g, t, j):
+	case !what.Open && what.Sure >= k.limit(), !said && !db.engineCounts(ctx, g, t, j):
 		return brought{}, nil // a key above the limit is none of the source's own
 	}
-	c, err := m.counter(ctx, g, t, j)
+	c, err := db.counter(ctx, g, t, j)
 	switch {
 	case err != nil && said:
 		return brought{}, t.keyError(j, err)
@@ -122,19 +122,19 @@ func (m *Mount) bringsFor(ctx context.Context, g *guard, t *table, j int, what r
 // raiseBehind raises the numberings above what an INSERT has brought that has
 // succeeded. What fails is no error of that: its row is stored. It is made good before
 // the next key, or a duplicate key will tell.
-func (m *Mount) raiseBehind(ctx context.Context, g *guard, all []brought) {
+func (db *database) raiseBehind(ctx context.Context, g *guard, all []brought) {
 	for i := range all {
 		b := &all[i]
 		key := b.what.Sure
 		if b.what.Open {
-			greatest, found := m.greatestStored(ctx, g, b)
+			greatest, found := db.greatestStored(ctx, g, b)
 			if !found {
 				greatest = b.what.Guess
 			}
 			key = max(key, greatest)
 		}
 		if err := b.raise(ctx, g, key); err != nil {
-			m.currentLogger().LogAttrs(ctx, slog.LevelWarn, "keyfill: a numbering could not be raised above a key that was brought",
+			db.currentLogger().LogAttrs(ctx, slog.LevelWarn, "keyfill: a numbering could not be raised above a key that was brought",
 				slog.String("table", b.table.Table), slog.String("column", b.table.keys[b.key].column))
 		}
 	}
@@ -154,8 +154,8 @@ const followSavepoint = "keyfill_follow"
 // greatestStored returns the greatest key in the column, as the statement's connection
 // sees it: the engine alone can tell which number it has read. found is false where an
 // index has to be gone through, or the table cannot be read.
-func (m *Mount) greatestStored(ctx context.Context, g *guard, b *brought) (key int64, found bool) {
-	f, err := m.facts(ctx, g, b.table)
+func (db *database) greatestStored(ctx context.Context, g *guard, b *brought) (key int64, found bool) {
+	f, err := db.facts(ctx, g, b.table)
 	if err != nil {
 		return 0, false
 	}
@@ -164,7 +164,7 @@ func (m *Mount) greatestStored(ctx context.Context, g *guard, b *brought) (key i
 	if column.Unranked {
 		return 0, false
 	}
-	d := m.known().dialect
+	d := db.known().dialect
 	ask := func() bool {
 		key, err = store.Within(d, g.conn).MaxKey(ctx, column)
 		return err == nil

@@ -19,8 +19,8 @@ import (
 // database/sql never uses a connection from two goroutines at once, so the
 // guard has no lock.
 type guard struct {
-	conn  driver.Conn
-	mount *Mount
+	conn driver.Conn
+	db   *database
 	driverCan
 	parked   []*execution
 	columns  knownColumns
@@ -132,10 +132,10 @@ func abilities(conn driver.Conn) (can driverCan) {
 	return can
 }
 
-func newGuard(conn driver.Conn, m *Mount) *guard {
-	g := &guard{conn: conn, mount: m, driverCan: abilities(conn)}
-	if m.onConnection() {
-		g.place = knownPlace{at: m.places.of(""), asked: true} // until something is attached
+func newGuard(conn driver.Conn, db *database) *guard {
+	g := &guard{conn: conn, db: db, driverCan: abilities(conn)}
+	if db.onConnection() {
+		g.place = knownPlace{at: db.places.of(""), asked: true} // until something is attached
 	}
 	return g
 }
@@ -198,7 +198,7 @@ func (g *guard) QueryContext(ctx context.Context, query string, args []driver.Na
 
 // sends takes in that a text is executed on the connection.
 func (g *guard) sends(query string) {
-	d := g.mount.known().dialect
+	d := g.db.known().dialect
 	g.columns.sends(d, query)
 	g.settings.sends(d, query)
 	g.place.sends(d, query)
@@ -210,7 +210,7 @@ func (g *guard) sends(query string) {
 
 // prepares takes in that a text is prepared on the connection.
 func (g *guard) prepares(query string) {
-	d := g.mount.known().dialect
+	d := g.db.known().dialect
 	g.columns.prepares(d, query)
 	g.settings.prepares(d, query)
 	g.place.prepares(d, query)
@@ -250,8 +250,8 @@ func (g *guard) Begin() (driver.Tx, error) {
 // BeginTx gives the errors of database/sql for options that a driver without
 // BeginTx cannot have: sqlmw would drop them.
 func (g *guard) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
-	if policy.Mode(g.mount.mode.Load()) == policy.ModeFill && !opts.ReadOnly {
-		g.mount.ensure(ctx, g)
+	if policy.Mode(g.db.mode.Load()) == policy.ModeFill && !opts.ReadOnly {
+		g.db.ensure(ctx, g)
 	}
 	tx, err := g.begin(ctx, opts)
 	if err != nil {
@@ -313,7 +313,7 @@ func (t guardTx) Commit() error {
 	t.guard.place.ends()
 	err := t.Tx.Commit()
 	failed := err
-	if t.guard.mount.known().dialect.ErrorsAbort {
+	if t.guard.db.known().dialect.ErrorsAbort {
 		failed = nil // PostgreSQL ends it all the same
 	}
 	t.guard.ends(failed)
@@ -366,9 +366,9 @@ func (g *guard) ResetSession(ctx context.Context) error {
 	g.claimed, g.doubts = false, nil
 	g.resets()
 	g.columns.forget()
-	g.settings.asked = g.settings.asked && g.mount.driver.KeepsSession
-	g.place.resets(&g.mount.driver)
-	g.commits.asked = g.commits.asked && g.mount.driver.KeepsSession
+	g.settings.asked = g.settings.asked && g.db.driver.KeepsSession
+	g.place.resets(&g.db.driver)
+	g.commits.asked = g.commits.asked && g.db.driver.KeepsSession
 	if g.resetter != nil {
 		return g.resetter.ResetSession(ctx)
 	}

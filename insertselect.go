@@ -84,7 +84,7 @@ func (x *execution) countInsert(ctx context.Context, i int) (n int64, err error)
 	g := x.guard
 	in := &x.plan.Inserts[i]
 	t := tableOf(in)
-	g.mount.lock(ctx, g, t, 0)
+	g.db.lock(ctx, g, t, 0)
 	if err := x.setSavepoint(ctx); err != nil {
 		return 0, t.keyError(0, err)
 	}
@@ -122,7 +122,7 @@ func (x *execution) countInsert(ctx context.Context, i int) (n int64, err error)
 	if err != nil && x.plan.CountsBeside() {
 		return n, x.uncountable(ctx, err)
 	}
-	return n, x.guard.mount.unlessOld(ctx, g, x.plan, err)
+	return n, x.guard.db.unlessOld(ctx, g, x.plan, err)
 }
 
 // lost reports whether an error has ended what the transaction can do, our
@@ -179,7 +179,7 @@ func unnumbered(d *dialect.Dialect, answers []any) rewrite.Reason {
 // unlessOld returns the error of a statement that numbers rows, or the refusal that it
 // means: a server that is too old has no WITH clause either, and so does not answer the
 // question for its version that stands behind one.
-func (m *Mount) unlessOld(ctx context.Context, g *guard, p *rewrite.Plan, err error) error {
+func (db *database) unlessOld(ctx context.Context, g *guard, p *rewrite.Plan, err error) error {
 	d := p.Dialect()
 	n := &d.Numbering
 	if err == nil || !p.Counts() || n.Major == 0 || d.Family != dialect.FamilyMySQL || !sqlcode.Answered(err) {
@@ -239,7 +239,7 @@ func integerOf(v any) (int64, bool) {
 // INSERT that fails, is to be undone.
 func (x *execution) setSavepoint(ctx context.Context) error {
 	g := x.guard
-	d := g.mount.known().dialect
+	d := g.db.known().dialect
 	unsure := slices.ContainsFunc(x.plan.Counted(), func(i int) bool { return x.plan.Inserts[i].Query.Unsure })
 	switch {
 	case x.saved, !unsure && !d.ErrorsAbort, g.tx == txOutside && d.Family != dialect.FamilyMySQL:

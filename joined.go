@@ -22,14 +22,14 @@ type joining struct {
 }
 
 // joining returns what the keys that an execution draws ask of its transaction.
-func (m *Mount) joining(p *rewrite.Plan, h rewrite.Holes) (j joining) {
+func (db *database) joining(p *rewrite.Plan, h rewrite.Holes) (j joining) {
 	for i, d := range p.Draws {
 		if in := &p.Inserts[d.Insert]; h.Counts[i] == 0 || in.Explained {
 			continue
 		}
 		k := &tableOf(&p.Inserts[d.Insert]).keys[d.Key]
 		switch {
-		case !m.belongs(k), k.rule.Source.Lock == policy.LockNone:
+		case !db.belongs(k), k.rule.Source.Lock == policy.LockNone:
 		case k.rule.Source.Kind == policy.KindMaxPlusOne:
 			j.any, j.latest = true, true
 		default:
@@ -41,7 +41,7 @@ func (m *Mount) joining(p *rewrite.Plan, h rewrite.Holes) (j joining) {
 
 // belongs reports whether keys belong to the INSERT's transaction. A stand-in for
 // stores has none.
-func (m *Mount) belongs(k *tableKey) bool { return k.rule.Joined && m.standIn == nil }
+func (db *database) belongs(k *tableKey) bool { return k.rule.Joined && db.standIn == nil }
 
 // gapFree reports whether the numbers of the rows are to have no gaps.
 func (k *tableKey) gapFree() bool { return k.rule.Source.Transaction == policy.TransactionJoined }
@@ -49,14 +49,14 @@ func (k *tableKey) gapFree() bool { return k.rule.Source.Transaction == policy.T
 // unsuited says why a statement cannot be filled because of what drawing its keys
 // does on its connection, "" where it can. The answer depends on the text and the
 // policy alone, so that a statement that is filled today is filled tomorrow.
-func (m *Mount) unsuited(p *rewrite.Plan, query string) rewrite.Reason {
+func (db *database) unsuited(p *rewrite.Plan, query string) rewrite.Reason {
 	switch {
-	case m.miscounts(p):
+	case db.miscounts(p):
 		return rewrite.ErrReadsCount
-	case m.standIn != nil:
+	case db.standIn != nil:
 		return ""
 	}
-	return m.known().unsuited(p, query)
+	return db.known().unsuited(p, query)
 }
 
 // unsuited is that of a mount as far as keys of transactions are concerned.
@@ -94,12 +94,12 @@ func alsoInto(p *rewrite.Plan, d rewrite.Draw) bool {
 // waits reports whether keys are drawn when database/sql comes back with the
 // prepared statement: those of a transaction are not kept for a driver that may
 // want it to be prepared.
-func (m *Mount) waits(g *guard, p *rewrite.Plan, h rewrite.Holes, by route, args int) bool {
-	return m.joining(p, h).any && m.preparesFirst(g, by, args)
+func (db *database) waits(g *guard, p *rewrite.Plan, h rewrite.Holes, by route, args int) bool {
+	return db.joining(p, h).any && db.preparesFirst(g, by, args)
 }
 
 // preparesFirst reports whether a driver may want a statement with arguments to be
 // prepared.
-func (m *Mount) preparesFirst(g *guard, by route, args int) bool {
-	return args > 0 && !m.driver.Executes || !g.can(by)
+func (db *database) preparesFirst(g *guard, by route, args int) bool {
+	return args > 0 && !db.driver.Executes || !g.can(by)
 }

@@ -38,7 +38,7 @@ var errEnded = errors.New("keyfill: the transaction was ended before this INSERT
 // store returns the tables as the transaction of the execution's connection sees
 // them, which proves that it is open where numbers are drawn.
 func (g *guard) joinedStore() *store.Store {
-	return store.Joined(g.mount.known().dialect, g.conn, &g.ongoing)
+	return store.Joined(g.db.known().dialect, g.conn, &g.ongoing)
 }
 
 // bySavepoint reports whether it takes a savepoint to prove that the transaction of
@@ -73,7 +73,7 @@ func (x *execution) proveBehind(ctx context.Context) error {
 		return nil
 	case x.bySavepoint():
 		return x.provedBy(ctx, x.plan.Dialect().Transactions.Probe)
-	case x.guard.mount.onConnection():
+	case x.guard.db.onConnection():
 		return x.guard.joinedStore().Prove(ctx)
 	}
 	return nil

@@ -34,13 +34,13 @@ type joinedRow struct {
 
 // newJoinedRow returns that of a row. home is nil where there is no connection but
 // the statement's.
-func (m *Mount) newJoinedRow(row store.Sequence, home *store.Store) *joinedRow {
-	d := m.known().dialect
+func (db *database) newJoinedRow(row store.Sequence, home *store.Store) *joinedRow {
+	d := db.known().dialect
 	at := home
 	if home == nil {
 		at = store.On(d, nil)
 	}
-	return &joinedRow{dialect: d, row: row, rows: at.Reserver(unensured(row)), home: home, wait: m.storeWait}
+	return &joinedRow{dialect: d, row: row, rows: at.Reserver(unensured(row)), home: home, wait: db.storeWait}
 }
 
 // unensured returns a row whose tables are there: none are made in a transaction.
@@ -158,22 +158,22 @@ func (r *joinedRow) advance(ctx context.Context, g *guard, to int64) error {
 }
 
 // newJoined makes a counter that of a row whose numbers belong to transactions.
-func (m *Mount) newJoined(ctx context.Context, g *guard, k *tableKey, row store.Sequence, ranked bool, schema string, c *counter) (*counter, error) {
-	d := m.known().dialect
+func (db *database) newJoined(ctx context.Context, g *guard, k *tableKey, row store.Sequence, ranked bool, schema string, c *counter) (*counter, error) {
+	d := db.known().dialect
 	row.OnBehind = k.rule.Source.OnBehind
 	if !ranked {
 		row.OnBehind = keysource.RemedyWarn // see newSequence
 	}
-	if m.onConnection() {
+	if db.onConnection() {
 		if g.counters != nil && schema != "" && schema != "main" && schema != "temp" {
 			return nil, errElsewhere
 		}
-		c.joined = m.newJoinedRow(row, nil)
+		c.joined = db.newJoinedRow(row, nil)
 		c.row = &connRow{dialect: d, ranked: ranked, rows: c.joined.rows}
 		c.bound = newBound(row, nil)
 		return c, nil
 	}
-	home, err := m.sources.stores.get("")
+	home, err := db.sources.stores.get("")
 	if err != nil {
 		return nil, err
 	}
@@ -181,11 +181,11 @@ func (m *Mount) newJoined(ctx context.Context, g *guard, k *tableKey, row store.
 	if g.isAltered() {
 		// Numbers that the transaction itself has drawn are in the table, as this
 		// connection sees it, and not yet in the row, as others do.
-		if row, err = m.openHere(ctx, g, home, row, row.OnBehind, ranked && g.joinedDraws == g.drawnBefore); err != nil {
+		if row, err = db.openHere(ctx, g, home, row, row.OnBehind, ranked && g.joinedDraws == g.drawnBefore); err != nil {
 			return nil, err
 		}
 	}
-	c.joined = m.newJoinedRow(row, home)
+	c.joined = db.newJoinedRow(row, home)
 	c.bound = newBound(row, home.Reserver(row).Bind)
 	return c, nil
 }

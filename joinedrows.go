@@ -48,7 +48,7 @@ func (x *execution) joined(ctx context.Context, rows driver.Rows) (driver.Rows, 
 	if err = x.leave(ctx, x.unlessEnded(err)); err != nil {
 		return nil, err
 	}
-	x.guard.mount.raiseBehind(ctx, x.guard, x.brought)
+	x.guard.db.raiseBehind(ctx, x.guard, x.brought)
 	return &joinedRows{sets: sets}, nil
 }
 

@@ -60,7 +60,7 @@ func (g *guard) inside(ctx context.Context) (bool, error) {
 	if err := g.settle(ctx); err != nil {
 		return false, err
 	}
-	if g.tx == txUnknown || g.mount.known().dialect.Transactions.Commits == "" {
+	if g.tx == txUnknown || g.db.known().dialect.Transactions.Commits == "" {
 		return g.tx == txInside, nil
 	}
 	if err := g.askCommits(ctx); err != nil || g.tx == txInside {
@@ -80,7 +80,7 @@ func (g *guard) askCommits(ctx context.Context) error {
 	if g.commits.asked {
 		return nil
 	}
-	row, err := g.row(ctx, g.mount.known().dialect.Transactions.Commits, nil)
+	row, err := g.row(ctx, g.db.known().dialect.Transactions.Commits, nil)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (g *guard) askCommits(ctx context.Context) error {
 // behind a procedure, or behind DDL, which commits on the side, unless it fails
 // before.
 func (g *guard) settle(ctx context.Context) error {
-	t := &g.mount.known().dialect.Transactions
+	t := &g.db.known().dialect.Transactions
 	if t.Open != "" && (g.tx == txUnknown || g.tx == txAsk || g.unwrapped) && !g.ended {
 		return g.askOpen(ctx, t.Open)
 	}
@@ -158,13 +158,13 @@ type knownCommits struct {
 // nothing but a rollback, which undoes what was drawn, there is none.
 func (x *execution) mark(ctx context.Context) error {
 	d := x.plan.Dialect()
-	if x.guard.mount.onConnection() {
+	if x.guard.db.onConnection() {
 		// Where there is none, a savepoint of SQLite begins one.
 		if err := x.guard.joinedStore().Prove(ctx); err != nil {
 			return x.unlessEnded(err)
 		}
 	}
-	if x.pointSet = !d.ErrorsAbort || !x.guard.mount.driver.Executes; x.pointSet {
+	if x.pointSet = !d.ErrorsAbort || !x.guard.db.driver.Executes; x.pointSet {
 		err := x.control(ctx, d.Transactions.Set, keysSavepoint)
 		if err != nil && d.Transactions.Open != "" && isNumber(err, d.Transactions.Ended) {
 			return x.unlessEnded(store.ErrEnded)
@@ -186,7 +186,7 @@ func (x *execution) control(ctx context.Context, text, savepoint string) error {
 // beginOwn begins a transaction for the execution alone.
 func (x *execution) beginOwn(ctx context.Context) error {
 	g := x.guard
-	g.mount.ensure(ctx, g)
+	g.db.ensure(ctx, g)
 	var opts driver.TxOptions
 	if x.joining.latest && x.plan.Dialect().Transactions.Snapshots {
 		// Under REPEATABLE READ the first statement, which waits for the lock,
@@ -304,7 +304,7 @@ func (g *guard) undo(ctx context.Context, failed error) {
 	if err == nil || strings.Contains(err.Error(), noTransaction) {
 		return
 	}
-	if ask := g.mount.known().dialect.Transactions.Open; ask != "" && g.askOpen(context.WithoutCancel(ctx), ask) == nil && g.tx == txOutside {
+	if ask := g.db.known().dialect.Transactions.Open; ask != "" && g.askOpen(context.WithoutCancel(ctx), ask) == nil && g.tx == txOutside {
 		return // the engine had ended it
 	}
 	g.unknown()

@@ -60,23 +60,23 @@ func (k *tableKey) states() []string {
 }
 
 // mapped gives keys that are made of numbers.
-func (m *Mount) mapped(ctx context.Context, g *guard, t *table, i, n int) ([]driver.Value, error) {
+func (db *database) mapped(ctx context.Context, g *guard, t *table, i, n int) ([]driver.Value, error) {
 	k := &t.keys[i]
 	if _, ok := k.shape.(*keysource.Composite); !ok {
-		c, first, err := m.numbers(ctx, g, t, i, int64(n))
+		c, first, err := db.numbers(ctx, g, t, i, int64(n))
 		if err != nil {
 			return nil, err
 		}
 		keys, err := keysource.Keys(c.mapping, first, n, k.layout)
 		if err == nil {
-			m.warn(ctx, t, i, c, first+int64(n)-1)
+			db.warn(ctx, t, i, c, first+int64(n)-1)
 		}
 		return keys, err
 	}
 	// A tick may have room for one key only, and a statement takes many.
 	keys := make([]driver.Value, 0, n)
 	for range n {
-		c, number, err := m.numbers(ctx, g, t, i, 1)
+		c, number, err := db.numbers(ctx, g, t, i, 1)
 		if err != nil {
 			return nil, err
 		}
@@ -90,11 +90,11 @@ func (m *Mount) mapped(ctx context.Context, g *guard, t *table, i, n int) ([]dri
 }
 
 // warn reports once that most keys of a source are used.
-func (m *Mount) warn(ctx context.Context, t *table, i int, c *counter, last int64) {
+func (db *database) warn(ctx context.Context, t *table, i int, c *counter, last int64) {
 	if keysource.Share(c.mapping, last+1) < keysource.WarnShare || !c.warned.CompareAndSwap(false, true) {
 		return
 	}
-	m.currentLogger().LogAttrs(ctx, slog.LevelWarn, "keyfill: most keys of a source are used",
+	db.currentLogger().LogAttrs(ctx, slog.LevelWarn, "keyfill: most keys of a source are used",
 		slog.String("table", t.Table), slog.String("column", t.keys[i].column),
 		slog.Int64("keys", c.mapping.Last()), slog.String("remedy", keysource.EndRemedy(c.mapping)))
 }

@@ -47,14 +47,14 @@ const maxKeys = 1_000_000
 // when the table is not configured, when the source fails, and, as [ErrJoined],
 // when the keys belong to the transaction of their INSERT.
 func (m *Mount) Keys(ctx context.Context, name string, n int) ([]driver.Value, error) {
-	one, err := m.one(name, n)
+	db, err := m.only(name, n)
 	if err != nil {
 		return nil, err
 	}
 	var keys []driver.Value
-	err = one.forTable(ctx, name, func(t *table, g *guard) error {
+	err = db.forTable(ctx, name, func(t *table, g *guard) error {
 		var err error
-		keys, err = one.next(ctx, g, nil, t, 0, n)
+		keys, err = db.next(ctx, g, nil, t, 0, n)
 		return err
 	})
 	return keys, err
@@ -65,24 +65,24 @@ func (m *Mount) Keys(ctx context.Context, name string, n int) ([]driver.Value, e
 // them is kept. It waits and fails as [Mount.Keys] does, and besides with
 // [ErrNoNumbers] where the keys are not consecutive integers.
 func (m *Mount) Reserve(ctx context.Context, name string, n int) (int64, error) {
-	one, err := m.one(name, n)
+	db, err := m.only(name, n)
 	if err != nil {
 		return 0, err
 	}
 	var first int64
-	err = one.forTable(ctx, name, func(t *table, g *guard) error {
+	err = db.forTable(ctx, name, func(t *table, g *guard) error {
 		if !t.keys[0].rule.Contiguous {
 			return ErrNoNumbers
 		}
 		var err error
-		first, err = one.reserve(ctx, g, t, 0, int64(n))
+		first, err = db.reserve(ctx, g, t, 0, int64(n))
 		return err
 	})
 	return first, err
 }
 
-// one returns the mount of the only database.
-func (m *Mount) one(table string, n int) (*Mount, error) {
+// only returns the database, if there is one alone.
+func (m *Mount) only(table string, n int) (*database, error) {
 	all, _ := m.databases()
 	if len(all) != 1 {
 		return nil, ErrNotOne
@@ -95,22 +95,22 @@ func (m *Mount) one(table string, n int) (*Mount, error) {
 
 // forTable calls f for a table of a name, with a connection where its source
 // needs one.
-func (m *Mount) forTable(ctx context.Context, name string, f func(*table, *guard) error) error {
+func (db *database) forTable(ctx context.Context, name string, f func(*table, *guard) error) error {
 	// Names, layouts and states are alike in MySQL and MariaDB; what the catalog
 	// is to say of a column is not.
-	t, err := m.known().named(name)
+	t, err := db.known().named(name)
 	if err != nil {
 		return &Error{Table: name, Offset: -1, Err: err}
 	}
-	if t, err = m.real(ctx, t); err != nil {
+	if t, err = db.real(ctx, t); err != nil {
 		return &Error{Table: name, Offset: -1, Err: err}
 	}
 	k := &t.keys[0]
-	if m.belongs(k) {
+	if db.belongs(k) {
 		return t.keyError(0, ErrJoined)
 	}
-	if k.source == nil && m.onConnection() && m.standIn == nil {
-		err = m.withGuard(ctx, func(g *guard) error { return f(t, g) })
+	if k.source == nil && db.onConnection() && db.standIn == nil {
+		err = db.withGuard(ctx, func(g *guard) error { return f(t, g) })
 	} else {
 		err = f(t, nil)
 	}
@@ -121,12 +121,12 @@ func (m *Mount) forTable(ctx context.Context, name string, f func(*table, *guard
 }
 
 // withGuard calls f with a connection of its own.
-func (m *Mount) withGuard(ctx context.Context, f func(*guard) error) error {
-	g, err := m.connect(ctx, m.sources.stores.own)
+func (db *database) withGuard(ctx context.Context, f func(*guard) error) error {
+	g, err := db.connect(ctx, db.sources.stores.own)
 	if err != nil {
 		return err
 	}
-	if m.acquaint(ctx, g); g.counters != nil {
+	if db.acquaint(ctx, g); g.counters != nil {
 		err = ErrOwnMemory
 	} else {
 		err = f(g)

@@ -15,11 +15,11 @@ import (
 //
 // What SQLite says of the last row, last_insert_rowid(), stays: the tables of
 // states are WITHOUT ROWID.
-func (m *Mount) miscounts(p *rewrite.Plan) bool {
+func (db *database) miscounts(p *rewrite.Plan) bool {
 	if p.Counts() {
 		return p.Reads()&rewrite.ReadsCount != 0
 	}
-	if !m.onConnection() || m.standIn != nil || p.Reads()&rewrite.ReadsCount == 0 {
+	if !db.onConnection() || db.standIn != nil || p.Reads()&rewrite.ReadsCount == 0 {
 		return false
 	}
 	for _, d := range p.Draws {
@@ -38,10 +38,10 @@ func (m *Mount) miscounts(p *rewrite.Plan) bool {
 //
 // An error is left to what comes next, since it may be that of a view, which cannot
 // be written to in this way. One that may have ended the transaction is returned.
-func (m *Mount) lock(ctx context.Context, g *guard, t *table, i int) error {
-	if !m.onConnection() || g.tx == txOutside {
+func (db *database) lock(ctx context.Context, g *guard, t *table, i int) error {
+	if !db.onConnection() || g.tx == txOutside {
 		return nil
 	}
 	column := store.Column{Schema: t.rule.Schema, Table: t.rule.Name, Name: t.keys[i].column}
-	return store.Within(m.either[0].dialect, g.conn).LockFirst(ctx, column)
+	return store.Within(db.either[0].dialect, g.conn).LockFirst(ctx, column)
 }

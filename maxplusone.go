@@ -25,9 +25,9 @@ var (
 
 // afterMax returns the first of n integers behind the greatest key of a column, as
 // the statement's transaction sees it.
-func (m *Mount) afterMax(ctx context.Context, g *guard, t *table, i int, n int64) (int64, error) {
+func (db *database) afterMax(ctx context.Context, g *guard, t *table, i int, n int64) (int64, error) {
 	k := &t.keys[i]
-	f, err := m.facts(ctx, g, t)
+	f, err := db.facts(ctx, g, t)
 	switch {
 	case err != nil:
 		return 0, err
@@ -37,19 +37,19 @@ func (m *Mount) afterMax(ctx context.Context, g *guard, t *table, i int, n int64
 		return 0, ErrNotUnique
 	}
 	column := f.keys[i].stored(t.rule, k, false)
-	if k.rule.Source.Lock == policy.LockNone || !store.NeedsMutex(m.known().dialect) {
+	if k.rule.Source.Lock == policy.LockNone || !store.NeedsMutex(db.known().dialect) {
 		claim := store.ClaimOfMax(column)
 		claim.Exclusive = k.rule.Source.Exclusive
-		if _, err := m.claimColumn(ctx, g, claim); err != nil {
+		if _, err := db.claimColumn(ctx, g, claim); err != nil {
 			return 0, err
 		}
 	}
 	var greatest int64
 	if k.rule.Source.Lock == policy.LockNone {
-		greatest, err = store.Within(m.known().dialect, g.conn).MaxKey(ctx, column)
+		greatest, err = store.Within(db.known().dialect, g.conn).MaxKey(ctx, column)
 	} else {
 		within := g.joinedStore()
-		if err = m.enterMutex(ctx, g, k, f, i, column); err == nil {
+		if err = db.enterMutex(ctx, g, k, f, i, column); err == nil {
 			greatest, err = within.LockedMaxKey(ctx, column)
 		}
 	}
@@ -70,13 +70,13 @@ func unranked(c store.Column) store.Column {
 
 // enterMutex waits for those who are about to insert behind the greatest key of a
 // column, where reading it alone does not.
-func (m *Mount) enterMutex(ctx context.Context, g *guard, k *tableKey, f *tableFacts, i int, column store.Column) error {
-	if !store.NeedsMutex(m.known().dialect) {
+func (db *database) enterMutex(ctx context.Context, g *guard, k *tableKey, f *tableFacts, i int, column store.Column) error {
+	if !store.NeedsMutex(db.known().dialect) {
 		return nil
 	}
 	name := store.MutexName(column)
-	c, err := m.sources.counters.get(ctx, name, func() (*counter, error) {
-		home, err := m.sources.stores.get("")
+	c, err := db.sources.counters.get(ctx, name, func() (*counter, error) {
+		home, err := db.sources.stores.get("")
 		if err != nil {
 			return nil, err
 		}
@@ -86,7 +86,7 @@ func (m *Mount) enterMutex(ctx context.Context, g *guard, k *tableKey, f *tableF
 			EnsureSchema: k.rule.Source.EnsureSchema, Create: true, Exclusive: k.rule.Source.Exclusive,
 			OnBehind: keysource.RemedyWarn,
 		}
-		return &counter{joined: m.newJoinedRow(row, home), home: f.keys[i].home()}, nil
+		return &counter{joined: db.newJoinedRow(row, home), home: f.keys[i].home()}, nil
 	})
 	if err == nil {
 		_, err = c.joined.reserve(ctx, g, 1)

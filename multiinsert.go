@@ -17,10 +17,10 @@ import (
 
 // cautious returns the mode for a text: the most cautious of its tables' modes,
 // since it goes out as it came or filled as a whole.
-func (m *Mount) cautious(p *rewrite.Plan) policy.Mode {
+func (db *database) cautious(p *rewrite.Plan) policy.Mode {
 	mode := policy.ModeFill
 	for i := range p.Inserts {
-		mode = policy.MoreCautious(mode, m.effective(tableOf(&p.Inserts[i])))
+		mode = policy.MoreCautious(mode, db.effective(tableOf(&p.Inserts[i])))
 	}
 	return mode
 }

@@ -22,8 +22,8 @@ type naming struct {
 
 // asks reports whether the place of the session matters to the tables of a plan:
 // to their facts and states, or to which entry of the policy is theirs.
-func (m *Mount) asks(e *engine, query string, p *rewrite.Plan) bool {
-	if e.dialect.Place.Query == "" || m.standIn != nil || policy.Mode(m.mode.Load()) == policy.ModeOff {
+func (db *database) asks(e *engine, query string, p *rewrite.Plan) bool {
+	if e.dialect.Place.Query == "" || db.standIn != nil || policy.Mode(db.mode.Load()) == policy.ModeOff {
 		return false
 	}
 	switch {
@@ -33,7 +33,7 @@ func (m *Mount) asks(e *engine, query string, p *rewrite.Plan) bool {
 		return e.policy.HasDefaultSchema() && e.mayMean(p, query)
 	}
 	return outside(p) || e.placed && mean(p, func(t *table) bool {
-		return m.effective(t) != policy.ModeOff && (t.looked || t.rule.Schema == "" && e.policy.Schemas())
+		return db.effective(t) != policy.ModeOff && (t.looked || t.rule.Schema == "" && e.policy.Schemas())
 	})
 }
 
@@ -85,9 +85,9 @@ func (e *engine) mayMean(p *rewrite.Plan, query string) bool {
 // inPlace returns the plan of a query for the tables that the engine takes on the
 // connection, and how names are to be read there. p is the plan of the text alone.
 // An error is the driver's own, or a store's.
-func (m *Mount) inPlace(ctx context.Context, g *guard, e *engine, query string, p *rewrite.Plan) (*rewrite.Plan, naming, error) {
+func (db *database) inPlace(ctx context.Context, g *guard, e *engine, query string, p *rewrite.Plan) (*rewrite.Plan, naming, error) {
 	plain := e.names
-	if !m.asks(e, query, p) {
+	if !db.asks(e, query, p) {
 		return p, plain, nil
 	}
 	if moves(g, p, query) {
@@ -103,7 +103,7 @@ func (m *Mount) inPlace(ctx context.Context, g *guard, e *engine, query string, 
 	case err != nil:
 		return nil, plain, err
 	}
-	home, err := m.home(ctx)
+	home, err := db.home(ctx)
 	if err != nil {
 		return nil, plain, g.held(err)
 	}
@@ -113,7 +113,7 @@ func (m *Mount) inPlace(ctx context.Context, g *guard, e *engine, query string, 
 	if at == home && !e.policy.Schemas() && !mean(p, isLoose) {
 		return p, plain, nil
 	}
-	return m.readIn(ctx, g, e, query, p, at, home)
+	return db.readIn(ctx, g, e, query, p, at, home)
 }
 
 // moves reports whether a text of several statements may change the place ahead of an
@@ -147,7 +147,7 @@ func isLoose(t *table) bool { return t.rule.Loose }
 
 // readIn reads a query in a place, and keeps the plan where all that it names is
 // there.
-func (m *Mount) readIn(ctx context.Context, g *guard, e *engine, query string, p *rewrite.Plan, at, home *location) (*rewrite.Plan, naming, error) {
+func (db *database) readIn(ctx context.Context, g *guard, e *engine, query string, p *rewrite.Plan, at, home *location) (*rewrite.Plan, naming, error) {
 	r := &reading{engine: e, at: at, home: home, now: map[wanted]string{}, altered: g.isAltered()}
 	n := naming{lookup: r.lookup, key: at.answer + "\x00" + string(rune(p.Dialect().Settings)) + "\x00at\x00"}
 	if known, ok := e.cache.Get(n.key + query); ok && !r.altered {
@@ -162,7 +162,7 @@ func (m *Mount) readIn(ctx context.Context, g *guard, e *engine, query string, p
 			return read, n, nil
 		}
 		for _, w := range r.missing {
-			schema, lasts, err := m.locate(ctx, g, w.place, w.name)
+			schema, lasts, err := db.locate(ctx, g, w.place, w.name)
 			if err != nil {
 				return nil, n, g.held(err)
 			}
@@ -176,17 +176,17 @@ func (m *Mount) readIn(ctx context.Context, g *guard, e *engine, query string, p
 
 // real returns the table that a name of the policy file means where the database is
 // opened, where a state depends on which it is.
-func (m *Mount) real(ctx context.Context, t *table) (*table, error) {
-	e := m.known()
-	if m.standIn != nil || !t.rule.Loose {
+func (db *database) real(ctx context.Context, t *table) (*table, error) {
+	e := db.known()
+	if db.standIn != nil || !t.rule.Loose {
 		return t, nil
 	}
 	f := policy.Found{Schema: t.rule.Schema, Bare: t.rule.Schema == ""}
 	schema := "main"
-	if !m.onConnection() {
-		home, err := m.home(ctx)
+	if !db.onConnection() {
+		home, err := db.home(ctx)
 		if err == nil {
-			schema, _, err = m.locate(ctx, nil, home, t.rule.Name)
+			schema, _, err = db.locate(ctx, nil, home, t.rule.Name)
 		}
 		if err != nil {
 			return nil, err

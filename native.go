@@ -9,14 +9,14 @@ import (
 
 // newNative returns the counter of a sequence of the engine, which other programs
 // may draw from too. It has no row of ours.
-func (m *Mount) newNative(ctx context.Context, g *guard, t *table, i int) (*counter, error) {
+func (db *database) newNative(ctx context.Context, g *guard, t *table, i int) (*counter, error) {
 	k := &t.keys[i]
 	src := k.rule.Source
-	facts, columns, err := m.columns(ctx, g, t, i)
+	facts, columns, err := db.columns(ctx, g, t, i)
 	if err != nil {
 		return nil, err
 	}
-	st, err := m.sources.stores.get("")
+	st, err := db.sources.stores.get("")
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func (m *Mount) newNative(ctx context.Context, g *guard, t *table, i int) (*coun
 	o := src.SequenceOptions()
 	o.Reserver, o.MaxKey, o.Max = sequence, sequence.MaxKey, k.limit()
 	o.EndRemedy = "a greater MAXVALUE where the sequence ends before that, or a wider column and max_bits"
-	if c.sequence, err = keysource.NewSequence(o, m.sources.env); err != nil {
+	if c.sequence, err = keysource.NewSequence(o, db.sources.env); err != nil {
 		return nil, err
 	}
 	return c, nil

@@ -37,7 +37,7 @@ func (x *execution) settle(ctx context.Context, res driver.Result) {
 	if !open {
 		return
 	}
-	f := x.guard.mount.rowFacts(ctx, x.guard, tableOf(in))
+	f := x.guard.db.rowFacts(ctx, x.guard, tableOf(in))
 	if f.stays {
 		o = x.byCount(in, affected)
 	}
@@ -173,7 +173,7 @@ func (x *execution) countedUpsert(in *rewrite.Insert, affected int64) Outcome {
 	case !family || in.UpdatesKey || in.Replaces:
 	case affected == 2*rows:
 		return NotStored
-	case in.LeavesRow && affected == rows && !x.guard.mount.countsFound():
+	case in.LeavesRow && affected == rows && !x.guard.db.countsFound():
 		return Stored
 	}
 	return Unknown

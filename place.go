@@ -128,46 +128,46 @@ func (g *guard) placeNow(ctx context.Context) (*location, error) {
 	if k.asked {
 		return k.at, nil
 	}
-	m := g.mount
-	answer, err := catalog.Place(ctx, m.known().dialect, catalog.Conn(g.conn))
+	db := g.db
+	answer, err := catalog.Place(ctx, db.known().dialect, catalog.Conn(g.conn))
 	if err != nil {
 		return nil, err
 	}
-	if m.onConnection() && !strings.Contains(answer, "\n") {
+	if db.onConnection() && !strings.Contains(answer, "\n") {
 		answer = "" // nothing is attached
 	}
-	k.at, k.asked = m.places.of(answer), !k.unsure
+	k.at, k.asked = db.places.of(answer), !k.unsure
 	k.changed = k.changed && g.tx != txOutside
 	return k.at, nil
 }
 
 // placeFirst asks a new connection, where later the question would change what a
 // statement may ask for. What fails here is asked again.
-func (m *Mount) placeFirst(ctx context.Context, g *guard) {
-	if e := m.engine.Load(); e != nil && e.dialect.Place.Early && m.standIn == nil && e.placed {
+func (db *database) placeFirst(ctx context.Context, g *guard) {
+	if e := db.engine.Load(); e != nil && e.dialect.Place.Early && db.standIn == nil && e.placed {
 		g.place.first, _ = g.placeNow(ctx)
 	}
 }
 
 // home returns the place that the database is opened in.
-func (m *Mount) home(ctx context.Context) (*location, error) {
-	p := &m.places
+func (db *database) home(ctx context.Context) (*location, error) {
+	p := &db.places
 	p.mu.Lock()
 	home := p.home
 	p.mu.Unlock()
 	if home != nil {
 		return home, nil
 	}
-	if m.onConnection() {
+	if db.onConnection() {
 		return p.of(""), nil
 	}
-	q, err := m.sources.stores.catalog()
+	q, err := db.sources.stores.catalog()
 	if err != nil {
 		return nil, err
 	}
 	var answer string
-	err = m.askCatalog(ctx, m.known().dialect, func(ctx context.Context) (err error) {
-		answer, err = catalog.Place(ctx, m.known().dialect, q)
+	err = db.askCatalog(ctx, db.known().dialect, func(ctx context.Context) (err error) {
+		answer, err = catalog.Place(ctx, db.known().dialect, q)
 		return err
 	})
 	if err != nil {
@@ -182,7 +182,7 @@ func (m *Mount) home(ctx context.Context) (*location, error) {
 
 // locate returns the schema of the table that a name without one means in a place,
 // and whether that holds from now on: a table that is not there may come.
-func (m *Mount) locate(ctx context.Context, g *guard, at *location, name string) (schema string, lasts bool, err error) {
+func (db *database) locate(ctx context.Context, g *guard, at *location, name string) (schema string, lasts bool, err error) {
 	at.mu.Lock()
 	schema = at.found[name]
 	at.mu.Unlock()
@@ -190,17 +190,17 @@ func (m *Mount) locate(ctx context.Context, g *guard, at *location, name string)
 		return schema, true, nil
 	}
 	var q catalog.Querier
-	if m.onConnection() || g.isAltered() {
+	if db.onConnection() || g.isAltered() {
 		q = catalog.Conn(g.conn)
-	} else if q, err = m.sources.stores.catalog(); err != nil {
+	} else if q, err = db.sources.stores.catalog(); err != nil {
 		return "", false, err
 	}
 	if g.isAltered() {
-		schema, _, err = catalog.Locate(ctx, m.known().dialect, q, at.answer, name)
+		schema, _, err = catalog.Locate(ctx, db.known().dialect, q, at.answer, name)
 		return schema, false, err // it may be rolled back
 	}
-	err = m.askCatalog(ctx, m.known().dialect, func(ctx context.Context) (err error) {
-		schema, lasts, err = catalog.Locate(ctx, m.known().dialect, q, at.answer, name)
+	err = db.askCatalog(ctx, db.known().dialect, func(ctx context.Context) (err error) {
+		schema, lasts, err = catalog.Locate(ctx, db.known().dialect, q, at.answer, name)
 		return err
 	})
 	if err != nil {
@@ -216,19 +216,19 @@ func (m *Mount) locate(ctx context.Context, g *guard, at *location, name string)
 
 // statesIn returns the schema of the tables with the states, which is where the
 // database is opened.
-func (m *Mount) statesIn(ctx context.Context, g *guard) (string, error) {
-	p := &m.places
+func (db *database) statesIn(ctx context.Context, g *guard) (string, error) {
+	p := &db.places
 	p.mu.Lock()
 	schema := p.states
 	p.mu.Unlock()
 	if schema != "" {
 		return schema, nil
 	}
-	home, err := m.home(ctx)
+	home, err := db.home(ctx)
 	if err != nil {
 		return "", err
 	}
-	schema, lasts, err := m.locate(ctx, g, home, "keyfill_sequences")
+	schema, lasts, err := db.locate(ctx, g, home, "keyfill_sequences")
 	if err == nil && lasts {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -245,21 +245,21 @@ var errKeyTable = errors.New("the connection's current schema is not the one tha
 // open on the connection, which proves that it is, and whether its session would
 // find others, or none, without their schema.
 func (g *guard) states(ctx context.Context) (st *store.Store, away bool, err error) {
-	m := g.mount
-	d := m.known().dialect
+	db := g.db
+	d := db.known().dialect
 	st = g.joinedStore()
-	if m.onConnection() || d.Place.Query == "" {
+	if db.onConnection() || d.Place.Query == "" {
 		return st, false, nil
 	}
 	at, err := g.placeNow(ctx)
 	if err != nil {
 		return nil, false, err
 	}
-	home, err := m.home(ctx)
+	home, err := db.home(ctx)
 	if err != nil || at == home {
 		return st, false, err
 	}
-	schema, err := m.statesIn(ctx, g)
+	schema, err := db.statesIn(ctx, g)
 	if err != nil || schema == "" {
 		return st, true, err
 	}

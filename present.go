@@ -52,11 +52,11 @@ var (
 
 // rowFacts returns what is known of a table's rows, of which the catalog is asked
 // once. The answer of one that fails is that nothing is known.
-func (m *Mount) rowFacts(ctx context.Context, g *guard, t *table) *rowFacts {
+func (db *database) rowFacts(ctx context.Context, g *guard, t *table) *rowFacts {
 	if f := t.gate.rows.Load(); f != nil {
 		return f
 	}
-	if m.standIn != nil {
+	if db.standIn != nil {
 		return plainRows
 	}
 	if time.Now().UnixNano() < t.gate.mute.Load() {
@@ -64,8 +64,8 @@ func (m *Mount) rowFacts(ctx context.Context, g *guard, t *table) *rowFacts {
 	}
 	ctx, cancel := aside(ctx)
 	defer cancel()
-	d := m.known().dialect
-	found, err := m.tableIn(ctx, g, d, t.rule.Schema, t.rule.Name)
+	d := db.known().dialect
+	found, err := db.tableIn(ctx, g, d, t.rule.Schema, t.rule.Name)
 	if err != nil {
 		t.gate.mute.Store(time.Now().Add(recheck).UnixNano())
 		return unknownRows
@@ -408,7 +408,7 @@ func (x *execution) firstNumbered(ctx context.Context, res driver.Result) (id in
 	if d < 0 || !x.tellsID() || in.Conflict == rewrite.ConflictError || in.UpdatesKey || x.rows[0] == 0 || x.affected(res) == 0 || x.idiomTells(res) {
 		return 0
 	}
-	f := x.guard.mount.rowFacts(ctx, x.guard, tableOf(in))
+	f := x.guard.db.rowFacts(ctx, x.guard, tableOf(in))
 	before, ok := x.keys[d][1].(int64)
 	column := f.column(x.plan.Draws[d].Key)
 	if !ok || !f.stays || column == "" || !tableOf(in).keys[x.plan.Draws[d].Key].integer() {
@@ -443,13 +443,13 @@ func (f *rowFacts) column(key int) string {
 // row, to stay among them. GORM does so.
 func (x *execution) spares(id filledID) bool {
 	draw := x.plan.Filled(x.holes)[id.place].Draw
-	return x.guard.mount.spare(x.plan, x.plan.Draws[draw], x.holes.Counts[draw]) > 0
+	return x.guard.db.spare(x.plan, x.plan.Draws[draw], x.holes.Counts[draw]) > 0
 }
 
 // spare returns how many keys are drawn behind those of a statement that need not
 // store its first row, and which answers with the first that it has stored: see
 // spares.
-func (m *Mount) spare(p *rewrite.Plan, d rewrite.Draw, n int) int {
+func (db *database) spare(p *rewrite.Plan, d rewrite.Draw, n int) int {
 	in := &p.Inserts[d.Insert]
 	t := tableOf(in)
 	k := &t.keys[d.Key]

@@ -11,7 +11,7 @@ import (
 )
 
 // newRecycled makes a counter that of series, whose numbers come from the row.
-func (m *Mount) newRecycled(g *guard, k *tableKey, row store.Sequence, ranked bool, schema string, c *counter) (*counter, error) {
+func (db *database) newRecycled(g *guard, k *tableKey, row store.Sequence, ranked bool, schema string, c *counter) (*counter, error) {
 	src := k.rule.Source
 	series := store.Series{
 		Sequence: row, Size: src.Series, Lease: src.Lease,
@@ -19,16 +19,16 @@ func (m *Mount) newRecycled(g *guard, k *tableKey, row store.Sequence, ranked bo
 		Owner: owner() + "/" + rand.Text(),
 	}
 	o := src.RecycledOptions()
-	if m.onConnection() && src.Store == "" {
+	if db.onConnection() && src.Store == "" {
 		if isElsewhere(g, schema) {
 			return nil, errElsewhere
 		}
 		o.OnConnection = true
-		d := m.either[0].dialect
+		d := db.either[0].dialect
 		c.row = &connRow{dialect: d, ranked: ranked, series: store.On(d, nil).Series(series)}
 		c.bound = newBound(row, nil)
 	} else {
-		st, err := m.storeOf(src, &series.Sequence)
+		st, err := db.storeOf(src, &series.Sequence)
 		if err != nil {
 			return nil, err
 		}
@@ -40,7 +40,7 @@ func (m *Mount) newRecycled(g *guard, k *tableKey, row store.Sequence, ranked bo
 		c.bound = newBound(row, rows.Bind)
 	}
 	var err error
-	if c.recycled, err = keysource.NewRecycled(o, m.sources.env); err != nil {
+	if c.recycled, err = keysource.NewRecycled(o, db.sources.env); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -48,13 +48,13 @@ func (m *Mount) newRecycled(g *guard, k *tableKey, row store.Sequence, ranked bo
 
 // storeOf returns the store of a source that does not count on the statements'
 // connections, and completes its row.
-func (m *Mount) storeOf(src policy.Source, row *store.Sequence) (*store.Store, error) {
-	st, err := m.sources.stores.get(src.Store)
+func (db *database) storeOf(src policy.Source, row *store.Sequence) (*store.Store, error) {
+	st, err := db.sources.stores.get(src.Store)
 	if err != nil {
 		return nil, err
 	}
-	if src.Store != "" && !m.onConnection() {
-		if row.At, err = m.sources.stores.get(""); err != nil {
+	if src.Store != "" && !db.onConnection() {
+		if row.At, err = db.sources.stores.get(""); err != nil {
 			return nil, err
 		}
 	}
@@ -91,13 +91,13 @@ func (r *connRow) seriesAt(g *guard) keysource.SeriesAt {
 // giveBack gives the rest of their series back that count on the statements'
 // connections, when the database is closed. Where that cannot be, the lease runs
 // out by itself.
-func (m *Mount) giveBack(ctx context.Context, all []*counter) {
+func (db *database) giveBack(ctx context.Context, all []*counter) {
 	if len(all) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, leavePatience)
 	defer cancel()
-	_ = m.withGuard(ctx, func(g *guard) error {
+	_ = db.withGuard(ctx, func(g *guard) error {
 		var errs []error
 		for _, c := range all {
 			errs = append(errs, c.recycled.CloseOn(ctx, c.row.seriesAt(g)))

@@ -182,31 +182,31 @@ const foundPatience = 2 * time.Second
 // countsFound reports whether the server may count rows that an upsert has left
 // as they are. It is asked once, on a connection of our own, which has the same
 // flags.
-func (m *Mount) countsFound() bool {
-	switch m.found.Load() {
+func (db *database) countsFound() bool {
+	switch db.found.Load() {
 	case foundCounts:
 		return true
 	case foundNot:
 		return false
 	}
-	if time.Now().UnixNano() < m.foundAgain.Load() {
+	if time.Now().UnixNano() < db.foundAgain.Load() {
 		return true
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), foundPatience)
 	defer cancel()
 	counts := false
-	st, err := m.sources.stores.get("")
+	st, err := db.sources.stores.get("")
 	if err == nil {
 		counts, err = st.CountsFound(ctx)
 	}
 	switch {
 	case err != nil:
-		m.foundAgain.Store(time.Now().Add(askedAgain).UnixNano())
+		db.foundAgain.Store(time.Now().Add(askedAgain).UnixNano())
 		return true
 	case counts:
-		m.found.Store(foundCounts)
+		db.found.Store(foundCounts)
 	default:
-		m.found.Store(foundNot)
+		db.found.Store(foundNot)
 	}
 	return counts
 }

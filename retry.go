@@ -36,7 +36,7 @@ func (x *execution) retry() bool {
 	x.rec.mu.Lock()
 	defer x.rec.mu.Unlock()
 	for i, l := range x.rec.lost {
-		if l.guard.mount == x.guard.mount && l.query == x.query && l.values == x.values && sameColumns(l.plan, x.plan) && equalArgs(l.args, x.args) && l.holes.Equal(x.holes) {
+		if l.guard.db == x.guard.db && l.query == x.query && l.values == x.values && sameColumns(l.plan, x.plan) && equalArgs(l.args, x.args) && l.holes.Equal(x.holes) {
 			x.rec.lost = slices.Delete(x.rec.lost, i, i+1)
 			x.keys, x.notes = l.keys, l.notes
 			return true
@@ -49,7 +49,7 @@ func (x *execution) retry() bool {
 func (x *execution) autonomous() bool {
 	for _, d := range x.plan.Draws {
 		k := &tableOf(&x.plan.Inserts[d.Insert]).keys[d.Key]
-		if k.source == nil && x.guard.mount.joins(k) {
+		if k.source == nil && x.guard.db.joins(k) {
 			return false
 		}
 	}
@@ -57,8 +57,8 @@ func (x *execution) autonomous() bool {
 }
 
 // joins reports whether keys are drawn on the statement's own connection.
-func (m *Mount) joins(k *tableKey) bool {
-	return m.standIn == nil && (k.rule.Joined || m.onConnection() && k.rule.Source.Store == "")
+func (db *database) joins(k *tableKey) bool {
+	return db.standIn == nil && (k.rule.Joined || db.onConnection() && k.rule.Source.Store == "")
 }
 
 // loseParked is for a text that could not be prepared: what was parked for it

@@ -215,7 +215,7 @@ func (o *observedRows) counted(in *rewrite.Insert) Outcome {
 // keepsRows reports whether the table is known to store every row of an INSERT that
 // succeeds: no trigger of its own leaves one out.
 func (x *execution) keepsRows() bool {
-	if x.guard.mount.standIn != nil {
+	if x.guard.db.standIn != nil {
 		return true
 	}
 	f := tableOf(&x.plan.Inserts[0]).gate.facts.Load()

@@ -56,7 +56,7 @@ var errShared = errors.New("a numbering within other columns is that of one tabl
 
 // newScoped makes the counter of a numbering within parents. row is its own row,
 // which gives no number but says which column is numbered, by what.
-func (m *Mount) newScoped(ctx context.Context, g *guard, t *table, i int, row store.Sequence, c *counter) (*counter, error) {
+func (db *database) newScoped(ctx context.Context, g *guard, t *table, i int, row store.Sequence, c *counter) (*counter, error) {
 	k := &t.keys[i]
 	switch {
 	case k.rule.Shared:
@@ -66,11 +66,11 @@ func (m *Mount) newScoped(ctx context.Context, g *guard, t *table, i int, row st
 	case !k.integer():
 		return nil, errors.New("keys that are numbered within other columns are integers: make the column one, and leave layout out")
 	}
-	d := m.known().dialect
-	if err := m.lock(ctx, g, t, i); err != nil {
+	d := db.known().dialect
+	if err := db.lock(ctx, g, t, i); err != nil {
 		return nil, err
 	}
-	found, err := m.tableIn(ctx, g, d, t.rule.Schema, t.rule.Name)
+	found, err := db.tableIn(ctx, g, d, t.rule.Schema, t.rule.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -88,8 +88,8 @@ func (m *Mount) newScoped(ctx context.Context, g *guard, t *table, i int, row st
 		s.scope.Within = append(s.scope.Within, column.found.Name)
 		types = append(types, rc.Type)
 	}
-	if !m.onConnection() {
-		if s.scope.Latest, err = m.sources.stores.get(""); err != nil {
+	if !db.onConnection() {
+		if s.scope.Latest, err = db.sources.stores.get(""); err != nil {
 			return nil, err
 		}
 	}
@@ -98,7 +98,7 @@ func (m *Mount) newScoped(ctx context.Context, g *guard, t *table, i int, row st
 	for i := range row.Columns {
 		row.Columns[i].Unranked = true // its greatest key says nothing of a parent
 	}
-	if c, err = m.newJoined(ctx, g, k, row, false, s.scope.Column.Schema, c); err != nil {
+	if c, err = db.newJoined(ctx, g, k, row, false, s.scope.Column.Schema, c); err != nil {
 		return nil, err
 	}
 	c.scoped = s
@@ -107,13 +107,13 @@ func (m *Mount) newScoped(ctx context.Context, g *guard, t *table, i int, row st
 
 // newScopedStandIn is newScoped over the stand-in for stores, where there is no
 // catalog: columns are what the policy says.
-func (m *Mount) newScopedStandIn(k *tableKey, state string) *counter {
+func (db *database) newScopedStandIn(k *tableKey, state string) *counter {
 	s := &scoped{
-		standIn: &standInRows{make: m.standIn, made: map[string]keysource.Reserver{}},
+		standIn: &standInRows{make: db.standIn, made: map[string]keysource.Reserver{}},
 		scope:   store.Scope{Name: state},
 	}
 	for _, rc := range k.rule.Scope {
-		s.columns = append(s.columns, scopeColumn{rule: rc, dialect: m.known().dialect, found: &catalog.Column{Name: rc.Column}})
+		s.columns = append(s.columns, scopeColumn{rule: rc, dialect: db.known().dialect, found: &catalog.Column{Name: rc.Column}})
 	}
 	return &counter{scoped: s}
 }
@@ -129,7 +129,7 @@ func (g *guard) within(ctx context.Context, t *table, i, _ int, parents parentsF
 	if err != nil {
 		return nil, err
 	}
-	c, err := g.mount.counter(ctx, g, t, i)
+	c, err := g.db.counter(ctx, g, t, i)
 	if err != nil {
 		return nil, err
 	}
@@ -229,7 +229,7 @@ func (s *scoped) reserve(ctx context.Context, g *guard, t *table, i int, p *pare
 	switch {
 	case behind:
 		// The numbering is compared again: what has raised it may be rolled back.
-		g.mount.noteSuspect(ctx, t, i)
+		g.db.noteSuspect(ctx, t, i)
 	case err == nil && s.remedy != keysource.RemedyWarn:
 		s.doubts.remove(p.row)
 	}

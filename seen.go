@@ -40,13 +40,13 @@ func newSeenTexts() *seenTexts { return &seenTexts{seed: maphash.MakeSeed()} }
 
 // see says what a query concerns, and whether it is known to be passed although it
 // has a word like INSERT.
-func (m *Mount) see(query string) (what rewrite.Concern, passed bool) {
-	e := m.engine.Load()
+func (db *database) see(query string) (what rewrite.Concern, passed bool) {
+	e := db.engine.Load()
 	if e == nil || len(query) > longestSeen {
-		return m.concerns(query), false
+		return db.concerns(query), false
 	}
-	hash := maphash.String(m.seen.seed, query)
-	slot := &m.seen.slots[hash%uint64(len(m.seen.slots))]
+	hash := maphash.String(db.seen.seed, query)
+	slot := &db.seen.slots[hash%uint64(len(db.seen.slots))]
 	if t := slot.text.Load(); t != nil && t.engine == e && t.query == query {
 		return t.what, t.passed
 	}

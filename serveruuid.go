@@ -17,8 +17,8 @@ import (
 // functional returns the plan of a query that was refused because the rows of its
 // INSERT come from a query, with the server's functions for its keys. It is the
 // plan that there is where the server has none. An error is the driver's own.
-func (m *Mount) functional(ctx context.Context, g *guard, e *engine, n naming, query string, p *rewrite.Plan) (*rewrite.Plan, error) {
-	if p.Action != rewrite.Refuse || p.Refusal.Reason != rewrite.ErrSelect || m.standIn != nil ||
+func (db *database) functional(ctx context.Context, g *guard, e *engine, n naming, query string, p *rewrite.Plan) (*rewrite.Plan, error) {
+	if p.Action != rewrite.Refuse || p.Refusal.Reason != rewrite.ErrSelect || db.standIn != nil ||
 		p.Reads()&rewrite.ReadsCount != 0 { // which the question would change
 		return p, nil
 	}
@@ -26,13 +26,13 @@ func (m *Mount) functional(ctx context.Context, g *guard, e *engine, n naming, q
 	key := n.key + "\x00" + string(rune(p.Dialect().Settings))
 	for i := range p.Inserts {
 		target, t := p.Inserts[i].Target, tableOf(&p.Inserts[i])
-		if m.effective(t) != policy.ModeFill {
+		if db.effective(t) != policy.ModeFill {
 			return p, nil // a dry run asks the server nothing for it, and calls it refused
 		}
 		if made[target] != nil {
 			continue
 		}
-		with, err := m.withFunctions(ctx, g, e, target, t)
+		with, err := db.withFunctions(ctx, g, e, target, t)
 		if err != nil {
 			return nil, err
 		}
@@ -58,7 +58,7 @@ func (m *Mount) functional(ctx context.Context, g *guard, e *engine, n naming, q
 
 // withFunctions returns a table's target with the functions that the server has for
 // its keys.
-func (m *Mount) withFunctions(ctx context.Context, g *guard, e *engine, target *rewrite.Target, t *table) (*rewrite.Target, error) {
+func (db *database) withFunctions(ctx context.Context, g *guard, e *engine, target *rewrite.Target, t *table) (*rewrite.Target, error) {
 	made := *target
 	made.Keys = append([]rewrite.Key(nil), target.Keys...)
 	for i := range made.Keys {
@@ -66,7 +66,7 @@ func (m *Mount) withFunctions(ctx context.Context, g *guard, e *engine, target *
 		if f.Text == "" {
 			continue
 		}
-		has, err := m.serverHas(ctx, g, f)
+		has, err := db.serverHas(ctx, g, f)
 		if err != nil {
 			return nil, err
 		}
@@ -93,8 +93,8 @@ func (k *tableKey) function(d *dialect.Dialect) dialect.Function {
 
 // serverHas reports whether the server's version has a function. It is asked for
 // once.
-func (m *Mount) serverHas(ctx context.Context, g *guard, f dialect.Function) (bool, error) {
-	version := m.serverVersion.Load()
+func (db *database) serverHas(ctx context.Context, g *guard, f dialect.Function) (bool, error) {
+	version := db.serverVersion.Load()
 	if version == nil {
 		text, err := g.version(ctx)
 		if err != nil {
@@ -105,7 +105,7 @@ func (m *Mount) serverHas(ctx context.Context, g *guard, f dialect.Function) (bo
 		if n, _ := fmt.Sscanf(text, "%d.%d", &version[0], &version[1]); n == 0 {
 			return false, nil // a server that says something else
 		}
-		m.serverVersion.Store(version)
+		db.serverVersion.Store(version)
 	}
 	return version[0] > f.Major || version[0] == f.Major && version[1] >= f.Minor, nil
 }

@@ -75,13 +75,13 @@ func leavesSettings(d *dialect.Dialect, query string) bool {
 // the refusal where they cannot be asked for, and the plan that there is where
 // that does not matter: with mode off, and with stand-ins for the database. An
 // error is the driver's own.
-func (m *Mount) settled(ctx context.Context, g *guard, p *rewrite.Plan) (*rewrite.Plan, error) {
-	if !p.Ambiguous() || m.standIn != nil {
+func (db *database) settled(ctx context.Context, g *guard, p *rewrite.Plan) (*rewrite.Plan, error) {
+	if !p.Ambiguous() || db.standIn != nil {
 		return p, nil
 	}
 	mode := policy.ModeOff
 	for _, t := range p.Targets() {
-		mode = min(mode, m.effective(t.Owner.(*table)))
+		mode = min(mode, db.effective(t.Owner.(*table)))
 	}
 	switch {
 	case mode == policy.ModeOff:

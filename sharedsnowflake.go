@@ -96,7 +96,7 @@ func (f *flakes) release(ctx context.Context, number int) error {
 type floor struct {
 	flake  *keysource.Snowflake
 	column store.Column
-	mount  *Mount
+	db     *database
 	table  *table
 	index  int // of the key
 	done   atomic.Bool
@@ -108,13 +108,13 @@ type floor struct {
 
 // floorOf returns the floor of a snowflake for a key column, nil where the greatest
 // key is not quickly found, or the policy does not want it to be asked for.
-func (m *Mount) floorOf(flake *keysource.Snowflake, facts *tableFacts, t *table, i, number int) *floor {
+func (db *database) floorOf(flake *keysource.Snowflake, facts *tableFacts, t *table, i, number int) *floor {
 	k, found := &t.keys[i], &facts.keys[i]
 	composite, isText := k.shape.(*keysource.Composite)
 	if !found.leads || !isText && !found.ranked || k.rule.Source.OnBehind == keysource.RemedyWarn {
 		return nil
 	}
-	return &floor{flake: flake, column: found.stored(t.rule, k, false), mount: m, table: t, index: i, composite: composite, number: number}
+	return &floor{flake: flake, column: found.stored(t.rule, k, false), db: db, table: t, index: i, composite: composite, number: number}
 }
 
 // read returns the number of the greatest key in the column, of a composite among
@@ -135,10 +135,10 @@ func (f *floor) read(ctx context.Context, st *store.Store) (int64, error) {
 // is: the statement's own transaction may have locked the table, and the server sees no
 // deadlock.
 func (f *floor) greatest(ctx context.Context, st *store.Store) (int64, error) {
-	if f.mount.onConnection() {
+	if f.db.onConnection() {
 		return f.read(ctx, st)
 	}
-	limited, cancel := context.WithTimeout(ctx, f.mount.storeWait)
+	limited, cancel := context.WithTimeout(ctx, f.db.storeWait)
 	defer cancel()
 	key, err := f.read(limited, st)
 	switch {
@@ -147,7 +147,7 @@ func (f *floor) greatest(ctx context.Context, st *store.Store) (int64, error) {
 	case ctx.Err() != nil:
 		return 0, ctx.Err()
 	case limited.Err() != nil:
-		return 0, fmt.Errorf("%w: the greatest key was asked for in vain for %s: is the table locked?", keysource.ErrStoreDown, f.mount.storeWait)
+		return 0, fmt.Errorf("%w: the greatest key was asked for in vain for %s: is the table locked?", keysource.ErrStoreDown, f.db.storeWait)
 	}
 	return 0, err
 }
@@ -157,17 +157,17 @@ func (f *floor) raise(ctx context.Context, g *guard) error {
 	if f == nil || f.done.Load() {
 		return nil
 	}
-	m := f.mount
+	db := f.db
 	var (
 		st  *store.Store
 		err error
 	)
-	if m.onConnection() {
-		if err := m.lock(ctx, g, f.table, f.index); err != nil {
+	if db.onConnection() {
+		if err := db.lock(ctx, g, f.table, f.index); err != nil {
 			return err
 		}
-		st = store.On(m.either[0].dialect, g.conn)
-	} else if st, err = m.sources.stores.get(""); err != nil {
+		st = store.On(db.either[0].dialect, g.conn)
+	} else if st, err = db.sources.stores.get(""); err != nil {
 		return err
 	}
 	key, err := f.greatest(ctx, st)
@@ -184,7 +184,7 @@ func (f *floor) raise(ctx context.Context, g *guard) error {
 	return nil
 }
 
-func (m *Mount) newSnowflake(ctx context.Context, g *guard, t *table, i int, state string) (*counter, error) {
+func (db *database) newSnowflake(ctx context.Context, g *guard, t *table, i int, state string) (*counter, error) {
 	k := &t.keys[i]
 	src := k.rule.Source
 	o := src.SnowflakeOptions()
@@ -199,8 +199,8 @@ func (m *Mount) newSnowflake(ctx context.Context, g *guard, t *table, i int, sta
 		}
 		o.Worker = &number
 	}
-	if m.markless(src) {
-		flake, err := m.sources.flakes.get(o)
+	if db.markless(src) {
+		flake, err := db.sources.flakes.get(o)
 		if err != nil {
 			return nil, err
 		}
@@ -208,20 +208,20 @@ func (m *Mount) newSnowflake(ctx context.Context, g *guard, t *table, i int, sta
 		if err != nil {
 			return nil, err
 		}
-		facts, err := m.facts(ctx, g, t)
+		facts, err := db.facts(ctx, g, t)
 		if err != nil {
 			return nil, err
 		}
 		return &counter{
-			snowflake: flake, mapping: mapping, shared: true, unseen: facts.unseen, floor: m.floorOf(flake, facts, t, i, number),
+			snowflake: flake, mapping: mapping, shared: true, unseen: facts.unseen, floor: db.floorOf(flake, facts, t, i, number),
 			claimer: claims(store.Claim{State: store.WorkersState(state), Parameters: o.Bits.String()}),
 		}, nil
 	}
-	st, err := m.sources.stores.get(src.Store)
+	st, err := db.sources.stores.get(src.Store)
 	if err != nil {
 		return nil, err
 	}
-	facts, columns, err := m.columns(ctx, g, t, i)
+	facts, columns, err := db.columns(ctx, g, t, i)
 	if err != nil {
 		return nil, err
 	}
@@ -232,7 +232,7 @@ func (m *Mount) newSnowflake(ctx context.Context, g *guard, t *table, i int, sta
 	}
 	c := &counter{mapping: mapping, unseen: facts.unseen, claimer: claimerOf(src, &row)}
 	if src.WorkerLease > 0 {
-		if c.snowflake, err = m.leased(src, o, st, worker); err != nil {
+		if c.snowflake, err = db.leased(src, o, st, worker); err != nil {
 			return nil, err
 		}
 		c.bound = newBound(row, st.Marker(worker).Bind)
@@ -245,7 +245,7 @@ func (m *Mount) newSnowflake(ctx context.Context, g *guard, t *table, i int, sta
 	worker.Number = int64(number)
 	marker := st.Marker(worker)
 	o.Marker = marker
-	flake, err := keysource.NewSnowflake(o, m.sources.env)
+	flake, err := keysource.NewSnowflake(o, db.sources.env)
 	if err != nil {
 		return nil, err
 	}
@@ -254,7 +254,7 @@ func (m *Mount) newSnowflake(ctx context.Context, g *guard, t *table, i int, sta
 }
 
 // leased returns a snowflake whose worker's number is leased in a store.
-func (m *Mount) leased(src policy.Source, o keysource.SnowflakeOptions, st *store.Store, worker store.Worker) (flake, error) {
+func (db *database) leased(src policy.Source, o keysource.SnowflakeOptions, st *store.Store, worker store.Worker) (flake, error) {
 	numbers := store.Series{
 		Sequence: store.Sequence{
 			Name: leasedName(worker.Name), Shared: true, Start: 1, Max: int64(o.Bits.Numbers()),
@@ -269,9 +269,9 @@ func (m *Mount) leased(src policy.Source, o keysource.SnowflakeOptions, st *stor
 			o, worker := o, worker
 			worker.Number = int64(number)
 			o.Worker, o.Marker = &number, st.Marker(worker)
-			return keysource.NewSnowflake(o, m.sources.env)
+			return keysource.NewSnowflake(o, db.sources.env)
 		},
-	}, m.sources.env)
+	}, db.sources.env)
 }
 
 // leasedName is the name of the rows that say who has which number of the workers

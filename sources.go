@@ -62,22 +62,22 @@ func (s *sources) get(k policy.RuleKey) keysource.Source {
 // open does what a database needs before its first statement and without I/O:
 // it checks stores and snowflakes, and takes the numbers of those that have no
 // store.
-func (m *Mount) open(cfg *policy.Config, own driver.Connector, shared *flakes) error {
+func (db *database) open(cfg *policy.Config, own driver.Connector, shared *flakes) error {
 	if _, none := own.(explain.NoDatabase); none {
 		return nil
 	}
-	s := m.sources
+	s := db.sources
 	var err error
-	if s.stores, err = newStores(cfg, m.either[0].dialect, own); err != nil {
+	if s.stores, err = newStores(cfg, db.either[0].dialect, own); err != nil {
 		return err
 	}
 	s.flakes = shared
-	for _, src := range m.either[0].policy.Sources() {
-		if !ofWorkers(src) || src.Spread != "" || src.WorkerLease > 0 || m.standIn != nil {
+	for _, src := range db.either[0].policy.Sources() {
+		if !ofWorkers(src) || src.Spread != "" || src.WorkerLease > 0 || db.standIn != nil {
 			continue // there is no number yet
 		}
-		if err := s.openSnowflake(src, m.markless(src)); err != nil {
-			return errors.Join(err, m.close(context.Background()))
+		if err := s.openSnowflake(src, db.markless(src)); err != nil {
+			return errors.Join(err, db.close(context.Background()))
 		}
 	}
 	return nil
@@ -91,8 +91,8 @@ func ofWorkers(src policy.Source) bool {
 
 // markless reports whether a snowflake has no store: the policy says so, or
 // there is none, since a mark that a transaction may undo reserves no time.
-func (m *Mount) markless(src policy.Source) bool {
-	return src.Store == policy.StoreNone || src.Store == "" && m.onConnection()
+func (db *database) markless(src policy.Source) bool {
+	return src.Store == policy.StoreNone || src.Store == "" && db.onConnection()
 }
 
 func (s *sources) openSnowflake(src policy.Source, markless bool) error {
@@ -119,11 +119,11 @@ func prefixed(err error) error {
 }
 
 // close ends what waits for a key, and gives everything back.
-func (m *Mount) close(ctx context.Context) error {
-	s := m.sources
+func (db *database) close(ctx context.Context) error {
+	s := db.sources
 	series := s.counters.recycledOn()
 	errs := []error{s.counters.close(ctx)}
-	m.giveBack(ctx, series)
+	db.giveBack(ctx, series)
 	for _, number := range s.taken {
 		errs = append(errs, s.flakes.release(ctx, number))
 	}
@@ -137,7 +137,7 @@ func (m *Mount) close(ctx context.Context) error {
 // onConnection reports whether states are kept on the connection of each
 // statement: a second one to SQLite would wait for the transaction that is open
 // on it, or break it.
-func (m *Mount) onConnection() bool { return m.either[0].dialect.OneWriter }
+func (db *database) onConnection() bool { return db.either[0].dialect.OneWriter }
 
 // valueKey is the key of a value that [WithValue] puts into a context.
 type valueKey struct{ name string }
@@ -159,15 +159,15 @@ func valueOf(ctx context.Context) func(name string) (string, bool) {
 }
 
 // counter returns the counter of a key column, which is made at its first use.
-func (m *Mount) counter(ctx context.Context, g *guard, t *table, i int) (*counter, error) {
+func (db *database) counter(ctx context.Context, g *guard, t *table, i int) (*counter, error) {
 	k := &t.keys[i]
-	set, only := m.sources.counters, &t.gate.counters[i]
+	set, only := db.sources.counters, &t.gate.counters[i]
 	if g != nil {
-		if m.acquaint(ctx, g); g.counters != nil {
+		if db.acquaint(ctx, g); g.counters != nil {
 			set, only = g.counters, nil
 		}
 	}
-	if g.isAltered() && m.standIn == nil {
+	if g.isAltered() && db.standIn == nil {
 		set, only = g.countersHere(k, set), nil
 	}
 	if len(k.states()) > 0 {
@@ -183,7 +183,7 @@ func (m *Mount) counter(ctx context.Context, g *guard, t *table, i int) (*counte
 		return nil, err
 	}
 	create := func() (*counter, error) {
-		made, err := m.newCounter(ctx, g, t, i, state)
+		made, err := db.newCounter(ctx, g, t, i, state)
 		if err == nil {
 			made.ofValue = only == nil && len(k.rule.Values) > 0 && made.snowflake == nil
 		}
@@ -199,7 +199,7 @@ func (m *Mount) counter(ctx context.Context, g *guard, t *table, i int) (*counte
 	}
 	c, err := set.get(ctx, id, create)
 	if err == nil && c.unseen != nil {
-		return m.seenSince(ctx, g, t, c, func() (*counter, error) {
+		return db.seenSince(ctx, g, t, c, func() (*counter, error) {
 			if err := set.forget(ctx, id, c); err != nil {
 				return nil, err
 			}
@@ -207,14 +207,14 @@ func (m *Mount) counter(ctx context.Context, g *guard, t *table, i int) (*counte
 		})
 	}
 	if err == nil {
-		err = m.atHome(ctx, g, t, i, c)
+		err = db.atHome(ctx, g, t, i, c)
 	}
 	if err == nil {
-		err = m.bindTo(ctx, g, t, i, c)
+		err = db.bindTo(ctx, g, t, i, c)
 	}
 	done := false
 	if err == nil {
-		done, err = m.claim(ctx, g, t, i, c)
+		done, err = db.claim(ctx, g, t, i, c)
 	}
 	if err != nil {
 		return nil, err
@@ -230,11 +230,11 @@ func (m *Mount) counter(ctx context.Context, g *guard, t *table, i int) (*counte
 var errHomes = errors.New("its state numbers a table of that name in another schema: write schema.table into the policy, or {schema} into the name of the state")
 
 // atHome returns an error when the counter numbers another table.
-func (m *Mount) atHome(ctx context.Context, g *guard, t *table, i int, c *counter) error {
+func (db *database) atHome(ctx context.Context, g *guard, t *table, i int, c *counter) error {
 	if c.home == "" {
 		return nil
 	}
-	f, err := m.facts(ctx, g, t)
+	f, err := db.facts(ctx, g, t)
 	if err != nil {
 		return err
 	}
@@ -254,8 +254,8 @@ func (f *keyFacts) home() string {
 
 // seenSince returns the counter of a table that was not there when it was made,
 // or another one when the table is there by now.
-func (m *Mount) seenSince(ctx context.Context, g *guard, t *table, c *counter, anew func() (*counter, error)) (*counter, error) {
-	f, err := m.facts(ctx, g, t)
+func (db *database) seenSince(ctx context.Context, g *guard, t *table, c *counter, anew func() (*counter, error)) (*counter, error) {
+	f, err := db.facts(ctx, g, t)
 	switch {
 	case err != nil:
 		return nil, err
@@ -265,19 +265,19 @@ func (m *Mount) seenSince(ctx context.Context, g *guard, t *table, c *counter, a
 	return anew()
 }
 
-func (m *Mount) newCounter(ctx context.Context, g *guard, t *table, i int, state string) (*counter, error) {
+func (db *database) newCounter(ctx context.Context, g *guard, t *table, i int, state string) (*counter, error) {
 	k := &t.keys[i]
 	switch {
-	case m.standIn != nil && len(k.rule.Scope) > 0:
-		return m.newScopedStandIn(k, state), nil
-	case m.standIn != nil:
-		return m.newStandIn(k, state)
+	case db.standIn != nil && len(k.rule.Scope) > 0:
+		return db.newScopedStandIn(k, state), nil
+	case db.standIn != nil:
+		return db.newStandIn(k, state)
 	case ofWorkers(k.rule.Source):
-		return m.newSnowflake(ctx, g, t, i, state)
+		return db.newSnowflake(ctx, g, t, i, state)
 	case k.rule.Source.Kind == policy.KindNative:
-		return m.newNative(ctx, g, t, i)
+		return db.newNative(ctx, g, t, i)
 	}
-	return m.newSequence(ctx, g, t, i, state)
+	return db.newSequence(ctx, g, t, i, state)
 }
 
 // limit returns the greatest key.
@@ -290,7 +290,7 @@ func (k *tableKey) limit() int64 {
 const greatestNumber = math.MaxInt64 - 1
 
 // newStandIn returns a counter over the stand-in for stores.
-func (m *Mount) newStandIn(k *tableKey, state string) (*counter, error) {
+func (db *database) newStandIn(k *tableKey, state string) (*counter, error) {
 	o := k.rule.Source.SequenceOptions()
 	mapping, last, err := k.bounded(state)
 	if err != nil {
@@ -299,18 +299,18 @@ func (m *Mount) newStandIn(k *tableKey, state string) (*counter, error) {
 	if mapping != nil {
 		mapping, o.EndRemedy = k.standing(mapping), keysource.EndRemedy(mapping)
 	}
-	o.Reserver, o.Max = m.standIn(state), last
-	seq, err := keysource.NewSequence(o, m.sources.env)
+	o.Reserver, o.Max = db.standIn(state), last
+	seq, err := keysource.NewSequence(o, db.sources.env)
 	if err != nil {
 		return nil, err
 	}
 	return &counter{sequence: seq, mapping: mapping}, nil
 }
 
-func (m *Mount) newSequence(ctx context.Context, g *guard, t *table, i int, state string) (*counter, error) {
+func (db *database) newSequence(ctx context.Context, g *guard, t *table, i int, state string) (*counter, error) {
 	k := &t.keys[i]
 	src := k.rule.Source
-	facts, columns, err := m.columns(ctx, g, t, i)
+	facts, columns, err := db.columns(ctx, g, t, i)
 	if err != nil {
 		return nil, err
 	}
@@ -333,36 +333,36 @@ func (m *Mount) newSequence(ctx context.Context, g *guard, t *table, i int, stat
 		c.home = facts.keys[i].home()
 	}
 	if len(k.rule.Scope) > 0 {
-		return m.newScoped(ctx, g, t, i, row, c)
+		return db.newScoped(ctx, g, t, i, row, c)
 	}
-	if m.belongs(k) {
-		return m.newJoined(ctx, g, k, row, ranked, facts.keys[i].schema, c)
+	if db.belongs(k) {
+		return db.newJoined(ctx, g, k, row, ranked, facts.keys[i].schema, c)
 	}
 	if src.Kind == policy.KindRecycled {
-		return m.newRecycled(g, k, row, ranked, facts.keys[i].schema, c)
+		return db.newRecycled(g, k, row, ranked, facts.keys[i].schema, c)
 	}
-	return m.countThrough(ctx, g, src, row, ranked, facts.keys[i].schema, o, c)
+	return db.countThrough(ctx, g, src, row, ranked, facts.keys[i].schema, o, c)
 }
 
 // countThrough completes a counter with a row, whose greatest key may be compared
 // with where it is ranked.
-func (m *Mount) countThrough(ctx context.Context, g *guard, src policy.Source, row store.Sequence, ranked bool, schema string,
+func (db *database) countThrough(ctx context.Context, g *guard, src policy.Source, row store.Sequence, ranked bool, schema string,
 	o keysource.SequenceOptions, c *counter) (*counter, error) {
-	if m.onConnection() && src.Store == "" {
+	if db.onConnection() && src.Store == "" {
 		if isElsewhere(g, schema) {
 			return nil, errElsewhere
 		}
 		o.OnConnection = true
-		d := m.either[0].dialect
+		d := db.either[0].dialect
 		c.row = &connRow{dialect: d, ranked: ranked, rows: store.On(d, nil).Reserver(row)}
 		c.bound = newBound(row, nil)
 	} else {
-		st, err := m.storeOf(src, &row)
+		st, err := db.storeOf(src, &row)
 		if err != nil {
 			return nil, err
 		}
 		if g.isAltered() {
-			if row, err = m.openHere(ctx, g, st, row, src.OnBehind, ranked); err != nil {
+			if row, err = db.openHere(ctx, g, st, row, src.OnBehind, ranked); err != nil {
 				return nil, err
 			}
 			ranked = false // it was compared
@@ -377,7 +377,7 @@ func (m *Mount) countThrough(ctx context.Context, g *guard, src policy.Source, r
 		o.MaxKey = nil
 	}
 	var err error
-	if c.sequence, err = keysource.NewSequence(o, m.sources.env); err != nil {
+	if c.sequence, err = keysource.NewSequence(o, db.sources.env); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -396,23 +396,23 @@ var errElsewhere = errors.New("the table is in a file that is attached to a data
 // columns returns the columns that the state of a key serves, this one first,
 // with what the catalog says of each, and that of the table. One whose table is
 // not there has no keys.
-func (m *Mount) columns(ctx context.Context, g *guard, t *table, i int) (*tableFacts, []store.Column, error) {
+func (db *database) columns(ctx context.Context, g *guard, t *table, i int) (*tableFacts, []store.Column, error) {
 	k := &t.keys[i]
-	own, err := m.facts(ctx, g, t)
+	own, err := db.facts(ctx, g, t)
 	if err != nil {
 		return nil, nil, err
 	}
-	elsewhere := m.onConnection() && k.rule.Source.Store != ""
+	elsewhere := db.onConnection() && k.rule.Source.Store != ""
 	columns := []store.Column{own.keys[i].stored(t.rule, k, elsewhere)}
 	if !k.rule.Shared {
 		return own, columns, nil
 	}
-	d := m.known().dialect
+	d := db.known().dialect
 	for _, c := range k.rule.Columns {
 		if c.Table == t.rule.Name && c.Column == k.column && (c.Schema == "" || c.Schema == t.rule.Schema) {
 			continue
 		}
-		found, err := m.tableIn(ctx, g, d, c.Schema, c.Table)
+		found, err := db.tableIn(ctx, g, d, c.Schema, c.Table)
 		if errors.Is(err, catalog.ErrNoTable) {
 			continue
 		}

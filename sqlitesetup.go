@@ -16,12 +16,12 @@ type rowNeeds struct {
 	claims bool // there are others, which claim their columns
 }
 
-func (m *Mount) needs() rowNeeds {
+func (db *database) needs() rowNeeds {
 	var n rowNeeds
-	if !m.onConnection() || m.standIn != nil {
+	if !db.onConnection() || db.standIn != nil {
 		return n
 	}
-	for _, src := range m.either[0].policy.Sources() {
+	for _, src := range db.either[0].policy.Sources() {
 		here := countsInRows(src) && src.Store == ""
 		n.any = n.any || here
 		n.ensure = n.ensure || here && src.EnsureSchema
@@ -45,17 +45,17 @@ func countsInRows(src policy.Source) bool {
 // tables of states, and finds out whether the database is the connection's own.
 // Where nothing is filled yet, that is left to the first key. What fails here
 // fails again when a key is drawn, and is an error then.
-func (m *Mount) greet(ctx context.Context, g *guard) {
-	if policy.Mode(m.mode.Load()) != policy.ModeFill {
+func (db *database) greet(ctx context.Context, g *guard) {
+	if policy.Mode(db.mode.Load()) != policy.ModeFill {
 		return
 	}
-	m.acquaint(ctx, g)
-	m.ensure(ctx, g)
+	db.acquaint(ctx, g)
+	db.ensure(ctx, g)
 }
 
 // acquaint finds out once whether the database is the connection's own.
-func (m *Mount) acquaint(ctx context.Context, g *guard) {
-	if !m.rows.any || g.acquainted {
+func (db *database) acquaint(ctx context.Context, g *guard) {
+	if !db.rows.any || g.acquainted {
 		return
 	}
 	g.acquainted = true
@@ -65,12 +65,12 @@ func (m *Mount) acquaint(ctx context.Context, g *guard) {
 }
 
 // ensure creates the tables of states once for a connection.
-func (m *Mount) ensure(ctx context.Context, g *guard) {
-	if !m.rows.ensure && !m.rows.claims || g.ensured || g.tx != txOutside {
+func (db *database) ensure(ctx context.Context, g *guard) {
+	if !db.rows.ensure && !db.rows.claims || g.ensured || g.tx != txOutside {
 		return
 	}
-	on := store.On(m.either[0].dialect, g.conn)
-	if m.rows.ensure {
+	on := store.On(db.either[0].dialect, g.conn)
+	if db.rows.ensure {
 		g.ensured = on.EnsureSchema(ctx) == nil
 		return
 	}
@@ -80,12 +80,12 @@ func (m *Mount) ensure(ctx context.Context, g *guard) {
 
 // ensureAgain creates the tables of states where they have gone since they were
 // looked for, and reports whether it has.
-func (m *Mount) ensureAgain(ctx context.Context, g *guard) bool {
-	if !m.rows.ensure || g.tx != txOutside || store.On(m.either[0].dialect, g.conn).HasTables(ctx) {
+func (db *database) ensureAgain(ctx context.Context, g *guard) bool {
+	if !db.rows.ensure || g.tx != txOutside || store.On(db.either[0].dialect, g.conn).HasTables(ctx) {
 		return false
 	}
 	g.ensured = false
-	m.ensure(ctx, g)
+	db.ensure(ctx, g)
 	return g.ensured
 }
 

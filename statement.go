@@ -12,28 +12,28 @@ import (
 )
 
 // prepare prepares a statement. One that gets no keys is the driver's own.
-func (m *Mount) prepare(ctx context.Context, g *guard, query string) (driver.Stmt, error) {
-	p, as, err := m.decide(ctx, g, query)
+func (db *database) prepare(ctx context.Context, g *guard, query string) (driver.Stmt, error) {
+	p, as, err := db.decide(ctx, g, query)
 	if err != nil {
 		return nil, err
 	}
 	if p == nil {
-		return m.prepareAsIs(ctx, g, query, as)
+		return db.prepareAsIs(ctx, g, query, as)
 	}
 	if p.Load {
-		return m.prepareLoad(ctx, g, query, p)
+		return db.prepareLoad(ctx, g, query, p)
 	}
 	if p.Action == rewrite.Keep && !p.AtExecution {
-		return m.prepareKept(ctx, g, query, p, as)
+		return db.prepareKept(ctx, g, query, p, as)
 	}
 	s := &statement{guard: g, plan: p, query: query}
-	if e := m.known(); e.dialect.Place.Moves && m.asks(e, query, p) {
+	if e := db.known(); e.dialect.Place.Moves && db.asks(e, query, p) {
 		s.at = g.place.at
 	}
 	t := tableOf(&p.Inserts[0])
-	switch mode := m.cautious(p); mode {
+	switch mode := db.cautious(p); mode {
 	case policy.ModeOff:
-		return m.prepareAsIs(ctx, g, query, event{counts: true, table: t.Table, action: p.Action, mode: mode, withheld: true})
+		return db.prepareAsIs(ctx, g, query, event{counts: true, table: t.Table, action: p.Action, mode: mode, withheld: true})
 	case policy.ModeDryRun:
 		s.dry = true
 		s.Stmt, err = g.PrepareContext(ctx, query)
@@ -48,20 +48,20 @@ func (m *Mount) prepare(ctx context.Context, g *guard, query string) (driver.Stm
 		return s.orError(err)
 	}
 	if reason := p.Unbound(); reason != "" {
-		as, err := m.refusal(p.Refused(reason))
+		as, err := db.refusal(p.Refused(reason))
 		if err != nil {
 			return nil, err
 		}
-		return m.prepareAsIs(ctx, g, query, as)
+		return db.prepareAsIs(ctx, g, query, as)
 	}
-	if reason := m.unsuited(p, query); p.Action == rewrite.Fill && reason != "" {
-		as, err := m.refusal(p.Refused(reason))
+	if reason := db.unsuited(p, query); p.Action == rewrite.Fill && reason != "" {
+		as, err := db.refusal(p.Refused(reason))
 		if err != nil {
 			return nil, err
 		}
-		return m.prepareAsIs(ctx, g, query, as)
+		return db.prepareAsIs(ctx, g, query, as)
 	}
-	if s.session, err = m.session(ctx, g, p); err != nil {
+	if s.session, err = db.session(ctx, g, p); err != nil {
 		return nil, err
 	}
 	s.Stmt, err = g.PrepareContext(ctx, p.ProvenText(s.session))
@@ -69,25 +69,25 @@ func (m *Mount) prepare(ctx context.Context, g *guard, query string) (driver.Stm
 		g.loseParked(query, recorderOf(ctx))
 	}
 	if err != nil && !isBadConn(err) {
-		if old := m.unlessOld(ctx, g, p, err); old != err {
-			as, err := m.refusal(old)
+		if old := db.unlessOld(ctx, g, p, err); old != err {
+			as, err := db.refusal(old)
 			if err != nil {
 				return nil, err
 			}
-			return m.prepareAsIs(ctx, g, query, as)
+			return db.prepareAsIs(ctx, g, query, as)
 		}
 	}
 	return s.orError(setRefused(p, err))
 }
 
 // prepareKept prepares a statement whose text may bring keys that are followed.
-func (m *Mount) prepareKept(ctx context.Context, g *guard, query string, p *rewrite.Plan, as event) (driver.Stmt, error) {
-	brought, err := m.brings(ctx, g, p, nil, rewrite.Holes{})
+func (db *database) prepareKept(ctx context.Context, g *guard, query string, p *rewrite.Plan, as event) (driver.Stmt, error) {
+	brought, err := db.brings(ctx, g, p, nil, rewrite.Holes{})
 	if err != nil {
 		return nil, err
 	}
 	if len(brought) == 0 {
-		return m.prepareAsIs(ctx, g, query, as)
+		return db.prepareAsIs(ctx, g, query, as)
 	}
 	s := &statement{guard: g, plan: p, query: query, kept: true}
 	s.Stmt, err = g.PrepareContext(ctx, query)
@@ -95,10 +95,10 @@ func (m *Mount) prepareKept(ctx context.Context, g *guard, query string, p *rewr
 }
 
 // prepareAsIs prepares the application's own text.
-func (m *Mount) prepareAsIs(ctx context.Context, g *guard, query string, as event) (driver.Stmt, error) {
+func (db *database) prepareAsIs(ctx context.Context, g *guard, query string, as event) (driver.Stmt, error) {
 	stmt, err := g.PrepareContext(ctx, query)
 	if err == nil {
-		m.note(ctx, as)
+		db.note(ctx, as)
 	}
 	return stmt, err
 }
@@ -171,7 +171,7 @@ func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execu
 	if s.kept {
 		x := s.execution(ctx, args, rewrite.Holes{})
 		var err error
-		if x.brought, err = g.mount.brings(ctx, g, s.plan, args, x.holes); err != nil {
+		if x.brought, err = g.db.brings(ctx, g, s.plan, args, x.holes); err != nil {
 			return nil, err
 		}
 		x.kept = true
@@ -195,20 +195,20 @@ func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execu
 	}
 	h, err := holesOf(s.plan, args)
 	if err != nil {
-		return nil, g.mount.refuseBound(err)
+		return nil, g.db.refuseBound(err)
 	}
-	if reason := g.mount.unsuited(s.plan, s.query); h.Any() && reason != "" {
-		return nil, g.mount.refuseBound(s.plan.Refused(reason))
+	if reason := g.db.unsuited(s.plan, s.query); h.Any() && reason != "" {
+		return nil, g.db.refuseBound(s.plan.Refused(reason))
 	}
 	if x := g.unpark(s, args, valuesFor(ctx, s.plan)); x != nil && x.resume(ctx, args) {
 		return x, nil
 	}
 	x := s.execution(ctx, args, h)
-	if x.brought, err = g.mount.brings(ctx, g, s.plan, args, h); err != nil {
+	if x.brought, err = g.db.brings(ctx, g, s.plan, args, h); err != nil {
 		return nil, err
 	}
 	if err := x.fill(ctx); err != nil {
-		return nil, s.guard.mount.refuseBound(err)
+		return nil, s.guard.db.refuseBound(err)
 	}
 	return x, nil
 }
@@ -224,14 +224,14 @@ func (s *statement) move(ctx context.Context) error {
 	if err != nil || at == s.at {
 		return err
 	}
-	p, _, err := g.mount.decide(ctx, g, s.query)
+	p, _, err := g.db.decide(ctx, g, s.query)
 	if err != nil {
 		return err
 	}
 	if p == nil || s.literal {
-		return g.mount.refuseBound(s.plan.Refused(rewrite.ErrPlace))
+		return g.db.refuseBound(s.plan.Refused(rewrite.ErrPlace))
 	}
-	session, err := g.mount.session(ctx, g, p)
+	session, err := g.db.session(ctx, g, p)
 	if err != nil {
 		return err
 	}
@@ -271,12 +271,12 @@ func (x *execution) resume(ctx context.Context, args []driver.NamedValue) bool {
 func (s *statement) again(ctx context.Context, args []driver.NamedValue) (*execution, error) {
 	h, err := holesOf(s.plan, args)
 	if err != nil {
-		return nil, s.guard.mount.refuseBound(err)
+		return nil, s.guard.db.refuseBound(err)
 	}
 	x := s.execution(ctx, args, h)
 	x.inline = true
 	if err := x.fill(ctx); err != nil {
-		return nil, s.guard.mount.refuseBound(err)
+		return nil, s.guard.db.refuseBound(err)
 	}
 	if err := s.replace(ctx, x.text); err != nil {
 		return nil, x.leave(ctx, err)
@@ -328,12 +328,12 @@ func (s *statement) Close() error {
 
 // refuseBound counts and returns the refusal of an execution whose text is
 // changed already, so that it cannot go out as it came.
-func (m *Mount) refuseBound(err error) error {
+func (db *database) refuseBound(err error) error {
 	var r *rewrite.Refusal
 	if !errors.As(err, &r) {
 		return err
 	}
-	m.counters.count(event{table: r.Table, action: rewrite.Refuse, reason: r.Reason})
+	db.counters.count(event{table: r.Table, action: rewrite.Refuse, reason: r.Reason})
 	return refused(r)
 }
 
@@ -379,15 +379,15 @@ func (s *statement) QueryContext(ctx context.Context, args []driver.NamedValue) 
 
 // dryRun counts and reports what would become of an execution.
 func (s *statement) dryRun(ctx context.Context, args []driver.NamedValue) {
-	m := s.guard.mount
+	db := s.guard.db
 	h, err := holesOf(s.plan, args)
 	if err == nil {
-		m.note(ctx, withheld(s.plan, h, policy.ModeDryRun))
+		db.note(ctx, withheld(s.plan, h, policy.ModeDryRun))
 		return
 	}
 	var r *rewrite.Refusal
 	if errors.As(err, &r) {
-		m.note(ctx, event{counts: true, table: r.Table, action: rewrite.Refuse, reason: r.Reason,
+		db.note(ctx, event{counts: true, table: r.Table, action: rewrite.Refuse, reason: r.Reason,
 			offset: r.Offset, mode: policy.ModeDryRun, withheld: true})
 	}
 }

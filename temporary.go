@@ -62,7 +62,7 @@ func containsFold(text, word string) bool {
 // makes takes in that a text is sent, or prepared, which may make temporary
 // tables.
 func (g *guard) makes(query string, what rewrite.Concern) {
-	d := g.mount.known().dialect
+	d := g.db.known().dialect
 	if what&rewrite.ConcernsTemporary == 0 {
 		g.temporary.sends(d, query)
 		return
@@ -75,9 +75,9 @@ func (g *guard) makes(query string, what rewrite.Concern) {
 // p, unless a table that it takes for a configured one is a temporary one, or may
 // be one when the INSERT runs. An
 // error is the driver's own.
-func (m *Mount) beside(ctx context.Context, g *guard, e *engine, n naming, query string, p *rewrite.Plan) (*rewrite.Plan, error) {
+func (db *database) beside(ctx context.Context, g *guard, e *engine, n naming, query string, p *rewrite.Plan) (*rewrite.Plan, error) {
 	names := &g.temporary
-	if p.Action == rewrite.Pass && !names.every || m.standIn != nil || policy.Mode(m.mode.Load()) == policy.ModeOff {
+	if p.Action == rewrite.Pass && !names.every || db.standIn != nil || policy.Mode(db.mode.Load()) == policy.ModeOff {
 		return p, nil
 	}
 	var (
@@ -129,8 +129,8 @@ func (m *Mount) beside(ctx context.Context, g *guard, e *engine, n naming, query
 
 // planOn returns the plan of a query on a connection: what its text says, with
 // what only the connection knows.
-func (m *Mount) planOn(ctx context.Context, g *guard, e *engine, query string) (*rewrite.Plan, error) {
-	e, p, err := m.cased(ctx, g, e, query)
+func (db *database) planOn(ctx context.Context, g *guard, e *engine, query string) (*rewrite.Plan, error) {
+	e, p, err := db.cased(ctx, g, e, query)
 	if err != nil {
 		return nil, err
 	}
@@ -138,23 +138,23 @@ func (m *Mount) planOn(ctx context.Context, g *guard, e *engine, query string) (
 	if e.dialect.Transactions.DDL && p.Statements > 1 && p.Action != rewrite.Pass {
 		g.altered.made = rewrite.Made(e.dialect, query)
 	}
-	p, err = m.settled(ctx, g, p)
+	p, err = db.settled(ctx, g, p)
 	if err != nil || p.Action == rewrite.Refuse && p.Refusal.Reason == rewrite.ErrSettings {
 		return p, err
 	}
-	p, n, err := m.inPlace(ctx, g, e, query, p)
+	p, n, err := db.inPlace(ctx, g, e, query, p)
 	if err != nil || p.Action == rewrite.Refuse && p.Refusal.Reason == rewrite.ErrPlace {
 		return p, err
 	}
 	if g.temporary.any() {
-		beside, err := m.beside(ctx, g, e, n, query, p)
+		beside, err := db.beside(ctx, g, e, n, query, p)
 		if err != nil || beside != p {
 			return beside, err
 		}
 	}
-	p, err = m.listed(ctx, g, e, n, query, p)
+	p, err = db.listed(ctx, g, e, n, query, p)
 	if err != nil {
 		return nil, err
 	}
-	return m.functional(ctx, g, e, n, query, p)
+	return db.functional(ctx, g, e, n, query, p)
 }

@@ -32,7 +32,7 @@ func (g *guard) follow(effect rewrite.Transaction, err error) {
 	switch {
 	case effect == rewrite.TxUnchanged:
 	case effect == rewrite.TxCommits && g.tx != txUnknown,
-		effect == rewrite.TxEnds && err != nil && g.mount.transactionUndone(err):
+		effect == rewrite.TxEnds && err != nil && g.db.transactionUndone(err):
 		g.tx = txAsk
 	case err != nil, effect == rewrite.TxUnknown:
 		// A COMMIT that fails leaves the transaction open on some engines.
@@ -47,7 +47,7 @@ func (g *guard) follow(effect rewrite.Transaction, err error) {
 	case effect == rewrite.TxEnds:
 		g.tx, g.ended = txOutside, false
 	}
-	if (effect == rewrite.TxEnds || effect == rewrite.TxUnknown) && !g.begun && g.mount.known().dialect.Transactions.Open != "" {
+	if (effect == rewrite.TxEnds || effect == rewrite.TxUnknown) && !g.begun && g.db.known().dialect.Transactions.Open != "" {
 		g.ended = false // the application has ended it, and the engine is asked what there is
 	}
 	if g.altered.on && g.tx == txOutside {
@@ -65,7 +65,7 @@ func (g *guard) follow(effect rewrite.Transaction, err error) {
 // ends takes in that the transaction of a BeginTx has got its Commit or Rollback. One
 // that a text has begun inside of it may be open still, on an engine that counts them.
 func (g *guard) ends(err error) {
-	nested := g.nested && g.mount.known().dialect.Transactions.Open != ""
+	nested := g.nested && g.db.known().dialect.Transactions.Open != ""
 	g.begun, g.nested = false, false
 	g.follow(rewrite.TxEnds, err)
 	if nested {
@@ -76,7 +76,7 @@ func (g *guard) ends(err error) {
 // resets takes in that the connection is used again by somebody else, where its driver
 // has the server undo what the session has left open.
 func (g *guard) resets() {
-	if g.mount.driver.ResetsSession && g.tx != txOutside {
+	if g.db.driver.ResetsSession && g.tx != txOutside {
 		g.begun, g.nested, g.ended, g.left = false, false, false, false
 		g.unknown()
 	}
@@ -87,7 +87,7 @@ func (g *guard) resets() {
 func (g *guard) followText(effect rewrite.Transaction, err error) {
 	g.nested = g.nested || effect != rewrite.TxUnchanged
 	g.left = g.left && (effect != rewrite.TxEnds || err != nil)
-	if !g.mount.known().dialect.Transactions.Driver {
+	if !g.db.known().dialect.Transactions.Driver {
 		g.follow(effect, err)
 	} else if effect != rewrite.TxUnchanged {
 		g.dropJoined()
@@ -96,8 +96,8 @@ func (g *guard) followText(effect rewrite.Transaction, err error) {
 
 // transactionUndone reports whether the engine has answered that it undid a
 // transaction for the sake of others, such as another node's.
-func (m *Mount) transactionUndone(err error) bool {
-	return sqlcode.ClassOf(m.known().dialect, err) == dialect.ErrorTransaction
+func (db *database) transactionUndone(err error) bool {
+	return sqlcode.ClassOf(db.known().dialect, err) == dialect.ErrorTransaction
 }
 
 // dropJoined gives up the parked keys that were reserved on this connection: a
@@ -118,13 +118,13 @@ func (g *guard) controlled(what rewrite.Concern) {
 }
 
 // effect returns what a text does to the transaction of its connection.
-func (m *Mount) effect(query string, what rewrite.Concern) rewrite.Transaction {
+func (db *database) effect(query string, what rewrite.Concern) rewrite.Transaction {
 	if what&rewrite.ConcernsTransaction == 0 {
 		return rewrite.TxUnchanged
 	}
-	effect := m.known().transaction(query)
-	if m.engine.Load() == nil {
-		for _, e := range m.either[1:] {
+	effect := db.known().transaction(query)
+	if db.engine.Load() == nil {
+		for _, e := range db.either[1:] {
 			if e.transaction(query) != effect {
 				return rewrite.TxUnknown
 			}
@@ -144,12 +144,12 @@ func unsent(err error) bool {
 
 // execText executes a text that may be an INSERT, or begin or end a
 // transaction.
-func (m *Mount) execText(ctx context.Context, g *guard, query string, args []driver.NamedValue, what rewrite.Concern) (driver.Result, error) {
+func (db *database) execText(ctx context.Context, g *guard, query string, args []driver.NamedValue, what rewrite.Concern) (driver.Result, error) {
 	g.makes(query, what)
-	effect := m.effect(query, what)
+	effect := db.effect(query, what)
 	res, err := driver.Result(nil), error(nil)
 	if what&rewrite.ConcernsInsert != 0 {
-		res, err = m.exec(ctx, g, query, args)
+		res, err = db.exec(ctx, g, query, args)
 	} else {
 		res, err = g.ExecContext(ctx, query, args)
 	}
@@ -161,12 +161,12 @@ func (m *Mount) execText(ctx context.Context, g *guard, query string, args []dri
 }
 
 // queryText is execText for a text that gives rows.
-func (m *Mount) queryText(ctx context.Context, g *guard, query string, args []driver.NamedValue, what rewrite.Concern) (driver.Rows, error) {
+func (db *database) queryText(ctx context.Context, g *guard, query string, args []driver.NamedValue, what rewrite.Concern) (driver.Rows, error) {
 	g.makes(query, what)
-	effect := m.effect(query, what)
+	effect := db.effect(query, what)
 	rows, err := driver.Rows(nil), error(nil)
 	if what&rewrite.ConcernsInsert != 0 {
-		rows, err = m.query(ctx, g, query, args)
+		rows, err = db.query(ctx, g, query, args)
 	} else {
 		rows, err = g.QueryContext(ctx, query, args)
 	}
@@ -179,19 +179,19 @@ func (m *Mount) queryText(ctx context.Context, g *guard, query string, args []dr
 
 // prepareText prepares a text that may be an INSERT, or begin or end a transaction
 // when it is executed.
-func (m *Mount) prepareText(ctx context.Context, g *guard, query string, what rewrite.Concern) (driver.Stmt, error) {
+func (db *database) prepareText(ctx context.Context, g *guard, query string, what rewrite.Concern) (driver.Stmt, error) {
 	g.makes(query, what)
 	stmt, err := driver.Stmt(nil), error(nil)
 	if what&rewrite.ConcernsInsert != 0 {
-		stmt, err = m.prepare(ctx, g, query)
+		stmt, err = db.prepare(ctx, g, query)
 	} else {
 		stmt, err = g.PrepareContext(ctx, query)
 	}
 	if err != nil || what&rewrite.ConcernsTransaction == 0 {
 		return stmt, err
 	}
-	effect := m.effect(query, what)
-	if m.onConnection() && effect != rewrite.TxUnchanged && strings.Contains(strings.TrimRight(query, "; \t\r\n"), ";") {
+	effect := db.effect(query, what)
+	if db.onConnection() && effect != rewrite.TxUnchanged && strings.Contains(strings.TrimRight(query, "; \t\r\n"), ";") {
 		effect = rewrite.TxUnknown // some drivers for SQLite prepare the first statement alone
 	}
 	return &controlling{stmt, g, effect, what}, nil

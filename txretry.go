@@ -81,7 +81,7 @@ func within[T any](ctx context.Context, x *execution, whole bool, send func() (T
 		answer, err := attempt(ctx, x, whole, send)
 		err = x.unlessEnded(err)
 		if res, isResult := any(answer).(driver.Result); err == nil && whole && isResult && x.own != nil {
-			if err = x.commit(ctx, res); !x.guard.mount.transactionUndone(err) || x.reads() {
+			if err = x.commit(ctx, res); !x.guard.db.transactionUndone(err) || x.reads() {
 				return answer, err
 			}
 		}

@@ -1,0 +1,179 @@
+package keyfill
+
+import (
+	"cmp"
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/drivers"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// database is keyfill at work on one database: its engine and settings, what was
+// asked of it, and its sources. Its methods decide what becomes of a statement, on the
+// connection that they are given.
+type database struct {
+	driver  drivers.Facts
+	exact   []*engine              // the same as either, where the case of tables' names counts
+	casing  atomic.Uint32          // whether it does: casing…
+	either  []*engine              // what the engine may be: one, or MySQL's and MariaDB's
+	engine  atomic.Pointer[engine] // nil until those two are told apart
+	sources *sources
+	standIn func(state string) keysource.Reserver // for stores; nil outside tests
+	logger  *slog.Logger                          // nil: slog.Default, when it is needed
+
+	seen *seenTexts
+
+	storeWait time.Duration // how long a store is waited for that does not answer
+
+	mode     atomic.Uint32 // a policy.Mode
+	counters counters
+	// serverVersion is the server's, once it was asked for: major and minor.
+	serverVersion atomic.Pointer[[2]int]
+	rows          rowNeeds
+	places        places
+	found         atomic.Uint32 // see countsFound
+	foundAgain    atomic.Int64  // when it is asked again, in nanoseconds
+}
+
+// defaultStoreWait is the policy's store_wait where it does not say.
+const defaultStoreWait = 10 * time.Second
+
+// errNumbersPlaceholders is for the driver that numbers placeholders behind keyfill.
+var errNumbersPlaceholders = errors.New(`keyfill: the driver "mssql" of go-mssqldb numbers placeholders by itself: open the database as "sqlserver", and write @p1, @p2 … for ? and $1`)
+
+// newDatabase returns what works for one database. It does no I/O and keeps nothing
+// of the policy.
+func newDatabase(o Options, d driver.Driver) (*database, error) {
+	cfg := o.Policy
+	facts, known := drivers.Of(d)
+	if drivers.NumbersPlaceholders(d) {
+		return nil, errNumbersPlaceholders
+	}
+	var dialects []*dialect.Dialect
+	switch {
+	case cfg.Dialect != "":
+		one, err := dialect.ByName(cfg.Dialect)
+		if err != nil {
+			return nil, fmt.Errorf("keyfill: %w", err)
+		}
+		dialects = []*dialect.Dialect{one}
+	case facts.Family:
+		dialects = []*dialect.Dialect{dialect.MySQL(), dialect.MariaDB()}
+	case known:
+		dialects = []*dialect.Dialect{facts.Dialect}
+	default:
+		return nil, fmt.Errorf("keyfill: the driver of package %q is not known: say dialect: in the policy, one of %s",
+			drivers.PackagePath(d), dialect.Names())
+	}
+	db := &database{driver: facts, sources: newSources(o), standIn: o.Reservers, logger: o.Logger, seen: newSeenTexts(), storeWait: cmp.Or(cfg.StoreWait, defaultStoreWait)}
+	db.mode.Store(uint32(cfg.Mode)) // so that off asks the server nothing
+	for _, one := range dialects {
+		e, err := newEngine(o, one, db.sources)
+		if err != nil {
+			return nil, err
+		}
+		db.either = append(db.either, e)
+		if !one.Grammar.TableCase {
+			continue
+		}
+		if e, err = newEngine(o, one.WithExactTables(), db.sources); err != nil {
+			return nil, err
+		}
+		db.exact = append(db.exact, e)
+	}
+	if len(db.either) == 1 {
+		db.engine.Store(db.either[0])
+	}
+	db.rows = db.needs()
+	return db, nil
+}
+
+// modeVariable sets the mode of every mount when its database is opened.
+const modeVariable = "KEYFILL_MODE"
+
+func (db *database) modeFromEnvironment() error {
+	name, ok := os.LookupEnv(modeVariable)
+	if !ok || name == "" {
+		return nil
+	}
+	mode, err := policy.ParseMode(name)
+	if err != nil {
+		return fmt.Errorf("keyfill: $%s: %w", modeVariable, err)
+	}
+	db.mode.Store(uint32(mode))
+	return nil
+}
+
+// effective returns the mode for a table.
+func (db *database) effective(t *table) policy.Mode {
+	return policy.MoreCautious(t.mode, policy.Mode(db.mode.Load()))
+}
+
+// concerns says whether a query may be an INSERT into a configured table, or
+// begin or end a transaction. It is all that is done for other statements.
+func (db *database) concerns(query string) rewrite.Concern {
+	if e := db.engine.Load(); e != nil {
+		return rewrite.Concerns(e.dialect, query)
+	}
+	// The last one of a family runs comments that the first one takes for comments.
+	return rewrite.Concerns(db.either[len(db.either)-1].dialect, query)
+}
+
+// know returns the engine, which for a driver of MySQL and MariaDB is asked of
+// the server once.
+func (db *database) know(ctx context.Context, g *guard) (*engine, error) {
+	if e := db.engine.Load(); e != nil {
+		return e, nil
+	}
+	version, err := g.version(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e := db.either[0]
+	if isMariaDB(version) {
+		e = db.either[1]
+	}
+	db.engine.Store(e)
+	return e, nil
+}
+
+// known returns the engine; while MySQL and MariaDB are not told apart, one of
+// them.
+func (db *database) known() *engine {
+	if e := db.engine.Load(); e != nil {
+		return e
+	}
+	return db.either[0]
+}
+
+// currentLogger returns the logger that gets a report made now: the program may have
+// set its default one after the database was opened.
+func (db *database) currentLogger() *slog.Logger {
+	if db.logger != nil {
+		return db.logger
+	}
+	return slog.Default()
+}
+
+// report logs a statement that was sent as it came although it was not filled.
+func (db *database) report(ctx context.Context, e event) {
+	attrs := []slog.Attr{
+		slog.String("table", e.table),
+		slog.String("action", e.action.String()),
+		slog.String("mode", e.mode.String()),
+	}
+	if e.action == rewrite.Refuse {
+		attrs = append(attrs, slog.String("reason", e.reason.Error()), slog.Int("offset", e.offset))
+	}
+	db.currentLogger().LogAttrs(ctx, slog.LevelWarn, "keyfill: INSERT sent unfilled", attrs...)
+}
