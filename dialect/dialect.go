@@ -33,8 +33,8 @@ type Dialect struct {
 	Params  Params
 	Grammar Grammar
 
-	// Setting is what a session may set otherwise, nil where nothing changes how
-	// text is read; Settings is under what the facts hold.
+	// Setting is the setting of a session that changes how text is read, nil where
+	// there is none. The facts hold under Settings.
 	Setting  *Setting
 	Settings Settings
 
@@ -54,7 +54,7 @@ type Dialect struct {
 	// a QuoteClose inside it is doubled.
 	QuoteOpen, QuoteClose byte
 
-	// Latest is how a query sees what was stored last.
+	// Latest says how a query sees the rows that were stored last.
 	Latest Latest
 
 	// BinaryOpen and BinaryClose enclose the hexadecimal digits of a binary
@@ -80,7 +80,7 @@ type Dialect struct {
 	// that any INSERT of the connection has stored, whatever its key.
 	LastRowID bool
 
-	Errors Errors // what the codes of its errors mean
+	Errors Errors // the meaning of the codes of its errors
 
 	// ZeroIsNoKey says that the engine itself takes an integer 0 in a key
 	// column for "make one": MySQL and MariaDB.
@@ -127,7 +127,7 @@ type Lexis struct {
 	DashNeedsSpace     bool     // "--" opens a comment only before a space or control character
 	NestedComments     bool     // /* /* */ */ is one comment
 	OpenComments       bool     // /* without an end reaches to the end of the text
-	ExecutableComments []string // what opens a comment that the engine runs: "/*!"
+	ExecutableComments []string // the openings of comments that the engine runs: "/*!"
 
 	// IdentStart and IdentPart are the ASCII bytes besides letters, digits
 	// and underscore that an identifier may start with and contain.
@@ -156,7 +156,7 @@ type Params struct {
 	DollarName     bool // $name
 	Colon          bool // :name, :7
 	QuotedName     bool // :"Name"
-	ColonPlaces    bool // :name is what ? is, whatever the name
+	ColonPlaces    bool // :name stands for the next argument as ? does, whatever the name
 	At             bool // @name
 	AtNumber       bool // @p7 is the seventh argument
 
@@ -220,7 +220,8 @@ type Grammar struct {
 	FirstColumns bool
 
 	// FunctionTargets are the words, in lower case, that open a function in
-	// the place of the table's name, QueryTargets those that open a query.
+	// the place of the table's name. QueryTargets are the words that open a query
+	// there.
 	FunctionTargets []string // OPENQUERY (…)
 	QueryTargets    []string // TABLE (SELECT …)
 
@@ -232,15 +233,15 @@ type Grammar struct {
 
 	TempTables   bool   // CREATE TEMPORARY TABLE of the name of another table, which it hides
 	TempSchema   bool   // temporary tables are in a schema of their own
-	SessionNames string // what the names of a session's own tables begin with: #t, @t
+	SessionNames string // the first characters of the names of a session's own tables: #t, @t
 	TableCase    bool   // names that differ in case may belong to two tables
 	Merge        bool   // MERGE
 	Dual         bool   // FROM dual gives one row
-	RowFunctions bool   // what a SELECT without FROM calls may give several rows
-	TypedRows    bool   // VALUES in the place of a table are typed without what they are assigned to
+	RowFunctions bool   // a function that a SELECT without FROM calls may give several rows
+	TypedRows    bool   // VALUES in the place of a table take no types from the columns they are assigned to
 
 	// StatementSettings are the settings, in lower case, that SET STATEMENT … FOR may
-	// give to an INSERT without a change of what it stores; nil where there is no such
+	// give to an INSERT without a change of the rows that it stores; nil where there is no such
 	// statement.
 	StatementSettings []string
 
@@ -253,8 +254,8 @@ type Grammar struct {
 	Blocks      bool // BEGIN opens a block of statements
 	PLSQL       bool // a block of PL/SQL is a statement of its own
 
-	// Routines are the words, in lower case, that name what CREATE gives a
-	// body of statements.
+	// Routines are the words, in lower case, that name the objects to which CREATE
+	// gives a body of statements.
 	Routines []string
 
 	// BodyWords are the words, in lower case, one of which follows the only BEGIN
@@ -359,7 +360,7 @@ func (d *Dialect) QuoteIdent(name string) string {
 	return string(d.AppendIdent(make([]byte, 0, len(name)+2), name))
 }
 
-// AppendIdent appends to b what QuoteIdent returns.
+// AppendIdent appends the result of QuoteIdent to b.
 func (d *Dialect) AppendIdent(b []byte, name string) []byte {
 	b = append(b, d.QuoteOpen)
 	for i := range len(name) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// ErrorClass says what an error of an engine means for a statement of keyfill. It
+// ErrorClass is the meaning of an engine's error for a statement of keyfill. It
 // is told by the engine's code, never by the text, which comes in the language of
 // the server or of the login.
 type ErrorClass uint8
@@ -117,7 +117,7 @@ func (e *Errors) Class(state string, number int, text string) ErrorClass {
 // MariaDB Knowledge Base, "MariaDB Error Code Reference". The SQLSTATE is HY000 for
 // most of them, so the number decides.
 var mysqlErrors = Errors{Codes: []ErrorCodes{
-	// 1020 is MariaDB's with innodb_snapshot_isolation, 3101 that of a conflict in
+	// 1020 is MariaDB's with innodb_snapshot_isolation, 3101 the error of a conflict in
 	// Group Replication.
 	{Class: ErrorTransaction, Numbers: []int{1213, 1020, 3101}},
 	{Class: ErrorLock, Numbers: []int{1205, 3572}},

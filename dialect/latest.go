@@ -1,15 +1,17 @@
 package dialect
 
-// Latest is how a query sees what was stored last on the server of the session,
-// and not what a transaction saw when it began, or a replica that a proxy asks.
+// Latest says how a query sees the rows that were stored last on the server of the
+// session, and neither the rows that a transaction saw when it began nor the rows of
+// a replica that a proxy asks.
 type Latest struct {
-	// Lock ends such a query, NoWait one that does not wait for the locks of
-	// others either. "" where every query of a connection sees it.
+	// Lock is the end of such a query. NoWait is the end of a query that does not wait
+	// for the locks of others either. Both are "" where every query of a connection
+	// sees these rows.
 	Lock, NoWait string
 
-	// Gaps says that such a query locks what is around a row that it does not find,
-	// and more than the rows that it finds where it names several: so that each row
-	// is asked for by itself.
+	// Gaps says that such a query locks the gap around a row that it does not find,
+	// and more than the rows that it finds where it names several. Each row is then
+	// asked for by itself.
 	Gaps bool
 }
 
@@ -20,6 +22,6 @@ type Latest struct {
 // that a transaction asks for was seen to lock nothing that it had not.
 var mysqlLatest = Latest{Lock: " FOR UPDATE", NoWait: " FOR UPDATE NOWAIT", Gaps: true}
 
-// PostgreSQL 18 documentation, section 13.3.2: FOR KEY SHARE waits for nobody but
-// who deletes the row or changes its key.
+// PostgreSQL 18 documentation, section 13.3.2: FOR KEY SHARE waits only for
+// transactions that delete the row or change its key.
 var postgresLatest = Latest{Lock: " FOR KEY SHARE", NoWait: " FOR KEY SHARE NOWAIT"}

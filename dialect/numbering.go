@@ -1,14 +1,14 @@
 package dialect
 
-// Numbering is how an engine numbers the rows of a query, for INSERT … SELECT
+// Numbering says how an engine numbers the rows of a query, for INSERT … SELECT
 // whose keys are counted up from a first one. Number and Fail are expressions
 // over all rows, without a placeholder.
 type Numbering struct {
 	// Number is the number of a row, from 1, as a 64-bit integer.
 	Number string
 
-	// Checked is what must not be greater than the number of keys that there
-	// are: Number, or the number of all rows where a statement that fails may
+	// Checked is the expression that must not be greater than the number of keys that
+	// there are: Number, or the number of all rows where a statement that fails may
 	// have stored the rows before (MyISAM).
 	Checked string
 
@@ -24,7 +24,7 @@ type Numbering struct {
 	FailNumber int
 	Failure    string
 
-	// Text is what turns a number to text, with % for it.
+	// Text is the expression of a number as text, with % for the number.
 	Text string
 
 	// First says that a WITH clause stands in front of INSERT, not of SELECT.

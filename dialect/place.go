@@ -12,21 +12,21 @@ type Place struct {
 	// looked for; elsewhere it is the schema.
 	Path bool
 
-	// Early says that the question would change what a statement may ask for: the
-	// number of rows that the one before it has changed.
+	// Early says that the question would change an answer that a statement may read: the
+	// number of rows that the statement before it has changed.
 	Early bool
 
 	// Database says that the answer has two lines, of which the first is the
 	// database: a name may have another one in front.
 	Database bool
 
-	// Moves says that a prepared statement is about the table that its name means
-	// when it is executed; elsewhere it is the one of when it was prepared.
+	// Moves says that a table's name in a prepared statement is looked up when the
+	// statement is executed; elsewhere it is looked up when the statement is prepared.
 	Moves bool
 }
 
-// MySQL 8.4 Reference Manual, section 14.15, DATABASE(); what a prepared statement
-// is about was seen on MariaDB 10.11.
+// MySQL 8.4 Reference Manual, section 14.15, DATABASE(); the time at which a prepared
+// statement looks up its table was seen on MariaDB 10.11.
 var mysqlPlace = Place{Query: "SELECT DATABASE()", Early: true}
 
 // PostgreSQL 18 documentation, "System Information Functions" and "PREPARE".

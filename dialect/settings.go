@@ -32,24 +32,24 @@ const (
 	allSettings = iota // how many there are
 )
 
-// Setting is how an engine names what changes its tokens, and tells it.
+// Setting is an engine's setting that changes its tokens, and the query for it.
 type Setting struct {
 	Name string // as the policy file has it: "sql_mode"
 
-	// Query is what a session answers with one text: words, with commas between
-	// them where there may be several.
+	// Query asks a session for the setting. The answer is one text: words, with commas
+	// between them where there may be several.
 	Query string
 
-	// Words are those words in upper case that mean something to the scanner. A
-	// word that is not there means nothing.
+	// Words are the words, in upper case, that mean something to the scanner. A word
+	// that is not among them means nothing.
 	Words map[string]Settings
 
 	// Touchy are the bytes without which a text is read alike whatever is set,
-	// each with the settings that change what it means.
+	// each with the settings that change its meaning.
 	Touchy map[byte]Settings
 
-	// OneByOne says that a statement of a text is read when those before it have
-	// run; elsewhere a text with a mistake in it does nothing.
+	// OneByOne says that a statement of a text is read when the statements before it
+	// have run; elsewhere a text with a mistake in it does nothing.
 	OneByOne bool
 }
 
@@ -151,8 +151,8 @@ func (d *Dialect) Others(text string) []Settings {
 	return others
 }
 
-// With returns the dialect as it is under other settings of the session, of
-// which those count that the engine has. For the same settings it is the same
+// With returns the dialect as it is under other settings of the session. Settings
+// that the engine does not have do not count. For the same settings it is the same
 // value, and d itself for d.Settings. A dialect that is not one of [All] has no
 // others.
 func (d *Dialect) With(s Settings) *Dialect {

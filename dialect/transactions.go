@@ -1,7 +1,7 @@
 package dialect
 
-// Transactions is what an engine's transactions take to be undone in part, or to
-// be made again.
+// Transactions holds the statements by which an engine's transactions are undone in
+// part, and the facts that decide whether they can be made again.
 type Transactions struct {
 	// Set, Undo and Release are the statements for a savepoint, with % for its
 	// name. Release is "" where setting it again is all there is to do: a second
@@ -10,19 +10,19 @@ type Transactions struct {
 
 	// Probe is a statement for a savepoint, with % for its name, that fails behind
 	// Set where no transaction is open, with the engine's number Ended. "" where one
-	// does not end but by what the application sends, or where nothing is sent behind
+	// ends only by a statement of the application, or where nothing is sent behind
 	// it, or where Set itself fails with Ended.
 	Probe string
 	Ended int
 
-	// Commits asks a session whether what it sends commits by itself, 1 or 0, and
-	// what follows a commit; "" where the first is so outside of transactions, and
-	// nothing follows.
+	// Commits asks a session whether each of its statements commits by itself, 1 or 0,
+	// and what follows a COMMIT. "" where each statement outside of transactions commits
+	// by itself, and nothing follows a COMMIT.
 	Commits string
 
 	// Open asks a session whether a transaction is open: 1, 0, or 2 where none is and
-	// the next statement begins one by itself. It is sent where what went by does not
-	// tell. "" where nothing but a transaction that is begun makes it known.
+	// the next statement begins one by itself. It is sent where the statements so
+	// far do not tell. "" where only the begin of a transaction makes it known.
 	Open string
 
 	// KeyOpen and KeyShut stand around the key of an INSERT and make an expression of
@@ -47,7 +47,7 @@ type Transactions struct {
 	// of them begins or ends one: when one fails, none has done anything.
 	Texts bool
 
-	// Snapshots says that a transaction may see what was committed when it began,
+	// Snapshots says that a transaction may see the rows that were committed when it began,
 	// by the session's default, and under READ COMMITTED does not.
 	Snapshots bool
 }
@@ -55,7 +55,7 @@ type Transactions struct {
 // MySQL 8.4 Reference Manual, section 15.3.4 (a savepoint of the same name is
 // replaced), 7.1.8 ("autocommit", "completion_type") and the server's error
 // 1305. A deadlock ends the transaction of its victim (section 17.7.5.2), 1205 does with
-// innodb_rollback_on_timeout; what is sent behind it commits by itself. A savepoint
+// innodb_rollback_on_timeout; a statement behind it commits by itself. A savepoint
 // that is set then is not kept, as was seen on MariaDB 10.11.
 var mysqlTransactions = Transactions{
 	Set:     "SAVEPOINT %",
@@ -67,8 +67,8 @@ var mysqlTransactions = Transactions{
 
 // MariaDB has a variable that says whether a transaction is open ("in_transaction" in
 // its documentation). With autocommit off it is 1 in every statement that has
-// changed a table. INSERT IGNORE makes a warning of what a subquery of two rows is
-// elsewhere, error 1242, and stores 0 for the key, as was seen on 10.11; error 1690
+// changed a table. INSERT IGNORE makes a warning of error 1242, which a subquery of two
+// rows is elsewhere, and stores 0 for the key, as was seen on 10.11; error 1690
 // stays one.
 var mariadbTransactions = func() Transactions {
 	t := mysqlTransactions

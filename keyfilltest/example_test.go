@@ -32,7 +32,7 @@ func (t *test) end() {
 	}
 }
 
-// options are those of a policy with one table.
+// options are the options of a policy with one table.
 func options() keyfill.Options {
 	cfg, err := policy.Parse([]byte("version: 1\ndialect: postgres\ntables: {orders: {column: id}}"))
 	if err != nil {

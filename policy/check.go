@@ -10,14 +10,14 @@ import (
 // version is the version of the format that is read.
 const version = 1
 
-// sourceNamePattern is what a source's name is made of. It has no dot, so that
+// sourceNamePattern matches the name of a source. A name has no dot, so that
 // no name is also the name of a table's own state.
 const sourceNamePattern = `^[A-Za-z0-9_-]+$`
 
 var sourceName = regexp.MustCompile(sourceNamePattern)
 
-// checker says what is wrong with the meaning of a configuration, as far as it
-// does not depend on the dialect.
+// checker finds the mistakes in the meaning of a configuration that do not depend
+// on the dialect.
 type checker struct {
 	*mistakes
 	config *Config
@@ -58,7 +58,7 @@ func (k checker) check() {
 	}
 }
 
-// checkWords checks what both a file and a table have.
+// checkWords checks the fields that both a file and a table have.
 func (m *mistakes) checkWords(p place, f Fill, mode Mode, u Unsupported) {
 	if f&^fillAll != 0 {
 		m.wrong(p.in("fill"), "unknown bits %#x", uint8(f&^fillAll))
@@ -75,7 +75,7 @@ func (k checker) checkTable(p place, t Table) {
 	k.checkWords(p, t.Fill, t.Mode, t.Unsupported)
 	switch {
 	case t.Column == "" && len(t.Keys) == 0:
-		k.wrong(p, "neither column nor keys: which column is the key?")
+		k.wrong(p, "it has neither column nor keys; name the key column in column")
 	case t.Column == "":
 		if t.Source != "" || t.InPlace != nil {
 			k.wrong(p.in("source"), "which column it is for is not said; name it in column")
@@ -101,8 +101,8 @@ func (k checker) checkTable(p place, t Table) {
 	}
 }
 
-// checkUntouched refuses what has no use for a table of which every key is the
-// engine's.
+// checkUntouched refuses the fields that have no use for a table whose keys are all
+// made by the engine.
 func (k checker) checkUntouched(p place, t Table) {
 	for _, f := range []struct {
 		name  string
@@ -150,7 +150,7 @@ func (k checker) checkKey(p place, key Key) *kind {
 	return kind
 }
 
-// checkLeft refuses what has no use for a key at p that is left to the engine.
+// checkLeft refuses the fields that have no use for a key at p that the engine makes.
 func (k checker) checkLeft(p place, key Key) {
 	for _, f := range []struct {
 		name  string
@@ -167,8 +167,8 @@ func (k checker) checkLeft(p place, key Key) {
 	}
 }
 
-// checkSent checks how a key at p is sent, and that what is for integers is said
-// of integers.
+// checkSent checks how a key at p is sent, and that fields for integer keys are given
+// for integer keys only.
 func (k checker) checkSent(p place, key Key, kind *kind) {
 	at := p.in("layout")
 	switch {
@@ -194,8 +194,8 @@ func (k checker) checkSent(p place, key Key, kind *kind) {
 // keyWidths are the bits that max_bits may name.
 var keyWidths = []int{31, 53, 63}
 
-// source returns the source of a key at p, and says what is wrong with one in
-// place or with a name that is none.
+// source returns the source of a key at p. It reports the mistakes of a source in
+// place, and a name that no source has.
 func (k checker) source(p place, key Key) Source {
 	at := p.in("source")
 	switch {

@@ -15,7 +15,7 @@ import (
 // with d nil, the dialect is the one that the configuration names. A dialect
 // other than that one is an error.
 //
-// The layout of a key that names none is that of the dialect, but for ulid: it
+// A key that names no layout has the layout of the dialect, but for ulid: a ulid
 // is string everywhere, on SQL Server and Oracle too, since no type but text
 // holds a ULID as such. Integers are sent as int64.
 //
@@ -109,7 +109,7 @@ func (k *compiler) compile() {
 func (k *compiler) compareGlobs(tables place) {
 	globs := k.policy.globs
 	slices.SortStableFunc(globs, func(a, b *entry) int { return cmp.Compare(b.literals, a.literals) })
-	first := 0 // of those with as many characters
+	first := 0 // the first entry with as many characters
 	for i, e := range globs {
 		if e.literals != globs[first].literals {
 			first = i
@@ -121,7 +121,7 @@ func (k *compiler) compareGlobs(tables place) {
 	}
 }
 
-// complete returns the source at p with its defaults, and says what is wrong with
+// complete returns the source at p with its defaults, and reports the mistakes of
 // it for the dialect.
 func (k *compiler) complete(p place, s Source) Source {
 	kind := kindByName(s.Kind)
@@ -271,8 +271,8 @@ func (k *compiler) key(p place, key Key, column string, fill Fill) (sk stateKey,
 	return sk, true
 }
 
-// contiguousKinds are those of which the keys of one request are consecutive,
-// however many they are.
+// contiguousKinds are the kinds of sources that answer a request with consecutive
+// keys, however many are asked for.
 var contiguousKinds = []string{KindSequence, KindNative, KindRecycled, KindSnowflake}
 
 // checkWidth checks that the integers of a key at p can be within its bits.

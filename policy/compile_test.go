@@ -99,7 +99,7 @@ func TestCompileGo(t *testing.T) {
 			`policy: version: there is no version 2; write version: 1`},
 		{"dialect", policy.Config{Dialect: "db2", Tables: one(policy.Table{Column: "id"}).Tables},
 			`policy: unknown dialect "db2"; there are mysql, mariadb, postgres, sqlite, sqlserver and oracle`},
-		{"zero table", one(policy.Table{}), `policy: table "orders": neither column nor keys: which column is the key?`},
+		{"zero table", one(policy.Table{}), `policy: table "orders": it has neither column nor keys; name the key column in column`},
 		{"key without column", one(policy.Table{Keys: []policy.Key{{}}}), `policy: table "orders": key 1: column is missing`},
 		{"mode", one(policy.Table{Column: "id", Mode: 9}), `policy: table "orders": unknown mode 9`},
 		{"unsupported", one(policy.Table{Column: "id", Unsupported: "x"}),
@@ -153,8 +153,8 @@ policy: store "": neither dsn_env nor dsn: where is the database?`},
 		{"same table", policy.Config{Tables: map[string]policy.Table{"A": {Column: "id"}, "a": {Column: "id"}}},
 			`policy: table "a": the same table as "A"`},
 		{"several", policy.Config{Tables: map[string]policy.Table{"b": {}, "a": {}}},
-			`policy: table "a": neither column nor keys: which column is the key?
-policy: table "b": neither column nor keys: which column is the key?`},
+			`policy: table "a": it has neither column nor keys; name the key column in column
+policy: table "b": it has neither column nor keys; name the key column in column`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

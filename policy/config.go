@@ -33,7 +33,7 @@ type Config struct {
 	// Server, on or off. "" is not known: then a session is asked where it matters.
 	SQLMode, StandardConformingStrings, QuotedIdentifier string
 
-	// Mode says what happens to the statements of all tables.
+	// Mode says how the statements of all tables are treated.
 	Mode Mode
 
 	// Unsupported says what happens to an INSERT on a configured table that
@@ -103,7 +103,7 @@ type Table struct {
 	// Mode counts when it is more cautious than the file's.
 	Mode Mode
 
-	// Unsupported is as in [Config]; "" is what the file says.
+	// Unsupported is as in [Config]; "" takes the file's setting.
 	Unsupported Unsupported
 }
 
@@ -114,13 +114,13 @@ type Key struct {
 	InPlace *Source        // as in [Table]
 	Layout  dialect.Layout // as in [Table]
 	MaxBits int            // as in [Table]
-	Fill    Fill           // 0 is what the table says
+	Fill    Fill           // 0 takes the table's setting
 
 	// LastInsertID is as in [Table], but "" is [LastInsertIDOff].
 	LastInsertID LastInsertID
 }
 
-// keys returns the table's keys with the places where they stand; the one of
+// keys returns the table's keys with the places where they stand; the key of
 // Column comes first.
 func (t *Table) keys(at place) ([]Key, []place) {
 	var (

@@ -45,7 +45,7 @@ func (m *mistakes) checkCoprime(p place, s Source) {
 }
 
 // checkSteps checks which keys the coprime at p makes, when its alphabet is known.
-// It adds one option after the other, so that what is wrong has a place.
+// It adds one option after the other, so that each mistake has a place.
 func (m *mistakes) checkSteps(p place, s Source) {
 	all := s.coprimeOptions()
 	some := keysource.CoprimeOptions{Length: 1, Alphabet: all.Alphabet}
@@ -71,8 +71,8 @@ func (m *mistakes) checkSteps(p place, s Source) {
 	}
 }
 
-// nearestStep returns a k near that of o which makes all keys. n has few prime
-// factors, those of the alphabet's size, so it is not far.
+// nearestStep returns a k near the k of o by which all keys are made. n has few prime
+// factors, the factors of the alphabet's size, so such a k is not far.
 func nearestStep(o keysource.CoprimeOptions) int64 {
 	for o.K < math.MaxInt64 {
 		o.K++
@@ -97,7 +97,7 @@ func (n namer) suitCoprime(m *mistakes, p place, s Source) {
 	}
 }
 
-// completeCoprime sets what a coprime leaves out.
+// completeCoprime sets the fields that a coprime leaves out.
 func completeCoprime(s *Source, d *dialect.Dialect) {
 	if s.Table != nil {
 		s.Lock = LockOptimistic
@@ -111,7 +111,7 @@ func completeCoprime(s *Source, d *dialect.Dialect) {
 	}
 }
 
-// coprimeOptions returns what s says of a coprime.
+// coprimeOptions returns the options of a coprime that s describes.
 func (s Source) coprimeOptions() keysource.CoprimeOptions {
 	o := keysource.CoprimeOptions{
 		Length:   s.Length,

@@ -8,7 +8,7 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// checkCounter checks what the source at p says of the row that it counts
+// checkCounter checks the fields of the source at p about the row that it counts
 // through.
 func (m *mistakes) checkCounter(p place, s Source) {
 	m.checkState(p, s)
@@ -46,9 +46,9 @@ func (m *mistakes) checkBlocks(p place, s Source) {
 	}
 	switch {
 	case s.Block != 0 && s.MinBlock != 0:
-		m.wrong(p.in("min_block"), "block says how many at a time, so that there is nothing to bound; take one")
+		m.wrong(p.in("min_block"), "block already says how many keys are reserved at a time; leave one of the two out")
 	case s.Block != 0 && s.MaxBlock != 0:
-		m.wrong(p.in("max_block"), "block says how many at a time, so that there is nothing to bound; take one")
+		m.wrong(p.in("max_block"), "block already says how many keys are reserved at a time; leave one of the two out")
 	case s.MaxBlock > 0 && s.MinBlock > s.MaxBlock:
 		m.wrong(p.in("max_block"), "%d is less than min_block, %d", s.MaxBlock, s.MinBlock)
 	}
@@ -68,7 +68,7 @@ func (n namer) suitCounter(m *mistakes, p place, s Source) {
 	}
 }
 
-// completeCounter sets what a counter leaves out.
+// completeCounter sets the fields that a counter leaves out.
 func completeCounter(s *Source, _ *dialect.Dialect) {
 	s.OnStoreRollback = cmp.Or(s.OnStoreRollback, keysource.RemedyError)
 	s.Lock = cmp.Or(s.Lock, LockPessimistic)

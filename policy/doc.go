@@ -1,9 +1,9 @@
 // Package policy reads the configuration: which column of which table is a key
 // and which source makes it.
 //
-// A [Config] is what the file says, or what a program fills in itself.
+// A [Config] holds the content of the file, or is filled in by a program.
 // [Config.Compile] checks it against a dialect and turns it into a [Policy],
-// which answers one question: what is the [Rule] for this table? A policy never
+// which answers one question: which [Rule] applies to this table? A policy never
 // changes and is safe for concurrent use.
 //
 // Nothing is guessed. What is not understood, contradicts itself or would do
@@ -87,8 +87,9 @@
 //
 // A value comes with the execution: keyfill.WithValue(ctx, "x", …). One name is
 // one source: two that differ and have the same are an error. maxplusone, native
-// without sequence, and a sequence with scope count through what is the column's
-// own, which no two columns share. [RuleKey] says what a state serves, and [Guarantees] what its keys are.
+// without sequence, and a sequence with scope count through a part of the column itself,
+// which no two columns share. [RuleKey] names the columns that a state serves, and
+// [Guarantees] describes the keys of a source.
 //
 //	sequence      store, block or min_block and max_block, start, ensure_schema, create, exclusive,
 //	              follow_explicit, on_behind: error | advance | warn, on_store_rollback: error | advance,

@@ -15,7 +15,7 @@ type Error struct {
 	Line   int    // from 1; 0 when not known
 	Column int    // from 1, in characters; 0 when not known
 	Table  string // the table's name as written; "" when it is about none
-	Msg    string // what is wrong and what there is; neither DSNs nor values that could hide one
+	Msg    string // the mistake, and what to write instead; neither DSNs nor values that could hide one
 }
 
 // Error returns the mistake as keyfill.yaml:7:14: table "orders": ….
@@ -39,7 +39,7 @@ func (e *Error) Error() string {
 // maxErrors is how many mistakes are reported at once.
 const maxErrors = 10
 
-// mistakes collects errors: first those of reading, then those of meaning.
+// mistakes collects errors: first the errors of reading, then the errors of meaning.
 type mistakes struct {
 	origin *origin // nil for a configuration built in Go
 	list   []*Error
@@ -49,7 +49,7 @@ type mistakes struct {
 	unread map[place]bool
 }
 
-// isRead reports whether the configuration is what a file says: a program may
+// isRead reports whether the configuration comes from a file: a program may
 // change it later.
 func (m *mistakes) isRead() bool { return m.unread != nil }
 
@@ -101,7 +101,7 @@ func (m *mistakes) add(pos position, p place, msg string) {
 	m.list = append(m.list, e)
 }
 
-// err returns what was collected, or nil.
+// err returns the collected errors, or nil.
 func (m *mistakes) err() error {
 	if len(m.list) == 0 {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// What a file may hold. These tables are what the reader accepts and what the
+// The fields that a file may hold. These tables are what the reader accepts and what the
 // JSON Schema is made of.
 var configFields = []field[Config]{
 	must(bind("version", "The version of the format: 1.",

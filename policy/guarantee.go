@@ -6,7 +6,7 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// Guarantee says what the keys of a source are, under the default layout. It
+// Guarantee describes the keys of a source, under the default layout. It
 // holds for all keys that the source makes, whether their rows are stored or not.
 // Only where the state is a part of the transaction does the source make the
 // keys of a transaction that was rolled back again: a joined or scoped sequence,
@@ -30,14 +30,14 @@ type Guarantee struct {
 	Unguessable bool
 }
 
-// Uniqueness says by what no key is made twice.
+// Uniqueness says why a source makes no key twice.
 type Uniqueness string
 
 const (
 	// NotUnique says that a key can be made twice: only the primary key of the
 	// table keeps it from being stored twice.
 	NotUnique Uniqueness = "no"
-	// UniqueByChance is by random bits, of which two keys never had the same yet.
+	// UniqueByChance means random bits, which no two keys were seen to share.
 	UniqueByChance Uniqueness = "by chance"
 	// UniqueByWorker is by the worker's number alone, which no two processes may
 	// have, and a clock that does not go back between two of them.
@@ -71,12 +71,12 @@ const (
 	Ordered Order = "yes"
 )
 
-// Guarantees returns what the keys of a source are in the databases of a dialect;
-// false where the engine does not have it, and for identity, of which the engine
-// says it. The source must be one that [Config.Compile] accepts.
+// Guarantees describes the keys of a source in the databases of a dialect. It returns
+// false where the engine does not have the source, and for identity, whose keys the
+// engine makes. The source must be one that [Config.Compile] accepts.
 //
-// This is the one place where that is declared: the table in docs/sources.md is made
-// of it.
+// Guarantees are declared in this one place: the table in docs/sources.md is made
+// from it.
 func Guarantees(s Source, d *dialect.Dialect) (g Guarantee, ok bool) {
 	k := kindByName(s.Kind)
 	if k == nil || k.isIdentity() {
@@ -101,8 +101,8 @@ func Guarantees(s Source, d *dialect.Dialect) (g Guarantee, ok bool) {
 		g.Short = longest <= 8
 	case KindRecycled:
 		if d.OneWriter {
-			// A statement that reserves in its transaction goes past what is in
-			// hand, which comes later.
+			// A statement that reserves in its transaction passes by the numbers in
+			// hand, and these are used later.
 			g.Ordered = NotOrdered
 		}
 	case KindSnowflake, KindComposite:
@@ -117,9 +117,9 @@ func Guarantees(s Source, d *dialect.Dialect) (g Guarantee, ok bool) {
 // GuaranteesOnGalera is Guarantees for a Galera cluster of MariaDB to all of whose
 // nodes processes write at once; false where the source is refused there.
 //
-// A node may end a transaction for another node's, whose error the application gets
-// in the place of a commit, so that only a sequence of the engine is another matter:
-// its nodes give out values by turns, or the same ones.
+// A node may end a transaction in favour of another node's, and the application then
+// gets an error in the place of a commit. Only a sequence of the engine has other
+// guarantees on a cluster: its nodes give out values by turns, or the same values.
 func GuaranteesOnGalera(s Source) (g Guarantee, ok bool) {
 	g, ok = Guarantees(s, dialect.MariaDB())
 	if !ok || s.Kind != KindNative {
@@ -132,7 +132,7 @@ func GuaranteesOnGalera(s Source) (g Guarantee, ok bool) {
 	return g, true
 }
 
-// guaranteeNumbers sets what depends on how numbers are reserved.
+// guaranteeNumbers sets the guarantees that depend on how numbers are reserved.
 func (s Source) guaranteeNumbers(g *Guarantee, d *dialect.Dialect) {
 	switch {
 	case s.Scope != nil:

@@ -7,7 +7,7 @@ import "slices"
 type KeyTable struct {
 	Name    string
 	Key     string // the column that names the source of a row; "" when the table has one row
-	Row     string // what stands in Key; "" is the name of the state
+	Row     string // what stands in Key; "" stands for the name of the state
 	Value   string // the column of the number; of a coprime, of the last key as one
 	Stored  string // [StoredNext] or [StoredLast]
 	Version string // the column that counts changes, for [LockOptimistic]; "" when there is none
@@ -65,7 +65,7 @@ func (m *mistakes) checkKeyRow(p place, s Source) {
 	several := name.has(wordSchema) || name.has(wordTable) || name.has(wordValue)
 	switch {
 	case t.Row != "" && t.Key == "":
-		m.wrong(p.in("row"), "it stands in the column key, which is not said; leave it out for a table of one row")
+		m.wrong(p.in("row"), "row stands in the column that key names, and key is missing; say key, or leave row out for a table of one row")
 	case t.Row != "" && several:
 		m.wrong(p.in("row"), "by its name the source has several states, which cannot share a row; leave it out, and the name is the row's")
 	case t.Key == "" && t.Name != "" && several:
@@ -136,7 +136,7 @@ func (k *compiler) checkRows() {
 		state := key.name.String()
 		row, _ := k.names.rowOf(s, state)
 		if other, ok := states[row]; ok && other != state {
-			k.wrong(u.at.in("source"), "its row in the table is also that of the state %s; name one source under sources: and let both use it", showState(other))
+			k.wrong(u.at.in("source"), "its row in the table is also the row of the state %s; name one source under sources: and let both use it", showState(other))
 		}
 		states[row] = state
 	}

@@ -39,25 +39,25 @@ type kind struct {
 	// stateful is [Source.Stateful].
 	stateful bool
 
-	// layouts are those that may be named; nil when there is nothing to send.
+	// layouts are the layouts that a policy may name; nil when there is nothing to send.
 	layouts []dialect.Layout
 
 	// layout is the default whatever the dialect; "" is the dialect's own.
 	layout dialect.Layout
 
-	// guarantee is what [Guarantees] says where nothing else decides; Short is
-	// that of integers. It is declared here alone.
+	// guarantee is the answer of [Guarantees] where nothing else decides; its Short is
+	// about keys that are integers. It is declared here alone.
 	guarantee Guarantee
 
 	// fields are the fields of the source, besides kind, that it reads.
 	fields []string
 
-	// check says what is wrong with the fields of s, which stands at p, whatever
-	// the dialect; nil when nothing can be.
+	// check reports the mistakes in the fields of s, which stands at p, whatever the
+	// dialect; nil when there can be none.
 	check func(m *mistakes, p place, s Source)
 
-	// suit says what is wrong with s, which is complete and stands at p, for a
-	// dialect; nil when nothing can be.
+	// suit reports why s, which is complete and stands at p, does not suit a dialect;
+	// nil when every dialect suits.
 	suit func(n namer, m *mistakes, p place, s Source)
 
 	// defaults sets the fields that s leaves out; nil when there are none. The
@@ -95,7 +95,7 @@ func kindNames() []string {
 func (k *kind) isIdentity() bool { return k.open == nil }
 
 // layoutFor returns the layout of keys for which the policy names l, perhaps "".
-// Only that of integers stays "".
+// Only the layout of integers stays "".
 func (k *kind) layoutFor(d *dialect.Dialect, l dialect.Layout) dialect.Layout {
 	if k.integer {
 		return l
@@ -103,7 +103,7 @@ func (k *kind) layoutFor(d *dialect.Dialect, l dialect.Layout) dialect.Layout {
 	return cmp.Or(l, k.layout, d.DefaultLayout)
 }
 
-// fillFor returns what counts as "no key" in a column of keys of a layout where
+// fillFor returns the values that count as "no key" in a column of keys of a layout where
 // the policy does not say: zero is a key only as an integer of an engine for
 // which it is one, as sessions may say with NO_AUTO_VALUE_ON_ZERO.
 func (k *kind) fillFor(d *dialect.Dialect, l dialect.Layout, zeroIsKey bool) Fill {

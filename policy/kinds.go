@@ -13,7 +13,7 @@ var counterFields = []string{
 	"exclusive", "on_store_rollback", "lock", "table",
 }
 
-// asText is the layout of what is text, or decimal text.
+// asText is the layout of keys that are text, or decimal text.
 var asText = []dialect.Layout{dialect.SequentialAsString}
 
 var kinds = []kind{
@@ -41,7 +41,7 @@ var kinds = []kind{
 		guarantee: Guarantee{Unique: UniqueByChance, Ordered: OrderedInProcess},
 		layouts:   []dialect.Layout{dialect.SequentialAsString, dialect.SequentialAsBinary},
 		// Text of its own alphabet, which neither uniqueidentifier nor RAW
-		// holds: those who want a ULID there say "layout: binary".
+		// holds: a policy that wants a ULID there says "layout: binary".
 		layout: dialect.SequentialAsString,
 		open: func(_ Source, env keysource.Env) (keysource.Source, error) {
 			return keysource.NewULID(env), nil

@@ -73,7 +73,7 @@ func (k *compiler) checkLearnt(uses []keyUse) {
 		case first == "":
 			first = key.Column
 		default:
-			k.wrong(u.at.in("last_insert_id"), "a statement has one LastInsertId, and it is that of %s; say last_insert_id: off for one of the two", show(first))
+			k.wrong(u.at.in("last_insert_id"), "a statement has one LastInsertId, and it is the key of %s; say last_insert_id: off for one of the two", show(first))
 		}
 	}
 }

@@ -19,5 +19,5 @@ func (m *mistakes) checkMaxPlusOne(p place, s Source) {
 	}
 }
 
-// completeMaxPlusOne sets what maxplusone leaves out.
+// completeMaxPlusOne sets the fields that maxplusone leaves out.
 func completeMaxPlusOne(s *Source, _ *dialect.Dialect) { s.Lock = cmp.Or(s.Lock, LockRange) }

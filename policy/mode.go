@@ -2,7 +2,7 @@ package policy
 
 import "slices"
 
-// Mode says what is done with the statements of a table. Modes are ordered:
+// Mode says how the statements of a table are treated. Modes are ordered:
 // the greater is the more cautious.
 type Mode uint8
 
@@ -38,7 +38,7 @@ func ParseMode(name string) (Mode, error) {
 	return Mode(i), nil
 }
 
-// MoreCautious returns the one of two modes that does less: off before dry_run
+// MoreCautious returns the mode of the two that does less: off before dry_run
 // before fill.
 func MoreCautious(a, b Mode) Mode { return max(a, b) }
 

@@ -25,7 +25,7 @@ const maxName = 255
 // some engines allow it, and it cannot be mistaken for anything else here.
 type namer struct{ d *dialect.Dialect }
 
-// parse returns the folded parts of name, at least one; msg says what is wrong
+// parse returns the folded parts of name, at least one; msg names the mistake
 // with it.
 func (n namer) parse(name string) (parts []pattern, msg string) {
 	for rest := name; ; {

@@ -26,23 +26,23 @@ func (m *mistakes) checkNative(p place, s Source) {
 func (n namer) suitNative(m *mistakes, p place, s Source) {
 	switch {
 	case n.d.Name == dialect.MySQL().Name:
-		m.wrongField(p.in("kind"), "MySQL has no sequences, so that native cannot be; take a sequence, or say dialect: mariadb where that is the server")
+		m.wrongField(p.in("kind"), "MySQL has no sequences, which native needs; write kind: sequence, or dialect: mariadb where the server is MariaDB")
 	case slices.Contains(withoutSequences, n.d.Name):
-		m.wrongField(p.in("kind"), n.d.Title+" has no sequences, so that native cannot be; take a sequence")
+		m.wrongField(p.in("kind"), n.d.Title+" has no sequences, which native needs; write kind: sequence")
 	case s.Sequence != "":
 		n.suitName(m, p.in("sequence"), s.Sequence)
 	}
 }
 
-// completeNative sets what a native source leaves out: engines increment by one
+// completeNative sets the fields that a native source leaves out: engines increment by one
 // where nothing else is said.
 func completeNative(s *Source, _ *dialect.Dialect) {
 	s.Block = cmp.Or(s.Block, 1)
 	s.OnBehind = cmp.Or(s.OnBehind, keysource.RemedyError)
 }
 
-// ofColumn says what a source counts through that is the column's own, so that no
-// two columns can share it; "" when it counts through something of its own.
+// ofColumn names the part of the column that a source counts through, which no two
+// columns can share; "" when the source counts through something of its own.
 func (s Source) ofColumn() string {
 	switch {
 	case s.Kind == KindMaxPlusOne:
@@ -56,7 +56,7 @@ func (s Source) ofColumn() string {
 }
 
 // checkOwn refuses a source of a column that a key shares with others: keys would
-// not be unique over all of them, as those of other sources are.
+// not be unique over all these columns, as the keys of other sources are.
 func (k *compiler) checkOwn(u keyUse) {
 	if what := u.key().Source.ofColumn(); what != "" {
 		k.wrong(u.at.in("source"), "it counts through %s, and cannot be shared: write it in place for each", what)

@@ -32,15 +32,15 @@ type entry struct {
 	schema, table pattern
 	literals      int // characters that are no wildcards
 
-	// keys are those to fill, whose states are still to be named.
+	// keys are the keys to fill, whose states are still to be named.
 	keys []stateKey
 
-	// rule is that of the table of the entry's own name. For a glob, Table
-	// and what depends on the table's name are still to be set.
+	// rule is the rule of the table that the entry names. For a glob, Table and the
+	// fields that depend on the table's name are still to be set.
 	rule Rule
 }
 
-// Rule is what is done with the INSERTs into one table. It and its slices are
+// Rule says how the INSERTs into one table are filled. It and its slices are
 // shared and must not be changed.
 type Rule struct {
 	Table        string      // "table", or "schema.table" as the query names it, folded
@@ -80,7 +80,7 @@ type RuleKey struct {
 	MaxBits      int          // how many bits they may have, 31, 53 or 63, the least of keys that share State; 0 unless Integer
 	LastInsertID LastInsertID // never ""; [LastInsertIDOff] unless Integer
 
-	// SaysLastInsertID says that LastInsertID is what the file says, and not the
+	// SaysLastInsertID says that LastInsertID comes from the file, and is not the
 	// default.
 	SaysLastInsertID bool
 
@@ -100,9 +100,9 @@ type RuleKey struct {
 	// file have it, or several tables of a glob.
 	Shared bool
 
-	// Columns are all columns that State serves as far as they are known: those
-	// of exact entries, in the order of the file, and this one. It is this one
-	// alone unless Shared. The one of a bare entry has no schema, however the
+	// Columns are all columns that State serves as far as they are known: the
+	// columns of exact entries, in the order of the file, and this column. It is
+	// this column alone unless Shared. A bare entry's column has no schema, however the
 	// query names the table, unless State has it.
 	Columns []ColumnRef
 

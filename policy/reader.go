@@ -7,7 +7,7 @@ import (
 )
 
 // reader reads a [Config] from the nodes of a file, and notes where they stand
-// and what is wrong with them. Aliases are refused where they stand and never
+// and their mistakes. Aliases are refused where they stand and never
 // followed, so a file costs no more than its length.
 type reader struct {
 	mistakes
@@ -29,7 +29,7 @@ func (r *reader) is(p place, n *yaml.Node, kind yaml.Kind, name string) bool {
 	return true
 }
 
-// isString is is for strings.
+// isString is like is, for strings.
 func (r *reader) isString(p place, n *yaml.Node) bool {
 	if !r.is(p, n, yaml.ScalarNode, "string") {
 		return false
@@ -85,7 +85,7 @@ func want(name string, n *yaml.Node) string {
 	return fmt.Sprintf("want a %s, have %s", name, have(n))
 }
 
-// have says what n is, but not its value.
+// have names the type of n, but not its value.
 func have(n *yaml.Node) string {
 	switch tag := n.ShortTag(); {
 	case n.Style&yaml.TaggedStyle != 0:

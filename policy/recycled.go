@@ -44,7 +44,7 @@ func (m *mistakes) checkRecycled(p place, s Source) {
 	checkWord(m, p, "on_store_rollback", s.OnStoreRollback, rollbackRemedies)
 }
 
-// completeRecycled sets what a recycled source leaves out.
+// completeRecycled sets the fields that a recycled source leaves out.
 func completeRecycled(s *Source, _ *dialect.Dialect) {
 	s.Series = cmp.Or(s.Series, defaultSeries)
 	s.Lease = cmp.Or(s.Lease, defaultLease)
@@ -52,7 +52,7 @@ func completeRecycled(s *Source, _ *dialect.Dialect) {
 	s.OnStoreRollback = cmp.Or(s.OnStoreRollback, keysource.RemedyError)
 }
 
-// RecycledOptions returns what s says of a recycled source: all but Store,
+// RecycledOptions returns the options of the recycled source s: all but Store,
 // OnConnection and MaxKey.
 func (s Source) RecycledOptions() keysource.RecycledOptions {
 	return keysource.RecycledOptions{

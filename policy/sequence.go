@@ -36,7 +36,7 @@ func (m *mistakes) checkSequence(p place, s Source) {
 	}
 }
 
-// checkProcedure checks what has no use beside the procedure of the sequence at
+// checkProcedure refuses the fields without a use beside the procedure of the sequence at
 // p, or without one.
 func (m *mistakes) checkProcedure(p place, s Source) {
 	if s.Via != ViaProcedure {
@@ -53,7 +53,7 @@ func (m *mistakes) checkProcedure(p place, s Source) {
 	}
 }
 
-// checkJoined refuses what has no use for the sequence at p, whose numbers are
+// checkJoined refuses the fields without a use for the sequence at p, whose numbers are
 // reserved one statement at a time in the application's own database.
 func (m *mistakes) checkJoined(p place, s Source) {
 	what := "joined"
@@ -78,7 +78,7 @@ func (m *mistakes) checkJoined(p place, s Source) {
 		m.wrong(p.in("lock"), "a %s sequence holds the lock of its row until the transaction ends; leave it out", what)
 	}
 	if s.Via == ViaProcedure {
-		m.wrong(p.in("via"), "what a procedure commits does not go back with the rows, so that a %s sequence does without; leave it out", what)
+		m.wrong(p.in("via"), "a procedure commits its numbers apart from the rows, which a %s sequence does not allow; leave it out", what)
 	}
 }
 
@@ -94,7 +94,8 @@ func (n namer) suitSequence(m *mistakes, p place, s Source) {
 	if s.Store == "" && slices.Contains(withoutProcedures, n.d.Name) {
 		m.wrong(p.in("via"), "%s has no stored procedures; leave it out", n.d.Title)
 	}
-	// That of a store is written as its engine does, which is not known here.
+	// The name of a procedure in a store is written as the store's engine writes names,
+	// and that engine is not known here.
 	if s.Procedure != "" && s.Store == "" {
 		n.suitName(m, p.in("procedure"), s.Procedure)
 	}
@@ -120,7 +121,7 @@ func (n namer) suitColumn(m *mistakes, p place, name string) string {
 	return folded
 }
 
-// completeSequence sets what a sequence leaves out.
+// completeSequence sets the fields that a sequence leaves out.
 func completeSequence(s *Source, d *dialect.Dialect) {
 	completeCounter(s, d)
 	switch {

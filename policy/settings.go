@@ -16,14 +16,14 @@ var sqlModes = strings.Fields(`allow_invalid_dates ansi ansi_quotes db2 empty_st
 	pad_char_to_full_length pipes_as_concat postgresql real_as_float simultaneous_assignment strict_all_tables
 	strict_trans_tables time_round_fractional time_truncate_fractional traditional`)
 
-// defaultMode is what sql_mode says that names none which change how text is
+// defaultMode is the value of sql_mode without modes that change how text is
 // read.
 const defaultMode = "default"
 
-// switchWords are what a setting that is on or off says.
+// switchWords are the values of a setting that is on or off.
 var switchWords = []string{"on", "off"}
 
-// setting is a field that says what the sessions are set to.
+// setting is a field of the file about a setting of the sessions.
 type setting struct{ name, value string }
 
 // settings returns the fields about the sessions.
@@ -71,7 +71,7 @@ func (c *Config) zeroIsKey() bool {
 	})
 }
 
-// readSettings takes in what the file says of the sessions.
+// readSettings sets the fields of the configuration about the sessions.
 func (k *compiler) readSettings(d *dialect.Dialect) {
 	for _, s := range k.config.settings() {
 		switch {

@@ -45,12 +45,12 @@ type Source struct {
 	// snowflake.
 	EnsureSchema bool
 
-	// Create makes a missing row of a sequence; nil is what EnsureSchema says.
+	// Create makes a missing row of a sequence; where it is nil, EnsureSchema decides.
 	// See [Source.CreateRow].
 	Create *bool
 
-	// Exclusive says that what else could fill the column of a sequence or
-	// snowflake does not: another source, or a default of the column.
+	// Exclusive says that nothing else fills the column of a sequence or snowflake:
+	// neither another source nor a default of the column.
 	Exclusive bool
 
 	// FollowExplicit moves a sequence above the keys that INSERTs bring.
@@ -130,7 +130,7 @@ type Source struct {
 	// [CollationBinary]; "" says nothing.
 	Collation string
 
-	// Key is what the order of a scatter depends on; "" is the name of its
+	// Key decides the order of a scatter's keys; "" is the name of its
 	// state. It is no secret: the keys are spread, not hidden.
 	Key string
 
@@ -157,8 +157,8 @@ func (s Source) Stateful() bool {
 	return k != nil && k.stateful
 }
 
-// CreateRow reports whether a missing row of a sequence is made: what Create
-// says, else EnsureSchema.
+// CreateRow reports whether a missing row of a sequence is made: Create decides, and
+// EnsureSchema where Create is nil.
 func (s Source) CreateRow() bool {
 	if s.Create != nil {
 		return *s.Create
@@ -166,8 +166,8 @@ func (s Source) CreateRow() bool {
 	return s.EnsureSchema
 }
 
-// SequenceOptions returns what s says of a sequence, and of any other kind that
-// counts as one: all but Reserver, Max and MaxKey.
+// SequenceOptions returns the options of s as a sequence, or as any other kind that
+// counts as one does: all but Reserver, Max and MaxKey.
 func (s Source) SequenceOptions() keysource.SequenceOptions {
 	return keysource.SequenceOptions{
 		Block:           s.Block,
@@ -178,8 +178,8 @@ func (s Source) SequenceOptions() keysource.SequenceOptions {
 	}
 }
 
-// SnowflakeOptions returns what s says of a snowflake, or of the one behind a
-// composite: all but Marker and Workers, and the number where that is leased. It
+// SnowflakeOptions returns the options of the snowflake s, or of the snowflake behind
+// a composite: all but Marker and Workers, and the worker's number where it is leased. It
 // reads neither the environment nor the host's name, and s must be such that
 // [Config.Compile] accepts it.
 func (s Source) SnowflakeOptions() keysource.SnowflakeOptions {
@@ -264,7 +264,7 @@ func samePointer[V comparable](a, b *V) bool {
 	return a == b || a != nil && b != nil && *a == *b
 }
 
-// completeSnowflake sets what a snowflake leaves out.
+// completeSnowflake sets the fields that a snowflake leaves out.
 func completeSnowflake(s *Source, _ *dialect.Dialect) {
 	s.Epoch = cmp.Or(s.Epoch, "2020-01-01")
 	s.OnBehind = cmp.Or(s.OnBehind, keysource.RemedyError)

@@ -8,7 +8,7 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// checkSource says what is wrong with the source at p, as far as it can be told
+// checkSource reports the mistakes of the source at p, as far as they can be told
 // from the source alone.
 func (m *mistakes) checkSource(p place, s Source) {
 	k := kindByName(s.Kind)
@@ -52,7 +52,7 @@ func (m *mistakes) checkSnowflake(p place, s Source) {
 		m.wrong(p.in("ensure_schema"), "it has no use without a store")
 	}
 	if s.OnBehind == keysource.RemedyAdvance {
-		m.wrong(p.in("on_behind"), "the keys of a snowflake are those of the time, and cannot advance; say error or warn")
+		m.wrong(p.in("on_behind"), "the keys of a snowflake follow the clock, and cannot advance; say error or warn")
 	} else {
 		checkWord(m, p, "on_behind", s.OnBehind, remedies)
 	}
@@ -61,7 +61,7 @@ func (m *mistakes) checkSnowflake(p place, s Source) {
 	}
 }
 
-// checkBits checks what the bits of the snowflake at p mean, and reports whether
+// checkBits checks the bits of the snowflake at p, and reports whether
 // they are right.
 func (m *mistakes) checkBits(p place, s Source) bool {
 	custom := ""
@@ -109,7 +109,7 @@ func (m *mistakes) checkBits(p place, s Source) bool {
 	return true
 }
 
-// workerFields are those of which one says a snowflake's worker.
+// workerFields are the fields of which one gives the worker's number of a snowflake.
 func (s Source) workerFields() (given []string) {
 	for _, f := range []struct {
 		name  string
@@ -156,7 +156,8 @@ func (n namer) suitSnowflake(m *mistakes, p place, s Source) {
 	}
 }
 
-// reason returns what an error about options says besides that it is one.
+// reason returns the text of an error about options without the prefix that calls it
+// one.
 func reason(err error) string {
 	return strings.TrimPrefix(err.Error(), keysource.ErrOptions.Error()+": ")
 }

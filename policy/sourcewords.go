@@ -1,6 +1,6 @@
 package policy
 
-// What the file says in the fields of a [Source].
+// The words that the file has in the fields of a [Source].
 const (
 	TransactionAutonomous = "autonomous"
 	TransactionJoined     = "joined"

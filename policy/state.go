@@ -86,7 +86,7 @@ func (m *mistakes) checkState(p place, s Source) {
 	}
 }
 
-// fault is stateFault for what is known of t: of a word, that it stands for
+// fault is stateFault for the known parts of t: of a word, that it stands for
 // something.
 func (t template) fault() string {
 	var b strings.Builder

@@ -53,8 +53,8 @@ func (k *compiler) fullName(e *entry) tableName {
 }
 
 // markWide marks the keys whose states may serve several tables although that
-// is not seen by a state's name: those of globs whose name does not tell the
-// tables apart, and those whose name may turn into that of another key. These
+// is not seen by a state's name: the keys of globs whose name does not tell the
+// tables apart, and keys whose name may turn into the name of another key. Such keys
 // end where the first of them does.
 func (k *compiler) markWide() {
 	alike := make(map[string][]keyUse) // by the name before it is one
@@ -77,8 +77,8 @@ func (k *compiler) markWide() {
 	}
 }
 
-// markAlike compares a key with those before it that have an equal name. What two
-// exact entries share whatever the schema is left to useState.
+// markAlike compares a key with the keys before it that have an equal name. A state
+// that two exact entries share whatever the schema is left to useState.
 func (k *compiler) markAlike(u keyUse, alike []keyUse) {
 	name := u.key().name
 	for _, v := range alike {
@@ -147,7 +147,7 @@ func (k *compiler) useState(u keyUse) {
 	}
 }
 
-// addSource adds a source to those of the policy, unless it is there.
+// addSource adds a source to the policy's sources, unless it is there.
 func (k *compiler) addSource(s Source) {
 	if s.Stateful() && !slices.ContainsFunc(k.policy.sources, s.equal) {
 		k.policy.sources = append(k.policy.sources, s)

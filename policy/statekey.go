@@ -9,7 +9,7 @@ import (
 type stateKey struct {
 	RuleKey
 
-	// name is that of the state; nil for one of each table and column.
+	// name is the name of the state; nil where each table and column has its own.
 	name template
 
 	// wide says that the tables of a glob share states, whatever they are.
@@ -19,12 +19,12 @@ type stateKey struct {
 	apart bool
 }
 
-// stateUse is what is known of a state by its name alone.
+// stateUse holds the facts about a state that its name alone tells.
 type stateUse struct {
 	source  Source
 	columns []ColumnRef // of exact entries
 	shared  bool
-	maxBits int // the least of those of its keys
+	maxBits int // the least MaxBits of its keys
 }
 
 // namesSchema reports whether a state of e holds {schema}.

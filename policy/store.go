@@ -14,7 +14,7 @@ type Store struct {
 	// Driver is the name that the driver is registered by.
 	Driver string
 
-	// DSN is what the driver opens. It is better kept in a variable.
+	// DSN is the text that the driver opens. It is better kept in a variable.
 	DSN string
 
 	// DSNEnv is the name of the environment variable that holds the DSN. Of
@@ -46,15 +46,15 @@ func (s Store) String() string {
 // GoString is String, for %#v.
 func (s Store) GoString() string { return "policy.Store" + s.String() }
 
-// StoreNone is what stands in the place of a store's name for a snowflake whose
+// StoreNone stands in the place of a store's name for a snowflake whose
 // state is stored nowhere; see [Source].
 const StoreNone = "none"
 
-// driverPattern is what drivers' names are made of. It keeps a DSN that got
-// into the wrong field out of what others print.
+// driverPattern matches the name of a driver. It keeps a DSN that stands in the
+// wrong field out of messages.
 const driverPattern = `^[A-Za-z0-9_./-]+$`
 
-// variablePattern is what names of environment variables are made of: POSIX.1-2017,
+// variablePattern matches the name of an environment variable: POSIX.1-2017,
 // 8.1, and lower case.
 const variablePattern = `^[A-Za-z_][A-Za-z0-9_]*$`
 

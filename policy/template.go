@@ -10,7 +10,7 @@ import (
 //
 //	template = { character | "{schema}" | "{table}" | "{value:" name "}" }
 //
-// where a name is as that of a source. The braces stand for nothing else.
+// where a name is formed as a source's name is. The braces stand for nothing else.
 type template []templatePart
 
 // templatePart is a text, or a word that stands for one.
@@ -28,7 +28,7 @@ const (
 	wordValue               // {value:x}
 )
 
-// parseTemplate reads the name of a state; msg says what is wrong with it.
+// parseTemplate reads the name of a state; msg names the mistake in it.
 func parseTemplate(name string) (t template, msg string) {
 	for rest := name; rest != ""; {
 		i := strings.IndexAny(rest, "{}")

@@ -46,7 +46,7 @@ func enumerate(words []string, conjunction string) string {
 // maxShown is how many characters of a name a message shows.
 const maxShown = 64
 
-// hidden is shown instead of what may be secret.
+// hidden is shown instead of a value that may be secret.
 const hidden = `"…"`
 
 // show returns s in quotes for a message. What does not look like a name is not
