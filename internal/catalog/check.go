@@ -12,15 +12,15 @@ type Key struct {
 	Column  string // folded
 	Integer bool   // the source makes integers
 
-	// Layout is that of keys that are no integers, text included. For integers
-	// it is what the policy says itself, without the dialect's default:
+	// Layout is the layout of keys that are no integers, text included. For integers
+	// it is the policy's own word, without the dialect's default:
 	// SequentialAsString for decimal text, else they are sent as numbers.
 	Layout dialect.Layout
 
 	MaxBits int // integers are below 2^MaxBits; 0 is 63
 
 	// Length is the number of characters of keys that are sent as text and are
-	// no integers, 36 for a UUID. 0 is for a number that is not known, and no
+	// no integers, 36 for a UUID. 0 means that the number is not known, and no
 	// column is then too short.
 	Length int
 
@@ -121,7 +121,7 @@ func (k *Key) maxBits() int {
 
 // narrower says how keys come to fit into that many bits.
 func narrower(bits int) string {
-	for _, limit := range []int{53, 31} { // what the policy takes for max_bits
+	for _, limit := range []int{53, 31} { // the values that the policy accepts for max_bits
 		if bits >= limit {
 			return fmt.Sprintf("say max_bits: %d", limit)
 		}
@@ -129,7 +129,7 @@ func narrower(bits int) string {
 	return "make the column wider"
 }
 
-// typeProblem says why the column does not take such keys, and what to change;
+// typeProblem says why the column cannot hold such keys, and what to change;
 // "" where it does.
 func (c *Column) typeProblem(k Key) string {
 	switch {

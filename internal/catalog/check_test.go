@@ -11,7 +11,7 @@ import (
 	"github.com/keyfill/keyfill/internal/catalog"
 )
 
-// columns are those that the checks are tried on, by what they are.
+// columns are the columns on which the checks are tried, by their types.
 var columns = map[string]catalog.Column{
 	"int":       {Type: "int(11)", Integer: true, Bits: 31},
 	"uint":      {Type: "int(10) unsigned", Integer: true, Bits: 32},

@@ -64,7 +64,7 @@ func isOneOf(text string, words ...string) bool {
 }
 
 // takesTextAsBytes reports whether a column of bytes keeps the keys' text as it
-// is: those of MySQL and MariaDB do, but for BINARY(n), which fills up with NUL.
+// is: the columns of MySQL and MariaDB do, but for BINARY(n), which fills up with NUL.
 func (c *Column) takesTextAsBytes(k Key) bool {
 	return c.Binary && k.Cased && k.Length > 0 &&
 		(strings.HasPrefix(c.Type, "varbinary(") && c.Length >= k.Length || c.Type == fmt.Sprintf("binary(%d)", k.Length))

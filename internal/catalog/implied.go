@@ -38,16 +38,16 @@ var impliers = map[string]implier{
 //	SQL Server       all but IDENTITY, computed and hidden ones; rowversion takes DEFAULT only
 //	Oracle           all but invisible ones; virtual ones, which take DEFAULT only
 //
-// It sends one query, on Oracle two. Those of SQL Server and Oracle are from
-// their manuals, the others are tested on the engines.
+// It sends one query, on Oracle two. The queries for SQL Server and Oracle are
+// from their manuals, the other queries are tested on the engines.
 //
 // # Caveats
 //
 // It is to run on the connection of the INSERT, so that temporary tables and
-// the session's search path are those of the INSERT. What the session is not
-// shown is left out: on MySQL and MariaDB a column on which the user has no
-// privilege, and on MySQL what is beyond a sql_select_limit. The query changes
-// what ROW_COUNT() and FOUND_ROWS() give next, not LAST_INSERT_ID().
+// the session's search path are those of the INSERT. Columns that the session is
+// not shown are left out: on MySQL and MariaDB a column on which the user has no
+// privilege, and on MySQL the columns beyond a sql_select_limit. The query changes
+// the next answer of ROW_COUNT() and FOUND_ROWS(), not LAST_INSERT_ID().
 func Implied(ctx context.Context, d *dialect.Dialect, q Querier, n Name) ([]string, error) {
 	ask, ok := impliers[d.Name]
 	if !ok {
@@ -104,8 +104,9 @@ func impliedSQLite(ctx context.Context, q Querier, n Name) ([]string, error) {
 }
 
 // impliedColumnsSQLServer: "INSERT (Transact-SQL)". A value for a column with
-// IDENTITY needs a column list, and a computed column takes none. That of a
-// rowversion may be DEFAULT, and so do period columns that are not hidden.
+// IDENTITY needs a column list, and a computed column takes none. The value
+// of a rowversion may be DEFAULT, as may the value of a period column that is not
+// hidden.
 const impliedColumnsSQLServer = `SELECT c.name
 FROM sys.objects o
 JOIN sys.columns c ON c.object_id = o.object_id

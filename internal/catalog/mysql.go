@@ -35,8 +35,8 @@ WHERE LOWER(table_schema) = ? AND LOWER(table_name) = ?`
 	//
 	// Triggers are shown to users with the TRIGGER privilege on the table
 	// only: "The INFORMATION_SCHEMA TRIGGERS Table". (MariaDB 10.11.19 was seen
-	// to show them to all users of the table.) What a user has through a role
-	// is not looked at. A schema's privilege may be for a pattern: "GRANT
+	// to show them to all users of the table.) Privileges that a user has
+	// through a role are not looked at. A schema's privilege may be for a pattern: "GRANT
 	// Statement".
 	describeMySQL = `SELECT 'column' AS part, ordinal_position AS ord, CAST(column_name AS CHAR) AS name,
 CAST(data_type AS CHAR) AS a, CAST(column_type AS CHAR) AS b, CAST(extra AS CHAR) AS c,
@@ -97,7 +97,7 @@ func readExactMySQL(ctx context.Context, q Querier, schema, table string) (*Tabl
 	return nil, nil
 }
 
-// describeMySQL reads what there is to know of a table that was found.
+// describeMySQL reads the facts about a table that was found.
 func (t *Table) describeMySQL(ctx context.Context, q Querier) error {
 	rows, err := q.Rows(ctx, describeMySQL, t.Schema, t.Name, t.Schema, t.Name, t.Schema, t.Name, t.Schema, t.Schema, t.Name)
 	if err != nil {

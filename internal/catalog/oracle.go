@@ -15,8 +15,8 @@ const (
 	// a public one ("Database Object Names and Qualifiers" of the SQL Language
 	// Reference). A synonym of a synonym is not followed.
 	//
-	// ALL_TRIGGERS shows the user's own, those on the user's tables, and with
-	// CREATE ANY TRIGGER all.
+	// ALL_TRIGGERS shows the user's own triggers, the triggers on the user's tables,
+	// and with CREATE ANY TRIGGER all triggers.
 	findOracle = `SELECT o.owner, o.object_name, CASE o.object_type WHEN 'TABLE' THEN 0 ELSE 1 END,
 (SELECT TO_CHAR(COUNT(*)) FROM all_triggers g WHERE g.table_owner = o.owner AND g.table_name = o.object_name
 AND g.status = 'ENABLED' AND g.triggering_event LIKE '%INSERT%'),

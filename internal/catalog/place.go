@@ -11,8 +11,8 @@ import (
 // ErrPlace is returned by [Place] for an answer that cannot be read.
 var ErrPlace = errors.New("catalog: the session does not say where it looks for tables")
 
-// Place returns where a session looks for tables without a schema: what it answers
-// to the query of [dialect.Place].
+// Place returns where a session looks for tables without a schema: its answer to
+// the query of [dialect.Place].
 func Place(ctx context.Context, d *dialect.Dialect, q Querier) (string, error) {
 	rows, err := q.Rows(ctx, d.Place.Query)
 	switch {
@@ -27,9 +27,9 @@ func Place(ctx context.Context, d *dialect.Dialect, q Querier) (string, error) {
 }
 
 const (
-	// locatePostgreSQL looks for a table in the schemas of a search path; those of
-	// the system come first where the path does not name them, but nobody inserts
-	// into theirs.
+	// locatePostgreSQL looks for a table in the schemas of a search path. The
+	// system's schemas come first where the path does not name them, but nobody
+	// inserts into their tables.
 	locatePostgreSQL = `SELECT CAST(n.nspname AS text)
 FROM pg_catalog.pg_class c
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -38,10 +38,10 @@ AND n.nspname = ANY (CAST(CAST($2 AS text) AS name[]))
 ORDER BY pg_catalog.array_position(CAST(CAST($2 AS text) AS name[]), n.nspname)
 LIMIT 1`
 
-	// firstPostgreSQL is where a table is made that has no schema.
+	// firstPostgreSQL asks in which schema a table without a schema is made.
 	firstPostgreSQL = `SELECT CAST((CAST(CAST($1 AS text) AS name[]))[1] AS text)`
 
-	// locateSQLite is for main and what is attached: main is first.
+	// locateSQLite looks in main and then in the attached databases.
 	locateSQLite = `SELECT d.name FROM pragma_database_list AS d, pragma_table_xinfo(?, d.name) AS c
 WHERE d.name <> 'temp' ORDER BY d.seq LIMIT 1`
 

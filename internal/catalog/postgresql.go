@@ -5,12 +5,13 @@ import (
 )
 
 // PostgreSQL 12 and later: "System Catalogs" of its manual, which every user
-// may read. Names are compared with those of the catalog and not resolved by
+// may read. Names are compared with the names in the catalog and not resolved by
 // to_regclass, which fails, and ends the transaction, in a schema that the
 // user may not use.
 const (
-	// Partitions and foreign tables have triggers of their own. Visible is what the search_path finds under the bare name. A name is
-	// cut as the engine cuts it (type name).
+	// Partitions and foreign tables have triggers of their own. Visible is the
+	// table that the search_path finds under the bare name. A name is cut as the engine
+	// cuts it (type name).
 	findPostgreSQL = `SELECT CAST(c.oid AS text), CAST(n.nspname AS text), CAST(c.relname AS text), c.relkind IN ('v', 'm'),
 EXISTS (SELECT 1 FROM pg_catalog.pg_trigger g WHERE g.tgrelid = c.oid AND NOT g.tgisinternal AND g.tgtype & 4 <> 0 AND g.tgenabled <> 'D')
 OR EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid AND r.ev_type = '3' AND r.ev_enabled <> 'D'),
@@ -119,7 +120,7 @@ func columnOfPostgreSQL(c *cells) Column {
 	case "name":
 		col.Text, col.Length = true, 63
 	default:
-		// Category S is that of strings, citext among them.
+		// Category S holds the types of strings, citext among them.
 		col.Text = c.text(4) == "S"
 		if (kind == "varchar" || kind == "bpchar") && mod > 4 {
 			col.Length = mod - 4

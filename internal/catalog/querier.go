@@ -14,12 +14,12 @@ type Querier interface {
 	Rows(ctx context.Context, query string, args ...any) ([][]any, error)
 }
 
-// DB returns what runs queries on any connection of db. Each query may run on
-// another one: what belongs to a session, such as temporary tables and a
-// search_path that was set, is seen through [Conn] only.
+// DB returns a Querier on any connection of db. Each query may run on another
+// connection: temporary tables, a search_path that was set and other things of a
+// session are seen through [Conn] only.
 func DB(db *sql.DB) Querier { return pool{db} }
 
-// Conn returns what runs queries on a connection of a driver, of any strength.
+// Conn returns a Querier on a connection of a driver, of any strength.
 // It is used by one goroutine at a time, as the connection is.
 func Conn(c driver.Conn) Querier { return conn{c} }
 

@@ -21,7 +21,7 @@ var readers = map[string]reader{
 	"oracle":    readOracle,
 }
 
-// Read returns what the catalog says about a table or view. The names are
+// Read returns the catalog's facts about a table or view. The names are
 // folded as the dialect folds them; without a schema, the table is looked for
 // where the session would find it.
 //
@@ -54,7 +54,8 @@ func qualified(schema, table string) string {
 	return schema + "." + table
 }
 
-// unknownColumns is for an index whose other columns are read by themselves.
+// unknownColumns stands for the number of columns of an index whose other columns are
+// read by themselves.
 const unknownColumns = 0
 
 // led adds an index, complete or not, that begins with a column, of which it has

@@ -70,7 +70,7 @@ func readSQLite(ctx context.Context, q Querier, schema, table string) (*Table, e
 	return t, t.indexesOfSQLite(ctx, q, primary, isAuto)
 }
 
-// schemaOfSQLite reads what the pragmas do not tell. It reports whether there
+// schemaOfSQLite reads the facts that the pragmas do not tell. It reports whether there
 // is a table or view, and whether it has AUTOINCREMENT.
 func (t *Table) schemaOfSQLite(ctx context.Context, q Querier, table string) (found, isAuto bool, err error) {
 	query := strings.ReplaceAll(schemaSQLite, "{schema}", dialect.SQLite().QuoteIdent(t.Schema))
@@ -205,7 +205,7 @@ func isWordByte(c byte) bool {
 	return c == '_' || c == '$' || c >= 0x80 || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// after returns what follows the first end in s.
+// after returns the part of s behind the first end.
 func after(s, end string) string {
 	_, rest, _ := strings.Cut(s, end)
 	return rest

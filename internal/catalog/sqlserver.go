@@ -9,7 +9,7 @@ import (
 )
 
 // SQL Server 2016 and later: "System Catalog Views (Transact-SQL)". They show
-// what the user may see ("Metadata Visibility Configuration").
+// the objects that the user may see ("Metadata Visibility Configuration").
 const (
 	// OBJECT_ID finds a name of one part where a statement would.
 	// HasInsertTrigger is NULL where the user may not see the object

@@ -2,7 +2,7 @@ package catalog
 
 import "github.com/keyfill/keyfill/dialect"
 
-// Table is what the catalog says about a table or view. It is not changed
+// Table holds the catalog's facts about a table or view. It is not changed
 // after [Read].
 type Table struct {
 	Schema, Name string   // as found
@@ -55,7 +55,7 @@ type UniqueIndex struct {
 	Columns []string
 }
 
-// Answer is what is known about a question; nothing is the zero value.
+// Answer is the answer to a question; the zero value means that it is not known.
 type Answer uint8
 
 // The answers.
@@ -76,9 +76,9 @@ func (a Answer) String() string {
 	return "unknown"
 }
 
-// Column is what the catalog says about a column. Of Integer, Text, Binary and
+// Column holds the catalog's facts about a column. Of Integer, Text, Binary and
 // UUID one is set, or none for a type that is none of these; all but UUID are
-// set for a column of SQLite that keeps what it is given.
+// set for a column of SQLite that keeps any value as it is.
 type Column struct {
 	Name string // as found
 	Type string // the engine's own text: "int(10) unsigned"
@@ -103,7 +103,7 @@ type Column struct {
 	// can be given.
 	Generated bool
 
-	// Identity is what else fills the column with numbers: "AUTO_INCREMENT",
+	// Identity names the other way in which the column is filled with numbers: "AUTO_INCREMENT",
 	// "AUTOINCREMENT", "IDENTITY", "GENERATED ALWAYS AS IDENTITY", "GENERATED
 	// BY DEFAULT AS IDENTITY", "nextval default"; "" for nothing. An INTEGER
 	// PRIMARY KEY of SQLite is none: it is given a number only where the
@@ -135,7 +135,7 @@ type Column struct {
 	UniqueAlone bool
 
 	// Collation is the name of a text column's collation, "" where the
-	// catalog does not tell. SQLite tells that of indexes only.
+	// catalog does not tell. SQLite tells the collation of indexes only.
 	Collation string
 
 	rounds bool // a floating-point number, in which large integers are not exact

@@ -7,8 +7,8 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// showTable is followed by the name as the text has it. The statement that it
-// answers with is that of the table which the session means: "SHOW CREATE TABLE
+// showTable is followed by the name as the text has it. The answer holds
+// the statement of the table that the session means: "SHOW CREATE TABLE
 // Statement" of the MySQL 8.4 Reference Manual.
 const (
 	showTable     = "SHOW CREATE TABLE "

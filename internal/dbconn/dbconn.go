@@ -3,13 +3,13 @@
 // Query on the connection or on a prepared statement only, with checkers of
 // arguments or without.
 //
-// The arguments are integers, texts, byte slices, nil and sql.Out: what every
-// driver takes once its own checker has seen it. A driver.NamedValue is one that
-// it has seen already.
+// The arguments are integers, texts, byte slices, nil and sql.Out, which every
+// driver accepts once its own checker has seen them. A driver.NamedValue is an
+// argument that the checker has seen already.
 //
 // # Caveats
 //
-// A connection of a driver is used by one goroutine at a time; whoever calls
+// A connection of a driver is used by one goroutine at a time; the caller
 // sees to that. Errors are the driver's own, driver.ErrBadConn among them.
 package dbconn
 
@@ -39,9 +39,9 @@ func Exec(ctx context.Context, c driver.Conn, query string, args []any) (driver.
 }
 
 // Query runs a query, as Exec does, and calls visit with each row, which is
-// the visitor's to keep. It reads the answer to its end: what the engine says
-// last, such as that a commit has failed, is an error. An error of visit ends
-// it and is returned.
+// the visitor's to keep. Query reads the answer to its end, so that an error
+// that the engine sends last, such as a commit that has failed, is returned. An error
+// of visit ends the query and is returned.
 func Query(ctx context.Context, c driver.Conn, query string, args []any, visit func(row []any) error) error {
 	rows, err := queryDirectly(ctx, c, query, args)
 	if err == driver.ErrSkip {
@@ -177,7 +177,7 @@ func check(c driver.Conn, args []any, stmt driver.Stmt) ([]driver.NamedValue, er
 			err = checker.CheckNamedValue(&named[i])
 		}
 		if err == driver.ErrSkip {
-			// What is left is of the types that every driver takes.
+			// The other arguments are of the types that every driver accepts.
 			err = nil
 			if converter != nil {
 				named[i].Value, err = converter.ColumnConverter(i).ConvertValue(arg)

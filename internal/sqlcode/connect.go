@@ -13,10 +13,10 @@ import (
 	"syscall"
 )
 
-// ConnectError says why a connection could not be opened, in words of our own. What
-// a driver says then may hold the DSN, or pieces of one that it has read otherwise
-// than it was meant: with its password in the place of a host, a port or a database.
-// So it is not wrapped either.
+// ConnectError says why a connection could not be opened, in words of our own. The
+// driver's error may hold the DSN, or pieces of a DSN that the driver has misread, with
+// the password in the place of a host, a port or a database. Therefore ConnectError
+// does not wrap the driver's error either.
 type ConnectError struct {
 	Code     Code // of the engine's answer
 	Answered bool // there is a Code
@@ -31,8 +31,8 @@ func (e *ConnectError) Error() string { return "connecting: " + e.text }
 func (e *ConnectError) Unwrap() error { return e.cause }
 
 // Connecting returns the error of a connector as it may be shown: the engine's code
-// and what the network says, without a word of the driver's. driver.ErrBadConn stays
-// what it is, and nil does.
+// and the network's error, without a word of the driver's. driver.ErrBadConn and nil
+// come back as they are.
 func Connecting(err error) error {
 	switch {
 	case err == nil:
@@ -64,7 +64,7 @@ func IsNetwork(err error) bool {
 	return errors.As(err, &op) || errors.As(err, &lookup) || errors.As(err, &errno)
 }
 
-// network returns what may be shown of an error of the network, and a cause.
+// network returns the part of a network's error that may be shown, and a cause.
 func network(err error) (text string, cause error) {
 	var (
 		lookup  *net.DNSError

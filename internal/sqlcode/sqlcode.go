@@ -2,7 +2,7 @@
 // it: an SQLSTATE or a number. The texts of errors come in the language of the server
 // or of the login, and are no means to tell one from another.
 //
-// A driver is recognised by what its errors have, so that a fork or a wrapper of it
+// A driver is recognised by the methods and fields of its errors, so that a fork or a wrapper of it
 // is recognised too:
 //
 //	SQLState() string       pgx v4 and v5, lib/pq, and others for PostgreSQL
@@ -17,7 +17,7 @@
 //
 // # Caveats
 //
-// What a code means is a fact of the engine, which package dialect has.
+// The meaning of a code is a fact of the engine, which package dialect has.
 package sqlcode
 
 import (
@@ -72,7 +72,7 @@ func Answered(err error) bool {
 	return ok && !c.Lost
 }
 
-// ClassOf returns what an error means on an engine.
+// ClassOf returns the class of an error on an engine.
 func ClassOf(d *dialect.Dialect, err error) dialect.ErrorClass {
 	c, ok := Of(err)
 	if !ok {
@@ -88,12 +88,12 @@ func ClassOf(d *dialect.Dialect, err error) dialect.ErrorClass {
 	return class
 }
 
-// Class returns what the code means on an engine.
+// Class returns the class of the code on an engine.
 func (c Code) Class(d *dialect.Dialect) dialect.ErrorClass {
 	return d.Errors.Class(c.State, c.Number, "")
 }
 
-// own returns the code that err itself has, not what it wraps.
+// own returns the code of err itself, not of an error that it wraps.
 func own(err error) (Code, bool) {
 	switch e := err.(type) {
 	case *ConnectError:

@@ -3,7 +3,7 @@ package testdb
 import "slices"
 
 // Durable returns the engine with servers that flush every commit to the disk
-// before they confirm it, as those of users do: for what measures time. Where the
+// before they confirm it, as the servers of users do, for tests that measure time. Where the
 // environment names a server, see [Server.Need], that one is as it is.
 func (e *Engine) Durable() *Engine { return e.With(e.durable...) }
 

@@ -108,7 +108,7 @@ func startKeeper(folder string) (*process, error) {
 }
 
 // startProcess starts a command whose output goes to the folder's log. The
-// signal is what the watcher ends it with.
+// signal is the signal by which the watcher ends it.
 func startProcess(command []string, signal syscall.Signal, folder string, owner *syscall.Credential) (*process, error) {
 	watched, pipe, err := os.Pipe()
 	if err != nil {

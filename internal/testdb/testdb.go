@@ -22,7 +22,7 @@
 // in a folder of its own below [os.TempDir], reads no configuration of the
 // machine and lets its administrator in without a password. Run by root, whom
 // both engines refuse, it belongs to the user "nobody". Nothing is flushed to
-// disk, but what is committed is handed to the operating system, so it
+// disk, but committed data is handed to the operating system, so it
 // survives [Server.Kill].
 //
 // It never outlives the test binary: see process for how.
@@ -134,7 +134,7 @@ func (s *Server) DSN(database string) string {
 }
 
 // Kill ends the server and all its processes by SIGKILL and returns when they
-// are gone. It is for servers made by [Start].
+// are gone. It works with servers made by [Start] only.
 func (s *Server) Kill(t testing.TB) {
 	t.Helper()
 	if err := s.mustBeLocal(t).kill(); err != nil {
@@ -143,7 +143,7 @@ func (s *Server) Kill(t testing.TB) {
 }
 
 // Stop ends the server as its administrator would, without waiting for its
-// clients, and keeps its data. It is for servers made by [Start].
+// clients, and keeps its data. It works with servers made by [Start] only.
 func (s *Server) Stop(t testing.TB) {
 	t.Helper()
 	if err := s.mustBeLocal(t).stop(s.engine.stop); err != nil {
