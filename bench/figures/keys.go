@@ -40,6 +40,9 @@ func Keys(r Run) ([]Figure, error) {
 	if err := errors.Join(err, counted.close()); err != nil {
 		return nil, err
 	}
+	if keptValue == nil || kept16 == [16]byte{} {
+		return nil, errors.New("figures: no key was kept")
+	}
 	var all []Figure
 	for _, bar := range []struct {
 		name        string

@@ -67,7 +67,7 @@ func (r *Report) AddVersions() {
 // Markdown returns the report as a part of a page.
 func (r *Report) Markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Measured %s. %d rounds a figure.\n\n", r.Machine, r.Rounds)
+	fmt.Fprintf(&b, "Measured %s. %d rounds a figure, %d on an engine.\n\n", r.Machine, r.Rounds, moreRounds*r.Rounds)
 	if len(r.Versions) > 0 {
 		fmt.Fprintf(&b, "%s.\n\n", strings.Join(r.Versions, "; "))
 	}
