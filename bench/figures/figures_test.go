@@ -109,7 +109,9 @@ func add(t *testing.T, r figures.Run, report *figures.Report, group string, meas
 // write prints the table and writes the files. The page gets a whole run on a quiet
 // machine alone.
 func write(t *testing.T, r figures.Run, report *figures.Report) {
-	report.AddVersions()
+	if err := report.AddVersions(); err != nil {
+		t.Error(err)
+	}
 	text := report.Markdown()
 	fmt.Print(text)
 	for _, f := range report.Unmet() {

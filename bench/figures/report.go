@@ -3,7 +3,6 @@ package figures
 import (
 	"fmt"
 	"regexp"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -49,19 +48,14 @@ var rivalModules = []string{
 	"github.com/jackc/pgx/v5", "github.com/go-sql-driver/mysql", "modernc.org/sqlite",
 }
 
-// AddVersions adds the versions of the rivals and the drivers.
-func (r *Report) AddVersions() {
+// AddVersions adds the versions of the rivals and the drivers; a binary of tests does
+// not know them.
+func (r *Report) AddVersions() error {
 	slices.Sort(r.Versions)
 	r.Versions = slices.Compact(r.Versions)
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return
-	}
-	for _, m := range info.Deps {
-		if slices.Contains(rivalModules, m.Path) {
-			r.Versions = append(r.Versions, m.Path+" "+m.Version)
-		}
-	}
+	out, err := run(".", "go", append([]string{"list", "-m"}, rivalModules...)...)
+	r.Versions = append(r.Versions, strings.FieldsFunc(out, func(c rune) bool { return c == '\n' })...)
+	return err
 }
 
 // Markdown returns the report as a part of a page.
