@@ -75,7 +75,7 @@ func (t *Table) Check(d *dialect.Dialect, k Key) error {
 	if problem := c.caseProblem(d, k); problem != "" {
 		return fail(ErrCollation, "%s", problem)
 	}
-	if err, advice := t.secondName(); err != nil && k.State && !k.Exclusive {
+	if advice, err := t.secondName(); err != nil && k.State && !k.Exclusive {
 		return &Error{t.Name, c.Name, err, advice}
 	}
 	if k.Integer && c.Integer && c.Bits < k.maxBits() {
@@ -90,18 +90,18 @@ func (t *Table) Check(d *dialect.Dialect, k Key) error {
 // secondName returns why rows of the table are found under another name too, whose
 // source would number them beside this one, and what to do. nil: they are not, as far
 // as the catalog tells.
-func (t *Table) secondName() (err error, advice string) {
+func (t *Table) secondName() (advice string, err error) {
 	switch {
 	case t.View:
-		return ErrView, "configure its table in place of the view, or say exclusive: true where nothing else fills that"
+		return "configure its table in place of the view, or say exclusive: true where nothing else fills that", ErrView
 	case t.Partition:
-		return ErrPartition, "fill the whole table and not its partitions, or say exclusive: true where nobody inserts into the whole one"
+		return "fill the whole table and not its partitions, or say exclusive: true where nobody inserts into the whole one", ErrPartition
 	case t.Child:
-		return ErrChild, "say exclusive: true where one source of a name fills both, or where a key may be in each of them"
+		return "say exclusive: true where one source of a name fills both, or where a key may be in each of them", ErrChild
 	case t.Twin != "":
-		return ErrAttached, fmt.Sprintf("name the table as %s.%s in the policy and in the INSERT, or say exclusive: true where nothing fills that", t.Twin, t.Name)
+		return fmt.Sprintf("name the table as %s.%s in the policy and in the INSERT, or say exclusive: true where nothing fills that", t.Twin, t.Name), ErrAttached
 	}
-	return nil, ""
+	return "", nil
 }
 
 // withoutAlways says how a column with an identity comes to take keys.
