@@ -80,11 +80,13 @@ type keyRoom struct {
 	value [1]driver.Value
 }
 
-// of returns the lists for the keys of a plan, and where the values may be put.
+// of returns the empty lists for the keys of a plan, and where the values may be put.
+// What an attempt before has left there is forgotten: its transaction was undone.
 func (r *keyRoom) of(p *rewrite.Plan) (keys [][]driver.Value, values []driver.Value) {
 	if r == nil || len(p.Draws) != 1 {
 		return make([][]driver.Value, len(p.Draws)), nil
 	}
+	*r = keyRoom{}
 	return r.list[:], r.value[:0]
 }
 

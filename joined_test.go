@@ -233,6 +233,37 @@ func TestJoinedAgainInVain(t *testing.T) {
 	}
 }
 
+// TestJoinedAgainDraws: where a transaction of ours is undone between the drawing and
+// the INSERT, the number goes back with it. The transaction that is made again draws
+// one, which no other INSERT gets.
+func TestJoinedAgainDraws(t *testing.T) {
+	for _, by := range []string{"exec", "query"} {
+		n := &numbersDB{}
+		db := n.open(t)
+		if err := insertNumber(context.Background(), db, by); err != nil {
+			t.Fatal(err)
+		}
+		n.sent()
+		drawn, undone := false, false
+		n.undoes = func(query string) bool {
+			now := drawn && !undone
+			drawn, undone = drawn || strings.Contains(query, "UPDATE keyfill_sequences"), undone || now
+			return now
+		}
+		if err := insertNumber(context.Background(), db, by); err != nil {
+			t.Errorf("%s: %v", by, err)
+		}
+		if got := n.sent(); strings.Count(got, "reserve") != 2 || strings.Count(got, "insert") != 1 {
+			t.Errorf("%s: sent %s, want two that reserve and one INSERT", by, got)
+		}
+		n.want(t, 1, 2)
+		if err := insertNumber(context.Background(), db, by); err != nil {
+			t.Errorf("%s: %v", by, err)
+		}
+		n.want(t, 1, 2, 3)
+	}
+}
+
 // TestJoinedInside: inside a transaction a savepoint stands around the reservation
 // and the INSERT, so that the number of one that fails is the next one's.
 func TestJoinedInside(t *testing.T) {
