@@ -47,7 +47,7 @@ func (n *numbersDB) Driver() driver.Driver                          { return n }
 func (n *numbersDB) Connect(context.Context) (driver.Conn, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.before = nil
+	n.back() // the connection before is gone
 	if n.bare {
 		return &numbersConn{n}, nil
 	}

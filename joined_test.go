@@ -264,6 +264,39 @@ func TestJoinedAgainDraws(t *testing.T) {
 	}
 }
 
+// TestJoinedPanic: a driver that panics in a transaction of ours leaves it open. The
+// connection is not used again, so that no row is said to be stored that nobody
+// commits.
+func TestJoinedPanic(t *testing.T) {
+	for _, step := range []string{"reserve", "insert", "commit"} {
+		n := &numbersDB{}
+		db := n.open(t)
+		if err := insertNumber(context.Background(), db, "exec"); err != nil {
+			t.Fatal(err)
+		}
+		panicked := false
+		n.fails = func(what string) error {
+			if what == step && !panicked {
+				panicked = true
+				panic("the driver's")
+			}
+			return nil
+		}
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", step)
+				}
+			}()
+			_ = insertNumber(context.Background(), db, "exec")
+		}()
+		if err := insertNumber(context.Background(), db, "exec"); err != nil {
+			t.Errorf("%s: %v", step, err)
+		}
+		n.want(t, 1, 2)
+	}
+}
+
 // TestJoinedInside: inside a transaction a savepoint stands around the reservation
 // and the INSERT, so that the number of one that fails is the next one's.
 func TestJoinedInside(t *testing.T) {

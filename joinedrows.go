@@ -41,11 +41,15 @@ func (x *execution) joined(ctx context.Context, rows driver.Rows) (driver.Rows, 
 	if x.own == nil && !x.marked && len(x.brought) == 0 {
 		return rows, nil
 	}
+	panics := true
+	defer x.guard.giveUp(&panics)
 	sets, err := readSets(forwardedRows{rows})
 	if closed := rows.Close(); err == nil {
 		err = closed
 	}
-	if err = x.leave(ctx, x.unlessEnded(err)); err != nil {
+	err = x.leave(ctx, x.unlessEnded(err))
+	panics = false
+	if err != nil {
 		return nil, err
 	}
 	x.guard.db.raiseBehind(ctx, x.guard, x.brought)

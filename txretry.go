@@ -24,6 +24,28 @@ const (
 // Where the engine has ended one of ours for the sake of others, it is made
 // again.
 func (x *execution) take(ctx context.Context) error {
+	if !x.joining.any {
+		return x.drawProven(ctx)
+	}
+	panics := true
+	defer x.guard.giveUp(&panics)
+	err := x.takeJoined(ctx)
+	panics = false
+	return err
+}
+
+// giveUp is deferred while a transaction of ours may be open. Where the driver
+// panics, nobody would end that one, and the application may go on with the
+// connection.
+func (g *guard) giveUp(panics *bool) {
+	if *panics {
+		g.unknown()
+		g.discard = g.counters == nil
+	}
+}
+
+// takeJoined is take for keys that belong to transactions.
+func (x *execution) takeJoined(ctx context.Context) error {
 	for {
 		err := x.join(ctx)
 		if err != nil {
@@ -77,6 +99,18 @@ func (x *execution) drawProven(ctx context.Context) error {
 // within sends an execution's statement, and again with new keys where the engine
 // has ended a transaction of ours for the sake of others. whole is as for attempt.
 func within[T any](ctx context.Context, x *execution, whole bool, send func() (T, error)) (T, error) {
+	if !x.joining.any {
+		return attempt(ctx, x, whole, send)
+	}
+	panics := true
+	defer x.guard.giveUp(&panics)
+	answer, err := withinJoined(ctx, x, whole, send)
+	panics = false
+	return answer, err
+}
+
+// withinJoined is within for keys that belong to transactions.
+func withinJoined[T any](ctx context.Context, x *execution, whole bool, send func() (T, error)) (T, error) {
 	for {
 		answer, err := attempt(ctx, x, whole, send)
 		err = x.unlessEnded(err)
