@@ -148,9 +148,10 @@ func (db *database) direct(ctx context.Context, g *guard, query string, args []d
 	}
 	inline := p.TooMany() || p.Placeholders() == 0 && len(args) == 0 &&
 		!(by == byQuery && db.driver.CachesQueries)
-	if !inline && (!g.can(by) || len(args) > 0 && g.skips[by].isExpected()) {
+	if !inline && (!g.can(by) || len(args) > 0 && p.Statements == 1 && g.skips[by].isExpected()) {
 		// Keys are drawn when database/sql comes back with the prepared
-		// statement.
+		// statement. Several statements are tried each time: a driver that takes
+		// them may not prepare them.
 		return nil, event{}, driver.ErrSkip
 	}
 	h, err := holesOf(p, args)

@@ -1,6 +1,7 @@
 package keyfill_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 )
@@ -70,5 +71,26 @@ func TestSkipSome(t *testing.T) {
 	}
 	if rows != 230 || len(seen) != rows || int(rand.keys.Load()) != rows {
 		t.Errorf("%d rows with %d different keys of %d drawn, want 230 of each", rows, len(seen), rand.keys.Load())
+	}
+}
+
+// TestSkipSeveral: a text of several statements goes to the driver directly even where
+// that has wanted to prepare the texts before: MySQL prepares one statement alone.
+func TestSkipSeveral(t *testing.T) {
+	var rand countingRand
+	d := &fakeDriver{strength: contexts, skips: func(query string) bool { return strings.Contains(query, "odd") }}
+	d.prepares = func(query string) error {
+		if strings.Contains(query, ";") {
+			return errors.New("syntax error near ;")
+		}
+		return nil
+	}
+	db := open(t, d, drawn("mysql", &rand))
+	for i := range 10 {
+		mustExec(t, db, "INSERT INTO t (a, b) VALUES (?, 'odd')", i)
+	}
+	mustExec(t, db, "INSERT INTO t (a) VALUES (?); INSERT INTO t1 (a) VALUES (?)", 1, 2)
+	if keys := rand.keys.Load(); keys != 12 {
+		t.Errorf("%d keys were drawn, want 12", keys)
 	}
 }
