@@ -386,6 +386,65 @@ func TestConnChecks(t *testing.T) {
 	}
 }
 
+// checkingDriver prepares every text, and its statements check their arguments, as
+// those of godror do.
+type checkingDriver struct{ fakeConnector }
+
+func (c *checkingDriver) Connect(context.Context) (driver.Conn, error) {
+	return &checkingConn{bareConn{c.d}}, nil
+}
+
+type checkingConn struct{ bareConn }
+
+func (c *checkingConn) Prepare(query string) (driver.Stmt, error) {
+	s, err := c.bareConn.Prepare(query)
+	return &checkingStmt{s}, err
+}
+
+type checkingStmt struct{ driver.Stmt }
+
+func (s *checkingStmt) CheckNamedValue(nv *driver.NamedValue) error {
+	list, ok := nv.Value.([]string)
+	if !ok {
+		return driver.ErrSkip
+	}
+	nv.Value = strings.Join(list, ",")
+	return nil
+}
+
+// TestStatementChecks: where a driver prepares every text, what its statement takes is
+// taken without a Prepare of the program, at the first text and at later ones.
+func TestStatementChecks(t *testing.T) {
+	for _, query := range []string{"UPDATE t SET a = ?, b = ?", "INSERT INTO other (a, b) VALUES (?, ?)", insert} {
+		d := &fakeDriver{strength: bare}
+		db, err := keyfill.OpenDB(&checkingDriver{fakeConnector{d}}, keyfill.Options{Policy: config("sqlite")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		for range 2 {
+			mustExec(t, db, query, []string{"a", "b"}, 1)
+		}
+		rows, err := db.Query(query, []string{"a", "b"}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows.Close()
+		if _, err := db.Exec(query, struct{}{}, 1); err == nil {
+			t.Errorf("%s: a value was sent that nobody takes", query)
+		}
+		sent := d.sent()
+		if len(sent) != 3 {
+			t.Errorf("%s: sent %d, want 3", query, len(sent))
+		}
+		for _, c := range sent {
+			if c.args[0].Value != "a,b" || c.args[1].Value != int64(1) {
+				t.Errorf("%s: sent %v", query, c.args)
+			}
+		}
+	}
+}
+
 // TestErrRemoveArgument is trap 3: database/sql shortens the arguments in
 // place, so appending to them would write into the removed one.
 func TestErrRemoveArgument(t *testing.T) {

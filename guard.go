@@ -223,10 +223,40 @@ func (g *guard) PrepareContext(ctx context.Context, query string) (driver.Stmt, 
 	}
 	g.prepares(query)
 	stmt, err := g.prepare(ctx, query)
-	if err == nil && g.checker == nil && !g.converts {
+	if err != nil || g.checker != nil {
+		return stmt, err
+	}
+	if !g.converts {
 		_, g.converts = stmt.(driver.ColumnConverter)
 	}
-	return stmt, err
+	if _, checks := stmt.(driver.NamedValueChecker); !checks && g.preparesAll() {
+		return convertedStatement{stmt, g}, nil
+	}
+	return stmt, nil
+}
+
+// convertedStatement is the statement of a driver that prepares every text, where
+// nobody checks its arguments: those are converted as without us.
+type convertedStatement struct {
+	driver.Stmt
+	guard *guard
+}
+
+func (s convertedStatement) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	return stmtExec(ctx, s.Stmt, args)
+}
+
+func (s convertedStatement) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	return stmtQuery(ctx, s.Stmt, args)
+}
+
+func (s convertedStatement) CheckNamedValue(nv *driver.NamedValue) error { return s.guard.convert(nv) }
+
+func (s convertedStatement) ColumnConverter(index int) driver.ValueConverter {
+	if c, ok := s.Stmt.(driver.ColumnConverter); ok {
+		return c.ColumnConverter(index)
+	}
+	return driver.DefaultParameterConverter
 }
 
 // prepare prepares a text as database/sql does.
@@ -321,14 +351,30 @@ func (t guardTx) Commit() error {
 	return err
 }
 
-// CheckNamedValue asks the driver's connection. Without a checker of its own the
-// argument is converted as database/sql would do it; ErrSkip lets database/sql ask
-// the statement's ColumnConverter, if the driver has one.
-func (g *guard) CheckNamedValue(nv *driver.NamedValue) (err error) {
-	switch {
-	case g.checker != nil:
+// preparesAll reports whether database/sql prepares every text for the driver, and
+// asks no connection of its about arguments.
+func (g *guard) preparesAll() bool { return g.checker == nil && !g.execs && !g.queries }
+
+// CheckNamedValue asks the driver's connection. For a driver that prepares every text
+// the statement is asked, with the same arguments, when there is one: it may take what
+// nobody else does.
+func (g *guard) CheckNamedValue(nv *driver.NamedValue) error {
+	if g.checker != nil {
 		return g.checker.CheckNamedValue(nv)
-	case g.converts:
+	}
+	if !g.preparesAll() {
+		return g.convert(nv)
+	}
+	if v, err := driver.DefaultParameterConverter.ConvertValue(nv.Value); err == nil {
+		nv.Value = v
+	}
+	return nil
+}
+
+// convert converts an argument as database/sql does it without a checker; ErrSkip lets
+// database/sql ask the statement's ColumnConverter, if the driver has one.
+func (g *guard) convert(nv *driver.NamedValue) (err error) {
+	if g.converts {
 		return driver.ErrSkip
 	}
 	switch v := nv.Value.(type) {

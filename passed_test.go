@@ -142,7 +142,10 @@ func TestArgumentsAsWithout(t *testing.T) {
 		time.Unix(7, 0), shouting("x"), shouting(""), (*shouting)(nil), sql.NullString{}, []string{"x"}, struct{}{},
 		sql.Named("a", 7), driver.Value(int64(7)),
 	}
-	for _, converts := range []bool{false, true} {
+	for _, one := range []struct {
+		strength strength
+		converts bool
+	}{{contexts, false}, {contexts, true}, {bare, false}, {bare, true}} {
 		for _, query := range []string{"UPDATE t SET a = ?", "INSERT INTO other (a) VALUES (?)", "INSERT INTO t (a) VALUES (?)"} {
 			for _, prepared := range []bool{false, true} {
 				for _, value := range values {
@@ -150,7 +153,7 @@ func TestArgumentsAsWithout(t *testing.T) {
 						continue // refused beside ?
 					}
 					outcome := func(open func(*fakeDriver) *sql.DB) string {
-						d := &fakeDriver{strength: contexts, converts: converts}
+						d := &fakeDriver{strength: one.strength, converts: one.converts}
 						db := open(d)
 						defer db.Close()
 						exec := func(args ...any) (sql.Result, error) { return db.Exec(query, args...) }
@@ -172,7 +175,7 @@ func TestArgumentsAsWithout(t *testing.T) {
 					want := outcome(func(d *fakeDriver) *sql.DB { return sql.OpenDB(&fakeConnector{d}) })
 					got := outcome(func(d *fakeDriver) *sql.DB { return open(t, d, config("sqlite")) })
 					if got != want {
-						t.Errorf("%s, prepared %t, converters %t, %T: sent %s; without keyfill %s", query, prepared, converts, value, got, want)
+						t.Errorf("%s, prepared %t, %+v, %T: sent %s; without keyfill %s", query, prepared, one, value, got, want)
 					}
 				}
 			}
