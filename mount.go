@@ -30,12 +30,14 @@ func (m *Mount) add(one *database) {
 	m.opened = append(m.opened, one)
 }
 
-// remove is for a database that is closed.
+// remove is for a database that is closed, perhaps once more.
 func (m *Mount) remove(one *database) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.opened = slices.DeleteFunc(m.opened, func(o *database) bool { return o == one })
-	one.counters.addTo(&m.ended)
+	if i := slices.Index(m.opened, one); i >= 0 {
+		m.opened = slices.Delete(m.opened, i, i+1)
+		one.counters.addTo(&m.ended)
+	}
 }
 
 // databases returns the open databases that m covers, and what

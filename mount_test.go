@@ -364,3 +364,23 @@ func (d *silentDriver) Begin() (driver.Tx, error)                    { return ni
 func (d *silentDriver) ExecContext(context.Context, string, []driver.NamedValue) (driver.Result, error) {
 	return driver.ResultNoRows, nil
 }
+
+// TestClosedTwice: a connector may be closed by its database and by the program. What
+// the database has done is counted once.
+func TestClosedTwice(t *testing.T) {
+	name, all := wrap(t, &fakeDriver{strength: contexts}, config("sqlite"))
+	c, err := mustOpen(t, name).Driver().(driver.DriverContext).OpenConnector("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := sql.OpenDB(c)
+	mustExec(t, db, insert, 1, 2)
+	for range 2 {
+		if err := errors.Join(db.Close(), c.(*keyfill.Connector).Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if filled := all.Stats().Tables["t"].Filled; filled != 1 {
+		t.Errorf("%d statements filled, want 1", filled)
+	}
+}
