@@ -5,6 +5,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 )
 
 // version is the version of the format that is read.
@@ -215,10 +216,19 @@ func (k checker) source(p place, key Key) Source {
 	case ok:
 		k.checkSource(at, s) // a kind that needs more than its name
 	case !k.unread[place{}.in("sources")]:
-		names := append(kindNames(), slices.Sorted(maps.Keys(k.config.Sources))...)
-		k.wrongField(at, unknownName("source", key.Source, names))
+		k.wrongField(at, unknownSource(key.Source, slices.Sorted(maps.Keys(k.config.Sources))))
 	}
 	return s
+}
+
+// unknownSource is [unknownWord] for a source: a kind, or one of the names under
+// sources, of which there may be none.
+func unknownSource(got string, names []string) string {
+	msg := unknownWord("source", got, append(kindNames(), names...))
+	if len(names) == 0 && !strings.HasSuffix(msg, "?") {
+		msg += "; another name has to stand under sources:"
+	}
+	return msg
 }
 
 // integerKinds returns the names of the kinds that make integers.

@@ -193,7 +193,7 @@ func (k *compiler) rule(p place, t Table, e *entry) []keyUse {
 			continue
 		}
 		if seen[column] {
-			k.wrong(at, "%s twice", show(key.Column))
+			k.wrong(at, "another key of the table has the column %s too; leave one of the two", show(key.Column))
 		}
 		seen[column] = true
 		if r.Columns != nil && !slices.Contains(r.Columns, column) {

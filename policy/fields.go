@@ -11,7 +11,7 @@ import (
 // The fields that a file may hold. These tables are what the reader accepts and what the
 // JSON Schema is made of.
 var configFields = []field[Config]{
-	must(bind("version", "The version of the format: 1.",
+	must("version: 1", bind("version", "The version of the format: 1.",
 		shape[int]{number[int]().read, schema{"const": 1}},
 		func(c *Config) *int { return &c.Version })),
 	bind("dialect", "The database engine. Left out, it is known from the driver.",
@@ -39,7 +39,7 @@ var configFields = []field[Config]{
 		durationShape, func(c *Config) *time.Duration { return &c.StoreWait }),
 	bind("sources", "Sources that tables share, by name.",
 		sourcesShape(), func(c *Config) *map[string]Source { return &c.Sources }),
-	must(bind("tables", "The tables to fill: table, schema.table, or a glob with * and ?.",
+	must("tables: {orders: {column: id}}", bind("tables", "The tables to fill: table, schema.table, or a glob with * and ?.",
 		tablesShape(), func(c *Config) *map[string]Table { return &c.Tables })),
 }
 
@@ -96,7 +96,7 @@ func tableFields() []field[Table] {
 
 func keyFields() []field[Key] {
 	return []field[Key]{
-		must(bind("column", columnDoc, text, func(k *Key) *string { return &k.Column })),
+		must("column: id", bind("column", columnDoc, text, func(k *Key) *string { return &k.Column })),
 		sourceField(func(k *Key) (*string, **Source) { return &k.Source, &k.InPlace }),
 		bind("layout", layoutDoc, layoutShape, func(k *Key) *dialect.Layout { return &k.Layout }),
 		bind("max_bits", bitsDoc, maxBitsShape, func(k *Key) *int { return &k.MaxBits }),

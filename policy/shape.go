@@ -19,6 +19,7 @@ type shape[V any] struct {
 type field[T any] struct {
 	name     string
 	required bool
+	example  string // of a required field, for the message where it is missing
 	read     func(r *reader, p place, n *yaml.Node, to *T)
 	schema   schema
 }
@@ -34,9 +35,9 @@ func bind[T, V any](name, doc string, s shape[V], to func(t *T) *V) field[T] {
 	}
 }
 
-// must returns f as a field that may not be left out.
-func must[T any](f field[T]) field[T] {
-	f.required = true
+// must returns f as a field that may not be left out, with an example of it.
+func must[T any](example string, f field[T]) field[T] {
+	f.required, f.example = true, example
 	return f
 }
 
@@ -54,7 +55,7 @@ func object[T any](fields []field[T]) shape[T] {
 					names := fieldNames(fields)
 					meant := nearest(name, names)
 					seen[meant] = true // misspelt, not missing
-					r.misreadField(positionOf(key), p.in(meant), unknownName("field", name, names))
+					r.misreadField(positionOf(key), p.in(meant), unknownWord("field", name, names))
 					return
 				}
 				seen[name] = true
@@ -63,7 +64,7 @@ func object[T any](fields []field[T]) shape[T] {
 			})
 			for _, f := range fields {
 				if f.required && !seen[f.name] {
-					r.misreadField(positionOf(n), p.in(f.name), f.name+" is missing")
+					r.misreadField(positionOf(n), p.in(f.name), f.name+" is missing; write it, as in "+f.example)
 				}
 			}
 			return t

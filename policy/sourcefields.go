@@ -55,7 +55,7 @@ func of[V comparable](name, doc string, s shape[V], to func(s *Source) *V) sourc
 
 var sourceFields = func() []field[Source] {
 	fields := []field[Source]{
-		must(bind("kind", "How the keys are made. "+kindDocs(),
+		must("kind: sequence", bind("kind", "How the keys are made. "+kindDocs(),
 			word[string]("kind", kindNames()), func(s *Source) *string { return &s.Kind })),
 	}
 	for _, k := range sourceKeys {

@@ -106,12 +106,12 @@ func (k checker) checkStoreOf(p place, s Source) {
 	}
 }
 
-// unknownStore is [unknownName] for a store, of which there may be none.
+// unknownStore is [unknownWord] for a store, of which there may be none.
 func unknownStore(got string, names []string) string {
 	if len(names) == 0 {
 		return fmt.Sprintf("unknown store %s; the file has no stores:", show(got))
 	}
-	return unknownName("store", got, names)
+	return unknownWord("store", got, names)
 }
 
 func storesShape() shape[map[string]Store] {
@@ -127,7 +127,7 @@ func storesShape() shape[map[string]Store] {
 }
 
 var storeFields = []field[Store]{
-	must(bind("driver", "The name that the driver is registered by.",
+	must("driver: mysql", bind("driver", "The name that the driver is registered by.",
 		text.matching(driverPattern), func(s *Store) *string { return &s.Driver })),
 	bind("dsn", "What the driver opens; better kept in an environment variable, see dsn_env.",
 		text, func(s *Store) *string { return &s.DSN }),

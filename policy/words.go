@@ -7,8 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// unknownWord returns the message for a word that is none of words.
+// unknownWord returns the message for a word that is none of words: the one that
+// was likely meant, else all of them.
 func unknownWord(what, got string, words []string) string {
+	if near := nearest(got, words); near != "" && show(got) != hidden {
+		return fmt.Sprintf("unknown %s %s; did you mean %q?", what, show(got), near)
+	}
 	there := "there are"
 	if len(words) == 1 {
 		there = "there is"
@@ -23,15 +27,6 @@ func unknownNumber(what string, got int, numbers []int) string {
 		words = append(words, strconv.Itoa(n))
 	}
 	return fmt.Sprintf("%s cannot be %d; it is %s", what, got, enumerate(words, "or"))
-}
-
-// unknownName returns the message for a name that is none of names: the one
-// that was likely meant, else all of them.
-func unknownName(what, got string, names []string) string {
-	if near := nearest(got, names); near != "" {
-		return fmt.Sprintf("unknown %s %s; did you mean %q?", what, show(got), near)
-	}
-	return unknownWord(what, got, names)
 }
 
 // enumerate returns "a, b and c".
@@ -58,16 +53,34 @@ func show(s string) string {
 	return fmt.Sprintf("%q", s)
 }
 
-// nearest returns the word that got is a misspelling of, or "".
+// minBeginning is how many bytes a word has at least that is taken for the
+// beginning of another one.
+const minBeginning = 4
+
+// nearest returns the word that got is the beginning of, else the one that it is
+// a misspelling of, else the one that is its beginning, else "".
 func nearest(got string, words []string) string {
+	got = strings.ToLower(got)
 	best, bound := "", 2
+	if len(got) >= minBeginning {
+		for _, w := range words {
+			if strings.HasPrefix(w, got) {
+				return w // uuidv7 for uuid, which is nearer to ulid
+			}
+		}
+	}
 	for _, w := range words {
 		limit := min(bound, len(w)/3)
 		if len(got)-len(w) > limit || len(w)-len(got) > limit {
 			continue
 		}
-		if n := distance(strings.ToLower(got), w); n <= limit {
+		if n := distance(got, w); n <= limit {
 			best, bound = w, n-1
+		}
+	}
+	for _, w := range words {
+		if best == "" && len(w) >= minBeginning && strings.HasPrefix(got, w) {
+			best = w // postgres for postgresql
 		}
 	}
 	return best
