@@ -21,13 +21,16 @@ const (
 	maxFile = 1 << 20 // bytes
 )
 
+// errFolder is for a folder in the place of a file.
+var errFolder = errors.New("it is a folder; name the file in it")
+
 // FromEnvironment reads the file that $KEYFILL_CONFIG names, or else
 // ./keyfill.yaml. With neither, the error names both and wraps
 // [fs.ErrNotExist].
 func FromEnvironment() (*Config, error) {
 	if path := os.Getenv(envConfig); path != "" {
 		c, err := Load(path)
-		if errors.Is(err, fs.ErrNotExist) {
+		if file := (*fs.PathError)(nil); errors.As(err, &file) {
 			return nil, fmt.Errorf("%w (named by $%s)", err, envConfig)
 		}
 		return c, err
@@ -49,6 +52,9 @@ func Load(path string) (*Config, error) {
 		return nil, fmt.Errorf("policy: %w", err)
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return nil, fmt.Errorf("policy: %w", &fs.PathError{Op: "read", Path: path, Err: errFolder})
+	}
 	return read(path, f)
 }
 

@@ -34,8 +34,8 @@ func TestLoad(t *testing.T) {
 	if _, err := policy.Load(path + ".missing"); !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(), "policy: ") {
 		t.Errorf("Load of a missing file fails with %v, want fs.ErrNotExist", err)
 	}
-	if _, err := policy.Load(filepath.Dir(path)); err == nil {
-		t.Error("Load of a folder succeeds")
+	if _, err := policy.Load(filepath.Dir(path)); err == nil || !strings.Contains(err.Error(), "it is a folder; name the file in it") {
+		t.Errorf("Load of a folder: %v, want an error that says so", err)
 	}
 }
 
@@ -74,6 +74,11 @@ func TestFromEnvironment(t *testing.T) {
 	t.Setenv("KEYFILL_CONFIG", other)
 	if cfg, err := policy.FromEnvironment(); err != nil || cfg.Tables["lines"].Column != "id" {
 		t.Errorf("FromEnvironment = %+v, %v, want that of $KEYFILL_CONFIG", cfg, err)
+	}
+
+	t.Setenv("KEYFILL_CONFIG", dir)
+	if _, err := policy.FromEnvironment(); err == nil || !strings.Contains(err.Error(), "folder") || !strings.Contains(err.Error(), "$KEYFILL_CONFIG") {
+		t.Errorf("FromEnvironment of a folder: %v, want an error that names $KEYFILL_CONFIG", err)
 	}
 
 	t.Setenv("KEYFILL_CONFIG", other+".missing")
