@@ -157,7 +157,7 @@ const (
 var texts = map[Reason]string{
 	ErrNoColumnList:      "the INSERT has no column list: name the columns in it, or list all of the table's under columns: in the policy",
 	ErrColumnCount:       "a row has another number of values than there are columns: name the columns in the INSERT",
-	ErrSelect:            "the rows come from a query, whose rows the source of the key cannot have numbered by the engine: name the key column and select its values, or insert the rows by their values",
+	ErrSelect:            "the rows come from a query, and the engine can neither make nor number the keys of this source: name the key column and select its values, or send the rows with VALUES",
 	ErrSelectForm:        "the rows come from a query that cannot be numbered exactly (it changes data or variables, is read by ON DUPLICATE KEY UPDATE, or has * beside values without a type): name the key column and select its values",
 	ErrSelectSeveral:     "the rows come from a query, which another statement of the text may change after its rows were counted: send the INSERT alone, name the key column and select its values, or run a migration through the driver without keyfill",
 	ErrSet:               "a value of the row is a set, so that several rows would be stored: write the INSERT with SELECT in the place of VALUES, without DEFAULT and without the key column",
@@ -190,7 +190,7 @@ var texts = map[Reason]string{
 	ErrTogether:          "the key belongs to the INSERT's transaction, which is not that of the other statements in the text: send the INSERT alone",
 	ErrGap:               "the INSERT may leave a row out (IGNORE, DO NOTHING, an upsert clause, MERGE, WHEN, or a conflict clause of the table), whose number a numbering without gaps would lack: look for the row first, or take transaction: autonomous",
 	ErrPlace:             "which table the name means is not certain: it may be in another database than the one that the connection was opened with, or USE or SET search_path stands in front of the INSERT in its text, or was sent before a statement that asks how many rows the one before it changed; open that database by its own DSN, or send USE or SET, or the question, as a text of its own",
-	ErrGrammar:           "the INSERT is not of a form that is understood",
+	ErrGrammar:           "the INSERT is not of a form that is understood: correct it here, or send it through the driver without keyfill",
 	ErrStyles:            "placeholders of several styles are mixed: use one",
 	ErrFirstUse:          "SQLite drivers do not agree on which argument $n is unless $1, $2 … come in this order: use ? or ?n",
 	ErrShared:            "the placeholder of the key is used elsewhere too: give the key one of its own",
