@@ -187,7 +187,7 @@ func (db *database) numbers(ctx context.Context, g *guard, t *table, i int, n in
 			t.gate.counters[i].CompareAndSwap(c, nil)
 			continue
 		case c.unseen != nil && (errors.Is(err, store.ErrNoRow) || errors.Is(err, store.ErrStart)):
-			err = fmt.Errorf("%w; for a temporary one make its state: %w", c.unseen, err)
+			err = fmt.Errorf("%w; if it is a temporary table, make the row of its numbering: %w", c.unseen, err)
 		}
 		return nil, 0, err
 	}

@@ -38,7 +38,7 @@ func newScopeColumn(d *dialect.Dialect, found *catalog.Column, rule policy.Scope
 	case found == nil:
 		return fail("the table has none of this name: write it as the table has it")
 	case rule.Type == policy.ScopeInteger && (!found.Integer || found.Text):
-		return fail("its type is %s: say type: text if that is one, or make it an integer", orNone(found.Type))
+		return fail("its type is %s: write scope: [{column: %s, type: text}] if that is a text, or make it an integer", orNone(found.Type), rule.Column)
 	case rule.Type == policy.ScopeInteger:
 		return c, nil
 	case !found.Text || found.Integer || found.Binary || !c.isText():

@@ -32,7 +32,7 @@ var (
 
 	// ErrTaken is returned when the column is served by another state too, a
 	// sequence's or a snowflake's, and the one at hand is not exclusive.
-	ErrTaken = errors.New("the column is served by another state too: remove the row that says so, or say exclusive where both are meant")
+	ErrTaken = errors.New("the column is served by another state too: delete the row of keyfill_sequences that says so, or say exclusive: true where both are meant")
 
 	// ErrParameters is returned when the row was made with other parameters:
 	// keys made with these could repeat those made with them.
@@ -101,7 +101,7 @@ var (
 var (
 	// ErrTables is returned when the tables cannot be read although the server
 	// answers. It comes with keysource.ErrStoreState and the driver's error.
-	ErrTables = errors.New("keyfill_sequences, keyfill_workers and keyfill_series cannot be read: create them as keyfill ddl prints them, or say ensure_schema")
+	ErrTables = errors.New("keyfill_sequences, keyfill_workers and keyfill_series cannot be read: create them as keyfill ddl prints them, or say ensure_schema: true")
 
 	// ErrColumn is returned when the greatest key of a column cannot be read
 	// although the server answers. It comes with keysource.ErrStoreState and
