@@ -44,7 +44,7 @@ func (o SnowflakeOptions) Number() (int, error) {
 func numberFromEnv(name string, limit int) (int, error) {
 	text := os.Getenv(name)
 	if text == "" {
-		return 0, fmt.Errorf("%w: worker: the environment variable %q is not set", ErrOptions, name)
+		return 0, fmt.Errorf("%w: worker: the environment variable %q is not set: let it hold a number from 0 to %d", ErrOptions, name, limit-1)
 	}
 	n, ok := parseNumber(text)
 	if !ok || n >= limit {
@@ -72,7 +72,7 @@ func ordinalOf(host string, limit int) (int, error) {
 	n, ok := parseNumber(name[dash+1:])
 	switch {
 	case dash < 1 || !ok:
-		return 0, fmt.Errorf("%w: worker: the host's name %q does not end in -N", ErrOptions, host)
+		return 0, fmt.Errorf("%w: worker: the host's name %q does not end in -N, as web-3 does: say worker_env or worker instead", ErrOptions, host)
 	case n >= limit:
 		return 0, fmt.Errorf("%w: worker: the ordinal of the host's name %q is not from 0 to %d",
 			ErrOptions, host, limit-1)
