@@ -66,6 +66,10 @@ func newDatabase(o Options, d driver.Driver) (*database, error) {
 		if err != nil {
 			return nil, fmt.Errorf("keyfill: %w", err)
 		}
+		if known && !facts.Speaks(one) {
+			return nil, fmt.Errorf("keyfill: the policy says dialect: %s, which is not that of the driver of package %q: leave dialect: out",
+				one.Name, drivers.PackagePath(d))
+		}
 		dialects = []*dialect.Dialect{one}
 	case facts.Family:
 		dialects = []*dialect.Dialect{dialect.MySQL(), dialect.MariaDB()}

@@ -48,6 +48,14 @@ type Facts struct {
 // driver that is not known may be one of those in a wrapper.
 func (f *Facts) TakesRows() bool { return f.Loads || f.Dialect == nil && !f.Family }
 
+// Speaks reports whether a driver that is known speaks a dialect.
+func (f *Facts) Speaks(d *dialect.Dialect) bool {
+	if f.Family {
+		return d.Family == dialect.FamilyMySQL
+	}
+	return f.Dialect.Family == d.Family
+}
+
 var known = map[string]Facts{
 	"github.com/go-sql-driver/mysql":          {Family: true, KeepsSession: true},
 	"github.com/jackc/pgx/v5/stdlib":          {Dialect: dialect.PostgreSQL(), CachesQueries: true, Executes: true, ParsesLate: true, ResetsByOption: true},
