@@ -19,26 +19,29 @@ func newDDL() *cobra.Command {
 		Use:   "ddl --dialect DIALECT",
 		Short: "Print the statements that create the tables of the store",
 		Long: `Prints the CREATE TABLE statements for keyfill_sequences, keyfill_workers and
-keyfill_series, which hold the state of sequences and of all that counts,
-snowflakes and recycled series. They do nothing where the tables are there.
+keyfill_series, the tables in which sources keep how far they have counted. The
+statements do nothing where the tables are there.
 
-With --procedure it prints keyfill_reserve too, for "via: procedure": a
-procedure, for PostgreSQL and Oracle a function, that reserves in
-keyfill_sequences. It is put in the place of an older one. SQLite has none. Who
-calls it needs the right to execute it and to read keyfill_sequences. On SQL
-Server it is CREATE OR ALTER, which 2016 SP1 is the first version to have.
+Run the statements in the database and schema of the application's connection, as
+a user who may create tables. The application's user must be able to select,
+insert and update. With "ensure_schema: true" in the policy the application
+creates the tables itself.
 
-They are to be run where the application finds a table without a schema, by a
-user who may create tables; the application's user must be able to select,
-insert and update. "ensure_schema: true" in the policy lets the application
-create them itself.
+With --procedure the command prints keyfill_reserve too, for "via: procedure". It
+is a procedure, for PostgreSQL and Oracle a function, that reserves in
+keyfill_sequences, and it takes the place of an older one. Who calls it needs the
+right to execute it and to read keyfill_sequences. SQLite has no procedures. SQL
+Server has CREATE OR ALTER, which the statement uses, from 2016 SP1 on.
 
-DIALECT is one of ` + dialect.Names() + `. Statements end in a
-semicolon, for Oracle in a line with a slash, as SQL*Plus wants it. Around a
-procedure stand lines with DELIMITER, for the clients of MySQL and MariaDB, or
-GO, for sqlcmd: these are no SQL, and not for a driver.`,
+DIALECT is one of ` + dialect.Names() + `.
+Statements end in a semicolon, for Oracle in a line with a slash, as SQL*Plus
+wants it. Lines with DELIMITER, for the clients of MySQL and MariaDB, or with GO,
+for sqlcmd, stand around a procedure. These lines are no SQL, and not for a driver.`,
 		Args: arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if name == "" {
+				return usagef("say --dialect, one of %s", dialect.Names())
+			}
 			d, err := dialect.ByName(name)
 			if err != nil {
 				return usagef("--dialect: %w", err)

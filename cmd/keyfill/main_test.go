@@ -61,7 +61,7 @@ func TestExitCodes(t *testing.T) {
 		{"flag of the wrong type", []string{"gen", "-n", "x"}, 2, `"x"`},
 		{"no key", []string{"inspect"}, 2, "at least 1 arg"},
 		{"too many arguments", []string{"gen", "ulid", "ulid"}, 2, "at most 1 arg"},
-		{"unknown kind", []string{"gen", "snow"}, 2, "uuidv7, uuidv4, ulid, comb"},
+		{"unknown kind", []string{"gen", "winter"}, 2, "uuidv7, uuidv4, ulid, comb"},
 		{"kind that makes no keys", []string{"gen", "identity"}, 2, "makes no keys"},
 		{"unknown layout", []string{"gen", "--layout", "x"}, 2, "sequential_at_end"},
 		{"unknown epoch", []string{"gen", "comb", "--epoch", "x"}, 2, "dotnet"},
