@@ -206,7 +206,7 @@ func TestModes(t *testing.T) {
 			if dry := max(c.table, c.mount) == policy.ModeDryRun; dry != strings.Contains(log.String(), "sent unfilled") && c.query == insert {
 				t.Errorf("logged %q", log.String())
 			}
-			if strings.Contains(log.String(), "secret") || strings.Contains(log.String(), "VALUES") {
+			if strings.Contains(log.String(), "secret") || strings.Contains(log.String(), "INTO t") {
 				t.Errorf("the log shows arguments or queries: %q", log.String())
 			}
 		})
