@@ -263,7 +263,10 @@ func (l *bulkLoad) finish(ctx context.Context) (driver.Result, error) {
 		l.failed(ctx, err)
 		return res, err
 	}
-	l.guard.db.raiseBehind(ctx, l.guard, l.brought)
+	if err := l.guard.db.raiseBehind(ctx, l.guard, l.brought); err != nil {
+		l.failed(ctx, err)
+		return nil, err
+	}
 	l.brought = nil
 	if n, err := res.RowsAffected(); err != nil || n == int64(l.rows) {
 		l.settle(Stored)

@@ -123,7 +123,7 @@ func (x *execution) idWhere(ctx context.Context, id string, columns []string, va
 		found = append(found, n)
 		return nil
 	})
-	if err != nil || len(found) != 1 {
+	if x.asked(ctx, err); err != nil || len(found) != 1 {
 		return 0
 	}
 	return found[0]

@@ -44,6 +44,7 @@ type execution struct {
 	drawing   bool      // nothing was sent yet: an error may come from another connection
 	undone    bool      // what was drawn was undone, and so is what was stored
 	tries     int       // how often our transaction was made again
+	gone      error     // the transaction has ended since the statement has succeeded
 	committed bool      // our transaction was ended by commit, with an error or without
 	since     time.Time // when it was first
 
@@ -410,9 +411,17 @@ func (x *execution) countFailure(err error) {
 func (x *execution) executed(ctx context.Context, res driver.Result, err error) (driver.Result, error) {
 	if err == nil && !x.committed {
 		x.settle(ctx, res)
+		if err = x.gone; err != nil {
+			res = nil
+		}
 	}
 	if left := x.leave(ctx, err); err == nil && left != nil {
 		res, err = nil, left // it was not committed
+	}
+	if err == nil {
+		if err = x.guard.db.raiseBehind(ctx, x.guard, x.brought); err != nil {
+			res, x.gone = nil, err
+		}
 	}
 	x.count(err)
 	x.record(err)
@@ -420,7 +429,6 @@ func (x *execution) executed(ctx context.Context, res driver.Result, err error) 
 		x.failed(ctx, err)
 		return res, setRefused(x.plan, err)
 	}
-	x.guard.db.raiseBehind(ctx, x.guard, x.brought)
 	if x.kept {
 		return res, nil
 	}

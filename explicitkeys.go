@@ -121,23 +121,48 @@ func (db *database) bringsFor(ctx context.Context, g *guard, t *table, j int, wh
 
 // raiseBehind raises the numberings above what an INSERT has brought that has
 // succeeded. What fails is no error of that: its row is stored. It is made good before
-// the next key, or a duplicate key will tell.
-func (db *database) raiseBehind(ctx context.Context, g *guard, all []brought) {
+// the next key, or a duplicate key will tell. Only where it has ended the transaction of
+// the INSERT, and the row with it, that is the error.
+func (db *database) raiseBehind(ctx context.Context, g *guard, all []brought) error {
 	for i := range all {
 		b := &all[i]
-		key := b.what.Sure
-		if b.what.Open {
-			greatest, found := db.greatestStored(ctx, g, b)
-			if !found {
-				greatest = b.what.Guess
-			}
-			key = max(key, greatest)
+		err, undone := db.raiseAbove(ctx, g, b)
+		switch {
+		case undone != nil:
+			return undone
+		case err == nil:
+			continue
 		}
-		if err := b.raise(ctx, g, key); err != nil {
-			db.currentLogger().LogAttrs(ctx, slog.LevelWarn, "keyfill: a numbering could not be raised above a key that was brought",
-				slog.String("table", b.table.Table), slog.String("column", b.table.keys[b.key].column))
-		}
+		db.currentLogger().LogAttrs(ctx, slog.LevelWarn, "keyfill: a numbering could not be raised above a key that was brought",
+			slog.String("table", b.table.Table), slog.String("column", b.table.keys[b.key].column))
 	}
+	return nil
+}
+
+// raiseAbove raises a numbering above what was brought. On the connection of the
+// statement it is not interrupted, which may end the transaction there; elsewhere the
+// caller's time counts. undone is the error of a transaction that has ended.
+func (db *database) raiseAbove(ctx context.Context, g *guard, b *brought) (failed, undone error) {
+	behind, cancel := aside(ctx)
+	defer cancel()
+	key := b.what.Sure
+	if b.what.Open {
+		greatest, found, err := db.greatestStored(behind, g, b)
+		if err != nil {
+			return err, err
+		}
+		if !found {
+			greatest = b.what.Guess
+		}
+		key = max(key, greatest)
+	}
+	if b.counter.row != nil || b.counter.joined != nil {
+		err := b.raise(behind, g, key)
+		return err, g.undoneBehind(ctx, err)
+	}
+	limited, cancel := context.WithTimeout(ctx, asidePatience)
+	defer cancel()
+	return b.raise(limited, g, key), nil
 }
 
 // raise makes later keys greater than one that was brought.
@@ -153,28 +178,30 @@ const followSavepoint = "keyfill_follow"
 
 // greatestStored returns the greatest key in the column, as the statement's connection
 // sees it: the engine alone can tell which number it has read. found is false where an
-// index has to be gone through, or the table cannot be read.
-func (db *database) greatestStored(ctx context.Context, g *guard, b *brought) (key int64, found bool) {
+// index has to be gone through, or the table cannot be read. The error is one that has
+// undone the transaction.
+func (db *database) greatestStored(ctx context.Context, g *guard, b *brought) (key int64, found bool, err error) {
 	f, err := db.facts(ctx, g, b.table)
 	if err != nil {
-		return 0, false
+		return 0, false, nil
 	}
 	k := &b.table.keys[b.key]
 	column := f.keys[b.key].stored(b.table.rule, k, false)
 	if column.Unranked {
-		return 0, false
+		return 0, false, nil
 	}
 	d := db.known().dialect
 	ask := func() bool {
 		key, err = store.Within(d, g.conn).MaxKey(ctx, column)
 		return err == nil
 	}
-	if !d.ErrorsAbort || g.tx == txOutside {
-		found = ask()
-	} else {
-		found = g.askAside(ctx, &d.Transactions, ask)
+	if d.ErrorsAbort && g.tx != txOutside {
+		return key, g.askAside(ctx, &d.Transactions, ask), nil
 	}
-	return key, found
+	if !ask() && db.transactionUndone(err) && g.tx != txOutside {
+		return 0, false, err
+	}
+	return key, err == nil, nil
 }
 
 // askAside asks behind a savepoint, where an error would end the transaction.

@@ -98,7 +98,12 @@ func (n *numbersDB) run(query string, args []driver.NamedValue) (rows [][]driver
 		return [][]driver.Value{{n.state.next, "incarnation", ""}}, nil
 	case has("FROM keyfill_sequences") && n.state.next > 0:
 		return [][]driver.Value{{n.state.next, "incarnation", "", "main.t", "id", ""}}, nil
-	case has("INSERT INTO t"):
+	case has(`SELECT "id" FROM t `):
+		if n.fails != nil {
+			return nil, n.fails("ask")
+		}
+		return nil, nil
+	case has("INSERT INTO t"), has("INSERT OR IGNORE INTO t"):
 		if err := n.step("insert"); err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package keyfill
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/keyfill/keyfill/internal/dbconn"
@@ -105,6 +106,29 @@ func (x *execution) unlessEnded(err error) error {
 		x.guard.ended = true
 	}
 	return errEnded
+}
+
+// undoneBehind returns the error of what was asked, or done, behind a statement that has
+// succeeded, where that has ended its transaction: what the statement has stored is gone,
+// and what is sent next would commit by itself. It is nil where the transaction is open
+// still, and where it can only be rolled back, so that its commit will tell.
+func (g *guard) undoneBehind(ctx context.Context, err error) error {
+	switch {
+	case err == nil, g.tx == txOutside, g.db.known().dialect.ErrorsAbort:
+		return nil
+	case g.db.transactionUndone(err):
+		return err
+	case !g.db.onConnection() || g.tx != txInside:
+		return nil
+	}
+	ctx, cancel := aside(ctx)
+	defer cancel()
+	if errors.Is(g.joinedStore().Prove(ctx), store.ErrEnded) {
+		g.unknown()
+		g.ended = true
+		return fmt.Errorf("%w: %v", errEnded, err) // which may be driver.ErrBadConn
+	}
+	return nil
 }
 
 // proofFailed reports whether an error is that of the INSERT's proof.

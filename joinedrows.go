@@ -52,7 +52,9 @@ func (x *execution) joined(ctx context.Context, rows driver.Rows) (driver.Rows, 
 	if err != nil {
 		return nil, err
 	}
-	x.guard.db.raiseBehind(ctx, x.guard, x.brought)
+	if err := x.guard.db.raiseBehind(ctx, x.guard, x.brought); err != nil {
+		return nil, err
+	}
 	return &joinedRows{sets: sets}, nil
 }
 

@@ -19,7 +19,7 @@ import (
 // settle finds out what became of the rows of an Exec that has succeeded, if
 // somebody wants to know. A transaction of ours is still open then.
 func (x *execution) settle(ctx context.Context, res driver.Result) {
-	x.fates, x.changed = nil, 0
+	x.fates, x.changed, x.gone = nil, 0, nil
 	if x.kept {
 		return
 	}
@@ -37,7 +37,7 @@ func (x *execution) settle(ctx context.Context, res driver.Result) {
 	if !open {
 		return
 	}
-	f := x.guard.db.rowFacts(ctx, x.guard, tableOf(in))
+	f := x.rowFacts(ctx)
 	if f.stays {
 		o = x.byCount(in, affected)
 	}
@@ -260,8 +260,11 @@ func (x *execution) lastStoredID(ids []filledID) int64 {
 // failure returns what an error says of the rows.
 func (x *execution) failure(err error) Outcome {
 	in := &x.plan.Inserts[0]
-	if x.undone {
+	switch {
+	case x.undone:
 		return NotStored
+	case x.gone != nil && x.guard.tx != txInside:
+		return Unknown // the statement may have committed by itself
 	}
 	// ErrBadConn says nothing: drivers give it for a connection that broke after
 	// the send, too.

@@ -50,9 +50,11 @@ var (
 	plainRows   = &rowFacts{stays: true}
 )
 
-// rowFacts returns what is known of a table's rows, of which the catalog is asked
-// once. The answer of one that fails is that nothing is known.
-func (db *database) rowFacts(ctx context.Context, g *guard, t *table) *rowFacts {
+// rowFacts returns what is known of the rows of the execution's table, of which the
+// catalog is asked once. The answer of one that fails is that nothing is known.
+func (x *execution) rowFacts(ctx context.Context) *rowFacts {
+	g, t := x.guard, tableOf(&x.plan.Inserts[0])
+	db := g.db
 	if f := t.gate.rows.Load(); f != nil {
 		return f
 	}
@@ -66,7 +68,7 @@ func (db *database) rowFacts(ctx context.Context, g *guard, t *table) *rowFacts 
 	defer cancel()
 	d := db.known().dialect
 	found, err := db.tableIn(ctx, g, d, t.rule.Schema, t.rule.Name)
-	if err != nil {
+	if x.asked(ctx, err); err != nil {
 		t.gate.mute.Store(time.Now().Add(recheck).UnixNano())
 		return unknownRows
 	}
@@ -119,10 +121,18 @@ func (x *execution) present(ctx context.Context, f *rowFacts, draw int, affected
 	if err == nil {
 		return q.found
 	}
-	if sqlcode.Answered(err) {
+	if x.asked(ctx, err); x.gone == nil && sqlcode.Answered(err) {
 		gate.mute.Store(time.Now().Add(askedAgain).UnixNano())
 	}
 	return nil
+}
+
+// asked takes in the error of a question about a statement that has succeeded: where the
+// transaction has ended by then, the statement has failed.
+func (x *execution) asked(ctx context.Context, err error) {
+	if x.gone == nil {
+		x.gone = x.guard.undoneBehind(ctx, err)
+	}
 }
 
 // inquiry prepares to ask for the keys of a draw. It reports false where they cannot
@@ -408,7 +418,7 @@ func (x *execution) firstNumbered(ctx context.Context, res driver.Result) (id in
 	if d < 0 || !x.tellsID() || in.Conflict == rewrite.ConflictError || in.UpdatesKey || x.rows[0] == 0 || x.affected(res) == 0 || x.idiomTells(res) {
 		return 0
 	}
-	f := x.guard.db.rowFacts(ctx, x.guard, tableOf(in))
+	f := x.rowFacts(ctx)
 	before, ok := x.keys[d][1].(int64)
 	column := f.column(x.plan.Draws[d].Key)
 	if !ok || !f.stays || column == "" || !tableOf(in).keys[x.plan.Draws[d].Key].integer() {
@@ -423,7 +433,7 @@ func (x *execution) firstNumbered(ctx context.Context, res driver.Result) (id in
 	ctx, cancel := aside(ctx)
 	defer cancel()
 	row, err := x.guard.row(ctx, query, nil)
-	if err != nil || row[0] == nil {
+	if x.asked(ctx, err); err != nil || row[0] == nil {
 		return 0
 	}
 	id, _ = integerOf(row[0])

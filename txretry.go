@@ -140,6 +140,9 @@ func withinJoined[T any](ctx context.Context, x *execution, whole bool, send fun
 // committed says that it has ended, whatever came of it.
 func (x *execution) commit(ctx context.Context, res driver.Result) error {
 	x.settle(ctx, res)
+	if x.gone != nil {
+		return x.gone // nothing is left to commit
+	}
 	x.committed = true
 	return x.leave(ctx, nil)
 }
