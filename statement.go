@@ -275,6 +275,9 @@ func (s *statement) again(ctx context.Context, args []driver.NamedValue) (*execu
 	}
 	x := s.execution(ctx, args, h)
 	x.inline = true
+	if x.brought, err = s.guard.db.brings(ctx, s.guard, s.plan, args, h); err != nil {
+		return nil, err
+	}
 	if err := x.fill(ctx); err != nil {
 		return nil, s.guard.db.refuseBound(err)
 	}
