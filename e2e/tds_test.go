@@ -111,11 +111,21 @@ const (
 	tdsPrelogin  = 0x12
 )
 
+// connects says what answers on the connections to come.
+func (s *tdsServer) connects(session func() tdsSession) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.session = session
+}
+
 // serve answers the messages of one connection.
 func (s *tdsServer) serve(conn net.Conn) error {
 	var session tdsSession
-	if s.session != nil {
-		session = s.session()
+	s.mu.Lock()
+	connect := s.session
+	s.mu.Unlock()
+	if connect != nil {
+		session = connect()
 	}
 	for {
 		kind, status, message, err := readTDS(conn)

@@ -19,7 +19,7 @@ import (
 func numbersOverTDS(t *testing.T, source *policy.Source, n *tdsNumbers) *sql.DB {
 	t.Helper()
 	s := newTDSServer(t)
-	s.session = n.connect
+	s.connects(n.connect)
 	db, _ := openConnector(t, connectorOf(t, "sqlserver", serverDSN("sqlserver", s.listener.Addr())), fillID("t", policy.Table{InPlace: source}))
 	db.SetMaxOpenConns(1)
 	return db

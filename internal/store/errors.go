@@ -292,8 +292,9 @@ func isBroken(err error) bool {
 // failed returns the error of a statement about the row of a name.
 //
 // On a connection of the application the driver's error is returned as it is,
-// unless it is known what it means: that a right is missing, or that no change is
-// taken, is nothing that the application's INSERT alone would show. That of our own
+// unless it is known what it means: that a right is missing, or that the file of
+// SQLite takes no change, is nothing that the application's INSERT alone would show,
+// as a transaction that only reads is. That of our own
 // connection gets a context, and is never a driver.ErrBadConn, which would make
 // database/sql throw away the application's; where the engine says that it is final,
 // it is a refusal.
@@ -304,7 +305,7 @@ func (s *Store) failedAs(meaning error, name string, err error) error {
 	var refused *refusal
 	if !errors.As(err, &refused) {
 		class := sqlcode.ClassOf(s.dialect, err)
-		if !s.pooled && class != dialect.ErrorNoRight && class != dialect.ErrorReadOnly {
+		if !s.pooled && class != dialect.ErrorNoRight && (class != dialect.ErrorReadOnly || !s.dialect.OneWriter) {
 			return err
 		}
 		err = s.refuse(meaning, err)
