@@ -65,9 +65,6 @@ func TestFigures(t *testing.T) {
 		})
 	})
 	t.Run("size", func(t *testing.T) {
-		if !measures {
-			t.Skip("two programs are built: only with KEYFILL_BENCH=1")
-		}
 		add(t, r, report, "size", func() (all []figures.Figure, err error) {
 			all, report.Sizes, err = figures.Size("../../auto/mysql", t.TempDir())
 			return all, err

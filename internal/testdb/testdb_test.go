@@ -115,6 +115,9 @@ func TestNothingIsLeftAfterATest(t *testing.T) {
 					end(s, t)
 				})
 				if folder == "" {
+					if os.Getenv("KEYFILL_TEST_REQUIRE") == "1" {
+						t.Fatal("the inner test started no server")
+					}
 					t.Skip("the inner test was skipped")
 				}
 				wantNothingLeft(t, folder)
