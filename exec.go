@@ -4,10 +4,8 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
-	"slices"
 	"time"
 
-	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -282,107 +280,6 @@ func (x *execution) place() {
 	}
 }
 
-// decide returns the plan of a statement that may get keys, or may bring some that are
-// followed. It is nil when the statement goes out as it came, which is then to count as
-// the event.
-func (db *database) decide(ctx context.Context, g *guard, query string) (*rewrite.Plan, event, error) {
-	e := db.engine.Load()
-	if e == nil {
-		if policy.Mode(db.mode.Load()) == policy.ModeOff {
-			// Off asks the server nothing.
-			return nil, event{}, nil
-		}
-		var err error
-		if e, err = db.know(ctx, g); err != nil {
-			if db.indifferent(query) {
-				return nil, event{}, nil
-			}
-			return nil, event{}, err
-		}
-	}
-	p, err := db.planOn(ctx, g, e, query)
-	switch {
-	case err != nil:
-		return nil, event{}, err
-	case p.Action == rewrite.Pass:
-		return nil, event{counts: true}, nil
-	case p.Action == rewrite.Refuse:
-		as, err := db.refusal(p.Refusal)
-		return nil, as, err
-	case p.Action == rewrite.Keep && !p.AtExecution:
-		as := event{counts: true, table: p.Inserts[0].Target.Table, owner: tableOf(&p.Inserts[0]), action: rewrite.Keep}
-		if slices.ContainsFunc(p.Inserts, func(in rewrite.Insert) bool { return in.Worked }) {
-			as.worked = p
-		}
-		if p.Follows() && !p.Load {
-			return p, as, nil
-		}
-		return nil, as, nil
-	}
-	return p, event{}, nil
-}
-
-// indifferent reports whether a query goes out as it came whichever engine it
-// is.
-func (db *database) indifferent(query string) bool {
-	for _, e := range db.either {
-		p := e.plan(query)
-		if p.Ambiguous() || p.Action != rewrite.Pass && (p.Action != rewrite.Keep || p.AtExecution) {
-			return false
-		}
-	}
-	return true
-}
-
-// refusal is the error for an INSERT that cannot be filled. Where the policy or
-// the mode lets it go out as it came, the error is nil and the event says so.
-func (db *database) refusal(err error) (event, error) {
-	var r *rewrite.Refusal
-	if !errors.As(err, &r) {
-		return event{}, err
-	}
-	t := r.Target.Owner.(*table)
-	as := event{counts: true, table: r.Table, action: rewrite.Refuse, reason: r.Reason, offset: r.Offset, mode: db.effective(t)}
-	unfilled := t.rule.Unsupported == policy.Unfilled
-	for _, o := range r.Others {
-		t := o.Owner.(*table)
-		as.mode = policy.MoreCautious(as.mode, db.effective(t))
-		unfilled = unfilled && t.rule.Unsupported == policy.Unfilled
-	}
-	if as.mode == policy.ModeFill && !unfilled {
-		db.counters.count(as)
-		return event{}, refused(r)
-	}
-	as.withheld = true
-	return as, nil
-}
-
-// settle says whether a statement whose holes are known is filled; if not, what
-// it counts as: kept because no place takes a key, or withheld because of the
-// mode.
-func (db *database) settle(p *rewrite.Plan, h rewrite.Holes) (as event, fills bool) {
-	mode := db.cautious(p)
-	if mode == policy.ModeFill && (h.Any() || p.ByFunction()) {
-		return event{}, true
-	}
-	return withheld(p, h, mode), false
-}
-
-// note counts a statement that the driver took as it came, and reports one that
-// was withheld, unless the mode is off.
-func (db *database) note(ctx context.Context, as event) {
-	if !as.counts {
-		return
-	}
-	db.counters.count(as)
-	if as.withheld && as.mode != policy.ModeOff {
-		db.report(ctx, as)
-	}
-	for _, e := range as.rest {
-		db.note(ctx, e)
-	}
-}
-
 // count notes that the driver has taken the execution's statement. One that ends
 // in driver.ErrBadConn is sent again, and counted then.
 func (x *execution) count(err error) {
@@ -472,55 +369,4 @@ func (g *guard) can(by route) bool {
 		return g.queries
 	}
 	return g.execs
-}
-
-// maxParked bounds what a long transaction can leave behind by executions whose
-// arguments equal none when they come back.
-const maxParked = 64
-
-// park keeps an execution whose driver answered ErrSkip for the Prepare and the
-// execution of the same text that database/sql sends next on this connection.
-func (g *guard) park(x *execution) {
-	if x.joining.any || x.kept {
-		return // its transaction is ours, or it has nothing to keep
-	}
-	if len(g.parked) == maxParked {
-		g.parked = slices.Delete(g.parked, 0, 1)
-	}
-	g.parked = append(g.parked, x)
-}
-
-// parkedInline returns the oldest parked execution of a text whose keys are
-// literals: they have to be in the text that is prepared.
-func (g *guard) parkedInline(query string, p *rewrite.Plan) *execution {
-	for i, x := range g.parked {
-		if x.inline && x.query == query && sameColumns(x.plan, p) {
-			g.parked = slices.Delete(g.parked, i, i+1)
-			return x
-		}
-	}
-	return nil
-}
-
-// unpark returns the oldest parked execution of a statement's text with equal
-// arguments.
-func (g *guard) unpark(s *statement, args []driver.NamedValue, values string) *execution {
-	for i, x := range g.parked {
-		if !x.inline && x.query == s.query && x.values == values && sameColumns(x.plan, s.plan) && equalArgs(x.args, args) {
-			g.parked = slices.Delete(g.parked, i, i+1)
-			return x
-		}
-	}
-	return nil
-}
-
-// equalArgs compares arguments by the driver's basic types, []byte by content.
-// A value of any other type equals none.
-func equalArgs(a, b []driver.NamedValue) bool {
-	return slices.EqualFunc(a, b, func(x, y driver.NamedValue) bool {
-		if x.Name != y.Name || x.Ordinal != y.Ordinal {
-			return false
-		}
-		return equalValues(x.Value, y.Value)
-	})
 }
