@@ -27,7 +27,7 @@ type alteredTables struct {
 	made []string
 }
 
-// sends takes in that a text is executed in a transaction, or may be.
+// sends notes that a text is executed in a transaction, or may be.
 func (a *alteredTables) sends(d *dialect.Dialect, query string) {
 	if !leavesCatalog(d, query) {
 		a.on = true
@@ -35,7 +35,7 @@ func (a *alteredTables) sends(d *dialect.Dialect, query string) {
 	}
 }
 
-// ends takes in that no transaction is open.
+// ends notes that no transaction is open.
 func (a *alteredTables) ends() {
 	if a.counters != nil {
 		// What is reserved is lost: nobody else has waited for it.

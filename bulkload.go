@@ -285,7 +285,7 @@ func (l *bulkLoad) Close() error {
 	return err
 }
 
-// failed takes in an error of the driver. One of the engine's own is that of
+// failed notes an error of the driver. One of the engine's own is that of
 // the load, whichever row it is about.
 func (l *bulkLoad) failed(ctx context.Context, err error) {
 	l.brought = nil

@@ -92,14 +92,14 @@ func (k *knownColumns) keep(name string, columns []string) {
 // forget is for the end of a checkout, and for what may have changed a table.
 func (k *knownColumns) forget() { k.byName = nil }
 
-// sends takes in that a text is executed on the connection.
+// sends notes that a text is executed on the connection.
 func (k *knownColumns) sends(d *dialect.Dialect, query string) {
 	if k.byName != nil && !leavesTables(d, query) {
 		k.forget()
 	}
 }
 
-// prepares takes in that a text is prepared on the connection.
+// prepares notes that a text is prepared on the connection.
 func (k *knownColumns) prepares(d *dialect.Dialect, query string) {
 	if !k.unsure && !leavesTables(d, query) {
 		k.forget()

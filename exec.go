@@ -354,7 +354,7 @@ func (x *execution) queried(ctx context.Context, rows driver.Rows, err error) (d
 	return x.observe(ctx, rows), nil
 }
 
-// failed takes in the error of a statement that was sent.
+// failed notes the error of a statement that was sent.
 func (x *execution) failed(ctx context.Context, err error) {
 	if isBadConn(err) {
 		x.lose()

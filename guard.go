@@ -98,7 +98,7 @@ const (
 	skipsUntried  = 64
 )
 
-// saw takes in the driver's answer to a text with arguments.
+// saw notes the driver's answer to a text with arguments.
 func (s *skipping) saw(err error) {
 	switch {
 	case err != driver.ErrSkip:
@@ -196,7 +196,7 @@ func (g *guard) QueryContext(ctx context.Context, query string, args []driver.Na
 	return c.Query(query, values)
 }
 
-// sends takes in that a text is executed on the connection.
+// sends notes that a text is executed on the connection.
 func (g *guard) sends(query string) {
 	d := g.db.known().dialect
 	g.columns.sends(d, query)
@@ -208,7 +208,7 @@ func (g *guard) sends(query string) {
 	g.temporary.sends(d, query)
 }
 
-// prepares takes in that a text is prepared on the connection.
+// prepares notes that a text is prepared on the connection.
 func (g *guard) prepares(query string) {
 	d := g.db.known().dialect
 	g.columns.prepares(d, query)

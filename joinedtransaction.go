@@ -311,7 +311,7 @@ func (g *guard) undo(ctx context.Context, failed error) {
 	g.discard = g.counters == nil
 }
 
-// unknown takes in that it is not known any more whether a transaction is open.
+// unknown notes that it is not known any more whether a transaction is open.
 func (g *guard) unknown() {
 	g.tx = txUnknown
 	g.ongoing = store.Ongoing{}

@@ -76,7 +76,7 @@ type knownPlace struct {
 	unsure bool
 }
 
-// sends takes in that a text is executed on the connection.
+// sends notes that a text is executed on the connection.
 func (k *knownPlace) sends(d *dialect.Dialect, query string) {
 	switch {
 	case !k.asked:
@@ -95,14 +95,14 @@ func isPlain(d *dialect.Dialect, query string) bool {
 	return isAny(word, "insert", "replace", "update", "delete", "select", "with")
 }
 
-// prepares takes in that a text is prepared on the connection.
+// prepares notes that a text is prepared on the connection.
 func (k *knownPlace) prepares(d *dialect.Dialect, query string) {
 	if !k.unsure && !rewrite.LeavesPlace(d, query) {
 		k.asked, k.unsure = false, true
 	}
 }
 
-// ends takes in that a transaction has ended: PostgreSQL takes back what was SET
+// ends notes that a transaction has ended: PostgreSQL takes back what was SET
 // in one that is rolled back, and SET LOCAL in any.
 func (k *knownPlace) ends() {
 	if k.changed {
@@ -110,7 +110,7 @@ func (k *knownPlace) ends() {
 	}
 }
 
-// resets takes in that the connection is used again by somebody else.
+// resets notes that the connection is used again by somebody else.
 func (k *knownPlace) resets(about *drivers.Facts) {
 	switch {
 	case about.KeepsSession:

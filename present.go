@@ -127,7 +127,7 @@ func (x *execution) present(ctx context.Context, f *rowFacts, draw int, affected
 	return nil
 }
 
-// asked takes in the error of a question about a statement that has succeeded: where the
+// asked notes the error of a question about a statement that has succeeded: where the
 // transaction has ended by then, the statement has failed.
 func (x *execution) asked(ctx context.Context, err error) {
 	if x.gone == nil {

@@ -61,7 +61,7 @@ func (o *observedRows) Next(dest []driver.Value) error {
 	return err
 }
 
-// advanced takes in what a step to the next row has ended in, and reports whether
+// advanced notes what a step to the next row has ended in, and reports whether
 // that is a row whose key is to be noted.
 func (o *observedRows) advanced(err error) bool {
 	switch {

@@ -28,7 +28,7 @@ type knownSettings struct {
 	unsure bool
 }
 
-// sends takes in that a text is executed on the connection.
+// sends notes that a text is executed on the connection.
 func (k *knownSettings) sends(d *dialect.Dialect, query string) {
 	if !k.asked {
 		k.changed = true // for all that is known
@@ -37,14 +37,14 @@ func (k *knownSettings) sends(d *dialect.Dialect, query string) {
 	}
 }
 
-// prepares takes in that a text is prepared on the connection.
+// prepares notes that a text is prepared on the connection.
 func (k *knownSettings) prepares(d *dialect.Dialect, query string) {
 	if !k.unsure && d.Setting != nil && !leavesSettings(d, query) {
 		k.asked, k.unsure = false, true
 	}
 }
 
-// ends takes in that a transaction has ended: PostgreSQL takes back what was SET
+// ends notes that a transaction has ended: PostgreSQL takes back what was SET
 // in one that is rolled back, and SET LOCAL in any.
 func (k *knownSettings) ends() {
 	if k.changed {

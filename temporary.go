@@ -31,7 +31,7 @@ const maxTemporary = 1000
 // any reports whether there may be a temporary table.
 func (n *temporaryNames) any() bool { return n.every || n.names != nil }
 
-// add takes in the names that a text makes.
+// add notes the names that a text makes.
 func (n *temporaryNames) add(d *dialect.Dialect, query string) {
 	for _, name := range rewrite.TemporaryOfAny(d, query) {
 		if n.names == nil {
@@ -46,7 +46,7 @@ func (n *temporaryNames) add(d *dialect.Dialect, query string) {
 	}
 }
 
-// sends takes in that a text is sent, or prepared: it may give a temporary table
+// sends notes that a text is sent, or prepared: it may give a temporary table
 // another name.
 func (n *temporaryNames) sends(d *dialect.Dialect, query string) {
 	if n.any() && containsFold(query, "rename") {
@@ -59,7 +59,7 @@ func containsFold(text, word string) bool {
 	return strings.Contains(strings.ToLower(text), word)
 }
 
-// makes takes in that a text is sent, or prepared, which may make temporary
+// makes notes that a text is sent, or prepared, which may make temporary
 // tables.
 func (g *guard) makes(query string, what rewrite.Concern) {
 	d := g.db.known().dialect

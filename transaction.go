@@ -24,7 +24,7 @@ const (
 	txAsk // the engine knows
 )
 
-// follow takes in that a text has run, or has failed.
+// follow notes that a text has run, or has failed.
 func (g *guard) follow(effect rewrite.Transaction, err error) {
 	if effect == rewrite.TxEnds && err != nil && strings.Contains(err.Error(), noTransaction) {
 		err = nil // SQLite had ended it: an INSERT that is interrupted does
@@ -62,7 +62,7 @@ func (g *guard) follow(effect rewrite.Transaction, err error) {
 	}
 }
 
-// ends takes in that the transaction of a BeginTx has got its Commit or Rollback. One
+// ends notes that the transaction of a BeginTx has got its Commit or Rollback. One
 // that a text has begun inside of it may be open still, on an engine that counts them.
 func (g *guard) ends(err error) {
 	nested := g.nested && g.db.known().dialect.Transactions.Open != ""
@@ -73,7 +73,7 @@ func (g *guard) ends(err error) {
 	}
 }
 
-// resets takes in that the connection is used again by somebody else, where its driver
+// resets notes that the connection is used again by somebody else, where its driver
 // has the server undo what the session has left open.
 func (g *guard) resets() {
 	if g.db.driver.ResetsSession && g.tx != txOutside {
@@ -106,7 +106,7 @@ func (g *guard) dropJoined() {
 	g.parked = slices.DeleteFunc(g.parked, func(x *execution) bool { return !x.autonomous() })
 }
 
-// controlled takes in that a text went by which may have undone what was
+// controlled notes that a text went by which may have undone what was
 // reserved, be it back to a savepoint only.
 func (g *guard) controlled(what rewrite.Concern) {
 	if what&rewrite.ConcernsTransaction != 0 {

@@ -25,7 +25,7 @@ var (
 	_ driver.ColumnConverter   = (*controlling)(nil)
 )
 
-// run takes in what an execution has ended in.
+// run notes what an execution has ended in.
 func (s *controlling) run(err error) {
 	if !unsent(err) {
 		s.guard.followText(s.effect, err)

@@ -244,7 +244,7 @@ func newClaim(s *Recycled, need, want int64) *claim {
 	}
 }
 
-// accept takes in what a claim has done and the store has committed. It returns
+// accept notes what a claim has done and the store has committed. It returns
 // what may be handed out. The caller holds mu.
 func (s *Recycled) accept(c *claim) run {
 	s.fetches++
@@ -276,7 +276,7 @@ func (s *Recycled) accept(c *claim) run {
 	return c.got.from(s.brought[c.held.First])
 }
 
-// note takes in what is so whether the claim has ended well or not. Of one that
+// note notes what is so whether the claim has ended well or not. Of one that
 // has not, a series is only known if it was before: what was found out about
 // another one, that no key below its floor may be handed out, is found out again.
 func (s *Recycled) note(c *claim) {

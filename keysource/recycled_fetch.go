@@ -113,7 +113,7 @@ func (s *Recycled) begin() (*claim, time.Duration, bool) {
 	return c, s.limit, true
 }
 
-// settle takes in what has become of a claim, and reports whether to ask again;
+// settle notes what has become of a claim, and reports whether to ask again;
 // if not, the fetch has ended.
 func (s *Recycled) settle(c *claim, err error, late bool, took time.Duration) bool {
 	s.mu.Lock()
@@ -135,7 +135,7 @@ func (s *Recycled) settle(c *claim, err error, late bool, took time.Duration) bo
 	return true
 }
 
-// fail takes in the error of a claim, and reports whether it is final for those
+// fail notes the error of a claim, and reports whether it is final for those
 // who wait, who have been answered then.
 func (s *Recycled) fail(c *claim, err error, now time.Time) bool {
 	switch {

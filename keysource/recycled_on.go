@@ -82,7 +82,7 @@ func (s *Recycled) claimOn(need, want int64, at SeriesAt) *claim {
 	return c
 }
 
-// settleOn takes in what has become of a claim. It returns the first of n
+// settleOn notes what has become of a claim. It returns the first of n
 // integers, an error, or neither where it has to be asked again.
 func (s *Recycled) settleOn(n int64, at SeriesAt, c *claim, err error) (int64, error) {
 	s.mu.Lock()
@@ -123,7 +123,7 @@ func (s *Recycled) settleOn(n int64, at SeriesAt, c *claim, err error) (int64, e
 	return r.first, nil
 }
 
-// failOn takes in the error of a claim, which was undone, and returns that of
+// failOn notes the error of a claim, which was undone, and returns that of
 // the request.
 func (s *Recycled) failOn(c *claim, err error) error {
 	switch {

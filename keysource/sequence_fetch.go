@@ -112,7 +112,7 @@ func (a ask) once(ctx context.Context) answer {
 	return got
 }
 
-// settle takes in the answer to an attempt, and reports whether to ask again;
+// settle notes the answer to an attempt, and reports whether to ask again;
 // if not, the fetch has ended.
 func (s *Sequence) settle(f *fetch, a ask, got answer, took time.Duration) bool {
 	s.mu.Lock()
@@ -171,7 +171,7 @@ func (s *Sequence) accept(a ask, got answer) run {
 	return s.within(got.First, a.n)
 }
 
-// trust takes in that the store has been found fit for use.
+// trust notes that the store has been found fit for use.
 func (s *Sequence) trust(a ask, got answer) {
 	if !s.greeted || got.behind > 0 {
 		s.behind = got.behind

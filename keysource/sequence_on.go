@@ -148,7 +148,7 @@ func (a *ask) reserveOpen(ctx context.Context) answer {
 	return a.remedy(ctx, r, inUse)
 }
 
-// settleOn takes in the answer to an attempt. It returns the first of n
+// settleOn notes the answer to an attempt. It returns the first of n
 // integers, an error, or neither where the attempt has to be made again.
 func (s *Sequence) settleOn(n int64, at At, a ask, got answer) (int64, error) {
 	s.mu.Lock()
@@ -223,7 +223,7 @@ func (s *Sequence) acceptOn(at At, a ask, got answer) run {
 	return s.within(got.First, a.n)
 }
 
-// failOn takes in the error of an attempt and returns that of the request.
+// failOn notes the error of an attempt and returns that of the request.
 func (s *Sequence) failOn(at At, got answer) error {
 	switch {
 	case got.fault:

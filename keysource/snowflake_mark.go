@@ -255,7 +255,7 @@ func (s *Snowflake) call(ctx context.Context, f *markFetch, pause time.Duration)
 	}
 }
 
-// fail takes in that a call has failed. s.mu must be held.
+// fail notes that a call has failed. s.mu must be held.
 func (s *Snowflake) fail(f *markFetch, err error, now int64) {
 	s.failures++
 	s.failure, s.failed = err, now
@@ -267,7 +267,7 @@ func (s *Snowflake) fail(f *markFetch, err error, now int64) {
 	s.publish(r.spans, s.refillOf(r.spans))
 }
 
-// grant takes in what a call has reserved: the ticks from before, which was the
+// grant notes what a call has reserved: the ticks from before, which was the
 // mark until then, to f.until. s.mu must be held.
 func (s *Snowflake) grant(f *markFetch, before, now int64) {
 	s.marks++

@@ -172,7 +172,7 @@ func (in *insertion) open(key int) {
 	}
 }
 
-// follow takes in the constants of another INSERT of the same MERGE.
+// follow notes the constants of another INSERT of the same MERGE.
 func (in *Insert) follow(explicit []literals) {
 	for key := range explicit {
 		l, more := in.brings(key), &explicit[key]

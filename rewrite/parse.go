@@ -105,7 +105,7 @@ func (p *parser) advance() {
 	p.read()
 }
 
-// leave takes in that the current token is behind.
+// leave notes that the current token is behind.
 func (p *parser) leave() {
 	if p.tok.kind == tokParam && (p.locals == nil || !p.isLocal(p.text(p.tok))) {
 		p.params.add(p.d, p.q[p.tok.start:p.tok.end])

@@ -175,7 +175,7 @@ func (p *parser) upserts() bool {
 	return false
 }
 
-// surveyed takes in one token of a query.
+// surveyed notes one token of a query.
 func (p *parser) surveyed(s *selection, depth *int) {
 	switch {
 	case p.isPunct('('):

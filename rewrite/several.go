@@ -109,7 +109,7 @@ func (p *parser) begins() bool {
 	return h.target != nil || h.name.table != ""
 }
 
-// passed takes in one token of a statement that is skipped.
+// passed notes one token of a statement that is skipped.
 func (p *parser) passed() {
 	p.shut = p.shut || p.disturbs()
 	if !p.d.Grammar.NoSemicolon || p.tok.kind != tokWord {

@@ -107,7 +107,7 @@ func (p *parser) madeTable() (name, bool) {
 	return p.tableName()
 }
 
-// keepsTables takes in what the statement before this one, if there is one, does
+// keepsTables notes what the statement before this one, if there is one, does
 // to temporary tables: which it makes, and whether others may be gone behind it.
 func (p *parser) keepsTables() {
 	if !p.d.Grammar.TempTables {
@@ -123,7 +123,7 @@ func (p *parser) keepsTables() {
 	p.began = p.tok.start
 }
 
-// behind takes in what a statement before the current one does to temporary
+// behind notes what a statement before the current one does to temporary
 // tables.
 func (p *parser) behind(statement string) {
 	for _, name := range Temporary(p.d, statement) {

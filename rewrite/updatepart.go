@@ -11,7 +11,7 @@ type updatePart struct {
 	over    bool // the assignments have ended
 }
 
-// read takes in the current token.
+// read notes the current token.
 func (u *updatePart) read(p *parser, depth int) {
 	if u.in.Conflict != ConflictUpdate || depth != 0 {
 		return
