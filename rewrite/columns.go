@@ -18,7 +18,7 @@ func (p *parser) queryInBrackets() bool {
 }
 
 // columnList reads "(a, b)" and notes where the keys stand in it.
-func (p *parser) columnList(in *insertion) Reason {
+func (p *parser) columnList(in *insertState) Reason {
 	p.advance()
 	in.columns, in.listEnd = 0, p.prev
 	if p.acceptPunct(')') {
@@ -75,7 +75,7 @@ func (p *parser) columnList(in *insertion) Reason {
 
 // plainColumn takes in a column of a list that is one word and nothing else, and
 // reports whether it is a key that the list has already.
-func (p *parser) plainColumn(in *insertion, t token) (again bool) {
+func (p *parser) plainColumn(in *insertState, t token) (again bool) {
 	name, key := p.text(t), false
 	for i := range in.Target.Keys {
 		if p.d.Folds(name, false, in.Target.Keys[i].Column) {
@@ -95,7 +95,7 @@ func (p *parser) plainColumn(in *insertion, t token) (again bool) {
 }
 
 // isKey reports whether the column is a key by its own name.
-func (in *insertion) isKey(column string) bool {
+func (in *insertState) isKey(column string) bool {
 	return slices.ContainsFunc(in.Target.Keys, func(k Key) bool { return k.Column == column })
 }
 
@@ -134,7 +134,7 @@ func (p *parser) column() (folded string, plain bool, reason Reason) {
 }
 
 // list writes a column list, or adds the missing keys to the one there is.
-func (p *parser) list(in *insertion, columns []string, missing []int) {
+func (p *parser) list(in *insertState, columns []string, missing []int) {
 	if len(columns)+len(missing) == 0 {
 		return
 	}
@@ -165,7 +165,7 @@ func (p *parser) list(in *insertion, columns []string, missing []int) {
 
 // implied returns the columns that n values without a column list belong to,
 // and notes which of them are keys.
-func (p *parser) implied(in *insertion, n int) ([]string, Reason) {
+func (p *parser) implied(in *insertState, n int) ([]string, Reason) {
 	columns := in.Target.Columns
 	switch {
 	case n == 0 && p.d.Grammar.EmptyLists:

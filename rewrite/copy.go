@@ -14,14 +14,14 @@ func (p *parser) copy() {
 		t, _ := p.target(n)
 		q := *p
 		if q.brackets(); t != nil && q.isWord("from") {
-			p.copied(newInsertion(head{target: t, name: n}, at), binary)
+			p.copied(newInsertState(head{target: t, name: n}, at), binary)
 		}
 	}
 	p.skip(p.beside())
 }
 
 // copied reads a COPY into a configured table from behind the table's name.
-func (p *parser) copied(in *insertion, binary bool) {
+func (p *parser) copied(in *insertState, binary bool) {
 	in.listAt = p.prev
 	if p.isPunct('(') {
 		if reason := p.columnList(in); reason != "" {
@@ -56,7 +56,7 @@ func (p *parser) copied(in *insertion, binary bool) {
 
 // elsewhere keeps rows that the text does not hold if the column list names the
 // keys, and refuses others.
-func (p *parser) elsewhere(in *insertion) {
+func (p *parser) elsewhere(in *insertState) {
 	if in.lacks() {
 		p.refuse(in.Target, in.Offset, ErrBulk)
 		return
@@ -67,7 +67,7 @@ func (p *parser) elsewhere(in *insertion) {
 // stream queues the keys of rows that come one by one as the executions of the
 // text, each with a value for every one of its width columns. at is where the
 // text has the column list's end; no placeholder stands there.
-func (p *parser) stream(in *insertion, at, width int, missing []int) {
+func (p *parser) stream(in *insertState, at, width int, missing []int) {
 	p.streams = true
 	if in.lacksScope(missing) {
 		p.refuse(in.Target, in.Offset, ErrScope)

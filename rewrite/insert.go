@@ -230,7 +230,7 @@ func (p *parser) insert() {
 		p.skip(p.beside())
 		return
 	}
-	in := newInsertion(h, verb)
+	in := newInsertState(h, verb)
 	in.Nested, in.Explained = p.limit > 0, p.explained
 	in.TableText = p.q[h.name.start:h.name.end]
 	n, m := len(p.edits), len(p.slots)
@@ -255,7 +255,7 @@ func (p *parser) insert() {
 
 // note adds an INSERT whose slots begin with the m-th. Those that stand in its
 // values were added while it was read.
-func (p *parser) note(in *insertion, m int) {
+func (p *parser) note(in *insertState, m int) {
 	if m < len(p.slots) && int(p.slots[m].insert) != len(p.inserts) {
 		for i := range p.slots[m:] {
 			p.slots[m+i].insert = int32(len(p.inserts))
@@ -273,7 +273,7 @@ func (p *parser) note(in *insertion, m int) {
 }
 
 // rest reads an INSERT from behind its table's name up to the tail.
-func (p *parser) rest(in *insertion) Reason {
+func (p *parser) rest(in *insertState) Reason {
 	in.linked = p.d.Grammar.DBLink && p.isPunct('@')
 	if reason := p.decoration(); reason != "" {
 		return reason
@@ -344,7 +344,7 @@ func (p *parser) decoration() Reason {
 
 // output moves past SQL Server's OUTPUT clauses: Transact-SQL reference,
 // "OUTPUT clause".
-func (p *parser) output(in *insertion) {
+func (p *parser) output(in *insertState) {
 	in.Returning = true
 	into := false
 	for depth := 0; !p.atEnd(); p.advance() {

@@ -32,7 +32,7 @@ func (p *parser) insertBulk() {
 	if t == nil {
 		return
 	}
-	in := newInsertion(head{target: t, name: n}, at)
+	in := newInsertState(head{target: t, name: n}, at)
 	in.BulkTable = text
 	in.columns = len(b.columns)
 	for i, c := range b.columns {

@@ -20,8 +20,8 @@ import "strings"
 // merging is a MERGE being read.
 type merging struct {
 	head     head
-	in       *insertion // stands for all its INSERTs; nil before the first
-	unlisted *Insert    // an INSERT that is refused for want of columns
+	in       *insertState // stands for all its INSERTs; nil before the first
+	unlisted *Insert      // an INSERT that is refused for want of columns
 
 	rows    int      // of the source
 	alias   string   // of the source, as it is written; "" without one
@@ -194,7 +194,7 @@ func (p *parser) closing(m *merging, depth int) {
 
 // action reads an INSERT of a MERGE from its verb to its row.
 func (p *parser) action(m *merging) Reason {
-	in := newInsertion(m.head, p.tok.start)
+	in := newInsertState(m.head, p.tok.start)
 	in.merged = true
 	edits, slots := len(p.edits), len(p.slots)
 	p.advance()

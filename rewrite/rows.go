@@ -3,7 +3,7 @@ package rewrite
 import "slices"
 
 // body reads where the rows come from.
-func (p *parser) body(in *insertion) Reason {
+func (p *parser) body(in *insertState) Reason {
 	g := &p.d.Grammar
 	switch {
 	case p.isWord("values"), g.ValueWord && p.isWord("value"):
@@ -36,7 +36,7 @@ func (p *parser) slot(start, end int, text string, s slot) {
 }
 
 // set reads MySQL's SET a = 1, b = 2.
-func (p *parser) set(in *insertion) Reason {
+func (p *parser) set(in *insertState) Reason {
 	in.Rows = 1
 	slots := len(p.slots)
 	if in.scopes != nil {
@@ -87,7 +87,7 @@ func (p *parser) set(in *insertion) Reason {
 }
 
 // valuesRows reads VALUES and its rows.
-func (p *parser) valuesRows(in *insertion) Reason {
+func (p *parser) valuesRows(in *insertState) Reason {
 	word := span{p.tok.start, p.tok.end}
 	p.advance()
 	if !p.d.Grammar.ValueSets || in.merged {
@@ -112,7 +112,7 @@ func (p *parser) valuesRows(in *insertion) Reason {
 }
 
 // rows reads VALUES rows.
-func (p *parser) rows(in *insertion) Reason {
+func (p *parser) rows(in *insertState) Reason {
 	if p.d.Grammar.RowWord {
 		p.accept("row")
 	}
@@ -165,7 +165,7 @@ func (p *parser) rows(in *insertion) Reason {
 }
 
 // rowsInBrackets reads (VALUES …) with nothing else in the brackets.
-func (p *parser) rowsInBrackets(in *insertion) Reason {
+func (p *parser) rowsInBrackets(in *insertState) Reason {
 	p.advance()
 	if reason := p.valuesRows(in); reason != "" {
 		return reason
@@ -248,7 +248,7 @@ func (p *parser) naturals() (n int) {
 // row reads one VALUES row from its bracket, judges the values in the keys'
 // places and appends the missing keys. It returns how many values it had, -1
 // when one stands for several.
-func (p *parser) row(in *insertion, missing []int) (n int, reason Reason) {
+func (p *parser) row(in *insertState, missing []int) (n int, reason Reason) {
 	slots := len(p.slots)
 	if in.scopes != nil {
 		in.scopes.begin(p.tok.start)

@@ -51,7 +51,7 @@ func TransactionOf(d *dialect.Dialect, query string) Transaction {
 	p := &parser{scanner: scanner{d: d, q: query}, lookup: func(_, _ string) *Target { return nil }}
 	p.read()
 	if d.Grammar.NoSemicolon {
-		return p.batch()
+		return p.tsqlBatch()
 	}
 	state := TxUnchanged
 	for p.tok.kind != tokEnd {

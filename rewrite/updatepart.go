@@ -5,7 +5,7 @@ import "github.com/keyfill/keyfill/dialect"
 // updatePart reads what the update part of an upsert clause assigns, as far as it
 // says whether a row that was there may get another key, or stays as it is.
 type updatePart struct {
-	in      *insertion
+	in      *insertState
 	began   bool // the words UPDATE, or UPDATE SET, are behind
 	assigns bool // an assignment begins at the next token
 	over    bool // the assignments have ended
@@ -57,7 +57,7 @@ func (u *updatePart) assignment(p *parser) {
 
 // assignedColumn moves past the name of a column, and returns whether it is one of the
 // INSERT's own table and which key it is, -1 for none.
-func (p *parser) assignedColumn(in *insertion) (own bool, key int) {
+func (p *parser) assignedColumn(in *insertState) (own bool, key int) {
 	own, key = true, -1
 	for p.tok.kind == tokWord || p.tok.kind == tokQuoted {
 		at := p.tok
@@ -85,7 +85,7 @@ func (p *parser) keyAt(t *Target) int {
 
 // isItself reports whether what is assigned to a key is that key of the row that
 // was there, alone or as an argument of LAST_INSERT_ID.
-func (p *parser) isItself(in *insertion, key int) bool {
+func (p *parser) isItself(in *insertState, key int) bool {
 	call := p.isIdiom()
 	if call {
 		p.advance()

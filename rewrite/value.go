@@ -17,7 +17,7 @@ type value struct {
 func (p *parser) value(clause func() bool) (value, Reason) {
 	v := value{start: p.tok.start, before: p.params.count, first: p.tok}
 	point := false // the token before this one is a point
-	var open nest
+	var open openBrackets
 	for depth := 0; ; p.advance() {
 		behindPoint := point
 		point = false
@@ -113,7 +113,7 @@ func (p *parser) clause() bool {
 
 // judge decides whether the value in a key's place is a key, and queues a slot
 // when it is none or a placeholder.
-func (p *parser) judge(in *insertion, key, row int, v value) {
+func (p *parser) judge(in *insertState, key, row int, v value) {
 	k := &in.Target.Keys[key]
 	t, ok := p.core(v)
 	if !ok {

@@ -23,7 +23,7 @@ const (
 
 // swap reserves by reading the row and replacing it where it is still the same.
 // No lock is held in between.
-func (s *Store) swap(ctx context.Context, q *Sequence, f *keyForm, n, seen int64) (keysource.Reservation, error) {
+func (s *Store) swap(ctx context.Context, q *Sequence, f *rowStatements, n, seen int64) (keysource.Reservation, error) {
 	for try := range swapTries {
 		if try > 0 {
 			if err := pause(ctx, try); err != nil {
@@ -53,7 +53,7 @@ func (s *Store) swap(ctx context.Context, q *Sequence, f *keyForm, n, seen int64
 
 // swapLocked is swap where the row stays locked from the SELECT to the end of
 // the transaction: for a number that no UPDATE can work out.
-func (s *Store) swapLocked(ctx context.Context, q *Sequence, f *keyForm, n, seen int64) (got keysource.Reservation, err error) {
+func (s *Store) swapLocked(ctx context.Context, q *Sequence, f *rowStatements, n, seen int64) (got keysource.Reservation, err error) {
 	read, err := s.withServer(ctx, f.locked.text)
 	if err != nil {
 		return got, s.failed(q.Name, err)
@@ -89,7 +89,7 @@ func (s *Store) swapLocked(ctx context.Context, q *Sequence, f *keyForm, n, seen
 
 // replace sets the next value of a row that is locked, where it is still as it was
 // read. That one row has changed is the proof of the reservation.
-func (s *Store) replace(ctx context.Context, c conn, q *Sequence, f *keyForm, row *storedRow, next int64) error {
+func (s *Store) replace(ctx context.Context, c conn, q *Sequence, f *rowStatements, row *storedRow, next int64) error {
 	v, err := q.replacing(f, row, next)
 	if err != nil {
 		return err
@@ -114,7 +114,7 @@ var errUnlocked = errors.New("the row was changed although it was locked: the tr
 
 // replacement returns the arguments that replace a row, or the error of one that
 // n integers cannot be taken from.
-func (s *Store) replacement(ctx context.Context, q *Sequence, f *keyForm, row *storedRow, n, seen int64) (values, error) {
+func (s *Store) replacement(ctx context.Context, q *Sequence, f *rowStatements, row *storedRow, n, seen int64) (values, error) {
 	if err := s.unfit(ctx, q, f, row, n, max(seen, 1)); err != nil {
 		return values{}, err
 	}
@@ -122,7 +122,7 @@ func (s *Store) replacement(ctx context.Context, q *Sequence, f *keyForm, row *s
 }
 
 // replacing returns the arguments that replace a row by one that stands at next.
-func (q *Sequence) replacing(f *keyForm, row *storedRow, next int64) (values, error) {
+func (q *Sequence) replacing(f *rowStatements, row *storedRow, next int64) (values, error) {
 	value, ok := q.encode(f, next)
 	if !ok {
 		return values{}, q.exhausted(f, row.next)
@@ -135,7 +135,7 @@ func (q *Sequence) replacing(f *keyForm, row *storedRow, next int64) (values, er
 // encode returns what the table holds while next is the lowest integer that is
 // not reserved. It is not ok where the table cannot hold that, or would mean
 // another one.
-func (q *Sequence) encode(f *keyForm, next int64) (value int64, ok bool) {
+func (q *Sequence) encode(f *rowStatements, next int64) (value int64, ok bool) {
 	if q.Codec == nil {
 		value = next - f.offset
 		return value, value <= f.limit
@@ -146,7 +146,7 @@ func (q *Sequence) encode(f *keyForm, next int64) (value int64, ok bool) {
 }
 
 // decode is the inverse of encode.
-func (q *Sequence) decode(f *keyForm, value int64) (next int64, err error) {
+func (q *Sequence) decode(f *rowStatements, value int64) (next int64, err error) {
 	if q.Codec == nil {
 		return min(value, math.MaxInt64-f.offset) + f.offset, nil
 	}

@@ -66,7 +66,7 @@ func (s *Store) ensureProcedure(ctx context.Context) error {
 
 // call reserves by the sequence's procedure. Fewer than n of the integers may be
 // up to the sequence's limit.
-func (s *Store) call(ctx context.Context, q *Sequence, f *keyForm, n int64) (keysource.Reservation, error) {
+func (s *Store) call(ctx context.Context, q *Sequence, f *rowStatements, n int64) (keysource.Reservation, error) {
 	if s.inside && s.engine.callCommits {
 		return keysource.Reservation{}, fmt.Errorf("%w: sequence %q: what a procedure of %s reserves is not undone with the transaction: reserve by statements there",
 			keysource.ErrOptions, q.Name, s.dialect.Title)
@@ -139,7 +139,7 @@ func (s *Store) callOnce(ctx context.Context, q *Sequence, n int64) (answer []an
 
 // whyNoCall returns the error of a call that has failed: what is wrong with the
 // row, if that can be found, or with the procedure.
-func (s *Store) whyNoCall(ctx context.Context, q *Sequence, f *keyForm, n int64, failed error) error {
+func (s *Store) whyNoCall(ctx context.Context, q *Sequence, f *rowStatements, n int64, failed error) error {
 	if errors.Is(failed, ErrRows) {
 		return q.fail(ErrProcedure, "it has answered with more than one row")
 	}
@@ -168,7 +168,7 @@ func (q *Sequence) readable() bool { return q.Table != nil || q.Procedure == Res
 
 // advanceByCall raises the next value by reserving what is below it. What others
 // reserve meanwhile makes it rise further.
-func (s *Store) advanceByCall(ctx context.Context, q *Sequence, f *keyForm, next int64) error {
+func (s *Store) advanceByCall(ctx context.Context, q *Sequence, f *rowStatements, next int64) error {
 	if limit := q.limitOf(f); next > limit+1 {
 		return q.exhausted(f, 0)
 	}

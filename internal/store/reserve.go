@@ -53,7 +53,7 @@ func (s *Store) Reserve(ctx context.Context, q Sequence, n, seen int64) (keysour
 }
 
 // reserveAll is Reserve, with the statements of a form.
-func (s *Store) reserveAll(ctx context.Context, q *Sequence, f *keyForm, n, seen int64) (keysource.Reservation, error) {
+func (s *Store) reserveAll(ctx context.Context, q *Sequence, f *rowStatements, n, seen int64) (keysource.Reservation, error) {
 	got, err := s.reserve(ctx, q, f, n, seen)
 	if err == nil && got.First > q.limitOf(f)-n+1 {
 		return keysource.Reservation{}, q.exhausted(f, got.First)
@@ -63,7 +63,7 @@ func (s *Store) reserveAll(ctx context.Context, q *Sequence, f *keyForm, n, seen
 
 // reserve is reserveAll, but that some of the integers which a procedure has
 // reserved may be beyond the limit.
-func (s *Store) reserve(ctx context.Context, q *Sequence, f *keyForm, n, seen int64) (keysource.Reservation, error) {
+func (s *Store) reserve(ctx context.Context, q *Sequence, f *rowStatements, n, seen int64) (keysource.Reservation, error) {
 	switch {
 	case q.Procedure != "":
 		return s.call(ctx, q, f, n)
@@ -83,7 +83,7 @@ func (s *Store) reserve(ctx context.Context, q *Sequence, f *keyForm, n, seen in
 func (s *Store) ownAnswer() bool { return s.pooled && !s.inside }
 
 // move reserves by one UPDATE.
-func (s *Store) move(ctx context.Context, q *Sequence, f *keyForm, n, seen int64) (keysource.Reservation, error) {
+func (s *Store) move(ctx context.Context, q *Sequence, f *rowStatements, n, seen int64) (keysource.Reservation, error) {
 	u, offset, limit := s.engine.reserve, int64(0), q.max()
 	if q.Table != nil {
 		u, offset, limit = f.reserve, f.offset, q.limitOf(f)
@@ -124,7 +124,7 @@ func (s *Store) move(ctx context.Context, q *Sequence, f *keyForm, n, seen int64
 }
 
 // look reads the row, and returns why n integers cannot be taken from it.
-func (s *Store) look(ctx context.Context, q *Sequence, f *keyForm, n, floor int64) error {
+func (s *Store) look(ctx context.Context, q *Sequence, f *rowStatements, n, floor int64) error {
 	stored, err := s.stateOf(ctx, q, f)
 	if err == nil {
 		err = s.unfit(ctx, q, f, stored, n, floor)
@@ -191,7 +191,7 @@ func (s *Store) moved(ctx context.Context, q *Sequence, row []any, offset, n, fl
 const reserveTries = 3
 
 // noRow returns the error of a sequence that has no row.
-func (s *Store) noRow(ctx context.Context, q *Sequence, f *keyForm, greatest int64) error {
+func (s *Store) noRow(ctx context.Context, q *Sequence, f *rowStatements, greatest int64) error {
 	if !q.Fresh && q.Codec == nil {
 		e := q.fail(ErrNoRow, "")
 		e.SQL = s.insertText(q, f, greatest)
@@ -225,7 +225,7 @@ func (s *Store) Advance(ctx context.Context, q Sequence, next int64) error {
 }
 
 // advance is Advance, with the statements of a form.
-func (s *Store) advance(ctx context.Context, q *Sequence, f *keyForm, next int64) error {
+func (s *Store) advance(ctx context.Context, q *Sequence, f *rowStatements, next int64) error {
 	switch {
 	case q.Procedure != "":
 		return s.advanceByCall(ctx, q, f, next)
@@ -249,7 +249,7 @@ func (s *Store) advance(ctx context.Context, q *Sequence, f *keyForm, next int64
 
 // advanceCoded raises a next value that is stored as something else: what is
 // below it is reserved.
-func (s *Store) advanceCoded(ctx context.Context, q *Sequence, f *keyForm, next int64) error {
+func (s *Store) advanceCoded(ctx context.Context, q *Sequence, f *rowStatements, next int64) error {
 	row, err := s.state(ctx, q, f)
 	if err != nil || row == nil || row.next >= next {
 		return err
@@ -268,8 +268,8 @@ type Reserver struct {
 
 	// What those of At share.
 	opened *atomic.Bool
-	once   *atomic.Bool             // it was opened before
-	form   *atomic.Pointer[keyForm] // nil inside for a row that needs none
+	once   *atomic.Bool                   // it was opened before
+	form   *atomic.Pointer[rowStatements] // nil inside for a row that needs none
 }
 
 var _ keysource.Reserver = (*Reserver)(nil)
@@ -281,7 +281,7 @@ func (s *Store) Reserver(q Sequence) *Reserver {
 		q.Table = &table
 	}
 	q.known = new(atomic.Pointer[string])
-	return &Reserver{store: s, sequence: q, opened: new(atomic.Bool), once: new(atomic.Bool), form: new(atomic.Pointer[keyForm])}
+	return &Reserver{store: s, sequence: q, opened: new(atomic.Bool), once: new(atomic.Bool), form: new(atomic.Pointer[rowStatements])}
 }
 
 // At returns the same row as another view of the database finds it: a store of

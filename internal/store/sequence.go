@@ -243,10 +243,10 @@ func (s *Store) Open(ctx context.Context, q Sequence) (Row, error) {
 // opening is what is found when a sequence is opened.
 type opening struct {
 	row      Row
-	known    bool     // row is
-	greatest int64    // key in the columns, 0 where there is none to be compared with
-	bound    bool     // the sequence was bound to a column
-	form     *keyForm // nil for a row of keyfill_sequences that is not read first
+	known    bool           // row is
+	greatest int64          // key in the columns, 0 where there is none to be compared with
+	bound    bool           // the sequence was bound to a column
+	form     *rowStatements // nil for a row of keyfill_sequences that is not read first
 }
 
 // open is Open but for the comparison.
@@ -304,7 +304,7 @@ func (s *Store) ensure(ctx context.Context, q *Sequence) error {
 
 // exhausted returns the error of a sequence whose next value is too near to its
 // limit.
-func (q *Sequence) exhausted(f *keyForm, next int64) *Error {
+func (q *Sequence) exhausted(f *rowStatements, next int64) *Error {
 	limit := q.limitOf(f)
 	e := q.fail(keysource.ErrExhausted, "the limit is %d: a wider column and a higher limit, or another source", limit)
 	e.Next, e.limit = next, limit

@@ -137,7 +137,7 @@ func (p *parser) branch(m *branches) Reason {
 	if h.reason != "" {
 		return h.reason
 	}
-	in, slots := newInsertion(h, at), len(p.slots)
+	in, slots := newInsertState(h, at), len(p.slots)
 	if reason := p.rest(in); reason != "" {
 		if in.Unlisted != "" && m.unlisted == nil {
 			m.unlisted = &in.Insert

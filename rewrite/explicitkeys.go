@@ -157,7 +157,7 @@ func (in *Insert) brings(key int) *literals {
 }
 
 // bring notes a literal that is a key.
-func (in *insertion) bring(key int, text string) {
+func (in *insertState) bring(key int, text string) {
 	n, sure := integerIn(text)
 	l := in.brings(key)
 	if l.take(n, sure); n > 0 {
@@ -166,7 +166,7 @@ func (in *insertion) bring(key int, text string) {
 }
 
 // open notes that a value in a key's place is for the engine to read.
-func (in *insertion) open(key int) {
+func (in *insertState) open(key int) {
 	if in.Target.Keys[key].Follow {
 		in.brings(key).Open = true
 	}

@@ -47,7 +47,7 @@ func (p *parser) fork() *parser {
 // judgeInside reads the INSERT whose table's name the parser, a fork of outer,
 // has read.
 func (p *parser) judgeInside(outer *parser, h head, at int, reason Reason) {
-	in := newInsertion(h, at)
+	in := newInsertState(h, at)
 	if h.unsure != "" {
 		reason = h.unsure
 	}

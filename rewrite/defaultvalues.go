@@ -5,7 +5,7 @@ import "strings"
 // defaultValues turns DEFAULT VALUES into a row with the keys, and a DEFAULT for
 // each column that is listed: the grammar of Transact-SQL has a column list in
 // front of it (Transact-SQL reference, "INSERT (Transact-SQL)").
-func (p *parser) defaultValues(in *insertion) Reason {
+func (p *parser) defaultValues(in *insertState) Reason {
 	word := p.tok
 	p.advance()
 	if !p.isWord("values") || in.columns >= 0 && !p.d.Grammar.DefaultList {

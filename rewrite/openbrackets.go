@@ -1,11 +1,11 @@
 package rewrite
 
-// nest is the brackets that are open, the last in the lowest bits. Of more than 32
-// the first are forgotten.
-type nest uint64
+// openBrackets holds the kinds of the brackets that are open, the last one in the lowest
+// bits. When more than 32 are open, it forgets the first ones.
+type openBrackets uint64
 
 // bracketKind tells the kinds of brackets apart.
-func bracketKind(c byte) nest {
+func bracketKind(c byte) openBrackets {
 	switch c {
 	case '(', ')':
 		return 1
@@ -15,11 +15,11 @@ func bracketKind(c byte) nest {
 	return 3
 }
 
-func (n *nest) open(c byte) { *n = *n<<2 | bracketKind(c) }
+func (n *openBrackets) open(c byte) { *n = *n<<2 | bracketKind(c) }
 
 // shut closes the last bracket, and reports whether it is closed by one of its
 // kind: no engine takes another.
-func (n *nest) shut(c byte) bool {
+func (n *openBrackets) shut(c byte) bool {
 	last := *n & 3
 	*n >>= 2
 	return last == 0 || last == bracketKind(c)

@@ -1,13 +1,13 @@
 package rewrite
 
-// batch returns what a text of Transact-SQL does to the transaction. A
+// tsqlBatch returns what a text of Transact-SQL does to the transaction. A
 // statement may follow another without a semicolon, so the words count wherever
 // they stand.
 //
 // Transactions nest: COMMIT ends one only when it is the outermost, which the
 // text does not tell, and ROLLBACK of a name may go back to a savepoint:
 // Transact-SQL reference, "BEGIN TRANSACTION" and "ROLLBACK TRANSACTION".
-func (p *parser) batch() Transaction {
+func (p *parser) tsqlBatch() Transaction {
 	for p.acceptPunct(';') {
 	}
 	e := effectUnknown
@@ -17,7 +17,7 @@ func (p *parser) batch() Transaction {
 	case p.tok.kind == tokEnd, p.isPunct('('):
 		e = effectNone
 	}
-	b := batch{parser: p}
+	b := tsqlBatch{parser: p}
 	switch {
 	case e == effectDefine:
 		// The body of a routine is the rest of the batch.
@@ -37,8 +37,8 @@ func (p *parser) batch() Transaction {
 	return b.state
 }
 
-// batch is a text of Transact-SQL being read.
-type batch struct {
+// tsqlBatch is what the parser knows of the Transact-SQL text that it reads.
+type tsqlBatch struct {
 	*parser
 	state    Transaction
 	depth    int  // the transactions that the text has begun and not ended
@@ -47,7 +47,7 @@ type batch struct {
 }
 
 // word reads one token, and those that belong to it.
-func (b *batch) word() {
+func (b *tsqlBatch) word() {
 	switch {
 	case b.tok.kind == tokError, b.isAny("implicit_transactions", "ansi_defaults"):
 		b.blind = true
@@ -83,7 +83,7 @@ func (p *parser) beginsTransaction() bool {
 
 // rollback reads ROLLBACK: what follows TRAN is a name unless it begins the next
 // statement.
-func (b *batch) rollback() Transaction {
+func (b *tsqlBatch) rollback() Transaction {
 	b.advance()
 	if !b.accept("tran") && !b.accept("transaction") || b.atEnd() {
 		return TxEnds

@@ -13,7 +13,7 @@ import "slices"
 
 // valuesQuery fills the only row of VALUES as a query: SELECT and the row's values.
 // The row begins at the parser's token, word is where VALUES stands.
-func (p *parser) valuesQuery(in *insertion, word span) Reason {
+func (p *parser) valuesQuery(in *insertState, word span) Reason {
 	var columns []string
 	if in.columns <= 0 {
 		q := *p
@@ -35,7 +35,7 @@ func (p *parser) valuesQuery(in *insertion, word span) Reason {
 	if in.lacksScope(missing) {
 		return ErrScope
 	}
-	s := p.selection()
+	s := p.queryFacts()
 	s.values, s.listed, s.plain, s.unsure, s.from = true, true, true, p.d.Numbering.Hidden, p.params.count
 	n := len(p.edits)
 	p.edit(word.start, word.end, "")

@@ -71,7 +71,7 @@ func (w *wording) greatest(t columnType) int64 {
 
 // learn returns the statements for a sequence in a key table, of whose columns it
 // asks the catalog.
-func (s *Store) learn(ctx context.Context, q *Sequence) (*keyForm, error) {
+func (s *Store) learn(ctx context.Context, q *Sequence) (*rowStatements, error) {
 	t, w := q.Table, &s.engine.words
 	k := &keyColumns{table: t.Name, key: t.Key, value: t.Value, version: t.Version}
 	limit := int64(math.MaxInt64)
@@ -176,7 +176,7 @@ func (s *Store) typeOf(ctx context.Context, q *Sequence, column string) (columnT
 
 // limitOf returns the greatest integer to be reserved of a sequence with a form,
 // which may be nil.
-func (q *Sequence) limitOf(f *keyForm) int64 {
+func (q *Sequence) limitOf(f *rowStatements) int64 {
 	if f == nil {
 		return q.max()
 	}

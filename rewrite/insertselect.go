@@ -64,7 +64,7 @@ type lift struct {
 
 // query reads rows that come from elsewhere: nothing is to fill when the
 // column list names every key.
-func (p *parser) query(in *insertion, reason Reason) Reason {
+func (p *parser) query(in *insertState, reason Reason) Reason {
 	var columns []string
 	if reason == ErrSelect && in.columns < 0 {
 		var why Reason
@@ -92,7 +92,7 @@ func (p *parser) query(in *insertion, reason Reason) Reason {
 			return ErrSelect
 		}
 	}
-	s := p.selection()
+	s := p.queryFacts()
 	p.readQuery(&s)
 	p.surveyWith(&s, s.outer)
 	p.surveyWith(&s, s.near)
@@ -103,7 +103,7 @@ func (p *parser) query(in *insertion, reason Reason) Reason {
 }
 
 // kept moves past a query that brings its keys.
-func (p *parser) kept(in *insertion) {
+func (p *parser) kept(in *insertState) {
 	for depth := 0; !p.atEnd() && !p.inside; p.advance() {
 		switch {
 		case p.isPunct('('):
@@ -123,7 +123,7 @@ func (p *parser) kept(in *insertion) {
 
 // impliedByQuery returns the columns that a query's values belong to without a
 // column list, and notes which of them are keys.
-func (p *parser) impliedByQuery(in *insertion) ([]string, Reason) {
+func (p *parser) impliedByQuery(in *insertState) ([]string, Reason) {
 	columns := in.Target.Columns
 	if columns == nil {
 		if !in.linked {
@@ -131,7 +131,7 @@ func (p *parser) impliedByQuery(in *insertion) ([]string, Reason) {
 		}
 		return nil, ErrNoColumnList
 	}
-	var s selection
+	var s queryFacts
 	p.fork().readQuery(&s)
 	least, exact := s.width()
 	switch {
@@ -154,7 +154,7 @@ func (p *parser) impliedByQuery(in *insertion) ([]string, Reason) {
 
 // numbered queues what numbers the rows of a query that was read; with columns
 // the list is written too.
-func (p *parser) numbered(in *insertion, s *selection, columns []string, missing []int) Reason {
+func (p *parser) numbered(in *insertState, s *queryFacts, columns []string, missing []int) Reason {
 	n := &p.d.Numbering
 	width := in.columns
 	if columns != nil {
@@ -221,7 +221,7 @@ func (p *parser) numbered(in *insertion, s *selection, columns []string, missing
 }
 
 // counts reports whether one of the keys is a number.
-func (in *insertion) counts(keys []int) bool {
+func (in *insertState) counts(keys []int) bool {
 	return slices.ContainsFunc(keys, func(k int) bool { return in.Target.Keys[k].Counted })
 }
 
@@ -304,7 +304,7 @@ func (q *Query) named(b []byte) []byte {
 }
 
 // numbers queues the select list behind the WITH clause, in the place of a span.
-func (p *parser) numbers(in *insertion, at span, before string, missing []int) {
+func (p *parser) numbers(in *insertState, at span, before string, missing []int) {
 	q, n := in.Query, &p.d.Numbering
 	number, checked := n.Number, n.Checked
 	if q.order.by != "" {

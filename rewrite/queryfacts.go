@@ -6,16 +6,16 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// selection is what is known of a query that was read.
-type selection struct {
+// queryFacts is what is known of a query that was read.
+type queryFacts struct {
 	outer    with // in front of the INSERT, or of the definition that it is
 	near     with // in front of an INSERT that is a definition
 	inner    with // in front of the SELECT, where it may not stand in another one
 	main     span
 	from, to int // the caller's placeholders in front of it and of what follows
 
-	brackets int  // around its first SELECT
-	open     nest // the brackets that are open
+	brackets int          // around its first SELECT
+	open     openBrackets // the brackets that are open
 
 	values bool   // it is a row of VALUES
 	listed bool   // it has a select list
@@ -38,24 +38,24 @@ type selectItem struct {
 
 // width returns how many columns the query has at least, and whether these are
 // all.
-func (s *selection) width() (least int, exact bool) {
+func (s *queryFacts) width() (least int, exact bool) {
 	if !s.listed {
 		return 1, false
 	}
 	return max(s.items, 1), s.stars == 0
 }
 
-// selection returns what is known of the query of an INSERT before it is read.
-func (p *parser) selection() selection {
+// queryFacts returns what is known of the query of an INSERT before it is read.
+func (p *parser) queryFacts() queryFacts {
 	if p.limit > 0 {
-		return selection{outer: p.enclosing, near: p.outer}
+		return queryFacts{outer: p.enclosing, near: p.outer}
 	}
-	return selection{outer: p.outer}
+	return queryFacts{outer: p.outer}
 }
 
 // readQuery reads a query to its end: that of the statement, or the clauses of
 // the INSERT behind it.
-func (p *parser) readQuery(s *selection) {
+func (p *parser) readQuery(s *queryFacts) {
 	s.from, s.unsure = p.params.count, p.d.Numbering.Hidden
 	s.main.start = p.tok.start
 	if p.isWord("with") {
@@ -105,7 +105,7 @@ func (p *parser) readQuery(s *selection) {
 // surveyWith takes in a WITH clause in front of the INSERT, or the part of one. What
 // its definitions change where the engine has such is changed by the count, too, and
 // undone.
-func (p *parser) surveyWith(s *selection, w with) {
+func (p *parser) surveyWith(s *queryFacts, w with) {
 	if w.empty() {
 		return
 	}
@@ -123,7 +123,7 @@ func (p *parser) surveyWith(s *selection, w with) {
 	}
 }
 
-func (s *selection) refuse(reason Reason) {
+func (s *queryFacts) refuse(reason Reason) {
 	if s.reason == "" {
 		s.reason = reason
 	}
@@ -133,7 +133,7 @@ func (s *selection) refuse(reason Reason) {
 var queryEnds = newWordSet("on returning log return option")
 
 // endsQuery reports whether the query ends here, outside of brackets.
-func (p *parser) endsQuery(s *selection, depth int) bool {
+func (p *parser) endsQuery(s *queryFacts, depth int) bool {
 	g := &p.d.Grammar
 	switch {
 	case p.atEnd():
@@ -176,7 +176,7 @@ func (p *parser) upserts() bool {
 }
 
 // surveyed notes one token of a query.
-func (p *parser) surveyed(s *selection, depth *int) {
+func (p *parser) surveyed(s *queryFacts, depth *int) {
 	switch {
 	case p.isPunct('('):
 		*depth++
@@ -302,7 +302,7 @@ var statementWords = newWordSet(`insert update delete exec execute declare set i
 	raiserror throw return truncate create drop alter use go waitfor grant revoke deny goto kill dbcc with merge`)
 
 // selectList reads SELECT and its first list.
-func (p *parser) selectList(s *selection) {
+func (p *parser) selectList(s *queryFacts) {
 	p.advance()
 	s.plain = true
 	for p.isAny("all", "distinct", "distinctrow", "unique", "top", "straight_join", "high_priority",
@@ -357,7 +357,7 @@ func (p *parser) acceptAny(kinds ...kind) bool {
 }
 
 // endsList reports whether a select list ends here, outside of brackets.
-func (p *parser) endsList(s *selection, depth int) bool {
+func (p *parser) endsList(s *queryFacts, depth int) bool {
 	switch {
 	case depth > 0:
 		return p.endsQuery(s, depth)
@@ -427,7 +427,7 @@ func (p *parser) endsNumber() bool {
 }
 
 // selectItem reads one item of a select list.
-func (p *parser) selectItem(s *selection) selectItem {
+func (p *parser) selectItem(s *queryFacts) selectItem {
 	var first [maxItem]token
 	tokens := first[:0]
 	var last, before token

@@ -31,7 +31,7 @@ type output struct {
 
 // orderOf returns the order of a query that was read; false where it cannot be written
 // outside of it.
-func (p *parser) orderOf(s *selection, columns []string) (ordering, bool) {
+func (p *parser) orderOf(s *queryFacts, columns []string) (ordering, bool) {
 	var o ordering
 	q := &parser{scanner: scanner{d: p.d, q: p.q[:s.main.end], pos: s.main.start}}
 	q.read()
@@ -72,7 +72,7 @@ func (p *parser) orderOf(s *selection, columns []string) (ordering, bool) {
 
 // outputs reads SELECT and its list.
 func (p *parser) outputs(o *ordering, base int) {
-	s := selection{brackets: base}
+	s := queryFacts{brackets: base}
 	p.selectWords()
 	for {
 		start := p.tok.start

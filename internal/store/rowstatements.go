@@ -58,9 +58,9 @@ var integerVersion = versionWording{
 	move:    "CASE WHEN %[1]s >= %[2]d THEN 0 ELSE %[1]s + 1 END",
 }
 
-// keyForm is what is sent about the row of a sequence that is read before it is
+// rowStatements holds the statements about the row of a sequence that is read before it is
 // changed, or is in a key table.
-type keyForm struct {
+type rowStatements struct {
 	max    int64 // the greatest integer that the column's type lets be reserved
 	limit  int64 // the greatest integer of the column's type
 	offset int64 // the next integer less what the table holds
@@ -126,8 +126,8 @@ type keyColumns struct {
 }
 
 // compose returns the statements about a row. Limits are the caller's to set.
-func (e *engine) compose(k *keyColumns) *keyForm {
-	f := &keyForm{
+func (e *engine) compose(k *keyColumns) *rowStatements {
+	f := &rowStatements{
 		version: k.first,
 
 		read:    e.composeRead(k, "", ""),
@@ -206,7 +206,7 @@ func (e *engine) composeReserve(k *keyColumns) update {
 
 // ownForm returns the statements about a row of keyfill_sequences that is read
 // first. Its incarnation is compared, but stays.
-func (e *engine) ownForm() *keyForm {
+func (e *engine) ownForm() *rowStatements {
 	f := e.compose(&keyColumns{
 		table: "keyfill_sequences", key: "name", value: "next_value", version: "incarnation",
 		wording: versionWording{read: "%[1]s", compare: "%[1]s = %[2]s"},

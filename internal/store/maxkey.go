@@ -96,7 +96,7 @@ func (s *Store) used(ctx context.Context, q *Sequence) (bool, error) {
 }
 
 // freshText is insertText for a sequence whose keys are not its integers.
-func (s *Store) freshText(q *Sequence, f *keyForm, used bool) string {
+func (s *Store) freshText(q *Sequence, f *rowStatements, used bool) string {
 	start := strconv.FormatInt(max(q.Start, 1), 10)
 	if used {
 		start = "<next number>" // only the reader knows
@@ -109,7 +109,7 @@ func (s *Store) freshText(q *Sequence, f *keyForm, used bool) string {
 
 // insertText returns the statement that gives a sequence its row. Where the
 // columns are in the same database, the start is worked out when it runs.
-func (s *Store) insertText(q *Sequence, f *keyForm, greatest int64) string {
+func (s *Store) insertText(q *Sequence, f *rowStatements, greatest int64) string {
 	start, from := "1", s.engine.dual
 	var ranked []string
 	for _, c := range q.Columns {

@@ -18,7 +18,7 @@ const (
 
 // form returns the statements for a sequence whose row is read before it is
 // changed, or is in a key table; nil for others.
-func (s *Store) form(ctx context.Context, q *Sequence) (*keyForm, error) {
+func (s *Store) form(ctx context.Context, q *Sequence) (*rowStatements, error) {
 	switch {
 	case q.Table != nil:
 		return s.learn(ctx, q)
@@ -38,7 +38,7 @@ func (q *Sequence) rowValues() values {
 }
 
 // stateOf is state for a sequence that may have no form of its own use.
-func (s *Store) stateOf(ctx context.Context, q *Sequence, f *keyForm) (*storedRow, error) {
+func (s *Store) stateOf(ctx context.Context, q *Sequence, f *rowStatements) (*storedRow, error) {
 	if q.Table == nil {
 		return s.read(ctx, q.Name)
 	}
@@ -46,7 +46,7 @@ func (s *Store) stateOf(ctx context.Context, q *Sequence, f *keyForm) (*storedRo
 }
 
 // state returns the row of a sequence as it is, nil where there is none.
-func (s *Store) state(ctx context.Context, q *Sequence, f *keyForm) (*storedRow, error) {
+func (s *Store) state(ctx context.Context, q *Sequence, f *rowStatements) (*storedRow, error) {
 	if f == nil {
 		return s.read(ctx, q.Name)
 	}
@@ -66,7 +66,7 @@ func (s *Store) state(ctx context.Context, q *Sequence, f *keyForm) (*storedRow,
 }
 
 // keyRow returns the row in an answer to the read of a form.
-func (s *Store) keyRow(q *Sequence, f *keyForm, answer []any) (*storedRow, error) {
+func (s *Store) keyRow(q *Sequence, f *rowStatements, answer []any) (*storedRow, error) {
 	if answer == nil {
 		return nil, nil
 	}
@@ -99,7 +99,7 @@ func (s *Store) keyRow(q *Sequence, f *keyForm, answer []any) (*storedRow, error
 
 // unfit returns why n integers cannot be taken from a row, which may be nil; nil
 // where they can.
-func (s *Store) unfit(ctx context.Context, q *Sequence, f *keyForm, row *storedRow, n, floor int64) error {
+func (s *Store) unfit(ctx context.Context, q *Sequence, f *rowStatements, row *storedRow, n, floor int64) error {
 	switch limit := q.limitOf(f); {
 	case row == nil:
 		greatest, _, err := s.greatest(ctx, q)
@@ -165,7 +165,7 @@ func (s *Store) checkForeign(ctx context.Context, q *Sequence) error {
 
 // keyInsertText returns the statement that gives a sequence its row in a key
 // table; start is an expression for the lowest integer that is not reserved.
-func (s *Store) keyInsertText(q *Sequence, f *keyForm, start, from string) string {
+func (s *Store) keyInsertText(q *Sequence, f *rowStatements, start, from string) string {
 	t := q.Table
 	columns, values := "", ""
 	if t.Key != "" {

@@ -1,7 +1,7 @@
 package rewrite
 
 // tail reads what stands behind the rows, up to the semicolon.
-func (p *parser) tail(in *insertion) Reason {
+func (p *parser) tail(in *insertState) Reason {
 	g := &p.d.Grammar
 	if g.RowAlias && p.accept("as") {
 		if reason := p.rowAlias(in); reason != "" {
@@ -38,7 +38,7 @@ func (p *parser) tail(in *insertion) Reason {
 
 // clauses reads upsert clauses and RETURNING. Their text is the caller's
 // business; only what they say of the rows is noted.
-func (p *parser) clauses(in *insertion) Reason {
+func (p *parser) clauses(in *insertState) Reason {
 	assignment, begins := 0, false // of the update part
 	part := updatePart{in: in}
 	for depth := 0; !p.atEnd(); p.advance() {
@@ -84,7 +84,7 @@ func (p *parser) clauses(in *insertion) Reason {
 
 // isOthers reports whether a name begins here that is qualified by another table's
 // than the INSERT's: one of the query's, which are not seen behind a WITH clause.
-func (p *parser) isOthers(in *insertion) bool {
+func (p *parser) isOthers(in *insertState) bool {
 	if p.tok.kind != tokWord && p.tok.kind != tokQuoted || p.prev > 0 && p.q[p.prev-1] == '.' || !p.nextIsPunct('.') {
 		return false
 	}
@@ -93,7 +93,7 @@ func (p *parser) isOthers(in *insertion) bool {
 
 // rowAlias reads MySQL's alias of the new row and grows its column list, whose
 // length must be that of the INSERT's: 8.4 manual, section 15.2.7.2.
-func (p *parser) rowAlias(in *insertion) Reason {
+func (p *parser) rowAlias(in *insertState) Reason {
 	if p.tok.kind != tokWord && p.tok.kind != tokQuoted {
 		return p.grammar()
 	}

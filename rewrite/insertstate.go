@@ -1,7 +1,7 @@
 package rewrite
 
-// insertion is an INSERT being read.
-type insertion struct {
+// insertState is what the parser knows of the INSERT that it reads.
+type insertState struct {
 	Insert
 	listed   places // of the keys in the column list
 	columns  int    // length of the column list; -1 without one
@@ -53,9 +53,9 @@ func (l *places) set(key, column int) {
 	l.more[key] = column + 1
 }
 
-// newInsertion begins an INSERT with the head.
-func newInsertion(h head, verb int) *insertion {
-	return &insertion{
+// newInsertState begins an INSERT with the head.
+func newInsertState(h head, verb int) *insertState {
+	return &insertState{
 		Insert:  Insert{Target: h.target, Database: h.name.outside(), Cased: h.cased, Offset: verb, Rows: -1, Conflict: h.conflict, Replaces: h.replaces, scopes: scopesOf(h.target)},
 		columns: -1,
 		name:    h.name,
@@ -64,7 +64,7 @@ func newInsertion(h head, verb int) *insertion {
 
 // missing appends to keys those that the column list does not name and the
 // policy fills then.
-func (in *insertion) missing(keys []int) []int {
+func (in *insertState) missing(keys []int) []int {
 	for i := range in.Target.Keys {
 		if in.listed.of(i) < 0 && in.Target.Keys[i].Fill&FillMissing != 0 {
 			keys = append(keys, i)
@@ -74,7 +74,7 @@ func (in *insertion) missing(keys []int) []int {
 }
 
 // lists reports whether the column list names a key.
-func (in *insertion) lists() bool {
+func (in *insertState) lists() bool {
 	for i := range in.Target.Keys {
 		if in.listed.of(i) >= 0 {
 			return true
@@ -85,7 +85,7 @@ func (in *insertion) lists() bool {
 
 // lacks reports whether there is a key that the column list does not name and the
 // policy fills then.
-func (in *insertion) lacks() bool {
+func (in *insertState) lacks() bool {
 	for i := range in.Target.Keys {
 		if in.listed.of(i) < 0 && in.Target.Keys[i].Fill&FillMissing != 0 {
 			return true

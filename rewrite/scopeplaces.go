@@ -180,7 +180,7 @@ func textLiteral(text string) (string, bool) {
 // scoped returns [ErrScope], and notes which value it is about, where the slots
 // from the m-th on take a key for sure and a row does not say the values of the
 // columns that it is numbered within.
-func (p *parser) scoped(in *insertion, m int) Reason {
+func (p *parser) scoped(in *insertState, m int) Reason {
 	if in.scopes == nil || in.Explained {
 		return ""
 	}
@@ -205,20 +205,20 @@ func (p *parser) scoped(in *insertion, m int) Reason {
 }
 
 // fillsToo reports whether a column of a row is itself a key that is filled.
-func (p *parser) fillsToo(in *insertion, m int, row int32, column string) bool {
+func (p *parser) fillsToo(in *insertState, m int, row int32, column string) bool {
 	return slices.ContainsFunc(p.slots[m:], func(s slot) bool {
 		return s.row == row && s.kind == slotKey && in.Target.Keys[s.key].Column == column
 	})
 }
 
 // lacksScope reports whether one of the keys is numbered within other columns.
-func (in *insertion) lacksScope(keys []int) bool {
+func (in *insertState) lacksScope(keys []int) bool {
 	return slices.ContainsFunc(keys, func(k int) bool { return in.Target.Keys[k].Scope != nil })
 }
 
 // fillsScoped reports whether one of the slots from the m-th on takes a key that is
 // numbered within other columns.
-func (p *parser) fillsScoped(in *insertion, m int) bool {
+func (p *parser) fillsScoped(in *insertState, m int) bool {
 	return in.scopes != nil && slices.ContainsFunc(p.slots[m:], func(s slot) bool { return in.Target.Keys[s.key].Scope != nil })
 }
 
