@@ -23,13 +23,16 @@ var checkTypes = []struct {
 	{sqliteFile, []string{"INTEGER", "INTEGER PRIMARY KEY", "BIGINT", "TEXT", "VARCHAR(36)", "BLOB", "REAL", "NUMERIC", "UUID", ""}},
 	{mysqlDefault, []string{"TINYINT", "SMALLINT UNSIGNED", "MEDIUMINT", "INT", "INT UNSIGNED", "BIGINT", "BIGINT UNSIGNED", "DECIMAL(9)",
 		"DECIMAL(10)", "DECIMAL(16)", "DECIMAL(19)", "FLOAT", "DOUBLE", "CHAR(9)", "CHAR(10)", "VARCHAR(16)", "VARCHAR(19)", "CHAR(35)",
-		"CHAR(36)", "TEXT", "BINARY(15)", "BINARY(16)", "VARBINARY(20)", "BLOB", "UUID"}},
+		"CHAR(36)", "TEXT", "BINARY(15)", "BINARY(16)", "VARBINARY(20)", "BLOB", "UUID", "DECIMAL(18,2)", "DECIMAL(25,2)", "BIT(8)", "YEAR", "DATE", "TIME",
+		"INET6"}},
 	{pgxDefault, checkPostgreSQL},
 	{pqDefault, checkPostgreSQL},
 }
 
 var checkPostgreSQL = []string{"smallint", "integer", "bigint", "numeric", "numeric(9)", "numeric(10)", "numeric(16)", "numeric(19)", "real",
-	"double precision", "char(9)", "char(10)", "varchar(16)", "varchar(19)", "char(35)", "char(36)", "text", "bytea", "uuid"}
+	"double precision", "char(9)", "char(10)", "varchar(16)", "varchar(19)", "char(35)", "char(36)", "text", "bytea", "uuid",
+	"numeric(18,2)", "numeric(25,2)", "numeric(20,-2)", "money", `"char"`, "boolean", "bit(8)", "varbit", "date", "time", "timestamp", "timestamptz",
+	"interval", "json", "jsonb", "xml", "inet", "cidr", "macaddr", "tsvector", "tsquery", "point"}
 
 // checkKeys are the greatest keys of each kind.
 func checkKeys() []struct {

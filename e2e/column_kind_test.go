@@ -22,7 +22,10 @@ func TestColumnKind(t *testing.T) {
 		{"decimal", []engine{mysqlDefault}, []string{"CREATE TABLE t (id DECIMAL(18,2) NOT NULL PRIMARY KEY, a INT)"}, "decimal(18,2) " + notAsSent},
 		{"timestamp", []engine{mysqlDefault}, []string{"CREATE TABLE t (id TIMESTAMP NOT NULL PRIMARY KEY, a INT)"}, "timestamp " + notAsSent},
 		{"double", []engine{mysqlDefault}, []string{"CREATE TABLE t (id DOUBLE NOT NULL PRIMARY KEY, a INT)"}, "double is a floating-point number"},
-		{"timestamptz", []engine{pgxDefault, pqDefault}, []string{"CREATE TABLE t (id TIMESTAMPTZ NOT NULL PRIMARY KEY, a INT)"}, "is of type timestamp with time zone"},
+		{"timestamptz", []engine{pgxDefault, pqDefault}, []string{"CREATE TABLE t (id TIMESTAMPTZ NOT NULL PRIMARY KEY, a INT)"}, "timestamp with time zone " + notAsSent},
+		{"numeric", []engine{pgxDefault, pqDefault}, []string{"CREATE TABLE t (id NUMERIC(18,2) NOT NULL PRIMARY KEY, a INT)"}, "numeric(18,2) " + notAsSent},
+		{"money", []engine{pgxDefault, pqDefault}, []string{"CREATE TABLE t (id MONEY NOT NULL PRIMARY KEY, a INT)"}, "money " + notAsSent},
+		{"a domain", []engine{pgxDefault, pqDefault}, []string{"CREATE DOMAIN price AS NUMERIC(18,2)", "CREATE TABLE t (id price NOT NULL PRIMARY KEY, a INT)"}, "price " + notAsSent},
 		{"a view of another type", []engine{mysqlDefault}, []string{"CREATE TABLE r (id DECIMAL(18,2) NOT NULL PRIMARY KEY, a INT)", "CREATE VIEW t AS SELECT id, a FROM r"},
 			"the column is a view's, with the type of its query: decimal(18,2) " + notAsSent},
 	} {

@@ -202,7 +202,7 @@ func columnOfMySQL(c *cells) Column {
 		col.Binary = true
 	case "uuid":
 		col.UUID = true
-	case "bit", "year", "date", "time", "datetime", "timestamp", "enum", "set":
+	case "bit", "year", "date", "time", "datetime", "timestamp", "enum", "set", "inet4", "inet6":
 		col.lossy = true
 	}
 	extra := strings.ToUpper(c.text(5))

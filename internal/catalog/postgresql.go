@@ -111,6 +111,7 @@ func columnOfPostgreSQL(c *cells) Column {
 		case (mod-4)&0x7ff == 0:
 			col.integer(decimalBits((mod - 4) >> 16 & 0xffff))
 		}
+		col.lossy = !col.Integer
 	case "float4", "float8":
 		col.rounds = true
 	case "uuid":
@@ -119,6 +120,10 @@ func columnOfPostgreSQL(c *cells) Column {
 		col.Binary = true
 	case "name":
 		col.Text, col.Length = true, 63
+	case "money", "char", "bool", "bit", "varbit", "date", "time", "timetz", "timestamp", "timestamptz", "interval",
+		"json", "jsonb", "xml", "inet", "cidr", "macaddr", "macaddr8", "tsvector", "tsquery",
+		"point", "line", "lseg", "box", "path", "polygon", "circle":
+		col.lossy = true // "char" is of one byte, char(n) is bpchar
 	default:
 		// Category S holds the types of strings, citext among them.
 		col.Text = c.text(4) == "S"
