@@ -18,7 +18,7 @@ const (
 
 	// DefaultLease is for how long a series is its owner's unless
 	// [RecycledOptions].Lease says otherwise.
-	DefaultLease = time.Minute
+	DefaultLease = 30 * time.Second
 
 	// marginShare is the part of a lease by which the owner stops early, for
 	// clocks that do not run at one pace.

@@ -10,7 +10,7 @@ import (
 
 const (
 	defaultSeries = keysource.DefaultSeries
-	defaultLease  = 30 * time.Second
+	defaultLease  = keysource.DefaultLease
 
 	minLease = time.Second
 	maxLease = time.Hour

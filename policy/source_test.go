@@ -230,3 +230,11 @@ func TestSequenceOptions(t *testing.T) {
 		t.Errorf("SequenceOptions of %+v = %+v", s, got)
 	}
 }
+
+// TestLeaseDefault: a policy that says nothing of a lease gets the default of the
+// package that makes the keys.
+func TestLeaseDefault(t *testing.T) {
+	if got := (policy.Source{Kind: policy.KindRecycled}).RecycledOptions().Lease; got != keysource.DefaultLease {
+		t.Errorf("the policy's default lease is %v, the key source's is %v", got, keysource.DefaultLease)
+	}
+}
