@@ -235,6 +235,7 @@ type Grammar struct {
 	TempSchema   bool   // temporary tables are in a schema of their own
 	SessionNames string // the first characters of the names of a session's own tables: #t, @t
 	TableCase    bool   // names that differ in case may belong to two tables
+	SelectInto   bool   // SELECT … INTO makes a table
 	Merge        bool   // MERGE
 	Dual         bool   // FROM dual gives one row
 	RowFunctions bool   // a function that a SELECT without FROM calls may give several rows

@@ -34,6 +34,7 @@ var postgres = Dialect{
 		ValueSets:     true,
 		TempTables:    true,
 		TempSchema:    true,
+		SelectInto:    true,
 		Merge:         true,
 		RowFunctions:  true,
 		TypedRows:     true,

@@ -35,6 +35,7 @@ var sqlserver = Dialect{
 		DefaultValues:   true,
 		DefaultList:     true,
 		Option:          true,
+		SelectInto:      true,
 		Merge:           true,
 		Bulk:            true,
 		NoSemicolon:     true,

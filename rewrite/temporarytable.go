@@ -137,7 +137,7 @@ func (p *parser) behind(statement string) {
 	n, ok := q.createsTemporary()
 	switch {
 	case !ok:
-		if !q.leavesTables() {
+		if !LeavesTables(p.d, statement) {
 			p.made, p.moved = nil, true
 		}
 	case !p.searches:
@@ -166,31 +166,6 @@ func (p *parser) createsTemporary() (name, bool) {
 		return name{}, false
 	}
 	return p.madeTable()
-}
-
-// leavesTables reports whether a statement drops and renames no table, and
-// changes no search path. One that calls a function of the user's own may.
-func (p *parser) leavesTables() bool {
-	if p.isAny("insert", "replace") {
-		// The bracket behind the table's name is no call.
-		for !p.atEnd() && !p.accept("into") {
-			p.advance()
-		}
-		p.tableName()
-		p.brackets()
-	} else if !p.isAny("select", "update", "delete", "with", "values", "explain", "analyze", "begin", "start",
-		"savepoint", "release") {
-		return false
-	}
-	for ; p.tok.kind != tokEnd; p.advance() {
-		if p.tok.kind == tokExec || p.tok.kind == tokError {
-			return false
-		}
-		if (p.tok.kind == tokWord || p.tok.kind == tokQuoted) && !p.isWord("conflict") && p.mayChange() {
-			return false
-		}
-	}
-	return true
 }
 
 // isMade reports whether a table is a temporary one that the text has made
