@@ -83,12 +83,12 @@ type bulkLoad struct {
 	brought []brought // by its rows
 
 	noted  []notedKeys
-	newest map[*Recorder]int // by recorder its last in noted
+	newest map[*recording]int // by recorder its last in noted
 }
 
 // notedKeys are keys of the load in one recorder: n from at on.
 type notedKeys struct {
-	rec   *Recorder
+	rec   *recording
 	at, n int
 }
 
@@ -249,7 +249,7 @@ func (l *bulkLoad) remember(n notedKeys) {
 		}
 	}
 	if l.newest == nil {
-		l.newest = map[*Recorder]int{}
+		l.newest = map[*recording]int{}
 	}
 	l.newest[n.rec] = len(l.noted)
 	l.noted = append(l.noted, n)
@@ -269,7 +269,7 @@ func (l *bulkLoad) finish(ctx context.Context) (driver.Result, error) {
 	}
 	l.brought = nil
 	if n, err := res.RowsAffected(); err != nil || n == int64(l.rows) {
-		l.settle(Stored)
+		l.settle(outcomeStored)
 	}
 	l.filled = 0
 	return res, nil
@@ -292,12 +292,12 @@ func (l *bulkLoad) failed(ctx context.Context, err error) {
 	if !sqlcode.Answered(err) {
 		return
 	}
-	o := Unknown
+	o := outcomeUnknown
 	if l.plan.Dialect().AtomicStatements {
-		o = NotStored
+		o = outcomeNotStored
 		l.settle(o)
 	}
-	l.guard.db.counters.failed(l.plan.Inserts[0].Target.Table, o, l.filled)
+	addFailed(l.guard.db.tally.of(l.plan.Inserts[0].Target.Table, nil), o, l.filled)
 	l.filled = 0
 	if l.last != nil {
 		l.last.suspect(ctx, err)
@@ -306,7 +306,7 @@ func (l *bulkLoad) failed(ctx context.Context, err error) {
 }
 
 // settle notes what has become of the keys.
-func (l *bulkLoad) settle(o Outcome) {
+func (l *bulkLoad) settle(o outcome) {
 	for _, n := range l.noted {
 		n.rec.mu.Lock()
 		for i := range n.n {

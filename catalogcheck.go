@@ -171,7 +171,7 @@ func (db *database) look(ctx context.Context, g *guard, t *table) (*tableFacts, 
 	for i := range t.keys {
 		k := &t.keys[i]
 		if err := found.Check(e.dialect, k.wanted()); err != nil {
-			err = &Error{Table: t.Table, Column: k.column, Offset: -1, Err: err}
+			err = t.newError(t.Table, k.column, -1, err)
 			t.gate.again(nil, err)
 			return nil, err
 		}

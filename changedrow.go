@@ -21,7 +21,7 @@ func (x *execution) changedID(ctx context.Context, f *rowFacts, affected int64) 
 	in := &x.plan.Inserts[0]
 	t := tableOf(in)
 	if x.plan.Dialect().Family != dialect.FamilyMySQL || in.Conflict != rewrite.ConflictUpdate || in.Rows != 1 || !f.stays || !x.tellsID() ||
-		affected < 1 || slices.ContainsFunc(x.fates, func(o Outcome) bool { return o != NotStored }) {
+		affected < 1 || slices.ContainsFunc(x.fates, func(o outcome) bool { return o != outcomeNotStored }) {
 		return 0
 	}
 	if affected == 1 && x.guard.db.countsFound() {

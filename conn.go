@@ -76,7 +76,7 @@ func (c *conn) passes(query string) (pass, counts bool) {
 // count counts an INSERT that was passed, if the driver has taken it.
 func (c *conn) count(taken bool) {
 	if taken {
-		c.db.counters.passed.Add(1)
+		c.db.tally.passed.Add(1)
 	}
 }
 

@@ -98,7 +98,7 @@ func wrapConnector(parent driver.Connector, o Options, all *Mount) (*Connector, 
 	if err != nil {
 		return nil, err
 	}
-	db, err := newDatabase(o, parent.Driver())
+	db, err := newDatabase(o.assembled(), parent.Driver())
 	if err != nil {
 		return nil, err
 	}

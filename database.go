@@ -35,8 +35,8 @@ type database struct {
 
 	storeWait time.Duration // how long a store is waited for that does not answer
 
-	mode     atomic.Uint32 // a policy.Mode
-	counters counters
+	mode  atomic.Uint32 // a policy.Mode
+	tally tally
 	// serverVersion is the server's, once it was asked for: major and minor.
 	serverVersion atomic.Pointer[[2]int]
 	rows          rowNeeds
@@ -53,8 +53,8 @@ var errNumbersPlaceholders = errors.New(`keyfill: the driver "mssql" of go-mssql
 
 // newDatabase returns what works for one database. It does no I/O and keeps nothing
 // of the policy.
-func newDatabase(o Options, d driver.Driver) (*database, error) {
-	cfg := o.Policy
+func newDatabase(a assembly, d driver.Driver) (*database, error) {
+	cfg := a.policy
 	facts, known := drivers.Of(d)
 	if drivers.NumbersPlaceholders(d) {
 		return nil, errNumbersPlaceholders
@@ -79,10 +79,10 @@ func newDatabase(o Options, d driver.Driver) (*database, error) {
 		return nil, fmt.Errorf("keyfill: the driver of package %q is not known: say dialect: in the policy, one of %s",
 			drivers.PackagePath(d), dialect.Names())
 	}
-	db := &database{driver: facts, sources: newSources(o), standIn: o.Reservers, logger: o.Logger, seen: newSeenTexts(), storeWait: cmp.Or(cfg.StoreWait, defaultStoreWait)}
+	db := &database{driver: facts, sources: newSources(a), standIn: a.reservers, logger: a.logger, seen: newSeenTexts(), storeWait: cmp.Or(cfg.StoreWait, defaultStoreWait)}
 	db.mode.Store(uint32(cfg.Mode)) // so that off asks the server nothing
 	for _, one := range dialects {
-		e, err := newEngine(o, one, db.sources)
+		e, err := newEngine(a, one, db.sources)
 		if err != nil {
 			return nil, err
 		}
@@ -90,7 +90,7 @@ func newDatabase(o Options, d driver.Driver) (*database, error) {
 		if !one.Grammar.TableCase {
 			continue
 		}
-		if e, err = newEngine(o, one.WithExactTables(), db.sources); err != nil {
+		if e, err = newEngine(a, one.WithExactTables(), db.sources); err != nil {
 			return nil, err
 		}
 		db.exact = append(db.exact, e)

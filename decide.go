@@ -77,11 +77,16 @@ func (db *database) refusal(err error) (event, error) {
 		unfilled = unfilled && t.rule.Unsupported == policy.Unfilled
 	}
 	if as.mode == policy.ModeFill && !unfilled {
-		db.counters.count(as)
+		as.addAlone(&db.tally)
 		return event{}, refused(r)
 	}
 	as.withheld = true
 	return as, nil
+}
+
+// refused returns the error for a refusal of the rewriter.
+func refused(r *rewrite.Refusal) error {
+	return r.Target.Owner.(*table).newError(r.Table, r.Column, r.Offset, r.Cause())
 }
 
 // settle says whether a statement whose holes are known is filled; if not, what
@@ -101,7 +106,7 @@ func (db *database) note(ctx context.Context, as event) {
 	if !as.counts {
 		return
 	}
-	db.counters.count(as)
+	as.addAlone(&db.tally)
 	if as.withheld && as.mode != policy.ModeOff {
 		db.report(ctx, as)
 	}

@@ -93,11 +93,10 @@ func (r *keyRoom) of(p *rewrite.Plan) (keys [][]driver.Value, values []driver.Va
 // keyError returns the error of a key that could not be made. What a driver has
 // said on the statement's own connection is the caller's as it is.
 func (t *table) keyError(i int, err error) error {
-	var own *Error
-	if errors.As(err, &own) || sqlcode.Answered(err) && !ours(err) {
+	if sqlcode.Answered(err) && !ours(err) {
 		return err
 	}
-	return &Error{Table: t.Table, Column: t.keys[i].column, Offset: -1, Err: err}
+	return t.newError(t.Table, t.keys[i].column, -1, err)
 }
 
 // ours reports whether an error says what is wrong with a source.

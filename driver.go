@@ -92,7 +92,7 @@ func Register(name string, d driver.Driver, o Options) (*Mount, error) {
 	o = o.copied()
 	if o.Policy != nil {
 		// What Open would find is found now.
-		if _, err := newDatabase(o, d); err != nil {
+		if _, err := newDatabase(o.assembled(), d); err != nil {
 			return nil, err
 		}
 	}

@@ -81,7 +81,7 @@ func (db *database) dropBlock(ctx context.Context, g *guard, t *table, i int) {
 
 // noteSuspect counts and reports that keys of a column were found in use.
 func (db *database) noteSuspect(ctx context.Context, t *table, i int) {
-	db.counters.suspect(t.Table)
+	db.tally.of(t.Table, nil).suspects.Add(1)
 	db.currentLogger().LogAttrs(ctx, slog.LevelError, "keyfill: source suspect: a key was in use already",
 		slog.String("table", t.Table), slog.String("column", t.keys[i].column))
 }

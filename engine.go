@@ -16,13 +16,14 @@ import (
 // it, the plans of its queries and the sources of its keys. It knows neither
 // connections nor modes.
 type engine struct {
-	dialect *dialect.Dialect
-	certain bool // the policy says under which settings of the session
-	standIn bool // keys come from a stand-in for stores, and belong to no transaction
-	policy  *policy.Policy
-	sources *sources
-	cache   *rewrite.Cache
-	listed  *rewrite.Cache // of plans with columns that a connection was asked for
+	dialect  *dialect.Dialect
+	certain  bool // the policy says under which settings of the session
+	standIn  bool // keys come from a stand-in for stores, and belong to no transaction
+	policy   *policy.Policy
+	newError errorMaker
+	sources  *sources
+	cache    *rewrite.Cache
+	listed   *rewrite.Cache // of plans with columns that a connection was asked for
 
 	names  naming // by what the text alone says
 	placed bool   // the place of a session matters to some table
@@ -34,9 +35,10 @@ type engine struct {
 // table is a configured table.
 type table struct {
 	rewrite.Target
-	rule *policy.Rule
-	mode policy.Mode
-	keys []tableKey
+	rule     *policy.Rule
+	mode     policy.Mode
+	keys     []tableKey
+	newError errorMaker
 
 	// looked says that the catalog is asked before the first fill, through the
 	// gate.
@@ -44,7 +46,7 @@ type table struct {
 	gate   *gate
 
 	// tally is what was done with INSERTs into the table, once something was.
-	tally atomic.Pointer[tally]
+	tally atomic.Pointer[tableTally]
 
 	// lastID is the index of the key that LastInsertId gives, -1 when the
 	// driver's own answer stays.
@@ -97,22 +99,23 @@ const (
 // are made anew for each query text.
 const maxTables = 10000
 
-func newEngine(o Options, d *dialect.Dialect, s *sources) (*engine, error) {
-	p, err := o.Policy.Compile(d)
+func newEngine(a assembly, d *dialect.Dialect, s *sources) (*engine, error) {
+	p, err := a.policy.Compile(d)
 	if err != nil {
 		return nil, err
 	}
 	set, certain := p.Settings()
 	e := &engine{
-		dialect: d.With(set),
-		certain: certain,
-		standIn: o.Reservers != nil,
-		policy:  p,
-		sources: s,
-		cache:   rewrite.NewCache(cacheEntries, cacheBytes),
-		listed:  rewrite.NewCache(listedEntries, listedBytes),
-		tables:  map[string]*table{},
-		placed:  p.Schemas() || len(p.Sources()) > 0,
+		dialect:  d.With(set),
+		certain:  certain,
+		standIn:  a.reservers != nil,
+		newError: a.newError,
+		policy:   p,
+		sources:  s,
+		cache:    rewrite.NewCache(cacheEntries, cacheBytes),
+		listed:   rewrite.NewCache(listedEntries, listedBytes),
+		tables:   map[string]*table{},
+		placed:   p.Schemas() || len(p.Sources()) > 0,
 	}
 	e.names = naming{lookup: e.lookup}
 	return e, nil
@@ -189,7 +192,7 @@ func (e *engine) keep(key string, rule *policy.Rule) *table {
 }
 
 func (e *engine) newTable(rule *policy.Rule) *table {
-	t := &table{rule: rule, mode: rule.Mode, gate: newGate(len(rule.Keys)), lastID: -1}
+	t := &table{rule: rule, mode: rule.Mode, newError: e.newError, gate: newGate(len(rule.Keys)), lastID: -1}
 	t.Table = rule.Table
 	t.Columns = rule.Columns
 	t.Owner = t

@@ -1,10 +1,9 @@
 package keyfill
 
 import (
+	"errors"
 	"fmt"
 	"strings"
-
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // Error says that an INSERT into a configured table was not sent, or that a key
@@ -38,7 +37,11 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// refused turns a refusal into an Error.
-func refused(r *rewrite.Refusal) error {
-	return &Error{Table: r.Table, Column: r.Column, Offset: r.Offset, Err: r.Cause()}
+// newError makes an Error, unless err is one.
+func newError(table, column string, offset int, err error) error {
+	var own *Error
+	if errors.As(err, &own) {
+		return err
+	}
+	return &Error{Table: table, Column: column, Offset: offset, Err: err}
 }

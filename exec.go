@@ -21,10 +21,10 @@ type execution struct {
 	room    keyRoom
 	inline  bool // keys are literals in the text
 	session bool // the first key goes as LAST_INSERT_ID(key)
-	rec     *Recorder
+	rec     *recording
 	notes   []note        // where the keys stand in the recorders; nil before they do
 	values  string        // of the states' {value:x}; "" where there are none
-	fates   []Outcome     // of the plan's places, once settled; nil where nobody asks
+	fates   []outcome     // of the plan's places, once settled; nil where nobody asks
 	changed int64         // the id of the row that an upsert of one row has changed
 	rows    map[int]int64 // of the query of each INSERT … SELECT, as counted, by its index
 	counts  int           // how often they were
@@ -287,7 +287,7 @@ func (x *execution) count(err error) {
 		return
 	}
 	e := events(x.plan, x.holes, x.rows)
-	x.guard.db.counters.countAll(e)
+	e.addTo(&x.guard.db.tally)
 	if err != nil {
 		x.countFailure(err)
 	}
@@ -299,7 +299,7 @@ func (x *execution) countFailure(err error) {
 	filled := events(x.plan, x.holes, x.rows)
 	for i, e := range append([]event{filled}, filled.rest...) {
 		if e.action == rewrite.Fill {
-			x.guard.db.counters.failed(e.table, x.ended(&x.plan.Inserts[i], err), 1)
+			addFailed(x.guard.db.tally.of(e.table, e.owner), x.ended(&x.plan.Inserts[i], err), 1)
 		}
 	}
 }

@@ -376,8 +376,8 @@ func block(ctx context.Context, t *table, i int, rows int64, from giver) ([]driv
 // numberedKeys returns the keys that the rows of a query may have got, all of
 // them unknown: which rows were stored, and in which order they were numbered,
 // the engine does not say.
-func (x *execution) numberedKeys() []RecordedKey {
-	var keys []RecordedKey
+func (x *execution) numberedKeys() []recordedKey {
+	var keys []recordedKey
 	for _, insert := range x.plan.Counted() {
 		t := tableOf(&x.plan.Inserts[insert])
 		for row := range x.rows[insert] {
@@ -387,7 +387,7 @@ func (x *execution) numberedKeys() []RecordedKey {
 				}
 				k := &t.keys[d.Key]
 				key := keysource.Integers(x.keys[i][1].(int64)+1+row, 1, k.layout)[0]
-				keys = append(keys, RecordedKey{Table: t.Table, Column: k.column, Row: int(row), Key: k.reported(key)})
+				keys = append(keys, recordedKey{Table: t.Table, Column: k.column, Row: int(row), Key: k.reported(key)})
 			}
 		}
 	}

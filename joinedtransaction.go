@@ -245,7 +245,7 @@ func (x *execution) end(ctx context.Context, own driver.Tx, err error) error {
 	if isBadConn(err) {
 		// The commit was sent: it must not look as if all could be sent again.
 		t := tableOf(&x.plan.Inserts[0])
-		return &Error{Table: t.Table, Column: t.keys[0].column, Offset: -1, Err: fmt.Errorf("%w: %v", errCommit, err)}
+		return t.newError(t.Table, t.keys[0].column, -1, fmt.Errorf("%w: %v", errCommit, err))
 	}
 	return err
 }

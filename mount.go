@@ -36,7 +36,7 @@ func (m *Mount) remove(one *database) {
 	defer m.mu.Unlock()
 	if i := slices.Index(m.opened, one); i >= 0 {
 		m.opened = slices.Delete(m.opened, i, i+1)
-		one.counters.addTo(&m.ended)
+		m.ended.add(statsOf(one))
 	}
 }
 
@@ -74,7 +74,7 @@ func (m *Mount) SetMode(mode policy.Mode) {
 func (m *Mount) Stats() Stats {
 	all, total := m.databases()
 	for _, one := range all {
-		one.counters.addTo(&total)
+		total.add(statsOf(one))
 	}
 	return total
 }

@@ -25,91 +25,29 @@ func (db *database) cautious(p *rewrite.Plan) policy.Mode {
 	return mode
 }
 
-// events returns what a text counts as: filled where it takes keys, else kept.
-// The event is that of the first INSERT and holds those of the others. rows is as for
-// draw.
-func events(p *rewrite.Plan, h rewrite.Holes, rows map[int]int64) event {
-	as := event{counts: true, table: p.Inserts[0].Target.Table, owner: tableOf(&p.Inserts[0]), action: rewrite.Keep}
-	for i := range p.Inserts[1:] {
-		as.rest = append(as.rest, event{counts: true, table: p.Inserts[i+1].Target.Table, owner: tableOf(&p.Inserts[i+1]), action: rewrite.Keep})
-	}
-	for i := range p.Inserts {
-		if in := &p.Inserts[i]; in.Query == nil {
-			continue
-		} else if i == 0 {
-			as.action = rewrite.Fill
-		} else {
-			as.rest[i-1].action = rewrite.Fill
-		}
-	}
-	for i, d := range p.Draws {
-		if i >= len(h.Counts) || h.Counts[i] == 0 {
-			continue
-		}
-		e := &as
-		if d.Insert > 0 {
-			e = &as.rest[d.Insert-1]
-		}
-		e.action = rewrite.Fill
-		switch in := &p.Inserts[d.Insert]; {
-		case in.Explained:
-		case in.Query != nil:
-			e.keys += int(rows[d.Insert])
-		default:
-			e.keys += h.Counts[i]
-		}
-	}
-	return as
-}
-
-// withheld returns what a text counts as that goes out as it came because of a
-// mode, or because it takes no key.
-func withheld(p *rewrite.Plan, h rewrite.Holes, mode policy.Mode) event {
-	as := events(p, h, nil)
-	as.withhold(mode)
-	for i := range as.rest {
-		as.rest[i].withhold(mode)
-	}
-	return as
-}
-
-func (e *event) withhold(mode policy.Mode) {
-	if e.action == rewrite.Fill {
-		e.keys, e.mode, e.withheld = 0, mode, mode != policy.ModeFill
-	}
-}
-
-// countAll counts the event of each INSERT of a text.
-func (c *counters) countAll(e event) {
-	c.count(e)
-	for _, e := range e.rest {
-		c.count(e)
-	}
-}
-
 // together is the outcome of an INSERT that is not alone in its text.
-func (x *execution) together(in *rewrite.Insert, err error) Outcome {
+func (x *execution) together(in *rewrite.Insert, err error) outcome {
 	p := x.plan
 	switch {
 	case err != nil && p.Statements == 1 && p.Dialect().AtomicStatements && sqlcode.Answered(err):
-		return NotStored
+		return outcomeNotStored
 	case err != nil, p.Statements > 1 && p.Undoes():
-		return Unknown
+		return outcomeUnknown
 	}
 	if in.Branched {
-		return Unknown
+		return outcomeUnknown
 	}
 	for i := range p.Inserts {
 		if p.Inserts[i].Conflict != rewrite.ConflictError && (p.Statements > 1 || in == &p.Inserts[i]) {
-			return Unknown
+			return outcomeUnknown
 		}
 	}
-	return Stored
+	return outcomeStored
 }
 
 // settled notes the outcomes of the INSERTs of a text that has run to its end, or
 // has failed.
-func (x *execution) settled(keys []RecordedKey, err error) {
+func (x *execution) settled(keys []recordedKey, err error) {
 	i := 0
 	for _, p := range x.plan.Filled(x.holes) {
 		if in := &x.plan.Inserts[p.Insert]; !in.Explained {
@@ -120,7 +58,7 @@ func (x *execution) settled(keys []RecordedKey, err error) {
 	// Behind them are those of queries, of whose rows nothing is known but that a
 	// statement which has failed stored none.
 	for ; i < len(keys); i++ {
-		if o := x.together(&x.plan.Inserts[0], err); o == NotStored {
+		if o := x.together(&x.plan.Inserts[0], err); o == outcomeNotStored {
 			keys[i].Outcome = o
 		}
 	}

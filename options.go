@@ -61,3 +61,8 @@ func (o Options) withPolicy() (Options, error) {
 	}
 	return o, nil
 }
+
+// assembled returns what a database is made of by the options.
+func (o Options) assembled() assembly {
+	return assembly{policy: o.Policy, logger: o.Logger, now: o.Now, rand: o.Rand, reservers: o.Reservers, newError: newError}
+}

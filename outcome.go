@@ -33,7 +33,7 @@ func (x *execution) settle(ctx context.Context, res driver.Result) {
 	in := &x.plan.Inserts[0]
 	affected := x.affected(res)
 	o, open := x.proven(in, affected)
-	x.fates = slices.Repeat([]Outcome{o}, len(x.plan.Filled(x.holes)))
+	x.fates = slices.Repeat([]outcome{o}, len(x.plan.Filled(x.holes)))
 	if !open {
 		return
 	}
@@ -41,10 +41,10 @@ func (x *execution) settle(ctx context.Context, res driver.Result) {
 	if f.stays {
 		o = x.byCount(in, affected)
 	}
-	if o == Unknown && f.shown && !in.UpdatesKey {
+	if o == outcomeUnknown && f.shown && !in.UpdatesKey {
 		x.fates = x.inTable(ctx, f, affected)
 	} else {
-		x.fates = slices.Repeat([]Outcome{o}, len(x.fates))
+		x.fates = slices.Repeat([]outcome{o}, len(x.fates))
 	}
 	if !x.idiomTells(res) {
 		x.changed = x.changedID(ctx, f, affected)
@@ -106,84 +106,84 @@ func (x *execution) affected(res driver.Result) int64 {
 
 // proven returns what became of all rows where the statement proves it. Else it is
 // Unknown, and open says that the table may tell more.
-func (x *execution) proven(in *rewrite.Insert, affected int64) (o Outcome, open bool) {
+func (x *execution) proven(in *rewrite.Insert, affected int64) (o outcome, open bool) {
 	rows := int64(in.Rows)
 	switch {
 	case in.Conflict == rewrite.ConflictConditional:
-		return Unknown, false // the column may be that of a MERGE's source
+		return outcomeUnknown, false // the column may be that of a MERGE's source
 	case x.ownConflicts() && rows > 1:
-		return Unknown, true
+		return outcomeUnknown, true
 	case in.Conflict == rewrite.ConflictError && affected < 0 && !in.Returning:
-		return Stored, false
+		return outcomeStored, false
 	case in.Conflict == rewrite.ConflictError && affected >= 0:
 		if affected == rows {
-			return Stored, false
+			return outcomeStored, false
 		}
 		// A trigger has stored the row elsewhere, or SET NOCOUNT is ON.
-		return Unknown, x.ownConflicts()
+		return outcomeUnknown, x.ownConflicts()
 	case in.Conflict == rewrite.ConflictReplace && rows == 1 && affected > 0:
-		return Stored, false
+		return outcomeStored, false
 	}
-	return Unknown, true
+	return outcomeUnknown, true
 }
 
 // byCount returns what the number of affected rows says of a table in which no
 // trigger changes, moves or leaves out a row.
-func (x *execution) byCount(in *rewrite.Insert, affected int64) Outcome {
+func (x *execution) byCount(in *rewrite.Insert, affected int64) outcome {
 	if x.ownConflicts() {
-		return Unknown
+		return outcomeUnknown
 	}
 	switch in.Conflict {
 	case rewrite.ConflictError:
 		if affected < 0 {
-			return Stored // or it had failed
+			return outcomeStored // or it had failed
 		}
 	case rewrite.ConflictReplace:
 		if in.Rows == 1 {
-			return Stored
+			return outcomeStored
 		}
 	case rewrite.ConflictSkip:
 		return countedSkip(in, affected)
 	case rewrite.ConflictUpdate:
 		return x.countedUpsert(in, affected)
 	}
-	return Unknown
+	return outcomeUnknown
 }
 
 // countedSkip is byCount where rows may have been left out.
-func countedSkip(in *rewrite.Insert, affected int64) Outcome {
+func countedSkip(in *rewrite.Insert, affected int64) outcome {
 	switch {
 	case affected == 0:
-		return NotStored
+		return outcomeNotStored
 	case affected == int64(in.Rows) && !(in.Replaces && in.Rows > 1):
-		return Stored
+		return outcomeStored
 	}
-	return Unknown
+	return outcomeUnknown
 }
 
 // countedUpsert is byCount where rows that were there may have been changed. MySQL
 // and MariaDB count an inserted row once and a changed one twice, and one that is
 // left as it is once with clientFoundRows, else not.
-func (x *execution) countedUpsert(in *rewrite.Insert, affected int64) Outcome {
+func (x *execution) countedUpsert(in *rewrite.Insert, affected int64) outcome {
 	rows := int64(in.Rows)
 	family := x.plan.Dialect().Family == dialect.FamilyMySQL
 	switch {
 	case affected == 0:
-		return NotStored
+		return outcomeNotStored
 	case !family || in.UpdatesKey || in.Replaces:
 	case affected == 2*rows:
-		return NotStored
+		return outcomeNotStored
 	case in.LeavesRow && affected == rows && !x.guard.db.countsFound():
-		return Stored
+		return outcomeStored
 	}
-	return Unknown
+	return outcomeUnknown
 }
 
 // inTable returns what became of the rows as the table tells it.
-func (x *execution) inTable(ctx context.Context, f *rowFacts, affected int64) []Outcome {
+func (x *execution) inTable(ctx context.Context, f *rowFacts, affected int64) []outcome {
 	in := &x.plan.Inserts[0]
 	places := x.plan.Filled(x.holes)
-	fates := make([]Outcome, len(places))
+	fates := make([]outcome, len(places))
 	for draw := range x.plan.Draws {
 		found := x.present(ctx, f, draw, affected)
 		if found == nil {
@@ -191,7 +191,7 @@ func (x *execution) inTable(ctx context.Context, f *rowFacts, affected int64) []
 		}
 		stored := int64(0)
 		for _, o := range found {
-			if o == Stored {
+			if o == outcomeStored {
 				stored++
 			}
 		}
@@ -206,18 +206,18 @@ func (x *execution) inTable(ctx context.Context, f *rowFacts, affected int64) []
 
 // believed returns what the presence of a key says of its row, where stored keys of
 // all were found.
-func believed(in *rewrite.Insert, f *rowFacts, found Outcome, stored, all, affected int64) Outcome {
+func believed(in *rewrite.Insert, f *rowFacts, found outcome, stored, all, affected int64) outcome {
 	switch {
 	case stored == all && affected != 0:
 		return found
 	case !f.stays:
-		return Unknown // a key may be that of another row of the statement
+		return outcomeUnknown // a key may be that of another row of the statement
 	case affected < 0 || in.Conflict == rewrite.ConflictReplace || in.Replaces:
 		return found
 	case stored > affected:
-		return Unknown // another statement has stored one of the keys
-	case in.Conflict == rewrite.ConflictSkip && all == int64(in.Rows) && stored < affected && found == NotStored:
-		return Unknown // another one has removed it since
+		return outcomeUnknown // another statement has stored one of the keys
+	case in.Conflict == rewrite.ConflictSkip && all == int64(in.Rows) && stored < affected && found == outcomeNotStored:
+		return outcomeUnknown // another one has removed it since
 	}
 	return found
 }
@@ -230,9 +230,9 @@ func (x *execution) storedID(d *dialect.Dialect, ids []filledID) int64 {
 	}
 	for i, id := range ids {
 		switch {
-		case x.fates[id.place] == Unknown:
+		case x.fates[id.place] == outcomeUnknown:
 			return 0
-		case x.fates[id.place] == NotStored:
+		case x.fates[id.place] == outcomeNotStored:
 		case i > 0 && !x.spares(id):
 			// Who counts up from it would come to keys of other statements.
 			return 0
@@ -248,9 +248,9 @@ func (x *execution) lastStoredID(ids []filledID) int64 {
 	rows := x.plan.Inserts[0].Rows
 	for i, id := range slices.Backward(ids) {
 		switch {
-		case len(ids) != rows && (i < len(ids)-1 || id.row != rows-1), x.fates[id.place] == Unknown:
+		case len(ids) != rows && (i < len(ids)-1 || id.row != rows-1), x.fates[id.place] == outcomeUnknown:
 			return 0
-		case x.fates[id.place] == Stored:
+		case x.fates[id.place] == outcomeStored:
 			return id.id
 		}
 	}
@@ -258,25 +258,25 @@ func (x *execution) lastStoredID(ids []filledID) int64 {
 }
 
 // failure returns what an error says of the rows.
-func (x *execution) failure(err error) Outcome {
+func (x *execution) failure(err error) outcome {
 	in := &x.plan.Inserts[0]
 	switch {
 	case x.undone:
-		return NotStored
+		return outcomeNotStored
 	case x.gone != nil && x.guard.tx != txInside:
-		return Unknown // the statement may have committed by itself
+		return outcomeUnknown // the statement may have committed by itself
 	}
 	// ErrBadConn says nothing: drivers give it for a connection that broke after
 	// the send, too.
 	atomic := in.Rows == 1 || x.plan.Dialect().AtomicStatements && in.Conflict != rewrite.ConflictSkip && !x.ownConflicts()
 	if atomic && sqlcode.Answered(err) {
-		return NotStored
+		return outcomeNotStored
 	}
-	return Unknown
+	return outcomeUnknown
 }
 
 // ended returns what an error says of the rows of one INSERT of the text.
-func (x *execution) ended(in *rewrite.Insert, err error) Outcome {
+func (x *execution) ended(in *rewrite.Insert, err error) outcome {
 	if x.plan.Alone() {
 		return x.failure(err)
 	}

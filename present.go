@@ -96,7 +96,7 @@ type inquiry struct {
 	column string
 	key    *tableKey
 	groups []group // of keys that are asked for together
-	found  []Outcome
+	found  []outcome
 	places map[any]int // of the keys among found, where there is one group
 }
 
@@ -109,7 +109,7 @@ type group struct {
 // present returns which keys of a draw are in the table: Stored or NotStored for
 // each, Unknown for one that was not found and need not be seen. It is nil where
 // the table did not tell.
-func (x *execution) present(ctx context.Context, f *rowFacts, draw int, affected int64) []Outcome {
+func (x *execution) present(ctx context.Context, f *rowFacts, draw int, affected int64) []outcome {
 	q, ok := x.inquiry(f, draw)
 	gate := tableOf(&x.plan.Inserts[0]).gate
 	if !ok || ctx.Err() != nil || time.Now().UnixNano() < gate.mute.Load() {
@@ -145,7 +145,7 @@ func (x *execution) inquiry(f *rowFacts, draw int) (*inquiry, bool) {
 	if q.column == "" || n == 0 {
 		return nil, false
 	}
-	q.found = make([]Outcome, n)
+	q.found = make([]outcome, n)
 	if !q.group(draw, n) {
 		return nil, false
 	}
@@ -245,7 +245,7 @@ const maxLocked = 256
 // none, so that it need not be the latest state that shows some of them.
 func (q *inquiry) outside(ctx context.Context, locks bool) error {
 	err := q.plain(ctx, false)
-	if err != nil || !locks || slices.Contains(q.found, Stored) {
+	if err != nil || !locks || slices.Contains(q.found, outcomeStored) {
 		return err
 	}
 	_ = q.locked(ctx, q.x.plan.Dialect().Latest.NoWait)
@@ -293,8 +293,8 @@ func (q *inquiry) plain(ctx context.Context, sure bool) error {
 				return err
 			}
 			for _, n := range at {
-				if q.found[n] != Stored && (sure || seen > 0) {
-					q.found[n] = NotStored
+				if q.found[n] != outcomeStored && (sure || seen > 0) {
+					q.found[n] = outcomeNotStored
 				}
 			}
 		}
@@ -374,8 +374,8 @@ func (q *inquiry) locked(ctx context.Context, lock string) error {
 		}
 	}
 	for i := range q.found {
-		if q.found[i] != Stored {
-			q.found[i] = NotStored
+		if q.found[i] != outcomeStored {
+			q.found[i] = outcomeNotStored
 		}
 	}
 	return nil
@@ -391,7 +391,7 @@ func (q *inquiry) run(ctx context.Context, group int, query string) (seen int, e
 		if !ok {
 			return errOtherKey
 		}
-		q.found[n] = Stored
+		q.found[n] = outcomeStored
 		seen++
 		return nil
 	})

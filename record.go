@@ -2,12 +2,8 @@ package keyfill
 
 import (
 	"context"
-	"database/sql/driver"
-	"math"
 	"reflect"
-	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/google/uuid"
 )
@@ -45,20 +41,7 @@ type RecordedKey struct {
 
 // Recorder holds the keys that were filled under a context, for as long as the
 // program holds the Recorder. [Record] makes one. It is safe for concurrent use.
-type Recorder struct {
-	parent *Recorder
-	mu     sync.Mutex
-	keys   []RecordedKey
-	lost   []*execution // that ended in driver.ErrBadConn: see retry.go
-}
-
-// note is where the keys of an execution stand in one recorder.
-type note struct {
-	rec *Recorder
-	at  int
-}
-
-type recorderKey struct{}
+type Recorder struct{ recording recording }
 
 // Record returns a context and a recorder of every key that is filled under
 // that context, in the order of the statements and their rows. Where ctx has a
@@ -72,20 +55,21 @@ type recorderKey struct{}
 // The key that RETURNING or OUTPUT gives back replaces the key that was sent,
 // as far as the caller reads the rows. Before that the outcome is [Unknown].
 func Record(ctx context.Context) (context.Context, *Recorder) {
-	r := &Recorder{parent: recorderOf(ctx)}
-	return context.WithValue(ctx, recorderKey{}, r), r
-}
-
-func recorderOf(ctx context.Context) *Recorder {
-	r, _ := ctx.Value(recorderKey{}).(*Recorder)
-	return r
+	r := new(Recorder)
+	return withRecording(ctx, &r.recording), r
 }
 
 // All returns every key so far. The caller owns the slice.
 func (r *Recorder) All() []RecordedKey {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return append([]RecordedKey(nil), r.keys...)
+	noted := r.recording.all()
+	if noted == nil {
+		return nil
+	}
+	keys := make([]RecordedKey, len(noted))
+	for i, k := range noted {
+		keys[i] = RecordedKey{Table: k.Table, Column: k.Column, Row: k.Row, Key: k.Key, Outcome: Outcome(k.Outcome)}
+	}
+	return keys
 }
 
 // Keys returns the keys of a table so far. "orders" means the table of that name
@@ -143,103 +127,4 @@ func keyAs[T any](key any) (T, bool) {
 	}
 	as, ok = from.Convert(to).Interface().(T)
 	return as, ok
-}
-
-// record notes the keys of an execution with what became of them.
-func (x *execution) record(err error) {
-	if x.rec == nil {
-		return
-	}
-	keys := x.recorded()
-	if !x.plan.Alone() {
-		x.settled(keys, err)
-		x.write(keys)
-		return
-	}
-	o := Unknown
-	if err != nil {
-		o = x.failure(err)
-	}
-	for i := range keys {
-		keys[i].Outcome = o
-		if err == nil && len(x.fates) == len(keys) {
-			keys[i].Outcome = x.fates[i]
-		}
-	}
-	x.write(keys)
-}
-
-// write puts the keys of an execution into the recorders: behind the others
-// the first time, then in their own place, so that a statement that was sent
-// twice is recorded once.
-func (x *execution) write(keys []RecordedKey) {
-	if x.notes == nil {
-		for r := x.rec; r != nil; r = r.parent {
-			r.mu.Lock()
-			x.notes = append(x.notes, note{r, len(r.keys)})
-			r.keys = append(r.keys, keys...)
-			r.mu.Unlock()
-		}
-		return
-	}
-	for _, n := range x.notes {
-		n.rec.mu.Lock()
-		copy(n.rec.keys[n.at:], keys)
-		n.rec.mu.Unlock()
-	}
-}
-
-// recorded returns the keys that the execution drew, in row order.
-func (x *execution) recorded() []RecordedKey {
-	var keys []RecordedKey
-	for _, p := range x.plan.Filled(x.holes) {
-		if x.plan.Inserts[p.Insert].Explained {
-			continue
-		}
-		t := tableOf(&x.plan.Inserts[p.Insert])
-		k := &t.keys[p.Key]
-		keys = append(keys, RecordedKey{
-			Table:  t.Table,
-			Column: k.column,
-			Row:    p.Row,
-			Key:    k.reported(x.keys[p.Draw][p.N]),
-		})
-	}
-	return append(keys, x.numberedKeys()...)
-}
-
-// reported returns a key as it was bound, or as the engine gave it back, in the
-// type that a Recorder shows.
-func (k *tableKey) reported(v driver.Value) any {
-	switch v := v.(type) {
-	case uuid.UUID:
-		return v
-	case [16]byte:
-		return uuid.UUID(v)
-	case string:
-		if k.text {
-			return v
-		}
-		if k.integer() {
-			if id, err := strconv.ParseInt(v, 10, 64); err == nil {
-				return id
-			}
-			return v
-		}
-		if id, err := uuid.Parse(v); err == nil {
-			return id
-		}
-		return v
-	case []byte:
-		if len(v) == 16 && !k.text && !k.integer() {
-			return uuid.UUID(v)
-		}
-		return k.reported(string(v))
-	case uint64:
-		// go-sql-driver gives it for a column that is unsigned.
-		if v <= math.MaxInt64 {
-			return int64(v)
-		}
-	}
-	return v
 }

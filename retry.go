@@ -63,7 +63,7 @@ func (db *database) joins(k *tableKey) bool {
 
 // loseParked is for a text that could not be prepared: what was parked for it
 // waits for the retry.
-func (g *guard) loseParked(query string, rec *Recorder) {
+func (g *guard) loseParked(query string, rec *recording) {
 	g.parked = slices.DeleteFunc(g.parked, func(x *execution) bool {
 		if x.query != query || x.rec != rec {
 			return false

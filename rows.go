@@ -19,7 +19,7 @@ import (
 type observedRows struct {
 	forwardedRows
 	x      *execution
-	keys   []RecordedKey // as sent, in row order
+	keys   []recordedKey // as sent, in row order
 	places map[any]int   // of keys
 	column int           // of the key among the result's columns; -1
 	seen   []any         // the keys that came back
@@ -88,7 +88,7 @@ func (o *observedRows) Close() error {
 		o.fail(err)
 	case o.x.plan.Alone() && o.undoesRows():
 		o.ended = true
-		o.all(Unknown)
+		o.all(outcomeUnknown)
 		o.write()
 	case o.x.plan.Inserts[0].Rows >= 0 && o.rows >= o.x.plan.Inserts[0].Rows, !o.x.plan.Alone():
 		o.finish()
@@ -120,10 +120,10 @@ func (o *observedRows) key(v driver.Value) {
 	case uuid.UUID, string, int64:
 		o.seen = append(o.seen, key)
 		if i, ok := o.places[key]; ok {
-			o.keys[i].Outcome = Stored
+			o.keys[i].Outcome = outcomeStored
 		} else if o.x.plan.ByFunction() {
 			t := tableOf(&o.x.plan.Inserts[0])
-			o.keys = append(o.keys, RecordedKey{Table: t.Table, Column: t.keys[0].column, Row: o.rows - 1, Key: key, Outcome: Stored})
+			o.keys = append(o.keys, recordedKey{Table: t.Table, Column: t.keys[0].column, Row: o.rows - 1, Key: key, Outcome: outcomeStored})
 		}
 	default:
 		// Not a key after all: the number of rows has to decide.
@@ -157,24 +157,24 @@ func (o *observedRows) finish() {
 			o.x.settled(o.keys, nil)
 		}
 	case o.undoesRows():
-		o.all(Unknown)
+		o.all(outcomeUnknown)
 	case o.column < 0:
 		o.all(o.counted(in))
 	case len(o.seen) == in.Rows:
 		// One row came back for each that was sent, in their order: a trigger
 		// or an upsert may have put another key there.
 		for i := range o.keys {
-			o.keys[i].Key, o.keys[i].Outcome = o.seen[o.keys[i].Row], Stored
+			o.keys[i].Key, o.keys[i].Outcome = o.seen[o.keys[i].Row], outcomeStored
 		}
 	default:
-		left := NotStored
+		left := outcomeNotStored
 		if in.Conflict == rewrite.ConflictError || in.Conflict == rewrite.ConflictConditional {
 			// A trigger took the row, perhaps to another table, or the column is
 			// that of a MERGE's source.
-			left = Unknown
+			left = outcomeUnknown
 		}
 		for i := range o.keys {
-			if o.keys[i].Outcome != Stored {
+			if o.keys[i].Outcome != outcomeStored {
 				o.keys[i].Outcome = left
 			}
 		}
@@ -190,7 +190,7 @@ func (o *observedRows) undoesRows() bool {
 }
 
 // all gives every key the same outcome.
-func (o *observedRows) all(outcome Outcome) {
+func (o *observedRows) all(outcome outcome) {
 	for i := range o.keys {
 		o.keys[i].Outcome = outcome
 	}
@@ -198,18 +198,18 @@ func (o *observedRows) all(outcome Outcome) {
 
 // counted is the outcome when the rows lack the key's column: their number
 // decides.
-func (o *observedRows) counted(in *rewrite.Insert) Outcome {
+func (o *observedRows) counted(in *rewrite.Insert) outcome {
 	switch {
 	case in.Query != nil:
 	case in.Conflict == rewrite.ConflictUpdate:
 	case in.Returning && o.rows == 0 && in.Conflict == rewrite.ConflictSkip:
-		return NotStored
+		return outcomeNotStored
 	case in.Returning && o.rows == in.Rows:
-		return Stored
+		return outcomeStored
 	case !in.Returning && in.Conflict == rewrite.ConflictError && o.x.keepsRows():
-		return Stored
+		return outcomeStored
 	}
-	return Unknown
+	return outcomeUnknown
 }
 
 // keepsRows reports whether the table is known to store every row of an INSERT that

@@ -35,9 +35,9 @@ type sources struct {
 	taken    []int // the numbers of workers that are taken in flakes
 }
 
-func newSources(o Options) *sources {
+func newSources(a assembly) *sources {
 	return &sources{
-		env:       keysource.Env{Now: o.Now, Rand: o.Rand, StoreWait: o.Policy.StoreWait},
+		env:       keysource.Env{Now: a.now, Rand: a.rand, StoreWait: a.policy.StoreWait},
 		stateless: map[policy.Source]keysource.Source{},
 		counters:  newCounterSet(),
 	}

@@ -336,7 +336,7 @@ func (db *database) refuseBound(err error) error {
 	if !errors.As(err, &r) {
 		return err
 	}
-	db.counters.count(event{table: r.Table, action: rewrite.Refuse, reason: r.Reason})
+	db.tally.of(r.Table, nil).refuse(r.Reason)
 	return refused(r)
 }
 

@@ -1,11 +1,9 @@
 package keyfill
 
 import (
+	"cmp"
 	"maps"
-	"sync"
-	"sync/atomic"
 
-	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -61,131 +59,24 @@ type TableStats struct {
 	Suspects uint64
 }
 
-// counters are the Stats of one mount as they grow.
-type counters struct {
-	passed atomic.Uint64
-	mu     sync.Mutex
-	tables map[string]*tally
-}
-
-// tally is the TableStats of one table as they grow. Only the reasons of refusals
-// have a lock.
-type tally struct {
-	filled, keys, kept        atomic.Uint64
-	failed, unknown, withheld atomic.Uint64
-	suspects                  atomic.Uint64
-
-	mu      sync.Mutex
-	refused map[Reason]uint64
-}
-
-// event is one statement to count and to report.
-type event struct {
-	counts   bool // false: there is nothing to count
-	table    string
-	owner    *table // nil where the name alone is at hand
-	action   rewrite.Action
-	keys     int
-	reason   rewrite.Reason
-	offset   int
-	mode     policy.Mode
-	withheld bool
-	rest     []event // of the other INSERTs of the text
-
-	// worked is the plan of an INSERT that is kept for an expression in a key's
-	// place, which an option of the driver may change.
-	worked *rewrite.Plan
-}
-
-func (c *counters) count(e event) {
-	if e.action == rewrite.Pass {
-		c.passed.Add(1)
-		return
-	}
-	t := c.of(e.table, e.owner)
-	switch e.action {
-	case rewrite.Fill:
-		t.filled.Add(1)
-		if !e.withheld {
-			t.keys.Add(uint64(e.keys))
+// statsOf returns the counts of one database.
+func statsOf(db *database) Stats {
+	passed, tables := db.tally.counts()
+	s := Stats{Passed: passed, Tables: make(map[string]TableStats, len(tables))}
+	for name, c := range tables {
+		t := TableStats{
+			Filled: c.filled, Keys: c.keys, Kept: c.kept,
+			Failed: c.failed, Unknown: c.unknown, Withheld: c.withheld, Suspects: c.suspects,
 		}
-	case rewrite.Keep:
-		t.kept.Add(1)
-	case rewrite.Refuse:
-		t.refuse(e.reason)
-	}
-	if e.withheld {
-		t.withheld.Add(1)
-	}
-}
-
-// of returns the counts of a table by its name, and by the table itself where it is
-// at hand, which then knows them.
-func (c *counters) of(name string, owner *table) *tally {
-	if owner != nil {
-		if t := owner.tally.Load(); t != nil {
-			return t
+		if len(c.refused) > 0 {
+			t.Refused = make(map[Reason]uint64, len(c.refused))
 		}
+		for reason, n := range c.refused {
+			t.Refused[Reason(reason)] = n
+		}
+		s.Tables[cmp.Or(name, OtherTables)] = t
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.tables == nil {
-		c.tables = map[string]*tally{}
-	}
-	if c.tables[name] == nil && len(c.tables) >= maxTables {
-		name = OtherTables
-	}
-	t := c.tables[name]
-	if t == nil {
-		t = new(tally)
-		c.tables[name] = t
-	}
-	if owner != nil {
-		owner.tally.Store(t)
-	}
-	return t
-}
-
-func (t *tally) refuse(r rewrite.Reason) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.refused == nil {
-		t.refused = map[Reason]uint64{}
-	}
-	t.refused[Reason(r)]++
-}
-
-// stats returns the counts so far.
-func (t *tally) stats() TableStats {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return TableStats{
-		Filled: t.filled.Load(), Keys: t.keys.Load(), Kept: t.kept.Load(), Refused: maps.Clone(t.refused),
-		Failed: t.failed.Load(), Unknown: t.unknown.Load(), Withheld: t.withheld.Load(), Suspects: t.suspects.Load(),
-	}
-}
-
-// failed counts that n statements which were counted before have failed.
-func (c *counters) failed(table string, o Outcome, n int) {
-	if t := c.of(table, nil); o == NotStored {
-		t.failed.Add(uint64(n))
-	} else {
-		t.unknown.Add(uint64(n))
-	}
-}
-
-// suspect counts a key that was in use already.
-func (c *counters) suspect(table string) { c.of(table, nil).suspects.Add(1) }
-
-// addTo adds the counts to total.
-func (c *counters) addTo(total *Stats) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := Stats{Passed: c.passed.Load(), Tables: map[string]TableStats{}}
-	for name, t := range c.tables {
-		now.Tables[name] = t.stats()
-	}
-	total.add(now)
+	return s
 }
 
 // add adds other to s and keeps nothing of it.

@@ -25,7 +25,7 @@ func setRefused(p *rewrite.Plan, err error) error {
 		return err
 	}
 	r := p.Refused(rewrite.ErrSet)
-	return &Error{Table: r.Table, Column: r.Column, Offset: r.Offset, Err: fmt.Errorf("%w: %w", rewrite.ErrSet, err)}
+	return tableOf(&p.Inserts[0]).newError(r.Table, r.Column, r.Offset, fmt.Errorf("%w: %w", rewrite.ErrSet, err))
 }
 
 // errStoredMore is for a row of VALUES that the engine has stored as several rows.
