@@ -61,22 +61,14 @@ func newConn(g *guard) *conn {
 // passes reports whether a text goes to the driver as it is, and whether it is
 // counted then. For any other it notes what may have to be done with it.
 func (c *conn) passes(query string) (pass, counts bool) {
-	what, passed := c.db.see(query)
-	switch {
-	case what == 0:
-		return true, false
-	case passed && !c.temporary.every:
-		c.altered.made = nil
-		return true, true
-	}
-	c.what = what
-	return false, false
+	c.what, pass, counts = c.guard.passes(query)
+	return pass, counts
 }
 
 // count counts an INSERT that was passed, if the driver has taken it.
 func (c *conn) count(taken bool) {
 	if taken {
-		c.db.tally.passed.Add(1)
+		c.guard.countPassed()
 	}
 }
 

@@ -8,7 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/internal/dbconn"
+	"github.com/keyfill/keyfill/internal/explain"
 )
 
 // wrappedDriver is what database/sql sees: the registered driver, and the
@@ -60,28 +61,12 @@ func (d *wrappedDriver) connector(dsn string) (driver.Connector, error) {
 // OpenConnector opens no connection: errors are those of the DSN and of the
 // policy.
 func (d *wrappedDriver) OpenConnector(dsn string) (driver.Connector, error) {
-	parent, err := openConnector(d.parent, dsn)
+	parent, err := dbconn.Open(d.parent, dsn)
 	if err != nil {
 		return nil, err
 	}
 	return wrapConnector(parent, d.options, d.all)
 }
-
-func openConnector(d driver.Driver, dsn string) (driver.Connector, error) {
-	if dc, ok := d.(driver.DriverContext); ok {
-		return dc.OpenConnector(dsn)
-	}
-	return dsnConnector{driver: d, dsn: dsn}, nil
-}
-
-// dsnConnector stands for a driver without DriverContext, as in database/sql.
-type dsnConnector struct {
-	driver driver.Driver
-	dsn    string
-}
-
-func (c dsnConnector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.dsn) }
-func (c dsnConnector) Driver() driver.Driver                        { return c.driver }
 
 // Connector is a driver.Connector whose connections fill keys, for sql.OpenDB.
 // [WrapConnector] makes it. It is safe for concurrent use.
@@ -157,23 +142,8 @@ func (c *Connector) Close() error {
 	return err
 }
 
-// connect opens a connection of the driver, and asks it what has to be known
-// before anybody uses it.
-func (db *database) connect(ctx context.Context, parent driver.Connector) (*guard, error) {
-	conn, err := parent.Connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	g := newGuard(conn, db)
-	if db.engine.Load() == nil && policy.Mode(db.mode.Load()) != policy.ModeOff {
-		// On a connection that nobody has used: later the question would change
-		// what ROW_COUNT() and FOUND_ROWS() say. Without an answer it is asked
-		// again when it matters.
-		_, _ = db.know(ctx, g)
-	}
-	db.greet(ctx, g)
-	if policy.Mode(db.mode.Load()) != policy.ModeOff {
-		db.placeFirst(ctx, g)
-	}
-	return g, nil
+// Explain says what would become of a query by the options of the driver, for
+// package explain.
+func (d *wrappedDriver) Explain(query string) (explain.Explanation, error) {
+	return d.mount.one.explain(query)
 }

@@ -69,7 +69,6 @@
 package keyfill
 
 import (
-	"context"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
@@ -155,27 +154,10 @@ func From(db *sql.DB) (*Mount, error) {
 	return nil, ErrNotOurs
 }
 
-// unwrapKey is the key of the sink under which [Unwrap] asks a connection for
-// the one below.
-type unwrapKey struct{}
-
-// unwrapSink takes the driver's connection.
-type unwrapSink struct{ conn driver.Conn }
-
 // Unwrap returns the driver's own connection, given the one that sql.Conn.Raw
 // hands out. It finds it through any wrapper that passes Ping on. A connection
 // that keyfill did not open comes back unchanged, after a Ping. keyfill fills
 // nothing that is sent on the driver's own connection.
 func Unwrap(driverConn any) any {
-	p, ok := driverConn.(driver.Pinger)
-	if !ok {
-		return driverConn
-	}
-	var sink unwrapSink
-	// A connection that is not ours is pinged: its answer is not our business.
-	_ = p.Ping(context.WithValue(context.Background(), unwrapKey{}, &sink))
-	if sink.conn == nil {
-		return driverConn
-	}
-	return sink.conn
+	return unwrap(driverConn)
 }

@@ -15,10 +15,9 @@ import (
 // kept as far as its text tells.
 const reasonAtExecution = "decided at execution"
 
-// Explain says what would become of a query by the options of the driver, for
-// package explain.
-func (d *wrappedDriver) Explain(query string) (explain.Explanation, error) {
-	return d.mount.one.either[0].explain(query)
+// explain says what would become of a query by the options of the driver.
+func (db *database) explain(query string) (explain.Explanation, error) {
+	return db.either[0].explain(query)
 }
 
 func (e *engine) explain(query string) (explain.Explanation, error) {

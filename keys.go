@@ -13,16 +13,21 @@ var ErrNotOne = errors.New("keyfill: not exactly one database is open through th
 
 // ErrNoNumbers is returned by [Mount.Reserve] for a table whose keys are not
 // consecutive integers.
-var ErrNoNumbers = errors.New("keyfill: the source makes no consecutive integers: ask for Keys")
+var ErrNoNumbers = errNoNumbers
 
 // ErrOwnMemory is returned by [Mount.Keys] and [Mount.Reserve] for a database
 // in memory, which no connection but the application's own can see.
-var ErrOwnMemory = errors.New("keyfill: no connection but the application's own sees a database in memory: let its INSERTs draw the keys, or use a file")
+var ErrOwnMemory = errOwnMemory
 
 // ErrJoined is returned by [Mount.Keys] and [Mount.Reserve] for keys that are
 // drawn in the transaction of their INSERT. The policy says so of a source with
 // transaction: joined or scope:, and of the kind maxplusone.
-var ErrJoined = errors.New("keyfill: the keys are drawn in the transaction of their INSERT, not before it: send the INSERT without a key")
+var ErrJoined = errJoined
+
+// ErrNotUnique is returned for a table whose keys are to be the greatest one
+// and one, where no unique index is on the key column alone, or the keys are no
+// integers: an index on (key, version) lets the same key in twice.
+var ErrNotUnique = errNotUnique
 
 // maxKeys is how many keys may be asked for at once.
 const maxKeys = 1_000_000
@@ -51,13 +56,7 @@ func (m *Mount) Keys(ctx context.Context, name string, n int) ([]driver.Value, e
 	if err != nil {
 		return nil, err
 	}
-	var keys []driver.Value
-	err = db.forTable(ctx, name, func(t *table, g *guard) error {
-		var err error
-		keys, err = db.next(ctx, g, nil, t, 0, n)
-		return err
-	})
-	return keys, err
+	return db.keysFor(ctx, name, n)
 }
 
 // Reserve returns the first of n consecutive integers for a table's first key
@@ -69,16 +68,7 @@ func (m *Mount) Reserve(ctx context.Context, name string, n int) (int64, error) 
 	if err != nil {
 		return 0, err
 	}
-	var first int64
-	err = db.forTable(ctx, name, func(t *table, g *guard) error {
-		if !t.keys[0].rule.Contiguous {
-			return ErrNoNumbers
-		}
-		var err error
-		first, err = db.reserve(ctx, g, t, 0, int64(n))
-		return err
-	})
-	return first, err
+	return db.reserveFor(ctx, name, n)
 }
 
 // only returns the database, if there is one alone.
@@ -93,46 +83,10 @@ func (m *Mount) only(table string, n int) (*database, error) {
 	return all[0], nil
 }
 
-// forTable calls f for a table of a name, with a connection where its source
-// needs one.
-func (db *database) forTable(ctx context.Context, name string, f func(*table, *guard) error) error {
-	// Names, layouts and states are alike in MySQL and MariaDB; what the catalog
-	// is to say of a column is not.
-	t, err := db.known().named(name)
-	if err != nil {
-		return &Error{Table: name, Offset: -1, Err: err}
-	}
-	if t, err = db.real(ctx, t); err != nil {
-		return &Error{Table: name, Offset: -1, Err: err}
-	}
-	k := &t.keys[0]
-	if db.belongs(k) {
-		return t.keyError(0, ErrJoined)
-	}
-	if k.source == nil && db.onConnection() && db.standIn == nil {
-		err = db.withGuard(ctx, func(g *guard) error { return f(t, g) })
-	} else {
-		err = f(t, nil)
-	}
-	if err != nil {
-		return t.keyError(0, err)
-	}
-	return nil
-}
-
-// withGuard calls f with a connection of its own.
-func (db *database) withGuard(ctx context.Context, f func(*guard) error) error {
-	g, err := db.connect(ctx, db.sources.stores.own)
-	if err != nil {
-		return err
-	}
-	if db.acquaint(ctx, g); g.counters != nil {
-		err = ErrOwnMemory
-	} else {
-		err = f(g)
-	}
-	if closeErr := g.Close(); err == nil {
-		err = closeErr
-	}
-	return err
+// WithValue returns a context under which {value:name} in the name of a source's
+// state means value, so that each tenant, say, has a numbering of its own. An
+// INSERT whose source needs a value fails with an [*Error] where the context has
+// none, or an empty one.
+func WithValue(ctx context.Context, name, value string) context.Context {
+	return withValue(ctx, name, value)
 }

@@ -15,10 +15,7 @@ import (
 // was deleted from the top comes again.
 
 var (
-	// ErrNotUnique is returned for a table whose keys are to be the greatest one
-	// and one, where no unique index is on the key column alone, or the keys are no
-	// integers: an index on (key, version) lets the same key in twice.
-	ErrNotUnique = errors.New("keyfill: greatest key plus one is safe only under a unique index on the key column alone: create one, or use another source")
+	errNotUnique = errors.New("keyfill: greatest key plus one is safe only under a unique index on the key column alone: create one, or use another source")
 
 	errMaxUnseen = errors.New("the next key is the greatest one and one, and whether its column has a unique index is not known: the catalog does not show the table")
 )
@@ -34,7 +31,7 @@ func (db *database) afterMax(ctx context.Context, g *guard, t *table, i int, n i
 	case f.unseen != nil:
 		return 0, fmt.Errorf("%w: %w", errMaxUnseen, f.unseen)
 	case !f.keys[i].alone || !f.keys[i].ranked:
-		return 0, ErrNotUnique
+		return 0, errNotUnique
 	}
 	column := f.keys[i].stored(t.rule, k, false)
 	if k.rule.Source.Lock == policy.LockNone || !store.NeedsMutex(db.known().dialect) {

@@ -68,3 +68,20 @@ func (e *engine) passes(query string) bool {
 	p := e.plan(query)
 	return p.Action == rewrite.Pass && !p.Ambiguous() && !(e.policy.HasDefaultSchema() && e.mayMean(p, query))
 }
+
+// passes says what a query concerns, whether it goes to the driver as it is, and
+// whether it is counted then.
+func (g *guard) passes(query string) (what rewrite.Concern, pass, counts bool) {
+	what, passed := g.db.see(query)
+	switch {
+	case what == 0:
+		return 0, true, false
+	case passed && !g.temporary.every:
+		g.altered.made = nil
+		return what, true, true
+	}
+	return what, false, false
+}
+
+// countPassed counts an INSERT that the driver has taken as it came.
+func (g *guard) countPassed() { g.db.tally.passed.Add(1) }

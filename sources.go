@@ -139,18 +139,15 @@ func (db *database) close(ctx context.Context) error {
 // on it, or break it.
 func (db *database) onConnection() bool { return db.either[0].dialect.OneWriter }
 
-// valueKey is the key of a value that [WithValue] puts into a context.
+// valueKey is the key of a value that withValue puts into a context.
 type valueKey struct{ name string }
 
-// WithValue returns a context under which {value:name} in the name of a source's
-// state means value, so that each tenant, say, has a numbering of its own. An
-// INSERT whose source needs a value fails with an [*Error] where the context has
-// none, or an empty one.
-func WithValue(ctx context.Context, name, value string) context.Context {
+// withValue returns a context that holds the value of a name in the names of states.
+func withValue(ctx context.Context, name, value string) context.Context {
 	return context.WithValue(ctx, valueKey{name}, value)
 }
 
-// valueOf returns what WithValue has put into ctx.
+// valueOf returns what withValue has put into ctx.
 func valueOf(ctx context.Context) func(name string) (string, bool) {
 	return func(name string) (string, bool) {
 		v, ok := ctx.Value(valueKey{name}).(string)

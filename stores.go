@@ -12,6 +12,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/internal/drivers"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/policy"
@@ -135,7 +136,7 @@ func openConfigured(c policy.Store) (configuredStore, error) {
 		facts.Dialect = dialect.MySQL()
 	}
 	opened := configuredStore{dialect: facts.Dialect}
-	if opened.connector, err = openConnector(d, dsn); err != nil {
+	if opened.connector, err = dbconn.Open(d, dsn); err != nil {
 		return none, refused
 	}
 	if !facts.ReadsDSN(opened.connector, dsn) {
