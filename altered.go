@@ -57,7 +57,7 @@ func leavesCatalog(d *dialect.Dialect, query string) bool {
 func (g *guard) isAltered() bool { return g != nil && g.altered.on }
 
 // factsHere is facts for a transaction that has changed tables.
-func (db *database) factsHere(ctx context.Context, g *guard, t *table) (*tableFacts, error) {
+func (db *keyTables) factsHere(ctx context.Context, g *guard, t *table) (*tableFacts, error) {
 	if f := g.altered.facts[t]; f != nil {
 		return f, nil
 	}
@@ -73,7 +73,7 @@ func (db *database) factsHere(ctx context.Context, g *guard, t *table) (*tableFa
 
 // factsMade returns the facts of a table that is not there, but is made by the text
 // in front of its INSERT: f where it is not.
-func (db *database) factsMade(ctx context.Context, g *guard, t *table, f *tableFacts) (*tableFacts, error) {
+func (db *keyTables) factsMade(ctx context.Context, g *guard, t *table, f *tableFacts) (*tableFacts, error) {
 	if f.unseen == nil || g == nil || !slices.Contains(g.altered.made, t.rule.Name) {
 		return f, nil
 	}
@@ -111,7 +111,7 @@ func (g *guard) countersHere(k *tableKey, all *counterSet) *counterSet {
 // openHere opens the row of a state for a transaction that has changed tables, and
 // returns what is left to expect of it: the keys in the table are compared here and
 // now. The row itself is the others' too.
-func (db *database) openHere(ctx context.Context, g *guard, st *store.Store, row store.Sequence, behind keysource.Remedy, ranked bool) (store.Sequence, error) {
+func (db *keyTables) openHere(ctx context.Context, g *guard, st *store.Store, row store.Sequence, behind keysource.Remedy, ranked bool) (store.Sequence, error) {
 	opened := row
 	opened.At = store.Within(db.known().dialect, g.conn)
 	if opened.OnBehind = behind; !ranked {

@@ -75,7 +75,7 @@ func keep(row *store.Sequence, src policy.Source) {
 
 // bindTo binds a counter's state to a column of a table that it is going to fill,
 // unless that was done.
-func (db *database) bindTo(ctx context.Context, g *guard, t *table, i int, c *counter) error {
+func (db *keyTables) bindTo(ctx context.Context, g *guard, t *table, i int, c *counter) error {
 	if c.bound == nil || g == nil && c.row != nil {
 		return nil
 	}

@@ -90,7 +90,7 @@ func newGate(keys int) *gate {
 
 // facts returns what the catalog says of a table, of which it is asked unless
 // that is known. A column that cannot take its keys is an error.
-func (db *database) facts(ctx context.Context, g *guard, t *table) (*tableFacts, error) {
+func (db *keyTables) facts(ctx context.Context, g *guard, t *table) (*tableFacts, error) {
 	if t.looked && g.isAltered() && db.standIn == nil {
 		f, err := db.factsHere(ctx, g, t)
 		if err != nil {
@@ -155,7 +155,7 @@ func (g *gate) again(missing *tableFacts, failed error) {
 }
 
 // look asks the catalog.
-func (db *database) look(ctx context.Context, g *guard, t *table) (*tableFacts, error) {
+func (db *keyTables) look(ctx context.Context, g *guard, t *table) (*tableFacts, error) {
 	e := db.known()
 	if err := db.lock(ctx, g, t, 0); err != nil {
 		return nil, err
@@ -242,7 +242,7 @@ func factsOfColumn(t *catalog.Table, c *catalog.Column) keyFacts {
 // connection, which may have a transaction open that a second one would wait
 // for, elsewhere on one of our own, so that the application's session does not
 // notice.
-func (db *database) tableIn(ctx context.Context, g *guard, d *dialect.Dialect, schema, name string) (*catalog.Table, error) {
+func (db *keyTables) tableIn(ctx context.Context, g *guard, d *dialect.Dialect, schema, name string) (*catalog.Table, error) {
 	if db.onConnection() || g.isAltered() {
 		return catalog.Read(ctx, d, catalog.Conn(g.conn), schema, name)
 	}
@@ -262,7 +262,7 @@ func (db *database) tableIn(ctx context.Context, g *guard, d *dialect.Dialect, s
 // has none left for a while: as long as a store is waited for. What the driver says
 // is formatted: a driver.ErrBadConn would make database/sql throw away the
 // application's connection.
-func (db *database) askCatalog(ctx context.Context, d *dialect.Dialect, ask func(context.Context) error) error {
+func (db *keyTables) askCatalog(ctx context.Context, d *dialect.Dialect, ask func(context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, db.storeWait)
 	defer cancel()
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {

@@ -47,7 +47,7 @@ func claims(c store.Claim) claimer {
 }
 
 // claim claims the column of a counter, and reports whether that is done for good.
-func (db *database) claim(ctx context.Context, g *guard, t *table, i int, c *counter) (done bool, err error) {
+func (db *keyTables) claim(ctx context.Context, g *guard, t *table, i int, c *counter) (done bool, err error) {
 	if c.claimer == nil {
 		return true, nil
 	}
@@ -64,7 +64,7 @@ func (db *database) claim(ctx context.Context, g *guard, t *table, i int, c *cou
 }
 
 // claimColumn makes a claim in the application's own database.
-func (db *database) claimColumn(ctx context.Context, g *guard, claim store.Claim) (done bool, err error) {
+func (db *keyTables) claimColumn(ctx context.Context, g *guard, claim store.Claim) (done bool, err error) {
 	if db.standIn != nil || g == nil && db.onConnection() {
 		return false, nil
 	}
@@ -87,7 +87,7 @@ func (db *database) claimColumn(ctx context.Context, g *guard, claim store.Claim
 
 // writeClaim writes a claim down, and reports whether that stays whatever becomes of the
 // statement's transaction.
-func (db *database) writeClaim(ctx context.Context, g *guard, claim store.Claim) (noted, stays bool, err error) {
+func (db *keyTables) writeClaim(ctx context.Context, g *guard, claim store.Claim) (noted, stays bool, err error) {
 	if !db.onConnection() {
 		home, err := db.sources.stores.get("")
 		if err != nil {

@@ -132,7 +132,7 @@ const closing = 5 * time.Second
 func (c *Connector) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closing)
 	defer cancel()
-	err := c.driver.mount.one.close(ctx)
+	err := c.driver.mount.one.close(ctx, c.driver.mount.one.withGuard)
 	if c.all != nil {
 		c.all.remove(c.driver.mount.one)
 	}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/drivers"
-	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -22,27 +21,12 @@ import (
 // asked of it, and its sources. Its methods decide what becomes of a statement, on the
 // connection that they are given.
 type database struct {
-	driver  drivers.Facts
-	exact   []*engine              // the same as either, where the case of tables' names counts
-	casing  atomic.Uint32          // whether it does: casing…
-	either  []*engine              // what the engine may be: one, or MySQL's and MariaDB's
-	engine  atomic.Pointer[engine] // nil until those two are told apart
-	sources *sources
-	standIn func(state string) keysource.Reserver // for stores; nil outside tests
-	logger  *slog.Logger                          // nil: slog.Default, when it is needed
+	*keyTables
 
 	seen *seenTexts
 
-	storeWait time.Duration // how long a store is waited for that does not answer
-
-	mode  atomic.Uint32 // a policy.Mode
-	tally tally
-	// serverVersion is the server's, once it was asked for: major and minor.
-	serverVersion atomic.Pointer[[2]int]
-	rows          rowNeeds
-	places        places
-	found         atomic.Uint32 // see countsFound
-	foundAgain    atomic.Int64  // when it is asked again, in nanoseconds
+	found      atomic.Uint32 // see countsFound
+	foundAgain atomic.Int64  // when it is asked again, in nanoseconds
 }
 
 // defaultStoreWait is the policy's store_wait where it does not say.
@@ -79,7 +63,8 @@ func newDatabase(a assembly, d driver.Driver) (*database, error) {
 		return nil, fmt.Errorf("keyfill: the driver of package %q is not known: say dialect: in the policy, one of %s",
 			drivers.PackagePath(d), dialect.Names())
 	}
-	db := &database{driver: facts, sources: newSources(a), standIn: a.reservers, logger: a.logger, seen: newSeenTexts(), storeWait: cmp.Or(cfg.StoreWait, defaultStoreWait)}
+	tables := &keyTables{driver: facts, sources: newSources(a), standIn: a.reservers, logger: a.logger, storeWait: cmp.Or(cfg.StoreWait, defaultStoreWait)}
+	db := &database{keyTables: tables, seen: newSeenTexts()}
 	db.mode.Store(uint32(cfg.Mode)) // so that off asks the server nothing
 	for _, one := range dialects {
 		e, err := newEngine(a, one, db.sources)
@@ -118,11 +103,6 @@ func (db *database) modeFromEnvironment() error {
 	return nil
 }
 
-// effective returns the mode for a table.
-func (db *database) effective(t *table) policy.Mode {
-	return policy.MoreCautious(t.mode, policy.Mode(db.mode.Load()))
-}
-
 // concerns says whether a query may be an INSERT into a configured table, or
 // begin or end a transaction. It is all that is done for other statements.
 func (db *database) concerns(query string) rewrite.Concern {
@@ -131,42 +111,6 @@ func (db *database) concerns(query string) rewrite.Concern {
 	}
 	// The last one of a family runs comments that the first one takes for comments.
 	return rewrite.Concerns(db.either[len(db.either)-1].dialect, query)
-}
-
-// know returns the engine, which for a driver of MySQL and MariaDB is asked of
-// the server once.
-func (db *database) know(ctx context.Context, g *guard) (*engine, error) {
-	if e := db.engine.Load(); e != nil {
-		return e, nil
-	}
-	version, err := g.version(ctx)
-	if err != nil {
-		return nil, err
-	}
-	e := db.either[0]
-	if isMariaDB(version) {
-		e = db.either[1]
-	}
-	db.engine.Store(e)
-	return e, nil
-}
-
-// known returns the engine; while MySQL and MariaDB are not told apart, one of
-// them.
-func (db *database) known() *engine {
-	if e := db.engine.Load(); e != nil {
-		return e
-	}
-	return db.either[0]
-}
-
-// currentLogger returns the logger that gets a report made now: the program may have
-// set its default one after the database was opened.
-func (db *database) currentLogger() *slog.Logger {
-	if db.logger != nil {
-		return db.logger
-	}
-	return slog.Default()
 }
 
 // report logs a statement that was sent as it came although it was not filled.

@@ -140,7 +140,7 @@ func (g *guard) held(err error) error {
 }
 
 // next appends keys to room; g may be nil where states have connections of their own.
-func (db *database) next(ctx context.Context, g *guard, room []driver.Value, t *table, i, n int) ([]driver.Value, error) {
+func (db *keyTables) next(ctx context.Context, g *guard, room []driver.Value, t *table, i, n int) ([]driver.Value, error) {
 	k := &t.keys[i]
 	if k.source != nil {
 		return k.source.Append(ctx, room, keysource.Request{N: n, Layout: k.layout})
@@ -156,7 +156,7 @@ func (db *database) next(ctx context.Context, g *guard, room []driver.Value, t *
 }
 
 // reserve gives the first of n consecutive integers.
-func (db *database) reserve(ctx context.Context, g *guard, t *table, i int, n int64) (int64, error) {
+func (db *keyTables) reserve(ctx context.Context, g *guard, t *table, i int, n int64) (int64, error) {
 	if k := &t.keys[i]; k.rule.Source.Kind == policy.KindMaxPlusOne && db.belongs(k) {
 		return db.afterMax(ctx, g, t, i, n)
 	}
@@ -165,7 +165,7 @@ func (db *database) reserve(ctx context.Context, g *guard, t *table, i int, n in
 }
 
 // numbers gives the first of n consecutive numbers of a counter, and that.
-func (db *database) numbers(ctx context.Context, g *guard, t *table, i int, n int64) (*counter, int64, error) {
+func (db *keyTables) numbers(ctx context.Context, g *guard, t *table, i int, n int64) (*counter, int64, error) {
 	for again := false; ; again = true {
 		c, err := db.counter(ctx, g, t, i)
 		if err != nil {

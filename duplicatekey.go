@@ -3,7 +3,6 @@ package keyfill
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -67,7 +66,7 @@ func (x *execution) numbers() bool {
 }
 
 // dropBlock gives up what is reserved for a key column, counts and reports it.
-func (db *database) dropBlock(ctx context.Context, g *guard, t *table, i int) {
+func (db *keyTables) dropBlock(ctx context.Context, g *guard, t *table, i int) {
 	if k := &t.keys[i]; k.rule.Source.Kind != policy.KindMaxPlusOne || !db.belongs(k) {
 		c, err := db.counter(ctx, g, t, i)
 		if err != nil {
@@ -77,13 +76,6 @@ func (db *database) dropBlock(ctx context.Context, g *guard, t *table, i int) {
 		db.doubt(g, t, i, c)
 	}
 	db.noteSuspect(ctx, t, i)
-}
-
-// noteSuspect counts and reports that keys of a column were found in use.
-func (db *database) noteSuspect(ctx context.Context, t *table, i int) {
-	db.tally.of(t.Table, nil).suspects.Add(1)
-	db.currentLogger().LogAttrs(ctx, slog.LevelError, "keyfill: source suspect: a key was in use already",
-		slog.String("table", t.Table), slog.String("column", t.keys[i].column))
 }
 
 // doubted is a column in which a transaction has found a key in use, perhaps in a
@@ -96,7 +88,7 @@ type doubted struct {
 // doubt makes the next draw on the connection compare with the greatest key that
 // its transaction sees, where others may not see that. A row that is counted on the
 // connection itself is compared there anyway.
-func (db *database) doubt(g *guard, t *table, i int, c *counter) {
+func (db *keyTables) doubt(g *guard, t *table, i int, c *counter) {
 	f := t.gate.facts.Load()
 	if g == nil || g.tx == txOutside || f == nil || !f.keys[i].ranked || c.mapping != nil || c.row != nil ||
 		c.sequence == nil && c.joined == nil || c.scoped != nil {

@@ -51,7 +51,7 @@ func mayFollow(src policy.Source) bool {
 }
 
 // engineCounts reports whether a column has such a counter.
-func (db *database) engineCounts(ctx context.Context, g *guard, t *table, i int) bool {
+func (db *keyTables) engineCounts(ctx context.Context, g *guard, t *table, i int) bool {
 	f, err := db.facts(ctx, g, t)
 	return err == nil && f.keys[i].counts
 }

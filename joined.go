@@ -39,13 +39,6 @@ func (db *database) joining(p *rewrite.Plan, h rewrite.Holes) (j joining) {
 	return j
 }
 
-// belongs reports whether keys belong to the INSERT's transaction. A stand-in for
-// stores has none.
-func (db *database) belongs(k *tableKey) bool { return k.rule.Joined && db.standIn == nil }
-
-// gapFree reports whether the numbers of the rows are to have no gaps.
-func (k *tableKey) gapFree() bool { return k.rule.Source.Transaction == policy.TransactionJoined }
-
 // unsuited says why a statement cannot be filled because of what drawing its keys
 // does on its connection, "" where it can. The answer depends on the text and the
 // policy alone, so that a statement that is filled today is filled tomorrow.

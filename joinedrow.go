@@ -34,7 +34,7 @@ type joinedRow struct {
 
 // newJoinedRow returns that of a row. home is nil where there is no connection but
 // the statement's.
-func (db *database) newJoinedRow(row store.Sequence, home *store.Store) *joinedRow {
+func (db *keyTables) newJoinedRow(row store.Sequence, home *store.Store) *joinedRow {
 	d := db.known().dialect
 	at := home
 	if home == nil {
@@ -158,7 +158,7 @@ func (r *joinedRow) advance(ctx context.Context, g *guard, to int64) error {
 }
 
 // newJoined makes a counter that of a row whose numbers belong to transactions.
-func (db *database) newJoined(ctx context.Context, g *guard, k *tableKey, row store.Sequence, ranked bool, schema string, c *counter) (*counter, error) {
+func (db *keyTables) newJoined(ctx context.Context, g *guard, k *tableKey, row store.Sequence, ranked bool, schema string, c *counter) (*counter, error) {
 	d := db.known().dialect
 	row.OnBehind = k.rule.Source.OnBehind
 	if !ranked {

@@ -60,7 +60,7 @@ func (k *tableKey) states() []string {
 }
 
 // mapped gives keys that are made of numbers.
-func (db *database) mapped(ctx context.Context, g *guard, t *table, i, n int) ([]driver.Value, error) {
+func (db *keyTables) mapped(ctx context.Context, g *guard, t *table, i, n int) ([]driver.Value, error) {
 	k := &t.keys[i]
 	if _, ok := k.shape.(*keysource.Composite); !ok {
 		c, first, err := db.numbers(ctx, g, t, i, int64(n))
@@ -90,7 +90,7 @@ func (db *database) mapped(ctx context.Context, g *guard, t *table, i, n int) ([
 }
 
 // warn reports once that most keys of a source are used.
-func (db *database) warn(ctx context.Context, t *table, i int, c *counter, last int64) {
+func (db *keyTables) warn(ctx context.Context, t *table, i int, c *counter, last int64) {
 	if keysource.Share(c.mapping, last+1) < keysource.WarnShare || !c.warned.CompareAndSwap(false, true) {
 		return
 	}

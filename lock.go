@@ -38,7 +38,7 @@ func (db *database) miscounts(p *rewrite.Plan) bool {
 //
 // An error is left to what comes next, since it may be that of a view, which cannot
 // be written to in this way. One that may have ended the transaction is returned.
-func (db *database) lock(ctx context.Context, g *guard, t *table, i int) error {
+func (db *keyTables) lock(ctx context.Context, g *guard, t *table, i int) error {
 	if !db.onConnection() || g.tx == txOutside {
 		return nil
 	}

@@ -22,7 +22,7 @@ type naming struct {
 
 // asks reports whether the place of the session matters to the tables of a plan:
 // to their facts and states, or to which entry of the policy is theirs.
-func (db *database) asks(e *engine, query string, p *rewrite.Plan) bool {
+func (db *keyTables) asks(e *engine, query string, p *rewrite.Plan) bool {
 	if e.dialect.Place.Query == "" || db.standIn != nil || policy.Mode(db.mode.Load()) == policy.ModeOff {
 		return false
 	}
@@ -85,7 +85,7 @@ func (e *engine) mayMean(p *rewrite.Plan, query string) bool {
 // inPlace returns the plan of a query for the tables that the engine takes on the
 // connection, and how names are to be read there. p is the plan of the text alone.
 // An error is the driver's own, or a store's.
-func (db *database) inPlace(ctx context.Context, g *guard, e *engine, query string, p *rewrite.Plan) (*rewrite.Plan, naming, error) {
+func (db *keyTables) inPlace(ctx context.Context, g *guard, e *engine, query string, p *rewrite.Plan) (*rewrite.Plan, naming, error) {
 	plain := e.names
 	if !db.asks(e, query, p) {
 		return p, plain, nil
@@ -147,7 +147,7 @@ func isLoose(t *table) bool { return t.rule.Loose }
 
 // readIn reads a query in a place, and keeps the plan where all that it names is
 // there.
-func (db *database) readIn(ctx context.Context, g *guard, e *engine, query string, p *rewrite.Plan, at, home *location) (*rewrite.Plan, naming, error) {
+func (db *keyTables) readIn(ctx context.Context, g *guard, e *engine, query string, p *rewrite.Plan, at, home *location) (*rewrite.Plan, naming, error) {
 	r := &reading{engine: e, at: at, home: home, now: map[wanted]string{}, altered: g.isAltered()}
 	n := naming{lookup: r.lookup, key: at.answer + "\x00" + string(rune(p.Dialect().Settings)) + "\x00at\x00"}
 	if known, ok := e.cache.Get(n.key + query); ok && !r.altered {
@@ -176,7 +176,7 @@ func (db *database) readIn(ctx context.Context, g *guard, e *engine, query strin
 
 // real returns the table that a name of the policy file means where the database is
 // opened, where a state depends on which it is.
-func (db *database) real(ctx context.Context, t *table) (*table, error) {
+func (db *keyTables) real(ctx context.Context, t *table) (*table, error) {
 	e := db.known()
 	if db.standIn != nil || !t.rule.Loose {
 		return t, nil

@@ -150,7 +150,7 @@ func (db *database) placeFirst(ctx context.Context, g *guard) {
 }
 
 // home returns the place that the database is opened in.
-func (db *database) home(ctx context.Context) (*location, error) {
+func (db *keyTables) home(ctx context.Context) (*location, error) {
 	p := &db.places
 	p.mu.Lock()
 	home := p.home
@@ -182,7 +182,7 @@ func (db *database) home(ctx context.Context) (*location, error) {
 
 // locate returns the schema of the table that a name without one means in a place,
 // and whether that holds from now on: a table that is not there may come.
-func (db *database) locate(ctx context.Context, g *guard, at *location, name string) (schema string, lasts bool, err error) {
+func (db *keyTables) locate(ctx context.Context, g *guard, at *location, name string) (schema string, lasts bool, err error) {
 	at.mu.Lock()
 	schema = at.found[name]
 	at.mu.Unlock()
@@ -216,7 +216,7 @@ func (db *database) locate(ctx context.Context, g *guard, at *location, name str
 
 // statesIn returns the schema of the tables with the states, which is where the
 // database is opened.
-func (db *database) statesIn(ctx context.Context, g *guard) (string, error) {
+func (db *keyTables) statesIn(ctx context.Context, g *guard) (string, error) {
 	p := &db.places
 	p.mu.Lock()
 	schema := p.states

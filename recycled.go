@@ -11,7 +11,7 @@ import (
 )
 
 // newRecycled makes a counter that of series, whose numbers come from the row.
-func (db *database) newRecycled(g *guard, k *tableKey, row store.Sequence, ranked bool, schema string, c *counter) (*counter, error) {
+func (db *keyTables) newRecycled(g *guard, k *tableKey, row store.Sequence, ranked bool, schema string, c *counter) (*counter, error) {
 	src := k.rule.Source
 	series := store.Series{
 		Sequence: row, Size: src.Series, Lease: src.Lease,
@@ -48,7 +48,7 @@ func (db *database) newRecycled(g *guard, k *tableKey, row store.Sequence, ranke
 
 // storeOf returns the store of a source that does not count on the statements'
 // connections, and completes its row.
-func (db *database) storeOf(src policy.Source, row *store.Sequence) (*store.Store, error) {
+func (db *keyTables) storeOf(src policy.Source, row *store.Sequence) (*store.Store, error) {
 	st, err := db.sources.stores.get(src.Store)
 	if err != nil {
 		return nil, err
@@ -88,16 +88,19 @@ func (r *connRow) seriesAt(g *guard) keysource.SeriesAt {
 	return at
 }
 
+// onOwnConn calls a function with a connection of our own to the application's database.
+type onOwnConn func(context.Context, func(*guard) error) error
+
 // giveBack gives the rest of their series back that count on the statements'
 // connections, when the database is closed. Where that cannot be, the lease runs
 // out by itself.
-func (db *database) giveBack(ctx context.Context, all []*counter) {
+func (db *keyTables) giveBack(ctx context.Context, all []*counter, onOwn onOwnConn) {
 	if len(all) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, leavePatience)
 	defer cancel()
-	_ = db.withGuard(ctx, func(g *guard) error {
+	_ = onOwn(ctx, func(g *guard) error {
 		var errs []error
 		for _, c := range all {
 			errs = append(errs, c.recycled.CloseOn(ctx, c.row.seriesAt(g)))

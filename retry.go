@@ -56,11 +56,6 @@ func (x *execution) autonomous() bool {
 	return true
 }
 
-// joins reports whether keys are drawn on the statement's own connection.
-func (db *database) joins(k *tableKey) bool {
-	return db.standIn == nil && (k.rule.Joined || db.onConnection() && k.rule.Source.Store == "")
-}
-
 // loseParked is for a text that could not be prepared: what was parked for it
 // waits for the retry.
 func (g *guard) loseParked(query string, rec *recording) {

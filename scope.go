@@ -56,7 +56,7 @@ var errShared = errors.New("a numbering within other columns is that of one tabl
 
 // newScoped makes the counter of a numbering within parents. row is its own row,
 // which gives no number but says which column is numbered, by what.
-func (db *database) newScoped(ctx context.Context, g *guard, t *table, i int, row store.Sequence, c *counter) (*counter, error) {
+func (db *keyTables) newScoped(ctx context.Context, g *guard, t *table, i int, row store.Sequence, c *counter) (*counter, error) {
 	k := &t.keys[i]
 	switch {
 	case k.rule.Shared:
@@ -107,7 +107,7 @@ func (db *database) newScoped(ctx context.Context, g *guard, t *table, i int, ro
 
 // newScopedStandIn is newScoped over the stand-in for stores, where there is no
 // catalog: columns are what the policy says.
-func (db *database) newScopedStandIn(k *tableKey, state string) *counter {
+func (db *keyTables) newScopedStandIn(k *tableKey, state string) *counter {
 	s := &scoped{
 		standIn: &standInRows{make: db.standIn, made: map[string]keysource.Reserver{}},
 		scope:   store.Scope{Name: state},

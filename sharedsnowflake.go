@@ -96,7 +96,7 @@ func (f *flakes) release(ctx context.Context, number int) error {
 type floor struct {
 	flake  *keysource.Snowflake
 	column store.Column
-	db     *database
+	db     *keyTables
 	table  *table
 	index  int // of the key
 	done   atomic.Bool
@@ -108,7 +108,7 @@ type floor struct {
 
 // floorOf returns the floor of a snowflake for a key column, nil where the greatest
 // key is not quickly found, or the policy does not want it to be asked for.
-func (db *database) floorOf(flake *keysource.Snowflake, facts *tableFacts, t *table, i, number int) *floor {
+func (db *keyTables) floorOf(flake *keysource.Snowflake, facts *tableFacts, t *table, i, number int) *floor {
 	k, found := &t.keys[i], &facts.keys[i]
 	composite, isText := k.shape.(*keysource.Composite)
 	if !found.leads || !isText && !found.ranked || k.rule.Source.OnBehind == keysource.RemedyWarn {
@@ -184,7 +184,7 @@ func (f *floor) raise(ctx context.Context, g *guard) error {
 	return nil
 }
 
-func (db *database) newSnowflake(ctx context.Context, g *guard, t *table, i int, state string) (*counter, error) {
+func (db *keyTables) newSnowflake(ctx context.Context, g *guard, t *table, i int, state string) (*counter, error) {
 	k := &t.keys[i]
 	src := k.rule.Source
 	o := src.SnowflakeOptions()
@@ -254,7 +254,7 @@ func (db *database) newSnowflake(ctx context.Context, g *guard, t *table, i int,
 }
 
 // leased returns a snowflake whose worker's number is leased in a store.
-func (db *database) leased(src policy.Source, o keysource.SnowflakeOptions, st *store.Store, worker store.Worker) (flake, error) {
+func (db *keyTables) leased(src policy.Source, o keysource.SnowflakeOptions, st *store.Store, worker store.Worker) (flake, error) {
 	numbers := store.Series{
 		Sequence: store.Sequence{
 			Name: leasedName(worker.Name), Shared: true, Start: 1, Max: int64(o.Bits.Numbers()),

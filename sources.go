@@ -62,7 +62,7 @@ func (s *sources) get(k policy.RuleKey) keysource.Source {
 // open does what a database needs before its first statement and without I/O:
 // it checks stores and snowflakes, and takes the numbers of those that have no
 // store.
-func (db *database) open(cfg *policy.Config, own driver.Connector, shared *flakes) error {
+func (db *keyTables) open(cfg *policy.Config, own driver.Connector, shared *flakes) error {
 	if _, none := own.(explain.NoDatabase); none {
 		return nil
 	}
@@ -77,7 +77,7 @@ func (db *database) open(cfg *policy.Config, own driver.Connector, shared *flake
 			continue // there is no number yet
 		}
 		if err := s.openSnowflake(src, db.markless(src)); err != nil {
-			return errors.Join(err, db.close(context.Background()))
+			return errors.Join(err, db.close(context.Background(), nil))
 		}
 	}
 	return nil
@@ -91,7 +91,7 @@ func ofWorkers(src policy.Source) bool {
 
 // markless reports whether a snowflake has no store: the policy says so, or
 // there is none, since a mark that a transaction may undo reserves no time.
-func (db *database) markless(src policy.Source) bool {
+func (db *keyTables) markless(src policy.Source) bool {
 	return src.Store == policy.StoreNone || src.Store == "" && db.onConnection()
 }
 
@@ -119,11 +119,12 @@ func prefixed(err error) error {
 }
 
 // close ends what waits for a key, and gives everything back.
-func (db *database) close(ctx context.Context) error {
+// onOwn calls a function with a connection of our own.
+func (db *keyTables) close(ctx context.Context, onOwn onOwnConn) error {
 	s := db.sources
 	series := s.counters.recycledOn()
 	errs := []error{s.counters.close(ctx)}
-	db.giveBack(ctx, series)
+	db.giveBack(ctx, series, onOwn)
 	for _, number := range s.taken {
 		errs = append(errs, s.flakes.release(ctx, number))
 	}
@@ -137,7 +138,7 @@ func (db *database) close(ctx context.Context) error {
 // onConnection reports whether states are kept on the connection of each
 // statement: a second one to SQLite would wait for the transaction that is open
 // on it, or break it.
-func (db *database) onConnection() bool { return db.either[0].dialect.OneWriter }
+func (db *keyTables) onConnection() bool { return db.either[0].dialect.OneWriter }
 
 // valueKey is the key of a value that withValue puts into a context.
 type valueKey struct{ name string }
@@ -156,7 +157,7 @@ func valueOf(ctx context.Context) func(name string) (string, bool) {
 }
 
 // counter returns the counter of a key column, which is made at its first use.
-func (db *database) counter(ctx context.Context, g *guard, t *table, i int) (*counter, error) {
+func (db *keyTables) counter(ctx context.Context, g *guard, t *table, i int) (*counter, error) {
 	k := &t.keys[i]
 	set, only := db.sources.counters, &t.gate.counters[i]
 	if g != nil {
@@ -227,7 +228,7 @@ func (db *database) counter(ctx context.Context, g *guard, t *table, i int) (*co
 var errHomes = errors.New("its state numbers a table of that name in another schema: write schema.table into the policy, or {schema} into the name of the state")
 
 // atHome returns an error when the counter numbers another table.
-func (db *database) atHome(ctx context.Context, g *guard, t *table, i int, c *counter) error {
+func (db *keyTables) atHome(ctx context.Context, g *guard, t *table, i int, c *counter) error {
 	if c.home == "" {
 		return nil
 	}
@@ -251,7 +252,7 @@ func (f *keyFacts) home() string {
 
 // seenSince returns the counter of a table that was not there when it was made,
 // or another one when the table is there by now.
-func (db *database) seenSince(ctx context.Context, g *guard, t *table, c *counter, anew func() (*counter, error)) (*counter, error) {
+func (db *keyTables) seenSince(ctx context.Context, g *guard, t *table, c *counter, anew func() (*counter, error)) (*counter, error) {
 	f, err := db.facts(ctx, g, t)
 	switch {
 	case err != nil:
@@ -262,7 +263,7 @@ func (db *database) seenSince(ctx context.Context, g *guard, t *table, c *counte
 	return anew()
 }
 
-func (db *database) newCounter(ctx context.Context, g *guard, t *table, i int, state string) (*counter, error) {
+func (db *keyTables) newCounter(ctx context.Context, g *guard, t *table, i int, state string) (*counter, error) {
 	k := &t.keys[i]
 	switch {
 	case db.standIn != nil && len(k.rule.Scope) > 0:
@@ -287,7 +288,7 @@ func (k *tableKey) limit() int64 {
 const greatestNumber = math.MaxInt64 - 1
 
 // newStandIn returns a counter over the stand-in for stores.
-func (db *database) newStandIn(k *tableKey, state string) (*counter, error) {
+func (db *keyTables) newStandIn(k *tableKey, state string) (*counter, error) {
 	o := k.rule.Source.SequenceOptions()
 	mapping, last, err := k.bounded(state)
 	if err != nil {
@@ -304,7 +305,7 @@ func (db *database) newStandIn(k *tableKey, state string) (*counter, error) {
 	return &counter{sequence: seq, mapping: mapping}, nil
 }
 
-func (db *database) newSequence(ctx context.Context, g *guard, t *table, i int, state string) (*counter, error) {
+func (db *keyTables) newSequence(ctx context.Context, g *guard, t *table, i int, state string) (*counter, error) {
 	k := &t.keys[i]
 	src := k.rule.Source
 	facts, columns, err := db.columns(ctx, g, t, i)
@@ -343,7 +344,7 @@ func (db *database) newSequence(ctx context.Context, g *guard, t *table, i int, 
 
 // countThrough completes a counter with a row, whose greatest key may be compared
 // with where it is ranked.
-func (db *database) countThrough(ctx context.Context, g *guard, src policy.Source, row store.Sequence, ranked bool, schema string,
+func (db *keyTables) countThrough(ctx context.Context, g *guard, src policy.Source, row store.Sequence, ranked bool, schema string,
 	o keysource.SequenceOptions, c *counter) (*counter, error) {
 	if db.onConnection() && src.Store == "" {
 		if isElsewhere(g, schema) {
@@ -393,7 +394,7 @@ var errElsewhere = errors.New("the table is in a file that is attached to a data
 // columns returns the columns that the state of a key serves, this one first,
 // with what the catalog says of each, and that of the table. One whose table is
 // not there has no keys.
-func (db *database) columns(ctx context.Context, g *guard, t *table, i int) (*tableFacts, []store.Column, error) {
+func (db *keyTables) columns(ctx context.Context, g *guard, t *table, i int) (*tableFacts, []store.Column, error) {
 	k := &t.keys[i]
 	own, err := db.facts(ctx, g, t)
 	if err != nil {

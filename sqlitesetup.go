@@ -16,7 +16,7 @@ type rowNeeds struct {
 	claims bool // there are others, which claim their columns
 }
 
-func (db *database) needs() rowNeeds {
+func (db *keyTables) needs() rowNeeds {
 	var n rowNeeds
 	if !db.onConnection() || db.standIn != nil {
 		return n
@@ -54,7 +54,7 @@ func (db *database) greet(ctx context.Context, g *guard) {
 }
 
 // acquaint finds out once whether the database is the connection's own.
-func (db *database) acquaint(ctx context.Context, g *guard) {
+func (db *keyTables) acquaint(ctx context.Context, g *guard) {
 	if !db.rows.any || g.acquainted {
 		return
 	}
@@ -65,7 +65,7 @@ func (db *database) acquaint(ctx context.Context, g *guard) {
 }
 
 // ensure creates the tables of states once for a connection.
-func (db *database) ensure(ctx context.Context, g *guard) {
+func (db *keyTables) ensure(ctx context.Context, g *guard) {
 	if !db.rows.ensure && !db.rows.claims || g.ensured || g.tx != txOutside {
 		return
 	}
@@ -80,7 +80,7 @@ func (db *database) ensure(ctx context.Context, g *guard) {
 
 // ensureAgain creates the tables of states where they have gone since they were
 // looked for, and reports whether it has.
-func (db *database) ensureAgain(ctx context.Context, g *guard) bool {
+func (db *keyTables) ensureAgain(ctx context.Context, g *guard) bool {
 	if !db.rows.ensure || g.tx != txOutside || store.On(db.either[0].dialect, g.conn).HasTables(ctx) {
 		return false
 	}
