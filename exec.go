@@ -32,7 +32,9 @@ type execution struct {
 
 	brought []brought // numberings to be raised behind the statement
 	before  []brought // to be raised in its transaction, before it
+	stored  []brought // to be raised there behind it, above what it has stored
 	kept    bool      // it brings all its keys, and goes out as it came
+	refused *event    // of a kept one that is sent without what it should have raised
 
 	joining   joining
 	own       driver.Tx // the transaction that the keys belong to, where it is ours
@@ -142,8 +144,7 @@ func (db *database) direct(ctx context.Context, g *guard, query string, args []d
 		as, err := db.loadDirectly(p)
 		return nil, as, err
 	case p.Action == rewrite.Keep && !p.AtExecution:
-		x, err := db.keep(ctx, g, p, query, args, rewrite.Holes{}, by)
-		return x, as, err
+		return db.keepOr(ctx, as, g, p, query, args, rewrite.Holes{}, by)
 	}
 	inline := p.TooMany() || p.Placeholders() == 0 && len(args) == 0 &&
 		!(by == byQuery && db.driver.CachesQueries)
@@ -172,8 +173,7 @@ func (db *database) direct(ctx context.Context, g *guard, query string, args []d
 		return nil, event{}, driver.ErrSkip
 	}
 	if !fills {
-		x, err := db.keep(ctx, g, p, query, args, h, by)
-		return x, as, err
+		return db.keepOr(ctx, as, g, p, query, args, h, by)
 	}
 	x := g.execution()
 	*x = execution{guard: g, plan: p, query: query, args: args, holes: h, inline: inline, rec: recorderOf(ctx), values: valuesFor(ctx, p)}
@@ -188,6 +188,16 @@ func (db *database) direct(ctx context.Context, g *guard, query string, args []d
 		return nil, as, err
 	}
 	return x, event{}, nil
+}
+
+// keepOr is keep for a statement that counts as the event where it goes out as it came.
+func (db *database) keepOr(ctx context.Context, as event, g *guard, p *rewrite.Plan, query string, args []driver.NamedValue, h rewrite.Holes, by route) (*execution, event, error) {
+	x, err := db.keep(ctx, g, p, query, args, h, by)
+	if err != nil {
+		x = nil
+		as, err = db.refusal(err)
+	}
+	return x, as, err
 }
 
 // keep returns the execution of a statement that is not prepared and brings keys that
@@ -284,6 +294,10 @@ func (x *execution) place() {
 // in driver.ErrBadConn is sent again, and counted then.
 func (x *execution) count(err error) {
 	if isBadConn(err) {
+		return
+	}
+	if x.refused != nil {
+		x.guard.db.note(context.Background(), *x.refused)
 		return
 	}
 	e := events(x.plan, x.holes, x.rows)

@@ -222,30 +222,74 @@ func (g *guard) askAside(ctx context.Context, t *dialect.Transactions, ask func(
 }
 
 // takesBefore reports whether the numberings that belong to transactions are raised in
-// that of the INSERT, before it; else they are raised behind it, by themselves.
+// that of the INSERT; else they are raised behind it, by themselves.
 func (x *execution) takesBefore() bool {
 	return slices.ContainsFunc(x.brought, func(b brought) bool { return b.counter.joined != nil }) &&
-		x.guard.tx != txUnknown && x.plan.Statements == 1 && !x.leavesOut()
+		x.guard.tx != txUnknown && x.plan.Statements == 1
 }
 
-// splitBrought takes what is raised before the INSERT from what is raised behind it.
+// splitBrought takes what is raised in the INSERT's transaction from what is raised
+// behind that. What the engine alone can read, and a row that may be left out, is
+// raised for behind the INSERT.
 func (x *execution) splitBrought() {
 	if !x.joining.any {
 		return
 	}
+	skips := x.leavesOut() || slices.ContainsFunc(x.plan.Inserts, func(in rewrite.Insert) bool {
+		return in.Conflict != rewrite.ConflictError && in.Conflict != rewrite.ConflictReplace
+	})
 	for _, b := range x.brought {
-		if b.counter.joined != nil {
-			x.before = append(x.before, b)
+		if b.counter.joined == nil {
+			continue
 		}
+		if skips || b.what.Open {
+			x.stored = append(x.stored, b)
+		}
+		if skips {
+			b.what = rewrite.Explicit{}
+		}
+		x.before = append(x.before, b)
 	}
 	x.brought = slices.DeleteFunc(x.brought, func(b brought) bool { return b.counter.joined != nil })
 }
 
-// raiseBefore raises the numberings of the execution's transaction.
+// raiseBefore raises the numberings of the execution's transaction before its INSERT.
+// A statement that raises nothing locks the row all the same where the engine does,
+// since it is raised behind the INSERT, and every draw locks it first.
 func (x *execution) raiseBefore(ctx context.Context) error {
 	for i := range x.before {
 		b := &x.before[i]
-		if err := b.raise(ctx, x.guard, max(b.what.Sure, b.what.Guess)); err != nil {
+		err := b.raise(ctx, x.guard, max(b.what.Sure, b.what.Guess))
+		if !b.what.Any() {
+			err = b.counter.advance(ctx, x.guard, 1)
+		}
+		if err != nil {
+			return b.table.keyError(b.key, err)
+		}
+	}
+	return nil
+}
+
+// raiseStored raises the numberings of the execution's transaction above the keys that
+// its INSERT has stored, as far as they are among the greatest: the engine is asked.
+// Where it cannot tell, they are raised above all that was brought.
+func (x *execution) raiseStored(ctx context.Context) error {
+	behind, cancel := aside(ctx)
+	defer cancel()
+	for i := range x.stored {
+		b := &x.stored[i]
+		greatest, found, err := x.guard.db.greatestStored(behind, x.guard, b)
+		if err != nil {
+			return err
+		}
+		key := max(b.what.Sure, b.what.Guess)
+		switch {
+		case found && b.what.Open:
+			key = greatest
+		case found:
+			key = min(key, greatest)
+		}
+		if err := b.raise(behind, x.guard, key); err != nil {
 			return b.table.keyError(b.key, err)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 type joining struct {
 	any     bool // some are drawn in it
 	gapFree bool // their numbers are undone where the INSERT fails
+	whole   bool // a row that is left out would be a gap
 	latest  bool // it has to see what was committed last
 }
 
@@ -34,6 +35,7 @@ func (db *database) joining(p *rewrite.Plan, h rewrite.Holes) (j joining) {
 			j.any, j.latest = true, true
 		default:
 			j.any, j.gapFree = true, j.gapFree || k.gapFree()
+			j.whole = j.gapFree
 		}
 	}
 	return j

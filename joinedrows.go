@@ -47,6 +47,9 @@ func (x *execution) joined(ctx context.Context, rows driver.Rows) (driver.Rows, 
 	if closed := rows.Close(); err == nil {
 		err = closed
 	}
+	if err == nil {
+		err = x.raiseStored(ctx)
+	}
 	err = x.leave(ctx, x.unlessEnded(err))
 	panics = false
 	if err != nil {

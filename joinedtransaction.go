@@ -32,7 +32,7 @@ func (x *execution) join(ctx context.Context) error {
 		return errEnded
 	case g.tx == txUnknown:
 		return x.plan.Refused(rewrite.ErrTransaction)
-	case x.joining.gapFree && x.leavesOut():
+	case x.joining.whole && x.leavesOut():
 		return x.plan.Refused(rewrite.ErrGap)
 	case x.plan.Statements > 1 && !(inside && (x.plan.Dialect().ErrorsAbort || !x.joining.gapFree)):
 		return x.plan.Refused(rewrite.ErrTogether)

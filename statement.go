@@ -169,13 +169,7 @@ func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execu
 		return nil, err
 	}
 	if s.kept {
-		x := s.execution(ctx, args, rewrite.Holes{})
-		var err error
-		if x.brought, err = g.db.brings(ctx, g, s.plan, args, x.holes); err != nil {
-			return nil, err
-		}
-		x.kept = true
-		return x, x.fill(ctx)
+		return s.beginKept(ctx, args)
 	}
 	if s.literal {
 		x := s.once
@@ -207,9 +201,39 @@ func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execu
 	if x.brought, err = g.db.brings(ctx, g, s.plan, args, h); err != nil {
 		return nil, err
 	}
-	if err := x.fill(ctx); err != nil {
+	return s.fill(ctx, x)
+}
+
+// beginKept is begin for a text that brings keys which are followed.
+func (s *statement) beginKept(ctx context.Context, args []driver.NamedValue) (*execution, error) {
+	x := s.execution(ctx, args, rewrite.Holes{})
+	x.kept = true
+	var err error
+	if x.brought, err = s.guard.db.brings(ctx, s.guard, s.plan, args, x.holes); err != nil {
+		return nil, err
+	}
+	return s.fill(ctx, x)
+}
+
+// fill gives an execution its keys, and raises what those follow that it brings. One
+// that brings all of its keys, and is refused, is sent without that where the policy
+// lets it go out as it came.
+func (s *statement) fill(ctx context.Context, x *execution) (*execution, error) {
+	err := x.fill(ctx)
+	switch {
+	case err == nil:
+		return x, nil
+	case x.holes.Any():
 		return nil, s.guard.db.refuseBound(err)
 	}
+	as, err := s.guard.db.refusal(err)
+	if err != nil {
+		return nil, err
+	}
+	kept := x.kept
+	x = s.execution(ctx, x.args, x.holes)
+	x.kept, x.refused, x.keys = kept, &as, make([][]driver.Value, len(s.plan.Draws))
+	x.place()
 	return x, nil
 }
 

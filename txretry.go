@@ -113,6 +113,9 @@ func within[T any](ctx context.Context, x *execution, whole bool, send func() (T
 func withinJoined[T any](ctx context.Context, x *execution, whole bool, send func() (T, error)) (T, error) {
 	for {
 		answer, err := attempt(ctx, x, whole, send)
+		if err == nil && whole {
+			err = x.raiseStored(ctx)
+		}
 		err = x.unlessEnded(err)
 		if res, isResult := any(answer).(driver.Result); err == nil && whole && isResult && x.own != nil {
 			if err = x.commit(ctx, res); !x.guard.db.transactionUndone(err) || x.reads() {
