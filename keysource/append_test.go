@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -16,7 +17,7 @@ import (
 func TestAppend(t *testing.T) {
 	for _, l := range laws {
 		for _, layout := range l.layouts {
-			for _, n := range []int{1, 2, 63, 64, 65, 130} {
+			for _, n := range []int{1, 2, 31, 63, 64, 65, 130} {
 				t.Run(fmt.Sprintf("%s/%s/%d", l.name, layout, n), func(t *testing.T) {
 					env := func() keysource.Env { return keysource.Env{Now: frozen(instant), Rand: newStream()} }
 					want := next(t, l.make(env()), layout, n)
@@ -54,6 +55,25 @@ func TestKeysDoNotOverlap(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestAppendIntegers: the integers of a request of any size are consecutive, also
+// where several share memory, and stay so when memory is used again.
+func TestAppendIntegers(t *testing.T) {
+	const first = 1 << 40
+	for n := range 200 {
+		keys := keysource.AppendIntegers([]driver.Value{"before"}, first, n, "")
+		runtime.GC()
+		_ = keysource.Integers(-first, n, "")
+		if len(keys) != 1+n || keys[0] != "before" {
+			t.Fatalf("%d integers: %d values behind what was there", n, len(keys)-1)
+		}
+		for i, key := range keys[1:] {
+			if want := int64(first + i); key != want {
+				t.Fatalf("%d integers: number %d is %v, want %d", n, i, key, want)
+			}
+		}
 	}
 }
 
@@ -115,7 +135,8 @@ func TestSource16(t *testing.T) {
 }
 
 // TestAppendAllocates: with room, a typed key needs no memory, and a boxed one the
-// value and the box alone. A block's integer needs its box.
+// value and the box alone. A block's integer needs its box. The keys of a request share
+// a few of each.
 func TestAppendAllocates(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector drops what a sync.Pool keeps")
@@ -142,9 +163,10 @@ func TestAppendAllocates(t *testing.T) {
 			return err
 		}},
 		{"uuidv7 text", 2, func() error { return appended(v7, room, 1, str) }},
-		{"100 uuidv7 text", 102, func() error { return appended(v7, room, 100, str) }},
-		{"100 uuidv7 binary", 102, func() error { return appended(v7, room, 100, bin) }},
+		{"100 uuidv7 text", 5, func() error { return appended(v7, room, 100, str) }},
+		{"100 uuidv7 binary", 4, func() error { return appended(v7, room, 100, bin) }},
 		{"integer of a block", 1, func() error { return appended(sequence, room, 1, "") }},
+		{"100 integers of a block", 3, func() error { return appended(sequence, room, 100, "") }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := testing.AllocsPerRun(1000, func() {

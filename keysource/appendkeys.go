@@ -3,6 +3,7 @@ package keysource
 import (
 	"context"
 	"database/sql/driver"
+	"reflect"
 	"slices"
 
 	"github.com/keyfill/keyfill/dialect"
@@ -29,31 +30,28 @@ func grow[K any](room []K, n int) []K {
 	return slices.Grow(room, n)
 }
 
-// appendValues appends at most chunk keys, whose bytes sort in the order of
-// generation, as a driver takes them. They share the memory of their bytes or
-// characters, which lives as long as one of them: that saves almost half of the
-// allocations.
-func appendValues(room []driver.Value, l dialect.Layout, keys [][16]byte) []driver.Value {
-	if len(keys) == 1 {
-		return append(room, l.Value(keys[0]))
+// appendBinary appends the keys of a request as bytes. They share their memory, which
+// lives as long as one of them: that saves almost all allocations.
+func appendBinary(ctx context.Context, s Source16, room []driver.Value, r Request) ([]driver.Value, error) {
+	keys, err := s.Append16(ctx, nil, r)
+	if err != nil {
+		return room, err
 	}
-	if l == dialect.SequentialAsBinary {
-		return appendBinary(room, keys)
+	room = grow(room, r.N)
+	var values [chunk][]byte
+	for len(keys) > 0 {
+		n := min(len(keys), chunk)
+		for i := range n {
+			values[i] = keys[i][:] // without room to append to: the next key is there
+		}
+		room = appendBoxed(room, &values, n)
+		keys = keys[n:]
 	}
-	return appendText(room, l, keys)
+	return room, nil
 }
 
-func appendBinary(room []driver.Value, keys [][16]byte) []driver.Value {
-	const size = 16
-	shared := make([]byte, 0, len(keys)*size)
-	for i, key := range keys {
-		shared = append(shared, key[:]...)
-		// Without the capacity, an append to one key would overwrite the next.
-		room = append(room, shared[i*size:(i+1)*size:(i+1)*size])
-	}
-	return room
-}
-
+// appendText appends at most chunk keys as text. They share their characters, as
+// those of appendBinary share their bytes.
 func appendText(room []driver.Value, l dialect.Layout, keys [][16]byte) []driver.Value {
 	const size = 36
 	var characters [chunk * size]byte
@@ -62,8 +60,41 @@ func appendText(room []driver.Value, l dialect.Layout, keys [][16]byte) []driver
 		b = l.AppendText(b, key)
 	}
 	shared := string(b)
+	var values [chunk]string
 	for i := range keys {
-		room = append(room, shared[i*size:(i+1)*size])
+		values[i] = shared[i*size : (i+1)*size]
+	}
+	return appendBoxed(room, &values, len(keys))
+}
+
+// appendBoxed appends the first n values. An interface that holds one of them needs
+// memory for it, which is an allocation for each. Where an interface holds an array,
+// reflect gives its elements as interfaces that share the memory of the array, since
+// nobody can change that any more. So the values are boxed as a few arrays.
+func appendBoxed[K []byte | string | int64](room []driver.Value, values *[chunk]K, n int) []driver.Value {
+	for from := 0; from < n; {
+		var boxed reflect.Value
+		rest, left := values[from:], n-from
+		switch {
+		case left == chunk:
+			boxed = reflect.ValueOf(*values)
+		case left >= 32:
+			boxed = reflect.ValueOf([32]K(rest))
+		case left >= 16:
+			boxed = reflect.ValueOf([16]K(rest))
+		case left >= 8:
+			boxed = reflect.ValueOf([8]K(rest))
+		case left >= 4:
+			boxed = reflect.ValueOf([4]K(rest))
+		case left >= 2:
+			boxed = reflect.ValueOf([2]K(rest))
+		default:
+			return append(room, values[from])
+		}
+		for i := range boxed.Len() {
+			room = append(room, boxed.Index(i).Interface())
+		}
+		from += boxed.Len()
 	}
 	return room
 }
@@ -75,8 +106,21 @@ func AppendIntegers(room []driver.Value, first int64, n int, l dialect.Layout) [
 		return append(room, first)
 	}
 	room = grow(room, n)
-	for i := range int64(n) {
-		room = append(room, integerKey(first+i, l))
+	if l == dialect.SequentialAsString {
+		for i := range int64(n) {
+			room = append(room, integerKey(first+i, l))
+		}
+		return room
+	}
+	var values [chunk]int64
+	for n > 0 {
+		some := min(n, chunk)
+		for i := range some {
+			values[i] = first + int64(i)
+		}
+		room = appendBoxed(room, &values, some)
+		first += int64(some)
+		n -= some
 	}
 	return room
 }

@@ -91,6 +91,9 @@ func (s *COMB) Append(ctx context.Context, room []driver.Value, r Request) ([]dr
 		}
 		return append(room, r.Layout.Value(key)), nil
 	}
+	if r.Layout == dialect.SequentialAsBinary {
+		return appendBinary(ctx, s, room, r)
+	}
 	var few [4 * chunk]combTail // spares a small request the heap
 	milli, tails, err := s.draw(few[:], r)
 	if err != nil {
@@ -101,9 +104,9 @@ func (s *COMB) Append(ctx context.Context, room []driver.Value, r Request) ([]dr
 	for len(tails) > 0 {
 		n := min(len(tails), chunk)
 		for i, tail := range tails[:n] {
-			part[i] = tail.key(milli)
+			tail.lay(&part[i], milli)
 		}
-		room = appendValues(room, r.Layout, part[:n])
+		room = appendText(room, r.Layout, part[:n])
 		tails = tails[n:]
 	}
 	return room, nil
@@ -112,12 +115,14 @@ func (s *COMB) Append(ctx context.Context, room []driver.Value, r Request) ([]dr
 // Key16 returns one key as 16 bytes, time first; see [Source16]. The layout
 // decides the order of the random bytes. It fails as Next does.
 func (s *COMB) Key16(_ context.Context, l dialect.Layout) ([16]byte, error) {
+	var key [16]byte
 	var one [2]combTail
 	milli, tails, err := s.draw(one[:], Request{N: 1, Layout: l})
 	if err != nil {
 		return [16]byte{}, err
 	}
-	return tails[0].key(milli), nil
+	tails[0].lay(&key, milli)
+	return key, nil
 }
 
 // Append16 is Append of keys as 16 bytes, time first; see [Source16].
@@ -128,8 +133,10 @@ func (s *COMB) Append16(_ context.Context, room [][16]byte, r Request) ([][16]by
 		return room, err
 	}
 	room = grow(room, r.N)
-	for _, tail := range tails {
-		room = append(room, tail.key(milli))
+	first := len(room)
+	room = room[:first+r.N]
+	for i, tail := range tails {
+		tail.lay(&room[first+i], milli)
 	}
 	return room, nil
 }
@@ -248,6 +255,10 @@ func (t combTail) compare(u combTail) int {
 	return cmp.Compare(t.lo, u.lo)
 }
 
+func (t *combTail) isBefore(u *combTail) bool {
+	return t.hi < u.hi || t.hi == u.hi && t.lo < u.lo
+}
+
 // evenlyMost is how many tails sortEvenly sorts fast.
 const evenlyMost = 1024
 
@@ -272,20 +283,21 @@ func sortEvenly(tails, room []combTail) []combTail {
 	}
 	for i := 1; i < len(tails); i++ {
 		t, j := room[i], i
-		for ; j > 0 && t.compare(room[j-1]) < 0; j-- {
+		for ; j > 0 && t.isBefore(&room[j-1]); j-- {
 			room[j] = room[j-1]
 		}
-		room[j] = t
+		if j != i {
+			room[j] = t
+		}
 	}
 	return room[:len(tails)]
 }
 
-// key returns the key of a time, in bytes that sort as the index of the layout
+// lay lays out the key of a time, in bytes that sort as the index of the layout
 // does.
-func (t combTail) key(milli int64) (key [16]byte) {
+func (t combTail) lay(key *[16]byte, milli int64) {
 	binary.BigEndian.PutUint64(key[:8], uint64(milli)<<16|t.hi>>48)
 	binary.BigEndian.PutUint64(key[8:], t.hi<<16|uint64(t.lo))
-	return key
 }
 
 // combTime returns the time that key, in sortable bytes, would have as a comb

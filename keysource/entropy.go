@@ -92,6 +92,17 @@ func (w *words) next() uint64 {
 	return number
 }
 
+// some hands out at least one number and at most n. The caller overwrites them with
+// zero when it has used them.
+func (w *words) some(n int) []uint64 {
+	if w.used == chunk {
+		w.make()
+	}
+	first := w.used
+	w.used = min(first+n, chunk)
+	return w.numbers[first:w.used]
+}
+
 // make makes new numbers. Where it panics, used says that there are none.
 func (w *words) make() {
 	_, _ = rand.Read(w.seed[:]) // never fails, as above

@@ -57,6 +57,9 @@ func (s *ULID) Next(ctx context.Context, r Request) ([]driver.Value, error) {
 
 // Append is Next for a caller with room, see [Source].
 func (s *ULID) Append(ctx context.Context, room []driver.Value, r Request) ([]driver.Value, error) {
+	if r.Layout == dialect.SequentialAsBinary && r.N > 1 {
+		return appendBinary(ctx, s, room, r)
+	}
 	var few [chunk * seedSize]byte // spares a small request the heap
 	key, seeds, err := s.keys(ctx, few[:], r)
 	if err != nil {

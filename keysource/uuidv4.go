@@ -46,6 +46,9 @@ func (s *UUIDv4) Append(_ context.Context, room []driver.Value, r Request) ([]dr
 		}
 		return append(room, layout.Value(one[0])), nil
 	}
+	if layout == dialect.SequentialAsBinary {
+		return appendBinary(context.Background(), s, room, r)
+	}
 	keys := grow(room, r.N)
 	var part [chunk][16]byte
 	for left := r.N; left > 0; left -= chunk {
@@ -53,7 +56,7 @@ func (s *UUIDv4) Append(_ context.Context, room []driver.Value, r Request) ([]dr
 		if err := s.fill(some); err != nil {
 			return room, err
 		}
-		keys = appendValues(keys, layout, some)
+		keys = appendText(keys, layout, some)
 	}
 	return keys, nil
 }

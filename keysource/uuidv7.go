@@ -74,6 +74,9 @@ func (s *UUIDv7) Append(ctx context.Context, room []driver.Value, r Request) ([]
 		}
 		return append(room, r.Layout.Value(key)), nil
 	}
+	if r.Layout == dialect.SequentialAsBinary {
+		return appendBinary(ctx, s, room, r)
+	}
 	d, err := s.draw(ctx, r.N)
 	if err != nil {
 		return room, err
@@ -82,10 +85,8 @@ func (s *UUIDv7) Append(ctx context.Context, room []driver.Value, r Request) ([]
 	var part [chunk][16]byte
 	for left := r.N; left > 0; left -= chunk {
 		keys := part[:min(left, chunk)]
-		for i := range keys {
-			keys[i] = d.next()
-		}
-		room = appendValues(room, r.Layout, keys)
+		d.fill(keys)
+		room = appendText(room, r.Layout, keys)
 	}
 	s.done(&d)
 	return room, nil
@@ -100,7 +101,8 @@ func (s *UUIDv7) Key16(ctx context.Context, _ dialect.Layout) ([16]byte, error) 
 			return [16]byte{}, err
 		}
 		w := s.ahead.get(now)
-		key := uuidv7(tick, w.next())
+		var key [16]byte
+		layUUIDv7(&key, tick, w.next())
 		s.ahead.put(w)
 		return key, nil
 	}
@@ -108,7 +110,9 @@ func (s *UUIDv7) Key16(ctx context.Context, _ dialect.Layout) ([16]byte, error) 
 	if err != nil {
 		return [16]byte{}, err
 	}
-	return d.next(), nil
+	var one [1][16]byte
+	d.fill(one[:])
+	return one[0], nil
 }
 
 // Append16 is Append of keys as 16 bytes in RFC order, whatever the layout; see
@@ -119,11 +123,10 @@ func (s *UUIDv7) Append16(ctx context.Context, room [][16]byte, r Request) ([][1
 		return room, err
 	}
 	room = grow(room, r.N)
-	for range r.N {
-		room = append(room, d.next())
-	}
+	all := len(room) + r.N
+	d.fill(room[len(room):all])
 	s.done(&d)
-	return room, nil
+	return room[:all], nil
 }
 
 // drawn7 is what the keys of one request are made from.
@@ -165,18 +168,25 @@ func (s *UUIDv7) done(d *drawn7) {
 	}
 }
 
-// next makes a key.
-func (d *drawn7) next() [16]byte {
-	var random uint64
-	if d.words != nil {
-		random = d.words.next()
-	} else {
-		random = binary.BigEndian.Uint64(d.tails)
-		d.tails = d.tails[wordSize:]
+// fill makes as many keys as there is room for.
+func (d *drawn7) fill(room [][16]byte) {
+	if d.words == nil {
+		for i := range room {
+			layUUIDv7(&room[i], d.tick, binary.BigEndian.Uint64(d.tails))
+			d.tick++
+			d.tails = d.tails[wordSize:]
+		}
+		return
 	}
-	key := uuidv7(d.tick, random)
-	d.tick++
-	return key
+	for len(room) > 0 {
+		some := d.words.some(len(room))
+		for i, random := range some {
+			layUUIDv7(&room[i], d.tick+int64(i), random)
+		}
+		clear(some)
+		d.tick += int64(len(some))
+		room = room[len(some):]
+	}
 }
 
 // Traits says that keys are ordered.
@@ -205,12 +215,12 @@ func (s *UUIDv7) reserve(ctx context.Context, n int) (first, now int64, err erro
 	}
 }
 
-// uuidv7 lays out one key: the time in ticks, and 62 random bits of which the
-// variant overwrites the two highest.
-func uuidv7(tick int64, random uint64) (key [16]byte) {
+// layUUIDv7 lays out one key: the time in ticks, and 62 random bits of which the
+// variant overwrites the two highest. It writes the key where it stays: to move one
+// takes longer than to make it, since its halves are written one by one.
+func layUUIDv7(key *[16]byte, tick int64, random uint64) {
 	const version, variant = 7 << 12, 0b10 << 62
 	hi := uint64(tick)>>tickBits<<16 | version | uint64(tick)&(ticksPerMilli-1)
 	binary.BigEndian.PutUint64(key[:8], hi)
 	binary.BigEndian.PutUint64(key[8:], random&^(0b11<<62)|variant)
-	return key
 }
