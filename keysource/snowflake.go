@@ -75,7 +75,7 @@ import (
 type Snowflake struct {
 	format
 	worker  int64
-	now     func() time.Time
+	wall    clock
 	marker  Marker // nil: all ticks from start on are reserved
 	workers *Workers
 
@@ -147,16 +147,13 @@ func NewSnowflake(o SnowflakeOptions, env Env) (*Snowflake, error) {
 	s := &Snowflake{
 		format: o.Bits.format(),
 		worker: int64(number),
-		now:    env.Now,
 
 		patience: env.patience(),
 		marker:   o.Marker,
 		workers:  o.Workers,
 		closing:  make(chan struct{}),
 	}
-	if s.now == nil {
-		s.now = time.Now
-	}
+	s.wall.start(env.Now)
 	now := s.clock()
 	switch {
 	case now < 0:

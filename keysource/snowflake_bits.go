@@ -180,6 +180,15 @@ func (f *format) timeOf(tick int64) time.Time {
 // milli returns when a tick begins, in milliseconds since 1970.
 func (f *format) milli(tick int64) int64 { return f.epoch + tick*f.unit }
 
+// tickOf returns the tick of a time in milliseconds since the epoch. Most formats
+// count in milliseconds, and are spared the division.
+func (f *format) tickOf(milli int64) int64 {
+	if f.unit == 1 {
+		return milli
+	}
+	return milli / f.unit
+}
+
 // tickFrom returns the first tick that does not begin before a time, which is
 // in milliseconds since 1970; 0 for one before the epoch.
 func (f *format) tickFrom(milli int64) int64 {

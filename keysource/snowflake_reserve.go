@@ -7,13 +7,8 @@ import (
 )
 
 // clock returns the wall time in milliseconds since the epoch of the format,
-// far out of range for what no key can tell.
-func (s *Snowflake) clock() int64 {
-	t := s.now()
-	const far = latestMilli / 1000
-	sec := min(max(t.Unix(), -far), far)
-	return sec*1000 + int64(t.Nanosecond())/int64(time.Millisecond) - s.epoch
-}
+// far out of range for what no key can tell. The clock is never lifted here.
+func (s *Snowflake) clock() int64 { return s.wall.read()>>tickBits - s.epoch }
 
 // horizon returns the first tick that must not be given out at a time, which is
 // as clock returns it: it begins the borrow cap later, or more.
@@ -38,7 +33,7 @@ func (s *Snowflake) due(slot, free int64) int64 {
 // the slots new; that they were reserved once makes them ours for ever.
 func (s *Snowflake) take(asked, now, n int64) (slot int64, ok bool) {
 	r := s.reserved.Load()
-	earliest := min(asked/s.unit, s.end) << s.sequenceBits
+	earliest := min(s.tickOf(asked), s.end) << s.sequenceBits
 	for {
 		free := s.free.Load()
 		slot = max(free, earliest)
