@@ -4,22 +4,16 @@ import (
 	"context"
 	"slices"
 
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
 
-// A transaction of PostgreSQL may make tables and change them, which no other
-// connection sees before it commits, or waits for. What is to be known of a table
-// then is asked on its own connection, and forgotten when it ends: it may be rolled
-// back.
-
-// alteredTables is what a connection knows of tables in a transaction that has
-// changed some.
+// alteredTables is what is known of tables in a transaction that has changed some, or
+// may have: see catalogChanges.
 type alteredTables struct {
-	on       bool
 	facts    map[*table]*tableFacts
+	at       uint64 // times of the changes that facts know of
 	counters *counterSet
 
 	// made are the names of the tables that the text makes which is about to be
@@ -27,29 +21,13 @@ type alteredTables struct {
 	made []string
 }
 
-// sends notes that a text is executed in a transaction, or may be.
-func (a *alteredTables) sends(d *dialect.Dialect, query string) {
-	if !leavesCatalog(d, query) {
-		a.on = true
-		clear(a.facts)
-	}
-}
-
-// ends notes that no transaction is open.
-func (a *alteredTables) ends() {
+// close forgets what holds in the transaction alone.
+func (a *alteredTables) close() {
 	if a.counters != nil {
 		// What is reserved is lost: nobody else has waited for it.
 		_ = a.counters.close(context.Background())
 	}
 	*a = alteredTables{}
-}
-
-// leavesCatalog reports whether a text leaves tables as they are, and locks none as
-// a change of one does: what it begins with is known.
-func leavesCatalog(d *dialect.Dialect, query string) bool {
-	word, _ := single(d, query)
-	return isAny(word, "insert", "update", "delete", "select", "with", "values", "set", "show", "reset",
-		"begin", "start", "commit", "end", "savepoint", "release", "rollback", "fetch", "explain")
 }
 
 // isAltered reports whether the tables of the connection's transaction may be seen
@@ -58,15 +36,20 @@ func (g *guard) isAltered() bool { return g != nil && g.altered.on }
 
 // factsHere is facts for a transaction that has changed tables.
 func (db *keyTables) factsHere(ctx context.Context, g *guard, t *table) (*tableFacts, error) {
-	if f := g.altered.facts[t]; f != nil {
+	a := &g.alteredTables
+	if a.at != g.altered.times {
+		clear(a.facts)
+		a.at = g.altered.times
+	}
+	if f := a.facts[t]; f != nil {
 		return f, nil
 	}
 	f, err := db.look(ctx, g, t)
 	if err == nil && f.unseen == nil {
-		if g.altered.facts == nil {
-			g.altered.facts = map[*table]*tableFacts{}
+		if a.facts == nil {
+			a.facts = map[*table]*tableFacts{}
 		}
-		g.altered.facts[t] = f
+		a.facts[t] = f
 	}
 	return f, err
 }
@@ -74,7 +57,7 @@ func (db *keyTables) factsHere(ctx context.Context, g *guard, t *table) (*tableF
 // factsMade returns the facts of a table that is not there, but is made by the text
 // in front of its INSERT: f where it is not.
 func (db *keyTables) factsMade(ctx context.Context, g *guard, t *table, f *tableFacts) (*tableFacts, error) {
-	if f.unseen == nil || g == nil || !slices.Contains(g.altered.made, t.rule.Name) {
+	if f.unseen == nil || g == nil || !slices.Contains(g.alteredTables.made, t.rule.Name) {
 		return f, nil
 	}
 	schema := t.rule.Schema
@@ -102,10 +85,10 @@ func (g *guard) countersHere(k *tableKey, all *counterSet) *counterSet {
 	if !countsInRows(src) || src.Kind == policy.KindRecycled {
 		return all
 	}
-	if g.altered.counters == nil {
-		g.altered.counters = newCounterSet()
+	if g.alteredTables.counters == nil {
+		g.alteredTables.counters = newCounterSet()
 	}
-	return g.altered.counters
+	return g.alteredTables.counters
 }
 
 // openHere opens the row of a state for a transaction that has changed tables, and
@@ -113,7 +96,7 @@ func (g *guard) countersHere(k *tableKey, all *counterSet) *counterSet {
 // now. The row itself is the others' too.
 func (db *keyTables) openHere(ctx context.Context, g *guard, st *store.Store, row store.Sequence, behind keysource.Remedy, ranked bool) (store.Sequence, error) {
 	opened := row
-	opened.At = store.Within(db.known().dialect, g.conn)
+	opened.At = store.Within(db.dialect(), g.conn)
 	if opened.OnBehind = behind; !ranked {
 		opened.OnBehind = keysource.RemedyWarn
 	}

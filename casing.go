@@ -8,17 +8,6 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// On MySQL and MariaDB the server's lower_case_table_names says whether ORDERS is
-// the table orders. It never changes while a server runs, and is asked for when
-// the first name comes for which it matters.
-
-// casing is what is known of it.
-const (
-	casingUnknown = iota
-	casingFolds
-	casingExact
-)
-
 // cased returns the plan of a query, and the engine that it is of from now on.
 func (db *database) cased(ctx context.Context, g *guard, e *engine, query string) (*engine, *rewrite.Plan, error) {
 	p := e.plan(query)
@@ -41,6 +30,7 @@ func (db *database) cased(ctx context.Context, g *guard, e *engine, query string
 			e = db.exact[i]
 		}
 	}
+	db.spoken.Store(e.dialect)
 	db.engine.Store(e)
 	db.casing.Store(casingExact)
 	return e, e.plan(query), nil

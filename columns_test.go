@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/keyfill/keyfill"
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
@@ -43,43 +42,6 @@ func asked(d *fakeDriver) (n int) {
 		}
 	}
 	return n
-}
-
-// TestLeavesTables: what may change a table, or what its name means.
-func TestLeavesTables(t *testing.T) {
-	for query, want := range map[string]bool{
-		"INSERT INTO t VALUES (f(1))":                     true,
-		" \n-- name: Add\nReplace into t values (1) ; \n": true,
-		"/* a */ /* b */DELETE FROM t":                    true,
-		"UPDATE t SET a = 1":                              true,
-		"SELECT a FROM t WHERE b = ?":                     true,
-		"":                                                false,
-		"SELECT":                                          false, // what follows is not seen
-		"SELECT f(1)":                                     false,
-		"UPDATE t SET a = f(1)":                           false,
-		"INSERT INTO t VALUES (';')":                      false,
-		"INSERT INTO t VALUES (1); ALTER TABLE t ADD b": false,
-		"/*!50000 ALTER TABLE t ADD b */":               false,
-		"/*M! ALTER TABLE t ADD b */ SELECT 1":          false,
-		"-- ! DROP TABLE t\nSELECT 1":                   false,
-		"ALTER TABLE t ADD b INT":                       false,
-		"CREATE TABLE t (a INT)":                        false,
-		"SET search_path = other":                       false,
-		"USE other":                                     false,
-		"ROLLBACK TO SAVEPOINT s":                       false,
-		"CALL p":                                        false,
-		"EXECUTE s":                                     false,
-		"WITH a AS (SELECT 1) SELECT a FROM a":          false,
-		"selected":                                      false,
-		"/* not closed":                                 false,
-	} {
-		if got := keyfill.LeavesTables(dialect.MySQL(), query); got != want {
-			t.Errorf("%q: %v, want %v", query, got, want)
-		}
-	}
-	if keyfill.LeavesTables(dialect.SQLServer(), "INSERT INTO t VALUES (1) DROP TABLE t") {
-		t.Error("SQL Server: what stands behind an INSERT may change a table")
-	}
 }
 
 // TestColumnsAsked: a connection is asked once per checkout, and again after

@@ -69,42 +69,19 @@ func (c committing) transact(ctx context.Context, f func(*store.Store) error) er
 	tx, err := c.guard.begin(ctx, driver.TxOptions{})
 	if err != nil {
 		if strings.Contains(err.Error(), nestedBegin) {
-			c.guard.tx = txUnknown
+			c.guard.unknown()
 			return errInside
 		}
 		return err
 	}
 	if err := f(store.Within(c.row.dialect, c.guard.conn)); err != nil {
-		c.undo(ctx, tx.Rollback())
+		c.guard.undo(ctx, tx.Rollback())
 		return err
 	}
 	if err := tx.Commit(); err != nil {
 		// One that could not be committed stays open: SQLITE_BUSY.
-		c.undo(ctx, err)
+		c.guard.undo(ctx, err)
 		return err
 	}
 	return nil
 }
-
-// undo ends the transaction if what was to end it has failed. Where that fails
-// too, it ends with the connection; but what a database in memory holds is worth
-// more than to know whether a transaction is open.
-func (c committing) undo(ctx context.Context, failed error) {
-	if failed == nil {
-		return
-	}
-	_, err := c.guard.ExecContext(context.WithoutCancel(ctx), "ROLLBACK", nil)
-	if err == nil || strings.Contains(err.Error(), noTransaction) {
-		return
-	}
-	c.guard.tx = txUnknown
-	c.guard.discard = c.guard.counters == nil
-}
-
-// noTransaction is part of SQLite's message for a ROLLBACK outside of a
-// transaction.
-const noTransaction = "no transaction is active"
-
-// nestedBegin is part of SQLite's message for a BEGIN inside a transaction
-// (sqlite3VdbeExec, OP_AutoCommit), of which there is no code.
-const nestedBegin = "within a transaction"

@@ -63,7 +63,7 @@ func newDatabase(a assembly, d driver.Driver) (*database, error) {
 		return nil, fmt.Errorf("keyfill: the driver of package %q is not known: say dialect: in the policy, one of %s",
 			drivers.PackagePath(d), dialect.Names())
 	}
-	tables := &keyTables{driver: facts, sources: newSources(a), standIn: a.reservers, logger: a.logger, storeWait: cmp.Or(cfg.StoreWait, defaultStoreWait)}
+	tables := &keyTables{sources: newSources(a), standIn: a.reservers, logger: a.logger, storeWait: cmp.Or(cfg.StoreWait, defaultStoreWait)}
 	db := &database{keyTables: tables, seen: newSeenTexts()}
 	db.mode.Store(uint32(cfg.Mode)) // so that off asks the server nothing
 	for _, one := range dialects {
@@ -80,6 +80,10 @@ func newDatabase(a assembly, d driver.Driver) (*database, error) {
 		}
 		db.exact = append(db.exact, e)
 	}
+	for i, e := range db.either {
+		dialects[i] = e.dialect // with the policy's settings
+	}
+	db.server = newServer(facts, dialects)
 	if len(db.either) == 1 {
 		db.engine.Store(db.either[0])
 	}

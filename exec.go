@@ -52,14 +52,6 @@ type execution struct {
 	sent []driver.NamedValue
 }
 
-// route is how a statement reaches the driver.
-type route uint8
-
-const (
-	byExec route = iota
-	byQuery
-)
-
 // exec executes a statement that is not prepared.
 func (db *database) exec(ctx context.Context, g *guard, query string, args []driver.NamedValue) (driver.Result, error) {
 	x, as, err := db.direct(ctx, g, query, args, byExec)
@@ -375,12 +367,4 @@ func (x *execution) failed(ctx context.Context, err error) {
 		return
 	}
 	x.suspect(ctx, err)
-}
-
-// can reports whether the driver's connection takes the route itself.
-func (g *guard) can(by route) bool {
-	if by == byQuery {
-		return g.queries
-	}
-	return g.execs
 }

@@ -198,7 +198,7 @@ func (db *database) greatestStored(ctx context.Context, g *guard, b *brought) (k
 	if d.ErrorsAbort && g.tx != txOutside {
 		return key, g.askAside(ctx, &d.Transactions, ask), nil
 	}
-	if !ask() && db.transactionUndone(err) && g.tx != txOutside {
+	if !ask() && db.isUndone(err) && g.tx != txOutside {
 		return 0, false, err
 	}
 	return key, err == nil, nil

@@ -30,17 +30,8 @@ import (
 // With autocommit off, where a transaction begins by itself, the savepoint is
 // MariaDB's proof, too.
 
-// proofSavepoint is the name of the savepoint that proves it.
-const proofSavepoint = "keyfill_proof"
-
 // errEnded is for an INSERT in a transaction that is none any more.
 var errEnded = errors.New("keyfill: the transaction was ended before this INSERT, by the engine at an error, such as a deadlock, or by a commit that was not seen: roll it back, and begin again")
-
-// store returns the tables as the transaction of the execution's connection sees
-// them, which proves that it is open where numbers are drawn.
-func (g *guard) joinedStore() *store.Store {
-	return store.Joined(g.db.known().dialect, g.conn, &g.ongoing)
-}
 
 // bySavepoint reports whether it takes a savepoint to prove that the transaction of
 // an execution is open.
@@ -84,7 +75,7 @@ func (x *execution) proveBehind(ctx context.Context) error {
 // it was set is then in a transaction that has begun by itself, if in any.
 func (x *execution) provedBy(ctx context.Context, text string) error {
 	err := x.control(ctx, text, proofSavepoint)
-	if err != nil && isNumber(err, x.plan.Dialect().Transactions.Ended) {
+	if err != nil && sqlcode.Is(err, x.plan.Dialect().Transactions.Ended) {
 		_, failed := dbconn.Exec(context.WithoutCancel(ctx), x.guard.conn, "ROLLBACK", nil)
 		return errors.Join(store.ErrEnded, failed)
 	}
@@ -116,7 +107,7 @@ func (g *guard) undoneBehind(ctx context.Context, err error) error {
 	switch {
 	case err == nil, g.tx == txOutside, g.db.known().dialect.ErrorsAbort:
 		return nil
-	case g.db.transactionUndone(err):
+	case g.db.isUndone(err):
 		return err
 	case !g.db.onConnection() || g.tx != txInside:
 		return nil
@@ -134,11 +125,5 @@ func (g *guard) undoneBehind(ctx context.Context, err error) error {
 // proofFailed reports whether an error is that of the INSERT's proof.
 func (x *execution) proofFailed(err error) bool {
 	t := &x.plan.Dialect().Transactions
-	return x.plan.Proves() && isNumber(err, t.KeyNumber) && strings.Contains(err.Error(), t.KeyText)
-}
-
-// isNumber reports whether an error is the engine's with that number.
-func isNumber(err error, number int) bool {
-	code, ok := sqlcode.Of(err)
-	return ok && code.Number == number
+	return x.plan.Proves() && sqlcode.Is(err, t.KeyNumber) && strings.Contains(err.Error(), t.KeyText)
 }

@@ -71,7 +71,7 @@ func (r *joinedRow) reserve(ctx context.Context, g *guard, n int64) (int64, erro
 	if err != nil {
 		return 0, err
 	}
-	g.joinedDraws++
+	g.noteJoinedDraw()
 	got, err := rows.Reserve(ctx, n, 0)
 	if err == nil && got.First < 1 {
 		err = keysource.ErrStoreState
@@ -153,7 +153,7 @@ func (r *joinedRow) advance(ctx context.Context, g *guard, to int64) error {
 	if err != nil {
 		return err
 	}
-	g.joinedDraws++
+	g.noteJoinedDraw()
 	return rows.Advance(ctx, to)
 }
 
@@ -181,7 +181,7 @@ func (db *keyTables) newJoined(ctx context.Context, g *guard, k *tableKey, row s
 	if g.isAltered() {
 		// Numbers that the transaction itself has drawn are in the table, as this
 		// connection sees it, and not yet in the row, as others do.
-		if row, err = db.openHere(ctx, g, home, row, row.OnBehind, ranked && g.joinedDraws == g.drawnBefore); err != nil {
+		if row, err = db.openHere(ctx, g, home, row, row.OnBehind, ranked && !g.hasDrawn()); err != nil {
 			return nil, err
 		}
 	}

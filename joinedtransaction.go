@@ -54,106 +54,6 @@ func (x *execution) leavesOut() bool {
 	return false
 }
 
-// inside reports whether a transaction is open on the connection, or begins by
-// itself. The guard says where that is not known.
-func (g *guard) inside(ctx context.Context) (bool, error) {
-	if err := g.settle(ctx); err != nil {
-		return false, err
-	}
-	if g.tx == txUnknown || g.db.known().dialect.Transactions.Commits == "" {
-		return g.tx == txInside, nil
-	}
-	if err := g.askCommits(ctx); err != nil || g.tx == txInside {
-		return g.tx == txInside, err
-	}
-	if g.commits.alone && g.commits.chains {
-		return false, errChains
-	}
-	if !g.commits.alone {
-		g.tx = txInside // as soon as the next statement has run
-	}
-	return !g.commits.alone, nil
-}
-
-// askCommits asks the session, once, when what it sends commits.
-func (g *guard) askCommits(ctx context.Context) error {
-	if g.commits.asked {
-		return nil
-	}
-	row, err := g.row(ctx, g.db.known().dialect.Transactions.Commits, nil)
-	if err != nil {
-		return err
-	}
-	on, _ := integerOf(row[0])
-	g.commits = knownCommits{asked: true, alone: on == 1, chains: !strings.EqualFold(textOf(row[1]), "no_chain")}
-	return nil
-}
-
-// settle asks the engine whether a transaction is open where that is not known, as
-// behind a procedure, or behind DDL, which commits on the side, unless it fails
-// before.
-func (g *guard) settle(ctx context.Context) error {
-	t := &g.db.known().dialect.Transactions
-	if t.Open != "" && (g.tx == txUnknown || g.tx == txAsk || g.unwrapped) && !g.ended {
-		return g.askOpen(ctx, t.Open)
-	}
-	if g.tx != txAsk {
-		return nil
-	}
-	if t.Probe == "" {
-		g.unknown()
-		return nil
-	}
-	for _, text := range []string{t.Set, t.Probe} {
-		_, err := dbconn.Exec(ctx, g.conn, strings.Replace(text, "%", proofSavepoint, 1), nil)
-		switch {
-		case err == nil:
-		case isNumber(err, t.Ended):
-			g.tx = txOutside
-			return nil
-		default:
-			return err
-		}
-	}
-	g.tx = txInside
-	return nil
-}
-
-// askOpen asks the session whether a transaction is open. Where database/sql has one
-// that is none any more, its statements are refused until it ends: they would be
-// committed one by one. Where a Commit has failed and left one open, they are refused
-// too: nobody would commit them.
-func (g *guard) askOpen(ctx context.Context, question string) error {
-	row, err := g.row(ctx, question, nil)
-	if err != nil {
-		return err
-	}
-	switch open, ok := integerOf(row[0]); {
-	case ok && open == 1 && !(g.left && !g.begun):
-		if g.tx != txInside {
-			g.tx, g.saved, g.drawnBefore = txInside, false, g.joinedDraws
-			g.nested = true // it may be more than one
-		}
-	case ok && open == 0 && !g.begun:
-		g.tx, g.left = txOutside, false
-	default:
-		g.unknown()
-		g.ended = g.begun && open == 0
-	}
-	return nil
-}
-
-// errChains is for a session in which a transaction of ours could not be ended.
-var errChains = errors.New("keyfill: completion_type is not NO_CHAIN, so that a commit begins another transaction: begin one with BeginTx")
-
-// knownCommits is what a session has said of its transactions, for as long as
-// nothing was sent that may change it.
-type knownCommits struct {
-	asked  bool
-	alone  bool // what is sent outside of transactions commits by itself
-	chains bool // something follows a commit
-}
-
 // mark sets our savepoint. Where an error of the engine leaves the transaction
 // nothing but a rollback, which undoes what was drawn, there is none.
 func (x *execution) mark(ctx context.Context) error {
@@ -166,7 +66,7 @@ func (x *execution) mark(ctx context.Context) error {
 	}
 	if x.pointSet = !d.ErrorsAbort || !x.guard.db.driver.Executes; x.pointSet {
 		err := x.control(ctx, d.Transactions.Set, keysSavepoint)
-		if err != nil && d.Transactions.Open != "" && isNumber(err, d.Transactions.Ended) {
+		if err != nil && d.Transactions.Open != "" && sqlcode.Is(err, d.Transactions.Ended) {
 			return x.unlessEnded(store.ErrEnded)
 		}
 		if err != nil {
@@ -291,29 +191,4 @@ func (x *execution) unset(ctx context.Context) {
 	if release := x.plan.Dialect().Transactions.Release; release != "" {
 		_ = x.control(ctx, release, keysSavepoint)
 	}
-}
-
-// undo ends a transaction of ours if what was to end it has failed. Where that
-// fails too, it ends with the connection; but what a database in memory holds is
-// worth more than to know whether a transaction is open.
-func (g *guard) undo(ctx context.Context, failed error) {
-	if failed == nil {
-		return
-	}
-	_, err := dbconn.Exec(context.WithoutCancel(ctx), g.conn, "ROLLBACK", nil)
-	if err == nil || strings.Contains(err.Error(), noTransaction) {
-		return
-	}
-	if ask := g.db.known().dialect.Transactions.Open; ask != "" && g.askOpen(context.WithoutCancel(ctx), ask) == nil && g.tx == txOutside {
-		return // the engine had ended it
-	}
-	g.unknown()
-	g.discard = g.counters == nil
-}
-
-// unknown notes that it is not known any more whether a transaction is open.
-func (g *guard) unknown() {
-	g.tx = txUnknown
-	g.ongoing = store.Ongoing{}
-	g.commits = knownCommits{}
 }

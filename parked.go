@@ -17,15 +17,26 @@ func (g *guard) park(x *execution) {
 	if x.joining.any || x.kept {
 		return // its transaction is ours, or it has nothing to keep
 	}
+	g.dropUndone()
 	if len(g.parked) == maxParked {
 		g.parked = slices.Delete(g.parked, 0, 1)
 	}
 	g.parked = append(g.parked, x)
 }
 
+// dropUndone gives up the parked keys that were reserved on this connection where a
+// transaction may have given them back since.
+func (g *guard) dropUndone() {
+	if g.parkedAt != g.undos {
+		g.parked = slices.DeleteFunc(g.parked, func(x *execution) bool { return !x.autonomous() })
+		g.parkedAt = g.undos
+	}
+}
+
 // parkedInline returns the oldest parked execution of a text whose keys are
 // literals: they have to be in the text that is prepared.
 func (g *guard) parkedInline(query string, p *rewrite.Plan) *execution {
+	g.dropUndone()
 	for i, x := range g.parked {
 		if x.inline && x.query == query && sameColumns(x.plan, p) {
 			g.parked = slices.Delete(g.parked, i, i+1)
@@ -38,6 +49,7 @@ func (g *guard) parkedInline(query string, p *rewrite.Plan) *execution {
 // unpark returns the oldest parked execution of a statement's text with equal
 // arguments.
 func (g *guard) unpark(s *statement, args []driver.NamedValue, values string) *execution {
+	g.dropUndone()
 	for i, x := range g.parked {
 		if !x.inline && x.query == s.query && x.values == values && sameColumns(x.plan, s.plan) && equalArgs(x.args, args) {
 			g.parked = slices.Delete(g.parked, i, i+1)

@@ -59,6 +59,7 @@ func (x *execution) autonomous() bool {
 // loseParked is for a text that could not be prepared: what was parked for it
 // waits for the retry.
 func (g *guard) loseParked(query string, rec *recording) {
+	g.dropUndone()
 	g.parked = slices.DeleteFunc(g.parked, func(x *execution) bool {
 		if x.query != query || x.rec != rec {
 			return false

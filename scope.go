@@ -221,7 +221,7 @@ func (s *scoped) reserve(ctx context.Context, g *guard, t *table, i int, p *pare
 	if err != nil {
 		return 0, err
 	}
-	g.joinedDraws++
+	g.noteJoinedDraw()
 	if !s.doubts.has(p.row) {
 		return st.ReserveWithin(ctx, &s.scope, p.values, n)
 	}

@@ -77,7 +77,7 @@ func (g *guard) passes(query string) (what rewrite.Concern, pass, counts bool) {
 	case what == 0:
 		return 0, true, false
 	case passed && !g.temporary.every:
-		g.altered.made = nil
+		g.alteredTables.made = nil
 		return what, true, true
 	}
 	return what, false, false

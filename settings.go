@@ -6,8 +6,6 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
-	"github.com/keyfill/keyfill/policy"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // Some settings of a session change where its strings end. Where the policy does
@@ -71,44 +69,14 @@ func leavesSettings(d *dialect.Dialect, query string) bool {
 	return isAny(word, "update", "delete", "select") && !strings.Contains(rest, "(")
 }
 
-// settled returns the plan under the settings of the connection's session. It is
-// the refusal where they cannot be asked for, and the plan that there is where
-// that does not matter: with mode off, and with stand-ins for the database. An
-// error is the driver's own.
-func (db *database) settled(ctx context.Context, g *guard, p *rewrite.Plan) (*rewrite.Plan, error) {
-	if !p.Ambiguous() || db.standIn != nil {
-		return p, nil
-	}
-	mode := policy.ModeOff
-	for _, t := range p.Targets() {
-		mode = min(mode, db.effective(t.Owner.(*table)))
-	}
-	switch {
-	case mode == policy.ModeOff:
-		return p, nil
-	case !g.settings.asked && p.ReadsAny()&rewrite.ReadsCount != 0:
-		return p.Unsettled(), nil // the question would change what it reads
-	}
-	set, known, err := g.session(ctx, p.Dialect().Setting)
-	switch {
-	case err != nil && mode == policy.ModeDryRun:
-		return p, nil // the engine says itself what is wrong
-	case err != nil:
-		return nil, err
-	case !known:
-		return p.Unsettled(), nil
-	}
-	return p.Under(set), nil
-}
-
 // session returns the settings of the connection's session; false where it gives
 // no answer that can be read. An error is the driver's own.
-func (g *guard) session(ctx context.Context, s *dialect.Setting) (set dialect.Settings, known bool, err error) {
-	k := &g.settings
+func (c *sessionConn) session(ctx context.Context, s *dialect.Setting) (set dialect.Settings, known bool, err error) {
+	k := &c.settings
 	if k.asked {
 		return k.set, true, nil
 	}
-	rows, err := catalog.Conn(g.conn).Rows(ctx, s.Query)
+	rows, err := catalog.Conn(c.conn).Rows(ctx, s.Query)
 	if err != nil || len(rows) != 1 || len(rows[0]) != 1 {
 		return 0, false, err
 	}

@@ -135,11 +135,6 @@ func (db *keyTables) close(ctx context.Context, onOwn onOwnConn) error {
 	return errors.Join(errs...)
 }
 
-// onConnection reports whether states are kept on the connection of each
-// statement: a second one to SQLite would wait for the transaction that is open
-// on it, or break it.
-func (db *keyTables) onConnection() bool { return db.either[0].dialect.OneWriter }
-
 // valueKey is the key of a value that withValue puts into a context.
 type valueKey struct{ name string }
 

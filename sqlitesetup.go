@@ -59,7 +59,7 @@ func (db *keyTables) acquaint(ctx context.Context, g *guard) {
 		return
 	}
 	g.acquainted = true
-	if inMemory(ctx, g) {
+	if g.inMemory = inMemory(ctx, g); g.inMemory {
 		g.counters = newCounterSet()
 	}
 }

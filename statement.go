@@ -459,27 +459,3 @@ func (s *statement) final(index int) int {
 	}
 	return s.plan.Final(index)
 }
-
-// stmtExec executes a driver's statement as database/sql does.
-func stmtExec(ctx context.Context, stmt driver.Stmt, args []driver.NamedValue) (driver.Result, error) {
-	if s, ok := stmt.(driver.StmtExecContext); ok {
-		return s.ExecContext(ctx, args)
-	}
-	values, err := plainValues(ctx, args)
-	if err != nil {
-		return nil, err
-	}
-	return stmt.Exec(values)
-}
-
-// stmtQuery queries a driver's statement as database/sql does.
-func stmtQuery(ctx context.Context, stmt driver.Stmt, args []driver.NamedValue) (driver.Rows, error) {
-	if s, ok := stmt.(driver.StmtQueryContext); ok {
-		return s.QueryContext(ctx, args)
-	}
-	values, err := plainValues(ctx, args)
-	if err != nil {
-		return nil, err
-	}
-	return stmt.Query(values)
-}

@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/keyfill/keyfill/internal/drivers"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -14,9 +13,8 @@ import (
 // keyTables are the configured tables of one database: what the policy says of them,
 // the sources of their keys, and what was done with INSERTs into them.
 type keyTables struct {
-	driver  drivers.Facts
+	*server
 	exact   []*engine              // the same as either, where the case of tables' names counts
-	casing  atomic.Uint32          // whether it does: casing…
 	either  []*engine              // what the engine may be: one, or MySQL's and MariaDB's
 	engine  atomic.Pointer[engine] // nil until those two are told apart
 	sources *sources
@@ -27,10 +25,7 @@ type keyTables struct {
 
 	mode  atomic.Uint32 // a policy.Mode
 	tally tally
-	// serverVersion is the server's, once it was asked for: major and minor.
-	serverVersion atomic.Pointer[[2]int]
-	rows          rowNeeds
-	places        places
+	rows  rowNeeds
 }
 
 // effective returns the mode for a table.
@@ -44,16 +39,15 @@ func (db *keyTables) know(ctx context.Context, g *guard) (*engine, error) {
 	if e := db.engine.Load(); e != nil {
 		return e, nil
 	}
-	version, err := g.version(ctx)
-	if err != nil {
+	if err := g.ask(ctx); err != nil {
 		return nil, err
 	}
-	e := db.either[0]
-	if isMariaDB(version) {
-		e = db.either[1]
+	for _, e := range db.either {
+		if e.dialect == db.dialect() {
+			db.engine.CompareAndSwap(nil, e)
+		}
 	}
-	db.engine.Store(e)
-	return e, nil
+	return db.known(), nil
 }
 
 // known returns the engine; while MySQL and MariaDB are not told apart, one of

@@ -1,14 +1,9 @@
 package keyfill
 
 import (
-	"context"
-	"database/sql/driver"
 	"errors"
-	"slices"
 	"strings"
 
-	"github.com/keyfill/keyfill/dialect"
-	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -24,113 +19,137 @@ const (
 	txAsk // the engine knows
 )
 
+// transaction is what is known of the transactions of one connection: whether one is
+// open, who ends it, and what it has changed besides rows. The state follows BeginTx,
+// Commit, Rollback and the texts of the application; where they do not tell, the
+// engine is asked (see inside).
+type transaction struct {
+	link
+	discard  bool // the connection is as good as closed: database/sql throws it away
+	inMemory bool // the database goes with the connection
+
+	tx      txState
+	saved   bool          // the transaction may have begun with a savepoint, and ends with that
+	ended   bool          // a transaction that was taken to be open was none; the application has not ended it yet
+	ongoing store.Ongoing // the transaction that is open
+
+	begun     bool // BeginTx has begun one, which has got neither Commit nor Rollback
+	nested    bool // a text may have begun, or ended, one inside of it
+	left      bool // a Commit has failed: what it has left open nobody may end
+	unwrapped bool // the application has the driver's connection: what runs on it is not seen
+
+	// begins counts the transactions that were seen to begin, and undos the events that
+	// may have undone what a transaction has reserved: its begin and end, the end of a
+	// part of it, and what is not seen.
+	begins, undos uint64
+
+	commits knownCommits
+	altered catalogChanges
+}
+
 // follow notes that a text has run, or has failed.
-func (g *guard) follow(effect rewrite.Transaction, err error) {
+func (t *transaction) follow(effect rewrite.Transaction, err error) {
 	if effect == rewrite.TxEnds && err != nil && strings.Contains(err.Error(), noTransaction) {
 		err = nil // SQLite had ended it: an INSERT that is interrupted does
 	}
 	switch {
 	case effect == rewrite.TxUnchanged:
-	case effect == rewrite.TxCommits && g.tx != txUnknown,
-		effect == rewrite.TxEnds && err != nil && g.db.transactionUndone(err):
-		g.tx = txAsk
+	case effect == rewrite.TxCommits && t.tx != txUnknown,
+		effect == rewrite.TxEnds && err != nil && t.server.isUndone(err):
+		t.tx = txAsk
 	case err != nil, effect == rewrite.TxUnknown:
 		// A COMMIT that fails leaves the transaction open on some engines.
-		g.tx = txUnknown
+		t.tx = txUnknown
 	case effect == rewrite.TxBegins:
-		g.tx, g.saved, g.ended = txInside, false, false
-		g.drawnBefore = g.joinedDraws
-	case effect == rewrite.TxSaves && g.tx != txInside:
-		g.tx, g.saved, g.drawnBefore = txInside, true, g.joinedDraws
-	case effect == rewrite.TxReleases && (g.tx != txInside || g.saved):
-		g.tx = txUnknown
+		t.tx, t.saved, t.ended = txInside, false, false
+		t.begins++
+	case effect == rewrite.TxSaves && t.tx != txInside:
+		t.tx, t.saved = txInside, true
+		t.begins++
+	case effect == rewrite.TxReleases && (t.tx != txInside || t.saved):
+		t.tx = txUnknown
 	case effect == rewrite.TxEnds:
-		g.tx, g.ended = txOutside, false
+		t.tx, t.ended = txOutside, false
 	}
-	if (effect == rewrite.TxEnds || effect == rewrite.TxUnknown) && !g.begun && g.db.known().dialect.Transactions.Open != "" {
-		g.ended = false // the application has ended it, and the engine is asked what there is
+	if (effect == rewrite.TxEnds || effect == rewrite.TxUnknown) && !t.begun && t.dialect().Transactions.Open != "" {
+		t.ended = false // the application has ended it, and the engine is asked what there is
 	}
-	if g.altered.on && g.tx == txOutside {
-		g.altered.ends()
+	if t.tx == txOutside {
+		t.altered.ends()
 	}
-	if g.tx == txUnknown {
-		g.unknown()
+	if t.tx == txUnknown {
+		t.unknown()
 	}
 	if effect != rewrite.TxUnchanged {
-		g.ongoing = store.Ongoing{}
-		g.dropJoined()
+		t.ongoing = store.Ongoing{}
+		t.undos++
 	}
 }
 
 // ends notes that the transaction of a BeginTx has got its Commit or Rollback. One
 // that a text has begun inside of it may be open still, on an engine that counts them.
-func (g *guard) ends(err error) {
-	nested := g.nested && g.db.known().dialect.Transactions.Open != ""
-	g.begun, g.nested = false, false
-	g.follow(rewrite.TxEnds, err)
+func (t *transaction) ends(err error) {
+	nested := t.nested && t.dialect().Transactions.Open != ""
+	t.begun, t.nested = false, false
+	t.follow(rewrite.TxEnds, err)
 	if nested {
-		g.unknown()
+		t.unknown()
 	}
 }
 
 // resets notes that the connection is used again by somebody else, where its driver
 // has the server undo what the session has left open.
-func (g *guard) resets() {
-	if g.db.driver.ResetsSession && g.tx != txOutside {
-		g.begun, g.nested, g.ended, g.left = false, false, false, false
-		g.unknown()
+func (t *transaction) resets() {
+	if t.server.driver.ResetsSession && t.tx != txOutside {
+		t.begun, t.nested, t.ended, t.left = false, false, false, false
+		t.unknown()
 	}
+	t.commits.asked = t.commits.asked && t.server.driver.KeepsSession
 }
 
 // followText is follow for a text of the application. Where a change opens a
 // transaction, the driver's alone decides whether it commits by itself.
-func (g *guard) followText(effect rewrite.Transaction, err error) {
-	g.nested = g.nested || effect != rewrite.TxUnchanged
-	g.left = g.left && (effect != rewrite.TxEnds || err != nil)
-	if !g.db.known().dialect.Transactions.Driver {
-		g.follow(effect, err)
+func (t *transaction) followText(effect rewrite.Transaction, err error) {
+	t.nested = t.nested || effect != rewrite.TxUnchanged
+	t.left = t.left && (effect != rewrite.TxEnds || err != nil)
+	if !t.dialect().Transactions.Driver {
+		t.follow(effect, err)
 	} else if effect != rewrite.TxUnchanged {
-		g.dropJoined()
+		t.undos++
 	}
-}
-
-// transactionUndone reports whether the engine has answered that it undid a
-// transaction for the sake of others, such as another node's.
-func (db *database) transactionUndone(err error) bool {
-	return sqlcode.ClassOf(db.known().dialect, err) == dialect.ErrorTransaction
-}
-
-// dropJoined gives up the parked keys that were reserved on this connection: a
-// transaction may have given them back.
-func (g *guard) dropJoined() {
-	g.parked = slices.DeleteFunc(g.parked, func(x *execution) bool { return !x.autonomous() })
 }
 
 // controlled notes that a text went by which may have undone what was
 // reserved, be it back to a savepoint only.
-func (g *guard) controlled(what rewrite.Concern) {
+func (t *transaction) controlled(what rewrite.Concern) {
 	if what&rewrite.ConcernsTransaction != 0 {
-		if !g.ongoing.Ours {
-			g.ongoing = store.Ongoing{} // a rollback to a savepoint undoes its mark
+		if !t.ongoing.Ours {
+			t.ongoing = store.Ongoing{} // a rollback to a savepoint undoes its mark
 		}
-		g.dropJoined()
+		t.undos++
 	}
 }
 
-// effect returns what a text does to the transaction of its connection.
-func (db *database) effect(query string, what rewrite.Concern) rewrite.Transaction {
-	if what&rewrite.ConcernsTransaction == 0 {
-		return rewrite.TxUnchanged
-	}
-	effect := db.known().transaction(query)
-	if db.engine.Load() == nil {
-		for _, e := range db.either[1:] {
-			if e.transaction(query) != effect {
-				return rewrite.TxUnknown
-			}
-		}
-	}
-	return effect
+// unknown notes that it is not known any more whether a transaction is open.
+func (t *transaction) unknown() {
+	t.tx = txUnknown
+	t.ongoing = store.Ongoing{}
+	t.commits = knownCommits{}
+}
+
+// isOver notes that a transaction was taken to be open and is none: what is sent is
+// refused until the application ends it.
+func (t *transaction) isOver() {
+	t.unknown()
+	t.ended = true
+}
+
+// unwrap notes that the application has the driver's connection: nothing is known until
+// a transaction begins and ends.
+func (t *transaction) unwrap() {
+	t.unknown()
+	t.unwrapped = true
+	t.undos++
 }
 
 // unsent reports whether a text was refused.
@@ -140,59 +159,4 @@ func unsent(err error) bool {
 	}
 	var reason rewrite.Reason
 	return errors.As(err, &reason)
-}
-
-// execText executes a text that may be an INSERT, or begin or end a
-// transaction.
-func (db *database) execText(ctx context.Context, g *guard, query string, args []driver.NamedValue, what rewrite.Concern) (driver.Result, error) {
-	g.makes(query, what)
-	effect := db.effect(query, what)
-	res, err := driver.Result(nil), error(nil)
-	if what&rewrite.ConcernsInsert != 0 {
-		res, err = db.exec(ctx, g, query, args)
-	} else {
-		res, err = g.ExecContext(ctx, query, args)
-	}
-	if err != driver.ErrSkip && !unsent(err) {
-		g.followText(effect, err)
-		g.controlled(what)
-	}
-	return res, err
-}
-
-// queryText is execText for a text that gives rows.
-func (db *database) queryText(ctx context.Context, g *guard, query string, args []driver.NamedValue, what rewrite.Concern) (driver.Rows, error) {
-	g.makes(query, what)
-	effect := db.effect(query, what)
-	rows, err := driver.Rows(nil), error(nil)
-	if what&rewrite.ConcernsInsert != 0 {
-		rows, err = db.query(ctx, g, query, args)
-	} else {
-		rows, err = g.QueryContext(ctx, query, args)
-	}
-	if err != driver.ErrSkip && !unsent(err) {
-		g.followText(effect, err)
-		g.controlled(what)
-	}
-	return rows, err
-}
-
-// prepareText prepares a text that may be an INSERT, or begin or end a transaction
-// when it is executed.
-func (db *database) prepareText(ctx context.Context, g *guard, query string, what rewrite.Concern) (driver.Stmt, error) {
-	g.makes(query, what)
-	stmt, err := driver.Stmt(nil), error(nil)
-	if what&rewrite.ConcernsInsert != 0 {
-		stmt, err = db.prepare(ctx, g, query)
-	} else {
-		stmt, err = g.PrepareContext(ctx, query)
-	}
-	if err != nil || what&rewrite.ConcernsTransaction == 0 {
-		return stmt, err
-	}
-	effect := db.effect(query, what)
-	if db.onConnection() && effect != rewrite.TxUnchanged && strings.Contains(strings.TrimRight(query, "; \t\r\n"), ";") {
-		effect = rewrite.TxUnknown // some drivers for SQLite prepare the first statement alone
-	}
-	return &controlling{stmt, g, effect, what}, nil
 }

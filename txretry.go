@@ -40,7 +40,7 @@ func (x *execution) take(ctx context.Context) error {
 func (g *guard) giveUp(panics *bool) {
 	if *panics {
 		g.unknown()
-		g.discard = g.counters == nil
+		g.unusable()
 	}
 }
 
@@ -118,7 +118,7 @@ func withinJoined[T any](ctx context.Context, x *execution, whole bool, send fun
 		}
 		err = x.unlessEnded(err)
 		if res, isResult := any(answer).(driver.Result); err == nil && whole && isResult && x.own != nil {
-			if err = x.commit(ctx, res); !x.guard.db.transactionUndone(err) || x.reads() {
+			if err = x.commit(ctx, res); !x.guard.db.isUndone(err) || x.reads() {
 				return answer, err
 			}
 		}

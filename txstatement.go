@@ -13,9 +13,9 @@ import (
 // execution of it has done is taken in, as that of a text.
 type controlling struct {
 	driver.Stmt
-	guard  *guard
-	effect rewrite.Transaction
-	what   rewrite.Concern
+	session *sessionConn
+	effect  rewrite.Transaction
+	what    rewrite.Concern
 }
 
 var (
@@ -28,8 +28,8 @@ var (
 // run notes what an execution has ended in.
 func (s *controlling) run(err error) {
 	if !unsent(err) {
-		s.guard.followText(s.effect, err)
-		s.guard.controlled(s.what)
+		s.session.followText(s.effect, err)
+		s.session.controlled(s.what)
 	}
 }
 
@@ -61,7 +61,7 @@ func (s *controlling) CheckNamedValue(nv *driver.NamedValue) error {
 	if c, ok := s.Stmt.(driver.NamedValueChecker); ok {
 		return c.CheckNamedValue(nv)
 	}
-	return s.guard.CheckNamedValue(nv)
+	return s.session.CheckNamedValue(nv)
 }
 
 // ColumnConverter is asked by the index of an argument.

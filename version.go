@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// version asks the server for its version on the user's connection.
-func (g *guard) version(ctx context.Context) (string, error) {
+// version asks the server for its version.
+func (c *sessionConn) version(ctx context.Context) (string, error) {
 	const query = "SELECT VERSION()"
-	rows, err := g.QueryContext(ctx, query, nil)
+	rows, err := c.QueryContext(ctx, query, nil)
 	if errors.Is(err, driver.ErrSkip) {
 		var stmt driver.Stmt
-		if stmt, err = g.PrepareContext(ctx, query); err != nil {
+		if stmt, err = c.PrepareContext(ctx, query); err != nil {
 			return "", err
 		}
 		defer stmt.Close()
@@ -38,6 +38,24 @@ func (g *guard) version(ctx context.Context) (string, error) {
 		return string(v), nil
 	}
 	return "", errors.New("keyfill: SELECT VERSION() gave no text: say dialect: mysql or mariadb in the policy")
+}
+
+// ask finds out whether the server is MySQL or MariaDB, where that is not known.
+func (c *sessionConn) ask(ctx context.Context) error {
+	s := c.server
+	if s.spoken.Load() != nil {
+		return nil
+	}
+	version, err := c.version(ctx)
+	if err != nil {
+		return err
+	}
+	d := s.may[0]
+	if isMariaDB(version) {
+		d = s.may[1]
+	}
+	s.spoken.CompareAndSwap(nil, d)
+	return nil
 }
 
 // isMariaDB reports whether a version is MariaDB's, which has the word in it:

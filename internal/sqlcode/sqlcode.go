@@ -190,3 +190,9 @@ func index(err error) string {
 	}
 	return ""
 }
+
+// Is reports whether an error is the engine's with that number.
+func Is(err error, number int) bool {
+	code, ok := Of(err)
+	return ok && code.Number == number
+}
