@@ -13,7 +13,8 @@ import (
 // that it was opened for, and those of tables that come later, of a glob or made
 // since.
 type bound struct {
-	bind    func(context.Context, store.Column) error // nil: on the statements' connections
+	bind    func(context.Context, store.Column) error // nil: by row
+	row     *connRow                                  // on the statements' connections
 	columns sync.Map                                  // of store.Column.String()
 }
 
@@ -73,10 +74,19 @@ func keep(row *store.Sequence, src policy.Source) {
 	}
 }
 
+// newBoundOn is newBound for a row on the connection of each statement.
+func newBoundOn(row store.Sequence, on *connRow) *bound {
+	b := newBound(row, nil)
+	if b != nil {
+		b.row = on
+	}
+	return b
+}
+
 // bindTo binds a counter's state to a column of a table that it is going to fill,
 // unless that was done.
 func (db *keyTables) bindTo(ctx context.Context, g *guard, t *table, i int, c *counter) error {
-	if c.bound == nil || g == nil && c.row != nil {
+	if c.bound == nil || g == nil && c.bound.row != nil {
 		return nil
 	}
 	f, err := db.facts(ctx, g, t)
@@ -92,7 +102,7 @@ func (db *keyTables) bindTo(ctx context.Context, g *guard, t *table, i int, c *c
 		err = c.bound.bind(ctx, column)
 	} else {
 		db.ensure(ctx, g)
-		stays, err = c.row.bind(ctx, g, column)
+		stays, err = c.bound.row.bind(ctx, g, column)
 	}
 	if err == nil && stays {
 		c.bound.columns.Store(column.String(), true)

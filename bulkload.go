@@ -186,7 +186,7 @@ func (l *bulkLoad) row(ctx context.Context, args []driver.NamedValue) (*executio
 // when the load has ended.
 func (l *bulkLoad) bring(more []brought) {
 	for _, b := range more {
-		i := slices.IndexFunc(l.brought, func(o brought) bool { return o.counter == b.counter })
+		i := slices.IndexFunc(l.brought, func(o brought) bool { return o.numbers == b.numbers })
 		if i < 0 {
 			l.brought = append(l.brought, b)
 			continue

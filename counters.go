@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -13,28 +12,13 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// counter is an integer source with a state of a name: a sequence, a snowflake or
-// recycled series.
+// counter is an integer source with a state of a name.
 type counter struct {
-	sequence  *keysource.Sequence // one of the three
-	snowflake flake               //
-	recycled  *keysource.Recycled //
+	numbers numbers
 
 	// mapping makes keys of the numbers; nil: they are the keys.
 	mapping keysource.Mapping
 	warned  atomic.Bool // that most of them are used
-
-	// joined is the row instead of the two where numbers belong to the transactions
-	// of their INSERTs.
-	joined *joinedRow
-
-	// scoped is the numbering within parents, besides joined; nil where there is one
-	// numbering.
-	scoped *scoped
-
-	// row is where the state lives when it is read and written on the
-	// connection of each statement: SQLite has no other. nil elsewhere.
-	row *connRow
 
 	// home is the table that the state numbers, as it is stored; "" when it may be
 	// several.
@@ -57,26 +41,42 @@ type counter struct {
 	// unseen is that the catalog did not show the table when the counter was
 	// made; nil: it did.
 	unseen error
-
-	// shared says that the snowflake is not this counter's alone to close.
-	shared bool
-
-	// floor makes a snowflake begin above the keys in the table; nil when that
-	// is done, or has no use.
-	floor *floor
 }
 
-// flake is a snowflake, or one whose worker's number is leased.
-type flake interface {
-	Reserve(ctx context.Context, n int64) (int64, error)
-	Drop()
-	Close(ctx context.Context) error
+// numbers are what a counter gives: sequence, snowflake, recycled, joinedRow and scoped
+// are its kinds.
+type numbers interface {
+	// reserve returns the first of n consecutive integers.
+	reserve(ctx context.Context, g *guard, n int64) (int64, error)
+
+	// suspect gives up what is reserved, since a key of it was found in use: what
+	// comes next is compared with the greatest key, where that can be asked for.
+	suspect()
+
+	// close gives back what is reserved and leased.
+	close(ctx context.Context) error
 }
 
-var (
-	_ flake = (*keysource.Snowflake)(nil)
-	_ flake = (*keysource.Leased)(nil)
-)
+// follower is numbers that can be raised above a key that was brought.
+type follower interface {
+	numbers
+
+	// advance makes later keys to or greater.
+	advance(ctx context.Context, g *guard, to int64) error
+
+	// isOnConnection reports whether the state is read and written on the connection
+	// of each statement, as on SQLite.
+	isOnConnection() bool
+
+	// isJoined reports whether numbers belong to the transactions of their INSERTs.
+	isJoined() bool
+}
+
+// follower returns the counter's numbers if they can be raised, else nil.
+func (c *counter) follower() follower {
+	f, _ := c.numbers.(follower)
+	return f
+}
 
 // reserve returns the first of n consecutive integers.
 func (c *counter) reserve(ctx context.Context, g *guard, n int64) (int64, error) {
@@ -85,98 +85,11 @@ func (c *counter) reserve(ctx context.Context, g *guard, n int64) (int64, error)
 			return c.reserveAbove(ctx, g, n, d)
 		}
 	}
-	return c.reserveAny(ctx, g, n)
-}
-
-// reserveAny is reserve but for keys that only the statement's transaction sees.
-func (c *counter) reserveAny(ctx context.Context, g *guard, n int64) (int64, error) {
-	switch {
-	case c.scoped != nil:
-		return 0, errNoParent
-	case c.joined != nil:
-		return c.joined.reserve(ctx, g, n)
-	case c.recycled != nil && c.row != nil:
-		g.db.ensure(ctx, g)
-		first, err := c.recycled.ReserveOn(ctx, n, c.row.seriesAt(g))
-		if err == errInside || err != nil && g.db.ensureAgain(ctx, g) {
-			first, err = c.recycled.ReserveOn(ctx, n, c.row.seriesAt(g))
-		}
-		return first, err
-	case c.recycled != nil:
-		return c.recycled.Reserve(ctx, n)
-	case c.row != nil:
-		g.db.ensure(ctx, g)
-		first, err := c.sequence.ReserveOn(ctx, n, c.row.at(g))
-		if err == errInside || err != nil && g.db.ensureAgain(ctx, g) {
-			first, err = c.sequence.ReserveOn(ctx, n, c.row.at(g))
-		}
-		return first, err
-	case c.sequence != nil:
-		return c.sequence.Reserve(ctx, n)
-	}
-	if err := c.floor.raise(ctx, g); err != nil {
-		return 0, err
-	}
-	first, err := c.snowflake.Reserve(ctx, n)
-	if c.floor != nil && c.floor.composite == nil && errors.Is(err, keysource.ErrClock) {
-		err = fmt.Errorf("%w; say on_behind: warn if the greatest key in the table is another program's", err)
-	}
-	return first, err
-}
-
-// advance makes later keys to or greater.
-func (c *counter) advance(ctx context.Context, g *guard, to int64) error {
-	switch {
-	case c.joined != nil:
-		g.db.ensure(ctx, g)
-		return c.joined.advance(ctx, g, to)
-	case c.row != nil:
-		g.db.ensure(ctx, g)
-		err := c.sequence.AdvanceOn(ctx, to, c.row.at(g))
-		if err == errInside {
-			err = c.sequence.AdvanceOn(ctx, to, c.row.at(g))
-		}
-		return err
-	case c.sequence != nil:
-		return c.sequence.Advance(ctx, to)
-	}
-	return nil
+	return c.numbers.reserve(ctx, g, n)
 }
 
 // forget closes the counter; the next one of its state is made anew.
 func (c *counter) forget(ctx context.Context) error { return c.set.forget(ctx, c.state, c) }
-
-// suspect gives up what is reserved, since a key of it was found in use: what comes
-// next is compared with the greatest key, where that can be asked for.
-func (c *counter) suspect() {
-	switch {
-	case c.scoped != nil: // nothing is
-	case c.joined != nil:
-		// Nothing is, but the number goes back, and would be given again and again.
-		c.joined.opened.Store(false)
-	case c.sequence != nil:
-		c.sequence.Suspect()
-	case c.recycled != nil:
-		c.recycled.Suspect()
-	default:
-		c.snowflake.Drop()
-	}
-}
-
-func (c *counter) close(ctx context.Context) error {
-	switch {
-	case c.sequence != nil:
-		return c.sequence.Close(ctx)
-	case c.recycled != nil:
-		return leave(ctx, c.recycled)
-	case c.joined != nil, c.scoped != nil, c.shared:
-		return nil
-	}
-	if leased, ok := c.snowflake.(*keysource.Leased); ok {
-		return leave(ctx, leased)
-	}
-	return c.snowflake.Close(ctx)
-}
 
 // leavePatience is how long a store is waited for that is to take a lease back.
 const leavePatience = 2 * time.Second
@@ -220,7 +133,7 @@ func (c *counterSet) get(ctx context.Context, state string, create func() (*coun
 	}
 	if one != made {
 		// Nobody has drawn from it.
-		if err := made.close(ctx); err != nil {
+		if err := made.numbers.close(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -251,7 +164,7 @@ func (c *counterSet) forget(ctx context.Context, state string, one *counter) err
 		delete(c.all, state)
 	}
 	c.mu.Unlock()
-	return one.close(ctx)
+	return one.numbers.close(ctx)
 }
 
 // keep returns the counter that is used from now on, nil after close.
@@ -298,7 +211,7 @@ func (c *counterSet) shed(ctx context.Context) {
 	c.mu.Unlock()
 	for _, one := range old {
 		// What cannot be given back is a gap, or its lease runs out.
-		_ = one.close(ctx)
+		_ = one.numbers.close(ctx)
 	}
 }
 
@@ -317,7 +230,7 @@ func (c *counterSet) close(ctx context.Context) error {
 	)
 	for _, one := range all {
 		wg.Go(func() {
-			err := one.close(ctx)
+			err := one.numbers.close(ctx)
 			mu.Lock()
 			defer mu.Unlock()
 			errs = append(errs, err)

@@ -2,15 +2,12 @@ package keyfill
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/sqlcode"
-	"github.com/keyfill/keyfill/internal/store"
-	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -50,8 +47,10 @@ func (x *execution) suspectParents(ctx context.Context, t *table, d rewrite.Draw
 	if err != nil {
 		return
 	}
-	if c, err := x.guard.db.counter(ctx, x.guard, t, d.Key); err == nil && c.scoped != nil {
-		c.scoped.suspect(rows)
+	if c, err := x.guard.db.counter(ctx, x.guard, t, d.Key); err == nil {
+		if s, ok := c.numbers.(*scoped); ok {
+			s.suspectWithin(rows)
+		}
 	}
 }
 
@@ -72,61 +71,10 @@ func (db *keyTables) dropBlock(ctx context.Context, g *guard, t *table, i int) {
 		if err != nil {
 			return // the database was closed
 		}
-		c.suspect()
+		c.numbers.suspect()
 		db.doubt(g, t, i, c)
 	}
 	db.noteSuspect(ctx, t, i)
-}
-
-// doubted is a column in which a transaction has found a key in use, perhaps in a
-// row of its own.
-type doubted struct {
-	column store.Column
-	remedy keysource.Remedy
-}
-
-// doubt makes the next draw on the connection compare with the greatest key that
-// its transaction sees, where others may not see that. A row that is counted on the
-// connection itself is compared there anyway.
-func (db *keyTables) doubt(g *guard, t *table, i int, c *counter) {
-	f := t.gate.facts.Load()
-	if g == nil || g.tx == txOutside || f == nil || !f.keys[i].ranked || c.mapping != nil || c.row != nil ||
-		c.sequence == nil && c.joined == nil || c.scoped != nil {
-		return
-	}
-	if g.doubts == nil {
-		g.doubts = map[*counter]doubted{}
-	}
-	k := &t.keys[i]
-	g.doubts[c] = doubted{f.keys[i].stored(t.rule, k, false), onBehind(k.rule.Source, f.keys[i].counts)}
-}
-
-// errInUse is for a number that is not above the greatest key in the table.
-var errInUse = fmt.Errorf("%w: keys that the transaction sees are greater than the next one: raise next_value above them, or let it advance", keysource.ErrStoreBehind)
-
-// reserveAbove is reserve above the greatest key that the transaction sees, as
-// on_behind says.
-func (c *counter) reserveAbove(ctx context.Context, g *guard, n int64, d doubted) (int64, error) {
-	greatest, err := store.Within(g.db.known().dialect, g.conn).MaxKey(ctx, d.column)
-	if err != nil {
-		return 0, err
-	}
-	first, err := c.reserveAny(ctx, g, n)
-	if err == nil && first <= greatest && d.remedy == keysource.RemedyAdvance && greatest < greatestNumber {
-		if err = c.advance(ctx, g, greatest+1); err == nil {
-			first, err = c.reserveAny(ctx, g, n)
-		}
-	}
-	switch {
-	case err != nil:
-		return 0, err
-	case first <= greatest && d.remedy != keysource.RemedyWarn:
-		return 0, errInUse
-	}
-	if g.tx == txOutside {
-		delete(g.doubts, c) // else a rollback to a savepoint may undo the advance
-	}
-	return first, nil
 }
 
 // namesIndex reports whether the error of a duplicate key is about the unique index

@@ -37,7 +37,7 @@ import (
 type brought struct {
 	table   *table
 	key     int
-	counter *counter
+	numbers follower
 	what    rewrite.Explicit
 	raised  int64 // the key above which a bulk load has raised it already
 }
@@ -82,10 +82,10 @@ func (db *database) brings(ctx context.Context, g *guard, p *rewrite.Plan, args 
 			if err != nil {
 				return nil, err
 			}
-			if b.counter == nil {
+			if b.numbers == nil {
 				continue
 			}
-			at := slices.IndexFunc(all, func(o brought) bool { return o.counter == b.counter && o.table == t })
+			at := slices.IndexFunc(all, func(o brought) bool { return o.numbers == b.numbers && o.table == t })
 			if at < 0 {
 				all = append(all, b)
 				continue
@@ -111,12 +111,12 @@ func (db *database) bringsFor(ctx context.Context, g *guard, t *table, j int, wh
 	switch {
 	case err != nil && said:
 		return brought{}, t.keyError(j, err)
-	case err != nil, c.sequence == nil && c.joined == nil, c.scoped != nil:
+	case err != nil, c.follower() == nil:
 		// Who has not said so does not ask for the store when it brings a key. A
 		// duplicate key will tell, and on_behind says what then.
 		return brought{}, nil
 	}
-	return brought{table: t, key: j, counter: c, what: what}, nil
+	return brought{table: t, key: j, numbers: c.follower(), what: what}, nil
 }
 
 // raiseBehind raises the numberings above what an INSERT has brought that has
@@ -156,7 +156,7 @@ func (db *database) raiseAbove(ctx context.Context, g *guard, b *brought) (faile
 		}
 		key = max(key, greatest)
 	}
-	if b.counter.row != nil || b.counter.joined != nil {
+	if b.numbers.isOnConnection() || b.numbers.isJoined() {
 		err := b.raise(behind, g, key)
 		return err, g.undoneBehind(ctx, err)
 	}
@@ -170,7 +170,7 @@ func (b *brought) raise(ctx context.Context, g *guard, key int64) error {
 	if key < 1 || key >= b.table.keys[b.key].limit() {
 		return nil
 	}
-	return b.counter.advance(ctx, g, key+1)
+	return b.numbers.advance(ctx, g, key+1)
 }
 
 // followSavepoint is the name of ours, which nobody else uses.
@@ -224,7 +224,7 @@ func (g *guard) askAside(ctx context.Context, t *dialect.Transactions, ask func(
 // takesBefore reports whether the numberings that belong to transactions are raised in
 // that of the INSERT; else they are raised behind it, by themselves.
 func (x *execution) takesBefore() bool {
-	return slices.ContainsFunc(x.brought, func(b brought) bool { return b.counter.joined != nil }) &&
+	return slices.ContainsFunc(x.brought, func(b brought) bool { return b.numbers.isJoined() }) &&
 		x.guard.tx != txUnknown && x.plan.Statements == 1
 }
 
@@ -239,7 +239,7 @@ func (x *execution) splitBrought() {
 		return in.Conflict != rewrite.ConflictError && in.Conflict != rewrite.ConflictReplace
 	})
 	for _, b := range x.brought {
-		if b.counter.joined == nil {
+		if !b.numbers.isJoined() {
 			continue
 		}
 		if skips || b.what.Open {
@@ -250,7 +250,7 @@ func (x *execution) splitBrought() {
 		}
 		x.before = append(x.before, b)
 	}
-	x.brought = slices.DeleteFunc(x.brought, func(b brought) bool { return b.counter.joined != nil })
+	x.brought = slices.DeleteFunc(x.brought, func(b brought) bool { return b.numbers.isJoined() })
 }
 
 // raiseBefore raises the numberings of the execution's transaction before its INSERT.
@@ -261,7 +261,7 @@ func (x *execution) raiseBefore(ctx context.Context) error {
 		b := &x.before[i]
 		err := b.raise(ctx, x.guard, max(b.what.Sure, b.what.Guess))
 		if !b.what.Any() {
-			err = b.counter.advance(ctx, x.guard, 1)
+			err = b.numbers.advance(ctx, x.guard, 1)
 		}
 		if err != nil {
 			return b.table.keyError(b.key, err)

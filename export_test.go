@@ -19,7 +19,7 @@ func KeptCounters(tenants int) (int, error) {
 	set := newCounterSet()
 	for i := range tenants {
 		_, err := set.get(context.Background(), strconv.Itoa(i), func() (*counter, error) {
-			return &counter{ofValue: true, joined: new(joinedRow)}, nil
+			return &counter{ofValue: true, numbers: new(joinedRow)}, nil
 		})
 		if err != nil {
 			return 0, err

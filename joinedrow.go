@@ -146,6 +146,7 @@ func (r *joinedRow) openAt(ctx context.Context, at *store.Store) (store.Row, err
 
 // advance makes later keys to or greater, in the transaction where one is open.
 func (r *joinedRow) advance(ctx context.Context, g *guard, to int64) error {
+	g.db.ensure(ctx, g)
 	if err := r.open(ctx, g); err != nil {
 		return err
 	}
@@ -157,8 +158,19 @@ func (r *joinedRow) advance(ctx context.Context, g *guard, to int64) error {
 	return rows.Advance(ctx, to)
 }
 
-// newJoined makes a counter that of a row whose numbers belong to transactions.
-func (db *keyTables) newJoined(ctx context.Context, g *guard, k *tableKey, row store.Sequence, ranked bool, schema string, c *counter) (*counter, error) {
+func (r *joinedRow) isOnConnection() bool { return r.home == nil }
+
+func (r *joinedRow) isJoined() bool { return true }
+
+// suspect has the row compared with the table again. Nothing of it is reserved, but
+// the number goes back, and would be given again and again.
+func (r *joinedRow) suspect() { r.opened.Store(false) }
+
+func (r *joinedRow) close(context.Context) error { return nil }
+
+// newJoined attaches a row to a counter, whose numbers belong to transactions, and
+// returns it.
+func (db *keyTables) newJoined(ctx context.Context, g *guard, k *tableKey, row store.Sequence, ranked bool, schema string, c *counter) (*joinedRow, error) {
 	d := db.known().dialect
 	row.OnBehind = k.rule.Source.OnBehind
 	if !ranked {
@@ -168,10 +180,10 @@ func (db *keyTables) newJoined(ctx context.Context, g *guard, k *tableKey, row s
 		if g.counters != nil && schema != "" && schema != "main" && schema != "temp" {
 			return nil, errElsewhere
 		}
-		c.joined = db.newJoinedRow(row, nil)
-		c.row = &connRow{dialect: d, ranked: ranked, rows: c.joined.rows}
-		c.bound = newBound(row, nil)
-		return c, nil
+		joined := db.newJoinedRow(row, nil)
+		c.numbers = joined
+		c.bound = newBoundOn(row, &connRow{dialect: d, ranked: ranked, rows: joined.rows})
+		return joined, nil
 	}
 	home, err := db.sources.stores.get("")
 	if err != nil {
@@ -185,7 +197,8 @@ func (db *keyTables) newJoined(ctx context.Context, g *guard, k *tableKey, row s
 			return nil, err
 		}
 	}
-	c.joined = db.newJoinedRow(row, home)
+	joined := db.newJoinedRow(row, home)
+	c.numbers = joined
 	c.bound = newBound(row, home.Reserver(row).Bind)
-	return c, nil
+	return joined, nil
 }

@@ -83,10 +83,10 @@ func (db *keyTables) enterMutex(ctx context.Context, g *guard, k *tableKey, f *t
 			EnsureSchema: k.rule.Source.EnsureSchema, Create: true, Exclusive: k.rule.Source.Exclusive,
 			OnBehind: keysource.RemedyWarn,
 		}
-		return &counter{joined: db.newJoinedRow(row, home), home: f.keys[i].home()}, nil
+		return &counter{numbers: db.newJoinedRow(row, home), home: f.keys[i].home()}, nil
 	})
 	if err == nil {
-		_, err = c.joined.reserve(ctx, g, 1)
+		_, err = c.numbers.reserve(ctx, g, 1)
 	}
 	return err
 }

@@ -25,18 +25,20 @@ func (db *keyTables) newNative(ctx context.Context, g *guard, t *table, i int) (
 	if !k.rule.Shared {
 		c.home = facts.keys[i].home()
 	}
-	sequence := st.Native(store.Native{
+	native := st.Native(store.Native{
 		Sequence: src.Sequence, Columns: row.Columns, Block: src.Block, Exclusive: src.Exclusive,
 	})
-	c.bound, c.claimer = newBound(row, sequence.Bind), func(ctx context.Context) (store.Claim, error) {
-		state, err := sequence.State(ctx)
+	c.bound, c.claimer = newBound(row, native.Bind), func(ctx context.Context) (store.Claim, error) {
+		state, err := native.State(ctx)
 		return store.Claim{State: state}, err
 	}
 	o := src.SequenceOptions()
-	o.Reserver, o.MaxKey, o.Max = sequence, sequence.MaxKey, k.limit()
+	o.Reserver, o.MaxKey, o.Max = native, native.MaxKey, k.limit()
 	o.EndRemedy = "a greater MAXVALUE where the sequence ends before that, or a wider column and max_bits"
-	if c.sequence, err = keysource.NewSequence(o, db.sources.env); err != nil {
+	source, err := keysource.NewSequence(o, db.sources.env)
+	if err != nil {
 		return nil, err
 	}
+	c.numbers = &sequence{source: source}
 	return c, nil
 }

@@ -10,7 +10,30 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// newRecycled makes a counter that of series, whose numbers come from the row.
+// recycled is the numbers of a series, which a process leases: what it leaves unused
+// is another's.
+type recycled struct {
+	source *keysource.Recycled
+	row    *connRow // where the row lives on the connection of each statement; nil elsewhere
+}
+
+func (r *recycled) reserve(ctx context.Context, g *guard, n int64) (int64, error) {
+	if r.row == nil {
+		return r.source.Reserve(ctx, n)
+	}
+	g.db.ensure(ctx, g)
+	first, err := r.source.ReserveOn(ctx, n, r.row.seriesAt(g))
+	if err == errInside || err != nil && g.db.ensureAgain(ctx, g) {
+		first, err = r.source.ReserveOn(ctx, n, r.row.seriesAt(g))
+	}
+	return first, err
+}
+
+func (r *recycled) suspect() { r.source.Suspect() }
+
+func (r *recycled) close(ctx context.Context) error { return leave(ctx, r.source) }
+
+// newRecycled attaches series to a counter, whose numbers come from the row.
 func (db *keyTables) newRecycled(g *guard, k *tableKey, row store.Sequence, ranked bool, schema string, c *counter) (*counter, error) {
 	src := k.rule.Source
 	series := store.Series{
@@ -19,14 +42,15 @@ func (db *keyTables) newRecycled(g *guard, k *tableKey, row store.Sequence, rank
 		Owner: owner() + "/" + rand.Text(),
 	}
 	o := src.RecycledOptions()
+	var at *connRow
 	if db.onConnection() && src.Store == "" {
 		if isElsewhere(g, schema) {
 			return nil, errElsewhere
 		}
 		o.OnConnection = true
 		d := db.either[0].dialect
-		c.row = &connRow{dialect: d, ranked: ranked, series: store.On(d, nil).Series(series)}
-		c.bound = newBound(row, nil)
+		at = &connRow{dialect: d, ranked: ranked, series: store.On(d, nil).Series(series)}
+		c.bound = newBoundOn(row, at)
 	} else {
 		st, err := db.storeOf(src, &series.Sequence)
 		if err != nil {
@@ -39,10 +63,11 @@ func (db *keyTables) newRecycled(g *guard, k *tableKey, row store.Sequence, rank
 		}
 		c.bound = newBound(row, rows.Bind)
 	}
-	var err error
-	if c.recycled, err = keysource.NewRecycled(o, db.sources.env); err != nil {
+	source, err := keysource.NewRecycled(o, db.sources.env)
+	if err != nil {
 		return nil, err
 	}
+	c.numbers = &recycled{source, at}
 	return c, nil
 }
 
@@ -94,7 +119,7 @@ type onOwnConn func(context.Context, func(*guard) error) error
 // giveBack gives the rest of their series back that count on the statements'
 // connections, when the database is closed. Where that cannot be, the lease runs
 // out by itself.
-func (db *keyTables) giveBack(ctx context.Context, all []*counter, onOwn onOwnConn) {
+func (db *keyTables) giveBack(ctx context.Context, all []*recycled, onOwn onOwnConn) {
 	if len(all) == 0 {
 		return
 	}
@@ -102,22 +127,21 @@ func (db *keyTables) giveBack(ctx context.Context, all []*counter, onOwn onOwnCo
 	defer cancel()
 	_ = onOwn(ctx, func(g *guard) error {
 		var errs []error
-		for _, c := range all {
-			errs = append(errs, c.recycled.CloseOn(ctx, c.row.seriesAt(g)))
+		for _, r := range all {
+			errs = append(errs, r.source.CloseOn(ctx, r.row.seriesAt(g)))
 		}
 		return errors.Join(errs...)
 	})
 }
 
-// recycledOn returns the counters of series that count on the statements'
-// connections.
-func (c *counterSet) recycledOn() []*counter {
+// recycledOn returns the series that count on the statements' connections.
+func (c *counterSet) recycledOn() []*recycled {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var found []*counter
+	var found []*recycled
 	for _, one := range c.all {
-		if one.recycled != nil && one.row != nil {
-			found = append(found, one)
+		if r, ok := one.numbers.(*recycled); ok && r.row != nil {
+			found = append(found, r)
 		}
 	}
 	return found

@@ -18,6 +18,7 @@ import (
 // scoped is a numbering of the rows of a table within each parent. Of the parents
 // nothing is remembered: there are as many as there are.
 type scoped struct {
+	joined  *joinedRow // its own row, which gives no number; nil where stores have a stand-in
 	scope   store.Scope
 	columns []scopeColumn
 
@@ -98,10 +99,10 @@ func (db *keyTables) newScoped(ctx context.Context, g *guard, t *table, i int, r
 	for i := range row.Columns {
 		row.Columns[i].Unranked = true // its greatest key says nothing of a parent
 	}
-	if c, err = db.newJoined(ctx, g, k, row, false, s.scope.Column.Schema, c); err != nil {
+	if s.joined, err = db.newJoined(ctx, g, k, row, false, s.scope.Column.Schema, c); err != nil {
 		return nil, err
 	}
-	c.scoped = s
+	c.numbers = s
 	return c, nil
 }
 
@@ -115,7 +116,7 @@ func (db *keyTables) newScopedStandIn(k *tableKey, state string) *counter {
 	for _, rc := range k.rule.Scope {
 		s.columns = append(s.columns, scopeColumn{rule: rc, dialect: db.known().dialect, found: &catalog.Column{Name: rc.Column}})
 	}
-	return &counter{scoped: s}
+	return &counter{numbers: s}
 }
 
 // parentsFunc returns for each row what it is numbered within: the values of the
@@ -133,7 +134,11 @@ func (g *guard) within(ctx context.Context, t *table, i, _ int, parents parentsF
 	if err != nil {
 		return nil, err
 	}
-	keys, err := c.within(ctx, g, t, i, rows)
+	s, ok := c.numbers.(*scoped)
+	if !ok {
+		return nil, errNoParent // the policy has changed: there is no such counter
+	}
+	keys, err := s.within(ctx, g, t, i, rows)
 	if unusable(err) {
 		// The next statement may be about another table of that name.
 		if err := c.forget(ctx); err != nil {
@@ -151,11 +156,7 @@ type parent struct {
 	places []int // of its rows among those of the statement
 }
 
-func (c *counter) within(ctx context.Context, g *guard, t *table, i int, rows [][]driver.Value) ([]driver.Value, error) {
-	s := c.scoped
-	if s == nil {
-		return nil, errNoParent // the policy has changed: there is no such counter
-	}
+func (s *scoped) within(ctx context.Context, g *guard, t *table, i int, rows [][]driver.Value) ([]driver.Value, error) {
 	parents, err := s.parentsOf(rows)
 	if err != nil {
 		return nil, err
@@ -164,13 +165,13 @@ func (c *counter) within(ctx context.Context, g *guard, t *table, i int, rows []
 		if g.tx == txOutside {
 			return nil, errOutside
 		}
-		if err := c.joined.open(ctx, g); err != nil {
+		if err := s.joined.open(ctx, g); err != nil {
 			return nil, err
 		}
 	}
 	keys := make([]driver.Value, len(rows))
 	for _, p := range parents {
-		first, err := s.reserve(ctx, g, t, i, p)
+		first, err := s.reserveFor(ctx, g, t, i, p)
 		if err != nil {
 			return nil, err
 		}
@@ -211,8 +212,16 @@ func (s *scoped) parentsOf(rows [][]driver.Value) ([]*parent, error) {
 	return all, nil
 }
 
-// reserve returns the first of as many numbers of a parent as it has rows.
-func (s *scoped) reserve(ctx context.Context, g *guard, t *table, i int, p *parent) (int64, error) {
+// reserve refuses: there is no row that the numbers are for.
+func (s *scoped) reserve(context.Context, *guard, int64) (int64, error) { return 0, errNoParent }
+
+// suspect does nothing: what is found in use is one parent's, see suspectWithin.
+func (s *scoped) suspect() {}
+
+func (s *scoped) close(context.Context) error { return nil }
+
+// reserveFor returns the first of as many numbers of a parent as it has rows.
+func (s *scoped) reserveFor(ctx context.Context, g *guard, t *table, i int, p *parent) (int64, error) {
 	n := int64(len(p.places))
 	if s.standIn != nil {
 		return s.standIn.reserve(ctx, p.row, n)
@@ -236,9 +245,9 @@ func (s *scoped) reserve(ctx context.Context, g *guard, t *table, i int, p *pare
 	return first, err
 }
 
-// suspect makes the next draw for each parent compare with the greatest number of that,
+// suspectWithin makes the next draw for each parent compare with the greatest number of that,
 // since a number of one of them was in use.
-func (s *scoped) suspect(rows [][]driver.Value) {
+func (s *scoped) suspectWithin(rows [][]driver.Value) {
 	parents, err := s.parentsOf(rows)
 	if err != nil || s.remedy == keysource.RemedyWarn {
 		return

@@ -1,12 +1,10 @@
 package keyfill
 
 import (
-	"cmp"
 	"context"
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"strconv"
 	"sync"
@@ -178,7 +176,8 @@ func (db *keyTables) counter(ctx context.Context, g *guard, t *table, i int) (*c
 	create := func() (*counter, error) {
 		made, err := db.newCounter(ctx, g, t, i, state)
 		if err == nil {
-			made.ofValue = only == nil && len(k.rule.Values) > 0 && made.snowflake == nil
+			_, flake := made.numbers.(*snowflake)
+			made.ofValue = only == nil && len(k.rule.Values) > 0 && !flake
 		}
 		return made, err
 	}
@@ -272,119 +271,6 @@ func (db *keyTables) newCounter(ctx context.Context, g *guard, t *table, i int, 
 	}
 	return db.newSequence(ctx, g, t, i, state)
 }
-
-// limit returns the greatest key.
-func (k *tableKey) limit() int64 {
-	return min(int64(math.MaxInt64)>>(63-cmp.Or(k.rule.MaxBits, 63)), greatestNumber)
-}
-
-// greatestNumber is the greatest one that a store gives: it keeps the next one,
-// which has to fit an int64 too.
-const greatestNumber = math.MaxInt64 - 1
-
-// newStandIn returns a counter over the stand-in for stores.
-func (db *keyTables) newStandIn(k *tableKey, state string) (*counter, error) {
-	o := k.rule.Source.SequenceOptions()
-	mapping, last, err := k.bounded(state)
-	if err != nil {
-		return nil, err
-	}
-	if mapping != nil {
-		mapping, o.EndRemedy = k.standing(mapping), keysource.EndRemedy(mapping)
-	}
-	o.Reserver, o.Max = db.standIn(state), last
-	seq, err := keysource.NewSequence(o, db.sources.env)
-	if err != nil {
-		return nil, err
-	}
-	return &counter{sequence: seq, mapping: mapping}, nil
-}
-
-func (db *keyTables) newSequence(ctx context.Context, g *guard, t *table, i int, state string) (*counter, error) {
-	k := &t.keys[i]
-	src := k.rule.Source
-	facts, columns, err := db.columns(ctx, g, t, i)
-	if err != nil {
-		return nil, err
-	}
-	src.OnBehind = onBehind(src, facts.keys[i].counts)
-	mapping, last, err := k.bounded(state)
-	if err != nil {
-		return nil, err
-	}
-	o := src.SequenceOptions()
-	o.Max = last
-	row := k.row(state, facts, columns)
-	row.Max = last
-	mapTo(&row, src, mapping)
-	ranked := mapping == nil && (len(k.rule.Values) == 0 || facts.keys[i].alone)
-	c := &counter{unseen: facts.unseen, mapping: mapping, claimer: claimerOf(src, &row)}
-	if mapping != nil {
-		o.EndRemedy = keysource.EndRemedy(mapping)
-	}
-	if !k.rule.Shared {
-		c.home = facts.keys[i].home()
-	}
-	if len(k.rule.Scope) > 0 {
-		return db.newScoped(ctx, g, t, i, row, c)
-	}
-	if db.belongs(k) {
-		return db.newJoined(ctx, g, k, row, ranked, facts.keys[i].schema, c)
-	}
-	if src.Kind == policy.KindRecycled {
-		return db.newRecycled(g, k, row, ranked, facts.keys[i].schema, c)
-	}
-	return db.countThrough(ctx, g, src, row, ranked, facts.keys[i].schema, o, c)
-}
-
-// countThrough completes a counter with a row, whose greatest key may be compared
-// with where it is ranked.
-func (db *keyTables) countThrough(ctx context.Context, g *guard, src policy.Source, row store.Sequence, ranked bool, schema string,
-	o keysource.SequenceOptions, c *counter) (*counter, error) {
-	if db.onConnection() && src.Store == "" {
-		if isElsewhere(g, schema) {
-			return nil, errElsewhere
-		}
-		o.OnConnection = true
-		d := db.either[0].dialect
-		c.row = &connRow{dialect: d, ranked: ranked, rows: store.On(d, nil).Reserver(row)}
-		c.bound = newBound(row, nil)
-	} else {
-		st, err := db.storeOf(src, &row)
-		if err != nil {
-			return nil, err
-		}
-		if g.isAltered() {
-			if row, err = db.openHere(ctx, g, st, row, src.OnBehind, ranked); err != nil {
-				return nil, err
-			}
-			ranked = false // it was compared
-		}
-		rows := st.Reserver(row)
-		o.Reserver, o.MaxKey = rows, rows.MaxKey
-		c.bound = newBound(row, rows.Bind)
-	}
-	if !ranked {
-		// The greatest key is that of all values: good enough to begin above,
-		// but no measure of one state. Where keys are unique, it is one.
-		o.MaxKey = nil
-	}
-	var err error
-	if c.sequence, err = keysource.NewSequence(o, db.sources.env); err != nil {
-		return nil, err
-	}
-	return c, nil
-}
-
-// isElsewhere reports whether a table of a schema is in another database than the
-// connection's own memory.
-func isElsewhere(g *guard, schema string) bool {
-	return g.counters != nil && schema != "" && schema != "main" && schema != "temp"
-}
-
-// errElsewhere is for a table in a file that is attached to a database in
-// memory: each connection would number it for itself.
-var errElsewhere = errors.New("the table is in a file that is attached to a database in memory, which keeps the state of each connection to itself: give the source a store, or attach the other way round")
 
 // columns returns the columns that the state of a key serves, this one first,
 // with what the catalog says of each, and that of the table. One whose table is
