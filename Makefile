@@ -119,7 +119,7 @@ soak: servers
 		KEYFILL_SOAK=1 KEYFILL_SOAK_TIME=$(SOAKTIME) KEYFILL_SOAK_ROWS=$(SOAKROWS) \
 		KEYFILL_SOAK_GALERA=$(SOAKGALERA) \
 		go test -count=1 -timeout=5h $(if $(filter 1,$(RACE)),-race) -v \
-		-run '^(TestFault(Kill|SameWorker|Rows)|TestGalera)$$' $(TESTFLAGS) .
+		-run '^(TestFault(Kill|SameWorker|Rows)|TestGalera)$$' $(TESTFLAGS) ./faults
 
 # Without a package's name, what it prints is shown at once.
 bench: servers

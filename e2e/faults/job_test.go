@@ -1,0 +1,142 @@
+package faults_test
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/e2e/internal/harness"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// The tests of faults need processes that can be killed. They start this test
+// binary again, which then does a job instead of running tests: see TestMain.
+
+// jobVariable is the environment variable that holds a job.
+const jobVariable = "KEYFILL_E2E_JOB"
+
+// job says what a process does: insert into the table t by several connections
+// until its standard input ends, which it also does when the process that has
+// started it is gone.
+type job struct {
+	Engine string // the name of one of engines
+	DSN    string
+	Source policy.Source           // of t.id
+	Form   form                    // of its keys
+	Stores map[string]policy.Store // that Source may name
+	Log    string                  // the file of its journal
+
+	Number int64         // of the process, counted from 1: part of the statements' numbers
+	Hands  int           // connections
+	Ahead  time.Duration // by which its clock is ahead of the machine's
+
+	Patience time.Duration // of a step; 0 is jobPatience
+	Crosses  bool          // transactions lock the rows of crossing, too
+	Single   bool          // no statement has several rows
+
+	// Rows makes statements of that many rows only, Statements of them by each
+	// connection; then the process ends. 0: all forms, until it is told to end.
+	Rows, Statements int
+}
+
+const (
+	// jobPatience bounds a step of a job that says nothing else.
+	jobPatience = 20 * time.Second
+
+	// jobPause follows a step that has failed: a store or a server that is down
+	// is not to be run at.
+	jobPause = 20 * time.Millisecond
+)
+
+// do does a job and returns the process's exit code.
+func do(text string) int {
+	var j job
+	err := json.Unmarshal([]byte(text), &j)
+	if err == nil {
+		err = j.run()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func (j *job) run() error {
+	log, err := openJournal(j.Log)
+	if err != nil {
+		return err
+	}
+	e, db, err := j.open()
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin) // whatever ends it
+		stop()
+	}()
+	var wg sync.WaitGroup
+	for i := range j.Hands {
+		h := newHand(e, db, log, j, j.Number<<28|int64(i)<<24)
+		wg.Go(func() {
+			if j.Rows > 0 {
+				h.fill(ctx, j.Rows, j.Statements)
+				return
+			}
+			for ctx.Err() == nil {
+				h.step()
+			}
+		})
+	}
+	wg.Wait()
+	stop()
+	if err := db.Close(); err != nil {
+		// An idle connection may have been cut, too.
+		log.fail(err)
+	}
+	return log.Close()
+}
+
+// open opens the job's database through keyfill.
+func (j *job) open() (harness.Engine, *sql.DB, error) {
+	i := slices.IndexFunc(harness.Engines, func(e harness.Engine) bool { return e.Name == j.Engine })
+	if i < 0 {
+		return harness.Engine{}, nil, fmt.Errorf("no engine %q", j.Engine)
+	}
+	plain, err := sql.Open(harness.Engines[i].Driver, j.DSN)
+	if err != nil {
+		return harness.Engine{}, nil, err
+	}
+	d := plain.Driver()
+	if err := plain.Close(); err != nil {
+		return harness.Engine{}, nil, err
+	}
+	connector := driver.Connector(harness.DSNConnector{Opener: d, DSN: j.DSN})
+	if dc, ok := d.(driver.DriverContext); ok {
+		if connector, err = dc.OpenConnector(j.DSN); err != nil {
+			return harness.Engine{}, nil, err
+		}
+	}
+	cfg := harness.FillID("t", policy.Table{InPlace: &j.Source})
+	cfg.Dialect, cfg.Stores = harness.Engines[i].Dialect.Name, j.Stores
+	options := keyfill.Options{Policy: cfg}
+	if j.Ahead != 0 {
+		options.Now = func() time.Time { return time.Now().Add(j.Ahead) }
+	}
+	db, err := keyfill.OpenDB(connector, options)
+	if err != nil {
+		return harness.Engine{}, nil, err
+	}
+	db.SetMaxOpenConns(j.Hands)
+	db.SetMaxIdleConns(j.Hands)
+	return harness.Engines[i], db, nil
+}

@@ -1,0 +1,61 @@
+package faults_test
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/keyfill/keyfill/e2e/internal/harness"
+)
+
+// faultEngines are those that the tests of faults run on.
+var faultEngines = []harness.Engine{harness.MySQLDefault, harness.PgxDefault, harness.SQLiteFile}
+
+// soak returns a value of the environment in a long run, and the short one
+// else.
+func soak[T any](t *testing.T, short T, variable string, parse func(string) (T, error)) T {
+	t.Helper()
+	if !harness.Soaking() {
+		return short
+	}
+	long, err := parse(os.Getenv(variable))
+	if err != nil {
+		t.Fatalf("%s: %v", variable, err)
+	}
+	return long
+}
+
+// raging is for how long processes are killed, by KEYFILL_SOAK_TIME.
+func raging(t *testing.T) time.Duration {
+	t.Helper()
+	return soak(t, 2*time.Second, "KEYFILL_SOAK_TIME", time.ParseDuration)
+}
+
+// TestFaultKill: 8 processes with 4 connections each are killed after 100 to
+// 500 milliseconds, and others take their places.
+func TestFaultKill(t *testing.T) {
+	eachFaultKind(t, faultEngines, func(t *testing.T, e harness.Engine, k faultKind) {
+		w := k.swarm(t, e)
+		life := between(100*time.Millisecond, 500*time.Millisecond)
+		if k.workers && e.Server == nil {
+			// Without a store it begins a second after the start.
+			life = between(1100*time.Millisecond, 1600*time.Millisecond)
+		}
+		w.tolerable = isDeadlock // of transactions with several parents
+		w.rage(8, raging(t), life)
+		w.check()
+		wantAtLeast(t, "processes killed", w.kills, 4)
+	})
+}
+
+// TestFaultSameWorker: two processes have one worker's number, and are killed.
+// The store keeps their keys apart.
+func TestFaultSameWorker(t *testing.T) {
+	eachFaultKindThat(t, faultKind.numbered, faultEngines[:2], func(t *testing.T, e harness.Engine, k faultKind) {
+		k.source.Worker = new(7)
+		w := k.swarm(t, e)
+		w.rage(2, raging(t), between(100*time.Millisecond, 500*time.Millisecond))
+		w.check()
+		wantAtLeast(t, "processes killed", w.kills, 4)
+	})
+}

@@ -1,0 +1,394 @@
+package fuzz_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// told is what became of a statement on one side.
+type told struct {
+	err      error
+	executed int   // how many executions of a prepared statement have succeeded
+	affected int64 // of the last execution; -1 where the driver does not tell
+	last     int64 // LastInsertId; 0 where it is an error
+	columns  []string
+	rows     []string // without the key
+	ids      []string // the keys of the rows
+}
+
+// send runs a statement on both sides and compares what they say and what is
+// stored. What keyfill refuses is sent nowhere.
+func (r *storedRun) send(s *storedStatement) {
+	if r.t.Failed() {
+		return
+	}
+	r.texts = append(r.texts, fmt.Sprintf("%s %v, way %d", s.text, s.args, s.way))
+	if os.Getenv("KEYFILL_FUZZ_SHOW") != "" {
+		r.t.Log(r.texts[len(r.texts)-1])
+	}
+	ctx, rec := keyfill.Record(r.ctx)
+	filled := r.run(&r.filled, s, func(q speaker, text string) told { return ask(ctx, q, s, text) })
+	var own *keyfill.Error
+	var reason rewrite.Reason
+	if errors.As(filled.err, &own) && errors.As(filled.err, &reason) {
+		r.twin.outcomes["refused"]++
+		r.twin.outcomes["refused: "+string(reason)]++
+		if r.mayRefuse(s, reason) {
+			r.texts[len(r.texts)-1] += ": refused"
+			if filled.executed > 0 {
+				// Prepared once, it was executed once.
+				once := *s
+				once.way = byPrepared
+				r.run(&r.plain, &once, func(q speaker, text string) told { return ask(r.ctx, q, &once, text) })
+			}
+			return
+		}
+		r.finding("refused without need: %v", filled.err)
+		return
+	}
+	plain := r.run(&r.plain, s, func(q speaker, text string) told { return ask(r.ctx, q, s, text) })
+	r.texts[len(r.texts)-1] += fmt.Sprintf(": affected %d, plain last %d, filled last %d, error %v", plain.affected, plain.last, filled.last, plain.err)
+	if (plain.err == nil) != (filled.err == nil) || plain.executed != filled.executed {
+		r.finding("plain: %v\nfilled: %v", plain.err, filled.err)
+		return
+	}
+	r.twin.outcomes["same"]++
+	if plain.err != nil {
+		r.twin.outcomes["errors"]++
+	}
+	if s.insert == nil {
+		return
+	}
+	if plain.err == nil && plain.affected != filled.affected {
+		r.finding("rows affected: plain %d, filled %d", plain.affected, filled.affected)
+	}
+	if s.insert.rows < 0 {
+		// Which row gets which number is the engine's choice, and so is their order.
+		slices.Sort(plain.rows)
+		filled.rows, filled.ids = sortTogether(filled.rows, filled.ids)
+	}
+	if plain.err == nil && !slices.Equal(plain.rows, filled.rows) {
+		r.finding("RETURNING: plain %q, filled %q", plain.rows, filled.rows)
+	}
+	r.replaced = r.replaced || s.insert.table == "j" && s.insert.replaces
+	r.compare(s.insert.table)
+	r.checkRecord(s, rec)
+	r.checkReturned(s, filled)
+	if plain.err == nil {
+		r.checkLast(s, plain, filled, rec)
+	}
+}
+
+// sortTogether sorts rows, and their keys with them.
+func sortTogether(rows, ids []string) (sortedRows, sortedIDs []string) {
+	order := make([]int, len(rows))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return strings.Compare(rows[a], rows[b]) })
+	for _, i := range order {
+		sortedRows, sortedIDs = append(sortedRows, rows[i]), append(sortedIDs, ids[i])
+	}
+	return sortedRows, sortedIDs
+}
+
+// mayRefuse reports whether docs/deviations.md lists the refusal of a statement of
+// this form.
+func (r *storedRun) mayRefuse(s *storedStatement, reason rewrite.Reason) bool {
+	f := s.insert
+	switch reason {
+	case rewrite.ErrGap:
+		return f.table == "j" && f.conflict
+	case rewrite.ErrTransaction:
+		return f.table == "j" || f.table == "m"
+	case rewrite.ErrReadsKey:
+		return (f.table == "j" || f.table == "m") && f.updates
+	case rewrite.ErrSelect:
+		return (f.table == "j" || f.table == "m" || f.table == "v") && (f.rows < 0 || f.set)
+	case rewrite.ErrSelectForm, rewrite.ErrSelectSeveral, rewrite.ErrTogether, rewrite.ErrSeveral, rewrite.ErrPerStatement:
+		return f.rows < 0 || f.set || f.several
+	case rewrite.ErrSet:
+		return f.set
+	case rewrite.ErrColumnCount, rewrite.ErrNoColumnList:
+		return true
+	}
+	return false
+}
+
+// run sends the text of a statement as a side has it.
+func (r *storedRun) run(s *side, st *storedStatement, send func(speaker, string) told) told {
+	text := st.text
+	if strings.Contains(text, "{") && s.second != "" && !r.twin.IsPostgres() {
+		if s.first == "" {
+			s.conn.QueryRowContext(r.ctx, "SELECT DATABASE()").Scan(&s.first)
+		}
+		text = strings.NewReplacer("{second}", s.second, "{first}", s.first).Replace(text)
+	}
+	return send(s.execer(), text)
+}
+
+// ask sends a statement in its way.
+func ask(ctx context.Context, q speaker, s *storedStatement, text string) told {
+	switch s.way {
+	case byQuery, byFirstRow:
+		rows, err := q.QueryContext(ctx, text, s.args...)
+		return readAnswer(rows, err, s.way == byFirstRow)
+	case byPrepared, byPreparedTwice:
+		stmt, err := q.PrepareContext(ctx, text)
+		if err != nil {
+			return told{err: err, affected: -1}
+		}
+		defer stmt.Close()
+		if s.way == byPreparedTwice {
+			if _, err := stmt.ExecContext(ctx, s.args...); err != nil {
+				return told{err: err, affected: -1}
+			}
+		}
+		a := resultAnswer(stmt.ExecContext(ctx, s.args...))
+		if s.way == byPreparedTwice {
+			a.executed = 1
+		}
+		return a
+	}
+	return resultAnswer(q.ExecContext(ctx, text, s.args...))
+}
+
+func resultAnswer(res sql.Result, err error) told {
+	a := told{err: err, affected: -1}
+	if err != nil {
+		return a
+	}
+	if n, err := res.RowsAffected(); err == nil {
+		a.affected = n
+	}
+	if id, err := res.LastInsertId(); err == nil {
+		a.last = id
+	}
+	return a
+}
+
+// readAnswer reads the rows of all results, or the first row alone.
+func readAnswer(rows *sql.Rows, err error, first bool) told {
+	a := told{err: err, affected: -1}
+	if err != nil {
+		return a
+	}
+	defer rows.Close()
+	for {
+		if a.columns, err = rows.Columns(); err != nil {
+			a.err = err
+			return a
+		}
+		at := slices.Index(a.columns, "id")
+		for rows.Next() {
+			id, rest := scanned(rows, len(a.columns), at)
+			a.rows, a.ids = append(a.rows, rest), append(a.ids, id)
+			if first {
+				a.err = rows.Close()
+				return a
+			}
+		}
+		if first || !rows.NextResultSet() {
+			break
+		}
+	}
+	a.err = rows.Err()
+	return a
+}
+
+// scanned returns the key of a row, "" where it has none, and the other columns.
+func scanned(rows *sql.Rows, n, key int) (id, rest string) {
+	values := make([]any, n)
+	into := make([]any, n)
+	for i := range values {
+		into[i] = &values[i]
+	}
+	if err := rows.Scan(into...); err != nil {
+		return "", err.Error()
+	}
+	var b strings.Builder
+	for i, v := range values {
+		if raw, ok := v.([]byte); ok {
+			v = string(raw)
+		}
+		if i == key {
+			id = fmt.Sprint(v)
+			continue
+		}
+		fmt.Fprintf(&b, "%v|", v)
+	}
+	return id, b.String()
+}
+
+// storedRow is one row as a table has it.
+type storedRow struct{ id, rest string }
+
+// table returns the rows of a table in the order of what they hold.
+func (r *storedRun) table(s *side, table string) ([]storedRow, error) {
+	columns := "id, u, a, b, tag"
+	if table == "log" {
+		columns = "tag, what"
+	}
+	rows, err := s.execer().QueryContext(r.ctx, "SELECT "+columns+" FROM "+table)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all []storedRow
+	for rows.Next() {
+		key := 0
+		if table == "log" {
+			key = -1
+		}
+		id, rest := scanned(rows, strings.Count(columns, ",")+1, key)
+		all = append(all, storedRow{id, rest})
+	}
+	slices.SortFunc(all, func(a, b storedRow) int { return strings.Compare(a.rest, b.rest) })
+	return all, rows.Err()
+}
+
+// compare compares a table on both sides. In a transaction that has failed neither
+// can be read.
+func (r *storedRun) compare(table string) {
+	plain, err1 := r.table(&r.plain, table)
+	filled, err2 := r.table(&r.filled, table)
+	if (err1 == nil) != (err2 == nil) {
+		r.finding("reading %s: plain %v, filled %v", table, err1, err2)
+		return
+	}
+	rest := func(rows []storedRow) (s []string) {
+		for _, row := range rows {
+			s = append(s, row.rest)
+		}
+		return s
+	}
+	if !slices.Equal(rest(plain), rest(filled)) {
+		r.finding("%s: rows (u, a, b, tag)\nplain  %v\nfilled %v", table, plain, filled)
+		return
+	}
+	for i, row := range plain {
+		ours := filled[i].id
+		var a, b int64
+		fmt.Sscan(row.id, &a)
+		fmt.Sscan(ours, &b)
+		switch {
+		case table == "log", table == "v":
+		case table == "p" || isTemporary(a) || isTemporary(b) || a < lowest || b < lowest:
+			if row.id != ours && !(i > 0 && plain[i-1].rest == row.rest || i+1 < len(plain) && plain[i+1].rest == row.rest) {
+				r.finding("%s: the key of %s, which is not ours to make: plain %s, filled %s", table, row.rest, row.id, ours)
+			}
+		}
+	}
+}
+
+// checkRecord asks the table whether what Record says is true.
+func (r *storedRun) checkRecord(s *storedStatement, rec *keyfill.Recorder) {
+	keys := rec.All()
+	if s.way == byPreparedTwice && (s.insert.replaces || s.insert.rollsBack || s.insert.table == "m") {
+		// The second execution may have replaced rows of the first, or have stored a
+		// greatest key plus one that the first has not.
+		keys = keys[len(keys)/2:]
+	}
+	for _, k := range keys {
+		key := fmt.Sprint(k.Key)
+		var n int
+		text := fmt.Sprintf("SELECT count(*) FROM %s WHERE id = '%s'", s.insert.table, key)
+		if err := r.filled.execer().QueryRowContext(r.ctx, text).Scan(&n); err != nil {
+			continue // in a transaction that has failed
+		}
+		r.twin.outcomes["recorded "+k.Outcome.String()]++
+		switch {
+		case k.Outcome == keyfill.Stored && n == 0, k.Outcome == keyfill.NotStored && n > 0:
+			r.finding("Record says %v of the key %s, of which there are %d rows", k.Outcome, key, n)
+		}
+	}
+}
+
+// checkReturned asks the table whether the keys that came back are those of the
+// rows that they came with.
+func (r *storedRun) checkReturned(s *storedStatement, filled told) {
+	if s.insert.returning != "id, u, a, b, tag" || s.insert.replaces || s.insert.updates || filled.err != nil {
+		return
+	}
+	rows, err := r.table(&r.filled, s.insert.table)
+	if err != nil {
+		return
+	}
+	for i, id := range filled.ids {
+		if id == "" {
+			continue // the row of another statement of the text
+		}
+		if !slices.Contains(rows, storedRow{id, filled.rows[i]}) {
+			r.finding("RETURNING gave the key %s with %s, which no row has: %v", id, filled.rows[i], rows)
+		}
+	}
+}
+
+// checkLast compares the row that LastInsertId names.
+func (r *storedRun) checkLast(s *storedStatement, plain, filled told, rec *keyfill.Recorder) {
+	f := s.insert
+	if r.twin.IsPostgres() || f.table == "p" || f.table == "v" || s.way == byQuery || s.way == byFirstRow {
+		return
+	}
+	find := func(s *side, id int64) string {
+		rows, err := r.table(s, f.table)
+		if err != nil || id == 0 {
+			return ""
+		}
+		for _, row := range rows {
+			if row.id == fmt.Sprint(id) {
+				return row.rest
+			}
+		}
+		return ""
+	}
+	was, is := find(&r.plain, plain.last), find(&r.filled, filled.last)
+	switch {
+	case filled.last == 0 && was != "":
+		r.twin.outcomes["LastInsertId 0"]++
+	case filled.last == 0:
+	case is == "":
+		// A statement that stores no row leaves the id of one before, as the plain
+		// driver's; a key of its own that no row has is never right.
+		if wasDrawn(rec, filled.last) && (was != "" || plain.last == 0) {
+			r.finding("LastInsertId %d is a key that no row has; the plain driver's is of %q", filled.last, was)
+		}
+	case was != "" && is != was && !f.explicit && f.rows > 0 && !f.several && !(f.idiom && f.rows > 1):
+		r.finding("LastInsertId is of the row %s; that of the plain driver is of %s", is, was)
+	}
+}
+
+// wasDrawn reports whether a key is one that was drawn.
+func wasDrawn(rec *keyfill.Recorder, id int64) bool {
+	return slices.ContainsFunc(rec.All(), func(k keyfill.RecordedKey) bool { return k.Key == id })
+}
+
+// holes checks the numbering that has no gaps.
+func (r *storedRun) holes() {
+	rows, err := r.table(&r.filled, "j")
+	if err != nil || r.t.Failed() || r.replaced {
+		return
+	}
+	var ids []int64
+	for _, row := range rows {
+		var id int64
+		if fmt.Sscan(row.id, &id); id >= lowest && !isTemporary(id) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	for i := 1; i < len(ids); i++ {
+		if ids[i] != ids[i-1]+1 {
+			r.finding("the numbering of j has a hole or a number twice: %v", ids)
+			return
+		}
+	}
+}

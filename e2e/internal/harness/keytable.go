@@ -1,0 +1,118 @@
+package harness
+
+import (
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/store"
+)
+
+// StateOf is where the state of the sequence of a test is, and how it is read.
+type StateOf struct {
+	Name   string
+	Create []string          // statements; none for keyfill_sequences
+	Table  *store.KeyTable   // nil for keyfill_sequences
+	Own    map[string]string // the statement that creates its procedure, by dialect
+	Value  string            // the query for what is stored
+}
+
+// KeyedState is a table with a row for each sequence, as in the article on
+// sequential keys: KEYS (tableName, serial). It needs quotes.
+func KeyedState(d *dialect.Dialect, integer string, last bool) StateOf {
+	q := d.QuoteIdent
+	t := &store.KeyTable{Name: q("KEYS"), Key: q("tableName"), Row: "orders", Value: q("serial"), Last: last}
+	return StateOf{
+		Name: "keyed",
+		Create: []string{
+			fmt.Sprintf("CREATE TABLE %s (%s VARCHAR(40) NOT NULL PRIMARY KEY, %s %s NOT NULL, ver %s DEFAULT 0 NOT NULL)", t.Name, t.Key, t.Value, integer, integer),
+			fmt.Sprintf("INSERT INTO %s VALUES ('orders', %d, 0)", t.Name, 1-OffsetOf(last)),
+			fmt.Sprintf("INSERT INTO %s VALUES ('parts', 77, 0)", t.Name),
+		},
+		Table: t,
+		Own: map[string]string{
+			"postgres": fmt.Sprintf(`CREATE FUNCTION next_key(wanted text, n integer) RETURNS integer LANGUAGE sql AS
+				$$ UPDATE %s SET %s = %[2]s + n WHERE %[3]s = wanted RETURNING (%[2]s - n + %[4]d)::integer $$`, t.Name, t.Value, t.Key, OffsetOf(last)),
+			"mariadb": fmt.Sprintf(`CREATE PROCEDURE next_key(wanted VARCHAR(40), n INT) BEGIN
+				UPDATE %s SET %s = %[2]s + n WHERE %[3]s = wanted;
+				SELECT %[2]s - n + %[4]d FROM %[1]s WHERE %[3]s = wanted; END`, t.Name, t.Value, t.Key, OffsetOf(last)),
+		},
+		Value: fmt.Sprintf("SELECT %s FROM %s WHERE %s = 'orders'", t.Value, t.Name, t.Key),
+	}
+}
+
+// OffsetOf returns the distance between the value that a row holds and the next key:
+// 1 where the row holds the last key.
+func OffsetOf(last bool) int {
+	if last {
+		return 1
+	}
+	return 0
+}
+
+// WaysToReserve are those of the tests of key tables.
+var WaysToReserve = []string{"pessimistic", "pessimistic-version", "optimistic", "optimistic-version", "procedure"}
+
+// Ways are those of waysToReserve that there are: a table of keyfill's own has no
+// version, and SQLite no procedures.
+func (st StateOf) Ways(s *Scratch) []string {
+	return slices.DeleteFunc(slices.Clone(WaysToReserve), func(way string) bool {
+		return st.Table == nil && strings.HasSuffix(way, "-version") || s.Server == nil && way == "procedure"
+	})
+}
+
+// Through returns the sequence for a state that is changed in a way, and creates
+// what is needed.
+func (st StateOf) Through(t *testing.T, s *Scratch, way string) *store.Sequence {
+	t.Helper()
+	q := Orders
+	method, version := strings.CutSuffix(way, "-version")
+	Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY, name VARCHAR(20))")
+	for _, statement := range st.Create {
+		Exec(t, s.Raw, statement)
+	}
+	if st.Table == nil {
+		q.EnsureSchema = true
+	} else {
+		table := *st.Table
+		if version {
+			table.Version = "ver"
+		}
+		q.Table = &table
+	}
+	switch {
+	case method == "optimistic":
+		q.Lock = store.LockOptimistic
+	case method == "procedure" && st.Table == nil:
+		q.Procedure = store.ReserveProcedure
+	case method == "procedure":
+		Exec(t, s.Raw, st.Own[s.Dialect.Name])
+		q.Procedure = "next_key"
+	}
+	return &q
+}
+
+// Emptied returns the same database without what the tests of key tables have
+// made in it, on new connections: a database for each would take a minute.
+func Emptied(t *testing.T, s *Scratch) *Scratch {
+	t.Helper()
+	again := *s
+	again.Raw = sql.OpenDB(s.Connector)
+	t.Cleanup(func() { again.Raw.Close() })
+	q := s.Dialect.QuoteIdent
+	for _, table := range []string{"orders", "orders_seq", q("KEYS"), "keyfill_sequences", "keyfill_workers", "keyfill_series"} {
+		Exec(t, again.Raw, "DROP TABLE IF EXISTS "+table)
+	}
+	for _, name := range []string{"next_key", store.ReserveProcedure} {
+		switch {
+		case s.IsPostgres():
+			Exec(t, again.Raw, "DROP ROUTINE IF EXISTS "+name)
+		case s.Server != nil:
+			Exec(t, again.Raw, "DROP PROCEDURE IF EXISTS "+name)
+		}
+	}
+	return &again
+}
