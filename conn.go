@@ -6,6 +6,7 @@ import (
 	"context"
 	"database/sql/driver"
 
+	"github.com/keyfill/keyfill/internal/fill"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -17,7 +18,7 @@ import (
 // A conn has every optional interface of a connection. Where the driver lacks
 // one, the guard answers as database/sql would have gone on without it.
 type conn struct {
-	*guard
+	*fill.Conn
 	mw     intercepted
 	what   rewrite.Concern // of the text that goes through mw
 	answer answer
@@ -52,8 +53,8 @@ var (
 	_ driver.Validator          = (*conn)(nil)
 )
 
-func newConn(g *guard) *conn {
-	c := &conn{guard: g}
+func newConn(g *fill.Conn) *conn {
+	c := &conn{Conn: g}
 	c.mw = intercept(c)
 	return c
 }
@@ -61,14 +62,14 @@ func newConn(g *guard) *conn {
 // passes reports whether a text goes to the driver as it is, and whether it is
 // counted then. For any other it notes what may have to be done with it.
 func (c *conn) passes(query string) (pass, counts bool) {
-	c.what, pass, counts = c.guard.passes(query)
+	c.what, pass, counts = c.Conn.Passes(query)
 	return pass, counts
 }
 
 // count counts an INSERT that was passed, if the driver has taken it.
 func (c *conn) count(taken bool) {
 	if taken {
-		c.guard.countPassed()
+		c.Conn.CountPassed()
 	}
 }
 
@@ -82,7 +83,7 @@ func (c *conn) take() answer {
 func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	pass, counts := c.passes(query)
 	if pass {
-		res, err := c.guard.ExecContext(ctx, query, args)
+		res, err := c.Conn.ExecContext(ctx, query, args)
 		c.count(counts && err != driver.ErrSkip)
 		return res, err
 	}
@@ -96,7 +97,7 @@ func (c *conn) ExecContext(ctx context.Context, query string, args []driver.Name
 func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	pass, counts := c.passes(query)
 	if pass {
-		rows, err := c.guard.QueryContext(ctx, query, args)
+		rows, err := c.Conn.QueryContext(ctx, query, args)
 		c.count(counts && err != driver.ErrSkip)
 		return rows, err
 	}
@@ -110,7 +111,7 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
 	pass, counts := c.passes(query)
 	if pass {
-		stmt, err := c.guard.PrepareContext(ctx, query)
+		stmt, err := c.Conn.PrepareContext(ctx, query)
 		c.count(counts && err == nil)
 		return stmt, err
 	}
@@ -123,12 +124,12 @@ func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, e
 
 // Exec is for drivers' users of before contexts.
 func (c *conn) Exec(query string, args []driver.Value) (driver.Result, error) {
-	return c.ExecContext(context.Background(), query, namedValues(args))
+	return c.ExecContext(context.Background(), query, fill.NamedValues(args))
 }
 
 // Query is for drivers' users of before contexts.
 func (c *conn) Query(query string, args []driver.Value) (driver.Rows, error) {
-	return c.QueryContext(context.Background(), query, namedValues(args))
+	return c.QueryContext(context.Background(), query, fill.NamedValues(args))
 }
 
 // Prepare is for drivers' users of before contexts.

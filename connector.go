@@ -10,6 +10,7 @@ import (
 
 	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/internal/explain"
+	"github.com/keyfill/keyfill/internal/fill"
 )
 
 // wrappedDriver is what database/sql sees: the registered driver, and the
@@ -83,19 +84,19 @@ func wrapConnector(parent driver.Connector, o Options, all *Mount) (*Connector, 
 	if err != nil {
 		return nil, err
 	}
-	db, err := newDatabase(o.assembled(), parent.Driver())
+	db, err := fill.NewDatabase(o.assembled(), parent.Driver())
 	if err != nil {
 		return nil, err
 	}
-	db.driver = db.driver.For(parent)
-	if err := db.modeFromEnvironment(); err != nil {
+	db.Driver = db.Driver.For(parent)
+	if err := db.ModeFromEnvironment(); err != nil {
 		return nil, err
 	}
-	shared := newFlakes()
+	shared := fill.NewSharedSnowflakes()
 	if all != nil {
 		shared = all.flakes
 	}
-	if err := db.open(o.Policy, parent, shared); err != nil {
+	if err := db.Open(o.Policy, parent, shared); err != nil {
 		return nil, err
 	}
 	if all != nil {
@@ -113,7 +114,7 @@ func (c *Connector) Mount() *Mount { return c.driver.mount }
 
 // Connect opens a connection that fills keys.
 func (c *Connector) Connect(ctx context.Context) (driver.Conn, error) {
-	g, err := c.driver.mount.one.connect(ctx, c.parent)
+	g, err := c.driver.mount.one.Connect(ctx, c.parent)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +133,7 @@ const closing = 5 * time.Second
 func (c *Connector) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closing)
 	defer cancel()
-	err := c.driver.mount.one.close(ctx, c.driver.mount.one.withGuard)
+	err := c.driver.mount.one.Close(ctx, c.driver.mount.one.WithGuard)
 	if c.all != nil {
 		c.all.remove(c.driver.mount.one)
 	}
@@ -145,5 +146,5 @@ func (c *Connector) Close() error {
 // Explain says what would become of a query by the options of the driver, for
 // package explain.
 func (d *wrappedDriver) Explain(query string) (explain.Explanation, error) {
-	return d.mount.one.explain(query)
+	return d.mount.one.Explain(query)
 }

@@ -75,6 +75,8 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+
+	"github.com/keyfill/keyfill/internal/fill"
 )
 
 // registering orders registrations: database/sql panics when a name is taken,
@@ -91,11 +93,11 @@ func Register(name string, d driver.Driver, o Options) (*Mount, error) {
 	o = o.copied()
 	if o.Policy != nil {
 		// What Open would find is found now.
-		if _, err := newDatabase(o.assembled(), d); err != nil {
+		if _, err := fill.NewDatabase(o.assembled(), d); err != nil {
 			return nil, err
 		}
 	}
-	m := &Mount{flakes: newFlakes()}
+	m := &Mount{flakes: fill.NewSharedSnowflakes()}
 	registering.Lock()
 	defer registering.Unlock()
 	if slices.Contains(sql.Drivers(), name) {
@@ -159,5 +161,5 @@ func From(db *sql.DB) (*Mount, error) {
 // that keyfill did not open comes back unchanged, after a Ping. keyfill fills
 // nothing that is sent on the driver's own connection.
 func Unwrap(driverConn any) any {
-	return unwrap(driverConn)
+	return fill.Unwrap(driverConn)
 }

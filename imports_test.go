@@ -23,18 +23,27 @@ const module = "github.com/keyfill/keyfill"
 // library. A new package, and a new arrow, is written down here first.
 var arrows = map[string][]string{
 	".": {
-		module + "/internal/catalog",
-		module + "/dialect",
 		module + "/internal/dbconn",
 		module + "/internal/explain",
-		module + "/internal/drivers",
-		module + "/internal/sqlcode",
+		module + "/internal/fill",
 		module + "/keysource",
-		module + "/internal/store",
 		module + "/policy",
 		module + "/rewrite",
 		"github.com/google/uuid", // the type of a key that is a UUID
 		"github.com/ngrok/sqlmw", // in interceptor.go alone
+	},
+	"internal/fill": {
+		module + "/dialect",
+		module + "/internal/catalog",
+		module + "/internal/dbconn",
+		module + "/internal/drivers",
+		module + "/internal/explain",
+		module + "/internal/sqlcode",
+		module + "/internal/store",
+		module + "/keysource",
+		module + "/policy",
+		module + "/rewrite",
+		"github.com/google/uuid",
 	},
 	"internal/catalog": {module + "/dialect", module + "/internal/dbconn"},
 	"dialect":          {},
@@ -60,6 +69,7 @@ var arrows = map[string][]string{
 
 // testArrows is what the tests of any package may import besides.
 var testArrows = []string{
+	module + "/dialect",
 	"github.com/DATA-DOG/go-sqlmock",
 	"github.com/google/uuid",
 	"golang.org/x/tools/txtar",

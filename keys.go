@@ -5,6 +5,8 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+
+	"github.com/keyfill/keyfill/internal/fill"
 )
 
 // ErrNotOne is returned by [Mount.Keys] and [Mount.Reserve] for the mount of a
@@ -13,21 +15,21 @@ var ErrNotOne = errors.New("keyfill: not exactly one database is open through th
 
 // ErrNoNumbers is returned by [Mount.Reserve] for a table whose keys are not
 // consecutive integers.
-var ErrNoNumbers = errNoNumbers
+var ErrNoNumbers = fill.ErrNoNumbers
 
 // ErrOwnMemory is returned by [Mount.Keys] and [Mount.Reserve] for a database
 // in memory, which no connection but the application's own can see.
-var ErrOwnMemory = errOwnMemory
+var ErrOwnMemory = fill.ErrOwnMemory
 
 // ErrJoined is returned by [Mount.Keys] and [Mount.Reserve] for keys that are
 // drawn in the transaction of their INSERT. The policy says so of a source with
 // transaction: joined or scope:, and of the kind maxplusone.
-var ErrJoined = errJoined
+var ErrJoined = fill.ErrJoined
 
 // ErrNotUnique is returned for a table whose keys are to be the greatest one
 // and one, where no unique index is on the key column alone, or the keys are no
 // integers: an index on (key, version) lets the same key in twice.
-var ErrNotUnique = errNotUnique
+var ErrNotUnique = fill.ErrNotUnique
 
 // maxKeys is how many keys may be asked for at once.
 const maxKeys = 1_000_000
@@ -56,7 +58,7 @@ func (m *Mount) Keys(ctx context.Context, name string, n int) ([]driver.Value, e
 	if err != nil {
 		return nil, err
 	}
-	return db.keysFor(ctx, name, n)
+	return db.KeysFor(ctx, name, n)
 }
 
 // Reserve returns the first of n consecutive integers for a table's first key
@@ -68,11 +70,11 @@ func (m *Mount) Reserve(ctx context.Context, name string, n int) (int64, error) 
 	if err != nil {
 		return 0, err
 	}
-	return db.reserveFor(ctx, name, n)
+	return db.ReserveFor(ctx, name, n)
 }
 
 // only returns the database, if there is one alone.
-func (m *Mount) only(table string, n int) (*database, error) {
+func (m *Mount) only(table string, n int) (*fill.Database, error) {
 	all, _ := m.databases()
 	if len(all) != 1 {
 		return nil, ErrNotOne
@@ -88,5 +90,5 @@ func (m *Mount) only(table string, n int) (*database, error) {
 // INSERT whose source needs a value fails with an [*Error] where the context has
 // none, or an empty one.
 func WithValue(ctx context.Context, name, value string) context.Context {
-	return withValue(ctx, name, value)
+	return fill.WithValue(ctx, name, value)
 }

@@ -4,34 +4,35 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/keyfill/keyfill/internal/fill"
 	"github.com/keyfill/keyfill/policy"
 )
 
 // Mount is keyfill at work on one database, or on all databases that are
 // opened through one registered name. It is safe for concurrent use.
 type Mount struct {
-	one *database // nil for a registered name
+	one *fill.Database // nil for a registered name
 
 	// A registered name's:
-	flakes *flakes
+	flakes *fill.SharedSnowflakes
 	mu     sync.Mutex
-	opened []*database
+	opened []*fill.Database
 	ended  Stats        // of the databases that were closed
 	setTo  *policy.Mode // by SetMode, for databases to come
 }
 
 // add counts one more database opened through the name.
-func (m *Mount) add(one *database) {
+func (m *Mount) add(one *fill.Database) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.setTo != nil {
-		one.mode.Store(uint32(*m.setTo))
+		one.Mode.Store(uint32(*m.setTo))
 	}
 	m.opened = append(m.opened, one)
 }
 
 // remove is for a database that is closed, perhaps once more.
-func (m *Mount) remove(one *database) {
+func (m *Mount) remove(one *fill.Database) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if i := slices.Index(m.opened, one); i >= 0 {
@@ -42,9 +43,9 @@ func (m *Mount) remove(one *database) {
 
 // databases returns the open databases that m covers, and what
 // the closed ones have done.
-func (m *Mount) databases() (open []*database, ended Stats) {
+func (m *Mount) databases() (open []*fill.Database, ended Stats) {
 	if m.one != nil {
-		return []*database{m.one}, Stats{}
+		return []*fill.Database{m.one}, Stats{}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -58,14 +59,14 @@ func (m *Mount) databases() (open []*database, ended Stats) {
 // opened later. A statement that was prepared before keeps its mode.
 func (m *Mount) SetMode(mode policy.Mode) {
 	if m.one != nil {
-		m.one.mode.Store(uint32(mode))
+		m.one.Mode.Store(uint32(mode))
 		return
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.setTo = &mode
 	for _, one := range m.opened {
-		one.mode.Store(uint32(mode))
+		one.Mode.Store(uint32(mode))
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+
+	"github.com/keyfill/keyfill/internal/fill"
 )
 
 // Outcome says what became of a key. The zero value is [Unknown].
@@ -41,7 +43,7 @@ type RecordedKey struct {
 
 // Recorder holds the keys that were filled under a context, for as long as the
 // program holds the Recorder. [Record] makes one. It is safe for concurrent use.
-type Recorder struct{ recording recording }
+type Recorder struct{ recording fill.Recorder }
 
 // Record returns a context and a recorder of every key that is filled under
 // that context, in the order of the statements and their rows. Where ctx has a
@@ -56,12 +58,12 @@ type Recorder struct{ recording recording }
 // as far as the caller reads the rows. Before that the outcome is [Unknown].
 func Record(ctx context.Context) (context.Context, *Recorder) {
 	r := new(Recorder)
-	return withRecording(ctx, &r.recording), r
+	return fill.WithRecorder(ctx, &r.recording), r
 }
 
 // All returns every key so far. The caller owns the slice.
 func (r *Recorder) All() []RecordedKey {
-	noted := r.recording.all()
+	noted := r.recording.All()
 	if noted == nil {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 
+	"github.com/keyfill/keyfill/internal/fill"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -60,18 +61,18 @@ type TableStats struct {
 }
 
 // statsOf returns the counts of one database.
-func statsOf(db *database) Stats {
-	passed, tables := db.tally.counts()
+func statsOf(db *fill.Database) Stats {
+	passed, tables := db.Tally.Counts()
 	s := Stats{Passed: passed, Tables: make(map[string]TableStats, len(tables))}
 	for name, c := range tables {
 		t := TableStats{
-			Filled: c.filled, Keys: c.keys, Kept: c.kept,
-			Failed: c.failed, Unknown: c.unknown, Withheld: c.withheld, Suspects: c.suspects,
+			Filled: c.Filled, Keys: c.Keys, Kept: c.Kept,
+			Failed: c.Failed, Unknown: c.Unknown, Withheld: c.Withheld, Suspects: c.Suspects,
 		}
-		if len(c.refused) > 0 {
-			t.Refused = make(map[Reason]uint64, len(c.refused))
+		if len(c.Refused) > 0 {
+			t.Refused = make(map[Reason]uint64, len(c.Refused))
 		}
-		for reason, n := range c.refused {
+		for reason, n := range c.Refused {
 			t.Refused[Reason(reason)] = n
 		}
 		s.Tables[cmp.Or(name, OtherTables)] = t

@@ -1,0 +1,242 @@
+package fill
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// go-mssqldb finds the columns of a bulk load by their exact names, and writes a
+// value by its column's type: it takes nothing but 16 bytes, as they are stored,
+// for a uniqueidentifier, and writes the digits of an integer as they are into
+// an nvarchar, of two bytes a character (v1.11.2, Bulk.makeParam). With INSERT
+// the server does what is done here.
+
+// bulkColumn is a column of a table as the driver tells of it.
+type bulkColumn struct {
+	name string
+	kind string // of a key's type, in capital letters; "" where it is not told
+	// precision of a key's DECIMAL without places behind the point; 0 for others.
+	precision int64
+}
+
+// keyForm returns a key as the driver writes it; false where it has no such
+// form.
+type keyForm func(key driver.Value) (driver.Value, bool)
+
+// columns asks for the columns of the table where the driver needs them, and
+// settles how they are called and how the keys are sent.
+func (l *bulkLoad) columns(ctx context.Context) error {
+	in := &l.plan.Inserts[0]
+	if in.BulkTable == "" {
+		return nil
+	}
+	e := l.guard.DB.known()
+	all, err := l.guard.bulkColumns(ctx, in.BulkTable, func(name string) bool {
+		return slices.ContainsFunc(in.Target.Keys, func(k rewrite.Key) bool { return k.Column == e.dialect.Fold(name, true) })
+	})
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, c := range all {
+		names = append(names, c.name)
+	}
+	only := naming{lookup: func(_, _ string) *rewrite.Target { return in.Target }, key: "bulk\x00" + in.Target.Table + "\x00"}
+	l.plan = e.listedPlan(only, l.plan.Dialect(), l.query, in.Target, names)
+	t := tableOf(in)
+	l.forms = make([]keyForm, len(t.keys))
+	for _, d := range l.plan.Draws {
+		k := &t.keys[d.Key]
+		i := slices.IndexFunc(all, func(c bulkColumn) bool { return e.dialect.Fold(c.name, true) == k.column })
+		if i < 0 {
+			return l.unwritten(d.Key, "the table has no column of that name")
+		}
+		form := formOf(all[i])
+		if all[i].kind == guidKind {
+			if form, err = l.guard.guidForm(ctx); err != nil {
+				return err
+			}
+		}
+		if form == nil {
+			return l.unwritten(d.Key, "keys are not written into a column of type "+strconv.Quote(all[i].kind))
+		}
+		l.forms[d.Key] = form
+	}
+	return nil
+}
+
+// unwritten is the refusal of a load whose driver does not write a key.
+func (l *bulkLoad) unwritten(key int, why string) error {
+	r := l.plan.Refused(rewrite.ErrBulk)
+	r.Column = tableOf(&l.plan.Inserts[0]).keys[key].column
+	r.Detail = fmt.Sprintf("column %q: %s", r.Column, why)
+	return r
+}
+
+// bulkColumns asks for the columns of a table by its name in SQL, as the driver
+// does when the load begins. Of types only those of keys are asked: there are
+// some at which the driver panics.
+func (g *Conn) bulkColumns(ctx context.Context, table string, isKey func(name string) bool) (columns []bulkColumn, err error) {
+	stmt, err := g.PrepareContext(ctx, "SELECT * FROM "+table+" WHERE 1 = 0")
+	if err != nil {
+		return nil, err
+	}
+	defer stmt.Close()
+	rows, err := stmtQuery(ctx, stmt, nil)
+	if err != nil {
+		return nil, err
+	}
+	kinds, _ := rows.(driver.RowsColumnTypeDatabaseTypeName)
+	sizes, _ := rows.(driver.RowsColumnTypePrecisionScale)
+	for i, name := range rows.Columns() {
+		c := bulkColumn{name: name}
+		if kinds != nil && isKey(name) {
+			c.kind = kinds.ColumnTypeDatabaseTypeName(i)
+		}
+		if sizes != nil && isKey(name) {
+			if precision, scale, ok := sizes.ColumnTypePrecisionScale(i); ok && scale == 0 {
+				c.precision = precision
+			}
+		}
+		columns = append(columns, c)
+	}
+	// Read to the end: closed before that, the driver would cancel the query.
+	for err == nil {
+		err = rows.Next(make([]driver.Value, len(columns)))
+	}
+	if closed := rows.Close(); err == io.EOF {
+		err = closed
+	}
+	return columns, err
+}
+
+// formOf returns the form of keys for a column, nil where they have none.
+func formOf(c bulkColumn) keyForm {
+	switch c.kind {
+	case "BINARY", "VARBINARY":
+		return func(key driver.Value) (driver.Value, bool) {
+			b, ok := key.([]byte)
+			return b, ok
+		}
+	case "CHAR", "VARCHAR", "NCHAR", "NVARCHAR":
+		return asText
+	case "BIGINT":
+		return upTo(math.MaxInt64)
+	case "INT":
+		return upTo(math.MaxInt32)
+	case "SMALLINT":
+		return upTo(math.MaxInt16)
+	case "TINYINT":
+		return upTo(math.MaxUint8)
+	case "DECIMAL":
+		const digits = 19 // of the greatest integer
+		switch {
+		case c.precision >= digits:
+			return upTo(math.MaxInt64)
+		case c.precision > 0:
+			return upTo(int64(math.Pow10(int(c.precision))) - 1)
+		}
+	}
+	return nil
+}
+
+// guidKind is the type whose bytes the driver may turn around: the DSN says
+// "guid conversion".
+const guidKind = "UNIQUEIDENTIFIER"
+
+// guidForm returns the form for a uniqueidentifier: the bytes that the server
+// stores for the text of a key; one of 16 bytes is stored as it is. Whether the
+// driver turns them around is seen by a value that it reads; nil where that does
+// not tell.
+func (g *Conn) guidForm(ctx context.Context) (keyForm, error) {
+	known := uuid.UUID{0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff}
+	rows, err := catalog.Conn(g.conn).Rows(ctx, "SELECT CAST('"+known.String()+"' AS uniqueidentifier)")
+	if err != nil || len(rows) != 1 || len(rows[0]) != 1 {
+		return nil, err
+	}
+	read, ok := rows[0][0].([]byte)
+	if !ok || len(read) != len(known) {
+		return nil, nil
+	}
+	switch [16]byte(read) {
+	case known:
+		return func(key driver.Value) (driver.Value, bool) {
+			b, ok := storedGUID(key)
+			b = dialect.MixedEndian(b)
+			return b[:], ok
+		}, nil
+	case dialect.MixedEndian(known):
+		return func(key driver.Value) (driver.Value, bool) {
+			b, ok := storedGUID(key)
+			return b[:], ok
+		}, nil
+	}
+	return nil, nil
+}
+
+// storedGUID returns the bytes that the server stores for a key.
+func storedGUID(key driver.Value) (stored [16]byte, ok bool) {
+	switch key := key.(type) {
+	case []byte:
+		if ok = len(key) == len(stored); ok {
+			stored = [16]byte(key)
+		}
+	case string:
+		id, err := uuid.Parse(key)
+		if ok = err == nil && len(key) == uuidLength; ok {
+			stored = dialect.MixedEndian(id)
+		}
+	}
+	return stored, ok
+}
+
+func asText(key driver.Value) (driver.Value, bool) {
+	if n, ok := key.(int64); ok {
+		return strconv.FormatInt(n, 10), true
+	}
+	s, ok := key.(string)
+	return s, ok
+}
+
+// upTo is the form for integers, of which the driver would cut off what is
+// beyond the column's size.
+func upTo(limit int64) keyForm {
+	return func(key driver.Value) (driver.Value, bool) {
+		n, ok := key.(int64)
+		if s, is := key.(string); is {
+			var err error
+			n, err = strconv.ParseInt(s, 10, 64)
+			ok = err == nil
+		}
+		return n, ok && n <= limit
+	}
+}
+
+// formed returns the keys of each draw as the driver writes them.
+func (l *bulkLoad) formed(keys [][]driver.Value) ([][]driver.Value, error) {
+	if l.forms == nil {
+		return keys, nil
+	}
+	out := make([][]driver.Value, len(keys))
+	for i, d := range l.plan.Draws {
+		for _, key := range keys[i] {
+			v, ok := l.forms[d.Key](key)
+			if !ok {
+				return nil, l.guard.DB.refuseBound(l.unwritten(d.Key, "a key is not of a size or kind that its type takes"))
+			}
+			out[i] = append(out[i], v)
+		}
+	}
+	return out, nil
+}

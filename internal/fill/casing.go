@@ -1,0 +1,54 @@
+package fill
+
+import (
+	"context"
+
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// cased returns the plan of a query, and the engine that it is of from now on.
+func (db *Database) cased(ctx context.Context, g *Conn, e *engine, query string) (*engine, *rewrite.Plan, error) {
+	p := e.plan(query)
+	if db.casing.Load() != casingUnknown || db.exact == nil || db.standIn != nil || policy.Mode(db.Mode.Load()) == policy.ModeOff || !e.isTouched(p) {
+		return e, p, nil
+	}
+	if p.Reads()&rewrite.ReadsCount != 0 && p.Action != rewrite.Refuse {
+		return e, p.Withheld(rewrite.ErrPlace), nil // the question would change what it reads
+	}
+	exact, err := catalog.Exact(ctx, catalog.Conn(g.conn))
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case !exact:
+		db.casing.Store(casingFolds)
+		return e, p, nil
+	}
+	for i, folding := range db.either {
+		if folding == e {
+			e = db.exact[i]
+		}
+	}
+	db.spoken.Store(e.dialect)
+	db.engine.Store(e)
+	db.casing.Store(casingExact)
+	return e, e.plan(query), nil
+}
+
+// isTouched reports whether the tables of a plan may be others where the case of
+// names counts.
+func (e *engine) isTouched(p *rewrite.Plan) bool {
+	if p.Action == rewrite.Pass {
+		return false
+	}
+	if e.policy.Cased() {
+		return true
+	}
+	for i := range p.Inserts {
+		if p.Inserts[i].Cased {
+			return true
+		}
+	}
+	return false
+}

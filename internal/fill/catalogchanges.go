@@ -1,0 +1,45 @@
+package fill
+
+import "github.com/keyfill/keyfill/dialect"
+
+// A transaction of PostgreSQL may make tables and change them, which no other
+// connection sees before it commits, or waits for. What is to be known of a table
+// then is asked on its own connection, and forgotten when it ends: it may be rolled
+// back.
+
+// catalogChanges says whether the open transaction has changed tables.
+type catalogChanges struct {
+	on    bool   // it has, or may have
+	times uint64 // moves on whenever what was known of tables no longer holds
+
+	// over is called when a transaction that was on is open no longer; nil for nobody.
+	over func()
+}
+
+// sends notes that a text is executed in a transaction, or may be.
+func (a *catalogChanges) sends(d *dialect.Dialect, query string) {
+	if !leavesCatalog(d, query) {
+		a.on = true
+		a.times++
+	}
+}
+
+// ends notes that no transaction is open.
+func (a *catalogChanges) ends() {
+	if !a.on {
+		return
+	}
+	a.on = false
+	a.times++
+	if a.over != nil {
+		a.over()
+	}
+}
+
+// leavesCatalog reports whether a text leaves tables as they are, and locks none as
+// a change of one does: what it begins with is known.
+func leavesCatalog(d *dialect.Dialect, query string) bool {
+	word, _ := single(d, query)
+	return isAny(word, "insert", "update", "delete", "select", "with", "values", "set", "show", "reset",
+		"begin", "start", "commit", "end", "savepoint", "release", "rollback", "fetch", "explain")
+}

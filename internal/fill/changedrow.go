@@ -1,0 +1,133 @@
+package fill
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/dbconn"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// changedID returns the id of the row that an upsert of one row has changed, as
+// MySQL and MariaDB tell it of a column with AUTO_INCREMENT; 0 where it is not
+// found. A row of another unique value can be the only one in the way where the
+// table has one other unique index, and is found by the values that the statement
+// has for its columns.
+func (x *execution) changedID(ctx context.Context, f *rowFacts, affected int64) int64 {
+	in := &x.plan.Inserts[0]
+	t := tableOf(in)
+	if x.plan.Dialect().Family != dialect.FamilyMySQL || in.Conflict != rewrite.ConflictUpdate || in.Rows != 1 || !f.stays || !x.tellsID() ||
+		affected < 1 || slices.ContainsFunc(x.fates, func(o outcome) bool { return o != outcomeNotStored }) {
+		return 0
+	}
+	if affected == 1 && x.guard.DB.countsFound() {
+		return 0 // it may have been left as it is
+	}
+	columns, ok := f.otherUnique(t.lastID)
+	if !ok {
+		return 0
+	}
+	values, ok := x.valuesOf(columns)
+	if !ok {
+		return 0
+	}
+	ctx, cancel := aside(ctx)
+	defer cancel()
+	return x.idWhere(ctx, f.columns[t.lastID], columns, values)
+}
+
+// otherUnique returns the columns of the only unique index besides those of a key
+// alone. It reports false where there is another number of them, or one of their
+// columns is not known.
+func (f *rowFacts) otherUnique(key int) (columns []string, ok bool) {
+	for _, index := range f.unique {
+		if slices.Equal(index.Columns, f.columns[key:key+1]) {
+			continue
+		}
+		if columns != nil || slices.Contains(index.Columns, "") || slices.Contains(index.Columns, f.columns[key]) {
+			return nil, false
+		}
+		columns = index.Columns
+	}
+	return columns, columns != nil
+}
+
+// valuesOf returns the values that the row of the statement has for columns, where
+// they are arguments or plain literals and none is NULL.
+func (x *execution) valuesOf(columns []string) ([]driver.Value, bool) {
+	t := tableOf(&x.plan.Inserts[0])
+	p, ok := t.gate.values.Get(x.query)
+	if !ok {
+		d := x.plan.Dialect()
+		target := t.Target
+		target.Keys = slices.Clone(t.Keys)
+		folded := make([]string, len(columns))
+		for i, c := range columns {
+			folded[i] = d.Fold(c, true)
+		}
+		// Values of a row are read for keys that are numbered within its columns.
+		target.Keys[t.lastID].Scope = folded
+		p = rewrite.Compile(d, func(schema, name string) *rewrite.Target {
+			if name != t.rule.Name {
+				return nil
+			}
+			return &target
+		}, x.query)
+		t.gate.values.Put(x.query, p)
+	}
+	if p.Action != rewrite.Fill && !p.AtExecution || len(p.Inserts) != 1 {
+		return nil, false
+	}
+	h, err := p.Holes(x.args)
+	if err != nil {
+		return nil, false
+	}
+	rows, err := p.Scopes(x.args, h, 0, t.lastID)
+	if err != nil || len(rows) != 1 {
+		return nil, false
+	}
+	return rows[0], true
+}
+
+// idWhere returns the id of the row with these values, 0 where there is not one.
+// The statement has locked it.
+func (x *execution) idWhere(ctx context.Context, id string, columns []string, values []driver.Value) int64 {
+	d := x.plan.Dialect()
+	lock := d.Latest.Lock
+	if x.guard.tx != txInside {
+		lock = d.Latest.NoWait
+	}
+	var args []any
+	condition, ok := parentCondition(d, columns, values)
+	if ok {
+		condition = strings.TrimSuffix(condition, " AND ")
+	} else {
+		var parts []string
+		for i, c := range columns {
+			parts = append(parts, d.QuoteIdent(c)+" = ?")
+			args = append(args, values[i])
+		}
+		condition = strings.Join(parts, " AND ")
+	}
+	query := fmt.Sprintf("SELECT %s FROM %s WHERE %s LIMIT 2%s", d.QuoteIdent(id), x.plan.Inserts[0].TableText, condition, lock)
+	var found []int64
+	err := dbconn.Query(ctx, x.guard.conn, query, args, func(row []any) error {
+		n, ok := integerOf(row[0])
+		if !ok {
+			return errOtherKey
+		}
+		found = append(found, n)
+		return nil
+	})
+	if x.asked(ctx, err); err != nil || len(found) != 1 {
+		return 0
+	}
+	return found[0]
+}
+
+// newValues returns a cache for the plans that valuesOf makes of a table.
+func newValues() *rewrite.Cache { return rewrite.NewCache(cacheEntries/32, cacheBytes/32) }

@@ -1,0 +1,3 @@
+package fill_test
+
+import ()

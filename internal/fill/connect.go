@@ -1,0 +1,107 @@
+package fill
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+
+	"github.com/keyfill/keyfill/policy"
+)
+
+var (
+	ErrJoined    = errors.New("keyfill: the keys are drawn in the transaction of their INSERT, not before it: send the INSERT without a key")
+	ErrOwnMemory = errors.New("keyfill: no connection but the application's own sees a database in memory: let its INSERTs draw the keys, or use a file")
+	ErrNoNumbers = errors.New("keyfill: the source makes no consecutive integers: ask for Keys")
+)
+
+// Connect opens a connection of the driver, and asks it what has to be known
+// before anybody uses it.
+func (db *Database) Connect(ctx context.Context, parent driver.Connector) (*Conn, error) {
+	conn, err := parent.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	g := newGuard(conn, db)
+	if db.engine.Load() == nil && policy.Mode(db.Mode.Load()) != policy.ModeOff {
+		// On a connection that nobody has used: later the question would change
+		// what ROW_COUNT() and FOUND_ROWS() say. Without an answer it is asked
+		// again when it matters.
+		_, _ = db.know(ctx, g)
+	}
+	db.greet(ctx, g)
+	if policy.Mode(db.Mode.Load()) != policy.ModeOff {
+		db.placeFirst(ctx, g)
+	}
+	return g, nil
+}
+
+// KeysFor returns n new keys for the first key column of a table, which is named as in
+// the policy.
+func (db *Database) KeysFor(ctx context.Context, name string, n int) ([]driver.Value, error) {
+	var keys []driver.Value
+	err := db.forTable(ctx, name, func(t *table, g *Conn) error {
+		var err error
+		keys, err = db.next(ctx, g, nil, t, 0, n)
+		return err
+	})
+	return keys, err
+}
+
+// ReserveFor returns the first of n consecutive integers for the first key column of a
+// table, which is named as in the policy.
+func (db *Database) ReserveFor(ctx context.Context, name string, n int) (int64, error) {
+	var first int64
+	err := db.forTable(ctx, name, func(t *table, g *Conn) error {
+		if !t.keys[0].rule.Contiguous {
+			return ErrNoNumbers
+		}
+		var err error
+		first, err = db.reserve(ctx, g, t, 0, int64(n))
+		return err
+	})
+	return first, err
+}
+
+// forTable calls f for a table of a name, with a connection where its source
+// needs one.
+func (db *Database) forTable(ctx context.Context, name string, f func(*table, *Conn) error) error {
+	// Names, layouts and states are alike in MySQL and MariaDB; what the catalog
+	// is to say of a column is not.
+	t, err := db.known().named(name)
+	if err != nil {
+		return db.known().newError(name, "", -1, err)
+	}
+	if t, err = db.real(ctx, t); err != nil {
+		return db.known().newError(name, "", -1, err)
+	}
+	k := &t.keys[0]
+	if db.belongs(k) {
+		return t.keyError(0, ErrJoined)
+	}
+	if k.source == nil && db.onConnection() && db.standIn == nil {
+		err = db.WithGuard(ctx, func(g *Conn) error { return f(t, g) })
+	} else {
+		err = f(t, nil)
+	}
+	if err != nil {
+		return t.keyError(0, err)
+	}
+	return nil
+}
+
+// WithGuard calls f with a connection of its own.
+func (db *Database) WithGuard(ctx context.Context, f func(*Conn) error) error {
+	g, err := db.Connect(ctx, db.sources.stores.own)
+	if err != nil {
+		return err
+	}
+	if db.acquaint(ctx, g); g.counters != nil {
+		err = ErrOwnMemory
+	} else {
+		err = f(g)
+	}
+	if closeErr := g.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}

@@ -1,0 +1,131 @@
+package fill
+
+import (
+	"cmp"
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/drivers"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Database is keyfill at work on one database: its engine and settings, what was
+// asked of it, and its sources. Its methods decide what becomes of a statement, on the
+// connection that they are given.
+type Database struct {
+	*keyTables
+
+	seen *seenTexts
+
+	found      atomic.Uint32 // see countsFound
+	foundAgain atomic.Int64  // when it is asked again, in nanoseconds
+}
+
+// defaultStoreWait is the policy's store_wait where it does not say.
+const defaultStoreWait = 10 * time.Second
+
+// errNumbersPlaceholders is for the driver that numbers placeholders behind keyfill.
+var errNumbersPlaceholders = errors.New(`keyfill: the driver "mssql" of go-mssqldb numbers placeholders by itself: open the database as "sqlserver", and write @p1, @p2 … for ? and $1`)
+
+// NewDatabase returns what works for one database. It does no I/O and keeps nothing
+// of the policy.
+func NewDatabase(a Options, d driver.Driver) (*Database, error) {
+	cfg := a.Policy
+	facts, known := drivers.Of(d)
+	if drivers.NumbersPlaceholders(d) {
+		return nil, errNumbersPlaceholders
+	}
+	var dialects []*dialect.Dialect
+	switch {
+	case cfg.Dialect != "":
+		one, err := dialect.ByName(cfg.Dialect)
+		if err != nil {
+			return nil, fmt.Errorf("keyfill: %w", err)
+		}
+		if known && !facts.Speaks(one) {
+			return nil, fmt.Errorf("keyfill: the policy says dialect: %s, which is not that of the driver of package %q: leave dialect: out",
+				one.Name, drivers.PackagePath(d))
+		}
+		dialects = []*dialect.Dialect{one}
+	case facts.Family:
+		dialects = []*dialect.Dialect{dialect.MySQL(), dialect.MariaDB()}
+	case known:
+		dialects = []*dialect.Dialect{facts.Dialect}
+	default:
+		return nil, fmt.Errorf("keyfill: the driver of package %q is not known: say dialect: in the policy, one of %s",
+			drivers.PackagePath(d), dialect.Names())
+	}
+	tables := &keyTables{sources: newSources(a), standIn: a.Reservers, logger: a.Logger, storeWait: cmp.Or(cfg.StoreWait, defaultStoreWait)}
+	db := &Database{keyTables: tables, seen: newSeenTexts()}
+	db.Mode.Store(uint32(cfg.Mode)) // so that off asks the server nothing
+	for _, one := range dialects {
+		e, err := newEngine(a, one, db.sources)
+		if err != nil {
+			return nil, err
+		}
+		db.either = append(db.either, e)
+		if !one.Grammar.TableCase {
+			continue
+		}
+		if e, err = newEngine(a, one.WithExactTables(), db.sources); err != nil {
+			return nil, err
+		}
+		db.exact = append(db.exact, e)
+	}
+	for i, e := range db.either {
+		dialects[i] = e.dialect // with the policy's settings
+	}
+	db.server = newServer(facts, dialects)
+	if len(db.either) == 1 {
+		db.engine.Store(db.either[0])
+	}
+	db.rows = db.needs()
+	return db, nil
+}
+
+// modeVariable sets the mode of every mount when its database is opened.
+const modeVariable = "KEYFILL_MODE"
+
+func (db *Database) ModeFromEnvironment() error {
+	name, ok := os.LookupEnv(modeVariable)
+	if !ok || name == "" {
+		return nil
+	}
+	mode, err := policy.ParseMode(name)
+	if err != nil {
+		return fmt.Errorf("keyfill: $%s: %w", modeVariable, err)
+	}
+	db.Mode.Store(uint32(mode))
+	return nil
+}
+
+// concerns says whether a query may be an INSERT into a configured table, or
+// begin or end a transaction. It is all that is done for other statements.
+func (db *Database) concerns(query string) rewrite.Concern {
+	if e := db.engine.Load(); e != nil {
+		return rewrite.Concerns(e.dialect, query)
+	}
+	// The last one of a family runs comments that the first one takes for comments.
+	return rewrite.Concerns(db.either[len(db.either)-1].dialect, query)
+}
+
+// report logs a statement that was sent as it came although it was not filled.
+func (db *Database) report(ctx context.Context, e event) {
+	attrs := []slog.Attr{
+		slog.String("table", e.table),
+		slog.String("action", e.action.String()),
+		slog.String("mode", e.mode.String()),
+	}
+	if e.action == rewrite.Refuse {
+		attrs = append(attrs, slog.String("reason", e.reason.Error()), slog.Int("offset", e.offset))
+	}
+	db.currentLogger().LogAttrs(ctx, slog.LevelWarn, "keyfill: INSERT sent unfilled", attrs...)
+}

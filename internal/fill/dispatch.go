@@ -1,0 +1,80 @@
+package fill
+
+import (
+	"context"
+	"database/sql/driver"
+	"strings"
+
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// effect returns what a text does to the transaction of its connection.
+func (db *Database) effect(query string, what rewrite.Concern) rewrite.Transaction {
+	if what&rewrite.ConcernsTransaction == 0 {
+		return rewrite.TxUnchanged
+	}
+	effect := db.known().transaction(query)
+	if db.engine.Load() == nil {
+		for _, e := range db.either[1:] {
+			if e.transaction(query) != effect {
+				return rewrite.TxUnknown
+			}
+		}
+	}
+	return effect
+}
+
+// ExecText executes a text that may be an INSERT, or begin or end a
+// transaction.
+func (db *Database) ExecText(ctx context.Context, g *Conn, query string, args []driver.NamedValue, what rewrite.Concern) (driver.Result, error) {
+	g.makes(query, what)
+	effect := db.effect(query, what)
+	res, err := driver.Result(nil), error(nil)
+	if what&rewrite.ConcernsInsert != 0 {
+		res, err = db.exec(ctx, g, query, args)
+	} else {
+		res, err = g.ExecContext(ctx, query, args)
+	}
+	if err != driver.ErrSkip && !unsent(err) {
+		g.followText(effect, err)
+		g.controlled(what)
+	}
+	return res, err
+}
+
+// QueryText is execText for a text that gives rows.
+func (db *Database) QueryText(ctx context.Context, g *Conn, query string, args []driver.NamedValue, what rewrite.Concern) (driver.Rows, error) {
+	g.makes(query, what)
+	effect := db.effect(query, what)
+	rows, err := driver.Rows(nil), error(nil)
+	if what&rewrite.ConcernsInsert != 0 {
+		rows, err = db.query(ctx, g, query, args)
+	} else {
+		rows, err = g.QueryContext(ctx, query, args)
+	}
+	if err != driver.ErrSkip && !unsent(err) {
+		g.followText(effect, err)
+		g.controlled(what)
+	}
+	return rows, err
+}
+
+// PrepareText prepares a text that may be an INSERT, or begin or end a transaction
+// when it is executed.
+func (db *Database) PrepareText(ctx context.Context, g *Conn, query string, what rewrite.Concern) (driver.Stmt, error) {
+	g.makes(query, what)
+	stmt, err := driver.Stmt(nil), error(nil)
+	if what&rewrite.ConcernsInsert != 0 {
+		stmt, err = db.prepare(ctx, g, query)
+	} else {
+		stmt, err = g.PrepareContext(ctx, query)
+	}
+	if err != nil || what&rewrite.ConcernsTransaction == 0 {
+		return stmt, err
+	}
+	effect := db.effect(query, what)
+	if db.onConnection() && effect != rewrite.TxUnchanged && strings.Contains(strings.TrimRight(query, "; \t\r\n"), ";") {
+		effect = rewrite.TxUnknown // some drivers for SQLite prepare the first statement alone
+	}
+	return &controlling{stmt, &g.sessionConn, effect, what}, nil
+}

@@ -1,0 +1,8 @@
+// Package fill does one execution of a statement: it decides whether keys are
+// filled, draws them, sends the changed statement, and says what became of the rows.
+// Package keyfill calls it for each text that may concern a configured table.
+//
+// A [Database] is what works for one database and is safe for concurrent use. A
+// [Conn] is one connection of it, which database/sql never uses from two goroutines
+// at once.
+package fill

@@ -1,0 +1,62 @@
+package fill
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// doubted is a column in which a transaction has found a key in use, perhaps in a
+// row of its own.
+type doubted struct {
+	column store.Column
+	remedy keysource.Remedy
+}
+
+// doubt makes the next draw on the connection compare with the greatest key that
+// its transaction sees, where others may not see that. A row that is counted on the
+// connection itself is compared there anyway.
+func (db *keyTables) doubt(g *Conn, t *table, i int, c *counter) {
+	f := t.gate.facts.Load()
+	if g == nil || g.tx == txOutside || f == nil || !f.keys[i].ranked || c.mapping != nil {
+		return
+	}
+	if numbers := c.follower(); numbers == nil || numbers.isOnConnection() {
+		return
+	}
+	if g.doubts == nil {
+		g.doubts = map[*counter]doubted{}
+	}
+	k := &t.keys[i]
+	g.doubts[c] = doubted{f.keys[i].stored(t.rule, k, false), onBehind(k.rule.Source, f.keys[i].counts)}
+}
+
+// errInUse is for a number that is not above the greatest key in the table.
+var errInUse = fmt.Errorf("%w: keys that the transaction sees are greater than the next one: raise next_value above them, or let it advance", keysource.ErrStoreBehind)
+
+// reserveAbove is reserve above the greatest key that the transaction sees, as
+// on_behind says.
+func (c *counter) reserveAbove(ctx context.Context, g *Conn, n int64, d doubted) (int64, error) {
+	greatest, err := store.Within(g.DB.known().dialect, g.conn).MaxKey(ctx, d.column)
+	if err != nil {
+		return 0, err
+	}
+	first, err := c.numbers.reserve(ctx, g, n)
+	if err == nil && first <= greatest && d.remedy == keysource.RemedyAdvance && greatest < greatestNumber {
+		if err = c.follower().advance(ctx, g, greatest+1); err == nil {
+			first, err = c.numbers.reserve(ctx, g, n)
+		}
+	}
+	switch {
+	case err != nil:
+		return 0, err
+	case first <= greatest && d.remedy != keysource.RemedyWarn:
+		return 0, errInUse
+	}
+	if g.tx == txOutside {
+		delete(g.doubts, c) // else a rollback to a savepoint may undo the advance
+	}
+	return first, nil
+}

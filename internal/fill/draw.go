@@ -1,0 +1,200 @@
+package fill
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+
+	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// giver gives keys: a connection, or an explanation.
+type giver interface {
+	// Give appends n keys for the key column of index i to room.
+	Give(ctx context.Context, room []driver.Value, t *table, i, n int) ([]driver.Value, error)
+	// Reserve returns the first of n consecutive integers for it.
+	Reserve(ctx context.Context, t *table, i int, n int64) (int64, error)
+	// Within returns n keys, each numbered within the parent of its row; parents
+	// gives these.
+	Within(ctx context.Context, t *table, i, n int, parents parentsFunc) ([]driver.Value, error)
+}
+
+// draw asks the sources for the keys that an execution takes, one call for
+// each column of each INSERT, but for those of drawn, which it has already. rows
+// is how many an INSERT … SELECT has, by its index; one that is not there was not
+// counted yet. room may be nil.
+func draw(ctx context.Context, p *rewrite.Plan, args []driver.NamedValue, h rewrite.Holes, rows map[int]int64, drawn [][]driver.Value, from giver, room *keyRoom) ([][]driver.Value, error) {
+	keys, values := room.of(p)
+	copy(keys, drawn)
+	for i, d := range p.Draws {
+		if h.Counts[i] == 0 || keys[i] != nil {
+			continue
+		}
+		t := tableOf(&p.Inserts[d.Insert])
+		var drawn []driver.Value
+		var err error
+		switch in := &p.Inserts[d.Insert]; {
+		case in.Explained && in.Query != nil:
+			drawn = []driver.Value{int64(0), int64(0)}
+		case in.Explained:
+			drawn = t.keys[d.Key].dummies(h.Counts[i])
+		case in.Query != nil:
+			n, counted := rows[d.Insert]
+			if !counted {
+				continue
+			}
+			drawn, err = block(ctx, t, d.Key, n, from)
+		case in.Target.Keys[d.Key].Scope != nil:
+			drawn, err = from.Within(ctx, t, d.Key, h.Counts[i], func() ([][]driver.Value, error) {
+				return p.Scopes(args, h, d.Insert, d.Key)
+			})
+		default:
+			n := h.Counts[i]
+			if g, ok := from.(*Conn); ok {
+				n += g.DB.spare(p, d, n)
+			}
+			var own []int64
+			if in.Target.Keys[d.Key].Follow {
+				own = p.ExplicitIntegers(args, h, d.Insert, d.Key)
+			}
+			if drawn, err = beside(ctx, values, t, d.Key, n, own, from); err == nil {
+				drawn = drawn[:h.Counts[i]]
+			}
+		}
+		if err != nil {
+			return nil, t.keyError(d.Key, err)
+		}
+		keys[i] = drawn
+	}
+	return keys, nil
+}
+
+// keyRoom is memory for the key of a statement that takes one, as most do.
+type keyRoom struct {
+	list  [1][]driver.Value
+	value [1]driver.Value
+}
+
+// of returns the empty lists for the keys of a plan, and where the values may be put.
+// What an attempt before has left there is forgotten: its transaction was undone.
+func (r *keyRoom) of(p *rewrite.Plan) (keys [][]driver.Value, values []driver.Value) {
+	if r == nil || len(p.Draws) != 1 {
+		return make([][]driver.Value, len(p.Draws)), nil
+	}
+	*r = keyRoom{}
+	return r.list[:], r.value[:0]
+}
+
+// keyError returns the error of a key that could not be made. What a driver has
+// said on the statement's own connection is the caller's as it is.
+func (t *table) keyError(i int, err error) error {
+	if sqlcode.Answered(err) && !ours(err) {
+		return err
+	}
+	return t.newError(t.Table, t.keys[i].column, -1, err)
+}
+
+// ours reports whether an error says what is wrong with a source.
+func ours(err error) bool {
+	var row *store.Error
+	if errors.As(err, &row) {
+		return true
+	}
+	for _, known := range []error{
+		keysource.ErrStoreDown, keysource.ErrStoreState, keysource.ErrStoreBack, keysource.ErrStoreBehind,
+	} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return false
+}
+
+// Give gives keys for a statement on the connection.
+func (g *Conn) Give(ctx context.Context, room []driver.Value, t *table, i, n int) ([]driver.Value, error) {
+	keys, err := g.DB.next(ctx, g, room, t, i, n)
+	return keys, g.held(err)
+}
+
+// Reserve reserves keys for a statement on the connection.
+func (g *Conn) Reserve(ctx context.Context, t *table, i int, n int64) (int64, error) {
+	first, err := g.DB.reserve(ctx, g, t, i, n)
+	return first, g.held(err)
+}
+
+// errHeld says why a store may not have answered to an INSERT in a transaction.
+var errHeld = errors.New("its transaction keeps a connection meanwhile, and where the server, a pooler or a limit of the user has no more, each waits for the other: allow two connections more than SetMaxOpenConns (docs/pool.md)")
+
+// held adds to the error of a store that has not answered what else may be the cause,
+// where the statement's transaction keeps a connection of the same server.
+func (g *Conn) held(err error) error {
+	if err == nil || g.tx == txOutside || g.DB.onConnection() || !errors.Is(err, keysource.ErrStoreDown) {
+		return err
+	}
+	return fmt.Errorf("%w; %w", err, errHeld)
+}
+
+// next appends keys to room; g may be nil where states have connections of their own.
+func (db *keyTables) next(ctx context.Context, g *Conn, room []driver.Value, t *table, i, n int) ([]driver.Value, error) {
+	k := &t.keys[i]
+	if k.source != nil {
+		return k.source.Append(ctx, room, keysource.Request{N: n, Layout: k.layout})
+	}
+	if k.shape != nil {
+		return db.mapped(ctx, g, t, i, n)
+	}
+	first, err := db.reserve(ctx, g, t, i, int64(n))
+	if err != nil {
+		return nil, err
+	}
+	return keysource.AppendIntegers(room, first, n, k.layout), nil
+}
+
+// reserve gives the first of n consecutive integers.
+func (db *keyTables) reserve(ctx context.Context, g *Conn, t *table, i int, n int64) (int64, error) {
+	if k := &t.keys[i]; k.rule.Source.Kind == policy.KindMaxPlusOne && db.belongs(k) {
+		return db.afterMax(ctx, g, t, i, n)
+	}
+	_, first, err := db.numbers(ctx, g, t, i, n)
+	return first, err
+}
+
+// numbers gives the first of n consecutive numbers of a counter, and that.
+func (db *keyTables) numbers(ctx context.Context, g *Conn, t *table, i int, n int64) (*counter, int64, error) {
+	for again := false; ; again = true {
+		c, err := db.counter(ctx, g, t, i)
+		if err != nil {
+			return nil, 0, err
+		}
+		first, err := c.reserve(ctx, g, n)
+		switch {
+		case err == nil:
+			return c, first, nil
+		case unusable(err):
+			// The next statement may be about another table of that name.
+			if err := c.forget(ctx); err != nil {
+				return nil, 0, err
+			}
+			t.gate.counters[i].CompareAndSwap(c, nil)
+		case errors.Is(err, keysource.ErrClosed) && !again:
+			// It was forgotten for another table's sake.
+			t.gate.counters[i].CompareAndSwap(c, nil)
+			continue
+		case c.unseen != nil && (errors.Is(err, store.ErrNoRow) || errors.Is(err, store.ErrStart)):
+			err = fmt.Errorf("%w; if it is a temporary table, make the row of its numbering: %w", c.unseen, err)
+		}
+		return nil, 0, err
+	}
+}
+
+// unusable reports whether an error says that the row of a state is another
+// table's, or another source's.
+func unusable(err error) bool {
+	return errors.Is(err, store.ErrBound) || errors.Is(err, store.ErrTaken) || errors.Is(err, store.ErrParameters) ||
+		errors.Is(err, store.ErrNoOwn) || errors.Is(err, store.ErrOtherSequence)
+}

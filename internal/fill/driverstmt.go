@@ -1,0 +1,79 @@
+//lint:file-ignore SA1019 drivers may have the interfaces of before contexts only
+
+package fill
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+)
+
+// convertedStatement is the statement of a driver that prepares every text, where
+// nobody checks its arguments: those are converted as without us.
+type convertedStatement struct {
+	driver.Stmt
+	session *sessionConn
+}
+
+func (s convertedStatement) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	return stmtExec(ctx, s.Stmt, args)
+}
+
+func (s convertedStatement) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	return stmtQuery(ctx, s.Stmt, args)
+}
+
+func (s convertedStatement) CheckNamedValue(nv *driver.NamedValue) error {
+	return s.session.convert(nv)
+}
+
+func (s convertedStatement) ColumnConverter(index int) driver.ValueConverter {
+	if c, ok := s.Stmt.(driver.ColumnConverter); ok {
+		return c.ColumnConverter(index)
+	}
+	return driver.DefaultParameterConverter
+}
+
+// stmtExec executes a driver's statement as database/sql does.
+func stmtExec(ctx context.Context, stmt driver.Stmt, args []driver.NamedValue) (driver.Result, error) {
+	if s, ok := stmt.(driver.StmtExecContext); ok {
+		return s.ExecContext(ctx, args)
+	}
+	values, err := plainValues(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	return stmt.Exec(values)
+}
+
+// stmtQuery queries a driver's statement as database/sql does.
+func stmtQuery(ctx context.Context, stmt driver.Stmt, args []driver.NamedValue) (driver.Rows, error) {
+	if s, ok := stmt.(driver.StmtQueryContext); ok {
+		return s.QueryContext(ctx, args)
+	}
+	values, err := plainValues(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	return stmt.Query(values)
+}
+
+// plainValues is what database/sql does for drivers without contexts.
+func plainValues(ctx context.Context, args []driver.NamedValue) ([]driver.Value, error) {
+	values := make([]driver.Value, len(args))
+	for i := range args {
+		if args[i].Name != "" {
+			return nil, errors.New("sql: driver does not support the use of Named Parameters")
+		}
+		values[i] = args[i].Value
+	}
+	return values, ctx.Err()
+}
+
+func NamedValues(args []driver.Value) []driver.NamedValue {
+	named := make([]driver.NamedValue, len(args))
+	for i, v := range args {
+		named[i] = driver.NamedValue{Ordinal: i + 1, Value: v}
+	}
+	return named
+}

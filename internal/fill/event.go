@@ -1,0 +1,119 @@
+package fill
+
+import (
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// event is one statement to count and to report.
+type event struct {
+	counts   bool // false: there is nothing to count
+	table    string
+	owner    *table // nil where the name alone is at hand
+	action   rewrite.Action
+	keys     int
+	reason   rewrite.Reason
+	offset   int
+	mode     policy.Mode
+	withheld bool
+	rest     []event // of the other INSERTs of the text
+
+	// worked is the plan of an INSERT that is kept for an expression in a key's
+	// place, which an option of the driver may change.
+	worked *rewrite.Plan
+}
+
+// events returns what a text counts as: filled where it takes keys, else kept.
+// The event is that of the first INSERT and holds those of the others. rows is as for
+// draw.
+func events(p *rewrite.Plan, h rewrite.Holes, rows map[int]int64) event {
+	as := event{counts: true, table: p.Inserts[0].Target.Table, owner: tableOf(&p.Inserts[0]), action: rewrite.Keep}
+	for i := range p.Inserts[1:] {
+		as.rest = append(as.rest, event{counts: true, table: p.Inserts[i+1].Target.Table, owner: tableOf(&p.Inserts[i+1]), action: rewrite.Keep})
+	}
+	for i := range p.Inserts {
+		if in := &p.Inserts[i]; in.Query == nil {
+			continue
+		} else if i == 0 {
+			as.action = rewrite.Fill
+		} else {
+			as.rest[i-1].action = rewrite.Fill
+		}
+	}
+	for i, d := range p.Draws {
+		if i >= len(h.Counts) || h.Counts[i] == 0 {
+			continue
+		}
+		e := &as
+		if d.Insert > 0 {
+			e = &as.rest[d.Insert-1]
+		}
+		e.action = rewrite.Fill
+		switch in := &p.Inserts[d.Insert]; {
+		case in.Explained:
+		case in.Query != nil:
+			e.keys += int(rows[d.Insert])
+		default:
+			e.keys += h.Counts[i]
+		}
+	}
+	return as
+}
+
+// withheld returns what a text counts as that goes out as it came because of a
+// mode, or because it takes no key.
+func withheld(p *rewrite.Plan, h rewrite.Holes, mode policy.Mode) event {
+	as := events(p, h, nil)
+	as.withhold(mode)
+	for i := range as.rest {
+		as.rest[i].withhold(mode)
+	}
+	return as
+}
+
+func (e *event) withhold(mode policy.Mode) {
+	if e.action == rewrite.Fill {
+		e.keys, e.mode, e.withheld = 0, mode, mode != policy.ModeFill
+	}
+}
+
+// addTo counts the event, and that of each other INSERT of the text.
+func (e *event) addTo(c *tally) {
+	e.addAlone(c)
+	for i := range e.rest {
+		e.rest[i].addAlone(c)
+	}
+}
+
+// addAlone counts the event of the first INSERT of the text.
+func (e *event) addAlone(c *tally) {
+	if e.action == rewrite.Pass {
+		c.passed.Add(1)
+		return
+	}
+	t := c.of(e.table, e.owner)
+	switch e.action {
+	case rewrite.Fill:
+		t.filled.Add(1)
+		if !e.withheld {
+			t.keys.Add(uint64(e.keys))
+		}
+	case rewrite.Keep:
+		t.kept.Add(1)
+	case rewrite.Refuse:
+		t.refuse(e.reason)
+	}
+	if e.withheld {
+		t.withheld.Add(1)
+	}
+}
+
+// addFailed counts n statements that ended in an error, after which the outcome is
+// what is known of their rows.
+func addFailed(t *tableTally, o outcome, n int) {
+	if o == outcomeNotStored {
+		t.failed.Add(uint64(n))
+	} else {
+		t.unknown.Add(uint64(n))
+	}
+}

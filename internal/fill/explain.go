@@ -1,0 +1,141 @@
+package fill
+
+import (
+	"context"
+	"database/sql/driver"
+	"time"
+
+	"github.com/keyfill/keyfill/internal/explain"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// reasonAtExecution is why an INSERT with a placeholder in the key's place is
+// kept as far as its text tells.
+const reasonAtExecution = "decided at execution"
+
+// Explain says what would become of a query by the options of the driver.
+func (db *Database) Explain(query string) (explain.Explanation, error) {
+	return db.either[0].explain(query)
+}
+
+func (e *engine) explain(query string) (explain.Explanation, error) {
+	ex := explain.Explanation{Action: rewrite.Pass.String(), SQL: query, Slots: []explain.Slot{}}
+	if rewrite.Concerns(e.dialect, query)&rewrite.ConcernsInsert == 0 {
+		return ex, nil
+	}
+	p := e.plan(query)
+	if p.Ambiguous() && p.Action != rewrite.Refuse {
+		p = p.Unsettled()
+	}
+	ex.Action = p.Action.String()
+	if p.Action == rewrite.Refuse {
+		refusal(&ex, p.Refusal)
+		return ex, nil
+	}
+	if p.Action == rewrite.Pass {
+		return ex, nil
+	}
+	if reason := e.unsuited(p, query); p.Action == rewrite.Fill && reason != "" {
+		ex.Action = rewrite.Refuse.String()
+		refusal(&ex, p.Refused(reason))
+		return ex, nil
+	}
+	describe(&ex, p)
+	switch {
+	case p.Action == rewrite.Keep:
+		if p.AtExecution {
+			ex.Reason = reasonAtExecution
+		}
+		return ex, nil
+	case p.Placeholders() > 0 && !p.TooMany():
+		ex.SQL = p.ProvenText(p.Session())
+		for _, place := range p.Places() {
+			s := explain.Slot{Arg: place.Arg, Row: place.Row + 1}
+			if p.Inserts[place.Insert].Query != nil {
+				s.Row = 0
+			}
+			if t := tableOf(&p.Inserts[place.Insert]); len(t.keys) > 1 {
+				s.Column = t.keys[place.Key].column
+			}
+			if len(p.Inserts) > 1 {
+				s.Statement = place.Insert + 1
+			}
+			ex.Slots = append(ex.Slots, s)
+		}
+		return ex, nil
+	}
+	h := p.Assumed()
+	keys, err := draw(context.Background(), p, nil, h, oneRow(p), nil, dummies{}, nil)
+	if err != nil {
+		return explain.Explanation{}, err
+	}
+	ex.SQL, ex.Literal = p.InlineAssumed(h, keys, p.Session()), true
+	return ex, nil
+}
+
+// dummies gives the keys of an explanation: integers from 1, since those of a
+// state would have to be drawn.
+type dummies struct{}
+
+func (dummies) Give(ctx context.Context, room []driver.Value, t *table, i, n int) ([]driver.Value, error) {
+	k := &t.keys[i]
+	if k.source != nil {
+		return k.source.Append(ctx, room, keysource.Request{N: n, Layout: k.layout})
+	}
+	if k.shape != nil {
+		return k.example(n)
+	}
+	return keysource.AppendIntegers(room, 1, n, k.layout), nil
+}
+
+// Reserve gives the rows of an INSERT … SELECT the numbers from 1.
+func (dummies) Reserve(context.Context, *table, int, int64) (int64, error) { return 1, nil }
+
+// refusal fills in why the query is refused.
+func refusal(ex *explain.Explanation, r *rewrite.Refusal) {
+	ex.Table, ex.Column, ex.Offset = r.Table, r.Column, r.Offset
+	ex.Reason = r.Reason.Error()
+	if r.Target.Owner.(*table).rule.Unsupported == policy.Unfilled {
+		ex.Reason = "unfilled: " + ex.Reason
+	}
+}
+
+// describe fills in what the INSERTs are.
+func describe(ex *explain.Explanation, p *rewrite.Plan) {
+	in := &p.Inserts[0]
+	ex.Table, ex.Column, ex.Offset = in.Target.Table, in.Target.Keys[0].Column, in.Offset
+	ex.End = tableOf(in).end()
+	rows := 0
+	for i := range p.Inserts {
+		if p.Inserts[i].Rows < 0 {
+			return
+		}
+		rows += p.Inserts[i].Rows
+	}
+	ex.Rows = &rows
+}
+
+// end returns the first day on which a key column of the table gets no keys.
+func (t *table) end() string {
+	first := ""
+	for i := range t.keys {
+		if src := t.keys[i].rule.Source; ofWorkers(src) {
+			day := src.SnowflakeOptions().Bits.End().Format(time.DateOnly)
+			if first == "" || day < first {
+				first = day
+			}
+		}
+	}
+	return first
+}
+
+// oneRow is the number of rows that a query is taken to have.
+func oneRow(p *rewrite.Plan) map[int]int64 {
+	rows := map[int]int64{}
+	for _, i := range p.Counted() {
+		rows[i] = 1
+	}
+	return rows
+}

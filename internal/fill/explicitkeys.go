@@ -1,0 +1,321 @@
+package fill
+
+import (
+	"cmp"
+	"context"
+	"database/sql/driver"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/dbconn"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// A sequence that follows explicit keys is raised above those that an INSERT brings,
+// as AUTO_INCREMENT is: when the INSERT has succeeded, once for a statement, and before
+// the caller sees the answer. An INSERT that fails moves nothing, whatever its key.
+//
+// Between the INSERT and the raise others may draw the key that was brought, as they
+// may when they hold it in a block: theirs is a duplicate-key error. A process that
+// compares the numbering with the table in between finds it behind, and so does one
+// that starts after this one was killed there: such a source has on_behind: advance
+// unless its policy says otherwise.
+//
+// A numbering that belongs to the transactions of its INSERTs is raised before the
+// INSERT, in one transaction with it. Every draw locks the row of the numbering first
+// and then the row of the table; whoever went the other way round would wait for a
+// draw that waits for it. Where the INSERT fails, the raise goes back with it, to a
+// savepoint or with a transaction of ours.
+
+// brought is what an execution brings for a column that is followed.
+type brought struct {
+	table   *table
+	key     int
+	numbers follower
+	what    rewrite.Explicit
+	raised  int64 // the key above which a bulk load has raised it already
+}
+
+// mayFollow reports whether a source takes the place of an engine's own counter, and
+// so follows the keys that INSERTs bring where that would: AUTO_INCREMENT of MySQL and
+// MariaDB, AUTOINCREMENT of SQLite.
+func mayFollow(src policy.Source) bool {
+	return src.Kind == policy.KindSequence && src.Exclusive && src.Scope == nil && src.Transaction != policy.TransactionJoined &&
+		src.Table == nil && src.Via != policy.ViaProcedure
+}
+
+// engineCounts reports whether a column has such a counter.
+func (db *keyTables) engineCounts(ctx context.Context, g *Conn, t *table, i int) bool {
+	f, err := db.facts(ctx, g, t)
+	return err == nil && f.keys[i].counts
+}
+
+// onBehind returns what a source does about a numbering that is behind its table,
+// whose policy may leave that open. counts is as for engineCounts.
+func onBehind(src policy.Source, counts bool) keysource.Remedy {
+	if counts && mayFollow(src) {
+		return cmp.Or(src.OnBehind, keysource.RemedyAdvance)
+	}
+	return cmp.Or(src.OnBehind, keysource.RemedyError)
+}
+
+// brings returns what an execution brings for the columns that are followed. A source
+// that cannot be used is an error where the policy says follow_explicit.
+func (db *Database) brings(ctx context.Context, g *Conn, p *rewrite.Plan, args []driver.NamedValue, h rewrite.Holes) ([]brought, error) {
+	if !p.Follows() {
+		return nil, nil
+	}
+	var all []brought
+	for i := range p.Inserts {
+		t := tableOf(&p.Inserts[i])
+		if db.effective(t) != policy.ModeFill {
+			continue
+		}
+		for j := range t.keys {
+			b, err := db.bringsFor(ctx, g, t, j, p.Explicit(args, h, i, j))
+			if err != nil {
+				return nil, err
+			}
+			if b.numbers == nil {
+				continue
+			}
+			at := slices.IndexFunc(all, func(o brought) bool { return o.numbers == b.numbers && o.table == t })
+			if at < 0 {
+				all = append(all, b)
+				continue
+			}
+			all[at].what.Add(b.what)
+		}
+	}
+	return all, nil
+}
+
+// bringsFor returns what is brought for one key column, without a counter where that is
+// not followed.
+func (db *Database) bringsFor(ctx context.Context, g *Conn, t *table, j int, what rewrite.Explicit) (brought, error) {
+	k := &t.keys[j]
+	said := k.rule.Source.FollowExplicit
+	switch {
+	case !what.Any(), !said && !mayFollow(k.rule.Source):
+		return brought{}, nil
+	case !what.Open && what.Sure >= k.limit(), !said && !db.engineCounts(ctx, g, t, j):
+		return brought{}, nil // a key above the limit is none of the source's own
+	}
+	c, err := db.counter(ctx, g, t, j)
+	switch {
+	case err != nil && said:
+		return brought{}, t.keyError(j, err)
+	case err != nil, c.follower() == nil:
+		// Who has not said so does not ask for the store when it brings a key. A
+		// duplicate key will tell, and on_behind says what then.
+		return brought{}, nil
+	}
+	return brought{table: t, key: j, numbers: c.follower(), what: what}, nil
+}
+
+// raiseBehind raises the numberings above what an INSERT has brought that has
+// succeeded. What fails is no error of that: its row is stored. It is made good before
+// the next key, or a duplicate key will tell. Only where it has ended the transaction of
+// the INSERT, and the row with it, that is the error.
+func (db *Database) raiseBehind(ctx context.Context, g *Conn, all []brought) error {
+	for i := range all {
+		b := &all[i]
+		err, undone := db.raiseAbove(ctx, g, b)
+		switch {
+		case undone != nil:
+			return undone
+		case err == nil:
+			continue
+		}
+		db.currentLogger().LogAttrs(ctx, slog.LevelWarn, "keyfill: a numbering could not be raised above a key that was brought",
+			slog.String("table", b.table.Table), slog.String("column", b.table.keys[b.key].column))
+	}
+	return nil
+}
+
+// raiseAbove raises a numbering above what was brought. On the connection of the
+// statement it is not interrupted, which may end the transaction there; elsewhere the
+// caller's time counts. undone is the error of a transaction that has ended.
+func (db *Database) raiseAbove(ctx context.Context, g *Conn, b *brought) (failed, undone error) {
+	behind, cancel := aside(ctx)
+	defer cancel()
+	key := b.what.Sure
+	if b.what.Open {
+		greatest, found, err := db.greatestStored(behind, g, b)
+		if err != nil {
+			return err, err
+		}
+		if !found {
+			greatest = b.what.Guess
+		}
+		key = max(key, greatest)
+	}
+	if b.numbers.isOnConnection() || b.numbers.isJoined() {
+		err := b.raise(behind, g, key)
+		return err, g.undoneBehind(ctx, err)
+	}
+	limited, cancel := context.WithTimeout(ctx, asidePatience)
+	defer cancel()
+	return b.raise(limited, g, key), nil
+}
+
+// raise makes later keys greater than one that was brought.
+func (b *brought) raise(ctx context.Context, g *Conn, key int64) error {
+	if key < 1 || key >= b.table.keys[b.key].limit() {
+		return nil
+	}
+	return b.numbers.advance(ctx, g, key+1)
+}
+
+// followSavepoint is the name of ours, which nobody else uses.
+const followSavepoint = "keyfill_follow"
+
+// greatestStored returns the greatest key in the column, as the statement's connection
+// sees it: the engine alone can tell which number it has read. found is false where an
+// index has to be gone through, or the table cannot be read. The error is one that has
+// undone the transaction.
+func (db *Database) greatestStored(ctx context.Context, g *Conn, b *brought) (key int64, found bool, err error) {
+	f, err := db.facts(ctx, g, b.table)
+	if err != nil {
+		return 0, false, nil
+	}
+	k := &b.table.keys[b.key]
+	column := f.keys[b.key].stored(b.table.rule, k, false)
+	if column.Unranked {
+		return 0, false, nil
+	}
+	d := db.known().dialect
+	ask := func() bool {
+		key, err = store.Within(d, g.conn).MaxKey(ctx, column)
+		return err == nil
+	}
+	if d.ErrorsAbort && g.tx != txOutside {
+		return key, g.askAside(ctx, &d.Transactions, ask), nil
+	}
+	if !ask() && db.isUndone(err) && g.tx != txOutside {
+		return 0, false, err
+	}
+	return key, err == nil, nil
+}
+
+// askAside asks behind a savepoint, where an error would end the transaction.
+func (g *Conn) askAside(ctx context.Context, t *dialect.Transactions, ask func() bool) (found bool) {
+	control := func(text string) error {
+		_, err := dbconn.Exec(ctx, g.conn, strings.Replace(text, "%", followSavepoint, 1), nil)
+		return err
+	}
+	set := control(t.Set) == nil
+	found = ask()
+	if set {
+		if !found {
+			_ = control(t.Undo)
+		}
+		_ = control(t.Release)
+	}
+	return found
+}
+
+// takesBefore reports whether the numberings that belong to transactions are raised in
+// that of the INSERT; else they are raised behind it, by themselves.
+func (x *execution) takesBefore() bool {
+	return slices.ContainsFunc(x.brought, func(b brought) bool { return b.numbers.isJoined() }) &&
+		x.guard.tx != txUnknown && x.plan.Statements == 1
+}
+
+// splitBrought takes what is raised in the INSERT's transaction from what is raised
+// behind that. What the engine alone can read, and a row that may be left out, is
+// raised for behind the INSERT.
+func (x *execution) splitBrought() {
+	if !x.joining.any {
+		return
+	}
+	skips := x.leavesOut() || slices.ContainsFunc(x.plan.Inserts, func(in rewrite.Insert) bool {
+		return in.Conflict != rewrite.ConflictError && in.Conflict != rewrite.ConflictReplace
+	})
+	for _, b := range x.brought {
+		if !b.numbers.isJoined() {
+			continue
+		}
+		if skips || b.what.Open {
+			x.stored = append(x.stored, b)
+		}
+		if skips {
+			b.what = rewrite.Explicit{}
+		}
+		x.before = append(x.before, b)
+	}
+	x.brought = slices.DeleteFunc(x.brought, func(b brought) bool { return b.numbers.isJoined() })
+}
+
+// raiseBefore raises the numberings of the execution's transaction before its INSERT.
+// A statement that raises nothing locks the row all the same where the engine does,
+// since it is raised behind the INSERT, and every draw locks it first.
+func (x *execution) raiseBefore(ctx context.Context) error {
+	for i := range x.before {
+		b := &x.before[i]
+		err := b.raise(ctx, x.guard, max(b.what.Sure, b.what.Guess))
+		if !b.what.Any() {
+			err = b.numbers.advance(ctx, x.guard, 1)
+		}
+		if err != nil {
+			return b.table.keyError(b.key, err)
+		}
+	}
+	return nil
+}
+
+// raiseStored raises the numberings of the execution's transaction above the keys that
+// its INSERT has stored, as far as they are among the greatest: the engine is asked.
+// Where it cannot tell, they are raised above all that was brought.
+func (x *execution) raiseStored(ctx context.Context) error {
+	behind, cancel := aside(ctx)
+	defer cancel()
+	for i := range x.stored {
+		b := &x.stored[i]
+		greatest, found, err := x.guard.DB.greatestStored(behind, x.guard, b)
+		if err != nil {
+			return err
+		}
+		key := max(b.what.Sure, b.what.Guess)
+		switch {
+		case found && b.what.Open:
+			key = greatest
+		case found:
+			key = min(key, greatest)
+		}
+		if err := b.raise(behind, x.guard, key); err != nil {
+			return b.table.keyError(b.key, err)
+		}
+	}
+	return nil
+}
+
+// beside draws keys for rows beside which others of the statement bring their own, and
+// draws again where one is among these: the numbering is raised above them when the
+// INSERT has succeeded.
+func beside(ctx context.Context, room []driver.Value, t *table, i, n int, own []int64, from giver) ([]driver.Value, error) {
+	for tries := len(own); ; tries-- {
+		drawn, err := from.Give(ctx, room, t, i, n)
+		if err != nil || tries == 0 || !slices.ContainsFunc(drawn, func(v driver.Value) bool { return isAmong(v, own) }) {
+			return drawn, err
+		}
+	}
+}
+
+// isAmong reports whether a key that was drawn is one of some integers.
+func isAmong(v driver.Value, all []int64) bool {
+	switch v := v.(type) {
+	case int64:
+		return slices.Contains(all, v)
+	case string:
+		n, err := strconv.ParseInt(v, 10, 64)
+		return err == nil && slices.Contains(all, n)
+	}
+	return false
+}

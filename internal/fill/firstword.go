@@ -1,0 +1,76 @@
+package fill
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+)
+
+// single returns the first word of a text of one statement, and the rest of it;
+// nothing where there may be more of them.
+func single(d *dialect.Dialect, query string) (word, rest string) {
+	if d.Grammar.NoSemicolon {
+		return "", "" // another statement may follow behind white space
+	}
+	query = strings.TrimRight(withoutComments(d, query), "; \t\r\n")
+	if strings.Contains(query, ";") {
+		return "", ""
+	}
+	n := strings.IndexFunc(query, func(r rune) bool { return r|0x20 < 'a' || r|0x20 > 'z' })
+	if n < 0 {
+		return "", ""
+	}
+	return query[:n], query[n:]
+}
+
+// isAny reports whether a word of a text is one of the keywords.
+func isAny(word string, keywords ...string) bool {
+	return slices.ContainsFunc(keywords, func(k string) bool { return strings.EqualFold(word, k) })
+}
+
+// withoutComments returns a text without the white space and the comments that
+// it begins with. A comment with ! in it may be run by the engine.
+func withoutComments(d *dialect.Dialect, query string) string {
+	for {
+		query = strings.TrimLeft(query, " \t\r\n")
+		n := 0
+		switch {
+		case strings.HasPrefix(query, "--"):
+			ends := "\n"
+			if d.Lexis.ReturnEndsLine {
+				ends = "\r\n"
+			}
+			n = strings.IndexAny(query, ends) + 1
+		case strings.HasPrefix(query, "/*"):
+			n = commentEnd(d, query)
+		default:
+			return query
+		}
+		if n == 0 || strings.Contains(query[:n], "!") {
+			return ""
+		}
+		query = query[n:]
+	}
+}
+
+// commentEnd returns the offset behind the comment that a text begins with, 0
+// where it does not end.
+func commentEnd(d *dialect.Dialect, query string) int {
+	depth := 0
+	for i := 0; i+1 < len(query); i++ {
+		switch query[i : i+2] {
+		case "*/":
+			if depth--; depth == 0 {
+				return i + 2
+			}
+			i++
+		case "/*":
+			if depth == 0 || d.Lexis.NestedComments {
+				depth++
+			}
+			i++
+		}
+	}
+	return 0
+}

@@ -1,0 +1,100 @@
+package fill
+
+import (
+	"slices"
+
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Keys that belong to a transaction are drawn on the INSERT's own connection, in
+// the transaction that is open on it, so that they are rolled back with the rows.
+// Where none is open, one is made around the drawing and the INSERT.
+//
+// A statement that fails leaves its transaction open on most engines: what was
+// drawn for it is undone to a savepoint, since the transaction may commit.
+
+// joining is what the keys of an execution ask of its transaction.
+type joining struct {
+	any     bool // some are drawn in it
+	gapFree bool // their numbers are undone where the INSERT fails
+	whole   bool // a row that is left out would be a gap
+	latest  bool // it has to see what was committed last
+}
+
+// joining returns what the keys that an execution draws ask of its transaction.
+func (db *Database) joining(p *rewrite.Plan, h rewrite.Holes) (j joining) {
+	for i, d := range p.Draws {
+		if in := &p.Inserts[d.Insert]; h.Counts[i] == 0 || in.Explained {
+			continue
+		}
+		k := &tableOf(&p.Inserts[d.Insert]).keys[d.Key]
+		switch {
+		case !db.belongs(k), k.rule.Source.Lock == policy.LockNone:
+		case k.rule.Source.Kind == policy.KindMaxPlusOne:
+			j.any, j.latest = true, true
+		default:
+			j.any, j.gapFree = true, j.gapFree || k.gapFree()
+			j.whole = j.gapFree
+		}
+	}
+	return j
+}
+
+// unsuited says why a statement cannot be filled because of what drawing its keys
+// does on its connection, "" where it can. The answer depends on the text and the
+// policy alone, so that a statement that is filled today is filled tomorrow.
+func (db *Database) unsuited(p *rewrite.Plan, query string) rewrite.Reason {
+	switch {
+	case db.miscounts(p):
+		return rewrite.ErrReadsCount
+	case db.standIn != nil:
+		return ""
+	}
+	return db.known().unsuited(p, query)
+}
+
+// unsuited is that of a mount as far as keys of transactions are concerned.
+func (e *engine) unsuited(p *rewrite.Plan, query string) rewrite.Reason {
+	for _, d := range p.Draws {
+		in := &p.Inserts[d.Insert]
+		k := &tableOf(in).keys[d.Key]
+		switch {
+		case !k.rule.Joined || in.Explained:
+		case p.Counts():
+			return rewrite.ErrTogether // which is counted before the transaction is entered
+		case p.Reads()&rewrite.ReadsCount != 0:
+			return rewrite.ErrReadsCount
+		case p.Reads()&rewrite.ReadsLastKey != 0:
+			return rewrite.ErrReadsKey
+		case p.Statements > 1 && (p.Undoes() || e.transaction(query) != rewrite.TxUnchanged):
+			return rewrite.ErrTogether
+		case k.rule.Source.Kind == policy.KindMaxPlusOne && alsoInto(p, d):
+			return rewrite.ErrTogether // both would get the same keys
+		case k.gapFree() && in.Conflict != rewrite.ConflictError && in.Conflict != rewrite.ConflictReplace:
+			return rewrite.ErrGap
+		}
+	}
+	return ""
+}
+
+// alsoInto reports whether another INSERT of the text draws keys for a table that
+// may be the same.
+func alsoInto(p *rewrite.Plan, d rewrite.Draw) bool {
+	return slices.ContainsFunc(p.Draws, func(o rewrite.Draw) bool {
+		return o.Insert != d.Insert && tableOf(&p.Inserts[o.Insert]).rule.Name == tableOf(&p.Inserts[d.Insert]).rule.Name
+	})
+}
+
+// waits reports whether keys are drawn when database/sql comes back with the
+// prepared statement: those of a transaction are not kept for a driver that may
+// want it to be prepared.
+func (db *Database) waits(g *Conn, p *rewrite.Plan, h rewrite.Holes, by route, args int) bool {
+	return db.joining(p, h).any && db.preparesFirst(g, by, args)
+}
+
+// preparesFirst reports whether a driver may want a statement with arguments to be
+// prepared.
+func (db *Database) preparesFirst(g *Conn, by route, args int) bool {
+	return args > 0 && !db.Driver.Executes || !g.can(by)
+}

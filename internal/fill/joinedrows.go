@@ -1,0 +1,153 @@
+package fill
+
+import (
+	"bytes"
+	"context"
+	"database/sql/driver"
+	"io"
+	"reflect"
+)
+
+// joinedRows are the rows of an INSERT whose keys belong to its transaction. They
+// were read, and what was begun for them has ended, before the caller got the first
+// one: database/sql closes rows by itself when their context ends, and tells nobody
+// the error, so that a row could be shown whose commit has failed.
+type joinedRows struct {
+	sets []resultSet // the one that is read, and those behind it
+}
+
+// resultSet is a result that was read.
+type resultSet struct {
+	columns []string
+	types   []columnType
+	rows    [][]driver.Value
+}
+
+// columnType is what a driver says of a column, while its rows are open.
+type columnType struct {
+	scan             reflect.Type
+	name             string
+	length           int64
+	hasLength        bool
+	nullable         bool
+	tellsNullable    bool
+	precision, scale int64
+	isDecimal        bool
+}
+
+// joined reads the rows of an execution and ends what join has begun. The driver's
+// are closed first, since its connection takes nothing else before.
+func (x *execution) joined(ctx context.Context, rows driver.Rows) (driver.Rows, error) {
+	if x.own == nil && !x.marked && len(x.brought) == 0 {
+		return rows, nil
+	}
+	panics := true
+	defer x.guard.giveUp(&panics)
+	sets, err := readSets(forwardedRows{rows})
+	if closed := rows.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = x.raiseStored(ctx)
+	}
+	err = x.leave(ctx, x.unlessEnded(err))
+	panics = false
+	if err != nil {
+		return nil, err
+	}
+	if err := x.guard.DB.raiseBehind(ctx, x.guard, x.brought); err != nil {
+		return nil, err
+	}
+	return &joinedRows{sets: sets}, nil
+}
+
+// readSets reads all results of some rows.
+func readSets(rows forwardedRows) (sets []resultSet, err error) {
+	for {
+		set := resultSet{columns: rows.Columns()}
+		for i := range set.columns {
+			set.types = append(set.types, typeOf(rows, i))
+		}
+		if set.rows, err = readRows(rows, len(set.columns)); err != nil {
+			return nil, err
+		}
+		sets = append(sets, set)
+		if !rows.HasNextResultSet() {
+			return sets, nil
+		}
+		if err := rows.NextResultSet(); err == io.EOF {
+			return sets, nil
+		} else if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// readRows reads the rows of one result. Bytes are the driver's until its next row.
+func readRows(rows driver.Rows, columns int) (all [][]driver.Value, err error) {
+	for {
+		row := make([]driver.Value, columns)
+		if err := rows.Next(row); err == io.EOF {
+			return all, nil
+		} else if err != nil {
+			return nil, err
+		}
+		for i, v := range row {
+			if b, ok := v.([]byte); ok {
+				row[i] = bytes.Clone(b)
+			}
+		}
+		all = append(all, row)
+	}
+}
+
+func typeOf(rows forwardedRows, i int) columnType {
+	t := columnType{scan: rows.ColumnTypeScanType(i), name: rows.ColumnTypeDatabaseTypeName(i)}
+	t.length, t.hasLength = rows.ColumnTypeLength(i)
+	t.nullable, t.tellsNullable = rows.ColumnTypeNullable(i)
+	t.precision, t.scale, t.isDecimal = rows.ColumnTypePrecisionScale(i)
+	return t
+}
+
+func (r *joinedRows) Columns() []string { return r.sets[0].columns }
+
+func (r *joinedRows) Next(dest []driver.Value) error {
+	set := &r.sets[0]
+	if len(set.rows) == 0 {
+		return io.EOF
+	}
+	copy(dest, set.rows[0])
+	set.rows = set.rows[1:]
+	return nil
+}
+
+func (r *joinedRows) Close() error { return nil }
+
+func (r *joinedRows) HasNextResultSet() bool { return len(r.sets) > 1 }
+
+func (r *joinedRows) NextResultSet() error {
+	if !r.HasNextResultSet() {
+		return io.EOF
+	}
+	r.sets = r.sets[1:]
+	return nil
+}
+
+func (r *joinedRows) ColumnTypeScanType(i int) reflect.Type { return r.sets[0].types[i].scan }
+
+func (r *joinedRows) ColumnTypeDatabaseTypeName(i int) string { return r.sets[0].types[i].name }
+
+func (r *joinedRows) ColumnTypeLength(i int) (int64, bool) {
+	t := &r.sets[0].types[i]
+	return t.length, t.hasLength
+}
+
+func (r *joinedRows) ColumnTypeNullable(i int) (nullable, ok bool) {
+	t := &r.sets[0].types[i]
+	return t.nullable, t.tellsNullable
+}
+
+func (r *joinedRows) ColumnTypePrecisionScale(i int) (precision, scale int64, ok bool) {
+	t := &r.sets[0].types[i]
+	return t.precision, t.scale, t.isDecimal
+}

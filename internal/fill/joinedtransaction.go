@@ -1,0 +1,194 @@
+package fill
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/keyfill/keyfill/internal/dbconn"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// keysSavepoint is the name of ours, which nobody else uses.
+const keysSavepoint = "keyfill_keys"
+
+// join enters the transaction that the execution's keys belong to.
+func (x *execution) join(ctx context.Context) error {
+	if !x.joining.any {
+		return nil
+	}
+	g := x.guard
+	x.undone = false
+	inside, err := g.inside(ctx)
+	switch {
+	case err != nil:
+		return err
+	case g.tx == txUnknown && g.ended:
+		return errEnded
+	case g.tx == txUnknown:
+		return x.plan.Refused(rewrite.ErrTransaction)
+	case x.joining.whole && x.leavesOut():
+		return x.plan.Refused(rewrite.ErrGap)
+	case x.plan.Statements > 1 && !(inside && (x.plan.Dialect().ErrorsAbort || !x.joining.gapFree)):
+		return x.plan.Refused(rewrite.ErrTogether)
+	case !inside:
+		return x.beginOwn(ctx)
+	case x.joining.gapFree:
+		return x.mark(ctx)
+	}
+	return nil
+}
+
+// leavesOut reports whether a table leaves out rows by itself.
+func (x *execution) leavesOut() bool {
+	for i := range x.plan.Inserts {
+		if f := tableOf(&x.plan.Inserts[i]).gate.facts.Load(); f != nil && f.ownConflicts {
+			return true
+		}
+	}
+	return false
+}
+
+// mark sets our savepoint. Where an error of the engine leaves the transaction
+// nothing but a rollback, which undoes what was drawn, there is none.
+func (x *execution) mark(ctx context.Context) error {
+	d := x.plan.Dialect()
+	if x.guard.DB.onConnection() {
+		// Where there is none, a savepoint of SQLite begins one.
+		if err := x.guard.joinedStore().Prove(ctx); err != nil {
+			return x.unlessEnded(err)
+		}
+	}
+	if x.pointSet = !d.ErrorsAbort || !x.guard.DB.Driver.Executes; x.pointSet {
+		err := x.control(ctx, d.Transactions.Set, keysSavepoint)
+		if err != nil && d.Transactions.Open != "" && sqlcode.Is(err, d.Transactions.Ended) {
+			return x.unlessEnded(store.ErrEnded)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	x.marked, x.draws = true, x.guard.joinedDraws
+	return nil
+}
+
+// control sends a statement for a savepoint.
+func (x *execution) control(ctx context.Context, text, savepoint string) error {
+	_, err := dbconn.Exec(ctx, x.guard.conn, strings.Replace(text, "%", savepoint, 1), nil)
+	return err
+}
+
+// beginOwn begins a transaction for the execution alone.
+func (x *execution) beginOwn(ctx context.Context) error {
+	g := x.guard
+	g.DB.ensure(ctx, g)
+	var opts driver.TxOptions
+	if x.joining.latest && x.plan.Dialect().Transactions.Snapshots {
+		// Under REPEATABLE READ the first statement, which waits for the lock,
+		// would fix what the ones behind it see.
+		opts.Isolation = driver.IsolationLevel(sql.LevelReadCommitted)
+	}
+	own, err := g.begin(ctx, opts)
+	if err != nil {
+		if strings.Contains(err.Error(), nestedBegin) {
+			g.unknown()
+			return x.plan.Refused(rewrite.ErrTransaction)
+		}
+		return err
+	}
+	x.own, g.tx = own, txInside
+	g.ongoing = store.Ongoing{Ours: true}
+	return nil
+}
+
+// leave ends what join has begun, for a statement that has ended in err, and
+// returns its error, or that of the commit.
+func (x *execution) leave(ctx context.Context, err error) error {
+	if x.own == nil && !x.marked {
+		return err
+	}
+	// What was begun has to end, even for a caller who has gone.
+	ctx = context.WithoutCancel(ctx)
+	switch {
+	case x.own != nil:
+		own := x.own
+		x.own = nil
+		return x.end(ctx, own, err)
+	case x.marked:
+		x.marked = false
+		x.unmark(ctx, err)
+	}
+	return err
+}
+
+// end ends our own transaction.
+func (x *execution) end(ctx context.Context, own driver.Tx, err error) error {
+	g := x.guard
+	g.tx = txOutside
+	g.ongoing = store.Ongoing{}
+	if err != nil {
+		x.undone = true
+		g.undo(ctx, own.Rollback())
+		return err
+	}
+	err = own.Commit()
+	if err == nil {
+		return nil
+	}
+	// One that could not be committed stays open: SQLITE_BUSY.
+	g.undo(ctx, err)
+	if isBadConn(err) {
+		// The commit was sent: it must not look as if all could be sent again.
+		t := tableOf(&x.plan.Inserts[0])
+		return t.newError(t.Table, t.keys[0].column, -1, fmt.Errorf("%w: %v", errCommit, err))
+	}
+	return err
+}
+
+// errCommit is for a transaction of ours whose connection broke at its end.
+var errCommit = errors.New("the connection broke at the commit, so that it is not known whether the row is stored")
+
+// unmark undoes what was drawn since our savepoint where the statement has
+// failed.
+func (x *execution) unmark(ctx context.Context, err error) {
+	d := x.plan.Dialect()
+	t := &d.Transactions
+	switch {
+	case err == nil && !x.pointSet:
+		return
+	case err == nil:
+		x.unset(ctx)
+		return
+	case d.ErrorsAbort && sqlcode.Answered(err) && !x.drawing:
+		return // it cannot commit
+	case d.ErrorsAbort && x.guard.joinedDraws == x.draws:
+		return // nothing was drawn
+	case d.ErrorsAbort && err != driver.ErrSkip:
+		// The statement was not sent. Going back to a savepoint that there is not
+		// makes the transaction what the engine's own error would: the numbers
+		// cannot be committed without their rows.
+		_ = x.control(ctx, t.Undo, noSavepoint)
+		return
+	}
+	if undone := x.control(ctx, t.Undo, keysSavepoint); undone != nil {
+		x.guard.unknown() // MySQL ends the transaction at a deadlock
+		return
+	}
+	x.undone = true
+	x.unset(ctx)
+}
+
+// noSavepoint is the name of none.
+const noSavepoint = "keyfill_none"
+
+// unset lets our savepoint go. It is gone already where the transaction has ended.
+func (x *execution) unset(ctx context.Context) {
+	if release := x.plan.Dialect().Transactions.Release; release != "" {
+		_ = x.control(ctx, release, keysSavepoint)
+	}
+}

@@ -1,0 +1,64 @@
+package fill
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"math"
+	"strconv"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/dbconn"
+)
+
+// link is the driver's connection, and the server behind it.
+type link struct {
+	conn   driver.Conn
+	server *server
+}
+
+// dialect returns the dialect of the server, as far as it is known.
+func (l *link) dialect() *dialect.Dialect { return l.server.dialect() }
+
+// row returns the row that a query gives.
+func (l *link) row(ctx context.Context, query string, args []driver.NamedValue) (row []any, err error) {
+	given := make([]any, len(args))
+	for i := range args {
+		given[i] = args[i]
+	}
+	err = dbconn.Query(ctx, l.conn, query, given, func(r []any) error {
+		row = r
+		return nil
+	})
+	if err == nil && row == nil {
+		err = errNoNumber
+	}
+	return row, err
+}
+
+// textOf returns a text as drivers give it.
+func textOf(v any) string {
+	if b, ok := v.([]byte); ok {
+		return string(b)
+	}
+	s, _ := v.(string)
+	return s
+}
+
+var errNoNumber = errors.New("keyfill: the driver gives the number of rows as no number")
+
+// integerOf returns an integer as drivers give it.
+func integerOf(v any) (int64, bool) {
+	switch v := v.(type) {
+	case int64:
+		return v, true
+	case uint64:
+		return int64(v), v <= math.MaxInt64
+	case []byte:
+		return integerOf(string(v))
+	case string:
+		n, err := strconv.ParseInt(v, 10, 64)
+		return n, err == nil
+	}
+	return 0, false
+}

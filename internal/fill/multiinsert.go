@@ -1,0 +1,85 @@
+package fill
+
+import (
+	"cmp"
+	"database/sql/driver"
+	"strings"
+
+	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// A text may hold several INSERTs, and other statements beside them, which all
+// get their keys or none. What the driver answers is said of the last statement,
+// or of the first, and counts rows of any of them.
+
+// cautious returns the mode for a text: the most cautious of its tables' modes,
+// since it goes out as it came or filled as a whole.
+func (db *Database) cautious(p *rewrite.Plan) policy.Mode {
+	mode := policy.ModeFill
+	for i := range p.Inserts {
+		mode = policy.MoreCautious(mode, db.effective(tableOf(&p.Inserts[i])))
+	}
+	return mode
+}
+
+// together is the outcome of an INSERT that is not alone in its text.
+func (x *execution) together(in *rewrite.Insert, err error) outcome {
+	p := x.plan
+	switch {
+	case err != nil && p.Statements == 1 && p.Dialect().AtomicStatements && sqlcode.Answered(err):
+		return outcomeNotStored
+	case err != nil, p.Statements > 1 && p.Undoes():
+		return outcomeUnknown
+	}
+	if in.Branched {
+		return outcomeUnknown
+	}
+	for i := range p.Inserts {
+		if p.Inserts[i].Conflict != rewrite.ConflictError && (p.Statements > 1 || in == &p.Inserts[i]) {
+			return outcomeUnknown
+		}
+	}
+	return outcomeStored
+}
+
+// settled notes the outcomes of the INSERTs of a text that has run to its end, or
+// has failed.
+func (x *execution) settled(keys []recordedKey, err error) {
+	i := 0
+	for _, p := range x.plan.Filled(x.holes) {
+		if in := &x.plan.Inserts[p.Insert]; !in.Explained {
+			keys[i].Outcome = x.together(in, err)
+			i++
+		}
+	}
+	// Behind them are those of queries, of whose rows nothing is known but that a
+	// statement which has failed stored none.
+	for ; i < len(keys); i++ {
+		if o := x.together(&x.plan.Inserts[0], err); o == outcomeNotStored {
+			keys[i].Outcome = o
+		}
+	}
+}
+
+// dummies returns n times what stands for a key where none is stored: 0, or the
+// zero of the layout.
+func (k *tableKey) dummies(n int) []driver.Value {
+	keys := make([]driver.Value, n)
+	for i := range keys {
+		switch {
+		case k.rule.Integer:
+			keys[i] = keysource.Integers(0, 1, k.layout)[0]
+		case k.text:
+			keys[i] = strings.Repeat("0", cmp.Or(k.width(), dummyText))
+		default:
+			keys[i] = k.layout.Value([16]byte{})
+		}
+	}
+	return keys
+}
+
+// dummyText is the length in characters of what stands for a text key: a ULID's.
+const dummyText = 26

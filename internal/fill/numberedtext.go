@@ -1,0 +1,78 @@
+package fill
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// The query of an INSERT … SELECT may stand in a text of several statements, where
+// PostgreSQL undoes all of it when one fails. Its rows are counted before the text is
+// sent, so that statements in front of it, and other writers, may change them: some
+// keys more are reserved. A row too many is an error of the engine, behind which
+// nothing of the text is stored, and which is the caller's: what else the text does
+// is not done twice.
+
+// errTextGrew is for a text that had more rows to insert than keys were reserved.
+var errTextGrew = errors.New("a query of the text had more rows than were counted before the text, so that nothing of the text is stored: send it again, or send that INSERT alone")
+
+// spareRows is how many keys are reserved at least beside those of the rows that were
+// counted.
+const spareRows = 64
+
+// withSpare returns how many keys are reserved for a query of n rows beside other
+// statements.
+func withSpare(n int64) int64 { return n + n/8 + spareRows }
+
+// sparesKeys returns a refusal where a key of the text may not be left unused, or
+// where its number is taken in the transaction of the text, which is not begun when
+// rows are counted.
+func (x *execution) sparesKeys() error {
+	for _, d := range x.plan.Draws {
+		in := &x.plan.Inserts[d.Insert]
+		k := &tableOf(in).keys[d.Key]
+		counts := in.Query != nil && k.rule.Integer && k.rule.Source.Kind != policy.KindSequence
+		if counts || k.gapFree() || len(k.rule.Scope) > 0 || k.rule.Source.Kind == policy.KindMaxPlusOne {
+			return x.plan.Refused(rewrite.ErrSelectSeveral)
+		}
+	}
+	return nil
+}
+
+// uncountable returns the error of a count in front of a text: a refusal where the
+// engine cannot run the query yet, since the text itself makes its tables or columns.
+// Then what was open stays so.
+func (x *execution) uncountable(ctx context.Context, err error) error {
+	code, ok := sqlcode.Of(err)
+	if !ok || !strings.HasPrefix(code.State, "42") && !strings.HasPrefix(code.State, "3F") {
+		return err
+	}
+	if x.saved {
+		if undone := x.toSavepoint(ctx); undone != nil {
+			return undone
+		}
+		if undone := x.release(ctx); undone != nil {
+			return undone
+		}
+	}
+	return x.plan.Refused(rewrite.ErrSelectSeveral)
+}
+
+// sendText sends a text whose query was counted, once: in an open transaction the
+// application is to roll back what an error has ended.
+func sendText[T any](ctx context.Context, x *execution, send func() (T, error)) (T, error) {
+	if err := x.release(ctx); err != nil {
+		var none T
+		return none, err
+	}
+	answer, err := send()
+	if x.outgrown(err) {
+		err = tableOf(&x.plan.Inserts[x.plan.Counted()[0]]).keyError(0, fmt.Errorf("%w: %w", errTextGrew, err))
+	}
+	return answer, err
+}

@@ -1,0 +1,38 @@
+package fill
+
+import (
+	"database/sql/driver"
+	"path"
+	"reflect"
+	"strings"
+
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// holesOf is [rewrite.Plan.Holes] for arguments of which the driver may take the
+// first for an option of its own: the places of the others, and of the key, are
+// not those that the text says then.
+func holesOf(p *rewrite.Plan, args []driver.NamedValue) (rewrite.Holes, error) {
+	if len(args) > 0 && isOption(args[0].Value) {
+		return rewrite.Holes{}, p.Refused(rewrite.ErrOption)
+	}
+	return p.Holes(args)
+}
+
+// pgxOptions are types of pgx whose values are options where they come first;
+// besides there are all those that rewrite the query (pgx v5, Conn.Query and
+// QueryRewriter).
+var pgxOptions = map[string]bool{"QueryExecMode": true, "QueryResultFormats": true, "QueryResultFormatsByOID": true}
+
+// isOption reports whether an argument in the first place is an option.
+func isOption(v driver.Value) bool {
+	if driver.IsValue(v) {
+		return false
+	}
+	t := reflect.TypeOf(v)
+	if pgxOptions[t.Name()] && path.Dir(t.PkgPath()) == "github.com/jackc/pgx" && strings.HasPrefix(path.Base(t.PkgPath()), "v") {
+		return true
+	}
+	_, rewrites := t.MethodByName("RewriteQuery")
+	return rewrites
+}

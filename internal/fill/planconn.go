@@ -1,0 +1,178 @@
+package fill
+
+import (
+	"context"
+	"strings"
+
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// planOn returns the plan of a query on a connection: what its text says, with
+// what only the connection knows.
+func (db *Database) planOn(ctx context.Context, g *Conn, e *engine, query string) (*rewrite.Plan, error) {
+	e, p, err := db.cased(ctx, g, e, query)
+	if err != nil {
+		return nil, err
+	}
+	g.alteredTables.made = nil
+	if e.dialect.Transactions.DDL && p.Statements > 1 && p.Action != rewrite.Pass {
+		g.alteredTables.made = rewrite.Made(e.dialect, query)
+	}
+	p, err = db.settled(ctx, g, p)
+	if err != nil || p.Action == rewrite.Refuse && p.Refusal.Reason == rewrite.ErrSettings {
+		return p, err
+	}
+	p, n, err := db.inPlace(ctx, g, e, query, p)
+	if err != nil || p.Action == rewrite.Refuse && p.Refusal.Reason == rewrite.ErrPlace {
+		return p, err
+	}
+	if g.temporary.any() {
+		beside, err := db.beside(ctx, g, e, n, query, p)
+		if err != nil || beside != p {
+			return beside, err
+		}
+	}
+	p, err = db.listed(ctx, g, e, n, query, p)
+	if err != nil {
+		return nil, err
+	}
+	return db.functional(ctx, g, e, n, query, p)
+}
+
+// settled returns the plan under the settings of the connection's session. It is
+// the refusal where they cannot be asked for, and the plan that there is where
+// that does not matter: with mode off, and with stand-ins for the database. An
+// error is the driver's own.
+func (db *Database) settled(ctx context.Context, g *Conn, p *rewrite.Plan) (*rewrite.Plan, error) {
+	if !p.Ambiguous() || db.standIn != nil {
+		return p, nil
+	}
+	mode := policy.ModeOff
+	for _, t := range p.Targets() {
+		mode = min(mode, db.effective(t.Owner.(*table)))
+	}
+	switch {
+	case mode == policy.ModeOff:
+		return p, nil
+	case !g.settings.asked && p.ReadsAny()&rewrite.ReadsCount != 0:
+		return p.Unsettled(), nil // the question would change what it reads
+	}
+	set, known, err := g.session(ctx, p.Dialect().Setting)
+	switch {
+	case err != nil && mode == policy.ModeDryRun:
+		return p, nil // the engine says itself what is wrong
+	case err != nil:
+		return nil, err
+	case !known:
+		return p.Unsettled(), nil
+	}
+	return p.Under(set), nil
+}
+
+// listed returns the plan of a query that was refused because its only INSERT
+// has no column list, with the table's columns. It is the plan that there is
+// where they may not be asked for, or the table is not found: with mode off,
+// and for a text that asks for the number of rows that the statement before it
+// changed. An error is the driver's own.
+func (db *Database) listed(ctx context.Context, g *Conn, e *engine, n naming, query string, p *rewrite.Plan) (*rewrite.Plan, error) {
+	in := unlisted(p)
+	if in == nil || db.standIn != nil || p.Reads()&rewrite.ReadsCount != 0 {
+		return p, nil
+	}
+	t := tableOf(in)
+	mode := db.effective(t)
+	if mode == policy.ModeOff {
+		return p, nil
+	}
+	columns := g.columns.byName[in.Unlisted]
+	if columns == nil {
+		if err := db.lock(ctx, g, t, 0); err != nil {
+			return p, err
+		}
+		var err error
+		columns, err = catalog.Implied(ctx, e.dialect, catalog.Conn(g.conn),
+			catalog.Name{Schema: t.rule.Schema, Table: t.rule.Name, Text: in.Unlisted})
+		if err != nil && mode == policy.ModeDryRun {
+			return p, nil // the engine says itself what is wrong
+		}
+		if err != nil || columns == nil {
+			return p, err
+		}
+		g.columns.keep(in.Unlisted, columns)
+	}
+	return e.listedPlan(n, p.Dialect(), query, in.Target, columns), nil
+}
+
+// unlisted returns the INSERT of a plan that was refused for want of columns
+// alone; nil where there is none, or other statements stand beside it, which
+// may change them. A name of three parts may be of another database, whose
+// catalog is not asked.
+func unlisted(p *rewrite.Plan) *rewrite.Insert {
+	if p.Action != rewrite.Refuse || p.Refusal.Reason != rewrite.ErrNoColumnList || p.Statements != 1 || len(p.Inserts) != 1 {
+		return nil
+	}
+	in := &p.Inserts[0]
+	if in.Unlisted == "" || strings.Count(in.Unlisted, ".") > 1 {
+		return nil
+	}
+	return in
+}
+
+// beside returns the plan of a query on a connection that has temporary tables:
+// p, unless a table that it takes for a configured one is a temporary one, or may
+// be one when the INSERT runs. An
+// error is the driver's own.
+func (db *Database) beside(ctx context.Context, g *Conn, e *engine, n naming, query string, p *rewrite.Plan) (*rewrite.Plan, error) {
+	names := &g.temporary
+	if p.Action == rewrite.Pass && !names.every || db.standIn != nil || policy.Mode(db.Mode.Load()) == policy.ModeOff {
+		return p, nil
+	}
+	var (
+		failed error
+		known  = map[rewrite.TableName]rewrite.Standing{}
+		hides  = false
+		counts = p.Reads()&rewrite.ReadsCount != 0
+	)
+	standing := func(n rewrite.TableName) rewrite.Standing {
+		named := names.names[e.dialect.Fold(n.Table, true)]
+		if failed != nil || !named && !names.every {
+			return rewrite.IsConfigured
+		}
+		s, asked := known[n]
+		if asked {
+			return s
+		}
+		is := false
+		if !counts {
+			var err error
+			is, err = catalog.Temporary(ctx, e.dialect, catalog.Conn(g.conn), catalog.Name(n))
+			if err != nil && !sqlcode.Answered(err) {
+				failed = err
+			}
+		}
+		switch {
+		case counts:
+			s = rewrite.Unasked
+		case is:
+			s = rewrite.IsTemporary
+		case names.every:
+			s = rewrite.ByPath
+		default:
+			s = rewrite.WasTemporary
+		}
+		hides = hides || is || counts
+		known[n] = s
+		return s
+	}
+	beside := rewrite.CompileBeside(p.Dialect(), n.lookup, query, standing)
+	switch {
+	case failed != nil:
+		return nil, failed
+	case hides, beside.Action != p.Action:
+		return beside, nil
+	}
+	return p, nil
+}

@@ -1,0 +1,169 @@
+package fill
+
+import (
+	"context"
+	"database/sql/driver"
+	"math"
+	"strconv"
+	"sync"
+
+	"github.com/google/uuid"
+)
+
+// outcome is what became of a row.
+type outcome uint8
+
+const (
+	// outcomeUnknown means that the engine does not tell.
+	outcomeUnknown outcome = iota
+	// outcomeStored means that the row is in the table with its key, as far as its
+	// transaction commits.
+	outcomeStored
+	// outcomeNotStored means that no row got the key.
+	outcomeNotStored
+)
+
+// recordedKey is one key that was sent, and what became of it.
+type recordedKey struct {
+	Table   string // in the case in which the engine compares names
+	Column  string
+	Row     int // of its statement, from 0
+	Key     any // a uuid.UUID, a string or an int64
+	Outcome outcome
+}
+
+// Recorder is what a recorder has noted, and the executions that wait for their
+// retry. It is safe for concurrent use. Its zero value is empty.
+type Recorder struct {
+	parent *Recorder
+	mu     sync.Mutex
+	keys   []recordedKey
+	lost   []*execution // that ended in driver.ErrBadConn: see retry.go
+}
+
+// note says where the keys of an execution stand in a recording.
+type note struct {
+	rec *Recorder
+	at  int
+}
+
+type recorderKey struct{}
+
+// WithRecorder returns a context under which r notes the keys, and the recordings
+// of ctx as well.
+func WithRecorder(ctx context.Context, r *Recorder) context.Context {
+	r.parent = recorderOf(ctx)
+	return context.WithValue(ctx, recorderKey{}, r)
+}
+
+// recorderOf returns the recording of a context, nil where there is none.
+func recorderOf(ctx context.Context) *Recorder {
+	r, _ := ctx.Value(recorderKey{}).(*Recorder)
+	return r
+}
+
+// All returns a copy of what was noted.
+func (r *Recorder) All() []recordedKey {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]recordedKey(nil), r.keys...)
+}
+
+// record notes the keys of an execution with what became of them.
+func (x *execution) record(err error) {
+	if x.rec == nil {
+		return
+	}
+	keys := x.recorded()
+	if !x.plan.Alone() {
+		x.settled(keys, err)
+		x.write(keys)
+		return
+	}
+	o := outcomeUnknown
+	if err != nil {
+		o = x.failure(err)
+	}
+	for i := range keys {
+		keys[i].Outcome = o
+		if err == nil && len(x.fates) == len(keys) {
+			keys[i].Outcome = x.fates[i]
+		}
+	}
+	x.write(keys)
+}
+
+// write puts the keys of an execution into the recorders: behind the others
+// the first time, then in their own place, so that a statement that was sent
+// twice is recorded once.
+func (x *execution) write(keys []recordedKey) {
+	if x.notes == nil {
+		for r := x.rec; r != nil; r = r.parent {
+			r.mu.Lock()
+			x.notes = append(x.notes, note{r, len(r.keys)})
+			r.keys = append(r.keys, keys...)
+			r.mu.Unlock()
+		}
+		return
+	}
+	for _, n := range x.notes {
+		n.rec.mu.Lock()
+		copy(n.rec.keys[n.at:], keys)
+		n.rec.mu.Unlock()
+	}
+}
+
+// recorded returns the keys that the execution drew, in row order.
+func (x *execution) recorded() []recordedKey {
+	var keys []recordedKey
+	for _, p := range x.plan.Filled(x.holes) {
+		if x.plan.Inserts[p.Insert].Explained {
+			continue
+		}
+		t := tableOf(&x.plan.Inserts[p.Insert])
+		k := &t.keys[p.Key]
+		keys = append(keys, recordedKey{
+			Table:  t.Table,
+			Column: k.column,
+			Row:    p.Row,
+			Key:    k.reported(x.keys[p.Draw][p.N]),
+		})
+	}
+	return append(keys, x.numberedKeys()...)
+}
+
+// reported returns a key as it was bound, or as the engine gave it back, in the
+// type that a Recorder shows.
+func (k *tableKey) reported(v driver.Value) any {
+	switch v := v.(type) {
+	case uuid.UUID:
+		return v
+	case [16]byte:
+		return uuid.UUID(v)
+	case string:
+		if k.text {
+			return v
+		}
+		if k.integer() {
+			if id, err := strconv.ParseInt(v, 10, 64); err == nil {
+				return id
+			}
+			return v
+		}
+		if id, err := uuid.Parse(v); err == nil {
+			return id
+		}
+		return v
+	case []byte:
+		if len(v) == 16 && !k.text && !k.integer() {
+			return uuid.UUID(v)
+		}
+		return k.reported(string(v))
+	case uint64:
+		// go-sql-driver gives it for a column that is unsigned.
+		if v <= math.MaxInt64 {
+			return int64(v)
+		}
+	}
+	return v
+}

@@ -1,0 +1,231 @@
+package fill
+
+import (
+	"context"
+	"database/sql/driver"
+	"io"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// observedRows are the rows of an INSERT that is recorded: as the caller reads
+// them, the keys in them are noted. An error behind them may be that of a key
+// in use. It is made only for a caller who asked for a record and for keys that
+// can be in use, so that all other rows are the driver's own.
+type observedRows struct {
+	forwardedRows
+	x      *execution
+	keys   []recordedKey // as sent, in row order
+	places map[any]int   // of keys
+	column int           // of the key among the result's columns; -1
+	seen   []any         // the keys that came back
+	rows   int
+	ended  bool
+
+	suspect func(error) // of the execution
+}
+
+// observe notes the keys as unknown and watches the rows.
+func (x *execution) observe(ctx context.Context, rows driver.Rows) driver.Rows {
+	o := &observedRows{forwardedRows: forwardedRows{rows}, x: x, column: -1, suspect: func(err error) { x.suspect(ctx, err) }}
+	if x.rec == nil {
+		return withColumns(o)
+	}
+	o.keys = x.recorded()
+	if !x.plan.ByFunction() {
+		x.write(o.keys)
+	}
+	t := tableOf(&x.plan.Inserts[0])
+	if x.plan.Alone() && len(t.keys) == 1 && x.plan.ReturnsKey(t.keys[0].column) {
+		d := x.plan.Dialect()
+		o.column = slices.IndexFunc(rows.Columns(), func(name string) bool {
+			return d.Fold(name, true) == t.keys[0].column
+		})
+	}
+	o.places = make(map[any]int, len(o.keys))
+	for i, k := range o.keys {
+		o.places[k.Key] = i
+	}
+	return withColumns(o)
+}
+
+func (o *observedRows) Next(dest []driver.Value) error {
+	err := o.Rows.Next(dest)
+	if o.advanced(err) && o.column >= 0 && o.column < len(dest) {
+		o.key(dest[o.column])
+	}
+	return err
+}
+
+// advanced notes what a step to the next row has ended in, and reports whether
+// that is a row whose key is to be noted.
+func (o *observedRows) advanced(err error) bool {
+	switch {
+	case o.ended:
+	case err == nil:
+		o.rows++
+		return true
+	case err == io.EOF:
+		o.finish()
+	default:
+		o.fail(err)
+	}
+	return false
+}
+
+// Close ends the rows. What QueryRow and a caller who leaves early have read is
+// stored unless the driver, which reads on to the end, finds an error there: a
+// deferred constraint of PostgreSQL and SQLite, a later row of MariaDB.
+func (o *observedRows) Close() error {
+	err := o.Rows.Close()
+	switch {
+	case o.ended:
+	case err != nil:
+		o.fail(err)
+	case o.x.plan.Alone() && o.undoesRows():
+		o.ended = true
+		o.all(outcomeUnknown)
+		o.write()
+	case o.x.plan.Inserts[0].Rows >= 0 && o.rows >= o.x.plan.Inserts[0].Rows, !o.x.plan.Alone():
+		o.finish()
+	default:
+		o.ended = true
+		o.write()
+	}
+	return err
+}
+
+// fail notes an error behind some of the rows: MariaDB and SQL Server give each
+// back before they have stored the next.
+func (o *observedRows) fail(err error) {
+	o.ended = true
+	o.suspect(err)
+	o.x.countFailure(err)
+	if o.x.plan.Alone() {
+		o.all(o.x.failure(err))
+	} else if o.keys != nil {
+		o.x.settled(o.keys, err)
+	}
+	o.write()
+}
+
+// key notes the key of the row that was read last. Nothing is called stored before
+// the rows have ended.
+func (o *observedRows) key(v driver.Value) {
+	switch key := o.came(v).(type) {
+	case uuid.UUID, string, int64:
+		o.seen = append(o.seen, key)
+		if i, ok := o.places[key]; ok {
+			o.keys[i].Outcome = outcomeStored
+		} else if o.x.plan.ByFunction() {
+			t := tableOf(&o.x.plan.Inserts[0])
+			o.keys = append(o.keys, recordedKey{Table: t.Table, Column: t.keys[0].column, Row: o.rows - 1, Key: key, Outcome: outcomeStored})
+		}
+	default:
+		// Not a key after all: the number of rows has to decide.
+		o.column = -1
+	}
+}
+
+// came returns a key that the engine gave back in the type that a Recorder
+// shows.
+func (o *observedRows) came(v driver.Value) any {
+	k := &tableOf(&o.x.plan.Inserts[0]).keys[0]
+	if b, ok := v.([]byte); ok && len(b) == 16 && k.layout == dialect.SequentialAtEnd {
+		// go-mssqldb gives uniqueidentifier in the order that it is stored in,
+		// unless the DSN says "guid conversion".
+		text := uuid.UUID(dialect.MixedEndian([16]byte(b)))
+		if _, sent := o.places[uuid.UUID(b)]; !sent {
+			return text
+		}
+	}
+	return k.reported(v)
+}
+
+// finish notes the outcomes at the end of the rows.
+func (o *observedRows) finish() {
+	o.ended = true
+	in := &o.x.plan.Inserts[0]
+	switch {
+	case !o.x.plan.Alone():
+		// The rows are of any statement; others may be still to come.
+		if o.keys != nil && o.x.plan.Statements == 1 {
+			o.x.settled(o.keys, nil)
+		}
+	case o.undoesRows():
+		o.all(outcomeUnknown)
+	case o.column < 0:
+		o.all(o.counted(in))
+	case len(o.seen) == in.Rows:
+		// One row came back for each that was sent, in their order: a trigger
+		// or an upsert may have put another key there.
+		for i := range o.keys {
+			o.keys[i].Key, o.keys[i].Outcome = o.seen[o.keys[i].Row], outcomeStored
+		}
+	default:
+		left := outcomeNotStored
+		if in.Conflict == rewrite.ConflictError || in.Conflict == rewrite.ConflictConditional {
+			// A trigger took the row, perhaps to another table, or the column is
+			// that of a MERGE's source.
+			left = outcomeUnknown
+		}
+		for i := range o.keys {
+			if o.keys[i].Outcome != outcomeStored {
+				o.keys[i].Outcome = left
+			}
+		}
+	}
+	o.write()
+}
+
+// undoesRows reports whether a later row of the statement may have replaced an
+// earlier one that came back, or given it another key.
+func (o *observedRows) undoesRows() bool {
+	in := &o.x.plan.Inserts[0]
+	return (in.Replaces || in.UpdatesKey || o.x.ownConflicts()) && in.Rows != 1
+}
+
+// all gives every key the same outcome.
+func (o *observedRows) all(outcome outcome) {
+	for i := range o.keys {
+		o.keys[i].Outcome = outcome
+	}
+}
+
+// counted is the outcome when the rows lack the key's column: their number
+// decides.
+func (o *observedRows) counted(in *rewrite.Insert) outcome {
+	switch {
+	case in.Query != nil:
+	case in.Conflict == rewrite.ConflictUpdate:
+	case in.Returning && o.rows == 0 && in.Conflict == rewrite.ConflictSkip:
+		return outcomeNotStored
+	case in.Returning && o.rows == in.Rows:
+		return outcomeStored
+	case !in.Returning && in.Conflict == rewrite.ConflictError && o.x.keepsRows():
+		return outcomeStored
+	}
+	return outcomeUnknown
+}
+
+// keepsRows reports whether the table is known to store every row of an INSERT that
+// succeeds: no trigger of its own leaves one out.
+func (x *execution) keepsRows() bool {
+	if x.guard.DB.standIn != nil {
+		return true
+	}
+	f := tableOf(&x.plan.Inserts[0]).gate.facts.Load()
+	return f != nil && f.rows != nil && f.rows.stays
+}
+
+// write copies the keys into the recorders.
+func (o *observedRows) write() { o.x.write(o.keys) }
+
+func (o *observedRows) NextResultSet() error {
+	o.ended = true
+	return o.forwardedRows.NextResultSet()
+}

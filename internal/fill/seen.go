@@ -1,0 +1,87 @@
+package fill
+
+import (
+	"hash/maphash"
+	"strings"
+	"sync/atomic"
+
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// seenTexts remembers what was found out about the texts that come again and again,
+// so that these are not searched for words each time. It is safe for concurrent
+// use, and has no lock.
+//
+// A text has one slot, by its hash, and enters it when it comes twice before
+// another text of the slot: a stream of texts that come only once drives out none.
+type seenTexts struct {
+	seed  maphash.Seed
+	slots [1024]seenSlot
+}
+
+type seenSlot struct {
+	text atomic.Pointer[seenText]
+	last atomic.Uint64 // the hash of the text that came last and was not there
+}
+
+// seenText is what was found out about a text, which depends on nothing but the
+// text, the engine and the policy.
+type seenText struct {
+	query  string
+	engine *engine
+	what   rewrite.Concern
+	passed bool // it has an INSERT, and is passed on a connection that knows nothing else
+}
+
+// longestSeen bounds the texts that are remembered: 4 MB in all.
+const longestSeen = 4096
+
+func newSeenTexts() *seenTexts { return &seenTexts{seed: maphash.MakeSeed()} }
+
+// see says what a query concerns, and whether it is known to be passed although it
+// has a word like INSERT.
+func (db *Database) see(query string) (what rewrite.Concern, passed bool) {
+	e := db.engine.Load()
+	if e == nil || len(query) > longestSeen {
+		return db.concerns(query), false
+	}
+	hash := maphash.String(db.seen.seed, query)
+	slot := &db.seen.slots[hash%uint64(len(db.seen.slots))]
+	if t := slot.text.Load(); t != nil && t.engine == e && t.query == query {
+		return t.what, t.passed
+	}
+	what = rewrite.Concerns(e.dialect, query)
+	if slot.last.Load() != hash {
+		slot.last.Store(hash)
+		return what, false
+	}
+	// The caller's string may be a piece of a large one, or memory that changes.
+	t := &seenText{query: strings.Clone(query), engine: e, what: what}
+	t.passed = what == rewrite.ConcernsInsert && e.passes(t.query)
+	slot.text.Store(t)
+	return what, t.passed
+}
+
+// passes reports whether a query is passed whatever the settings of the session and
+// its place are.
+func (e *engine) passes(query string) bool {
+	p := e.plan(query)
+	return p.Action == rewrite.Pass && !p.Ambiguous() && !(e.policy.HasDefaultSchema() && e.mayMean(p, query))
+}
+
+// Passes says what a query concerns, whether it goes to the driver as it is, and
+// whether it is counted then.
+func (g *Conn) Passes(query string) (what rewrite.Concern, pass, counts bool) {
+	what, passed := g.DB.see(query)
+	switch {
+	case what == 0:
+		return 0, true, false
+	case passed && !g.temporary.every:
+		g.alteredTables.made = nil
+		return what, true, true
+	}
+	return what, false, false
+}
+
+// CountPassed counts an INSERT that the driver has taken as it came.
+func (g *Conn) CountPassed() { g.DB.Tally.passed.Add(1) }

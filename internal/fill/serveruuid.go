@@ -1,0 +1,111 @@
+package fill
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// A UUID for each row of an INSERT … SELECT can be made by the engine alone, by a
+// function that makes the kind of the policy. Which ones a server has depends on
+// its version, which is asked for when such a statement comes.
+
+// functional returns the plan of a query that was refused because the rows of its
+// INSERT come from a query, with the server's functions for its keys. It is the
+// plan that there is where the server has none. An error is the driver's own.
+func (db *Database) functional(ctx context.Context, g *Conn, e *engine, n naming, query string, p *rewrite.Plan) (*rewrite.Plan, error) {
+	if p.Action != rewrite.Refuse || p.Refusal.Reason != rewrite.ErrSelect || db.standIn != nil ||
+		p.Reads()&rewrite.ReadsCount != 0 { // which the question would change
+		return p, nil
+	}
+	made := map[*rewrite.Target]*rewrite.Target{}
+	key := n.key + "\x00" + string(rune(p.Dialect().Settings))
+	for i := range p.Inserts {
+		target, t := p.Inserts[i].Target, tableOf(&p.Inserts[i])
+		if db.effective(t) != policy.ModeFill {
+			return p, nil // a dry run asks the server nothing for it, and calls it refused
+		}
+		if made[target] != nil {
+			continue
+		}
+		with, err := db.withFunctions(ctx, g, e, target, t)
+		if err != nil {
+			return nil, err
+		}
+		made[target] = with
+		key += strings.Join(target.Columns, "\x00") + "\x00\x00"
+	}
+	key += query
+	if p, ok := e.listed.Get(key); ok {
+		return p, nil
+	}
+	p = rewrite.Compile(p.Dialect(), func(schema, name string) *rewrite.Target {
+		found := n.lookup(schema, name)
+		for target, with := range made {
+			if found != nil && found.Owner == target.Owner {
+				return with
+			}
+		}
+		return found
+	}, query)
+	e.listed.Put(key, p)
+	return p, nil
+}
+
+// withFunctions returns a table's target with the functions that the server has for
+// its keys.
+func (db *Database) withFunctions(ctx context.Context, g *Conn, e *engine, target *rewrite.Target, t *table) (*rewrite.Target, error) {
+	made := *target
+	made.Keys = append([]rewrite.Key(nil), target.Keys...)
+	for i := range made.Keys {
+		f := t.keys[i].function(e.dialect)
+		if f.Text == "" {
+			continue
+		}
+		has, err := db.serverHas(ctx, g, f)
+		if err != nil {
+			return nil, err
+		}
+		if has {
+			made.Keys[i].Function = f.Text
+		}
+	}
+	return &made, nil
+}
+
+// function returns the engine's function for keys of a column's kind and layout.
+func (k *tableKey) function(d *dialect.Dialect) dialect.Function {
+	if k.layout != dialect.SequentialAsString {
+		return dialect.Function{}
+	}
+	switch k.rule.Source.Kind {
+	case policy.KindUUIDv4:
+		return d.Numbering.UUIDv4
+	case policy.KindUUIDv7:
+		return d.Numbering.UUIDv7
+	}
+	return dialect.Function{}
+}
+
+// serverHas reports whether the server's version has a function. It is asked for
+// once.
+func (db *Database) serverHas(ctx context.Context, g *Conn, f dialect.Function) (bool, error) {
+	version := db.serverVersion.Load()
+	if version == nil {
+		text, err := g.version(ctx)
+		if err != nil {
+			return false, err
+		}
+		version = &[2]int{}
+		text = strings.TrimPrefix(text, "PostgreSQL ")
+		if n, _ := fmt.Sscanf(text, "%d.%d", &version[0], &version[1]); n == 0 {
+			return false, nil // a server that says something else
+		}
+		db.serverVersion.Store(version)
+	}
+	return version[0] > f.Major || version[0] == f.Major && version[1] >= f.Minor, nil
+}

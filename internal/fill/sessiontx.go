@@ -1,0 +1,91 @@
+//lint:file-ignore SA1019 drivers may have the interfaces of before contexts only
+
+package fill
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Begin is for drivers' users of before contexts.
+func (c *sessionConn) Begin() (driver.Tx, error) {
+	return c.BeginTx(context.Background(), driver.TxOptions{})
+}
+
+// BeginTx gives the errors of database/sql for options that a driver without
+// BeginTx cannot have.
+func (c *sessionConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	tx, err := c.begin(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	// Where one was open already, the engine has refused, or counts them.
+	c.begun, c.nested = true, c.tx != txOutside
+	c.follow(rewrite.TxBegins, nil)
+	return sessionTx{Tx: tx, session: c, ctx: ctx}, nil
+}
+
+// begin begins a transaction on the driver's connection, as database/sql does. What is
+// known of the session does not change.
+func (t *transaction) begin(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	if t.discard {
+		return nil, driver.ErrBadConn
+	}
+	if c, ok := t.conn.(driver.ConnBeginTx); ok {
+		return c.BeginTx(ctx, opts)
+	}
+	if opts.Isolation != 0 {
+		return nil, errors.New("sql: driver does not support non-default isolation level")
+	}
+	if opts.ReadOnly {
+		return nil, errors.New("sql: driver does not support read-only transactions")
+	}
+	tx, err := t.conn.Begin()
+	if err == nil && ctx.Err() != nil {
+		_ = tx.Rollback()
+		return nil, ctx.Err()
+	}
+	return tx, err
+}
+
+// sessionTx is a transaction of the application. Its context is kept because
+// database/sql hands it out at the beginning only.
+type sessionTx struct {
+	driver.Tx
+	session *sessionConn
+	ctx     context.Context
+}
+
+// Rollback marks the connection of a driver that is not both a SessionResetter
+// and a Validator: after the end of a transaction's context, database/sql
+// throws such a connection away, but it sees ours, which is both.
+func (t sessionTx) Rollback() error {
+	c := t.session
+	if t.ctx.Err() != nil && (c.resetter == nil || c.validator == nil) {
+		c.discard = true
+	}
+	c.columns.forget() // DDL may have been undone
+	c.settings.ends()
+	c.place.ends()
+	err := t.Tx.Rollback()
+	c.ends(err)
+	c.left = c.left && err != nil
+	return err
+}
+
+func (t sessionTx) Commit() error {
+	c := t.session
+	c.settings.ends()
+	c.place.ends()
+	err := t.Tx.Commit()
+	failed := err
+	if c.dialect().ErrorsAbort {
+		failed = nil // PostgreSQL ends it all the same
+	}
+	c.ends(failed)
+	c.left = c.left || failed != nil
+	return err
+}

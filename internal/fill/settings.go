@@ -1,0 +1,93 @@
+package fill
+
+import (
+	"context"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/catalog"
+)
+
+// Some settings of a session change where its strings end. Where the policy does
+// not say which hold, and a text with an INSERT would become something else under
+// others, its own connection is asked.
+
+// knownSettings are those that a connection has said its session has, for as
+// long as nothing was sent that may change them.
+type knownSettings struct {
+	set   dialect.Settings
+	asked bool // set holds
+
+	// changed says that something was sent that may have changed them: the end
+	// of a transaction may take it back.
+	changed bool
+
+	// unsure says that such a statement was prepared: when it runs is not seen.
+	unsure bool
+}
+
+// sends notes that a text is executed on the connection.
+func (k *knownSettings) sends(d *dialect.Dialect, query string) {
+	if !k.asked {
+		k.changed = true // for all that is known
+	} else if !leavesSettings(d, query) {
+		k.asked, k.changed = false, true
+	}
+}
+
+// prepares notes that a text is prepared on the connection.
+func (k *knownSettings) prepares(d *dialect.Dialect, query string) {
+	if !k.unsure && d.Setting != nil && !leavesSettings(d, query) {
+		k.asked, k.unsure = false, true
+	}
+}
+
+// ends notes that a transaction has ended: PostgreSQL takes back what was SET
+// in one that is rolled back, and SET LOCAL in any.
+func (k *knownSettings) ends() {
+	if k.changed {
+		k.asked, k.changed = false, false
+	}
+}
+
+// leavesSettings reports whether a text leaves the settings of the session: a
+// single INSERT, REPLACE, UPDATE, DELETE or SELECT, which can change them only by
+// a function. Those of MySQL and MariaDB put sql_mode back (8.4 manual, section
+// 15.1.17; seen on MariaDB 10.11), set_config of PostgreSQL is for that, and a
+// function or trigger that calls it is not seen. Any other text costs no more
+// than asking again.
+func leavesSettings(d *dialect.Dialect, query string) bool {
+	word, rest := single(d, query)
+	switch {
+	case word == "":
+		return false
+	case d.Family == dialect.FamilyMySQL:
+		return isAny(word, "insert", "replace", "update", "delete", "select")
+	case isAny(word, "insert"):
+		return !strings.Contains(strings.ToLower(rest), "set_config")
+	}
+	return isAny(word, "update", "delete", "select") && !strings.Contains(rest, "(")
+}
+
+// session returns the settings of the connection's session; false where it gives
+// no answer that can be read. An error is the driver's own.
+func (c *sessionConn) session(ctx context.Context, s *dialect.Setting) (set dialect.Settings, known bool, err error) {
+	k := &c.settings
+	if k.asked {
+		return k.set, true, nil
+	}
+	rows, err := catalog.Conn(c.conn).Rows(ctx, s.Query)
+	if err != nil || len(rows) != 1 || len(rows[0]) != 1 {
+		return 0, false, err
+	}
+	switch answer := rows[0][0].(type) {
+	case string:
+		k.set = s.Read(answer)
+	case []byte:
+		k.set = s.Read(string(answer))
+	default:
+		return 0, false, nil
+	}
+	k.asked = !k.unsure
+	return k.set, true, nil
+}

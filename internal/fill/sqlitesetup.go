@@ -1,0 +1,108 @@
+package fill
+
+import (
+	"context"
+
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// rowNeeds is what sequences need of a database that keeps their rows on the
+// connection of each statement.
+type rowNeeds struct {
+	any    bool // there are such sequences
+	ensure bool // the tables are to be created
+	claims bool // there are others, which claim their columns
+}
+
+func (db *keyTables) needs() rowNeeds {
+	var n rowNeeds
+	if !db.onConnection() || db.standIn != nil {
+		return n
+	}
+	for _, src := range db.either[0].policy.Sources() {
+		here := countsInRows(src) && src.Store == ""
+		n.any = n.any || here
+		n.ensure = n.ensure || here && src.EnsureSchema
+		n.claims = n.claims || !here && src.Stateful() && !src.Exclusive || src.Table != nil
+	}
+	return n
+}
+
+// countsInRows reports whether the state of a source is a row that is changed by
+// the keys that are drawn.
+func countsInRows(src policy.Source) bool {
+	switch src.Kind {
+	case policy.KindSequence, policy.KindPseudorandom, policy.KindScatter, policy.KindCoprime, policy.KindRecycled:
+		return true
+	}
+	return false
+}
+
+// greet does with a connection to SQLite what is best done while it is new,
+// outside of transactions, which most applications insert in: it creates the
+// tables of states, and finds out whether the database is the connection's own.
+// Where nothing is filled yet, that is left to the first key. What fails here
+// fails again when a key is drawn, and is an error then.
+func (db *Database) greet(ctx context.Context, g *Conn) {
+	if policy.Mode(db.Mode.Load()) != policy.ModeFill {
+		return
+	}
+	db.acquaint(ctx, g)
+	db.ensure(ctx, g)
+}
+
+// acquaint finds out once whether the database is the connection's own.
+func (db *keyTables) acquaint(ctx context.Context, g *Conn) {
+	if !db.rows.any || g.acquainted {
+		return
+	}
+	g.acquainted = true
+	if g.inMemory = inMemory(ctx, g); g.inMemory {
+		g.counters = newCounterSet()
+	}
+}
+
+// ensure creates the tables of states once for a connection.
+func (db *keyTables) ensure(ctx context.Context, g *Conn) {
+	if !db.rows.ensure && !db.rows.claims || g.ensured || g.tx != txOutside {
+		return
+	}
+	on := store.On(db.either[0].dialect, g.conn)
+	if db.rows.ensure {
+		g.ensured = on.EnsureSchema(ctx) == nil
+		return
+	}
+	on.EnsureClaims(ctx)
+	g.ensured = true
+}
+
+// ensureAgain creates the tables of states where they have gone since they were
+// looked for, and reports whether it has.
+func (db *keyTables) ensureAgain(ctx context.Context, g *Conn) bool {
+	if !db.rows.ensure || g.tx != txOutside || store.On(db.either[0].dialect, g.conn).HasTables(ctx) {
+		return false
+	}
+	g.ensured = false
+	db.ensure(ctx, g)
+	return g.ensured
+}
+
+// inMemory reports whether a database of SQLite has no file: then only this
+// connection sees it, or those that share its cache.
+func inMemory(ctx context.Context, g *Conn) bool {
+	rows, err := catalog.Conn(g.conn).Rows(ctx, "SELECT file FROM pragma_database_list WHERE name = 'main'")
+	if err != nil || len(rows) != 1 {
+		return false
+	}
+	switch file := rows[0][0].(type) {
+	case nil:
+		return true
+	case string:
+		return file == ""
+	case []byte:
+		return len(file) == 0
+	}
+	return false
+}

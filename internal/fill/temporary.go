@@ -1,0 +1,67 @@
+package fill
+
+import (
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// A temporary table of the name of a configured one is not the configured table
+// where its connection has sent the CREATE. The names of those go by here; what
+// one of them means at an INSERT (DROP, ROLLBACK, ON COMMIT DROP, a search path)
+// is asked on the connection.
+
+// temporaryNames are the folded names, without a schema, of the tables that a
+// connection may have made temporary ones. They are kept to its end: a
+// connection that is used again has its temporary tables still.
+type temporaryNames struct {
+	names map[string]bool
+	every bool // any name may be one's: a search path may have their schema first
+}
+
+// maxTemporary bounds the names that a connection keeps; with one more any name
+// may be one.
+const maxTemporary = 1000
+
+// any reports whether there may be a temporary table.
+func (n *temporaryNames) any() bool { return n.every || n.names != nil }
+
+// add notes the names that a text makes.
+func (n *temporaryNames) add(d *dialect.Dialect, query string) {
+	for _, name := range rewrite.TemporaryOfAny(d, query) {
+		if n.names == nil {
+			n.names = map[string]bool{}
+		}
+		name = d.Fold(name, true) // more names than those that hide the table
+		if len(n.names) == maxTemporary {
+			n.every = true
+			return
+		}
+		n.names[name] = true
+	}
+}
+
+// sends notes that a text is sent, or prepared: it may give a temporary table
+// another name.
+func (n *temporaryNames) sends(d *dialect.Dialect, query string) {
+	if n.any() && containsFold(query, "rename") {
+		n.add(d, query)
+	}
+}
+
+// containsFold reports whether the word, in lower case, is in the text.
+func containsFold(text, word string) bool {
+	return strings.Contains(strings.ToLower(text), word)
+}
+
+// makes notes that a text is sent, or prepared, which may make temporary
+// tables.
+func (n *temporaryNames) makes(d *dialect.Dialect, query string, what rewrite.Concern) {
+	if what&rewrite.ConcernsTemporary == 0 {
+		n.sends(d, query)
+		return
+	}
+	n.add(d, query)
+	n.every = n.every || containsFold(query, "search_path")
+}
