@@ -200,12 +200,12 @@ func TestRecycledLease(t *testing.T) {
 		if n := asked(); n != 1 {
 			t.Fatalf("%d moves, want 1", n)
 		}
-		time.Sleep(15 * time.Second)
+		time.Sleep(keysource.DefaultLease / 4)
 		takes(t, s, 1, 2)
 		if n := asked(); n != 1 {
 			t.Errorf("%d moves after a quarter of the lease", n)
 		}
-		time.Sleep(6 * time.Second)
+		time.Sleep(keysource.DefaultLease / 10)
 		takes(t, s, 1, 3)
 		if n := asked(); n != 2 {
 			t.Errorf("%d moves after a third of the lease, want 2", n)
