@@ -148,14 +148,14 @@ func GlobsMeet(a, b string) bool { return pattern{a, true}.meets(pattern{b, true
 // FieldNames returns the fields of the file for the Go types.
 func FieldNames() map[string][]string {
 	return map[string][]string{
-		"Config": fieldNames(configFields),
-		"Table":  fieldNames(tableFields()),
-		"Key":    fieldNames(keyFields()),
-		"Source": fieldNames(sourceFields),
-		"Store":  fieldNames(storeFields),
+		"Config": fieldNames(headings(configFields)),
+		"Table":  fieldNames(headings(tableFields())),
+		"Key":    fieldNames(headings(keyFields())),
+		"Source": fieldNames(headings(sourceFields)),
+		"Store":  fieldNames(headings(storeFields)),
 
-		"KeyTable":    fieldNames(keyTableFields),
-		"ScopeColumn": fieldNames(scopeFields),
+		"KeyTable":    fieldNames(headings(keyTableFields)),
+		"ScopeColumn": fieldNames(headings(scopeFields)),
 	}
 }
 

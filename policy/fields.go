@@ -111,7 +111,10 @@ func keyFields() []field[Key] {
 func sourceField[T any](to func(t *T) (name *string, inPlace **Source)) field[T] {
 	inPlace := sourceShape()
 	return field[T]{
-		name: "source",
+		heading: heading{name: "source", schema: schema{
+			"description": sourceDoc,
+			"oneOf":       []schema{text.schema, inPlace.schema},
+		}},
 		read: func(r *reader, p place, n *yaml.Node, t *T) {
 			name, own := to(t)
 			switch {
@@ -123,10 +126,6 @@ func sourceField[T any](to func(t *T) (name *string, inPlace **Source)) field[T]
 			default:
 				*name = text.read(r, p, n)
 			}
-		},
-		schema: schema{
-			"description": sourceDoc,
-			"oneOf":       []schema{text.schema, inPlace.schema},
 		},
 	}
 }

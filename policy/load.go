@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"sort"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -180,9 +181,10 @@ func syntaxMessage(err error) string {
 // begins in which the mistake is, and some messages have none (yaml/v3 3.0.6).
 // So this counts, from there on, the lines that are enough for the message.
 func syntaxLine(data []byte, err error) int {
-	var begin int
-	if _, scanErr := fmt.Sscanf(err.Error(), "yaml: line %d:", &begin); scanErr != nil {
-		begin = 0
+	begin := 0
+	if rest, ok := strings.CutPrefix(err.Error(), "yaml: line "); ok {
+		digits, _, _ := strings.Cut(rest, ":")
+		begin, _ = strconv.Atoi(digits) // 0 where it is no number
 	}
 	var ends []int // of the lines, in bytes
 	for i, c := range data {

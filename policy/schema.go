@@ -25,7 +25,7 @@ func (s schema) with(keyword string, value any) schema {
 }
 
 // objectSchema returns the schema of a mapping with these fields and no others.
-func objectSchema[T any](fields []field[T]) schema {
+func objectSchema(fields []heading) schema {
 	var required []string
 	properties := make(schema)
 	for _, f := range fields {
@@ -43,7 +43,7 @@ func objectSchema[T any](fields []field[T]) schema {
 
 // generateSchema returns what keyfill.schema.json has to hold.
 func generateSchema() ([]byte, error) {
-	s := objectSchema(configFields).
+	s := objectSchema(headings(configFields)).
 		with("$schema", "https://json-schema.org/draft/2020-12/schema").
 		with("title", "keyfill").
 		with("description", "Which columns are keys and which sources make them.")

@@ -15,23 +15,27 @@ type shape[V any] struct {
 	schema schema
 }
 
-// field is one key of a mapping that is read into a T.
-type field[T any] struct {
+// heading is what a key of a mapping is called and whether it has to be there.
+type heading struct {
 	name     string
 	required bool
 	example  string // of a required field, for the message where it is missing
-	read     func(r *reader, p place, n *yaml.Node, to *T)
 	schema   schema
+}
+
+// field is one key of a mapping that is read into a T.
+type field[T any] struct {
+	heading
+	read func(r *reader, p place, n *yaml.Node, to *T)
 }
 
 // bind returns the field called name, whose values of shape s go to *to(t).
 func bind[T, V any](name, doc string, s shape[V], to func(t *T) *V) field[T] {
 	return field[T]{
-		name: name,
+		heading: heading{name: name, schema: s.schema.with("description", doc)},
 		read: func(r *reader, p place, n *yaml.Node, t *T) {
 			*to(t) = s.read(r, p, n)
 		},
-		schema: s.schema.with("description", doc),
 	}
 }
 
@@ -43,37 +47,52 @@ func must[T any](example string, f field[T]) field[T] {
 
 // object returns the shape of a mapping with these fields and no others.
 func object[T any](fields []field[T]) shape[T] {
+	all := headings(fields)
 	return shape[T]{
 		read: func(r *reader, p place, n *yaml.Node) (t T) {
-			if !r.is(p, n, yaml.MappingNode, "mapping") {
-				return t
-			}
-			seen := make(map[string]bool)
-			r.pairs(p, n, "field", func(name string, key, value *yaml.Node) {
-				i := slices.IndexFunc(fields, func(f field[T]) bool { return f.name == name })
-				if i < 0 {
-					names := fieldNames(fields)
-					meant := nearest(name, names)
-					seen[meant] = true // misspelt, not missing
-					r.misreadField(positionOf(key), p.in(meant), unknownWord("field", name, names))
-					return
-				}
-				seen[name] = true
-				r.origin.at[p.in(name)] = positionOf(value)
-				fields[i].read(r, p.in(name), value, &t)
-			})
-			for _, f := range fields {
-				if f.required && !seen[f.name] {
-					r.misreadField(positionOf(n), p.in(f.name), f.name+" is missing; write it, as in "+f.example)
-				}
-			}
+			r.object(p, n, all, func(i int, at place, value *yaml.Node) { fields[i].read(r, at, value, &t) })
 			return t
 		},
-		schema: objectSchema(fields),
+		schema: objectSchema(all),
 	}
 }
 
-func fieldNames[T any](fields []field[T]) []string {
+// object reads a mapping with these fields and no others. It calls read for each that
+// is there, with its index.
+func (r *reader) object(p place, n *yaml.Node, fields []heading, read func(i int, at place, value *yaml.Node)) {
+	if !r.is(p, n, yaml.MappingNode, "mapping") {
+		return
+	}
+	seen := make(map[string]bool)
+	r.pairs(p, n, "field", func(name string, key, value *yaml.Node) {
+		i := slices.IndexFunc(fields, func(f heading) bool { return f.name == name })
+		if i < 0 {
+			names := fieldNames(fields)
+			meant := nearest(name, names)
+			seen[meant] = true // misspelt, not missing
+			r.misreadField(positionOf(key), p.in(meant), unknownWord("field", name, names))
+			return
+		}
+		seen[name] = true
+		r.origin.at[p.in(name)] = positionOf(value)
+		read(i, p.in(name), value)
+	})
+	for _, f := range fields {
+		if f.required && !seen[f.name] {
+			r.misreadField(positionOf(n), p.in(f.name), f.name+" is missing; write it, as in "+f.example)
+		}
+	}
+}
+
+func headings[T any](fields []field[T]) []heading {
+	all := make([]heading, len(fields))
+	for i, f := range fields {
+		all[i] = f.heading
+	}
+	return all
+}
+
+func fieldNames(fields []heading) []string {
 	var names []string
 	for _, f := range fields {
 		names = append(names, f.name)

@@ -161,8 +161,7 @@ func unnumbered(d *dialect.Dialect, answers []any) rewrite.Reason {
 	if len(n.Server) == 0 {
 		return ""
 	}
-	var major, minor int
-	if _, err := fmt.Sscanf(textOf(answers[0]), "%d.%d", &major, &minor); err == nil &&
+	if major, minor, read := dbconn.MajorMinor(textOf(answers[0])); read == 2 &&
 		(major < n.Major || major == n.Major && minor < n.Minor) {
 		return rewrite.ErrOldServer
 	}

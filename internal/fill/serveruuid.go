@@ -2,10 +2,10 @@ package fill
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -102,7 +102,8 @@ func (db *Database) serverHas(ctx context.Context, g *Conn, f dialect.Function) 
 		}
 		version = &[2]int{}
 		text = strings.TrimPrefix(text, "PostgreSQL ")
-		if n, _ := fmt.Sscanf(text, "%d.%d", &version[0], &version[1]); n == 0 {
+		var read int
+		if version[0], version[1], read = dbconn.MajorMinor(text); read == 0 {
 			return false, nil // a server that says something else
 		}
 		db.serverVersion.Store(version)
