@@ -78,7 +78,11 @@ func (db *Database) brings(ctx context.Context, g *Conn, p *rewrite.Plan, args [
 			continue
 		}
 		for j := range t.keys {
-			b, err := db.bringsFor(ctx, g, t, j, p.Explicit(args, h, i, j))
+			what := p.Explicit(args, h, i, j)
+			if limit := t.keys[j].limit(); max(what.Sure, what.Guess) >= limit {
+				what.Sure, what.Guess = greatestBelow(p.ExplicitIntegers(args, h, i, j), limit), 0
+			}
+			b, err := db.bringsFor(ctx, g, t, j, what)
 			if err != nil {
 				return nil, err
 			}
@@ -96,6 +100,18 @@ func (db *Database) brings(ctx context.Context, g *Conn, p *rewrite.Plan, args [
 	return all, nil
 }
 
+// greatestBelow returns the greatest of some integers that is below a limit, 0 where
+// there is none. A key that is not is none of the source's own.
+func greatestBelow(all []int64, limit int64) int64 {
+	greatest := int64(0)
+	for _, n := range all {
+		if n < limit {
+			greatest = max(greatest, n)
+		}
+	}
+	return greatest
+}
+
 // bringsFor returns what is brought for one key column, without a counter where that is
 // not followed.
 func (db *Database) bringsFor(ctx context.Context, g *Conn, t *table, j int, what rewrite.Explicit) (brought, error) {
@@ -104,8 +120,8 @@ func (db *Database) bringsFor(ctx context.Context, g *Conn, t *table, j int, wha
 	switch {
 	case !what.Any(), !said && !mayFollow(k.rule.Source):
 		return brought{}, nil
-	case !what.Open && what.Sure >= k.limit(), !said && !db.engineCounts(ctx, g, t, j):
-		return brought{}, nil // a key above the limit is none of the source's own
+	case !said && !db.engineCounts(ctx, g, t, j):
+		return brought{}, nil
 	}
 	c, err := db.counter(ctx, g, t, j)
 	switch {
@@ -176,8 +192,8 @@ func (b *brought) raise(ctx context.Context, g *Conn, key int64) error {
 // followSavepoint is the name of ours, which nobody else uses.
 const followSavepoint = "keyfill_follow"
 
-// greatestStored returns the greatest key in the column, as the statement's connection
-// sees it: the engine alone can tell which number it has read. found is false where an
+// greatestStored returns the greatest key in the column that the source could make
+// too, as the statement's connection sees it: the engine alone can tell which number it has read. found is false where an
 // index has to be gone through, or the table cannot be read. The error is one that has
 // undone the transaction.
 func (db *Database) greatestStored(ctx context.Context, g *Conn, b *brought) (key int64, found bool, err error) {
@@ -192,7 +208,7 @@ func (db *Database) greatestStored(ctx context.Context, g *Conn, b *brought) (ke
 	}
 	d := db.known().dialect
 	ask := func() bool {
-		key, err = store.Within(d, g.conn).MaxKey(ctx, column)
+		key, err = store.Within(d, g.conn).MaxKeyBelow(ctx, column, k.limit())
 		return err == nil
 	}
 	if d.ErrorsAbort && g.tx != txOutside {

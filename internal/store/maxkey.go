@@ -27,6 +27,11 @@ func (s *Store) MaxKey(ctx context.Context, c Column) (int64, error) {
 	return key, nil
 }
 
+// MaxKeyBelow is [Store.MaxKey] of the keys from 1 that are below a limit.
+func (s *Store) MaxKeyBelow(ctx context.Context, c Column, limit int64) (int64, error) {
+	return s.maxKeyIn(ctx, c, 1, limit-1)
+}
+
 // MaxDigits returns the greatest of the texts in a column that are digits from from
 // to to, which have as many; "" when there is none.
 func (s *Store) MaxDigits(ctx context.Context, c Column, from, to string) (string, error) {
