@@ -12,8 +12,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/lib/pq"
-	"github.com/microsoft/go-mssqldb"
-	"github.com/sijms/go-ora/v2"
+	mssql "github.com/microsoft/go-mssqldb"
+	go_ora "github.com/sijms/go-ora/v2"
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 )

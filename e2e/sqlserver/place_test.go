@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/microsoft/go-mssqldb"
+	mssql "github.com/microsoft/go-mssqldb"
 
 	"github.com/keyfill/keyfill/e2e/internal/faketds"
 	"github.com/keyfill/keyfill/e2e/internal/harness"

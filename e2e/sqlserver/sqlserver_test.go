@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 what the driver lacks is tested
+
 package sqlserver_test
 
 import (
@@ -14,7 +16,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/microsoft/go-mssqldb"
+	mssql "github.com/microsoft/go-mssqldb"
 
 	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/dialect"

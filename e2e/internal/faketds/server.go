@@ -11,7 +11,7 @@ import (
 	"testing"
 	"unicode/utf16"
 
-	"github.com/microsoft/go-mssqldb"
+	mssql "github.com/microsoft/go-mssqldb"
 )
 
 // Server speaks as much of SQL Server's protocol as go-mssqldb needs to log
@@ -72,7 +72,7 @@ func NewServer(t *testing.T) *Server {
 			}
 			wg.Go(func() {
 				defer conn.Close()
-				if err := s.serve(conn); err != nil && !errors.Is(err, io.EOF) {
+				if err := s.serve(conn); !errors.Is(err, io.EOF) {
 					s.mu.Lock()
 					s.err = err
 					s.mu.Unlock()
@@ -118,7 +118,7 @@ func (s *Server) Connects(session func() Session) {
 	s.session = session
 }
 
-// serve answers the messages of one connection.
+// serve answers the messages of one connection. Its error is io.EOF when the client is gone.
 func (s *Server) serve(conn net.Conn) error {
 	var session Session
 	s.mu.Lock()

@@ -28,6 +28,8 @@ type Engine struct {
 	mattn   bool           // SQLite through mattn/go-sqlite3
 }
 
+// The engines of the tests: one for each driver in one of its modes, all of them, and
+// those of an engine.
 var (
 	SQLiteFile    = Engine{Name: "sqlite-file", Driver: "sqlite", Dialect: dialect.SQLite()}
 	SQLiteMemory  = Engine{Name: "sqlite-memory", Driver: "sqlite", Dialect: dialect.SQLite(), Memory: true}

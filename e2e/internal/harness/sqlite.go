@@ -20,6 +20,7 @@ type SQLiteDatabase struct {
 // Patience has a connection of SQLite wait for locks.
 const Patience = "_pragma=busy_timeout(30000)"
 
+// WalFile is a file with a write-ahead log, as most applications have it.
 var WalFile = SQLiteDatabase{"wal", "", []string{Patience, "_pragma=journal_mode(WAL)", "_pragma=synchronous(OFF)"}, 4}
 
 // OneConn is the database with a pool of one connection.

@@ -6,7 +6,7 @@ import (
 	"net"
 	"testing"
 
-	"github.com/microsoft/go-mssqldb"
+	mssql "github.com/microsoft/go-mssqldb"
 
 	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/e2e/internal/faketds"
