@@ -83,7 +83,7 @@ func NewCoprime(o CoprimeOptions) (*Coprime, error) {
 	n, ok := power(a.size(), o.Length)
 	switch {
 	case o.Length < 1:
-		return nil, fmt.Errorf("%w: coprime: a length of %d characters", ErrOptions, o.Length)
+		return nil, fmt.Errorf("%w: coprime: a length of %d characters is less than 1", ErrOptions, o.Length)
 	case !ok:
 		return nil, fmt.Errorf("%w: coprime: %d characters of %d are more than 2^63-1 keys; take fewer",
 			ErrOptions, o.Length, a.size())
@@ -95,7 +95,7 @@ func NewCoprime(o CoprimeOptions) (*Coprime, error) {
 	case o.Start < 0 || o.Start >= n:
 		return nil, fmt.Errorf("%w: coprime: the start is not from 0 to %d", ErrOptions, n-1)
 	case o.Grow && o.Residues:
-		return nil, fmt.Errorf("%w: coprime: a table that stores the last key cannot grow to longer ones", ErrOptions)
+		return nil, fmt.Errorf("%w: coprime: a table that stores the last key cannot grow to longer ones; leave Grow out", ErrOptions)
 	}
 	k := o.K % n
 	if o.K == 0 {

@@ -300,7 +300,7 @@ func TestCoprimeOptions(t *testing.T) {
 		{"more than 63 bits", keysource.CoprimeOptions{Length: 11, Alphabet: base62}, "2^63-1"},
 		{"far more", keysource.CoprimeOptions{Length: math.MaxInt}, "2^63-1"},
 		{"no room to grow", keysource.CoprimeOptions{Length: 10, Alphabet: base62, Grow: true}, "grow"},
-		{"one character", keysource.CoprimeOptions{Length: 6, Alphabet: "a"}, "fewer than two"},
+		{"one character", keysource.CoprimeOptions{Length: 6, Alphabet: "a"}, "at least two"},
 		{"a character twice", keysource.CoprimeOptions{Length: 6, Alphabet: "abca"}, "twice"},
 		{"a quote", keysource.CoprimeOptions{Length: 6, Alphabet: "abc'"}, "character 4"},
 		{"a space", keysource.CoprimeOptions{Length: 6, Alphabet: "a bc"}, "character 2"},

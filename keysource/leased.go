@@ -293,7 +293,7 @@ func (l *Leased) ask(ctx context.Context, held Series) (now Series, sent time.Ti
 		case errors.Is(err, ErrExhausted) && l.shunsAny():
 			return Series{}, sent, fmt.Errorf("%w: it is more than ten seconds behind the keys of workers whose numbers are free, and all others are leased: set it right, or wait", ErrClock)
 		case errors.Is(err, ErrExhausted):
-			return Series{}, sent, fmt.Errorf("%w: all numbers are leased: one comes free when its process ends, or %v after that was killed; a source with more bits for its worker has more", ErrWorkerTaken, l.lease)
+			return Series{}, sent, fmt.Errorf("%w: all numbers are leased, and one comes free when its process ends, or %v after that process was killed: wait for it, or give worker more bits", ErrWorkerTaken, l.lease)
 		case err != nil || !l.shuns(held):
 			return held, sent, err
 		}

@@ -27,7 +27,7 @@ func newBlockSize(o SequenceOptions) (blockSize, error) {
 	case o.Block < 0 || o.MinBlock < 0 || o.MaxBlock < 0:
 		return blockSize{}, fmt.Errorf("%w: a block of less than one integer", ErrOptions)
 	case o.Block > 0 && (o.MinBlock > 0 || o.MaxBlock > 0):
-		return blockSize{}, fmt.Errorf("%w: the size of blocks is given, and so are bounds for it", ErrOptions)
+		return blockSize{}, fmt.Errorf("%w: the size of blocks is given, and so are bounds for it; leave one of the two out", ErrOptions)
 	case o.Block > 0:
 		return blockSize{o.Block, o.Block, o.Block}, nil
 	}

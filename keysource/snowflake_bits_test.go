@@ -40,8 +40,8 @@ var snowflakeBits = []struct {
 	{"all workers", keysource.SnowflakeBits{Time: 41, Worker: 10, Sequence: 12, Workers: 1024}, ""},
 	{"too many workers", keysource.SnowflakeBits{Time: 41, Worker: 10, Sequence: 12, Workers: 1025}, "10 of worker do not hold 1025 numbers"},
 	{"negative workers", keysource.SnowflakeBits{Time: 41, Worker: 10, Sequence: 12, Workers: -1}, "10 of worker do not hold -1 numbers"},
-	{"negative", keysource.SnowflakeBits{Time: 41, Worker: -1, Sequence: 12}, "41 of time, -1 of worker, 12 of sequence"},
-	{"no time", keysource.SnowflakeBits{Worker: 10, Sequence: 12}, "0 of time, 10 of worker, 12 of sequence"},
+	{"negative", keysource.SnowflakeBits{Time: 41, Worker: -1, Sequence: 12}, "41 of time, -1 of worker and 12 of sequence"},
+	{"no time", keysource.SnowflakeBits{Worker: 10, Sequence: 12}, "0 of time, 10 of worker and 12 of sequence"},
 	{"uid-generator", keysource.SnowflakeBits{
 		Time: 28, Worker: 22, Sequence: 13, Unit: time.Second, Epoch: day(2016, 5, 20),
 	}, "28 of time, counting 1s since 2016-05-20, end on 2024-11-20, before 2040"},

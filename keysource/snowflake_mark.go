@@ -172,7 +172,7 @@ func (s *Snowflake) leave(cause error) error {
 	case cause != nil:
 		return fmt.Errorf("%w: %w; the last error was: %v", ErrStoreDown, cause, s.failure)
 	case s.failure == nil && s.starved:
-		return fmt.Errorf("%w: others have reserved all time of worker %d for %s", ErrWorkerTaken, s.worker, s.patience)
+		return fmt.Errorf("%w: others have reserved all time of worker %d for %s; give each process a number of its own", ErrWorkerTaken, s.worker, s.patience)
 	case s.failure == nil:
 		return fmt.Errorf("%w for %s", ErrStoreDown, s.patience)
 	}

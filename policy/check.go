@@ -52,7 +52,7 @@ func (k checker) check() {
 	}
 	tables := place{}.in("tables")
 	if len(c.Tables) == 0 {
-		k.wrong(tables, "no table is configured")
+		k.wrong(tables, "no table is configured; name at least one")
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Tables)) {
 		k.checkTable(tables.entry(name), c.Tables[name])
@@ -62,7 +62,7 @@ func (k checker) check() {
 // checkWords checks the fields that both a file and a table have.
 func (m *mistakes) checkWords(p place, f Fill, mode Mode, u Unsupported) {
 	if f&^fillAll != 0 {
-		m.wrong(p.in("fill"), "unknown bits %#x", uint8(f&^fillAll))
+		m.wrong(p.in("fill"), "unknown bits %#x; use the constants of package policy", uint8(f&^fillAll))
 	}
 	if int(mode) >= len(modeNames) {
 		m.wrongField(p.in("mode"), fmt.Sprintf("unknown mode %d", mode))
@@ -115,7 +115,7 @@ func (k checker) checkUntouched(p place, t Table) {
 		{"unsupported", t.Unsupported != ""},
 	} {
 		if f.given {
-			k.wrong(p.in(f.name), "it has no use, as identity passes the table untouched")
+			k.wrong(p.in(f.name), "it has no use, as identity passes the table untouched; leave it out")
 		}
 	}
 }
@@ -127,7 +127,7 @@ func (k checker) checkKey(p place, key Key) *kind {
 		k.wrong(p, "column is missing")
 	}
 	if key.Fill&^fillAll != 0 {
-		k.wrong(p.in("fill"), "unknown bits %#x", uint8(key.Fill&^fillAll))
+		k.wrong(p.in("fill"), "unknown bits %#x; use the constants of package policy", uint8(key.Fill&^fillAll))
 	}
 	kind := kindByName(k.source(p, key).Kind)
 	l := string(key.Layout)
@@ -163,7 +163,7 @@ func (k checker) checkLeft(p place, key Key) {
 		{"fill", key.Fill != 0},
 	} {
 		if f.given {
-			k.wrong(p.in(f.name), "it has no use, as identity leaves the key to the engine")
+			k.wrong(p.in(f.name), "it has no use, as identity leaves the key to the engine; leave it out")
 		}
 	}
 }
@@ -185,10 +185,10 @@ func (k checker) checkSent(p place, key Key, kind *kind) {
 		return
 	}
 	if key.MaxBits != 0 {
-		k.wrong(p.in("max_bits"), "it bounds integers, and %s makes none; it is for %s", kind.name, enumerate(integerKinds(), "and"))
+		k.wrong(p.in("max_bits"), "it bounds integers, and %s makes none; leave it out, or take %s", kind.name, enumerate(integerKinds(), "or"))
 	}
 	if key.LastInsertID != "" {
-		k.wrong(p.in("last_insert_id"), "it gives integers, and %s makes none; it is for %s", kind.name, enumerate(integerKinds(), "and"))
+		k.wrong(p.in("last_insert_id"), "it gives integers, and %s makes none; leave it out, or take %s", kind.name, enumerate(integerKinds(), "or"))
 	}
 }
 

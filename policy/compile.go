@@ -59,7 +59,7 @@ func (c *Config) chooseDialect(m *mistakes, d *dialect.Dialect) *dialect.Dialect
 	case d == nil:
 		d, _ = dialect.ByName(c.Dialect) // which was checked
 	case c.Dialect != "" && c.Dialect != d.Name:
-		m.wrong(p, "%q is configured, but the database is %s", c.Dialect, d.Title)
+		m.wrong(p, "%q is configured, but the database is %s; leave it out", c.Dialect, d.Title)
 	}
 	return d
 }
@@ -165,7 +165,7 @@ func (k *compiler) add(p place, t Table) {
 	if e.isGlob() {
 		k.policy.globs = append(k.policy.globs, e)
 	} else if other := k.policy.exact[name]; other != nil {
-		k.wrong(p, "the same table as %s", show(other.name))
+		k.wrong(p, "the same table as %s; leave one of the two", show(other.name))
 		return
 	} else {
 		e.rule.Table, e.rule.Schema, e.rule.Name = k.names.join(name.schema, name.table), name.schema, name.table
@@ -197,7 +197,7 @@ func (k *compiler) rule(p place, t Table, e *entry) []keyUse {
 		}
 		seen[column] = true
 		if r.Columns != nil && !slices.Contains(r.Columns, column) {
-			k.wrong(p.in("columns"), "the key column %s is not among them", show(key.Column))
+			k.wrong(p.in("columns"), "the key column %s is not among them; add it", show(key.Column))
 		}
 		if sk, filled := k.key(places[i], key, column, t.Fill); filled {
 			uses = append(uses, keyUse{e, len(e.keys), places[i]})
@@ -224,7 +224,7 @@ func (k *compiler) columns(p place, t Table) []string {
 			return nil
 		}
 		if seen[column] {
-			k.wrong(p.element(i), "%s twice", show(name))
+			k.wrong(p.element(i), "%s twice; leave one of the two", show(name))
 		}
 		seen[column] = true
 		columns = append(columns, column)
@@ -289,9 +289,9 @@ func (k *compiler) checkWidth(p place, rk *RuleKey) {
 			k.wrong(at, "the source's keys have %d bits, more than %d; say bits: 53 in the source, or leave max_bits out", width, rk.MaxBits)
 		}
 	case s.Start > limit:
-		k.wrong(at, "the source's start, %d, is beyond the last integer, %d", s.Start, limit)
+		k.wrong(at, "the source's start, %d, is beyond the last integer, %d; give a lower one", s.Start, limit)
 	case s.Series > limit:
-		k.wrong(at, "the source's series has %d integers, more than there are, %d", s.Series, limit)
+		k.wrong(at, "the source's series has %d integers, more than there are, %d; give fewer", s.Series, limit)
 	}
 }
 

@@ -93,7 +93,7 @@ func TestCompileGo(t *testing.T) {
 		cfg  policy.Config
 		want string // "" is no error
 	}{
-		{"zero", policy.Config{}, `policy: tables: no table is configured`},
+		{"zero", policy.Config{}, `policy: tables: no table is configured; name at least one`},
 		{"smallest", one(policy.Table{Column: "id"}), ``},
 		{"version 2", policy.Config{Version: 2, Tables: one(policy.Table{Column: "id"}).Tables},
 			`policy: version: there is no version 2; write version: 1`},
@@ -104,9 +104,9 @@ func TestCompileGo(t *testing.T) {
 		{"mode", one(policy.Table{Column: "id", Mode: 9}), `policy: table "orders": unknown mode 9`},
 		{"unsupported", one(policy.Table{Column: "id", Unsupported: "x"}),
 			`policy: table "orders": unknown word for unsupported: "x"; there are refuse and unfilled`},
-		{"fill", one(policy.Table{Column: "id", Fill: 17}), `policy: table "orders": fill: unknown bits 0x10`},
+		{"fill", one(policy.Table{Column: "id", Fill: 17}), `policy: table "orders": fill: unknown bits 0x10; use the constants of package policy`},
 		{"fill of a key", one(policy.Table{Keys: []policy.Key{{Column: "id", Fill: 32}}}),
-			`policy: table "orders": key 1: fill: unknown bits 0x20`},
+			`policy: table "orders": key 1: fill: unknown bits 0x20; use the constants of package policy`},
 		{"layout", one(policy.Table{Column: "id", Layout: "x"}),
 			`policy: table "orders": unknown layout "x"; there are string, binary and sequential_at_end`},
 		{"two sources", one(policy.Table{Column: "id", Source: "ulid", InPlace: &policy.Source{Kind: "ulid"}}),
@@ -129,19 +129,19 @@ policy: table "orders": source.start: -7 is less than 1`},
 			`policy: table "orders": source: unknown word for on_behind: "x"; there are error, advance and warn
 policy: table "orders": source: unknown word for on_store_rollback: "warn"; there are error and advance`},
 		{"field of another kind", one(policy.Table{Column: "id", InPlace: &policy.Source{Kind: "ulid", Worker: new(0), Create: new(false)}}),
-			`policy: table "orders": source.create: ulid has none; it belongs to sequence, pseudorandom, scatter, coprime and recycled
-policy: table "orders": source.worker: ulid has none; it belongs to composite and snowflake`},
+			`policy: table "orders": source.create: ulid has none; leave it out, as it belongs to sequence, pseudorandom, scatter, coprime and recycled
+policy: table "orders": source.worker: ulid has none; leave it out, as it belongs to composite and snowflake`},
 		{"worker", one(policy.Table{Column: "id", InPlace: &policy.Source{Kind: "snowflake", Worker: new(-1)}}),
 			`policy: table "orders": source: worker: -1 is not from 0 to 1023`},
 		{"bits", one(policy.Table{Column: "id", InPlace: &policy.Source{Kind: "snowflake", Worker: new(1), Bits: 7}}),
-			`policy: table "orders": source: bits cannot be 7; it is 53 or 63`},
+			`policy: table "orders": source: bits cannot be 7; write 53 or 63`},
 		{"bits of time alone", one(policy.Table{Column: "id", InPlace: &policy.Source{Kind: "snowflake", Worker: new(0), TimeBits: 45}}), ``},
 		{"bits of worker alone", one(policy.Table{Column: "id", InPlace: &policy.Source{Kind: "snowflake", Worker: new(0), WorkerBits: 5}}),
 			`policy: table "orders": source.worker_bits: say time_bits and sequence_bits too`},
 		{"unit", one(policy.Table{Column: "id", InPlace: &policy.Source{Kind: "snowflake", Worker: new(0), TimeBits: 45, Unit: time.Microsecond}}),
-			`policy: table "orders": source: bits: the unit of time is 1µs, not whole milliseconds up to a second`},
+			`policy: table "orders": source: bits: the unit of time is 1µs; give whole milliseconds up to a second`},
 		{"max_bits", one(policy.Table{Column: "id", Source: "sequence", MaxBits: -1}),
-			`policy: table "orders": max_bits cannot be -1; it is 31, 53 or 63`},
+			`policy: table "orders": max_bits cannot be -1; write 31, 53 or 63`},
 		{"last_insert_id", one(policy.Table{Column: "id", Source: "sequence", LastInsertID: "x"}),
 			`policy: table "orders": unknown word for last_insert_id: "x"; there are session, result and off`},
 		{"zero store", policy.Config{Stores: map[string]policy.Store{"": {}}, Tables: one(policy.Table{Column: "id"}).Tables},
@@ -149,9 +149,9 @@ policy: table "orders": source.worker: ulid has none; it belongs to composite an
 policy: store "": driver is missing
 policy: store "": neither dsn_env nor dsn: where is the database?`},
 		{"unknown store", one(policy.Table{Column: "id", InPlace: &policy.Source{Kind: "sequence", Store: "central"}}),
-			`policy: table "orders": source: unknown store "central"; the file has no stores:`},
+			`policy: table "orders": source: unknown store "central"; describe it under stores:`},
 		{"same table", policy.Config{Tables: map[string]policy.Table{"A": {Column: "id"}, "a": {Column: "id"}}},
-			`policy: table "a": the same table as "A"`},
+			`policy: table "a": the same table as "A"; leave one of the two`},
 		{"several", policy.Config{Tables: map[string]policy.Table{"b": {}, "a": {}}},
 			`policy: table "a": it has neither column nor keys; name the key column in column
 policy: table "b": it has neither column nor keys; name the key column in column`},
@@ -181,7 +181,7 @@ func TestCompileDialect(t *testing.T) {
 		{"both the same", "sqlserver", dialect.SQLServer(), "sequential_at_end"},
 		{"the driver's", "", dialect.SQLite(), "string"},
 		{"none", "", nil, "policy: dialect: the dialect is not known; there are mysql, mariadb, postgres, sqlite, sqlserver, oracle"},
-		{"different", "mysql", dialect.MariaDB(), `policy: dialect: "mysql" is configured, but the database is MariaDB`},
+		{"different", "mysql", dialect.MariaDB(), `policy: dialect: "mysql" is configured, but the database is MariaDB; leave it out`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -13,7 +13,7 @@ func (m *mistakes) checkComposite(p place, s Source) {
 	m.checkState(p, s)
 	switch {
 	case s.Store == StoreNone && s.EnsureSchema:
-		m.wrong(p.in("ensure_schema"), "it has no use without a store")
+		m.wrong(p.in("ensure_schema"), "it has no use without a store; leave it out")
 	case s.Store == StoreNone && s.Spread != "":
 		m.wrong(p.in("store"), "several processes can have the same spread, and only a store keeps their keys apart; leave it out")
 	}

@@ -22,7 +22,7 @@ func (m *mistakes) checkCoprime(p place, s Source) {
 	checkWord(m, p, "collation", s.Collation, collationWords)
 	switch at := p.in("length"); {
 	case s.Length == 0 && !m.has(at):
-		m.wrong(p, "length is missing: how many characters has a key? as in {kind: coprime, length: 6}")
+		m.wrong(p, "length is missing; say how many characters a key has, as in {kind: coprime, length: 6}")
 	case s.Length < 1:
 		m.wrong(at, "%d is less than 1", s.Length)
 	case s.Alphabet != "":

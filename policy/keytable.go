@@ -36,7 +36,7 @@ func (m *mistakes) checkKeyTable(p place, s Source) {
 		m.wrong(p.in("ensure_schema"), "it makes keyfill's own tables, and this one is yours; leave it out")
 	}
 	if s.Create != nil {
-		m.wrong(p.in("create"), "a row of your table is not made; leave it out: where the row is missing, the error prints the INSERT")
+		m.wrong(p.in("create"), "keyfill makes no row in your table; leave it out, and run the INSERT that the error about a missing row prints")
 	}
 	if s.Start != 0 && s.Kind != KindCoprime {
 		m.wrong(p.in("start"), "the row of your table says where to go on; leave it out")
@@ -49,7 +49,7 @@ func (m *mistakes) checkKeyColumns(p place, s Source) {
 	var seen []string
 	for _, f := range []struct{ name, value string }{{"key", t.Key}, {"value", t.Value}, {"version", t.Version}} {
 		if f.value != "" && slices.Contains(seen, f.value) {
-			m.wrong(p.in(f.name), "%s twice", show(f.value))
+			m.wrong(p.in(f.name), "%s twice; leave one of the two", show(f.value))
 		}
 		seen = append(seen, f.value)
 	}
@@ -83,7 +83,7 @@ func (n namer) suitKeyTable(m *mistakes, p place, t KeyTable) {
 		}
 		folded := n.suitColumn(m, p.in(f.name), f.value)
 		if seen[folded] && folded != "" {
-			m.wrong(p.in(f.name), "%s twice", show(f.value))
+			m.wrong(p.in(f.name), "%s twice; leave one of the two", show(f.value))
 		}
 		seen[folded] = true
 	}

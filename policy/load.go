@@ -39,7 +39,7 @@ func FromEnvironment() (*Config, error) {
 	c, err := Load(configFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		dir, _ := os.Getwd() // only for the message
-		return nil, fmt.Errorf("policy: $%s is not set, and %s in %q: %w; let the variable name the file, write the file, or embed it and use policy.Parse",
+		return nil, fmt.Errorf("policy: $%s is not set, and %s in %q cannot be read (%w): let the variable name the file, write the file, or embed it and use policy.Parse",
 			envConfig, configFile, dir, fs.ErrNotExist)
 	}
 	return c, err
@@ -109,7 +109,7 @@ func parseYAML(file string, data []byte) (*yaml.Node, error) {
 		return fail(position{}, fmt.Sprintf("the file has more than %d bytes", maxFile))
 	}
 	if !utf8.Valid(data) {
-		return fail(invalidUTF8(data), "the file is not UTF-8")
+		return fail(invalidUTF8(data), "the file is not UTF-8; write it in UTF-8")
 	}
 	docs, err := documents(data)
 	switch {
@@ -118,7 +118,7 @@ func parseYAML(file string, data []byte) (*yaml.Node, error) {
 	case len(docs) == 0:
 		return fail(position{1, 1}, "the file is empty; it begins with version: 1")
 	case len(docs) > 1:
-		return fail(positionOf(docs[1]), "a second document begins; a file has one")
+		return fail(positionOf(docs[1]), "a second document begins; leave one in the file")
 	}
 	root := docs[0].Content[0]
 	if root.Kind == yaml.ScalarNode && root.ShortTag() == "!!null" {

@@ -235,7 +235,7 @@ func TestParseName(t *testing.T) {
 		{name: "log_*", err: `policy: table "log_*": is a glob: name one table`},
 		{name: `"*"`, table: "*"},
 		{name: "a b", err: `policy: table "a b": " " is only read inside quotes: write '"a b"'`},
-		{name: "", err: `policy: a part of the name is empty`},
+		{name: "", err: `policy: a part of the name is empty; give it a name, or leave its dot out`},
 	}
 	for _, tt := range tests {
 		schema, table, err := p.ParseName(tt.name)

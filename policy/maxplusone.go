@@ -15,7 +15,7 @@ func (m *mistakes) checkMaxPlusOne(p place, s Source) {
 		checkWord(m, p, "lock", s.Lock, rangeLocks)
 	}
 	if s.Lock == LockNone && s.EnsureSchema {
-		m.wrong(p.in("ensure_schema"), "it has no use without a lock")
+		m.wrong(p.in("ensure_schema"), "it has no use without a lock; leave it out")
 	}
 }
 

@@ -38,7 +38,7 @@ func (n namer) parse(name string) (parts []pattern, msg string) {
 			return parts, ""
 		}
 		if rest[0] != '.' {
-			return nil, "something follows the closing quote; a dot separates parts"
+			return nil, "something follows the closing quote; put a dot between the parts"
 		}
 		rest = rest[1:]
 	}
@@ -64,7 +64,7 @@ func (n namer) single(name string) (folded, msg string) {
 // part reads the part that name begins with.
 func (n namer) part(name string) (p pattern, rest, msg string) {
 	if name == "" {
-		return p, "", "a part of the name is empty"
+		return p, "", "a part of the name is empty; give it a name, or leave its dot out"
 	}
 	if end := n.closing(name[0]); end != 0 {
 		return n.quoted(name, end)
@@ -74,7 +74,7 @@ func (n namer) part(name string) (p pattern, rest, msg string) {
 		raw, rest = name[:i], name[i:]
 	}
 	if raw == "" {
-		return p, "", "a part of the name is empty"
+		return p, "", "a part of the name is empty; give it a name, or leave its dot out"
 	}
 	for _, c := range raw {
 		switch {
@@ -82,7 +82,7 @@ func (n namer) part(name string) (p pattern, rest, msg string) {
 		case c == '*' || c == '?':
 			p.wild = true
 		case strings.ContainsRune("\"`[", c):
-			return p, "", fmt.Sprintf("%s does not quote names with %c, but like this: %s",
+			return p, "", fmt.Sprintf("%s does not quote names with %c; write %s",
 				n.d.Title, c, n.d.QuoteIdent("name"))
 		default:
 			return p, "", fmt.Sprintf("%q is only read inside quotes: write %s", string(c), n.hint(raw))
@@ -107,7 +107,7 @@ func (n namer) quoted(name string, end byte) (p pattern, rest, msg string) {
 			b.WriteByte(end)
 			i++
 		case b.Len() == 0:
-			return p, "", "a part of the name is empty"
+			return p, "", "a part of the name is empty; give it a name, or leave its dot out"
 		case utf8.RuneCountInString(b.String()) > maxName:
 			return p, "", fmt.Sprintf("a part of the name has more than %d characters", maxName)
 		default:

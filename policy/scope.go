@@ -41,7 +41,7 @@ func (m *mistakes) checkScope(p place, s Source) {
 		case c.Column == "":
 			m.wrong(element, "column is missing")
 		case slices.Contains(seen, c.Column):
-			m.wrong(element, "%s twice", show(c.Column))
+			m.wrong(element, "%s twice; leave one of the two", show(c.Column))
 		case c.Type != "" && !slices.Contains(scopeTypes, c.Type):
 			m.wrong(element, "%s", unknownWord(scopeWhat, c.Type, scopeTypes))
 		}
@@ -64,7 +64,7 @@ func (n namer) suitScope(m *mistakes, p place, scope Scope) {
 	for i, c := range scope {
 		folded := n.suitColumn(m, p.element(i), c.Column)
 		if seen[folded] && folded != "" {
-			m.wrong(p.element(i), "%s twice", show(c.Column))
+			m.wrong(p.element(i), "%s twice; leave one of the two", show(c.Column))
 		}
 		seen[folded] = true
 	}
@@ -91,7 +91,7 @@ func (k *compiler) checkScopeOf(p place, rk *RuleKey, columns []string) {
 		case c.Column == rk.Column:
 			k.wrong(at, "the key %s cannot be numbered within itself; name other columns in scope", show(c.Column))
 		case columns != nil && !slices.Contains(columns, c.Column):
-			k.wrong(at, "the column %s of the scope is not among columns", show(c.Column))
+			k.wrong(at, "the column %s of the scope is not among columns; add it there", show(c.Column))
 		}
 	}
 }

@@ -60,7 +60,7 @@ func unknownMode(word string) string {
 	if near := nearest(word, sqlModes); near != "" {
 		return "unknown sql_mode " + show(word) + "; did you mean " + strings.ToUpper(near) + "?"
 	}
-	return "unknown sql_mode " + show(word) + "; it is a list as SELECT @@SESSION.sql_mode gives it, or " + defaultMode
+	return "unknown sql_mode " + show(word) + "; write a list as SELECT @@SESSION.sql_mode gives it, or " + defaultMode
 }
 
 // zeroIsKey reports whether sql_mode says that an integer 0 is stored as it is:

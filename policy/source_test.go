@@ -34,11 +34,11 @@ func TestSourceNew(t *testing.T) {
 			"policy: a sequence needs a database: fill the table through one that is opened with it"},
 		{policy.Source{Kind: policy.KindCoprime, Length: 6},
 			"policy: a coprime needs a database: fill the table through one that is opened with it"},
-		{policy.Source{Kind: policy.KindCoprime}, "policy: length is missing: "},
+		{policy.Source{Kind: policy.KindCoprime}, "policy: length is missing; "},
 		{policy.Source{Kind: policy.KindIdentity}, `policy: kind "identity" makes no keys: the engine does`},
 		{policy.Source{}, "policy: kind is missing; there are " + kinds},
 		{policy.Source{Kind: "serial"}, `policy: unknown kind "serial"; there are ` + kinds},
-		{policy.Source{Kind: "ulid", Epoch: keysource.EpochUnix}, "policy: epoch: ulid has none; it belongs to comb and snowflake"},
+		{policy.Source{Kind: "ulid", Epoch: keysource.EpochUnix}, "policy: epoch: ulid has none; leave it out, as it belongs to comb and snowflake"},
 	}
 	for _, tt := range tests {
 		s, err := tt.source.New(keysource.Env{})

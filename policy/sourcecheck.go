@@ -22,7 +22,7 @@ func (m *mistakes) checkSource(p place, s Source) {
 	}
 	for _, f := range sourceKeys {
 		if !slices.Contains(k.fields, f.name) && (f.isSet(&s) || m.has(p.in(f.name))) {
-			m.wrong(p.in(f.name), "%s has none; it belongs to %s", s.Kind, enumerate(kindsWith(f.name), "and"))
+			m.wrong(p.in(f.name), "%s has none; leave it out, as it belongs to %s", s.Kind, enumerate(kindsWith(f.name), "and"))
 		}
 	}
 	if k.check != nil {
@@ -49,7 +49,7 @@ func fieldWhat(field string) string { return "word for " + field + ":" }
 func (m *mistakes) checkSnowflake(p place, s Source) {
 	m.checkState(p, s)
 	if s.Store == StoreNone && s.EnsureSchema {
-		m.wrong(p.in("ensure_schema"), "it has no use without a store")
+		m.wrong(p.in("ensure_schema"), "it has no use without a store; leave it out")
 	}
 	if s.OnBehind == keysource.RemedyAdvance {
 		m.wrong(p.in("on_behind"), "the keys of a snowflake follow the clock, and cannot advance; say error or warn")

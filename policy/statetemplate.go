@@ -41,7 +41,7 @@ func parseTemplate(name string) (t template, msg string) {
 		}
 		word, after, closed := strings.Cut(rest[1:], "}")
 		if rest[0] == '}' || !closed || strings.Contains(word, "{") {
-			return nil, "a { or } is without the other; they enclose " + templateWords
+			return nil, "a { or } is without the other; write both around " + templateWords
 		}
 		p := templatePart{word: wordValue}
 		value, isValue := strings.CutPrefix(word, "value:")

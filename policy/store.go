@@ -29,7 +29,7 @@ func (s Store) Resolve() (dsn string, err error) {
 		return s.DSN, nil
 	}
 	if dsn = os.Getenv(s.DSNEnv); dsn == "" {
-		return "", &Error{Msg: fmt.Sprintf("the environment variable %s, which has to hold the DSN, is not set", show(s.DSNEnv))}
+		return "", &Error{Msg: fmt.Sprintf("the environment variable %s is not set; let it hold the DSN", show(s.DSNEnv))}
 	}
 	return dsn, nil
 }
@@ -109,7 +109,7 @@ func (k checker) checkStoreOf(p place, s Source) {
 // unknownStore is [unknownWord] for a store, of which there may be none.
 func unknownStore(got string, names []string) string {
 	if len(names) == 0 {
-		return fmt.Sprintf("unknown store %s; the file has no stores:", show(got))
+		return fmt.Sprintf("unknown store %s; describe it under stores:", show(got))
 	}
 	return unknownWord("store", got, names)
 }

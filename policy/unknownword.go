@@ -26,7 +26,7 @@ func unknownNumber(what string, got int, numbers []int) string {
 	for _, n := range numbers {
 		words = append(words, strconv.Itoa(n))
 	}
-	return fmt.Sprintf("%s cannot be %d; it is %s", what, got, enumerate(words, "or"))
+	return fmt.Sprintf("%s cannot be %d; write %s", what, got, enumerate(words, "or"))
 }
 
 // enumerate returns "a, b and c".

@@ -83,7 +83,7 @@ func run(folder, name string, args ...string) (string, error) {
 		if failed, ok := err.(*exec.ExitError); ok { //nolint:errorlint // Output wraps nothing
 			detail = string(failed.Stderr)
 		}
-		return "", fmt.Errorf("figures: %s %s: %w: %s", name, args[0], err, detail)
+		return "", fmt.Errorf("figures: %s %s: %w (%s)", name, args[0], err, detail)
 	}
 	return string(out), nil
 }

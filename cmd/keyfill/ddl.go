@@ -47,7 +47,7 @@ for sqlcmd, stand around a procedure. These lines are no SQL, and not for a driv
 				return usagef("--dialect: %w", err)
 			}
 			if procedure && store.ProcedureDDL(d) == nil {
-				return usagef("--procedure: %s has no procedures", d.Title)
+				return usagef("--procedure: %s has no procedures; leave it out", d.Title)
 			}
 			out := bufio.NewWriter(cmd.OutOrStdout())
 			printTables(out, d)

@@ -25,7 +25,7 @@ func newExplain() *cobra.Command {
 		Args:    arguments(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if asJSON && len(args) > 0 {
-				return usagef("--json reads its statements from standard input")
+				return usagef("--json reads its statements from standard input: give none as arguments")
 			}
 			x, err := newExplainer(config, dialectName)
 			if err != nil {
@@ -118,7 +118,7 @@ func newExplainer(config, dialectName string) (explain.Explainer, error) {
 		return nil, usagef("the policy names no dialect: say --dialect, one of %s", dialect.Names())
 	}
 	if d != nil && cmp.Or(cfg.Dialect, d.Name) != d.Name {
-		return nil, usagef("--dialect %s, but the policy says dialect: %s", d.Name, cfg.Dialect)
+		return nil, usagef("--dialect %s, but the policy says dialect: %s; leave --dialect out", d.Name, cfg.Dialect)
 	}
 	if d != nil {
 		cfg.Dialect = d.Name

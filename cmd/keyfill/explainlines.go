@@ -82,7 +82,7 @@ func (l *lines) next() error {
 	}
 }
 
-var errNotRequest = errors.New(`not a JSON object {"id":...,"sql":"..."}`)
+var errNotRequest = errors.New(`want a JSON object {"id":...,"sql":"..."}`)
 
 // request returns the parts of the line. The error does not repeat the line.
 func (l *lines) request() (id json.RawMessage, query string, err error) {

@@ -125,7 +125,7 @@ func mappingOf(as policy.Source, bits int) (keysource.Mapping, error) {
 	}
 	own, known := fields[as.Kind]
 	if !known {
-		return nil, usagef("--kind is coprime, pseudorandom or scatter; keys of other kinds are read without it, and without parameters")
+		return nil, usagef("--kind is coprime, pseudorandom or scatter; leave it and the parameters out for keys of other kinds")
 	}
 	for _, f := range []struct {
 		name  string
@@ -135,7 +135,7 @@ func mappingOf(as policy.Source, bits int) (keysource.Mapping, error) {
 		{"grow", as.Grow}, {"bits", bits != 0}, {"key", as.Key != ""},
 	} {
 		if f.given && !slices.Contains(own, f.name) {
-			return nil, usagef("--%s is no parameter of %s", f.name, as.Kind)
+			return nil, usagef("--%s is no parameter of %s; leave it out", f.name, as.Kind)
 		}
 	}
 	m, err := as.Mapping("", bits)

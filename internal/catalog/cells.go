@@ -68,5 +68,5 @@ func (c *cells) isSet(i int) bool {
 func (c *cells) isNull(i int) bool { return c.row[i] == nil }
 
 func (c *cells) wrong(i int, want string) {
-	c.err = fmt.Errorf("catalog: value %d of an answer is no %s but a %T", i+1, want, c.row[i])
+	c.err = fmt.Errorf("the driver gives value %d of the catalog's answer as a %T, which is no %s", i+1, c.row[i], want)
 }

@@ -178,7 +178,7 @@ const keyBytes = 16
 func (c *Column) bytesProblem() string {
 	switch {
 	case c.Binary && c.Length != 0 && c.Length < keyBytes:
-		return fmt.Sprintf("%s is too short: the keys have %d bytes", c.Type, keyBytes)
+		return fmt.Sprintf("%s is too short for keys of %d bytes: make it longer", c.Type, keyBytes)
 	case c.Binary:
 		return ""
 	case c.Integer && !c.Text:
@@ -195,7 +195,7 @@ func (c *Column) textProblem(k Key) string {
 	case c.numeric && k.Length != 0 && k.Length != uuidLength:
 		return c.Type + " makes a number of text that looks like one, the same of several keys: make it a text column"
 	case c.Text && c.Length != 0 && c.Length < k.Length:
-		return fmt.Sprintf("%s is too short: the keys have %d characters", c.Type, k.Length)
+		return fmt.Sprintf("%s is too short for keys of %d characters: make it longer", c.Type, k.Length)
 	case c.UUID && k.Length != 0 && k.Length != uuidLength:
 		return fmt.Sprintf("%s takes UUIDs, and the keys have %d characters: use source uuidv7, or make it a text column", c.Type, k.Length)
 	case c.Text, c.UUID:

@@ -114,7 +114,7 @@ var checks = []struct {
 		"char10": "the column does not take such keys: char(10) is too short: 63 bits need 19 characters",
 	}},
 	{"text of a UUID", dialect.PostgreSQL(), catalog.Key{Layout: asString, Length: 36}, []string{"char36", "text", "uuid", "any", "other"}, map[string]string{
-		"char10": "the column does not take such keys: char(10) is too short: the keys have 36 characters",
+		"char10": "the column does not take such keys: char(10) is too short for keys of 36 characters: make it longer",
 		"bytea":  "the column does not take such keys: bytea takes bytes: say layout: binary, or make it a text column",
 		"big":    "the column does not take such keys: bigint takes integers: use source sequence, or make it a column of the key's own type",
 	}},
@@ -124,7 +124,7 @@ var checks = []struct {
 	}},
 	{"at the end", dialect.SQLServer(), catalog.Key{Layout: atEnd, Length: 36, COMB: true}, []string{"uuid", "char36"}, nil},
 	{"bytes", dialect.MySQL(), catalog.Key{Layout: asBinary}, []string{"bin16", "bytea", "any", "other"}, map[string]string{
-		"bin15":  "the column does not take such keys: binary(15) is too short: the keys have 16 bytes",
+		"bin15":  "the column does not take such keys: binary(15) is too short for keys of 16 bytes: make it longer",
 		"uuid":   "the column does not take such keys: uuid takes text: leave layout: binary out, or make it a column of 16 bytes",
 		"char36": "the column does not take such keys: char(36) takes text: leave layout: binary out, or make it a column of 16 bytes",
 		"big":    "the column does not take such keys: bigint takes integers: use source sequence, or make it a column of 16 bytes",
@@ -157,7 +157,7 @@ var checks = []struct {
 		"nocase": "the column compares without regard to case: its collation is NOCASE, and keys may differ by case alone: make it BINARY, or say alphabet: base32",
 	}},
 	{"grown beyond the column", dialect.MariaDB(), catalog.Key{Layout: asString, Length: 7}, nil, map[string]string{
-		"ascii_bin": "the column does not take such keys: char(6) is too short: the keys have 7 characters",
+		"ascii_bin": "the column does not take such keys: char(6) is too short for keys of 7 characters: make it longer",
 	}},
 }
 
@@ -180,7 +180,7 @@ func TestCheck(t *testing.T) {
 		for column, want := range c.errs {
 			err := check(column)
 			var detailed *catalog.Error
-			if !errors.As(err, &detailed) || err.Error() != "catalog: orders."+column+": "+want {
+			if !errors.As(err, &detailed) || err.Error() != "orders."+column+": "+want {
 				t.Errorf("%s: %s:\n%v, want\n%s", c.name, column, err, want)
 				continue
 			}
@@ -207,7 +207,7 @@ func TestCheckFloat(t *testing.T) {
 	}
 	for _, k := range []catalog.Key{{Column: "id", Integer: true, MaxBits: 31}, {Column: "id", Layout: asString}, {Column: "id", Layout: asBinary}} {
 		err := table.Check(dialect.SQLite(), k)
-		const want = "catalog: t.id: the column does not take such keys: REAL is a floating-point number: make it a column of the key's own type"
+		const want = "t.id: the column does not take such keys: REAL is a floating-point number: make it a column of the key's own type"
 		if !errors.Is(err, catalog.ErrType) || err.Error() != want {
 			t.Errorf("%+v: %v, want %s", k, err, want)
 		}

@@ -72,10 +72,9 @@ type Error struct {
 
 // Error returns for example
 //
-//	catalog: orders.id: the column is too narrow: int(11) holds 31 bits: say max_bits: 31
+//	orders.id: the column is too narrow: int(11) holds 31 bits: say max_bits: 31
 func (e *Error) Error() string {
 	var b strings.Builder
-	b.WriteString("catalog: ")
 	b.WriteString(e.Table)
 	if e.Column != "" {
 		b.WriteString("." + e.Column)

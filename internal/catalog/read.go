@@ -30,7 +30,7 @@ var readers = map[string]reader{
 func Read(ctx context.Context, d *dialect.Dialect, q Querier, schema, table string) (*Table, error) {
 	read, ok := readers[d.Name]
 	if !ok {
-		return nil, fmt.Errorf("catalog: the catalog of %s cannot be read", d.Name)
+		return nil, fmt.Errorf("the catalog of %s cannot be read", d.Name)
 	}
 	if d.ExactTables {
 		read = readExactMySQL

@@ -168,7 +168,7 @@ func TestReadNothing(t *testing.T) {
 	for _, d := range dialect.All() {
 		q := &script{}
 		table, err := catalog.Read(context.Background(), d, q, "sales", "orders")
-		if table != nil || !errors.Is(err, catalog.ErrNoTable) || !strings.HasPrefix(err.Error(), "catalog: sales.orders: there is no such table") {
+		if table != nil || !errors.Is(err, catalog.ErrNoTable) || !strings.HasPrefix(err.Error(), "sales.orders: there is no such table") {
 			t.Errorf("%s: %v, %v", d.Name, table, err)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // ErrPlace is returned by [Place] for an answer that cannot be read.
-var ErrPlace = errors.New("catalog: the session does not say where it looks for tables")
+var ErrPlace = errors.New("the session does not say where it looks for tables")
 
 // Place returns where a session looks for tables without a schema: its answer to
 // the query of [dialect.Place].

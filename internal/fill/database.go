@@ -51,7 +51,7 @@ func NewDatabase(a Options, d driver.Driver) (*Database, error) {
 			return nil, fmt.Errorf("keyfill: %w", err)
 		}
 		if known && !facts.Speaks(one) {
-			return nil, fmt.Errorf("keyfill: the policy says dialect: %s, which is not that of the driver of package %q: leave dialect: out",
+			return nil, fmt.Errorf("keyfill: the policy says dialect: %s, and the driver of package %q speaks another one: leave dialect: out",
 				one.Name, drivers.PackagePath(d))
 		}
 		dialects = []*dialect.Dialect{one}

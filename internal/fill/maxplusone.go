@@ -54,7 +54,7 @@ func (db *keyTables) afterMax(ctx context.Context, g *Conn, t *table, i int, n i
 	case err != nil:
 		return 0, err
 	case greatest > k.limit()-n:
-		return 0, fmt.Errorf("%w: the greatest key and %d more are beyond %d: a wider column and more max_bits", keysource.ErrExhausted, n, k.limit())
+		return 0, fmt.Errorf("%w: the greatest key and %d more are beyond %d: make the column wider and raise max_bits", keysource.ErrExhausted, n, k.limit())
 	}
 	return max(greatest, 0) + 1, nil
 }

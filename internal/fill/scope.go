@@ -53,7 +53,7 @@ func (r *standInRows) reserve(ctx context.Context, row string, n int64) (int64, 
 var errNoParent = errors.New("its keys are numbered within other columns of the row, so that there are none without a row: let the INSERT be filled")
 
 // errShared is for a state of several tables.
-var errShared = errors.New("a numbering within other columns is that of one table: write its source in place, or give each table a source of its own")
+var errShared = errors.New("a numbering within other columns belongs to one table: write its source in place, or give each table a source of its own")
 
 // newScoped makes the counter of a numbering within parents. row is its own row,
 // which gives no number but says which column is numbered, by what.

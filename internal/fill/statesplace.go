@@ -88,7 +88,7 @@ func (db *keyTables) statesIn(ctx context.Context, g *Conn) (string, error) {
 
 // errKeyTable is for a key table, or a procedure, that a session elsewhere would
 // not find, or find another one.
-var errKeyTable = errors.New("the connection's current schema is not the one that the database is opened in (USE, search_path): its key table or procedure is not found from there; write schema.table into the policy's table:, or take the numbering out of via: procedure")
+var errKeyTable = errors.New("the connection's current schema (USE, search_path) is not the one that the database was opened in, and its key table or procedure is not found from there: write schema.table into the policy's table:, or take the numbering out of via: procedure")
 
 // states returns the tables with the states as the transaction finds them that is
 // open on the connection, which proves that it is, and whether its session would

@@ -118,7 +118,7 @@ func openConfigured(c policy.Store) (configuredStore, error) {
 	if err != nil {
 		return none, err
 	}
-	refused := fmt.Errorf("driver %q cannot read the DSN: mend it; what the driver says is left out, since it may repeat the DSN", c.Driver)
+	refused := fmt.Errorf("driver %q cannot read the DSN: mend it (the message of the driver is left out, since it may repeat the DSN)", c.Driver)
 	plain, err := sql.Open(c.Driver, dsn)
 	if err != nil {
 		return none, refused

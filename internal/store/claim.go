@@ -127,7 +127,7 @@ func (s *Store) Claim(ctx context.Context, c Claim) (noted, made bool, err error
 	case stored.table != c.Column.table() || stored.column != c.Column.Name:
 		return false, false, b.fail(ErrBound, "the row %q, which is to bind the state to %s", c.Row(), c.Column)
 	case stored.parameters != b.parameters:
-		return false, false, b.fail(ErrLayout, "%q, in the row %q", strings.TrimPrefix(stored.parameters, bindingParameters+": "), c.Row())
+		return false, false, b.fail(ErrLayout, "they were %q, in the row %q", strings.TrimPrefix(stored.parameters, bindingParameters+": "), c.Row())
 	}
 	return true, made, nil
 }

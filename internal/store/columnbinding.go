@@ -143,7 +143,7 @@ func (s *Store) bindTo(ctx context.Context, b *binding, c Column) (made bool, er
 	case row.table != c.table() || row.column != c.Name || !strings.HasPrefix(row.parameters, bindingParameters):
 		return false, b.fail(ErrBound, "the row %q, which is to bind the state to %s", name, c)
 	case row.parameters != b.parameters:
-		return false, b.fail(ErrLayout, "%q, in the row %q", strings.TrimPrefix(row.parameters, bindingParameters+": "), name)
+		return false, b.fail(ErrLayout, "they were %q, in the row %q", strings.TrimPrefix(row.parameters, bindingParameters+": "), name)
 	}
 	return made, nil
 }

@@ -53,7 +53,7 @@ func TestBindingErrors(t *testing.T) {
 				if !errors.Is(err, store.ErrTaken) || !errors.Is(err, keysource.ErrStoreState) {
 					t.Fatalf("%v, want %v", err, store.ErrTaken)
 				}
-				if text := err.Error(); !strings.HasPrefix(text, "store: "+use.kind+` "orders.id" for orders.id: `) || !strings.HasSuffix(text, c.want) {
+				if text := err.Error(); !strings.HasPrefix(text, use.kind+` "orders.id" for orders.id: `) || !strings.HasSuffix(text, c.want) {
 					t.Errorf("%q, want it to end in %q", text, c.want)
 				}
 			}

@@ -81,7 +81,7 @@ func (s *Store) learn(ctx context.Context, q *Sequence) (*rowStatements, error) 
 			return nil, err
 		}
 		if limit = w.greatest(value); limit == 0 {
-			return nil, q.fail(ErrKeyType, "the value column %s is %s, and not an integer", t.Value, value.text)
+			return nil, q.fail(ErrKeyType, "the value column %s is %s: make it an integer", t.Value, value.text)
 		}
 	}
 	if t.Version != "" {
@@ -137,7 +137,7 @@ func (s *Store) learnVersion(ctx context.Context, q *Sequence, k *keyColumns) er
 	}
 	wording, known := w.versions[t.name]
 	if !known {
-		return q.fail(ErrKeyType, "the version column %s is %s; make it an integer, which each UPDATE raises", column, t.text)
+		return q.fail(ErrKeyType, "the version column %s is %s: make it an integer, which each UPDATE raises", column, t.text)
 	}
 	k.wording = wording
 	if wording.move == "" {

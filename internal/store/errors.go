@@ -40,7 +40,7 @@ var (
 
 	// ErrLayout is returned when the keys of a column were made with other bits, or
 	// another epoch, than those of a [Worker].
-	ErrLayout = errors.New("the keys of its column were made with other bits or another epoch, and keys of both can be equal: put them back, or fill another column; they were")
+	ErrLayout = errors.New("the keys of its column were made with other bits or another epoch, and keys of both can be equal: put these back, or fill another column")
 
 	// ErrBehind is returned when the next value is not above the greatest key
 	// in the column.
@@ -61,7 +61,7 @@ var (
 	// ErrName is returned for the name of a state that is empty, is longer
 	// than 190 characters, has spaces at an end or is not UTF-8 text without
 	// NUL.
-	ErrName = errors.New("store: not the name of a state")
+	ErrName = errors.New("not the name of a state")
 )
 
 // ErrNextValue is returned when the next value of a row is no number that could be
@@ -94,7 +94,7 @@ var (
 
 	// ErrProcedure is returned when a procedure cannot be called although the
 	// server answers, or answers otherwise than it should.
-	ErrProcedure = errors.New("its procedure cannot be used: create it as keyfill ddl --procedure prints it, or one that takes a name and a count and answers with one row of one integer, the first that it has reserved; name it as SQL finds it, and let it be executed")
+	ErrProcedure = errors.New("its procedure cannot be used: name it as SQL finds it, let it be executed, and create it as keyfill ddl --procedure prints it, or so that it takes a name and a count and answers with one row of one integer, the first that it has reserved")
 )
 
 // Errors about the tables.
@@ -131,15 +131,15 @@ var (
 
 	// ErrRows is returned when a statement meets more than one row: the tables
 	// lack their primary keys.
-	ErrRows = errors.New("store: more than one row: keyfill_sequences, keyfill_workers or keyfill_series lacks its primary key")
+	ErrRows = errors.New("more than one row was found: create the primary key that keyfill_sequences, keyfill_workers or keyfill_series lacks")
 
 	// ErrTransaction is returned by [Store.EnsureSchema] inside a transaction
 	// of the application.
-	ErrTransaction = errors.New("store: tables are not created inside a transaction")
+	ErrTransaction = errors.New("tables are not created inside a transaction")
 
 	// ErrAnswer is returned when a value is not of its column's type: a key
 	// that is no integer.
-	ErrAnswer = errors.New("store: not an integer")
+	ErrAnswer = errors.New("not an integer")
 )
 
 // Error is a sequence, or the state of a snowflake, that cannot be used as it is.
@@ -170,14 +170,14 @@ type Error struct {
 
 // Error returns for example
 //
-//	store: sequence "orders.id" for orders.id: it has no row in keyfill_sequences: run INSERT INTO …
+//	sequence "orders.id" for orders.id: it has no row in keyfill_sequences: run INSERT INTO …
 func (e *Error) Error() string {
 	var b strings.Builder
 	kind := "sequence"
 	if e.workers {
 		kind = "snowflake"
 	}
-	fmt.Fprintf(&b, "store: %s %q", kind, e.Name)
+	fmt.Fprintf(&b, "%s %q", kind, e.Name)
 	for i, c := range e.Columns {
 		b.WriteString([]string{" for ", ", "}[min(i, 1)])
 		b.WriteString(c.String())
@@ -311,7 +311,7 @@ func (s *Store) failedAs(meaning error, name string, err error) error {
 		err = s.refuse(meaning, err)
 	}
 	if errors.Is(err, driver.ErrBadConn) {
-		return fmt.Errorf("store: %q: connection: %v", name, err)
+		return fmt.Errorf("using %q: the connection broke: %v", name, err)
 	}
-	return fmt.Errorf("store: %q: %w", name, err)
+	return fmt.Errorf("using %q: %w", name, err)
 }

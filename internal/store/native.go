@@ -291,7 +291,7 @@ func (r *NativeReserver) belowOne(q *nativeSequence) *Error {
 
 // exhausted returns the error of a sequence that has come to its end.
 func (r *NativeReserver) exhausted(q *nativeSequence) *Error {
-	return r.fail(q, keysource.ErrExhausted, "its MAXVALUE is %d: a wider column and a greater one, or another source", q.max)
+	return r.fail(q, keysource.ErrExhausted, "its MAXVALUE is %d: give it a greater one and a wider column, or take another source", q.max)
 }
 
 // fail returns an Error about the sequence; q may be nil.

@@ -299,7 +299,7 @@ func (s *Store) maxWithin(ctx context.Context, q *Scope, hint string, within []a
 // exhausted returns the error of a parent whose numbers do not suffice.
 func (q *Scope) exhausted(next int64) *Error {
 	state := Sequence{Name: q.Name, Columns: []Column{q.Column}, Max: q.Max}
-	e := state.fail(keysource.ErrExhausted, "a parent has no number left up to the limit of %d: a wider column and a higher limit", state.max())
+	e := state.fail(keysource.ErrExhausted, "a parent has no number left up to the limit of %d: make the column wider and raise max_bits", state.max())
 	e.Next = next
 	return e
 }

@@ -306,7 +306,7 @@ func (s *Store) ensure(ctx context.Context, q *Sequence) error {
 // limit.
 func (q *Sequence) exhausted(f *rowStatements, next int64) *Error {
 	limit := q.limitOf(f)
-	e := q.fail(keysource.ErrExhausted, "the limit is %d: a wider column and a higher limit, or another source", limit)
+	e := q.fail(keysource.ErrExhausted, "the limit is %d: make the column wider and raise max_bits, or take another source", limit)
 	e.Next, e.limit = next, limit
 	return e
 }

@@ -211,7 +211,7 @@ func copyLocal(e *Engine, data string) (_ *local, err error) {
 		}
 	}()
 	if out, err := exec.Command("cp", "-a", data, l.data).CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("copying the data folder: %w: %s", err, out)
+		return nil, fmt.Errorf("copying the data folder: %w (%s)", err, out)
 	}
 	l.port, err = freePort()
 	return l, err
