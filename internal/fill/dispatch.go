@@ -27,6 +27,9 @@ func (db *Database) effect(query string, what rewrite.Concern) rewrite.Transacti
 // ExecText executes a text that may be an INSERT, or begin or end a
 // transaction.
 func (db *Database) ExecText(ctx context.Context, g *Conn, query string, args []driver.NamedValue, what rewrite.Concern) (driver.Result, error) {
+	if res, done, err := db.execPlain(ctx, g, g.seen, args); done {
+		return res, err
+	}
 	g.makes(query, what)
 	effect := db.effect(query, what)
 	res, err := driver.Result(nil), error(nil)
@@ -44,6 +47,9 @@ func (db *Database) ExecText(ctx context.Context, g *Conn, query string, args []
 
 // QueryText is execText for a text that gives rows.
 func (db *Database) QueryText(ctx context.Context, g *Conn, query string, args []driver.NamedValue, what rewrite.Concern) (driver.Rows, error) {
+	if rows, done, err := db.queryPlain(ctx, g, g.seen, args); done {
+		return rows, err
+	}
 	g.makes(query, what)
 	effect := db.effect(query, what)
 	rows, err := driver.Rows(nil), error(nil)
@@ -62,6 +68,9 @@ func (db *Database) QueryText(ctx context.Context, g *Conn, query string, args [
 // PrepareText prepares a text that may be an INSERT, or begin or end a transaction
 // when it is executed.
 func (db *Database) PrepareText(ctx context.Context, g *Conn, query string, what rewrite.Concern) (driver.Stmt, error) {
+	if stmt, done, err := db.preparePlain(ctx, g, g.seen); done {
+		return stmt, err
+	}
 	g.makes(query, what)
 	stmt, err := driver.Stmt(nil), error(nil)
 	if what&rewrite.ConcernsInsert != 0 {

@@ -16,6 +16,8 @@ type Conn struct {
 	parked   []*execution
 	parkedAt uint64     // undos, as parked was looked through last
 	spare    *execution // that has ended; nil where there is none
+	seen     *seenText  // of the text that is about to be executed or prepared; nil where nothing is remembered
+	keyRoom  [1]driver.Value
 
 	// joinedDraws counts the numbers that were asked for in its transactions.
 	joinedDraws uint64

@@ -31,6 +31,8 @@ type seenText struct {
 	engine *engine
 	what   rewrite.Concern
 	passed bool // it has an INSERT, and is passed on a connection that knows nothing else
+
+	plain atomic.Pointer[plainText] // what executes it, once that is known
 }
 
 // longestSeen bounds the texts that are remembered: 4 MB in all.
@@ -38,28 +40,28 @@ const longestSeen = 4096
 
 func newSeenTexts() *seenTexts { return &seenTexts{seed: maphash.MakeSeed()} }
 
-// see says what a query concerns, and whether it is known to be passed although it
-// has a word like INSERT.
-func (db *Database) see(query string) (what rewrite.Concern, passed bool) {
+// see says what a query concerns, and what is remembered of it: nil where that is
+// nothing.
+func (db *Database) see(query string) (what rewrite.Concern, known *seenText) {
 	e := db.engine.Load()
 	if e == nil || len(query) > longestSeen {
-		return db.concerns(query), false
+		return db.concerns(query), nil
 	}
 	hash := maphash.String(db.seen.seed, query)
 	slot := &db.seen.slots[hash%uint64(len(db.seen.slots))]
 	if t := slot.text.Load(); t != nil && t.engine == e && t.query == query {
-		return t.what, t.passed
+		return t.what, t
 	}
 	what = rewrite.Concerns(e.dialect, query)
 	if slot.last.Load() != hash {
 		slot.last.Store(hash)
-		return what, false
+		return what, nil
 	}
 	// The caller's string may be a piece of a large one, or memory that changes.
 	t := &seenText{query: strings.Clone(query), engine: e, what: what}
 	t.passed = what == rewrite.ConcernsInsert && e.passes(t.query)
 	slot.text.Store(t)
-	return what, t.passed
+	return what, t
 }
 
 // passes reports whether a query is passed whatever the settings of the session and
@@ -72,14 +74,15 @@ func (e *engine) passes(query string) bool {
 // Passes says what a query concerns, whether it goes to the driver as it is, and
 // whether it is counted then.
 func (g *Conn) Passes(query string) (what rewrite.Concern, pass, counts bool) {
-	what, passed := g.DB.see(query)
+	what, seen := g.DB.see(query)
 	switch {
 	case what == 0:
 		return 0, true, false
-	case passed && !g.temporary.every:
+	case seen != nil && seen.passed && !g.temporary.every:
 		g.alteredTables.made = nil
 		return what, true, true
 	}
+	g.seen = seen
 	return what, false, false
 }
 

@@ -64,6 +64,7 @@ func (db *Database) prepare(ctx context.Context, g *Conn, query string) (driver.
 	if s.session, err = db.session(ctx, g, p); err != nil {
 		return nil, err
 	}
+	s.plain = db.newPlain(p)
 	s.Stmt, err = g.PrepareContext(ctx, p.ProvenText(s.session))
 	if isBadConn(err) {
 		g.loseParked(query, recorderOf(ctx))
@@ -125,6 +126,9 @@ type statement struct {
 	literal bool
 	text    string
 	once    *execution
+
+	// plain executes it where its key needs nothing of the transaction; nil elsewhere.
+	plain *plain
 
 	// at is where names were looked for when the plan was made, where that may be
 	// another table when it is executed; nil elsewhere.
@@ -264,7 +268,7 @@ func (s *statement) move(ctx context.Context) error {
 			return err
 		}
 	}
-	s.at, s.plan, s.session = at, p, session
+	s.at, s.plan, s.session, s.plain = at, p, session, g.DB.newPlain(p)
 	return nil
 }
 
@@ -369,6 +373,13 @@ func (s *statement) ExecContext(ctx context.Context, args []driver.NamedValue) (
 		s.dryRun(ctx, args)
 		return stmtExec(ctx, s.Stmt, args)
 	}
+	if r, suits, err := s.run(ctx, args); suits {
+		if err != nil {
+			return nil, err
+		}
+		res, err := stmtExec(ctx, s.Stmt, r.sent)
+		return r.executed(ctx, res, err)
+	}
 	x, err := s.begin(ctx, args)
 	if err != nil {
 		return nil, err
@@ -389,6 +400,13 @@ func (s *statement) QueryContext(ctx context.Context, args []driver.NamedValue) 
 	if s.dry {
 		s.dryRun(ctx, args)
 		return stmtQuery(ctx, s.Stmt, args)
+	}
+	if r, suits, err := s.run(ctx, args); suits {
+		if err != nil {
+			return nil, err
+		}
+		rows, err := stmtQuery(ctx, s.Stmt, r.sent)
+		return r.queried(ctx, rows, err)
 	}
 	x, err := s.begin(ctx, args)
 	if err != nil {

@@ -1,0 +1,313 @@
+package fill
+
+import (
+	"context"
+	"database/sql/driver"
+	"slices"
+
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// plain executes an INSERT whose only key needs nothing of the transaction, which is
+// what most statements are: the key is drawn, bound and sent. An execution is made
+// when the driver answers with driver.ErrSkip or an error, and when somebody asks
+// what became of the rows.
+type plain struct {
+	plan  *rewrite.Plan
+	in    *rewrite.Insert
+	table *table
+	key   int // the index of the key column among the table's
+}
+
+// newPlain returns the plain executor of a plan, nil where another one is needed. The
+// answer depends on the plan and the policy alone.
+func (db *Database) newPlain(p *rewrite.Plan) *plain {
+	if p.Action != rewrite.Fill || p.AtExecution || p.Load || p.Ambiguous() || p.TooMany() || p.Placeholders() == 0 ||
+		p.Statements != 1 || len(p.Inserts) != 1 || len(p.Draws) != 1 || !p.Alone() || p.Counts() || p.Proves() || p.ByFunction() {
+		return nil
+	}
+	in := &p.Inserts[0]
+	t := tableOf(in)
+	i := p.Draws[0].Key
+	k := &t.keys[i]
+	if in.Query != nil || in.Explained || in.Rows < 1 || in.Target.Keys[i].Scope != nil || k.rule.Joined || len(k.states()) > 0 || t.mode != policy.ModeFill {
+		return nil
+	}
+	for j := range t.keys {
+		if p.Explicit(nil, rewrite.Holes{}, 0, j).Any() {
+			return nil // which may raise a numbering
+		}
+	}
+	if db.miscounts(p) {
+		return nil
+	}
+	return &plain{plan: p, in: in, table: t, key: i}
+}
+
+// plainText is the plain executor of a text that comes again, for as long as its
+// connection knows nothing that gives the text another meaning.
+type plainText struct {
+	plain
+	home *location // where the session has to be; nil where its place does not matter
+}
+
+// newPlainText returns the plain executor of a text; one without a plan says that
+// there is none. known is false where that cannot be told yet.
+func (db *Database) newPlainText(e *engine, query string) (f *plainText, known bool) {
+	p := e.plan(query)
+	if db.casing.Load() == casingUnknown && db.exact != nil && db.standIn == nil && e.isTouched(p) {
+		return nil, false
+	}
+	one := db.newPlain(p)
+	if one == nil {
+		return new(plainText), true
+	}
+	f = &plainText{plain: *one}
+	t := one.table
+	if e.dialect.Place.Query == "" || db.standIn != nil {
+		return f, true
+	}
+	switch {
+	case one.in.Database != "", e.policy.Schemas(), isLoose(t):
+		return new(plainText), true // its plan depends on the place
+	case !e.placed || !t.looked:
+		return f, true
+	}
+	if f.home = db.knownHome(); f.home == nil {
+		return nil, false
+	}
+	return f, true
+}
+
+// knownHome returns the place that the database is opened in, nil before it was asked.
+func (db *Database) knownHome() *location {
+	if db.onConnection() {
+		return db.places.of("")
+	}
+	return db.places.home.Load()
+}
+
+// plainOn returns the plain executor of a text on a connection, nil where the text
+// has to be decided there.
+func (db *Database) plainOn(ctx context.Context, g *Conn, s *seenText) *plain {
+	if s == nil {
+		return nil
+	}
+	f := s.plain.Load()
+	if f == nil && s.what != rewrite.ConcernsInsert {
+		return nil
+	}
+	if f == nil {
+		var known bool
+		if f, known = db.newPlainText(s.engine, s.query); !known {
+			return nil
+		}
+		s.plain.Store(f)
+	}
+	if f.plan == nil || policy.Mode(db.Mode.Load()) != policy.ModeFill || g.temporary.any() ||
+		f.home != nil && !(g.place.asked && g.place.at == f.home) || !f.suits(ctx, g) {
+		return nil
+	}
+	return &f.plain
+}
+
+// suits reports whether nothing is known of the connection and asked by the caller
+// that needs an execution from the beginning.
+func (p *plain) suits(ctx context.Context, g *Conn) bool {
+	return !g.altered.on && p.table.gate.facts.Load() != nil && recorderOf(ctx) == nil
+}
+
+// plainRun is one execution of a plain executor.
+type plainRun struct {
+	*plain
+	guard   *Conn
+	query   string
+	args    []driver.NamedValue
+	sent    []driver.NamedValue
+	holes   rewrite.Holes
+	facts   *tableFacts
+	session bool // the first key goes as LAST_INSERT_ID(key)
+	first   driver.Value
+	keys    []driver.Value // where there are more than the first
+}
+
+// draw gives the execution its keys. It reports false where the arguments do not
+// suit the text.
+func (r *plainRun) draw(ctx context.Context) (suits bool, err error) {
+	g := r.guard
+	if r.holes, err = holesOf(r.plan, r.args); err != nil {
+		return false, nil
+	}
+	n := r.holes.Counts[0]
+	room := g.keyRoom[:0]
+	if n > 1 {
+		n += g.DB.spare(r.plan, r.plan.Draws[0], n)
+		room = nil
+	}
+	drawn, err := g.Give(ctx, room, r.table, r.key, n)
+	if err != nil {
+		return true, r.table.keyError(r.key, err)
+	}
+	drawn = drawn[:r.holes.Counts[0]]
+	if r.first = drawn[0]; n > 1 {
+		r.keys = drawn
+	}
+	r.sent = r.plan.Bind(r.args, r.holes, [][]driver.Value{drawn})
+	return true, nil
+}
+
+// isSession reports whether the first key goes as LAST_INSERT_ID(key).
+func (p *plain) isSession(f *tableFacts) bool {
+	return p.plan.Session() && f.quiet && !f.otherID &&
+		(p.table.lastID < 0 || p.in.Rows == 1 || p.table.keys[p.table.lastID].adjacent())
+}
+
+// execution returns the run as an execution, for what a run does not do.
+func (r *plainRun) execution() *execution {
+	x := r.guard.execution()
+	keys := r.keys
+	if keys == nil {
+		keys = []driver.Value{r.first}
+	}
+	*x = execution{
+		guard: r.guard, plan: r.plan, query: r.query, args: r.args, holes: r.holes, keys: [][]driver.Value{keys},
+		session: r.session, text: r.plan.BoundText(r.session), sent: r.sent,
+	}
+	return x
+}
+
+// execPlain executes a text by its plain executor. It reports false where the text is
+// to be decided; nothing was done then.
+func (db *Database) execPlain(ctx context.Context, g *Conn, s *seenText, args []driver.NamedValue) (res driver.Result, done bool, err error) {
+	p := db.plainOn(ctx, g, s)
+	if p == nil || !g.execs {
+		return nil, false, nil
+	}
+	if len(args) > 0 && g.skips[byExec].isExpected() {
+		return nil, true, driver.ErrSkip
+	}
+	r := plainRun{plain: p, guard: g, query: s.query, args: args, facts: p.table.gate.facts.Load()}
+	r.session = p.isSession(r.facts)
+	g.alteredTables.made = nil
+	if suits, err := r.draw(ctx); !suits || err != nil {
+		return nil, suits, err
+	}
+	res, err = g.ExecContext(ctx, p.plan.BoundText(r.session), r.sent)
+	if err == driver.ErrSkip {
+		g.park(r.execution())
+		return nil, true, err
+	}
+	res, err = r.executed(ctx, res, err)
+	return res, true, err
+}
+
+// executed finishes an Exec.
+func (r *plainRun) executed(ctx context.Context, res driver.Result, err error) (driver.Result, error) {
+	if err == nil {
+		if answer := r.answer(res); answer != nil {
+			r.count()
+			return answer, nil
+		}
+	}
+	x := r.execution()
+	res, err = x.executed(ctx, res, err)
+	r.guard.release(x, err)
+	return res, err
+}
+
+// answer returns the result of an execution that has succeeded, nil where the result
+// has to be looked at more closely.
+func (r *plainRun) answer(res driver.Result) driver.Result {
+	t := r.table
+	tells := t.lastID >= 0 && !r.session && !r.facts.otherID
+	sets := r.plan.Dialect().Grammar.ValueSets
+	if !tells && !sets {
+		return res
+	}
+	affected, err := res.RowsAffected()
+	switch {
+	case err != nil || affected > int64(r.in.Rows):
+		return nil
+	case !tells:
+		return res
+	}
+	id, isInteger := r.first.(int64)
+	if !isInteger || r.in.Rows != 1 || affected != 1 || r.in.Conflict != rewrite.ConflictError || r.in.Returning || r.facts.ownConflicts || t.lastID != r.key {
+		return nil
+	}
+	return withSeveral(ownResult{res, id})
+}
+
+// count counts the execution in the statistics.
+func (r *plainRun) count() {
+	t := r.guard.DB.Tally.of(r.table.Table, r.table)
+	t.filled.Add(1)
+	t.keys.Add(uint64(r.holes.Counts[0]))
+}
+
+// queryPlain is execPlain for a text that gives rows.
+func (db *Database) queryPlain(ctx context.Context, g *Conn, s *seenText, args []driver.NamedValue) (rows driver.Rows, done bool, err error) {
+	p := db.plainOn(ctx, g, s)
+	if p == nil || !g.queries {
+		return nil, false, nil
+	}
+	if len(args) > 0 && g.skips[byQuery].isExpected() {
+		return nil, true, driver.ErrSkip
+	}
+	r := plainRun{plain: p, guard: g, query: s.query, args: args, facts: p.table.gate.facts.Load()}
+	r.session = p.isSession(r.facts)
+	g.alteredTables.made = nil
+	if suits, err := r.draw(ctx); !suits || err != nil {
+		return nil, suits, err
+	}
+	rows, err = g.QueryContext(ctx, p.plan.BoundText(r.session), r.sent)
+	if err == driver.ErrSkip {
+		g.park(r.execution())
+		return nil, true, err
+	}
+	rows, err = r.queried(ctx, rows, err)
+	return rows, true, err
+}
+
+// queried finishes a Query.
+func (r *plainRun) queried(ctx context.Context, rows driver.Rows, err error) (driver.Rows, error) {
+	if err == nil && r.table.keys[r.key].source != nil {
+		r.count()
+		return rows, nil
+	}
+	return r.execution().queried(ctx, rows, err)
+}
+
+// preparePlain prepares a text that has a plain executor. It reports false where the
+// text is to be decided; nothing was done then.
+func (db *Database) preparePlain(ctx context.Context, g *Conn, s *seenText) (stmt driver.Stmt, done bool, err error) {
+	p := db.plainOn(ctx, g, s)
+	if p == nil || slices.ContainsFunc(g.parked, func(x *execution) bool { return x.inline }) {
+		return nil, false, nil
+	}
+	g.alteredTables.made = nil
+	session := p.isSession(p.table.gate.facts.Load())
+	own := &statement{guard: g, plan: p.plan, query: s.query, session: session, plain: p}
+	if f := s.plain.Load(); f.home != nil && s.engine.dialect.Place.Moves {
+		own.at = f.home
+	}
+	own.Stmt, err = g.PrepareContext(ctx, p.plan.BoundText(session))
+	if isBadConn(err) {
+		g.loseParked(s.query, nil)
+	}
+	stmt, err = own.orError(setRefused(p.plan, err))
+	return stmt, true, err
+}
+
+// run returns a run of a prepared statement, and false where the execution is to be
+// decided; nothing was done then. What was parked for the statement is executed first.
+func (s *statement) run(ctx context.Context, args []driver.NamedValue) (r plainRun, suits bool, err error) {
+	g := s.guard
+	if s.plain == nil || len(g.parked) > 0 || s.at != nil && !(g.place.asked && g.place.at == s.at) || !s.plain.suits(ctx, g) {
+		return r, false, nil
+	}
+	r = plainRun{plain: s.plain, guard: g, query: s.query, args: args, facts: s.plain.table.gate.facts.Load(), session: s.session}
+	suits, err = r.draw(ctx)
+	return r, suits, err
+}
