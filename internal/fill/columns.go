@@ -23,6 +23,9 @@ type knownColumns struct {
 // maxKnown bounds the tables that a connection knows the columns of.
 const maxKnown = 1000
 
+// of returns the columns of a table, nil where they are not known.
+func (k *knownColumns) of(name string) []string { return k.byName[name] }
+
 // keep remembers the columns of a table.
 func (k *knownColumns) keep(name string, columns []string) {
 	if k.unsure {

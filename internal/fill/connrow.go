@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
-	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/store"
@@ -68,7 +67,7 @@ func (c committing) commit(ctx context.Context, f func(*store.Reserver) error) e
 func (c committing) transact(ctx context.Context, f func(*store.Store) error) error {
 	tx, err := c.guard.begin(ctx, driver.TxOptions{})
 	if err != nil {
-		if strings.Contains(err.Error(), nestedBegin) {
+		if isNestedBegin(err) {
 			c.guard.unknown()
 			return errInside
 		}

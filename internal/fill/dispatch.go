@@ -38,10 +38,7 @@ func (db *Database) ExecText(ctx context.Context, g *Conn, query string, args []
 	} else {
 		res, err = g.ExecContext(ctx, query, args)
 	}
-	if err != driver.ErrSkip && !unsent(err) {
-		g.followText(effect, err)
-		g.controlled(what)
-	}
+	g.ran(effect, what, err)
 	return res, err
 }
 
@@ -58,10 +55,7 @@ func (db *Database) QueryText(ctx context.Context, g *Conn, query string, args [
 	} else {
 		rows, err = g.QueryContext(ctx, query, args)
 	}
-	if err != driver.ErrSkip && !unsent(err) {
-		g.followText(effect, err)
-		g.controlled(what)
-	}
+	g.ran(effect, what, err)
 	return rows, err
 }
 
@@ -85,5 +79,5 @@ func (db *Database) PrepareText(ctx context.Context, g *Conn, query string, what
 	if db.onConnection() && effect != rewrite.TxUnchanged && strings.Contains(strings.TrimRight(query, "; \t\r\n"), ";") {
 		effect = rewrite.TxUnknown // some drivers for SQLite prepare the first statement alone
 	}
-	return &controlling{stmt, &g.sessionConn, effect, what}, nil
+	return g.controlling(stmt, effect, what), nil
 }

@@ -93,8 +93,7 @@ func (x *execution) unlessEnded(err error) error {
 		return err
 	}
 	if x.own == nil {
-		x.guard.unknown()
-		x.guard.ended = true
+		x.guard.isOver()
 	}
 	return errEnded
 }
@@ -115,8 +114,7 @@ func (g *Conn) undoneBehind(ctx context.Context, err error) error {
 	ctx, cancel := aside(ctx)
 	defer cancel()
 	if errors.Is(g.joinedStore().Prove(ctx), store.ErrEnded) {
-		g.unknown()
-		g.ended = true
+		g.isOver()
 		return fmt.Errorf("%w: %v", errEnded, err) // which may be driver.ErrBadConn
 	}
 	return nil

@@ -95,7 +95,7 @@ func (x *execution) beginOwn(ctx context.Context) error {
 	}
 	own, err := g.begin(ctx, opts)
 	if err != nil {
-		if strings.Contains(err.Error(), nestedBegin) {
+		if isNestedBegin(err) {
 			g.unknown()
 			return x.plan.Refused(rewrite.ErrTransaction)
 		}

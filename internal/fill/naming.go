@@ -259,9 +259,7 @@ func (r *reading) schema(w wanted) (string, bool) {
 	}
 	schema := ""
 	if !r.altered {
-		w.place.mu.Lock()
-		schema = w.place.found[w.name]
-		w.place.mu.Unlock()
+		schema = w.place.schemaOf(w.name)
 	}
 	if schema == "" {
 		r.missing = append(r.missing, w)

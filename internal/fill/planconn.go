@@ -87,7 +87,7 @@ func (db *Database) listed(ctx context.Context, g *Conn, e *engine, n naming, qu
 	if mode == policy.ModeOff {
 		return p, nil
 	}
-	columns := g.columns.byName[in.Unlisted]
+	columns := g.columns.of(in.Unlisted)
 	if columns == nil {
 		if err := db.lock(ctx, g, t, 0); err != nil {
 			return p, err

@@ -1,6 +1,7 @@
 package fill
 
 import (
+	"database/sql/driver"
 	"errors"
 	"strings"
 
@@ -105,6 +106,15 @@ func (t *transaction) resets() {
 		t.unknown()
 	}
 	t.commits.asked = t.commits.asked && t.server.Driver.KeepsSession
+}
+
+// ran notes that a text of the application has run, or has failed with err. A text that
+// was refused, or that the driver takes only when it is prepared, has not run.
+func (t *transaction) ran(effect rewrite.Transaction, what rewrite.Concern, err error) {
+	if err != driver.ErrSkip && !unsent(err) {
+		t.followText(effect, err)
+		t.controlled(what)
+	}
 }
 
 // followText is follow for a text of the application. Where a change opens a

@@ -151,3 +151,6 @@ const noTransaction = "no transaction is active"
 // nestedBegin is part of SQLite's message for a BEGIN inside a transaction
 // (sqlite3VdbeExec, OP_AutoCommit), of which there is no code.
 const nestedBegin = "within a transaction"
+
+// isNestedBegin reports whether SQLite has refused a BEGIN since a transaction is open.
+func isNestedBegin(err error) bool { return strings.Contains(err.Error(), nestedBegin) }

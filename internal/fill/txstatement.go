@@ -25,13 +25,13 @@ var (
 	_ driver.ColumnConverter   = (*controlling)(nil)
 )
 
-// run notes what an execution has ended in.
-func (s *controlling) run(err error) {
-	if !unsent(err) {
-		s.session.followText(s.effect, err)
-		s.session.controlled(s.what)
-	}
+// controlling returns a prepared statement whose executions the transaction follows.
+func (c *sessionConn) controlling(stmt driver.Stmt, effect rewrite.Transaction, what rewrite.Concern) driver.Stmt {
+	return &controlling{stmt, c, effect, what}
 }
+
+// run notes what an execution has ended in.
+func (s *controlling) run(err error) { s.session.ran(s.effect, s.what, err) }
 
 func (s *controlling) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
 	res, err := stmtExec(ctx, s.Stmt, args)
