@@ -7,6 +7,7 @@ import (
 	"database/sql/driver"
 
 	"github.com/keyfill/keyfill/internal/fill"
+	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -124,12 +125,12 @@ func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, e
 
 // Exec is for drivers' users of before contexts.
 func (c *conn) Exec(query string, args []driver.Value) (driver.Result, error) {
-	return c.ExecContext(context.Background(), query, fill.NamedValues(args))
+	return c.ExecContext(context.Background(), query, session.NamedValues(args))
 }
 
 // Query is for drivers' users of before contexts.
 func (c *conn) Query(query string, args []driver.Value) (driver.Rows, error) {
-	return c.QueryContext(context.Background(), query, fill.NamedValues(args))
+	return c.QueryContext(context.Background(), query, session.NamedValues(args))
 }
 
 // Prepare is for drivers' users of before contexts.

@@ -77,6 +77,7 @@ import (
 	"sync"
 
 	"github.com/keyfill/keyfill/internal/fill"
+	"github.com/keyfill/keyfill/internal/session"
 )
 
 // registering orders registrations: database/sql panics when a name is taken,
@@ -161,5 +162,5 @@ func From(db *sql.DB) (*Mount, error) {
 // that keyfill did not open comes back unchanged, after a Ping. keyfill fills
 // nothing that is sent on the driver's own connection.
 func Unwrap(driverConn any) any {
-	return fill.Unwrap(driverConn)
+	return session.Unwrap(driverConn)
 }

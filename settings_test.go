@@ -45,7 +45,6 @@ func questionsIn(d *fakeDriver) (n int, last string) {
 	return n, last
 }
 
-// TestLeavesSettings: what may change the settings of a session.
 // TestSettingsAsked: what a connection answers decides, it is asked only where
 // that matters, and what it cannot answer is not guessed.
 func TestSettingsAsked(t *testing.T) {

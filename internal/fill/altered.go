@@ -32,14 +32,14 @@ func (a *alteredTables) close() {
 
 // isAltered reports whether the tables of the connection's transaction may be seen
 // from there alone.
-func (g *Conn) isAltered() bool { return g != nil && g.altered.on }
+func (g *Conn) isAltered() bool { return g != nil && g.Altered.On }
 
 // factsHere is facts for a transaction that has changed tables.
 func (db *keyTables) factsHere(ctx context.Context, g *Conn, t *table) (*tableFacts, error) {
 	a := &g.alteredTables
-	if a.at != g.altered.times {
+	if a.at != g.Altered.Times {
 		clear(a.facts)
-		a.at = g.altered.times
+		a.at = g.Altered.Times
 	}
 	if f := a.facts[t]; f != nil {
 		return f, nil
@@ -62,7 +62,7 @@ func (db *keyTables) factsMade(ctx context.Context, g *Conn, t *table, f *tableF
 	}
 	schema := t.rule.Schema
 	if schema == "" {
-		at, err := g.placeNow(ctx)
+		at, err := g.PlaceNow(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -96,7 +96,7 @@ func (g *Conn) countersHere(k *tableKey, all *counterSet) *counterSet {
 // now. The row itself is the others' too.
 func (db *keyTables) openHere(ctx context.Context, g *Conn, st *store.Store, row store.Sequence, behind keysource.Remedy, ranked bool) (store.Sequence, error) {
 	opened := row
-	opened.At = store.Within(db.dialect(), g.conn)
+	opened.At = store.Within(db.Dialect(), g.Raw)
 	if opened.OnBehind = behind; !ranked {
 		opened.OnBehind = keysource.RemedyWarn
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -119,10 +120,10 @@ func (r *connRow) bind(ctx context.Context, g *Conn, c store.Column) (stays bool
 		}
 		return r.rows.At(st).Bind(ctx, c)
 	}
-	if g.tx == txOutside {
+	if g.Tx == session.Outside {
 		if err = (committing{r, g}).transact(ctx, bind); err != errInside {
 			return true, err
 		}
 	}
-	return false, bind(store.Within(r.dialect, g.conn))
+	return false, bind(store.Within(r.dialect, g.Raw))
 }

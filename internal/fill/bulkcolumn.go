@@ -13,6 +13,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -93,7 +94,7 @@ func (g *Conn) bulkColumns(ctx context.Context, table string, isKey func(name st
 		return nil, err
 	}
 	defer stmt.Close()
-	rows, err := stmtQuery(ctx, stmt, nil)
+	rows, err := session.QueryStmt(ctx, stmt, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +162,7 @@ const guidKind = "UNIQUEIDENTIFIER"
 // not tell.
 func (g *Conn) guidForm(ctx context.Context) (keyForm, error) {
 	known := uuid.UUID{0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff}
-	rows, err := catalog.Conn(g.conn).Rows(ctx, "SELECT CAST('"+known.String()+"' AS uniqueidentifier)")
+	rows, err := catalog.Conn(g.Raw).Rows(ctx, "SELECT CAST('"+known.String()+"' AS uniqueidentifier)")
 	if err != nil || len(rows) != 1 || len(rows[0]) != 1 {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"slices"
 
+	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
@@ -134,13 +135,13 @@ func (l *bulkLoad) ExecContext(ctx context.Context, args []driver.NamedValue) (d
 	}
 	if l.dry {
 		l.dryRun(ctx, args)
-		return stmtExec(ctx, l.Stmt, args)
+		return session.ExecStmt(ctx, l.Stmt, args)
 	}
 	x, err := l.row(ctx, args)
 	if err != nil {
 		return nil, err
 	}
-	res, err := stmtExec(ctx, l.Stmt, x.sent)
+	res, err := session.ExecStmt(ctx, l.Stmt, x.sent)
 	x.count(err)
 	l.note(x)
 	if err != nil {
@@ -258,7 +259,7 @@ func (l *bulkLoad) remember(n notedKeys) {
 // finish ends the load. It is stored as a whole or not at all; a number of rows
 // that is not that of the executions says that the engine has left some out.
 func (l *bulkLoad) finish(ctx context.Context) (driver.Result, error) {
-	res, err := stmtExec(ctx, l.Stmt, nil)
+	res, err := session.ExecStmt(ctx, l.Stmt, nil)
 	if err != nil {
 		l.failed(ctx, err)
 		return res, err
@@ -319,15 +320,15 @@ func (l *bulkLoad) settle(o outcome) {
 
 // Exec is for drivers' users of before contexts.
 func (l *bulkLoad) Exec(args []driver.Value) (driver.Result, error) {
-	return l.ExecContext(context.Background(), NamedValues(args))
+	return l.ExecContext(context.Background(), session.NamedValues(args))
 }
 
 // QueryContext gives the driver's own answer: a load gives no rows.
 func (l *bulkLoad) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
-	return stmtQuery(ctx, l.Stmt, args)
+	return session.QueryStmt(ctx, l.Stmt, args)
 }
 
 // Query is for drivers' users of before contexts.
 func (l *bulkLoad) Query(args []driver.Value) (driver.Rows, error) {
-	return l.QueryContext(context.Background(), NamedValues(args))
+	return l.QueryContext(context.Background(), session.NamedValues(args))
 }

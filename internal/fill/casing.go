@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -11,18 +12,18 @@ import (
 // cased returns the plan of a query, and the engine that it is of from now on.
 func (db *Database) cased(ctx context.Context, g *Conn, e *engine, query string) (*engine, *rewrite.Plan, error) {
 	p := e.plan(query)
-	if db.casing.Load() != casingUnknown || db.exact == nil || db.standIn != nil || policy.Mode(db.Mode.Load()) == policy.ModeOff || !e.isTouched(p) {
+	if db.Casing.Load() != session.CasingUnknown || db.exact == nil || db.standIn != nil || policy.Mode(db.Mode.Load()) == policy.ModeOff || !e.isTouched(p) {
 		return e, p, nil
 	}
 	if p.Reads()&rewrite.ReadsCount != 0 && p.Action != rewrite.Refuse {
 		return e, p.Withheld(rewrite.ErrPlace), nil // the question would change what it reads
 	}
-	exact, err := catalog.Exact(ctx, catalog.Conn(g.conn))
+	exact, err := catalog.Exact(ctx, catalog.Conn(g.Raw))
 	switch {
 	case err != nil:
 		return nil, nil, err
 	case !exact:
-		db.casing.Store(casingFolds)
+		db.Casing.Store(session.CasingFolds)
 		return e, p, nil
 	}
 	for i, folding := range db.either {
@@ -30,9 +31,9 @@ func (db *Database) cased(ctx context.Context, g *Conn, e *engine, query string)
 			e = db.exact[i]
 		}
 	}
-	db.spoken.Store(e.dialect)
+	db.Spoken.Store(e.dialect)
 	db.engine.Store(e)
-	db.casing.Store(casingExact)
+	db.Casing.Store(session.CasingExact)
 	return e, e.plan(query), nil
 }
 

@@ -111,7 +111,7 @@ func (db *keyTables) facts(ctx context.Context, g *Conn, t *table) (*tableFacts,
 		}
 		return db.factsMade(ctx, g, t, f)
 	}
-	if !db.onConnection() {
+	if !db.OnConnection() {
 		select {
 		case t.gate.turn <- struct{}{}:
 			defer func() { <-t.gate.turn }()
@@ -243,8 +243,8 @@ func factsOfColumn(t *catalog.Table, c *catalog.Column) keyFacts {
 // for, elsewhere on one of our own, so that the application's session does not
 // notice.
 func (db *keyTables) tableIn(ctx context.Context, g *Conn, d *dialect.Dialect, schema, name string) (*catalog.Table, error) {
-	if db.onConnection() || g.isAltered() {
-		return catalog.Read(ctx, d, catalog.Conn(g.conn), schema, name)
+	if db.OnConnection() || g.isAltered() {
+		return catalog.Read(ctx, d, catalog.Conn(g.Raw), schema, name)
 	}
 	q, err := db.sources.stores.catalog()
 	if err != nil {

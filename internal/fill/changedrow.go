@@ -9,6 +9,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/dbconn"
+	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -98,7 +99,7 @@ func (x *execution) valuesOf(columns []string) ([]driver.Value, bool) {
 func (x *execution) idWhere(ctx context.Context, id string, columns []string, values []driver.Value) int64 {
 	d := x.plan.Dialect()
 	lock := d.Latest.Lock
-	if x.guard.tx != txInside {
+	if x.guard.Tx != session.Inside {
 		lock = d.Latest.NoWait
 	}
 	var args []any
@@ -115,8 +116,8 @@ func (x *execution) idWhere(ctx context.Context, id string, columns []string, va
 	}
 	query := fmt.Sprintf("SELECT %s FROM %s WHERE %s LIMIT 2%s", d.QuoteIdent(id), x.plan.Inserts[0].TableText, condition, lock)
 	var found []int64
-	err := dbconn.Query(ctx, x.guard.conn, query, args, func(row []any) error {
-		n, ok := integerOf(row[0])
+	err := dbconn.Query(ctx, x.guard.Raw, query, args, func(row []any) error {
+		n, ok := session.Integer(row[0])
 		if !ok {
 			return errOtherKey
 		}

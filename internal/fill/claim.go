@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -65,7 +66,7 @@ func (db *keyTables) claim(ctx context.Context, g *Conn, t *table, i int, c *cou
 
 // claimColumn makes a claim in the application's own database.
 func (db *keyTables) claimColumn(ctx context.Context, g *Conn, claim store.Claim) (done bool, err error) {
-	if db.standIn != nil || g == nil && db.onConnection() {
+	if db.standIn != nil || g == nil && db.OnConnection() {
 		return false, nil
 	}
 	set := db.sources.counters
@@ -88,7 +89,7 @@ func (db *keyTables) claimColumn(ctx context.Context, g *Conn, claim store.Claim
 // writeClaim writes a claim down, and reports whether that stays whatever becomes of the
 // statement's transaction.
 func (db *keyTables) writeClaim(ctx context.Context, g *Conn, claim store.Claim) (noted, stays bool, err error) {
-	if !db.onConnection() {
+	if !db.OnConnection() {
 		home, err := db.sources.stores.get("")
 		if err != nil {
 			return false, false, err
@@ -106,13 +107,13 @@ func (db *keyTables) writeClaim(ctx context.Context, g *Conn, claim store.Claim)
 		return err
 	}
 	d := db.either[0].dialect
-	if g.tx == txOutside {
+	if g.Tx == session.Outside {
 		row := &connRow{dialect: d}
 		if err := (committing{row, g}).transact(ctx, write); err != errInside {
 			return noted, true, err
 		}
 	}
-	if err := write(store.Within(d, g.conn)); err != nil {
+	if err := write(store.Within(d, g.Raw)); err != nil {
 		return false, false, err
 	}
 	// What this transaction has made, an earlier statement of it perhaps, may be

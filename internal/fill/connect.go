@@ -78,7 +78,7 @@ func (db *Database) forTable(ctx context.Context, name string, f func(*table, *C
 	if db.belongs(k) {
 		return t.keyError(0, ErrJoined)
 	}
-	if k.source == nil && db.onConnection() && db.standIn == nil {
+	if k.source == nil && db.OnConnection() && db.standIn == nil {
 		err = db.WithGuard(ctx, func(g *Conn) error { return f(t, g) })
 	} else {
 		err = f(t, nil)

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
 )
@@ -21,11 +22,11 @@ type connRow struct {
 
 // at returns the way to the row from a connection.
 func (r *connRow) at(g *Conn) keysource.At {
-	at := keysource.At{Open: g.tx != txOutside}
-	rows := r.rows.At(store.On(r.dialect, g.conn))
+	at := keysource.At{Open: g.Tx != session.Outside}
+	rows := r.rows.At(store.On(r.dialect, g.Raw))
 	at.Reserver = committing{r, g}
 	if at.Open {
-		rows = r.rows.At(store.Within(r.dialect, g.conn)).Whole()
+		rows = r.rows.At(store.Within(r.dialect, g.Raw)).Whole()
 		at.Reserver = rows
 	}
 	if r.ranked {
@@ -65,21 +66,21 @@ func (c committing) commit(ctx context.Context, f func(*store.Reserver) error) e
 
 // transact calls f with the store inside a transaction of its own.
 func (c committing) transact(ctx context.Context, f func(*store.Store) error) error {
-	tx, err := c.guard.begin(ctx, driver.TxOptions{})
+	tx, err := c.guard.BeginDriver(ctx, driver.TxOptions{})
 	if err != nil {
-		if isNestedBegin(err) {
-			c.guard.unknown()
+		if session.IsNestedBegin(err) {
+			c.guard.MarkUnknown()
 			return errInside
 		}
 		return err
 	}
-	if err := f(store.Within(c.row.dialect, c.guard.conn)); err != nil {
-		c.guard.undo(ctx, tx.Rollback())
+	if err := f(store.Within(c.row.dialect, c.guard.Raw)); err != nil {
+		c.guard.Undo(ctx, tx.Rollback())
 		return err
 	}
 	if err := tx.Commit(); err != nil {
 		// One that could not be committed stays open: SQLITE_BUSY.
-		c.guard.undo(ctx, err)
+		c.guard.Undo(ctx, err)
 		return err
 	}
 	return nil

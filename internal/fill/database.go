@@ -13,6 +13,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/drivers"
+	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -83,7 +84,7 @@ func NewDatabase(a Options, d driver.Driver) (*Database, error) {
 	for i, e := range db.either {
 		dialects[i] = e.dialect // with the policy's settings
 	}
-	db.server = newServer(facts, dialects)
+	db.Server = session.NewServer(facts, dialects)
 	if len(db.either) == 1 {
 		db.engine.Store(db.either[0])
 	}

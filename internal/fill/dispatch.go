@@ -30,7 +30,7 @@ func (db *Database) ExecText(ctx context.Context, g *Conn, query string, args []
 	if res, done, err := db.execPlain(ctx, g, g.seen, args); done {
 		return res, err
 	}
-	g.makes(query, what)
+	g.Makes(query, what)
 	effect := db.effect(query, what)
 	res, err := driver.Result(nil), error(nil)
 	if what&rewrite.ConcernsInsert != 0 {
@@ -38,7 +38,7 @@ func (db *Database) ExecText(ctx context.Context, g *Conn, query string, args []
 	} else {
 		res, err = g.ExecContext(ctx, query, args)
 	}
-	g.ran(effect, what, err)
+	g.Ran(effect, what, err)
 	return res, err
 }
 
@@ -47,7 +47,7 @@ func (db *Database) QueryText(ctx context.Context, g *Conn, query string, args [
 	if rows, done, err := db.queryPlain(ctx, g, g.seen, args); done {
 		return rows, err
 	}
-	g.makes(query, what)
+	g.Makes(query, what)
 	effect := db.effect(query, what)
 	rows, err := driver.Rows(nil), error(nil)
 	if what&rewrite.ConcernsInsert != 0 {
@@ -55,7 +55,7 @@ func (db *Database) QueryText(ctx context.Context, g *Conn, query string, args [
 	} else {
 		rows, err = g.QueryContext(ctx, query, args)
 	}
-	g.ran(effect, what, err)
+	g.Ran(effect, what, err)
 	return rows, err
 }
 
@@ -65,7 +65,7 @@ func (db *Database) PrepareText(ctx context.Context, g *Conn, query string, what
 	if stmt, done, err := db.preparePlain(ctx, g, g.seen); done {
 		return stmt, err
 	}
-	g.makes(query, what)
+	g.Makes(query, what)
 	stmt, err := driver.Stmt(nil), error(nil)
 	if what&rewrite.ConcernsInsert != 0 {
 		stmt, err = db.prepare(ctx, g, query)
@@ -76,8 +76,8 @@ func (db *Database) PrepareText(ctx context.Context, g *Conn, query string, what
 		return stmt, err
 	}
 	effect := db.effect(query, what)
-	if db.onConnection() && effect != rewrite.TxUnchanged && strings.Contains(strings.TrimRight(query, "; \t\r\n"), ";") {
+	if db.OnConnection() && effect != rewrite.TxUnchanged && strings.Contains(strings.TrimRight(query, "; \t\r\n"), ";") {
 		effect = rewrite.TxUnknown // some drivers for SQLite prepare the first statement alone
 	}
-	return g.controlling(stmt, effect, what), nil
+	return g.Controlling(stmt, effect, what), nil
 }

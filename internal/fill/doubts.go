@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
 )
@@ -20,7 +21,7 @@ type doubted struct {
 // connection itself is compared there anyway.
 func (db *keyTables) doubt(g *Conn, t *table, i int, c *counter) {
 	f := t.gate.facts.Load()
-	if g == nil || g.tx == txOutside || f == nil || !f.keys[i].ranked || c.mapping != nil {
+	if g == nil || g.Tx == session.Outside || f == nil || !f.keys[i].ranked || c.mapping != nil {
 		return
 	}
 	if numbers := c.follower(); numbers == nil || numbers.isOnConnection() {
@@ -39,7 +40,7 @@ var errInUse = fmt.Errorf("%w: keys that the transaction sees are greater than t
 // reserveAbove is reserve above the greatest key that the transaction sees, as
 // on_behind says.
 func (c *counter) reserveAbove(ctx context.Context, g *Conn, n int64, d doubted) (int64, error) {
-	greatest, err := store.Within(g.DB.known().dialect, g.conn).MaxKey(ctx, d.column)
+	greatest, err := store.Within(g.DB.known().dialect, g.Raw).MaxKey(ctx, d.column)
 	if err != nil {
 		return 0, err
 	}
@@ -55,7 +56,7 @@ func (c *counter) reserveAbove(ctx context.Context, g *Conn, n int64, d doubted)
 	case first <= greatest && d.remedy != keysource.RemedyWarn:
 		return 0, errInUse
 	}
-	if g.tx == txOutside {
+	if g.Tx == session.Outside {
 		delete(g.doubts, c) // else a rollback to a savepoint may undo the advance
 	}
 	return first, nil

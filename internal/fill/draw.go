@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
@@ -133,7 +134,7 @@ var errHeld = errors.New("its transaction keeps a connection meanwhile, and wher
 // held adds to the error of a store that has not answered what else may be the cause,
 // where the statement's transaction keeps a connection of the same server.
 func (g *Conn) held(err error) error {
-	if err == nil || g.tx == txOutside || g.DB.onConnection() || !errors.Is(err, keysource.ErrStoreDown) {
+	if err == nil || g.Tx == session.Outside || g.DB.OnConnection() || !errors.Is(err, keysource.ErrStoreDown) {
 		return err
 	}
 	return fmt.Errorf("%w; %w", err, errHeld)

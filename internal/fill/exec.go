@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -54,7 +55,7 @@ type execution struct {
 
 // exec executes a statement that is not prepared.
 func (db *Database) exec(ctx context.Context, g *Conn, query string, args []driver.NamedValue) (driver.Result, error) {
-	x, as, err := db.direct(ctx, g, query, args, byExec)
+	x, as, err := db.direct(ctx, g, query, args, session.ByExec)
 	switch {
 	case err != nil:
 		return nil, err
@@ -98,7 +99,7 @@ func (g *Conn) release(x *execution, err error) {
 
 // query executes a statement that gives rows and is not prepared.
 func (db *Database) query(ctx context.Context, g *Conn, query string, args []driver.NamedValue) (driver.Rows, error) {
-	x, as, err := db.direct(ctx, g, query, args, byQuery)
+	x, as, err := db.direct(ctx, g, query, args, session.ByQuery)
 	switch {
 	case err != nil:
 		return nil, err
@@ -123,7 +124,7 @@ func (db *Database) query(ctx context.Context, g *Conn, query string, args []dri
 // direct decides a statement that is not prepared and draws its keys. The
 // execution is nil when the statement goes out as it came; the event is what to
 // count then, once the driver has taken it.
-func (db *Database) direct(ctx context.Context, g *Conn, query string, args []driver.NamedValue, by route) (*execution, event, error) {
+func (db *Database) direct(ctx context.Context, g *Conn, query string, args []driver.NamedValue, by session.Route) (*execution, event, error) {
 	p, as, err := db.decide(ctx, g, query)
 	if err == nil && as.worked != nil && len(args) > 0 && isOption(args[0].Value) {
 		as, err = db.refusal(as.worked.Refused(rewrite.ErrOption))
@@ -139,8 +140,8 @@ func (db *Database) direct(ctx context.Context, g *Conn, query string, args []dr
 		return db.keepOr(ctx, as, g, p, query, args, rewrite.Holes{}, by)
 	}
 	inline := p.TooMany() || p.Placeholders() == 0 && len(args) == 0 &&
-		!(by == byQuery && db.Driver.CachesQueries)
-	if !inline && (!g.can(by) || len(args) > 0 && p.Statements == 1 && g.skips[by].isExpected()) {
+		!(by == session.ByQuery && db.Driver.CachesQueries)
+	if !inline && (!g.Can(by) || len(args) > 0 && p.Statements == 1 && g.Skips[by].IsExpected()) {
 		// Keys are drawn when database/sql comes back with the prepared
 		// statement. Several statements are tried each time: a driver that takes
 		// them may not prepare them.
@@ -183,7 +184,7 @@ func (db *Database) direct(ctx context.Context, g *Conn, query string, args []dr
 }
 
 // keepOr is keep for a statement that counts as the event where it goes out as it came.
-func (db *Database) keepOr(ctx context.Context, as event, g *Conn, p *rewrite.Plan, query string, args []driver.NamedValue, h rewrite.Holes, by route) (*execution, event, error) {
+func (db *Database) keepOr(ctx context.Context, as event, g *Conn, p *rewrite.Plan, query string, args []driver.NamedValue, h rewrite.Holes, by session.Route) (*execution, event, error) {
 	x, err := db.keep(ctx, g, p, query, args, h, by)
 	if err != nil {
 		x = nil
@@ -194,7 +195,7 @@ func (db *Database) keepOr(ctx context.Context, as event, g *Conn, p *rewrite.Pl
 
 // keep returns the execution of a statement that is not prepared and brings keys that
 // are followed, nil where there are none.
-func (db *Database) keep(ctx context.Context, g *Conn, p *rewrite.Plan, query string, args []driver.NamedValue, h rewrite.Holes, by route) (*execution, error) {
+func (db *Database) keep(ctx context.Context, g *Conn, p *rewrite.Plan, query string, args []driver.NamedValue, h rewrite.Holes, by session.Route) (*execution, error) {
 	brought, err := db.brings(ctx, g, p, args, h)
 	if len(brought) == 0 || err != nil {
 		return nil, err

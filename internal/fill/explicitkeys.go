@@ -11,6 +11,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/dbconn"
+	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
@@ -208,13 +209,13 @@ func (db *Database) greatestStored(ctx context.Context, g *Conn, b *brought) (ke
 	}
 	d := db.known().dialect
 	ask := func() bool {
-		key, err = store.Within(d, g.conn).MaxKeyBelow(ctx, column, k.limit())
+		key, err = store.Within(d, g.Raw).MaxKeyBelow(ctx, column, k.limit())
 		return err == nil
 	}
-	if d.ErrorsAbort && g.tx != txOutside {
+	if d.ErrorsAbort && g.Tx != session.Outside {
 		return key, g.askAside(ctx, &d.Transactions, ask), nil
 	}
-	if !ask() && db.isUndone(err) && g.tx != txOutside {
+	if !ask() && db.IsUndone(err) && g.Tx != session.Outside {
 		return 0, false, err
 	}
 	return key, err == nil, nil
@@ -223,7 +224,7 @@ func (db *Database) greatestStored(ctx context.Context, g *Conn, b *brought) (ke
 // askAside asks behind a savepoint, where an error would end the transaction.
 func (g *Conn) askAside(ctx context.Context, t *dialect.Transactions, ask func() bool) (found bool) {
 	control := func(text string) error {
-		_, err := dbconn.Exec(ctx, g.conn, strings.Replace(text, "%", followSavepoint, 1), nil)
+		_, err := dbconn.Exec(ctx, g.Raw, strings.Replace(text, "%", followSavepoint, 1), nil)
 		return err
 	}
 	set := control(t.Set) == nil
@@ -241,7 +242,7 @@ func (g *Conn) askAside(ctx context.Context, t *dialect.Transactions, ask func()
 // that of the INSERT; else they are raised behind it, by themselves.
 func (x *execution) takesBefore() bool {
 	return slices.ContainsFunc(x.brought, func(b brought) bool { return b.numbers.isJoined() }) &&
-		x.guard.tx != txUnknown && x.plan.Statements == 1
+		x.guard.Tx != session.Unknown && x.plan.Statements == 1
 }
 
 // splitBrought takes what is raised in the INSERT's transaction from what is raised

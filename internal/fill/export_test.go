@@ -11,9 +11,6 @@ import (
 // Unnumbered opens unnumbered to tests.
 func Unnumbered(d *dialect.Dialect, answers ...any) rewrite.Reason { return unnumbered(d, answers) }
 
-// LeavesSettings opens leavesSettings to tests.
-func LeavesSettings(d *dialect.Dialect, query string) bool { return leavesSettings(d, query) }
-
 // KeptCounters returns how many counters of as many tenants are kept.
 func KeptCounters(tenants int) (int, error) {
 	set := newCounterSet()

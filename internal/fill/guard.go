@@ -4,13 +4,14 @@ import (
 	"context"
 	"database/sql/driver"
 
+	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/policy"
 )
 
 // Conn is the connection below the interceptor: its session, and what keyfill keeps
 // for it.
 type Conn struct {
-	sessionConn
+	session.Conn
 	DB *Database
 
 	parked   []*execution
@@ -35,13 +36,13 @@ type Conn struct {
 }
 
 func newGuard(conn driver.Conn, db *Database) *Conn {
-	g := &Conn{sessionConn: newSessionConn(conn, db.server), DB: db}
-	g.altered.over = g.alteredTables.close
+	g := &Conn{Conn: session.New(conn, db.Server), DB: db}
+	g.Altered.Over = g.alteredTables.close
 	return g
 }
 
 func (g *Conn) Close() error {
-	err := g.sessionConn.Close()
+	err := g.Conn.Close()
 	if g.counters != nil {
 		// Their sources have nothing running.
 		_ = g.counters.close(context.Background())
@@ -60,7 +61,7 @@ func (g *Conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 	if policy.Mode(g.DB.Mode.Load()) == policy.ModeFill && !opts.ReadOnly {
 		g.DB.ensure(ctx, g)
 	}
-	return g.sessionConn.BeginTx(ctx, opts)
+	return g.Conn.BeginTx(ctx, opts)
 }
 
 // ResetSession is called before the connection is used again: what was parked
@@ -69,14 +70,14 @@ func (g *Conn) ResetSession(ctx context.Context) error {
 	clear(g.parked)
 	g.parked = g.parked[:0]
 	g.claimed, g.doubts = false, nil
-	return g.sessionConn.ResetSession(ctx)
+	return g.Conn.ResetSession(ctx)
 }
 
 // noteJoinedDraw notes that a number is asked for in the transaction.
 func (g *Conn) noteJoinedDraw() {
 	g.joinedDraws++
-	g.drawnIn = g.begins
+	g.drawnIn = g.Begins
 }
 
 // hasDrawn reports whether a number was asked for in the transaction.
-func (g *Conn) hasDrawn() bool { return g.drawnIn == g.begins }
+func (g *Conn) hasDrawn() bool { return g.drawnIn == g.Begins }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/dbconn"
+	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/rewrite"
@@ -88,12 +89,12 @@ func (x *execution) countInsert(ctx context.Context, i int) (n int64, err error)
 	}
 	var own driver.Tx
 	if in.Query.Unsure && !x.saved {
-		if own, err = dbconn.Begin(ctx, g.conn); err != nil {
+		if own, err = dbconn.Begin(ctx, g.Raw); err != nil {
 			return 0, err
 		}
 	}
 	query, args := x.plan.Count(i, x.args, x.holes, x.keys)
-	row, err := g.row(ctx, query, args)
+	row, err := g.Row(ctx, query, args)
 	switch {
 	case own != nil:
 		if undone := own.Rollback(); err == nil {
@@ -147,9 +148,9 @@ func (x *execution) counted(row []any) (int64, error) {
 	if reason := unnumbered(x.plan.Dialect(), row[1:]); reason != "" {
 		return 0, x.plan.Refused(reason)
 	}
-	n, ok := integerOf(row[0])
+	n, ok := session.Integer(row[0])
 	if !ok {
-		return 0, errNoNumber
+		return 0, session.ErrNoNumber
 	}
 	return n, nil
 }
@@ -161,12 +162,12 @@ func unnumbered(d *dialect.Dialect, answers []any) rewrite.Reason {
 	if len(n.Server) == 0 {
 		return ""
 	}
-	if major, minor, read := dbconn.MajorMinor(textOf(answers[0])); read == 2 &&
+	if major, minor, read := dbconn.MajorMinor(session.Text(answers[0])); read == 2 &&
 		(major < n.Major || major == n.Major && minor < n.Minor) {
 		return rewrite.ErrOldServer
 	}
 	if len(n.Server) == 3 {
-		if on, _ := integerOf(answers[1]); on != 0 && !strings.EqualFold(textOf(answers[2]), "row") {
+		if on, _ := session.Integer(answers[1]); on != 0 && !strings.EqualFold(session.Text(answers[2]), "row") {
 			return rewrite.ErrStatementLog
 		}
 	}
@@ -182,7 +183,7 @@ func (db *Database) unlessOld(ctx context.Context, g *Conn, p *rewrite.Plan, err
 	if err == nil || !p.Counts() || n.Major == 0 || d.Family != dialect.FamilyMySQL || !sqlcode.Answered(err) {
 		return err
 	}
-	version, asked := g.version(ctx)
+	version, asked := g.Version(ctx)
 	if asked != nil || unnumbered(d, []any{version, int64(0), ""}) != rewrite.ErrOldServer {
 		return err
 	}
@@ -196,26 +197,26 @@ func (x *execution) setSavepoint(ctx context.Context) error {
 	d := g.DB.known().dialect
 	unsure := slices.ContainsFunc(x.plan.Counted(), func(i int) bool { return x.plan.Inserts[i].Query.Unsure })
 	switch {
-	case x.saved, !unsure && !d.ErrorsAbort, g.tx == txOutside && d.Family != dialect.FamilyMySQL:
+	case x.saved, !unsure && !d.ErrorsAbort, g.Tx == session.Outside && d.Family != dialect.FamilyMySQL:
 		return nil
-	case g.tx == txOutside:
+	case g.Tx == session.Outside:
 		// Without autocommit a transaction begins by itself, and where one follows
 		// another there is one, too.
-		row, err := g.row(ctx, "SELECT @@autocommit, @@completion_type", nil)
+		row, err := g.Row(ctx, "SELECT @@autocommit, @@completion_type", nil)
 		if err != nil {
 			return err
 		}
-		if on, _ := integerOf(row[0]); on == 1 {
-			if !strings.EqualFold(textOf(row[1]), "no_chain") {
+		if on, _ := session.Integer(row[0]); on == 1 {
+			if !strings.EqualFold(session.Text(row[1]), "no_chain") {
 				return errUndo
 			}
 			return nil
 		}
-	case g.tx == txUnknown && !d.ErrorsAbort:
+	case g.Tx == session.Unknown && !d.ErrorsAbort:
 		return errUndo
 	}
-	_, err := dbconn.Exec(ctx, g.conn, "SAVEPOINT "+savepoint, nil)
-	if err != nil && g.tx == txUnknown && sqlcode.Answered(err) {
+	_, err := dbconn.Exec(ctx, g.Raw, "SAVEPOINT "+savepoint, nil)
+	if err != nil && g.Tx == session.Unknown && sqlcode.Answered(err) {
 		return nil // PostgreSQL refuses it outside of a transaction
 	}
 	x.saved = err == nil
@@ -225,7 +226,7 @@ func (x *execution) setSavepoint(ctx context.Context) error {
 // toSavepoint undoes what was done since our savepoint, which stays.
 func (x *execution) toSavepoint(ctx context.Context) error {
 	// What was done has to be undone, even for a caller who has gone.
-	_, err := dbconn.Exec(context.WithoutCancel(ctx), x.guard.conn, "ROLLBACK TO SAVEPOINT "+savepoint, nil)
+	_, err := dbconn.Exec(context.WithoutCancel(ctx), x.guard.Raw, "ROLLBACK TO SAVEPOINT "+savepoint, nil)
 	return err
 }
 
@@ -235,7 +236,7 @@ func (x *execution) release(ctx context.Context) error {
 		return nil
 	}
 	x.saved = false
-	_, err := dbconn.Exec(context.WithoutCancel(ctx), x.guard.conn, "RELEASE SAVEPOINT "+savepoint, nil)
+	_, err := dbconn.Exec(context.WithoutCancel(ctx), x.guard.Raw, "RELEASE SAVEPOINT "+savepoint, nil)
 	return err
 }
 

@@ -3,6 +3,7 @@ package fill
 import (
 	"slices"
 
+	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -89,12 +90,12 @@ func alsoInto(p *rewrite.Plan, d rewrite.Draw) bool {
 // waits reports whether keys are drawn when database/sql comes back with the
 // prepared statement: those of a transaction are not kept for a driver that may
 // want it to be prepared.
-func (db *Database) waits(g *Conn, p *rewrite.Plan, h rewrite.Holes, by route, args int) bool {
+func (db *Database) waits(g *Conn, p *rewrite.Plan, h rewrite.Holes, by session.Route, args int) bool {
 	return db.joining(p, h).any && db.preparesFirst(g, by, args)
 }
 
 // preparesFirst reports whether a driver may want a statement with arguments to be
 // prepared.
-func (db *Database) preparesFirst(g *Conn, by route, args int) bool {
-	return args > 0 && !db.Driver.Executes || !g.can(by)
+func (db *Database) preparesFirst(g *Conn, by session.Route, args int) bool {
+	return args > 0 && !db.Driver.Executes || !g.Can(by)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/keyfill/keyfill/internal/dbconn"
+	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/internal/store"
 )
@@ -37,7 +38,7 @@ var errEnded = errors.New("keyfill: the transaction was ended before this INSERT
 // an execution is open.
 func (x *execution) bySavepoint() bool {
 	t := &x.plan.Dialect().Transactions
-	return t.Probe != "" && (t.KeyOpen == "" || !x.guard.commits.alone)
+	return t.Probe != "" && (t.KeyOpen == "" || !x.guard.Commits.Alone)
 }
 
 // proveBefore proves that the transaction is open in front of the drawing, where the
@@ -47,7 +48,7 @@ func (x *execution) proveBefore(ctx context.Context) error {
 		return nil
 	}
 	t := &x.plan.Dialect().Transactions
-	if err := x.control(ctx, t.Set, proofSavepoint); err != nil {
+	if err := x.control(ctx, t.Set, session.ProofSavepoint); err != nil {
 		return err
 	}
 	if x.own != nil {
@@ -65,8 +66,8 @@ func (x *execution) proveBehind(ctx context.Context) error {
 		return nil
 	case x.bySavepoint():
 		return x.provedBy(ctx, x.plan.Dialect().Transactions.Probe)
-	case x.guard.DB.onConnection():
-		return x.guard.joinedStore().Prove(ctx)
+	case x.guard.DB.OnConnection():
+		return x.guard.Proven().Prove(ctx)
 	}
 	return nil
 }
@@ -74,9 +75,9 @@ func (x *execution) proveBehind(ctx context.Context) error {
 // provedBy sends a statement that fails without the savepoint. What was drawn since
 // it was set is then in a transaction that has begun by itself, if in any.
 func (x *execution) provedBy(ctx context.Context, text string) error {
-	err := x.control(ctx, text, proofSavepoint)
+	err := x.control(ctx, text, session.ProofSavepoint)
 	if err != nil && sqlcode.Is(err, x.plan.Dialect().Transactions.Ended) {
-		_, failed := dbconn.Exec(context.WithoutCancel(ctx), x.guard.conn, "ROLLBACK", nil)
+		_, failed := dbconn.Exec(context.WithoutCancel(ctx), x.guard.Raw, "ROLLBACK", nil)
 		return errors.Join(store.ErrEnded, failed)
 	}
 	return err
@@ -93,7 +94,7 @@ func (x *execution) unlessEnded(err error) error {
 		return err
 	}
 	if x.own == nil {
-		x.guard.isOver()
+		x.guard.MarkOver()
 	}
 	return errEnded
 }
@@ -104,17 +105,17 @@ func (x *execution) unlessEnded(err error) error {
 // still, and where it can only be rolled back, so that its commit will tell.
 func (g *Conn) undoneBehind(ctx context.Context, err error) error {
 	switch {
-	case err == nil, g.tx == txOutside, g.DB.known().dialect.ErrorsAbort:
+	case err == nil, g.Tx == session.Outside, g.DB.known().dialect.ErrorsAbort:
 		return nil
-	case g.DB.isUndone(err):
+	case g.DB.IsUndone(err):
 		return err
-	case !g.DB.onConnection() || g.tx != txInside:
+	case !g.DB.OnConnection() || g.Tx != session.Inside:
 		return nil
 	}
 	ctx, cancel := aside(ctx)
 	defer cancel()
-	if errors.Is(g.joinedStore().Prove(ctx), store.ErrEnded) {
-		g.isOver()
+	if errors.Is(g.Proven().Prove(ctx), store.ErrEnded) {
+		g.MarkOver()
 		return fmt.Errorf("%w: %v", errEnded, err) // which may be driver.ErrBadConn
 	}
 	return nil

@@ -109,7 +109,7 @@ func (r *joinedRow) open(ctx context.Context, g *Conn) error {
 	}
 	at := r.home
 	if at == nil {
-		at = store.Within(r.dialect, g.conn)
+		at = store.Within(r.dialect, g.Raw)
 	}
 	row, err := r.openAt(ctx, at)
 	if err != nil {
@@ -176,7 +176,7 @@ func (db *keyTables) newJoined(ctx context.Context, g *Conn, k *tableKey, row st
 	if !ranked {
 		row.OnBehind = keysource.RemedyWarn // see newSequence
 	}
-	if db.onConnection() {
+	if db.OnConnection() {
 		if g.counters != nil && schema != "" && schema != "main" && schema != "temp" {
 			return nil, errElsewhere
 		}

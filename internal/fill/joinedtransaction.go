@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/keyfill/keyfill/internal/dbconn"
+	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/rewrite"
@@ -24,13 +25,13 @@ func (x *execution) join(ctx context.Context) error {
 	}
 	g := x.guard
 	x.undone = false
-	inside, err := g.inside(ctx)
+	inside, err := g.Inside(ctx)
 	switch {
 	case err != nil:
 		return err
-	case g.tx == txUnknown && g.ended:
+	case g.Tx == session.Unknown && g.Ended:
 		return errEnded
-	case g.tx == txUnknown:
+	case g.Tx == session.Unknown:
 		return x.plan.Refused(rewrite.ErrTransaction)
 	case x.joining.whole && x.leavesOut():
 		return x.plan.Refused(rewrite.ErrGap)
@@ -58,9 +59,9 @@ func (x *execution) leavesOut() bool {
 // nothing but a rollback, which undoes what was drawn, there is none.
 func (x *execution) mark(ctx context.Context) error {
 	d := x.plan.Dialect()
-	if x.guard.DB.onConnection() {
+	if x.guard.DB.OnConnection() {
 		// Where there is none, a savepoint of SQLite begins one.
-		if err := x.guard.joinedStore().Prove(ctx); err != nil {
+		if err := x.guard.Proven().Prove(ctx); err != nil {
 			return x.unlessEnded(err)
 		}
 	}
@@ -79,7 +80,7 @@ func (x *execution) mark(ctx context.Context) error {
 
 // control sends a statement for a savepoint.
 func (x *execution) control(ctx context.Context, text, savepoint string) error {
-	_, err := dbconn.Exec(ctx, x.guard.conn, strings.Replace(text, "%", savepoint, 1), nil)
+	_, err := dbconn.Exec(ctx, x.guard.Raw, strings.Replace(text, "%", savepoint, 1), nil)
 	return err
 }
 
@@ -93,16 +94,16 @@ func (x *execution) beginOwn(ctx context.Context) error {
 		// would fix what the ones behind it see.
 		opts.Isolation = driver.IsolationLevel(sql.LevelReadCommitted)
 	}
-	own, err := g.begin(ctx, opts)
+	own, err := g.BeginDriver(ctx, opts)
 	if err != nil {
-		if isNestedBegin(err) {
-			g.unknown()
+		if session.IsNestedBegin(err) {
+			g.MarkUnknown()
 			return x.plan.Refused(rewrite.ErrTransaction)
 		}
 		return err
 	}
-	x.own, g.tx = own, txInside
-	g.ongoing = store.Ongoing{Ours: true}
+	x.own, g.Tx = own, session.Inside
+	g.Ongoing = store.Ongoing{Ours: true}
 	return nil
 }
 
@@ -129,11 +130,11 @@ func (x *execution) leave(ctx context.Context, err error) error {
 // end ends our own transaction.
 func (x *execution) end(ctx context.Context, own driver.Tx, err error) error {
 	g := x.guard
-	g.tx = txOutside
-	g.ongoing = store.Ongoing{}
+	g.Tx = session.Outside
+	g.Ongoing = store.Ongoing{}
 	if err != nil {
 		x.undone = true
-		g.undo(ctx, own.Rollback())
+		g.Undo(ctx, own.Rollback())
 		return err
 	}
 	err = own.Commit()
@@ -141,7 +142,7 @@ func (x *execution) end(ctx context.Context, own driver.Tx, err error) error {
 		return nil
 	}
 	// One that could not be committed stays open: SQLITE_BUSY.
-	g.undo(ctx, err)
+	g.Undo(ctx, err)
 	if isBadConn(err) {
 		// The commit was sent: it must not look as if all could be sent again.
 		t := tableOf(&x.plan.Inserts[0])
@@ -176,7 +177,7 @@ func (x *execution) unmark(ctx context.Context, err error) {
 		return
 	}
 	if undone := x.control(ctx, t.Undo, keysSavepoint); undone != nil {
-		x.guard.unknown() // MySQL ends the transaction at a deadlock
+		x.guard.MarkUnknown() // MySQL ends the transaction at a deadlock
 		return
 	}
 	x.undone = true

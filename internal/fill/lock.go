@@ -3,6 +3,7 @@ package fill
 import (
 	"context"
 
+	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -19,7 +20,7 @@ func (db *Database) miscounts(p *rewrite.Plan) bool {
 	if p.Counts() {
 		return p.Reads()&rewrite.ReadsCount != 0
 	}
-	if !db.onConnection() || db.standIn != nil || p.Reads()&rewrite.ReadsCount == 0 {
+	if !db.OnConnection() || db.standIn != nil || p.Reads()&rewrite.ReadsCount == 0 {
 		return false
 	}
 	for _, d := range p.Draws {
@@ -39,9 +40,9 @@ func (db *Database) miscounts(p *rewrite.Plan) bool {
 // An error is left to what comes next, since it may be that of a view, which cannot
 // be written to in this way. One that may have ended the transaction is returned.
 func (db *keyTables) lock(ctx context.Context, g *Conn, t *table, i int) error {
-	if !db.onConnection() || g.tx == txOutside {
+	if !db.OnConnection() || g.Tx == session.Outside {
 		return nil
 	}
 	column := store.Column{Schema: t.rule.Schema, Table: t.rule.Name, Name: t.keys[i].column}
-	return store.Within(db.either[0].dialect, g.conn).LockFirst(ctx, column)
+	return store.Within(db.either[0].dialect, g.Raw).LockFirst(ctx, column)
 }

@@ -43,9 +43,9 @@ func (db *keyTables) afterMax(ctx context.Context, g *Conn, t *table, i int, n i
 	}
 	var greatest int64
 	if k.rule.Source.Lock == policy.LockNone {
-		greatest, err = store.Within(db.known().dialect, g.conn).MaxKey(ctx, column)
+		greatest, err = store.Within(db.known().dialect, g.Raw).MaxKey(ctx, column)
 	} else {
-		within := g.joinedStore()
+		within := g.Proven()
 		if err = db.enterMutex(ctx, g, k, f, i, column); err == nil {
 			greatest, err = within.LockedMaxKey(ctx, column)
 		}

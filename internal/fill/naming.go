@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -93,10 +94,10 @@ func (db *keyTables) inPlace(ctx context.Context, g *Conn, e *engine, query stri
 	if moves(g, p, query) {
 		return p.Withheld(rewrite.ErrPlace), plain, nil
 	}
-	if !g.place.asked && p.Reads()&rewrite.ReadsCount != 0 && len(p.Inserts) > 0 {
+	if !g.Place.Asked && p.Reads()&rewrite.ReadsCount != 0 && len(p.Inserts) > 0 {
 		return p.Withheld(rewrite.ErrPlace), plain, nil
 	}
-	at, err := g.placeNow(ctx)
+	at, err := g.PlaceNow(ctx)
 	switch {
 	case errors.Is(err, catalog.ErrPlace) && len(p.Inserts) > 0:
 		return p.Withheld(rewrite.ErrPlace), plain, nil
@@ -126,13 +127,13 @@ func moves(g *Conn, p *rewrite.Plan, query string) bool {
 	for i := range p.Inserts {
 		last = max(last, p.Inserts[i].Offset)
 	}
-	return rewrite.MovesPlace(p.Dialect(), query[:last], g.place.changed)
+	return rewrite.MovesPlace(p.Dialect(), query[:last], g.Place.Changed)
 }
 
 // elsewhere reports whether a table's name has another database in front than the
 // session's.
-func elsewhere(e *engine, p *rewrite.Plan, at *location) bool {
-	database, _, _ := strings.Cut(at.answer, "\n")
+func elsewhere(e *engine, p *rewrite.Plan, at *session.Location) bool {
+	database, _, _ := strings.Cut(at.Answer, "\n")
 	for i := range p.Inserts {
 		if d := p.Inserts[i].Database; d != "" && d != e.dialect.Fold(database, true) {
 			return true
@@ -147,9 +148,9 @@ func isLoose(t *table) bool { return t.rule.Loose }
 
 // readIn reads a query in a place, and keeps the plan where all that it names is
 // there.
-func (db *keyTables) readIn(ctx context.Context, g *Conn, e *engine, query string, p *rewrite.Plan, at, home *location) (*rewrite.Plan, naming, error) {
+func (db *keyTables) readIn(ctx context.Context, g *Conn, e *engine, query string, p *rewrite.Plan, at, home *session.Location) (*rewrite.Plan, naming, error) {
 	r := &reading{engine: e, at: at, home: home, now: map[wanted]string{}, altered: g.isAltered()}
-	n := naming{lookup: r.lookup, key: at.answer + "\x00" + string(rune(p.Dialect().Settings)) + "\x00at\x00"}
+	n := naming{lookup: r.lookup, key: at.Answer + "\x00" + string(rune(p.Dialect().Settings)) + "\x00at\x00"}
 	if known, ok := e.cache.Get(n.key + query); ok && !r.altered {
 		return known, n, nil
 	}
@@ -183,7 +184,7 @@ func (db *keyTables) real(ctx context.Context, t *table) (*table, error) {
 	}
 	f := policy.Found{Schema: t.rule.Schema, Bare: t.rule.Schema == ""}
 	schema := "main"
-	if !db.onConnection() {
+	if !db.OnConnection() {
 		home, err := db.home(ctx)
 		if err == nil {
 			schema, _, err = db.locate(ctx, nil, home, t.rule.Name)
@@ -205,7 +206,7 @@ func (db *keyTables) real(ctx context.Context, t *table) (*table, error) {
 // reading looks for the tables of a text in a place.
 type reading struct {
 	engine   *engine
-	at, home *location
+	at, home *session.Location
 
 	altered bool              // the transaction has changed tables: what was found may be others'
 	now     map[wanted]string // the schemas of tables that are not there yet
@@ -214,7 +215,7 @@ type reading struct {
 
 // wanted is a name without a schema in a place.
 type wanted struct {
-	place *location
+	place *session.Location
 	name  string
 }
 
@@ -252,14 +253,14 @@ func (r *reading) lookup(schema, name string) *rewrite.Target {
 // schema returns the schema of a table, and whether it is known.
 func (r *reading) schema(w wanted) (string, bool) {
 	if d := r.engine.dialect; !d.Place.Path && !d.Place.Database {
-		return d.FoldTable(w.place.answer, true), true
+		return d.FoldTable(w.place.Answer, true), true
 	}
 	if schema, ok := r.now[w]; ok {
 		return schema, true
 	}
 	schema := ""
 	if !r.altered {
-		schema = w.place.schemaOf(w.name)
+		schema = w.place.SchemaOf(w.name)
 	}
 	if schema == "" {
 		r.missing = append(r.missing, w)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -263,7 +264,7 @@ func (x *execution) failure(err error) outcome {
 	switch {
 	case x.undone:
 		return outcomeNotStored
-	case x.gone != nil && x.guard.tx != txInside:
+	case x.gone != nil && x.guard.Tx != session.Inside:
 		return outcomeUnknown // the statement may have committed by itself
 	}
 	// ErrBadConn says nothing: drivers give it for a connection that broke after

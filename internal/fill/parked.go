@@ -27,9 +27,9 @@ func (g *Conn) park(x *execution) {
 // dropUndone gives up the parked keys that were reserved on this connection where a
 // transaction may have given them back since.
 func (g *Conn) dropUndone() {
-	if g.parkedAt != g.undos {
+	if g.parkedAt != g.Undos {
 		g.parked = slices.DeleteFunc(g.parked, func(x *execution) bool { return !x.autonomous() })
-		g.parkedAt = g.undos
+		g.parkedAt = g.Undos
 	}
 }
 

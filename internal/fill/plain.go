@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"slices"
 
+	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -49,14 +50,14 @@ func (db *Database) newPlain(p *rewrite.Plan) *plain {
 // connection knows nothing that gives the text another meaning.
 type plainText struct {
 	plain
-	home *location // where the session has to be; nil where its place does not matter
+	home *session.Location // where the session has to be; nil where its place does not matter
 }
 
 // newPlainText returns the plain executor of a text; one without a plan says that
 // there is none. known is false where that cannot be told yet.
 func (db *Database) newPlainText(e *engine, query string) (f *plainText, known bool) {
 	p := e.plan(query)
-	if db.casing.Load() == casingUnknown && db.exact != nil && db.standIn == nil && e.isTouched(p) {
+	if db.Casing.Load() == session.CasingUnknown && db.exact != nil && db.standIn == nil && e.isTouched(p) {
 		return nil, false
 	}
 	one := db.newPlain(p)
@@ -81,11 +82,11 @@ func (db *Database) newPlainText(e *engine, query string) (f *plainText, known b
 }
 
 // knownHome returns the place that the database is opened in, nil before it was asked.
-func (db *Database) knownHome() *location {
-	if db.onConnection() {
-		return db.places.of("")
+func (db *Database) knownHome() *session.Location {
+	if db.OnConnection() {
+		return db.Places.Of("")
 	}
-	return db.places.home.Load()
+	return db.Places.Home.Load()
 }
 
 // plainOn returns the plain executor of a text on a connection, nil where the text
@@ -105,8 +106,8 @@ func (db *Database) plainOn(ctx context.Context, g *Conn, s *seenText) *plain {
 		}
 		s.plain.Store(f)
 	}
-	if f.plan == nil || policy.Mode(db.Mode.Load()) != policy.ModeFill || g.temporary.any() ||
-		f.home != nil && !(g.place.asked && g.place.at == f.home) || !f.suits(ctx, g) {
+	if f.plan == nil || policy.Mode(db.Mode.Load()) != policy.ModeFill || g.Temporary.Any() ||
+		f.home != nil && !(g.Place.Asked && g.Place.At == f.home) || !f.suits(ctx, g) {
 		return nil
 	}
 	return &f.plain
@@ -115,7 +116,7 @@ func (db *Database) plainOn(ctx context.Context, g *Conn, s *seenText) *plain {
 // suits reports whether nothing is known of the connection and asked by the caller
 // that needs an execution from the beginning.
 func (p *plain) suits(ctx context.Context, g *Conn) bool {
-	return !g.altered.on && p.table.gate.facts.Load() != nil && recorderOf(ctx) == nil
+	return !g.Altered.On && p.table.gate.facts.Load() != nil && recorderOf(ctx) == nil
 }
 
 // plainRun is one execution of a plain executor.
@@ -181,10 +182,10 @@ func (r *plainRun) execution() *execution {
 // to be decided; nothing was done then.
 func (db *Database) execPlain(ctx context.Context, g *Conn, s *seenText, args []driver.NamedValue) (res driver.Result, done bool, err error) {
 	p := db.plainOn(ctx, g, s)
-	if p == nil || !g.execs {
+	if p == nil || !g.Execs {
 		return nil, false, nil
 	}
-	if len(args) > 0 && g.skips[byExec].isExpected() {
+	if len(args) > 0 && g.Skips[session.ByExec].IsExpected() {
 		return nil, true, driver.ErrSkip
 	}
 	r := plainRun{plain: p, guard: g, query: s.query, args: args, facts: p.table.gate.facts.Load()}
@@ -249,10 +250,10 @@ func (r *plainRun) count() {
 // queryPlain is execPlain for a text that gives rows.
 func (db *Database) queryPlain(ctx context.Context, g *Conn, s *seenText, args []driver.NamedValue) (rows driver.Rows, done bool, err error) {
 	p := db.plainOn(ctx, g, s)
-	if p == nil || !g.queries {
+	if p == nil || !g.Queries {
 		return nil, false, nil
 	}
-	if len(args) > 0 && g.skips[byQuery].isExpected() {
+	if len(args) > 0 && g.Skips[session.ByQuery].IsExpected() {
 		return nil, true, driver.ErrSkip
 	}
 	r := plainRun{plain: p, guard: g, query: s.query, args: args, facts: p.table.gate.facts.Load()}
@@ -304,7 +305,7 @@ func (db *Database) preparePlain(ctx context.Context, g *Conn, s *seenText) (stm
 // decided; nothing was done then. What was parked for the statement is executed first.
 func (s *statement) run(ctx context.Context, args []driver.NamedValue) (r plainRun, suits bool, err error) {
 	g := s.guard
-	if s.plain == nil || len(g.parked) > 0 || s.at != nil && !(g.place.asked && g.place.at == s.at) || !s.plain.suits(ctx, g) {
+	if s.plain == nil || len(g.parked) > 0 || s.at != nil && !(g.Place.Asked && g.Place.At == s.at) || !s.plain.suits(ctx, g) {
 		return r, false, nil
 	}
 	r = plainRun{plain: s.plain, guard: g, query: s.query, args: args, facts: s.plain.table.gate.facts.Load(), session: s.session}

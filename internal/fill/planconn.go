@@ -29,7 +29,7 @@ func (db *Database) planOn(ctx context.Context, g *Conn, e *engine, query string
 	if err != nil || p.Action == rewrite.Refuse && p.Refusal.Reason == rewrite.ErrPlace {
 		return p, err
 	}
-	if g.temporary.any() {
+	if g.Temporary.Any() {
 		beside, err := db.beside(ctx, g, e, n, query, p)
 		if err != nil || beside != p {
 			return beside, err
@@ -57,10 +57,10 @@ func (db *Database) settled(ctx context.Context, g *Conn, p *rewrite.Plan) (*rew
 	switch {
 	case mode == policy.ModeOff:
 		return p, nil
-	case !g.settings.asked && p.ReadsAny()&rewrite.ReadsCount != 0:
+	case !g.Settings.Asked && p.ReadsAny()&rewrite.ReadsCount != 0:
 		return p.Unsettled(), nil // the question would change what it reads
 	}
-	set, known, err := g.session(ctx, p.Dialect().Setting)
+	set, known, err := g.SettingsNow(ctx, p.Dialect().Setting)
 	switch {
 	case err != nil && mode == policy.ModeDryRun:
 		return p, nil // the engine says itself what is wrong
@@ -87,13 +87,13 @@ func (db *Database) listed(ctx context.Context, g *Conn, e *engine, n naming, qu
 	if mode == policy.ModeOff {
 		return p, nil
 	}
-	columns := g.columns.of(in.Unlisted)
+	columns := g.Columns.Of(in.Unlisted)
 	if columns == nil {
 		if err := db.lock(ctx, g, t, 0); err != nil {
 			return p, err
 		}
 		var err error
-		columns, err = catalog.Implied(ctx, e.dialect, catalog.Conn(g.conn),
+		columns, err = catalog.Implied(ctx, e.dialect, catalog.Conn(g.Raw),
 			catalog.Name{Schema: t.rule.Schema, Table: t.rule.Name, Text: in.Unlisted})
 		if err != nil && mode == policy.ModeDryRun {
 			return p, nil // the engine says itself what is wrong
@@ -101,7 +101,7 @@ func (db *Database) listed(ctx context.Context, g *Conn, e *engine, n naming, qu
 		if err != nil || columns == nil {
 			return p, err
 		}
-		g.columns.keep(in.Unlisted, columns)
+		g.Columns.Keep(in.Unlisted, columns)
 	}
 	return e.listedPlan(n, p.Dialect(), query, in.Target, columns), nil
 }
@@ -126,8 +126,8 @@ func unlisted(p *rewrite.Plan) *rewrite.Insert {
 // be one when the INSERT runs. An
 // error is the driver's own.
 func (db *Database) beside(ctx context.Context, g *Conn, e *engine, n naming, query string, p *rewrite.Plan) (*rewrite.Plan, error) {
-	names := &g.temporary
-	if p.Action == rewrite.Pass && !names.every || db.standIn != nil || policy.Mode(db.Mode.Load()) == policy.ModeOff {
+	names := &g.Temporary
+	if p.Action == rewrite.Pass && !names.Every || db.standIn != nil || policy.Mode(db.Mode.Load()) == policy.ModeOff {
 		return p, nil
 	}
 	var (
@@ -137,8 +137,8 @@ func (db *Database) beside(ctx context.Context, g *Conn, e *engine, n naming, qu
 		counts = p.Reads()&rewrite.ReadsCount != 0
 	)
 	standing := func(n rewrite.TableName) rewrite.Standing {
-		named := names.names[e.dialect.Fold(n.Table, true)]
-		if failed != nil || !named && !names.every {
+		named := names.Names[e.dialect.Fold(n.Table, true)]
+		if failed != nil || !named && !names.Every {
 			return rewrite.IsConfigured
 		}
 		s, asked := known[n]
@@ -148,7 +148,7 @@ func (db *Database) beside(ctx context.Context, g *Conn, e *engine, n naming, qu
 		is := false
 		if !counts {
 			var err error
-			is, err = catalog.Temporary(ctx, e.dialect, catalog.Conn(g.conn), catalog.Name(n))
+			is, err = catalog.Temporary(ctx, e.dialect, catalog.Conn(g.Raw), catalog.Name(n))
 			if err != nil && !sqlcode.Answered(err) {
 				failed = err
 			}
@@ -158,7 +158,7 @@ func (db *Database) beside(ctx context.Context, g *Conn, e *engine, n naming, qu
 			s = rewrite.Unasked
 		case is:
 			s = rewrite.IsTemporary
-		case names.every:
+		case names.Every:
 			s = rewrite.ByPath
 		default:
 			s = rewrite.WasTemporary

@@ -14,6 +14,7 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/dbconn"
+	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
@@ -213,7 +214,7 @@ func parentCondition(d *dialect.Dialect, columns []string, values []driver.Value
 func (q *inquiry) ask(ctx context.Context, leads bool, affected int64) error {
 	x := q.x
 	latest := x.plan.Dialect().Latest
-	inside, outside := x.guard.tx == txInside, x.guard.tx == txOutside
+	inside, outside := x.guard.Tx == session.Inside, x.guard.Tx == session.Outside
 	switch {
 	case latest.Lock == "":
 		return q.plain(ctx, true)
@@ -386,7 +387,7 @@ var errOtherKey = errors.New("keyfill: the table shows another key than it was a
 
 // run notes the keys that a query shows, and returns their number.
 func (q *inquiry) run(ctx context.Context, group int, query string) (seen int, err error) {
-	err = dbconn.Query(ctx, q.x.guard.conn, query, nil, func(row []any) error {
+	err = dbconn.Query(ctx, q.x.guard.Raw, query, nil, func(row []any) error {
 		n, ok := q.places[place{group, q.shown(row[0])}]
 		if !ok {
 			return errOtherKey
@@ -432,11 +433,11 @@ func (x *execution) firstNumbered(ctx context.Context, res driver.Result) (id in
 	query := fmt.Sprintf("SELECT %s(%s) FROM %s WHERE %s BETWEEN %d AND %d", which, column, in.TableText, column, before+1, before+x.rows[0])
 	ctx, cancel := aside(ctx)
 	defer cancel()
-	row, err := x.guard.row(ctx, query, nil)
+	row, err := x.guard.Row(ctx, query, nil)
 	if x.asked(ctx, err); err != nil || row[0] == nil {
 		return 0
 	}
-	id, _ = integerOf(row[0])
+	id, _ = session.Integer(row[0])
 	return id
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 
+	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
@@ -43,7 +44,7 @@ func (db *keyTables) newRecycled(g *Conn, k *tableKey, row store.Sequence, ranke
 	}
 	o := src.RecycledOptions()
 	var at *connRow
-	if db.onConnection() && src.Store == "" {
+	if db.OnConnection() && src.Store == "" {
 		if isElsewhere(g, schema) {
 			return nil, errElsewhere
 		}
@@ -78,7 +79,7 @@ func (db *keyTables) storeOf(src policy.Source, row *store.Sequence) (*store.Sto
 	if err != nil {
 		return nil, err
 	}
-	if src.Store != "" && !db.onConnection() {
+	if src.Store != "" && !db.OnConnection() {
 		if row.At, err = db.sources.stores.get(""); err != nil {
 			return nil, err
 		}
@@ -89,25 +90,25 @@ func (db *keyTables) storeOf(src policy.Source, row *store.Sequence) (*store.Sto
 
 // seriesAt returns the way to the series from a connection.
 func (r *connRow) seriesAt(g *Conn) keysource.SeriesAt {
-	at := keysource.SeriesAt{Open: g.tx != txOutside}
+	at := keysource.SeriesAt{Open: g.Tx != session.Outside}
 	at.Transact = func(ctx context.Context, f func(keysource.SeriesStore) error) error {
 		inside := func(st *store.Store) error { return f(r.series.At(st)) }
 		if !at.Open {
 			return committing{r, g}.transact(ctx, inside)
 		}
 		// Its several statements would each commit where the transaction has ended.
-		err := g.joinedStore().Prove(ctx)
+		err := g.Proven().Prove(ctx)
 		switch {
 		case errors.Is(err, store.ErrEnded):
 			return committing{r, g}.transact(ctx, inside)
 		case err != nil:
 			return err
 		}
-		return inside(store.Within(r.dialect, g.conn))
+		return inside(store.Within(r.dialect, g.Raw))
 	}
 	if r.ranked {
 		at.MaxKey = func(ctx context.Context, from, to int64) (int64, error) {
-			return r.series.At(store.On(r.dialect, g.conn)).MaxKey(ctx, from, to)
+			return r.series.At(store.On(r.dialect, g.Raw)).MaxKey(ctx, from, to)
 		}
 	}
 	return at

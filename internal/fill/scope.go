@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
 )
@@ -89,7 +90,7 @@ func (db *keyTables) newScoped(ctx context.Context, g *Conn, t *table, i int, ro
 		s.scope.Within = append(s.scope.Within, column.found.Name)
 		types = append(types, rc.Type)
 	}
-	if !db.onConnection() {
+	if !db.OnConnection() {
 		if s.scope.Latest, err = db.sources.stores.get(""); err != nil {
 			return nil, err
 		}
@@ -162,7 +163,7 @@ func (s *scoped) within(ctx context.Context, g *Conn, t *table, i int, rows [][]
 		return nil, err
 	}
 	if s.standIn == nil {
-		if g.tx == txOutside {
+		if g.Tx == session.Outside {
 			return nil, errOutside
 		}
 		if err := s.joined.open(ctx, g); err != nil {

@@ -78,7 +78,7 @@ func (g *Conn) Passes(query string) (what rewrite.Concern, pass, counts bool) {
 	switch {
 	case what == 0:
 		return 0, true, false
-	case seen != nil && seen.passed && !g.temporary.every:
+	case seen != nil && seen.passed && !g.Temporary.Every:
 		g.alteredTables.made = nil
 		return what, true, true
 	}

@@ -93,7 +93,7 @@ func (db *keyTables) newSequence(ctx context.Context, g *Conn, t *table, i int, 
 func (db *keyTables) countThrough(ctx context.Context, g *Conn, src policy.Source, row store.Sequence, ranked bool, schema string,
 	o keysource.SequenceOptions, c *counter) (*counter, error) {
 	var at *connRow
-	if db.onConnection() && src.Store == "" {
+	if db.OnConnection() && src.Store == "" {
 		if isElsewhere(g, schema) {
 			return nil, errElsewhere
 		}

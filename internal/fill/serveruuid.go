@@ -94,9 +94,9 @@ func (k *tableKey) function(d *dialect.Dialect) dialect.Function {
 // serverHas reports whether the server's version has a function. It is asked for
 // once.
 func (db *Database) serverHas(ctx context.Context, g *Conn, f dialect.Function) (bool, error) {
-	version := db.serverVersion.Load()
+	version := db.ServerVersion.Load()
 	if version == nil {
-		text, err := g.version(ctx)
+		text, err := g.Version(ctx)
 		if err != nil {
 			return false, err
 		}
@@ -106,7 +106,7 @@ func (db *Database) serverHas(ctx context.Context, g *Conn, f dialect.Function) 
 		if version[0], version[1], read = dbconn.MajorMinor(text); read == 0 {
 			return false, nil // a server that says something else
 		}
-		db.serverVersion.Store(version)
+		db.ServerVersion.Store(version)
 	}
 	return version[0] > f.Major || version[0] == f.Major && version[1] >= f.Minor, nil
 }

@@ -219,7 +219,7 @@ func (f *floor) read(ctx context.Context, st *store.Store) (int64, error) {
 // is: the statement's own transaction may have locked the table, and the server sees no
 // deadlock.
 func (f *floor) greatest(ctx context.Context, st *store.Store) (int64, error) {
-	if f.db.onConnection() {
+	if f.db.OnConnection() {
 		return f.read(ctx, st)
 	}
 	limited, cancel := context.WithTimeout(ctx, f.db.storeWait)
@@ -246,11 +246,11 @@ func (f *floor) raise(ctx context.Context, g *Conn) error {
 		st  *store.Store
 		err error
 	)
-	if db.onConnection() {
+	if db.OnConnection() {
 		if err := db.lock(ctx, g, f.table, f.index); err != nil {
 			return err
 		}
-		st = store.On(db.either[0].dialect, g.conn)
+		st = store.On(db.either[0].dialect, g.Raw)
 	} else if st, err = db.sources.stores.get(""); err != nil {
 		return err
 	}

@@ -90,7 +90,7 @@ func ofWorkers(src policy.Source) bool {
 // markless reports whether a snowflake has no store: the policy says so, or
 // there is none, since a mark that a transaction may undo reserves no time.
 func (db *keyTables) markless(src policy.Source) bool {
-	return src.Store == policy.StoreNone || src.Store == "" && db.onConnection()
+	return src.Store == policy.StoreNone || src.Store == "" && db.OnConnection()
 }
 
 func (s *sources) openSnowflake(src policy.Source, markless bool) error {
@@ -281,7 +281,7 @@ func (db *keyTables) columns(ctx context.Context, g *Conn, t *table, i int) (*ta
 	if err != nil {
 		return nil, nil, err
 	}
-	elsewhere := db.onConnection() && k.rule.Source.Store != ""
+	elsewhere := db.OnConnection() && k.rule.Source.Store != ""
 	columns := []store.Column{own.keys[i].stored(t.rule, k, elsewhere)}
 	if !k.rule.Shared {
 		return own, columns, nil

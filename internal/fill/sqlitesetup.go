@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -18,7 +19,7 @@ type rowNeeds struct {
 
 func (db *keyTables) needs() rowNeeds {
 	var n rowNeeds
-	if !db.onConnection() || db.standIn != nil {
+	if !db.OnConnection() || db.standIn != nil {
 		return n
 	}
 	for _, src := range db.either[0].policy.Sources() {
@@ -59,17 +60,17 @@ func (db *keyTables) acquaint(ctx context.Context, g *Conn) {
 		return
 	}
 	g.acquainted = true
-	if g.inMemory = inMemory(ctx, g); g.inMemory {
+	if g.InMemory = inMemory(ctx, g); g.InMemory {
 		g.counters = newCounterSet()
 	}
 }
 
 // ensure creates the tables of states once for a connection.
 func (db *keyTables) ensure(ctx context.Context, g *Conn) {
-	if !db.rows.ensure && !db.rows.claims || g.ensured || g.tx != txOutside {
+	if !db.rows.ensure && !db.rows.claims || g.ensured || g.Tx != session.Outside {
 		return
 	}
-	on := store.On(db.either[0].dialect, g.conn)
+	on := store.On(db.either[0].dialect, g.Raw)
 	if db.rows.ensure {
 		g.ensured = on.EnsureSchema(ctx) == nil
 		return
@@ -81,7 +82,7 @@ func (db *keyTables) ensure(ctx context.Context, g *Conn) {
 // ensureAgain creates the tables of states where they have gone since they were
 // looked for, and reports whether it has.
 func (db *keyTables) ensureAgain(ctx context.Context, g *Conn) bool {
-	if !db.rows.ensure || g.tx != txOutside || store.On(db.either[0].dialect, g.conn).HasTables(ctx) {
+	if !db.rows.ensure || g.Tx != session.Outside || store.On(db.either[0].dialect, g.Raw).HasTables(ctx) {
 		return false
 	}
 	g.ensured = false
@@ -92,7 +93,7 @@ func (db *keyTables) ensureAgain(ctx context.Context, g *Conn) bool {
 // inMemory reports whether a database of SQLite has no file: then only this
 // connection sees it, or those that share its cache.
 func inMemory(ctx context.Context, g *Conn) bool {
-	rows, err := catalog.Conn(g.conn).Rows(ctx, "SELECT file FROM pragma_database_list WHERE name = 'main'")
+	rows, err := catalog.Conn(g.Raw).Rows(ctx, "SELECT file FROM pragma_database_list WHERE name = 'main'")
 	if err != nil || len(rows) != 1 {
 		return false
 	}

@@ -7,6 +7,7 @@ import (
 	"database/sql/driver"
 	"errors"
 
+	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -28,7 +29,7 @@ func (db *Database) prepare(ctx context.Context, g *Conn, query string) (driver.
 	}
 	s := &statement{guard: g, plan: p, query: query}
 	if e := db.known(); e.dialect.Place.Moves && db.asks(e, query, p) {
-		s.at = g.place.at
+		s.at = g.Place.At
 	}
 	t := tableOf(&p.Inserts[0])
 	switch mode := db.cautious(p); mode {
@@ -132,7 +133,7 @@ type statement struct {
 
 	// at is where names were looked for when the plan was made, where that may be
 	// another table when it is executed; nil elsewhere.
-	at *location
+	at *session.Location
 
 	// unproven is the driver's of the text without the proof that a transaction is
 	// open, for executions that draw no key of theirs; nil until there is one.
@@ -248,7 +249,7 @@ func (s *statement) move(ctx context.Context) error {
 		return nil
 	}
 	g := s.guard
-	at, err := g.placeNow(ctx)
+	at, err := g.PlaceNow(ctx)
 	if err != nil || at == s.at {
 		return err
 	}
@@ -371,13 +372,13 @@ func (db *Database) refuseBound(err error) error {
 func (s *statement) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
 	if s.dry {
 		s.dryRun(ctx, args)
-		return stmtExec(ctx, s.Stmt, args)
+		return session.ExecStmt(ctx, s.Stmt, args)
 	}
 	if r, suits, err := s.run(ctx, args); suits {
 		if err != nil {
 			return nil, err
 		}
-		res, err := stmtExec(ctx, s.Stmt, r.sent)
+		res, err := session.ExecStmt(ctx, s.Stmt, r.sent)
 		return r.executed(ctx, res, err)
 	}
 	x, err := s.begin(ctx, args)
@@ -389,7 +390,7 @@ func (s *statement) ExecContext(ctx context.Context, args []driver.NamedValue) (
 		if err != nil {
 			return nil, err
 		}
-		return stmtExec(ctx, stmt, x.sent)
+		return session.ExecStmt(ctx, stmt, x.sent)
 	})
 	res, err = x.executed(ctx, res, err)
 	s.guard.release(x, err)
@@ -399,13 +400,13 @@ func (s *statement) ExecContext(ctx context.Context, args []driver.NamedValue) (
 func (s *statement) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
 	if s.dry {
 		s.dryRun(ctx, args)
-		return stmtQuery(ctx, s.Stmt, args)
+		return session.QueryStmt(ctx, s.Stmt, args)
 	}
 	if r, suits, err := s.run(ctx, args); suits {
 		if err != nil {
 			return nil, err
 		}
-		rows, err := stmtQuery(ctx, s.Stmt, r.sent)
+		rows, err := session.QueryStmt(ctx, s.Stmt, r.sent)
 		return r.queried(ctx, rows, err)
 	}
 	x, err := s.begin(ctx, args)
@@ -417,7 +418,7 @@ func (s *statement) QueryContext(ctx context.Context, args []driver.NamedValue) 
 		if err != nil {
 			return nil, err
 		}
-		return stmtQuery(ctx, stmt, x.sent)
+		return session.QueryStmt(ctx, stmt, x.sent)
 	})
 	return x.queried(ctx, rows, err)
 }
@@ -439,12 +440,12 @@ func (s *statement) dryRun(ctx context.Context, args []driver.NamedValue) {
 
 // Exec is for drivers' users of before contexts.
 func (s *statement) Exec(args []driver.Value) (driver.Result, error) {
-	return s.ExecContext(context.Background(), NamedValues(args))
+	return s.ExecContext(context.Background(), session.NamedValues(args))
 }
 
 // Query is for drivers' users of before contexts.
 func (s *statement) Query(args []driver.Value) (driver.Rows, error) {
-	return s.QueryContext(context.Background(), NamedValues(args))
+	return s.QueryContext(context.Background(), session.NamedValues(args))
 }
 
 // CheckNamedValue asks whom database/sql would ask: the driver's statement,

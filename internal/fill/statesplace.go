@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/store"
 )
 
@@ -12,67 +13,67 @@ import (
 // statement may ask for. What fails here is asked again.
 func (db *Database) placeFirst(ctx context.Context, g *Conn) {
 	if e := db.engine.Load(); e != nil && e.dialect.Place.Early && db.standIn == nil && e.placed {
-		g.place.first, _ = g.placeNow(ctx)
+		g.Place.First, _ = g.PlaceNow(ctx)
 	}
 }
 
 // home returns the place that the database is opened in.
-func (db *keyTables) home(ctx context.Context) (*location, error) {
-	p := &db.places
-	if home := p.home.Load(); home != nil {
+func (db *keyTables) home(ctx context.Context) (*session.Location, error) {
+	p := &db.Places
+	if home := p.Home.Load(); home != nil {
 		return home, nil
 	}
-	if db.onConnection() {
-		return p.of(""), nil
+	if db.OnConnection() {
+		return p.Of(""), nil
 	}
 	q, err := db.sources.stores.catalog()
 	if err != nil {
 		return nil, err
 	}
 	var answer string
-	err = db.askCatalog(ctx, db.dialect(), func(ctx context.Context) (err error) {
-		answer, err = catalog.Place(ctx, db.dialect(), q)
+	err = db.askCatalog(ctx, db.Dialect(), func(ctx context.Context) (err error) {
+		answer, err = catalog.Place(ctx, db.Dialect(), q)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	home := p.of(answer)
-	p.home.Store(home)
+	home := p.Of(answer)
+	p.Home.Store(home)
 	return home, nil
 }
 
 // locate returns the schema of the table that a name without one means in a place,
 // and whether that holds from now on: a table that is not there may come.
-func (db *keyTables) locate(ctx context.Context, g *Conn, at *location, name string) (schema string, lasts bool, err error) {
-	if schema = at.schemaOf(name); schema != "" && !g.isAltered() {
+func (db *keyTables) locate(ctx context.Context, g *Conn, at *session.Location, name string) (schema string, lasts bool, err error) {
+	if schema = at.SchemaOf(name); schema != "" && !g.isAltered() {
 		return schema, true, nil
 	}
 	var q catalog.Querier
-	if db.onConnection() || g.isAltered() {
-		q = catalog.Conn(g.conn)
+	if db.OnConnection() || g.isAltered() {
+		q = catalog.Conn(g.Raw)
 	} else if q, err = db.sources.stores.catalog(); err != nil {
 		return "", false, err
 	}
 	if g.isAltered() {
-		schema, _, err = catalog.Locate(ctx, db.dialect(), q, at.answer, name)
+		schema, _, err = catalog.Locate(ctx, db.Dialect(), q, at.Answer, name)
 		return schema, false, err // it may be rolled back
 	}
-	err = db.askCatalog(ctx, db.dialect(), func(ctx context.Context) (err error) {
-		schema, lasts, err = catalog.Locate(ctx, db.dialect(), q, at.answer, name)
+	err = db.askCatalog(ctx, db.Dialect(), func(ctx context.Context) (err error) {
+		schema, lasts, err = catalog.Locate(ctx, db.Dialect(), q, at.Answer, name)
 		return err
 	})
 	if err != nil {
 		return "", false, err
 	}
-	return schema, lasts && schema != "" && at.keep(name, schema), nil
+	return schema, lasts && schema != "" && at.Keep(name, schema), nil
 }
 
 // statesIn returns the schema of the tables with the states, which is where the
 // database is opened.
 func (db *keyTables) statesIn(ctx context.Context, g *Conn) (string, error) {
-	p := &db.places
-	if schema := p.states.Load(); schema != nil {
+	p := &db.Places
+	if schema := p.States.Load(); schema != nil {
 		return *schema, nil
 	}
 	home, err := db.home(ctx)
@@ -81,7 +82,7 @@ func (db *keyTables) statesIn(ctx context.Context, g *Conn) (string, error) {
 	}
 	schema, lasts, err := db.locate(ctx, g, home, "keyfill_sequences")
 	if err == nil && lasts {
-		p.states.Store(&schema)
+		p.States.Store(&schema)
 	}
 	return schema, err
 }
@@ -95,12 +96,12 @@ var errKeyTable = errors.New("the connection's current schema (USE, search_path)
 // find others, or none, without their schema.
 func (g *Conn) states(ctx context.Context) (st *store.Store, away bool, err error) {
 	db := g.DB
-	d := db.dialect()
-	st = g.joinedStore()
-	if db.onConnection() || d.Place.Query == "" {
+	d := db.Dialect()
+	st = g.Proven()
+	if db.OnConnection() || d.Place.Query == "" {
 		return st, false, nil
 	}
-	at, err := g.placeNow(ctx)
+	at, err := g.PlaceNow(ctx)
 	if err != nil {
 		return nil, false, err
 	}

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -13,7 +14,7 @@ import (
 // keyTables are the configured tables of one database: what the policy says of them,
 // the sources of their keys, and what was done with INSERTs into them.
 type keyTables struct {
-	*server
+	*session.Server
 	exact   []*engine              // the same as either, where the case of tables' names counts
 	either  []*engine              // what the engine may be: one, or MySQL's and MariaDB's
 	engine  atomic.Pointer[engine] // nil until those two are told apart
@@ -39,11 +40,11 @@ func (db *keyTables) know(ctx context.Context, g *Conn) (*engine, error) {
 	if e := db.engine.Load(); e != nil {
 		return e, nil
 	}
-	if err := g.ask(ctx); err != nil {
+	if err := g.AskServer(ctx); err != nil {
 		return nil, err
 	}
 	for _, e := range db.either {
-		if e.dialect == db.dialect() {
+		if e.dialect == db.Dialect() {
 			db.engine.CompareAndSwap(nil, e)
 		}
 	}
@@ -77,7 +78,7 @@ func (db *keyTables) noteSuspect(ctx context.Context, t *table, i int) {
 
 // joins reports whether keys are drawn on the statement's own connection.
 func (db *keyTables) joins(k *tableKey) bool {
-	return db.standIn == nil && (k.rule.Joined || db.onConnection() && k.rule.Source.Store == "")
+	return db.standIn == nil && (k.rule.Joined || db.OnConnection() && k.rule.Source.Store == "")
 }
 
 // belongs reports whether keys belong to the INSERT's transaction. A stand-in for

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
@@ -39,8 +40,8 @@ func (x *execution) take(ctx context.Context) error {
 // connection.
 func (g *Conn) giveUp(panics *bool) {
 	if *panics {
-		g.unknown()
-		g.unusable()
+		g.MarkUnknown()
+		g.MarkUnusable()
 	}
 }
 
@@ -49,7 +50,7 @@ func (x *execution) takeJoined(ctx context.Context) error {
 	for {
 		err := x.join(ctx)
 		if err != nil {
-			if x.guard.tx == txOutside && x.again(ctx, err) {
+			if x.guard.Tx == session.Outside && x.again(ctx, err) {
 				continue
 			}
 			return err
@@ -118,7 +119,7 @@ func withinJoined[T any](ctx context.Context, x *execution, whole bool, send fun
 		}
 		err = x.unlessEnded(err)
 		if res, isResult := any(answer).(driver.Result); err == nil && whole && isResult && x.own != nil {
-			if err = x.commit(ctx, res); !x.guard.DB.isUndone(err) || x.reads() {
+			if err = x.commit(ctx, res); !x.guard.DB.IsUndone(err) || x.reads() {
 				return answer, err
 			}
 		}

@@ -1,4 +1,4 @@
-package fill
+package session
 
 import (
 	"database/sql/driver"
@@ -9,15 +9,15 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// txState is whether a transaction is open on a connection, as far as it can be
+// TxState is whether a transaction is open on a connection, as far as it can be
 // followed from BeginTx and from the texts that go by.
-type txState uint8
+type TxState uint8
 
 const (
-	txOutside txState = iota // none is: what is sent commits by itself
-	txInside
-	txUnknown
-	txAsk // the engine knows
+	Outside TxState = iota // none is: what is sent commits by itself
+	Inside
+	Unknown
+	Unasked // the engine knows
 )
 
 // transaction is what is known of the transactions of one connection: whether one is
@@ -27,25 +27,25 @@ const (
 type transaction struct {
 	link
 	discard  bool // the connection is as good as closed: database/sql throws it away
-	inMemory bool // the database goes with the connection
+	InMemory bool // the database goes with the connection
 
-	tx      txState
+	Tx      TxState
 	saved   bool          // the transaction may have begun with a savepoint, and ends with that
-	ended   bool          // a transaction that was taken to be open was none; the application has not ended it yet
-	ongoing store.Ongoing // the transaction that is open
+	Ended   bool          // a transaction that was taken to be open was none; the application has not ended it yet
+	Ongoing store.Ongoing // the transaction that is open
 
 	begun     bool // BeginTx has begun one, which has got neither Commit nor Rollback
 	nested    bool // a text may have begun, or ended, one inside of it
 	left      bool // a Commit has failed: what it has left open nobody may end
 	unwrapped bool // the application has the driver's connection: what runs on it is not seen
 
-	// begins counts the transactions that were seen to begin, and undos the events that
+	// Begins counts the transactions that were seen to begin, and undos the events that
 	// may have undone what a transaction has reserved: its begin and end, the end of a
 	// part of it, and what is not seen.
-	begins, undos uint64
+	Begins, Undos uint64
 
-	commits knownCommits
-	altered catalogChanges
+	Commits knownCommits
+	Altered catalogChanges
 }
 
 // follow notes that a text has run, or has failed.
@@ -55,35 +55,35 @@ func (t *transaction) follow(effect rewrite.Transaction, err error) {
 	}
 	switch {
 	case effect == rewrite.TxUnchanged:
-	case effect == rewrite.TxCommits && t.tx != txUnknown,
-		effect == rewrite.TxEnds && err != nil && t.server.isUndone(err):
-		t.tx = txAsk
+	case effect == rewrite.TxCommits && t.Tx != Unknown,
+		effect == rewrite.TxEnds && err != nil && t.server.IsUndone(err):
+		t.Tx = Unasked
 	case err != nil, effect == rewrite.TxUnknown:
 		// A COMMIT that fails leaves the transaction open on some engines.
-		t.tx = txUnknown
+		t.Tx = Unknown
 	case effect == rewrite.TxBegins:
-		t.tx, t.saved, t.ended = txInside, false, false
-		t.begins++
-	case effect == rewrite.TxSaves && t.tx != txInside:
-		t.tx, t.saved = txInside, true
-		t.begins++
-	case effect == rewrite.TxReleases && (t.tx != txInside || t.saved):
-		t.tx = txUnknown
+		t.Tx, t.saved, t.Ended = Inside, false, false
+		t.Begins++
+	case effect == rewrite.TxSaves && t.Tx != Inside:
+		t.Tx, t.saved = Inside, true
+		t.Begins++
+	case effect == rewrite.TxReleases && (t.Tx != Inside || t.saved):
+		t.Tx = Unknown
 	case effect == rewrite.TxEnds:
-		t.tx, t.ended = txOutside, false
+		t.Tx, t.Ended = Outside, false
 	}
 	if (effect == rewrite.TxEnds || effect == rewrite.TxUnknown) && !t.begun && t.dialect().Transactions.Open != "" {
-		t.ended = false // the application has ended it, and the engine is asked what there is
+		t.Ended = false // the application has ended it, and the engine is asked what there is
 	}
-	if t.tx == txOutside {
-		t.altered.ends()
+	if t.Tx == Outside {
+		t.Altered.ends()
 	}
-	if t.tx == txUnknown {
-		t.unknown()
+	if t.Tx == Unknown {
+		t.MarkUnknown()
 	}
 	if effect != rewrite.TxUnchanged {
-		t.ongoing = store.Ongoing{}
-		t.undos++
+		t.Ongoing = store.Ongoing{}
+		t.Undos++
 	}
 }
 
@@ -94,23 +94,23 @@ func (t *transaction) ends(err error) {
 	t.begun, t.nested = false, false
 	t.follow(rewrite.TxEnds, err)
 	if nested {
-		t.unknown()
+		t.MarkUnknown()
 	}
 }
 
 // resets notes that the connection is used again by somebody else, where its driver
 // has the server undo what the session has left open.
 func (t *transaction) resets() {
-	if t.server.Driver.ResetsSession && t.tx != txOutside {
-		t.begun, t.nested, t.ended, t.left = false, false, false, false
-		t.unknown()
+	if t.server.Driver.ResetsSession && t.Tx != Outside {
+		t.begun, t.nested, t.Ended, t.left = false, false, false, false
+		t.MarkUnknown()
 	}
-	t.commits.asked = t.commits.asked && t.server.Driver.KeepsSession
+	t.Commits.asked = t.Commits.asked && t.server.Driver.KeepsSession
 }
 
-// ran notes that a text of the application has run, or has failed with err. A text that
+// Ran notes that a text of the application has run, or has failed with err. A text that
 // was refused, or that the driver takes only when it is prepared, has not run.
-func (t *transaction) ran(effect rewrite.Transaction, what rewrite.Concern, err error) {
+func (t *transaction) Ran(effect rewrite.Transaction, what rewrite.Concern, err error) {
 	if err != driver.ErrSkip && !unsent(err) {
 		t.followText(effect, err)
 		t.controlled(what)
@@ -125,7 +125,7 @@ func (t *transaction) followText(effect rewrite.Transaction, err error) {
 	if !t.dialect().Transactions.Driver {
 		t.follow(effect, err)
 	} else if effect != rewrite.TxUnchanged {
-		t.undos++
+		t.Undos++
 	}
 }
 
@@ -133,33 +133,33 @@ func (t *transaction) followText(effect rewrite.Transaction, err error) {
 // reserved, be it back to a savepoint only.
 func (t *transaction) controlled(what rewrite.Concern) {
 	if what&rewrite.ConcernsTransaction != 0 {
-		if !t.ongoing.Ours {
-			t.ongoing = store.Ongoing{} // a rollback to a savepoint undoes its mark
+		if !t.Ongoing.Ours {
+			t.Ongoing = store.Ongoing{} // a rollback to a savepoint undoes its mark
 		}
-		t.undos++
+		t.Undos++
 	}
 }
 
-// unknown notes that it is not known any more whether a transaction is open.
-func (t *transaction) unknown() {
-	t.tx = txUnknown
-	t.ongoing = store.Ongoing{}
-	t.commits = knownCommits{}
+// MarkUnknown notes that it is not known any more whether a transaction is open.
+func (t *transaction) MarkUnknown() {
+	t.Tx = Unknown
+	t.Ongoing = store.Ongoing{}
+	t.Commits = knownCommits{}
 }
 
-// isOver notes that a transaction was taken to be open and is none: what is sent is
+// MarkOver notes that a transaction was taken to be open and is none: what is sent is
 // refused until the application ends it.
-func (t *transaction) isOver() {
-	t.unknown()
-	t.ended = true
+func (t *transaction) MarkOver() {
+	t.MarkUnknown()
+	t.Ended = true
 }
 
 // unwrap notes that the application has the driver's connection: nothing is known until
 // a transaction begins and ends.
 func (t *transaction) unwrap() {
-	t.unknown()
+	t.MarkUnknown()
 	t.unwrapped = true
-	t.undos++
+	t.Undos++
 }
 
 // unsent reports whether a text was refused.

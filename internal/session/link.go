@@ -1,4 +1,4 @@
-package fill
+package session
 
 import (
 	"context"
@@ -13,31 +13,31 @@ import (
 
 // link is the driver's connection, and the server behind it.
 type link struct {
-	conn   driver.Conn
-	server *server
+	Raw    driver.Conn
+	server *Server
 }
 
 // dialect returns the dialect of the server, as far as it is known.
-func (l *link) dialect() *dialect.Dialect { return l.server.dialect() }
+func (l *link) dialect() *dialect.Dialect { return l.server.Dialect() }
 
-// row returns the row that a query gives.
-func (l *link) row(ctx context.Context, query string, args []driver.NamedValue) (row []any, err error) {
+// Row returns the row that a query gives.
+func (l *link) Row(ctx context.Context, query string, args []driver.NamedValue) (row []any, err error) {
 	given := make([]any, len(args))
 	for i := range args {
 		given[i] = args[i]
 	}
-	err = dbconn.Query(ctx, l.conn, query, given, func(r []any) error {
+	err = dbconn.Query(ctx, l.Raw, query, given, func(r []any) error {
 		row = r
 		return nil
 	})
 	if err == nil && row == nil {
-		err = errNoNumber
+		err = ErrNoNumber
 	}
 	return row, err
 }
 
-// textOf returns a text as drivers give it.
-func textOf(v any) string {
+// Text returns a text as drivers give it.
+func Text(v any) string {
 	if b, ok := v.([]byte); ok {
 		return string(b)
 	}
@@ -45,17 +45,17 @@ func textOf(v any) string {
 	return s
 }
 
-var errNoNumber = errors.New("keyfill: the driver gives the number of rows as no number")
+var ErrNoNumber = errors.New("keyfill: the driver gives the number of rows as no number")
 
-// integerOf returns an integer as drivers give it.
-func integerOf(v any) (int64, bool) {
+// Integer returns an integer as drivers give it.
+func Integer(v any) (int64, bool) {
 	switch v := v.(type) {
 	case int64:
 		return v, true
 	case uint64:
 		return int64(v), v <= math.MaxInt64
 	case []byte:
-		return integerOf(string(v))
+		return Integer(string(v))
 	case string:
 		n, err := strconv.ParseInt(v, 10, 64)
 		return n, err == nil

@@ -1,6 +1,6 @@
 //lint:file-ignore SA1019 drivers may have the interfaces of before contexts only
 
-package fill
+package session
 
 import (
 	"context"
@@ -11,30 +11,30 @@ import (
 )
 
 // Begin is for drivers' users of before contexts.
-func (c *sessionConn) Begin() (driver.Tx, error) {
+func (c *Conn) Begin() (driver.Tx, error) {
 	return c.BeginTx(context.Background(), driver.TxOptions{})
 }
 
 // BeginTx gives the errors of database/sql for options that a driver without
 // BeginTx cannot have.
-func (c *sessionConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
-	tx, err := c.begin(ctx, opts)
+func (c *Conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	tx, err := c.BeginDriver(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
 	// Where one was open already, the engine has refused, or counts them.
-	c.begun, c.nested = true, c.tx != txOutside
+	c.begun, c.nested = true, c.Tx != Outside
 	c.follow(rewrite.TxBegins, nil)
 	return sessionTx{Tx: tx, session: c, ctx: ctx}, nil
 }
 
-// begin begins a transaction on the driver's connection, as database/sql does. What is
+// BeginDriver begins a transaction on the driver's connection, as database/sql does. What is
 // known of the session does not change.
-func (t *transaction) begin(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+func (t *transaction) BeginDriver(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	if t.discard {
 		return nil, driver.ErrBadConn
 	}
-	if c, ok := t.conn.(driver.ConnBeginTx); ok {
+	if c, ok := t.Raw.(driver.ConnBeginTx); ok {
 		return c.BeginTx(ctx, opts)
 	}
 	if opts.Isolation != 0 {
@@ -43,7 +43,7 @@ func (t *transaction) begin(ctx context.Context, opts driver.TxOptions) (driver.
 	if opts.ReadOnly {
 		return nil, errors.New("sql: driver does not support read-only transactions")
 	}
-	tx, err := t.conn.Begin()
+	tx, err := t.Raw.Begin()
 	if err == nil && ctx.Err() != nil {
 		_ = tx.Rollback()
 		return nil, ctx.Err()
@@ -55,7 +55,7 @@ func (t *transaction) begin(ctx context.Context, opts driver.TxOptions) (driver.
 // database/sql hands it out at the beginning only.
 type sessionTx struct {
 	driver.Tx
-	session *sessionConn
+	session *Conn
 	ctx     context.Context
 }
 
@@ -67,9 +67,9 @@ func (t sessionTx) Rollback() error {
 	if t.ctx.Err() != nil && (c.resetter == nil || c.validator == nil) {
 		c.discard = true
 	}
-	c.columns.forget() // DDL may have been undone
-	c.settings.ends()
-	c.place.ends()
+	c.Columns.forget() // DDL may have been undone
+	c.Settings.ends()
+	c.Place.ends()
 	err := t.Tx.Rollback()
 	c.ends(err)
 	c.left = c.left && err != nil
@@ -78,8 +78,8 @@ func (t sessionTx) Rollback() error {
 
 func (t sessionTx) Commit() error {
 	c := t.session
-	c.settings.ends()
-	c.place.ends()
+	c.Settings.ends()
+	c.Place.ends()
 	err := t.Tx.Commit()
 	failed := err
 	if c.dialect().ErrorsAbort {

@@ -1,12 +1,12 @@
-package fill_test
+package session
 
 import (
 	"testing"
 
 	"github.com/keyfill/keyfill/dialect"
-	"github.com/keyfill/keyfill/internal/fill"
 )
 
+// TestLeavesSettings: what may change the settings of a session.
 func TestLeavesSettings(t *testing.T) {
 	my, pg, ms := dialect.MySQL(), dialect.PostgreSQL(), dialect.SQLServer()
 	for _, c := range []struct {
@@ -49,7 +49,7 @@ func TestLeavesSettings(t *testing.T) {
 		{ms, "SELECT a FROM t", false},
 		{ms, "p", false},
 	} {
-		if got := fill.LeavesSettings(c.d, c.query); got != c.want {
+		if got := leavesSettings(c.d, c.query); got != c.want {
 			t.Errorf("%s: LeavesSettings(%q) = %v, want %v", c.d.Name, c.query, got, c.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package fill
+package session
 
 import "github.com/keyfill/keyfill/dialect"
 
@@ -9,30 +9,30 @@ import "github.com/keyfill/keyfill/dialect"
 
 // catalogChanges says whether the open transaction has changed tables.
 type catalogChanges struct {
-	on    bool   // it has, or may have
-	times uint64 // moves on whenever what was known of tables no longer holds
+	On    bool   // it has, or may have
+	Times uint64 // moves on whenever what was known of tables no longer holds
 
-	// over is called when a transaction that was on is open no longer; nil for nobody.
-	over func()
+	// Over is called when a transaction that was on is open no longer; nil for nobody.
+	Over func()
 }
 
 // sends notes that a text is executed in a transaction, or may be.
 func (a *catalogChanges) sends(d *dialect.Dialect, query string) {
 	if !leavesCatalog(d, query) {
-		a.on = true
-		a.times++
+		a.On = true
+		a.Times++
 	}
 }
 
 // ends notes that no transaction is open.
 func (a *catalogChanges) ends() {
-	if !a.on {
+	if !a.On {
 		return
 	}
-	a.on = false
-	a.times++
-	if a.over != nil {
-		a.over()
+	a.On = false
+	a.Times++
+	if a.Over != nil {
+		a.Over()
 	}
 }
 

@@ -1,4 +1,4 @@
-package fill
+package session
 
 import (
 	"github.com/keyfill/keyfill/dialect"
@@ -23,11 +23,11 @@ type knownColumns struct {
 // maxKnown bounds the tables that a connection knows the columns of.
 const maxKnown = 1000
 
-// of returns the columns of a table, nil where they are not known.
-func (k *knownColumns) of(name string) []string { return k.byName[name] }
+// Of returns the columns of a table, nil where they are not known.
+func (k *knownColumns) Of(name string) []string { return k.byName[name] }
 
-// keep remembers the columns of a table.
-func (k *knownColumns) keep(name string, columns []string) {
+// Keep remembers the columns of a table.
+func (k *knownColumns) Keep(name string, columns []string) {
 	if k.unsure {
 		return
 	}

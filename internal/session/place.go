@@ -1,4 +1,4 @@
-package fill
+package session
 
 import (
 	"context"
@@ -17,9 +17,9 @@ import (
 // answer take the same table for a name, but for temporary ones. It is asked once
 // for a connection, and again when something was sent that may have changed it.
 
-// location is one answer of sessions.
-type location struct {
-	answer string
+// Location is one answer of sessions.
+type Location struct {
+	Answer string
 
 	mu    sync.Mutex
 	found map[string]string // the schemas of tables that are there, by name
@@ -28,16 +28,16 @@ type location struct {
 // maxFound bounds the tables whose schemas are remembered for a location.
 const maxFound = 10000
 
-// schemaOf returns the schema of the table that a name means, "" where that is not
+// SchemaOf returns the schema of the table that a name means, "" where that is not
 // known.
-func (at *location) schemaOf(name string) string {
+func (at *Location) SchemaOf(name string) string {
 	at.mu.Lock()
 	defer at.mu.Unlock()
 	return at.found[name]
 }
 
-// keep remembers the schema of the table that a name means, and reports whether it has.
-func (at *location) keep(name, schema string) bool {
+// Keep remembers the schema of the table that a name means, and reports whether it has.
+func (at *Location) Keep(name, schema string) bool {
 	at.mu.Lock()
 	defer at.mu.Unlock()
 	if len(at.found) >= maxFound {
@@ -50,28 +50,28 @@ func (at *location) keep(name, schema string) bool {
 // places are those that the connections of a database have been in.
 type places struct {
 	mu  sync.Mutex // guards all
-	all map[string]*location
+	all map[string]*Location
 
-	// home is where the database is opened, as a connection of our own says; nil
+	// Home is where the database is opened, as a connection of our own says; nil
 	// until it was asked.
-	home atomic.Pointer[location]
+	Home atomic.Pointer[Location]
 
-	// states is the schema of the tables with the states; nil until it is known.
-	states atomic.Pointer[string]
+	// States is the schema of the tables with the states; nil until it is known.
+	States atomic.Pointer[string]
 }
 
 // maxPlaces bounds the places that are remembered; past it they are made anew.
 const maxPlaces = 10000
 
-// of returns the place of an answer.
-func (p *places) of(answer string) *location {
+// Of returns the place of an answer.
+func (p *places) Of(answer string) *Location {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	one := p.all[answer]
 	if one == nil {
-		one = &location{answer: answer, found: map[string]string{}}
+		one = &Location{Answer: answer, found: map[string]string{}}
 		if p.all == nil {
-			p.all = map[string]*location{}
+			p.all = map[string]*Location{}
 		}
 		if len(p.all) < maxPlaces {
 			p.all[answer] = one
@@ -83,15 +83,15 @@ func (p *places) of(answer string) *location {
 // knownPlace is the place that a connection has said its session is in, for as
 // long as nothing was sent that may have changed it.
 type knownPlace struct {
-	at    *location // as it was asked last
-	asked bool      // at holds
+	At    *Location // as it was asked last
+	Asked bool      // at holds
 
-	// first is where the session was when it began, nil where that was not asked.
-	first *location
+	// First is where the session was when it began, nil where that was not asked.
+	First *Location
 
-	// changed says that something was sent that may have changed it: the end of a
+	// Changed says that something was sent that may have changed it: the end of a
 	// transaction may take it back.
-	changed bool
+	Changed bool
 
 	// unsure says that such a statement was prepared: when it runs is not seen.
 	unsure bool
@@ -100,11 +100,11 @@ type knownPlace struct {
 // sends notes that a text is executed on the connection.
 func (k *knownPlace) sends(d *dialect.Dialect, query string) {
 	switch {
-	case !k.asked:
-		k.changed = true // for all that is known
+	case !k.Asked:
+		k.Changed = true // for all that is known
 	case !rewrite.LeavesPlace(d, query):
-		k.asked, k.changed = false, true
-	case k.changed && !isPlain(d, query):
+		k.Asked, k.Changed = false, true
+	case k.Changed && !isPlain(d, query):
 		k.ends()
 	}
 }
@@ -119,15 +119,15 @@ func isPlain(d *dialect.Dialect, query string) bool {
 // prepares notes that a text is prepared on the connection.
 func (k *knownPlace) prepares(d *dialect.Dialect, query string) {
 	if !k.unsure && !rewrite.LeavesPlace(d, query) {
-		k.asked, k.unsure = false, true
+		k.Asked, k.unsure = false, true
 	}
 }
 
 // ends notes that a transaction has ended: PostgreSQL takes back what was SET
 // in one that is rolled back, and SET LOCAL in any.
 func (k *knownPlace) ends() {
-	if k.changed {
-		k.asked, k.changed = false, false
+	if k.Changed {
+		k.Asked, k.Changed = false, false
 	}
 }
 
@@ -135,28 +135,28 @@ func (k *knownPlace) ends() {
 func (k *knownPlace) resets(about *drivers.Facts) {
 	switch {
 	case about.KeepsSession:
-	case about.ResetsSession && k.first != nil:
-		k.at, k.asked = k.first, !k.unsure
+	case about.ResetsSession && k.First != nil:
+		k.At, k.Asked = k.First, !k.unsure
 	default:
-		k.asked = false
+		k.Asked = false
 	}
 }
 
-// placeNow returns the place of the connection's session. An error is the driver's
+// PlaceNow returns the place of the connection's session. An error is the driver's
 // own.
-func (c *sessionConn) placeNow(ctx context.Context) (*location, error) {
-	k := &c.place
-	if k.asked {
-		return k.at, nil
+func (c *Conn) PlaceNow(ctx context.Context) (*Location, error) {
+	k := &c.Place
+	if k.Asked {
+		return k.At, nil
 	}
-	answer, err := catalog.Place(ctx, c.dialect(), catalog.Conn(c.conn))
+	answer, err := catalog.Place(ctx, c.dialect(), catalog.Conn(c.Raw))
 	if err != nil {
 		return nil, err
 	}
-	if c.server.onConnection() && !strings.Contains(answer, "\n") {
+	if c.server.OnConnection() && !strings.Contains(answer, "\n") {
 		answer = "" // nothing is attached
 	}
-	k.at, k.asked = c.server.places.of(answer), !k.unsure
-	k.changed = k.changed && c.tx != txOutside
-	return k.at, nil
+	k.At, k.Asked = c.server.Places.Of(answer), !k.unsure
+	k.Changed = k.Changed && c.Tx != Outside
+	return k.At, nil
 }

@@ -1,4 +1,4 @@
-package fill
+package session
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// version asks the server for its version.
-func (c *sessionConn) version(ctx context.Context) (string, error) {
+// Version asks the server for its version.
+func (c *Conn) Version(ctx context.Context) (string, error) {
 	const query = "SELECT VERSION()"
 	rows, err := c.QueryContext(ctx, query, nil)
 	if errors.Is(err, driver.ErrSkip) {
@@ -18,7 +18,7 @@ func (c *sessionConn) version(ctx context.Context) (string, error) {
 			return "", err
 		}
 		defer stmt.Close()
-		rows, err = stmtQuery(ctx, stmt, nil)
+		rows, err = QueryStmt(ctx, stmt, nil)
 	}
 	if err != nil {
 		return "", err
@@ -40,13 +40,13 @@ func (c *sessionConn) version(ctx context.Context) (string, error) {
 	return "", errors.New("keyfill: SELECT VERSION() gave no text: say dialect: mysql or mariadb in the policy")
 }
 
-// ask finds out whether the server is MySQL or MariaDB, where that is not known.
-func (c *sessionConn) ask(ctx context.Context) error {
+// AskServer finds out whether the server is MySQL or MariaDB, where that is not known.
+func (c *Conn) AskServer(ctx context.Context) error {
 	s := c.server
-	if s.spoken.Load() != nil {
+	if s.Spoken.Load() != nil {
 		return nil
 	}
-	version, err := c.version(ctx)
+	version, err := c.Version(ctx)
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (c *sessionConn) ask(ctx context.Context) error {
 	if isMariaDB(version) {
 		d = s.may[1]
 	}
-	s.spoken.CompareAndSwap(nil, d)
+	s.Spoken.CompareAndSwap(nil, d)
 	return nil
 }
 

@@ -1,4 +1,4 @@
-package fill
+package session
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 // long as nothing was sent that may change them.
 type knownSettings struct {
 	set   dialect.Settings
-	asked bool // set holds
+	Asked bool // set holds
 
 	// changed says that something was sent that may have changed them: the end
 	// of a transaction may take it back.
@@ -28,17 +28,17 @@ type knownSettings struct {
 
 // sends notes that a text is executed on the connection.
 func (k *knownSettings) sends(d *dialect.Dialect, query string) {
-	if !k.asked {
+	if !k.Asked {
 		k.changed = true // for all that is known
 	} else if !leavesSettings(d, query) {
-		k.asked, k.changed = false, true
+		k.Asked, k.changed = false, true
 	}
 }
 
 // prepares notes that a text is prepared on the connection.
 func (k *knownSettings) prepares(d *dialect.Dialect, query string) {
 	if !k.unsure && d.Setting != nil && !leavesSettings(d, query) {
-		k.asked, k.unsure = false, true
+		k.Asked, k.unsure = false, true
 	}
 }
 
@@ -46,7 +46,7 @@ func (k *knownSettings) prepares(d *dialect.Dialect, query string) {
 // in one that is rolled back, and SET LOCAL in any.
 func (k *knownSettings) ends() {
 	if k.changed {
-		k.asked, k.changed = false, false
+		k.Asked, k.changed = false, false
 	}
 }
 
@@ -69,14 +69,14 @@ func leavesSettings(d *dialect.Dialect, query string) bool {
 	return isAny(word, "update", "delete", "select") && !strings.Contains(rest, "(")
 }
 
-// session returns the settings of the connection's session; false where it gives
+// SettingsNow returns the settings of the connection's session; false where it gives
 // no answer that can be read. An error is the driver's own.
-func (c *sessionConn) session(ctx context.Context, s *dialect.Setting) (set dialect.Settings, known bool, err error) {
-	k := &c.settings
-	if k.asked {
+func (c *Conn) SettingsNow(ctx context.Context, s *dialect.Setting) (set dialect.Settings, known bool, err error) {
+	k := &c.Settings
+	if k.Asked {
 		return k.set, true, nil
 	}
-	rows, err := catalog.Conn(c.conn).Rows(ctx, s.Query)
+	rows, err := catalog.Conn(c.Raw).Rows(ctx, s.Query)
 	if err != nil || len(rows) != 1 || len(rows[0]) != 1 {
 		return 0, false, err
 	}
@@ -88,6 +88,6 @@ func (c *sessionConn) session(ctx context.Context, s *dialect.Setting) (set dial
 	default:
 		return 0, false, nil
 	}
-	k.asked = !k.unsure
+	k.Asked = !k.unsure
 	return k.set, true, nil
 }

@@ -1,6 +1,6 @@
 //lint:file-ignore SA1019 drivers may have the interfaces of before contexts only
 
-package fill
+package session
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 // execution of it has done is taken in, as that of a text.
 type controlling struct {
 	driver.Stmt
-	session *sessionConn
+	session *Conn
 	effect  rewrite.Transaction
 	what    rewrite.Concern
 }
@@ -25,22 +25,22 @@ var (
 	_ driver.ColumnConverter   = (*controlling)(nil)
 )
 
-// controlling returns a prepared statement whose executions the transaction follows.
-func (c *sessionConn) controlling(stmt driver.Stmt, effect rewrite.Transaction, what rewrite.Concern) driver.Stmt {
+// Controlling returns a prepared statement whose executions the transaction follows.
+func (c *Conn) Controlling(stmt driver.Stmt, effect rewrite.Transaction, what rewrite.Concern) driver.Stmt {
 	return &controlling{stmt, c, effect, what}
 }
 
 // run notes what an execution has ended in.
-func (s *controlling) run(err error) { s.session.ran(s.effect, s.what, err) }
+func (s *controlling) run(err error) { s.session.Ran(s.effect, s.what, err) }
 
 func (s *controlling) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
-	res, err := stmtExec(ctx, s.Stmt, args)
+	res, err := ExecStmt(ctx, s.Stmt, args)
 	s.run(err)
 	return res, err
 }
 
 func (s *controlling) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
-	rows, err := stmtQuery(ctx, s.Stmt, args)
+	rows, err := QueryStmt(ctx, s.Stmt, args)
 	s.run(err)
 	return rows, err
 }

@@ -1,4 +1,4 @@
-package fill
+package session
 
 import (
 	"strings"
@@ -16,36 +16,36 @@ import (
 // connection may have made temporary ones. They are kept to its end: a
 // connection that is used again has its temporary tables still.
 type temporaryNames struct {
-	names map[string]bool
-	every bool // any name may be one's: a search path may have their schema first
+	Names map[string]bool
+	Every bool // any name may be one's: a search path may have their schema first
 }
 
 // maxTemporary bounds the names that a connection keeps; with one more any name
 // may be one.
 const maxTemporary = 1000
 
-// any reports whether there may be a temporary table.
-func (n *temporaryNames) any() bool { return n.every || n.names != nil }
+// Any reports whether there may be a temporary table.
+func (n *temporaryNames) Any() bool { return n.Every || n.Names != nil }
 
 // add notes the names that a text makes.
 func (n *temporaryNames) add(d *dialect.Dialect, query string) {
 	for _, name := range rewrite.TemporaryOfAny(d, query) {
-		if n.names == nil {
-			n.names = map[string]bool{}
+		if n.Names == nil {
+			n.Names = map[string]bool{}
 		}
 		name = d.Fold(name, true) // more names than those that hide the table
-		if len(n.names) == maxTemporary {
-			n.every = true
+		if len(n.Names) == maxTemporary {
+			n.Every = true
 			return
 		}
-		n.names[name] = true
+		n.Names[name] = true
 	}
 }
 
 // sends notes that a text is sent, or prepared: it may give a temporary table
 // another name.
 func (n *temporaryNames) sends(d *dialect.Dialect, query string) {
-	if n.any() && containsFold(query, "rename") {
+	if n.Any() && containsFold(query, "rename") {
 		n.add(d, query)
 	}
 }
@@ -63,5 +63,5 @@ func (n *temporaryNames) makes(d *dialect.Dialect, query string, what rewrite.Co
 		return
 	}
 	n.add(d, query)
-	n.every = n.every || containsFold(query, "search_path")
+	n.Every = n.Every || containsFold(query, "search_path")
 }

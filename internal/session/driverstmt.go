@@ -1,6 +1,6 @@
 //lint:file-ignore SA1019 drivers may have the interfaces of before contexts only
 
-package fill
+package session
 
 import (
 	"context"
@@ -12,15 +12,15 @@ import (
 // nobody checks its arguments: those are converted as without us.
 type convertedStatement struct {
 	driver.Stmt
-	session *sessionConn
+	session *Conn
 }
 
 func (s convertedStatement) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
-	return stmtExec(ctx, s.Stmt, args)
+	return ExecStmt(ctx, s.Stmt, args)
 }
 
 func (s convertedStatement) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
-	return stmtQuery(ctx, s.Stmt, args)
+	return QueryStmt(ctx, s.Stmt, args)
 }
 
 func (s convertedStatement) CheckNamedValue(nv *driver.NamedValue) error {
@@ -34,8 +34,8 @@ func (s convertedStatement) ColumnConverter(index int) driver.ValueConverter {
 	return driver.DefaultParameterConverter
 }
 
-// stmtExec executes a driver's statement as database/sql does.
-func stmtExec(ctx context.Context, stmt driver.Stmt, args []driver.NamedValue) (driver.Result, error) {
+// ExecStmt executes a driver's statement as database/sql does.
+func ExecStmt(ctx context.Context, stmt driver.Stmt, args []driver.NamedValue) (driver.Result, error) {
 	if s, ok := stmt.(driver.StmtExecContext); ok {
 		return s.ExecContext(ctx, args)
 	}
@@ -46,8 +46,8 @@ func stmtExec(ctx context.Context, stmt driver.Stmt, args []driver.NamedValue) (
 	return stmt.Exec(values)
 }
 
-// stmtQuery queries a driver's statement as database/sql does.
-func stmtQuery(ctx context.Context, stmt driver.Stmt, args []driver.NamedValue) (driver.Rows, error) {
+// QueryStmt queries a driver's statement as database/sql does.
+func QueryStmt(ctx context.Context, stmt driver.Stmt, args []driver.NamedValue) (driver.Rows, error) {
 	if s, ok := stmt.(driver.StmtQueryContext); ok {
 		return s.QueryContext(ctx, args)
 	}

@@ -1,4 +1,4 @@
-package fill
+package session
 
 import (
 	"context"
@@ -10,41 +10,41 @@ import (
 	"github.com/keyfill/keyfill/internal/store"
 )
 
-// proofSavepoint is the name of the savepoint that proves it.
-const proofSavepoint = "keyfill_proof"
+// ProofSavepoint is the name of the savepoint that proves it.
+const ProofSavepoint = "keyfill_proof"
 
-// inside reports whether a transaction is open on the connection, or begins by
+// Inside reports whether a transaction is open on the connection, or begins by
 // itself. The transaction's state says where that is not known.
-func (t *transaction) inside(ctx context.Context) (bool, error) {
+func (t *transaction) Inside(ctx context.Context) (bool, error) {
 	if err := t.settle(ctx); err != nil {
 		return false, err
 	}
-	if t.tx == txUnknown || t.dialect().Transactions.Commits == "" {
-		return t.tx == txInside, nil
+	if t.Tx == Unknown || t.dialect().Transactions.Commits == "" {
+		return t.Tx == Inside, nil
 	}
-	if err := t.askCommits(ctx); err != nil || t.tx == txInside {
-		return t.tx == txInside, err
+	if err := t.askCommits(ctx); err != nil || t.Tx == Inside {
+		return t.Tx == Inside, err
 	}
-	if t.commits.alone && t.commits.chains {
+	if t.Commits.Alone && t.Commits.chains {
 		return false, errChains
 	}
-	if !t.commits.alone {
-		t.tx = txInside // as soon as the next statement has run
+	if !t.Commits.Alone {
+		t.Tx = Inside // as soon as the next statement has run
 	}
-	return !t.commits.alone, nil
+	return !t.Commits.Alone, nil
 }
 
 // askCommits asks the session, once, when what it sends commits.
 func (t *transaction) askCommits(ctx context.Context) error {
-	if t.commits.asked {
+	if t.Commits.asked {
 		return nil
 	}
-	row, err := t.row(ctx, t.dialect().Transactions.Commits, nil)
+	row, err := t.Row(ctx, t.dialect().Transactions.Commits, nil)
 	if err != nil {
 		return err
 	}
-	on, _ := integerOf(row[0])
-	t.commits = knownCommits{asked: true, alone: on == 1, chains: !strings.EqualFold(textOf(row[1]), "no_chain")}
+	on, _ := Integer(row[0])
+	t.Commits = knownCommits{asked: true, Alone: on == 1, chains: !strings.EqualFold(Text(row[1]), "no_chain")}
 	return nil
 }
 
@@ -53,28 +53,28 @@ func (t *transaction) askCommits(ctx context.Context) error {
 // before.
 func (t *transaction) settle(ctx context.Context) error {
 	texts := &t.dialect().Transactions
-	if texts.Open != "" && (t.tx == txUnknown || t.tx == txAsk || t.unwrapped) && !t.ended {
+	if texts.Open != "" && (t.Tx == Unknown || t.Tx == Unasked || t.unwrapped) && !t.Ended {
 		return t.askOpen(ctx, texts.Open)
 	}
-	if t.tx != txAsk {
+	if t.Tx != Unasked {
 		return nil
 	}
 	if texts.Probe == "" {
-		t.unknown()
+		t.MarkUnknown()
 		return nil
 	}
 	for _, text := range []string{texts.Set, texts.Probe} {
-		_, err := dbconn.Exec(ctx, t.conn, strings.Replace(text, "%", proofSavepoint, 1), nil)
+		_, err := dbconn.Exec(ctx, t.Raw, strings.Replace(text, "%", ProofSavepoint, 1), nil)
 		switch {
 		case err == nil:
 		case sqlcode.Is(err, texts.Ended):
-			t.tx = txOutside
+			t.Tx = Outside
 			return nil
 		default:
 			return err
 		}
 	}
-	t.tx = txInside
+	t.Tx = Inside
 	return nil
 }
 
@@ -83,22 +83,22 @@ func (t *transaction) settle(ctx context.Context) error {
 // committed one by one. Where a Commit has failed and left one open, they are refused
 // too: nobody would commit them.
 func (t *transaction) askOpen(ctx context.Context, question string) error {
-	row, err := t.row(ctx, question, nil)
+	row, err := t.Row(ctx, question, nil)
 	if err != nil {
 		return err
 	}
-	switch open, ok := integerOf(row[0]); {
+	switch open, ok := Integer(row[0]); {
 	case ok && open == 1 && !(t.left && !t.begun):
-		if t.tx != txInside {
-			t.tx, t.saved = txInside, false
-			t.begins++
+		if t.Tx != Inside {
+			t.Tx, t.saved = Inside, false
+			t.Begins++
 			t.nested = true // it may be more than one
 		}
 	case ok && open == 0 && !t.begun:
-		t.tx, t.left = txOutside, false
+		t.Tx, t.left = Outside, false
 	default:
-		t.unknown()
-		t.ended = t.begun && open == 0
+		t.MarkUnknown()
+		t.Ended = t.begun && open == 0
 	}
 	return nil
 }
@@ -110,38 +110,38 @@ var errChains = errors.New("keyfill: completion_type is not NO_CHAIN, so that a 
 // nothing was sent that may change it.
 type knownCommits struct {
 	asked  bool
-	alone  bool // what is sent outside of transactions commits by itself
+	Alone  bool // what is sent outside of transactions commits by itself
 	chains bool // something follows a commit
 }
 
-// joinedStore returns the tables of states as the open transaction sees them, which
+// Proven returns the tables of states as the open transaction sees them, which
 // proves that it is open where numbers are drawn: see [store.Joined].
-func (t *transaction) joinedStore() *store.Store {
-	return store.Joined(t.dialect(), t.conn, &t.ongoing)
+func (t *transaction) Proven() *store.Store {
+	return store.Joined(t.dialect(), t.Raw, &t.Ongoing)
 }
 
-// undo ends a transaction of ours if what was to end it has failed. Where that
+// Undo ends a transaction of ours if what was to end it has failed. Where that
 // fails too, it ends with the connection; but what a database in memory holds is
 // worth more than to know whether a transaction is open.
-func (t *transaction) undo(ctx context.Context, failed error) {
+func (t *transaction) Undo(ctx context.Context, failed error) {
 	if failed == nil {
 		return
 	}
-	_, err := dbconn.Exec(context.WithoutCancel(ctx), t.conn, "ROLLBACK", nil)
+	_, err := dbconn.Exec(context.WithoutCancel(ctx), t.Raw, "ROLLBACK", nil)
 	if err == nil || strings.Contains(err.Error(), noTransaction) {
 		return
 	}
-	if ask := t.dialect().Transactions.Open; ask != "" && t.askOpen(context.WithoutCancel(ctx), ask) == nil && t.tx == txOutside {
+	if ask := t.dialect().Transactions.Open; ask != "" && t.askOpen(context.WithoutCancel(ctx), ask) == nil && t.Tx == Outside {
 		return // the engine had ended it
 	}
-	t.unusable()
+	t.MarkUnusable()
 }
 
-// unusable notes that a transaction may be open which nobody ends. The connection is
+// MarkUnusable notes that a transaction may be open which nobody ends. The connection is
 // closed for that, unless its database would go with it.
-func (t *transaction) unusable() {
-	t.unknown()
-	t.discard = !t.inMemory
+func (t *transaction) MarkUnusable() {
+	t.MarkUnknown()
+	t.discard = !t.InMemory
 }
 
 // noTransaction is part of SQLite's message for a ROLLBACK outside of a
@@ -152,5 +152,5 @@ const noTransaction = "no transaction is active"
 // (sqlite3VdbeExec, OP_AutoCommit), of which there is no code.
 const nestedBegin = "within a transaction"
 
-// isNestedBegin reports whether SQLite has refused a BEGIN since a transaction is open.
-func isNestedBegin(err error) bool { return strings.Contains(err.Error(), nestedBegin) }
+// IsNestedBegin reports whether SQLite has refused a BEGIN since a transaction is open.
+func IsNestedBegin(err error) bool { return strings.Contains(err.Error(), nestedBegin) }

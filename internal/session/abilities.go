@@ -1,15 +1,15 @@
 //lint:file-ignore SA1019 drivers may have the interfaces of before contexts only
 
-package fill
+package session
 
 import "database/sql/driver"
 
-// route is how a text goes to a driver's connection that takes it with its arguments.
-type route uint8
+// Route is how a text goes to a driver's connection that takes it with its arguments.
+type Route uint8
 
 const (
-	byExec route = iota
-	byQuery
+	ByExec Route = iota
+	ByQuery
 )
 
 // driverCan is what the driver's connection can do, asked once: every statement
@@ -21,13 +21,13 @@ type driverCan struct {
 	resetter  driver.SessionResetter
 	validator driver.Validator
 
-	execs   bool // it has Exec, with a context or without
-	queries bool // it has Query, with a context or without
+	Execs   bool // it has Exec, with a context or without
+	Queries bool // it has Query, with a context or without
 
 	// converts says that some statement of its has a ColumnConverter.
 	converts bool
 
-	skips [2]skipping // by route
+	Skips [2]skipping // by route
 }
 
 // skipping is how often the driver has answered driver.ErrSkip to arguments since it
@@ -54,9 +54,9 @@ func (s *skipping) saw(err error) {
 	}
 }
 
-// isExpected reports whether the driver will answer ErrSkip, as far as one can tell.
+// IsExpected reports whether the driver will answer ErrSkip, as far as one can tell.
 // It is asked once for a text.
-func (s *skipping) isExpected() bool {
+func (s *skipping) IsExpected() bool {
 	if s.times < skipsExpected {
 		return false
 	}
@@ -65,28 +65,28 @@ func (s *skipping) isExpected() bool {
 }
 
 func abilities(conn driver.Conn) (can driverCan) {
-	can.execer, can.execs = conn.(driver.ExecerContext)
-	can.queryer, can.queries = conn.(driver.QueryerContext)
+	can.execer, can.Execs = conn.(driver.ExecerContext)
+	can.queryer, can.Queries = conn.(driver.QueryerContext)
 	can.checker, _ = conn.(driver.NamedValueChecker)
 	can.resetter, _ = conn.(driver.SessionResetter)
 	can.validator, _ = conn.(driver.Validator)
 	_, exec := conn.(driver.Execer)
 	_, query := conn.(driver.Queryer)
-	can.execs, can.queries = can.execs || exec, can.queries || query
+	can.Execs, can.Queries = can.Execs || exec, can.Queries || query
 	return can
 }
 
-// can reports whether the driver's connection takes the route itself.
-func (c *driverCan) can(by route) bool {
-	if by == byQuery {
-		return c.queries
+// Can reports whether the driver's connection takes the route itself.
+func (c *driverCan) Can(by Route) bool {
+	if by == ByQuery {
+		return c.Queries
 	}
-	return c.execs
+	return c.Execs
 }
 
 // preparesAll reports whether database/sql prepares every text for the driver, and
 // asks no connection of its about arguments.
-func (c *driverCan) preparesAll() bool { return c.checker == nil && !c.execs && !c.queries }
+func (c *driverCan) preparesAll() bool { return c.checker == nil && !c.Execs && !c.Queries }
 
 // convert converts an argument as database/sql does it without a checker; ErrSkip lets
 // database/sql ask the statement's ColumnConverter, if the driver has one.

@@ -1,6 +1,6 @@
 //lint:file-ignore SA1019 drivers may have the interfaces of before contexts only, and sql.Conn.Raw reaches ours
 
-package fill
+package session
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// sessionConn is one connection of the driver, with what is known of its session.
+// Conn is one connection of the driver, with what is known of its session.
 // It answers for the driver what the layer above would lose: a driver without Exec,
 // transaction options, converters of arguments.
 //
@@ -19,43 +19,43 @@ import (
 //
 // database/sql never uses a connection from two goroutines at once, so that a
 // sessionConn has no lock.
-type sessionConn struct {
+type Conn struct {
 	transaction
 	driverCan
-	columns   knownColumns
-	settings  knownSettings
-	place     knownPlace
-	temporary temporaryNames
+	Columns   knownColumns
+	Settings  knownSettings
+	Place     knownPlace
+	Temporary temporaryNames
 }
 
 var (
-	_ driver.ConnBeginTx        = (*sessionConn)(nil)
-	_ driver.ConnPrepareContext = (*sessionConn)(nil)
-	_ driver.ExecerContext      = (*sessionConn)(nil)
-	_ driver.QueryerContext     = (*sessionConn)(nil)
-	_ driver.NamedValueChecker  = (*sessionConn)(nil)
-	_ driver.Pinger             = (*sessionConn)(nil)
-	_ driver.SessionResetter    = (*sessionConn)(nil)
-	_ driver.Validator          = (*sessionConn)(nil)
+	_ driver.ConnBeginTx        = (*Conn)(nil)
+	_ driver.ConnPrepareContext = (*Conn)(nil)
+	_ driver.ExecerContext      = (*Conn)(nil)
+	_ driver.QueryerContext     = (*Conn)(nil)
+	_ driver.NamedValueChecker  = (*Conn)(nil)
+	_ driver.Pinger             = (*Conn)(nil)
+	_ driver.SessionResetter    = (*Conn)(nil)
+	_ driver.Validator          = (*Conn)(nil)
 )
 
-// newSessionConn returns a connection that the driver has just opened.
-func newSessionConn(conn driver.Conn, s *server) sessionConn {
-	c := sessionConn{transaction: transaction{link: link{conn, s}, begins: 1}, driverCan: abilities(conn)}
-	if s.onConnection() {
-		c.place = knownPlace{at: s.places.of(""), asked: true} // until something is attached
+// New returns a connection that the driver has just opened.
+func New(conn driver.Conn, s *Server) Conn {
+	c := Conn{transaction: transaction{link: link{conn, s}, Begins: 1}, driverCan: abilities(conn)}
+	if s.OnConnection() {
+		c.Place = knownPlace{At: s.Places.Of(""), Asked: true} // until something is attached
 	}
 	return c
 }
 
 // Close closes the driver's connection.
-func (c *sessionConn) Close() error {
-	err := c.conn.Close()
-	c.altered.ends()
+func (c *Conn) Close() error {
+	err := c.Raw.Close()
+	c.Altered.ends()
 	return err
 }
 
-func (c *sessionConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+func (c *Conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	if c.discard {
 		return nil, driver.ErrBadConn
 	}
@@ -63,11 +63,11 @@ func (c *sessionConn) ExecContext(ctx context.Context, query string, args []driv
 	if c.execer != nil {
 		res, err := c.execer.ExecContext(ctx, query, args)
 		if len(args) > 0 {
-			c.skips[byExec].saw(err)
+			c.Skips[ByExec].saw(err)
 		}
 		return res, err
 	}
-	plain, ok := c.conn.(driver.Execer)
+	plain, ok := c.Raw.(driver.Execer)
 	if !ok {
 		return nil, driver.ErrSkip
 	}
@@ -78,7 +78,7 @@ func (c *sessionConn) ExecContext(ctx context.Context, query string, args []driv
 	return plain.Exec(query, values)
 }
 
-func (c *sessionConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+func (c *Conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	if c.discard {
 		return nil, driver.ErrBadConn
 	}
@@ -86,11 +86,11 @@ func (c *sessionConn) QueryContext(ctx context.Context, query string, args []dri
 	if c.queryer != nil {
 		rows, err := c.queryer.QueryContext(ctx, query, args)
 		if len(args) > 0 {
-			c.skips[byQuery].saw(err)
+			c.Skips[ByQuery].saw(err)
 		}
 		return rows, err
 	}
-	plain, ok := c.conn.(driver.Queryer)
+	plain, ok := c.Raw.(driver.Queryer)
 	if !ok {
 		return nil, driver.ErrSkip
 	}
@@ -102,33 +102,33 @@ func (c *sessionConn) QueryContext(ctx context.Context, query string, args []dri
 }
 
 // sends updates what is known of the session before a text is executed.
-func (c *sessionConn) sends(query string) {
+func (c *Conn) sends(query string) {
 	d := c.dialect()
-	c.columns.sends(d, query)
-	c.settings.sends(d, query)
-	c.place.sends(d, query)
-	if d.Transactions.DDL && c.tx != txOutside {
-		c.altered.sends(d, query)
+	c.Columns.sends(d, query)
+	c.Settings.sends(d, query)
+	c.Place.sends(d, query)
+	if d.Transactions.DDL && c.Tx != Outside {
+		c.Altered.sends(d, query)
 	}
-	c.temporary.sends(d, query)
+	c.Temporary.sends(d, query)
 }
 
 // prepares updates what is known of the session before a text is prepared. When the
 // statement runs is not seen.
-func (c *sessionConn) prepares(query string) {
+func (c *Conn) prepares(query string) {
 	d := c.dialect()
-	c.columns.prepares(d, query)
-	c.settings.prepares(d, query)
-	c.place.prepares(d, query)
-	c.temporary.sends(d, query)
+	c.Columns.prepares(d, query)
+	c.Settings.prepares(d, query)
+	c.Place.prepares(d, query)
+	c.Temporary.sends(d, query)
 }
 
-// makes notes the temporary tables that a text may make, before it is sent or prepared.
-func (c *sessionConn) makes(query string, what rewrite.Concern) {
-	c.temporary.makes(c.dialect(), query, what)
+// Makes notes the temporary tables that a text may make, before it is sent or prepared.
+func (c *Conn) Makes(query string, what rewrite.Concern) {
+	c.Temporary.makes(c.dialect(), query, what)
 }
 
-func (c *sessionConn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
+func (c *Conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
 	if c.discard {
 		return nil, driver.ErrBadConn
 	}
@@ -147,11 +147,11 @@ func (c *sessionConn) PrepareContext(ctx context.Context, query string) (driver.
 }
 
 // prepare prepares a text as database/sql does.
-func (c *sessionConn) prepare(ctx context.Context, query string) (driver.Stmt, error) {
-	if p, ok := c.conn.(driver.ConnPrepareContext); ok {
+func (c *Conn) prepare(ctx context.Context, query string) (driver.Stmt, error) {
+	if p, ok := c.Raw.(driver.ConnPrepareContext); ok {
 		return p.PrepareContext(ctx, query)
 	}
-	stmt, err := c.conn.Prepare(query)
+	stmt, err := c.Raw.Prepare(query)
 	if err == nil && ctx.Err() != nil {
 		_ = stmt.Close()
 		return nil, ctx.Err()
@@ -162,7 +162,7 @@ func (c *sessionConn) prepare(ctx context.Context, query string) (driver.Stmt, e
 // CheckNamedValue asks the driver's connection. For a driver that prepares every text
 // the statement is asked, with the same arguments, when there is one: it may take what
 // nobody else does.
-func (c *sessionConn) CheckNamedValue(nv *driver.NamedValue) error {
+func (c *Conn) CheckNamedValue(nv *driver.NamedValue) error {
 	if c.checker != nil {
 		return c.checker.CheckNamedValue(nv)
 	}
@@ -176,26 +176,26 @@ func (c *sessionConn) CheckNamedValue(nv *driver.NamedValue) error {
 }
 
 // Ping gives [Unwrap] the driver's connection, and pings it for anybody else.
-func (c *sessionConn) Ping(ctx context.Context) error {
+func (c *Conn) Ping(ctx context.Context) error {
 	if sink, ok := ctx.Value(unwrapKey{}).(*unwrapSink); ok {
-		sink.conn = c.conn
+		sink.conn = c.Raw
 		c.unwrap()
-		c.columns = knownColumns{unsure: true} // what runs on it is not seen
-		c.settings = knownSettings{unsure: true}
-		c.place.asked, c.place.unsure = false, true
+		c.Columns = knownColumns{unsure: true} // what runs on it is not seen
+		c.Settings = knownSettings{unsure: true}
+		c.Place.Asked, c.Place.unsure = false, true
 		return nil
 	}
-	if p, ok := c.conn.(driver.Pinger); ok {
+	if p, ok := c.Raw.(driver.Pinger); ok {
 		return p.Ping(ctx)
 	}
 	return nil
 }
 
 // ResetSession drops what may no longer hold when the connection is used again.
-func (c *sessionConn) ResetSession(ctx context.Context) error {
-	c.columns.forget()
-	c.settings.asked = c.settings.asked && c.server.Driver.KeepsSession
-	c.place.resets(&c.server.Driver)
+func (c *Conn) ResetSession(ctx context.Context) error {
+	c.Columns.forget()
+	c.Settings.Asked = c.Settings.Asked && c.server.Driver.KeepsSession
+	c.Place.resets(&c.server.Driver)
 	c.resets()
 	if c.resetter != nil {
 		return c.resetter.ResetSession(ctx)
@@ -203,7 +203,7 @@ func (c *sessionConn) ResetSession(ctx context.Context) error {
 	return nil
 }
 
-func (c *sessionConn) IsValid() bool {
+func (c *Conn) IsValid() bool {
 	if c.discard {
 		return false
 	}

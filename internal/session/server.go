@@ -1,0 +1,58 @@
+package session
+
+import (
+	"sync/atomic"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/drivers"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+)
+
+// Server is what the connections of one database share: facts about their driver, and
+// what any of them has found out about the server. It is safe for concurrent use.
+type Server struct {
+	Driver drivers.Facts
+	may    []*dialect.Dialect // what the server may speak: one, or MySQL's and MariaDB's
+
+	Spoken        atomic.Pointer[dialect.Dialect] // nil until those two are told apart
+	Casing        atomic.Uint32                   // whether the case of tables' names counts: casing…
+	ServerVersion atomic.Pointer[[2]int]          // major and minor, once they were asked for
+	Places        places
+}
+
+// NewServer returns the server of a database before it was asked anything.
+func NewServer(facts drivers.Facts, may []*dialect.Dialect) *Server {
+	s := &Server{Driver: facts, may: may}
+	if len(may) == 1 {
+		s.Spoken.Store(may[0])
+	}
+	return s
+}
+
+// Dialect returns what the server speaks; while MySQL and MariaDB are not told apart,
+// one of them.
+func (s *Server) Dialect() *dialect.Dialect {
+	if d := s.Spoken.Load(); d != nil {
+		return d
+	}
+	return s.may[0]
+}
+
+// On MySQL and MariaDB the server's lower_case_table_names says whether ORDERS is
+// the table orders. It never changes while a server runs, and is asked for when
+// the first name comes for which it matters.
+const (
+	CasingUnknown = iota
+	CasingFolds
+	CasingExact
+)
+
+// OnConnection reports whether states are kept on the connection of each statement:
+// an engine with one writer would wait for itself on any other.
+func (s *Server) OnConnection() bool { return s.may[0].OneWriter }
+
+// IsUndone reports whether the engine has answered that it undid a transaction for the
+// sake of others, such as another node's.
+func (s *Server) IsUndone(err error) bool {
+	return sqlcode.ClassOf(s.Dialect(), err) == dialect.ErrorTransaction
+}
