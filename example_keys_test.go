@@ -1,0 +1,196 @@
+package keyfill_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// A program learns the keys that were filled under a context.
+func ExampleRecord() {
+	db, err := keyfill.OpenDB(printer{}, options(uuids))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer db.Close()
+	ctx, recorder := keyfill.Record(context.Background())
+	if _, err := db.ExecContext(ctx, "INSERT INTO orders (note) VALUES ($1)", "a"); err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, key := range recorder.Keys("orders") {
+		fmt.Println(key.Column, key.Row, key.Key, key.Outcome)
+	}
+	// Output:
+	// INSERT INTO orders (note, "id") VALUES ($1, $2)
+	//    a
+	//    019b76da-a800-7000-8000-000000000001
+	// id 0 019b76da-a800-7000-8000-000000000001 stored
+}
+
+func ExampleRecorder_All() {
+	db, err := keyfill.OpenDB(printer{}, options(integers))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer db.Close()
+	ctx, recorder := keyfill.Record(context.Background())
+	if _, err := db.ExecContext(ctx, "INSERT INTO orders (note) VALUES (?), (?)", "a", "b"); err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, key := range recorder.All() {
+		fmt.Println(key.Table, key.Row, key.Key)
+	}
+	// Output:
+	// INSERT INTO orders (note, "id") VALUES (?, ?), (?, ?)
+	//    a
+	//    1
+	//    b
+	//    2
+	// orders 0 1
+	// orders 1 2
+}
+
+// Last gives a UUID as any type of 16 bytes, or as text.
+func ExampleLast() {
+	db, err := keyfill.OpenDB(printer{}, options(uuids))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer db.Close()
+	ctx, recorder := keyfill.Record(context.Background())
+	if _, err := db.ExecContext(ctx, "INSERT INTO orders (note) VALUES ('a')"); err != nil {
+		fmt.Println(err)
+		return
+	}
+	id, ok := keyfill.Last[uuid.UUID](recorder, "orders")
+	fmt.Println(id, ok)
+	_, ok = keyfill.Last[int64](recorder, "orders")
+	fmt.Println("an integer:", ok)
+	// Output:
+	// INSERT INTO orders (note, "id") VALUES ('a', '019b76da-a800-7000-8000-000000000001')
+	// 019b76da-a800-7000-8000-000000000001 true
+	// an integer: false
+}
+
+// Parents and children are stored in one batch when their keys are there first.
+func ExampleMount_Keys() {
+	c, err := keyfill.WrapConnector(printer{}, options(uuids))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer c.Close()
+	keys, err := c.Mount().Keys(context.Background(), "orders", 2)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, key := range keys {
+		fmt.Println(key)
+	}
+	// Output:
+	// 019b76da-a800-7000-8000-000000000001
+	// 019b76da-a800-7001-8000-000000000002
+}
+
+func ExampleMount_Reserve() {
+	c, err := keyfill.WrapConnector(printer{}, options(integers))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer c.Close()
+	for range 2 {
+		first, err := c.Mount().Reserve(context.Background(), "orders", 10)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(first, "to", first+9)
+	}
+	// Output:
+	// 1 to 10
+	// 11 to 20
+}
+
+// A program can be told to decide and report without filling, or to do neither.
+func ExampleMount_SetMode() {
+	c, err := keyfill.WrapConnector(printer{}, options(uuids))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	db := sql.OpenDB(c)
+	defer db.Close()
+	c.Mount().SetMode(policy.ModeOff)
+	if _, err := db.Exec("INSERT INTO orders (note) VALUES ($1)", "a"); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// INSERT INTO orders (note) VALUES ($1)
+	//    a
+}
+
+func ExampleMount_Stats() {
+	c, err := keyfill.WrapConnector(printer{}, options(uuids))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	db := sql.OpenDB(c)
+	defer db.Close()
+	for _, query := range []string{
+		"INSERT INTO orders (note) VALUES ('a')",
+		"INSERT INTO orders SELECT 'b', 'c'", // refused: it names no columns
+		"INSERT INTO notes (note) VALUES ('d')",
+	} {
+		if _, err := db.Exec(query); err != nil {
+			fmt.Println("refused")
+		}
+	}
+	stats := c.Mount().Stats()
+	fmt.Println("passed", stats.Passed)
+	orders := stats.Tables["orders"]
+	fmt.Println("filled", orders.Filled, "refused", orders.Refused)
+	// Output:
+	// INSERT INTO orders (note, "id") VALUES ('a', '019b76da-a800-7000-8000-000000000001')
+	// refused
+	// INSERT INTO notes (note) VALUES ('d')
+	// passed 1
+	// filled 1 refused map[no_column_list:1]
+}
+
+// Each tenant has a numbering of its own.
+func ExampleWithValue() {
+	db, err := keyfill.OpenDB(printer{}, options(`
+version: 1
+dialect: sqlite
+tables:
+  orders: {column: number, source: {kind: sequence, name: "orders of {value:tenant}"}}
+`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer db.Close()
+	for _, tenant := range []string{"a", "b", "a"} {
+		ctx := keyfill.WithValue(context.Background(), "tenant", tenant)
+		if _, err := db.ExecContext(ctx, "INSERT INTO orders (note) VALUES ('x')"); err != nil {
+			fmt.Println(err)
+		}
+	}
+	// Output:
+	// INSERT INTO orders (note, "number") VALUES ('x', 1)
+	// INSERT INTO orders (note, "number") VALUES ('x', 1)
+	// INSERT INTO orders (note, "number") VALUES ('x', 2)
+}
