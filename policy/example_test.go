@@ -1,9 +1,11 @@
 package policy_test
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -58,4 +60,44 @@ func ExampleError() {
 	fmt.Println(err)
 	// Output:
 	// policy: line 3, column 12: table "orders": unknown field "colum"; did you mean "column"?
+}
+
+// The rule of a table says which columns get keys, and how they are sent.
+func ExamplePolicy() {
+	c, err := policy.Parse([]byte("version: 1\ntables: {\"order*\": {column: id}}"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	p, err := c.Compile(dialect.PostgreSQL())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	rule := p.Match("", "orders")
+	fmt.Println(rule.Table, rule.Keys[0].Column, rule.Keys[0].Source.Kind, rule.Keys[0].Layout)
+	fmt.Println(p.Match("", "customers") == nil)
+	// Output:
+	// orders id uuidv7 string
+	// true
+}
+
+// A source without a state makes keys by itself.
+func ExampleSource() {
+	source, err := policy.Source{Kind: policy.KindULID}.New(keysource.Env{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	keys, err := source.Next(context.Background(), keysource.Request{N: 2, Layout: dialect.SequentialAsString})
+	fmt.Println(len(keys), err)
+	// Output: 2 <nil>
+}
+
+// A store names its DSN by an environment variable, which must be set.
+func ExampleStore() {
+	s := policy.Store{Driver: "mysql", DSNEnv: "STATES_DSN"}
+	_, err := s.Resolve()
+	fmt.Println(err != nil)
+	// Output: true
 }

@@ -129,3 +129,24 @@ func ExampleMovesPlace() {
 	fmt.Println(rewrite.MovesPlace(dialect.MySQL(), "USE shop", false))
 	// Output: true
 }
+
+// A text that may have changed a table makes keyfill ask for its columns again.
+func ExampleLeavesTables() {
+	d := dialect.MySQL()
+	fmt.Println(rewrite.LeavesTables(d, "UPDATE orders SET note = 'a'"))
+	fmt.Println(rewrite.LeavesTables(d, "ALTER TABLE orders ADD n INT"))
+	// Output:
+	// true
+	// false
+}
+
+// PostgreSQL folds names to lower case.
+func ExampleTemporaryOfAny() {
+	fmt.Println(rewrite.TemporaryOfAny(dialect.PostgreSQL(), "CREATE TEMP TABLE Orders (id INT)"))
+	// Output: [orders]
+}
+
+func ExampleTransactionOfAny() {
+	fmt.Println(rewrite.TransactionOfAny(dialect.MySQL(), "START TRANSACTION"))
+	// Output: begins
+}

@@ -1,0 +1,88 @@
+package keysource_test
+
+import (
+	"fmt"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// shortKeys is the mapping of these examples: six characters without upper case.
+func shortKeys() *keysource.Coprime {
+	m, err := keysource.NewCoprime(keysource.CoprimeOptions{Length: 6})
+	if err != nil {
+		panic(err)
+	}
+	return m
+}
+
+// The numbers of a sequence become keys that do not follow each other.
+func ExampleKeys() {
+	keys, err := keysource.Keys(shortKeys(), 1, 3, dialect.SequentialAsString)
+	fmt.Println(keys, err)
+	// Output: [krvqkf 7hqf6y vak6td] <nil>
+}
+
+// A caller that has room for the keys needs no new slice.
+func ExampleAppendKeys() {
+	keys, err := keysource.AppendKeys(nil, shortKeys(), 2, 2, dialect.SequentialAsString)
+	fmt.Println(keys, err)
+	// Output: [7hqf6y vak6td] <nil>
+}
+
+func ExampleIntegers() {
+	fmt.Println(keysource.Integers(41, 3, ""))
+	// Output: [41 42 43]
+}
+
+func ExampleAppendIntegers() {
+	fmt.Printf("%q\n", keysource.AppendIntegers(nil, 41, 2, dialect.SequentialAsString))
+	// Output: ["41" "42"]
+}
+
+// InspectAs tells which number a key has.
+func ExampleInspectAs() {
+	key := shortKeys().Key(1_000, dialect.SequentialAsString)
+	reading, err := keysource.InspectAs(key.(string), shortKeys())
+	fmt.Println(reading.Kind, reading.Number, err)
+	// Output: coprime 1000 <nil>
+}
+
+func ExampleShare() {
+	m := shortKeys()
+	fmt.Printf("%.2f\n", keysource.Share(m, m.Last()/4))
+	// Output: 0.25
+}
+
+func ExampleEndRemedy() {
+	fmt.Println(keysource.EndRemedy(shortKeys()))
+	// Output: grow: true, where the column holds 7 characters
+}
+
+// The step for all texts of six characters of 32.
+func ExampleChooseK() {
+	fmt.Println(keysource.ChooseK(1<<30, 32))
+	// Output: 663608943
+}
+
+func ExampleParseSpread() {
+	fmt.Println(keysource.ParseSpread("42"))
+	_, err := keysource.ParseSpread("042")
+	fmt.Println(err != nil)
+	// Output:
+	// 42 <nil>
+	// true
+}
+
+func ExampleCompositeBits() {
+	bits, err := keysource.CompositeBits(20)
+	fmt.Println(bits.Numbers(), bits.End().Year(), err)
+	// Output: 1000 2089 <nil>
+}
+
+// A program in JavaScript reads integers of 53 bits exactly.
+func ExampleSnowflakeBits53() {
+	bits := keysource.SnowflakeBits53()
+	fmt.Println(bits.Width(), bits.Numbers(), bits.End().Year())
+	// Output: 53 128 2074
+}
