@@ -19,7 +19,11 @@
 #	                    MariaDB and PostgreSQL: TIME=2s a cell, CONNECTIONS=1,2,4,8,16
 #	                    ENGINES=mariadb,postgresql FORMS= METHODS= for some of them; 15
 #	                    minutes
-#	make fuzz           each fuzz target for FUZZTIME=30s: FUZZ=regexp FUZZFLAGS='-parallel=1'
+#	make fuzz           each fuzz target for FUZZTIME=30s: FUZZ=regexp FUZZFLAGS='-parallel=1'.
+#	                    FUZZ=FuzzStored FUZZTIME=200000x compares that many programs with the
+#	                    plain driver on each engine, some hours; they run without "go test
+#	                    -fuzz", whose search for new code of the process says nothing of what
+#	                    a server does
 #	make corpus         what becomes of the SQL statements in CORPUS=folder, judged by
 #	                    parsers that know nothing of keyfill; CORPUSFLAGS=-speed for how
 #	                    long they take to compile
@@ -145,7 +149,7 @@ approaches: servers
 		KEYFILL_APPROACHES_FORMS=$(FORMS) KEYFILL_APPROACHES_METHODS=$(METHODS) \
 		go test -count=1 -timeout=3h -run '^TestApproaches$$' $(TESTFLAGS)
 
-fuzz:
+fuzz: servers
 	scripts/each-module "$(CURDIR)/scripts/fuzz" $(FUZZTIME) '$(FUZZ)' $(FUZZFLAGS)
 
 corpus: servers

@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/rewrite"
@@ -27,9 +30,17 @@ type told struct {
 // send runs a statement on both sides and compares what they say and what is
 // stored. What keyfill refuses is sent nowhere.
 func (r *storedRun) send(s *storedStatement) {
-	if r.t.Failed() {
+	if r.failed {
 		return
 	}
+	r.renew()
+	if s.insert != nil {
+		r.touched[s.insert.table] = true
+		if r.temporaries && r.twin.Driver == "pgx" {
+			r.forget()
+		}
+	}
+	s.count(r.twin.outcomes)
 	r.texts = append(r.texts, fmt.Sprintf("%s %v, way %d", s.text, s.args, s.way))
 	if os.Getenv("KEYFILL_FUZZ_SHOW") != "" {
 		r.t.Log(r.texts[len(r.texts)-1])
@@ -79,11 +90,15 @@ func (r *storedRun) send(s *storedStatement) {
 		r.finding("RETURNING: plain %q, filled %q", plain.rows, filled.rows)
 	}
 	r.replaced = r.replaced || s.insert.table == "j" && s.insert.replaces
-	r.compare(s.insert.table)
-	r.checkRecord(s, rec)
-	r.checkReturned(s, filled)
+	stored, err := r.compare(s.insert.table)
+	if err != nil {
+		return // in a transaction that has failed
+	}
+	rows := stored[s.insert.table]
+	r.checkRecord(s, rec, rows)
+	r.checkReturned(s, filled, rows)
 	if plain.err == nil {
-		r.checkLast(s, plain, filled, rec)
+		r.checkLast(s, plain, filled, rec, rows)
 	}
 }
 
@@ -127,9 +142,6 @@ func (r *storedRun) mayRefuse(s *storedStatement, reason rewrite.Reason) bool {
 func (r *storedRun) run(s *side, st *storedStatement, send func(speaker, string) told) told {
 	text := st.text
 	if strings.Contains(text, "{") && s.second != "" && !r.twin.IsPostgres() {
-		if s.first == "" {
-			s.conn.QueryRowContext(r.ctx, "SELECT DATABASE()").Scan(&s.first)
-		}
 		text = strings.NewReplacer("{second}", s.second, "{first}", s.first).Replace(text)
 	}
 	return send(s.execer(), text)
@@ -231,66 +243,102 @@ func scanned(rows *sql.Rows, n, key int) (id, rest string) {
 // storedRow is one row as a table has it.
 type storedRow struct{ id, rest string }
 
-// table returns the rows of a table in the order of what they hold.
-func (r *storedRun) table(s *side, table string) ([]storedRow, error) {
-	columns := "id, u, a, b, tag"
-	if table == "log" {
-		columns = "tag, what"
+// stored is what tables hold, each in the order of its rows but for the key.
+type stored map[string][]storedRow
+
+// tables returns the rows of tables. It is one query for all of them.
+func (r *storedRun) tables(s *side, names []string) (stored, error) {
+	var q strings.Builder
+	for i, table := range names {
+		if i > 0 {
+			q.WriteString(" UNION ALL ")
+		}
+		if table == "log" {
+			q.WriteString("SELECT 'log', '', tag, 0, what, 0 FROM log")
+			continue
+		}
+		fmt.Fprintf(&q, "SELECT '%s', CAST(id AS %s), u, a, b, tag FROM %s", table, r.twin.text, table)
 	}
-	rows, err := s.execer().QueryContext(r.ctx, "SELECT "+columns+" FROM "+table)
+	var args []any
+	if r.twin.Driver == "pgx" {
+		// A statement that pgx keeps prepared reads the table of before where a temporary
+		// one of its name has been made since.
+		args = []any{pgx.QueryExecModeSimpleProtocol}
+	}
+	rows, err := s.execer().QueryContext(r.ctx, q.String(), args...)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var all []storedRow
+	all := stored{}
+	var cells [6]sql.RawBytes
+	into := []any{&cells[0], &cells[1], &cells[2], &cells[3], &cells[4], &cells[5]}
 	for rows.Next() {
-		key := 0
-		if table == "log" {
-			key = -1
+		if err := rows.Scan(into...); err != nil {
+			return nil, err
 		}
-		id, rest := scanned(rows, strings.Count(columns, ",")+1, key)
-		all = append(all, storedRow{id, rest})
+		var rest []byte
+		for _, cell := range cells[2:] {
+			if cell == nil {
+				cell = sql.RawBytes(null)
+			}
+			rest = append(append(rest, cell...), '|')
+		}
+		table := string(cells[0])
+		all[table] = append(all[table], storedRow{string(cells[1]), string(rest)})
 	}
-	slices.SortFunc(all, func(a, b storedRow) int { return strings.Compare(a.rest, b.rest) })
+	for _, list := range all {
+		slices.SortFunc(list, func(a, b storedRow) int { return strings.Compare(a.rest, b.rest) })
+	}
 	return all, rows.Err()
 }
 
-// compare compares a table on both sides. In a transaction that has failed neither
-// can be read.
-func (r *storedRun) compare(table string) {
-	plain, err1 := r.table(&r.plain, table)
-	filled, err2 := r.table(&r.filled, table)
+// null is how a row shows NULL.
+const null = "<nil>"
+
+// compare compares tables on both sides and returns those of the filled side. In a
+// transaction that has failed neither can be read: the error says so.
+func (r *storedRun) compare(tables ...string) (stored, error) {
+	plain, err1 := r.tables(&r.plain, tables)
+	filled, err2 := r.tables(&r.filled, tables)
 	if (err1 == nil) != (err2 == nil) {
-		r.finding("reading %s: plain %v, filled %v", table, err1, err2)
+		r.finding("reading %v: plain %v, filled %v", tables, err1, err2)
+		return nil, errors.Join(err1, err2)
+	}
+	for _, table := range tables {
+		r.compareRows(table, plain[table], filled[table])
+	}
+	r.was = plain
+	return filled, err2
+}
+
+// compareRows compares the rows of one table, and the keys that are not keyfill's.
+func (r *storedRun) compareRows(table string, plain, filled []storedRow) {
+	if !slices.EqualFunc(plain, filled, func(a, b storedRow) bool { return a.rest == b.rest }) {
+		r.finding("%s: rows (u, a, b, tag)\nplain  %v\nfilled %v", table, plain, filled)
 		return
 	}
-	rest := func(rows []storedRow) (s []string) {
-		for _, row := range rows {
-			s = append(s, row.rest)
-		}
-		return s
-	}
-	if !slices.Equal(rest(plain), rest(filled)) {
-		r.finding("%s: rows (u, a, b, tag)\nplain  %v\nfilled %v", table, plain, filled)
+	if table == "log" || table == "v" {
 		return
 	}
 	for i, row := range plain {
 		ours := filled[i].id
-		var a, b int64
-		fmt.Sscan(row.id, &a)
-		fmt.Sscan(ours, &b)
-		switch {
-		case table == "log", table == "v":
-		case table == "p" || isTemporary(a) || isTemporary(b) || a < lowest || b < lowest:
-			if row.id != ours && !(i > 0 && plain[i-1].rest == row.rest || i+1 < len(plain) && plain[i+1].rest == row.rest) {
-				r.finding("%s: the key of %s, which is not ours to make: plain %s, filled %s", table, row.rest, row.id, ours)
-			}
+		a, _ := strconv.ParseInt(row.id, 10, 64)
+		b, _ := strconv.ParseInt(ours, 10, 64)
+		if !mayHave(table, b) && !(table == "t" && mayHave("p", b)) {
+			r.finding("%s: the key %s of %s is one of another table", table, ours, row.rest)
+		}
+		if table != "p" && !isTemporary(a) && !isTemporary(b) && a >= lowest && b >= lowest {
+			continue
+		}
+		if row.id != ours && !(i > 0 && plain[i-1].rest == row.rest || i+1 < len(plain) && plain[i+1].rest == row.rest) {
+			r.finding("%s: the key of %s, which is not ours to make: plain %s, filled %s", table, row.rest, row.id, ours)
 		}
 	}
 }
 
-// checkRecord asks the table whether what Record says is true.
-func (r *storedRun) checkRecord(s *storedStatement, rec *keyfill.Recorder) {
+// checkRecord compares what Record says with the rows of the table.
+func (r *storedRun) checkRecord(s *storedStatement, rec *keyfill.Recorder, rows []storedRow) {
 	keys := rec.All()
 	if s.way == byPreparedTwice && (s.insert.replaces || s.insert.rollsBack || s.insert.table == "m") {
 		// The second execution may have replaced rows of the first, or have stored a
@@ -299,27 +347,18 @@ func (r *storedRun) checkRecord(s *storedStatement, rec *keyfill.Recorder) {
 	}
 	for _, k := range keys {
 		key := fmt.Sprint(k.Key)
-		var n int
-		text := fmt.Sprintf("SELECT count(*) FROM %s WHERE id = '%s'", s.insert.table, key)
-		if err := r.filled.execer().QueryRowContext(r.ctx, text).Scan(&n); err != nil {
-			continue // in a transaction that has failed
-		}
+		isThere := slices.ContainsFunc(rows, func(row storedRow) bool { return row.id == key })
 		r.twin.outcomes["recorded "+k.Outcome.String()]++
-		switch {
-		case k.Outcome == keyfill.Stored && n == 0, k.Outcome == keyfill.NotStored && n > 0:
-			r.finding("Record says %v of the key %s, of which there are %d rows", k.Outcome, key, n)
+		if k.Outcome == keyfill.Stored && !isThere || k.Outcome == keyfill.NotStored && isThere {
+			r.finding("Record says %v of the key %s; it is in the table: %v", k.Outcome, key, isThere)
 		}
 	}
 }
 
-// checkReturned asks the table whether the keys that came back are those of the
-// rows that they came with.
-func (r *storedRun) checkReturned(s *storedStatement, filled told) {
+// checkReturned compares the keys that came back, and the rows that they came with,
+// with those of the table.
+func (r *storedRun) checkReturned(s *storedStatement, filled told, rows []storedRow) {
 	if s.insert.returning != "id, u, a, b, tag" || s.insert.replaces || s.insert.updates || filled.err != nil {
-		return
-	}
-	rows, err := r.table(&r.filled, s.insert.table)
-	if err != nil {
 		return
 	}
 	for i, id := range filled.ids {
@@ -333,24 +372,19 @@ func (r *storedRun) checkReturned(s *storedStatement, filled told) {
 }
 
 // checkLast compares the row that LastInsertId names.
-func (r *storedRun) checkLast(s *storedStatement, plain, filled told, rec *keyfill.Recorder) {
+func (r *storedRun) checkLast(s *storedStatement, plain, filled told, rec *keyfill.Recorder, stored []storedRow) {
 	f := s.insert
 	if r.twin.IsPostgres() || f.table == "p" || f.table == "v" || s.way == byQuery || s.way == byFirstRow {
 		return
 	}
-	find := func(s *side, id int64) string {
-		rows, err := r.table(s, f.table)
-		if err != nil || id == 0 {
+	find := func(rows []storedRow, id int64) string {
+		at := slices.IndexFunc(rows, func(row storedRow) bool { return row.id == strconv.FormatInt(id, 10) })
+		if at < 0 || id == 0 {
 			return ""
 		}
-		for _, row := range rows {
-			if row.id == fmt.Sprint(id) {
-				return row.rest
-			}
-		}
-		return ""
+		return rows[at].rest
 	}
-	was, is := find(&r.plain, plain.last), find(&r.filled, filled.last)
+	was, is := find(r.was[f.table], plain.last), find(stored, filled.last)
 	switch {
 	case filled.last == 0 && was != "":
 		r.twin.outcomes["LastInsertId 0"]++
@@ -372,15 +406,14 @@ func wasDrawn(rec *keyfill.Recorder, id int64) bool {
 }
 
 // holes checks the numbering that has no gaps.
-func (r *storedRun) holes() {
-	rows, err := r.table(&r.filled, "j")
-	if err != nil || r.t.Failed() || r.replaced {
+func (r *storedRun) holes(rows []storedRow) {
+	if r.failed || r.replaced {
 		return
 	}
 	var ids []int64
 	for _, row := range rows {
-		var id int64
-		if fmt.Sscan(row.id, &id); id >= lowest && !isTemporary(id) {
+		id, err := strconv.ParseInt(row.id, 10, 64)
+		if err == nil && id >= lowest && !isTemporary(id) {
 			ids = append(ids, id)
 		}
 	}

@@ -38,6 +38,34 @@ type storedStatement struct {
 	insert *storedInsert // nil for others
 }
 
+// count counts the kinds of a statement.
+func (s *storedStatement) count(kinds map[string]int) {
+	f := s.insert
+	if f == nil {
+		word, _, _ := strings.Cut(s.text, " ")
+		kinds["sent "+word]++
+		return
+	}
+	for kind, is := range map[string]bool{
+		"INSERT":      true,
+		"SELECT":      f.rows < 0,
+		"upsert":      f.updates,
+		"DO NOTHING":  f.conflict && !f.updates && !f.replaces && !f.rollsBack,
+		"REPLACE":     f.replaces,
+		"own keys":    f.explicit,
+		"RETURNING":   f.returning != "",
+		"prepared":    s.way >= byPrepared,
+		"arguments":   len(s.args) > 0,
+		"in one text": f.several,
+		"triggers":    f.table == "tr",
+		"set":         f.set,
+	} {
+		if is {
+			kinds["INSERT "+kind]++
+		}
+	}
+}
+
 // insertValues sends an INSERT of some rows.
 func (r *storedRun) insertValues() {
 	f := &storedInsert{table: r.one("t", "t", "t", "tr", "j", "m", "v", "p")}

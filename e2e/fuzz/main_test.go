@@ -4,6 +4,15 @@ import (
 	"testing"
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
+	"github.com/keyfill/keyfill/internal/testdb"
 )
 
-func TestMain(m *testing.M) { harness.Main(m) }
+// The servers of targets that run at length.
+var (
+	mariadb    = testdb.New(testdb.MariaDB().Forgetful())
+	postgresql = testdb.New(testdb.PostgreSQL().Forgetful())
+)
+
+func TestMain(m *testing.M) {
+	testdb.Main(m, harness.MariaDB, harness.PostgreSQL, mariadb, postgresql)
+}

@@ -4,24 +4,34 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/jackc/pgx/v5/stdlib"
 )
 
 // storedRun is one program on both sides.
 type storedRun struct {
-	t             *testing.T
+	t             testing.TB
 	twin          *twin
+	number        string // of the program
 	input         []byte
 	at            int
 	ctx           context.Context
 	plain, filled side
 	tag           int      // of the row that was written last
+	was           stored   // what was compared last, as the plain side had it
 	texts         []string // what was sent, for a finding
-	ddl           bool     // the tables may have changed
-	replaced      bool     // a row of j may have gone
-	begun         bool     // a text has begun a transaction, as far as the program knows
+	failed        bool
+	ddl           bool            // the tables may have changed
+	other         bool            // there may be the table other
+	altered       map[string]bool // tables that may have other columns or indexes
+	touched       map[string]bool // tables into which an INSERT was sent
+	temporaries   bool            // there may be temporary relations
+	elsewhere     bool            // the second schema may have been the current one
+	replaced      bool            // a row of j may have gone
+	begun         bool            // a text has begun a transaction, as far as the program knows
 }
 
 // maxStored is how many steps a program has at most.
@@ -43,16 +53,13 @@ func (r *storedRun) one(of ...string) string { return of[r.pick(len(of))] }
 
 // program runs the steps that the input says, and compares all tables at the end.
 func (r *storedRun) program() {
-	ctx, cancel := context.WithTimeout(r.ctx, time.Minute)
-	defer cancel()
-	r.ctx = ctx
 	for range maxStored {
-		if r.at >= len(r.input) || r.t.Failed() {
+		if r.at >= len(r.input) || r.failed {
 			break
 		}
 		r.step()
 	}
-	if r.t.Failed() {
+	if r.failed {
 		return
 	}
 	r.finish()
@@ -112,15 +119,20 @@ func (r *storedRun) transaction() {
 		r.both("BEGIN")
 		r.begun = true
 	default:
-		r.texts = append(r.texts, "BeginTx")
-		for _, s := range r.sides() {
-			tx, err := s.conn.BeginTx(r.ctx, nil)
-			if err != nil {
-				r.t.Errorf("%s: BeginTx: %v", s.name, err)
-				return
-			}
-			s.tx = tx
-		}
+		r.beginTx()
+	}
+}
+
+// beginTx begins transactions of database/sql.
+func (r *storedRun) beginTx() {
+	r.texts = append(r.texts, "BeginTx")
+	r.renew()
+	var errs [2]error
+	for i, s := range r.sides() {
+		s.tx, errs[i] = s.conn.BeginTx(r.ctx, nil)
+	}
+	if (errs[0] == nil) != (errs[1] == nil) {
+		r.finding("BeginTx: plain %v, filled %v", errs[0], errs[1])
 	}
 }
 
@@ -144,6 +156,7 @@ func (r *storedRun) savepoint() {
 // temporary makes or drops relations that stand before others of their name. The
 // keys of the temporary table are far from all others: see isTemporary.
 func (r *storedRun) temporary() {
+	r.temporaries = true
 	rest := "u INT UNIQUE, a INT DEFAULT 7, b VARCHAR(20) DEFAULT 'd', tag INT"
 	w := r.twin
 	switch {
@@ -168,6 +181,22 @@ func (r *storedRun) temporary() {
 	}
 }
 
+// forget closes the statements that pgx keeps prepared for the plain driver. PostgreSQL
+// sends them to the table of before, where a temporary one of its name has come since;
+// keyfill, which asks, has another text for it. In a transaction that has failed none is
+// executed.
+func (r *storedRun) forget() {
+	err := r.plain.conn.Raw(func(conn any) error {
+		if c, ok := conn.(*stdlib.Conn); ok && c.Conn().PgConn().TxStatus() != 'E' {
+			return c.Conn().DeallocateAll(r.ctx)
+		}
+		return nil
+	})
+	if err != nil {
+		r.finding("plain: closing the statements that pgx keeps: %v", err)
+	}
+}
+
 // isTemporary reports whether the engine numbered a row of a temporary table.
 func isTemporary(id int64) bool { return id >= 5000000000 }
 
@@ -177,6 +206,7 @@ func (r *storedRun) schema() {
 	if w.Server == nil {
 		return
 	}
+	r.elsewhere = true
 	if w.IsPostgres() {
 		r.both(r.one("SET search_path = s2", "SET search_path = public", "SET LOCAL search_path = s2, public",
 			"RESET search_path", "SELECT set_config('search_path', 's2', false)"))
@@ -190,14 +220,18 @@ func (r *storedRun) define() {
 	r.ddl = true
 	table := r.one("t", "j", "p")
 	if r.twin.IsPostgres() && (r.begun || r.plain.tx != nil) {
+		r.other = true
 		r.both("CREATE TABLE other (n INT)") // a changed table of ours would be locked
 		return
 	}
-	r.both(r.one(
+	text := r.one(
 		"CREATE TABLE other (n INT)",
 		"ALTER TABLE "+table+" ADD COLUMN x INT",
 		"CREATE INDEX "+table+"_a ON "+table+" (a)",
-		"DROP TABLE IF EXISTS other"))
+		"DROP TABLE IF EXISTS other")
+	r.other = r.other || strings.HasPrefix(text, "CREATE TABLE")
+	r.altered[table] = r.altered[table] || strings.HasPrefix(text, "ALTER") || strings.HasPrefix(text, "CREATE INDEX")
+	r.both(text)
 }
 
 // several sends several statements in one text.
@@ -229,25 +263,15 @@ func (r *storedRun) finish() {
 	for _, s := range r.sides() {
 		s.conn.ExecContext(r.ctx, "ROLLBACK")
 	}
-	for _, table := range append(storedTables, "log") {
-		r.compare(table)
-	}
-	r.holes()
-}
-
-// end closes both sides.
-func (r *storedRun) end() {
-	if r.ddl || r.t.Failed() {
-		r.twin.dirty = true
-	}
-	for _, s := range r.sides() {
-		s.conn.Close()
-		s.db.Close()
+	r.renew()
+	if filled, err := r.compare(append(slices.Clone(storedTables), "log")...); err == nil {
+		r.holes(filled["j"])
 	}
 }
 
 // finding fails the test with what was sent before.
 func (r *storedRun) finding(format string, args ...any) {
 	r.t.Helper()
-	r.t.Errorf("%s\n%s\nafter:\n\t%s", r.twin.Name, fmt.Sprintf(format, args...), strings.Join(r.texts, "\n\t"))
+	r.failed = true
+	r.t.Errorf("%s, program %s\n%s\nafter:\n\t%s", r.twin.Name, r.number, fmt.Sprintf(format, args...), strings.Join(r.texts, "\n\t"))
 }

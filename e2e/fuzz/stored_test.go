@@ -3,7 +3,6 @@ package fuzz_test
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"fmt"
 	"os"
 	"testing"
 
@@ -18,6 +17,11 @@ import (
 // keys, and what keyfill reports must be true.
 //
 //	make fuzz FUZZ=FuzzStored FUZZTIME=200000x
+//
+// runs 200,000 programs on each engine, those of storedSeed, without "go test -fuzz".
+// Its engine looks for inputs that reach new code of this process, which says nothing
+// of what a server does with them; it runs each of these up to a minute long to make it
+// shorter; and each of its processes starts a server. See long_test.go.
 
 // FuzzStoredSQLite compares in memory, in this process.
 func FuzzStoredSQLite(f *testing.F) {
@@ -43,11 +47,11 @@ const storedSeeds = 90
 
 // fuzzStored fuzzes programs on modes of one engine, the first byte says on which.
 func fuzzStored(f *testing.F, modes []harness.Engine) {
-	seeds := storedSeeds
-	if text := os.Getenv("KEYFILL_FUZZ_SEEDS"); text != "" {
-		fmt.Sscan(text, &seeds)
+	if text := os.Getenv("KEYFILL_FUZZ"); text != "" {
+		fuzzAtLength(f, modes, text)
+		return
 	}
-	for i := range uint64(seeds) {
+	for i := range uint64(storedSeeds) {
 		f.Add(storedSeed(i))
 	}
 	var twins []*twin
@@ -58,9 +62,13 @@ func fuzzStored(f *testing.F, modes []harness.Engine) {
 		if len(input) == 0 {
 			return
 		}
-		run := twins[int(input[0])%len(twins)].start(t, input[1:])
-		defer run.end()
-		run.program()
+		// Its own handles: an input that failed must fail when it is run alone.
+		w := twins[int(input[0])%len(twins)]
+		defer w.close()
+		if err := w.open(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.run(t, t.Name(), input[1:])
 	})
 	for _, w := range twins {
 		w.report(f)

@@ -4,11 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -18,74 +16,99 @@ import (
 type twin struct {
 	harness.Engine
 	plain, filled driver.Connector
-	schemas       [2]string // of the plain and of the filled side: where USE finds the second schema
+	sqlite        driver.Driver // nil for servers
+	names         [2]string     // of the plain and of the filled database
+	schemas       [2]string     // where USE finds the second schema
+	keepers       [2]*sql.DB
+	handles       [2]*sql.DB // for the programs of a batch; nil between batches
 	cfg           *policy.Config
-	dirty         bool // the tables are not as they were made
-	ran           int  // programs
+	text          string // the type to which every key can be cast
+	dirty         bool   // the tables are not as they were made
+	failed        bool   // the last program was a finding
+	ran           int    // programs
 	outcomes      map[string]int
 }
-
-// lowest is the first key that keyfill, or the engine, makes; those that a program
-// brings are below.
-const lowest = 1001
 
 const storedPolicy = `
 version: 1
 tables:
   t:  {column: id, source: {kind: sequence, ensure_schema: true, start: 1001, block: 10}}
-  tr: {column: id, source: {kind: sequence, ensure_schema: true, start: 1001, block: 3}}
-  j:  {column: id, source: {kind: sequence, ensure_schema: true, start: 1001, transaction: joined}}
+  tr: {column: id, source: {kind: sequence, ensure_schema: true, start: 100000001, block: 3}}
+  j:  {column: id, source: {kind: sequence, ensure_schema: true, start: 200000001, transaction: joined}}
   m:  {column: id, source: {kind: maxplusone, ensure_schema: true}}
   v:  {column: id, source: uuidv7}
 `
 
-// storedTables are the tables of each schema; p and src have no entry in the policy.
-var storedTables = []string{"t", "tr", "j", "m", "v", "p"}
-
-func newTwin(f *testing.F, e harness.Engine) *twin {
-	f.Helper()
+func newTwin(t testing.TB, e harness.Engine) *twin {
+	t.Helper()
 	cfg, err := policy.Parse([]byte(storedPolicy))
 	if err != nil {
-		f.Fatal(err)
+		t.Fatal(err)
 	}
-	w := &twin{Engine: e, cfg: cfg, dirty: true, outcomes: map[string]int{}}
+	w := &twin{Engine: e, cfg: cfg, dirty: true, outcomes: map[string]int{}, text: "TEXT"}
 	if e.Server == nil {
+		w.sqlite = harness.Registered(t, e.Driver)
 		return w
 	}
-	w.plain, w.schemas[0] = w.database(f)
-	w.filled, w.schemas[1] = w.database(f)
+	if !w.IsPostgres() {
+		w.text = "CHAR(40)"
+	}
+	w.plain = w.database(t, 0)
+	w.filled = w.database(t, 1)
 	return w
 }
 
 // database makes an empty database and, on MariaDB, where a schema is a database, a
-// second one.
-func (w *twin) database(f *testing.F) (c driver.Connector, second string) {
-	name := w.Server.Database(f, w.Driver)
-	dsn := w.Server.DSN(name)
-	if w.Params != "" {
-		join := "?"
-		if strings.Contains(dsn, "?") {
-			join = "&"
-		}
-		dsn += join + w.Params
-	}
-	dc := mustDriver(f, w.Driver)
-	c, err := dc.OpenConnector(dsn)
-	if err != nil {
-		f.Fatal(err)
-	}
+// second one. What stands between two programs goes through its keeper, which is no
+// session of a program.
+func (w *twin) database(t testing.TB, i int) driver.Connector {
+	w.names[i] = w.Server.Database(t, w.Driver)
+	dsn := w.Server.SocketDSN(w.names[i])
+	keeper, params := dsn, "multiStatements=true"
+	w.schemas[i] = "s2"
 	if w.IsPostgres() {
-		return c, "s2"
+		params = "default_query_exec_mode=simple_protocol"
+		keeper = withParams(keeper, params)
+		w.keepers[i] = mustOpen(t, "pgx", keeper)
+	} else {
+		w.schemas[i] = w.Server.Database(t, w.Driver)
+		w.keepers[i] = mustOpen(t, w.Driver, withParams(keeper, params))
 	}
-	return c, w.Server.Database(f, w.Driver)
+	c, err := mustDriver(t, w.Driver).OpenConnector(withParams(dsn, w.Params))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// mustOpen opens a database of one connection, closed when the test ends.
+func mustOpen(t testing.TB, driver, dsn string) *sql.DB {
+	db, err := sql.Open(driver, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.SetMaxOpenConns(1)
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+// withParams adds to what stands behind the "?" of a DSN.
+func withParams(dsn, params string) string {
+	switch {
+	case params == "":
+		return dsn
+	case strings.Contains(dsn, "?"):
+		return dsn + "&" + params
+	}
+	return dsn + "?" + params
 }
 
 // mustDriver returns a registered driver that makes connectors; lib/pq's and
 // modernc's make none.
-func mustDriver(f *testing.F, name string) driver.DriverContext {
+func mustDriver(t testing.TB, name string) driver.DriverContext {
 	db, err := sql.Open(name, "")
 	if err != nil {
-		f.Fatal(err)
+		t.Fatal(err)
 	}
 	defer db.Close()
 	if dc, ok := db.Driver().(driver.DriverContext); ok {
@@ -103,7 +126,6 @@ func (o opener) OpenConnector(dsn string) (driver.Connector, error) {
 // side is one of the two databases during a program.
 type side struct {
 	name   string
-	db     *sql.DB
 	conn   *sql.Conn
 	tx     *sql.Tx
 	second string // the other schema
@@ -123,156 +145,4 @@ type speaker interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
-}
-
-// start makes both sides ready for a program.
-func (w *twin) start(t *testing.T, input []byte) *storedRun {
-	t.Helper()
-	w.ran++
-	r := &storedRun{t: t, twin: w, input: input, ctx: context.Background()}
-	plain, filled := w.plain, w.filled
-	if w.Server == nil {
-		dc := opener{harness.Registered(t, w.Driver)}
-		plain, _ = dc.OpenConnector(":memory:")
-		filled, _ = dc.OpenConnector(":memory:")
-	}
-	r.plain = side{name: "plain", db: sql.OpenDB(plain), second: w.schemas[0]}
-	db, err := keyfill.OpenDB(filled, keyfill.Options{Policy: w.cfg})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.filled = side{name: "filled", db: db, second: w.schemas[1]}
-	w.clean(r, w.dirty || w.Server == nil)
-	w.dirty = false
-	return r
-}
-
-// clean opens the connections and empties the tables, which are made anew where
-// they may have changed.
-func (w *twin) clean(r *storedRun, anew bool) {
-	// The tables of keyfill's states are made before the program begins: a transaction
-	// of MariaDB that is older than a table does not see it.
-	prime := []string{"INSERT INTO j (tag) VALUES (0)", "DELETE FROM j WHERE tag = 0"}
-	for _, s := range r.sides() {
-		var err error
-		if s.conn, err = s.db.Conn(r.ctx); err != nil {
-			r.t.Fatal(err)
-		}
-		for _, text := range append(w.setUp(s, anew), prime...) {
-			if _, err := s.conn.ExecContext(r.ctx, text); err != nil {
-				r.t.Fatalf("%s: %s: %v", s.name, text, err)
-			}
-		}
-	}
-}
-
-// setUp returns the statements that bring a side to its beginning.
-func (w *twin) setUp(s *side, anew bool) (texts []string) {
-	schemas := []string{""}
-	switch {
-	case w.IsPostgres():
-		if anew {
-			texts = append(texts, "DROP SCHEMA IF EXISTS s2 CASCADE", "CREATE SCHEMA s2",
-				"DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
-		}
-		schemas = []string{"public.", "s2."}
-	case w.Server != nil:
-		schemas = []string{"", s.second + "."}
-	}
-	for _, schema := range schemas {
-		if !anew {
-			for _, table := range append(storedTables, "log") {
-				texts = append(texts, "DELETE FROM "+schema+table)
-			}
-		} else {
-			texts = append(texts, w.create(schema, s.name == "plain")...)
-		}
-		// The greatest key plus one begins where the others do.
-		texts = append(texts, fmt.Sprintf("INSERT INTO %sm (id, tag) VALUES (%d, 0)", schema, lowest-1))
-	}
-	if anew && w.Server != nil && s.name == "filled" && !w.IsPostgres() {
-		texts = append(texts, "DROP TABLE IF EXISTS keyfill_sequences")
-	}
-	return texts
-}
-
-// create returns the statements that make the tables of a schema.
-func (w *twin) create(schema string, plain bool) (texts []string) {
-	add := func(format string, args ...any) { texts = append(texts, fmt.Sprintf(format, args...)) }
-	rest := "u INT UNIQUE, a INT DEFAULT 7, b VARCHAR(20) DEFAULT 'd', tag INT"
-	for _, table := range storedTables {
-		id := w.keyColumn(table, plain || table == "p")
-		if w.Server != nil {
-			add("DROP TABLE IF EXISTS %s%s", schema, table)
-		}
-		add("CREATE TABLE %s%s (%s, %s)", schema, table, id, rest)
-		switch {
-		case !strings.Contains(id, "AUTO"):
-		case w.Server == nil:
-			add("INSERT INTO sqlite_sequence VALUES ('%s', %d)", table, lowest-1)
-		default:
-			add("ALTER TABLE %s%s AUTO_INCREMENT = %d", schema, table, lowest)
-		}
-	}
-	if w.Server != nil {
-		add("DROP TABLE IF EXISTS %slog", schema)
-		add("DROP TABLE IF EXISTS %ssrc", schema)
-	}
-	add("CREATE TABLE %slog (tag INT, what VARCHAR(20))", schema)
-	add("CREATE TABLE %ssrc (x INT PRIMARY KEY, y VARCHAR(20), z INT)", schema)
-	add("INSERT INTO %ssrc VALUES (0, 'c', 2), (1, 'a', 2), (2, 'b', 1), (3, 'd', NULL)", schema)
-	switch {
-	case w.IsPostgres():
-		add(`CREATE FUNCTION %[1]sbefore() RETURNS trigger LANGUAGE plpgsql AS
-			'BEGIN IF NEW.a = 4 THEN RETURN NULL; END IF; IF NEW.a = 3 THEN NEW.b := ''trig''; END IF; RETURN NEW; END'`, schema)
-		add(`CREATE TRIGGER tr_before BEFORE INSERT ON %[1]str FOR EACH ROW EXECUTE FUNCTION %[1]sbefore()`, schema)
-	case w.Server != nil:
-		add("CREATE TRIGGER %str_before BEFORE INSERT ON %[1]str FOR EACH ROW SET NEW.b = IF(NEW.a = 3, 'trig', NEW.b)", schema)
-		add("CREATE TRIGGER %str_after AFTER INSERT ON %[1]str FOR EACH ROW INSERT INTO %[1]slog VALUES (NEW.tag, 'after')", schema)
-	default:
-		add("CREATE TRIGGER tr_before BEFORE INSERT ON tr WHEN NEW.a = 4 BEGIN SELECT RAISE(IGNORE); END")
-		add("CREATE TRIGGER tr_after AFTER INSERT ON tr BEGIN INSERT INTO log VALUES (NEW.tag, 'after'); END")
-	}
-	return texts
-}
-
-// keyColumn returns the definition of a key column; the engine makes the keys
-// where it is told to.
-func (w *twin) keyColumn(table string, engineMakes bool) string {
-	uuid := table == "v"
-	switch {
-	case w.IsPostgres() && uuid && engineMakes:
-		return "id uuid PRIMARY KEY DEFAULT gen_random_uuid()"
-	case w.IsPostgres() && uuid:
-		return "id uuid PRIMARY KEY"
-	case w.IsPostgres() && engineMakes:
-		return "id BIGINT GENERATED BY DEFAULT AS IDENTITY (START WITH 1001) PRIMARY KEY"
-	case w.Server != nil && uuid && engineMakes:
-		return "id CHAR(36) PRIMARY KEY DEFAULT uuid()"
-	case w.Server != nil && uuid:
-		return "id CHAR(36) PRIMARY KEY"
-	case w.Server != nil && engineMakes:
-		return "id BIGINT AUTO_INCREMENT PRIMARY KEY"
-	case uuid && engineMakes:
-		return "id TEXT PRIMARY KEY DEFAULT (lower(hex(randomblob(16))))"
-	case uuid:
-		return "id TEXT PRIMARY KEY"
-	case w.Server == nil && engineMakes:
-		return "id INTEGER PRIMARY KEY AUTOINCREMENT"
-	case w.Server == nil:
-		return "id INTEGER PRIMARY KEY"
-	}
-	return "id BIGINT PRIMARY KEY"
-}
-
-// report prints how often each outcome came, and fails where what was filled is too
-// little to have shown anything.
-func (w *twin) report(f *testing.F) {
-	if w.ran < 15 {
-		return // one input that is run again, or the process that only hands them out
-	}
-	f.Logf("%s: %d programs: %v", w.Name, w.ran, w.outcomes)
-	if sent := w.outcomes["same"]; sent < 10*w.outcomes["refused"] {
-		f.Errorf("%s: %d statements were compared and %d refused: too many", w.Name, sent, w.outcomes["refused"])
-	}
 }

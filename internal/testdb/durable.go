@@ -7,6 +7,11 @@ import "slices"
 // environment names a server, see [Server.Need], that one is as it is.
 func (e *Engine) Durable() *Engine { return e.With(e.durable...) }
 
+// Forgetful returns the engine with servers that may lose what was committed when they
+// are killed, for tests of very many statements that kill none. Where the environment
+// names a server, see [Server.Need], that one is as it is.
+func (e *Engine) Forgetful() *Engine { return e.With(e.forgets...) }
+
 // With returns the engine with servers that have more options on their command line.
 // Where the environment names a server, see [Server.Need], that one is as it is.
 func (e *Engine) With(options ...string) *Engine {

@@ -21,6 +21,7 @@ type Engine struct {
 	socket  func(l *local) string   // the Unix socket that serve opens
 	scripts map[string]string       // programs of ours that serve finds in its PATH
 	durable []string                // follows serve where commits are to be flushed: see Durable
+	forgets []string                // follows serve where nothing has to survive: see Forgetful
 
 	stop  syscall.Signal // ends it without waiting for its clients
 	abort syscall.Signal // ends it at once where the data is thrown away
@@ -33,7 +34,8 @@ type Engine struct {
 	greet func(conn net.Conn, user string) error
 
 	dsn  func(address *url.URL, database string) string
-	drop string // statement that drops a database; %s is its name
+	path func(dsn, socket string) string // a DSN by the Unix socket in place of the port
+	drop string                          // statement that drops a database; %s is its name
 }
 
 // answers reports why the server at the address does not take connections.

@@ -25,11 +25,17 @@ func PostgreSQL() *Engine {
 		serve:    servePostgreSQL,
 		socket:   socketPostgreSQL,
 		durable:  []string{"-c", "fsync=on", "-c", "full_page_writes=on"},
-		stop:     syscall.SIGINT,  // "fast shutdown"
-		abort:    syscall.SIGQUIT, // "immediate shutdown"
-		greet:    greetPostgreSQL,
-		dsn:      dsnPostgreSQL,
-		drop:     "DROP DATABASE %s WITH (FORCE)",
+		forgets: []string{
+			"-c", "synchronous_commit=off", "-c", "wal_level=minimal", "-c", "max_wal_senders=0",
+			// Tables that are filled and emptied all the time do not grow then.
+			"-c", "autovacuum_naptime=10s",
+		},
+		stop:  syscall.SIGINT,  // "fast shutdown"
+		abort: syscall.SIGQUIT, // "immediate shutdown"
+		greet: greetPostgreSQL,
+		dsn:   dsnPostgreSQL,
+		path:  pathPostgreSQL,
+		drop:  "DROP DATABASE %s WITH (FORCE)",
 
 		sharesMemory: true,
 	}
@@ -108,5 +114,18 @@ func dsnPostgreSQL(address *url.URL, database string) string {
 	if u.RawQuery == "" {
 		u.RawQuery = "sslmode=disable"
 	}
+	return u.String()
+}
+
+// pathPostgreSQL names the socket's folder, from which both drivers make its path.
+func pathPostgreSQL(dsn, socket string) string {
+	u, err := url.Parse(dsn)
+	if err != nil {
+		return dsn
+	}
+	q := u.Query()
+	q.Set("host", filepath.Dir(socket))
+	q.Set("port", u.Port())
+	u.Host, u.RawQuery = "", q.Encode()
 	return u.String()
 }

@@ -151,7 +151,7 @@ func ConnectorOf(t *testing.T, name, dsn string) driver.Connector {
 }
 
 // Registered returns the value that is registered as a driver.
-func Registered(t *testing.T, name string) driver.Driver {
+func Registered(t testing.TB, name string) driver.Driver {
 	t.Helper()
 	db, err := sql.Open(name, "")
 	if err != nil {
