@@ -1,21 +1,21 @@
 package rewrite
 
-// A block's statements run now, those of Transact-SQL and of PL/SQL without a
-// routine around them: once, or not at all where a condition decides, or in a loop.
-// In the first two cases an INSERT takes one key a row, which is a gap where it does
-// not run.
+// The statements of a block run when the text runs, in Transact-SQL and in PL/SQL
+// without a routine around them: once, or not at all where a condition decides, or
+// in a loop. Outside of a loop an INSERT takes one key for each row; the key of an
+// INSERT that does not run is a gap.
 
 // flow is how often what follows a word runs.
 type flow uint8
 
 const (
 	plain    flow = iota // as often as what stands in front of it
-	branched             // so often, or not at all
+	branched             // as often, or not at all
 	repeated             // any number of times
 )
 
-// opensBlock returns what the word here makes of the statements that follow in a
-// text of Transact-SQL.
+// opensBlock returns how often the statements run that follow the current word
+// in a text of Transact-SQL.
 func (p *parser) opensBlock() flow {
 	if !p.d.Grammar.NoSemicolon || p.tok.kind != tokWord {
 		return plain
@@ -76,8 +76,8 @@ func (p *parser) anonymous() {
 	p.accept("begin")
 }
 
-// controls moves past what controls the statements of a block of PL/SQL, up to the
-// next one, and reports whether that stood here.
+// controls moves past the words that control the statements of a block of PL/SQL,
+// up to the next statement, and reports whether such words stood here.
 func (p *parser) controls() bool {
 	switch {
 	case p.isAny("loop", "while", "for", "forall"):
@@ -115,18 +115,18 @@ func (p *parser) label() bool {
 	return true
 }
 
-// acceptTwice moves past two of a punctuation mark. Behind one alone it stands
-// behind that.
+// acceptTwice moves past a punctuation mark that stands twice, and reports
+// whether it does. It also moves past a mark that stands once.
 func (p *parser) acceptTwice(c byte) bool {
 	first := p.acceptPunct(c)
 	return first && p.acceptPunct(c)
 }
 
 // uncertain returns why an INSERT that may not run cannot be filled, "" where all
-// can: numbers without gaps, and those of a parent or of the greatest key, are drawn
-// for a row that is stored. PL/SQL binds a name once, however often it stands there:
-// PL/SQL Language Reference 23ai, "Repeated Placeholder Names in Dynamic SQL
-// Statements".
+// can be filled. Numbers without gaps, numbers within a parent and greatest keys
+// plus one are drawn only for a row that is stored. PL/SQL binds a name once,
+// however often it stands there: PL/SQL Language Reference 23ai, "Repeated
+// Placeholder Names in Dynamic SQL Statements".
 func (p *parser) uncertain() Reason {
 	if !p.branched {
 		return ""

@@ -73,7 +73,7 @@ func (p *parser) columnList(in *insertState) Reason {
 	}
 }
 
-// plainColumn takes in a column of a list that is one word and nothing else, and
+// plainColumn reads a column of a list that is one word and nothing else, and
 // reports whether it is a key that the list has already.
 func (p *parser) plainColumn(in *insertState, t token) (again bool) {
 	name, key := p.text(t), false

@@ -38,10 +38,11 @@ const (
 	temporaryVerbs = 2
 )
 
-// temporarySet are those.
+// temporarySet is the bit set of the last temporaryVerbs verbs.
 var temporarySet = setOf(verbs[len(verbs)-temporaryVerbs:]...)
 
-// verbSuffixes are what may follow a verb that begins no INSERT in the same word.
+// verbSuffixes holds the letters that may follow a verb, of those that begin no
+// INSERT, in the same word.
 var verbSuffixes = map[string]string{"tran": "saction", "exec": "ute", "temp": "orary"}
 
 // stride is how far apart two looks into a text may be: one of them falls on

@@ -6,8 +6,8 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// control is what the first words of an engine's statements do to the
-// transaction. A word that is not named may do anything: statements that
+// control knows the effect that the first words of an engine's statements have
+// on the transaction. A word that is not named may do anything: statements that
 // commit on the side are many, and each version has new ones.
 type control struct {
 	words map[string]effect
@@ -17,7 +17,7 @@ type control struct {
 	writes bool
 }
 
-// effect is what a statement does to the transaction, by its first word.
+// effect says how a statement changes the transaction, by its first word.
 type effect uint8
 
 const (
@@ -96,9 +96,9 @@ func (c *control) suspects(d *dialect.Dialect, text string) bool {
 	return !c.of(word).harmless()
 }
 
-// suspectsBehind does so for the statements behind the semicolons of a text. A
-// semicolon may stand in a string or comment, so what follows is not scanned: a
-// comment there is suspect too.
+// suspectsBehind is suspects for the statements behind the semicolons of a
+// text. A semicolon may stand in a string or comment, so what follows is not
+// scanned: a comment there is suspect too.
 func (c *control) suspectsBehind(d *dialect.Dialect, text string) bool {
 	for at := 0; ; {
 		n := strings.IndexByte(text[at:], ';')

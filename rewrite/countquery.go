@@ -30,11 +30,12 @@ func (pl *Plan) Counted() (inserts []int) {
 	return inserts
 }
 
-// Count returns a query for the number of rows that the INSERT of the given
-// index has now, and its arguments, made of those of the execution. The number
-// comes first, then what the dialect's Numbering.Server asks. The INSERT must
-// have a Query. Where definitions in front of it are INSERTs that are filled, their
-// keys are in the query: keys is as for [Plan.Inline], but for the draws of queries.
+// Count returns a query for the number of rows that the INSERT of the given index
+// would store now, and the arguments of that query, which it takes from the
+// arguments of the execution. The number comes first, then what the dialect's
+// Numbering.Server asks. The INSERT must have a Query. Where definitions in front of
+// it are INSERTs that are filled, their keys are in the query: keys is as for
+// [Plan.Inline], but for the draws of queries.
 func (pl *Plan) Count(insert int, args []driver.NamedValue, h Holes, keys [][]driver.Value) (string, []driver.NamedValue) {
 	q := pl.Inserts[insert].Query
 	main := q.without(pl.query) + q.suffix

@@ -29,7 +29,7 @@ func (p *parser) defaultValues(in *insertState) Reason {
 		return ""
 	}
 	if p.d.Grammar.DefaultAlone && p.isWord("on") {
-		return p.grammar() // what is no SQL would become some
+		return p.grammar() // an invalid text would become a valid one
 	}
 	p.list(in, nil, missing)
 	// VALUES goes to the place of DEFAULT, so that a comment between them

@@ -91,12 +91,12 @@
 // # Keys within a parent
 //
 // A key with a [Key].Scope is numbered within the values of other columns of its
-// row, which [Plan.Scopes] gives: those of arguments and of literals in VALUES and
-// SET. What only the engine knows is [ErrScope], when the text shows that the key is
-// to be filled, else when [Plan.Holes] finds that it is: an expression, a cast that
-// may change the value, DEFAULT, NULL, a column that is left out or is itself
-// filled, the rows of a query, of MERGE and of a bulk load. A trigger that gives the
-// row another parent is not seen.
+// row, which [Plan.Scopes] gives: the values of arguments and of literals in VALUES
+// and SET. What only the engine knows is [ErrScope], when the text shows that the
+// key is to be filled, else when [Plan.Holes] finds that it is: an expression, a
+// cast that may change the value, DEFAULT, NULL, a column that is left out or is
+// itself filled, the rows of a query, of MERGE and of a bulk load. A trigger that
+// gives the row another parent is not seen.
 //
 // # Placeholders
 //

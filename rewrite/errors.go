@@ -15,8 +15,8 @@ const (
 	// ErrNoColumnList is returned when VALUES stands without a column list and
 	// the policy does not name the table's columns.
 	ErrNoColumnList Reason = "no_column_list"
-	// ErrColumnCount is returned when the number of values in a row is not
-	// that of the columns, so that the key's place is not known.
+	// ErrColumnCount is returned when a row has another number of values than
+	// there are columns, so that the key's place is not known.
 	ErrColumnCount Reason = "column_count"
 	// ErrSelect is returned when the rows come from a query, the column list
 	// does not name the key, and the key's source does not count, or counts in the
@@ -139,7 +139,7 @@ const (
 	// ErrTooMany is returned when a statement to prepare would have more
 	// arguments than the engine takes.
 	ErrTooMany Reason = "too_many"
-	// ErrArguments is returned when the number of arguments is not that of the
+	// ErrArguments is returned when there are not as many arguments as
 	// placeholders, so that a key could end in another column.
 	ErrArguments Reason = "arguments"
 	// ErrNamed is returned when named placeholders do not have named arguments,

@@ -2,11 +2,11 @@ package rewrite
 
 import "strings"
 
-// hint is what a comment that the engine may run says of an INSERT, where it holds
-// nothing but words that may stand between the verb and the table's name. Which
-// servers run it depends on their version: MariaDB 10.11 runs neither one with a
-// version above its own nor /*!50700 to /*!99999 (seen there), and MySQL 8.4 those
-// up to its own (section 11.7).
+// hint says how a comment that the engine may run changes an INSERT, where the
+// comment holds nothing but words that may stand between the verb and the table's
+// name. Which servers run it depends on their version: MariaDB 10.11 runs neither
+// one with a version above its own nor /*!50700 to /*!99999 (seen there), and
+// MySQL 8.4 those up to its own (section 11.7).
 type hint uint8
 
 const (
@@ -15,10 +15,11 @@ const (
 	skipsHint             // rows that are there already may be left out
 )
 
-// hint reads the current token. INTO may be left out, so that it says nothing;
+// hint reads the current token. INTO changes nothing, since it may be left out;
 // LOW_PRIORITY, HIGH_PRIORITY and DELAYED say when the INSERT runs (MySQL 8.4,
-// section 15.2.7). With IGNORE rows may be left out, and where it is not read, a
-// row that is there is an error, behind which nothing is told of any row.
+// section 15.2.7). With IGNORE the engine may leave rows out. A server that does
+// not read the comment fails at a row that is there already, and no key is
+// reported then.
 func (p *parser) hint() hint {
 	if p.tok.kind != tokExec {
 		return noHint

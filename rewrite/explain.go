@@ -77,8 +77,8 @@ func (p *parser) postgresExplain() (runs, known bool) {
 	return runs, known && p.acceptPunct(')')
 }
 
-// mysqlExplain does so for MySQL and MariaDB, whose ANALYZE may stand in the place
-// of EXPLAIN.
+// mysqlExplain is postgresExplain for MySQL and MariaDB, where ANALYZE may stand
+// instead of EXPLAIN.
 func (p *parser) mysqlExplain() (runs bool) {
 	for {
 		switch {

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Explicit is what an execution brings itself for a key of an INSERT.
+// Explicit describes the keys that an execution brings itself for a key column
+// of an INSERT.
 type Explicit struct {
 	// Sure is the greatest integer that every engine reads as it is written; 0: none.
 	Sure int64
@@ -97,8 +98,8 @@ func (pl *Plan) ownValues(args []driver.NamedValue, h Holes, insert, key int, f 
 	}
 }
 
-// integerOf returns an integer as drivers bind it, 0 where there is none, and whether
-// every engine reads that.
+// integerOf returns the integer that a driver binds for v, 0 where v is no integer,
+// and whether every engine reads the same integer.
 func integerOf(v driver.Value) (n int64, sure bool) {
 	switch v := v.(type) {
 	case int64:
@@ -148,7 +149,7 @@ func integerIn(text string) (n int64, sure bool) {
 	return 0, false
 }
 
-// brings returns what is noted of a key's constants.
+// brings returns the notes on the constants of a key.
 func (in *Insert) brings(key int) *literals {
 	if in.explicit == nil {
 		in.explicit = make([]literals, len(in.Target.Keys))
@@ -165,7 +166,7 @@ func (in *insertState) bring(key int, text string) {
 	}
 }
 
-// open notes that a value in a key's place is for the engine to read.
+// open notes that only the engine can read a value in a key's place.
 func (in *insertState) open(key int) {
 	if in.Target.Keys[key].Follow {
 		in.brings(key).Open = true

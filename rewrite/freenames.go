@@ -2,16 +2,17 @@ package rewrite
 
 import "strings"
 
-// freeNames is what is known of the names that a text does not hold. A text of many
-// INSERTs asks for the same ones again and again.
+// freeNames remembers names that a text does not hold. A text of many INSERTs asks
+// for the same ones again and again.
 type freeNames struct {
 	asked    bool              // the others are known
 	lower    string            // the text in lower case, where it may hold kf
 	numbered bool              // it may hold c1, c2 …
-	found    map[string]string // what unused has returned
+	found    map[string]string // the results of unused
 }
 
-// frees returns what is known of the names that the text does not hold.
+// frees returns the names that the text does not hold, as far as they were
+// asked for.
 func (p *parser) frees() *freeNames {
 	if p.free == nil {
 		p.free = &freeNames{}

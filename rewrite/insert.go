@@ -27,8 +27,9 @@ type Insert struct {
 	// themselves (id = id), so that the row that was there stays as it is.
 	LeavesRow bool
 
-	// Database is what the table's name has in front of its schema, folded; with a
-	// server in front of that it is no name of a database. "" where there is none.
+	// Database is the folded part of the table's name in front of the schema, ""
+	// where the name has no such part. It is the name of a database unless a
+	// server stands in front of it.
 	Database string
 
 	// Cased says that the table's name is not written as it is compared where names
@@ -72,8 +73,9 @@ type Insert struct {
 	explicit []literals // what the text brings for each key that is followed; nil: nothing
 }
 
-// Conflict is what happens to a row whose key or other unique value is there
-// already. It decides what the number of affected rows says about the keys.
+// Conflict says what the engine does with a row whose key or other unique value
+// is there already. It decides what the number of affected rows says about the
+// keys.
 type Conflict uint8
 
 // What may happen to a row that is there already.

@@ -56,7 +56,7 @@ func (p *parser) keptBranches(outer *parser, reason Reason) {
 	}
 }
 
-// keptBranch does so for one INTO.
+// keptBranch is keptBranches for one INTO.
 func (p *parser) keptBranch(outer *parser, reason Reason) {
 	at := p.tok.start
 	q := p.fork()
@@ -143,7 +143,7 @@ func (p *parser) branch(m *branches) Reason {
 			m.unlisted = &in.Insert
 		}
 		if p.isWord("select") && reason != ErrScope {
-			return ErrMultiTable // the values are those of the query
+			return ErrMultiTable // the values come from the query
 		}
 		return reason
 	}

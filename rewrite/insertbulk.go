@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// bulkWord is what go-mssqldb knows its own text by: the first ten bytes of a
-// query. With the eleventh, whatever it is, begins what the JSON does not have.
+// bulkWord is the beginning of a query by which go-mssqldb recognises the text
+// of its CopyIn. With the eleventh, whatever it is, begins what the JSON does
+// not have.
 const bulkWord = "insertbulk"
 
-// isInsertBulk reports whether the text is that of go-mssqldb's CopyIn.
+// isInsertBulk reports whether the text comes from CopyIn of go-mssqldb.
 func (p *parser) isInsertBulk() bool {
 	return p.isWord(bulkWord) || p.tok.start == 0 && len(p.q) > len(bulkWord) && strings.EqualFold(p.q[:len(bulkWord)], bulkWord)
 }

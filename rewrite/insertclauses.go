@@ -1,6 +1,6 @@
 package rewrite
 
-// tail reads what stands behind the rows, up to the semicolon.
+// tail reads the clauses behind the rows, up to the semicolon.
 func (p *parser) tail(in *insertState) Reason {
 	g := &p.d.Grammar
 	if g.RowAlias && p.accept("as") {
@@ -36,8 +36,8 @@ func (p *parser) tail(in *insertState) Reason {
 	return p.clauses(in)
 }
 
-// clauses reads upsert clauses and RETURNING. Their text is the caller's
-// business; only what they say of the rows is noted.
+// clauses reads upsert clauses and RETURNING. Their text stays as it is;
+// clauses notes only how they change the rows.
 func (p *parser) clauses(in *insertState) Reason {
 	assignment, begins := 0, false // of the update part
 	part := updatePart{in: in}
@@ -91,8 +91,9 @@ func (p *parser) isOthers(in *insertState) bool {
 	return !p.isTable(p.tok, in.name.table) && !p.isTable(p.tok, in.name.schema)
 }
 
-// rowAlias reads MySQL's alias of the new row and grows its column list, whose
-// length must be that of the INSERT's: 8.4 manual, section 15.2.7.2.
+// rowAlias reads MySQL's alias of the new row and adds the keys to its column
+// list, which must be as long as the INSERT's own: 8.4 manual, section
+// 15.2.7.2.
 func (p *parser) rowAlias(in *insertState) Reason {
 	if p.tok.kind != tokWord && p.tok.kind != tokQuoted {
 		return p.grammar()

@@ -19,15 +19,15 @@ import (
 // an error of the engine, so that no row gets a key that is not its own.
 
 // Query is the query of an INSERT … SELECT whose rows get their keys from the
-// engine: it numbers them, or calls a function of its own. Of the draw of a
-// column that is numbered it takes two values: how many keys there are, and the
-// number before the first.
+// engine: it numbers them, or calls a function of its own. A column that is
+// numbered takes two values of its draw: the number of keys, and the number
+// before the first key.
 type Query struct {
-	// Unsure says that the query calls what may change something: where its rows
-	// are counted, that is to be undone.
+	// Unsure says that the query calls functions that may change something, so
+	// that a count of its rows has to be undone.
 	Unsure bool
 
-	outer   with     // in front of INSERT; of one in a WITH clause, what stands there in front of it
+	outer   with     // in front of INSERT; for an INSERT in a WITH clause, the definitions in front of it
 	near    with     // in front of such an INSERT itself
 	inner   with     // in front of SELECT, where it may not stand in another one
 	main    span     // the query behind it
@@ -284,7 +284,8 @@ func (q *Query) define(b []byte) []byte {
 	return b
 }
 
-// named appends the name of the query, those of its columns, AS and a bracket.
+// named appends the name of the query, the names of its columns, AS and a
+// bracket.
 func (q *Query) named(b []byte) []byte {
 	b = append(b, q.name...)
 	for i, c := range q.columns {

@@ -6,7 +6,7 @@ type insertState struct {
 	listed   places // of the keys in the column list
 	columns  int    // length of the column list; -1 without one
 	listEnd  int    // where the last column of the list ends, or its bracket
-	listAt   int    // where a column list goes when there is none
+	listAt   int    // where a column list would stand
 	judged   bool   // some of the values in a row stand in the place of a key
 	involved bool   // a value of a row is not a constant
 	name     name
@@ -14,8 +14,8 @@ type insertState struct {
 	merged   bool   // it is of a MERGE, which takes no sets
 	linked   bool   // the table is behind a database link
 
-	// overruled is why the engine would take another key than the one filled,
-	// overruledAt the token that makes it do so.
+	// overruled says why the engine would take another key than the filled one;
+	// overruledAt is the token that makes the engine take it.
 	overruled   Reason
 	overruledAt token
 }

@@ -21,10 +21,10 @@ import (
 //   - without subqueries and without calls of functions that are not known as
 //     the engine's own, since a stored one may read LAST_INSERT_ID().
 //
-// Triggers and expressions as column defaults are for the caller to look up.
+// The caller has to look up triggers and column defaults that are expressions.
 func (pl *Plan) Session() bool { return pl.session }
 
-// What the session's key is written in.
+// The first row's key stands between these.
 const (
 	sessionOpen  = "LAST_INSERT_ID("
 	sessionClose = ")"
@@ -173,8 +173,8 @@ func (u *use) call() bool {
 	if u.before.kind == tokWord && equalWord(u.text(u.before), "as") {
 		return true
 	}
-	// With a space before the bracket some of the names are those of stored
-	// functions: MySQL 8.4, section 11.2.5.
+	// With a space before the bracket some of the names mean stored functions:
+	// MySQL 8.4, section 11.2.5.
 	return u.last.kind == tokWord && u.text(u.before) != "." &&
 		(bracketWords.has(u.text(u.last)) || u.last.end == u.tok.start && builtins.has(u.text(u.last)))
 }

@@ -28,7 +28,7 @@ func (p *parser) load() {
 }
 
 // loadedColumns reads the column list of LOAD DATA from behind the table's
-// name: the only brackets before SET but for those of PARTITION.
+// name. Besides PARTITION nothing else has brackets before SET.
 func (p *parser) loadedColumns() []string {
 	for !p.atEnd() && !p.isWord("set") {
 		switch {
@@ -43,7 +43,8 @@ func (p *parser) loadedColumns() []string {
 	return nil
 }
 
-// names reads a list of names in brackets; what is no name is left out.
+// names reads a list in brackets and returns the names in it, without user
+// variables.
 func (p *parser) names() []string {
 	if !p.acceptPunct('(') {
 		return nil

@@ -2,8 +2,8 @@ package rewrite
 
 import "strings"
 
-// declare notes the variables that a DECLARE of Transact-SQL makes, which are
-// written as placeholders are: Transact-SQL reference, "DECLARE
+// declare notes the variables that a DECLARE of Transact-SQL makes; they are
+// spelled as placeholders are: Transact-SQL reference, "DECLARE
 // @local_variable".
 func (p *parser) declare() {
 	q := *p
@@ -34,7 +34,8 @@ func (p *parser) startsAnother() bool {
 }
 
 // isLocal reports whether a placeholder is a variable that the text itself has
-// declared: by its name as it stands, since @1 is no @p1 to the server.
+// declared: names are compared as they stand, since @1 and @p1 are two names to
+// the server.
 func (p *parser) isLocal(placeholder string) bool {
 	return p.locals != nil && p.locals[strings.ToLower(placeholder)]
 }

@@ -181,7 +181,7 @@ func (p *parser) actions(m *merging) Reason {
 	return ""
 }
 
-// closing takes in a token that may be of RETURNING or OUTPUT.
+// closing notes whether the current token begins RETURNING or OUTPUT.
 func (p *parser) closing(m *merging, depth int) {
 	switch {
 	case depth != 0 || m.in == nil || p.tok.kind != tokWord:
@@ -221,8 +221,8 @@ func (p *parser) action(m *merging) Reason {
 	return p.feed(m, edits, slots)
 }
 
-// feed takes the keys of an INSERT, which are those edits and slots, from columns
-// of the source, which has several rows.
+// feed takes the keys of an INSERT from columns of the source, which has several
+// rows. The edits and slots from the given ones on belong to that INSERT.
 func (p *parser) feed(m *merging, edits, slots int) Reason {
 	for i := edits; i < len(p.edits); i++ {
 		e := &p.edits[i]
@@ -284,7 +284,8 @@ func (p *parser) judgeAction(outer *parser, h head, reason Reason) {
 }
 
 // anotherMerge reports whether the next MERGE begins here, which is read on its
-// own. Where INTO may be left out the word is no name, but MERGE JOIN is none.
+// own. Where INTO may be left out, the word behind MERGE begins the name of a
+// table, except in MERGE JOIN.
 func (p *parser) anotherMerge() bool {
 	return p.isWord("merge") && (p.nextIs("into") || p.d.Grammar.NoSemicolon && !p.nextIs("join"))
 }

@@ -7,9 +7,10 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// precedes takes in how a statement begins that others may follow in the text:
-// whether one of them can still be read, and runs exactly once, is what an
-// INSERT behind it is filled by. Statements that are not known may do anything.
+// precedes reads how a statement begins that others may follow in the text. It
+// notes whether these can still be read, and whether they run exactly once,
+// since an INSERT among them is filled only then. A statement that is not known
+// may do anything.
 func (p *parser) precedes() {
 	p.keepsTables()
 	e := effectUnknown
@@ -138,8 +139,8 @@ func (p *parser) barred(h head) Reason {
 // perStatement reports whether drivers differ in which argument a placeholder of
 // the text is: SQLite numbers those of each statement from the first
 // (https://www.sqlite.org/lang_expr.html#varparam), modernc.org/sqlite gives each
-// statement the same arguments, and others go on counting. The mark of an engine
-// that numbers so is that ? takes a number.
+// statement the same arguments, and others go on counting. An engine whose ?
+// takes a number is one that numbers so.
 func (p *parser) perStatement() bool {
 	return p.statements > 1 && p.d.Params.QuestionNumber
 }
@@ -158,7 +159,7 @@ func (pl *Plan) Unbound() Reason {
 }
 
 // Alone reports whether the text is one INSERT and nothing else that gives an
-// answer, so that what the engine says of it is said of that INSERT.
+// answer, so that the engine's answer is about that INSERT.
 func (pl *Plan) Alone() bool {
 	return pl.Statements == 1 && len(pl.Inserts) == 1 && !pl.Inserts[0].Nested && !pl.Inserts[0].Explained
 }

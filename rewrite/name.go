@@ -199,7 +199,7 @@ func unicodeEscape(s string, escape byte) (rune, int) {
 const mentionLimit = 512
 
 // mentioned returns the first configured table whose name stands anywhere in
-// the text, also in strings and comments; nil where there is none. It is for
+// the text, also in strings and comments; nil where there is none. It serves
 // texts whose tokens are not certain.
 func (p *parser) mentioned(text string) *Target {
 	s := scanner{d: p.d, q: text}

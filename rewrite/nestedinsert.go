@@ -203,7 +203,7 @@ func (p *parser) routine() (open bool) {
 		case p.isWord("atomic"):
 			starts = started
 		case p.isWord("end") && started && body > 0 && !p.nextIsAny("if", "case", "loop", "while", "repeat", "for"):
-			// END IF and its like close what is not counted.
+			// END IF, END CASE and END LOOP close blocks that are not counted.
 			body--
 		}
 		before = p.tok

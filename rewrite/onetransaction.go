@@ -7,16 +7,16 @@ import (
 )
 
 // A text of several statements whose rows come from a query is numbered where the
-// engine undoes all of the text when one statement fails. Other statements may change
-// what was counted; a row too many is then an error, behind which nothing of the text
-// is stored, and with fewer rows some keys are a gap.
+// engine undoes all of the text when one statement fails. Other statements of the
+// text may change the number of rows after the count. A row too many is then an error
+// that undoes the whole text; with fewer rows some keys are a gap.
 
 // CountsBeside reports whether the rows of a query are to be counted before an
 // execution, and other statements of the text may change them behind the count.
 func (pl *Plan) CountsBeside() bool { return pl.Statements > 1 && pl.Counts() }
 
-// countsBeside reports whether the text is filled though what a query gives is
-// counted in front of other statements.
+// countsBeside reports whether the text is filled although the rows of a query
+// are counted before other statements of the text run.
 func (p *parser) countsBeside() bool {
 	return p.params.count == 0 && oneTransaction(p.d, p.q) && !slices.ContainsFunc(p.inserts, func(in Insert) bool {
 		return in.Query != nil && in.Query.counted && (in.Nested || in.Explained || in.Query.implied)
@@ -24,7 +24,8 @@ func (p *parser) countsBeside() bool {
 }
 
 // oneTransaction reports whether an engine executes a text as one transaction, or
-// within the one that is open: no statement of it ends one, or may not stand in one.
+// within the one that is open: no statement of the text ends a transaction, or must
+// not stand in one.
 func oneTransaction(d *dialect.Dialect, query string) bool {
 	if !d.Transactions.Texts || TransactionOf(d, query) != TxUnchanged {
 		return false

@@ -17,8 +17,8 @@ func bracketKind(c byte) openBrackets {
 
 func (n *openBrackets) open(c byte) { *n = *n<<2 | bracketKind(c) }
 
-// shut closes the last bracket, and reports whether it is closed by one of its
-// kind: no engine takes another.
+// shut closes the last bracket, and reports whether c is of the same kind:
+// every engine refuses another kind.
 func (n *openBrackets) shut(c byte) bool {
 	last := *n & 3
 	*n >>= 2

@@ -17,7 +17,7 @@ const (
 	styleName                       // by their name
 )
 
-// params is what is known of the caller's placeholders.
+// params describes the caller's placeholders.
 type params struct {
 	styles style
 	count  int    // occurrences
@@ -218,8 +218,8 @@ func (sp spelling) name(n int) string {
 	return sp.text(n)[1:]
 }
 
-// spell chooses the spelling of added placeholders: that of the caller's own
-// with the next highest number, or a name that the text does not hold. It
+// spell chooses how added placeholders are spelled: as the caller's own with
+// the next highest number, or with a name that the text does not hold. It
 // reports false when the caller mixes styles.
 func (p *parser) spell() (spelling, bool) {
 	ps, d := &p.params, p.d

@@ -8,7 +8,7 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// Action is what becomes of a query.
+// Action says what keyfill does with a query.
 type Action uint8
 
 // The four outcomes.
@@ -56,7 +56,7 @@ type Plan struct {
 	boundEdits []edit // the edits of BoundText where the caller's placeholders get other numbers too
 
 	guarded bool   // see GuardsSets
-	session bool   // a slot is what Session means
+	session bool   // a slot holds the key that Session speaks of
 	unbound Reason // why keys are literals even where there are placeholders
 	scoped  bool   // keys are numbered within other columns
 
@@ -92,7 +92,7 @@ type Draw struct {
 	Key    int // index of the target's Keys
 }
 
-// slotKind is what stands in a key's place.
+// slotKind says what stands in a key's place.
 type slotKind uint8
 
 const (
@@ -362,8 +362,8 @@ type Place struct {
 }
 
 // Places returns where the keys travel among the final arguments when the text
-// decides alone: placeholders in a key's place are taken for keys. It is for
-// nameless arguments where the dialect takes both kinds.
+// decides alone: placeholders in a key's place are taken for keys. It applies
+// to nameless arguments where the dialect takes both kinds.
 func (pl *Plan) Places() []Place {
 	var places []Place
 	n := 0

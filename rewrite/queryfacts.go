@@ -6,7 +6,7 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// queryFacts is what is known of a query that was read.
+// queryFacts describes a query that was read.
 type queryFacts struct {
 	outer    with // in front of the INSERT, or of the definition that it is
 	near     with // in front of an INSERT that is a definition
@@ -36,8 +36,8 @@ type selectItem struct {
 	star  bool
 }
 
-// width returns how many columns the query has at least, and whether these are
-// all.
+// width returns the least number of columns that the query can have, and
+// whether it has no more.
 func (s *queryFacts) width() (least int, exact bool) {
 	if !s.listed {
 		return 1, false
@@ -45,7 +45,8 @@ func (s *queryFacts) width() (least int, exact bool) {
 	return max(s.items, 1), s.stars == 0
 }
 
-// queryFacts returns what is known of the query of an INSERT before it is read.
+// queryFacts returns the facts about the query of an INSERT that are known
+// before the query is read.
 func (p *parser) queryFacts() queryFacts {
 	if p.limit > 0 {
 		return queryFacts{outer: p.enclosing, near: p.outer}
@@ -53,7 +54,7 @@ func (p *parser) queryFacts() queryFacts {
 	return queryFacts{outer: p.outer}
 }
 
-// readQuery reads a query to its end: that of the statement, or the clauses of
+// readQuery reads a query up to the end of the statement, or to the clauses of
 // the INSERT behind it.
 func (p *parser) readQuery(s *queryFacts) {
 	s.from, s.unsure = p.params.count, p.d.Numbering.Hidden
@@ -80,7 +81,7 @@ func (p *parser) readQuery(s *queryFacts) {
 	if p.isWord("select") {
 		p.selectList(s)
 	}
-	joins := false // an ON here would be that of a join
+	joins := false // an ON here would belong to a join
 	for !p.endsQuery(s, depth) {
 		if depth == 0 && p.tok.kind == tokWord {
 			joins = p.isAny("from", "join") || joins && !p.isAny("on", "using", "where", "group", "having", "window", "order", "limit", "union", "intersect", "except")
@@ -90,8 +91,8 @@ func (p *parser) readQuery(s *queryFacts) {
 	}
 	s.main.end, s.to = p.prev, p.params.count
 	if joins && p.d.Numbering.Where && p.isWord("on") {
-		// "Parsing Ambiguity", https://www.sqlite.org/lang_upsert.html: what is
-		// no SQL would become some.
+		// "Parsing Ambiguity", https://www.sqlite.org/lang_upsert.html: an
+		// invalid text would become a valid one.
 		s.refuse(p.grammar())
 	}
 	if depth != 0 || s.main.end <= s.main.start {
@@ -102,7 +103,7 @@ func (p *parser) readQuery(s *queryFacts) {
 	}
 }
 
-// surveyWith takes in a WITH clause in front of the INSERT, or the part of one. What
+// surveyWith surveys a WITH clause in front of the INSERT, or a part of one. What
 // its definitions change where the engine has such is changed by the count, too, and
 // undone.
 func (p *parser) surveyWith(s *queryFacts, w with) {

@@ -187,7 +187,8 @@ func (p *parser) isConstant(t token) bool {
 	return false
 }
 
-// maxExpected is for how many slots there is room made ahead by the first row.
+// maxExpected bounds the number of slots that room is made for after the first
+// row.
 const maxExpected = 16384
 
 // expect makes room for the slots that the rest of the text will need, if it

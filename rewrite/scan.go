@@ -8,7 +8,7 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// kind is what a token is.
+// kind is the kind of a token.
 type kind uint8
 
 const (

@@ -8,14 +8,15 @@ import (
 
 // A key may be numbered within the values of other columns of its row: the lines
 // of each order from 1 on. These values are then needed before the statement is
-// sent, and taken from where they stand in it: as an argument or a literal.
-// Whatever only the engine knows (an expression, a default, a row of a query) is
-// no value, and a key that needs it is refused.
+// sent, and taken from where they stand in it: as an argument or a literal. A
+// key is refused when it needs a value that only the engine knows: an
+// expression, a default, a row of a query.
 
-// scoping is what an INSERT says of the columns that keys are numbered within.
+// scoping describes where an INSERT gives the columns that keys are numbered
+// within.
 type scoping struct {
 	columns []string     // folded, each once
-	listed  []int        // for each the column of the list that it is; notListed, or listedBadly
+	listed  []int        // for each of columns its index in the column list; notListed, or listedBadly
 	values  []scopeValue // for each row one for each of columns
 }
 
@@ -24,7 +25,7 @@ const (
 	listedBadly = -2 // twice, or with a field or a subscript
 )
 
-// scopeKind is what stands in a scope column's place.
+// scopeKind says what stands in a scope column's place.
 type scopeKind uint8
 
 const (
@@ -124,8 +125,8 @@ func (p *parser) scopeValue(v value) scopeValue {
 	return sv
 }
 
-// integerTypes are those that take every integer that they hold as it is, and
-// fail on others.
+// integerTypes are the types that take every integer in their range as it is,
+// and fail on others.
 var integerTypes = []string{"int", "integer", "bigint", "smallint", "int2", "int4", "int8"}
 
 // castOf says what a placeholder is cast to, if that leaves its value what it is
@@ -159,7 +160,7 @@ func (p *parser) castOf(v value) scopeKind {
 }
 
 // integerLiteral returns the value of an integer in decimal digits: an int64, or a
-// uint64 that is none.
+// uint64 where it does not fit into an int64.
 func integerLiteral(text string) (any, bool) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return n, true
@@ -177,9 +178,9 @@ func textLiteral(text string) (string, bool) {
 	return strings.ReplaceAll(text[1:len(text)-1], "''", "'"), true
 }
 
-// scoped returns [ErrScope], and notes which value it is about, where the slots
-// from the m-th on take a key for sure and a row does not say the values of the
-// columns that it is numbered within.
+// scoped returns [ErrScope], and notes the value that is missing, where the
+// slots from the m-th on take a key for sure and a row does not give the values
+// of the columns that the key is numbered within.
 func (p *parser) scoped(in *insertState, m int) Reason {
 	if in.scopes == nil || in.Explained {
 		return ""

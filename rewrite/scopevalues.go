@@ -8,15 +8,16 @@ import (
 	"strconv"
 )
 
-// Scopes returns what the keys of a column of an INSERT are numbered within in
-// one execution: for each key that it takes, in their order, the row's values of
-// the key's Scope columns. It is nil where the key has no Scope.
+// Scopes returns the values within which the keys of a column of an INSERT are
+// numbered in one execution: for each key that it takes, in their order, the
+// row's values of the key's Scope columns. It is nil where the key has no Scope.
 //
-// A value is that of the caller's argument as the driver gets it, with Valuers
-// and pointers resolved; an int64, or a uint64 that is none, for an integer in the
-// text and for what is cast to one; a string for a text. It is never nil: a key of
-// a row with NULL there is refused with [ErrScope], as by [Plan.Holes]. Whether
-// two values are the same parent is not decided here.
+// The value of an argument comes as the driver gets it, with Valuers and pointers
+// resolved. An integer in the text, or a value that the text casts to an integer,
+// comes as an int64, or as a uint64 where it does not fit; a text comes as a
+// string. It is never nil: a key of a row with NULL there is refused with
+// [ErrScope], as by [Plan.Holes]. Whether two values are the same parent is not
+// decided here.
 func (pl *Plan) Scopes(args []driver.NamedValue, h Holes, insert, key int) ([][]driver.Value, error) {
 	in := &pl.Inserts[insert]
 	columns := in.Target.Keys[key].Scope
@@ -132,8 +133,8 @@ func (pl *Plan) fillsColumn(h Holes, i int, column string) bool {
 	return false
 }
 
-// scopeArgument returns the value that an argument gives a column; it is none
-// where it is NULL, or not what it is cast to.
+// scopeArgument returns the value that an argument gives a column, and false
+// where the argument is NULL or not of the type that it is cast to.
 func (pl *Plan) scopeArgument(v driver.Value, kind scopeKind) (driver.Value, bool) {
 	if v != nil && !driver.IsValue(v) && !encodesItself(v) {
 		if r, err := driver.DefaultParameterConverter.ConvertValue(v); err == nil && driver.IsValue(r) {

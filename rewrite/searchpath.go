@@ -88,7 +88,7 @@ func (p *parser) leavesPath() bool {
 		return true
 	case equalWord(text, "begin"), equalWord(text, "start"), equalWord(text, "savepoint"), equalWord(text, "release"),
 		equalWord(text, "commit"), equalWord(text, "end"), equalWord(text, "rollback"), equalWord(text, "abort"):
-		// What their end takes back is for the caller to look at.
+		// The caller has to look at what the end of a transaction takes back.
 		for !p.atEnd() {
 			p.advance()
 		}

@@ -7,8 +7,8 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// Reads is what a text asks of its connection's last statement, which a
-// statement of ours in between would change.
+// Reads says which results of its connection's last statement a text asks for.
+// A statement of keyfill's in between would change them.
 type Reads uint8
 
 const (
@@ -22,14 +22,14 @@ const (
 )
 
 // Reads returns what the plan's text reads, by its words outside of strings and
-// comments, whatever the dialect. A view, a trigger or a function that does so
-// is not seen. It is read at the first call and kept.
+// comments, whatever the dialect. Reads does not see a view, a trigger or a
+// function that asks for them. It is read at the first call and kept.
 func (pl *Plan) Reads() Reads {
 	pl.reads.once.Do(func() { pl.reads.reads = readsOf(pl.d, pl.query) })
 	return pl.reads.reads
 }
 
-// lazyReads is what a text reads, once it was asked for.
+// lazyReads holds the [Reads] of a text once they were asked for.
 type lazyReads struct {
 	once  sync.Once
 	reads Reads

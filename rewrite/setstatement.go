@@ -8,8 +8,8 @@ func (p *parser) setsStatement() bool {
 
 // setStatement reads SET STATEMENT and the statement behind it. An INSERT is refused
 // there unless every setting is one that changes nothing but how long it may take, or
-// how it is planned and logged, and is a value alone: an expression may have an effect
-// of its own, and is not there when the rows of a query are counted.
+// how it is planned and logged, and is a plain value. An expression may have an effect
+// of its own, and is missing when the rows of a query are counted.
 func (p *parser) setStatement() {
 	if !p.statementSettings() {
 		p.skip(ErrStatementSetting)

@@ -8,21 +8,21 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// reading is what becomes of a query under other settings than its plan's.
+// reading is the plan of a query under other settings than its main plan's.
 type reading struct {
 	settings dialect.Settings
 	plan     *Plan
 }
 
 // Readings is [Compile] for a connection whose settings are not known. The plan
-// is that of the dialect's own settings; where the engine may run the text under
-// others and something else would become of it, it is [Plan.Ambiguous].
+// holds under the dialect's own settings. It is [Plan.Ambiguous] where the
+// engine may run the text under other settings and the plan would be another one
+// under these.
 //
-// Not every text with a quote or backslash is: what counts is whether tokens
-// differ, then what is done with them. And where the engine can only refuse the
-// text under a setting, nothing depends on that: a string without an end, or a
-// backslash outside of strings, stays one when keys are added, whose quotes come
-// in pairs.
+// Not every text with a quote or a backslash is ambiguous: its tokens have to
+// differ, and then the plans. A setting under which the engine can only refuse
+// the text does not count: a string without an end, or a backslash outside of
+// strings, stays one when keys are added, whose quotes come in pairs.
 func Readings(d *dialect.Dialect, lookup Lookup, query string) *Plan {
 	p := Compile(d, lookup, query)
 	for _, s := range othersOf(d, query) {
@@ -161,7 +161,7 @@ func tokensDiffer(d *dialect.Dialect, others []dialect.Settings, query string) b
 			continue
 		}
 		if t.kind == tokExec {
-			return true // what is in it may differ
+			return true // its content may differ
 		}
 		for _, other := range alone[:n] {
 			o := scanner{d: other, q: query, pos: t.start}
@@ -194,8 +194,8 @@ func (pl *Plan) stringTarget() bool {
 	return pl.Action == Refuse && pl.Refusal.Reason == ErrDoubleQuotes && (pl.Statements == 1 || !pl.d.Setting.OneByOne)
 }
 
-// same reports whether what becomes of a text is the same by two plans of it:
-// what is sent, with which keys, and what may be said of it afterwards.
+// same reports whether two plans of a text do the same with it: they send the
+// same text with the same keys, and report the same afterwards.
 func (pl *Plan) same(o *Plan) bool {
 	switch {
 	case pl.Action != o.Action:

@@ -5,7 +5,7 @@ package rewrite
 // function: plans are kept.
 type Lookup func(schema, table string) *Target
 
-// Target is what the rewriter must know of a configured table.
+// Target describes a configured table to the rewriter.
 type Target struct {
 	Table   string   // as reports and errors name it
 	Keys    []Key    // the key columns to fill, at least one
@@ -29,8 +29,8 @@ type Key struct {
 	Function string
 
 	// Session says that the policy wants the first row's key written as
-	// LAST_INSERT_ID(key) where [Plan.Session] allows it. It is for integers; of
-	// several keys that say so the first counts.
+	// LAST_INSERT_ID(key) where [Plan.Session] allows it. It applies to
+	// integers; of several keys with Session the first counts.
 	Session bool
 
 	// Type is the type that a key is cast to where it stands in a query, in a
@@ -39,7 +39,8 @@ type Key struct {
 	Type string
 
 	// Scope are the columns, folded, whose values a row's keys are numbered within:
-	// [Plan.Scopes]. nil: there is one numbering. Such a key is not Counted.
+	// [Plan.Scopes]. nil stands for one numbering of the whole table. Such a key is
+	// not Counted.
 	Scope []string
 
 	// Joined says that the keys belong to the transaction of their INSERT, which may
@@ -51,7 +52,7 @@ type Key struct {
 	Follow bool
 }
 
-// FillOn is what counts as "no key".
+// FillOn is a set of values that count as "no key".
 type FillOn uint8
 
 // The members of a [FillOn].

@@ -16,10 +16,10 @@ import (
 // schemas that hold it.
 var temporaries = []string{"temp", "temporary", "pg_temp"}
 
-// Temporary returns the folded names, without a schema, of the tables that a
-// text may make temporary ones, by CREATE, SELECT INTO or RENAME. It is for texts
-// with [ConcernsTemporary], and for those with RENAME on a connection that has
-// temporary tables; some of the names may be those of other things.
+// Temporary returns the folded names, without a schema, of the tables that a text
+// may make temporary ones, by CREATE, SELECT INTO or RENAME. It serves texts with
+// [ConcernsTemporary], and texts with RENAME on a connection that has temporary
+// tables. Some of the names may belong to other things than tables.
 func Temporary(d *dialect.Dialect, query string) []string {
 	var names []string
 	p := &parser{scanner: scanner{d: d, q: opened(d, query)}}
@@ -107,8 +107,8 @@ func (p *parser) madeTable() (name, bool) {
 	return p.tableName()
 }
 
-// keepsTables notes what the statement before this one, if there is one, does
-// to temporary tables: which it makes, and whether others may be gone behind it.
+// keepsTables notes which temporary tables the statement before this one makes,
+// if there is one, and whether it may have dropped others.
 func (p *parser) keepsTables() {
 	if !p.d.Grammar.TempTables {
 		return
@@ -168,7 +168,7 @@ func (p *parser) createsTemporary() (name, bool) {
 	return p.madeTable()
 }
 
-// isMade reports whether a table is a temporary one that the text has made
+// isMade reports whether n names a temporary table that the text has made
 // before.
 func (p *parser) isMade(n name) bool {
 	return slices.ContainsFunc(p.made[n.table], func(m name) bool {
@@ -178,7 +178,7 @@ func (p *parser) isMade(n name) bool {
 }
 
 // bare returns the last part of the name as the text has it, without the quotes
-// around it. A part with a point in it equals none but itself.
+// around it. A part with a point in it equals only itself.
 func (p *parser) bare(n name) string {
 	text := p.q[n.start:n.end]
 	return strings.Trim(text[strings.LastIndexByte(text, '.')+1:], "` ")
@@ -225,8 +225,8 @@ func (p *parser) target(n name) (*Target, Reason) {
 	return t, ""
 }
 
-// Standing is what the name of a configured table means on a connection before a
-// text is sent.
+// Standing says which table the name of a configured table means on a connection
+// before a text is sent.
 type Standing uint8
 
 const (
@@ -251,8 +251,8 @@ type TableName struct {
 	Text          string // as it stands there, quotes included
 }
 
-// CompileBeside is [Compile] for a connection on which names may be those of
-// temporary tables: standing is asked about the configured ones.
+// CompileBeside is [Compile] for a connection on which names may mean temporary
+// tables: it asks standing about each configured table.
 func CompileBeside(d *dialect.Dialect, lookup Lookup, query string, standing func(TableName) Standing) *Plan {
 	query = strings.Clone(query)
 	p := &parser{scanner: scanner{d: d, q: query}, lookup: lookup, standing: standing}

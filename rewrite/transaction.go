@@ -6,7 +6,7 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// Transaction is what a text does to the transaction of its connection.
+// Transaction says how a text changes the transaction of its connection.
 type Transaction uint8
 
 // What a text may do to the transaction.
@@ -98,7 +98,7 @@ func (p *parser) effect() Transaction {
 	case effectDefine:
 		start := p.tok.start
 		if p.definition() && controlOf(p.d).suspectsBehind(p.d, p.q[start:]) {
-			return TxUnknown // what is taken for its body may be what follows it
+			return TxUnknown // the text that is taken for its body may follow it
 		}
 		return TxUnchanged
 	case effectCommits:
@@ -191,9 +191,9 @@ func (p *parser) orRollback() Transaction {
 	return tx
 }
 
-// commits reads DDL of an engine where it commits on the side, but for what is
-// of the session alone: temporary tables in MySQL 8.4, section 15.3.3, and
-// ALTER SESSION in Oracle.
+// commits reads DDL of an engine where DDL commits the transaction, except DDL
+// that concerns the session alone: temporary tables in MySQL 8.4, section
+// 15.3.3, and ALTER SESSION in Oracle.
 func (p *parser) commits() Transaction {
 	q := *p
 	alter := q.isWord("alter")

@@ -11,7 +11,7 @@ import (
 // the first key of each draw stands inside the dialect's expression, which is the
 // key where one is open, and an error elsewhere.
 type proof struct {
-	edits          []edit // those of the plan, and the caller's own placeholders
+	edits          []edit // the plan's edits, and the caller's own placeholders
 	bound, session lazyText
 }
 

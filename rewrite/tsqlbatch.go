@@ -1,6 +1,6 @@
 package rewrite
 
-// tsqlBatch returns what a text of Transact-SQL does to the transaction. A
+// tsqlBatch returns how a text of Transact-SQL changes the transaction. A
 // statement may follow another without a semicolon, so the words count wherever
 // they stand.
 //
@@ -42,11 +42,11 @@ type tsqlBatch struct {
 	*parser
 	state    Transaction
 	depth    int  // the transactions that the text has begun and not ended
-	branches bool // it holds statements that run now and then
+	branches bool // it holds statements that may run or not
 	blind    bool // nothing certain can follow
 }
 
-// word reads one token, and those that belong to it.
+// word reads one token, and the tokens that belong to it.
 func (b *tsqlBatch) word() {
 	switch {
 	case b.tok.kind == tokError, b.isAny("implicit_transactions", "ansi_defaults"):
@@ -73,7 +73,7 @@ func (b *tsqlBatch) word() {
 	b.advance()
 }
 
-// beginsTransaction reports whether the BEGIN here is of a transaction.
+// beginsTransaction reports whether the BEGIN here begins a transaction.
 func (p *parser) beginsTransaction() bool {
 	q := *p
 	q.advance()

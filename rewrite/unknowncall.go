@@ -2,8 +2,9 @@ package rewrite
 
 import "strings"
 
-// mayChange reports whether a function is called here that is not known to
-// change nothing: a user's own may, in engines whose functions can write.
+// mayChange reports whether a function is called here that may change
+// something. The user's own functions may, in engines whose functions can
+// write.
 func (p *parser) mayChange() bool {
 	if !p.d.Numbering.Writing || !p.nextIsPunct('(') {
 		return false
@@ -15,8 +16,8 @@ func (p *parser) mayChange() bool {
 	if notCalls.has(name) {
 		return false
 	}
-	// With a space before the bracket some of the names are those of stored
-	// functions: MySQL 8.4, section 11.2.5.
+	// With a space before the bracket some of the names mean stored functions:
+	// MySQL 8.4, section 11.2.5.
 	return !bracketWords.has(name) && !(builtins.has(name) && strings.HasPrefix(p.q[p.tok.end:], "("))
 }
 

@@ -83,8 +83,8 @@ func (p *parser) keyAt(t *Target) int {
 	return -1
 }
 
-// isItself reports whether what is assigned to a key is that key of the row that
-// was there, alone or as an argument of LAST_INSERT_ID.
+// isItself reports whether a key gets the value that it has in the row that is
+// there, alone or as the argument of LAST_INSERT_ID.
 func (p *parser) isItself(in *insertState, key int) bool {
 	call := p.isIdiom()
 	if call {

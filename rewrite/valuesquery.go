@@ -112,8 +112,8 @@ func (p *parser) sortEdits(n int) {
 }
 
 // scalar appends the edits that keep a value from being a set. A literal stays as it
-// is, since its type is the column's; so does a row without a type, whose values are
-// guarded one by one.
+// is, since it takes the type of the column. A row without a type stays as it is
+// too; its values are guarded one by one.
 func (p *parser) scalar(guards []edit, v span, depth int) []edit {
 	if p.isOne(v) {
 		return guards

@@ -1,9 +1,9 @@
 package rewrite
 
-// definitions follows those of a WITH clause to the query behind them, which may
-// stand in brackets.
+// definitions follows the definitions of a WITH clause to the query behind them,
+// which may stand in brackets.
 type definitions struct {
-	as   bool // what is next in brackets is a definition
+	as   bool // the next brackets hold a definition
 	done bool // one has ended
 }
 
