@@ -95,7 +95,8 @@ type Errors struct {
 }
 
 // Class returns the class of an error by its SQLSTATE, "" where the driver tells
-// none, its number, 0 likewise, and its text, which is read for Generic alone.
+// none, its number, 0 where it tells none, and its text, which is read only for
+// a Generic number.
 func (e *Errors) Class(state string, number int, text string) ErrorClass {
 	for i := range e.Codes {
 		c := &e.Codes[i]
@@ -192,8 +193,8 @@ var sqlserverErrors = Errors{Codes: []ErrorCodes{
 	}},
 }}
 
-// Oracle Database Error Messages Reference 23. 1033, 1034 and 12514 are what a
-// client gets while an instance starts.
+// Oracle Database Error Messages Reference 23. A client gets 1033, 1034 and
+// 12514 while an instance starts.
 var oracleErrors = Errors{Codes: []ErrorCodes{
 	{Class: ErrorTransaction, Numbers: []int{60, 8177}},
 	{Class: ErrorLock, Numbers: []int{54, 30006, 51}},

@@ -42,8 +42,8 @@ type Numbering struct {
 	// not; NullByTarget that only NULL does.
 	ByTarget, NullByTarget bool
 
-	// Writing says that functions of users may write when a query calls them,
-	// Hidden that a view may do so, too.
+	// Writing says that functions of users may write when a query calls them;
+	// Hidden says that a view may call them.
 	Writing, Hidden bool
 
 	// Ordered says that a query with ORDER BY in a WITH clause needs an OFFSET.
@@ -55,8 +55,8 @@ type Numbering struct {
 	// UUIDv4 and UUIDv7 make a UUID of that version.
 	UUIDv4, UUIDv7 Function
 
-	// Server are expressions for the server's version and, where it has one,
-	// whether it writes a log for replicas and the form of that.
+	// Server holds expressions for the server's version and, where the server
+	// can write a log for replicas, for whether it does and in which form.
 	Server []string
 
 	// Major and Minor are the oldest version that numbers rows; 0 where every

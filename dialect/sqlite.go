@@ -44,7 +44,7 @@ var sqlite = Dialect{
 		Routines:      []string{"trigger"},
 		BodyWords:     []string{"insert", "replace", "update", "delete", "select", "with", "values"},
 	},
-	// A path that is none is an error that names it:
+	// A malformed path is an error that names the path:
 	// https://www.sqlite.org/json1.html#jptr.
 	Numbering: Numbering{
 		Number:     "ROW_NUMBER() OVER ()",

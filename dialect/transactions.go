@@ -98,7 +98,7 @@ var sqliteTransactions = Transactions{
 }
 
 // Transact-SQL reference, "SAVE TRANSACTION", "ROLLBACK TRANSACTION", "@@TRANCOUNT"
-// and "SET IMPLICIT_TRANSACTIONS", which 2 of @@OPTIONS is about: a SELECT from no
+// and "SET IMPLICIT_TRANSACTIONS", which bit 2 of @@OPTIONS shows: a SELECT from no
 // table begins no transaction.
 var sqlserverTransactions = Transactions{
 	Set:   "SAVE TRANSACTION %",

@@ -105,8 +105,8 @@ func openApplication(ctx context.Context, path string) (app *application, err er
 	return app, nil
 }
 
-// openFilled opens a database through keyfill. What $KEYFILL_MODE says is for
-// the user's own databases.
+// openFilled opens a database through keyfill. $KEYFILL_MODE concerns the
+// user's own databases.
 func openFilled(c driver.Connector, cfg *policy.Config) (*sql.DB, error) {
 	db, err := keyfill.OpenDB(c, keyfill.Options{Policy: cfg})
 	if err != nil {
@@ -124,7 +124,7 @@ func (a *application) close() error {
 	return errors.Join(a.db.Close(), a.plain.Close())
 }
 
-// performed is what became of a statement.
+// performed is the outcome of a statement.
 type performed struct {
 	statement
 	sent     []message // what reached the driver
@@ -134,7 +134,8 @@ type performed struct {
 }
 
 // perform executes a statement as an application does, and looks at both ends.
-// The error is one of looking; that of the statement is the refusal.
+// The error comes from looking at the table; the statement's own error is the
+// refusal.
 func (a *application) perform(ctx context.Context, s statement) (performed, error) {
 	done := performed{statement: s}
 	var last int64

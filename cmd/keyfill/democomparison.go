@@ -98,7 +98,7 @@ func openKeyed(l dialect.Layout) func(driver.Connector) (*sql.DB, error) {
 	}
 }
 
-// measurement is what storing the rows took.
+// measurement holds the time and the space that the rows took.
 type measurement struct {
 	time  time.Duration
 	bytes int64 // of the file
@@ -170,7 +170,7 @@ func (c contender) measure(ctx context.Context, path string, rows int) (m measur
 	if err == nil {
 		m.pages, err = pagesWritten(ctx, db)
 	}
-	err = errors.Join(err, db.Close()) // moves what is left of the log into the file
+	err = errors.Join(err, db.Close()) // moves the rest of the log into the file
 	m.time = time.Since(start)
 	if err != nil {
 		return m, err

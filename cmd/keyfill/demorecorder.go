@@ -6,7 +6,7 @@ import (
 )
 
 // recorder is a connector that stands between keyfill and the SQLite driver and
-// notes what reaches the driver. It is for one goroutine.
+// notes what reaches the driver. It serves one goroutine.
 type recorder struct {
 	driver.Connector
 	messages []message

@@ -12,8 +12,8 @@ import (
 // maxPlaces is how many places of keys the readable form names.
 const maxPlaces = 8
 
-// printExplanation prints the readable form: what is known on labelled lines,
-// and last the text that would be sent.
+// printExplanation prints the readable form: the facts on labelled lines, and
+// last the text that would be sent.
 func printExplanation(out io.Writer, query string, ex explain.Explanation) error {
 	w := bufio.NewWriter(out)
 	line := func(label, format string, args ...any) {

@@ -170,8 +170,8 @@ type reading struct {
 	Number int64 `json:"number,omitempty"`
 }
 
-// inspectAll reads all keys; the error is about those that are none. It does
-// not repeat them: what is no key may be a secret that slipped in.
+// inspectAll reads all keys; the error names the arguments that are no keys. It
+// does not repeat them, since such an argument may be a secret that slipped in.
 func inspectAll(texts []string, inspect func(string) ([]keysource.Reading, error)) ([]inspectedKey, error) {
 	var (
 		keys []inspectedKey

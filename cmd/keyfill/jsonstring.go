@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// SQL may hold any bytes. encoding/json turns what is not UTF-8 into U+FFFD, so
-// that the text sent would not be the text received. These two functions let it
-// through: a raw byte as it is, and an escaped half of a surrogate pair, as
-// Python writes an undecodable byte, as the three bytes of that code point and
-// back.
+// SQL may hold any bytes. encoding/json turns bytes that are not UTF-8 into
+// U+FFFD, so that the text sent would not be the text received. These two
+// functions let it through: a raw byte as it is, and an escaped half of a
+// surrogate pair, as Python writes an undecodable byte, as the three bytes of
+// that code point and back.
 
 // jsonUnquote returns the text of a string of valid JSON, quotes included.
 func jsonUnquote(raw []byte) string {

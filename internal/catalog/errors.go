@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Errors about what is to be filled. All come in an [*Error], whose text says
-// what to change.
+// Errors about a table or a column that is to be filled. All come in an
+// [*Error], whose text says what to change.
 var (
 	// ErrNoTable is returned when the session sees no table or view of that
 	// name.

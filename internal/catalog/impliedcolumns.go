@@ -43,11 +43,11 @@ var impliers = map[string]implier{
 //
 // # Caveats
 //
-// It is to run on the connection of the INSERT, so that temporary tables and
-// the session's search path are those of the INSERT. Columns that the session is
-// not shown are left out: on MySQL and MariaDB a column on which the user has no
-// privilege, and on MySQL the columns beyond a sql_select_limit. The query changes
-// the next answer of ROW_COUNT() and FOUND_ROWS(), not LAST_INSERT_ID().
+// It has to run on the connection of the INSERT, so that it sees the temporary
+// tables and the search path of the INSERT. Columns that the session is not shown
+// are left out: on MySQL and MariaDB a column on which the user has no privilege,
+// and on MySQL the columns beyond a sql_select_limit. The query changes the next
+// answer of ROW_COUNT() and FOUND_ROWS(), not LAST_INSERT_ID().
 func Implied(ctx context.Context, d *dialect.Dialect, q Querier, n Name) ([]string, error) {
 	ask, ok := impliers[d.Name]
 	if !ok {
@@ -118,8 +118,8 @@ func impliedSQLServer(ctx context.Context, q Querier, n Name) ([]string, error) 
 	return names(ctx, q, always, inSQLServer(n.Table, impliedColumnsSQLServer), nameOfSQLServer(n.Schema, n.Table))
 }
 
-// impliedColumnsOracle: ORA-54013 is about a value for a virtual column, which
-// counts therefore.
+// impliedColumnsOracle: a virtual column counts, since Oracle answers a value
+// for one with ORA-54013.
 const impliedColumnsOracle = `SELECT c.column_name
 FROM all_tab_cols c
 WHERE c.owner = :1 AND c.table_name = :2 AND c.hidden_column = 'NO'

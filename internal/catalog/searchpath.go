@@ -48,10 +48,11 @@ WHERE d.name <> 'temp' ORDER BY d.seq LIMIT 1`
 	locateSQLServer = `SELECT OBJECT_SCHEMA_NAME(o.object_id) FROM sys.objects o WHERE o.object_id = OBJECT_ID(@p1) AND o.type IN ('U', 'V')`
 )
 
-// Locate returns the schema of the table that a name without one means to a
-// session which has given an answer to [Place], and whether there is such a table;
-// temporary ones are left out. The schema of one that is not there is where it
-// would be made. On SQLite and SQL Server q is such a session.
+// Locate returns the schema of the table that a name without a schema means to a
+// session, and whether there is such a table. answer is the session's answer to
+// [Place]; temporary tables are left out. Of a table that is not there it
+// returns the schema that it would be made in. On SQLite and SQL Server q asks
+// that session.
 func Locate(ctx context.Context, d *dialect.Dialect, q Querier, answer, table string) (schema string, found bool, err error) {
 	switch d.Family {
 	case dialect.FamilyPostgreSQL:
@@ -76,7 +77,7 @@ func Locate(ctx context.Context, d *dialect.Dialect, q Querier, answer, table st
 	return d.FoldTable(answer, true), true, nil
 }
 
-// one returns the only text of an answer, "" where there is none.
+// one returns the only text of an answer, "" where the answer is empty.
 func one(ctx context.Context, q Querier, query string, args ...any) (string, error) {
 	rows, err := q.Rows(ctx, query, args...)
 	if err != nil || len(rows) == 0 {

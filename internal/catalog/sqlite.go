@@ -165,7 +165,7 @@ func columnOfSQLite(name, declared string) Column {
 	case has("REAL", "FLOA", "DOUB"):
 		col.rounds = true
 	default:
-		// NUMERIC, or no type: what is no number is kept as it is.
+		// NUMERIC, or no type: a value that is no number is kept as it is.
 		col.integer(63)
 		col.Text, col.Binary, col.numeric = true, true, declared != ""
 	}

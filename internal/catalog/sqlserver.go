@@ -63,9 +63,10 @@ func readSQLServer(ctx context.Context, q Querier, schema, table string) (*Table
 	return t, t.describe(ctx, q, description{inSQLServer(table, columnsSQLServer), columnOfSQLServer, inSQLServer(table, indexesSQLServer)}, id)
 }
 
-// isTemporarySQLServer reports whether a name is that of a temporary table, of the
-// session (#t) or of all (##t). Those are in tempdb, whatever the current database is,
-// and have no triggers: "CREATE TABLE (Transact-SQL)", "Temporary tables".
+// isTemporarySQLServer reports whether a name belongs to a temporary table, of the
+// session (#t) or of all sessions (##t). Those are in tempdb, whatever the current
+// database is, and have no triggers: "CREATE TABLE (Transact-SQL)", "Temporary
+// tables".
 func isTemporarySQLServer(table string) bool { return strings.HasPrefix(table, "#") }
 
 // inSQLServer returns a query for the catalog that a table is in.
@@ -73,7 +74,7 @@ func inSQLServer(table, query string) string {
 	if !isTemporarySQLServer(table) {
 		return query
 	}
-	// OBJECTPROPERTY is about the current database.
+	// OBJECTPROPERTY knows only the current database.
 	query = strings.ReplaceAll(query, "OBJECTPROPERTY(o.object_id, 'HasInsertTrigger')", "0")
 	query = strings.ReplaceAll(query, "FROM sys.", "FROM tempdb.sys.")
 	return strings.ReplaceAll(query, "JOIN sys.", "JOIN tempdb.sys.")

@@ -11,7 +11,7 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// Facts are the facts of one driver. The zero value is that of a driver that is not
+// Facts are the facts of one driver. The zero value stands for a driver that is not
 // known.
 type Facts struct {
 	// Dialect is the only one that the driver speaks; nil with Family set.
@@ -71,7 +71,7 @@ var known = map[string]Facts{
 	"github.com/godror/godror":                {Dialect: dialect.Oracle()},
 }
 
-// Of returns what is known of d by its package's path.
+// Of returns the facts about d, by the path of its package.
 func Of(d driver.Driver) (Facts, bool) {
 	f, ok := known[PackagePath(d)]
 	return f, ok

@@ -21,10 +21,11 @@ type Explanation struct {
 	// Action is the first of refuse, fill, keep and pass that holds for a
 	// statement in the text.
 	Action string `json:"action"`
-	// SQL is what would be sent: the query itself unless a key is filled.
+	// SQL is the text that would be sent: the query itself unless a key is
+	// filled.
 	SQL string `json:"sql"`
-	// Table and Column are those of the first statement with that action; "" for
-	// pass.
+	// Table and Column name the table and the key column of the first statement
+	// with that action; "" for pass.
 	Table  string `json:"table"`
 	Column string `json:"column"`
 	// Rows is how many VALUES rows there are; null when that is not known.
@@ -36,8 +37,8 @@ type Explanation struct {
 	Literal bool `json:"literal"`
 	// Reason says why, for refuse and for a keep that a bound value decides.
 	Reason string `json:"reason"`
-	// Offset is the byte of the query that the reason is about, else that of
-	// the statement's verb.
+	// Offset is the byte of the query that the reason speaks of, or the byte
+	// where the statement's verb begins.
 	Offset int `json:"offset"`
 	// End is the first day on which the table gets no keys, in UTC, as in
 	// 2089-09-06: the bits of a snowflake or composite end. "" for keys that do

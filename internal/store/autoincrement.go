@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// counter returns the last number that the engine's own counters of the columns have
-// given, or have passed; 0 where there are none.
+// counter returns the last number that the engine's own counters (AUTO_INCREMENT and
+// the like) have given to the columns, or have passed; 0 where the columns have no
+// such counter.
 func (s *Store) counter(ctx context.Context, q *Sequence) (int64, error) {
 	var last int64
 	at := s.at(q)

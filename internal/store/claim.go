@@ -14,15 +14,15 @@ type Claim struct {
 	State  string // what the name of the row begins with, as in [Claim.Row]
 	Column Column
 
-	// Exclusive is that of a [Sequence].
+	// Exclusive means the same as in a [Sequence].
 	Exclusive bool
 
-	// Parameters are those of a [Worker].
+	// Parameters mean the same as in a [Worker].
 	Parameters string
 }
 
 // ClaimOfMax is the claim of whoever takes the greatest key of a column and one.
-// Its row is that of [MutexName], where there is a mutex.
+// Where there is a mutex, its row has the name that [MutexName] returns.
 func ClaimOfMax(c Column) Claim { return Claim{Column: c} }
 
 // ForeignState returns the [Claim].State of a sequence that is in no table of this

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// bindingParameters is what a row that binds a state to a column holds in
-	// place of parameters.
+	// bindingParameters stands in the column parameters of a row that binds a
+	// state to a column.
 	bindingParameters = "binding"
 
 	// bindingHash is how many characters of a name that is too long tell what
@@ -19,20 +19,20 @@ const (
 	bindingHash = 20
 )
 
-// binding is what ties a state to the columns that its keys go to, where no row
-// of its own does.
+// binding ties a state to the columns that its keys go to, where no row of the
+// state itself does.
 type binding struct {
 	row       string // the state's own row among the sequences; "" where it has none
 	state     string // as the names of the binding rows begin
 	columns   []Column
 	exclusive bool
 
-	// parameters is what the rows hold, which may never change.
+	// parameters is the text that the rows hold. It may never change.
 	parameters string
 	fail       func(cause error, format string, args ...any) *Error
 }
 
-// binding returns that of a sequence.
+// binding returns the binding of a sequence to its columns.
 func (q *Sequence) binding() *binding {
 	return &binding{row: q.Name, state: q.Name, columns: q.Columns, exclusive: q.Exclusive, parameters: bindingParameters, fail: q.fail}
 }
@@ -40,8 +40,8 @@ func (q *Sequence) binding() *binding {
 // WorkersState returns the [Claim].State of snowflakes, whose numbers share it.
 func WorkersState(name string) string { return name + " (workers)" }
 
-// binding returns that of a worker's state, whose numbers share it. A sequence of
-// the same name is another state.
+// binding returns the binding of a worker's state, which all workers' numbers
+// share. A sequence of the same name is another state.
 func (w *Worker) binding() *binding {
 	b := &binding{state: WorkersState(w.Name), columns: w.Columns, exclusive: w.Exclusive, parameters: bindingParameters, fail: w.fail}
 	if w.Parameters != "" {

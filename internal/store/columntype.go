@@ -11,7 +11,7 @@ import (
 // columnType is a type as the catalog of an engine writes it: "decimal(10,0)",
 // "int(11) unsigned", "timestamp(3) without time zone".
 type columnType struct {
-	name     string // in lower case, without what is in parentheses
+	name     string // in lower case, without the part in parentheses
 	text     string // all of it
 	args     []int  // -1 for one that is left out
 	unsigned bool

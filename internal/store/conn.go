@@ -19,8 +19,8 @@ type conn interface {
 	execID(ctx context.Context, query string, args []any) (id, changed int64, err error)
 
 	// query returns the only row of an answer, nil when there is none. It has
-	// then read the answer to its end: what the engine says last, such as
-	// that the commit has failed, is an error and not a row.
+	// then read the answer to its end: an error that the engine reports last,
+	// such as a commit that failed, is returned instead of a row.
 	query(ctx context.Context, query string, args []any) ([]any, error)
 
 	// rows returns all rows of an answer, read as query does.
@@ -125,7 +125,8 @@ func isRolledBack(d *dialect.Dialect, err error) bool {
 }
 
 // again does what the engine rolls back, once more: nothing of it has happened.
-// Three nodes of a Galera cluster that change one row do so to two of three.
+// When three nodes of a Galera cluster change one row, two of three
+// transactions are rolled back.
 func (p pool) again(ctx context.Context, do func() error) error {
 	for try := 1; ; try++ {
 		err := do()
@@ -133,7 +134,7 @@ func (p pool) again(ctx context.Context, do func() error) error {
 			return err
 		}
 		if pause(ctx, try) != nil {
-			return err // which says more than that the time is over
+			return err // which says more than an error about the time
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// engine is what is sent to one kind of database: a table of statements.
+// engine holds the statements for one kind of database.
 //
 // In the texts of read and reserve the marker {server} stands for one of the
 // expressions of servers.
@@ -37,8 +37,8 @@ type engine struct {
 
 	series seriesWords
 
-	// greetings are what a connection of our own may begin with: the first of them
-	// that the server takes.
+	// greetings are statements of which a connection of our own sends one first:
+	// the first that the server accepts.
 	greetings []string
 
 	// bindsTexts says that on a connection of our own arguments are written into
@@ -47,8 +47,8 @@ type engine struct {
 	bindsTexts bool
 
 	// answersID says that reserve, on a connection of our own, answers with
-	// LAST_INSERT_ID and the number of rows, to one who knows the row. Elsewhere
-	// the row is read, and replaced where it is still the same.
+	// LAST_INSERT_ID and the number of rows, to a caller who knows the row.
+	// Elsewhere the row is read, and replaced where it is still the same.
 	answersID bool
 
 	read    statement // next_value, incarnation, server, table_name, column_name, parameters
@@ -65,11 +65,12 @@ type engine struct {
 
 	maxKey string // of a column and a table
 
-	// counter asks for the engine's own counter of {table}, whose text is {name} in
-	// {schema}: see [Column].Counted. "" where there is none to be asked.
+	// counter is the query for the engine's own counter of {table}; {name} and
+	// {schema} are the table's names as texts: see [Column].Counted. "" where the
+	// engine has no counter to be asked.
 	counter string
 
-	words wording // of what is composed for a key table
+	words wording // for the statements about a key table
 
 	call                 string // of a procedure; "" where there are none
 	callNeedsTransaction bool   // what a procedure does would commit bit by bit
@@ -79,13 +80,14 @@ type engine struct {
 	findProcedure        string // answers with one row and no NULL where it is there
 }
 
-// statement is a text and what is bound to its placeholders, in their order.
+// statement is a text and the parameters of its placeholders, in their order.
 type statement struct {
 	text string
 	args []param
 }
 
-// update is an UPDATE of one row that answers with what it has made of it.
+// update is an UPDATE of one row that answers with the values that it has
+// stored.
 type update struct {
 	statement
 	// into are the kinds of the values that come back INTO the last
@@ -117,7 +119,7 @@ const (
 	params
 )
 
-// values are what is bound, by param.
+// values holds the arguments by their params.
 type values [params]any
 
 // bind returns the arguments of a statement.
@@ -178,7 +180,7 @@ func (s *Store) withServer(ctx context.Context, query string) (string, error) {
 	return before + server + after, err
 }
 
-// updateInto is for an engine that gives the answer in arguments.
+// updateInto runs an update of an engine that gives the answer in arguments.
 func (s *Store) updateInto(ctx context.Context, u update, v values) ([]any, error) {
 	integers, texts := make([]int64, len(u.into)), make([]string, len(u.into))
 	args := u.bind(v)

@@ -39,15 +39,15 @@ var (
 	ErrParameters = errors.New("its row was made with other parameters, which may never change: put them back, or take a new name and a start above all keys")
 
 	// ErrLayout is returned when the keys of a column were made with other bits, or
-	// another epoch, than those of a [Worker].
+	// another epoch, than a [Worker] has.
 	ErrLayout = errors.New("the keys of its column were made with other bits or another epoch, and keys of both can be equal: put these back, or fill another column")
 
 	// ErrBehind is returned when the next value is not above the greatest key
 	// in the column.
 	ErrBehind = errors.New("its next value is not above the greatest key in the column: others fill it too, or the row is from an older copy")
 
-	// ErrBack is returned when the row stands below what the caller has seen
-	// of it.
+	// ErrBack is returned when the row has a lower value than the caller has
+	// seen in it.
 	ErrBack = errors.New("its next value is below what was reserved: the store has gone back")
 
 	// ErrFresh is returned when a sequence whose keys are not its integers has no
@@ -227,8 +227,9 @@ type refusal struct {
 	err     error // the driver's
 }
 
-// refuse returns a final error of the engine as a refusal, any other as it is.
-// meaning is what the refusal means where its class does not say more.
+// refuse returns a final error of the engine as a refusal, any other error as
+// it is. meaning says what the refusal means where the class of the error does
+// not tell.
 func (s *Store) refuse(meaning, err error) error {
 	class := sqlcode.ClassOf(s.dialect, err)
 	switch {
@@ -255,8 +256,8 @@ func (r *refusal) Unwrap() []error {
 }
 
 // judge returns the error of a query as a refusal where the engine's code says that
-// it is final. Where there is no code that tells, it is one if the server answers at
-// once to something else, and refuses the query again. It does not ask inside a
+// it is final. Where no code tells, the error is a refusal if the server answers
+// another query at once and refuses this one again. It does not ask inside a
 // transaction that the error may have aborted.
 func (s *Store) judge(ctx context.Context, meaning, err error, query string, args []any) error {
 	if s.inside && !s.engine.sturdy || ctx.Err() != nil {

@@ -189,7 +189,7 @@ func (s *Store) keyInsertText(q *Sequence, f *rowStatements, start, from string)
 	return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s%s", t.Name, columns, values, from)
 }
 
-// lessOne returns an expression for what is one less.
+// lessOne returns an expression that is one less than start.
 func lessOne(start string) string {
 	if n, err := strconv.ParseInt(start, 10, 64); err == nil {
 		return strconv.FormatInt(n-1, 10)
@@ -221,8 +221,9 @@ func (q *Sequence) manyRows(err error) error {
 	return err
 }
 
-// unlessOurs is failed for an error that may say itself what it is about. That the
-// table of the row is not there is said on a connection of the application too.
+// unlessOurs is failed for an error that may be one of this package, which stays
+// as it is. That the table of the row is not there is said on a connection of the
+// application too.
 func (s *Store) unlessOurs(q *Sequence, err error) error {
 	var e *Error
 	if errors.As(err, &e) {

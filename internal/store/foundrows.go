@@ -10,8 +10,9 @@ var errNoRows = errors.New("there is no row to ask about")
 
 // CountsFound reports whether an UPDATE counts the rows that it finds, and not
 // those that it changes: what the flag CLIENT_FOUND_ROWS of a connection to
-// MySQL and MariaDB does. It shows in nothing but that count, so that a row of
-// the state is set to what it is. It fails where there is none.
+// MySQL and MariaDB does. The flag shows only in that count, so CountsFound
+// updates a row of the state without a change. It fails where the state has no
+// row.
 func (s *Store) CountsFound(ctx context.Context) (bool, error) {
 	for _, table := range tables[:2] { // whoever has series has a sequence too
 		row, err := s.conn.query(ctx, "SELECT MIN(name) FROM "+table, nil)

@@ -10,7 +10,8 @@ import (
 
 // Values of [Sequence].Lock.
 const (
-	// LockPessimistic, as the empty one, is one UPDATE that waits for others.
+	// LockPessimistic, also meant by the empty text, reserves by one UPDATE
+	// that waits for others.
 	LockPessimistic = "pessimistic"
 
 	// LockOptimistic reads the state first, and then replaces it only where it is
@@ -160,8 +161,8 @@ func namePart(d *dialect.Dialect, name string) (part, rest string) {
 	return part, name[i:]
 }
 
-// quotedPart returns a name up to its closing quote, which stands for itself
-// where there are two of it.
+// quotedPart returns a name up to its closing quote. Two closing quotes stand
+// for one character of the name.
 func quotedPart(name string, end byte) (part, rest string) {
 	var b strings.Builder
 	for i := 0; i < len(name); i++ {

@@ -10,7 +10,7 @@ import (
 
 // MaxKey returns the greatest key in a column, which an engine finds at the end
 // of an index that the column leads. In an empty table it is 0. A key beyond
-// 2⁶³−1 counts as that.
+// 2⁶³−1 counts as 2⁶³−1.
 func (s *Store) MaxKey(ctx context.Context, c Column) (int64, error) {
 	query := fmt.Sprintf(s.engine.maxKey, s.dialect.QuoteIdent(c.Name), s.quoted(c))
 	row, err := s.conn.query(ctx, query, nil)
@@ -32,8 +32,8 @@ func (s *Store) MaxKeyBelow(ctx context.Context, c Column, limit int64) (int64, 
 	return s.maxKeyIn(ctx, c, 1, limit-1)
 }
 
-// MaxDigits returns the greatest of the texts in a column that are digits from from
-// to to, which have as many; "" when there is none.
+// MaxDigits returns the greatest text in a column that consists of as many digits
+// as from and to, and lies between the two, both included; "" when there is none.
 func (s *Store) MaxDigits(ctx context.Context, c Column, from, to string) (string, error) {
 	column := s.dialect.QuoteIdent(c.Name)
 	query := fmt.Sprintf("SELECT MAX(%[1]s) FROM %[2]s WHERE %[1]s BETWEEN %[3]s AND %[4]s", column, s.quoted(c), s.literal(from), s.literal(to))
@@ -47,9 +47,9 @@ func (s *Store) MaxDigits(ctx context.Context, c Column, from, to string) (strin
 	return toText(row[0]), nil
 }
 
-// greatest returns the greatest key in the columns of a sequence, 0 when there
-// is none that it has to be above. It is not ranked when there is no column
-// that can be asked.
+// greatest returns the greatest key in the columns of a sequence, 0 when the
+// columns have no key that the sequence has to be above. It is not ranked when
+// there is no column that can be asked.
 func (s *Store) greatest(ctx context.Context, q *Sequence) (key int64, ranked bool, err error) {
 	if q.Fresh || q.Codec != nil {
 		return 0, false, nil

@@ -21,9 +21,9 @@ type greatestLocked struct {
 
 	max string // gives the greatest key
 
-	// mutex says that this locks nothing against those who insert behind the
-	// greatest key, or where there is none: a row of keyfill_sequences is changed
-	// first, which the others wait for.
+	// mutex says that the query does not lock out others who insert behind the
+	// greatest key, or into an empty table. A row of keyfill_sequences is changed
+	// first, and others wait for that change.
 	mutex bool
 }
 
@@ -68,8 +68,8 @@ func MutexName(c Column) string {
 
 // LockedMaxKey returns the greatest key in a column, 0 in an empty table, on a
 // store of [Within]. Whoever asks in the same way waits until the transaction has
-// ended. Those who insert otherwise are kept out by some of the engines; elsewhere
-// the unique index is what keeps a key from being stored twice:
+// ended. Some engines keep out those who insert without keyfill; elsewhere the
+// unique index keeps a key from being stored twice:
 //
 //	PostgreSQL       waits for pg_advisory_xact_lock; under REPEATABLE READ and
 //	                 SERIALIZABLE it reads what was committed when the transaction

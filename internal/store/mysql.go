@@ -208,12 +208,12 @@ var mysqlTime = versionWording{
 // clusterServer begins the server of a row on a Galera cluster.
 const clusterServer = "cluster/"
 
-// MariaDB has no @@server_uuid. Its servers that replicate from one another
-// have a @@server_id of their own ("server_id" in the MariaDB documentation:
-// unique within a replication topology), and differ by host or port where they
-// share one. The nodes of a Galera cluster are one store, whichever of them answers:
-// what a node has committed, every node has, in the same order. All of these may be
-// read by anybody; a build without Galera has no variables of it.
+// MariaDB has no @@server_uuid. Its servers that replicate from one another have a
+// @@server_id of their own ("server_id" in the MariaDB documentation: unique within
+// a replication topology), and differ by host or port where they share one. The
+// nodes of a Galera cluster are one store, whichever of them answers: what a node
+// has committed, every node has, in the same order. Every user may read all of these
+// variables. A build without Galera lacks the variables of Galera.
 var mariadb = func() engine {
 	e := mysql
 	server := mysql.servers[1]

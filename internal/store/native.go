@@ -12,9 +12,9 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Native says which sequence of the engine's own is meant, as CREATE SEQUENCE
-// makes it, and what is expected of it. There are some in PostgreSQL, MariaDB
-// (10.3 and later), SQL Server and Oracle.
+// Native names a sequence of the engine, as CREATE SEQUENCE makes one, and says
+// what is expected of it. There are some in PostgreSQL, MariaDB (10.3 and
+// later), SQL Server and Oracle.
 //
 // The sequence counts by Block: it has INCREMENT BY Block, and who draws v from
 // it owns v to v+Block−1. So several programs may draw from one, as long as each
@@ -22,12 +22,12 @@ import (
 // optimizer pooled-lo, not pooled.
 type Native struct {
 	// Sequence is its name as it is written in SQL, with a schema or without;
-	// "" is the one that the column draws from by itself: that of a serial,
-	// identity or DEFAULT nextval.
+	// "" stands for the sequence that the column draws from by itself, as
+	// serial, identity and DEFAULT nextval do.
 	Sequence string
 
-	// Columns are those that the keys go to, as in [Sequence]. Exactly one where
-	// Sequence is empty.
+	// Columns are the columns that the keys go to, as in [Sequence]. Exactly one
+	// where Sequence is empty.
 	Columns []Column
 
 	// Block is how many integers a value stands for; 0 is 1.
@@ -57,11 +57,10 @@ type Native struct {
 // documentation). So any other increment is [ErrNodes] there, Block has to be 1,
 // and the values neither ascend nor follow each other.
 //
-// On Oracle with several instances the sequence has to be ORDER, else values
-// that come from one after the other look like those of a store that has gone
-// back.
-// There, too, a draw that is under way at the moment of an ALTER SEQUENCE may see
-// the increment from before it: stop what draws before you change it.
+// On Oracle with several instances the sequence has to be ORDER. Otherwise the
+// values of two instances look as if the store had gone back. There, too, a draw
+// that is under way at the moment of an ALTER SEQUENCE may see the increment from
+// before it: stop what draws before you change it.
 //
 // On MariaDB 10.11.19 a server was seen to crash where several sessions execute
 // prepared INSERTs at once that draw a column's default from a sequence. Those that
@@ -87,8 +86,8 @@ type nativeSequence struct {
 // cluster.
 func onCluster(server string) bool { return strings.HasPrefix(server, "@"+clusterServer) }
 
-// byTurns reports whether a value is one that the nodes of a cluster have given out
-// by turns.
+// byTurns reports whether the nodes of a cluster give out the values of the
+// sequence by turns.
 func (r *NativeReserver) byTurns(v nativeValue) bool {
 	return v.increment == 0 && r.native.Block == 1 && onCluster(v.server)
 }
@@ -130,7 +129,7 @@ func (r *NativeReserver) Reserve(ctx context.Context, n, seen int64) (keysource.
 	}
 	got, err := r.reserve(ctx, q, n, seen)
 	if err != nil {
-		r.opened.CompareAndSwap(q, nil) // what is wrong may have been set right by then
+		r.opened.CompareAndSwap(q, nil) // the mistake may have been mended by then
 	}
 	return got, err
 }
@@ -282,7 +281,7 @@ func (r *NativeReserver) MaxKey(ctx context.Context) (int64, error) {
 	return key, err
 }
 
-// belowOne returns the error of a sequence that gives what is no key.
+// belowOne returns the error of a sequence that gives a value below 1.
 func (r *NativeReserver) belowOne(q *nativeSequence) *Error {
 	e := r.fail(q, ErrBelowOne, "")
 	e.SQL = fmt.Sprintf("ALTER SEQUENCE %s RESTART WITH <a number above all keys, at least 1>", q.quoted)

@@ -39,7 +39,7 @@ var (
 	ErrUnordered = errors.New("each session draws values in advance (CACHE), so that they come out of order")
 
 	// ErrOtherSequence is returned when a column draws from another sequence by
-	// itself, or does something to what it draws.
+	// itself, or changes the value that it draws.
 	ErrOtherSequence = errors.New("the column fills itself in another way: let its default draw from the same sequence and nothing else, remove it, or say exclusive if nobody inserts without a key")
 
 	// ErrScattered is returned when other sessions draw so often that no values
@@ -51,7 +51,7 @@ var (
 	ErrNoAdvance = errors.New("a sequence of the engine is not moved from here, since that might set it back: stop what draws from it")
 )
 
-// nativeFacts are what the catalog says of a sequence.
+// nativeFacts holds the facts about a sequence in the catalog.
 type nativeFacts struct {
 	increment, max int64
 	last           int64 // drawn, or cached; 0 where that is not known
@@ -177,8 +177,8 @@ func (r *NativeReserver) wrongNodes(q *nativeSequence, increment int64) error {
 	return e
 }
 
-// checkColumn returns an error where a column fills itself otherwise, or is that of
-// a state in keyfill_sequences.
+// checkColumn returns an error where a column fills itself from another sequence,
+// or belongs to a state in keyfill_sequences.
 func (r *NativeReserver) checkColumn(ctx context.Context, q *nativeSequence, c Column) error {
 	if r.native.Exclusive {
 		return nil
@@ -203,8 +203,8 @@ func (r *NativeReserver) checkColumn(ctx context.Context, q *nativeSequence, c C
 	return nil
 }
 
-// Bind checks one more column that the keys go to, as those of Columns are when
-// the sequence is opened.
+// Bind checks one more column that the keys go to, as opening the sequence
+// checks each of Columns.
 func (r *NativeReserver) Bind(ctx context.Context, c Column) error {
 	q, err := r.open(ctx)
 	if err != nil {
@@ -251,8 +251,8 @@ func (s *Store) nativeFacts(ctx context.Context, q nativeName) (*nativeFacts, er
 }
 
 // nativeOwn returns the sequence that a column draws from by itself, nil where
-// it draws from none. worked says that it does something to the value, or that
-// which sequence it is cannot be told.
+// it draws from none. worked says that the column changes the value, or that
+// the sequence cannot be told.
 func (s *Store) nativeOwn(ctx context.Context, c Column) (own *nativeName, worked bool, err error) {
 	e := s.nativeEngine()
 	args := nativeArgs{column: c, table: s.quoted(c)}

@@ -8,7 +8,7 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// nativeEngine is what is sent to an engine about its sequences.
+// nativeEngine holds the statements about an engine's own sequences.
 //
 // In the texts {sequence} stands for a name in quotes, {server} for one of the
 // engine's servers.
@@ -29,17 +29,17 @@ type nativeEngine struct {
 	clusters bool // a server may be a node of a cluster whose nodes draw by turns
 
 	// reads returns the sequence that a column draws from by itself, "" for none,
-	// and whether it does something else with one.
+	// and whether the column uses a sequence in another way.
 	reads func(s *Store, own []any) (schema, name string, worked bool)
 }
 
-// nativeText is a text and what is bound to its placeholders, in their order.
+// nativeText is a text and the arguments of its placeholders, in their order.
 type nativeText struct {
 	text string
 	args []func(nativeArgs) any
 }
 
-// nativeArgs is what texts about sequences are asked with.
+// nativeArgs holds the values that texts about sequences take.
 type nativeArgs struct {
 	name   nativeName
 	column Column
@@ -72,7 +72,8 @@ var natives = map[string]*nativeEngine{
 	dialect.Oracle().Name:     &nativeOracle,
 }
 
-// nativeEngine returns that of the store, nil where there are no sequences.
+// nativeEngine returns the statements for the store's engine, nil where the
+// engine has no sequences.
 func (s *Store) nativeEngine() *nativeEngine { return natives[s.dialect.Name] }
 
 // drawText returns the query that draws count values.
@@ -158,8 +159,8 @@ func isCast(expr, plain string) bool {
 
 // MariaDB 10.3 and later: "CREATE SEQUENCE" and "SEQUENCE Functions" of its
 // Knowledge Base; a sequence is read as a table of one row. INCREMENT BY 0 stands
-// for auto_increment_increment, and is none that could be compared. The default
-// of a column names the sequence with its database (10.11).
+// for auto_increment_increment, which is not compared. The default of a column
+// names the sequence with its database (10.11).
 var nativeMariaDB = nativeEngine{
 	clusters: true,
 	noCycle:  "NOCYCLE",
@@ -189,8 +190,8 @@ WHERE table_schema = COALESCE(NULLIF(?, ''), DATABASE()) AND table_name = ? AND 
 }
 
 // SQL Server 2016 and later: sys.sequences, sp_sequence_get_range, which gives
-// all values at once, and "NEXT VALUE FOR (Transact-SQL)". Its cache is one of
-// the database, not of sessions.
+// all values at once, and "NEXT VALUE FOR (Transact-SQL)". The database has the
+// cache, and not each session.
 var nativeSQLServer = nativeEngine{
 	noCycle: "NO CYCLE",
 	find: nativeText{`SELECT s.name, q.name

@@ -25,8 +25,8 @@ type Ongoing struct {
 }
 
 // Joined returns the tables as [Within] does, for a transaction that somebody else
-// may have ended: what is reserved is reserved by statements that change nothing
-// where no transaction is open, and answer with [ErrEnded]:
+// may have ended. It reserves by statements that change nothing where no
+// transaction is open; they answer with [ErrEnded]:
 //
 //	MariaDB       the UPDATE asks @@in_transaction
 //	PostgreSQL    the UPDATE asks for a setting that is the transaction's alone
@@ -35,8 +35,8 @@ type Ongoing struct {
 //	MySQL         nothing tells; see [dialect.Transactions].Probe
 //	Oracle        a change opens a transaction, if the driver does not commit it
 //
-// What comes between the reservation and the row that it is for is the caller's to
-// prove.
+// The caller has to prove that the transaction did not end between the reservation
+// and the row that gets the key.
 func Joined(d *dialect.Dialect, c driver.Conn, tx *Ongoing) *Store {
 	s := Within(d, c)
 	if !tx.Ours || !s.engine.proof.loyal {

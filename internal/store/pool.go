@@ -16,7 +16,7 @@ const (
 	// that somebody waits for, one for the others.
 	poolConns = 2
 
-	// poolIdle is for how long a connection is kept that is not used.
+	// poolIdle is the time for which an unused connection is kept.
 	poolIdle = 30 * time.Second
 )
 

@@ -21,10 +21,10 @@ import (
 //	SQL Server       EXEC name @p1, @p2              a procedure that ends in a SELECT
 //	Oracle           SELECT name(:1, :2) FROM dual   a function with an autonomous transaction
 //
-// SQLite has none. The name is that of the [Sequence], or the Row of its
-// [KeyTable], which is then for looking only. On MySQL, MariaDB and SQL Server the
-// call stands in a transaction of its own, so that a procedure with an UPDATE
-// and a SELECT after it is right as it is. What a procedure reserves beyond the
+// SQLite has none. The name is the Name of the [Sequence], or the Row of its
+// [KeyTable], which is then only looked at. On MySQL, MariaDB and SQL Server the
+// call stands in a transaction of its own, so that a procedure with an UPDATE and
+// a SELECT after it is right as it is. What a procedure reserves beyond the
 // sequence's Max is a gap.
 //
 // The shipped one refuses fewer than 1, and a name without a row. Its caller has
@@ -46,7 +46,7 @@ func ProcedureDDL(d *dialect.Dialect) []string {
 }
 
 // ensureProcedure creates the procedure where it is not there. Several processes
-// may do so at once.
+// may call it at once.
 func (s *Store) ensureProcedure(ctx context.Context) error {
 	there := func() bool {
 		row, err := s.conn.query(ctx, s.engine.findProcedure, nil)
@@ -137,8 +137,8 @@ func (s *Store) callOnce(ctx context.Context, q *Sequence, n int64) (answer []an
 	return answer, nil
 }
 
-// whyNoCall returns the error of a call that has failed: what is wrong with the
-// row, if that can be found, or with the procedure.
+// whyNoCall returns the error of a call that has failed. It says what is wrong
+// with the row, if that can be found, or else with the procedure.
 func (s *Store) whyNoCall(ctx context.Context, q *Sequence, f *rowStatements, n int64, failed error) error {
 	if errors.Is(failed, ErrRows) {
 		return q.fail(ErrProcedure, "it has answered with more than one row")
@@ -166,8 +166,8 @@ func (s *Store) whyNoCall(ctx context.Context, q *Sequence, f *rowStatements, n 
 // readable reports whether the row that a procedure changes is known.
 func (q *Sequence) readable() bool { return q.Table != nil || q.Procedure == ReserveProcedure }
 
-// advanceByCall raises the next value by reserving what is below it. What others
-// reserve meanwhile makes it rise further.
+// advanceByCall raises the next value by reserving all integers below it. What
+// others reserve meanwhile makes it rise further.
 func (s *Store) advanceByCall(ctx context.Context, q *Sequence, f *rowStatements, next int64) error {
 	if limit := q.limitOf(f); next > limit+1 {
 		return q.exhausted(f, 0)
@@ -214,7 +214,7 @@ func (s *Store) serverAfter(ctx context.Context) (string, error) {
 	return serverOf("", row[0]), nil
 }
 
-// procedureWords are what the texts of all engines share.
+// procedureWords stand in the texts of all engines.
 const (
 	procedureCount = "keyfill_reserve: the count must be an integer of at least 1"
 	procedureRow   = "keyfill_reserve: not one row of that name in keyfill_sequences"

@@ -77,9 +77,10 @@ func (s *Store) reserve(ctx context.Context, q *Sequence, f *rowStatements, n, s
 	return s.move(ctx, q, f, n, seen)
 }
 
-// ownAnswer reports whether LAST_INSERT_ID in the answer to a statement is for
-// nobody else: outside of transactions, so that the answer says as well that the
-// statement has committed, on a connection of our own.
+// ownAnswer reports whether LAST_INSERT_ID may be read from the answer to a
+// statement. The connection has to be our own, so that nobody else reads it, and
+// outside of transactions, so that the answer also says that the statement has
+// committed.
 func (s *Store) ownAnswer() bool { return s.pooled && !s.inside }
 
 // move reserves by one UPDATE.
@@ -247,8 +248,8 @@ func (s *Store) advance(ctx context.Context, q *Sequence, f *rowStatements, next
 	return nil
 }
 
-// advanceCoded raises a next value that is stored as something else: what is
-// below it is reserved.
+// advanceCoded raises a next value that is stored in another form, by reserving
+// all integers below it.
 func (s *Store) advanceCoded(ctx context.Context, q *Sequence, f *rowStatements, next int64) error {
 	row, err := s.state(ctx, q, f)
 	if err != nil || row == nil || row.next >= next {
@@ -266,7 +267,7 @@ type Reserver struct {
 	sequence Sequence
 	whole    bool // never fewer than asked for
 
-	// What those of At share.
+	// All reservers that At returns share these.
 	opened *atomic.Bool
 	once   *atomic.Bool                   // it was opened before
 	form   *atomic.Pointer[rowStatements] // nil inside for a row that needs none
@@ -292,19 +293,20 @@ func (r *Reserver) At(s *Store) *Reserver {
 	return &other
 }
 
-// Whole returns the same row, of which no fewer integers are reserved than are
-// asked for: what is reserved for one statement inside a transaction, and does
-// not suffice for it, is lost when the transaction commits.
+// Whole returns a Reserver of the same row that reserves all integers that it
+// is asked for, or none. Fewer integers than one statement needs would be lost
+// when its transaction commits.
 func (r *Reserver) Whole() *Reserver {
 	other := *r
 	other.whole = true
 	return &other
 }
 
-// Reserve is [Store.Reserve] but for two errors: a row that stands below seen
-// is no error but an answer, and where fewer than n integers are left up to the
-// sequence's Max or that of its key table's column, those are reserved, and N says
-// how many, but for [Reserver.Whole].
+// Reserve is [Store.Reserve] with two differences. A row that stands below seen is
+// an answer and not an error. Where fewer than n integers are left up to the Max
+// of the sequence, or up to the greatest integer of its key table's column,
+// Reserve reserves these, and N says how many, except for a Reserver of
+// [Reserver.Whole].
 func (r *Reserver) Reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
 	if !r.opened.Load() {
 		if err := r.openAs(ctx, r.resume(n, seen)); err != nil {
@@ -388,9 +390,9 @@ func (r *Reserver) lost(ctx context.Context, err error) bool {
 	return true
 }
 
-// remadeGap is how many times what is asked for a row that is made again begins
-// above what is known to be in use: other processes may have that much of the one
-// before, and cannot be asked.
+// remadeGap is the size of the gap below a row that is made again, in multiples
+// of the number of integers that are asked for. Other processes may still hold
+// integers of the row before, and cannot be asked for them.
 const remadeGap = 100
 
 // resume returns the sequence as it is opened: a row that was removed, while this
@@ -416,9 +418,10 @@ func (r *Reserver) reserve(ctx context.Context, n, seen int64) (keysource.Reserv
 	return r.store.reserve(ctx, &r.sequence, r.form.Load(), n, seen)
 }
 
-// Bind binds a sequence that is shared to one more column, as those of its
-// Columns are when it is opened: another state's is [ErrTaken]. What is bound
-// already stays so. Within a transaction that is undone with it.
+// Bind binds a shared sequence to one more column, as opening the sequence
+// binds each of its Columns. It returns [ErrTaken] where another state serves
+// the column. What is bound already stays so. Within a transaction that is
+// undone with it.
 func (r *Reserver) Bind(ctx context.Context, c Column) error {
 	if err := r.open(ctx); err != nil || !r.sequence.Shared {
 		return err
@@ -458,7 +461,7 @@ func (r *Reserver) MaxKey(ctx context.Context) (int64, error) {
 // found; what was opened on another store, before [Reserver.At], is.
 func (r *Reserver) Open(ctx context.Context) error { return r.open(ctx) }
 
-// open opens the row once. Several may do so at the same time.
+// open opens the row once. Several goroutines may call it at the same time.
 func (r *Reserver) open(ctx context.Context) error {
 	if r.opened.Load() {
 		return nil

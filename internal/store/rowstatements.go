@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// wording is how an engine words what is composed of the names of a key table.
+// wording holds the words of an engine for the statements that are composed for
+// a key table.
 type wording struct {
 	place    string // an argument, by its number: "$%d"
 	integer  string // an argument that is an integer; "" for as it is
@@ -50,8 +51,8 @@ type versionWording struct {
 	move    string // "" where the engine does that by itself
 }
 
-// integerVersion is that of an integer: one more, or 0 after the greatest, which
-// %[2]d is here.
+// integerVersion moves a version of an integer type: to one more, or to 0 after
+// the greatest integer of the type, which is %[2]d here.
 var integerVersion = versionWording{
 	read:    "%[1]s",
 	compare: "%[1]s = %[2]s",
@@ -100,7 +101,7 @@ func (c *composer) arg(p param) string {
 	return fmt.Sprintf(c.words.place, len(c.args))
 }
 
-// number is arg for an integer.
+// number returns a placeholder for an argument that is an integer.
 func (c *composer) number(p param) string { return wrap(c.words.integer, c.arg(p)) }
 
 func (c *composer) statement() statement { return statement{c.text.String(), c.args} }

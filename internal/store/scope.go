@@ -45,9 +45,9 @@ type Scope struct {
 	Latest *Store
 }
 
-// Parameters returns what the row of the state has to have as
-// [Sequence].Parameters: with other columns, the rows of the parents would be those
-// of others. types are those of the columns.
+// Parameters returns the [Sequence].Parameters that the row of the state has to
+// have, since with other columns the rows of the parents would belong to others.
+// types are the types of the columns.
 func (q *Scope) Parameters(types []string) string {
 	var b strings.Builder
 	b.WriteString("scope")
@@ -57,9 +57,9 @@ func (q *Scope) Parameters(types []string) string {
 	return b.String()
 }
 
-// RowFor returns the name of the row of a parent, by the values of the columns: an
-// int64, a uint64 that is none, or a string for each. Equal values have one name,
-// different ones have different names.
+// RowFor returns the name of the row of a parent, by the values of the columns.
+// Each value is an int64, a uint64 that does not fit into an int64, or a string.
+// Equal values have one name, different ones have different names.
 func (q *Scope) RowFor(values []any) string {
 	var b strings.Builder
 	b.WriteString(q.Name)
@@ -86,7 +86,7 @@ func (q *Scope) RowFor(values []any) string {
 	return string([]rune(name)[:maxName-len(hash)]) + hash
 }
 
-// scopeParameters is what the row of a parent holds in place of parameters.
+// scopeParameters stands in the column parameters of a parent's row.
 const scopeParameters = "scope of one parent"
 
 // latestLimit bounds the time in which the other view has to answer: what it waits
@@ -101,8 +101,9 @@ const latestLimit = 5 * time.Second
 // for it.
 //
 // A parent without a row gets one: it goes on above the greatest number in the
-// table, which is asked for when the row is locked, so that of two transactions
-// that are the first of one parent the second sees what the first has stored.
+// table, which is asked for when the row is locked, so that of two first
+// transactions of one parent the second sees the rows that the first has
+// stored.
 //
 // It returns keysource.ErrExhausted in an [*Error] of the state's name: the values
 // are in no error of this package. Errors of the connection are the driver's.
@@ -149,8 +150,8 @@ func (s *Store) ReserveWithin(ctx context.Context, q *Scope, values []any, n int
 }
 
 // ReserveAbove is [Store.ReserveWithin] for a parent in which a number was found in
-// use: what is reserved is compared with the greatest number of the parent, and behind
-// says that it was not above. The remedy says what happens then: with
+// use. It compares the reserved numbers with the greatest number of the parent, and
+// behind says that they were not above it. The remedy says what happens then: with
 // keysource.RemedyAdvance the numbers come from above the greatest one, with
 // keysource.RemedyWarn they stay as they are, and else the error is
 // keysource.ErrStoreBehind in an [*Error] of the state's name.

@@ -14,19 +14,19 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Sequence says which row of keyfill_sequences is meant and what is expected of
-// it. Name and Columns are needed; all other zero values are safe.
+// Sequence names a row of keyfill_sequences and says what is expected of it.
+// Name and Columns are needed; all other zero values are safe.
 type Sequence struct {
 	// Name of the row: 1 to 190 characters, no space at either end.
 	Name string
 
-	// Columns are those that the keys go to: exactly one, unless Shared.
+	// Columns are the columns that the keys go to: exactly one, unless Shared.
 	Columns []Column
 
-	// Shared says that the state is meant for several columns, those of other
-	// programs included, now or later. Its row names none: it has another one
-	// for each of Columns, which is made when it is missing. A row that names
-	// one of Columns is taken as well.
+	// Shared says that the state is meant for several columns, also of other
+	// programs, now or later. Its row names none: it has another one for each
+	// of Columns, which is made when it is missing. A row that names one of
+	// Columns is taken as well.
 	Shared bool
 
 	// At is the store whose database the columns are in; nil: in this one's.
@@ -40,8 +40,8 @@ type Sequence struct {
 	// key in the columns.
 	Start int64
 
-	// least is what a row that is made begins above at least, above the greatest key
-	// too, where it was there before; gap is by how much.
+	// least and gap are set for a row that was there before and is made again: it
+	// begins by gap above least and above the greatest key, whichever is greater.
 	least, gap int64
 
 	// Max is the greatest integer to be reserved; 0 is the greatest there is,
@@ -82,9 +82,9 @@ type Sequence struct {
 	// from all others. The greatest key counts for nothing.
 	Codec Codec
 
-	// OnBehind is what [Store.Open] does about a next value that is not above
-	// the greatest key in the columns; empty is an error. A [Reserver] does
-	// not compare: its source does.
+	// OnBehind says what [Store.Open] does about a next value that is not above
+	// the greatest key in the columns. The empty one is an error. A [Reserver]
+	// does not compare: its source does.
 	OnBehind keysource.Remedy
 
 	// known is the incarnation of the row as it was last read, for a [Reserver]; nil
@@ -92,8 +92,8 @@ type Sequence struct {
 	known *atomic.Pointer[string]
 }
 
-// incarnation returns what is known of the row; "" where nothing is, or the row has
-// none.
+// incarnation returns the incarnation of the row, "" where it is not known or the
+// row has none.
 func (q *Sequence) incarnation() string {
 	if q.known == nil {
 		return ""
@@ -104,7 +104,7 @@ func (q *Sequence) incarnation() string {
 	return ""
 }
 
-// remember takes in a row as it was read.
+// remember keeps the incarnation of a row that was read.
 func (q *Sequence) remember(row *storedRow) {
 	if q.known == nil {
 		q.known = new(atomic.Pointer[string])
@@ -240,7 +240,7 @@ func (s *Store) Open(ctx context.Context, q Sequence) (Row, error) {
 	return Row{}, e
 }
 
-// opening is what is found when a sequence is opened.
+// opening holds the results of opening a sequence.
 type opening struct {
 	row      Row
 	known    bool           // row is
@@ -423,8 +423,8 @@ func (s *Store) create(ctx context.Context, q *Sequence, greatest int64, ranked 
 	return stored, err
 }
 
-// checkRow compares a row with what is expected of it, and binds a shared one to
-// its columns. It reports whether it has made a row for that.
+// checkRow compares a row with the sequence, and binds a shared one to its
+// columns. It reports whether it has made a row for that.
 func (s *Store) checkRow(ctx context.Context, q *Sequence, row *storedRow) (bound bool, err error) {
 	if !q.serves(row) {
 		serves := row.table + "." + row.column
@@ -442,8 +442,8 @@ func (s *Store) checkRow(ctx context.Context, q *Sequence, row *storedRow) (boun
 	return false, s.checkAll(ctx, q.binding())
 }
 
-// serves reports whether a row is that of the sequence. One that is shared may
-// have been that of one of its columns alone before.
+// serves reports whether a row belongs to the sequence. The row of a shared
+// sequence may have belonged to one of its columns alone before.
 func (q *Sequence) serves(row *storedRow) bool {
 	if q.Shared && row.table == "" {
 		return true

@@ -27,7 +27,7 @@ type Series struct {
 	Sequence Sequence
 
 	Size  int64         // integers of a series, for good; 0 is keysource.DefaultSeries
-	Lease time.Duration // for which one is its owner's; 0 is keysource.DefaultLease
+	Lease time.Duration // for which a series belongs to its owner; 0 is keysource.DefaultLease
 
 	// Owner is another one for each source, however short it lives: a random
 	// text, with what people recognize it by, of 1 to 190 characters.
@@ -210,7 +210,7 @@ func (r *SeriesRows) aligned(to int64) int64 {
 	return before*size + 1
 }
 
-// values are those of statements about one series.
+// values returns the arguments of statements about one series.
 func (r *SeriesRows) values(s keysource.Series) seriesValues {
 	return seriesValues{
 		"name": r.series.Sequence.Name, "owner": r.series.Owner, "later": r.series.Lease.Milliseconds(),
@@ -232,8 +232,8 @@ func (r *SeriesRows) Own(ctx context.Context) (keysource.Series, error) {
 }
 
 // lockInside takes the lock to write inside a transaction of SQLite. Where that
-// fails although the rows can be read, they are those of when the transaction began
-// to read: others have written since.
+// fails although the rows can be read, the transaction sees the rows of the time
+// when it began to read, and others have written since.
 func (r *SeriesRows) lockInside(ctx context.Context) error {
 	if !r.store.inside {
 		return nil

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// seriesWords are what differs between the engines in statements about series.
+// seriesWords holds the words that differ between the engines in statements
+// about series.
 type seriesWords struct {
 	later  string // the server's time in as many milliseconds as the parameter says
 	past   string // a time before all others
@@ -58,7 +59,7 @@ WHERE name = {name} AND series_first = {first} AND owner = {owner} AND epoch = {
 WHERE name = {name} AND series_first = {first} AND leased_until < {now} AND next_value > series_last`
 )
 
-// seriesValues are what is bound, by the name of the parameter.
+// seriesValues holds the arguments by the names of their parameters.
 type seriesValues map[string]any
 
 // seriesText returns a statement in the words of the engine, and its arguments.

@@ -7,8 +7,9 @@ package store
 // https://www.sqlite.org/lang_returning.html. max() of several arguments is
 // the greatest of them.
 //
-// The tables are WITHOUT ROWID, so that last_insert_rowid() stays that of the
-// application's last INSERT: https://www.sqlite.org/c3ref/last_insert_rowid.html.
+// The tables are WITHOUT ROWID, so that last_insert_rowid() still gives the rowid
+// of the application's last INSERT:
+// https://www.sqlite.org/c3ref/last_insert_rowid.html.
 //
 // A statement waits for another writer as long as the connection's busy_timeout
 // says, as the application's own INSERT does; then it fails with the driver's

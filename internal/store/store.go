@@ -39,8 +39,8 @@
 //
 // Two states that serve one column repeat each other's keys, so that one finds
 // the row of the other by table_name and column_name, and fails with [ErrTaken].
-// A row of a state that several columns may share names none, and those of
-// workers have no place for one. What binds these is a row of its own in
+// A row of a state that several columns may share names no column, and the rows
+// of workers have no place for one. What binds these is a row of its own in
 // keyfill_sequences for each column, which is made when it is missing, whether
 // rows of states are or not:
 //
@@ -52,9 +52,9 @@
 //	column_name     "id"
 //	parameters      "binding"; for a snowflake's with its bits behind that
 //
-// It stays when the file says no more that the state serves the column, since
-// another process may still do so. To give the column to another state, remove
-// it.
+// It stays when the policy no longer says that the state serves the column,
+// since another process may still fill the column from it. To give the column
+// to another state, remove it.
 //
 // # A numbering within each parent
 //
@@ -114,10 +114,10 @@
 //
 // # Where
 //
-// [New] uses a pool of its own, best that of [Pool]. [On] and [Within] use a
-// connection of the application, for SQLite and for keys that belong to a
-// transaction: outside of a transaction each reservation is its own, inside it
-// belongs to the transaction and is undone with it.
+// [New] uses a pool of its own, best the one that [Pool] returns. [On] and
+// [Within] use a connection of the application, for SQLite and for keys that
+// belong to a transaction: outside of a transaction each reservation is its
+// own, inside it belongs to the transaction and is undone with it.
 //
 // # Caveats
 //
@@ -142,9 +142,9 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// Store is the tables of one database. One that [New] has made is safe for
-// concurrent use; those of [On] and [Within] are as safe as their connection,
-// which is not. It must not be copied.
+// Store is the tables of one database. A Store of [New] is safe for concurrent
+// use; a Store of [On] or [Within] is not, as its connection is not. It must
+// not be copied.
 type Store struct {
 	dialect *dialect.Dialect
 	engine  *engine
@@ -176,9 +176,9 @@ func On(d *dialect.Dialect, c driver.Conn) *Store {
 }
 
 // Within returns the tables as seen by one connection inside the transaction
-// that is open on it. Nothing commits before the transaction does, so that
-// nothing that is reserved may be used outside of it. An error of a statement
-// is the transaction's: PostgreSQL has then aborted it.
+// that is open on it. A reservation commits with the transaction, so that its
+// integers must not be used outside of it. An error of a statement is the
+// transaction's: PostgreSQL has then aborted it.
 func Within(d *dialect.Dialect, c driver.Conn) *Store {
 	s := onConn(d, openTx{driverConn{c}})
 	s.inside = true

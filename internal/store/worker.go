@@ -22,15 +22,15 @@ type Worker struct {
 	Number int64
 	Owner  string // who raises the mark, at most 190 characters; for people who look
 
-	// Columns are those that the keys go to. A [Marker] binds the state to them,
-	// as a [Sequence] that is shared is bound: in keyfill_sequences.
+	// Columns are the columns that the keys go to. A [Marker] binds the state to
+	// them, as a [Sequence] that is shared is bound: in keyfill_sequences.
 	Columns []Column
 
 	// Parameters say what the bits of a key mean. They are kept beside each column,
 	// and others are [ErrLayout]: keys of two layouts can be equal.
 	Parameters string
 
-	// Exclusive is that of a [Sequence].
+	// Exclusive means the same as in a [Sequence].
 	Exclusive bool
 
 	EnsureSchema bool // missing tables are created by a [Marker]
@@ -163,7 +163,8 @@ func (m *Marker) Bind(ctx context.Context, c Column) error {
 	return err
 }
 
-// open does what is to be done once. Several may do so at the same time.
+// open checks and binds the state, once for a Marker. Several goroutines may
+// call it at the same time.
 func (m *Marker) open(ctx context.Context) error {
 	if m.opened.Load() {
 		return nil

@@ -9,7 +9,8 @@ import (
 // statement that changes nothing, for a transaction that is going to read and
 // then to write: one of SQLite that has read before does not wait for another
 // connection that writes, and fails when one has written since. Elsewhere it
-// does nothing. Errors are the driver's, that of a view among them.
+// does nothing. Errors come from the driver, also the error that the table is a
+// view.
 func (s *Store) Lock(ctx context.Context, c Column) error {
 	if s.engine.lock == "" {
 		return nil
@@ -19,10 +20,10 @@ func (s *Store) Lock(ctx context.Context, c Column) error {
 	return err
 }
 
-// LockFirst is [Store.Lock] in front of statements that say themselves what is wrong
-// with the table: its error is theirs, as that of a view is. Only a lock that was
-// interrupted is an error here, since SQLite may have ended the transaction then, and
-// what follows would be committed by itself.
+// LockFirst is [Store.Lock] in front of statements that fail themselves when
+// something is wrong with the table, and then say what; it leaves such errors to
+// them. Only a lock that was interrupted is an error here, since SQLite may have
+// ended the transaction then, and what follows would be committed by itself.
 func (s *Store) LockFirst(ctx context.Context, c Column) error {
 	return s.interrupted(ctx, s.Lock(ctx, c))
 }
