@@ -150,3 +150,15 @@ func ExampleTransactionOfAny() {
 	fmt.Println(rewrite.TransactionOfAny(dialect.MySQL(), "START TRANSACTION"))
 	// Output: begins
 }
+
+func ExampleSoleTable() {
+	for _, query := range []string{
+		"INSERT INTO orders (name) VALUES (?)",
+		"INSERT INTO sales.orders (name) VALUES (?)",
+	} {
+		fmt.Println(rewrite.SoleTable(dialect.MySQL(), query))
+	}
+	// Output:
+	// orders true
+	//  false
+}

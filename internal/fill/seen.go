@@ -40,28 +40,45 @@ const longestSeen = 4096
 
 func newSeenTexts() *seenTexts { return &seenTexts{seed: maphash.MakeSeed()} }
 
-// see says what a query concerns, and what is remembered of it: nil where that is
+// see says what a query concerns, whether it is an INSERT that is passed on a
+// connection that knows nothing else, and what is remembered of it: nil where that is
 // nothing.
-func (db *Database) see(query string) (what rewrite.Concern, known *seenText) {
+func (db *Database) see(query string) (what rewrite.Concern, passed bool, known *seenText) {
 	e := db.engine.Load()
-	if e == nil || len(query) > longestSeen {
-		return db.concerns(query), nil
+	if e == nil {
+		return db.concerns(query), false, nil
+	}
+	if len(query) > longestSeen {
+		what = rewrite.Concerns(e.dialect, query)
+		return what, what == rewrite.ConcernsInsert && e.passesAtSight(query), nil
 	}
 	hash := maphash.String(db.seen.seed, query)
 	slot := &db.seen.slots[hash%uint64(len(db.seen.slots))]
 	if t := slot.text.Load(); t != nil && t.engine == e && t.query == query {
-		return t.what, t
+		return t.what, t.passed, t
 	}
 	what = rewrite.Concerns(e.dialect, query)
+	passed = what == rewrite.ConcernsInsert && e.passesAtSight(query)
 	if slot.last.Load() != hash {
 		slot.last.Store(hash)
-		return what, nil
+		return what, passed, nil
 	}
 	// The caller's string may be a piece of a large one, or memory that changes.
 	t := &seenText{query: strings.Clone(query), engine: e, what: what}
-	t.passed = what == rewrite.ConcernsInsert && e.passes(t.query)
+	t.passed = passed || what == rewrite.ConcernsInsert && e.passes(t.query)
 	slot.text.Store(t)
-	return what, t
+	return what, t.passed, t
+}
+
+// passesAtSight reports whether the first words of a query tell that it is passed. What
+// they do not tell, passes does.
+func (e *engine) passesAtSight(query string) bool {
+	name, ok := rewrite.SoleTable(e.dialect, query)
+	if !ok {
+		return false
+	}
+	name = e.dialect.FoldTable(name, false)
+	return e.policy.Match("", name) == nil && !(e.policy.HasDefaultSchema() && e.policy.Anywhere(name))
 }
 
 // passes reports whether a query is passed whatever the settings of the session and
@@ -74,11 +91,11 @@ func (e *engine) passes(query string) bool {
 // Passes says what a query concerns, whether it goes to the driver as it is, and
 // whether it is counted then.
 func (g *Conn) Passes(query string) (what rewrite.Concern, pass, counts bool) {
-	what, seen := g.DB.see(query)
+	what, passed, seen := g.DB.see(query)
 	switch {
 	case what == 0:
 		return 0, true, false
-	case seen != nil && seen.passed && !g.Temporary.Every:
+	case passed && !g.Temporary.Every:
 		g.alteredTables.made = nil
 		return what, true, true
 	}
