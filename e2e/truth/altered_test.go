@@ -84,3 +84,31 @@ func TestAlteredBehindJoined(t *testing.T) {
 		}
 	})
 }
+
+// TestAlteredInto: a query, or EXPLAIN ANALYZE, makes a table too, which is found in its
+// transaction.
+func TestAlteredInto(t *testing.T) {
+	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
+		for _, creates := range []string{
+			"SELECT 70::bigint AS id, 0 AS a INTO t",
+			"EXPLAIN ANALYZE CREATE TABLE t AS SELECT 70::bigint AS id, 0 AS a",
+		} {
+			harness.Exec(t, s.Raw, "DROP TABLE IF EXISTS t, keyfill_sequences, keyfill_workers, keyfill_series")
+			source := harness.Counted(func(s *policy.Source) { s.Start = 71 })
+			db, _ := s.Open(t, harness.FillID("t", policy.Table{InPlace: &source}))
+			ctx, cancel := context.WithTimeout(context.Background(), 8*time.Second) // what waits, waits for ten
+			conn := harness.ConnOf(t, db)
+			for _, query := range []string{"BEGIN", creates, "INSERT INTO t (a) VALUES (1), (2)", "COMMIT"} {
+				if _, err := conn.ExecContext(ctx, query); err != nil {
+					t.Fatalf("%s: %s: %v", creates, query, err)
+				}
+			}
+			cancel()
+			if got := harness.IntegersOf(t, s.Raw, "SELECT id FROM t WHERE a > 0 ORDER BY id"); !slices.Equal(got, []int64{71, 72}) {
+				t.Errorf("%s: keys %v, want 71 and 72", creates, got)
+			}
+			conn.Close()
+			db.Close()
+		}
+	})
+}

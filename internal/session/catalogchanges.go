@@ -1,6 +1,9 @@
 package session
 
-import "github.com/keyfill/keyfill/dialect"
+import (
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/rewrite"
+)
 
 // A transaction of PostgreSQL may make tables and change them, which no other
 // connection sees before it commits, or waits for. What is to be known of a table
@@ -37,9 +40,34 @@ func (a *catalogChanges) ends() {
 }
 
 // leavesCatalog reports whether a text leaves tables as they are, and locks none as
-// a change of one does: what it begins with is known.
+// a change of one does: what it begins with is known. A function that a query calls is
+// not looked into.
 func leavesCatalog(d *dialect.Dialect, query string) bool {
-	word, _ := single(d, query)
-	return isAny(word, "insert", "update", "delete", "select", "with", "values", "set", "show", "reset",
-		"begin", "start", "commit", "end", "savepoint", "release", "rollback", "fetch", "explain")
+	word, rest := single(d, query)
+	if isAny(word, "select", "with", "explain") {
+		return !mayMakeTable(rest) || rewrite.LeavesTables(d, query)
+	}
+	return isAny(word, "insert", "update", "delete", "values", "set", "show", "reset",
+		"begin", "start", "commit", "end", "savepoint", "release", "rollback", "fetch")
+}
+
+// mayMakeTable reports whether a query, or what EXPLAIN ANALYZE runs, may make a table:
+// SELECT … INTO, CREATE TABLE … AS, EXECUTE of such a one. The INTO of an INSERT makes
+// none.
+func mayMakeTable(text string) bool {
+	before := ""
+	for i := 0; i < len(text); i++ {
+		start := i
+		for i < len(text) && text[i]|0x20 >= 'a' && text[i]|0x20 <= 'z' {
+			i++
+		}
+		switch word := text[start:i]; {
+		case word == "":
+		case isAny(word, "create", "execute"), isAny(word, "into") && !isAny(before, "insert", "merge"):
+			return true
+		default:
+			before = word
+		}
+	}
+	return false
 }
