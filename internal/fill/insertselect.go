@@ -1,6 +1,7 @@
 package fill
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"errors"
@@ -202,20 +203,19 @@ func (x *execution) setSavepoint(ctx context.Context) error {
 	case g.Tx == session.Outside:
 		// Without autocommit a transaction begins by itself, and where one follows
 		// another there is one, too.
-		row, err := g.Row(ctx, "SELECT @@autocommit, @@completion_type", nil)
-		if err != nil {
+		alone, chains, err := g.AskCommits(ctx)
+		switch {
+		case err != nil:
 			return err
-		}
-		if on, _ := session.Integer(row[0]); on == 1 {
-			if !strings.EqualFold(session.Text(row[1]), "no_chain") {
-				return errUndo
-			}
+		case alone && chains:
+			return errUndo
+		case alone:
 			return nil
 		}
 	case g.Tx == session.Unknown && !d.ErrorsAbort:
 		return errUndo
 	}
-	_, err := dbconn.Exec(ctx, g.Raw, "SAVEPOINT "+savepoint, nil)
+	err := x.control(ctx, d.Transactions.Set, savepoint)
 	if err != nil && g.Tx == session.Unknown && sqlcode.Answered(err) {
 		return nil // PostgreSQL refuses it outside of a transaction
 	}
@@ -226,8 +226,7 @@ func (x *execution) setSavepoint(ctx context.Context) error {
 // toSavepoint undoes what was done since our savepoint, which stays.
 func (x *execution) toSavepoint(ctx context.Context) error {
 	// What was done has to be undone, even for a caller who has gone.
-	_, err := dbconn.Exec(context.WithoutCancel(ctx), x.guard.Raw, "ROLLBACK TO SAVEPOINT "+savepoint, nil)
-	return err
+	return x.control(context.WithoutCancel(ctx), x.plan.Dialect().Transactions.Undo, savepoint)
 }
 
 // release lets our savepoint go.
@@ -236,8 +235,8 @@ func (x *execution) release(ctx context.Context) error {
 		return nil
 	}
 	x.saved = false
-	_, err := dbconn.Exec(context.WithoutCancel(ctx), x.guard.Raw, "RELEASE SAVEPOINT "+savepoint, nil)
-	return err
+	t := &x.plan.Dialect().Transactions
+	return x.control(context.WithoutCancel(ctx), cmp.Or(t.Release, t.Probe), savepoint)
 }
 
 // attempt sends an execution's statement, and again when it had more rows than

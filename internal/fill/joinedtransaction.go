@@ -6,9 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"strings"
 
-	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/internal/store"
@@ -80,8 +78,7 @@ func (x *execution) mark(ctx context.Context) error {
 
 // control sends a statement for a savepoint.
 func (x *execution) control(ctx context.Context, text, savepoint string) error {
-	_, err := dbconn.Exec(ctx, x.guard.Raw, strings.Replace(text, "%", savepoint, 1), nil)
-	return err
+	return x.guard.Control(ctx, text, savepoint)
 }
 
 // beginOwn begins a transaction for the execution alone.
@@ -189,7 +186,5 @@ const noSavepoint = "keyfill_none"
 
 // unset lets our savepoint go. It is gone already where the transaction has ended.
 func (x *execution) unset(ctx context.Context) {
-	if release := x.plan.Dialect().Transactions.Release; release != "" {
-		_ = x.control(ctx, release, keysSavepoint)
-	}
+	_ = x.control(ctx, x.plan.Dialect().Transactions.Release, keysSavepoint)
 }

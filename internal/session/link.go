@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/dbconn"
@@ -61,4 +62,14 @@ func Integer(v any) (int64, bool) {
 		return n, err == nil
 	}
 	return 0, false
+}
+
+// Control sends one of the dialect's statements for a savepoint, which has % for its
+// name. "" is none.
+func (l *link) Control(ctx context.Context, text, savepoint string) error {
+	if text == "" {
+		return nil
+	}
+	_, err := dbconn.Exec(ctx, l.Raw, strings.Replace(text, "%", savepoint, 1), nil)
+	return err
 }

@@ -39,13 +39,23 @@ func (t *transaction) askCommits(ctx context.Context) error {
 	if t.Commits.asked {
 		return nil
 	}
-	row, err := t.Row(ctx, t.dialect().Transactions.Commits, nil)
+	alone, chains, err := t.AskCommits(ctx)
 	if err != nil {
 		return err
 	}
-	on, _ := Integer(row[0])
-	t.Commits = knownCommits{asked: true, Alone: on == 1, chains: !strings.EqualFold(Text(row[1]), "no_chain")}
+	t.Commits = knownCommits{asked: true, Alone: alone, chains: chains}
 	return nil
+}
+
+// AskCommits asks the session whether what it sends outside of transactions commits by
+// itself, and whether another transaction begins behind a commit.
+func (t *transaction) AskCommits(ctx context.Context) (alone, chains bool, err error) {
+	row, err := t.Row(ctx, t.dialect().Transactions.Commits, nil)
+	if err != nil {
+		return false, false, err
+	}
+	on, _ := Integer(row[0])
+	return on == 1, !strings.EqualFold(Text(row[1]), "no_chain"), nil
 }
 
 // settle asks the engine whether a transaction is open where that is not known, as
@@ -64,7 +74,7 @@ func (t *transaction) settle(ctx context.Context) error {
 		return nil
 	}
 	for _, text := range []string{texts.Set, texts.Probe} {
-		_, err := dbconn.Exec(ctx, t.Raw, strings.Replace(text, "%", ProofSavepoint, 1), nil)
+		err := t.Control(ctx, text, ProofSavepoint)
 		switch {
 		case err == nil:
 		case sqlcode.Is(err, texts.Ended):
