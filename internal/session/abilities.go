@@ -7,13 +7,14 @@ import "database/sql/driver"
 // Route is how a text goes to a driver's connection that takes it with its arguments.
 type Route uint8
 
+// The two routes.
 const (
 	ByExec Route = iota
 	ByQuery
 )
 
-// driverCan is what the driver's connection can do, asked once: every statement
-// wants to know it. What it cannot is nil.
+// driverCan says what the driver's connection can do. It is asked once, since every
+// statement wants to know it. An interface that the connection lacks is nil.
 type driverCan struct {
 	execer    driver.ExecerContext
 	queryer   driver.QueryerContext
@@ -24,14 +25,14 @@ type driverCan struct {
 	Execs   bool // it has Exec, with a context or without
 	Queries bool // it has Query, with a context or without
 
-	// converts says that some statement of its has a ColumnConverter.
+	// converts says that a statement of the connection had a ColumnConverter.
 	converts bool
 
-	Skips [2]skipping // by route
+	Skips [2]skipping // by Route
 }
 
-// skipping is how often the driver has answered driver.ErrSkip to arguments since it
-// took some the last time. Some drivers always do; others only for some texts, as
+// skipping counts how often the driver has answered driver.ErrSkip to arguments since it
+// took arguments the last time. Some drivers always do; others only for some texts, as
 // go-sql-driver/mysql with interpolateParams.
 type skipping struct{ times uint8 }
 
@@ -64,6 +65,7 @@ func (s *skipping) IsExpected() bool {
 	return s.times <= skipsExpected+skipsUntried
 }
 
+// abilities asks a connection what it can do.
 func abilities(conn driver.Conn) (can driverCan) {
 	can.execer, can.Execs = conn.(driver.ExecerContext)
 	can.queryer, can.Queries = conn.(driver.QueryerContext)
@@ -85,7 +87,7 @@ func (c *driverCan) Can(by Route) bool {
 }
 
 // preparesAll reports whether database/sql prepares every text for the driver, and
-// asks no connection of its about arguments.
+// does not ask the driver's connection about arguments.
 func (c *driverCan) preparesAll() bool { return c.checker == nil && !c.Execs && !c.Queries }
 
 // convert converts an argument as database/sql does it without a checker; ErrSkip lets

@@ -37,17 +37,17 @@ func (k *knownColumns) Keep(name string, columns []string) {
 	k.byName[name] = columns
 }
 
-// forget is for the end of a checkout, and for what may have changed a table.
+// forget drops the columns: at the end of a checkout, and when a table may have changed.
 func (k *knownColumns) forget() { k.byName = nil }
 
-// sends notes that a text is executed on the connection.
+// sends takes a text before it is executed.
 func (k *knownColumns) sends(d *dialect.Dialect, query string) {
 	if k.byName != nil && !rewrite.LeavesTables(d, query) {
 		k.forget()
 	}
 }
 
-// prepares notes that a text is prepared on the connection.
+// prepares takes a text before it is prepared.
 func (k *knownColumns) prepares(d *dialect.Dialect, query string) {
 	if !k.unsure && !rewrite.LeavesTables(d, query) {
 		k.forget()

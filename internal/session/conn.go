@@ -9,16 +9,15 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Conn is one connection of the driver, with what is known of its session.
-// It answers for the driver what the layer above would lose: a driver without Exec,
-// transaction options, converters of arguments.
+// Conn is one connection of the driver, with what is known of its session. It has every
+// optional interface of a connection: where the driver lacks one, Conn answers as
+// database/sql would have gone on without it.
 //
-// What is known of the session comes from the texts that are sent and prepared, and
-// from the engine's answers to a few questions. Whoever sends a text that is not one
-// of keyfill's own sends it through here.
+// Every text of the application is sent and prepared through a Conn, which updates what
+// it knows. keyfill's own questions go to Raw, since they change nothing.
 //
-// database/sql never uses a connection from two goroutines at once, so that a
-// sessionConn has no lock.
+// database/sql never uses a connection from two goroutines at once. Therefore a Conn
+// has no lock.
 type Conn struct {
 	transaction
 	driverCan
@@ -55,6 +54,7 @@ func (c *Conn) Close() error {
 	return err
 }
 
+// ExecContext executes a text on the driver's connection.
 func (c *Conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	if c.discard {
 		return nil, driver.ErrBadConn
@@ -78,6 +78,7 @@ func (c *Conn) ExecContext(ctx context.Context, query string, args []driver.Name
 	return plain.Exec(query, values)
 }
 
+// QueryContext queries the driver's connection.
 func (c *Conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	if c.discard {
 		return nil, driver.ErrBadConn
@@ -128,6 +129,7 @@ func (c *Conn) Makes(query string, what rewrite.Concern) {
 	c.Temporary.makes(c.dialect(), query, what)
 }
 
+// PrepareContext prepares a text on the driver's connection.
 func (c *Conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
 	if c.discard {
 		return nil, driver.ErrBadConn
@@ -203,6 +205,7 @@ func (c *Conn) ResetSession(ctx context.Context) error {
 	return nil
 }
 
+// IsValid reports whether the pool may use the connection again.
 func (c *Conn) IsValid() bool {
 	if c.discard {
 		return false

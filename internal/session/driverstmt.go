@@ -58,7 +58,7 @@ func QueryStmt(ctx context.Context, stmt driver.Stmt, args []driver.NamedValue) 
 	return stmt.Query(values)
 }
 
-// plainValues is what database/sql does for drivers without contexts.
+// plainValues returns the arguments for a driver without contexts, as database/sql does.
 func plainValues(ctx context.Context, args []driver.NamedValue) ([]driver.Value, error) {
 	values := make([]driver.Value, len(args))
 	for i := range args {
@@ -70,6 +70,7 @@ func plainValues(ctx context.Context, args []driver.NamedValue) ([]driver.Value,
 	return values, ctx.Err()
 }
 
+// NamedValues returns the arguments of a call of before contexts as those of today's.
 func NamedValues(args []driver.Value) []driver.NamedValue {
 	named := make([]driver.NamedValue, len(args))
 	for i, v := range args {

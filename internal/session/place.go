@@ -13,13 +13,14 @@ import (
 )
 
 // Which table a name means depends on the session: on its current database or
-// schema, or its search path. A location is what it says of that; sessions with one
-// answer take the same table for a name, but for temporary ones. It is asked once
-// for a connection, and again when something was sent that may have changed it.
+// schema, or its search path. A location is what the session answers when it is asked
+// for these. Sessions with one answer take the same table for a name, but for temporary
+// tables. A connection asks once, and again when something was sent that may have
+// changed the answer.
 
-// Location is one answer of sessions.
+// Location is one answer, with what was found there. It is safe for concurrent use.
 type Location struct {
-	Answer string
+	Answer string // see catalog.Place
 
 	mu    sync.Mutex
 	found map[string]string // the schemas of tables that are there, by name
@@ -47,7 +48,7 @@ func (at *Location) Keep(name, schema string) bool {
 	return true
 }
 
-// places are those that the connections of a database have been in.
+// places are the locations that the connections of a database have been in.
 type places struct {
 	mu  sync.Mutex // guards all
 	all map[string]*Location
@@ -63,7 +64,7 @@ type places struct {
 // maxPlaces bounds the places that are remembered; past it they are made anew.
 const maxPlaces = 10000
 
-// Of returns the place of an answer.
+// Of returns the location of an answer.
 func (p *places) Of(answer string) *Location {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -80,11 +81,11 @@ func (p *places) Of(answer string) *Location {
 	return one
 }
 
-// knownPlace is the place that a connection has said its session is in, for as
-// long as nothing was sent that may have changed it.
+// knownPlace is the location of a connection's session. It holds for as long as nothing
+// was sent that may have changed it.
 type knownPlace struct {
 	At    *Location // as it was asked last
-	Asked bool      // at holds
+	Asked bool      // At holds
 
 	// First is where the session was when it began, nil where that was not asked.
 	First *Location
@@ -97,7 +98,7 @@ type knownPlace struct {
 	unsure bool
 }
 
-// sends notes that a text is executed on the connection.
+// sends takes a text before it is executed.
 func (k *knownPlace) sends(d *dialect.Dialect, query string) {
 	switch {
 	case !k.Asked:
@@ -116,7 +117,7 @@ func isPlain(d *dialect.Dialect, query string) bool {
 	return isAny(word, "insert", "replace", "update", "delete", "select", "with")
 }
 
-// prepares notes that a text is prepared on the connection.
+// prepares takes a text before it is prepared.
 func (k *knownPlace) prepares(d *dialect.Dialect, query string) {
 	if !k.unsure && !rewrite.LeavesPlace(d, query) {
 		k.Asked, k.unsure = false, true
@@ -142,8 +143,8 @@ func (k *knownPlace) resets(about *drivers.Facts) {
 	}
 }
 
-// PlaceNow returns the place of the connection's session. An error is the driver's
-// own.
+// PlaceNow returns the location of the connection's session, and asks for it where it
+// is not known. An error is the driver's own.
 func (c *Conn) PlaceNow(ctx context.Context) (*Location, error) {
 	k := &c.Place
 	if k.Asked {

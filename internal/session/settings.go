@@ -26,7 +26,7 @@ type knownSettings struct {
 	unsure bool
 }
 
-// sends notes that a text is executed on the connection.
+// sends takes a text before it is executed.
 func (k *knownSettings) sends(d *dialect.Dialect, query string) {
 	if !k.Asked {
 		k.changed = true // for all that is known
@@ -35,7 +35,7 @@ func (k *knownSettings) sends(d *dialect.Dialect, query string) {
 	}
 }
 
-// prepares notes that a text is prepared on the connection.
+// prepares takes a text before it is prepared.
 func (k *knownSettings) prepares(d *dialect.Dialect, query string) {
 	if !k.unsure && d.Setting != nil && !leavesSettings(d, query) {
 		k.Asked, k.unsure = false, true

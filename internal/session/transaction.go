@@ -13,17 +13,20 @@ import (
 // followed from BeginTx and from the texts that go by.
 type TxState uint8
 
+// The states. Unknown and Unasked differ in what settles them: a transaction in Unasked
+// is open or is none, and a statement that proves which can be sent; in Unknown even the
+// session's own settings are in doubt.
 const (
-	Outside TxState = iota // none is: what is sent commits by itself
-	Inside
-	Unknown
-	Unasked // the engine knows
+	Outside TxState = iota // none is open: what is sent commits by itself
+	Inside                 // one is open
+	Unknown                // one may be open
+	Unasked                // the engine has to be asked
 )
 
 // transaction is what is known of the transactions of one connection: whether one is
 // open, who ends it, and what it has changed besides rows. The state follows BeginTx,
 // Commit, Rollback and the texts of the application; where they do not tell, the
-// engine is asked (see inside).
+// engine is asked (see Inside).
 type transaction struct {
 	link
 	discard  bool // the connection is as good as closed: database/sql throws it away
@@ -39,12 +42,13 @@ type transaction struct {
 	left      bool // a Commit has failed: what it has left open nobody may end
 	unwrapped bool // the application has the driver's connection: what runs on it is not seen
 
-	// Begins counts the transactions that were seen to begin, and undos the events that
-	// may have undone what a transaction has reserved: its begin and end, the end of a
-	// part of it, and what is not seen.
+	// Begins counts the transactions that were seen to begin, Undos the events that may
+	// have undone what a transaction has reserved: its begin and end, a rollback to a
+	// savepoint, and whatever is not seen. Whoever keeps something for a transaction
+	// keeps the count with it, and compares.
 	Begins, Undos uint64
 
-	Commits knownCommits
+	commits knownCommits
 	Altered catalogChanges
 }
 
@@ -105,7 +109,7 @@ func (t *transaction) resets() {
 		t.begun, t.nested, t.Ended, t.left = false, false, false, false
 		t.MarkUnknown()
 	}
-	t.Commits.asked = t.Commits.asked && t.server.Driver.KeepsSession
+	t.commits.asked = t.commits.asked && t.server.Driver.KeepsSession
 }
 
 // Ran notes that a text of the application has run, or has failed with err. A text that
@@ -144,7 +148,7 @@ func (t *transaction) controlled(what rewrite.Concern) {
 func (t *transaction) MarkUnknown() {
 	t.Tx = Unknown
 	t.Ongoing = store.Ongoing{}
-	t.Commits = knownCommits{}
+	t.commits = knownCommits{}
 }
 
 // MarkOver notes that a transaction was taken to be open and is none: what is sent is
@@ -162,7 +166,7 @@ func (t *transaction) unwrap() {
 	t.Undos++
 }
 
-// unsent reports whether a text was refused.
+// unsent reports whether an error is a refusal of keyfill's, so that nothing was sent.
 func unsent(err error) bool {
 	if err == nil {
 		return false

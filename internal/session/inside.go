@@ -7,11 +7,7 @@ import (
 
 	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/internal/sqlcode"
-	"github.com/keyfill/keyfill/internal/store"
 )
-
-// ProofSavepoint is the name of the savepoint that proves it.
-const ProofSavepoint = "keyfill_proof"
 
 // Inside reports whether a transaction is open on the connection, or begins by
 // itself. The transaction's state says where that is not known.
@@ -25,25 +21,25 @@ func (t *transaction) Inside(ctx context.Context) (bool, error) {
 	if err := t.askCommits(ctx); err != nil || t.Tx == Inside {
 		return t.Tx == Inside, err
 	}
-	if t.Commits.Alone && t.Commits.chains {
+	if t.commits.alone && t.commits.chains {
 		return false, errChains
 	}
-	if !t.Commits.Alone {
+	if !t.commits.alone {
 		t.Tx = Inside // as soon as the next statement has run
 	}
-	return !t.Commits.Alone, nil
+	return !t.commits.alone, nil
 }
 
 // askCommits asks the session, once, when what it sends commits.
 func (t *transaction) askCommits(ctx context.Context) error {
-	if t.Commits.asked {
+	if t.commits.asked {
 		return nil
 	}
 	alone, chains, err := t.AskCommits(ctx)
 	if err != nil {
 		return err
 	}
-	t.Commits = knownCommits{asked: true, Alone: alone, chains: chains}
+	t.commits = knownCommits{asked: true, alone: alone, chains: chains}
 	return nil
 }
 
@@ -74,7 +70,7 @@ func (t *transaction) settle(ctx context.Context) error {
 		return nil
 	}
 	for _, text := range []string{texts.Set, texts.Probe} {
-		err := t.Control(ctx, text, ProofSavepoint)
+		err := t.Control(ctx, text, proofSavepoint)
 		switch {
 		case err == nil:
 		case sqlcode.Is(err, texts.Ended):
@@ -120,14 +116,8 @@ var errChains = errors.New("keyfill: completion_type is not NO_CHAIN, so that a 
 // nothing was sent that may change it.
 type knownCommits struct {
 	asked  bool
-	Alone  bool // what is sent outside of transactions commits by itself
+	alone  bool // what is sent outside of transactions commits by itself
 	chains bool // something follows a commit
-}
-
-// Proven returns the tables of states as the open transaction sees them, which
-// proves that it is open where numbers are drawn: see [store.Joined].
-func (t *transaction) Proven() *store.Store {
-	return store.Joined(t.dialect(), t.Raw, &t.Ongoing)
 }
 
 // Undo ends a transaction of ours if what was to end it has failed. Where that

@@ -1,0 +1,85 @@
+package session
+
+import (
+	"context"
+	"errors"
+
+	"github.com/keyfill/keyfill/internal/dbconn"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/internal/store"
+)
+
+// An engine may end a transaction while database/sql and the application take it to
+// be open: at a deadlock, whose error came with a second result or was nobody's to
+// see, at a conflict that is resolved by a rollback, or because somebody has
+// committed it below us. What is sent behind that commits by itself: a number would
+// be reserved that no row holds, and two could get the same.
+//
+// A connection's texts are followed, but that is no proof. The statement that draws a
+// number changes nothing where no transaction is open ([store.Joined]), and the INSERT
+// is sent behind a second proof, or holds it:
+//
+//	MariaDB      the key is an expression that fails where no transaction is open
+//	MySQL        a savepoint is set in front of the drawing and let go behind it
+//	SQLite       BEGIN has to fail behind the drawing
+//	PostgreSQL   nothing ends a transaction between the two
+//	SQL Server   likewise, without an error that the statement in hand gets
+//
+// With autocommit off, where a transaction begins by itself, the savepoint is
+// MariaDB's proof, too.
+
+// proofSavepoint is the name of the savepoint that proves a transaction, and that
+// nobody else uses.
+const proofSavepoint = "keyfill_proof"
+
+// Proven returns the tables of states as the open transaction sees them. Their
+// statements that draw a number fail with [store.ErrEnded] where none is open.
+func (t *transaction) Proven() *store.Store {
+	return store.Joined(t.dialect(), t.Raw, &t.Ongoing)
+}
+
+// ProveBefore proves in front of the drawing that the transaction is open, where the
+// statements that draw do not, and sets the savepoint that ProveBehind lets go. A
+// transaction that has just begun needs no proof yet. The error is [store.ErrEnded]
+// where the transaction has ended.
+func (t *transaction) ProveBefore(ctx context.Context, begun bool) error {
+	if !t.bySavepoint() {
+		return nil
+	}
+	texts := &t.dialect().Transactions
+	if err := t.Control(ctx, texts.Set, proofSavepoint); err != nil || begun {
+		return err
+	}
+	// It goes back to what was just set, and nothing else.
+	return t.provedBy(ctx, texts.Undo)
+}
+
+// ProveBehind proves that the transaction has been open since ProveBefore, for the
+// INSERT that is sent next. The error is [store.ErrEnded] where it has ended.
+func (t *transaction) ProveBehind(ctx context.Context) error {
+	switch {
+	case t.bySavepoint():
+		return t.provedBy(ctx, t.dialect().Transactions.Probe)
+	case t.server.OnConnection():
+		return t.Proven().Prove(ctx)
+	}
+	return nil
+}
+
+// bySavepoint reports whether it takes a savepoint to prove that the transaction is
+// open.
+func (t *transaction) bySavepoint() bool {
+	texts := &t.dialect().Transactions
+	return texts.Probe != "" && (texts.KeyOpen == "" || !t.commits.alone)
+}
+
+// provedBy sends a statement that fails without the savepoint. What was drawn since
+// it was set is then in a transaction that has begun by itself, if in any.
+func (t *transaction) provedBy(ctx context.Context, text string) error {
+	err := t.Control(ctx, text, proofSavepoint)
+	if err != nil && sqlcode.Is(err, t.dialect().Transactions.Ended) {
+		_, failed := dbconn.Exec(context.WithoutCancel(ctx), t.Raw, "ROLLBACK", nil)
+		return errors.Join(store.ErrEnded, failed)
+	}
+	return err
+}
