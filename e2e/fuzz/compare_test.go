@@ -321,6 +321,9 @@ func (r *storedRun) compareRows(table string, plain, filled []storedRow) {
 	if table == "log" || table == "v" {
 		return
 	}
+	if table == "p" && r.altered["p"] && r.twin.Driver == "mysql" {
+		return // numbers that a failed INSERT took may be gone behind an ALTER TABLE, or not
+	}
 	for i, row := range plain {
 		ours := filled[i].id
 		a, _ := strconv.ParseInt(row.id, 10, 64)

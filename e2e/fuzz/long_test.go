@@ -129,7 +129,7 @@ func (l *longRun) work(twins []*twin) {
 func (l *longRun) batch(w *twin, first, last uint64) error {
 	defer w.close()
 	isOpen := false
-	for i := first; i < last; i++ {
+	for i := first; i < last && l.findings.Load() < maxFindings; i++ {
 		if !isOpen {
 			w.close()
 			if err := w.open(context.Background()); err != nil {
