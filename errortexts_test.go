@@ -32,7 +32,7 @@ var textCalls = map[string]bool{
 }
 
 // textFields are the fields of errors that hold a part of their text.
-var textFields = map[string]bool{"Msg": true, "Detail": true}
+var textFields = map[string]bool{"Msg": true, "Detail": true, "fault": true}
 
 // errorTexts returns the texts of all errors that the code of the repository makes,
 // as far as they are written in the place where the error is made.

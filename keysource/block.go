@@ -80,7 +80,7 @@ func (b *block) seal() run {
 	return run{b.first + used, b.n - used}
 }
 
-// skip gives up what is below least.
+// skip gives up the integers below least.
 func (b *block) skip(least int64) {
 	for {
 		used := b.used.Load()

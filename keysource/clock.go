@@ -113,8 +113,9 @@ func (c *clock) at(t time.Time, lift int64) int64 {
 	return max(wall, lift+c.passed(t))
 }
 
-// passed returns the ticks from base to t. Without monotonic readings it is
-// none: a wall clock that is set right again would count as time passed.
+// passed returns the ticks from base to t. Without monotonic readings nothing
+// counts as passed: a wall clock that is set right again would count as time
+// passed.
 func (c *clock) passed(t time.Time) int64 {
 	if !c.monotonic {
 		return 0

@@ -53,8 +53,9 @@ func (e Epoch) unixMilli() int64 {
 //
 // The time never goes back: it is the time of the clock or of the last key,
 // whichever is later. Keys of one request ascend in the order of the index.
-// Keys of different requests do so from millisecond to millisecond; within one
-// they are in random order, so the source does not call itself ordered.
+// Keys of different requests ascend from millisecond to millisecond. Within one
+// millisecond they are in random order, so the source does not call itself
+// ordered.
 //
 // MariaDB's uuid type refuses a quarter of these keys and stores a sixth out of
 // order (10.11): there, and for new tables, use [UUIDv7].

@@ -128,8 +128,8 @@ func (c *Composite) Range(spread int) (from, to string) {
 // Parameters returns the length.
 func (c *Composite) Parameters() string { return fmt.Sprintf("composite: length %d", c.length) }
 
-// Number is the inverse of Key. It returns [ErrOtherKey] for what is no key of
-// this length.
+// Number is the inverse of Key. It returns [ErrOtherKey] for a value that is no
+// key of this length.
 func (c *Composite) Number(text string) (int64, error) {
 	part, ok := parseComposite(text)
 	if !ok || len(text) != c.length || part.counter >= c.format.perTick() {

@@ -53,12 +53,13 @@ type CoprimeOptions struct {
 	// [AlphabetBase32].
 	Alphabet string
 
-	// K is the step. It may be greater than n, and is reduced; 0 is what
-	// [ChooseK] returns for n.
+	// K is the step. It may be greater than n, and is reduced; 0 stands for the
+	// number that [ChooseK] returns for n.
 	K int64
 
-	// Start is the number, below n, from which the first step is made. Of a
-	// table that stores the last key it is what that held before the first one.
+	// Start is the number, below n, from which the first step is made. For a
+	// table that stores the last key, it is the number that the table held
+	// before the first key.
 	Start int64
 
 	// Grow goes on with texts of Length+1 when all of Length are used. It may
@@ -193,8 +194,8 @@ func (c *Coprime) Parameters() string {
 	return b.String()
 }
 
-// Number is the inverse of Key. It returns [ErrOtherKey] for what is no key of
-// this mapping.
+// Number is the inverse of Key. It returns [ErrOtherKey] for a value that is no
+// key of this mapping.
 func (c *Coprime) Number(text string) (int64, error) {
 	for _, y := range c.cycles {
 		if len(text) != y.length {
@@ -217,15 +218,16 @@ func (c *Coprime) Number(text string) (int64, error) {
 }
 
 // Residue returns what a table of the article's program holds when next, from 1
-// to n, is the next number: the last key as a number from 0 to n−1. It is for a
-// mapping of Residues; of a greater next it is that of a lesser one again.
+// to n, is the next number: the last key as a number from 0 to n−1. It serves a
+// mapping with Residues. The residues repeat: a greater next can have the
+// residue of a lower one.
 func (c *Coprime) Residue(next int64) int64 {
 	y := &c.cycles[0]
 	return y.residue(max(next-1, 0))
 }
 
-// NextOf is the inverse of Residue; 0 for what is not from 0 to n−1: then the
-// length or the alphabet is another one.
+// NextOf is the inverse of Residue; it returns 0 for a residue that is not from
+// 0 to n−1, since the length or the alphabet is another one then.
 func (c *Coprime) NextOf(residue int64) int64 {
 	y := &c.cycles[0]
 	if residue < 0 || residue >= y.n {

@@ -44,10 +44,10 @@ func (e entropy) fill(b []byte) error {
 //   - Numbers are available once all of a [words] are made.
 //   - Numbers are thrown away when they are a millisecond old.
 //
-// The last is for processes of which copies are made while they run, as by the
-// snapshot of a virtual machine that is started twice. The kernel gives each
-// copy other random bytes, but what the process had made ahead is the same in
-// each. The zero value is ready.
+// The last limit serves processes that are copied while they run, as when the
+// snapshot of a virtual machine is started twice. The kernel gives each copy
+// other random bytes, but what the process had made ahead is the same in each.
+// The zero value is ready.
 type readAhead struct{ pool sync.Pool }
 
 // words are random numbers of 64 bits.

@@ -21,9 +21,9 @@ const (
 	maxLimit = 8 * time.Second
 )
 
-// fetcher is what a [Sequence] and a [Recycled] have in common: the requests that
-// wait, the goroutine that asks the store for them, and what is known of a store
-// that does not answer as it should.
+// fetcher is the common part of a [Sequence] and a [Recycled]: the requests that
+// wait, the goroutine that asks the store for them, and the state of a store that
+// does not answer as it should.
 type fetcher struct {
 	now      func() time.Time
 	patience time.Duration // of a request
@@ -45,9 +45,9 @@ type fetcher struct {
 	order order // of what calls on several connections have reserved
 }
 
-// fetch is the goroutine that asks the store. There is one at most, started
-// when something is needed; it ends when nothing is, on an error that asking
-// again does not help, and on Close.
+// fetch is the goroutine that asks the store. There is one goroutine at most,
+// started when integers are needed. It ends when none are needed any more, on
+// an error that asking again does not mend, and on Close.
 type fetch struct {
 	cancel context.CancelFunc
 	done   chan struct{} // closed when it has ended

@@ -14,7 +14,7 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// Reading is what a key may be.
+// Reading is one way to read a key.
 type Reading struct {
 	// Kind is the kind of source as the policy file spells it: "uuidv7",
 	// "uuidv4", "ulid", "comb", "snowflake" or "composite". It is "uuidv1" and so
@@ -22,8 +22,8 @@ type Reading struct {
 	// known, and "integer" for a number, whatever made it. [InspectAs] returns
 	// "coprime", "pseudorandom" and "scatter".
 	Kind string
-	// Layout is the one in which the key is what Kind says; empty for an
-	// integer and for a bare "uuid".
+	// Layout is the layout in which the key is of Kind; empty for an integer
+	// and for a bare "uuid".
 	Layout dialect.Layout
 	// Epoch is the epoch of a comb, else empty.
 	Epoch Epoch
@@ -108,8 +108,9 @@ func Inspect(text string) ([]Reading, error) {
 }
 
 // InspectAs returns what text, which may have white space around it, is as a key
-// of a mapping, or an error that wraps [ErrOtherKey]. That it is one does not say
-// that it was made: other mappings have it too, under another number.
+// of a mapping, or an error that wraps [ErrOtherKey]. A key of the mapping need
+// not have been made by it: other mappings have the key too, under another
+// number.
 func InspectAs(text string, m Mapping) (Reading, error) {
 	text = strings.TrimSpace(text)
 	switch m := m.(type) {

@@ -91,10 +91,10 @@ type Source interface {
 	Traits() Traits
 }
 
-// Source16 is a [Source] of 16-byte keys, for callers that want them as such: no
-// allocation is needed then. The keys are those that Next would return, before
-// the layout moves their bytes: they sort in the order of generation, and
-// [dialect.Layout.Value] makes of one what a driver takes.
+// Source16 is a [Source] of 16-byte keys, for callers that want the bytes: no
+// allocation is needed then. The keys are the same as those of Next, before the
+// layout moves their bytes. They sort in the order of generation, and
+// [dialect.Layout.Value] turns one into a value for a driver.
 type Source16 interface {
 	Source
 
@@ -106,7 +106,7 @@ type Source16 interface {
 	Append16(ctx context.Context, room [][16]byte, r Request) ([][16]byte, error)
 }
 
-// Request is what one statement wants of a source.
+// Request is one statement's request for keys.
 type Request struct {
 	N      int            // how many keys, at least 1
 	Layout dialect.Layout // how a 16-byte key, a text key or an integer is sent

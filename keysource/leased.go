@@ -16,7 +16,8 @@ type LeasedOptions struct {
 	// one, which is never used up. Its counter ends where there are no more.
 	Store SeriesStore
 
-	// Lease is that of [RecycledOptions], and has to be that of the store.
+	// Lease means the same as in [RecycledOptions], and has to be the lease of
+	// the store.
 	Lease time.Duration
 
 	// Open returns the source of a number. It needs a [Marker], since nothing else
@@ -33,15 +34,17 @@ type LeasedOptions struct {
 // before the renewal was sent, until it has been renewed, or another number been
 // leased. So a process that is stopped for longer has another number when it goes
 // on, and one that is killed leaves its own to others when the lease has run out;
-// [Leased.Close] does so at once, unless it comes while the store is asked. A number
-// whose mark is more than ten seconds ahead of the clock is left for another one.
+// [Leased.Close] gives the number up at once, unless it comes while the store is
+// asked. A number whose mark is more than ten seconds ahead of the clock is left for
+// another one.
 //
 // # No key twice
 //
 // That does not rest on leases: a process can be stopped between a look at the
 // clock and the INSERT. Two processes that have one number, one after the other or
-// for a moment at once, are kept apart by the [Marker] of the number, as those are
-// that are given one. Keys ascend within the source also where its number changes.
+// for a moment at once, are kept apart by the [Marker] of the number, as processes
+// with a given number are. Keys ascend within the source also where its number
+// changes.
 //
 // It is safe for concurrent use and holds no lock while it waits. It has a
 // goroutine while it asks the store.
@@ -322,8 +325,9 @@ func (l *Leased) reached(mark time.Time) bool {
 	return mark.Sub(l.now()) <= snowflakeBehind*time.Millisecond
 }
 
-// follow sees to it that the source is that of the number now. The one before it
-// is closed first, so that all keys of the next one come after its last.
+// follow makes the source use the number that the process has now. The one
+// before it is closed first, so that all keys of the next one come after its
+// last.
 func (l *Leased) follow(ctx context.Context, now Series) error {
 	l.mu.Lock()
 	old := l.flake
@@ -368,8 +372,8 @@ func (l *Leased) Drop() {
 }
 
 // Close makes requests fail with [ErrClosed] and gives the number back. It waits
-// for a claim under way, and for the store, until ctx ends, and returns an error
-// then, or that of the store: the lease runs out by itself. It may be called again.
+// for a claim under way, and for the store, until ctx ends. It returns the error of
+// ctx or of the store; the lease then runs out by itself. It may be called again.
 func (l *Leased) Close(ctx context.Context) error {
 	l.mu.Lock()
 	l.closed = true

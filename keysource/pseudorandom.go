@@ -26,7 +26,7 @@ const (
 //
 // The article writes 2147483547 where it adds the modulus, a misprint. With it
 // 23,842,147 seeds get a key that is too low by 100, and 11,796,720 of those keys
-// are those of other seeds too: all seeds were run through once.
+// also belong to other seeds. All seeds were run through once.
 //
 // The keys of consecutive seeds are 16,807 apart, modulo the modulus: that
 // spreads them over the index, and hides nothing. [Scatter] spreads them more
@@ -58,8 +58,8 @@ func (p *Pseudorandom) Parameters() string {
 	return fmt.Sprintf("pseudorandom: multiplier %d, modulus %d", p.multiplier, p.modulus)
 }
 
-// Number is the inverse of Key. It returns [ErrOtherKey] for what is not from 1
-// to Last.
+// Number is the inverse of Key. It returns [ErrOtherKey] for an integer that is
+// not from 1 to Last.
 func (p *Pseudorandom) Number(key int64) (int64, error) {
 	if key < 1 || key > p.Last() {
 		return 0, fmt.Errorf("%w: it is not from 1 to %d", ErrOtherKey, p.Last())

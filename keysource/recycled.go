@@ -16,7 +16,7 @@ const (
 	// [RecycledOptions].Size says otherwise.
 	DefaultSeries = 1_000_000
 
-	// DefaultLease is for how long a series is its owner's unless
+	// DefaultLease is the time for which a series belongs to its owner unless
 	// [RecycledOptions].Lease says otherwise.
 	DefaultLease = 30 * time.Second
 
@@ -39,20 +39,23 @@ type RecycledOptions struct {
 	Store SeriesStore
 
 	// OnConnection makes a source that has no store connection of its own and
-	// no goroutine: it reserves on that of each statement, see
+	// no goroutine: it reserves on the connection of each statement, see
 	// [Recycled.ReserveOn]. Store and MaxKey must not be set then.
 	OnConnection bool
 
 	// Size is how many integers a series has, and the most that one request may
-	// ask for; 0 is [DefaultSeries]. It has to be that of the store.
+	// ask for; 0 is [DefaultSeries]. It has to be the size of the store's
+	// series.
 	Size int64
 
-	// Lease is for how long a series is this owner's after it was last renewed,
-	// at least 10 ms; 0 is [DefaultLease]. It has to be that of the store.
+	// Lease is the time for which a series belongs to this owner after it was
+	// last renewed, at least 10 ms; 0 is [DefaultLease]. It has to be the lease
+	// of the store.
 	Lease time.Duration
 
-	// Block, MinBlock and MaxBlock are those of [SequenceOptions]: how many
-	// integers of the series are reserved at a time. They are at most Size.
+	// Block, MinBlock and MaxBlock mean the same as in [SequenceOptions]: how
+	// many integers of the series are reserved at a time. They are at most
+	// Size.
 	Block              int64
 	MinBlock, MaxBlock int64
 
@@ -61,15 +64,16 @@ type RecycledOptions struct {
 	// handed out, and about all keys before the first new series is opened.
 	// nil: there is no index by which to find it, and nothing is compared.
 	MaxKey func(ctx context.Context, from, to int64) (int64, error)
-	// OnBehind is for a series, or a store, that stands below MaxKey.
+	// OnBehind says what to do about a series, or a store, that stands below
+	// MaxKey.
 	OnBehind Remedy
-	// OnStoreRollback is for a store that stands below what it has given to
-	// this source.
+	// OnStoreRollback says what to do about a store that stands below the
+	// integers that it has given to this source.
 	OnStoreRollback Remedy
 }
 
 // Recycled hands out the integers of a series that nobody else has at the time,
-// so that processes that insert at once do so in places of their own. When the
+// so that processes that insert at once insert in places of their own. When the
 // series is used up, or has not enough left for a request, it is given up, and
 // the lowest abandoned one that has is taken over; where there is none a new one
 // is opened. All keys of a request are consecutive, but those of two requests
@@ -90,11 +94,11 @@ type RecycledOptions struct {
 // So neither a process that is killed nor one that wakes up after its lease has
 // run out repeats a key. Beyond that the source stops at three quarters of the
 // lease, by its own clock and from the moment before the renewal was sent, and
-// asks the store before it goes on. A series is renewed by what is reserved of
-// it, and by requests after a third of the lease; one that is not used is
-// abandoned when its lease has run out.
+// asks the store before it goes on. Each reservation renews the lease of a
+// series, and so does a request after a third of the lease. A series that is
+// not used is abandoned when its lease has run out.
 //
-// [Recycled.Close] gives back what is left of the block in hand and the series
+// [Recycled.Close] gives back the rest of the block in hand, and the series
 // with it. All else that was reserved and not used is a gap.
 //
 // A source has one series. One that the store opens for it after it has given up
@@ -102,15 +106,15 @@ type RecycledOptions struct {
 //
 // # When the store is down or goes back
 //
-// What is said of [Sequence] about waiting for a store that is down holds here
-// too, but that what is in hand is only used while the lease lasts.
+// A Recycled waits for a store that is down as a [Sequence] does, but uses the
+// integers in hand only while the lease lasts.
 //
 // The end of what the store has given of each series is compared with where it
 // stands whenever the source comes to it, and so is the end of the last series
 // that this source has opened with where the next one would be. A store that
-// stands lower has gone back, and what is in hand is given up: [ErrStoreBack],
-// or the remedy of the options. What is in the table, if it can be asked, is
-// found in a series that is taken over or opened.
+// stands lower has gone back, and the integers in hand are given up:
+// [ErrStoreBack], or the remedy of the options. What is in the table, if it can
+// be asked, is found in a series that is taken over or opened.
 //
 // It is safe for concurrent use and holds no lock while it waits. It has a
 // goroutine while it asks the store; on the statements' connections it has none.
@@ -124,7 +128,7 @@ type Recycled struct {
 
 	fetcher // its mu guards what follows
 
-	hand runs // what is reserved and not handed out
+	hand runs // the integers that are reserved and not handed out
 	tenure
 	reached map[int64]int64 // the end of what the store has given, by the series' First
 	end     int64           // of the last series that was opened
@@ -188,7 +192,7 @@ func NewRecycled(o RecycledOptions, env Env) (*Recycled, error) {
 
 // Next returns r.N consecutive integers in ascending order: int64 in the empty
 // layout, decimal text in [dialect.SequentialAsString]; there is no other, see
-// [ErrLayout]. Its other errors are those of [Recycled.Reserve].
+// [ErrLayout]. It also returns the errors of [Recycled.Reserve].
 func (s *Recycled) Next(ctx context.Context, r Request) ([]driver.Value, error) {
 	return fresh(ctx, s, r)
 }
@@ -211,7 +215,7 @@ func (s *Recycled) Append(ctx context.Context, room []driver.Value, r Request) (
 // [ErrStoreState], [ErrStoreBack], [ErrStoreBehind]), or the context's when that
 // ends while the store has not failed.
 //
-// Of a source on the statements' connections it returns what is in hand, or
+// A source on the statements' connections returns the integers in hand, or
 // [ErrNoConnection].
 func (s *Recycled) Reserve(ctx context.Context, n int64) (int64, error) {
 	if err := fits(n, s.seriesN); err != nil {
@@ -242,8 +246,8 @@ func fits(n, size int64) error {
 // Traits says that keys are integers, and consecutive in a request.
 func (s *Recycled) Traits() Traits { return Traits{Contiguous: true, Integer: true} }
 
-// Drop gives up what is reserved, and what is being fetched: a key of it was
-// found in use. Later keys were reserved after the call.
+// Drop gives up the integers that are reserved or being fetched, since one of
+// them was found in use. Later keys were reserved after the call.
 func (s *Recycled) Drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -261,7 +265,8 @@ func (s *Recycled) Suspect() {
 	s.held, s.greeted = Series{}, false
 }
 
-// discard makes a gap of what is in hand. The caller holds mu.
+// discard gives up the integers in hand, which leaves a gap. The caller holds
+// mu.
 func (s *Recycled) discard() {
 	s.hand = nil
 	s.drops++
@@ -315,8 +320,8 @@ func (s *Recycled) follow(to int64) (known bool, err error) {
 
 // Close gives back what is left of the block in hand, ends the lease and makes
 // requests fail with [ErrClosed]. It waits for a fetch in flight, and for the
-// store, until ctx ends, and returns an error then, or that of the store: the
-// lease runs out by itself. It may be called again.
+// store, until ctx ends. It returns the error of ctx or of the store; the lease
+// then runs out by itself. It may be called again.
 //
 // Of a source on the statements' connections it gives back nothing; see
 // [Recycled.CloseOn].
@@ -340,8 +345,8 @@ func (s *Recycled) Close(ctx context.Context) error {
 	return nil
 }
 
-// rest takes what is left: the series, and the first integer of it that was
-// reserved and not handed out, if all that follow were not either.
+// rest takes the rest of the series: the series itself, and its first integer
+// from which on none was handed out.
 func (s *Recycled) rest() (Series, int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

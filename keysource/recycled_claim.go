@@ -12,8 +12,8 @@ import (
 const claimTries = 8
 
 // claim is one attempt to get integers of a series, or to renew its lease. It
-// works on a copy of what the source knows, so that what is undone with a
-// transaction is not remembered.
+// works on a copy of the source's state, so that nothing is remembered that a
+// transaction undoes.
 type claim struct {
 	src    *Recycled
 	store  SeriesStore
@@ -30,13 +30,13 @@ type claim struct {
 
 	sent          time.Time // when what renewed the lease was sent
 	got           run
-	lost          bool // what is in hand is not to be trusted, or another's series by now
+	lost          bool // the integers in hand are not to be trusted, or belong to another's series by now
 	fault         bool // the error says that the store must not be used as it stands
 	behind        int64
 	taken, opened int64
 }
 
-// run reserves what is needed.
+// run reserves the integers that are needed.
 func (c *claim) run(ctx context.Context) error {
 	for range claimTries {
 		if c.held.First == 0 {
@@ -276,12 +276,12 @@ func (s *Recycled) accept(c *claim) run {
 	return c.got.from(s.brought[c.held.First])
 }
 
-// note notes what is so whether the claim has ended well or not. Of one that
-// has not, a series is only known if it was before: what was found out about
+// note keeps the facts that hold whether the claim has ended well or not. Of one
+// that has not, a series is only known if it was before: what was found out about
 // another one, that no key below its floor may be handed out, is found out again.
 func (s *Recycled) note(c *claim) {
 	if c.lost && c.drops == s.drops {
-		// Only what is in hand: what c was given is good.
+		// Only the integers in hand: the integers that c was given are good.
 		s.hand = nil
 	}
 	if c.held != s.held {

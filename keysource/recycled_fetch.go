@@ -35,8 +35,8 @@ func storeError(ctx context.Context, err error) error {
 	return down(ctx.Err(), err)
 }
 
-// take takes n integers of what is in hand, while the lease lasts. The caller
-// holds mu, as for what follows.
+// take takes n of the integers in hand, while the lease lasts. The caller holds
+// mu, as for what follows.
 func (s *Recycled) take(n int64, now time.Time) (int64, bool) {
 	if s.closed || !s.leased(now) {
 		return 0, false
@@ -64,7 +64,7 @@ func (s *Recycled) needs(now time.Time) (need, want int64, needed bool) {
 	case len(s.queue) > 0:
 		need = s.queue[0].n
 		if s.held.First > 0 && !s.leased(now) && s.hand.hold(need) {
-			return 0, 0, true // what is in hand will do
+			return 0, 0, true // the integers in hand suffice
 		}
 		if s.exact {
 			return need, want, true
@@ -167,7 +167,7 @@ func (s *Recycled) fail(c *claim, err error, now time.Time) bool {
 	return true
 }
 
-// serveHand answers those who wait from what is in hand.
+// serveHand answers the requests that wait from the integers in hand.
 func (s *Recycled) serveHand() {
 	s.serve(func(w *waiter) bool {
 		first, ok := s.hand.pick(w.n)

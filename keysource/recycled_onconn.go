@@ -15,9 +15,9 @@ import (
 //	false     a block, or n of 1   what n leaves of it   cannot be
 //	true      n                    nothing               with the transaction
 //
-// Nothing of what is done inside a transaction is remembered, a series that was
-// taken over or opened there neither: once it has committed, the next call finds
-// it in the store.
+// Nothing that is done inside a transaction is remembered, not even a series
+// that was taken over or opened there: once the transaction has committed, the
+// next call finds the series in the store.
 //
 // Errors are those of [Recycled.Reserve], [ErrNoConnection] without at.Transact,
 // [ErrStoreDown] where the store has changed again and again during the call,
@@ -45,7 +45,7 @@ func (s *Recycled) ReserveOn(ctx context.Context, n int64, at SeriesAt) (int64, 
 	}
 }
 
-// askOn returns n integers of what is in hand, an error, or what to ask for.
+// askOn returns n of the integers in hand, an error, or the claim to make.
 func (s *Recycled) askOn(n int64, at SeriesAt) (int64, *claim, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,7 +123,7 @@ func (s *Recycled) settleOn(n int64, at SeriesAt, c *claim, err error) (int64, e
 	return r.first, nil
 }
 
-// failOn notes the error of a claim, which was undone, and returns that of
+// failOn notes the error of a claim, which was undone, and returns the error of
 // the request.
 func (s *Recycled) failOn(c *claim, err error) error {
 	switch {

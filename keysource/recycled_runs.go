@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// runs are what a [Recycled] has reserved and not handed out. The source's mu
-// guards them.
+// runs are the integers that a [Recycled] has reserved and not handed out. The
+// source's mu guards them.
 type runs []run
 
 // pick takes n integers of the first run that has them.
@@ -26,7 +26,7 @@ func (h runs) hold(n int64) bool {
 	return slices.ContainsFunc(h, func(r run) bool { return r.n >= n })
 }
 
-// tidy forgets what is empty.
+// tidy forgets empty runs.
 func (h *runs) tidy() {
 	*h = slices.DeleteFunc(*h, func(r run) bool { return r.n == 0 })
 }
@@ -57,8 +57,8 @@ func (h runs) count() int64 {
 	return n
 }
 
-// tenure is for how long a [Recycled] has which series. The source's mu guards
-// held and sent.
+// tenure says which series a [Recycled] has, and for how long. The source's mu
+// guards held and sent.
 type tenure struct {
 	held  Series    // as this source has left it; First is 0 where there is none
 	sent  time.Time // when the last renewal of its lease was sent

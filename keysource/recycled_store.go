@@ -11,17 +11,17 @@ type Series struct {
 	Own         bool  // it is this owner's
 }
 
-// SeriesStore is what a [Recycled] needs of its store, for one owner: a process,
-// or each source of it. There is a method for each thing that a transaction does
-// and no other one may come between, so there are more than of other interfaces.
+// SeriesStore is the store of a [Recycled], for one owner: a process, or each
+// source in it. There is a method for each thing that a transaction does and no
+// other one may come between, so there are more than of other interfaces.
 //
-// All return when the context ends. What a call that failed may have done all
-// the same is found by Own and Move. Errors are those of a [Reserver]: one that
-// wraps [ErrStoreState] is passed on as it is, [ErrExhausted] says that no new
-// series can be opened, and after any other the store counts as down.
+// All return when the context ends. Own and Move find out what a call has done
+// that failed. Errors are as of a [Reserver]: one that wraps [ErrStoreState] is
+// passed on as it is, [ErrExhausted] says that no new series can be opened, and
+// after any other the store counts as down.
 type SeriesStore interface {
-	// Own returns the lowest series that is this owner's; the zero Series where
-	// there is none.
+	// Own returns the lowest series of this owner; the zero Series where the
+	// owner has none.
 	Own(ctx context.Context) (Series, error)
 
 	// Move sets the next integer of a series from s.Next to to ≥ s.Next, and

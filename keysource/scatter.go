@@ -35,7 +35,7 @@ import (
 // Splittable Pseudorandom Number Generators", OOPSLA 2014), and the eight keys
 // of 64 bits are two SHA-256 of the bits and the key. That permutes 0 to
 // 2^bits−1. The number that would come out as 0 goes through it once more, as 0,
-// so that what is left permutes 1 to 2^bits−1.
+// so that the numbers from 1 to 2^bits−1 are permuted among themselves.
 type Scatter struct {
 	bits      int
 	leftBits  int // of the left part
@@ -96,8 +96,8 @@ func (s *Scatter) Parameters() string {
 	return fmt.Sprintf("scatter: version 1, bits %d, key %s", s.bits, s.mark)
 }
 
-// Number is the inverse of Key. It returns [ErrOtherKey] for what is not from 1
-// to Last; any other integer is a key of some number.
+// Number is the inverse of Key. It returns [ErrOtherKey] for an integer that is
+// not from 1 to Last; every other integer is the key of some number.
 func (s *Scatter) Number(key int64) (int64, error) {
 	if key < 1 || key > s.Last() {
 		return 0, fmt.Errorf("%w: it is not from 1 to %d", ErrOtherKey, s.Last())
@@ -105,8 +105,8 @@ func (s *Scatter) Number(key int64) (int64, error) {
 	return s.walk(key, s.restore), nil
 }
 
-// walk applies a permutation of 0 to Last until the result is not 0: that is
-// one of 1 to Last.
+// walk applies a permutation of 0 to Last until the result is not 0, which
+// makes it a permutation of 1 to Last.
 func (s *Scatter) walk(x int64, permute func(uint64) uint64) int64 {
 	for {
 		if x = int64(permute(uint64(x))); x != 0 {

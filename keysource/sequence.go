@@ -13,14 +13,14 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// Reserver is what a counting source needs of its store: a number that only
-// grows, below which everything is given to somebody.
+// Reserver is the store of a counting source: a number that only grows, below
+// which every integer has been given to somebody.
 //
-// Both calls return when the context ends. What a call that failed may have
-// reserved all the same is nobody's: a gap. An error that wraps
-// [ErrStoreState] is passed on at once and as it is, so it must not wrap
-// driver.ErrBadConn; one that wraps [ErrExhausted] says that there is nothing
-// left. After any other the store counts as down, and is asked again.
+// Both calls return when the context ends. Integers that a failed call may have
+// reserved belong to nobody and are a gap. An error that wraps [ErrStoreState]
+// is passed on at once and as it is, so it must not wrap driver.ErrBadConn; one
+// that wraps [ErrExhausted] says that there is nothing left. After any other
+// the store counts as down, and is asked again.
 type Reserver interface {
 	// Reserve gives n ≥ 1 consecutive integers to the caller for good: it
 	// returns only when that has been committed, and never what it has
@@ -42,8 +42,8 @@ type Reservation struct {
 	// First is the first of the n integers; or, if it is less than seen, where
 	// a store stands that has gone back.
 	First int64
-	// N is how many there are where that is less than n: a store may reserve what
-	// is left up to a limit that only it knows. 0: n.
+	// N is the number of integers where it is less than n, since a store may
+	// reserve only the rest up to a limit that it alone knows; 0 stands for n.
 	N int64
 	// Server identifies who has committed it: something opaque that changes
 	// when another server, whose last commits may differ, takes over. Empty if
@@ -55,8 +55,8 @@ type Reservation struct {
 	Apart bool
 }
 
-// Remedy is what a source does about a store that stands below the keys in
-// use. The values are those of the policy file; empty is RemedyError.
+// Remedy says what a source does about a store that stands below the keys in
+// use. The values are the words of the policy file; empty is RemedyError.
 type Remedy string
 
 const (
@@ -64,8 +64,8 @@ const (
 	RemedyError Remedy = "error"
 	// RemedyAdvance moves the store above the keys in use and goes on.
 	RemedyAdvance Remedy = "advance"
-	// RemedyWarn goes on as if nothing were wrong; see
-	// [SequenceStats].Behind. It is for OnBehind only.
+	// RemedyWarn goes on as if nothing were wrong; see [SequenceStats].Behind.
+	// It applies to OnBehind only.
 	RemedyWarn Remedy = "warn"
 )
 
@@ -75,7 +75,7 @@ type SequenceOptions struct {
 	Reserver Reserver
 
 	// OnConnection makes a source that has no store connection of its own and
-	// no goroutine: it reserves on that of each statement, see
+	// no goroutine: it reserves on the connection of each statement, see
 	// [Sequence.ReserveOn]. Reserver and MaxKey must not be set then.
 	OnConnection bool
 
@@ -93,8 +93,9 @@ type SequenceOptions struct {
 	// is 1, or where the store stands.
 	Max int64
 
-	// EndRemedy is what [ErrExhausted] names as the remedy when Max has been
-	// given; "" is a wider column. [EndRemedy] returns that of a [Mapping].
+	// EndRemedy is the remedy that [ErrExhausted] names when Max has been
+	// given; "" stands for a wider column. The function [EndRemedy] returns the
+	// remedy of a [Mapping].
 	EndRemedy string
 
 	// MaxKey returns the greatest key in use, 0 if there is none. It is asked
@@ -102,9 +103,9 @@ type SequenceOptions struct {
 	// back. nil: there is no index by which to find it, and nothing is
 	// compared.
 	MaxKey func(context.Context) (int64, error)
-	// OnBehind is for a store that stands below MaxKey at first.
+	// OnBehind says what to do about a store that stands below MaxKey at first.
 	OnBehind Remedy
-	// OnStoreRollback is for a store that has gone back since.
+	// OnStoreRollback says what to do about a store that has gone back since.
 	OnStoreRollback Remedy
 }
 
@@ -137,13 +138,14 @@ type SequenceOptions struct {
 //
 // # When the store goes back
 //
-// A store that was restored from a copy, or whose last commits were lost when
-// a replica took over, would give the same integers again. The end of what the
-// store has given goes with every fetch; when the answer is less, or is
-// another server's, what is in hand is given up, [SequenceOptions].MaxKey is
-// asked, and the store once more. If it stands below what is in use, requests
-// fail with [ErrStoreBack] until it has been set right, or it is advanced.
-// Meanwhile it is asked at most once a second, when there is a request.
+// A store that was restored from a copy, or whose last commits were lost when a
+// replica took over, would give the same integers again. The end of what the
+// store has given goes with every fetch; when the answer is less, or is another
+// server's, the integers in hand are given up, [SequenceOptions].MaxKey is
+// asked, and then the store once more. If the store stands below the keys in
+// use, it is advanced, or requests fail with [ErrStoreBack] until it has been
+// set right. Meanwhile it is asked at most once a second, when there is a
+// request.
 //
 // What other processes hold of the lost part, and what this one has handed out
 // before its next fetch, cannot be found: with asynchronous replication the
@@ -158,7 +160,7 @@ type SequenceOptions struct {
 // A Sequence has a goroutine while it fetches; Close ends it. On the statements'
 // connections it has none.
 type Sequence struct {
-	stock // what is in hand
+	stock // the integers in hand
 
 	reserver Reserver
 	maxKey   func(context.Context) (int64, error)
@@ -218,7 +220,7 @@ func NewSequence(o SequenceOptions, env Env) (*Sequence, error) {
 
 // Next returns r.N consecutive integers in ascending order: int64 in the empty
 // layout, decimal text in [dialect.SequentialAsString]; there is no other, see
-// [ErrLayout]. Its other errors are those of [Sequence.Reserve].
+// [ErrLayout]. It also returns the errors of [Sequence.Reserve].
 func (s *Sequence) Next(ctx context.Context, r Request) ([]driver.Value, error) {
 	return fresh(ctx, s, r)
 }
@@ -240,7 +242,7 @@ func (s *Sequence) Append(ctx context.Context, room []driver.Value, r Request) (
 // ([ErrStoreDown], [ErrStoreState], [ErrStoreBack], [ErrStoreBehind]), or the
 // context's when that ends while the store has not failed.
 //
-// Of a source on the statements' connections it returns what is in hand, or
+// A source on the statements' connections returns the integers in hand, or
 // [ErrNoConnection].
 func (s *Sequence) Reserve(ctx context.Context, n int64) (int64, error) {
 	if n < 1 {
@@ -269,8 +271,9 @@ func (s *Sequence) Traits() Traits {
 	return Traits{Ordered: true, Contiguous: true, Integer: true}
 }
 
-// Drop gives up what is reserved, and what is being fetched: a key of it was
-// found in use. Later keys come from a block that is reserved after the call.
+// Drop gives up the integers that are reserved or being fetched, since one of
+// them was found in use. Later keys come from a block that is reserved after
+// the call.
 func (s *Sequence) Drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -291,8 +294,8 @@ func (s *Sequence) Suspect() {
 	s.Drop()
 }
 
-// giveUp drops what is in hand, since it is not to be trusted. The caller holds
-// mu, as for discard.
+// giveUp drops the integers in hand, since they are not to be trusted. The
+// caller holds mu, as for discard.
 func (s *Sequence) giveUp() {
 	s.drops++
 	s.discard()
@@ -306,7 +309,7 @@ func (s *Sequence) giveUp() {
 //
 // It is called when the row that brings the key is inserted, so that one which is
 // refused moves nothing. A process that starts in between finds the store behind the
-// table, which is for [SequenceOptions].OnBehind.
+// table, and does what [SequenceOptions].OnBehind says.
 //
 // A source on the statements' connections that would have to ask the store
 // returns [ErrNoConnection]; see [Sequence.AdvanceOn].

@@ -15,7 +15,7 @@ const probeInterval = time.Second
 // or stood lower, from one call to the next. The next attempt begins anew.
 var errUnsteady = errors.New("the store has changed again")
 
-// answer is what an attempt ended in.
+// answer is the outcome of an attempt.
 type answer struct {
 	Reservation       // good if err is nil
 	behind      int64 // how far the store stood below the keys in use, at first
@@ -25,11 +25,10 @@ type answer struct {
 	fault       bool // err says that the store must not be used as it stands
 }
 
-// reserve asks the store. Where a has doubts, or the answer
-// raises some, the table is asked first and the store after it: what is in the
-// table then had been reserved before, so that a store in order answers above
-// it, however fast other processes are. Before that, what is in hand is given
-// up.
+// reserve asks the store. Where a has doubts, or the answer raises some, the
+// table is asked first and the store after it: the keys in the table had been
+// reserved before, so that a store in order answers above them, however fast
+// other processes are. Before that, the integers in hand are given up.
 func (a *ask) reserve(ctx context.Context) answer {
 	if err := a.catchUp(ctx); err != nil {
 		return answer{err: err}
@@ -48,7 +47,7 @@ func (a *ask) reserve(ctx context.Context) answer {
 		case err != nil:
 			return answer{err: err}
 		case r.Apart:
-			return good(r) // what is less than others means nothing
+			return good(r) // a lower answer than others got means nothing
 		case server != "" && r.Server != "" && r.Server != server:
 			server = r.Server
 		case r.First >= inUse:
@@ -62,7 +61,8 @@ func (a *ask) reserve(ctx context.Context) answer {
 	return answer{err: errUnsteady}
 }
 
-// distrust gives up what is in hand, and what others are being given.
+// distrust gives up the integers in hand, and the integers that others are
+// being given.
 func (a *ask) distrust() {
 	a.src.mu.Lock()
 	defer a.src.mu.Unlock()
@@ -82,8 +82,8 @@ func (a *ask) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// greatest is the options' MaxKey, with an error that says what was asked for:
-// it is for the text of [ErrStoreDown].
+// greatest calls MaxKey of the options. Its error says that the greatest key
+// was asked for, since it becomes part of the text of [ErrStoreDown].
 func greatest(maxKey func(context.Context) (int64, error)) func(context.Context) (int64, error) {
 	return func(ctx context.Context) (int64, error) {
 		key, err := maxKey(ctx)

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// ask is what one attempt asks for, and what its answer is judged by.
+// ask is the request of one attempt, and the facts by which its answer is
+// judged.
 type ask struct {
 	src      *Sequence
 	reserver Reserver
@@ -160,7 +161,7 @@ func (r Reservation) count(n int64) int64 {
 	return n
 }
 
-// accept takes in a reservation that has been found good and has committed. It
+// accept keeps a reservation that has been found good and has committed. It
 // returns what of it may be handed out. The caller holds mu, as for what
 // follows.
 func (s *Sequence) accept(a ask, got answer) run {

@@ -38,18 +38,17 @@ type At struct {
 //	false     a block, or n of 1   what n leaves of it   cannot be
 //	true      n                    nothing               with the transaction
 //
-// Where fewer than n can be left in the store, what is in hand is used with what
-// is left there if they meet.
+// Where the store has fewer than n integers left, these are used together with
+// the integers in hand if they follow each other.
 //
 // A reservation inside a transaction is judged by what this process has seen
 // committed, and adds nothing to that: a store that stands lower after a
 // rollback has not gone back. The first comparison with at.MaxKey counts there
 // too, unless the store was advanced by it, which may be rolled back.
 //
-// Several goroutines that ask at once reserve a block each. What of it would
-// break the order is a gap: keys that are lower than others which have been
-// handed out meanwhile, and what is in hand when a transaction has got greater
-// ones.
+// Several goroutines that ask at once reserve a block each. Integers that would
+// break the order become a gap: those below others that have been handed out
+// meanwhile, and the integers in hand when a transaction has got greater ones.
 //
 // It returns [ErrCount], [ErrExhausted], [ErrClosed], [ErrStoreState],
 // [ErrStoreBack], [ErrStoreBehind]; [ErrNoConnection] without at.Reserver;
@@ -86,7 +85,7 @@ func (s *Sequence) ReserveOn(ctx context.Context, n int64, at At) (int64, error)
 	}
 }
 
-// askOn returns n integers of what is in hand, an error, or what to ask for.
+// askOn returns n of the integers in hand, an error, or the request to make.
 func (s *Sequence) askOn(n int64, at At) (int64, ask, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -223,7 +222,7 @@ func (s *Sequence) acceptOn(at At, a ask, got answer) run {
 	return s.within(got.First, a.n)
 }
 
-// failOn notes the error of an attempt and returns that of the request.
+// failOn notes the error of an attempt and returns the error of the request.
 func (s *Sequence) failOn(at At, got answer) error {
 	switch {
 	case got.fault:

@@ -85,8 +85,8 @@ func down(cause, last error) error {
 	return err
 }
 
-// serveStock answers those who wait from what is in hand. The caller holds mu,
-// as for what follows.
+// serveStock answers the requests that wait from the integers in hand. The
+// caller holds mu, as for what follows.
 func (s *Sequence) serveStock() {
 	s.serve(func(w *waiter) bool {
 		first, ok := s.take(w.n)
@@ -116,8 +116,8 @@ func (s *Sequence) serveFrom(r run, attempt int64) {
 	})
 }
 
-// errApart is for a statement of several rows at a store whose integers do not
-// follow each other.
+// errApart is returned for a statement of several rows where the store's
+// integers do not follow each other.
 var errApart = fmt.Errorf("%w: on a cluster whose servers give out the integers of its sequence by turns a statement gets one key: insert one row at a time, or take kind sequence", ErrStoreState)
 
 // refuseRuns answers those who wait for more than one integer.

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// stock is what a [Sequence] has reserved and not handed out. Only current is
-// used without the source's mu, to take from it; the source holds that for all
-// methods.
+// stock holds the integers that a [Sequence] has reserved and not handed out.
+// Only current is used without the source's mu, to take from it; the source
+// holds that for all methods.
 type stock struct {
 	current atomic.Pointer[block] // never nil; replaced under mu
 	spare   run                   // follows current
@@ -16,7 +16,7 @@ type stock struct {
 	clock   func() time.Time
 }
 
-// take takes n integers of what is in hand.
+// take takes n of the integers in hand.
 func (k *stock) take(n int64) (int64, bool) {
 	for {
 		b := k.current.Load()
@@ -34,9 +34,8 @@ func (k *stock) take(n int64) (int64, bool) {
 	}
 }
 
-// turn puts the spare run into use, joined with what is left of the block in
-// hand if they meet. Else that is a gap: handed out later it would break the
-// order.
+// turn puts the spare run into use, joined with the rest of the block in hand
+// if they meet. Else that is a gap: handed out later it would break the order.
 func (k *stock) turn() {
 	b, now := k.current.Load(), k.clock()
 	if b.n > 0 {
@@ -50,7 +49,7 @@ func (k *stock) turn() {
 	k.current.Store(newBlock(next, now))
 }
 
-// keep puts a run that has been reserved behind what is in hand.
+// keep puts a run that has been reserved behind the integers in hand.
 func (k *stock) keep(r run) {
 	switch {
 	case r.n == 0:
@@ -74,14 +73,14 @@ func (k *stock) skip(to int64) {
 	k.spare = k.spare.from(to)
 }
 
-// discard makes a gap of what is in hand.
+// discard gives up the integers in hand, which leaves a gap.
 func (k *stock) discard() {
 	k.current.Load().seal()
 	k.current.Store(new(block))
 	k.spare = run{}
 }
 
-// tail returns the end of what is in hand if that is end, where the store may go
+// tail returns the last run in hand if it ends at end, where the store may go
 // on.
 func (k *stock) tail(end int64) run {
 	r := k.current.Load().left()
@@ -97,8 +96,9 @@ func (k *stock) tail(end int64) run {
 	return run{}
 }
 
-// complete returns n integers that end with r, which has fewer, and begin in
-// what is in hand. Some of that may have been handed out since r was asked for.
+// complete returns n integers that end with r, which has fewer, and begin with
+// integers in hand. Some of these may have been handed out since r was asked
+// for.
 func (k *stock) complete(r run, n int64) (int64, bool) {
 	lack := n - r.n
 	if r.n == 0 || lack <= 0 {
@@ -131,8 +131,8 @@ type bounds struct {
 // that the store does not overflow.
 func (b *bounds) room() int64 { return b.max - max(b.seen, b.least, 1) + 1 }
 
-// within returns what of n integers from first on is neither beyond the last
-// one nor below what is known to be in use.
+// within returns those of n integers from first on that are neither beyond the
+// last integer nor below the integers known to be in use.
 func (b *bounds) within(first, n int64) run {
 	if first > b.max {
 		return run{}

@@ -178,7 +178,7 @@ func NewSnowflake(o SnowflakeOptions, env Env) (*Snowflake, error) {
 
 // Next returns r.N consecutive integers in ascending order: int64 in the empty
 // layout, decimal text in [dialect.SequentialAsString]; there is no other, see
-// [ErrLayout]. Its other errors are those of [Snowflake.Reserve].
+// [ErrLayout]. It also returns the errors of [Snowflake.Reserve].
 func (s *Snowflake) Next(ctx context.Context, r Request) ([]driver.Value, error) {
 	return fresh(ctx, s, r)
 }
@@ -220,14 +220,14 @@ func (s *Snowflake) Reserve(ctx context.Context, n int64) (int64, error) {
 	return s.key(slot, s.worker), nil
 }
 
-// Traits says that keys are ordered integers, those of a request consecutive,
-// and when they end.
+// Traits says that keys are ordered integers, that the keys of a request are
+// consecutive, and when they end.
 func (s *Snowflake) Traits() Traits {
 	return Traits{Ordered: true, Contiguous: true, Integer: true, End: s.timeOf(s.end)}
 }
 
-// Drop gives up what is reserved, and what is being reserved: a key of it was
-// found in use. Later keys are of a time that is reserved after the call.
+// Drop gives up the time that is reserved or being reserved, since a key of it
+// was found in use. Later keys are of a time that is reserved after the call.
 // Without a Marker nothing is reserved, and it does nothing.
 func (s *Snowflake) Drop() {
 	if s.marker == nil {
@@ -240,7 +240,7 @@ func (s *Snowflake) Drop() {
 }
 
 // Close ends the call to the Marker that is under way, makes requests fail with
-// [ErrClosed] and gives the worker's number back; what is reserved is given up.
+// [ErrClosed] and gives the worker's number back; the reserved time is given up.
 // It waits for the call until ctx ends, and returns the context's error then. It
 // may be called again.
 func (s *Snowflake) Close(ctx context.Context) error {

@@ -132,8 +132,9 @@ func (b SnowflakeBits) End() time.Time {
 	return f.timeOf(f.end)
 }
 
-// format is what a snowflake computes with. A tick is one unit of time; a slot
-// is a tick with a sequence number below it, and there is one key for each.
+// format holds the numbers that a snowflake computes with. A tick is one unit
+// of time; a slot is a tick with a sequence number below it, and there is one
+// key for each.
 type format struct {
 	workerBits, sequenceBits int
 	width                    int // bits of a key

@@ -51,7 +51,8 @@ type Marker interface {
 // ticks is a run of ticks [from, to).
 type ticks struct{ from, to int64 }
 
-// reserved is what a source may give out; it is replaced and never changed.
+// reserved is the time that a source may give out. It is replaced and never
+// changed.
 type reserved struct {
 	spans []ticks // ascending, with gaps between them
 
@@ -70,7 +71,7 @@ func (r *reserved) from(tick int64) (int64, bool) {
 	return tick, false
 }
 
-// until returns the end of what is reserved; 0 when nothing is.
+// until returns the end of the reserved time; 0 when none is reserved.
 func (r *reserved) until() int64 {
 	if len(r.spans) == 0 {
 		return 0
@@ -303,7 +304,8 @@ func (s *Snowflake) refillOf(spans []ticks) int64 {
 	return r.until() - max(1, snowflakeBorrow/2/s.unit)
 }
 
-// unused returns a copy of what is reserved without the spans that are used up.
+// unused returns a copy of the reserved time without the spans that are used
+// up.
 func (s *Snowflake) unused() []ticks {
 	at := s.free.Load() >> s.sequenceBits
 	var spans []ticks
@@ -315,8 +317,8 @@ func (s *Snowflake) unused() []ticks {
 	return spans
 }
 
-// publish replaces what is reserved. s.mu must be held, and the source not be
-// closed.
+// publish replaces the reserved time. s.mu must be held, and the source must
+// not be closed.
 func (s *Snowflake) publish(spans []ticks, refill int64) {
 	s.reserved.Store(&reserved{spans: spans, refill: refill})
 }

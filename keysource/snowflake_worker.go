@@ -12,8 +12,8 @@ import (
 // wraps [ErrOptions]: none is given, or more than one, the environment variable
 // is not set, the host's name has no ordinal, or the number does not fit its
 // bits. There is no default, and nothing is derived from addresses, process
-// numbers or random bits: those that did so have made the same keys twice
-// (baomidou/mybatis-plus, issues 3077 and 6177).
+// numbers or random bits: libraries that derived it so have made the same keys
+// twice (baomidou/mybatis-plus, issues 3077 and 6177).
 func (o SnowflakeOptions) Number() (int, error) {
 	given := 0
 	for _, is := range []bool{o.Worker != nil, o.WorkerEnv != "", o.Ordinal} {
@@ -40,7 +40,7 @@ func (o SnowflakeOptions) Number() (int, error) {
 }
 
 // numberFromEnv reads a number below limit from an environment variable. The
-// error does not repeat what is in it, which may be anything.
+// error does not repeat the variable's value, which may be anything.
 func numberFromEnv(name string, limit int) (int, error) {
 	text := os.Getenv(name)
 	if text == "" {

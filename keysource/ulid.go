@@ -77,7 +77,7 @@ func (s *ULID) Append(ctx context.Context, room []driver.Value, r Request) ([]dr
 	}
 }
 
-// Key16 returns one key as 16 bytes; see [Source16]. Its errors are those of
+// Key16 returns one key as 16 bytes; see [Source16]. It returns the errors of
 // Next.
 func (s *ULID) Key16(ctx context.Context, l dialect.Layout) ([16]byte, error) {
 	var seed [seedSize]byte

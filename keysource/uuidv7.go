@@ -129,7 +129,8 @@ func (s *UUIDv7) Append16(ctx context.Context, room [][16]byte, r Request) ([][1
 	return room[:all], nil
 }
 
-// drawn7 is what the keys of one request are made from.
+// drawn7 holds the ticks and random bits that the keys of one request are made
+// from.
 type drawn7 struct {
 	tick  int64  // of the next key
 	words *words // the random halves of the keys; nil: they are in tails

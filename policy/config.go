@@ -8,7 +8,7 @@ import (
 
 // Config is the configuration of one database. It has the fields of the file,
 // where their names are in snake case: DefaultSchema is default_schema. The zero
-// value of each field is its default.
+// value of each field stands for its default.
 //
 // A Config is only read by this module, and [Config.Compile] copies what it
 // keeps.

@@ -54,7 +54,8 @@ func (m *mistakes) checkBlocks(p place, s Source) {
 	}
 }
 
-// checkStart checks the first number of the source at p, where it is one.
+// checkStart checks the first number of the source at p, where the policy gives
+// one.
 func (m *mistakes) checkStart(p place, s Source) {
 	if at := p.in("start"); s.Start < 0 || s.Start == 0 && m.has(at) {
 		m.wrong(at, "%d is less than 1", s.Start)

@@ -14,7 +14,7 @@ type Error struct {
 	File   string // as it was given to Load or LoadFS; "" when there is none
 	Line   int    // from 1; 0 when not known
 	Column int    // from 1, in characters; 0 when not known
-	Table  string // the table's name as written; "" when it is about none
+	Table  string // the table's name as written; "" when the mistake concerns no table
 	Msg    string // the mistake, and what to write instead; neither DSNs nor values that could hide one
 }
 
@@ -89,7 +89,7 @@ func (m *mistakes) wrongField(p place, msg string) {
 	}
 }
 
-// add adds a mistake that stands at pos and is about p.
+// add adds a mistake at p, which stands at pos.
 func (m *mistakes) add(pos position, p place, msg string) {
 	e := &Error{Line: pos.line, Column: pos.column, Msg: p.label() + msg}
 	if m.origin != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// The fields that a file may hold. These tables are what the reader accepts and what the
-// JSON Schema is made of.
+// The fields that a file may hold. The reader accepts the fields of these tables, and
+// the JSON Schema is made of them.
 var configFields = []field[Config]{
 	must("version: 1", bind("version", "The version of the format: 1.",
 		shape[int]{number[int]().read, schema{"const": 1}},

@@ -6,7 +6,7 @@ import (
 )
 
 // place is where in a configuration something stands. The zero value is the
-// whole of it.
+// whole configuration.
 type place struct {
 	section string // "tables", "sources" or "stores", for what stands in an entry of it
 	name    string // of the entry, as written

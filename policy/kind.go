@@ -32,8 +32,8 @@ type kind struct {
 	name string
 	doc  string
 
-	// integer says that the keys are integers, which are sent as such where no
-	// layout is named.
+	// integer says that the keys are integers, which are sent as integers where
+	// no layout is named.
 	integer bool
 
 	// stateful is [Source.Stateful].
@@ -45,8 +45,8 @@ type kind struct {
 	// layout is the default whatever the dialect; "" is the dialect's own.
 	layout dialect.Layout
 
-	// guarantee is the answer of [Guarantees] where nothing else decides; its Short is
-	// about keys that are integers. It is declared here alone.
+	// guarantee is the answer of [Guarantees] where nothing else decides; its Short
+	// speaks of keys that are integers. It is declared here alone.
 	guarantee Guarantee
 
 	// fields are the fields of the source, besides kind, that it reads.

@@ -22,7 +22,7 @@ const (
 	maxFile = 1 << 20 // bytes
 )
 
-// errFolder is for a folder in the place of a file.
+// errFolder is returned for a path that is a folder.
 var errFolder = errors.New("it is a folder; name the file in it")
 
 // FromEnvironment reads the file that $KEYFILL_CONFIG names, or else

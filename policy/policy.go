@@ -60,7 +60,7 @@ type Rule struct {
 type RuleKey struct {
 	Column string         // folded
 	Source Source         // what to open for the state, with its defaults; the same for the same State
-	Layout dialect.Layout // "" for integers that are sent as such, and only for those
+	Layout dialect.Layout // "" for integers that are sent as integers, and only for these
 	Fill   Fill           // never empty
 
 	Integer bool // the source makes integers
@@ -197,7 +197,7 @@ func (e *entry) isLoose(schema string) bool {
 // configuration that was built in Go, by the names of the tables.
 func (p *Policy) Sources() []Source { return slices.Clone(p.sources) }
 
-// Found is where the engine takes a table from that a query names.
+// Found says where the engine finds a table that a query names.
 type Found struct {
 	Schema string // folded
 	Bare   bool   // the query names no schema

@@ -13,7 +13,7 @@ type Scope []ScopeColumn
 // ScopeColumn is a column within whose values rows are numbered.
 type ScopeColumn struct {
 	Column string // written as in SQL
-	Type   string // [ScopeInteger], which is what "" means, or [ScopeText]
+	Type   string // [ScopeInteger], also meant by "", or [ScopeText]
 }
 
 var scopeTypes = []string{ScopeInteger, ScopeText}

@@ -16,9 +16,9 @@ type Source struct {
 	// Kind is one of the kinds, such as [KindUUIDv7].
 	Kind string
 
-	// Epoch is the instant from which the time in a key counts. Of a comb it
-	// is one of keysource's; "" is [keysource.EpochDotNet]. Of a snowflake it
-	// is a day, as in 2020-01-01, which is what "" means, from 00:00 UTC.
+	// Epoch is the instant from which the time in a key counts. Of a comb it is
+	// one of keysource's; "" is [keysource.EpochDotNet]. For a snowflake it is
+	// a day from 00:00 UTC, as in 2020-01-01, which "" stands for.
 	Epoch keysource.Epoch
 
 	// Name is the name of the state, of a sequence or snowflake; "" is the name
@@ -82,19 +82,19 @@ type Source struct {
 	Unit                               time.Duration // 0 is one millisecond
 
 	// Transaction says of a sequence whether its numbers are reserved apart from
-	// the user's transaction, [TransactionAutonomous], which is what "" means, or
-	// in it, [TransactionJoined]: without gaps, and one transaction at a time.
+	// the user's transaction, [TransactionAutonomous], also meant by "", or in
+	// it, [TransactionJoined]: without gaps, and one transaction at a time.
 	Transaction string
 
 	// Lock says how a number that others may be taking is taken: of a sequence,
-	// pseudorandom, scatter or coprime [LockPessimistic], which is what ""
-	// means, or [LockOptimistic]; of maxplusone [LockRange], which is what ""
-	// means, or [LockNone].
+	// pseudorandom, scatter or coprime [LockPessimistic], also meant by "", or
+	// [LockOptimistic]; of maxplusone [LockRange], also meant by "", or
+	// [LockNone].
 	Lock string
 
 	// Via says whether the state of a sequence is read and written by
-	// statements, [ViaTable], which is what "" means, or by the stored procedure
-	// that Procedure names, [ViaProcedure]; there "" is keyfill's own.
+	// statements, [ViaTable], also meant by "", or by the stored procedure that
+	// Procedure names, [ViaProcedure]; there "" is keyfill's own.
 	Via, Procedure string
 
 	// Table is an existing table that holds the state of a sequence,
@@ -110,7 +110,7 @@ type Source struct {
 	Sequence string
 
 	// Length is how many characters a key has: of a coprime any, of a composite
-	// 20, which is what 0 means, or 24.
+	// 20, also meant by 0, or 24.
 	Length int
 
 	// Alphabet are the characters of a coprime, or [AlphabetBase62] or
@@ -194,7 +194,7 @@ func (s Source) SnowflakeOptions() keysource.SnowflakeOptions {
 		o.Worker = new(*s.Worker)
 	}
 	if s.Kind == KindComposite {
-		// The error is about a length that Compile refuses.
+		// It returns an error for a length that Compile refuses.
 		o.Bits, _ = keysource.CompositeBits(cmp.Or(s.Length, compositeLengths[0]))
 		return o
 	}

@@ -17,10 +17,10 @@ type ColumnRef struct {
 	Column string
 }
 
-// StateFor returns State with the values of an execution in the place of
-// {value:x}; value gives the one called x, and false when there is none. The
-// error is an [*Error]: a value is missing or empty, State names a schema that
-// is not known, or it is no name that a store can hold. It never holds a value.
+// StateFor returns State with the values of an execution for {value:x}; value
+// gives the one called x, and false when there is none. The error is an
+// [*Error]: a value is missing or empty, State names a schema that is not
+// known, or it is no name that a store can hold. It never holds a value.
 func (k RuleKey) StateFor(value func(name string) (string, bool)) (string, error) {
 	if k.fault != "" {
 		return "", &Error{Msg: k.fault}

@@ -169,7 +169,7 @@ func TestStateFor(t *testing.T) {
 // TestStateOfAnotherColumn has tables of a glob whose states are called like
 // those of other columns.
 func TestStateOfAnotherColumn(t *testing.T) {
-	const want = `policy: the state "log_1.id" is that of another column too: say name: in the source of one of them`
+	const want = `policy: the state "log_1.id" belongs to another column too: say name: in the source of one of them`
 	for _, other := range []policy.Source{
 		{Kind: "sequence", Name: "log_1.id", Block: 5}, {Kind: "sequence", Name: "log_1.id"},
 	} {

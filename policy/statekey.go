@@ -65,10 +65,10 @@ func (p *Policy) keyFor(e *entry, k stateKey, full tableName) RuleKey {
 	switch {
 	case use == nil:
 	case !use.source.equal(rk.Source), !use.shared && !slices.Contains(use.columns, ref):
-		// Only a table of a glob gets here, called so that its state is that
-		// of another column; Compile has refused the others.
+		// This happens only to a table of a glob whose name gives its state the
+		// name of another column's; Compile has refused the other cases.
 		if rk.Source.Stateful() {
-			rk.fault = fmt.Sprintf("the state %s is that of another column too: say name: in the source of one of them",
+			rk.fault = fmt.Sprintf("the state %s belongs to another column too: say name: in the source of one of them",
 				showState(rk.State))
 		}
 	case use.shared:

@@ -57,8 +57,8 @@ func show(s string) string {
 // beginning of another one.
 const minBeginning = 4
 
-// nearest returns the word that got is the beginning of, else the one that it is
-// a misspelling of, else the one that is its beginning, else "".
+// nearest returns a word that begins with got, else a word that got misspells,
+// else a word that got begins with, else "".
 func nearest(got string, words []string) string {
 	got = strings.ToLower(got)
 	best, bound := "", 2

@@ -8,14 +8,15 @@ import (
 )
 
 // shape is the type of a value in the file: it reads one, and says how the JSON
-// Schema describes it. A value that is not of the shape is reported, and what
-// is returned then is not used.
+// Schema describes it. A value that is not of the shape is reported, and the
+// returned value is not used then.
 type shape[V any] struct {
 	read   func(r *reader, p place, n *yaml.Node) V
 	schema schema
 }
 
-// heading is what a key of a mapping is called and whether it has to be there.
+// heading is the name of a key in a mapping, and whether the key has to be
+// there.
 type heading struct {
 	name     string
 	required bool
@@ -39,7 +40,7 @@ func bind[T, V any](name, doc string, s shape[V], to func(t *T) *V) field[T] {
 	}
 }
 
-// must returns f as a field that may not be left out, with an example of it.
+// must returns f as a field that may not be left out, with an example.
 func must[T any](example string, f field[T]) field[T] {
 	f.required, f.example = true, example
 	return f
