@@ -75,9 +75,13 @@ func (r *storedRun) send(s *storedStatement) {
 	if plain.err != nil {
 		r.twin.outcomes["errors"]++
 	}
-	if s.insert == nil {
-		return
+	if s.insert != nil {
+		r.compareInserts(s, plain, filled, rec)
 	}
+}
+
+// compareInserts compares what both sides say of an INSERT, and what they have stored.
+func (r *storedRun) compareInserts(s *storedStatement, plain, filled told, rec *keyfill.Recorder) {
 	if plain.err == nil && plain.affected != filled.affected {
 		r.finding("rows affected: plain %d, filled %d", plain.affected, filled.affected)
 	}
