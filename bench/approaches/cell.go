@@ -33,8 +33,8 @@ type Result struct {
 }
 
 // Run measures the cell in the database of a DSN, of which it leaves nothing but
-// rows of keyfill's own tables. An error is that of a statement which no other
-// transaction was to blame for, or says what is wrong with the keys.
+// rows of keyfill's own tables. The error comes from a statement for which no
+// other transaction was to blame, or says what is wrong with the keys.
 func (c Cell) Run(ctx context.Context, dsn string) (Result, error) {
 	parent, err := c.Engine.Connector(dsn)
 	if err != nil {

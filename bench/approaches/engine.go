@@ -25,7 +25,7 @@ type Engine struct {
 	params   string // of the DSN
 }
 
-// Engines are those that cells run on.
+// Engines are the engines that cells run on.
 func Engines() []Engine {
 	return []Engine{
 		{

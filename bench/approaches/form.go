@@ -8,7 +8,7 @@ type Form struct {
 	Held    int    // statements that follow the INSERT in its transaction
 }
 
-// Forms are those in which cells run.
+// Forms are the forms in which cells run.
 func Forms() []Form {
 	const held = 4
 	return []Form{

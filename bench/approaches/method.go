@@ -26,7 +26,7 @@ const (
 	recycled = "recycled"
 )
 
-// Methods are those that are measured: first the monotonic ones.
+// Methods are the measured methods, the monotonic ones first.
 func Methods() []Method {
 	plain := func(s policy.Source) func(int) policy.Source {
 		return func(int) policy.Source { return s }

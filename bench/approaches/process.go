@@ -62,7 +62,7 @@ func (p *process) insert(ctx context.Context) error {
 	return tx.Commit()
 }
 
-// work is what happens in a transaction that is held.
+// work is the work in a transaction that is held.
 func (p *process) work(ctx context.Context, tx *sql.Tx) error {
 	if _, err := tx.ExecContext(ctx, p.query, p.args()...); err != nil {
 		return err

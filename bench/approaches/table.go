@@ -105,7 +105,8 @@ func (t *Table) printEnds(b *strings.Builder) {
 	}
 }
 
-// printCrossings compares every method with those of the monotonic approach.
+// printCrossings compares every method with the methods of the monotonic
+// approach.
 func (t *Table) printCrossings(b *strings.Builder) {
 	monotonic := []string{joined, maxRange, identity}
 	var heads []string

@@ -92,7 +92,7 @@ func (c *counter) note(err error) error {
 }
 
 // around returns a connector whose connections are counted, and which looks like
-// that of the driver: keyfill knows an engine by its driver.
+// the driver's own: keyfill knows an engine by its driver.
 func (c *counter) around(parent driver.Connector) (driver.Connector, error) {
 	wrapped := sqlmw.Driver(connectorDriver{parent}, c)
 	counted, err := wrapped.(driver.DriverContext).OpenConnector("")

@@ -24,9 +24,9 @@ type Engine struct {
 	Dialect string // as a policy calls it
 
 	UUID     string // the type of a key of 16 bytes
-	Text     string // that of a key of %d characters of ASCII
-	Identity string // that of an integer that the engine makes, "PRIMARY KEY" included
-	Integer  string // that of an integer that is given, "PRIMARY KEY" included
+	Text     string // the type of a key of %d characters of ASCII
+	Identity string // the type of an integer that the engine makes, "PRIMARY KEY" included
+	Integer  string // the type of an integer that is given, "PRIMARY KEY" included
 
 	sizes   []string // the last one asks for the bytes of the table %s and of its indexes
 	version string
@@ -42,7 +42,7 @@ var (
 	postgresql = testdb.New(testdb.PostgreSQL())
 )
 
-// Servers are those that TestMain hands to testdb.Main, which ends them.
+// Servers are the servers that TestMain hands to testdb.Main, which ends them.
 func Servers() []*testdb.Server { return []*testdb.Server{mariadb, postgresql} }
 
 // All returns the engines: MariaDB once with its driver's default, by which a

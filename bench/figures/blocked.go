@@ -108,7 +108,7 @@ func fillAtOnce(conns []*sql.Conn, text string, n int) error {
 	return errors.Join(errs...)
 }
 
-// waited is for how many cycles goroutines have waited, and how often.
+// waited says how many cycles goroutines have waited, and how often.
 type waited struct{ Cycles, Count int64 }
 
 // locksOf returns the functions whose goroutines have waited between two counts, in so

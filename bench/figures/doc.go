@@ -12,13 +12,13 @@
 // which one is first goes round. A figure is the median over the rounds of the ratio
 // of two variants of the same round, with the interval that holds the true median with
 // 95 % (order statistics). The rival is in every round twice: the ratio of the two,
-// "A/A", says what the machine adds. CPU time is that of the process, with one
+// "A/A", says what the machine adds. CPU time is the time of the process, with one
 // processor for Go (GOMAXPROCS=1) unless a figure says otherwise. The garbage that a
 // variant makes is collected within its time; before each turn a collection makes the
 // heap alike.
 //
 // The clients and the servers of the engines share the machine. The servers do not
-// sync what is committed.
+// sync commits.
 //
 // # What is written
 //

@@ -60,7 +60,8 @@ func (u Unit) write(v float64) string {
 	return number + " " + string(u)
 }
 
-// Bar is what a figure is held to. The zero value holds it to nothing.
+// Bar is the limit that a figure is held to. The zero value holds it to
+// nothing.
 type Bar struct {
 	Most  float64 `json:"most"`  // the median is at most this
 	Least float64 `json:"least"` // the median is at least this

@@ -29,7 +29,7 @@ const (
 type layers map[string]*sql.DB
 
 // openLayers opens the handles, with at most so many connections each. Keys of
-// "orders" are UUIDs of version 7 as text, those of "invoices" integers of a block.
+// "orders" are UUIDs of version 7 as text, keys of "invoices" integers of a block.
 func openLayers(d *nullDriver, dialect string, connections int) (layers, error) {
 	mw, err := sqlmw.Driver(d, sqlmw.NullInterceptor{}).(driver.DriverContext).OpenConnector("")
 	if err != nil {

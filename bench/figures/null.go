@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// nullDriver takes everything at once and stores nothing, so that what is measured
-// is the layers above it.
+// nullDriver takes everything at once and stores nothing, so that only the layers
+// above it are measured.
 type nullDriver struct {
 	skips bool // Exec with a text answers driver.ErrSkip, as go-sql-driver/mysql does
 }
@@ -56,7 +56,7 @@ func (nullStmt) QueryContext(context.Context, []driver.NamedValue) (driver.Rows,
 	return &tenRows{}, nil
 }
 
-// nullResult is that of an INSERT of one row whose key is 1.
+// nullResult is the result of an INSERT of one row whose key is 1.
 type nullResult struct{}
 
 func (nullResult) LastInsertId() (int64, error) { return 1, nil }

@@ -94,8 +94,8 @@ func ratio(what string, all map[string]*Samples, variant, rival, again string, b
 	return f
 }
 
-// moreAllocations returns the figure of the allocations of a variant beyond those of
-// a rival. The runtime's own are in the counts, which the tenths hide.
+// moreAllocations returns the figure for the allocations that a variant makes beyond
+// its rival's. The runtime's own are in the counts, which the tenths hide.
 func moreAllocations(what string, all map[string]*Samples, variant, rival string, bar Bar) Figure {
 	more := stats.Of(all[variant].Allocs).Median - stats.Of(all[rival].Allocs).Median
 	f := absolute(what+": more allocations", Allocations, Allocations.round(more), bar)

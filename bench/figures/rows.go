@@ -112,7 +112,7 @@ func Rows(ctx context.Context, r Run, e engines.Engine, connector driver.Connect
 // server, is then far from the median.
 const (
 	turnTime   = 200 * time.Millisecond // roughly
-	moreRounds = 3                      // of those of other figures
+	moreRounds = 3                      // times the rounds of other figures
 )
 
 // measure returns the client's CPU time a row and the rows a second, against the rival.

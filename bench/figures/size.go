@@ -56,7 +56,7 @@ func Size(folder, temporary string) ([]Figure, []PackageSize, error) {
 	return []Figure{f}, packages, nil
 }
 
-// build returns the size of a program and that of its packages.
+// build returns the size of a program and the sizes of its packages.
 func build(folder, temporary, name, imported, driver string) (int64, map[string]int64, error) {
 	source, binary := filepath.Join(temporary, name+".go"), filepath.Join(temporary, name)
 	if err := os.WriteFile(source, fmt.Appendf(nil, program, imported, driver), 0o644); err != nil {

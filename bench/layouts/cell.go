@@ -32,7 +32,7 @@ type Result struct {
 	Last    time.Duration `json:"last"`
 	Table   int64         `json:"table"`   // bytes
 	Indexes int64         `json:"indexes"` // bytes beside the table
-	Times   float64       `json:"times"`   // Took over that of the engine's own
+	Times   float64       `json:"times"`   // Took over the time of the engine's own keys
 }
 
 // Rows of a statement, and statements of a transaction.

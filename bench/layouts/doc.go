@@ -11,7 +11,7 @@
 // whether the table gets slower as it grows. The engine's own keys are measured twice,
 // as the first table and as the last one: their ratio says what the machine adds.
 //
-// The servers do not sync what is committed, and the operating system keeps their
-// files in memory where there is enough of it. On disks that have to read the pages of
-// an index again, keys in random order cost more than here.
+// The servers do not sync commits, and the operating system keeps their files in
+// memory where there is enough of it. On disks that have to read the pages of an index
+// again, keys in random order cost more than here.
 package layouts

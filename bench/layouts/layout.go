@@ -23,7 +23,7 @@ const (
 	V7       = "uuidv7, 16 bytes"
 )
 
-// Layouts are those that are measured, the engine's own first and last. A COMB in the
+// Layouts are the measured layouts, the engine's own first and last. A COMB in the
 // layout of another engine has its time at the end, where the index does not look
 // first.
 func Layouts() []Layout {

@@ -2,7 +2,7 @@ package sim
 
 import "maps"
 
-// Change is what a transaction has made of a row of any shape; nil is no row.
+// Change is a row of any shape as a transaction has left it; nil is no row.
 type Change struct {
 	Row      string
 	Old, New any

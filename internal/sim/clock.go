@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// noon is what a clock shows that is right when the world begins.
+// noon is the time of a right clock when the world begins.
 var noon = time.Date(2026, 6, 2, 12, 0, 0, 0, time.UTC)
 
 // Clock is a wall clock. It is safe for concurrent use.

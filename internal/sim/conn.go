@@ -50,7 +50,7 @@ type request struct {
 	early  bool
 }
 
-// slot returns the slot of a request; the next one is that of its messages.
+// slot returns the slot of a request; the next slot belongs to its messages.
 func (c *Conn) slot(request int) int64 {
 	return c.p.slot(slotConn + 128*int64(c.p.Life%3) + 32*int64(c.number) + 2*int64(request%16))
 }

@@ -120,7 +120,8 @@ func newServer(w *World, r *rand.Rand) *Server {
 }
 
 // Commits returns the transactions that were committed, in order: those that
-// changed a row or have a note. It is for the end of a run, and for Repair.
+// changed a row or have a note. It is called at the end of a run, and by
+// Repair.
 func (s *Server) Commits() []*Commit {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
@@ -128,7 +129,7 @@ func (s *Server) Commits() []*Commit {
 }
 
 // Undone returns the statements of the transactions on sessions that were rolled
-// back, or that a crash ended. It is for the end of a run.
+// back, or that a crash ended. It is called at the end of a run.
 func (s *Server) Undone() []*Commit {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()

@@ -87,7 +87,7 @@ type Joiner interface {
 type Trial struct {
 	// Open makes the source of a process that has just been started.
 	Open func(*Process) (Source, error)
-	// Faults are those that may happen; each seed draws some of them.
+	// Faults are the faults that may happen; each seed draws some of them.
 	Faults []Fault
 	// Recovery is how long after the faults a process may be without keys. It
 	// gets the world, since that may depend on what has happened.

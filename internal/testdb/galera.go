@@ -15,7 +15,7 @@ import (
 )
 
 // galeraLibraries are where the write-set replication provider of Galera 4 may be:
-// Debian's package galera-4, and those of others.
+// Debian's package galera-4, and the packages of other systems.
 var galeraLibraries = []string{
 	"/usr/lib/galera/libgalera_smm.so",
 	"/usr/lib64/galera-4/libgalera_smm.so",
@@ -144,8 +144,8 @@ func findGalera() (programs, error) {
 	return found, nil
 }
 
-// options follow those of a server that stands alone: see "Galera Cluster System
-// Variables" in the MariaDB documentation and "Galera Parameters".
+// options follow the options of a server that stands alone: see "Galera Cluster
+// System Variables" in the MariaDB documentation and "Galera Parameters".
 func (n *galeraNode) options(l *local) []string {
 	return []string{
 		"--binlog-format=ROW", "--innodb-autoinc-lock-mode=2",

@@ -151,7 +151,7 @@ func (l *local) crashed() error {
 
 var errNotRunning = errors.New("it is not running")
 
-// stop ends the server by the signal that does so in good order.
+// stop ends the server by the signal that lets it shut down in good order.
 func (l *local) stop(signal syscall.Signal) error {
 	if !l.isRunning() {
 		return errNotRunning

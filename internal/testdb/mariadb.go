@@ -69,7 +69,7 @@ func serveMariaDB(l *local) []string {
 	}, fastMariaDB(l)...)
 }
 
-// fastMariaDB is for both programs: a log of another size would be made anew
+// Both programs get fastMariaDB, since a log of another size would be made anew
 // at the first start.
 func fastMariaDB(l *local) []string {
 	return []string{

@@ -150,7 +150,7 @@ func (p *process) pid() int { return p.cmd.Process.Pid }
 
 func (p *process) signal(s syscall.Signal) error { return p.cmd.Process.Signal(s) }
 
-// wait reports whether the process has ended, giving it some time to do so.
+// wait reports whether the process ends within some time.
 func (p *process) wait(d time.Duration) bool {
 	select {
 	case <-p.ended:

@@ -38,7 +38,7 @@ func findEach(names ...string) (programs, error) {
 }
 
 // findTogether finds the programs in the first folder that has all of them,
-// because those of two versions do not work together.
+// because programs of two versions do not work together.
 func findTogether(names ...string) (programs, error) {
 	for _, folder := range folders() {
 		found := programs{}

@@ -171,8 +171,8 @@ func (r *reader) list(n *tree.Node) {
 	}
 }
 
-// column returns the name of a column, without what qualifies it and what
-// picks a part of it; false for what is no column.
+// column returns the name of a column, without a table in front of it or a part
+// behind it; false where there is no column.
 func column(part []item) (string, bool) {
 	name, ok := "", false // SQLite has columns without a name
 	for at, i := range part {

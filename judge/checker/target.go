@@ -16,8 +16,8 @@ var reserved = []string{
 	"PARTITION", "SUBPARTITION", "ON", "RETURNING", "FROM", "INTO", "OR", "BULK",
 }
 
-// target reads the table with what may follow its name; false when there is
-// none.
+// target reads the table and the words that may follow its name; false where no
+// table stands.
 func (r *reader) target(n *tree.Node) bool {
 	i := r.peek(0)
 	switch {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// kind is what a token is.
+// kind is the kind of a token.
 type kind uint8
 
 const (

@@ -54,7 +54,7 @@ func QueryOf(dialect, query string) (*Query, error) {
 	return q, nil
 }
 
-// behindSelect returns what stands behind the first SELECT, which may be in
+// behindSelect returns the tokens behind the first SELECT, which may be in
 // brackets of its own; nil where there is none.
 func behindSelect(items []item) []item {
 	for i := range items {

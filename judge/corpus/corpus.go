@@ -1,6 +1,7 @@
 // Package corpus reads files of SQL statements: JSON Lines, an object a line
 // with the fields id, sql and kind, and others that are not read. The file
-// "<dialect>.jsonl" or "<dialect>.<anything>.jsonl" holds those of a dialect.
+// "<dialect>.jsonl" or "<dialect>.<anything>.jsonl" holds the statements of a
+// dialect.
 package corpus
 
 import (

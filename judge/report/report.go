@@ -55,8 +55,8 @@ func New(title string) *Report {
 // with integer keys.
 const IntegerQuery = "select, integer keys"
 
-// Add counts a verdict. The text goes into the tables under kind, by which the
-// bars are those of the judge's own kinds.
+// Add counts a verdict. The text goes into the tables under kind, so that the
+// bars of the judge's own kinds apply.
 func (r *Report) Add(id, kind string, v trial.Verdict) {
 	if kind != IntegerQuery {
 		r.texts++

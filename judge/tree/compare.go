@@ -16,13 +16,13 @@ type Rule struct {
 type Filling struct {
 	Inserts  int        // INSERTs with a key
 	Unfilled []Found    // the others
-	Queries  []Numbered // those of them whose rows come from a query
+	Queries  []Numbered // the INSERTs among them whose rows come from a query
 	Keys     []*Node    // the keys in the order of the text; none for queries
 	Listed   bool       // an INSERT with a key names the column itself: other rows may bring theirs
 }
 
-// Numbered is an INSERT whose rows come from a query, and what it became. What
-// numbers its rows is for a judge that knows SQL.
+// Numbered is an INSERT whose rows come from a query, and what it became. A
+// judge that knows SQL looks at the numbers of its rows.
 type Numbered struct {
 	In, Out *Insert
 	At      int // index of the key among Out's columns

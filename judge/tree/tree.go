@@ -42,8 +42,8 @@ type Node struct {
 	Wrap Wrap
 	// Leaf says what a key could be sent as.
 	Leaf Leaf
-	// Ordinal is that of a placeholder in the text, from 1; 0 where the judge
-	// does not count them.
+	// Ordinal is the place of a placeholder among those in the text, from 1; 0
+	// where the judge does not count them.
 	Ordinal int
 }
 

@@ -59,9 +59,9 @@ func dollarsOf(t *tree.Text) (d dollars, ok bool) {
 	return d, true
 }
 
-// original gives the placeholders of out, which is filled, the names that they have in
-// in, and those of the keys names that in has not: ?n. The error says which of them
-// gets another argument than it got.
+// original gives the placeholders of out, the filled text, the names that they have in
+// the text in, and gives the keys' placeholders names that in does not have: ?n. The
+// error says which of them gets another argument than it got.
 func original(in, out *tree.Text, ex *explain.Explanation) error {
 	a, ok := dollarsOf(in)
 	if !ok || ex.Literal || len(ex.Slots) == 0 {

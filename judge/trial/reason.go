@@ -11,7 +11,7 @@ import (
 // Reason is why keyfill refused, as its short word where it has one.
 type Reason string
 
-// reasons are those that an explanation can give.
+// reasons are the reasons that an explanation can give.
 var reasons = []rewrite.Reason{
 	rewrite.ErrNoColumnList, rewrite.ErrColumnCount, rewrite.ErrSelect, rewrite.ErrSeveral, rewrite.ErrCTE,
 	rewrite.ErrExplain, rewrite.ErrStatementSetting, rewrite.ErrPrepare, rewrite.ErrBlock, rewrite.ErrLoop, rewrite.ErrMerge, rewrite.ErrOutputInto,
@@ -70,7 +70,8 @@ var changes = regexp.MustCompile(`(?is):=|\(\s*(INSERT|UPDATE|DELETE|MERGE)\b|NE
 var goesOn = regexp.MustCompile(`(?is)\bVALUES\b.*\)\s*(UNION|EXCEPT|INTERSECT|MINUS|ORDER|LIMIT|OFFSET|FETCH|FOR)\b`)
 
 // excused reports whether no key can be numbered into an INSERT … SELECT, by a
-// reason that holds: the bar for them is for those where one can.
+// reason that holds. The bar applies only to those in which keys can be
+// numbered.
 func excused(v *Verdict) bool {
 	switch rewrite.Reason(v.Reason) {
 	case rewrite.ErrRowID, rewrite.ErrOutputInto, rewrite.ErrSelectForm, rewrite.ErrSelectSeveral, rewrite.ErrOrder:
