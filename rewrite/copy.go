@@ -14,7 +14,8 @@ func (p *parser) copy() {
 		t, _ := p.target(n)
 		q := *p
 		if q.brackets(); t != nil && q.isWord("from") {
-			p.copied(newInsertState(head{target: t, name: n}, at), binary)
+			in := newInsertState(head{target: t, name: n}, at)
+			p.copied(&in, binary)
 		}
 	}
 	p.skip(p.beside())

@@ -232,7 +232,8 @@ func (p *parser) insert() {
 		p.skip(p.beside())
 		return
 	}
-	in := newInsertState(h, verb)
+	state := newInsertState(h, verb)
+	in := &state
 	in.Nested, in.Explained = p.limit > 0, p.explained
 	in.TableText = p.q[h.name.start:h.name.end]
 	n, m := len(p.edits), len(p.slots)

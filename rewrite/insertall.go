@@ -137,7 +137,8 @@ func (p *parser) branch(m *branches) Reason {
 	if h.reason != "" {
 		return h.reason
 	}
-	in, slots := newInsertState(h, at), len(p.slots)
+	state, slots := newInsertState(h, at), len(p.slots)
+	in := &state
 	if reason := p.rest(in); reason != "" {
 		if in.Unlisted != "" && m.unlisted == nil {
 			m.unlisted = &in.Insert

@@ -33,7 +33,8 @@ func (p *parser) insertBulk() {
 	if t == nil {
 		return
 	}
-	in := newInsertState(head{target: t, name: n}, at)
+	state := newInsertState(head{target: t, name: n}, at)
+	in := &state
 	in.BulkTable = text
 	in.columns = len(b.columns)
 	for i, c := range b.columns {

@@ -53,9 +53,10 @@ func (l *places) set(key, column int) {
 	l.more[key] = column + 1
 }
 
-// newInsertState begins an INSERT with the head.
-func newInsertState(h head, verb int) *insertState {
-	return &insertState{
+// newInsertState begins an INSERT with the head. The caller keeps it where it is done
+// with before the caller returns, which spares the heap.
+func newInsertState(h head, verb int) insertState {
+	return insertState{
 		Insert:  Insert{Target: h.target, Database: h.name.outside(), Cased: h.cased, Offset: verb, Rows: -1, Conflict: h.conflict, Replaces: h.replaces, scopes: scopesOf(h.target)},
 		columns: -1,
 		name:    h.name,

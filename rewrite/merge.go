@@ -194,7 +194,8 @@ func (p *parser) closing(m *merging, depth int) {
 
 // action reads an INSERT of a MERGE from its verb to its row.
 func (p *parser) action(m *merging) Reason {
-	in := newInsertState(m.head, p.tok.start)
+	state := newInsertState(m.head, p.tok.start)
+	in := &state
 	in.merged = true
 	edits, slots := len(p.edits), len(p.slots)
 	p.advance()

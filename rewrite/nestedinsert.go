@@ -47,7 +47,8 @@ func (p *parser) fork() *parser {
 // judgeInside reads the INSERT whose table's name the parser, a fork of outer,
 // has read.
 func (p *parser) judgeInside(outer *parser, h head, at int, reason Reason) {
-	in := newInsertState(h, at)
+	state := newInsertState(h, at)
+	in := &state
 	if h.unsure != "" {
 		reason = h.unsure
 	}

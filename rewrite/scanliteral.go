@@ -33,21 +33,29 @@ func (s *scanner) prefixed(start int) kind {
 }
 
 // str scans a string that opens at offset open with quote; the quote doubled
-// stands for itself.
+// stands for itself. Each byte is looked at twice at most.
 func (s *scanner) str(open int, quote byte, backslash bool) kind {
-	for i := open + 1; i < len(s.q); i++ {
-		switch c := s.q[i]; {
-		case c == '\\' && backslash:
-			i++
-		case c == quote:
-			if s.at(i+1) != quote {
-				s.pos = i + 1
-				return tokString
+	i, end := open+1, -1 // end is the first quote from i on
+	for {
+		if end < i {
+			n := strings.IndexByte(s.q[i:], quote)
+			if n < 0 {
+				return s.fail()
 			}
-			i++
+			end = i + n
 		}
+		if backslash {
+			if n := strings.IndexByte(s.q[i:end], '\\'); n >= 0 {
+				i += n + 2 // a quote may be at the second
+				continue
+			}
+		}
+		if s.at(end+1) != quote {
+			s.pos = end + 1
+			return tokString
+		}
+		i = end + 2
 	}
-	return s.fail()
 }
 
 // escapeString scans E'…' from its quote. White space and comments with a line
