@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"hash/maphash"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,8 +14,15 @@ import (
 // drive out the plans that are used: a plan leaves only when it was not used
 // between two passes of the hand over it (SIEVE, Zhang et al., NSDI 2024). New
 // plans enter at one end, the hand goes from the other end towards them.
+//
+// A cache that is full takes a plan when its text comes for the second time. So
+// such a stream costs a hash of each text, and not a place in the cache that
+// another plan has to leave.
 type Cache struct {
 	entries, bytes int // the bounds
+
+	seed maphash.Seed
+	door atomic.Pointer[[doorPlaces]atomic.Uint64] // hashes of the last texts; nil until the cache is full
 
 	mu     sync.RWMutex
 	plans  map[string]*cached
@@ -38,10 +46,13 @@ type cached struct {
 // plan may take: a text that is longer is not kept.
 const largestShare = 16
 
+// doorPlaces is how many texts a full cache remembers that came once.
+const doorPlaces = 1 << 12
+
 // NewCache returns a cache for at most so many plans and bytes, the bytes of
 // the texts included. With either bound at 0 it keeps nothing.
 func NewCache(entries, bytes int) *Cache {
-	return &Cache{entries: entries, bytes: bytes, plans: map[string]*cached{}}
+	return &Cache{entries: entries, bytes: bytes, seed: maphash.MakeSeed(), plans: map[string]*cached{}}
 }
 
 // Get returns the plan of a query, and whether it is there.
@@ -58,11 +69,12 @@ func (c *Cache) Get(query string) (*Plan, bool) {
 	return e.plan, true
 }
 
-// Put keeps the plan of a query. A plan that is there already stays, and one
-// that takes too large a share is not kept.
+// Put keeps the plan of a query; in a cache that is full only if the query was put
+// before. A plan that is there already stays, and one that takes too large a share is
+// not kept.
 func (c *Cache) Put(query string, p *Plan) {
 	size := p.size(len(query))
-	if c.entries <= 0 || size > c.bytes/largestShare {
+	if c.entries <= 0 || size > c.bytes/largestShare || c.isFirst(query) {
 		return
 	}
 	// The caller's string may be a small piece of a large one, which the cache
@@ -77,6 +89,9 @@ func (c *Cache) Put(query string, p *Plan) {
 		return
 	}
 	for len(c.plans) >= c.entries || c.size+size > c.bytes {
+		if c.door.Load() == nil {
+			c.door.Store(new([doorPlaces]atomic.Uint64))
+		}
 		c.evict()
 	}
 	e := &cached{plan: p, query: key, size: size, older: c.newest}
@@ -88,6 +103,17 @@ func (c *Cache) Put(query string, p *Plan) {
 	c.newest = e
 	c.plans[key] = e
 	c.size += size
+}
+
+// isFirst reports whether a full cache sees a text for the first time, and remembers
+// the text. Another text may have taken its place since.
+func (c *Cache) isFirst(query string) bool {
+	door := c.door.Load()
+	if door == nil {
+		return false
+	}
+	hash := maphash.String(c.seed, query) | 1 // a place that is empty holds 0
+	return door[hash>>1%doorPlaces].Swap(hash) != hash
 }
 
 // evict drops the first plan from the hand on that was not used.

@@ -115,12 +115,40 @@ func TestCacheForgets(t *testing.T) {
 	}
 	for i := 10; i < 40; i++ {
 		c.Put(query(i), plan(query(i)))
+		c.Put(query(i), plan(query(i))) // the cache is full
 		c.Get(query(i))
 	}
 	for i := range 10 {
 		if _, ok := c.Get(query(i)); ok {
 			t.Errorf("plan %d is still there", i)
 		}
+	}
+}
+
+// A full cache takes a plan whose text comes again, and none that comes once.
+func TestCacheSecondTime(t *testing.T) {
+	c := rewrite.NewCache(10, 1<<20)
+	query := func(i int) string { return fmt.Sprintf("INSERT INTO customers (name) VALUES (%d)", i) }
+	for i := range 11 {
+		c.Put(query(i), plan(query(i)))
+	}
+	if _, ok := c.Get(query(10)); !ok {
+		t.Error("the plan that has found the cache full is not there")
+	}
+	for _, want := range []bool{false, true} {
+		c.Put(query(11), plan(query(11)))
+		if _, ok := c.Get(query(11)); ok != want {
+			t.Errorf("the plan is there: %v, want %v", ok, want)
+		}
+	}
+	for i := range 100_000 {
+		c.Put(query(100+i), plan("INSERT INTO customers (name) VALUES (?)"))
+	}
+	if _, ok := c.Get(query(11)); !ok {
+		t.Error("texts that came once have driven out a plan")
+	}
+	if err := c.Check(); err != nil {
+		t.Error(err)
 	}
 }
 
