@@ -32,10 +32,10 @@ func (a *alteredTables) close() {
 
 // isAltered reports whether the tables of the connection's transaction may be seen
 // from there alone.
-func (g *Conn) isAltered() bool { return g != nil && g.Altered.On }
+func (g *keysConn) isAltered() bool { return g != nil && g.Altered.On }
 
 // factsHere is facts for a transaction that has changed tables.
-func (db *keyTables) factsHere(ctx context.Context, g *Conn, t *table) (*tableFacts, error) {
+func (db *keyTables) factsHere(ctx context.Context, g *keysConn, t *table) (*tableFacts, error) {
 	a := &g.alteredTables
 	if a.at != g.Altered.Times {
 		clear(a.facts)
@@ -56,7 +56,7 @@ func (db *keyTables) factsHere(ctx context.Context, g *Conn, t *table) (*tableFa
 
 // factsMade returns the facts of a table that is not there, but is made by the text
 // in front of its INSERT: f where it is not.
-func (db *keyTables) factsMade(ctx context.Context, g *Conn, t *table, f *tableFacts) (*tableFacts, error) {
+func (db *keyTables) factsMade(ctx context.Context, g *keysConn, t *table, f *tableFacts) (*tableFacts, error) {
 	if f.unseen == nil || g == nil || !slices.Contains(g.alteredTables.made, t.rule.Name) {
 		return f, nil
 	}
@@ -80,7 +80,7 @@ func (db *keyTables) factsMade(ctx context.Context, g *Conn, t *table, f *tableF
 
 // countersHere returns where the counter of a key is kept for a transaction that has
 // changed tables: with it, where its state is opened by looking at the table.
-func (g *Conn) countersHere(k *tableKey, all *counterSet) *counterSet {
+func (g *keysConn) countersHere(k *tableKey, all *counterSet) *counterSet {
 	src := k.rule.Source
 	if !countsInRows(src) || src.Kind == policy.KindRecycled {
 		return all
@@ -94,7 +94,7 @@ func (g *Conn) countersHere(k *tableKey, all *counterSet) *counterSet {
 // openHere opens the row of a state for a transaction that has changed tables, and
 // returns what is left to expect of it: the keys in the table are compared here and
 // now. The row itself is the others' too.
-func (db *keyTables) openHere(ctx context.Context, g *Conn, st *store.Store, row store.Sequence, behind keysource.Remedy, ranked bool) (store.Sequence, error) {
+func (db *keyTables) openHere(ctx context.Context, g *keysConn, st *store.Store, row store.Sequence, behind keysource.Remedy, ranked bool) (store.Sequence, error) {
 	opened := row
 	opened.At = store.Within(db.Dialect(), g.Raw)
 	if opened.OnBehind = behind; !ranked {

@@ -86,7 +86,7 @@ func newBoundOn(row store.Sequence, on *connRow) *bound {
 
 // bindTo binds a counter's state to a column of a table that it is going to fill,
 // unless that was done.
-func (db *keyTables) bindTo(ctx context.Context, g *Conn, t *table, i int, c *counter) error {
+func (db *keyTables) bindTo(ctx context.Context, g *keysConn, t *table, i int, c *counter) error {
 	if c.bound == nil || g == nil && c.bound.row != nil {
 		return nil
 	}
@@ -113,7 +113,7 @@ func (db *keyTables) bindTo(ctx context.Context, g *Conn, t *table, i int, c *co
 
 // bind binds the state of a row to one more column, and reports whether that
 // stays whatever becomes of the statement's transaction.
-func (r *connRow) bind(ctx context.Context, g *Conn, c store.Column) (stays bool, err error) {
+func (r *connRow) bind(ctx context.Context, g *keysConn, c store.Column) (stays bool, err error) {
 	bind := func(st *store.Store) error {
 		if r.series != nil {
 			return r.series.At(st).Bind(ctx, c)

@@ -122,7 +122,7 @@ func (l *bulkLoad) ask(ctx context.Context) error {
 		if t.keys[d.Key].source != nil {
 			continue
 		}
-		if _, err := db.counter(ctx, g, t, d.Key); err != nil {
+		if _, err := db.counter(ctx, &g.keysConn, t, d.Key); err != nil {
 			return t.keyError(d.Key, err)
 		}
 	}

@@ -90,7 +90,7 @@ func newGate(keys int) *gate {
 
 // facts returns what the catalog says of a table, of which it is asked unless
 // that is known. A column that cannot take its keys is an error.
-func (db *keyTables) facts(ctx context.Context, g *Conn, t *table) (*tableFacts, error) {
+func (db *keyTables) facts(ctx context.Context, g *keysConn, t *table) (*tableFacts, error) {
 	if t.looked && g.isAltered() && db.standIn == nil {
 		f, err := db.factsHere(ctx, g, t)
 		if err != nil {
@@ -155,7 +155,7 @@ func (g *gate) again(missing *tableFacts, failed error) {
 }
 
 // look asks the catalog.
-func (db *keyTables) look(ctx context.Context, g *Conn, t *table) (*tableFacts, error) {
+func (db *keyTables) look(ctx context.Context, g *keysConn, t *table) (*tableFacts, error) {
 	e := db.known()
 	if err := db.lock(ctx, g, t, 0); err != nil {
 		return nil, err
@@ -242,7 +242,7 @@ func factsOfColumn(t *catalog.Table, c *catalog.Column) keyFacts {
 // connection, which may have a transaction open that a second one would wait
 // for, elsewhere on one of our own, so that the application's session does not
 // notice.
-func (db *keyTables) tableIn(ctx context.Context, g *Conn, d *dialect.Dialect, schema, name string) (*catalog.Table, error) {
+func (db *keyTables) tableIn(ctx context.Context, g *keysConn, d *dialect.Dialect, schema, name string) (*catalog.Table, error) {
 	if db.OnConnection() || g.isAltered() {
 		return catalog.Read(ctx, d, catalog.Conn(g.Raw), schema, name)
 	}

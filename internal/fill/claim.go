@@ -48,7 +48,7 @@ func claims(c store.Claim) claimer {
 }
 
 // claim claims the column of a counter, and reports whether that is done for good.
-func (db *keyTables) claim(ctx context.Context, g *Conn, t *table, i int, c *counter) (done bool, err error) {
+func (db *keyTables) claim(ctx context.Context, g *keysConn, t *table, i int, c *counter) (done bool, err error) {
 	if c.claimer == nil {
 		return true, nil
 	}
@@ -65,7 +65,7 @@ func (db *keyTables) claim(ctx context.Context, g *Conn, t *table, i int, c *cou
 }
 
 // claimColumn makes a claim in the application's own database.
-func (db *keyTables) claimColumn(ctx context.Context, g *Conn, claim store.Claim) (done bool, err error) {
+func (db *keyTables) claimColumn(ctx context.Context, g *keysConn, claim store.Claim) (done bool, err error) {
 	if db.standIn != nil || g == nil && db.OnConnection() {
 		return false, nil
 	}
@@ -88,7 +88,7 @@ func (db *keyTables) claimColumn(ctx context.Context, g *Conn, claim store.Claim
 
 // writeClaim writes a claim down, and reports whether that stays whatever becomes of the
 // statement's transaction.
-func (db *keyTables) writeClaim(ctx context.Context, g *Conn, claim store.Claim) (noted, stays bool, err error) {
+func (db *keyTables) writeClaim(ctx context.Context, g *keysConn, claim store.Claim) (noted, stays bool, err error) {
 	if !db.OnConnection() {
 		home, err := db.sources.stores.get("")
 		if err != nil {

@@ -26,11 +26,11 @@ func (db *Database) Connect(ctx context.Context, parent driver.Connector) (*Conn
 		// On a connection that nobody has used: later the question would change
 		// what ROW_COUNT() and FOUND_ROWS() say. Without an answer it is asked
 		// again when it matters.
-		_, _ = db.know(ctx, g)
+		_, _ = db.know(ctx, &g.keysConn)
 	}
-	db.greet(ctx, g)
+	db.greet(ctx, &g.keysConn)
 	if policy.Mode(db.Mode.Load()) != policy.ModeOff {
-		db.placeFirst(ctx, g)
+		db.placeFirst(ctx, &g.keysConn)
 	}
 	return g, nil
 }
@@ -39,7 +39,7 @@ func (db *Database) Connect(ctx context.Context, parent driver.Connector) (*Conn
 // the policy.
 func (db *Database) KeysFor(ctx context.Context, name string, n int) ([]driver.Value, error) {
 	var keys []driver.Value
-	err := db.forTable(ctx, name, func(t *table, g *Conn) error {
+	err := db.forTable(ctx, name, func(t *table, g *keysConn) error {
 		var err error
 		keys, err = db.next(ctx, g, nil, t, 0, n)
 		return err
@@ -51,7 +51,7 @@ func (db *Database) KeysFor(ctx context.Context, name string, n int) ([]driver.V
 // table, which is named as in the policy.
 func (db *Database) ReserveFor(ctx context.Context, name string, n int) (int64, error) {
 	var first int64
-	err := db.forTable(ctx, name, func(t *table, g *Conn) error {
+	err := db.forTable(ctx, name, func(t *table, g *keysConn) error {
 		if !t.keys[0].rule.Contiguous {
 			return ErrNoNumbers
 		}
@@ -64,7 +64,7 @@ func (db *Database) ReserveFor(ctx context.Context, name string, n int) (int64, 
 
 // forTable calls f for a table of a name, with a connection where its source
 // needs one.
-func (db *Database) forTable(ctx context.Context, name string, f func(*table, *Conn) error) error {
+func (db *Database) forTable(ctx context.Context, name string, f func(*table, *keysConn) error) error {
 	// Names, layouts and states are alike in MySQL and MariaDB; what the catalog
 	// is to say of a column is not.
 	t, err := db.known().named(name)
@@ -79,7 +79,7 @@ func (db *Database) forTable(ctx context.Context, name string, f func(*table, *C
 		return t.keyError(0, ErrJoined)
 	}
 	if k.source == nil && db.OnConnection() && db.standIn == nil {
-		err = db.WithGuard(ctx, func(g *Conn) error { return f(t, g) })
+		err = db.WithGuard(ctx, func(g *keysConn) error { return f(t, g) })
 	} else {
 		err = f(t, nil)
 	}
@@ -90,15 +90,15 @@ func (db *Database) forTable(ctx context.Context, name string, f func(*table, *C
 }
 
 // WithGuard calls f with a connection of its own.
-func (db *Database) WithGuard(ctx context.Context, f func(*Conn) error) error {
+func (db *Database) WithGuard(ctx context.Context, f func(*keysConn) error) error {
 	g, err := db.Connect(ctx, db.sources.stores.own)
 	if err != nil {
 		return err
 	}
-	if db.acquaint(ctx, g); g.counters != nil {
+	if db.acquaint(ctx, &g.keysConn); g.counters != nil {
 		err = ErrOwnMemory
 	} else {
-		err = f(g)
+		err = f(&g.keysConn)
 	}
 	if closeErr := g.Close(); err == nil {
 		err = closeErr

@@ -21,7 +21,7 @@ type connRow struct {
 }
 
 // at returns the way to the row from a connection.
-func (r *connRow) at(g *Conn) keysource.At {
+func (r *connRow) at(g *keysConn) keysource.At {
 	at := keysource.At{Open: g.Tx != session.Outside}
 	rows := r.rows.At(store.On(r.dialect, g.Raw))
 	at.Reserver = committing{r, g}
@@ -40,8 +40,8 @@ func (r *connRow) at(g *Conn) keysource.At {
 // the engine refuses to begin one inside another: what is kept here has
 // committed, even if a BEGIN went by that was not seen.
 type committing struct {
-	row   *connRow
-	guard *Conn
+	row *connRow
+	on  *keysConn
 }
 
 // errInside is the answer of a committing row inside a transaction. The guard
@@ -66,21 +66,21 @@ func (c committing) commit(ctx context.Context, f func(*store.Reserver) error) e
 
 // transact calls f with the store inside a transaction of its own.
 func (c committing) transact(ctx context.Context, f func(*store.Store) error) error {
-	tx, err := c.guard.BeginDriver(ctx, driver.TxOptions{})
+	tx, err := c.on.BeginDriver(ctx, driver.TxOptions{})
 	if err != nil {
 		if session.IsNestedBegin(err) {
-			c.guard.MarkUnknown()
+			c.on.MarkUnknown()
 			return errInside
 		}
 		return err
 	}
-	if err := f(store.Within(c.row.dialect, c.guard.Raw)); err != nil {
-		c.guard.Undo(ctx, tx.Rollback())
+	if err := f(store.Within(c.row.dialect, c.on.Raw)); err != nil {
+		c.on.Undo(ctx, tx.Rollback())
 		return err
 	}
 	if err := tx.Commit(); err != nil {
 		// One that could not be committed stays open: SQLITE_BUSY.
-		c.guard.Undo(ctx, err)
+		c.on.Undo(ctx, err)
 		return err
 	}
 	return nil

@@ -47,7 +47,7 @@ type counter struct {
 // are its kinds.
 type numbers interface {
 	// reserve returns the first of n consecutive integers.
-	reserve(ctx context.Context, g *Conn, n int64) (int64, error)
+	reserve(ctx context.Context, g *keysConn, n int64) (int64, error)
 
 	// suspect gives up what is reserved, since a key of it was found in use: what
 	// comes next is compared with the greatest key, where that can be asked for.
@@ -62,7 +62,7 @@ type follower interface {
 	numbers
 
 	// advance makes later keys to or greater.
-	advance(ctx context.Context, g *Conn, to int64) error
+	advance(ctx context.Context, g *keysConn, to int64) error
 
 	// isOnConnection reports whether the state is read and written on the connection
 	// of each statement, as on SQLite.
@@ -79,7 +79,7 @@ func (c *counter) follower() follower {
 }
 
 // reserve returns the first of n consecutive integers.
-func (c *counter) reserve(ctx context.Context, g *Conn, n int64) (int64, error) {
+func (c *counter) reserve(ctx context.Context, g *keysConn, n int64) (int64, error) {
 	if g != nil && len(g.doubts) > 0 {
 		if d, ok := g.doubts[c]; ok {
 			return c.reserveAbove(ctx, g, n, d)

@@ -20,7 +20,7 @@ func (db *Database) decide(ctx context.Context, g *Conn, query string) (*rewrite
 			return nil, event{}, nil
 		}
 		var err error
-		if e, err = db.know(ctx, g); err != nil {
+		if e, err = db.know(ctx, &g.keysConn); err != nil {
 			if db.indifferent(query) {
 				return nil, event{}, nil
 			}

@@ -19,7 +19,7 @@ type doubted struct {
 // doubt makes the next draw on the connection compare with the greatest key that
 // its transaction sees, where others may not see that. A row that is counted on the
 // connection itself is compared there anyway.
-func (db *keyTables) doubt(g *Conn, t *table, i int, c *counter) {
+func (db *keyTables) doubt(g *keysConn, t *table, i int, c *counter) {
 	f := t.gate.facts.Load()
 	if g == nil || g.Tx == session.Outside || f == nil || !f.keys[i].ranked || c.mapping != nil {
 		return
@@ -39,8 +39,8 @@ var errInUse = fmt.Errorf("%w: keys that the transaction sees are greater than t
 
 // reserveAbove is reserve above the greatest key that the transaction sees, as
 // on_behind says.
-func (c *counter) reserveAbove(ctx context.Context, g *Conn, n int64, d doubted) (int64, error) {
-	greatest, err := store.Within(g.DB.known().dialect, g.Raw).MaxKey(ctx, d.column)
+func (c *counter) reserveAbove(ctx context.Context, g *keysConn, n int64, d doubted) (int64, error) {
+	greatest, err := store.Within(g.tables.known().dialect, g.Raw).MaxKey(ctx, d.column)
 	if err != nil {
 		return 0, err
 	}

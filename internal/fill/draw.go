@@ -5,8 +5,9 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 
-	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
@@ -23,6 +24,8 @@ type giver interface {
 	// Within returns n keys, each numbered within the parent of its row; parents
 	// gives these.
 	Within(ctx context.Context, t *table, i, n int, parents parentsFunc) ([]driver.Value, error)
+	// Spares reports whether keys are drawn behind those of a statement: see spare.
+	Spares() bool
 }
 
 // draw asks the sources for the keys that an execution takes, one call for
@@ -56,8 +59,8 @@ func draw(ctx context.Context, p *rewrite.Plan, args []driver.NamedValue, h rewr
 			})
 		default:
 			n := h.Counts[i]
-			if g, ok := from.(*Conn); ok {
-				n += g.DB.spare(p, d, n)
+			if from.Spares() {
+				n += spare(p, d, n)
 			}
 			var own []int64
 			if in.Target.Keys[d.Key].Follow {
@@ -116,32 +119,8 @@ func ours(err error) bool {
 	return false
 }
 
-// Give gives keys for a statement on the connection.
-func (g *Conn) Give(ctx context.Context, room []driver.Value, t *table, i, n int) ([]driver.Value, error) {
-	keys, err := g.DB.next(ctx, g, room, t, i, n)
-	return keys, g.held(err)
-}
-
-// Reserve reserves keys for a statement on the connection.
-func (g *Conn) Reserve(ctx context.Context, t *table, i int, n int64) (int64, error) {
-	first, err := g.DB.reserve(ctx, g, t, i, n)
-	return first, g.held(err)
-}
-
-// errHeld says why a store may not have answered to an INSERT in a transaction.
-var errHeld = errors.New("its transaction keeps a connection meanwhile, and where the server, a pooler or a limit of the user has no more, each waits for the other: allow two connections more than SetMaxOpenConns (docs/pool.md)")
-
-// held adds to the error of a store that has not answered what else may be the cause,
-// where the statement's transaction keeps a connection of the same server.
-func (g *Conn) held(err error) error {
-	if err == nil || g.Tx == session.Outside || g.DB.OnConnection() || !errors.Is(err, keysource.ErrStoreDown) {
-		return err
-	}
-	return fmt.Errorf("%w; %w", err, errHeld)
-}
-
 // next appends keys to room; g may be nil where states have connections of their own.
-func (db *keyTables) next(ctx context.Context, g *Conn, room []driver.Value, t *table, i, n int) ([]driver.Value, error) {
+func (db *keyTables) next(ctx context.Context, g *keysConn, room []driver.Value, t *table, i, n int) ([]driver.Value, error) {
 	k := &t.keys[i]
 	if k.source != nil {
 		return k.source.Append(ctx, room, keysource.Request{N: n, Layout: k.layout})
@@ -157,7 +136,7 @@ func (db *keyTables) next(ctx context.Context, g *Conn, room []driver.Value, t *
 }
 
 // reserve gives the first of n consecutive integers.
-func (db *keyTables) reserve(ctx context.Context, g *Conn, t *table, i int, n int64) (int64, error) {
+func (db *keyTables) reserve(ctx context.Context, g *keysConn, t *table, i int, n int64) (int64, error) {
 	if k := &t.keys[i]; k.rule.Source.Kind == policy.KindMaxPlusOne && db.belongs(k) {
 		return db.afterMax(ctx, g, t, i, n)
 	}
@@ -166,7 +145,7 @@ func (db *keyTables) reserve(ctx context.Context, g *Conn, t *table, i int, n in
 }
 
 // numbers gives the first of n consecutive numbers of a counter, and that.
-func (db *keyTables) numbers(ctx context.Context, g *Conn, t *table, i int, n int64) (*counter, int64, error) {
+func (db *keyTables) numbers(ctx context.Context, g *keysConn, t *table, i int, n int64) (*counter, int64, error) {
 	for again := false; ; again = true {
 		c, err := db.counter(ctx, g, t, i)
 		if err != nil {
@@ -198,4 +177,58 @@ func (db *keyTables) numbers(ctx context.Context, g *Conn, t *table, i int, n in
 func unusable(err error) bool {
 	return errors.Is(err, store.ErrBound) || errors.Is(err, store.ErrTaken) || errors.Is(err, store.ErrParameters) ||
 		errors.Is(err, store.ErrNoOwn) || errors.Is(err, store.ErrOtherSequence)
+}
+
+// spare returns how many keys are drawn behind those of a statement that need not
+// store its first row, and which answers with the first that it has stored: see
+// spares.
+func spare(p *rewrite.Plan, d rewrite.Draw, n int) int {
+	in := &p.Inserts[d.Insert]
+	t := tableOf(in)
+	k := &t.keys[d.Key]
+	if n < 2 || t.lastID != d.Key || p.Dialect().LastRowID || !p.Alone() || in.Returning ||
+		in.Conflict != rewrite.ConflictSkip && (in.Conflict != rewrite.ConflictUpdate || in.Idiom || in.UpdatesKey) {
+		return 0
+	}
+	if k.source != nil || !k.adjacent() || k.rule.Joined || k.rule.Source.Kind == policy.KindMaxPlusOne {
+		return 0 // what is behind them may be given to the next statement
+	}
+	return n - 1
+}
+
+// block returns what an INSERT … SELECT takes of a column's draw: how many keys
+// there are, and the number before the first.
+func block(ctx context.Context, t *table, i int, rows int64, from giver) ([]driver.Value, error) {
+	if rows == 0 {
+		return []driver.Value{int64(0), int64(0)}, nil
+	}
+	first, err := from.Reserve(ctx, t, i, rows)
+	if err != nil {
+		return nil, err
+	}
+	return []driver.Value{rows, first - 1}, nil
+}
+
+// beside draws keys for rows beside which others of the statement bring their own, and
+// draws again where one is among these: the numbering is raised above them when the
+// INSERT has succeeded.
+func beside(ctx context.Context, room []driver.Value, t *table, i, n int, own []int64, from giver) ([]driver.Value, error) {
+	for tries := len(own); ; tries-- {
+		drawn, err := from.Give(ctx, room, t, i, n)
+		if err != nil || tries == 0 || !slices.ContainsFunc(drawn, func(v driver.Value) bool { return isAmong(v, own) }) {
+			return drawn, err
+		}
+	}
+}
+
+// isAmong reports whether a key that was drawn is one of some integers.
+func isAmong(v driver.Value, all []int64) bool {
+	switch v := v.(type) {
+	case int64:
+		return slices.Contains(all, v)
+	case string:
+		n, err := strconv.ParseInt(v, 10, 64)
+		return err == nil && slices.Contains(all, n)
+	}
+	return false
 }

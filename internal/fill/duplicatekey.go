@@ -47,7 +47,7 @@ func (x *execution) suspectParents(ctx context.Context, t *table, d rewrite.Draw
 	if err != nil {
 		return
 	}
-	if c, err := x.guard.DB.counter(ctx, x.guard, t, d.Key); err == nil {
+	if c, err := x.guard.DB.counter(ctx, &x.guard.keysConn, t, d.Key); err == nil {
 		if s, ok := c.numbers.(*scoped); ok {
 			s.suspectWithin(rows)
 		}
@@ -67,12 +67,12 @@ func (x *execution) numbers() bool {
 // dropBlock gives up what is reserved for a key column, counts and reports it.
 func (db *keyTables) dropBlock(ctx context.Context, g *Conn, t *table, i int) {
 	if k := &t.keys[i]; k.rule.Source.Kind != policy.KindMaxPlusOne || !db.belongs(k) {
-		c, err := db.counter(ctx, g, t, i)
+		c, err := db.counter(ctx, &g.keysConn, t, i)
 		if err != nil {
 			return // the database was closed
 		}
 		c.numbers.suspect()
-		db.doubt(g, t, i, c)
+		db.doubt(&g.keysConn, t, i, c)
 	}
 	db.noteSuspect(ctx, t, i)
 }

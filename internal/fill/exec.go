@@ -213,7 +213,7 @@ func (db *Database) session(ctx context.Context, g *Conn, p *rewrite.Plan) (bool
 	quiet := true
 	for i := range p.Inserts {
 		t := tableOf(&p.Inserts[i])
-		f, err := db.facts(ctx, g, t)
+		f, err := db.facts(ctx, &g.keysConn, t)
 		if err != nil {
 			return false, t.keyError(0, err)
 		}

@@ -2,11 +2,9 @@ package fill
 
 import (
 	"context"
-	"database/sql/driver"
 	"time"
 
 	"github.com/keyfill/keyfill/internal/explain"
-	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -74,24 +72,6 @@ func (e *engine) explain(query string) (explain.Explanation, error) {
 	ex.SQL, ex.Literal = p.InlineAssumed(h, keys, p.Session()), true
 	return ex, nil
 }
-
-// dummies gives the keys of an explanation: integers from 1, since those of a
-// state would have to be drawn.
-type dummies struct{}
-
-func (dummies) Give(ctx context.Context, room []driver.Value, t *table, i, n int) ([]driver.Value, error) {
-	k := &t.keys[i]
-	if k.source != nil {
-		return k.source.Append(ctx, room, keysource.Request{N: n, Layout: k.layout})
-	}
-	if k.shape != nil {
-		return k.example(n)
-	}
-	return keysource.AppendIntegers(room, 1, n, k.layout), nil
-}
-
-// Reserve gives the rows of an INSERT … SELECT the numbers from 1.
-func (dummies) Reserve(context.Context, *table, int, int64) (int64, error) { return 1, nil }
 
 // refusal fills in why the query is refused.
 func refusal(ex *explain.Explanation, r *rewrite.Refusal) {

@@ -6,7 +6,6 @@ import (
 	"database/sql/driver"
 	"log/slog"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
@@ -53,7 +52,7 @@ func mayFollow(src policy.Source) bool {
 
 // engineCounts reports whether a column has such a counter.
 func (db *keyTables) engineCounts(ctx context.Context, g *Conn, t *table, i int) bool {
-	f, err := db.facts(ctx, g, t)
+	f, err := db.facts(ctx, &g.keysConn, t)
 	return err == nil && f.keys[i].counts
 }
 
@@ -124,7 +123,7 @@ func (db *Database) bringsFor(ctx context.Context, g *Conn, t *table, j int, wha
 	case !said && !db.engineCounts(ctx, g, t, j):
 		return brought{}, nil
 	}
-	c, err := db.counter(ctx, g, t, j)
+	c, err := db.counter(ctx, &g.keysConn, t, j)
 	switch {
 	case err != nil && said:
 		return brought{}, t.keyError(j, err)
@@ -187,7 +186,7 @@ func (b *brought) raise(ctx context.Context, g *Conn, key int64) error {
 	if key < 1 || key >= b.table.keys[b.key].limit() {
 		return nil
 	}
-	return b.numbers.advance(ctx, g, key+1)
+	return b.numbers.advance(ctx, &g.keysConn, key+1)
 }
 
 // followSavepoint is the name of ours, which nobody else uses.
@@ -198,7 +197,7 @@ const followSavepoint = "keyfill_follow"
 // index has to be gone through, or the table cannot be read. The error is one that has
 // undone the transaction.
 func (db *Database) greatestStored(ctx context.Context, g *Conn, b *brought) (key int64, found bool, err error) {
-	f, err := db.facts(ctx, g, b.table)
+	f, err := db.facts(ctx, &g.keysConn, b.table)
 	if err != nil {
 		return 0, false, nil
 	}
@@ -278,7 +277,7 @@ func (x *execution) raiseBefore(ctx context.Context) error {
 		b := &x.before[i]
 		err := b.raise(ctx, x.guard, max(b.what.Sure, b.what.Guess))
 		if !b.what.Any() {
-			err = b.numbers.advance(ctx, x.guard, 1)
+			err = b.numbers.advance(ctx, &x.guard.keysConn, 1)
 		}
 		if err != nil {
 			return b.table.keyError(b.key, err)
@@ -311,28 +310,4 @@ func (x *execution) raiseStored(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// beside draws keys for rows beside which others of the statement bring their own, and
-// draws again where one is among these: the numbering is raised above them when the
-// INSERT has succeeded.
-func beside(ctx context.Context, room []driver.Value, t *table, i, n int, own []int64, from giver) ([]driver.Value, error) {
-	for tries := len(own); ; tries-- {
-		drawn, err := from.Give(ctx, room, t, i, n)
-		if err != nil || tries == 0 || !slices.ContainsFunc(drawn, func(v driver.Value) bool { return isAmong(v, own) }) {
-			return drawn, err
-		}
-	}
-}
-
-// isAmong reports whether a key that was drawn is one of some integers.
-func isAmong(v driver.Value, all []int64) bool {
-	switch v := v.(type) {
-	case int64:
-		return slices.Contains(all, v)
-	case string:
-		n, err := strconv.ParseInt(v, 10, 64)
-		return err == nil && slices.Contains(all, n)
-	}
-	return false
 }

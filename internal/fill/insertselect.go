@@ -84,7 +84,7 @@ func (x *execution) countInsert(ctx context.Context, i int) (n int64, err error)
 	g := x.guard
 	in := &x.plan.Inserts[i]
 	t := tableOf(in)
-	g.DB.lock(ctx, g, t, 0)
+	g.DB.lock(ctx, &g.keysConn, t, 0)
 	if err := x.setSavepoint(ctx); err != nil {
 		return 0, t.keyError(0, err)
 	}
@@ -312,19 +312,6 @@ func (x *execution) refill(ctx context.Context) error {
 	x.keys = keys
 	x.place()
 	return nil
-}
-
-// block returns what an INSERT … SELECT takes of a column's draw: how many keys
-// there are, and the number before the first.
-func block(ctx context.Context, t *table, i int, rows int64, from giver) ([]driver.Value, error) {
-	if rows == 0 {
-		return []driver.Value{int64(0), int64(0)}, nil
-	}
-	first, err := from.Reserve(ctx, t, i, rows)
-	if err != nil {
-		return nil, err
-	}
-	return []driver.Value{rows, first - 1}, nil
 }
 
 // numberedKeys returns the keys that the rows of a query may have got, all of

@@ -51,7 +51,7 @@ func unensured(row store.Sequence) store.Sequence {
 
 // within returns the row as the transaction finds it that is open on the
 // connection.
-func (r *joinedRow) within(ctx context.Context, g *Conn) (*store.Reserver, error) {
+func (r *joinedRow) within(ctx context.Context, g *keysConn) (*store.Reserver, error) {
 	st, away, err := g.states(ctx)
 	switch {
 	case err != nil:
@@ -63,7 +63,7 @@ func (r *joinedRow) within(ctx context.Context, g *Conn) (*store.Reserver, error
 }
 
 // reserve returns the first of n consecutive integers, which are the transaction's.
-func (r *joinedRow) reserve(ctx context.Context, g *Conn, n int64) (int64, error) {
+func (r *joinedRow) reserve(ctx context.Context, g *keysConn, n int64) (int64, error) {
 	if err := r.open(ctx, g); err != nil {
 		return 0, err
 	}
@@ -103,7 +103,7 @@ func (r *joinedRow) isThere(ctx context.Context) bool {
 }
 
 // open makes sure that the row can be used.
-func (r *joinedRow) open(ctx context.Context, g *Conn) error {
+func (r *joinedRow) open(ctx context.Context, g *keysConn) error {
 	if r.opened.Load() {
 		return nil
 	}
@@ -145,8 +145,8 @@ func (r *joinedRow) openAt(ctx context.Context, at *store.Store) (store.Row, err
 }
 
 // advance makes later keys to or greater, in the transaction where one is open.
-func (r *joinedRow) advance(ctx context.Context, g *Conn, to int64) error {
-	g.DB.ensure(ctx, g)
+func (r *joinedRow) advance(ctx context.Context, g *keysConn, to int64) error {
+	g.tables.ensure(ctx, g)
 	if err := r.open(ctx, g); err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func (r *joinedRow) close(context.Context) error { return nil }
 
 // newJoined attaches a row to a counter, whose numbers belong to transactions, and
 // returns it.
-func (db *keyTables) newJoined(ctx context.Context, g *Conn, k *tableKey, row store.Sequence, ranked bool, schema string, c *counter) (*joinedRow, error) {
+func (db *keyTables) newJoined(ctx context.Context, g *keysConn, k *tableKey, row store.Sequence, ranked bool, schema string, c *counter) (*joinedRow, error) {
 	d := db.known().dialect
 	row.OnBehind = k.rule.Source.OnBehind
 	if !ranked {

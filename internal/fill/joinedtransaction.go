@@ -84,7 +84,7 @@ func (x *execution) control(ctx context.Context, text, savepoint string) error {
 // beginOwn begins a transaction for the execution alone.
 func (x *execution) beginOwn(ctx context.Context) error {
 	g := x.guard
-	g.DB.ensure(ctx, g)
+	g.DB.ensure(ctx, &g.keysConn)
 	var opts driver.TxOptions
 	if x.joining.latest && x.plan.Dialect().Transactions.Snapshots {
 		// Under REPEATABLE READ the first statement, which waits for the lock,

@@ -60,7 +60,7 @@ func (k *tableKey) states() []string {
 }
 
 // mapped gives keys that are made of numbers.
-func (db *keyTables) mapped(ctx context.Context, g *Conn, t *table, i, n int) ([]driver.Value, error) {
+func (db *keyTables) mapped(ctx context.Context, g *keysConn, t *table, i, n int) ([]driver.Value, error) {
 	k := &t.keys[i]
 	if _, ok := k.shape.(*keysource.Composite); !ok {
 		c, first, err := db.numbers(ctx, g, t, i, int64(n))

@@ -39,7 +39,7 @@ func (db *Database) miscounts(p *rewrite.Plan) bool {
 //
 // An error is left to what comes next, since it may be that of a view, which cannot
 // be written to in this way. One that may have ended the transaction is returned.
-func (db *keyTables) lock(ctx context.Context, g *Conn, t *table, i int) error {
+func (db *keyTables) lock(ctx context.Context, g *keysConn, t *table, i int) error {
 	if !db.OnConnection() || g.Tx == session.Outside {
 		return nil
 	}

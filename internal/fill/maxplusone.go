@@ -22,7 +22,7 @@ var (
 
 // afterMax returns the first of n integers behind the greatest key of a column, as
 // the statement's transaction sees it.
-func (db *keyTables) afterMax(ctx context.Context, g *Conn, t *table, i int, n int64) (int64, error) {
+func (db *keyTables) afterMax(ctx context.Context, g *keysConn, t *table, i int, n int64) (int64, error) {
 	k := &t.keys[i]
 	f, err := db.facts(ctx, g, t)
 	switch {
@@ -67,7 +67,7 @@ func unranked(c store.Column) store.Column {
 
 // enterMutex waits for those who are about to insert behind the greatest key of a
 // column, where reading it alone does not.
-func (db *keyTables) enterMutex(ctx context.Context, g *Conn, k *tableKey, f *tableFacts, i int, column store.Column) error {
+func (db *keyTables) enterMutex(ctx context.Context, g *keysConn, k *tableKey, f *tableFacts, i int, column store.Column) error {
 	if !store.NeedsMutex(db.known().dialect) {
 		return nil
 	}

@@ -86,7 +86,7 @@ func (e *engine) mayMean(p *rewrite.Plan, query string) bool {
 // inPlace returns the plan of a query for the tables that the engine takes on the
 // connection, and how names are to be read there. p is the plan of the text alone.
 // An error is the driver's own, or a store's.
-func (db *keyTables) inPlace(ctx context.Context, g *Conn, e *engine, query string, p *rewrite.Plan) (*rewrite.Plan, naming, error) {
+func (db *keyTables) inPlace(ctx context.Context, g *keysConn, e *engine, query string, p *rewrite.Plan) (*rewrite.Plan, naming, error) {
 	plain := e.names
 	if !db.asks(e, query, p) {
 		return p, plain, nil
@@ -119,7 +119,7 @@ func (db *keyTables) inPlace(ctx context.Context, g *Conn, e *engine, query stri
 
 // moves reports whether a text of several statements may change the place ahead of an
 // INSERT of its own.
-func moves(g *Conn, p *rewrite.Plan, query string) bool {
+func moves(g *keysConn, p *rewrite.Plan, query string) bool {
 	if p.Statements < 2 || len(p.Inserts) == 0 {
 		return false
 	}
@@ -148,7 +148,7 @@ func isLoose(t *table) bool { return t.rule.Loose }
 
 // readIn reads a query in a place, and keeps the plan where all that it names is
 // there.
-func (db *keyTables) readIn(ctx context.Context, g *Conn, e *engine, query string, p *rewrite.Plan, at, home *session.Location) (*rewrite.Plan, naming, error) {
+func (db *keyTables) readIn(ctx context.Context, g *keysConn, e *engine, query string, p *rewrite.Plan, at, home *session.Location) (*rewrite.Plan, naming, error) {
 	r := &reading{engine: e, at: at, home: home, now: map[wanted]string{}, altered: g.isAltered()}
 	n := naming{lookup: r.lookup, key: at.Answer + "\x00" + string(rune(p.Dialect().Settings)) + "\x00at\x00"}
 	if known, ok := e.cache.Get(n.key + query); ok && !r.altered {

@@ -9,7 +9,7 @@ import (
 
 // newNative returns the counter of a sequence of the engine, which other programs
 // may draw from too. It has no row of ours.
-func (db *keyTables) newNative(ctx context.Context, g *Conn, t *table, i int) (*counter, error) {
+func (db *keyTables) newNative(ctx context.Context, g *keysConn, t *table, i int) (*counter, error) {
 	k := &t.keys[i]
 	src := k.rule.Source
 	facts, columns, err := db.columns(ctx, g, t, i)

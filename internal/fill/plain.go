@@ -143,7 +143,7 @@ func (r *plainRun) draw(ctx context.Context) (suits bool, err error) {
 	n := r.holes.Counts[0]
 	room := g.keyRoom[:0]
 	if n > 1 {
-		n += g.DB.spare(r.plan, r.plan.Draws[0], n)
+		n += spare(r.plan, r.plan.Draws[0], n)
 		room = nil
 	}
 	drawn, err := g.Give(ctx, room, r.table, r.key, n)

@@ -25,7 +25,7 @@ func (db *Database) planOn(ctx context.Context, g *Conn, e *engine, query string
 	if err != nil || p.Action == rewrite.Refuse && p.Refusal.Reason == rewrite.ErrSettings {
 		return p, err
 	}
-	p, n, err := db.inPlace(ctx, g, e, query, p)
+	p, n, err := db.inPlace(ctx, &g.keysConn, e, query, p)
 	if err != nil || p.Action == rewrite.Refuse && p.Refusal.Reason == rewrite.ErrPlace {
 		return p, err
 	}
@@ -89,7 +89,7 @@ func (db *Database) listed(ctx context.Context, g *Conn, e *engine, n naming, qu
 	}
 	columns := g.Columns.Of(in.Unlisted)
 	if columns == nil {
-		if err := db.lock(ctx, g, t, 0); err != nil {
+		if err := db.lock(ctx, &g.keysConn, t, 0); err != nil {
 			return p, err
 		}
 		var err error

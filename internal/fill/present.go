@@ -16,7 +16,6 @@ import (
 	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
-	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -68,7 +67,7 @@ func (x *execution) rowFacts(ctx context.Context) *rowFacts {
 	ctx, cancel := aside(ctx)
 	defer cancel()
 	d := db.known().dialect
-	found, err := db.tableIn(ctx, g, d, t.rule.Schema, t.rule.Name)
+	found, err := db.tableIn(ctx, &g.keysConn, d, t.rule.Schema, t.rule.Name)
 	if x.asked(ctx, err); err != nil {
 		t.gate.mute.Store(time.Now().Add(recheck).UnixNano())
 		return unknownRows
@@ -454,22 +453,5 @@ func (f *rowFacts) column(key int) string {
 // row, to stay among them. GORM does so.
 func (x *execution) spares(id filledID) bool {
 	draw := x.plan.Filled(x.holes)[id.place].Draw
-	return x.guard.DB.spare(x.plan, x.plan.Draws[draw], x.holes.Counts[draw]) > 0
-}
-
-// spare returns how many keys are drawn behind those of a statement that need not
-// store its first row, and which answers with the first that it has stored: see
-// spares.
-func (db *Database) spare(p *rewrite.Plan, d rewrite.Draw, n int) int {
-	in := &p.Inserts[d.Insert]
-	t := tableOf(in)
-	k := &t.keys[d.Key]
-	if n < 2 || t.lastID != d.Key || p.Dialect().LastRowID || !p.Alone() || in.Returning ||
-		in.Conflict != rewrite.ConflictSkip && (in.Conflict != rewrite.ConflictUpdate || in.Idiom || in.UpdatesKey) {
-		return 0
-	}
-	if k.source != nil || !k.adjacent() || k.rule.Joined || k.rule.Source.Kind == policy.KindMaxPlusOne {
-		return 0 // what is behind them may be given to the next statement
-	}
-	return n - 1
+	return spare(x.plan, x.plan.Draws[draw], x.holes.Counts[draw]) > 0
 }

@@ -18,13 +18,13 @@ type recycled struct {
 	row    *connRow // where the row lives on the connection of each statement; nil elsewhere
 }
 
-func (r *recycled) reserve(ctx context.Context, g *Conn, n int64) (int64, error) {
+func (r *recycled) reserve(ctx context.Context, g *keysConn, n int64) (int64, error) {
 	if r.row == nil {
 		return r.source.Reserve(ctx, n)
 	}
-	g.DB.ensure(ctx, g)
+	g.tables.ensure(ctx, g)
 	first, err := r.source.ReserveOn(ctx, n, r.row.seriesAt(g))
-	if err == errInside || err != nil && g.DB.ensureAgain(ctx, g) {
+	if err == errInside || err != nil && g.tables.ensureAgain(ctx, g) {
 		first, err = r.source.ReserveOn(ctx, n, r.row.seriesAt(g))
 	}
 	return first, err
@@ -35,7 +35,7 @@ func (r *recycled) suspect() { r.source.Suspect() }
 func (r *recycled) close(ctx context.Context) error { return leave(ctx, r.source) }
 
 // newRecycled attaches series to a counter, whose numbers come from the row.
-func (db *keyTables) newRecycled(g *Conn, k *tableKey, row store.Sequence, ranked bool, schema string, c *counter) (*counter, error) {
+func (db *keyTables) newRecycled(g *keysConn, k *tableKey, row store.Sequence, ranked bool, schema string, c *counter) (*counter, error) {
 	src := k.rule.Source
 	series := store.Series{
 		Sequence: row, Size: src.Series, Lease: src.Lease,
@@ -89,7 +89,7 @@ func (db *keyTables) storeOf(src policy.Source, row *store.Sequence) (*store.Sto
 }
 
 // seriesAt returns the way to the series from a connection.
-func (r *connRow) seriesAt(g *Conn) keysource.SeriesAt {
+func (r *connRow) seriesAt(g *keysConn) keysource.SeriesAt {
 	at := keysource.SeriesAt{Open: g.Tx != session.Outside}
 	at.Transact = func(ctx context.Context, f func(keysource.SeriesStore) error) error {
 		inside := func(st *store.Store) error { return f(r.series.At(st)) }
@@ -115,7 +115,7 @@ func (r *connRow) seriesAt(g *Conn) keysource.SeriesAt {
 }
 
 // onOwnConn calls a function with a connection of our own to the application's database.
-type onOwnConn func(context.Context, func(*Conn) error) error
+type onOwnConn func(context.Context, func(*keysConn) error) error
 
 // giveBack gives the rest of their series back that count on the statements'
 // connections, when the database is closed. Where that cannot be, the lease runs
@@ -126,7 +126,7 @@ func (db *keyTables) giveBack(ctx context.Context, all []*recycled, onOwn onOwnC
 	}
 	ctx, cancel := context.WithTimeout(ctx, leavePatience)
 	defer cancel()
-	_ = onOwn(ctx, func(g *Conn) error {
+	_ = onOwn(ctx, func(g *keysConn) error {
 		var errs []error
 		for _, r := range all {
 			errs = append(errs, r.source.CloseOn(ctx, r.row.seriesAt(g)))

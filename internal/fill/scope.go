@@ -58,7 +58,7 @@ var errShared = errors.New("a numbering within other columns belongs to one tabl
 
 // newScoped makes the counter of a numbering within parents. row is its own row,
 // which gives no number but says which column is numbered, by what.
-func (db *keyTables) newScoped(ctx context.Context, g *Conn, t *table, i int, row store.Sequence, c *counter) (*counter, error) {
+func (db *keyTables) newScoped(ctx context.Context, g *keysConn, t *table, i int, row store.Sequence, c *counter) (*counter, error) {
 	k := &t.keys[i]
 	switch {
 	case k.rule.Shared:
@@ -126,12 +126,12 @@ type parentsFunc func() ([][]driver.Value, error)
 
 // Within gives keys for a statement on the connection, for the rows with these
 // parents.
-func (g *Conn) Within(ctx context.Context, t *table, i, _ int, parents parentsFunc) ([]driver.Value, error) {
+func (g *keysConn) Within(ctx context.Context, t *table, i, _ int, parents parentsFunc) ([]driver.Value, error) {
 	rows, err := parents()
 	if err != nil {
 		return nil, err
 	}
-	c, err := g.DB.counter(ctx, g, t, i)
+	c, err := g.tables.counter(ctx, g, t, i)
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ type parent struct {
 	places []int // of its rows among those of the statement
 }
 
-func (s *scoped) within(ctx context.Context, g *Conn, t *table, i int, rows [][]driver.Value) ([]driver.Value, error) {
+func (s *scoped) within(ctx context.Context, g *keysConn, t *table, i int, rows [][]driver.Value) ([]driver.Value, error) {
 	parents, err := s.parentsOf(rows)
 	if err != nil {
 		return nil, err
@@ -214,7 +214,7 @@ func (s *scoped) parentsOf(rows [][]driver.Value) ([]*parent, error) {
 }
 
 // reserve refuses: there is no row that the numbers are for.
-func (s *scoped) reserve(context.Context, *Conn, int64) (int64, error) { return 0, errNoParent }
+func (s *scoped) reserve(context.Context, *keysConn, int64) (int64, error) { return 0, errNoParent }
 
 // suspect does nothing: what is found in use is one parent's, see suspectWithin.
 func (s *scoped) suspect() {}
@@ -222,7 +222,7 @@ func (s *scoped) suspect() {}
 func (s *scoped) close(context.Context) error { return nil }
 
 // reserveFor returns the first of as many numbers of a parent as it has rows.
-func (s *scoped) reserveFor(ctx context.Context, g *Conn, t *table, i int, p *parent) (int64, error) {
+func (s *scoped) reserveFor(ctx context.Context, g *keysConn, t *table, i int, p *parent) (int64, error) {
 	n := int64(len(p.places))
 	if s.standIn != nil {
 		return s.standIn.reserve(ctx, p.row, n)
@@ -239,7 +239,7 @@ func (s *scoped) reserveFor(ctx context.Context, g *Conn, t *table, i int, p *pa
 	switch {
 	case behind:
 		// The numbering is compared again: what has raised it may be rolled back.
-		g.DB.noteSuspect(ctx, t, i)
+		g.tables.noteSuspect(ctx, t, i)
 	case err == nil && s.remedy != keysource.RemedyWarn:
 		s.doubts.remove(p.row)
 	}
@@ -300,9 +300,4 @@ func (d *doubtedParents) remove(row string) {
 	defer d.mu.Unlock()
 	delete(d.rows, row)
 	d.some.Store(len(d.rows) > 0)
-}
-
-// Within gives the rows of an explanation the numbers from 1.
-func (dummies) Within(_ context.Context, t *table, i, n int, _ parentsFunc) ([]driver.Value, error) {
-	return keysource.Integers(1, n, t.keys[i].layout), nil
 }

@@ -18,23 +18,23 @@ type sequence struct {
 	row    *connRow // where the row lives on the connection of each statement; nil elsewhere
 }
 
-func (s *sequence) reserve(ctx context.Context, g *Conn, n int64) (int64, error) {
+func (s *sequence) reserve(ctx context.Context, g *keysConn, n int64) (int64, error) {
 	if s.row == nil {
 		return s.source.Reserve(ctx, n)
 	}
-	g.DB.ensure(ctx, g)
+	g.tables.ensure(ctx, g)
 	first, err := s.source.ReserveOn(ctx, n, s.row.at(g))
-	if err == errInside || err != nil && g.DB.ensureAgain(ctx, g) {
+	if err == errInside || err != nil && g.tables.ensureAgain(ctx, g) {
 		first, err = s.source.ReserveOn(ctx, n, s.row.at(g))
 	}
 	return first, err
 }
 
-func (s *sequence) advance(ctx context.Context, g *Conn, to int64) error {
+func (s *sequence) advance(ctx context.Context, g *keysConn, to int64) error {
 	if s.row == nil {
 		return s.source.Advance(ctx, to)
 	}
-	g.DB.ensure(ctx, g)
+	g.tables.ensure(ctx, g)
 	err := s.source.AdvanceOn(ctx, to, s.row.at(g))
 	if err == errInside {
 		err = s.source.AdvanceOn(ctx, to, s.row.at(g))
@@ -50,7 +50,7 @@ func (s *sequence) suspect() { s.source.Suspect() }
 
 func (s *sequence) close(ctx context.Context) error { return s.source.Close(ctx) }
 
-func (db *keyTables) newSequence(ctx context.Context, g *Conn, t *table, i int, state string) (*counter, error) {
+func (db *keyTables) newSequence(ctx context.Context, g *keysConn, t *table, i int, state string) (*counter, error) {
 	k := &t.keys[i]
 	src := k.rule.Source
 	facts, columns, err := db.columns(ctx, g, t, i)
@@ -90,7 +90,7 @@ func (db *keyTables) newSequence(ctx context.Context, g *Conn, t *table, i int, 
 
 // countThrough completes a counter with a row, whose greatest key may be compared
 // with where it is ranked.
-func (db *keyTables) countThrough(ctx context.Context, g *Conn, src policy.Source, row store.Sequence, ranked bool, schema string,
+func (db *keyTables) countThrough(ctx context.Context, g *keysConn, src policy.Source, row store.Sequence, ranked bool, schema string,
 	o keysource.SequenceOptions, c *counter) (*counter, error) {
 	var at *connRow
 	if db.OnConnection() && src.Store == "" {
@@ -131,7 +131,7 @@ func (db *keyTables) countThrough(ctx context.Context, g *Conn, src policy.Sourc
 
 // isElsewhere reports whether a table of a schema is in another database than the
 // connection's own memory.
-func isElsewhere(g *Conn, schema string) bool {
+func isElsewhere(g *keysConn, schema string) bool {
 	return g.counters != nil && schema != "" && schema != "main" && schema != "temp"
 }
 

@@ -38,7 +38,7 @@ var (
 	_ flake = (*keysource.Leased)(nil)
 )
 
-func (s *snowflake) reserve(ctx context.Context, g *Conn, n int64) (int64, error) {
+func (s *snowflake) reserve(ctx context.Context, g *keysConn, n int64) (int64, error) {
 	if err := s.floor.raise(ctx, g); err != nil {
 		return 0, err
 	}
@@ -61,7 +61,7 @@ func (s *snowflake) close(ctx context.Context) error {
 	return s.flake.Close(ctx)
 }
 
-func (db *keyTables) newSnowflake(ctx context.Context, g *Conn, t *table, i int, state string) (*counter, error) {
+func (db *keyTables) newSnowflake(ctx context.Context, g *keysConn, t *table, i int, state string) (*counter, error) {
 	k := &t.keys[i]
 	src := k.rule.Source
 	o := src.SnowflakeOptions()
@@ -237,7 +237,7 @@ func (f *floor) greatest(ctx context.Context, st *store.Store) (int64, error) {
 }
 
 // raise makes the first keys begin above the greatest one in the column.
-func (f *floor) raise(ctx context.Context, g *Conn) error {
+func (f *floor) raise(ctx context.Context, g *keysConn) error {
 	if f == nil || f.done.Load() {
 		return nil
 	}

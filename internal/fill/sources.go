@@ -150,7 +150,7 @@ func valueOf(ctx context.Context) func(name string) (string, bool) {
 }
 
 // counter returns the counter of a key column, which is made at its first use.
-func (db *keyTables) counter(ctx context.Context, g *Conn, t *table, i int) (*counter, error) {
+func (db *keyTables) counter(ctx context.Context, g *keysConn, t *table, i int) (*counter, error) {
 	k := &t.keys[i]
 	set, only := db.sources.counters, &t.gate.counters[i]
 	if g != nil {
@@ -222,7 +222,7 @@ func (db *keyTables) counter(ctx context.Context, g *Conn, t *table, i int) (*co
 var errHomes = errors.New("its state numbers a table of that name in another schema: write schema.table into the policy, or {schema} into the name of the state")
 
 // atHome returns an error when the counter numbers another table.
-func (db *keyTables) atHome(ctx context.Context, g *Conn, t *table, i int, c *counter) error {
+func (db *keyTables) atHome(ctx context.Context, g *keysConn, t *table, i int, c *counter) error {
 	if c.home == "" {
 		return nil
 	}
@@ -246,7 +246,7 @@ func (f *keyFacts) home() string {
 
 // seenSince returns the counter of a table that was not there when it was made,
 // or another one when the table is there by now.
-func (db *keyTables) seenSince(ctx context.Context, g *Conn, t *table, c *counter, anew func() (*counter, error)) (*counter, error) {
+func (db *keyTables) seenSince(ctx context.Context, g *keysConn, t *table, c *counter, anew func() (*counter, error)) (*counter, error) {
 	f, err := db.facts(ctx, g, t)
 	switch {
 	case err != nil:
@@ -257,7 +257,7 @@ func (db *keyTables) seenSince(ctx context.Context, g *Conn, t *table, c *counte
 	return anew()
 }
 
-func (db *keyTables) newCounter(ctx context.Context, g *Conn, t *table, i int, state string) (*counter, error) {
+func (db *keyTables) newCounter(ctx context.Context, g *keysConn, t *table, i int, state string) (*counter, error) {
 	k := &t.keys[i]
 	switch {
 	case db.standIn != nil && len(k.rule.Scope) > 0:
@@ -275,7 +275,7 @@ func (db *keyTables) newCounter(ctx context.Context, g *Conn, t *table, i int, s
 // columns returns the columns that the state of a key serves, this one first,
 // with what the catalog says of each, and that of the table. One whose table is
 // not there has no keys.
-func (db *keyTables) columns(ctx context.Context, g *Conn, t *table, i int) (*tableFacts, []store.Column, error) {
+func (db *keyTables) columns(ctx context.Context, g *keysConn, t *table, i int) (*tableFacts, []store.Column, error) {
 	k := &t.keys[i]
 	own, err := db.facts(ctx, g, t)
 	if err != nil {

@@ -46,7 +46,7 @@ func countsInRows(src policy.Source) bool {
 // tables of states, and finds out whether the database is the connection's own.
 // Where nothing is filled yet, that is left to the first key. What fails here
 // fails again when a key is drawn, and is an error then.
-func (db *Database) greet(ctx context.Context, g *Conn) {
+func (db *keyTables) greet(ctx context.Context, g *keysConn) {
 	if policy.Mode(db.Mode.Load()) != policy.ModeFill {
 		return
 	}
@@ -55,7 +55,7 @@ func (db *Database) greet(ctx context.Context, g *Conn) {
 }
 
 // acquaint finds out once whether the database is the connection's own.
-func (db *keyTables) acquaint(ctx context.Context, g *Conn) {
+func (db *keyTables) acquaint(ctx context.Context, g *keysConn) {
 	if !db.rows.any || g.acquainted {
 		return
 	}
@@ -66,7 +66,7 @@ func (db *keyTables) acquaint(ctx context.Context, g *Conn) {
 }
 
 // ensure creates the tables of states once for a connection.
-func (db *keyTables) ensure(ctx context.Context, g *Conn) {
+func (db *keyTables) ensure(ctx context.Context, g *keysConn) {
 	if !db.rows.ensure && !db.rows.claims || g.ensured || g.Tx != session.Outside {
 		return
 	}
@@ -81,7 +81,7 @@ func (db *keyTables) ensure(ctx context.Context, g *Conn) {
 
 // ensureAgain creates the tables of states where they have gone since they were
 // looked for, and reports whether it has.
-func (db *keyTables) ensureAgain(ctx context.Context, g *Conn) bool {
+func (db *keyTables) ensureAgain(ctx context.Context, g *keysConn) bool {
 	if !db.rows.ensure || g.Tx != session.Outside || store.On(db.either[0].dialect, g.Raw).HasTables(ctx) {
 		return false
 	}
@@ -92,7 +92,7 @@ func (db *keyTables) ensureAgain(ctx context.Context, g *Conn) bool {
 
 // inMemory reports whether a database of SQLite has no file: then only this
 // connection sees it, or those that share its cache.
-func inMemory(ctx context.Context, g *Conn) bool {
+func inMemory(ctx context.Context, g *keysConn) bool {
 	rows, err := catalog.Conn(g.Raw).Rows(ctx, "SELECT file FROM pragma_database_list WHERE name = 'main'")
 	if err != nil || len(rows) != 1 {
 		return false

@@ -11,7 +11,7 @@ import (
 
 // placeFirst asks a new connection, where later the question would change what a
 // statement may ask for. What fails here is asked again.
-func (db *Database) placeFirst(ctx context.Context, g *Conn) {
+func (db *keyTables) placeFirst(ctx context.Context, g *keysConn) {
 	if e := db.engine.Load(); e != nil && e.dialect.Place.Early && db.standIn == nil && e.placed {
 		g.Place.First, _ = g.PlaceNow(ctx)
 	}
@@ -45,7 +45,7 @@ func (db *keyTables) home(ctx context.Context) (*session.Location, error) {
 
 // locate returns the schema of the table that a name without one means in a place,
 // and whether that holds from now on: a table that is not there may come.
-func (db *keyTables) locate(ctx context.Context, g *Conn, at *session.Location, name string) (schema string, lasts bool, err error) {
+func (db *keyTables) locate(ctx context.Context, g *keysConn, at *session.Location, name string) (schema string, lasts bool, err error) {
 	if schema = at.SchemaOf(name); schema != "" && !g.isAltered() {
 		return schema, true, nil
 	}
@@ -71,7 +71,7 @@ func (db *keyTables) locate(ctx context.Context, g *Conn, at *session.Location, 
 
 // statesIn returns the schema of the tables with the states, which is where the
 // database is opened.
-func (db *keyTables) statesIn(ctx context.Context, g *Conn) (string, error) {
+func (db *keyTables) statesIn(ctx context.Context, g *keysConn) (string, error) {
 	p := &db.Places
 	if schema := p.States.Load(); schema != nil {
 		return *schema, nil
@@ -94,8 +94,8 @@ var errKeyTable = errors.New("the connection's current schema (USE, search_path)
 // states returns the tables with the states as the transaction finds them that is
 // open on the connection, which proves that it is, and whether its session would
 // find others, or none, without their schema.
-func (g *Conn) states(ctx context.Context) (st *store.Store, away bool, err error) {
-	db := g.DB
+func (g *keysConn) states(ctx context.Context) (st *store.Store, away bool, err error) {
+	db := g.tables
 	d := db.Dialect()
 	st = g.Proven()
 	if db.OnConnection() || d.Place.Query == "" {

@@ -36,7 +36,7 @@ func (db *keyTables) effective(t *table) policy.Mode {
 
 // know returns the engine, which for a driver of MySQL and MariaDB is asked of
 // the server once.
-func (db *keyTables) know(ctx context.Context, g *Conn) (*engine, error) {
+func (db *keyTables) know(ctx context.Context, g *keysConn) (*engine, error) {
 	if e := db.engine.Load(); e != nil {
 		return e, nil
 	}
