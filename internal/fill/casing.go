@@ -36,20 +36,3 @@ func (db *Database) cased(ctx context.Context, g *Conn, e *engine, query string)
 	db.Casing.Store(session.CasingExact)
 	return e, e.plan(query), nil
 }
-
-// isTouched reports whether the tables of a plan may be others where the case of
-// names counts.
-func (e *engine) isTouched(p *rewrite.Plan) bool {
-	if p.Action == rewrite.Pass {
-		return false
-	}
-	if e.policy.Cased() {
-		return true
-	}
-	for i := range p.Inserts {
-		if p.Inserts[i].Cased {
-			return true
-		}
-	}
-	return false
-}

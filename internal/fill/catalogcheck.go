@@ -265,7 +265,7 @@ func (db *keyTables) tableIn(ctx context.Context, g *keysConn, d *dialect.Dialec
 func (db *keyTables) askCatalog(ctx context.Context, d *dialect.Dialect, ask func(context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, db.storeWait)
 	defer cancel()
-	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+	for pause := firstCatalogPause; ; pause = min(2*pause, longestCatalogPause) {
 		err := ask(limited)
 		switch class := sqlcode.ClassOf(d, err); {
 		case err == nil, errors.Is(err, catalog.ErrNoTable):
@@ -279,6 +279,12 @@ func (db *keyTables) askCatalog(ctx context.Context, d *dialect.Dialect, ask fun
 		}
 	}
 }
+
+// How long the catalog is left alone before it is asked again.
+const (
+	firstCatalogPause   = 2 * time.Millisecond
+	longestCatalogPause = 200 * time.Millisecond
+)
 
 // isPausing waits, and reports whether the context has not ended meanwhile.
 func isPausing(ctx context.Context, pause time.Duration) bool {

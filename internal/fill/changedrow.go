@@ -41,22 +41,6 @@ func (x *execution) changedID(ctx context.Context, f *rowFacts, affected int64) 
 	return x.idWhere(ctx, f.columns[t.lastID], columns, values)
 }
 
-// otherUnique returns the columns of the only unique index besides those of a key
-// alone. It reports false where there is another number of them, or one of their
-// columns is not known.
-func (f *rowFacts) otherUnique(key int) (columns []string, ok bool) {
-	for _, index := range f.unique {
-		if slices.Equal(index.Columns, f.columns[key:key+1]) {
-			continue
-		}
-		if columns != nil || slices.Contains(index.Columns, "") || slices.Contains(index.Columns, f.columns[key]) {
-			return nil, false
-		}
-		columns = index.Columns
-	}
-	return columns, columns != nil
-}
-
 // valuesOf returns the values that the row of the statement has for columns, where
 // they are arguments or plain literals and none is NULL.
 func (x *execution) valuesOf(columns []string) ([]driver.Value, bool) {
@@ -129,6 +113,3 @@ func (x *execution) idWhere(ctx context.Context, id string, columns []string, va
 	}
 	return found[0]
 }
-
-// newValues returns a cache for the plans that valuesOf makes of a table.
-func newValues() *rewrite.Cache { return rewrite.NewCache(cacheEntries/32, cacheBytes/32) }

@@ -1,7 +1,6 @@
 package fill
 
 import (
-	"cmp"
 	"context"
 	"database/sql/driver"
 	"errors"
@@ -9,11 +8,9 @@ import (
 	"log/slog"
 	"os"
 	"sync/atomic"
-	"time"
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/drivers"
-	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -29,9 +26,6 @@ type Database struct {
 	found      atomic.Uint32 // see countsFound
 	foundAgain atomic.Int64  // when it is asked again, in nanoseconds
 }
-
-// defaultStoreWait is the policy's store_wait where it does not say.
-const defaultStoreWait = 10 * time.Second
 
 // errNumbersPlaceholders is for the driver that numbers placeholders behind keyfill.
 var errNumbersPlaceholders = errors.New(`keyfill: the driver "mssql" of go-mssqldb numbers placeholders by itself: open the database as "sqlserver", and write @p1, @p2 … for ? and $1`)
@@ -64,32 +58,11 @@ func NewDatabase(a Options, d driver.Driver) (*Database, error) {
 		return nil, fmt.Errorf("keyfill: the driver of package %q is not known: say dialect: in the policy, one of %s",
 			drivers.PackagePath(d), dialect.Names())
 	}
-	tables := &keyTables{sources: newSources(a), standIn: a.Reservers, logger: a.Logger, storeWait: cmp.Or(cfg.StoreWait, defaultStoreWait)}
-	db := &Database{keyTables: tables, seen: newSeenTexts()}
-	db.Mode.Store(uint32(cfg.Mode)) // so that off asks the server nothing
-	for _, one := range dialects {
-		e, err := newEngine(a, one, db.sources)
-		if err != nil {
-			return nil, err
-		}
-		db.either = append(db.either, e)
-		if !one.Grammar.TableCase {
-			continue
-		}
-		if e, err = newEngine(a, one.WithExactTables(), db.sources); err != nil {
-			return nil, err
-		}
-		db.exact = append(db.exact, e)
+	tables, err := newKeyTables(a, facts, dialects)
+	if err != nil {
+		return nil, err
 	}
-	for i, e := range db.either {
-		dialects[i] = e.dialect // with the policy's settings
-	}
-	db.Server = session.NewServer(facts, dialects)
-	if len(db.either) == 1 {
-		db.engine.Store(db.either[0])
-	}
-	db.rows = db.needs()
-	return db, nil
+	return &Database{keyTables: tables, seen: newSeenTexts()}, nil
 }
 
 // modeVariable sets the mode of every mount when its database is opened.

@@ -7,6 +7,7 @@ import (
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/policy"
 )
 
 // doubted is a column in which a transaction has found a key in use, perhaps in a
@@ -60,4 +61,17 @@ func (c *counter) reserveAbove(ctx context.Context, g *keysConn, n int64, d doub
 		delete(g.doubts, c) // else a rollback to a savepoint may undo the advance
 	}
 	return first, nil
+}
+
+// dropBlock gives up what is reserved for a key column, counts and reports it.
+func (db *keyTables) dropBlock(ctx context.Context, g *keysConn, t *table, i int) {
+	if k := &t.keys[i]; k.rule.Source.Kind != policy.KindMaxPlusOne || !db.belongs(k) {
+		c, err := db.counter(ctx, g, t, i)
+		if err != nil {
+			return // the database was closed
+		}
+		c.numbers.suspect()
+		db.doubt(g, t, i, c)
+	}
+	db.noteSuspect(ctx, t, i)
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
@@ -92,31 +91,6 @@ func (r *keyRoom) of(p *rewrite.Plan) (keys [][]driver.Value, values []driver.Va
 	}
 	*r = keyRoom{}
 	return r.list[:], r.value[:0]
-}
-
-// keyError returns the error of a key that could not be made. What a driver has
-// said on the statement's own connection is the caller's as it is.
-func (t *table) keyError(i int, err error) error {
-	if sqlcode.Answered(err) && !ours(err) {
-		return err
-	}
-	return t.newError(t.Table, t.keys[i].column, -1, err)
-}
-
-// ours reports whether an error says what is wrong with a source.
-func ours(err error) bool {
-	var row *store.Error
-	if errors.As(err, &row) {
-		return true
-	}
-	for _, known := range []error{
-		keysource.ErrStoreDown, keysource.ErrStoreState, keysource.ErrStoreBack, keysource.ErrStoreBehind,
-	} {
-		if errors.Is(err, known) {
-			return true
-		}
-	}
-	return false
 }
 
 // next appends keys to room; g may be nil where states have connections of their own.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/sqlcode"
-	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -32,7 +31,7 @@ func (x *execution) suspect(ctx context.Context, err error) {
 		}
 		for _, name := range f.keys[d.Key].unique {
 			if namesIndex(code, err, name) {
-				x.guard.DB.dropBlock(ctx, x.guard, t, d.Key)
+				x.guard.DB.dropBlock(ctx, &x.guard.keysConn, t, d.Key)
 				break
 			}
 		}
@@ -62,19 +61,6 @@ func (x *execution) numbers() bool {
 		}
 	}
 	return false
-}
-
-// dropBlock gives up what is reserved for a key column, counts and reports it.
-func (db *keyTables) dropBlock(ctx context.Context, g *Conn, t *table, i int) {
-	if k := &t.keys[i]; k.rule.Source.Kind != policy.KindMaxPlusOne || !db.belongs(k) {
-		c, err := db.counter(ctx, &g.keysConn, t, i)
-		if err != nil {
-			return // the database was closed
-		}
-		c.numbers.suspect()
-		db.doubt(&g.keysConn, t, i, c)
-	}
-	db.noteSuspect(ctx, t, i)
 }
 
 // namesIndex reports whether the error of a duplicate key is about the unique index

@@ -4,10 +4,8 @@ import (
 	"errors"
 	"strconv"
 	"sync"
-	"sync/atomic"
 
 	"github.com/keyfill/keyfill/dialect"
-	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -30,58 +28,6 @@ type engine struct {
 
 	mu     sync.Mutex
 	tables map[string]*table // by schema and table, NUL between; nil values are not kept
-}
-
-// table is a configured table.
-type table struct {
-	rewrite.Target
-	rule     *policy.Rule
-	mode     policy.Mode
-	keys     []tableKey
-	newError errorMaker
-
-	// looked says that the catalog is asked before the first fill, through the
-	// gate.
-	looked bool
-	gate   *gate
-
-	// tally is what was done with INSERTs into the table, once something was.
-	tally atomic.Pointer[tableTally]
-
-	// lastID is the index of the key that LastInsertId gives, -1 when the
-	// driver's own answer stays.
-	lastID int
-}
-
-// tableKey is a key column and where its keys come from.
-type tableKey struct {
-	rule   policy.RuleKey
-	column string
-	layout dialect.Layout
-	source keysource.Source // nil where the kind has a state: see Mount.counter
-	text   bool             // keys are text of an alphabet of their own, or decimal
-
-	// shape is what the numbers of a counter are made into; nil where they are the
-	// keys, or there are none.
-	shape keysource.Mapping
-}
-
-// integer reports whether keys are sent as integers.
-func (k *tableKey) integer() bool { return k.rule.Integer && k.layout == "" }
-
-// sqlType is the type that a key is cast to in a query: it is assigned to every
-// column that takes the keys. PostgreSQL assigns uuid to text too, but not text
-// to uuid.
-func (k *tableKey) sqlType() string {
-	switch {
-	case k.text:
-		return "text"
-	case k.integer():
-		return "bigint"
-	case k.layout == dialect.SequentialAsBinary:
-		return "bytea"
-	}
-	return "uuid"
 }
 
 // The plans that are kept: enough for every statement of a large program, small
@@ -247,9 +193,6 @@ func (e *engine) named(name string) (*table, error) {
 	}
 	return t, nil
 }
-
-// tableOf returns the table of an INSERT of a plan.
-func tableOf(in *rewrite.Insert) *table { return in.Target.Owner.(*table) }
 
 func fillOn(f policy.Fill) rewrite.FillOn {
 	var on rewrite.FillOn

@@ -2,7 +2,6 @@ package fill
 
 import (
 	"context"
-	"time"
 
 	"github.com/keyfill/keyfill/internal/explain"
 	"github.com/keyfill/keyfill/policy"
@@ -15,10 +14,10 @@ const reasonAtExecution = "decided at execution"
 
 // Explain says what would become of a query by the options of the driver.
 func (db *Database) Explain(query string) (explain.Explanation, error) {
-	return db.either[0].explain(query)
+	return explained(db.either[0], query)
 }
 
-func (e *engine) explain(query string) (explain.Explanation, error) {
+func explained(e *engine, query string) (explain.Explanation, error) {
 	ex := explain.Explanation{Action: rewrite.Pass.String(), SQL: query, Slots: []explain.Slot{}}
 	if rewrite.Concerns(e.dialect, query)&rewrite.ConcernsInsert == 0 {
 		return ex, nil
@@ -35,7 +34,7 @@ func (e *engine) explain(query string) (explain.Explanation, error) {
 	if p.Action == rewrite.Pass {
 		return ex, nil
 	}
-	if reason := e.unsuited(p, query); p.Action == rewrite.Fill && reason != "" {
+	if reason := unsuited(e, p, query); p.Action == rewrite.Fill && reason != "" {
 		ex.Action = rewrite.Refuse.String()
 		refusal(&ex, p.Refused(reason))
 		return ex, nil
@@ -95,20 +94,6 @@ func describe(ex *explain.Explanation, p *rewrite.Plan) {
 		rows += p.Inserts[i].Rows
 	}
 	ex.Rows = &rows
-}
-
-// end returns the first day on which a key column of the table gets no keys.
-func (t *table) end() string {
-	first := ""
-	for i := range t.keys {
-		if src := t.keys[i].rule.Source; ofWorkers(src) {
-			day := src.SnowflakeOptions().Bits.End().Format(time.DateOnly)
-			if first == "" || day < first {
-				first = day
-			}
-		}
-	}
-	return first
 }
 
 // oneRow is the number of rows that a query is taken to have.

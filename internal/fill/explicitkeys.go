@@ -1,7 +1,6 @@
 package fill
 
 import (
-	"cmp"
 	"context"
 	"database/sql/driver"
 	"log/slog"
@@ -12,7 +11,6 @@ import (
 	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/store"
-	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -40,29 +38,6 @@ type brought struct {
 	numbers follower
 	what    rewrite.Explicit
 	raised  int64 // the key above which a bulk load has raised it already
-}
-
-// mayFollow reports whether a source takes the place of an engine's own counter, and
-// so follows the keys that INSERTs bring where that would: AUTO_INCREMENT of MySQL and
-// MariaDB, AUTOINCREMENT of SQLite.
-func mayFollow(src policy.Source) bool {
-	return src.Kind == policy.KindSequence && src.Exclusive && src.Scope == nil && src.Transaction != policy.TransactionJoined &&
-		src.Table == nil && src.Via != policy.ViaProcedure
-}
-
-// engineCounts reports whether a column has such a counter.
-func (db *keyTables) engineCounts(ctx context.Context, g *Conn, t *table, i int) bool {
-	f, err := db.facts(ctx, &g.keysConn, t)
-	return err == nil && f.keys[i].counts
-}
-
-// onBehind returns what a source does about a numbering that is behind its table,
-// whose policy may leave that open. counts is as for engineCounts.
-func onBehind(src policy.Source, counts bool) keysource.Remedy {
-	if counts && mayFollow(src) {
-		return cmp.Or(src.OnBehind, keysource.RemedyAdvance)
-	}
-	return cmp.Or(src.OnBehind, keysource.RemedyError)
 }
 
 // brings returns what an execution brings for the columns that are followed. A source
@@ -120,7 +95,7 @@ func (db *Database) bringsFor(ctx context.Context, g *Conn, t *table, j int, wha
 	switch {
 	case !what.Any(), !said && !mayFollow(k.rule.Source):
 		return brought{}, nil
-	case !said && !db.engineCounts(ctx, g, t, j):
+	case !said && !db.engineCounts(ctx, &g.keysConn, t, j):
 		return brought{}, nil
 	}
 	c, err := db.counter(ctx, &g.keysConn, t, j)

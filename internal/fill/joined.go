@@ -52,11 +52,11 @@ func (db *Database) unsuited(p *rewrite.Plan, query string) rewrite.Reason {
 	case db.standIn != nil:
 		return ""
 	}
-	return db.known().unsuited(p, query)
+	return unsuited(db.known(), p, query)
 }
 
-// unsuited is that of a mount as far as keys of transactions are concerned.
-func (e *engine) unsuited(p *rewrite.Plan, query string) rewrite.Reason {
+// unsuited is that of a database as far as keys of transactions are concerned.
+func unsuited(e *engine, p *rewrite.Plan, query string) rewrite.Reason {
 	for _, d := range p.Draws {
 		in := &p.Inserts[d.Insert]
 		k := &tableOf(in).keys[d.Key]

@@ -1,12 +1,7 @@
 package fill
 
 import (
-	"cmp"
-	"database/sql/driver"
-	"strings"
-
 	"github.com/keyfill/keyfill/internal/sqlcode"
-	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -63,23 +58,3 @@ func (x *execution) settled(keys []recordedKey, err error) {
 		}
 	}
 }
-
-// dummies returns n times what stands for a key where none is stored: 0, or the
-// zero of the layout.
-func (k *tableKey) dummies(n int) []driver.Value {
-	keys := make([]driver.Value, n)
-	for i := range keys {
-		switch {
-		case k.rule.Integer:
-			keys[i] = keysource.Integers(0, 1, k.layout)[0]
-		case k.text:
-			keys[i] = strings.Repeat("0", cmp.Or(k.width(), dummyText))
-		default:
-			keys[i] = k.layout.Value([16]byte{})
-		}
-	}
-	return keys
-}
-
-// dummyText is the length in characters of what stands for a text key: a ULID's.
-const dummyText = 26

@@ -267,3 +267,27 @@ func (r *reading) schema(w wanted) (string, bool) {
 	}
 	return schema, schema != ""
 }
+
+// passes reports whether a query is passed whatever the settings of the session and
+// its place are.
+func (e *engine) passes(query string) bool {
+	p := e.plan(query)
+	return p.Action == rewrite.Pass && !p.Ambiguous() && !(e.policy.HasDefaultSchema() && e.mayMean(p, query))
+}
+
+// isTouched reports whether the tables of a plan may be others where the case of
+// names counts.
+func (e *engine) isTouched(p *rewrite.Plan) bool {
+	if p.Action == rewrite.Pass {
+		return false
+	}
+	if e.policy.Cased() {
+		return true
+	}
+	for i := range p.Inserts {
+		if p.Inserts[i].Cased {
+			return true
+		}
+	}
+	return false
+}

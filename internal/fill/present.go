@@ -12,36 +12,11 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/keyfill/keyfill/dialect"
-	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/rewrite"
 )
-
-// rowFacts is what has to be known of a table before its rows say what became of
-// keys.
-type rowFacts struct {
-	shown bool // a query shows every row that is stored through the table's name
-	stays bool // no trigger changes, moves or leaves out a row
-
-	columns []string // of the keys, as found; "" for one that is not
-	leads   []bool   // an index begins with the column
-	unique  []catalog.UniqueIndex
-}
-
-func newRowFacts(d *dialect.Dialect, t *table, found *catalog.Table) *rowFacts {
-	f := &rowFacts{shown: !found.View && !found.RowSecurity, unique: found.UniqueIndexes}
-	f.stays = f.shown && found.KeyTriggers == catalog.No
-	for i := range t.keys {
-		name, leads := "", false
-		if c := found.Column(d, t.keys[i].column); c != nil {
-			name, leads = c.Name, c.LeadsIndex
-		}
-		f.columns, f.leads = append(f.columns, name), append(f.leads, leads)
-	}
-	return f
-}
 
 // unknownRows is for tables that the catalog does not show, plainRows for those of a
 // test without a database: they have no triggers, and are asked nothing.
@@ -438,14 +413,6 @@ func (x *execution) firstNumbered(ctx context.Context, res driver.Result) (id in
 	}
 	id, _ = session.Integer(row[0])
 	return id
-}
-
-// column returns the name of a key's column; "" where it is not known.
-func (f *rowFacts) column(key int) string {
-	if key >= len(f.columns) {
-		return ""
-	}
-	return f.columns[key]
 }
 
 // spares reports whether keys behind those of the statement were drawn and are

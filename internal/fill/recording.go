@@ -2,12 +2,7 @@ package fill
 
 import (
 	"context"
-	"database/sql/driver"
-	"math"
-	"strconv"
 	"sync"
-
-	"github.com/google/uuid"
 )
 
 // outcome is what became of a row.
@@ -130,40 +125,4 @@ func (x *execution) recorded() []recordedKey {
 		})
 	}
 	return append(keys, x.numberedKeys()...)
-}
-
-// reported returns a key as it was bound, or as the engine gave it back, in the
-// type that a Recorder shows.
-func (k *tableKey) reported(v driver.Value) any {
-	switch v := v.(type) {
-	case uuid.UUID:
-		return v
-	case [16]byte:
-		return uuid.UUID(v)
-	case string:
-		if k.text {
-			return v
-		}
-		if k.integer() {
-			if id, err := strconv.ParseInt(v, 10, 64); err == nil {
-				return id
-			}
-			return v
-		}
-		if id, err := uuid.Parse(v); err == nil {
-			return id
-		}
-		return v
-	case []byte:
-		if len(v) == 16 && !k.text && !k.integer() {
-			return uuid.UUID(v)
-		}
-		return k.reported(string(v))
-	case uint64:
-		// go-sql-driver gives it for a column that is unsigned.
-		if v <= math.MaxInt64 {
-			return int64(v)
-		}
-	}
-	return v
 }

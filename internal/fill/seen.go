@@ -81,13 +81,6 @@ func (e *engine) passesAtSight(query string) bool {
 	return e.policy.Match("", name) == nil && !(e.policy.HasDefaultSchema() && e.policy.Anywhere(name))
 }
 
-// passes reports whether a query is passed whatever the settings of the session and
-// its place are.
-func (e *engine) passes(query string) bool {
-	p := e.plan(query)
-	return p.Action == rewrite.Pass && !p.Ambiguous() && !(e.policy.HasDefaultSchema() && e.mayMean(p, query))
-}
-
 // Passes says what a query concerns, whether it goes to the driver as it is, and
 // whether it is counted then.
 func (g *Conn) Passes(query string) (what rewrite.Concern, pass, counts bool) {

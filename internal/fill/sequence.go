@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"math"
 
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
@@ -157,11 +156,25 @@ func (db *keyTables) newStandIn(k *tableKey, state string) (*counter, error) {
 	return &counter{numbers: &sequence{source: source}, mapping: mapping}, nil
 }
 
-// limit returns the greatest key.
-func (k *tableKey) limit() int64 {
-	return min(int64(math.MaxInt64)>>(63-cmp.Or(k.rule.MaxBits, 63)), greatestNumber)
+// mayFollow reports whether a source takes the place of an engine's own counter, and
+// so follows the keys that INSERTs bring where that would: AUTO_INCREMENT of MySQL and
+// MariaDB, AUTOINCREMENT of SQLite.
+func mayFollow(src policy.Source) bool {
+	return src.Kind == policy.KindSequence && src.Exclusive && src.Scope == nil && src.Transaction != policy.TransactionJoined &&
+		src.Table == nil && src.Via != policy.ViaProcedure
 }
 
-// greatestNumber is the greatest one that a store gives: it keeps the next one,
-// which has to fit an int64 too.
-const greatestNumber = math.MaxInt64 - 1
+// onBehind returns what a source does about a numbering that is behind its table,
+// whose policy may leave that open. counts is as for engineCounts.
+func onBehind(src policy.Source, counts bool) keysource.Remedy {
+	if counts && mayFollow(src) {
+		return cmp.Or(src.OnBehind, keysource.RemedyAdvance)
+	}
+	return cmp.Or(src.OnBehind, keysource.RemedyError)
+}
+
+// engineCounts reports whether a column has such a counter.
+func (db *keyTables) engineCounts(ctx context.Context, g *keysConn, t *table, i int) bool {
+	f, err := db.facts(ctx, g, t)
+	return err == nil && f.keys[i].counts
+}

@@ -77,20 +77,6 @@ func (db *Database) withFunctions(ctx context.Context, g *Conn, e *engine, targe
 	return &made, nil
 }
 
-// function returns the engine's function for keys of a column's kind and layout.
-func (k *tableKey) function(d *dialect.Dialect) dialect.Function {
-	if k.layout != dialect.SequentialAsString {
-		return dialect.Function{}
-	}
-	switch k.rule.Source.Kind {
-	case policy.KindUUIDv4:
-		return d.Numbering.UUIDv4
-	case policy.KindUUIDv7:
-		return d.Numbering.UUIDv7
-	}
-	return dialect.Function{}
-}
-
 // serverHas reports whether the server's version has a function. It is asked for
 // once.
 func (db *Database) serverHas(ctx context.Context, g *Conn, f dialect.Function) (bool, error) {

@@ -107,3 +107,19 @@ func inMemory(ctx context.Context, g *keysConn) bool {
 	}
 	return false
 }
+
+// lock takes the lock to write before something is read inside a transaction of
+// SQLite, as the INSERT will that is to be sent: by a statement on its table
+// that changes nothing. A transaction that has read before does not wait for
+// another connection that writes, and fails when one has written since: errors
+// SQLITE_BUSY and SQLITE_BUSY_SNAPSHOT, https://www.sqlite.org/rescode.html.
+//
+// An error is left to what comes next, since it may be that of a view, which cannot
+// be written to in this way. One that may have ended the transaction is returned.
+func (db *keyTables) lock(ctx context.Context, g *keysConn, t *table, i int) error {
+	if !db.OnConnection() || g.Tx == session.Outside {
+		return nil
+	}
+	column := store.Column{Schema: t.rule.Schema, Table: t.rule.Name, Name: t.keys[i].column}
+	return store.Within(db.either[0].dialect, g.Raw).LockFirst(ctx, column)
+}

@@ -1,11 +1,14 @@
 package fill
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync/atomic"
 	"time"
 
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/drivers"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
@@ -27,6 +30,39 @@ type keyTables struct {
 	Mode  atomic.Uint32 // a policy.Mode
 	Tally tally
 	rows  rowNeeds
+}
+
+// defaultStoreWait is the policy's store_wait where it does not say.
+const defaultStoreWait = 10 * time.Second
+
+// newKeyTables returns the tables of a database, which speaks one of the dialects. It
+// does no I/O and keeps nothing of the policy.
+func newKeyTables(a Options, facts drivers.Facts, dialects []*dialect.Dialect) (*keyTables, error) {
+	db := &keyTables{sources: newSources(a), standIn: a.Reservers, logger: a.Logger, storeWait: cmp.Or(a.Policy.StoreWait, defaultStoreWait)}
+	db.Mode.Store(uint32(a.Policy.Mode)) // so that off asks the server nothing
+	for _, one := range dialects {
+		e, err := newEngine(a, one, db.sources)
+		if err != nil {
+			return nil, err
+		}
+		db.either = append(db.either, e)
+		if !one.Grammar.TableCase {
+			continue
+		}
+		if e, err = newEngine(a, one.WithExactTables(), db.sources); err != nil {
+			return nil, err
+		}
+		db.exact = append(db.exact, e)
+	}
+	for i, e := range db.either {
+		dialects[i] = e.dialect // with the policy's settings
+	}
+	db.Server = session.NewServer(facts, dialects)
+	if len(db.either) == 1 {
+		db.engine.Store(db.either[0])
+	}
+	db.rows = db.needs()
+	return db, nil
 }
 
 // effective returns the mode for a table.
@@ -84,6 +120,3 @@ func (db *keyTables) joins(k *tableKey) bool {
 // belongs reports whether keys belong to the INSERT's transaction. A stand-in for
 // stores has none.
 func (db *keyTables) belongs(k *tableKey) bool { return k.rule.Joined && db.standIn == nil }
-
-// gapFree reports whether the numbers of the rows are to have no gaps.
-func (k *tableKey) gapFree() bool { return k.rule.Source.Transaction == policy.TransactionJoined }

@@ -47,7 +47,7 @@ func (x *execution) storedMore(ctx context.Context, res driver.Result) error {
 	t := tableOf(in)
 	for i, d := range x.plan.Draws {
 		if x.holes.Counts[i] > 0 && t.keys[d.Key].source == nil {
-			x.guard.DB.dropBlock(ctx, x.guard, t, d.Key)
+			x.guard.DB.dropBlock(ctx, &x.guard.keysConn, t, d.Key)
 		}
 	}
 	return t.keyError(0, errStoredMore)
