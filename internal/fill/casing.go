@@ -10,7 +10,7 @@ import (
 )
 
 // cased returns the plan of a query, and the engine that it is of from now on.
-func (db *Database) cased(ctx context.Context, g *Conn, e *engine, query string) (*engine, *rewrite.Plan, error) {
+func (db *keyTables) cased(ctx context.Context, g *keysConn, e *engine, query string) (*engine, *rewrite.Plan, error) {
 	p := e.plan(query)
 	if db.Casing.Load() != session.CasingUnknown || db.exact == nil || db.standIn != nil || policy.Mode(db.Mode.Load()) == policy.ModeOff || !e.isTouched(p) {
 		return e, p, nil

@@ -91,7 +91,7 @@ func (db *Database) forTable(ctx context.Context, name string, f func(*table, *k
 
 // WithGuard calls f with a connection of its own.
 func (db *Database) WithGuard(ctx context.Context, f func(*keysConn) error) error {
-	g, err := db.Connect(ctx, db.sources.stores.own)
+	g, err := db.Connect(ctx, db.ownConnector())
 	if err != nil {
 		return err
 	}

@@ -8,22 +8,6 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// effect returns what a text does to the transaction of its connection.
-func (db *Database) effect(query string, what rewrite.Concern) rewrite.Transaction {
-	if what&rewrite.ConcernsTransaction == 0 {
-		return rewrite.TxUnchanged
-	}
-	effect := db.known().transaction(query)
-	if db.engine.Load() == nil {
-		for _, e := range db.either[1:] {
-			if e.transaction(query) != effect {
-				return rewrite.TxUnknown
-			}
-		}
-	}
-	return effect
-}
-
 // ExecText executes a text that may be an INSERT, or begin or end a
 // transaction.
 func (db *Database) ExecText(ctx context.Context, g *Conn, query string, args []driver.NamedValue, what rewrite.Concern) (driver.Result, error) {

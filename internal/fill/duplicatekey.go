@@ -21,7 +21,7 @@ func (x *execution) suspect(ctx context.Context, err error) {
 	}
 	for i, d := range x.plan.Draws {
 		t := tableOf(&x.plan.Inserts[d.Insert])
-		f := t.gate.facts.Load()
+		f := t.facts()
 		if f == nil || t.keys[d.Key].source != nil || x.holes.Counts[i] == 0 {
 			continue
 		}
@@ -47,9 +47,7 @@ func (x *execution) suspectParents(ctx context.Context, t *table, d rewrite.Draw
 		return
 	}
 	if c, err := x.guard.DB.counter(ctx, &x.guard.keysConn, t, d.Key); err == nil {
-		if s, ok := c.numbers.(*scoped); ok {
-			s.suspectWithin(rows)
-		}
+		c.suspectWithin(rows)
 	}
 }
 

@@ -346,7 +346,7 @@ func (x *execution) numberedResult(res driver.Result) driver.Result {
 		return res
 	}
 	affected, err := res.RowsAffected()
-	f := t.gate.facts.Load()
+	f := t.facts()
 	switch {
 	case x.plan.Dialect().LastRowID && in.Conflict != rewrite.ConflictUpdate && affected > 0 && f != nil && f.keys[t.lastID].rowID:
 		return res // the rowid of the last row, which is its key

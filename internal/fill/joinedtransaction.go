@@ -46,7 +46,7 @@ func (x *execution) join(ctx context.Context) error {
 // leavesOut reports whether a table leaves out rows by itself.
 func (x *execution) leavesOut() bool {
 	for i := range x.plan.Inserts {
-		if f := tableOf(&x.plan.Inserts[i]).gate.facts.Load(); f != nil && f.ownConflicts {
+		if f := tableOf(&x.plan.Inserts[i]).facts(); f != nil && f.ownConflicts {
 			return true
 		}
 	}

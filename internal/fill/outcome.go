@@ -87,7 +87,7 @@ func (x *execution) tellsID() bool {
 	if t.lastID < 0 || x.session || !x.plan.Alone() {
 		return false
 	}
-	f := t.gate.facts.Load()
+	f := t.facts()
 	return f == nil || !f.otherID
 }
 
@@ -287,6 +287,6 @@ func (x *execution) ended(in *rewrite.Insert, err error) outcome {
 // ownConflicts reports whether the table may leave out or replace rows by
 // itself.
 func (x *execution) ownConflicts() bool {
-	f := tableOf(&x.plan.Inserts[0]).gate.facts.Load()
+	f := tableOf(&x.plan.Inserts[0]).facts()
 	return f != nil && f.ownConflicts
 }

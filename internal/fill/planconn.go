@@ -13,7 +13,7 @@ import (
 // planOn returns the plan of a query on a connection: what its text says, with
 // what only the connection knows.
 func (db *Database) planOn(ctx context.Context, g *Conn, e *engine, query string) (*rewrite.Plan, error) {
-	e, p, err := db.cased(ctx, g, e, query)
+	e, p, err := db.cased(ctx, &g.keysConn, e, query)
 	if err != nil {
 		return nil, err
 	}

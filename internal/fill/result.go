@@ -71,7 +71,7 @@ func (x *execution) result(res driver.Result) driver.Result {
 	if t.lastID < 0 || x.session || !x.plan.Alone() {
 		return res
 	}
-	if f := t.gate.facts.Load(); f != nil && f.otherID {
+	if f := t.facts(); f != nil && f.otherID {
 		return res
 	}
 	if x.plan.Counts() {
@@ -138,7 +138,7 @@ func firstRow(in *rewrite.Insert, first, affected int64) int64 {
 func (x *execution) rowIDTells(res driver.Result) bool {
 	in := &x.plan.Inserts[0]
 	t := tableOf(in)
-	f := t.gate.facts.Load()
+	f := t.facts()
 	return x.plan.Dialect().LastRowID && f != nil && f.keys[t.lastID].rowID && in.Conflict == rewrite.ConflictSkip &&
 		!in.Replaces && !f.ownConflicts && x.affected(res) > 0
 }
@@ -152,7 +152,7 @@ func (x *execution) lastRow(res driver.Result, ids []filledID, affected int64) d
 		return ownResult{res, 0} // last_insert_rowid() is another INSERT's, perhaps another table's
 	}
 	t := tableOf(in)
-	f := t.gate.facts.Load()
+	f := t.facts()
 	isRowID := f != nil && f.keys[t.lastID].rowID
 	switch {
 	case in.Conflict == rewrite.ConflictSkip, affected != int64(in.Rows): // a trigger leaves rows out with RAISE(IGNORE)
@@ -195,7 +195,7 @@ func (db *Database) countsFound() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), foundPatience)
 	defer cancel()
 	counts := false
-	st, err := db.sources.stores.get("")
+	st, err := db.ownStore()
 	if err == nil {
 		counts, err = st.CountsFound(ctx)
 	}

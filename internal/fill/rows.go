@@ -218,7 +218,7 @@ func (x *execution) keepsRows() bool {
 	if x.guard.DB.standIn != nil {
 		return true
 	}
-	f := tableOf(&x.plan.Inserts[0]).gate.facts.Load()
+	f := tableOf(&x.plan.Inserts[0]).facts()
 	return f != nil && f.rows != nil && f.rows.stays
 }
 

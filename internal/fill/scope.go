@@ -246,6 +246,14 @@ func (s *scoped) reserveFor(ctx context.Context, g *keysConn, t *table, i int, p
 	return first, err
 }
 
+// suspectWithin notes that a number of one of the rows' parents was in use, if the
+// counter's numbers are within parents.
+func (c *counter) suspectWithin(rows [][]driver.Value) {
+	if s, ok := c.numbers.(*scoped); ok {
+		s.suspectWithin(rows)
+	}
+}
+
 // suspectWithin makes the next draw for each parent compare with the greatest number of that,
 // since a number of one of them was in use.
 func (s *scoped) suspectWithin(rows [][]driver.Value) {

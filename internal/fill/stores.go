@@ -164,3 +164,9 @@ func (s *stores) close() error {
 	clear(s.configured)
 	return errors.Join(errs...)
 }
+
+// ownStore returns the application's database as a store, on connections of our own.
+func (db *keyTables) ownStore() (*store.Store, error) { return db.sources.stores.get("") }
+
+// ownConnector opens connections to the application's database as its driver does.
+func (db *keyTables) ownConnector() driver.Connector { return db.sources.stores.own }

@@ -195,3 +195,6 @@ func (k *tableKey) limit() int64 {
 // greatestNumber is the greatest one that a store gives: it keeps the next one,
 // which has to fit an int64 too.
 const greatestNumber = math.MaxInt64 - 1
+
+// facts returns what the catalog has said of the table; nil before it was asked.
+func (t *table) facts() *tableFacts { return t.gate.facts.Load() }

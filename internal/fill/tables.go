@@ -12,6 +12,7 @@ import (
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
 )
 
 // keyTables are the configured tables of one database: what the policy says of them,
@@ -120,3 +121,19 @@ func (db *keyTables) joins(k *tableKey) bool {
 // belongs reports whether keys belong to the INSERT's transaction. A stand-in for
 // stores has none.
 func (db *keyTables) belongs(k *tableKey) bool { return k.rule.Joined && db.standIn == nil }
+
+// effect returns what a text does to the transaction of its connection.
+func (db *keyTables) effect(query string, what rewrite.Concern) rewrite.Transaction {
+	if what&rewrite.ConcernsTransaction == 0 {
+		return rewrite.TxUnchanged
+	}
+	effect := db.known().transaction(query)
+	if db.engine.Load() == nil {
+		for _, e := range db.either[1:] {
+			if e.transaction(query) != effect {
+				return rewrite.TxUnknown
+			}
+		}
+	}
+	return effect
+}
