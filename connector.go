@@ -11,6 +11,7 @@ import (
 	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/internal/explain"
 	"github.com/keyfill/keyfill/internal/fill"
+	"github.com/keyfill/keyfill/internal/keys"
 )
 
 // wrappedDriver is what database/sql sees: the registered driver, and the
@@ -92,7 +93,7 @@ func wrapConnector(parent driver.Connector, o Options, all *Mount) (*Connector, 
 	if err := db.ModeFromEnvironment(); err != nil {
 		return nil, err
 	}
-	shared := fill.NewSharedSnowflakes()
+	shared := keys.NewSharedSnowflakes()
 	if all != nil {
 		shared = all.flakes
 	}

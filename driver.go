@@ -77,6 +77,7 @@ import (
 	"sync"
 
 	"github.com/keyfill/keyfill/internal/fill"
+	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
 )
 
@@ -98,7 +99,7 @@ func Register(name string, d driver.Driver, o Options) (*Mount, error) {
 			return nil, err
 		}
 	}
-	m := &Mount{flakes: fill.NewSharedSnowflakes()}
+	m := &Mount{flakes: keys.NewSharedSnowflakes()}
 	registering.Lock()
 	defer registering.Unlock()
 	if slices.Contains(sql.Drivers(), name) {

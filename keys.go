@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/keyfill/keyfill/internal/fill"
+	"github.com/keyfill/keyfill/internal/keys"
 )
 
 // ErrNotOne is returned by [Mount.Keys] and [Mount.Reserve] for the mount of a
@@ -29,7 +30,7 @@ var ErrJoined = fill.ErrJoined
 // ErrNotUnique is returned for a table whose keys are to be the greatest one
 // and one, where no unique index is on the key column alone, or the keys are no
 // integers: an index on (key, version) lets the same key in twice.
-var ErrNotUnique = fill.ErrNotUnique
+var ErrNotUnique = keys.ErrNotUnique
 
 // maxKeys is how many keys may be asked for at once.
 const maxKeys = 1_000_000
@@ -90,5 +91,5 @@ func (m *Mount) only(table string, n int) (*fill.Database, error) {
 // INSERT whose source needs a value fails with an [*Error] where the context has
 // none, or an empty one.
 func WithValue(ctx context.Context, name, value string) context.Context {
-	return fill.WithValue(ctx, name, value)
+	return keys.WithValue(ctx, name, value)
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/keyfill/keyfill/internal/fill"
+	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -14,7 +15,7 @@ type Mount struct {
 	one *fill.Database // nil for a registered name
 
 	// A registered name's:
-	flakes *fill.SharedSnowflakes
+	flakes *keys.SharedSnowflakes
 	mu     sync.Mutex
 	opened []*fill.Database
 	ended  Stats        // of the databases that were closed

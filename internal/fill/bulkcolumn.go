@@ -13,6 +13,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -42,9 +43,9 @@ func (l *bulkLoad) columns(ctx context.Context) error {
 	if in.BulkTable == "" {
 		return nil
 	}
-	e := l.guard.DB.known()
+	e := l.guard.DB.Known()
 	all, err := l.guard.bulkColumns(ctx, in.BulkTable, func(name string) bool {
-		return slices.ContainsFunc(in.Target.Keys, func(k rewrite.Key) bool { return k.Column == e.dialect.Fold(name, true) })
+		return slices.ContainsFunc(in.Target.Keys, func(k rewrite.Key) bool { return k.Column == e.Dialect.Fold(name, true) })
 	})
 	if err != nil {
 		return err
@@ -53,13 +54,13 @@ func (l *bulkLoad) columns(ctx context.Context) error {
 	for _, c := range all {
 		names = append(names, c.name)
 	}
-	only := naming{lookup: func(_, _ string) *rewrite.Target { return in.Target }, key: "bulk\x00" + in.Target.Table + "\x00"}
-	l.plan = e.listedPlan(only, l.plan.Dialect(), l.query, in.Target, names)
-	t := tableOf(in)
-	l.forms = make([]keyForm, len(t.keys))
+	only := keys.Naming{Lookup: func(_, _ string) *rewrite.Target { return in.Target }, Key: "bulk\x00" + in.Target.Table + "\x00"}
+	l.plan = e.ListedPlan(only, l.plan.Dialect(), l.query, in.Target, names)
+	t := keys.TableOf(in)
+	l.forms = make([]keyForm, len(t.KeyColumns))
 	for _, d := range l.plan.Draws {
-		k := &t.keys[d.Key]
-		i := slices.IndexFunc(all, func(c bulkColumn) bool { return e.dialect.Fold(c.name, true) == k.column })
+		k := &t.KeyColumns[d.Key]
+		i := slices.IndexFunc(all, func(c bulkColumn) bool { return e.Dialect.Fold(c.name, true) == k.Name })
 		if i < 0 {
 			return l.unwritten(d.Key, "the table has no column of that name")
 		}
@@ -80,7 +81,7 @@ func (l *bulkLoad) columns(ctx context.Context) error {
 // unwritten is the refusal of a load whose driver does not write a key.
 func (l *bulkLoad) unwritten(key int, why string) error {
 	r := l.plan.Refused(rewrite.ErrBulk)
-	r.Column = tableOf(&l.plan.Inserts[0]).keys[key].column
+	r.Column = keys.TableOf(&l.plan.Inserts[0]).KeyColumns[key].Name
 	r.Detail = fmt.Sprintf("column %q: %s", r.Column, why)
 	return r
 }
@@ -195,7 +196,7 @@ func storedGUID(key driver.Value) (stored [16]byte, ok bool) {
 		}
 	case string:
 		id, err := uuid.Parse(key)
-		if ok = err == nil && len(key) == uuidLength; ok {
+		if ok = err == nil && len(key) == keys.UUIDLength; ok {
 			stored = dialect.MixedEndian(id)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"slices"
 
+	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/policy"
@@ -106,7 +107,7 @@ var (
 func (l *bulkLoad) ask(ctx context.Context) error {
 	db, g := l.guard.DB, l.guard
 	for _, d := range l.plan.Draws {
-		if db.belongs(&tableOf(&l.plan.Inserts[d.Insert]).keys[d.Key]) {
+		if db.Belongs(&keys.TableOf(&l.plan.Inserts[d.Insert]).KeyColumns[d.Key]) {
 			// The connection takes nothing else while the load lasts.
 			return l.plan.Refused(rewrite.ErrBulk)
 		}
@@ -117,13 +118,13 @@ func (l *bulkLoad) ask(ctx context.Context) error {
 	if err := l.columns(ctx); err != nil {
 		return err
 	}
-	t := tableOf(&l.plan.Inserts[0])
+	t := keys.TableOf(&l.plan.Inserts[0])
 	for _, d := range l.plan.Draws {
-		if t.keys[d.Key].source != nil {
+		if t.KeyColumns[d.Key].Source != nil {
 			continue
 		}
-		if _, err := db.counter(ctx, &g.keysConn, t, d.Key); err != nil {
-			return t.keyError(d.Key, err)
+		if _, err := db.Counter(ctx, &g.Conn, t, d.Key); err != nil {
+			return t.KeyError(d.Key, err)
 		}
 	}
 	return nil
@@ -172,7 +173,7 @@ func (l *bulkLoad) row(ctx context.Context, args []driver.NamedValue) (*executio
 	if err := l.raiseSoFar(ctx, h); err != nil {
 		return nil, err
 	}
-	if x.keys, err = draw(ctx, l.plan, nil, h, nil, nil, l.guard, nil); err != nil {
+	if x.keys, err = keys.Draw(ctx, l.plan, nil, h, nil, nil, l.guard, nil); err != nil {
 		return nil, err
 	}
 	sent, err := l.formed(x.keys)
@@ -211,7 +212,7 @@ func (l *bulkLoad) raiseSoFar(ctx context.Context, h rewrite.Holes) error {
 			continue
 		}
 		if err := b.raise(ctx, l.guard, key); err != nil {
-			return b.table.keyError(b.key, err)
+			return b.table.KeyError(b.key, err)
 		}
 		b.raised = key
 	}
@@ -298,7 +299,7 @@ func (l *bulkLoad) failed(ctx context.Context, err error) {
 		o = outcomeNotStored
 		l.settle(o)
 	}
-	addFailed(l.guard.DB.Tally.of(l.plan.Inserts[0].Target.Table, nil), o, l.filled)
+	addFailed(l.guard.DB.Tally.Of(l.plan.Inserts[0].Target.Table, nil), o, l.filled)
 	l.filled = 0
 	if l.last != nil {
 		l.last.suspect(ctx, err)

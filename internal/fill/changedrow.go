@@ -9,6 +9,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/dbconn"
+	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -18,17 +19,17 @@ import (
 // found. A row of another unique value can be the only one in the way where the
 // table has one other unique index, and is found by the values that the statement
 // has for its columns.
-func (x *execution) changedID(ctx context.Context, f *rowFacts, affected int64) int64 {
+func (x *execution) changedID(ctx context.Context, f *keys.RowFacts, affected int64) int64 {
 	in := &x.plan.Inserts[0]
-	t := tableOf(in)
-	if x.plan.Dialect().Family != dialect.FamilyMySQL || in.Conflict != rewrite.ConflictUpdate || in.Rows != 1 || !f.stays || !x.tellsID() ||
+	t := keys.TableOf(in)
+	if x.plan.Dialect().Family != dialect.FamilyMySQL || in.Conflict != rewrite.ConflictUpdate || in.Rows != 1 || !f.Stays || !x.tellsID() ||
 		affected < 1 || slices.ContainsFunc(x.fates, func(o outcome) bool { return o != outcomeNotStored }) {
 		return 0
 	}
 	if affected == 1 && x.guard.DB.countsFound() {
 		return 0 // it may have been left as it is
 	}
-	columns, ok := f.otherUnique(t.lastID)
+	columns, ok := f.OtherUnique(t.LastID)
 	if !ok {
 		return 0
 	}
@@ -38,14 +39,14 @@ func (x *execution) changedID(ctx context.Context, f *rowFacts, affected int64) 
 	}
 	ctx, cancel := aside(ctx)
 	defer cancel()
-	return x.idWhere(ctx, f.columns[t.lastID], columns, values)
+	return x.idWhere(ctx, f.Columns[t.LastID], columns, values)
 }
 
 // valuesOf returns the values that the row of the statement has for columns, where
 // they are arguments or plain literals and none is NULL.
 func (x *execution) valuesOf(columns []string) ([]driver.Value, bool) {
-	t := tableOf(&x.plan.Inserts[0])
-	p, ok := t.gate.values.Get(x.query)
+	t := keys.TableOf(&x.plan.Inserts[0])
+	p, ok := t.Gate.Values.Get(x.query)
 	if !ok {
 		d := x.plan.Dialect()
 		target := t.Target
@@ -55,14 +56,14 @@ func (x *execution) valuesOf(columns []string) ([]driver.Value, bool) {
 			folded[i] = d.Fold(c, true)
 		}
 		// Values of a row are read for keys that are numbered within its columns.
-		target.Keys[t.lastID].Scope = folded
+		target.Keys[t.LastID].Scope = folded
 		p = rewrite.Compile(d, func(schema, name string) *rewrite.Target {
-			if name != t.rule.Name {
+			if name != t.Rule.Name {
 				return nil
 			}
 			return &target
 		}, x.query)
-		t.gate.values.Put(x.query, p)
+		t.Gate.Values.Put(x.query, p)
 	}
 	if p.Action != rewrite.Fill && !p.AtExecution || len(p.Inserts) != 1 {
 		return nil, false
@@ -71,7 +72,7 @@ func (x *execution) valuesOf(columns []string) ([]driver.Value, bool) {
 	if err != nil {
 		return nil, false
 	}
-	rows, err := p.Scopes(x.args, h, 0, t.lastID)
+	rows, err := p.Scopes(x.args, h, 0, t.LastID)
 	if err != nil || len(rows) != 1 {
 		return nil, false
 	}

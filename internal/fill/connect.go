@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 
+	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -22,15 +23,15 @@ func (db *Database) Connect(ctx context.Context, parent driver.Connector) (*Conn
 		return nil, err
 	}
 	g := newGuard(conn, db)
-	if db.engine.Load() == nil && policy.Mode(db.Mode.Load()) != policy.ModeOff {
+	if db.Engine.Load() == nil && policy.Mode(db.Mode.Load()) != policy.ModeOff {
 		// On a connection that nobody has used: later the question would change
 		// what ROW_COUNT() and FOUND_ROWS() say. Without an answer it is asked
 		// again when it matters.
-		_, _ = db.know(ctx, &g.keysConn)
+		_, _ = db.Know(ctx, &g.Conn)
 	}
-	db.greet(ctx, &g.keysConn)
+	db.Greet(ctx, &g.Conn)
 	if policy.Mode(db.Mode.Load()) != policy.ModeOff {
-		db.placeFirst(ctx, &g.keysConn)
+		db.PlaceFirst(ctx, &g.Conn)
 	}
 	return g, nil
 }
@@ -38,25 +39,25 @@ func (db *Database) Connect(ctx context.Context, parent driver.Connector) (*Conn
 // KeysFor returns n new keys for the first key column of a table, which is named as in
 // the policy.
 func (db *Database) KeysFor(ctx context.Context, name string, n int) ([]driver.Value, error) {
-	var keys []driver.Value
-	err := db.forTable(ctx, name, func(t *table, g *keysConn) error {
+	var made []driver.Value
+	err := db.forTable(ctx, name, func(t *keys.Table, g *keys.Conn) error {
 		var err error
-		keys, err = db.next(ctx, g, nil, t, 0, n)
+		made, err = db.Next(ctx, g, nil, t, 0, n)
 		return err
 	})
-	return keys, err
+	return made, err
 }
 
 // ReserveFor returns the first of n consecutive integers for the first key column of a
 // table, which is named as in the policy.
 func (db *Database) ReserveFor(ctx context.Context, name string, n int) (int64, error) {
 	var first int64
-	err := db.forTable(ctx, name, func(t *table, g *keysConn) error {
-		if !t.keys[0].rule.Contiguous {
+	err := db.forTable(ctx, name, func(t *keys.Table, g *keys.Conn) error {
+		if !t.KeyColumns[0].Rule.Contiguous {
 			return ErrNoNumbers
 		}
 		var err error
-		first, err = db.reserve(ctx, g, t, 0, int64(n))
+		first, err = db.Reserve(ctx, g, t, 0, int64(n))
 		return err
 	})
 	return first, err
@@ -64,41 +65,41 @@ func (db *Database) ReserveFor(ctx context.Context, name string, n int) (int64, 
 
 // forTable calls f for a table of a name, with a connection where its source
 // needs one.
-func (db *Database) forTable(ctx context.Context, name string, f func(*table, *keysConn) error) error {
+func (db *Database) forTable(ctx context.Context, name string, f func(*keys.Table, *keys.Conn) error) error {
 	// Names, layouts and states are alike in MySQL and MariaDB; what the catalog
 	// is to say of a column is not.
-	t, err := db.known().named(name)
+	t, err := db.Known().Named(name)
 	if err != nil {
-		return db.known().newError(name, "", -1, err)
+		return db.Known().NewError(name, "", -1, err)
 	}
-	if t, err = db.real(ctx, t); err != nil {
-		return db.known().newError(name, "", -1, err)
+	if t, err = db.Real(ctx, t); err != nil {
+		return db.Known().NewError(name, "", -1, err)
 	}
-	k := &t.keys[0]
-	if db.belongs(k) {
-		return t.keyError(0, ErrJoined)
+	k := &t.KeyColumns[0]
+	if db.Belongs(k) {
+		return t.KeyError(0, ErrJoined)
 	}
-	if k.source == nil && db.OnConnection() && db.standIn == nil {
-		err = db.WithGuard(ctx, func(g *keysConn) error { return f(t, g) })
+	if k.Source == nil && db.OnConnection() && db.StandIn == nil {
+		err = db.WithGuard(ctx, func(g *keys.Conn) error { return f(t, g) })
 	} else {
 		err = f(t, nil)
 	}
 	if err != nil {
-		return t.keyError(0, err)
+		return t.KeyError(0, err)
 	}
 	return nil
 }
 
 // WithGuard calls f with a connection of its own.
-func (db *Database) WithGuard(ctx context.Context, f func(*keysConn) error) error {
-	g, err := db.Connect(ctx, db.ownConnector())
+func (db *Database) WithGuard(ctx context.Context, f func(*keys.Conn) error) error {
+	g, err := db.Connect(ctx, db.OwnConnector())
 	if err != nil {
 		return err
 	}
-	if db.acquaint(ctx, &g.keysConn); g.counters != nil {
+	if db.Acquaint(ctx, &g.Conn); g.Counters != nil {
 		err = ErrOwnMemory
 	} else {
-		err = f(&g.keysConn)
+		err = f(&g.Conn)
 	}
 	if closeErr := g.Close(); err == nil {
 		err = closeErr

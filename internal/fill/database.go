@@ -11,6 +11,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/drivers"
+	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -19,7 +20,7 @@ import (
 // asked of it, and its sources. Its methods decide what becomes of a statement, on the
 // connection that they are given.
 type Database struct {
-	*keyTables
+	*keys.Tables
 
 	seen *seenTexts
 
@@ -29,6 +30,9 @@ type Database struct {
 
 // errNumbersPlaceholders is for the driver that numbers placeholders behind keyfill.
 var errNumbersPlaceholders = errors.New(`keyfill: the driver "mssql" of go-mssqldb numbers placeholders by itself: open the database as "sqlserver", and write @p1, @p2 … for ? and $1`)
+
+// Options is what a database is made of.
+type Options = keys.Options
 
 // NewDatabase returns what works for one database. It does no I/O and keeps nothing
 // of the policy.
@@ -58,11 +62,11 @@ func NewDatabase(a Options, d driver.Driver) (*Database, error) {
 		return nil, fmt.Errorf("keyfill: the driver of package %q is not known: say dialect: in the policy, one of %s",
 			drivers.PackagePath(d), dialect.Names())
 	}
-	tables, err := newKeyTables(a, facts, dialects)
+	tables, err := keys.New(a, facts, dialects)
 	if err != nil {
 		return nil, err
 	}
-	return &Database{keyTables: tables, seen: newSeenTexts()}, nil
+	return &Database{Tables: tables, seen: newSeenTexts()}, nil
 }
 
 // modeVariable sets the mode of every mount when its database is opened.
@@ -84,11 +88,11 @@ func (db *Database) ModeFromEnvironment() error {
 // concerns says whether a query may be an INSERT into a configured table, or
 // begin or end a transaction. It is all that is done for other statements.
 func (db *Database) concerns(query string) rewrite.Concern {
-	if e := db.engine.Load(); e != nil {
-		return rewrite.Concerns(e.dialect, query)
+	if e := db.Engine.Load(); e != nil {
+		return rewrite.Concerns(e.Dialect, query)
 	}
 	// The last one of a family runs comments that the first one takes for comments.
-	return rewrite.Concerns(db.either[len(db.either)-1].dialect, query)
+	return rewrite.Concerns(db.MayBe[len(db.MayBe)-1].Dialect, query)
 }
 
 // report logs a statement that was sent as it came although it was not filled.
@@ -101,5 +105,5 @@ func (db *Database) report(ctx context.Context, e event) {
 	if e.action == rewrite.Refuse {
 		attrs = append(attrs, slog.String("reason", e.reason.Error()), slog.Int("offset", e.offset))
 	}
-	db.currentLogger().LogAttrs(ctx, slog.LevelWarn, "keyfill: INSERT sent unfilled", attrs...)
+	db.CurrentLogger().LogAttrs(ctx, slog.LevelWarn, "keyfill: INSERT sent unfilled", attrs...)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -13,14 +14,14 @@ import (
 // followed. It is nil when the statement goes out as it came, which is then to count as
 // the event.
 func (db *Database) decide(ctx context.Context, g *Conn, query string) (*rewrite.Plan, event, error) {
-	e := db.engine.Load()
+	e := db.Engine.Load()
 	if e == nil {
 		if policy.Mode(db.Mode.Load()) == policy.ModeOff {
 			// Off asks the server nothing.
 			return nil, event{}, nil
 		}
 		var err error
-		if e, err = db.know(ctx, &g.keysConn); err != nil {
+		if e, err = db.Know(ctx, &g.Conn); err != nil {
 			if db.indifferent(query) {
 				return nil, event{}, nil
 			}
@@ -37,7 +38,7 @@ func (db *Database) decide(ctx context.Context, g *Conn, query string) (*rewrite
 		as, err := db.refusal(p.Refusal)
 		return nil, as, err
 	case p.Action == rewrite.Keep && !p.AtExecution:
-		as := event{counts: true, table: p.Inserts[0].Target.Table, owner: tableOf(&p.Inserts[0]), action: rewrite.Keep}
+		as := event{counts: true, table: p.Inserts[0].Target.Table, owner: keys.TableOf(&p.Inserts[0]), action: rewrite.Keep}
 		if slices.ContainsFunc(p.Inserts, func(in rewrite.Insert) bool { return in.Worked }) {
 			as.worked = p
 		}
@@ -52,8 +53,8 @@ func (db *Database) decide(ctx context.Context, g *Conn, query string) (*rewrite
 // indifferent reports whether a query goes out as it came whichever engine it
 // is.
 func (db *Database) indifferent(query string) bool {
-	for _, e := range db.either {
-		p := e.plan(query)
+	for _, e := range db.MayBe {
+		p := e.Plan(query)
 		if p.Ambiguous() || p.Action != rewrite.Pass && (p.Action != rewrite.Keep || p.AtExecution) {
 			return false
 		}
@@ -68,13 +69,13 @@ func (db *Database) refusal(err error) (event, error) {
 	if !errors.As(err, &r) {
 		return event{}, err
 	}
-	t := r.Target.Owner.(*table)
-	as := event{counts: true, table: r.Table, action: rewrite.Refuse, reason: r.Reason, offset: r.Offset, mode: db.effective(t)}
-	unfilled := t.rule.Unsupported == policy.Unfilled
+	t := r.Target.Owner.(*keys.Table)
+	as := event{counts: true, table: r.Table, action: rewrite.Refuse, reason: r.Reason, offset: r.Offset, mode: db.ModeOf(t)}
+	unfilled := t.Rule.Unsupported == policy.Unfilled
 	for _, o := range r.Others {
-		t := o.Owner.(*table)
-		as.mode = policy.MoreCautious(as.mode, db.effective(t))
-		unfilled = unfilled && t.rule.Unsupported == policy.Unfilled
+		t := o.Owner.(*keys.Table)
+		as.mode = policy.MoreCautious(as.mode, db.ModeOf(t))
+		unfilled = unfilled && t.Rule.Unsupported == policy.Unfilled
 	}
 	if as.mode == policy.ModeFill && !unfilled {
 		as.addAlone(&db.Tally)
@@ -86,7 +87,7 @@ func (db *Database) refusal(err error) (event, error) {
 
 // refused returns the error for a refusal of the rewriter.
 func refused(r *rewrite.Refusal) error {
-	return r.Target.Owner.(*table).newError(r.Table, r.Column, r.Offset, r.Cause())
+	return r.Target.Owner.(*keys.Table).NewError(r.Table, r.Column, r.Offset, r.Cause())
 }
 
 // settle says whether a statement whose holes are known is filled; if not, what

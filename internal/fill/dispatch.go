@@ -15,7 +15,7 @@ func (db *Database) ExecText(ctx context.Context, g *Conn, query string, args []
 		return res, err
 	}
 	g.Makes(query, what)
-	effect := db.effect(query, what)
+	effect := db.Effect(query, what)
 	res, err := driver.Result(nil), error(nil)
 	if what&rewrite.ConcernsInsert != 0 {
 		res, err = db.exec(ctx, g, query, args)
@@ -32,7 +32,7 @@ func (db *Database) QueryText(ctx context.Context, g *Conn, query string, args [
 		return rows, err
 	}
 	g.Makes(query, what)
-	effect := db.effect(query, what)
+	effect := db.Effect(query, what)
 	rows, err := driver.Rows(nil), error(nil)
 	if what&rewrite.ConcernsInsert != 0 {
 		rows, err = db.query(ctx, g, query, args)
@@ -59,7 +59,7 @@ func (db *Database) PrepareText(ctx context.Context, g *Conn, query string, what
 	if err != nil || what&rewrite.ConcernsTransaction == 0 {
 		return stmt, err
 	}
-	effect := db.effect(query, what)
+	effect := db.Effect(query, what)
 	if db.OnConnection() && effect != rewrite.TxUnchanged && strings.Contains(strings.TrimRight(query, "; \t\r\n"), ";") {
 		effect = rewrite.TxUnknown // some drivers for SQLite prepare the first statement alone
 	}

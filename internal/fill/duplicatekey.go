@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -20,18 +21,18 @@ func (x *execution) suspect(ctx context.Context, err error) {
 		return
 	}
 	for i, d := range x.plan.Draws {
-		t := tableOf(&x.plan.Inserts[d.Insert])
-		f := t.facts()
-		if f == nil || t.keys[d.Key].source != nil || x.holes.Counts[i] == 0 {
+		t := keys.TableOf(&x.plan.Inserts[d.Insert])
+		f := t.Facts()
+		if f == nil || t.KeyColumns[d.Key].Source != nil || x.holes.Counts[i] == 0 {
 			continue
 		}
-		if t.keys[d.Key].rule.Scope != nil {
+		if t.KeyColumns[d.Key].Rule.Scope != nil {
 			x.suspectParents(ctx, t, d)
 			continue
 		}
-		for _, name := range f.keys[d.Key].unique {
+		for _, name := range f.Columns[d.Key].Unique {
 			if namesIndex(code, err, name) {
-				x.guard.DB.dropBlock(ctx, &x.guard.keysConn, t, d.Key)
+				x.guard.DB.DropBlock(ctx, &x.guard.Conn, t, d.Key)
 				break
 			}
 		}
@@ -41,20 +42,20 @@ func (x *execution) suspect(ctx context.Context, err error) {
 // suspectParents is suspect for a column that is numbered within others. The index that
 // the error names is not looked at: the next draw finds out whether the numbers of a
 // parent are in use, which costs one query.
-func (x *execution) suspectParents(ctx context.Context, t *table, d rewrite.Draw) {
+func (x *execution) suspectParents(ctx context.Context, t *keys.Table, d rewrite.Draw) {
 	rows, err := x.plan.Scopes(x.args, x.holes, d.Insert, d.Key)
 	if err != nil {
 		return
 	}
-	if c, err := x.guard.DB.counter(ctx, &x.guard.keysConn, t, d.Key); err == nil {
-		c.suspectWithin(rows)
+	if c, err := x.guard.DB.Counter(ctx, &x.guard.Conn, t, d.Key); err == nil {
+		c.SuspectWithin(rows)
 	}
 }
 
 // numbers reports whether the execution has keys that suspect looks for.
 func (x *execution) numbers() bool {
 	for i, d := range x.plan.Draws {
-		if x.holes.Counts[i] > 0 && tableOf(&x.plan.Inserts[d.Insert]).keys[d.Key].source == nil {
+		if x.holes.Counts[i] > 0 && keys.TableOf(&x.plan.Inserts[d.Insert]).KeyColumns[d.Key].Source == nil {
 			return true
 		}
 	}

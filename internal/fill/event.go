@@ -1,6 +1,7 @@
 package fill
 
 import (
+	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -9,7 +10,7 @@ import (
 type event struct {
 	counts   bool // false: there is nothing to count
 	table    string
-	owner    *table // nil where the name alone is at hand
+	owner    *keys.Table // nil where the name alone is at hand
 	action   rewrite.Action
 	keys     int
 	reason   rewrite.Reason
@@ -27,9 +28,9 @@ type event struct {
 // The event is that of the first INSERT and holds those of the others. rows is as for
 // draw.
 func events(p *rewrite.Plan, h rewrite.Holes, rows map[int]int64) event {
-	as := event{counts: true, table: p.Inserts[0].Target.Table, owner: tableOf(&p.Inserts[0]), action: rewrite.Keep}
+	as := event{counts: true, table: p.Inserts[0].Target.Table, owner: keys.TableOf(&p.Inserts[0]), action: rewrite.Keep}
 	for i := range p.Inserts[1:] {
-		as.rest = append(as.rest, event{counts: true, table: p.Inserts[i+1].Target.Table, owner: tableOf(&p.Inserts[i+1]), action: rewrite.Keep})
+		as.rest = append(as.rest, event{counts: true, table: p.Inserts[i+1].Target.Table, owner: keys.TableOf(&p.Inserts[i+1]), action: rewrite.Keep})
 	}
 	for i := range p.Inserts {
 		if in := &p.Inserts[i]; in.Query == nil {
@@ -78,7 +79,7 @@ func (e *event) withhold(mode policy.Mode) {
 }
 
 // addTo counts the event, and that of each other INSERT of the text.
-func (e *event) addTo(c *tally) {
+func (e *event) addTo(c *keys.Tally) {
 	e.addAlone(c)
 	for i := range e.rest {
 		e.rest[i].addAlone(c)
@@ -86,34 +87,34 @@ func (e *event) addTo(c *tally) {
 }
 
 // addAlone counts the event of the first INSERT of the text.
-func (e *event) addAlone(c *tally) {
+func (e *event) addAlone(c *keys.Tally) {
 	if e.action == rewrite.Pass {
-		c.passed.Add(1)
+		c.Passed.Add(1)
 		return
 	}
-	t := c.of(e.table, e.owner)
+	t := c.Of(e.table, e.owner)
 	switch e.action {
 	case rewrite.Fill:
-		t.filled.Add(1)
+		t.Filled.Add(1)
 		if !e.withheld {
-			t.keys.Add(uint64(e.keys))
+			t.Keys.Add(uint64(e.keys))
 		}
 	case rewrite.Keep:
-		t.kept.Add(1)
+		t.Kept.Add(1)
 	case rewrite.Refuse:
-		t.refuse(e.reason)
+		t.Refuse(e.reason)
 	}
 	if e.withheld {
-		t.withheld.Add(1)
+		t.Withheld.Add(1)
 	}
 }
 
 // addFailed counts n statements that ended in an error, after which the outcome is
 // what is known of their rows.
-func addFailed(t *tableTally, o outcome, n int) {
+func addFailed(t *keys.TableTally, o outcome, n int) {
 	if o == outcomeNotStored {
-		t.failed.Add(uint64(n))
+		t.Failed.Add(uint64(n))
 	} else {
-		t.unknown.Add(uint64(n))
+		t.Unknown.Add(uint64(n))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -19,7 +20,7 @@ type execution struct {
 	args    []driver.NamedValue // as the application sent them
 	holes   rewrite.Holes
 	keys    [][]driver.Value
-	room    keyRoom
+	room    keys.Room
 	inline  bool // keys are literals in the text
 	session bool // the first key goes as LAST_INSERT_ID(key)
 	rec     *Recorder
@@ -212,13 +213,13 @@ func (db *Database) keep(ctx context.Context, g *Conn, p *rewrite.Plan, query st
 func (db *Database) session(ctx context.Context, g *Conn, p *rewrite.Plan) (bool, error) {
 	quiet := true
 	for i := range p.Inserts {
-		t := tableOf(&p.Inserts[i])
-		f, err := db.facts(ctx, &g.keysConn, t)
+		t := keys.TableOf(&p.Inserts[i])
+		f, err := db.Facts(ctx, &g.Conn, t)
 		if err != nil {
-			return false, t.keyError(0, err)
+			return false, t.KeyError(0, err)
 		}
-		quiet = quiet && f.quiet && !f.otherID &&
-			(t.lastID < 0 || p.Inserts[i].Rows == 1 || t.keys[t.lastID].adjacent())
+		quiet = quiet && f.Quiet && !f.OtherID &&
+			(t.LastID < 0 || p.Inserts[i].Rows == 1 || t.KeyColumns[t.LastID].Adjacent())
 	}
 	return p.Session() && quiet, nil
 }
@@ -228,9 +229,9 @@ func (db *Database) session(ctx context.Context, g *Conn, p *rewrite.Plan) (bool
 func valuesFor(ctx context.Context, p *rewrite.Plan) string {
 	all := ""
 	for _, d := range p.Draws {
-		k := &tableOf(&p.Inserts[d.Insert]).keys[d.Key]
-		for _, name := range k.states() {
-			v, _ := valueOf(ctx)(name)
+		k := &keys.TableOf(&p.Inserts[d.Insert]).KeyColumns[d.Key]
+		for _, name := range k.States() {
+			v, _ := keys.ValueOf(ctx)(name)
 			all += v + "\x00"
 		}
 	}
@@ -306,7 +307,7 @@ func (x *execution) countFailure(err error) {
 	filled := events(x.plan, x.holes, x.rows)
 	for i, e := range append([]event{filled}, filled.rest...) {
 		if e.action == rewrite.Fill {
-			addFailed(x.guard.DB.Tally.of(e.table, e.owner), x.ended(&x.plan.Inserts[i], err), 1)
+			addFailed(x.guard.DB.Tally.Of(e.table, e.owner), x.ended(&x.plan.Inserts[i], err), 1)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/keyfill/keyfill/internal/explain"
+	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -14,15 +15,15 @@ const reasonAtExecution = "decided at execution"
 
 // Explain says what would become of a query by the options of the driver.
 func (db *Database) Explain(query string) (explain.Explanation, error) {
-	return explained(db.either[0], query)
+	return explained(db.MayBe[0], query)
 }
 
-func explained(e *engine, query string) (explain.Explanation, error) {
+func explained(e *keys.Engine, query string) (explain.Explanation, error) {
 	ex := explain.Explanation{Action: rewrite.Pass.String(), SQL: query, Slots: []explain.Slot{}}
-	if rewrite.Concerns(e.dialect, query)&rewrite.ConcernsInsert == 0 {
+	if rewrite.Concerns(e.Dialect, query)&rewrite.ConcernsInsert == 0 {
 		return ex, nil
 	}
-	p := e.plan(query)
+	p := e.Plan(query)
 	if p.Ambiguous() && p.Action != rewrite.Refuse {
 		p = p.Unsettled()
 	}
@@ -53,8 +54,8 @@ func explained(e *engine, query string) (explain.Explanation, error) {
 			if p.Inserts[place.Insert].Query != nil {
 				s.Row = 0
 			}
-			if t := tableOf(&p.Inserts[place.Insert]); len(t.keys) > 1 {
-				s.Column = t.keys[place.Key].column
+			if t := keys.TableOf(&p.Inserts[place.Insert]); len(t.KeyColumns) > 1 {
+				s.Column = t.KeyColumns[place.Key].Name
 			}
 			if len(p.Inserts) > 1 {
 				s.Statement = place.Insert + 1
@@ -64,11 +65,11 @@ func explained(e *engine, query string) (explain.Explanation, error) {
 		return ex, nil
 	}
 	h := p.Assumed()
-	keys, err := draw(context.Background(), p, nil, h, oneRow(p), nil, dummies{}, nil)
+	drawn, err := keys.Draw(context.Background(), p, nil, h, oneRow(p), nil, keys.Examples{}, nil)
 	if err != nil {
 		return explain.Explanation{}, err
 	}
-	ex.SQL, ex.Literal = p.InlineAssumed(h, keys, p.Session()), true
+	ex.SQL, ex.Literal = p.InlineAssumed(h, drawn, p.Session()), true
 	return ex, nil
 }
 
@@ -76,7 +77,7 @@ func explained(e *engine, query string) (explain.Explanation, error) {
 func refusal(ex *explain.Explanation, r *rewrite.Refusal) {
 	ex.Table, ex.Column, ex.Offset = r.Table, r.Column, r.Offset
 	ex.Reason = r.Reason.Error()
-	if r.Target.Owner.(*table).rule.Unsupported == policy.Unfilled {
+	if r.Target.Owner.(*keys.Table).Rule.Unsupported == policy.Unfilled {
 		ex.Reason = "unfilled: " + ex.Reason
 	}
 }
@@ -85,7 +86,7 @@ func refusal(ex *explain.Explanation, r *rewrite.Refusal) {
 func describe(ex *explain.Explanation, p *rewrite.Plan) {
 	in := &p.Inserts[0]
 	ex.Table, ex.Column, ex.Offset = in.Target.Table, in.Target.Keys[0].Column, in.Offset
-	ex.End = tableOf(in).end()
+	ex.End = keys.TableOf(in).End()
 	rows := 0
 	for i := range p.Inserts {
 		if p.Inserts[i].Rows < 0 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/dbconn"
+	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/policy"
@@ -33,9 +34,9 @@ import (
 
 // brought is what an execution brings for a column that is followed.
 type brought struct {
-	table   *table
+	table   *keys.Table
 	key     int
-	numbers follower
+	numbers keys.Follower
 	what    rewrite.Explicit
 	raised  int64 // the key above which a bulk load has raised it already
 }
@@ -48,13 +49,13 @@ func (db *Database) brings(ctx context.Context, g *Conn, p *rewrite.Plan, args [
 	}
 	var all []brought
 	for i := range p.Inserts {
-		t := tableOf(&p.Inserts[i])
-		if db.effective(t) != policy.ModeFill {
+		t := keys.TableOf(&p.Inserts[i])
+		if db.ModeOf(t) != policy.ModeFill {
 			continue
 		}
-		for j := range t.keys {
+		for j := range t.KeyColumns {
 			what := p.Explicit(args, h, i, j)
-			if limit := t.keys[j].limit(); max(what.Sure, what.Guess) >= limit {
+			if limit := t.KeyColumns[j].Limit(); max(what.Sure, what.Guess) >= limit {
 				what.Sure, what.Guess = greatestBelow(p.ExplicitIntegers(args, h, i, j), limit), 0
 			}
 			b, err := db.bringsFor(ctx, g, t, j, what)
@@ -89,25 +90,25 @@ func greatestBelow(all []int64, limit int64) int64 {
 
 // bringsFor returns what is brought for one key column, without a counter where that is
 // not followed.
-func (db *Database) bringsFor(ctx context.Context, g *Conn, t *table, j int, what rewrite.Explicit) (brought, error) {
-	k := &t.keys[j]
-	said := k.rule.Source.FollowExplicit
+func (db *Database) bringsFor(ctx context.Context, g *Conn, t *keys.Table, j int, what rewrite.Explicit) (brought, error) {
+	k := &t.KeyColumns[j]
+	said := k.Rule.Source.FollowExplicit
 	switch {
-	case !what.Any(), !said && !mayFollow(k.rule.Source):
+	case !what.Any(), !said && !keys.MayFollow(k.Rule.Source):
 		return brought{}, nil
-	case !said && !db.engineCounts(ctx, &g.keysConn, t, j):
+	case !said && !db.EngineCounts(ctx, &g.Conn, t, j):
 		return brought{}, nil
 	}
-	c, err := db.counter(ctx, &g.keysConn, t, j)
+	c, err := db.Counter(ctx, &g.Conn, t, j)
 	switch {
 	case err != nil && said:
-		return brought{}, t.keyError(j, err)
-	case err != nil, c.follower() == nil:
+		return brought{}, t.KeyError(j, err)
+	case err != nil, c.Follower() == nil:
 		// Who has not said so does not ask for the store when it brings a key. A
 		// duplicate key will tell, and on_behind says what then.
 		return brought{}, nil
 	}
-	return brought{table: t, key: j, numbers: c.follower(), what: what}, nil
+	return brought{table: t, key: j, numbers: c.Follower(), what: what}, nil
 }
 
 // raiseBehind raises the numberings above what an INSERT has brought that has
@@ -124,8 +125,8 @@ func (db *Database) raiseBehind(ctx context.Context, g *Conn, all []brought) err
 		case err == nil:
 			continue
 		}
-		db.currentLogger().LogAttrs(ctx, slog.LevelWarn, "keyfill: a numbering could not be raised above a key that was brought",
-			slog.String("table", b.table.Table), slog.String("column", b.table.keys[b.key].column))
+		db.CurrentLogger().LogAttrs(ctx, slog.LevelWarn, "keyfill: a numbering could not be raised above a key that was brought",
+			slog.String("table", b.table.Table), slog.String("column", b.table.KeyColumns[b.key].Name))
 	}
 	return nil
 }
@@ -147,7 +148,7 @@ func (db *Database) raiseAbove(ctx context.Context, g *Conn, b *brought) (failed
 		}
 		key = max(key, greatest)
 	}
-	if b.numbers.isOnConnection() || b.numbers.isJoined() {
+	if b.numbers.IsOnConnection() || b.numbers.IsJoined() {
 		err := b.raise(behind, g, key)
 		return err, g.undoneBehind(ctx, err)
 	}
@@ -158,10 +159,10 @@ func (db *Database) raiseAbove(ctx context.Context, g *Conn, b *brought) (failed
 
 // raise makes later keys greater than one that was brought.
 func (b *brought) raise(ctx context.Context, g *Conn, key int64) error {
-	if key < 1 || key >= b.table.keys[b.key].limit() {
+	if key < 1 || key >= b.table.KeyColumns[b.key].Limit() {
 		return nil
 	}
-	return b.numbers.advance(ctx, &g.keysConn, key+1)
+	return b.numbers.Advance(ctx, &g.Conn, key+1)
 }
 
 // followSavepoint is the name of ours, which nobody else uses.
@@ -172,18 +173,18 @@ const followSavepoint = "keyfill_follow"
 // index has to be gone through, or the table cannot be read. The error is one that has
 // undone the transaction.
 func (db *Database) greatestStored(ctx context.Context, g *Conn, b *brought) (key int64, found bool, err error) {
-	f, err := db.facts(ctx, &g.keysConn, b.table)
+	f, err := db.Facts(ctx, &g.Conn, b.table)
 	if err != nil {
 		return 0, false, nil
 	}
-	k := &b.table.keys[b.key]
-	column := f.keys[b.key].stored(b.table.rule, k, false)
+	k := &b.table.KeyColumns[b.key]
+	column := f.Columns[b.key].Stored(b.table.Rule, k, false)
 	if column.Unranked {
 		return 0, false, nil
 	}
-	d := db.known().dialect
+	d := db.Known().Dialect
 	ask := func() bool {
-		key, err = store.Within(d, g.Raw).MaxKeyBelow(ctx, column, k.limit())
+		key, err = store.Within(d, g.Raw).MaxKeyBelow(ctx, column, k.Limit())
 		return err == nil
 	}
 	if d.ErrorsAbort && g.Tx != session.Outside {
@@ -215,7 +216,7 @@ func (g *Conn) askAside(ctx context.Context, t *dialect.Transactions, ask func()
 // takesBefore reports whether the numberings that belong to transactions are raised in
 // that of the INSERT; else they are raised behind it, by themselves.
 func (x *execution) takesBefore() bool {
-	return slices.ContainsFunc(x.brought, func(b brought) bool { return b.numbers.isJoined() }) &&
+	return slices.ContainsFunc(x.brought, func(b brought) bool { return b.numbers.IsJoined() }) &&
 		x.guard.Tx != session.Unknown && x.plan.Statements == 1
 }
 
@@ -230,7 +231,7 @@ func (x *execution) splitBrought() {
 		return in.Conflict != rewrite.ConflictError && in.Conflict != rewrite.ConflictReplace
 	})
 	for _, b := range x.brought {
-		if !b.numbers.isJoined() {
+		if !b.numbers.IsJoined() {
 			continue
 		}
 		if skips || b.what.Open {
@@ -241,7 +242,7 @@ func (x *execution) splitBrought() {
 		}
 		x.before = append(x.before, b)
 	}
-	x.brought = slices.DeleteFunc(x.brought, func(b brought) bool { return b.numbers.isJoined() })
+	x.brought = slices.DeleteFunc(x.brought, func(b brought) bool { return b.numbers.IsJoined() })
 }
 
 // raiseBefore raises the numberings of the execution's transaction before its INSERT.
@@ -252,10 +253,10 @@ func (x *execution) raiseBefore(ctx context.Context) error {
 		b := &x.before[i]
 		err := b.raise(ctx, x.guard, max(b.what.Sure, b.what.Guess))
 		if !b.what.Any() {
-			err = b.numbers.advance(ctx, &x.guard.keysConn, 1)
+			err = b.numbers.Advance(ctx, &x.guard.Conn, 1)
 		}
 		if err != nil {
-			return b.table.keyError(b.key, err)
+			return b.table.KeyError(b.key, err)
 		}
 	}
 	return nil
@@ -281,7 +282,7 @@ func (x *execution) raiseStored(ctx context.Context) error {
 			key = min(key, greatest)
 		}
 		if err := b.raise(behind, x.guard, key); err != nil {
-			return b.table.keyError(b.key, err)
+			return b.table.KeyError(b.key, err)
 		}
 	}
 	return nil

@@ -3,12 +3,14 @@ package fill
 import (
 	"context"
 	"database/sql/driver"
+
+	"github.com/keyfill/keyfill/internal/keys"
 )
 
 // Conn is the connection below the interceptor: its session, the keys that are drawn
 // on it, and the executions that keyfill keeps for it.
 type Conn struct {
-	keysConn
+	keys.Conn
 	DB *Database
 
 	parked   []*execution
@@ -20,7 +22,7 @@ type Conn struct {
 
 func newGuard(conn driver.Conn, db *Database) *Conn {
 	g := &Conn{DB: db}
-	g.keysConn.open(conn, db.keyTables)
+	g.Conn.Open(conn, db.Tables)
 	return g
 }
 
@@ -34,5 +36,5 @@ func (g *Conn) Begin() (driver.Tx, error) {
 func (g *Conn) ResetSession(ctx context.Context) error {
 	clear(g.parked)
 	g.parked = g.parked[:0]
-	return g.keysConn.ResetSession(ctx)
+	return g.Conn.ResetSession(ctx)
 }

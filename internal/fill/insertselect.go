@@ -11,6 +11,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/dbconn"
+	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/keysource"
@@ -55,12 +56,12 @@ func (x *execution) countRows(ctx context.Context) error {
 	x.counts++
 	for _, i := range x.plan.Counted() {
 		if i > 0 {
-			keys, err := draw(ctx, x.plan, x.args, x.holes, x.rows, x.keys, x.guard, nil)
+			drawn, err := keys.Draw(ctx, x.plan, x.args, x.holes, x.rows, x.keys, x.guard, nil)
 			if err != nil {
 				_ = x.release(ctx)
 				return err
 			}
-			x.keys = keys
+			x.keys = drawn
 		}
 		n, err := x.countInsert(ctx, i)
 		if err != nil {
@@ -83,10 +84,10 @@ func (x *execution) countRows(ctx context.Context) error {
 func (x *execution) countInsert(ctx context.Context, i int) (n int64, err error) {
 	g := x.guard
 	in := &x.plan.Inserts[i]
-	t := tableOf(in)
-	g.DB.lock(ctx, &g.keysConn, t, 0)
+	t := keys.TableOf(in)
+	g.DB.Lock(ctx, &g.Conn, t, 0)
 	if err := x.setSavepoint(ctx); err != nil {
-		return 0, t.keyError(0, err)
+		return 0, t.KeyError(0, err)
 	}
 	var own driver.Tx
 	if in.Query.Unsure && !x.saved {
@@ -195,7 +196,7 @@ func (db *Database) unlessOld(ctx context.Context, g *Conn, p *rewrite.Plan, err
 // INSERT that fails, is to be undone.
 func (x *execution) setSavepoint(ctx context.Context) error {
 	g := x.guard
-	d := g.DB.known().dialect
+	d := g.DB.Known().Dialect
 	unsure := slices.ContainsFunc(x.plan.Counted(), func(i int) bool { return x.plan.Inserts[i].Query.Unsure })
 	switch {
 	case x.saved, !unsure && !d.ErrorsAbort, g.Tx == session.Outside && d.Family != dialect.FamilyMySQL:
@@ -277,7 +278,7 @@ func attempt[T any](ctx context.Context, x *execution, whole bool, send func() (
 		}
 		if x.counts == maxCounts {
 			_ = x.release(ctx)
-			return none, tableOf(&x.plan.Inserts[x.plan.Counted()[0]]).keyError(0, fmt.Errorf("%w: %w", errRowsGrew, err))
+			return none, keys.TableOf(&x.plan.Inserts[x.plan.Counted()[0]]).KeyError(0, fmt.Errorf("%w: %w", errRowsGrew, err))
 		}
 		if err := x.refill(ctx); err != nil {
 			_ = x.release(ctx)
@@ -301,15 +302,15 @@ func (x *execution) refill(ctx context.Context) error {
 	rows, drawn := x.rows, x.keys
 	x.keys = slices.Clone(drawn)
 	err := x.countRows(ctx)
-	var keys [][]driver.Value
+	var anew [][]driver.Value
 	if err == nil {
-		keys, err = draw(ctx, x.plan, x.args, x.holes, x.rows, x.keys, x.guard, nil)
+		anew, err = keys.Draw(ctx, x.plan, x.args, x.holes, x.rows, x.keys, x.guard, nil)
 	}
 	if err != nil {
 		x.rows, x.keys = rows, drawn
 		return err
 	}
-	x.keys = keys
+	x.keys = anew
 	x.place()
 	return nil
 }
@@ -318,21 +319,21 @@ func (x *execution) refill(ctx context.Context) error {
 // them unknown: which rows were stored, and in which order they were numbered,
 // the engine does not say.
 func (x *execution) numberedKeys() []recordedKey {
-	var keys []recordedKey
+	var numbered []recordedKey
 	for _, insert := range x.plan.Counted() {
-		t := tableOf(&x.plan.Inserts[insert])
+		t := keys.TableOf(&x.plan.Inserts[insert])
 		for row := range x.rows[insert] {
 			for i, d := range x.plan.Draws {
 				if d.Insert != insert {
 					continue
 				}
-				k := &t.keys[d.Key]
-				key := keysource.Integers(x.keys[i][1].(int64)+1+row, 1, k.layout)[0]
-				keys = append(keys, recordedKey{Table: t.Table, Column: k.column, Row: int(row), Key: k.reported(key)})
+				k := &t.KeyColumns[d.Key]
+				key := keysource.Integers(x.keys[i][1].(int64)+1+row, 1, k.Layout)[0]
+				numbered = append(numbered, recordedKey{Table: t.Table, Column: k.Name, Row: int(row), Key: k.Reported(key)})
 			}
 		}
 	}
-	return keys
+	return numbered
 }
 
 // numberedResult is the result of an INSERT … SELECT: its first key, on SQLite
@@ -340,15 +341,15 @@ func (x *execution) numberedKeys() []recordedKey {
 // are.
 func (x *execution) numberedResult(res driver.Result) driver.Result {
 	in := &x.plan.Inserts[0]
-	t := tableOf(in)
-	d := slices.IndexFunc(x.plan.Draws, func(d rewrite.Draw) bool { return d.Key == t.lastID })
+	t := keys.TableOf(in)
+	d := slices.IndexFunc(x.plan.Draws, func(d rewrite.Draw) bool { return d.Key == t.LastID })
 	if d < 0 {
 		return res
 	}
 	affected, err := res.RowsAffected()
-	f := t.facts()
+	f := t.Facts()
 	switch {
-	case x.plan.Dialect().LastRowID && in.Conflict != rewrite.ConflictUpdate && affected > 0 && f != nil && f.keys[t.lastID].rowID:
+	case x.plan.Dialect().LastRowID && in.Conflict != rewrite.ConflictUpdate && affected > 0 && f != nil && f.Columns[t.LastID].RowID:
 		return res // the rowid of the last row, which is its key
 	case in.Conflict != rewrite.ConflictError:
 		return ownResult{res, x.changed}

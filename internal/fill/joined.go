@@ -3,6 +3,7 @@ package fill
 import (
 	"slices"
 
+	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
@@ -29,13 +30,13 @@ func (db *Database) joining(p *rewrite.Plan, h rewrite.Holes) (j joining) {
 		if in := &p.Inserts[d.Insert]; h.Counts[i] == 0 || in.Explained {
 			continue
 		}
-		k := &tableOf(&p.Inserts[d.Insert]).keys[d.Key]
+		k := &keys.TableOf(&p.Inserts[d.Insert]).KeyColumns[d.Key]
 		switch {
-		case !db.belongs(k), k.rule.Source.Lock == policy.LockNone:
-		case k.rule.Source.Kind == policy.KindMaxPlusOne:
+		case !db.Belongs(k), k.Rule.Source.Lock == policy.LockNone:
+		case k.Rule.Source.Kind == policy.KindMaxPlusOne:
 			j.any, j.latest = true, true
 		default:
-			j.any, j.gapFree = true, j.gapFree || k.gapFree()
+			j.any, j.gapFree = true, j.gapFree || k.GapFree()
 			j.whole = j.gapFree
 		}
 	}
@@ -49,30 +50,30 @@ func (db *Database) unsuited(p *rewrite.Plan, query string) rewrite.Reason {
 	switch {
 	case db.miscounts(p):
 		return rewrite.ErrReadsCount
-	case db.standIn != nil:
+	case db.StandIn != nil:
 		return ""
 	}
-	return unsuited(db.known(), p, query)
+	return unsuited(db.Known(), p, query)
 }
 
 // unsuited is that of a database as far as keys of transactions are concerned.
-func unsuited(e *engine, p *rewrite.Plan, query string) rewrite.Reason {
+func unsuited(e *keys.Engine, p *rewrite.Plan, query string) rewrite.Reason {
 	for _, d := range p.Draws {
 		in := &p.Inserts[d.Insert]
-		k := &tableOf(in).keys[d.Key]
+		k := &keys.TableOf(in).KeyColumns[d.Key]
 		switch {
-		case !k.rule.Joined || in.Explained:
+		case !k.Rule.Joined || in.Explained:
 		case p.Counts():
 			return rewrite.ErrTogether // which is counted before the transaction is entered
 		case p.Reads()&rewrite.ReadsCount != 0:
 			return rewrite.ErrReadsCount
 		case p.Reads()&rewrite.ReadsLastKey != 0:
 			return rewrite.ErrReadsKey
-		case p.Statements > 1 && (p.Undoes() || e.transaction(query) != rewrite.TxUnchanged):
+		case p.Statements > 1 && (p.Undoes() || e.Transaction(query) != rewrite.TxUnchanged):
 			return rewrite.ErrTogether
-		case k.rule.Source.Kind == policy.KindMaxPlusOne && alsoInto(p, d):
+		case k.Rule.Source.Kind == policy.KindMaxPlusOne && alsoInto(p, d):
 			return rewrite.ErrTogether // both would get the same keys
-		case k.gapFree() && in.Conflict != rewrite.ConflictError && in.Conflict != rewrite.ConflictReplace:
+		case k.GapFree() && in.Conflict != rewrite.ConflictError && in.Conflict != rewrite.ConflictReplace:
 			return rewrite.ErrGap
 		}
 	}
@@ -83,7 +84,7 @@ func unsuited(e *engine, p *rewrite.Plan, query string) rewrite.Reason {
 // may be the same.
 func alsoInto(p *rewrite.Plan, d rewrite.Draw) bool {
 	return slices.ContainsFunc(p.Draws, func(o rewrite.Draw) bool {
-		return o.Insert != d.Insert && tableOf(&p.Inserts[o.Insert]).rule.Name == tableOf(&p.Inserts[d.Insert]).rule.Name
+		return o.Insert != d.Insert && keys.TableOf(&p.Inserts[o.Insert]).Rule.Name == keys.TableOf(&p.Inserts[d.Insert]).Rule.Name
 	})
 }
 

@@ -54,7 +54,7 @@ func (x *execution) unlessEnded(err error) error {
 // still, and where it can only be rolled back, so that its commit will tell.
 func (g *Conn) undoneBehind(ctx context.Context, err error) error {
 	switch {
-	case err == nil, g.Tx == session.Outside, g.DB.known().dialect.ErrorsAbort:
+	case err == nil, g.Tx == session.Outside, g.DB.Known().Dialect.ErrorsAbort:
 		return nil
 	case g.DB.IsUndone(err):
 		return err

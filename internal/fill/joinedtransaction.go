@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/internal/store"
@@ -46,7 +47,7 @@ func (x *execution) join(ctx context.Context) error {
 // leavesOut reports whether a table leaves out rows by itself.
 func (x *execution) leavesOut() bool {
 	for i := range x.plan.Inserts {
-		if f := tableOf(&x.plan.Inserts[i]).facts(); f != nil && f.ownConflicts {
+		if f := keys.TableOf(&x.plan.Inserts[i]).Facts(); f != nil && f.OwnConflicts {
 			return true
 		}
 	}
@@ -72,7 +73,7 @@ func (x *execution) mark(ctx context.Context) error {
 			return err
 		}
 	}
-	x.marked, x.draws = true, x.guard.joinedDraws
+	x.marked, x.draws = true, x.guard.JoinedDraws
 	return nil
 }
 
@@ -84,7 +85,7 @@ func (x *execution) control(ctx context.Context, text, savepoint string) error {
 // beginOwn begins a transaction for the execution alone.
 func (x *execution) beginOwn(ctx context.Context) error {
 	g := x.guard
-	g.DB.ensure(ctx, &g.keysConn)
+	g.DB.Ensure(ctx, &g.Conn)
 	var opts driver.TxOptions
 	if x.joining.latest && x.plan.Dialect().Transactions.Snapshots {
 		// Under REPEATABLE READ the first statement, which waits for the lock,
@@ -142,8 +143,8 @@ func (x *execution) end(ctx context.Context, own driver.Tx, err error) error {
 	g.Undo(ctx, err)
 	if isBadConn(err) {
 		// The commit was sent: it must not look as if all could be sent again.
-		t := tableOf(&x.plan.Inserts[0])
-		return t.newError(t.Table, t.keys[0].column, -1, fmt.Errorf("%w: %v", errCommit, err))
+		t := keys.TableOf(&x.plan.Inserts[0])
+		return t.NewError(t.Table, t.KeyColumns[0].Name, -1, fmt.Errorf("%w: %v", errCommit, err))
 	}
 	return err
 }
@@ -164,7 +165,7 @@ func (x *execution) unmark(ctx context.Context, err error) {
 		return
 	case d.ErrorsAbort && sqlcode.Answered(err) && !x.drawing:
 		return // it cannot commit
-	case d.ErrorsAbort && x.guard.joinedDraws == x.draws:
+	case d.ErrorsAbort && x.guard.JoinedDraws == x.draws:
 		return // nothing was drawn
 	case d.ErrorsAbort && err != driver.ErrSkip:
 		// The statement was not sent. Going back to a savepoint that there is not

@@ -1,6 +1,7 @@
 package fill
 
 import (
+	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -16,11 +17,11 @@ func (db *Database) miscounts(p *rewrite.Plan) bool {
 	if p.Counts() {
 		return p.Reads()&rewrite.ReadsCount != 0
 	}
-	if !db.OnConnection() || db.standIn != nil || p.Reads()&rewrite.ReadsCount == 0 {
+	if !db.OnConnection() || db.StandIn != nil || p.Reads()&rewrite.ReadsCount == 0 {
 		return false
 	}
 	for _, d := range p.Draws {
-		if tableOf(&p.Inserts[d.Insert]).keys[d.Key].source == nil {
+		if keys.TableOf(&p.Inserts[d.Insert]).KeyColumns[d.Key].Source == nil {
 			return true
 		}
 	}

@@ -1,6 +1,7 @@
 package fill
 
 import (
+	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
@@ -15,7 +16,7 @@ import (
 func (db *Database) cautious(p *rewrite.Plan) policy.Mode {
 	mode := policy.ModeFill
 	for i := range p.Inserts {
-		mode = policy.MoreCautious(mode, db.effective(tableOf(&p.Inserts[i])))
+		mode = policy.MoreCautious(mode, db.ModeOf(keys.TableOf(&p.Inserts[i])))
 	}
 	return mode
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
@@ -35,9 +36,9 @@ func withSpare(n int64) int64 { return n + n/8 + spareRows }
 func (x *execution) sparesKeys() error {
 	for _, d := range x.plan.Draws {
 		in := &x.plan.Inserts[d.Insert]
-		k := &tableOf(in).keys[d.Key]
-		counts := in.Query != nil && k.rule.Integer && k.rule.Source.Kind != policy.KindSequence
-		if counts || k.gapFree() || len(k.rule.Scope) > 0 || k.rule.Source.Kind == policy.KindMaxPlusOne {
+		k := &keys.TableOf(in).KeyColumns[d.Key]
+		counts := in.Query != nil && k.Rule.Integer && k.Rule.Source.Kind != policy.KindSequence
+		if counts || k.GapFree() || len(k.Rule.Scope) > 0 || k.Rule.Source.Kind == policy.KindMaxPlusOne {
 			return x.plan.Refused(rewrite.ErrSelectSeveral)
 		}
 	}
@@ -72,7 +73,7 @@ func sendText[T any](ctx context.Context, x *execution, send func() (T, error)) 
 	}
 	answer, err := send()
 	if x.outgrown(err) {
-		err = tableOf(&x.plan.Inserts[x.plan.Counted()[0]]).keyError(0, fmt.Errorf("%w: %w", errTextGrew, err))
+		err = keys.TableOf(&x.plan.Inserts[x.plan.Counted()[0]]).KeyError(0, fmt.Errorf("%w: %w", errTextGrew, err))
 	}
 	return answer, err
 }

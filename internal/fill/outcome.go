@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/rewrite"
@@ -39,10 +40,10 @@ func (x *execution) settle(ctx context.Context, res driver.Result) {
 		return
 	}
 	f := x.rowFacts(ctx)
-	if f.stays {
+	if f.Stays {
 		o = x.byCount(in, affected)
 	}
-	if o == outcomeUnknown && f.shown && !in.UpdatesKey {
+	if o == outcomeUnknown && f.Shown && !in.UpdatesKey {
 		x.fates = x.inTable(ctx, f, affected)
 	} else {
 		x.fates = slices.Repeat([]outcome{o}, len(x.fates))
@@ -83,12 +84,12 @@ func (x *execution) isOpen() bool {
 
 // tellsID reports whether the result's LastInsertId is to be one of our keys.
 func (x *execution) tellsID() bool {
-	t := tableOf(&x.plan.Inserts[0])
-	if t.lastID < 0 || x.session || !x.plan.Alone() {
+	t := keys.TableOf(&x.plan.Inserts[0])
+	if t.LastID < 0 || x.session || !x.plan.Alone() {
 		return false
 	}
-	f := t.facts()
-	return f == nil || !f.otherID
+	f := t.Facts()
+	return f == nil || !f.OtherID
 }
 
 // affected returns the number of rows that the statement has affected, -1 where
@@ -181,7 +182,7 @@ func (x *execution) countedUpsert(in *rewrite.Insert, affected int64) outcome {
 }
 
 // inTable returns what became of the rows as the table tells it.
-func (x *execution) inTable(ctx context.Context, f *rowFacts, affected int64) []outcome {
+func (x *execution) inTable(ctx context.Context, f *keys.RowFacts, affected int64) []outcome {
 	in := &x.plan.Inserts[0]
 	places := x.plan.Filled(x.holes)
 	fates := make([]outcome, len(places))
@@ -207,11 +208,11 @@ func (x *execution) inTable(ctx context.Context, f *rowFacts, affected int64) []
 
 // believed returns what the presence of a key says of its row, where stored keys of
 // all were found.
-func believed(in *rewrite.Insert, f *rowFacts, found outcome, stored, all, affected int64) outcome {
+func believed(in *rewrite.Insert, f *keys.RowFacts, found outcome, stored, all, affected int64) outcome {
 	switch {
 	case stored == all && affected != 0:
 		return found
-	case !f.stays:
+	case !f.Stays:
 		return outcomeUnknown // a key may be that of another row of the statement
 	case affected < 0 || in.Conflict == rewrite.ConflictReplace || in.Replaces:
 		return found
@@ -287,6 +288,6 @@ func (x *execution) ended(in *rewrite.Insert, err error) outcome {
 // ownConflicts reports whether the table may leave out or replace rows by
 // itself.
 func (x *execution) ownConflicts() bool {
-	f := tableOf(&x.plan.Inserts[0]).facts()
-	return f != nil && f.ownConflicts
+	f := keys.TableOf(&x.plan.Inserts[0]).Facts()
+	return f != nil && f.OwnConflicts
 }

@@ -4,6 +4,7 @@ import (
 	"database/sql/driver"
 	"slices"
 
+	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -38,7 +39,7 @@ func (g *Conn) dropUndone() {
 func (g *Conn) parkedInline(query string, p *rewrite.Plan) *execution {
 	g.dropUndone()
 	for i, x := range g.parked {
-		if x.inline && x.query == query && sameColumns(x.plan, p) {
+		if x.inline && x.query == query && keys.SameColumns(x.plan, p) {
 			g.parked = slices.Delete(g.parked, i, i+1)
 			return x
 		}
@@ -51,7 +52,7 @@ func (g *Conn) parkedInline(query string, p *rewrite.Plan) *execution {
 func (g *Conn) unpark(s *statement, args []driver.NamedValue, values string) *execution {
 	g.dropUndone()
 	for i, x := range g.parked {
-		if !x.inline && x.query == s.query && x.values == values && sameColumns(x.plan, s.plan) && equalArgs(x.args, args) {
+		if !x.inline && x.query == s.query && x.values == values && keys.SameColumns(x.plan, s.plan) && equalArgs(x.args, args) {
 			g.parked = slices.Delete(g.parked, i, i+1)
 			return x
 		}

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"slices"
 
+	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
@@ -17,7 +18,7 @@ import (
 type plain struct {
 	plan  *rewrite.Plan
 	in    *rewrite.Insert
-	table *table
+	table *keys.Table
 	key   int // the index of the key column among the table's
 }
 
@@ -29,13 +30,13 @@ func (db *Database) newPlain(p *rewrite.Plan) *plain {
 		return nil
 	}
 	in := &p.Inserts[0]
-	t := tableOf(in)
+	t := keys.TableOf(in)
 	i := p.Draws[0].Key
-	k := &t.keys[i]
-	if in.Query != nil || in.Explained || in.Rows < 1 || in.Target.Keys[i].Scope != nil || k.rule.Joined || len(k.states()) > 0 || t.mode != policy.ModeFill {
+	k := &t.KeyColumns[i]
+	if in.Query != nil || in.Explained || in.Rows < 1 || in.Target.Keys[i].Scope != nil || k.Rule.Joined || len(k.States()) > 0 || t.Mode != policy.ModeFill {
 		return nil
 	}
-	for j := range t.keys {
+	for j := range t.KeyColumns {
 		if p.Explicit(nil, rewrite.Holes{}, 0, j).Any() {
 			return nil // which may raise a numbering
 		}
@@ -55,9 +56,9 @@ type plainText struct {
 
 // newPlainText returns the plain executor of a text; one without a plan says that
 // there is none. known is false where that cannot be told yet.
-func (db *Database) newPlainText(e *engine, query string) (f *plainText, known bool) {
-	p := e.plan(query)
-	if db.Casing.Load() == session.CasingUnknown && db.exact != nil && db.standIn == nil && e.isTouched(p) {
+func (db *Database) newPlainText(e *keys.Engine, query string) (f *plainText, known bool) {
+	p := e.Plan(query)
+	if db.Casing.Load() == session.CasingUnknown && db.Exact != nil && db.StandIn == nil && e.IsTouched(p) {
 		return nil, false
 	}
 	one := db.newPlain(p)
@@ -66,13 +67,13 @@ func (db *Database) newPlainText(e *engine, query string) (f *plainText, known b
 	}
 	f = &plainText{plain: *one}
 	t := one.table
-	if e.dialect.Place.Query == "" || db.standIn != nil {
+	if e.Dialect.Place.Query == "" || db.StandIn != nil {
 		return f, true
 	}
 	switch {
-	case one.in.Database != "", e.policy.Schemas(), isLoose(t):
+	case one.in.Database != "", e.Policy.Schemas(), keys.IsLoose(t):
 		return new(plainText), true // its plan depends on the place
-	case !e.placed || !t.looked:
+	case !e.Placed || !t.Looked:
 		return f, true
 	}
 	if f.home = db.knownHome(); f.home == nil {
@@ -116,7 +117,7 @@ func (db *Database) plainOn(ctx context.Context, g *Conn, s *seenText) *plain {
 // suits reports whether nothing is known of the connection and asked by the caller
 // that needs an execution from the beginning.
 func (p *plain) suits(ctx context.Context, g *Conn) bool {
-	return !g.Altered.On && p.table.gate.facts.Load() != nil && recorderOf(ctx) == nil
+	return !g.Altered.On && p.table.Facts() != nil && recorderOf(ctx) == nil
 }
 
 // plainRun is one execution of a plain executor.
@@ -127,7 +128,7 @@ type plainRun struct {
 	args    []driver.NamedValue
 	sent    []driver.NamedValue
 	holes   rewrite.Holes
-	facts   *tableFacts
+	facts   *keys.Facts
 	session bool // the first key goes as LAST_INSERT_ID(key)
 	first   driver.Value
 	keys    []driver.Value // where there are more than the first
@@ -143,12 +144,12 @@ func (r *plainRun) draw(ctx context.Context) (suits bool, err error) {
 	n := r.holes.Counts[0]
 	room := g.keyRoom[:0]
 	if n > 1 {
-		n += spare(r.plan, r.plan.Draws[0], n)
+		n += keys.Spare(r.plan, r.plan.Draws[0], n)
 		room = nil
 	}
 	drawn, err := g.Give(ctx, room, r.table, r.key, n)
 	if err != nil {
-		return true, r.table.keyError(r.key, err)
+		return true, r.table.KeyError(r.key, err)
 	}
 	drawn = drawn[:r.holes.Counts[0]]
 	if r.first = drawn[0]; n > 1 {
@@ -159,9 +160,9 @@ func (r *plainRun) draw(ctx context.Context) (suits bool, err error) {
 }
 
 // isSession reports whether the first key goes as LAST_INSERT_ID(key).
-func (p *plain) isSession(f *tableFacts) bool {
-	return p.plan.Session() && f.quiet && !f.otherID &&
-		(p.table.lastID < 0 || p.in.Rows == 1 || p.table.keys[p.table.lastID].adjacent())
+func (p *plain) isSession(f *keys.Facts) bool {
+	return p.plan.Session() && f.Quiet && !f.OtherID &&
+		(p.table.LastID < 0 || p.in.Rows == 1 || p.table.KeyColumns[p.table.LastID].Adjacent())
 }
 
 // execution returns the run as an execution, for what a run does not do.
@@ -188,9 +189,9 @@ func (db *Database) execPlain(ctx context.Context, g *Conn, s *seenText, args []
 	if len(args) > 0 && g.Skips[session.ByExec].IsExpected() {
 		return nil, true, driver.ErrSkip
 	}
-	r := plainRun{plain: p, guard: g, query: s.query, args: args, facts: p.table.gate.facts.Load()}
+	r := plainRun{plain: p, guard: g, query: s.query, args: args, facts: p.table.Facts()}
 	r.session = p.isSession(r.facts)
-	g.alteredTables.made = nil
+	g.AlteredTables.Made = nil
 	if suits, err := r.draw(ctx); !suits || err != nil {
 		return nil, suits, err
 	}
@@ -221,7 +222,7 @@ func (r *plainRun) executed(ctx context.Context, res driver.Result, err error) (
 // has to be looked at more closely.
 func (r *plainRun) answer(res driver.Result) driver.Result {
 	t := r.table
-	tells := t.lastID >= 0 && !r.session && !r.facts.otherID
+	tells := t.LastID >= 0 && !r.session && !r.facts.OtherID
 	sets := r.plan.Dialect().Grammar.ValueSets
 	if !tells && !sets {
 		return res
@@ -234,7 +235,7 @@ func (r *plainRun) answer(res driver.Result) driver.Result {
 		return res
 	}
 	id, isInteger := r.first.(int64)
-	if !isInteger || r.in.Rows != 1 || affected != 1 || r.in.Conflict != rewrite.ConflictError || r.in.Returning || r.facts.ownConflicts || t.lastID != r.key {
+	if !isInteger || r.in.Rows != 1 || affected != 1 || r.in.Conflict != rewrite.ConflictError || r.in.Returning || r.facts.OwnConflicts || t.LastID != r.key {
 		return nil
 	}
 	return withSeveral(ownResult{res, id})
@@ -242,9 +243,9 @@ func (r *plainRun) answer(res driver.Result) driver.Result {
 
 // count counts the execution in the statistics.
 func (r *plainRun) count() {
-	t := r.guard.DB.Tally.of(r.table.Table, r.table)
-	t.filled.Add(1)
-	t.keys.Add(uint64(r.holes.Counts[0]))
+	t := r.guard.DB.Tally.Of(r.table.Table, r.table)
+	t.Filled.Add(1)
+	t.Keys.Add(uint64(r.holes.Counts[0]))
 }
 
 // queryPlain is execPlain for a text that gives rows.
@@ -256,9 +257,9 @@ func (db *Database) queryPlain(ctx context.Context, g *Conn, s *seenText, args [
 	if len(args) > 0 && g.Skips[session.ByQuery].IsExpected() {
 		return nil, true, driver.ErrSkip
 	}
-	r := plainRun{plain: p, guard: g, query: s.query, args: args, facts: p.table.gate.facts.Load()}
+	r := plainRun{plain: p, guard: g, query: s.query, args: args, facts: p.table.Facts()}
 	r.session = p.isSession(r.facts)
-	g.alteredTables.made = nil
+	g.AlteredTables.Made = nil
 	if suits, err := r.draw(ctx); !suits || err != nil {
 		return nil, suits, err
 	}
@@ -273,7 +274,7 @@ func (db *Database) queryPlain(ctx context.Context, g *Conn, s *seenText, args [
 
 // queried finishes a Query.
 func (r *plainRun) queried(ctx context.Context, rows driver.Rows, err error) (driver.Rows, error) {
-	if err == nil && r.table.keys[r.key].source != nil {
+	if err == nil && r.table.KeyColumns[r.key].Source != nil {
 		r.count()
 		return rows, nil
 	}
@@ -287,10 +288,10 @@ func (db *Database) preparePlain(ctx context.Context, g *Conn, s *seenText) (stm
 	if p == nil || slices.ContainsFunc(g.parked, func(x *execution) bool { return x.inline }) {
 		return nil, false, nil
 	}
-	g.alteredTables.made = nil
-	session := p.isSession(p.table.gate.facts.Load())
+	g.AlteredTables.Made = nil
+	session := p.isSession(p.table.Facts())
 	own := &statement{guard: g, plan: p.plan, query: s.query, session: session, plain: p}
-	if f := s.plain.Load(); f.home != nil && s.engine.dialect.Place.Moves {
+	if f := s.plain.Load(); f.home != nil && s.engine.Dialect.Place.Moves {
 		own.at = f.home
 	}
 	own.Stmt, err = g.PrepareContext(ctx, p.plan.BoundText(session))
@@ -308,7 +309,7 @@ func (s *statement) run(ctx context.Context, args []driver.NamedValue) (r plainR
 	if s.plain == nil || len(g.parked) > 0 || s.at != nil && !(g.Place.Asked && g.Place.At == s.at) || !s.plain.suits(ctx, g) {
 		return r, false, nil
 	}
-	r = plainRun{plain: s.plain, guard: g, query: s.query, args: args, facts: s.plain.table.gate.facts.Load(), session: s.session}
+	r = plainRun{plain: s.plain, guard: g, query: s.query, args: args, facts: s.plain.table.Facts(), session: s.session}
 	suits, err = r.draw(ctx)
 	return r, suits, err
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
@@ -12,20 +13,20 @@ import (
 
 // planOn returns the plan of a query on a connection: what its text says, with
 // what only the connection knows.
-func (db *Database) planOn(ctx context.Context, g *Conn, e *engine, query string) (*rewrite.Plan, error) {
-	e, p, err := db.cased(ctx, &g.keysConn, e, query)
+func (db *Database) planOn(ctx context.Context, g *Conn, e *keys.Engine, query string) (*rewrite.Plan, error) {
+	e, p, err := db.Cased(ctx, &g.Conn, e, query)
 	if err != nil {
 		return nil, err
 	}
-	g.alteredTables.made = nil
-	if e.dialect.Transactions.DDL && p.Statements > 1 && p.Action != rewrite.Pass {
-		g.alteredTables.made = rewrite.Made(e.dialect, query)
+	g.AlteredTables.Made = nil
+	if e.Dialect.Transactions.DDL && p.Statements > 1 && p.Action != rewrite.Pass {
+		g.AlteredTables.Made = rewrite.Made(e.Dialect, query)
 	}
 	p, err = db.settled(ctx, g, p)
 	if err != nil || p.Action == rewrite.Refuse && p.Refusal.Reason == rewrite.ErrSettings {
 		return p, err
 	}
-	p, n, err := db.inPlace(ctx, &g.keysConn, e, query, p)
+	p, n, err := db.InPlace(ctx, &g.Conn, e, query, p)
 	if err != nil || p.Action == rewrite.Refuse && p.Refusal.Reason == rewrite.ErrPlace {
 		return p, err
 	}
@@ -47,12 +48,12 @@ func (db *Database) planOn(ctx context.Context, g *Conn, e *engine, query string
 // that does not matter: with mode off, and with stand-ins for the database. An
 // error is the driver's own.
 func (db *Database) settled(ctx context.Context, g *Conn, p *rewrite.Plan) (*rewrite.Plan, error) {
-	if !p.Ambiguous() || db.standIn != nil {
+	if !p.Ambiguous() || db.StandIn != nil {
 		return p, nil
 	}
 	mode := policy.ModeOff
 	for _, t := range p.Targets() {
-		mode = min(mode, db.effective(t.Owner.(*table)))
+		mode = min(mode, db.ModeOf(t.Owner.(*keys.Table)))
 	}
 	switch {
 	case mode == policy.ModeOff:
@@ -77,24 +78,24 @@ func (db *Database) settled(ctx context.Context, g *Conn, p *rewrite.Plan) (*rew
 // where they may not be asked for, or the table is not found: with mode off,
 // and for a text that asks for the number of rows that the statement before it
 // changed. An error is the driver's own.
-func (db *Database) listed(ctx context.Context, g *Conn, e *engine, n naming, query string, p *rewrite.Plan) (*rewrite.Plan, error) {
+func (db *Database) listed(ctx context.Context, g *Conn, e *keys.Engine, n keys.Naming, query string, p *rewrite.Plan) (*rewrite.Plan, error) {
 	in := unlisted(p)
-	if in == nil || db.standIn != nil || p.Reads()&rewrite.ReadsCount != 0 {
+	if in == nil || db.StandIn != nil || p.Reads()&rewrite.ReadsCount != 0 {
 		return p, nil
 	}
-	t := tableOf(in)
-	mode := db.effective(t)
+	t := keys.TableOf(in)
+	mode := db.ModeOf(t)
 	if mode == policy.ModeOff {
 		return p, nil
 	}
 	columns := g.Columns.Of(in.Unlisted)
 	if columns == nil {
-		if err := db.lock(ctx, &g.keysConn, t, 0); err != nil {
+		if err := db.Lock(ctx, &g.Conn, t, 0); err != nil {
 			return p, err
 		}
 		var err error
-		columns, err = catalog.Implied(ctx, e.dialect, catalog.Conn(g.Raw),
-			catalog.Name{Schema: t.rule.Schema, Table: t.rule.Name, Text: in.Unlisted})
+		columns, err = catalog.Implied(ctx, e.Dialect, catalog.Conn(g.Raw),
+			catalog.Name{Schema: t.Rule.Schema, Table: t.Rule.Name, Text: in.Unlisted})
 		if err != nil && mode == policy.ModeDryRun {
 			return p, nil // the engine says itself what is wrong
 		}
@@ -103,7 +104,7 @@ func (db *Database) listed(ctx context.Context, g *Conn, e *engine, n naming, qu
 		}
 		g.Columns.Keep(in.Unlisted, columns)
 	}
-	return e.listedPlan(n, p.Dialect(), query, in.Target, columns), nil
+	return e.ListedPlan(n, p.Dialect(), query, in.Target, columns), nil
 }
 
 // unlisted returns the INSERT of a plan that was refused for want of columns
@@ -125,9 +126,9 @@ func unlisted(p *rewrite.Plan) *rewrite.Insert {
 // p, unless a table that it takes for a configured one is a temporary one, or may
 // be one when the INSERT runs. An
 // error is the driver's own.
-func (db *Database) beside(ctx context.Context, g *Conn, e *engine, n naming, query string, p *rewrite.Plan) (*rewrite.Plan, error) {
+func (db *Database) beside(ctx context.Context, g *Conn, e *keys.Engine, n keys.Naming, query string, p *rewrite.Plan) (*rewrite.Plan, error) {
 	names := &g.Temporary
-	if p.Action == rewrite.Pass && !names.Every || db.standIn != nil || policy.Mode(db.Mode.Load()) == policy.ModeOff {
+	if p.Action == rewrite.Pass && !names.Every || db.StandIn != nil || policy.Mode(db.Mode.Load()) == policy.ModeOff {
 		return p, nil
 	}
 	var (
@@ -137,7 +138,7 @@ func (db *Database) beside(ctx context.Context, g *Conn, e *engine, n naming, qu
 		counts = p.Reads()&rewrite.ReadsCount != 0
 	)
 	standing := func(n rewrite.TableName) rewrite.Standing {
-		named := names.Names[e.dialect.Fold(n.Table, true)]
+		named := names.Names[e.Dialect.Fold(n.Table, true)]
 		if failed != nil || !named && !names.Every {
 			return rewrite.IsConfigured
 		}
@@ -148,7 +149,7 @@ func (db *Database) beside(ctx context.Context, g *Conn, e *engine, n naming, qu
 		is := false
 		if !counts {
 			var err error
-			is, err = catalog.Temporary(ctx, e.dialect, catalog.Conn(g.Raw), catalog.Name(n))
+			is, err = catalog.Temporary(ctx, e.Dialect, catalog.Conn(g.Raw), catalog.Name(n))
 			if err != nil && !sqlcode.Answered(err) {
 				failed = err
 			}
@@ -167,7 +168,7 @@ func (db *Database) beside(ctx context.Context, g *Conn, e *engine, n naming, qu
 		known[n] = s
 		return s
 	}
-	beside := rewrite.CompileBeside(p.Dialect(), n.lookup, query, standing)
+	beside := rewrite.CompileBeside(p.Dialect(), n.Lookup, query, standing)
 	switch {
 	case failed != nil:
 		return nil, failed

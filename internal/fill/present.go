@@ -13,6 +13,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/dbconn"
+	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/rewrite"
@@ -21,34 +22,34 @@ import (
 // unknownRows is for tables that the catalog does not show, plainRows for those of a
 // test without a database: they have no triggers, and are asked nothing.
 var (
-	unknownRows = new(rowFacts)
-	plainRows   = &rowFacts{stays: true}
+	unknownRows = new(keys.RowFacts)
+	plainRows   = &keys.RowFacts{Stays: true}
 )
 
 // rowFacts returns what is known of the rows of the execution's table, of which the
 // catalog is asked once. The answer of one that fails is that nothing is known.
-func (x *execution) rowFacts(ctx context.Context) *rowFacts {
-	g, t := x.guard, tableOf(&x.plan.Inserts[0])
+func (x *execution) rowFacts(ctx context.Context) *keys.RowFacts {
+	g, t := x.guard, keys.TableOf(&x.plan.Inserts[0])
 	db := g.DB
-	if f := t.gate.rows.Load(); f != nil {
+	if f := t.Gate.Rows.Load(); f != nil {
 		return f
 	}
-	if db.standIn != nil {
+	if db.StandIn != nil {
 		return plainRows
 	}
-	if time.Now().UnixNano() < t.gate.mute.Load() {
+	if time.Now().UnixNano() < t.Gate.Mute.Load() {
 		return unknownRows
 	}
 	ctx, cancel := aside(ctx)
 	defer cancel()
-	d := db.known().dialect
-	found, err := db.tableIn(ctx, &g.keysConn, d, t.rule.Schema, t.rule.Name)
+	d := db.Known().Dialect
+	found, err := db.TableIn(ctx, &g.Conn, d, t.Rule.Schema, t.Rule.Name)
 	if x.asked(ctx, err); err != nil {
-		t.gate.mute.Store(time.Now().Add(recheck).UnixNano())
+		t.Gate.Mute.Store(time.Now().Add(keys.Recheck).UnixNano())
 		return unknownRows
 	}
-	f := newRowFacts(d, t, found)
-	t.gate.rows.Store(f)
+	f := keys.NewRowFacts(d, t, found)
+	t.Gate.Rows.Store(f)
 	return f
 }
 
@@ -69,7 +70,7 @@ const askedAgain = time.Minute
 type inquiry struct {
 	x      *execution
 	column string
-	key    *tableKey
+	key    *keys.Column
 	groups []group // of keys that are asked for together
 	found  []outcome
 	places map[any]int // of the keys among found, where there is one group
@@ -84,20 +85,20 @@ type group struct {
 // present returns which keys of a draw are in the table: Stored or NotStored for
 // each, Unknown for one that was not found and need not be seen. It is nil where
 // the table did not tell.
-func (x *execution) present(ctx context.Context, f *rowFacts, draw int, affected int64) []outcome {
+func (x *execution) present(ctx context.Context, f *keys.RowFacts, draw int, affected int64) []outcome {
 	q, ok := x.inquiry(f, draw)
-	gate := tableOf(&x.plan.Inserts[0]).gate
-	if !ok || ctx.Err() != nil || time.Now().UnixNano() < gate.mute.Load() {
+	gate := keys.TableOf(&x.plan.Inserts[0]).Gate
+	if !ok || ctx.Err() != nil || time.Now().UnixNano() < gate.Mute.Load() {
 		return nil
 	}
 	ctx, cancel := aside(ctx)
 	defer cancel()
-	err := q.ask(ctx, f.leads[x.plan.Draws[draw].Key], affected)
+	err := q.ask(ctx, f.Leads[x.plan.Draws[draw].Key], affected)
 	if err == nil {
 		return q.found
 	}
 	if x.asked(ctx, err); x.gone == nil && sqlcode.Answered(err) {
-		gate.mute.Store(time.Now().Add(askedAgain).UnixNano())
+		gate.Mute.Store(time.Now().Add(askedAgain).UnixNano())
 	}
 	return nil
 }
@@ -112,10 +113,10 @@ func (x *execution) asked(ctx context.Context, err error) {
 
 // inquiry prepares to ask for the keys of a draw. It reports false where they cannot
 // be asked for.
-func (x *execution) inquiry(f *rowFacts, draw int) (*inquiry, bool) {
+func (x *execution) inquiry(f *keys.RowFacts, draw int) (*inquiry, bool) {
 	d := x.plan.Draws[draw]
-	t := tableOf(&x.plan.Inserts[0])
-	q := &inquiry{x: x, column: f.columns[d.Key], key: &t.keys[d.Key], places: map[any]int{}}
+	t := keys.TableOf(&x.plan.Inserts[0])
+	q := &inquiry{x: x, column: f.Columns[d.Key], key: &t.KeyColumns[d.Key], places: map[any]int{}}
 	n := x.holes.Counts[draw]
 	if q.column == "" || n == 0 {
 		return nil, false
@@ -149,7 +150,7 @@ func (q *inquiry) group(draw, n int) bool {
 			q.groups = append(q.groups, group{parent: parent})
 		}
 		q.groups[at].at = append(q.groups[at].at, i)
-		q.places[place{at, q.key.reported(x.keys[draw][i])}] = i
+		q.places[place{at, q.key.Reported(x.keys[draw][i])}] = i
 	}
 	return true
 }
@@ -299,7 +300,7 @@ func (q *inquiry) where(parent string, at []int) string {
 // value returns a key as it was sent.
 func (q *inquiry) value(n int) driver.Value {
 	for i := range q.x.plan.Draws {
-		if d := q.x.plan.Draws[i]; &tableOf(&q.x.plan.Inserts[0]).keys[d.Key] == q.key {
+		if d := q.x.plan.Draws[i]; &keys.TableOf(&q.x.plan.Inserts[0]).KeyColumns[d.Key] == q.key {
 			return q.x.keys[i][n]
 		}
 	}
@@ -309,7 +310,7 @@ func (q *inquiry) value(n int) driver.Value {
 // consecutive reports whether keys are consecutive integers of no parent, between
 // which nobody else has any.
 func (q *inquiry) consecutive(g group) bool {
-	if g.parent != "" || !q.key.adjacent() {
+	if g.parent != "" || !q.key.Adjacent() {
 		return false
 	}
 	for i := range g.at {
@@ -375,7 +376,7 @@ func (q *inquiry) run(ctx context.Context, group int, query string) (seen int, e
 
 // shown returns a key of a row as a recorder shows it.
 func (q *inquiry) shown(v any) any {
-	switch v := q.key.reported(v).(type) {
+	switch v := q.key.Reported(v).(type) {
 	case int64, uuid.UUID:
 		return v
 	case string:
@@ -389,14 +390,14 @@ func (q *inquiry) shown(v any) any {
 // or nobody wants to know.
 func (x *execution) firstNumbered(ctx context.Context, res driver.Result) (id int64) {
 	in := &x.plan.Inserts[0]
-	d := slices.IndexFunc(x.plan.Draws, func(d rewrite.Draw) bool { return d.Key == tableOf(in).lastID })
+	d := slices.IndexFunc(x.plan.Draws, func(d rewrite.Draw) bool { return d.Key == keys.TableOf(in).LastID })
 	if d < 0 || !x.tellsID() || in.Conflict == rewrite.ConflictError || in.UpdatesKey || x.rows[0] == 0 || x.affected(res) == 0 || x.idiomTells(res) {
 		return 0
 	}
 	f := x.rowFacts(ctx)
 	before, ok := x.keys[d][1].(int64)
-	column := f.column(x.plan.Draws[d].Key)
-	if !ok || !f.stays || column == "" || !tableOf(in).keys[x.plan.Draws[d].Key].integer() {
+	column := f.Column(x.plan.Draws[d].Key)
+	if !ok || !f.Stays || column == "" || !keys.TableOf(in).KeyColumns[x.plan.Draws[d].Key].Integer() {
 		return 0
 	}
 	which := "MIN"
@@ -420,5 +421,5 @@ func (x *execution) firstNumbered(ctx context.Context, res driver.Result) (id in
 // row, to stay among them. GORM does so.
 func (x *execution) spares(id filledID) bool {
 	draw := x.plan.Filled(x.holes)[id.place].Draw
-	return spare(x.plan, x.plan.Draws[draw], x.holes.Counts[draw]) > 0
+	return keys.Spare(x.plan, x.plan.Draws[draw], x.holes.Counts[draw]) > 0
 }

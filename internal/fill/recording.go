@@ -3,6 +3,8 @@ package fill
 import (
 	"context"
 	"sync"
+
+	"github.com/keyfill/keyfill/internal/keys"
 )
 
 // outcome is what became of a row.
@@ -110,19 +112,19 @@ func (x *execution) write(keys []recordedKey) {
 
 // recorded returns the keys that the execution drew, in row order.
 func (x *execution) recorded() []recordedKey {
-	var keys []recordedKey
+	var recorded []recordedKey
 	for _, p := range x.plan.Filled(x.holes) {
 		if x.plan.Inserts[p.Insert].Explained {
 			continue
 		}
-		t := tableOf(&x.plan.Inserts[p.Insert])
-		k := &t.keys[p.Key]
-		keys = append(keys, recordedKey{
+		t := keys.TableOf(&x.plan.Inserts[p.Insert])
+		k := &t.KeyColumns[p.Key]
+		recorded = append(recorded, recordedKey{
 			Table:  t.Table,
-			Column: k.column,
+			Column: k.Name,
 			Row:    p.Row,
-			Key:    k.reported(x.keys[p.Draw][p.N]),
+			Key:    k.Reported(x.keys[p.Draw][p.N]),
 		})
 	}
-	return append(keys, x.numberedKeys()...)
+	return append(recorded, x.numberedKeys()...)
 }

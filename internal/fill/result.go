@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -67,21 +68,21 @@ type filledID struct {
 // the first row, on SQLite that of the last one.
 func (x *execution) result(res driver.Result) driver.Result {
 	in := &x.plan.Inserts[0]
-	t := tableOf(in)
-	if t.lastID < 0 || x.session || !x.plan.Alone() {
+	t := keys.TableOf(in)
+	if t.LastID < 0 || x.session || !x.plan.Alone() {
 		return res
 	}
-	if f := t.facts(); f != nil && f.otherID {
+	if f := t.Facts(); f != nil && f.OtherID {
 		return res
 	}
 	if x.plan.Counts() {
 		return x.numberedResult(res)
 	}
-	ids := x.filledIDs(t.lastID)
+	ids := x.filledIDs(t.LastID)
 	if len(ids) == 0 || in.Rows < 0 {
 		return res
 	}
-	if in.Rows > 1 && !t.keys[t.lastID].adjacent() {
+	if in.Rows > 1 && !t.KeyColumns[t.LastID].Adjacent() {
 		// Who is given one of several keys takes the others to be beside it.
 		return ownResult{res, 0}
 	}
@@ -137,10 +138,10 @@ func firstRow(in *rewrite.Insert, first, affected int64) int64 {
 // key is the rowid.
 func (x *execution) rowIDTells(res driver.Result) bool {
 	in := &x.plan.Inserts[0]
-	t := tableOf(in)
-	f := t.facts()
-	return x.plan.Dialect().LastRowID && f != nil && f.keys[t.lastID].rowID && in.Conflict == rewrite.ConflictSkip &&
-		!in.Replaces && !f.ownConflicts && x.affected(res) > 0
+	t := keys.TableOf(in)
+	f := t.Facts()
+	return x.plan.Dialect().LastRowID && f != nil && f.Columns[t.LastID].RowID && in.Conflict == rewrite.ConflictSkip &&
+		!in.Replaces && !f.OwnConflicts && x.affected(res) > 0
 }
 
 // lastRow is for SQLite, whose own answer is the rowid of the last row that any
@@ -151,9 +152,9 @@ func (x *execution) lastRow(res driver.Result, ids []filledID, affected int64) d
 	if affected == 0 {
 		return ownResult{res, 0} // last_insert_rowid() is another INSERT's, perhaps another table's
 	}
-	t := tableOf(in)
-	f := t.facts()
-	isRowID := f != nil && f.keys[t.lastID].rowID
+	t := keys.TableOf(in)
+	f := t.Facts()
+	isRowID := f != nil && f.Columns[t.LastID].RowID
 	switch {
 	case in.Conflict == rewrite.ConflictSkip, affected != int64(in.Rows): // a trigger leaves rows out with RAISE(IGNORE)
 		own, err := res.LastInsertId()
@@ -195,7 +196,7 @@ func (db *Database) countsFound() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), foundPatience)
 	defer cancel()
 	counts := false
-	st, err := db.ownStore()
+	st, err := db.OwnStore()
 	if err == nil {
 		counts, err = st.CountsFound(ctx)
 	}

@@ -4,6 +4,8 @@ import (
 	"database/sql/driver"
 	"errors"
 	"slices"
+
+	"github.com/keyfill/keyfill/internal/keys"
 )
 
 // database/sql sends a statement again, on another connection, when a driver
@@ -36,7 +38,7 @@ func (x *execution) retry() bool {
 	x.rec.mu.Lock()
 	defer x.rec.mu.Unlock()
 	for i, l := range x.rec.lost {
-		if l.guard.DB == x.guard.DB && l.query == x.query && l.values == x.values && sameColumns(l.plan, x.plan) && equalArgs(l.args, x.args) && l.holes.Equal(x.holes) {
+		if l.guard.DB == x.guard.DB && l.query == x.query && l.values == x.values && keys.SameColumns(l.plan, x.plan) && equalArgs(l.args, x.args) && l.holes.Equal(x.holes) {
 			x.rec.lost = slices.Delete(x.rec.lost, i, i+1)
 			x.keys, x.notes = l.keys, l.notes
 			return true
@@ -48,8 +50,8 @@ func (x *execution) retry() bool {
 // autonomous reports whether no transaction can give back what was drawn.
 func (x *execution) autonomous() bool {
 	for _, d := range x.plan.Draws {
-		k := &tableOf(&x.plan.Inserts[d.Insert]).keys[d.Key]
-		if k.source == nil && x.guard.DB.joins(k) {
+		k := &keys.TableOf(&x.plan.Inserts[d.Insert]).KeyColumns[d.Key]
+		if k.Source == nil && x.guard.DB.Joins(k) {
 			return false
 		}
 	}

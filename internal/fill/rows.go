@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -39,11 +40,11 @@ func (x *execution) observe(ctx context.Context, rows driver.Rows) driver.Rows {
 	if !x.plan.ByFunction() {
 		x.write(o.keys)
 	}
-	t := tableOf(&x.plan.Inserts[0])
-	if x.plan.Alone() && len(t.keys) == 1 && x.plan.ReturnsKey(t.keys[0].column) {
+	t := keys.TableOf(&x.plan.Inserts[0])
+	if x.plan.Alone() && len(t.KeyColumns) == 1 && x.plan.ReturnsKey(t.KeyColumns[0].Name) {
 		d := x.plan.Dialect()
 		o.column = slices.IndexFunc(rows.Columns(), func(name string) bool {
-			return d.Fold(name, true) == t.keys[0].column
+			return d.Fold(name, true) == t.KeyColumns[0].Name
 		})
 	}
 	o.places = make(map[any]int, len(o.keys))
@@ -122,8 +123,8 @@ func (o *observedRows) key(v driver.Value) {
 		if i, ok := o.places[key]; ok {
 			o.keys[i].Outcome = outcomeStored
 		} else if o.x.plan.ByFunction() {
-			t := tableOf(&o.x.plan.Inserts[0])
-			o.keys = append(o.keys, recordedKey{Table: t.Table, Column: t.keys[0].column, Row: o.rows - 1, Key: key, Outcome: outcomeStored})
+			t := keys.TableOf(&o.x.plan.Inserts[0])
+			o.keys = append(o.keys, recordedKey{Table: t.Table, Column: t.KeyColumns[0].Name, Row: o.rows - 1, Key: key, Outcome: outcomeStored})
 		}
 	default:
 		// Not a key after all: the number of rows has to decide.
@@ -134,8 +135,8 @@ func (o *observedRows) key(v driver.Value) {
 // came returns a key that the engine gave back in the type that a Recorder
 // shows.
 func (o *observedRows) came(v driver.Value) any {
-	k := &tableOf(&o.x.plan.Inserts[0]).keys[0]
-	if b, ok := v.([]byte); ok && len(b) == 16 && k.layout == dialect.SequentialAtEnd {
+	k := &keys.TableOf(&o.x.plan.Inserts[0]).KeyColumns[0]
+	if b, ok := v.([]byte); ok && len(b) == 16 && k.Layout == dialect.SequentialAtEnd {
 		// go-mssqldb gives uniqueidentifier in the order that it is stored in,
 		// unless the DSN says "guid conversion".
 		text := uuid.UUID(dialect.MixedEndian([16]byte(b)))
@@ -143,7 +144,7 @@ func (o *observedRows) came(v driver.Value) any {
 			return text
 		}
 	}
-	return k.reported(v)
+	return k.Reported(v)
 }
 
 // finish notes the outcomes at the end of the rows.
@@ -215,11 +216,11 @@ func (o *observedRows) counted(in *rewrite.Insert) outcome {
 // keepsRows reports whether the table is known to store every row of an INSERT that
 // succeeds: no trigger of its own leaves one out.
 func (x *execution) keepsRows() bool {
-	if x.guard.DB.standIn != nil {
+	if x.guard.DB.StandIn != nil {
 		return true
 	}
-	f := tableOf(&x.plan.Inserts[0]).facts()
-	return f != nil && f.rows != nil && f.rows.stays
+	f := keys.TableOf(&x.plan.Inserts[0]).Facts()
+	return f != nil && f.Rows != nil && f.Rows.Stays
 }
 
 // write copies the keys into the recorders.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -28,7 +29,7 @@ type seenSlot struct {
 // text, the engine and the policy.
 type seenText struct {
 	query  string
-	engine *engine
+	engine *keys.Engine
 	what   rewrite.Concern
 	passed bool // it has an INSERT, and is passed on a connection that knows nothing else
 
@@ -44,41 +45,30 @@ func newSeenTexts() *seenTexts { return &seenTexts{seed: maphash.MakeSeed()} }
 // connection that knows nothing else, and what is remembered of it: nil where that is
 // nothing.
 func (db *Database) see(query string) (what rewrite.Concern, passed bool, known *seenText) {
-	e := db.engine.Load()
+	e := db.Engine.Load()
 	if e == nil {
 		return db.concerns(query), false, nil
 	}
 	if len(query) > longestSeen {
-		what = rewrite.Concerns(e.dialect, query)
-		return what, what == rewrite.ConcernsInsert && e.passesAtSight(query), nil
+		what = rewrite.Concerns(e.Dialect, query)
+		return what, what == rewrite.ConcernsInsert && e.PassesAtSight(query), nil
 	}
 	hash := maphash.String(db.seen.seed, query)
 	slot := &db.seen.slots[hash%uint64(len(db.seen.slots))]
 	if t := slot.text.Load(); t != nil && t.engine == e && t.query == query {
 		return t.what, t.passed, t
 	}
-	what = rewrite.Concerns(e.dialect, query)
-	passed = what == rewrite.ConcernsInsert && e.passesAtSight(query)
+	what = rewrite.Concerns(e.Dialect, query)
+	passed = what == rewrite.ConcernsInsert && e.PassesAtSight(query)
 	if slot.last.Load() != hash {
 		slot.last.Store(hash)
 		return what, passed, nil
 	}
 	// The caller's string may be a piece of a large one, or memory that changes.
 	t := &seenText{query: strings.Clone(query), engine: e, what: what}
-	t.passed = passed || what == rewrite.ConcernsInsert && e.passes(t.query)
+	t.passed = passed || what == rewrite.ConcernsInsert && e.Passes(t.query)
 	slot.text.Store(t)
 	return what, t.passed, t
-}
-
-// passesAtSight reports whether the first words of a query tell that it is passed. What
-// they do not tell, passes does.
-func (e *engine) passesAtSight(query string) bool {
-	name, ok := rewrite.SoleTable(e.dialect, query)
-	if !ok {
-		return false
-	}
-	name = e.dialect.FoldTable(name, false)
-	return e.policy.Match("", name) == nil && !(e.policy.HasDefaultSchema() && e.policy.Anywhere(name))
 }
 
 // Passes says what a query concerns, whether it goes to the driver as it is, and
@@ -89,7 +79,7 @@ func (g *Conn) Passes(query string) (what rewrite.Concern, pass, counts bool) {
 	case what == 0:
 		return 0, true, false
 	case passed && !g.Temporary.Every:
-		g.alteredTables.made = nil
+		g.AlteredTables.Made = nil
 		return what, true, true
 	}
 	g.seen = seen
@@ -97,4 +87,4 @@ func (g *Conn) Passes(query string) (what rewrite.Concern, pass, counts bool) {
 }
 
 // CountPassed counts an INSERT that the driver has taken as it came.
-func (g *Conn) CountPassed() { g.DB.Tally.passed.Add(1) }
+func (g *Conn) CountPassed() { g.DB.Tally.Passed.Add(1) }

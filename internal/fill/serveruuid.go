@@ -6,6 +6,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/dbconn"
+	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -17,16 +18,16 @@ import (
 // functional returns the plan of a query that was refused because the rows of its
 // INSERT come from a query, with the server's functions for its keys. It is the
 // plan that there is where the server has none. An error is the driver's own.
-func (db *Database) functional(ctx context.Context, g *Conn, e *engine, n naming, query string, p *rewrite.Plan) (*rewrite.Plan, error) {
-	if p.Action != rewrite.Refuse || p.Refusal.Reason != rewrite.ErrSelect || db.standIn != nil ||
+func (db *Database) functional(ctx context.Context, g *Conn, e *keys.Engine, n keys.Naming, query string, p *rewrite.Plan) (*rewrite.Plan, error) {
+	if p.Action != rewrite.Refuse || p.Refusal.Reason != rewrite.ErrSelect || db.StandIn != nil ||
 		p.Reads()&rewrite.ReadsCount != 0 { // which the question would change
 		return p, nil
 	}
 	made := map[*rewrite.Target]*rewrite.Target{}
-	key := n.key + "\x00" + string(rune(p.Dialect().Settings))
+	key := n.Key + "\x00" + string(rune(p.Dialect().Settings))
 	for i := range p.Inserts {
-		target, t := p.Inserts[i].Target, tableOf(&p.Inserts[i])
-		if db.effective(t) != policy.ModeFill {
+		target, t := p.Inserts[i].Target, keys.TableOf(&p.Inserts[i])
+		if db.ModeOf(t) != policy.ModeFill {
 			return p, nil // a dry run asks the server nothing for it, and calls it refused
 		}
 		if made[target] != nil {
@@ -40,11 +41,11 @@ func (db *Database) functional(ctx context.Context, g *Conn, e *engine, n naming
 		key += strings.Join(target.Columns, "\x00") + "\x00\x00"
 	}
 	key += query
-	if p, ok := e.listed.Get(key); ok {
+	if p, ok := e.Listed.Get(key); ok {
 		return p, nil
 	}
 	p = rewrite.Compile(p.Dialect(), func(schema, name string) *rewrite.Target {
-		found := n.lookup(schema, name)
+		found := n.Lookup(schema, name)
 		for target, with := range made {
 			if found != nil && found.Owner == target.Owner {
 				return with
@@ -52,17 +53,17 @@ func (db *Database) functional(ctx context.Context, g *Conn, e *engine, n naming
 		}
 		return found
 	}, query)
-	e.listed.Put(key, p)
+	e.Listed.Put(key, p)
 	return p, nil
 }
 
 // withFunctions returns a table's target with the functions that the server has for
 // its keys.
-func (db *Database) withFunctions(ctx context.Context, g *Conn, e *engine, target *rewrite.Target, t *table) (*rewrite.Target, error) {
+func (db *Database) withFunctions(ctx context.Context, g *Conn, e *keys.Engine, target *rewrite.Target, t *keys.Table) (*rewrite.Target, error) {
 	made := *target
 	made.Keys = append([]rewrite.Key(nil), target.Keys...)
 	for i := range made.Keys {
-		f := t.keys[i].function(e.dialect)
+		f := t.KeyColumns[i].Function(e.Dialect)
 		if f.Text == "" {
 			continue
 		}

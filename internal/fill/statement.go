@@ -7,6 +7,7 @@ import (
 	"database/sql/driver"
 	"errors"
 
+	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
@@ -28,10 +29,10 @@ func (db *Database) prepare(ctx context.Context, g *Conn, query string) (driver.
 		return db.prepareKept(ctx, g, query, p, as)
 	}
 	s := &statement{guard: g, plan: p, query: query}
-	if e := db.known(); e.dialect.Place.Moves && db.asks(e, query, p) {
+	if e := db.Known(); e.Dialect.Place.Moves && db.Asks(e, query, p) {
 		s.at = g.Place.At
 	}
-	t := tableOf(&p.Inserts[0])
+	t := keys.TableOf(&p.Inserts[0])
 	switch mode := db.cautious(p); mode {
 	case policy.ModeOff:
 		return db.prepareAsIs(ctx, g, query, event{counts: true, table: t.Table, action: p.Action, mode: mode, withheld: true})
@@ -365,7 +366,7 @@ func (db *Database) refuseBound(err error) error {
 	if !errors.As(err, &r) {
 		return err
 	}
-	db.Tally.of(r.Table, nil).refuse(r.Reason)
+	db.Tally.Of(r.Table, nil).Refuse(r.Reason)
 	return refused(r)
 }
 

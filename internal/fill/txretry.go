@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
@@ -82,18 +83,18 @@ func (x *execution) drawProven(ctx context.Context) error {
 	if x.plan.Counts() {
 		drawn = x.keys // for the count
 	}
-	var room *keyRoom
+	var room *keys.Room
 	if x.keys == nil {
 		room = &x.room // those of an attempt before are kept until there are others
 	}
-	keys, err := draw(ctx, x.plan, x.args, x.holes, x.rows, drawn, x.guard, room)
+	drawn, err := keys.Draw(ctx, x.plan, x.args, x.holes, x.rows, drawn, x.guard, room)
 	if err != nil {
 		return err
 	}
 	if err := x.proveBehind(ctx); err != nil {
 		return err
 	}
-	x.keys = keys
+	x.keys = drawn
 	return nil
 }
 

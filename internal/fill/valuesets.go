@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -25,7 +26,7 @@ func setRefused(p *rewrite.Plan, err error) error {
 		return err
 	}
 	r := p.Refused(rewrite.ErrSet)
-	return tableOf(&p.Inserts[0]).newError(r.Table, r.Column, r.Offset, fmt.Errorf("%w: %w", rewrite.ErrSet, err))
+	return keys.TableOf(&p.Inserts[0]).NewError(r.Table, r.Column, r.Offset, fmt.Errorf("%w: %w", rewrite.ErrSet, err))
 }
 
 // errStoredMore is for a row of VALUES that the engine has stored as several rows.
@@ -44,11 +45,11 @@ func (x *execution) storedMore(ctx context.Context, res driver.Result) error {
 	if n, err := res.RowsAffected(); err != nil || n <= int64(in.Rows) {
 		return nil
 	}
-	t := tableOf(in)
+	t := keys.TableOf(in)
 	for i, d := range x.plan.Draws {
-		if x.holes.Counts[i] > 0 && t.keys[d.Key].source == nil {
-			x.guard.DB.dropBlock(ctx, &x.guard.keysConn, t, d.Key)
+		if x.holes.Counts[i] > 0 && t.KeyColumns[d.Key].Source == nil {
+			x.guard.DB.DropBlock(ctx, &x.guard.Conn, t, d.Key)
 		}
 	}
-	return t.keyError(0, errStoredMore)
+	return t.KeyError(0, errStoredMore)
 }

@@ -1,3 +1,0 @@
-package fill_test
-
-import ()

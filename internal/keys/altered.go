@@ -1,0 +1,111 @@
+package keys
+
+import (
+	"context"
+	"slices"
+
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// alteredTables is what is known of tables in a transaction that has changed some, or
+// may have: see catalogChanges.
+type alteredTables struct {
+	facts    map[*Table]*Facts
+	at       uint64 // times of the changes that facts know of
+	counters *Counters
+
+	// Made are the names of the tables that the text makes which is about to be
+	// sent.
+	Made []string
+}
+
+// close forgets what holds in the transaction alone.
+func (a *alteredTables) close() {
+	if a.counters != nil {
+		// What is reserved is lost: nobody else has waited for it.
+		_ = a.counters.close(context.Background())
+	}
+	*a = alteredTables{}
+}
+
+// isAltered reports whether the tables of the connection's transaction may be seen
+// from there alone.
+func (g *Conn) isAltered() bool { return g != nil && g.Altered.On }
+
+// factsHere is facts for a transaction that has changed tables.
+func (db *Tables) factsHere(ctx context.Context, g *Conn, t *Table) (*Facts, error) {
+	a := &g.AlteredTables
+	if a.at != g.Altered.Times {
+		clear(a.facts)
+		a.at = g.Altered.Times
+	}
+	if f := a.facts[t]; f != nil {
+		return f, nil
+	}
+	f, err := db.look(ctx, g, t)
+	if err == nil && f.unseen == nil {
+		if a.facts == nil {
+			a.facts = map[*Table]*Facts{}
+		}
+		a.facts[t] = f
+	}
+	return f, err
+}
+
+// factsMade returns the facts of a table that is not there, but is made by the text
+// in front of its INSERT: f where it is not.
+func (db *Tables) factsMade(ctx context.Context, g *Conn, t *Table, f *Facts) (*Facts, error) {
+	if f.unseen == nil || g == nil || !slices.Contains(g.AlteredTables.Made, t.Rule.Name) {
+		return f, nil
+	}
+	schema := t.Rule.Schema
+	if schema == "" {
+		at, err := g.PlaceNow(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if schema, _, err = db.locate(ctx, g, at, t.Rule.Name); err != nil {
+			return nil, err
+		}
+	}
+	made := *f
+	made.made, made.Columns = true, slices.Clone(f.Columns)
+	for i := range made.Columns {
+		made.Columns[i] = ColumnFacts{schema: schema, table: t.Rule.Name, column: t.KeyColumns[i].Name}
+	}
+	return &made, nil
+}
+
+// countersHere returns where the counter of a key is kept for a transaction that has
+// changed tables: with it, where its state is opened by looking at the table.
+func (g *Conn) countersHere(k *Column, all *Counters) *Counters {
+	src := k.Rule.Source
+	if !countsInRows(src) || src.Kind == policy.KindRecycled {
+		return all
+	}
+	if g.AlteredTables.counters == nil {
+		g.AlteredTables.counters = newCounters()
+	}
+	return g.AlteredTables.counters
+}
+
+// openHere opens the row of a state for a transaction that has changed tables, and
+// returns what is left to expect of it: the keys in the table are compared here and
+// now. The row itself is the others' too.
+func (db *Tables) openHere(ctx context.Context, g *Conn, st *store.Store, row store.Sequence, behind keysource.Remedy, ranked bool) (store.Sequence, error) {
+	opened := row
+	opened.At = store.Within(db.Dialect(), g.Raw)
+	if opened.OnBehind = behind; !ranked {
+		opened.OnBehind = keysource.RemedyWarn
+	}
+	if _, err := st.Open(ctx, opened); err != nil {
+		return row, err
+	}
+	row.Create, row.Columns = false, slices.Clone(row.Columns)
+	for i := range row.Columns {
+		row.Columns[i].Unranked = true
+	}
+	return row, nil
+}

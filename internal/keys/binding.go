@@ -1,0 +1,129 @@
+package keys
+
+import (
+	"cmp"
+	"context"
+	"sync"
+
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// bound are the columns that a state with no column of its own is bound to: those
+// that it was opened for, and those of tables that come later, of a glob or made
+// since.
+type bound struct {
+	bind    func(context.Context, store.Column) error // nil: by row
+	row     *connRow                                  // on the statements' connections
+	columns sync.Map                                  // of store.Column.String()
+}
+
+// newBound returns those of a state that is opened for the columns of row, nil
+// where the row is bound to its column by itself.
+func newBound(row store.Sequence, bind func(context.Context, store.Column) error) *bound {
+	if !row.Shared {
+		return nil
+	}
+	b := &bound{bind: bind}
+	for _, c := range row.Columns {
+		b.columns.Store(c.String(), true)
+	}
+	return b
+}
+
+// row returns the state of a key, which serves columns, its own first. That of a
+// snowflake has no row that could name a column.
+func (k *Column) row(state string, facts *Facts, columns []store.Column) store.Sequence {
+	src := k.Rule.Source
+	row := store.Sequence{
+		Name: state, Columns: columns, Start: src.Start, Max: k.Limit(), Exclusive: src.Exclusive,
+		// What the row looks like must not depend on how many tables the file has
+		// for the state just now.
+		Shared: k.Rule.Shared || !k.Rule.Own || ofWorkers(src),
+		// A row is bound to the table as it is found.
+		Create: src.CreateRow() && (facts.unseen == nil || facts.made || k.Rule.Shared),
+	}
+	if facts.made {
+		row.Start = cmp.Or(row.Start, 1) // it is empty
+	}
+	keep(&row, src)
+	if row.Shared && facts.unseen != nil && !facts.made {
+		// A temporary table's keys are nobody else's business.
+		row.Columns = columns[1:]
+	}
+	return row
+}
+
+// keep sets where the row of a source's state is, and how it is changed.
+func keep(row *store.Sequence, src policy.Source) {
+	if src.Lock == policy.LockOptimistic {
+		row.Lock = store.LockOptimistic
+	}
+	if src.Via == policy.ViaProcedure {
+		row.Procedure, row.Lock = cmp.Or(src.Procedure, store.ReserveProcedure), ""
+	}
+	if src.Table == nil {
+		return
+	}
+	row.Table = &store.KeyTable{
+		Name: src.Table.Name, Key: src.Table.Key, Value: src.Table.Value,
+		Last: src.Table.Stored == policy.StoredLast, Version: src.Table.Version,
+	}
+	if row.Table.Key != "" {
+		row.Table.Row = cmp.Or(src.Table.Row, row.Name)
+	}
+}
+
+// newBoundOn is newBound for a row on the connection of each statement.
+func newBoundOn(row store.Sequence, on *connRow) *bound {
+	b := newBound(row, nil)
+	if b != nil {
+		b.row = on
+	}
+	return b
+}
+
+// bindTo binds a counter's state to a column of a table that it is going to fill,
+// unless that was done.
+func (db *Tables) bindTo(ctx context.Context, g *Conn, t *Table, i int, c *counter) error {
+	if c.bound == nil || g == nil && c.bound.row != nil {
+		return nil
+	}
+	f, err := db.Facts(ctx, g, t)
+	if err != nil || f.unseen != nil {
+		return err
+	}
+	column := f.Columns[i].Stored(t.Rule, &t.KeyColumns[i], false)
+	if _, done := c.bound.columns.Load(column.String()); done {
+		return nil
+	}
+	stays := true
+	if c.bound.bind != nil {
+		err = c.bound.bind(ctx, column)
+	} else {
+		db.Ensure(ctx, g)
+		stays, err = c.bound.row.bind(ctx, g, column)
+	}
+	if err == nil && stays {
+		c.bound.columns.Store(column.String(), true)
+	}
+	return err
+}
+
+// bind binds the state of a row to one more column, and reports whether that
+// stays whatever becomes of the statement's transaction.
+func (r *connRow) bind(ctx context.Context, g *Conn, c store.Column) (stays bool, err error) {
+	bind := func(st *store.Store) error {
+		if r.series != nil {
+			return r.series.At(st).Bind(ctx, c)
+		}
+		return r.rows.At(st).Bind(ctx, c)
+	}
+	if g.Tx == session.Outside {
+		if err = (committing{r, g}).transact(ctx, bind); err != errInside {
+			return true, err
+		}
+	}
+	return false, bind(store.Within(r.dialect, g.Raw))
+}

@@ -1,0 +1,87 @@
+package keys
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// connRow is the row of a sequence in the database of whatever connection a
+// statement runs on.
+type connRow struct {
+	dialect *dialect.Dialect
+	rows    *store.Reserver   // of no connection yet; nil for series
+	series  *store.SeriesRows // of no connection yet; nil for others
+	ranked  bool              // there is a greatest key to compare with
+}
+
+// at returns the way to the row from a connection.
+func (r *connRow) at(g *Conn) keysource.At {
+	at := keysource.At{Open: g.Tx != session.Outside}
+	rows := r.rows.At(store.On(r.dialect, g.Raw))
+	at.Reserver = committing{r, g}
+	if at.Open {
+		rows = r.rows.At(store.Within(r.dialect, g.Raw)).Whole()
+		at.Reserver = rows
+	}
+	if r.ranked {
+		at.MaxKey = rows.MaxKey
+	}
+	return at
+}
+
+// committing is a row outside of transactions. Each of its calls is a
+// transaction, not for what it does, which one statement could do, but because
+// the engine refuses to begin one inside another: what is kept here has
+// committed, even if a BEGIN went by that was not seen.
+type committing struct {
+	row *connRow
+	on  *Conn
+}
+
+// errInside is the answer of a committing row inside a transaction. The guard
+// knows then that it does not know.
+var errInside = errors.New("a transaction is open")
+
+func (c committing) Reserve(ctx context.Context, n, seen int64) (r keysource.Reservation, err error) {
+	err = c.commit(ctx, func(rows *store.Reserver) error {
+		r, err = rows.Reserve(ctx, n, seen)
+		return err
+	})
+	return r, err
+}
+
+func (c committing) Advance(ctx context.Context, to int64) error {
+	return c.commit(ctx, func(rows *store.Reserver) error { return rows.Advance(ctx, to) })
+}
+
+func (c committing) commit(ctx context.Context, f func(*store.Reserver) error) error {
+	return c.transact(ctx, func(st *store.Store) error { return f(c.row.rows.At(st)) })
+}
+
+// transact calls f with the store inside a transaction of its own.
+func (c committing) transact(ctx context.Context, f func(*store.Store) error) error {
+	tx, err := c.on.BeginDriver(ctx, driver.TxOptions{})
+	if err != nil {
+		if session.IsNestedBegin(err) {
+			c.on.MarkUnknown()
+			return errInside
+		}
+		return err
+	}
+	if err := f(store.Within(c.row.dialect, c.on.Raw)); err != nil {
+		c.on.Undo(ctx, tx.Rollback())
+		return err
+	}
+	if err := tx.Commit(); err != nil {
+		// One that could not be committed stays open: SQLITE_BUSY.
+		c.on.Undo(ctx, err)
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package keys
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// doubted is a column in which a transaction has found a key in use, perhaps in a
+// row of its own.
+type doubted struct {
+	column store.Column
+	remedy keysource.Remedy
+}
+
+// doubt makes the next draw on the connection compare with the greatest key that
+// its transaction sees, where others may not see that. A row that is counted on the
+// connection itself is compared there anyway.
+func (db *Tables) doubt(g *Conn, t *Table, i int, c *counter) {
+	f := t.Gate.facts.Load()
+	if g == nil || g.Tx == session.Outside || f == nil || !f.Columns[i].ranked || c.mapping != nil {
+		return
+	}
+	if numbers := c.Follower(); numbers == nil || numbers.IsOnConnection() {
+		return
+	}
+	if g.doubts == nil {
+		g.doubts = map[*counter]doubted{}
+	}
+	k := &t.KeyColumns[i]
+	g.doubts[c] = doubted{f.Columns[i].Stored(t.Rule, k, false), onBehind(k.Rule.Source, f.Columns[i].counts)}
+}
+
+// errInUse is for a number that is not above the greatest key in the table.
+var errInUse = fmt.Errorf("%w: keys that the transaction sees are greater than the next one: raise next_value above them, or let it advance", keysource.ErrStoreBehind)
+
+// reserveAbove is reserve above the greatest key that the transaction sees, as
+// on_behind says.
+func (c *counter) reserveAbove(ctx context.Context, g *Conn, n int64, d doubted) (int64, error) {
+	greatest, err := store.Within(g.tables.Known().Dialect, g.Raw).MaxKey(ctx, d.column)
+	if err != nil {
+		return 0, err
+	}
+	first, err := c.numbers.reserve(ctx, g, n)
+	if err == nil && first <= greatest && d.remedy == keysource.RemedyAdvance && greatest < greatestNumber {
+		if err = c.Follower().Advance(ctx, g, greatest+1); err == nil {
+			first, err = c.numbers.reserve(ctx, g, n)
+		}
+	}
+	switch {
+	case err != nil:
+		return 0, err
+	case first <= greatest && d.remedy != keysource.RemedyWarn:
+		return 0, errInUse
+	}
+	if g.Tx == session.Outside {
+		delete(g.doubts, c) // else a rollback to a savepoint may undo the advance
+	}
+	return first, nil
+}
+
+// DropBlock gives up what is reserved for a key column, counts and reports it.
+func (db *Tables) DropBlock(ctx context.Context, g *Conn, t *Table, i int) {
+	if k := &t.KeyColumns[i]; k.Rule.Source.Kind != policy.KindMaxPlusOne || !db.Belongs(k) {
+		c, err := db.Counter(ctx, g, t, i)
+		if err != nil {
+			return // the database was closed
+		}
+		c.numbers.suspect()
+		db.doubt(g, t, i, c)
+	}
+	db.noteSuspect(ctx, t, i)
+}

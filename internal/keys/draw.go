@@ -1,0 +1,208 @@
+package keys
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Giver gives keys: a connection, or an explanation.
+type Giver interface {
+	// Give appends n keys for the key column of index i to room.
+	Give(ctx context.Context, room []driver.Value, t *Table, i, n int) ([]driver.Value, error)
+	// Reserve returns the first of n consecutive integers for it.
+	Reserve(ctx context.Context, t *Table, i int, n int64) (int64, error)
+	// Within returns n keys, each numbered within the parent of its row; parents
+	// gives these.
+	Within(ctx context.Context, t *Table, i, n int, parents parentsFunc) ([]driver.Value, error)
+	// Spares reports whether keys are drawn behind those of a statement: see spare.
+	Spares() bool
+}
+
+// Draw asks the sources for the keys that an execution takes, one call for
+// each column of each INSERT, but for those of drawn, which it has already. rows
+// is how many an INSERT … SELECT has, by its index; one that is not there was not
+// counted yet. room may be nil.
+func Draw(ctx context.Context, p *rewrite.Plan, args []driver.NamedValue, h rewrite.Holes, rows map[int]int64, drawn [][]driver.Value, from Giver, room *Room) ([][]driver.Value, error) {
+	keys, values := room.of(p)
+	copy(keys, drawn)
+	for i, d := range p.Draws {
+		if h.Counts[i] == 0 || keys[i] != nil {
+			continue
+		}
+		t := TableOf(&p.Inserts[d.Insert])
+		var drawn []driver.Value
+		var err error
+		switch in := &p.Inserts[d.Insert]; {
+		case in.Explained && in.Query != nil:
+			drawn = []driver.Value{int64(0), int64(0)}
+		case in.Explained:
+			drawn = t.KeyColumns[d.Key].dummies(h.Counts[i])
+		case in.Query != nil:
+			n, counted := rows[d.Insert]
+			if !counted {
+				continue
+			}
+			drawn, err = block(ctx, t, d.Key, n, from)
+		case in.Target.Keys[d.Key].Scope != nil:
+			drawn, err = from.Within(ctx, t, d.Key, h.Counts[i], func() ([][]driver.Value, error) {
+				return p.Scopes(args, h, d.Insert, d.Key)
+			})
+		default:
+			n := h.Counts[i]
+			if from.Spares() {
+				n += Spare(p, d, n)
+			}
+			var own []int64
+			if in.Target.Keys[d.Key].Follow {
+				own = p.ExplicitIntegers(args, h, d.Insert, d.Key)
+			}
+			if drawn, err = beside(ctx, values, t, d.Key, n, own, from); err == nil {
+				drawn = drawn[:h.Counts[i]]
+			}
+		}
+		if err != nil {
+			return nil, t.KeyError(d.Key, err)
+		}
+		keys[i] = drawn
+	}
+	return keys, nil
+}
+
+// Room is memory for the key of a statement that takes one, as most do.
+type Room struct {
+	list  [1][]driver.Value
+	value [1]driver.Value
+}
+
+// of returns the empty lists for the keys of a plan, and where the values may be put.
+// What an attempt before has left there is forgotten: its transaction was undone.
+func (r *Room) of(p *rewrite.Plan) (keys [][]driver.Value, values []driver.Value) {
+	if r == nil || len(p.Draws) != 1 {
+		return make([][]driver.Value, len(p.Draws)), nil
+	}
+	*r = Room{}
+	return r.list[:], r.value[:0]
+}
+
+// Next appends keys to room; g may be nil where states have connections of their own.
+func (db *Tables) Next(ctx context.Context, g *Conn, room []driver.Value, t *Table, i, n int) ([]driver.Value, error) {
+	k := &t.KeyColumns[i]
+	if k.Source != nil {
+		return k.Source.Append(ctx, room, keysource.Request{N: n, Layout: k.Layout})
+	}
+	if k.shape != nil {
+		return db.mapped(ctx, g, t, i, n)
+	}
+	first, err := db.Reserve(ctx, g, t, i, int64(n))
+	if err != nil {
+		return nil, err
+	}
+	return keysource.AppendIntegers(room, first, n, k.Layout), nil
+}
+
+// Reserve gives the first of n consecutive integers.
+func (db *Tables) Reserve(ctx context.Context, g *Conn, t *Table, i int, n int64) (int64, error) {
+	if k := &t.KeyColumns[i]; k.Rule.Source.Kind == policy.KindMaxPlusOne && db.Belongs(k) {
+		return db.afterMax(ctx, g, t, i, n)
+	}
+	_, first, err := db.numbers(ctx, g, t, i, n)
+	return first, err
+}
+
+// numbers gives the first of n consecutive numbers of a counter, and that.
+func (db *Tables) numbers(ctx context.Context, g *Conn, t *Table, i int, n int64) (*counter, int64, error) {
+	for again := false; ; again = true {
+		c, err := db.Counter(ctx, g, t, i)
+		if err != nil {
+			return nil, 0, err
+		}
+		first, err := c.reserve(ctx, g, n)
+		switch {
+		case err == nil:
+			return c, first, nil
+		case unusable(err):
+			// The next statement may be about another table of that name.
+			if err := c.forget(ctx); err != nil {
+				return nil, 0, err
+			}
+			t.Gate.counters[i].CompareAndSwap(c, nil)
+		case errors.Is(err, keysource.ErrClosed) && !again:
+			// It was forgotten for another table's sake.
+			t.Gate.counters[i].CompareAndSwap(c, nil)
+			continue
+		case c.unseen != nil && (errors.Is(err, store.ErrNoRow) || errors.Is(err, store.ErrStart)):
+			err = fmt.Errorf("%w; if it is a temporary table, make the row of its numbering: %w", c.unseen, err)
+		}
+		return nil, 0, err
+	}
+}
+
+// unusable reports whether an error says that the row of a state is another
+// table's, or another source's.
+func unusable(err error) bool {
+	return errors.Is(err, store.ErrBound) || errors.Is(err, store.ErrTaken) || errors.Is(err, store.ErrParameters) ||
+		errors.Is(err, store.ErrNoOwn) || errors.Is(err, store.ErrOtherSequence)
+}
+
+// Spare returns how many keys are drawn behind those of a statement that need not
+// store its first row, and which answers with the first that it has stored: see
+// spares.
+func Spare(p *rewrite.Plan, d rewrite.Draw, n int) int {
+	in := &p.Inserts[d.Insert]
+	t := TableOf(in)
+	k := &t.KeyColumns[d.Key]
+	if n < 2 || t.LastID != d.Key || p.Dialect().LastRowID || !p.Alone() || in.Returning ||
+		in.Conflict != rewrite.ConflictSkip && (in.Conflict != rewrite.ConflictUpdate || in.Idiom || in.UpdatesKey) {
+		return 0
+	}
+	if k.Source != nil || !k.Adjacent() || k.Rule.Joined || k.Rule.Source.Kind == policy.KindMaxPlusOne {
+		return 0 // what is behind them may be given to the next statement
+	}
+	return n - 1
+}
+
+// block returns what an INSERT … SELECT takes of a column's draw: how many keys
+// there are, and the number before the first.
+func block(ctx context.Context, t *Table, i int, rows int64, from Giver) ([]driver.Value, error) {
+	if rows == 0 {
+		return []driver.Value{int64(0), int64(0)}, nil
+	}
+	first, err := from.Reserve(ctx, t, i, rows)
+	if err != nil {
+		return nil, err
+	}
+	return []driver.Value{rows, first - 1}, nil
+}
+
+// beside draws keys for rows beside which others of the statement bring their own, and
+// draws again where one is among these: the numbering is raised above them when the
+// INSERT has succeeded.
+func beside(ctx context.Context, room []driver.Value, t *Table, i, n int, own []int64, from Giver) ([]driver.Value, error) {
+	for tries := len(own); ; tries-- {
+		drawn, err := from.Give(ctx, room, t, i, n)
+		if err != nil || tries == 0 || !slices.ContainsFunc(drawn, func(v driver.Value) bool { return isAmong(v, own) }) {
+			return drawn, err
+		}
+	}
+}
+
+// isAmong reports whether a key that was drawn is one of some integers.
+func isAmong(v driver.Value, all []int64) bool {
+	switch v := v.(type) {
+	case int64:
+		return slices.Contains(all, v)
+	case string:
+		n, err := strconv.ParseInt(v, 10, 64)
+		return err == nil && slices.Contains(all, n)
+	}
+	return false
+}

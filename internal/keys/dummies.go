@@ -1,0 +1,34 @@
+package keys
+
+import (
+	"context"
+	"database/sql/driver"
+
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// Examples gives the keys of an explanation: integers from 1, since those of a
+// state would have to be drawn.
+type Examples struct{}
+
+func (Examples) Give(ctx context.Context, room []driver.Value, t *Table, i, n int) ([]driver.Value, error) {
+	k := &t.KeyColumns[i]
+	if k.Source != nil {
+		return k.Source.Append(ctx, room, keysource.Request{N: n, Layout: k.Layout})
+	}
+	if k.shape != nil {
+		return k.example(n)
+	}
+	return keysource.AppendIntegers(room, 1, n, k.Layout), nil
+}
+
+// Reserve gives the rows of an INSERT … SELECT the numbers from 1.
+func (Examples) Reserve(context.Context, *Table, int, int64) (int64, error) { return 1, nil }
+
+// Within gives the rows of an explanation the numbers from 1.
+func (Examples) Within(_ context.Context, t *Table, i, n int, _ parentsFunc) ([]driver.Value, error) {
+	return keysource.Integers(1, n, t.KeyColumns[i].Layout), nil
+}
+
+// Spares reports that an explanation shows the keys of the rows alone.
+func (Examples) Spares() bool { return false }

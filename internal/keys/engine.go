@@ -1,0 +1,213 @@
+package keys
+
+import (
+	"errors"
+	"strconv"
+	"sync"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Engine joins what is known of one database's dialect: the policy compiled for
+// it, the plans of its queries and the sources of its keys. It knows neither
+// connections nor modes.
+type Engine struct {
+	Dialect  *dialect.Dialect
+	certain  bool // the policy says under which settings of the session
+	standIn  bool // keys come from a stand-in for stores, and belong to no transaction
+	Policy   *policy.Policy
+	NewError errorMaker
+	sources  *sources
+	cache    *rewrite.Cache
+	Listed   *rewrite.Cache // of plans with columns that a connection was asked for
+
+	names  Naming // by what the text alone says
+	Placed bool   // the place of a session matters to some table
+
+	mu     sync.Mutex
+	tables map[string]*Table // by schema and table, NUL between; nil values are not kept
+}
+
+// The plans that are kept: enough for every statement of a large program, small
+// enough not to be noticed.
+const (
+	cacheEntries = 4096
+	cacheBytes   = 16 << 20
+
+	// Few INSERTs have no column list.
+	listedEntries = cacheEntries / 8
+	listedBytes   = cacheBytes / 8
+)
+
+// maxTables bounds the tables that are remembered under globs; past it they
+// are made anew for each query text.
+const maxTables = 10000
+
+func newEngine(a Options, d *dialect.Dialect, s *sources) (*Engine, error) {
+	p, err := a.Policy.Compile(d)
+	if err != nil {
+		return nil, err
+	}
+	set, certain := p.Settings()
+	e := &Engine{
+		Dialect:  d.With(set),
+		certain:  certain,
+		standIn:  a.Reservers != nil,
+		NewError: a.NewError,
+		Policy:   p,
+		sources:  s,
+		cache:    rewrite.NewCache(cacheEntries, cacheBytes),
+		Listed:   rewrite.NewCache(listedEntries, listedBytes),
+		tables:   map[string]*Table{},
+		Placed:   p.Schemas() || len(p.Sources()) > 0,
+	}
+	e.names = Naming{Lookup: e.lookup}
+	return e, nil
+}
+
+// Plan returns the plan of a query.
+func (e *Engine) Plan(query string) *rewrite.Plan {
+	if p, ok := e.cache.Get(query); ok {
+		return p
+	}
+	compile := rewrite.Readings
+	if e.certain {
+		compile = rewrite.Compile
+	}
+	p := compile(e.Dialect, e.lookup, query)
+	e.cache.Put(query, p)
+	return p
+}
+
+// Transaction returns what a text does to the transaction of its connection.
+func (e *Engine) Transaction(query string) rewrite.Transaction {
+	if e.certain {
+		return rewrite.TransactionOf(e.Dialect, query)
+	}
+	return rewrite.TransactionOfAny(e.Dialect, query)
+}
+
+// lookup is the rewriter's view of the policy.
+func (e *Engine) lookup(schema, name string) *rewrite.Target {
+	if t := e.table(schema, name); t != nil {
+		return &t.Target
+	}
+	return nil
+}
+
+// table returns a table by its folded names; nil when it is not configured or
+// the engine makes its keys.
+func (e *Engine) table(schema, name string) *Table {
+	key := schema + "\x00" + name
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if t := e.tables[key]; t != nil {
+		return t
+	}
+	rule := e.Policy.Match(schema, name)
+	if rule == nil || rule.Identity {
+		return nil
+	}
+	return e.keep(key, rule)
+}
+
+// tableAt returns a table by where it was found, as table does.
+func (e *Engine) tableAt(f policy.Found, name string) *Table {
+	key := f.Schema + "\x00" + name + "\x00" + strconv.FormatBool(f.Bare) + strconv.FormatBool(f.Home)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if t := e.tables[key]; t != nil {
+		return t
+	}
+	rule := e.Policy.MatchFound(f, name)
+	if rule == nil || rule.Identity {
+		return nil
+	}
+	return e.keep(key, rule)
+}
+
+// keep makes the table of a rule, and remembers it while there is room.
+func (e *Engine) keep(key string, rule *policy.Rule) *Table {
+	t := e.newTable(rule)
+	if len(e.tables) < maxTables {
+		e.tables[key] = t
+	}
+	return t
+}
+
+func (e *Engine) newTable(rule *policy.Rule) *Table {
+	t := &Table{Rule: rule, Mode: rule.Mode, NewError: e.NewError, Gate: newGate(len(rule.Keys)), LastID: -1}
+	t.Table = rule.Table
+	t.Columns = rule.Columns
+	t.Owner = t
+	for i, k := range rule.Keys {
+		key := Column{Rule: k, Name: k.Column, Layout: k.Layout, shape: shapeOf(k)}
+		key.text = k.Source.Stateful() && (!k.Integer || k.Layout != "")
+		if !k.Source.Stateful() {
+			key.Source = e.sources.get(k)
+			// A ULID is text but for the layout of 16 bytes.
+			key.text = key.Source.Traits().Text && k.Layout != dialect.SequentialAsBinary
+		}
+		session := k.LastInsertID == policy.LastInsertIDSession
+		var scope []string
+		for _, c := range k.Scope {
+			scope = append(scope, c.Column)
+		}
+		// A number within a parent finds no row, unless the file says so.
+		told := scope == nil || k.SaysLastInsertID
+		if session = session && told; session || told && k.LastInsertID == policy.LastInsertIDResult {
+			t.LastID = i
+		}
+		if k.Source.Stateful() || k.Source.Kind == policy.KindCOMB && e.Dialect.Name == dialect.MariaDB().Name {
+			t.Looked = true
+		}
+		t.KeyColumns = append(t.KeyColumns, key)
+		t.Keys = append(t.Keys, rewrite.Key{
+			Column: k.Column, Fill: fillOn(k.Fill), Integer: key.Integer(), Counted: k.Contiguous && !k.Joined, Session: session,
+			Follow: k.Source.FollowExplicit || MayFollow(k.Source), Type: key.sqlType(), Scope: scope,
+			Joined: k.Joined && k.Source.Lock != policy.LockNone && !e.standIn,
+		})
+	}
+	return t
+}
+
+// errNotConfigured is for a table that the policy does not fill.
+var errNotConfigured = errors.New("the policy does not fill the table: configure it, or check the name")
+
+// Named returns a table by its name as in the policy file.
+func (e *Engine) Named(name string) (*Table, error) {
+	schema, bare, err := e.Policy.ParseName(name)
+	if err != nil {
+		var p *policy.Error
+		if errors.As(err, &p) {
+			// The caller says which table it is about.
+			err = errors.New("the name " + p.Msg)
+		}
+		return nil, err
+	}
+	t := e.table(schema, bare)
+	if t == nil {
+		return nil, errNotConfigured
+	}
+	return t, nil
+}
+
+func fillOn(f policy.Fill) rewrite.FillOn {
+	var on rewrite.FillOn
+	for _, pair := range []struct {
+		has  policy.Fill
+		gets rewrite.FillOn
+	}{
+		{policy.FillMissing, rewrite.FillMissing},
+		{policy.FillNull, rewrite.FillNull},
+		{policy.FillDefault, rewrite.FillDefault},
+		{policy.FillZero, rewrite.FillZero},
+	} {
+		if f.Has(pair.has) {
+			on |= pair.gets
+		}
+	}
+	return on
+}

@@ -1,0 +1,37 @@
+package keys
+
+import (
+	"context"
+	"strconv"
+
+	"database/sql/driver"
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// ScopeValue opens the normal form of a scope's value to tests.
+func ScopeValue(d *dialect.Dialect, found *catalog.Column, kind string, v driver.Value) (any, error) {
+	c := scopeColumn{rule: policy.ScopeColumn{Column: "parent", Type: kind}, dialect: d, found: found}
+	return c.normal(v)
+}
+
+// ScopeColumn opens what a scope's column has to be to tests.
+func ScopeColumn(d *dialect.Dialect, found *catalog.Column, kind string) error {
+	_, err := newScopeColumn(d, found, policy.ScopeColumn{Column: "parent", Type: kind})
+	return err
+}
+
+// KeptCounters returns how many counters of as many tenants are kept.
+func KeptCounters(tenants int) (int, error) {
+	set := newCounters()
+	for i := range tenants {
+		_, err := set.get(context.Background(), strconv.Itoa(i), func() (*counter, error) {
+			return &counter{ofValue: true, numbers: new(joinedRow)}, nil
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+	return len(set.all), nil
+}

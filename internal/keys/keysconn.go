@@ -1,0 +1,101 @@
+package keys
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// Conn is a connection of the application as far as keys are drawn on it: its
+// session, the counters that it alone has, and what was drawn in its transactions.
+// Like a session, it is used by one goroutine at a time.
+type Conn struct {
+	session.Conn
+	tables *Tables
+
+	// JoinedDraws counts the numbers that were asked for in its transactions.
+	JoinedDraws uint64
+	drawnIn     uint64 // begins, as the last of them was asked for
+
+	// Counters are those of a database that this connection alone has: one in
+	// memory. nil elsewhere.
+	Counters   *Counters
+	acquainted bool                 // that was found out
+	ensured    bool                 // the tables of states were looked for
+	doubts     map[*counter]doubted // what its transaction has found in use
+	claimed    bool                 // a claim was noted in one of its transactions since the checkout
+
+	AlteredTables alteredTables
+}
+
+// Open begins with a connection of the driver.
+func (g *Conn) Open(conn driver.Conn, db *Tables) {
+	g.Conn, g.tables = session.New(conn, db.Server), db
+	g.Altered.Over = g.AlteredTables.close
+}
+
+// Close closes the connection and the counters that it alone has.
+func (g *Conn) Close() error {
+	err := g.Conn.Close()
+	if g.Counters != nil {
+		// Their sources have nothing running.
+		_ = g.Counters.close(context.Background())
+	}
+	return err
+}
+
+// BeginTx creates the tables of states first, where the policy says so: what is created
+// in a transaction may be rolled back.
+func (g *Conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	if policy.Mode(g.tables.Mode.Load()) == policy.ModeFill && !opts.ReadOnly {
+		g.tables.Ensure(ctx, g)
+	}
+	return g.Conn.BeginTx(ctx, opts)
+}
+
+// ResetSession forgets what belongs to a caller who is gone.
+func (g *Conn) ResetSession(ctx context.Context) error {
+	g.claimed, g.doubts = false, nil
+	return g.Conn.ResetSession(ctx)
+}
+
+// noteJoinedDraw notes that a number is asked for in the transaction.
+func (g *Conn) noteJoinedDraw() {
+	g.JoinedDraws++
+	g.drawnIn = g.Begins
+}
+
+// hasDrawn reports whether a number was asked for in the transaction.
+func (g *Conn) hasDrawn() bool { return g.drawnIn == g.Begins }
+
+// Give gives keys for a statement on the connection.
+func (g *Conn) Give(ctx context.Context, room []driver.Value, t *Table, i, n int) ([]driver.Value, error) {
+	keys, err := g.tables.Next(ctx, g, room, t, i, n)
+	return keys, g.held(err)
+}
+
+// Reserve reserves keys for a statement on the connection.
+func (g *Conn) Reserve(ctx context.Context, t *Table, i int, n int64) (int64, error) {
+	first, err := g.tables.Reserve(ctx, g, t, i, n)
+	return first, g.held(err)
+}
+
+// Spares reports that a statement may take more keys than it stores.
+func (g *Conn) Spares() bool { return true }
+
+// errHeld says why a store may not have answered to an INSERT in a transaction.
+var errHeld = errors.New("its transaction keeps a connection meanwhile, and where the server, a pooler or a limit of the user has no more, each waits for the other: allow two connections more than SetMaxOpenConns (docs/pool.md)")
+
+// held adds to the error of a store that has not answered what else may be the cause,
+// where the statement's transaction keeps a connection of the same server.
+func (g *Conn) held(err error) error {
+	if err == nil || g.Tx == session.Outside || g.tables.OnConnection() || !errors.Is(err, keysource.ErrStoreDown) {
+		return err
+	}
+	return fmt.Errorf("%w; %w", err, errHeld)
+}

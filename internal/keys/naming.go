@@ -1,0 +1,304 @@
+package keys
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Naming says which configured table a name of a text means.
+type Naming struct {
+	Lookup rewrite.Lookup
+
+	// Key tells the plans of one naming from those of others; "" where names mean
+	// what the text alone says.
+	Key string
+}
+
+// Asks reports whether the place of the session matters to the tables of a plan:
+// to their facts and states, or to which entry of the policy is theirs.
+func (db *Tables) Asks(e *Engine, query string, p *rewrite.Plan) bool {
+	if e.Dialect.Place.Query == "" || db.StandIn != nil || policy.Mode(db.Mode.Load()) == policy.ModeOff {
+		return false
+	}
+	switch {
+	case p.Action == rewrite.Keep && !p.AtExecution && !p.Follows() && !e.Policy.HasDefaultSchema():
+		return false // it says itself what is stored
+	case p.Action == rewrite.Pass:
+		return e.Policy.HasDefaultSchema() && e.mayMean(p, query)
+	}
+	return outside(p) || e.Placed && mean(p, func(t *Table) bool {
+		return db.ModeOf(t) != policy.ModeOff && (t.Looked || t.Rule.Schema == "" && e.Policy.Schemas())
+	})
+}
+
+// mean reports whether something holds of a table that a plan may insert into.
+func mean(p *rewrite.Plan, holds func(*Table) bool) bool {
+	for i := range p.Inserts {
+		if holds(TableOf(&p.Inserts[i])) {
+			return true
+		}
+	}
+	if p.Refusal == nil {
+		return false
+	}
+	return holds(p.Refusal.Target.Owner.(*Table)) ||
+		slices.ContainsFunc(p.Refusal.Others, func(o *rewrite.Target) bool { return holds(o.Owner.(*Table)) })
+}
+
+// outside reports whether a table's name has a database in front, where a session
+// has one of several.
+func outside(p *rewrite.Plan) bool {
+	for i := range p.Inserts {
+		if p.Inserts[i].Database != "" && p.Dialect().Place.Database {
+			return true
+		}
+	}
+	return false
+}
+
+// anyTable stands for a table that is configured in some schema.
+var anyTable = &rewrite.Target{Table: "?", Keys: []rewrite.Key{{Column: "?"}}}
+
+// mayMean reports whether a text that is passed may be about a configured table in
+// another place.
+func (e *Engine) mayMean(p *rewrite.Plan, query string) bool {
+	key := string(rune(p.Dialect().Settings)) + "\x00any\x00" + query
+	any, ok := e.Listed.Get(key)
+	if !ok {
+		any = rewrite.Compile(p.Dialect(), func(schema, name string) *rewrite.Target {
+			if schema == "" && e.Policy.Anywhere(name) {
+				return anyTable
+			}
+			return nil
+		}, query)
+		e.Listed.Put(key, any)
+	}
+	return any.Action != rewrite.Pass
+}
+
+// InPlace returns the plan of a query for the tables that the engine takes on the
+// connection, and how names are to be read there. p is the plan of the text alone.
+// An error is the driver's own, or a store's.
+func (db *Tables) InPlace(ctx context.Context, g *Conn, e *Engine, query string, p *rewrite.Plan) (*rewrite.Plan, Naming, error) {
+	plain := e.names
+	if !db.Asks(e, query, p) {
+		return p, plain, nil
+	}
+	if moves(g, p, query) {
+		return p.Withheld(rewrite.ErrPlace), plain, nil
+	}
+	if !g.Place.Asked && p.Reads()&rewrite.ReadsCount != 0 && len(p.Inserts) > 0 {
+		return p.Withheld(rewrite.ErrPlace), plain, nil
+	}
+	at, err := g.PlaceNow(ctx)
+	switch {
+	case errors.Is(err, catalog.ErrPlace) && len(p.Inserts) > 0:
+		return p.Withheld(rewrite.ErrPlace), plain, nil
+	case err != nil:
+		return nil, plain, err
+	}
+	home, err := db.home(ctx)
+	if err != nil {
+		return nil, plain, g.held(err)
+	}
+	if e.Dialect.Place.Database && len(p.Inserts) > 0 && (at != home || elsewhere(e, p, at)) {
+		return p.Withheld(rewrite.ErrPlace), plain, nil
+	}
+	if at == home && !e.Policy.Schemas() && !mean(p, IsLoose) {
+		return p, plain, nil
+	}
+	return db.readIn(ctx, g, e, query, p, at, home)
+}
+
+// moves reports whether a text of several statements may change the place ahead of an
+// INSERT of its own.
+func moves(g *Conn, p *rewrite.Plan, query string) bool {
+	if p.Statements < 2 || len(p.Inserts) == 0 {
+		return false
+	}
+	last := 0
+	for i := range p.Inserts {
+		last = max(last, p.Inserts[i].Offset)
+	}
+	return rewrite.MovesPlace(p.Dialect(), query[:last], g.Place.Changed)
+}
+
+// elsewhere reports whether a table's name has another database in front than the
+// session's.
+func elsewhere(e *Engine, p *rewrite.Plan, at *session.Location) bool {
+	database, _, _ := strings.Cut(at.Answer, "\n")
+	for i := range p.Inserts {
+		if d := p.Inserts[i].Database; d != "" && d != e.Dialect.Fold(database, true) {
+			return true
+		}
+	}
+	return false
+}
+
+// IsLoose reports whether a state of a table is named after a schema that the text
+// alone does not give.
+func IsLoose(t *Table) bool { return t.Rule.Loose }
+
+// readIn reads a query in a place, and keeps the plan where all that it names is
+// there.
+func (db *Tables) readIn(ctx context.Context, g *Conn, e *Engine, query string, p *rewrite.Plan, at, home *session.Location) (*rewrite.Plan, Naming, error) {
+	r := &reading{engine: e, at: at, home: home, now: map[wanted]string{}, altered: g.isAltered()}
+	n := Naming{Lookup: r.lookup, Key: at.Answer + "\x00" + string(rune(p.Dialect().Settings)) + "\x00at\x00"}
+	if known, ok := e.cache.Get(n.Key + query); ok && !r.altered {
+		return known, n, nil
+	}
+	for {
+		read := rewrite.Compile(p.Dialect(), r.lookup, query)
+		if len(r.missing) == 0 {
+			if len(r.now) == 0 {
+				e.cache.Put(n.Key+query, read)
+			}
+			return read, n, nil
+		}
+		for _, w := range r.missing {
+			schema, lasts, err := db.locate(ctx, g, w.place, w.name)
+			if err != nil {
+				return nil, n, g.held(err)
+			}
+			if !lasts || r.altered {
+				r.now[w] = schema
+			}
+		}
+		r.missing = nil
+	}
+}
+
+// Real returns the table that a name of the policy file means where the database is
+// opened, where a state depends on which it is.
+func (db *Tables) Real(ctx context.Context, t *Table) (*Table, error) {
+	e := db.Known()
+	if db.StandIn != nil || !t.Rule.Loose {
+		return t, nil
+	}
+	f := policy.Found{Schema: t.Rule.Schema, Bare: t.Rule.Schema == ""}
+	schema := "main"
+	if !db.OnConnection() {
+		home, err := db.home(ctx)
+		if err == nil {
+			schema, _, err = db.locate(ctx, nil, home, t.Rule.Name)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if f.Bare {
+		f.Schema = schema
+	}
+	f.Home = f.Schema == schema
+	if found := e.tableAt(f, t.Rule.Name); found != nil {
+		return found, nil
+	}
+	return nil, errNotConfigured
+}
+
+// reading looks for the tables of a text in a place.
+type reading struct {
+	engine   *Engine
+	at, home *session.Location
+
+	altered bool              // the transaction has changed tables: what was found may be others'
+	now     map[wanted]string // the schemas of tables that are not there yet
+	missing []wanted          // whose schema is to be asked for
+}
+
+// wanted is a name without a schema in a place.
+type wanted struct {
+	place *session.Location
+	name  string
+}
+
+// lookup is the rewriter's view of the policy in the place.
+func (r *reading) lookup(schema, name string) *rewrite.Target {
+	e := r.engine
+	if !e.Policy.Anywhere(name) {
+		return nil
+	}
+	f := policy.Found{Schema: schema, Bare: schema == ""}
+	if f.Bare {
+		var known bool
+		if f.Schema, known = r.schema(wanted{r.at, name}); !known {
+			return nil
+		}
+	}
+	switch {
+	case f.Bare && r.at == r.home:
+		f.Home = true
+	case e.Dialect.OneWriter:
+		f.Home = f.Schema == "main"
+	default:
+		home, known := r.schema(wanted{r.home, name})
+		if !known {
+			return nil
+		}
+		f.Home = f.Schema == home
+	}
+	if t := e.tableAt(f, name); t != nil {
+		return &t.Target
+	}
+	return nil
+}
+
+// schema returns the schema of a table, and whether it is known.
+func (r *reading) schema(w wanted) (string, bool) {
+	if d := r.engine.Dialect; !d.Place.Path && !d.Place.Database {
+		return d.FoldTable(w.place.Answer, true), true
+	}
+	if schema, ok := r.now[w]; ok {
+		return schema, true
+	}
+	schema := ""
+	if !r.altered {
+		schema = w.place.SchemaOf(w.name)
+	}
+	if schema == "" {
+		r.missing = append(r.missing, w)
+	}
+	return schema, schema != ""
+}
+
+// Passes reports whether a query is passed whatever the settings of the session and
+// its place are.
+func (e *Engine) Passes(query string) bool {
+	p := e.Plan(query)
+	return p.Action == rewrite.Pass && !p.Ambiguous() && !(e.Policy.HasDefaultSchema() && e.mayMean(p, query))
+}
+
+// IsTouched reports whether the tables of a plan may be others where the case of
+// names counts.
+func (e *Engine) IsTouched(p *rewrite.Plan) bool {
+	if p.Action == rewrite.Pass {
+		return false
+	}
+	if e.Policy.Cased() {
+		return true
+	}
+	for i := range p.Inserts {
+		if p.Inserts[i].Cased {
+			return true
+		}
+	}
+	return false
+}
+
+// PassesAtSight reports whether the first words of a query tell that it is passed. What
+// they do not tell, Passes does.
+func (e *Engine) PassesAtSight(query string) bool {
+	name, ok := rewrite.SoleTable(e.Dialect, query)
+	if !ok {
+		return false
+	}
+	name = e.Dialect.FoldTable(name, false)
+	return e.Policy.Match("", name) == nil && !(e.Policy.HasDefaultSchema() && e.Policy.Anywhere(name))
+}

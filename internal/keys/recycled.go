@@ -1,0 +1,149 @@
+package keys
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// recycled is the numbers of a series, which a process leases: what it leaves unused
+// is another's.
+type recycled struct {
+	source *keysource.Recycled
+	row    *connRow // where the row lives on the connection of each statement; nil elsewhere
+}
+
+func (r *recycled) reserve(ctx context.Context, g *Conn, n int64) (int64, error) {
+	if r.row == nil {
+		return r.source.Reserve(ctx, n)
+	}
+	g.tables.Ensure(ctx, g)
+	first, err := r.source.ReserveOn(ctx, n, r.row.seriesAt(g))
+	if err == errInside || err != nil && g.tables.ensureAgain(ctx, g) {
+		first, err = r.source.ReserveOn(ctx, n, r.row.seriesAt(g))
+	}
+	return first, err
+}
+
+func (r *recycled) suspect() { r.source.Suspect() }
+
+func (r *recycled) close(ctx context.Context) error { return leave(ctx, r.source) }
+
+// newRecycled attaches series to a counter, whose numbers come from the row.
+func (db *Tables) newRecycled(g *Conn, k *Column, row store.Sequence, ranked bool, schema string, c *counter) (*counter, error) {
+	src := k.Rule.Source
+	series := store.Series{
+		Sequence: row, Size: src.Series, Lease: src.Lease,
+		// Another one for each source: two that had one would share a series.
+		Owner: owner() + "/" + rand.Text(),
+	}
+	o := src.RecycledOptions()
+	var at *connRow
+	if db.OnConnection() && src.Store == "" {
+		if isElsewhere(g, schema) {
+			return nil, errElsewhere
+		}
+		o.OnConnection = true
+		d := db.MayBe[0].Dialect
+		at = &connRow{dialect: d, ranked: ranked, series: store.On(d, nil).Series(series)}
+		c.bound = newBoundOn(row, at)
+	} else {
+		st, err := db.storeOf(src, &series.Sequence)
+		if err != nil {
+			return nil, err
+		}
+		rows := st.Series(series)
+		o.Store = rows
+		if ranked {
+			o.MaxKey = rows.MaxKey
+		}
+		c.bound = newBound(row, rows.Bind)
+	}
+	source, err := keysource.NewRecycled(o, db.sources.env)
+	if err != nil {
+		return nil, err
+	}
+	c.numbers = &recycled{source, at}
+	return c, nil
+}
+
+// storeOf returns the store of a source that does not count on the statements'
+// connections, and completes its row.
+func (db *Tables) storeOf(src policy.Source, row *store.Sequence) (*store.Store, error) {
+	st, err := db.sources.stores.get(src.Store)
+	if err != nil {
+		return nil, err
+	}
+	if src.Store != "" && !db.OnConnection() {
+		if row.At, err = db.sources.stores.get(""); err != nil {
+			return nil, err
+		}
+	}
+	row.EnsureSchema = src.EnsureSchema
+	return st, nil
+}
+
+// seriesAt returns the way to the series from a connection.
+func (r *connRow) seriesAt(g *Conn) keysource.SeriesAt {
+	at := keysource.SeriesAt{Open: g.Tx != session.Outside}
+	at.Transact = func(ctx context.Context, f func(keysource.SeriesStore) error) error {
+		inside := func(st *store.Store) error { return f(r.series.At(st)) }
+		if !at.Open {
+			return committing{r, g}.transact(ctx, inside)
+		}
+		// Its several statements would each commit where the transaction has ended.
+		err := g.Proven().Prove(ctx)
+		switch {
+		case errors.Is(err, store.ErrEnded):
+			return committing{r, g}.transact(ctx, inside)
+		case err != nil:
+			return err
+		}
+		return inside(store.Within(r.dialect, g.Raw))
+	}
+	if r.ranked {
+		at.MaxKey = func(ctx context.Context, from, to int64) (int64, error) {
+			return r.series.At(store.On(r.dialect, g.Raw)).MaxKey(ctx, from, to)
+		}
+	}
+	return at
+}
+
+// onOwnConn calls a function with a connection of our own to the application's database.
+type onOwnConn func(context.Context, func(*Conn) error) error
+
+// giveBack gives the rest of their series back that count on the statements'
+// connections, when the database is closed. Where that cannot be, the lease runs
+// out by itself.
+func (db *Tables) giveBack(ctx context.Context, all []*recycled, onOwn onOwnConn) {
+	if len(all) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, leavePatience)
+	defer cancel()
+	_ = onOwn(ctx, func(g *Conn) error {
+		var errs []error
+		for _, r := range all {
+			errs = append(errs, r.source.CloseOn(ctx, r.row.seriesAt(g)))
+		}
+		return errors.Join(errs...)
+	})
+}
+
+// recycledOn returns the series that count on the statements' connections.
+func (c *Counters) recycledOn() []*recycled {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var found []*recycled
+	for _, one := range c.all {
+		if r, ok := one.numbers.(*recycled); ok && r.row != nil {
+			found = append(found, r)
+		}
+	}
+	return found
+}

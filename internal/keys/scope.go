@@ -1,0 +1,311 @@
+package keys
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// scoped is a numbering of the rows of a table within each parent. Of the parents
+// nothing is remembered: there are as many as there are.
+type scoped struct {
+	joined  *joinedRow // its own row, which gives no number; nil where stores have a stand-in
+	scope   store.Scope
+	columns []scopeColumn
+
+	// standIn are the rows of the parents where stores have a stand-in; nil elsewhere.
+	standIn *standInRows
+
+	remedy keysource.Remedy // for a parent that others have passed
+	doubts doubtedParents
+}
+
+// standInRows are the rows of the parents of a test, each made once.
+type standInRows struct {
+	make func(row string) keysource.Reserver
+
+	mu   sync.Mutex
+	made map[string]keysource.Reserver
+}
+
+func (r *standInRows) reserve(ctx context.Context, row string, n int64) (int64, error) {
+	r.mu.Lock()
+	one := r.made[row]
+	if one == nil {
+		one = r.make(row)
+		r.made[row] = one
+	}
+	r.mu.Unlock()
+	got, err := one.Reserve(ctx, n, 0)
+	return got.First, err
+}
+
+// errNoParent is for numbers that are asked for without a row that they are for.
+var errNoParent = errors.New("its keys are numbered within other columns of the row, so that there are none without a row: let the INSERT be filled")
+
+// errShared is for a state of several tables.
+var errShared = errors.New("a numbering within other columns belongs to one table: write its source in place, or give each table a source of its own")
+
+// newScoped makes the counter of a numbering within parents. row is its own row,
+// which gives no number but says which column is numbered, by what.
+func (db *Tables) newScoped(ctx context.Context, g *Conn, t *Table, i int, row store.Sequence, c *counter) (*counter, error) {
+	k := &t.KeyColumns[i]
+	switch {
+	case k.Rule.Shared:
+		return nil, errShared
+	case c.unseen != nil:
+		return nil, fmt.Errorf("%w: the types of the columns that its keys are numbered within are not known", c.unseen)
+	case !k.Integer():
+		return nil, errors.New("keys that are numbered within other columns are integers: make the column one, and leave layout out")
+	}
+	d := db.Known().Dialect
+	if err := db.Lock(ctx, g, t, i); err != nil {
+		return nil, err
+	}
+	found, err := db.TableIn(ctx, g, d, t.Rule.Schema, t.Rule.Name)
+	if err != nil {
+		return nil, err
+	}
+	s := &scoped{
+		scope:  store.Scope{Name: row.Name, Column: row.Columns[0], Start: row.Start, Max: row.Max},
+		remedy: k.Rule.Source.OnBehind,
+	}
+	var types []string
+	for _, rc := range k.Rule.Scope {
+		column, err := newScopeColumn(d, found.Column(d, rc.Column), rc)
+		if err != nil {
+			return nil, err
+		}
+		s.columns = append(s.columns, column)
+		s.scope.Within = append(s.scope.Within, column.found.Name)
+		types = append(types, rc.Type)
+	}
+	if !db.OnConnection() {
+		if s.scope.Latest, err = db.sources.stores.get(""); err != nil {
+			return nil, err
+		}
+	}
+	row.Start, row.Parameters = 1, s.scope.Parameters(types)
+	row.Columns = slices.Clone(row.Columns)
+	for i := range row.Columns {
+		row.Columns[i].Unranked = true // its greatest key says nothing of a parent
+	}
+	if s.joined, err = db.newJoined(ctx, g, k, row, false, s.scope.Column.Schema, c); err != nil {
+		return nil, err
+	}
+	c.numbers = s
+	return c, nil
+}
+
+// newScopedStandIn is newScoped over the stand-in for stores, where there is no
+// catalog: columns are what the policy says.
+func (db *Tables) newScopedStandIn(k *Column, state string) *counter {
+	s := &scoped{
+		standIn: &standInRows{make: db.StandIn, made: map[string]keysource.Reserver{}},
+		scope:   store.Scope{Name: state},
+	}
+	for _, rc := range k.Rule.Scope {
+		s.columns = append(s.columns, scopeColumn{rule: rc, dialect: db.Known().Dialect, found: &catalog.Column{Name: rc.Column}})
+	}
+	return &counter{numbers: s}
+}
+
+// parentsFunc returns for each row what it is numbered within: the values of the
+// columns that the policy names.
+type parentsFunc func() ([][]driver.Value, error)
+
+// Within gives keys for a statement on the connection, for the rows with these
+// parents.
+func (g *Conn) Within(ctx context.Context, t *Table, i, _ int, parents parentsFunc) ([]driver.Value, error) {
+	rows, err := parents()
+	if err != nil {
+		return nil, err
+	}
+	c, err := g.tables.Counter(ctx, g, t, i)
+	if err != nil {
+		return nil, err
+	}
+	s, ok := c.numbers.(*scoped)
+	if !ok {
+		return nil, errNoParent // the policy has changed: there is no such counter
+	}
+	keys, err := s.within(ctx, g, t, i, rows)
+	if unusable(err) {
+		// The next statement may be about another table of that name.
+		if err := c.forget(ctx); err != nil {
+			return nil, err
+		}
+		t.Gate.counters[i].CompareAndSwap(c, nil)
+	}
+	return keys, err
+}
+
+// parent is one parent of the rows of a statement.
+type parent struct {
+	row    string // the name of its row in the store
+	values []any
+	places []int // of its rows among those of the statement
+}
+
+func (s *scoped) within(ctx context.Context, g *Conn, t *Table, i int, rows [][]driver.Value) ([]driver.Value, error) {
+	parents, err := s.parentsOf(rows)
+	if err != nil {
+		return nil, err
+	}
+	if s.standIn == nil {
+		if g.Tx == session.Outside {
+			return nil, errOutside
+		}
+		if err := s.joined.open(ctx, g); err != nil {
+			return nil, err
+		}
+	}
+	keys := make([]driver.Value, len(rows))
+	for _, p := range parents {
+		first, err := s.reserveFor(ctx, g, t, i, p)
+		if err != nil {
+			return nil, err
+		}
+		for n, place := range p.places {
+			keys[place] = first + int64(n)
+		}
+	}
+	return keys, nil
+}
+
+// errOutside is for a number of a parent outside of a transaction, which would not
+// go back with its row.
+var errOutside = errors.New("keys that are numbered within other columns are drawn in the transaction of their rows, and none is open: begin one")
+
+// parentsOf returns the parents of the rows, in the order in which every statement
+// locks them.
+func (s *scoped) parentsOf(rows [][]driver.Value) ([]*parent, error) {
+	byRow := map[string]*parent{}
+	var all []*parent
+	for place, row := range rows {
+		values := make([]any, len(row))
+		for i, v := range row {
+			var err error
+			if values[i], err = s.columns[i].normal(v); err != nil {
+				return nil, err
+			}
+		}
+		name := s.scope.RowFor(values)
+		p := byRow[name]
+		if p == nil {
+			p = &parent{row: name, values: values}
+			byRow[name] = p
+			all = append(all, p)
+		}
+		p.places = append(p.places, place)
+	}
+	slices.SortFunc(all, func(a, b *parent) int { return strings.Compare(a.row, b.row) })
+	return all, nil
+}
+
+// reserve refuses: there is no row that the numbers are for.
+func (s *scoped) reserve(context.Context, *Conn, int64) (int64, error) { return 0, errNoParent }
+
+// suspect does nothing: what is found in use is one parent's, see suspectWithin.
+func (s *scoped) suspect() {}
+
+func (s *scoped) close(context.Context) error { return nil }
+
+// reserveFor returns the first of as many numbers of a parent as it has rows.
+func (s *scoped) reserveFor(ctx context.Context, g *Conn, t *Table, i int, p *parent) (int64, error) {
+	n := int64(len(p.places))
+	if s.standIn != nil {
+		return s.standIn.reserve(ctx, p.row, n)
+	}
+	st, _, err := g.states(ctx)
+	if err != nil {
+		return 0, err
+	}
+	g.noteJoinedDraw()
+	if !s.doubts.has(p.row) {
+		return st.ReserveWithin(ctx, &s.scope, p.values, n)
+	}
+	first, behind, err := st.ReserveAbove(ctx, &s.scope, p.values, n, s.remedy)
+	switch {
+	case behind:
+		// The numbering is compared again: what has raised it may be rolled back.
+		g.tables.noteSuspect(ctx, t, i)
+	case err == nil && s.remedy != keysource.RemedyWarn:
+		s.doubts.remove(p.row)
+	}
+	return first, err
+}
+
+// SuspectWithin notes that a number of one of the rows' parents was in use, if the
+// counter's numbers are within parents.
+func (c *counter) SuspectWithin(rows [][]driver.Value) {
+	if s, ok := c.numbers.(*scoped); ok {
+		s.suspectWithin(rows)
+	}
+}
+
+// suspectWithin makes the next draw for each parent compare with the greatest number of that,
+// since a number of one of them was in use.
+func (s *scoped) suspectWithin(rows [][]driver.Value) {
+	parents, err := s.parentsOf(rows)
+	if err != nil || s.remedy == keysource.RemedyWarn {
+		return
+	}
+	for _, p := range parents {
+		s.doubts.add(p.row)
+	}
+}
+
+// maxDoubts bounds the parents that are remembered. One that is forgotten makes one
+// more INSERT fail.
+const maxDoubts = 1000
+
+// doubtedParents are the rows of parents in which a number was found in use.
+type doubtedParents struct {
+	some atomic.Bool // there are any
+
+	mu   sync.Mutex
+	rows map[string]bool
+}
+
+func (d *doubtedParents) has(row string) bool {
+	if !d.some.Load() {
+		return false
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.rows[row]
+}
+
+func (d *doubtedParents) add(row string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for old := range d.rows {
+		if len(d.rows) < maxDoubts {
+			break
+		}
+		delete(d.rows, old)
+	}
+	if d.rows == nil {
+		d.rows = map[string]bool{}
+	}
+	d.rows[row] = true
+	d.some.Store(true)
+}
+
+func (d *doubtedParents) remove(row string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.rows, row)
+	d.some.Store(len(d.rows) > 0)
+}

@@ -1,0 +1,180 @@
+package keys
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// sequence is the numbers of a row of a store, which are reserved block by block, or of
+// a sequence of the engine.
+type sequence struct {
+	source *keysource.Sequence
+	row    *connRow // where the row lives on the connection of each statement; nil elsewhere
+}
+
+func (s *sequence) reserve(ctx context.Context, g *Conn, n int64) (int64, error) {
+	if s.row == nil {
+		return s.source.Reserve(ctx, n)
+	}
+	g.tables.Ensure(ctx, g)
+	first, err := s.source.ReserveOn(ctx, n, s.row.at(g))
+	if err == errInside || err != nil && g.tables.ensureAgain(ctx, g) {
+		first, err = s.source.ReserveOn(ctx, n, s.row.at(g))
+	}
+	return first, err
+}
+
+func (s *sequence) Advance(ctx context.Context, g *Conn, to int64) error {
+	if s.row == nil {
+		return s.source.Advance(ctx, to)
+	}
+	g.tables.Ensure(ctx, g)
+	err := s.source.AdvanceOn(ctx, to, s.row.at(g))
+	if err == errInside {
+		err = s.source.AdvanceOn(ctx, to, s.row.at(g))
+	}
+	return err
+}
+
+func (s *sequence) IsOnConnection() bool { return s.row != nil }
+
+func (s *sequence) IsJoined() bool { return false }
+
+func (s *sequence) suspect() { s.source.Suspect() }
+
+func (s *sequence) close(ctx context.Context) error { return s.source.Close(ctx) }
+
+func (db *Tables) newSequence(ctx context.Context, g *Conn, t *Table, i int, state string) (*counter, error) {
+	k := &t.KeyColumns[i]
+	src := k.Rule.Source
+	facts, columns, err := db.columns(ctx, g, t, i)
+	if err != nil {
+		return nil, err
+	}
+	src.OnBehind = onBehind(src, facts.Columns[i].counts)
+	mapping, last, err := k.bounded(state)
+	if err != nil {
+		return nil, err
+	}
+	o := src.SequenceOptions()
+	o.Max = last
+	row := k.row(state, facts, columns)
+	row.Max = last
+	mapTo(&row, src, mapping)
+	ranked := mapping == nil && (len(k.Rule.Values) == 0 || facts.Columns[i].alone)
+	c := &counter{unseen: facts.unseen, mapping: mapping, claimer: claimerOf(src, &row)}
+	if mapping != nil {
+		o.EndRemedy = keysource.EndRemedy(mapping)
+	}
+	if !k.Rule.Shared {
+		c.home = facts.Columns[i].home()
+	}
+	if len(k.Rule.Scope) > 0 {
+		return db.newScoped(ctx, g, t, i, row, c)
+	}
+	if db.Belongs(k) {
+		_, err := db.newJoined(ctx, g, k, row, ranked, facts.Columns[i].schema, c)
+		return c, err
+	}
+	if src.Kind == policy.KindRecycled {
+		return db.newRecycled(g, k, row, ranked, facts.Columns[i].schema, c)
+	}
+	return db.countThrough(ctx, g, src, row, ranked, facts.Columns[i].schema, o, c)
+}
+
+// countThrough completes a counter with a row, whose greatest key may be compared
+// with where it is ranked.
+func (db *Tables) countThrough(ctx context.Context, g *Conn, src policy.Source, row store.Sequence, ranked bool, schema string,
+	o keysource.SequenceOptions, c *counter) (*counter, error) {
+	var at *connRow
+	if db.OnConnection() && src.Store == "" {
+		if isElsewhere(g, schema) {
+			return nil, errElsewhere
+		}
+		o.OnConnection = true
+		d := db.MayBe[0].Dialect
+		at = &connRow{dialect: d, ranked: ranked, rows: store.On(d, nil).Reserver(row)}
+		c.bound = newBoundOn(row, at)
+	} else {
+		st, err := db.storeOf(src, &row)
+		if err != nil {
+			return nil, err
+		}
+		if g.isAltered() {
+			if row, err = db.openHere(ctx, g, st, row, src.OnBehind, ranked); err != nil {
+				return nil, err
+			}
+			ranked = false // it was compared
+		}
+		rows := st.Reserver(row)
+		o.Reserver, o.MaxKey = rows, rows.MaxKey
+		c.bound = newBound(row, rows.Bind)
+	}
+	if !ranked {
+		// The greatest key is that of all values: good enough to begin above,
+		// but no measure of one state. Where keys are unique, it is one.
+		o.MaxKey = nil
+	}
+	source, err := keysource.NewSequence(o, db.sources.env)
+	if err != nil {
+		return nil, err
+	}
+	c.numbers = &sequence{source, at}
+	return c, nil
+}
+
+// isElsewhere reports whether a table of a schema is in another database than the
+// connection's own memory.
+func isElsewhere(g *Conn, schema string) bool {
+	return g.Counters != nil && schema != "" && schema != "main" && schema != "temp"
+}
+
+// errElsewhere is for a table in a file that is attached to a database in
+// memory: each connection would number it for itself.
+var errElsewhere = errors.New("the table is in a file that is attached to a database in memory, which keeps the state of each connection to itself: give the source a store, or attach the other way round")
+
+// newStandIn returns a counter over the stand-in for stores.
+func (db *Tables) newStandIn(k *Column, state string) (*counter, error) {
+	o := k.Rule.Source.SequenceOptions()
+	mapping, last, err := k.bounded(state)
+	if err != nil {
+		return nil, err
+	}
+	if mapping != nil {
+		mapping, o.EndRemedy = k.standing(mapping), keysource.EndRemedy(mapping)
+	}
+	o.Reserver, o.Max = db.StandIn(state), last
+	source, err := keysource.NewSequence(o, db.sources.env)
+	if err != nil {
+		return nil, err
+	}
+	return &counter{numbers: &sequence{source: source}, mapping: mapping}, nil
+}
+
+// MayFollow reports whether a source takes the place of an engine's own counter, and
+// so follows the keys that INSERTs bring where that would: AUTO_INCREMENT of MySQL and
+// MariaDB, AUTOINCREMENT of SQLite.
+func MayFollow(src policy.Source) bool {
+	return src.Kind == policy.KindSequence && src.Exclusive && src.Scope == nil && src.Transaction != policy.TransactionJoined &&
+		src.Table == nil && src.Via != policy.ViaProcedure
+}
+
+// onBehind returns what a source does about a numbering that is behind its table,
+// whose policy may leave that open. counts is as for engineCounts.
+func onBehind(src policy.Source, counts bool) keysource.Remedy {
+	if counts && MayFollow(src) {
+		return cmp.Or(src.OnBehind, keysource.RemedyAdvance)
+	}
+	return cmp.Or(src.OnBehind, keysource.RemedyError)
+}
+
+// EngineCounts reports whether a column has such a counter.
+func (db *Tables) EngineCounts(ctx context.Context, g *Conn, t *Table, i int) bool {
+	f, err := db.Facts(ctx, g, t)
+	return err == nil && f.Columns[i].counts
+}

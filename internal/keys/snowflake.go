@@ -1,0 +1,269 @@
+package keys
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"unicode/utf8"
+
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// snowflake is the numbers of a worker, or of another spread, and the time.
+type snowflake struct {
+	flake  flake
+	shared bool // others have the flake too, which is not closed with this counter
+
+	// floor makes the flake begin above the keys in the table; nil when that is done,
+	// or has no use.
+	floor *floor
+}
+
+// flake is a snowflake, or one whose worker's number is leased.
+type flake interface {
+	Reserve(ctx context.Context, n int64) (int64, error)
+	Drop()
+	Close(ctx context.Context) error
+}
+
+var (
+	_ flake = (*keysource.Snowflake)(nil)
+	_ flake = (*keysource.Leased)(nil)
+)
+
+func (s *snowflake) reserve(ctx context.Context, g *Conn, n int64) (int64, error) {
+	if err := s.floor.raise(ctx, g); err != nil {
+		return 0, err
+	}
+	first, err := s.flake.Reserve(ctx, n)
+	if s.floor != nil && s.floor.composite == nil && errors.Is(err, keysource.ErrClock) {
+		err = fmt.Errorf("%w; say on_behind: warn if the greatest key in the table is another program's", err)
+	}
+	return first, err
+}
+
+func (s *snowflake) suspect() { s.flake.Drop() }
+
+func (s *snowflake) close(ctx context.Context) error {
+	if s.shared {
+		return nil
+	}
+	if leased, ok := s.flake.(*keysource.Leased); ok {
+		return leave(ctx, leased)
+	}
+	return s.flake.Close(ctx)
+}
+
+func (db *Tables) newSnowflake(ctx context.Context, g *Conn, t *Table, i int, state string) (*counter, error) {
+	k := &t.KeyColumns[i]
+	src := k.Rule.Source
+	o := src.SnowflakeOptions()
+	mapping, _, err := k.bounded(state)
+	if err != nil {
+		return nil, err
+	}
+	if src.Spread != "" {
+		number, err := spreadIn(ctx, src.Spread)
+		if err != nil {
+			return nil, err
+		}
+		o.Worker = &number
+	}
+	if db.markless(src) {
+		flake, err := db.sources.flakes.get(o)
+		if err != nil {
+			return nil, err
+		}
+		number, err := o.Number()
+		if err != nil {
+			return nil, err
+		}
+		facts, err := db.Facts(ctx, g, t)
+		if err != nil {
+			return nil, err
+		}
+		return &counter{
+			numbers: &snowflake{flake: flake, shared: true, floor: db.floorOf(flake, facts, t, i, number)},
+			mapping: mapping, unseen: facts.unseen,
+			claimer: claims(store.Claim{State: store.WorkersState(state), Parameters: o.Bits.String()}),
+		}, nil
+	}
+	st, err := db.sources.stores.get(src.Store)
+	if err != nil {
+		return nil, err
+	}
+	facts, columns, err := db.columns(ctx, g, t, i)
+	if err != nil {
+		return nil, err
+	}
+	row := k.row(state, facts, columns)
+	worker := store.Worker{
+		Name: state, Owner: owner(), EnsureSchema: src.EnsureSchema, Parameters: o.Bits.String(),
+		Columns: row.Columns, Exclusive: row.Exclusive,
+	}
+	c := &counter{mapping: mapping, unseen: facts.unseen, claimer: claimerOf(src, &row)}
+	if src.WorkerLease > 0 {
+		leased, err := db.leased(src, o, st, worker)
+		if err != nil {
+			return nil, err
+		}
+		c.numbers, c.bound = &snowflake{flake: leased}, newBound(row, st.Marker(worker).Bind)
+		return c, nil
+	}
+	number, err := o.Number()
+	if err != nil {
+		return nil, err
+	}
+	worker.Number = int64(number)
+	marker := st.Marker(worker)
+	o.Marker = marker
+	flake, err := keysource.NewSnowflake(o, db.sources.env)
+	if err != nil {
+		return nil, err
+	}
+	c.numbers, c.bound = &snowflake{flake: flake}, newBound(row, marker.Bind)
+	return c, nil
+}
+
+// leased returns a snowflake whose worker's number is leased in a store.
+func (db *Tables) leased(src policy.Source, o keysource.SnowflakeOptions, st *store.Store, worker store.Worker) (flake, error) {
+	numbers := store.Series{
+		Sequence: store.Sequence{
+			Name: leasedName(worker.Name), Shared: true, Start: 1, Max: int64(o.Bits.Numbers()),
+			Create: true, EnsureSchema: worker.EnsureSchema,
+		},
+		Size: 1, Lease: src.WorkerLease,
+		Owner: owner() + "/" + rand.Text(), // see newRecycled
+	}
+	return keysource.NewLeased(keysource.LeasedOptions{
+		Store: st.Series(numbers), Lease: src.WorkerLease,
+		Open: func(number int) (*keysource.Snowflake, error) {
+			o, worker := o, worker
+			worker.Number = int64(number)
+			o.Worker, o.Marker = &number, st.Marker(worker)
+			return keysource.NewSnowflake(o, db.sources.env)
+		},
+	}, db.sources.env)
+}
+
+// leasedName is the name of the rows that say who has which number of the workers
+// of a state; of a long one it ends in a hash of the whole. A state of another source
+// with that name would be told from them by its parameters.
+func leasedName(state string) string {
+	const most, suffix = 190, " workers"
+	if utf8.RuneCountInString(state)+len(suffix) <= most {
+		return state + suffix
+	}
+	sum := sha256.Sum256([]byte(state))
+	hash := " " + hex.EncodeToString(sum[:10])
+	return strings.TrimSpace(string([]rune(state)[:most-len(hash)-len(suffix)])) + hash + suffix
+}
+
+// spreadIn returns the number that the value called name begins keys with.
+func spreadIn(ctx context.Context, name string) (int, error) {
+	text, ok := ValueOf(ctx)(name)
+	if !ok {
+		return 0, fmt.Errorf("its keys begin with the value %q, which is not given: keyfill.WithValue(ctx, %[1]q, …)", name)
+	}
+	return keysource.ParseSpread(text)
+}
+
+// floor makes a snowflake that has no mark begin above what its worker has
+// stored: the clock may have been set back while no process ran.
+type floor struct {
+	flake  *keysource.Snowflake
+	column store.Column
+	db     *Tables
+	table  *Table
+	index  int // of the key
+	done   atomic.Bool
+
+	// composite is what the keys are where they are text, of the worker's number.
+	composite *keysource.Composite
+	number    int
+}
+
+// floorOf returns the floor of a snowflake for a key column, nil where the greatest
+// key is not quickly found, or the policy does not want it to be asked for.
+func (db *Tables) floorOf(flake *keysource.Snowflake, facts *Facts, t *Table, i, number int) *floor {
+	k, found := &t.KeyColumns[i], &facts.Columns[i]
+	composite, isText := k.shape.(*keysource.Composite)
+	if !found.leads || !isText && !found.ranked || k.Rule.Source.OnBehind == keysource.RemedyWarn {
+		return nil
+	}
+	return &floor{flake: flake, column: found.Stored(t.Rule, k, false), db: db, table: t, index: i, composite: composite, number: number}
+}
+
+// read returns the number of the greatest key in the column, of a composite among
+// those of the worker.
+func (f *floor) read(ctx context.Context, st *store.Store) (int64, error) {
+	if f.composite == nil {
+		return st.MaxKey(ctx, f.column)
+	}
+	from, to := f.composite.Range(f.number)
+	key, err := st.MaxDigits(ctx, f.column, from, to)
+	if err != nil || key == "" {
+		return 0, err
+	}
+	return f.composite.Number(strings.TrimRight(key, " "))
+}
+
+// greatest returns the greatest key in the column. It is waited for as long as a store
+// is: the statement's own transaction may have locked the table, and the server sees no
+// deadlock.
+func (f *floor) greatest(ctx context.Context, st *store.Store) (int64, error) {
+	if f.db.OnConnection() {
+		return f.read(ctx, st)
+	}
+	limited, cancel := context.WithTimeout(ctx, f.db.storeWait)
+	defer cancel()
+	key, err := f.read(limited, st)
+	switch {
+	case err == nil:
+		return key, nil
+	case ctx.Err() != nil:
+		return 0, ctx.Err()
+	case limited.Err() != nil:
+		return 0, fmt.Errorf("%w: the greatest key was asked for in vain for %s: is the table locked?", keysource.ErrStoreDown, f.db.storeWait)
+	}
+	return 0, err
+}
+
+// raise makes the first keys begin above the greatest one in the column.
+func (f *floor) raise(ctx context.Context, g *Conn) error {
+	if f == nil || f.done.Load() {
+		return nil
+	}
+	db := f.db
+	var (
+		st  *store.Store
+		err error
+	)
+	if db.OnConnection() {
+		if err := db.Lock(ctx, g, f.table, f.index); err != nil {
+			return err
+		}
+		st = store.On(db.MayBe[0].Dialect, g.Raw)
+	} else if st, err = db.sources.stores.get(""); err != nil {
+		return err
+	}
+	key, err := f.greatest(ctx, st)
+	if err != nil {
+		return err
+	}
+	switch err := f.flake.Above(key); {
+	case err != nil && f.composite == nil:
+		return fmt.Errorf("%w: say on_behind: warn if they are other programs'", err)
+	case err != nil:
+		return err
+	}
+	f.done.Store(true)
+	return nil
+}

@@ -1,0 +1,329 @@
+package keys
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/explain"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// sources are the key sources of one database.
+//
+// Kinds without a state that must be kept apart by table share one source
+// where they are equal: their keys ascend together, and globs cannot make it
+// grow. Those with a state have one for each name of a state.
+type sources struct {
+	env keysource.Env
+
+	mu        sync.Mutex
+	stateless map[policy.Source]keysource.Source
+
+	stores   *stores
+	counters *Counters
+	flakes   *SharedSnowflakes
+	taken    []int // the numbers of workers that are taken in flakes
+}
+
+func newSources(a Options) *sources {
+	return &sources{
+		env:       keysource.Env{Now: a.Now, Rand: a.Rand, StoreWait: a.Policy.StoreWait},
+		stateless: map[policy.Source]keysource.Source{},
+		counters:  newCounters(),
+	}
+}
+
+// get returns the source of a key column whose kind has no state.
+func (s *sources) get(k policy.RuleKey) keysource.Source {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if src := s.stateless[k.Source]; src != nil {
+		return src
+	}
+	src, err := k.Source.New(s.env)
+	if err != nil {
+		// Compile has made sure that it can be made.
+		panic(fmt.Sprintf("keyfill: source %q: %v", k.State, err))
+	}
+	s.stateless[k.Source] = src
+	return src
+}
+
+// Open does what a database needs before its first statement and without I/O:
+// it checks stores and snowflakes, and takes the numbers of those that have no
+// store.
+func (db *Tables) Open(cfg *policy.Config, own driver.Connector, shared *SharedSnowflakes) error {
+	if _, none := own.(explain.NoDatabase); none {
+		return nil
+	}
+	s := db.sources
+	var err error
+	if s.stores, err = newStores(cfg, db.MayBe[0].Dialect, own); err != nil {
+		return err
+	}
+	s.flakes = shared
+	for _, src := range db.MayBe[0].Policy.Sources() {
+		if !ofWorkers(src) || src.Spread != "" || src.WorkerLease > 0 || db.StandIn != nil {
+			continue // there is no number yet
+		}
+		if err := s.openSnowflake(src, db.markless(src)); err != nil {
+			return errors.Join(err, db.Close(context.Background(), nil))
+		}
+	}
+	return nil
+}
+
+// ofWorkers reports whether the numbers of a source are those of a worker, or of
+// another spread, and the time.
+func ofWorkers(src policy.Source) bool {
+	return src.Kind == policy.KindSnowflake || src.Kind == policy.KindComposite
+}
+
+// markless reports whether a snowflake has no store: the policy says so, or
+// there is none, since a mark that a transaction may undo reserves no time.
+func (db *Tables) markless(src policy.Source) bool {
+	return src.Store == policy.StoreNone || src.Store == "" && db.OnConnection()
+}
+
+func (s *sources) openSnowflake(src policy.Source, markless bool) error {
+	o := src.SnowflakeOptions()
+	if markless {
+		number, err := s.flakes.take(o, s.env)
+		if err == nil {
+			s.taken = append(s.taken, number)
+		}
+		return prefixed(err)
+	}
+	probe, err := keysource.NewSnowflake(o, s.env)
+	if err != nil {
+		return prefixed(err)
+	}
+	return probe.Close(context.Background())
+}
+
+func prefixed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("keyfill: %w", err)
+}
+
+// Close ends what waits for a key, and gives everything back.
+// onOwn calls a function with a connection of our own.
+func (db *Tables) Close(ctx context.Context, onOwn onOwnConn) error {
+	s := db.sources
+	series := s.counters.recycledOn()
+	errs := []error{s.counters.close(ctx)}
+	db.giveBack(ctx, series, onOwn)
+	for _, number := range s.taken {
+		errs = append(errs, s.flakes.release(ctx, number))
+	}
+	s.taken = nil
+	if s.stores != nil {
+		errs = append(errs, s.stores.close())
+	}
+	return errors.Join(errs...)
+}
+
+// valueKey is the key of a value that withValue puts into a context.
+type valueKey struct{ name string }
+
+// WithValue returns a context that holds the value of a name in the names of states.
+func WithValue(ctx context.Context, name, value string) context.Context {
+	return context.WithValue(ctx, valueKey{name}, value)
+}
+
+// ValueOf returns what withValue has put into ctx.
+func ValueOf(ctx context.Context) func(name string) (string, bool) {
+	return func(name string) (string, bool) {
+		v, ok := ctx.Value(valueKey{name}).(string)
+		return v, ok && v != ""
+	}
+}
+
+// Counter returns the counter of a key column, which is made at its first use.
+func (db *Tables) Counter(ctx context.Context, g *Conn, t *Table, i int) (*counter, error) {
+	k := &t.KeyColumns[i]
+	set, only := db.sources.counters, &t.Gate.counters[i]
+	if g != nil {
+		if db.Acquaint(ctx, g); g.Counters != nil {
+			set, only = g.Counters, nil
+		}
+	}
+	if g.isAltered() && db.StandIn == nil {
+		set, only = g.countersHere(k, set), nil
+	}
+	if len(k.States()) > 0 {
+		only = nil
+	}
+	if only != nil {
+		if c := only.Load(); c != nil {
+			return c, nil
+		}
+	}
+	state, err := k.Rule.StateFor(ValueOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	create := func() (*counter, error) {
+		made, err := db.newCounter(ctx, g, t, i, state)
+		if err == nil {
+			_, flake := made.numbers.(*snowflake)
+			made.ofValue = only == nil && len(k.Rule.Values) > 0 && !flake
+		}
+		return made, err
+	}
+	id := state
+	if spread := k.Rule.Source.Spread; spread != "" {
+		number, err := spreadIn(ctx, spread)
+		if err != nil {
+			return nil, err
+		}
+		id += "\x00" + strconv.Itoa(number)
+	}
+	c, err := set.get(ctx, id, create)
+	if err == nil && c.unseen != nil {
+		return db.seenSince(ctx, g, t, c, func() (*counter, error) {
+			if err := set.forget(ctx, id, c); err != nil {
+				return nil, err
+			}
+			return set.get(ctx, id, create)
+		})
+	}
+	if err == nil {
+		err = db.atHome(ctx, g, t, i, c)
+	}
+	if err == nil {
+		err = db.bindTo(ctx, g, t, i, c)
+	}
+	done := false
+	if err == nil {
+		done, err = db.claim(ctx, g, t, i, c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if only != nil && done {
+		only.Store(c)
+	}
+	return c, nil
+}
+
+// errHomes is for a state of one table that two tables meet under: entries of
+// bare names match a table in every schema.
+var errHomes = errors.New("its state numbers a table of that name in another schema: write schema.table into the policy, or {schema} into the name of the state")
+
+// atHome returns an error when the counter numbers another table.
+func (db *Tables) atHome(ctx context.Context, g *Conn, t *Table, i int, c *counter) error {
+	if c.home == "" {
+		return nil
+	}
+	f, err := db.Facts(ctx, g, t)
+	if err != nil {
+		return err
+	}
+	if here := f.Columns[i].home(); here != "" && here != c.home {
+		return errHomes
+	}
+	return nil
+}
+
+// home returns the column's table as it is stored, "" where it was not found.
+func (f *ColumnFacts) home() string {
+	if f.table == "" {
+		return ""
+	}
+	return f.schema + "." + f.table
+}
+
+// seenSince returns the counter of a table that was not there when it was made,
+// or another one when the table is there by now.
+func (db *Tables) seenSince(ctx context.Context, g *Conn, t *Table, c *counter, anew func() (*counter, error)) (*counter, error) {
+	f, err := db.Facts(ctx, g, t)
+	switch {
+	case err != nil:
+		return nil, err
+	case f.unseen != nil:
+		return c, nil
+	}
+	return anew()
+}
+
+func (db *Tables) newCounter(ctx context.Context, g *Conn, t *Table, i int, state string) (*counter, error) {
+	k := &t.KeyColumns[i]
+	switch {
+	case db.StandIn != nil && len(k.Rule.Scope) > 0:
+		return db.newScopedStandIn(k, state), nil
+	case db.StandIn != nil:
+		return db.newStandIn(k, state)
+	case ofWorkers(k.Rule.Source):
+		return db.newSnowflake(ctx, g, t, i, state)
+	case k.Rule.Source.Kind == policy.KindNative:
+		return db.newNative(ctx, g, t, i)
+	}
+	return db.newSequence(ctx, g, t, i, state)
+}
+
+// columns returns the columns that the state of a key serves, this one first,
+// with what the catalog says of each, and that of the table. One whose table is
+// not there has no keys.
+func (db *Tables) columns(ctx context.Context, g *Conn, t *Table, i int) (*Facts, []store.Column, error) {
+	k := &t.KeyColumns[i]
+	own, err := db.Facts(ctx, g, t)
+	if err != nil {
+		return nil, nil, err
+	}
+	elsewhere := db.OnConnection() && k.Rule.Source.Store != ""
+	columns := []store.Column{own.Columns[i].Stored(t.Rule, k, elsewhere)}
+	if !k.Rule.Shared {
+		return own, columns, nil
+	}
+	d := db.Known().Dialect
+	for _, c := range k.Rule.Columns {
+		if c.Table == t.Rule.Name && c.Column == k.Name && (c.Schema == "" || c.Schema == t.Rule.Schema) {
+			continue
+		}
+		found, err := db.TableIn(ctx, g, d, c.Schema, c.Table)
+		if errors.Is(err, catalog.ErrNoTable) {
+			continue
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		if column := found.Column(d, c.Column); column != nil {
+			f := factsOfColumn(found, column)
+			columns = append(columns, f.Stored(nil, nil, elsewhere))
+		}
+	}
+	return own, columns, nil
+}
+
+// Stored returns the column as a store names it. One that the catalog does not
+// show is named as the policy folds it.
+func (f *ColumnFacts) Stored(r *policy.Rule, k *Column, elsewhere bool) store.Column {
+	c := store.Column{Schema: f.schema, Table: f.table, Name: f.column, Unranked: !f.ranked || elsewhere, Counted: f.counts}
+	if c.Table == "" {
+		c.Schema, c.Table, c.Name = r.Schema, r.Name, k.Name
+	}
+	return c
+}
+
+// owner names this process for people who look into the store.
+func owner() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	if len(host) > 150 {
+		host = host[:150]
+	}
+	return fmt.Sprintf("%s/%d", host, os.Getpid())
+}

@@ -1,0 +1,125 @@
+package keys
+
+import (
+	"context"
+
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// rowNeeds is what sequences need of a database that keeps their rows on the
+// connection of each statement.
+type rowNeeds struct {
+	any    bool // there are such sequences
+	ensure bool // the tables are to be created
+	claims bool // there are others, which claim their columns
+}
+
+func (db *Tables) needs() rowNeeds {
+	var n rowNeeds
+	if !db.OnConnection() || db.StandIn != nil {
+		return n
+	}
+	for _, src := range db.MayBe[0].Policy.Sources() {
+		here := countsInRows(src) && src.Store == ""
+		n.any = n.any || here
+		n.ensure = n.ensure || here && src.EnsureSchema
+		n.claims = n.claims || !here && src.Stateful() && !src.Exclusive || src.Table != nil
+	}
+	return n
+}
+
+// countsInRows reports whether the state of a source is a row that is changed by
+// the keys that are drawn.
+func countsInRows(src policy.Source) bool {
+	switch src.Kind {
+	case policy.KindSequence, policy.KindPseudorandom, policy.KindScatter, policy.KindCoprime, policy.KindRecycled:
+		return true
+	}
+	return false
+}
+
+// Greet does with a connection to SQLite what is best done while it is new,
+// outside of transactions, which most applications insert in: it creates the
+// tables of states, and finds out whether the database is the connection's own.
+// Where nothing is filled yet, that is left to the first key. What fails here
+// fails again when a key is drawn, and is an error then.
+func (db *Tables) Greet(ctx context.Context, g *Conn) {
+	if policy.Mode(db.Mode.Load()) != policy.ModeFill {
+		return
+	}
+	db.Acquaint(ctx, g)
+	db.Ensure(ctx, g)
+}
+
+// Acquaint finds out once whether the database is the connection's own.
+func (db *Tables) Acquaint(ctx context.Context, g *Conn) {
+	if !db.rows.any || g.acquainted {
+		return
+	}
+	g.acquainted = true
+	if g.InMemory = inMemory(ctx, g); g.InMemory {
+		g.Counters = newCounters()
+	}
+}
+
+// Ensure creates the tables of states once for a connection.
+func (db *Tables) Ensure(ctx context.Context, g *Conn) {
+	if !db.rows.ensure && !db.rows.claims || g.ensured || g.Tx != session.Outside {
+		return
+	}
+	on := store.On(db.MayBe[0].Dialect, g.Raw)
+	if db.rows.ensure {
+		g.ensured = on.EnsureSchema(ctx) == nil
+		return
+	}
+	on.EnsureClaims(ctx)
+	g.ensured = true
+}
+
+// ensureAgain creates the tables of states where they have gone since they were
+// looked for, and reports whether it has.
+func (db *Tables) ensureAgain(ctx context.Context, g *Conn) bool {
+	if !db.rows.ensure || g.Tx != session.Outside || store.On(db.MayBe[0].Dialect, g.Raw).HasTables(ctx) {
+		return false
+	}
+	g.ensured = false
+	db.Ensure(ctx, g)
+	return g.ensured
+}
+
+// inMemory reports whether a database of SQLite has no file: then only this
+// connection sees it, or those that share its cache.
+func inMemory(ctx context.Context, g *Conn) bool {
+	rows, err := catalog.Conn(g.Raw).Rows(ctx, "SELECT file FROM pragma_database_list WHERE name = 'main'")
+	if err != nil || len(rows) != 1 {
+		return false
+	}
+	switch file := rows[0][0].(type) {
+	case nil:
+		return true
+	case string:
+		return file == ""
+	case []byte:
+		return len(file) == 0
+	}
+	return false
+}
+
+// Lock takes the lock to write before something is read inside a transaction of
+// SQLite, as the INSERT will that is to be sent: by a statement on its table
+// that changes nothing. A transaction that has read before does not wait for
+// another connection that writes, and fails when one has written since: errors
+// SQLITE_BUSY and SQLITE_BUSY_SNAPSHOT, https://www.sqlite.org/rescode.html.
+//
+// An error is left to what comes next, since it may be that of a view, which cannot
+// be written to in this way. One that may have ended the transaction is returned.
+func (db *Tables) Lock(ctx context.Context, g *Conn, t *Table, i int) error {
+	if !db.OnConnection() || g.Tx == session.Outside {
+		return nil
+	}
+	column := store.Column{Schema: t.Rule.Schema, Table: t.Rule.Name, Name: t.KeyColumns[i].Name}
+	return store.Within(db.MayBe[0].Dialect, g.Raw).LockFirst(ctx, column)
+}

@@ -1,0 +1,117 @@
+package keys
+
+import (
+	"context"
+	"errors"
+
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/internal/store"
+)
+
+// PlaceFirst asks a new connection, where later the question would change what a
+// statement may ask for. What fails here is asked again.
+func (db *Tables) PlaceFirst(ctx context.Context, g *Conn) {
+	if e := db.Engine.Load(); e != nil && e.Dialect.Place.Early && db.StandIn == nil && e.Placed {
+		g.Place.First, _ = g.PlaceNow(ctx)
+	}
+}
+
+// home returns the place that the database is opened in.
+func (db *Tables) home(ctx context.Context) (*session.Location, error) {
+	p := &db.Places
+	if home := p.Home.Load(); home != nil {
+		return home, nil
+	}
+	if db.OnConnection() {
+		return p.Of(""), nil
+	}
+	q, err := db.sources.stores.catalog()
+	if err != nil {
+		return nil, err
+	}
+	var answer string
+	err = db.askCatalog(ctx, db.Dialect(), func(ctx context.Context) (err error) {
+		answer, err = catalog.Place(ctx, db.Dialect(), q)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	home := p.Of(answer)
+	p.Home.Store(home)
+	return home, nil
+}
+
+// locate returns the schema of the table that a name without one means in a place,
+// and whether that holds from now on: a table that is not there may come.
+func (db *Tables) locate(ctx context.Context, g *Conn, at *session.Location, name string) (schema string, lasts bool, err error) {
+	if schema = at.SchemaOf(name); schema != "" && !g.isAltered() {
+		return schema, true, nil
+	}
+	var q catalog.Querier
+	if db.OnConnection() || g.isAltered() {
+		q = catalog.Conn(g.Raw)
+	} else if q, err = db.sources.stores.catalog(); err != nil {
+		return "", false, err
+	}
+	if g.isAltered() {
+		schema, _, err = catalog.Locate(ctx, db.Dialect(), q, at.Answer, name)
+		return schema, false, err // it may be rolled back
+	}
+	err = db.askCatalog(ctx, db.Dialect(), func(ctx context.Context) (err error) {
+		schema, lasts, err = catalog.Locate(ctx, db.Dialect(), q, at.Answer, name)
+		return err
+	})
+	if err != nil {
+		return "", false, err
+	}
+	return schema, lasts && schema != "" && at.Keep(name, schema), nil
+}
+
+// statesIn returns the schema of the tables with the states, which is where the
+// database is opened.
+func (db *Tables) statesIn(ctx context.Context, g *Conn) (string, error) {
+	p := &db.Places
+	if schema := p.States.Load(); schema != nil {
+		return *schema, nil
+	}
+	home, err := db.home(ctx)
+	if err != nil {
+		return "", err
+	}
+	schema, lasts, err := db.locate(ctx, g, home, "keyfill_sequences")
+	if err == nil && lasts {
+		p.States.Store(&schema)
+	}
+	return schema, err
+}
+
+// errKeyTable is for a key table, or a procedure, that a session elsewhere would
+// not find, or find another one.
+var errKeyTable = errors.New("the connection's current schema (USE, search_path) is not the one that the database was opened in, and its key table or procedure is not found from there: write schema.table into the policy's table:, or take the numbering out of via: procedure")
+
+// states returns the tables with the states as the transaction finds them that is
+// open on the connection, which proves that it is, and whether its session would
+// find others, or none, without their schema.
+func (g *Conn) states(ctx context.Context) (st *store.Store, away bool, err error) {
+	db := g.tables
+	d := db.Dialect()
+	st = g.Proven()
+	if db.OnConnection() || d.Place.Query == "" {
+		return st, false, nil
+	}
+	at, err := g.PlaceNow(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	home, err := db.home(ctx)
+	if err != nil || at == home {
+		return st, false, err
+	}
+	schema, err := db.statesIn(ctx, g)
+	if err != nil || schema == "" {
+		return st, true, err
+	}
+	return st.In(schema), true, nil
+}

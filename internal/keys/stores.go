@@ -1,0 +1,172 @@
+package keys
+
+import (
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/dbconn"
+	"github.com/keyfill/keyfill/internal/drivers"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// stores are the databases where the states of one database's sources live:
+// its own, and those that the policy names. Each is connected at its first use,
+// by connections that are not the application's.
+type stores struct {
+	own        driver.Connector // the application's, below the guard
+	dialect    *dialect.Dialect // of the application's database
+	configured map[string]configuredStore
+
+	mu     sync.Mutex
+	opened map[string]*openStore // by name, "" for the own one
+	closed bool
+}
+
+// openStore is a store with its pool of connections.
+type openStore struct {
+	*store.Store
+	db *sql.DB
+}
+
+// configuredStore is a store that the policy names.
+type configuredStore struct {
+	connector driver.Connector // made for it
+	dialect   *dialect.Dialect
+}
+
+func (c configuredStore) close() error {
+	if c, ok := c.connector.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
+
+// errMountClosed is for a database that was closed while a key was drawn.
+var errMountClosed = errors.New("the database is closed")
+
+// newStores checks what can be without I/O: that the drivers are registered and
+// known, that the variables with the DSNs are set, and that the drivers can read
+// the DSNs.
+func newStores(cfg *policy.Config, d *dialect.Dialect, own driver.Connector) (*stores, error) {
+	s := &stores{own: own, dialect: d, configured: map[string]configuredStore{}, opened: map[string]*openStore{}}
+	for _, name := range slices.Sorted(maps.Keys(cfg.Stores)) {
+		c, err := openConfigured(cfg.Stores[name])
+		if err != nil {
+			_ = s.close() // the connectors of the others
+			return nil, fmt.Errorf("keyfill: store %q: %w", name, err)
+		}
+		s.configured[name] = c
+	}
+	return s, nil
+}
+
+// get returns a store by its name in the policy, "" for the application's
+// database. It does no I/O.
+func (s *stores) get(name string) (*store.Store, error) {
+	o, err := s.open(name)
+	if err != nil {
+		return nil, err
+	}
+	return o.Store, nil
+}
+
+// catalog returns the way to ask the catalog of the application's database.
+func (s *stores) catalog() (catalog.Querier, error) {
+	o, err := s.open("")
+	if err != nil {
+		return nil, err
+	}
+	return catalog.DB(o.db), nil
+}
+
+func (s *stores) open(name string) (*openStore, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, errMountClosed
+	}
+	if o := s.opened[name]; o != nil {
+		return o, nil
+	}
+	at := configuredStore{s.own, s.dialect}
+	if name != "" {
+		at = s.configured[name]
+	}
+	o := &openStore{db: store.Pool(at.dialect, at.connector)}
+	o.Store = store.New(at.dialect, o.db)
+	s.opened[name] = o
+	return o, nil
+}
+
+// openConfigured opens a store that the policy names. Errors of its driver are
+// left out: they may repeat the DSN.
+func openConfigured(c policy.Store) (configuredStore, error) {
+	none := configuredStore{}
+	if !slices.Contains(sql.Drivers(), c.Driver) {
+		return none, fmt.Errorf("no driver named %q is registered: import its package", c.Driver)
+	}
+	dsn, err := c.Resolve()
+	if err != nil {
+		return none, err
+	}
+	refused := fmt.Errorf("driver %q cannot read the DSN: mend it (the message of the driver is left out, since it may repeat the DSN)", c.Driver)
+	plain, err := sql.Open(c.Driver, dsn)
+	if err != nil {
+		return none, refused
+	}
+	d := plain.Driver()
+	if err := plain.Close(); err != nil {
+		return none, fmt.Errorf("driver %q cannot be closed", c.Driver)
+	}
+	facts, known := drivers.Of(d)
+	switch {
+	case !known:
+		return none, fmt.Errorf("the driver of package %q is not known", drivers.PackagePath(d))
+	case facts.Family:
+		// MySQL and MariaDB take the same statements of a store.
+		facts.Dialect = dialect.MySQL()
+	}
+	opened := configuredStore{dialect: facts.Dialect}
+	if opened.connector, err = dbconn.Open(d, dsn); err != nil {
+		return none, refused
+	}
+	if !facts.ReadsDSN(opened.connector, dsn) {
+		_ = opened.close() // what was refused is the error
+		return none, refused
+	}
+	return opened, nil
+}
+
+// close closes the pools. What is drawn later fails.
+func (s *stores) close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	var errs []error
+	for _, o := range s.opened {
+		// A connection that has outlived its server says so when it is closed. It
+		// is not the application's, and holds nothing that could be lost.
+		_ = o.db.Close()
+	}
+	for _, c := range s.configured {
+		errs = append(errs, c.close())
+	}
+	clear(s.opened)
+	clear(s.configured)
+	return errors.Join(errs...)
+}
+
+// OwnStore returns the application's database as a store, on connections of our own.
+func (db *Tables) OwnStore() (*store.Store, error) { return db.sources.stores.get("") }
+
+// OwnConnector opens connections to the application's database as its driver does.
+func (db *Tables) OwnConnector() driver.Connector { return db.sources.stores.own }

@@ -1,0 +1,200 @@
+package keys
+
+import (
+	"cmp"
+	"database/sql/driver"
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Table is a configured table.
+type Table struct {
+	rewrite.Target
+	Rule       *policy.Rule
+	Mode       policy.Mode
+	KeyColumns []Column
+	NewError   errorMaker
+
+	// Looked says that the catalog is asked before the first fill, through the
+	// gate.
+	Looked bool
+	Gate   *gate
+
+	// tally is what was done with INSERTs into the table, once something was.
+	tally atomic.Pointer[TableTally]
+
+	// LastID is the index of the key that LastInsertId gives, -1 when the
+	// driver's own answer stays.
+	LastID int
+}
+
+// Column is a key column and where its keys come from.
+type Column struct {
+	Rule   policy.RuleKey
+	Name   string
+	Layout dialect.Layout
+	Source keysource.Source // nil where the kind has a state: see Mount.counter
+	text   bool             // keys are text of an alphabet of their own, or decimal
+
+	// shape is what the numbers of a counter are made into; nil where they are the
+	// keys, or there are none.
+	shape keysource.Mapping
+}
+
+// Integer reports whether keys are sent as integers.
+func (k *Column) Integer() bool { return k.Rule.Integer && k.Layout == "" }
+
+// sqlType is the type that a key is cast to in a query: it is assigned to every
+// column that takes the keys. PostgreSQL assigns uuid to text too, but not text
+// to uuid.
+func (k *Column) sqlType() string {
+	switch {
+	case k.text:
+		return "text"
+	case k.Integer():
+		return "bigint"
+	case k.Layout == dialect.SequentialAsBinary:
+		return "bytea"
+	}
+	return "uuid"
+}
+
+// TableOf returns the table of an INSERT of a plan.
+func TableOf(in *rewrite.Insert) *Table { return in.Target.Owner.(*Table) }
+
+// KeyError returns the error of a key that could not be made. What a driver has
+// said on the statement's own connection is the caller's as it is.
+func (t *Table) KeyError(i int, err error) error {
+	if sqlcode.Answered(err) && !ours(err) {
+		return err
+	}
+	return t.NewError(t.Table, t.KeyColumns[i].Name, -1, err)
+}
+
+// ours reports whether an error says what is wrong with a source.
+func ours(err error) bool {
+	var row *store.Error
+	if errors.As(err, &row) {
+		return true
+	}
+	for _, known := range []error{
+		keysource.ErrStoreDown, keysource.ErrStoreState, keysource.ErrStoreBack, keysource.ErrStoreBehind,
+	} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return false
+}
+
+// End returns the first day on which a key column of the table gets no keys.
+func (t *Table) End() string {
+	first := ""
+	for i := range t.KeyColumns {
+		if src := t.KeyColumns[i].Rule.Source; ofWorkers(src) {
+			day := src.SnowflakeOptions().Bits.End().Format(time.DateOnly)
+			if first == "" || day < first {
+				first = day
+			}
+		}
+	}
+	return first
+}
+
+// Reported returns a key as it was bound, or as the engine gave it back, in the
+// type that a Recorder shows.
+func (k *Column) Reported(v driver.Value) any {
+	switch v := v.(type) {
+	case uuid.UUID:
+		return v
+	case [16]byte:
+		return uuid.UUID(v)
+	case string:
+		if k.text {
+			return v
+		}
+		if k.Integer() {
+			if id, err := strconv.ParseInt(v, 10, 64); err == nil {
+				return id
+			}
+			return v
+		}
+		if id, err := uuid.Parse(v); err == nil {
+			return id
+		}
+		return v
+	case []byte:
+		if len(v) == 16 && !k.text && !k.Integer() {
+			return uuid.UUID(v)
+		}
+		return k.Reported(string(v))
+	case uint64:
+		// go-sql-driver gives it for a column that is unsigned.
+		if v <= math.MaxInt64 {
+			return int64(v)
+		}
+	}
+	return v
+}
+
+// dummies returns n times what stands for a key where none is stored: 0, or the
+// zero of the layout.
+func (k *Column) dummies(n int) []driver.Value {
+	keys := make([]driver.Value, n)
+	for i := range keys {
+		switch {
+		case k.Rule.Integer:
+			keys[i] = keysource.Integers(0, 1, k.Layout)[0]
+		case k.text:
+			keys[i] = strings.Repeat("0", cmp.Or(k.width(), dummyText))
+		default:
+			keys[i] = k.Layout.Value([16]byte{})
+		}
+	}
+	return keys
+}
+
+// dummyText is the length in characters of what stands for a text key: a ULID's.
+const dummyText = 26
+
+// Function returns the engine's function for keys of a column's kind and layout.
+func (k *Column) Function(d *dialect.Dialect) dialect.Function {
+	if k.Layout != dialect.SequentialAsString {
+		return dialect.Function{}
+	}
+	switch k.Rule.Source.Kind {
+	case policy.KindUUIDv4:
+		return d.Numbering.UUIDv4
+	case policy.KindUUIDv7:
+		return d.Numbering.UUIDv7
+	}
+	return dialect.Function{}
+}
+
+// GapFree reports whether the numbers of the rows are to have no gaps.
+func (k *Column) GapFree() bool { return k.Rule.Source.Transaction == policy.TransactionJoined }
+
+// Limit returns the greatest key.
+func (k *Column) Limit() int64 {
+	return min(int64(math.MaxInt64)>>(63-cmp.Or(k.Rule.MaxBits, 63)), greatestNumber)
+}
+
+// greatestNumber is the greatest one that a store gives: it keeps the next one,
+// which has to fit an int64 too.
+const greatestNumber = math.MaxInt64 - 1
+
+// Facts returns what the catalog has said of the table; nil before it was asked.
+func (t *Table) Facts() *Facts { return t.Gate.facts.Load() }

@@ -1,0 +1,139 @@
+package keys
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/drivers"
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Tables are the configured tables of one database: what the policy says of them,
+// the sources of their keys, and what was done with INSERTs into them.
+type Tables struct {
+	*session.Server
+	Exact   []*Engine              // the same as either, where the case of tables' names counts
+	MayBe   []*Engine              // what the engine may be: one, or MySQL's and MariaDB's
+	Engine  atomic.Pointer[Engine] // nil until those two are told apart
+	sources *sources
+	StandIn func(state string) keysource.Reserver // for stores; nil outside tests
+	logger  *slog.Logger                          // nil: slog.Default, when it is needed
+
+	storeWait time.Duration // how long a store is waited for that does not answer
+
+	Mode  atomic.Uint32 // a policy.Mode
+	Tally Tally
+	rows  rowNeeds
+}
+
+// defaultStoreWait is the policy's store_wait where it does not say.
+const defaultStoreWait = 10 * time.Second
+
+// New returns the tables of a database, which speaks one of the dialects. It
+// does no I/O and keeps nothing of the policy.
+func New(a Options, facts drivers.Facts, dialects []*dialect.Dialect) (*Tables, error) {
+	db := &Tables{sources: newSources(a), StandIn: a.Reservers, logger: a.Logger, storeWait: cmp.Or(a.Policy.StoreWait, defaultStoreWait)}
+	db.Mode.Store(uint32(a.Policy.Mode)) // so that off asks the server nothing
+	for _, one := range dialects {
+		e, err := newEngine(a, one, db.sources)
+		if err != nil {
+			return nil, err
+		}
+		db.MayBe = append(db.MayBe, e)
+		if !one.Grammar.TableCase {
+			continue
+		}
+		if e, err = newEngine(a, one.WithExactTables(), db.sources); err != nil {
+			return nil, err
+		}
+		db.Exact = append(db.Exact, e)
+	}
+	for i, e := range db.MayBe {
+		dialects[i] = e.Dialect // with the policy's settings
+	}
+	db.Server = session.NewServer(facts, dialects)
+	if len(db.MayBe) == 1 {
+		db.Engine.Store(db.MayBe[0])
+	}
+	db.rows = db.needs()
+	return db, nil
+}
+
+// ModeOf returns the mode for a table.
+func (db *Tables) ModeOf(t *Table) policy.Mode {
+	return policy.MoreCautious(t.Mode, policy.Mode(db.Mode.Load()))
+}
+
+// Know returns the engine, which for a driver of MySQL and MariaDB is asked of
+// the server once.
+func (db *Tables) Know(ctx context.Context, g *Conn) (*Engine, error) {
+	if e := db.Engine.Load(); e != nil {
+		return e, nil
+	}
+	if err := g.AskServer(ctx); err != nil {
+		return nil, err
+	}
+	for _, e := range db.MayBe {
+		if e.Dialect == db.Dialect() {
+			db.Engine.CompareAndSwap(nil, e)
+		}
+	}
+	return db.Known(), nil
+}
+
+// Known returns the engine; while MySQL and MariaDB are not told apart, one of
+// them.
+func (db *Tables) Known() *Engine {
+	if e := db.Engine.Load(); e != nil {
+		return e
+	}
+	return db.MayBe[0]
+}
+
+// CurrentLogger returns the logger that gets a report made now: the program may have
+// set its default one after the database was opened.
+func (db *Tables) CurrentLogger() *slog.Logger {
+	if db.logger != nil {
+		return db.logger
+	}
+	return slog.Default()
+}
+
+// noteSuspect counts and reports that keys of a column were found in use.
+func (db *Tables) noteSuspect(ctx context.Context, t *Table, i int) {
+	db.Tally.Of(t.Table, nil).suspects.Add(1)
+	db.CurrentLogger().LogAttrs(ctx, slog.LevelError, "keyfill: source suspect: a key was in use already",
+		slog.String("table", t.Table), slog.String("column", t.KeyColumns[i].Name))
+}
+
+// Joins reports whether keys are drawn on the statement's own connection.
+func (db *Tables) Joins(k *Column) bool {
+	return db.StandIn == nil && (k.Rule.Joined || db.OnConnection() && k.Rule.Source.Store == "")
+}
+
+// Belongs reports whether keys belong to the INSERT's transaction. A stand-in for
+// stores has none.
+func (db *Tables) Belongs(k *Column) bool { return k.Rule.Joined && db.StandIn == nil }
+
+// Effect returns what a text does to the transaction of its connection.
+func (db *Tables) Effect(query string, what rewrite.Concern) rewrite.Transaction {
+	if what&rewrite.ConcernsTransaction == 0 {
+		return rewrite.TxUnchanged
+	}
+	effect := db.Known().Transaction(query)
+	if db.Engine.Load() == nil {
+		for _, e := range db.MayBe[1:] {
+			if e.Transaction(query) != effect {
+				return rewrite.TxUnknown
+			}
+		}
+	}
+	return effect
+}
