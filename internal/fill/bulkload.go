@@ -123,7 +123,7 @@ func (l *bulkLoad) ask(ctx context.Context) error {
 		if t.KeyColumns[d.Key].Source != nil {
 			continue
 		}
-		if _, err := db.Counter(ctx, &g.Conn, t, d.Key); err != nil {
+		if _, err := db.For(&g.Conn, t, d.Key).Counter(ctx); err != nil {
 			return t.KeyError(d.Key, err)
 		}
 	}

@@ -42,7 +42,7 @@ func (db *Database) KeysFor(ctx context.Context, name string, n int) ([]driver.V
 	var made []driver.Value
 	err := db.forTable(ctx, name, func(t *keys.Table, g *keys.Conn) error {
 		var err error
-		made, err = db.Next(ctx, g, nil, t, 0, n)
+		made, err = db.For(g, t, 0).Next(ctx, nil, n)
 		return err
 	})
 	return made, err
@@ -57,7 +57,7 @@ func (db *Database) ReserveFor(ctx context.Context, name string, n int) (int64, 
 			return ErrNoNumbers
 		}
 		var err error
-		first, err = db.Reserve(ctx, g, t, 0, int64(n))
+		first, err = db.For(g, t, 0).Reserve(ctx, int64(n))
 		return err
 	})
 	return first, err

@@ -96,10 +96,10 @@ func (db *Database) bringsFor(ctx context.Context, g *Conn, t *keys.Table, j int
 	switch {
 	case !what.Any(), !said && !keys.MayFollow(k.Rule.Source):
 		return brought{}, nil
-	case !said && !db.EngineCounts(ctx, &g.Conn, t, j):
+	case !said && !db.For(&g.Conn, t, j).EngineCounts(ctx):
 		return brought{}, nil
 	}
-	c, err := db.Counter(ctx, &g.Conn, t, j)
+	c, err := db.For(&g.Conn, t, j).Counter(ctx)
 	switch {
 	case err != nil && said:
 		return brought{}, t.KeyError(j, err)

@@ -86,15 +86,15 @@ func newBoundOn(row store.Sequence, on *connRow) *bound {
 
 // bindTo binds a counter's state to a column of a table that it is going to fill,
 // unless that was done.
-func (db *Tables) bindTo(ctx context.Context, g *Conn, t *Table, i int, c *counter) error {
-	if c.bound == nil || g == nil && c.bound.row != nil {
+func (dr Drawing) bindTo(ctx context.Context, c *counter) error {
+	if c.bound == nil || dr.on == nil && c.bound.row != nil {
 		return nil
 	}
-	f, err := db.Facts(ctx, g, t)
+	f, err := dr.db.Facts(ctx, dr.on, dr.table)
 	if err != nil || f.unseen != nil {
 		return err
 	}
-	column := f.Columns[i].Stored(t.Rule, &t.KeyColumns[i], false)
+	column := f.Columns[dr.index].Stored(dr.table.Rule, dr.key, false)
 	if _, done := c.bound.columns.Load(column.String()); done {
 		return nil
 	}
@@ -102,8 +102,8 @@ func (db *Tables) bindTo(ctx context.Context, g *Conn, t *Table, i int, c *count
 	if c.bound.bind != nil {
 		err = c.bound.bind(ctx, column)
 	} else {
-		db.Ensure(ctx, g)
-		stays, err = c.bound.row.bind(ctx, g, column)
+		dr.db.Ensure(ctx, dr.on)
+		stays, err = c.bound.row.bind(ctx, dr.on, column)
 	}
 	if err == nil && stays {
 		c.bound.columns.Store(column.String(), true)

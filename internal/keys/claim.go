@@ -48,11 +48,11 @@ func claims(c store.Claim) claimer {
 }
 
 // claim claims the column of a counter, and reports whether that is done for good.
-func (db *Tables) claim(ctx context.Context, g *Conn, t *Table, i int, c *counter) (done bool, err error) {
+func (dr Drawing) claim(ctx context.Context, c *counter) (done bool, err error) {
 	if c.claimer == nil {
 		return true, nil
 	}
-	f, err := db.Facts(ctx, g, t)
+	f, err := dr.db.Facts(ctx, dr.on, dr.table)
 	if err != nil || f.unseen != nil {
 		return false, err // a temporary table's keys are nobody else's business
 	}
@@ -60,18 +60,18 @@ func (db *Tables) claim(ctx context.Context, g *Conn, t *Table, i int, c *counte
 	if err != nil {
 		return false, err
 	}
-	claim.Column, claim.Exclusive = f.Columns[i].Stored(t.Rule, &t.KeyColumns[i], false), t.KeyColumns[i].Rule.Source.Exclusive
-	return db.claimColumn(ctx, g, claim)
+	claim.Column, claim.Exclusive = f.Columns[dr.index].Stored(dr.table.Rule, dr.key, false), dr.key.Rule.Source.Exclusive
+	return dr.claimColumn(ctx, claim)
 }
 
 // claimColumn makes a claim in the application's own database.
-func (db *Tables) claimColumn(ctx context.Context, g *Conn, claim store.Claim) (done bool, err error) {
-	if db.StandIn != nil || g == nil && db.OnConnection() {
+func (dr Drawing) claimColumn(ctx context.Context, claim store.Claim) (done bool, err error) {
+	if dr.db.StandIn != nil || dr.on == nil && dr.db.OnConnection() {
 		return false, nil
 	}
-	set := db.sources.counters
-	if g != nil && g.Counters != nil {
-		set = g.Counters
+	set := dr.db.sources.counters
+	if dr.on != nil && dr.on.Counters != nil {
+		set = dr.on.Counters
 	}
 	key := claim.Row()
 	if last, ok := set.claims.Load(key); ok {
@@ -79,7 +79,7 @@ func (db *Tables) claimColumn(ctx context.Context, g *Conn, claim store.Claim) (
 			return last.noted, nil
 		}
 	}
-	noted, stays, err := db.writeClaim(ctx, g, claim)
+	noted, stays, err := dr.writeClaim(ctx, claim)
 	if err == nil && (stays || !noted) {
 		set.claims.Store(key, claimed{noted, time.Now()})
 	}
@@ -88,9 +88,9 @@ func (db *Tables) claimColumn(ctx context.Context, g *Conn, claim store.Claim) (
 
 // writeClaim writes a claim down, and reports whether that stays whatever becomes of the
 // statement's transaction.
-func (db *Tables) writeClaim(ctx context.Context, g *Conn, claim store.Claim) (noted, stays bool, err error) {
-	if !db.OnConnection() {
-		home, err := db.sources.stores.get("")
+func (dr Drawing) writeClaim(ctx context.Context, claim store.Claim) (noted, stays bool, err error) {
+	if !dr.db.OnConnection() {
+		home, err := dr.db.sources.stores.get("")
 		if err != nil {
 			return false, false, err
 		}
@@ -100,24 +100,24 @@ func (db *Tables) writeClaim(ctx context.Context, g *Conn, claim store.Claim) (n
 		noted, _, err = home.Claim(ctx, claim)
 		return noted, true, err
 	}
-	db.Ensure(ctx, g)
+	dr.db.Ensure(ctx, dr.on)
 	made := false
 	write := func(st *store.Store) error {
 		noted, made, err = st.Claim(ctx, claim)
 		return err
 	}
-	d := db.MayBe[0].Dialect
-	if g.Tx == session.Outside {
+	d := dr.db.MayBe[0].Dialect
+	if dr.on.Tx == session.Outside {
 		row := &connRow{dialect: d}
-		if err := (committing{row, g}).transact(ctx, write); err != errInside {
+		if err := (committing{row, dr.on}).transact(ctx, write); err != errInside {
 			return noted, true, err
 		}
 	}
-	if err := write(store.Within(d, g.Raw)); err != nil {
+	if err := write(store.Within(d, dr.on.Raw)); err != nil {
 		return false, false, err
 	}
 	// What this transaction has made, an earlier statement of it perhaps, may be
 	// rolled back.
-	g.claimed = g.claimed || made
-	return noted, !g.claimed, nil
+	dr.on.claimed = dr.on.claimed || made
+	return noted, !dr.on.claimed, nil
 }

@@ -20,19 +20,18 @@ type doubted struct {
 // doubt makes the next draw on the connection compare with the greatest key that
 // its transaction sees, where others may not see that. A row that is counted on the
 // connection itself is compared there anyway.
-func (db *Tables) doubt(g *Conn, t *Table, i int, c *counter) {
-	f := t.Gate.facts.Load()
-	if g == nil || g.Tx == session.Outside || f == nil || !f.Columns[i].ranked || c.mapping != nil {
+func (dr Drawing) doubt(c *counter) {
+	f := dr.table.Gate.facts.Load()
+	if dr.on == nil || dr.on.Tx == session.Outside || f == nil || !f.Columns[dr.index].ranked || c.mapping != nil {
 		return
 	}
 	if numbers := c.Follower(); numbers == nil || numbers.IsOnConnection() {
 		return
 	}
-	if g.doubts == nil {
-		g.doubts = map[*counter]doubted{}
+	if dr.on.doubts == nil {
+		dr.on.doubts = map[*counter]doubted{}
 	}
-	k := &t.KeyColumns[i]
-	g.doubts[c] = doubted{f.Columns[i].Stored(t.Rule, k, false), onBehind(k.Rule.Source, f.Columns[i].counts)}
+	dr.on.doubts[c] = doubted{f.Columns[dr.index].Stored(dr.table.Rule, dr.key, false), onBehind(dr.key.Rule.Source, f.Columns[dr.index].counts)}
 }
 
 // errInUse is for a number that is not above the greatest key in the table.
@@ -64,14 +63,14 @@ func (c *counter) reserveAbove(ctx context.Context, g *Conn, n int64, d doubted)
 }
 
 // DropBlock gives up what is reserved for a key column, counts and reports it.
-func (db *Tables) DropBlock(ctx context.Context, g *Conn, t *Table, i int) {
-	if k := &t.KeyColumns[i]; k.Rule.Source.Kind != policy.KindMaxPlusOne || !db.Belongs(k) {
-		c, err := db.Counter(ctx, g, t, i)
+func (dr Drawing) DropBlock(ctx context.Context) {
+	if dr.key.Rule.Source.Kind != policy.KindMaxPlusOne || !dr.db.Belongs(dr.key) {
+		c, err := dr.Counter(ctx)
 		if err != nil {
 			return // the database was closed
 		}
 		c.numbers.suspect()
-		db.doubt(g, t, i, c)
+		dr.doubt(c)
 	}
-	db.noteSuspect(ctx, t, i)
+	dr.noteSuspect(ctx)
 }

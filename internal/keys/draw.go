@@ -94,38 +94,37 @@ func (r *Room) of(p *rewrite.Plan) (keys [][]driver.Value, values []driver.Value
 }
 
 // Next appends keys to room; g may be nil where states have connections of their own.
-func (db *Tables) Next(ctx context.Context, g *Conn, room []driver.Value, t *Table, i, n int) ([]driver.Value, error) {
-	k := &t.KeyColumns[i]
-	if k.Source != nil {
-		return k.Source.Append(ctx, room, keysource.Request{N: n, Layout: k.Layout})
+func (dr Drawing) Next(ctx context.Context, room []driver.Value, n int) ([]driver.Value, error) {
+	if dr.key.Source != nil {
+		return dr.key.Source.Append(ctx, room, keysource.Request{N: n, Layout: dr.key.Layout})
 	}
-	if k.shape != nil {
-		return db.mapped(ctx, g, t, i, n)
+	if dr.key.shape != nil {
+		return dr.mapped(ctx, n)
 	}
-	first, err := db.Reserve(ctx, g, t, i, int64(n))
+	first, err := dr.Reserve(ctx, int64(n))
 	if err != nil {
 		return nil, err
 	}
-	return keysource.AppendIntegers(room, first, n, k.Layout), nil
+	return keysource.AppendIntegers(room, first, n, dr.key.Layout), nil
 }
 
 // Reserve gives the first of n consecutive integers.
-func (db *Tables) Reserve(ctx context.Context, g *Conn, t *Table, i int, n int64) (int64, error) {
-	if k := &t.KeyColumns[i]; k.Rule.Source.Kind == policy.KindMaxPlusOne && db.Belongs(k) {
-		return db.afterMax(ctx, g, t, i, n)
+func (dr Drawing) Reserve(ctx context.Context, n int64) (int64, error) {
+	if dr.key.Rule.Source.Kind == policy.KindMaxPlusOne && dr.db.Belongs(dr.key) {
+		return dr.afterMax(ctx, n)
 	}
-	_, first, err := db.numbers(ctx, g, t, i, n)
+	_, first, err := dr.numbers(ctx, n)
 	return first, err
 }
 
 // numbers gives the first of n consecutive numbers of a counter, and that.
-func (db *Tables) numbers(ctx context.Context, g *Conn, t *Table, i int, n int64) (*counter, int64, error) {
+func (dr Drawing) numbers(ctx context.Context, n int64) (*counter, int64, error) {
 	for again := false; ; again = true {
-		c, err := db.Counter(ctx, g, t, i)
+		c, err := dr.Counter(ctx)
 		if err != nil {
 			return nil, 0, err
 		}
-		first, err := c.reserve(ctx, g, n)
+		first, err := c.reserve(ctx, dr.on, n)
 		switch {
 		case err == nil:
 			return c, first, nil
@@ -134,10 +133,10 @@ func (db *Tables) numbers(ctx context.Context, g *Conn, t *Table, i int, n int64
 			if err := c.forget(ctx); err != nil {
 				return nil, 0, err
 			}
-			t.Gate.counters[i].CompareAndSwap(c, nil)
+			dr.table.Gate.counters[dr.index].CompareAndSwap(c, nil)
 		case errors.Is(err, keysource.ErrClosed) && !again:
 			// It was forgotten for another table's sake.
-			t.Gate.counters[i].CompareAndSwap(c, nil)
+			dr.table.Gate.counters[dr.index].CompareAndSwap(c, nil)
 			continue
 		case c.unseen != nil && (errors.Is(err, store.ErrNoRow) || errors.Is(err, store.ErrStart)):
 			err = fmt.Errorf("%w; if it is a temporary table, make the row of its numbering: %w", c.unseen, err)

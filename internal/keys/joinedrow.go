@@ -170,34 +170,34 @@ func (r *joinedRow) close(context.Context) error { return nil }
 
 // newJoined attaches a row to a counter, whose numbers belong to transactions, and
 // returns it.
-func (db *Tables) newJoined(ctx context.Context, g *Conn, k *Column, row store.Sequence, ranked bool, schema string, c *counter) (*joinedRow, error) {
-	d := db.Known().Dialect
-	row.OnBehind = k.Rule.Source.OnBehind
+func (dr making) newJoined(ctx context.Context, row store.Sequence, ranked bool, schema string, c *counter) (*joinedRow, error) {
+	d := dr.db.Known().Dialect
+	row.OnBehind = dr.key.Rule.Source.OnBehind
 	if !ranked {
 		row.OnBehind = keysource.RemedyWarn // see newSequence
 	}
-	if db.OnConnection() {
-		if g.Counters != nil && schema != "" && schema != "main" && schema != "temp" {
+	if dr.db.OnConnection() {
+		if dr.on.Counters != nil && schema != "" && schema != "main" && schema != "temp" {
 			return nil, errElsewhere
 		}
-		joined := db.newJoinedRow(row, nil)
+		joined := dr.db.newJoinedRow(row, nil)
 		c.numbers = joined
 		c.bound = newBoundOn(row, &connRow{dialect: d, ranked: ranked, rows: joined.rows})
 		return joined, nil
 	}
-	home, err := db.sources.stores.get("")
+	home, err := dr.db.sources.stores.get("")
 	if err != nil {
 		return nil, err
 	}
-	row.EnsureSchema = k.Rule.Source.EnsureSchema
-	if g.isAltered() {
+	row.EnsureSchema = dr.key.Rule.Source.EnsureSchema
+	if dr.on.isAltered() {
 		// Numbers that the transaction itself has drawn are in the table, as this
 		// connection sees it, and not yet in the row, as others do.
-		if row, err = db.openHere(ctx, g, home, row, row.OnBehind, ranked && !g.hasDrawn()); err != nil {
+		if row, err = dr.db.openHere(ctx, dr.on, home, row, row.OnBehind, ranked && !dr.on.hasDrawn()); err != nil {
 			return nil, err
 		}
 	}
-	joined := db.newJoinedRow(row, home)
+	joined := dr.db.newJoinedRow(row, home)
 	c.numbers = joined
 	c.bound = newBound(row, home.Reserver(row).Bind)
 	return joined, nil

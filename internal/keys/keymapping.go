@@ -60,27 +60,26 @@ func (k *Column) States() []string {
 }
 
 // mapped gives keys that are made of numbers.
-func (db *Tables) mapped(ctx context.Context, g *Conn, t *Table, i, n int) ([]driver.Value, error) {
-	k := &t.KeyColumns[i]
-	if _, ok := k.shape.(*keysource.Composite); !ok {
-		c, first, err := db.numbers(ctx, g, t, i, int64(n))
+func (dr Drawing) mapped(ctx context.Context, n int) ([]driver.Value, error) {
+	if _, ok := dr.key.shape.(*keysource.Composite); !ok {
+		c, first, err := dr.numbers(ctx, int64(n))
 		if err != nil {
 			return nil, err
 		}
-		keys, err := keysource.Keys(c.mapping, first, n, k.Layout)
+		keys, err := keysource.Keys(c.mapping, first, n, dr.key.Layout)
 		if err == nil {
-			db.warn(ctx, t, i, c, first+int64(n)-1)
+			dr.warn(ctx, c, first+int64(n)-1)
 		}
 		return keys, err
 	}
 	// A tick may have room for one key only, and a statement takes many.
 	keys := make([]driver.Value, 0, n)
 	for range n {
-		c, number, err := db.numbers(ctx, g, t, i, 1)
+		c, number, err := dr.numbers(ctx, 1)
 		if err != nil {
 			return nil, err
 		}
-		one, err := keysource.Keys(c.mapping, number, 1, k.Layout)
+		one, err := keysource.Keys(c.mapping, number, 1, dr.key.Layout)
 		if err != nil {
 			return nil, err
 		}
@@ -90,12 +89,12 @@ func (db *Tables) mapped(ctx context.Context, g *Conn, t *Table, i, n int) ([]dr
 }
 
 // warn reports once that most keys of a source are used.
-func (db *Tables) warn(ctx context.Context, t *Table, i int, c *counter, last int64) {
+func (dr Drawing) warn(ctx context.Context, c *counter, last int64) {
 	if keysource.Share(c.mapping, last+1) < keysource.WarnShare || !c.warned.CompareAndSwap(false, true) {
 		return
 	}
-	db.CurrentLogger().LogAttrs(ctx, slog.LevelWarn, "keyfill: most keys of a source are used",
-		slog.String("table", t.Table), slog.String("column", t.KeyColumns[i].Name),
+	dr.db.CurrentLogger().LogAttrs(ctx, slog.LevelWarn, "keyfill: most keys of a source are used",
+		slog.String("table", dr.table.Table), slog.String("column", dr.key.Name),
 		slog.Int64("keys", c.mapping.Last()), slog.String("remedy", keysource.EndRemedy(c.mapping)))
 }
 

@@ -75,13 +75,13 @@ func (g *Conn) hasDrawn() bool { return g.drawnIn == g.Begins }
 
 // Give gives keys for a statement on the connection.
 func (g *Conn) Give(ctx context.Context, room []driver.Value, t *Table, i, n int) ([]driver.Value, error) {
-	keys, err := g.tables.Next(ctx, g, room, t, i, n)
+	keys, err := g.tables.For(g, t, i).Next(ctx, room, n)
 	return keys, g.held(err)
 }
 
 // Reserve reserves keys for a statement on the connection.
 func (g *Conn) Reserve(ctx context.Context, t *Table, i int, n int64) (int64, error) {
-	first, err := g.tables.Reserve(ctx, g, t, i, n)
+	first, err := g.tables.For(g, t, i).Reserve(ctx, n)
 	return first, g.held(err)
 }
 

@@ -22,39 +22,38 @@ var (
 
 // afterMax returns the first of n integers behind the greatest key of a column, as
 // the statement's transaction sees it.
-func (db *Tables) afterMax(ctx context.Context, g *Conn, t *Table, i int, n int64) (int64, error) {
-	k := &t.KeyColumns[i]
-	f, err := db.Facts(ctx, g, t)
+func (dr Drawing) afterMax(ctx context.Context, n int64) (int64, error) {
+	f, err := dr.db.Facts(ctx, dr.on, dr.table)
 	switch {
 	case err != nil:
 		return 0, err
 	case f.unseen != nil:
 		return 0, fmt.Errorf("%w: %w", errMaxUnseen, f.unseen)
-	case !f.Columns[i].alone || !f.Columns[i].ranked:
+	case !f.Columns[dr.index].alone || !f.Columns[dr.index].ranked:
 		return 0, ErrNotUnique
 	}
-	column := f.Columns[i].Stored(t.Rule, k, false)
-	if k.Rule.Source.Lock == policy.LockNone || !store.NeedsMutex(db.Known().Dialect) {
+	column := f.Columns[dr.index].Stored(dr.table.Rule, dr.key, false)
+	if dr.key.Rule.Source.Lock == policy.LockNone || !store.NeedsMutex(dr.db.Known().Dialect) {
 		claim := store.ClaimOfMax(column)
-		claim.Exclusive = k.Rule.Source.Exclusive
-		if _, err := db.claimColumn(ctx, g, claim); err != nil {
+		claim.Exclusive = dr.key.Rule.Source.Exclusive
+		if _, err := dr.claimColumn(ctx, claim); err != nil {
 			return 0, err
 		}
 	}
 	var greatest int64
-	if k.Rule.Source.Lock == policy.LockNone {
-		greatest, err = store.Within(db.Known().Dialect, g.Raw).MaxKey(ctx, column)
+	if dr.key.Rule.Source.Lock == policy.LockNone {
+		greatest, err = store.Within(dr.db.Known().Dialect, dr.on.Raw).MaxKey(ctx, column)
 	} else {
-		within := g.Proven()
-		if err = db.enterMutex(ctx, g, k, f, i, column); err == nil {
+		within := dr.on.Proven()
+		if err = dr.enterMutex(ctx, f, column); err == nil {
 			greatest, err = within.LockedMaxKey(ctx, column)
 		}
 	}
 	switch {
 	case err != nil:
 		return 0, err
-	case greatest > k.Limit()-n:
-		return 0, fmt.Errorf("%w: the greatest key and %d more are beyond %d: make the column wider and raise max_bits", keysource.ErrExhausted, n, k.Limit())
+	case greatest > dr.key.Limit()-n:
+		return 0, fmt.Errorf("%w: the greatest key and %d more are beyond %d: make the column wider and raise max_bits", keysource.ErrExhausted, n, dr.key.Limit())
 	}
 	return max(greatest, 0) + 1, nil
 }
@@ -67,26 +66,26 @@ func unranked(c store.Column) store.Column {
 
 // enterMutex waits for those who are about to insert behind the greatest key of a
 // column, where reading it alone does not.
-func (db *Tables) enterMutex(ctx context.Context, g *Conn, k *Column, f *Facts, i int, column store.Column) error {
-	if !store.NeedsMutex(db.Known().Dialect) {
+func (dr Drawing) enterMutex(ctx context.Context, f *Facts, column store.Column) error {
+	if !store.NeedsMutex(dr.db.Known().Dialect) {
 		return nil
 	}
 	name := store.MutexName(column)
-	c, err := db.sources.counters.get(ctx, name, func() (*counter, error) {
-		home, err := db.sources.stores.get("")
+	c, err := dr.db.sources.counters.get(ctx, name, func() (*counter, error) {
+		home, err := dr.db.sources.stores.get("")
 		if err != nil {
 			return nil, err
 		}
 		// What the row counts means nothing: it is changed so that others wait.
 		row := store.Sequence{
 			Name: name, Columns: []store.Column{unranked(column)}, Start: 1,
-			EnsureSchema: k.Rule.Source.EnsureSchema, Create: true, Exclusive: k.Rule.Source.Exclusive,
+			EnsureSchema: dr.key.Rule.Source.EnsureSchema, Create: true, Exclusive: dr.key.Rule.Source.Exclusive,
 			OnBehind: keysource.RemedyWarn,
 		}
-		return &counter{numbers: db.newJoinedRow(row, home), home: f.Columns[i].home()}, nil
+		return &counter{numbers: dr.db.newJoinedRow(row, home), home: f.Columns[dr.index].home()}, nil
 	})
 	if err == nil {
-		_, err = c.numbers.reserve(ctx, g, 1)
+		_, err = c.numbers.reserve(ctx, dr.on, 1)
 	}
 	return err
 }

@@ -9,21 +9,20 @@ import (
 
 // newNative returns the counter of a sequence of the engine, which other programs
 // may draw from too. It has no row of ours.
-func (db *Tables) newNative(ctx context.Context, g *Conn, t *Table, i int) (*counter, error) {
-	k := &t.KeyColumns[i]
-	src := k.Rule.Source
-	facts, columns, err := db.columns(ctx, g, t, i)
+func (dr making) newNative(ctx context.Context) (*counter, error) {
+	src := dr.key.Rule.Source
+	facts, columns, err := dr.columns(ctx)
 	if err != nil {
 		return nil, err
 	}
-	st, err := db.sources.stores.get("")
+	st, err := dr.db.sources.stores.get("")
 	if err != nil {
 		return nil, err
 	}
 	c := &counter{unseen: facts.unseen}
-	row := k.row("", facts, columns)
-	if !k.Rule.Shared {
-		c.home = facts.Columns[i].home()
+	row := dr.key.row("", facts, columns)
+	if !dr.key.Rule.Shared {
+		c.home = facts.Columns[dr.index].home()
 	}
 	native := st.Native(store.Native{
 		Sequence: src.Sequence, Columns: row.Columns, Block: src.Block, Exclusive: src.Exclusive,
@@ -33,9 +32,9 @@ func (db *Tables) newNative(ctx context.Context, g *Conn, t *Table, i int) (*cou
 		return store.Claim{State: state}, err
 	}
 	o := src.SequenceOptions()
-	o.Reserver, o.MaxKey, o.Max = native, native.MaxKey, k.Limit()
+	o.Reserver, o.MaxKey, o.Max = native, native.MaxKey, dr.key.Limit()
 	o.EndRemedy = "a greater MAXVALUE where the sequence ends before that, or a wider column and max_bits"
-	source, err := keysource.NewSequence(o, db.sources.env)
+	source, err := keysource.NewSequence(o, dr.db.sources.env)
 	if err != nil {
 		return nil, err
 	}

@@ -35,8 +35,8 @@ func (r *recycled) suspect() { r.source.Suspect() }
 func (r *recycled) close(ctx context.Context) error { return leave(ctx, r.source) }
 
 // newRecycled attaches series to a counter, whose numbers come from the row.
-func (db *Tables) newRecycled(g *Conn, k *Column, row store.Sequence, ranked bool, schema string, c *counter) (*counter, error) {
-	src := k.Rule.Source
+func (dr making) newRecycled(row store.Sequence, ranked bool, schema string, c *counter) (*counter, error) {
+	src := dr.key.Rule.Source
 	series := store.Series{
 		Sequence: row, Size: src.Series, Lease: src.Lease,
 		// Another one for each source: two that had one would share a series.
@@ -44,16 +44,16 @@ func (db *Tables) newRecycled(g *Conn, k *Column, row store.Sequence, ranked boo
 	}
 	o := src.RecycledOptions()
 	var at *connRow
-	if db.OnConnection() && src.Store == "" {
-		if isElsewhere(g, schema) {
+	if dr.db.OnConnection() && src.Store == "" {
+		if isElsewhere(dr.on, schema) {
 			return nil, errElsewhere
 		}
 		o.OnConnection = true
-		d := db.MayBe[0].Dialect
+		d := dr.db.MayBe[0].Dialect
 		at = &connRow{dialect: d, ranked: ranked, series: store.On(d, nil).Series(series)}
 		c.bound = newBoundOn(row, at)
 	} else {
-		st, err := db.storeOf(src, &series.Sequence)
+		st, err := dr.storeOf(src, &series.Sequence)
 		if err != nil {
 			return nil, err
 		}
@@ -64,7 +64,7 @@ func (db *Tables) newRecycled(g *Conn, k *Column, row store.Sequence, ranked boo
 		}
 		c.bound = newBound(row, rows.Bind)
 	}
-	source, err := keysource.NewRecycled(o, db.sources.env)
+	source, err := keysource.NewRecycled(o, dr.db.sources.env)
 	if err != nil {
 		return nil, err
 	}
@@ -74,13 +74,13 @@ func (db *Tables) newRecycled(g *Conn, k *Column, row store.Sequence, ranked boo
 
 // storeOf returns the store of a source that does not count on the statements'
 // connections, and completes its row.
-func (db *Tables) storeOf(src policy.Source, row *store.Sequence) (*store.Store, error) {
-	st, err := db.sources.stores.get(src.Store)
+func (dr making) storeOf(src policy.Source, row *store.Sequence) (*store.Store, error) {
+	st, err := dr.db.sources.stores.get(src.Store)
 	if err != nil {
 		return nil, err
 	}
-	if src.Store != "" && !db.OnConnection() {
-		if row.At, err = db.sources.stores.get(""); err != nil {
+	if src.Store != "" && !dr.db.OnConnection() {
+		if row.At, err = dr.db.sources.stores.get(""); err != nil {
 			return nil, err
 		}
 	}

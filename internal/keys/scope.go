@@ -58,30 +58,29 @@ var errShared = errors.New("a numbering within other columns belongs to one tabl
 
 // newScoped makes the counter of a numbering within parents. row is its own row,
 // which gives no number but says which column is numbered, by what.
-func (db *Tables) newScoped(ctx context.Context, g *Conn, t *Table, i int, row store.Sequence, c *counter) (*counter, error) {
-	k := &t.KeyColumns[i]
+func (dr making) newScoped(ctx context.Context, row store.Sequence, c *counter) (*counter, error) {
 	switch {
-	case k.Rule.Shared:
+	case dr.key.Rule.Shared:
 		return nil, errShared
 	case c.unseen != nil:
 		return nil, fmt.Errorf("%w: the types of the columns that its keys are numbered within are not known", c.unseen)
-	case !k.Integer():
+	case !dr.key.Integer():
 		return nil, errors.New("keys that are numbered within other columns are integers: make the column one, and leave layout out")
 	}
-	d := db.Known().Dialect
-	if err := db.Lock(ctx, g, t, i); err != nil {
+	d := dr.db.Known().Dialect
+	if err := dr.db.Lock(ctx, dr.on, dr.table, dr.index); err != nil {
 		return nil, err
 	}
-	found, err := db.TableIn(ctx, g, d, t.Rule.Schema, t.Rule.Name)
+	found, err := dr.db.TableIn(ctx, dr.on, d, dr.table.Rule.Schema, dr.table.Rule.Name)
 	if err != nil {
 		return nil, err
 	}
 	s := &scoped{
 		scope:  store.Scope{Name: row.Name, Column: row.Columns[0], Start: row.Start, Max: row.Max},
-		remedy: k.Rule.Source.OnBehind,
+		remedy: dr.key.Rule.Source.OnBehind,
 	}
 	var types []string
-	for _, rc := range k.Rule.Scope {
+	for _, rc := range dr.key.Rule.Scope {
 		column, err := newScopeColumn(d, found.Column(d, rc.Column), rc)
 		if err != nil {
 			return nil, err
@@ -90,17 +89,17 @@ func (db *Tables) newScoped(ctx context.Context, g *Conn, t *Table, i int, row s
 		s.scope.Within = append(s.scope.Within, column.found.Name)
 		types = append(types, rc.Type)
 	}
-	if !db.OnConnection() {
-		if s.scope.Latest, err = db.sources.stores.get(""); err != nil {
+	if !dr.db.OnConnection() {
+		if s.scope.Latest, err = dr.db.sources.stores.get(""); err != nil {
 			return nil, err
 		}
 	}
 	row.Start, row.Parameters = 1, s.scope.Parameters(types)
 	row.Columns = slices.Clone(row.Columns)
-	for i := range row.Columns {
-		row.Columns[i].Unranked = true // its greatest key says nothing of a parent
+	for at := range row.Columns {
+		row.Columns[at].Unranked = true // its greatest key says nothing of a parent
 	}
-	if s.joined, err = db.newJoined(ctx, g, k, row, false, s.scope.Column.Schema, c); err != nil {
+	if s.joined, err = dr.newJoined(ctx, row, false, s.scope.Column.Schema, c); err != nil {
 		return nil, err
 	}
 	c.numbers = s
@@ -109,13 +108,13 @@ func (db *Tables) newScoped(ctx context.Context, g *Conn, t *Table, i int, row s
 
 // newScopedStandIn is newScoped over the stand-in for stores, where there is no
 // catalog: columns are what the policy says.
-func (db *Tables) newScopedStandIn(k *Column, state string) *counter {
+func (dr making) newScopedStandIn() *counter {
 	s := &scoped{
-		standIn: &standInRows{make: db.StandIn, made: map[string]keysource.Reserver{}},
-		scope:   store.Scope{Name: state},
+		standIn: &standInRows{make: dr.db.StandIn, made: map[string]keysource.Reserver{}},
+		scope:   store.Scope{Name: dr.state},
 	}
-	for _, rc := range k.Rule.Scope {
-		s.columns = append(s.columns, scopeColumn{rule: rc, dialect: db.Known().Dialect, found: &catalog.Column{Name: rc.Column}})
+	for _, rc := range dr.key.Rule.Scope {
+		s.columns = append(s.columns, scopeColumn{rule: rc, dialect: dr.db.Known().Dialect, found: &catalog.Column{Name: rc.Column}})
 	}
 	return &counter{numbers: s}
 }
@@ -131,7 +130,7 @@ func (g *Conn) Within(ctx context.Context, t *Table, i, _ int, parents parentsFu
 	if err != nil {
 		return nil, err
 	}
-	c, err := g.tables.Counter(ctx, g, t, i)
+	c, err := g.tables.For(g, t, i).Counter(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -239,7 +238,7 @@ func (s *scoped) reserveFor(ctx context.Context, g *Conn, t *Table, i int, p *pa
 	switch {
 	case behind:
 		// The numbering is compared again: what has raised it may be rolled back.
-		g.tables.noteSuspect(ctx, t, i)
+		g.tables.For(g, t, i).noteSuspect(ctx)
 	case err == nil && s.remedy != keysource.RemedyWarn:
 		s.doubts.remove(p.row)
 	}

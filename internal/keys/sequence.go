@@ -49,64 +49,62 @@ func (s *sequence) suspect() { s.source.Suspect() }
 
 func (s *sequence) close(ctx context.Context) error { return s.source.Close(ctx) }
 
-func (db *Tables) newSequence(ctx context.Context, g *Conn, t *Table, i int, state string) (*counter, error) {
-	k := &t.KeyColumns[i]
-	src := k.Rule.Source
-	facts, columns, err := db.columns(ctx, g, t, i)
+func (dr making) newSequence(ctx context.Context) (*counter, error) {
+	src := dr.key.Rule.Source
+	facts, columns, err := dr.columns(ctx)
 	if err != nil {
 		return nil, err
 	}
-	src.OnBehind = onBehind(src, facts.Columns[i].counts)
-	mapping, last, err := k.bounded(state)
+	src.OnBehind = onBehind(src, facts.Columns[dr.index].counts)
+	mapping, last, err := dr.key.bounded(dr.state)
 	if err != nil {
 		return nil, err
 	}
 	o := src.SequenceOptions()
 	o.Max = last
-	row := k.row(state, facts, columns)
+	row := dr.key.row(dr.state, facts, columns)
 	row.Max = last
 	mapTo(&row, src, mapping)
-	ranked := mapping == nil && (len(k.Rule.Values) == 0 || facts.Columns[i].alone)
+	ranked := mapping == nil && (len(dr.key.Rule.Values) == 0 || facts.Columns[dr.index].alone)
 	c := &counter{unseen: facts.unseen, mapping: mapping, claimer: claimerOf(src, &row)}
 	if mapping != nil {
 		o.EndRemedy = keysource.EndRemedy(mapping)
 	}
-	if !k.Rule.Shared {
-		c.home = facts.Columns[i].home()
+	if !dr.key.Rule.Shared {
+		c.home = facts.Columns[dr.index].home()
 	}
-	if len(k.Rule.Scope) > 0 {
-		return db.newScoped(ctx, g, t, i, row, c)
+	if len(dr.key.Rule.Scope) > 0 {
+		return dr.newScoped(ctx, row, c)
 	}
-	if db.Belongs(k) {
-		_, err := db.newJoined(ctx, g, k, row, ranked, facts.Columns[i].schema, c)
+	if dr.db.Belongs(dr.key) {
+		_, err := dr.newJoined(ctx, row, ranked, facts.Columns[dr.index].schema, c)
 		return c, err
 	}
 	if src.Kind == policy.KindRecycled {
-		return db.newRecycled(g, k, row, ranked, facts.Columns[i].schema, c)
+		return dr.newRecycled(row, ranked, facts.Columns[dr.index].schema, c)
 	}
-	return db.countThrough(ctx, g, src, row, ranked, facts.Columns[i].schema, o, c)
+	return dr.countThrough(ctx, src, row, ranked, facts.Columns[dr.index].schema, o, c)
 }
 
 // countThrough completes a counter with a row, whose greatest key may be compared
 // with where it is ranked.
-func (db *Tables) countThrough(ctx context.Context, g *Conn, src policy.Source, row store.Sequence, ranked bool, schema string,
-	o keysource.SequenceOptions, c *counter) (*counter, error) {
+func (dr making) countThrough(ctx context.Context, src policy.Source, row store.Sequence, ranked bool, schema string, o keysource.SequenceOptions, c *counter) (*counter, error) {
 	var at *connRow
-	if db.OnConnection() && src.Store == "" {
-		if isElsewhere(g, schema) {
+	if dr.db.OnConnection() && src.Store == "" {
+		if isElsewhere(dr.on, schema) {
 			return nil, errElsewhere
 		}
 		o.OnConnection = true
-		d := db.MayBe[0].Dialect
+		d := dr.db.MayBe[0].Dialect
 		at = &connRow{dialect: d, ranked: ranked, rows: store.On(d, nil).Reserver(row)}
 		c.bound = newBoundOn(row, at)
 	} else {
-		st, err := db.storeOf(src, &row)
+		st, err := dr.storeOf(src, &row)
 		if err != nil {
 			return nil, err
 		}
-		if g.isAltered() {
-			if row, err = db.openHere(ctx, g, st, row, src.OnBehind, ranked); err != nil {
+		if dr.on.isAltered() {
+			if row, err = dr.db.openHere(ctx, dr.on, st, row, src.OnBehind, ranked); err != nil {
 				return nil, err
 			}
 			ranked = false // it was compared
@@ -120,7 +118,7 @@ func (db *Tables) countThrough(ctx context.Context, g *Conn, src policy.Source, 
 		// but no measure of one state. Where keys are unique, it is one.
 		o.MaxKey = nil
 	}
-	source, err := keysource.NewSequence(o, db.sources.env)
+	source, err := keysource.NewSequence(o, dr.db.sources.env)
 	if err != nil {
 		return nil, err
 	}
@@ -139,17 +137,17 @@ func isElsewhere(g *Conn, schema string) bool {
 var errElsewhere = errors.New("the table is in a file that is attached to a database in memory, which keeps the state of each connection to itself: give the source a store, or attach the other way round")
 
 // newStandIn returns a counter over the stand-in for stores.
-func (db *Tables) newStandIn(k *Column, state string) (*counter, error) {
-	o := k.Rule.Source.SequenceOptions()
-	mapping, last, err := k.bounded(state)
+func (dr making) newStandIn() (*counter, error) {
+	o := dr.key.Rule.Source.SequenceOptions()
+	mapping, last, err := dr.key.bounded(dr.state)
 	if err != nil {
 		return nil, err
 	}
 	if mapping != nil {
-		mapping, o.EndRemedy = k.standing(mapping), keysource.EndRemedy(mapping)
+		mapping, o.EndRemedy = dr.key.standing(mapping), keysource.EndRemedy(mapping)
 	}
-	o.Reserver, o.Max = db.StandIn(state), last
-	source, err := keysource.NewSequence(o, db.sources.env)
+	o.Reserver, o.Max = dr.db.StandIn(dr.state), last
+	source, err := keysource.NewSequence(o, dr.db.sources.env)
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +172,7 @@ func onBehind(src policy.Source, counts bool) keysource.Remedy {
 }
 
 // EngineCounts reports whether a column has such a counter.
-func (db *Tables) EngineCounts(ctx context.Context, g *Conn, t *Table, i int) bool {
-	f, err := db.Facts(ctx, g, t)
-	return err == nil && f.Columns[i].counts
+func (dr Drawing) EngineCounts(ctx context.Context) bool {
+	f, err := dr.db.Facts(ctx, dr.on, dr.table)
+	return err == nil && f.Columns[dr.index].counts
 }

@@ -61,11 +61,10 @@ func (s *snowflake) close(ctx context.Context) error {
 	return s.flake.Close(ctx)
 }
 
-func (db *Tables) newSnowflake(ctx context.Context, g *Conn, t *Table, i int, state string) (*counter, error) {
-	k := &t.KeyColumns[i]
-	src := k.Rule.Source
+func (dr making) newSnowflake(ctx context.Context) (*counter, error) {
+	src := dr.key.Rule.Source
 	o := src.SnowflakeOptions()
-	mapping, _, err := k.bounded(state)
+	mapping, _, err := dr.key.bounded(dr.state)
 	if err != nil {
 		return nil, err
 	}
@@ -76,8 +75,8 @@ func (db *Tables) newSnowflake(ctx context.Context, g *Conn, t *Table, i int, st
 		}
 		o.Worker = &number
 	}
-	if db.markless(src) {
-		flake, err := db.sources.flakes.get(o)
+	if dr.db.markless(src) {
+		flake, err := dr.db.sources.flakes.get(o)
 		if err != nil {
 			return nil, err
 		}
@@ -85,32 +84,32 @@ func (db *Tables) newSnowflake(ctx context.Context, g *Conn, t *Table, i int, st
 		if err != nil {
 			return nil, err
 		}
-		facts, err := db.Facts(ctx, g, t)
+		facts, err := dr.db.Facts(ctx, dr.on, dr.table)
 		if err != nil {
 			return nil, err
 		}
 		return &counter{
-			numbers: &snowflake{flake: flake, shared: true, floor: db.floorOf(flake, facts, t, i, number)},
+			numbers: &snowflake{flake: flake, shared: true, floor: dr.floorOf(flake, facts, number)},
 			mapping: mapping, unseen: facts.unseen,
-			claimer: claims(store.Claim{State: store.WorkersState(state), Parameters: o.Bits.String()}),
+			claimer: claims(store.Claim{State: store.WorkersState(dr.state), Parameters: o.Bits.String()}),
 		}, nil
 	}
-	st, err := db.sources.stores.get(src.Store)
+	st, err := dr.db.sources.stores.get(src.Store)
 	if err != nil {
 		return nil, err
 	}
-	facts, columns, err := db.columns(ctx, g, t, i)
+	facts, columns, err := dr.columns(ctx)
 	if err != nil {
 		return nil, err
 	}
-	row := k.row(state, facts, columns)
+	row := dr.key.row(dr.state, facts, columns)
 	worker := store.Worker{
-		Name: state, Owner: owner(), EnsureSchema: src.EnsureSchema, Parameters: o.Bits.String(),
+		Name: dr.state, Owner: owner(), EnsureSchema: src.EnsureSchema, Parameters: o.Bits.String(),
 		Columns: row.Columns, Exclusive: row.Exclusive,
 	}
 	c := &counter{mapping: mapping, unseen: facts.unseen, claimer: claimerOf(src, &row)}
 	if src.WorkerLease > 0 {
-		leased, err := db.leased(src, o, st, worker)
+		leased, err := dr.leased(src, o, st, worker)
 		if err != nil {
 			return nil, err
 		}
@@ -124,7 +123,7 @@ func (db *Tables) newSnowflake(ctx context.Context, g *Conn, t *Table, i int, st
 	worker.Number = int64(number)
 	marker := st.Marker(worker)
 	o.Marker = marker
-	flake, err := keysource.NewSnowflake(o, db.sources.env)
+	flake, err := keysource.NewSnowflake(o, dr.db.sources.env)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +132,7 @@ func (db *Tables) newSnowflake(ctx context.Context, g *Conn, t *Table, i int, st
 }
 
 // leased returns a snowflake whose worker's number is leased in a store.
-func (db *Tables) leased(src policy.Source, o keysource.SnowflakeOptions, st *store.Store, worker store.Worker) (flake, error) {
+func (dr making) leased(src policy.Source, o keysource.SnowflakeOptions, st *store.Store, worker store.Worker) (flake, error) {
 	numbers := store.Series{
 		Sequence: store.Sequence{
 			Name: leasedName(worker.Name), Shared: true, Start: 1, Max: int64(o.Bits.Numbers()),
@@ -148,9 +147,9 @@ func (db *Tables) leased(src policy.Source, o keysource.SnowflakeOptions, st *st
 			o, worker := o, worker
 			worker.Number = int64(number)
 			o.Worker, o.Marker = &number, st.Marker(worker)
-			return keysource.NewSnowflake(o, db.sources.env)
+			return keysource.NewSnowflake(o, dr.db.sources.env)
 		},
-	}, db.sources.env)
+	}, dr.db.sources.env)
 }
 
 // leasedName is the name of the rows that say who has which number of the workers
@@ -192,13 +191,13 @@ type floor struct {
 
 // floorOf returns the floor of a snowflake for a key column, nil where the greatest
 // key is not quickly found, or the policy does not want it to be asked for.
-func (db *Tables) floorOf(flake *keysource.Snowflake, facts *Facts, t *Table, i, number int) *floor {
-	k, found := &t.KeyColumns[i], &facts.Columns[i]
-	composite, isText := k.shape.(*keysource.Composite)
-	if !found.leads || !isText && !found.ranked || k.Rule.Source.OnBehind == keysource.RemedyWarn {
+func (dr making) floorOf(flake *keysource.Snowflake, facts *Facts, number int) *floor {
+	found := &facts.Columns[dr.index]
+	composite, isText := dr.key.shape.(*keysource.Composite)
+	if !found.leads || !isText && !found.ranked || dr.key.Rule.Source.OnBehind == keysource.RemedyWarn {
 		return nil
 	}
-	return &floor{flake: flake, column: found.Stored(t.Rule, k, false), db: db, table: t, index: i, composite: composite, number: number}
+	return &floor{flake: flake, column: found.Stored(dr.table.Rule, dr.key, false), db: dr.db, table: dr.table, index: dr.index, composite: composite, number: number}
 }
 
 // read returns the number of the greatest key in the column, of a composite among

@@ -150,18 +150,17 @@ func ValueOf(ctx context.Context) func(name string) (string, bool) {
 }
 
 // Counter returns the counter of a key column, which is made at its first use.
-func (db *Tables) Counter(ctx context.Context, g *Conn, t *Table, i int) (*counter, error) {
-	k := &t.KeyColumns[i]
-	set, only := db.sources.counters, &t.Gate.counters[i]
-	if g != nil {
-		if db.Acquaint(ctx, g); g.Counters != nil {
-			set, only = g.Counters, nil
+func (dr Drawing) Counter(ctx context.Context) (*counter, error) {
+	set, only := dr.db.sources.counters, &dr.table.Gate.counters[dr.index]
+	if dr.on != nil {
+		if dr.db.Acquaint(ctx, dr.on); dr.on.Counters != nil {
+			set, only = dr.on.Counters, nil
 		}
 	}
-	if g.isAltered() && db.StandIn == nil {
-		set, only = g.countersHere(k, set), nil
+	if dr.on.isAltered() && dr.db.StandIn == nil {
+		set, only = dr.on.countersHere(dr.key, set), nil
 	}
-	if len(k.States()) > 0 {
+	if len(dr.key.States()) > 0 {
 		only = nil
 	}
 	if only != nil {
@@ -169,20 +168,20 @@ func (db *Tables) Counter(ctx context.Context, g *Conn, t *Table, i int) (*count
 			return c, nil
 		}
 	}
-	state, err := k.Rule.StateFor(ValueOf(ctx))
+	state, err := dr.key.Rule.StateFor(ValueOf(ctx))
 	if err != nil {
 		return nil, err
 	}
 	create := func() (*counter, error) {
-		made, err := db.newCounter(ctx, g, t, i, state)
+		made, err := making{dr, state}.newCounter(ctx)
 		if err == nil {
 			_, flake := made.numbers.(*snowflake)
-			made.ofValue = only == nil && len(k.Rule.Values) > 0 && !flake
+			made.ofValue = only == nil && len(dr.key.Rule.Values) > 0 && !flake
 		}
 		return made, err
 	}
 	id := state
-	if spread := k.Rule.Source.Spread; spread != "" {
+	if spread := dr.key.Rule.Source.Spread; spread != "" {
 		number, err := spreadIn(ctx, spread)
 		if err != nil {
 			return nil, err
@@ -191,7 +190,7 @@ func (db *Tables) Counter(ctx context.Context, g *Conn, t *Table, i int) (*count
 	}
 	c, err := set.get(ctx, id, create)
 	if err == nil && c.unseen != nil {
-		return db.seenSince(ctx, g, t, c, func() (*counter, error) {
+		return dr.seenSince(ctx, c, func() (*counter, error) {
 			if err := set.forget(ctx, id, c); err != nil {
 				return nil, err
 			}
@@ -199,14 +198,14 @@ func (db *Tables) Counter(ctx context.Context, g *Conn, t *Table, i int) (*count
 		})
 	}
 	if err == nil {
-		err = db.atHome(ctx, g, t, i, c)
+		err = dr.atHome(ctx, c)
 	}
 	if err == nil {
-		err = db.bindTo(ctx, g, t, i, c)
+		err = dr.bindTo(ctx, c)
 	}
 	done := false
 	if err == nil {
-		done, err = db.claim(ctx, g, t, i, c)
+		done, err = dr.claim(ctx, c)
 	}
 	if err != nil {
 		return nil, err
@@ -222,15 +221,15 @@ func (db *Tables) Counter(ctx context.Context, g *Conn, t *Table, i int) (*count
 var errHomes = errors.New("its state numbers a table of that name in another schema: write schema.table into the policy, or {schema} into the name of the state")
 
 // atHome returns an error when the counter numbers another table.
-func (db *Tables) atHome(ctx context.Context, g *Conn, t *Table, i int, c *counter) error {
+func (dr Drawing) atHome(ctx context.Context, c *counter) error {
 	if c.home == "" {
 		return nil
 	}
-	f, err := db.Facts(ctx, g, t)
+	f, err := dr.db.Facts(ctx, dr.on, dr.table)
 	if err != nil {
 		return err
 	}
-	if here := f.Columns[i].home(); here != "" && here != c.home {
+	if here := f.Columns[dr.index].home(); here != "" && here != c.home {
 		return errHomes
 	}
 	return nil
@@ -246,8 +245,8 @@ func (f *ColumnFacts) home() string {
 
 // seenSince returns the counter of a table that was not there when it was made,
 // or another one when the table is there by now.
-func (db *Tables) seenSince(ctx context.Context, g *Conn, t *Table, c *counter, anew func() (*counter, error)) (*counter, error) {
-	f, err := db.Facts(ctx, g, t)
+func (dr Drawing) seenSince(ctx context.Context, c *counter, anew func() (*counter, error)) (*counter, error) {
+	f, err := dr.db.Facts(ctx, dr.on, dr.table)
 	switch {
 	case err != nil:
 		return nil, err
@@ -257,41 +256,39 @@ func (db *Tables) seenSince(ctx context.Context, g *Conn, t *Table, c *counter, 
 	return anew()
 }
 
-func (db *Tables) newCounter(ctx context.Context, g *Conn, t *Table, i int, state string) (*counter, error) {
-	k := &t.KeyColumns[i]
+func (dr making) newCounter(ctx context.Context) (*counter, error) {
 	switch {
-	case db.StandIn != nil && len(k.Rule.Scope) > 0:
-		return db.newScopedStandIn(k, state), nil
-	case db.StandIn != nil:
-		return db.newStandIn(k, state)
-	case ofWorkers(k.Rule.Source):
-		return db.newSnowflake(ctx, g, t, i, state)
-	case k.Rule.Source.Kind == policy.KindNative:
-		return db.newNative(ctx, g, t, i)
+	case dr.db.StandIn != nil && len(dr.key.Rule.Scope) > 0:
+		return dr.newScopedStandIn(), nil
+	case dr.db.StandIn != nil:
+		return dr.newStandIn()
+	case ofWorkers(dr.key.Rule.Source):
+		return dr.newSnowflake(ctx)
+	case dr.key.Rule.Source.Kind == policy.KindNative:
+		return dr.newNative(ctx)
 	}
-	return db.newSequence(ctx, g, t, i, state)
+	return dr.newSequence(ctx)
 }
 
 // columns returns the columns that the state of a key serves, this one first,
 // with what the catalog says of each, and that of the table. One whose table is
 // not there has no keys.
-func (db *Tables) columns(ctx context.Context, g *Conn, t *Table, i int) (*Facts, []store.Column, error) {
-	k := &t.KeyColumns[i]
-	own, err := db.Facts(ctx, g, t)
+func (dr making) columns(ctx context.Context) (*Facts, []store.Column, error) {
+	own, err := dr.db.Facts(ctx, dr.on, dr.table)
 	if err != nil {
 		return nil, nil, err
 	}
-	elsewhere := db.OnConnection() && k.Rule.Source.Store != ""
-	columns := []store.Column{own.Columns[i].Stored(t.Rule, k, elsewhere)}
-	if !k.Rule.Shared {
+	elsewhere := dr.db.OnConnection() && dr.key.Rule.Source.Store != ""
+	columns := []store.Column{own.Columns[dr.index].Stored(dr.table.Rule, dr.key, elsewhere)}
+	if !dr.key.Rule.Shared {
 		return own, columns, nil
 	}
-	d := db.Known().Dialect
-	for _, c := range k.Rule.Columns {
-		if c.Table == t.Rule.Name && c.Column == k.Name && (c.Schema == "" || c.Schema == t.Rule.Schema) {
+	d := dr.db.Known().Dialect
+	for _, c := range dr.key.Rule.Columns {
+		if c.Table == dr.table.Rule.Name && c.Column == dr.key.Name && (c.Schema == "" || c.Schema == dr.table.Rule.Schema) {
 			continue
 		}
-		found, err := db.TableIn(ctx, g, d, c.Schema, c.Table)
+		found, err := dr.db.TableIn(ctx, dr.on, d, c.Schema, c.Table)
 		if errors.Is(err, catalog.ErrNoTable) {
 			continue
 		}

@@ -107,10 +107,10 @@ func (db *Tables) CurrentLogger() *slog.Logger {
 }
 
 // noteSuspect counts and reports that keys of a column were found in use.
-func (db *Tables) noteSuspect(ctx context.Context, t *Table, i int) {
-	db.Tally.Of(t.Table, nil).suspects.Add(1)
-	db.CurrentLogger().LogAttrs(ctx, slog.LevelError, "keyfill: source suspect: a key was in use already",
-		slog.String("table", t.Table), slog.String("column", t.KeyColumns[i].Name))
+func (dr Drawing) noteSuspect(ctx context.Context) {
+	dr.db.Tally.Of(dr.table.Table, nil).suspects.Add(1)
+	dr.db.CurrentLogger().LogAttrs(ctx, slog.LevelError, "keyfill: source suspect: a key was in use already",
+		slog.String("table", dr.table.Table), slog.String("column", dr.key.Name))
 }
 
 // Joins reports whether keys are drawn on the statement's own connection.
