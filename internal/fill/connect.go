@@ -27,11 +27,11 @@ func (db *Database) Connect(ctx context.Context, parent driver.Connector) (*Conn
 		// On a connection that nobody has used: later the question would change
 		// what ROW_COUNT() and FOUND_ROWS() say. Without an answer it is asked
 		// again when it matters.
-		_, _ = db.Know(ctx, &g.Conn)
+		_, _ = g.Know(ctx)
 	}
-	db.Greet(ctx, &g.Conn)
+	g.Greet(ctx)
 	if policy.Mode(db.Mode.Load()) != policy.ModeOff {
-		db.PlaceFirst(ctx, &g.Conn)
+		g.PlaceFirst(ctx)
 	}
 	return g, nil
 }
@@ -96,7 +96,7 @@ func (db *Database) WithGuard(ctx context.Context, f func(*keys.Conn) error) err
 	if err != nil {
 		return err
 	}
-	if db.Acquaint(ctx, &g.Conn); g.Counters != nil {
+	if g.Acquaint(ctx); g.Counters != nil {
 		err = ErrOwnMemory
 	} else {
 		err = f(&g.Conn)

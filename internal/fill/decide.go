@@ -21,7 +21,7 @@ func (db *Database) decide(ctx context.Context, g *Conn, query string) (*rewrite
 			return nil, event{}, nil
 		}
 		var err error
-		if e, err = db.Know(ctx, &g.Conn); err != nil {
+		if e, err = g.Know(ctx); err != nil {
 			if db.indifferent(query) {
 				return nil, event{}, nil
 			}

@@ -85,7 +85,7 @@ func (x *execution) control(ctx context.Context, text, savepoint string) error {
 // beginOwn begins a transaction for the execution alone.
 func (x *execution) beginOwn(ctx context.Context) error {
 	g := x.guard
-	g.DB.Ensure(ctx, &g.Conn)
+	g.Ensure(ctx)
 	var opts driver.TxOptions
 	if x.joining.latest && x.plan.Dialect().Transactions.Snapshots {
 		// Under REPEATABLE READ the first statement, which waits for the lock,

@@ -14,7 +14,7 @@ import (
 // planOn returns the plan of a query on a connection: what its text says, with
 // what only the connection knows.
 func (db *Database) planOn(ctx context.Context, g *Conn, e *keys.Engine, query string) (*rewrite.Plan, error) {
-	e, p, err := db.Cased(ctx, &g.Conn, e, query)
+	e, p, err := g.Cased(ctx, e, query)
 	if err != nil {
 		return nil, err
 	}
@@ -26,7 +26,7 @@ func (db *Database) planOn(ctx context.Context, g *Conn, e *keys.Engine, query s
 	if err != nil || p.Action == rewrite.Refuse && p.Refusal.Reason == rewrite.ErrSettings {
 		return p, err
 	}
-	p, n, err := db.InPlace(ctx, &g.Conn, e, query, p)
+	p, n, err := g.InPlace(ctx, e, query, p)
 	if err != nil || p.Action == rewrite.Refuse && p.Refusal.Reason == rewrite.ErrPlace {
 		return p, err
 	}

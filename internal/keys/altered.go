@@ -35,7 +35,7 @@ func (a *alteredTables) close() {
 func (g *Conn) isAltered() bool { return g != nil && g.Altered.On }
 
 // factsHere is facts for a transaction that has changed tables.
-func (db *Tables) factsHere(ctx context.Context, g *Conn, t *Table) (*Facts, error) {
+func (g *Conn) factsHere(ctx context.Context, t *Table) (*Facts, error) {
 	a := &g.AlteredTables
 	if a.at != g.Altered.Times {
 		clear(a.facts)
@@ -44,7 +44,7 @@ func (db *Tables) factsHere(ctx context.Context, g *Conn, t *Table) (*Facts, err
 	if f := a.facts[t]; f != nil {
 		return f, nil
 	}
-	f, err := db.look(ctx, g, t)
+	f, err := g.tables.look(ctx, g, t)
 	if err == nil && f.unseen == nil {
 		if a.facts == nil {
 			a.facts = map[*Table]*Facts{}
@@ -94,9 +94,9 @@ func (g *Conn) countersHere(k *Column, all *Counters) *Counters {
 // openHere opens the row of a state for a transaction that has changed tables, and
 // returns what is left to expect of it: the keys in the table are compared here and
 // now. The row itself is the others' too.
-func (db *Tables) openHere(ctx context.Context, g *Conn, st *store.Store, row store.Sequence, behind keysource.Remedy, ranked bool) (store.Sequence, error) {
+func (g *Conn) openHere(ctx context.Context, st *store.Store, row store.Sequence, behind keysource.Remedy, ranked bool) (store.Sequence, error) {
 	opened := row
-	opened.At = store.Within(db.Dialect(), g.Raw)
+	opened.At = store.Within(g.tables.Dialect(), g.Raw)
 	if opened.OnBehind = behind; !ranked {
 		opened.OnBehind = keysource.RemedyWarn
 	}

@@ -10,9 +10,9 @@ import (
 )
 
 // Cased returns the plan of a query, and the engine that it is of from now on.
-func (db *Tables) Cased(ctx context.Context, g *Conn, e *Engine, query string) (*Engine, *rewrite.Plan, error) {
+func (g *Conn) Cased(ctx context.Context, e *Engine, query string) (*Engine, *rewrite.Plan, error) {
 	p := e.Plan(query)
-	if db.Casing.Load() != session.CasingUnknown || db.Exact == nil || db.StandIn != nil || policy.Mode(db.Mode.Load()) == policy.ModeOff || !e.IsTouched(p) {
+	if g.tables.Casing.Load() != session.CasingUnknown || g.tables.Exact == nil || g.tables.StandIn != nil || policy.Mode(g.tables.Mode.Load()) == policy.ModeOff || !e.IsTouched(p) {
 		return e, p, nil
 	}
 	if p.Reads()&rewrite.ReadsCount != 0 && p.Action != rewrite.Refuse {
@@ -23,16 +23,16 @@ func (db *Tables) Cased(ctx context.Context, g *Conn, e *Engine, query string) (
 	case err != nil:
 		return nil, nil, err
 	case !exact:
-		db.Casing.Store(session.CasingFolds)
+		g.tables.Casing.Store(session.CasingFolds)
 		return e, p, nil
 	}
-	for i, folding := range db.MayBe {
+	for i, folding := range g.tables.MayBe {
 		if folding == e {
-			e = db.Exact[i]
+			e = g.tables.Exact[i]
 		}
 	}
-	db.Spoken.Store(e.Dialect)
-	db.Engine.Store(e)
-	db.Casing.Store(session.CasingExact)
+	g.tables.Spoken.Store(e.Dialect)
+	g.tables.Engine.Store(e)
+	g.tables.Casing.Store(session.CasingExact)
 	return e, e.Plan(query), nil
 }

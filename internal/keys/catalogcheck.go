@@ -92,7 +92,7 @@ func newGate(keys int) *gate {
 // that is known. A column that cannot take its keys is an error.
 func (db *Tables) Facts(ctx context.Context, g *Conn, t *Table) (*Facts, error) {
 	if t.Looked && g.isAltered() && db.StandIn == nil {
-		f, err := db.factsHere(ctx, g, t)
+		f, err := g.factsHere(ctx, t)
 		if err != nil {
 			return nil, err
 		}

@@ -100,7 +100,7 @@ func (dr Drawing) writeClaim(ctx context.Context, claim store.Claim) (noted, sta
 		noted, _, err = home.Claim(ctx, claim)
 		return noted, true, err
 	}
-	dr.db.Ensure(ctx, dr.on)
+	dr.on.Ensure(ctx)
 	made := false
 	write := func(st *store.Store) error {
 		noted, made, err = st.Claim(ctx, claim)

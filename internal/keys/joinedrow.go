@@ -146,7 +146,7 @@ func (r *joinedRow) openAt(ctx context.Context, at *store.Store) (store.Row, err
 
 // Advance makes later keys to or greater, in the transaction where one is open.
 func (r *joinedRow) Advance(ctx context.Context, g *Conn, to int64) error {
-	g.tables.Ensure(ctx, g)
+	g.Ensure(ctx)
 	if err := r.open(ctx, g); err != nil {
 		return err
 	}
@@ -193,7 +193,7 @@ func (dr making) newJoined(ctx context.Context, row store.Sequence, ranked bool,
 	if dr.on.isAltered() {
 		// Numbers that the transaction itself has drawn are in the table, as this
 		// connection sees it, and not yet in the row, as others do.
-		if row, err = dr.db.openHere(ctx, dr.on, home, row, row.OnBehind, ranked && !dr.on.hasDrawn()); err != nil {
+		if row, err = dr.on.openHere(ctx, home, row, row.OnBehind, ranked && !dr.on.hasDrawn()); err != nil {
 			return nil, err
 		}
 	}

@@ -53,7 +53,7 @@ func (g *Conn) Close() error {
 // in a transaction may be rolled back.
 func (g *Conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	if policy.Mode(g.tables.Mode.Load()) == policy.ModeFill && !opts.ReadOnly {
-		g.tables.Ensure(ctx, g)
+		g.Ensure(ctx)
 	}
 	return g.Conn.BeginTx(ctx, opts)
 }

@@ -86,9 +86,9 @@ func (e *Engine) mayMean(p *rewrite.Plan, query string) bool {
 // InPlace returns the plan of a query for the tables that the engine takes on the
 // connection, and how names are to be read there. p is the plan of the text alone.
 // An error is the driver's own, or a store's.
-func (db *Tables) InPlace(ctx context.Context, g *Conn, e *Engine, query string, p *rewrite.Plan) (*rewrite.Plan, Naming, error) {
+func (g *Conn) InPlace(ctx context.Context, e *Engine, query string, p *rewrite.Plan) (*rewrite.Plan, Naming, error) {
 	plain := e.names
-	if !db.Asks(e, query, p) {
+	if !g.tables.Asks(e, query, p) {
 		return p, plain, nil
 	}
 	if moves(g, p, query) {
@@ -104,7 +104,7 @@ func (db *Tables) InPlace(ctx context.Context, g *Conn, e *Engine, query string,
 	case err != nil:
 		return nil, plain, err
 	}
-	home, err := db.home(ctx)
+	home, err := g.tables.home(ctx)
 	if err != nil {
 		return nil, plain, g.held(err)
 	}
@@ -114,7 +114,7 @@ func (db *Tables) InPlace(ctx context.Context, g *Conn, e *Engine, query string,
 	if at == home && !e.Policy.Schemas() && !mean(p, IsLoose) {
 		return p, plain, nil
 	}
-	return db.readIn(ctx, g, e, query, p, at, home)
+	return g.readIn(ctx, e, query, p, at, home)
 }
 
 // moves reports whether a text of several statements may change the place ahead of an
@@ -148,7 +148,7 @@ func IsLoose(t *Table) bool { return t.Rule.Loose }
 
 // readIn reads a query in a place, and keeps the plan where all that it names is
 // there.
-func (db *Tables) readIn(ctx context.Context, g *Conn, e *Engine, query string, p *rewrite.Plan, at, home *session.Location) (*rewrite.Plan, Naming, error) {
+func (g *Conn) readIn(ctx context.Context, e *Engine, query string, p *rewrite.Plan, at, home *session.Location) (*rewrite.Plan, Naming, error) {
 	r := &reading{engine: e, at: at, home: home, now: map[wanted]string{}, altered: g.isAltered()}
 	n := Naming{Lookup: r.lookup, Key: at.Answer + "\x00" + string(rune(p.Dialect().Settings)) + "\x00at\x00"}
 	if known, ok := e.cache.Get(n.Key + query); ok && !r.altered {
@@ -163,7 +163,7 @@ func (db *Tables) readIn(ctx context.Context, g *Conn, e *Engine, query string, 
 			return read, n, nil
 		}
 		for _, w := range r.missing {
-			schema, lasts, err := db.locate(ctx, g, w.place, w.name)
+			schema, lasts, err := g.tables.locate(ctx, g, w.place, w.name)
 			if err != nil {
 				return nil, n, g.held(err)
 			}

@@ -22,9 +22,9 @@ func (r *recycled) reserve(ctx context.Context, g *Conn, n int64) (int64, error)
 	if r.row == nil {
 		return r.source.Reserve(ctx, n)
 	}
-	g.tables.Ensure(ctx, g)
+	g.Ensure(ctx)
 	first, err := r.source.ReserveOn(ctx, n, r.row.seriesAt(g))
-	if err == errInside || err != nil && g.tables.ensureAgain(ctx, g) {
+	if err == errInside || err != nil && g.ensureAgain(ctx) {
 		first, err = r.source.ReserveOn(ctx, n, r.row.seriesAt(g))
 	}
 	return first, err
@@ -120,7 +120,7 @@ type onOwnConn func(context.Context, func(*Conn) error) error
 // giveBack gives the rest of their series back that count on the statements'
 // connections, when the database is closed. Where that cannot be, the lease runs
 // out by itself.
-func (db *Tables) giveBack(ctx context.Context, all []*recycled, onOwn onOwnConn) {
+func giveBack(ctx context.Context, all []*recycled, onOwn onOwnConn) {
 	if len(all) == 0 {
 		return
 	}

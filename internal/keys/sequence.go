@@ -21,9 +21,9 @@ func (s *sequence) reserve(ctx context.Context, g *Conn, n int64) (int64, error)
 	if s.row == nil {
 		return s.source.Reserve(ctx, n)
 	}
-	g.tables.Ensure(ctx, g)
+	g.Ensure(ctx)
 	first, err := s.source.ReserveOn(ctx, n, s.row.at(g))
-	if err == errInside || err != nil && g.tables.ensureAgain(ctx, g) {
+	if err == errInside || err != nil && g.ensureAgain(ctx) {
 		first, err = s.source.ReserveOn(ctx, n, s.row.at(g))
 	}
 	return first, err
@@ -33,7 +33,7 @@ func (s *sequence) Advance(ctx context.Context, g *Conn, to int64) error {
 	if s.row == nil {
 		return s.source.Advance(ctx, to)
 	}
-	g.tables.Ensure(ctx, g)
+	g.Ensure(ctx)
 	err := s.source.AdvanceOn(ctx, to, s.row.at(g))
 	if err == errInside {
 		err = s.source.AdvanceOn(ctx, to, s.row.at(g))
@@ -104,7 +104,7 @@ func (dr making) countThrough(ctx context.Context, src policy.Source, row store.
 			return nil, err
 		}
 		if dr.on.isAltered() {
-			if row, err = dr.db.openHere(ctx, dr.on, st, row, src.OnBehind, ranked); err != nil {
+			if row, err = dr.on.openHere(ctx, st, row, src.OnBehind, ranked); err != nil {
 				return nil, err
 			}
 			ranked = false // it was compared

@@ -122,7 +122,7 @@ func (db *Tables) Close(ctx context.Context, onOwn onOwnConn) error {
 	s := db.sources
 	series := s.counters.recycledOn()
 	errs := []error{s.counters.close(ctx)}
-	db.giveBack(ctx, series, onOwn)
+	giveBack(ctx, series, onOwn)
 	for _, number := range s.taken {
 		errs = append(errs, s.flakes.release(ctx, number))
 	}
@@ -153,7 +153,7 @@ func ValueOf(ctx context.Context) func(name string) (string, bool) {
 func (dr Drawing) Counter(ctx context.Context) (*counter, error) {
 	set, only := dr.db.sources.counters, &dr.table.Gate.counters[dr.index]
 	if dr.on != nil {
-		if dr.db.Acquaint(ctx, dr.on); dr.on.Counters != nil {
+		if dr.on.Acquaint(ctx); dr.on.Counters != nil {
 			set, only = dr.on.Counters, nil
 		}
 	}

@@ -46,17 +46,17 @@ func countsInRows(src policy.Source) bool {
 // tables of states, and finds out whether the database is the connection's own.
 // Where nothing is filled yet, that is left to the first key. What fails here
 // fails again when a key is drawn, and is an error then.
-func (db *Tables) Greet(ctx context.Context, g *Conn) {
-	if policy.Mode(db.Mode.Load()) != policy.ModeFill {
+func (g *Conn) Greet(ctx context.Context) {
+	if policy.Mode(g.tables.Mode.Load()) != policy.ModeFill {
 		return
 	}
-	db.Acquaint(ctx, g)
-	db.Ensure(ctx, g)
+	g.Acquaint(ctx)
+	g.Ensure(ctx)
 }
 
 // Acquaint finds out once whether the database is the connection's own.
-func (db *Tables) Acquaint(ctx context.Context, g *Conn) {
-	if !db.rows.any || g.acquainted {
+func (g *Conn) Acquaint(ctx context.Context) {
+	if !g.tables.rows.any || g.acquainted {
 		return
 	}
 	g.acquainted = true
@@ -66,12 +66,12 @@ func (db *Tables) Acquaint(ctx context.Context, g *Conn) {
 }
 
 // Ensure creates the tables of states once for a connection.
-func (db *Tables) Ensure(ctx context.Context, g *Conn) {
-	if !db.rows.ensure && !db.rows.claims || g.ensured || g.Tx != session.Outside {
+func (g *Conn) Ensure(ctx context.Context) {
+	if !g.tables.rows.ensure && !g.tables.rows.claims || g.ensured || g.Tx != session.Outside {
 		return
 	}
-	on := store.On(db.MayBe[0].Dialect, g.Raw)
-	if db.rows.ensure {
+	on := store.On(g.tables.MayBe[0].Dialect, g.Raw)
+	if g.tables.rows.ensure {
 		g.ensured = on.EnsureSchema(ctx) == nil
 		return
 	}
@@ -81,12 +81,12 @@ func (db *Tables) Ensure(ctx context.Context, g *Conn) {
 
 // ensureAgain creates the tables of states where they have gone since they were
 // looked for, and reports whether it has.
-func (db *Tables) ensureAgain(ctx context.Context, g *Conn) bool {
-	if !db.rows.ensure || g.Tx != session.Outside || store.On(db.MayBe[0].Dialect, g.Raw).HasTables(ctx) {
+func (g *Conn) ensureAgain(ctx context.Context) bool {
+	if !g.tables.rows.ensure || g.Tx != session.Outside || store.On(g.tables.MayBe[0].Dialect, g.Raw).HasTables(ctx) {
 		return false
 	}
 	g.ensured = false
-	db.Ensure(ctx, g)
+	g.Ensure(ctx)
 	return g.ensured
 }
 

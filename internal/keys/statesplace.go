@@ -11,8 +11,8 @@ import (
 
 // PlaceFirst asks a new connection, where later the question would change what a
 // statement may ask for. What fails here is asked again.
-func (db *Tables) PlaceFirst(ctx context.Context, g *Conn) {
-	if e := db.Engine.Load(); e != nil && e.Dialect.Place.Early && db.StandIn == nil && e.Placed {
+func (g *Conn) PlaceFirst(ctx context.Context) {
+	if e := g.tables.Engine.Load(); e != nil && e.Dialect.Place.Early && g.tables.StandIn == nil && e.Placed {
 		g.Place.First, _ = g.PlaceNow(ctx)
 	}
 }

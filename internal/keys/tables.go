@@ -73,19 +73,19 @@ func (db *Tables) ModeOf(t *Table) policy.Mode {
 
 // Know returns the engine, which for a driver of MySQL and MariaDB is asked of
 // the server once.
-func (db *Tables) Know(ctx context.Context, g *Conn) (*Engine, error) {
-	if e := db.Engine.Load(); e != nil {
+func (g *Conn) Know(ctx context.Context) (*Engine, error) {
+	if e := g.tables.Engine.Load(); e != nil {
 		return e, nil
 	}
 	if err := g.AskServer(ctx); err != nil {
 		return nil, err
 	}
-	for _, e := range db.MayBe {
-		if e.Dialect == db.Dialect() {
-			db.Engine.CompareAndSwap(nil, e)
+	for _, e := range g.tables.MayBe {
+		if e.Dialect == g.tables.Dialect() {
+			g.tables.Engine.CompareAndSwap(nil, e)
 		}
 	}
-	return db.Known(), nil
+	return g.tables.Known(), nil
 }
 
 // Known returns the engine; while MySQL and MariaDB are not told apart, one of
