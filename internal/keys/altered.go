@@ -34,7 +34,7 @@ func (a *alteredTables) close() {
 // from there alone.
 func (g *Conn) isAltered() bool { return g != nil && g.Altered.On }
 
-// factsHere is facts for a transaction that has changed tables.
+// factsHere is Tables.Facts for a transaction that has changed tables.
 func (g *Conn) factsHere(ctx context.Context, t *Table) (*Facts, error) {
 	a := &g.AlteredTables
 	if a.at != g.Altered.Times {

@@ -10,17 +10,17 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// bound are the columns that a state with no column of its own is bound to: those
-// that it was opened for, and those of tables that come later, of a glob or made
-// since.
+// bound are the columns that a state with no column of its own is bound to already:
+// the columns that it was opened for, and the columns of tables that came later, which
+// a glob matches or which were made since.
 type bound struct {
 	bind    func(context.Context, store.Column) error // nil: by row
 	row     *connRow                                  // on the statements' connections
 	columns sync.Map                                  // of store.Column.String()
 }
 
-// newBound returns those of a state that is opened for the columns of row, nil
-// where the row is bound to its column by itself.
+// newBound returns the columns of a state that is opened for the columns of row. It is
+// nil where the row is bound to its column by itself.
 func newBound(row store.Sequence, bind func(context.Context, store.Column) error) *bound {
 	if !row.Shared {
 		return nil
@@ -32,8 +32,8 @@ func newBound(row store.Sequence, bind func(context.Context, store.Column) error
 	return b
 }
 
-// row returns the state of a key, which serves columns, its own first. That of a
-// snowflake has no row that could name a column.
+// row returns the state of a key, which serves columns, the key's own first. The state
+// of a snowflake has no row that could name a column.
 func (k *Column) row(state string, facts *Facts, columns []store.Column) store.Sequence {
 	src := k.Rule.Source
 	row := store.Sequence{

@@ -36,8 +36,8 @@ type Facts struct {
 
 	Rows *RowFacts
 
-	// unseen is that the catalog does not show the table: it is a temporary
-	// one, or not there yet. nil: it does.
+	// unseen says that the catalog does not show the table: it is a temporary
+	// one, or not there yet. nil: the catalog shows it.
 	unseen error
 
 	// made says that it is not there yet, but the text makes it that inserts into
@@ -70,7 +70,7 @@ type gate struct {
 	// Values are plans by which the values of a row are read: see valuesOf.
 	Values *rewrite.Cache
 
-	// counters are those of the keys whose state has one name, once they are
+	// counters are the counters of the keys whose state has one name, once they are
 	// made.
 	counters []atomic.Pointer[counter]
 

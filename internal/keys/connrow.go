@@ -44,8 +44,8 @@ type committing struct {
 	on  *Conn
 }
 
-// errInside is the answer of a committing row inside a transaction. The guard
-// knows then that it does not know.
+// errInside is the answer of a committing row inside a transaction. The connection
+// then knows that it does not know whether one is open.
 var errInside = errors.New("a transaction is open")
 
 func (c committing) Reserve(ctx context.Context, n, seen int64) (r keysource.Reservation, err error) {

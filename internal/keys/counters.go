@@ -38,8 +38,8 @@ type counter struct {
 	ofValue bool  // its state is one of as many as there are values: tenants, say
 	used    int64 // when it was last asked for, by its set's count; guarded by that
 
-	// unseen is that the catalog did not show the table when the counter was
-	// made; nil: it did.
+	// unseen says why the catalog did not show the table when the counter was made;
+	// nil: the catalog showed it.
 	unseen error
 }
 

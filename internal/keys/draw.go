@@ -14,7 +14,8 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Giver gives keys: a connection, or an explanation.
+// Giver gives keys. [Conn] draws them on a connection, [Examples] makes them for an
+// explanation.
 type Giver interface {
 	// Give appends n keys for the key column of index i to room.
 	Give(ctx context.Context, room []driver.Value, t *Table, i, n int) ([]driver.Value, error)
@@ -22,7 +23,7 @@ type Giver interface {
 	Reserve(ctx context.Context, t *Table, i int, n int64) (int64, error)
 	// Within returns n keys, each numbered within the parent of its row; parents
 	// gives these.
-	Within(ctx context.Context, t *Table, i, n int, parents parentsFunc) ([]driver.Value, error)
+	Within(ctx context.Context, t *Table, i, n int, parents Parents) ([]driver.Value, error)
 	// Spares reports whether keys are drawn behind those of a statement: see spare.
 	Spares() bool
 }
@@ -93,7 +94,7 @@ func (r *Room) of(p *rewrite.Plan) (keys [][]driver.Value, values []driver.Value
 	return r.list[:], r.value[:0]
 }
 
-// Next appends keys to room; g may be nil where states have connections of their own.
+// Next appends n keys to room.
 func (dr Drawing) Next(ctx context.Context, room []driver.Value, n int) ([]driver.Value, error) {
 	if dr.key.Source != nil {
 		return dr.key.Source.Append(ctx, room, keysource.Request{N: n, Layout: dr.key.Layout})
@@ -108,7 +109,7 @@ func (dr Drawing) Next(ctx context.Context, room []driver.Value, n int) ([]drive
 	return keysource.AppendIntegers(room, first, n, dr.key.Layout), nil
 }
 
-// Reserve gives the first of n consecutive integers.
+// Reserve returns the first of n consecutive integers.
 func (dr Drawing) Reserve(ctx context.Context, n int64) (int64, error) {
 	if dr.key.Rule.Source.Kind == policy.KindMaxPlusOne && dr.db.Belongs(dr.key) {
 		return dr.afterMax(ctx, n)
@@ -117,7 +118,7 @@ func (dr Drawing) Reserve(ctx context.Context, n int64) (int64, error) {
 	return first, err
 }
 
-// numbers gives the first of n consecutive numbers of a counter, and that.
+// numbers returns the first of n consecutive numbers of a counter, and the counter.
 func (dr Drawing) numbers(ctx context.Context, n int64) (*counter, int64, error) {
 	for again := false; ; again = true {
 		c, err := dr.Counter(ctx)

@@ -32,8 +32,8 @@ type joinedRow struct {
 	wait time.Duration
 }
 
-// newJoinedRow returns that of a row. home is nil where there is no connection but
-// the statement's.
+// newJoinedRow returns the numbering of a row. home is nil where the row is read on the
+// statement's connection.
 func (db *Tables) newJoinedRow(row store.Sequence, home *store.Store) *joinedRow {
 	d := db.Known().Dialect
 	at := home

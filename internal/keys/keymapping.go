@@ -13,14 +13,14 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// Keys of some kinds are made of the numbers of a counter, which is that of a
-// sequence or, for composite, of a snowflake: what is said of the counter's
-// blocks, store and faults holds for them too.
+// Keys of some kinds are made of the numbers of a counter: a sequence or, for composite,
+// a snowflake. What is said of the counter's blocks, store and faults holds for them
+// too.
 
 // shapeOf returns the mapping of a key column as far as it is the same for all of
 // its states: what its keys look like. It is nil where numbers are keys.
 func shapeOf(k policy.RuleKey) keysource.Mapping {
-	// That of a scatter depends on the state's name, which may not be known yet.
+	// The mapping of a scatter depends on the state's name, which may not be known yet.
 	shape, err := k.Source.Mapping(cmp.Or(k.State, "state"), k.MaxBits)
 	if err != nil {
 		// Compile has made sure that it can be made.
@@ -108,7 +108,7 @@ func (k *Column) bounded(state string) (keysource.Mapping, int64, error) {
 	return mapping, min(mapping.Last(), greatestNumber), nil
 }
 
-// mapTo makes the row of a state that of a mapping's numbers.
+// mapTo configures row to count for a mapping.
 func mapTo(row *store.Sequence, src policy.Source, mapping keysource.Mapping) {
 	if mapping == nil {
 		return

@@ -119,13 +119,13 @@ func (dr making) newScopedStandIn() *counter {
 	return &counter{numbers: s}
 }
 
-// parentsFunc returns for each row what it is numbered within: the values of the
+// Parents returns for each row what it is numbered within: the values of the
 // columns that the policy names.
-type parentsFunc func() ([][]driver.Value, error)
+type Parents func() ([][]driver.Value, error)
 
 // Within gives keys for a statement on the connection, for the rows with these
 // parents.
-func (g *Conn) Within(ctx context.Context, t *Table, i, _ int, parents parentsFunc) ([]driver.Value, error) {
+func (g *Conn) Within(ctx context.Context, t *Table, i, _ int, parents Parents) ([]driver.Value, error) {
 	rows, err := parents()
 	if err != nil {
 		return nil, err

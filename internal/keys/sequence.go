@@ -163,7 +163,7 @@ func MayFollow(src policy.Source) bool {
 }
 
 // onBehind returns what a source does about a numbering that is behind its table,
-// whose policy may leave that open. counts is as for engineCounts.
+// whose policy may leave that open. counts is as for EngineCounts.
 func onBehind(src policy.Source, counts bool) keysource.Remedy {
 	if counts && MayFollow(src) {
 		return cmp.Or(src.OnBehind, keysource.RemedyAdvance)
@@ -171,7 +171,7 @@ func onBehind(src policy.Source, counts bool) keysource.Remedy {
 	return cmp.Or(src.OnBehind, keysource.RemedyError)
 }
 
-// EngineCounts reports whether a column has such a counter.
+// EngineCounts reports whether the engine numbers the column by a counter of its own.
 func (dr Drawing) EngineCounts(ctx context.Context) bool {
 	f, err := dr.db.Facts(ctx, dr.on, dr.table)
 	return err == nil && f.Columns[dr.index].counts

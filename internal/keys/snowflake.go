@@ -131,7 +131,7 @@ func (dr making) newSnowflake(ctx context.Context) (*counter, error) {
 	return c, nil
 }
 
-// leased returns a snowflake whose worker's number is leased in a store.
+// leased returns a snowflake whose worker number is leased in a store.
 func (dr making) leased(src policy.Source, o keysource.SnowflakeOptions, st *store.Store, worker store.Worker) (flake, error) {
 	numbers := store.Series{
 		Sequence: store.Sequence{

@@ -58,8 +58,8 @@ func (s *sources) get(k policy.RuleKey) keysource.Source {
 }
 
 // Open does what a database needs before its first statement and without I/O:
-// it checks stores and snowflakes, and takes the numbers of those that have no
-// store.
+// it checks stores and snowflakes, and takes the numbers of the snowflakes that have
+// no store.
 func (db *Tables) Open(cfg *policy.Config, own driver.Connector, shared *SharedSnowflakes) error {
 	if _, none := own.(explain.NoDatabase); none {
 		return nil

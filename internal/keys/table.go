@@ -46,7 +46,7 @@ type Column struct {
 	Rule   policy.RuleKey
 	Name   string
 	Layout dialect.Layout
-	Source keysource.Source // nil where the kind has a state: see Mount.counter
+	Source keysource.Source // nil where the kind has a state: see Drawing.Counter
 	text   bool             // keys are text of an alphabet of their own, or decimal
 
 	// shape is what the numbers of a counter are made into; nil where they are the

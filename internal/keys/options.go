@@ -9,8 +9,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// Options is what a database is made of. Its fields are those of Options, where
-// they are described, but for newError.
+// Options is what a database is made of: the public Options, which describe each field,
+// and NewError.
 type Options struct {
 	Policy    *policy.Config
 	Logger    *slog.Logger
