@@ -76,23 +76,7 @@ func (dr making) newSnowflake(ctx context.Context) (*counter, error) {
 		o.Worker = &number
 	}
 	if dr.db.markless(src) {
-		flake, err := dr.db.sources.flakes.get(o)
-		if err != nil {
-			return nil, err
-		}
-		number, err := o.Number()
-		if err != nil {
-			return nil, err
-		}
-		facts, err := dr.db.Facts(ctx, dr.on, dr.table)
-		if err != nil {
-			return nil, err
-		}
-		return &counter{
-			numbers: &snowflake{flake: flake, shared: true, floor: dr.floorOf(flake, facts, number)},
-			mapping: mapping, unseen: facts.unseen,
-			claimer: claims(store.Claim{State: store.WorkersState(dr.state), Parameters: o.Bits.String()}),
-		}, nil
+		return dr.newMarkless(ctx, o, mapping)
 	}
 	st, err := dr.db.sources.stores.get(src.Store)
 	if err != nil {
@@ -129,6 +113,28 @@ func (dr making) newSnowflake(ctx context.Context) (*counter, error) {
 	}
 	c.numbers, c.bound = &snowflake{flake: flake}, newBound(row, marker.Bind)
 	return c, nil
+}
+
+// newMarkless returns the counter of a snowflake without a store, which all databases
+// that are opened through one name share.
+func (dr making) newMarkless(ctx context.Context, o keysource.SnowflakeOptions, mapping keysource.Mapping) (*counter, error) {
+	flake, err := dr.db.sources.flakes.get(o)
+	if err != nil {
+		return nil, err
+	}
+	number, err := o.Number()
+	if err != nil {
+		return nil, err
+	}
+	facts, err := dr.db.Facts(ctx, dr.on, dr.table)
+	if err != nil {
+		return nil, err
+	}
+	return &counter{
+		numbers: &snowflake{flake: flake, shared: true, floor: dr.floorOf(flake, facts, number)},
+		mapping: mapping, unseen: facts.unseen,
+		claimer: claims(store.Claim{State: store.WorkersState(dr.state), Parameters: o.Bits.String()}),
+	}, nil
 }
 
 // leased returns a snowflake whose worker number is leased in a store.

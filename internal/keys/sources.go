@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/explain"
@@ -149,9 +150,11 @@ func ValueOf(ctx context.Context) func(name string) (string, bool) {
 	}
 }
 
-// Counter returns the counter of a key column, which is made at its first use.
-func (dr Drawing) Counter(ctx context.Context) (*counter, error) {
-	set, only := dr.db.sources.counters, &dr.table.Gate.counters[dr.index]
+// counters returns where the counter of the key column is kept, and where it is found
+// without asking for its state; only is nil where the state has several names, or the
+// counter is the connection's own.
+func (dr Drawing) counters(ctx context.Context) (set *Counters, only *atomic.Pointer[counter]) {
+	set, only = dr.db.sources.counters, &dr.table.Gate.counters[dr.index]
 	if dr.on != nil {
 		if dr.on.Acquaint(ctx); dr.on.Counters != nil {
 			set, only = dr.on.Counters, nil
@@ -163,6 +166,12 @@ func (dr Drawing) Counter(ctx context.Context) (*counter, error) {
 	if len(dr.key.States()) > 0 {
 		only = nil
 	}
+	return set, only
+}
+
+// Counter returns the counter of a key column, which is made at its first use.
+func (dr Drawing) Counter(ctx context.Context) (*counter, error) {
+	set, only := dr.counters(ctx)
 	if only != nil {
 		if c := only.Load(); c != nil {
 			return c, nil
