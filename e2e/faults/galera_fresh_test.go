@@ -5,14 +5,13 @@ import (
 	"testing"
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
-	"github.com/keyfill/keyfill/internal/testdb"
 	"github.com/keyfill/keyfill/policy"
 )
 
 // TestGaleraFresh: a process on one node finds the state that another one has made a
 // moment ago on another node, and so does one whose connections go to any node.
 func TestGaleraFresh(t *testing.T) {
-	nodes := testdb.StartGalera(t, "mysql", 3)
+	nodes := cluster.Nodes(t)
 	e := harness.MySQLDefault
 	e.Server = nodes[0]
 	for name, src := range map[string]policy.Source{

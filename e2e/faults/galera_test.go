@@ -18,12 +18,16 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
+// cluster is the Galera cluster of this test binary. It starts with the first test that
+// needs it.
+var cluster = testdb.NewCluster("mysql", 3)
+
 // galeraSynced lets a SELECT see what other nodes had committed before it.
 const galeraSynced = "wsrep_sync_wait=15"
 
 // TestGaleraNodes: each node has what another one has committed.
 func TestGaleraNodes(t *testing.T) {
-	nodes := testdb.StartGalera(t, "mysql", 3)
+	nodes := cluster.Nodes(t)
 	name := nodes[0].Database(t, "mysql")
 	harness.Exec(t, harness.Open(t, "mysql", nodes[0].DSN(name)), "CREATE TABLE t (node INT NOT NULL PRIMARY KEY)")
 	for i, node := range nodes {
@@ -54,7 +58,7 @@ func galeraKinds() []faultKind {
 // galeraTime is for how long a source is used, by KEYFILL_SOAK_GALERA.
 func galeraTime(t *testing.T) time.Duration {
 	t.Helper()
-	return soak(t, 2*time.Second, "KEYFILL_SOAK_GALERA", time.ParseDuration)
+	return soak(t, time.Second, "KEYFILL_SOAK_GALERA", time.ParseDuration)
 }
 
 // balanced returns a DSN each of whose connections goes to a node of its own, as
@@ -81,7 +85,7 @@ func registerBalanced() {
 // the connections of one process go to any of them, no key is given out twice, and
 // what was said to be committed is stored.
 func TestGalera(t *testing.T) {
-	nodes := testdb.StartGalera(t, "mysql", 3)
+	nodes := cluster.Nodes(t)
 	for _, k := range galeraKinds() {
 		t.Run(k.name, func(t *testing.T) {
 			e := harness.MySQLDefault

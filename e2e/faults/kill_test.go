@@ -28,7 +28,7 @@ func soak[T any](t *testing.T, short T, variable string, parse func(string) (T, 
 // raging is for how long processes are killed, by KEYFILL_SOAK_TIME.
 func raging(t *testing.T) time.Duration {
 	t.Helper()
-	return soak(t, 2*time.Second, "KEYFILL_SOAK_TIME", time.ParseDuration)
+	return soak(t, time.Second, "KEYFILL_SOAK_TIME", time.ParseDuration)
 }
 
 // TestFaultKill: 8 processes with 4 connections each are killed after 100 to

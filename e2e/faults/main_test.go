@@ -14,4 +14,5 @@ func TestMain(m *testing.M) {
 		os.Exit(do(text))
 	}
 	harness.Main(m)
+	cluster.End()
 }

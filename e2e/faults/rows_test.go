@@ -19,7 +19,7 @@ const (
 // thousand; the number is that of KEYFILL_SOAK_ROWS in a long run.
 func TestFaultRows(t *testing.T) {
 	const each = rowsProcesses * rowsHands * rowsStatements
-	rows := soak(t, 200_000, "KEYFILL_SOAK_ROWS", strconv.Atoi)
+	rows := soak(t, 64_000, "KEYFILL_SOAK_ROWS", strconv.Atoi)
 	for _, e := range faultEngines {
 		for _, source := range []policy.Source{faultSequence, faultSnowflake} {
 			t.Run(e.Name+"/"+source.Kind, func(t *testing.T) {

@@ -108,7 +108,7 @@ func endByPrepare(t *testing.T, e *endedTest) {
 		waits <- err
 	}()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		if harness.Count(t, e.Raw, "SELECT COUNT(*) FROM information_schema.processlist WHERE state LIKE 'Waiting for table metadata lock%'") > 0 {
+		if harness.Count(t, e.Raw, "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND state LIKE 'Waiting for table metadata lock%'") > 0 {
 			break
 		}
 		if time.Now().After(deadline) {

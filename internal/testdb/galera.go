@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -41,23 +42,63 @@ type galeraNode struct {
 // is one of ours, galeraTransfer: no rsync, no socat.
 func StartGalera(t testing.TB, driver string, nodes int) []*Server {
 	t.Helper()
-	var cluster []*Server
-	var err error
-	for range 3 { // another process may take a port
+	cluster, err := tryGalera(driver, nodes)
+	needGalera(t, err)
+	for _, s := range cluster {
+		t.Cleanup(s.discard)
+	}
+	return cluster
+}
+
+// Cluster is a Galera cluster that the tests of one test binary share: see
+// [StartGalera]. It starts when the first test needs it. A test that stops a node uses
+// a cluster of its own.
+type Cluster struct {
+	driver string
+	size   int
+
+	once  sync.Once
+	nodes []*Server
+	err   error
+}
+
+// NewCluster returns a cluster of a number of nodes.
+func NewCluster(driver string, nodes int) *Cluster { return &Cluster{driver: driver, size: nodes} }
+
+// Nodes returns the running nodes. It skips the test as [Server.Need] does.
+func (c *Cluster) Nodes(t testing.TB) []*Server {
+	t.Helper()
+	c.once.Do(func() { c.nodes, c.err = tryGalera(c.driver, c.size) })
+	needGalera(t, c.err)
+	return c.nodes
+}
+
+// End ends the nodes and removes their data, as [Main] does for servers.
+func (c *Cluster) End() {
+	for _, s := range c.nodes {
+		s.discard()
+	}
+}
+
+// tryGalera starts a cluster, again where another process has taken a port.
+func tryGalera(driver string, nodes int) (cluster []*Server, err error) {
+	for range 3 {
 		if cluster, err = startGalera(driver, nodes); err == nil || isMissing(err) {
 			break
 		}
 	}
+	return cluster, err
+}
+
+// needGalera skips or fails the test where there is no cluster.
+func needGalera(t testing.TB, err error) {
+	t.Helper()
 	if missing := (*missingError)(nil); errors.As(err, &missing) {
 		Skip(t, "Galera", missing.Error())
 	}
 	if err != nil {
 		t.Fatalf("testdb: Galera: %v", err)
 	}
-	for _, s := range cluster {
-		t.Cleanup(s.discard)
-	}
-	return cluster
 }
 
 func isMissing(err error) bool {

@@ -7,5 +7,4 @@ import (
 )
 
 // Main runs the tests of a package and then stops the servers that they have started.
-// A TestMain calls it last: it does not return.
 func Main(m *testing.M) { testdb.Main(m, MariaDB, PostgreSQL) }
