@@ -2,7 +2,6 @@ package apps_test
 
 import (
 	"context"
-	"database/sql/driver"
 	"path/filepath"
 	"testing"
 
@@ -14,14 +13,6 @@ import (
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/policy"
 )
-
-func init() {
-	// Registered with the driver's registered value: see TestRegisterByName.
-	sqlite.MustRegisterScalarFunction("keyfill_e2e", 1,
-		func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
-			return "keyfill_e2e " + args[0].(string), nil
-		})
-}
 
 // TestUnwrapCopyFrom reaches pgx's bulk load, with keys from Mount.Keys.
 func TestUnwrapCopyFrom(t *testing.T) {

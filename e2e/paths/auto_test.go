@@ -3,11 +3,14 @@ package paths_test
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"modernc.org/sqlite"
 
 	"github.com/keyfill/keyfill"
 	_ "github.com/keyfill/keyfill/auto/mysql"
@@ -113,6 +116,14 @@ func TestAutoErrorsOfThePolicy(t *testing.T) {
 	if !strings.Contains(err.Error(), "policy.yaml:3") {
 		t.Errorf("the error does not tell file and line: %v", err)
 	}
+}
+
+func init() {
+	// Registered with the driver's registered value.
+	sqlite.MustRegisterScalarFunction("keyfill_e2e", 1,
+		func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+			return "keyfill_e2e " + args[0].(string), nil
+		})
 }
 
 // TestRegisterByName: the registered value is wrapped, with the functions that
