@@ -8,7 +8,8 @@
 #	make lint           what must be clean before a commit
 #	make soak           faults at length: processes killed for SOAKTIME=2m, for each
 #	                    engine and source, SOAKROWS=10000000 rows into one table, and
-#	                    each source for SOAKGALERA=60s on three nodes of a cluster
+#	                    each source for SOAKGALERA=60s on three nodes of a cluster; then
+#	                    the long forms of what "make test" does in seconds
 #	make bench          what keyfill costs beside named rivals, and whether the bars are
 #	                    met: 20 minutes; ROUNDS=5 ONLY='null|keys' for less. The groups
 #	                    are null, keys, compile, cache, blocked, size and engines
@@ -124,6 +125,10 @@ soak: servers
 		KEYFILL_SOAK_GALERA=$(SOAKGALERA) \
 		go test -count=1 -timeout=5h $(if $(filter 1,$(RACE)),-race) -v \
 		-run '^(TestFault(Kill|SameWorker|Rows)|TestGalera)$$' $(TESTFLAGS) ./faults
+	cd e2e && GOWORK=off KEYFILL_TEST_REQUIRE=1 KEYFILL_SOAK=1 \
+		go test -count=1 -timeout=2h $(if $(filter 1,$(RACE)),-race) -v \
+		-run '^(Test(JoinedSwarm|EndedSwarm|StoreReserve|StatesDropped|BindingPairs))$$' $(TESTFLAGS) \
+		./joined ./store ./binding
 
 # Without a package's name, what it prints is shown at once.
 bench: servers

@@ -17,13 +17,14 @@ import (
 
 const (
 	joinedConnections = 16
-	joinedInserts     = 20_000
+	joinedInserts     = 4_000
+	joinedSoak        = 20_000 // with make soak
 )
 
 // errEnough ends a transaction of a swarm that is to be rolled back.
 var errEnough = errors.New("rolled back")
 
-// TestJoinedSwarm: 20,000 INSERTs by 16 connections, a third of which are rolled
+// TestJoinedSwarm: thousands of INSERTs by 16 connections, a third of which are rolled
 // back, by the transaction, to a savepoint, or because they fail: the numbers that
 // are stored are 1 to N.
 func TestJoinedSwarm(t *testing.T) {
@@ -34,7 +35,10 @@ func TestJoinedSwarm(t *testing.T) {
 			harness.Exec(t, db, "INSERT INTO t (a, c) VALUES (0, -1000000)")
 			db.SetMaxOpenConns(joinedConnections)
 			inserts := joinedInserts
-			if testing.Short() || e.Name == harness.PQDefault.Name { // the server has had its 20,000 through pgx
+			if harness.Soaking() {
+				inserts = joinedSoak
+			}
+			if e.Name == harness.PQDefault.Name { // the server has had its share through pgx
 				inserts /= 10
 			}
 			began := time.Now()
