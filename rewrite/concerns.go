@@ -20,26 +20,36 @@ const (
 	// ConcernsTemporary says that the query may make a temporary table, of which
 	// [Temporary] tells the name.
 	ConcernsTemporary
+	// ConcernsNames says that the query may give the rows of one table to the name
+	// of another one, which [Renames] tells.
+	ConcernsNames
 )
 
 // verbs are the words that are searched for anywhere in a text: those that a
 // form of INSERT begins with, those that change the transaction where the
-// starts of statements cannot be told, and those that make a temporary table.
+// starts of statements cannot be told, those that make a temporary table, and those
+// by which a table gets another's name or rows.
 var verbs = [...]string{
 	"insert", "replace", "merge", "copy", "load", "output",
 	"rollback", "commit", "tran", "exec", "implicit_transactions", "ansi_defaults",
 	"temp", "pg_temp",
+	"rename", "sp_rename", "exchange",
 }
 
-// insertVerbs is how many of the verbs begin a form of INSERT, temporaryVerbs how
-// many of the last make a temporary table.
+// insertVerbs is how many of the verbs begin a form of INSERT, namesVerbs how many of
+// the last give a table another name, temporaryVerbs how many in front of these make a
+// temporary table.
 const (
 	insertVerbs    = 6
+	namesVerbs     = 3
 	temporaryVerbs = 2
 )
 
-// temporarySet is the bit set of the last temporaryVerbs verbs.
-var temporarySet = setOf(verbs[len(verbs)-temporaryVerbs:]...)
+// temporarySet and namesSet are the bit sets of these verbs.
+var (
+	temporarySet = setOf(verbs[len(verbs)-namesVerbs-temporaryVerbs : len(verbs)-namesVerbs]...)
+	namesSet     = setOf(verbs[len(verbs)-namesVerbs:]...)
+)
 
 // verbSuffixes holds the letters that may follow a verb, of those that begin no
 // INSERT, in the same word.
@@ -74,12 +84,13 @@ func pair(a, b byte) int { return int(a&0x1f)<<5 | int(b&0x1f) }
 
 // Concerns reports whether the query has a word that can begin a form of
 // INSERT in the dialect, whether one of its statements may change the
-// transaction, and whether it has a word that can make a temporary table. A query
+// transaction, and whether it has a word that can make a temporary table, or give a
+// table another name. A query
 // without any is passed without a scan; a word may be in a string, so none is
 // certain. It allocates nothing.
 func Concerns(d *dialect.Dialect, query string) Concern {
 	c := controlOf(d)
-	others := c.anywhere
+	others := c.anywhere | namesSet
 	if d.Grammar.TempTables {
 		others |= temporarySet
 	}
@@ -111,9 +122,12 @@ func search(query string, insert, others uint64) (found Concern) {
 			case bit&temporarySet != 0:
 				found |= ConcernsTemporary
 				set &^= temporarySet
+			case bit&namesSet != 0:
+				found |= ConcernsNames
+				set &^= namesSet
 			default:
 				found |= ConcernsTransaction
-				set &= insert | temporarySet
+				set &= insert | temporarySet | namesSet
 			}
 			if set == 0 {
 				return found

@@ -184,7 +184,7 @@ var sqliteControl = newControl(setOf("rollback"), map[effect]string{
 // Transact-SQL reference, "Transactions" and "SET IMPLICIT_TRANSACTIONS". The
 // words matter only at the start of a batch, where a procedure's name alone
 // runs it; what begins and ends transactions is searched for anywhere.
-var sqlserverControl = newControl(setOf(verbs[insertVerbs:len(verbs)-temporaryVerbs]...), map[effect]string{
+var sqlserverControl = newControl(setOf(verbs[insertVerbs:len(verbs)-namesVerbs-temporaryVerbs]...), map[effect]string{
 	effectNone: `select insert update delete merge with drop set declare if while print use truncate grant revoke
 		deny raiserror throw waitfor backup restore dbcc kill open fetch close deallocate bulk insertbulk
 		checkpoint goto return save disable enable add revert receive send readtext writetext updatetext`,

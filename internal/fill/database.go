@@ -89,10 +89,10 @@ func (db *Database) ModeFromEnvironment() error {
 // begin or end a transaction. It is all that is done for other statements.
 func (db *Database) concerns(query string) rewrite.Concern {
 	if e := db.Engine.Load(); e != nil {
-		return rewrite.Concerns(e.Dialect, query)
+		return concernsOf(e.Dialect, query)
 	}
 	// The last one of a family runs comments that the first one takes for comments.
-	return rewrite.Concerns(db.MayBe[len(db.MayBe)-1].Dialect, query)
+	return concernsOf(db.MayBe[len(db.MayBe)-1].Dialect, query)
 }
 
 // report logs a statement that was sent as it came although it was not filled.

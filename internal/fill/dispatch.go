@@ -5,8 +5,19 @@ import (
 	"database/sql/driver"
 	"strings"
 
+	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/rewrite"
 )
+
+// concernsOf says what a query concerns, and of names only where it may really give a
+// table another one.
+func concernsOf(d *dialect.Dialect, query string) rewrite.Concern {
+	what := rewrite.Concerns(d, query)
+	if what&rewrite.ConcernsNames != 0 && !rewrite.Renames(d, query) {
+		what &^= rewrite.ConcernsNames
+	}
+	return what
+}
 
 // ExecText executes a text that may be an INSERT, or begin or end a
 // transaction.
@@ -56,7 +67,7 @@ func (db *Database) PrepareText(ctx context.Context, g *Conn, query string, what
 	} else {
 		stmt, err = g.PrepareContext(ctx, query)
 	}
-	if err != nil || what&rewrite.ConcernsTransaction == 0 {
+	if err != nil || what&(rewrite.ConcernsTransaction|rewrite.ConcernsNames) == 0 {
 		return stmt, err
 	}
 	effect := db.Effect(query, what)

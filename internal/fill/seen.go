@@ -50,7 +50,7 @@ func (db *Database) see(query string) (what rewrite.Concern, passed bool, known 
 		return db.concerns(query), false, nil
 	}
 	if len(query) > longestSeen {
-		what = rewrite.Concerns(e.Dialect, query)
+		what = concernsOf(e.Dialect, query)
 		return what, what == rewrite.ConcernsInsert && e.PassesAtSight(query), nil
 	}
 	hash := maphash.String(db.seen.seed, query)

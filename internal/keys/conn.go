@@ -37,6 +37,16 @@ type Conn struct {
 func (g *Conn) Open(conn driver.Conn, db *Tables) {
 	g.Conn, g.tables = session.New(conn, db.Server), db
 	g.Altered.Over = g.AlteredTables.close
+	g.WhenRenamed = g.doubtAll
+}
+
+// doubtAll gives up what is reserved, and has each numbering compared with its table
+// before the next key: the name of its table may be that of other rows now.
+func (g *Conn) doubtAll() {
+	g.tables.sources.counters.suspect()
+	if g.Counters != nil {
+		g.Counters.suspect()
+	}
 }
 
 // Close closes the connection and the counters that it alone has.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -212,6 +213,16 @@ func (c *Counters) shed(ctx context.Context) {
 	for _, one := range old {
 		// What cannot be given back is a gap, or its lease runs out.
 		_ = one.numbers.close(ctx)
+	}
+}
+
+// suspect makes all counters give up what they have reserved.
+func (c *Counters) suspect() {
+	c.mu.Lock()
+	all := slices.Collect(maps.Values(c.all))
+	c.mu.Unlock()
+	for _, one := range all {
+		one.numbers.suspect()
 	}
 }
 

@@ -50,6 +50,9 @@ type transaction struct {
 
 	commits knownCommits
 	Altered catalogChanges
+
+	renamed     bool   // a table has another name, which others may not see yet
+	WhenRenamed func() // is called when it has, and again when they see it; nil for nobody
 }
 
 // follow notes that a text has run, or has failed.
@@ -81,6 +84,9 @@ func (t *transaction) follow(effect rewrite.Transaction, err error) {
 	}
 	if t.Tx == Outside {
 		t.Altered.ends()
+		if t.renamed {
+			t.renames()
+		}
 	}
 	if t.Tx == Unknown {
 		t.MarkUnknown()
@@ -118,6 +124,9 @@ func (t *transaction) Ran(effect rewrite.Transaction, what rewrite.Concern, err 
 	if err != driver.ErrSkip && !unsent(err) {
 		t.followText(effect, err)
 		t.controlled(what)
+		if what&rewrite.ConcernsNames != 0 {
+			t.renames()
+		}
 	}
 }
 
@@ -130,6 +139,15 @@ func (t *transaction) followText(effect rewrite.Transaction, err error) {
 		t.follow(effect, err)
 	} else if effect != rewrite.TxUnchanged {
 		t.Undos++
+	}
+}
+
+// renames notes that a text was executed which has given a table another name, or has
+// tried to.
+func (t *transaction) renames() {
+	t.renamed = t.Tx != Outside
+	if t.WhenRenamed != nil {
+		t.WhenRenamed()
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// controlling is a prepared statement that may begin or end a transaction: what an
-// execution of it has done is taken in, as that of a text.
+// controlling is a prepared statement that may begin or end a transaction, or give a
+// table another name: what an execution of it has done is taken in, as that of a text.
 type controlling struct {
 	driver.Stmt
 	session *Conn
