@@ -34,6 +34,8 @@ right to execute it and to read keyfill_sequences. SQLite has no procedures. SQL
 Server has CREATE OR ALTER, which the statement uses, from 2016 SP1 on.
 
 DIALECT is one of ` + dialect.Names() + `.
+The first line is a comment with the least version of the server that sources with
+these tables need.
 Statements end in a semicolon, for Oracle in a line with a slash, as SQL*Plus
 wants it. Lines with DELIMITER, for the clients of MySQL and MariaDB, or with GO,
 for sqlcmd, stand around a procedure. These lines are no SQL, and not for a driver.`,
@@ -62,8 +64,20 @@ for sqlcmd, stand around a procedure. These lines are no SQL, and not for a driv
 	return cmd
 }
 
+// leastVersions are the servers, by dialect, that have what the statements on the
+// tables use: those that make them, and those by which sources reserve in them.
+var leastVersions = map[string]string{
+	"mysql":     "MySQL 8.0",
+	"mariadb":   "MariaDB 10.5",
+	"postgres":  "PostgreSQL 12",
+	"sqlite":    "SQLite 3.35",
+	"sqlserver": "SQL Server 2016 or Azure SQL Database",
+	"oracle":    "Oracle Database 12c",
+}
+
 // printTables prints the statements that create the tables.
 func printTables(out *bufio.Writer, d *dialect.Dialect) {
+	fmt.Fprintf(out, "-- %s or later\n", leastVersions[d.Name])
 	end := ";\n"
 	if d.Family == dialect.FamilyOracle {
 		end = "\n/\n"

@@ -16,6 +16,10 @@ func TestDDL(t *testing.T) {
 		if code := run(context.Background(), []string{"ddl", "--dialect", d.Name}, nil, &out, &errOut); code != 0 {
 			t.Fatalf("%s: exit code %d: %s", d.Name, code, errOut.String())
 		}
+		if version, rest, _ := strings.Cut(out.String(), "\n"); !strings.HasPrefix(version, "-- ") || !strings.ContainsAny(version, "0123456789") ||
+			!strings.HasSuffix(version, " or later") || strings.Contains(rest, "or later") {
+			t.Errorf("%s: the first line is %q", d.Name, version)
+		}
 		for _, table := range []string{"keyfill_sequences", "keyfill_workers", "keyfill_series"} {
 			if !strings.Contains(out.String(), table) {
 				t.Errorf("%s: no %s", d.Name, table)
