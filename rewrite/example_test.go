@@ -162,3 +162,11 @@ func ExampleSoleTable() {
 	// orders true
 	//  false
 }
+
+func ExampleRenames() {
+	fmt.Println(rewrite.Renames(dialect.PostgreSQL(), "ALTER TABLE orders_new RENAME TO orders"))
+	fmt.Println(rewrite.Renames(dialect.PostgreSQL(), "INSERT INTO log (what) VALUES ('rename')"))
+	// Output:
+	// true
+	// false
+}
