@@ -9,6 +9,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
+// What Keys and Reserve answer where a program cannot have the keys beforehand: package
+// keyfill describes each under the same name.
 var (
 	ErrJoined    = errors.New("keyfill: the keys are drawn in the transaction of their INSERT, not before it: send the INSERT without a key")
 	ErrOwnMemory = errors.New("keyfill: no connection but the application's own sees a database in memory: let its INSERTs draw the keys, or use a file")

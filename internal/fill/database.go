@@ -72,6 +72,8 @@ func NewDatabase(a Options, d driver.Driver) (*Database, error) {
 // modeVariable sets the mode of every mount when its database is opened.
 const modeVariable = "KEYFILL_MODE"
 
+// ModeFromEnvironment sets the mode that $KEYFILL_MODE names; without the variable the
+// policy's mode stays.
 func (db *Database) ModeFromEnvironment() error {
 	name, ok := os.LookupEnv(modeVariable)
 	if !ok || name == "" {

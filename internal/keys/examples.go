@@ -11,6 +11,7 @@ import (
 // state would have to be drawn.
 type Examples struct{}
 
+// Give returns n keys of the i-th key column of a table.
 func (Examples) Give(ctx context.Context, room []driver.Value, t *Table, i, n int) ([]driver.Value, error) {
 	k := &t.KeyColumns[i]
 	if k.Source != nil {

@@ -15,6 +15,8 @@ import (
 // was deleted from the top comes again.
 
 var (
+	// ErrNotUnique is for a column that no unique index covers alone: package keyfill
+	// describes it.
 	ErrNotUnique = errors.New("keyfill: greatest key plus one is safe only under a unique index on the key column alone: create one, or use another source")
 
 	errMaxUnseen = errors.New("the next key is the greatest one and one, and whether its column has a unique index is not known: the catalog does not show the table")

@@ -19,6 +19,7 @@ type RowFacts struct {
 	unique  []catalog.UniqueIndex
 }
 
+// NewRowFacts returns what the catalog tells of the rows of a table.
 func NewRowFacts(d *dialect.Dialect, t *Table, found *catalog.Table) *RowFacts {
 	f := &RowFacts{Shown: !found.View && !found.RowSecurity, unique: found.UniqueIndexes}
 	f.Stays = f.Shown && found.KeyTriggers == catalog.No

@@ -27,6 +27,7 @@ type sharedFlake struct {
 	users int
 }
 
+// NewSharedSnowflakes returns an empty set.
 func NewSharedSnowflakes() *SharedSnowflakes { return &SharedSnowflakes{all: map[int]*sharedFlake{}} }
 
 // take adds a user of the snowflake with the options' number, which is made if

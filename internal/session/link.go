@@ -46,6 +46,7 @@ func Text(v any) string {
 	return s
 }
 
+// ErrNoNumber is for a driver whose count of rows cannot be read as a number.
 var ErrNoNumber = errors.New("keyfill: the driver gives the number of rows as no number")
 
 // Integer returns an integer as drivers give it.
