@@ -112,6 +112,34 @@ func startOf(kind string) int64 {
 	return 9
 }
 
+// TestPlaceSavepoint: what SET LOCAL has changed is over with its transaction also where
+// a savepoint stood between it and an INSERT.
+func TestPlaceSavepoint(t *testing.T) {
+	engines := []harness.Engine{harness.PgxDefault, harness.PgxSimple, harness.PQDefault}
+	harness.Each(t, engines, func(t *testing.T, s *harness.Scratch) {
+		for kind, source := range placeSources {
+			t.Run(kind, func(t *testing.T) {
+				home, away := kind+"_home", kind+"_away"
+				for _, schema := range []string{home, away} {
+					harness.Exec(t, s.Raw, "CREATE SCHEMA "+schema)
+					harness.Exec(t, s.Raw, "CREATE TABLE "+schema+".ord (id BIGINT NOT NULL PRIMARY KEY, a INT)")
+				}
+				harness.Exec(t, s.Raw, "INSERT INTO "+home+".ord VALUES (8, 0)")
+				source := *source
+				db, _ := s.Open(t, harness.FillID("ord", policy.Table{InPlace: &source}))
+				conn := harness.ConnOf(t, db)
+				on(t, conn, "SET search_path = "+home, "INSERT INTO ord (a) VALUES (1)",
+					"BEGIN", "SET LOCAL search_path = "+away, "INSERT INTO ord (a) VALUES (2)", "SAVEPOINT s",
+					"INSERT INTO ord (a) VALUES (2)", "COMMIT",
+					"INSERT INTO ord (a) VALUES (3)")
+				if got := harness.IntegersOf(t, s.Raw, "SELECT id FROM "+home+".ord ORDER BY id"); !slices.Equal(got, append([]int64{8}, harness.Above(startOf(kind), 2)...)) {
+					t.Errorf("behind the transaction: %v", got)
+				}
+			})
+		}
+	})
+}
+
 // TestPlaceHome: the schema in which the database is opened has the state that it
 // has without others, also by its name.
 func TestPlaceHome(t *testing.T) {

@@ -124,11 +124,12 @@ func (k *knownPlace) prepares(d *dialect.Dialect, query string) {
 	}
 }
 
-// ends notes that a transaction has ended: PostgreSQL takes back what was SET
-// in one that is rolled back, and SET LOCAL in any.
+// ends notes that a transaction has ended, or may have: PostgreSQL takes back what was
+// SET in one that is rolled back, and SET LOCAL in any. A savepoint ends none, so that
+// what was changed is still to be taken back: PlaceNow forgets that outside of one.
 func (k *knownPlace) ends() {
 	if k.Changed {
-		k.Asked, k.Changed = false, false
+		k.Asked = false
 	}
 }
 
