@@ -84,7 +84,7 @@ func (c *conn) take() answer {
 func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	pass, counts := c.passes(query)
 	if pass {
-		res, err := c.Conn.ExecContext(ctx, query, args)
+		res, err := c.Conn.ExecPassed(ctx, query, args)
 		c.count(counts && err != driver.ErrSkip)
 		return res, err
 	}
@@ -98,7 +98,7 @@ func (c *conn) ExecContext(ctx context.Context, query string, args []driver.Name
 func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	pass, counts := c.passes(query)
 	if pass {
-		rows, err := c.Conn.QueryContext(ctx, query, args)
+		rows, err := c.Conn.QueryPassed(ctx, query, args)
 		c.count(counts && err != driver.ErrSkip)
 		return rows, err
 	}
@@ -112,7 +112,7 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
 	pass, counts := c.passes(query)
 	if pass {
-		stmt, err := c.Conn.PrepareContext(ctx, query)
+		stmt, err := c.Conn.PreparePassed(ctx, query)
 		c.count(counts && err == nil)
 		return stmt, err
 	}

@@ -20,6 +20,10 @@ type plain struct {
 	in    *rewrite.Insert
 	table *keys.Table
 	key   int // the index of the key column among the table's
+
+	// leaves says that the text that is sent leaves what is known of the session, the
+	// second one that with LAST_INSERT_ID(key): see [session.Leaves].
+	leaves [2]bool
 }
 
 // newPlain returns the plain executor of a plan, nil where another one is needed. The
@@ -66,6 +70,9 @@ func (db *Database) newPlainText(e *keys.Engine, query string) (f *plainText, kn
 		return new(plainText), true
 	}
 	f = &plainText{plain: *one}
+	for i, asSession := range []bool{false, true} {
+		f.leaves[i] = session.Leaves(p.Dialect(), p.BoundText(asSession))
+	}
 	t := one.table
 	if e.Dialect.Place.Query == "" || db.StandIn != nil {
 		return f, true
@@ -159,6 +166,15 @@ func (r *plainRun) draw(ctx context.Context) (suits bool, err error) {
 	return true, nil
 }
 
+// leavesSession reports whether the text leaves what is known of the session. asSession
+// says that the first key goes as LAST_INSERT_ID(key).
+func (p *plain) leavesSession(asSession bool) bool {
+	if asSession {
+		return p.leaves[1]
+	}
+	return p.leaves[0]
+}
+
 // isSession reports whether the first key goes as LAST_INSERT_ID(key).
 func (p *plain) isSession(f *keys.Facts) bool {
 	return p.plan.Session() && f.Quiet && !f.OtherID &&
@@ -195,7 +211,11 @@ func (db *Database) execPlain(ctx context.Context, g *Conn, s *seenText, args []
 	if suits, err := r.draw(ctx); !suits || err != nil {
 		return nil, suits, err
 	}
-	res, err = g.ExecContext(ctx, p.plan.BoundText(r.session), r.sent)
+	if text := p.plan.BoundText(r.session); r.leavesSession(r.session) {
+		res, err = g.ExecLeaving(ctx, text, r.sent)
+	} else {
+		res, err = g.ExecContext(ctx, text, r.sent)
+	}
 	if err == driver.ErrSkip {
 		g.park(r.execution())
 		return nil, true, err
@@ -263,7 +283,11 @@ func (db *Database) queryPlain(ctx context.Context, g *Conn, s *seenText, args [
 	if suits, err := r.draw(ctx); !suits || err != nil {
 		return nil, suits, err
 	}
-	rows, err = g.QueryContext(ctx, p.plan.BoundText(r.session), r.sent)
+	if text := p.plan.BoundText(r.session); r.leavesSession(r.session) {
+		rows, err = g.QueryLeaving(ctx, text, r.sent)
+	} else {
+		rows, err = g.QueryContext(ctx, text, r.sent)
+	}
 	if err == driver.ErrSkip {
 		g.park(r.execution())
 		return nil, true, err
@@ -289,12 +313,16 @@ func (db *Database) preparePlain(ctx context.Context, g *Conn, s *seenText) (stm
 		return nil, false, nil
 	}
 	g.AlteredTables.Made = nil
-	session := p.isSession(p.table.Facts())
-	own := &statement{guard: g, plan: p.plan, query: s.query, session: session, plain: p}
+	asSession := p.isSession(p.table.Facts())
+	own := &statement{guard: g, plan: p.plan, query: s.query, session: asSession, plain: p}
 	if f := s.plain.Load(); f.home != nil && s.engine.Dialect.Place.Moves {
 		own.at = f.home
 	}
-	own.Stmt, err = g.PrepareContext(ctx, p.plan.BoundText(session))
+	if text := p.plan.BoundText(asSession); p.leavesSession(asSession) {
+		own.Stmt, err = g.PrepareLeaving(ctx, text)
+	} else {
+		own.Stmt, err = g.PrepareContext(ctx, text)
+	}
 	if isBadConn(err) {
 		g.loseParked(s.query, nil)
 	}

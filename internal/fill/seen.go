@@ -1,11 +1,14 @@
 package fill
 
 import (
+	"context"
+	"database/sql/driver"
 	"hash/maphash"
 	"strings"
 	"sync/atomic"
 
 	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -32,6 +35,8 @@ type seenText struct {
 	engine *keys.Engine
 	what   rewrite.Concern
 	passed bool // it has an INSERT, and is passed on a connection that knows nothing else
+
+	leaves bool // it leaves what is known of the session: see [session.Leaves]
 
 	plain atomic.Pointer[plainText] // what executes it, once that is known
 }
@@ -67,6 +72,7 @@ func (db *Database) see(query string) (what rewrite.Concern, passed bool, known 
 	// The caller's string may be a piece of a large one, or memory that changes.
 	t := &seenText{query: strings.Clone(query), engine: e, what: what}
 	t.passed = passed || what == rewrite.ConcernsInsert && e.Passes(t.query)
+	t.leaves = session.Leaves(e.Dialect, t.query)
 	slot.text.Store(t)
 	return what, t.passed, t
 }
@@ -75,6 +81,7 @@ func (db *Database) see(query string) (what rewrite.Concern, passed bool, known 
 // whether it is counted then.
 func (g *Conn) Passes(query string) (what rewrite.Concern, pass, counts bool) {
 	what, passed, seen := g.DB.see(query)
+	g.seen = seen
 	switch {
 	case what == 0:
 		return 0, true, false
@@ -82,8 +89,31 @@ func (g *Conn) Passes(query string) (what rewrite.Concern, pass, counts bool) {
 		g.AlteredTables.Made = nil
 		return what, true, true
 	}
-	g.seen = seen
 	return what, false, false
+}
+
+// ExecPassed executes a text that Passes has just said to go to the driver.
+func (g *Conn) ExecPassed(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if g.seen != nil && g.seen.leaves {
+		return g.ExecLeaving(ctx, query, args)
+	}
+	return g.ExecContext(ctx, query, args)
+}
+
+// QueryPassed is ExecPassed for a text that gives rows.
+func (g *Conn) QueryPassed(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if g.seen != nil && g.seen.leaves {
+		return g.QueryLeaving(ctx, query, args)
+	}
+	return g.QueryContext(ctx, query, args)
+}
+
+// PreparePassed prepares such a text.
+func (g *Conn) PreparePassed(ctx context.Context, query string) (driver.Stmt, error) {
+	if g.seen != nil && g.seen.leaves {
+		return g.PrepareLeaving(ctx, query)
+	}
+	return g.PrepareContext(ctx, query)
 }
 
 // CountPassed counts an INSERT that the driver has taken as it came.

@@ -60,6 +60,11 @@ func (c *Conn) ExecContext(ctx context.Context, query string, args []driver.Name
 		return nil, driver.ErrBadConn
 	}
 	c.sends(query)
+	return c.exec(ctx, query, args)
+}
+
+// exec executes a text as database/sql does.
+func (c *Conn) exec(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	if c.execer != nil {
 		res, err := c.execer.ExecContext(ctx, query, args)
 		if len(args) > 0 {
@@ -84,6 +89,11 @@ func (c *Conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 		return nil, driver.ErrBadConn
 	}
 	c.sends(query)
+	return c.query(ctx, query, args)
+}
+
+// query executes a text that gives rows as database/sql does.
+func (c *Conn) query(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	if c.queryer != nil {
 		rows, err := c.queryer.QueryContext(ctx, query, args)
 		if len(args) > 0 {
@@ -135,6 +145,12 @@ func (c *Conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, e
 		return nil, driver.ErrBadConn
 	}
 	c.prepares(query)
+	return c.prepareChecked(ctx, query)
+}
+
+// prepareChecked prepares a text as database/sql does, and sees to it that somebody
+// checks the arguments of the statement.
+func (c *Conn) prepareChecked(ctx context.Context, query string) (driver.Stmt, error) {
 	stmt, err := c.prepare(ctx, query)
 	if err != nil || c.checker != nil {
 		return stmt, err
