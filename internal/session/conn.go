@@ -231,3 +231,36 @@ func (c *Conn) IsValid() bool {
 	}
 	return true
 }
+
+// leaving is sends for a text that leaves what is known. What was not asked yet may
+// have changed, for all that is known.
+func (c *Conn) leaving() {
+	c.Settings.changed = c.Settings.changed || !c.Settings.Asked
+	c.Place.Changed = c.Place.Changed || !c.Place.Asked
+}
+
+// ExecLeaving is ExecContext for a text that leaves what is known of the session.
+func (c *Conn) ExecLeaving(ctx context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
+	if c.discard {
+		return nil, driver.ErrBadConn
+	}
+	c.leaving()
+	return c.exec(ctx, text, args)
+}
+
+// QueryLeaving is QueryContext for a text that leaves what is known of the session.
+func (c *Conn) QueryLeaving(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
+	if c.discard {
+		return nil, driver.ErrBadConn
+	}
+	c.leaving()
+	return c.query(ctx, text, args)
+}
+
+// PrepareLeaving is PrepareContext for a text that leaves what is known of the session.
+func (c *Conn) PrepareLeaving(ctx context.Context, text string) (driver.Stmt, error) {
+	if c.discard {
+		return nil, driver.ErrBadConn
+	}
+	return c.prepareChecked(ctx, text)
+}
