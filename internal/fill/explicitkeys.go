@@ -179,7 +179,7 @@ func (db *Database) greatestStored(ctx context.Context, g *Conn, b *brought) (ke
 	}
 	k := &b.table.KeyColumns[b.key]
 	column := f.Columns[b.key].Stored(b.table.Rule, k, false)
-	if column.Unranked {
+	if column.Unranked || f.Rows != nil && !f.Rows.Shown {
 		return 0, false, nil
 	}
 	d := db.Known().Dialect
@@ -251,8 +251,9 @@ func (x *execution) splitBrought() {
 func (x *execution) raiseBefore(ctx context.Context) error {
 	for i := range x.before {
 		b := &x.before[i]
-		err := b.raise(ctx, x.guard, max(b.what.Sure, b.what.Guess))
-		if !b.what.Any() {
+		key := max(b.what.Sure, b.what.Guess)
+		err := b.raise(ctx, x.guard, key)
+		if key < 1 || key >= b.table.KeyColumns[b.key].Limit() {
 			err = b.numbers.Advance(ctx, &x.guard.Conn, 1)
 		}
 		if err != nil {

@@ -65,6 +65,9 @@ func (db *Database) newPlainText(e *keys.Engine, query string) (f *plainText, kn
 	if db.Casing.Load() == session.CasingUnknown && db.Exact != nil && db.StandIn == nil && e.IsTouched(p) {
 		return nil, false
 	}
+	if e != db.Engine.Load() {
+		return nil, false // it has just been found out how the case of names counts
+	}
 	one := db.newPlain(p)
 	if one == nil {
 		return new(plainText), true

@@ -63,7 +63,7 @@ func (db *Database) see(query string) (what rewrite.Concern, passed bool, known 
 	if t := slot.text.Load(); t != nil && t.engine == e && t.query == query {
 		return t.what, t.passed, t
 	}
-	what = rewrite.Concerns(e.Dialect, query)
+	what = concernsOf(e.Dialect, query)
 	passed = what == rewrite.ConcernsInsert && e.PassesAtSight(query)
 	if slot.last.Load() != hash {
 		slot.last.Store(hash)

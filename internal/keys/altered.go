@@ -15,6 +15,7 @@ type alteredTables struct {
 	facts    map[*Table]*Facts
 	at       uint64 // times of the changes that facts know of
 	counters *Counters
+	renamed  bool // a table may have taken the name of one that these number
 
 	// Made are the names of the tables that the text makes which is about to be
 	// sent.

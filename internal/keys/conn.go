@@ -47,6 +47,7 @@ func (g *Conn) doubtAll() {
 	if g.Counters != nil {
 		g.Counters.suspect()
 	}
+	g.AlteredTables.renamed = g.AlteredTables.counters != nil
 }
 
 // Close closes the connection and the counters that it alone has.

@@ -20,9 +20,15 @@ type doubted struct {
 // doubt makes the next draw on the connection compare with the greatest key that
 // its transaction sees, where others may not see that. A row that is counted on the
 // connection itself is compared there anyway.
-func (dr Drawing) doubt(c *counter) {
-	f := dr.table.Gate.facts.Load()
-	if dr.on == nil || dr.on.Tx == session.Outside || f == nil || !f.Columns[dr.index].ranked || c.mapping != nil {
+func (dr Drawing) doubt(ctx context.Context, c *counter) {
+	if dr.on == nil || dr.on.Tx == session.Outside {
+		return
+	}
+	f, err := dr.db.Facts(ctx, dr.on, dr.table)
+	if err != nil {
+		f = dr.table.Gate.facts.Load() // an aborted transaction answers nothing
+	}
+	if f == nil || !f.Columns[dr.index].ranked || c.mapping != nil {
 		return
 	}
 	if numbers := c.Follower(); numbers == nil || numbers.IsOnConnection() {
@@ -70,7 +76,7 @@ func (dr Drawing) DropBlock(ctx context.Context) {
 			return // the database was closed
 		}
 		c.numbers.suspect()
-		dr.doubt(c)
+		dr.doubt(ctx, c)
 	}
 	dr.noteSuspect(ctx)
 }

@@ -125,6 +125,10 @@ func (dr Drawing) numbers(ctx context.Context, n int64) (*counter, int64, error)
 		if err != nil {
 			return nil, 0, err
 		}
+		if dr.on != nil && dr.on.AlteredTables.renamed {
+			// The transaction alone sees what its table holds now.
+			dr.doubt(ctx, c)
+		}
 		first, err := c.reserve(ctx, dr.on, n)
 		switch {
 		case err == nil:

@@ -54,7 +54,7 @@ type engine struct {
 	read    statement // next_value, incarnation, server, table_name, column_name, parameters
 	others  statement // the name of another state's row for a column, or NULL
 	create  statement // makes the row of a sequence, or raises its next value
-	advance statement // raises the next value
+	advance statement // raises the next value, and locks its row though it is not raised
 	reserve update    // answers next_value, incarnation and server
 	enrol   statement // makes the row of a worker, if there is none
 	mark    update    // answers previous_until

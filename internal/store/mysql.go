@@ -113,9 +113,9 @@ ON DUPLICATE KEY UPDATE next_value = GREATEST(next_value, ?)`,
 		[]param{pName, pNext, pTable, pColumn, pParameters, pNext},
 	},
 	advance: statement{
-		`UPDATE keyfill_sequences SET next_value = ?, updated_at = UTC_TIMESTAMP(6)
-WHERE name = ? AND next_value < ?`,
-		[]param{pNext, pName, pNext},
+		`UPDATE keyfill_sequences SET next_value = GREATEST(next_value, ?), updated_at = UTC_TIMESTAMP(6)
+WHERE name = ?`,
+		[]param{pNext, pName},
 	},
 	reserve: update{
 		statement: statement{

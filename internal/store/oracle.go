@@ -88,9 +88,9 @@ VALUES (s.name, s.next_value, :3, :4, :5, RAWTOHEX(SYS_GUID()), SYSTIMESTAMP)`,
 		[]param{pName, pNext, pTable, pColumn, pParameters},
 	},
 	advance: statement{
-		`UPDATE keyfill_sequences SET next_value = :1, updated_at = SYSTIMESTAMP
-WHERE name = :2 AND next_value < :3`,
-		[]param{pNext, pName, pNext},
+		`UPDATE keyfill_sequences SET next_value = GREATEST(next_value, :1), updated_at = SYSTIMESTAMP
+WHERE name = :2`,
+		[]param{pNext, pName},
 	},
 	reserve: update{
 		statement: statement{

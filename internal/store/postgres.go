@@ -86,8 +86,8 @@ ON CONFLICT (name) DO UPDATE SET next_value = GREATEST(keyfill_sequences.next_va
 		[]param{pName, pNext, pTable, pColumn, pParameters},
 	},
 	advance: statement{
-		`UPDATE keyfill_sequences SET next_value = $1, updated_at = clock_timestamp()
-WHERE name = $2 AND next_value < $1`,
+		`UPDATE keyfill_sequences SET next_value = GREATEST(next_value, $1), updated_at = clock_timestamp()
+WHERE name = $2`,
 		[]param{pNext, pName},
 	},
 	reserve: update{

@@ -85,8 +85,8 @@ VALUES (@p1, @p2, @p3, @p4, @p5, CONVERT(nvarchar(40), NEWID()), SYSUTCDATETIME(
 	},
 	advance: statement{
 		`UPDATE keyfill_sequences WITH (ROWLOCK, READCOMMITTEDLOCK)
-SET next_value = @p1, updated_at = SYSUTCDATETIME()
-WHERE name = @p2 AND next_value < @p1`,
+SET next_value = CASE WHEN next_value < @p1 THEN @p1 ELSE next_value END, updated_at = SYSUTCDATETIME()
+WHERE name = @p2`,
 		[]param{pNext, pName},
 	},
 	reserve: update{
