@@ -17,7 +17,7 @@ import (
 // the interceptor, which leaves its answer here.
 //
 // A conn has every optional interface of a connection. Where the driver lacks
-// one, the guard answers as database/sql would have gone on without it.
+// one, fill.Conn answers as database/sql would have gone on without it.
 type conn struct {
 	*fill.Conn
 	mw     intercepted

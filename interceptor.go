@@ -9,8 +9,8 @@ import (
 )
 
 // interceptor is the place of one connection in sqlmw: the texts that concern
-// keyfill come by here. It is the only file that knows sqlmw; all it decides, it
-// asks of the mount.
+// keyfill come by here. It is the only file that knows sqlmw; it decides
+// nothing itself: fill.Database does.
 type interceptor struct {
 	sqlmw.NullInterceptor
 	conn *conn

@@ -11,7 +11,7 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// The bounds of the cache of a mount, see engine.go of the root package.
+// The bounds of a database's cache of plans, see internal/keys/engine.go.
 const (
 	cacheEntries = 4096
 	cacheBytes   = 16 << 20

@@ -27,7 +27,7 @@ func joinedTable(t *testing.T, s *harness.Scratch) (*sql.DB, *keyfill.Mount) {
 	return s.Open(t, harness.JoinedID("t"))
 }
 
-// wantRow compares what the row of t's numbering holds, but in a database in
+// wantNext compares what the row of t's numbering holds, but in a database in
 // memory, whose connection may be in use.
 func wantNext(t *testing.T, s *harness.Scratch, want int) {
 	t.Helper()

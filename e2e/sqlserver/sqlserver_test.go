@@ -26,7 +26,7 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// TestTrapNoExec shows why the guard answers for drivers that cannot execute
+// TestTrapNoExec shows why our connection answers for drivers that cannot execute
 // directly: go-mssqldb's connection has neither Exec, and sqlmw takes for
 // granted that there is one.
 func TestTrapNoExec(t *testing.T) {

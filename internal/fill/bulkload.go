@@ -85,7 +85,7 @@ type bulkLoad struct {
 	brought []brought // by its rows
 
 	noted  []notedKeys
-	newest map[*Recorder]int // by recorder its last in noted
+	newest map[*Recorder]int // for each recorder, the index of its last entry in noted
 }
 
 // notedKeys are keys of the load in one recorder: n from at on.

@@ -69,7 +69,7 @@ func NewDatabase(a Options, d driver.Driver) (*Database, error) {
 	return &Database{Tables: tables, seen: newSeenTexts()}, nil
 }
 
-// modeVariable sets the mode of every mount when its database is opened.
+// modeVariable sets the mode of every database when it is opened.
 const modeVariable = "KEYFILL_MODE"
 
 // ModeFromEnvironment sets the mode that $KEYFILL_MODE names; without the variable the

@@ -37,7 +37,7 @@ func (db *Database) ExecText(ctx context.Context, g *Conn, query string, args []
 	return res, err
 }
 
-// QueryText is execText for a text that gives rows.
+// QueryText is ExecText for a text that gives rows.
 func (db *Database) QueryText(ctx context.Context, g *Conn, query string, args []driver.NamedValue, what rewrite.Concern) (driver.Rows, error) {
 	if rows, done, err := db.queryPlain(ctx, g, g.seen, args); done {
 		return rows, err

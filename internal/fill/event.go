@@ -26,7 +26,7 @@ type event struct {
 
 // events returns what a text counts as: filled where it takes keys, else kept.
 // The event is that of the first INSERT and holds those of the others. rows is as for
-// draw.
+// keys.Draw.
 func events(p *rewrite.Plan, h rewrite.Holes, rows map[int]int64) event {
 	as := event{counts: true, table: p.Inserts[0].Target.Table, owner: keys.TableOf(&p.Inserts[0]), action: rewrite.Keep}
 	for i := range p.Inserts[1:] {

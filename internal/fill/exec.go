@@ -27,28 +27,28 @@ type execution struct {
 	notes   []note        // where the keys stand in the recorders; nil before they do
 	values  string        // of the states' {value:x}; "" where there are none
 	fates   []outcome     // of the plan's places, once settled; nil where nobody asks
-	changed int64         // the id of the row that an upsert of one row has changed
-	rows    map[int]int64 // of the query of each INSERT … SELECT, as counted, by its index
-	counts  int           // how often they were
-	saved   bool          // our savepoint is set
+	changed int64         // the key of a stored row for LastInsertId: see settle
+	rows    map[int]int64 // by index of the INSERT … SELECT: the rows to draw keys for
+	counts  int           // how often the rows were counted
+	saved   bool          // our savepoint (savepoint) is set
 
-	brought []brought // numberings to be raised behind the statement
+	brought []brought // numberings to be raised after the statement
 	before  []brought // to be raised in its transaction, before it
-	stored  []brought // to be raised there behind it, above what it has stored
+	stored  []brought // to be raised there after the INSERT, above the keys it stored
 	kept    bool      // it brings all its keys, and goes out as it came
-	refused *event    // of a kept one that is sent without what it should have raised
+	refused *event    // of a kept statement, sent although nothing could be raised
 
 	joining   joining
 	own       driver.Tx // the transaction that the keys belong to, where it is ours
 	marked    bool      // what is drawn may have to be undone
-	pointSet  bool      // to our savepoint
-	draws     uint64    // of the guard, when the savepoint was set
+	pointSet  bool      // our savepoint (keysSavepoint) is set
+	draws     uint64    // keys.Conn.JoinedDraws when the savepoint was set
 	drawing   bool      // nothing was sent yet: an error may come from another connection
 	undone    bool      // what was drawn was undone, and so is what was stored
 	tries     int       // how often our transaction was made again
 	gone      error     // the transaction has ended since the statement has succeeded
 	committed bool      // our transaction was ended by commit, with an error or without
-	since     time.Time // when it was first
+	since     time.Time // when our transaction was first made again
 
 	text string // what is sent
 	sent []driver.NamedValue
@@ -80,7 +80,8 @@ func (db *Database) exec(ctx context.Context, g *Conn, query string, args []driv
 	return res, err
 }
 
-// execution returns memory for one: of the last one, or new.
+// execution returns an empty execution. It reuses the memory of the last one that was
+// released.
 func (g *Conn) execution() *execution {
 	if x := g.spare; x != nil {
 		g.spare = nil
@@ -184,7 +185,8 @@ func (db *Database) direct(ctx context.Context, g *Conn, query string, args []dr
 	return x, event{}, nil
 }
 
-// keepOr is keep for a statement that counts as the event where it goes out as it came.
+// keepOr calls keep. A statement with no keys to follow counts as the given event; a
+// refusal gets an event of its own.
 func (db *Database) keepOr(ctx context.Context, as event, g *Conn, p *rewrite.Plan, query string, args []driver.NamedValue, h rewrite.Holes, by session.Route) (*execution, event, error) {
 	x, err := db.keep(ctx, g, p, query, args, h, by)
 	if err != nil {

@@ -111,10 +111,10 @@ func (db *Database) bringsFor(ctx context.Context, g *Conn, t *keys.Table, j int
 	return brought{table: t, key: j, numbers: c.Follower(), what: what}, nil
 }
 
-// raiseBehind raises the numberings above what an INSERT has brought that has
-// succeeded. What fails is no error of that: its row is stored. It is made good before
-// the next key, or a duplicate key will tell. Only where it has ended the transaction of
-// the INSERT, and the row with it, that is the error.
+// raiseBehind raises the numberings above the keys that a successful INSERT brought. If
+// raising fails, the INSERT still succeeds: the next draw, or a duplicate key, makes it
+// good. Only if the failure ended the INSERT's transaction, and so removed the row, is
+// it returned.
 func (db *Database) raiseBehind(ctx context.Context, g *Conn, all []brought) error {
 	for i := range all {
 		b := &all[i]
@@ -168,10 +168,10 @@ func (b *brought) raise(ctx context.Context, g *Conn, key int64) error {
 // followSavepoint is the name of ours, which nobody else uses.
 const followSavepoint = "keyfill_follow"
 
-// greatestStored returns the greatest key in the column that the source could make
-// too, as the statement's connection sees it: the engine alone can tell which number it has read. found is false where an
-// index has to be gone through, or the table cannot be read. The error is one that has
-// undone the transaction.
+// greatestStored returns the greatest stored key that the source could also make, as
+// the statement's connection sees it: the engine alone can tell which number it has
+// read. found is false if that needs a scan of an index, or the table cannot be read.
+// An error means that the transaction was undone.
 func (db *Database) greatestStored(ctx context.Context, g *Conn, b *brought) (key int64, found bool, err error) {
 	f, err := db.Facts(ctx, &g.Conn, b.table)
 	if err != nil {

@@ -14,7 +14,7 @@ type Conn struct {
 	DB *Database
 
 	parked   []*execution
-	parkedAt uint64     // undos, as parked was looked through last
+	parkedAt uint64     // Undos when parked was last looked through
 	spare    *execution // that has ended; nil where there is none
 	seen     *seenText  // of the text that is about to be executed or prepared; nil where nothing is remembered
 	keyRoom  [1]driver.Value

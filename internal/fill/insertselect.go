@@ -38,8 +38,8 @@ var errUndo = errors.New("its query calls functions that may change something, a
 // savepoint is the name of ours, which nobody else uses.
 const savepoint = "keyfill_rows"
 
-// countRows counts the rows of each INSERT … SELECT of the statement. What one is
-// counted by may be what an INSERT in front of it gives back, which has its keys then.
+// countRows counts the rows of each INSERT … SELECT of the statement. A query may read
+// what an earlier INSERT of the text returns; that INSERT has its keys by then.
 func (x *execution) countRows(ctx context.Context) error {
 	beside := x.plan.CountsBeside()
 	if beside {
@@ -108,7 +108,7 @@ func (x *execution) countInsert(ctx context.Context, i int) (n int64, err error)
 		}
 		return 0, err
 	case x.lost(err):
-		return 0, err // the transaction is, as by the INSERT
+		return 0, err // it has ended the transaction, as it would have with the INSERT
 	case x.saved && in.Query.Unsure:
 		if undone := x.toSavepoint(ctx); err == nil {
 			err = undone
@@ -136,8 +136,8 @@ func (x *execution) lost(err error) bool {
 	return true
 }
 
-// uncounted lets the savepoint go behind a count that has failed, or which was all
-// that it was for: what comes behind the INSERT would change ROW_COUNT().
+// uncounted releases the savepoint after a failed count, or after a count that was its
+// only use. Releasing it after the INSERT would change ROW_COUNT().
 func (x *execution) uncounted(ctx context.Context, err error) error {
 	if err == nil && x.plan.Dialect().ErrorsAbort {
 		return nil
@@ -176,9 +176,9 @@ func unnumbered(d *dialect.Dialect, answers []any) rewrite.Reason {
 	return ""
 }
 
-// unlessOld returns the error of a statement that numbers rows, or the refusal that it
-// means: a server that is too old has no WITH clause either, and so does not answer the
-// question for its version that stands behind one.
+// unlessOld turns an error of a statement that numbers rows into a refusal if the server
+// is too old for it. Such a server may lack WITH, and then cannot answer the question
+// for its version that stands behind one.
 func (db *Database) unlessOld(ctx context.Context, g *Conn, p *rewrite.Plan, err error) error {
 	d := p.Dialect()
 	n := &d.Numbering

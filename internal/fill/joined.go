@@ -16,15 +16,16 @@ import (
 // A statement that fails leaves its transaction open on most engines: what was
 // drawn for it is undone to a savepoint, since the transaction may commit.
 
-// joining is what the keys of an execution ask of its transaction.
+// joining says which guarantees the keys of an execution need from its transaction.
 type joining struct {
 	any     bool // some are drawn in it
-	gapFree bool // their numbers are undone where the INSERT fails
+	gapFree bool // the numbers go back when the INSERT fails
 	whole   bool // a row that is left out would be a gap
 	latest  bool // it has to see what was committed last
 }
 
-// joining returns what the keys that an execution draws ask of its transaction.
+// joining says which guarantees the keys that an execution draws need from its
+// transaction.
 func (db *Database) joining(p *rewrite.Plan, h rewrite.Holes) (j joining) {
 	for i, d := range p.Draws {
 		if in := &p.Inserts[d.Insert]; h.Counts[i] == 0 || in.Explained {
@@ -56,7 +57,8 @@ func (db *Database) unsuited(p *rewrite.Plan, query string) rewrite.Reason {
 	return unsuited(db.Known(), p, query)
 }
 
-// unsuited is that of a database as far as keys of transactions are concerned.
+// unsuited says why drawing keys in a transaction rules the statement out. It checks
+// what depends on the engine and the plan, for Database.unsuited.
 func unsuited(e *keys.Engine, p *rewrite.Plan, query string) rewrite.Reason {
 	for _, d := range p.Draws {
 		in := &p.Inserts[d.Insert]

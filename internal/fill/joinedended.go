@@ -48,10 +48,10 @@ func (x *execution) unlessEnded(err error) error {
 	return errEnded
 }
 
-// undoneBehind returns the error of what was asked, or done, behind a statement that has
-// succeeded, where that has ended its transaction: what the statement has stored is gone,
-// and what is sent next would commit by itself. It is nil where the transaction is open
-// still, and where it can only be rolled back, so that its commit will tell.
+// undoneBehind takes the error of what was asked, or done, after a statement succeeded.
+// It returns an error if the transaction has ended: the statement's rows are gone, and
+// what is sent next would commit by itself. It returns nil if the transaction is still
+// open, or can only be rolled back, since its COMMIT will then report that.
 func (g *Conn) undoneBehind(ctx context.Context, err error) error {
 	switch {
 	case err == nil, g.Tx == session.Outside, g.DB.Known().Dialect.ErrorsAbort:

@@ -54,8 +54,9 @@ func (x *execution) leavesOut() bool {
 	return false
 }
 
-// mark sets our savepoint. Where an error of the engine leaves the transaction
-// nothing but a rollback, which undoes what was drawn, there is none.
+// mark sets our savepoint. It sets none on an engine where an error leaves only a
+// rollback of the whole transaction, which undoes the draw anyway, unless the driver
+// may answer driver.ErrSkip, which is no error of the engine.
 func (x *execution) mark(ctx context.Context) error {
 	d := x.plan.Dialect()
 	if x.guard.DB.OnConnection() {
@@ -168,9 +169,9 @@ func (x *execution) unmark(ctx context.Context, err error) {
 	case d.ErrorsAbort && x.guard.JoinedDraws == x.draws:
 		return // nothing was drawn
 	case d.ErrorsAbort && err != driver.ErrSkip:
-		// The statement was not sent. Going back to a savepoint that there is not
-		// makes the transaction what the engine's own error would: the numbers
-		// cannot be committed without their rows.
+		// The statement was not sent, so nothing has failed yet. Rolling back to a
+		// savepoint that does not exist puts the transaction into the failed state,
+		// so that the numbers cannot be committed without their rows.
 		_ = x.control(ctx, t.Undo, noSavepoint)
 		return
 	}
@@ -182,7 +183,7 @@ func (x *execution) unmark(ctx context.Context, err error) {
 	x.unset(ctx)
 }
 
-// noSavepoint is the name of none.
+// noSavepoint is a name that is never set, to make a ROLLBACK TO fail.
 const noSavepoint = "keyfill_none"
 
 // unset lets our savepoint go. It is gone already where the transaction has ended.

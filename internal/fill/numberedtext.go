@@ -45,9 +45,9 @@ func (x *execution) sparesKeys() error {
 	return nil
 }
 
-// uncountable returns the error of a count in front of a text: a refusal where the
-// engine cannot run the query yet, since the text itself makes its tables or columns.
-// Then what was open stays so.
+// uncountable returns the error of a count that ran before a text. It is a refusal if
+// the engine cannot run the query by itself, as where the text creates the tables or
+// columns that the query needs; the transaction then stays open.
 func (x *execution) uncountable(ctx context.Context, err error) error {
 	code, ok := sqlcode.Of(err)
 	if !ok || !strings.HasPrefix(code.State, "42") && !strings.HasPrefix(code.State, "3F") {

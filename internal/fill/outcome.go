@@ -75,8 +75,7 @@ func (x *execution) idiomTells(res driver.Result) bool {
 	return err == nil && own != 0
 }
 
-// isOpen reports whether the statement may succeed without storing all its rows,
-// or does not say how many it has stored.
+// isOpen reports whether success leaves open how many rows were stored.
 func (x *execution) isOpen() bool {
 	in := &x.plan.Inserts[0]
 	return in.Conflict == rewrite.ConflictSkip || in.Conflict == rewrite.ConflictUpdate || in.Returning || x.ownConflicts()
@@ -106,8 +105,8 @@ func (x *execution) affected(res driver.Result) int64 {
 	return n
 }
 
-// proven returns what became of all rows where the statement proves it. Else it is
-// Unknown, and open says that the table may tell more.
+// proven returns what became of the rows if the statement alone proves it. Otherwise
+// the outcome is unknown; open says whether asking the table may tell more.
 func (x *execution) proven(in *rewrite.Insert, affected int64) (o outcome, open bool) {
 	rows := int64(in.Rows)
 	switch {

@@ -58,8 +58,8 @@ type plainText struct {
 	home *session.Location // where the session has to be; nil where its place does not matter
 }
 
-// newPlainText returns the plain executor of a text; one without a plan says that
-// there is none. known is false where that cannot be told yet.
+// newPlainText returns the plain executor of a text. A plainText without a plan means
+// that the text has none. known is false while this cannot be decided yet.
 func (db *Database) newPlainText(e *keys.Engine, query string) (f *plainText, known bool) {
 	p := e.Plan(query)
 	if db.Casing.Load() == session.CasingUnknown && db.Exact != nil && db.StandIn == nil && e.IsTouched(p) {
@@ -124,8 +124,8 @@ func (db *Database) plainOn(ctx context.Context, g *Conn, s *seenText) *plain {
 	return &f.plain
 }
 
-// suits reports whether nothing is known of the connection and asked by the caller
-// that needs an execution from the beginning.
+// suits reports whether the plain executor may run: the transaction has changed no
+// tables, the table's facts are known, and nobody records keys.
 func (p *plain) suits(ctx context.Context, g *Conn) bool {
 	return !g.Altered.On && p.table.Facts() != nil && recorderOf(ctx) == nil
 }

@@ -124,8 +124,7 @@ func unlisted(p *rewrite.Plan) *rewrite.Insert {
 
 // beside returns the plan of a query on a connection that has temporary tables:
 // p, unless a table that it takes for a configured one is a temporary one, or may
-// be one when the INSERT runs. An
-// error is the driver's own.
+// be one when the INSERT runs. An error is the driver's own.
 func (db *Database) beside(ctx context.Context, g *Conn, e *keys.Engine, n keys.Naming, query string, p *rewrite.Plan) (*rewrite.Plan, error) {
 	names := &g.Temporary
 	if p.Action == rewrite.Pass && !names.Every || db.StandIn != nil || policy.Mode(db.Mode.Load()) == policy.ModeOff {

@@ -19,15 +19,15 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// unknownRows is for tables that the catalog does not show, plainRows for those of a
-// test without a database: they have no triggers, and are asked nothing.
+// unknownRows describes tables that the catalog has not shown. plainRows describes
+// tables in tests without a database: no triggers, and nothing is asked.
 var (
 	unknownRows = new(keys.RowFacts)
 	plainRows   = &keys.RowFacts{Stays: true}
 )
 
-// rowFacts returns what is known of the rows of the execution's table, of which the
-// catalog is asked once. The answer of one that fails is that nothing is known.
+// rowFacts returns what is known of the rows of the execution's table. It asks the
+// catalog once; if that fails, nothing is known, and it is asked again after a while.
 func (x *execution) rowFacts(ctx context.Context) *keys.RowFacts {
 	g, t := x.guard, keys.TableOf(&x.plan.Inserts[0])
 	db := g.DB
@@ -416,9 +416,9 @@ func (x *execution) firstNumbered(ctx context.Context, res driver.Result) (id in
 	return id
 }
 
-// spares reports whether keys behind those of the statement were drawn and are
-// given to nobody, as many as it takes for one who counts up from an id, for each
-// row, to stay among them. GORM does so.
+// spares reports whether unused keys were reserved after those of the statement. A
+// caller such as GORM, which counts up from LastInsertId for each row, then never
+// reaches keys of other statements.
 func (x *execution) spares(id filledID) bool {
 	draw := x.plan.Filled(x.holes)[id.place].Draw
 	return keys.Spare(x.plan, x.plan.Draws[draw], x.holes.Counts[draw]) > 0

@@ -29,8 +29,8 @@ type recordedKey struct {
 	Outcome outcome
 }
 
-// Recorder is what a recorder has noted, and the executions that wait for their
-// retry. It is safe for concurrent use. Its zero value is empty.
+// Recorder holds the keys that were recorded under a context, and the executions that
+// wait for their retry. It is safe for concurrent use. Its zero value is empty.
 type Recorder struct {
 	parent *Recorder
 	mu     sync.Mutex
@@ -38,7 +38,7 @@ type Recorder struct {
 	lost   []*execution // that ended in driver.ErrBadConn: see retry.go
 }
 
-// note says where the keys of an execution stand in a recording.
+// note says where the keys of an execution stand in a Recorder.
 type note struct {
 	rec *Recorder
 	at  int
@@ -46,14 +46,14 @@ type note struct {
 
 type recorderKey struct{}
 
-// WithRecorder returns a context under which r notes the keys, and the recordings
-// of ctx as well.
+// WithRecorder returns a context under which r notes the keys, and the Recorders of
+// ctx as well.
 func WithRecorder(ctx context.Context, r *Recorder) context.Context {
 	r.parent = recorderOf(ctx)
 	return context.WithValue(ctx, recorderKey{}, r)
 }
 
-// recorderOf returns the recording of a context, nil where there is none.
+// recorderOf returns the Recorder of a context, nil where there is none.
 func recorderOf(ctx context.Context) *Recorder {
 	r, _ := ctx.Value(recorderKey{}).(*Recorder)
 	return r

@@ -27,7 +27,7 @@ type severalResults interface {
 	AllLastInsertIds() []int64
 }
 
-// ownResults is an ownResult of a driver that tells the results of each statement.
+// ownResults is an ownResult whose driver also gives the results of each statement.
 type ownResults struct {
 	ownResult
 	all severalResults
@@ -44,8 +44,8 @@ func (r ownResults) AllLastInsertIds() []int64 {
 	return ids
 }
 
-// withSeveral returns a result of ours with the results of each statement, where
-// the driver tells them. Any other result comes back as it is.
+// withSeveral makes an ownResult an ownResults if its driver also gives the results of
+// each statement. Any other result comes back as it is.
 func withSeveral(res driver.Result) driver.Result {
 	own, ok := res.(ownResult)
 	if !ok {

@@ -13,8 +13,8 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// The transactions of an execution that the engine has ended are made again that
-// often, for that long.
+// How often, and for how long, a transaction of ours that the engine ended is made
+// again.
 const (
 	maxAgain     = 10
 	againFor     = 10 * time.Second

@@ -10,15 +10,14 @@ import (
 )
 
 // alteredTables is what is known of tables in a transaction that has changed some, or
-// may have: see catalogChanges.
+// may have: see session/catalogchanges.go.
 type alteredTables struct {
 	facts    map[*Table]*Facts
 	at       uint64 // times of the changes that facts know of
 	counters *Counters
 	renamed  bool // a table may have taken the name of one that these number
 
-	// Made are the names of the tables that the text makes which is about to be
-	// sent.
+	// Made names the tables that the text about to be sent creates.
 	Made []string
 }
 
@@ -92,9 +91,9 @@ func (g *Conn) countersHere(k *Column, all *Counters) *Counters {
 	return g.AlteredTables.counters
 }
 
-// openHere opens the row of a state for a transaction that has changed tables, and
-// returns what is left to expect of it: the keys in the table are compared here and
-// now. The row itself is the others' too.
+// openHere opens the row of a state while tables are changed. It compares the row with
+// the keys in the table right away, since only this transaction sees them, and returns
+// the row without that check. Other connections share the row.
 func (g *Conn) openHere(ctx context.Context, st *store.Store, row store.Sequence, behind keysource.Remedy, ranked bool) (store.Sequence, error) {
 	opened := row
 	opened.At = store.Within(g.tables.Dialect(), g.Raw)

@@ -10,9 +10,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// bound are the columns that a state with no column of its own is bound to already:
-// the columns that it was opened for, and the columns of tables that came later, which
-// a glob matches or which were made since.
+// bound holds the columns that a shared state is already bound to: those it was opened
+// for, and those bound since, because a glob matched them or their table is new.
 type bound struct {
 	bind    func(context.Context, store.Column) error // nil: by row
 	row     *connRow                                  // on the statements' connections

@@ -62,12 +62,13 @@ type gate struct {
 	facts atomic.Pointer[Facts]
 	turn  chan struct{} // one asks at a time
 
-	// Rows is what is known of the table's rows: see rowFacts. It is not asked for
+	// Rows is what is known of the table's rows: see RowFacts. It is not asked for
 	// before the time of mute, in nanoseconds.
 	Rows atomic.Pointer[RowFacts]
 	Mute atomic.Int64
 
-	// Values are plans by which the values of a row are read: see valuesOf.
+	// Values are plans by which the values of a row are read: see valuesOf in
+	// fill/changedrow.go.
 	Values *rewrite.Cache
 
 	// counters are the counters of the keys whose state has one name, once they are

@@ -20,7 +20,7 @@ type Conn struct {
 
 	// JoinedDraws counts the numbers that were asked for in its transactions.
 	JoinedDraws uint64
-	drawnIn     uint64 // session.Conn.Begins, as the last of them was asked for
+	drawnIn     uint64 // Begins when the last of them was asked for
 
 	// Counters are those of a database that this connection alone has: one in
 	// memory. nil elsewhere.

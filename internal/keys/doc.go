@@ -3,14 +3,15 @@
 //
 // [Tables] is one database. An [Engine] is what the policy says in one dialect: it
 // compiles plans, and makes the [Table] of a name. A table is compared with the catalog
-// before its first key: see [Facts]. A [Conn] is a connection of the application; keys
-// that belong to its transaction are drawn on it, any other on connections of our own.
+// before its first key: see [Tables.Facts]. A [Conn] is a connection of the application;
+// keys that belong to its transaction are drawn on it, any other on connections of our
+// own.
 //
 // [Draw] asks for the keys of a statement. They come through a [Giver]: a Conn, or
 // [Examples] for an explanation. A UUID comes from a source that all tables share. An
 // integer comes from a counter, one for each name of a state. There are five kinds of
 // numbers that a counter gives, each in a file of its name: sequence, snowflake,
-// recycled, joinedRow and scoped.
+// recycled, joinedRow and scoped (scoped in scope.go).
 //
 // Whether a key can come out twice is decided here. What is reserved is written to a
 // store before it is given, in a transaction that has committed; only a joined row is

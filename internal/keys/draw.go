@@ -24,7 +24,7 @@ type Giver interface {
 	// Within returns n keys, each numbered within the parent of its row; parents
 	// gives these.
 	Within(ctx context.Context, t *Table, i, n int, parents Parents) ([]driver.Value, error)
-	// Spares reports whether keys are drawn behind those of a statement: see spare.
+	// Spares reports whether keys are drawn behind those of a statement: see Spare.
 	Spares() bool
 }
 
@@ -159,7 +159,7 @@ func unusable(err error) bool {
 
 // Spare returns how many keys are drawn behind those of a statement that need not
 // store its first row, and which answers with the first that it has stored: see
-// spares.
+// spares in fill/present.go.
 func Spare(p *rewrite.Plan, d rewrite.Draw, n int) int {
 	in := &p.Inserts[d.Insert]
 	t := TableOf(in)

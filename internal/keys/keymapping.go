@@ -115,7 +115,7 @@ func mapTo(row *store.Sequence, src policy.Source, mapping keysource.Mapping) {
 	}
 	row.Parameters, row.Fresh = mapping.Parameters(), true
 	if c, ok := mapping.(*keysource.Coprime); ok {
-		// What the policy calls the start of a coprime is none of numbers.
+		// The policy's start of a coprime is not one of its numbers.
 		row.Start = 0
 		if src.Table != nil {
 			row.Codec = residues{c}

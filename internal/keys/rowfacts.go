@@ -57,5 +57,5 @@ func (f *RowFacts) OtherUnique(key int) (columns []string, ok bool) {
 	return columns, columns != nil
 }
 
-// newValues returns a cache for the plans that valuesOf makes of a table.
+// newValues returns a cache for the plans that fill's valuesOf makes of a table.
 func newValues() *rewrite.Cache { return rewrite.NewCache(cacheEntries/32, cacheBytes/32) }

@@ -16,8 +16,8 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// scoped is a numbering of the rows of a table within each parent. Of the parents
-// nothing is remembered: there are as many as there are.
+// scoped numbers the rows of a table within each parent. It keeps nothing of
+// the parents, since their number is not bounded, except which are in doubt.
 type scoped struct {
 	joined  *joinedRow // its own row, which gives no number; nil where stores have a stand-in
 	scope   store.Scope

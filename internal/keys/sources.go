@@ -134,7 +134,7 @@ func (db *Tables) Close(ctx context.Context, onOwn onOwnConn) error {
 	return errors.Join(errs...)
 }
 
-// valueKey is the key of a value that withValue puts into a context.
+// valueKey is the key of a value that WithValue puts into a context.
 type valueKey struct{ name string }
 
 // WithValue returns a context that holds the value of a name in the names of states.
@@ -142,7 +142,7 @@ func WithValue(ctx context.Context, name, value string) context.Context {
 	return context.WithValue(ctx, valueKey{name}, value)
 }
 
-// ValueOf returns what withValue has put into ctx.
+// ValueOf returns what WithValue has put into ctx.
 func ValueOf(ctx context.Context) func(name string) (string, bool) {
 	return func(name string) (string, bool) {
 		v, ok := ctx.Value(valueKey{name}).(string)

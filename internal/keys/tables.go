@@ -19,7 +19,7 @@ import (
 // the sources of their keys, and what was done with INSERTs into them.
 type Tables struct {
 	*session.Server
-	Exact   []*Engine              // the same as either, where the case of tables' names counts
+	Exact   []*Engine              // as MayBe, where the case of tables' names counts
 	MayBe   []*Engine              // what the engine may be: one, or MySQL's and MariaDB's
 	Engine  atomic.Pointer[Engine] // nil until those two are told apart
 	sources *sources

@@ -16,6 +16,6 @@
 // concurrent use; a Conn belongs to one goroutine at a time, as database/sql has it.
 //
 // The packages internal/keys and internal/fill stand on this one. It knows neither
-// configured tables nor keys, and never calls back but where a transaction that has
-// changed tables ends.
+// configured tables nor keys. It calls back in two cases only: a transaction that has
+// changed tables ends (Altered.Over), or a table was renamed (WhenRenamed).
 package session

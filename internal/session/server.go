@@ -14,8 +14,8 @@ type Server struct {
 	Driver drivers.Facts
 	may    []*dialect.Dialect // what the server may speak: one, or MySQL's and MariaDB's
 
-	Spoken        atomic.Pointer[dialect.Dialect] // nil until those two are told apart
-	Casing        atomic.Uint32                   // whether the case of tables' names counts: casing…
+	Spoken        atomic.Pointer[dialect.Dialect] // nil until MySQL and MariaDB are told apart
+	Casing        atomic.Uint32                   // whether the case of tables' names counts: Casing…
 	ServerVersion atomic.Pointer[[2]int]          // major and minor, once they were asked for
 	Places        places
 }

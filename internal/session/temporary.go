@@ -7,10 +7,10 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// A temporary table of the name of a configured one is not the configured table
-// where its connection has sent the CREATE. The names of those go by here; what
-// one of them means at an INSERT (DROP, ROLLBACK, ON COMMIT DROP, a search path)
-// is asked on the connection.
+// A connection may create a temporary table that hides a configured one.
+// temporaryNames collects the names of such tables from the texts that are sent.
+// Whether a name still means the temporary table at an INSERT (after a DROP, a ROLLBACK,
+// ON COMMIT DROP, a change of the search path) is asked of the engine.
 
 // temporaryNames are the folded names, without a schema, of the tables that a
 // connection may have made temporary ones. They are kept to its end: a

@@ -130,8 +130,9 @@ func (t *transaction) Ran(effect rewrite.Transaction, what rewrite.Concern, err 
 	}
 }
 
-// followText is follow for a text of the application. Where a change opens a
-// transaction, the driver's alone decides whether it commits by itself.
+// followText is follow for a text of the application. On an engine whose driver opens
+// and ends transactions itself (Transactions.Driver), texts do not say whether one is
+// open; they only count as a possible undo.
 func (t *transaction) followText(effect rewrite.Transaction, err error) {
 	t.nested = t.nested || effect != rewrite.TxUnchanged
 	t.left = t.left && (effect != rewrite.TxEnds || err != nil)

@@ -56,7 +56,7 @@ func OffsetOf(last bool) int {
 // WaysToReserve are those of the tests of key tables.
 var WaysToReserve = []string{"pessimistic", "pessimistic-version", "optimistic", "optimistic-version", "procedure"}
 
-// Ways are those of waysToReserve that there are: a table of keyfill's own has no
+// Ways are those of WaysToReserve that there are: a table of keyfill's own has no
 // version, and SQLite no procedures.
 func (st StateOf) Ways(s *Scratch) []string {
 	return slices.DeleteFunc(slices.Clone(WaysToReserve), func(way string) bool {
