@@ -68,7 +68,7 @@ type gate struct {
 	Mute atomic.Int64
 
 	// Values are plans by which the values of a row are read: see valuesOf in
-	// fill/changedrow.go.
+	// fill/upsertid.go.
 	Values *rewrite.Cache
 
 	// counters are the counters of the keys whose state has one name, once they are

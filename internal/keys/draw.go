@@ -159,7 +159,7 @@ func unusable(err error) bool {
 
 // Spare returns how many keys are drawn behind those of a statement that need not
 // store its first row, and which answers with the first that it has stored: see
-// spares in fill/present.go.
+// spares in fill/askrows.go.
 func Spare(p *rewrite.Plan, d rewrite.Draw, n int) int {
 	in := &p.Inserts[d.Insert]
 	t := TableOf(in)

@@ -35,7 +35,7 @@ type Recorder struct {
 	parent *Recorder
 	mu     sync.Mutex
 	keys   []recordedKey
-	lost   []*execution // that ended in driver.ErrBadConn: see retry.go
+	lost   []*execution // that ended in driver.ErrBadConn: see badconnretry.go
 }
 
 // note says where the keys of an execution stand in a Recorder.
