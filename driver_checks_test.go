@@ -1,0 +1,123 @@
+//lint:file-ignore SA1019 what is reachable through sql.Conn.Raw is tested
+
+package keyfill_test
+
+import (
+	"context"
+	"database/sql/driver"
+	"strings"
+	"testing"
+
+	"github.com/keyfill/keyfill"
+)
+
+// TestColumnConverter: sqlmw hides a statement's ColumnConverter; ours is asked
+// with the index at which the caller's argument travels.
+func TestColumnConverter(t *testing.T) {
+	d := &fakeDriver{strength: contexts, converts: true}
+	db := open(t, d, config("sqlite"))
+	s, err := db.Prepare("INSERT INTO t (a) VALUES (?), (?)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.Exec(1, 2); err != nil {
+		t.Fatal(err)
+	}
+	var indexes []int
+	for _, c := range d.took("convert") {
+		indexes = append(indexes, c.index)
+	}
+	if len(indexes) != 2 || indexes[0] != 0 || indexes[1] != 2 {
+		t.Errorf("converters were asked for %v, want [0 2]", indexes)
+	}
+	if p, err := db.Prepare("UPDATE t SET a = ?"); err != nil {
+		t.Error(err)
+	} else if _, err := p.Exec(7); err != nil || len(d.took("convert")) != 3 {
+		t.Errorf("an untouched statement lost its converter: %v", err)
+	}
+}
+
+// TestConnChecks: a statement without a checker of its own must fall back to
+// its connection's, or prepared lists and uint64 stop working.
+func TestConnChecks(t *testing.T) {
+	d := &fakeDriver{strength: checkers}
+	d.check = func(nv *driver.NamedValue) error {
+		if list, ok := nv.Value.([]string); ok {
+			nv.Value = strings.Join(list, ",")
+		}
+		return nil
+	}
+	db := open(t, d, config("sqlite"))
+	s, err := db.Prepare(insert)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.Exec([]string{"a", "b"}, uint64(1)<<63); err != nil {
+		t.Fatal(err)
+	}
+	args := d.sent()[0].args
+	if args[0].Value != "a,b" || args[1].Value != uint64(1)<<63 {
+		t.Errorf("sent %v", args)
+	}
+}
+
+// checkingDriver prepares every text, and its statements check their arguments, as
+// those of godror do.
+type checkingDriver struct{ fakeConnector }
+
+func (c *checkingDriver) Connect(context.Context) (driver.Conn, error) {
+	return &checkingConn{bareConn{c.d}}, nil
+}
+
+type checkingConn struct{ bareConn }
+
+func (c *checkingConn) Prepare(query string) (driver.Stmt, error) {
+	s, err := c.bareConn.Prepare(query)
+	return &checkingStmt{s}, err
+}
+
+type checkingStmt struct{ driver.Stmt }
+
+func (s *checkingStmt) CheckNamedValue(nv *driver.NamedValue) error {
+	list, ok := nv.Value.([]string)
+	if !ok {
+		return driver.ErrSkip
+	}
+	nv.Value = strings.Join(list, ",")
+	return nil
+}
+
+// TestStatementChecks: where a driver prepares every text, what its statement takes is
+// taken without a Prepare of the program, at the first text and at later ones.
+func TestStatementChecks(t *testing.T) {
+	for _, query := range []string{"UPDATE t SET a = ?, b = ?", "INSERT INTO other (a, b) VALUES (?, ?)", insert} {
+		d := &fakeDriver{strength: bare}
+		db, err := keyfill.OpenDB(&checkingDriver{fakeConnector{d}}, keyfill.Options{Policy: config("sqlite")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		for range 2 {
+			mustExec(t, db, query, []string{"a", "b"}, 1)
+		}
+		rows, err := db.Query(query, []string{"a", "b"}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows.Close()
+		if _, err := db.Exec(query, struct{}{}, 1); err == nil {
+			t.Errorf("%s: a value was sent that nobody takes", query)
+		}
+		sent := d.sent()
+		if len(sent) != 3 {
+			t.Errorf("%s: sent %d, want 3", query, len(sent))
+		}
+		for _, c := range sent {
+			if c.args[0].Value != "a,b" || c.args[1].Value != int64(1) {
+				t.Errorf("%s: sent %v", query, c.args)
+			}
+		}
+	}
+}
