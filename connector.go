@@ -134,7 +134,7 @@ const closing = 5 * time.Second
 func (c *Connector) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closing)
 	defer cancel()
-	err := c.driver.mount.one.Close(ctx, c.driver.mount.one.WithGuard)
+	err := c.driver.mount.one.Close(ctx, c.driver.mount.one.WithOwnConn)
 	if c.all != nil {
 		c.all.remove(c.driver.mount.one)
 	}

@@ -29,7 +29,7 @@ var (
 // rowFacts returns what is known of the rows of the execution's table. It asks the
 // catalog once; if that fails, nothing is known, and it is asked again after a while.
 func (x *execution) rowFacts(ctx context.Context) *keys.RowFacts {
-	g, t := x.guard, keys.TableOf(&x.plan.Inserts[0])
+	g, t := x.conn, keys.TableOf(&x.plan.Inserts[0])
 	db := g.DB
 	if f := t.Gate.Rows.Load(); f != nil {
 		return f
@@ -37,15 +37,15 @@ func (x *execution) rowFacts(ctx context.Context) *keys.RowFacts {
 	if db.StandIn != nil {
 		return plainRows
 	}
-	if time.Now().UnixNano() < t.Gate.Mute.Load() {
+	if time.Now().UnixNano() < t.Gate.RowsPausedUntil.Load() {
 		return unknownRows
 	}
 	ctx, cancel := aside(ctx)
 	defer cancel()
-	d := db.Known().Dialect
-	found, err := db.TableIn(ctx, &g.Conn, d, t.Rule.Schema, t.Rule.Name)
+	d := db.AnyEngine().Dialect
+	found, err := db.CatalogTable(ctx, &g.Conn, d, t.Rule.Schema, t.Rule.Name)
 	if x.asked(ctx, err); err != nil {
-		t.Gate.Mute.Store(time.Now().Add(keys.Recheck).UnixNano())
+		t.Gate.RowsPausedUntil.Store(time.Now().Add(keys.RecheckPause).UnixNano())
 		return unknownRows
 	}
 	f := keys.NewRowFacts(d, t, found)
@@ -88,7 +88,7 @@ type group struct {
 func (x *execution) present(ctx context.Context, f *keys.RowFacts, draw int, affected int64) []outcome {
 	q, ok := x.inquiry(f, draw)
 	gate := keys.TableOf(&x.plan.Inserts[0]).Gate
-	if !ok || ctx.Err() != nil || time.Now().UnixNano() < gate.Mute.Load() {
+	if !ok || ctx.Err() != nil || time.Now().UnixNano() < gate.RowsPausedUntil.Load() {
 		return nil
 	}
 	ctx, cancel := aside(ctx)
@@ -98,7 +98,7 @@ func (x *execution) present(ctx context.Context, f *keys.RowFacts, draw int, aff
 		return q.found
 	}
 	if x.asked(ctx, err); x.gone == nil && sqlcode.Answered(err) {
-		gate.Mute.Store(time.Now().Add(askedAgain).UnixNano())
+		gate.RowsPausedUntil.Store(time.Now().Add(askedAgain).UnixNano())
 	}
 	return nil
 }
@@ -107,7 +107,7 @@ func (x *execution) present(ctx context.Context, f *keys.RowFacts, draw int, aff
 // transaction has ended by then, the statement has failed.
 func (x *execution) asked(ctx context.Context, err error) {
 	if x.gone == nil {
-		x.gone = x.guard.undoneBehind(ctx, err)
+		x.gone = x.conn.undoneBehind(ctx, err)
 	}
 }
 
@@ -189,7 +189,7 @@ func parentCondition(d *dialect.Dialect, columns []string, values []driver.Value
 func (q *inquiry) ask(ctx context.Context, leads bool, affected int64) error {
 	x := q.x
 	latest := x.plan.Dialect().Latest
-	inside, outside := x.guard.Tx == session.Inside, x.guard.Tx == session.Outside
+	inside, outside := x.conn.Tx == session.Inside, x.conn.Tx == session.Outside
 	switch {
 	case latest.Lock == "":
 		return q.plain(ctx, true)
@@ -362,7 +362,7 @@ var errOtherKey = errors.New("keyfill: the table shows another key than it was a
 
 // run notes the keys that a query shows, and returns their number.
 func (q *inquiry) run(ctx context.Context, group int, query string) (seen int, err error) {
-	err = dbconn.Query(ctx, q.x.guard.Raw, query, nil, func(row []any) error {
+	err = dbconn.Query(ctx, q.x.conn.Raw, query, nil, func(row []any) error {
 		n, ok := q.places[place{group, q.shown(row[0])}]
 		if !ok {
 			return errOtherKey
@@ -390,7 +390,7 @@ func (q *inquiry) shown(v any) any {
 // or nobody wants to know.
 func (x *execution) firstNumbered(ctx context.Context, res driver.Result) (id int64) {
 	in := &x.plan.Inserts[0]
-	d := slices.IndexFunc(x.plan.Draws, func(d rewrite.Draw) bool { return d.Key == keys.TableOf(in).LastID })
+	d := slices.IndexFunc(x.plan.Draws, func(d rewrite.Draw) bool { return d.Key == keys.TableOf(in).LastIDKey })
 	if d < 0 || !x.tellsID() || in.Conflict == rewrite.ConflictError || in.UpdatesKey || x.rows[0] == 0 || x.affected(res) == 0 || x.idiomTells(res) {
 		return 0
 	}
@@ -408,11 +408,11 @@ func (x *execution) firstNumbered(ctx context.Context, res driver.Result) (id in
 	query := fmt.Sprintf("SELECT %s(%s) FROM %s WHERE %s BETWEEN %d AND %d", which, column, in.TableText, column, before+1, before+x.rows[0])
 	ctx, cancel := aside(ctx)
 	defer cancel()
-	row, err := x.guard.Row(ctx, query, nil)
+	row, err := x.conn.QueryRow(ctx, query, nil)
 	if x.asked(ctx, err); err != nil || row[0] == nil {
 		return 0
 	}
-	id, _ = session.Integer(row[0])
+	id, _ = session.IntegerOf(row[0])
 	return id
 }
 

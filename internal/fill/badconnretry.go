@@ -38,7 +38,7 @@ func (x *execution) retry() bool {
 	x.rec.mu.Lock()
 	defer x.rec.mu.Unlock()
 	for i, l := range x.rec.lost {
-		if l.guard.DB == x.guard.DB && l.query == x.query && l.values == x.values && keys.SameColumns(l.plan, x.plan) && equalArgs(l.args, x.args) && l.holes.Equal(x.holes) {
+		if l.conn.DB == x.conn.DB && l.query == x.query && l.values == x.values && keys.SameColumns(l.plan, x.plan) && equalArgs(l.args, x.args) && l.holes.Equal(x.holes) {
 			x.rec.lost = slices.Delete(x.rec.lost, i, i+1)
 			x.keys, x.notes = l.keys, l.notes
 			return true
@@ -51,7 +51,7 @@ func (x *execution) retry() bool {
 func (x *execution) autonomous() bool {
 	for _, d := range x.plan.Draws {
 		k := &keys.TableOf(&x.plan.Inserts[d.Insert]).KeyColumns[d.Key]
-		if k.Source == nil && x.guard.DB.Joins(k) {
+		if k.Source == nil && x.conn.DB.DrawsOnConnection(k) {
 			return false
 		}
 	}

@@ -43,8 +43,8 @@ func (l *bulkLoad) columns(ctx context.Context) error {
 	if in.BulkTable == "" {
 		return nil
 	}
-	e := l.guard.DB.Known()
-	all, err := l.guard.bulkColumns(ctx, in.BulkTable, func(name string) bool {
+	e := l.conn.DB.AnyEngine()
+	all, err := l.conn.bulkColumns(ctx, in.BulkTable, func(name string) bool {
 		return slices.ContainsFunc(in.Target.Keys, func(k rewrite.Key) bool { return k.Column == e.Dialect.Fold(name, true) })
 	})
 	if err != nil {
@@ -66,7 +66,7 @@ func (l *bulkLoad) columns(ctx context.Context) error {
 		}
 		form := formOf(all[i])
 		if all[i].kind == guidKind {
-			if form, err = l.guard.guidForm(ctx); err != nil {
+			if form, err = l.conn.guidForm(ctx); err != nil {
 				return err
 			}
 		}
@@ -235,7 +235,7 @@ func (l *bulkLoad) formed(keys [][]driver.Value) ([][]driver.Value, error) {
 		for _, key := range keys[i] {
 			v, ok := l.forms[d.Key](key)
 			if !ok {
-				return nil, l.guard.DB.refuseBound(l.unwritten(d.Key, "a key is not of a size or kind that its type takes"))
+				return nil, l.conn.DB.refuseBound(l.unwritten(d.Key, "a key is not of a size or kind that its type takes"))
 			}
 			out[i] = append(out[i], v)
 		}

@@ -28,7 +28,7 @@ func (db *Database) prepareLoad(ctx context.Context, g *Conn, query string, p *r
 	if mode == policy.ModeOff {
 		return db.prepareAsIs(ctx, g, query, event{counts: true, table: p.Inserts[0].Target.Table, action: p.Action, mode: mode, withheld: true})
 	}
-	l := &bulkLoad{statement: &statement{guard: g, plan: p, query: query, dry: mode == policy.ModeDryRun}}
+	l := &bulkLoad{statement: &statement{conn: g, plan: p, query: query, dry: mode == policy.ModeDryRun}}
 	text := query
 	if !l.dry {
 		if err := l.ask(ctx); err != nil {
@@ -105,9 +105,9 @@ var (
 // columns where the driver writes values by their types, and of the states of
 // its keys.
 func (l *bulkLoad) ask(ctx context.Context) error {
-	db, g := l.guard.DB, l.guard
+	db, g := l.conn.DB, l.conn
 	for _, d := range l.plan.Draws {
-		if db.Belongs(&keys.TableOf(&l.plan.Inserts[d.Insert]).KeyColumns[d.Key]) {
+		if db.DrawsInTransaction(&keys.TableOf(&l.plan.Inserts[d.Insert]).KeyColumns[d.Key]) {
 			// The connection takes nothing else while the load lasts.
 			return l.plan.Refused(rewrite.ErrBulk)
 		}
@@ -123,7 +123,7 @@ func (l *bulkLoad) ask(ctx context.Context) error {
 		if t.KeyColumns[d.Key].Source != nil {
 			continue
 		}
-		if _, err := db.For(&g.Conn, t, d.Key).Counter(ctx); err != nil {
+		if _, err := db.DrawingFor(&g.Conn, t, d.Key).Counter(ctx); err != nil {
 			return t.KeyError(d.Key, err)
 		}
 	}
@@ -158,7 +158,7 @@ func (l *bulkLoad) ExecContext(ctx context.Context, args []driver.NamedValue) (d
 
 // row makes the execution of one row.
 func (l *bulkLoad) row(ctx context.Context, args []driver.NamedValue) (*execution, error) {
-	db := l.guard.DB
+	db := l.conn.DB
 	h, err := l.plan.Holes(args)
 	if err != nil {
 		return nil, db.refuseBound(err)
@@ -167,13 +167,13 @@ func (l *bulkLoad) row(ctx context.Context, args []driver.NamedValue) (*executio
 		return nil, err
 	}
 	x := l.execution(ctx, args, h)
-	if x.brought, err = db.brings(ctx, l.guard, l.plan, args, h); err != nil {
+	if x.brought, err = db.brings(ctx, l.conn, l.plan, args, h); err != nil {
 		return nil, err
 	}
 	if err := l.raiseSoFar(ctx, h); err != nil {
 		return nil, err
 	}
-	if x.keys, err = keys.Draw(ctx, l.plan, nil, h, nil, nil, l.guard, nil); err != nil {
+	if x.keys, err = keys.Draw(ctx, l.plan, nil, h, nil, nil, l.conn, nil); err != nil {
 		return nil, err
 	}
 	sent, err := l.formed(x.keys)
@@ -211,7 +211,7 @@ func (l *bulkLoad) raiseSoFar(ctx context.Context, h rewrite.Holes) error {
 		if key <= b.raised {
 			continue
 		}
-		if err := b.raise(ctx, l.guard, key); err != nil {
+		if err := b.raise(ctx, l.conn, key); err != nil {
 			return b.table.KeyError(b.key, err)
 		}
 		b.raised = key
@@ -265,7 +265,7 @@ func (l *bulkLoad) finish(ctx context.Context) (driver.Result, error) {
 		l.failed(ctx, err)
 		return res, err
 	}
-	if err := l.guard.DB.raiseBehind(ctx, l.guard, l.brought); err != nil {
+	if err := l.conn.DB.raiseBehind(ctx, l.conn, l.brought); err != nil {
 		l.failed(ctx, err)
 		return nil, err
 	}
@@ -299,7 +299,7 @@ func (l *bulkLoad) failed(ctx context.Context, err error) {
 		o = outcomeNotStored
 		l.settle(o)
 	}
-	addFailed(l.guard.DB.Tally.Of(l.plan.Inserts[0].Target.Table, nil), o, l.filled)
+	addFailed(l.conn.DB.Tally.Of(l.plan.Inserts[0].Target.Table, nil), o, l.filled)
 	l.filled = 0
 	if l.last != nil {
 		l.last.suspect(ctx, err)

@@ -20,7 +20,7 @@ type Conn struct {
 	keyRoom  [1]driver.Value
 }
 
-func newGuard(conn driver.Conn, db *Database) *Conn {
+func newConn(conn driver.Conn, db *Database) *Conn {
 	g := &Conn{DB: db}
 	g.Conn.Open(conn, db.Tables)
 	return g

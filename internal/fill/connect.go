@@ -24,16 +24,16 @@ func (db *Database) Connect(ctx context.Context, parent driver.Connector) (*Conn
 	if err != nil {
 		return nil, err
 	}
-	g := newGuard(conn, db)
+	g := newConn(conn, db)
 	if db.Engine.Load() == nil && policy.Mode(db.Mode.Load()) != policy.ModeOff {
 		// On a connection that nobody has used: later the question would change
 		// what ROW_COUNT() and FOUND_ROWS() say. Without an answer it is asked
 		// again when it matters.
-		_, _ = g.Know(ctx)
+		_, _ = g.AskEngine(ctx)
 	}
-	g.Greet(ctx)
+	g.SetUpSQLite(ctx)
 	if policy.Mode(db.Mode.Load()) != policy.ModeOff {
-		g.PlaceFirst(ctx)
+		g.AskPlaceEarly(ctx)
 	}
 	return g, nil
 }
@@ -44,7 +44,7 @@ func (db *Database) KeysFor(ctx context.Context, name string, n int) ([]driver.V
 	var made []driver.Value
 	err := db.forTable(ctx, name, func(t *keys.Table, g *keys.Conn) error {
 		var err error
-		made, err = db.For(g, t, 0).Next(ctx, nil, n)
+		made, err = db.DrawingFor(g, t, 0).Next(ctx, nil, n)
 		return err
 	})
 	return made, err
@@ -59,7 +59,7 @@ func (db *Database) ReserveFor(ctx context.Context, name string, n int) (int64, 
 			return ErrNoNumbers
 		}
 		var err error
-		first, err = db.For(g, t, 0).Reserve(ctx, int64(n))
+		first, err = db.DrawingFor(g, t, 0).Reserve(ctx, int64(n))
 		return err
 	})
 	return first, err
@@ -70,19 +70,19 @@ func (db *Database) ReserveFor(ctx context.Context, name string, n int) (int64, 
 func (db *Database) forTable(ctx context.Context, name string, f func(*keys.Table, *keys.Conn) error) error {
 	// Names, layouts and states are alike in MySQL and MariaDB; what the catalog
 	// is to say of a column is not.
-	t, err := db.Known().Named(name)
+	t, err := db.AnyEngine().TableNamed(name)
 	if err != nil {
-		return db.Known().NewError(name, "", -1, err)
+		return db.AnyEngine().NewError(name, "", -1, err)
 	}
-	if t, err = db.Real(ctx, t); err != nil {
-		return db.Known().NewError(name, "", -1, err)
+	if t, err = db.TableAtHome(ctx, t); err != nil {
+		return db.AnyEngine().NewError(name, "", -1, err)
 	}
 	k := &t.KeyColumns[0]
-	if db.Belongs(k) {
+	if db.DrawsInTransaction(k) {
 		return t.KeyError(0, ErrJoined)
 	}
-	if k.Source == nil && db.OnConnection() && db.StandIn == nil {
-		err = db.WithGuard(ctx, func(g *keys.Conn) error { return f(t, g) })
+	if k.Source == nil && db.StatesOnConnection() && db.StandIn == nil {
+		err = db.WithOwnConn(ctx, func(g *keys.Conn) error { return f(t, g) })
 	} else {
 		err = f(t, nil)
 	}
@@ -92,13 +92,13 @@ func (db *Database) forTable(ctx context.Context, name string, f func(*keys.Tabl
 	return nil
 }
 
-// WithGuard calls f with a connection of its own.
-func (db *Database) WithGuard(ctx context.Context, f func(*keys.Conn) error) error {
+// WithOwnConn calls f with a connection of its own.
+func (db *Database) WithOwnConn(ctx context.Context, f func(*keys.Conn) error) error {
 	g, err := db.Connect(ctx, db.OwnConnector())
 	if err != nil {
 		return err
 	}
-	if g.Acquaint(ctx); g.Counters != nil {
+	if g.DetectOwnMemory(ctx); g.OwnCounters != nil {
 		err = ErrOwnMemory
 	} else {
 		err = f(&g.Conn)

@@ -94,7 +94,7 @@ func (db *Database) concerns(query string) rewrite.Concern {
 		return concernsOf(e.Dialect, query)
 	}
 	// The last one of a family runs comments that the first one takes for comments.
-	return concernsOf(db.MayBe[len(db.MayBe)-1].Dialect, query)
+	return concernsOf(db.Candidates[len(db.Candidates)-1].Dialect, query)
 }
 
 // report logs a statement that was sent as it came although it was not filled.

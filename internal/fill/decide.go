@@ -21,7 +21,7 @@ func (db *Database) decide(ctx context.Context, g *Conn, query string) (*rewrite
 			return nil, event{}, nil
 		}
 		var err error
-		if e, err = g.Know(ctx); err != nil {
+		if e, err = g.AskEngine(ctx); err != nil {
 			if db.indifferent(query) {
 				return nil, event{}, nil
 			}
@@ -53,7 +53,7 @@ func (db *Database) decide(ctx context.Context, g *Conn, query string) (*rewrite
 // indifferent reports whether a query goes out as it came whichever engine it
 // is.
 func (db *Database) indifferent(query string) bool {
-	for _, e := range db.MayBe {
+	for _, e := range db.Candidates {
 		p := e.Plan(query)
 		if p.Ambiguous() || p.Action != rewrite.Pass && (p.Action != rewrite.Keep || p.AtExecution) {
 			return false

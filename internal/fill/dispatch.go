@@ -25,15 +25,15 @@ func (db *Database) ExecText(ctx context.Context, g *Conn, query string, args []
 	if res, done, err := db.execPlain(ctx, g, g.seen, args); done {
 		return res, err
 	}
-	g.Makes(query, what)
-	effect := db.Effect(query, what)
+	g.NoteTemporary(query, what)
+	effect := db.TransactionEffect(query, what)
 	res, err := driver.Result(nil), error(nil)
 	if what&rewrite.ConcernsInsert != 0 {
 		res, err = db.exec(ctx, g, query, args)
 	} else {
 		res, err = g.ExecContext(ctx, query, args)
 	}
-	g.Ran(effect, what, err)
+	g.NoteRan(effect, what, err)
 	return res, err
 }
 
@@ -42,15 +42,15 @@ func (db *Database) QueryText(ctx context.Context, g *Conn, query string, args [
 	if rows, done, err := db.queryPlain(ctx, g, g.seen, args); done {
 		return rows, err
 	}
-	g.Makes(query, what)
-	effect := db.Effect(query, what)
+	g.NoteTemporary(query, what)
+	effect := db.TransactionEffect(query, what)
 	rows, err := driver.Rows(nil), error(nil)
 	if what&rewrite.ConcernsInsert != 0 {
 		rows, err = db.query(ctx, g, query, args)
 	} else {
 		rows, err = g.QueryContext(ctx, query, args)
 	}
-	g.Ran(effect, what, err)
+	g.NoteRan(effect, what, err)
 	return rows, err
 }
 
@@ -60,7 +60,7 @@ func (db *Database) PrepareText(ctx context.Context, g *Conn, query string, what
 	if stmt, done, err := db.preparePlain(ctx, g, g.seen); done {
 		return stmt, err
 	}
-	g.Makes(query, what)
+	g.NoteTemporary(query, what)
 	stmt, err := driver.Stmt(nil), error(nil)
 	if what&rewrite.ConcernsInsert != 0 {
 		stmt, err = db.prepare(ctx, g, query)
@@ -70,9 +70,9 @@ func (db *Database) PrepareText(ctx context.Context, g *Conn, query string, what
 	if err != nil || what&(rewrite.ConcernsTransaction|rewrite.ConcernsNames) == 0 {
 		return stmt, err
 	}
-	effect := db.Effect(query, what)
-	if db.OnConnection() && effect != rewrite.TxUnchanged && strings.Contains(strings.TrimRight(query, "; \t\r\n"), ";") {
+	effect := db.TransactionEffect(query, what)
+	if db.StatesOnConnection() && effect != rewrite.TxUnchanged && strings.Contains(strings.TrimRight(query, "; \t\r\n"), ";") {
 		effect = rewrite.TxUnknown // some drivers for SQLite prepare the first statement alone
 	}
-	return g.Controlling(stmt, effect, what), nil
+	return g.FollowStmt(stmt, effect, what), nil
 }

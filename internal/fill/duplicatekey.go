@@ -32,7 +32,7 @@ func (x *execution) suspect(ctx context.Context, err error) {
 		}
 		for _, name := range f.Columns[d.Key].Unique {
 			if namesIndex(code, err, name) {
-				x.guard.DB.For(&x.guard.Conn, t, d.Key).DropBlock(ctx)
+				x.conn.DB.DrawingFor(&x.conn.Conn, t, d.Key).DropBlock(ctx)
 				break
 			}
 		}
@@ -47,7 +47,7 @@ func (x *execution) suspectParents(ctx context.Context, t *keys.Table, d rewrite
 	if err != nil {
 		return
 	}
-	if c, err := x.guard.DB.For(&x.guard.Conn, t, d.Key).Counter(ctx); err == nil {
+	if c, err := x.conn.DB.DrawingFor(&x.conn.Conn, t, d.Key).Counter(ctx); err == nil {
 		c.SuspectWithin(rows)
 	}
 }

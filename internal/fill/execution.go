@@ -14,7 +14,7 @@ import (
 // execution is one logical execution of a statement that gets keys: they are
 // drawn once for it, whatever detour database/sql takes.
 type execution struct {
-	guard   *Conn
+	conn    *Conn
 	plan    *rewrite.Plan
 	query   string              // as the application sent it
 	args    []driver.NamedValue // as the application sent them
@@ -171,7 +171,7 @@ func (db *Database) direct(ctx context.Context, g *Conn, query string, args []dr
 		return db.keepOr(ctx, as, g, p, query, args, h, by)
 	}
 	x := g.execution()
-	*x = execution{guard: g, plan: p, query: query, args: args, holes: h, inline: inline, rec: recorderOf(ctx), values: valuesFor(ctx, p)}
+	*x = execution{conn: g, plan: p, query: query, args: args, holes: h, inline: inline, rec: recorderOf(ctx), values: valuesFor(ctx, p)}
 	if x.brought, err = db.brings(ctx, g, p, args, h); err != nil {
 		return nil, event{}, err
 	}
@@ -203,7 +203,7 @@ func (db *Database) keep(ctx context.Context, g *Conn, p *rewrite.Plan, query st
 	if len(brought) == 0 || err != nil {
 		return nil, err
 	}
-	x := &execution{guard: g, plan: p, query: query, args: args, holes: h, kept: true, brought: brought, rec: recorderOf(ctx)}
+	x := &execution{conn: g, plan: p, query: query, args: args, holes: h, kept: true, brought: brought, rec: recorderOf(ctx)}
 	if x.takesBefore() && db.preparesFirst(g, by, len(args)) {
 		return nil, driver.ErrSkip
 	}
@@ -220,8 +220,8 @@ func (db *Database) session(ctx context.Context, g *Conn, p *rewrite.Plan) (bool
 		if err != nil {
 			return false, t.KeyError(0, err)
 		}
-		quiet = quiet && f.Quiet && !f.OtherID &&
-			(t.LastID < 0 || p.Inserts[i].Rows == 1 || t.KeyColumns[t.LastID].Adjacent())
+		quiet = quiet && f.LastIDUnread && !f.NumbersOther &&
+			(t.LastIDKey < 0 || p.Inserts[i].Rows == 1 || t.KeyColumns[t.LastIDKey].Adjacent())
 	}
 	return p.Session() && quiet, nil
 }
@@ -232,8 +232,8 @@ func valuesFor(ctx context.Context, p *rewrite.Plan) string {
 	all := ""
 	for _, d := range p.Draws {
 		k := &keys.TableOf(&p.Inserts[d.Insert]).KeyColumns[d.Key]
-		for _, name := range k.States() {
-			v, _ := keys.ValueOf(ctx)(name)
+		for _, name := range k.StateValues() {
+			v, _ := keys.ValuesOf(ctx)(name)
 			all += v + "\x00"
 		}
 	}
@@ -249,7 +249,7 @@ func (x *execution) fill(ctx context.Context) (err error) {
 				return err
 			}
 		}
-		x.joining = x.guard.DB.joining(x.plan, x.holes)
+		x.joining = x.conn.DB.joining(x.plan, x.holes)
 		if x.takesBefore() {
 			x.joining.any, x.joining.gapFree = true, true
 		}
@@ -266,7 +266,7 @@ func (x *execution) fill(ctx context.Context) (err error) {
 // prepares says that database/sql shall prepare the text, execute and close it:
 // the driver would keep a statement for a text that never comes again.
 func (x *execution) prepares() bool {
-	return x.inline && len(x.args) > 0 && x.guard.DB.Driver.CachesQueries && !x.joining.any
+	return x.inline && len(x.args) > 0 && x.conn.DB.Driver.CachesQueries && !x.joining.any
 }
 
 // place puts the keys where they travel.
@@ -293,11 +293,11 @@ func (x *execution) count(err error) {
 		return
 	}
 	if x.refused != nil {
-		x.guard.DB.note(context.Background(), *x.refused)
+		x.conn.DB.note(context.Background(), *x.refused)
 		return
 	}
 	e := events(x.plan, x.holes, x.rows)
-	e.addTo(&x.guard.DB.Tally)
+	e.addTo(&x.conn.DB.Tally)
 	if err != nil {
 		x.countFailure(err)
 	}
@@ -309,7 +309,7 @@ func (x *execution) countFailure(err error) {
 	filled := events(x.plan, x.holes, x.rows)
 	for i, e := range append([]event{filled}, filled.rest...) {
 		if e.action == rewrite.Fill {
-			addFailed(x.guard.DB.Tally.Of(e.table, e.owner), x.ended(&x.plan.Inserts[i], err), 1)
+			addFailed(x.conn.DB.Tally.Of(e.table, e.owner), x.ended(&x.plan.Inserts[i], err), 1)
 		}
 	}
 }
@@ -326,7 +326,7 @@ func (x *execution) executed(ctx context.Context, res driver.Result, err error) 
 		res, err = nil, left // it was not committed
 	}
 	if err == nil {
-		if err = x.guard.DB.raiseBehind(ctx, x.guard, x.brought); err != nil {
+		if err = x.conn.DB.raiseBehind(ctx, x.conn, x.brought); err != nil {
 			res, x.gone = nil, err
 		}
 	}

@@ -15,7 +15,7 @@ const reasonAtExecution = "decided at execution"
 
 // Explain says what would become of a query by the options of the driver.
 func (db *Database) Explain(query string) (explain.Explanation, error) {
-	return explained(db.MayBe[0], query)
+	return explained(db.Candidates[0], query)
 }
 
 func explained(e *keys.Engine, query string) (explain.Explanation, error) {
@@ -86,7 +86,7 @@ func refusal(ex *explain.Explanation, r *rewrite.Refusal) {
 func describe(ex *explain.Explanation, p *rewrite.Plan) {
 	in := &p.Inserts[0]
 	ex.Table, ex.Column, ex.Offset = in.Target.Table, in.Target.Keys[0].Column, in.Offset
-	ex.End = keys.TableOf(in).End()
+	ex.End = keys.TableOf(in).EndOfKeys()
 	rows := 0
 	for i := range p.Inserts {
 		if p.Inserts[i].Rows < 0 {

@@ -96,10 +96,10 @@ func (db *Database) bringsFor(ctx context.Context, g *Conn, t *keys.Table, j int
 	switch {
 	case !what.Any(), !said && !keys.MayFollow(k.Rule.Source):
 		return brought{}, nil
-	case !said && !db.For(&g.Conn, t, j).EngineCounts(ctx):
+	case !said && !db.DrawingFor(&g.Conn, t, j).EngineCounts(ctx):
 		return brought{}, nil
 	}
-	c, err := db.For(&g.Conn, t, j).Counter(ctx)
+	c, err := db.DrawingFor(&g.Conn, t, j).Counter(ctx)
 	switch {
 	case err != nil && said:
 		return brought{}, t.KeyError(j, err)
@@ -182,7 +182,7 @@ func (db *Database) greatestStored(ctx context.Context, g *Conn, b *brought) (ke
 	if column.Unranked || f.Rows != nil && !f.Rows.Shown {
 		return 0, false, nil
 	}
-	d := db.Known().Dialect
+	d := db.AnyEngine().Dialect
 	ask := func() bool {
 		key, err = store.Within(d, g.Raw).MaxKeyBelow(ctx, column, k.Limit())
 		return err == nil
@@ -217,7 +217,7 @@ func (g *Conn) askAside(ctx context.Context, t *dialect.Transactions, ask func()
 // that of the INSERT; else they are raised behind it, by themselves.
 func (x *execution) takesBefore() bool {
 	return slices.ContainsFunc(x.brought, func(b brought) bool { return b.numbers.IsJoined() }) &&
-		x.guard.Tx != session.Unknown && x.plan.Statements == 1
+		x.conn.Tx != session.Unknown && x.plan.Statements == 1
 }
 
 // splitBrought takes what is raised in the INSERT's transaction from what is raised
@@ -252,9 +252,9 @@ func (x *execution) raiseBefore(ctx context.Context) error {
 	for i := range x.before {
 		b := &x.before[i]
 		key := max(b.what.Sure, b.what.Guess)
-		err := b.raise(ctx, x.guard, key)
+		err := b.raise(ctx, x.conn, key)
 		if key < 1 || key >= b.table.KeyColumns[b.key].Limit() {
-			err = b.numbers.Advance(ctx, &x.guard.Conn, 1)
+			err = b.numbers.Advance(ctx, &x.conn.Conn, 1)
 		}
 		if err != nil {
 			return b.table.KeyError(b.key, err)
@@ -271,7 +271,7 @@ func (x *execution) raiseStored(ctx context.Context) error {
 	defer cancel()
 	for i := range x.stored {
 		b := &x.stored[i]
-		greatest, found, err := x.guard.DB.greatestStored(behind, x.guard, b)
+		greatest, found, err := x.conn.DB.greatestStored(behind, x.conn, b)
 		if err != nil {
 			return err
 		}
@@ -282,7 +282,7 @@ func (x *execution) raiseStored(ctx context.Context) error {
 		case found:
 			key = min(key, greatest)
 		}
-		if err := b.raise(behind, x.guard, key); err != nil {
+		if err := b.raise(behind, x.conn, key); err != nil {
 			return b.table.KeyError(b.key, err)
 		}
 	}

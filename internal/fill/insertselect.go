@@ -56,7 +56,7 @@ func (x *execution) countRows(ctx context.Context) error {
 	x.counts++
 	for _, i := range x.plan.Counted() {
 		if i > 0 {
-			drawn, err := keys.Draw(ctx, x.plan, x.args, x.holes, x.rows, x.keys, x.guard, nil)
+			drawn, err := keys.Draw(ctx, x.plan, x.args, x.holes, x.rows, x.keys, x.conn, nil)
 			if err != nil {
 				_ = x.release(ctx)
 				return err
@@ -82,10 +82,10 @@ func (x *execution) countRows(ctx context.Context) error {
 // it is undone: to a savepoint, which stays for the INSERT, or by the end of a
 // transaction of its own.
 func (x *execution) countInsert(ctx context.Context, i int) (n int64, err error) {
-	g := x.guard
+	g := x.conn
 	in := &x.plan.Inserts[i]
 	t := keys.TableOf(in)
-	g.DB.Lock(ctx, &g.Conn, t, 0)
+	g.DB.LockBeforeRead(ctx, &g.Conn, t, 0)
 	if err := x.setSavepoint(ctx); err != nil {
 		return 0, t.KeyError(0, err)
 	}
@@ -96,7 +96,7 @@ func (x *execution) countInsert(ctx context.Context, i int) (n int64, err error)
 		}
 	}
 	query, args := x.plan.Count(i, x.args, x.holes, x.keys)
-	row, err := g.Row(ctx, query, args)
+	row, err := g.QueryRow(ctx, query, args)
 	switch {
 	case own != nil:
 		if undone := own.Rollback(); err == nil {
@@ -123,7 +123,7 @@ func (x *execution) countInsert(ctx context.Context, i int) (n int64, err error)
 	if err != nil && x.plan.CountsBeside() {
 		return n, x.uncountable(ctx, err)
 	}
-	return n, x.guard.DB.unlessOld(ctx, g, x.plan, err)
+	return n, x.conn.DB.unlessOld(ctx, g, x.plan, err)
 }
 
 // lost reports whether an error has ended what the transaction can do, our
@@ -150,7 +150,7 @@ func (x *execution) counted(row []any) (int64, error) {
 	if reason := unnumbered(x.plan.Dialect(), row[1:]); reason != "" {
 		return 0, x.plan.Refused(reason)
 	}
-	n, ok := session.Integer(row[0])
+	n, ok := session.IntegerOf(row[0])
 	if !ok {
 		return 0, session.ErrNoNumber
 	}
@@ -164,12 +164,12 @@ func unnumbered(d *dialect.Dialect, answers []any) rewrite.Reason {
 	if len(n.Server) == 0 {
 		return ""
 	}
-	if major, minor, read := dbconn.MajorMinor(session.Text(answers[0])); read == 2 &&
+	if major, minor, read := dbconn.MajorMinor(session.TextOf(answers[0])); read == 2 &&
 		(major < n.Major || major == n.Major && minor < n.Minor) {
 		return rewrite.ErrOldServer
 	}
 	if len(n.Server) == 3 {
-		if on, _ := session.Integer(answers[1]); on != 0 && !strings.EqualFold(session.Text(answers[2]), "row") {
+		if on, _ := session.IntegerOf(answers[1]); on != 0 && !strings.EqualFold(session.TextOf(answers[2]), "row") {
 			return rewrite.ErrStatementLog
 		}
 	}
@@ -195,8 +195,8 @@ func (db *Database) unlessOld(ctx context.Context, g *Conn, p *rewrite.Plan, err
 // setSavepoint sets our savepoint if a transaction is open and the count, or an
 // INSERT that fails, is to be undone.
 func (x *execution) setSavepoint(ctx context.Context) error {
-	g := x.guard
-	d := g.DB.Known().Dialect
+	g := x.conn
+	d := g.DB.AnyEngine().Dialect
 	unsure := slices.ContainsFunc(x.plan.Counted(), func(i int) bool { return x.plan.Inserts[i].Query.Unsure })
 	switch {
 	case x.saved, !unsure && !d.ErrorsAbort, g.Tx == session.Outside && d.Family != dialect.FamilyMySQL:
@@ -304,7 +304,7 @@ func (x *execution) refill(ctx context.Context) error {
 	err := x.countRows(ctx)
 	var anew [][]driver.Value
 	if err == nil {
-		anew, err = keys.Draw(ctx, x.plan, x.args, x.holes, x.rows, x.keys, x.guard, nil)
+		anew, err = keys.Draw(ctx, x.plan, x.args, x.holes, x.rows, x.keys, x.conn, nil)
 	}
 	if err != nil {
 		x.rows, x.keys = rows, drawn
@@ -342,14 +342,14 @@ func (x *execution) numberedKeys() []recordedKey {
 func (x *execution) numberedResult(res driver.Result) driver.Result {
 	in := &x.plan.Inserts[0]
 	t := keys.TableOf(in)
-	d := slices.IndexFunc(x.plan.Draws, func(d rewrite.Draw) bool { return d.Key == t.LastID })
+	d := slices.IndexFunc(x.plan.Draws, func(d rewrite.Draw) bool { return d.Key == t.LastIDKey })
 	if d < 0 {
 		return res
 	}
 	affected, err := res.RowsAffected()
 	f := t.Facts()
 	switch {
-	case x.plan.Dialect().LastRowID && in.Conflict != rewrite.ConflictUpdate && affected > 0 && f != nil && f.Columns[t.LastID].RowID:
+	case x.plan.Dialect().LastRowID && in.Conflict != rewrite.ConflictUpdate && affected > 0 && f != nil && f.Columns[t.LastIDKey].RowID:
 		return res // the rowid of the last row, which is its key
 	case in.Conflict != rewrite.ConflictError:
 		return ownResult{res, x.changed}

@@ -33,7 +33,7 @@ func (db *Database) joining(p *rewrite.Plan, h rewrite.Holes) (j joining) {
 		}
 		k := &keys.TableOf(&p.Inserts[d.Insert]).KeyColumns[d.Key]
 		switch {
-		case !db.Belongs(k), k.Rule.Source.Lock == policy.LockNone:
+		case !db.DrawsInTransaction(k), k.Rule.Source.Lock == policy.LockNone:
 		case k.Rule.Source.Kind == policy.KindMaxPlusOne:
 			j.any, j.latest = true, true
 		default:
@@ -54,7 +54,7 @@ func (db *Database) unsuited(p *rewrite.Plan, query string) rewrite.Reason {
 	case db.StandIn != nil:
 		return ""
 	}
-	return unsuited(db.Known(), p, query)
+	return unsuited(db.AnyEngine(), p, query)
 }
 
 // unsuited says why drawing keys in a transaction rules the statement out. It checks

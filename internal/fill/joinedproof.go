@@ -20,7 +20,7 @@ func (x *execution) proveBefore(ctx context.Context) error {
 	if !x.joining.any {
 		return nil
 	}
-	return x.guard.ProveBefore(ctx, x.own != nil)
+	return x.conn.ProveBefore(ctx, x.own != nil)
 }
 
 // proveBehind proves behind the drawing that the transaction has been open since
@@ -29,7 +29,7 @@ func (x *execution) proveBehind(ctx context.Context) error {
 	if !x.joining.any {
 		return nil
 	}
-	return x.guard.ProveBehind(ctx)
+	return x.conn.ProveAfter(ctx)
 }
 
 // unlessEnded returns the error of a transaction that has ended in the place of the proof
@@ -43,7 +43,7 @@ func (x *execution) unlessEnded(err error) error {
 		return err
 	}
 	if x.own == nil {
-		x.guard.MarkOver()
+		x.conn.MarkEnded()
 	}
 	return errEnded
 }
@@ -54,17 +54,17 @@ func (x *execution) unlessEnded(err error) error {
 // open, or can only be rolled back, since its COMMIT will then report that.
 func (g *Conn) undoneBehind(ctx context.Context, err error) error {
 	switch {
-	case err == nil, g.Tx == session.Outside, g.DB.Known().Dialect.ErrorsAbort:
+	case err == nil, g.Tx == session.Outside, g.DB.AnyEngine().Dialect.ErrorsAbort:
 		return nil
 	case g.DB.IsUndone(err):
 		return err
-	case !g.DB.OnConnection() || g.Tx != session.Inside:
+	case !g.DB.StatesOnConnection() || g.Tx != session.Inside:
 		return nil
 	}
 	ctx, cancel := aside(ctx)
 	defer cancel()
-	if errors.Is(g.Proven().Prove(ctx), store.ErrEnded) {
-		g.MarkOver()
+	if errors.Is(g.ProvenStore().Prove(ctx), store.ErrEnded) {
+		g.MarkEnded()
 		return fmt.Errorf("%w: %v", errEnded, err) // which may be driver.ErrBadConn
 	}
 	return nil

@@ -42,7 +42,7 @@ func (x *execution) joined(ctx context.Context, rows driver.Rows) (driver.Rows, 
 		return rows, nil
 	}
 	panics := true
-	defer x.guard.giveUp(&panics)
+	defer x.conn.giveUp(&panics)
 	sets, err := readSets(forwardedRows{rows})
 	if closed := rows.Close(); err == nil {
 		err = closed
@@ -55,7 +55,7 @@ func (x *execution) joined(ctx context.Context, rows driver.Rows) (driver.Rows, 
 	if err != nil {
 		return nil, err
 	}
-	if err := x.guard.DB.raiseBehind(ctx, x.guard, x.brought); err != nil {
+	if err := x.conn.DB.raiseBehind(ctx, x.conn, x.brought); err != nil {
 		return nil, err
 	}
 	return &joinedRows{sets: sets}, nil

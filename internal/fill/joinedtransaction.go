@@ -22,7 +22,7 @@ func (x *execution) join(ctx context.Context) error {
 	if !x.joining.any {
 		return nil
 	}
-	g := x.guard
+	g := x.conn
 	x.undone = false
 	inside, err := g.Inside(ctx)
 	switch {
@@ -59,13 +59,13 @@ func (x *execution) leavesOut() bool {
 // may answer driver.ErrSkip, which is no error of the engine.
 func (x *execution) mark(ctx context.Context) error {
 	d := x.plan.Dialect()
-	if x.guard.DB.OnConnection() {
+	if x.conn.DB.StatesOnConnection() {
 		// Where there is none, a savepoint of SQLite begins one.
-		if err := x.guard.Proven().Prove(ctx); err != nil {
+		if err := x.conn.ProvenStore().Prove(ctx); err != nil {
 			return x.unlessEnded(err)
 		}
 	}
-	if x.pointSet = !d.ErrorsAbort || !x.guard.DB.Driver.Executes; x.pointSet {
+	if x.pointSet = !d.ErrorsAbort || !x.conn.DB.Driver.Executes; x.pointSet {
 		err := x.control(ctx, d.Transactions.Set, keysSavepoint)
 		if err != nil && d.Transactions.Open != "" && sqlcode.Is(err, d.Transactions.Ended) {
 			return x.unlessEnded(store.ErrEnded)
@@ -74,19 +74,19 @@ func (x *execution) mark(ctx context.Context) error {
 			return err
 		}
 	}
-	x.marked, x.draws = true, x.guard.JoinedDraws
+	x.marked, x.draws = true, x.conn.JoinedDraws
 	return nil
 }
 
 // control sends a statement for a savepoint.
 func (x *execution) control(ctx context.Context, text, savepoint string) error {
-	return x.guard.Control(ctx, text, savepoint)
+	return x.conn.ExecSavepoint(ctx, text, savepoint)
 }
 
 // beginOwn begins a transaction for the execution alone.
 func (x *execution) beginOwn(ctx context.Context) error {
-	g := x.guard
-	g.Ensure(ctx)
+	g := x.conn
+	g.EnsureStates(ctx)
 	var opts driver.TxOptions
 	if x.joining.latest && x.plan.Dialect().Transactions.Snapshots {
 		// Under REPEATABLE READ the first statement, which waits for the lock,
@@ -128,12 +128,12 @@ func (x *execution) leave(ctx context.Context, err error) error {
 
 // end ends our own transaction.
 func (x *execution) end(ctx context.Context, own driver.Tx, err error) error {
-	g := x.guard
+	g := x.conn
 	g.Tx = session.Outside
 	g.Ongoing = store.Ongoing{}
 	if err != nil {
 		x.undone = true
-		g.Undo(ctx, own.Rollback())
+		g.EndFailed(ctx, own.Rollback())
 		return err
 	}
 	err = own.Commit()
@@ -141,7 +141,7 @@ func (x *execution) end(ctx context.Context, own driver.Tx, err error) error {
 		return nil
 	}
 	// One that could not be committed stays open: SQLITE_BUSY.
-	g.Undo(ctx, err)
+	g.EndFailed(ctx, err)
 	if isBadConn(err) {
 		// The commit was sent: it must not look as if all could be sent again.
 		t := keys.TableOf(&x.plan.Inserts[0])
@@ -166,7 +166,7 @@ func (x *execution) unmark(ctx context.Context, err error) {
 		return
 	case d.ErrorsAbort && sqlcode.Answered(err) && !x.drawing:
 		return // it cannot commit
-	case d.ErrorsAbort && x.guard.JoinedDraws == x.draws:
+	case d.ErrorsAbort && x.conn.JoinedDraws == x.draws:
 		return // nothing was drawn
 	case d.ErrorsAbort && err != driver.ErrSkip:
 		// The statement was not sent, so nothing has failed yet. Rolling back to a
@@ -176,7 +176,7 @@ func (x *execution) unmark(ctx context.Context, err error) {
 		return
 	}
 	if undone := x.control(ctx, t.Undo, keysSavepoint); undone != nil {
-		x.guard.MarkUnknown() // MySQL ends the transaction at a deadlock
+		x.conn.MarkUnknown() // MySQL ends the transaction at a deadlock
 		return
 	}
 	x.undone = true

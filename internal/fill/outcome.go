@@ -84,11 +84,11 @@ func (x *execution) isOpen() bool {
 // tellsID reports whether the result's LastInsertId is to be one of our keys.
 func (x *execution) tellsID() bool {
 	t := keys.TableOf(&x.plan.Inserts[0])
-	if t.LastID < 0 || x.session || !x.plan.Alone() {
+	if t.LastIDKey < 0 || x.session || !x.plan.Alone() {
 		return false
 	}
 	f := t.Facts()
-	return f == nil || !f.OtherID
+	return f == nil || !f.NumbersOther
 }
 
 // affected returns the number of rows that the statement has affected, -1 where
@@ -174,7 +174,7 @@ func (x *execution) countedUpsert(in *rewrite.Insert, affected int64) outcome {
 	case !family || in.UpdatesKey || in.Replaces:
 	case affected == 2*rows:
 		return outcomeNotStored
-	case in.LeavesRow && affected == rows && !x.guard.DB.countsFound():
+	case in.LeavesRow && affected == rows && !x.conn.DB.countsFound():
 		return outcomeStored
 	}
 	return outcomeUnknown
@@ -264,7 +264,7 @@ func (x *execution) failure(err error) outcome {
 	switch {
 	case x.undone:
 		return outcomeNotStored
-	case x.gone != nil && x.guard.Tx != session.Inside:
+	case x.gone != nil && x.conn.Tx != session.Inside:
 		return outcomeUnknown // the statement may have committed by itself
 	}
 	// ErrBadConn says nothing: drivers give it for a connection that broke after

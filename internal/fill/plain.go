@@ -22,7 +22,7 @@ type plain struct {
 	key   int // the index of the key column among the table's
 
 	// leaves says that the text that is sent leaves what is known of the session, the
-	// second one that with LAST_INSERT_ID(key): see [session.Leaves].
+	// second one that with LAST_INSERT_ID(key): see [session.IsQuiet].
 	leaves [2]bool
 }
 
@@ -37,7 +37,7 @@ func (db *Database) newPlain(p *rewrite.Plan) *plain {
 	t := keys.TableOf(in)
 	i := p.Draws[0].Key
 	k := &t.KeyColumns[i]
-	if in.Query != nil || in.Explained || in.Rows < 1 || in.Target.Keys[i].Scope != nil || k.Rule.Joined || len(k.States()) > 0 || t.Mode != policy.ModeFill {
+	if in.Query != nil || in.Explained || in.Rows < 1 || in.Target.Keys[i].Scope != nil || k.Rule.Joined || len(k.StateValues()) > 0 || t.Mode != policy.ModeFill {
 		return nil
 	}
 	for j := range t.KeyColumns {
@@ -62,7 +62,7 @@ type plainText struct {
 // that the text has none. known is false while this cannot be decided yet.
 func (db *Database) newPlainText(e *keys.Engine, query string) (f *plainText, known bool) {
 	p := e.Plan(query)
-	if db.Casing.Load() == session.CasingUnknown && db.Exact != nil && db.StandIn == nil && e.IsTouched(p) {
+	if db.Casing.Load() == session.CasingUnknown && db.ExactCandidates != nil && db.StandIn == nil && e.CaseMatters(p) {
 		return nil, false
 	}
 	if e != db.Engine.Load() {
@@ -74,16 +74,16 @@ func (db *Database) newPlainText(e *keys.Engine, query string) (f *plainText, kn
 	}
 	f = &plainText{plain: *one}
 	for i, asSession := range []bool{false, true} {
-		f.leaves[i] = session.Leaves(p.Dialect(), p.BoundText(asSession))
+		f.leaves[i] = session.IsQuiet(p.Dialect(), p.BoundText(asSession))
 	}
 	t := one.table
 	if e.Dialect.Place.Query == "" || db.StandIn != nil {
 		return f, true
 	}
 	switch {
-	case one.in.Database != "", e.Policy.Schemas(), keys.IsLoose(t):
+	case one.in.Database != "", e.Policy.Schemas(), keys.StateNeedsSchema(t):
 		return new(plainText), true // its plan depends on the place
-	case !e.Placed || !t.Looked:
+	case !e.UsesPlace || !t.AsksCatalog:
 		return f, true
 	}
 	if f.home = db.knownHome(); f.home == nil {
@@ -94,7 +94,7 @@ func (db *Database) newPlainText(e *keys.Engine, query string) (f *plainText, kn
 
 // knownHome returns the place that the database is opened in, nil before it was asked.
 func (db *Database) knownHome() *session.Location {
-	if db.OnConnection() {
+	if db.StatesOnConnection() {
 		return db.Places.Of("")
 	}
 	return db.Places.Home.Load()
@@ -133,7 +133,7 @@ func (p *plain) suits(ctx context.Context, g *Conn) bool {
 // plainRun is one execution of a plain executor.
 type plainRun struct {
 	*plain
-	guard   *Conn
+	conn    *Conn
 	query   string
 	args    []driver.NamedValue
 	sent    []driver.NamedValue
@@ -147,7 +147,7 @@ type plainRun struct {
 // draw gives the execution its keys. It reports false where the arguments do not
 // suit the text.
 func (r *plainRun) draw(ctx context.Context) (suits bool, err error) {
-	g := r.guard
+	g := r.conn
 	if r.holes, err = holesOf(r.plan, r.args); err != nil {
 		return false, nil
 	}
@@ -180,19 +180,19 @@ func (p *plain) leavesSession(asSession bool) bool {
 
 // isSession reports whether the first key goes as LAST_INSERT_ID(key).
 func (p *plain) isSession(f *keys.Facts) bool {
-	return p.plan.Session() && f.Quiet && !f.OtherID &&
-		(p.table.LastID < 0 || p.in.Rows == 1 || p.table.KeyColumns[p.table.LastID].Adjacent())
+	return p.plan.Session() && f.LastIDUnread && !f.NumbersOther &&
+		(p.table.LastIDKey < 0 || p.in.Rows == 1 || p.table.KeyColumns[p.table.LastIDKey].Adjacent())
 }
 
 // execution returns the run as an execution, for what a run does not do.
 func (r *plainRun) execution() *execution {
-	x := r.guard.execution()
+	x := r.conn.execution()
 	keys := r.keys
 	if keys == nil {
 		keys = []driver.Value{r.first}
 	}
 	*x = execution{
-		guard: r.guard, plan: r.plan, query: r.query, args: r.args, holes: r.holes, keys: [][]driver.Value{keys},
+		conn: r.conn, plan: r.plan, query: r.query, args: r.args, holes: r.holes, keys: [][]driver.Value{keys},
 		session: r.session, text: r.plan.BoundText(r.session), sent: r.sent,
 	}
 	return x
@@ -208,14 +208,14 @@ func (db *Database) execPlain(ctx context.Context, g *Conn, s *seenText, args []
 	if len(args) > 0 && g.Skips[session.ByExec].IsExpected() {
 		return nil, true, driver.ErrSkip
 	}
-	r := plainRun{plain: p, guard: g, query: s.query, args: args, facts: p.table.Facts()}
+	r := plainRun{plain: p, conn: g, query: s.query, args: args, facts: p.table.Facts()}
 	r.session = p.isSession(r.facts)
-	g.AlteredTables.Made = nil
+	g.AlteredTables.Created = nil
 	if suits, err := r.draw(ctx); !suits || err != nil {
 		return nil, suits, err
 	}
 	if text := p.plan.BoundText(r.session); r.leavesSession(r.session) {
-		res, err = g.ExecLeaving(ctx, text, r.sent)
+		res, err = g.ExecQuiet(ctx, text, r.sent)
 	} else {
 		res, err = g.ExecContext(ctx, text, r.sent)
 	}
@@ -237,7 +237,7 @@ func (r *plainRun) executed(ctx context.Context, res driver.Result, err error) (
 	}
 	x := r.execution()
 	res, err = x.executed(ctx, res, err)
-	r.guard.release(x, err)
+	r.conn.release(x, err)
 	return res, err
 }
 
@@ -245,7 +245,7 @@ func (r *plainRun) executed(ctx context.Context, res driver.Result, err error) (
 // has to be looked at more closely.
 func (r *plainRun) answer(res driver.Result) driver.Result {
 	t := r.table
-	tells := t.LastID >= 0 && !r.session && !r.facts.OtherID
+	tells := t.LastIDKey >= 0 && !r.session && !r.facts.NumbersOther
 	sets := r.plan.Dialect().Grammar.ValueSets
 	if !tells && !sets {
 		return res
@@ -258,7 +258,7 @@ func (r *plainRun) answer(res driver.Result) driver.Result {
 		return res
 	}
 	id, isInteger := r.first.(int64)
-	if !isInteger || r.in.Rows != 1 || affected != 1 || r.in.Conflict != rewrite.ConflictError || r.in.Returning || r.facts.OwnConflicts || t.LastID != r.key {
+	if !isInteger || r.in.Rows != 1 || affected != 1 || r.in.Conflict != rewrite.ConflictError || r.in.Returning || r.facts.OwnConflicts || t.LastIDKey != r.key {
 		return nil
 	}
 	return withSeveral(ownResult{res, id})
@@ -266,7 +266,7 @@ func (r *plainRun) answer(res driver.Result) driver.Result {
 
 // count counts the execution in the statistics.
 func (r *plainRun) count() {
-	t := r.guard.DB.Tally.Of(r.table.Table, r.table)
+	t := r.conn.DB.Tally.Of(r.table.Table, r.table)
 	t.Filled.Add(1)
 	t.Keys.Add(uint64(r.holes.Counts[0]))
 }
@@ -280,14 +280,14 @@ func (db *Database) queryPlain(ctx context.Context, g *Conn, s *seenText, args [
 	if len(args) > 0 && g.Skips[session.ByQuery].IsExpected() {
 		return nil, true, driver.ErrSkip
 	}
-	r := plainRun{plain: p, guard: g, query: s.query, args: args, facts: p.table.Facts()}
+	r := plainRun{plain: p, conn: g, query: s.query, args: args, facts: p.table.Facts()}
 	r.session = p.isSession(r.facts)
-	g.AlteredTables.Made = nil
+	g.AlteredTables.Created = nil
 	if suits, err := r.draw(ctx); !suits || err != nil {
 		return nil, suits, err
 	}
 	if text := p.plan.BoundText(r.session); r.leavesSession(r.session) {
-		rows, err = g.QueryLeaving(ctx, text, r.sent)
+		rows, err = g.QueryQuiet(ctx, text, r.sent)
 	} else {
 		rows, err = g.QueryContext(ctx, text, r.sent)
 	}
@@ -315,14 +315,14 @@ func (db *Database) preparePlain(ctx context.Context, g *Conn, s *seenText) (stm
 	if p == nil || slices.ContainsFunc(g.parked, func(x *execution) bool { return x.inline }) {
 		return nil, false, nil
 	}
-	g.AlteredTables.Made = nil
+	g.AlteredTables.Created = nil
 	asSession := p.isSession(p.table.Facts())
-	own := &statement{guard: g, plan: p.plan, query: s.query, session: asSession, plain: p}
+	own := &statement{conn: g, plan: p.plan, query: s.query, session: asSession, plain: p}
 	if f := s.plain.Load(); f.home != nil && s.engine.Dialect.Place.Moves {
 		own.at = f.home
 	}
 	if text := p.plan.BoundText(asSession); p.leavesSession(asSession) {
-		own.Stmt, err = g.PrepareLeaving(ctx, text)
+		own.Stmt, err = g.PrepareQuiet(ctx, text)
 	} else {
 		own.Stmt, err = g.PrepareContext(ctx, text)
 	}
@@ -336,11 +336,11 @@ func (db *Database) preparePlain(ctx context.Context, g *Conn, s *seenText) (stm
 // run returns a run of a prepared statement, and false where the execution is to be
 // decided; nothing was done then. What was parked for the statement is executed first.
 func (s *statement) run(ctx context.Context, args []driver.NamedValue) (r plainRun, suits bool, err error) {
-	g := s.guard
+	g := s.conn
 	if s.plain == nil || len(g.parked) > 0 || s.at != nil && !(g.Place.Asked && g.Place.At == s.at) || !s.plain.suits(ctx, g) {
 		return r, false, nil
 	}
-	r = plainRun{plain: s.plain, guard: g, query: s.query, args: args, facts: s.plain.table.Facts(), session: s.session}
+	r = plainRun{plain: s.plain, conn: g, query: s.query, args: args, facts: s.plain.table.Facts(), session: s.session}
 	suits, err = r.draw(ctx)
 	return r, suits, err
 }

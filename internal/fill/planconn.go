@@ -14,24 +14,24 @@ import (
 // planOn returns the plan of a query on a connection: what its text says, with
 // what only the connection knows.
 func (db *Database) planOn(ctx context.Context, g *Conn, e *keys.Engine, query string) (*rewrite.Plan, error) {
-	e, p, err := g.Cased(ctx, e, query)
+	e, p, err := g.PlanByCase(ctx, e, query)
 	if err != nil {
 		return nil, err
 	}
-	g.AlteredTables.Made = nil
+	g.AlteredTables.Created = nil
 	if e.Dialect.Transactions.DDL && p.Statements > 1 && p.Action != rewrite.Pass {
-		g.AlteredTables.Made = rewrite.Made(e.Dialect, query)
+		g.AlteredTables.Created = rewrite.Made(e.Dialect, query)
 	}
 	p, err = db.settled(ctx, g, p)
 	if err != nil || p.Action == rewrite.Refuse && p.Refusal.Reason == rewrite.ErrSettings {
 		return p, err
 	}
-	p, n, err := g.InPlace(ctx, e, query, p)
+	p, n, err := g.PlanByPlace(ctx, e, query, p)
 	if err != nil || p.Action == rewrite.Refuse && p.Refusal.Reason == rewrite.ErrPlace {
 		return p, err
 	}
 	if g.Temporary.Any() {
-		beside, err := db.beside(ctx, g, e, n, query, p)
+		beside, err := db.besideTemporary(ctx, g, e, n, query, p)
 		if err != nil || beside != p {
 			return beside, err
 		}
@@ -40,7 +40,7 @@ func (db *Database) planOn(ctx context.Context, g *Conn, e *keys.Engine, query s
 	if err != nil {
 		return nil, err
 	}
-	return db.functional(ctx, g, e, n, query, p)
+	return db.byServerUUID(ctx, g, e, n, query, p)
 }
 
 // settled returns the plan under the settings of the connection's session. It is
@@ -90,7 +90,7 @@ func (db *Database) listed(ctx context.Context, g *Conn, e *keys.Engine, n keys.
 	}
 	columns := g.Columns.Of(in.Unlisted)
 	if columns == nil {
-		if err := db.Lock(ctx, &g.Conn, t, 0); err != nil {
+		if err := db.LockBeforeRead(ctx, &g.Conn, t, 0); err != nil {
 			return p, err
 		}
 		var err error
@@ -122,10 +122,10 @@ func unlisted(p *rewrite.Plan) *rewrite.Insert {
 	return in
 }
 
-// beside returns the plan of a query on a connection that has temporary tables:
-// p, unless a table that it takes for a configured one is a temporary one, or may
-// be one when the INSERT runs. An error is the driver's own.
-func (db *Database) beside(ctx context.Context, g *Conn, e *keys.Engine, n keys.Naming, query string, p *rewrite.Plan) (*rewrite.Plan, error) {
+// besideTemporary returns the plan of a query on a connection that has temporary
+// tables: p, unless a table that it takes for a configured one is a temporary one, or
+// may be one when the INSERT runs. An error is the driver's own.
+func (db *Database) besideTemporary(ctx context.Context, g *Conn, e *keys.Engine, n keys.Naming, query string, p *rewrite.Plan) (*rewrite.Plan, error) {
 	names := &g.Temporary
 	if p.Action == rewrite.Pass && !names.Every || db.StandIn != nil || policy.Mode(db.Mode.Load()) == policy.ModeOff {
 		return p, nil

@@ -69,20 +69,20 @@ type filledID struct {
 func (x *execution) result(res driver.Result) driver.Result {
 	in := &x.plan.Inserts[0]
 	t := keys.TableOf(in)
-	if t.LastID < 0 || x.session || !x.plan.Alone() {
+	if t.LastIDKey < 0 || x.session || !x.plan.Alone() {
 		return res
 	}
-	if f := t.Facts(); f != nil && f.OtherID {
+	if f := t.Facts(); f != nil && f.NumbersOther {
 		return res
 	}
 	if x.plan.Counts() {
 		return x.numberedResult(res)
 	}
-	ids := x.filledIDs(t.LastID)
+	ids := x.filledIDs(t.LastIDKey)
 	if len(ids) == 0 || in.Rows < 0 {
 		return res
 	}
-	if in.Rows > 1 && !t.KeyColumns[t.LastID].Adjacent() {
+	if in.Rows > 1 && !t.KeyColumns[t.LastIDKey].Adjacent() {
 		// Who is given one of several keys takes the others to be beside it.
 		return ownResult{res, 0}
 	}
@@ -140,7 +140,7 @@ func (x *execution) rowIDTells(res driver.Result) bool {
 	in := &x.plan.Inserts[0]
 	t := keys.TableOf(in)
 	f := t.Facts()
-	return x.plan.Dialect().LastRowID && f != nil && f.Columns[t.LastID].RowID && in.Conflict == rewrite.ConflictSkip &&
+	return x.plan.Dialect().LastRowID && f != nil && f.Columns[t.LastIDKey].RowID && in.Conflict == rewrite.ConflictSkip &&
 		!in.Replaces && !f.OwnConflicts && x.affected(res) > 0
 }
 
@@ -154,7 +154,7 @@ func (x *execution) lastRow(res driver.Result, ids []filledID, affected int64) d
 	}
 	t := keys.TableOf(in)
 	f := t.Facts()
-	isRowID := f != nil && f.Columns[t.LastID].RowID
+	isRowID := f != nil && f.Columns[t.LastIDKey].RowID
 	switch {
 	case in.Conflict == rewrite.ConflictSkip, affected != int64(in.Rows): // a trigger leaves rows out with RAISE(IGNORE)
 		own, err := res.LastInsertId()

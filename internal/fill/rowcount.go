@@ -17,7 +17,7 @@ func (db *Database) miscounts(p *rewrite.Plan) bool {
 	if p.Counts() {
 		return p.Reads()&rewrite.ReadsCount != 0
 	}
-	if !db.OnConnection() || db.StandIn != nil || p.Reads()&rewrite.ReadsCount == 0 {
+	if !db.StatesOnConnection() || db.StandIn != nil || p.Reads()&rewrite.ReadsCount == 0 {
 		return false
 	}
 	for _, d := range p.Draws {

@@ -216,7 +216,7 @@ func (o *observedRows) counted(in *rewrite.Insert) outcome {
 // keepsRows reports whether the table is known to store every row of an INSERT that
 // succeeds: no trigger of its own leaves one out.
 func (x *execution) keepsRows() bool {
-	if x.guard.DB.StandIn != nil {
+	if x.conn.DB.StandIn != nil {
 		return true
 	}
 	f := keys.TableOf(&x.plan.Inserts[0]).Facts()

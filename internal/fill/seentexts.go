@@ -36,7 +36,7 @@ type seenText struct {
 	what   rewrite.Concern
 	passed bool // it has an INSERT, and is passed on a connection that knows nothing else
 
-	leaves bool // it leaves what is known of the session: see [session.Leaves]
+	leaves bool // it leaves what is known of the session: see [session.IsQuiet]
 
 	plain atomic.Pointer[plainText] // what executes it, once that is known
 }
@@ -72,7 +72,7 @@ func (db *Database) see(query string) (what rewrite.Concern, passed bool, known 
 	// The caller's string may be a piece of a large one, or memory that changes.
 	t := &seenText{query: strings.Clone(query), engine: e, what: what}
 	t.passed = passed || what == rewrite.ConcernsInsert && e.Passes(t.query)
-	t.leaves = session.Leaves(e.Dialect, t.query)
+	t.leaves = session.IsQuiet(e.Dialect, t.query)
 	slot.text.Store(t)
 	return what, t.passed, t
 }
@@ -86,7 +86,7 @@ func (g *Conn) Passes(query string) (what rewrite.Concern, pass, counts bool) {
 	case what == 0:
 		return 0, true, false
 	case passed && !g.Temporary.Every:
-		g.AlteredTables.Made = nil
+		g.AlteredTables.Created = nil
 		return what, true, true
 	}
 	return what, false, false
@@ -95,7 +95,7 @@ func (g *Conn) Passes(query string) (what rewrite.Concern, pass, counts bool) {
 // ExecPassed executes a text that Passes has just said to go to the driver.
 func (g *Conn) ExecPassed(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	if g.seen != nil && g.seen.leaves {
-		return g.ExecLeaving(ctx, query, args)
+		return g.ExecQuiet(ctx, query, args)
 	}
 	return g.ExecContext(ctx, query, args)
 }
@@ -103,7 +103,7 @@ func (g *Conn) ExecPassed(ctx context.Context, query string, args []driver.Named
 // QueryPassed is ExecPassed for a text that gives rows.
 func (g *Conn) QueryPassed(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	if g.seen != nil && g.seen.leaves {
-		return g.QueryLeaving(ctx, query, args)
+		return g.QueryQuiet(ctx, query, args)
 	}
 	return g.QueryContext(ctx, query, args)
 }
@@ -111,7 +111,7 @@ func (g *Conn) QueryPassed(ctx context.Context, query string, args []driver.Name
 // PreparePassed prepares such a text.
 func (g *Conn) PreparePassed(ctx context.Context, query string) (driver.Stmt, error) {
 	if g.seen != nil && g.seen.leaves {
-		return g.PrepareLeaving(ctx, query)
+		return g.PrepareQuiet(ctx, query)
 	}
 	return g.PrepareContext(ctx, query)
 }

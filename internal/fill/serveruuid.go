@@ -15,10 +15,10 @@ import (
 // function that makes the kind of the policy. Which ones a server has depends on
 // its version, which is asked for when such a statement comes.
 
-// functional returns the plan of a query that was refused because the rows of its
+// byServerUUID returns the plan of a query that was refused because the rows of its
 // INSERT come from a query, with the server's functions for its keys. It is the
 // plan that there is where the server has none. An error is the driver's own.
-func (db *Database) functional(ctx context.Context, g *Conn, e *keys.Engine, n keys.Naming, query string, p *rewrite.Plan) (*rewrite.Plan, error) {
+func (db *Database) byServerUUID(ctx context.Context, g *Conn, e *keys.Engine, n keys.Naming, query string, p *rewrite.Plan) (*rewrite.Plan, error) {
 	if p.Action != rewrite.Refuse || p.Refusal.Reason != rewrite.ErrSelect || db.StandIn != nil ||
 		p.Reads()&rewrite.ReadsCount != 0 { // which the question would change
 		return p, nil
@@ -41,7 +41,7 @@ func (db *Database) functional(ctx context.Context, g *Conn, e *keys.Engine, n k
 		key += strings.Join(target.Columns, "\x00") + "\x00\x00"
 	}
 	key += query
-	if p, ok := e.Listed.Get(key); ok {
+	if p, ok := e.ListedPlans.Get(key); ok {
 		return p, nil
 	}
 	p = rewrite.Compile(p.Dialect(), func(schema, name string) *rewrite.Target {
@@ -53,7 +53,7 @@ func (db *Database) functional(ctx context.Context, g *Conn, e *keys.Engine, n k
 		}
 		return found
 	}, query)
-	e.Listed.Put(key, p)
+	e.ListedPlans.Put(key, p)
 	return p, nil
 }
 
@@ -63,7 +63,7 @@ func (db *Database) withFunctions(ctx context.Context, g *Conn, e *keys.Engine, 
 	made := *target
 	made.Keys = append([]rewrite.Key(nil), target.Keys...)
 	for i := range made.Keys {
-		f := t.KeyColumns[i].Function(e.Dialect)
+		f := t.KeyColumns[i].EngineFunction(e.Dialect)
 		if f.Text == "" {
 			continue
 		}

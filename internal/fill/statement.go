@@ -28,8 +28,8 @@ func (db *Database) prepare(ctx context.Context, g *Conn, query string) (driver.
 	if p.Action == rewrite.Keep && !p.AtExecution {
 		return db.prepareKept(ctx, g, query, p, as)
 	}
-	s := &statement{guard: g, plan: p, query: query}
-	if e := db.Known(); e.Dialect.Place.Moves && db.Asks(e, query, p) {
+	s := &statement{conn: g, plan: p, query: query}
+	if e := db.AnyEngine(); e.Dialect.Place.Moves && db.PlaceMatters(e, query, p) {
 		s.at = g.Place.At
 	}
 	t := keys.TableOf(&p.Inserts[0])
@@ -92,7 +92,7 @@ func (db *Database) prepareKept(ctx context.Context, g *Conn, query string, p *r
 	if len(brought) == 0 {
 		return db.prepareAsIs(ctx, g, query, as)
 	}
-	s := &statement{guard: g, plan: p, query: query, kept: true}
+	s := &statement{conn: g, plan: p, query: query, kept: true}
 	s.Stmt, err = g.PrepareContext(ctx, query)
 	return s.orError(err)
 }
@@ -117,7 +117,7 @@ func (s *statement) orError(err error) (driver.Stmt, error) {
 // statement is a prepared statement whose executions get keys.
 type statement struct {
 	driver.Stmt // the driver's, of the changed text
-	guard       *Conn
+	conn        *Conn
 	plan        *rewrite.Plan
 	query       string
 	session     bool // the first key goes as LAST_INSERT_ID(key)
@@ -170,7 +170,7 @@ func (s *statement) NumInput() int {
 // begin makes the execution of the statement with these arguments: the one that
 // was parked for it, or a new one.
 func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execution, error) {
-	g := s.guard
+	g := s.conn
 	if err := s.move(ctx); err != nil {
 		return nil, err
 	}
@@ -215,7 +215,7 @@ func (s *statement) beginKept(ctx context.Context, args []driver.NamedValue) (*e
 	x := s.execution(ctx, args, rewrite.Holes{})
 	x.kept = true
 	var err error
-	if x.brought, err = s.guard.DB.brings(ctx, s.guard, s.plan, args, x.holes); err != nil {
+	if x.brought, err = s.conn.DB.brings(ctx, s.conn, s.plan, args, x.holes); err != nil {
 		return nil, err
 	}
 	return s.fill(ctx, x)
@@ -230,9 +230,9 @@ func (s *statement) fill(ctx context.Context, x *execution) (*execution, error) 
 	case err == nil:
 		return x, nil
 	case x.holes.Any():
-		return nil, s.guard.DB.refuseBound(err)
+		return nil, s.conn.DB.refuseBound(err)
 	}
-	as, err := s.guard.DB.refusal(err)
+	as, err := s.conn.DB.refusal(err)
 	if err != nil {
 		return nil, err
 	}
@@ -249,7 +249,7 @@ func (s *statement) move(ctx context.Context) error {
 	if s.at == nil {
 		return nil
 	}
-	g := s.guard
+	g := s.conn
 	at, err := g.PlaceNow(ctx)
 	if err != nil || at == s.at {
 		return err
@@ -275,9 +275,9 @@ func (s *statement) move(ctx context.Context) error {
 }
 
 func (s *statement) execution(ctx context.Context, args []driver.NamedValue, h rewrite.Holes) *execution {
-	x := s.guard.execution()
+	x := s.conn.execution()
 	*x = execution{
-		guard: s.guard, plan: s.plan, query: s.query, args: args, holes: h, session: s.session, rec: recorderOf(ctx),
+		conn: s.conn, plan: s.plan, query: s.query, args: args, holes: h, session: s.session, rec: recorderOf(ctx),
 		values: valuesFor(ctx, s.plan),
 	}
 	return x
@@ -301,15 +301,15 @@ func (x *execution) resume(ctx context.Context, args []driver.NamedValue) bool {
 func (s *statement) again(ctx context.Context, args []driver.NamedValue) (*execution, error) {
 	h, err := holesOf(s.plan, args)
 	if err != nil {
-		return nil, s.guard.DB.refuseBound(err)
+		return nil, s.conn.DB.refuseBound(err)
 	}
 	x := s.execution(ctx, args, h)
 	x.inline = true
-	if x.brought, err = s.guard.DB.brings(ctx, s.guard, s.plan, args, h); err != nil {
+	if x.brought, err = s.conn.DB.brings(ctx, s.conn, s.plan, args, h); err != nil {
 		return nil, err
 	}
 	if err := x.fill(ctx); err != nil {
-		return nil, s.guard.DB.refuseBound(err)
+		return nil, s.conn.DB.refuseBound(err)
 	}
 	if err := s.replace(ctx, x.text); err != nil {
 		return nil, x.leave(ctx, err)
@@ -319,7 +319,7 @@ func (s *statement) again(ctx context.Context, args []driver.NamedValue) (*execu
 
 // replace prepares another text in the place of the statement's.
 func (s *statement) replace(ctx context.Context, text string) error {
-	stmt, err := s.guard.PrepareContext(ctx, text)
+	stmt, err := s.conn.PrepareContext(ctx, text)
 	if err != nil {
 		return err
 	}
@@ -339,7 +339,7 @@ func (s *statement) of(ctx context.Context, x *execution) (driver.Stmt, error) {
 	case s.literal, s.kept, x.joining.any, !s.plan.Proves():
 		return s.Stmt, nil
 	case s.unproven == nil:
-		stmt, err := s.guard.PrepareContext(ctx, s.plan.BoundText(s.session))
+		stmt, err := s.conn.PrepareContext(ctx, s.plan.BoundText(s.session))
 		if err != nil {
 			return nil, err
 		}
@@ -394,7 +394,7 @@ func (s *statement) ExecContext(ctx context.Context, args []driver.NamedValue) (
 		return session.ExecStmt(ctx, stmt, x.sent)
 	})
 	res, err = x.executed(ctx, res, err)
-	s.guard.release(x, err)
+	s.conn.release(x, err)
 	return res, err
 }
 
@@ -426,7 +426,7 @@ func (s *statement) QueryContext(ctx context.Context, args []driver.NamedValue) 
 
 // dryRun counts and reports what would become of an execution.
 func (s *statement) dryRun(ctx context.Context, args []driver.NamedValue) {
-	db := s.guard.DB
+	db := s.conn.DB
 	h, err := holesOf(s.plan, args)
 	if err == nil {
 		db.note(ctx, withheld(s.plan, h, policy.ModeDryRun))
@@ -454,7 +454,7 @@ func (s *statement) Query(args []driver.Value) (driver.Rows, error) {
 func (s *statement) CheckNamedValue(nv *driver.NamedValue) error {
 	c, ok := s.Stmt.(driver.NamedValueChecker)
 	if !ok {
-		return s.guard.CheckNamedValue(nv)
+		return s.conn.CheckNamedValue(nv)
 	}
 	own := nv.Ordinal
 	nv.Ordinal = s.final(own-1) + 1

@@ -30,7 +30,7 @@ func (x *execution) take(ctx context.Context) error {
 		return x.drawProven(ctx)
 	}
 	panics := true
-	defer x.guard.giveUp(&panics)
+	defer x.conn.giveUp(&panics)
 	err := x.takeJoined(ctx)
 	panics = false
 	return err
@@ -51,7 +51,7 @@ func (x *execution) takeJoined(ctx context.Context) error {
 	for {
 		err := x.join(ctx)
 		if err != nil {
-			if x.guard.Tx == session.Outside && x.again(ctx, err) {
+			if x.conn.Tx == session.Outside && x.again(ctx, err) {
 				continue
 			}
 			return err
@@ -87,7 +87,7 @@ func (x *execution) drawProven(ctx context.Context) error {
 	if x.keys == nil {
 		room = &x.room // those of an attempt before are kept until there are others
 	}
-	drawn, err := keys.Draw(ctx, x.plan, x.args, x.holes, x.rows, drawn, x.guard, room)
+	drawn, err := keys.Draw(ctx, x.plan, x.args, x.holes, x.rows, drawn, x.conn, room)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func within[T any](ctx context.Context, x *execution, whole bool, send func() (T
 		return attempt(ctx, x, whole, send)
 	}
 	panics := true
-	defer x.guard.giveUp(&panics)
+	defer x.conn.giveUp(&panics)
 	answer, err := withinJoined(ctx, x, whole, send)
 	panics = false
 	return answer, err
@@ -120,7 +120,7 @@ func withinJoined[T any](ctx context.Context, x *execution, whole bool, send fun
 		}
 		err = x.unlessEnded(err)
 		if res, isResult := any(answer).(driver.Result); err == nil && whole && isResult && x.own != nil {
-			if err = x.commit(ctx, res); !x.guard.DB.IsUndone(err) || x.reads() {
+			if err = x.commit(ctx, res); !x.conn.DB.IsUndone(err) || x.reads() {
 				return answer, err
 			}
 		}

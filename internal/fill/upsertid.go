@@ -26,10 +26,10 @@ func (x *execution) changedID(ctx context.Context, f *keys.RowFacts, affected in
 		affected < 1 || slices.ContainsFunc(x.fates, func(o outcome) bool { return o != outcomeNotStored }) {
 		return 0
 	}
-	if affected == 1 && x.guard.DB.countsFound() {
+	if affected == 1 && x.conn.DB.countsFound() {
 		return 0 // it may have been left as it is
 	}
-	columns, ok := f.OtherUnique(t.LastID)
+	columns, ok := f.OtherUnique(t.LastIDKey)
 	if !ok {
 		return 0
 	}
@@ -39,7 +39,7 @@ func (x *execution) changedID(ctx context.Context, f *keys.RowFacts, affected in
 	}
 	ctx, cancel := aside(ctx)
 	defer cancel()
-	return x.idWhere(ctx, f.Columns[t.LastID], columns, values)
+	return x.idWhere(ctx, f.Columns[t.LastIDKey], columns, values)
 }
 
 // valuesOf returns the values that the row of the statement has for columns, where
@@ -56,7 +56,7 @@ func (x *execution) valuesOf(columns []string) ([]driver.Value, bool) {
 			folded[i] = d.Fold(c, true)
 		}
 		// Values of a row are read for keys that are numbered within its columns.
-		target.Keys[t.LastID].Scope = folded
+		target.Keys[t.LastIDKey].Scope = folded
 		p = rewrite.Compile(d, func(schema, name string) *rewrite.Target {
 			if name != t.Rule.Name {
 				return nil
@@ -72,7 +72,7 @@ func (x *execution) valuesOf(columns []string) ([]driver.Value, bool) {
 	if err != nil {
 		return nil, false
 	}
-	rows, err := p.Scopes(x.args, h, 0, t.LastID)
+	rows, err := p.Scopes(x.args, h, 0, t.LastIDKey)
 	if err != nil || len(rows) != 1 {
 		return nil, false
 	}
@@ -84,7 +84,7 @@ func (x *execution) valuesOf(columns []string) ([]driver.Value, bool) {
 func (x *execution) idWhere(ctx context.Context, id string, columns []string, values []driver.Value) int64 {
 	d := x.plan.Dialect()
 	lock := d.Latest.Lock
-	if x.guard.Tx != session.Inside {
+	if x.conn.Tx != session.Inside {
 		lock = d.Latest.NoWait
 	}
 	var args []any
@@ -101,8 +101,8 @@ func (x *execution) idWhere(ctx context.Context, id string, columns []string, va
 	}
 	query := fmt.Sprintf("SELECT %s FROM %s WHERE %s LIMIT 2%s", d.QuoteIdent(id), x.plan.Inserts[0].TableText, condition, lock)
 	var found []int64
-	err := dbconn.Query(ctx, x.guard.Raw, query, args, func(row []any) error {
-		n, ok := session.Integer(row[0])
+	err := dbconn.Query(ctx, x.conn.Raw, query, args, func(row []any) error {
+		n, ok := session.IntegerOf(row[0])
 		if !ok {
 			return errOtherKey
 		}

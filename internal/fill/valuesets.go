@@ -48,7 +48,7 @@ func (x *execution) storedMore(ctx context.Context, res driver.Result) error {
 	t := keys.TableOf(in)
 	for i, d := range x.plan.Draws {
 		if x.holes.Counts[i] > 0 && t.KeyColumns[d.Key].Source == nil {
-			x.guard.DB.For(&x.guard.Conn, t, d.Key).DropBlock(ctx)
+			x.conn.DB.DrawingFor(&x.conn.Conn, t, d.Key).DropBlock(ctx)
 		}
 	}
 	return t.KeyError(0, errStoredMore)

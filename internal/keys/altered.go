@@ -17,8 +17,8 @@ type alteredTables struct {
 	counters *Counters
 	renamed  bool // a table may have taken the name of one that these number
 
-	// Made names the tables that the text about to be sent creates.
-	Made []string
+	// Created names the tables that the text about to be sent creates.
+	Created []string
 }
 
 // close forgets what holds in the transaction alone.
@@ -57,7 +57,7 @@ func (g *Conn) factsHere(ctx context.Context, t *Table) (*Facts, error) {
 // factsMade returns the facts of a table that is not there, but is made by the text
 // in front of its INSERT: f where it is not.
 func (db *Tables) factsMade(ctx context.Context, g *Conn, t *Table, f *Facts) (*Facts, error) {
-	if f.unseen == nil || g == nil || !slices.Contains(g.AlteredTables.Made, t.Rule.Name) {
+	if f.unseen == nil || g == nil || !slices.Contains(g.AlteredTables.Created, t.Rule.Name) {
 		return f, nil
 	}
 	schema := t.Rule.Schema

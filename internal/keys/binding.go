@@ -101,7 +101,7 @@ func (dr Drawing) bindTo(ctx context.Context, c *counter) error {
 	if c.bound.bind != nil {
 		err = c.bound.bind(ctx, column)
 	} else {
-		dr.on.Ensure(ctx)
+		dr.on.EnsureStates(ctx)
 		stays, err = c.bound.row.bind(ctx, dr.on, column)
 	}
 	if err == nil && stays {

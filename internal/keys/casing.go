@@ -9,10 +9,10 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Cased returns the plan of a query, and the engine that it is of from now on.
-func (g *Conn) Cased(ctx context.Context, e *Engine, query string) (*Engine, *rewrite.Plan, error) {
+// PlanByCase returns the plan of a query, and the engine that it is of from now on.
+func (g *Conn) PlanByCase(ctx context.Context, e *Engine, query string) (*Engine, *rewrite.Plan, error) {
 	p := e.Plan(query)
-	if g.tables.Casing.Load() != session.CasingUnknown || g.tables.Exact == nil || g.tables.StandIn != nil || policy.Mode(g.tables.Mode.Load()) == policy.ModeOff || !e.IsTouched(p) {
+	if g.tables.Casing.Load() != session.CasingUnknown || g.tables.ExactCandidates == nil || g.tables.StandIn != nil || policy.Mode(g.tables.Mode.Load()) == policy.ModeOff || !e.CaseMatters(p) {
 		return e, p, nil
 	}
 	if p.Reads()&rewrite.ReadsCount != 0 && p.Action != rewrite.Refuse {
@@ -26,12 +26,12 @@ func (g *Conn) Cased(ctx context.Context, e *Engine, query string) (*Engine, *re
 		g.tables.Casing.Store(session.CasingFolds)
 		return e, p, nil
 	}
-	for i, folding := range g.tables.MayBe {
+	for i, folding := range g.tables.Candidates {
 		if folding == e {
-			e = g.tables.Exact[i]
+			e = g.tables.ExactCandidates[i]
 		}
 	}
-	g.tables.Spoken.Store(e.Dialect)
+	g.tables.KnownDialect.Store(e.Dialect)
 	g.tables.Engine.Store(e)
 	g.tables.Casing.Store(session.CasingExact)
 	return e, e.Plan(query), nil

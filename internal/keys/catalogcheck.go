@@ -22,13 +22,13 @@ import (
 type Facts struct {
 	Columns []ColumnFacts // as the table's keys
 
-	// Quiet says that nothing of the table's reads LAST_INSERT_ID() at an
+	// LastIDUnread says that nothing of the table's reads LAST_INSERT_ID() at an
 	// INSERT: no trigger and no default.
-	Quiet bool
+	LastIDUnread bool
 
-	// OtherID says that the engine numbers another column of the table, by which
+	// NumbersOther says that the engine numbers another column of the table, by which
 	// LastInsertId means that one.
-	OtherID bool
+	NumbersOther bool
 
 	// OwnConflicts says that the table itself may leave out or replace rows that
 	// clash, whatever the statement says.
@@ -62,10 +62,10 @@ type gate struct {
 	facts atomic.Pointer[Facts]
 	turn  chan struct{} // one asks at a time
 
-	// Rows is what is known of the table's rows: see RowFacts. It is not asked for
-	// before the time of mute, in nanoseconds.
-	Rows atomic.Pointer[RowFacts]
-	Mute atomic.Int64
+	// Rows is what is known of the table's rows: see RowFacts. Where that could not be
+	// read, it is read again after RowsPausedUntil, in nanoseconds of the Unix epoch.
+	Rows            atomic.Pointer[RowFacts]
+	RowsPausedUntil atomic.Int64
 
 	// Values are plans by which the values of a row are read: see valuesOf in
 	// fill/upsertid.go.
@@ -81,9 +81,9 @@ type gate struct {
 	until   time.Time // for how long the two hold
 }
 
-// Recheck is for how long a table that was found unfit, or not at all, is not
+// RecheckPause is for how long a table that was found unfit, or not at all, is not
 // looked at again.
-const Recheck = time.Second
+const RecheckPause = time.Second
 
 func newGate(keys int) *gate {
 	return &gate{Values: newValues(), turn: make(chan struct{}, 1), counters: make([]atomic.Pointer[counter], keys)}
@@ -92,7 +92,7 @@ func newGate(keys int) *gate {
 // Facts returns what the catalog says of a table, of which it is asked unless
 // that is known. A column that cannot take its keys is an error.
 func (db *Tables) Facts(ctx context.Context, g *Conn, t *Table) (*Facts, error) {
-	if t.Looked && g.isAltered() && db.StandIn == nil {
+	if t.AsksCatalog && g.isAltered() && db.StandIn == nil {
 		f, err := g.factsHere(ctx, t)
 		if err != nil {
 			return nil, err
@@ -102,7 +102,7 @@ func (db *Tables) Facts(ctx context.Context, g *Conn, t *Table) (*Facts, error) 
 	if f := t.Gate.facts.Load(); f != nil {
 		return f, nil
 	}
-	if !t.Looked || db.StandIn != nil {
+	if !t.AsksCatalog || db.StandIn != nil {
 		t.Gate.facts.Store(&Facts{Columns: make([]ColumnFacts, len(t.KeyColumns))})
 		return t.Gate.facts.Load(), nil
 	}
@@ -112,7 +112,7 @@ func (db *Tables) Facts(ctx context.Context, g *Conn, t *Table) (*Facts, error) 
 		}
 		return db.factsMade(ctx, g, t, f)
 	}
-	if !db.OnConnection() {
+	if !db.StatesOnConnection() {
 		select {
 		case t.Gate.turn <- struct{}{}:
 			defer func() { <-t.Gate.turn }()
@@ -152,23 +152,23 @@ func (g *gate) recent() (*Facts, error) {
 func (g *gate) again(missing *Facts, failed error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.missing, g.failed, g.until = missing, failed, time.Now().Add(Recheck)
+	g.missing, g.failed, g.until = missing, failed, time.Now().Add(RecheckPause)
 }
 
 // look asks the catalog.
 func (db *Tables) look(ctx context.Context, g *Conn, t *Table) (*Facts, error) {
-	e := db.Known()
-	if err := db.Lock(ctx, g, t, 0); err != nil {
+	e := db.AnyEngine()
+	if err := db.LockBeforeRead(ctx, g, t, 0); err != nil {
 		return nil, err
 	}
-	found, err := db.TableIn(ctx, g, e.Dialect, t.Rule.Schema, t.Rule.Name)
+	found, err := db.CatalogTable(ctx, g, e.Dialect, t.Rule.Schema, t.Rule.Name)
 	if errors.Is(err, catalog.ErrNoTable) {
 		return &Facts{Columns: make([]ColumnFacts, len(t.KeyColumns)), unseen: err}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	f := &Facts{Quiet: isQuiet(found), OwnConflicts: found.ConflictClauses, Rows: NewRowFacts(e.Dialect, t, found)}
+	f := &Facts{LastIDUnread: isQuiet(found), OwnConflicts: found.ConflictClauses, Rows: NewRowFacts(e.Dialect, t, found)}
 	for i := range t.KeyColumns {
 		k := &t.KeyColumns[i]
 		if err := found.Check(e.Dialect, k.wanted()); err != nil {
@@ -178,9 +178,9 @@ func (db *Tables) look(ctx context.Context, g *Conn, t *Table) (*Facts, error) {
 		}
 		f.Columns = append(f.Columns, factsOfColumn(found, found.Column(e.Dialect, k.Name)))
 	}
-	if t.LastID >= 0 && !t.KeyColumns[t.LastID].Rule.SaysLastInsertID {
-		f.OtherID = slices.ContainsFunc(found.Columns, func(c catalog.Column) bool {
-			return (c.RowID || c.Identity != "") && c.Name != f.Columns[t.LastID].column
+	if t.LastIDKey >= 0 && !t.KeyColumns[t.LastIDKey].Rule.SaysLastInsertID {
+		f.NumbersOther = slices.ContainsFunc(found.Columns, func(c catalog.Column) bool {
+			return (c.RowID || c.Identity != "") && c.Name != f.Columns[t.LastIDKey].column
 		})
 	}
 	return f, nil
@@ -239,12 +239,12 @@ func factsOfColumn(t *catalog.Table, c *catalog.Column) ColumnFacts {
 	}
 }
 
-// TableIn asks the catalog for a table: on SQLite on the statement's
+// CatalogTable asks the catalog for a table: on SQLite on the statement's
 // connection, which may have a transaction open that a second one would wait
 // for, elsewhere on one of our own, so that the application's session does not
 // notice.
-func (db *Tables) TableIn(ctx context.Context, g *Conn, d *dialect.Dialect, schema, name string) (*catalog.Table, error) {
-	if db.OnConnection() || g.isAltered() {
+func (db *Tables) CatalogTable(ctx context.Context, g *Conn, d *dialect.Dialect, schema, name string) (*catalog.Table, error) {
+	if db.StatesOnConnection() || g.isAltered() {
 		return catalog.Read(ctx, d, catalog.Conn(g.Raw), schema, name)
 	}
 	q, err := db.sources.stores.catalog()

@@ -66,12 +66,12 @@ func (dr Drawing) claim(ctx context.Context, c *counter) (done bool, err error) 
 
 // claimColumn makes a claim in the application's own database.
 func (dr Drawing) claimColumn(ctx context.Context, claim store.Claim) (done bool, err error) {
-	if dr.db.StandIn != nil || dr.on == nil && dr.db.OnConnection() {
+	if dr.db.StandIn != nil || dr.on == nil && dr.db.StatesOnConnection() {
 		return false, nil
 	}
 	set := dr.db.sources.counters
-	if dr.on != nil && dr.on.Counters != nil {
-		set = dr.on.Counters
+	if dr.on != nil && dr.on.OwnCounters != nil {
+		set = dr.on.OwnCounters
 	}
 	key := claim.Row()
 	if last, ok := set.claims.Load(key); ok {
@@ -89,7 +89,7 @@ func (dr Drawing) claimColumn(ctx context.Context, claim store.Claim) (done bool
 // writeClaim writes a claim down, and reports whether that stays whatever becomes of the
 // statement's transaction.
 func (dr Drawing) writeClaim(ctx context.Context, claim store.Claim) (noted, stays bool, err error) {
-	if !dr.db.OnConnection() {
+	if !dr.db.StatesOnConnection() {
 		home, err := dr.db.sources.stores.get("")
 		if err != nil {
 			return false, false, err
@@ -100,13 +100,13 @@ func (dr Drawing) writeClaim(ctx context.Context, claim store.Claim) (noted, sta
 		noted, _, err = home.Claim(ctx, claim)
 		return noted, true, err
 	}
-	dr.on.Ensure(ctx)
+	dr.on.EnsureStates(ctx)
 	made := false
 	write := func(st *store.Store) error {
 		noted, made, err = st.Claim(ctx, claim)
 		return err
 	}
-	d := dr.db.MayBe[0].Dialect
+	d := dr.db.Candidates[0].Dialect
 	if dr.on.Tx == session.Outside {
 		row := &connRow{dialect: d}
 		if err := (committing{row, dr.on}).transact(ctx, write); err != errInside {

@@ -22,13 +22,13 @@ type Conn struct {
 	JoinedDraws uint64
 	drawnIn     uint64 // Begins when the last of them was asked for
 
-	// Counters are those of a database that this connection alone has: one in
-	// memory. nil elsewhere.
-	Counters   *Counters
-	acquainted bool                 // that was found out
-	ensured    bool                 // the tables of states were looked for
-	doubts     map[*counter]doubted // what its transaction has found in use
-	claimed    bool                 // a claim was noted in one of its transactions since the checkout
+	// OwnCounters are the counters of a database in memory, which this connection
+	// alone has; nil for any other.
+	OwnCounters    *Counters
+	memoryDetected bool                 // that was found out
+	ensured        bool                 // the tables of states were looked for
+	doubts         map[*counter]doubted // what its transaction has found in use
+	claimed        bool                 // a claim was noted in one of its transactions since the checkout
 
 	AlteredTables alteredTables
 }
@@ -36,16 +36,16 @@ type Conn struct {
 // Open begins with a connection of the driver.
 func (g *Conn) Open(conn driver.Conn, db *Tables) {
 	g.Conn, g.tables = session.New(conn, db.Server), db
-	g.Altered.Over = g.AlteredTables.close
-	g.WhenRenamed = g.doubtAll
+	g.Altered.OnEnd = g.AlteredTables.close
+	g.OnRename = g.doubtAll
 }
 
 // doubtAll gives up what is reserved, and has each numbering compared with its table
 // before the next key: the name of its table may be that of other rows now.
 func (g *Conn) doubtAll() {
 	g.tables.sources.counters.suspect()
-	if g.Counters != nil {
-		g.Counters.suspect()
+	if g.OwnCounters != nil {
+		g.OwnCounters.suspect()
 	}
 	g.AlteredTables.renamed = g.AlteredTables.counters != nil
 }
@@ -53,9 +53,9 @@ func (g *Conn) doubtAll() {
 // Close closes the connection and the counters that it alone has.
 func (g *Conn) Close() error {
 	err := g.Conn.Close()
-	if g.Counters != nil {
+	if g.OwnCounters != nil {
 		// Their sources have nothing running.
-		_ = g.Counters.close(context.Background())
+		_ = g.OwnCounters.close(context.Background())
 	}
 	return err
 }
@@ -64,7 +64,7 @@ func (g *Conn) Close() error {
 // in a transaction may be rolled back.
 func (g *Conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	if policy.Mode(g.tables.Mode.Load()) == policy.ModeFill && !opts.ReadOnly {
-		g.Ensure(ctx)
+		g.EnsureStates(ctx)
 	}
 	return g.Conn.BeginTx(ctx, opts)
 }
@@ -86,13 +86,13 @@ func (g *Conn) hasDrawn() bool { return g.drawnIn == g.Begins }
 
 // Give gives keys for a statement on the connection.
 func (g *Conn) Give(ctx context.Context, room []driver.Value, t *Table, i, n int) ([]driver.Value, error) {
-	keys, err := g.tables.For(g, t, i).Next(ctx, room, n)
+	keys, err := g.tables.DrawingFor(g, t, i).Next(ctx, room, n)
 	return keys, g.held(err)
 }
 
 // Reserve reserves keys for a statement on the connection.
 func (g *Conn) Reserve(ctx context.Context, t *Table, i int, n int64) (int64, error) {
-	first, err := g.tables.For(g, t, i).Reserve(ctx, n)
+	first, err := g.tables.DrawingFor(g, t, i).Reserve(ctx, n)
 	return first, g.held(err)
 }
 
@@ -105,7 +105,7 @@ var errHeld = errors.New("its transaction keeps a connection meanwhile, and wher
 // held adds to the error of a store that has not answered what else may be the cause,
 // where the statement's transaction keeps a connection of the same server.
 func (g *Conn) held(err error) error {
-	if err == nil || g.Tx == session.Outside || g.tables.OnConnection() || !errors.Is(err, keysource.ErrStoreDown) {
+	if err == nil || g.Tx == session.Outside || g.tables.StatesOnConnection() || !errors.Is(err, keysource.ErrStoreDown) {
 		return err
 	}
 	return fmt.Errorf("%w; %w", err, errHeld)

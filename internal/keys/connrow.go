@@ -75,12 +75,12 @@ func (c committing) transact(ctx context.Context, f func(*store.Store) error) er
 		return err
 	}
 	if err := f(store.Within(c.row.dialect, c.on.Raw)); err != nil {
-		c.on.Undo(ctx, tx.Rollback())
+		c.on.EndFailed(ctx, tx.Rollback())
 		return err
 	}
 	if err := tx.Commit(); err != nil {
 		// One that could not be committed stays open: SQLITE_BUSY.
-		c.on.Undo(ctx, err)
+		c.on.EndFailed(ctx, err)
 		return err
 	}
 	return nil

@@ -46,7 +46,7 @@ var errInUse = fmt.Errorf("%w: keys that the transaction sees are greater than t
 // reserveAbove is reserve above the greatest key that the transaction sees, as
 // on_behind says.
 func (c *counter) reserveAbove(ctx context.Context, g *Conn, n int64, d doubted) (int64, error) {
-	greatest, err := store.Within(g.tables.Known().Dialect, g.Raw).MaxKey(ctx, d.column)
+	greatest, err := store.Within(g.tables.AnyEngine().Dialect, g.Raw).MaxKey(ctx, d.column)
 	if err != nil {
 		return 0, err
 	}
@@ -70,7 +70,7 @@ func (c *counter) reserveAbove(ctx context.Context, g *Conn, n int64, d doubted)
 
 // DropBlock gives up what is reserved for a key column, counts and reports it.
 func (dr Drawing) DropBlock(ctx context.Context) {
-	if dr.key.Rule.Source.Kind != policy.KindMaxPlusOne || !dr.db.Belongs(dr.key) {
+	if dr.key.Rule.Source.Kind != policy.KindMaxPlusOne || !dr.db.DrawsInTransaction(dr.key) {
 		c, err := dr.Counter(ctx)
 		if err != nil {
 			return // the database was closed

@@ -111,7 +111,7 @@ func (dr Drawing) Next(ctx context.Context, room []driver.Value, n int) ([]drive
 
 // Reserve returns the first of n consecutive integers.
 func (dr Drawing) Reserve(ctx context.Context, n int64) (int64, error) {
-	if dr.key.Rule.Source.Kind == policy.KindMaxPlusOne && dr.db.Belongs(dr.key) {
+	if dr.key.Rule.Source.Kind == policy.KindMaxPlusOne && dr.db.DrawsInTransaction(dr.key) {
 		return dr.afterMax(ctx, n)
 	}
 	_, first, err := dr.numbers(ctx, n)
@@ -164,7 +164,7 @@ func Spare(p *rewrite.Plan, d rewrite.Draw, n int) int {
 	in := &p.Inserts[d.Insert]
 	t := TableOf(in)
 	k := &t.KeyColumns[d.Key]
-	if n < 2 || t.LastID != d.Key || p.Dialect().LastRowID || !p.Alone() || in.Returning ||
+	if n < 2 || t.LastIDKey != d.Key || p.Dialect().LastRowID || !p.Alone() || in.Returning ||
 		in.Conflict != rewrite.ConflictSkip && (in.Conflict != rewrite.ConflictUpdate || in.Idiom || in.UpdatesKey) {
 		return 0
 	}

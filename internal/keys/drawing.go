@@ -9,9 +9,9 @@ type Drawing struct {
 	key   *Column
 }
 
-// For returns the drawing for the key column of index i of a table. The connection may
-// be nil where states have connections of their own.
-func (db *Tables) For(g *Conn, t *Table, i int) Drawing {
+// DrawingFor returns the drawing for the key column of index i of a table. The
+// connection may be nil where states have connections of their own.
+func (db *Tables) DrawingFor(g *Conn, t *Table, i int) Drawing {
 	return Drawing{db: db, on: g, table: t, index: i, key: &t.KeyColumns[i]}
 }
 

@@ -14,17 +14,17 @@ import (
 // it, the plans of its queries and the sources of its keys. It knows neither
 // connections nor modes.
 type Engine struct {
-	Dialect  *dialect.Dialect
-	certain  bool // the policy says under which settings of the session
-	standIn  bool // keys come from a stand-in for stores, and belong to no transaction
-	Policy   *policy.Policy
-	NewError errorMaker
-	sources  *sources
-	cache    *rewrite.Cache
-	Listed   *rewrite.Cache // of plans with columns that a connection was asked for
+	Dialect     *dialect.Dialect
+	certain     bool // the policy says under which settings of the session
+	standIn     bool // keys come from a stand-in for stores, and belong to no transaction
+	Policy      *policy.Policy
+	NewError    errorMaker
+	sources     *sources
+	cache       *rewrite.Cache
+	ListedPlans *rewrite.Cache // of plans with columns that a connection was asked for
 
-	names  Naming // by what the text alone says
-	Placed bool   // the place of a session matters to some table
+	names     Naming // by what the text alone says
+	UsesPlace bool   // the place of a session matters to some table
 
 	mu     sync.Mutex
 	tables map[string]*Table // by schema and table, NUL between; nil values are not kept
@@ -52,16 +52,16 @@ func newEngine(a Options, d *dialect.Dialect, s *sources) (*Engine, error) {
 	}
 	set, certain := p.Settings()
 	e := &Engine{
-		Dialect:  d.With(set),
-		certain:  certain,
-		standIn:  a.Reservers != nil,
-		NewError: a.NewError,
-		Policy:   p,
-		sources:  s,
-		cache:    rewrite.NewCache(cacheEntries, cacheBytes),
-		Listed:   rewrite.NewCache(listedEntries, listedBytes),
-		tables:   map[string]*Table{},
-		Placed:   p.Schemas() || len(p.Sources()) > 0,
+		Dialect:     d.With(set),
+		certain:     certain,
+		standIn:     a.Reservers != nil,
+		NewError:    a.NewError,
+		Policy:      p,
+		sources:     s,
+		cache:       rewrite.NewCache(cacheEntries, cacheBytes),
+		ListedPlans: rewrite.NewCache(listedEntries, listedBytes),
+		tables:      map[string]*Table{},
+		UsesPlace:   p.Schemas() || len(p.Sources()) > 0,
 	}
 	e.names = Naming{Lookup: e.lookup}
 	return e, nil
@@ -138,7 +138,7 @@ func (e *Engine) keep(key string, rule *policy.Rule) *Table {
 }
 
 func (e *Engine) newTable(rule *policy.Rule) *Table {
-	t := &Table{Rule: rule, Mode: rule.Mode, NewError: e.NewError, Gate: newGate(len(rule.Keys)), LastID: -1}
+	t := &Table{Rule: rule, Mode: rule.Mode, NewError: e.NewError, Gate: newGate(len(rule.Keys)), LastIDKey: -1}
 	t.Table = rule.Table
 	t.Columns = rule.Columns
 	t.Owner = t
@@ -158,10 +158,10 @@ func (e *Engine) newTable(rule *policy.Rule) *Table {
 		// A number within a parent finds no row, unless the file says so.
 		told := scope == nil || k.SaysLastInsertID
 		if session = session && told; session || told && k.LastInsertID == policy.LastInsertIDResult {
-			t.LastID = i
+			t.LastIDKey = i
 		}
 		if k.Source.Stateful() || k.Source.Kind == policy.KindCOMB && e.Dialect.Name == dialect.MariaDB().Name {
-			t.Looked = true
+			t.AsksCatalog = true
 		}
 		t.KeyColumns = append(t.KeyColumns, key)
 		t.Keys = append(t.Keys, rewrite.Key{
@@ -176,8 +176,8 @@ func (e *Engine) newTable(rule *policy.Rule) *Table {
 // errNotConfigured is for a table that the policy does not fill.
 var errNotConfigured = errors.New("the policy does not fill the table: configure it, or check the name")
 
-// Named returns a table by its name as in the policy file.
-func (e *Engine) Named(name string) (*Table, error) {
+// TableNamed returns a table by its name as in the policy file.
+func (e *Engine) TableNamed(name string) (*Table, error) {
 	schema, bare, err := e.Policy.ParseName(name)
 	if err != nil {
 		var p *policy.Error

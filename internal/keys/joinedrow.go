@@ -35,7 +35,7 @@ type joinedRow struct {
 // newJoinedRow returns the numbering of a row. home is nil where the row is read on the
 // statement's connection.
 func (db *Tables) newJoinedRow(row store.Sequence, home *store.Store) *joinedRow {
-	d := db.Known().Dialect
+	d := db.AnyEngine().Dialect
 	at := home
 	if home == nil {
 		at = store.On(d, nil)
@@ -146,7 +146,7 @@ func (r *joinedRow) openAt(ctx context.Context, at *store.Store) (store.Row, err
 
 // Advance makes later keys to or greater, in the transaction where one is open.
 func (r *joinedRow) Advance(ctx context.Context, g *Conn, to int64) error {
-	g.Ensure(ctx)
+	g.EnsureStates(ctx)
 	if err := r.open(ctx, g); err != nil {
 		return err
 	}
@@ -171,13 +171,13 @@ func (r *joinedRow) close(context.Context) error { return nil }
 // newJoined attaches a row to a counter, whose numbers belong to transactions, and
 // returns it.
 func (dr making) newJoined(ctx context.Context, row store.Sequence, ranked bool, schema string, c *counter) (*joinedRow, error) {
-	d := dr.db.Known().Dialect
+	d := dr.db.AnyEngine().Dialect
 	row.OnBehind = dr.key.Rule.Source.OnBehind
 	if !ranked {
 		row.OnBehind = keysource.RemedyWarn // see newSequence
 	}
-	if dr.db.OnConnection() {
-		if dr.on.Counters != nil && schema != "" && schema != "main" && schema != "temp" {
+	if dr.db.StatesOnConnection() {
+		if dr.on.OwnCounters != nil && schema != "" && schema != "main" && schema != "temp" {
 			return nil, errElsewhere
 		}
 		joined := dr.db.newJoinedRow(row, nil)

@@ -51,8 +51,8 @@ func (k *Column) cased() bool {
 // first of them tells the others.
 func (k *Column) Adjacent() bool { return k.shape == nil && len(k.Rule.Scope) == 0 }
 
-// States returns the names of the values that tell the states of a key apart.
-func (k *Column) States() []string {
+// StateValues returns the names of the values that tell the states of a key apart.
+func (k *Column) StateValues() []string {
 	if spread := k.Rule.Source.Spread; spread != "" {
 		return append(k.Rule.Values[:len(k.Rule.Values):len(k.Rule.Values)], spread)
 	}

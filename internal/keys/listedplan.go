@@ -21,7 +21,7 @@ func SameColumns(a, b *rewrite.Plan) bool {
 func (e *Engine) ListedPlan(n Naming, d *dialect.Dialect, query string, target *rewrite.Target, columns []string) *rewrite.Plan {
 	// No name has a NUL in it, and none is empty.
 	key := n.Key + string(rune(d.Settings)) + strings.Join(columns, "\x00") + "\x00\x00" + query
-	if p, ok := e.Listed.Get(key); ok {
+	if p, ok := e.ListedPlans.Get(key); ok {
 		return p
 	}
 	known := *target
@@ -33,6 +33,6 @@ func (e *Engine) ListedPlan(n Naming, d *dialect.Dialect, query string, target *
 		}
 		return found
 	}, query)
-	e.Listed.Put(key, p)
+	e.ListedPlans.Put(key, p)
 	return p
 }

@@ -35,7 +35,7 @@ func (dr Drawing) afterMax(ctx context.Context, n int64) (int64, error) {
 		return 0, ErrNotUnique
 	}
 	column := f.Columns[dr.index].Stored(dr.table.Rule, dr.key, false)
-	if dr.key.Rule.Source.Lock == policy.LockNone || !store.NeedsMutex(dr.db.Known().Dialect) {
+	if dr.key.Rule.Source.Lock == policy.LockNone || !store.NeedsMutex(dr.db.AnyEngine().Dialect) {
 		claim := store.ClaimOfMax(column)
 		claim.Exclusive = dr.key.Rule.Source.Exclusive
 		if _, err := dr.claimColumn(ctx, claim); err != nil {
@@ -44,9 +44,9 @@ func (dr Drawing) afterMax(ctx context.Context, n int64) (int64, error) {
 	}
 	var greatest int64
 	if dr.key.Rule.Source.Lock == policy.LockNone {
-		greatest, err = store.Within(dr.db.Known().Dialect, dr.on.Raw).MaxKey(ctx, column)
+		greatest, err = store.Within(dr.db.AnyEngine().Dialect, dr.on.Raw).MaxKey(ctx, column)
 	} else {
-		within := dr.on.Proven()
+		within := dr.on.ProvenStore()
 		if err = dr.enterMutex(ctx, f, column); err == nil {
 			greatest, err = within.LockedMaxKey(ctx, column)
 		}
@@ -69,7 +69,7 @@ func unranked(c store.Column) store.Column {
 // enterMutex waits for those who are about to insert behind the greatest key of a
 // column, where reading it alone does not.
 func (dr Drawing) enterMutex(ctx context.Context, f *Facts, column store.Column) error {
-	if !store.NeedsMutex(dr.db.Known().Dialect) {
+	if !store.NeedsMutex(dr.db.AnyEngine().Dialect) {
 		return nil
 	}
 	name := store.MutexName(column)

@@ -21,9 +21,9 @@ type Naming struct {
 	Key string
 }
 
-// Asks reports whether the place of the session matters to the tables of a plan:
-// to their facts and states, or to which entry of the policy is theirs.
-func (db *Tables) Asks(e *Engine, query string, p *rewrite.Plan) bool {
+// PlaceMatters reports whether the place of the session matters to the tables of a
+// plan: to their facts and states, or to which entry of the policy is theirs.
+func (db *Tables) PlaceMatters(e *Engine, query string, p *rewrite.Plan) bool {
 	if e.Dialect.Place.Query == "" || db.StandIn != nil || policy.Mode(db.Mode.Load()) == policy.ModeOff {
 		return false
 	}
@@ -33,8 +33,8 @@ func (db *Tables) Asks(e *Engine, query string, p *rewrite.Plan) bool {
 	case p.Action == rewrite.Pass:
 		return e.Policy.HasDefaultSchema() && e.mayMean(p, query)
 	}
-	return outside(p) || e.Placed && mean(p, func(t *Table) bool {
-		return db.ModeOf(t) != policy.ModeOff && (t.Looked || t.Rule.Schema == "" && e.Policy.Schemas())
+	return outside(p) || e.UsesPlace && mean(p, func(t *Table) bool {
+		return db.ModeOf(t) != policy.ModeOff && (t.AsksCatalog || t.Rule.Schema == "" && e.Policy.Schemas())
 	})
 }
 
@@ -70,7 +70,7 @@ var anyTable = &rewrite.Target{Table: "?", Keys: []rewrite.Key{{Column: "?"}}}
 // another place.
 func (e *Engine) mayMean(p *rewrite.Plan, query string) bool {
 	key := string(rune(p.Dialect().Settings)) + "\x00any\x00" + query
-	any, ok := e.Listed.Get(key)
+	any, ok := e.ListedPlans.Get(key)
 	if !ok {
 		any = rewrite.Compile(p.Dialect(), func(schema, name string) *rewrite.Target {
 			if schema == "" && e.Policy.Anywhere(name) {
@@ -78,17 +78,17 @@ func (e *Engine) mayMean(p *rewrite.Plan, query string) bool {
 			}
 			return nil
 		}, query)
-		e.Listed.Put(key, any)
+		e.ListedPlans.Put(key, any)
 	}
 	return any.Action != rewrite.Pass
 }
 
-// InPlace returns the plan of a query for the tables that the engine takes on the
+// PlanByPlace returns the plan of a query for the tables that the engine takes on the
 // connection, and how names are to be read there. p is the plan of the text alone.
 // An error is the driver's own, or a store's.
-func (g *Conn) InPlace(ctx context.Context, e *Engine, query string, p *rewrite.Plan) (*rewrite.Plan, Naming, error) {
+func (g *Conn) PlanByPlace(ctx context.Context, e *Engine, query string, p *rewrite.Plan) (*rewrite.Plan, Naming, error) {
 	plain := e.names
-	if !g.tables.Asks(e, query, p) {
+	if !g.tables.PlaceMatters(e, query, p) {
 		return p, plain, nil
 	}
 	if moves(g, p, query) {
@@ -111,7 +111,7 @@ func (g *Conn) InPlace(ctx context.Context, e *Engine, query string, p *rewrite.
 	if e.Dialect.Place.Database && len(p.Inserts) > 0 && (at != home || elsewhere(e, p, at)) {
 		return p.Withheld(rewrite.ErrPlace), plain, nil
 	}
-	if at == home && !e.Policy.Schemas() && !mean(p, IsLoose) {
+	if at == home && !e.Policy.Schemas() && !mean(p, StateNeedsSchema) {
 		return p, plain, nil
 	}
 	return g.readIn(ctx, e, query, p, at, home)
@@ -142,9 +142,9 @@ func elsewhere(e *Engine, p *rewrite.Plan, at *session.Location) bool {
 	return false
 }
 
-// IsLoose reports whether a state of a table is named after a schema that the text
+// StateNeedsSchema reports whether a state of a table is named after a schema that the text
 // alone does not give.
-func IsLoose(t *Table) bool { return t.Rule.Loose }
+func StateNeedsSchema(t *Table) bool { return t.Rule.Loose }
 
 // readIn reads a query in a place, and keeps the plan where all that it names is
 // there.
@@ -175,16 +175,16 @@ func (g *Conn) readIn(ctx context.Context, e *Engine, query string, p *rewrite.P
 	}
 }
 
-// Real returns the table that a name of the policy file means where the database is
+// TableAtHome returns the table that a name of the policy file means where the database is
 // opened, where a state depends on which it is.
-func (db *Tables) Real(ctx context.Context, t *Table) (*Table, error) {
-	e := db.Known()
+func (db *Tables) TableAtHome(ctx context.Context, t *Table) (*Table, error) {
+	e := db.AnyEngine()
 	if db.StandIn != nil || !t.Rule.Loose {
 		return t, nil
 	}
 	f := policy.Found{Schema: t.Rule.Schema, Bare: t.Rule.Schema == ""}
 	schema := "main"
-	if !db.OnConnection() {
+	if !db.StatesOnConnection() {
 		home, err := db.home(ctx)
 		if err == nil {
 			schema, _, err = db.locate(ctx, nil, home, t.Rule.Name)
@@ -275,9 +275,9 @@ func (e *Engine) Passes(query string) bool {
 	return p.Action == rewrite.Pass && !p.Ambiguous() && !(e.Policy.HasDefaultSchema() && e.mayMean(p, query))
 }
 
-// IsTouched reports whether the tables of a plan may be others where the case of
+// CaseMatters reports whether the tables of a plan may be others where the case of
 // names counts.
-func (e *Engine) IsTouched(p *rewrite.Plan) bool {
+func (e *Engine) CaseMatters(p *rewrite.Plan) bool {
 	if p.Action == rewrite.Pass {
 		return false
 	}

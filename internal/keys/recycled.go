@@ -22,9 +22,9 @@ func (r *recycled) reserve(ctx context.Context, g *Conn, n int64) (int64, error)
 	if r.row == nil {
 		return r.source.Reserve(ctx, n)
 	}
-	g.Ensure(ctx)
+	g.EnsureStates(ctx)
 	first, err := r.source.ReserveOn(ctx, n, r.row.seriesAt(g))
-	if err == errInside || err != nil && g.ensureAgain(ctx) {
+	if err == errInside || err != nil && g.ensureStatesAgain(ctx) {
 		first, err = r.source.ReserveOn(ctx, n, r.row.seriesAt(g))
 	}
 	return first, err
@@ -44,12 +44,12 @@ func (dr making) newRecycled(row store.Sequence, ranked bool, schema string, c *
 	}
 	o := src.RecycledOptions()
 	var at *connRow
-	if dr.db.OnConnection() && src.Store == "" {
+	if dr.db.StatesOnConnection() && src.Store == "" {
 		if isElsewhere(dr.on, schema) {
 			return nil, errElsewhere
 		}
 		o.OnConnection = true
-		d := dr.db.MayBe[0].Dialect
+		d := dr.db.Candidates[0].Dialect
 		at = &connRow{dialect: d, ranked: ranked, series: store.On(d, nil).Series(series)}
 		c.bound = newBoundOn(row, at)
 	} else {
@@ -79,7 +79,7 @@ func (dr making) storeOf(src policy.Source, row *store.Sequence) (*store.Store, 
 	if err != nil {
 		return nil, err
 	}
-	if src.Store != "" && !dr.db.OnConnection() {
+	if src.Store != "" && !dr.db.StatesOnConnection() {
 		if row.At, err = dr.db.sources.stores.get(""); err != nil {
 			return nil, err
 		}
@@ -97,7 +97,7 @@ func (r *connRow) seriesAt(g *Conn) keysource.SeriesAt {
 			return committing{r, g}.transact(ctx, inside)
 		}
 		// Its several statements would each commit where the transaction has ended.
-		err := g.Proven().Prove(ctx)
+		err := g.ProvenStore().Prove(ctx)
 		switch {
 		case errors.Is(err, store.ErrEnded):
 			return committing{r, g}.transact(ctx, inside)

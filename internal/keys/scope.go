@@ -67,11 +67,11 @@ func (dr making) newScoped(ctx context.Context, row store.Sequence, c *counter) 
 	case !dr.key.Integer():
 		return nil, errors.New("keys that are numbered within other columns are integers: make the column one, and leave layout out")
 	}
-	d := dr.db.Known().Dialect
-	if err := dr.db.Lock(ctx, dr.on, dr.table, dr.index); err != nil {
+	d := dr.db.AnyEngine().Dialect
+	if err := dr.db.LockBeforeRead(ctx, dr.on, dr.table, dr.index); err != nil {
 		return nil, err
 	}
-	found, err := dr.db.TableIn(ctx, dr.on, d, dr.table.Rule.Schema, dr.table.Rule.Name)
+	found, err := dr.db.CatalogTable(ctx, dr.on, d, dr.table.Rule.Schema, dr.table.Rule.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (dr making) newScoped(ctx context.Context, row store.Sequence, c *counter) 
 		s.scope.Within = append(s.scope.Within, column.found.Name)
 		types = append(types, rc.Type)
 	}
-	if !dr.db.OnConnection() {
+	if !dr.db.StatesOnConnection() {
 		if s.scope.Latest, err = dr.db.sources.stores.get(""); err != nil {
 			return nil, err
 		}
@@ -114,7 +114,7 @@ func (dr making) newScopedStandIn() *counter {
 		scope:   store.Scope{Name: dr.state},
 	}
 	for _, rc := range dr.key.Rule.Scope {
-		s.columns = append(s.columns, scopeColumn{rule: rc, dialect: dr.db.Known().Dialect, found: &catalog.Column{Name: rc.Column}})
+		s.columns = append(s.columns, scopeColumn{rule: rc, dialect: dr.db.AnyEngine().Dialect, found: &catalog.Column{Name: rc.Column}})
 	}
 	return &counter{numbers: s}
 }
@@ -130,7 +130,7 @@ func (g *Conn) Within(ctx context.Context, t *Table, i, _ int, parents Parents) 
 	if err != nil {
 		return nil, err
 	}
-	c, err := g.tables.For(g, t, i).Counter(ctx)
+	c, err := g.tables.DrawingFor(g, t, i).Counter(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -238,7 +238,7 @@ func (s *scoped) reserveFor(ctx context.Context, g *Conn, t *Table, i int, p *pa
 	switch {
 	case behind:
 		// The numbering is compared again: what has raised it may be rolled back.
-		g.tables.For(g, t, i).noteSuspect(ctx)
+		g.tables.DrawingFor(g, t, i).noteSuspect(ctx)
 	case err == nil && s.remedy != keysource.RemedyWarn:
 		s.doubts.remove(p.row)
 	}

@@ -21,9 +21,9 @@ func (s *sequence) reserve(ctx context.Context, g *Conn, n int64) (int64, error)
 	if s.row == nil {
 		return s.source.Reserve(ctx, n)
 	}
-	g.Ensure(ctx)
+	g.EnsureStates(ctx)
 	first, err := s.source.ReserveOn(ctx, n, s.row.at(g))
-	if err == errInside || err != nil && g.ensureAgain(ctx) {
+	if err == errInside || err != nil && g.ensureStatesAgain(ctx) {
 		first, err = s.source.ReserveOn(ctx, n, s.row.at(g))
 	}
 	return first, err
@@ -33,7 +33,7 @@ func (s *sequence) Advance(ctx context.Context, g *Conn, to int64) error {
 	if s.row == nil {
 		return s.source.Advance(ctx, to)
 	}
-	g.Ensure(ctx)
+	g.EnsureStates(ctx)
 	err := s.source.AdvanceOn(ctx, to, s.row.at(g))
 	if err == errInside {
 		err = s.source.AdvanceOn(ctx, to, s.row.at(g))
@@ -76,7 +76,7 @@ func (dr making) newSequence(ctx context.Context) (*counter, error) {
 	if len(dr.key.Rule.Scope) > 0 {
 		return dr.newScoped(ctx, row, c)
 	}
-	if dr.db.Belongs(dr.key) {
+	if dr.db.DrawsInTransaction(dr.key) {
 		_, err := dr.newJoined(ctx, row, ranked, facts.Columns[dr.index].schema, c)
 		return c, err
 	}
@@ -90,12 +90,12 @@ func (dr making) newSequence(ctx context.Context) (*counter, error) {
 // with where it is ranked.
 func (dr making) countThrough(ctx context.Context, src policy.Source, row store.Sequence, ranked bool, schema string, o keysource.SequenceOptions, c *counter) (*counter, error) {
 	var at *connRow
-	if dr.db.OnConnection() && src.Store == "" {
+	if dr.db.StatesOnConnection() && src.Store == "" {
 		if isElsewhere(dr.on, schema) {
 			return nil, errElsewhere
 		}
 		o.OnConnection = true
-		d := dr.db.MayBe[0].Dialect
+		d := dr.db.Candidates[0].Dialect
 		at = &connRow{dialect: d, ranked: ranked, rows: store.On(d, nil).Reserver(row)}
 		c.bound = newBoundOn(row, at)
 	} else {
@@ -129,7 +129,7 @@ func (dr making) countThrough(ctx context.Context, src policy.Source, row store.
 // isElsewhere reports whether a table of a schema is in another database than the
 // connection's own memory.
 func isElsewhere(g *Conn, schema string) bool {
-	return g.Counters != nil && schema != "" && schema != "main" && schema != "temp"
+	return g.OwnCounters != nil && schema != "" && schema != "main" && schema != "temp"
 }
 
 // errElsewhere is for a table in a file that is attached to a database in

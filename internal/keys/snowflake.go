@@ -173,7 +173,7 @@ func leasedName(state string) string {
 
 // spreadIn returns the number that the value called name begins keys with.
 func spreadIn(ctx context.Context, name string) (int, error) {
-	text, ok := ValueOf(ctx)(name)
+	text, ok := ValuesOf(ctx)(name)
 	if !ok {
 		return 0, fmt.Errorf("its keys begin with the value %q, which is not given: keyfill.WithValue(ctx, %[1]q, …)", name)
 	}
@@ -224,7 +224,7 @@ func (f *floor) read(ctx context.Context, st *store.Store) (int64, error) {
 // is: the statement's own transaction may have locked the table, and the server sees no
 // deadlock.
 func (f *floor) greatest(ctx context.Context, st *store.Store) (int64, error) {
-	if f.db.OnConnection() {
+	if f.db.StatesOnConnection() {
 		return f.read(ctx, st)
 	}
 	limited, cancel := context.WithTimeout(ctx, f.db.storeWait)
@@ -251,11 +251,11 @@ func (f *floor) raise(ctx context.Context, g *Conn) error {
 		st  *store.Store
 		err error
 	)
-	if db.OnConnection() {
-		if err := db.Lock(ctx, g, f.table, f.index); err != nil {
+	if db.StatesOnConnection() {
+		if err := db.LockBeforeRead(ctx, g, f.table, f.index); err != nil {
 			return err
 		}
-		st = store.On(db.MayBe[0].Dialect, g.Raw)
+		st = store.On(db.Candidates[0].Dialect, g.Raw)
 	} else if st, err = db.sources.stores.get(""); err != nil {
 		return err
 	}

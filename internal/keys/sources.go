@@ -67,11 +67,11 @@ func (db *Tables) Open(cfg *policy.Config, own driver.Connector, shared *SharedS
 	}
 	s := db.sources
 	var err error
-	if s.stores, err = newStores(cfg, db.MayBe[0].Dialect, own); err != nil {
+	if s.stores, err = newStores(cfg, db.Candidates[0].Dialect, own); err != nil {
 		return err
 	}
 	s.flakes = shared
-	for _, src := range db.MayBe[0].Policy.Sources() {
+	for _, src := range db.Candidates[0].Policy.Sources() {
 		if !ofWorkers(src) || src.Spread != "" || src.WorkerLease > 0 || db.StandIn != nil {
 			continue // there is no number yet
 		}
@@ -91,7 +91,7 @@ func ofWorkers(src policy.Source) bool {
 // markless reports whether a snowflake has no store: the policy says so, or
 // there is none, since a mark that a transaction may undo reserves no time.
 func (db *Tables) markless(src policy.Source) bool {
-	return src.Store == policy.StoreNone || src.Store == "" && db.OnConnection()
+	return src.Store == policy.StoreNone || src.Store == "" && db.StatesOnConnection()
 }
 
 func (s *sources) openSnowflake(src policy.Source, markless bool) error {
@@ -142,8 +142,8 @@ func WithValue(ctx context.Context, name, value string) context.Context {
 	return context.WithValue(ctx, valueKey{name}, value)
 }
 
-// ValueOf returns what WithValue has put into ctx.
-func ValueOf(ctx context.Context) func(name string) (string, bool) {
+// ValuesOf returns what WithValue has put into ctx.
+func ValuesOf(ctx context.Context) func(name string) (string, bool) {
 	return func(name string) (string, bool) {
 		v, ok := ctx.Value(valueKey{name}).(string)
 		return v, ok && v != ""
@@ -156,14 +156,14 @@ func ValueOf(ctx context.Context) func(name string) (string, bool) {
 func (dr Drawing) counters(ctx context.Context) (set *Counters, only *atomic.Pointer[counter]) {
 	set, only = dr.db.sources.counters, &dr.table.Gate.counters[dr.index]
 	if dr.on != nil {
-		if dr.on.Acquaint(ctx); dr.on.Counters != nil {
-			set, only = dr.on.Counters, nil
+		if dr.on.DetectOwnMemory(ctx); dr.on.OwnCounters != nil {
+			set, only = dr.on.OwnCounters, nil
 		}
 	}
 	if dr.on.isAltered() && dr.db.StandIn == nil {
 		set, only = dr.on.countersHere(dr.key, set), nil
 	}
-	if len(dr.key.States()) > 0 {
+	if len(dr.key.StateValues()) > 0 {
 		only = nil
 	}
 	return set, only
@@ -177,7 +177,7 @@ func (dr Drawing) Counter(ctx context.Context) (*counter, error) {
 			return c, nil
 		}
 	}
-	state, err := dr.key.Rule.StateFor(ValueOf(ctx))
+	state, err := dr.key.Rule.StateFor(ValuesOf(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -287,17 +287,17 @@ func (dr making) columns(ctx context.Context) (*Facts, []store.Column, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	elsewhere := dr.db.OnConnection() && dr.key.Rule.Source.Store != ""
+	elsewhere := dr.db.StatesOnConnection() && dr.key.Rule.Source.Store != ""
 	columns := []store.Column{own.Columns[dr.index].Stored(dr.table.Rule, dr.key, elsewhere)}
 	if !dr.key.Rule.Shared {
 		return own, columns, nil
 	}
-	d := dr.db.Known().Dialect
+	d := dr.db.AnyEngine().Dialect
 	for _, c := range dr.key.Rule.Columns {
 		if c.Table == dr.table.Rule.Name && c.Column == dr.key.Name && (c.Schema == "" || c.Schema == dr.table.Rule.Schema) {
 			continue
 		}
-		found, err := dr.db.TableIn(ctx, dr.on, d, c.Schema, c.Table)
+		found, err := dr.db.CatalogTable(ctx, dr.on, d, c.Schema, c.Table)
 		if errors.Is(err, catalog.ErrNoTable) {
 			continue
 		}

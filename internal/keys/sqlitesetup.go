@@ -19,10 +19,10 @@ type rowNeeds struct {
 
 func (db *Tables) needs() rowNeeds {
 	var n rowNeeds
-	if !db.OnConnection() || db.StandIn != nil {
+	if !db.StatesOnConnection() || db.StandIn != nil {
 		return n
 	}
-	for _, src := range db.MayBe[0].Policy.Sources() {
+	for _, src := range db.Candidates[0].Policy.Sources() {
 		here := countsInRows(src) && src.Store == ""
 		n.any = n.any || here
 		n.ensure = n.ensure || here && src.EnsureSchema
@@ -41,36 +41,36 @@ func countsInRows(src policy.Source) bool {
 	return false
 }
 
-// Greet does with a connection to SQLite what is best done while it is new,
+// SetUpSQLite does with a connection to SQLite what is best done while it is new,
 // outside of transactions, which most applications insert in: it creates the
 // tables of states, and finds out whether the database is the connection's own.
 // Where nothing is filled yet, that is left to the first key. What fails here
 // fails again when a key is drawn, and is an error then.
-func (g *Conn) Greet(ctx context.Context) {
+func (g *Conn) SetUpSQLite(ctx context.Context) {
 	if policy.Mode(g.tables.Mode.Load()) != policy.ModeFill {
 		return
 	}
-	g.Acquaint(ctx)
-	g.Ensure(ctx)
+	g.DetectOwnMemory(ctx)
+	g.EnsureStates(ctx)
 }
 
-// Acquaint finds out once whether the database is the connection's own.
-func (g *Conn) Acquaint(ctx context.Context) {
-	if !g.tables.rows.any || g.acquainted {
+// DetectOwnMemory finds out once whether the database is the connection's own.
+func (g *Conn) DetectOwnMemory(ctx context.Context) {
+	if !g.tables.rows.any || g.memoryDetected {
 		return
 	}
-	g.acquainted = true
+	g.memoryDetected = true
 	if g.InMemory = inMemory(ctx, g); g.InMemory {
-		g.Counters = newCounters()
+		g.OwnCounters = newCounters()
 	}
 }
 
-// Ensure creates the tables of states once for a connection.
-func (g *Conn) Ensure(ctx context.Context) {
+// EnsureStates creates the tables of states once for a connection.
+func (g *Conn) EnsureStates(ctx context.Context) {
 	if !g.tables.rows.ensure && !g.tables.rows.claims || g.ensured || g.Tx != session.Outside {
 		return
 	}
-	on := store.On(g.tables.MayBe[0].Dialect, g.Raw)
+	on := store.On(g.tables.Candidates[0].Dialect, g.Raw)
 	if g.tables.rows.ensure {
 		g.ensured = on.EnsureSchema(ctx) == nil
 		return
@@ -79,14 +79,14 @@ func (g *Conn) Ensure(ctx context.Context) {
 	g.ensured = true
 }
 
-// ensureAgain creates the tables of states where they have gone since they were
+// ensureStatesAgain creates the tables of states where they have gone since they were
 // looked for, and reports whether it has.
-func (g *Conn) ensureAgain(ctx context.Context) bool {
-	if !g.tables.rows.ensure || g.Tx != session.Outside || store.On(g.tables.MayBe[0].Dialect, g.Raw).HasTables(ctx) {
+func (g *Conn) ensureStatesAgain(ctx context.Context) bool {
+	if !g.tables.rows.ensure || g.Tx != session.Outside || store.On(g.tables.Candidates[0].Dialect, g.Raw).HasTables(ctx) {
 		return false
 	}
 	g.ensured = false
-	g.Ensure(ctx)
+	g.EnsureStates(ctx)
 	return g.ensured
 }
 
@@ -108,7 +108,7 @@ func inMemory(ctx context.Context, g *Conn) bool {
 	return false
 }
 
-// Lock takes the lock to write before something is read inside a transaction of
+// LockBeforeRead takes the lock to write before something is read inside a transaction of
 // SQLite, as the INSERT will that is to be sent: by a statement on its table
 // that changes nothing. A transaction that has read before does not wait for
 // another connection that writes, and fails when one has written since: errors
@@ -116,10 +116,10 @@ func inMemory(ctx context.Context, g *Conn) bool {
 //
 // An error is left to what comes next, since it may be that of a view, which cannot
 // be written to in this way. One that may have ended the transaction is returned.
-func (db *Tables) Lock(ctx context.Context, g *Conn, t *Table, i int) error {
-	if !db.OnConnection() || g.Tx == session.Outside {
+func (db *Tables) LockBeforeRead(ctx context.Context, g *Conn, t *Table, i int) error {
+	if !db.StatesOnConnection() || g.Tx == session.Outside {
 		return nil
 	}
 	column := store.Column{Schema: t.Rule.Schema, Table: t.Rule.Name, Name: t.KeyColumns[i].Name}
-	return store.Within(db.MayBe[0].Dialect, g.Raw).LockFirst(ctx, column)
+	return store.Within(db.Candidates[0].Dialect, g.Raw).LockFirst(ctx, column)
 }

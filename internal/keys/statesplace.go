@@ -9,10 +9,10 @@ import (
 	"github.com/keyfill/keyfill/internal/store"
 )
 
-// PlaceFirst asks a new connection, where later the question would change what a
+// AskPlaceEarly asks a new connection, where later the question would change what a
 // statement may ask for. What fails here is asked again.
-func (g *Conn) PlaceFirst(ctx context.Context) {
-	if e := g.tables.Engine.Load(); e != nil && e.Dialect.Place.Early && g.tables.StandIn == nil && e.Placed {
+func (g *Conn) AskPlaceEarly(ctx context.Context) {
+	if e := g.tables.Engine.Load(); e != nil && e.Dialect.Place.Early && g.tables.StandIn == nil && e.UsesPlace {
 		g.Place.First, _ = g.PlaceNow(ctx)
 	}
 }
@@ -23,7 +23,7 @@ func (db *Tables) home(ctx context.Context) (*session.Location, error) {
 	if home := p.Home.Load(); home != nil {
 		return home, nil
 	}
-	if db.OnConnection() {
+	if db.StatesOnConnection() {
 		return p.Of(""), nil
 	}
 	q, err := db.sources.stores.catalog()
@@ -50,7 +50,7 @@ func (db *Tables) locate(ctx context.Context, g *Conn, at *session.Location, nam
 		return schema, true, nil
 	}
 	var q catalog.Querier
-	if db.OnConnection() || g.isAltered() {
+	if db.StatesOnConnection() || g.isAltered() {
 		q = catalog.Conn(g.Raw)
 	} else if q, err = db.sources.stores.catalog(); err != nil {
 		return "", false, err
@@ -97,8 +97,8 @@ var errKeyTable = errors.New("the connection's current schema (USE, search_path)
 func (g *Conn) states(ctx context.Context) (st *store.Store, away bool, err error) {
 	db := g.tables
 	d := db.Dialect()
-	st = g.Proven()
-	if db.OnConnection() || d.Place.Query == "" {
+	st = g.ProvenStore()
+	if db.StatesOnConnection() || d.Place.Query == "" {
 		return st, false, nil
 	}
 	at, err := g.PlaceNow(ctx)

@@ -28,17 +28,17 @@ type Table struct {
 	KeyColumns []Column
 	NewError   errorMaker
 
-	// Looked says that the catalog is asked before the first fill, through the
+	// AsksCatalog says that the catalog is asked before the first fill, through the
 	// gate.
-	Looked bool
-	Gate   *gate
+	AsksCatalog bool
+	Gate        *gate
 
 	// tally is what was done with INSERTs into the table, once something was.
 	tally atomic.Pointer[TableTally]
 
-	// LastID is the index of the key that LastInsertId gives, -1 when the
+	// LastIDKey is the index of the key that LastInsertId gives, -1 when the
 	// driver's own answer stays.
-	LastID int
+	LastIDKey int
 }
 
 // Column is a key column and where its keys come from.
@@ -100,8 +100,8 @@ func ours(err error) bool {
 	return false
 }
 
-// End returns the first day on which a key column of the table gets no keys.
-func (t *Table) End() string {
+// EndOfKeys returns the first day on which a key column of the table gets no keys.
+func (t *Table) EndOfKeys() string {
 	first := ""
 	for i := range t.KeyColumns {
 		if src := t.KeyColumns[i].Rule.Source; ofWorkers(src) {
@@ -170,8 +170,8 @@ func (k *Column) dummies(n int) []driver.Value {
 // dummyText is the length in characters of what stands for a text key: a ULID's.
 const dummyText = 26
 
-// Function returns the engine's function for keys of a column's kind and layout.
-func (k *Column) Function(d *dialect.Dialect) dialect.Function {
+// EngineFunction returns the engine's function for keys of a column's kind and layout.
+func (k *Column) EngineFunction(d *dialect.Dialect) dialect.Function {
 	if k.Layout != dialect.SequentialAsString {
 		return dialect.Function{}
 	}

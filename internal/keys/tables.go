@@ -19,12 +19,12 @@ import (
 // the sources of their keys, and what was done with INSERTs into them.
 type Tables struct {
 	*session.Server
-	Exact   []*Engine              // as MayBe, where the case of tables' names counts
-	MayBe   []*Engine              // what the engine may be: one, or MySQL's and MariaDB's
-	Engine  atomic.Pointer[Engine] // nil until those two are told apart
-	sources *sources
-	StandIn func(state string) keysource.Reserver // for stores; nil outside tests
-	logger  *slog.Logger                          // nil: slog.Default, when it is needed
+	ExactCandidates []*Engine              // as Candidates, where the case of tables' names counts
+	Candidates      []*Engine              // what the engine may be: one, or MySQL's and MariaDB's
+	Engine          atomic.Pointer[Engine] // nil until those two are told apart
+	sources         *sources
+	StandIn         func(state string) keysource.Reserver // for stores; nil outside tests
+	logger          *slog.Logger                          // nil: slog.Default, when it is needed
 
 	storeWait time.Duration // how long a store is waited for that does not answer
 
@@ -46,21 +46,21 @@ func New(a Options, facts drivers.Facts, dialects []*dialect.Dialect) (*Tables, 
 		if err != nil {
 			return nil, err
 		}
-		db.MayBe = append(db.MayBe, e)
+		db.Candidates = append(db.Candidates, e)
 		if !one.Grammar.TableCase {
 			continue
 		}
 		if e, err = newEngine(a, one.WithExactTables(), db.sources); err != nil {
 			return nil, err
 		}
-		db.Exact = append(db.Exact, e)
+		db.ExactCandidates = append(db.ExactCandidates, e)
 	}
-	for i, e := range db.MayBe {
+	for i, e := range db.Candidates {
 		dialects[i] = e.Dialect // with the policy's settings
 	}
 	db.Server = session.NewServer(facts, dialects)
-	if len(db.MayBe) == 1 {
-		db.Engine.Store(db.MayBe[0])
+	if len(db.Candidates) == 1 {
+		db.Engine.Store(db.Candidates[0])
 	}
 	db.rows = db.needs()
 	return db, nil
@@ -71,30 +71,30 @@ func (db *Tables) ModeOf(t *Table) policy.Mode {
 	return policy.MoreCautious(t.Mode, policy.Mode(db.Mode.Load()))
 }
 
-// Know returns the engine, which for a driver of MySQL and MariaDB is asked of
+// AskEngine returns the engine, which for a driver of MySQL and MariaDB is asked of
 // the server once.
-func (g *Conn) Know(ctx context.Context) (*Engine, error) {
+func (g *Conn) AskEngine(ctx context.Context) (*Engine, error) {
 	if e := g.tables.Engine.Load(); e != nil {
 		return e, nil
 	}
 	if err := g.AskServer(ctx); err != nil {
 		return nil, err
 	}
-	for _, e := range g.tables.MayBe {
+	for _, e := range g.tables.Candidates {
 		if e.Dialect == g.tables.Dialect() {
 			g.tables.Engine.CompareAndSwap(nil, e)
 		}
 	}
-	return g.tables.Known(), nil
+	return g.tables.AnyEngine(), nil
 }
 
-// Known returns the engine; while MySQL and MariaDB are not told apart, one of
+// AnyEngine returns the engine; while MySQL and MariaDB are not told apart, one of
 // them.
-func (db *Tables) Known() *Engine {
+func (db *Tables) AnyEngine() *Engine {
 	if e := db.Engine.Load(); e != nil {
 		return e
 	}
-	return db.MayBe[0]
+	return db.Candidates[0]
 }
 
 // CurrentLogger returns the logger that gets a report made now: the program may have
@@ -113,23 +113,23 @@ func (dr Drawing) noteSuspect(ctx context.Context) {
 		slog.String("table", dr.table.Table), slog.String("column", dr.key.Name))
 }
 
-// Joins reports whether keys are drawn on the statement's own connection.
-func (db *Tables) Joins(k *Column) bool {
-	return db.StandIn == nil && (k.Rule.Joined || db.OnConnection() && k.Rule.Source.Store == "")
+// DrawsOnConnection reports whether keys are drawn on the statement's own connection.
+func (db *Tables) DrawsOnConnection(k *Column) bool {
+	return db.StandIn == nil && (k.Rule.Joined || db.StatesOnConnection() && k.Rule.Source.Store == "")
 }
 
-// Belongs reports whether keys belong to the INSERT's transaction. A stand-in for
+// DrawsInTransaction reports whether keys belong to the INSERT's transaction. A stand-in for
 // stores has none.
-func (db *Tables) Belongs(k *Column) bool { return k.Rule.Joined && db.StandIn == nil }
+func (db *Tables) DrawsInTransaction(k *Column) bool { return k.Rule.Joined && db.StandIn == nil }
 
-// Effect returns what a text does to the transaction of its connection.
-func (db *Tables) Effect(query string, what rewrite.Concern) rewrite.Transaction {
+// TransactionEffect returns what a text does to the transaction of its connection.
+func (db *Tables) TransactionEffect(query string, what rewrite.Concern) rewrite.Transaction {
 	if what&rewrite.ConcernsTransaction == 0 {
 		return rewrite.TxUnchanged
 	}
-	effect := db.Known().Transaction(query)
+	effect := db.AnyEngine().Transaction(query)
 	if db.Engine.Load() == nil {
-		for _, e := range db.MayBe[1:] {
+		for _, e := range db.Candidates[1:] {
 			if e.Transaction(query) != effect {
 				return rewrite.TxUnknown
 			}

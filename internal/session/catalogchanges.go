@@ -15,8 +15,8 @@ type catalogChanges struct {
 	On    bool   // it has, or may have
 	Times uint64 // moves on whenever what was known of tables no longer holds
 
-	// Over is called when a transaction that was on is open no longer; nil for nobody.
-	Over func()
+	// OnEnd is called when a transaction that was on is open no longer; nil for nobody.
+	OnEnd func()
 }
 
 // sends notes that a text is executed in a transaction, or may be.
@@ -34,8 +34,8 @@ func (a *catalogChanges) ends() {
 	}
 	a.On = false
 	a.Times++
-	if a.Over != nil {
-		a.Over()
+	if a.OnEnd != nil {
+		a.OnEnd()
 	}
 }
 

@@ -41,7 +41,7 @@ var (
 // New returns a connection that the driver has just opened.
 func New(conn driver.Conn, s *Server) Conn {
 	c := Conn{transaction: transaction{link: link{conn, s}, Begins: 1}, driverCan: abilities(conn)}
-	if s.OnConnection() {
+	if s.StatesOnConnection() {
 		c.Place = knownPlace{At: s.Places.Of(""), Asked: true} // until something is attached
 	}
 	return c
@@ -134,8 +134,9 @@ func (c *Conn) prepares(query string) {
 	c.Temporary.sends(d, query)
 }
 
-// Makes notes the temporary tables that a text may make, before it is sent or prepared.
-func (c *Conn) Makes(query string, what rewrite.Concern) {
+// NoteTemporary notes the temporary tables that a text may make, before it is sent or
+// prepared.
+func (c *Conn) NoteTemporary(query string, what rewrite.Concern) {
 	c.Temporary.makes(c.dialect(), query, what)
 }
 
@@ -232,33 +233,33 @@ func (c *Conn) IsValid() bool {
 	return true
 }
 
-// leaving is sends for a text that leaves what is known. What was not asked yet may
+// sendsQuiet is sends for a text of which IsQuiet is true. What was not asked yet may
 // have changed, for all that is known.
-func (c *Conn) leaving() {
+func (c *Conn) sendsQuiet() {
 	c.Settings.changed = c.Settings.changed || !c.Settings.Asked
 	c.Place.Changed = c.Place.Changed || !c.Place.Asked
 }
 
-// ExecLeaving is ExecContext for a text that leaves what is known of the session.
-func (c *Conn) ExecLeaving(ctx context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
+// ExecQuiet is ExecContext for a text of which IsQuiet is true.
+func (c *Conn) ExecQuiet(ctx context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
 	if c.discard {
 		return nil, driver.ErrBadConn
 	}
-	c.leaving()
+	c.sendsQuiet()
 	return c.exec(ctx, text, args)
 }
 
-// QueryLeaving is QueryContext for a text that leaves what is known of the session.
-func (c *Conn) QueryLeaving(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
+// QueryQuiet is QueryContext for a text of which IsQuiet is true.
+func (c *Conn) QueryQuiet(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
 	if c.discard {
 		return nil, driver.ErrBadConn
 	}
-	c.leaving()
+	c.sendsQuiet()
 	return c.query(ctx, text, args)
 }
 
-// PrepareLeaving is PrepareContext for a text that leaves what is known of the session.
-func (c *Conn) PrepareLeaving(ctx context.Context, text string) (driver.Stmt, error) {
+// PrepareQuiet is PrepareContext for a text of which IsQuiet is true.
+func (c *Conn) PrepareQuiet(ctx context.Context, text string) (driver.Stmt, error) {
 	if c.discard {
 		return nil, driver.ErrBadConn
 	}

@@ -10,12 +10,12 @@
 //
 // Whether a transaction is open decides which rows belong to a key. Following the
 // texts is no proof of that: an engine may end a transaction by itself. The statements
-// that reserve numbers prove it where they run, see [Conn.Proven].
+// that reserve numbers prove it where they run, see [Conn.ProvenStore].
 //
 // A [Server] holds what the connections of one database share. It is safe for
 // concurrent use; a Conn belongs to one goroutine at a time, as database/sql has it.
 //
 // The packages internal/keys and internal/fill stand on this one. It knows neither
 // configured tables nor keys. It calls back in two cases only: a transaction that has
-// changed tables ends (Altered.Over), or a table was renamed (WhenRenamed).
+// changed tables ends (Altered.OnEnd), or a table was renamed (OnRename).
 package session

@@ -21,8 +21,8 @@ type link struct {
 // dialect returns the dialect of the server, as far as it is known.
 func (l *link) dialect() *dialect.Dialect { return l.server.Dialect() }
 
-// Row returns the row that a query gives.
-func (l *link) Row(ctx context.Context, query string, args []driver.NamedValue) (row []any, err error) {
+// QueryRow returns the row that a query gives.
+func (l *link) QueryRow(ctx context.Context, query string, args []driver.NamedValue) (row []any, err error) {
 	given := make([]any, len(args))
 	for i := range args {
 		given[i] = args[i]
@@ -37,8 +37,8 @@ func (l *link) Row(ctx context.Context, query string, args []driver.NamedValue) 
 	return row, err
 }
 
-// Text returns a text as drivers give it.
-func Text(v any) string {
+// TextOf returns a text as drivers give it.
+func TextOf(v any) string {
 	if b, ok := v.([]byte); ok {
 		return string(b)
 	}
@@ -49,15 +49,15 @@ func Text(v any) string {
 // ErrNoNumber is for a driver whose count of rows cannot be read as a number.
 var ErrNoNumber = errors.New("keyfill: the driver gives the number of rows as no number")
 
-// Integer returns an integer as drivers give it.
-func Integer(v any) (int64, bool) {
+// IntegerOf returns an integer as drivers give it.
+func IntegerOf(v any) (int64, bool) {
 	switch v := v.(type) {
 	case int64:
 		return v, true
 	case uint64:
 		return int64(v), v <= math.MaxInt64
 	case []byte:
-		return Integer(string(v))
+		return IntegerOf(string(v))
 	case string:
 		n, err := strconv.ParseInt(v, 10, 64)
 		return n, err == nil
@@ -65,9 +65,9 @@ func Integer(v any) (int64, bool) {
 	return 0, false
 }
 
-// Control sends one of the dialect's statements for a savepoint, which has % for its
+// ExecSavepoint sends one of the dialect's statements for a savepoint, which has % for its
 // name. "" is none.
-func (l *link) Control(ctx context.Context, text, savepoint string) error {
+func (l *link) ExecSavepoint(ctx context.Context, text, savepoint string) error {
 	if text == "" {
 		return nil
 	}

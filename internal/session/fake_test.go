@@ -101,8 +101,8 @@ func run(t *testing.T, c *Conn, f *fakeConn, tx *driver.Tx, step string) {
 	default:
 		d := c.dialect()
 		f.answer = func(string) ([]driver.Value, error) { return nil, failed }
-		c.Makes(step, rewrite.Concerns(d, step))
+		c.NoteTemporary(step, rewrite.Concerns(d, step))
 		_, err := c.ExecContext(ctx, step, nil)
-		c.Ran(rewrite.TransactionOf(d, step), rewrite.Concerns(d, step), err)
+		c.NoteRan(rewrite.TransactionOf(d, step), rewrite.Concerns(d, step), err)
 	}
 }

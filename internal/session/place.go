@@ -155,7 +155,7 @@ func (c *Conn) PlaceNow(ctx context.Context) (*Location, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.server.OnConnection() && !strings.Contains(answer, "\n") {
+	if c.server.StatesOnConnection() && !strings.Contains(answer, "\n") {
 		answer = "" // nothing is attached
 	}
 	k.At, k.Asked = c.server.Places.Of(answer), !k.unsure

@@ -32,14 +32,14 @@ import (
 // nobody else uses.
 const proofSavepoint = "keyfill_proof"
 
-// Proven returns the tables of states as the open transaction sees them. Their
+// ProvenStore returns the tables of states as the open transaction sees them. Their
 // statements that draw a number fail with [store.ErrEnded] where none is open.
-func (t *transaction) Proven() *store.Store {
+func (t *transaction) ProvenStore() *store.Store {
 	return store.Joined(t.dialect(), t.Raw, &t.Ongoing)
 }
 
 // ProveBefore proves in front of the drawing that the transaction is open, where the
-// statements that draw do not, and sets the savepoint that ProveBehind lets go. A
+// statements that draw do not, and sets the savepoint that ProveAfter lets go. A
 // transaction that has just begun needs no proof yet. The error is [store.ErrEnded]
 // where the transaction has ended.
 func (t *transaction) ProveBefore(ctx context.Context, begun bool) error {
@@ -47,21 +47,21 @@ func (t *transaction) ProveBefore(ctx context.Context, begun bool) error {
 		return nil
 	}
 	texts := &t.dialect().Transactions
-	if err := t.Control(ctx, texts.Set, proofSavepoint); err != nil || begun {
+	if err := t.ExecSavepoint(ctx, texts.Set, proofSavepoint); err != nil || begun {
 		return err
 	}
 	// It goes back to what was just set, and nothing else.
 	return t.provedBy(ctx, texts.Undo)
 }
 
-// ProveBehind proves that the transaction has been open since ProveBefore, for the
+// ProveAfter proves that the transaction has been open since ProveBefore, for the
 // INSERT that is sent next. The error is [store.ErrEnded] where it has ended.
-func (t *transaction) ProveBehind(ctx context.Context) error {
+func (t *transaction) ProveAfter(ctx context.Context) error {
 	switch {
 	case t.bySavepoint():
 		return t.provedBy(ctx, t.dialect().Transactions.Probe)
-	case t.server.OnConnection():
-		return t.Proven().Prove(ctx)
+	case t.server.StatesOnConnection():
+		return t.ProvenStore().Prove(ctx)
 	}
 	return nil
 }
@@ -76,7 +76,7 @@ func (t *transaction) bySavepoint() bool {
 // provedBy sends a statement that fails without the savepoint. What was drawn since
 // it was set is then in a transaction that has begun by itself, if in any.
 func (t *transaction) provedBy(ctx context.Context, text string) error {
-	err := t.Control(ctx, text, proofSavepoint)
+	err := t.ExecSavepoint(ctx, text, proofSavepoint)
 	if err != nil && sqlcode.Is(err, t.dialect().Transactions.Ended) {
 		_, failed := dbconn.Exec(context.WithoutCancel(ctx), t.Raw, "ROLLBACK", nil)
 		return errors.Join(store.ErrEnded, failed)

@@ -42,7 +42,7 @@ func TestProof(t *testing.T) {
 		conn.Tx, conn.commits = Inside, knownCommits{asked: true, alone: c.alone}
 		err := conn.ProveBefore(ctx, c.begun)
 		if err == nil {
-			err = conn.ProveBehind(ctx)
+			err = conn.ProveAfter(ctx)
 		}
 		if got := strings.Join(f.sent, "; "); got != c.sent || err != nil {
 			t.Errorf("%s: sent %q, %v, want %q", c.name, got, err, c.sent)
@@ -67,7 +67,7 @@ func TestProofFails(t *testing.T) {
 		}
 		err := conn.ProveBefore(ctx, false)
 		if err == nil {
-			err = conn.ProveBehind(ctx)
+			err = conn.ProveAfter(ctx)
 		}
 		if !errors.Is(err, store.ErrEnded) || f.sent[len(f.sent)-1] != "ROLLBACK" {
 			t.Errorf("%q fails: %v, sent %q", fails, err, f.sent)
@@ -76,7 +76,7 @@ func TestProofFails(t *testing.T) {
 	// Any other error says nothing of the transaction.
 	conn, f := newConn(d, drivers.Facts{})
 	f.answer = func(string) ([]driver.Value, error) { return nil, errFailed }
-	if err := conn.ProveBehind(ctx); !errors.Is(err, errFailed) || errors.Is(err, store.ErrEnded) {
+	if err := conn.ProveAfter(ctx); !errors.Is(err, errFailed) || errors.Is(err, store.ErrEnded) {
 		t.Errorf("another error: %v", err)
 	}
 }

@@ -14,7 +14,7 @@ type Server struct {
 	Driver drivers.Facts
 	may    []*dialect.Dialect // what the server may speak: one, or MySQL's and MariaDB's
 
-	Spoken        atomic.Pointer[dialect.Dialect] // nil until MySQL and MariaDB are told apart
+	KnownDialect  atomic.Pointer[dialect.Dialect] // nil until MySQL and MariaDB are told apart
 	Casing        atomic.Uint32                   // whether the case of tables' names counts: Casing…
 	ServerVersion atomic.Pointer[[2]int]          // major and minor, once they were asked for
 	Places        places
@@ -24,7 +24,7 @@ type Server struct {
 func NewServer(facts drivers.Facts, may []*dialect.Dialect) *Server {
 	s := &Server{Driver: facts, may: may}
 	if len(may) == 1 {
-		s.Spoken.Store(may[0])
+		s.KnownDialect.Store(may[0])
 	}
 	return s
 }
@@ -32,7 +32,7 @@ func NewServer(facts drivers.Facts, may []*dialect.Dialect) *Server {
 // Dialect returns what the server speaks; while MySQL and MariaDB are not told apart,
 // one of them.
 func (s *Server) Dialect() *dialect.Dialect {
-	if d := s.Spoken.Load(); d != nil {
+	if d := s.KnownDialect.Load(); d != nil {
 		return d
 	}
 	return s.may[0]
@@ -47,9 +47,9 @@ const (
 	CasingExact
 )
 
-// OnConnection reports whether states are kept on the connection of each statement:
+// StatesOnConnection reports whether states are kept on the connection of each statement:
 // an engine with one writer would wait for itself on any other.
-func (s *Server) OnConnection() bool { return s.may[0].OneWriter }
+func (s *Server) StatesOnConnection() bool { return s.may[0].OneWriter }
 
 // IsUndone reports whether the engine has answered that it undid a transaction for the
 // sake of others, such as another node's.

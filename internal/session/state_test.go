@@ -40,7 +40,7 @@ func TestCatalogChanges(t *testing.T) {
 	} {
 		conn, f := newConn(dialect.PostgreSQL(), drivers.Facts{})
 		ends := 0
-		conn.Altered.Over = func() { ends++ }
+		conn.Altered.OnEnd = func() { ends++ }
 		var tx driver.Tx
 		run(t, conn, f, &tx, "BeginTx")
 		before := conn.Altered.Times
@@ -290,7 +290,7 @@ func TestPassedAllocations(t *testing.T) {
 	for _, query := range []string{"SELECT a FROM t WHERE b = $1", "UPDATE t SET a = 1 WHERE b = $1"} {
 		if n := testing.AllocsPerRun(100, func() {
 			conn.sends(query)
-			conn.Ran(rewrite.TxUnchanged, 0, nil)
+			conn.NoteRan(rewrite.TxUnchanged, 0, nil)
 		}); n != 0 {
 			t.Errorf("%q: %v allocations", query, n)
 		}

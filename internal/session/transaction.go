@@ -51,8 +51,8 @@ type transaction struct {
 	commits knownCommits
 	Altered catalogChanges
 
-	renamed     bool   // a table has another name, which others may not see yet
-	WhenRenamed func() // is called when it has, and again when they see it; nil for nobody
+	renamed  bool   // a table has another name, which others may not see yet
+	OnRename func() // called when it has, and again when they see it; may be nil
 }
 
 // follow notes that a text has run, or has failed.
@@ -118,9 +118,9 @@ func (t *transaction) resets() {
 	t.commits.asked = t.commits.asked && t.server.Driver.KeepsSession
 }
 
-// Ran notes that a text of the application has run, or has failed with err. A text that
-// was refused, or that the driver takes only when it is prepared, has not run.
-func (t *transaction) Ran(effect rewrite.Transaction, what rewrite.Concern, err error) {
+// NoteRan notes that a text of the application has run, or has failed with err. A text
+// that was refused, or that the driver takes only when it is prepared, has not run.
+func (t *transaction) NoteRan(effect rewrite.Transaction, what rewrite.Concern, err error) {
 	if err != driver.ErrSkip && !unsent(err) {
 		t.followText(effect, err)
 		t.controlled(what)
@@ -147,8 +147,8 @@ func (t *transaction) followText(effect rewrite.Transaction, err error) {
 // tried to.
 func (t *transaction) renames() {
 	t.renamed = t.Tx != Outside
-	if t.WhenRenamed != nil {
-		t.WhenRenamed()
+	if t.OnRename != nil {
+		t.OnRename()
 	}
 }
 
@@ -170,9 +170,9 @@ func (t *transaction) MarkUnknown() {
 	t.commits = knownCommits{}
 }
 
-// MarkOver notes that a transaction was taken to be open and is none: what is sent is
+// MarkEnded notes that a transaction was taken to be open and is none: what is sent is
 // refused until the application ends it.
-func (t *transaction) MarkOver() {
+func (t *transaction) MarkEnded() {
 	t.MarkUnknown()
 	t.Ended = true
 }

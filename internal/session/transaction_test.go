@@ -121,7 +121,7 @@ func TestOver(t *testing.T) {
 	conn, f := newConn(dialect.MySQL(), drivers.Facts{})
 	var tx driver.Tx
 	run(t, conn, f, &tx, "BeginTx")
-	conn.MarkOver()
+	conn.MarkEnded()
 	run(t, conn, f, &tx, "INSERT INTO t VALUES (1)")
 	if !conn.Ended || conn.Tx != Unknown {
 		t.Fatalf("ended: %v, %s", conn.Ended, stateNames[conn.Tx])
@@ -205,11 +205,11 @@ func TestUndo(t *testing.T) {
 			}
 			return nil, errFailed
 		}
-		conn.Undo(context.Background(), errFailed)
+		conn.EndFailed(context.Background(), errFailed)
 		if conn.IsValid() != c.valid || conn.Tx != c.state {
 			t.Errorf("%+v: valid %v, %s", c, conn.IsValid(), stateNames[conn.Tx])
 		}
-		if conn.Undo(context.Background(), nil); len(f.sent) == 0 || conn.Tx != c.state {
+		if conn.EndFailed(context.Background(), nil); len(f.sent) == 0 || conn.Tx != c.state {
 			t.Errorf("%+v: nothing has failed, and %q was sent", c, f.sent)
 		}
 	}

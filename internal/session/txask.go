@@ -46,12 +46,12 @@ func (t *transaction) askCommits(ctx context.Context) error {
 // AskCommits asks the session whether what it sends outside of transactions commits by
 // itself, and whether another transaction begins behind a commit.
 func (t *transaction) AskCommits(ctx context.Context) (alone, chains bool, err error) {
-	row, err := t.Row(ctx, t.dialect().Transactions.Commits, nil)
+	row, err := t.QueryRow(ctx, t.dialect().Transactions.Commits, nil)
 	if err != nil {
 		return false, false, err
 	}
-	on, _ := Integer(row[0])
-	return on == 1, !strings.EqualFold(Text(row[1]), "no_chain"), nil
+	on, _ := IntegerOf(row[0])
+	return on == 1, !strings.EqualFold(TextOf(row[1]), "no_chain"), nil
 }
 
 // settle asks the engine whether a transaction is open where that is not known, as
@@ -70,7 +70,7 @@ func (t *transaction) settle(ctx context.Context) error {
 		return nil
 	}
 	for _, text := range []string{texts.Set, texts.Probe} {
-		err := t.Control(ctx, text, proofSavepoint)
+		err := t.ExecSavepoint(ctx, text, proofSavepoint)
 		switch {
 		case err == nil:
 		case sqlcode.Is(err, texts.Ended):
@@ -89,11 +89,11 @@ func (t *transaction) settle(ctx context.Context) error {
 // committed one by one. Where a Commit has failed and left one open, they are refused
 // too: nobody would commit them.
 func (t *transaction) askOpen(ctx context.Context, question string) error {
-	row, err := t.Row(ctx, question, nil)
+	row, err := t.QueryRow(ctx, question, nil)
 	if err != nil {
 		return err
 	}
-	switch open, ok := Integer(row[0]); {
+	switch open, ok := IntegerOf(row[0]); {
 	case ok && open == 1 && !(t.left && !t.begun):
 		if t.Tx != Inside {
 			t.Tx, t.saved = Inside, false
@@ -120,10 +120,10 @@ type knownCommits struct {
 	chains bool // something follows a commit
 }
 
-// Undo ends a transaction of ours if what was to end it has failed. Where that
+// EndFailed ends a transaction of ours if what was to end it has failed. Where that
 // fails too, it ends with the connection; but what a database in memory holds is
 // worth more than to know whether a transaction is open.
-func (t *transaction) Undo(ctx context.Context, failed error) {
+func (t *transaction) EndFailed(ctx context.Context, failed error) {
 	if failed == nil {
 		return
 	}

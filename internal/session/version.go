@@ -43,7 +43,7 @@ func (c *Conn) Version(ctx context.Context) (string, error) {
 // AskServer finds out whether the server is MySQL or MariaDB, where that is not known.
 func (c *Conn) AskServer(ctx context.Context) error {
 	s := c.server
-	if s.Spoken.Load() != nil {
+	if s.KnownDialect.Load() != nil {
 		return nil
 	}
 	version, err := c.Version(ctx)
@@ -54,7 +54,7 @@ func (c *Conn) AskServer(ctx context.Context) error {
 	if isMariaDB(version) {
 		d = s.may[1]
 	}
-	s.Spoken.CompareAndSwap(nil, d)
+	s.KnownDialect.CompareAndSwap(nil, d)
 	return nil
 }
 

@@ -8,9 +8,9 @@ import (
 	"github.com/keyfill/keyfill/internal/drivers"
 )
 
-// A text of which Leaves says that it leaves what is known of a session does so when it
+// A text of which IsQuiet says that it leaves what is known of a session does so when it
 // is sent or prepared as any other text.
-func TestLeaves(t *testing.T) {
+func TestIsQuiet(t *testing.T) {
 	texts := []string{
 		"INSERT INTO orders (a) VALUES (?)", "INSERT INTO orders (id, a) VALUES (LAST_INSERT_ID(?), ?)",
 		"INSERT INTO orders (a) VALUES ($1) RETURNING id", "INSERT INTO orders (a) VALUES (f(1))",
@@ -23,7 +23,7 @@ func TestLeaves(t *testing.T) {
 	left := 0
 	for _, d := range dialect.All() {
 		for _, text := range texts {
-			if !Leaves(d, text) {
+			if !IsQuiet(d, text) {
 				continue
 			}
 			left++
@@ -42,7 +42,7 @@ func TestLeaves(t *testing.T) {
 		}
 	}
 	for _, d := range []*dialect.Dialect{dialect.MySQL(), dialect.MariaDB(), dialect.PostgreSQL(), dialect.SQLite()} {
-		if text := texts[0]; !Leaves(d, text) {
+		if text := texts[0]; !IsQuiet(d, text) {
 			t.Errorf("%s: Leaves(%q) = false", d.Name, text)
 		}
 	}
