@@ -20,9 +20,9 @@ import (
 // one, fill.Conn answers as database/sql would have gone on without it.
 type conn struct {
 	*fill.Conn
-	mw     intercepted
-	what   rewrite.Concern // of the text that goes through mw
-	answer answer
+	mw      intercepted
+	concern rewrite.Concern // of the text that goes through mw
+	answer  answer
 }
 
 // intercepted is the connection of sqlmw, from which the interceptor is called.
@@ -63,7 +63,7 @@ func newConn(g *fill.Conn) *conn {
 // passes reports whether a text goes to the driver as it is, and whether it is
 // counted then. For any other it notes what may have to be done with it.
 func (c *conn) passes(query string) (pass, counts bool) {
-	c.what, pass, counts = c.Conn.Passes(query)
+	c.concern, pass, counts = c.Conn.Passes(query)
 	return pass, counts
 }
 

@@ -10,7 +10,7 @@ import (
 
 // interceptor is the place of one connection in sqlmw: the texts that concern
 // keyfill come by here. It is the only file that knows sqlmw; it decides
-// nothing itself: fill.Database does.
+// nothing itself: fill.Conn does.
 type interceptor struct {
 	sqlmw.NullInterceptor
 	conn *conn
@@ -33,21 +33,21 @@ var errAnswered = errors.New("keyfill: the answer is the connection's")
 
 func (i interceptor) ConnExecContext(ctx context.Context, _ driver.ExecerContext, query string, args []driver.NamedValue) (driver.Result, error) {
 	c := i.conn
-	res, err := c.DB.ExecText(ctx, c.Conn, query, args, c.what)
+	res, err := c.ExecText(ctx, query, args, c.concern)
 	c.answer = answer{result: res, err: err}
 	return nil, errAnswered
 }
 
 func (i interceptor) ConnQueryContext(ctx context.Context, _ driver.QueryerContext, query string, args []driver.NamedValue) (context.Context, driver.Rows, error) {
 	c := i.conn
-	rows, err := c.DB.QueryText(ctx, c.Conn, query, args, c.what)
+	rows, err := c.QueryText(ctx, query, args, c.concern)
 	c.answer = answer{rows: rows, err: err}
 	return ctx, nil, errAnswered
 }
 
 func (i interceptor) ConnPrepareContext(ctx context.Context, _ driver.ConnPrepareContext, query string) (context.Context, driver.Stmt, error) {
 	c := i.conn
-	stmt, err := c.DB.PrepareText(ctx, c.Conn, query, c.what)
+	stmt, err := c.PrepareText(ctx, query, c.concern)
 	c.answer = answer{stmt: stmt, err: err}
 	return ctx, nil, errAnswered
 }

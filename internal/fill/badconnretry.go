@@ -16,39 +16,40 @@ import (
 // maxLost bounds the executions that a recorder keeps for a retry.
 const maxLost = 64
 
-// lose keeps an execution that ended in driver.ErrBadConn for its retry.
-func (x *execution) lose() {
-	if x.rec == nil || x.kept || !x.autonomous() || x.plan.Counts() {
+// lose keeps an execution that ended in driver.ErrBadConn for its retry. Without a
+// recorder nothing is kept.
+func (r *Recorder) lose(x *execution) {
+	if r == nil || x.kept || !x.isAutonomous() || x.plan.Counts() {
 		return
 	}
-	x.rec.mu.Lock()
-	defer x.rec.mu.Unlock()
-	if len(x.rec.lost) == maxLost {
-		x.rec.lost = slices.Delete(x.rec.lost, 0, 1)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.lost) == maxLost {
+		r.lost = slices.Delete(r.lost, 0, 1)
 	}
-	x.rec.lost = append(x.rec.lost, x)
+	r.lost = append(r.lost, x)
 }
 
-// retry takes over the keys of an execution of the same statement under the
-// same recorder. They are handed over once.
-func (x *execution) retry() bool {
-	if x.rec == nil {
+// retry gives an execution the keys of a lost one of the same statement, and reports
+// whether there was one. They are handed over once.
+func (r *Recorder) retry(x *execution) bool {
+	if r == nil {
 		return false
 	}
-	x.rec.mu.Lock()
-	defer x.rec.mu.Unlock()
-	for i, l := range x.rec.lost {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, l := range r.lost {
 		if l.conn.DB == x.conn.DB && l.query == x.query && l.values == x.values && keys.SameColumns(l.plan, x.plan) && equalArgs(l.args, x.args) && l.holes.Equal(x.holes) {
-			x.rec.lost = slices.Delete(x.rec.lost, i, i+1)
-			x.keys, x.notes = l.keys, l.notes
+			r.lost = slices.Delete(r.lost, i, i+1)
+			x.keys, x.recording.notes = l.keys, l.recording.notes
 			return true
 		}
 	}
 	return false
 }
 
-// autonomous reports whether no transaction can give back what was drawn.
-func (x *execution) autonomous() bool {
+// isAutonomous reports whether no transaction can give back what was drawn.
+func (x *execution) isAutonomous() bool {
 	for _, d := range x.plan.Draws {
 		k := &keys.TableOf(&x.plan.Inserts[d.Insert]).KeyColumns[d.Key]
 		if k.Source == nil && x.conn.DB.DrawsOnConnection(k) {
@@ -56,19 +57,6 @@ func (x *execution) autonomous() bool {
 		}
 	}
 	return true
-}
-
-// loseParked is for a text that could not be prepared: what was parked for it
-// waits for the retry.
-func (g *Conn) loseParked(query string, rec *Recorder) {
-	g.dropUndone()
-	g.parked = slices.DeleteFunc(g.parked, func(x *execution) bool {
-		if x.query != query || x.rec != rec {
-			return false
-		}
-		x.lose()
-		return true
-	})
 }
 
 // isBadConn reports whether database/sql will try again.

@@ -44,7 +44,7 @@ func (l *bulkLoad) columns(ctx context.Context) error {
 		return nil
 	}
 	e := l.conn.DB.AnyEngine()
-	all, err := l.conn.bulkColumns(ctx, in.BulkTable, func(name string) bool {
+	all, err := bulkColumns(ctx, l.conn, in.BulkTable, func(name string) bool {
 		return slices.ContainsFunc(in.Target.Keys, func(k rewrite.Key) bool { return k.Column == e.Dialect.Fold(name, true) })
 	})
 	if err != nil {
@@ -66,7 +66,7 @@ func (l *bulkLoad) columns(ctx context.Context) error {
 		}
 		form := formOf(all[i])
 		if all[i].kind == guidKind {
-			if form, err = l.conn.guidForm(ctx); err != nil {
+			if form, err = guidForm(ctx, l.conn); err != nil {
 				return err
 			}
 		}
@@ -89,8 +89,8 @@ func (l *bulkLoad) unwritten(key int, why string) error {
 // bulkColumns asks for the columns of a table by its name in SQL, as the driver
 // does when the load begins. Of types only those of keys are asked: there are
 // some at which the driver panics.
-func (g *Conn) bulkColumns(ctx context.Context, table string, isKey func(name string) bool) (columns []bulkColumn, err error) {
-	stmt, err := g.PrepareContext(ctx, "SELECT * FROM "+table+" WHERE 1 = 0")
+func bulkColumns(ctx context.Context, conn *Conn, table string, isKey func(name string) bool) (columns []bulkColumn, err error) {
+	stmt, err := conn.PrepareContext(ctx, "SELECT * FROM "+table+" WHERE 1 = 0")
 	if err != nil {
 		return nil, err
 	}
@@ -161,9 +161,9 @@ const guidKind = "UNIQUEIDENTIFIER"
 // stores for the text of a key; one of 16 bytes is stored as it is. Whether the
 // driver turns them around is seen by a value that it reads; nil where that does
 // not tell.
-func (g *Conn) guidForm(ctx context.Context) (keyForm, error) {
+func guidForm(ctx context.Context, conn *Conn) (keyForm, error) {
 	known := uuid.UUID{0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff}
-	rows, err := catalog.Conn(g.Raw).Rows(ctx, "SELECT CAST('"+known.String()+"' AS uniqueidentifier)")
+	rows, err := catalog.Conn(conn.Raw).Rows(ctx, "SELECT CAST('"+known.String()+"' AS uniqueidentifier)")
 	if err != nil || len(rows) != 1 || len(rows[0]) != 1 {
 		return nil, err
 	}
@@ -235,7 +235,7 @@ func (l *bulkLoad) formed(keys [][]driver.Value) ([][]driver.Value, error) {
 		for _, key := range keys[i] {
 			v, ok := l.forms[d.Key](key)
 			if !ok {
-				return nil, l.conn.DB.refuseBound(l.unwritten(d.Key, "a key is not of a size or kind that its type takes"))
+				return nil, l.conn.DB.stats.refuseBound(l.unwritten(d.Key, "a key is not of a size or kind that its type takes"))
 			}
 			out[i] = append(out[i], v)
 		}

@@ -24,27 +24,27 @@ func (db *Database) Connect(ctx context.Context, parent driver.Connector) (*Conn
 	if err != nil {
 		return nil, err
 	}
-	g := newConn(conn, db)
+	c := newConn(conn, db)
 	if db.Engine.Load() == nil && policy.Mode(db.Mode.Load()) != policy.ModeOff {
 		// On a connection that nobody has used: later the question would change
 		// what ROW_COUNT() and FOUND_ROWS() say. Without an answer it is asked
 		// again when it matters.
-		_, _ = g.AskEngine(ctx)
+		_, _ = c.AskEngine(ctx)
 	}
-	g.SetUpSQLite(ctx)
+	c.SetUpSQLite(ctx)
 	if policy.Mode(db.Mode.Load()) != policy.ModeOff {
-		g.AskPlaceEarly(ctx)
+		c.AskPlaceEarly(ctx)
 	}
-	return g, nil
+	return c, nil
 }
 
 // KeysFor returns n new keys for the first key column of a table, which is named as in
 // the policy.
 func (db *Database) KeysFor(ctx context.Context, name string, n int) ([]driver.Value, error) {
 	var made []driver.Value
-	err := db.forTable(ctx, name, func(t *keys.Table, g *keys.Conn) error {
+	err := db.forTable(ctx, name, func(t *keys.Table, c *keys.Conn) error {
 		var err error
-		made, err = db.DrawingFor(g, t, 0).Next(ctx, nil, n)
+		made, err = db.DrawingFor(c, t, 0).Next(ctx, nil, n)
 		return err
 	})
 	return made, err
@@ -54,12 +54,12 @@ func (db *Database) KeysFor(ctx context.Context, name string, n int) ([]driver.V
 // table, which is named as in the policy.
 func (db *Database) ReserveFor(ctx context.Context, name string, n int) (int64, error) {
 	var first int64
-	err := db.forTable(ctx, name, func(t *keys.Table, g *keys.Conn) error {
+	err := db.forTable(ctx, name, func(t *keys.Table, c *keys.Conn) error {
 		if !t.KeyColumns[0].Rule.Contiguous {
 			return ErrNoNumbers
 		}
 		var err error
-		first, err = db.DrawingFor(g, t, 0).Reserve(ctx, int64(n))
+		first, err = db.DrawingFor(c, t, 0).Reserve(ctx, int64(n))
 		return err
 	})
 	return first, err
@@ -82,7 +82,7 @@ func (db *Database) forTable(ctx context.Context, name string, f func(*keys.Tabl
 		return t.KeyError(0, ErrJoined)
 	}
 	if k.Source == nil && db.StatesOnConnection() && db.StandIn == nil {
-		err = db.WithOwnConn(ctx, func(g *keys.Conn) error { return f(t, g) })
+		err = db.WithOwnConn(ctx, func(c *keys.Conn) error { return f(t, c) })
 	} else {
 		err = f(t, nil)
 	}
@@ -94,16 +94,16 @@ func (db *Database) forTable(ctx context.Context, name string, f func(*keys.Tabl
 
 // WithOwnConn calls f with a connection of its own.
 func (db *Database) WithOwnConn(ctx context.Context, f func(*keys.Conn) error) error {
-	g, err := db.Connect(ctx, db.OwnConnector())
+	c, err := db.Connect(ctx, db.OwnConnector())
 	if err != nil {
 		return err
 	}
-	if g.DetectOwnMemory(ctx); g.OwnCounters != nil {
+	if c.DetectOwnMemory(ctx); c.OwnCounters != nil {
 		err = ErrOwnMemory
 	} else {
-		err = f(&g.Conn)
+		err = f(&c.Conn)
 	}
-	if closeErr := g.Close(); err == nil {
+	if closeErr := c.Close(); err == nil {
 		err = closeErr
 	}
 	return err

@@ -1,31 +1,25 @@
 package fill
 
 import (
-	"context"
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
-	"sync/atomic"
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/drivers"
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/policy"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Database is keyfill at work on one database: its engine and settings, what was
-// asked of it, and its sources. Its methods decide what becomes of a statement, on the
-// connection that they are given.
+// Database is keyfill at work on one database: its engine, settings and sources, the
+// texts that were seen, and what became of them.
 type Database struct {
 	*keys.Tables
 
-	seen *seenTexts
-
-	found      atomic.Uint32 // see countsFound
-	foundAgain atomic.Int64  // when it is asked again, in nanoseconds
+	seen  *seenTexts
+	stats statistics
+	found foundRows
 }
 
 // errNumbersPlaceholders is for the driver that numbers placeholders behind keyfill.
@@ -66,7 +60,12 @@ func NewDatabase(a Options, d driver.Driver) (*Database, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Database{Tables: tables, seen: newSeenTexts()}, nil
+	return &Database{
+		Tables: tables,
+		seen:   newSeenTexts(tables),
+		stats:  statistics{tables},
+		found:  foundRows{tables: tables},
+	}, nil
 }
 
 // modeVariable sets the mode of every database when it is opened.
@@ -85,27 +84,4 @@ func (db *Database) ModeFromEnvironment() error {
 	}
 	db.Mode.Store(uint32(mode))
 	return nil
-}
-
-// concerns says whether a query may be an INSERT into a configured table, or
-// begin or end a transaction. It is all that is done for other statements.
-func (db *Database) concerns(query string) rewrite.Concern {
-	if e := db.Engine.Load(); e != nil {
-		return concernsOf(e.Dialect, query)
-	}
-	// The last one of a family runs comments that the first one takes for comments.
-	return concernsOf(db.Candidates[len(db.Candidates)-1].Dialect, query)
-}
-
-// report logs a statement that was sent as it came although it was not filled.
-func (db *Database) report(ctx context.Context, e event) {
-	attrs := []slog.Attr{
-		slog.String("table", e.table),
-		slog.String("action", e.action.String()),
-		slog.String("mode", e.mode.String()),
-	}
-	if e.action == rewrite.Refuse {
-		attrs = append(attrs, slog.String("reason", e.reason.Error()), slog.Int("offset", e.offset))
-	}
-	db.CurrentLogger().LogAttrs(ctx, slog.LevelWarn, "keyfill: INSERT sent unfilled", attrs...)
 }

@@ -2,6 +2,7 @@ package fill
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -12,48 +13,58 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// suspect looks whether a statement has failed because a key that we have made
-// was in the table already. Then what is reserved is given up, since more of it
-// may be in use: somebody else fills the column, or the store went back.
-func (x *execution) suspect(ctx context.Context, err error) {
+// duplicate is the error of a statement that has failed because a key, or another value
+// of a unique index, was in the table already.
+type duplicate struct {
+	x    *execution
+	err  error
+	code sqlcode.Code
+}
+
+// duplicateOf returns the duplicate that the error of an execution means; ok is false
+// for any other error.
+func duplicateOf(x *execution, err error) (d duplicate, ok bool) {
 	code, ok := sqlcode.Of(err)
-	if !ok || code.Class(x.plan.Dialect()) != dialect.ErrorDuplicate {
-		return
-	}
-	for i, d := range x.plan.Draws {
-		t := keys.TableOf(&x.plan.Inserts[d.Insert])
+	return duplicate{x, err, code}, ok && code.Class(x.plan.Dialect()) == dialect.ErrorDuplicate
+}
+
+// giveUpBlocks gives up what is reserved for a column if the duplicate is a key that we
+// have made, since more of it may be in use: somebody else fills the column, or the
+// store went back.
+func (d duplicate) giveUpBlocks(ctx context.Context) {
+	c := d.x.conn
+	for i, draw := range d.x.plan.Draws {
+		t := keys.TableOf(&d.x.plan.Inserts[draw.Insert])
 		f := t.Facts()
-		if f == nil || t.KeyColumns[d.Key].Source != nil || x.holes.Counts[i] == 0 {
+		if f == nil || t.KeyColumns[draw.Key].Source != nil || d.x.holes.Counts[i] == 0 {
 			continue
 		}
-		if t.KeyColumns[d.Key].Rule.Scope != nil {
-			x.suspectParents(ctx, t, d)
+		if t.KeyColumns[draw.Key].Rule.Scope != nil {
+			d.suspectParents(ctx, t, draw)
 			continue
 		}
-		for _, name := range f.Columns[d.Key].Unique {
-			if namesIndex(code, err, name) {
-				x.conn.DB.DrawingFor(&x.conn.Conn, t, d.Key).DropBlock(ctx)
-				break
-			}
+		if slices.ContainsFunc(f.Columns[draw.Key].Unique, d.isAbout) {
+			c.DB.DrawingFor(&c.Conn, t, draw.Key).DropBlock(ctx)
 		}
 	}
 }
 
-// suspectParents is suspect for a column that is numbered within others. The index that
-// the error names is not looked at: the next draw finds out whether the numbers of a
-// parent are in use, which costs one query.
-func (x *execution) suspectParents(ctx context.Context, t *keys.Table, d rewrite.Draw) {
-	rows, err := x.plan.Scopes(x.args, x.holes, d.Insert, d.Key)
+// suspectParents is giveUpBlocks for a column that is numbered within others. The index
+// that the error names is not looked at: the next draw finds out whether the numbers of
+// a parent are in use, which costs one query.
+func (d duplicate) suspectParents(ctx context.Context, t *keys.Table, draw rewrite.Draw) {
+	x := d.x
+	rows, err := x.plan.Scopes(x.args, x.holes, draw.Insert, draw.Key)
 	if err != nil {
 		return
 	}
-	if c, err := x.conn.DB.DrawingFor(&x.conn.Conn, t, d.Key).Counter(ctx); err == nil {
-		c.SuspectWithin(rows)
+	if counter, err := x.conn.DB.DrawingFor(&x.conn.Conn, t, draw.Key).Counter(ctx); err == nil {
+		counter.SuspectWithin(rows)
 	}
 }
 
-// numbers reports whether the execution has keys that suspect looks for.
-func (x *execution) numbers() bool {
+// hasNumbers reports whether the execution has keys that a duplicate may be about.
+func (x *execution) hasNumbers() bool {
 	for i, d := range x.plan.Draws {
 		if x.holes.Counts[i] > 0 && keys.TableOf(&x.plan.Inserts[d.Insert]).KeyColumns[d.Key].Source == nil {
 			return true
@@ -62,15 +73,15 @@ func (x *execution) numbers() bool {
 	return false
 }
 
-// namesIndex reports whether the error of a duplicate key is about the unique index
-// of the name. Where the driver does not tell it apart, the name has to stand in the
-// text as a word of its own: each engine writes it there, in every language, and
-// quotes it as the language does. A value of that text costs a gap.
-func namesIndex(code sqlcode.Code, err error, name string) bool {
-	if code.Index != "" {
-		return code.Index == name
+// isAbout reports whether the duplicate is in the unique index of the name. Where the
+// driver does not tell the index apart, the name has to stand in the text as a word of
+// its own: each engine writes it there, in every language, and quotes it as the language
+// does. A value of that text costs a gap.
+func (d duplicate) isAbout(name string) bool {
+	if d.code.Index != "" {
+		return d.code.Index == name
 	}
-	text := err.Error()
+	text := d.err.Error()
 	for from := 0; ; {
 		at := strings.Index(text[from:], name)
 		if at < 0 || name == "" {

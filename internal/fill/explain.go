@@ -35,7 +35,7 @@ func explained(e *keys.Engine, query string) (explain.Explanation, error) {
 	if p.Action == rewrite.Pass {
 		return ex, nil
 	}
-	if reason := unsuited(e, p, query); p.Action == rewrite.Fill && reason != "" {
+	if reason := unsuitedByText(e, p, query); p.Action == rewrite.Fill && reason != "" {
 		ex.Action = rewrite.Refuse.String()
 		refusal(&ex, p.Refused(reason))
 		return ex, nil

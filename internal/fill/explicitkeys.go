@@ -32,55 +32,54 @@ import (
 // draw that waits for it. Where the INSERT fails, the raise goes back with it, to a
 // savepoint or with a transaction of ours.
 
-// brought is what an execution brings for a column that is followed.
-type brought struct {
-	table   *keys.Table
-	key     int
-	numbers keys.Follower
-	what    rewrite.Explicit
-	raised  int64 // the key above which a bulk load has raised it already
+// following holds the numberings that an execution raises above the keys that it brings.
+type following struct {
+	conn   *Conn
+	behind []brought // raised after the statement, and after its transaction if it is ours
+	before []brought // raised in its transaction, before it
+	stored []brought // raised there after the INSERT, above the keys it stored
 }
 
-// brings returns what an execution brings for the columns that are followed. A source
-// that cannot be used is an error where the policy says follow_explicit.
-func (db *Database) brings(ctx context.Context, g *Conn, p *rewrite.Plan, args []driver.NamedValue, h rewrite.Holes) ([]brought, error) {
+// newFollowing returns what an execution brings for the columns that are followed. A
+// source that cannot be used is an error where the policy says follow_explicit.
+func newFollowing(ctx context.Context, c *Conn, p *rewrite.Plan, args []driver.NamedValue, h rewrite.Holes) (following, error) {
+	f := following{conn: c}
 	if !p.Follows() {
-		return nil, nil
+		return f, nil
 	}
-	var all []brought
 	for i := range p.Inserts {
 		t := keys.TableOf(&p.Inserts[i])
-		if db.ModeOf(t) != policy.ModeFill {
+		if c.DB.ModeOf(t) != policy.ModeFill {
 			continue
 		}
 		for j := range t.KeyColumns {
-			what := p.Explicit(args, h, i, j)
-			if limit := t.KeyColumns[j].Limit(); max(what.Sure, what.Guess) >= limit {
-				what.Sure, what.Guess = greatestBelow(p.ExplicitIntegers(args, h, i, j), limit), 0
+			explicit := p.Explicit(args, h, i, j)
+			if limit := t.KeyColumns[j].Limit(); max(explicit.Sure, explicit.Guess) >= limit {
+				explicit.Sure, explicit.Guess = greatestBelow(p.ExplicitIntegers(args, h, i, j), limit), 0
 			}
-			b, err := db.bringsFor(ctx, g, t, j, what)
+			b, err := newBrought(ctx, c, t, j, explicit)
 			if err != nil {
-				return nil, err
+				return following{}, err
 			}
 			if b.numbers == nil {
 				continue
 			}
-			at := slices.IndexFunc(all, func(o brought) bool { return o.numbers == b.numbers && o.table == t })
+			at := slices.IndexFunc(f.behind, func(o brought) bool { return o.numbers == b.numbers && o.table == t })
 			if at < 0 {
-				all = append(all, b)
+				f.behind = append(f.behind, b)
 				continue
 			}
-			all[at].what.Add(b.what)
+			f.behind[at].explicit.Add(b.explicit)
 		}
 	}
-	return all, nil
+	return f, nil
 }
 
 // greatestBelow returns the greatest of some integers that is below a limit, 0 where
 // there is none. A key that is not is none of the source's own.
-func greatestBelow(all []int64, limit int64) int64 {
+func greatestBelow(integers []int64, limit int64) int64 {
 	greatest := int64(0)
-	for _, n := range all {
+	for _, n := range integers {
 		if n < limit {
 			greatest = max(greatest, n)
 		}
@@ -88,173 +87,80 @@ func greatestBelow(all []int64, limit int64) int64 {
 	return greatest
 }
 
-// bringsFor returns what is brought for one key column, without a counter where that is
-// not followed.
-func (db *Database) bringsFor(ctx context.Context, g *Conn, t *keys.Table, j int, what rewrite.Explicit) (brought, error) {
-	k := &t.KeyColumns[j]
-	said := k.Rule.Source.FollowExplicit
-	switch {
-	case !what.Any(), !said && !keys.MayFollow(k.Rule.Source):
-		return brought{}, nil
-	case !said && !db.DrawingFor(&g.Conn, t, j).EngineCounts(ctx):
-		return brought{}, nil
-	}
-	c, err := db.DrawingFor(&g.Conn, t, j).Counter(ctx)
-	switch {
-	case err != nil && said:
-		return brought{}, t.KeyError(j, err)
-	case err != nil, c.Follower() == nil:
-		// Who has not said so does not ask for the store when it brings a key. A
-		// duplicate key will tell, and on_behind says what then.
-		return brought{}, nil
-	}
-	return brought{table: t, key: j, numbers: c.Follower(), what: what}, nil
+// any reports whether something is raised after the statement.
+func (f *following) any() bool { return len(f.behind) > 0 }
+
+// isBefore reports whether the numberings that belong to transactions are raised in the
+// transaction of the INSERT; else they are raised behind it, by themselves.
+func (f *following) isBefore(p *rewrite.Plan) bool {
+	return slices.ContainsFunc(f.behind, func(b brought) bool { return b.numbers.IsJoined() }) &&
+		f.conn.Tx != session.Unknown && p.Statements == 1
 }
 
-// raiseBehind raises the numberings above the keys that a successful INSERT brought. If
-// raising fails, the INSERT still succeeds: the next draw, or a duplicate key, makes it
-// good. Only if the failure ended the INSERT's transaction, and so removed the row, is
-// it returned.
-func (db *Database) raiseBehind(ctx context.Context, g *Conn, all []brought) error {
-	for i := range all {
-		b := &all[i]
-		err, undone := db.raiseAbove(ctx, g, b)
-		switch {
-		case undone != nil:
-			return undone
-		case err == nil:
-			continue
-		}
-		db.CurrentLogger().LogAttrs(ctx, slog.LevelWarn, "keyfill: a numbering could not be raised above a key that was brought",
-			slog.String("table", b.table.Table), slog.String("column", b.table.KeyColumns[b.key].Name))
-	}
-	return nil
-}
-
-// raiseAbove raises a numbering above what was brought. On the connection of the
-// statement it is not interrupted, which may end the transaction there; elsewhere the
-// caller's time counts. undone is the error of a transaction that has ended.
-func (db *Database) raiseAbove(ctx context.Context, g *Conn, b *brought) (failed, undone error) {
-	behind, cancel := aside(ctx)
-	defer cancel()
-	key := b.what.Sure
-	if b.what.Open {
-		greatest, found, err := db.greatestStored(behind, g, b)
-		if err != nil {
-			return err, err
-		}
-		if !found {
-			greatest = b.what.Guess
-		}
-		key = max(key, greatest)
-	}
-	if b.numbers.IsOnConnection() || b.numbers.IsJoined() {
-		err := b.raise(behind, g, key)
-		return err, g.undoneBehind(ctx, err)
-	}
-	limited, cancel := context.WithTimeout(ctx, asidePatience)
-	defer cancel()
-	return b.raise(limited, g, key), nil
-}
-
-// raise makes later keys greater than one that was brought.
-func (b *brought) raise(ctx context.Context, g *Conn, key int64) error {
-	if key < 1 || key >= b.table.KeyColumns[b.key].Limit() {
-		return nil
-	}
-	return b.numbers.Advance(ctx, &g.Conn, key+1)
-}
-
-// followSavepoint is the name of ours, which nobody else uses.
-const followSavepoint = "keyfill_follow"
-
-// greatestStored returns the greatest stored key that the source could also make, as
-// the statement's connection sees it: the engine alone can tell which number it has
-// read. found is false if that needs a scan of an index, or the table cannot be read.
-// An error means that the transaction was undone.
-func (db *Database) greatestStored(ctx context.Context, g *Conn, b *brought) (key int64, found bool, err error) {
-	f, err := db.Facts(ctx, &g.Conn, b.table)
-	if err != nil {
-		return 0, false, nil
-	}
-	k := &b.table.KeyColumns[b.key]
-	column := f.Columns[b.key].Stored(b.table.Rule, k, false)
-	if column.Unranked || f.Rows != nil && !f.Rows.Shown {
-		return 0, false, nil
-	}
-	d := db.AnyEngine().Dialect
-	ask := func() bool {
-		key, err = store.Within(d, g.Raw).MaxKeyBelow(ctx, column, k.Limit())
-		return err == nil
-	}
-	if d.ErrorsAbort && g.Tx != session.Outside {
-		return key, g.askAside(ctx, &d.Transactions, ask), nil
-	}
-	if !ask() && db.IsUndone(err) && g.Tx != session.Outside {
-		return 0, false, err
-	}
-	return key, err == nil, nil
-}
-
-// askAside asks behind a savepoint, where an error would end the transaction.
-func (g *Conn) askAside(ctx context.Context, t *dialect.Transactions, ask func() bool) (found bool) {
-	control := func(text string) error {
-		_, err := dbconn.Exec(ctx, g.Raw, strings.Replace(text, "%", followSavepoint, 1), nil)
-		return err
-	}
-	set := control(t.Set) == nil
-	found = ask()
-	if set {
-		if !found {
-			_ = control(t.Undo)
-		}
-		_ = control(t.Release)
-	}
-	return found
-}
-
-// takesBefore reports whether the numberings that belong to transactions are raised in
-// that of the INSERT; else they are raised behind it, by themselves.
-func (x *execution) takesBefore() bool {
-	return slices.ContainsFunc(x.brought, func(b brought) bool { return b.numbers.IsJoined() }) &&
-		x.conn.Tx != session.Unknown && x.plan.Statements == 1
-}
-
-// splitBrought takes what is raised in the INSERT's transaction from what is raised
-// behind that. What the engine alone can read, and a row that may be left out, is
+// split separates what is raised in the INSERT's transaction from what is raised behind
+// the transaction. What the engine alone can read, and a row that may be left out, is
 // raised for behind the INSERT.
-func (x *execution) splitBrought() {
-	if !x.joining.any {
-		return
-	}
-	skips := x.leavesOut() || slices.ContainsFunc(x.plan.Inserts, func(in rewrite.Insert) bool {
+func (f *following) split(p *rewrite.Plan) {
+	skips := leavesOut(p) || slices.ContainsFunc(p.Inserts, func(in rewrite.Insert) bool {
 		return in.Conflict != rewrite.ConflictError && in.Conflict != rewrite.ConflictReplace
 	})
-	for _, b := range x.brought {
+	for _, b := range f.behind {
 		if !b.numbers.IsJoined() {
 			continue
 		}
-		if skips || b.what.Open {
-			x.stored = append(x.stored, b)
+		if skips || b.explicit.Open {
+			f.stored = append(f.stored, b)
 		}
 		if skips {
-			b.what = rewrite.Explicit{}
+			b.explicit = rewrite.Explicit{}
 		}
-		x.before = append(x.before, b)
+		f.before = append(f.before, b)
 	}
-	x.brought = slices.DeleteFunc(x.brought, func(b brought) bool { return b.numbers.IsJoined() })
+	f.behind = slices.DeleteFunc(f.behind, func(b brought) bool { return b.numbers.IsJoined() })
+}
+
+// add adds what a row of a bulk load brings.
+func (f *following) add(row following) {
+	f.conn = row.conn
+	for _, b := range row.behind {
+		i := slices.IndexFunc(f.behind, func(o brought) bool { return o.numbers == b.numbers })
+		if i < 0 {
+			f.behind = append(f.behind, b)
+			continue
+		}
+		f.behind[i].explicit.Add(b.explicit)
+	}
+}
+
+// raiseSoFar raises the numberings above the keys that the rows of a bulk load have
+// brought, for a row that gets a key: it would be one of theirs, and fail the whole load.
+// A key that the engine alone can read is guessed here, since the connection takes no
+// question while the load lasts.
+func (f *following) raiseSoFar(ctx context.Context) error {
+	for i := range f.behind {
+		b := &f.behind[i]
+		key := max(b.explicit.Sure, b.explicit.Guess)
+		if key <= b.raised {
+			continue
+		}
+		if err := b.raise(ctx, f.conn, key); err != nil {
+			return b.table.KeyError(b.key, err)
+		}
+		b.raised = key
+	}
+	return nil
 }
 
 // raiseBefore raises the numberings of the execution's transaction before its INSERT.
 // A statement that raises nothing locks the row all the same where the engine does,
 // since it is raised behind the INSERT, and every draw locks it first.
-func (x *execution) raiseBefore(ctx context.Context) error {
-	for i := range x.before {
-		b := &x.before[i]
-		key := max(b.what.Sure, b.what.Guess)
-		err := b.raise(ctx, x.conn, key)
+func (f *following) raiseBefore(ctx context.Context) error {
+	for i := range f.before {
+		b := &f.before[i]
+		key := max(b.explicit.Sure, b.explicit.Guess)
+		err := b.raise(ctx, f.conn, key)
 		if key < 1 || key >= b.table.KeyColumns[b.key].Limit() {
-			err = b.numbers.Advance(ctx, &x.conn.Conn, 1)
+			err = b.numbers.Advance(ctx, &f.conn.Conn, 1)
 		}
 		if err != nil {
 			return b.table.KeyError(b.key, err)
@@ -266,25 +172,175 @@ func (x *execution) raiseBefore(ctx context.Context) error {
 // raiseStored raises the numberings of the execution's transaction above the keys that
 // its INSERT has stored, as far as they are among the greatest: the engine is asked.
 // Where it cannot tell, they are raised above all that was brought.
-func (x *execution) raiseStored(ctx context.Context) error {
+func (f *following) raiseStored(ctx context.Context) error {
 	behind, cancel := aside(ctx)
 	defer cancel()
-	for i := range x.stored {
-		b := &x.stored[i]
-		greatest, found, err := x.conn.DB.greatestStored(behind, x.conn, b)
+	for i := range f.stored {
+		b := &f.stored[i]
+		greatest, found, err := b.greatestStored(behind, f.conn)
 		if err != nil {
 			return err
 		}
-		key := max(b.what.Sure, b.what.Guess)
+		key := max(b.explicit.Sure, b.explicit.Guess)
 		switch {
-		case found && b.what.Open:
+		case found && b.explicit.Open:
 			key = greatest
 		case found:
 			key = min(key, greatest)
 		}
-		if err := b.raise(behind, x.conn, key); err != nil {
+		if err := b.raise(behind, f.conn, key); err != nil {
 			return b.table.KeyError(b.key, err)
 		}
 	}
 	return nil
+}
+
+// raiseBehind raises the numberings above the keys that a successful INSERT brought. If
+// raising fails, the INSERT still succeeds: the next draw, or a duplicate key, makes it
+// good. Only if the failure ended the INSERT's transaction, and so removed the row, is
+// it returned.
+func (f *following) raiseBehind(ctx context.Context) error {
+	for i := range f.behind {
+		b := &f.behind[i]
+		err, undone := b.raiseAbove(ctx, f.conn)
+		switch {
+		case undone != nil:
+			return undone
+		case err == nil:
+			continue
+		}
+		f.conn.DB.CurrentLogger().LogAttrs(ctx, slog.LevelWarn, "keyfill: a numbering could not be raised above a key that was brought",
+			slog.String("table", b.table.Table), slog.String("column", b.table.KeyColumns[b.key].Name))
+	}
+	return nil
+}
+
+// raiseBehindRows is raiseBehind for a statement that gives rows: they are read before
+// the caller gets the first one.
+func (f *following) raiseBehindRows(ctx context.Context, rows driver.Rows, err error) (driver.Rows, error) {
+	if err != nil || !f.any() {
+		return rows, err
+	}
+	read, err := readWhole(f.conn, rows, func(err error) error { return err })
+	if err != nil {
+		return nil, err
+	}
+	if err := f.raiseBehind(ctx); err != nil {
+		return nil, err
+	}
+	return read, nil
+}
+
+// brought is what an execution brings for a column that is followed.
+type brought struct {
+	table    *keys.Table
+	key      int
+	numbers  keys.Follower
+	explicit rewrite.Explicit
+	raised   int64 // the key above which a bulk load has raised it already
+}
+
+// newBrought returns what is brought for one key column, without a counter where the
+// column is not followed.
+func newBrought(ctx context.Context, conn *Conn, t *keys.Table, j int, explicit rewrite.Explicit) (brought, error) {
+	k := &t.KeyColumns[j]
+	said := k.Rule.Source.FollowExplicit
+	switch {
+	case !explicit.Any(), !said && !keys.MayFollow(k.Rule.Source):
+		return brought{}, nil
+	case !said && !conn.DB.DrawingFor(&conn.Conn, t, j).EngineCounts(ctx):
+		return brought{}, nil
+	}
+	counter, err := conn.DB.DrawingFor(&conn.Conn, t, j).Counter(ctx)
+	switch {
+	case err != nil && said:
+		return brought{}, t.KeyError(j, err)
+	case err != nil, counter.Follower() == nil:
+		// Who has not said so does not ask for the store when it brings a key. A
+		// duplicate key will tell, and on_behind says what then.
+		return brought{}, nil
+	}
+	return brought{table: t, key: j, numbers: counter.Follower(), explicit: explicit}, nil
+}
+
+// raise makes later keys greater than one that was brought.
+func (b *brought) raise(ctx context.Context, c *Conn, key int64) error {
+	if key < 1 || key >= b.table.KeyColumns[b.key].Limit() {
+		return nil
+	}
+	return b.numbers.Advance(ctx, &c.Conn, key+1)
+}
+
+// raiseAbove raises a numbering above what was brought. On the connection of the
+// statement it is not interrupted, which may end the transaction there; elsewhere the
+// caller's time counts. undone is the error of a transaction that has ended.
+func (b *brought) raiseAbove(ctx context.Context, c *Conn) (failed, undone error) {
+	behind, cancel := aside(ctx)
+	defer cancel()
+	key := b.explicit.Sure
+	if b.explicit.Open {
+		greatest, found, err := b.greatestStored(behind, c)
+		if err != nil {
+			return err, err
+		}
+		if !found {
+			greatest = b.explicit.Guess
+		}
+		key = max(key, greatest)
+	}
+	if b.numbers.IsOnConnection() || b.numbers.IsJoined() {
+		err := b.raise(behind, c, key)
+		return err, c.undoneBehind(ctx, err)
+	}
+	limited, cancel := context.WithTimeout(ctx, asidePatience)
+	defer cancel()
+	return b.raise(limited, c, key), nil
+}
+
+// greatestStored returns the greatest stored key that the source could also make, as
+// the statement's connection sees it: the engine alone can tell which number it has
+// read. found is false if that needs a scan of an index, or the table cannot be read.
+// An error means that the transaction was undone.
+func (b *brought) greatestStored(ctx context.Context, c *Conn) (key int64, found bool, err error) {
+	f, err := c.DB.Facts(ctx, &c.Conn, b.table)
+	if err != nil {
+		return 0, false, nil
+	}
+	k := &b.table.KeyColumns[b.key]
+	column := f.Columns[b.key].Stored(b.table.Rule, k, false)
+	if column.Unranked || f.Rows != nil && !f.Rows.Shown {
+		return 0, false, nil
+	}
+	d := c.DB.AnyEngine().Dialect
+	ask := func() bool {
+		key, err = store.Within(d, c.Raw).MaxKeyBelow(ctx, column, k.Limit())
+		return err == nil
+	}
+	if d.ErrorsAbort && c.Tx != session.Outside {
+		return key, askAside(ctx, c, &d.Transactions, ask), nil
+	}
+	if !ask() && c.DB.IsUndone(err) && c.Tx != session.Outside {
+		return 0, false, err
+	}
+	return key, err == nil, nil
+}
+
+// followSavepoint is the name of ours, which nobody else uses.
+const followSavepoint = "keyfill_follow"
+
+// askAside asks behind a savepoint, where an error would end the transaction.
+func askAside(ctx context.Context, c *Conn, t *dialect.Transactions, ask func() bool) (found bool) {
+	control := func(text string) error {
+		_, err := dbconn.Exec(ctx, c.Raw, strings.Replace(text, "%", followSavepoint, 1), nil)
+		return err
+	}
+	set := control(t.Set) == nil
+	found = ask()
+	if set {
+		if !found {
+			_ = control(t.Undo)
+		}
+		_ = control(t.Release)
+	}
+	return found
 }

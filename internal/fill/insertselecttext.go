@@ -33,13 +33,13 @@ func withSpare(n int64) int64 { return n + n/8 + spareRows }
 // sparesKeys returns a refusal where a key of the text may not be left unused, or
 // where its number is taken in the transaction of the text, which is not begun when
 // rows are counted.
-func (x *execution) sparesKeys() error {
-	for _, d := range x.plan.Draws {
-		in := &x.plan.Inserts[d.Insert]
+func (s *insertSelect) sparesKeys() error {
+	for _, d := range s.x.plan.Draws {
+		in := &s.x.plan.Inserts[d.Insert]
 		k := &keys.TableOf(in).KeyColumns[d.Key]
 		counts := in.Query != nil && k.Rule.Integer && k.Rule.Source.Kind != policy.KindSequence
 		if counts || k.GapFree() || len(k.Rule.Scope) > 0 || k.Rule.Source.Kind == policy.KindMaxPlusOne {
-			return x.plan.Refused(rewrite.ErrSelectSeveral)
+			return s.x.plan.Refused(rewrite.ErrSelectSeveral)
 		}
 	}
 	return nil
@@ -48,32 +48,32 @@ func (x *execution) sparesKeys() error {
 // uncountable returns the error of a count that ran before a text. It is a refusal if
 // the engine cannot run the query by itself, as where the text creates the tables or
 // columns that the query needs; the transaction then stays open.
-func (x *execution) uncountable(ctx context.Context, err error) error {
+func (s *insertSelect) uncountable(ctx context.Context, err error) error {
 	code, ok := sqlcode.Of(err)
 	if !ok || !strings.HasPrefix(code.State, "42") && !strings.HasPrefix(code.State, "3F") {
 		return err
 	}
-	if x.saved {
-		if undone := x.toSavepoint(ctx); undone != nil {
+	if s.saved {
+		if undone := s.toSavepoint(ctx); undone != nil {
 			return undone
 		}
-		if undone := x.release(ctx); undone != nil {
+		if undone := s.release(ctx); undone != nil {
 			return undone
 		}
 	}
-	return x.plan.Refused(rewrite.ErrSelectSeveral)
+	return s.x.plan.Refused(rewrite.ErrSelectSeveral)
 }
 
 // sendText sends a text whose query was counted, once: in an open transaction the
 // application is to roll back what an error has ended.
-func sendText[T any](ctx context.Context, x *execution, send func() (T, error)) (T, error) {
-	if err := x.release(ctx); err != nil {
+func sendText[T any](ctx context.Context, s *insertSelect, send func() (T, error)) (T, error) {
+	if err := s.release(ctx); err != nil {
 		var none T
 		return none, err
 	}
 	answer, err := send()
-	if x.outgrown(err) {
-		err = keys.TableOf(&x.plan.Inserts[x.plan.Counted()[0]]).KeyError(0, fmt.Errorf("%w: %w", errTextGrew, err))
+	if s.outgrown(err) {
+		err = keys.TableOf(&s.x.plan.Inserts[s.x.plan.Counted()[0]]).KeyError(0, fmt.Errorf("%w: %w", errTextGrew, err))
 	}
 	return answer, err
 }

@@ -24,16 +24,16 @@ type joining struct {
 	latest  bool // it has to see what was committed last
 }
 
-// joining says which guarantees the keys that an execution draws need from its
+// joiningOf says which guarantees the keys that an execution draws need from its
 // transaction.
-func (db *Database) joining(p *rewrite.Plan, h rewrite.Holes) (j joining) {
+func joiningOf(tables *keys.Tables, p *rewrite.Plan, h rewrite.Holes) (j joining) {
 	for i, d := range p.Draws {
 		if in := &p.Inserts[d.Insert]; h.Counts[i] == 0 || in.Explained {
 			continue
 		}
 		k := &keys.TableOf(&p.Inserts[d.Insert]).KeyColumns[d.Key]
 		switch {
-		case !db.DrawsInTransaction(k), k.Rule.Source.Lock == policy.LockNone:
+		case !tables.DrawsInTransaction(k), k.Rule.Source.Lock == policy.LockNone:
 		case k.Rule.Source.Kind == policy.KindMaxPlusOne:
 			j.any, j.latest = true, true
 		default:
@@ -47,19 +47,19 @@ func (db *Database) joining(p *rewrite.Plan, h rewrite.Holes) (j joining) {
 // unsuited says why a statement cannot be filled because of what drawing its keys
 // does on its connection, "" where it can. The answer depends on the text and the
 // policy alone, so that a statement that is filled today is filled tomorrow.
-func (db *Database) unsuited(p *rewrite.Plan, query string) rewrite.Reason {
+func unsuited(tables *keys.Tables, p *rewrite.Plan, query string) rewrite.Reason {
 	switch {
-	case db.miscounts(p):
+	case miscounts(tables, p):
 		return rewrite.ErrReadsCount
-	case db.StandIn != nil:
+	case tables.StandIn != nil:
 		return ""
 	}
-	return unsuited(db.AnyEngine(), p, query)
+	return unsuitedByText(tables.AnyEngine(), p, query)
 }
 
-// unsuited says why drawing keys in a transaction rules the statement out. It checks
-// what depends on the engine and the plan, for Database.unsuited.
-func unsuited(e *keys.Engine, p *rewrite.Plan, query string) rewrite.Reason {
+// unsuitedByText says why drawing keys in a transaction rules the statement out. It
+// checks what depends on the engine and the plan.
+func unsuitedByText(e *keys.Engine, p *rewrite.Plan, query string) rewrite.Reason {
 	for _, d := range p.Draws {
 		in := &p.Inserts[d.Insert]
 		k := &keys.TableOf(in).KeyColumns[d.Key]
@@ -93,12 +93,12 @@ func alsoInto(p *rewrite.Plan, d rewrite.Draw) bool {
 // waits reports whether keys are drawn when database/sql comes back with the
 // prepared statement: those of a transaction are not kept for a driver that may
 // want it to be prepared.
-func (db *Database) waits(g *Conn, p *rewrite.Plan, h rewrite.Holes, by session.Route, args int) bool {
-	return db.joining(p, h).any && db.preparesFirst(g, by, args)
+func (c *Conn) waits(p *rewrite.Plan, h rewrite.Holes, by session.Route, args int) bool {
+	return joiningOf(c.DB.Tables, p, h).any && c.preparesFirst(by, args)
 }
 
 // preparesFirst reports whether a driver may want a statement with arguments to be
 // prepared.
-func (db *Database) preparesFirst(g *Conn, by session.Route, args int) bool {
-	return args > 0 && !db.Driver.Executes || !g.Can(by)
+func (c *Conn) preparesFirst(by session.Route, args int) bool {
+	return args > 0 && !c.DB.Driver.Executes || !c.Can(by)
 }

@@ -16,34 +16,28 @@ var errEnded = errors.New("keyfill: the transaction was ended before this INSERT
 
 // proveBefore proves in front of the drawing that the transaction of an execution is
 // open: see [session.Conn.ProveBefore].
-func (x *execution) proveBefore(ctx context.Context) error {
-	if !x.joining.any {
-		return nil
-	}
-	return x.conn.ProveBefore(ctx, x.own != nil)
+func (t *transactional) proveBefore(ctx context.Context) error {
+	return t.x.conn.ProveBefore(ctx, t.own != nil)
 }
 
 // proveBehind proves behind the drawing that the transaction has been open since
 // proveBefore, for the INSERT that is sent next.
-func (x *execution) proveBehind(ctx context.Context) error {
-	if !x.joining.any {
-		return nil
-	}
-	return x.conn.ProveAfter(ctx)
+func (t *transactional) proveBehind(ctx context.Context) error {
+	return t.x.conn.ProveAfter(ctx)
 }
 
 // unlessEnded returns the error of a transaction that has ended in the place of the proof
 // that has failed, and any other as it is.
-func (x *execution) unlessEnded(err error) error {
+func (t *transactional) unlessEnded(err error) error {
 	switch {
-	case err == nil, !x.joining.any:
+	case err == nil:
 		return err
 	case errors.Is(err, store.ErrEnded):
-	case !x.proofFailed(err):
+	case !t.proofFailed(err):
 		return err
 	}
-	if x.own == nil {
-		x.conn.MarkEnded()
+	if t.own == nil {
+		t.x.conn.MarkEnded()
 	}
 	return errEnded
 }
@@ -52,26 +46,26 @@ func (x *execution) unlessEnded(err error) error {
 // It returns an error if the transaction has ended: the statement's rows are gone, and
 // what is sent next would commit by itself. It returns nil if the transaction is still
 // open, or can only be rolled back, since its COMMIT will then report that.
-func (g *Conn) undoneBehind(ctx context.Context, err error) error {
+func (c *Conn) undoneBehind(ctx context.Context, err error) error {
 	switch {
-	case err == nil, g.Tx == session.Outside, g.DB.AnyEngine().Dialect.ErrorsAbort:
+	case err == nil, c.Tx == session.Outside, c.DB.AnyEngine().Dialect.ErrorsAbort:
 		return nil
-	case g.DB.IsUndone(err):
+	case c.DB.IsUndone(err):
 		return err
-	case !g.DB.StatesOnConnection() || g.Tx != session.Inside:
+	case !c.DB.StatesOnConnection() || c.Tx != session.Inside:
 		return nil
 	}
 	ctx, cancel := aside(ctx)
 	defer cancel()
-	if errors.Is(g.ProvenStore().Prove(ctx), store.ErrEnded) {
-		g.MarkEnded()
+	if errors.Is(c.ProvenStore().Prove(ctx), store.ErrEnded) {
+		c.MarkEnded()
 		return fmt.Errorf("%w: %v", errEnded, err) // which may be driver.ErrBadConn
 	}
 	return nil
 }
 
 // proofFailed reports whether an error is that of the INSERT's proof.
-func (x *execution) proofFailed(err error) bool {
-	t := &x.plan.Dialect().Transactions
-	return x.plan.Proves() && sqlcode.Is(err, t.KeyNumber) && strings.Contains(err.Error(), t.KeyText)
+func (t *transactional) proofFailed(err error) bool {
+	tx := &t.x.plan.Dialect().Transactions
+	return t.x.plan.Proves() && sqlcode.Is(err, tx.KeyNumber) && strings.Contains(err.Error(), tx.KeyText)
 }

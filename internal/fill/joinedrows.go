@@ -2,7 +2,6 @@ package fill
 
 import (
 	"bytes"
-	"context"
 	"database/sql/driver"
 	"io"
 	"reflect"
@@ -35,27 +34,19 @@ type columnType struct {
 	isDecimal        bool
 }
 
-// joined reads the rows of an execution and ends what join has begun. The driver's
-// are closed first, since its connection takes nothing else before.
-func (x *execution) joined(ctx context.Context, rows driver.Rows) (driver.Rows, error) {
-	if x.own == nil && !x.marked && len(x.brought) == 0 {
-		return rows, nil
-	}
+// readWhole reads the rows of a statement, and ends by end what was begun for it: end
+// gets the error of the rows, and returns what the statement has ended in. The driver's
+// rows are closed first, since its connection takes nothing else before.
+func readWhole(c *Conn, rows driver.Rows, end func(error) error) (driver.Rows, error) {
 	panics := true
-	defer x.conn.giveUp(&panics)
+	defer c.giveUp(&panics)
 	sets, err := readSets(forwardedRows{rows})
 	if closed := rows.Close(); err == nil {
 		err = closed
 	}
-	if err == nil {
-		err = x.raiseStored(ctx)
-	}
-	err = x.leave(ctx, x.unlessEnded(err))
+	err = end(err)
 	panics = false
 	if err != nil {
-		return nil, err
-	}
-	if err := x.conn.DB.raiseBehind(ctx, x.conn, x.brought); err != nil {
 		return nil, err
 	}
 	return &joinedRows{sets: sets}, nil

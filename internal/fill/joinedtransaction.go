@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
@@ -17,37 +18,95 @@ import (
 // keysSavepoint is the name of ours, which nobody else uses.
 const keysSavepoint = "keyfill_keys"
 
-// join enters the transaction that the execution's keys belong to.
-func (x *execution) join(ctx context.Context) error {
-	if !x.joining.any {
-		return nil
+// transactional executes statements whose keys are drawn in their transaction: the one
+// that is open on the connection, or one of ours around the drawing and the INSERT.
+type transactional struct {
+	x       *execution
+	needs   joining
+	counted *insertSelect // nil where no rows of a query are counted
+
+	own       driver.Tx // the transaction, where it is ours
+	marked    bool      // what is drawn may have to be undone
+	pointSet  bool      // our savepoint (keysSavepoint) is set
+	draws     uint64    // keys.Conn.JoinedDraws when the savepoint was set
+	drawing   bool      // nothing was sent yet: an error may come from another connection
+	committed bool      // our transaction was ended by commit, with an error or without
+	tries     int       // how often our transaction was made again
+	since     time.Time // when our transaction was first made again
+}
+
+func (t *transactional) exec(ctx context.Context, send sendExec) (driver.Result, error) {
+	res, err := sendJoined(ctx, t, true, send)
+	if err == nil && !t.committed {
+		t.ask(ctx, res)
+		if err = t.x.fate.gone; err != nil {
+			res = nil
+		}
 	}
-	g := x.conn
-	x.undone = false
-	inside, err := g.Inside(ctx)
+	if left := t.leave(ctx, err); err == nil && left != nil {
+		res, err = nil, left // it was not committed
+	}
+	return res, err
+}
+
+func (t *transactional) query(ctx context.Context, send sendQuery) (driver.Rows, error) {
+	rows, err := sendJoined(ctx, t, false, send)
+	if err != nil {
+		return rows, t.leave(ctx, err)
+	}
+	follows := &t.x.follows
+	if t.own == nil && !t.marked && !follows.any() {
+		return rows, nil
+	}
+	read, err := readWhole(t.x.conn, rows, func(err error) error {
+		if err == nil {
+			err = follows.raiseStored(ctx)
+		}
+		return t.leave(ctx, t.unlessEnded(err))
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := follows.raiseBehind(ctx); err != nil {
+		return nil, err
+	}
+	return read, nil
+}
+
+// ask finds out what became of the rows while the transaction is still open.
+func (t *transactional) ask(ctx context.Context, res driver.Result) {
+	t.x.answer(res).settle(ctx)
+	t.x.fate.asked = true
+}
+
+// join enters the transaction that the execution's keys belong to.
+func (t *transactional) join(ctx context.Context) error {
+	c := t.x.conn
+	t.x.fate.undone = false
+	inside, err := c.Inside(ctx)
 	switch {
 	case err != nil:
 		return err
-	case g.Tx == session.Unknown && g.Ended:
+	case c.Tx == session.Unknown && c.Ended:
 		return errEnded
-	case g.Tx == session.Unknown:
-		return x.plan.Refused(rewrite.ErrTransaction)
-	case x.joining.whole && x.leavesOut():
-		return x.plan.Refused(rewrite.ErrGap)
-	case x.plan.Statements > 1 && !(inside && (x.plan.Dialect().ErrorsAbort || !x.joining.gapFree)):
-		return x.plan.Refused(rewrite.ErrTogether)
+	case c.Tx == session.Unknown:
+		return t.x.plan.Refused(rewrite.ErrTransaction)
+	case t.needs.whole && leavesOut(t.x.plan):
+		return t.x.plan.Refused(rewrite.ErrGap)
+	case t.x.plan.Statements > 1 && !(inside && (t.x.plan.Dialect().ErrorsAbort || !t.needs.gapFree)):
+		return t.x.plan.Refused(rewrite.ErrTogether)
 	case !inside:
-		return x.beginOwn(ctx)
-	case x.joining.gapFree:
-		return x.mark(ctx)
+		return t.beginOwn(ctx)
+	case t.needs.gapFree:
+		return t.mark(ctx)
 	}
 	return nil
 }
 
-// leavesOut reports whether a table leaves out rows by itself.
-func (x *execution) leavesOut() bool {
-	for i := range x.plan.Inserts {
-		if f := keys.TableOf(&x.plan.Inserts[i]).Facts(); f != nil && f.OwnConflicts {
+// leavesOut reports whether a table of a plan leaves out rows by itself.
+func leavesOut(p *rewrite.Plan) bool {
+	for i := range p.Inserts {
+		if f := keys.TableOf(&p.Inserts[i]).Facts(); f != nil && f.OwnConflicts {
 			return true
 		}
 	}
@@ -57,83 +116,78 @@ func (x *execution) leavesOut() bool {
 // mark sets our savepoint. It sets none on an engine where an error leaves only a
 // rollback of the whole transaction, which undoes the draw anyway, unless the driver
 // may answer driver.ErrSkip, which is no error of the engine.
-func (x *execution) mark(ctx context.Context) error {
-	d := x.plan.Dialect()
-	if x.conn.DB.StatesOnConnection() {
+func (t *transactional) mark(ctx context.Context) error {
+	d := t.x.plan.Dialect()
+	if t.x.conn.DB.StatesOnConnection() {
 		// Where there is none, a savepoint of SQLite begins one.
-		if err := x.conn.ProvenStore().Prove(ctx); err != nil {
-			return x.unlessEnded(err)
+		if err := t.x.conn.ProvenStore().Prove(ctx); err != nil {
+			return t.unlessEnded(err)
 		}
 	}
-	if x.pointSet = !d.ErrorsAbort || !x.conn.DB.Driver.Executes; x.pointSet {
-		err := x.control(ctx, d.Transactions.Set, keysSavepoint)
+	if t.pointSet = !d.ErrorsAbort || !t.x.conn.DB.Driver.Executes; t.pointSet {
+		err := t.x.conn.ExecSavepoint(ctx, d.Transactions.Set, keysSavepoint)
 		if err != nil && d.Transactions.Open != "" && sqlcode.Is(err, d.Transactions.Ended) {
-			return x.unlessEnded(store.ErrEnded)
+			return t.unlessEnded(store.ErrEnded)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	x.marked, x.draws = true, x.conn.JoinedDraws
+	t.marked, t.draws = true, t.x.conn.JoinedDraws
 	return nil
 }
 
-// control sends a statement for a savepoint.
-func (x *execution) control(ctx context.Context, text, savepoint string) error {
-	return x.conn.ExecSavepoint(ctx, text, savepoint)
-}
-
 // beginOwn begins a transaction for the execution alone.
-func (x *execution) beginOwn(ctx context.Context) error {
-	g := x.conn
-	g.EnsureStates(ctx)
+func (t *transactional) beginOwn(ctx context.Context) error {
+	c := t.x.conn
+	c.EnsureStates(ctx)
 	var opts driver.TxOptions
-	if x.joining.latest && x.plan.Dialect().Transactions.Snapshots {
+	if t.needs.latest && t.x.plan.Dialect().Transactions.Snapshots {
 		// Under REPEATABLE READ the first statement, which waits for the lock,
 		// would fix what the ones behind it see.
 		opts.Isolation = driver.IsolationLevel(sql.LevelReadCommitted)
 	}
-	own, err := g.BeginDriver(ctx, opts)
+	own, err := c.BeginDriver(ctx, opts)
 	if err != nil {
 		if session.IsNestedBegin(err) {
-			g.MarkUnknown()
-			return x.plan.Refused(rewrite.ErrTransaction)
+			c.MarkUnknown()
+			return t.x.plan.Refused(rewrite.ErrTransaction)
 		}
 		return err
 	}
-	x.own, g.Tx = own, session.Inside
-	g.Ongoing = store.Ongoing{Ours: true}
+	t.own, c.Tx = own, session.Inside
+	c.Ongoing = store.Ongoing{Ours: true}
 	return nil
 }
 
 // leave ends what join has begun, for a statement that has ended in err, and
 // returns its error, or that of the commit.
-func (x *execution) leave(ctx context.Context, err error) error {
-	if x.own == nil && !x.marked {
+func (t *transactional) leave(ctx context.Context, err error) error {
+	if t.own == nil && !t.marked {
 		return err
 	}
 	// What was begun has to end, even for a caller who has gone.
 	ctx = context.WithoutCancel(ctx)
 	switch {
-	case x.own != nil:
-		own := x.own
-		x.own = nil
-		return x.end(ctx, own, err)
-	case x.marked:
-		x.marked = false
-		x.unmark(ctx, err)
+	case t.own != nil:
+		own := t.own
+		t.own = nil
+		return t.end(ctx, own, err)
+	case t.marked:
+		t.marked = false
+		t.unmark(ctx, err)
 	}
 	return err
 }
 
 // end ends our own transaction.
-func (x *execution) end(ctx context.Context, own driver.Tx, err error) error {
-	g := x.conn
-	g.Tx = session.Outside
-	g.Ongoing = store.Ongoing{}
+func (t *transactional) end(ctx context.Context, own driver.Tx, err error) error {
+	c := t.x.conn
+	c.Tx = session.Outside
+	c.Ongoing = store.Ongoing{}
 	if err != nil {
-		x.undone = true
-		g.EndFailed(ctx, own.Rollback())
+		t.x.fate.undone = true
+		c.EndFailed(ctx, own.Rollback())
 		return err
 	}
 	err = own.Commit()
@@ -141,11 +195,11 @@ func (x *execution) end(ctx context.Context, own driver.Tx, err error) error {
 		return nil
 	}
 	// One that could not be committed stays open: SQLITE_BUSY.
-	g.EndFailed(ctx, err)
+	c.EndFailed(ctx, err)
 	if isBadConn(err) {
 		// The commit was sent: it must not look as if all could be sent again.
-		t := keys.TableOf(&x.plan.Inserts[0])
-		return t.NewError(t.Table, t.KeyColumns[0].Name, -1, fmt.Errorf("%w: %v", errCommit, err))
+		table := keys.TableOf(&t.x.plan.Inserts[0])
+		return table.NewError(table.Table, table.KeyColumns[0].Name, -1, fmt.Errorf("%w: %v", errCommit, err))
 	}
 	return err
 }
@@ -155,38 +209,38 @@ var errCommit = errors.New("the connection broke at the commit, so that it is no
 
 // unmark undoes what was drawn since our savepoint where the statement has
 // failed.
-func (x *execution) unmark(ctx context.Context, err error) {
-	d := x.plan.Dialect()
-	t := &d.Transactions
+func (t *transactional) unmark(ctx context.Context, err error) {
+	d := t.x.plan.Dialect()
+	tx := &d.Transactions
 	switch {
-	case err == nil && !x.pointSet:
+	case err == nil && !t.pointSet:
 		return
 	case err == nil:
-		x.unset(ctx)
+		t.unset(ctx)
 		return
-	case d.ErrorsAbort && sqlcode.Answered(err) && !x.drawing:
+	case d.ErrorsAbort && sqlcode.Answered(err) && !t.drawing:
 		return // it cannot commit
-	case d.ErrorsAbort && x.conn.JoinedDraws == x.draws:
+	case d.ErrorsAbort && t.x.conn.JoinedDraws == t.draws:
 		return // nothing was drawn
 	case d.ErrorsAbort && err != driver.ErrSkip:
 		// The statement was not sent, so nothing has failed yet. Rolling back to a
 		// savepoint that does not exist puts the transaction into the failed state,
 		// so that the numbers cannot be committed without their rows.
-		_ = x.control(ctx, t.Undo, noSavepoint)
+		_ = t.x.conn.ExecSavepoint(ctx, tx.Undo, noSavepoint)
 		return
 	}
-	if undone := x.control(ctx, t.Undo, keysSavepoint); undone != nil {
-		x.conn.MarkUnknown() // MySQL ends the transaction at a deadlock
+	if undone := t.x.conn.ExecSavepoint(ctx, tx.Undo, keysSavepoint); undone != nil {
+		t.x.conn.MarkUnknown() // MySQL ends the transaction at a deadlock
 		return
 	}
-	x.undone = true
-	x.unset(ctx)
+	t.x.fate.undone = true
+	t.unset(ctx)
 }
 
 // noSavepoint is a name that is never set, to make a ROLLBACK TO fail.
 const noSavepoint = "keyfill_none"
 
-// unset lets our savepoint go. It is gone already where the transaction has ended.
-func (x *execution) unset(ctx context.Context) {
-	_ = x.control(ctx, x.plan.Dialect().Transactions.Release, keysSavepoint)
+// unset releases our savepoint. It is gone already where the transaction has ended.
+func (t *transactional) unset(ctx context.Context) {
+	_ = t.x.conn.ExecSavepoint(ctx, t.x.plan.Dialect().Transactions.Release, keysSavepoint)
 }

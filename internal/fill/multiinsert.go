@@ -13,10 +13,10 @@ import (
 
 // cautious returns the mode for a text: the most cautious of its tables' modes,
 // since it goes out as it came or filled as a whole.
-func (db *Database) cautious(p *rewrite.Plan) policy.Mode {
+func cautious(tables *keys.Tables, p *rewrite.Plan) policy.Mode {
 	mode := policy.ModeFill
 	for i := range p.Inserts {
-		mode = policy.MoreCautious(mode, db.ModeOf(keys.TableOf(&p.Inserts[i])))
+		mode = policy.MoreCautious(mode, tables.ModeOf(keys.TableOf(&p.Inserts[i])))
 	}
 	return mode
 }
@@ -41,9 +41,9 @@ func (x *execution) together(in *rewrite.Insert, err error) outcome {
 	return outcomeStored
 }
 
-// settled notes the outcomes of the INSERTs of a text that has run to its end, or
+// noteTogether notes the outcomes of the INSERTs of a text that has run to its end, or
 // has failed.
-func (x *execution) settled(keys []recordedKey, err error) {
+func (x *execution) noteTogether(keys []recordedKey, err error) {
 	i := 0
 	for _, p := range x.plan.Filled(x.holes) {
 		if in := &x.plan.Inserts[p.Insert]; !in.Explained {

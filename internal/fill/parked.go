@@ -12,52 +12,88 @@ import (
 // arguments equal none when they come back.
 const maxParked = 64
 
-// park keeps an execution whose driver answered ErrSkip for the Prepare and the
-// execution of the same text that database/sql sends next on this connection.
-func (g *Conn) park(x *execution) {
-	if x.joining.any || x.kept {
+// parked holds the executions of a connection whose driver answered driver.ErrSkip, for
+// the Prepare and the execution of the same text that database/sql sends next on this
+// connection. The oldest stands first.
+type parked struct {
+	conn       *Conn
+	executions []*execution
+	undos      uint64 // Undos of the connection when they were last looked through
+}
+
+// park adds an execution.
+func (p *parked) park(x *execution) {
+	if x.joined || x.kept {
 		return // its transaction is ours, or it has nothing to keep
 	}
-	g.dropUndone()
-	if len(g.parked) == maxParked {
-		g.parked = slices.Delete(g.parked, 0, 1)
+	p.dropUndone()
+	if len(p.executions) == maxParked {
+		p.executions = slices.Delete(p.executions, 0, 1)
 	}
-	g.parked = append(g.parked, x)
+	p.executions = append(p.executions, x)
+}
+
+// clear forgets all of them.
+func (p *parked) clear() {
+	clear(p.executions)
+	p.executions = p.executions[:0]
 }
 
 // dropUndone gives up the parked keys that were reserved on this connection where a
 // transaction may have given them back since.
-func (g *Conn) dropUndone() {
-	if g.parkedAt != g.Undos {
-		g.parked = slices.DeleteFunc(g.parked, func(x *execution) bool { return !x.autonomous() })
-		g.parkedAt = g.Undos
+func (p *parked) dropUndone() {
+	if p.undos != p.conn.Undos {
+		p.executions = slices.DeleteFunc(p.executions, func(x *execution) bool { return !x.isAutonomous() })
+		p.undos = p.conn.Undos
 	}
 }
 
-// parkedInline returns the oldest parked execution of a text whose keys are
-// literals: they have to be in the text that is prepared.
-func (g *Conn) parkedInline(query string, p *rewrite.Plan) *execution {
-	g.dropUndone()
-	for i, x := range g.parked {
-		if x.inline && x.query == query && keys.SameColumns(x.plan, p) {
-			g.parked = slices.Delete(g.parked, i, i+1)
-			return x
-		}
-	}
-	return nil
+// any reports whether there are some.
+func (p *parked) any() bool { return len(p.executions) > 0 }
+
+// anyInline reports whether the keys of some are literals.
+func (p *parked) anyInline() bool {
+	return slices.ContainsFunc(p.executions, func(x *execution) bool { return x.inline })
 }
 
-// unpark returns the oldest parked execution of a statement's text with equal
-// arguments.
-func (g *Conn) unpark(s *statement, args []driver.NamedValue, values string) *execution {
-	g.dropUndone()
-	for i, x := range g.parked {
-		if !x.inline && x.query == s.query && x.values == values && keys.SameColumns(x.plan, s.plan) && equalArgs(x.args, args) {
-			g.parked = slices.Delete(g.parked, i, i+1)
-			return x
-		}
+// takeInline takes out the oldest execution of a text whose keys are literals: they have
+// to be in the text that is prepared. It returns nil where there is none.
+func (p *parked) takeInline(query string, plan *rewrite.Plan) *execution {
+	return p.take(func(x *execution) bool {
+		return x.inline && x.query == query && keys.SameColumns(x.plan, plan)
+	})
+}
+
+// takeBound takes out the oldest execution of a statement's text with equal arguments.
+// It returns nil where there is none.
+func (p *parked) takeBound(s *statement, args []driver.NamedValue, values string) *execution {
+	return p.take(func(x *execution) bool {
+		return !x.inline && x.query == s.query && x.values == values && keys.SameColumns(x.plan, s.plan) && equalArgs(x.args, args)
+	})
+}
+
+func (p *parked) take(suits func(*execution) bool) *execution {
+	p.dropUndone()
+	i := slices.IndexFunc(p.executions, suits)
+	if i < 0 {
+		return nil
 	}
-	return nil
+	x := p.executions[i]
+	p.executions = slices.Delete(p.executions, i, i+1)
+	return x
+}
+
+// lose hands the executions of a text that could not be prepared, under a recorder, to
+// the retry.
+func (p *parked) lose(query string, r *Recorder) {
+	p.dropUndone()
+	p.executions = slices.DeleteFunc(p.executions, func(x *execution) bool {
+		if x.query != query || x.recording.recorder != r {
+			return false
+		}
+		r.lose(x)
+		return true
+	})
 }
 
 // equalArgs compares arguments by the driver's basic types, []byte by content.

@@ -3,7 +3,6 @@ package fill
 import (
 	"context"
 	"database/sql/driver"
-	"slices"
 
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
@@ -26,99 +25,25 @@ type plain struct {
 	leaves [2]bool
 }
 
-// newPlain returns the plain executor of a plan, nil where another one is needed. The
-// answer depends on the plan and the policy alone.
-func (db *Database) newPlain(p *rewrite.Plan) *plain {
-	if p.Action != rewrite.Fill || p.AtExecution || p.Load || p.Ambiguous() || p.TooMany() || p.Placeholders() == 0 ||
-		p.Statements != 1 || len(p.Inserts) != 1 || len(p.Draws) != 1 || !p.Alone() || p.Counts() || p.Proves() || p.ByFunction() {
-		return nil
-	}
-	in := &p.Inserts[0]
-	t := keys.TableOf(in)
-	i := p.Draws[0].Key
-	k := &t.KeyColumns[i]
-	if in.Query != nil || in.Explained || in.Rows < 1 || in.Target.Keys[i].Scope != nil || k.Rule.Joined || len(k.StateValues()) > 0 || t.Mode != policy.ModeFill {
-		return nil
-	}
-	for j := range t.KeyColumns {
-		if p.Explicit(nil, rewrite.Holes{}, 0, j).Any() {
-			return nil // which may raise a numbering
-		}
-	}
-	if db.miscounts(p) {
-		return nil
-	}
-	return &plain{plan: p, in: in, table: t, key: i}
-}
-
-// plainText is the plain executor of a text that comes again, for as long as its
-// connection knows nothing that gives the text another meaning.
-type plainText struct {
-	plain
-	home *session.Location // where the session has to be; nil where its place does not matter
-}
-
-// newPlainText returns the plain executor of a text. A plainText without a plan means
-// that the text has none. known is false while this cannot be decided yet.
-func (db *Database) newPlainText(e *keys.Engine, query string) (f *plainText, known bool) {
-	p := e.Plan(query)
-	if db.Casing.Load() == session.CasingUnknown && db.ExactCandidates != nil && db.StandIn == nil && e.CaseMatters(p) {
-		return nil, false
-	}
-	if e != db.Engine.Load() {
-		return nil, false // it has just been found out how the case of names counts
-	}
-	one := db.newPlain(p)
-	if one == nil {
-		return new(plainText), true
-	}
-	f = &plainText{plain: *one}
-	for i, asSession := range []bool{false, true} {
-		f.leaves[i] = session.IsQuiet(p.Dialect(), p.BoundText(asSession))
-	}
-	t := one.table
-	if e.Dialect.Place.Query == "" || db.StandIn != nil {
-		return f, true
-	}
-	switch {
-	case one.in.Database != "", e.Policy.Schemas(), keys.StateNeedsSchema(t):
-		return new(plainText), true // its plan depends on the place
-	case !e.UsesPlace || !t.AsksCatalog:
-		return f, true
-	}
-	if f.home = db.knownHome(); f.home == nil {
-		return nil, false
-	}
-	return f, true
-}
-
-// knownHome returns the place that the database is opened in, nil before it was asked.
-func (db *Database) knownHome() *session.Location {
-	if db.StatesOnConnection() {
-		return db.Places.Of("")
-	}
-	return db.Places.Home.Load()
-}
-
-// plainOn returns the plain executor of a text on a connection, nil where the text
+// plainOn returns the plain executor of a text on the connection, nil where the text
 // has to be decided there.
-func (db *Database) plainOn(ctx context.Context, g *Conn, s *seenText) *plain {
+func (c *Conn) plainOn(ctx context.Context, s *seenText) *plain {
 	if s == nil {
 		return nil
 	}
 	f := s.plain.Load()
-	if f == nil && s.what != rewrite.ConcernsInsert {
+	if f == nil && s.concern != rewrite.ConcernsInsert {
 		return nil
 	}
 	if f == nil {
 		var known bool
-		if f, known = db.newPlainText(s.engine, s.query); !known {
+		if f, known = newPlainText(c.DB.Tables, s.engine, s.query); !known {
 			return nil
 		}
 		s.plain.Store(f)
 	}
-	if f.plan == nil || policy.Mode(db.Mode.Load()) != policy.ModeFill || g.Temporary.Any() ||
-		f.home != nil && !(g.Place.Asked && g.Place.At == f.home) || !f.suits(ctx, g) {
+	if f.plan == nil || policy.Mode(c.DB.Mode.Load()) != policy.ModeFill || c.Temporary.Any() ||
+		f.home != nil && !(c.Place.Asked && c.Place.At == f.home) || !f.suits(ctx, c) {
 		return nil
 	}
 	return &f.plain
@@ -126,8 +51,8 @@ func (db *Database) plainOn(ctx context.Context, g *Conn, s *seenText) *plain {
 
 // suits reports whether the plain executor may run: the transaction has changed no
 // tables, the table's facts are known, and nobody records keys.
-func (p *plain) suits(ctx context.Context, g *Conn) bool {
-	return !g.Altered.On && p.table.Facts() != nil && recorderOf(ctx) == nil
+func (p *plain) suits(ctx context.Context, c *Conn) bool {
+	return !c.Altered.On && p.table.Facts() != nil && ctx.Value(recorderKey{}) == nil
 }
 
 // plainRun is one execution of a plain executor.
@@ -147,17 +72,20 @@ type plainRun struct {
 // draw gives the execution its keys. It reports false where the arguments do not
 // suit the text.
 func (r *plainRun) draw(ctx context.Context) (suits bool, err error) {
-	g := r.conn
-	if r.holes, err = holesOf(r.plan, r.args); err != nil {
+	c := r.conn
+	if len(r.args) > 0 && !driver.IsValue(r.args[0].Value) && isOption(r.args[0].Value) {
+		return false, nil
+	}
+	if r.holes, err = r.plan.Holes(r.args); err != nil {
 		return false, nil
 	}
 	n := r.holes.Counts[0]
-	room := g.keyRoom[:0]
+	room := c.keyRoom[:0]
 	if n > 1 {
 		n += keys.Spare(r.plan, r.plan.Draws[0], n)
 		room = nil
 	}
-	drawn, err := g.Give(ctx, room, r.table, r.key, n)
+	drawn, err := c.Give(ctx, room, r.table, r.key, n)
 	if err != nil {
 		return true, r.table.KeyError(r.key, err)
 	}
@@ -186,41 +114,40 @@ func (p *plain) isSession(f *keys.Facts) bool {
 
 // execution returns the run as an execution, for what a run does not do.
 func (r *plainRun) execution() *execution {
-	x := r.conn.execution()
-	keys := r.keys
-	if keys == nil {
-		keys = []driver.Value{r.first}
+	drawn := r.keys
+	if drawn == nil {
+		drawn = []driver.Value{r.first}
 	}
-	*x = execution{
-		conn: r.conn, plan: r.plan, query: r.query, args: r.args, holes: r.holes, keys: [][]driver.Value{keys},
-		session: r.session, text: r.plan.BoundText(r.session), sent: r.sent,
-	}
+	x := r.conn.emptyExecution()
+	x.conn, x.plan, x.query, x.args, x.holes = r.conn, r.plan, r.query, r.args, r.holes
+	x.keys, x.session = [][]driver.Value{drawn}, r.session
+	x.text, x.sent = r.plan.BoundText(r.session), r.sent
 	return x
 }
 
 // execPlain executes a text by its plain executor. It reports false where the text is
 // to be decided; nothing was done then.
-func (db *Database) execPlain(ctx context.Context, g *Conn, s *seenText, args []driver.NamedValue) (res driver.Result, done bool, err error) {
-	p := db.plainOn(ctx, g, s)
-	if p == nil || !g.Execs {
+func (c *Conn) execPlain(ctx context.Context, s *seenText, args []driver.NamedValue) (res driver.Result, done bool, err error) {
+	p := c.plainOn(ctx, s)
+	if p == nil || !c.Execs {
 		return nil, false, nil
 	}
-	if len(args) > 0 && g.Skips[session.ByExec].IsExpected() {
+	if len(args) > 0 && c.Skips[session.ByExec].IsExpected() {
 		return nil, true, driver.ErrSkip
 	}
-	r := plainRun{plain: p, conn: g, query: s.query, args: args, facts: p.table.Facts()}
+	r := plainRun{plain: p, conn: c, query: s.query, args: args, facts: p.table.Facts()}
 	r.session = p.isSession(r.facts)
-	g.AlteredTables.Created = nil
+	c.AlteredTables.Created = nil
 	if suits, err := r.draw(ctx); !suits || err != nil {
 		return nil, suits, err
 	}
 	if text := p.plan.BoundText(r.session); r.leavesSession(r.session) {
-		res, err = g.ExecQuiet(ctx, text, r.sent)
+		res, err = c.ExecQuiet(ctx, text, r.sent)
 	} else {
-		res, err = g.ExecContext(ctx, text, r.sent)
+		res, err = c.ExecContext(ctx, text, r.sent)
 	}
 	if err == driver.ErrSkip {
-		g.park(r.execution())
+		c.parked.park(r.execution())
 		return nil, true, err
 	}
 	res, err = r.executed(ctx, res, err)
@@ -272,27 +199,27 @@ func (r *plainRun) count() {
 }
 
 // queryPlain is execPlain for a text that gives rows.
-func (db *Database) queryPlain(ctx context.Context, g *Conn, s *seenText, args []driver.NamedValue) (rows driver.Rows, done bool, err error) {
-	p := db.plainOn(ctx, g, s)
-	if p == nil || !g.Queries {
+func (c *Conn) queryPlain(ctx context.Context, s *seenText, args []driver.NamedValue) (rows driver.Rows, done bool, err error) {
+	p := c.plainOn(ctx, s)
+	if p == nil || !c.Queries {
 		return nil, false, nil
 	}
-	if len(args) > 0 && g.Skips[session.ByQuery].IsExpected() {
+	if len(args) > 0 && c.Skips[session.ByQuery].IsExpected() {
 		return nil, true, driver.ErrSkip
 	}
-	r := plainRun{plain: p, conn: g, query: s.query, args: args, facts: p.table.Facts()}
+	r := plainRun{plain: p, conn: c, query: s.query, args: args, facts: p.table.Facts()}
 	r.session = p.isSession(r.facts)
-	g.AlteredTables.Created = nil
+	c.AlteredTables.Created = nil
 	if suits, err := r.draw(ctx); !suits || err != nil {
 		return nil, suits, err
 	}
 	if text := p.plan.BoundText(r.session); r.leavesSession(r.session) {
-		rows, err = g.QueryQuiet(ctx, text, r.sent)
+		rows, err = c.QueryQuiet(ctx, text, r.sent)
 	} else {
-		rows, err = g.QueryContext(ctx, text, r.sent)
+		rows, err = c.QueryContext(ctx, text, r.sent)
 	}
 	if err == driver.ErrSkip {
-		g.park(r.execution())
+		c.parked.park(r.execution())
 		return nil, true, err
 	}
 	rows, err = r.queried(ctx, rows, err)
@@ -306,41 +233,4 @@ func (r *plainRun) queried(ctx context.Context, rows driver.Rows, err error) (dr
 		return rows, nil
 	}
 	return r.execution().queried(ctx, rows, err)
-}
-
-// preparePlain prepares a text that has a plain executor. It reports false where the
-// text is to be decided; nothing was done then.
-func (db *Database) preparePlain(ctx context.Context, g *Conn, s *seenText) (stmt driver.Stmt, done bool, err error) {
-	p := db.plainOn(ctx, g, s)
-	if p == nil || slices.ContainsFunc(g.parked, func(x *execution) bool { return x.inline }) {
-		return nil, false, nil
-	}
-	g.AlteredTables.Created = nil
-	asSession := p.isSession(p.table.Facts())
-	own := &statement{conn: g, plan: p.plan, query: s.query, session: asSession, plain: p}
-	if f := s.plain.Load(); f.home != nil && s.engine.Dialect.Place.Moves {
-		own.at = f.home
-	}
-	if text := p.plan.BoundText(asSession); p.leavesSession(asSession) {
-		own.Stmt, err = g.PrepareQuiet(ctx, text)
-	} else {
-		own.Stmt, err = g.PrepareContext(ctx, text)
-	}
-	if isBadConn(err) {
-		g.loseParked(s.query, nil)
-	}
-	stmt, err = own.orError(setRefused(p.plan, err))
-	return stmt, true, err
-}
-
-// run returns a run of a prepared statement, and false where the execution is to be
-// decided; nothing was done then. What was parked for the statement is executed first.
-func (s *statement) run(ctx context.Context, args []driver.NamedValue) (r plainRun, suits bool, err error) {
-	g := s.conn
-	if s.plain == nil || len(g.parked) > 0 || s.at != nil && !(g.Place.Asked && g.Place.At == s.at) || !s.plain.suits(ctx, g) {
-		return r, false, nil
-	}
-	r = plainRun{plain: s.plain, conn: g, query: s.query, args: args, facts: s.plain.table.Facts(), session: s.session}
-	suits, err = r.draw(ctx)
-	return r, suits, err
 }

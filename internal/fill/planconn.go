@@ -13,55 +13,64 @@ import (
 
 // planOn returns the plan of a query on a connection: what its text says, with
 // what only the connection knows.
-func (db *Database) planOn(ctx context.Context, g *Conn, e *keys.Engine, query string) (*rewrite.Plan, error) {
-	e, p, err := g.PlanByCase(ctx, e, query)
+func planOn(ctx context.Context, c *Conn, e *keys.Engine, query string) (*rewrite.Plan, error) {
+	e, p, err := c.PlanByCase(ctx, e, query)
 	if err != nil {
 		return nil, err
 	}
-	g.AlteredTables.Created = nil
+	c.AlteredTables.Created = nil
 	if e.Dialect.Transactions.DDL && p.Statements > 1 && p.Action != rewrite.Pass {
-		g.AlteredTables.Created = rewrite.Made(e.Dialect, query)
+		c.AlteredTables.Created = rewrite.Made(e.Dialect, query)
 	}
-	p, err = db.settled(ctx, g, p)
+	on := planner{conn: c, engine: e, query: query}
+	p, err = on.settled(ctx, p)
 	if err != nil || p.Action == rewrite.Refuse && p.Refusal.Reason == rewrite.ErrSettings {
 		return p, err
 	}
-	p, n, err := g.PlanByPlace(ctx, e, query, p)
+	p, on.naming, err = c.PlanByPlace(ctx, e, query, p)
 	if err != nil || p.Action == rewrite.Refuse && p.Refusal.Reason == rewrite.ErrPlace {
 		return p, err
 	}
-	if g.Temporary.Any() {
-		beside, err := db.besideTemporary(ctx, g, e, n, query, p)
+	if c.Temporary.Any() {
+		beside, err := on.besideTemporary(ctx, p)
 		if err != nil || beside != p {
 			return beside, err
 		}
 	}
-	p, err = db.listed(ctx, g, e, n, query, p)
+	p, err = on.listed(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	return db.byServerUUID(ctx, g, e, n, query, p)
+	return on.byServerUUID(ctx, p)
+}
+
+// planner makes the plan of a query on a connection from the plan of the text.
+type planner struct {
+	conn   *Conn
+	engine *keys.Engine
+	query  string
+	naming keys.Naming // what the names of tables mean in the connection's place
 }
 
 // settled returns the plan under the settings of the connection's session. It is
 // the refusal where they cannot be asked for, and the plan that there is where
 // that does not matter: with mode off, and with stand-ins for the database. An
 // error is the driver's own.
-func (db *Database) settled(ctx context.Context, g *Conn, p *rewrite.Plan) (*rewrite.Plan, error) {
-	if !p.Ambiguous() || db.StandIn != nil {
+func (on *planner) settled(ctx context.Context, p *rewrite.Plan) (*rewrite.Plan, error) {
+	if !p.Ambiguous() || on.conn.DB.StandIn != nil {
 		return p, nil
 	}
 	mode := policy.ModeOff
 	for _, t := range p.Targets() {
-		mode = min(mode, db.ModeOf(t.Owner.(*keys.Table)))
+		mode = min(mode, on.conn.DB.ModeOf(t.Owner.(*keys.Table)))
 	}
 	switch {
 	case mode == policy.ModeOff:
 		return p, nil
-	case !g.Settings.Asked && p.ReadsAny()&rewrite.ReadsCount != 0:
+	case !on.conn.Settings.Asked && p.ReadsAny()&rewrite.ReadsCount != 0:
 		return p.Unsettled(), nil // the question would change what it reads
 	}
-	set, known, err := g.SettingsNow(ctx, p.Dialect().Setting)
+	set, known, err := on.conn.SettingsNow(ctx, p.Dialect().Setting)
 	switch {
 	case err != nil && mode == policy.ModeDryRun:
 		return p, nil // the engine says itself what is wrong
@@ -78,23 +87,23 @@ func (db *Database) settled(ctx context.Context, g *Conn, p *rewrite.Plan) (*rew
 // where they may not be asked for, or the table is not found: with mode off,
 // and for a text that asks for the number of rows that the statement before it
 // changed. An error is the driver's own.
-func (db *Database) listed(ctx context.Context, g *Conn, e *keys.Engine, n keys.Naming, query string, p *rewrite.Plan) (*rewrite.Plan, error) {
+func (on *planner) listed(ctx context.Context, p *rewrite.Plan) (*rewrite.Plan, error) {
 	in := unlisted(p)
-	if in == nil || db.StandIn != nil || p.Reads()&rewrite.ReadsCount != 0 {
+	if in == nil || on.conn.DB.StandIn != nil || p.Reads()&rewrite.ReadsCount != 0 {
 		return p, nil
 	}
 	t := keys.TableOf(in)
-	mode := db.ModeOf(t)
+	mode := on.conn.DB.ModeOf(t)
 	if mode == policy.ModeOff {
 		return p, nil
 	}
-	columns := g.Columns.Of(in.Unlisted)
+	columns := on.conn.Columns.Of(in.Unlisted)
 	if columns == nil {
-		if err := db.LockBeforeRead(ctx, &g.Conn, t, 0); err != nil {
+		if err := on.conn.DB.LockBeforeRead(ctx, &on.conn.Conn, t, 0); err != nil {
 			return p, err
 		}
 		var err error
-		columns, err = catalog.Implied(ctx, e.Dialect, catalog.Conn(g.Raw),
+		columns, err = catalog.Implied(ctx, on.engine.Dialect, catalog.Conn(on.conn.Raw),
 			catalog.Name{Schema: t.Rule.Schema, Table: t.Rule.Name, Text: in.Unlisted})
 		if err != nil && mode == policy.ModeDryRun {
 			return p, nil // the engine says itself what is wrong
@@ -102,9 +111,9 @@ func (db *Database) listed(ctx context.Context, g *Conn, e *keys.Engine, n keys.
 		if err != nil || columns == nil {
 			return p, err
 		}
-		g.Columns.Keep(in.Unlisted, columns)
+		on.conn.Columns.Keep(in.Unlisted, columns)
 	}
-	return e.ListedPlan(n, p.Dialect(), query, in.Target, columns), nil
+	return on.engine.ListedPlan(on.naming, p.Dialect(), on.query, in.Target, columns), nil
 }
 
 // unlisted returns the INSERT of a plan that was refused for want of columns
@@ -122,12 +131,12 @@ func unlisted(p *rewrite.Plan) *rewrite.Insert {
 	return in
 }
 
-// besideTemporary returns the plan of a query on a connection that has temporary
-// tables: p, unless a table that it takes for a configured one is a temporary one, or
-// may be one when the INSERT runs. An error is the driver's own.
-func (db *Database) besideTemporary(ctx context.Context, g *Conn, e *keys.Engine, n keys.Naming, query string, p *rewrite.Plan) (*rewrite.Plan, error) {
-	names := &g.Temporary
-	if p.Action == rewrite.Pass && !names.Every || db.StandIn != nil || policy.Mode(db.Mode.Load()) == policy.ModeOff {
+// besideTemporary returns the plan of a query on a connection that has temporary tables:
+// p, unless a table that it takes for a configured one is a temporary one, or may
+// be one when the INSERT runs. An error is the driver's own.
+func (on *planner) besideTemporary(ctx context.Context, p *rewrite.Plan) (*rewrite.Plan, error) {
+	names := &on.conn.Temporary
+	if p.Action == rewrite.Pass && !names.Every || on.conn.DB.StandIn != nil || policy.Mode(on.conn.DB.Mode.Load()) == policy.ModeOff {
 		return p, nil
 	}
 	var (
@@ -137,7 +146,7 @@ func (db *Database) besideTemporary(ctx context.Context, g *Conn, e *keys.Engine
 		counts = p.Reads()&rewrite.ReadsCount != 0
 	)
 	standing := func(n rewrite.TableName) rewrite.Standing {
-		named := names.Names[e.Dialect.Fold(n.Table, true)]
+		named := names.Names[on.engine.Dialect.Fold(n.Table, true)]
 		if failed != nil || !named && !names.Every {
 			return rewrite.IsConfigured
 		}
@@ -148,7 +157,7 @@ func (db *Database) besideTemporary(ctx context.Context, g *Conn, e *keys.Engine
 		is := false
 		if !counts {
 			var err error
-			is, err = catalog.Temporary(ctx, e.Dialect, catalog.Conn(g.Raw), catalog.Name(n))
+			is, err = catalog.Temporary(ctx, on.engine.Dialect, catalog.Conn(on.conn.Raw), catalog.Name(n))
 			if err != nil && !sqlcode.Answered(err) {
 				failed = err
 			}
@@ -167,7 +176,7 @@ func (db *Database) besideTemporary(ctx context.Context, g *Conn, e *keys.Engine
 		known[n] = s
 		return s
 	}
-	beside := rewrite.CompileBeside(p.Dialect(), n.Lookup, query, standing)
+	beside := rewrite.CompileBeside(p.Dialect(), on.naming.Lookup, on.query, standing)
 	switch {
 	case failed != nil:
 		return nil, failed

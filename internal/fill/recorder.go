@@ -38,10 +38,16 @@ type Recorder struct {
 	lost   []*execution // that ended in driver.ErrBadConn: see badconnretry.go
 }
 
+// recording says where the keys of an execution are recorded.
+type recording struct {
+	recorder *Recorder // the innermost; nil where nobody records
+	notes    []note    // where the keys stand in the recorders; nil before they do
+}
+
 // note says where the keys of an execution stand in a Recorder.
 type note struct {
-	rec *Recorder
-	at  int
+	recorder *Recorder
+	at       int
 }
 
 type recorderKey struct{}
@@ -66,15 +72,35 @@ func (r *Recorder) All() []recordedKey {
 	return append([]recordedKey(nil), r.keys...)
 }
 
-// record notes the keys of an execution with what became of them.
+// write puts the keys of an execution into the recorders: behind the others
+// the first time, then in their own place, so that a statement that was sent
+// twice is recorded once.
+func (rec *recording) write(keys []recordedKey) {
+	if rec.notes == nil {
+		for r := rec.recorder; r != nil; r = r.parent {
+			r.mu.Lock()
+			rec.notes = append(rec.notes, note{r, len(r.keys)})
+			r.keys = append(r.keys, keys...)
+			r.mu.Unlock()
+		}
+		return
+	}
+	for _, n := range rec.notes {
+		n.recorder.mu.Lock()
+		copy(n.recorder.keys[n.at:], keys)
+		n.recorder.mu.Unlock()
+	}
+}
+
+// record notes the keys of the execution with what became of them.
 func (x *execution) record(err error) {
-	if x.rec == nil {
+	if x.recording.recorder == nil {
 		return
 	}
 	keys := x.recorded()
 	if !x.plan.Alone() {
-		x.settled(keys, err)
-		x.write(keys)
+		x.noteTogether(keys, err)
+		x.recording.write(keys)
 		return
 	}
 	o := outcomeUnknown
@@ -83,31 +109,11 @@ func (x *execution) record(err error) {
 	}
 	for i := range keys {
 		keys[i].Outcome = o
-		if err == nil && len(x.fates) == len(keys) {
-			keys[i].Outcome = x.fates[i]
+		if err == nil && len(x.fate.rows) == len(keys) {
+			keys[i].Outcome = x.fate.rows[i]
 		}
 	}
-	x.write(keys)
-}
-
-// write puts the keys of an execution into the recorders: behind the others
-// the first time, then in their own place, so that a statement that was sent
-// twice is recorded once.
-func (x *execution) write(keys []recordedKey) {
-	if x.notes == nil {
-		for r := x.rec; r != nil; r = r.parent {
-			r.mu.Lock()
-			x.notes = append(x.notes, note{r, len(r.keys)})
-			r.keys = append(r.keys, keys...)
-			r.mu.Unlock()
-		}
-		return
-	}
-	for _, n := range x.notes {
-		n.rec.mu.Lock()
-		copy(n.rec.keys[n.at:], keys)
-		n.rec.mu.Unlock()
-	}
+	x.recording.write(keys)
 }
 
 // recorded returns the keys that the execution drew, in row order.
@@ -126,5 +132,5 @@ func (x *execution) recorded() []recordedKey {
 			Key:    k.Reported(x.keys[p.Draw][p.N]),
 		})
 	}
-	return append(recorded, x.numberedKeys()...)
+	return append(recorded, numberedKeys(x)...)
 }

@@ -13,11 +13,11 @@ import (
 //
 // What SQLite says of the last row, last_insert_rowid(), stays: the tables of
 // states are WITHOUT ROWID.
-func (db *Database) miscounts(p *rewrite.Plan) bool {
+func miscounts(tables *keys.Tables, p *rewrite.Plan) bool {
 	if p.Counts() {
 		return p.Reads()&rewrite.ReadsCount != 0
 	}
-	if !db.StatesOnConnection() || db.StandIn != nil || p.Reads()&rewrite.ReadsCount == 0 {
+	if !tables.StatesOnConnection() || tables.StandIn != nil || p.Reads()&rewrite.ReadsCount == 0 {
 		return false
 	}
 	for _, d := range p.Draws {

@@ -27,18 +27,22 @@ type observedRows struct {
 	rows   int
 	ended  bool
 
-	suspect func(error) // of the execution
+	suspect func(error) // gives up what is reserved if the error is a duplicate key
 }
 
 // observe notes the keys as unknown and watches the rows.
 func (x *execution) observe(ctx context.Context, rows driver.Rows) driver.Rows {
-	o := &observedRows{forwardedRows: forwardedRows{rows}, x: x, column: -1, suspect: func(err error) { x.suspect(ctx, err) }}
-	if x.rec == nil {
+	o := &observedRows{forwardedRows: forwardedRows{rows}, x: x, column: -1, suspect: func(err error) {
+		if d, ok := duplicateOf(x, err); ok {
+			d.giveUpBlocks(ctx)
+		}
+	}}
+	if x.recording.recorder == nil {
 		return withColumns(o)
 	}
 	o.keys = x.recorded()
 	if !x.plan.ByFunction() {
-		x.write(o.keys)
+		x.recording.write(o.keys)
 	}
 	t := keys.TableOf(&x.plan.Inserts[0])
 	if x.plan.Alone() && len(t.KeyColumns) == 1 && x.plan.ReturnsKey(t.KeyColumns[0].Name) {
@@ -109,7 +113,7 @@ func (o *observedRows) fail(err error) {
 	if o.x.plan.Alone() {
 		o.all(o.x.failure(err))
 	} else if o.keys != nil {
-		o.x.settled(o.keys, err)
+		o.x.noteTogether(o.keys, err)
 	}
 	o.write()
 }
@@ -155,7 +159,7 @@ func (o *observedRows) finish() {
 	case !o.x.plan.Alone():
 		// The rows are of any statement; others may be still to come.
 		if o.keys != nil && o.x.plan.Statements == 1 {
-			o.x.settled(o.keys, nil)
+			o.x.noteTogether(o.keys, nil)
 		}
 	case o.undoesRows():
 		o.all(outcomeUnknown)
@@ -207,7 +211,7 @@ func (o *observedRows) counted(in *rewrite.Insert) outcome {
 		return outcomeNotStored
 	case in.Returning && o.rows == in.Rows:
 		return outcomeStored
-	case !in.Returning && in.Conflict == rewrite.ConflictError && o.x.keepsRows():
+	case !in.Returning && in.Conflict == rewrite.ConflictError && o.keepsRows():
 		return outcomeStored
 	}
 	return outcomeUnknown
@@ -215,7 +219,8 @@ func (o *observedRows) counted(in *rewrite.Insert) outcome {
 
 // keepsRows reports whether the table is known to store every row of an INSERT that
 // succeeds: no trigger of its own leaves one out.
-func (x *execution) keepsRows() bool {
+func (o *observedRows) keepsRows() bool {
+	x := o.x
 	if x.conn.DB.StandIn != nil {
 		return true
 	}
@@ -224,7 +229,7 @@ func (x *execution) keepsRows() bool {
 }
 
 // write copies the keys into the recorders.
-func (o *observedRows) write() { o.x.write(o.keys) }
+func (o *observedRows) write() { o.x.recording.write(o.keys) }
 
 func (o *observedRows) NextResultSet() error {
 	o.ended = true

@@ -18,56 +18,56 @@ import (
 // byServerUUID returns the plan of a query that was refused because the rows of its
 // INSERT come from a query, with the server's functions for its keys. It is the
 // plan that there is where the server has none. An error is the driver's own.
-func (db *Database) byServerUUID(ctx context.Context, g *Conn, e *keys.Engine, n keys.Naming, query string, p *rewrite.Plan) (*rewrite.Plan, error) {
-	if p.Action != rewrite.Refuse || p.Refusal.Reason != rewrite.ErrSelect || db.StandIn != nil ||
+func (on *planner) byServerUUID(ctx context.Context, p *rewrite.Plan) (*rewrite.Plan, error) {
+	if p.Action != rewrite.Refuse || p.Refusal.Reason != rewrite.ErrSelect || on.conn.DB.StandIn != nil ||
 		p.Reads()&rewrite.ReadsCount != 0 { // which the question would change
 		return p, nil
 	}
 	made := map[*rewrite.Target]*rewrite.Target{}
-	key := n.Key + "\x00" + string(rune(p.Dialect().Settings))
+	key := on.naming.Key + "\x00" + string(rune(p.Dialect().Settings))
 	for i := range p.Inserts {
 		target, t := p.Inserts[i].Target, keys.TableOf(&p.Inserts[i])
-		if db.ModeOf(t) != policy.ModeFill {
+		if on.conn.DB.ModeOf(t) != policy.ModeFill {
 			return p, nil // a dry run asks the server nothing for it, and calls it refused
 		}
 		if made[target] != nil {
 			continue
 		}
-		with, err := db.withFunctions(ctx, g, e, target, t)
+		with, err := on.withFunctions(ctx, target, t)
 		if err != nil {
 			return nil, err
 		}
 		made[target] = with
 		key += strings.Join(target.Columns, "\x00") + "\x00\x00"
 	}
-	key += query
-	if p, ok := e.ListedPlans.Get(key); ok {
+	key += on.query
+	if p, ok := on.engine.ListedPlans.Get(key); ok {
 		return p, nil
 	}
 	p = rewrite.Compile(p.Dialect(), func(schema, name string) *rewrite.Target {
-		found := n.Lookup(schema, name)
+		found := on.naming.Lookup(schema, name)
 		for target, with := range made {
 			if found != nil && found.Owner == target.Owner {
 				return with
 			}
 		}
 		return found
-	}, query)
-	e.ListedPlans.Put(key, p)
+	}, on.query)
+	on.engine.ListedPlans.Put(key, p)
 	return p, nil
 }
 
 // withFunctions returns a table's target with the functions that the server has for
 // its keys.
-func (db *Database) withFunctions(ctx context.Context, g *Conn, e *keys.Engine, target *rewrite.Target, t *keys.Table) (*rewrite.Target, error) {
+func (on *planner) withFunctions(ctx context.Context, target *rewrite.Target, t *keys.Table) (*rewrite.Target, error) {
 	made := *target
 	made.Keys = append([]rewrite.Key(nil), target.Keys...)
 	for i := range made.Keys {
-		f := t.KeyColumns[i].EngineFunction(e.Dialect)
+		f := t.KeyColumns[i].EngineFunction(on.engine.Dialect)
 		if f.Text == "" {
 			continue
 		}
-		has, err := db.serverHas(ctx, g, f)
+		has, err := on.serverHas(ctx, f)
 		if err != nil {
 			return nil, err
 		}
@@ -80,10 +80,10 @@ func (db *Database) withFunctions(ctx context.Context, g *Conn, e *keys.Engine, 
 
 // serverHas reports whether the server's version has a function. It is asked for
 // once.
-func (db *Database) serverHas(ctx context.Context, g *Conn, f dialect.Function) (bool, error) {
-	version := db.ServerVersion.Load()
+func (on *planner) serverHas(ctx context.Context, f dialect.Function) (bool, error) {
+	version := on.conn.DB.ServerVersion.Load()
 	if version == nil {
-		text, err := g.Version(ctx)
+		text, err := on.conn.Version(ctx)
 		if err != nil {
 			return false, err
 		}
@@ -93,7 +93,7 @@ func (db *Database) serverHas(ctx context.Context, g *Conn, f dialect.Function) 
 		if version[0], version[1], read = dbconn.MajorMinor(text); read == 0 {
 			return false, nil // a server that says something else
 		}
-		db.ServerVersion.Store(version)
+		on.conn.DB.ServerVersion.Store(version)
 	}
 	return version[0] > f.Major || version[0] == f.Major && version[1] >= f.Minor, nil
 }

@@ -19,36 +19,35 @@ import (
 // found. A row of another unique value can be the only one in the way where the
 // table has one other unique index, and is found by the values that the statement
 // has for its columns.
-func (x *execution) changedID(ctx context.Context, f *keys.RowFacts, affected int64) int64 {
-	in := &x.plan.Inserts[0]
-	t := keys.TableOf(in)
-	if x.plan.Dialect().Family != dialect.FamilyMySQL || in.Conflict != rewrite.ConflictUpdate || in.Rows != 1 || !f.Stays || !x.tellsID() ||
-		affected < 1 || slices.ContainsFunc(x.fates, func(o outcome) bool { return o != outcomeNotStored }) {
+func (a answer) changedID(ctx context.Context, f *keys.RowFacts, affected int64) int64 {
+	t := a.table
+	if a.x.plan.Dialect().Family != dialect.FamilyMySQL || a.in.Conflict != rewrite.ConflictUpdate || a.in.Rows != 1 || !f.Stays || !a.tellsID() ||
+		affected < 1 || slices.ContainsFunc(a.x.fate.rows, func(o outcome) bool { return o != outcomeNotStored }) {
 		return 0
 	}
-	if affected == 1 && x.conn.DB.countsFound() {
+	if affected == 1 && a.x.conn.DB.found.counts() {
 		return 0 // it may have been left as it is
 	}
 	columns, ok := f.OtherUnique(t.LastIDKey)
 	if !ok {
 		return 0
 	}
-	values, ok := x.valuesOf(columns)
+	values, ok := a.valuesOf(columns)
 	if !ok {
 		return 0
 	}
 	ctx, cancel := aside(ctx)
 	defer cancel()
-	return x.idWhere(ctx, f.Columns[t.LastIDKey], columns, values)
+	return a.idWhere(ctx, f.Columns[t.LastIDKey], columns, values)
 }
 
 // valuesOf returns the values that the row of the statement has for columns, where
 // they are arguments or plain literals and none is NULL.
-func (x *execution) valuesOf(columns []string) ([]driver.Value, bool) {
-	t := keys.TableOf(&x.plan.Inserts[0])
-	p, ok := t.Gate.Values.Get(x.query)
+func (a answer) valuesOf(columns []string) ([]driver.Value, bool) {
+	t := a.table
+	p, ok := t.Gate.Values.Get(a.x.query)
 	if !ok {
-		d := x.plan.Dialect()
+		d := a.x.plan.Dialect()
 		target := t.Target
 		target.Keys = slices.Clone(t.Keys)
 		folded := make([]string, len(columns))
@@ -62,17 +61,17 @@ func (x *execution) valuesOf(columns []string) ([]driver.Value, bool) {
 				return nil
 			}
 			return &target
-		}, x.query)
-		t.Gate.Values.Put(x.query, p)
+		}, a.x.query)
+		t.Gate.Values.Put(a.x.query, p)
 	}
 	if p.Action != rewrite.Fill && !p.AtExecution || len(p.Inserts) != 1 {
 		return nil, false
 	}
-	h, err := p.Holes(x.args)
+	h, err := p.Holes(a.x.args)
 	if err != nil {
 		return nil, false
 	}
-	rows, err := p.Scopes(x.args, h, 0, t.LastIDKey)
+	rows, err := p.Scopes(a.x.args, h, 0, t.LastIDKey)
 	if err != nil || len(rows) != 1 {
 		return nil, false
 	}
@@ -81,10 +80,10 @@ func (x *execution) valuesOf(columns []string) ([]driver.Value, bool) {
 
 // idWhere returns the id of the row with these values, 0 where there is not one.
 // The statement has locked it.
-func (x *execution) idWhere(ctx context.Context, id string, columns []string, values []driver.Value) int64 {
-	d := x.plan.Dialect()
+func (a answer) idWhere(ctx context.Context, id string, columns []string, values []driver.Value) int64 {
+	d := a.x.plan.Dialect()
 	lock := d.Latest.Lock
-	if x.conn.Tx != session.Inside {
+	if a.x.conn.Tx != session.Inside {
 		lock = d.Latest.NoWait
 	}
 	var args []any
@@ -99,9 +98,9 @@ func (x *execution) idWhere(ctx context.Context, id string, columns []string, va
 		}
 		condition = strings.Join(parts, " AND ")
 	}
-	query := fmt.Sprintf("SELECT %s FROM %s WHERE %s LIMIT 2%s", d.QuoteIdent(id), x.plan.Inserts[0].TableText, condition, lock)
+	query := fmt.Sprintf("SELECT %s FROM %s WHERE %s LIMIT 2%s", d.QuoteIdent(id), a.in.TableText, condition, lock)
 	var found []int64
-	err := dbconn.Query(ctx, x.conn.Raw, query, args, func(row []any) error {
+	err := dbconn.Query(ctx, a.x.conn.Raw, query, args, func(row []any) error {
 		n, ok := session.IntegerOf(row[0])
 		if !ok {
 			return errOtherKey
@@ -109,7 +108,7 @@ func (x *execution) idWhere(ctx context.Context, id string, columns []string, va
 		found = append(found, n)
 		return nil
 	})
-	if x.asked(ctx, err); err != nil || len(found) != 1 {
+	if a.x.noteAsked(ctx, err); err != nil || len(found) != 1 {
 		return 0
 	}
 	return found[0]

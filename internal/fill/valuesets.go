@@ -2,7 +2,6 @@ package fill
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"strings"
@@ -34,22 +33,18 @@ var errStoredMore = errors.New("the engine stored more rows than the statement h
 
 // storedMore is the error for a statement with VALUES that has stored more rows than
 // it has. What is reserved for its keys is given up.
-func (x *execution) storedMore(ctx context.Context, res driver.Result) error {
-	if !x.plan.Dialect().Grammar.ValueSets || !x.plan.Alone() {
+func (a answer) storedMore(ctx context.Context) error {
+	p, c := a.x.plan, a.x.conn
+	if !p.Dialect().Grammar.ValueSets || !p.Alone() || a.in.Rows < 1 || a.in.Conflict == rewrite.ConflictConditional {
 		return nil
 	}
-	in := &x.plan.Inserts[0]
-	if in.Rows < 1 || in.Conflict == rewrite.ConflictConditional {
+	if n, err := a.res.RowsAffected(); err != nil || n <= int64(a.in.Rows) {
 		return nil
 	}
-	if n, err := res.RowsAffected(); err != nil || n <= int64(in.Rows) {
-		return nil
-	}
-	t := keys.TableOf(in)
-	for i, d := range x.plan.Draws {
-		if x.holes.Counts[i] > 0 && t.KeyColumns[d.Key].Source == nil {
-			x.conn.DB.DrawingFor(&x.conn.Conn, t, d.Key).DropBlock(ctx)
+	for i, d := range p.Draws {
+		if a.x.holes.Counts[i] > 0 && a.table.KeyColumns[d.Key].Source == nil {
+			c.DB.DrawingFor(&c.Conn, a.table, d.Key).DropBlock(ctx)
 		}
 	}
-	return t.KeyError(0, errStoredMore)
+	return a.table.KeyError(0, errStoredMore)
 }

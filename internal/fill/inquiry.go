@@ -16,55 +16,7 @@ import (
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
-	"github.com/keyfill/keyfill/rewrite"
 )
-
-// unknownRows describes tables that the catalog has not shown. plainRows describes
-// tables in tests without a database: no triggers, and nothing is asked.
-var (
-	unknownRows = new(keys.RowFacts)
-	plainRows   = &keys.RowFacts{Stays: true}
-)
-
-// rowFacts returns what is known of the rows of the execution's table. It asks the
-// catalog once; if that fails, nothing is known, and it is asked again after a while.
-func (x *execution) rowFacts(ctx context.Context) *keys.RowFacts {
-	g, t := x.conn, keys.TableOf(&x.plan.Inserts[0])
-	db := g.DB
-	if f := t.Gate.Rows.Load(); f != nil {
-		return f
-	}
-	if db.StandIn != nil {
-		return plainRows
-	}
-	if time.Now().UnixNano() < t.Gate.RowsPausedUntil.Load() {
-		return unknownRows
-	}
-	ctx, cancel := aside(ctx)
-	defer cancel()
-	d := db.AnyEngine().Dialect
-	found, err := db.CatalogTable(ctx, &g.Conn, d, t.Rule.Schema, t.Rule.Name)
-	if x.asked(ctx, err); err != nil {
-		t.Gate.RowsPausedUntil.Store(time.Now().Add(keys.RecheckPause).UnixNano())
-		return unknownRows
-	}
-	f := keys.NewRowFacts(d, t, found)
-	t.Gate.Rows.Store(f)
-	return f
-}
-
-// asidePatience is for how long a statement that has succeeded waits for what is
-// asked about it.
-const asidePatience = 10 * time.Second
-
-// aside returns the context of questions about a statement that has succeeded: a
-// caller whose time is up just then is not to lose the connection for them.
-func aside(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), asidePatience)
-}
-
-// askedAgain is after how long a table whose rows could not be read is asked again.
-const askedAgain = time.Minute
 
 // inquiry asks a table on a statement's connection which keys of a draw it has.
 type inquiry struct {
@@ -82,11 +34,11 @@ type group struct {
 	at     []int  // the keys' places in the draw
 }
 
-// present returns which keys of a draw are in the table: Stored or NotStored for
+// presentKeys returns which keys of a draw are in the table: Stored or NotStored for
 // each, Unknown for one that was not found and need not be seen. It is nil where
 // the table did not tell.
-func (x *execution) present(ctx context.Context, f *keys.RowFacts, draw int, affected int64) []outcome {
-	q, ok := x.inquiry(f, draw)
+func presentKeys(ctx context.Context, x *execution, f *keys.RowFacts, draw int, affected int64) []outcome {
+	q, ok := newInquiry(x, f, draw)
 	gate := keys.TableOf(&x.plan.Inserts[0]).Gate
 	if !ok || ctx.Err() != nil || time.Now().UnixNano() < gate.RowsPausedUntil.Load() {
 		return nil
@@ -97,23 +49,15 @@ func (x *execution) present(ctx context.Context, f *keys.RowFacts, draw int, aff
 	if err == nil {
 		return q.found
 	}
-	if x.asked(ctx, err); x.gone == nil && sqlcode.Answered(err) {
+	if x.noteAsked(ctx, err); x.fate.gone == nil && sqlcode.Answered(err) {
 		gate.RowsPausedUntil.Store(time.Now().Add(askedAgain).UnixNano())
 	}
 	return nil
 }
 
-// asked notes the error of a question about a statement that has succeeded: where the
-// transaction has ended by then, the statement has failed.
-func (x *execution) asked(ctx context.Context, err error) {
-	if x.gone == nil {
-		x.gone = x.conn.undoneBehind(ctx, err)
-	}
-}
-
-// inquiry prepares to ask for the keys of a draw. It reports false where they cannot
+// newInquiry prepares to ask for the keys of a draw. It reports false where they cannot
 // be asked for.
-func (x *execution) inquiry(f *keys.RowFacts, draw int) (*inquiry, bool) {
+func newInquiry(x *execution, f *keys.RowFacts, draw int) (*inquiry, bool) {
 	d := x.plan.Draws[draw]
 	t := keys.TableOf(&x.plan.Inserts[0])
 	q := &inquiry{x: x, column: f.Columns[d.Key], key: &t.KeyColumns[d.Key], places: map[any]int{}}
@@ -233,7 +177,7 @@ func (q *inquiry) outside(ctx context.Context, locks bool) error {
 func (q *inquiry) behindSavepoint(ctx context.Context, inside bool) error {
 	x := q.x
 	t := &x.plan.Dialect().Transactions
-	if err := x.control(ctx, t.Set, askSavepoint); err != nil {
+	if err := x.conn.ExecSavepoint(ctx, t.Set, askSavepoint); err != nil {
 		if inside || !sqlcode.Answered(err) {
 			return err
 		}
@@ -241,11 +185,11 @@ func (q *inquiry) behindSavepoint(ctx context.Context, inside bool) error {
 	}
 	err := q.plain(ctx, true)
 	if err != nil {
-		if undone := x.control(ctx, t.Undo, askSavepoint); undone != nil {
+		if undone := x.conn.ExecSavepoint(ctx, t.Undo, askSavepoint); undone != nil {
 			return undone
 		}
 	}
-	return errors.Join(err, x.control(ctx, t.Release, askSavepoint))
+	return errors.Join(err, x.conn.ExecSavepoint(ctx, t.Release, askSavepoint))
 }
 
 // askSavepoint is the name of ours, which nobody else uses.
@@ -383,43 +327,4 @@ func (q *inquiry) shown(v any) any {
 		return strings.TrimRight(v, " ") // char(n)
 	}
 	return nil
-}
-
-// firstNumbered returns the first key of an INSERT … SELECT that the table has, on
-// SQLite the last one, where its rows need not all be stored; 0 where there is none
-// or nobody wants to know.
-func (x *execution) firstNumbered(ctx context.Context, res driver.Result) (id int64) {
-	in := &x.plan.Inserts[0]
-	d := slices.IndexFunc(x.plan.Draws, func(d rewrite.Draw) bool { return d.Key == keys.TableOf(in).LastIDKey })
-	if d < 0 || !x.tellsID() || in.Conflict == rewrite.ConflictError || in.UpdatesKey || x.rows[0] == 0 || x.affected(res) == 0 || x.idiomTells(res) {
-		return 0
-	}
-	f := x.rowFacts(ctx)
-	before, ok := x.keys[d][1].(int64)
-	column := f.Column(x.plan.Draws[d].Key)
-	if !ok || !f.Stays || column == "" || !keys.TableOf(in).KeyColumns[x.plan.Draws[d].Key].Integer() {
-		return 0
-	}
-	which := "MIN"
-	if x.plan.Dialect().LastRowID {
-		which = "MAX"
-	}
-	column = x.plan.Dialect().QuoteIdent(column)
-	query := fmt.Sprintf("SELECT %s(%s) FROM %s WHERE %s BETWEEN %d AND %d", which, column, in.TableText, column, before+1, before+x.rows[0])
-	ctx, cancel := aside(ctx)
-	defer cancel()
-	row, err := x.conn.QueryRow(ctx, query, nil)
-	if x.asked(ctx, err); err != nil || row[0] == nil {
-		return 0
-	}
-	id, _ = session.IntegerOf(row[0])
-	return id
-}
-
-// spares reports whether unused keys were reserved after those of the statement. A
-// caller such as GORM, which counts up from LastInsertId for each row, then never
-// reaches keys of other statements.
-func (x *execution) spares(id filledID) bool {
-	draw := x.plan.Filled(x.holes)[id.place].Draw
-	return keys.Spare(x.plan, x.plan.Draws[draw], x.holes.Counts[draw]) > 0
 }

@@ -1,0 +1,196 @@
+package fill
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/dbconn"
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// errUndo is for a query that may change something where what counting it does
+// cannot be undone.
+var errUndo = errors.New("its query calls functions that may change something, and whether a transaction is open, or follows another by itself, is not known: begin it with BeginTx, or name the key column and select its values")
+
+// countRows counts the rows of each INSERT … SELECT of the statement. A query may read
+// what an earlier INSERT of the text returns; that INSERT has its keys by then.
+func (s *insertSelect) countRows(ctx context.Context) error {
+	beside := s.x.plan.CountsBeside()
+	if beside {
+		if err := s.sparesKeys(); err != nil {
+			return err
+		}
+	}
+	s.x.rows = map[int]int64{}
+	for i, d := range s.x.plan.Draws {
+		if s.x.keys != nil && s.x.plan.Inserts[d.Insert].Query != nil {
+			s.x.keys[i] = nil
+		}
+	}
+	s.counts++
+	for _, i := range s.x.plan.Counted() {
+		if i > 0 {
+			drawn, err := keys.Draw(ctx, s.x.plan, s.x.args, s.x.holes, s.x.rows, s.x.keys, s.x.conn, nil)
+			if err != nil {
+				_ = s.release(ctx)
+				return err
+			}
+			s.x.keys = drawn
+		}
+		n, err := s.countInsert(ctx, i)
+		if err != nil {
+			return err
+		}
+		switch {
+		case beside:
+			n = withSpare(n)
+		case s.counts > 1:
+			n += n/8 + 1 // somebody else is adding rows
+		}
+		s.x.rows[i] = n
+	}
+	return nil
+}
+
+// countInsert counts the rows of one INSERT … SELECT. Where that may change something
+// it is undone: to a savepoint, which stays for the INSERT, or by the end of a
+// transaction of its own.
+func (s *insertSelect) countInsert(ctx context.Context, i int) (n int64, err error) {
+	c := s.x.conn
+	in := &s.x.plan.Inserts[i]
+	t := keys.TableOf(in)
+	c.DB.LockBeforeRead(ctx, &c.Conn, t, 0)
+	if err := s.setSavepoint(ctx); err != nil {
+		return 0, t.KeyError(0, err)
+	}
+	var own driver.Tx
+	if in.Query.Unsure && !s.saved {
+		if own, err = dbconn.Begin(ctx, c.Raw); err != nil {
+			return 0, err
+		}
+	}
+	query, args := s.x.plan.Count(i, s.x.args, s.x.holes, s.x.keys)
+	row, err := c.QueryRow(ctx, query, args)
+	switch {
+	case own != nil:
+		if undone := own.Rollback(); err == nil {
+			err = undone
+		}
+	case err != nil && s.x.plan.CountsBeside() && s.saved:
+		if err = s.uncountable(ctx, err); s.saved {
+			_ = s.lost(err)
+		}
+		return 0, err
+	case s.lost(err):
+		return 0, err // it has ended the transaction, as it would have with the INSERT
+	case s.saved && in.Query.Unsure:
+		if undone := s.toSavepoint(ctx); err == nil {
+			err = undone
+		}
+	}
+	if err == nil {
+		n, err = s.counted(row)
+	}
+	if failed := s.uncounted(ctx, err); err == nil {
+		err = failed
+	}
+	if err != nil && s.x.plan.CountsBeside() {
+		return n, s.uncountable(ctx, err)
+	}
+	return n, unlessOld(ctx, c, s.x.plan, err)
+}
+
+// setSavepoint sets our savepoint if a transaction is open and the count, or an
+// INSERT that fails, is to be undone.
+func (s *insertSelect) setSavepoint(ctx context.Context) error {
+	c := s.x.conn
+	d := c.DB.AnyEngine().Dialect
+	unsure := slices.ContainsFunc(s.x.plan.Counted(), func(i int) bool { return s.x.plan.Inserts[i].Query.Unsure })
+	switch {
+	case s.saved, !unsure && !d.ErrorsAbort, c.Tx == session.Outside && d.Family != dialect.FamilyMySQL:
+		return nil
+	case c.Tx == session.Outside:
+		// Without autocommit a transaction begins by itself, and where one follows
+		// another there is one, too.
+		alone, chains, err := c.AskCommits(ctx)
+		switch {
+		case err != nil:
+			return err
+		case alone && chains:
+			return errUndo
+		case alone:
+			return nil
+		}
+	case c.Tx == session.Unknown && !d.ErrorsAbort:
+		return errUndo
+	}
+	err := c.ExecSavepoint(ctx, d.Transactions.Set, rowsSavepoint)
+	if err != nil && c.Tx == session.Unknown && sqlcode.Answered(err) {
+		return nil // PostgreSQL refuses it outside of a transaction
+	}
+	s.saved = err == nil
+	return err
+}
+
+// uncounted releases the savepoint after a failed count, or after a count that was its
+// only use. Releasing it after the INSERT would change ROW_COUNT().
+func (s *insertSelect) uncounted(ctx context.Context, err error) error {
+	if err == nil && s.x.plan.Dialect().ErrorsAbort {
+		return nil
+	}
+	return s.release(ctx)
+}
+
+// counted returns the number in the row that a count gave.
+func (s *insertSelect) counted(row []any) (int64, error) {
+	if reason := unnumbered(s.x.plan.Dialect(), row[1:]); reason != "" {
+		return 0, s.x.plan.Refused(reason)
+	}
+	n, ok := session.IntegerOf(row[0])
+	if !ok {
+		return 0, session.ErrNoNumber
+	}
+	return n, nil
+}
+
+// unnumbered says why a server does not number the rows of a query as it should,
+// by what it answered to the dialect's questions.
+func unnumbered(d *dialect.Dialect, answers []any) rewrite.Reason {
+	n := &d.Numbering
+	if len(n.Server) == 0 {
+		return ""
+	}
+	if major, minor, read := dbconn.MajorMinor(session.TextOf(answers[0])); read == 2 &&
+		(major < n.Major || major == n.Major && minor < n.Minor) {
+		return rewrite.ErrOldServer
+	}
+	if len(n.Server) == 3 {
+		if on, _ := session.IntegerOf(answers[1]); on != 0 && !strings.EqualFold(session.TextOf(answers[2]), "row") {
+			return rewrite.ErrStatementLog
+		}
+	}
+	return ""
+}
+
+// unlessOld turns an error of a statement that numbers rows into a refusal if the server
+// is too old for it. Such a server may lack WITH, and then cannot answer the question
+// for its version that stands behind one.
+func unlessOld(ctx context.Context, c *Conn, p *rewrite.Plan, err error) error {
+	d := p.Dialect()
+	n := &d.Numbering
+	if err == nil || !p.Counts() || n.Major == 0 || d.Family != dialect.FamilyMySQL || !sqlcode.Answered(err) {
+		return err
+	}
+	version, asked := c.Version(ctx)
+	if asked != nil || unnumbered(d, []any{version, int64(0), ""}) != rewrite.ErrOldServer {
+		return err
+	}
+	return p.Refused(rewrite.ErrOldServer)
+}

@@ -1,0 +1,75 @@
+package fill
+
+import (
+	"context"
+	"database/sql/driver"
+)
+
+// executor sends the statement of an execution that has its keys, and ends what was
+// begun for them. There are four, besides [plain] and [bulkLoad]: autonomous,
+// insertSelect and transactional, and a prepared statement sends through the same.
+type executor interface {
+	// exec executes by send, which it may call again.
+	exec(ctx context.Context, send sendExec) (driver.Result, error)
+
+	// query is exec for a statement that gives rows.
+	query(ctx context.Context, send sendQuery) (driver.Rows, error)
+}
+
+// sendExec and sendQuery send the text and the arguments that an execution has now.
+type (
+	sendExec  = func() (driver.Result, error)
+	sendQuery = func() (driver.Rows, error)
+)
+
+// choose draws the keys of the execution, and gives it the executor that its plan and
+// its keys need.
+func (x *execution) choose(ctx context.Context) error {
+	var counted *insertSelect
+	if x.plan.Counts() {
+		counted = &insertSelect{x: x}
+		if err := counted.countRows(ctx); err != nil {
+			return err
+		}
+		x.how = counted
+	}
+	needs := joiningOf(x.conn.DB.Tables, x.plan, x.holes)
+	if x.follows.isBefore(x.plan) {
+		needs.any, needs.gapFree = true, true
+	}
+	if !needs.any {
+		drawn, err := x.draw(ctx)
+		if err != nil {
+			return counted.giveUp(ctx, err)
+		}
+		x.keys = drawn
+		return nil
+	}
+	t := &transactional{x: x, needs: needs, counted: counted}
+	x.how, x.joined = t, true
+	x.follows.split(x.plan)
+	if err := t.take(ctx); err != nil {
+		return counted.giveUp(ctx, err)
+	}
+	return nil
+}
+
+// leave ends what was begun for the keys of an execution whose statement is not sent
+// because of err, and returns err.
+func (x *execution) leave(ctx context.Context, err error) error {
+	if t, ok := x.how.(*transactional); ok {
+		return t.leave(ctx, err)
+	}
+	return err
+}
+
+// autonomous executes statements whose keys need nothing of the transaction, and whose
+// rows are counted in their text.
+type autonomous struct{ x *execution }
+
+func (a autonomous) exec(_ context.Context, send sendExec) (driver.Result, error) { return send() }
+
+func (a autonomous) query(ctx context.Context, send sendQuery) (driver.Rows, error) {
+	rows, err := send()
+	return a.x.follows.raiseBehindRows(ctx, rows, err)
+}

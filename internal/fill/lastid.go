@@ -1,0 +1,211 @@
+package fill
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// lastID finds what LastInsertId is to say of an execution that has succeeded.
+type lastID struct{ answer }
+
+// filledID is a key that was filled into a row.
+type filledID struct {
+	row   int
+	id    int64
+	place int // among those that the plan has filled
+}
+
+// result returns the driver's result, or one whose LastInsertId is the key of
+// the first row, on SQLite that of the last one.
+func (l lastID) result() driver.Result {
+	if l.table.LastIDKey < 0 || l.x.session || !l.x.plan.Alone() {
+		return l.res
+	}
+	if f := l.table.Facts(); f != nil && f.NumbersOther {
+		return l.res
+	}
+	if l.x.plan.Counts() {
+		return l.numberedResult()
+	}
+	ids := l.filledIDs(l.table.LastIDKey)
+	if len(ids) == 0 || l.in.Rows < 0 {
+		return l.res
+	}
+	if l.in.Rows > 1 && !l.table.KeyColumns[l.table.LastIDKey].Adjacent() {
+		// Who is given one of several keys takes the others to be beside it.
+		return ownResult{l.res, 0}
+	}
+	switch {
+	case l.idiomTells():
+		return l.res
+	case l.x.fate.rows != nil && l.isOpen():
+		return ownResult{l.res, l.storedID(ids)}
+	}
+	affected := l.affected()
+	if l.x.plan.Dialect().LastRowID {
+		return l.lastRow(ids, affected)
+	}
+	return ownResult{l.res, firstRow(l.in, ids[0].id, affected)}
+}
+
+// filledIDs returns the keys of the column of index i that were drawn, in row
+// order.
+func (l lastID) filledIDs(i int) []filledID {
+	var ids []filledID
+	for n, p := range l.x.plan.Filled(l.x.holes) {
+		if p.Insert != 0 || p.Key != i {
+			continue
+		}
+		switch v := l.x.keys[p.Draw][p.N].(type) {
+		case int64:
+			ids = append(ids, filledID{p.Row, v, n})
+		case string:
+			id, err := strconv.ParseInt(v, 10, 64)
+			if err != nil {
+				return nil // a text key
+			}
+			ids = append(ids, filledID{p.Row, id, n})
+		}
+	}
+	return ids
+}
+
+// firstRow returns the first key if it is known to be stored. affected is -1
+// when the driver does not tell.
+func firstRow(in *rewrite.Insert, first, affected int64) int64 {
+	switch {
+	case in.Conflict == rewrite.ConflictSkip && affected != int64(in.Rows),
+		in.Conflict == rewrite.ConflictError && affected >= 0 && affected < int64(in.Rows),
+		in.Conflict == rewrite.ConflictUpdate, affected == 0:
+		return 0
+	}
+	return first
+}
+
+// lastRow is for SQLite, whose own answer is the rowid of the last row that any
+// INSERT of the connection has stored.
+func (l lastID) lastRow(ids []filledID, affected int64) driver.Result {
+	last := ids[len(ids)-1]
+	if affected == 0 {
+		return ownResult{l.res, 0} // last_insert_rowid() is another INSERT's, perhaps another table's
+	}
+	f := l.table.Facts()
+	isRowID := f != nil && f.Columns[l.table.LastIDKey].RowID
+	switch {
+	case l.in.Conflict == rewrite.ConflictSkip, affected != int64(l.in.Rows): // a trigger leaves rows out with RAISE(IGNORE)
+		own, err := l.res.LastInsertId()
+		if isRowID && err == nil && slices.ContainsFunc(ids, func(f filledID) bool { return f.id == own }) {
+			return l.res
+		}
+		return ownResult{l.res, 0}
+	case last.row != l.in.Rows-1 && isRowID:
+		// The last row has brought its own key.
+		return l.res
+	case last.row != l.in.Rows-1:
+		return ownResult{l.res, 0}
+	}
+	return ownResult{l.res, last.id}
+}
+
+// storedID returns what LastInsertId gives of an execution that is settled: the
+// first key that is stored, on SQLite the last, or 0.
+func (l lastID) storedID(ids []filledID) int64 {
+	if l.x.plan.Dialect().LastRowID {
+		return l.lastStoredID(ids)
+	}
+	for i, id := range ids {
+		switch {
+		case l.x.fate.rows[id.place] == outcomeUnknown:
+			return 0
+		case l.x.fate.rows[id.place] == outcomeNotStored:
+		case i > 0 && !l.spares(id):
+			// Who counts up from it would come to keys of other statements.
+			return 0
+		default:
+			return id.id
+		}
+	}
+	return l.x.fate.changed
+}
+
+// lastStoredID is storedID for SQLite. Rows that bring their keys are not known.
+func (l lastID) lastStoredID(ids []filledID) int64 {
+	rows := l.in.Rows
+	for i, id := range slices.Backward(ids) {
+		switch {
+		case len(ids) != rows && (i < len(ids)-1 || id.row != rows-1), l.x.fate.rows[id.place] == outcomeUnknown:
+			return 0
+		case l.x.fate.rows[id.place] == outcomeStored:
+			return id.id
+		}
+	}
+	return 0
+}
+
+// spares reports whether unused keys were reserved after those of the statement. A
+// caller such as GORM, which counts up from LastInsertId for each row, then never
+// reaches keys of other statements.
+func (l lastID) spares(id filledID) bool {
+	draw := l.x.plan.Filled(l.x.holes)[id.place].Draw
+	return keys.Spare(l.x.plan, l.x.plan.Draws[draw], l.x.holes.Counts[draw]) > 0
+}
+
+// numberedResult is the result of an INSERT … SELECT: its first key, on SQLite
+// its last one, if every row that was counted is stored, or the table has said which
+// are.
+func (l lastID) numberedResult() driver.Result {
+	d := slices.IndexFunc(l.x.plan.Draws, func(d rewrite.Draw) bool { return d.Key == l.table.LastIDKey })
+	if d < 0 {
+		return l.res
+	}
+	affected, err := l.res.RowsAffected()
+	f := l.table.Facts()
+	switch {
+	case l.x.plan.Dialect().LastRowID && l.in.Conflict != rewrite.ConflictUpdate && affected > 0 && f != nil && f.Columns[l.table.LastIDKey].RowID:
+		return l.res // the rowid of the last row, which is its key
+	case l.in.Conflict != rewrite.ConflictError:
+		return ownResult{l.res, l.x.fate.changed}
+	case err != nil, affected != l.x.rows[0], affected == 0:
+		return ownResult{l.res, 0}
+	case l.x.plan.Dialect().LastRowID:
+		return ownResult{l.res, l.x.keys[d][1].(int64) + l.x.rows[0]}
+	}
+	return ownResult{l.res, l.x.keys[d][1].(int64) + 1}
+}
+
+// firstNumbered returns the first key of an INSERT … SELECT that the table has, on
+// SQLite the last one, where its rows need not all be stored; 0 where there is none
+// or nobody wants to know.
+func (a answer) firstNumbered(ctx context.Context) (id int64) {
+	d := slices.IndexFunc(a.x.plan.Draws, func(d rewrite.Draw) bool { return d.Key == a.table.LastIDKey })
+	if d < 0 || !a.tellsID() || a.in.Conflict == rewrite.ConflictError || a.in.UpdatesKey || a.x.rows[0] == 0 || a.affected() == 0 || a.idiomTells() {
+		return 0
+	}
+	f := a.x.rowFacts(ctx)
+	before, ok := a.x.keys[d][1].(int64)
+	column := f.Column(a.x.plan.Draws[d].Key)
+	if !ok || !f.Stays || column == "" || !a.table.KeyColumns[a.x.plan.Draws[d].Key].Integer() {
+		return 0
+	}
+	which := "MIN"
+	if a.x.plan.Dialect().LastRowID {
+		which = "MAX"
+	}
+	column = a.x.plan.Dialect().QuoteIdent(column)
+	query := fmt.Sprintf("SELECT %s(%s) FROM %s WHERE %s BETWEEN %d AND %d", which, column, a.in.TableText, column, before+1, before+a.x.rows[0])
+	ctx, cancel := aside(ctx)
+	defer cancel()
+	row, err := a.x.conn.QueryRow(ctx, query, nil)
+	if a.x.noteAsked(ctx, err); err != nil || row[0] == nil {
+		return 0
+	}
+	id, _ = session.IntegerOf(row[0])
+	return id
+}

@@ -1,0 +1,43 @@
+package fill
+
+import (
+	"context"
+	"database/sql/driver"
+)
+
+// preparePlain prepares a text that has a plain executor. It reports false where the
+// text is to be decided; nothing was done then.
+func (c *Conn) preparePlain(ctx context.Context, s *seenText) (stmt driver.Stmt, done bool, err error) {
+	p := c.plainOn(ctx, s)
+	if p == nil || c.parked.anyInline() {
+		return nil, false, nil
+	}
+	c.AlteredTables.Created = nil
+	asSession := p.isSession(p.table.Facts())
+	own := &statement{conn: c, plan: p.plan, query: s.query, session: asSession, plain: p}
+	if f := s.plain.Load(); f.home != nil && s.engine.Dialect.Place.Moves {
+		own.at = f.home
+	}
+	if text := p.plan.BoundText(asSession); p.leavesSession(asSession) {
+		own.Stmt, err = c.PrepareQuiet(ctx, text)
+	} else {
+		own.Stmt, err = c.PrepareContext(ctx, text)
+	}
+	if isBadConn(err) {
+		c.parked.lose(s.query, nil)
+	}
+	stmt, err = own.orError(setRefused(p.plan, err))
+	return stmt, true, err
+}
+
+// run returns a run of a prepared statement, and false where the execution is to be
+// decided; nothing was done then. What was parked for the statement is executed first.
+func (s *statement) run(ctx context.Context, args []driver.NamedValue) (r plainRun, suits bool, err error) {
+	c := s.conn
+	if s.plain == nil || c.parked.any() || s.at != nil && !(c.Place.Asked && c.Place.At == s.at) || !s.plain.suits(ctx, c) {
+		return r, false, nil
+	}
+	r = plainRun{plain: s.plain, conn: c, query: s.query, args: args, facts: s.plain.table.Facts(), session: s.session}
+	suits, err = r.draw(ctx)
+	return r, suits, err
+}

@@ -1,0 +1,155 @@
+package fill
+
+import (
+	"context"
+	"database/sql/driver"
+
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// preparation prepares a text with an INSERT.
+type preparation struct {
+	conn  *Conn
+	query string
+}
+
+// prepare returns the prepared statement: the driver's own where it gets no keys.
+func (r *preparation) prepare(ctx context.Context) (driver.Stmt, error) {
+	c, db := r.conn, r.conn.DB
+	p, e, err := c.decide(ctx, r.query)
+	switch {
+	case err != nil:
+		return nil, err
+	case p == nil:
+		return r.asItIs(ctx, e)
+	case p.Load:
+		return r.load(ctx, p)
+	case p.Action == rewrite.Keep && !p.AtExecution:
+		return r.kept(ctx, p, e)
+	}
+	s := &statement{conn: c, plan: p, query: r.query}
+	if e := db.AnyEngine(); e.Dialect.Place.Moves && db.PlaceMatters(e, r.query, p) {
+		s.at = c.Place.At
+	}
+	switch mode := cautious(db.Tables, p); mode {
+	case policy.ModeOff:
+		return r.asItIs(ctx, event{counts: true, table: keys.TableOf(&p.Inserts[0]).Table, action: p.Action, mode: mode, withheld: true})
+	case policy.ModeDryRun:
+		s.dry = true
+		s.Stmt, err = c.PrepareContext(ctx, r.query)
+		return s.orError(err)
+	}
+	if x := c.parked.takeInline(r.query, p); x != nil {
+		s.literal, s.text, s.once, s.session = true, x.text, x, x.session
+		s.Stmt, err = c.PrepareContext(ctx, x.text)
+		if isBadConn(err) {
+			x.recording.recorder.lose(x)
+		}
+		return s.orError(err)
+	}
+	return r.bound(ctx, s)
+}
+
+// bound prepares a statement whose keys are arguments.
+func (r *preparation) bound(ctx context.Context, s *statement) (driver.Stmt, error) {
+	c, p := r.conn, s.plan
+	if reason := p.Unbound(); reason != "" {
+		return r.refuse(ctx, p.Refused(reason))
+	}
+	if reason := unsuited(c.DB.Tables, p, r.query); p.Action == rewrite.Fill && reason != "" {
+		return r.refuse(ctx, p.Refused(reason))
+	}
+	var err error
+	if s.session, err = c.sendsLastInsertID(ctx, p); err != nil {
+		return nil, err
+	}
+	s.plain = newPlain(c.DB.Tables, p)
+	s.Stmt, err = c.PrepareContext(ctx, p.ProvenText(s.session))
+	switch {
+	case err == nil:
+	case isBadConn(err):
+		c.parked.lose(r.query, recorderOf(ctx))
+	default:
+		if old := unlessOld(ctx, c, p, err); old != err {
+			return r.refuse(ctx, old)
+		}
+	}
+	return s.orError(setRefused(p, err))
+}
+
+// refuse returns the error of a refusal, or prepares the application's own text where
+// the policy or the mode lets it go out as it came.
+func (r *preparation) refuse(ctx context.Context, refusal error) (driver.Stmt, error) {
+	e, err := r.conn.DB.stats.refusal(refusal)
+	if err != nil {
+		return nil, err
+	}
+	return r.asItIs(ctx, e)
+}
+
+// kept prepares a statement whose text may bring keys that are followed.
+func (r *preparation) kept(ctx context.Context, p *rewrite.Plan, e event) (driver.Stmt, error) {
+	follows, err := newFollowing(ctx, r.conn, p, nil, rewrite.Holes{})
+	if err != nil {
+		return nil, err
+	}
+	if !follows.any() {
+		return r.asItIs(ctx, e)
+	}
+	s := &statement{conn: r.conn, plan: p, query: r.query, kept: true}
+	s.Stmt, err = r.conn.PrepareContext(ctx, r.query)
+	return s.orError(err)
+}
+
+// asItIs prepares the application's own text.
+func (r *preparation) asItIs(ctx context.Context, e event) (driver.Stmt, error) {
+	stmt, err := r.conn.PrepareContext(ctx, r.query)
+	if err == nil {
+		r.conn.DB.stats.note(ctx, e)
+	}
+	return stmt, err
+}
+
+// load prepares a bulk load. Where the driver does not take rows as executions, one that
+// lacks a key is refused.
+func (r *preparation) load(ctx context.Context, p *rewrite.Plan) (driver.Stmt, error) {
+	c := r.conn
+	if !c.DB.Driver.TakesRows() {
+		return r.withoutRows(ctx, p)
+	}
+	mode := cautious(c.DB.Tables, p)
+	if mode == policy.ModeOff {
+		return r.asItIs(ctx, event{counts: true, table: p.Inserts[0].Target.Table, action: p.Action, mode: mode, withheld: true})
+	}
+	l := &bulkLoad{statement: &statement{conn: c, plan: p, query: r.query, dry: mode == policy.ModeDryRun}}
+	text := r.query
+	if !l.dry {
+		if err := l.ask(ctx); err != nil {
+			return r.refuse(ctx, err)
+		}
+		text = l.plan.BoundText(false)
+	}
+	stmt, err := c.PrepareContext(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	if stmt.NumInput() >= 0 {
+		// It is a statement like others, with no place for a row.
+		_ = stmt.Close()
+		return r.withoutRows(ctx, p)
+	}
+	l.Stmt = stmt
+	return l, nil
+}
+
+// withoutRows prepares a bulk load whose rows do not come as executions: it is kept when
+// it brings its keys, else refused.
+func (r *preparation) withoutRows(ctx context.Context, p *rewrite.Plan) (driver.Stmt, error) {
+	e, err := loadDirectly(&r.conn.DB.stats, p)
+	if err != nil {
+		return nil, err
+	}
+	return r.asItIs(ctx, e)
+}

@@ -1,0 +1,173 @@
+package fill
+
+import (
+	"context"
+	"database/sql/driver"
+
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// begin makes the execution of the statement with these arguments: the one that
+// was parked for it, or a new one.
+func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execution, error) {
+	c := s.conn
+	if err := s.move(ctx); err != nil {
+		return nil, err
+	}
+	if s.kept {
+		return s.beginKept(ctx, args)
+	}
+	if s.literal {
+		x := s.once
+		s.once = nil
+		if x != nil && equalArgs(x.args, args) && x.resume(ctx, args) {
+			return x, nil
+		}
+		// Another caller of the same transaction prepared the text in between,
+		// or executes it again: its keys may go out once.
+		if s.plan.TooMany() {
+			return s.again(ctx, args)
+		}
+		if err := s.replace(ctx, s.plan.ProvenText(s.session)); err != nil {
+			return nil, err
+		}
+		s.literal = false
+	}
+	h, err := holesOf(s.plan, args)
+	if err != nil {
+		return nil, c.DB.stats.refuseBound(err)
+	}
+	if reason := unsuited(c.DB.Tables, s.plan, s.query); h.Any() && reason != "" {
+		return nil, c.DB.stats.refuseBound(s.plan.Refused(reason))
+	}
+	if x := c.parked.takeBound(s, args, valuesFor(ctx, s.plan)); x != nil && x.resume(ctx, args) {
+		return x, nil
+	}
+	x := s.execution(ctx, args, h)
+	if x.follows, err = newFollowing(ctx, c, s.plan, args, h); err != nil {
+		return nil, err
+	}
+	return s.fill(ctx, x)
+}
+
+// beginKept is begin for a text that brings keys which are followed.
+func (s *statement) beginKept(ctx context.Context, args []driver.NamedValue) (*execution, error) {
+	x := s.execution(ctx, args, rewrite.Holes{})
+	x.kept = true
+	var err error
+	if x.follows, err = newFollowing(ctx, s.conn, s.plan, args, x.holes); err != nil {
+		return nil, err
+	}
+	return s.fill(ctx, x)
+}
+
+// fill gives an execution its keys, and raises what those follow that it brings. One
+// that brings all of its keys, and is refused, is sent without that where the policy
+// lets it go out as it came.
+func (s *statement) fill(ctx context.Context, x *execution) (*execution, error) {
+	err := x.fill(ctx)
+	switch {
+	case err == nil:
+		return x, nil
+	case x.holes.Any():
+		return nil, s.conn.DB.stats.refuseBound(err)
+	}
+	e, err := s.conn.DB.stats.refusal(err)
+	if err != nil {
+		return nil, err
+	}
+	kept := x.kept
+	x = s.execution(ctx, x.args, x.holes)
+	x.kept, x.refused, x.keys = kept, &e, make([][]driver.Value, len(s.plan.Draws))
+	x.place()
+	return x, nil
+}
+
+// move makes the plan anew where the session has gone to another place since it was
+// made, and the engine takes the table from there.
+func (s *statement) move(ctx context.Context) error {
+	if s.at == nil {
+		return nil
+	}
+	c := s.conn
+	at, err := c.PlaceNow(ctx)
+	if err != nil || at == s.at {
+		return err
+	}
+	p, _, err := c.decide(ctx, s.query)
+	if err != nil {
+		return err
+	}
+	if p == nil || s.literal {
+		return c.DB.stats.refuseBound(s.plan.Refused(rewrite.ErrPlace))
+	}
+	session, err := c.sendsLastInsertID(ctx, p)
+	if err != nil {
+		return err
+	}
+	if text := p.BoundText(session); text != s.plan.BoundText(s.session) {
+		if err := s.replace(ctx, text); err != nil {
+			return err
+		}
+	}
+	s.at, s.plan, s.session, s.plain = at, p, session, newPlain(c.DB.Tables, p)
+	return nil
+}
+
+func (s *statement) execution(ctx context.Context, args []driver.NamedValue, h rewrite.Holes) *execution {
+	x := s.conn.newExecution(ctx, s.plan, s.query, args, h)
+	x.session = s.session
+	return x
+}
+
+// again draws keys for one more execution of a text that has room for literals
+// only, and prepares it with them.
+func (s *statement) again(ctx context.Context, args []driver.NamedValue) (*execution, error) {
+	h, err := holesOf(s.plan, args)
+	if err != nil {
+		return nil, s.conn.DB.stats.refuseBound(err)
+	}
+	x := s.execution(ctx, args, h)
+	x.inline = true
+	if x.follows, err = newFollowing(ctx, s.conn, s.plan, args, h); err != nil {
+		return nil, err
+	}
+	if err := x.fill(ctx); err != nil {
+		return nil, s.conn.DB.stats.refuseBound(err)
+	}
+	if err := s.replace(ctx, x.text); err != nil {
+		return nil, x.leave(ctx, err)
+	}
+	return x, nil
+}
+
+// replace prepares another text in the place of the statement's.
+func (s *statement) replace(ctx context.Context, text string) error {
+	stmt, err := s.conn.PrepareContext(ctx, text)
+	if err != nil {
+		return err
+	}
+	old := s.Stmt
+	s.Stmt, s.text = stmt, text
+	return old.Close()
+}
+
+// of returns the driver's statement for an execution. One whose keys are literals is
+// prepared anew where it has got others than it was prepared with. Where every key is
+// the caller's own, no transaction has to be open.
+func (s *statement) of(ctx context.Context, x *execution) (driver.Stmt, error) {
+	switch {
+	case s.literal && x.text != s.text:
+		err := s.replace(ctx, x.text)
+		return s.Stmt, err
+	case s.literal, s.kept, x.joined, !s.plan.Proves():
+		return s.Stmt, nil
+	case s.unproven == nil:
+		stmt, err := s.conn.PrepareContext(ctx, s.plan.BoundText(s.session))
+		if err != nil {
+			return nil, err
+		}
+		s.unproven = stmt
+	}
+	return s.unproven, nil
+}

@@ -1,0 +1,63 @@
+package fill
+
+import (
+	"context"
+	"time"
+
+	"github.com/keyfill/keyfill/internal/keys"
+)
+
+// unknownRows describes tables that the catalog has not shown. plainRows describes
+// tables in tests without a database: no triggers, and nothing is asked.
+var (
+	unknownRows = new(keys.RowFacts)
+	plainRows   = &keys.RowFacts{Stays: true}
+)
+
+// rowFacts returns what is known of the rows of the execution's table. It asks the
+// catalog once; if that fails, nothing is known, and it is asked again after a while.
+func (x *execution) rowFacts(ctx context.Context) *keys.RowFacts {
+	c, t := x.conn, keys.TableOf(&x.plan.Inserts[0])
+	db := c.DB
+	if f := t.Gate.Rows.Load(); f != nil {
+		return f
+	}
+	if db.StandIn != nil {
+		return plainRows
+	}
+	if time.Now().UnixNano() < t.Gate.RowsPausedUntil.Load() {
+		return unknownRows
+	}
+	ctx, cancel := aside(ctx)
+	defer cancel()
+	d := db.AnyEngine().Dialect
+	found, err := db.CatalogTable(ctx, &c.Conn, d, t.Rule.Schema, t.Rule.Name)
+	if x.noteAsked(ctx, err); err != nil {
+		t.Gate.RowsPausedUntil.Store(time.Now().Add(keys.RecheckPause).UnixNano())
+		return unknownRows
+	}
+	f := keys.NewRowFacts(d, t, found)
+	t.Gate.Rows.Store(f)
+	return f
+}
+
+// asidePatience is how long a statement that has succeeded waits for what is
+// asked about it.
+const asidePatience = 10 * time.Second
+
+// aside returns the context of questions about a statement that has succeeded: a
+// caller whose time is up just then is not to lose the connection for them.
+func aside(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), asidePatience)
+}
+
+// askedAgain is after how long a table whose rows could not be read is asked again.
+const askedAgain = time.Minute
+
+// noteAsked handles the error of a question about a statement that has succeeded: where
+// the transaction has ended by then, the statement has failed.
+func (x *execution) noteAsked(ctx context.Context, err error) {
+	if x.fate.gone == nil {
+		x.fate.gone = x.conn.undoneBehind(ctx, err)
+	}
+}
