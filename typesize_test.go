@@ -1,0 +1,95 @@
+package keyfill_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// maxMethods bounds the methods of a type in the packages on the way of a statement, so
+// that a reader can tell what the type is for. mostMethods has the types with another
+// bound.
+const maxMethods = 25
+
+var mostMethods = map[string]int{
+	"keysource.Sequence": 30,
+	"keysource.Recycled": 30,
+}
+
+// unsplit has the types that have more methods than they may, for now.
+var unsplit = map[string]int{
+	"internal/keys.Conn":    26,
+	"internal/session.Conn": 26,
+	"internal/store.Store":  114,
+	"keysource.Sequence":    38,
+}
+
+// TestTypeSize counts the methods that each type declares.
+func TestTypeSize(t *testing.T) {
+	for _, dir := range []string{".", "internal/fill", "internal/keys", "internal/session", "internal/store", "keysource"} {
+		for name, methods := range declaredMethods(t, dir) {
+			name = dir + "." + name
+			limit, own := mostMethods[name]
+			switch {
+			case dir == "keysource" && !own:
+				continue
+			case !own:
+				limit = maxMethods
+			}
+			if methods > max(limit, unsplit[name]) {
+				t.Errorf("%s has %d methods, want at most %d: split it", name, methods, limit)
+			}
+			if unsplit[name] > 0 && methods <= limit {
+				t.Logf("%s has %d methods: take it from the list", name, methods)
+			}
+		}
+	}
+}
+
+// declaredMethods counts the methods of each type of a package, without its tests.
+func declaredMethods(t *testing.T, dir string) map[string]int {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s: %d files, %v", dir, len(files), err)
+	}
+	methods := map[string]int{}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, text, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range parsed.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil {
+				methods[receiver(f.Recv.List[0].Type)]++
+			}
+		}
+	}
+	return methods
+}
+
+// receiver returns the name of the type of a receiver.
+func receiver(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.StarExpr:
+		return receiver(e.X)
+	case *ast.IndexExpr:
+		return receiver(e.X)
+	case *ast.IndexListExpr:
+		return receiver(e.X)
+	case *ast.Ident:
+		return e.Name
+	}
+	return ""
+}
