@@ -69,6 +69,20 @@ func (pl *Plan) check(args []driver.NamedValue) error {
 	return nil
 }
 
+// Placeholders returns how many arguments the caller's text asks for: for
+// placeholders by position their count, for numbered ones the highest number,
+// for named ones how many names there are. It is 0 for a plan that neither
+// fills nor decides at execution.
+func (pl *Plan) Placeholders() int {
+	switch pl.params.styles {
+	case styleNumber:
+		return pl.params.max
+	case styleName:
+		return pl.params.names
+	}
+	return pl.params.count
+}
+
 // isList reports whether v is a list other than []byte. The drivers that take
 // one take lists of every type, so there is no list of types to ask for.
 func isList(v driver.Value) bool {

@@ -1,7 +1,6 @@
 package rewrite
 
 import (
-	"database/sql/driver"
 	"slices"
 	"sync"
 
@@ -332,20 +331,6 @@ func (pl *Plan) draw(d Draw) int32 {
 	return int32(len(pl.Draws) - 1)
 }
 
-// Placeholders returns how many arguments the caller's text asks for: for
-// placeholders by position their count, for numbered ones the highest number,
-// for named ones how many names there are. It is 0 for a plan that neither
-// fills nor decides at execution.
-func (pl *Plan) Placeholders() int {
-	switch pl.params.styles {
-	case styleNumber:
-		return pl.params.max
-	case styleName:
-		return pl.params.names
-	}
-	return pl.params.count
-}
-
 // Added returns how many placeholders the bound text has more than the query.
 func (pl *Plan) Added() int { return pl.added }
 
@@ -422,67 +407,3 @@ func (pl *Plan) GuardsSets() bool { return pl.guarded }
 
 // Dialect returns the dialect that the plan was made for.
 func (pl *Plan) Dialect() *dialect.Dialect { return pl.d }
-
-// Holes says which places of a plan take a key in one execution.
-type Holes struct {
-	Counts []int  // how many keys each of the plan's Draws takes; not to be changed
-	fill   []bool // for each slot; nil when all do
-}
-
-// Any reports whether there is a place to fill.
-func (h Holes) Any() bool {
-	for _, n := range h.Counts {
-		if n > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// Assumed returns the holes that are known without arguments: every
-// placeholder in a key's place is taken for a key.
-func (pl *Plan) Assumed() Holes {
-	h := Holes{Counts: make([]int, len(pl.Draws)), fill: make([]bool, len(pl.slots))}
-	for i := range pl.slots {
-		if s := &pl.slots[i]; s.kind == slotKey {
-			h.fill[i] = true
-			h.Counts[s.draw]++
-		}
-	}
-	return h
-}
-
-// Holes decides which places take a key, given the arguments of an execution.
-// It fails with [ErrArguments], [ErrNamed] or [ErrArray] when the arguments
-// are not those that the placeholders ask for; then nothing may be sent, since
-// a key could end in another column. It fails with [ErrScope] when a key is
-// numbered within a column whose value is not known.
-func (pl *Plan) Holes(args []driver.NamedValue) (Holes, error) {
-	if err := pl.check(args); err != nil {
-		return Holes{}, err
-	}
-	if !pl.AtExecution {
-		return pl.inScope(args, Holes{Counts: pl.counts})
-	}
-	h := Holes{Counts: make([]int, len(pl.Draws)), fill: make([]bool, len(pl.slots))}
-	for i := range pl.slots {
-		s := &pl.slots[i]
-		if s.kind != slotKey {
-			at, err := pl.argument(s, args)
-			if err != nil {
-				return Holes{}, err
-			}
-			if !pl.isHole(args[at].Value, &pl.Inserts[s.insert].Target.Keys[s.key]) {
-				continue
-			}
-		}
-		h.fill[i] = true
-		h.Counts[s.draw]++
-	}
-	return pl.inScope(args, h)
-}
-
-// Equal reports whether the same places take a key.
-func (h Holes) Equal(o Holes) bool {
-	return slices.Equal(h.Counts, o.Counts) && slices.Equal(h.fill, o.fill)
-}

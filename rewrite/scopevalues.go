@@ -43,12 +43,9 @@ func (pl *Plan) Scopes(args []driver.NamedValue, h Holes, insert, key int) ([][]
 	return rows, nil
 }
 
-// inScope returns the holes unless one of them is in a row without a value that
-// its key is numbered within.
-func (pl *Plan) inScope(args []driver.NamedValue, h Holes) (Holes, error) {
-	if !pl.scoped {
-		return h, nil
-	}
+// checkScopes returns the error of a hole in a row without a value that its key is
+// numbered within.
+func (pl *Plan) checkScopes(args []driver.NamedValue, h Holes) error {
 	for i := range pl.slots {
 		s := &pl.slots[i]
 		in := &pl.Inserts[s.insert]
@@ -57,11 +54,11 @@ func (pl *Plan) inScope(args []driver.NamedValue, h Holes) (Holes, error) {
 		}
 		for _, column := range in.Target.Keys[s.key].Scope {
 			if _, err := pl.scopeAt(args, h, i, column); err != nil {
-				return Holes{}, err
+				return err
 			}
 		}
 	}
-	return h, nil
+	return nil
 }
 
 // hasScopes reports whether a key is numbered within other columns.

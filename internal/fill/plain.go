@@ -3,6 +3,7 @@ package fill
 import (
 	"context"
 	"database/sql/driver"
+	"sync/atomic"
 
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
@@ -22,7 +23,11 @@ type plain struct {
 
 	// leaves says that the text that is sent leaves what is known of the session, the
 	// second one that with LAST_INSERT_ID(key): see [session.IsQuiet].
-	leaves [2]bool
+	leaves  [2]bool
+	session bool // the text allows LAST_INSERT_ID(key)
+	sets    bool // a value may be a set: see storedMore
+
+	tally atomic.Pointer[keys.TableTally] // of the table; nil before the first execution
 }
 
 // plainOn returns the plain executor of a text on the connection, nil where the text
@@ -42,17 +47,16 @@ func (c *Conn) plainOn(ctx context.Context, s *seenText) *plain {
 		}
 		s.plain.Store(f)
 	}
-	if f.plan == nil || policy.Mode(c.DB.Mode.Load()) != policy.ModeFill || c.Temporary.Any() ||
-		f.home != nil && !(c.Place.Asked && c.Place.At == f.home) || !f.suits(ctx, c) {
+	if f.plain == nil || policy.Mode(c.DB.Mode.Load()) != policy.ModeFill || !session.MeansAsSeen(&c.Conn.Conn, f.home) || !f.suits(ctx, c) {
 		return nil
 	}
-	return &f.plain
+	return f.plain
 }
 
 // suits reports whether the plain executor may run: the transaction has changed no
 // tables, the table's facts are known, and nobody records keys.
 func (p *plain) suits(ctx context.Context, c *Conn) bool {
-	return !c.Altered.On && p.table.Facts() != nil && ctx.Value(recorderKey{}) == nil
+	return !c.Altered.On && p.table.Gate.Facts.Load() != nil && ctx.Value(recorderKey{}) == nil
 }
 
 // plainRun is one execution of a plain executor.
@@ -108,7 +112,7 @@ func (p *plain) leavesSession(asSession bool) bool {
 
 // isSession reports whether the first key goes as LAST_INSERT_ID(key).
 func (p *plain) isSession(f *keys.Facts) bool {
-	return p.plan.Session() && f.LastIDUnread && !f.NumbersOther &&
+	return p.session && f.LastIDUnread && !f.NumbersOther &&
 		(p.table.LastIDKey < 0 || p.in.Rows == 1 || p.table.KeyColumns[p.table.LastIDKey].Adjacent())
 }
 
@@ -135,7 +139,7 @@ func (c *Conn) execPlain(ctx context.Context, s *seenText, args []driver.NamedVa
 	if len(args) > 0 && c.Skips[session.ByExec].IsExpected() {
 		return nil, true, driver.ErrSkip
 	}
-	r := plainRun{plain: p, conn: c, query: s.query, args: args, facts: p.table.Facts()}
+	r := plainRun{plain: p, conn: c, query: s.query, args: args, facts: p.table.Gate.Facts.Load()}
 	r.session = p.isSession(r.facts)
 	c.AlteredTables.Created = nil
 	if suits, err := r.draw(ctx); !suits || err != nil {
@@ -173,8 +177,7 @@ func (r *plainRun) executed(ctx context.Context, res driver.Result, err error) (
 func (r *plainRun) answer(res driver.Result) driver.Result {
 	t := r.table
 	tells := t.LastIDKey >= 0 && !r.session && !r.facts.NumbersOther
-	sets := r.plan.Dialect().Grammar.ValueSets
-	if !tells && !sets {
+	if !tells && !r.sets {
 		return res
 	}
 	affected, err := res.RowsAffected()
@@ -193,7 +196,11 @@ func (r *plainRun) answer(res driver.Result) driver.Result {
 
 // count counts the execution in the statistics.
 func (r *plainRun) count() {
-	t := r.conn.DB.Tally.Of(r.table.Table, r.table)
+	t := r.tally.Load()
+	if t == nil {
+		t = r.conn.DB.Tally.Of(r.table.Table, r.table)
+		r.tally.Store(t)
+	}
 	t.Filled.Add(1)
 	t.Keys.Add(uint64(r.holes.Counts[0]))
 }
@@ -207,7 +214,7 @@ func (c *Conn) queryPlain(ctx context.Context, s *seenText, args []driver.NamedV
 	if len(args) > 0 && c.Skips[session.ByQuery].IsExpected() {
 		return nil, true, driver.ErrSkip
 	}
-	r := plainRun{plain: p, conn: c, query: s.query, args: args, facts: p.table.Facts()}
+	r := plainRun{plain: p, conn: c, query: s.query, args: args, facts: p.table.Gate.Facts.Load()}
 	r.session = p.isSession(r.facts)
 	c.AlteredTables.Created = nil
 	if suits, err := r.draw(ctx); !suits || err != nil {

@@ -29,18 +29,18 @@ func newPlain(tables *keys.Tables, p *rewrite.Plan) *plain {
 	if miscounts(tables, p) {
 		return nil
 	}
-	return &plain{plan: p, in: in, table: t, key: i}
+	return &plain{plan: p, in: in, table: t, key: i, session: p.Session(), sets: p.Dialect().Grammar.ValueSets}
 }
 
 // plainText is the plain executor of a text that comes again, for as long as its
 // connection knows nothing that gives the text another meaning.
 type plainText struct {
-	plain
+	*plain
 	home *session.Location // where the session has to be; nil where its place does not matter
 }
 
-// newPlainText returns the plain executor of a text. A plainText without a plan means
-// that the text has none. known is false while this cannot be decided yet.
+// newPlainText returns the plain executor of a text. One without plain means that the
+// text has none. known is false while this cannot be decided yet.
 func newPlainText(tables *keys.Tables, e *keys.Engine, query string) (f *plainText, known bool) {
 	p := e.Plan(query)
 	if tables.Casing.Load() == session.CasingUnknown && tables.ExactCandidates != nil && tables.StandIn == nil && e.CaseMatters(p) {
@@ -53,7 +53,7 @@ func newPlainText(tables *keys.Tables, e *keys.Engine, query string) (f *plainTe
 	if one == nil {
 		return new(plainText), true
 	}
-	f = &plainText{plain: *one}
+	f = &plainText{plain: one}
 	for i, asSession := range []bool{false, true} {
 		f.leaves[i] = session.IsQuiet(p.Dialect(), p.BoundText(asSession))
 	}

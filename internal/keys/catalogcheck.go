@@ -59,7 +59,8 @@ type ColumnFacts struct {
 
 // gate asks the catalog once for a table, before its first fill.
 type gate struct {
-	facts atomic.Pointer[Facts]
+	// Facts is what the catalog said; nil before it was asked.
+	Facts atomic.Pointer[Facts]
 	turn  chan struct{} // one asks at a time
 
 	// Rows is what is known of the table's rows: see RowFacts. Where that could not be
@@ -99,12 +100,12 @@ func (db *Tables) Facts(ctx context.Context, g *Conn, t *Table) (*Facts, error) 
 		}
 		return db.factsMade(ctx, g, t, f)
 	}
-	if f := t.Gate.facts.Load(); f != nil {
+	if f := t.Gate.Facts.Load(); f != nil {
 		return f, nil
 	}
 	if !t.AsksCatalog || db.StandIn != nil {
-		t.Gate.facts.Store(&Facts{Columns: make([]ColumnFacts, len(t.KeyColumns))})
-		return t.Gate.facts.Load(), nil
+		t.Gate.Facts.Store(&Facts{Columns: make([]ColumnFacts, len(t.KeyColumns))})
+		return t.Gate.Facts.Load(), nil
 	}
 	if f, err := t.Gate.recent(); f != nil || err != nil {
 		if err != nil {
@@ -119,7 +120,7 @@ func (db *Tables) Facts(ctx context.Context, g *Conn, t *Table) (*Facts, error) 
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		if f := t.Gate.facts.Load(); f != nil {
+		if f := t.Gate.Facts.Load(); f != nil {
 			return f, nil
 		}
 	}
@@ -132,7 +133,7 @@ func (db *Tables) Facts(ctx context.Context, g *Conn, t *Table) (*Facts, error) 
 		return db.factsMade(ctx, g, t, f)
 	default:
 		t.Gate.Rows.Store(f.Rows)
-		t.Gate.facts.Store(f)
+		t.Gate.Facts.Store(f)
 	}
 	return f, nil
 }

@@ -3,11 +3,8 @@ package keys
 import (
 	"context"
 	"database/sql/driver"
-	"errors"
-	"fmt"
 
 	"github.com/keyfill/keyfill/internal/session"
-	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -84,29 +81,5 @@ func (g *Conn) noteJoinedDraw() {
 // hasDrawn reports whether a number was asked for in the transaction.
 func (g *Conn) hasDrawn() bool { return g.drawnIn == g.Begins }
 
-// Give gives keys for a statement on the connection.
-func (g *Conn) Give(ctx context.Context, room []driver.Value, t *Table, i, n int) ([]driver.Value, error) {
-	keys, err := g.tables.DrawingFor(g, t, i).Next(ctx, room, n)
-	return keys, g.held(err)
-}
-
-// Reserve reserves keys for a statement on the connection.
-func (g *Conn) Reserve(ctx context.Context, t *Table, i int, n int64) (int64, error) {
-	first, err := g.tables.DrawingFor(g, t, i).Reserve(ctx, n)
-	return first, g.held(err)
-}
-
 // Spares reports that a statement may take more keys than it stores.
 func (g *Conn) Spares() bool { return true }
-
-// errHeld says why a store may not have answered to an INSERT in a transaction.
-var errHeld = errors.New("its transaction keeps a connection meanwhile, and where the server, a pooler or a limit of the user has no more, each waits for the other: allow two connections more than SetMaxOpenConns (docs/pool.md)")
-
-// held adds to the error of a store that has not answered what else may be the cause,
-// where the statement's transaction keeps a connection of the same server.
-func (g *Conn) held(err error) error {
-	if err == nil || g.Tx == session.Outside || g.tables.StatesOnConnection() || !errors.Is(err, keysource.ErrStoreDown) {
-		return err
-	}
-	return fmt.Errorf("%w; %w", err, errHeld)
-}

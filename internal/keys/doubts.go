@@ -26,7 +26,7 @@ func (dr Drawing) doubt(ctx context.Context, c *counter) {
 	}
 	f, err := dr.db.Facts(ctx, dr.on, dr.table)
 	if err != nil {
-		f = dr.table.Gate.facts.Load() // an aborted transaction answers nothing
+		f = dr.table.Gate.Facts.Load() // an aborted transaction answers nothing
 	}
 	if f == nil || !f.Columns[dr.index].ranked || c.mapping != nil {
 		return

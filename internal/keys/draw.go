@@ -94,6 +94,36 @@ func (r *Room) of(p *rewrite.Plan) (keys [][]driver.Value, values []driver.Value
 	return r.list[:], r.value[:0]
 }
 
+// Give gives keys for a statement on the connection.
+func (g *Conn) Give(ctx context.Context, room []driver.Value, t *Table, i, n int) ([]driver.Value, error) {
+	keys, err := g.tables.DrawingFor(g, t, i).Next(ctx, room, n)
+	if err != nil {
+		return nil, g.held(err)
+	}
+	return keys, nil
+}
+
+// Reserve reserves keys for a statement on the connection.
+func (g *Conn) Reserve(ctx context.Context, t *Table, i int, n int64) (int64, error) {
+	first, err := g.tables.DrawingFor(g, t, i).Reserve(ctx, n)
+	return first, g.held(err)
+}
+
+// Drawing is what keys are drawn for: a key column, on a connection.
+type Drawing struct {
+	db    *Tables
+	on    *Conn // nil where states have connections of their own
+	table *Table
+	index int // of the key
+	key   *Column
+}
+
+// DrawingFor returns the drawing for the key column of index i of a table. The
+// connection may be nil where states have connections of their own.
+func (db *Tables) DrawingFor(g *Conn, t *Table, i int) Drawing {
+	return Drawing{db: db, on: g, table: t, index: i, key: &t.KeyColumns[i]}
+}
+
 // Next appends n keys to room.
 func (dr Drawing) Next(ctx context.Context, room []driver.Value, n int) ([]driver.Value, error) {
 	if dr.key.Source != nil {
@@ -159,7 +189,7 @@ func unusable(err error) bool {
 
 // Spare returns how many keys are drawn behind those of a statement that need not
 // store its first row, and which answers with the first that it has stored: see
-// spares in fill/askrows.go.
+// spares in fill/lastid.go.
 func Spare(p *rewrite.Plan, d rewrite.Draw, n int) int {
 	in := &p.Inserts[d.Insert]
 	t := TableOf(in)

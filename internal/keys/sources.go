@@ -265,6 +265,12 @@ func (dr Drawing) seenSince(ctx context.Context, c *counter, anew func() (*count
 	return anew()
 }
 
+// making is a drawing whose counter is made, for a state of a name.
+type making struct {
+	Drawing
+	state string
+}
+
 func (dr making) newCounter(ctx context.Context) (*counter, error) {
 	switch {
 	case dr.db.StandIn != nil && len(dr.key.Rule.Scope) > 0:

@@ -197,4 +197,4 @@ func (k *Column) Limit() int64 {
 const greatestNumber = math.MaxInt64 - 1
 
 // Facts returns what the catalog has said of the table; nil before it was asked.
-func (t *Table) Facts() *Facts { return t.Gate.facts.Load() }
+func (t *Table) Facts() *Facts { return t.Gate.Facts.Load() }

@@ -31,40 +31,6 @@ type driverCan struct {
 	Skips [2]skipping // by Route
 }
 
-// skipping counts how often the driver has answered driver.ErrSkip to arguments since it
-// took arguments the last time. Some drivers always do; others only for some texts, as
-// go-sql-driver/mysql with interpolateParams.
-type skipping struct{ times uint8 }
-
-// So often the driver answers ErrSkip before it is expected to, and so often it is
-// then expected to before it is tried again.
-const (
-	skipsExpected = 3
-	skipsUntried  = 64
-)
-
-// saw notes the driver's answer to a text with arguments.
-func (s *skipping) saw(err error) {
-	switch {
-	case err != driver.ErrSkip:
-		s.times = 0
-	case s.times < skipsExpected:
-		s.times++
-	default:
-		s.times = skipsExpected
-	}
-}
-
-// IsExpected reports whether the driver will answer ErrSkip, as far as one can tell.
-// It is asked once for a text.
-func (s *skipping) IsExpected() bool {
-	if s.times < skipsExpected {
-		return false
-	}
-	s.times++
-	return s.times <= skipsExpected+skipsUntried
-}
-
 // abilities asks a connection what it can do.
 func abilities(conn driver.Conn) (can driverCan) {
 	can.execer, can.Execs = conn.(driver.ExecerContext)
@@ -84,24 +50,4 @@ func (c *driverCan) Can(by Route) bool {
 		return c.Queries
 	}
 	return c.Execs
-}
-
-// preparesAll reports whether database/sql prepares every text for the driver, and
-// does not ask the driver's connection about arguments.
-func (c *driverCan) preparesAll() bool { return c.checker == nil && !c.Execs && !c.Queries }
-
-// convert converts an argument as database/sql does it without a checker; ErrSkip lets
-// database/sql ask the statement's ColumnConverter, if the driver has one.
-func (c *driverCan) convert(nv *driver.NamedValue) (err error) {
-	if c.converts {
-		return driver.ErrSkip
-	}
-	switch v := nv.Value.(type) {
-	case string, int64, bool, float64, []byte, nil: // what most arguments are
-	case int:
-		nv.Value = int64(v)
-	default:
-		nv.Value, err = driver.DefaultParameterConverter.ConvertValue(v)
-	}
-	return err
 }

@@ -54,76 +54,6 @@ func (c *Conn) Close() error {
 	return err
 }
 
-// ExecContext executes a text on the driver's connection.
-func (c *Conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	if c.discard {
-		return nil, driver.ErrBadConn
-	}
-	c.sends(query)
-	return c.exec(ctx, query, args)
-}
-
-// exec executes a text as database/sql does.
-func (c *Conn) exec(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	if c.execer != nil {
-		res, err := c.execer.ExecContext(ctx, query, args)
-		if len(args) > 0 {
-			c.Skips[ByExec].saw(err)
-		}
-		return res, err
-	}
-	plain, ok := c.Raw.(driver.Execer)
-	if !ok {
-		return nil, driver.ErrSkip
-	}
-	values, err := plainValues(ctx, args)
-	if err != nil {
-		return nil, err
-	}
-	return plain.Exec(query, values)
-}
-
-// QueryContext queries the driver's connection.
-func (c *Conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	if c.discard {
-		return nil, driver.ErrBadConn
-	}
-	c.sends(query)
-	return c.query(ctx, query, args)
-}
-
-// query executes a text that gives rows as database/sql does.
-func (c *Conn) query(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	if c.queryer != nil {
-		rows, err := c.queryer.QueryContext(ctx, query, args)
-		if len(args) > 0 {
-			c.Skips[ByQuery].saw(err)
-		}
-		return rows, err
-	}
-	plain, ok := c.Raw.(driver.Queryer)
-	if !ok {
-		return nil, driver.ErrSkip
-	}
-	values, err := plainValues(ctx, args)
-	if err != nil {
-		return nil, err
-	}
-	return plain.Query(query, values)
-}
-
-// sends updates what is known of the session before a text is executed.
-func (c *Conn) sends(query string) {
-	d := c.dialect()
-	c.Columns.sends(d, query)
-	c.Settings.sends(d, query)
-	c.Place.sends(d, query)
-	if d.Transactions.DDL && c.Tx != Outside {
-		c.Altered.sends(d, query)
-	}
-	c.Temporary.sends(d, query)
-}
-
 // prepares updates what is known of the session before a text is prepared. When the
 // statement runs is not seen.
 func (c *Conn) prepares(query string) {
@@ -178,22 +108,6 @@ func (c *Conn) prepare(ctx context.Context, query string) (driver.Stmt, error) {
 	return stmt, err
 }
 
-// CheckNamedValue asks the driver's connection. For a driver that prepares every text
-// the statement is asked, with the same arguments, when there is one: it may take what
-// nobody else does.
-func (c *Conn) CheckNamedValue(nv *driver.NamedValue) error {
-	if c.checker != nil {
-		return c.checker.CheckNamedValue(nv)
-	}
-	if !c.preparesAll() {
-		return c.convert(nv)
-	}
-	if v, err := driver.DefaultParameterConverter.ConvertValue(nv.Value); err == nil {
-		nv.Value = v
-	}
-	return nil
-}
-
 // Ping gives [Unwrap] the driver's connection, and pings it for anybody else.
 func (c *Conn) Ping(ctx context.Context) error {
 	if sink, ok := ctx.Value(unwrapKey{}).(*unwrapSink); ok {
@@ -231,31 +145,6 @@ func (c *Conn) IsValid() bool {
 		return c.validator.IsValid()
 	}
 	return true
-}
-
-// sendsQuiet is sends for a text of which IsQuiet is true. What was not asked yet may
-// have changed, for all that is known.
-func (c *Conn) sendsQuiet() {
-	c.Settings.changed = c.Settings.changed || !c.Settings.Asked
-	c.Place.Changed = c.Place.Changed || !c.Place.Asked
-}
-
-// ExecQuiet is ExecContext for a text of which IsQuiet is true.
-func (c *Conn) ExecQuiet(ctx context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
-	if c.discard {
-		return nil, driver.ErrBadConn
-	}
-	c.sendsQuiet()
-	return c.exec(ctx, text, args)
-}
-
-// QueryQuiet is QueryContext for a text of which IsQuiet is true.
-func (c *Conn) QueryQuiet(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
-	if c.discard {
-		return nil, driver.ErrBadConn
-	}
-	c.sendsQuiet()
-	return c.query(ctx, text, args)
 }
 
 // PrepareQuiet is PrepareContext for a text of which IsQuiet is true.

@@ -1,0 +1,180 @@
+//lint:file-ignore SA1019 drivers may have the interfaces of before contexts only
+
+package session
+
+import (
+	"context"
+	"database/sql/driver"
+)
+
+// ExecContext executes a text on the driver's connection.
+func (c *Conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if c.discard {
+		return nil, driver.ErrBadConn
+	}
+	c.sends(query)
+	return c.exec(ctx, query, args)
+}
+
+// exec executes a text as database/sql does.
+func (c *Conn) exec(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if c.execer != nil {
+		res, err := c.execer.ExecContext(ctx, query, args)
+		if len(args) > 0 {
+			c.Skips[ByExec].saw(err)
+		}
+		return res, err
+	}
+	plain, ok := c.Raw.(driver.Execer)
+	if !ok {
+		return nil, driver.ErrSkip
+	}
+	values, err := plainValues(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	return plain.Exec(query, values)
+}
+
+// QueryContext queries the driver's connection.
+func (c *Conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if c.discard {
+		return nil, driver.ErrBadConn
+	}
+	c.sends(query)
+	return c.query(ctx, query, args)
+}
+
+// query executes a text that gives rows as database/sql does.
+func (c *Conn) query(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if c.queryer != nil {
+		rows, err := c.queryer.QueryContext(ctx, query, args)
+		if len(args) > 0 {
+			c.Skips[ByQuery].saw(err)
+		}
+		return rows, err
+	}
+	plain, ok := c.Raw.(driver.Queryer)
+	if !ok {
+		return nil, driver.ErrSkip
+	}
+	values, err := plainValues(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	return plain.Query(query, values)
+}
+
+// sends updates what is known of the session before a text is executed.
+func (c *Conn) sends(query string) {
+	d := c.dialect()
+	c.Columns.sends(d, query)
+	c.Settings.sends(d, query)
+	c.Place.sends(d, query)
+	if d.Transactions.DDL && c.Tx != Outside {
+		c.Altered.sends(d, query)
+	}
+	c.Temporary.sends(d, query)
+}
+
+// sendsQuiet is sends for a text of which IsQuiet is true. What was not asked yet may
+// have changed, for all that is known.
+func (c *Conn) sendsQuiet() {
+	c.Settings.changed = c.Settings.changed || !c.Settings.Asked
+	c.Place.Changed = c.Place.Changed || !c.Place.Asked
+}
+
+// ExecQuiet is ExecContext for a text of which IsQuiet is true.
+func (c *Conn) ExecQuiet(ctx context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
+	if c.discard {
+		return nil, driver.ErrBadConn
+	}
+	c.sendsQuiet()
+	return c.exec(ctx, text, args)
+}
+
+// QueryQuiet is QueryContext for a text of which IsQuiet is true.
+func (c *Conn) QueryQuiet(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
+	if c.discard {
+		return nil, driver.ErrBadConn
+	}
+	c.sendsQuiet()
+	return c.query(ctx, text, args)
+}
+
+// CheckNamedValue asks the driver's connection. For a driver that prepares every text
+// the statement is asked, with the same arguments, when there is one: it may take what
+// nobody else does.
+func (c *Conn) CheckNamedValue(nv *driver.NamedValue) error {
+	if c.checker != nil {
+		return c.checker.CheckNamedValue(nv)
+	}
+	if !c.preparesAll() {
+		return c.convert(nv)
+	}
+	if v, err := driver.DefaultParameterConverter.ConvertValue(nv.Value); err == nil {
+		nv.Value = v
+	}
+	return nil
+}
+
+// preparesAll reports whether database/sql prepares every text for the driver, and
+// does not ask the driver's connection about arguments.
+func (c *driverCan) preparesAll() bool { return c.checker == nil && !c.Execs && !c.Queries }
+
+// convert converts an argument as database/sql does it without a checker; ErrSkip lets
+// database/sql ask the statement's ColumnConverter, if the driver has one.
+func (c *driverCan) convert(nv *driver.NamedValue) (err error) {
+	if c.converts {
+		return driver.ErrSkip
+	}
+	switch v := nv.Value.(type) {
+	case string, int64, bool, float64, []byte, nil: // what most arguments are
+	case int:
+		nv.Value = int64(v)
+	default:
+		nv.Value, err = driver.DefaultParameterConverter.ConvertValue(v)
+	}
+	return err
+}
+
+// MeansAsSeen reports whether names of tables mean on a connection what they mean at
+// home: it has no temporary tables, its transaction has changed no tables, and its place
+// is home. home is nil where the place does not matter.
+func MeansAsSeen(c *Conn, home *Location) bool {
+	return !c.Temporary.Every && c.Temporary.Names == nil && !c.Altered.On && (home == nil || c.Place.Asked && c.Place.At == home)
+}
+
+// skipping counts how often the driver has answered driver.ErrSkip to arguments since it
+// took arguments the last time. Some drivers always do; others only for some texts, as
+// go-sql-driver/mysql with interpolateParams.
+type skipping struct{ times uint8 }
+
+// So often the driver answers ErrSkip before it is expected to, and so often it is
+// then expected to before it is tried again.
+const (
+	skipsExpected = 3
+	skipsUntried  = 64
+)
+
+// saw notes the driver's answer to a text with arguments.
+func (s *skipping) saw(err error) {
+	switch {
+	case err != driver.ErrSkip:
+		s.times = 0
+	case s.times < skipsExpected:
+		s.times++
+	default:
+		s.times = skipsExpected
+	}
+}
+
+// IsExpected reports whether the driver will answer ErrSkip, as far as one can tell.
+// It is asked once for a text.
+func (s *skipping) IsExpected() bool {
+	if s.times < skipsExpected {
+		return false
+	}
+	s.times++
+	return s.times <= skipsExpected+skipsUntried
+}
