@@ -25,7 +25,6 @@ var unsplit = map[string]int{
 	"internal/keys.Conn":    26,
 	"internal/session.Conn": 26,
 	"internal/store.Store":  114,
-	"keysource.Sequence":    38,
 }
 
 // TestTypeSize counts the methods that each type declares.

@@ -22,7 +22,7 @@ import (
 // value by its column's type: it takes nothing but 16 bytes, as they are stored,
 // for a uniqueidentifier, and writes the digits of an integer as they are into
 // an nvarchar, of two bytes a character (v1.11.2, Bulk.makeParam). With INSERT
-// the server does what is done here.
+// the server converts the values; here it is done before they are sent.
 
 // bulkColumn is a column of a table as the driver tells of it.
 type bulkColumn struct {
@@ -87,7 +87,7 @@ func (l *bulkLoad) unwritten(key int, why string) error {
 }
 
 // bulkColumns asks for the columns of a table by its name in SQL, as the driver
-// does when the load begins. Of types only those of keys are asked: there are
+// does when the load begins. Only the types of keys are asked for: there are
 // some at which the driver panics.
 func bulkColumns(ctx context.Context, conn *Conn, table string, isKey func(name string) bool) (columns []bulkColumn, err error) {
 	stmt, err := conn.PrepareContext(ctx, "SELECT * FROM "+table+" WHERE 1 = 0")
@@ -211,7 +211,7 @@ func asText(key driver.Value) (driver.Value, bool) {
 	return s, ok
 }
 
-// upTo is the form for integers, of which the driver would cut off what is
+// upTo returns the form of integers up to a limit: the driver would cut off the digits
 // beyond the column's size.
 func upTo(limit int64) keyForm {
 	return func(key driver.Value) (driver.Value, bool) {

@@ -154,8 +154,8 @@ func (l *bulkLoad) note(x *execution) {
 	}
 }
 
-// finish ends the load. It is stored as a whole or not at all; a number of rows
-// that is not that of the executions says that the engine has left some out.
+// finish ends the load. The load is stored as a whole or not at all. Where the engine
+// counts fewer rows than were sent, it has left some out.
 func (l *bulkLoad) finish(ctx context.Context) (driver.Result, error) {
 	res, err := session.ExecStmt(ctx, l.Stmt, nil)
 	if err != nil {
@@ -184,8 +184,8 @@ func (l *bulkLoad) Close() error {
 	return err
 }
 
-// failed notes an error of the driver. One of the engine's own is that of
-// the load, whichever row it is about.
+// failed handles an error of the driver. An error of the engine ends the whole load,
+// whichever row it is about.
 func (l *bulkLoad) failed(ctx context.Context, err error) {
 	l.follows = following{}
 	if !sqlcode.Answered(err) {
@@ -206,7 +206,7 @@ func (l *bulkLoad) failed(ctx context.Context, err error) {
 	}
 }
 
-// Exec is for drivers' users of before contexts.
+// Exec is ExecContext for callers without a context.
 func (l *bulkLoad) Exec(args []driver.Value) (driver.Result, error) {
 	return l.ExecContext(context.Background(), session.NamedValues(args))
 }
@@ -216,7 +216,7 @@ func (l *bulkLoad) QueryContext(ctx context.Context, args []driver.NamedValue) (
 	return session.QueryStmt(ctx, l.Stmt, args)
 }
 
-// Query is for drivers' users of before contexts.
+// Query is QueryContext for callers without a context.
 func (l *bulkLoad) Query(args []driver.Value) (driver.Rows, error) {
 	return l.QueryContext(context.Background(), session.NamedValues(args))
 }

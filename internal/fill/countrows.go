@@ -15,8 +15,8 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// errUndo is for a query that may change something where what counting it does
-// cannot be undone.
+// errUndo is returned when counting a query may change something, and the change cannot
+// be undone.
 var errUndo = errors.New("its query calls functions that may change something, and whether a transaction is open, or follows another by itself, is not known: begin it with BeginTx, or name the key column and select its values")
 
 // countRows counts the rows of each INSERT … SELECT of the statement. A query may read

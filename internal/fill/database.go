@@ -22,7 +22,8 @@ type Database struct {
 	found foundRows
 }
 
-// errNumbersPlaceholders is for the driver that numbers placeholders behind keyfill.
+// errNumbersPlaceholders is returned when the driver numbers placeholders after keyfill
+// has changed the text.
 var errNumbersPlaceholders = errors.New(`keyfill: the driver "mssql" of go-mssqldb numbers placeholders by itself: open the database as "sqlserver", and write @p1, @p2 … for ? and $1`)
 
 // Options is what a database is made of.

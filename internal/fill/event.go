@@ -25,7 +25,7 @@ type event struct {
 }
 
 // events returns what a text counts as: filled where it takes keys, else kept.
-// The event is that of the first INSERT and holds those of the others. rows is as for
+// The event is about the first INSERT, and its rest about the others. rows is as for
 // keys.Draw.
 func events(p *rewrite.Plan, h rewrite.Holes, rows map[int]int64) event {
 	as := event{counts: true, table: p.Inserts[0].Target.Table, owner: keys.TableOf(&p.Inserts[0]), action: rewrite.Keep}
@@ -78,7 +78,7 @@ func (e *event) withhold(mode policy.Mode) {
 	}
 }
 
-// addTo counts the event, and that of each other INSERT of the text.
+// addTo counts the event and its rest.
 func (e *event) addTo(c *keys.Tally) {
 	e.addAlone(c)
 	for i := range e.rest {
@@ -109,8 +109,7 @@ func (e *event) addAlone(c *keys.Tally) {
 	}
 }
 
-// addFailed counts n statements that ended in an error, after which the outcome is
-// what is known of their rows.
+// addFailed counts n statements that ended in an error; o is what became of their rows.
 func addFailed(t *keys.TableTally, o outcome, n int) {
 	if o == outcomeNotStored {
 		t.Failed.Add(uint64(n))

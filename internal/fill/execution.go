@@ -87,7 +87,7 @@ func valuesFor(ctx context.Context, p *rewrite.Plan) string {
 	return all
 }
 
-// fill gives the execution its keys: those of the attempt that ended in
+// fill gives the execution its keys: the keys of an attempt that ended in
 // driver.ErrBadConn, or new ones.
 func (x *execution) fill(ctx context.Context) error {
 	if !x.recording.recorder.retry(x) {
@@ -107,7 +107,7 @@ func (x *execution) draw(ctx context.Context) ([][]driver.Value, error) {
 	}
 	var room *keys.Room
 	if x.keys == nil {
-		room = &x.room // those of an attempt before are kept until there are others
+		room = &x.room // the keys of an attempt before are kept until there are others
 	}
 	return keys.Draw(ctx, x.plan, x.args, x.holes, x.rows, drawn, x.conn, room)
 }

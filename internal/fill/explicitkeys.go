@@ -5,13 +5,9 @@ import (
 	"database/sql/driver"
 	"log/slog"
 	"slices"
-	"strings"
 
-	"github.com/keyfill/keyfill/dialect"
-	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
-	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -97,9 +93,9 @@ func (f *following) isBefore(p *rewrite.Plan) bool {
 		f.conn.Tx != session.Unknown && p.Statements == 1
 }
 
-// split separates what is raised in the INSERT's transaction from what is raised behind
-// the transaction. What the engine alone can read, and a row that may be left out, is
-// raised for behind the INSERT.
+// split moves the numberings that are raised in the INSERT's transaction to before. A
+// numbering goes to stored as well where the engine alone can read the key, or a row may
+// be left out: it is raised after the INSERT, by what the INSERT has stored.
 func (f *following) split(p *rewrite.Plan) {
 	skips := leavesOut(p) || slices.ContainsFunc(p.Inserts, func(in rewrite.Insert) bool {
 		return in.Conflict != rewrite.ConflictError && in.Conflict != rewrite.ConflictReplace
@@ -229,118 +225,4 @@ func (f *following) raiseBehindRows(ctx context.Context, rows driver.Rows, err e
 		return nil, err
 	}
 	return read, nil
-}
-
-// brought is what an execution brings for a column that is followed.
-type brought struct {
-	table    *keys.Table
-	key      int
-	numbers  keys.Follower
-	explicit rewrite.Explicit
-	raised   int64 // the key above which a bulk load has raised it already
-}
-
-// newBrought returns what is brought for one key column, without a counter where the
-// column is not followed.
-func newBrought(ctx context.Context, conn *Conn, t *keys.Table, j int, explicit rewrite.Explicit) (brought, error) {
-	k := &t.KeyColumns[j]
-	said := k.Rule.Source.FollowExplicit
-	switch {
-	case !explicit.Any(), !said && !keys.MayFollow(k.Rule.Source):
-		return brought{}, nil
-	case !said && !conn.DB.DrawingFor(&conn.Conn, t, j).EngineCounts(ctx):
-		return brought{}, nil
-	}
-	counter, err := conn.DB.DrawingFor(&conn.Conn, t, j).Counter(ctx)
-	switch {
-	case err != nil && said:
-		return brought{}, t.KeyError(j, err)
-	case err != nil, counter.Follower() == nil:
-		// Who has not said so does not ask for the store when it brings a key. A
-		// duplicate key will tell, and on_behind says what then.
-		return brought{}, nil
-	}
-	return brought{table: t, key: j, numbers: counter.Follower(), explicit: explicit}, nil
-}
-
-// raise makes later keys greater than one that was brought.
-func (b *brought) raise(ctx context.Context, c *Conn, key int64) error {
-	if key < 1 || key >= b.table.KeyColumns[b.key].Limit() {
-		return nil
-	}
-	return b.numbers.Advance(ctx, &c.Conn, key+1)
-}
-
-// raiseAbove raises a numbering above what was brought. On the connection of the
-// statement it is not interrupted, which may end the transaction there; elsewhere the
-// caller's time counts. undone is the error of a transaction that has ended.
-func (b *brought) raiseAbove(ctx context.Context, c *Conn) (failed, undone error) {
-	behind, cancel := aside(ctx)
-	defer cancel()
-	key := b.explicit.Sure
-	if b.explicit.Open {
-		greatest, found, err := b.greatestStored(behind, c)
-		if err != nil {
-			return err, err
-		}
-		if !found {
-			greatest = b.explicit.Guess
-		}
-		key = max(key, greatest)
-	}
-	if b.numbers.IsOnConnection() || b.numbers.IsJoined() {
-		err := b.raise(behind, c, key)
-		return err, c.undoneBehind(ctx, err)
-	}
-	limited, cancel := context.WithTimeout(ctx, asidePatience)
-	defer cancel()
-	return b.raise(limited, c, key), nil
-}
-
-// greatestStored returns the greatest stored key that the source could also make, as
-// the statement's connection sees it: the engine alone can tell which number it has
-// read. found is false if that needs a scan of an index, or the table cannot be read.
-// An error means that the transaction was undone.
-func (b *brought) greatestStored(ctx context.Context, c *Conn) (key int64, found bool, err error) {
-	f, err := c.DB.Facts(ctx, &c.Conn, b.table)
-	if err != nil {
-		return 0, false, nil
-	}
-	k := &b.table.KeyColumns[b.key]
-	column := f.Columns[b.key].Stored(b.table.Rule, k, false)
-	if column.Unranked || f.Rows != nil && !f.Rows.Shown {
-		return 0, false, nil
-	}
-	d := c.DB.AnyEngine().Dialect
-	ask := func() bool {
-		key, err = store.Within(d, c.Raw).MaxKeyBelow(ctx, column, k.Limit())
-		return err == nil
-	}
-	if d.ErrorsAbort && c.Tx != session.Outside {
-		return key, askAside(ctx, c, &d.Transactions, ask), nil
-	}
-	if !ask() && c.DB.IsUndone(err) && c.Tx != session.Outside {
-		return 0, false, err
-	}
-	return key, err == nil, nil
-}
-
-// followSavepoint is the name of ours, which nobody else uses.
-const followSavepoint = "keyfill_follow"
-
-// askAside asks behind a savepoint, where an error would end the transaction.
-func askAside(ctx context.Context, c *Conn, t *dialect.Transactions, ask func() bool) (found bool) {
-	control := func(text string) error {
-		_, err := dbconn.Exec(ctx, c.Raw, strings.Replace(text, "%", followSavepoint, 1), nil)
-		return err
-	}
-	set := control(t.Set) == nil
-	found = ask()
-	if set {
-		if !found {
-			_ = control(t.Undo)
-		}
-		_ = control(t.Release)
-	}
-	return found
 }

@@ -301,7 +301,7 @@ func (q *inquiry) locked(ctx context.Context, lock string) error {
 	return nil
 }
 
-// errOtherKey is for a key that was not asked for, as the driver gives it.
+// errOtherKey is returned when the driver gives back a key that was not asked for.
 var errOtherKey = errors.New("keyfill: the table shows another key than it was asked for")
 
 // run notes the keys that a query shows, and returns their number.

@@ -23,7 +23,7 @@ import (
 // maxCounts is how often the rows are counted for one execution.
 const maxCounts = 3
 
-// errRowsGrew is for an execution that had more rows to insert than were counted,
+// errRowsGrew is returned when an execution had more rows to insert than were counted,
 // three times.
 var errRowsGrew = errors.New("its query had more rows than were counted just before, three times: send it in a transaction that keeps others from adding rows, or again")
 

@@ -19,11 +19,10 @@ import (
 // nothing of the text is stored, and which is the caller's: what else the text does
 // is not done twice.
 
-// errTextGrew is for a text that had more rows to insert than keys were reserved.
+// errTextGrew is returned when a text had more rows to insert than keys were reserved.
 var errTextGrew = errors.New("a query of the text had more rows than were counted before the text, so that nothing of the text is stored: send it again, or send that INSERT alone")
 
-// spareRows is how many keys are reserved at least beside those of the rows that were
-// counted.
+// spareRows is how many more keys are reserved, at least, than rows were counted.
 const spareRows = 64
 
 // withSpare returns how many keys are reserved for a query of n rows beside other

@@ -91,8 +91,8 @@ func alsoInto(p *rewrite.Plan, d rewrite.Draw) bool {
 }
 
 // waits reports whether keys are drawn when database/sql comes back with the
-// prepared statement: those of a transaction are not kept for a driver that may
-// want it to be prepared.
+// prepared statement: keys of a transaction are not kept for a driver that may
+// want the text to be prepared.
 func (c *Conn) waits(p *rewrite.Plan, h rewrite.Holes, by session.Route, args int) bool {
 	return joiningOf(c.DB.Tables, p, h).any && c.preparesFirst(by, args)
 }

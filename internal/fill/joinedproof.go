@@ -11,7 +11,7 @@ import (
 	"github.com/keyfill/keyfill/internal/store"
 )
 
-// errEnded is for an INSERT in a transaction that is none any more.
+// errEnded is returned when the transaction of an INSERT has ended before it.
 var errEnded = errors.New("keyfill: the transaction was ended before this INSERT, by the engine at an error, such as a deadlock, or by a commit that was not seen: roll it back, and begin again")
 
 // proveBefore proves in front of the drawing that the transaction of an execution is
@@ -64,7 +64,7 @@ func (c *Conn) undoneBehind(ctx context.Context, err error) error {
 	return nil
 }
 
-// proofFailed reports whether an error is that of the INSERT's proof.
+// proofFailed reports whether the proof in the INSERT has failed with this error.
 func (t *transactional) proofFailed(err error) bool {
 	tx := &t.x.plan.Dialect().Transactions
 	return t.x.plan.Proves() && sqlcode.Is(err, tx.KeyNumber) && strings.Contains(err.Error(), tx.KeyText)

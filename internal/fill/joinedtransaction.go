@@ -160,8 +160,8 @@ func (t *transactional) beginOwn(ctx context.Context) error {
 	return nil
 }
 
-// leave ends what join has begun, for a statement that has ended in err, and
-// returns its error, or that of the commit.
+// leave ends what join has begun, for a statement that has ended in err. It returns err,
+// or the error of the commit.
 func (t *transactional) leave(ctx context.Context, err error) error {
 	if t.own == nil && !t.marked {
 		return err
@@ -204,7 +204,7 @@ func (t *transactional) end(ctx context.Context, own driver.Tx, err error) error
 	return err
 }
 
-// errCommit is for a transaction of ours whose connection broke at its end.
+// errCommit is returned when the connection broke at the commit of a transaction of ours.
 var errCommit = errors.New("the connection broke at the commit, so that it is not known whether the row is stored")
 
 // unmark undoes what was drawn since our savepoint where the statement has

@@ -23,7 +23,7 @@ type filledID struct {
 }
 
 // result returns the driver's result, or one whose LastInsertId is the key of
-// the first row, on SQLite that of the last one.
+// the first row, on SQLite the key of the last row.
 func (l lastID) result() driver.Result {
 	if l.table.LastIDKey < 0 || l.x.session || !l.x.plan.Alone() {
 		return l.res
@@ -89,8 +89,8 @@ func firstRow(in *rewrite.Insert, first, affected int64) int64 {
 	return first
 }
 
-// lastRow is for SQLite, whose own answer is the rowid of the last row that any
-// INSERT of the connection has stored.
+// lastRow is result for SQLite, which itself answers with the rowid of the last row that
+// any INSERT of the connection has stored.
 func (l lastID) lastRow(ids []filledID, affected int64) driver.Result {
 	last := ids[len(ids)-1]
 	if affected == 0 {
@@ -149,7 +149,7 @@ func (l lastID) lastStoredID(ids []filledID) int64 {
 	return 0
 }
 
-// spares reports whether unused keys were reserved after those of the statement. A
+// spares reports whether unused keys were reserved after the keys of the statement. A
 // caller such as GORM, which counts up from LastInsertId for each row, then never
 // reaches keys of other statements.
 func (l lastID) spares(id filledID) bool {

@@ -51,8 +51,8 @@ func (x *execution) noteTogether(keys []recordedKey, err error) {
 			i++
 		}
 	}
-	// Behind them are those of queries, of whose rows nothing is known but that a
-	// statement which has failed stored none.
+	// The keys of queries follow. Nothing is known of their rows, but that a statement
+	// which has failed stored none.
 	for ; i < len(keys); i++ {
 		if o := x.together(&x.plan.Inserts[0], err); o == outcomeNotStored {
 			keys[i].Outcome = o

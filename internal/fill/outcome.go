@@ -67,7 +67,7 @@ func (a answer) proven(affected int64) (o outcome, open bool) {
 	rows := int64(a.in.Rows)
 	switch {
 	case a.in.Conflict == rewrite.ConflictConditional:
-		return outcomeUnknown, false // the column may be that of a MERGE's source
+		return outcomeUnknown, false // the column may belong to the source of a MERGE
 	case a.x.ownConflicts() && rows > 1:
 		return outcomeUnknown, true
 	case a.in.Conflict == rewrite.ConflictError && affected < 0 && !a.in.Returning:
@@ -167,7 +167,7 @@ func believed(in *rewrite.Insert, f *keys.RowFacts, found outcome, stored, all, 
 	case stored == all && affected != 0:
 		return found
 	case !f.Stays:
-		return outcomeUnknown // a key may be that of another row of the statement
+		return outcomeUnknown // another row of the statement may have the key
 	case affected < 0 || in.Conflict == rewrite.ConflictReplace || in.Replaces:
 		return found
 	case stored > affected:

@@ -14,8 +14,8 @@ import (
 )
 
 // observedRows are the rows of an INSERT that is recorded: as the caller reads
-// them, the keys in them are noted. An error behind them may be that of a key
-// in use. It is made only for a caller who asked for a record and for keys that
+// them, the keys in them are noted. An error behind them may say that a key is in
+// use. It is made only for a caller who asked for a record and for keys that
 // can be in use, so that all other rows are the driver's own.
 type observedRows struct {
 	forwardedRows
@@ -175,7 +175,7 @@ func (o *observedRows) finish() {
 		left := outcomeNotStored
 		if in.Conflict == rewrite.ConflictError || in.Conflict == rewrite.ConflictConditional {
 			// A trigger took the row, perhaps to another table, or the column is
-			// that of a MERGE's source.
+			// of the source of a MERGE.
 			left = outcomeUnknown
 		}
 		for i := range o.keys {

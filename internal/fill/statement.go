@@ -153,12 +153,12 @@ func (s *statement) dryRun(ctx context.Context, args []driver.NamedValue) {
 	}
 }
 
-// Exec is for drivers' users of before contexts.
+// Exec is ExecContext for callers without a context.
 func (s *statement) Exec(args []driver.Value) (driver.Result, error) {
 	return s.ExecContext(context.Background(), session.NamedValues(args))
 }
 
-// Query is for drivers' users of before contexts.
+// Query is QueryContext for callers without a context.
 func (s *statement) Query(args []driver.Value) (driver.Rows, error) {
 	return s.QueryContext(context.Background(), session.NamedValues(args))
 }

@@ -42,7 +42,7 @@ func (c *Conn) giveUp(panics *bool) {
 	}
 }
 
-// takeAgain is take without the care for a panic.
+// takeAgain is take, but does nothing about a panic.
 func (t *transactional) takeAgain(ctx context.Context) error {
 	for {
 		err := t.join(ctx)
@@ -96,7 +96,7 @@ func sendJoined[T any](ctx context.Context, t *transactional, whole bool, send f
 	return answer, err
 }
 
-// sendAgain is sendJoined without the care for a panic.
+// sendAgain is sendJoined, but does nothing about a panic.
 func sendAgain[T any](ctx context.Context, t *transactional, whole bool, send func() (T, error)) (T, error) {
 	once := send
 	if t.counted != nil {

@@ -28,7 +28,7 @@ func setRefused(p *rewrite.Plan, err error) error {
 	return keys.TableOf(&p.Inserts[0]).NewError(r.Table, r.Column, r.Offset, fmt.Errorf("%w: %w", rewrite.ErrSet, err))
 }
 
-// errStoredMore is for a row of VALUES that the engine has stored as several rows.
+// errStoredMore is returned when the engine has stored a row of VALUES as several rows.
 var errStoredMore = errors.New("the engine stored more rows than the statement has, so that several may have one key: look for a rule that inserts into the table, and undo the statement")
 
 // storedMore is the error for a statement with VALUES that has stored more rows than
