@@ -44,14 +44,14 @@ func (l *bulkLoad) columns(ctx context.Context) error {
 		return nil
 	}
 	e := l.conn.DB.AnyEngine()
-	all, err := bulkColumns(ctx, l.conn, in.BulkTable, func(name string) bool {
+	found, err := bulkColumns(ctx, l.conn, in.BulkTable, func(name string) bool {
 		return slices.ContainsFunc(in.Target.Keys, func(k rewrite.Key) bool { return k.Column == e.Dialect.Fold(name, true) })
 	})
 	if err != nil {
 		return err
 	}
 	var names []string
-	for _, c := range all {
+	for _, c := range found {
 		names = append(names, c.name)
 	}
 	only := keys.Naming{Lookup: func(_, _ string) *rewrite.Target { return in.Target }, Key: "bulk\x00" + in.Target.Table + "\x00"}
@@ -60,18 +60,18 @@ func (l *bulkLoad) columns(ctx context.Context) error {
 	l.forms = make([]keyForm, len(t.KeyColumns))
 	for _, d := range l.plan.Draws {
 		k := &t.KeyColumns[d.Key]
-		i := slices.IndexFunc(all, func(c bulkColumn) bool { return e.Dialect.Fold(c.name, true) == k.Name })
+		i := slices.IndexFunc(found, func(c bulkColumn) bool { return e.Dialect.Fold(c.name, true) == k.Name })
 		if i < 0 {
 			return l.unwritten(d.Key, "the table has no column of that name")
 		}
-		form := formOf(all[i])
-		if all[i].kind == guidKind {
+		form := formOf(found[i])
+		if found[i].kind == guidKind {
 			if form, err = guidForm(ctx, l.conn); err != nil {
 				return err
 			}
 		}
 		if form == nil {
-			return l.unwritten(d.Key, "keys are not written into a column of type "+strconv.Quote(all[i].kind))
+			return l.unwritten(d.Key, "keys are not written into a column of type "+strconv.Quote(found[i].kind))
 		}
 		l.forms[d.Key] = form
 	}

@@ -5,4 +5,7 @@
 // A [Database] is what works for one database and is safe for concurrent use. A
 // [Conn] is one connection of it, which database/sql never uses from two goroutines
 // at once.
+//
+// A text that was seen before and whose only key needs nothing of the transaction is
+// executed by [plain]. Any other INSERT is an [execution], which an [executor] sends.
 package fill

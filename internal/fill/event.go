@@ -28,26 +28,26 @@ type event struct {
 // The event is about the first INSERT, and its rest about the others. rows is as for
 // keys.Draw.
 func events(p *rewrite.Plan, h rewrite.Holes, rows map[int]int64) event {
-	as := event{counts: true, table: p.Inserts[0].Target.Table, owner: keys.TableOf(&p.Inserts[0]), action: rewrite.Keep}
+	first := event{counts: true, table: p.Inserts[0].Target.Table, owner: keys.TableOf(&p.Inserts[0]), action: rewrite.Keep}
 	for i := range p.Inserts[1:] {
-		as.rest = append(as.rest, event{counts: true, table: p.Inserts[i+1].Target.Table, owner: keys.TableOf(&p.Inserts[i+1]), action: rewrite.Keep})
+		first.rest = append(first.rest, event{counts: true, table: p.Inserts[i+1].Target.Table, owner: keys.TableOf(&p.Inserts[i+1]), action: rewrite.Keep})
 	}
 	for i := range p.Inserts {
 		if in := &p.Inserts[i]; in.Query == nil {
 			continue
 		} else if i == 0 {
-			as.action = rewrite.Fill
+			first.action = rewrite.Fill
 		} else {
-			as.rest[i-1].action = rewrite.Fill
+			first.rest[i-1].action = rewrite.Fill
 		}
 	}
 	for i, d := range p.Draws {
 		if i >= len(h.Counts) || h.Counts[i] == 0 {
 			continue
 		}
-		e := &as
+		e := &first
 		if d.Insert > 0 {
-			e = &as.rest[d.Insert-1]
+			e = &first.rest[d.Insert-1]
 		}
 		e.action = rewrite.Fill
 		switch in := &p.Inserts[d.Insert]; {
@@ -58,18 +58,18 @@ func events(p *rewrite.Plan, h rewrite.Holes, rows map[int]int64) event {
 			e.keys += h.Counts[i]
 		}
 	}
-	return as
+	return first
 }
 
 // withheld returns what a text counts as that goes out as it came because of a
 // mode, or because it takes no key.
 func withheld(p *rewrite.Plan, h rewrite.Holes, mode policy.Mode) event {
-	as := events(p, h, nil)
-	as.withhold(mode)
-	for i := range as.rest {
-		as.rest[i].withhold(mode)
+	first := events(p, h, nil)
+	first.withhold(mode)
+	for i := range first.rest {
+		first.rest[i].withhold(mode)
 	}
-	return as
+	return first
 }
 
 func (e *event) withhold(mode policy.Mode) {

@@ -76,15 +76,15 @@ func (c *Conn) release(x *execution, err error) {
 // valuesFor returns what names the states of a plan's keys besides the policy:
 // two executions with other values draw from other states.
 func valuesFor(ctx context.Context, p *rewrite.Plan) string {
-	all := ""
+	values := ""
 	for _, d := range p.Draws {
 		k := &keys.TableOf(&p.Inserts[d.Insert]).KeyColumns[d.Key]
 		for _, name := range k.StateValues() {
 			v, _ := keys.ValuesOf(ctx)(name)
-			all += v + "\x00"
+			values += v + "\x00"
 		}
 	}
-	return all
+	return values
 }
 
 // fill gives the execution its keys: the keys of an attempt that ended in
@@ -214,7 +214,7 @@ func (x *execution) countFailure(err error) {
 	filled := events(x.plan, x.holes, x.rows)
 	for i, e := range append([]event{filled}, filled.rest...) {
 		if e.action == rewrite.Fill {
-			addFailed(x.conn.DB.Tally.Of(e.table, e.owner), x.ended(&x.plan.Inserts[i], err), 1)
+			addFailed(x.conn.DB.Tally.Of(e.table, e.owner), ending{x, err}.outcomeOf(&x.plan.Inserts[i]), 1)
 		}
 	}
 }

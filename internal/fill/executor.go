@@ -6,8 +6,8 @@ import (
 )
 
 // executor sends the statement of an execution that has its keys, and ends what was
-// begun for them. There are four, besides [plain] and [bulkLoad]: autonomous,
-// insertSelect and transactional, and a prepared statement sends through the same.
+// begun for them. There are three: autonomous, insertSelect and transactional. A prepared
+// statement sends through the same ones. A [plain] INSERT and a [bulkLoad] need none.
 type executor interface {
 	// exec executes by send, which it may call again.
 	exec(ctx context.Context, send sendExec) (driver.Result, error)

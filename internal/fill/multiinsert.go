@@ -22,8 +22,8 @@ func cautious(tables *keys.Tables, p *rewrite.Plan) policy.Mode {
 }
 
 // together is the outcome of an INSERT that is not alone in its text.
-func (x *execution) together(in *rewrite.Insert, err error) outcome {
-	p := x.plan
+func (e ending) together(in *rewrite.Insert) outcome {
+	p, err := e.x.plan, e.err
 	switch {
 	case err != nil && p.Statements == 1 && p.Dialect().AtomicStatements && sqlcode.Answered(err):
 		return outcomeNotStored
@@ -43,18 +43,19 @@ func (x *execution) together(in *rewrite.Insert, err error) outcome {
 
 // noteTogether notes the outcomes of the INSERTs of a text that has run to its end, or
 // has failed.
-func (x *execution) noteTogether(keys []recordedKey, err error) {
+func (e ending) noteTogether(keys []recordedKey) {
+	x := e.x
 	i := 0
 	for _, p := range x.plan.Filled(x.holes) {
 		if in := &x.plan.Inserts[p.Insert]; !in.Explained {
-			keys[i].Outcome = x.together(in, err)
+			keys[i].Outcome = e.together(in)
 			i++
 		}
 	}
 	// The keys of queries follow. Nothing is known of their rows, but that a statement
 	// which has failed stored none.
 	for ; i < len(keys); i++ {
-		if o := x.together(&x.plan.Inserts[0], err); o == outcomeNotStored {
+		if o := e.together(&x.plan.Inserts[0]); o == outcomeNotStored {
 			keys[i].Outcome = o
 		}
 	}

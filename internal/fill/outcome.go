@@ -160,11 +160,11 @@ func (a answer) inTable(ctx context.Context, f *keys.RowFacts, affected int64) [
 	return fates
 }
 
-// believed returns what the presence of a key says of its row, where stored keys of
-// all were found.
-func believed(in *rewrite.Insert, f *keys.RowFacts, found outcome, stored, all, affected int64) outcome {
+// believed returns what the presence of a key says of its row, where stored of the keys
+// that were asked for were found.
+func believed(in *rewrite.Insert, f *keys.RowFacts, found outcome, stored, asked, affected int64) outcome {
 	switch {
-	case stored == all && affected != 0:
+	case stored == asked && affected != 0:
 		return found
 	case !f.Stays:
 		return outcomeUnknown // another row of the statement may have the key
@@ -172,7 +172,7 @@ func believed(in *rewrite.Insert, f *keys.RowFacts, found outcome, stored, all, 
 		return found
 	case stored > affected:
 		return outcomeUnknown // another statement has stored one of the keys
-	case in.Conflict == rewrite.ConflictSkip && all == int64(in.Rows) && stored < affected && found == outcomeNotStored:
+	case in.Conflict == rewrite.ConflictSkip && asked == int64(in.Rows) && stored < affected && found == outcomeNotStored:
 		return outcomeUnknown // another one has removed it since
 	}
 	return found

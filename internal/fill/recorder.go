@@ -99,13 +99,13 @@ func (x *execution) record(err error) {
 	}
 	keys := x.recorded()
 	if !x.plan.Alone() {
-		x.noteTogether(keys, err)
+		ending{x, err}.noteTogether(keys)
 		x.recording.write(keys)
 		return
 	}
 	o := outcomeUnknown
 	if err != nil {
-		o = x.failure(err)
+		o = ending{x, err}.outcome()
 	}
 	for i := range keys {
 		keys[i].Outcome = o

@@ -24,14 +24,14 @@ type severalResults interface {
 // ownResults is an ownResult whose driver also gives the results of each statement.
 type ownResults struct {
 	ownResult
-	all severalResults
+	each severalResults
 }
 
-func (r ownResults) AllRowsAffected() []int64 { return r.all.AllRowsAffected() }
+func (r ownResults) AllRowsAffected() []int64 { return r.each.AllRowsAffected() }
 
 // AllLastInsertIds ends with our key, as LastInsertId gives it.
 func (r ownResults) AllLastInsertIds() []int64 {
-	ids := slices.Clone(r.all.AllLastInsertIds())
+	ids := slices.Clone(r.each.AllLastInsertIds())
 	if len(ids) > 0 {
 		ids[len(ids)-1] = r.id
 	}
@@ -45,8 +45,8 @@ func withSeveral(res driver.Result) driver.Result {
 	if !ok {
 		return res
 	}
-	if all, ok := own.Result.(severalResults); ok {
-		return ownResults{own, all}
+	if each, ok := own.Result.(severalResults); ok {
+		return ownResults{own, each}
 	}
 	return res
 }

@@ -93,7 +93,7 @@ func (o *observedRows) Close() error {
 		o.fail(err)
 	case o.x.plan.Alone() && o.undoesRows():
 		o.ended = true
-		o.all(outcomeUnknown)
+		o.setAll(outcomeUnknown)
 		o.write()
 	case o.x.plan.Inserts[0].Rows >= 0 && o.rows >= o.x.plan.Inserts[0].Rows, !o.x.plan.Alone():
 		o.finish()
@@ -111,9 +111,9 @@ func (o *observedRows) fail(err error) {
 	o.suspect(err)
 	o.x.countFailure(err)
 	if o.x.plan.Alone() {
-		o.all(o.x.failure(err))
+		o.setAll(ending{o.x, err}.outcome())
 	} else if o.keys != nil {
-		o.x.noteTogether(o.keys, err)
+		ending{o.x, err}.noteTogether(o.keys)
 	}
 	o.write()
 }
@@ -159,12 +159,12 @@ func (o *observedRows) finish() {
 	case !o.x.plan.Alone():
 		// The rows are of any statement; others may be still to come.
 		if o.keys != nil && o.x.plan.Statements == 1 {
-			o.x.noteTogether(o.keys, nil)
+			ending{x: o.x}.noteTogether(o.keys)
 		}
 	case o.undoesRows():
-		o.all(outcomeUnknown)
+		o.setAll(outcomeUnknown)
 	case o.column < 0:
-		o.all(o.counted(in))
+		o.setAll(o.counted(in))
 	case len(o.seen) == in.Rows:
 		// One row came back for each that was sent, in their order: a trigger
 		// or an upsert may have put another key there.
@@ -194,8 +194,8 @@ func (o *observedRows) undoesRows() bool {
 	return (in.Replaces || in.UpdatesKey || o.x.ownConflicts()) && in.Rows != 1
 }
 
-// all gives every key the same outcome.
-func (o *observedRows) all(outcome outcome) {
+// setAll gives every key the same outcome.
+func (o *observedRows) setAll(outcome outcome) {
 	for i := range o.keys {
 		o.keys[i].Outcome = outcome
 	}

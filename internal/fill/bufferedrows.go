@@ -7,11 +7,11 @@ import (
 	"reflect"
 )
 
-// joinedRows are the rows of an INSERT whose keys belong to its transaction. They
-// were read, and what was begun for them has ended, before the caller got the first
+// bufferedRows are the rows of an INSERT whose keys belong to its transaction, or which
+// raises a numbering. They were read, and what was begun for them has ended, before the caller got the first
 // one: database/sql closes rows by itself when their context ends, and tells nobody
 // the error, so that a row could be shown whose commit has failed.
-type joinedRows struct {
+type bufferedRows struct {
 	sets []resultSet // the one that is read, and those behind it
 }
 
@@ -49,7 +49,7 @@ func readWhole(c *Conn, rows driver.Rows, end func(error) error) (driver.Rows, e
 	if err != nil {
 		return nil, err
 	}
-	return &joinedRows{sets: sets}, nil
+	return &bufferedRows{sets: sets}, nil
 }
 
 // readSets reads all results of some rows.
@@ -75,11 +75,11 @@ func readSets(rows forwardedRows) (sets []resultSet, err error) {
 }
 
 // readRows reads the rows of one result. Bytes are the driver's until its next row.
-func readRows(rows driver.Rows, columns int) (all [][]driver.Value, err error) {
+func readRows(rows driver.Rows, columns int) (read [][]driver.Value, err error) {
 	for {
 		row := make([]driver.Value, columns)
 		if err := rows.Next(row); err == io.EOF {
-			return all, nil
+			return read, nil
 		} else if err != nil {
 			return nil, err
 		}
@@ -88,7 +88,7 @@ func readRows(rows driver.Rows, columns int) (all [][]driver.Value, err error) {
 				row[i] = bytes.Clone(b)
 			}
 		}
-		all = append(all, row)
+		read = append(read, row)
 	}
 }
 
@@ -100,9 +100,9 @@ func typeOf(rows forwardedRows, i int) columnType {
 	return t
 }
 
-func (r *joinedRows) Columns() []string { return r.sets[0].columns }
+func (r *bufferedRows) Columns() []string { return r.sets[0].columns }
 
-func (r *joinedRows) Next(dest []driver.Value) error {
+func (r *bufferedRows) Next(dest []driver.Value) error {
 	set := &r.sets[0]
 	if len(set.rows) == 0 {
 		return io.EOF
@@ -112,11 +112,11 @@ func (r *joinedRows) Next(dest []driver.Value) error {
 	return nil
 }
 
-func (r *joinedRows) Close() error { return nil }
+func (r *bufferedRows) Close() error { return nil }
 
-func (r *joinedRows) HasNextResultSet() bool { return len(r.sets) > 1 }
+func (r *bufferedRows) HasNextResultSet() bool { return len(r.sets) > 1 }
 
-func (r *joinedRows) NextResultSet() error {
+func (r *bufferedRows) NextResultSet() error {
 	if !r.HasNextResultSet() {
 		return io.EOF
 	}
@@ -124,21 +124,21 @@ func (r *joinedRows) NextResultSet() error {
 	return nil
 }
 
-func (r *joinedRows) ColumnTypeScanType(i int) reflect.Type { return r.sets[0].types[i].scan }
+func (r *bufferedRows) ColumnTypeScanType(i int) reflect.Type { return r.sets[0].types[i].scan }
 
-func (r *joinedRows) ColumnTypeDatabaseTypeName(i int) string { return r.sets[0].types[i].name }
+func (r *bufferedRows) ColumnTypeDatabaseTypeName(i int) string { return r.sets[0].types[i].name }
 
-func (r *joinedRows) ColumnTypeLength(i int) (int64, bool) {
+func (r *bufferedRows) ColumnTypeLength(i int) (int64, bool) {
 	t := &r.sets[0].types[i]
 	return t.length, t.hasLength
 }
 
-func (r *joinedRows) ColumnTypeNullable(i int) (nullable, ok bool) {
+func (r *bufferedRows) ColumnTypeNullable(i int) (nullable, ok bool) {
 	t := &r.sets[0].types[i]
 	return t.nullable, t.tellsNullable
 }
 
-func (r *joinedRows) ColumnTypePrecisionScale(i int) (precision, scale int64, ok bool) {
+func (r *bufferedRows) ColumnTypePrecisionScale(i int) (precision, scale int64, ok bool) {
 	t := &r.sets[0].types[i]
 	return t.precision, t.scale, t.isDecimal
 }

@@ -7,8 +7,16 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// failure returns what an error says of the rows.
-func (x *execution) failure(err error) outcome {
+// ending is what a text of an execution has ended in. Without an error it has run to its
+// end.
+type ending struct {
+	x   *execution
+	err error
+}
+
+// outcome returns what the error says of the rows of the only INSERT of the text.
+func (e ending) outcome() outcome {
+	x := e.x
 	in := &x.plan.Inserts[0]
 	switch {
 	case x.fate.undone:
@@ -19,18 +27,18 @@ func (x *execution) failure(err error) outcome {
 	// ErrBadConn says nothing: drivers give it for a connection that broke after
 	// the send, too.
 	atomic := in.Rows == 1 || x.plan.Dialect().AtomicStatements && in.Conflict != rewrite.ConflictSkip && !x.ownConflicts()
-	if atomic && sqlcode.Answered(err) {
+	if atomic && sqlcode.Answered(e.err) {
 		return outcomeNotStored
 	}
 	return outcomeUnknown
 }
 
-// ended returns what an error says of the rows of one INSERT of the text.
-func (x *execution) ended(in *rewrite.Insert, err error) outcome {
-	if x.plan.Alone() {
-		return x.failure(err)
+// outcomeOf returns what the error says of the rows of one INSERT of the text.
+func (e ending) outcomeOf(in *rewrite.Insert) outcome {
+	if e.x.plan.Alone() {
+		return e.outcome()
 	}
-	return x.together(in, err)
+	return e.together(in)
 }
 
 // ownConflicts reports whether the table may leave out or replace rows by
