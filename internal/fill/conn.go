@@ -3,11 +3,8 @@ package fill
 import (
 	"context"
 	"database/sql/driver"
-	"strings"
 
 	"github.com/keyfill/keyfill/internal/keys"
-	"github.com/keyfill/keyfill/internal/session"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // Conn is the connection below the interceptor: its session, the keys that are drawn
@@ -42,104 +39,4 @@ func (c *Conn) Begin() (driver.Tx, error) {
 func (c *Conn) ResetSession(ctx context.Context) error {
 	c.parked.clear()
 	return c.Conn.ResetSession(ctx)
-}
-
-// Passes says what a query concerns, whether it goes to the driver as it is, and
-// whether it is counted then.
-func (c *Conn) Passes(query string) (concern rewrite.Concern, pass, counts bool) {
-	concern, passed, seen := c.DB.seen.see(query)
-	c.seen = seen
-	switch {
-	case concern == 0:
-		return 0, true, false
-	case passed && !c.Temporary.Every:
-		c.AlteredTables.Created = nil
-		return concern, true, true
-	}
-	return concern, false, false
-}
-
-// ExecPassed executes a text that Passes has just said to go to the driver.
-func (c *Conn) ExecPassed(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	if c.seen != nil && c.seen.leaves {
-		return c.ExecQuiet(ctx, query, args)
-	}
-	return c.ExecContext(ctx, query, args)
-}
-
-// QueryPassed is ExecPassed for a text that gives rows.
-func (c *Conn) QueryPassed(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	if c.seen != nil && c.seen.leaves {
-		return c.QueryQuiet(ctx, query, args)
-	}
-	return c.QueryContext(ctx, query, args)
-}
-
-// PreparePassed prepares such a text.
-func (c *Conn) PreparePassed(ctx context.Context, query string) (driver.Stmt, error) {
-	if c.seen != nil && c.seen.leaves {
-		return c.PrepareQuiet(ctx, query)
-	}
-	return c.PrepareContext(ctx, query)
-}
-
-// CountPassed counts an INSERT that the driver has taken as it came.
-func (c *Conn) CountPassed() { c.DB.Tally.Passed.Add(1) }
-
-// ExecText executes a text that may be an INSERT, or begin or end a
-// transaction.
-func (c *Conn) ExecText(ctx context.Context, query string, args []driver.NamedValue, concern rewrite.Concern) (driver.Result, error) {
-	if res, done, err := c.execPlain(ctx, c.seen, args); done {
-		return res, err
-	}
-	c.NoteTemporary(query, concern)
-	effect := c.DB.TransactionEffect(query, concern)
-	res, err := driver.Result(nil), error(nil)
-	if concern&rewrite.ConcernsInsert != 0 {
-		res, err = (&directCall{c, query, args, session.ByExec}).exec(ctx)
-	} else {
-		res, err = c.ExecContext(ctx, query, args)
-	}
-	c.NoteRan(effect, concern, err)
-	return res, err
-}
-
-// QueryText is ExecText for a text that gives rows.
-func (c *Conn) QueryText(ctx context.Context, query string, args []driver.NamedValue, concern rewrite.Concern) (driver.Rows, error) {
-	if rows, done, err := c.queryPlain(ctx, c.seen, args); done {
-		return rows, err
-	}
-	c.NoteTemporary(query, concern)
-	effect := c.DB.TransactionEffect(query, concern)
-	rows, err := driver.Rows(nil), error(nil)
-	if concern&rewrite.ConcernsInsert != 0 {
-		rows, err = (&directCall{c, query, args, session.ByQuery}).queryRows(ctx)
-	} else {
-		rows, err = c.QueryContext(ctx, query, args)
-	}
-	c.NoteRan(effect, concern, err)
-	return rows, err
-}
-
-// PrepareText prepares a text that may be an INSERT, or begin or end a transaction
-// when it is executed.
-func (c *Conn) PrepareText(ctx context.Context, query string, concern rewrite.Concern) (driver.Stmt, error) {
-	if stmt, done, err := c.preparePlain(ctx, c.seen); done {
-		return stmt, err
-	}
-	c.NoteTemporary(query, concern)
-	stmt, err := driver.Stmt(nil), error(nil)
-	if concern&rewrite.ConcernsInsert != 0 {
-		stmt, err = (&preparation{c, query}).prepare(ctx)
-	} else {
-		stmt, err = c.PrepareContext(ctx, query)
-	}
-	if err != nil || concern&(rewrite.ConcernsTransaction|rewrite.ConcernsNames) == 0 {
-		return stmt, err
-	}
-	effect := c.DB.TransactionEffect(query, concern)
-	if c.DB.StatesOnConnection() && effect != rewrite.TxUnchanged && strings.Contains(strings.TrimRight(query, "; \t\r\n"), ";") {
-		effect = rewrite.TxUnknown // some drivers for SQLite prepare the first statement alone
-	}
-	return c.FollowStmt(stmt, effect, concern), nil
 }

@@ -3,13 +3,9 @@ package keys
 import (
 	"context"
 	"database/sql/driver"
-	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 
-	"github.com/keyfill/keyfill/internal/store"
-	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -92,99 +88,6 @@ func (r *Room) of(p *rewrite.Plan) (keys [][]driver.Value, values []driver.Value
 	}
 	*r = Room{}
 	return r.list[:], r.value[:0]
-}
-
-// Give gives keys for a statement on the connection.
-func (g *Conn) Give(ctx context.Context, room []driver.Value, t *Table, i, n int) ([]driver.Value, error) {
-	keys, err := g.tables.DrawingFor(g, t, i).Next(ctx, room, n)
-	if err != nil {
-		return nil, g.held(err)
-	}
-	return keys, nil
-}
-
-// Reserve reserves keys for a statement on the connection.
-func (g *Conn) Reserve(ctx context.Context, t *Table, i int, n int64) (int64, error) {
-	first, err := g.tables.DrawingFor(g, t, i).Reserve(ctx, n)
-	return first, g.held(err)
-}
-
-// Drawing is what keys are drawn for: a key column, on a connection.
-type Drawing struct {
-	db    *Tables
-	on    *Conn // nil where states have connections of their own
-	table *Table
-	index int // of the key
-	key   *Column
-}
-
-// DrawingFor returns the drawing for the key column of index i of a table. The
-// connection may be nil where states have connections of their own.
-func (db *Tables) DrawingFor(g *Conn, t *Table, i int) Drawing {
-	return Drawing{db: db, on: g, table: t, index: i, key: &t.KeyColumns[i]}
-}
-
-// Next appends n keys to room.
-func (dr Drawing) Next(ctx context.Context, room []driver.Value, n int) ([]driver.Value, error) {
-	if dr.key.Source != nil {
-		return dr.key.Source.Append(ctx, room, keysource.Request{N: n, Layout: dr.key.Layout})
-	}
-	if dr.key.shape != nil {
-		return dr.mapped(ctx, n)
-	}
-	first, err := dr.Reserve(ctx, int64(n))
-	if err != nil {
-		return nil, err
-	}
-	return keysource.AppendIntegers(room, first, n, dr.key.Layout), nil
-}
-
-// Reserve returns the first of n consecutive integers.
-func (dr Drawing) Reserve(ctx context.Context, n int64) (int64, error) {
-	if dr.key.Rule.Source.Kind == policy.KindMaxPlusOne && dr.db.DrawsInTransaction(dr.key) {
-		return dr.afterMax(ctx, n)
-	}
-	_, first, err := dr.numbers(ctx, n)
-	return first, err
-}
-
-// numbers returns the first of n consecutive numbers of a counter, and the counter.
-func (dr Drawing) numbers(ctx context.Context, n int64) (*counter, int64, error) {
-	for again := false; ; again = true {
-		c, err := dr.Counter(ctx)
-		if err != nil {
-			return nil, 0, err
-		}
-		if dr.on != nil && dr.on.AlteredTables.renamed {
-			// The transaction alone sees what its table holds now.
-			dr.doubt(ctx, c)
-		}
-		first, err := c.reserve(ctx, dr.on, n)
-		switch {
-		case err == nil:
-			return c, first, nil
-		case unusable(err):
-			// The next statement may be about another table of that name.
-			if err := c.forget(ctx); err != nil {
-				return nil, 0, err
-			}
-			dr.table.Gate.counters[dr.index].CompareAndSwap(c, nil)
-		case errors.Is(err, keysource.ErrClosed) && !again:
-			// It was forgotten for another table's sake.
-			dr.table.Gate.counters[dr.index].CompareAndSwap(c, nil)
-			continue
-		case c.unseen != nil && (errors.Is(err, store.ErrNoRow) || errors.Is(err, store.ErrStart)):
-			err = fmt.Errorf("%w; if it is a temporary table, make the row of its numbering: %w", c.unseen, err)
-		}
-		return nil, 0, err
-	}
-}
-
-// unusable reports whether an error says that the row of a state is another
-// table's, or another source's.
-func unusable(err error) bool {
-	return errors.Is(err, store.ErrBound) || errors.Is(err, store.ErrTaken) || errors.Is(err, store.ErrParameters) ||
-		errors.Is(err, store.ErrNoOwn) || errors.Is(err, store.ErrOtherSequence)
 }
 
 // Spare returns how many keys are drawn behind those of a statement that need not
