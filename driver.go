@@ -73,6 +73,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -82,8 +83,11 @@ import (
 )
 
 // registering orders registrations: database/sql panics when a name is taken,
-// so it is asked for first.
+// so it is asked for first. It guards registered too.
 var registering sync.Mutex
+
+// registered holds the mounts of the names that database/sql has from here.
+var registered = map[string]*Mount{}
 
 // Register makes d available to sql.Open under name, wrapped, and returns the
 // mount of all databases that are opened through that name.
@@ -106,7 +110,25 @@ func Register(name string, d driver.Driver, o Options) (*Mount, error) {
 		return nil, fmt.Errorf("keyfill: a driver named %q is registered already: choose another name", name)
 	}
 	sql.Register(name, &wrappedDriver{parent: d, options: o, all: m})
+	registered[name] = m
 	return m, nil
+}
+
+// Mounts returns the mounts of all names that [Register] and [RegisterByName] have
+// registered in this process, the names of the blank imports of auto among them. A
+// program finds there the mount of a database that another wrapper hides from
+// [From]:
+//
+//	db, err := otelsql.Open("mysql-keyfill", dsn)
+//	keys, err := keyfill.Mounts()["mysql-keyfill"].Keys(ctx, "orders", 10)
+//
+// The mount of a name covers all databases that are opened through the name.
+// [Mount.Keys] and [Mount.Reserve] need exactly one of them. The caller owns the
+// map.
+func Mounts() map[string]*Mount {
+	registering.Lock()
+	defer registering.Unlock()
+	return maps.Clone(registered)
 }
 
 // RegisterByName is [Register] for the driver that is registered as driverName.
@@ -147,7 +169,7 @@ func OpenDB(c driver.Connector, o Options) (*sql.DB, error) {
 
 // ErrNotOurs is returned by [From] for a database that was not opened through
 // this package, or that another wrapper hides.
-var ErrNotOurs = errors.New("keyfill: the database was not opened through keyfill, or another wrapper is around it: keep the Mount that Register or the Connector returned")
+var ErrNotOurs = errors.New("keyfill: the database was not opened through keyfill, or another wrapper is around it: take the Mount from Mounts by the name, or keep the Mount of the Connector")
 
 // From returns the mount of a database whose outermost wrapper is this
 // package's. It fails with [ErrNotOurs].

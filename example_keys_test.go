@@ -34,6 +34,28 @@ func ExampleRecord() {
 	// id 0 019b76da-a800-7000-8000-000000000001 stored
 }
 
+func ExampleMount_KeyColumn() {
+	db, err := keyfill.OpenDB(printer{}, options(uuids))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer db.Close()
+	mount, err := keyfill.From(db)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(mount.KeyColumn("orders"))
+	mount.SetMode(policy.ModeDryRun)
+	fmt.Println(mount.KeyColumn("orders"))
+	fmt.Println(mount.KeyColumn("another"))
+	// Output:
+	// id true
+	// id false
+	//  false
+}
+
 func ExampleRecorder_All() {
 	db, err := keyfill.OpenDB(printer{}, options(integers))
 	if err != nil {

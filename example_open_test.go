@@ -110,6 +110,22 @@ func ExampleFrom() {
 	// true
 }
 
+// Mounts finds the mount of a blank import, whatever wraps the database.
+func ExampleMounts() {
+	if _, err := keyfill.Register("printer-mounts-keyfill", printer{}, options(integers)); err != nil { // as a blank import does
+		fmt.Println(err)
+		return
+	}
+	db, err := sql.Open("printer-mounts-keyfill", "")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer db.Close()
+	fmt.Println(keyfill.Mounts()["printer-mounts-keyfill"].Keys(context.Background(), "orders", 3))
+	// Output: [1 2 3] <nil>
+}
+
 // What cannot be filled exactly is refused before it is sent.
 func ExampleError() {
 	db, err := keyfill.OpenDB(printer{}, options(uuids))

@@ -50,6 +50,19 @@ func (db *Database) KeysFor(ctx context.Context, name string, n int) ([]driver.V
 	return made, err
 }
 
+// KeyColumnOf returns the first key column of a table, which is named as in the policy,
+// and whether its keys can be had at any moment: by KeysFor, also while the caller has a
+// transaction open. The column is "" for a table that the policy does not fill.
+func (db *Database) KeyColumnOf(name string) (column string, anytime bool) {
+	t, err := db.AnyEngine().TableNamed(name)
+	if err != nil {
+		return "", false
+	}
+	k := &t.KeyColumns[0]
+	waits := k.Source == nil && db.DrawsOnConnection(k) // for the transactions that write, on SQLite
+	return k.Name, db.ModeOf(t) == policy.ModeFill && k.Rule.Fill.Has(policy.FillMissing) && !db.DrawsInTransaction(k) && !waits
+}
+
 // ReserveFor returns the first of n consecutive integers for the first key column of a
 // table, which is named as in the policy.
 func (db *Database) ReserveFor(ctx context.Context, name string, n int) (int64, error) {
