@@ -1,4 +1,4 @@
-// Command way sends a statement twice through keyfill, and leaves what the second
+// Command way sends a statement four times through keyfill, and leaves what the last
 // execution has run in $GOCOVERDIR: TestWay reads from that which files a statement
 // passes through.
 package main
