@@ -2,7 +2,11 @@
 
 package session
 
-import "database/sql/driver"
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+)
 
 // Route is how a text goes to a driver's connection that takes it with its arguments.
 type Route uint8
@@ -13,9 +17,13 @@ const (
 	ByQuery
 )
 
-// driverCan says what the driver's connection can do. It is asked once, since every
-// statement wants to know it. An interface that the connection lacks is nil.
-type driverCan struct {
+// driverConn is the driver's connection, which is called as database/sql would call it.
+// What the connection can do is found out once, since every statement wants to know
+// that. An interface that the connection lacks is nil.
+type driverConn struct {
+	Raw     driver.Conn
+	discard bool // the connection is as good as closed: database/sql throws it away
+
 	execer    driver.ExecerContext
 	queryer   driver.QueryerContext
 	checker   driver.NamedValueChecker
@@ -31,23 +39,78 @@ type driverCan struct {
 	Skips [2]skipping // by Route
 }
 
-// abilities asks a connection what it can do.
-func abilities(conn driver.Conn) (can driverCan) {
-	can.execer, can.Execs = conn.(driver.ExecerContext)
-	can.queryer, can.Queries = conn.(driver.QueryerContext)
-	can.checker, _ = conn.(driver.NamedValueChecker)
-	can.resetter, _ = conn.(driver.SessionResetter)
-	can.validator, _ = conn.(driver.Validator)
+// newDriverConn asks a connection what it can do.
+func newDriverConn(conn driver.Conn) driverConn {
+	c := driverConn{Raw: conn}
+	c.execer, c.Execs = conn.(driver.ExecerContext)
+	c.queryer, c.Queries = conn.(driver.QueryerContext)
+	c.checker, _ = conn.(driver.NamedValueChecker)
+	c.resetter, _ = conn.(driver.SessionResetter)
+	c.validator, _ = conn.(driver.Validator)
 	_, exec := conn.(driver.Execer)
 	_, query := conn.(driver.Queryer)
-	can.Execs, can.Queries = can.Execs || exec, can.Queries || query
-	return can
+	c.Execs, c.Queries = c.Execs || exec, c.Queries || query
+	return c
 }
 
 // Can reports whether the driver's connection takes the route itself.
-func (c *driverCan) Can(by Route) bool {
+func (c *driverConn) Can(by Route) bool {
 	if by == ByQuery {
 		return c.Queries
 	}
 	return c.Execs
+}
+
+// prepare prepares a text as database/sql does, and sees to it that somebody
+// checks the arguments of the statement.
+func (c *driverConn) prepare(ctx context.Context, query string) (driver.Stmt, error) {
+	if c.discard {
+		return nil, driver.ErrBadConn
+	}
+	stmt, err := c.prepareUnchecked(ctx, query)
+	if err != nil || c.checker != nil {
+		return stmt, err
+	}
+	if !c.converts {
+		_, c.converts = stmt.(driver.ColumnConverter)
+	}
+	if _, checks := stmt.(driver.NamedValueChecker); !checks && c.preparesAll() {
+		return convertedStatement{stmt, c}, nil
+	}
+	return stmt, nil
+}
+
+// prepareUnchecked prepares a text as database/sql does.
+func (c *driverConn) prepareUnchecked(ctx context.Context, query string) (driver.Stmt, error) {
+	if p, ok := c.Raw.(driver.ConnPrepareContext); ok {
+		return p.PrepareContext(ctx, query)
+	}
+	stmt, err := c.Raw.Prepare(query)
+	if err == nil && ctx.Err() != nil {
+		_ = stmt.Close()
+		return nil, ctx.Err()
+	}
+	return stmt, err
+}
+
+// BeginDriver begins a transaction as database/sql does. The session is not told of it.
+func (c *driverConn) BeginDriver(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	if c.discard {
+		return nil, driver.ErrBadConn
+	}
+	if b, ok := c.Raw.(driver.ConnBeginTx); ok {
+		return b.BeginTx(ctx, opts)
+	}
+	if opts.Isolation != 0 {
+		return nil, errors.New("sql: driver does not support non-default isolation level")
+	}
+	if opts.ReadOnly {
+		return nil, errors.New("sql: driver does not support read-only transactions")
+	}
+	tx, err := c.Raw.Begin()
+	if err == nil && ctx.Err() != nil {
+		_ = tx.Rollback()
+		return nil, ctx.Err()
+	}
+	return tx, err
 }

@@ -20,7 +20,6 @@ import (
 // has no lock.
 type Conn struct {
 	transaction
-	driverCan
 	Columns   knownColumns
 	Settings  knownSettings
 	Place     knownPlace
@@ -40,7 +39,7 @@ var (
 
 // New returns a connection that the driver has just opened.
 func New(conn driver.Conn, s *Server) Conn {
-	c := Conn{transaction: transaction{link: link{conn, s}, Begins: 1}, driverCan: abilities(conn)}
+	c := Conn{transaction: transaction{link: link{newDriverConn(conn), s}, Begins: 1}}
 	if s.StatesOnConnection() {
 		c.Place = knownPlace{At: s.Places.Of(""), Asked: true} // until something is attached
 	}
@@ -72,40 +71,8 @@ func (c *Conn) NoteTemporary(query string, what rewrite.Concern) {
 
 // PrepareContext prepares a text on the driver's connection.
 func (c *Conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
-	if c.discard {
-		return nil, driver.ErrBadConn
-	}
 	c.prepares(query)
-	return c.prepareChecked(ctx, query)
-}
-
-// prepareChecked prepares a text as database/sql does, and sees to it that somebody
-// checks the arguments of the statement.
-func (c *Conn) prepareChecked(ctx context.Context, query string) (driver.Stmt, error) {
-	stmt, err := c.prepare(ctx, query)
-	if err != nil || c.checker != nil {
-		return stmt, err
-	}
-	if !c.converts {
-		_, c.converts = stmt.(driver.ColumnConverter)
-	}
-	if _, checks := stmt.(driver.NamedValueChecker); !checks && c.preparesAll() {
-		return convertedStatement{stmt, c}, nil
-	}
-	return stmt, nil
-}
-
-// prepare prepares a text as database/sql does.
-func (c *Conn) prepare(ctx context.Context, query string) (driver.Stmt, error) {
-	if p, ok := c.Raw.(driver.ConnPrepareContext); ok {
-		return p.PrepareContext(ctx, query)
-	}
-	stmt, err := c.Raw.Prepare(query)
-	if err == nil && ctx.Err() != nil {
-		_ = stmt.Close()
-		return nil, ctx.Err()
-	}
-	return stmt, err
+	return c.prepare(ctx, query)
 }
 
 // Ping gives [Unwrap] the driver's connection, and pings it for anybody else.
@@ -149,8 +116,5 @@ func (c *Conn) IsValid() bool {
 
 // PrepareQuiet is PrepareContext for a text of which IsQuiet is true.
 func (c *Conn) PrepareQuiet(ctx context.Context, text string) (driver.Stmt, error) {
-	if c.discard {
-		return nil, driver.ErrBadConn
-	}
-	return c.prepareChecked(ctx, text)
+	return c.prepare(ctx, text)
 }

@@ -14,7 +14,7 @@ import (
 
 // link is the driver's connection, and the server behind it.
 type link struct {
-	Raw    driver.Conn
+	driverConn
 	server *Server
 }
 

@@ -12,7 +12,7 @@ import (
 // nobody checks its arguments: those are converted as without us.
 type convertedStatement struct {
 	driver.Stmt
-	session *Conn
+	conn *driverConn
 }
 
 func (s convertedStatement) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
@@ -24,7 +24,7 @@ func (s convertedStatement) QueryContext(ctx context.Context, args []driver.Name
 }
 
 func (s convertedStatement) CheckNamedValue(nv *driver.NamedValue) error {
-	return s.session.convert(nv)
+	return s.conn.convert(nv)
 }
 
 func (s convertedStatement) ColumnConverter(index int) driver.ValueConverter {

@@ -9,15 +9,15 @@ import (
 
 // ExecContext executes a text on the driver's connection.
 func (c *Conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	if c.discard {
-		return nil, driver.ErrBadConn
-	}
 	c.sends(query)
 	return c.exec(ctx, query, args)
 }
 
 // exec executes a text as database/sql does.
-func (c *Conn) exec(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+func (c *driverConn) exec(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if c.discard {
+		return nil, driver.ErrBadConn
+	}
 	if c.execer != nil {
 		res, err := c.execer.ExecContext(ctx, query, args)
 		if len(args) > 0 {
@@ -38,15 +38,15 @@ func (c *Conn) exec(ctx context.Context, query string, args []driver.NamedValue)
 
 // QueryContext queries the driver's connection.
 func (c *Conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	if c.discard {
-		return nil, driver.ErrBadConn
-	}
 	c.sends(query)
 	return c.query(ctx, query, args)
 }
 
 // query executes a text that gives rows as database/sql does.
-func (c *Conn) query(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+func (c *driverConn) query(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if c.discard {
+		return nil, driver.ErrBadConn
+	}
 	if c.queryer != nil {
 		rows, err := c.queryer.QueryContext(ctx, query, args)
 		if len(args) > 0 {
@@ -86,18 +86,12 @@ func (c *Conn) sendsQuiet() {
 
 // ExecQuiet is ExecContext for a text of which IsQuiet is true.
 func (c *Conn) ExecQuiet(ctx context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
-	if c.discard {
-		return nil, driver.ErrBadConn
-	}
 	c.sendsQuiet()
 	return c.exec(ctx, text, args)
 }
 
 // QueryQuiet is QueryContext for a text of which IsQuiet is true.
 func (c *Conn) QueryQuiet(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
-	if c.discard {
-		return nil, driver.ErrBadConn
-	}
 	c.sendsQuiet()
 	return c.query(ctx, text, args)
 }
@@ -120,11 +114,11 @@ func (c *Conn) CheckNamedValue(nv *driver.NamedValue) error {
 
 // preparesAll reports whether database/sql prepares every text for the driver, and
 // does not ask the driver's connection about arguments.
-func (c *driverCan) preparesAll() bool { return c.checker == nil && !c.Execs && !c.Queries }
+func (c *driverConn) preparesAll() bool { return c.checker == nil && !c.Execs && !c.Queries }
 
 // convert converts an argument as database/sql does it without a checker; ErrSkip lets
 // database/sql ask the statement's ColumnConverter, if the driver has one.
-func (c *driverCan) convert(nv *driver.NamedValue) (err error) {
+func (c *driverConn) convert(nv *driver.NamedValue) (err error) {
 	if c.converts {
 		return driver.ErrSkip
 	}

@@ -12,7 +12,12 @@ import (
 // what any of them has found out about the server. It is safe for concurrent use.
 type Server struct {
 	Driver drivers.Facts
-	may    []*dialect.Dialect // what the server may speak: one, or MySQL's and MariaDB's
+
+	// Detached says that keys come from stand-ins for stores: the engine is asked
+	// nothing, and keeps no state.
+	Detached bool
+
+	may []*dialect.Dialect // what the server may speak: one, or MySQL's and MariaDB's
 
 	KnownDialect  atomic.Pointer[dialect.Dialect] // nil until MySQL and MariaDB are told apart
 	Casing        atomic.Uint32                   // whether the case of tables' names counts: Casing…
@@ -49,7 +54,7 @@ const (
 
 // StatesOnConnection reports whether states are kept on the connection of each statement:
 // an engine with one writer would wait for itself on any other.
-func (s *Server) StatesOnConnection() bool { return s.may[0].OneWriter }
+func (s *Server) StatesOnConnection() bool { return s.may[0].OneWriter && !s.Detached }
 
 // IsUndone reports whether the engine has answered that it undid a transaction for the
 // sake of others, such as another node's.

@@ -29,7 +29,6 @@ const (
 // engine is asked (see Inside).
 type transaction struct {
 	link
-	discard  bool // the connection is as good as closed: database/sql throws it away
 	InMemory bool // the database goes with the connection
 
 	Tx      TxState

@@ -5,7 +5,6 @@ package session
 import (
 	"context"
 	"database/sql/driver"
-	"errors"
 
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -26,29 +25,6 @@ func (c *Conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 	c.begun, c.nested = true, c.Tx != Outside
 	c.follow(rewrite.TxBegins, nil)
 	return sessionTx{Tx: tx, session: c, ctx: ctx}, nil
-}
-
-// BeginDriver begins a transaction on the driver's connection, as database/sql does. What is
-// known of the session does not change.
-func (t *transaction) BeginDriver(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
-	if t.discard {
-		return nil, driver.ErrBadConn
-	}
-	if c, ok := t.Raw.(driver.ConnBeginTx); ok {
-		return c.BeginTx(ctx, opts)
-	}
-	if opts.Isolation != 0 {
-		return nil, errors.New("sql: driver does not support non-default isolation level")
-	}
-	if opts.ReadOnly {
-		return nil, errors.New("sql: driver does not support read-only transactions")
-	}
-	tx, err := t.Raw.Begin()
-	if err == nil && ctx.Err() != nil {
-		_ = tx.Rollback()
-		return nil, ctx.Err()
-	}
-	return tx, err
 }
 
 // sessionTx is a transaction of the application. Its context is kept because
