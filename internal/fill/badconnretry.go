@@ -52,7 +52,7 @@ func (r *Recorder) retry(x *execution) bool {
 func (x *execution) isAutonomous() bool {
 	for _, d := range x.plan.Draws {
 		k := &keys.TableOf(&x.plan.Inserts[d.Insert]).KeyColumns[d.Key]
-		if k.Source == nil && x.conn.DB.DrawsOnConnection(k) {
+		if k.Source == nil && k.OnConnection {
 			return false
 		}
 	}

@@ -53,7 +53,7 @@ var (
 func (l *bulkLoad) ask(ctx context.Context) error {
 	db, c := l.conn.DB, l.conn
 	for _, d := range l.plan.Draws {
-		if db.DrawsInTransaction(&keys.TableOf(&l.plan.Inserts[d.Insert]).KeyColumns[d.Key]) {
+		if keys.TableOf(&l.plan.Inserts[d.Insert]).KeyColumns[d.Key].InTransaction {
 			// The connection takes nothing else while the load lasts.
 			return l.plan.Refused(rewrite.ErrBulk)
 		}

@@ -59,8 +59,8 @@ func (db *Database) KeyColumnOf(name string) (column string, anytime bool) {
 		return "", false
 	}
 	k := &t.KeyColumns[0]
-	waits := k.Source == nil && db.DrawsOnConnection(k) // for the transactions that write, on SQLite
-	return k.Name, db.ModeOf(t) == policy.ModeFill && k.Rule.Fill.Has(policy.FillMissing) && !db.DrawsInTransaction(k) && !waits
+	waits := k.Source == nil && k.OnConnection // for the transactions that write, on SQLite
+	return k.Name, db.ModeOf(t) == policy.ModeFill && k.Rule.Fill.Has(policy.FillMissing) && !k.InTransaction && !waits
 }
 
 // ReserveFor returns the first of n consecutive integers for the first key column of a
@@ -91,10 +91,10 @@ func (db *Database) forTable(ctx context.Context, name string, f func(*keys.Tabl
 		return db.AnyEngine().NewError(name, "", -1, err)
 	}
 	k := &t.KeyColumns[0]
-	if db.DrawsInTransaction(k) {
+	if k.InTransaction {
 		return t.KeyError(0, ErrJoined)
 	}
-	if k.Source == nil && db.StatesOnConnection() && db.StandIn == nil {
+	if k.Source == nil && db.StatesOnConnection() {
 		err = db.WithOwnConn(ctx, func(c *keys.Conn) error { return f(t, c) })
 	} else {
 		err = f(t, nil)

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"strings"
 
+	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -103,7 +104,7 @@ func (c *Conn) PrepareText(ctx context.Context, query string, concern rewrite.Co
 		return stmt, err
 	}
 	effect := c.DB.TransactionEffect(query, concern)
-	if c.DB.StatesOnConnection() && effect != rewrite.TxUnchanged && strings.Contains(strings.TrimRight(query, "; \t\r\n"), ";") {
+	if c.DB.Dialect().Family == dialect.FamilySQLite && effect != rewrite.TxUnchanged && strings.Contains(strings.TrimRight(query, "; \t\r\n"), ";") {
 		effect = rewrite.TxUnknown // some drivers for SQLite prepare the first statement alone
 	}
 	return c.FollowStmt(stmt, effect, concern), nil

@@ -33,7 +33,7 @@ func joiningOf(tables *keys.Tables, p *rewrite.Plan, h rewrite.Holes) (j joining
 		}
 		k := &keys.TableOf(&p.Inserts[d.Insert]).KeyColumns[d.Key]
 		switch {
-		case !tables.DrawsInTransaction(k), k.Rule.Source.Lock == policy.LockNone:
+		case !k.InTransaction, k.Rule.Source.Lock == policy.LockNone:
 		case k.Rule.Source.Kind == policy.KindMaxPlusOne:
 			j.any, j.latest = true, true
 		default:
@@ -51,7 +51,7 @@ func unsuited(tables *keys.Tables, p *rewrite.Plan, query string) rewrite.Reason
 	switch {
 	case miscounts(tables, p):
 		return rewrite.ErrReadsCount
-	case tables.StandIn != nil:
+	case tables.Detached:
 		return ""
 	}
 	return unsuitedByText(tables.AnyEngine(), p, query)

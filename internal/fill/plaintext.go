@@ -43,7 +43,7 @@ type plainText struct {
 // text has none. known is false while this cannot be decided yet.
 func newPlainText(tables *keys.Tables, e *keys.Engine, query string) (f *plainText, known bool) {
 	p := e.Plan(query)
-	if tables.Casing.Load() == session.CasingUnknown && tables.ExactCandidates != nil && tables.StandIn == nil && e.CaseMatters(p) {
+	if tables.Casing.Load() == session.CasingUnknown && tables.ExactCandidates != nil && e.CaseMatters(p) {
 		return nil, false
 	}
 	if e != tables.Engine.Load() {
@@ -58,7 +58,7 @@ func newPlainText(tables *keys.Tables, e *keys.Engine, query string) (f *plainTe
 		f.leaves[i] = session.IsQuiet(p.Dialect(), p.BoundText(asSession))
 	}
 	t := one.table
-	if e.Dialect.Place.Query == "" || tables.StandIn != nil {
+	if !e.AsksPlace {
 		return f, true
 	}
 	switch {

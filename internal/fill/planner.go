@@ -57,7 +57,7 @@ type planner struct {
 // that does not matter: with mode off, and with stand-ins for the database. An
 // error is the driver's own.
 func (on *planner) settled(ctx context.Context, p *rewrite.Plan) (*rewrite.Plan, error) {
-	if !p.Ambiguous() || on.conn.DB.StandIn != nil {
+	if !p.Ambiguous() || on.conn.DB.Detached {
 		return p, nil
 	}
 	mode := policy.ModeOff
@@ -89,7 +89,7 @@ func (on *planner) settled(ctx context.Context, p *rewrite.Plan) (*rewrite.Plan,
 // changed. An error is the driver's own.
 func (on *planner) listed(ctx context.Context, p *rewrite.Plan) (*rewrite.Plan, error) {
 	in := unlisted(p)
-	if in == nil || on.conn.DB.StandIn != nil || p.Reads()&rewrite.ReadsCount != 0 {
+	if in == nil || on.conn.DB.Detached || p.Reads()&rewrite.ReadsCount != 0 {
 		return p, nil
 	}
 	t := keys.TableOf(in)
@@ -136,7 +136,7 @@ func unlisted(p *rewrite.Plan) *rewrite.Insert {
 // be one when the INSERT runs. An error is the driver's own.
 func (on *planner) besideTemporary(ctx context.Context, p *rewrite.Plan) (*rewrite.Plan, error) {
 	names := &on.conn.Temporary
-	if p.Action == rewrite.Pass && !names.Every || on.conn.DB.StandIn != nil || policy.Mode(on.conn.DB.Mode.Load()) == policy.ModeOff {
+	if p.Action == rewrite.Pass && !names.Every || on.conn.DB.Detached || policy.Mode(on.conn.DB.Mode.Load()) == policy.ModeOff {
 		return p, nil
 	}
 	var (

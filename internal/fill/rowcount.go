@@ -17,7 +17,7 @@ func miscounts(tables *keys.Tables, p *rewrite.Plan) bool {
 	if p.Counts() {
 		return p.Reads()&rewrite.ReadsCount != 0
 	}
-	if !tables.StatesOnConnection() || tables.StandIn != nil || p.Reads()&rewrite.ReadsCount == 0 {
+	if !tables.StatesOnConnection() || p.Reads()&rewrite.ReadsCount == 0 {
 		return false
 	}
 	for _, d := range p.Draws {

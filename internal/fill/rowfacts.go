@@ -7,12 +7,8 @@ import (
 	"github.com/keyfill/keyfill/internal/keys"
 )
 
-// unknownRows describes tables that the catalog has not shown. plainRows describes
-// tables in tests without a database: no triggers, and nothing is asked.
-var (
-	unknownRows = new(keys.RowFacts)
-	plainRows   = &keys.RowFacts{Stays: true}
-)
+// unknownRows describes tables that the catalog has not shown.
+var unknownRows = new(keys.RowFacts)
 
 // rowFacts returns what is known of the rows of the execution's table. It asks the
 // catalog once; if that fails, nothing is known, and it is asked again after a while.
@@ -21,9 +17,6 @@ func (x *execution) rowFacts(ctx context.Context) *keys.RowFacts {
 	db := c.DB
 	if f := t.Gate.Rows.Load(); f != nil {
 		return f
-	}
-	if db.StandIn != nil {
-		return plainRows
 	}
 	if time.Now().UnixNano() < t.Gate.RowsPausedUntil.Load() {
 		return unknownRows

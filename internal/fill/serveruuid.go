@@ -19,7 +19,7 @@ import (
 // INSERT come from a query, with the server's functions for its keys. It is the
 // plan that there is where the server has none. An error is the driver's own.
 func (on *planner) byServerUUID(ctx context.Context, p *rewrite.Plan) (*rewrite.Plan, error) {
-	if p.Action != rewrite.Refuse || p.Refusal.Reason != rewrite.ErrSelect || on.conn.DB.StandIn != nil ||
+	if p.Action != rewrite.Refuse || p.Refusal.Reason != rewrite.ErrSelect || on.conn.DB.Detached ||
 		p.Reads()&rewrite.ReadsCount != 0 { // which the question would change
 		return p, nil
 	}

@@ -32,7 +32,7 @@ func (a *alteredTables) close() {
 
 // isAltered reports whether the tables of the connection's transaction may be seen
 // from there alone.
-func (g *Conn) isAltered() bool { return g != nil && g.Altered.On }
+func (g *Conn) isAltered() bool { return g != nil && g.Altered.On && !g.tables.Detached }
 
 // factsHere is Tables.Facts for a transaction that has changed tables.
 func (g *Conn) factsHere(ctx context.Context, t *Table) (*Facts, error) {
@@ -80,15 +80,15 @@ func (db *Tables) factsMade(ctx context.Context, g *Conn, t *Table, f *Facts) (*
 
 // countersHere returns where the counter of a key is kept for a transaction that has
 // changed tables: with it, where its state is opened by looking at the table.
-func (g *Conn) countersHere(k *Column, all *Counters) *Counters {
+func (a *alteredTables) countersHere(k *Column, all *Counters) *Counters {
 	src := k.Rule.Source
 	if !countsInRows(src) || src.Kind == policy.KindRecycled {
 		return all
 	}
-	if g.AlteredTables.counters == nil {
-		g.AlteredTables.counters = newCounters()
+	if a.counters == nil {
+		a.counters = newCounters()
 	}
-	return g.AlteredTables.counters
+	return a.counters
 }
 
 // openHere opens the row of a state while tables are changed. It compares the row with

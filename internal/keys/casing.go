@@ -12,7 +12,7 @@ import (
 // PlanByCase returns the plan of a query, and the engine that it is of from now on.
 func (g *Conn) PlanByCase(ctx context.Context, e *Engine, query string) (*Engine, *rewrite.Plan, error) {
 	p := e.Plan(query)
-	if g.tables.Casing.Load() != session.CasingUnknown || g.tables.ExactCandidates == nil || g.tables.StandIn != nil || policy.Mode(g.tables.Mode.Load()) == policy.ModeOff || !e.CaseMatters(p) {
+	if g.tables.Casing.Load() != session.CasingUnknown || g.tables.ExactCandidates == nil || policy.Mode(g.tables.Mode.Load()) == policy.ModeOff || !e.CaseMatters(p) {
 		return e, p, nil
 	}
 	if p.Reads()&rewrite.ReadsCount != 0 && p.Action != rewrite.Refuse {

@@ -3,7 +3,6 @@ package keys
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
-	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
@@ -93,7 +91,7 @@ func newGate(keys int) *gate {
 // Facts returns what the catalog says of a table, of which it is asked unless
 // that is known. A column that cannot take its keys is an error.
 func (db *Tables) Facts(ctx context.Context, g *Conn, t *Table) (*Facts, error) {
-	if t.AsksCatalog && g.isAltered() && db.StandIn == nil {
+	if t.AsksCatalog && g.isAltered() {
 		f, err := g.factsHere(ctx, t)
 		if err != nil {
 			return nil, err
@@ -103,7 +101,7 @@ func (db *Tables) Facts(ctx context.Context, g *Conn, t *Table) (*Facts, error) 
 	if f := t.Gate.Facts.Load(); f != nil {
 		return f, nil
 	}
-	if !t.AsksCatalog || db.StandIn != nil {
+	if !t.AsksCatalog {
 		t.Gate.Facts.Store(&Facts{Columns: make([]ColumnFacts, len(t.KeyColumns))})
 		return t.Gate.Facts.Load(), nil
 	}
@@ -253,49 +251,9 @@ func (db *Tables) CatalogTable(ctx context.Context, g *Conn, d *dialect.Dialect,
 		return nil, err
 	}
 	var t *catalog.Table
-	err = db.askCatalog(ctx, d, func(ctx context.Context) (err error) {
+	err = askCatalog(ctx, d, db.storeWait, func(ctx context.Context) (err error) {
 		t, err = catalog.Read(ctx, d, q, schema, name)
 		return err
 	})
 	return t, err
-}
-
-// askCatalog asks the catalog on a connection of our own, and again where the server
-// has none left for a while: as long as a store is waited for. What the driver says
-// is formatted: a driver.ErrBadConn would make database/sql throw away the
-// application's connection.
-func (db *Tables) askCatalog(ctx context.Context, d *dialect.Dialect, ask func(context.Context) error) error {
-	limited, cancel := context.WithTimeout(ctx, db.storeWait)
-	defer cancel()
-	for pause := firstCatalogPause; ; pause = min(2*pause, longestCatalogPause) {
-		err := ask(limited)
-		switch class := sqlcode.ClassOf(d, err); {
-		case err == nil, errors.Is(err, catalog.ErrNoTable):
-			return err
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case class.Final():
-			return fmt.Errorf("%w: the catalog cannot be read: %v", keysource.ErrStoreState, err)
-		case class != dialect.ErrorPassing || !isPausing(limited, pause):
-			return fmt.Errorf("%w: the catalog cannot be read: %v", keysource.ErrStoreDown, err)
-		}
-	}
-}
-
-// How long the catalog is left alone before it is asked again.
-const (
-	firstCatalogPause   = 2 * time.Millisecond
-	longestCatalogPause = 200 * time.Millisecond
-)
-
-// isPausing waits, and reports whether the context has not ended meanwhile.
-func isPausing(ctx context.Context, pause time.Duration) bool {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -66,7 +66,7 @@ func (dr Drawing) claim(ctx context.Context, c *counter) (done bool, err error) 
 
 // claimColumn makes a claim in the application's own database.
 func (dr Drawing) claimColumn(ctx context.Context, claim store.Claim) (done bool, err error) {
-	if dr.db.StandIn != nil || dr.on == nil && dr.db.StatesOnConnection() {
+	if dr.on == nil && dr.db.StatesOnConnection() {
 		return false, nil
 	}
 	set := dr.db.sources.counters

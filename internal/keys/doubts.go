@@ -70,7 +70,7 @@ func (c *counter) reserveAbove(ctx context.Context, g *Conn, n int64, d doubted)
 
 // DropBlock gives up what is reserved for a key column, counts and reports it.
 func (dr Drawing) DropBlock(ctx context.Context) {
-	if dr.key.Rule.Source.Kind != policy.KindMaxPlusOne || !dr.db.DrawsInTransaction(dr.key) {
+	if dr.key.Rule.Source.Kind != policy.KindMaxPlusOne || !dr.key.InTransaction {
 		c, err := dr.Counter(ctx)
 		if err != nil {
 			return // the database was closed

@@ -58,7 +58,7 @@ func (dr Drawing) Next(ctx context.Context, room []driver.Value, n int) ([]drive
 
 // Reserve returns the first of n consecutive integers.
 func (dr Drawing) Reserve(ctx context.Context, n int64) (int64, error) {
-	if dr.key.Rule.Source.Kind == policy.KindMaxPlusOne && dr.db.DrawsInTransaction(dr.key) {
+	if dr.key.Rule.Source.Kind == policy.KindMaxPlusOne && dr.key.InTransaction {
 		return dr.afterMax(ctx, n)
 	}
 	_, first, err := dr.numbers(ctx, n)

@@ -16,7 +16,7 @@ import (
 type Engine struct {
 	Dialect     *dialect.Dialect
 	certain     bool // the policy says under which settings of the session
-	standIn     bool // keys come from a stand-in for stores, and belong to no transaction
+	detached    bool // keys come from stand-ins for stores: see [session.Server]
 	Policy      *policy.Policy
 	NewError    errorMaker
 	sources     *sources
@@ -24,7 +24,8 @@ type Engine struct {
 	ListedPlans *rewrite.Cache // of plans with columns that a connection was asked for
 
 	names     Naming // by what the text alone says
-	UsesPlace bool   // the place of a session matters to some table
+	AsksPlace bool   // the place of a session can be asked
+	UsesPlace bool   // and matters to some table
 
 	mu     sync.Mutex
 	tables map[string]*Table // by schema and table, NUL between; nil values are not kept
@@ -54,15 +55,16 @@ func newEngine(a Options, d *dialect.Dialect, s *sources) (*Engine, error) {
 	e := &Engine{
 		Dialect:     d.With(set),
 		certain:     certain,
-		standIn:     a.Reservers != nil,
+		detached:    a.Reservers != nil,
 		NewError:    a.NewError,
 		Policy:      p,
 		sources:     s,
 		cache:       rewrite.NewCache(cacheEntries, cacheBytes),
 		ListedPlans: rewrite.NewCache(listedEntries, listedBytes),
 		tables:      map[string]*Table{},
-		UsesPlace:   p.Schemas() || len(p.Sources()) > 0,
+		AsksPlace:   d.Place.Query != "" && a.Reservers == nil,
 	}
+	e.UsesPlace = e.AsksPlace && (p.Schemas() || len(p.Sources()) > 0)
 	e.names = Naming{Lookup: e.lookup}
 	return e, nil
 }
@@ -144,6 +146,8 @@ func (e *Engine) newTable(rule *policy.Rule) *Table {
 	t.Owner = t
 	for i, k := range rule.Keys {
 		key := Column{Rule: k, Name: k.Column, Layout: k.Layout, shape: shapeOf(k)}
+		key.InTransaction = k.Joined && !e.detached
+		key.OnConnection = key.InTransaction || e.Dialect.OneWriter && k.Source.Store == "" && !e.detached
 		key.text = k.Source.Stateful() && (!k.Integer || k.Layout != "")
 		if !k.Source.Stateful() {
 			key.Source = e.sources.get(k)
@@ -167,8 +171,11 @@ func (e *Engine) newTable(rule *policy.Rule) *Table {
 		t.Keys = append(t.Keys, rewrite.Key{
 			Column: k.Column, Fill: fillOn(k.Fill), Integer: key.Integer(), Counted: k.Contiguous && !k.Joined, Session: session,
 			Follow: k.Source.FollowExplicit || MayFollow(k.Source), Type: key.sqlType(), Scope: scope,
-			Joined: k.Joined && k.Source.Lock != policy.LockNone && !e.standIn,
+			Joined: key.InTransaction && k.Source.Lock != policy.LockNone,
 		})
+	}
+	if e.detached {
+		t.detach()
 	}
 	return t
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
@@ -142,30 +141,5 @@ var errResidue = fmt.Errorf("%w: its last key is none of this length and alphabe
 
 // example returns keys of the right shape, those of the numbers from 1.
 func (k *Column) example(n int) ([]driver.Value, error) {
-	return keysource.Keys(k.standing(k.shape), 1, n, k.Layout)
-}
-
-// standing returns a mapping for numbers that count from 1.
-func (k *Column) standing(mapping keysource.Mapping) keysource.Mapping {
-	c, ok := mapping.(*keysource.Composite)
-	if !ok {
-		return mapping
-	}
-	spread := 0
-	if w := k.Rule.Source.Worker; w != nil {
-		spread = *w
-	}
-	return standInTicks{c, int64(spread)}
-}
-
-// standInTicks is the mapping of a composite over a stand-in for stores, whose
-// numbers count from 1: each is another millisecond of one spread.
-type standInTicks struct {
-	*keysource.Composite
-	spread int64
-}
-
-func (s standInTicks) Key(number int64, l dialect.Layout) driver.Value {
-	bits := s.Bits()
-	return s.Composite.Key(number<<(bits.Worker+bits.Sequence)|s.spread<<bits.Sequence, l)
+	return keysource.Keys(k.fromOne(k.shape), 1, n, k.Layout)
 }

@@ -24,7 +24,7 @@ type Naming struct {
 // PlaceMatters reports whether the place of the session matters to the tables of a
 // plan: to their facts and states, or to which entry of the policy is theirs.
 func (db *Tables) PlaceMatters(e *Engine, query string, p *rewrite.Plan) bool {
-	if e.Dialect.Place.Query == "" || db.StandIn != nil || policy.Mode(db.Mode.Load()) == policy.ModeOff {
+	if !e.AsksPlace || policy.Mode(db.Mode.Load()) == policy.ModeOff {
 		return false
 	}
 	switch {
@@ -114,7 +114,8 @@ func (g *Conn) PlanByPlace(ctx context.Context, e *Engine, query string, p *rewr
 	if at == home && !e.Policy.Schemas() && !mean(p, StateNeedsSchema) {
 		return p, plain, nil
 	}
-	return g.readIn(ctx, e, query, p, at, home)
+	r := &reading{engine: e, at: at, home: home, now: map[wanted]string{}, altered: g.isAltered()}
+	return r.plan(ctx, g, query, p)
 }
 
 // moves reports whether a text of several statements may change the place ahead of an
@@ -146,40 +147,11 @@ func elsewhere(e *Engine, p *rewrite.Plan, at *session.Location) bool {
 // alone does not give.
 func StateNeedsSchema(t *Table) bool { return t.Rule.Loose }
 
-// readIn reads a query in a place, and keeps the plan where all that it names is
-// there.
-func (g *Conn) readIn(ctx context.Context, e *Engine, query string, p *rewrite.Plan, at, home *session.Location) (*rewrite.Plan, Naming, error) {
-	r := &reading{engine: e, at: at, home: home, now: map[wanted]string{}, altered: g.isAltered()}
-	n := Naming{Lookup: r.lookup, Key: at.Answer + "\x00" + string(rune(p.Dialect().Settings)) + "\x00at\x00"}
-	if known, ok := e.cache.Get(n.Key + query); ok && !r.altered {
-		return known, n, nil
-	}
-	for {
-		read := rewrite.Compile(p.Dialect(), r.lookup, query)
-		if len(r.missing) == 0 {
-			if len(r.now) == 0 {
-				e.cache.Put(n.Key+query, read)
-			}
-			return read, n, nil
-		}
-		for _, w := range r.missing {
-			schema, lasts, err := g.tables.locate(ctx, g, w.place, w.name)
-			if err != nil {
-				return nil, n, g.held(err)
-			}
-			if !lasts || r.altered {
-				r.now[w] = schema
-			}
-		}
-		r.missing = nil
-	}
-}
-
 // TableAtHome returns the table that a name of the policy file means where the database is
 // opened, where a state depends on which it is.
 func (db *Tables) TableAtHome(ctx context.Context, t *Table) (*Table, error) {
 	e := db.AnyEngine()
-	if db.StandIn != nil || !t.Rule.Loose {
+	if db.Detached || !t.Rule.Loose {
 		return t, nil
 	}
 	f := policy.Found{Schema: t.Rule.Schema, Bare: t.Rule.Schema == ""}
@@ -217,6 +189,35 @@ type reading struct {
 type wanted struct {
 	place *session.Location
 	name  string
+}
+
+// plan returns the plan of a query in the place, and keeps it where all that it names
+// is there. p is the plan of the text alone.
+func (r *reading) plan(ctx context.Context, g *Conn, query string, p *rewrite.Plan) (*rewrite.Plan, Naming, error) {
+	e := r.engine
+	n := Naming{Lookup: r.lookup, Key: r.at.Answer + "\x00" + string(rune(p.Dialect().Settings)) + "\x00at\x00"}
+	if known, ok := e.cache.Get(n.Key + query); ok && !r.altered {
+		return known, n, nil
+	}
+	for {
+		read := rewrite.Compile(p.Dialect(), r.lookup, query)
+		if len(r.missing) == 0 {
+			if len(r.now) == 0 {
+				e.cache.Put(n.Key+query, read)
+			}
+			return read, n, nil
+		}
+		for _, w := range r.missing {
+			schema, lasts, err := g.tables.locate(ctx, g, w.place, w.name)
+			if err != nil {
+				return nil, n, g.held(err)
+			}
+			if !lasts || r.altered {
+				r.now[w] = schema
+			}
+		}
+		r.missing = nil
+	}
 }
 
 // lookup is the rewriter's view of the policy in the place.

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
@@ -19,35 +18,26 @@ import (
 // scoped numbers the rows of a table within each parent. It keeps nothing of
 // the parents, since their number is not bounded, except which are in doubt.
 type scoped struct {
-	joined  *joinedRow // its own row, which gives no number; nil where stores have a stand-in
-	scope   store.Scope
-	columns []scopeColumn
-
-	// standIn are the rows of the parents where stores have a stand-in; nil elsewhere.
-	standIn *standInRows
+	scopeRows
+	joined *joinedRow // its own row, which gives no number
 
 	remedy keysource.Remedy // for a parent that others have passed
 	doubts doubtedParents
 }
 
-// standInRows are the rows of the parents of a test, each made once.
-type standInRows struct {
-	make func(row string) keysource.Reserver
-
-	mu   sync.Mutex
-	made map[string]keysource.Reserver
+// scopeRows names the rows of the parents.
+type scopeRows struct {
+	scope   store.Scope
+	columns []scopeColumn
 }
 
-func (r *standInRows) reserve(ctx context.Context, row string, n int64) (int64, error) {
-	r.mu.Lock()
-	one := r.made[row]
-	if one == nil {
-		one = r.make(row)
-		r.made[row] = one
-	}
-	r.mu.Unlock()
-	got, err := one.Reserve(ctx, n, 0)
-	return got.First, err
+// parentNumbers are numbers that are drawn within the parents of rows.
+type parentNumbers interface {
+	numbers
+
+	// within returns the numbers of rows whose parents have these values, for the key
+	// column of index i.
+	within(ctx context.Context, g *Conn, t *Table, i int, parents [][]driver.Value) ([]driver.Value, error)
 }
 
 // errNoParent is for numbers that are asked for without a row that they are for.
@@ -76,8 +66,8 @@ func (dr making) newScoped(ctx context.Context, row store.Sequence, c *counter) 
 		return nil, err
 	}
 	s := &scoped{
-		scope:  store.Scope{Name: row.Name, Column: row.Columns[0], Start: row.Start, Max: row.Max},
-		remedy: dr.key.Rule.Source.OnBehind,
+		scopeRows: scopeRows{scope: store.Scope{Name: row.Name, Column: row.Columns[0], Start: row.Start, Max: row.Max}},
+		remedy:    dr.key.Rule.Source.OnBehind,
 	}
 	var types []string
 	for _, rc := range dr.key.Rule.Scope {
@@ -106,19 +96,6 @@ func (dr making) newScoped(ctx context.Context, row store.Sequence, c *counter) 
 	return c, nil
 }
 
-// newScopedStandIn is newScoped over the stand-in for stores, where there is no
-// catalog: columns are what the policy says.
-func (dr making) newScopedStandIn() *counter {
-	s := &scoped{
-		standIn: &standInRows{make: dr.db.StandIn, made: map[string]keysource.Reserver{}},
-		scope:   store.Scope{Name: dr.state},
-	}
-	for _, rc := range dr.key.Rule.Scope {
-		s.columns = append(s.columns, scopeColumn{rule: rc, dialect: dr.db.AnyEngine().Dialect, found: &catalog.Column{Name: rc.Column}})
-	}
-	return &counter{numbers: s}
-}
-
 // Parents returns for each row what it is numbered within: the values of the
 // columns that the policy names.
 type Parents func() ([][]driver.Value, error)
@@ -134,7 +111,7 @@ func (g *Conn) Within(ctx context.Context, t *Table, i, _ int, parents Parents) 
 	if err != nil {
 		return nil, err
 	}
-	s, ok := c.numbers.(*scoped)
+	s, ok := c.numbers.(parentNumbers)
 	if !ok {
 		return nil, errNoParent // the policy has changed: there is no such counter
 	}
@@ -161,17 +138,21 @@ func (s *scoped) within(ctx context.Context, g *Conn, t *Table, i int, rows [][]
 	if err != nil {
 		return nil, err
 	}
-	if s.standIn == nil {
-		if g.Tx == session.Outside {
-			return nil, errOutside
-		}
-		if err := s.joined.open(ctx, g); err != nil {
-			return nil, err
-		}
+	if g.Tx == session.Outside {
+		return nil, errOutside
 	}
-	keys := make([]driver.Value, len(rows))
+	if err := s.joined.open(ctx, g); err != nil {
+		return nil, err
+	}
+	return numbered(parents, len(rows), func(p *parent) (int64, error) { return s.reserveFor(ctx, g, t, i, p) })
+}
+
+// numbered returns the numbers of n rows. reserve returns the first of as many numbers
+// of a parent as it has rows.
+func numbered(parents []*parent, n int, reserve func(*parent) (int64, error)) ([]driver.Value, error) {
+	keys := make([]driver.Value, n)
 	for _, p := range parents {
-		first, err := s.reserveFor(ctx, g, t, i, p)
+		first, err := reserve(p)
 		if err != nil {
 			return nil, err
 		}
@@ -188,7 +169,7 @@ var errOutside = errors.New("keys that are numbered within other columns are dra
 
 // parentsOf returns the parents of the rows, in the order in which every statement
 // locks them.
-func (s *scoped) parentsOf(rows [][]driver.Value) ([]*parent, error) {
+func (s *scopeRows) parentsOf(rows [][]driver.Value) ([]*parent, error) {
 	byRow := map[string]*parent{}
 	var all []*parent
 	for place, row := range rows {
@@ -213,19 +194,16 @@ func (s *scoped) parentsOf(rows [][]driver.Value) ([]*parent, error) {
 }
 
 // reserve refuses: there is no row that the numbers are for.
-func (s *scoped) reserve(context.Context, *Conn, int64) (int64, error) { return 0, errNoParent }
+func (s *scopeRows) reserve(context.Context, *Conn, int64) (int64, error) { return 0, errNoParent }
 
 // suspect does nothing: what is found in use is one parent's, see suspectWithin.
-func (s *scoped) suspect() {}
+func (s *scopeRows) suspect() {}
 
-func (s *scoped) close(context.Context) error { return nil }
+func (s *scopeRows) close(context.Context) error { return nil }
 
 // reserveFor returns the first of as many numbers of a parent as it has rows.
 func (s *scoped) reserveFor(ctx context.Context, g *Conn, t *Table, i int, p *parent) (int64, error) {
 	n := int64(len(p.places))
-	if s.standIn != nil {
-		return s.standIn.reserve(ctx, p.row, n)
-	}
 	st, _, err := g.states(ctx)
 	if err != nil {
 		return 0, err

@@ -76,7 +76,7 @@ func (dr making) newSequence(ctx context.Context) (*counter, error) {
 	if len(dr.key.Rule.Scope) > 0 {
 		return dr.newScoped(ctx, row, c)
 	}
-	if dr.db.DrawsInTransaction(dr.key) {
+	if dr.key.InTransaction {
 		_, err := dr.newJoined(ctx, row, ranked, facts.Columns[dr.index].schema, c)
 		return c, err
 	}
@@ -135,24 +135,6 @@ func isElsewhere(g *Conn, schema string) bool {
 // errElsewhere is for a table in a file that is attached to a database in
 // memory: each connection would number it for itself.
 var errElsewhere = errors.New("the table is in a file that is attached to a database in memory, which keeps the state of each connection to itself: give the source a store, or attach the other way round")
-
-// newStandIn returns a counter over the stand-in for stores.
-func (dr making) newStandIn() (*counter, error) {
-	o := dr.key.Rule.Source.SequenceOptions()
-	mapping, last, err := dr.key.bounded(dr.state)
-	if err != nil {
-		return nil, err
-	}
-	if mapping != nil {
-		mapping, o.EndRemedy = dr.key.standing(mapping), keysource.EndRemedy(mapping)
-	}
-	o.Reserver, o.Max = dr.db.StandIn(dr.state), last
-	source, err := keysource.NewSequence(o, dr.db.sources.env)
-	if err != nil {
-		return nil, err
-	}
-	return &counter{numbers: &sequence{source: source}, mapping: mapping}, nil
-}
 
 // MayFollow reports whether a source takes the place of an engine's own counter, and
 // so follows the keys that INSERTs bring where that would: AUTO_INCREMENT of MySQL and

@@ -72,7 +72,7 @@ func (db *Tables) Open(cfg *policy.Config, own driver.Connector, shared *SharedS
 	}
 	s.flakes = shared
 	for _, src := range db.Candidates[0].Policy.Sources() {
-		if !ofWorkers(src) || src.Spread != "" || src.WorkerLease > 0 || db.StandIn != nil {
+		if !ofWorkers(src) || src.Spread != "" || src.WorkerLease > 0 || db.Detached {
 			continue // there is no number yet
 		}
 		if err := s.openSnowflake(src, db.markless(src)); err != nil {
@@ -160,8 +160,8 @@ func (dr Drawing) counters(ctx context.Context) (set *Counters, only *atomic.Poi
 			set, only = dr.on.OwnCounters, nil
 		}
 	}
-	if dr.on.isAltered() && dr.db.StandIn == nil {
-		set, only = dr.on.countersHere(dr.key, set), nil
+	if dr.on.isAltered() {
+		set, only = dr.on.AlteredTables.countersHere(dr.key, set), nil
 	}
 	if len(dr.key.StateValues()) > 0 {
 		only = nil
@@ -273,9 +273,7 @@ type making struct {
 
 func (dr making) newCounter(ctx context.Context) (*counter, error) {
 	switch {
-	case dr.db.StandIn != nil && len(dr.key.Rule.Scope) > 0:
-		return dr.newScopedStandIn(), nil
-	case dr.db.StandIn != nil:
+	case dr.db.Detached:
 		return dr.newStandIn()
 	case ofWorkers(dr.key.Rule.Source):
 		return dr.newSnowflake(ctx)

@@ -19,7 +19,7 @@ type rowNeeds struct {
 
 func (db *Tables) needs() rowNeeds {
 	var n rowNeeds
-	if !db.StatesOnConnection() || db.StandIn != nil {
+	if !db.StatesOnConnection() {
 		return n
 	}
 	for _, src := range db.Candidates[0].Policy.Sources() {

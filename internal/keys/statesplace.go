@@ -12,7 +12,7 @@ import (
 // AskPlaceEarly asks a new connection, where later the question would change what a
 // statement may ask for. What fails here is asked again.
 func (g *Conn) AskPlaceEarly(ctx context.Context) {
-	if e := g.tables.Engine.Load(); e != nil && e.Dialect.Place.Early && g.tables.StandIn == nil && e.UsesPlace {
+	if e := g.tables.Engine.Load(); e != nil && e.Dialect.Place.Early && e.UsesPlace {
 		g.Place.First, _ = g.PlaceNow(ctx)
 	}
 }
@@ -31,7 +31,7 @@ func (db *Tables) home(ctx context.Context) (*session.Location, error) {
 		return nil, err
 	}
 	var answer string
-	err = db.askCatalog(ctx, db.Dialect(), func(ctx context.Context) (err error) {
+	err = askCatalog(ctx, db.Dialect(), db.storeWait, func(ctx context.Context) (err error) {
 		answer, err = catalog.Place(ctx, db.Dialect(), q)
 		return err
 	})
@@ -59,7 +59,7 @@ func (db *Tables) locate(ctx context.Context, g *Conn, at *session.Location, nam
 		schema, _, err = catalog.Locate(ctx, db.Dialect(), q, at.Answer, name)
 		return schema, false, err // it may be rolled back
 	}
-	err = db.askCatalog(ctx, db.Dialect(), func(ctx context.Context) (err error) {
+	err = askCatalog(ctx, db.Dialect(), db.storeWait, func(ctx context.Context) (err error) {
 		schema, lasts, err = catalog.Locate(ctx, db.Dialect(), q, at.Answer, name)
 		return err
 	})

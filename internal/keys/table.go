@@ -49,6 +49,9 @@ type Column struct {
 	Source keysource.Source // nil where the kind has a state: see Drawing.Counter
 	text   bool             // keys are text of an alphabet of their own, or decimal
 
+	InTransaction bool // keys belong to the transaction of their INSERT
+	OnConnection  bool // keys of a state are drawn on the connection of their INSERT
+
 	// shape is what the numbers of a counter are made into; nil where they are the
 	// keys, or there are none.
 	shape keysource.Mapping

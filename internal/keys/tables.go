@@ -23,7 +23,7 @@ type Tables struct {
 	Candidates      []*Engine              // what the engine may be: one, or MySQL's and MariaDB's
 	Engine          atomic.Pointer[Engine] // nil until those two are told apart
 	sources         *sources
-	StandIn         func(state string) keysource.Reserver // for stores; nil outside tests
+	standIn         func(state string) keysource.Reserver // for stores; nil outside tests
 	logger          *slog.Logger                          // nil: slog.Default, when it is needed
 
 	storeWait time.Duration // how long a store is waited for that does not answer
@@ -39,7 +39,7 @@ const defaultStoreWait = 10 * time.Second
 // New returns the tables of a database, which speaks one of the dialects. It
 // does no I/O and keeps nothing of the policy.
 func New(a Options, facts drivers.Facts, dialects []*dialect.Dialect) (*Tables, error) {
-	db := &Tables{sources: newSources(a), StandIn: a.Reservers, logger: a.Logger, storeWait: cmp.Or(a.Policy.StoreWait, defaultStoreWait)}
+	db := &Tables{sources: newSources(a), standIn: a.Reservers, logger: a.Logger, storeWait: cmp.Or(a.Policy.StoreWait, defaultStoreWait)}
 	db.Mode.Store(uint32(a.Policy.Mode)) // so that off asks the server nothing
 	for _, one := range dialects {
 		e, err := newEngine(a, one, db.sources)
@@ -47,7 +47,7 @@ func New(a Options, facts drivers.Facts, dialects []*dialect.Dialect) (*Tables, 
 			return nil, err
 		}
 		db.Candidates = append(db.Candidates, e)
-		if !one.Grammar.TableCase {
+		if !one.Grammar.TableCase || a.Reservers != nil {
 			continue
 		}
 		if e, err = newEngine(a, one.WithExactTables(), db.sources); err != nil {
@@ -59,6 +59,7 @@ func New(a Options, facts drivers.Facts, dialects []*dialect.Dialect) (*Tables, 
 		dialects[i] = e.Dialect // with the policy's settings
 	}
 	db.Server = session.NewServer(facts, dialects)
+	db.Detached = a.Reservers != nil
 	if len(db.Candidates) == 1 {
 		db.Engine.Store(db.Candidates[0])
 	}
@@ -112,15 +113,6 @@ func (dr Drawing) noteSuspect(ctx context.Context) {
 	dr.db.CurrentLogger().LogAttrs(ctx, slog.LevelError, "keyfill: source suspect: a key was in use already",
 		slog.String("table", dr.table.Table), slog.String("column", dr.key.Name))
 }
-
-// DrawsOnConnection reports whether keys are drawn on the statement's own connection.
-func (db *Tables) DrawsOnConnection(k *Column) bool {
-	return db.StandIn == nil && (k.Rule.Joined || db.StatesOnConnection() && k.Rule.Source.Store == "")
-}
-
-// DrawsInTransaction reports whether keys belong to the INSERT's transaction. A stand-in for
-// stores has none.
-func (db *Tables) DrawsInTransaction(k *Column) bool { return k.Rule.Joined && db.StandIn == nil }
 
 // TransactionEffect returns what a text does to the transaction of its connection.
 func (db *Tables) TransactionEffect(query string, what rewrite.Concern) rewrite.Transaction {
