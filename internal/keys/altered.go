@@ -9,22 +9,22 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// alteredTables is what is known of tables in a transaction that has changed some, or
+// alteredTables holds what a transaction knows of tables after it has changed some, or
 // may have: see session/catalogchanges.go.
 type alteredTables struct {
 	facts    map[*Table]*Facts
-	at       uint64 // times of the changes that facts know of
+	at       uint64 // Altered.Times when facts were asked for
 	counters *Counters
-	renamed  bool // a table may have taken the name of one that these number
+	renamed  bool // a table may have got the name of a table that counters number
 
 	// Created names the tables that the text about to be sent creates.
 	Created []string
 }
 
-// close forgets what holds in the transaction alone.
+// close forgets what is known in the transaction alone.
 func (a *alteredTables) close() {
 	if a.counters != nil {
-		// What is reserved is lost: nobody else has waited for it.
+		// Reserved numbers become gaps.
 		_ = a.counters.close(context.Background())
 	}
 	*a = alteredTables{}
@@ -54,8 +54,8 @@ func (g *Conn) factsHere(ctx context.Context, t *Table) (*Facts, error) {
 	return f, err
 }
 
-// factsMade returns the facts of a table that is not there, but is made by the text
-// in front of its INSERT: f where it is not.
+// factsMade returns the facts of a table that is not there yet, but that the text creates
+// in front of its INSERT. It returns f for any other table.
 func (db *Tables) factsMade(ctx context.Context, g *Conn, t *Table, f *Facts) (*Facts, error) {
 	if f.unseen == nil || g == nil || !slices.Contains(g.AlteredTables.Created, t.Rule.Name) {
 		return f, nil
@@ -78,8 +78,9 @@ func (db *Tables) factsMade(ctx context.Context, g *Conn, t *Table, f *Facts) (*
 	return &made, nil
 }
 
-// countersHere returns where the counter of a key is kept for a transaction that has
-// changed tables: with it, where its state is opened by looking at the table.
+// countersHere returns the set that keeps the counter of a key in a transaction which
+// has changed tables: a set of its own where the state is opened by looking at the
+// table.
 func (a *alteredTables) countersHere(k *Column, all *Counters) *Counters {
 	src := k.Rule.Source
 	if !countsInRows(src) || src.Kind == policy.KindRecycled {

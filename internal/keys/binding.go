@@ -18,8 +18,8 @@ type bound struct {
 	columns sync.Map                                  // of store.Column.String()
 }
 
-// newBound returns the columns of a state that is opened for the columns of row. It is
-// nil where the row is bound to its column by itself.
+// newBound returns the columns of a state that is opened for the columns of row. It
+// returns nil for a state of one column, whose row names that column.
 func newBound(row store.Sequence, bind func(context.Context, store.Column) error) *bound {
 	if !row.Shared {
 		return nil
@@ -31,14 +31,14 @@ func newBound(row store.Sequence, bind func(context.Context, store.Column) error
 	return b
 }
 
-// row returns the state of a key, which serves columns, the key's own first. The state
-// of a snowflake has no row that could name a column.
+// row returns the row of a key's state, which serves columns, the key's own first. For a
+// snowflake, whose state is no such row, only the columns are used.
 func (k *Column) row(state string, facts *Facts, columns []store.Column) store.Sequence {
 	src := k.Rule.Source
 	row := store.Sequence{
 		Name: state, Columns: columns, Start: src.Start, Max: k.Limit(), Exclusive: src.Exclusive,
-		// What the row looks like must not depend on how many tables the file has
-		// for the state just now.
+		// The form of the row must not depend on how many tables the policy has for
+		// the state just now.
 		Shared: k.Rule.Shared || !k.Rule.Own || ofWorkers(src),
 		// A row is bound to the table as it is found.
 		Create: src.CreateRow() && (facts.unseen == nil || facts.made || k.Rule.Shared),

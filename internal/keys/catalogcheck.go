@@ -15,17 +15,16 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Facts is what the engine's catalog says of a table, as far as it
-// matters for its keys.
+// Facts are the catalog's facts about a table that matter for its keys.
 type Facts struct {
 	Columns []ColumnFacts // as the table's keys
 
-	// LastIDUnread says that nothing of the table's reads LAST_INSERT_ID() at an
-	// INSERT: no trigger and no default.
+	// LastIDUnread says that no trigger and no default of the table reads
+	// LAST_INSERT_ID() at an INSERT.
 	LastIDUnread bool
 
-	// NumbersOther says that the engine numbers another column of the table, by which
-	// LastInsertId means that one.
+	// NumbersOther says that the engine numbers another column of the table, whose
+	// number LastInsertId then is.
 	NumbersOther bool
 
 	// OwnConflicts says that the table itself may leave out or replace rows that
@@ -34,23 +33,22 @@ type Facts struct {
 
 	Rows *RowFacts
 
-	// unseen says that the catalog does not show the table: it is a temporary
-	// one, or not there yet. nil: the catalog shows it.
+	// unseen is the catalog's error for a table that is a temporary one, or not there
+	// yet; nil where the catalog shows the table.
 	unseen error
 
-	// made says that it is not there yet, but the text makes it that inserts into
-	// it.
+	// made says that the table is not there yet, but the text of the INSERT creates it.
 	made bool
 }
 
-// ColumnFacts is what the catalog says of a key column.
+// ColumnFacts are the catalog's facts about a key column.
 type ColumnFacts struct {
 	schema, table, column string // as they are stored; table "" when it is not found
 
 	leads  bool     // it is the first of an index
-	alone  bool     // a unique index on it and no other column keeps a key from being there twice
-	counts bool     // the engine numbers it too, and follows the ids that it is brought
-	ranked bool     // the greatest key, an integer, is quickly found
+	alone  bool     // a unique index covers this column alone
+	counts bool     // the engine numbers it too, and follows explicit keys
+	ranked bool     // keys are integers, and an index finds the greatest
 	RowID  bool     // SQLite: it is the rowid
 	Unique []string // as duplicate-key errors name the unique indexes that it leads
 }
@@ -59,37 +57,37 @@ type ColumnFacts struct {
 type gate struct {
 	// Facts is what the catalog said; nil before it was asked.
 	Facts atomic.Pointer[Facts]
-	turn  chan struct{} // one asks at a time
+	turn  chan struct{} // holds one token: one caller asks at a time
 
 	// Rows is what is known of the table's rows: see RowFacts. Where that could not be
 	// read, it is read again after RowsPausedUntil, in nanoseconds of the Unix epoch.
 	Rows            atomic.Pointer[RowFacts]
 	RowsPausedUntil atomic.Int64
 
-	// Values are plans by which the values of a row are read: see valuesOf in
+	// Values keeps plans that read the values of a row: see valuesOf in
 	// fill/upsertid.go.
 	Values *rewrite.Cache
 
-	// counters are the counters of the keys whose state has one name, once they are
-	// made.
+	// counters holds, by key column, the counter of a state with one name; nil before
+	// it is made.
 	counters []atomic.Pointer[counter]
 
 	mu      sync.Mutex
-	missing *Facts    // the table is not there
-	failed  error     // what the table was found unfit for
-	until   time.Time // for how long the two hold
+	missing *Facts    // of a table that is not there
+	failed  error     // why the table was found unfit
+	until   time.Time // the end of the time in which the two hold
 }
 
-// RecheckPause is for how long a table that was found unfit, or not at all, is not
-// looked at again.
+// RecheckPause is how long a table that was found unfit, or not found, is not looked at
+// again.
 const RecheckPause = time.Second
 
 func newGate(keys int) *gate {
 	return &gate{Values: newValues(), turn: make(chan struct{}, 1), counters: make([]atomic.Pointer[counter], keys)}
 }
 
-// Facts returns what the catalog says of a table, of which it is asked unless
-// that is known. A column that cannot take its keys is an error.
+// Facts returns the catalog's facts about a table. It asks the catalog where the facts
+// are not known. It fails where a column cannot hold its keys.
 func (db *Tables) Facts(ctx context.Context, g *Conn, t *Table) (*Facts, error) {
 	if t.AsksCatalog && g.isAltered() {
 		f, err := g.factsHere(ctx, t)
@@ -136,8 +134,8 @@ func (db *Tables) Facts(ctx context.Context, g *Conn, t *Table) (*Facts, error) 
 	return f, nil
 }
 
-// recent returns what was found a moment ago and may change: that the table is
-// unfit, or is not there.
+// recent returns the last answer where it is younger than RecheckPause: that the table
+// is not there, or is unfit.
 func (g *gate) recent() (*Facts, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -147,14 +145,14 @@ func (g *gate) recent() (*Facts, error) {
 	return nil, nil
 }
 
-// again notes what is to be looked at again in a moment.
+// again keeps an answer that is asked for again after RecheckPause.
 func (g *gate) again(missing *Facts, failed error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.missing, g.failed, g.until = missing, failed, time.Now().Add(RecheckPause)
 }
 
-// look asks the catalog.
+// look asks the catalog for a table and checks its key columns.
 func (db *Tables) look(ctx context.Context, g *Conn, t *Table) (*Facts, error) {
 	e := db.AnyEngine()
 	if err := db.LockBeforeRead(ctx, g, t, 0); err != nil {
@@ -167,7 +165,7 @@ func (db *Tables) look(ctx context.Context, g *Conn, t *Table) (*Facts, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Facts{LastIDUnread: isQuiet(found), OwnConflicts: found.ConflictClauses, Rows: NewRowFacts(e.Dialect, t, found)}
+	f := &Facts{LastIDUnread: readsNoLastID(found), OwnConflicts: found.ConflictClauses, Rows: NewRowFacts(e.Dialect, t, found)}
 	for i := range t.KeyColumns {
 		k := &t.KeyColumns[i]
 		if err := found.Check(e.Dialect, k.wanted()); err != nil {
@@ -185,17 +183,17 @@ func (db *Tables) look(ctx context.Context, g *Conn, t *Table) (*Facts, error) {
 	return f, nil
 }
 
-// UUIDLength is how many characters a UUID has as text.
+// UUIDLength is the length of a UUID as text in characters.
 const UUIDLength = 36
 
-// isQuiet reports whether a table has no place of its own that reads
+// readsNoLastID reports whether no trigger and no default of a table reads
 // LAST_INSERT_ID() at an INSERT.
-func isQuiet(t *catalog.Table) bool {
+func readsNoLastID(t *catalog.Table) bool {
 	return !t.View && t.InsertTriggers == catalog.No &&
 		!slices.ContainsFunc(t.Columns, func(c catalog.Column) bool { return c.LastKeyDefault })
 }
 
-// wanted is what the catalog must say of the key's column.
+// wanted returns the demands on the key's column.
 func (k *Column) wanted() catalog.Key {
 	length := k.width()
 	if k.shape == nil && k.Layout == dialect.SequentialAsString && !k.Rule.Integer {
@@ -238,10 +236,9 @@ func factsOfColumn(t *catalog.Table, c *catalog.Column) ColumnFacts {
 	}
 }
 
-// CatalogTable asks the catalog for a table: on SQLite on the statement's
-// connection, which may have a transaction open that a second one would wait
-// for, elsewhere on one of our own, so that the application's session does not
-// notice.
+// CatalogTable asks the catalog for a table. On SQLite it asks on the statement's
+// connection, since another connection could wait for its transaction; elsewhere on a
+// connection of our own, so that the application's session is not changed.
 func (db *Tables) CatalogTable(ctx context.Context, g *Conn, d *dialect.Dialect, schema, name string) (*catalog.Table, error) {
 	if db.StatesOnConnection() || g.isAltered() {
 		return catalog.Read(ctx, d, catalog.Conn(g.Raw), schema, name)

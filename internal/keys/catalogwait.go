@@ -34,7 +34,7 @@ func askCatalog(ctx context.Context, d *dialect.Dialect, wait time.Duration, ask
 	}
 }
 
-// How long the catalog is left alone before it is asked again.
+// The pauses before the catalog is asked again.
 const (
 	firstCatalogPause   = 2 * time.Millisecond
 	longestCatalogPause = 200 * time.Millisecond

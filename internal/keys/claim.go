@@ -10,25 +10,25 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// A state that is no row of keyfill_sequences beside its table leaves a row there
-// that says which column it fills: a claim. So another source for the same column
-// is refused whichever of the two comes first.
+// A state that is not a row of keyfill_sequences in the table's own database leaves a
+// row there that says which column it fills: a claim. So another source for the same
+// column is refused, whichever of the two comes first.
 
 // claimer returns what a counter claims columns for: a claim without its column.
 type claimer func(ctx context.Context) (store.Claim, error)
 
-// claimAgain is after how long a claim is tried again that could not be noted: the
-// tables were not there.
+// claimAgain is the pause before a claim is tried again that could not be written, since
+// the tables of states were not there.
 const claimAgain = 10 * time.Second
 
-// claimed says what has become of a claim.
+// claimed says whether a claim is written, and when that was tried last.
 type claimed struct {
 	noted bool
 	tried time.Time
 }
 
-// claimerOf returns how a source with a row of a store claims columns, nil where
-// that row does: it says itself which column it fills.
+// claimerOf returns the claimer of a source with a row in a store. It is nil for a row
+// that names its columns itself.
 func claimerOf(src policy.Source, row *store.Sequence) claimer {
 	state := ""
 	switch {
@@ -42,12 +42,12 @@ func claimerOf(src policy.Source, row *store.Sequence) claimer {
 	return claims(store.Claim{State: state})
 }
 
-// claims returns a claimer of what is known beforehand.
+// claims returns a claimer of a claim that is known beforehand.
 func claims(c store.Claim) claimer {
 	return func(context.Context) (store.Claim, error) { return c, nil }
 }
 
-// claim claims the column of a counter, and reports whether that is done for good.
+// claim claims the column of a counter, and reports whether the claim will stay.
 func (dr Drawing) claim(ctx context.Context, c *counter) (done bool, err error) {
 	if c.claimer == nil {
 		return true, nil

@@ -22,23 +22,23 @@ type Conn struct {
 	// OwnCounters are the counters of a database in memory, which this connection
 	// alone has; nil for any other.
 	OwnCounters    *Counters
-	memoryDetected bool                 // that was found out
-	ensured        bool                 // the tables of states were looked for
-	doubts         map[*counter]doubted // what its transaction has found in use
+	memoryDetected bool                 // DetectOwnMemory has run
+	ensured        bool                 // the tables of states are there
+	doubts         map[*counter]doubted // by counters whose keys its transaction found in use
 	claimed        bool                 // a claim was noted in one of its transactions since the checkout
 
 	AlteredTables alteredTables
 }
 
-// Open begins with a connection of the driver.
+// Open sets g up for a connection that the driver has just opened.
 func (g *Conn) Open(conn driver.Conn, db *Tables) {
 	g.Conn, g.tables = session.New(conn, db.Server), db
 	g.Altered.OnEnd = g.AlteredTables.close
 	g.OnRename = g.doubtAll
 }
 
-// doubtAll gives up what is reserved, and has each numbering compared with its table
-// before the next key: the name of its table may be that of other rows now.
+// doubtAll gives up reserved numbers, and has each numbering compared with its table
+// before the next key: after a RENAME the table's name may mean another table.
 func (g *Conn) doubtAll() {
 	g.tables.sources.counters.suspect()
 	if g.OwnCounters != nil {
@@ -57,8 +57,8 @@ func (g *Conn) Close() error {
 	return err
 }
 
-// BeginTx creates the tables of states first, where the policy says so: what is created
-// in a transaction may be rolled back.
+// BeginTx creates the tables of states first, where the policy says so: tables that are
+// created in a transaction may be rolled back.
 func (g *Conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	if policy.Mode(g.tables.Mode.Load()) == policy.ModeFill && !opts.ReadOnly {
 		g.EnsureStates(ctx)
@@ -66,7 +66,7 @@ func (g *Conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 	return g.Conn.BeginTx(ctx, opts)
 }
 
-// ResetSession forgets what belongs to a caller who is gone.
+// ResetSession forgets what belongs to the last user of the connection.
 func (g *Conn) ResetSession(ctx context.Context) error {
 	g.claimed, g.doubts = false, nil
 	return g.Conn.ResetSession(ctx)
@@ -81,5 +81,5 @@ func (g *Conn) noteJoinedDraw() {
 // hasDrawn reports whether a number was asked for in the transaction.
 func (g *Conn) hasDrawn() bool { return g.drawnIn == g.Begins }
 
-// Spares reports that a statement may take more keys than it stores.
+// Spares reports that a statement may draw more keys than it stores: see [Spare].
 func (g *Conn) Spares() bool { return true }

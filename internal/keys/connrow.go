@@ -11,8 +11,8 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// connRow is the row of a sequence in the database of whatever connection a
-// statement runs on.
+// connRow is the row of a sequence, or of series, in the database of each statement's
+// connection, as on SQLite.
 type connRow struct {
 	dialect *dialect.Dialect
 	rows    *store.Reserver   // of no connection yet; nil for series
@@ -35,17 +35,17 @@ func (r *connRow) at(g *Conn) keysource.At {
 	return at
 }
 
-// committing is a row outside of transactions. Each of its calls is a
-// transaction, not for what it does, which one statement could do, but because
-// the engine refuses to begin one inside another: what is kept here has
-// committed, even if a BEGIN went by that was not seen.
+// committing is a row outside of transactions. Each of its calls is a transaction of its
+// own, although one statement would do, because the engine refuses to begin a
+// transaction inside another: so a reservation has committed even if a BEGIN was sent
+// that keyfill did not see.
 type committing struct {
 	row *connRow
 	on  *Conn
 }
 
-// errInside is the answer of a committing row inside a transaction. The connection
-// then knows that it does not know whether one is open.
+// errInside is returned by a committing row inside a transaction. The connection then
+// notes that a transaction may be open.
 var errInside = errors.New("a transaction is open")
 
 func (c committing) Reserve(ctx context.Context, n, seen int64) (r keysource.Reservation, err error) {

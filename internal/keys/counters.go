@@ -13,7 +13,7 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// counter is an integer source with a state of a name.
+// counter is an integer source over the state of one name.
 type counter struct {
 	numbers numbers
 
@@ -21,44 +21,44 @@ type counter struct {
 	mapping keysource.Mapping
 	warned  atomic.Bool // that most of them are used
 
-	// home is the table that the state numbers, as it is stored; "" when it may be
-	// several.
+	// home is the table that the state numbers, as the catalog names it; "" where the
+	// state may number several.
 	home string
 
-	// bound are the columns of a state that has none of its own; nil for others.
+	// bound are the columns of a shared state; nil for others.
 	bound *bound
 
-	// claimer names the state for which the columns are claimed; nil where its row
-	// says which they are.
+	// claimer names the state for which columns are claimed; nil where the state's row
+	// names its columns.
 	claimer claimer
 
-	// set and state are where it is kept, and under which name.
+	// set keeps the counter, under the name state.
 	set   *Counters
 	state string
 
-	ofValue bool  // its state is one of as many as there are values: tenants, say
-	used    int64 // when it was last asked for, by its set's count; guarded by that
+	ofValue bool  // the name of its state holds a value, such as a tenant's
+	used    int64 // the set's turn when it was last asked for; guarded by the set's mu
 
 	// unseen says why the catalog did not show the table when the counter was made;
 	// nil: the catalog showed it.
 	unseen error
 }
 
-// numbers are what a counter gives: sequence, snowflake, recycled, joinedRow and scoped
-// are its kinds.
+// numbers are the numbers of a counter, of one of the kinds sequence, snowflake,
+// recycled, joinedRow and scoped.
 type numbers interface {
 	// reserve returns the first of n consecutive integers.
 	reserve(ctx context.Context, g *Conn, n int64) (int64, error)
 
-	// suspect gives up what is reserved, since a key of it was found in use: what
-	// comes next is compared with the greatest key, where that can be asked for.
+	// suspect gives up reserved numbers, since one of them was found in use. The next
+	// number is compared with the greatest key, where the table can be asked for that.
 	suspect()
 
-	// close gives back what is reserved and leased.
+	// close gives back reserved numbers and leases.
 	close(ctx context.Context) error
 }
 
-// Follower is numbers that can be raised above a key that was brought.
+// Follower are numbers that can be raised above an explicit key.
 type Follower interface {
 	numbers
 
@@ -92,11 +92,11 @@ func (c *counter) reserve(ctx context.Context, g *Conn, n int64) (int64, error) 
 // forget closes the counter; the next one of its state is made anew.
 func (c *counter) forget(ctx context.Context) error { return c.set.forget(ctx, c.state, c) }
 
-// leavePatience is how long a store is waited for that is to take a lease back.
+// leavePatience is how long to wait for a store that takes a lease back.
 const leavePatience = 2 * time.Second
 
-// leave closes a source that has a lease. A store that does not take it back is no
-// error: it runs out by itself.
+// leave closes a source that has a lease. It is no error that the store does not take the
+// lease back, which runs out by itself.
 func leave(ctx context.Context, source interface{ Close(context.Context) error }) error {
 	limited, cancel := context.WithTimeout(ctx, leavePatience)
 	defer cancel()
@@ -112,7 +112,7 @@ type Counters struct {
 	all    map[string]*counter
 	closed bool
 
-	turn   int64    // counts what was asked for
+	turn   int64    // counts the calls that asked for a counter
 	claims sync.Map // claimed, by the name of the row
 }
 
@@ -184,14 +184,14 @@ func (c *Counters) keep(state string, made *counter) *counter {
 	return made
 }
 
-// maxCounters is how many counters are kept of states whose names hold a value: those
-// of tenants come all the time, and each takes a kilobyte and a half.
+// maxCounters bounds the counters that are kept where the names of states hold a value:
+// new tenants may come all the time, and a counter takes a kilobyte and a half.
 const maxCounters = 4096
 
-// shed closes a quarter of the counters where there are more than maxCounters: those
-// that were not used for the longest time. What they have reserved is a gap; a state
-// that is asked for again begins where its row stands. Whoever is about to draw from
-// one gets keysource.ErrClosed, and the counter that is made anew.
+// shed closes counters where there are more than maxCounters: a quarter of that number,
+// and the ones that were not used for the longest time. Their reserved numbers become
+// gaps; a state that is asked for again begins where its row stands. A caller who is
+// about to draw from a closed counter gets keysource.ErrClosed, and asks for a new one.
 func (c *Counters) shed(ctx context.Context) {
 	c.mu.Lock()
 	if len(c.all) <= maxCounters {
@@ -211,7 +211,7 @@ func (c *Counters) shed(ctx context.Context) {
 	}
 	c.mu.Unlock()
 	for _, one := range old {
-		// What cannot be given back is a gap, or its lease runs out.
+		// Numbers that cannot be given back are gaps, and a lease runs out.
 		_ = one.numbers.close(ctx)
 	}
 }

@@ -11,13 +11,14 @@
 // [Examples] for an explanation. A UUID comes from a source that all tables share. An
 // integer comes from a counter, one for each name of a state. There are five kinds of
 // numbers that a counter gives, each in a file of its name: sequence, snowflake,
-// recycled, joinedRow and scoped (scoped in scope.go).
+// recycled, joinedRow and scoped (scoped in scope.go). A test has stand-ins for the
+// stores instead (standin.go).
 //
-// Whether a key can come out twice is decided here. What is reserved is written to a
-// store before it is given, in a transaction that has committed; only a joined row is
-// changed in the transaction of its INSERT, and goes back with it. A row says for which
-// column it counts (see binding.go), and what has no row claims its column (claim.go),
-// so that two sources never fill one column unseen.
+// This package decides whether a key can come out twice. A reservation is written to a
+// store before a key of it is given, in a transaction that has committed. Only a joined
+// row is changed in the transaction of its INSERT, and is rolled back with it. A row says
+// for which column it counts (see binding.go), and a source without a row claims its
+// column (claim.go), so that two sources never fill one column unseen.
 //
 // The package internal/fill decides what becomes of a statement and calls this one,
 // which stands on internal/session and never calls back. Tables, tables, counters and

@@ -17,9 +17,9 @@ type doubted struct {
 	remedy keysource.Remedy
 }
 
-// doubt makes the next draw on the connection compare with the greatest key that
-// its transaction sees, where others may not see that. A row that is counted on the
-// connection itself is compared there anyway.
+// doubt makes the next draw on the connection compare its number with the greatest key
+// that the transaction sees, which other connections may not see. A row that is counted
+// on the connection itself is compared there anyway.
 func (dr Drawing) doubt(ctx context.Context, c *counter) {
 	if dr.on == nil || dr.on.Tx == session.Outside {
 		return
@@ -40,11 +40,11 @@ func (dr Drawing) doubt(ctx context.Context, c *counter) {
 	dr.on.doubts[c] = doubted{f.Columns[dr.index].Stored(dr.table.Rule, dr.key, false), onBehind(dr.key.Rule.Source, f.Columns[dr.index].counts)}
 }
 
-// errInUse is for a number that is not above the greatest key in the table.
+// errInUse is returned for a number that is not above the greatest key in the table.
 var errInUse = fmt.Errorf("%w: keys that the transaction sees are greater than the next one: raise next_value above them, or let it advance", keysource.ErrStoreBehind)
 
-// reserveAbove is reserve above the greatest key that the transaction sees, as
-// on_behind says.
+// reserveAbove reserves numbers above the greatest key that the transaction sees. Where
+// the numbering is behind that key, the policy's on_behind says what happens.
 func (c *counter) reserveAbove(ctx context.Context, g *Conn, n int64, d doubted) (int64, error) {
 	greatest, err := store.Within(g.tables.AnyEngine().Dialect, g.Raw).MaxKey(ctx, d.column)
 	if err != nil {

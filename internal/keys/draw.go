@@ -20,14 +20,15 @@ type Giver interface {
 	// Within returns n keys, each numbered within the parent of its row; parents
 	// gives these.
 	Within(ctx context.Context, t *Table, i, n int, parents Parents) ([]driver.Value, error)
-	// Spares reports whether keys are drawn behind those of a statement: see Spare.
+	// Spares reports whether more keys are drawn than a statement has rows: see Spare.
 	Spares() bool
 }
 
-// Draw asks the sources for the keys that an execution takes, one call for
-// each column of each INSERT, but for those of drawn, which it has already. rows
-// is how many an INSERT … SELECT has, by its index; one that is not there was not
-// counted yet. room may be nil.
+// Draw asks for the keys of an execution, once for each key column of each INSERT. It
+// returns them by the index of the plan's draws, and keeps the keys of drawn, which the
+// execution has already. rows holds the number of rows of each INSERT … SELECT, by the
+// index of the INSERT; where the rows were not counted yet, no keys are drawn. room may
+// be nil.
 func Draw(ctx context.Context, p *rewrite.Plan, args []driver.NamedValue, h rewrite.Holes, rows map[int]int64, drawn [][]driver.Value, from Giver, room *Room) ([][]driver.Value, error) {
 	keys, values := room.of(p)
 	copy(keys, drawn)
@@ -80,8 +81,8 @@ type Room struct {
 	value [1]driver.Value
 }
 
-// of returns the empty lists for the keys of a plan, and where the values may be put.
-// What an attempt before has left there is forgotten: its transaction was undone.
+// of returns empty lists for the keys of a plan, and the memory for their values. Keys
+// of an attempt before are forgotten: its transaction was undone.
 func (r *Room) of(p *rewrite.Plan) (keys [][]driver.Value, values []driver.Value) {
 	if r == nil || len(p.Draws) != 1 {
 		return make([][]driver.Value, len(p.Draws)), nil
@@ -90,8 +91,8 @@ func (r *Room) of(p *rewrite.Plan) (keys [][]driver.Value, values []driver.Value
 	return r.list[:], r.value[:0]
 }
 
-// Spare returns how many keys are drawn behind those of a statement that need not
-// store its first row, and which answers with the first that it has stored: see
+// Spare returns how many keys are drawn in addition for a statement of n rows that may
+// not store its first row, and that answers with the first key that it has stored: see
 // spares in fill/lastid.go.
 func Spare(p *rewrite.Plan, d rewrite.Draw, n int) int {
 	in := &p.Inserts[d.Insert]
@@ -102,13 +103,13 @@ func Spare(p *rewrite.Plan, d rewrite.Draw, n int) int {
 		return 0
 	}
 	if k.Source != nil || !k.Adjacent() || k.Rule.Joined || k.Rule.Source.Kind == policy.KindMaxPlusOne {
-		return 0 // what is behind them may be given to the next statement
+		return 0 // the next keys may be given to the next statement
 	}
 	return n - 1
 }
 
-// block returns what an INSERT … SELECT takes of a column's draw: how many keys
-// there are, and the number before the first.
+// block returns the two arguments by which an INSERT … SELECT numbers its rows: the
+// number of keys, and the integer before the first.
 func block(ctx context.Context, t *Table, i int, rows int64, from Giver) ([]driver.Value, error) {
 	if rows == 0 {
 		return []driver.Value{int64(0), int64(0)}, nil

@@ -11,7 +11,7 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// Drawing is what keys are drawn for: a key column, on a connection.
+// Drawing draws keys for a key column, on a connection.
 type Drawing struct {
 	db    *Tables
 	on    *Conn // nil where states have connections of their own
@@ -26,7 +26,7 @@ func (db *Tables) DrawingFor(g *Conn, t *Table, i int) Drawing {
 	return Drawing{db: db, on: g, table: t, index: i, key: &t.KeyColumns[i]}
 }
 
-// Give gives keys for a statement on the connection.
+// Give appends n keys for a statement on the connection to room: see [Giver].
 func (g *Conn) Give(ctx context.Context, room []driver.Value, t *Table, i, n int) ([]driver.Value, error) {
 	keys, err := g.tables.DrawingFor(g, t, i).Next(ctx, room, n)
 	if err != nil {
@@ -35,7 +35,7 @@ func (g *Conn) Give(ctx context.Context, room []driver.Value, t *Table, i, n int
 	return keys, nil
 }
 
-// Reserve reserves keys for a statement on the connection.
+// Reserve returns the first of n integers for a statement on the connection.
 func (g *Conn) Reserve(ctx context.Context, t *Table, i int, n int64) (int64, error) {
 	first, err := g.tables.DrawingFor(g, t, i).Reserve(ctx, n)
 	return first, g.held(err)
@@ -97,8 +97,8 @@ func (dr Drawing) numbers(ctx context.Context, n int64) (*counter, int64, error)
 	}
 }
 
-// unusable reports whether an error says that the row of a state is another
-// table's, or another source's.
+// unusable reports whether an error says that the row of a state belongs to another
+// table or another source.
 func unusable(err error) bool {
 	return errors.Is(err, store.ErrBound) || errors.Is(err, store.ErrTaken) || errors.Is(err, store.ErrParameters) ||
 		errors.Is(err, store.ErrNoOwn) || errors.Is(err, store.ErrOtherSequence)

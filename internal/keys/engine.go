@@ -10,20 +10,19 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Engine joins what is known of one database's dialect: the policy compiled for
-// it, the plans of its queries and the sources of its keys. It knows neither
-// connections nor modes.
+// Engine is a policy in one dialect: the compiled policy, the plans of queries and the
+// sources of keys. It knows neither connections nor modes.
 type Engine struct {
 	Dialect     *dialect.Dialect
-	certain     bool // the policy says under which settings of the session
+	certain     bool // the policy says which settings the sessions have
 	detached    bool // keys come from stand-ins for stores: see [session.Server]
 	Policy      *policy.Policy
 	NewError    errorMaker
 	sources     *sources
 	cache       *rewrite.Cache
-	ListedPlans *rewrite.Cache // of plans with columns that a connection was asked for
+	ListedPlans *rewrite.Cache // plans whose columns a connection was asked for
 
-	names     Naming // by what the text alone says
+	names     Naming // by the text alone
 	AsksPlace bool   // the place of a session can be asked
 	UsesPlace bool   // and matters to some table
 
@@ -31,8 +30,8 @@ type Engine struct {
 	tables map[string]*Table // by schema and table, NUL between; nil values are not kept
 }
 
-// The plans that are kept: enough for every statement of a large program, small
-// enough not to be noticed.
+// These many plans are kept: enough for every statement of a large program, in little
+// memory.
 const (
 	cacheEntries = 4096
 	cacheBytes   = 16 << 20
@@ -42,8 +41,8 @@ const (
 	listedBytes   = cacheBytes / 8
 )
 
-// maxTables bounds the tables that are remembered under globs; past it they
-// are made anew for each query text.
+// maxTables bounds the tables that are remembered. Behind it, which globs can reach, a
+// table is made anew for each query text.
 const maxTables = 10000
 
 func newEngine(a Options, d *dialect.Dialect, s *sources) (*Engine, error) {
@@ -180,7 +179,7 @@ func (e *Engine) newTable(rule *policy.Rule) *Table {
 	return t
 }
 
-// errNotConfigured is for a table that the policy does not fill.
+// errNotConfigured is returned for a table that the policy does not fill.
 var errNotConfigured = errors.New("the policy does not fill the table: configure it, or check the name")
 
 // TableNamed returns a table by its name as in the policy file.

@@ -7,8 +7,8 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Examples gives the keys of an explanation: integers from 1, since those of a
-// state would have to be drawn.
+// Examples gives keys for an explanation. Integers count from 1, since integers of a
+// state would have to be drawn. It has no connection and reads no store.
 type Examples struct{}
 
 // Give returns n keys of the i-th key column of a table.

@@ -8,11 +8,11 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// errHeld says why a store may not have answered to an INSERT in a transaction.
+// errHeld says why a store may not have answered an INSERT in a transaction.
 var errHeld = errors.New("its transaction keeps a connection meanwhile, and where the server, a pooler or a limit of the user has no more, each waits for the other: allow two connections more than SetMaxOpenConns (docs/pool.md)")
 
-// held adds to the error of a store that has not answered what else may be the cause,
-// where the statement's transaction keeps a connection of the same server.
+// held adds another possible cause to the error of a store that has not answered, where
+// the statement's transaction keeps a connection of the same server.
 func (g *Conn) held(err error) error {
 	if err == nil || g.Tx == session.Outside || g.tables.StatesOnConnection() || !errors.Is(err, keysource.ErrStoreDown) {
 		return err

@@ -13,9 +13,8 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// joinedRow is the row of a numbering whose numbers belong to the transactions of
-// their INSERTs. Nothing of what is reserved is remembered: a rollback would make
-// it wrong.
+// joinedRow is the row of a numbering whose numbers belong to the transactions of their
+// INSERTs. No reserved number is remembered: a rollback would make the memory wrong.
 //
 // The row is made, and compared with the table, apart from those transactions,
 // which might not see what others have made: on a connection of our own, on SQLite
@@ -25,10 +24,10 @@ type joinedRow struct {
 	row     store.Sequence
 	rows    *store.Reserver // of home; on SQLite of no connection yet
 	home    *store.Store    // on a connection of our own; nil on SQLite
-	opened  atomic.Bool     // the row is there for good, and was compared
+	opened  atomic.Bool     // the row has committed, and was compared with its table
 
-	// wait bounds the time in which the row can be looked at from a connection of our
-	// own: what it waits for may wait for the transaction. It is the policy's store_wait.
+	// wait bounds the wait for the row on a connection of our own, which may wait for
+	// the transaction itself. It is the policy's store_wait.
 	wait time.Duration
 }
 
@@ -85,7 +84,7 @@ func (r *joinedRow) reserve(ctx context.Context, g *Conn, n int64) (int64, error
 	return got.First, err
 }
 
-// errSnapshot is for a row that the transaction does not see, since it has read
+// errSnapshot is returned when the transaction does not see the row, since it has read
 // before the row was made.
 var errSnapshot = fmt.Errorf("%w: the transaction sees what was there when it began (REPEATABLE READ), and the row of its numbering was made after that: begin it again", keysource.ErrStoreState)
 
@@ -115,7 +114,7 @@ func (r *joinedRow) open(ctx context.Context, g *Conn) error {
 	if err != nil {
 		return err
 	}
-	// What was done to it in a transaction may be rolled back.
+	// A change of the row in a transaction may be rolled back.
 	if r.home != nil || !row.Created && !r.row.Shared && r.row.OnBehind != keysource.RemedyAdvance {
 		r.opened.Store(true)
 	}

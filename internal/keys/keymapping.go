@@ -12,12 +12,11 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// Keys of some kinds are made of the numbers of a counter: a sequence or, for composite,
-// a snowflake. What is said of the counter's blocks, store and faults holds for them
-// too.
+// Some kinds make their keys of the numbers of a counter: a sequence or, for composite, a
+// snowflake. They have the counter's blocks, store and faults.
 
-// shapeOf returns the mapping of a key column as far as it is the same for all of
-// its states: what its keys look like. It is nil where numbers are keys.
+// shapeOf returns a mapping that makes keys of the same form as every state of the key
+// column. It is nil where numbers are keys.
 func shapeOf(k policy.RuleKey) keysource.Mapping {
 	// The mapping of a scatter depends on the state's name, which may not be known yet.
 	shape, err := k.Source.Mapping(cmp.Or(k.State, "state"), k.MaxBits)
@@ -28,8 +27,8 @@ func shapeOf(k policy.RuleKey) keysource.Mapping {
 	return shape
 }
 
-// width returns how many characters the longest key has that is text of its own
-// alphabet; 0 where that is not known.
+// width returns the length in characters of the longest key of a kind with an alphabet of
+// its own; 0 where it is not known.
 func (k *Column) width() int {
 	switch shape := k.shape.(type) {
 	case *keysource.Coprime:
@@ -58,7 +57,7 @@ func (k *Column) StateValues() []string {
 	return k.Rule.Values
 }
 
-// mapped gives keys that are made of numbers.
+// mapped returns n keys that are made of numbers.
 func (dr Drawing) mapped(ctx context.Context, n int) ([]driver.Value, error) {
 	if _, ok := dr.key.shape.(*keysource.Composite); !ok {
 		c, first, err := dr.numbers(ctx, int64(n))
@@ -97,8 +96,8 @@ func (dr Drawing) warn(ctx context.Context, c *counter, last int64) {
 		slog.Int64("keys", c.mapping.Last()), slog.String("remedy", keysource.EndRemedy(c.mapping)))
 }
 
-// bounded returns a counter's mapping, nil where numbers are keys, and its
-// greatest number.
+// bounded returns the mapping of a state, nil where numbers are keys, and the greatest
+// number of its counter.
 func (k *Column) bounded(state string) (keysource.Mapping, int64, error) {
 	mapping, err := k.Rule.Source.Mapping(state, k.Rule.MaxBits)
 	if err != nil || mapping == nil {
@@ -122,8 +121,8 @@ func mapTo(row *store.Sequence, src policy.Source, mapping keysource.Mapping) {
 	}
 }
 
-// residues is how the table of a program that steps by a coprime holds the next
-// number: as the last key that was made.
+// residues reads and writes the key table of another program that steps by a coprime: it
+// holds the last key that was made, where keyfill keeps the next number.
 type residues struct{ steps *keysource.Coprime }
 
 func (r residues) Residue(next int64) int64 { return r.steps.Residue(next) }
@@ -136,10 +135,10 @@ func (r residues) NextOf(residue int64) (int64, error) {
 	return next, nil
 }
 
-// errResidue is for a table that steps by another coprime.
+// errResidue is returned for a key table that steps by another coprime.
 var errResidue = fmt.Errorf("%w: its last key is none of this length and alphabet", keysource.ErrStoreState)
 
-// example returns keys of the right shape, those of the numbers from 1.
+// example returns the keys of the numbers from 1 to n.
 func (k *Column) example(n int) ([]driver.Value, error) {
 	return keysource.Keys(k.fromOne(k.shape), 1, n, k.Layout)
 }

@@ -15,8 +15,8 @@ import (
 // was deleted from the top comes again.
 
 var (
-	// ErrNotUnique is for a column that no unique index covers alone: package keyfill
-	// describes it.
+	// ErrNotUnique is returned for a column without a unique index of its own: package
+	// keyfill describes it.
 	ErrNotUnique = errors.New("keyfill: greatest key plus one is safe only under a unique index on the key column alone: create one, or use another source")
 
 	errMaxUnseen = errors.New("the next key is the greatest one and one, and whether its column has a unique index is not known: the catalog does not show the table")
@@ -66,8 +66,8 @@ func unranked(c store.Column) store.Column {
 	return c
 }
 
-// enterMutex waits for those who are about to insert behind the greatest key of a
-// column, where reading it alone does not.
+// enterMutex waits for other transactions that are about to insert behind the greatest
+// key of a column, where reading that key does not wait for them.
 func (dr Drawing) enterMutex(ctx context.Context, f *Facts, column store.Column) error {
 	if !store.NeedsMutex(dr.db.AnyEngine().Dialect) {
 		return nil

@@ -16,8 +16,8 @@ import (
 type Naming struct {
 	Lookup rewrite.Lookup
 
-	// Key tells the plans of one naming from those of others; "" where names mean
-	// what the text alone says.
+	// Key tells plans of this naming from plans of others in a cache; "" where the
+	// text alone says what names mean.
 	Key string
 }
 
@@ -38,7 +38,7 @@ func (db *Tables) PlaceMatters(e *Engine, query string, p *rewrite.Plan) bool {
 	})
 }
 
-// mean reports whether something holds of a table that a plan may insert into.
+// mean reports whether holds is true of a table into which a plan may insert.
 func mean(p *rewrite.Plan, holds func(*Table) bool) bool {
 	for i := range p.Inserts {
 		if holds(TableOf(&p.Inserts[i])) {
@@ -52,8 +52,8 @@ func mean(p *rewrite.Plan, holds func(*Table) bool) bool {
 		slices.ContainsFunc(p.Refusal.Others, func(o *rewrite.Target) bool { return holds(o.Owner.(*Table)) })
 }
 
-// outside reports whether a table's name has a database in front, where a session
-// has one of several.
+// outside reports whether a table's name has a database in front, on an engine whose
+// sessions are in one database of several.
 func outside(p *rewrite.Plan) bool {
 	for i := range p.Inserts {
 		if p.Inserts[i].Database != "" && p.Dialect().Place.Database {
@@ -66,7 +66,7 @@ func outside(p *rewrite.Plan) bool {
 // anyTable stands for a table that is configured in some schema.
 var anyTable = &rewrite.Target{Table: "?", Keys: []rewrite.Key{{Column: "?"}}}
 
-// mayMean reports whether a text that is passed may be about a configured table in
+// mayMean reports whether a text that is passed may insert into a configured table in
 // another place.
 func (e *Engine) mayMean(p *rewrite.Plan, query string) bool {
 	key := string(rune(p.Dialect().Settings)) + "\x00any\x00" + query
@@ -83,9 +83,9 @@ func (e *Engine) mayMean(p *rewrite.Plan, query string) bool {
 	return any.Action != rewrite.Pass
 }
 
-// PlanByPlace returns the plan of a query for the tables that the engine takes on the
-// connection, and how names are to be read there. p is the plan of the text alone.
-// An error is the driver's own, or a store's.
+// PlanByPlace returns the plan of a query for the tables that its names mean on the
+// connection, and the naming there. p is the plan of the text alone. An error is the
+// driver's own, or a store's.
 func (g *Conn) PlanByPlace(ctx context.Context, e *Engine, query string, p *rewrite.Plan) (*rewrite.Plan, Naming, error) {
 	plain := e.names
 	if !g.tables.PlaceMatters(e, query, p) {
@@ -118,8 +118,8 @@ func (g *Conn) PlanByPlace(ctx context.Context, e *Engine, query string, p *rewr
 	return r.plan(ctx, g, query, p)
 }
 
-// moves reports whether a text of several statements may change the place ahead of an
-// INSERT of its own.
+// moves reports whether a text of several statements may change the place before one of
+// its INSERTs.
 func moves(g *Conn, p *rewrite.Plan, query string) bool {
 	if p.Statements < 2 || len(p.Inserts) == 0 {
 		return false
@@ -143,12 +143,13 @@ func elsewhere(e *Engine, p *rewrite.Plan, at *session.Location) bool {
 	return false
 }
 
-// StateNeedsSchema reports whether a state of a table is named after a schema that the text
-// alone does not give.
+// StateNeedsSchema reports whether a state of a table is named after a schema that the
+// text alone does not give.
 func StateNeedsSchema(t *Table) bool { return t.Rule.Loose }
 
-// TableAtHome returns the table that a name of the policy file means where the database is
-// opened, where a state depends on which it is.
+// TableAtHome returns the table that a name of the policy file means in the place where
+// the database is opened. t is the table by its name alone, which is returned where no
+// state depends on the place.
 func (db *Tables) TableAtHome(ctx context.Context, t *Table) (*Table, error) {
 	e := db.AnyEngine()
 	if db.Detached || !t.Rule.Loose {
@@ -180,9 +181,9 @@ type reading struct {
 	engine   *Engine
 	at, home *session.Location
 
-	altered bool              // the transaction has changed tables: what was found may be others'
+	altered bool              // the transaction has changed tables: a name may mean another one
 	now     map[wanted]string // the schemas of tables that are not there yet
-	missing []wanted          // whose schema is to be asked for
+	missing []wanted          // names whose schemas have to be asked for
 }
 
 // wanted is a name without a schema in a place.
@@ -191,8 +192,8 @@ type wanted struct {
 	name  string
 }
 
-// plan returns the plan of a query in the place, and keeps it where all that it names
-// is there. p is the plan of the text alone.
+// plan returns the plan of a query in the place, and keeps it where every table that it
+// names is there. p is the plan of the text alone.
 func (r *reading) plan(ctx context.Context, g *Conn, query string, p *rewrite.Plan) (*rewrite.Plan, Naming, error) {
 	e := r.engine
 	n := Naming{Lookup: r.lookup, Key: r.at.Answer + "\x00" + string(rune(p.Dialect().Settings)) + "\x00at\x00"}
@@ -276,8 +277,8 @@ func (e *Engine) Passes(query string) bool {
 	return p.Action == rewrite.Pass && !p.Ambiguous() && !(e.Policy.HasDefaultSchema() && e.mayMean(p, query))
 }
 
-// CaseMatters reports whether the tables of a plan may be others where the case of
-// names counts.
+// CaseMatters reports whether the names of a plan may mean other tables where their case
+// counts.
 func (e *Engine) CaseMatters(p *rewrite.Plan) bool {
 	if p.Action == rewrite.Pass {
 		return false
@@ -293,8 +294,8 @@ func (e *Engine) CaseMatters(p *rewrite.Plan) bool {
 	return false
 }
 
-// PassesAtSight reports whether the first words of a query tell that it is passed. What
-// they do not tell, Passes does.
+// PassesAtSight reports whether the first words of a query tell that it is passed. Where
+// they do not, ask Passes.
 func (e *Engine) PassesAtSight(query string) bool {
 	name, ok := rewrite.SoleTable(e.Dialect, query)
 	if !ok {

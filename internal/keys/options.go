@@ -9,8 +9,7 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// Options is what a database is made of: the public Options, which describe each field,
-// and NewError.
+// Options has the fields of the public Options, which describe them, and NewError.
 type Options struct {
 	Policy    *policy.Config
 	Logger    *slog.Logger
@@ -20,7 +19,7 @@ type Options struct {
 	NewError  errorMaker
 }
 
-// errorMaker makes the error that the application gets: of a table by the name that
-// the policy matched and of its key column, "" where none is concerned, at an offset
-// in the query, -1 where there is none. An error that was made so comes back as it is.
+// errorMaker makes the error that the application gets. table is the name that the
+// policy matched; column is the key column, "" for no column; offset is a byte offset in
+// the query, -1 for none. An error that an errorMaker has made is returned unchanged.
 type errorMaker func(table, column string, offset int, err error) error

@@ -11,8 +11,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// recycled is the numbers of a series, which a process leases: what it leaves unused
-// is another's.
+// recycled gives the numbers of a series that the process leases. Numbers that it leaves
+// unused are given to another process.
 type recycled struct {
 	source *keysource.Recycled
 	row    *connRow // where the row lives on the connection of each statement; nil elsewhere
@@ -117,9 +117,9 @@ func (r *connRow) seriesAt(g *Conn) keysource.SeriesAt {
 // onOwnConn calls a function with a connection of our own to the application's database.
 type onOwnConn func(context.Context, func(*Conn) error) error
 
-// giveBack gives the rest of their series back that count on the statements'
-// connections, when the database is closed. Where that cannot be, the lease runs
-// out by itself.
+// giveBack gives back the rest of the series that are counted on the statements'
+// connections, when the database is closed. Where it fails, the leases run out by
+// themselves.
 func giveBack(ctx context.Context, all []*recycled, onOwn onOwnConn) {
 	if len(all) == 0 {
 		return

@@ -8,13 +8,13 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// RowFacts is what has to be known of a table before its rows say what became of
-// keys.
+// RowFacts are facts about a table's rows. They tell whether a stored row shows what
+// became of its key.
 type RowFacts struct {
-	Shown bool // a query shows every row that is stored through the table's name
+	Shown bool // a query by the table's name shows every row that was stored by it
 	Stays bool // no trigger changes, moves or leaves out a row
 
-	Columns []string // of the keys, as found; "" for one that is not
+	Columns []string // of the keys, as the catalog names them; "" where it has none
 	Leads   []bool   // an index begins with the column
 	unique  []catalog.UniqueIndex
 }
@@ -41,9 +41,9 @@ func (f *RowFacts) Column(key int) string {
 	return f.Columns[key]
 }
 
-// OtherUnique returns the columns of the only unique index besides those of a key
-// alone. It reports false where there is another number of them, or one of their
-// columns is not known.
+// OtherUnique returns the columns of the table's unique index besides the indexes on the
+// key alone. It reports false unless there is exactly one such index, without the key,
+// and all of its columns are known.
 func (f *RowFacts) OtherUnique(key int) (columns []string, ok bool) {
 	for _, index := range f.unique {
 		if slices.Equal(index.Columns, f.Columns[key:key+1]) {
@@ -57,5 +57,5 @@ func (f *RowFacts) OtherUnique(key int) (columns []string, ok bool) {
 	return columns, columns != nil
 }
 
-// newValues returns a cache for the plans that fill's valuesOf makes of a table.
+// newValues returns a cache for the plans that valuesOf in fill/upsertid.go makes.
 func newValues() *rewrite.Cache { return rewrite.NewCache(cacheEntries/32, cacheBytes/32) }

@@ -40,14 +40,15 @@ type parentNumbers interface {
 	within(ctx context.Context, g *Conn, t *Table, i int, parents [][]driver.Value) ([]driver.Value, error)
 }
 
-// errNoParent is for numbers that are asked for without a row that they are for.
+// errNoParent is returned when numbers are asked for without rows, whose parents are
+// then not known.
 var errNoParent = errors.New("its keys are numbered within other columns of the row, so that there are none without a row: let the INSERT be filled")
 
-// errShared is for a state of several tables.
+// errShared is returned for a state of several tables.
 var errShared = errors.New("a numbering within other columns belongs to one table: write its source in place, or give each table a source of its own")
 
-// newScoped makes the counter of a numbering within parents. row is its own row,
-// which gives no number but says which column is numbered, by what.
+// newScoped makes the counter of a numbering within parents. row is its own row, which
+// gives no number. It says which column is numbered, and within which columns.
 func (dr making) newScoped(ctx context.Context, row store.Sequence, c *counter) (*counter, error) {
 	switch {
 	case dr.key.Rule.Shared:
@@ -96,8 +97,8 @@ func (dr making) newScoped(ctx context.Context, row store.Sequence, c *counter) 
 	return c, nil
 }
 
-// Parents returns for each row what it is numbered within: the values of the
-// columns that the policy names.
+// Parents returns the parent of each row: the values of the columns within which the
+// policy numbers the rows.
 type Parents func() ([][]driver.Value, error)
 
 // Within gives keys for a statement on the connection, for the rows with these
@@ -163,8 +164,8 @@ func numbered(parents []*parent, n int, reserve func(*parent) (int64, error)) ([
 	return keys, nil
 }
 
-// errOutside is for a number of a parent outside of a transaction, which would not
-// go back with its row.
+// errOutside is returned for a number of a parent outside of a transaction: it would not
+// be rolled back with its row.
 var errOutside = errors.New("keys that are numbered within other columns are drawn in the transaction of their rows, and none is open: begin one")
 
 // parentsOf returns the parents of the rows, in the order in which every statement
@@ -193,10 +194,11 @@ func (s *scopeRows) parentsOf(rows [][]driver.Value) ([]*parent, error) {
 	return all, nil
 }
 
-// reserve refuses: there is no row that the numbers are for.
+// reserve fails with errNoParent: there are no rows.
 func (s *scopeRows) reserve(context.Context, *Conn, int64) (int64, error) { return 0, errNoParent }
 
-// suspect does nothing: what is found in use is one parent's, see suspectWithin.
+// suspect does nothing: a number that was found in use is one parent's, see
+// suspectWithin.
 func (s *scopeRows) suspect() {}
 
 func (s *scopeRows) close(context.Context) error { return nil }
@@ -231,8 +233,8 @@ func (c *counter) SuspectWithin(rows [][]driver.Value) {
 	}
 }
 
-// suspectWithin makes the next draw for each parent compare with the greatest number of that,
-// since a number of one of them was in use.
+// suspectWithin makes the next draw for each of the rows' parents compare with the
+// greatest number within that parent, since a number of one of them was in use.
 func (s *scoped) suspectWithin(rows [][]driver.Value) {
 	parents, err := s.parentsOf(rows)
 	if err != nil || s.remedy == keysource.RemedyWarn {
@@ -243,8 +245,8 @@ func (s *scoped) suspectWithin(rows [][]driver.Value) {
 	}
 }
 
-// maxDoubts bounds the parents that are remembered. One that is forgotten makes one
-// more INSERT fail.
+// maxDoubts bounds the parents that are remembered. Each one that is forgotten may make
+// one more INSERT fail.
 const maxDoubts = 1000
 
 // doubtedParents are the rows of parents in which a number was found in use.

@@ -56,8 +56,8 @@ func orNone(name string) string {
 	return name
 }
 
-// isText reports whether the type is one whose values compare by nothing but the
-// collation: citext of PostgreSQL is none, and what a domain is, is not known.
+// isText reports whether values of the column's type are compared by the collation
+// alone. PostgreSQL's citext is not such a type, and a domain's type is not known.
 func (c *scopeColumn) isText() bool {
 	if c.dialect.Family != dialect.FamilyPostgreSQL {
 		return true
@@ -66,10 +66,10 @@ func (c *scopeColumn) isText() bool {
 	return slices.Contains([]string{"text", "character varying", "character"}, name)
 }
 
-// exactCollations are those of PostgreSQL that are known to be deterministic, by
-// which texts are equal only where their bytes are: "Collation Support", section
-// 24.2.2.4 of the PostgreSQL 18 documentation. Those that a user has made may be
-// none, whatever their names say.
+// exactCollations are PostgreSQL's collations that are known to be deterministic, so that
+// texts are equal only where their bytes are: "Collation Support", section 24.2.2.4 of
+// the PostgreSQL 18 documentation. A collation that a user has made may be another kind,
+// whatever its name says.
 var exactCollations = []string{"default", "C", "POSIX", "C.UTF-8", "C.utf8", "ucs_basic", "pg_c_utf8"}
 
 // isBinary reports whether texts are equal in the column only where their bytes
@@ -89,8 +89,8 @@ func (c *scopeColumn) isBinary() bool {
 	return name == "binary" || strings.HasSuffix(name, "_bin")
 }
 
-// normal returns the value of a row as it names the row of its parent: an int64, or
-// a uint64 that is none, or a text. Its errors do not hold it.
+// normal returns a value in the form that names the row of its parent: an int64, a uint64
+// above the greatest int64, or a string. No error shows the value.
 func (c *scopeColumn) normal(v driver.Value) (any, error) {
 	if b, ok := v.([]byte); ok && c.dialect.Family == dialect.FamilyMySQL {
 		v = string(b) // elsewhere it is no text, but bytes
@@ -143,8 +143,8 @@ func integerOfScope(v driver.Value) (any, bool) {
 	return nil, false
 }
 
-// checkInteger refuses what an engine may store as another number: SQLite an
-// integer of more than 63 bits, MySQL without strict mode whatever does not fit.
+// checkInteger refuses an integer that an engine may store as another number: on SQLite
+// one of more than 63 bits, on MySQL without strict mode one that does not fit.
 func (c *scopeColumn) checkInteger(v any) error {
 	bits := c.found.Bits
 	if bits == 0 {
@@ -171,7 +171,8 @@ func (c *scopeColumn) checkInteger(v any) error {
 	return nil
 }
 
-// checkText refuses texts that an engine may store otherwise, or takes for others.
+// checkText refuses a text that an engine may store as another text, or take for equal
+// to one.
 func (c *scopeColumn) checkText(text string) error {
 	switch {
 	case !utf8.ValidString(text), strings.ContainsRune(text, 0):

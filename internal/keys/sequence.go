@@ -10,8 +10,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// sequence is the numbers of a row of a store, which are reserved block by block, or of
-// a sequence of the engine.
+// sequence gives the numbers of a row in a store, which are reserved block by block, or
+// of the engine's own sequence.
 type sequence struct {
 	source *keysource.Sequence
 	row    *connRow // where the row lives on the connection of each statement; nil elsewhere
@@ -114,8 +114,8 @@ func (dr making) countThrough(ctx context.Context, src policy.Source, row store.
 		c.bound = newBound(row, rows.Bind)
 	}
 	if !ranked {
-		// The greatest key is that of all values: good enough to begin above,
-		// but no measure of one state. Where keys are unique, it is one.
+		// The greatest key belongs to any of the values: the state may begin above it,
+		// but is not behind because of it, unless the keys are unique over all values.
 		o.MaxKey = nil
 	}
 	source, err := keysource.NewSequence(o, dr.db.sources.env)
@@ -132,7 +132,7 @@ func isElsewhere(g *Conn, schema string) bool {
 	return g.OwnCounters != nil && schema != "" && schema != "main" && schema != "temp"
 }
 
-// errElsewhere is for a table in a file that is attached to a database in
+// errElsewhere is returned for a table in a file that is attached to a database in
 // memory: each connection would number it for itself.
 var errElsewhere = errors.New("the table is in a file that is attached to a database in memory, which keeps the state of each connection to itself: give the source a store, or attach the other way round")
 
@@ -144,8 +144,8 @@ func MayFollow(src policy.Source) bool {
 		src.Table == nil && src.Via != policy.ViaProcedure
 }
 
-// onBehind returns what a source does about a numbering that is behind its table,
-// whose policy may leave that open. counts is as for EngineCounts.
+// onBehind returns the remedy for a numbering that is behind its table, where the policy
+// may leave it open. counts says that the engine numbers the column too.
 func onBehind(src policy.Source, counts bool) keysource.Remedy {
 	if counts && MayFollow(src) {
 		return cmp.Or(src.OnBehind, keysource.RemedyAdvance)

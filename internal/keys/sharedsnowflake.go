@@ -9,9 +9,9 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// workers are the numbers of the snowflakes without a store that are open in
-// this process. It is the process that must not have one twice, since two
-// databases that are opened under different names can be one.
+// workers are the workers' numbers of the snowflakes without a store that are open in
+// this process. No number may be in a process twice, even for two databases: opened
+// under different names, they can be the same one.
 var workers keysource.Workers
 
 // SharedSnowflakes are the snowflakes without a store of one registered name: the

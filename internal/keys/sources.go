@@ -19,9 +19,9 @@ import (
 
 // sources are the key sources of one database.
 //
-// Kinds without a state that must be kept apart by table share one source
-// where they are equal: their keys ascend together, and globs cannot make it
-// grow. Those with a state have one for each name of a state.
+// Key columns whose sources have no state and equal settings share one source: their
+// keys ascend together, and globs cannot make the sources grow. Sources with a state
+// have a counter for each name of a state.
 type sources struct {
 	env keysource.Env
 
@@ -31,7 +31,7 @@ type sources struct {
 	stores   *stores
 	counters *Counters
 	flakes   *SharedSnowflakes
-	taken    []int // the numbers of workers that are taken in flakes
+	taken    []int // the workers' numbers that this database has taken in flakes
 }
 
 func newSources(a Options) *sources {
@@ -58,9 +58,8 @@ func (s *sources) get(k policy.RuleKey) keysource.Source {
 	return src
 }
 
-// Open does what a database needs before its first statement and without I/O:
-// it checks stores and snowflakes, and takes the numbers of the snowflakes that have
-// no store.
+// Open checks stores and snowflakes, and takes the workers' numbers of snowflakes
+// without a store. It does no I/O.
 func (db *Tables) Open(cfg *policy.Config, own driver.Connector, shared *SharedSnowflakes) error {
 	if _, none := own.(explain.NoDatabase); none {
 		return nil
@@ -82,14 +81,15 @@ func (db *Tables) Open(cfg *policy.Config, own driver.Connector, shared *SharedS
 	return nil
 }
 
-// ofWorkers reports whether the numbers of a source are those of a worker, or of
-// another spread, and the time.
+// ofWorkers reports whether the numbers of a source are made of the time and the number
+// of a worker, or of another spread.
 func ofWorkers(src policy.Source) bool {
 	return src.Kind == policy.KindSnowflake || src.Kind == policy.KindComposite
 }
 
-// markless reports whether a snowflake has no store: the policy says so, or
-// there is none, since a mark that a transaction may undo reserves no time.
+// markless reports whether a snowflake has no store. Either the policy says so, or states
+// are kept on the statements' connections: there a transaction may undo a mark, which
+// then reserves no time.
 func (db *Tables) markless(src policy.Source) bool {
 	return src.Store == policy.StoreNone || src.Store == "" && db.StatesOnConnection()
 }
@@ -117,7 +117,7 @@ func prefixed(err error) error {
 	return fmt.Errorf("keyfill: %w", err)
 }
 
-// Close ends what waits for a key, and gives everything back.
+// Close gives back reserved numbers and leases; callers who wait for a key get an error.
 // onOwn calls a function with a connection of our own.
 func (db *Tables) Close(ctx context.Context, onOwn onOwnConn) error {
 	s := db.sources
@@ -150,9 +150,9 @@ func ValuesOf(ctx context.Context) func(name string) (string, bool) {
 	}
 }
 
-// counters returns where the counter of the key column is kept, and where it is found
-// without asking for its state; only is nil where the state has several names, or the
-// counter is the connection's own.
+// counters returns the set that keeps the counter of the key column. only is the place
+// where the counter is found without the name of its state; nil where the state has
+// several names, or the counter is the connection's own.
 func (dr Drawing) counters(ctx context.Context) (set *Counters, only *atomic.Pointer[counter]) {
 	set, only = dr.db.sources.counters, &dr.table.Gate.counters[dr.index]
 	if dr.on != nil {
@@ -225,8 +225,8 @@ func (dr Drawing) Counter(ctx context.Context) (*counter, error) {
 	return c, nil
 }
 
-// errHomes is for a state of one table that two tables meet under: entries of
-// bare names match a table in every schema.
+// errHomes is returned when tables of one name in two schemas have the same state: an
+// entry of a bare name matches a table in every schema.
 var errHomes = errors.New("its state numbers a table of that name in another schema: write schema.table into the policy, or {schema} into the name of the state")
 
 // atHome returns an error when the counter numbers another table.
@@ -244,7 +244,7 @@ func (dr Drawing) atHome(ctx context.Context, c *counter) error {
 	return nil
 }
 
-// home returns the column's table as it is stored, "" where it was not found.
+// home returns the column's table as the catalog names it, "" where it was not found.
 func (f *ColumnFacts) home() string {
 	if f.table == "" {
 		return ""
@@ -252,8 +252,8 @@ func (f *ColumnFacts) home() string {
 	return f.schema + "." + f.table
 }
 
-// seenSince returns the counter of a table that was not there when it was made,
-// or another one when the table is there by now.
+// seenSince returns the counter of a table that was not there when the counter was made;
+// where the table is there now, it returns a new counter.
 func (dr Drawing) seenSince(ctx context.Context, c *counter, anew func() (*counter, error)) (*counter, error) {
 	f, err := dr.db.Facts(ctx, dr.on, dr.table)
 	switch {
@@ -265,7 +265,7 @@ func (dr Drawing) seenSince(ctx context.Context, c *counter, anew func() (*count
 	return anew()
 }
 
-// making is a drawing whose counter is made, for a state of a name.
+// making is a drawing whose counter is made, for the state of this name.
 type making struct {
 	Drawing
 	state string
@@ -283,9 +283,9 @@ func (dr making) newCounter(ctx context.Context) (*counter, error) {
 	return dr.newSequence(ctx)
 }
 
-// columns returns the columns that the state of a key serves, this one first,
-// with what the catalog says of each, and that of the table. One whose table is
-// not there has no keys.
+// columns returns the facts about the key's table, and the columns that the state of the
+// key serves, this one first. A column whose table is not there has no keys, and is left
+// out.
 func (dr making) columns(ctx context.Context) (*Facts, []store.Column, error) {
 	own, err := dr.db.Facts(ctx, dr.on, dr.table)
 	if err != nil {
@@ -316,8 +316,8 @@ func (dr making) columns(ctx context.Context) (*Facts, []store.Column, error) {
 	return own, columns, nil
 }
 
-// Stored returns the column as a store names it. One that the catalog does not
-// show is named as the policy folds it.
+// Stored returns the column as a store names it. A column that the catalog does not show
+// has the folded name of the policy. elsewhere says that the store cannot see the table.
 func (f *ColumnFacts) Stored(r *policy.Rule, k *Column, elsewhere bool) store.Column {
 	c := store.Column{Schema: f.schema, Table: f.table, Name: f.column, Unranked: !f.ranked || elsewhere, Counted: f.counts}
 	if c.Table == "" {

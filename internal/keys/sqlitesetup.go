@@ -9,12 +9,12 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// rowNeeds is what sequences need of a database that keeps their rows on the
+// rowNeeds says which tables of states a database needs that keeps them on the
 // connection of each statement.
 type rowNeeds struct {
 	any    bool // there are such sequences
 	ensure bool // the tables are to be created
-	claims bool // there are others, which claim their columns
+	claims bool // there are sources elsewhere, which claim their columns
 }
 
 func (db *Tables) needs() rowNeeds {
@@ -41,11 +41,10 @@ func countsInRows(src policy.Source) bool {
 	return false
 }
 
-// SetUpSQLite does with a connection to SQLite what is best done while it is new,
-// outside of transactions, which most applications insert in: it creates the
-// tables of states, and finds out whether the database is the connection's own.
-// Where nothing is filled yet, that is left to the first key. What fails here
-// fails again when a key is drawn, and is an error then.
+// SetUpSQLite prepares a new connection to SQLite, while no transaction is open on it:
+// it finds out whether the database is the connection's own, and creates the tables of
+// states. With a mode that fills nothing the first key does both. A failure is left to
+// the first key, which fails again with an error.
 func (g *Conn) SetUpSQLite(ctx context.Context) {
 	if policy.Mode(g.tables.Mode.Load()) != policy.ModeFill {
 		return

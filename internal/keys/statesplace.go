@@ -9,15 +9,16 @@ import (
 	"github.com/keyfill/keyfill/internal/store"
 )
 
-// AskPlaceEarly asks a new connection, where later the question would change what a
-// statement may ask for. What fails here is asked again.
+// AskPlaceEarly asks a new connection for its place where a later question would change
+// what a statement can read, such as ROW_COUNT(). Where the question fails, it is asked
+// again later.
 func (g *Conn) AskPlaceEarly(ctx context.Context) {
 	if e := g.tables.Engine.Load(); e != nil && e.Dialect.Place.Early && e.UsesPlace {
 		g.Place.First, _ = g.PlaceNow(ctx)
 	}
 }
 
-// home returns the place that the database is opened in.
+// home returns the place in which the database is opened.
 func (db *Tables) home(ctx context.Context) (*session.Location, error) {
 	p := &db.Places
 	if home := p.Home.Load(); home != nil {
@@ -43,8 +44,8 @@ func (db *Tables) home(ctx context.Context) (*session.Location, error) {
 	return home, nil
 }
 
-// locate returns the schema of the table that a name without one means in a place,
-// and whether that holds from now on: a table that is not there may come.
+// locate returns the schema of the table that a name without a schema means in a place,
+// and whether the answer lasts: a table that is not there may be created.
 func (db *Tables) locate(ctx context.Context, g *Conn, at *session.Location, name string) (schema string, lasts bool, err error) {
 	if schema = at.SchemaOf(name); schema != "" && !g.isAltered() {
 		return schema, true, nil
@@ -87,13 +88,13 @@ func (db *Tables) statesIn(ctx context.Context, g *Conn) (string, error) {
 	return schema, err
 }
 
-// errKeyTable is for a key table, or a procedure, that a session elsewhere would
-// not find, or find another one.
+// errKeyTable is returned when the session is in another schema, and would find another
+// key table or procedure, or none.
 var errKeyTable = errors.New("the connection's current schema (USE, search_path) is not the one that the database was opened in, and its key table or procedure is not found from there: write schema.table into the policy's table:, or take the numbering out of via: procedure")
 
-// states returns the tables with the states as the transaction finds them that is
-// open on the connection, which proves that it is, and whether its session would
-// find others, or none, without their schema.
+// states returns the tables of states as the open transaction of the connection sees
+// them, whose statements prove that it is open. away says that the session would find
+// other tables, or none, without their schema.
 func (g *Conn) states(ctx context.Context) (st *store.Store, away bool, err error) {
 	db := g.tables
 	d := db.Dialect()

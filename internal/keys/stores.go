@@ -50,12 +50,11 @@ func (c configuredStore) close() error {
 	return nil
 }
 
-// errMountClosed is for a database that was closed while a key was drawn.
+// errMountClosed is returned when the database was closed while a key was drawn.
 var errMountClosed = errors.New("the database is closed")
 
-// newStores checks what can be without I/O: that the drivers are registered and
-// known, that the variables with the DSNs are set, and that the drivers can read
-// the DSNs.
+// newStores checks, without I/O, that the drivers are registered and known, that the
+// variables with the DSNs are set, and that the drivers can read the DSNs.
 func newStores(cfg *policy.Config, d *dialect.Dialect, own driver.Connector) (*stores, error) {
 	s := &stores{own: own, dialect: d, configured: map[string]configuredStore{}, opened: map[string]*openStore{}}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Stores)) {
@@ -107,8 +106,8 @@ func (s *stores) open(name string) (*openStore, error) {
 	return o, nil
 }
 
-// openConfigured opens a store that the policy names. Errors of its driver are
-// left out: they may repeat the DSN.
+// openConfigured opens a store that the policy names. Its errors leave out the driver's,
+// which may repeat the DSN.
 func openConfigured(c policy.Store) (configuredStore, error) {
 	none := configuredStore{}
 	if !slices.Contains(sql.Drivers(), c.Driver) {
@@ -146,7 +145,7 @@ func openConfigured(c policy.Store) (configuredStore, error) {
 	return opened, nil
 }
 
-// close closes the pools. What is drawn later fails.
+// close closes the pools. Keys cannot be drawn from the stores after that.
 func (s *stores) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

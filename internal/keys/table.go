@@ -28,12 +28,11 @@ type Table struct {
 	KeyColumns []Column
 	NewError   errorMaker
 
-	// AsksCatalog says that the catalog is asked before the first fill, through the
-	// gate.
+	// AsksCatalog says that the catalog is asked before the first fill, through Gate.
 	AsksCatalog bool
 	Gate        *gate
 
-	// tally is what was done with INSERTs into the table, once something was.
+	// tally counts INSERTs into the table; nil before the first.
 	tally atomic.Pointer[TableTally]
 
 	// LastIDKey is the index of the key that LastInsertId gives, -1 when the
@@ -52,8 +51,8 @@ type Column struct {
 	InTransaction bool // keys belong to the transaction of their INSERT
 	OnConnection  bool // keys of a state are drawn on the connection of their INSERT
 
-	// shape is what the numbers of a counter are made into; nil where they are the
-	// keys, or there are none.
+	// shape maps the numbers of a counter to keys; nil where the numbers are the keys,
+	// or the source has no counter.
 	shape keysource.Mapping
 }
 
@@ -78,8 +77,8 @@ func (k *Column) sqlType() string {
 // TableOf returns the table of an INSERT of a plan.
 func TableOf(in *rewrite.Insert) *Table { return in.Target.Owner.(*Table) }
 
-// KeyError returns the error of a key that could not be made. What a driver has
-// said on the statement's own connection is the caller's as it is.
+// KeyError returns the error of a key that could not be made. An error of the driver on
+// the statement's own connection is returned unchanged.
 func (t *Table) KeyError(i int, err error) error {
 	if sqlcode.Answered(err) && !ours(err) {
 		return err
@@ -87,7 +86,7 @@ func (t *Table) KeyError(i int, err error) error {
 	return t.NewError(t.Table, t.KeyColumns[i].Name, -1, err)
 }
 
-// ours reports whether an error says what is wrong with a source.
+// ours reports whether an error is about the state of a source.
 func ours(err error) bool {
 	var row *store.Error
 	if errors.As(err, &row) {
@@ -153,8 +152,8 @@ func (k *Column) Reported(v driver.Value) any {
 	return v
 }
 
-// dummies returns n times what stands for a key where none is stored: 0, or the
-// zero of the layout.
+// dummies returns n values for an INSERT that stores nothing, such as an EXPLAIN: 0, or
+// the layout's zero.
 func (k *Column) dummies(n int) []driver.Value {
 	keys := make([]driver.Value, n)
 	for i := range keys {
@@ -170,7 +169,7 @@ func (k *Column) dummies(n int) []driver.Value {
 	return keys
 }
 
-// dummyText is the length in characters of what stands for a text key: a ULID's.
+// dummyText is the length of a dummy text key in characters, which is a ULID's.
 const dummyText = 26
 
 // EngineFunction returns the engine's function for keys of a column's kind and layout.
@@ -195,8 +194,8 @@ func (k *Column) Limit() int64 {
 	return min(int64(math.MaxInt64)>>(63-cmp.Or(k.Rule.MaxBits, 63)), greatestNumber)
 }
 
-// greatestNumber is the greatest one that a store gives: it keeps the next one,
-// which has to fit an int64 too.
+// greatestNumber is the greatest number that a store gives. The store keeps the next
+// number, which has to fit an int64 too.
 const greatestNumber = math.MaxInt64 - 1
 
 // Facts returns what the catalog has said of the table; nil before it was asked.

@@ -19,21 +19,21 @@ import (
 // the sources of their keys, and what was done with INSERTs into them.
 type Tables struct {
 	*session.Server
-	ExactCandidates []*Engine              // as Candidates, where the case of tables' names counts
-	Candidates      []*Engine              // what the engine may be: one, or MySQL's and MariaDB's
+	ExactCandidates []*Engine              // the same where the case of tables' names counts
+	Candidates      []*Engine              // the possible engines: one, or MySQL's and MariaDB's
 	Engine          atomic.Pointer[Engine] // nil until those two are told apart
 	sources         *sources
 	standIn         func(state string) keysource.Reserver // for stores; nil outside tests
 	logger          *slog.Logger                          // nil: slog.Default, when it is needed
 
-	storeWait time.Duration // how long a store is waited for that does not answer
+	storeWait time.Duration // how long to wait for a store that does not answer
 
 	Mode  atomic.Uint32 // a policy.Mode
 	Tally Tally
 	rows  rowNeeds
 }
 
-// defaultStoreWait is the policy's store_wait where it does not say.
+// defaultStoreWait is the wait of a policy without store_wait.
 const defaultStoreWait = 10 * time.Second
 
 // New returns the tables of a database, which speaks one of the dialects. It
@@ -72,8 +72,8 @@ func (db *Tables) ModeOf(t *Table) policy.Mode {
 	return policy.MoreCautious(t.Mode, policy.Mode(db.Mode.Load()))
 }
 
-// AskEngine returns the engine, which for a driver of MySQL and MariaDB is asked of
-// the server once.
+// AskEngine returns the engine. For a driver that speaks to MySQL and MariaDB it asks the
+// server once which of the two it is.
 func (g *Conn) AskEngine(ctx context.Context) (*Engine, error) {
 	if e := g.tables.Engine.Load(); e != nil {
 		return e, nil
@@ -98,8 +98,9 @@ func (db *Tables) AnyEngine() *Engine {
 	return db.Candidates[0]
 }
 
-// CurrentLogger returns the logger that gets a report made now: the program may have
-// set its default one after the database was opened.
+// CurrentLogger returns the logger for a report that is made now. Where the options have
+// none, it is slog's default logger, which the program may have set after the database
+// was opened.
 func (db *Tables) CurrentLogger() *slog.Logger {
 	if db.logger != nil {
 		return db.logger

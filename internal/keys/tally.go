@@ -8,15 +8,14 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Tally counts what was done with the INSERTs of one database. It is safe for
-// concurrent use.
+// Tally counts the outcomes of INSERTs in one database. It is safe for concurrent use.
 type Tally struct {
 	Passed atomic.Uint64
 	mu     sync.Mutex
 	tables map[string]*TableTally // "" for those behind the first maxTables
 }
 
-// TableTally counts what was done with the INSERTs into one table.
+// TableTally counts the outcomes of INSERTs into one table.
 type TableTally struct {
 	Filled, Keys, Kept        atomic.Uint64
 	Failed, Unknown, Withheld atomic.Uint64

@@ -8,7 +8,7 @@ import (
 	"errors"
 )
 
-// Route is how a text goes to a driver's connection that takes it with its arguments.
+// Route is the method by which a driver's connection gets a text and its arguments.
 type Route uint8
 
 // The two routes.

@@ -5,17 +5,17 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// A transaction of PostgreSQL may make tables and change them, which no other
-// connection sees before it commits, or waits for. What is to be known of a table
-// then is asked on its own connection, and forgotten when it ends: it may be rolled
-// back.
+// A transaction of PostgreSQL may make tables and change them. No other connection sees
+// that before the transaction commits, or another connection waits for its locks.
+// Questions about a table are then asked on the transaction's own connection, and the
+// answers are forgotten when it ends, since it may be rolled back.
 
 // catalogChanges says whether the open transaction has changed tables.
 type catalogChanges struct {
 	On    bool   // it has, or may have
-	Times uint64 // moves on whenever what was known of tables no longer holds
+	Times uint64 // counts the events after which tables have to be asked for again
 
-	// OnEnd is called when a transaction that was on is open no longer; nil for nobody.
+	// OnEnd is called when a transaction that has changed tables ends; it may be nil.
 	OnEnd func()
 }
 
@@ -39,8 +39,8 @@ func (a *catalogChanges) ends() {
 	}
 }
 
-// leavesCatalog reports whether a text leaves tables as they are, and locks none as
-// a change of one does: what it begins with is known. A function that a query calls is
+// leavesCatalog reports whether a text changes no table, and locks none as
+// a change of one does, which its first word tells. A function that a query calls is
 // not looked into.
 func leavesCatalog(d *dialect.Dialect, query string) bool {
 	word, rest := single(d, query)

@@ -5,18 +5,18 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// An INSERT without a column list gets one with its key, so that no value moves
-// to another column than the one that was judged. The columns that the policy
-// does not name are asked for on the INSERT's own connection, whose temporary
-// tables and search path count, and are known there until its next checkout.
+// An INSERT without a column list gets a list with its key, so that each value stays in
+// the column for which it was judged. Where the policy does not name the columns, the
+// INSERT's own connection is asked, whose temporary tables and search path count. The
+// answer holds there until the next checkout.
 
 // knownColumns are the columns of tables, as far as a connection has asked, by
 // the table's name as the text has it.
 type knownColumns struct {
 	byName map[string][]string
 
-	// unsure says that a statement was prepared that may change a table: when
-	// it runs is not seen.
+	// unsure says that a statement was prepared that may change a table. The session
+	// does not see when it runs.
 	unsure bool
 }
 
@@ -40,14 +40,14 @@ func (k *knownColumns) Keep(name string, columns []string) {
 // forget drops the columns: at the end of a checkout, and when a table may have changed.
 func (k *knownColumns) forget() { k.byName = nil }
 
-// sends takes a text before it is executed.
+// sends notes that a text is about to be executed.
 func (k *knownColumns) sends(d *dialect.Dialect, query string) {
 	if k.byName != nil && !rewrite.LeavesTables(d, query) {
 		k.forget()
 	}
 }
 
-// prepares takes a text before it is prepared.
+// prepares notes that a text is about to be prepared.
 func (k *knownColumns) prepares(d *dialect.Dialect, query string) {
 	if !k.unsure && !rewrite.LeavesTables(d, query) {
 		k.forget()

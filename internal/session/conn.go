@@ -53,8 +53,8 @@ func (c *Conn) Close() error {
 	return err
 }
 
-// prepares updates what is known of the session before a text is prepared. When the
-// statement runs is not seen.
+// prepares updates what is known of the session before a text is prepared. The session
+// does not see when the statement runs.
 func (c *Conn) prepares(query string) {
 	d := c.dialect()
 	c.Columns.prepares(d, query)
@@ -91,7 +91,7 @@ func (c *Conn) Ping(ctx context.Context) error {
 	return nil
 }
 
-// ResetSession drops what may no longer hold when the connection is used again.
+// ResetSession drops what may no longer be true when the connection is used again.
 func (c *Conn) ResetSession(ctx context.Context) error {
 	c.Columns.forget()
 	c.Settings.Asked = c.Settings.Asked && c.server.Driver.KeepsSession

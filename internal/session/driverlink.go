@@ -18,10 +18,11 @@ type link struct {
 	server *Server
 }
 
-// dialect returns the dialect of the server, as far as it is known.
+// dialect returns the dialect of the server, as [Server.Dialect] does.
 func (l *link) dialect() *dialect.Dialect { return l.server.Dialect() }
 
-// QueryRow returns the row that a query gives.
+// QueryRow returns the last row of a query, which is sent past the session. The error
+// is [ErrNoNumber] where the query gives no row.
 func (l *link) QueryRow(ctx context.Context, query string, args []driver.NamedValue) (row []any, err error) {
 	given := make([]any, len(args))
 	for i := range args {
@@ -37,7 +38,7 @@ func (l *link) QueryRow(ctx context.Context, query string, args []driver.NamedVa
 	return row, err
 }
 
-// TextOf returns a text as drivers give it.
+// TextOf returns a driver's value as text: a string or []byte, "" for any other.
 func TextOf(v any) string {
 	if b, ok := v.([]byte); ok {
 		return string(b)
@@ -46,10 +47,11 @@ func TextOf(v any) string {
 	return s
 }
 
-// ErrNoNumber is for a driver whose count of rows cannot be read as a number.
+// ErrNoNumber is returned when the driver's count of rows is not an integer.
 var ErrNoNumber = errors.New("keyfill: the driver gives the number of rows as no number")
 
-// IntegerOf returns an integer as drivers give it.
+// IntegerOf returns a driver's value as an integer: an int64, a uint64 or decimal
+// digits. It reports false for any other, and for one that does not fit an int64.
 func IntegerOf(v any) (int64, bool) {
 	switch v := v.(type) {
 	case int64:
@@ -65,8 +67,8 @@ func IntegerOf(v any) (int64, bool) {
 	return 0, false
 }
 
-// ExecSavepoint sends one of the dialect's statements for a savepoint, which has % for its
-// name. "" is none.
+// ExecSavepoint sends one of the dialect's statements for a savepoint, in which % stands
+// for the savepoint's name. It sends nothing where the dialect's statement is "".
 func (l *link) ExecSavepoint(ctx context.Context, text, savepoint string) error {
 	if text == "" {
 		return nil

@@ -8,8 +8,9 @@ import (
 	"errors"
 )
 
-// convertedStatement is the statement of a driver that prepares every text, where
-// nobody checks its arguments: those are converted as without us.
+// convertedStatement is a statement whose driver checks no arguments, neither on the
+// connection nor on the statement. Arguments are converted as database/sql converts
+// them for the driver alone.
 type convertedStatement struct {
 	driver.Stmt
 	conn *driverConn
@@ -70,7 +71,8 @@ func plainValues(ctx context.Context, args []driver.NamedValue) ([]driver.Value,
 	return values, ctx.Err()
 }
 
-// NamedValues returns the arguments of a call of before contexts as those of today's.
+// NamedValues returns the arguments of a method without a context, such as
+// driver.Execer.Exec, in the form that methods with a context have.
 func NamedValues(args []driver.Value) []driver.NamedValue {
 	named := make([]driver.NamedValue, len(args))
 	for i, v := range args {

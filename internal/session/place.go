@@ -12,13 +12,14 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Which table a name means depends on the session: on its current database or
-// schema, or its search path. A location is what the session answers when it is asked
-// for these. Sessions with one answer take the same table for a name, but for temporary
-// tables. A connection asks once, and again when something was sent that may have
-// changed the answer.
+// Which table a name means depends on the session: on its current database or schema,
+// or its search path. A location is the session's answer to a question about these.
+// Sessions with the same answer take a name for the same table, temporary tables apart.
+// A connection asks once, and again when something was sent that may have changed the
+// answer.
 
-// Location is one answer, with what was found there. It is safe for concurrent use.
+// Location is one answer, with the tables that were found there. It is safe for
+// concurrent use.
 type Location struct {
 	Answer string // see catalog.Place
 
@@ -94,15 +95,16 @@ type knownPlace struct {
 	// transaction may take it back.
 	Changed bool
 
-	// unsure says that such a statement was prepared: when it runs is not seen.
+	// unsure says that such a statement was prepared. The session does not see when
+	// it runs.
 	unsure bool
 }
 
-// sends takes a text before it is executed.
+// sends notes that a text is about to be executed.
 func (k *knownPlace) sends(d *dialect.Dialect, query string) {
 	switch {
 	case !k.Asked:
-		k.Changed = true // for all that is known
+		k.Changed = true // nobody knows what it was before
 	case !rewrite.LeavesPlace(d, query):
 		k.Asked, k.Changed = false, true
 	case k.Changed && !isPlain(d, query):
@@ -117,7 +119,7 @@ func isPlain(d *dialect.Dialect, query string) bool {
 	return isAny(word, "insert", "replace", "update", "delete", "select", "with")
 }
 
-// prepares takes a text before it is prepared.
+// prepares notes that a text is about to be prepared.
 func (k *knownPlace) prepares(d *dialect.Dialect, query string) {
 	if !k.unsure && !rewrite.LeavesPlace(d, query) {
 		k.Asked, k.unsure = false, true

@@ -12,8 +12,8 @@ import (
 // An engine may end a transaction while database/sql and the application take it to
 // be open: at a deadlock, whose error came with a second result or was nobody's to
 // see, at a conflict that is resolved by a rollback, or because somebody has
-// committed it below us. What is sent behind that commits by itself: a number would
-// be reserved that no row holds, and two could get the same.
+// committed it below us. Each statement behind that commits by itself: a number would
+// be reserved that no row holds, and two rows could get the same number.
 //
 // A connection's texts are followed, but that is no proof. The statement that draws a
 // number changes nothing where no transaction is open ([store.Joined]), and the INSERT
@@ -73,8 +73,9 @@ func (t *transaction) bySavepoint() bool {
 	return texts.Probe != "" && (texts.KeyOpen == "" || !t.commits.alone)
 }
 
-// provedBy sends a statement that fails without the savepoint. What was drawn since
-// it was set is then in a transaction that has begun by itself, if in any.
+// provedBy sends a statement that fails without the savepoint. Where it fails, numbers
+// that were drawn since the savepoint are in a transaction that has begun by itself, or
+// in none: a ROLLBACK gives them back.
 func (t *transaction) provedBy(ctx context.Context, text string) error {
 	err := t.ExecSavepoint(ctx, text, proofSavepoint)
 	if err != nil && sqlcode.Is(err, t.dialect().Transactions.Ended) {

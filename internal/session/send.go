@@ -77,8 +77,8 @@ func (c *Conn) sends(query string) {
 	c.Temporary.sends(d, query)
 }
 
-// sendsQuiet is sends for a text of which IsQuiet is true. What was not asked yet may
-// have changed, for all that is known.
+// sendsQuiet is sends for a text of which IsQuiet is true. Settings and a place that
+// were not asked for yet are noted as changed, since nobody knows them.
 func (c *Conn) sendsQuiet() {
 	c.Settings.changed = c.Settings.changed || !c.Settings.Asked
 	c.Place.Changed = c.Place.Changed || !c.Place.Asked
@@ -97,8 +97,8 @@ func (c *Conn) QueryQuiet(ctx context.Context, text string, args []driver.NamedV
 }
 
 // CheckNamedValue asks the driver's connection. For a driver that prepares every text
-// the statement is asked, with the same arguments, when there is one: it may take what
-// nobody else does.
+// it refuses nothing: the statement is asked later, with the same arguments, and may
+// take types that database/sql does not.
 func (c *Conn) CheckNamedValue(nv *driver.NamedValue) error {
 	if c.checker != nil {
 		return c.checker.CheckNamedValue(nv)
@@ -144,8 +144,8 @@ func MeansAsSeen(c *Conn, home *Location) bool {
 // go-sql-driver/mysql with interpolateParams.
 type skipping struct{ times uint8 }
 
-// So often the driver answers ErrSkip before it is expected to, and so often it is
-// then expected to before it is tried again.
+// skipsExpected is how often the driver answers ErrSkip before that is expected of it.
+// skipsUntried is how many texts are then prepared at once before one is tried again.
 const (
 	skipsExpected = 3
 	skipsUntried  = 64
@@ -163,8 +163,8 @@ func (s *skipping) saw(err error) {
 	}
 }
 
-// IsExpected reports whether the driver will answer ErrSkip, as far as one can tell.
-// It is asked once for a text.
+// IsExpected reports whether the driver will probably answer ErrSkip. Ask it once for
+// each text, since it counts how often it was asked.
 func (s *skipping) IsExpected() bool {
 	if s.times < skipsExpected {
 		return false

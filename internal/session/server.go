@@ -17,7 +17,7 @@ type Server struct {
 	// nothing, and keeps no state.
 	Detached bool
 
-	may []*dialect.Dialect // what the server may speak: one, or MySQL's and MariaDB's
+	may []*dialect.Dialect // the possible dialects: one, or MySQL's and MariaDB's
 
 	KnownDialect  atomic.Pointer[dialect.Dialect] // nil until MySQL and MariaDB are told apart
 	Casing        atomic.Uint32                   // whether the case of tables' names counts: Casing…
@@ -34,8 +34,8 @@ func NewServer(facts drivers.Facts, may []*dialect.Dialect) *Server {
 	return s
 }
 
-// Dialect returns what the server speaks; while MySQL and MariaDB are not told apart,
-// one of them.
+// Dialect returns the server's dialect; while MySQL and MariaDB are not told apart, one
+// of the two.
 func (s *Server) Dialect() *dialect.Dialect {
 	if d := s.KnownDialect.Load(); d != nil {
 		return d
@@ -56,8 +56,8 @@ const (
 // an engine with one writer would wait for itself on any other.
 func (s *Server) StatesOnConnection() bool { return s.may[0].OneWriter && !s.Detached }
 
-// IsUndone reports whether the engine has answered that it undid a transaction for the
-// sake of others, such as another node's.
+// IsUndone reports whether err says that the engine has rolled a transaction back in
+// favour of another, such as a deadlock's winner or another node's transaction.
 func (s *Server) IsUndone(err error) bool {
 	return sqlcode.ClassOf(s.Dialect(), err) == dialect.ErrorTransaction
 }

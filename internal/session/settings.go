@@ -8,12 +8,12 @@ import (
 	"github.com/keyfill/keyfill/internal/catalog"
 )
 
-// Some settings of a session change where its strings end. Where the policy does
-// not say which hold, and a text with an INSERT would become something else under
-// others, its own connection is asked.
+// Some settings of a session decide where a string ends, such as sql_mode's
+// NO_BACKSLASH_ESCAPES. Where the policy does not say which settings hold, and they
+// decide what becomes of an INSERT, its own connection is asked.
 
-// knownSettings are those that a connection has said its session has, for as
-// long as nothing was sent that may change them.
+// knownSettings are the settings that a session has answered. They hold until something
+// is sent that may change them.
 type knownSettings struct {
 	set   dialect.Settings
 	Asked bool // set holds
@@ -22,20 +22,21 @@ type knownSettings struct {
 	// of a transaction may take it back.
 	changed bool
 
-	// unsure says that such a statement was prepared: when it runs is not seen.
+	// unsure says that such a statement was prepared. The session does not see when
+	// it runs.
 	unsure bool
 }
 
-// sends takes a text before it is executed.
+// sends notes that a text is about to be executed.
 func (k *knownSettings) sends(d *dialect.Dialect, query string) {
 	if !k.Asked {
-		k.changed = true // for all that is known
+		k.changed = true // nobody knows what they were before
 	} else if !leavesSettings(d, query) {
 		k.Asked, k.changed = false, true
 	}
 }
 
-// prepares takes a text before it is prepared.
+// prepares notes that a text is about to be prepared.
 func (k *knownSettings) prepares(d *dialect.Dialect, query string) {
 	if !k.unsure && d.Setting != nil && !leavesSettings(d, query) {
 		k.Asked, k.unsure = false, true
@@ -52,10 +53,10 @@ func (k *knownSettings) ends() {
 
 // leavesSettings reports whether a text leaves the settings of the session: a
 // single INSERT, REPLACE, UPDATE, DELETE or SELECT, which can change them only by
-// a function. Those of MySQL and MariaDB put sql_mode back (8.4 manual, section
-// 15.1.17; seen on MariaDB 10.11), set_config of PostgreSQL is for that, and a
-// function or trigger that calls it is not seen. Any other text costs no more
-// than asking again.
+// a function. A function of MySQL or MariaDB puts sql_mode back (8.4 manual, section
+// 15.1.17; seen on MariaDB 10.11). PostgreSQL's set_config does not, and a function or
+// trigger that calls it is not seen. After any other text the session is asked again,
+// which costs one question.
 func leavesSettings(d *dialect.Dialect, query string) bool {
 	word, rest := single(d, query)
 	switch {

@@ -12,16 +12,16 @@ import (
 // Whether a name still means the temporary table at an INSERT (after a DROP, a ROLLBACK,
 // ON COMMIT DROP, a change of the search path) is asked of the engine.
 
-// temporaryNames are the folded names, without a schema, of the tables that a
-// connection may have made temporary ones. They are kept to its end: a
-// connection that is used again has its temporary tables still.
+// temporaryNames are the folded names, without a schema, of temporary tables that a
+// connection may have made. They are kept until it is closed: a connection that is used
+// again still has its temporary tables.
 type temporaryNames struct {
 	Names map[string]bool
 	Every bool // any name may be one's: a search path may have their schema first
 }
 
-// maxTemporary bounds the names that a connection keeps; with one more any name
-// may be one.
+// maxTemporary bounds the names that a connection keeps. Behind them every name is taken
+// for one that a temporary table may have.
 const maxTemporary = 1000
 
 // Any reports whether there may be a temporary table.
@@ -33,7 +33,7 @@ func (n *temporaryNames) add(d *dialect.Dialect, query string) {
 		if n.Names == nil {
 			n.Names = map[string]bool{}
 		}
-		name = d.Fold(name, true) // more names than those that hide the table
+		name = d.Fold(name, true) // which may match a name that hides no table
 		if len(n.Names) == maxTemporary {
 			n.Every = true
 			return

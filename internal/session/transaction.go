@@ -17,14 +17,14 @@ type TxState uint8
 // is open or is none, and a statement that proves which can be sent; in Unknown even the
 // session's own settings are in doubt.
 const (
-	Outside TxState = iota // none is open: what is sent commits by itself
+	Outside TxState = iota // none is open: each statement commits by itself
 	Inside                 // one is open
 	Unknown                // one may be open
 	Unasked                // the engine has to be asked
 )
 
-// transaction is what is known of the transactions of one connection: whether one is
-// open, who ends it, and what it has changed besides rows. The state follows BeginTx,
+// transaction knows the transactions of one connection: whether one is open, who ends
+// it, and what it has changed besides rows. The state follows BeginTx,
 // Commit, Rollback and the texts of the application; where they do not tell, the
 // engine is asked (see Inside).
 type transaction struct {
@@ -33,13 +33,13 @@ type transaction struct {
 
 	Tx      TxState
 	saved   bool          // the transaction may have begun with a savepoint, and ends with that
-	Ended   bool          // a transaction that was taken to be open was none; the application has not ended it yet
+	Ended   bool          // the engine has ended the transaction; the application has not ended it yet
 	Ongoing store.Ongoing // the transaction that is open
 
 	begun     bool // BeginTx has begun one, which has got neither Commit nor Rollback
 	nested    bool // a text may have begun, or ended, one inside of it
-	left      bool // a Commit has failed: what it has left open nobody may end
-	unwrapped bool // the application has the driver's connection: what runs on it is not seen
+	left      bool // a Commit has failed: a transaction that it has left open may have no end
+	unwrapped bool // the application has the driver's connection, and sends texts that are not seen
 
 	// Begins counts the transactions that were seen to begin, Undos the events that may
 	// have undone what a transaction has reserved: its begin and end, a rollback to a
@@ -54,7 +54,7 @@ type transaction struct {
 	OnRename func() // called when it has, and again when they see it; may be nil
 }
 
-// follow notes that a text has run, or has failed.
+// follow notes that a text with this effect has run, or has failed with err.
 func (t *transaction) follow(effect rewrite.Transaction, err error) {
 	if effect == rewrite.TxEnds && err != nil && strings.Contains(err.Error(), noTransaction) {
 		err = nil // SQLite had ended it: an INSERT that is interrupted does
@@ -79,7 +79,7 @@ func (t *transaction) follow(effect rewrite.Transaction, err error) {
 		t.Tx, t.Ended = Outside, false
 	}
 	if (effect == rewrite.TxEnds || effect == rewrite.TxUnknown) && !t.begun && t.dialect().Transactions.Open != "" {
-		t.Ended = false // the application has ended it, and the engine is asked what there is
+		t.Ended = false // the application has ended it, and the engine is asked whether one is open
 	}
 	if t.Tx == Outside {
 		t.Altered.ends()
@@ -151,8 +151,8 @@ func (t *transaction) renames() {
 	}
 }
 
-// controlled notes that a text went by which may have undone what was
-// reserved, be it back to a savepoint only.
+// controlled notes that a text has run which may have undone what was reserved, such as
+// a rollback to a savepoint.
 func (t *transaction) controlled(what rewrite.Concern) {
 	if what&rewrite.ConcernsTransaction != 0 {
 		if !t.Ongoing.Ours {
@@ -162,15 +162,15 @@ func (t *transaction) controlled(what rewrite.Concern) {
 	}
 }
 
-// MarkUnknown notes that it is not known any more whether a transaction is open.
+// MarkUnknown notes that nobody knows any more whether a transaction is open.
 func (t *transaction) MarkUnknown() {
 	t.Tx = Unknown
 	t.Ongoing = store.Ongoing{}
 	t.commits = knownCommits{}
 }
 
-// MarkEnded notes that a transaction was taken to be open and is none: what is sent is
-// refused until the application ends it.
+// MarkEnded notes that the engine has ended a transaction which the application takes
+// to be open. Statements with joined keys are refused until the application ends it.
 func (t *transaction) MarkEnded() {
 	t.MarkUnknown()
 	t.Ended = true
@@ -184,7 +184,7 @@ func (t *transaction) unwrap() {
 	t.Undos++
 }
 
-// unsent reports whether an error is a refusal of keyfill's, so that nothing was sent.
+// unsent reports whether an error is a refusal by keyfill, after which nothing was sent.
 func unsent(err error) bool {
 	if err == nil {
 		return false

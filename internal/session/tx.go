@@ -9,7 +9,7 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Begin is for drivers' users of before contexts.
+// Begin is BeginTx for callers that use driver.Conn without contexts.
 func (c *Conn) Begin() (driver.Tx, error) {
 	return c.BeginTx(context.Background(), driver.TxOptions{})
 }

@@ -109,20 +109,21 @@ func (t *transaction) askOpen(ctx context.Context, question string) error {
 	return nil
 }
 
-// errChains is for a session in which a transaction of ours could not be ended.
+// errChains is returned when the session begins another transaction behind each commit,
+// so that a transaction of keyfill's would have no end.
 var errChains = errors.New("keyfill: completion_type is not NO_CHAIN, so that a commit begins another transaction: begin one with BeginTx")
 
-// knownCommits is what a session has said of its transactions, for as long as
-// nothing was sent that may change it.
+// knownCommits is the session's answer about its commits. It holds until something is
+// sent that may change it.
 type knownCommits struct {
 	asked  bool
-	alone  bool // what is sent outside of transactions commits by itself
+	alone  bool // a statement outside of transactions commits by itself
 	chains bool // something follows a commit
 }
 
-// EndFailed ends a transaction of ours if what was to end it has failed. Where that
-// fails too, it ends with the connection; but what a database in memory holds is
-// worth more than to know whether a transaction is open.
+// EndFailed rolls a transaction of keyfill's back after its Commit or Rollback has
+// failed; nil means that it has not. Where the ROLLBACK fails too, the connection is
+// closed, unless a database in memory would be lost with it.
 func (t *transaction) EndFailed(ctx context.Context, failed error) {
 	if failed == nil {
 		return
@@ -137,8 +138,8 @@ func (t *transaction) EndFailed(ctx context.Context, failed error) {
 	t.MarkUnusable()
 }
 
-// MarkUnusable notes that a transaction may be open which nobody ends. The connection is
-// closed for that, unless its database would go with it.
+// MarkUnusable notes that a transaction may be open which nobody ends. database/sql then
+// closes the connection, unless a database in memory would be lost with it.
 func (t *transaction) MarkUnusable() {
 	t.MarkUnknown()
 	t.discard = !t.InMemory

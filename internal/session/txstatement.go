@@ -30,7 +30,7 @@ func (c *Conn) FollowStmt(stmt driver.Stmt, effect rewrite.Transaction, what rew
 	return &followedStmt{stmt, c, effect, what}
 }
 
-// run notes what an execution has ended in.
+// run notes the end of an execution, with its error or nil.
 func (s *followedStmt) run(err error) { s.session.NoteRan(s.effect, s.what, err) }
 
 func (s *followedStmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
@@ -45,18 +45,18 @@ func (s *followedStmt) QueryContext(ctx context.Context, args []driver.NamedValu
 	return rows, err
 }
 
-// Exec is for drivers' users of before contexts.
+// Exec is ExecContext for callers that use driver.Stmt without contexts.
 func (s *followedStmt) Exec(args []driver.Value) (driver.Result, error) {
 	return s.ExecContext(context.Background(), NamedValues(args))
 }
 
-// Query is for drivers' users of before contexts.
+// Query is QueryContext for callers that use driver.Stmt without contexts.
 func (s *followedStmt) Query(args []driver.Value) (driver.Rows, error) {
 	return s.QueryContext(context.Background(), NamedValues(args))
 }
 
-// CheckNamedValue asks whom database/sql would ask: the driver's statement, else
-// its connection, else nobody.
+// CheckNamedValue asks the driver's statement, else the driver's connection, as
+// database/sql does.
 func (s *followedStmt) CheckNamedValue(nv *driver.NamedValue) error {
 	if c, ok := s.Stmt.(driver.NamedValueChecker); ok {
 		return c.CheckNamedValue(nv)

@@ -5,11 +5,11 @@ import (
 	"database/sql/driver"
 )
 
-// unwrapKey is the key of the sink under which unwrap asks a connection for
-// the one below.
+// unwrapKey is the context's key of the sink in which [Conn.Ping] leaves the driver's
+// connection.
 type unwrapKey struct{}
 
-// unwrapSink takes the driver's connection.
+// unwrapSink holds the driver's connection for Unwrap.
 type unwrapSink struct{ conn driver.Conn }
 
 // Unwrap returns the driver's own connection below one of ours, through any wrapper that
