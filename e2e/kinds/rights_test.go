@@ -17,7 +17,7 @@ import (
 func TestKindsWithoutRights(t *testing.T) {
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
-		if err := harness.StoreOf(t, s).EnsureSchema(context.Background()); err != nil {
+		if err := harness.StoreOf(t, s).Schema().Ensure(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		admin, err := s.Raw.Conn(context.Background()) // from before sessions are the role's

@@ -401,7 +401,7 @@ func TestSeriesOnConnection(t *testing.T) {
 	harness.Each(t, []harness.Engine{harness.SQLiteFile}, func(t *testing.T, s *harness.Scratch) {
 		ctx := context.Background()
 		harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
-		if err := harness.StoreOf(t, s).EnsureSchema(ctx); err != nil {
+		if err := harness.StoreOf(t, s).Schema().Ensure(ctx); err != nil {
 			t.Fatal(err)
 		}
 		raw, err := s.Raw.Conn(ctx)

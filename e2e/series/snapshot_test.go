@@ -17,7 +17,7 @@ import (
 func TestSeriesOldSnapshot(t *testing.T) {
 	s := harness.SQLiteFile.Scratch(t)
 	harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
-	if err := harness.StoreOf(t, s).EnsureSchema(t.Context()); err != nil {
+	if err := harness.StoreOf(t, s).Schema().Ensure(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	q := harness.Orders

@@ -279,7 +279,7 @@ func TestStorePoolIsLazy(t *testing.T) {
 	if n := db.Stats().OpenConnections; n != 0 {
 		t.Errorf("%d connections are open", n)
 	}
-	if err := st.EnsureSchema(context.Background()); err != nil {
+	if err := st.Schema().Ensure(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	if n := db.Stats().OpenConnections; n != 1 {

@@ -86,7 +86,7 @@ func TestStoreInsertText(t *testing.T) {
 		harness.OpenOrders(t, elsewhere)
 		harness.Exec(t, elsewhere.Raw, "INSERT INTO orders (id) VALUES (76)")
 		st := harness.StoreOf(t, s)
-		if err := st.EnsureSchema(ctx); err != nil {
+		if err := st.Schema().Ensure(ctx); err != nil {
 			t.Fatal(err)
 		}
 		q := harness.Orders
@@ -112,7 +112,7 @@ func TestStoreSchema(t *testing.T) {
 			for _, statement := range store.DDL(s.Dialect) {
 				harness.Exec(t, s.Raw, statement)
 			}
-			if err := st.EnsureSchema(context.Background()); err != nil {
+			if err := st.Schema().Ensure(context.Background()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -205,7 +205,7 @@ func TestStoreMaxKeyUsesIndex(t *testing.T) {
 			if plan := allText(t, s.Raw, c.query); !strings.Contains(plan, c.want) {
 				t.Errorf("%s: %s, want %q", c.query, plan, c.want)
 			}
-			if key, err := harness.StoreOf(t, s).MaxKey(context.Background(), harness.Orders.Columns[0]); key != 99 || err != nil {
+			if key, err := harness.StoreOf(t, s).Column(harness.Orders.Columns[0]).MaxKey(context.Background()); key != 99 || err != nil {
 				t.Errorf("MaxKey: %d, %v; want 99", key, err)
 			}
 		})
@@ -244,7 +244,7 @@ func TestStoreFreshTogether(t *testing.T) {
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
 		ctx := context.Background()
-		if err := harness.StoreOf(t, s).EnsureSchema(ctx); err != nil {
+		if err := harness.StoreOf(t, s).Schema().Ensure(ctx); err != nil {
 			t.Fatal(err)
 		}
 		q := harness.Orders

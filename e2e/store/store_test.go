@@ -154,10 +154,10 @@ func TestStoreOnConnection(t *testing.T) {
 		}
 		harness.OnConn(t, s, func(ctx context.Context, _ *sql.Conn, c driver.Conn) {
 			on, within := store.On(s.Dialect, c), store.Within(s.Dialect, c)
-			if err := within.EnsureSchema(ctx); !errors.Is(err, store.ErrTransaction) {
+			if err := within.Schema().Ensure(ctx); !errors.Is(err, store.ErrTransaction) {
 				t.Errorf("EnsureSchema inside a transaction: %v", err)
 			}
-			if err := on.EnsureSchema(ctx); err != nil {
+			if err := on.Schema().Ensure(ctx); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := on.Open(ctx, harness.Orders); err != nil {

@@ -94,7 +94,7 @@ func (b *brought) greatestStored(ctx context.Context, c *Conn) (key int64, found
 	}
 	d := c.DB.AnyEngine().Dialect
 	ask := func() bool {
-		key, err = store.Within(d, c.Raw).MaxKeyBelow(ctx, column, k.Limit())
+		key, err = store.Within(d, c.Raw).Column(column).MaxKeyBelow(ctx, k.Limit())
 		return err == nil
 	}
 	if d.ErrorsAbort && c.Tx != session.Outside {

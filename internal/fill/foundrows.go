@@ -43,7 +43,7 @@ func (f *foundRows) counts() bool {
 	counts := false
 	st, err := f.tables.OwnStore()
 	if err == nil {
-		counts, err = st.CountsFound(ctx)
+		counts, err = st.Schema().CountsFound(ctx)
 	}
 	switch {
 	case err != nil:

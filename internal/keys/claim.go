@@ -95,7 +95,7 @@ func (dr Drawing) writeClaim(ctx context.Context, claim store.Claim) (noted, sta
 			return false, false, err
 		}
 		if !claim.Exclusive {
-			home.EnsureClaims(ctx)
+			home.Schema().EnsureClaims(ctx)
 		}
 		noted, _, err = home.Claim(ctx, claim)
 		return noted, true, err

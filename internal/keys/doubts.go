@@ -46,7 +46,7 @@ var errInUse = fmt.Errorf("%w: keys that the transaction sees are greater than t
 // reserveAbove reserves numbers above the greatest key that the transaction sees. Where
 // the numbering is behind that key, the policy's on_behind says what happens.
 func (c *counter) reserveAbove(ctx context.Context, g *Conn, n int64, d doubted) (int64, error) {
-	greatest, err := store.Within(g.tables.AnyEngine().Dialect, g.Raw).MaxKey(ctx, d.column)
+	greatest, err := store.Within(g.tables.AnyEngine().Dialect, g.Raw).Column(d.column).MaxKey(ctx)
 	if err != nil {
 		return 0, err
 	}

@@ -44,11 +44,11 @@ func (dr Drawing) afterMax(ctx context.Context, n int64) (int64, error) {
 	}
 	var greatest int64
 	if dr.key.Rule.Source.Lock == policy.LockNone {
-		greatest, err = store.Within(dr.db.AnyEngine().Dialect, dr.on.Raw).MaxKey(ctx, column)
+		greatest, err = store.Within(dr.db.AnyEngine().Dialect, dr.on.Raw).Column(column).MaxKey(ctx)
 	} else {
 		within := dr.on.ProvenStore()
 		if err = dr.enterMutex(ctx, f, column); err == nil {
-			greatest, err = within.LockedMaxKey(ctx, column)
+			greatest, err = within.Column(column).LockedMaxKey(ctx)
 		}
 	}
 	switch {

@@ -211,10 +211,11 @@ func (s *scoped) reserveFor(ctx context.Context, g *Conn, t *Table, i int, p *pa
 		return 0, err
 	}
 	g.noteJoinedDraw()
+	rows := st.Scoped(&s.scope)
 	if !s.doubts.has(p.row) {
-		return st.ReserveWithin(ctx, &s.scope, p.values, n)
+		return rows.Reserve(ctx, p.values, n)
 	}
-	first, behind, err := st.ReserveAbove(ctx, &s.scope, p.values, n, s.remedy)
+	first, behind, err := rows.ReserveAbove(ctx, p.values, n, s.remedy)
 	switch {
 	case behind:
 		// The numbering is compared again: what has raised it may be rolled back.

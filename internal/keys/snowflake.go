@@ -210,10 +210,10 @@ func (dr making) floorOf(flake *keysource.Snowflake, facts *Facts, number int) *
 // those of the worker.
 func (f *floor) read(ctx context.Context, st *store.Store) (int64, error) {
 	if f.composite == nil {
-		return st.MaxKey(ctx, f.column)
+		return st.Column(f.column).MaxKey(ctx)
 	}
 	from, to := f.composite.Range(f.number)
-	key, err := st.MaxDigits(ctx, f.column, from, to)
+	key, err := st.Column(f.column).MaxDigits(ctx, from, to)
 	if err != nil || key == "" {
 		return 0, err
 	}

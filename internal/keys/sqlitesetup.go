@@ -71,17 +71,17 @@ func (g *Conn) EnsureStates(ctx context.Context) {
 	}
 	on := store.On(g.tables.Candidates[0].Dialect, g.Raw)
 	if g.tables.rows.ensure {
-		g.ensured = on.EnsureSchema(ctx) == nil
+		g.ensured = on.Schema().Ensure(ctx) == nil
 		return
 	}
-	on.EnsureClaims(ctx)
+	on.Schema().EnsureClaims(ctx)
 	g.ensured = true
 }
 
 // ensureStatesAgain creates the tables of states where they have gone since they were
 // looked for, and reports whether it has.
 func (g *Conn) ensureStatesAgain(ctx context.Context) bool {
-	if !g.tables.rows.ensure || g.Tx != session.Outside || store.On(g.tables.Candidates[0].Dialect, g.Raw).HasTables(ctx) {
+	if !g.tables.rows.ensure || g.Tx != session.Outside || store.On(g.tables.Candidates[0].Dialect, g.Raw).Schema().IsThere(ctx) {
 		return false
 	}
 	g.ensured = false
@@ -120,5 +120,5 @@ func (db *Tables) LockBeforeRead(ctx context.Context, g *Conn, t *Table, i int) 
 		return nil
 	}
 	column := store.Column{Schema: t.Rule.Schema, Table: t.Rule.Name, Name: t.KeyColumns[i].Name}
-	return store.Within(db.Candidates[0].Dialect, g.Raw).LockFirst(ctx, column)
+	return store.Within(db.Candidates[0].Dialect, g.Raw).Column(column).LockFirst(ctx)
 }

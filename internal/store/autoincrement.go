@@ -6,40 +6,23 @@ import (
 	"strings"
 )
 
-// counter returns the last number that the engine's own counters (AUTO_INCREMENT and
-// the like) have given to the columns, or have passed; 0 where the columns have no
-// such counter.
-func (s *Store) counter(ctx context.Context, q *Sequence) (int64, error) {
-	var last int64
-	at := s.at(q)
-	for _, c := range q.Columns {
-		if !c.Counted || at.engine.counter == "" {
-			continue
-		}
-		query := strings.NewReplacer("{table}", at.quoted(c), "{schema}", at.schemaOf(c), "{name}", at.literal(c.Table)).Replace(at.engine.counter)
-		row, err := at.conn.query(ctx, query, nil)
-		if err != nil {
-			return 0, at.failed(c.String(), at.judge(ctx, ErrColumn, err, query, nil))
-		}
-		if len(row) == 0 {
-			continue // nothing was inserted
-		}
-		n, err := lastCounted(row[len(row)-1])
-		if err != nil {
-			return 0, at.failed(c.String(), err)
-		}
-		last = max(last, n)
+// counted returns the last number that the engine's own counter (AUTO_INCREMENT and
+// the like) has given to the column, or has passed; 0 where the column has none.
+func (k *KeyColumn) counted(ctx context.Context) (int64, error) {
+	text := k.run.engine.counter
+	if !k.column.Counted || text == "" {
+		return 0, nil
 	}
-	return last, nil
-}
-
-// schemaOf returns the schema of a column's table in quotes and with a point, "" for
-// none.
-func (s *Store) schemaOf(c Column) string {
-	if c.Schema == "" {
-		return ""
+	d := k.run.dialect
+	row, err := k.ask(ctx, strings.NewReplacer("{table}", k.table(), "{schema}", k.column.schemaIn(d), "{name}", k.run.literal(k.column.Table)).Replace(text), nil)
+	if err != nil || len(row) == 0 {
+		return 0, err // or nothing was inserted
 	}
-	return s.dialect.QuoteIdent(c.Schema) + "."
+	n, err := lastCounted(row[len(row)-1])
+	if err != nil {
+		return 0, k.run.failed(k.column.String(), err)
+	}
+	return n, nil
 }
 
 // lastCounted reads the answer: the last number, or the text of SHOW CREATE TABLE,

@@ -64,14 +64,6 @@ func (c Claim) binding() *binding {
 	return b
 }
 
-// EnsureClaims creates keyfill_sequences where it is missing, if that is allowed:
-// who needs it for claims alone goes on without it.
-func (s *Store) EnsureClaims(ctx context.Context) {
-	if !s.inside && s.probe(ctx, tables[0]) != nil {
-		_, _ = s.conn.exec(ctx, s.engine.tables[0], nil)
-	}
-}
-
 // Claim notes a claim in keyfill_sequences. It is [ErrTaken] where another state
 // fills the column. noted says that the row is there, and made that this call has
 // made it: inside a transaction that is undone with it.
@@ -79,47 +71,47 @@ func (s *Store) EnsureClaims(ctx context.Context) {
 // Where there is no such table nothing is noted, nor where it may be read but not
 // written: whoever comes later does not find out then.
 func (s *Store) Claim(ctx context.Context, c Claim) (noted, made bool, err error) {
-	if s.inside {
-		if !s.engine.sturdy {
+	r, d := s.run, binder{s.run}
+	if r.inside {
+		if !r.engine.sturdy {
 			return false, false, nil
 		}
 		// A transaction that has read before it writes does not wait for another
 		// writer.
-		if err := s.LockFirst(ctx, c.Column); err != nil {
-			return false, false, s.failed(c.Row(), err)
+		if err := (&KeyColumn{r, c.Column}).LockFirst(ctx); err != nil {
+			return false, false, r.failed(c.Row(), err)
 		}
-		if err := s.lockRowsFirst(ctx); err != nil {
-			return false, false, s.failed(c.Row(), err)
+		if err := lockOfRows(r).first(ctx); err != nil {
+			return false, false, r.failed(c.Row(), err)
 		}
 	}
-	if err := s.probe(ctx, tables[0]); err != nil {
+	if err := r.probe(ctx, tables[0]); err != nil {
 		if isBroken(err) || ctx.Err() != nil {
-			return false, false, s.failed(c.Row(), err)
+			return false, false, r.failed(c.Row(), err)
 		}
 		return false, false, nil
 	}
 	b := c.binding()
-	if err := s.checkAll(ctx, b); err != nil {
+	if err := d.checkAll(ctx, b); err != nil {
 		return false, false, err
 	}
-	stored, err := s.read(ctx, c.Row())
+	stored, err := d.rows().read(ctx, c.Row())
 	if err != nil {
 		return false, false, err
 	}
 	if made = stored == nil; made {
-		v := values{pName: c.Row(), pNext: int64(1), pTable: c.Column.table(), pColumn: c.Column.Name, pParameters: b.parameters}
-		_, createErr := s.conn.exec(ctx, s.engine.create.text, s.engine.create.bind(v))
-		if stored, err = s.read(ctx, c.Row()); err != nil {
+		createErr := d.rows().make(ctx, c.Row(), 1, c.Column.table(), c.Column.Name, b.parameters)
+		if stored, err = d.rows().read(ctx, c.Row()); err != nil {
 			return false, false, cmp.Or(createErr, err)
 		}
 		if stored == nil {
 			if isBroken(createErr) || ctx.Err() != nil {
-				return false, false, s.failed(c.Row(), createErr)
+				return false, false, r.failed(c.Row(), createErr)
 			}
 			return false, false, nil // it may be read, not written
 		}
 		// Of two who claim a column at once, one finds the row of the other.
-		if err := s.checkAll(ctx, b); err != nil {
+		if err := d.checkAll(ctx, b); err != nil {
 			return false, false, err
 		}
 	}

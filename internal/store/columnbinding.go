@@ -61,10 +61,14 @@ func (b *binding) rowFor(c Column) string {
 	return string([]rune(name)[:maxName-bindingHash-1]) + "-" + hex.EncodeToString(sum[:])[:bindingHash]
 }
 
+// binder makes the rows of keyfill_sequences that bind states to columns, and finds
+// those of other states.
+type binder struct{ run *runner }
+
 // checkAll returns [ErrTaken] when another state is bound to one of the columns.
-func (s *Store) checkAll(ctx context.Context, b *binding) error {
+func (d binder) checkAll(ctx context.Context, b *binding) error {
 	for _, c := range b.columns {
-		if err := s.checkTaken(ctx, b, c); err != nil {
+		if err := d.checkTaken(ctx, b, c); err != nil {
 			return err
 		}
 	}
@@ -72,7 +76,7 @@ func (s *Store) checkAll(ctx context.Context, b *binding) error {
 }
 
 // checkTaken returns [ErrTaken] when another state is bound to a column.
-func (s *Store) checkTaken(ctx context.Context, b *binding, c Column) error {
+func (d binder) checkTaken(ctx context.Context, b *binding, c Column) error {
 	if b.exclusive {
 		return nil
 	}
@@ -81,9 +85,9 @@ func (s *Store) checkTaken(ctx context.Context, b *binding, c Column) error {
 	if b.row == "" {
 		v[pName] = own // Oracle compares nothing with an empty text
 	}
-	other, err := s.conn.query(ctx, s.engine.others.text, s.engine.others.bind(v))
+	other, err := d.run.conn.query(ctx, d.run.engine.others.text, d.run.engine.others.bind(v))
 	if err != nil {
-		return s.failed(b.state, err)
+		return d.run.failed(b.state, err)
 	}
 	if other == nil || other[0] == nil {
 		return nil
@@ -99,12 +103,12 @@ func (s *Store) checkTaken(ctx context.Context, b *binding, c Column) error {
 // that no other state has. Of two that bind one column at the same time, one
 // finds the row of the other after it has made its own. It reports whether it
 // has made any.
-func (s *Store) bind(ctx context.Context, b *binding) (made bool, err error) {
-	if err := s.checkAll(ctx, b); err != nil {
+func (d binder) bind(ctx context.Context, b *binding) (made bool, err error) {
+	if err := d.checkAll(ctx, b); err != nil {
 		return false, err
 	}
 	for _, c := range b.columns {
-		one, err := s.bindTo(ctx, b, c)
+		one, err := d.bindTo(ctx, b, c)
 		if err != nil {
 			return false, err
 		}
@@ -113,29 +117,28 @@ func (s *Store) bind(ctx context.Context, b *binding) (made bool, err error) {
 	if !made {
 		return false, nil
 	}
-	return true, s.checkAll(ctx, b)
+	return true, d.checkAll(ctx, b)
 }
 
 // bindTo makes the row that binds the state to a column, unless it is there.
-func (s *Store) bindTo(ctx context.Context, b *binding, c Column) (made bool, err error) {
+func (d binder) bindTo(ctx context.Context, b *binding, c Column) (made bool, err error) {
 	name := b.rowFor(c)
-	row, err := s.read(ctx, name)
+	row, err := d.rows().read(ctx, name)
 	if err != nil {
 		return false, err
 	}
 	if row == nil {
-		v := values{pName: name, pNext: int64(1), pTable: c.table(), pColumn: c.Name, pParameters: b.parameters}
-		_, createErr := s.conn.exec(ctx, s.engine.create.text, s.engine.create.bind(v))
-		if createErr != nil && s.inside {
-			return false, s.failed(name, createErr)
+		createErr := d.rows().make(ctx, name, 1, c.table(), c.Name, b.parameters)
+		if createErr != nil && d.run.inside {
+			return false, d.run.failed(name, createErr)
 		}
 		// Of two who make it at once, Oracle gives one the error of the unique
 		// key; the row is there all the same.
-		if row, err = s.read(ctx, name); err != nil {
+		if row, err = d.rows().read(ctx, name); err != nil {
 			return false, err
 		}
 		if row == nil {
-			return false, s.failed(name, orRemoved(createErr))
+			return false, d.run.failed(name, orRemoved(createErr))
 		}
 		made = true
 	}
@@ -147,6 +150,8 @@ func (s *Store) bindTo(ctx context.Context, b *binding, c Column) (made bool, er
 	}
 	return made, nil
 }
+
+func (d binder) rows() stateRows { return stateRows{d.run} }
 
 // orRemoved returns the error of the statement that should have made a row which
 // is not there.

@@ -276,7 +276,7 @@ func TestBadConn(t *testing.T) {
 		"Reserve":      func(st *store.Store) error { _, err := st.Reserve(ctx, orders, 1, 0); return err },
 		"Open":         func(st *store.Store) error { _, err := st.Open(ctx, orders); return err },
 		"Advance":      func(st *store.Store) error { return st.Advance(ctx, orders, 1) },
-		"EnsureSchema": func(st *store.Store) error { return st.EnsureSchema(ctx) },
+		"EnsureSchema": func(st *store.Store) error { return st.Schema().Ensure(ctx) },
 		"Mark":         func(st *store.Store) error { _, err := st.Mark(ctx, store.Worker{Name: "x"}, 1); return err },
 		"Marker": func(st *store.Store) error {
 			_, err := st.Marker(store.Worker{Name: "x"}).Mark(ctx, 1)

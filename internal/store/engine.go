@@ -1,10 +1,7 @@
 package store
 
 import (
-	"context"
-	"database/sql"
 	"fmt"
-	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
 )
@@ -155,56 +152,4 @@ func engineOf(d *dialect.Dialect) *engine {
 		panic(fmt.Sprintf("store: no statements for dialect %q", d.Name))
 	}
 	return e
-}
-
-// update runs an UPDATE and returns its answer once it has committed, nil where
-// no row fits. Within a transaction of the application it commits with that.
-func (s *Store) update(ctx context.Context, u update, v values) ([]any, error) {
-	if u.into != nil {
-		return s.updateInto(ctx, u, v)
-	}
-	query, err := s.withServer(ctx, u.text)
-	if err != nil {
-		return nil, err
-	}
-	return s.conn.query(ctx, s.proven(query), u.bind(v))
-}
-
-// withServer replaces the marker in a text.
-func (s *Store) withServer(ctx context.Context, query string) (string, error) {
-	before, after, found := strings.Cut(query, "{server}")
-	if !found {
-		return query, nil
-	}
-	server, err := s.knowServer(ctx)
-	return before + server + after, err
-}
-
-// updateInto runs an update of an engine that gives the answer in arguments.
-func (s *Store) updateInto(ctx context.Context, u update, v values) ([]any, error) {
-	integers, texts := make([]int64, len(u.into)), make([]string, len(u.into))
-	args := u.bind(v)
-	for i, k := range u.into {
-		if k == integer {
-			args = append(args, sql.Out{Dest: &integers[i]})
-		} else {
-			args = append(args, sql.Out{Dest: &texts[i]})
-		}
-	}
-	n, err := s.conn.exec(ctx, u.text, args)
-	if err != nil || n == 0 {
-		return nil, err
-	}
-	if n > 1 {
-		return nil, ErrRows
-	}
-	row := make([]any, len(u.into))
-	for i, k := range u.into {
-		if k == integer {
-			row[i] = integers[i]
-		} else {
-			row[i] = texts[i]
-		}
-	}
-	return row, nil
 }

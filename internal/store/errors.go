@@ -1,18 +1,12 @@
 package store
 
 import (
-	"context"
-	"database/sql/driver"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"strconv"
 	"strings"
 	"unicode"
 
-	"github.com/keyfill/keyfill/dialect"
-	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -133,7 +127,7 @@ var (
 	// lack their primary keys.
 	ErrRows = errors.New("more than one row was found: create the primary key that keyfill_sequences, keyfill_workers or keyfill_series lacks")
 
-	// ErrTransaction is returned by [Store.EnsureSchema] inside a transaction
+	// ErrTransaction is returned by [Schema.Ensure] inside a transaction
 	// of the application.
 	ErrTransaction = errors.New("tables are not created inside a transaction")
 
@@ -219,100 +213,4 @@ func (e *Error) Unwrap() []error {
 		return []error{e.Err, keysource.ErrStoreBack}
 	}
 	return []error{e.Err, keysource.ErrStoreState}
-}
-
-// refusal is a statement that the engine has refused, and what that means.
-type refusal struct {
-	meaning error // ErrTables, ErrColumn …
-	err     error // the driver's
-}
-
-// refuse returns a final error of the engine as a refusal, any other error as
-// it is. meaning says what the refusal means where the class of the error does
-// not tell.
-func (s *Store) refuse(meaning, err error) error {
-	class := sqlcode.ClassOf(s.dialect, err)
-	switch {
-	case !class.Final():
-		return err
-	case class == dialect.ErrorReadOnly:
-		meaning = ErrReadOnly
-	case class == dialect.ErrorLogin:
-		meaning = ErrLogin
-	case class == dialect.ErrorNoDatabase:
-		meaning = ErrNoDatabase
-	case class == dialect.ErrorNoRight && meaning == ErrTables:
-		meaning = ErrRights
-	case class == dialect.ErrorRefused && meaning == ErrTables:
-		meaning = ErrAltered
-	}
-	return &refusal{meaning, err}
-}
-
-func (r *refusal) Error() string { return r.meaning.Error() + ": " + r.err.Error() }
-
-func (r *refusal) Unwrap() []error {
-	return []error{r.meaning, keysource.ErrStoreState, keysource.ErrStoreRefused, r.err}
-}
-
-// judge returns the error of a query as a refusal where the engine's code says that
-// it is final. Where no code tells, the error is a refusal if the server answers
-// another query at once and refuses this one again. It does not ask inside a
-// transaction that the error may have aborted.
-func (s *Store) judge(ctx context.Context, meaning, err error, query string, args []any) error {
-	if s.inside && !s.engine.sturdy || ctx.Err() != nil {
-		return err
-	}
-	switch class := sqlcode.ClassOf(s.dialect, err); {
-	case class.Final():
-		return s.refuse(meaning, err)
-	case class != dialect.ErrorOther, isBroken(err), s.ask(ctx, noServer) != nil:
-		return err
-	}
-	// Drivers have many words for a connection that broke, after which the next
-	// one is as good as new.
-	if _, again := s.conn.query(ctx, query, args); again == nil || isBroken(again) || isRolledBack(s.dialect, again) || ctx.Err() != nil {
-		return err
-	}
-	return &refusal{meaning, err}
-}
-
-// isBroken reports whether an error is surely about a connection: "invalid
-// connection" is go-sql-driver/mysql's ErrInvalidConn, which has no code.
-func isBroken(err error) bool {
-	var network net.Error
-	var connecting *sqlcode.ConnectError
-	if code, ok := sqlcode.Of(err); ok {
-		return code.Lost
-	}
-	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		errors.As(err, &connecting) || errors.As(err, &network) ||
-		err != nil && strings.Contains(err.Error(), "invalid connection")
-}
-
-// failed returns the error of a statement about the row of a name.
-//
-// On a connection of the application the driver's error is returned as it is,
-// unless it is known what it means: that a right is missing, or that the file of
-// SQLite takes no change, is nothing that the application's INSERT alone would show,
-// as a transaction that only reads is. That of our own
-// connection gets a context, and is never a driver.ErrBadConn, which would make
-// database/sql throw away the application's; where the engine says that it is final,
-// it is a refusal.
-func (s *Store) failed(name string, err error) error { return s.failedAs(ErrTables, name, err) }
-
-// failedAs is failed, with what a refusal means.
-func (s *Store) failedAs(meaning error, name string, err error) error {
-	var refused *refusal
-	if !errors.As(err, &refused) {
-		class := sqlcode.ClassOf(s.dialect, err)
-		if !s.pooled && class != dialect.ErrorNoRight && (class != dialect.ErrorReadOnly || !s.dialect.OneWriter) {
-			return err
-		}
-		err = s.refuse(meaning, err)
-	}
-	if errors.Is(err, driver.ErrBadConn) {
-		return fmt.Errorf("using %q: the connection broke: %v", name, err)
-	}
-	return fmt.Errorf("using %q: %w", name, err)
 }

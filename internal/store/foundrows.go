@@ -11,20 +11,19 @@ var errNoRows = errors.New("there is no row to ask about")
 // CountsFound reports whether an UPDATE counts the rows that it finds, and not
 // those that it changes: what the flag CLIENT_FOUND_ROWS of a connection to
 // MySQL and MariaDB does. The flag shows only in that count, so CountsFound
-// updates a row of the state without a change. It fails where the state has no
-// row.
-func (s *Store) CountsFound(ctx context.Context) (bool, error) {
+// updates a row of the tables without a change. It fails where they have none.
+func (s *Schema) CountsFound(ctx context.Context) (bool, error) {
 	for _, table := range tables[:2] { // whoever has series has a sequence too
-		row, err := s.conn.query(ctx, "SELECT MIN(name) FROM "+table, nil)
+		row, err := s.run.conn.query(ctx, "SELECT MIN(name) FROM "+table, nil)
 		if err != nil {
-			return false, s.failed(table, err)
+			return false, s.run.failed(table, err)
 		}
 		if row == nil || row[0] == nil {
 			continue
 		}
-		n, err := s.conn.exec(ctx, "UPDATE "+table+" SET name = name WHERE name = ?", []any{toText(row[0])})
+		n, err := s.run.conn.exec(ctx, "UPDATE "+table+" SET name = name WHERE name = ?", []any{toText(row[0])})
 		if err != nil {
-			return false, s.failed(table, err)
+			return false, s.run.failed(table, err)
 		}
 		return n > 0, nil
 	}

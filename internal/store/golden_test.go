@@ -120,7 +120,7 @@ func session(t *testing.T, f *fake, st *store.Store) []txtar.File {
 		}
 		got = append(got, txtar.File{Name: name, Data: []byte(f.lines() + "\n")})
 	}
-	step("EnsureSchema", st.EnsureSchema(ctx))
+	step("EnsureSchema", st.Schema().Ensure(ctx))
 	_, err := st.Open(ctx, q)
 	var missing *store.Error
 	if !errors.As(err, &missing) || missing.Err != store.ErrNoRow {

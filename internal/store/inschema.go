@@ -9,15 +9,12 @@ import (
 // does not find them without one. It changes nothing of s. A [KeyTable] and a
 // procedure are found by the names that they have.
 func (s *Store) In(schema string) *Store {
-	in := &Store{dialect: s.dialect, engine: s.engine, pooled: s.pooled, inside: s.inside, ongoing: s.ongoing}
-	in.server.Store(s.server.Load())
-	name := s.dialect.QuoteIdent(schema) + "."
-	in.conn = qualified{s.conn, strings.NewReplacer(
+	name := s.run.dialect.QuoteIdent(schema) + "."
+	return &Store{s.run.on(qualified{s.run.conn, strings.NewReplacer(
 		"keyfill_sequences", name+"keyfill_sequences",
 		"keyfill_workers", name+"keyfill_workers",
 		"keyfill_series", name+"keyfill_series",
-	)}
-	return in
+	)})}
 }
 
 // qualified is a conn whose statements name the schema of keyfill's tables.

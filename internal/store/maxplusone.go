@@ -54,7 +54,7 @@ var greatestOf = map[string]*greatestLocked{
 }
 
 // NeedsMutex reports whether a row of keyfill_sequences has to be changed in the
-// transaction before [Store.LockedMaxKey].
+// transaction before [KeyColumn.LockedMaxKey].
 func NeedsMutex(d *dialect.Dialect) bool { return greatestOf[d.Name].mutex }
 
 // MutexName returns the name of that row for a column.
@@ -66,8 +66,8 @@ func MutexName(c Column) string {
 	return fmt.Sprintf("maxplusone %x", sha256.Sum256([]byte(c.String())))
 }
 
-// LockedMaxKey returns the greatest key in a column, 0 in an empty table, on a
-// store of [Within]. Whoever asks in the same way waits until the transaction has
+// LockedMaxKey returns the greatest key, 0 in an empty table, on a store of
+// [Within]. Whoever asks in the same way waits until the transaction has
 // ended. Some engines keep out those who insert without keyfill; elsewhere the
 // unique index keeps a key from being stored twice:
 //
@@ -81,14 +81,14 @@ func MutexName(c Column) string {
 //	Oracle           locks the table against all who write
 //
 // Errors are the driver's own.
-func (s *Store) LockedMaxKey(ctx context.Context, c Column) (int64, error) {
-	way := greatestOf[s.dialect.Name]
+func (k *KeyColumn) LockedMaxKey(ctx context.Context) (int64, error) {
+	way, r := greatestOf[k.run.dialect.Name], k.run
 	if way.lock != "" {
 		var err error
 		if way.hash {
-			_, err = s.conn.query(ctx, way.lock, []any{hashOf(c)})
+			_, err = r.conn.query(ctx, way.lock, []any{hashOf(k.column)})
 		} else {
-			_, err = s.conn.exec(ctx, s.about(way.lock, c), nil)
+			_, err = r.conn.exec(ctx, k.about(way.lock), nil)
 		}
 		if err != nil {
 			return 0, err
@@ -97,16 +97,16 @@ func (s *Store) LockedMaxKey(ctx context.Context, c Column) (int64, error) {
 	// The lock is held to the end of the transaction: where that is open behind it,
 	// it is held. Where there is a mutex, that has proven it, and where the question
 	// for the key takes the lock, the same batch does.
-	text, proves := s.about(way.max, c), s.ongoing != nil && s.engine.proof.front != ""
+	text, proves := k.about(way.max), r.proof != nil && r.engine.proof.front != ""
 	switch {
 	case proves:
-		text = s.engine.proof.front + text
+		text = r.engine.proof.front + text
 	case !way.mutex:
-		if err := s.Prove(ctx); err != nil {
+		if err := r.proof.prove(ctx); err != nil {
 			return 0, err
 		}
 	}
-	row, err := s.conn.query(ctx, text, nil)
+	row, err := r.conn.query(ctx, text, nil)
 	if err == nil && row == nil && proves {
 		return 0, ErrEnded
 	}
@@ -117,10 +117,8 @@ func (s *Store) LockedMaxKey(ctx context.Context, c Column) (int64, error) {
 	return max(key, 0), err
 }
 
-// about puts the names of a column and its table into a text.
-func (s *Store) about(text string, c Column) string {
-	return fmt.Sprintf(text, s.quoted(c), s.dialect.QuoteIdent(c.Name))
-}
+// about puts the names of the column and its table into a text.
+func (k *KeyColumn) about(text string) string { return fmt.Sprintf(text, k.table(), k.name()) }
 
 // hashOf returns the number of a column's lock. Two columns of one number wait for
 // each other and are no worse off.

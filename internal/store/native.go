@@ -70,7 +70,7 @@ type Native struct {
 // PostgreSQL and SQL Server tell a sequence from another one of its name that
 // was made later; elsewhere it is noticed by its lower values.
 type NativeReserver struct {
-	store  *Store
+	run    *runner
 	native Native
 	opened atomic.Pointer[nativeSequence]
 }
@@ -92,11 +92,10 @@ func (r *NativeReserver) byTurns(v nativeValue) bool {
 	return v.increment == 0 && r.native.Block == 1 && onCluster(v.server)
 }
 
-// Native returns the way to a sequence of the engine. It does no I/O.
-func (s *Store) Native(n Native) *NativeReserver {
+func newNative(r *runner, n Native) *NativeReserver {
 	n.Columns = slices.Clone(n.Columns)
 	n.Block = max(n.Block, 1)
-	return &NativeReserver{store: s, native: n}
+	return &NativeReserver{run: r, native: n}
 }
 
 const (
@@ -205,12 +204,12 @@ func (r *nativeRun) add(v nativeValue) {
 // draw draws values, and sorts them: an engine gives them in the order of the
 // rows that it happens to make.
 func (r *NativeReserver) draw(ctx context.Context, q *nativeSequence, count int64) ([]nativeValue, error) {
-	s, e := r.store, r.store.nativeEngine()
-	query, err := s.withServer(ctx, e.drawText(q.quoted, count))
+	e := catalogOf(r.run).engine
+	query, err := r.run.server.in(ctx, e.drawText(q.quoted, count))
 	if err != nil {
-		return nil, s.failed(q.shown(), err)
+		return nil, r.run.failed(q.shown(), err)
 	}
-	rows, err := s.conn.rows(ctx, query, e.draw.bind(nativeArgs{name: q.nativeName, count: count}))
+	rows, err := r.run.conn.rows(ctx, query, e.draw.bind(nativeArgs{name: q.nativeName, count: count}))
 	if err != nil {
 		return nil, r.refused(ctx, q, count, err)
 	}
@@ -218,11 +217,11 @@ func (r *NativeReserver) draw(ctx context.Context, q *nativeSequence, count int6
 	for _, row := range rows {
 		first, err := toInteger(row[0])
 		if err != nil {
-			return nil, s.failed(q.shown(), err)
+			return nil, r.run.failed(q.shown(), err)
 		}
 		increment, err := toInteger(row[1])
 		if err != nil {
-			return nil, s.failed(q.shown(), err)
+			return nil, r.run.failed(q.shown(), err)
 		}
 		v := nativeValue{first, increment, serverOf(row[2], row[3])}
 		values = append(values, v)
@@ -241,16 +240,16 @@ func (r *NativeReserver) draw(ctx context.Context, q *nativeSequence, count int6
 // refused returns the error of values that could not be drawn.
 func (r *NativeReserver) refused(ctx context.Context, q *nativeSequence, count int64, err error) error {
 	if isBroken(err) || ctx.Err() != nil {
-		return r.store.failed(q.shown(), err)
+		return r.run.failed(q.shown(), err)
 	}
-	facts, factsErr := r.store.nativeFacts(ctx, q.nativeName)
+	facts, factsErr := catalogOf(r.run).facts(ctx, q.nativeName)
 	switch {
 	case factsErr != nil || facts == nil:
-		return r.store.failed(q.shown(), err)
+		return r.run.failed(q.shown(), err)
 	case facts.endsWithin(count):
 		return r.exhausted(q)
 	}
-	return r.store.failed(q.shown(), &refusal{ErrNoSequence, err})
+	return r.run.failed(q.shown(), &refusal{ErrNoSequence, err})
 }
 
 // Advance returns an [*Error]: the statements that set a sequence may set it
@@ -277,7 +276,7 @@ func (r *NativeReserver) State(ctx context.Context) (string, error) {
 // MaxKey returns the greatest key in the columns, for
 // [keysource.SequenceOptions]; 0 where there is none, or none can be asked for.
 func (r *NativeReserver) MaxKey(ctx context.Context) (int64, error) {
-	key, _, err := r.store.greatest(ctx, &Sequence{Columns: r.native.Columns})
+	key, _, err := r.run.columnsOf(&Sequence{Columns: r.native.Columns}).greatest(ctx)
 	return key, err
 }
 

@@ -38,11 +38,11 @@ type Ongoing struct {
 // The caller has to prove that the transaction did not end between the reservation
 // and the row that gets the key.
 func Joined(d *dialect.Dialect, c driver.Conn, tx *Ongoing) *Store {
-	s := Within(d, c)
-	if !tx.Ours || !s.engine.proof.loyal {
-		s.ongoing = tx
+	r := withinConn(d, c)
+	if words := &r.engine.proof; !tx.Ours || !words.loyal {
+		r.proof = &prover{words, r.conn, tx}
 	}
-	return s
+	return &Store{r}
 }
 
 // proof is how the statements of an engine prove that a transaction is open. All
@@ -66,47 +66,67 @@ type proof struct {
 	loyal bool
 }
 
-// proven returns the text of a statement that changes a row, with the proof.
-func (s *Store) proven(text string) string {
-	if s.ongoing == nil {
-		return text
+// prover proves by statements that a transaction of the application is open. The
+// nil prover proves nothing: none of its methods sends a statement.
+type prover struct {
+	words *proof
+	conn  conn
+	tx    *Ongoing
+}
+
+// on returns the prover on another way to its connection.
+func (p *prover) on(c conn) *prover {
+	if p == nil {
+		return nil
 	}
-	p := &s.engine.proof
-	if p.condition == "" {
-		return p.front + text
+	return &prover{p.words, c, p.tx}
+}
+
+// behind returns the text of a statement that changes a row, with the proof.
+func (p *prover) behind(text string) string {
+	switch {
+	case p == nil:
+		return text
+	case p.words.condition == "":
+		return p.words.front + text
 	}
 	const returning = "\nRETURNING "
 	text, answer, found := strings.Cut(text, returning)
-	text += " AND " + p.condition
+	text += " AND " + p.words.condition
 	if found {
 		text += returning + answer
 	}
 	return text
 }
 
-// prepareProof does what has to be done in front of a statement that proves, or
+// prepare does what has to be done in front of a statement that proves, or
 // proves it, where no statement can.
-func (s *Store) prepareProof(ctx context.Context) error {
-	if s.ongoing == nil {
-		return nil
-	}
-	p := &s.engine.proof
+func (p *prover) prepare(ctx context.Context) error {
 	switch {
-	case p.begin != "":
-		return s.beginInVain(ctx)
-	case p.mark != "" && !s.ongoing.marked:
-		if _, err := s.conn.query(ctx, p.mark, nil); err != nil {
+	case p == nil:
+		return nil
+	case p.words.begin != "":
+		return p.beginInVain(ctx)
+	case p.words.mark != "" && !p.tx.marked:
+		if _, err := p.conn.query(ctx, p.words.mark, nil); err != nil {
 			return err
 		}
-		s.ongoing.marked = true
+		p.tx.marked = true
 	}
 	return nil
 }
 
+// forget has prepare set the mark again.
+func (p *prover) forget() {
+	if p != nil {
+		p.tx.marked = false
+	}
+}
+
 // beginInVain has the engine refuse to begin a transaction inside another one. Its
 // caller may have gone: what it has begun, it has to end.
-func (s *Store) beginInVain(ctx context.Context) error {
-	if c, ok := s.conn.(openTx); ok {
+func (p *prover) beginInVain(ctx context.Context) error {
+	if c, ok := p.conn.(openTx); ok {
 		if c, ok := c.conn.(interface{ AutoCommit() bool }); ok { // mattn/go-sqlite3
 			if c.AutoCommit() {
 				return ErrEnded
@@ -115,13 +135,12 @@ func (s *Store) beginInVain(ctx context.Context) error {
 		}
 	}
 	ctx = context.WithoutCancel(ctx)
-	p := &s.engine.proof
-	_, err := s.conn.exec(ctx, p.begin, nil)
+	_, err := p.conn.exec(ctx, p.words.begin, nil)
 	switch {
 	case err == nil:
-		_, err = s.conn.exec(ctx, p.end, nil)
+		_, err = p.conn.exec(ctx, p.words.end, nil)
 		return errors.Join(ErrEnded, err)
-	case strings.Contains(err.Error(), p.begun):
+	case strings.Contains(err.Error(), p.words.begun):
 		return nil
 	}
 	return err
@@ -129,35 +148,33 @@ func (s *Store) beginInVain(ctx context.Context) error {
 
 // provenly calls do, which reports whether its statement has found the proof, and
 // once more where the mark may have been undone, as by a rollback to a savepoint.
-func (s *Store) provenly(ctx context.Context, do func() (proved bool, err error)) error {
+func (p *prover) provenly(ctx context.Context, do func() (proved bool, err error)) error {
 	for range 2 {
-		if err := s.prepareProof(ctx); err != nil {
+		if err := p.prepare(ctx); err != nil {
 			return err
 		}
 		proved, err := do()
-		if proved || err != nil || s.ongoing == nil {
+		if proved || err != nil || p == nil {
 			return err
 		}
-		s.ongoing.marked = false
-		if s.engine.proof.mark == "" {
+		p.forget()
+		if p.words.mark == "" {
 			break
 		}
 	}
 	return ErrEnded
 }
 
-// Prove returns nil where a transaction is open, for a store of [Joined], and
-// [ErrEnded] where none is. It is nil where the engine has no way to tell.
-func (s *Store) Prove(ctx context.Context) error {
-	if s.ongoing == nil {
+// prove is [Store.Prove].
+func (p *prover) prove(ctx context.Context) error {
+	if p == nil {
 		return nil
 	}
-	return s.provenly(ctx, func() (bool, error) {
-		ask := s.engine.proof.ask
-		if ask == "" {
+	return p.provenly(ctx, func() (bool, error) {
+		if p.words.ask == "" {
 			return true, nil
 		}
-		row, err := s.conn.query(ctx, ask, nil)
+		row, err := p.conn.query(ctx, p.words.ask, nil)
 		if err != nil || row == nil {
 			return false, err
 		}

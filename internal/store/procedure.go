@@ -45,40 +45,25 @@ func ProcedureDDL(d *dialect.Dialect) []string {
 	return []string{e.procedure}
 }
 
-// ensureProcedure creates the procedure where it is not there. Several processes
-// may call it at once.
-func (s *Store) ensureProcedure(ctx context.Context) error {
-	there := func() bool {
-		row, err := s.conn.query(ctx, s.engine.findProcedure, nil)
-		return err == nil && row != nil && row[0] != nil
-	}
-	switch {
-	case s.inside:
-		return ErrTransaction
-	case there():
-		return nil
-	}
-	if _, err := s.conn.exec(ctx, s.engine.procedure, nil); err != nil && !there() {
-		return s.failed(ReserveProcedure, err)
-	}
-	return nil
-}
+// procedureCall reserves by the procedure of a sequence.
+type procedureCall struct{ row *sequenceRow }
 
-// call reserves by the sequence's procedure. Fewer than n of the integers may be
-// up to the sequence's limit.
-func (s *Store) call(ctx context.Context, q *Sequence, f *rowStatements, n int64) (keysource.Reservation, error) {
-	if s.inside && s.engine.callCommits {
+// reserve is [Store.Reserve]. Fewer than n of the integers may be up to the
+// sequence's limit.
+func (p procedureCall) reserve(ctx context.Context, n int64) (keysource.Reservation, error) {
+	q, r := p.row.q, p.row.run
+	if r.inside && r.engine.callCommits {
 		return keysource.Reservation{}, fmt.Errorf("%w: sequence %q: what a procedure of %s reserves is not undone with the transaction: reserve by statements there",
-			keysource.ErrOptions, q.Name, s.dialect.Title)
+			keysource.ErrOptions, q.Name, r.dialect.Title)
 	}
-	if err := s.Prove(ctx); err != nil {
+	if err := r.proof.prove(ctx); err != nil {
 		return keysource.Reservation{}, err
 	}
-	answer, err := s.callOnce(ctx, q, n)
+	answer, err := p.once(ctx, n)
 	if err != nil {
-		return keysource.Reservation{}, s.whyNoCall(ctx, q, f, n, err)
+		return keysource.Reservation{}, p.why(ctx, n, err)
 	}
-	tellsServer := strings.Contains(s.engine.call, "{server}")
+	tellsServer := strings.Contains(r.engine.call, "{server}")
 	if len(answer) > 1 && !tellsServer {
 		return keysource.Reservation{}, q.fail(ErrProcedure, "it has answered with %d columns", len(answer))
 	}
@@ -92,42 +77,35 @@ func (s *Store) call(ctx context.Context, q *Sequence, f *rowStatements, n int64
 	if first < 1 {
 		return keysource.Reservation{}, q.fail(ErrProcedure, "its answer is below 1; does it count from there, or answer with the last one?")
 	}
-	if limit := q.limitOf(f); first > limit {
-		return keysource.Reservation{}, q.exhausted(f, first)
+	if first > p.row.limit() {
+		return keysource.Reservation{}, p.row.exhausted(first)
 	}
 	got := keysource.Reservation{First: first}
 	if len(answer) > 1 {
 		got.Server = serverOf("", answer[1])
-	} else if got.Server, err = s.serverAfter(ctx); err != nil {
-		return keysource.Reservation{}, s.failed(q.Name, err)
+	} else if got.Server, err = r.server.after(ctx); err != nil {
+		return keysource.Reservation{}, r.failed(q.Name, err)
 	}
 	return got, nil
 }
 
-// callName is the procedure's first argument.
-func (q *Sequence) callName() string {
-	if q.Table != nil && q.Table.Key != "" {
-		return q.Table.Row
-	}
-	return q.Name
+// text returns the call.
+func (p procedureCall) text(ctx context.Context) (string, error) {
+	return p.row.run.server.in(ctx, fmt.Sprintf(p.row.run.engine.call, p.row.q.Procedure))
 }
 
-// callText returns the call of the sequence's procedure.
-func (s *Store) callText(ctx context.Context, q *Sequence) (string, error) {
-	return s.withServer(ctx, fmt.Sprintf(s.engine.call, q.Procedure))
-}
-
-// callOnce calls the procedure and returns its answer once it has committed.
-func (s *Store) callOnce(ctx context.Context, q *Sequence, n int64) (answer []any, err error) {
-	query, err := s.callText(ctx, q)
+// once calls the procedure and returns its answer once it has committed.
+func (p procedureCall) once(ctx context.Context, n int64) (answer []any, err error) {
+	r := p.row.run
+	query, err := p.text(ctx)
 	if err != nil {
 		return nil, err
 	}
-	args := []any{q.callName(), n}
-	if !s.engine.callNeedsTransaction {
-		return s.conn.query(ctx, query, args)
+	args := []any{p.row.q.callName(), n}
+	if !r.engine.callNeedsTransaction {
+		return r.conn.query(ctx, query, args)
 	}
-	err = s.conn.transact(ctx, func(c conn) (err error) {
+	err = r.conn.transact(ctx, func(c conn) (err error) {
 		answer, err = c.query(ctx, query, args)
 		return err
 	})
@@ -137,53 +115,51 @@ func (s *Store) callOnce(ctx context.Context, q *Sequence, n int64) (answer []an
 	return answer, nil
 }
 
-// whyNoCall returns the error of a call that has failed. It says what is wrong
-// with the row, if that can be found, or else with the procedure.
-func (s *Store) whyNoCall(ctx context.Context, q *Sequence, f *rowStatements, n int64, failed error) error {
+// why returns the error of a call that has failed. It says what is wrong with the
+// row, if that can be found, or else with the procedure.
+func (p procedureCall) why(ctx context.Context, n int64, failed error) error {
+	q, r := p.row.q, p.row.run
 	if errors.Is(failed, ErrRows) {
 		return q.fail(ErrProcedure, "it has answered with more than one row")
 	}
-	if isBroken(failed) || isRolledBack(s.dialect, failed) || ctx.Err() != nil || s.inside && !s.engine.sturdy {
-		return s.failed(q.Name, failed)
+	if isBroken(failed) || isRolledBack(r.dialect, failed) || ctx.Err() != nil || r.inside && !r.engine.sturdy {
+		return r.failed(q.Name, failed)
 	}
 	if q.readable() {
-		row, err := s.state(ctx, q, f)
+		stored, err := p.row.read(ctx)
 		if err == nil {
-			err = s.unfit(ctx, q, f, row, n, 1)
+			err = p.row.unfit(ctx, stored, n, 1)
 		}
 		var e *Error
 		if errors.As(err, &e) {
 			return e
 		}
 	}
-	query, err := s.callText(ctx, q)
+	query, err := p.text(ctx)
 	if err != nil {
-		return s.failed(q.Name, failed)
+		return r.failed(q.Name, failed)
 	}
-	return s.failed(q.Name, s.judge(ctx, ErrProcedure, failed, query, []any{q.callName(), n}))
+	return r.failed(q.Name, r.judge(ctx, ErrProcedure, failed, query, []any{q.callName(), n}))
 }
 
-// readable reports whether the row that a procedure changes is known.
-func (q *Sequence) readable() bool { return q.Table != nil || q.Procedure == ReserveProcedure }
-
-// advanceByCall raises the next value by reserving all integers below it. What
-// others reserve meanwhile makes it rise further.
-func (s *Store) advanceByCall(ctx context.Context, q *Sequence, f *rowStatements, next int64) error {
-	if limit := q.limitOf(f); next > limit+1 {
-		return q.exhausted(f, 0)
+// advance raises the next value by reserving all integers below it. What others
+// reserve meanwhile makes it rise further.
+func (p procedureCall) advance(ctx context.Context, next int64) error {
+	if next > p.row.limit()+1 {
+		return p.row.exhausted(0)
 	}
 	var at int64
-	if q.readable() {
-		row, err := s.state(ctx, q, f)
+	if p.row.q.readable() {
+		stored, err := p.row.read(ctx)
 		if err == nil {
-			err = s.unfit(ctx, q, f, row, 0, 1)
+			err = p.row.unfit(ctx, stored, 0, 1)
 		}
 		if err != nil {
 			return err
 		}
-		at = row.next
+		at = stored.next
 	} else {
-		got, err := s.call(ctx, q, f, 1)
+		got, err := p.reserve(ctx, 1)
 		if err != nil {
 			return err
 		}
@@ -192,26 +168,8 @@ func (s *Store) advanceByCall(ctx context.Context, q *Sequence, f *rowStatements
 	if at >= next {
 		return nil
 	}
-	_, err := s.call(ctx, q, f, next-at)
+	_, err := p.reserve(ctx, next-at)
 	return err
-}
-
-// serverAfter returns the server as a Reservation has it, for an answer that
-// could not say: asked after it, so that another server is not taken for the one
-// before.
-func (s *Store) serverAfter(ctx context.Context) (string, error) {
-	expression, err := s.knowServer(ctx)
-	if err != nil || expression == noServer {
-		return serverOf("", ""), err
-	}
-	row, err := s.conn.query(ctx, "SELECT "+expression+s.engine.dual, nil)
-	if err != nil {
-		return "", err
-	}
-	if row == nil {
-		return serverOf("", ""), nil
-	}
-	return serverOf("", row[0]), nil
 }
 
 // procedureWords stand in the texts of all engines.

@@ -44,7 +44,7 @@ func TestJudge(t *testing.T) {
 				return err
 			}},
 			{"greatest key", "MAX(", store.ErrColumn, func(s *store.Store) error {
-				_, err := s.MaxKey(context.Background(), orders.Columns[0])
+				_, err := s.Column(orders.Columns[0]).MaxKey(context.Background())
 				return err
 			}},
 			{"workers", "FROM keyfill_workers", store.ErrTables, func(s *store.Store) error {
@@ -96,7 +96,7 @@ func TestSchemaCut(t *testing.T) {
 				}
 				return reply{err: errRefused}
 			}}
-			if err := pooled(t, dialect.MySQL(), f).EnsureSchema(context.Background()); (err != nil) != c.want {
+			if err := pooled(t, dialect.MySQL(), f).Schema().Ensure(context.Background()); (err != nil) != c.want {
 				t.Errorf("%v", err)
 			}
 		})

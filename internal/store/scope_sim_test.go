@@ -79,7 +79,7 @@ func (s *simScope) NextOn(ctx context.Context, n int, c *sim.Session) ([]int64, 
 				continue
 			}
 			q := store.Scope{Name: "lines.no", Column: store.Column{Table: "lines", Name: "no"}, Within: []string{"parent"}, Max: simFactor - 1}
-			first, err := at.ReserveWithin(ctx, &q, []any{parent}, int64(len(places)))
+			first, err := at.Scoped(&q).Reserve(ctx, []any{parent}, int64(len(places)))
 			if err != nil {
 				return err
 			}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -112,41 +111,6 @@ func (q *Sequence) remember(row *storedRow) {
 	q.known.Store(&row.incarnation)
 }
 
-// Column is a key column. Its names are as they are stored, without quotes.
-type Column struct {
-	Schema string // "" for the table that is found without one
-	Table  string
-	Name   string
-
-	// Unranked says that the greatest key cannot be asked for: the column
-	// holds text, or leads no index, so that all rows would be read.
-	Unranked bool
-
-	// Counted says that the engine has a counter of its own for the column, which
-	// may be above the greatest key: the AUTO_INCREMENT of a table of MySQL or
-	// MariaDB, and SQLite's AUTOINCREMENT. Numbers of rows that were deleted are not
-	// given again.
-	Counted bool
-}
-
-// String returns schema.table.column.
-func (c Column) String() string { return c.table() + "." + c.Name }
-
-// table returns schema.table as it is stored in table_name.
-func (c Column) table() string {
-	if c.Schema == "" {
-		return c.Table
-	}
-	return c.Schema + "." + c.Table
-}
-
-// Row is the state of a sequence when it was opened.
-type Row struct {
-	Next    int64 // the lowest integer that is not reserved
-	Created bool  // by this call, or another one at the same time
-	Behind  bool  // with keysource.RemedyWarn: a key in the columns is as great as Next or greater
-}
-
 const (
 	maxName       = 190
 	maxParameters = 1000
@@ -182,6 +146,11 @@ func (q *Sequence) check(d *dialect.Dialect) error {
 	return nil
 }
 
+const (
+	maxNext     = math.MaxInt64 // the greatest next value there is
+	maxReserved = maxNext - 1
+)
+
 // max returns the greatest integer to be reserved.
 func (q *Sequence) max() int64 { return min(cmp.Or(q.Max, math.MaxInt64), maxReserved) }
 
@@ -202,246 +171,6 @@ func (q *Sequence) fail(cause error, format string, args ...any) *Error {
 	return e
 }
 
-// Open makes sure that a sequence can be used: it has a row, or gets one where
-// Create says so, the row serves its column with its parameters, and the next
-// value is above the keys in use. It is to be called before the first
-// [Store.Reserve]; by how many processes at once does not matter.
-//
-// What is wrong with the row is an [*Error]; what no row could be is [ErrName]
-// or keysource.ErrOptions; tables that are not there are [ErrTables], a column
-// that is not there is [ErrColumn].
-//
-// Within a transaction a row that is made is undone with it.
-//
-// Where only a procedure of the application's knows the state, the Row is empty,
-// and nothing is compared.
-func (s *Store) Open(ctx context.Context, q Sequence) (Row, error) {
-	o, err := s.open(ctx, &q)
-	row := o.row
-	if err == nil && o.known && row.Next < 1 && q.OnBehind != keysource.RemedyAdvance {
-		return Row{}, s.belowOne(&q, row.Next)
-	}
-	if err != nil || !o.known || row.Next > o.greatest {
-		return row, err
-	}
-	switch q.OnBehind {
-	case keysource.RemedyWarn:
-		row.Behind = true
-		return row, nil
-	case keysource.RemedyAdvance:
-		if o.greatest >= q.limitOf(o.form) {
-			return Row{}, q.exhausted(o.form, row.Next)
-		}
-		row.Next = o.greatest + 1
-		return row, s.Advance(ctx, q, row.Next)
-	}
-	e := q.fail(ErrBehind, "")
-	e.Next = row.Next
-	return Row{}, e
-}
-
-// opening holds the results of opening a sequence.
-type opening struct {
-	row      Row
-	known    bool           // row is
-	greatest int64          // key in the columns, 0 where there is none to be compared with
-	bound    bool           // the sequence was bound to a column
-	form     *rowStatements // nil for a row of keyfill_sequences that is not read first
-}
-
-// open is Open but for the comparison.
-func (s *Store) open(ctx context.Context, q *Sequence) (o opening, err error) {
-	if err := q.check(s.dialect); err != nil {
-		return o, err
-	}
-	if q.foreign() {
-		return s.openForeign(ctx, q)
-	}
-	if err := s.ensure(ctx, q); err != nil {
-		return o, err
-	}
-	if s.inside {
-		if err := s.lockRowsFirst(ctx); err != nil {
-			return o, err
-		}
-	}
-	// The keys come first: those that are in the column now were reserved
-	// before, so that a row read later is above them. The other way round,
-	// another process could reserve and insert in between.
-	greatest, ranked, err := s.greatest(ctx, q)
-	if err != nil {
-		return o, err
-	}
-	stored, err := s.read(ctx, q.Name)
-	if err != nil {
-		return o, err
-	}
-	created := stored == nil
-	if created {
-		if stored, err = s.create(ctx, q, greatest, ranked); err != nil {
-			return o, err
-		}
-	}
-	if o.bound, err = s.checkRow(ctx, q, stored); err != nil {
-		return o, err
-	}
-	q.remember(stored)
-	o.row, o.known, o.greatest = Row{Next: stored.next, Created: created}, true, greatest
-	o.form, err = s.form(ctx, q)
-	return o, err
-}
-
-// ensure creates what a sequence needs where it says so.
-func (s *Store) ensure(ctx context.Context, q *Sequence) error {
-	if !q.EnsureSchema {
-		return nil
-	}
-	if err := s.EnsureSchema(ctx); err != nil || q.Procedure == "" {
-		return err
-	}
-	return s.ensureProcedure(ctx)
-}
-
-// exhausted returns the error of a sequence whose next value is too near to its
-// limit.
-func (q *Sequence) exhausted(f *rowStatements, next int64) *Error {
-	limit := q.limitOf(f)
-	e := q.fail(keysource.ErrExhausted, "the limit is %d: make the column wider and raise max_bits, or take another source", limit)
-	e.Next, e.limit = next, limit
-	return e
-}
-
-// storedRow is a row as it was read.
-type storedRow struct {
-	next                      int64
-	server                    string // as in keysource.Reservation
-	table, column, parameters string
-
-	incarnation string // "" in a key table
-
-	value   int64 // what stands for next in a key table
-	version any   // as it is compared
-}
-
-// serverOf joins what tells a row from another one with what tells its server
-// from others.
-func serverOf(incarnation, server any) string { return toText(incarnation) + "@" + toText(server) }
-
-// read returns the row of a name, nil when there is none.
-func (s *Store) read(ctx context.Context, name string) (*storedRow, error) {
-	query, err := s.withServer(ctx, s.engine.read.text)
-	if err != nil {
-		return nil, s.failed(name, err)
-	}
-	args := s.engine.read.bind(values{pName: name})
-	row, err := s.conn.query(ctx, query, args)
-	switch {
-	case err != nil:
-		return nil, s.failed(name, s.judge(ctx, ErrTables, err, query, args))
-	case row == nil:
-		return nil, nil
-	}
-	next, err := toInteger(row[0])
-	if err != nil {
-		return nil, s.failed(name, err)
-	}
-	return &storedRow{
-		next:        next,
-		incarnation: toText(row[1]),
-		server:      serverOf(row[1], row[2]),
-		table:       toText(row[3]),
-		column:      toText(row[4]),
-		parameters:  toText(row[5]),
-	}, nil
-}
-
-// create makes the row and returns it as it then is: another process may have
-// made it, and used it, before.
-func (s *Store) create(ctx context.Context, q *Sequence, greatest int64, ranked bool) (*storedRow, error) {
-	if !q.Create {
-		return nil, s.noRow(ctx, q, nil, greatest)
-	}
-	start := q.Start
-	if start == 0 && ranked {
-		counter, err := s.counter(ctx, q)
-		if err != nil {
-			return nil, err
-		}
-		greatest = max(greatest, counter)
-	}
-	switch {
-	case q.Fresh:
-		start = cmp.Or(start, 1)
-		if used, err := s.used(ctx, q); err != nil {
-			return nil, err
-		} else if used {
-			// Another process may have made the row, and used it, since it was
-			// looked for.
-			if stored, err := s.read(ctx, q.Name); err != nil || stored != nil {
-				return stored, err
-			}
-			return nil, s.noRow(ctx, q, nil, 0)
-		}
-	case start != 0:
-	case !ranked:
-		return nil, q.fail(ErrStart, "")
-	case greatest >= q.max():
-		return nil, q.exhausted(nil, 0)
-	default:
-		start = greatest + 1
-	}
-	if q.least > 0 {
-		start = max(start, q.least)
-		if ranked {
-			start = max(start, min(greatest, q.max())+1)
-		}
-		if start <= q.max()-q.gap {
-			start += q.gap
-		}
-	}
-	// A row that is made in error would keep out the sequence that is right.
-	if err := s.checkAll(ctx, q.binding()); err != nil {
-		return nil, err
-	}
-	table, column := q.bound()
-	v := values{pName: q.Name, pNext: start, pTable: table, pColumn: column, pParameters: q.Parameters}
-	_, createErr := s.conn.exec(ctx, s.engine.create.text, s.engine.create.bind(v))
-	if createErr != nil && s.inside {
-		return nil, s.failed(q.Name, createErr)
-	}
-	if createErr != nil {
-		// Of two who make it at once, Oracle gives one the error of the unique
-		// key. The row of the other is as good when it is no lower.
-		if err := s.Advance(ctx, *q, start); err != nil {
-			return nil, s.failed(q.Name, createErr)
-		}
-	}
-	stored, err := s.read(ctx, q.Name)
-	if err == nil && stored == nil {
-		err = s.failed(q.Name, cmp.Or(createErr, errRemoved))
-	}
-	return stored, err
-}
-
-// checkRow compares a row with the sequence, and binds a shared one to its
-// columns. It reports whether it has made a row for that.
-func (s *Store) checkRow(ctx context.Context, q *Sequence, row *storedRow) (bound bool, err error) {
-	if !q.serves(row) {
-		serves := row.table + "." + row.column
-		if row.table == "" {
-			serves = "several"
-		}
-		return false, q.fail(ErrBound, "%s", serves)
-	}
-	if row.parameters != q.Parameters {
-		return false, q.fail(ErrParameters, "%q, not %q", row.parameters, q.Parameters)
-	}
-	if q.Shared {
-		return s.bind(ctx, q.binding())
-	}
-	return false, s.checkAll(ctx, q.binding())
-}
-
 // serves reports whether a row belongs to the sequence. The row of a shared
 // sequence may have belonged to one of its columns alone before.
 func (q *Sequence) serves(row *storedRow) bool {
@@ -452,3 +181,32 @@ func (q *Sequence) serves(row *storedRow) bool {
 		return row.table == c.table() && row.column == c.Name
 	})
 }
+
+// rowValues returns the arguments that a row is found by.
+func (q *Sequence) rowValues() values {
+	v := values{pName: q.Name, pRow: q.Name}
+	if q.Table != nil {
+		v[pRow] = q.Table.Row
+	}
+	return v
+}
+
+// meaning returns what it means that the engine refuses a statement about the row
+// of a sequence.
+func (q *Sequence) meaning() error {
+	if q.Table != nil {
+		return ErrKeyTable
+	}
+	return ErrTables
+}
+
+// callName is the procedure's first argument.
+func (q *Sequence) callName() string {
+	if q.Table != nil && q.Table.Key != "" {
+		return q.Table.Row
+	}
+	return q.Name
+}
+
+// readable reports whether the row that a procedure changes is known.
+func (q *Sequence) readable() bool { return q.Table != nil || q.Procedure == ReserveProcedure }

@@ -1,178 +1,32 @@
-// Package store keeps the state of counting sources, the time marks of snowflake
-// workers, and the series of integers that processes own, in three tables of a
-// database.
-//
-// # The tables
-//
-// keyfill_sequences has a row for each counting source:
-//
-//	name            of the state, at most 190 characters; the primary key
-//	next_value      the lowest integer that is not reserved
-//	table_name      the table that the keys go to; empty when several may
-//	column_name     its key column
-//	parameters      what may never change, in a text of the source's own
-//	incarnation     a random text, made with the row: another text, another row
-//	updated_at      when, by the server's clock; for people who look
-//	server          Oracle only: which server has changed it last
-//
-// keyfill_workers has one for each number of each snowflake source:
-//
-//	name, worker    of the source and the number; the primary key
-//	reserved_until  the end of the time that is reserved, in milliseconds
-//	previous_until  what reserved_until was before the last change
-//	owner           who raised it last; for people who look
-//	epoch           how often the owner has changed
-//	updated_at      when, by the server's clock
-//
-// keyfill_series has one for each series that is not used up, whose counter is a
-// row of keyfill_sequences:
-//
-//	name, series_first  of the counter, and where the series begins; the primary key
-//	series_last         where it ends
-//	next_value          the lowest of its integers that is not reserved
-//	owner               of a source, for which it is reserved; empty when it was given up
-//	epoch               counts the owners
-//	leased_until        until then it is the owner's, by the server's clock
-//	updated_at          when, by the server's clock
-//
-// # Which state serves a column
-//
-// Two states that serve one column repeat each other's keys, so that one finds
-// the row of the other by table_name and column_name, and fails with [ErrTaken].
-// A row of a state that several columns may share names no column, and the rows
-// of workers have no place for one. What binds these is a row of its own in
-// keyfill_sequences for each column, which is made when it is missing, whether
-// rows of states are or not:
-//
-//	name            "numbers for orders.id", of the state "numbers"; "flakes
-//	                (workers) for orders.id", of a snowflake's; one of more than
-//	                190 characters ends in a hash of the whole instead
-//	next_value      1, for good
-//	table_name      "orders"
-//	column_name     "id"
-//	parameters      "binding"; for a snowflake's with its bits behind that
-//
-// It stays when the policy no longer says that the state serves the column,
-// since another process may still fill the column from it. To give the column
-// to another state, remove it.
-//
-// # A numbering within each parent
-//
-// A state that counts anew for each order, say, has a row of its own, whose
-// parameters name the columns, and one more for each parent: see [Scope]. Only the
-// former names the column that it serves.
-//
-// # Creating the tables
-//
-// [DDL] gives the statements that create them, [Store.EnsureSchema] runs those.
-// The tables are where the connection's user finds a table without a schema.
-//
-// # How integers are reserved
-//
-// By one UPDATE, which moves next_value up by as many as are asked for, unless
-// it is below what the caller has seen or would come to lie above the limit.
-// There is no SELECT before it that another process could come after. How the
-// UPDATE tells the new value depends on the engine:
-//
-//	PostgreSQL, SQLite  UPDATE … RETURNING
-//	SQL Server          UPDATE … OUTPUT
-//	Oracle              UPDATE … RETURNING … INTO
-//	MySQL, MariaDB      LAST_INSERT_ID(expr) in the answer to the UPDATE; on a
-//	                    connection of the application SELECT … FOR UPDATE, and an
-//	                    UPDATE of the row where it is still the same
-//
-// The integers are given to the caller after the reservation has committed.
-// When the answer is lost, so are they: a gap.
-//
-// [LockOptimistic] reads the row first, and then replaces the value only where it
-// is still the same, up to ten times. [Sequence].Procedure has the engine do it.
-//
-// # Existing key tables
-//
-// A [KeyTable] is a table that the application has, and other programs use, in
-// the place of keyfill_sequences. The same UPDATE is sent to it; its columns say
-// whether the next integer is stored or the last one, and how far they reach.
-// What has no place in it is not kept: the text of what may never change, and
-// what binds a state to its column. Two sequences of one column of which one is
-// in such a table find each other only if the other one is in keyfill_sequences
-// and was there first.
-//
-// # Use
-//
-//	db := store.Pool(d, connector) // nothing is connected yet
-//	st := store.New(dialect.MariaDB(), db)
-//	src, err := keysource.NewSequence(keysource.SequenceOptions{
-//		Reserver: st.Reserver(store.Sequence{
-//			Name:    "orders.id",
-//			Columns: []store.Column{{Table: "orders", Name: "id"}},
-//			Create:  true,
-//		}),
-//	}, keysource.Env{})
-//
-// and [Store.Marker] for a [keysource.Snowflake], [Store.Series] for a
-// [keysource.Recycled].
-//
-// # Where
-//
-// [New] uses a pool of its own, best the one that [Pool] returns. [On] and
-// [Within] use a connection of the application, for SQLite and for keys that
-// belong to a transaction: outside of a transaction each reservation is its
-// own, inside it belongs to the transaction and is undone with it.
-//
-// # Caveats
-//
-// A database that goes back (a restored backup, a replica that had not
-// received the last commits) has lower values than were reserved. [ErrBack] and
-// the server of a reservation let a caller notice; the primary key of the table
-// is the last guard.
-//
-// A database whose transactions are SERIALIZABLE by default makes reservations
-// of several processes fail now and then, as any UPDATE.
-//
-// Who may change the tables may make keys repeat. Triggers on them are not
-// expected; SQL Server refuses OUTPUT where there are any.
 package store
 
 import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"sync/atomic"
 
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// Store is the tables of one database. A Store of [New] is safe for concurrent
-// use; a Store of [On] or [Within] is not, as its connection is not. It must
-// not be copied.
-type Store struct {
-	dialect *dialect.Dialect
-	engine  *engine
-	conn    conn
-
-	// server is the expression that tells the servers of the engine apart;
-	// nil until it is known which of them this one has.
-	server atomic.Pointer[string]
-
-	pooled bool // conn is ours, not the application's
-	inside bool // in a transaction that is not ours
-
-	// ongoing is the transaction whose statements prove that it is open; nil where
-	// none is to be proven.
-	ongoing *Ongoing
-}
+// Store is the way to what this package keeps in one database. Its methods return
+// the types that keep it, each with statements of its own. A Store of [New] is safe
+// for concurrent use; a Store of [On] or [Within] is not, as its connection is not.
+type Store struct{ run *runner }
 
 // New returns the tables of the database behind db. Each reservation commits
 // by itself. The pool is not closed by the store.
 func New(d *dialect.Dialect, db *sql.DB) *Store {
-	return &Store{dialect: d, engine: engineOf(d), conn: pool{db, d, engineOf(d).bindsTexts}, pooled: true}
+	e := engineOf(d)
+	r := newRunner(d, pool{db, d, e.bindsTexts})
+	r.pooled = true
+	return &Store{r}
 }
 
 // On returns the tables as seen by one connection, on which no transaction is
 // open. Each reservation commits by itself: when the method returns without an
 // error, it has. The store is good for as long as the connection is.
 func On(d *dialect.Dialect, c driver.Conn) *Store {
-	return onConn(d, driverConn{c})
+	return &Store{onConn(d, driverConn{c})}
 }
 
 // Within returns the tables as seen by one connection inside the transaction
@@ -180,52 +34,45 @@ func On(d *dialect.Dialect, c driver.Conn) *Store {
 // integers must not be used outside of it. An error of a statement is the
 // transaction's: PostgreSQL has then aborted it.
 func Within(d *dialect.Dialect, c driver.Conn) *Store {
-	s := onConn(d, openTx{driverConn{c}})
-	s.inside = true
-	return s
+	return &Store{withinConn(d, c)}
 }
 
-func onConn(d *dialect.Dialect, c conn) *Store {
-	s := &Store{dialect: d, engine: engineOf(d), conn: c}
+func onConn(d *dialect.Dialect, c conn) *runner {
+	r := newRunner(d, c)
 	// What belongs to a transaction, or stays in one file, needs no identity;
 	// and a question that the engine cannot answer would abort the
 	// transaction.
-	none := noServer
-	s.server.Store(&none)
-	return s
+	r.server.know(noServer)
+	return r
 }
 
-// noServer stands for a server of which nothing is known.
-const noServer = "''"
-
-// knowServer returns the most telling expression for the server's identity that
-// this server has an answer to, for its user's rights.
-func (s *Store) knowServer(ctx context.Context) (string, error) {
-	if known := s.server.Load(); known != nil {
-		return *known, nil
-	}
-	chosen := noServer
-	for _, expression := range s.engine.servers {
-		if s.ask(ctx, expression) == nil {
-			chosen = expression
-			break
-		}
-		// Was that the engine's answer, or a connection that broke? What the
-		// engine refuses, it refuses again when it is there.
-		if err := s.ask(ctx, noServer); err != nil {
-			return "", err
-		}
-		if s.ask(ctx, expression) == nil {
-			chosen = expression
-			break
-		}
-	}
-	s.server.Store(&chosen)
-	return chosen, nil
+func withinConn(d *dialect.Dialect, c driver.Conn) *runner {
+	r := onConn(d, openTx{driverConn{c}})
+	r.inside = true
+	return r
 }
 
-// ask has the engine work out an expression.
-func (s *Store) ask(ctx context.Context, expression string) error {
-	_, err := s.conn.query(ctx, "SELECT "+expression+s.engine.dual, nil)
-	return err
-}
+// Schema returns the tables of keyfill's.
+func (s *Store) Schema() *Schema { return &Schema{s.run} }
+
+// Column returns a key column of the application's.
+func (s *Store) Column(c Column) *KeyColumn { return &KeyColumn{s.run, c} }
+
+// Native returns the way to a sequence of the engine. It does no I/O.
+func (s *Store) Native(n Native) *NativeReserver { return newNative(s.run, n) }
+
+// Reserver returns the row of a sequence. It does no I/O.
+func (s *Store) Reserver(q Sequence) *Reserver { return newReserver(s.run, q) }
+
+// Series returns the series of an owner. It does no I/O.
+func (s *Store) Series(o Series) *SeriesRows { return newSeriesRows(s.run, o) }
+
+// Scoped returns the rows of the parents of a numbering. It does no I/O.
+func (s *Store) Scoped(q *Scope) *ScopeRows { return &ScopeRows{s.run, q} }
+
+// Marker returns the row of a worker. It does no I/O.
+func (s *Store) Marker(w Worker) *Marker { return &Marker{run: s.run, worker: w} }
+
+// Prove returns nil where a transaction is open, for a store of [Joined], and
+// [ErrEnded] where none is. It is nil where the engine has no way to tell.
+func (s *Store) Prove(ctx context.Context) error { return s.run.proof.prove(ctx) }

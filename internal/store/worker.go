@@ -44,6 +44,11 @@ type Worker struct {
 // here: marks are raised one after the other. Nothing is where before is not
 // below until.
 func (s *Store) Mark(ctx context.Context, w Worker, until int64) (before int64, err error) {
+	return mark(ctx, s.run, w, until)
+}
+
+// mark is [Store.Mark].
+func mark(ctx context.Context, r *runner, w Worker, until int64) (before int64, err error) {
 	if err := checkName(w.Name); err != nil {
 		return 0, err
 	}
@@ -51,37 +56,37 @@ func (s *Store) Mark(ctx context.Context, w Worker, until int64) (before int64, 
 		return 0, fmt.Errorf("%w: worker %q has an owner of more than %d characters", keysource.ErrOptions, w.Name, maxName)
 	}
 	v := values{pName: w.Name, pWorker: w.Number, pOwner: w.Owner, pUntil: until}
-	row, err := s.raise(ctx, v)
+	row, err := raise(ctx, r, v)
 	if err == nil && row == nil {
-		_, enrolErr := s.conn.exec(ctx, s.engine.enrol.text, s.engine.enrol.bind(v))
-		if enrolErr != nil && s.inside {
+		_, enrolErr := r.conn.exec(ctx, r.engine.enrol.text, r.engine.enrol.bind(v))
+		if enrolErr != nil && r.inside {
 			return 0, enrolErr
 		}
 		// Of two who enrol one worker at once, Oracle gives one the error of
 		// the unique key; the row is there all the same.
-		row, err = s.raise(ctx, v)
+		row, err = raise(ctx, r, v)
 		if err == nil && row == nil {
 			err = cmp.Or(enrolErr, errRemoved)
 		}
 	}
 	if err != nil {
-		return 0, s.failed(w.Name, s.judge(ctx, ErrTables, err, probeText(workersTable), nil))
+		return 0, r.failed(w.Name, r.judge(ctx, ErrTables, err, probeText(workersTable), nil))
 	}
 	if before, err = toInteger(row[0]); err != nil {
-		return 0, s.failed(w.Name, err)
+		return 0, r.failed(w.Name, err)
 	}
 	return before, nil
 }
 
 // raise raises a mark and answers with what it was before; nil where there is no
 // row.
-func (s *Store) raise(ctx context.Context, v values) ([]any, error) {
-	if s.engine.markRead.text == "" {
-		return s.update(ctx, s.engine.mark, v)
+func raise(ctx context.Context, r *runner, v values) ([]any, error) {
+	if r.engine.markRead.text == "" {
+		return r.update(ctx, r.engine.mark, v)
 	}
-	read, mark := s.engine.markRead, s.engine.mark
-	if s.inside {
-		read.text += s.engine.words.lockEnd
+	read, mark := r.engine.markRead, r.engine.mark
+	if r.inside {
+		read.text += r.engine.words.lockEnd
 	}
 	for try := range swapTries {
 		if try > 0 {
@@ -89,7 +94,7 @@ func (s *Store) raise(ctx context.Context, v values) ([]any, error) {
 				return nil, err
 			}
 		}
-		row, err := s.conn.query(ctx, read.text, read.bind(v))
+		row, err := r.conn.query(ctx, read.text, read.bind(v))
 		if err != nil || row == nil {
 			return nil, err
 		}
@@ -98,7 +103,7 @@ func (s *Store) raise(ctx context.Context, v values) ([]any, error) {
 			return row, err // nothing to raise, and nothing is anybody's
 		}
 		v[pOld] = before
-		changed, err := s.conn.exec(ctx, mark.text, mark.bind(v))
+		changed, err := r.conn.exec(ctx, mark.text, mark.bind(v))
 		switch {
 		case err != nil:
 			return nil, err
@@ -114,15 +119,12 @@ func (s *Store) raise(ctx context.Context, v values) ([]any, error) {
 // Marker is the row of one worker, for a [keysource.Snowflake]. It is safe for
 // concurrent use and must not be copied.
 type Marker struct {
-	store  *Store
+	run    *runner
 	worker Worker
 	opened atomic.Bool
 }
 
 var _ keysource.Marker = (*Marker)(nil)
-
-// Marker returns the row of a worker. It does no I/O.
-func (s *Store) Marker(w Worker) *Marker { return &Marker{store: s, worker: w} }
 
 // Mark is [Store.Mark]; before the first one the tables are looked for, and the
 // state is bound to its columns: another state's column is [ErrTaken].
@@ -130,7 +132,7 @@ func (m *Marker) Mark(ctx context.Context, until int64) (before int64, err error
 	if err := m.open(ctx); err != nil {
 		return 0, err
 	}
-	before, err = m.store.Mark(ctx, m.worker, until)
+	before, err = mark(ctx, m.run, m.worker, until)
 	if err == nil || !m.lost(ctx, err) {
 		return before, err
 	}
@@ -139,13 +141,13 @@ func (m *Marker) Mark(ctx context.Context, until int64) (before int64, err error
 	if err := m.open(ctx); err != nil {
 		return 0, err
 	}
-	return m.store.Mark(ctx, m.worker, until)
+	return mark(ctx, m.run, m.worker, until)
 }
 
 // lost reports whether an error says that the table of marks has gone since, and it may
 // be made again, which the next [Marker.open] does.
 func (m *Marker) lost(ctx context.Context, err error) bool {
-	if !m.worker.EnsureSchema || ctx.Err() != nil || sqlcode.ClassOf(m.store.dialect, err) != dialect.ErrorNoObject {
+	if !m.worker.EnsureSchema || ctx.Err() != nil || sqlcode.ClassOf(m.run.dialect, err) != dialect.ErrorNoObject {
 		return false
 	}
 	m.opened.Store(false)
@@ -159,7 +161,7 @@ func (m *Marker) Bind(ctx context.Context, c Column) error {
 	}
 	w := m.worker
 	w.Columns = []Column{c}
-	_, err := m.store.bind(ctx, w.binding())
+	_, err := binder{m.run}.bind(ctx, w.binding())
 	return err
 }
 
@@ -173,13 +175,13 @@ func (m *Marker) open(ctx context.Context) error {
 		return err
 	}
 	if m.worker.EnsureSchema {
-		if err := m.store.EnsureSchema(ctx); err != nil {
+		if err := (&Schema{m.run}).Ensure(ctx); err != nil {
 			return err
 		}
-	} else if err := m.store.probe(ctx, workersTable); err != nil {
-		return m.store.failed(m.worker.Name, m.store.judge(ctx, ErrTables, err, probeText(workersTable), nil))
+	} else if err := m.run.probe(ctx, workersTable); err != nil {
+		return m.run.failed(m.worker.Name, m.run.judge(ctx, ErrTables, err, probeText(workersTable), nil))
 	}
-	if _, err := m.store.bind(ctx, m.worker.binding()); err != nil {
+	if _, err := (binder{m.run}).bind(ctx, m.worker.binding()); err != nil {
 		return err
 	}
 	m.opened.Store(true)

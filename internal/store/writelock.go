@@ -5,70 +5,59 @@ import (
 	"fmt"
 )
 
-// Lock takes the lock to write of the database that a column's table is in, by a
-// statement that changes nothing, for a transaction that is going to read and
-// then to write: one of SQLite that has read before does not wait for another
-// connection that writes, and fails when one has written since. Elsewhere it
-// does nothing. Errors come from the driver, also the error that the table is a
-// view.
-func (s *Store) Lock(ctx context.Context, c Column) error {
-	if s.engine.lock == "" {
+// writeLock is the lock to write of the database that a table is in. A statement
+// takes it that changes nothing. Only SQLite has one.
+type writeLock struct {
+	run    *runner
+	update string // the statement; "" for none
+}
+
+// Lock takes the lock to write of the database that the column's table is in, for a
+// transaction that is going to read and then to write: one of SQLite that has read
+// before does not wait for another connection that writes, and fails when one has
+// written since. Elsewhere it does nothing. Errors come from the driver, also the
+// error that the table is a view.
+func (k *KeyColumn) Lock(ctx context.Context) error { return k.lock().take(ctx) }
+
+// LockFirst is Lock in front of statements that fail themselves when something is
+// wrong with the table, and then say what; it leaves such errors to them. Only a
+// lock that was interrupted is an error here, since SQLite may have ended the
+// transaction then, and what follows would be committed by itself.
+func (k *KeyColumn) LockFirst(ctx context.Context) error { return k.lock().first(ctx) }
+
+func (k *KeyColumn) lock() writeLock { return lockOf(k.run, k.table(), k.name()) }
+
+// lockOf returns the lock of a table, by a column of it. Both are as they are
+// written in SQL.
+func lockOf(r *runner, table, column string) writeLock {
+	if r.engine.lock == "" {
+		return writeLock{r, ""}
+	}
+	return writeLock{r, fmt.Sprintf(r.engine.lock, table, column)}
+}
+
+// lockOfRows returns the lock of the table of sequences.
+func lockOfRows(r *runner) writeLock {
+	return (&KeyColumn{r, Column{Table: tables[0], Name: "next_value"}}).lock()
+}
+
+// take takes the lock.
+func (l writeLock) take(ctx context.Context) error {
+	if l.update == "" {
 		return nil
 	}
-	query := fmt.Sprintf(s.engine.lock, s.quoted(c), s.dialect.QuoteIdent(c.Name))
-	_, err := s.conn.exec(ctx, query, nil)
+	_, err := l.run.conn.exec(ctx, l.update, nil)
 	return err
 }
 
-// LockFirst is [Store.Lock] in front of statements that fail themselves when
-// something is wrong with the table, and then say what; it leaves such errors to
-// them. Only a lock that was interrupted is an error here, since SQLite may have
-// ended the transaction then, and what follows would be committed by itself.
-func (s *Store) LockFirst(ctx context.Context, c Column) error {
-	return s.interrupted(ctx, s.Lock(ctx, c))
-}
-
-// interrupted returns the error of a lock that may have ended the transaction, nil for
-// one that has not.
-func (s *Store) interrupted(ctx context.Context, err error) error {
+// first is [KeyColumn.LockFirst].
+func (l writeLock) first(ctx context.Context) error {
+	err := l.take(ctx)
 	switch {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
 		return err
 	}
-	return s.Prove(ctx)
-}
-
-// lockRows is Lock for the table of sequences.
-func (s *Store) lockRows(ctx context.Context) error {
-	return s.Lock(ctx, Column{Table: "keyfill_sequences", Name: "next_value"})
-}
-
-// lockRowsFirst is LockFirst for the table of sequences.
-func (s *Store) lockRowsFirst(ctx context.Context) error {
-	return s.interrupted(ctx, s.lockRows(ctx))
-}
-
-// lockKeysFirst is LockFirst for the key table of a sequence.
-func (s *Store) lockKeysFirst(ctx context.Context, q *Sequence) error {
-	return s.interrupted(ctx, s.lockKeys(ctx, q))
-}
-
-// lockKeys is Lock for the key table of a sequence, whose names are as they are
-// written in SQL.
-func (s *Store) lockKeys(ctx context.Context, q *Sequence) error {
-	if s.engine.lock == "" || q.Table == nil {
-		return nil
-	}
-	_, err := s.conn.exec(ctx, fmt.Sprintf(s.engine.lock, q.Table.Name, q.Table.Value), nil)
-	return err
-}
-
-// quoted returns the name of a column's table for a statement.
-func (s *Store) quoted(c Column) string {
-	if c.Schema == "" {
-		return s.dialect.QuoteIdent(c.Table)
-	}
-	return s.dialect.QuoteIdent(c.Schema) + "." + s.dialect.QuoteIdent(c.Table)
+	return l.run.proof.prove(ctx)
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"strings"
 )
 
 // Errors about a sequence of the engine. All come in an [*Error].
@@ -51,34 +49,19 @@ var (
 	ErrNoAdvance = errors.New("a sequence of the engine is not moved from here, since that might set it back: stop what draws from it")
 )
 
-// nativeFacts holds the facts about a sequence in the catalog.
-type nativeFacts struct {
-	increment, max int64
-	last           int64 // drawn, or cached; 0 where that is not known
-	cycles         bool
-	cached         bool // by each session
-}
-
-// endsWithin reports whether that many values are more than there are left.
-func (f *nativeFacts) endsWithin(count int64) bool {
-	// A value below 0 counts as 0, since the difference might not fit an int64.
-	left := f.max - max(f.last, 0)
-	return f.increment > 0 && left/f.increment < count
-}
-
 // open looks at the sequence, once as long as it is fit.
 func (r *NativeReserver) open(ctx context.Context) (*nativeSequence, error) {
 	if q := r.opened.Load(); q != nil {
 		return q, nil
 	}
-	if r.store.nativeEngine() == nil {
+	if catalogOf(r.run).engine == nil {
 		return nil, r.fail(nil, ErrNoNative, "")
 	}
 	name, err := r.find(ctx)
 	if err != nil {
 		return nil, err
 	}
-	facts, err := r.store.nativeFacts(ctx, *name)
+	facts, err := catalogOf(r.run).facts(ctx, *name)
 	if err != nil {
 		return nil, err
 	}
@@ -86,10 +69,10 @@ func (r *NativeReserver) open(ctx context.Context) (*nativeSequence, error) {
 		return nil, r.fail(nil, ErrNoSequence, "")
 	}
 	q := &nativeSequence{nativeName: *name, max: facts.max}
-	if r.store.nativeEngine().clusters {
-		server, err := r.store.serverAfter(ctx)
+	if catalogOf(r.run).engine.clusters {
+		server, err := r.run.server.after(ctx)
 		if err != nil {
-			return nil, r.store.failed(name.shown(), err)
+			return nil, r.run.failed(name.shown(), err)
 		}
 		q.byTurns = onCluster(server)
 	}
@@ -107,12 +90,12 @@ func (r *NativeReserver) open(ctx context.Context) (*nativeSequence, error) {
 
 // find returns the sequence's name as it is found.
 func (r *NativeReserver) find(ctx context.Context) (*nativeName, error) {
-	s := r.store
+	catalog := catalogOf(r.run)
 	if r.native.Sequence == "" {
 		if len(r.native.Columns) != 1 {
 			return nil, r.fail(nil, ErrNoOwn, "%d columns share the source", len(r.native.Columns))
 		}
-		own, worked, err := s.nativeOwn(ctx, r.native.Columns[0])
+		own, worked, err := catalog.own(ctx, r.native.Columns[0])
 		switch {
 		case err != nil:
 			return nil, err
@@ -121,11 +104,11 @@ func (r *NativeReserver) find(ctx context.Context) (*nativeName, error) {
 		}
 		return own, nil
 	}
-	schema, name, err := s.parseNative(r.native.Sequence)
+	schema, name, err := splitNative(r.run.dialect, r.native.Sequence)
 	if err != nil {
 		return nil, r.fail(nil, ErrNoSequence, "%v", err)
 	}
-	found, err := s.findNative(ctx, schema, name)
+	found, err := catalog.find(ctx, schema, name)
 	if err == nil && found == nil {
 		err = r.fail(nil, ErrNoSequence, "")
 	}
@@ -144,7 +127,7 @@ func (r *NativeReserver) check(q *nativeSequence, f *nativeFacts) error {
 	case f.increment != r.native.Block && !q.byTurns:
 		return r.wrongIncrement(q, f.increment)
 	case f.cycles:
-		return alter(r.fail(q, ErrCycle, ""), r.store.nativeEngine().noCycle)
+		return alter(r.fail(q, ErrCycle, ""), catalogOf(r.run).engine.noCycle)
 	case f.cached:
 		return alter(r.fail(q, ErrUnordered, ""), "CACHE 1")
 	}
@@ -185,13 +168,13 @@ func (r *NativeReserver) checkColumn(ctx context.Context, q *nativeSequence, c C
 	}
 	fail := func(cause error, format string, args ...any) *Error { return r.fail(q, cause, format, args...) }
 	// Who has no such table, has no such state.
-	if err := r.store.checkTaken(ctx, &binding{state: q.state(), fail: fail}, c); errors.Is(err, ErrTaken) {
+	if err := (binder{r.run}).checkTaken(ctx, &binding{state: q.state(), fail: fail}, c); errors.Is(err, ErrTaken) {
 		return err
 	}
 	if r.native.Sequence == "" {
 		return nil // the column's own, which is nothing else
 	}
-	own, worked, err := r.store.nativeOwn(ctx, c)
+	own, worked, err := catalogOf(r.run).own(ctx, c)
 	switch {
 	case err != nil:
 		return err
@@ -211,70 +194,4 @@ func (r *NativeReserver) Bind(ctx context.Context, c Column) error {
 		return err
 	}
 	return r.checkColumn(ctx, q, c)
-}
-
-// findNative returns the name of a sequence as it is found, nil where there is
-// none.
-func (s *Store) findNative(ctx context.Context, schema, name string) (*nativeName, error) {
-	wanted := s.nativeName(schema, name)
-	find := s.nativeEngine().find
-	row, err := s.conn.query(ctx, find.text, find.bind(nativeArgs{name: wanted}))
-	if err != nil || row == nil {
-		return nil, s.failedNative(ctx, name, err, find, nativeArgs{name: wanted})
-	}
-	found := s.nativeName(toText(row[0]), toText(row[1]))
-	return &found, nil
-}
-
-// nativeFacts returns what the catalog says of a sequence, nil where it is not
-// there any more.
-func (s *Store) nativeFacts(ctx context.Context, q nativeName) (*nativeFacts, error) {
-	text := s.nativeEngine().facts
-	text.text = strings.ReplaceAll(text.text, "{sequence}", q.quoted)
-	row, err := s.conn.query(ctx, text.text, text.bind(nativeArgs{name: q}))
-	if err != nil || row == nil {
-		return nil, s.failedNative(ctx, q.shown(), err, text, nativeArgs{name: q})
-	}
-	var n [5]int64
-	for i := range n {
-		if row[i] == nil {
-			continue
-		}
-		if n[i], err = toInteger(row[i]); err != nil {
-			return nil, s.failed(q.shown(), err)
-		}
-	}
-	if n[1] <= 0 {
-		n[1] = math.MaxInt64
-	}
-	return &nativeFacts{increment: n[0], max: n[1], cycles: n[2] != 0, cached: n[3] != 0, last: n[4]}, nil
-}
-
-// nativeOwn returns the sequence that a column draws from by itself, nil where
-// it draws from none. worked says that the column changes the value, or that
-// the sequence cannot be told.
-func (s *Store) nativeOwn(ctx context.Context, c Column) (own *nativeName, worked bool, err error) {
-	e := s.nativeEngine()
-	args := nativeArgs{column: c, table: s.quoted(c)}
-	row, err := s.conn.query(ctx, e.own.text, e.own.bind(args))
-	if err != nil || row == nil {
-		return nil, false, s.failedNative(ctx, c.String(), err, e.own, args)
-	}
-	schema, name, worked := e.reads(s, row)
-	if name == "" || worked {
-		return nil, worked, nil
-	}
-	if own, err = s.findNative(ctx, schema, name); err == nil && own == nil {
-		worked = true // it cannot be seen
-	}
-	return own, worked, err
-}
-
-// failedNative returns the error of a query about a sequence, nil where there is
-// none.
-func (s *Store) failedNative(ctx context.Context, name string, err error, text nativeText, args nativeArgs) error {
-	if err == nil {
-		return nil
-	}
-	return s.failed(name, s.judge(ctx, ErrNoSequence, err, text.text, text.bind(args)))
 }

@@ -30,7 +30,7 @@ type nativeEngine struct {
 
 	// reads returns the sequence that a column draws from by itself, "" for none,
 	// and whether the column uses a sequence in another way.
-	reads func(s *Store, own []any) (schema, name string, worked bool)
+	reads func(d *dialect.Dialect, own []any) (schema, name string, worked bool)
 }
 
 // nativeText is a text and the arguments of its placeholders, in their order.
@@ -71,10 +71,6 @@ var natives = map[string]*nativeEngine{
 	dialect.SQLServer().Name:  &nativeSQLServer,
 	dialect.Oracle().Name:     &nativeOracle,
 }
-
-// nativeEngine returns the statements for the store's engine, nil where the
-// engine has no sequences.
-func (s *Store) nativeEngine() *nativeEngine { return natives[s.dialect.Name] }
 
 // drawText returns the query that draws count values.
 func (e *nativeEngine) drawText(sequence string, count int64) string {
@@ -127,7 +123,7 @@ WHERE c.relname = CAST(CAST($1 AS text) AS name) AND c.relkind IN ('r', 'p', 'v'
 AND CASE CAST($2 AS text) WHEN '' THEN pg_catalog.pg_table_is_visible(c.oid)
 ELSE n.nspname = CAST(CAST($2 AS text) AS name) END AND a.attname = CAST(CAST($3 AS text) AS name)`,
 		[]func(nativeArgs) any{tableTitle, tableSchema, columnTitle}},
-	reads: func(_ *Store, own []any) (schema, name string, worked bool) {
+	reads: func(_ *dialect.Dialect, own []any) (schema, name string, worked bool) {
 		def, plain := toText(own[2]), toText(own[3])
 		schema, name = toText(own[0]), toText(own[1])
 		switch {
@@ -173,8 +169,8 @@ WHERE table_schema = COALESCE(NULLIF(?, ''), DATABASE()) AND table_name = ? AND 
 FROM information_schema.columns
 WHERE table_schema = COALESCE(NULLIF(?, ''), DATABASE()) AND table_name = ? AND column_name = ?`,
 		[]func(nativeArgs) any{tableSchema, tableTitle, columnTitle}},
-	reads: func(s *Store, own []any) (schema, name string, worked bool) {
-		return s.readDefault(toText(own[0]), "nextval(", ")")
+	reads: func(d *dialect.Dialect, own []any) (schema, name string, worked bool) {
+		return readDefault(d, toText(own[0]), "nextval(", ")")
 	},
 	draw: nativeText{`SELECT NEXTVAL({sequence}), q.increment, '', {server} FROM {sequence} q{rows} LIMIT ?`,
 		[]func(nativeArgs) any{nativeCount}},
@@ -209,8 +205,8 @@ FROM sys.columns c
 JOIN sys.default_constraints d ON d.object_id = c.default_object_id
 WHERE c.object_id = OBJECT_ID(@p1) AND c.name = @p2`,
 		[]func(nativeArgs) any{tableQuoted, columnTitle}},
-	reads: func(s *Store, own []any) (schema, name string, worked bool) {
-		return s.readDefault(toText(own[0]), "(next value for ", ")")
+	reads: func(d *dialect.Dialect, own []any) (schema, name string, worked bool) {
+		return readDefault(d, toText(own[0]), "(next value for ", ")")
 	},
 	draw: nativeText{`DECLARE @first sql_variant;
 EXEC sys.sp_sequence_get_range @sequence_name = @p1, @range_size = @p2, @range_first_value = @first OUTPUT;
@@ -242,13 +238,13 @@ FROM all_tab_cols c
 LEFT JOIN all_tab_identity_cols i ON i.owner = c.owner AND i.table_name = c.table_name AND i.column_name = c.column_name
 WHERE c.owner = NVL(:1, SYS_CONTEXT('USERENV', 'CURRENT_SCHEMA')) AND c.table_name = :2 AND c.column_name = :3`,
 		[]func(nativeArgs) any{tableSchema, tableTitle, columnTitle}},
-	reads: func(s *Store, own []any) (schema, name string, worked bool) {
+	reads: func(d *dialect.Dialect, own []any) (schema, name string, worked bool) {
 		if name := toText(own[1]); name != "" {
 			return toText(own[0]), name, false
 		}
 		def := strings.TrimSpace(toText(own[2]))
 		for _, end := range []string{`."nextval"`, ".nextval"} {
-			if schema, name, worked = s.readDefault(def, "", end); name != "" {
+			if schema, name, worked = readDefault(d, def, "", end); name != "" {
 				return schema, name, false
 			}
 		}
@@ -263,7 +259,7 @@ WHERE q.sequence_owner = :2 AND q.sequence_name = :3`,
 
 // readDefault reads the default of a column that is nothing but the name of a
 // sequence between two texts in lower case.
-func (s *Store) readDefault(def, before, after string) (schema, name string, worked bool) {
+func readDefault(d *dialect.Dialect, def, before, after string) (schema, name string, worked bool) {
 	lower := strings.ToLower(def)
 	if len(lower) != len(def) || !strings.Contains(lower, "nextval") && !strings.Contains(lower, "next value for") {
 		return "", "", false
@@ -271,6 +267,6 @@ func (s *Store) readDefault(def, before, after string) (schema, name string, wor
 	if !strings.HasPrefix(lower, before) || !strings.HasSuffix(lower, after) || len(def) < len(before)+len(after) {
 		return "", "", true
 	}
-	schema, name, err := s.parseNative(def[len(before) : len(def)-len(after)])
+	schema, name, err := splitNative(d, def[len(before):len(def)-len(after)])
 	return schema, name, err != nil
 }

@@ -1,6 +1,10 @@
 package store
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/keyfill/keyfill/dialect"
+)
 
 // nativeName is the name of a sequence as it is stored, and as it is written
 // into a statement.
@@ -14,20 +18,20 @@ func (n nativeName) shown() string {
 	return n.schema + "." + n.name
 }
 
-// nativeName returns a name with its quoted form.
-func (s *Store) nativeName(schema, name string) nativeName {
-	quoted := s.dialect.QuoteIdent(name)
+// nameOf returns a name with its quoted form.
+func nameOf(d *dialect.Dialect, schema, name string) nativeName {
+	quoted := d.QuoteIdent(name)
 	if schema != "" {
-		quoted = s.dialect.QuoteIdent(schema) + "." + quoted
+		quoted = d.QuoteIdent(schema) + "." + quoted
 	}
 	return nativeName{schema, name, quoted}
 }
 
 var errNativeName = errors.New("not a name of one or two parts")
 
-// parseNative reads the name of a sequence as SQL has it.
-func (s *Store) parseNative(text string) (schema, name string, err error) {
-	switch parts := splitName(s.dialect, text); len(parts) {
+// splitNative reads the name of a sequence as SQL has it.
+func splitNative(d *dialect.Dialect, text string) (schema, name string, err error) {
+	switch parts := splitName(d, text); len(parts) {
 	case 1:
 		return "", parts[0], nil
 	case 2:

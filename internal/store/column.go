@@ -1,0 +1,45 @@
+package store
+
+import "github.com/keyfill/keyfill/dialect"
+
+// Column is a key column. Its names are as they are stored, without quotes.
+type Column struct {
+	Schema string // "" for the table that is found without one
+	Table  string
+	Name   string
+
+	// Unranked says that the greatest key cannot be asked for: the column
+	// holds text, or leads no index, so that all rows would be read.
+	Unranked bool
+
+	// Counted says that the engine has a counter of its own for the column, which
+	// may be above the greatest key: the AUTO_INCREMENT of a table of MySQL or
+	// MariaDB, and SQLite's AUTOINCREMENT. Numbers of rows that were deleted are not
+	// given again.
+	Counted bool
+}
+
+// String returns schema.table.column.
+func (c Column) String() string { return c.table() + "." + c.Name }
+
+// table returns schema.table as it is stored in table_name.
+func (c Column) table() string {
+	if c.Schema == "" {
+		return c.Table
+	}
+	return c.Schema + "." + c.Table
+}
+
+// tableIn returns the name of the column's table for a statement.
+func (c Column) tableIn(d *dialect.Dialect) string {
+	return c.schemaIn(d) + d.QuoteIdent(c.Table)
+}
+
+// schemaIn returns the schema of the column's table in quotes and with a point, ""
+// for none.
+func (c Column) schemaIn(d *dialect.Dialect) string {
+	if c.Schema == "" {
+		return ""
+	}
+	return d.QuoteIdent(c.Schema) + "."
+}

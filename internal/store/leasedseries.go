@@ -1,0 +1,368 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// seriesTable is the table of series.
+const seriesTable = "keyfill_series"
+
+// takeTries is how often another abandoned series is looked for when others have
+// been faster.
+const takeTries = 16
+
+// SeriesRows are the series of one owner, for a [keysource.Recycled]. They look
+// for their tables and the counter's row when they are first used. They are safe
+// for concurrent use where their store is, and must not be copied.
+type SeriesRows struct {
+	run     *runner
+	series  Series
+	counter *Reserver
+	err     error // of what no database could serve
+}
+
+var _ keysource.SeriesStore = (*SeriesRows)(nil)
+
+func newSeriesRows(r *runner, o Series) *SeriesRows {
+	o.Size = cmp.Or(o.Size, keysource.DefaultSeries)
+	o.Lease = cmp.Or(o.Lease, keysource.DefaultLease)
+	err := o.check()
+	o.Sequence.Parameters = fmt.Sprintf("series=%d", o.Size)
+	return &SeriesRows{run: r, series: o, counter: newReserver(r, o.Sequence), err: err}
+}
+
+// At returns the same series as another view of the database finds them: a store
+// of [On] or [Within]. What one of them has opened, the others need not.
+func (r *SeriesRows) At(s *Store) *SeriesRows {
+	return r.at(s.run)
+}
+
+func (r *SeriesRows) at(run *runner) *SeriesRows {
+	return &SeriesRows{run: run, series: r.series, counter: r.counter.at(run), err: r.err}
+}
+
+// Bind is [Reserver.Bind], for series that are shared.
+func (r *SeriesRows) Bind(ctx context.Context, c Column) error {
+	if err := r.open(ctx); err != nil {
+		return err
+	}
+	return r.counter.Bind(ctx, c)
+}
+
+// MaxKey returns the greatest key in the columns from from to to, both included,
+// for [keysource.RecycledOptions]; 0 where there is none, or none can be asked
+// for.
+func (r *SeriesRows) MaxKey(ctx context.Context, from, to int64) (int64, error) {
+	columns := r.run.columnsOf(&r.series.Sequence)
+	if from <= 1 && to == math.MaxInt64 {
+		key, _, err := columns.greatest(ctx)
+		return key, err
+	}
+	return columns.greatestIn(ctx, from, to)
+}
+
+// open looks for the tables and opens the counter's row, once.
+func (r *SeriesRows) open(ctx context.Context) error {
+	if r.err != nil || r.counter.opened.Load() {
+		return r.err
+	}
+	q := &r.counter.sequence
+	if q.EnsureSchema {
+		if err := (&Schema{r.run}).Ensure(ctx); err != nil {
+			return err
+		}
+	}
+	if r.run.inside {
+		if err := lockOfRows(r.run).first(ctx); err != nil {
+			return r.failed(err)
+		}
+	}
+	if err := r.run.probe(ctx, seriesTable); err != nil {
+		return r.failed(r.run.judge(ctx, ErrTables, err, probeText(seriesTable), nil))
+	}
+	counter, err := r.starting(ctx)
+	if err != nil {
+		return err
+	}
+	return counter.open(ctx)
+}
+
+// starting returns the counter, whose row begins with a whole series if it is
+// made.
+func (r *SeriesRows) starting(ctx context.Context) (*Reserver, error) {
+	if q := &r.counter.sequence; q.Start != 0 || !q.Create {
+		return r.counter, nil
+	}
+	greatest, ranked, err := r.run.columnsOf(&r.series.Sequence).greatest(ctx)
+	counter := r.counter.at(r.run)
+	if err == nil && ranked {
+		var last int64
+		last, err = r.run.columnsOf(&r.series.Sequence).counted(ctx)
+		greatest = max(greatest, last)
+	}
+	if ranked && greatest >= r.series.Sequence.max() {
+		// Whether that matters depends on whether there is a row already, which is
+		// looked for first: a start of 0 leaves the error to that.
+		return counter, err
+	}
+	if ranked {
+		counter.sequence.Start = r.aligned(greatest + 1)
+	}
+	return counter, err
+}
+
+// aligned returns the first integer of the first series that has none below to.
+func (r *SeriesRows) aligned(to int64) int64 {
+	if to < 2 {
+		return 1
+	}
+	size := r.series.Size
+	before := (to-2)/size + 1 // series that begin below to
+	if before > (r.series.Sequence.max()-1)/size {
+		return to // within the last one, or beyond it: exhausted
+	}
+	return before*size + 1
+}
+
+// values returns the arguments of statements about one series.
+func (r *SeriesRows) values(s keysource.Series) seriesValues {
+	return seriesValues{
+		"name": r.series.Sequence.Name, "owner": r.series.Owner, "later": r.series.Lease.Milliseconds(),
+		"first": s.First, "last": s.Last, "next": s.Next, "epoch": s.Epoch,
+	}
+}
+
+// Own returns the lowest series that is this owner's.
+func (r *SeriesRows) Own(ctx context.Context) (keysource.Series, error) {
+	if err := r.open(ctx); err != nil {
+		return keysource.Series{}, err
+	}
+	locked := r.lockInside(ctx)
+	own, err := r.lowest(ctx, seriesOwn, r.values(keysource.Series{}))
+	if err == nil && locked != nil {
+		return keysource.Series{}, locked
+	}
+	return own, err
+}
+
+// lockInside takes the lock to write inside a transaction of SQLite. Where that
+// fails although the rows can be read, the transaction sees the rows of the time
+// when it began to read, and others have written since.
+func (r *SeriesRows) lockInside(ctx context.Context) error {
+	if !r.run.inside {
+		return nil
+	}
+	if err := lockOfRows(r.run).take(ctx); err != nil {
+		return r.failed(err)
+	}
+	return nil
+}
+
+// lowest returns the series that a query finds; the zero one where it finds
+// none.
+func (r *SeriesRows) lowest(ctx context.Context, text string, v seriesValues) (keysource.Series, error) {
+	first, err := r.ask(ctx, text, v)
+	if err != nil || first == nil || first[0] == nil {
+		return keysource.Series{}, err
+	}
+	n, err := toInteger(first[0])
+	if err != nil {
+		return keysource.Series{}, r.failed(err)
+	}
+	return r.row(ctx, n)
+}
+
+// row returns a series as its row stands.
+func (r *SeriesRows) row(ctx context.Context, first int64) (keysource.Series, error) {
+	row, err := r.ask(ctx, seriesRow, r.values(keysource.Series{First: first}))
+	if err != nil || row == nil {
+		return keysource.Series{}, err
+	}
+	last, err1 := toInteger(row[0])
+	next, err2 := toInteger(row[1])
+	epoch, err3 := toInteger(row[3])
+	if err := cmp.Or(err1, err2, err3); err != nil {
+		return keysource.Series{}, r.failed(err)
+	}
+	return keysource.Series{First: first, Last: last, Next: next, Epoch: epoch, Own: toText(row[2]) == r.series.Owner}, nil
+}
+
+func (r *SeriesRows) ask(ctx context.Context, text string, v seriesValues) ([]any, error) {
+	query, args := r.run.engine.seriesText(text, v)
+	row, err := r.run.conn.query(ctx, query, args)
+	if err != nil {
+		r.lost(err)
+		return nil, r.failed(r.run.judge(ctx, ErrTables, err, query, args))
+	}
+	return row, nil
+}
+
+// lost has the next call look for the tables again, and make them, where an error says
+// that keyfill_series has gone since. The counter of new series stands above those that
+// were in it.
+func (r *SeriesRows) lost(err error) {
+	if r.counter.sequence.EnsureSchema && !r.run.inside && sqlcode.ClassOf(r.run.dialect, err) == dialect.ErrorNoObject {
+		r.counter.opened.Store(false)
+	}
+}
+
+// change runs a statement and reports whether it has found its row.
+func (r *SeriesRows) change(ctx context.Context, text string, v seriesValues) (bool, error) {
+	query, args := r.run.engine.seriesText(text, v)
+	n, err := r.run.conn.exec(ctx, query, args)
+	switch {
+	case err != nil:
+		r.lost(err)
+		return false, r.failed(r.run.judge(ctx, ErrTables, err, query, args))
+	case n > 1:
+		return false, ErrRows
+	}
+	return n == 1, nil
+}
+
+func (r *SeriesRows) failed(err error) error {
+	return r.run.failed(r.series.Sequence.Name, r.run.refuseGone(ErrTables, err))
+}
+
+// Move sets the next integer of a series, and renews its lease.
+func (r *SeriesRows) Move(ctx context.Context, s keysource.Series, to int64) (now keysource.Series, moved bool, err error) {
+	if err := r.open(ctx); err != nil {
+		return now, false, err
+	}
+	v := r.values(s)
+	v["to"] = to
+	moved, err = r.change(ctx, seriesMove, v)
+	if err != nil || moved {
+		s.Next, s.Own = to, true
+		return s, moved, err
+	}
+	now, err = r.row(ctx, s.First)
+	// A renewal in the same instant as another one changes nothing, which is
+	// what some drivers count.
+	moved = err == nil && to == s.Next && now.Own && now.Epoch == s.Epoch && now.Next == to
+	return now, moved, err
+}
+
+// TakeOver makes the lowest abandoned series with n integers left this owner's.
+func (r *SeriesRows) TakeOver(ctx context.Context, n int64) (keysource.Series, error) {
+	if err := r.open(ctx); err != nil {
+		return keysource.Series{}, err
+	}
+	locked := r.lockInside(ctx)
+	for range takeTries {
+		spent, err := r.lowest(ctx, seriesSpent, r.values(keysource.Series{}))
+		if err == nil {
+			err = locked
+		}
+		if err == nil && spent.First > 0 {
+			_, err = r.change(ctx, seriesSweep, r.values(spent))
+		}
+		if err != nil {
+			return keysource.Series{}, err
+		}
+		v := r.values(keysource.Series{})
+		v["more"] = n - 1
+		free, err := r.lowest(ctx, seriesFree, v)
+		if err != nil || free.First == 0 {
+			return keysource.Series{}, err
+		}
+		v["first"] = free.First
+		taken, err := r.change(ctx, seriesTake, v)
+		if err != nil {
+			return keysource.Series{}, err
+		}
+		if !taken {
+			continue // somebody else was faster
+		}
+		now, err := r.row(ctx, free.First)
+		if err != nil || now.Own {
+			return now, err
+		}
+	}
+	return keysource.Series{}, r.failed(errors.New("others were faster to take over each abandoned series"))
+}
+
+// Open makes a new series this owner's: the counter moves on, and the row is
+// made, in one transaction.
+func (r *SeriesRows) Open(ctx context.Context, seen int64) (made keysource.Series, err error) {
+	if err := r.open(ctx); err != nil {
+		return made, err
+	}
+	// An engine may have no answer, which would abort the transaction.
+	if _, err := r.run.server.expression(ctx); err != nil {
+		return made, r.failed(err)
+	}
+	err = r.run.conn.transact(ctx, func(c conn) error {
+		made, err = r.at(r.run.within(c)).make(ctx, seen)
+		return err
+	})
+	var e *Error
+	if err != nil && !errors.As(err, &e) {
+		err = r.failed(err)
+	}
+	if err != nil {
+		return keysource.Series{}, err
+	}
+	return made, nil
+}
+
+// make is Open within its transaction.
+func (r *SeriesRows) make(ctx context.Context, seen int64) (keysource.Series, error) {
+	size, counter := r.series.Size, r.counter
+	if !r.run.pooled {
+		// The transaction that had made the counter's row may have been rolled
+		// back: it is made again.
+		var err error
+		if counter, err = r.starting(ctx); err != nil {
+			return keysource.Series{}, err
+		}
+	}
+	got, err := counter.Reserve(ctx, size, seen)
+	if err != nil || got.First < seen {
+		return keysource.Series{First: got.First}, err
+	}
+	s := keysource.Series{First: got.First, Next: got.First, Epoch: 1, Own: true}
+	// The sum of the first integer and the size may not fit an int64.
+	s.Last = min(got.First-1, r.series.Sequence.max()-size) + size
+	there, err := r.row(ctx, s.First)
+	if err != nil {
+		return keysource.Series{}, err
+	}
+	if there.First > 0 {
+		return keysource.Series{}, r.series.Sequence.fail(ErrBack, "there is a series that it has not counted: raise it above all rows of keyfill_series")
+	}
+	_, err = r.change(ctx, seriesMake, r.values(s))
+	return s, err
+}
+
+// GiveUp ends this owner's right to a series, and removes one that is used up.
+func (r *SeriesRows) GiveUp(ctx context.Context, s keysource.Series, to int64) error {
+	if err := r.open(ctx); err != nil {
+		return err
+	}
+	text, v := seriesGiveUp, r.values(s)
+	if v["to"] = to; to > s.Last {
+		text = seriesEnd
+	}
+	done, err := r.change(ctx, text, v)
+	if err == nil && !done {
+		_, err = r.change(ctx, seriesLeave, v)
+	}
+	return err
+}
+
+// Advance makes every series that is opened from now on begin at to or above.
+func (r *SeriesRows) Advance(ctx context.Context, to int64) error {
+	if err := r.open(ctx); err != nil {
+		return err
+	}
+	return r.counter.Advance(ctx, r.aligned(to))
+}

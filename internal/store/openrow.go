@@ -1,0 +1,226 @@
+package store
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// Row is the state of a sequence when it was opened.
+type Row struct {
+	Next    int64 // the lowest integer that is not reserved
+	Created bool  // by this call, or another one at the same time
+	Behind  bool  // with keysource.RemedyWarn: a key in the columns is as great as Next or greater
+}
+
+// Open makes sure that a sequence can be used: it has a row, or gets one where
+// Create says so, the row serves its column with its parameters, and the next
+// value is above the keys in use. It is to be called before the first
+// [Store.Reserve]; by how many processes at once does not matter.
+//
+// What is wrong with the row is an [*Error]; what no row could be is [ErrName]
+// or keysource.ErrOptions; tables that are not there are [ErrTables], a column
+// that is not there is [ErrColumn].
+//
+// Within a transaction a row that is made is undone with it.
+//
+// Where only a procedure of the application's knows the state, the Row is empty,
+// and nothing is compared.
+func (s *Store) Open(ctx context.Context, q Sequence) (Row, error) {
+	o, err := opener{s.run, &q}.open(ctx)
+	row, state := o.row, &sequenceRow{s.run, &q, o.form}
+	if err == nil && o.known && row.Next < 1 && q.OnBehind != keysource.RemedyAdvance {
+		return Row{}, state.belowOne(row.Next)
+	}
+	if err != nil || !o.known || row.Next > o.greatest {
+		return row, err
+	}
+	switch q.OnBehind {
+	case keysource.RemedyWarn:
+		row.Behind = true
+		return row, nil
+	case keysource.RemedyAdvance:
+		if o.greatest >= state.limit() {
+			return Row{}, state.exhausted(row.Next)
+		}
+		row.Next = o.greatest + 1
+		return row, s.Advance(ctx, q, row.Next)
+	}
+	e := q.fail(ErrBehind, "")
+	e.Next = row.Next
+	return Row{}, e
+}
+
+// opener finds the row of a sequence, or makes it, and compares what the row says.
+type opener struct {
+	run *runner
+	q   *Sequence
+}
+
+// opening holds the results of opening a sequence.
+type opening struct {
+	row      Row
+	known    bool           // row is
+	greatest int64          // key in the columns, 0 where there is none to be compared with
+	bound    bool           // the sequence was bound to a column
+	form     *rowStatements // nil for a row of keyfill_sequences that is not read first
+}
+
+// open is [Store.Open] but for the comparison with the greatest key.
+func (o opener) open(ctx context.Context) (got opening, err error) {
+	q := o.q
+	if err := q.check(o.run.dialect); err != nil {
+		return got, err
+	}
+	if q.foreign() {
+		return o.openForeign(ctx)
+	}
+	if err := o.ensure(ctx); err != nil {
+		return got, err
+	}
+	if o.run.inside {
+		if err := lockOfRows(o.run).first(ctx); err != nil {
+			return got, err
+		}
+	}
+	// The keys come first: those that are in the column now were reserved
+	// before, so that a row read later is above them. The other way round,
+	// another process could reserve and insert in between.
+	greatest, ranked, err := o.run.columnsOf(q).greatest(ctx)
+	if err != nil {
+		return got, err
+	}
+	stored, err := stateRows{o.run}.read(ctx, q.Name)
+	if err != nil {
+		return got, err
+	}
+	created := stored == nil
+	if created {
+		if stored, err = o.create(ctx, greatest, ranked); err != nil {
+			return got, err
+		}
+	}
+	if got.bound, err = o.checkRow(ctx, stored); err != nil {
+		return got, err
+	}
+	q.remember(stored)
+	got.row, got.known, got.greatest = Row{Next: stored.next, Created: created}, true, greatest
+	got.form, err = o.run.formOf(ctx, q)
+	return got, err
+}
+
+// ensure creates what a sequence needs where it says so.
+func (o opener) ensure(ctx context.Context) error {
+	if !o.q.EnsureSchema {
+		return nil
+	}
+	schema := &Schema{o.run}
+	if err := schema.Ensure(ctx); err != nil || o.q.Procedure == "" {
+		return err
+	}
+	return schema.ensureProcedure(ctx)
+}
+
+// create makes the row and returns it as it then is: another process may have
+// made it, and used it, before.
+func (o opener) create(ctx context.Context, greatest int64, ranked bool) (*storedRow, error) {
+	q, rows := o.q, stateRows{o.run}
+	if !q.Create {
+		return nil, o.row().noRow(ctx, greatest)
+	}
+	if q.Fresh {
+		if used, err := o.run.columnsOf(q).used(ctx); err != nil {
+			return nil, err
+		} else if used {
+			// Another process may have made the row, and used it, since it was
+			// looked for.
+			if stored, err := rows.read(ctx, q.Name); err != nil || stored != nil {
+				return stored, err
+			}
+			return nil, o.row().noRow(ctx, 0)
+		}
+	}
+	start, err := o.start(ctx, greatest, ranked)
+	if err != nil {
+		return nil, err
+	}
+	// A row that is made in error would keep out the sequence that is right.
+	if err := (binder{o.run}).checkAll(ctx, q.binding()); err != nil {
+		return nil, err
+	}
+	table, column := q.bound()
+	createErr := rows.make(ctx, q.Name, start, table, column, q.Parameters)
+	if createErr != nil && o.run.inside {
+		return nil, o.run.failed(q.Name, createErr)
+	}
+	if createErr != nil {
+		// Of two who make it at once, Oracle gives one the error of the unique
+		// key. The row of the other is as good when it is no lower.
+		if err := o.run.advanceRow(ctx, q, start); err != nil {
+			return nil, o.run.failed(q.Name, createErr)
+		}
+	}
+	stored, err := rows.read(ctx, q.Name)
+	if err == nil && stored == nil {
+		err = o.run.failed(q.Name, cmp.Or(createErr, errRemoved))
+	}
+	return stored, err
+}
+
+// start returns the next value of a row that is made.
+func (o opener) start(ctx context.Context, greatest int64, ranked bool) (int64, error) {
+	q := o.q
+	start := q.Start
+	if start == 0 && ranked {
+		counted, err := o.run.columnsOf(q).counted(ctx)
+		if err != nil {
+			return 0, err
+		}
+		greatest = max(greatest, counted)
+	}
+	switch {
+	case q.Fresh:
+		start = cmp.Or(start, 1)
+	case start != 0:
+	case !ranked:
+		return 0, q.fail(ErrStart, "")
+	case greatest >= q.max():
+		return 0, o.row().exhausted(0)
+	default:
+		start = greatest + 1
+	}
+	if q.least > 0 {
+		start = max(start, q.least)
+		if ranked {
+			start = max(start, min(greatest, q.max())+1)
+		}
+		if start <= q.max()-q.gap {
+			start += q.gap
+		}
+	}
+	return start, nil
+}
+
+// row returns the row without statements of its own.
+func (o opener) row() *sequenceRow { return &sequenceRow{o.run, o.q, nil} }
+
+// checkRow compares a row with the sequence, and binds a shared one to its
+// columns. It reports whether it has made a row for that.
+func (o opener) checkRow(ctx context.Context, row *storedRow) (bound bool, err error) {
+	q := o.q
+	if !q.serves(row) {
+		serves := row.table + "." + row.column
+		if row.table == "" {
+			serves = "several"
+		}
+		return false, q.fail(ErrBound, "%s", serves)
+	}
+	if row.parameters != q.Parameters {
+		return false, q.fail(ErrParameters, "%q, not %q", row.parameters, q.Parameters)
+	}
+	if q.Shared {
+		return binder{o.run}.bind(ctx, q.binding())
+	}
+	return false, binder{o.run}.checkAll(ctx, q.binding())
+}

@@ -1,0 +1,121 @@
+package store
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// refusal is a statement that the engine has refused, and what that means.
+type refusal struct {
+	meaning error // ErrTables, ErrColumn …
+	err     error // the driver's
+}
+
+// refuse returns a final error of the engine as a refusal, any other error as
+// it is. meaning says what the refusal means where the class of the error does
+// not tell.
+func (r *runner) refuse(meaning, err error) error {
+	class := sqlcode.ClassOf(r.dialect, err)
+	switch {
+	case !class.Final():
+		return err
+	case class == dialect.ErrorReadOnly:
+		meaning = ErrReadOnly
+	case class == dialect.ErrorLogin:
+		meaning = ErrLogin
+	case class == dialect.ErrorNoDatabase:
+		meaning = ErrNoDatabase
+	case class == dialect.ErrorNoRight && meaning == ErrTables:
+		meaning = ErrRights
+	case class == dialect.ErrorRefused && meaning == ErrTables:
+		meaning = ErrAltered
+	}
+	return &refusal{meaning, err}
+}
+
+func (f *refusal) Error() string { return f.meaning.Error() + ": " + f.err.Error() }
+
+func (f *refusal) Unwrap() []error {
+	return []error{f.meaning, keysource.ErrStoreState, keysource.ErrStoreRefused, f.err}
+}
+
+// judge returns the error of a query as a refusal where the engine's code says that
+// it is final. Where no code tells, the error is a refusal if the server answers
+// another query at once and refuses this one again. It does not ask inside a
+// transaction that the error may have aborted.
+func (r *runner) judge(ctx context.Context, meaning, err error, query string, args []any) error {
+	if r.inside && !r.engine.sturdy || ctx.Err() != nil {
+		return err
+	}
+	switch class := sqlcode.ClassOf(r.dialect, err); {
+	case class.Final():
+		return r.refuse(meaning, err)
+	case class != dialect.ErrorOther, isBroken(err), r.server.ask(ctx, noServer) != nil:
+		return err
+	}
+	// Drivers have many words for a connection that broke, after which the next
+	// one is as good as new.
+	if _, again := r.conn.query(ctx, query, args); again == nil || isBroken(again) || isRolledBack(r.dialect, again) || ctx.Err() != nil {
+		return err
+	}
+	return &refusal{meaning, err}
+}
+
+// isBroken reports whether an error is surely about a connection: "invalid
+// connection" is go-sql-driver/mysql's ErrInvalidConn, which has no code.
+func isBroken(err error) bool {
+	var network net.Error
+	var connecting *sqlcode.ConnectError
+	if code, ok := sqlcode.Of(err); ok {
+		return code.Lost
+	}
+	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.As(err, &connecting) || errors.As(err, &network) ||
+		err != nil && strings.Contains(err.Error(), "invalid connection")
+}
+
+// failed returns the error of a statement about the row of a name.
+//
+// On a connection of the application the driver's error is returned as it is,
+// unless it is known what it means: that a right is missing, or that the file of
+// SQLite takes no change, is nothing that the application's INSERT alone would show,
+// as a transaction that only reads is. That of our own
+// connection gets a context, and is never a driver.ErrBadConn, which would make
+// database/sql throw away the application's; where the engine says that it is final,
+// it is a refusal.
+func (r *runner) failed(name string, err error) error { return r.failedAs(ErrTables, name, err) }
+
+// failedAs is failed, with what a refusal means.
+func (r *runner) failedAs(meaning error, name string, err error) error {
+	var refused *refusal
+	if !errors.As(err, &refused) {
+		class := sqlcode.ClassOf(r.dialect, err)
+		if !r.pooled && class != dialect.ErrorNoRight && (class != dialect.ErrorReadOnly || !r.dialect.OneWriter) {
+			return err
+		}
+		err = r.refuse(meaning, err)
+	}
+	if errors.Is(err, driver.ErrBadConn) {
+		return fmt.Errorf("using %q: the connection broke: %v", name, err)
+	}
+	return fmt.Errorf("using %q: %w", name, err)
+}
+
+// refuseGone returns the error of a statement about a state as a refusal where it says
+// that the table is not there, any other as it is.
+func (r *runner) refuseGone(meaning, err error) error {
+	var refused *refusal
+	if errors.As(err, &refused) || sqlcode.ClassOf(r.dialect, err) != dialect.ErrorNoObject {
+		return err
+	}
+	return r.refuse(meaning, err)
+}

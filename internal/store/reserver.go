@@ -1,0 +1,246 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"math"
+	"sync/atomic"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// Reserver is the row of one sequence, for a [keysource.Sequence]. It opens the
+// row when it is first used, and anew after it was missing. It is safe for
+// concurrent use and must not be copied.
+type Reserver struct {
+	run      *runner
+	sequence Sequence
+	whole    bool // never fewer than asked for
+
+	// All reservers that At returns share these.
+	opened *atomic.Bool
+	once   *atomic.Bool                   // it was opened before
+	form   *atomic.Pointer[rowStatements] // nil inside for a row that needs none
+}
+
+var _ keysource.Reserver = (*Reserver)(nil)
+
+func newReserver(r *runner, q Sequence) *Reserver {
+	if q.Table != nil {
+		table := *q.Table
+		q.Table = &table
+	}
+	q.known = new(atomic.Pointer[string])
+	return &Reserver{run: r, sequence: q, opened: new(atomic.Bool), once: new(atomic.Bool), form: new(atomic.Pointer[rowStatements])}
+}
+
+// At returns the same row as another view of the database finds it: a store of
+// [On] or [Within]. What one of them has opened, the others need not.
+func (r *Reserver) At(s *Store) *Reserver { return r.at(s.run) }
+
+func (r *Reserver) at(run *runner) *Reserver {
+	other := *r
+	other.run = run
+	return &other
+}
+
+// Whole returns a Reserver of the same row that reserves all integers that it
+// is asked for, or none. Fewer integers than one statement needs would be lost
+// when its transaction commits.
+func (r *Reserver) Whole() *Reserver {
+	other := *r
+	other.whole = true
+	return &other
+}
+
+// Reserve is [Store.Reserve] with two differences. A row that stands below seen is
+// an answer and not an error. Where fewer than n integers are left up to the Max
+// of the sequence, or up to the greatest integer of its key table's column,
+// Reserve reserves these, and N says how many, except for a Reserver of
+// [Reserver.Whole].
+func (r *Reserver) Reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
+	if !r.opened.Load() {
+		if err := r.openAs(ctx, r.resume(n, seen)); err != nil {
+			return keysource.Reservation{}, err
+		}
+	}
+	again := r.run.pooled
+	for asked := n; ; {
+		got, err := r.reserve(ctx, n, seen)
+		if err != nil && again && r.lost(ctx, err) {
+			again = false
+			if err := r.openAs(ctx, r.resume(n, seen)); err != nil {
+				return keysource.Reservation{}, err
+			}
+			continue
+		}
+		var e *Error
+		if !errors.As(err, &e) {
+			if err == nil && n < asked {
+				got.N = n
+			}
+			return got, r.toldApart(ctx, err)
+		}
+		switch left := e.limit - e.Next + 1; {
+		case e.Err == ErrBack && e.Next < 1:
+			return keysource.Reservation{}, r.row().belowOne(e.Next)
+		case e.Err == ErrBack:
+			return keysource.Reservation{First: e.Next, Server: e.server}, nil
+		case e.Err == keysource.ErrExhausted && 0 < left && left < n && !r.whole:
+			n = left
+			continue
+		case e.Err == ErrNoRow && r.opened.CompareAndSwap(true, false) && !r.run.pooled:
+			// The transaction that had made it was rolled back, or it was removed.
+			if err := r.openAs(ctx, r.resume(n, seen)); err != nil {
+				return keysource.Reservation{}, err
+			}
+			continue
+		}
+		return got, err
+	}
+}
+
+// toldApart returns an error of SQLite, which has no number for a table that is gone,
+// as what the table says when it is read. On a connection of our own the row is looked
+// at again, which tells.
+func (r *Reserver) toldApart(ctx context.Context, err error) error {
+	if err == nil || r.run.pooled || r.run.dialect.Name != dialect.SQLite().Name || r.sequence.Table != nil || r.sequence.Procedure != "" {
+		return err
+	}
+	var refused *refusal
+	if errors.As(err, &refused) {
+		return err
+	}
+	return r.run.failed(r.sequence.Name, r.run.judge(ctx, ErrTables, err, probeText(tables[0]), nil))
+}
+
+// lost reports whether a reservation has failed because the row, or the table, that
+// had been opened is not there any more, and may be made again. The next call opens
+// it anew.
+func (r *Reserver) lost(ctx context.Context, err error) bool {
+	q := &r.sequence
+	if q.foreign() || isBroken(err) || ctx.Err() != nil {
+		return false
+	}
+	var e *Error
+	switch {
+	case errors.As(err, &e):
+		if e.Err != ErrNoRow || !q.Create {
+			return false
+		}
+	case !q.EnsureSchema:
+		return false
+	default:
+		// Another process may have made the table again already.
+		code, known := sqlcode.Of(err)
+		if known && code.Class(r.run.dialect) != dialect.ErrorNoObject || !known && r.run.probe(ctx, tables[0]) == nil {
+			return false
+		}
+	}
+	r.opened.Store(false)
+	return true
+}
+
+// remadeGap is the size of the gap below a row that is made again, in multiples
+// of the number of integers that are asked for. Other processes may still hold
+// integers of the row before, and cannot be asked for them.
+const remadeGap = 100
+
+// resume returns the sequence as it is opened: a row that was removed, while this
+// process had reserved up to seen, is made again above that. On a connection of the
+// application the transaction that had made it may have been rolled back instead,
+// and nobody has anything of it: a seen of 1 says that nothing was reserved.
+func (r *Reserver) resume(n, seen int64) Sequence {
+	q := r.sequence
+	if r.once.Load() && (seen > 1 || seen > 0 && r.run.pooled) {
+		q.least, q.gap = seen, remadeGap*min(n, math.MaxInt32)
+	}
+	return q
+}
+
+// row returns the row, with the statements that opening it has found.
+func (r *Reserver) row() *sequenceRow { return &sequenceRow{r.run, &r.sequence, r.form.Load()} }
+
+// reserve asks once.
+func (r *Reserver) reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
+	switch {
+	case n < 1:
+		return keysource.Reservation{}, keysource.ErrCount
+	case r.whole:
+		return r.row().reserveAll(ctx, n, seen)
+	}
+	return r.row().reserve(ctx, n, seen)
+}
+
+// Bind binds a shared sequence to one more column, as opening the sequence
+// binds each of its Columns. It returns [ErrTaken] where another state serves
+// the column. What is bound already stays so. Within a transaction that is
+// undone with it.
+func (r *Reserver) Bind(ctx context.Context, c Column) error {
+	if err := r.open(ctx); err != nil || !r.sequence.Shared {
+		return err
+	}
+	if r.run.inside {
+		if err := lockOfRows(r.run).first(ctx); err != nil {
+			return err
+		}
+	}
+	q := r.sequence
+	q.Columns = []Column{c}
+	if q.foreign() {
+		return opener{r.run, &q}.checkForeign(ctx)
+	}
+	_, err := binder{r.run}.bind(ctx, q.binding())
+	return err
+}
+
+// Advance is [Store.Advance].
+func (r *Reserver) Advance(ctx context.Context, to int64) error {
+	if err := r.open(ctx); err != nil {
+		return err
+	}
+	return r.row().advance(ctx, to)
+}
+
+// MaxKey returns the greatest key in the sequence's columns, for
+// [keysource.SequenceOptions]; 0 where there is none, or none can be asked for.
+func (r *Reserver) MaxKey(ctx context.Context) (int64, error) {
+	key, _, err := r.run.columnsOf(&r.sequence).greatest(ctx)
+	return key, err
+}
+
+// Open does what the first call does before it reserves: it makes sure that the
+// row can be used, and makes one where the sequence says so. Inside a transaction
+// that sees what was committed when it began, a row that has come since is not
+// found; what was opened on another store, before [Reserver.At], is.
+func (r *Reserver) Open(ctx context.Context) error { return r.open(ctx) }
+
+// open opens the row once. Several goroutines may call it at the same time.
+func (r *Reserver) open(ctx context.Context) error {
+	if r.opened.Load() {
+		return nil
+	}
+	return r.openAs(ctx, r.sequence)
+}
+
+// openAs is open for the sequence of [Reserver.resume].
+func (r *Reserver) openAs(ctx context.Context, q Sequence) error {
+	if r.opened.Load() {
+		return nil
+	}
+	o, err := opener{r.run, &q}.open(ctx)
+	if err != nil {
+		return err
+	}
+	r.form.Store(o.form)
+	if o.bound && r.run.inside {
+		// What binds it may be rolled back, and nobody would notice: the next
+		// one looks again.
+		return nil
+	}
+	r.opened.Store(true)
+	r.once.Store(true)
+	return nil
+}

@@ -1,0 +1,102 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+)
+
+// runner runs statements where [New], [On], [Within] or [Joined] says, and tells
+// what their errors mean (refusal.go). Each type that keeps something holds one, and
+// nothing else of a [Store].
+type runner struct {
+	dialect *dialect.Dialect
+	engine  *engine
+	conn    conn
+	server  *serverIdentity
+
+	pooled bool // conn is ours, not the application's
+	inside bool // in a transaction that is not ours
+
+	// proof proves that the transaction is open; nil where nothing is to be proven.
+	proof *prover
+}
+
+func newRunner(d *dialect.Dialect, c conn) *runner {
+	e := engineOf(d)
+	return &runner{dialect: d, engine: e, conn: c, server: &serverIdentity{engine: e, conn: c}}
+}
+
+// on returns the same runner on another way to its connection.
+func (r *runner) on(c conn) *runner {
+	other := *r
+	other.conn, other.server, other.proof = c, r.server.on(c), r.proof.on(c)
+	return &other
+}
+
+// within returns the runner of a transaction of our own.
+func (r *runner) within(c conn) *runner {
+	other := r.on(c)
+	other.inside, other.proof = true, nil
+	return other
+}
+
+// update runs an UPDATE and returns its answer once it has committed, nil where
+// no row fits. Within a transaction of the application it commits with that.
+func (r *runner) update(ctx context.Context, u update, v values) ([]any, error) {
+	if u.into != nil {
+		return r.updateInto(ctx, u, v)
+	}
+	query, err := r.server.in(ctx, u.text)
+	if err != nil {
+		return nil, err
+	}
+	return r.conn.query(ctx, r.proof.behind(query), u.bind(v))
+}
+
+// updateInto runs an update of an engine that gives the answer in arguments.
+func (r *runner) updateInto(ctx context.Context, u update, v values) ([]any, error) {
+	integers, texts := make([]int64, len(u.into)), make([]string, len(u.into))
+	args := u.bind(v)
+	for i, k := range u.into {
+		if k == integer {
+			args = append(args, sql.Out{Dest: &integers[i]})
+		} else {
+			args = append(args, sql.Out{Dest: &texts[i]})
+		}
+	}
+	n, err := r.conn.exec(ctx, u.text, args)
+	if err != nil || n == 0 {
+		return nil, err
+	}
+	if n > 1 {
+		return nil, ErrRows
+	}
+	row := make([]any, len(u.into))
+	for i, k := range u.into {
+		if k == integer {
+			row[i] = integers[i]
+		} else {
+			row[i] = texts[i]
+		}
+	}
+	return row, nil
+}
+
+// probe reads a table of keyfill's.
+func (r *runner) probe(ctx context.Context, table string) error {
+	_, err := r.conn.query(ctx, probeText(table), nil)
+	return err
+}
+
+func probeText(table string) string { return "SELECT updated_at FROM " + table + " WHERE 1 = 0" }
+
+// literal returns a text as it is written into a statement.
+func (r *runner) literal(text string) string {
+	if r.dialect.Lexis.BackslashEscapes {
+		text = strings.ReplaceAll(text, `\`, `\\`)
+	}
+	return r.engine.quote + strings.ReplaceAll(text, "'", "''") + "'"
+}

@@ -1,0 +1,199 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// ScopeRows are the rows of the parents of a numbering, inside the transaction that
+// is open on the connection of the store.
+type ScopeRows struct {
+	run   *runner
+	scope *Scope
+}
+
+// latestLimit bounds the time in which the other view has to answer: what it waits
+// for may wait for the transaction.
+const latestLimit = 5 * time.Second
+
+// Reserve reserves n ≥ 1 consecutive numbers of a parent and returns the
+// first, inside the transaction that is open on the connection of the store: the
+// parent's row is locked until that ends, and what was reserved goes back with it.
+// values are as for [Scope.RowFor]. Statements that need several parents ask in
+// the order of the names of their rows, so that none waits for another that waits
+// for it.
+//
+// A parent without a row gets one: it goes on above the greatest number in the
+// table, which is asked for when the row is locked, so that of two first
+// transactions of one parent the second sees the rows that the first has
+// stored.
+//
+// It returns keysource.ErrExhausted in an [*Error] of the state's name: the values
+// are in no error of this package. Errors of the connection are the driver's.
+func (s *ScopeRows) Reserve(ctx context.Context, values []any, n int64) (int64, error) {
+	if n < 1 {
+		return 0, keysource.ErrCount
+	}
+	row := s.row(values)
+	if err := lockOfRows(s.run).first(ctx); err != nil {
+		return 0, err
+	}
+	if !s.run.engine.gaps {
+		// Elsewhere an UPDATE of a row that is not there locks what lies beside it.
+		if first, err := s.reserveRow(ctx, row, n); first > 0 || err != nil {
+			return first, err
+		}
+	}
+	stored, err := stateRows{s.run}.read(ctx, row.Name)
+	switch {
+	case err != nil:
+		return 0, err
+	case stored != nil && stored.next > row.max()-n+1:
+		return 0, s.scope.exhausted(stored.next)
+	case stored != nil:
+		// It may have been made since the UPDATE.
+		if first, err := s.reserveRow(ctx, row, n); first > 0 || err != nil {
+			return first, err
+		}
+	}
+	// A row that is there and was not reserved from may have lacked the proof.
+	if err := s.run.proof.prove(ctx); err != nil {
+		return 0, err
+	}
+	if err := s.create(ctx, row, values); err != nil {
+		return 0, err
+	}
+	first, err := s.reserveRow(ctx, row, n)
+	if first == 0 && err == nil {
+		if err = s.run.proof.prove(ctx); err == nil {
+			err = s.scope.exhausted(0)
+		}
+	}
+	return first, err
+}
+
+// ReserveAbove is Reserve for a parent in which a number was found in
+// use. It compares the reserved numbers with the greatest number of the parent, and
+// behind says that they were not above it. The remedy says what happens then: with
+// keysource.RemedyAdvance the numbers come from above the greatest one, with
+// keysource.RemedyWarn they stay as they are, and else the error is
+// keysource.ErrStoreBehind in an [*Error] of the state's name.
+func (s *ScopeRows) ReserveAbove(ctx context.Context, values []any, n int64, remedy keysource.Remedy) (first int64, behind bool, err error) {
+	// The parent's row is locked by that before the table is read.
+	if first, err = s.Reserve(ctx, values, n); err != nil || remedy == keysource.RemedyWarn {
+		return first, false, err
+	}
+	greatest, err := s.greatest(ctx, values)
+	switch {
+	case err != nil || first > greatest:
+		return first, false, err
+	case remedy != keysource.RemedyAdvance:
+		return 0, true, s.scope.behind()
+	}
+	row := s.row(values)
+	if greatest >= row.max() {
+		return 0, true, s.scope.exhausted(0)
+	}
+	if err = s.advance(ctx, row, greatest+1); err == nil {
+		first, err = s.Reserve(ctx, values, n)
+	}
+	return first, true, err
+}
+
+// row returns the row of a parent.
+func (s *ScopeRows) row(values []any) *Sequence {
+	return &Sequence{Name: s.scope.RowFor(values), Columns: []Column{s.scope.Column}, Max: s.scope.Max}
+}
+
+// reserveRow returns the first of n integers of a row; 0 where there is no row, or
+// they are not left.
+func (s *ScopeRows) reserveRow(ctx context.Context, row *Sequence, n int64) (int64, error) {
+	if s.run.engine.answersID {
+		return s.reserveLocked(ctx, row, n)
+	}
+	if err := s.run.proof.prepare(ctx); err != nil {
+		return 0, err
+	}
+	answer, err := s.run.update(ctx, s.run.engine.reserve, values{pName: row.Name, pCount: n, pFloor: int64(1), pLimit: row.max() - n + 1})
+	if err != nil || answer == nil {
+		return 0, err
+	}
+	next, err := toInteger(answer[0])
+	if err != nil {
+		return 0, err
+	}
+	return next - n, nil
+}
+
+// reserveLocked is reserveRow for an engine whose UPDATE does not answer.
+func (s *ScopeRows) reserveLocked(ctx context.Context, row *Sequence, n int64) (int64, error) {
+	swap := swapper{&sequenceRow{s.run, row, s.run.engine.ownForm()}}
+	read, err := swap.lockedText(ctx)
+	if err != nil {
+		return 0, err
+	}
+	stored, err := swap.readLocked(ctx, s.run.conn, read)
+	if err != nil || stored == nil || stored.next > row.max()-n+1 {
+		return 0, err
+	}
+	if err := swap.replace(ctx, s.run.conn, stored, stored.next+n); err != nil {
+		return 0, err
+	}
+	return stored.next, nil
+}
+
+// create makes the row of a parent. Whoever makes it at the same time waits for the
+// end of this transaction.
+func (s *ScopeRows) create(ctx context.Context, row *Sequence, within []any) error {
+	// The row is locked first, and raised then: what was read before could be old.
+	v := values{pName: row.Name, pNext: int64(1), pTable: "", pColumn: "", pParameters: scopeParameters}
+	create, engine := s.run.engine.create, s.run.engine
+	if s.run.proof != nil && engine.proof.create.text != "" {
+		create = engine.proof.create
+	}
+	if _, err := s.run.conn.exec(ctx, create.text, create.bind(v)); err != nil {
+		return err
+	}
+	greatest, err := s.greatest(ctx, within)
+	if err != nil {
+		return err
+	}
+	if greatest >= row.max() {
+		return s.scope.exhausted(0)
+	}
+	start := max(greatest+1, s.scope.Start, 1)
+	if start == 1 {
+		return nil
+	}
+	return s.advance(ctx, row, start)
+}
+
+// advance raises the row of a parent, which the transaction has locked.
+func (s *ScopeRows) advance(ctx context.Context, row *Sequence, next int64) error {
+	v := values{pName: row.Name, pNext: next}
+	_, err := s.run.conn.exec(ctx, s.run.engine.advance.text, s.run.engine.advance.bind(v))
+	return err
+}
+
+// greatest returns the greatest key of a parent, as the store sees it, with what its
+// transaction has stored, or as it was committed last.
+func (s *ScopeRows) greatest(ctx context.Context, within []any) (int64, error) {
+	column, columns := s.scope.Column, s.scope.Within
+	greatest, err := (&KeyColumn{s.run, column}).maxKeyWithin(ctx, columns, "", within)
+	if err != nil || s.scope.Latest == nil {
+		return greatest, err
+	}
+	limited, cancel := context.WithTimeout(ctx, latestLimit)
+	defer cancel()
+	latest, err := s.scope.Latest.Column(column).maxKeyWithin(limited, columns, s.run.engine.past, within)
+	switch {
+	case err == nil:
+		return max(greatest, latest), nil
+	case ctx.Err() != nil:
+		return 0, ctx.Err()
+	}
+	return 0, fmt.Errorf("%w: %s cannot be read: %v", keysource.ErrStoreDown, column, err)
+}

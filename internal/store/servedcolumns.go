@@ -1,0 +1,82 @@
+package store
+
+import "context"
+
+// servedColumns are the columns that the keys of a sequence go to, in the database
+// that holds them, which may be another one than the sequence's.
+type servedColumns struct {
+	run *runner
+	q   *Sequence
+}
+
+// columnsOf returns the columns of a sequence.
+func (r *runner) columnsOf(q *Sequence) servedColumns {
+	if q.At != nil {
+		return servedColumns{q.At.run, q}
+	}
+	return servedColumns{r, q}
+}
+
+// all returns each of the columns.
+func (s servedColumns) all() []*KeyColumn {
+	columns := make([]*KeyColumn, len(s.q.Columns))
+	for i, c := range s.q.Columns {
+		columns[i] = &KeyColumn{s.run, c}
+	}
+	return columns
+}
+
+// greatest returns the greatest key in the columns, 0 when they have no key that
+// the sequence has to be above. It is not ranked when there is no column that can
+// be asked.
+func (s servedColumns) greatest(ctx context.Context) (key int64, ranked bool, err error) {
+	if s.q.Fresh || s.q.Codec != nil {
+		return 0, false, nil
+	}
+	return s.greatestBy(func(k *KeyColumn) (int64, error) { return k.MaxKey(ctx) })
+}
+
+// greatestIn is greatest of the keys from from to to.
+func (s servedColumns) greatestIn(ctx context.Context, from, to int64) (int64, error) {
+	key, _, err := s.greatestBy(func(k *KeyColumn) (int64, error) { return k.maxKeyIn(ctx, from, to) })
+	return key, err
+}
+
+// greatestBy returns the greatest of what ask returns for each column.
+func (s servedColumns) greatestBy(ask func(*KeyColumn) (int64, error)) (key int64, ranked bool, err error) {
+	for _, k := range s.all() {
+		if k.column.Unranked {
+			continue
+		}
+		one, err := ask(k)
+		if err != nil {
+			return 0, false, err
+		}
+		key, ranked = max(key, one), true
+	}
+	return key, ranked, nil
+}
+
+// counted returns the last number that the engine's own counters have given to the
+// columns, or have passed; 0 where the columns have no such counter.
+func (s servedColumns) counted(ctx context.Context) (int64, error) {
+	var last int64
+	for _, k := range s.all() {
+		one, err := k.counted(ctx)
+		if err != nil {
+			return 0, err
+		}
+		last = max(last, one)
+	}
+	return last, nil
+}
+
+// used reports whether there is a key in the columns.
+func (s servedColumns) used(ctx context.Context) (bool, error) {
+	for _, k := range s.all() {
+		if used, err := k.used(ctx); used || err != nil {
+			return used, err
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,94 @@
+package store
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+)
+
+// serverIdentity tells the servers of an engine apart: a reservation says which of
+// them has committed it.
+type serverIdentity struct {
+	engine *engine
+	conn   conn
+
+	// known is the expression that the server has an answer to; nil until one was
+	// found.
+	known atomic.Pointer[string]
+}
+
+// noServer stands for a server of which nothing is known.
+const noServer = "''"
+
+// serverOf joins what tells a row from another one with what tells its server
+// from others.
+func serverOf(incarnation, server any) string { return toText(incarnation) + "@" + toText(server) }
+
+// on returns what is known of the server, on another way to its connection.
+func (s *serverIdentity) on(c conn) *serverIdentity {
+	other := &serverIdentity{engine: s.engine, conn: c}
+	other.known.Store(s.known.Load())
+	return other
+}
+
+// know sets the expression.
+func (s *serverIdentity) know(expression string) { s.known.Store(&expression) }
+
+// expression returns the most telling expression for the server's identity that
+// this server has an answer to, for its user's rights.
+func (s *serverIdentity) expression(ctx context.Context) (string, error) {
+	if known := s.known.Load(); known != nil {
+		return *known, nil
+	}
+	chosen := noServer
+	for _, expression := range s.engine.servers {
+		if s.ask(ctx, expression) == nil {
+			chosen = expression
+			break
+		}
+		// Was that the engine's answer, or a connection that broke? What the
+		// engine refuses, it refuses again when it is there.
+		if err := s.ask(ctx, noServer); err != nil {
+			return "", err
+		}
+		if s.ask(ctx, expression) == nil {
+			chosen = expression
+			break
+		}
+	}
+	s.know(chosen)
+	return chosen, nil
+}
+
+// ask has the engine work out an expression.
+func (s *serverIdentity) ask(ctx context.Context, expression string) error {
+	_, err := s.conn.query(ctx, "SELECT "+expression+s.engine.dual, nil)
+	return err
+}
+
+// in puts the expression in the place of the marker in a text.
+func (s *serverIdentity) in(ctx context.Context, query string) (string, error) {
+	before, after, found := strings.Cut(query, "{server}")
+	if !found {
+		return query, nil
+	}
+	server, err := s.expression(ctx)
+	return before + server + after, err
+}
+
+// after returns the server as a Reservation has it, for an answer that could not
+// say: asked after it, so that another server is not taken for the one before.
+func (s *serverIdentity) after(ctx context.Context) (string, error) {
+	expression, err := s.expression(ctx)
+	if err != nil || expression == noServer {
+		return serverOf("", ""), err
+	}
+	row, err := s.conn.query(ctx, "SELECT "+expression+s.engine.dual, nil)
+	if err != nil {
+		return "", err
+	}
+	if row == nil {
+		return serverOf("", ""), nil
+	}
+	return serverOf("", row[0]), nil
+}

@@ -1,0 +1,127 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// singleUpdate reserves by one UPDATE, which answers with what it has stored.
+type singleUpdate struct{ row *sequenceRow }
+
+// reserveTries is how often an UPDATE that finds no row is sent when the row is
+// then found fit.
+const reserveTries = 3
+
+// reserve is [Store.Reserve].
+func (s singleUpdate) reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
+	q, r := s.row.q, s.row.run
+	u, offset, limit := r.engine.reserve, int64(0), q.max()
+	if q.Table != nil {
+		u, offset, limit = s.row.form.reserve, s.row.form.offset, s.row.limit()
+	}
+	floor := max(seen, 1)
+	v := q.rowValues()
+	v[pCount], v[pFloor], v[pLimit] = n, floor-offset, limit-n+1-offset
+	if r.engine.answersID && q.Table == nil && q.known == nil {
+		if err := s.look(ctx, n, floor); err != nil {
+			return keysource.Reservation{}, err
+		}
+	}
+	for range reserveTries {
+		if err := r.proof.prepare(ctx); err != nil {
+			return keysource.Reservation{}, err
+		}
+		answer, err := s.update(ctx, u, v)
+		if err != nil {
+			return keysource.Reservation{}, s.row.unlessOurs(s.row.manyRows(err))
+		}
+		if answer != nil {
+			return s.reserved(ctx, answer, offset, n, floor)
+		}
+		if err := s.look(ctx, n, floor); err != nil {
+			return keysource.Reservation{}, err
+		}
+		// It is another row than was known, or another process has moved it in
+		// between: it would fit now. Or the transaction has ended, or has forgotten
+		// its mark.
+		r.proof.forget()
+	}
+	if r.proof != nil {
+		return keysource.Reservation{}, ErrEnded
+	}
+	return keysource.Reservation{}, r.failed(q.Name, errors.New("the row was moved each time after it was found unfit"))
+}
+
+// look reads the row, and returns why n integers cannot be taken from it.
+func (s singleUpdate) look(ctx context.Context, n, floor int64) error {
+	stored, err := s.row.readWhole(ctx)
+	if err == nil {
+		err = s.row.unfit(ctx, stored, n, floor)
+	}
+	if err != nil {
+		return err
+	}
+	s.row.q.remember(stored)
+	return nil
+}
+
+// readsOwnID reports whether LAST_INSERT_ID may be read from the answer to a
+// statement. The connection has to be our own, so that nobody else reads it, and
+// outside of transactions, so that the answer also says that the statement has
+// committed.
+func (r *runner) readsOwnID() bool { return r.pooled && !r.inside }
+
+// update is [runner.update], also for an engine that answers with an integer alone
+// where the row's incarnation is known.
+func (s singleUpdate) update(ctx context.Context, u update, v values) ([]any, error) {
+	q, r := s.row.q, s.row.run
+	if !r.engine.answersID {
+		return r.update(ctx, u, v)
+	}
+	incarnation := q.incarnation()
+	v[pIncarnation] = incarnation
+	next, changed, err := r.conn.execID(ctx, u.text, u.bind(v))
+	switch {
+	case err != nil || changed == 0:
+		return nil, err
+	case changed > 1:
+		return nil, ErrRows
+	case q.Table != nil:
+		return []any{next}, nil
+	}
+	server, err := r.server.after(ctx)
+	if err != nil {
+		return nil, err
+	}
+	_, server, _ = strings.Cut(server, "@")
+	return []any{next, incarnation, server}, nil
+}
+
+// reserved returns what an UPDATE has reserved, from its answer.
+func (s singleUpdate) reserved(ctx context.Context, answer []any, offset, n, floor int64) (got keysource.Reservation, err error) {
+	q, r := s.row.q, s.row.run
+	value, err := toInteger(answer[0])
+	if err != nil {
+		return got, r.failed(q.Name, err)
+	}
+	got.First = value + offset - n
+	switch {
+	case q.Table == nil:
+		got.Server = serverOf(answer[1], answer[2])
+	case got.First < floor:
+		// The UPDATE has found it at floor or above: something else has changed
+		// what was written.
+		return keysource.Reservation{}, q.fail(ErrKeyValue, "it does not hold what was written into it")
+	case len(answer) > 1:
+		got.Server = serverOf("", answer[1])
+	default:
+		got.Server, err = r.server.after(ctx)
+	}
+	if err != nil {
+		return keysource.Reservation{}, r.failed(q.Name, err)
+	}
+	return got, nil
+}
