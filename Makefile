@@ -8,8 +8,9 @@
 #	make lint           what must be clean before a commit
 #	make soak           faults at length: processes killed for SOAKTIME=2m, for each
 #	                    engine and source, SOAKROWS=10000000 rows into one table, and
-#	                    each source for SOAKGALERA=60s on three nodes of a cluster; then
-#	                    the long forms of what "make test" does in seconds
+#	                    each source for SOAKGALERA=60s on three nodes of a cluster; old
+#	                    and new processes at once for SOAKROLLING=2m a way; then the long
+#	                    forms of what "make test" does in seconds
 #	make bench          what keyfill costs beside named rivals, and whether the bars are
 #	                    met: 20 minutes; ROUNDS=5 ONLY='null|keys' for less. The groups
 #	                    are null, keys, compile, cache, blocked, size and engines
@@ -46,6 +47,7 @@ FUZZFLAGS ?=
 SOAKTIME  ?= 2m
 SOAKROWS  ?= 10000000
 SOAKGALERA ?= 60s
+SOAKROLLING ?= 2m
 # Files <dialect>.*.jsonl with lines {"id": …, "sql": …}; flags of judge/main.go,
 # such as -select=98, the bar for INSERT … SELECT.
 CORPUS      ?= ../shared/corpus
@@ -129,6 +131,9 @@ soak: servers
 		go test -count=1 -timeout=2h $(if $(filter 1,$(RACE)),-race) -v \
 		-run '^(Test(JoinedSwarm|EndedSwarm|StoreReserve|StatesDropped|BindingPairs))$$' $(TESTFLAGS) \
 		./joined ./store ./binding
+	cd e2e && GOWORK=off KEYFILL_TEST_REQUIRE=1 KEYFILL_SOAK=1 KEYFILL_SOAK_ROLLING=$(SOAKROLLING) \
+		go test -count=1 -timeout=2h $(if $(filter 1,$(RACE)),-race) -v \
+		-run '^TestRolling' $(TESTFLAGS) ./adopt
 
 # Without a package's name, what it prints is shown at once.
 bench: servers

@@ -40,6 +40,8 @@ func TestDocumentedPolicies(t *testing.T) {
 			switch {
 			case strings.Contains(one, "dialect: postgres"):
 				compileFor(t, one, dialect.PostgreSQL())
+			case strings.Contains(one, "below:"):
+				compileFor(t, one, dialect.MySQL(), dialect.MariaDB(), dialect.PostgreSQL(), dialect.SQLite())
 			case strings.Contains(one, "via: procedure"), strings.Contains(one, "worker_lease"):
 				compileFor(t, one, serverDialects()...)
 			default:

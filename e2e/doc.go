@@ -20,6 +20,7 @@
 //	joined      numberings without gaps, and numberings within a scope
 //	series      numberings that give numbers back, and the programs of the articles
 //	follow      keys that others store
+//	adopt       an application that exists: old processes beside new ones, and the way back
 //	catalog     what the engine says of a table
 //	faults      killed processes and servers, clocks, clusters
 //	sqlserver   what the drivers of SQL Server and Oracle send

@@ -71,7 +71,7 @@ var kinds = []kind{
 		stateful:  true,
 		layouts:   asText,
 		fields: slices.Concat(counterFields, []string{
-			"follow_explicit", "on_behind", "transaction", "via", "procedure", "scope",
+			"below", "follow_explicit", "on_behind", "transaction", "via", "procedure", "scope",
 		}),
 		check:    (*mistakes).checkSequence,
 		suit:     namer.suitSequence,

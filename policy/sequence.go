@@ -25,6 +25,7 @@ func (m *mistakes) checkSequence(p place, s Source) {
 	checkWord(m, p, "on_behind", s.OnBehind, remedies)
 	m.checkCounter(p, s)
 	m.checkStart(p, s)
+	m.checkBelow(p, s)
 	checkWord(m, p, "transaction", s.Transaction, transactionWords)
 	checkWord(m, p, "via", s.Via, viaWords)
 	m.checkProcedure(p, s)
@@ -88,6 +89,7 @@ func (n namer) suitSequence(m *mistakes, p place, s Source) {
 	if s.Scope != nil {
 		n.suitScope(m, p.in("scope"), *s.Scope)
 	}
+	n.suitBelow(m, p, s)
 	if s.Via != ViaProcedure {
 		return
 	}
@@ -128,7 +130,7 @@ func completeSequence(s *Source, d *dialect.Dialect) {
 	case s.FollowExplicit:
 		// Its process may end between an INSERT that brings a key and the raise.
 		s.OnBehind = cmp.Or(s.OnBehind, keysource.RemedyAdvance)
-	case !s.Exclusive: // else the column says: it may have a counter of the engine's
+	case !s.Exclusive && s.Below == 0: // else the column says: it may have a counter of the engine's
 		s.OnBehind = cmp.Or(s.OnBehind, keysource.RemedyError)
 	}
 	s.Via = cmp.Or(s.Via, ViaTable)

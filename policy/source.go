@@ -41,6 +41,12 @@ type Source struct {
 	// after the greatest key in use.
 	Start int64
 
+	// Below is the first integer that a sequence does not give, since the column's own
+	// counter (AUTO_INCREMENT, IDENTITY, a default) gives those from there on: the
+	// engine is asked whether its counter stands there. What is done about the start
+	// and the greatest key looks only at the keys below it. 0 is no such integer.
+	Below int64
+
 	// EnsureSchema creates the tables of the store, for a sequence or a
 	// snowflake.
 	EnsureSchema bool

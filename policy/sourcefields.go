@@ -97,6 +97,8 @@ var sourceKeys = []sourceKey{
 		durationShape, func(s *Source) *time.Duration { return &s.Lease }),
 	of("start", "The first integer; of a pseudorandom the first seed, of a scatter the first number. Left out, it is the one after the greatest key in the table, or 1. coprime: from where the first step is made, 0 by default.",
 		judged[int64](0), func(s *Source) *int64 { return &s.Start }),
+	of("below", "sequence: the first integer that it does not give, since the column's own counter (AUTO_INCREMENT, serial, IDENTITY, AUTOINCREMENT) gives those from there on. The engine is asked whether its counter stands there.",
+		judged[int64](leastBelow), func(s *Source) *int64 { return &s.Below }),
 	of("length", "coprime: how many characters a key has. composite: 20 (default) or 24.",
 		judged(1), func(s *Source) *int { return &s.Length }),
 	of("alphabet", "coprime: base62, base32, or the characters themselves. Left out, it is the first where text compares by case (PostgreSQL, Oracle, SQLite), and the second elsewhere.",

@@ -29,7 +29,12 @@ type Key struct {
 	State bool
 
 	Exclusive bool // nobody else inserts without a key
-	COMB      bool // the source makes COMBs
+
+	// Below is the first integer that the engine's own counter gives, 0 for none. That
+	// the counter stands there is not looked at here.
+	Below int64
+
+	COMB bool // the source makes COMBs
 
 	// Native says that the keys are drawn from a sequence of the engine, so that
 	// a default that draws from one is no reason to refuse. Whether it is the
@@ -81,10 +86,13 @@ func (t *Table) Check(d *dialect.Dialect, k Key) error {
 	if k.Integer && c.Integer && c.Bits < k.maxBits() {
 		return fail(ErrNarrow, "%s holds %d bits: %s", c.Type, c.Bits, narrower(c.Bits))
 	}
-	if c.Identity != "" && !k.Exclusive && !(k.Native && c.isSequence()) {
-		return fail(ErrLive, "it has %s: remove that, use source identity, or say exclusive: true if nobody else inserts without a key", c.Identity)
+	switch {
+	case k.Below > 0 && c.RowID && c.Identity == "":
+		return fail(ErrLive, "SQLite gives the greatest key and one where the column has no AUTOINCREMENT, so that no counter could stand at below: leave below out")
+	case c.Identity == "", k.Exclusive, k.Native && c.isSequence(), k.Below > 0 && c.hasCounter(d):
+		return nil
 	}
-	return nil
+	return fail(ErrLive, "it has %s: remove that, use source identity, or say exclusive: true if nobody else inserts without a key", c.Identity)
 }
 
 // secondName returns why rows of the table are found under another name too, whose

@@ -48,6 +48,7 @@ type ColumnFacts struct {
 	leads  bool     // it is the first of an index
 	alone  bool     // a unique index covers this column alone
 	counts bool     // the engine numbers it too, and follows explicit keys
+	live   bool     // the engine numbers it too, in whatever way
 	ranked bool     // keys are integers, and an index finds the greatest
 	RowID  bool     // SQLite: it is the rowid
 	Unique []string // as duplicate-key errors name the unique indexes that it leads
@@ -207,6 +208,7 @@ func (k *Column) wanted() catalog.Key {
 		MaxBits:   k.bits(),
 		State:     k.Rule.Source.Stateful(),
 		Exclusive: k.Rule.Source.Exclusive,
+		Below:     k.Rule.Source.Below,
 		COMB:      k.Rule.Source.Kind == policy.KindCOMB,
 		Native:    k.Rule.Source.Kind == policy.KindNative,
 		Cased:     k.cased(),
@@ -230,6 +232,7 @@ func factsOfColumn(t *catalog.Table, c *catalog.Column) ColumnFacts {
 		leads:  c.LeadsIndex,
 		alone:  c.UniqueAlone,
 		counts: c.Identity == "AUTO_INCREMENT" || c.Identity == "AUTOINCREMENT",
+		live:   c.Identity != "",
 		ranked: c.LeadsIndex && c.Integer,
 		RowID:  c.RowID,
 		Unique: c.Unique,

@@ -14,6 +14,7 @@ import (
 // row of its own.
 type doubted struct {
 	column store.Column
+	below  int64 // as in store.Sequence
 	remedy keysource.Remedy
 }
 
@@ -37,7 +38,8 @@ func (dr Drawing) doubt(ctx context.Context, c *counter) {
 	if dr.on.doubts == nil {
 		dr.on.doubts = map[*counter]doubted{}
 	}
-	dr.on.doubts[c] = doubted{f.Columns[dr.index].Stored(dr.table.Rule, dr.key, false), onBehind(dr.key.Rule.Source, f.Columns[dr.index].counts)}
+	src := dr.key.Rule.Source
+	dr.on.doubts[c] = doubted{f.Columns[dr.index].Stored(dr.table.Rule, dr.key, false), src.Below, onBehind(src, f.Columns[dr.index].counts)}
 }
 
 // errInUse is returned for a number that is not above the greatest key in the table.
@@ -46,7 +48,7 @@ var errInUse = fmt.Errorf("%w: keys that the transaction sees are greater than t
 // reserveAbove reserves numbers above the greatest key that the transaction sees. Where
 // the numbering is behind that key, the policy's on_behind says what happens.
 func (c *counter) reserveAbove(ctx context.Context, g *Conn, n int64, d doubted) (int64, error) {
-	greatest, err := store.Within(g.tables.AnyEngine().Dialect, g.Raw).Column(d.column).MaxKey(ctx)
+	greatest, err := store.Within(g.tables.AnyEngine().Dialect, g.Raw).Column(d.column).MaxKeyUpTo(ctx, d.below)
 	if err != nil {
 		return 0, err
 	}

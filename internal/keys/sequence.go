@@ -62,6 +62,9 @@ func (dr making) newSequence(ctx context.Context) (*counter, error) {
 	}
 	o := src.SequenceOptions()
 	o.Max = last
+	if src.Below > 0 {
+		o.EndRemedy = store.BelowRemedy
+	}
 	row := dr.key.row(dr.state, facts, columns)
 	row.Max = last
 	mapTo(&row, src, mapping)
@@ -140,7 +143,7 @@ var errElsewhere = errors.New("the table is in a file that is attached to a data
 // so follows the keys that INSERTs bring where that would: AUTO_INCREMENT of MySQL and
 // MariaDB, AUTOINCREMENT of SQLite.
 func MayFollow(src policy.Source) bool {
-	return src.Kind == policy.KindSequence && src.Exclusive && src.Scope == nil && src.Transaction != policy.TransactionJoined &&
+	return src.Kind == policy.KindSequence && (src.Exclusive || src.Below > 0) && src.Scope == nil && src.Transaction != policy.TransactionJoined &&
 		src.Table == nil && src.Via != policy.ViaProcedure
 }
 

@@ -319,7 +319,7 @@ func (dr making) columns(ctx context.Context) (*Facts, []store.Column, error) {
 // Stored returns the column as a store names it. A column that the catalog does not show
 // has the folded name of the policy. elsewhere says that the store cannot see the table.
 func (f *ColumnFacts) Stored(r *policy.Rule, k *Column, elsewhere bool) store.Column {
-	c := store.Column{Schema: f.schema, Table: f.table, Name: f.column, Unranked: !f.ranked || elsewhere, Counted: f.counts}
+	c := store.Column{Schema: f.schema, Table: f.table, Name: f.column, Unranked: !f.ranked || elsewhere, Counted: f.counts, Live: f.live}
 	if c.Table == "" {
 		c.Schema, c.Table, c.Name = r.Schema, r.Name, k.Name
 	}

@@ -191,7 +191,11 @@ func (k *Column) GapFree() bool { return k.Rule.Source.Transaction == policy.Tra
 
 // Limit returns the greatest key.
 func (k *Column) Limit() int64 {
-	return min(int64(math.MaxInt64)>>(63-cmp.Or(k.Rule.MaxBits, 63)), greatestNumber)
+	limit := min(int64(math.MaxInt64)>>(63-cmp.Or(k.Rule.MaxBits, 63)), greatestNumber)
+	if below := k.Rule.Source.Below; below > 0 {
+		limit = min(limit, below-1)
+	}
+	return limit
 }
 
 // greatestNumber is the greatest number that a store gives. The store keeps the next

@@ -17,6 +17,10 @@ type Column struct {
 	// MariaDB, and SQLite's AUTOINCREMENT. Numbers of rows that were deleted are not
 	// given again.
 	Counted bool
+
+	// Live says that the engine numbers the column where an INSERT brings no key: one
+	// that is Counted, and one that a sequence of PostgreSQL fills.
+	Live bool
 }
 
 // String returns schema.table.column.

@@ -18,6 +18,14 @@ func (k *KeyColumn) MaxKeyBelow(ctx context.Context, limit int64) (int64, error)
 	return k.maxKeyIn(ctx, 1, limit-1)
 }
 
+// MaxKeyUpTo is MaxKeyBelow, and MaxKey where the limit is 0.
+func (k *KeyColumn) MaxKeyUpTo(ctx context.Context, limit int64) (int64, error) {
+	if limit == 0 {
+		return k.MaxKey(ctx)
+	}
+	return k.MaxKeyBelow(ctx, limit)
+}
+
 // maxKeyIn is MaxKey of the keys from from to to.
 func (k *KeyColumn) maxKeyIn(ctx context.Context, from, to int64) (int64, error) {
 	column, w := k.name(), &k.run.engine.series

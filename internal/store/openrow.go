@@ -172,7 +172,11 @@ func (o opener) create(ctx context.Context, greatest int64, ranked bool) (*store
 func (o opener) start(ctx context.Context, greatest int64, ranked bool) (int64, error) {
 	q := o.q
 	start := q.Start
-	if start == 0 && ranked {
+	if start == 0 && q.Below > 0 {
+		if err := o.run.columnsOf(q).startKnown(); err != nil {
+			return 0, err
+		}
+	} else if start == 0 && ranked {
 		counted, err := o.run.columnsOf(q).counted(ctx)
 		if err != nil {
 			return 0, err

@@ -189,6 +189,9 @@ func (r *Reserver) Bind(ctx context.Context, c Column) error {
 	}
 	q := r.sequence
 	q.Columns = []Column{c}
+	if err := r.run.columnsOf(&q).proveBelow(ctx); err != nil {
+		return err
+	}
 	if q.foreign() {
 		return opener{r.run, &q}.checkForeign(ctx)
 	}

@@ -26,13 +26,14 @@ func (t rowText) above(greatest int64) string {
 	var ranked []string
 	for _, c := range q.Columns {
 		if !c.Unranked {
-			ranked = append(ranked, "SELECT MAX("+d.QuoteIdent(c.Name)+") AS m FROM "+c.tableIn(d))
+			column := d.QuoteIdent(c.Name)
+			ranked = append(ranked, "SELECT MAX("+column+") AS m FROM "+c.tableIn(d)+q.keysBelow(column))
 		}
 	}
 	switch {
 	case q.Start != 0:
 		start = strconv.FormatInt(q.Start, 10)
-	case ranked == nil:
+	case ranked == nil, t.row.run.columnsOf(q).startKnown() != nil:
 		start = "<start>" // only the reader knows
 	case q.At != nil:
 		start = strconv.FormatInt(greatest+1, 10)

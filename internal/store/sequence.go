@@ -47,6 +47,12 @@ type Sequence struct {
 	// 2⁶³−2: one less than fits, since the next one is stored.
 	Max int64
 
+	// Below is the first integer that the engine's own counters of the columns give;
+	// 0 where these are not looked at. Keys from there on are not the sequence's: Max is
+	// less, and no greatest key is among them. Opening the sequence, and asking for the
+	// greatest key, is [ErrBelow] unless each counter stands there.
+	Below int64
+
 	EnsureSchema bool // missing tables are created; not within a transaction
 	Create       bool // a missing row is made
 

@@ -167,6 +167,9 @@ func (s *sequenceRow) belowOne(next int64) *Error {
 func (s *sequenceRow) exhausted(next int64) *Error {
 	limit := s.limit()
 	e := s.q.fail(keysource.ErrExhausted, "the limit is %d: make the column wider and raise max_bits, or take another source", limit)
+	if s.q.Below > 0 && limit == s.q.Below-1 {
+		e = s.q.fail(keysource.ErrExhausted, "the remedy is %s", BelowRemedy)
+	}
 	e.Next, e.limit = next, limit
 	return e
 }

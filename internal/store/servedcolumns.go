@@ -33,7 +33,10 @@ func (s servedColumns) greatest(ctx context.Context) (key int64, ranked bool, er
 	if s.q.Fresh || s.q.Codec != nil {
 		return 0, false, nil
 	}
-	return s.greatestBy(func(k *KeyColumn) (int64, error) { return k.MaxKey(ctx) })
+	if err := s.proveBelow(ctx); err != nil {
+		return 0, false, err
+	}
+	return s.greatestBy(func(k *KeyColumn) (int64, error) { return k.MaxKeyUpTo(ctx, s.q.Below) })
 }
 
 // greatestIn is greatest of the keys from from to to.

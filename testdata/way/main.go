@@ -14,7 +14,7 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// connector is of a driver that takes everything and does nothing.
+// connector connects to a driver that takes every statement and does nothing with it.
 type connector struct{}
 
 func (connector) Connect(context.Context) (driver.Conn, error) { return conn{}, nil }

@@ -1,0 +1,35 @@
+package policy
+
+import "github.com/keyfill/keyfill/dialect"
+
+// leastBelow leaves a sequence one integer, 1.
+const leastBelow = 2
+
+// checkBelow checks the field below of the sequence at p.
+func (m *mistakes) checkBelow(p place, s Source) {
+	at := p.in("below")
+	switch {
+	case s.Below == 0 && !m.has(at):
+	case s.Below < leastBelow:
+		m.wrong(at, "%d leaves no integer; give one of at least %d", s.Below, leastBelow)
+	case s.Scope != nil:
+		m.wrong(at, "a scoped sequence numbers within each parent, and the column's own counter does not; leave it out")
+	case s.Exclusive:
+		m.wrong(at, "exclusive says that nothing else fills the column, and below that its own counter does; take one")
+	case s.Start >= s.Below:
+		m.wrong(p.in("start"), "%d is not below %d, where the sequence ends; give a lower one", s.Start, s.Below)
+	}
+}
+
+// suitBelow refuses below where the engine's counter cannot be asked.
+func (n namer) suitBelow(m *mistakes, p place, s Source) {
+	if s.Below == 0 {
+		return
+	}
+	switch at := p.in("below"); {
+	case n.d.Family == dialect.FamilySQLServer || n.d.Family == dialect.FamilyOracle:
+		m.wrong(at, "keyfill does not ask %s where the column's own counter stands; leave it out", n.d.Title)
+	case n.d.OneWriter && s.Store != "":
+		m.wrong(at, "%s shows its counter to the statement's own connection alone, and the state is in a store; leave store out", n.d.Title)
+	}
+}
