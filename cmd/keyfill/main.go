@@ -6,6 +6,8 @@
 //	keyfill gen [KIND]           new keys
 //	keyfill inspect KEY...       what a key is and when it was made
 //	keyfill ddl                  the statements that create the tables of the store
+//	keyfill plan KIND            the steps that bring keyfill into a table in use, and out of it
+//	keyfill backfill             keys for the rows of a table that have none
 //	keyfill version              the version of this program
 //
 // From a checkout, "go run ./cmd/keyfill demo" is the quickest look. Further:
@@ -104,6 +106,6 @@ github.com/keyfill/keyfill, and need no program.`,
 		SilenceUsage:      true,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
-	root.AddCommand(newDemo(), newExplain(), newGen(), newInspect(), newDDL(), newVersion())
+	root.AddCommand(newDemo(), newExplain(), newGen(), newInspect(), newDDL(), newPlan(), newBackfill(), newVersion())
 	return root
 }

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// backfillFlags are the flags of keyfill backfill.
+type backfillFlags struct {
+	databaseFlags
+	config, table, column string
+	batch, rate           int
+	dryRun                bool
+}
+
+// maxBatch is how many rows one transaction changes at most.
+const maxBatch = 10_000
+
+func newBackfill() *cobra.Command {
+	var f backfillFlags
+	cmd := &cobra.Command{
+		Use:   "backfill --config FILE --driver DRIVER --dsn DSN --table TABLE",
+		Short: "Give keys to the rows of a table that have none",
+		Long: `Gives a key to each row whose key column is NULL, from the source that the policy
+names, in batches of --batch rows. A batch is one transaction. Programs may insert
+meanwhile, with keyfill or without.
+
+The rows are the state: after a kill run the command again. Keys that were drawn for a
+batch that did not commit are lost. Two of these commands at once do no harm.
+
+TABLE is the table as the policy names it. The column is the table's first key column
+in the policy, or --column. Let a unique index be on it first.
+
+--rate bounds how many rows are changed in a second. --dry-run counts the rows and
+changes nothing. Progress is on standard error, if that is a terminal.
+
+` + databaseHelp,
+		Example: `  keyfill backfill --config keyfill.yaml --driver pgx --dsn-env SHOP_DSN --table orders --column id_uuid --dry-run`,
+		Args:    arguments(cobra.NoArgs),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	f.add(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.config, "config", "", "the policy")
+	flags.StringVar(&f.table, "table", "", "the table, as the policy names it")
+	flags.StringVar(&f.column, "column", "", "the key column, where it is not the table's first one")
+	flags.IntVar(&f.batch, "batch", 1000, "how many rows a transaction changes")
+	flags.IntVar(&f.rate, "rate", 0, "how many rows are changed in a second, at most; 0 for as many as can be")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "count the rows and change nothing")
+	return cmd
+}
+
+func (f *backfillFlags) run(cmd *cobra.Command) error {
+	switch {
+	case f.config == "", f.table == "":
+		return usagef("say --config and --table")
+	case f.batch < 1 || f.batch > maxBatch:
+		return usagef("--batch %d: give a number from 1 to %d", f.batch, maxBatch)
+	case f.rate < 0:
+		return usagef("--rate %d: give a number of at least 1, or leave it out", f.rate)
+	}
+	cfg, err := policy.Load(f.config)
+	if err != nil {
+		return err
+	}
+	if err := firstColumn(cfg, f.table, &f.column); err != nil {
+		return err
+	}
+	db, d, err := f.open(cmd.Context())
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	b, err := f.find(cmd.Context(), db, d)
+	if err != nil {
+		return err
+	}
+	total, err := b.missing(cmd.Context())
+	if err != nil {
+		return err
+	}
+	if f.dryRun || total == 0 {
+		fmt.Fprintf(cmd.OutOrStdout(), "%d rows of %s have no key in %s\n", total, f.table, b.column.Name)
+		return nil
+	}
+	dsn, _, err := f.dataSource()
+	if err != nil {
+		return err
+	}
+	keyed, err := keyfill.OpenDB(plainConnector{db.Driver(), dsn}, keyfill.Options{Policy: cfg})
+	if err != nil {
+		return err
+	}
+	defer keyed.Close()
+	if b.mount, err = keyfill.From(keyed); err != nil {
+		return err
+	}
+	b.progress = newProgress(cmd.ErrOrStderr(), total)
+	filled, err := b.fill(cmd.Context())
+	b.progress.end()
+	if err != nil {
+		return fmt.Errorf("%d rows have got keys, run the command again for the others: %w", filled, err)
+	}
+	left, err := b.missing(cmd.Context())
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%d rows of %s have got keys in %s, %d have none\n", filled, f.table, b.column.Name, left)
+	return nil
+}
+
+// firstColumn makes a column the first key of a table in the policy, or returns the one
+// that is.
+func firstColumn(cfg *policy.Config, table string, column *string) error {
+	t, found := cfg.Tables[table]
+	if !found {
+		return fmt.Errorf("the policy has no table %s: name it in --table as the policy does", table)
+	}
+	if t.Column != "" {
+		t.Keys = slices.Insert(slices.Clone(t.Keys), 0, policy.Key{
+			Column: t.Column, Source: t.Source, InPlace: t.InPlace, Layout: t.Layout, MaxBits: t.MaxBits, LastInsertID: t.LastInsertID,
+		})
+	}
+	if len(t.Keys) == 0 {
+		return fmt.Errorf("the policy has no key column for %s: add one", table)
+	}
+	*column = cmp.Or(*column, t.Keys[0].Column)
+	i := slices.IndexFunc(t.Keys, func(k policy.Key) bool { return k.Column == *column })
+	if i < 0 {
+		return fmt.Errorf("the policy has no key column %s of %s: name it in --column as the policy does", *column, table)
+	}
+	t = policy.Table{Keys: []policy.Key{t.Keys[i]}}
+	cfg.Tables = map[string]policy.Table{table: t}
+	return nil
+}
+
+// find reads the table, and chooses how its rows are found.
+func (f *backfillFlags) find(ctx context.Context, db *sql.DB, d *dialect.Dialect) (*backfill, error) {
+	found, err := readCatalog(ctx, db, d, f.table)
+	if err != nil {
+		return nil, err
+	}
+	b := &backfill{flags: f, db: db, dialect: d, name: f.table, found: found}
+	if b.column = found.Column(d, d.Fold(f.column, false)); b.column == nil {
+		return nil, fmt.Errorf("%s has no column %s: add it first", f.table, f.column)
+	}
+	b.table, b.key = d.QuoteIdent(found.Schema)+"."+d.QuoteIdent(found.Name), d.QuoteIdent(b.column.Name)
+	i := slices.IndexFunc(found.Columns, func(c catalog.Column) bool {
+		return c.UniqueAlone && c.LeadsIndex && c.Name != b.column.Name && (c.Integer || c.Text)
+	})
+	switch {
+	case i >= 0:
+		b.by = &found.Columns[i]
+		b.locator = d.QuoteIdent(b.by.Name)
+	case d.Family == dialect.FamilyPostgreSQL:
+		b.locator = "ctid"
+	case d.Family == dialect.FamilySQLite:
+		b.locator = "rowid"
+	case d.Family == dialect.FamilyMySQL:
+	default:
+		return nil, fmt.Errorf("no other column of %s has a unique index by itself, by which its rows are found: create one", f.table)
+	}
+	return b, nil
+}
+
+// pace waits until the rate allows the next batch.
+func (f *backfillFlags) pace(ctx context.Context, rows int, began time.Time) error {
+	if f.rate == 0 {
+		return ctx.Err()
+	}
+	wait := time.Duration(rows)*time.Second/time.Duration(f.rate) - time.Since(began)
+	timer := time.NewTimer(max(wait, 0))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// commandVariable holds a command line for this test binary, with \x1f between its
+// words: a process of its own that can be killed.
+const commandVariable = "KEYFILL_TEST_COMMAND"
+
+// backfills are tables with rows that have no key: one whose rows a unique column tells
+// apart, and one whose rows nothing does.
+var backfills = []struct {
+	name, columns, policy string
+}{
+	{"beside a key", "id {serial}, key_2 {uuid} NULL UNIQUE, who VARCHAR(20) NOT NULL", "orders: {keys: [{column: key_2, source: uuidv7}]}"},
+	{"alone", "key_2 BIGINT NULL UNIQUE, who VARCHAR(20) NOT NULL", "orders: {column: key_2, source: {kind: sequence, ensure_schema: true, block: 100}}"},
+}
+
+// TestBackfill: rows get one key each, in batches, over a kill of the process, while
+// programs without keyfill insert rows without keys.
+func TestBackfill(t *testing.T) {
+	for _, c := range backfills {
+		t.Run(c.name, func(t *testing.T) {
+			eachPlanned(t, func(t *testing.T, p *planned) {
+				uuid := map[string]string{"sqlite": "TEXT", "mysql": "CHAR(36)", "pgx": "uuid"}
+				p.exec(t, "CREATE TABLE orders ("+strings.NewReplacer("{serial}", serial[p.driver], "{uuid}", uuid[p.driver]).Replace(c.columns)+")")
+				for range 20 {
+					p.exec(t, "INSERT INTO orders (who) VALUES ('before')"+strings.Repeat(", ('before')", 49))
+				}
+				file := filepath.Join(t.TempDir(), "keyfill.yaml")
+				if err := os.WriteFile(file, []byte("version: 1\ntables:\n  "+c.policy+"\n"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				t.Setenv("KEYFILL_TEST_DSN", p.dsn)
+				args := []string{"backfill", "--config", file, "--driver", p.driver, "--dsn-env", "KEYFILL_TEST_DSN", "--table", "orders"}
+				if text := output(t, append(args, "--dry-run")...); !strings.HasPrefix(text, "1000 rows of orders have no key in key_2\n") {
+					t.Errorf("--dry-run: %s", text)
+				}
+				if n := p.count(t, "SELECT COUNT(key_2) FROM orders"); n != 0 {
+					t.Errorf("--dry-run has given %d keys", n)
+				}
+
+				load := &insertLoad{count: map[string]int{}}
+				old := load.begin(t, "old", p.open(t, ""))
+				p.killed(t, append(args, "--batch", "20", "--rate", "200"))
+				old()
+				first := p.count(t, "SELECT COUNT(key_2) FROM orders")
+				output(t, append(args, "--batch", "170")...)
+				if n := p.count(t, "SELECT COUNT(*) FROM orders WHERE key_2 IS NULL"); n != 0 {
+					t.Errorf("%d rows have no key", n)
+				}
+				total, keys := p.count(t, "SELECT COUNT(*) FROM orders"), p.count(t, "SELECT COUNT(DISTINCT key_2) FROM orders")
+				if total != keys || total != 1000+load.count["old"] {
+					t.Errorf("%d rows have %d keys, want %d", total, keys, 1000+load.count["old"])
+				}
+				if len(load.failed) > 0 {
+					t.Errorf("an INSERT failed: %s", load.failed[0])
+				}
+				t.Logf("%d rows had keys when it was killed, %d have them now", first, keys)
+			})
+		})
+	}
+}
+
+// output runs a command and returns what it prints.
+func output(t *testing.T, args ...string) string {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	if code := run(context.Background(), args, strings.NewReader(""), &out, &errOut); code != 0 {
+		t.Fatalf("keyfill %s: %s", strings.Join(args, " "), &errOut)
+	}
+	return out.String()
+}
+
+func (p *planned) count(t *testing.T, query string) (n int) {
+	t.Helper()
+	if err := p.raw.QueryRow(query).Scan(&n); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return n
+}
+
+// killed runs a command in a process of its own, and kills it when some rows have keys.
+func (p *planned) killed(t *testing.T, args []string) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), commandVariable+"="+strings.Join(args, "\x1f"))
+	var errOut bytes.Buffer
+	cmd.Stderr = &errOut
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	for p.count(t, "SELECT COUNT(key_2) FROM orders") < 100 {
+		select {
+		case err := <-ended:
+			t.Fatalf("the process ended before it was killed: %v: %s", err, &errOut)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-ended
+}
+
+// TestBackfillRefused: what is wrong with the command line or the policy.
+func TestBackfillRefused(t *testing.T) {
+	p := &planned{driver: "sqlite", dsn: "file:" + filepath.Join(t.TempDir(), "t.db")}
+	p.raw = p.open(t, "")
+	p.exec(t, "CREATE TABLE orders (id TEXT, other TEXT)")
+	file := filepath.Join(t.TempDir(), "keyfill.yaml")
+	if err := os.WriteFile(file, []byte("version: 1\ntables:\n  orders: {column: id}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"--table", "orders"}, 2, "say --config and --table"},
+		{[]string{"--config", file, "--table", "orders", "--batch", "0"}, 2, "--batch 0"},
+		{[]string{"--config", file, "--table", "parcels"}, 1, "the policy has no table parcels"},
+		{[]string{"--config", file, "--table", "orders", "--column", "other"}, 1, "the policy has no key column other"},
+		{[]string{"--config", file, "--table", "orders"}, 0, "0 rows of orders have no key in id"},
+	} {
+		var out, errOut bytes.Buffer
+		args := append([]string{"backfill", "--driver", p.driver, "--dsn", p.dsn}, c.args...)
+		code := run(context.Background(), args, strings.NewReader(""), &out, &errOut)
+		if text := fmt.Sprint(&out, &errOut); code != c.code || !strings.Contains(text, c.want) {
+			t.Errorf("keyfill %s: exit code %d, want %d and %q: %s", strings.Join(c.args, " "), code, c.code, c.want, text)
+		}
+	}
+}

@@ -1,0 +1,224 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+)
+
+// backfill gives keys to the rows of one table.
+type backfill struct {
+	flags   *backfillFlags
+	db      *sql.DB // by the plain driver
+	dialect *dialect.Dialect
+	mount   *keyfill.Mount // which makes the keys
+	name    string         // of the table, in the policy
+
+	found      *catalog.Table
+	column     *catalog.Column // the keys'
+	table, key string          // as they are written in SQL
+
+	// locator tells the rows apart: a unique column by, in whose order they are found,
+	// or a column of the engine's own. "" where any row without a key is as good as
+	// another: MySQL and MariaDB change one of them.
+	locator string
+	by      *catalog.Column
+
+	progress *progress
+}
+
+// plainConnector is a driver with a DSN.
+type plainConnector struct {
+	driver driver.Driver
+	dsn    string
+}
+
+func (c plainConnector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.dsn) }
+func (c plainConnector) Driver() driver.Driver                        { return c.driver }
+
+// missing returns how many rows have no key.
+func (b *backfill) missing(ctx context.Context) (n int, err error) {
+	err = b.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+b.table+" WHERE "+b.key+" IS NULL").Scan(&n)
+	return n, err
+}
+
+// passes is how often the table is gone through: rows may come behind the place where
+// one pass is.
+const passes = 2
+
+// fill gives keys to all rows that have none, and returns to how many.
+func (b *backfill) fill(ctx context.Context) (filled int, err error) {
+	for range passes {
+		var last any
+		before := filled
+		for {
+			began := time.Now()
+			found, changed, at, err := b.again(ctx, last)
+			if filled += changed; err != nil {
+				return filled, err
+			}
+			last = at
+			b.progress.show(filled)
+			if found < b.flags.batch {
+				break
+			}
+			if err := b.flags.pace(ctx, changed, began); err != nil {
+				return filled, err
+			}
+		}
+		if filled == before {
+			break
+		}
+	}
+	return filled, nil
+}
+
+// batchTries is how often a batch is tried that the engine ends for the sake of others.
+const batchTries = 10
+
+// again changes one batch, and tries it again where the engine has undone it. Each try
+// has keys of its own: a COMMIT that failed may have committed, and the next try finds
+// other rows.
+func (b *backfill) again(ctx context.Context, last any) (found, changed int, at any, _ error) {
+	for try := 1; ; try++ {
+		keys, err := b.mount.Keys(ctx, b.name, b.flags.batch)
+		if err != nil {
+			return 0, 0, last, err
+		}
+		found, changed, at, err := b.change(ctx, last, keys)
+		class := sqlcode.ClassOf(b.dialect, err)
+		if err == nil || try == batchTries || class != dialect.ErrorTransaction && class != dialect.ErrorPassing {
+			return found, changed, at, err
+		}
+		time.Sleep(time.Duration(try) * 10 * time.Millisecond)
+	}
+}
+
+// change gives keys to the rows behind last, in a transaction of its own. Each row is
+// changed only if it has no key yet.
+func (b *backfill) change(ctx context.Context, last any, keys []driver.Value) (found, changed int, at any, err error) {
+	tx, err := b.db.BeginTx(ctx, nil)
+	if err != nil {
+		return 0, 0, last, err
+	}
+	defer tx.Rollback() // after Commit it does nothing
+	rows := make([]any, len(keys))
+	if b.locator != "" {
+		if rows, err = b.rows(ctx, tx, last, len(keys)); err != nil || len(rows) == 0 {
+			return 0, 0, last, err
+		}
+		at = rows[len(rows)-1]
+	}
+	update, err := tx.PrepareContext(ctx, b.update())
+	if err != nil {
+		return 0, 0, last, err
+	}
+	defer update.Close()
+	for i, row := range rows {
+		args := []any{keys[i]}
+		if b.locator != "" {
+			args = append(args, row)
+		}
+		result, err := update.ExecContext(ctx, args...)
+		if err != nil {
+			return 0, 0, last, err
+		}
+		n, err := result.RowsAffected()
+		switch {
+		case err != nil:
+			return 0, 0, last, err
+		case n > 1:
+			return 0, 0, last, errors.New("one key has changed several rows: create a unique index on the column by which they are found")
+		}
+		changed += int(n)
+		if n == 0 && b.locator == "" {
+			rows = rows[:i] // there are no more
+			break
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		return 0, 0, last, err
+	}
+	return len(rows), changed, at, nil
+}
+
+// update returns the statement that gives a row its key.
+func (b *backfill) update() string {
+	text := fmt.Sprintf("UPDATE %s SET %s = %s WHERE %s IS NULL", b.table, b.key, b.placeholder(1), b.key)
+	switch {
+	case b.locator == "":
+		return text + " LIMIT 1"
+	case b.by == nil && b.dialect.Family == dialect.FamilyPostgreSQL:
+		return text + " AND ctid = CAST(CAST(" + b.placeholder(2) + " AS text) AS tid)"
+	}
+	return text + " AND " + b.locator + " = " + b.placeholder(2)
+}
+
+// rows returns what tells the next rows without a key apart.
+func (b *backfill) rows(ctx context.Context, tx *sql.Tx, last any, n int) (all []any, err error) {
+	var query strings.Builder
+	what := b.locator
+	if what == "ctid" && b.by == nil {
+		what = "CAST(ctid AS text)"
+	}
+	fmt.Fprintf(&query, "SELECT %s FROM %s WHERE %s IS NULL", what, b.table, b.key)
+	var args []any
+	if last != nil && what == b.locator {
+		fmt.Fprintf(&query, " AND %s > %s", b.locator, b.placeholder(1))
+		args = append(args, last)
+	}
+	if what == b.locator {
+		query.WriteString(" ORDER BY " + b.locator)
+	}
+	switch b.dialect.Family {
+	case dialect.FamilySQLServer, dialect.FamilyOracle:
+		fmt.Fprintf(&query, " OFFSET 0 ROWS FETCH NEXT %d ROWS ONLY", n)
+	default:
+		fmt.Fprintf(&query, " LIMIT %d", n)
+	}
+	if what != b.locator {
+		query.WriteString(" FOR UPDATE SKIP LOCKED") // a row that is changed meanwhile is elsewhere then
+	}
+	found, err := tx.QueryContext(ctx, query.String(), args...)
+	if err != nil {
+		return nil, err
+	}
+	defer found.Close()
+	for found.Next() {
+		var number int64
+		var text string
+		if b.by != nil && b.by.Integer || b.locator == "rowid" && b.by == nil {
+			err = found.Scan(&number)
+			all = append(all, number)
+		} else {
+			err = found.Scan(&text)
+			all = append(all, text)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, found.Err()
+}
+
+// placeholder returns the n-th placeholder of a statement.
+func (b *backfill) placeholder(n int) string {
+	switch b.dialect.Family {
+	case dialect.FamilyPostgreSQL:
+		return fmt.Sprintf("$%d", n)
+	case dialect.FamilySQLServer:
+		return fmt.Sprintf("@p%d", n)
+	case dialect.FamilyOracle:
+		return fmt.Sprintf(":%d", n)
+	}
+	return "?"
+}

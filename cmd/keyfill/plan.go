@@ -1,0 +1,144 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// planFlags are the flags of keyfill plan.
+type planFlags struct {
+	databaseFlags
+	table, column string
+	gap           int64
+	asJSON        bool
+}
+
+// planStep is one step of a plan.
+type planStep struct {
+	Title string `json:"title"`
+
+	// SQL are statements to run in this order, on one connection.
+	SQL []string `json:"sql,omitempty"`
+
+	// Again says when they are to be run again.
+	Again string `json:"again,omitempty"`
+
+	// Policy is what stands in the policy from this step on, under tables.
+	Policy string `json:"policy,omitempty"`
+
+	// Check is a query whose answer is to be compared with Look.
+	Check string `json:"check,omitempty"`
+	Look  string `json:"look,omitempty"`
+}
+
+// planKinds are the plans there are.
+var planKinds = map[string]func(*planFigures) ([]planStep, error){
+	"there":    planThere,
+	"handback": planHandback,
+	"bigint":   planBigint,
+	"uuid":     planUUID,
+}
+
+func newPlan() *cobra.Command {
+	var f planFlags
+	cmd := &cobra.Command{
+		Use:   "plan there|handback|bigint|uuid --driver DRIVER --dsn DSN --table TABLE",
+		Short: "Print the steps that bring keyfill into a table in use, and out of it",
+		Long: `Prints numbered steps with their SQL, a check behind each, and what to look at. The
+command reads the database for the figures in the steps. It never changes anything:
+run the steps yourself, and print the plan again where it says so.
+
+  there      keyfill fills the column while programs without it go on inserting:
+             the column's own counter is raised over a gap, and keyfill fills the gap
+  handback   the engine numbers the column again, above all that keyfill has reserved
+  bigint     an integer column that is too narrow becomes one of 64 bits
+  uuid       a UUID column beside the integer one, for programs that move to it later
+
+TABLE is table or schema.table. The column is the one that the engine numbers, or else
+--column. The gap is 1000000000, and in a narrow column half of what is left; --gap gives
+another. Each gap ends some day: an integer column of 31 bits has room for two.
+
+SQL Server and Oracle have no plan there, since keyfill does not ask them where their
+counters stand.
+
+With --json the command prints one object for each step, with the fields title, sql,
+again, policy, check and look.
+
+` + databaseHelp,
+		Example: `  keyfill plan there --driver mysql --dsn-env SHOP_DSN --table orders
+  keyfill plan handback --driver pgx --dsn-env SHOP_DSN --table sales.orders`,
+		Args: arguments(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&f.table, "table", "", "the table, as table or schema.table")
+	cmd.Flags().StringVar(&f.column, "column", "", "the key column, where the engine numbers none")
+	cmd.Flags().Int64Var(&f.gap, "gap", 0, "how many numbers lie between the counter as it is and as it will be")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print one JSON object for each step")
+	return cmd
+}
+
+func (f *planFlags) run(cmd *cobra.Command, kind string) error {
+	plan := planKinds[kind]
+	switch {
+	case plan == nil:
+		return usagef("there is no plan %q; take there, handback, bigint or uuid", kind)
+	case f.table == "":
+		return usagef("say --table")
+	case f.gap < 0:
+		return usagef("--gap %d: give a number of at least 1", f.gap)
+	}
+	db, d, err := f.open(cmd.Context())
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	figures, err := readFigures(cmd.Context(), db, d, f)
+	if err != nil {
+		return err
+	}
+	steps, err := plan(figures)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(cmd.OutOrStdout())
+	if f.asJSON {
+		encoder := json.NewEncoder(out)
+		encoder.SetEscapeHTML(false)
+		for _, s := range steps {
+			if err := encoder.Encode(s); err != nil {
+				return err
+			}
+		}
+		return out.Flush()
+	}
+	fmt.Fprint(out, figures.summary())
+	for i, s := range steps {
+		s.print(out, i+1)
+	}
+	return out.Flush()
+}
+
+// print writes a step for people.
+func (s *planStep) print(out *bufio.Writer, number int) {
+	fmt.Fprintf(out, "\n%d. %s\n", number, s.Title)
+	for _, query := range s.SQL {
+		fmt.Fprintf(out, "\n     %s;\n", query)
+	}
+	if s.Policy != "" {
+		fmt.Fprintf(out, "\n     tables:\n       %s\n", strings.ReplaceAll(s.Policy, "\n", "\n       "))
+	}
+	if s.Again != "" {
+		fmt.Fprintf(out, "\n   %s\n", s.Again)
+	}
+	if s.Check != "" {
+		fmt.Fprintf(out, "\n   Check: %s;\n", s.Check)
+	}
+	if s.Look != "" {
+		fmt.Fprintf(out, "   Look at: %s\n", s.Look)
+	}
+}

@@ -1,0 +1,234 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/internal/store"
+)
+
+// planFigures holds what a plan is made of: a table as it is now.
+type planFigures struct {
+	dialect *dialect.Dialect
+	found   *catalog.Table
+	column  *catalog.Column
+	ref     store.Column
+
+	table, key string // as they are written in SQL
+	written    string // the table as the policy has it
+
+	greatest int64 // the greatest key, 0 in an empty table
+	counter  store.Counter
+	cached   int64 // numbers that sessions may hold in advance
+	room     int64 // the greatest integer that the column holds
+	states   []planState
+	lowest   int64 // the least key that no state has reserved, 0 for none
+	gap      int64 // as asked for, 0 for the default
+}
+
+// planState is a row of keyfill_sequences that counts for the column.
+type planState struct {
+	name string
+	next int64
+}
+
+// defaultGap is how far a counter is raised where the column has room.
+const defaultGap = 1_000_000_000
+
+// readFigures reads what the plans need to know of a table.
+func readFigures(ctx context.Context, db *sql.DB, d *dialect.Dialect, flags *planFlags) (*planFigures, error) {
+	f := &planFigures{dialect: d, gap: flags.gap, written: flags.table}
+	var err error
+	if f.found, err = readCatalog(ctx, db, d, flags.table); err != nil {
+		return nil, err
+	}
+	if f.column, err = f.keyColumn(flags.column); err != nil {
+		return nil, err
+	}
+	f.ref = store.Column{
+		Schema: f.found.Schema, Table: f.found.Name, Name: f.column.Name, Live: f.column.Identity != "",
+		Counted: f.column.Identity == "AUTO_INCREMENT" || f.column.Identity == "AUTOINCREMENT",
+	}
+	f.table = d.QuoteIdent(f.found.Schema) + "." + d.QuoteIdent(f.found.Name)
+	f.key = d.QuoteIdent(f.column.Name)
+	if !f.column.Integer {
+		return f, nil
+	}
+	f.room = math.MaxInt64
+	if f.column.Bits < 63 {
+		f.room = 1<<f.column.Bits - 1
+	}
+	st := store.New(d, db)
+	if f.greatest, err = st.Column(f.ref).MaxKey(ctx); err != nil {
+		return nil, err
+	}
+	if f.counter, err = st.Column(f.ref).Counter(ctx); err != nil {
+		return nil, err
+	}
+	if f.counter.Max > 0 {
+		f.room = min(f.room, f.counter.Max)
+	}
+	if f.counter.Cache > 1 {
+		var sessions int64
+		if err := db.QueryRowContext(ctx, "SELECT CAST(current_setting('max_connections') AS bigint)").Scan(&sessions); err != nil {
+			return nil, err
+		}
+		f.cached = f.counter.Cache * sessions
+	}
+	if f.states, err = f.readStates(ctx, db); err != nil {
+		return nil, err
+	}
+	query := fmt.Sprintf("SELECT COALESCE(MIN(%[1]s), 0) FROM %[2]s WHERE %[1]s >= %[3]d", f.key, f.table, f.reserved())
+	return f, db.QueryRowContext(ctx, query).Scan(&f.lowest)
+}
+
+// reserved returns the lowest number that no state has reserved.
+func (f *planFigures) reserved() int64 {
+	var reserved int64
+	for _, s := range f.states {
+		reserved = max(reserved, s.next)
+	}
+	return reserved
+}
+
+// readCatalog reads the catalog's facts about a table, written as table or schema.table.
+func readCatalog(ctx context.Context, db *sql.DB, d *dialect.Dialect, written string) (*catalog.Table, error) {
+	schema, name, found := strings.Cut(written, ".")
+	if !found {
+		schema, name = "", schema
+	}
+	return catalog.Read(ctx, d, catalog.DB(db), d.Fold(schema, false), d.Fold(name, false))
+}
+
+// keyColumn returns the column of a name, or the one that the engine numbers.
+func (f *planFigures) keyColumn(name string) (*catalog.Column, error) {
+	if name != "" {
+		if c := f.found.Column(f.dialect, f.dialect.Fold(name, false)); c != nil {
+			return c, nil
+		}
+		return nil, fmt.Errorf("%s has no column %s: name its key column in --column", f.found.Name, name)
+	}
+	i := slices.IndexFunc(f.found.Columns, func(c catalog.Column) bool { return c.Identity != "" })
+	if i < 0 {
+		i = slices.IndexFunc(f.found.Columns, func(c catalog.Column) bool { return c.RowID })
+	}
+	if i < 0 {
+		return nil, fmt.Errorf("the engine numbers no column of %s: name its key column in --column", f.found.Name)
+	}
+	return &f.found.Columns[i], nil
+}
+
+// readStates reads the rows of keyfill_sequences that count for the column: those that
+// name it, and the states that are bound to it.
+func (f *planFigures) readStates(ctx context.Context, db *sql.DB) ([]planState, error) {
+	rows, err := db.QueryContext(ctx, "SELECT name, next_value, table_name, column_name, parameters FROM keyfill_sequences")
+	if err != nil {
+		if f.isMissing(err) {
+			return nil, nil
+		}
+		return nil, err
+	}
+	defer rows.Close()
+	next := map[string]int64{}
+	var names []string
+	for rows.Next() {
+		var name, table, column, parameters sql.NullString // Oracle has no empty text
+		var value int64
+		if err := rows.Scan(&name, &value, &table, &column, &parameters); err != nil {
+			return nil, err
+		}
+		next[name.String] = value
+		if table.String != f.ref.Schema+"."+f.ref.Table && table.String != f.ref.Table || column.String != f.ref.Name {
+			continue
+		}
+		state := name.String
+		if parameters.String == "binding" {
+			state, _ = strings.CutSuffix(state, " for "+f.ref.String())
+		}
+		names = append(names, state)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	slices.Sort(names)
+	var states []planState
+	for _, name := range slices.Compact(names) {
+		if value, found := next[name]; found {
+			states = append(states, planState{name, value})
+		}
+	}
+	return states, nil
+}
+
+// isMissing reports whether an error says that a table is not there.
+func (f *planFigures) isMissing(err error) bool {
+	return sqlcode.ClassOf(f.dialect, err) == dialect.ErrorNoObject ||
+		f.dialect.Family == dialect.FamilySQLite && strings.Contains(err.Error(), "no such table")
+}
+
+// used returns a number above all that are stored, that the counter has given, and that
+// a state has reserved.
+func (f *planFigures) used() int64 {
+	used := max(f.greatest+1, f.counter.Next, 1)
+	for _, s := range f.states {
+		used = max(used, s.next)
+	}
+	return used
+}
+
+// errNoRoom is returned when no gap fits into the column.
+var errNoRoom = errors.New("the column has no room for a gap: make it wider first, see keyfill plan bigint")
+
+// raised returns where a gap above from ends.
+func (f *planFigures) raised(from int64) (to int64, err error) {
+	left := f.room - from
+	gap := f.gap
+	if gap == 0 {
+		gap = min(defaultGap, left/2)
+	}
+	if gap < 1000 || gap > left {
+		return 0, fmt.Errorf("%w: %d numbers are left", errNoRoom, max(left, 0))
+	}
+	return from + gap, nil
+}
+
+// summary returns the figures for people.
+func (f *planFigures) summary() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s of %s: %s", f.ref, f.dialect.Title, f.column.Type)
+	if f.column.Identity != "" {
+		fmt.Fprintf(&b, ", %s", f.column.Identity)
+	}
+	b.WriteString("\n")
+	if !f.column.Integer {
+		return b.String()
+	}
+	fmt.Fprintf(&b, "  greatest key     %d\n", f.greatest)
+	if f.counter.Next > 0 {
+		fmt.Fprintf(&b, "  counter          %d\n", f.counter.Next)
+	}
+	if f.cached > 0 {
+		fmt.Fprintf(&b, "  held in advance  %d (CACHE times max_connections)\n", f.cached)
+	}
+	fmt.Fprintf(&b, "  greatest integer %d\n", f.room)
+	for _, s := range f.states {
+		fmt.Fprintf(&b, "  state %s stands at %d\n", s.name, s.next)
+	}
+	return b.String()
+}
+
+// literal returns a text as SQL has it.
+func (f *planFigures) literal(text string) string {
+	if f.dialect.Lexis.BackslashEscapes {
+		text = strings.ReplaceAll(text, `\`, `\\`)
+	}
+	return "'" + strings.ReplaceAll(text, "'", "''") + "'"
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/keyfill/keyfill/dialect"
+)
+
+// planHandback returns the steps by which the engine numbers a column again. Its counter
+// begins a gap above every number that keyfill has reserved, since blocks may be in hand
+// and processes with keyfill go on for a while: never at the greatest key.
+func planHandback(f *planFigures) ([]planStep, error) {
+	if !f.column.Integer {
+		return nil, fmt.Errorf("%s is %s, and the engine numbers integer columns: add a column", f.ref, f.column.Type)
+	}
+	if f.states == nil {
+		return nil, fmt.Errorf("%s: %w", f.ref, errNoState)
+	}
+	from := f.used()
+	to, err := f.raised(from)
+	if err != nil {
+		return nil, err
+	}
+	var steps []planStep
+	switch above := f.counter.Next - f.reserved(); {
+	case f.counter.Next > 0 && above >= (to-from)/10:
+		// What it has given since it was raised is not keyfill's.
+		if to = f.counter.Next; f.lowest > 0 {
+			to = min(to, f.lowest)
+		}
+		steps = append(steps, planStep{
+			Title: fmt.Sprintf("Leave the engine's own counter where it is: %d numbers lie between it and what keyfill has reserved.", above),
+		})
+	case f.column.Identity != "":
+		steps = append(steps, f.raise(to-1, to))
+	default:
+		s, err := f.numberAgain(to)
+		if err != nil {
+			return nil, err
+		}
+		steps = append(steps, s)
+	}
+	for _, s := range f.states {
+		steps = append(steps, planStep{
+			Title: "See that keyfill is far below it, now and until the next step is done.",
+			Check: "SELECT next_value FROM keyfill_sequences WHERE name = " + f.literal(s.name),
+			Look:  fmt.Sprintf("it is less than %d. Else print this plan again.", to),
+		})
+	}
+	steps = append(steps, planStep{
+		Title:  "Give this policy to all processes with keyfill whose policy has no below: yet. They go on below the counter.",
+		Policy: f.policyBelow(to),
+	}, planStep{
+		Title:  "Let one process after the other insert without keyfill, by this policy or by the plain driver.",
+		Policy: fmt.Sprintf("%s: {column: %s, mode: \"off\", source: {kind: sequence}}", f.written, f.column.Name),
+		Check:  fmt.Sprintf("SELECT COUNT(*) FROM %s WHERE %s >= %d", f.table, f.key, to),
+		Look:   "it grows with each row of a process without keyfill.",
+	})
+	for _, s := range f.states {
+		steps = append(steps, planStep{
+			Title: "Keep the row of the state: the way there begins with it again.",
+			Check: "SELECT next_value, updated_at FROM keyfill_sequences WHERE name = " + f.literal(s.name),
+			Look:  "it does not change any more when the last process with keyfill has ended.",
+		})
+	}
+	return steps, nil
+}
+
+// policyBelow returns the policy of the processes with keyfill while they are replaced.
+func (f *planFigures) policyBelow(to int64) string {
+	switch f.dialect.Family {
+	case dialect.FamilySQLServer, dialect.FamilyOracle:
+		return f.policy("exclusive: true") // which knows no below
+	}
+	return f.policy(fmt.Sprintf("below: %d", to))
+}
+
+// numberAgain returns the step by which the engine numbers a column that it does not
+// number now.
+func (f *planFigures) numberAgain(to int64) (planStep, error) {
+	s := planStep{Title: fmt.Sprintf("Let the engine number the column, from %d on.", to)}
+	switch f.dialect.Family {
+	case dialect.FamilyMySQL:
+		s.SQL = []string{"SET lock_wait_timeout = 1", fmt.Sprintf("ALTER TABLE %s MODIFY %s %s NOT NULL AUTO_INCREMENT, AUTO_INCREMENT = %d", f.table, f.key, f.column.Type, to)}
+		s.Again = "On error 1205 run the ALTER TABLE again: a transaction that has used the table is open. The server copies the table, and INSERTs wait for that: try it on a copy first."
+		s.Check, s.Look = "SHOW CREATE TABLE "+f.table, fmt.Sprintf("AUTO_INCREMENT is %d or more.", to)
+	case dialect.FamilyPostgreSQL:
+		sequence := f.dialect.QuoteIdent(f.found.Schema) + "." + f.dialect.QuoteIdent(f.found.Name+"_"+f.column.Name+"_seq")
+		s.SQL = []string{
+			fmt.Sprintf("CREATE SEQUENCE %s START WITH %d OWNED BY %s.%s", sequence, to, f.table, f.key),
+			fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s SET DEFAULT nextval(%s)", f.table, f.key, f.literal(sequence)),
+		}
+		s.Check, s.Look = "SELECT last_value FROM "+sequence, fmt.Sprintf("it is %d or more.", to)
+	case dialect.FamilyOracle:
+		return f.raise(to, to), nil
+	default:
+		return s, fmt.Errorf("%s cannot give a number of its own to a column that exists: make a table whose column has one, and copy the rows into it", f.dialect.Title)
+	}
+	return s, nil
+}
