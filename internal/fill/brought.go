@@ -88,7 +88,7 @@ func (b *brought) greatestStored(ctx context.Context, c *Conn) (key int64, found
 		return 0, false, nil
 	}
 	k := &b.table.KeyColumns[b.key]
-	column := f.Columns[b.key].Stored(b.table.Rule, k, false)
+	column := f.Columns[b.key].StoreColumn(b.table.Rule, k, false)
 	if column.Unranked || f.Rows != nil && !f.Rows.Shown {
 		return 0, false, nil
 	}

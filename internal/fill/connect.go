@@ -44,7 +44,7 @@ func (db *Database) KeysFor(ctx context.Context, name string, n int) ([]driver.V
 	var made []driver.Value
 	err := db.forTable(ctx, name, func(t *keys.Table, c *keys.Conn) error {
 		var err error
-		made, err = db.DrawingFor(c, t, 0).Next(ctx, nil, n)
+		made, err = db.DrawingFor(c, t, 0).Append(ctx, nil, n)
 		return err
 	})
 	return made, err

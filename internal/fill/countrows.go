@@ -188,7 +188,7 @@ func unlessOld(ctx context.Context, c *Conn, p *rewrite.Plan, err error) error {
 	if err == nil || !p.Counts() || n.Major == 0 || d.Family != dialect.FamilyMySQL || !sqlcode.Answered(err) {
 		return err
 	}
-	version, asked := c.Version(ctx)
+	version, asked := c.AskVersion(ctx)
 	if asked != nil || unnumbered(d, []any{version, int64(0), ""}) != rewrite.ErrOldServer {
 		return err
 	}

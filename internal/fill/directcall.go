@@ -175,7 +175,7 @@ func (c *Conn) sendsLastInsertID(ctx context.Context, p *rewrite.Plan) (bool, er
 			return false, t.KeyError(0, err)
 		}
 		quiet = quiet && f.LastIDUnread && !f.NumbersOther &&
-			(t.LastIDKey < 0 || p.Inserts[i].Rows == 1 || t.KeyColumns[t.LastIDKey].Adjacent())
+			(t.LastIDKey < 0 || p.Inserts[i].Rows == 1 || t.KeyColumns[t.LastIDKey].IsAdjacent())
 	}
 	return p.Session() && quiet, nil
 }

@@ -254,7 +254,7 @@ func (q *inquiry) value(n int) driver.Value {
 // consecutive reports whether keys are consecutive integers of no parent, between
 // which nobody else has any.
 func (q *inquiry) consecutive(g group) bool {
-	if g.parent != "" || !q.key.Adjacent() {
+	if g.parent != "" || !q.key.IsAdjacent() {
 		return false
 	}
 	for i := range g.at {

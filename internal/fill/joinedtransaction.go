@@ -83,7 +83,7 @@ func (t *transactional) ask(ctx context.Context, res driver.Result) {
 func (t *transactional) join(ctx context.Context) error {
 	c := t.x.conn
 	t.x.fate.undone = false
-	inside, err := c.Inside(ctx)
+	inside, err := c.IsInTransaction(ctx)
 	switch {
 	case err != nil:
 		return err

@@ -71,7 +71,7 @@ func unsuitedByText(e *keys.Engine, p *rewrite.Plan, query string) rewrite.Reaso
 			return rewrite.ErrReadsCount
 		case p.Reads()&rewrite.ReadsLastKey != 0:
 			return rewrite.ErrReadsKey
-		case p.Statements > 1 && (p.Undoes() || e.Transaction(query) != rewrite.TxUnchanged):
+		case p.Statements > 1 && (p.Undoes() || e.TransactionEffect(query) != rewrite.TxUnchanged):
 			return rewrite.ErrTogether
 		case k.Rule.Source.Kind == policy.KindMaxPlusOne && alsoInto(p, d):
 			return rewrite.ErrTogether // both would get the same keys

@@ -38,7 +38,7 @@ func (l lastID) result() driver.Result {
 	if len(ids) == 0 || l.in.Rows < 0 {
 		return l.res
 	}
-	if l.in.Rows > 1 && !l.table.KeyColumns[l.table.LastIDKey].Adjacent() {
+	if l.in.Rows > 1 && !l.table.KeyColumns[l.table.LastIDKey].IsAdjacent() {
 		// Who is given one of several keys takes the others to be beside it.
 		return ownResult{l.res, 0}
 	}
@@ -154,7 +154,7 @@ func (l lastID) lastStoredID(ids []filledID) int64 {
 // reaches keys of other statements.
 func (l lastID) spares(id filledID) bool {
 	draw := l.x.plan.Filled(l.x.holes)[id.place].Draw
-	return keys.Spare(l.x.plan, l.x.plan.Draws[draw], l.x.holes.Counts[draw]) > 0
+	return keys.SpareKeys(l.x.plan, l.x.plan.Draws[draw], l.x.holes.Counts[draw]) > 0
 }
 
 // numberedResult is the result of an INSERT … SELECT: its first key, on SQLite
@@ -191,7 +191,7 @@ func (a answer) firstNumbered(ctx context.Context) (id int64) {
 	f := a.x.rowFacts(ctx)
 	before, ok := a.x.keys[d][1].(int64)
 	column := f.Column(a.x.plan.Draws[d].Key)
-	if !ok || !f.Stays || column == "" || !a.table.KeyColumns[a.x.plan.Draws[d].Key].Integer() {
+	if !ok || !f.Stays || column == "" || !a.table.KeyColumns[a.x.plan.Draws[d].Key].IsInteger() {
 		return 0
 	}
 	which := "MIN"

@@ -86,7 +86,7 @@ func (r *plainRun) draw(ctx context.Context) (suits bool, err error) {
 	n := r.holes.Counts[0]
 	room := c.keyRoom[:0]
 	if n > 1 {
-		n += keys.Spare(r.plan, r.plan.Draws[0], n)
+		n += keys.SpareKeys(r.plan, r.plan.Draws[0], n)
 		room = nil
 	}
 	drawn, err := c.Give(ctx, room, r.table, r.key, n)
@@ -113,7 +113,7 @@ func (p *plain) leavesSession(asSession bool) bool {
 // isSession reports whether the first key goes as LAST_INSERT_ID(key).
 func (p *plain) isSession(f *keys.Facts) bool {
 	return p.session && f.LastIDUnread && !f.NumbersOther &&
-		(p.table.LastIDKey < 0 || p.in.Rows == 1 || p.table.KeyColumns[p.table.LastIDKey].Adjacent())
+		(p.table.LastIDKey < 0 || p.in.Rows == 1 || p.table.KeyColumns[p.table.LastIDKey].IsAdjacent())
 }
 
 // execution returns the run as an execution, for what a run does not do.

@@ -83,7 +83,7 @@ func (on *planner) withFunctions(ctx context.Context, target *rewrite.Target, t 
 func (on *planner) serverHas(ctx context.Context, f dialect.Function) (bool, error) {
 	version := on.conn.DB.ServerVersion.Load()
 	if version == nil {
-		text, err := on.conn.Version(ctx)
+		text, err := on.conn.AskVersion(ctx)
 		if err != nil {
 			return false, err
 		}

@@ -93,7 +93,7 @@ func (dr Drawing) bindTo(ctx context.Context, c *counter) error {
 	if err != nil || f.unseen != nil {
 		return err
 	}
-	column := f.Columns[dr.index].Stored(dr.table.Rule, dr.key, false)
+	column := f.Columns[dr.index].StoreColumn(dr.table.Rule, dr.key, false)
 	if _, done := c.bound.columns.Load(column.String()); done {
 		return nil
 	}

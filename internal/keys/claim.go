@@ -60,7 +60,7 @@ func (dr Drawing) claim(ctx context.Context, c *counter) (done bool, err error) 
 	if err != nil {
 		return false, err
 	}
-	claim.Column, claim.Exclusive = f.Columns[dr.index].Stored(dr.table.Rule, dr.key, false), dr.key.Rule.Source.Exclusive
+	claim.Column, claim.Exclusive = f.Columns[dr.index].StoreColumn(dr.table.Rule, dr.key, false), dr.key.Rule.Source.Exclusive
 	return dr.claimColumn(ctx, claim)
 }
 

@@ -81,5 +81,5 @@ func (g *Conn) noteJoinedDraw() {
 // hasDrawn reports whether a number was asked for in the transaction.
 func (g *Conn) hasDrawn() bool { return g.drawnIn == g.Begins }
 
-// Spares reports that a statement may draw more keys than it stores: see [Spare].
+// Spares reports that a statement may draw more keys than it stores: see [SpareKeys].
 func (g *Conn) Spares() bool { return true }

@@ -39,7 +39,7 @@ func (dr Drawing) doubt(ctx context.Context, c *counter) {
 		dr.on.doubts = map[*counter]doubted{}
 	}
 	src := dr.key.Rule.Source
-	dr.on.doubts[c] = doubted{f.Columns[dr.index].Stored(dr.table.Rule, dr.key, false), src.Below, onBehind(src, f.Columns[dr.index].counts)}
+	dr.on.doubts[c] = doubted{f.Columns[dr.index].StoreColumn(dr.table.Rule, dr.key, false), src.Below, onBehind(src, f.Columns[dr.index].counts)}
 }
 
 // errInUse is returned for a number that is not above the greatest key in the table.

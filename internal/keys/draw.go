@@ -17,10 +17,10 @@ type Giver interface {
 	Give(ctx context.Context, room []driver.Value, t *Table, i, n int) ([]driver.Value, error)
 	// Reserve returns the first of n consecutive integers for it.
 	Reserve(ctx context.Context, t *Table, i int, n int64) (int64, error)
-	// Within returns n keys, each numbered within the parent of its row; parents
+	// GiveWithin returns n keys, each numbered within the parent of its row; parents
 	// gives these.
-	Within(ctx context.Context, t *Table, i, n int, parents Parents) ([]driver.Value, error)
-	// Spares reports whether more keys are drawn than a statement has rows: see Spare.
+	GiveWithin(ctx context.Context, t *Table, i, n int, parents Parents) ([]driver.Value, error)
+	// Spares reports whether more keys are drawn than a statement has rows: see SpareKeys.
 	Spares() bool
 }
 
@@ -51,13 +51,13 @@ func Draw(ctx context.Context, p *rewrite.Plan, args []driver.NamedValue, h rewr
 			}
 			drawn, err = block(ctx, t, d.Key, n, from)
 		case in.Target.Keys[d.Key].Scope != nil:
-			drawn, err = from.Within(ctx, t, d.Key, h.Counts[i], func() ([][]driver.Value, error) {
+			drawn, err = from.GiveWithin(ctx, t, d.Key, h.Counts[i], func() ([][]driver.Value, error) {
 				return p.Scopes(args, h, d.Insert, d.Key)
 			})
 		default:
 			n := h.Counts[i]
 			if from.Spares() {
-				n += Spare(p, d, n)
+				n += SpareKeys(p, d, n)
 			}
 			var own []int64
 			if in.Target.Keys[d.Key].Follow {
@@ -91,10 +91,10 @@ func (r *Room) of(p *rewrite.Plan) (keys [][]driver.Value, values []driver.Value
 	return r.list[:], r.value[:0]
 }
 
-// Spare returns how many keys are drawn in addition for a statement of n rows that may
+// SpareKeys returns how many keys are drawn in addition for a statement of n rows that may
 // not store its first row, and that answers with the first key that it has stored: see
 // spares in fill/lastid.go.
-func Spare(p *rewrite.Plan, d rewrite.Draw, n int) int {
+func SpareKeys(p *rewrite.Plan, d rewrite.Draw, n int) int {
 	in := &p.Inserts[d.Insert]
 	t := TableOf(in)
 	k := &t.KeyColumns[d.Key]
@@ -102,7 +102,7 @@ func Spare(p *rewrite.Plan, d rewrite.Draw, n int) int {
 		in.Conflict != rewrite.ConflictSkip && (in.Conflict != rewrite.ConflictUpdate || in.Idiom || in.UpdatesKey) {
 		return 0
 	}
-	if k.Source != nil || !k.Adjacent() || k.Rule.Joined || k.Rule.Source.Kind == policy.KindMaxPlusOne {
+	if k.Source != nil || !k.IsAdjacent() || k.Rule.Joined || k.Rule.Source.Kind == policy.KindMaxPlusOne {
 		return 0 // the next keys may be given to the next statement
 	}
 	return n - 1

@@ -63,7 +63,7 @@ func (c *counting) Reserve(_ context.Context, _ *keys.Table, _ int, n int64) (in
 	return c.take(n)
 }
 
-func (c *counting) Within(_ context.Context, _ *keys.Table, _, n int, _ keys.Parents) ([]driver.Value, error) {
+func (c *counting) GiveWithin(_ context.Context, _ *keys.Table, _, n int, _ keys.Parents) ([]driver.Value, error) {
 	first, err := c.take(int64(n))
 	return keysource.Integers(first, n, ""), err
 }

@@ -28,7 +28,7 @@ func (db *Tables) DrawingFor(g *Conn, t *Table, i int) Drawing {
 
 // Give appends n keys for a statement on the connection to room: see [Giver].
 func (g *Conn) Give(ctx context.Context, room []driver.Value, t *Table, i, n int) ([]driver.Value, error) {
-	keys, err := g.tables.DrawingFor(g, t, i).Next(ctx, room, n)
+	keys, err := g.tables.DrawingFor(g, t, i).Append(ctx, room, n)
 	if err != nil {
 		return nil, g.held(err)
 	}
@@ -41,8 +41,8 @@ func (g *Conn) Reserve(ctx context.Context, t *Table, i int, n int64) (int64, er
 	return first, g.held(err)
 }
 
-// Next appends n keys to room.
-func (dr Drawing) Next(ctx context.Context, room []driver.Value, n int) ([]driver.Value, error) {
+// Append appends n keys to room.
+func (dr Drawing) Append(ctx context.Context, room []driver.Value, n int) ([]driver.Value, error) {
 	if dr.key.Source != nil {
 		return dr.key.Source.Append(ctx, room, keysource.Request{N: n, Layout: dr.key.Layout})
 	}

@@ -82,8 +82,8 @@ func (e *Engine) Plan(query string) *rewrite.Plan {
 	return p
 }
 
-// Transaction returns what a text does to the transaction of its connection.
-func (e *Engine) Transaction(query string) rewrite.Transaction {
+// TransactionEffect returns what a text does to the transaction of its connection.
+func (e *Engine) TransactionEffect(query string) rewrite.Transaction {
 	if e.certain {
 		return rewrite.TransactionOf(e.Dialect, query)
 	}
@@ -168,7 +168,7 @@ func (e *Engine) newTable(rule *policy.Rule) *Table {
 		}
 		t.KeyColumns = append(t.KeyColumns, key)
 		t.Keys = append(t.Keys, rewrite.Key{
-			Column: k.Column, Fill: fillOn(k.Fill), Integer: key.Integer(), Counted: k.Contiguous && !k.Joined, Session: session,
+			Column: k.Column, Fill: fillOn(k.Fill), Integer: key.IsInteger(), Counted: k.Contiguous && !k.Joined, Session: session,
 			Follow: k.Source.FollowExplicit || MayFollow(k.Source), Type: key.sqlType(), Scope: scope,
 			Joined: key.InTransaction && k.Source.Lock != policy.LockNone,
 		})

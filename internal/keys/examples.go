@@ -26,8 +26,8 @@ func (Examples) Give(ctx context.Context, room []driver.Value, t *Table, i, n in
 // Reserve gives the rows of an INSERT … SELECT the numbers from 1.
 func (Examples) Reserve(context.Context, *Table, int, int64) (int64, error) { return 1, nil }
 
-// Within gives the rows of an explanation the numbers from 1.
-func (Examples) Within(_ context.Context, t *Table, i, n int, _ Parents) ([]driver.Value, error) {
+// GiveWithin gives the rows of an explanation the numbers from 1.
+func (Examples) GiveWithin(_ context.Context, t *Table, i, n int, _ Parents) ([]driver.Value, error) {
 	return keysource.Integers(1, n, t.KeyColumns[i].Layout), nil
 }
 

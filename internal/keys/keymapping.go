@@ -45,9 +45,9 @@ func (k *Column) cased() bool {
 	return ok && c.CaseMatters()
 }
 
-// Adjacent reports whether the keys of one INSERT are consecutive, so that the
+// IsAdjacent reports whether the keys of one INSERT are consecutive, so that the
 // first of them tells the others.
-func (k *Column) Adjacent() bool { return k.shape == nil && len(k.Rule.Scope) == 0 }
+func (k *Column) IsAdjacent() bool { return k.shape == nil && len(k.Rule.Scope) == 0 }
 
 // StateValues returns the names of the values that tell the states of a key apart.
 func (k *Column) StateValues() []string {
@@ -136,7 +136,7 @@ func (r residues) NextOf(residue int64) (int64, error) {
 }
 
 // errResidue is returned for a key table that steps by another coprime.
-var errResidue = fmt.Errorf("%w: its last key is none of this length and alphabet", keysource.ErrStoreState)
+var errResidue = fmt.Errorf("%w: its last key does not have the length and alphabet of the policy", keysource.ErrStoreState)
 
 // example returns the keys of the numbers from 1 to n.
 func (k *Column) example(n int) ([]driver.Value, error) {

@@ -54,8 +54,8 @@ func (dr making) newScoped(ctx context.Context, row store.Sequence, c *counter) 
 	case dr.key.Rule.Shared:
 		return nil, errShared
 	case c.unseen != nil:
-		return nil, fmt.Errorf("%w: the types of the columns that its keys are numbered within are not known", c.unseen)
-	case !dr.key.Integer():
+		return nil, fmt.Errorf("%w: its keys are numbered within columns whose types are not known", c.unseen)
+	case !dr.key.IsInteger():
 		return nil, errors.New("keys that are numbered within other columns are integers: make the column one, and leave layout out")
 	}
 	d := dr.db.AnyEngine().Dialect
@@ -101,9 +101,9 @@ func (dr making) newScoped(ctx context.Context, row store.Sequence, c *counter) 
 // policy numbers the rows.
 type Parents func() ([][]driver.Value, error)
 
-// Within gives keys for a statement on the connection, for the rows with these
+// GiveWithin gives keys for a statement on the connection, for the rows with these
 // parents.
-func (g *Conn) Within(ctx context.Context, t *Table, i, _ int, parents Parents) ([]driver.Value, error) {
+func (g *Conn) GiveWithin(ctx context.Context, t *Table, i, _ int, parents Parents) ([]driver.Value, error) {
 	rows, err := parents()
 	if err != nil {
 		return nil, err

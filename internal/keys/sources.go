@@ -292,7 +292,7 @@ func (dr making) columns(ctx context.Context) (*Facts, []store.Column, error) {
 		return nil, nil, err
 	}
 	elsewhere := dr.db.StatesOnConnection() && dr.key.Rule.Source.Store != ""
-	columns := []store.Column{own.Columns[dr.index].Stored(dr.table.Rule, dr.key, elsewhere)}
+	columns := []store.Column{own.Columns[dr.index].StoreColumn(dr.table.Rule, dr.key, elsewhere)}
 	if !dr.key.Rule.Shared {
 		return own, columns, nil
 	}
@@ -310,15 +310,16 @@ func (dr making) columns(ctx context.Context) (*Facts, []store.Column, error) {
 		}
 		if column := found.Column(d, c.Column); column != nil {
 			f := factsOfColumn(found, column)
-			columns = append(columns, f.Stored(nil, nil, elsewhere))
+			columns = append(columns, f.StoreColumn(nil, nil, elsewhere))
 		}
 	}
 	return own, columns, nil
 }
 
-// Stored returns the column as a store names it. A column that the catalog does not show
-// has the folded name of the policy. elsewhere says that the store cannot see the table.
-func (f *ColumnFacts) Stored(r *policy.Rule, k *Column, elsewhere bool) store.Column {
+// StoreColumn returns the column as a store names it. A column that the catalog does not
+// show has the folded name of the policy. elsewhere says that the store cannot see the
+// table.
+func (f *ColumnFacts) StoreColumn(r *policy.Rule, k *Column, elsewhere bool) store.Column {
 	c := store.Column{Schema: f.schema, Table: f.table, Name: f.column, Unranked: !f.ranked || elsewhere, Counted: f.counts, Live: f.live}
 	if c.Table == "" {
 		c.Schema, c.Table, c.Name = r.Schema, r.Name, k.Name

@@ -56,8 +56,8 @@ type Column struct {
 	shape keysource.Mapping
 }
 
-// Integer reports whether keys are sent as integers.
-func (k *Column) Integer() bool { return k.Rule.Integer && k.Layout == "" }
+// IsInteger reports whether keys are sent as integers.
+func (k *Column) IsInteger() bool { return k.Rule.Integer && k.Layout == "" }
 
 // sqlType is the type that a key is cast to in a query: it is assigned to every
 // column that takes the keys. PostgreSQL assigns uuid to text too, but not text
@@ -66,7 +66,7 @@ func (k *Column) sqlType() string {
 	switch {
 	case k.text:
 		return "text"
-	case k.Integer():
+	case k.IsInteger():
 		return "bigint"
 	case k.Layout == dialect.SequentialAsBinary:
 		return "bytea"
@@ -128,7 +128,7 @@ func (k *Column) Reported(v driver.Value) any {
 		if k.text {
 			return v
 		}
-		if k.Integer() {
+		if k.IsInteger() {
 			if id, err := strconv.ParseInt(v, 10, 64); err == nil {
 				return id
 			}
@@ -139,7 +139,7 @@ func (k *Column) Reported(v driver.Value) any {
 		}
 		return v
 	case []byte:
-		if len(v) == 16 && !k.text && !k.Integer() {
+		if len(v) == 16 && !k.text && !k.IsInteger() {
 			return uuid.UUID(v)
 		}
 		return k.Reported(string(v))

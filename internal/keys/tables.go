@@ -120,10 +120,10 @@ func (db *Tables) TransactionEffect(query string, what rewrite.Concern) rewrite.
 	if what&rewrite.ConcernsTransaction == 0 {
 		return rewrite.TxUnchanged
 	}
-	effect := db.AnyEngine().Transaction(query)
+	effect := db.AnyEngine().TransactionEffect(query)
 	if db.Engine.Load() == nil {
 		for _, e := range db.Candidates[1:] {
-			if e.Transaction(query) != effect {
+			if e.TransactionEffect(query) != effect {
 				return rewrite.TxUnknown
 			}
 		}

@@ -26,7 +26,7 @@ const (
 // transaction knows the transactions of one connection: whether one is open, who ends
 // it, and what it has changed besides rows. The state follows BeginTx,
 // Commit, Rollback and the texts of the application; where they do not tell, the
-// engine is asked (see Inside).
+// engine is asked (see IsInTransaction).
 type transaction struct {
 	link
 	InMemory bool // the database goes with the connection

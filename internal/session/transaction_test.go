@@ -163,7 +163,7 @@ func TestInsideAsked(t *testing.T) {
 		conn, f := newConn(c.d, drivers.Facts{})
 		conn.Tx, conn.begun = c.state, c.begun
 		f.answer = func(string) ([]driver.Value, error) { return c.answer, c.err }
-		inside, err := conn.Inside(ctx)
+		inside, err := conn.IsInTransaction(ctx)
 		if inside != c.inside || conn.Tx != c.then || conn.Ended != c.ended || (len(f.sent) > 0) != c.asks {
 			t.Errorf("%s: inside %v, %s, ended %v, sent %q", c.name, inside, stateNames[conn.Tx], conn.Ended, f.sent)
 		}
@@ -178,7 +178,7 @@ func TestInsideAsked(t *testing.T) {
 func TestChains(t *testing.T) {
 	conn, f := newConn(dialect.MySQL(), drivers.Facts{})
 	f.answer = func(string) ([]driver.Value, error) { return []driver.Value{int64(1), "CHAIN"}, nil }
-	if _, err := conn.Inside(context.Background()); !errors.Is(err, errChains) {
+	if _, err := conn.IsInTransaction(context.Background()); !errors.Is(err, errChains) {
 		t.Errorf("%v, want %v", err, errChains)
 	}
 }

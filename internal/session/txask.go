@@ -9,9 +9,9 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// Inside reports whether a transaction is open on the connection, or begins by
+// IsInTransaction reports whether a transaction is open on the connection, or begins by
 // itself. The transaction's state says where that is not known.
-func (t *transaction) Inside(ctx context.Context) (bool, error) {
+func (t *transaction) IsInTransaction(ctx context.Context) (bool, error) {
 	if err := t.settle(ctx); err != nil {
 		return false, err
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Version asks the server for its version.
-func (c *Conn) Version(ctx context.Context) (string, error) {
+// AskVersion asks the server for its version.
+func (c *Conn) AskVersion(ctx context.Context) (string, error) {
 	const query = "SELECT VERSION()"
 	rows, err := c.QueryContext(ctx, query, nil)
 	if errors.Is(err, driver.ErrSkip) {
@@ -46,7 +46,7 @@ func (c *Conn) AskServer(ctx context.Context) error {
 	if s.KnownDialect.Load() != nil {
 		return nil
 	}
-	version, err := c.Version(ctx)
+	version, err := c.AskVersion(ctx)
 	if err != nil {
 		return err
 	}

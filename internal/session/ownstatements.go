@@ -48,7 +48,7 @@ func TextOf(v any) string {
 }
 
 // ErrNoNumber is returned when the driver's count of rows is not an integer.
-var ErrNoNumber = errors.New("keyfill: the driver gives the number of rows as no number")
+var ErrNoNumber = errors.New("keyfill: the number of rows is not an integer")
 
 // IntegerOf returns a driver's value as an integer: an int64, a uint64 or decimal
 // digits. It reports false for any other, and for one that does not fit an int64.
