@@ -4,12 +4,10 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/drivers"
 	"github.com/keyfill/keyfill/internal/keys"
-	"github.com/keyfill/keyfill/policy"
 )
 
 // Database is keyfill at work on one database: its engine, settings and sources, the
@@ -67,22 +65,4 @@ func NewDatabase(a Options, d driver.Driver) (*Database, error) {
 		stats:  statistics{tables},
 		found:  foundRows{tables: tables},
 	}, nil
-}
-
-// modeVariable sets the mode of every database when it is opened.
-const modeVariable = "KEYFILL_MODE"
-
-// ModeFromEnvironment sets the mode that $KEYFILL_MODE names; without the variable the
-// policy's mode stays.
-func (db *Database) ModeFromEnvironment() error {
-	name, ok := os.LookupEnv(modeVariable)
-	if !ok || name == "" {
-		return nil
-	}
-	mode, err := policy.ParseMode(name)
-	if err != nil {
-		return fmt.Errorf("keyfill: $%s: %w", modeVariable, err)
-	}
-	db.Mode.Store(uint32(mode))
-	return nil
 }

@@ -19,7 +19,7 @@ var (
 	// keyfill describes it.
 	ErrNotUnique = errors.New("keyfill: greatest key plus one is safe only under a unique index on the key column alone: create one, or use another source")
 
-	errMaxUnseen = errors.New("the next key is the greatest one and one, and whether its column has a unique index is not known: the catalog does not show the table")
+	errMaxUnseen = errors.New("the next key is the greatest one plus one, and whether a unique index covers its column is not known, since the catalog does not show the table")
 )
 
 // afterMax returns the first of n integers behind the greatest key of a column, as
@@ -34,7 +34,7 @@ func (dr Drawing) afterMax(ctx context.Context, n int64) (int64, error) {
 	case !f.Columns[dr.index].alone || !f.Columns[dr.index].ranked:
 		return 0, ErrNotUnique
 	}
-	column := f.Columns[dr.index].Stored(dr.table.Rule, dr.key, false)
+	column := f.Columns[dr.index].StoreColumn(dr.table.Rule, dr.key, false)
 	if dr.key.Rule.Source.Lock == policy.LockNone || !store.NeedsMutex(dr.db.AnyEngine().Dialect) {
 		claim := store.ClaimOfMax(column)
 		claim.Exclusive = dr.key.Rule.Source.Exclusive

@@ -203,7 +203,7 @@ func (dr making) floorOf(flake *keysource.Snowflake, facts *Facts, number int) *
 	if !found.leads || !isText && !found.ranked || dr.key.Rule.Source.OnBehind == keysource.RemedyWarn {
 		return nil
 	}
-	return &floor{flake: flake, column: found.Stored(dr.table.Rule, dr.key, false), db: dr.db, table: dr.table, index: dr.index, composite: composite, number: number}
+	return &floor{flake: flake, column: found.StoreColumn(dr.table.Rule, dr.key, false), db: dr.db, table: dr.table, index: dr.index, composite: composite, number: number}
 }
 
 // read returns the number of the greatest key in the column, of a composite among
@@ -236,7 +236,7 @@ func (f *floor) greatest(ctx context.Context, st *store.Store) (int64, error) {
 	case ctx.Err() != nil:
 		return 0, ctx.Err()
 	case limited.Err() != nil:
-		return 0, fmt.Errorf("%w: the greatest key was asked for in vain for %s: is the table locked?", keysource.ErrStoreDown, f.db.storeWait)
+		return 0, fmt.Errorf("%w: the greatest key could not be read for %s (store_wait): look whether a transaction has locked the table", keysource.ErrStoreDown, f.db.storeWait)
 	}
 	return 0, err
 }

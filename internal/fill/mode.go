@@ -1,0 +1,26 @@
+package fill
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/keyfill/keyfill/policy"
+)
+
+// modeVariable sets the mode of every database when it is opened.
+const modeVariable = "KEYFILL_MODE"
+
+// ModeFromEnvironment sets the mode that $KEYFILL_MODE names; without the variable the
+// policy's mode stays.
+func (db *Database) ModeFromEnvironment() error {
+	name, ok := os.LookupEnv(modeVariable)
+	if !ok || name == "" {
+		return nil
+	}
+	mode, err := policy.ParseMode(name)
+	if err != nil {
+		return fmt.Errorf("keyfill: $%s: %w", modeVariable, err)
+	}
+	db.Mode.Store(uint32(mode))
+	return nil
+}
