@@ -90,6 +90,9 @@ func newGate(keys int) *gate {
 // Facts returns the catalog's facts about a table. It asks the catalog where the facts
 // are not known. It fails where a column cannot hold its keys.
 func (db *Tables) Facts(ctx context.Context, g *Conn, t *Table) (*Facts, error) {
+	if t.AsksCatalog && t.isOfSession(db.Dialect()) {
+		return db.factsOfOwn(ctx, g, t)
+	}
 	if t.AsksCatalog && g.isAltered() {
 		f, err := g.factsHere(ctx, t)
 		if err != nil {
@@ -166,15 +169,13 @@ func (db *Tables) look(ctx context.Context, g *Conn, t *Table) (*Facts, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := t.check(e.Dialect, found); err != nil {
+		t.Gate.again(nil, err)
+		return nil, err
+	}
 	f := &Facts{LastIDUnread: readsNoLastID(found), OwnConflicts: found.ConflictClauses, Rows: NewRowFacts(e.Dialect, t, found)}
 	for i := range t.KeyColumns {
-		k := &t.KeyColumns[i]
-		if err := found.Check(e.Dialect, k.wanted()); err != nil {
-			err = t.NewError(t.Table, k.Name, -1, err)
-			t.Gate.again(nil, err)
-			return nil, err
-		}
-		f.Columns = append(f.Columns, factsOfColumn(found, found.Column(e.Dialect, k.Name)))
+		f.Columns = append(f.Columns, factsOfColumn(found, found.Column(e.Dialect, t.KeyColumns[i].Name)))
 	}
 	if t.LastIDKey >= 0 && !t.KeyColumns[t.LastIDKey].Rule.SaysLastInsertID {
 		f.NumbersOther = slices.ContainsFunc(found.Columns, func(c catalog.Column) bool {
@@ -182,6 +183,17 @@ func (db *Tables) look(ctx context.Context, g *Conn, t *Table) (*Facts, error) {
 		})
 	}
 	return f, nil
+}
+
+// check returns an error where a column cannot take its keys.
+func (t *Table) check(d *dialect.Dialect, found *catalog.Table) error {
+	for i := range t.KeyColumns {
+		k := &t.KeyColumns[i]
+		if err := found.Check(d, k.wanted()); err != nil {
+			return t.NewError(t.Table, k.Name, -1, err)
+		}
+	}
+	return nil
 }
 
 // UUIDLength is the length of a UUID as text in characters.

@@ -28,6 +28,7 @@ type Conn struct {
 	claimed        bool                 // a claim was noted in one of its transactions since the checkout
 
 	AlteredTables alteredTables
+	own           ownTables
 }
 
 // Open sets g up for a connection that the driver has just opened.

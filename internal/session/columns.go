@@ -18,6 +18,17 @@ type knownColumns struct {
 	// unsure says that a statement was prepared that may change a table. The session
 	// does not see when it runs.
 	unsure bool
+
+	// times counts how often what was known was dropped. The texts are looked at where
+	// somebody has asked for it since.
+	times uint64
+	asked bool
+}
+
+// Since returns a number that changes when a text is sent that may have changed a table.
+func (k *knownColumns) Since() uint64 {
+	k.asked = true
+	return k.times
 }
 
 // maxKnown bounds the tables that a connection knows the columns of.
@@ -38,18 +49,25 @@ func (k *knownColumns) Keep(name string, columns []string) {
 }
 
 // forget drops the columns: at the end of a checkout, and when a table may have changed.
-func (k *knownColumns) forget() { k.byName = nil }
+func (k *knownColumns) forget() {
+	k.byName, k.asked = nil, false
+	k.times++
+}
 
 // sends notes that a text is about to be executed.
 func (k *knownColumns) sends(d *dialect.Dialect, query string) {
-	if k.byName != nil && !rewrite.LeavesTables(d, query) {
+	if (k.byName != nil || k.asked) && (k.unsure || !rewrite.LeavesTables(d, query)) {
 		k.forget()
 	}
 }
 
 // prepares notes that a text is about to be prepared.
 func (k *knownColumns) prepares(d *dialect.Dialect, query string) {
-	if !k.unsure && !rewrite.LeavesTables(d, query) {
+	if k.unsure {
+		k.forget()
+		return
+	}
+	if !rewrite.LeavesTables(d, query) {
 		k.forget()
 		k.unsure = true
 	}

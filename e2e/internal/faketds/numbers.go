@@ -1,6 +1,7 @@
 package faketds
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"regexp"
@@ -24,6 +25,9 @@ type Numbers struct {
 
 	// texts are the application's own statements: what each does.
 	Texts map[string]func(*NumbersSession)
+
+	// Table is what the row of the numbering says of whose keys it has; "" is dbo.t.
+	Table string
 
 	mu     sync.Mutex
 	Next   int64 // 0: the row of the numbering is not there
@@ -50,6 +54,9 @@ type NumbersSession struct {
 	done     []tdsChange // since the transaction began
 	points   map[string]int
 	Tokens   []byte // about transactions, for the answer
+
+	// Own is the type of the id in the session's own table #mu; "" where it has none.
+	Own string
 }
 
 // tdsChange is what one statement has done.
@@ -83,7 +90,7 @@ func (s *NumbersSession) reset() {
 	defer s.mu.Unlock()
 	s.log = append(s.log, "reset")
 	s.Rollback()
-	s.implicit, s.database = false, "home"
+	s.implicit, s.database, s.Own = false, "home", ""
 }
 
 // Begin is BEGIN TRANSACTION, which nests by counting.
@@ -251,6 +258,9 @@ func (s *NumbersSession) catalog(text string) []byte {
 	if strings.HasPrefix(strings.ToLower(text), "select * from ") {
 		return s.end(tdsMetadata([]Column{ColumnOf("id", "bigint"), ColumnOf("a", "int")}), 0)
 	}
+	if strings.Contains(text, "FROM tempdb.sys.") {
+		return s.tempdb(text)
+	}
 	for _, c := range []struct {
 		part string
 		rows [][]any
@@ -270,6 +280,22 @@ func (s *NumbersSession) catalog(text string) []byte {
 		}
 	}
 	return nil
+}
+
+// tempdb answers what keyfill asks of the catalog of temporary tables, and notes it.
+func (s *NumbersSession) tempdb(text string) []byte {
+	s.log = append(s.log, text)
+	length := map[string]int{"bigint": 8, "uniqueidentifier": 16}[s.Own]
+	switch {
+	case s.Own == "":
+	case strings.Contains(text, "JOIN tempdb.sys.schemas"):
+		return s.rows([]any{1, "dbo", "#mu_____1A", 0, 0})
+	case strings.Contains(text, "FROM tempdb.sys.columns c"):
+		return s.rows([]any{"id", s.Own, length, 0, 0, 0, 0, "", ""}, []any{"a", "int", 4, 10, 0, 0, 0, "", ""})
+	default:
+		return s.rows([]any{"id", "pk", 1, 1})
+	}
+	return s.end(nil, 0)
 }
 
 var (
@@ -367,7 +393,7 @@ func (s *NumbersSession) numbering(text string, params []Param) []byte {
 		if s.Next == 0 {
 			return s.end(nil, 0)
 		}
-		return s.rows([]any{s.Next, "one", "server", "dbo.t", "id", ""})
+		return s.rows([]any{s.Next, "one", "server", cmp.Or(s.Table, "dbo.t"), "id", ""})
 	case strings.HasPrefix(proven, "SELECT MAX([id])"):
 		if strings.Contains(proven, "UPDLOCK") {
 			s.log = append(s.log, text)

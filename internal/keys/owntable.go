@@ -1,0 +1,60 @@
+package keys
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/catalog"
+)
+
+// A session of SQL Server may have a table #t that no other session sees, and another
+// session another one of that name. Its columns are asked for on the connection of the
+// INSERT. Its keys are nobody else's business: the state is not bound to it and not
+// compared with it, as for a table that the catalog does not show.
+
+// ownTables are the session's own tables whose columns were found fit.
+type ownTables struct {
+	fit   map[*Table]bool
+	since uint64 // what Since of the session's columns was then
+}
+
+// isOfSession reports whether the name is of a table that a session has to itself. ##t
+// is one for all sessions, which the catalog shows to all.
+func (t *Table) isOfSession(d *dialect.Dialect) bool {
+	name := t.Rule.Name
+	return d.Grammar.SessionNames != "" && strings.HasPrefix(name, "#") && !strings.HasPrefix(name, "##")
+}
+
+// factsOfOwn is Facts for a table that a session has to itself. Where there is none of
+// that name, the engine will say so.
+func (db *Tables) factsOfOwn(ctx context.Context, g *Conn, t *Table) (*Facts, error) {
+	f := &Facts{Columns: make([]ColumnFacts, len(t.KeyColumns)), unseen: &catalog.Error{
+		Table: t.Rule.Name, Err: catalog.ErrNoTable, Detail: "create it on the connection of the INSERT, since no other one sees it",
+	}}
+	if g == nil {
+		return f, nil
+	}
+	if since := g.Columns.Since(); since != g.own.since {
+		g.own = ownTables{since: since}
+	}
+	if g.own.fit[t] {
+		return f, nil
+	}
+	found, err := catalog.Read(ctx, db.Dialect(), catalog.Conn(g.Raw), t.Rule.Schema, t.Rule.Name)
+	if errors.Is(err, catalog.ErrNoTable) {
+		return f, nil
+	}
+	if err == nil {
+		err = t.check(db.Dialect(), found)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if g.own.fit == nil {
+		g.own.fit = map[*Table]bool{}
+	}
+	g.own.fit[t] = true
+	return f, nil
+}
