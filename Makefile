@@ -79,7 +79,7 @@ govulncheck := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 # A server that is missing fails the tests that need it. Results are not
 # cached: they depend on the servers installed.
 test: servers
-	KEYFILL_TEST_REQUIRE=1 scripts/each-module \
+	scripts/quickly env KEYFILL_TEST_REQUIRE=1 scripts/each-module \
 		go test -count=1 -timeout=45m $(if $(filter 1,$(RACE)),-race) $(TESTFLAGS) ./...
 
 # database/sql scans columns in another way from Go 1.27 on.

@@ -3,6 +3,7 @@ package testdb_test
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,6 +16,9 @@ import (
 // of its run.
 const endingVariable = "KEYFILL_TESTDB_ENDING"
 
+// preparedVariable names the folder of data folders: see package testdb.
+const preparedVariable = "KEYFILL_TEST_PREPARED"
+
 var (
 	mariadb    = testdb.New(testdb.MariaDB())
 	postgresql = testdb.New(testdb.PostgreSQL())
@@ -24,7 +28,25 @@ func TestMain(m *testing.M) {
 	// Here the servers have to be ours.
 	os.Unsetenv("KEYFILL_TEST_MARIADB")
 	os.Unsetenv("KEYFILL_TEST_POSTGRESQL")
+	if os.Getenv(endingVariable) == "" && os.Getenv(preparedVariable) == "" {
+		folder, err := openFolder("keyfill-prepared-")
+		if err != nil {
+			panic(err)
+		}
+		defer os.RemoveAll(folder)
+		os.Setenv(preparedVariable, folder)
+	}
 	testdb.Main(m, mariadb, postgresql)
+}
+
+// openFolder makes a folder for the user that the servers run as. That of a test is
+// closed to others.
+func openFolder(name string) (string, error) {
+	folder, err := os.MkdirTemp("", name)
+	if err != nil {
+		return "", err
+	}
+	return folder, os.Chmod(folder, os.ModeSticky|0o777)
 }
 
 var endings = map[string]func(t *testing.T){
@@ -97,7 +119,44 @@ func TestNothingOutlivesAKillWhileStarting(t *testing.T) {
 	} {
 		t.Run(ending, func(t *testing.T) {
 			t.Parallel()
-			wantNothingLeft(t, runChild(t, ending)+"/")
+			// It fills its data folders itself: it may be killed then too.
+			wantNothingLeft(t, runChild(t, ending, preparedVariable+"=")+"/")
+		})
+	}
+}
+
+// TestPrepared: the first server of an engine leaves its data folder for the next one.
+func TestPrepared(t *testing.T) {
+	for _, c := range []struct {
+		engine *testdb.Engine
+		name   string // of the program that fills a data folder
+	}{
+		{testdb.MariaDB(), "mariadb-install-db"},
+		{testdb.PostgreSQL(), "initdb"},
+	} {
+		t.Run(c.engine.Name(), func(t *testing.T) {
+			folder, err := openFolder("keyfill-prepared-")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { os.RemoveAll(folder) })
+			t.Setenv(preparedVariable, folder)
+			mark := filepath.Join(folder, c.name, "mark")
+			for _, first := range []bool{true, false} {
+				s := testdb.Start(t, c.engine)
+				if err := s.Answers(); err != nil {
+					t.Error(err)
+				}
+				if first {
+					if err := os.WriteFile(mark, nil, 0o644); err != nil {
+						t.Fatal(err)
+					}
+					continue
+				}
+				if _, err := os.Stat(filepath.Join(s.Folder(), "data", "mark")); err != nil {
+					t.Errorf("its data folder is not a copy: %v", err)
+				}
+			}
 		})
 	}
 }
@@ -105,17 +164,13 @@ func TestNothingOutlivesAKillWhileStarting(t *testing.T) {
 // runChild runs this binary as a child and returns the folder in which the
 // child made all its files. It returns when the child is gone, whether or not
 // a process that it started holds on to its output.
-func runChild(t *testing.T, ending string) string {
+func runChild(t *testing.T, ending string, environment ...string) string {
 	t.Helper()
-	folder, err := os.MkdirTemp("", "keyfill-ending-")
+	folder, err := openFolder("keyfill-ending-")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(folder) })
-	// For the user that the servers run as.
-	if err := os.Chmod(folder, os.ModeSticky|0o777); err != nil {
-		t.Fatal(err)
-	}
 	output, err := os.CreateTemp(t.TempDir(), "output")
 	if err != nil {
 		t.Fatal(err)
@@ -123,7 +178,7 @@ func runChild(t *testing.T, ending string) string {
 	defer output.Close()
 
 	cmd := exec.Command(os.Args[0], "-test.run=^TestChild$", "-test.timeout=2m")
-	cmd.Env = append(os.Environ(), endingVariable+"="+ending, "TMPDIR="+folder)
+	cmd.Env = append(append(os.Environ(), endingVariable+"="+ending, "TMPDIR="+folder), environment...)
 	cmd.Stdout, cmd.Stderr = output, output
 	err = cmd.Run()
 	t.Logf("the child ended with %v", err)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Engine is the facts about one kind of server: see [MariaDB] and
-// [PostgreSQL].
+// Engine is the facts about one kind of server: see [MariaDB], [PostgreSQL] and
+// [PgBouncer].
 type Engine struct {
 	name     string // as messages spell it
 	variable string // of the environment; names a running server
@@ -16,12 +16,18 @@ type Engine struct {
 	admin    string // the user who may do everything
 
 	find    func() (programs, error)
-	install func(l *local) []string // the command that fills the data folder
+	install func(l *local) []string // the command that fills the data folder; nil: it has none
 	serve   func(l *local) []string // the command that is the server
 	socket  func(l *local) string   // the Unix socket that serve opens
 	scripts map[string]string       // programs of ours that serve finds in its PATH
 	durable []string                // follows serve where commits are to be flushed: see Durable
 	forgets []string                // follows serve where nothing has to survive: see Forgetful
+
+	// configure writes the files that serve reads, when the port is known; nil: it has none.
+	configure func(l *local) error
+
+	// taken is what its log says of a port that another has, where it goes on without.
+	taken string
 
 	stop  syscall.Signal // ends it without waiting for its clients
 	abort syscall.Signal // ends it at once where the data is thrown away

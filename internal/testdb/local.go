@@ -83,14 +83,25 @@ func emptyLocal(e *Engine) (*local, error) {
 }
 
 func (l *local) install() error {
-	if err := l.run(l.engine.install(l), 0); err != nil {
+	if l.engine.install == nil {
+		return nil
+	}
+	if folder := os.Getenv(preparedVariable); folder != "" {
+		return l.copyPrepared(folder)
+	}
+	return l.finish("filling the data folder", l.engine.install(l))
+}
+
+// finish runs a command to its end.
+func (l *local) finish(what string, command []string) error {
+	if err := l.run(command, 0); err != nil {
 		return err
 	}
 	if !l.process.wait(startTimeout) {
-		return l.failed("installing the data folder took too long")
+		return l.failed(what + " took too long")
 	}
 	if !l.process.succeeded() {
-		return l.failed("installing the data folder failed")
+		return l.failed(what + " failed")
 	}
 	return nil
 }
@@ -101,6 +112,11 @@ var errPortTaken = errors.New("the port is taken")
 func (l *local) start() error {
 	if l.isRunning() {
 		return errors.New("it is running already")
+	}
+	if l.engine.configure != nil {
+		if err := l.engine.configure(l); err != nil {
+			return err
+		}
 	}
 	if err := l.run(l.engine.serve(l), l.engine.abort); err != nil {
 		return err
@@ -117,6 +133,9 @@ func (l *local) start() error {
 		// Both engines open the port first and end when they cannot.
 		if answer = l.engine.answers("unix", l.engine.socket(l), l.engine.admin); answer == nil {
 			l.told, l.killed = false, false
+			if l.engine.taken != "" && strings.Contains(l.logTail(), l.engine.taken) {
+				return errors.Join(fmt.Errorf("%w: %s", errPortTaken, l.port), l.kill())
+			}
 			return nil
 		}
 	}

@@ -36,6 +36,12 @@
 // databases. What follows the "?" goes to the driver as it is. [Start] does
 // not look at them: a named server is not ours to kill.
 //
+//	KEYFILL_TEST_PREPARED    a folder
+//
+// is where test binaries of one run share data folders that have just been filled, since
+// to copy one is cheaper. Every user may write there. "make test" makes the folder and
+// removes it: see scripts/quickly.
+//
 // A server whose programs are not installed skips the test; one that is there
 // but does not start, or does not answer, fails it. KEYFILL_TEST_REQUIRE=1
 // turns the skips into failures too.

@@ -1,0 +1,52 @@
+package testdb
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// preparedVariable names a folder for data folders as their programs fill them, which
+// test binaries share: the first server of an engine leaves a copy there, the next ones
+// begin with it. Every user may write into it. Who has made the folder removes it.
+const preparedVariable = "KEYFILL_TEST_PREPARED"
+
+// copyPrepared makes the data folder from the one that is prepared, and prepares it
+// where it is not there.
+func (l *local) copyPrepared(folder string) error {
+	prepared := filepath.Join(folder, filepath.Base(l.engine.install(l)[0]))
+	lock, err := os.OpenFile(prepared+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("%s: %w", preparedVariable, err)
+	}
+	defer lock.Close() // gives the lock back
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return fmt.Errorf("%s: %w", preparedVariable, err)
+	}
+	_, err = os.Stat(prepared)
+	if err == nil {
+		return l.copy(prepared, l.data)
+	}
+	if !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if err := l.finish("filling the data folder", l.engine.install(l)); err != nil {
+		return err
+	}
+	// By another name first: who is killed leaves half a copy.
+	half := prepared + ".half"
+	if err := os.RemoveAll(half); err != nil {
+		return err
+	}
+	if err := l.copy(l.data, half); err != nil {
+		return err
+	}
+	return os.Rename(half, prepared)
+}
+
+// copy copies a data folder of a server that does not run.
+func (l *local) copy(from, to string) error {
+	return l.finish("copying the data folder", []string{"cp", "-a", from, to})
+}
