@@ -129,8 +129,8 @@ soak: servers
 		-run '^(TestFault(Kill|SameWorker|Rows)|TestGalera)$$' $(TESTFLAGS) ./faults
 	cd e2e && GOWORK=off KEYFILL_TEST_REQUIRE=1 KEYFILL_SOAK=1 \
 		go test -count=1 -timeout=2h $(if $(filter 1,$(RACE)),-race) -v \
-		-run '^(Test(JoinedSwarm|EndedSwarm|StoreReserve|StatesDropped|BindingPairs))$$' $(TESTFLAGS) \
-		./joined ./store ./binding
+		-run '^(Test(JoinedSwarm|EndedSwarm|StoreReserve|StatesDropped|BindingPairs|Matrix|PgBouncer.*))$$' $(TESTFLAGS) \
+		./joined ./store ./binding ./paths
 	cd e2e && GOWORK=off KEYFILL_TEST_REQUIRE=1 KEYFILL_SOAK=1 KEYFILL_SOAK_ROLLING=$(SOAKROLLING) \
 		go test -count=1 -timeout=2h $(if $(filter 1,$(RACE)),-race) -v \
 		-run '^TestRolling' $(TESTFLAGS) ./adopt

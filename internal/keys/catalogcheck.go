@@ -267,5 +267,8 @@ func (db *Tables) CatalogTable(ctx context.Context, g *Conn, d *dialect.Dialect,
 		t, err = catalog.Read(ctx, d, q, schema, name)
 		return err
 	})
-	return t, err
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
 }

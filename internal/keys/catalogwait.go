@@ -15,12 +15,13 @@ import (
 // askCatalog asks the catalog on a connection of our own. Where the server has no
 // connection left, it asks again for as long as wait, which is the policy's store_wait.
 // What the driver says is formatted: a driver.ErrBadConn would make database/sql throw
-// away the application's connection.
+// away the application's connection. What ask has set may be read where there is no
+// error.
 func askCatalog(ctx context.Context, d *dialect.Dialect, wait time.Duration, ask func(context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	for pause := firstCatalogPause; ; pause = min(2*pause, longestCatalogPause) {
-		err := ask(limited)
+		err := within(limited, ask)
 		switch class := sqlcode.ClassOf(d, err); {
 		case err == nil, errors.Is(err, catalog.ErrNoTable):
 			return err
@@ -33,6 +34,29 @@ func askCatalog(ctx context.Context, d *dialect.Dialect, wait time.Duration, ask
 		}
 	}
 }
+
+// within asks, and does not wait for who has not noticed that the time is up: lib/pq
+// waits for the server's answer to its cancel request, which a pooler that has no
+// connection left may give after minutes.
+func within(ctx context.Context, ask func(context.Context) error) error {
+	done := make(chan error, 1)
+	go func() { done <- ask(ctx) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-done: // what the server has answered says more
+		return err
+	case <-time.After(answerGrace):
+		return ctx.Err()
+	}
+}
+
+// answerGrace is for how long an answer is waited for when the time is up: a driver
+// that has noticed gives it at once.
+const answerGrace = 200 * time.Millisecond
 
 // The pauses before the catalog is asked again.
 const (

@@ -60,14 +60,16 @@ func (db *Tables) locate(ctx context.Context, g *Conn, at *session.Location, nam
 		schema, _, err = catalog.Locate(ctx, db.Dialect(), q, at.Answer, name)
 		return schema, false, err // it may be rolled back
 	}
+	var found string
+	var stays bool
 	err = askCatalog(ctx, db.Dialect(), db.storeWait, func(ctx context.Context) (err error) {
-		schema, lasts, err = catalog.Locate(ctx, db.Dialect(), q, at.Answer, name)
+		found, stays, err = catalog.Locate(ctx, db.Dialect(), q, at.Answer, name)
 		return err
 	})
 	if err != nil {
 		return "", false, err
 	}
-	return schema, lasts && schema != "" && at.Keep(name, schema), nil
+	return found, stays && found != "" && at.Keep(name, found), nil
 }
 
 // statesIn returns the schema of the tables with the states, which is where the

@@ -1,6 +1,8 @@
 package testdb
 
 import (
+	"errors"
+	"fmt"
 	"testing"
 	"time"
 )
@@ -18,6 +20,21 @@ func (s *Server) Folder() string { return s.local.folder }
 // Answers says why the server does not take connections by TCP.
 func (s *Server) Answers() error {
 	return s.engine.answers("tcp", s.Addr(), s.engine.admin)
+}
+
+// StartsElsewhere returns an error unless a second server at the same port says that the
+// port is taken.
+func (s *Server) StartsElsewhere(t testing.TB) error {
+	other, err := emptyLocal(s.engine)
+	if err != nil {
+		return err
+	}
+	defer other.discard()
+	other.port = s.local.port
+	if err := other.start(); !errors.Is(err, errPortTaken) {
+		return fmt.Errorf("at the port of another: %v, want %v", err, errPortTaken)
+	}
+	return nil
 }
 
 // StillRuns is what a test asks at its end.

@@ -133,6 +133,27 @@ func TestNothingIsLeftAfterATest(t *testing.T) {
 	}
 }
 
+// TestPgBouncer: the pooler answers, takes another port where its own is taken, and
+// leaves nothing behind.
+func TestPgBouncer(t *testing.T) {
+	postgresql.Need(t)
+	var folder string
+	t.Run("test", func(t *testing.T) {
+		s := testdb.Start(t, testdb.PgBouncer(postgresql, 1))
+		folder = s.Folder()
+		if err := s.Answers(); err != nil {
+			t.Error(err)
+		}
+		if err := s.StartsElsewhere(t); err != nil {
+			t.Error(err)
+		}
+	})
+	if folder == "" {
+		t.Fatal("the inner test started no pooler")
+	}
+	wantNothingLeft(t, folder)
+}
+
 func TestDSN(t *testing.T) {
 	const (
 		mariadbVariable  = "KEYFILL_TEST_MARIADB"

@@ -1,0 +1,68 @@
+package testdb
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// PgBouncer returns the engine whose program is pgbouncer (Debian's package of that
+// name), to be handed to [Start]: a pooler in front of a PostgreSQL server, for the
+// whole of which DSN returns data source names of the pooler. It is in transaction mode
+// and has at most size connections to each database of the server, whose administrator
+// everybody is who comes through it.
+//
+// The server has to run: see [Server.Need]. What the environment says of its DSN after
+// the "?" is not obeyed between the pooler and the server.
+func PgBouncer(server *Server, size int) *Engine {
+	return &Engine{
+		name:   "pgbouncer",
+		scheme: "postgres",
+		admin:  server.address.User.Username(),
+		find:   func() (programs, error) { return findEach("pgbouncer") },
+		configure: func(l *local) error {
+			text := []byte(configPgBouncer(l, server, size))
+			return os.WriteFile(fileOfPgBouncer(l), text, 0o644) // the folder is closed to others
+		},
+		serve: func(l *local) []string { return []string{l.programs["pgbouncer"], fileOfPgBouncer(l)} },
+		// It goes on without the port that it cannot have, where it has its Unix socket.
+		taken:  "cannot listen on",
+		socket: socketPostgreSQL,
+		stop:   syscall.SIGTERM, // "immediate shutdown"
+		abort:  syscall.SIGKILL,
+		greet:  greetPostgreSQL,
+		dsn:    dsnPostgreSQL,
+		path:   pathPostgreSQL,
+	}
+}
+
+func fileOfPgBouncer(l *local) string { return filepath.Join(l.folder, "pgbouncer.ini") }
+
+// configPgBouncer writes the configuration: https://www.pgbouncer.org/config.html.
+func configPgBouncer(l *local, server *Server, size int) string {
+	database := fmt.Sprintf("* = host=%s port=%s user=%s",
+		server.address.Hostname(), server.address.Port(), quotedPgBouncer(server.address.User.Username()))
+	if password, ok := server.address.User.Password(); ok {
+		database += " password=" + quotedPgBouncer(password)
+	}
+	return strings.Join([]string{
+		"[databases]",
+		database,
+		"[pgbouncer]",
+		"listen_addr = 127.0.0.1",
+		"listen_port = " + l.port,
+		"unix_socket_dir = " + l.folder,
+		"auth_type = any", // whoever comes is the user of the line above
+		"pool_mode = transaction",
+		fmt.Sprintf("default_pool_size = %d", size),
+		"max_client_conn = 200",
+		"query_wait_timeout = 0", // who waits in vain is not helped
+		// lib/pq sends it with each connection.
+		"ignore_startup_parameters = extra_float_digits",
+		"",
+	}, "\n")
+}
+
+func quotedPgBouncer(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
