@@ -49,7 +49,7 @@ type job struct {
 
 const (
 	// jobPatience bounds a step of a job that says nothing else.
-	jobPatience = 20 * time.Second
+	jobPatience = time.Minute
 
 	// jobPause follows a step that has failed: a store or a server that is down
 	// is not to be run at.

@@ -31,8 +31,8 @@ func raging(t *testing.T) time.Duration {
 	return soak(t, time.Second, "KEYFILL_SOAK_TIME", time.ParseDuration)
 }
 
-// TestFaultKill: 8 processes with 4 connections each are killed after 100 to
-// 500 milliseconds, and others take their places.
+// TestFaultKill: 4 processes with 4 connections each, with make soak 8, are killed after
+// 100 to 500 milliseconds, and others take their places.
 func TestFaultKill(t *testing.T) {
 	eachFaultKind(t, faultEngines, func(t *testing.T, e harness.Engine, k faultKind) {
 		w := k.swarm(t, e)
@@ -42,7 +42,11 @@ func TestFaultKill(t *testing.T) {
 			life = between(1100*time.Millisecond, 1600*time.Millisecond)
 		}
 		w.tolerable = isDeadlock // of transactions with several parents
-		w.rage(8, raging(t), life)
+		places := 4
+		if harness.Soaking() {
+			places = 8
+		}
+		w.rage(places, raging(t), life)
 		w.check()
 		wantAtLeast(t, "processes killed", w.kills, 4)
 	})

@@ -16,10 +16,10 @@ const (
 )
 
 // TestFaultRows: 8 processes fill one table with many rows, in statements of a
-// thousand; the number is that of KEYFILL_SOAK_ROWS in a long run.
+// thousand: two on each connection, or as many rows as KEYFILL_SOAK_ROWS says.
 func TestFaultRows(t *testing.T) {
 	const each = rowsProcesses * rowsHands * rowsStatements
-	rows := soak(t, 64_000, "KEYFILL_SOAK_ROWS", strconv.Atoi)
+	rows := soak(t, 2*each, "KEYFILL_SOAK_ROWS", strconv.Atoi)
 	for _, e := range faultEngines {
 		for _, source := range []policy.Source{faultSequence, faultSnowflake} {
 			t.Run(e.Name+"/"+source.Kind, func(t *testing.T) {

