@@ -153,18 +153,26 @@ func (p *planned) execute(t *testing.T, steps []planStep) (policies []string) {
 			}
 		}
 		if s.Check != "" {
-			rows, err := conn.QueryContext(ctx, s.Check)
-			if err != nil {
-				t.Fatalf("%s: %s: %v", s.Title, s.Check, err)
+			if n, err := rowsOf(ctx, conn, s.Check); err != nil || n == 0 {
+				t.Fatalf("%s: %s: %d rows: %v", s.Title, s.Check, n, err)
 			}
-			if !rows.Next() {
-				t.Errorf("%s: %s has no row", s.Title, s.Check)
-			}
-			rows.Close()
 		}
 		conn.Close()
 	}
 	return policies
+}
+
+// rowsOf returns how many rows a query has.
+func rowsOf(ctx context.Context, conn *sql.Conn, query string) (n int, err error) {
+	rows, err := conn.QueryContext(ctx, query)
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		n++
+	}
+	return n, rows.Err()
 }
 
 // insertLoad inserts rows until it is told to stop, through databases that change on

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/keyfill/keyfill/dialect"
 )
+
+// errNoState is returned for a table that keyfill does not number.
+var errNoState = errors.New("no row of keyfill_sequences counts for the column: there is nothing to hand back")
 
 // planHandback returns the steps by which the engine numbers a column again. Its counter
 // begins a gap above every number that keyfill has reserved, since blocks may be in hand

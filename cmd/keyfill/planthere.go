@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/keyfill/keyfill/dialect"
@@ -131,6 +130,3 @@ func (f *planFigures) raise(latest, to int64) planStep {
 	}
 	return s
 }
-
-// errNoState is returned for a table that keyfill does not number.
-var errNoState = errors.New("no row of keyfill_sequences counts for the column: there is nothing to hand back")
