@@ -166,3 +166,16 @@ func TestAppendLiteralPanics(t *testing.T) {
 		}()
 	}
 }
+
+// TestTextOfEachByte: a byte has the same two digits wherever it stands.
+func TestTextOfEachByte(t *testing.T) {
+	for n := range 256 {
+		for at := range 16 {
+			u := uuid.UUID{}
+			u[at] = byte(n)
+			if got := dialect.Text(u); got != u.String() {
+				t.Fatalf("Text(%x) = %s, want %s", u[:], got, u)
+			}
+		}
+	}
+}
