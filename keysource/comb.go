@@ -95,109 +95,124 @@ func (s *COMB) Append(ctx context.Context, room []driver.Value, r Request) ([]dr
 	if r.Layout == dialect.SequentialAsBinary {
 		return appendBinary(ctx, s, room, r)
 	}
-	var few [4 * chunk]combTail // spares a small request the heap
-	milli, tails, err := s.draw(few[:], r)
+	var few [2 * chunk][16]byte // spares a small request the heap
+	keys, err := s.Append16(ctx, few[:0], r)
 	if err != nil {
 		return room, err
 	}
 	room = grow(room, r.N)
-	var part [chunk][16]byte
-	for len(tails) > 0 {
-		n := min(len(tails), chunk)
-		for i, tail := range tails[:n] {
-			tail.lay(&part[i], milli)
-		}
-		room = appendText(room, r.Layout, part[:n])
-		tails = tails[n:]
+	for len(keys) > 0 {
+		n := min(len(keys), chunk)
+		room = appendText(room, r.Layout, keys[:n])
+		keys = keys[n:]
 	}
 	return room, nil
 }
 
 // Key16 returns one key as 16 bytes, time first; see [Source16]. The layout
 // decides the order of the random bytes. It fails as Next does.
-func (s *COMB) Key16(_ context.Context, l dialect.Layout) ([16]byte, error) {
-	var key [16]byte
-	var one [2]combTail
-	milli, tails, err := s.draw(one[:], Request{N: 1, Layout: l})
+func (s *COMB) Key16(_ context.Context, l dialect.Layout) ([16]byte, error) { return s.key(l) }
+
+// key returns one key, see Key16.
+func (s *COMB) key(l dialect.Layout) ([16]byte, error) {
+	var random [combTailSize]byte
+	if err := s.rand.fill(random[:]); err != nil {
+		return [16]byte{}, err
+	}
+	milli, err := s.milli()
 	if err != nil {
 		return [16]byte{}, err
 	}
-	tails[0].lay(&key, milli)
+	var key [16]byte
+	tail := newCombTail(random[:], l)
+	tail.lay(&key, milli)
 	return key, nil
 }
 
 // Append16 is Append of keys as 16 bytes, time first; see [Source16].
 func (s *COMB) Append16(_ context.Context, room [][16]byte, r Request) ([][16]byte, error) {
-	var few [4 * chunk]combTail
-	milli, tails, err := s.draw(few[:], r)
+	switch {
+	case r.N < 1:
+		return room, ErrCount
+	case r.N == 1:
+		key, err := s.key(r.Layout)
+		if err != nil {
+			return room, err
+		}
+		return append(room, key), nil
+	}
+	var few [2 * chunk]combTail
+	tails := few[:]
+	if r.N > len(few) {
+		tails = make([]combTail, r.N)
+	}
+	tails = tails[:r.N]
+	even, err := s.read(tails, r.Layout)
+	if err != nil {
+		return room, err
+	}
+	milli, err := s.milli()
 	if err != nil {
 		return room, err
 	}
 	room = grow(room, r.N)
-	first := len(room)
-	room = room[:first+r.N]
-	for i, tail := range tails {
-		tail.lay(&room[first+i], milli)
-	}
-	return room, nil
-}
-
-// draw returns what the keys of a request are made from, in the order of the
-// keys. It uses room where that is long enough for twice as many.
-func (s *COMB) draw(room []combTail, r Request) (milli int64, tails []combTail, err error) {
-	if r.N < 1 {
-		return 0, nil, ErrCount
-	}
-	if 2*r.N > len(room) {
-		room = make([]combTail, 2*r.N)
-	}
-	tails, other := room[:r.N], room[r.N:2*r.N]
-	if err := s.read(tails, r.Layout); err != nil {
-		return 0, nil, err
-	}
-	if milli, err = s.milli(); err != nil {
-		return 0, nil, err
-	}
-	if s.rand.r == nil && r.N > 1 && r.N <= evenlyMost {
-		return milli, sortEvenly(tails, other), nil
+	all := len(room) + r.N
+	keys := room[len(room):all]
+	if even && r.N <= evenlyMost {
+		layEvenly(keys, tails, milli)
+		return room[:all], nil
 	}
 	slices.SortFunc(tails, combTail.compare)
-	return milli, tails, nil
+	for i, tail := range tails {
+		tail.lay(&keys[i], milli)
+	}
+	return room[:all], nil
 }
 
-// read fills tails. A reader of the caller's, which can fail, is read by one
-// call.
+// read fills tails, and reports whether they are evenly distributed. A reader of the
+// caller's, which can fail and give anything, is read by one call.
 //
 // Nothing is made ahead for later requests: the time of these keys is no finer
 // than a millisecond, so that copies of a running process, see [readAhead], would
 // make the same ones.
-func (s *COMB) read(tails []combTail, l dialect.Layout) error {
-	if s.rand.r == nil && len(tails) > 1 {
-		var rest uint64 // the low 16 bits of up to four tails
+func (s *COMB) read(tails []combTail, l dialect.Layout) (even bool, err error) {
+	if s.rand.r == nil {
 		w := s.ahead.get(0)
-		for i := range tails {
-			if i%4 == 0 {
-				rest = w.next()
-			}
-			tails[i] = combTail{w.next(), uint16(rest)}
-			rest >>= 16
-		}
+		w.fillTails(tails)
 		w.forget()
 		s.ahead.put(w)
-		return nil
+		return true, nil
 	}
-	var one [combTailSize]byte
-	b := one[:]
-	if len(tails) > 1 {
-		b = make([]byte, len(tails)*combTailSize)
-	}
+	b := make([]byte, len(tails)*combTailSize)
 	if err := s.rand.fill(b); err != nil {
-		return err
+		return false, err
 	}
 	for i := range tails {
 		tails[i] = newCombTail(b[i*combTailSize:][:combTailSize], l)
 	}
-	return nil
+	return false, nil
+}
+
+// fillTails fills tails with numbers: the upper 64 bits of each are one number, the
+// lower 16 bits of four are another one.
+func (w *words) fillTails(tails []combTail) {
+	for rest := tails; len(rest) > 0; {
+		numbers := w.some(len(rest))
+		for i, number := range numbers {
+			rest[i].hi = number
+		}
+		clear(numbers)
+		rest = rest[len(numbers):]
+	}
+	for rest := tails; len(rest) > 0; {
+		number := w.next()
+		four := rest[:min(len(rest), 4)]
+		for i := range four {
+			four[i].lo = uint16(number)
+			number >>= 16
+		}
+		rest = rest[len(four):]
+	}
 }
 
 // Traits says that nothing but uniqueness is promised: keys of the same
@@ -256,42 +271,45 @@ func (t combTail) compare(u combTail) int {
 	return cmp.Compare(t.lo, u.lo)
 }
 
-func (t *combTail) isBefore(u *combTail) bool {
+func (t combTail) isBefore(u combTail) bool {
 	return t.hi < u.hi || t.hi == u.hi && t.lo < u.lo
 }
 
-// evenlyMost is how many tails sortEvenly sorts fast.
+// evenlyMost is how many tails layEvenly sorts fast.
 const evenlyMost = 1024
 
-// sortEvenly returns tails in order, in room for as many. It is made for tails
-// that are evenly distributed, as random ones are: it deals them to the places
-// that their highest eight bits say, after which few of them have to be moved.
+// layEvenly lays out the keys of tails and a time in order, in as many places. It is
+// made for tails that are evenly distributed, as random ones are: it deals them to the
+// places that their highest eight bits say, after which few of them have to be moved.
 // Any others it sorts too, up to evenlyMost, but not faster than others do.
-func sortEvenly(tails, room []combTail) []combTail {
-	var place [1 << 8]int32
-	for _, t := range tails {
-		place[t.hi>>56]++
+func layEvenly(keys [][16]byte, tails []combTail, milli int64) {
+	var place [1 << 8]uint16
+	for i := range tails {
+		place[tails[i].hi>>56]++
 	}
-	sum := int32(0)
+	sum := uint16(0)
 	for i, n := range place {
 		place[i] = sum
 		sum += n
 	}
-	for _, t := range tails {
-		p := &place[t.hi>>56]
-		room[*p] = t
+	for i := range tails {
+		p := &place[tails[i].hi>>56]
+		tails[i].lay(&keys[*p], milli)
 		*p++
 	}
-	for i := 1; i < len(tails); i++ {
-		t, j := room[i], i
-		for ; j > 0 && t.isBefore(&room[j-1]); j-- {
-			room[j] = room[j-1]
+	var greatest combTail // of the keys before
+	for i := range keys {
+		tail := tailOf(&keys[i])
+		if !tail.isBefore(greatest) {
+			greatest = tail
+			continue
 		}
-		if j != i {
-			room[j] = t
+		key, j := keys[i], i
+		for ; j > 0 && tail.isBefore(tailOf(&keys[j-1])); j-- {
+			keys[j] = keys[j-1]
 		}
+		keys[j] = key
 	}
-	return room[:len(tails)]
 }
 
 // lay lays out the key of a time, in bytes that sort as the index of the layout
@@ -299,6 +317,11 @@ func sortEvenly(tails, room []combTail) []combTail {
 func (t combTail) lay(key *[16]byte, milli int64) {
 	binary.BigEndian.PutUint64(key[:8], uint64(milli)<<16|t.hi>>48)
 	binary.BigEndian.PutUint64(key[8:], t.hi<<16|uint64(t.lo))
+}
+
+// tailOf returns the tail of a key that lay has laid out.
+func tailOf(key *[16]byte) combTail {
+	return combTail{binary.BigEndian.Uint64(key[6:14]), binary.BigEndian.Uint16(key[14:])}
 }
 
 // combTime returns the time that key, in sortable bytes, would have as a comb

@@ -121,8 +121,8 @@ func TestCOMBSorts(t *testing.T) {
 	}
 }
 
-// TestSortEvenly: whatever the distribution, no tail is lost.
-func TestSortEvenly(t *testing.T) {
+// TestLayEvenly: whatever the distribution, no tail is lost.
+func TestLayEvenly(t *testing.T) {
 	r := mathrand.New(mathrand.NewPCG(1, 2))
 	for _, n := range []int{0, 1, 2, 100, 1024} {
 		for name, make := range map[string]func(i int) (uint64, uint16){
@@ -137,7 +137,7 @@ func TestSortEvenly(t *testing.T) {
 				hi, lo := make(i)
 				his, los = append(his, hi), append(los, lo)
 			}
-			if !keysource.SortEvenlyAsSlices(his, los) {
+			if !keysource.LayEvenlyAsSlices(his, los) {
 				t.Errorf("%s, %d tails: they are not as slices.SortFunc has them", name, n)
 			}
 		}

@@ -28,14 +28,19 @@ func ReadAhead(n int) (used, left []uint64) {
 	return w.numbers[:w.used], w.numbers[w.used:]
 }
 
-// SortEvenlyAsSlices reports whether sortEvenly sorts tails as package slices
-// does.
-func SortEvenlyAsSlices(his []uint64, los []uint16) bool {
+// LayEvenlyAsSlices reports whether layEvenly lays out tails in the order in which
+// package slices sorts them.
+func LayEvenlyAsSlices(his []uint64, los []uint16) bool {
 	var tails []combTail
 	for i := range his {
 		tails = append(tails, combTail{his[i], los[i]})
 	}
-	got := sortEvenly(tails, make([]combTail, len(tails)))
+	got := make([][16]byte, len(tails))
+	layEvenly(got, tails, 1)
 	slices.SortFunc(tails, combTail.compare)
-	return slices.Equal(got, tails)
+	want := make([][16]byte, len(tails))
+	for i := range tails {
+		tails[i].lay(&want[i], 1)
+	}
+	return slices.Equal(got, want)
 }
