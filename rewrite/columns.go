@@ -5,14 +5,16 @@ import "slices"
 // queryInBrackets reports whether the bracket here opens a query, not a column
 // list.
 func (p *parser) queryInBrackets() bool {
-	q := *p
-	if q.advance(); q.isPunct('(') {
-		return true
-	}
-	if !q.isAny("select", "with", "values", "table") {
+	next, _ := p.peek()
+	switch {
+	case next.kind == tokPunct:
+		return p.q[next.start] == '('
+	case next.kind != tokWord || !equalAny(p.text(next), "select", "with", "values", "table"):
 		return false
 	}
 	// With nothing behind it the word is a column's name.
+	q := *p
+	q.advance()
 	q.advance()
 	return !q.isPunct(',') && !q.isPunct(')') && !q.isPunct('.')
 }

@@ -232,6 +232,7 @@ func (p *parser) insert() {
 		p.skip(p.beside())
 		return
 	}
+	p.makeRoom()
 	state := newInsertState(h, verb)
 	in := &state
 	in.Nested, in.Explained = p.limit > 0, p.explained
@@ -254,6 +255,15 @@ func (p *parser) insert() {
 		in.explicit = nil
 	}
 	p.note(in, m)
+}
+
+// makeRoom makes room for what is found of the first INSERT that is read.
+func (p *parser) makeRoom() {
+	if p.inserts != nil || p.edits != nil || p.slots != nil {
+		return
+	}
+	p.first = new(firstParts)
+	p.inserts, p.edits, p.slots = p.first.inserts[:0], p.first.edits[:0], p.first.slots[:0]
 }
 
 // note adds an INSERT whose slots begin with the m-th. Those that stand in its

@@ -13,6 +13,9 @@ import (
 // may do anything.
 func (p *parser) precedes() {
 	p.keepsTables()
+	if p.isVerb() {
+		return
+	}
 	e := effectUnknown
 	if p.tok.kind == tokWord {
 		e = controlOf(p.d).of(p.text(p.tok))
@@ -27,7 +30,7 @@ func (p *parser) precedes() {
 	case p.branched && p.isAny("end", "else"), p.procedural:
 	case e == effectBlock && !p.d.Grammar.PLSQL:
 		p.several = ErrBlock
-	case p.isPunct('('), p.isVerb(), p.d.Grammar.NoSemicolon && p.isAny("exec", "execute"), p.isWord("analyze"):
+	case p.isPunct('('), p.d.Grammar.NoSemicolon && p.isAny("exec", "execute"), p.isWord("analyze"):
 	case e == effectUnknown, e == effectRun:
 		p.shut = true
 		if p.isAny("end", "until") {

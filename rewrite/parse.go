@@ -59,7 +59,8 @@ type parser struct {
 
 	free *freeNames // nil before one was asked for
 
-	lists   string // what the last column list got, since those of a text are often alike
+	first   *firstParts // the memory of the first insert, edits and slot; nil before there is one
+	lists   string      // what the last column list got, since those of a text are often alike
 	inserts []Insert
 	edits   []edit
 	slots   []slot
@@ -129,6 +130,11 @@ func (p *parser) read() {
 		if classes[c]&classPunct != 0 {
 			p.tok = token{tokPunct, i, i + 1}
 			p.pos = i + 1
+			return
+		}
+		if classes[c]&(classPlain|classDigit) == classPlain {
+			k := p.word()
+			p.tok = token{k, i, p.pos}
 			return
 		}
 		k := p.scan(c)

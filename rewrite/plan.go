@@ -61,9 +61,7 @@ type Plan struct {
 
 	readings []reading // see Readings
 
-	// What Draws and counts are in most plans.
-	firstDraw  [1]Draw
-	firstCount [1]int
+	first *firstParts // see there; nil for a plan without inserts
 
 	undoes lazyUndoes
 
@@ -71,6 +69,17 @@ type Plan struct {
 	reads               lazyReads
 
 	proof *proof // nil where no text proves that a transaction is open
+}
+
+// firstParts is memory for what most plans that fill have: one INSERT with one key. It is
+// one piece, since the pieces would take longer to allocate than to fill.
+type firstParts struct {
+	inserts [1]Insert
+	edits   [2]edit
+	slots   [1]slot
+	draws   [1]Draw
+	counts  [1]int
+	befores [1]int
 }
 
 // lazyText is a text that is written at its first use.
@@ -115,8 +124,11 @@ type slot struct {
 
 // plan decides what becomes of the text that was read.
 func (p *parser) plan() *Plan {
-	pl := &Plan{d: p.d, query: p.q, Inserts: p.inserts, Statements: p.statements, Load: p.streams}
-	query := slices.IndexFunc(p.inserts, func(in Insert) bool { return in.Query != nil })
+	pl := &Plan{d: p.d, query: p.q, Statements: p.statements, Load: p.streams, first: p.first}
+	if len(p.inserts) > 0 {
+		pl.Inserts = p.inserts
+	}
+	query := p.firstQuery()
 	if p.refusal == nil && (len(p.slots) > 0 || query >= 0) {
 		var reason Reason
 		if pl.spell, reason = p.prevented(); reason != "" {
@@ -178,6 +190,17 @@ func (p *parser) plan() *Plan {
 	return pl
 }
 
+// firstQuery returns the index of the first INSERT whose rows come from a query, -1
+// where there is none.
+func (p *parser) firstQuery() int {
+	for i := range p.inserts {
+		if p.inserts[i].Query != nil {
+			return i
+		}
+	}
+	return -1
+}
+
 // place counts the placeholders that Bind adds, and notes where they go among the
 // caller's if there are any that this matters for.
 func (pl *Plan) place() {
@@ -189,7 +212,12 @@ func (pl *Plan) place() {
 	if pl.spell.style&stylePosition == 0 || pl.params.count == 0 && !pl.Load {
 		return
 	}
-	pl.befores = make([]int, 0, pl.added)
+	if pl.first != nil {
+		pl.befores = pl.first.befores[:0]
+	}
+	if pl.added > cap(pl.befores) {
+		pl.befores = make([]int, 0, pl.added)
+	}
 	for i := range pl.edits {
 		if slot := pl.edits[i].slot; slot >= 0 {
 			pl.befores = append(pl.befores, int(pl.slots[slot].before))
@@ -321,10 +349,10 @@ func (pl *Plan) draw(d Draw) int32 {
 	}
 	switch {
 	case pl.Draws != nil:
-	case len(pl.Inserts) > 1:
-		pl.Draws, pl.counts = make([]Draw, 0, len(pl.Inserts)), make([]int, 0, len(pl.Inserts))
+	case len(pl.Inserts) == 1 && pl.first != nil:
+		pl.Draws, pl.counts = pl.first.draws[:0], pl.first.counts[:0]
 	default:
-		pl.Draws, pl.counts = pl.firstDraw[:0], pl.firstCount[:0]
+		pl.Draws, pl.counts = make([]Draw, 0, len(pl.Inserts)), make([]int, 0, len(pl.Inserts))
 	}
 	pl.Draws = append(pl.Draws, d)
 	pl.counts = append(pl.counts, 0)

@@ -47,6 +47,7 @@ const (
 	classLetter // also underscore and every byte from 0x80
 	classHex
 	classPunct // a token by itself in every dialect
+	classPlain // a letter, digit or underscore of ASCII
 )
 
 var classes = func() (t [256]uint8) {
@@ -60,11 +61,14 @@ var classes = func() (t [256]uint8) {
 	for c := range 256 {
 		switch {
 		case '0' <= c && c <= '9':
-			t[c] = classDigit | classHex
+			t[c] = classDigit | classHex | classPlain
 		case 'a' <= c && c <= 'f', 'A' <= c && c <= 'F':
 			t[c] = classLetter | classHex
 		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', c == '_', c >= 0x80:
 			t[c] = classLetter
+		}
+		if c < 0x80 && t[c]&classLetter != 0 {
+			t[c] |= classPlain
 		}
 	}
 	return t
@@ -236,17 +240,27 @@ func (s *scanner) wideSpace() int {
 
 // wordEnd returns where the identifier ends that pos is inside of.
 func (s *scanner) wordEnd() int {
+	s.pos = plainEnd(s.q, s.pos)
+	if s.pos == len(s.q) || classes[s.q[s.pos]]&(classSpace|classPunct) != 0 {
+		return s.pos // most of them, told without the dialect
+	}
 	wide := s.d.Lexis.UnicodeSpaces
 	for ; s.pos < len(s.q); s.pos++ {
 		c := s.q[s.pos]
-		if c < 0x80 && classes[c]&(classLetter|classDigit) != 0 {
-			continue // the most of them, told without the dialect
-		}
 		if !s.isPart(c) || c >= 0x80 && wide && s.wideSpace() > 0 {
 			break
 		}
 	}
 	return s.pos
+}
+
+// plainEnd returns where the letters, digits and underscores of ASCII end that begin
+// at start.
+func plainEnd(q string, start int) int {
+	for start < len(q) && classes[q[start]]&classPlain != 0 {
+		start++
+	}
+	return start
 }
 
 // word scans an identifier or keyword, or the literal that it is the prefix of.

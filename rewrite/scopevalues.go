@@ -63,13 +63,14 @@ func (pl *Plan) checkScopes(args []driver.NamedValue, h Holes) error {
 
 // hasScopes reports whether a key is numbered within other columns.
 func (pl *Plan) hasScopes() bool {
-	if !slices.ContainsFunc(pl.Inserts, func(in Insert) bool { return in.scopes != nil }) {
-		return false
-	}
-	return slices.ContainsFunc(pl.slots, func(s slot) bool {
+	for i := range pl.slots {
+		s := &pl.slots[i]
 		in := &pl.Inserts[s.insert]
-		return in.scopes != nil && !in.Explained && in.Target.Keys[s.key].Scope != nil
-	})
+		if in.scopes != nil && !in.Explained && in.Target.Keys[s.key].Scope != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // scopeAt returns the value of a column in the row of the i-th slot.

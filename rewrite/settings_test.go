@@ -272,7 +272,7 @@ func TestSamePlanFields(t *testing.T) {
 		"d",                     // what differs
 		"readings",              // those of a plan, not of its readings
 		"bound", "boundSession", // are made of the others
-		"firstDraw", "firstCount", // room for Draws and counts
+		"first",  // is the memory of the others
 		"scoped", // is made of Inserts and slots
 		"proof",  // is made of the edits, the slots and the text
 	}
