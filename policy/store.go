@@ -8,8 +8,9 @@ import (
 	"slices"
 )
 
-// Store is a database that keeps the states of sources. Its DSN is in no error
-// of this package, and not shown when it is printed.
+// Store is a database that keeps the states of sources, or a store without SQL, whose
+// driver is a keysource.StoreDriver. Its DSN is in no error of this package, and not
+// shown when it is printed.
 type Store struct {
 	// Driver is the name that the driver is registered by.
 	Driver string

@@ -95,13 +95,13 @@ func (a *alteredTables) countersHere(k *Column, all *Counters) *Counters {
 // openHere opens the row of a state while tables are changed. It compares the row with
 // the keys in the table right away, since only this transaction sees them, and returns
 // the row without that check. Other connections share the row.
-func (g *Conn) openHere(ctx context.Context, st *store.Store, row store.Sequence, behind keysource.Remedy, ranked bool) (store.Sequence, error) {
+func (g *Conn) openHere(ctx context.Context, st stateStore, row store.Sequence, behind keysource.Remedy, ranked bool) (store.Sequence, error) {
 	opened := row
 	opened.At = store.Within(g.tables.Dialect(), g.Raw)
 	if opened.OnBehind = behind; !ranked {
 		opened.OnBehind = keysource.RemedyWarn
 	}
-	if _, err := st.Open(ctx, opened); err != nil {
+	if err := st.openSeen(ctx, opened); err != nil {
 		return row, err
 	}
 	row.Create, row.Columns = false, slices.Clone(row.Columns)

@@ -192,7 +192,7 @@ func (dr making) newJoined(ctx context.Context, row store.Sequence, ranked bool,
 	if dr.on.isAltered() {
 		// Numbers that the transaction itself has drawn are in the table, as this
 		// connection sees it, and not yet in the row, as others do.
-		if row, err = dr.on.openHere(ctx, home, row, row.OnBehind, ranked && !dr.on.hasDrawn()); err != nil {
+		if row, err = dr.on.openHere(ctx, tableStates{home}, row, row.OnBehind, ranked && !dr.on.hasDrawn()); err != nil {
 			return nil, err
 		}
 	}

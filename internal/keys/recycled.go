@@ -57,7 +57,7 @@ func (dr making) newRecycled(row store.Sequence, ranked bool, schema string, c *
 		if err != nil {
 			return nil, err
 		}
-		rows := st.Series(series)
+		rows := st.series(series)
 		o.Store = rows
 		if ranked {
 			o.MaxKey = rows.MaxKey
@@ -74,8 +74,8 @@ func (dr making) newRecycled(row store.Sequence, ranked bool, schema string, c *
 
 // storeOf returns the store of a source that does not count on the statements'
 // connections, and completes its row.
-func (dr making) storeOf(src policy.Source, row *store.Sequence) (*store.Store, error) {
-	st, err := dr.db.sources.stores.get(src.Store)
+func (dr making) storeOf(src policy.Source, row *store.Sequence) (stateStore, error) {
+	st, err := dr.db.sources.stores.states(src.Store)
 	if err != nil {
 		return nil, err
 	}

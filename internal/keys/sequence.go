@@ -112,7 +112,10 @@ func (dr making) countThrough(ctx context.Context, src policy.Source, row store.
 			}
 			ranked = false // it was compared
 		}
-		rows := st.Reserver(row)
+		rows, err := st.numbers(row)
+		if err != nil {
+			return nil, err
+		}
 		o.Reserver, o.MaxKey = rows, rows.MaxKey
 		c.bound = newBound(row, rows.Bind)
 	}

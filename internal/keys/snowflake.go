@@ -78,7 +78,7 @@ func (dr making) newSnowflake(ctx context.Context) (*counter, error) {
 	if dr.db.markless(src) {
 		return dr.newMarkless(ctx, o, mapping)
 	}
-	st, err := dr.db.sources.stores.get(src.Store)
+	st, err := dr.db.sources.stores.states(src.Store)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func (dr making) newSnowflake(ctx context.Context) (*counter, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.numbers, c.bound = &snowflake{flake: leased}, newBound(row, st.Marker(worker).Bind)
+		c.numbers, c.bound = &snowflake{flake: leased}, newBound(row, st.marker(worker).Bind)
 		return c, nil
 	}
 	number, err := o.Number()
@@ -105,7 +105,7 @@ func (dr making) newSnowflake(ctx context.Context) (*counter, error) {
 		return nil, err
 	}
 	worker.Number = int64(number)
-	marker := st.Marker(worker)
+	marker := st.marker(worker)
 	o.Marker = marker
 	flake, err := keysource.NewSnowflake(o, dr.db.sources.env)
 	if err != nil {
@@ -138,7 +138,7 @@ func (dr making) newMarkless(ctx context.Context, o keysource.SnowflakeOptions, 
 }
 
 // leased returns a snowflake whose worker number is leased in a store.
-func (dr making) leased(src policy.Source, o keysource.SnowflakeOptions, st *store.Store, worker store.Worker) (flake, error) {
+func (dr making) leased(src policy.Source, o keysource.SnowflakeOptions, st stateStore, worker store.Worker) (flake, error) {
 	numbers := store.Series{
 		Sequence: store.Sequence{
 			Name: leasedName(worker.Name), Shared: true, Start: 1, Max: int64(o.Bits.Numbers()),
@@ -148,11 +148,11 @@ func (dr making) leased(src policy.Source, o keysource.SnowflakeOptions, st *sto
 		Owner: owner() + "/" + rand.Text(), // see newRecycled
 	}
 	return keysource.NewLeased(keysource.LeasedOptions{
-		Store: st.Series(numbers), Lease: src.WorkerLease,
+		Store: st.series(numbers), Lease: src.WorkerLease,
 		Open: func(number int) (*keysource.Snowflake, error) {
 			o, worker := o, worker
 			worker.Number = int64(number)
-			o.Worker, o.Marker = &number, st.Marker(worker)
+			o.Worker, o.Marker = &number, st.marker(worker)
 			return keysource.NewSnowflake(o, dr.db.sources.env)
 		},
 	}, dr.db.sources.env)

@@ -15,6 +15,7 @@ import (
 	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/internal/drivers"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -37,13 +38,19 @@ type openStore struct {
 	db *sql.DB
 }
 
-// configuredStore is a store that the policy names.
+// configuredStore is a store that the policy names: a database, or a store without
+// SQL.
 type configuredStore struct {
 	connector driver.Connector // made for it
 	dialect   *dialect.Dialect
+
+	plain keysource.Store // nil for a database
 }
 
 func (c configuredStore) close() error {
+	if c.plain != nil {
+		return c.plain.Close()
+	}
 	if c, ok := c.connector.(io.Closer); ok {
 		return c.Close()
 	}
@@ -78,6 +85,25 @@ func (s *stores) get(name string) (*store.Store, error) {
 	return o.Store, nil
 }
 
+// states returns where the states of sources are by the name of a store in the
+// policy, "" for the application's database. It does no I/O.
+func (s *stores) states(name string) (stateStore, error) {
+	s.mu.Lock()
+	plain, closed := s.configured[name].plain, s.closed
+	s.mu.Unlock()
+	switch {
+	case closed:
+		return nil, errMountClosed
+	case plain != nil:
+		return plainStates{plain}, nil
+	}
+	at, err := s.get(name)
+	if err != nil {
+		return nil, err
+	}
+	return tableStates{at}, nil
+}
+
 // catalog returns the way to ask the catalog of the application's database.
 func (s *stores) catalog() (catalog.Querier, error) {
 	o, err := s.open("")
@@ -96,7 +122,7 @@ func (s *stores) open(name string) (*openStore, error) {
 	if o := s.opened[name]; o != nil {
 		return o, nil
 	}
-	at := configuredStore{s.own, s.dialect}
+	at := configuredStore{connector: s.own, dialect: s.dialect}
 	if name != "" {
 		at = s.configured[name]
 	}
@@ -125,6 +151,13 @@ func openConfigured(c policy.Store) (configuredStore, error) {
 	d := plain.Driver()
 	if err := plain.Close(); err != nil {
 		return none, fmt.Errorf("driver %q cannot be closed", c.Driver)
+	}
+	if plain, ok := d.(keysource.StoreDriver); ok {
+		opened, err := plain.OpenStore(dsn)
+		if err != nil {
+			return none, refused
+		}
+		return configuredStore{plain: opened}, nil
 	}
 	facts, known := drivers.Of(d)
 	switch {

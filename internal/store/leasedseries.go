@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/sqlcode"
@@ -61,12 +60,7 @@ func (r *SeriesRows) Bind(ctx context.Context, c Column) error {
 // for [keysource.RecycledOptions]; 0 where there is none, or none can be asked
 // for.
 func (r *SeriesRows) MaxKey(ctx context.Context, from, to int64) (int64, error) {
-	columns := r.run.columnsOf(&r.series.Sequence)
-	if from <= 1 && to == math.MaxInt64 {
-		key, _, err := columns.greatest(ctx)
-		return key, err
-	}
-	return columns.greatestIn(ctx, from, to)
+	return r.run.columnsOf(&r.series.Sequence).greatestFrom(ctx, from, to)
 }
 
 // open looks for the tables and opens the counter's row, once.

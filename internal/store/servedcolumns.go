@@ -1,6 +1,9 @@
 package store
 
-import "context"
+import (
+	"context"
+	"math"
+)
 
 // servedColumns are the columns that the keys of a sequence go to, in the database
 // that holds them, which may be another one than the sequence's.
@@ -39,8 +42,12 @@ func (s servedColumns) greatest(ctx context.Context) (key int64, ranked bool, er
 	return s.greatestBy(func(k *KeyColumn) (int64, error) { return k.MaxKeyUpTo(ctx, s.q.Below) })
 }
 
-// greatestIn is greatest of the keys from from to to.
-func (s servedColumns) greatestIn(ctx context.Context, from, to int64) (int64, error) {
+// greatestFrom is greatest of the keys from from to to, both included.
+func (s servedColumns) greatestFrom(ctx context.Context, from, to int64) (int64, error) {
+	if from <= 1 && to == math.MaxInt64 {
+		key, _, err := s.greatest(ctx)
+		return key, err
+	}
 	key, _, err := s.greatestBy(func(k *KeyColumn) (int64, error) { return k.maxKeyIn(ctx, from, to) })
 	return key, err
 }

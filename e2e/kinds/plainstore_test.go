@@ -1,0 +1,196 @@
+package kinds_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/e2e/internal/harness"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// plainEngines are one engine of each kind.
+var plainEngines = []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault}
+
+// inPlain returns the policy of a table whose source keeps its state in a store
+// without SQL.
+func inPlain(e harness.Engine, driver, kind string, change func(*policy.Source)) *policy.Config {
+	cfg := harness.KeyKind{Source: harness.Mapped(kind, func(s *policy.Source) {
+		s.Store, s.Start = "central", 1
+		if change != nil {
+			change(s)
+		}
+	})}.Config(e)
+	cfg.Stores = map[string]policy.Store{"central": {Driver: driver, DSN: "memory"}}
+	return cfg
+}
+
+// TestPlainStore fills from each source that counts through a store without SQL, by
+// two databases that are opened on their own: each key is another one, and what is
+// closed is closed.
+func TestPlainStore(t *testing.T) {
+	for _, c := range []struct {
+		name, kind, column string
+		change             func(*policy.Source)
+	}{
+		{"sequence", policy.KindSequence, "BIGINT", nil},
+		{"sequence in blocks of one", policy.KindSequence, "BIGINT", func(s *policy.Source) { s.Block = 1 }},
+		{"recycled", policy.KindRecycled, "BIGINT", func(s *policy.Source) { s.Series = 10 }},
+		{"coprime", policy.KindCoprime, "CHAR(8)", func(s *policy.Source) { s.Start, s.Length = 0, 8 }},
+		{"snowflake", policy.KindSnowflake, "BIGINT", func(s *policy.Source) { s.Start, s.WorkerLease = 0, 30*time.Second }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			harness.Each(t, plainEngines, func(t *testing.T, s *harness.Scratch) {
+				harness.Exec(t, s.Raw, "CREATE TABLE t (id "+c.column+" NOT NULL PRIMARY KEY, a INT)")
+				name, plain := harness.RegisterPlain(t)
+				cfg := inPlain(s.Engine, name, c.kind, c.change)
+				if c.kind == policy.KindCoprime && s.Dialect.OneWriter {
+					t.Skip("whether the column holds keys is not asked for there")
+				}
+				one, _ := s.Open(t, cfg)
+				two, _ := s.Open(t, cfg)
+				for range 12 {
+					harness.Exec(t, one, "INSERT INTO t (a) VALUES (1)")
+					harness.Exec(t, two, "INSERT INTO t (a) VALUES (2), (3)")
+				}
+				if n := harness.CountInt(t, s.Raw, "SELECT COUNT(*) FROM t "); n != 36 {
+					t.Errorf("%d rows, want 36", n)
+				}
+				if n := plain.Opened(); n != 2 {
+					t.Errorf("%d databases have opened the store, want 2", n)
+				}
+				for _, db := range []interface{ Close() error }{one, two} {
+					if err := db.Close(); err != nil {
+						t.Error(err)
+					}
+				}
+				if n := plain.Opened(); n != 0 {
+					t.Errorf("%d databases have not closed the store", n)
+				}
+			})
+		})
+	}
+}
+
+// TestPlainStoreBegins: a state begins above the keys in the column, and only where
+// the policy lets it be made.
+func TestPlainStoreBegins(t *testing.T) {
+	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
+		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
+		harness.Exec(t, s.Raw, "INSERT INTO t (id, a) VALUES (41, 0)")
+		name, plain := harness.RegisterPlain(t)
+		no := false
+		kept, _ := s.Open(t, inPlain(s.Engine, name, policy.KindSequence, func(s *policy.Source) { s.Start, s.Create = 0, &no }))
+		_, err := kept.Exec("INSERT INTO t (a) VALUES (1)")
+		if !errors.Is(err, store.ErrNoRow) || !strings.Contains(err.Error(), "its store") {
+			t.Errorf("a state that may not be made: %v", err)
+		}
+		db, _ := s.Open(t, inPlain(s.Engine, name, policy.KindSequence, func(s *policy.Source) { s.Start = 0 }))
+		harness.Exec(t, db, "INSERT INTO t (a) VALUES (1)")
+		if got := harness.KeysOf(t, s.Raw, t.Context(), "SELECT id FROM t ORDER BY id"); !slices.Equal(got, []string{"41", "42"}) {
+			t.Errorf("keys %v, want 41 and 42", got)
+		}
+		if next := plain.Next("t.id"); next <= 42 {
+			t.Errorf("the state stands at %d", next)
+		}
+	})
+}
+
+// TestPlainStoreRefuses: what could give a key twice is an error, and so is what such a
+// store does not have.
+func TestPlainStoreRefuses(t *testing.T) {
+	harness.Each(t, plainEngines, func(t *testing.T, s *harness.Scratch) {
+		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
+		name, plain := harness.RegisterPlain(t)
+		fails := func(what string, cfg *policy.Config, want error) {
+			t.Helper()
+			db, _ := s.Open(t, cfg)
+			if _, err := db.Exec("INSERT INTO t (a) VALUES (1)"); err == nil || want != nil && !errors.Is(err, want) {
+				t.Errorf("%s: %v, want %v", what, err, want)
+			}
+		}
+		one := inPlain(s.Engine, name, policy.KindSequence, func(s *policy.Source) { s.Block = 1 })
+		db, _ := s.Open(t, one)
+		harness.Exec(t, db, "INSERT INTO t (a) VALUES (1)")
+		fails("another state of the column", inPlain(s.Engine, name, policy.KindSequence, func(s *policy.Source) { s.Name = "other" }), keysource.ErrStoreState)
+		fails("another kind of that name", inPlain(s.Engine, name, policy.KindRecycled, nil), keysource.ErrStoreState)
+		fails("a lock", inPlain(s.Engine, name, policy.KindSequence, func(s *policy.Source) { s.Lock = policy.LockOptimistic }), nil)
+		// In another database the store alone knows which state the column has. The name
+		// of a column of MySQL begins with the database.
+		elsewhere := s.Engine.Scratch(t)
+		harness.Exec(t, elsewhere.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
+		other, _ := elsewhere.Open(t, inPlain(s.Engine, name, policy.KindSequence, func(s *policy.Source) { s.Name = "other" }))
+		_, err := other.Exec("INSERT INTO t (a) VALUES (1)")
+		if s.Dialect.Family == dialect.FamilyMySQL {
+			if err != nil {
+				t.Errorf("a column of that name in another database: %v", err)
+			}
+		} else if !errors.Is(err, keysource.ErrStoreState) || !strings.Contains(err.Error(), `"t.id"`) {
+			t.Errorf("another state of the column, in another database: %v", err)
+		}
+		plain.Forget("t.id")
+		if _, err := db.Exec("INSERT INTO t (a) VALUES (2)"); !errors.Is(err, keysource.ErrStoreState) {
+			t.Errorf("a state that is gone: %v, want %v", err, keysource.ErrStoreState)
+		}
+		if n := plain.Next("t.id"); n != 0 {
+			t.Errorf("a state that was gone was made again, and stands at %d", n)
+		}
+	})
+	t.Run("DSN", func(t *testing.T) {
+		s := harness.SQLiteFile.Scratch(t)
+		name, _ := harness.RegisterPlain(t)
+		cfg := inPlain(s.Engine, name, policy.KindSequence, nil)
+		cfg.Stores["central"] = policy.Store{Driver: name, DSN: "secret"}
+		_, err := keyfill.OpenDB(s.Connector, keyfill.Options{Policy: cfg})
+		if err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("a DSN that cannot be read: %v", err)
+		}
+	})
+}
+
+// TestPlainStoreAltered: a transaction that has changed the table compares the state
+// with what it alone sees of the table.
+func TestPlainStoreAltered(t *testing.T) {
+	harness.Each(t, []harness.Engine{harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
+		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
+		name, plain := harness.RegisterPlain(t)
+		first, _ := s.Open(t, inPlain(s.Engine, name, policy.KindSequence, func(s *policy.Source) { s.Block = 1 }))
+		harness.Exec(t, first, "INSERT INTO t (a) VALUES (1)")
+		at := plain.Next("t.id")
+		insert := func(remedy keysource.Remedy) error {
+			db, _ := s.Open(t, inPlain(s.Engine, name, policy.KindSequence, func(s *policy.Source) { s.OnBehind = remedy }))
+			tx, err := db.Begin()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer tx.Rollback()
+			for _, text := range []string{"ALTER TABLE t ADD b INT", "INSERT INTO t (id, a) VALUES (50, 1)"} {
+				if _, err := tx.Exec(text); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err = tx.Exec("INSERT INTO t (a) VALUES (2)"); err != nil {
+				return err
+			}
+			if got := harness.KeysOf(t, tx, t.Context(), "SELECT id FROM t ORDER BY id"); !slices.Equal(got, []string{"1", "50", "51"}) {
+				t.Errorf("keys %v, want 1, 50 and 51", got)
+			}
+			return nil
+		}
+		if err := insert(""); !errors.Is(err, keysource.ErrStoreBehind) {
+			t.Errorf("%v, want %v", err, keysource.ErrStoreBehind)
+		}
+		if now := plain.Next("t.id"); now != at {
+			t.Errorf("a state that is behind has moved from %d to %d", at, now)
+		}
+		if err := insert(keysource.RemedyAdvance); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,160 @@
+package keys
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync/atomic"
+
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// plainStates are states in a store without SQL. What such a store cannot know, the
+// greatest key of a column, is asked of the application's database here.
+type plainStates struct{ at keysource.Store }
+
+// errPlain is for what a policy says of tables or procedures that keep a state, and of
+// an engine's counter, which has to be asked whenever a state is opened.
+var errPlain = errors.New("its store keeps states without SQL: leave lock, via, table and below out, or name a store that is a database")
+
+// errGone is for a state that is missing although this process has used it.
+var errGone = fmt.Errorf("%w: it was there and is gone, and which of its numbers other processes hold is not known: stop them, and make it again above all of these", keysource.ErrStoreState)
+
+func (p plainStates) numbers(row store.Sequence) (numberState, error) {
+	if row.Table != nil || row.Lock != "" || row.Procedure != "" || row.Below != 0 {
+		return nil, errPlain
+	}
+	b := p.state(row, row.Parameters)
+	return &plainNumbers{b, p.at.Reserver(b.state)}, nil
+}
+
+func (p plainStates) series(o store.Series) seriesState {
+	size, lease := cmp.Or(o.Size, keysource.DefaultSeries), cmp.Or(o.Lease, keysource.DefaultLease)
+	b := p.state(o.Sequence, fmt.Sprintf("series=%d", size))
+	return &plainSeries{b, p.at.Series(b.state, keysource.SeriesOwner{Size: size, Lease: lease, Owner: o.Owner})}
+}
+
+func (p plainStates) marker(w store.Worker) markState {
+	b := p.state(store.Sequence{
+		Name: store.WorkersState(w.Name), Columns: w.Columns, Exclusive: w.Exclusive, Create: true, Start: 1,
+	}, w.Parameters)
+	return &plainMark{b, p.at.Marker(b.state, w.Number, w.Owner)}
+}
+
+// openSeen reserves one integer above the greatest key: a store that stands below that
+// reserves none, and says so.
+func (p plainStates) openSeen(ctx context.Context, row store.Sequence) error {
+	numbers, err := p.numbers(row)
+	if err != nil {
+		return err
+	}
+	greatest, err := numbers.MaxKey(ctx)
+	if err != nil {
+		return err
+	}
+	got, err := numbers.Reserve(ctx, 1, greatest+1)
+	switch {
+	case err != nil || got.First > greatest || row.OnBehind == keysource.RemedyWarn:
+		return err
+	case row.OnBehind == keysource.RemedyAdvance:
+		return numbers.Advance(ctx, greatest+1)
+	}
+	return fmt.Errorf("%w: %q", keysource.ErrStoreBehind, row.Name)
+}
+
+// state returns the state of a row.
+func (p plainStates) state(row store.Sequence, parameters string) *plainState {
+	b := &plainState{at: p.at, row: row}
+	b.state = keysource.State{
+		Name: row.Name, Parameters: parameters,
+		Max: min(cmp.Or(row.Max, math.MaxInt64), math.MaxInt64-1), First: b.begin,
+	}
+	return b
+}
+
+// plainState is a state that is bound to its columns at its first use.
+type plainState struct {
+	at    keysource.Store
+	row   store.Sequence
+	state keysource.State
+
+	bound atomic.Bool // the state is bound to the columns of row
+	used  atomic.Bool // the state was there
+}
+
+// Bind binds the state to one more column.
+func (s *plainState) Bind(ctx context.Context, c store.Column) error {
+	if s.row.Exclusive {
+		return nil
+	}
+	return s.at.Bind(ctx, s.state, c.String())
+}
+
+// use does something with the state, which is bound to its columns before that.
+func (s *plainState) use(ctx context.Context, do func() error) error {
+	if !s.bound.Load() {
+		for _, c := range s.row.Columns {
+			if err := s.Bind(ctx, c); err != nil {
+				return err
+			}
+		}
+		s.bound.Store(true)
+	}
+	return do()
+}
+
+// make is use for what makes the state where it is missing.
+func (s *plainState) make(ctx context.Context, do func() error) error {
+	err := s.use(ctx, do)
+	if err == nil {
+		s.used.Store(true)
+	}
+	return err
+}
+
+// begin is [keysource.State].First.
+func (s *plainState) begin(ctx context.Context) (int64, error) {
+	if s.used.Load() {
+		return 0, errGone
+	}
+	return store.First(ctx, s.row)
+}
+
+// plainNumbers is the state of a sequence in a store without SQL.
+type plainNumbers struct {
+	*plainState
+	in keysource.Reserver
+}
+
+func (s *plainNumbers) Reserve(ctx context.Context, n, seen int64) (got keysource.Reservation, err error) {
+	err = s.make(ctx, func() error {
+		got, err = s.in.Reserve(ctx, n, seen)
+		return err
+	})
+	return got, err
+}
+
+func (s *plainNumbers) Advance(ctx context.Context, to int64) error {
+	return s.make(ctx, func() error { return s.in.Advance(ctx, to) })
+}
+
+func (s *plainNumbers) MaxKey(ctx context.Context) (int64, error) {
+	return store.GreatestKey(ctx, s.row, 1, math.MaxInt64)
+}
+
+// plainMark is the mark of a worker in a store without SQL.
+type plainMark struct {
+	*plainState
+	in keysource.Marker
+}
+
+func (s *plainMark) Mark(ctx context.Context, until int64) (before int64, err error) {
+	err = s.use(ctx, func() error {
+		before, err = s.in.Mark(ctx, until)
+		return err
+	})
+	return before, err
+}

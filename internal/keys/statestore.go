@@ -1,0 +1,62 @@
+package keys
+
+import (
+	"context"
+
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// stateStore is where the states of sources are that do not count on the connection of
+// each statement: tables of a database ([tableStates]), or a store without SQL
+// ([plainStates]). Its methods do no I/O but openSeen.
+type stateStore interface {
+	// numbers returns the state of a sequence.
+	numbers(row store.Sequence) (numberState, error)
+
+	// series returns the series of one owner.
+	series(o store.Series) seriesState
+
+	// marker returns the mark of a worker.
+	marker(w store.Worker) markState
+
+	// openSeen makes sure that the state of a sequence can be used, and compares it
+	// with the greatest key as row.At sees that.
+	openSeen(ctx context.Context, row store.Sequence) error
+}
+
+// binder is a state that more columns can be bound to.
+type binder interface {
+	Bind(ctx context.Context, c store.Column) error
+}
+
+type numberState interface {
+	keysource.Reserver
+	binder
+	MaxKey(ctx context.Context) (int64, error)
+}
+
+type seriesState interface {
+	keysource.SeriesStore
+	binder
+	MaxKey(ctx context.Context, from, to int64) (int64, error)
+}
+
+type markState interface {
+	keysource.Marker
+	binder
+}
+
+// tableStates are states in the tables of a database.
+type tableStates struct{ at *store.Store }
+
+func (t tableStates) numbers(row store.Sequence) (numberState, error) { return t.at.Reserver(row), nil }
+
+func (t tableStates) series(o store.Series) seriesState { return t.at.Series(o) }
+
+func (t tableStates) marker(w store.Worker) markState { return t.at.Marker(w) }
+
+func (t tableStates) openSeen(ctx context.Context, row store.Sequence) error {
+	_, err := t.at.Open(ctx, row)
+	return err
+}

@@ -1,0 +1,83 @@
+package keysource
+
+import (
+	"context"
+	"time"
+)
+
+// StoreDriver is a driver whose database keeps the states of sources without SQL, as
+// etcd and Redis can. Its package registers it by a name as every driver is
+// registered, with sql.Register in an init function: Open of such a driver.Driver
+// returns an error. An application imports the package, and names the driver under
+// stores: in the policy file.
+type StoreDriver interface {
+	// OpenStore returns the store that a DSN names. It does no I/O: who is not there
+	// is found out at the first use. Its error is not shown, since the error may
+	// repeat the DSN.
+	OpenStore(dsn string) (Store, error)
+}
+
+// Store keeps the states of sources. One [Store] serves the processes of several
+// applications; a state is known by its name alone, whatever it is used for.
+//
+// A store must be durable: what it has answered it never forgets, and it never
+// answers what another process could be answered. Where it may lose its last
+// commits, as at a failover without a quorum, its documentation says so, and
+// [Reservation].Server tells the servers apart.
+//
+// All methods are safe for concurrent use. But for Bind and Close they do no I/O:
+// what they return looks for the state at its first use, and makes it where it is
+// missing.
+type Store interface {
+	// Reserver returns the state of a [Sequence].
+	Reserver(s State) Reserver
+
+	// Series returns the series of one owner, for a [Recycled] or a [Leased].
+	Series(s State, o SeriesOwner) SeriesStore
+
+	// Marker returns the mark of one worker of a [Snowflake]. Each worker of a state
+	// has its own, which begins at 0: First of the state is not called. owner says in
+	// at most 190 characters who raises the mark, for people who look.
+	Marker(s State, worker int64, owner string) Marker
+
+	// Bind notes that the keys of a state go to a column, such as "orders.id". Two
+	// states that fill one column repeat each other's keys: where another state was
+	// bound to it, Bind changes nothing and returns an error that wraps
+	// [ErrStoreState]. Looking and noting are one step, of which others see both or
+	// nothing. What was noted stays when the policy changes.
+	Bind(ctx context.Context, s State, column string) error
+
+	// Close gives connections back. The states stay.
+	Close() error
+}
+
+// State names what a [Store] keeps for one source, and says what is expected of it.
+type State struct {
+	// Name has 1 to 190 characters and no space at either end.
+	Name string
+
+	// Parameters say what may never change, in at most 1,000 characters that hold no
+	// secret. They are stored when the state is made. A state that was made with
+	// others, or for another kind of source, is not used: [ErrStoreState].
+	Parameters string
+
+	// Max is the greatest integer that is reserved, at least 1. A store that cannot
+	// reserve one integer more up to Max returns [ErrExhausted].
+	Max int64
+
+	// First returns the first integer of a state that is not there, which the store
+	// then makes. It may ask the application's database. Its error says why the state
+	// is not to be made, and is returned as it is. Of two processes that make one
+	// state at the same time, the second uses what the first has made.
+	First func(ctx context.Context) (int64, error)
+}
+
+// SeriesOwner says whose series a [SeriesStore] takes, and what series there are.
+type SeriesOwner struct {
+	Size  int64         // integers of a series, for good
+	Lease time.Duration // for which a series belongs to its owner, by the store's clock
+
+	// Owner is another one for each source, however short it lives: 1 to 190
+	// characters.
+	Owner string
+}
