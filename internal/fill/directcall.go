@@ -35,7 +35,7 @@ func (d *directCall) exec(ctx context.Context) (driver.Result, error) {
 		c.parked.park(x)
 		return nil, driver.ErrSkip
 	}
-	res, err := x.how.exec(ctx, func() (driver.Result, error) { return c.ExecContext(ctx, x.text, x.sent) })
+	res, err := x.how.exec(ctx, c)
 	if err == driver.ErrSkip {
 		c.parked.park(x)
 		return nil, err
@@ -62,7 +62,7 @@ func (d *directCall) queryRows(ctx context.Context) (driver.Rows, error) {
 		c.parked.park(x)
 		return nil, driver.ErrSkip
 	}
-	rows, err := x.how.query(ctx, func() (driver.Rows, error) { return c.QueryContext(ctx, x.text, x.sent) })
+	rows, err := x.how.query(ctx, c)
 	if err == driver.ErrSkip {
 		c.parked.park(x)
 		return nil, err

@@ -9,18 +9,27 @@ import (
 // begun for them. There are three: autonomous, insertSelect and transactional. A prepared
 // statement sends through the same ones. A [plain] INSERT and a [bulkLoad] need none.
 type executor interface {
-	// exec executes by send, which it may call again.
-	exec(ctx context.Context, send sendExec) (driver.Result, error)
+	// exec executes the statement through the sender, once or again.
+	exec(ctx context.Context, via sender) (driver.Result, error)
 
 	// query is exec for a statement that gives rows.
-	query(ctx context.Context, send sendQuery) (driver.Rows, error)
+	query(ctx context.Context, via sender) (driver.Rows, error)
 }
 
-// sendExec and sendQuery send the text and the arguments that an execution has now.
-type (
-	sendExec  = func() (driver.Result, error)
-	sendQuery = func() (driver.Rows, error)
-)
+// sender sends the text and the arguments that an execution has now: a [Conn] sends them
+// to the driver's connection, a [statement] to the driver's statement.
+type sender interface {
+	sendExec(ctx context.Context, x *execution) (driver.Result, error)
+	sendQuery(ctx context.Context, x *execution) (driver.Rows, error)
+}
+
+func (c *Conn) sendExec(ctx context.Context, x *execution) (driver.Result, error) {
+	return c.ExecContext(ctx, x.text, x.sent)
+}
+
+func (c *Conn) sendQuery(ctx context.Context, x *execution) (driver.Rows, error) {
+	return c.QueryContext(ctx, x.text, x.sent)
+}
 
 // choose draws the keys of the execution, and gives it the executor that its plan and
 // its keys need.
@@ -67,9 +76,11 @@ func (x *execution) leave(ctx context.Context, err error) error {
 // rows are counted in their text.
 type autonomous struct{ x *execution }
 
-func (a autonomous) exec(_ context.Context, send sendExec) (driver.Result, error) { return send() }
+func (a autonomous) exec(ctx context.Context, via sender) (driver.Result, error) {
+	return via.sendExec(ctx, a.x)
+}
 
-func (a autonomous) query(ctx context.Context, send sendQuery) (driver.Rows, error) {
-	rows, err := send()
+func (a autonomous) query(ctx context.Context, via sender) (driver.Rows, error) {
+	rows, err := via.sendQuery(ctx, a.x)
 	return a.x.follows.raiseBehindRows(ctx, rows, err)
 }

@@ -38,12 +38,12 @@ type insertSelect struct {
 	saved  bool // our savepoint (rowsSavepoint) is set
 }
 
-func (s *insertSelect) exec(ctx context.Context, send sendExec) (driver.Result, error) {
-	return sendCounted(ctx, s, true, send)
+func (s *insertSelect) exec(ctx context.Context, via sender) (driver.Result, error) {
+	return sendCounted(ctx, s, true, func() (driver.Result, error) { return via.sendExec(ctx, s.x) })
 }
 
-func (s *insertSelect) query(ctx context.Context, send sendQuery) (driver.Rows, error) {
-	rows, err := sendCounted(ctx, s, false, send)
+func (s *insertSelect) query(ctx context.Context, via sender) (driver.Rows, error) {
+	rows, err := sendCounted(ctx, s, false, func() (driver.Rows, error) { return via.sendQuery(ctx, s.x) })
 	return s.x.follows.raiseBehindRows(ctx, rows, err)
 }
 

@@ -35,8 +35,8 @@ type transactional struct {
 	since     time.Time // when our transaction was first made again
 }
 
-func (t *transactional) exec(ctx context.Context, send sendExec) (driver.Result, error) {
-	res, err := sendJoined(ctx, t, true, send)
+func (t *transactional) exec(ctx context.Context, via sender) (driver.Result, error) {
+	res, err := sendJoined(ctx, t, true, func() (driver.Result, error) { return via.sendExec(ctx, t.x) })
 	if err == nil && !t.committed {
 		t.ask(ctx, res)
 		if err = t.x.fate.gone; err != nil {
@@ -49,8 +49,8 @@ func (t *transactional) exec(ctx context.Context, send sendExec) (driver.Result,
 	return res, err
 }
 
-func (t *transactional) query(ctx context.Context, send sendQuery) (driver.Rows, error) {
-	rows, err := sendJoined(ctx, t, false, send)
+func (t *transactional) query(ctx context.Context, via sender) (driver.Rows, error) {
+	rows, err := sendJoined(ctx, t, false, func() (driver.Rows, error) { return via.sendQuery(ctx, t.x) })
 	if err != nil {
 		return rows, t.leave(ctx, err)
 	}

@@ -140,13 +140,15 @@ func (on *planner) besideTemporary(ctx context.Context, p *rewrite.Plan) (*rewri
 		return p, nil
 	}
 	var (
+		d      = on.engine.Dialect
+		ask    = catalog.Conn(on.conn.Raw)
 		failed error
 		known  = map[rewrite.TableName]rewrite.Standing{}
 		hides  = false
 		counts = p.Reads()&rewrite.ReadsCount != 0
 	)
 	standing := func(n rewrite.TableName) rewrite.Standing {
-		named := names.Names[on.engine.Dialect.Fold(n.Table, true)]
+		named := names.Names[d.Fold(n.Table, true)]
 		if failed != nil || !named && !names.Every {
 			return rewrite.IsConfigured
 		}
@@ -157,7 +159,7 @@ func (on *planner) besideTemporary(ctx context.Context, p *rewrite.Plan) (*rewri
 		is := false
 		if !counts {
 			var err error
-			is, err = catalog.Temporary(ctx, on.engine.Dialect, catalog.Conn(on.conn.Raw), catalog.Name(n))
+			is, err = catalog.Temporary(ctx, d, ask, catalog.Name(n))
 			if err != nil && !sqlcode.Answered(err) {
 				failed = err
 			}

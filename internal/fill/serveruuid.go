@@ -44,8 +44,9 @@ func (on *planner) byServerUUID(ctx context.Context, p *rewrite.Plan) (*rewrite.
 	if p, ok := on.engine.ListedPlans.Get(key); ok {
 		return p, nil
 	}
+	lookup := on.naming.Lookup
 	p = rewrite.Compile(p.Dialect(), func(schema, name string) *rewrite.Target {
-		found := on.naming.Lookup(schema, name)
+		found := lookup(schema, name)
 		for target, with := range made {
 			if found != nil && found.Owner == target.Owner {
 				return with

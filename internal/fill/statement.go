@@ -100,13 +100,7 @@ func (s *statement) ExecContext(ctx context.Context, args []driver.NamedValue) (
 	if err != nil {
 		return nil, err
 	}
-	res, err := x.how.exec(ctx, func() (driver.Result, error) {
-		stmt, err := s.of(ctx, x)
-		if err != nil {
-			return nil, err
-		}
-		return session.ExecStmt(ctx, stmt, x.sent)
-	})
+	res, err := x.how.exec(ctx, s)
 	res, err = x.executed(ctx, res, err)
 	s.conn.release(x, err)
 	return res, err
@@ -128,14 +122,24 @@ func (s *statement) QueryContext(ctx context.Context, args []driver.NamedValue) 
 	if err != nil {
 		return nil, err
 	}
-	rows, err := x.how.query(ctx, func() (driver.Rows, error) {
-		stmt, err := s.of(ctx, x)
-		if err != nil {
-			return nil, err
-		}
-		return session.QueryStmt(ctx, stmt, x.sent)
-	})
+	rows, err := x.how.query(ctx, s)
 	return x.queried(ctx, rows, err)
+}
+
+func (s *statement) sendExec(ctx context.Context, x *execution) (driver.Result, error) {
+	stmt, err := s.of(ctx, x)
+	if err != nil {
+		return nil, err
+	}
+	return session.ExecStmt(ctx, stmt, x.sent)
+}
+
+func (s *statement) sendQuery(ctx context.Context, x *execution) (driver.Rows, error) {
+	stmt, err := s.of(ctx, x)
+	if err != nil {
+		return nil, err
+	}
+	return session.QueryStmt(ctx, stmt, x.sent)
 }
 
 // dryRun counts and reports what would become of an execution.
