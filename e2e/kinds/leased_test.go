@@ -40,6 +40,9 @@ func TestLeasedNumbers(t *testing.T) {
 		if _, err := late.Exec(insert); !errors.Is(err, keysource.ErrWorkerTaken) {
 			t.Errorf("%v, want %v", err, keysource.ErrWorkerTaken)
 		}
+		if err := late.Close(); err != nil { // it is not to lease what one leaves
+			t.Fatal(err)
+		}
 		numbers("0", "1")
 		if err := one.Close(); err != nil {
 			t.Fatal(err)
