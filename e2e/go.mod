@@ -9,6 +9,7 @@ require (
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/jmoiron/sqlx v1.4.0
 	github.com/keyfill/keyfill v0.0.0
+	github.com/keyfill/keyfill/keyfillgorm v0.0.0
 	github.com/lib/pq v1.12.3
 	github.com/mattn/go-sqlite3 v1.14.53
 	github.com/microsoft/go-mssqldb v1.11.2
@@ -74,3 +75,5 @@ replace github.com/keyfill/keyfill/auto/postgres => ../auto/postgres
 replace github.com/keyfill/keyfill/auto/sqlite => ../auto/sqlite
 
 replace github.com/keyfill/keyfill/auto/sqlserver => ../auto/sqlserver
+
+replace github.com/keyfill/keyfill/keyfillgorm => ../keyfillgorm

@@ -3,6 +3,7 @@ package apps_test
 import (
 	"database/sql"
 	"fmt"
+	"go/format"
 	"os"
 	"slices"
 	"strings"
@@ -251,23 +252,34 @@ func lacking(a, b []string) string {
 	return strings.Join(lines, "\n")
 }
 
-// TestProgramOfUUIDs: the program with UUIDs is the one with integers but for the
-// type of the ids. GORM takes no models with type parameters. With -update it is
-// written.
-func TestProgramOfUUIDs(t *testing.T) {
+// TestProgramsOfOthers: the other programs are the one with integers but for the type
+// of the ids, and for their tags. GORM takes no models with type parameters. With
+// -update they are written.
+func TestProgramsOfOthers(t *testing.T) {
 	ints, err := os.ReadFile("../assoc/ints/program.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := strings.NewReplacer("// Package ints", "// Package uuids", "package ints", "package uuids",
-		"ids that are integers", "ids that are UUIDs", "type ID = int64", "type ID = string").Replace(string(ints))
-	const path = "../assoc/uuids/program.go"
-	if *harness.UpdateDocs {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+	const tag = "gorm:\"primaryKey;default:(-)\""
+	for name, changes := range map[string][]string{
+		"uuids":     {"ids that are integers", "ids that are UUIDs", "type ID = int64", "type ID = string"},
+		"plainints": {"ids that are integers", "ids that are integers and have no tags for keyfill", tag, "gorm:\"primaryKey\""},
+		"plainuuids": {"ids that are integers", "ids that are UUIDs and have no tags for keyfill", tag, "gorm:\"primaryKey\"",
+			"type ID = int64", "type ID = string"},
+	} {
+		changes = append(changes, "// Package ints", "// Package "+name, "package ints", "package "+name)
+		formatted, err := format.Source([]byte(strings.NewReplacer(changes...).Replace(string(ints))))
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	if got, err := os.ReadFile(path); err != nil || string(got) != want {
-		t.Errorf("%s is not the program with integers, error %v: run go test -run TestProgramOfUUIDs -update", path, err)
+		path := "../assoc/" + name + "/program.go"
+		if *harness.UpdateDocs {
+			if err := os.WriteFile(path, formatted, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != string(formatted) {
+			t.Errorf("%s is not the program with integers, error %v: run go test -run TestProgramsOfOthers -update", path, err)
+		}
 	}
 }

@@ -1,4 +1,4 @@
-// Package assoc is what the programs in ints and uuids say of themselves: what an
+// Package assoc is what the programs in its folders say of themselves: what an
 // application with associations of every kind stores through GORM, and which ids its
 // structs have then.
 package assoc

@@ -1,0 +1,231 @@
+package keyfillgorm
+
+import (
+	"bytes"
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+	"gorm.io/gorm/schema"
+
+	"github.com/keyfill/keyfill"
+)
+
+// setter sets keys in structs.
+type setter struct {
+	mount     *keyfill.Mount
+	returning bool // GORM uses RETURNING
+}
+
+// drawnKey is the name under which a statement has what was drawn for it.
+const drawnKey = "keyfill:drawn"
+
+// drawn are the keys that were set for a statement.
+type drawn struct {
+	table   string
+	field   *schema.Field
+	structs []reflect.Value // that got a key
+	keys    []any           // as GORM binds them
+	rows    int             // of the INSERT
+	careful bool            // the INSERT may leave rows out
+
+	// conflict is the statement's ON CONFLICT as the program or an association has
+	// it; nil without one. The dialect of MySQL changes it when it writes the INSERT.
+	conflict *clause.OnConflict
+
+	// told says that RETURNING tells the key of each row, also where it was there:
+	// MariaDB's does, since GORM writes DO NOTHING there as an update.
+	told bool
+}
+
+// draw sets keys where they are missing. It runs before GORM writes the INSERT.
+func (s *setter) draw(db *gorm.DB) {
+	db.InstanceSet(drawnKey, (*drawn)(nil)) // a statement can be executed again
+	if db.Error != nil || db.DryRun {
+		return
+	}
+	d := s.missing(db)
+	if d == nil || len(d.structs) == 0 {
+		return
+	}
+	ctx := db.Statement.Context
+	keys, err := s.mount.Keys(ctx, d.table, len(d.structs))
+	if err != nil {
+		_ = db.AddError(err)
+		return
+	}
+	for i, rv := range d.structs {
+		value, err := set(ctx, d.field, rv, keys[i])
+		if err != nil {
+			d.zero(ctx)
+			_ = db.AddError(err)
+			return
+		}
+		d.keys = append(d.keys, value)
+	}
+	if _, has := db.Statement.Clauses["RETURNING"]; s.returning && !has && d.conflict != nil && db.Name() == "mysql" {
+		d.told = true
+		db.Statement.AddClause(returningOf(db.Statement.Schema, d.field))
+	}
+	db.InstanceSet(drawnKey, d)
+}
+
+// missing returns the structs that lack the key and are to get it, else nil.
+func (s *setter) missing(db *gorm.DB) *drawn {
+	table, ok := tableOf(db)
+	if !ok {
+		return nil
+	}
+	column, anytime := s.mount.KeyColumn(table)
+	if !anytime {
+		return nil
+	}
+	field := fieldOf(db.Statement.Schema, column)
+	if field == nil || s.readsBack(db, field) || !inserted(db, field) {
+		return nil
+	}
+	d := &drawn{table: table, field: field}
+	c, conflict := db.Statement.Clauses["ON CONFLICT"]
+	_, insert := db.Statement.Clauses["INSERT"] // with IGNORE, say
+	d.careful = conflict || insert
+	if written, ok := c.Expression.(clause.OnConflict); ok {
+		d.conflict = &written
+	}
+
+	seen := map[any]bool{}
+	for _, rv := range structs(db.Statement.ReflectValue) {
+		if !rv.IsValid() || rv.Kind() != reflect.Struct || !rv.CanAddr() {
+			return nil // GORM has an error for it, or it is a map
+		}
+		if seen[rv.Addr().Interface()] {
+			return nil // two rows of one struct have two keys
+		}
+		seen[rv.Addr().Interface()] = true
+		d.rows++
+		if _, zero := field.ValueOf(db.Statement.Context, rv); zero {
+			d.structs = append(d.structs, rv)
+		}
+	}
+	return d
+}
+
+// tableOf returns the name of a statement's table, and false where the plugin does not
+// know it, or not the database that it is in.
+func tableOf(db *gorm.DB) (string, bool) {
+	stmt := db.Statement
+	if _, resolves := db.Plugins["gorm:db_resolver"]; resolves || stmt.Schema == nil || stmt.SQL.Len() > 0 {
+		return "", false
+	}
+	switch expr := stmt.TableExpr; {
+	case expr == nil, expr.SQL == stmt.Quote(stmt.Table):
+		return stmt.Table, true
+	case expr.SQL == stmt.Quote(stmt.Schema.Table): // with its schema
+		return stmt.Schema.Table, true
+	}
+	return "", false
+}
+
+// fieldOf returns the field of a column, whose case the policy may have folded.
+func fieldOf(s *schema.Schema, column string) *schema.Field {
+	if f := s.FieldsByDBName[column]; f != nil {
+		return f
+	}
+	for name, f := range s.FieldsByDBName {
+		if strings.EqualFold(name, column) {
+			return f
+		}
+	}
+	return nil
+}
+
+// readsBack reports whether GORM learns the key of a row by itself.
+func (s *setter) readsBack(db *gorm.DB, field *schema.Field) bool {
+	if field.HasDefaultValue && field.DefaultValueInterface == nil {
+		integer := field.GORMDataType == schema.Int || field.GORMDataType == schema.Uint
+		if s.returning || integer && field == db.Statement.Schema.PrioritizedPrimaryField {
+			return true
+		}
+	}
+	c, ok := db.Statement.Clauses["RETURNING"]
+	if !ok || !s.returning {
+		return false
+	}
+	returning, _ := c.Expression.(clause.Returning)
+	for _, column := range returning.Columns {
+		if column.Name == "*" || strings.EqualFold(column.Name, field.DBName) {
+			return true
+		}
+	}
+	return len(returning.Columns) == 0 // which is all of them
+}
+
+// returningOf returns the clause that asks for the key, and for what GORM would ask for
+// without it.
+func returningOf(s *schema.Schema, key *schema.Field) clause.Returning {
+	r := clause.Returning{Columns: []clause.Column{{Name: key.DBName}}}
+	for _, f := range s.FieldsWithDefaultDBValue {
+		if f.Readable && f != key {
+			r.Columns = append(r.Columns, clause.Column{Name: f.DBName})
+		}
+	}
+	return r
+}
+
+// inserted reports whether GORM puts the field into the INSERT when it has a value: the
+// program may have chosen other ones by Select or Omit.
+func inserted(db *gorm.DB, field *schema.Field) bool {
+	selected, restricted := db.Statement.SelectAndOmitColumns(true, false)
+	chosen, named := selected[field.DBName]
+	return field.Creatable && (named && chosen || !named && !restricted)
+}
+
+// structs returns the structs that an INSERT stores.
+func structs(v reflect.Value) []reflect.Value {
+	switch v.Kind() {
+	case reflect.Slice, reflect.Array:
+		all := make([]reflect.Value, v.Len())
+		for i := range all {
+			all[i] = reflect.Indirect(v.Index(i))
+		}
+		return all
+	}
+	return []reflect.Value{v}
+}
+
+// set sets a key and returns it as GORM binds it. The two must be the same, or the key
+// is stored in another form than keyfill's.
+func set(ctx context.Context, field *schema.Field, rv reflect.Value, key driver.Value) (any, error) {
+	if err := field.Set(ctx, rv, key); err != nil {
+		return nil, err
+	}
+	value, _ := field.ValueOf(ctx, rv)
+	sent, err := driver.DefaultParameterConverter.ConvertValue(value)
+	if err != nil {
+		return nil, err
+	}
+	if !equal(sent, key) {
+		return nil, fmt.Errorf("keyfillgorm: field %s sends its key, as %T, in another form than the policy's %T: set layout: in the policy, or choose another type", field.Name, sent, key)
+	}
+	return value, nil
+}
+
+// equal compares two values of a driver.
+func equal(a, b driver.Value) bool {
+	x, isBytes := a.([]byte)
+	y, areBytes := b.([]byte)
+	if isBytes || areBytes {
+		return isBytes && areBytes && bytes.Equal(x, y)
+	}
+	return a == b
+}
+
+// zero takes all keys away.
+func (d *drawn) zero(ctx context.Context) {
+	for _, rv := range d.structs {
+		d.field.ReflectValueOf(ctx, rv).SetZero()
+	}
+}

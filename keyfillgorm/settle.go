@@ -1,0 +1,124 @@
+package keyfillgorm
+
+import (
+	"context"
+	"reflect"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+)
+
+// chunk is how many keys one SELECT asks for: engines have a limit of placeholders.
+const chunk = 500
+
+// settle compares the keys that were set with what is stored. It runs behind the
+// INSERT.
+func (s *setter) settle(db *gorm.DB) {
+	value, _ := db.InstanceGet(drawnKey)
+	d, _ := value.(*drawn)
+	if d == nil {
+		return
+	}
+	db.InstanceSet(drawnKey, (*drawn)(nil))
+	ctx := db.Statement.Context
+	if db.Error != nil {
+		d.zero(ctx)
+		return
+	}
+	if (!d.careful || d.told) && db.RowsAffected == int64(d.rows) {
+		return
+	}
+	missing, err := d.unstored(db, 0, len(d.keys))
+	for _, i := range missing {
+		if err == nil {
+			err = d.readBack(db, d.structs[i])
+		}
+	}
+	if err != nil {
+		// What is stored is not known, and a struct must not name a row that is not.
+		d.zero(ctx)
+		_ = db.AddError(err)
+		return
+	}
+	if d.conflict != nil && d.conflict.DoNothing && s.returning && len(d.structs) == d.rows {
+		// GORM counts the rows that RETURNING gives, and structs with a key.
+		db.RowsAffected = int64(d.rows - len(missing))
+	}
+}
+
+// unstored returns the indexes, of those from from to to, of the keys that are in no
+// row. It asks for all of them first, and for the halves where some are missing.
+func (d *drawn) unstored(db *gorm.DB, from, to int) ([]int, error) {
+	if to-from <= chunk {
+		stored, err := d.count(db, d.keys[from:to])
+		switch {
+		case err != nil || stored == int64(to-from):
+			return nil, err
+		case stored == 0:
+			all := make([]int, 0, to-from)
+			for i := from; i < to; i++ {
+				all = append(all, i)
+			}
+			return all, nil
+		}
+	}
+	half := (from + to) / 2
+	left, err := d.unstored(db, from, half)
+	if err != nil {
+		return nil, err
+	}
+	right, err := d.unstored(db, half, to)
+	return append(left, right...), err
+}
+
+// count returns how many of the keys are stored.
+func (d *drawn) count(db *gorm.DB, keys []any) (n int64, err error) {
+	in := clause.IN{Column: clause.Column{Name: d.field.DBName}, Values: keys}
+	err = d.query(db).Where(in).Count(&n).Error
+	return n, err
+}
+
+// query returns a query of the table on the statement's own connection.
+func (d *drawn) query(db *gorm.DB) *gorm.DB {
+	return db.Session(&gorm.Session{NewDB: true}).Table(d.table)
+}
+
+// readBack gives a struct the key of the row that was there instead of its own, where
+// the clause of the conflict says which one it is, and none otherwise.
+func (d *drawn) readBack(db *gorm.DB, rv reflect.Value) error {
+	ctx := db.Statement.Context
+	field := d.field.ReflectValueOf(ctx, rv)
+	field.SetZero()
+	c := d.conflict
+	if c == nil || c.DoNothing || len(c.Columns) == 0 || c.OnConstraint != "" || len(c.TargetWhere.Exprs) > 0 {
+		return nil
+	}
+	q := d.query(db).Select(d.field.DBName)
+	for _, column := range c.Columns {
+		same, known := d.sameAs(ctx, db, rv, column)
+		if !known {
+			return nil
+		}
+		q = q.Where(same)
+	}
+	found := reflect.New(reflect.SliceOf(field.Type()))
+	if err := q.Limit(2).Pluck(d.field.DBName, found.Interface()).Error; err != nil {
+		return err
+	}
+	if found.Elem().Len() == 1 {
+		field.Set(found.Elem().Index(0))
+	}
+	return nil
+}
+
+// sameAs returns the condition that a column has the struct's value, and false where
+// the struct does not tell: the column is the key, no field, or one that the database
+// may have filled.
+func (d *drawn) sameAs(ctx context.Context, db *gorm.DB, rv reflect.Value, column clause.Column) (clause.Eq, bool) {
+	field := fieldOf(db.Statement.Schema, column.Name)
+	if field == nil || field == d.field || field.HasDefaultValue {
+		return clause.Eq{}, false
+	}
+	value, _ := field.ValueOf(ctx, rv)
+	return clause.Eq{Column: clause.Column{Name: field.DBName}, Value: value}, true
+}
