@@ -60,8 +60,7 @@ func (d *wrappedDriver) connector(dsn string) (driver.Connector, error) {
 	return c, nil
 }
 
-// OpenConnector opens no connection: errors are those of the DSN and of the
-// policy.
+// OpenConnector opens no connection. Its errors are about the DSN and the policy.
 func (d *wrappedDriver) OpenConnector(dsn string) (driver.Connector, error) {
 	parent, err := dbconn.Open(d.parent, dsn)
 	if err != nil {
@@ -79,7 +78,7 @@ type Connector struct {
 }
 
 // wrapConnector puts a mount around parent. A mount opened through a
-// registered name is counted among those of all.
+// registered name is added to the databases of all.
 func wrapConnector(parent driver.Connector, o Options, all *Mount) (*Connector, error) {
 	o, err := o.withPolicy()
 	if err != nil {

@@ -32,7 +32,7 @@ func (m *Mount) add(one *fill.Database) {
 	m.opened = append(m.opened, one)
 }
 
-// remove is for a database that is closed, perhaps once more.
+// remove takes a closed database away and keeps its counts. It may be called again.
 func (m *Mount) remove(one *fill.Database) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -131,7 +131,7 @@ func (g *Conn) GiveWithin(ctx context.Context, t *Table, i, _ int, parents Paren
 type parent struct {
 	row    string // the name of its row in the store
 	values []any
-	places []int // of its rows among those of the statement
+	places []int // the indexes of its rows in the statement
 }
 
 func (s *scoped) within(ctx context.Context, g *Conn, t *Table, i int, rows [][]driver.Value) ([]driver.Value, error) {

@@ -16,13 +16,14 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// snowflake is the numbers of a worker, or of another spread, and the time.
+// snowflake gives numbers made of the time and the number of a worker, or of another
+// spread.
 type snowflake struct {
 	flake  flake
-	shared bool // others have the flake too, which is not closed with this counter
+	shared bool // other counters draw from the flake too, so that close leaves it open
 
-	// floor makes the flake begin above the keys in the table; nil when that is done,
-	// or has no use.
+	// floor makes the flake begin above the keys in the table; nil where that is not
+	// needed.
 	floor *floor
 }
 
@@ -158,9 +159,9 @@ func (dr making) leased(src policy.Source, o keysource.SnowflakeOptions, st stat
 	}, dr.db.sources.env)
 }
 
-// leasedName is the name of the rows that say who has which number of the workers
-// of a state; of a long one it ends in a hash of the whole. A state of another source
-// with that name would be told from them by its parameters.
+// leasedName returns the name of the rows that say which process has which worker's
+// number of a state. For a long name it ends in a hash of the whole. A state of another
+// source with that name has other parameters, by which it is told apart.
 func leasedName(state string) string {
 	const most, suffix = 190, " workers"
 	if utf8.RuneCountInString(state)+len(suffix) <= most {
@@ -171,7 +172,7 @@ func leasedName(state string) string {
 	return strings.TrimSpace(string([]rune(state)[:most-len(hash)-len(suffix)])) + hash + suffix
 }
 
-// spreadIn returns the number that the value called name begins keys with.
+// spreadIn returns the number with which keys begin: the context's value of this name.
 func spreadIn(ctx context.Context, name string) (int, error) {
 	text, ok := ValuesOf(ctx)(name)
 	if !ok {
@@ -180,8 +181,8 @@ func spreadIn(ctx context.Context, name string) (int, error) {
 	return keysource.ParseSpread(text)
 }
 
-// floor makes a snowflake that has no mark begin above what its worker has
-// stored: the clock may have been set back while no process ran.
+// floor makes a snowflake without a mark begin above the keys that its worker has stored:
+// the clock may have been set back while no process ran.
 type floor struct {
 	flake  *keysource.Snowflake
 	column store.Column
@@ -190,7 +191,8 @@ type floor struct {
 	index  int // of the key
 	done   atomic.Bool
 
-	// composite is what the keys are where they are text, of the worker's number.
+	// composite is the keys' form where they are text with the worker's number; nil
+	// where they are integers.
 	composite *keysource.Composite
 	number    int
 }
@@ -206,8 +208,8 @@ func (dr making) floorOf(flake *keysource.Snowflake, facts *Facts, number int) *
 	return &floor{flake: flake, column: found.StoreColumn(dr.table.Rule, dr.key, false), db: dr.db, table: dr.table, index: dr.index, composite: composite, number: number}
 }
 
-// read returns the number of the greatest key in the column, of a composite among
-// those of the worker.
+// read returns the number of the greatest key in the column; for a composite, of the
+// greatest key with the worker's number.
 func (f *floor) read(ctx context.Context, st *store.Store) (int64, error) {
 	if f.composite == nil {
 		return st.Column(f.column).MaxKey(ctx)
@@ -220,9 +222,9 @@ func (f *floor) read(ctx context.Context, st *store.Store) (int64, error) {
 	return f.composite.Number(strings.TrimRight(key, " "))
 }
 
-// greatest returns the greatest key in the column. It is waited for as long as a store
-// is: the statement's own transaction may have locked the table, and the server sees no
-// deadlock.
+// greatest returns the greatest key in the column. It waits for the policy's store_wait
+// at most: the statement's own transaction may have locked the table, which the server
+// does not see as a deadlock.
 func (f *floor) greatest(ctx context.Context, st *store.Store) (int64, error) {
 	if f.db.StatesOnConnection() {
 		return f.read(ctx, st)

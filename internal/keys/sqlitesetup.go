@@ -107,14 +107,14 @@ func inMemory(ctx context.Context, g *Conn) bool {
 	return false
 }
 
-// LockBeforeRead takes the lock to write before something is read inside a transaction of
-// SQLite, as the INSERT will that is to be sent: by a statement on its table
-// that changes nothing. A transaction that has read before does not wait for
-// another connection that writes, and fails when one has written since: errors
-// SQLITE_BUSY and SQLITE_BUSY_SNAPSHOT, https://www.sqlite.org/rescode.html.
+// LockBeforeRead takes SQLite's lock to write before something is read inside a
+// transaction, by a statement that changes nothing in the table of the INSERT. A
+// transaction that has read before does not wait for another connection that writes, and
+// fails when one has written since: errors SQLITE_BUSY and SQLITE_BUSY_SNAPSHOT,
+// https://www.sqlite.org/rescode.html.
 //
-// An error is left to what comes next, since it may be that of a view, which cannot
-// be written to in this way. One that may have ended the transaction is returned.
+// Where the statement fails, as on a view, the next one shows whether the INSERT fails
+// too. An error that may have ended the transaction is returned.
 func (db *Tables) LockBeforeRead(ctx context.Context, g *Conn, t *Table, i int) error {
 	if !db.StatesOnConnection() || g.Tx == session.Outside {
 		return nil

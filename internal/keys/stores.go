@@ -19,9 +19,9 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// stores are the databases where the states of one database's sources live: the
-// application's own database, and the stores that the policy names. Each is connected at its first use,
-// by connections that are not the application's.
+// stores are the databases with the states of one database's sources: the application's
+// own database, and the stores that the policy names. Each is connected at its first
+// use, by connections that are not the application's.
 type stores struct {
 	own        driver.Connector // the application's, below keyfill
 	dialect    *dialect.Dialect // of the application's database

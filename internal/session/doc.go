@@ -16,6 +16,7 @@
 // concurrent use; a Conn belongs to one goroutine at a time, as database/sql has it.
 //
 // The packages internal/keys and internal/fill stand on this one. It knows neither
-// configured tables nor keys. [Server].Detached says that a test has no engine to ask. It calls back in two cases only: a transaction that has
-// changed tables ends (Altered.OnEnd), or a table was renamed (OnRename).
+// configured tables nor keys. It calls back in two cases only: a transaction that has
+// changed tables ends (Altered.OnEnd), or a table was renamed (OnRename). In a test
+// without an engine nothing is asked: see Detached of [Server].
 package session
