@@ -1,0 +1,2 @@
+// Package dm is empty: see go.mod.
+package dm
