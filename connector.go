@@ -75,6 +75,7 @@ type Connector struct {
 	parent driver.Connector
 	driver *wrappedDriver
 	all    *Mount
+	check  startCheck
 }
 
 // wrapConnector puts a mount around parent. A mount opened through a
@@ -106,6 +107,7 @@ func wrapConnector(parent driver.Connector, o Options, all *Mount) (*Connector, 
 		parent: parent,
 		driver: &wrappedDriver{parent: parent.Driver(), options: o, mount: &Mount{one: db}, all: all},
 		all:    all,
+		check:  startCheck{wanted: wantsCheck(db)},
 	}, nil
 }
 
@@ -118,6 +120,7 @@ func (c *Connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.check.begin(ctx, c.driver.mount.one, g)
 	return newConn(g), nil
 }
 
@@ -133,6 +136,7 @@ const closing = 5 * time.Second
 func (c *Connector) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closing)
 	defer cancel()
+	c.check.end()
 	err := c.driver.mount.one.Close(ctx, c.driver.mount.one.WithOwnConn)
 	if c.all != nil {
 		c.all.remove(c.driver.mount.one)

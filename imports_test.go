@@ -23,6 +23,7 @@ const module = "github.com/keyfill/keyfill"
 // library. A new package, and a new arrow, is written down here first.
 var arrows = map[string][]string{
 	".": {
+		module + "/internal/check",
 		module + "/internal/dbconn",
 		module + "/internal/explain",
 		module + "/internal/fill",
@@ -63,7 +64,19 @@ var arrows = map[string][]string{
 		module + "/rewrite",
 		"github.com/google/uuid",
 	},
-	"internal/catalog": {module + "/dialect", module + "/internal/dbconn"},
+	"internal/check": {
+		module + "/dialect",
+		module + "/internal/catalog",
+		module + "/internal/dbconn",
+		module + "/internal/drivers",
+		module + "/internal/keys",
+		module + "/internal/nearest",
+		module + "/internal/sqlcode",
+		module + "/internal/store",
+		module + "/keysource",
+		module + "/policy",
+	},
+	"internal/catalog": {module + "/dialect", module + "/internal/dbconn", module + "/internal/nearest"},
 	"dialect":          {},
 	"internal/dbconn":  {},
 	"internal/explain": {},
@@ -78,6 +91,7 @@ var arrows = map[string][]string{
 		module + "/rewrite",
 	},
 	"internal/sqlcode": {module + "/dialect"},
+	"internal/nearest": {},
 	"internal/testdb":  {},
 	"keyfilltest": {
 		module,
@@ -90,7 +104,7 @@ var arrows = map[string][]string{
 	"keysource":      {module + "/dialect", "github.com/google/uuid"},
 	"internal/sim":   {},
 	"internal/store": {module + "/dialect", module + "/internal/dbconn", module + "/internal/sqlcode", module + "/keysource"},
-	"policy":         {module + "/dialect", module + "/keysource", "go.yaml.in/yaml/v3"},
+	"policy":         {module + "/dialect", module + "/internal/nearest", module + "/keysource", "go.yaml.in/yaml/v3"},
 	"rewrite":        {module + "/dialect"},
 }
 

@@ -22,6 +22,7 @@
 //	follow      keys that others store
 //	adopt       an application that exists: old processes beside new ones, and the way back
 //	catalog     what the engine says of a table
+//	check       what keyfill check finds
 //	faults      killed processes and servers, clocks, clusters
 //	sqlserver   what the drivers of SQL Server and Oracle send
 //	fuzz        generated statements

@@ -34,6 +34,9 @@ func (k checker) check() {
 	}
 	k.checkSettings()
 	k.checkWords(place{}, c.Fill, c.Mode, c.Unsupported)
+	if c.Check != "" && !slices.Contains(checkWords, c.Check) {
+		k.wrongField(place{}.in("check"), unknownWord("word for check:", c.Check, checkWords))
+	}
 	k.checkStores()
 	if c.StoreWait < 0 {
 		k.wrong(place{}.in("store_wait"), "want a time above 0")

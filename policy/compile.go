@@ -155,7 +155,7 @@ func (k *compiler) add(p place, t Table) {
 		return
 	}
 	n := len(parts)
-	e := &entry{name: p.name, table: parts[n-1]}
+	e := &entry{name: p.name, table: parts[n-1], line: k.origin.find(p).line}
 	if n > 1 {
 		e.schema = parts[n-2]
 	}
@@ -202,6 +202,7 @@ func (k *compiler) rule(p place, t Table, e *entry) []keyUse {
 		if sk, filled := k.key(places[i], key, column, t.Fill); filled {
 			uses = append(uses, keyUse{e, len(e.keys), places[i]})
 			e.keys = append(e.keys, sk)
+			e.lines = append(e.lines, k.origin.linesOf(places[i]))
 		}
 	}
 	for _, u := range uses {

@@ -40,6 +40,10 @@ type Config struct {
 	// cannot be filled; "" is [Refuse].
 	Unsupported Unsupported
 
+	// Check says when the policy is compared with the database: "" is never, and
+	// [CheckStart] in the background of the first connection.
+	Check string
+
 	// Fill says what counts as "no key"; 0 is missing, null, default and zero,
 	// but zero for integers on MySQL and MariaDB only
 	// ([dialect.Dialect.ZeroIsNoKey]).

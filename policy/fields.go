@@ -29,6 +29,8 @@ var configFields = []field[Config]{
 		func(c *Config) *string { return &c.QuotedIdentifier }),
 	bind("mode", "What happens to the statements of all tables: fill (default); dry_run, decide and report but send the original text; or off.",
 		modeShape, func(c *Config) *Mode { return &c.Mode }),
+	bind("check", "When the policy is compared with the database: start, in the background of the first connection, whose findings are logged. Left out, it is with mode: dry_run alone.",
+		word[string]("word for check:", checkWords), func(c *Config) *string { return &c.Check }),
 	bind("unsupported", "What happens to an INSERT on a configured table that cannot be filled: refuse (default), or send it unfilled.",
 		unsupportedShape, func(c *Config) *Unsupported { return &c.Unsupported }),
 	bind("fill", "What counts as \"no key\", exactly. Left out, it is missing, null, default and zero, but zero for integers on MySQL and MariaDB only.",

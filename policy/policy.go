@@ -32,8 +32,11 @@ type entry struct {
 	schema, table pattern
 	literals      int // characters that are no wildcards
 
-	// keys are the keys to fill, whose states are still to be named.
-	keys []stateKey
+	// keys are the keys to fill, whose states are still to be named, and lines where
+	// they stand in the file.
+	keys  []stateKey
+	line  int
+	lines []KeyLines
 
 	// rule is the rule of the table that the entry names. For a glob, Table and the
 	// fields that depend on the table's name are still to be set.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/nearest"
 )
 
 // sqlModes are the words of sql_mode in MySQL 5.7 to 9 and MariaDB 10.5 to 12:
@@ -57,7 +58,7 @@ func (k checker) checkSettings() {
 
 // unknownMode returns the message for a word that is no mode.
 func unknownMode(word string) string {
-	if near := nearest(word, sqlModes); near != "" {
+	if near := nearest.Word(word, sqlModes); near != "" {
 		return "unknown sql_mode " + show(word) + "; did you mean " + strings.ToUpper(near) + "?"
 	}
 	return "unknown sql_mode " + show(word) + "; write a list as SELECT @@SESSION.sql_mode gives it, or " + defaultMode

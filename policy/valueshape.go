@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/keyfill/keyfill/internal/nearest"
 )
 
 // shape is the type of a value in the file: it reads one, and says how the JSON
@@ -69,7 +71,7 @@ func (r *reader) object(p place, n *yaml.Node, fields []heading, read func(i int
 		i := slices.IndexFunc(fields, func(f heading) bool { return f.name == name })
 		if i < 0 {
 			names := fieldNames(fields)
-			meant := nearest(name, names)
+			meant := nearest.Word(name, names)
 			seen[meant] = true // misspelt, not missing
 			r.misreadField(positionOf(key), p.in(meant), unknownWord("field", name, names))
 			return

@@ -3,6 +3,7 @@
 //
 //	keyfill demo                 INSERTs through keyfill, on SQLite in a temporary folder
 //	keyfill explain              what would become of a statement, or of a million of them
+//	keyfill check                what does not fit between a policy and a database
 //	keyfill gen [KIND]           new keys
 //	keyfill inspect KEY...       what a key is and when it was made
 //	keyfill ddl                  the statements that create the tables of the store
@@ -20,7 +21,7 @@
 // "keyfill help explain" and so on describe formats and units.
 //
 // Errors go to standard error. The exit code is 0, 1 after an error, or 2 when
-// the command line is not understood.
+// the command line is not understood. That of check has meanings of its own.
 package main
 
 import (
@@ -61,6 +62,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	root.SetErr(errOut)
 	cmd, err := root.ExecuteContextC(ctx)
 	var usage *usageError
+	var coded *codeError
 	switch {
 	case err == nil:
 		return 0
@@ -72,6 +74,9 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	}
 	// Package keyfill says its name itself.
 	fmt.Fprintf(errOut, "keyfill: %s\n", strings.TrimPrefix(err.Error(), "keyfill: "))
+	if errors.As(err, &coded) {
+		return coded.code
+	}
 	return exitError
 }
 
@@ -106,6 +111,6 @@ github.com/keyfill/keyfill, and need no program.`,
 		SilenceUsage:      true,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
-	root.AddCommand(newDemo(), newExplain(), newGen(), newInspect(), newDDL(), newPlan(), newBackfill(), newVersion())
+	root.AddCommand(newDemo(), newExplain(), newCheck(), newGen(), newInspect(), newDDL(), newPlan(), newBackfill(), newVersion())
 	return root
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/nearest"
 )
 
 // Key is a key column as the policy has it.
@@ -47,52 +48,79 @@ type Key struct {
 
 // Check returns nil, or an [*Error] that says why the engine would refuse the
 // keys, store others than were sent or out of order, or make the same ones
-// itself, and what to change. A column of a type that this package does not
-// know passes.
-//
-// Errors: [ErrNoColumn], [ErrGenerated], [ErrIdentityAlways], [ErrType],
-// [ErrCOMB], [ErrCollation], [ErrView], [ErrPartition], [ErrChild],
-// [ErrAttached], [ErrNarrow], [ErrLive], in this order.
+// itself, and what to change: the first of [Table.Problems]. A column of a type that
+// this package does not know passes.
 func (t *Table) Check(d *dialect.Dialect, k Key) error {
+	if all := t.Problems(d, k); len(all) > 0 {
+		return all[0]
+	}
+	return nil
+}
+
+// Problems returns all that [Table.Check] would refuse in turn, each an [*Error].
+//
+// Errors: [ErrNoColumn] alone, or [ErrGenerated], [ErrIdentityAlways], [ErrType],
+// [ErrCOMB], [ErrCollation], [ErrView], [ErrPartition], [ErrChild], [ErrAttached],
+// [ErrNarrow], [ErrLive], in this order.
+func (t *Table) Problems(d *dialect.Dialect, k Key) (all []error) {
 	c := t.Column(d, k.Column)
 	if c == nil {
-		return &Error{t.Name, k.Column, ErrNoColumn, "write its name as the table has it, or add it to the table"}
+		return []error{&Error{t.Name, k.Column, ErrNoColumn, "write its name as the table has it, or add it to the table" + nearest.DidYouMean(k.Column, t.columnNames())}}
 	}
-	fail := func(err error, format string, args ...any) error {
+	fail := func(err error, format string, args ...any) {
 		detail := fmt.Sprintf(format, args...)
 		if t.View {
 			detail = "the column is a view's, with the type of its query: " + detail
 		}
-		return &Error{t.Name, c.Name, err, detail}
+		all = append(all, &Error{t.Name, c.Name, err, detail})
 	}
-	switch {
-	case c.Generated:
-		return fail(ErrGenerated, "make it a plain column, or take it out of the policy")
-	case c.IdentityAlways:
-		return fail(ErrIdentityAlways, "it is %s: %s, or use source identity", c.Identity, c.withoutAlways())
+	if c.Generated {
+		fail(ErrGenerated, "make it a plain column, or take it out of the policy")
+	}
+	if c.IdentityAlways {
+		fail(ErrIdentityAlways, "it is %s: %s, or use source identity", c.Identity, c.withoutAlways())
 	}
 	if problem := c.typeProblem(k); problem != "" {
-		return fail(ErrType, "%s", problem)
+		fail(ErrType, "%s", problem)
 	}
 	if problem := c.combProblem(d, k); problem != "" {
-		return fail(ErrCOMB, "%s", problem)
+		fail(ErrCOMB, "%s", problem)
 	}
 	if problem := c.caseProblem(d, k); problem != "" {
-		return fail(ErrCollation, "%s", problem)
+		fail(ErrCollation, "%s", problem)
 	}
 	if advice, err := t.secondName(); err != nil && k.State && !k.Exclusive {
-		return &Error{t.Name, c.Name, err, advice}
+		all = append(all, &Error{t.Name, c.Name, err, advice})
 	}
 	if k.Integer && c.Integer && c.Bits < k.maxBits() {
-		return fail(ErrNarrow, "%s holds %d bits: %s", c.Type, c.Bits, narrower(c.Bits))
+		fail(ErrNarrow, "%s holds %d bits: %s", c.Type, c.Bits, narrower(c.Bits))
 	}
 	switch {
 	case k.Below > 0 && c.RowID && c.Identity == "":
-		return fail(ErrLive, "SQLite gives the greatest key and one where the column has no AUTOINCREMENT, so that no counter could stand at below: leave below out")
-	case c.Identity == "", k.Exclusive, k.Native && c.isSequence(), k.Below > 0 && c.hasCounter(d):
-		return nil
+		fail(ErrLive, "SQLite gives the greatest key and one where the column has no AUTOINCREMENT, so that no counter could stand at below: leave below out")
+	case c.Identity == "", c.IdentityAlways, k.Exclusive, k.Native && c.isSequence(), k.Below > 0 && c.hasCounter(d):
+	default:
+		fail(ErrLive, c.fittingSources(k), c.Identity)
 	}
-	return fail(ErrLive, "it has %s: remove that, use source identity, or say exclusive: true if nobody else inserts without a key", c.Identity)
+	return all
+}
+
+// fittingSources says which sources fit a column that the engine fills too, with a verb
+// for what it has.
+func (c *Column) fittingSources(k Key) string {
+	if c.isSequence() && k.Integer && k.Layout == "" {
+		return "it has %s: use source native, which draws from the same sequence, or source identity, or say exclusive: true if nobody else inserts without a key"
+	}
+	return "it has %s: remove that, use source identity, or say exclusive: true if nobody else inserts without a key"
+}
+
+// columnNames returns the names of the columns as found.
+func (t *Table) columnNames() []string {
+	var names []string
+	for _, c := range t.Columns {
+		names = append(names, c.Name)
+	}
+	return names
 }
 
 // secondName returns why rows of the table are found under another name too, whose

@@ -125,12 +125,7 @@ func (t *Table) describeMySQL(ctx context.Context, q Querier) error {
 			return c.err
 		}
 	}
-	for i := range t.Columns {
-		c := &t.Columns[i]
-		c.UniqueAlone = slices.ContainsFunc(t.UniqueIndexes, func(x UniqueIndex) bool {
-			return len(x.Columns) == 1 && x.Columns[0] == c.Name
-		})
-	}
+	t.aloneInMySQL()
 	if t.InsertTriggers == Unknown && granted {
 		t.InsertTriggers = No
 	}
@@ -138,6 +133,16 @@ func (t *Table) describeMySQL(ctx context.Context, q Querier) error {
 		t.KeyTriggers = No
 	}
 	return nil
+}
+
+// aloneInMySQL marks the columns that a unique index has alone.
+func (t *Table) aloneInMySQL() {
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		c.UniqueAlone = slices.ContainsFunc(t.UniqueIndexes, func(x UniqueIndex) bool {
+			return len(x.Columns) == 1 && x.Columns[0] == c.Name
+		})
+	}
 }
 
 // findInMySQL returns the table's names as found, nil where there is none.

@@ -27,8 +27,8 @@ var errNumbersPlaceholders = errors.New(`keyfill: the driver "mssql" of go-mssql
 // Options is what a database is made of.
 type Options = keys.Options
 
-// NewDatabase returns what works for one database. It does no I/O and keeps nothing
-// of the policy.
+// NewDatabase returns what works for one database. It does no I/O. It keeps the policy,
+// which must not be changed.
 func NewDatabase(a Options, d driver.Driver) (*Database, error) {
 	cfg := a.Policy
 	facts, known := drivers.Of(d)

@@ -199,6 +199,9 @@ func (t *Table) check(d *dialect.Dialect, found *catalog.Table) error {
 // UUIDLength is the length of a UUID as text in characters.
 const UUIDLength = 36
 
+// ulidLength is the length of a ULID as text in characters.
+const ulidLength = 26
+
 // readsNoLastID reports whether no trigger and no default of a table reads
 // LAST_INSERT_ID() at an INSERT.
 func readsNoLastID(t *catalog.Table) bool {
@@ -211,6 +214,9 @@ func (k *Column) wanted() catalog.Key {
 	length := k.width()
 	if k.shape == nil && k.Layout == dialect.SequentialAsString && !k.Rule.Integer {
 		length = UUIDLength
+		if k.Rule.Source.Kind == policy.KindULID {
+			length = ulidLength
+		}
 	}
 	return catalog.Key{
 		Column:    k.Name,

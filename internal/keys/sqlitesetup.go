@@ -59,7 +59,7 @@ func (g *Conn) DetectOwnMemory(ctx context.Context) {
 		return
 	}
 	g.memoryDetected = true
-	if g.InMemory = inMemory(ctx, g); g.InMemory {
+	if g.InMemory = inMemory(ctx, catalog.Conn(g.Raw)); g.InMemory {
 		g.OwnCounters = newCounters()
 	}
 }
@@ -91,8 +91,8 @@ func (g *Conn) ensureStatesAgain(ctx context.Context) bool {
 
 // inMemory reports whether a database of SQLite has no file: then only this
 // connection sees it, or those that share its cache.
-func inMemory(ctx context.Context, g *Conn) bool {
-	rows, err := catalog.Conn(g.Raw).Rows(ctx, "SELECT file FROM pragma_database_list WHERE name = 'main'")
+func inMemory(ctx context.Context, q catalog.Querier) bool {
+	rows, err := q.Rows(ctx, "SELECT file FROM pragma_database_list WHERE name = 'main'")
 	if err != nil || len(rows) != 1 {
 		return false
 	}

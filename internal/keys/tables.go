@@ -26,6 +26,7 @@ type Tables struct {
 	standIn         func(state string) keysource.Reserver // for stores; nil outside tests
 	logger          *slog.Logger                          // nil: slog.Default, when it is needed
 
+	config    *policy.Config
 	storeWait time.Duration // how long to wait for a store that does not answer
 
 	Mode  atomic.Uint32 // a policy.Mode
@@ -37,9 +38,9 @@ type Tables struct {
 const defaultStoreWait = 10 * time.Second
 
 // New returns the tables of a database, which speaks one of the dialects. It
-// does no I/O and keeps nothing of the policy.
+// does no I/O. It keeps the policy, which must not be changed.
 func New(a Options, facts drivers.Facts, dialects []*dialect.Dialect) (*Tables, error) {
-	db := &Tables{sources: newSources(a), standIn: a.Reservers, logger: a.Logger, storeWait: cmp.Or(a.Policy.StoreWait, defaultStoreWait)}
+	db := &Tables{sources: newSources(a), standIn: a.Reservers, logger: a.Logger, config: a.Policy, storeWait: cmp.Or(a.Policy.StoreWait, defaultStoreWait)}
 	db.Mode.Store(uint32(a.Policy.Mode)) // so that off asks the server nothing
 	for _, one := range dialects {
 		e, err := newEngine(a, one, db.sources)

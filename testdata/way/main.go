@@ -20,7 +20,7 @@ type connector struct{}
 func (connector) Connect(context.Context) (driver.Conn, error) { return conn{}, nil }
 func (c connector) Driver() driver.Driver                      { return nothing{} }
 
-// nothing is a driver whose connections do nothing.
+// nothing is a driver whose connections take every statement and do nothing with it.
 type nothing struct{}
 
 func (nothing) Open(string) (driver.Conn, error) { return conn{}, nil }

@@ -1,0 +1,133 @@
+package keyfill
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/keyfill/keyfill/internal/check"
+	"github.com/keyfill/keyfill/internal/fill"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// Finding is one thing that [Mount.Check] has found. As JSON it has the fields of a line
+// of "keyfill check --json".
+type Finding struct {
+	Severity string `json:"severity"` // "error", "warning" or "info"
+	Rule     string `json:"rule"`     // its name in docs/check.md, such as "no-table"
+	Table    string `json:"table"`    // "" when no table is concerned
+	Column   string `json:"column"`   // "" when no column is concerned
+	Line     int    `json:"line"`     // of the policy's file, from 1; 0 when it is not known, or no line is concerned
+	Message  string `json:"message"`  // what is wrong, and why it matters
+	Remedy   string `json:"remedy"`   // SQL that ends in a semicolon, or what to change in the policy
+}
+
+// ErrCheck is returned by [Mount.Check] when the database cannot be looked at.
+var ErrCheck = check.ErrLook
+
+// Check compares the policy with the database, and returns all that does not fit, the
+// worst first; nil where everything fits. It reads the catalog of the engine, the
+// states of the sources and settings of the server, on at most two connections of its
+// own, and changes nothing. It takes a number of statements that does not depend on
+// how many tables there are, and some for each key with a state. No finding holds a DSN,
+// a password or a key. docs/check.md lists the rules.
+//
+// A program calls Check at its start or for a health endpoint; "check: start" in the
+// policy has keyfill do so, and logs the findings.
+//
+// It fails with [ErrCheck] when the database does not answer, with [ErrOwnMemory] for a
+// database in memory, with [ErrNotOne] on the mount of a registered name unless one
+// database is open, and with the error of ctx.
+func (m *Mount) Check(ctx context.Context) ([]Finding, error) {
+	all, _ := m.databases()
+	if len(all) != 1 {
+		return nil, ErrNotOne
+	}
+	return checkDatabase(ctx, all[0], nil)
+}
+
+// checkDatabase runs the check of a database, on conn where that is given.
+func checkDatabase(ctx context.Context, db *fill.Database, conn driver.Conn) ([]Finding, error) {
+	found, err := check.Run(ctx, check.Options{Tables: db.Tables, Connector: db.OwnConnector(), Conn: conn})
+	switch {
+	case errors.Is(err, check.ErrMemory):
+		return nil, ErrOwnMemory
+	case err != nil:
+		return nil, fmt.Errorf("keyfill: %w", err)
+	}
+	var findings []Finding
+	for _, f := range found {
+		findings = append(findings, Finding(f))
+	}
+	return findings, nil
+}
+
+// startCheck is the check that the first connection of a database begins, where the
+// policy says so.
+type startCheck struct {
+	wanted bool
+
+	once   sync.Once
+	cancel context.CancelFunc
+	ended  chan struct{}
+}
+
+// begin runs the check, unless that was done, and logs what it finds. An engine with
+// one writer is looked at on the connection itself, which nobody has used yet: a
+// second one could be in the way of the application's writes. Any other is looked at in
+// the background. Nothing that goes wrong fails the connection.
+func (s *startCheck) begin(ctx context.Context, db *fill.Database, g *fill.Conn) {
+	if !s.wanted || policy.Mode(db.Mode.Load()) == policy.ModeOff {
+		return
+	}
+	s.once.Do(func() {
+		if db.StatesOnConnection() {
+			logCheck(ctx, db, g.Raw)
+			return
+		}
+		// The connection's context ends with the statement that has opened it.
+		ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
+		s.ended = make(chan struct{})
+		go func() {
+			defer close(s.ended)
+			logCheck(ctx, db, nil)
+		}()
+	})
+}
+
+// wantsCheck reports whether the policy, or $KEYFILL_MODE, has the database checked at
+// its start.
+func wantsCheck(db *fill.Database) bool {
+	mode := policy.Mode(db.Mode.Load())
+	return !db.HasStandIn() && (mode == policy.ModeDryRun || mode == policy.ModeFill && db.Config().Check == policy.CheckStart)
+}
+
+// end stops the check and waits for it.
+func (s *startCheck) end() {
+	s.once.Do(func() {}) // none begins any more
+	if s.cancel != nil {
+		s.cancel()
+		<-s.ended
+	}
+}
+
+// logCheck runs a check and logs its findings.
+func logCheck(ctx context.Context, db *fill.Database, conn driver.Conn) {
+	logger := db.CurrentLogger()
+	findings, err := checkDatabase(ctx, db, conn)
+	if err != nil {
+		if ctx.Err() == nil {
+			logger.LogAttrs(ctx, slog.LevelWarn, "keyfill: the policy could not be compared with the database", slog.String("error", err.Error()))
+		}
+		return
+	}
+	levels := map[string]slog.Level{check.Error: slog.LevelError, check.Warning: slog.LevelWarn, check.Info: slog.LevelInfo}
+	for _, f := range findings {
+		logger.LogAttrs(ctx, levels[f.Severity], "keyfill: check: "+f.Message,
+			slog.String("rule", f.Rule), slog.String("table", f.Table), slog.String("column", f.Column),
+			slog.Int("line", f.Line), slog.String("remedy", f.Remedy))
+	}
+}

@@ -1,0 +1,272 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/check"
+	"github.com/keyfill/keyfill/internal/dbconn"
+	"github.com/keyfill/keyfill/internal/drivers"
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// checkFlags are the flags of keyfill check.
+type checkFlags struct {
+	config, driver, dsn, dsnEnv string
+	asJSON, fix                 bool
+}
+
+func newCheck() *cobra.Command {
+	var f checkFlags
+	cmd := &cobra.Command{
+		Use:     "check --driver DRIVER (--dsn DSN | --dsn-env VARIABLE)",
+		Short:   "Compare the policy with a database, and tell all that does not fit",
+		Long:    checkHelp,
+		Example: checkExample,
+		Args:    arguments(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.asJSON && f.fix {
+				return usagef("--json and --fix print different things: take one")
+			}
+			findings, err := f.run(cmd.Context())
+			if err != nil {
+				return &codeError{exitUsage, err}
+			}
+			return f.print(cmd.OutOrStdout(), findings)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.config, "config", "", "the policy `file` (default $KEYFILL_CONFIG, else ./keyfill.yaml)")
+	flags.StringVar(&f.driver, "driver", "", "the `driver`: "+strings.Join(checkDrivers, ", "))
+	flags.StringVar(&f.dsn, "dsn", "", "what the driver opens; others may read it in the list of processes")
+	flags.StringVar(&f.dsnEnv, "dsn-env", "", "the environment `variable` that holds what the driver opens")
+	flags.BoolVar(&f.asJSON, "json", false, "print JSON, one finding a line")
+	flags.BoolVar(&f.fix, "fix", false, "print one script that mends what SQL can mend; nothing is run")
+	return cmd
+}
+
+const checkHelp = `Compares a policy with the database that it is meant for: tables, columns, foreign
+keys, the states of sources, stores, rights and the server. It tells all that it
+finds, never stops at the first, and changes nothing. No DSN, password or key is
+printed. docs/check.md lists the rules, with cause and cure.
+
+Each finding has a severity:
+  error    an INSERT will fail, or a key may come out wrong or twice
+  warning  INSERTs work, and something will hurt one day
+  info     something that is good to know
+
+With --json each finding is one line on standard output:
+  {"severity":"error","rule":"no-table","table":"ordres","column":"","line":4,
+   "message":"...","remedy":"..."}
+  line     of the policy file, from 1; 0 where no line is concerned
+  remedy   SQL that ends in a semicolon, or what to change in the policy
+
+With --fix the SQL of all remedies is printed as one script, and the other remedies
+as comments in it. Read it before you run it.
+
+The exit code is 0 where there is no error, 1 where there is one, and 2 where the
+policy cannot be read or the database cannot be looked at.`
+
+const checkExample = `  keyfill check --config keyfill.yaml --driver pgx --dsn-env DATABASE_URL
+  keyfill check --driver sqlite --dsn shop.db --json | jq -r .rule
+  keyfill check --driver mysql --dsn-env DSN --fix >mend.sql`
+
+// codeError is an error with an exit code of its own.
+type codeError struct {
+	code int
+	error
+}
+
+func (e *codeError) Unwrap() error { return e.error }
+
+// errFound is for findings that are errors, which were printed.
+var errFound = errors.New("there are errors: mend them, or see docs/check.md")
+
+// run looks at the database.
+func (f *checkFlags) run(ctx context.Context) ([]keyfill.Finding, error) {
+	d, facts, err := f.open()
+	if err != nil {
+		return nil, err
+	}
+	dsn, err := f.resolve()
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := f.load()
+	if err != nil {
+		return nil, err
+	}
+	var findings []keyfill.Finding
+	if named, err := dialect.ByName(cfg.Dialect); err == nil && !facts.Speaks(named) {
+		findings = append(findings, keyfill.Finding{
+			Severity: check.Error, Rule: check.RuleDialect, Line: cfg.Line("dialect", ""),
+			Message: fmt.Sprintf("the policy says dialect: %s, and the driver %s speaks another one, so that no database is opened", named.Name, f.driver),
+			Remedy:  "in the policy: leave dialect: out, as the driver tells it",
+		})
+		cfg.Dialect = ""
+	}
+	dialects, err := dialectsFor(cfg, facts)
+	if err != nil {
+		return nil, err
+	}
+	tables, err := keys.New(keys.Options{Policy: cfg}, facts, dialects)
+	if err != nil {
+		return nil, err
+	}
+	connector, err := dbconn.Open(d, dsn)
+	if err != nil || !facts.ReadsDSN(connector, dsn) {
+		return nil, fmt.Errorf("the driver %s cannot read the DSN: mend it (what the driver says is left out, since it may repeat the DSN)", f.driver)
+	}
+	found, err := check.Run(ctx, check.Options{Tables: tables, Connector: connector})
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range found {
+		findings = append(findings, keyfill.Finding(one))
+	}
+	return findings, nil
+}
+
+// open returns the driver of the command line.
+func (f *checkFlags) open() (driver.Driver, drivers.Facts, error) {
+	if !slices.Contains(checkDrivers, f.driver) {
+		return nil, drivers.Facts{}, usagef("say --driver, one of %s", strings.Join(checkDrivers, ", "))
+	}
+	db, err := sql.Open(f.driver, "")
+	if err != nil {
+		return nil, drivers.Facts{}, fmt.Errorf("driver %q opens no database without a DSN: take another one of %s", f.driver, strings.Join(checkDrivers, ", "))
+	}
+	d := db.Driver()
+	if err := db.Close(); err != nil {
+		return nil, drivers.Facts{}, err
+	}
+	facts, _ := drivers.Of(d)
+	return d, facts, nil
+}
+
+// resolve returns the DSN.
+func (f *checkFlags) resolve() (string, error) {
+	switch {
+	case f.dsn != "" && f.dsnEnv != "":
+		return "", usagef("--dsn and --dsn-env say the same: take one")
+	case f.dsn != "":
+		return f.dsn, nil
+	case f.dsnEnv == "":
+		return "", usagef("say --dsn, or --dsn-env with the variable that holds the DSN")
+	}
+	dsn := os.Getenv(f.dsnEnv)
+	if dsn == "" {
+		return "", usagef("the variable %s of --dsn-env is not set: let it hold the DSN", f.dsnEnv)
+	}
+	return dsn, nil
+}
+
+// load reads the policy.
+func (f *checkFlags) load() (*policy.Config, error) {
+	if f.config == "" {
+		return policy.FromEnvironment()
+	}
+	return policy.Load(f.config)
+}
+
+// dialectsFor returns what a driver may speak under a policy.
+func dialectsFor(cfg *policy.Config, facts drivers.Facts) ([]*dialect.Dialect, error) {
+	switch {
+	case cfg.Dialect != "":
+		d, err := dialect.ByName(cfg.Dialect)
+		return []*dialect.Dialect{d}, err
+	case facts.Family:
+		return []*dialect.Dialect{dialect.MySQL(), dialect.MariaDB()}, nil
+	}
+	return []*dialect.Dialect{facts.Dialect}, nil
+}
+
+// print prints findings, and returns an error where one of them is.
+func (f *checkFlags) print(out io.Writer, findings []keyfill.Finding) error {
+	var err error
+	switch {
+	case f.asJSON:
+		encoder := json.NewEncoder(out)
+		encoder.SetEscapeHTML(false)
+		for _, one := range findings {
+			err = cmp.Or(err, encoder.Encode(one))
+		}
+	case f.fix:
+		err = printScript(out, findings)
+	default:
+		err = f.printText(out, findings)
+	}
+	if err == nil && slices.ContainsFunc(findings, func(one keyfill.Finding) bool { return one.Severity == check.Error }) {
+		return &codeError{exitError, errFound}
+	}
+	return err
+}
+
+// printText prints findings for people.
+func (f *checkFlags) printText(out io.Writer, findings []keyfill.Finding) error {
+	file := cmp.Or(f.config, os.Getenv("KEYFILL_CONFIG"), "keyfill.yaml")
+	var b strings.Builder
+	count := map[string]int{}
+	for _, one := range findings {
+		count[one.Severity]++
+		where := file
+		if one.Line > 0 {
+			where = fmt.Sprintf("%s:%d", file, one.Line)
+		}
+		fmt.Fprintf(&b, "%s: %s: %s", where, one.Severity, one.Rule)
+		if one.Table != "" {
+			b.WriteString(": " + strings.TrimSuffix(one.Table+"."+one.Column, "."))
+		}
+		fmt.Fprintf(&b, "\n    %s\n    remedy: %s\n", one.Message, strings.ReplaceAll(one.Remedy, "\n", "\n    "))
+	}
+	fmt.Fprintf(&b, "%d errors, %d warnings, %d infos\n", count[check.Error], count[check.Warning], count[check.Info])
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+// printScript prints the remedies as one script. What is no SQL is a comment.
+func printScript(out io.Writer, findings []keyfill.Finding) error {
+	var b strings.Builder
+	b.WriteString("-- Read each statement before you run it: nothing was run.\n")
+	printed := map[string]bool{}
+	for _, one := range findings {
+		fmt.Fprintf(&b, "\n-- %s, %s%s: %s\n", one.Severity, one.Rule, onTable(one), strings.ReplaceAll(one.Message, "\n", " "))
+		switch {
+		case !strings.HasSuffix(one.Remedy, ";"):
+			b.WriteString("-- " + strings.ReplaceAll(one.Remedy, "\n", "\n-- ") + "\n")
+		case printed[one.Remedy]:
+			b.WriteString("-- mended by the same statement above\n")
+		default:
+			printed[one.Remedy] = true
+			b.WriteString(one.Remedy + "\n")
+		}
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+// onTable says where a finding is.
+func onTable(one keyfill.Finding) string {
+	where := ""
+	if one.Table != "" {
+		where = " of " + strings.TrimSuffix(one.Table+"."+one.Column, ".")
+	}
+	if one.Line > 0 {
+		where += fmt.Sprintf(" (line %d)", one.Line)
+	}
+	return where
+}

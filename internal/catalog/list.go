@@ -1,0 +1,178 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+)
+
+// Listed is a table as [List] found it: what [Read] says of it, and more.
+type Listed struct {
+	// Table is what Read says. On MySQL and MariaDB its answers about triggers are
+	// Unknown where there are none.
+	*Table
+
+	Visible bool // a name without schema finds it
+	Split   bool // it has partitions
+
+	Primary  []string        // the columns of the primary key, as found
+	Unique   [][]string      // the columns of each unique index of all rows, the primary key's too
+	Nullable map[string]bool // by the names of columns
+	Default  map[string]string
+	Triggers []Trigger // those that run at an INSERT
+}
+
+// Trigger is a trigger that runs at an INSERT.
+type Trigger struct {
+	Name   string
+	Before bool
+	Body   string // the engine's text of what it does; "" where it is not shown
+}
+
+// ForeignKey says that a column refers to another one.
+type ForeignKey struct {
+	Name         string
+	Table        *Listed
+	Column       string // of Table
+	Parent       *Listed
+	ParentColumn string
+}
+
+// Overview holds the tables of some schemas.
+type Overview struct {
+	Tables      []*Listed // views too; by schema and name
+	ForeignKeys []ForeignKey
+
+	dialect *dialect.Dialect
+	read    func(schema, table string) (*Table, error) // what is not listed; nil: nothing
+}
+
+// lister lists the tables of one engine, by a number of statements that does not depend
+// on how many there are.
+type lister func(ctx context.Context, q Querier, schemas []string) (*Overview, error)
+
+// listers are by the dialect's family.
+var listers = map[dialect.Family]lister{
+	dialect.FamilyMySQL:      listMySQL,
+	dialect.FamilyPostgreSQL: listPostgreSQL,
+	dialect.FamilySQLite:     listSQLite,
+}
+
+// List returns the tables that a name without schema finds, and the tables of some
+// schemas, whose names are folded. It takes at most eight queries, on SQLite for each
+// attached database. The tables of an engine that it does not know are read one by one
+// when they are looked for.
+func List(ctx context.Context, d *dialect.Dialect, q Querier, schemas []string) (*Overview, error) {
+	o := &Overview{}
+	if list := listers[d.Family]; list != nil {
+		var err error
+		if o, err = list(ctx, q, schemas); err != nil {
+			return nil, err
+		}
+	}
+	o.dialect = d
+	o.read = func(schema, table string) (*Table, error) { return Read(ctx, d, q, schema, table) }
+	return o, nil
+}
+
+// IsComplete reports whether all tables are listed, so that a table that is not is not
+// there.
+func (o *Overview) IsComplete() bool { return listers[o.dialect.Family] != nil }
+
+// Find returns a table of folded names; schema is "" for a bare name. The error is that
+// of [Read].
+func (o *Overview) Find(schema, table string) (*Listed, error) {
+	var found []*Listed
+	for _, t := range o.Tables {
+		inSchema := schema == "" && t.Visible || schema != "" && o.dialect.Fold(t.Schema, true) == schema
+		if !inSchema || o.dialect.FoldTable(t.Name, true) != table {
+			continue
+		}
+		if t.Name == table {
+			return t, nil
+		}
+		found = append(found, t)
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return nil, &Error{Table: qualified(schema, table), Err: ErrAmbiguous,
+			Detail: "rename all but one, or take them out of the policy"}
+	}
+	t, err := o.read(schema, table)
+	if err != nil {
+		return nil, err
+	}
+	return &Listed{Table: t, Visible: schema == ""}, nil
+}
+
+// Names returns the names of the tables that a bare name finds, and with their schemas
+// those of all others.
+func (o *Overview) Names() []string {
+	var names []string
+	for _, t := range o.Tables {
+		if t.Visible {
+			names = append(names, t.Name)
+		} else {
+			names = append(names, t.Schema+"."+t.Name)
+		}
+	}
+	return names
+}
+
+// IsNoTable reports whether an error says that there is no such table.
+func IsNoTable(err error) bool { return errors.Is(err, ErrNoTable) }
+
+// IsUniqueWith reports whether a unique index of all rows has the column and no others
+// than those of with.
+func (t *Listed) IsUniqueWith(column string, with []string) bool {
+	return slices.ContainsFunc(t.Unique, func(index []string) bool {
+		return slices.Contains(index, column) && !slices.ContainsFunc(index, func(c string) bool {
+			return c != column && !slices.Contains(with, c)
+		})
+	})
+}
+
+// IsInUnique reports whether some unique index of all rows has the column.
+func (t *Listed) IsInUnique(column string) bool {
+	return slices.ContainsFunc(t.Unique, func(index []string) bool { return slices.Contains(index, column) })
+}
+
+// uniqueColumn adds a column to the unique index that was listed last, or to a new one
+// where the index has another name.
+func (t *Listed) uniqueColumn(last *string, index, column string) {
+	if *last != index || len(t.Unique) == 0 {
+		t.Unique = append(t.Unique, nil)
+		*last = index
+	}
+	i := len(t.Unique) - 1
+	t.Unique[i] = append(t.Unique[i], column)
+}
+
+// describeColumn adds a column with what Read does not say of it.
+func (t *Listed) describeColumn(col Column, isNullable bool, def string) {
+	t.Columns = append(t.Columns, col)
+	if t.Nullable == nil {
+		t.Nullable, t.Default = map[string]bool{}, map[string]string{}
+	}
+	t.Nullable[col.Name] = isNullable
+	if def != "" {
+		t.Default[col.Name] = def
+	}
+}
+
+// placeholders returns n question marks with commas between them.
+func placeholders(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
+
+// arguments returns texts as arguments.
+func arguments(texts []string) []any {
+	args := make([]any, len(texts))
+	for i, text := range texts {
+		args[i] = text
+	}
+	return args
+}

@@ -1,0 +1,203 @@
+package check
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// lookAtStates compares the state of each key with its table, as the run does before
+// the first key.
+func (c *checker) lookAtStates() error {
+	for _, t := range c.targets {
+		for i := range t.table.KeyColumns {
+			if t.found.Column(c.d, t.table.KeyColumns[i].Name) == nil {
+				continue // which was said
+			}
+			c.lookAtState(t, i)
+		}
+	}
+	return nil
+}
+
+func (c *checker) lookAtState(t *target, i int) {
+	k := &t.table.KeyColumns[i]
+	f := Finding{Severity: Error, Table: t.found.Name, Column: t.found.Column(c.d, k.Name).Name, Line: t.lines(i).Source}
+	st, err := c.e.StateOf(t.table, i, t.found.Table, c.find)
+	switch {
+	case err != nil:
+		f.Rule, f.Message = ruleState, err.Error()
+		f.Remedy = "in the policy: the source of the column"
+		c.add(f)
+		return
+	case st == nil:
+		return
+	}
+	at := c.storeOf(st.Store)
+	if at == nil || c.badTables(st.Store) && st.Native == nil {
+		return // which was said
+	}
+	found, err := c.look(st, at)
+	if err == nil {
+		c.lookAtEnd(f, st, found)
+		return
+	}
+	f.Rule, f.Remedy = stateRule(err), c.cureState(t, i, st, found, err)
+	f.Message = shownState(err)
+	if f.Rule == ruleRunsOut {
+		f.Message = "all keys are used: " + f.Message
+	}
+	c.add(f)
+}
+
+// look asks for a state.
+func (c *checker) look(st *keys.State, at *store.Store) (store.Looked, error) {
+	switch {
+	case st.Row != nil:
+		if st.Store != "" {
+			st.Row.At = c.home
+		}
+		return at.Look(c.ctx, *st.Row)
+	case st.Native != nil:
+		return c.home.Native(*st.Native).Look(c.ctx)
+	case st.Worker != nil:
+		return store.Looked{}, at.LookWorker(c.ctx, *st.Worker)
+	}
+	return store.Looked{}, c.home.LookClaim(c.ctx, *st.Claim)
+}
+
+// stateRules tell the errors of states apart; the first that fits counts.
+var stateRules = []struct {
+	err  error
+	rule string
+}{
+	{store.ErrReadOnly, ruleReadOnly},
+	{store.ErrRights, ruleRights},
+	{store.ErrTables, ruleStateTables},
+	{store.ErrAltered, ruleStateTables},
+	{store.ErrRows, ruleStateTables},
+	{store.ErrNoRow, ruleStateMissing},
+	{store.ErrStart, ruleStateMissing},
+	{store.ErrFresh, ruleStateMissing},
+	{store.ErrBound, ruleBoundTwice},
+	{store.ErrTaken, ruleBoundTwice},
+	{store.ErrParameters, ruleStateParameters},
+	{store.ErrLayout, ruleStateParameters},
+	{store.ErrBehind, ruleStateBehind},
+	{store.ErrNextValue, ruleStateBehind},
+	{keysource.ErrExhausted, ruleRunsOut},
+	{store.ErrBelow, ruleEngineFills},
+	{store.ErrNoNative, ruleSequence},
+	{store.ErrNoSequence, ruleSequence},
+	{store.ErrNoOwn, ruleSequence},
+	{store.ErrIncrement, ruleSequence},
+	{store.ErrNodes, ruleSequence},
+	{store.ErrCycle, ruleSequence},
+	{store.ErrUnordered, ruleSequence},
+	{store.ErrOtherSequence, ruleSequence},
+	{store.ErrKeyTable, ruleKeyTable},
+	{store.ErrKeyType, ruleKeyTable},
+	{store.ErrKeyEngine, ruleKeyTable},
+	{store.ErrKeyRows, ruleKeyTable},
+	{store.ErrKeyValue, ruleKeyTable},
+	{store.ErrProcedure, ruleKeyTable},
+}
+
+func stateRule(err error) string {
+	for _, one := range stateRules {
+		if errors.Is(err, one.err) {
+			return one.rule
+		}
+	}
+	return ruleState
+}
+
+// shownState returns the text of an error about a state without the statement that
+// mends it, which is the remedy.
+func shownState(err error) string {
+	var e *store.Error
+	if !errors.As(err, &e) {
+		return shown(err).Error()
+	}
+	plain := *e
+	plain.SQL = ""
+	return plain.Error()
+}
+
+// cureState returns the remedy of a state that cannot be used as it is.
+func (c *checker) cureState(t *target, i int, st *keys.State, found store.Looked, err error) string {
+	var e *store.Error
+	errors.As(err, &e)
+	column := t.found.Column(c.d, t.table.KeyColumns[i].Name)
+	switch rule := stateRule(err); {
+	case rule == ruleStateBehind && st.Native != nil:
+		return c.raiseSequence(found.Name, c.tableName(t.found), column.Name)
+	case rule == ruleStateBehind && st.Row != nil && st.Row.Table == nil && st.Store == "":
+		return fmt.Sprintf("UPDATE keyfill_sequences SET next_value = (SELECT MAX(%s) + 1 FROM %s) WHERE name = %s;",
+			c.d.QuoteIdent(column.Name), c.tableName(t.found), textLiteral(st.Row.Name))
+	case rule == ruleStateBehind:
+		return "set the state above the greatest key of the column"
+	case errors.Is(err, store.ErrTaken) && e != nil:
+		return "DELETE FROM keyfill_sequences WHERE name = " + textLiteral(lastQuoted(e.Detail)) + ";"
+	case rule == ruleStateTables:
+		return c.createTables(st.Store)
+	case rule == ruleSequence && errors.Is(err, store.ErrNoOwn):
+		return "in the policy: sequence: with the name of one, in the source"
+	case e != nil && e.SQL != "" && !strings.Contains(e.SQL, "<"):
+		return e.SQL + ";"
+	case e != nil && e.SQL != "":
+		return "run, with the number filled in: " + e.SQL
+	case rule == ruleBoundTwice:
+		return "in the policy: name: in the source, another one for each table"
+	case rule == ruleStateParameters:
+		return "in the policy: the fields of the source as they were, or another name: and a start above all keys"
+	case rule == ruleRights:
+		return "GRANT SELECT, INSERT, UPDATE on keyfill_sequences and keyfill_workers, and DELETE too on keyfill_series, to the user of the DSN"
+	}
+	return "see the message"
+}
+
+// raiseSequence returns the statement that sets a sequence of the engine above the keys.
+func (c *checker) raiseSequence(sequence, table, column string) string {
+	switch c.d.Family {
+	case dialect.FamilyPostgreSQL:
+		parts := strings.Split(sequence, ".")
+		for i := range parts {
+			parts[i] = c.d.QuoteIdent(parts[i])
+		}
+		return fmt.Sprintf("SELECT setval(%s, (SELECT MAX(%s) FROM %s));", textLiteral(strings.Join(parts, ".")), c.d.QuoteIdent(column), table)
+	}
+	return fmt.Sprintf("ALTER SEQUENCE %s RESTART WITH a number above all keys of %s", sequence, table)
+}
+
+// textLiteral returns a text as it is written in a statement.
+func textLiteral(text string) string {
+	return "'" + strings.ReplaceAll(strings.ReplaceAll(text, `\`, `\\`), "'", "''") + "'"
+}
+
+// lastQuoted returns the last text in quotes of a detail: the name of a row.
+func lastQuoted(detail string) string {
+	end := strings.LastIndexByte(detail, '"')
+	for begin := end - 1; begin >= 0; begin-- {
+		if detail[begin] != '"' {
+			continue
+		}
+		if text, err := strconv.Unquote(detail[begin : end+1]); err == nil {
+			return text
+		}
+	}
+	return detail
+}
+
+// createTables returns the statements that create keyfill's tables.
+func (c *checker) createTables(store string) string { return createTables(c.dialectOf(store)) }
+
+func createTables(d *dialect.Dialect) string {
+	return strings.Join(store.DDL(d), ";\n") + ";"
+}

@@ -1,0 +1,117 @@
+package check
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// openedStore is a database that is looked at.
+type openedStore struct {
+	store   *store.Store
+	db      *sql.DB
+	dialect *dialect.Dialect
+	bad     bool // it cannot be used, which was said
+}
+
+func openPool(d *dialect.Dialect, connector driver.Connector) *openedStore {
+	db := store.Pool(d, connector)
+	return &openedStore{store: store.New(d, db), db: db, dialect: d}
+}
+
+// storePatience is how long a store is waited for.
+const storePatience = 5 * time.Second
+
+// lookAtStores looks whether the databases that the policy names as stores are there.
+func (c *checker) lookAtStores() error {
+	for _, name := range slices.Sorted(maps.Keys(c.cfg.Stores)) {
+		f := Finding{Severity: Error, Rule: ruleStore, Line: c.cfg.Line("stores", name)}
+		connector, d, err := keys.OpenStore(c.cfg.Stores[name])
+		if err != nil {
+			f.Message = fmt.Sprintf("store %q: %s", name, strings.TrimPrefix(err.Error(), "policy: "))
+			f.Remedy = "in the policy: the driver and dsn_env of the store; in the environment: the variable that holds the DSN"
+			c.add(f)
+			continue
+		}
+		if connector == nil {
+			continue // it is no database of SQL, whose states are not read here
+		}
+		one := openPool(d, connector)
+		c.stores[name] = one
+		ctx, cancel := context.WithTimeout(c.ctx, storePatience)
+		err = one.db.PingContext(ctx)
+		cancel()
+		if err != nil {
+			one.bad = true
+			f.Message = fmt.Sprintf("store %q cannot be reached: %v", name, shown(err))
+			f.Remedy = "let the store's server be reached from here, and mend the DSN"
+			c.add(f)
+		}
+	}
+	return nil
+}
+
+// storeOf returns the database that holds the state of a source; nil where it cannot
+// be used.
+func (c *checker) storeOf(name string) *store.Store {
+	if name == "" {
+		return c.home
+	}
+	one := c.stores[name]
+	if one == nil || one.bad {
+		return nil
+	}
+	return one.store
+}
+
+// dialectOf returns what the database of a store speaks.
+func (c *checker) dialectOf(name string) *dialect.Dialect {
+	if one := c.stores[name]; one != nil && name != "" {
+		return one.dialect
+	}
+	return c.d
+}
+
+// usesOf returns the sources with a state in a store, "" for the application's database.
+func (c *checker) usesOf(name string) []policy.Source {
+	var uses []policy.Source
+	for _, t := range c.targets {
+		for i := range t.table.KeyColumns {
+			src := t.table.KeyColumns[i].Rule.Source
+			if src.Stateful() && src.Store == name {
+				uses = append(uses, src)
+			}
+		}
+	}
+	return uses
+}
+
+// hasRows reports whether a source keeps rows in keyfill's tables.
+func hasRows(src policy.Source) bool {
+	return src.Kind != policy.KindNative && src.Kind != policy.KindMaxPlusOne && src.Table == nil &&
+		src.Store != policy.StoreNone && (src.Via != policy.ViaProcedure || src.Procedure == "")
+}
+
+// lookAtWorkers finds the numbers of workers that cannot be found out here.
+func (c *checker) lookAtWorkers() error {
+	for _, t := range c.targets {
+		for i := range t.table.KeyColumns {
+			if err := t.table.KeyColumns[i].Worker(); err != nil {
+				c.add(Finding{Severity: Warning, Rule: ruleWorker, Table: t.found.Name, Column: t.table.KeyColumns[i].Name, Line: t.lines(i).Source,
+					Message: "the worker's number is not known where this check runs: " + err.Error(),
+					Remedy:  "in the environment of each process: a number of its own; or in the policy: worker_lease: 30s in the source"})
+			}
+		}
+	}
+	return nil
+}

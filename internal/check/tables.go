@@ -1,0 +1,150 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/nearest"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// lookAtTables finds the table of each entry of the policy.
+func (c *checker) lookAtTables() error {
+	entries := c.e.Policy.Entries()
+	var schemas []string
+	for _, entry := range entries {
+		if entry.Schema != "" && !slices.Contains(schemas, entry.Schema) {
+			schemas = append(schemas, entry.Schema)
+		}
+	}
+	var err error
+	if c.over, err = catalog.List(c.ctx, c.d, c.q, schemas); err != nil {
+		c.over = &catalog.Overview{}
+		return err
+	}
+	used := map[string]bool{}
+	for _, found := range c.over.Tables {
+		if entry, ok := c.aim(found); ok {
+			used[entry.Name] = true
+		}
+	}
+	for _, entry := range entries {
+		if !used[entry.Name] {
+			c.lookFor(entry)
+		}
+	}
+	return nil
+}
+
+// isOwn reports whether a table is one of keyfill's.
+func isOwn(name string) bool {
+	switch strings.ToLower(name) {
+	case "keyfill_sequences", "keyfill_workers", "keyfill_series":
+		return true
+	}
+	return false
+}
+
+// aim makes a target of a table, if the policy has an entry for it.
+func (c *checker) aim(found *catalog.Listed) (policy.Entry, bool) {
+	schema, name := c.d.Fold(found.Schema, true), c.d.FoldTable(found.Name, true)
+	if isOwn(name) {
+		return policy.Entry{}, false
+	}
+	entry, ok := c.e.Policy.EntryOf(schema, name)
+	if !ok {
+		return entry, false
+	}
+	for _, bare := range []bool{true, false} {
+		if bare && !found.Visible {
+			continue
+		}
+		if t := c.e.At(policy.Found{Schema: schema, Bare: bare, Home: found.Visible}, name); t != nil {
+			c.targets = append(c.targets, &target{t, found, entry})
+			break
+		}
+	}
+	return entry, true // one whose keys are all the engine's is no target
+}
+
+// lookFor looks for the table of an entry that no listed table has matched.
+func (c *checker) lookFor(entry policy.Entry) {
+	if entry.IsGlob {
+		if c.over.IsComplete() {
+			c.add(Finding{Severity: Warning, Rule: ruleNoTable, Table: entry.Name, Line: entry.Line,
+				Message: "the pattern matches no table, so that the entry fills nothing",
+				Remedy:  "in the policy: correct the pattern, or remove the entry"})
+		}
+		return
+	}
+	found, err := c.over.Find(entry.Rule.Schema, entry.Rule.Name)
+	switch {
+	case err == nil:
+		if _, ok := c.aim(found); ok {
+			return
+		}
+	case !catalog.IsNoTable(err):
+		c.add(Finding{Severity: Error, Rule: ruleNoTable, Table: entry.Name, Line: entry.Line, Message: shown(err).Error(),
+			Remedy: "rename all tables of that name but one, or remove the entry from the policy"})
+		return
+	}
+	c.missTable(entry)
+}
+
+// missTable adds the finding of an entry without a table.
+func (c *checker) missTable(entry policy.Entry) {
+	name := entry.Rule.Name
+	if entry.Rule.Schema != "" {
+		name = entry.Rule.Schema + "." + name
+	}
+	near := nearest.Names(name, c.unclaimed())
+	f := Finding{Severity: Error, Rule: ruleNoTable, Table: entry.Name, Line: entry.Line,
+		Message: "there is no such table or view that this user sees, so that no INSERT is filled by the entry",
+		Remedy:  "create the table, write its schema into the policy, let this user see it, or remove the entry"}
+	if c.d.Family == dialect.FamilyMySQL {
+		for _, other := range near {
+			if strings.EqualFold(other, name) {
+				f.Rule = ruleCase
+				f.Message = fmt.Sprintf("the server compares the names of tables by case (lower_case_table_names=0), and the table is called %q", other)
+				f.Remedy = "in the policy: " + other + ": in the place of " + entry.Name + ":"
+				c.add(f)
+				return
+			}
+		}
+	}
+	if len(near) > 0 {
+		f.Message += `; did you mean "` + strings.Join(near, `" or "`) + `"?`
+		f.Remedy = "in the policy: " + near[0] + ": in the place of " + entry.Name + ":"
+		c.meant = append(c.meant, near[0])
+	}
+	c.add(f)
+}
+
+// unclaimed returns the names of the tables that no entry names, then those of all
+// others: a name that is taken was hardly meant by another entry.
+func (c *checker) unclaimed() []string {
+	var names []string
+	for _, t := range c.over.Tables {
+		if isOwn(t.Name) || slices.ContainsFunc(c.targets, func(x *target) bool { return x.found == t && !x.entry.IsGlob }) {
+			continue
+		}
+		if t.Visible {
+			names = append(names, t.Name)
+		} else {
+			names = append(names, t.Schema+"."+t.Name)
+		}
+	}
+	return names
+}
+
+// find returns a table of folded names, nil where there is none.
+func (c *checker) find(schema, table string) *catalog.Table {
+	found, err := c.over.Find(schema, table)
+	if err != nil {
+		return nil
+	}
+	return found.Table
+}

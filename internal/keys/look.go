@@ -1,0 +1,177 @@
+package keys
+
+import (
+	"cmp"
+	"context"
+	"database/sql/driver"
+	"fmt"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// What package check asks: what the policy expects of a table and of the states of its
+// keys, as the run expects it, without a statement of an application.
+
+// Config returns the policy that the tables are made of, which must not be changed.
+func (db *Tables) Config() *policy.Config { return db.config }
+
+// EngineFor returns what the policy says in a dialect; exact says that the server
+// compares the names of tables as they are written.
+func EngineFor(db *Tables, d *dialect.Dialect, exact bool) *Engine {
+	engines := db.Candidates
+	if exact && db.ExactCandidates != nil {
+		engines = db.ExactCandidates
+	}
+	for _, e := range engines {
+		if e.Dialect.Name == d.Name {
+			return e
+		}
+	}
+	return engines[0]
+}
+
+// At returns the configured table of a place; nil where the policy does not fill it.
+func (e *Engine) At(f policy.Found, name string) *Table { return e.tableAt(f, name) }
+
+// HasStandIn reports whether keys come from a stand-in for stores, and no database is
+// asked for anything.
+func (db *Tables) HasStandIn() bool { return db.standIn != nil }
+
+// Wanted returns what the catalog must say of the column of a key.
+func (k *Column) Wanted() catalog.Key { return k.wanted() }
+
+// State is the state of a key as the run would open it. One of the fields is set.
+type State struct {
+	Row    *store.Sequence // a row, or a key table
+	Native *store.Native   // a sequence of the engine
+	Worker *store.Worker   // a snowflake's
+	Claim  *store.Claim    // the greatest key and one
+
+	Store  string // where it is, as in [policy.Source]
+	Maps   bool   // keys are made of its numbers
+	Series bool   // it has series, which processes lease
+}
+
+// StateOf returns the state of a key of a table that was found, nil where it has none,
+// or its name depends on a value of the execution. find finds the other tables that
+// share it.
+func (e *Engine) StateOf(t *Table, i int, found *catalog.Table, find func(schema, table string) *catalog.Table) (*State, error) {
+	k := &t.KeyColumns[i]
+	src := k.Rule.Source
+	column := found.Column(e.Dialect, k.Name)
+	if k.Source != nil || column == nil || len(k.StateValues()) > 0 {
+		return nil, nil
+	}
+	facts := &Facts{Columns: make([]ColumnFacts, len(t.KeyColumns))}
+	facts.Columns[i] = factsOfColumn(found, column)
+	own := facts.Columns[i].StoreColumn(t.Rule, k, e.Dialect.OneWriter && src.Store != "")
+	st := &State{Store: src.Store, Maps: k.shape != nil}
+	switch {
+	case src.Kind == policy.KindMaxPlusOne:
+		claim := store.ClaimOfMax(own)
+		claim.Exclusive = src.Exclusive
+		st.Claim = &claim
+		return st, nil
+	case src.Store == policy.StoreNone, ofWorkers(src) && src.Store == "" && e.Dialect.OneWriter:
+		return nil, nil
+	}
+	name, err := k.Rule.StateFor(func(string) (string, bool) { return "", false })
+	if err != nil {
+		return nil, err
+	}
+	columns := append([]store.Column{own}, e.shared(t, k, find)...)
+	row := k.row(name, facts, columns)
+	row.EnsureSchema = src.EnsureSchema
+	switch {
+	case ofWorkers(src):
+		st.Worker = &store.Worker{Name: name, EnsureSchema: src.EnsureSchema, Columns: row.Columns, Exclusive: row.Exclusive}
+		return st, nil
+	case src.Kind == policy.KindNative:
+		st.Native = &store.Native{Sequence: src.Sequence, Columns: row.Columns, Block: src.Block, Exclusive: src.Exclusive}
+		return st, nil
+	}
+	return st, k.complete(e.Dialect, st, &row, facts.Columns[i].counts, found)
+}
+
+// complete completes the row of a state.
+func (k *Column) complete(d *dialect.Dialect, st *State, row *store.Sequence, counts bool, found *catalog.Table) error {
+	src := k.Rule.Source
+	mapping, last, err := k.bounded(row.Name)
+	if err != nil {
+		return err
+	}
+	row.Max, row.OnBehind = last, onBehind(src, counts)
+	mapTo(row, src, mapping)
+	st.Row = row
+	switch {
+	case src.Kind == policy.KindRecycled:
+		row.Parameters = fmt.Sprintf("series=%d", cmp.Or(src.Series, keysource.DefaultSeries))
+		row.Start, st.Series = cmp.Or(row.Start, 1), true
+	case len(k.Rule.Scope) > 0:
+		scope := store.Scope{Name: row.Name, Column: row.Columns[0]}
+		var types []string
+		for _, rc := range k.Rule.Scope {
+			column, err := newScopeColumn(d, found.Column(d, rc.Column), rc)
+			if err != nil {
+				return err
+			}
+			scope.Within, types = append(scope.Within, column.found.Name), append(types, rc.Type)
+		}
+		row.Start, row.Parameters = 1, scope.Parameters(types)
+		for i := range row.Columns {
+			row.Columns[i].Unranked = true
+		}
+	}
+	return nil
+}
+
+// shared returns the columns of other tables that a state serves.
+func (e *Engine) shared(t *Table, k *Column, find func(schema, table string) *catalog.Table) []store.Column {
+	var columns []store.Column
+	if !k.Rule.Shared {
+		return nil
+	}
+	for _, c := range k.Rule.Columns {
+		if c.Table == t.Rule.Name && c.Column == k.Name && (c.Schema == "" || c.Schema == t.Rule.Schema) {
+			continue
+		}
+		found := find(c.Schema, c.Table)
+		if found == nil {
+			continue
+		}
+		if column := found.Column(e.Dialect, c.Column); column != nil {
+			f := factsOfColumn(found, column)
+			columns = append(columns, f.StoreColumn(nil, nil, false))
+		}
+	}
+	return columns
+}
+
+// Worker returns the error of a snowflake's number that cannot be found here: its
+// variable is not set, or the host's name does not end in it.
+func (k *Column) Worker() error {
+	src := k.Rule.Source
+	if !ofWorkers(src) || src.Spread != "" || src.WorkerLease > 0 {
+		return nil
+	}
+	_, err := src.SnowflakeOptions().Number()
+	return err
+}
+
+// OpenStore returns the way to a store that the policy names; nil for one that is no
+// database of SQL. It does no I/O. Errors of its driver are left out: they may repeat
+// the DSN.
+func OpenStore(c policy.Store) (driver.Connector, *dialect.Dialect, error) {
+	opened, err := openConfigured(c)
+	if err == nil && opened.plain != nil {
+		return nil, nil, opened.close()
+	}
+	return opened.connector, opened.dialect, err
+}
+
+// IsInMemory reports whether a database of SQLite is in no file.
+func IsInMemory(ctx context.Context, q catalog.Querier) bool { return inMemory(ctx, q) }

@@ -1,0 +1,123 @@
+// Package nearest finds the name that was likely meant by one that is not known.
+package nearest
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// most is how many names Names returns at most.
+const most = 3
+
+// Names returns the names that are likely meant by got, the nearest first and at most
+// three: those that got misspells, in whatever case, and those that are got with a part
+// more or less, as orders and shop_orders are.
+func Names(got string, names []string) []string {
+	type scored struct {
+		name  string
+		score int
+	}
+	var all []scored
+	lower := strings.ToLower(got)
+	for _, name := range names {
+		other := strings.ToLower(name)
+		limit := max(len(lower), len(other)) / 3
+		score := limit + 1
+		if d := len(lower) - len(other); d <= limit && -d <= limit {
+			score = distance(lower, other)
+		}
+		switch {
+		case score <= limit && score < len(lower):
+			all = append(all, scored{name, score})
+		case isPartOf(lower, other):
+			all = append(all, scored{name, len(lower) + len(other)}) // behind all that are misspelt
+		}
+	}
+	slices.SortStableFunc(all, func(a, b scored) int {
+		return cmp.Or(cmp.Compare(a.score, b.score), cmp.Compare(a.name, b.name))
+	})
+	var near []string
+	for _, one := range all[:min(len(all), most)] {
+		near = append(near, one.name)
+	}
+	return near
+}
+
+// isPartOf reports whether one name is the other with a word before or behind it.
+func isPartOf(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	return len(a) >= minBeginning && (strings.HasPrefix(b, a+"_") || strings.HasSuffix(b, "_"+a))
+}
+
+// DidYouMean returns `; did you mean "a" or "b"?` for the names that are likely meant
+// by got, "" where there are none.
+func DidYouMean(got string, names []string) string {
+	near := Names(got, names)
+	if len(near) == 0 {
+		return ""
+	}
+	return `; did you mean "` + strings.Join(near, `" or "`) + `"?`
+}
+
+// minBeginning is how many bytes a word has at least that is taken for the
+// beginning of another one.
+const minBeginning = 4
+
+// Word returns a word that begins with got, else a word that got misspells,
+// else a word that got begins with, else "".
+func Word(got string, words []string) string {
+	got = strings.ToLower(got)
+	best, bound := "", 2
+	if len(got) >= minBeginning {
+		for _, w := range words {
+			if strings.HasPrefix(w, got) {
+				return w // uuidv7 for uuid, which is nearer to ulid
+			}
+		}
+	}
+	for _, w := range words {
+		limit := min(bound, len(w)/3)
+		if len(got)-len(w) > limit || len(w)-len(got) > limit {
+			continue
+		}
+		if n := distance(got, w); n <= limit {
+			best, bound = w, n-1
+		}
+	}
+	for _, w := range words {
+		if best == "" && len(w) >= minBeginning && strings.HasPrefix(got, w) {
+			best = w // postgres for postgresql
+		}
+	}
+	return best
+}
+
+// distance returns how many bytes must be added, left out, replaced or swapped
+// with their neighbour to turn a into b (optimal string alignment).
+func distance(a, b string) int {
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			n := min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				n = min(n, rows[i-2][j-2]+1)
+			}
+			rows[i][j] = n
+		}
+	}
+	return rows[len(a)][len(b)]
+}
