@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
-	"fmt"
 
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
@@ -91,7 +90,7 @@ func (dr Drawing) numbers(ctx context.Context, n int64) (*counter, int64, error)
 			dr.table.Gate.counters[dr.index].CompareAndSwap(c, nil)
 			continue
 		case c.unseen != nil && (errors.Is(err, store.ErrNoRow) || errors.Is(err, store.ErrStart)):
-			err = fmt.Errorf("%w; if it is a temporary table, make the row of its numbering: %w", c.unseen, err)
+			err = &unseenTable{c.unseen, err}
 		}
 		return nil, 0, err
 	}
@@ -103,3 +102,11 @@ func unusable(err error) bool {
 	return errors.Is(err, store.ErrBound) || errors.Is(err, store.ErrTaken) || errors.Is(err, store.ErrParameters) ||
 		errors.Is(err, store.ErrNoOwn) || errors.Is(err, store.ErrOtherSequence)
 }
+
+// unseenTable is the error of a table that is not there, whose numbering has no row
+// either. It tells the first alone, since a name that is misspelt needs no row.
+type unseenTable struct{ unseen, row error }
+
+func (e *unseenTable) Error() string { return e.unseen.Error() }
+
+func (e *unseenTable) Unwrap() []error { return []error{e.unseen, e.row} }

@@ -25,6 +25,7 @@ type nothing struct{}
 
 func (nothing) Open(string) (driver.Conn, error) { return conn{}, nil }
 
+// conn is a connection that takes every statement.
 type conn struct{}
 
 func (conn) Prepare(string) (driver.Stmt, error) { return nil, driver.ErrSkip }
