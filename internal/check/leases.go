@@ -61,7 +61,7 @@ func (c *checker) lookAtClock() error {
 	}
 	before := c.o.Now()
 	row, err := c.row(query)
-	if err != nil || row == nil {
+	if err != nil || len(row) == 0 {
 		return err
 	}
 	after := c.o.Now()

@@ -25,7 +25,7 @@ func (c *checker) readOnly(message, remedy string) {
 
 func (c *checker) lookAtMySQL() error {
 	row, err := c.row("SELECT @@read_only, @@innodb_read_only")
-	if err != nil {
+	if err != nil || len(row) < 2 {
 		return err
 	}
 	if isTrue(row[0]) || isTrue(row[1]) {
@@ -46,7 +46,7 @@ func (c *checker) lookAtMySQL() error {
 
 func (c *checker) lookAtPostgreSQL() error {
 	row, err := c.row("SELECT pg_catalog.pg_is_in_recovery(), current_setting('default_transaction_read_only')")
-	if err != nil {
+	if err != nil || len(row) < 2 {
 		return err
 	}
 	switch {
@@ -61,7 +61,7 @@ func (c *checker) lookAtPostgreSQL() error {
 
 func (c *checker) lookAtSQLite() error {
 	row, err := c.row("SELECT query_only FROM pragma_query_only")
-	if err != nil || row == nil {
+	if err != nil || len(row) == 0 {
 		return nil // a build without the pragma as a table
 	}
 	if isTrue(row[0]) {
