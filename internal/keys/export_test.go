@@ -35,3 +35,12 @@ func KeptCounters(tenants int) (int, error) {
 	}
 	return len(set.all), nil
 }
+
+// OpenConfigured opens a store that a policy names, and closes it.
+func OpenConfigured(c policy.Store) error {
+	opened, err := openConfigured(c)
+	if err != nil || opened.connector == nil && opened.plain == nil {
+		return err
+	}
+	return opened.close()
+}

@@ -154,7 +154,7 @@ func openConfigured(c policy.Store) (configuredStore, error) {
 	}
 	if plain, ok := d.(keysource.StoreDriver); ok {
 		opened, err := plain.OpenStore(dsn)
-		if err != nil {
+		if err != nil || opened == nil {
 			return none, refused
 		}
 		return configuredStore{plain: opened}, nil

@@ -80,7 +80,8 @@ func (c *Conn) Ping(ctx context.Context) error {
 	if sink, ok := ctx.Value(unwrapKey{}).(*unwrapSink); ok {
 		sink.conn = c.Raw
 		c.unwrap()
-		c.Columns = knownColumns{unsure: true} // what runs on it is not seen
+		c.Columns.forget()
+		c.Columns.unsure = true // what runs on it is not seen
 		c.Settings = knownSettings{unsure: true}
 		c.Place.Asked, c.Place.unsure = false, true
 		return nil
