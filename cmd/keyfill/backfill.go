@@ -156,22 +156,51 @@ func (f *backfillFlags) find(ctx context.Context, db *sql.DB, d *dialect.Dialect
 		return nil, fmt.Errorf("%s has no column %s: add it first", f.table, f.column)
 	}
 	b.table, b.key = d.QuoteIdent(found.Schema)+"."+d.QuoteIdent(found.Name), d.QuoteIdent(b.column.Name)
-	i := slices.IndexFunc(found.Columns, func(c catalog.Column) bool {
-		return c.UniqueAlone && c.LeadsIndex && c.Name != b.column.Name && (c.Integer || c.Text)
-	})
-	switch {
-	case i >= 0:
-		b.by = &found.Columns[i]
-		b.locator = d.QuoteIdent(b.by.Name)
-	case d.Family == dialect.FamilyPostgreSQL:
-		b.locator = "ctid"
-	case d.Family == dialect.FamilySQLite:
+	return b, b.locate(ctx)
+}
+
+// locate chooses how rows are found. A column of SQLite holds values of any type,
+// whatever it was declared as, so that the rowid comes before all others there.
+func (b *backfill) locate(ctx context.Context) error {
+	if b.dialect.Family == dialect.FamilySQLite && b.hasRowID(ctx) {
 		b.locator = "rowid"
-	case d.Family == dialect.FamilyMySQL:
-	default:
-		return nil, fmt.Errorf("no other column of %s has a unique index by itself, by which its rows are found: create one", f.table)
+		return nil
 	}
-	return b, nil
+	for i := range b.found.Columns {
+		c := &b.found.Columns[i]
+		if !c.UniqueAlone || !c.LeadsIndex || c.Name == b.column.Name || !c.Integer && !c.Text {
+			continue
+		}
+		column := b.dialect.QuoteIdent(c.Name)
+		var nulls int
+		err := b.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+b.table+" WHERE "+b.key+" IS NULL AND "+column+" IS NULL").Scan(&nulls)
+		if err != nil {
+			return err
+		}
+		if nulls == 0 { // else these rows would not be found by it
+			b.by, b.locator = c, column
+			return nil
+		}
+	}
+	switch b.dialect.Family {
+	case dialect.FamilyPostgreSQL:
+		b.locator = "ctid"
+	case dialect.FamilyMySQL:
+	default:
+		return fmt.Errorf("no other column of %s has a unique index by itself and a value in each row, by which its rows are found: create one", b.name)
+	}
+	return nil
+}
+
+// hasRowID reports whether rows of SQLite have a rowid: those of a table that is WITHOUT
+// ROWID have none.
+func (b *backfill) hasRowID(ctx context.Context) bool {
+	rows, err := b.db.QueryContext(ctx, "SELECT rowid FROM "+b.table+" LIMIT 0")
+	if err != nil {
+		return false
+	}
+	defer rows.Close()
+	return rows.Err() == nil
 }
 
 // pace waits until the rate allows the next batch.

@@ -142,3 +142,34 @@ func TestBackfillRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestBackfillLocators: rows are found where a unique column has NULLs, holds text in
+// spite of its type, or there is no rowid.
+func TestBackfillLocators(t *testing.T) {
+	for name, table := range map[string]string{
+		"NULLs in a unique column": "CREATE TABLE orders (old_no INTEGER UNIQUE, id INTEGER NOT NULL, line INTEGER NOT NULL, key_2 TEXT UNIQUE, PRIMARY KEY (id, line))",
+		"text in a numeric column": "CREATE TABLE orders (old_no INTEGER, id UUID PRIMARY KEY DEFAULT (hex(randomblob(8)) || 'x'), line INTEGER, key_2 TEXT UNIQUE)",
+		"no rowid":                 "CREATE TABLE orders (old_no INTEGER, id INTEGER PRIMARY KEY, line INTEGER, key_2 TEXT UNIQUE) WITHOUT ROWID",
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &planned{driver: "sqlite", dsn: "file:" + filepath.Join(t.TempDir(), "t.db")}
+			p.raw = p.open(t, "")
+			p.exec(t, table)
+			for i := range 5 {
+				if name == "text in a numeric column" {
+					p.exec(t, "INSERT INTO orders (line) VALUES (1)")
+					continue
+				}
+				p.exec(t, fmt.Sprintf("INSERT INTO orders (id, line) VALUES (%d, 1)", i))
+			}
+			file := filepath.Join(t.TempDir(), "keyfill.yaml")
+			if err := os.WriteFile(file, []byte("version: 1\ntables:\n  orders: {column: key_2}\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			output(t, "backfill", "--config", file, "--driver", p.driver, "--dsn", p.dsn, "--table", "orders", "--batch", "2")
+			if n := p.count(t, "SELECT COUNT(DISTINCT key_2) FROM orders"); n != 5 {
+				t.Errorf("%d rows have keys, want 5", n)
+			}
+		})
+	}
+}

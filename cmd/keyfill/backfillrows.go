@@ -71,6 +71,9 @@ func (b *backfill) fill(ctx context.Context) (filled int, err error) {
 			if found < b.flags.batch {
 				break
 			}
+			if changed == 0 && b.locator == "ctid" { // the next batch would have the same rows
+				return filled, errors.New("no row takes the key that it is given: let no trigger, rule or row security of the table leave the UPDATE out")
+			}
 			if err := b.flags.pace(ctx, changed, began); err != nil {
 				return filled, err
 			}
@@ -175,6 +178,9 @@ func (b *backfill) rows(ctx context.Context, tx *sql.Tx, last any, n int) (all [
 	if last != nil && what == b.locator {
 		fmt.Fprintf(&query, " AND %s > %s", b.locator, b.placeholder(1))
 		args = append(args, last)
+	}
+	if b.by != nil {
+		query.WriteString(" AND " + b.locator + " IS NOT NULL") // a row that has come meanwhile may have none
 	}
 	if what == b.locator {
 		query.WriteString(" ORDER BY " + b.locator)

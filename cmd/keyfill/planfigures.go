@@ -30,7 +30,7 @@ type planFigures struct {
 	cached   int64 // numbers that sessions may hold in advance
 	room     int64 // the greatest integer that the column holds
 	states   []planState
-	lowest   int64 // the least key that no state has reserved, 0 for none
+	lowest   int64 // the least key that no state has reserved, 0 for none or without a state
 	gap      int64 // as asked for, 0 for the default
 }
 
@@ -86,8 +86,25 @@ func readFigures(ctx context.Context, db *sql.DB, d *dialect.Dialect, flags *pla
 	if f.states, err = f.readStates(ctx, db); err != nil {
 		return nil, err
 	}
-	query := fmt.Sprintf("SELECT COALESCE(MIN(%[1]s), 0) FROM %[2]s WHERE %[1]s >= %[3]d", f.key, f.table, f.reserved())
-	return f, db.QueryRowContext(ctx, query).Scan(&f.lowest)
+	f.lowest, err = f.leastUnreserved(ctx, db)
+	return f, err
+}
+
+// leastUnreserved reads lowest. The states are read again, in one statement with the
+// keys: processes with keyfill reserve and insert meanwhile, and a key of theirs would be
+// above a state that was read before.
+func (f *planFigures) leastUnreserved(ctx context.Context, db *sql.DB) (key int64, err error) {
+	if f.states == nil {
+		return 0, nil
+	}
+	var names []string
+	for _, s := range f.states {
+		names = append(names, f.literal(s.name))
+	}
+	query := fmt.Sprintf("SELECT COALESCE(MIN(%[1]s), 0) FROM %[2]s WHERE %[1]s >= (SELECT MAX(next_value) FROM keyfill_sequences WHERE name IN (%[3]s))",
+		f.key, f.table, strings.Join(names, ", "))
+	err = db.QueryRowContext(ctx, query).Scan(&key)
+	return key, err
 }
 
 // reserved returns the lowest number that no state has reserved.
@@ -177,11 +194,22 @@ func (f *planFigures) isMissing(err error) bool {
 // used returns a number above all that are stored, that the counter has given, and that
 // a state has reserved.
 func (f *planFigures) used() int64 {
-	used := max(f.greatest+1, f.counter.Next, 1)
+	used := max(f.greatest+min(1, math.MaxInt64-f.greatest), f.counter.Next, 1)
 	for _, s := range f.states {
 		used = max(used, s.next)
 	}
 	return used
+}
+
+// keyBits returns what the policy says in max_bits for the column: the greatest word
+// that fits, 0 where none does.
+func (f *planFigures) keyBits() int {
+	for _, bits := range []int{63, 53, 31} {
+		if f.column.Bits >= bits {
+			return bits
+		}
+	}
+	return 0
 }
 
 // errNoRoom is returned when no gap fits into the column.

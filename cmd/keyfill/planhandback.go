@@ -20,29 +20,41 @@ func planHandback(f *planFigures) ([]planStep, error) {
 	if f.states == nil {
 		return nil, fmt.Errorf("%s: %w", f.ref, errNoState)
 	}
+	if f.column.RowID && f.column.Identity == "" {
+		return f.handbackRowID(), nil
+	}
 	from := f.used()
 	to, err := f.raised(from)
 	if err != nil {
 		return nil, err
 	}
 	var steps []planStep
-	switch above := f.counter.Next - f.reserved(); {
+	// What the counter has given since it was raised is not keyfill's, nor is a key that
+	// an application has brought.
+	end := f.counter.Next
+	if f.lowest > 0 {
+		end = min(end, f.lowest)
+	}
+	isFirst := false // the policy comes before the counter
+	switch above := end - f.reserved(); {
 	case f.counter.Next > 0 && above >= (to-from)/10:
-		// What it has given since it was raised is not keyfill's.
-		if to = f.counter.Next; f.lowest > 0 {
-			to = min(to, f.lowest)
-		}
+		to = end
 		steps = append(steps, planStep{
-			Title: fmt.Sprintf("Leave the engine's own counter where it is: %d numbers lie between it and what keyfill has reserved.", above),
+			Title: fmt.Sprintf("Leave the engine's own counter where it is: %d numbers lie between what it has given and what keyfill has reserved.", above),
 		})
+	case f.column.Identity != "" && !f.isRaisable():
+		return nil, fmt.Errorf("%s is filled by %s, which keyfill cannot raise: set what it draws from to %d yourself, and give below: %[3]d to the processes with keyfill", f.ref, f.column.Identity, to)
 	case f.column.Identity != "":
 		steps = append(steps, f.raise(to-1, to))
 	default:
+		// A process that begins with a policy without it is refused as soon as the engine
+		// numbers the column.
+		isFirst = true
 		s, err := f.numberAgain(to)
 		if err != nil {
 			return nil, err
 		}
-		steps = append(steps, s)
+		steps = append(steps, f.giveBelow(to), s)
 	}
 	for _, s := range f.states {
 		steps = append(steps, planStep{
@@ -51,15 +63,28 @@ func planHandback(f *planFigures) ([]planStep, error) {
 			Look:  fmt.Sprintf("it is less than %d. Else print this plan again.", to),
 		})
 	}
+	if !isFirst {
+		steps = append(steps, f.giveBelow(to))
+	}
 	steps = append(steps, planStep{
-		Title:  "Give this policy to all processes with keyfill whose policy has no below: yet. They go on below the counter.",
-		Policy: f.policyBelow(to),
-	}, planStep{
 		Title:  "Let one process after the other insert without keyfill, by this policy or by the plain driver.",
 		Policy: fmt.Sprintf("%s: {column: %s, mode: \"off\", source: {kind: sequence}}", f.written, f.column.Name),
 		Check:  fmt.Sprintf("SELECT COUNT(*) FROM %s WHERE %s >= %d", f.table, f.key, to),
 		Look:   "it grows with each row of a process without keyfill.",
 	})
+	return append(steps, f.keepStates()...), nil
+}
+
+// giveBelow returns the step by which processes with keyfill stay below the counter.
+func (f *planFigures) giveBelow(to int64) planStep {
+	return planStep{
+		Title:  "Give this policy to all processes with keyfill whose policy has no below: yet. They stay below the numbers of the engine.",
+		Policy: f.policyBelow(to),
+	}
+}
+
+// keepStates returns the steps that leave the states where they are.
+func (f *planFigures) keepStates() (steps []planStep) {
 	for _, s := range f.states {
 		steps = append(steps, planStep{
 			Title: "Keep the row of the state: the way there begins with it again.",
@@ -67,7 +92,28 @@ func planHandback(f *planFigures) ([]planStep, error) {
 			Look:  "it does not change any more when the last process with keyfill has ended.",
 		})
 	}
-	return steps, nil
+	return steps
+}
+
+// handbackRowID returns the steps for a column of SQLite without AUTOINCREMENT, which has
+// no counter that could be raised.
+func (f *planFigures) handbackRowID() []planStep {
+	return append([]planStep{{
+		Title: "Stop all processes with keyfill: SQLite gives a row without a key the greatest key and one, which they may have reserved.",
+	}, {
+		Title: "Let the processes insert without keyfill.",
+		Check: fmt.Sprintf("SELECT MAX(%s) FROM %s", f.key, f.table),
+		Look:  "it grows.",
+	}}, f.keepStates()...)
+}
+
+// isRaisable reports whether a step can raise what numbers the column: its own counter,
+// or a sequence of PostgreSQL. The sequence of a default is not read elsewhere.
+func (f *planFigures) isRaisable() bool {
+	if f.dialect.Family == dialect.FamilyPostgreSQL {
+		return f.counter.Sequence != ""
+	}
+	return f.column.Identity != "nextval default"
 }
 
 // policyBelow returns the policy of the processes with keyfill while they are replaced.
@@ -86,7 +132,7 @@ func (f *planFigures) numberAgain(to int64) (planStep, error) {
 	switch f.dialect.Family {
 	case dialect.FamilyMySQL:
 		s.SQL = []string{"SET lock_wait_timeout = 1", fmt.Sprintf("ALTER TABLE %s MODIFY %s %s NOT NULL AUTO_INCREMENT, AUTO_INCREMENT = %d", f.table, f.key, f.column.Type, to)}
-		s.Again = "On error 1205 run the ALTER TABLE again: a transaction that has used the table is open. The server copies the table, and INSERTs wait for that: try it on a copy first."
+		s.Again = "On error 1205 run the ALTER TABLE again: a transaction that has used the table is open. The server copies the table, and INSERTs wait for that: try it on a copy first. MODIFY drops a COMMENT that it does not repeat."
 		s.Check, s.Look = "SHOW CREATE TABLE "+f.table, fmt.Sprintf("AUTO_INCREMENT is %d or more.", to)
 	case dialect.FamilyPostgreSQL:
 		sequence := f.dialect.QuoteIdent(f.found.Schema) + "." + f.dialect.QuoteIdent(f.found.Name+"_"+f.column.Name+"_seq")
@@ -96,7 +142,15 @@ func (f *planFigures) numberAgain(to int64) (planStep, error) {
 		}
 		s.Check, s.Look = "SELECT last_value FROM "+sequence, fmt.Sprintf("it is %d or more.", to)
 	case dialect.FamilyOracle:
-		return f.raise(to, to), nil
+		// An identity can only be given to a column that is added.
+		name := f.found.Name + "_" + f.column.Name + "_SEQ"
+		sequence := f.dialect.QuoteIdent(f.found.Schema) + "." + f.dialect.QuoteIdent(name)
+		s.SQL = []string{
+			fmt.Sprintf("CREATE SEQUENCE %s START WITH %d", sequence, to),
+			fmt.Sprintf("ALTER TABLE %s MODIFY %s DEFAULT %s.NEXTVAL", f.table, f.key, sequence),
+		}
+		s.Check = fmt.Sprintf("SELECT last_number FROM all_sequences WHERE sequence_owner = %s AND sequence_name = %s", f.literal(f.found.Schema), f.literal(name))
+		s.Look = fmt.Sprintf("it is %d or more.", to)
 	default:
 		return s, fmt.Errorf("%s cannot give a number of its own to a column that exists: make a table whose column has one, and copy the rows into it", f.dialect.Title)
 	}

@@ -12,6 +12,15 @@ func planThere(f *planFigures) ([]planStep, error) {
 	switch {
 	case !f.column.Integer:
 		return nil, fmt.Errorf("%s is %s: a plan there needs an integer column, see keyfill plan uuid", f.ref, f.column.Type)
+	case f.keyBits() == 0:
+		return nil, fmt.Errorf("%s is %s, and integers of keyfill have 31 bits or more: make it wider first, see keyfill plan bigint", f.ref, f.column.Type)
+	}
+	// Of an unsigned column of 32 bits keyfill fills the lower half.
+	if f.room = min(f.room, 1<<f.keyBits()-1); f.greatest >= f.room {
+		_, err := f.raised(f.greatest)
+		return nil, err
+	}
+	switch {
 	case f.column.Identity == "":
 		return f.thereAlone(), nil
 	case f.column.IdentityAlways:
@@ -81,11 +90,8 @@ func (f *planFigures) thereAlone() []planStep {
 // policy returns the table's entry in the policy, with fields of its sequence.
 func (f *planFigures) policy(fields string) string {
 	bits := ""
-	switch {
-	case f.column.Bits < 53:
-		bits = "max_bits: 31, "
-	case f.column.Bits < 63:
-		bits = "max_bits: 53, "
+	if n := f.keyBits(); n < 63 {
+		bits = fmt.Sprintf("max_bits: %d, ", n)
 	}
 	if fields != "" {
 		fields = ", " + fields
@@ -106,7 +112,7 @@ func (f *planFigures) raise(latest, to int64) planStep {
 		s.SQL = []string{"SET lock_wait_timeout = 1", fmt.Sprintf("ALTER TABLE %s AUTO_INCREMENT = %d", f.table, to)}
 		s.Again = "On error 1205 run the ALTER TABLE again: a transaction that has used the table is open, and with a longer wait other statements would queue behind the ALTER TABLE."
 		s.Check = "SHOW CREATE TABLE " + f.table
-		s.Look = fmt.Sprintf("AUTO_INCREMENT is %d or more. Look again after two seconds: a server with innodb_flush_log_at_trx_commit = 0 that is killed before has the old value.", to)
+		s.Look = fmt.Sprintf("AUTO_INCREMENT is %d or more. Look again after two seconds: a server with innodb_flush_log_at_trx_commit = 0 that is killed before has the old value. MySQL before 8.0 and MariaDB before 10.2.4 lose the new one at every restart, until a row has a number from there on.", to)
 	case dialect.FamilyPostgreSQL:
 		s.SQL = []string{fmt.Sprintf("SELECT setval(%s, %d) FROM %s WHERE last_value < %d", f.literal(f.counter.Sequence), to, f.counter.Sequence, latest)}
 		s.Again = "Where it answers with no row, print this plan again: rows were inserted since."

@@ -24,7 +24,7 @@ func (k *KeyColumn) Counter(ctx context.Context) (Counter, error) {
 	switch {
 	case k.column.Counted && k.run.engine.counter != "":
 		last, err := k.counted(ctx)
-		return Counter{Next: last + 1}, err
+		return Counter{Next: last + min(1, maxNext-last)}, err
 	case k.column.Live && k.run.dialect.Name == dialect.PostgreSQL().Name:
 		return k.drawnFrom(ctx)
 	}
