@@ -2,6 +2,8 @@ package keyfill_test
 
 import (
 	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -90,6 +92,25 @@ func compileFor(t *testing.T, text string, dialects ...*dialect.Dialect) {
 	for _, d := range dialects {
 		if _, err := cfg.Compile(d); err != nil {
 			t.Errorf("%s: %v in\n%s", d.Name, err, text)
+		}
+	}
+}
+
+// TestCommandIsFound: a page that shows a command line of keyfill says where the reader
+// gets that command.
+func TestCommandIsFound(t *testing.T) {
+	pages, err := filepath.Glob("docs/*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("no pages in docs: %v", err)
+	}
+	line := regexp.MustCompile(`(?m)^ *keyfill [a-z]+ .*--`)
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if line.Match(text) && !strings.Contains(string(text), "(setup.md#the-command)") {
+			t.Errorf("%s shows a command line of keyfill and does not link to setup.md#the-command", page)
 		}
 	}
 }
