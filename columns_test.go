@@ -241,8 +241,15 @@ func TestColumnsDryRun(t *testing.T) {
 	cfg.Mode = policy.ModeDryRun
 	db := open(t, d, cfg)
 	mustExec(t, db, unlisted, 1)
-	if sent := d.took("exec"); len(sent) != 1 || sent[0].query != unlisted {
-		t.Errorf("sent %v", sent)
+	// The check, which dry_run starts in the background, sends settings of its own.
+	var inserts []string
+	for _, sent := range d.took("exec") {
+		if !strings.HasPrefix(sent.query, "SET ") {
+			inserts = append(inserts, sent.query)
+		}
+	}
+	if len(inserts) != 1 || inserts[0] != unlisted {
+		t.Errorf("sent %q", inserts)
 	}
 	m, err := keyfill.From(db)
 	if err != nil {
