@@ -2,7 +2,10 @@ package binding_test
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 
@@ -25,21 +28,12 @@ func TestStatesOfManyTenants(t *testing.T) {
 	for worker := range 4 {
 		wg.Go(func() {
 			for round := range 2 {
-				tx, err := db.Begin()
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				for i := range tenants / 4 {
-					tenant := worker + 4*i
-					ctx := keyfill.WithValue(context.Background(), "tenant", fmt.Sprint(tenant))
-					if _, err := tx.ExecContext(ctx, "INSERT INTO t (a, tenant) VALUES (?, ?)", round, tenant); err != nil {
-						t.Errorf("tenant %d: %v", tenant, err)
-						break
+				// Short transactions, since the others wait for each on a slow machine too.
+				for mine := range slices.Chunk(tenantsOf(worker, tenants), 75) {
+					if err := insertForTenants(db, mine, round); err != nil {
+						t.Error(err)
+						return
 					}
-				}
-				if err := tx.Commit(); err != nil {
-					t.Error(err)
 				}
 			}
 		})
@@ -48,4 +42,27 @@ func TestStatesOfManyTenants(t *testing.T) {
 	if n := harness.Count(t, s.Raw, "SELECT COUNT(*) FROM t"); n != 2*tenants {
 		t.Errorf("%d rows, want %d", n, 2*tenants)
 	}
+}
+
+// tenantsOf returns each fourth tenant.
+func tenantsOf(worker, tenants int) (mine []int) {
+	for tenant := worker; tenant < tenants; tenant += 4 {
+		mine = append(mine, tenant)
+	}
+	return mine
+}
+
+// insertForTenants inserts a row for each tenant in one transaction.
+func insertForTenants(db *sql.DB, tenants []int, round int) error {
+	tx, err := db.Begin()
+	if err != nil {
+		return err
+	}
+	for _, tenant := range tenants {
+		ctx := keyfill.WithValue(context.Background(), "tenant", fmt.Sprint(tenant))
+		if _, err := tx.ExecContext(ctx, "INSERT INTO t (a, tenant) VALUES (?, ?)", round, tenant); err != nil {
+			return errors.Join(fmt.Errorf("tenant %d: %w", tenant, err), tx.Rollback())
+		}
+	}
+	return tx.Commit()
 }

@@ -63,7 +63,8 @@ func (w *twin) createTable(schema, table string, plain bool) (texts []string) {
 	numbered := strings.Contains(id, "AUTO")
 	switch {
 	case w.IsPostgres():
-		add("DROP TABLE IF EXISTS %s%s", schema, table)
+		// A session that was lost may still be there, with a view of the table.
+		add("DROP TABLE IF EXISTS %s%s CASCADE", schema, table)
 		add("CREATE TABLE %s", columns)
 	case w.Server != nil && numbered:
 		add("CREATE OR REPLACE TABLE %s AUTO_INCREMENT = %d", columns, first)

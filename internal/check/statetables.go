@@ -123,7 +123,7 @@ func (c *checker) lookAtRights(ensured bool) error {
 			continue
 		}
 		_, err := c.over.Find("", name)
-		missing := []string{}
+		var missing []string
 		switch {
 		case err != nil && ensured:
 			missing, err = c.missingRights("")

@@ -151,7 +151,7 @@ func (d binder) bindTo(ctx context.Context, b *binding, c Column) (made bool, er
 	return made, nil
 }
 
-func (d binder) rows() stateRows { return stateRows{d.run} }
+func (d binder) rows() stateRows { return stateRows(d) }
 
 // orRemoved returns the error of the statement that should have made a row which
 // is not there.
