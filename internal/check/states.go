@@ -185,8 +185,8 @@ func textLiteral(text string) string {
 func lastQuoted(detail string) string {
 	end := strings.LastIndexByte(detail, '"')
 	for begin := end - 1; begin >= 0; begin-- {
-		if detail[begin] != '"' {
-			continue
+		if detail[begin] != '"' || begin > 0 && detail[begin-1] == '\\' {
+			continue // one inside the text has a backslash before it
 		}
 		if text, err := strconv.Unquote(detail[begin : end+1]); err == nil {
 			return text
