@@ -56,6 +56,7 @@ var arrows = map[string][]string{
 		module + "/internal/dbconn",
 		module + "/internal/drivers",
 		module + "/internal/explain",
+		module + "/internal/nearest",
 		module + "/internal/session",
 		module + "/internal/sqlcode",
 		module + "/internal/store",

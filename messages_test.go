@@ -119,6 +119,11 @@ var messages = []struct {
 	{"keys of a missing table", func(t *testing.T) error {
 		return keysError(t, context.Background(), config("sqlite"), "orders", 1)
 	}},
+	{"keys of a name that is misspelt", func(t *testing.T) error {
+		cfg := config("sqlite")
+		cfg.Tables["orders"] = policy.Table{Column: "id", Source: "uuidv7"}
+		return keysError(t, context.Background(), cfg, "ordres", 1)
+	}},
 	{"keys of a glob", func(t *testing.T) error {
 		return keysError(t, context.Background(), config("sqlite"), "t*", 1)
 	}},

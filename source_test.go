@@ -85,6 +85,24 @@ func TestSnowflakeOpen(t *testing.T) {
 	}
 }
 
+// TestSnowflakeOrdinal: the name of a host that ends in no number is an error with its
+// table and column. The host of the test may have one that does.
+func TestSnowflakeOrdinal(t *testing.T) {
+	cfg := ofWorker(func(s *policy.Source) { s.WorkerOrdinal = true })
+	cfg.Tables["a*"], cfg.Tables["u"] = policy.Table{Column: "id", Source: "uuidv7"}, policy.Table{Column: "id", Source: "uuidv7"}
+	db, err := keyfill.OpenDB(&fakeConnector{&fakeDriver{strength: contexts}}, keyfill.Options{Policy: cfg})
+	if err == nil {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+		return
+	}
+	var e *keyfill.Error
+	if !errors.As(err, &e) || e.Table != "t" || e.Column != "id" || !errors.Is(err, keysource.ErrOptions) || !strings.Contains(err.Error(), "the host's name") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 // TestSnowflakeWorkerEnv: the number is read when the database is opened.
 func TestSnowflakeWorkerEnv(t *testing.T) {
 	worker := newNumber()

@@ -91,7 +91,7 @@ func TestExitCodes(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	for _, args := range [][]string{{}, {"--help"}, {"help", "explain"}, {"demo", "-h"}, {"gen", "-h"}, {"inspect", "-h"}, {"version", "-h"}} {
+	for _, args := range [][]string{{}, {"--help"}, {"help", "explain"}, {"check", "--help"}, {"demo", "-h"}, {"gen", "-h"}, {"inspect", "-h"}, {"version", "-h"}} {
 		out := keyfillOut(t, "", args...)
 		if !strings.Contains(out, "Usage:") {
 			t.Errorf("keyfill %q prints no usage: %q", args, out)

@@ -2,10 +2,12 @@ package keys
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"sync"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/nearest"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -195,9 +197,20 @@ func (e *Engine) TableNamed(name string) (*Table, error) {
 	}
 	t := e.table(schema, bare)
 	if t == nil {
-		return nil, errNotConfigured
+		return nil, fmt.Errorf("%w%s", errNotConfigured, nearest.DidYouMean(name, e.filled()))
 	}
 	return t, nil
+}
+
+// filled returns the names of the tables that the policy fills, as it has them.
+func (e *Engine) filled() []string {
+	var names []string
+	for _, entry := range e.Policy.Entries() {
+		if !entry.IsGlob && !entry.Rule.Identity {
+			names = append(names, entry.Name)
+		}
+	}
+	return names
 }
 
 func fillOn(f policy.Fill) rewrite.FillOn {

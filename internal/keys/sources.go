@@ -75,10 +75,22 @@ func (db *Tables) Open(cfg *policy.Config, own driver.Connector, shared *SharedS
 			continue // there is no number yet
 		}
 		if err := s.openSnowflake(src, db.markless(src)); err != nil {
-			return errors.Join(err, db.Close(context.Background(), nil))
+			return errors.Join(db.Candidates[0].ofSource(src, err), db.Close(context.Background(), nil))
 		}
 	}
 	return nil
+}
+
+// ofSource returns an error about a source with the first table and column that use it.
+func (e *Engine) ofSource(src policy.Source, err error) error {
+	for _, entry := range e.Policy.Entries() {
+		for _, k := range entry.Rule.Keys {
+			if k.Source == src {
+				return e.NewError(entry.Name, k.Column, -1, err)
+			}
+		}
+	}
+	return e.NewError("", "", -1, err)
 }
 
 // ofWorkers reports whether the numbers of a source are made of the time and the number
@@ -101,20 +113,13 @@ func (s *sources) openSnowflake(src policy.Source, markless bool) error {
 		if err == nil {
 			s.taken = append(s.taken, number)
 		}
-		return prefixed(err)
+		return err
 	}
 	probe, err := keysource.NewSnowflake(o, s.env)
 	if err != nil {
-		return prefixed(err)
+		return err
 	}
 	return probe.Close(context.Background())
-}
-
-func prefixed(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("keyfill: %w", err)
 }
 
 // Close gives back reserved numbers and leases; callers who wait for a key get an error.
