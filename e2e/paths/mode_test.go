@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -169,14 +170,19 @@ func (l *modeLoad) check(t *testing.T, raw *sql.DB, modes []policy.Mode) {
 	}
 }
 
+// reads matches the statements of a check, which change no row.
+var reads = regexp.MustCompile(`^(SELECT|SHOW|SET|WITH) `)
+
 // TestModesSendTheOriginal: dry_run and off send the text as it came and draw no
-// key; dry_run counts what it would have done.
+// key; dry_run counts what it would have done, and sends nothing else but what the check
+// in the background reads.
 func TestModesSendTheOriginal(t *testing.T) {
 	harness.Each(t, harness.LoadEngines, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE people (id CHAR(36), name TEXT)")
-		spy, rand := new(harness.Spy), new(harness.Entropy)
-		c := harness.AsDriver{Connector: harness.WrapSqlmw(t, s.Connector, spy), As: s.Connector.Driver()}
+		rand := new(harness.Entropy)
 		for _, mode := range []policy.Mode{policy.ModeDryRun, policy.ModeOff} {
+			spy := new(harness.Spy)
+			c := harness.AsDriver{Connector: harness.WrapSqlmw(t, s.Connector, spy), As: s.Connector.Driver()}
 			cfg := harness.FillID("people", policy.Table{})
 			cfg.Mode, cfg.Dialect = mode, s.Dialect.Name
 			db, m := harness.OpenConnector(t, c, keyfill.Options{Policy: cfg, Rand: rand})
@@ -189,7 +195,7 @@ func TestModesSendTheOriginal(t *testing.T) {
 			}
 			harness.Exec(t, db, refused)
 			for _, seen := range spy.Take() {
-				if seen != query && seen != refused {
+				if seen != query && seen != refused && !(mode == policy.ModeDryRun && reads.MatchString(seen)) {
 					t.Errorf("%v: %q was sent", mode, seen)
 				}
 			}
