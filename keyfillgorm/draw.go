@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -37,15 +38,20 @@ type drawn struct {
 	// it; nil without one. The dialect of MySQL changes it when it writes the INSERT.
 	conflict *clause.OnConflict
 
-	// told says that RETURNING tells the key of each row, also where it was there:
-	// MariaDB's does, since GORM writes DO NOTHING there as an update.
-	told bool
+	// scanned says that RETURNING gives the key, told that it gives the key of each
+	// row, also where it was there: MariaDB's does, since GORM writes DO NOTHING there
+	// as an update.
+	scanned, told bool
 }
 
 // draw sets keys where they are missing. It runs before GORM writes the INSERT.
 func (s *setter) draw(db *gorm.DB) {
 	db.InstanceSet(drawnKey, (*drawn)(nil)) // a statement can be executed again
 	if db.Error != nil || db.DryRun {
+		return
+	}
+	if err := s.oneDatabase(db); err != nil {
+		_ = db.AddError(err)
 		return
 	}
 	d := s.missing(db)
@@ -68,10 +74,12 @@ func (s *setter) draw(db *gorm.DB) {
 		d.keys = append(d.keys, value)
 	}
 	if _, has := db.Statement.Clauses["RETURNING"]; s.returning && !has && d.conflict != nil && db.Name() == "mysql" {
-		d.told = true
 		db.Statement.AddClause(returningOf(db.Statement.Schema, d.field))
 	}
+	d.scanned = s.returns(db, d.field)
+	d.told = d.scanned && d.conflict != nil && (db.Name() == "mysql" || !d.conflict.DoNothing)
 	db.InstanceSet(drawnKey, d)
+	note(db, d)
 }
 
 // missing returns the structs that lack the key and are to get it, else nil.
@@ -99,7 +107,7 @@ func (s *setter) missing(db *gorm.DB) *drawn {
 	seen := map[any]bool{}
 	for _, rv := range structs(db.Statement.ReflectValue) {
 		if !rv.IsValid() || rv.Kind() != reflect.Struct || !rv.CanAddr() {
-			return nil // GORM has an error for it, or it is a map
+			return nil // GORM has an error for it, or it is a map or a copy of a struct
 		}
 		if seen[rv.Addr().Interface()] {
 			return nil // two rows of one struct have two keys
@@ -111,6 +119,41 @@ func (s *setter) missing(db *gorm.DB) *drawn {
 		}
 	}
 	return d
+}
+
+// oneDatabase returns an error where the mount is not of one database, so that it has
+// no keys, and GORM would send a zero value for one.
+func (s *setter) oneDatabase(db *gorm.DB) error {
+	table, ok := tableOf(db)
+	if !ok || !sendsZero(db) {
+		return nil
+	}
+	if column, _ := s.mount.KeyColumn(table); column != "" {
+		return nil
+	}
+	// No keys are asked for, so that none are drawn: the number is refused as well.
+	if _, err := s.mount.Keys(db.Statement.Context, table, 0); errors.Is(err, keyfill.ErrNotOne) {
+		return err
+	}
+	return nil
+}
+
+// sendsZero reports whether GORM would send a zero value for a primary key.
+func sendsZero(db *gorm.DB) bool {
+	for _, rv := range structs(db.Statement.ReflectValue) {
+		if !rv.IsValid() || rv.Kind() != reflect.Struct {
+			return false // GORM has an error for it, or it is a map
+		}
+		for _, field := range db.Statement.Schema.PrimaryFields {
+			if field.HasDefaultValue {
+				continue
+			}
+			if _, zero := field.ValueOf(db.Statement.Context, rv); zero {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // tableOf returns the name of a statement's table, and false where the plugin does not
@@ -142,14 +185,21 @@ func fieldOf(s *schema.Schema, column string) *schema.Field {
 	return nil
 }
 
-// readsBack reports whether GORM learns the key of a row by itself.
+// readsBack reports whether GORM learns the key of a row by itself, which is so only
+// where it leaves the column out of the INSERT: it would send a zero value otherwise.
 func (s *setter) readsBack(db *gorm.DB, field *schema.Field) bool {
-	if field.HasDefaultValue && field.DefaultValueInterface == nil {
-		integer := field.GORMDataType == schema.Int || field.GORMDataType == schema.Uint
-		if s.returning || integer && field == db.Statement.Schema.PrioritizedPrimaryField {
-			return true
-		}
+	if !field.HasDefaultValue || field.DefaultValueInterface != nil {
+		return false
 	}
+	if _, own := db.Statement.Clauses["RETURNING"]; s.returning && own {
+		return s.returns(db, field)
+	}
+	integer := field.GORMDataType == schema.Int || field.GORMDataType == schema.Uint
+	return s.returning || integer && field == db.Statement.Schema.PrioritizedPrimaryField
+}
+
+// returns reports whether the RETURNING clause of a statement has the field.
+func (s *setter) returns(db *gorm.DB, field *schema.Field) bool {
 	c, ok := db.Statement.Clauses["RETURNING"]
 	if !ok || !s.returning {
 		return false

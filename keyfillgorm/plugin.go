@@ -26,15 +26,23 @@
 // such an INSERT the plugin asks the database, by one SELECT, which of its keys are
 // stored. Where a key is not, the struct gets the key of the row that was changed, if
 // the conflict's columns name one row; otherwise its key is zero again. MariaDB's
-// RETURNING tells all keys, so nothing is asked there. After an error all keys that the
-// plugin has set are zero again.
+// RETURNING tells all keys, so nothing is asked there. After an error of an INSERT the
+// keys that the plugin has set for it are zero again. Where GORM rolls back the
+// transaction that it has begun for a Create or a Save, so are those of parents and
+// children. In a transaction of the program's own, and in CreateInBatches, structs keep
+// the keys of the INSERTs before the error: they are in no row after a rollback.
 //
 // # Caveats
 //
 // The plugin leaves keys to the INSERT under GORM's dbresolver, in maps instead of
 // structs, under DryRun, in a statement that names its schema or an expression by the
-// method Table, in one whose RETURNING clause is the program's and has the key, and
-// where one struct stands twice in a slice.
+// method Table, and where one struct stands twice in a slice, or is given by value. A
+// field without a default in its tag sends a zero value there. Under the policy's fill:
+// zero, the default but for integers, the row gets a key, which the struct does not
+// learn.
+//
+// A Create fails with [keyfill.ErrNotOne] where Mount is the mount of a registered name
+// through which no database, or more than one, is open, and GORM would send a zero key.
 //
 // [keyfill.Mount.Keys] does not know the schema of a session: where USE or SET
 // search_path chooses a schema for each tenant, integers that are numbered by schema
@@ -80,7 +88,12 @@ func (p Plugin) Initialize(db *gorm.DB) error {
 	for _, clause := range create.Clauses {
 		s.returning = s.returning || clause == "RETURNING"
 	}
+	update := db.Callback().Update() // which stores associations, too
 	return errors.Join(
+		create.Before("gorm:before_create").Register("keyfill:begin", begin),
+		create.After("gorm:commit_or_rollback_transaction").Register("keyfill:undo", undo),
+		update.Before("gorm:setup_reflect_value").Register("keyfill:begin", begin),
+		update.After("gorm:commit_or_rollback_transaction").Register("keyfill:undo", undo),
 		create.After("gorm:save_before_associations").Before("gorm:create").Register("keyfill:draw", s.draw),
 		create.After("gorm:create").Before("gorm:save_after_associations").Register("keyfill:settle", s.settle),
 	)

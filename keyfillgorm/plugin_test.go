@@ -24,6 +24,7 @@ tables:
   authors: {column: id}
   books:   {column: id}
   blobs:   {column: id, layout: binary}
+  flakes:  {column: id, source: {kind: snowflake, worker: 1}}
   editors: {column: id, source: {kind: sequence, ensure_schema: true, start: 1001}}
 `
 
@@ -64,6 +65,7 @@ func open(t testing.TB) *gorm.DB {
 		"CREATE TABLE authors (id TEXT PRIMARY KEY, name TEXT UNIQUE, age INT)",
 		"CREATE TABLE books (id TEXT PRIMARY KEY, author_id TEXT REFERENCES authors (id), title TEXT)",
 		"CREATE TABLE blobs (id BLOB PRIMARY KEY, name TEXT)",
+		"CREATE TABLE flakes (id INTEGER PRIMARY KEY, name TEXT UNIQUE)",
 		"CREATE TABLE editors (id INTEGER PRIMARY KEY, created_at TEXT, updated_at TEXT, deleted_at TEXT, name TEXT)",
 	} {
 		if _, err := db.Exec(statement); err != nil {

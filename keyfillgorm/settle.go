@@ -29,6 +29,11 @@ func (s *setter) settle(db *gorm.DB) {
 		return
 	}
 	missing, err := d.unstored(db, 0, len(d.keys))
+	for i := 0; d.scanned && err == nil && i < len(d.keys); i++ {
+		// GORM gives the rows of RETURNING to the structs in order, as if none were
+		// left out: a struct may have the key of the one behind it.
+		err = d.field.Set(ctx, d.structs[i], d.keys[i])
+	}
 	for _, i := range missing {
 		if err == nil {
 			err = d.readBack(db, d.structs[i])

@@ -1,0 +1,54 @@
+package keyfillgorm
+
+import "gorm.io/gorm"
+
+// journal is what was drawn in a transaction that GORM has begun itself: for the
+// statement that has begun it, and for those of its associations.
+type journal struct {
+	owner *gorm.Statement
+	drawn []*drawn
+}
+
+// journalKey is the name of the setting that holds the journal. GORM gives the settings
+// of a statement to those of its associations.
+const journalKey = "keyfill:journal"
+
+// journalOf returns the journal of a statement, nil where it has none.
+func journalOf(db *gorm.DB) *journal {
+	value, _ := db.Statement.Settings.Load(journalKey)
+	j, _ := value.(*journal)
+	return j
+}
+
+// begin gives a statement a journal, unless it is an association's. It runs before
+// the associations are stored.
+func begin(db *gorm.DB) {
+	if j := journalOf(db); j == nil || j.owner == db.Statement {
+		db.Statement.Settings.Store(journalKey, &journal{owner: db.Statement})
+	}
+}
+
+// note writes down what was drawn for a statement.
+func note(db *gorm.DB, d *drawn) {
+	if j := journalOf(db); j != nil {
+		j.drawn = append(j.drawn, d)
+	}
+}
+
+// undo takes away the keys of a transaction that GORM has rolled back: an error of a
+// child, or of a hook, comes when the parent's struct has its key already. It runs
+// behind the end of the transaction. In a transaction of the program's, or without one,
+// the rows before the error are still there.
+func undo(db *gorm.DB) {
+	j := journalOf(db)
+	if j == nil || j.owner != db.Statement {
+		return
+	}
+	db.Statement.Settings.Delete(journalKey)
+	if _, began := db.InstanceGet("gorm:started_transaction"); !began || db.Error == nil {
+		return
+	}
+	for _, d := range j.drawn {
+		d.zero(db.Statement.Context)
+	}
+}
