@@ -244,7 +244,8 @@ func printScript(out io.Writer, findings []keyfill.Finding) error {
 	b.WriteString("-- Read each statement before you run it: nothing was run.\n")
 	printed := map[string]bool{}
 	for _, one := range findings {
-		fmt.Fprintf(&b, "\n-- %s, %s%s: %s\n", one.Severity, one.Rule, onTable(one), strings.ReplaceAll(one.Message, "\n", " "))
+		comment := fmt.Sprintf("%s, %s%s: %s", one.Severity, one.Rule, onTable(one), one.Message)
+		fmt.Fprintf(&b, "\n-- %s\n", strings.NewReplacer("\n", " ", "\r", " ").Replace(comment)) // a name may have a line's end
 		switch {
 		case !strings.HasSuffix(one.Remedy, ";"):
 			b.WriteString("-- " + strings.ReplaceAll(one.Remedy, "\n", "\n-- ") + "\n")

@@ -144,3 +144,18 @@ func TestCheckReadsOnly(t *testing.T) {
 		t.Error("the file has changed")
 	}
 }
+
+// TestCheckScriptComments: a name with the end of a line does not leave its comment.
+func TestCheckScriptComments(t *testing.T) {
+	path := checkDatabase(t, "CREATE TABLE orders (id INTEGER PRIMARY KEY)", "CREATE TABLE devices (id TEXT NOT NULL PRIMARY KEY)",
+		"CREATE TABLE \"odd\nDROP TABLE orders;\" (id TEXT NOT NULL PRIMARY KEY)")
+	out := keyfillRun(t, "", "check", "--config", writeFile(t, "keyfill.yaml", checkPolicy), "--driver", "sqlite", "--dsn", path, "--fix").out
+	if !strings.Contains(out, "DROP TABLE orders;") {
+		t.Fatalf("the table is not in the script:\n%s", out)
+	}
+	for line := range strings.Lines(out) {
+		if strings.HasPrefix(line, "DROP TABLE orders") {
+			t.Errorf("a name is a statement:\n%s", out)
+		}
+	}
+}

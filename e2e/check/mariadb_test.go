@@ -83,5 +83,6 @@ var mariadbFaults = []fault{
 		name: "bound twice", schema: ownTables(dialect.MariaDB(), "CREATE TABLE orders (id BIGINT PRIMARY KEY)",
 			"INSERT INTO keyfill_sequences VALUES ('old', 5, CONCAT(DATABASE(), '.orders'), 'id', '', 'x', NOW())"),
 		policy: "  orders: {column: id, source: {kind: sequence, ensure_schema: true}}\n", rule: "bound-twice", table: "orders", column: "id", line: 3,
+		mend: []string{"DELETE FROM keyfill_sequences WHERE name = 'old'"}, says: "WHERE name = 'old'",
 	},
 }

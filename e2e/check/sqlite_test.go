@@ -94,9 +94,18 @@ var sqliteFaults = []fault{
 		policy: "  orders: {column: id, source: {kind: sequence}}\n", rule: "state-behind", table: "orders", column: "id", line: 3,
 	},
 	{
+		name: "behind the keys of another table", schema: ownTables(dialect.SQLite(),
+			"CREATE TABLE items (id INTEGER PRIMARY KEY)", "INSERT INTO items VALUES (1000)",
+			"CREATE TABLE orders (id INTEGER PRIMARY KEY)", "INSERT INTO orders VALUES (10)",
+			"INSERT INTO keyfill_sequences VALUES ('all', 500, '', '', '', 'x', '2026-01-01')"),
+		policy: "  items: {column: id, source: all}\n  orders: {column: id, source: all}\nsources:\n  all: {kind: sequence}\n",
+		rule:   "state-behind", table: "orders", column: "id", line: 4,
+	},
+	{
 		name: "bound twice", schema: ownTables(dialect.SQLite(), "CREATE TABLE orders (id INTEGER PRIMARY KEY)",
 			"INSERT INTO keyfill_sequences VALUES ('old', 5, 'main.orders', 'id', '', 'x', '2026-01-01')"),
 		policy: "  orders: {column: id, source: {kind: sequence, ensure_schema: true}}\n", rule: "bound-twice", table: "orders", column: "id", line: 3,
+		mend: []string{"DELETE FROM keyfill_sequences WHERE name = 'old'"}, says: "WHERE name = 'old'",
 	},
 	{
 		name: "other parameters", schema: ownTables(dialect.SQLite(), "CREATE TABLE orders (id INTEGER PRIMARY KEY)",

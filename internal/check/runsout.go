@@ -59,7 +59,7 @@ func (c *checker) readings(st *keys.State) (first, last reading, ok bool) {
 	if st.Store != "" || st.Row.Table != nil {
 		return first, last, false
 	}
-	name := textLiteral(st.Row.Name)
+	name := c.textLiteral(st.Row.Name)
 	rows, err := c.q.Rows(c.ctx, "SELECT name, next_value, updated_at FROM keyfill_sequences WHERE name = "+name+" OR parameters = '"+readingParameters+"'")
 	if err != nil {
 		return first, last, false
@@ -83,7 +83,7 @@ func (c *checker) readings(st *keys.State) (first, last reading, ok bool) {
 
 // takeReading returns the statement that keeps where a state stands, with the day.
 func (c *checker) takeReading(st *keys.State) string {
-	name := textLiteral(st.Row.Name)
+	name := c.textLiteral(st.Row.Name)
 	return fmt.Sprintf("INSERT INTO keyfill_sequences (name, next_value, table_name, column_name, parameters, incarnation, updated_at) SELECT %s, next_value, '', '', '%s', incarnation, updated_at FROM keyfill_sequences WHERE name = %s;",
-		textLiteral(st.Row.Name+" read "+c.o.Now().UTC().Format(time.DateOnly)), readingParameters, name)
+		c.textLiteral(st.Row.Name+" read "+c.o.Now().UTC().Format(time.DateOnly)), readingParameters, name)
 }

@@ -49,6 +49,10 @@ func (c *checker) lookAtState(t *target, i int) {
 		return
 	}
 	f.Rule, f.Remedy = stateRule(err), c.cureState(t, i, st, found, err)
+	if text, isSQL := strings.CutSuffix(f.Remedy, ";"); isSQL && st.Store != "" {
+		// The script of the remedies is the application's database's.
+		f.Remedy = fmt.Sprintf("in the database of the store %q, run: %s", st.Store, text)
+	}
 	f.Message = shownState(err)
 	if f.Rule == ruleRunsOut {
 		f.Message = "all keys are used: " + f.Message
@@ -138,13 +142,15 @@ func (c *checker) cureState(t *target, i int, st *keys.State, found store.Looked
 	switch rule := stateRule(err); {
 	case rule == ruleStateBehind && st.Native != nil:
 		return c.raiseSequence(found.Name, c.tableName(t.found), column.Name)
-	case rule == ruleStateBehind && st.Row != nil && st.Row.Table == nil && st.Store == "":
-		return fmt.Sprintf("UPDATE keyfill_sequences SET next_value = (SELECT MAX(%s) + 1 FROM %s) WHERE name = %s;",
-			c.d.QuoteIdent(column.Name), c.tableName(t.found), textLiteral(st.Row.Name))
+	case rule == ruleStateBehind && st.Row != nil && st.Row.Table == nil && st.Store == "" && !st.Maps:
+		return c.raiseState(t, st.Row)
 	case rule == ruleStateBehind:
-		return "set the state above the greatest key of the column"
+		return "set the state above the greatest key of all columns that it serves"
 	case errors.Is(err, store.ErrTaken) && e != nil:
-		return "DELETE FROM keyfill_sequences WHERE name = " + textLiteral(lastQuoted(e.Detail)) + ";"
+		// Whether others still draw from the other state is not known here. Without
+		// its row they would begin again below the numbers that they have in hand.
+		return "in the policy: name: of the state that goes on, in the source; or, when no process draws from the other one any more, run: DELETE FROM keyfill_sequences WHERE name = " +
+			c.textLiteral(lastQuoted(e.Detail))
 	case rule == ruleStateTables:
 		return c.createTables(st.Store)
 	case rule == ruleSequence && errors.Is(err, store.ErrNoOwn):
@@ -171,14 +177,43 @@ func (c *checker) raiseSequence(sequence, table, column string) string {
 		for i := range parts {
 			parts[i] = c.d.QuoteIdent(parts[i])
 		}
-		return fmt.Sprintf("SELECT setval(%s, (SELECT MAX(%s) FROM %s));", textLiteral(strings.Join(parts, ".")), c.d.QuoteIdent(column), table)
+		return fmt.Sprintf("SELECT setval(%s, (SELECT MAX(%s) FROM %s));", c.textLiteral(strings.Join(parts, ".")), c.d.QuoteIdent(column), table)
 	}
 	return fmt.Sprintf("ALTER SEQUENCE %s RESTART WITH a number above all keys of %s", sequence, table)
 }
 
+// raiseState returns the statement that sets a state above the keys of all columns that
+// it serves. It never lowers one, however late it is run: numbers above the greatest
+// key may be in hand.
+func (c *checker) raiseState(t *target, row *store.Sequence) string {
+	below := ""
+	var greatest []string
+	for _, column := range row.Columns {
+		if column.Unranked {
+			return "set the state above the greatest key of all columns that it serves"
+		}
+		name, table := c.d.QuoteIdent(column.Name), c.d.QuoteIdent(column.Table)
+		if column.Schema != "" {
+			table = c.d.QuoteIdent(column.Schema) + "." + table
+		}
+		if len(row.Columns) == 1 {
+			table = c.tableName(t.found)
+		}
+		if row.Below > 0 {
+			below = fmt.Sprintf(" WHERE %s < %d", name, row.Below)
+		}
+		greatest = append(greatest, fmt.Sprintf("SELECT MAX(%s) AS k FROM %s%s", name, table, below))
+	}
+	all := fmt.Sprintf("(SELECT COALESCE(MAX(k), 0) FROM (%s) served)", strings.Join(greatest, " UNION ALL "))
+	return fmt.Sprintf("UPDATE keyfill_sequences SET next_value = %s + 1 WHERE name = %s AND next_value <= %s;", all, c.textLiteral(row.Name), all)
+}
+
 // textLiteral returns a text as it is written in a statement.
-func textLiteral(text string) string {
-	return "'" + strings.ReplaceAll(strings.ReplaceAll(text, `\`, `\\`), "'", "''") + "'"
+func (c *checker) textLiteral(text string) string {
+	if c.d.Family == dialect.FamilyMySQL {
+		text = strings.ReplaceAll(text, `\`, `\\`)
+	}
+	return "'" + strings.ReplaceAll(text, "'", "''") + "'"
 }
 
 // lastQuoted returns the last text in quotes of a detail: the name of a row.

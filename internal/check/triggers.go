@@ -30,7 +30,7 @@ func (c *checker) triggerOn(t *catalog.Listed, column string) *catalog.Trigger {
 	if len(t.Triggers) == 0 {
 		return nil
 	}
-	name := regexp.QuoteMeta(column)
+	name := quoted(column)
 	sets := regexp.MustCompile(`(?i)\bnew\s*\.\s*["` + "`" + `\[]?` + name + `["` + "`" + `\]]?\s*:?=`)
 	updates := regexp.MustCompile(`(?is)\bupdate\b.*\bset\b[^;]*["` + "`" + `\[\s,]` + name + `["` + "`" + `\]]?\s*=[^;]*\bwhere\b`)
 	into := regexp.MustCompile(`(?is)\binto\s+new\s*\.\s*["` + "`" + `\[]?` + name + `\b`)
@@ -44,6 +44,10 @@ func (c *checker) triggerOn(t *catalog.Listed, column string) *catalog.Trigger {
 	}
 	return nil
 }
+
+// quoted returns the name of a column as a pattern. SQLite keeps a name in any bytes,
+// and no pattern has some that are no text.
+func quoted(column string) string { return regexp.QuoteMeta(strings.ToValidUTF8(column, "\uFFFD")) }
 
 // assigns reports whether a text assigns to the value that the pattern names, and does
 // not only compare it: IF NEW.id = 0 compares, SET NEW.id = 0 assigns.
@@ -67,6 +71,6 @@ func assigns(sets *regexp.Regexp, body string) bool {
 // onlyNull reports whether a trigger asks whether the column has no value, and so
 // probably sets it only then.
 func onlyNull(body, column string) bool {
-	asks := regexp.MustCompile(`(?i)\b(new\s*\.\s*["` + "`" + `\[]?` + regexp.QuoteMeta(column) + `["` + "`" + `\]]?\s+is\s+null|coalesce\s*\(\s*new\s*\.\s*["` + "`" + `]?` + regexp.QuoteMeta(column) + `)`)
+	asks := regexp.MustCompile(`(?i)\b(new\s*\.\s*["` + "`" + `\[]?` + quoted(column) + `["` + "`" + `\]]?\s+is\s+null|coalesce\s*\(\s*new\s*\.\s*["` + "`" + `]?` + quoted(column) + `)`)
 	return asks.MatchString(body)
 }

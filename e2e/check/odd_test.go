@@ -1,0 +1,30 @@
+package check_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/e2e/internal/harness"
+)
+
+// TestOddNames: a name that is no text stops nothing.
+func TestOddNames(t *testing.T) {
+	s := harness.SQLiteFile.Scratch(t)
+	execute(t, s, "CREATE TABLE orders (id TEXT PRIMARY KEY)", "CREATE TABLE odd (\"\xffid\" TEXT PRIMARY KEY)",
+		"CREATE TRIGGER odd_trigger BEFORE INSERT ON odd BEGIN SELECT 1; END")
+	look(t, s, "  orders: {column: id}\n")
+}
+
+// TestOtherStore: SQL for the database of a store is not among the statements for the
+// application's.
+func TestOtherStore(t *testing.T) {
+	s := harness.SQLiteFile.Scratch(t)
+	t.Setenv("STORE_DSN", "file:"+filepath.Join(t.TempDir(), "store.db"))
+	execute(t, s, ownTables(dialect.SQLite(), "CREATE TABLE orders (id INTEGER PRIMARY KEY)")...)
+	findings, _ := look(t, s, "  orders: {column: id, source: {kind: sequence, store: far, start: 1}}\nstores:\n  far: {driver: sqlite, dsn_env: STORE_DSN}\n")
+	if len(findings) != 1 || findings[0].Rule != "state-tables" || strings.HasSuffix(findings[0].Remedy, ";") || !strings.Contains(findings[0].Remedy, `"far"`) {
+		t.Errorf("%+v", findings)
+	}
+}
