@@ -20,11 +20,13 @@ import (
 )
 
 const policyText = `version: 1
+stores:
+  numbers: {driver: sqlite, dsn_env: NUMBERS_DSN}
 tables:
   authors: {column: id}
   books:   {column: id}
   blobs:   {column: id, layout: binary}
-  flakes:  {column: id, source: {kind: snowflake, worker: 1}}
+  flakes:  {column: id, source: {kind: sequence, store: numbers, ensure_schema: true, start: 1001}}
   editors: {column: id, source: {kind: sequence, ensure_schema: true, start: 1001}}
 `
 
@@ -56,6 +58,7 @@ func open(t testing.TB) *gorm.DB {
 		t.Fatal(err)
 	}
 	t.Setenv("KEYFILL_CONFIG", file)
+	t.Setenv("NUMBERS_DSN", "file:"+filepath.Join(folder, "numbers.db"))
 	db, err := sql.Open("sqlite-keyfill", "file:"+filepath.Join(folder, "books.db"))
 	if err != nil {
 		t.Fatal(err)

@@ -96,10 +96,10 @@ func TestReturning(t *testing.T) {
 			if err := g.Clauses(conflict, clause.Returning{Columns: columns}).Create(&some).Error; err != nil {
 				t.Fatal(err)
 			}
-			for _, f := range some {
+			for i, f := range some {
 				var row flake
-				if f.ID == 0 && f.Name == "one" && len(conflict.DoUpdates) == 0 {
-					continue
+				if i == 1 && f.ID == 0 && len(conflict.DoUpdates) == 0 {
+					continue // it is not stored; GORM scans the next row's name into it
 				}
 				if err := g.Take(&row, f.ID).Error; err != nil || row.Name != f.Name {
 					t.Errorf("RETURNING %v, %+v: the struct %+v, stored %+v, error %v", columns, conflict, f, row, err)
