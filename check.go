@@ -114,9 +114,15 @@ func (s *startCheck) end() {
 	}
 }
 
-// logCheck runs a check and logs its findings.
+// logCheck runs a check and logs its findings. A driver that panics ends the check, not
+// the application, which has asked for nothing yet.
 func logCheck(ctx context.Context, db *fill.Database, conn driver.Conn) {
 	logger := db.CurrentLogger()
+	defer func() {
+		if p := recover(); p != nil {
+			logger.LogAttrs(ctx, slog.LevelWarn, "keyfill: the policy could not be compared with the database", slog.String("error", fmt.Sprint("panic: ", p)))
+		}
+	}()
 	findings, err := checkDatabase(ctx, db, conn)
 	if err != nil {
 		if ctx.Err() == nil {

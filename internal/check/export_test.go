@@ -29,9 +29,11 @@ func MissTable(d *dialect.Dialect, entry policy.Entry, tables ...string) Finding
 
 // The pure parts.
 var (
-	Sorted      = sorted
-	IsKeyName   = isKeyName
-	TextLiteral = textLiteral
-	LastQuoted  = lastQuoted
-	StateRule   = stateRule
+	Sorted     = sorted
+	IsKeyName  = isKeyName
+	LastQuoted = lastQuoted
+	StateRule  = stateRule
 )
+
+// TextLiteral is a text as a statement for an engine has it.
+func TextLiteral(d *dialect.Dialect, text string) string { return (&checker{d: d}).textLiteral(text) }

@@ -79,7 +79,8 @@ func TestSorted(t *testing.T) {
 
 func TestRemedyTexts(t *testing.T) {
 	for got, want := range map[string]string{
-		check.TextLiteral(`it's a \ `):                        `'it''s a \\ '`,
+		check.TextLiteral(dialect.MySQL(), `it's a \ `):       `'it''s a \\ '`,
+		check.TextLiteral(dialect.PostgreSQL(), `it's a \ `):  `'it''s a \ '`,
 		check.LastQuoted(`the row "a" and "b\"c" x`):          `b"c`,
 		check.LastQuoted("no quotes"):                         "no quotes",
 		check.StateRule(fmt.Errorf("x: %w", store.ErrBehind)): "state-behind",
