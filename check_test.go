@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/keyfill/keyfill"
@@ -16,7 +17,11 @@ import (
 // check, which is logged, and not the application.
 func TestCheckPanics(t *testing.T) {
 	d := &fakeDriver{strength: contexts}
-	d.query = func(string, []driver.NamedValue) (driver.Rows, error) { panic("a fault of the driver") }
+	asked, once := make(chan struct{}), new(sync.Once)
+	d.query = func(string, []driver.NamedValue) (driver.Rows, error) {
+		once.Do(func() { close(asked) })
+		panic("a fault of the driver")
+	}
 	cfg := config("mysql")
 	cfg.Mode = policy.ModeDryRun
 	var log bytes.Buffer
@@ -27,6 +32,7 @@ func TestCheckPanics(t *testing.T) {
 	if err := db.PingContext(context.Background()); err != nil {
 		t.Error(err)
 	}
+	<-asked
 	if err := db.Close(); err != nil { // it waits for the check
 		t.Error(err)
 	}
