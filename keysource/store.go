@@ -43,8 +43,10 @@ type Store interface {
 	// Bind notes that the keys of a state go to a column, such as "orders.id". Two
 	// states that fill one column repeat each other's keys: where another state was
 	// bound to it, Bind changes nothing and returns an error that wraps
-	// [ErrStoreState]. Looking and noting are one step, of which others see both or
-	// nothing. What was noted stays when the policy changes.
+	// [ErrStoreState]. So it does where the state was bound to the column with other
+	// parameters: two processes that lay out keys in different ways make equal ones.
+	// Looking and noting are one step, of which others see both or nothing. What was
+	// noted stays when the policy changes.
 	Bind(ctx context.Context, s State, column string) error
 
 	// Close gives connections back. The states stay.

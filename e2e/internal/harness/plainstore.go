@@ -23,8 +23,8 @@ type PlainStore struct {
 	states   map[string]*plainCounter // by name
 	marks    map[string]int64         // by name and worker
 	series   map[string][]*plainSeries
-	bindings map[string]string // the state of each column
-	open     int               // how many have opened it, and not closed it
+	bindings map[string]plainBinding // what fills each column
+	open     int                     // how many have opened it, and not closed it
 }
 
 type plainCounter struct {
@@ -42,7 +42,7 @@ type plainSeries struct {
 func RegisterPlain(t *testing.T) (name string, s *PlainStore) {
 	s = &PlainStore{
 		states: map[string]*plainCounter{}, marks: map[string]int64{},
-		series: map[string][]*plainSeries{}, bindings: map[string]string{},
+		series: map[string][]*plainSeries{}, bindings: map[string]plainBinding{},
 	}
 	name = fmt.Sprintf("plain%p", s)
 	sql.Register(name, plainDriver{s})
@@ -100,14 +100,20 @@ func (s *PlainStore) Close() error {
 	return nil
 }
 
+// plainBinding is the state that fills a column, and how.
+type plainBinding struct{ name, parameters string }
+
 // Bind is [keysource.Store].Bind.
 func (s *PlainStore) Bind(_ context.Context, st keysource.State, column string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if other, ok := s.bindings[column]; ok && other != st.Name {
-		return fmt.Errorf("%w: %s is filled from state %q", keysource.ErrStoreState, column, other)
+	switch other, ok := s.bindings[column]; {
+	case ok && other.name != st.Name:
+		return fmt.Errorf("%w: %s is filled from state %q", keysource.ErrStoreState, column, other.name)
+	case ok && other.parameters != st.Parameters:
+		return fmt.Errorf("%w: %s is filled with the parameters %q", keysource.ErrStoreState, column, other.parameters)
 	}
-	s.bindings[column] = st.Name
+	s.bindings[column] = plainBinding{st.Name, st.Parameters}
 	return nil
 }
 
