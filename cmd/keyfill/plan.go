@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -71,7 +72,7 @@ again, policy, check and look.
 ` + databaseHelp,
 		Example: `  keyfill plan there --driver mysql --dsn-env SHOP_DSN --table orders
   keyfill plan handback --driver pgx --dsn-env SHOP_DSN --table sales.orders`,
-		Args: arguments(cobra.ExactArgs(1)),
+		Args: arguments(onePlan),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}
 	f.add(cmd)
@@ -121,6 +122,14 @@ func (f *planFlags) run(cmd *cobra.Command, kind string) error {
 		s.print(out, i+1)
 	}
 	return out.Flush()
+}
+
+// onePlan checks that the arguments name one plan.
+func onePlan(_ *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return errors.New("name one plan: there, handback, bigint or uuid")
+	}
+	return nil
 }
 
 // print writes a step for people.

@@ -113,3 +113,12 @@ func TestPlanHandbackSteps(t *testing.T) {
 		t.Errorf("without a state: %v", err)
 	}
 }
+
+// TestPlanArguments: without the name of a plan the error lists them.
+func TestPlanArguments(t *testing.T) {
+	for _, args := range [][]string{{"plan"}, {"plan", "there", "handback"}} {
+		if r := keyfillRun(t, "", args...); r.code != 2 || !strings.Contains(r.errOut, "there, handback, bigint or uuid") {
+			t.Errorf("%q: exit code %d, %s", args, r.code, r.errOut)
+		}
+	}
+}
