@@ -307,7 +307,9 @@ func TestCompileDeep(t *testing.T) {
 			for _, d := range dialect.All() {
 				start := time.Now()
 				p := compile(t, d, text, "orders key=id:integer fill=missing,null,default,zero", "shipments key=id:counted")
-				if took := time.Since(start); took > 5*time.Second {
+				// A second does on a quiet machine, six were seen under the race detector
+				// on a busy one.
+				if took := time.Since(start); took > time.Minute {
 					t.Errorf("%s: %d bytes took %v (%s)", d.Name, len(text), took, p.Action)
 				}
 			}
