@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 func askCatalog(ctx context.Context, d *dialect.Dialect, wait time.Duration, ask func(context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
+	var answered error // the server's last answer, which says more than that the time is up
 	for pause := firstCatalogPause; ; pause = min(2*pause, longestCatalogPause) {
 		err := within(limited, ask)
 		switch class := sqlcode.ClassOf(d, err); {
@@ -29,9 +31,13 @@ func askCatalog(ctx context.Context, d *dialect.Dialect, wait time.Duration, ask
 			return ctx.Err()
 		case class.Final():
 			return fmt.Errorf("%w: the catalog cannot be read: %v", keysource.ErrStoreState, err)
-		case class != dialect.ErrorPassing || !isPausing(limited, pause):
-			return fmt.Errorf("%w: the catalog cannot be read: %v", keysource.ErrStoreDown, err)
+		case limited.Err() == nil:
+			answered = err
+			if class == dialect.ErrorPassing && isPausing(limited, pause) {
+				continue
+			}
 		}
+		return fmt.Errorf("%w: the catalog cannot be read: %v", keysource.ErrStoreDown, cmp.Or(answered, err))
 	}
 }
 

@@ -22,6 +22,9 @@ func ScopeColumn(d *dialect.Dialect, found *catalog.Column, kind string) error {
 	return err
 }
 
+// AskCatalog opens the wait for the catalog to tests.
+var AskCatalog = askCatalog
+
 // KeptCounters returns how many counters of as many tenants are kept.
 func KeptCounters(tenants int) (int, error) {
 	set := newCounters()
