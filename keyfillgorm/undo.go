@@ -2,15 +2,15 @@ package keyfillgorm
 
 import "gorm.io/gorm"
 
-// journal is what was drawn in a transaction that GORM has begun itself: for the
-// statement that has begun it, and for those of its associations.
+// journal lists the keys that were drawn in a transaction that GORM has begun itself. The
+// statement that has begun it and the statements of its associations share one journal.
 type journal struct {
 	owner *gorm.Statement
 	drawn []*drawn
 }
 
-// journalKey is the name of the setting that holds the journal. GORM gives the settings
-// of a statement to those of its associations.
+// journalKey is the name of the setting that holds the journal. GORM hands the settings
+// of a statement on to the statements of its associations.
 const journalKey = "keyfill:journal"
 
 // journalOf returns the journal of a statement, nil where it has none.

@@ -191,8 +191,8 @@ func (b *backfill) locate(ctx context.Context) error {
 	return nil
 }
 
-// hasRowID reports whether rows of SQLite have a rowid: those of a table that is WITHOUT
-// ROWID have none.
+// hasRowID reports whether the table's rows have a rowid of SQLite. A table WITHOUT ROWID
+// has none.
 func (b *backfill) hasRowID(ctx context.Context) bool {
 	rows, err := b.db.QueryContext(ctx, "SELECT rowid FROM "+b.table+" LIMIT 0")
 	if err != nil {

@@ -16,11 +16,11 @@ import (
 // greatest key of a column, is asked of the application's database here.
 type plainStates struct{ at keysource.Store }
 
-// errPlain is for what a policy says of tables or procedures that keep a state, and of
-// an engine's counter, which has to be asked whenever a state is opened.
+// errPlain refuses options that need a database: tables and procedures that keep a
+// state, and an engine's counter, which has to be asked whenever a state is opened.
 var errPlain = errors.New("its store keeps states without SQL: leave lock, via, table and below out, or name a store that is a database")
 
-// errGone is for a state that is missing although this process has used it.
+// errGone says that a state is missing although this process has used it.
 var errGone = fmt.Errorf("%w: it was there and is gone, and which of its numbers other processes hold is not known: stop them, and make it again above all of these", keysource.ErrStoreState)
 
 func (p plainStates) numbers(row store.Sequence) (numberState, error) {
