@@ -90,11 +90,11 @@ func (r *Recorder) Keys(table string) []RecordedKey {
 
 // Last returns the last key of a table that is known to be stored, as a T. It
 // returns false where there is none, and where T does not suit the key. Where
-// several columns are filled, the key is that of the first one in the policy.
+// several columns are filled, Last returns the key of the first one in the policy.
 // The table is named as in [Recorder.Keys].
 //
-//   - A UUID suits every T whose underlying type is [16]byte: that of
-//     github.com/google/uuid, that of the standard library's package uuid from
+//   - A UUID suits every T whose underlying type is [16]byte: the UUID of
+//     github.com/google/uuid, the one of the standard library's package uuid from
 //     Go 1.27 on, or a program's own. The bytes are in the order of the stored
 //     text. A UUID suits a T whose underlying type is string too, which gets
 //     the text of RFC 9562, section 4, in lower case: 36 characters.

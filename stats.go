@@ -29,7 +29,7 @@ const OtherTables = "…"
 
 // Reason is why a statement cannot be filled, as a word of lower-case letters
 // and _ that will not change: "select", "no_column_list". It is fit for the
-// label of a metric. The words are those of package rewrite, whose Reasons
+// label of a metric. The words are defined in package rewrite, whose Reasons
 // errors.Is finds in an [*Error].
 type Reason string
 

@@ -28,7 +28,7 @@
 // the conflict's columns name one row; otherwise its key is zero again. MariaDB's
 // RETURNING tells all keys, so nothing is asked there. After an error of an INSERT the
 // keys that the plugin has set for it are zero again. Where GORM rolls back the
-// transaction that it has begun for a Create or a Save, so are those of parents and
+// transaction that it has begun for a Create or a Save, so are the keys of parents and
 // children. In a transaction of the program's own, and in CreateInBatches, structs keep
 // the keys of the INSERTs before the error: they are in no row after a rollback.
 //

@@ -51,7 +51,7 @@ func appendBinary(ctx context.Context, s Source16, room []driver.Value, r Reques
 }
 
 // appendText appends at most chunk keys as text. They share their characters, as
-// those of appendBinary share their bytes.
+// the keys of appendBinary share their bytes.
 func appendText(room []driver.Value, l dialect.Layout, keys [][16]byte) []driver.Value {
 	const size = 36
 	var characters [chunk * size]byte

@@ -183,8 +183,8 @@ func (c *Coprime) endRemedy() string {
 // column has to compare by case.
 func (c *Coprime) CaseMatters() bool { return c.alphabet.hasCases() }
 
-// Parameters returns the alphabet, and for each length n, k and start. It has
-// those of Length+1 whether the mapping grows or not.
+// Parameters returns the alphabet, and for each length n, k and start. The
+// text has the parameters of Length+1 whether the mapping grows or not.
 func (c *Coprime) Parameters() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "coprime: alphabet %s", c.alphabet.characters)

@@ -9,7 +9,7 @@ var (
 	ErrCount = errors.New("keysource: a request needs at least one key")
 
 	// ErrTooMany is returned when a request asks for more keys than a source can
-	// give one request, as [Snowflake] can give those of one tick.
+	// give one request: [Snowflake] gives one request the keys of one tick.
 	ErrTooMany = errors.New("keysource: too many keys for one request")
 
 	// ErrLayout is returned when the source has no keys of the requested

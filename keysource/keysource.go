@@ -46,7 +46,7 @@
 //
 // UUIDs and ULIDs are unique by their random bits: 62 of 128 for uuidv7, 122
 // for uuidv4, 80 for ulid and comb. Of these nothing is stored, so nothing can be
-// checked; the primary key of the table is the last guard. So it is for a store
+// checked; the primary key of the table is the last guard. The same holds for a store
 // that loses its last commits, see [Sequence] and [Snowflake].
 //
 // A running process can be copied, as by the snapshot of a virtual machine that
@@ -92,7 +92,7 @@ type Source interface {
 }
 
 // Source16 is a [Source] of 16-byte keys, for callers that want the bytes: no
-// allocation is needed then. The keys are the same as those of Next, before the
+// allocation is needed then. The keys are those that Next gives, before the
 // layout moves their bytes. They sort in the order of generation, and
 // [dialect.Layout.Value] turns one into a value for a driver.
 type Source16 interface {

@@ -76,12 +76,12 @@ type RecycledOptions struct {
 // so that processes that insert at once insert in places of their own. When the
 // series is used up, or has not enough left for a request, it is given up, and
 // the lowest abandoned one that has is taken over; where there is none a new one
-// is opened. All keys of a request are consecutive, but those of two requests
+// is opened. All keys of a request are consecutive. The keys of two requests
 // are in no order.
 //
 // It is the recycled series of "Surrogate Primary Key Generation" (Gary Meyer,
-// 1994), in which a process without a series takes over that of one that has
-// ended. Four things are done otherwise, since there they issue keys twice or
+// 1994), in which a process without a series takes over the series of one that
+// has ended. Four things are done otherwise, since there they issue keys twice or
 // fail: the number of a new series comes from a counter that only grows, and not
 // from the greatest of the rows that are left; a used-up series is never taken
 // over, and is removed; a process gives up its own series before it takes over

@@ -19,7 +19,7 @@ import (
 // that was taken over or opened there: once the transaction has committed, the
 // next call finds the series in the store.
 //
-// Errors are those of [Recycled.Reserve], [ErrNoConnection] without at.Transact,
+// The errors are the ones that [Recycled.Reserve] returns, [ErrNoConnection] without at.Transact,
 // [ErrStoreDown] where the store has changed again and again during the call,
 // and any other error of at as it is. Nothing is asked again after an error.
 func (s *Recycled) ReserveOn(ctx context.Context, n int64, at SeriesAt) (int64, error) {

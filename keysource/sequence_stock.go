@@ -131,7 +131,7 @@ type bounds struct {
 // that the store does not overflow.
 func (b *bounds) room() int64 { return b.max - max(b.seen, b.least, 1) + 1 }
 
-// within returns those of n integers from first on that are neither beyond the
+// within returns, of n integers from first on, the run that is neither beyond the
 // last integer nor below the integers known to be in use.
 func (b *bounds) within(first, n int64) run {
 	if first > b.max {

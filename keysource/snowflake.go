@@ -13,7 +13,7 @@ import (
 
 // Snowflake makes integers of the time, a worker's number and a sequence
 // number: ordered within the source and across its goroutines, and different
-// from those of all other workers.
+// from the keys of all other workers.
 //
 //	 63 62                                      22 21         12 11           0
 //	+--+------------------------------------------+-------------+-------------+
@@ -27,8 +27,8 @@ import (
 //
 // # No key twice
 //
-// A key is its tick, its worker and its number within the tick, so that what
-// has to be kept is that of all processes that ever have a worker's number no
+// A key is its tick, its worker and its number within the tick, so that one rule
+// has to be kept: of all processes that ever have a worker's number, no
 // two use the same place of a tick. Within a source that is one counter, which
 // only grows. Between sources it is the [Marker]: a source uses the ticks alone
 // that it has reserved, see there. Clocks have no part in it. They may stand
@@ -39,7 +39,7 @@ import (
 // another: of its predecessor, and of any other process with the same number,
 // against which it is unguarded. What it does is to leave out the first second,
 // since its predecessor may have been that far ahead of its clock: the first
-// key is that of a second after NewSnowflake was called, and a request waits
+// key has the tick of a second after NewSnowflake was called, and a request waits
 // for it. A clock that is set back by more than that while no process runs
 // makes keys twice, but for those that [Snowflake.Above] is told of. Two sources
 // of one process are kept apart by [Workers].

@@ -277,7 +277,7 @@ func (s *Snowflake) grant(f *markFetch, before, now int64) {
 		s.rivals++
 	}
 	if before < s.known {
-		// The store has lost marks, and those of others perhaps, who can have
+		// The store has lost marks, perhaps the marks of others too, who can have
 		// reserved a second ahead of now as we can. What was lost cannot be told
 		// from what was not, so that none of it is ours.
 		s.setbacks++

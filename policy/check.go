@@ -17,8 +17,8 @@ const sourceNamePattern = `^[A-Za-z0-9_-]+$`
 
 var sourceName = regexp.MustCompile(sourceNamePattern)
 
-// checker finds the mistakes in the meaning of a configuration that do not depend
-// on the dialect.
+// checker finds what is wrong with the meaning of a configuration, as far as the
+// dialect makes no difference.
 type checker struct {
 	*mistakes
 	config *Config

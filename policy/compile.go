@@ -133,7 +133,7 @@ func (k *compiler) complete(p place, s Source) Source {
 }
 
 // inOrder returns the entries of a section as they stand in the file, or by
-// name, so that of two that clash the later is reported.
+// name: where two clash, the later one is reported.
 func (k *compiler) inOrder(section place, names []string) []place {
 	var places []place
 	for _, name := range names {

@@ -94,10 +94,10 @@ func (p pattern) meets(q pattern) bool {
 		some := false
 		for j := range next {
 			if j > 0 && next[j-1] && (c == anyText || b[j-1] == anyText) {
-				next[j] = true // the * of p stands for b[j-1], or that of q for nothing
+				next[j] = true // the * of p stands for b[j-1], or the * of q for nothing
 			}
 			if reach[j] && (c == anyText || j > 0 && b[j-1] == anyText) {
-				next[j] = true // the * of p stands for nothing, or that of q for c too
+				next[j] = true // the * of p stands for nothing, or the * of q for c too
 			}
 			if j > 0 && reach[j-1] && sameChar(c, b[j-1]) {
 				next[j] = true

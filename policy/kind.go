@@ -52,8 +52,8 @@ type kind struct {
 	// fields are the fields of the source, besides kind, that it reads.
 	fields []string
 
-	// check reports the mistakes in the fields of s, which stands at p, whatever the
-	// dialect; nil when there can be none.
+	// check reports what is wrong with the fields of s, which stands at p. The
+	// dialect makes no difference. A nil check says that there can be none.
 	check func(m *mistakes, p place, s Source)
 
 	// suit reports why s, which is complete and stands at p, does not suit a dialect;

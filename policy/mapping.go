@@ -8,7 +8,7 @@ import (
 
 // Mapping returns the mapping that turns the numbers that s counts, for the state
 // called state, into keys; nil when the numbers are the keys. bits is how many an
-// integer may have, as in [RuleKey]; 0 is 63. s is that of a [RuleKey]. The error
+// integer may have, as in [RuleKey]; 0 is 63. s is the source of a [RuleKey]. The error
 // is one of keysource, about an s or bits that [Config.Compile] refuses.
 func (s Source) Mapping(state string, bits int) (keysource.Mapping, error) {
 	switch s.Kind {

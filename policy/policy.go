@@ -92,8 +92,8 @@ type RuleKey struct {
 	State string
 
 	// Own says that State is named after the column alone: its source is written
-	// in place and has no name. Other entries, or those of another file, can
-	// share a state of any other name.
+	// in place and has no name. Other entries, and the entries of other
+	// files, can share a state of any other name.
 	Own bool
 
 	// Values are the names x of {value:x} in State, each once.
@@ -158,7 +158,7 @@ func (p *Policy) entryOf(full tableName) *entry {
 	return nil
 }
 
-// match reports whether the entry is for the table.
+// match reports whether the entry names the table.
 func (e *entry) match(t tableName) bool {
 	return e.table.match(t.table) && (e.isBare() || t.schema != "" && e.schema.match(t.schema))
 }

@@ -106,8 +106,8 @@ func (u keyUse) meetsIn(name template, v keyUse) bool {
 			return true
 		case !u.isGlob() && !v.isGlob(),
 			!u.isGlob() && u.isBare(), !v.isGlob() && v.isBare():
-			// Of the tables of one name, an exact entry leaves none to others
-			// but those of another schema, and a bare one leaves none.
+			// Of the tables of one name, an exact entry leaves the others
+			// only tables of another schema, and a bare one leaves none.
 			return false
 		case !u.table.meets(v.table):
 			return false

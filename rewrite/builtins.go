@@ -5,7 +5,7 @@ import "strings"
 // wordSet is a set of words in lower case.
 type wordSet struct {
 	words map[string]struct{}
-	// lengths are those of the words with the same first letter, as bits.
+	// lengths has, for each first letter, the lengths of the words with it, as bits.
 	lengths [32]uint32
 }
 

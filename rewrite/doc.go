@@ -58,7 +58,7 @@
 //
 // MERGE is filled where the text says how many rows its source has: one, of a
 // SELECT of literals, placeholders and casts without FROM (in Transact-SQL and
-// Oracle of anything, in Oracle also FROM dual), or those of VALUES, each of which
+// Oracle of anything, in Oracle also FROM dual), or the rows of VALUES, each of which
 // carries a key in one column more, unless something shows all columns at once.
 // INSERT ALL, FIRST and WHEN are filled where their query gives one row and each
 // INTO has VALUES. Whether their conditions left a row out is not known:
@@ -138,7 +138,7 @@
 // # Settings of the session
 //
 // sql_mode, standard_conforming_strings and QUOTED_IDENTIFIER change where
-// strings and names end. [Compile] reads a text under those of the dialect that
+// strings and names end. [Compile] reads a text under the settings of the dialect that
 // it is given: see [dialect.Dialect.With]. Where they are not known, [Readings]
 // tells the texts that need them from those that do not, and [TransactionOfAny]
 // takes no side.

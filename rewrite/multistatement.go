@@ -140,7 +140,7 @@ func (p *parser) barred(h head) Reason {
 }
 
 // perStatement reports whether drivers differ in which argument a placeholder of
-// the text is: SQLite numbers those of each statement from the first
+// the text is: SQLite numbers the placeholders of each statement from the first
 // (https://www.sqlite.org/lang_expr.html#varparam), modernc.org/sqlite gives each
 // statement the same arguments, and others go on counting. An engine whose ?
 // takes a number is one that numbers so.

@@ -60,7 +60,7 @@ type parser struct {
 	free *freeNames // nil before one was asked for
 
 	first   *firstParts // the memory of the first insert, edits and slot; nil before there is one
-	lists   string      // what the last column list got, since those of a text are often alike
+	lists   string      // what the last column list got, since the lists of a text are often alike
 	inserts []Insert
 	edits   []edit
 	slots   []slot

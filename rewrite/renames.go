@@ -4,8 +4,8 @@ import "github.com/keyfill/keyfill/dialect"
 
 // Renames reports whether a text may give the rows of one table to the name of
 // another one: by RENAME, sp_rename or EXCHANGE PARTITION. It is for texts with
-// [ConcernsNames]. It does not see what is in strings and in the bodies of routines,
-// and takes the name of a column that is renamed for that of a table.
+// [ConcernsNames]. Renames does not see what is in strings and in the bodies of routines.
+// It answers true for a column that is renamed, too.
 func Renames(d *dialect.Dialect, query string) bool {
 	p := &parser{scanner: scanner{d: d, q: opened(d, query)}}
 	rows := false // the statement is about rows, where such a word is a name

@@ -219,8 +219,8 @@ func (p *parser) movesHere() bool {
 }
 
 // pathChanges are the words without which no statement of PostgreSQL is known to change
-// the search path, or the schema that $user stands for in it; pathEnds those of the
-// statements that take back what a transaction has changed.
+// the search path, or the schema that $user stands for in it. pathEnds are the first
+// words of the statements that take back what a transaction has changed.
 var (
 	pathChanges = []string{"search_path", "set_config", "schema", "role", "authorization", "discard", "reset"}
 	pathEnds    = []string{"commit", "end", "rollback", "abort"}

@@ -236,7 +236,7 @@ const (
 	// may become one's again.
 	WasTemporary
 	// ByPath says the same where the search path may have the schema of temporary
-	// tables behind that of the others.
+	// tables behind the other table's schema.
 	ByPath
 	// IsTemporary says that it means a temporary table.
 	IsTemporary

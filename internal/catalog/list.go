@@ -110,8 +110,8 @@ func (o *Overview) Find(schema, table string) (*Listed, error) {
 	return &Listed{Table: t, Visible: schema == ""}, nil
 }
 
-// Names returns the names of the tables that a bare name finds, and with their schemas
-// those of all others.
+// Names returns the names of the tables that a bare name finds, and schema.name for each
+// other table.
 func (o *Overview) Names() []string {
 	var names []string
 	for _, t := range o.Tables {
@@ -127,8 +127,8 @@ func (o *Overview) Names() []string {
 // IsNoTable reports whether an error says that there is no such table.
 func IsNoTable(err error) bool { return errors.Is(err, ErrNoTable) }
 
-// IsUniqueWith reports whether a unique index of all rows has the column and no others
-// than those of with.
+// IsUniqueWith reports whether a unique index of all rows has the column and otherwise
+// only columns that with names.
 func (t *Listed) IsUniqueWith(column string, with []string) bool {
 	return slices.ContainsFunc(t.Unique, func(index []string) bool {
 		return slices.Contains(index, column) && !slices.ContainsFunc(index, func(c string) bool {

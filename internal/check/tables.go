@@ -123,8 +123,8 @@ func (c *checker) missTable(entry policy.Entry) {
 	c.add(f)
 }
 
-// unclaimed returns the names of the tables that no entry names, then those of all
-// others: a name that is taken was hardly meant by another entry.
+// unclaimed returns the names of the tables that no entry names, then the names of all
+// other tables: a name that is taken was hardly meant by another entry.
 func (c *checker) unclaimed() []string {
 	var names []string
 	for _, t := range c.over.Tables {

@@ -62,7 +62,7 @@ func (b *binding) rowFor(c Column) string {
 }
 
 // binder makes the rows of keyfill_sequences that bind states to columns, and finds
-// those of other states.
+// the rows that bind other states.
 type binder struct{ run *runner }
 
 // checkAll returns [ErrTaken] when another state is bound to one of the columns.

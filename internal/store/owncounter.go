@@ -12,7 +12,7 @@ type Counter struct {
 	Next int64
 
 	// Sequence is the sequence of PostgreSQL behind it, as it is written in SQL; Cache is
-	// how many numbers of it a session takes in advance, and Max its greatest number.
+	// how many of its numbers a session reserves in advance, and Max its greatest number.
 	Sequence   string
 	Cache, Max int64
 }

@@ -13,7 +13,7 @@ import (
 
 // Scope is a numbering of the rows of a table within the values of other columns:
 // the lines of each order from 1 on. There is a row of keyfill_sequences for each
-// of these values, besides that of the state itself, which says which column is
+// of these values, besides the row of the state itself, which says which column is
 // numbered:
 //
 //	name            "lines.no[7]", of the state "lines.no"; several values have

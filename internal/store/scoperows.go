@@ -27,9 +27,9 @@ const latestLimit = 5 * time.Second
 // for it.
 //
 // A parent without a row gets one: it goes on above the greatest number in the
-// table, which is asked for when the row is locked, so that of two first
-// transactions of one parent the second sees the rows that the first has
-// stored.
+// table, which is asked for when the row is locked, so that where two
+// transactions of one parent are the first, the second sees the rows that the
+// first has stored.
 //
 // It returns keysource.ErrExhausted in an [*Error] of the state's name: the values
 // are in no error of this package. Errors of the connection are the driver's.

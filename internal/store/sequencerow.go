@@ -174,8 +174,8 @@ func (s *sequenceRow) exhausted(next int64) *Error {
 	return e
 }
 
-// manyRows returns the error of a query for one row, that of several as an [*Error]
-// of the key table.
+// manyRows returns the error of a query for one row. Where the query found several rows,
+// the error is an [*Error] of the key table.
 func (s *sequenceRow) manyRows(err error) error {
 	t := s.q.Table
 	switch {

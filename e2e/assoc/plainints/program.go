@@ -17,8 +17,8 @@ import (
 // ID is the type of the ids.
 type ID = int64
 
-// The models of an application with associations of every kind. They are those of GORM's own tests, smaller. Each has a name of its own, by which its
-// row is found whatever the id.
+// The models of an application with associations of every kind. GORM's own tests have the same models, with more fields. Each model has a name of its own, which finds its
+// row whatever the id.
 type (
 	User struct {
 		ID        ID     `gorm:"primaryKey"`

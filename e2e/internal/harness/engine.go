@@ -29,8 +29,8 @@ type Engine struct {
 	mattn   bool           // SQLite through mattn/go-sqlite3
 }
 
-// The engines of the tests: one for each driver in one of its modes, all of them, and
-// those of an engine.
+// The engines of the tests: one for each driver in one of its modes, the list of all,
+// and a list for each engine.
 var (
 	SQLiteFile    = Engine{Name: "sqlite-file", Driver: "sqlite", Dialect: dialect.SQLite()}
 	SQLiteMemory  = Engine{Name: "sqlite-memory", Driver: "sqlite", Dialect: dialect.SQLite(), Memory: true}

@@ -53,11 +53,11 @@ func OffsetOf(last bool) int {
 	return 0
 }
 
-// WaysToReserve are those of the tests of key tables.
+// WaysToReserve names the ways to reserve that the tests of key tables go through.
 var WaysToReserve = []string{"pessimistic", "pessimistic-version", "optimistic", "optimistic-version", "procedure"}
 
-// Ways are those of WaysToReserve that there are: a table of keyfill's own has no
-// version, and SQLite no procedures.
+// Ways are the members of WaysToReserve that exist for the state: a table of keyfill's
+// own has no version, and SQLite has no procedures.
 func (st StateOf) Ways(s *Scratch) []string {
 	return slices.DeleteFunc(slices.Clone(WaysToReserve), func(way string) bool {
 		return st.Table == nil && strings.HasSuffix(way, "-version") || s.Server == nil && way == "procedure"

@@ -70,8 +70,8 @@ func (r *Runs) Add(got keysource.Reservation, n int64) {
 	r.Servers[got.Server] = true
 }
 
-// Check fails the test where two runs overlap, and returns their number and
-// that of the integers in them.
+// Check fails the test where two runs overlap, and returns the number of runs and
+// the number of integers in them.
 func (r *Runs) Check(t *testing.T) (count int, total int64) {
 	t.Helper()
 	slices.SortFunc(r.All, func(a, b Run) int { return cmp.Compare(a.First, b.First) })
