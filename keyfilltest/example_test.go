@@ -3,6 +3,9 @@ package keyfilltest_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -52,6 +55,56 @@ func ExampleNew() {
 	_, err := db.Exec("INSERT INTO orders (note) VALUES ($1)", "a")
 	fmt.Println(err, mock.ExpectationsWereMet())
 	// Output: <nil> <nil>
+}
+
+// A Filler turns the INSERT that the application writes into the expectation of what the
+// mock gets, here by regular expressions as go-sqlmock has them by default.
+func ExampleNewMatching() {
+	t := new(test) // in a test: its *testing.T
+	defer t.end()
+	db, mock := keyfilltest.NewMatching(t, options(), sqlmock.QueryMatcherRegexp)
+	filler := keyfilltest.NewFiller(t, options())
+	query, args := filler.Fill("INSERT INTO orders (note) VALUES ($1)", "a")
+	mock.ExpectExec(regexp.QuoteMeta(query)).WithArgs(args...).
+		WillReturnResult(sqlmock.NewResult(0, 1))
+
+	_, err := db.Exec("INSERT INTO orders (note) VALUES ($1)", "a")
+	fmt.Println(err, mock.ExpectationsWereMet())
+	// Output: <nil> <nil>
+}
+
+// A mock with options of its own, and an expectation that leaves the key open.
+func ExampleOpen() {
+	t := new(test)
+	defer t.end()
+	inner, mock, err := sqlmock.NewWithDSN("orders", sqlmock.MonitorPingsOption(true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { inner.Close() })
+	db := keyfilltest.Open(t, options(), "orders")
+	mock.ExpectPing()
+	mock.ExpectExec("INSERT INTO orders").WithArgs("a", sqlmock.AnyArg()).
+		WillReturnResult(sqlmock.NewResult(0, 1))
+
+	fmt.Println(db.Ping())
+	_, err = db.Exec("INSERT INTO orders (note) VALUES ($1)", "a")
+	fmt.Println(err, mock.ExpectationsWereMet())
+	// Output:
+	// <nil>
+	// <nil> <nil>
+}
+
+func ExampleFiller() {
+	t := new(test)
+	defer t.end()
+	filler := keyfilltest.NewFiller(t, options())
+	for range 2 {
+		fmt.Println(filler.Fill("INSERT INTO orders (note) VALUES ($1)", "a"))
+	}
+	// Output:
+	// INSERT INTO orders (note, "id") VALUES ($1, $2) [a 019b76da-a800-7000-8000-000000000001]
+	// INSERT INTO orders (note, "id") VALUES ($1, $2) [a 019b76da-a800-7001-8000-000000000002]
 }
 
 func ExampleKeys() {
@@ -117,4 +170,26 @@ func ExampleExact() {
 	// 	"SELECT  1"
 	// want
 	// 	"SELECT 1"
+}
+
+// TestPage: the code of docs/testing.md is the code of the examples above, which run.
+func TestPage(t *testing.T) {
+	page, err := os.ReadFile("../docs/testing.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile("example_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(string(page), -1)
+	if len(blocks) == 0 {
+		t.Fatal("docs/testing.md has no code")
+	}
+	for _, block := range blocks {
+		code := "\t" + strings.ReplaceAll(strings.TrimSuffix(block[1], "\n"), "\n", "\n\t") + "\n"
+		if !strings.Contains(string(source), code) {
+			t.Errorf("no example has these lines:\n%s", block[1])
+		}
+	}
 }

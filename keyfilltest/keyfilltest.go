@@ -1,19 +1,28 @@
 // Package keyfilltest helps applications to test, without a database, what they
 // send through keyfill. [New] puts a go-sqlmock connection behind the wrapper,
-// with keys that are the same in every run; [Clock] is a clock that stands still
-// until it is told to step.
+// with keys that are the same in every run. A [Filler] turns the plain INSERT of the
+// application into the text and the arguments that the mock gets.
 //
 //	options := keyfill.Options{Policy: cfg}
 //	db, mock := keyfilltest.New(t, options)
-//	key := keyfilltest.Keys(t, options, "orders", 1)[0]
-//	mock.ExpectExec(`INSERT INTO orders (a, "id") VALUES ($1, $2)`).
-//		WithArgs(1, key).
-//		WillReturnResult(sqlmock.NewResult(0, 1))
+//	query, args := keyfilltest.NewFiller(t, options).Fill("INSERT INTO orders (a) VALUES ($1)", 1)
+//	mock.ExpectExec(query).WithArgs(args...).WillReturnResult(sqlmock.NewResult(0, 1))
 //
-// Queries are compared byte for byte: both matchers of go-sqlmock fold white
-// space.
+// New compares queries byte for byte, since both matchers of go-sqlmock fold white
+// space. [NewMatching] compares by another matcher, as by sqlmock.QueryMatcherRegexp,
+// and [Open] wraps a mock with options of its own. [Clock] is a clock that stands
+// still until it is told to step.
+//
+// The mock gets the statements of the application and nothing else. keyfill asks it
+// neither for the catalog nor for settings, and begins no transaction on it.
 //
 // # Caveats
+//
+// Keys that belong to a transaction (joined, maxplusone), leases of workers, and native
+// sequences count from 1 here, as all integers do; a composite counts milliseconds.
+//
+// The query of an INSERT … SELECT counts as one row. An INSERT … SELECT whose UUIDs an
+// engine would make is refused, since there is no engine to ask.
 //
 // go-sqlmock's statements do not say how many arguments they take, so it cannot
 // show that a wrong number is an error of database/sql.
@@ -23,9 +32,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"encoding/binary"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -42,15 +49,38 @@ import (
 var Start = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 
 // New returns a database that fills keys and sends its statements to a mock, and
-// the mock. Where the options have no clock, entropy or stand-in for stores, the
-// clock stands at [Start], the entropy counts, and so do the integers of each
-// state, from 1: the keys are the same in every run. The policy must name the
-// dialect. The database is closed at the end of the test.
+// the mock, whose expectations are compared byte for byte ([Exact]). Where the options
+// have no clock, entropy or stand-in for stores, the clock stands at [Start], the
+// entropy counts, and so do the integers of each state, from 1: the keys are the same
+// in every run. The policy must name the dialect. The database is closed at the end of
+// the test.
 func New(t testing.TB, o keyfill.Options) (*sql.DB, sqlmock.Sqlmock) {
+	t.Helper()
+	return NewMatching(t, o, Exact)
+}
+
+// NewMatching is [New] for expectations that a matcher compares, as
+// sqlmock.QueryMatcherRegexp does by regular expressions. regexp.QuoteMeta makes the
+// expression of a query that a [Filler] returns.
+func NewMatching(t testing.TB, o keyfill.Options, matcher sqlmock.QueryMatcher) (*sql.DB, sqlmock.Sqlmock) {
 	t.Helper()
 	// go-sqlmock finds its mocks by name.
 	dsn := "keyfilltest_" + uuid.NewString()
-	inner, mock, err := sqlmock.NewWithDSN(dsn, sqlmock.QueryMatcherOption(Exact))
+	inner, mock, err := sqlmock.NewWithDSN(dsn, sqlmock.QueryMatcherOption(matcher))
+	if err != nil {
+		t.Fatalf("keyfilltest: %v", err)
+	}
+	// The mock may not expect to be closed, and that is no error of a clean-up.
+	t.Cleanup(func() { _ = inner.Close() })
+	return Open(t, o, dsn), mock
+}
+
+// Open returns a database that fills keys and sends its statements to the mock that
+// sqlmock.NewWithDSN has made with this DSN, and with any options of go-sqlmock. The
+// keys are as with [New]. The database is closed at the end of the test.
+func Open(t testing.TB, o keyfill.Options, dsn string) *sql.DB {
+	t.Helper()
+	inner, err := sql.Open("sqlmock", dsn)
 	if err != nil {
 		t.Fatalf("keyfilltest: %v", err)
 	}
@@ -59,12 +89,10 @@ func New(t testing.TB, o keyfill.Options) (*sql.DB, sqlmock.Sqlmock) {
 		t.Fatalf("keyfilltest: %v", err)
 	}
 	t.Cleanup(func() {
-		// The mock may not expect to be closed; that is no business of a
-		// clean-up.
 		_ = db.Close()
 		_ = inner.Close()
 	})
-	return db, mock
+	return db
 }
 
 // Exact matches a query that is equal byte for byte, for mocks that are opened
@@ -131,86 +159,3 @@ func fixed(o keyfill.Options) keyfill.Options {
 	}
 	return o
 }
-
-// Counter is a [keysource.Reserver] without a database, for
-// [keyfill.Options].Reservers: its integers count from 1. It is safe for
-// concurrent use; the zero value is ready.
-type Counter struct {
-	mu   sync.Mutex
-	used int64
-}
-
-// Reserve returns the next n integers. It never fails.
-func (c *Counter) Reserve(_ context.Context, n, _ int64) (keysource.Reservation, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.used += n
-	return keysource.Reservation{First: c.used - n + 1}, nil
-}
-
-// Advance leaves out the integers below to. It never fails.
-func (c *Counter) Advance(_ context.Context, to int64) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.used = max(c.used, to-1)
-	return nil
-}
-
-// Clock is a clock that stands still until it is told to step. [NewClock] makes
-// one. It is safe for concurrent use.
-type Clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-// NewClock returns a clock that stands at the instant.
-func NewClock(at time.Time) *Clock { return &Clock{now: at} }
-
-// Now returns the time that the clock shows: the field Now of
-// [keyfill.Options].
-func (c *Clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-// Step moves the clock by d, back where d is negative.
-func (c *Clock) Step(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-}
-
-// Entropy is an io.Reader of 64-bit big-endian numbers that count from 1. They
-// are the same in every run, and no number comes twice in one run. Entropy is
-// safe for concurrent use; the zero value is ready.
-type Entropy struct {
-	mu   sync.Mutex
-	n    uint64
-	rest []byte
-}
-
-// Read fills b and never fails.
-func (e *Entropy) Read(b []byte) (int, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for at := 0; at < len(b); {
-		if len(e.rest) == 0 {
-			e.n++
-			e.rest = binary.BigEndian.AppendUint64(e.rest, e.n)
-		}
-		n := copy(b[at:], e.rest)
-		at += n
-		e.rest = e.rest[n:]
-	}
-	return len(b), nil
-}
-
-// connector opens the mock of a DSN.
-type connector struct {
-	driver driver.Driver
-	dsn    string
-}
-
-func (c connector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.dsn) }
-func (c connector) Driver() driver.Driver                        { return c.driver }

@@ -82,3 +82,8 @@ func (d NoDatabase) Driver() driver.Driver { return d }
 
 // Open fails.
 func (NoDatabase) Open(string) (driver.Conn, error) { return nil, errNoDatabase }
+
+// RowCounter is a connection without a database behind it, as package keyfilltest has.
+// It says how many rows the query of an INSERT … SELECT has, for which an engine would
+// be asked.
+type RowCounter interface{ CountedRows() int64 }

@@ -1,0 +1,90 @@
+package keyfilltest
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/keyfill/keyfill"
+)
+
+// Filler says how keyfill sends the statements of an application, for the expectations
+// of a mock. [NewFiller] makes one. It is safe for concurrent use.
+type Filler struct {
+	t  testing.TB
+	db *sql.DB
+
+	mu   sync.Mutex // held while the connection's last statement is wanted
+	last *sent
+}
+
+// NewFiller returns a Filler with the keys that a database of [New] with the same
+// options draws. Where the options have entropy, both read from it, so that the keys
+// differ.
+func NewFiller(t testing.TB, o keyfill.Options) *Filler {
+	t.Helper()
+	f := &Filler{t: t, last: new(sent)}
+	db, err := keyfill.OpenDB(f.last, fixed(o))
+	if err != nil {
+		t.Fatalf("keyfilltest: %v", err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	f.db = db
+	return f
+}
+
+// Fill returns a statement as the mock gets it when the application executes it with
+// these arguments, and the arguments that the mock gets, for WithArgs: a named argument
+// is a sql.NamedArg. The keys are the next ones of their tables: a test that fills its
+// statements in the order in which the application sends them expects the keys that
+// come. A statement that is not filled is returned as it is. Fill fails the test where
+// the statement is refused.
+func (f *Filler) Fill(query string, args ...any) (sent string, bound []driver.Value) {
+	f.t.Helper()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, err := f.db.Exec(query, args...); err != nil {
+		f.t.Fatalf("keyfilltest: %v", err)
+	}
+	for _, a := range f.last.args {
+		if a.Name != "" {
+			bound = append(bound, sql.Named(a.Name, a.Value))
+		} else {
+			bound = append(bound, a.Value)
+		}
+	}
+	return f.last.query, bound
+}
+
+// sent is a connection, its driver and its connector, which keeps what was sent last
+// and answers that one row was changed.
+type sent struct {
+	query string
+	args  []driver.NamedValue
+}
+
+var errOnlyExec = errors.New("keyfilltest: a Filler executes statements, and does nothing else: give it one INSERT")
+
+func (s *sent) Connect(context.Context) (driver.Conn, error) { return s, nil }
+func (s *sent) Driver() driver.Driver                        { return s }
+func (s *sent) Open(string) (driver.Conn, error)             { return s, nil }
+func (s *sent) Prepare(string) (driver.Stmt, error)          { return nil, errOnlyExec }
+func (s *sent) Begin() (driver.Tx, error)                    { return nil, errOnlyExec }
+func (s *sent) Close() error                                 { return nil }
+
+// CheckNamedValue leaves named arguments to the statement, as go-sqlmock does.
+func (s *sent) CheckNamedValue(v *driver.NamedValue) (err error) {
+	v.Value, err = driver.DefaultParameterConverter.ConvertValue(v.Value)
+	return err
+}
+
+func (s *sent) ExecContext(_ context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	s.query, s.args = query, args
+	return driver.RowsAffected(1), nil
+}
+
+// CountedRows is as of [New]'s mock.
+func (s *sent) CountedRows() int64 { return mockConn{}.CountedRows() }

@@ -1,0 +1,68 @@
+package keyfilltest_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/keyfilltest"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// fixedKeys are the first two keys that a test sees, by source and layout.
+var fixedKeys = []struct{ dialect, source, layout, want string }{
+	{"postgres", "uuidv7", "", "019b76da-a800-7000-8000-000000000001 019b76da-a800-7001-8000-000000000002 "},
+	{"mysql", "uuidv7", "string", "019b76da-a800-7000-8000-000000000001 019b76da-a800-7001-8000-000000000002 "},
+	{"mysql", "uuidv7", "binary", "019b76daa80070008000000000000001 019b76daa80070018000000000000002 "},
+	{"sqlserver", "uuidv7", "", "01000000-0000-0080-7000-019b76daa800 02000000-0000-0080-7001-019b76daa800 "},
+	{"oracle", "uuidv7", "", "019b76daa80070008000000000000001 019b76daa80070018000000000000002 "},
+	{"postgres", "uuidv4", "", "00000000-0000-4001-8000-000000000002 00000000-0000-4003-8000-000000000004 "},
+	{"mysql", "uuidv4", "binary", "00000000000040018000000000000002 00000000000040038000000000000004 "},
+	{"postgres", "ulid", "", "01KDVDNA000000000000002000 01KDVDNA000000000000002001 "},
+	{"mysql", "ulid", "binary", "019b76daa80000000000000000010000 019b76daa80000000000000000010001 "},
+	{"sqlserver", "comb", "", "00000000-0000-0100-0000-3a1e89078000 00000000-0200-0000-0000-3a1e89078000 "},
+	{"mysql", "comb", "string", "3a1e8907-8000-0000-0000-000000010000 3a1e8907-8000-0000-0000-000200000000 "},
+	{"mysql", "comb", "binary", "3a1e8907800000000000000000010000 3a1e8907800000000000000200000000 "},
+	{"postgres", "sequence", "", "1 2 "},
+	{"postgres", "{kind: sequence, transaction: joined}", "", "1 2 "},
+	{"postgres", "{kind: sequence, scope: [parent_id]}", "", "1 2 "},
+	{"postgres", "{kind: sequence, scope: [parent_id], transaction: joined}", "", "1 2 "},
+	{"postgres", "maxplusone", "", "1 2 "},
+	{"postgres", "{kind: native, sequence: s}", "", "1 2 "},
+	{"postgres", "recycled", "", "1 2 "},
+	{"postgres", "{kind: snowflake, worker: 3}", "", "1 2 "},
+	{"postgres", "{kind: snowflake, worker_lease: 30s}", "", "1 2 "},
+	{"postgres", "pseudorandom", "", "16807 33614 "},
+	{"postgres", "{kind: scatter, key: a}", "", "4666965790083131373 7398300122048617898 "},
+	{"postgres", "{kind: coprime, length: 5, k: 63}", "", "00011 00022 "},
+	{"postgres", "{kind: composite, worker: 7}", "", "00720200101000000001 00720200101000000002 "},
+}
+
+// TestFixedKeys: each source makes the same keys in every run, which a test can name.
+func TestFixedKeys(t *testing.T) {
+	for _, tt := range fixedKeys {
+		t.Run(tt.dialect+"/"+tt.source+"/"+tt.layout, func(t *testing.T) {
+			layout := ""
+			if tt.layout != "" {
+				layout = ", layout: " + tt.layout
+			}
+			cfg, err := policy.Parse([]byte("version: 1\ndialect: " + tt.dialect + "\ntables: {things: {column: id, source: " + tt.source + layout + "}}"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			filler := keyfilltest.NewFiller(t, keyfill.Options{Policy: cfg})
+			got := ""
+			for range 2 {
+				_, args := filler.Fill("INSERT INTO things (parent_id) VALUES ("+map[string]string{"postgres": "$1", "mysql": "?", "sqlserver": "@p1", "oracle": ":1"}[tt.dialect]+")", 1)
+				if key, ok := args[1].([]byte); ok {
+					got += fmt.Sprintf("%x ", key)
+				} else {
+					got += fmt.Sprint(args[1], " ")
+				}
+			}
+			if got != tt.want {
+				t.Errorf("{%q, %q, %q, %q},", tt.dialect, tt.source, tt.layout, got)
+			}
+		})
+	}
+}
