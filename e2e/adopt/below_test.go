@@ -146,6 +146,47 @@ func TestBelowSetBack(t *testing.T) {
 	})
 }
 
+// TestBelowRolledBack: a counter that was raised in a transaction is no proof for what
+// comes behind its rollback.
+func TestBelowRolledBack(t *testing.T) {
+	for name, change := range map[string]func(*policy.Source){
+		"blocks": nil,
+		"joined": func(s *policy.Source) { s.Block, s.Transaction = 0, policy.TransactionJoined },
+	} {
+		t.Run(name, func(t *testing.T) {
+			harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.SQLiteMemory}, func(t *testing.T, s *harness.Scratch) {
+				createNumbered(t, s, 3)
+				raise(t, s, 1000)
+				before, _ := s.Open(t, below(s, 1000, 4, change))
+				harness.Exec(t, before, harness.InsertT) // makes the row of the state
+				raise(t, s, 6)
+				db, _ := s.Open(t, below(s, 1000, 4, change))
+				tx, err := db.Begin()
+				if err != nil {
+					t.Fatal(err)
+				}
+				harness.Must(t, tx, "UPDATE sqlite_sequence SET seq = 999 WHERE name = 't'", harness.InsertT)
+				if err := tx.Rollback(); err != nil {
+					t.Fatal(err)
+				}
+				for range 2 {
+					if _, err := db.Exec(harness.InsertT); !errors.Is(err, store.ErrBelow) {
+						t.Errorf("behind the rollback: %v, want ErrBelow", err)
+					}
+				}
+				tx, err = db.Begin()
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer tx.Rollback()
+				if _, err := tx.Exec(harness.InsertT); !errors.Is(err, store.ErrBelow) {
+					t.Errorf("in the next transaction: %v, want ErrBelow", err)
+				}
+			})
+		})
+	}
+}
+
 // TestBelowFollows: a key that an INSERT brings raises the sequence where it is below
 // its end, as the engine's own counter would have been; one from there on does not.
 func TestBelowFollows(t *testing.T) {

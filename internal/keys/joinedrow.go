@@ -114,8 +114,9 @@ func (r *joinedRow) open(ctx context.Context, g *Conn) error {
 	if err != nil {
 		return err
 	}
-	// A change of the row in a transaction may be rolled back.
-	if r.home != nil || !row.Created && !r.row.Shared && r.row.OnBehind != keysource.RemedyAdvance {
+	// A change of the row in a transaction may be rolled back, and so may the change of
+	// the engine's own counter by which it was proven to stand above below.
+	if r.home != nil || !row.Created && !r.row.Shared && r.row.OnBehind != keysource.RemedyAdvance && r.row.Below == 0 {
 		r.opened.Store(true)
 	}
 	return nil
