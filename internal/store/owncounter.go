@@ -1,7 +1,9 @@
 package store
 
 import (
+	"cmp"
 	"context"
+	"errors"
 
 	"github.com/keyfill/keyfill/dialect"
 )
@@ -31,8 +33,17 @@ func (k *KeyColumn) Counter(ctx context.Context) (Counter, error) {
 	return Counter{}, nil
 }
 
+// ErrSequenceRight is returned for the counter of a column of PostgreSQL whose sequence
+// the user may not read. It comes in an [*Error].
+var ErrSequenceRight = errors.New("where the column's sequence stands cannot be read: grant the user SELECT on the sequence")
+
 // drawnFrom is Counter for a column that draws from a sequence of PostgreSQL by itself.
 // What sessions hold of it in advance (CACHE) was drawn before.
+//
+// The last value that was drawn may be read with USAGE alone. Before the first one only
+// the sequence itself tells where it will begin (RESTART leaves the START of the catalog
+// as it was), and that takes SELECT: "pg_sequences" and "GRANT" of the manual of
+// PostgreSQL 15.
 func (k *KeyColumn) drawnFrom(ctx context.Context) (Counter, error) {
 	natives := catalogOf(k.run)
 	own, worked, err := natives.own(ctx, k.column)
@@ -43,21 +54,41 @@ func (k *KeyColumn) drawnFrom(ctx context.Context) (Counter, error) {
 	if err != nil || facts == nil || facts.cycles || facts.increment < 1 {
 		return Counter{}, err
 	}
-	query := "SELECT s.last_value, q.seqcache FROM " + own.quoted + " s, pg_catalog.pg_sequence q WHERE q.seqrelid = CAST(" + k.run.literal(own.quoted) + " AS regclass)"
-	row, err := k.run.conn.query(ctx, query, nil)
+	row, err := k.askSequence(ctx, own, "SELECT q.seqcache, CASE WHEN pg_catalog.has_sequence_privilege(q.seqrelid, 'SELECT') THEN 1 ELSE 0 END, CAST(quote_ident(current_user) AS text)"+
+		" FROM pg_catalog.pg_sequence q WHERE q.seqrelid = CAST("+k.run.literal(own.quoted)+" AS regclass)")
 	if err != nil || row == nil {
-		return Counter{}, natives.failed(ctx, own.shown(), err, nativeText{text: query}, nativeArgs{})
+		return Counter{}, err
 	}
-	next, err := toInteger(row[0])
+	cache, err := toInteger(row[0])
 	if err != nil {
 		return Counter{}, k.run.failed(own.shown(), err)
 	}
-	cache, err := toInteger(row[1])
-	if err != nil {
+	found := Counter{Sequence: own.quoted, Cache: cache, Max: facts.max}
+	if facts.last > 0 {
+		found.Next = facts.last + min(facts.increment, maxNext-facts.last)
+		return found, nil
+	}
+	if mayRead, err := toInteger(row[1]); err != nil || mayRead == 0 {
+		return Counter{}, cmp.Or(err, error(&Error{
+			Name: own.shown(), Columns: []Column{k.column}, Err: ErrSequenceRight,
+			SQL: "GRANT SELECT ON SEQUENCE " + own.quoted + " TO " + toText(row[2]),
+		}))
+	}
+	// Nothing was drawn since it was made, or set to begin again.
+	if row, err = k.askSequence(ctx, own, "SELECT last_value FROM "+own.quoted); err != nil || row == nil {
+		return Counter{}, err
+	}
+	if found.Next, err = toInteger(row[0]); err != nil {
 		return Counter{}, k.run.failed(own.shown(), err)
 	}
-	if facts.last > 0 { // else nothing was drawn since it was made, or set to begin again
-		next = facts.last + min(facts.increment, maxNext-facts.last)
+	return found, nil
+}
+
+// askSequence sends a query about a sequence.
+func (k *KeyColumn) askSequence(ctx context.Context, own *nativeName, query string) ([]any, error) {
+	row, err := k.run.conn.query(ctx, query, nil)
+	if err != nil {
+		return nil, catalogOf(k.run).failed(ctx, own.shown(), err, nativeText{text: query}, nativeArgs{})
 	}
-	return Counter{Next: next, Sequence: own.quoted, Cache: cache, Max: facts.max}, nil
+	return row, nil
 }
