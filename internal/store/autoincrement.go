@@ -2,52 +2,73 @@ package store
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 )
 
+// errHidden is returned where the text of SHOW CREATE TABLE has no options of the table.
+var errHidden = errors.New("SHOW CREATE TABLE does not show where the table's AUTO_INCREMENT stands, because of the sql_mode: take ANSI out of the sql_mode of the connection")
+
 // counted returns the last number that the engine's own counter (AUTO_INCREMENT and
 // the like) has given to the column, or has passed; 0 where the column has none.
 func (k *KeyColumn) counted(ctx context.Context) (int64, error) {
-	text := k.run.engine.counter
-	if !k.column.Counted || text == "" {
+	e := k.run.engine
+	if !k.column.Counted || e.counter == "" {
 		return 0, nil
 	}
-	d := k.run.dialect
-	row, err := k.ask(ctx, strings.NewReplacer("{table}", k.table(), "{schema}", k.column.schemaIn(d), "{name}", k.run.literal(k.column.Table)).Replace(text), nil)
+	row, err := k.ask(ctx, k.namesIn(e.counter), nil)
 	if err != nil || len(row) == 0 {
 		return 0, err // or nothing was inserted
 	}
-	n, err := lastCounted(row[len(row)-1])
+	n, shown, err := lastCounted(row[len(row)-1])
+	if err == nil && !shown {
+		if e.hiddenCounter == "" {
+			return 0, k.run.failed(k.column.String(), errHidden)
+		}
+		return k.integer(ctx, k.namesIn(e.hiddenCounter), nil)
+	}
 	if err != nil {
 		return 0, k.run.failed(k.column.String(), err)
 	}
 	return n, nil
 }
 
+// namesIn puts the names of the table into a query for its counter.
+func (k *KeyColumn) namesIn(query string) string {
+	return strings.NewReplacer("{table}", k.table(), "{schema}", k.column.schemaIn(k.run.dialect),
+		"{name}", k.run.literal(k.column.Table), "{schemaName}", k.run.literal(k.column.Schema)).Replace(query)
+}
+
 // lastCounted reads the answer: the last number, or the text of SHOW CREATE TABLE,
-// whose last line has the next one. Statistics of MySQL 8 may be a day old.
-func lastCounted(v any) (int64, error) {
+// behind whose columns the options of the table have the next one. Statistics of MySQL 8
+// may be a day old. shown says that the text has the options: under the sql_mode ANSI,
+// and on MariaDB under NO_TABLE_OPTIONS and the names of other engines, it has none.
+func lastCounted(v any) (n int64, shown bool, err error) {
 	text := toText(v)
-	line := strings.LastIndex(text, "\n) ")
+	line := strings.LastIndex(text, "\n)")
 	if line < 0 {
 		if v == nil {
-			return 0, nil
+			return 0, true, nil
 		}
-		return toInteger(v)
+		n, err := toInteger(v)
+		return n, true, err
 	}
 	options, _, _ := strings.Cut(text[line:], " COMMENT=")
+	if !strings.Contains(options, " ENGINE=") {
+		return 0, false, nil
+	}
 	_, next, found := strings.Cut(options, " AUTO_INCREMENT=")
 	if !found {
-		return 0, nil
+		return 0, true, nil
 	}
 	end := strings.IndexFunc(next, func(r rune) bool { return r < '0' || r > '9' })
 	if end < 0 {
 		end = len(next)
 	}
-	n, err := strconv.ParseUint(next[:end], 10, 64)
-	if err != nil || n == 0 {
-		return 0, nil
+	last, err := strconv.ParseUint(next[:end], 10, 64)
+	if err != nil || last == 0 {
+		return 0, true, nil
 	}
-	return int64(min(n-1, maxNext)), nil
+	return int64(min(last-1, maxNext)), true, nil
 }

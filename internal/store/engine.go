@@ -67,6 +67,10 @@ type engine struct {
 	// engine has no counter to be asked.
 	counter string
 
+	// hiddenCounter asks for the last number, as an integer, where the sql_mode hides
+	// it in the answer to counter. "" where no query is sure to know it.
+	hiddenCounter string
+
 	words wording // for the statements about a key table
 
 	call                 string // of a procedure; "" where there are none
