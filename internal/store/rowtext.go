@@ -18,9 +18,10 @@ func (t rowText) fresh(used bool) string {
 	return t.insert(start, t.row.run.engine.dual)
 }
 
-// above returns the statement for a sequence that begins above the greatest key.
+// above returns the statement for a sequence that begins above the greatest key, and above
+// the last number that the engine's own counters have given: rows may have been deleted.
 // Where the columns are in the same database, the start is worked out when it runs.
-func (t rowText) above(greatest int64) string {
+func (t rowText) above(greatest, counted int64) string {
 	q, d := t.row.q, t.row.run.dialect
 	start, from := "1", t.row.run.engine.dual
 	var ranked []string
@@ -36,8 +37,12 @@ func (t rowText) above(greatest int64) string {
 	case ranked == nil, t.row.run.columnsOf(q).startKnown() != nil:
 		start = "<start>" // only the reader knows
 	case q.At != nil:
-		start = strconv.FormatInt(greatest+1, 10)
+		last := max(greatest, counted)
+		start = strconv.FormatInt(last+min(1, maxNext-last), 10)
 	default:
+		if counted > 0 {
+			ranked = append(ranked, fmt.Sprintf("SELECT %d", counted))
+		}
 		start = "COALESCE(MAX(m), 0) + 1"
 		from = " FROM (" + strings.Join(ranked, " UNION ALL ") + ") k"
 	}

@@ -138,7 +138,14 @@ func (s *sequenceRow) unfit(ctx context.Context, row *storedRow, n, floor int64)
 func (s *sequenceRow) noRow(ctx context.Context, greatest int64) error {
 	if !s.q.Fresh && s.q.Codec == nil {
 		e := s.q.fail(ErrNoRow, "")
-		e.SQL = rowText{s}.above(greatest)
+		var counted int64
+		if s.q.Below == 0 {
+			var err error
+			if counted, err = s.run.columnsOf(s.q).counted(ctx); err != nil {
+				return err
+			}
+		}
+		e.SQL = rowText{s}.above(greatest, counted)
 		return e
 	}
 	used, err := s.run.columnsOf(s.q).used(ctx)
