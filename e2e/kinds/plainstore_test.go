@@ -1,6 +1,7 @@
 package kinds_test
 
 import (
+	"database/sql"
 	"errors"
 	"slices"
 	"strings"
@@ -101,6 +102,31 @@ func TestPlainStoreBegins(t *testing.T) {
 			t.Errorf("the state stands at %d", next)
 		}
 	})
+}
+
+// TestPlainStoreAtTheEnd: in a transaction that has altered the table, the greatest
+// integer there is leaves no number above it, and none below it is given.
+func TestPlainStoreAtTheEnd(t *testing.T) {
+	for _, c := range []struct {
+		remedy keysource.Remedy
+		want   error
+	}{{keysource.RemedyAdvance, keysource.ErrExhausted}, {keysource.RemedyError, keysource.ErrStoreBehind}} {
+		s := harness.PgxDefault.Scratch(t)
+		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
+		name, plain := harness.RegisterPlain(t)
+		db, _ := s.Open(t, inPlain(s.Engine, name, policy.KindSequence, func(s *policy.Source) { s.OnBehind = c.remedy }))
+		err := harness.InTx(db, func(tx *sql.Tx) error {
+			harness.Must(t, tx, "ALTER TABLE t ADD COLUMN b INT", "INSERT INTO t (id, a) VALUES (9223372036854775807, 0)")
+			_, err := tx.Exec("INSERT INTO t (a) VALUES (1)")
+			return err
+		})
+		if !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", c.remedy, err, c.want)
+		}
+		if next := plain.Next("t.id"); next > 1 {
+			t.Errorf("%s: the state was raised to %d", c.remedy, next)
+		}
+	}
 }
 
 // TestPlainStoreRefuses: what could give a key twice is an error, and so is what such a

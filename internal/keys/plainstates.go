@@ -45,7 +45,8 @@ func (p plainStates) marker(w store.Worker) markState {
 }
 
 // openSeen reserves one integer above the greatest key: a store that stands below that
-// reserves none, and says so.
+// reserves none, and says so. Above the greatest integer there is no other: the store is
+// asked for one from there on, and no remedy can raise it further.
 func (p plainStates) openSeen(ctx context.Context, row store.Sequence) error {
 	numbers, err := p.numbers(row)
 	if err != nil {
@@ -55,12 +56,15 @@ func (p plainStates) openSeen(ctx context.Context, row store.Sequence) error {
 	if err != nil {
 		return err
 	}
-	got, err := numbers.Reserve(ctx, 1, greatest+1)
+	above := greatest + min(1, math.MaxInt64-greatest)
+	got, err := numbers.Reserve(ctx, 1, above)
 	switch {
 	case err != nil || got.First > greatest || row.OnBehind == keysource.RemedyWarn:
 		return err
+	case row.OnBehind == keysource.RemedyAdvance && greatest >= lastOf(row):
+		return fmt.Errorf("%w: %q", keysource.ErrExhausted, row.Name)
 	case row.OnBehind == keysource.RemedyAdvance:
-		return numbers.Advance(ctx, greatest+1)
+		return numbers.Advance(ctx, above)
 	}
 	return fmt.Errorf("%w: %q", keysource.ErrStoreBehind, row.Name)
 }
@@ -69,11 +73,13 @@ func (p plainStates) openSeen(ctx context.Context, row store.Sequence) error {
 func (p plainStates) state(row store.Sequence, parameters string) *plainState {
 	b := &plainState{at: p.at, row: row}
 	b.state = keysource.State{
-		Name: row.Name, Parameters: parameters,
-		Max: min(cmp.Or(row.Max, math.MaxInt64), math.MaxInt64-1), First: b.begin,
+		Name: row.Name, Parameters: parameters, Max: lastOf(row), First: b.begin,
 	}
 	return b
 }
+
+// lastOf returns the greatest integer that the state of a row gives.
+func lastOf(row store.Sequence) int64 { return min(cmp.Or(row.Max, math.MaxInt64), math.MaxInt64-1) }
 
 // plainState is a state that is bound to its columns at its first use.
 type plainState struct {
