@@ -27,6 +27,7 @@ type Listed struct {
 
 // Trigger is a trigger that runs at an INSERT.
 type Trigger struct {
+	Schema string // of a trigger of SQLite; "" for the table's
 	Name   string
 	Before bool
 	Body   string // the engine's text of what it does; "" where it is not shown

@@ -25,9 +25,9 @@ ORDER BY CASE d.seq WHEN 1 THEN -1 ELSE d.seq END`
 	tableColumnsSQLite = `SELECT m.name, c.name, c.type, c.hidden, c.pk, c."notnull", c.dflt_value ` +
 		plainSQLite + `pragma_table_xinfo(m.name, {name}) AS c` + onlyPlain + ` ORDER BY m.name, c.cid`
 
-	tableTextsSQLite = `SELECT type, name, tbl_name, sql FROM {schema}.sqlite_master WHERE type IN ('table', 'trigger')
+	tableTextsSQLite = `SELECT type, name, tbl_name, sql, {name} FROM {schema}.sqlite_master WHERE type IN ('table', 'trigger')
 UNION ALL
-SELECT type, name, tbl_name, sql FROM sqlite_temp_master WHERE type = 'trigger' AND {name} <> 'temp'`
+SELECT type, name, tbl_name, sql, 'temp' FROM sqlite_temp_master WHERE type = 'trigger' AND {name} <> 'temp'`
 
 	tableIndexesSQLite = `SELECT m.name, l.name, l."unique", l.origin, l.partial, x.name, x.coll, x.seqno, x.cid,
 (SELECT COUNT(*) FROM pragma_index_info(l.name, {name})) ` +
@@ -105,7 +105,7 @@ func (l *listing) listSchema(schema, twin string) {
 		event := slices.IndexFunc(words, func(w string) bool { return w == "insert" || w == "update" || w == "delete" })
 		if event >= 0 && words[event] == "insert" {
 			t.InsertTriggers = Yes
-			t.Triggers = append(t.Triggers, Trigger{Name: c.text(1), Before: slices.Contains(words[:event], "before"), Body: c.text(3)})
+			t.Triggers = append(t.Triggers, Trigger{Schema: c.text(4), Name: c.text(1), Before: slices.Contains(words[:event], "before"), Body: c.text(3)})
 		}
 		if event >= 0 && words[event] != "delete" {
 			t.KeyTriggers = Yes

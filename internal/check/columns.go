@@ -111,7 +111,7 @@ func (c *checker) cure(t *target, k *keys.Column, col *catalog.Column, rule stri
 			names = append(names, column.Name)
 		}
 		if near := nearest.Names(k.Name, names); len(near) > 0 {
-			return inPolicy("column: " + near[0])
+			return inPolicy("column: " + catalog.YAMLString(catalog.PolicyColumn(c.d, near[0])))
 		}
 		return inPolicy("column: with a name that the table has")
 	case ruleGenerated:

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
@@ -26,7 +27,12 @@ func (c *checker) alterType(t *catalog.Listed, col *catalog.Column, kind string)
 	table, column := c.tableName(t), c.d.QuoteIdent(col.Name)
 	switch c.d.Family {
 	case dialect.FamilyMySQL:
-		return fmt.Sprintf("ALTER TABLE %s MODIFY %s %s%s;", table, column, kind, c.attributes(t, col))
+		return c.modify(t, col, "as "+kind, func(def *catalog.ColumnDefinition) *catalog.ColumnDefinition {
+			if kind != "BIGINT" {
+				return def.With(kind).Unnumbered()
+			}
+			return def.With(kind)
+		})
 	case dialect.FamilyPostgreSQL:
 		return fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s TYPE %s USING CAST(CAST(%s AS text) AS %s);", table, column, kind, column, kind)
 	case dialect.FamilySQLServer:
@@ -37,16 +43,33 @@ func (c *checker) alterType(t *catalog.Listed, col *catalog.Column, kind string)
 	return ""
 }
 
-// attributes returns what MODIFY of MySQL and MariaDB would take away.
-func (c *checker) attributes(t *catalog.Listed, col *catalog.Column) string {
-	text := ""
-	if !t.Nullable[col.Name] {
-		text += " NOT NULL"
+// modify returns the MODIFY of MySQL and MariaDB by which a column gets another
+// definition, which change makes of the present one: the statement takes away all that
+// it does not repeat. Where the present one cannot be read, what tells what to do.
+func (c *checker) modify(t *catalog.Listed, col *catalog.Column, what string, change func(*catalog.ColumnDefinition) *catalog.ColumnDefinition) string {
+	def := c.definition(t, col)
+	if def == nil {
+		return fmt.Sprintf("define the column anew %s by MODIFY, and repeat the rest of its definition as SHOW CREATE TABLE has it", what)
 	}
-	if col.Identity == "AUTO_INCREMENT" {
-		text += " AUTO_INCREMENT"
+	return fmt.Sprintf("ALTER TABLE %s MODIFY %s %s;", c.tableName(t), c.d.QuoteIdent(col.Name), change(def))
+}
+
+// leavesOut are the words of sql_mode under which SHOW CREATE TABLE leaves out a part of
+// the definition of a column.
+var leavesOut = []string{"ANSI", "NO_FIELD_OPTIONS", "ORACLE", "POSTGRESQL", "MSSQL", "DB2", "MAXDB", "MYSQL323", "MYSQL40"}
+
+// definition returns the definition of a column of MySQL or MariaDB, nil where the session
+// is not shown all of it.
+func (c *checker) definition(t *catalog.Listed, col *catalog.Column) *catalog.ColumnDefinition {
+	mode, err := c.text("SELECT @@sql_mode")
+	if err != nil || slices.ContainsFunc(strings.Split(mode, ","), func(word string) bool { return slices.Contains(leavesOut, word) }) {
+		return nil
 	}
-	return text
+	def, err := catalog.ReadColumnDefinition(c.ctx, c.d, c.q, t.Schema, t.Name, col.Name)
+	if err != nil {
+		return nil
+	}
+	return def
 }
 
 // typeFor returns the type of a column that takes the keys.
@@ -88,7 +111,11 @@ func (c *checker) alterCollation(t *catalog.Listed, col *catalog.Column) string 
 	table, column := c.tableName(t), c.d.QuoteIdent(col.Name)
 	switch c.d.Family {
 	case dialect.FamilyMySQL:
-		return fmt.Sprintf("ALTER TABLE %s MODIFY %s %s CHARACTER SET ascii COLLATE ascii_bin%s;", table, column, col.Type, c.attributes(t, col))
+		const charset = "CHARACTER SET ascii COLLATE ascii_bin"
+		return c.modify(t, col, "with "+charset, func(def *catalog.ColumnDefinition) *catalog.ColumnDefinition {
+			def.Charset = charset
+			return def
+		})
 	case dialect.FamilyPostgreSQL:
 		kind := col.Type
 		if strings.HasSuffix(kind, "citext") {
@@ -104,11 +131,7 @@ func (c *checker) alterNotNull(t *catalog.Listed, col *catalog.Column) string {
 	table, column := c.tableName(t), c.d.QuoteIdent(col.Name)
 	switch c.d.Family {
 	case dialect.FamilyMySQL:
-		collation := ""
-		if col.Collation != "" {
-			collation = " COLLATE " + col.Collation
-		}
-		return fmt.Sprintf("ALTER TABLE %s MODIFY %s %s%s NOT NULL;", table, column, col.Type, collation)
+		return c.modify(t, col, "with NOT NULL", (*catalog.ColumnDefinition).NotNull)
 	case dialect.FamilyPostgreSQL:
 		return fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s SET NOT NULL;", table, column)
 	case dialect.FamilySQLServer:
@@ -139,11 +162,17 @@ func (c *checker) dropDefault(t *catalog.Listed, col *catalog.Column) string {
 	return "take the default of the column away"
 }
 
-// dropTrigger returns the statement that takes a trigger away.
+// dropTrigger returns the statement that takes a trigger away. On MySQL, MariaDB and
+// SQLite a trigger has the schema of its table.
 func (c *checker) dropTrigger(t *catalog.Listed, trigger *catalog.Trigger) string {
 	name := c.d.QuoteIdent(trigger.Name)
-	if c.d.Family == dialect.FamilyPostgreSQL {
+	switch {
+	case c.d.Family == dialect.FamilyPostgreSQL:
 		return fmt.Sprintf("DROP TRIGGER %s ON %s;", name, c.tableName(t))
+	case trigger.Schema != "":
+		name = c.d.QuoteIdent(trigger.Schema) + "." + name
+	case !t.Visible && t.Schema != "":
+		name = c.d.QuoteIdent(t.Schema) + "." + name
 	}
 	return "DROP TRIGGER " + name + ";"
 }

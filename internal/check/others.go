@@ -40,7 +40,7 @@ func (c *checker) lookAtOther(t *catalog.Listed) {
 	}
 	c.add(Finding{Severity: Warning, Rule: ruleNoRule, Table: t.Name, Column: col.Name,
 		Message: fmt.Sprintf("the table has no rule, and nothing fills its key %s (%s): an INSERT has to bring it", col.Name, col.Type),
-		Remedy:  fmt.Sprintf("in the policy, under tables: %s: {column: %s%s}", t.Name, col.Name, rest)})
+		Remedy:  fmt.Sprintf("in the policy, under tables: %s: {column: %s%s}", catalog.YAMLString(catalog.PolicyTable(c.d, "", t.Name)), catalog.YAMLString(catalog.PolicyColumn(c.d, col.Name)), rest)})
 }
 
 // suits returns what follows the column in a rule for a key of its type, "" where no

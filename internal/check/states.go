@@ -97,6 +97,7 @@ var stateRules = []struct {
 	{store.ErrNextValue, ruleStateBehind},
 	{keysource.ErrExhausted, ruleRunsOut},
 	{store.ErrBelow, ruleEngineFills},
+	{store.ErrSequenceRight, ruleSequence},
 	{store.ErrNoNative, ruleSequence},
 	{store.ErrNoSequence, ruleSequence},
 	{store.ErrNoOwn, ruleSequence},
@@ -141,7 +142,7 @@ func (c *checker) cureState(t *target, i int, st *keys.State, found store.Looked
 	column := t.found.Column(c.d, t.table.KeyColumns[i].Name)
 	switch rule := stateRule(err); {
 	case rule == ruleStateBehind && st.Native != nil:
-		return c.raiseSequence(found.Name, c.tableName(t.found), column.Name)
+		return c.raiseSequence(found.Sequence, c.tableName(t.found), column.Name)
 	case rule == ruleStateBehind && st.Row != nil && st.Row.Table == nil && st.Store == "" && !st.Maps:
 		return c.raiseState(t, st.Row)
 	case rule == ruleStateBehind:
@@ -169,17 +170,17 @@ func (c *checker) cureState(t *target, i int, st *keys.State, found store.Looked
 	return "see the message"
 }
 
-// raiseSequence returns the statement that sets a sequence of the engine above the keys.
+// raiseSequence returns the statement that sets a sequence of the engine, as SQL names
+// it, above the keys. Run late, it does not lower the sequence; SETVAL of MariaDB lowers
+// none.
 func (c *checker) raiseSequence(sequence, table, column string) string {
-	switch c.d.Family {
-	case dialect.FamilyPostgreSQL:
-		parts := strings.Split(sequence, ".")
-		for i := range parts {
-			parts[i] = c.d.QuoteIdent(parts[i])
-		}
-		return fmt.Sprintf("SELECT setval(%s, (SELECT MAX(%s) FROM %s));", c.textLiteral(strings.Join(parts, ".")), c.d.QuoteIdent(column), table)
+	switch c.d.Name {
+	case dialect.PostgreSQL().Name:
+		return fmt.Sprintf("SELECT setval(%s, GREATEST(last_value, (SELECT MAX(%s) FROM %s))) FROM %s;", c.textLiteral(sequence), c.d.QuoteIdent(column), table, sequence)
+	case dialect.MariaDB().Name:
+		return fmt.Sprintf("run, with the greatest key of %s filled in: SELECT SETVAL(%s, <the greatest key>)", table, sequence)
 	}
-	return fmt.Sprintf("ALTER SEQUENCE %s RESTART WITH a number above all keys of %s", sequence, table)
+	return fmt.Sprintf("run, with a number filled in that is above all keys of %s and above what the sequence has given: ALTER SEQUENCE %s RESTART WITH <the number>", table, sequence)
 }
 
 // raiseState returns the statement that sets a state above the keys of all columns that

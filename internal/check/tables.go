@@ -109,7 +109,7 @@ func (c *checker) missTable(entry policy.Entry) {
 			if strings.EqualFold(other, name) {
 				f.Rule = ruleCase
 				f.Message = fmt.Sprintf("the server compares the names of tables by case (lower_case_table_names=0), and the table is called %q", other)
-				f.Remedy = "in the policy: " + other + ": in the place of " + entry.Name + ":"
+				f.Remedy = c.renamed(entry, other)
 				c.add(f)
 				return
 			}
@@ -117,10 +117,25 @@ func (c *checker) missTable(entry policy.Entry) {
 	}
 	if len(near) > 0 {
 		f.Message += `; did you mean "` + strings.Join(near, `" or "`) + `"?`
-		f.Remedy = "in the policy: " + near[0] + ": in the place of " + entry.Name + ":"
+		f.Remedy = c.renamed(entry, near[0])
 		c.meant = append(c.meant, near[0])
 	}
 	c.add(f)
+}
+
+// renamed returns the remedy of an entry that is to name another table, which is one of
+// [checker.unclaimed].
+func (c *checker) renamed(entry policy.Entry, table string) string {
+	written := table
+	for _, t := range c.over.Tables {
+		switch {
+		case t.Visible && t.Name == table:
+			written = catalog.PolicyTable(c.d, "", t.Name)
+		case !t.Visible && t.Schema+"."+t.Name == table:
+			written = catalog.PolicyTable(c.d, t.Schema, t.Name)
+		}
+	}
+	return "in the policy: " + catalog.YAMLString(written) + ": in the place of " + catalog.YAMLString(entry.Name) + ":"
 }
 
 // unclaimed returns the names of the tables that no entry names, then the names of all

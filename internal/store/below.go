@@ -50,7 +50,8 @@ func (s servedColumns) notBelow(k *KeyColumn, counter Counter) *Error {
 	case k.column.Counted:
 		e.SQL = k.raiseText(s.q.Below)
 	case counter.Sequence != "":
-		e.SQL = fmt.Sprintf("SELECT setval(%s, %d)", k.run.literal(counter.Sequence), s.q.Below)
+		// Run late, it does not lower a sequence that has gone on meanwhile.
+		e.SQL = fmt.Sprintf("SELECT setval(%s, GREATEST(last_value, %d)) FROM %s", k.run.literal(counter.Sequence), s.q.Below, counter.Sequence)
 	default:
 		e.Detail = "let the column's default be nextval of one sequence that ascends and does not cycle, or leave below out"
 	}

@@ -18,8 +18,9 @@ type Looked struct {
 	Greatest int64 // key in the columns
 	IsRanked bool  // Greatest was asked for
 
-	// Name is what the engine calls the state, where that is a sequence of its own.
-	Name string
+	// Sequence is the sequence of the engine that is the state, as it is written in SQL; ""
+	// for other states.
+	Sequence string
 }
 
 // Look says of a sequence what [Store.Open] would say, and changes nothing: neither
@@ -147,7 +148,7 @@ func (r *NativeReserver) Look(ctx context.Context) (Looked, error) {
 	if err != nil {
 		return Looked{}, err
 	}
-	found := Looked{Last: cmp.Or(q.max, math.MaxInt64), Name: q.shown()}
+	found := Looked{Last: cmp.Or(q.max, math.MaxInt64), Sequence: q.quoted}
 	facts, err := catalogOf(r.run).facts(ctx, q.nativeName)
 	if err != nil || facts == nil {
 		return found, err
@@ -159,7 +160,7 @@ func (r *NativeReserver) Look(ctx context.Context) (Looked, error) {
 	step := max(facts.increment, 1)
 	switch {
 	case facts.last > 0:
-		found.Next = facts.last + step
+		found.Next = facts.last + min(step, maxNext-facts.last)
 	case r.run.dialect.Family == dialect.FamilyPostgreSQL:
 		// Nothing was drawn: PostgreSQL says where it will begin.
 		row, err := r.run.conn.query(ctx, "SELECT seqstart FROM pg_catalog.pg_sequence WHERE seqrelid = CAST(CAST($1 AS text) AS regclass)", []any{q.quoted})
@@ -170,7 +171,7 @@ func (r *NativeReserver) Look(ctx context.Context) (Looked, error) {
 			return found, r.run.failed(q.shown(), err)
 		}
 	}
-	if found.Next > 0 && facts.increment > 0 && found.IsRanked && found.Next+step-1 <= found.Greatest {
+	if found.Next > 0 && facts.increment > 0 && found.IsRanked && found.Next <= found.Greatest-(step-1) {
 		e := r.fail(q, ErrBehind, "")
 		e.Next = found.Next
 		return found, e
