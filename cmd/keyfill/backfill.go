@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/nearest"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -112,8 +114,11 @@ func (f *backfillFlags) run(cmd *cobra.Command) error {
 		return fmt.Errorf("%d rows have got keys, run the command again for the others: %w", filled, err)
 	}
 	left, err := b.missing(cmd.Context())
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case filled == 0 && left >= total: // others have given no keys meanwhile
+		return errNotTaken
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "%d rows of %s have got keys in %s, %d have none\n", filled, f.table, b.column.Name, left)
 	return nil
@@ -124,7 +129,7 @@ func (f *backfillFlags) run(cmd *cobra.Command) error {
 func firstColumn(cfg *policy.Config, table string, column *string) error {
 	t, found := cfg.Tables[table]
 	if !found {
-		return fmt.Errorf("the policy has no table %s: name it in --table as the policy does", table)
+		return fmt.Errorf("the policy has no table %s: name it in --table as the policy does%s", table, nearest.DidYouMean(table, slices.Sorted(maps.Keys(cfg.Tables))))
 	}
 	if t.Column != "" {
 		t.Keys = slices.Insert(slices.Clone(t.Keys), 0, policy.Key{
@@ -137,7 +142,11 @@ func firstColumn(cfg *policy.Config, table string, column *string) error {
 	*column = cmp.Or(*column, t.Keys[0].Column)
 	i := slices.IndexFunc(t.Keys, func(k policy.Key) bool { return k.Column == *column })
 	if i < 0 {
-		return fmt.Errorf("the policy has no key column %s of %s: name it in --column as the policy does", *column, table)
+		var names []string
+		for _, k := range t.Keys {
+			names = append(names, k.Column)
+		}
+		return fmt.Errorf("the policy has no key column %s of %s: name it in --column as the policy does%s", *column, table, nearest.DidYouMean(*column, names))
 	}
 	t = policy.Table{Keys: []policy.Key{t.Keys[i]}}
 	cfg.Tables = map[string]policy.Table{table: t}
@@ -151,8 +160,8 @@ func (f *backfillFlags) find(ctx context.Context, db *sql.DB, d *dialect.Dialect
 		return nil, err
 	}
 	b := &backfill{flags: f, db: db, dialect: d, name: f.table, found: found}
-	if b.column = found.Column(d, d.Fold(f.column, false)); b.column == nil {
-		return nil, fmt.Errorf("%s has no column %s: add it first", f.table, f.column)
+	if b.column, err = columnOf(d, found, f.column, ", or add it first"); err != nil {
+		return nil, err
 	}
 	b.table, b.key = d.QuoteIdent(found.Schema)+"."+d.QuoteIdent(found.Name), d.QuoteIdent(b.column.Name)
 	return b, b.locate(ctx)
@@ -183,7 +192,7 @@ func (b *backfill) locate(ctx context.Context) error {
 	}
 	switch b.dialect.Family {
 	case dialect.FamilyPostgreSQL:
-		b.locator = "ctid"
+		b.locator = ctid
 	case dialect.FamilyMySQL:
 	default:
 		return fmt.Errorf("no other column of %s has a unique index by itself and a value in each row, by which its rows are found: create one", b.name)

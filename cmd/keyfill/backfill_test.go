@@ -118,9 +118,9 @@ func (p *planned) killed(t *testing.T, args []string) {
 func TestBackfillRefused(t *testing.T) {
 	p := &planned{driver: "sqlite", dsn: "file:" + filepath.Join(t.TempDir(), "t.db")}
 	p.raw = p.open(t, "")
-	p.exec(t, "CREATE TABLE orders (id TEXT, other TEXT)")
+	p.exec(t, "CREATE TABLE orders (id TEXT, other TEXT)", "CREATE TABLE parts (id TEXT)")
 	file := filepath.Join(t.TempDir(), "keyfill.yaml")
-	if err := os.WriteFile(file, []byte("version: 1\ntables:\n  orders: {column: id}\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("version: 1\ntables:\n  orders: {column: id}\n  ordres: {column: id}\n  parts: {column: idd}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -131,6 +131,10 @@ func TestBackfillRefused(t *testing.T) {
 		{[]string{"--table", "orders"}, 2, "say --config and --table"},
 		{[]string{"--config", file, "--table", "orders", "--batch", "0"}, 2, "--batch 0"},
 		{[]string{"--config", file, "--table", "parcels"}, 1, "the policy has no table parcels"},
+		{[]string{"--config", file, "--table", "order"}, 1, `did you mean "orders" or "ordres"?`},
+		{[]string{"--config", file, "--table", "orders", "--column", "idd"}, 1, `did you mean "id"?`},
+		{[]string{"--config", file, "--table", "ordres"}, 1, `let this user see it; did you mean "orders"?`},
+		{[]string{"--config", file, "--table", "parts"}, 1, `parts has no column idd: name one that it has, or add it first; did you mean "id"?`},
 		{[]string{"--config", file, "--table", "orders", "--column", "other"}, 1, "the policy has no key column other"},
 		{[]string{"--config", file, "--table", "orders"}, 0, "0 rows of orders have no key in id"},
 	} {
@@ -172,4 +176,75 @@ func TestBackfillLocators(t *testing.T) {
 			}
 		})
 	}
+}
+
+// config writes a policy of some tables to a file, and returns its name.
+func config(t *testing.T, tables string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "keyfill.yaml")
+	if err := os.WriteFile(file, []byte("version: 1\ntables:\n  "+tables+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestBackfillTriggers: where a trigger takes the keys away again, or stores others, the
+// command ends with an error that says so, and reports no row.
+func TestBackfillTriggers(t *testing.T) {
+	eachPlanned(t, func(t *testing.T, p *planned) {
+		t.Setenv("KEYFILL_TEST_DSN", p.dsn)
+		file := config(t, "orders: {column: key_2}")
+		key := map[string]string{"sqlite": "TEXT", "mysql": "CHAR(36)", "pgx": "uuid"}[p.driver]
+		columns := []string{"", "id INTEGER PRIMARY KEY, "}
+		for _, value := range []string{"NULL", "'00000000-0000-4000-8000-000000000001'"} {
+			for _, column := range columns {
+				p.exec(t, "DROP TABLE IF EXISTS orders")
+				p.exec(t, "CREATE TABLE orders ("+column+"key_2 "+key+", who VARCHAR(20))")
+				for i := range 5 {
+					if column == "" {
+						p.exec(t, "INSERT INTO orders (who) VALUES ('before')")
+					} else {
+						p.exec(t, fmt.Sprintf("INSERT INTO orders (id, who) VALUES (%d, 'before')", i))
+					}
+				}
+				p.exec(t, map[string][]string{
+					"sqlite": {"CREATE TRIGGER take_back AFTER UPDATE OF key_2 ON orders WHEN NEW.key_2 IS NOT NULL BEGIN UPDATE orders SET key_2 = " + value + " WHERE rowid = NEW.rowid; END"},
+					"mysql":  {"CREATE TRIGGER take_back BEFORE UPDATE ON orders FOR EACH ROW SET NEW.key_2 = " + value},
+					"pgx": {"CREATE OR REPLACE FUNCTION take_back() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN NEW.key_2 = " + value + "; RETURN NEW; END$$",
+						"CREATE TRIGGER take_back BEFORE UPDATE ON orders FOR EACH ROW EXECUTE FUNCTION take_back()"},
+				}[p.driver]...)
+				for _, batch := range []string{"2", "10"} {
+					var out, errOut bytes.Buffer
+					code := run(context.Background(), []string{"backfill", "--config", file, "--driver", p.driver, "--dsn-env", "KEYFILL_TEST_DSN", "--table", "orders", "--batch", batch},
+						strings.NewReader(""), &out, &errOut)
+					if code != 1 || !strings.Contains(errOut.String(), "rows do not take the keys that they are given") || out.Len() > 0 {
+						t.Errorf("%s, batches of %s, columns %q: exit code %d: %s%s", value, batch, column, code, &out, &errOut)
+					}
+				}
+				if n := p.count(t, "SELECT COUNT(key_2) FROM orders"); n != 0 {
+					t.Errorf("%s, columns %q: %d rows have a key", value, column, n)
+				}
+			}
+		}
+	})
+}
+
+// TestBackfillPartitions: rows of different partitions of PostgreSQL that are stored in
+// the same place get a key each.
+func TestBackfillPartitions(t *testing.T) {
+	eachPlanned(t, func(t *testing.T, p *planned) {
+		if p.driver != "pgx" {
+			return
+		}
+		p.exec(t, "CREATE TABLE orders (who INT NOT NULL, key_2 uuid) PARTITION BY LIST (who)")
+		for i := range 4 {
+			p.exec(t, fmt.Sprintf("CREATE TABLE orders_%[1]d PARTITION OF orders FOR VALUES IN (%[1]d)", i),
+				fmt.Sprintf("INSERT INTO orders (who) SELECT %d FROM generate_series(1, 10)", i))
+		}
+		t.Setenv("KEYFILL_TEST_DSN", p.dsn)
+		output(t, "backfill", "--config", config(t, "orders: {column: key_2}"), "--driver", p.driver, "--dsn-env", "KEYFILL_TEST_DSN", "--table", "orders", "--batch", "7")
+		if n := p.count(t, "SELECT COUNT(DISTINCT key_2) FROM orders"); n != 40 {
+			t.Errorf("40 rows have %d keys", n)
+		}
+	})
 }

@@ -36,6 +36,16 @@ type backfill struct {
 	progress *progress
 }
 
+// ctid is the locator of PostgreSQL where no column tells the rows apart. Each partition of
+// a table counts its own, so that a row is told by its partition (tableoid) too.
+const ctid = "ctid"
+
+// isPhysical reports whether rows are told apart by where they are stored.
+func (b *backfill) isPhysical() bool { return b.by == nil && b.locator == ctid }
+
+// errNotTaken is returned where the table does not store the keys. The batch is undone.
+var errNotTaken = errors.New("rows do not take the keys that they are given: let no trigger, rule or row security of the table leave the UPDATE out, or change the key")
+
 // plainConnector is a driver with a DSN.
 type plainConnector struct {
 	driver driver.Driver
@@ -71,8 +81,8 @@ func (b *backfill) fill(ctx context.Context) (filled int, err error) {
 			if found < b.flags.batch {
 				break
 			}
-			if changed == 0 && b.locator == "ctid" { // the next batch would have the same rows
-				return filled, errors.New("no row takes the key that it is given: let no trigger, rule or row security of the table leave the UPDATE out")
+			if changed == 0 && b.locator == ctid { // the next batch would have the same rows
+				return filled, errNotTaken
 			}
 			if err := b.flags.pace(ctx, changed, began); err != nil {
 				return filled, err
@@ -128,7 +138,10 @@ func (b *backfill) change(ctx context.Context, last any, keys []driver.Value) (f
 	defer update.Close()
 	for i, row := range rows {
 		args := []any{keys[i]}
-		if b.locator != "" {
+		if text, ok := row.(string); ok && b.isPhysical() {
+			part, place, _ := strings.Cut(text, " ")
+			args = append(args, part, place)
+		} else if b.locator != "" {
 			args = append(args, row)
 		}
 		result, err := update.ExecContext(ctx, args...)
@@ -148,10 +161,40 @@ func (b *backfill) change(ctx context.Context, last any, keys []driver.Value) (f
 			break
 		}
 	}
+	if err := b.verify(ctx, tx, keys, changed); err != nil {
+		return 0, 0, last, err
+	}
 	if err := tx.Commit(); err != nil {
 		return 0, 0, last, err
 	}
 	return len(rows), changed, at, nil
+}
+
+// verifyChunk is how many keys one query counts: Oracle takes a list of 1,000.
+const verifyChunk = 500
+
+// verify returns an error unless the table has as many of the keys as rows were changed: a
+// trigger may have set a key back to NULL, or to another one, and the engine counts the row
+// as changed all the same.
+func (b *backfill) verify(ctx context.Context, tx *sql.Tx, keys []driver.Value, changed int) error {
+	stored := 0
+	for begin := 0; begin < len(keys) && changed > 0; begin += verifyChunk {
+		chunk := keys[begin:min(begin+verifyChunk, len(keys))]
+		args, places := make([]any, len(chunk)), make([]string, len(chunk))
+		for i, key := range chunk {
+			args[i], places[i] = key, b.placeholder(i+1)
+		}
+		var n int
+		query := fmt.Sprintf("SELECT COUNT(*) FROM %s WHERE %s IN (%s)", b.table, b.key, strings.Join(places, ", "))
+		if err := tx.QueryRowContext(ctx, query, args...).Scan(&n); err != nil {
+			return err
+		}
+		stored += n
+	}
+	if stored < changed {
+		return errNotTaken
+	}
+	return nil
 }
 
 // update returns the statement that gives a row its key.
@@ -160,8 +203,8 @@ func (b *backfill) update() string {
 	switch {
 	case b.locator == "":
 		return text + " LIMIT 1"
-	case b.by == nil && b.dialect.Family == dialect.FamilyPostgreSQL:
-		return text + " AND ctid = CAST(CAST(" + b.placeholder(2) + " AS text) AS tid)"
+	case b.isPhysical():
+		return text + " AND tableoid = CAST(CAST(" + b.placeholder(2) + " AS text) AS oid) AND ctid = CAST(CAST(" + b.placeholder(3) + " AS text) AS tid)"
 	}
 	return text + " AND " + b.locator + " = " + b.placeholder(2)
 }
@@ -170,8 +213,8 @@ func (b *backfill) update() string {
 func (b *backfill) rows(ctx context.Context, tx *sql.Tx, last any, n int) (all []any, err error) {
 	var query strings.Builder
 	what := b.locator
-	if what == "ctid" && b.by == nil {
-		what = "CAST(ctid AS text)"
+	if b.isPhysical() {
+		what = "CAST(tableoid AS text) || ' ' || CAST(ctid AS text)"
 	}
 	fmt.Fprintf(&query, "SELECT %s FROM %s WHERE %s IS NULL", what, b.table, b.key)
 	var args []any

@@ -59,7 +59,7 @@ run the steps yourself, and print the plan again where it says so.
   bigint     an integer column that is too narrow becomes one of 64 bits
   uuid       a UUID column beside the integer one, for programs that move to it later
 
-TABLE is table or schema.table. The column is the one that the engine numbers, or else
+TABLE is table or schema.table, in the quotes of SQL where a name needs them. The column is the one that the engine numbers, or else
 --column. The gap is 1000000000, and in a narrow column half of what is left; --gap gives
 another. Each gap ends some day: an integer column of 31 bits has room for two.
 
@@ -136,7 +136,7 @@ func onePlan(_ *cobra.Command, args []string) error {
 func (s *planStep) print(out *bufio.Writer, number int) {
 	fmt.Fprintf(out, "\n%d. %s\n", number, s.Title)
 	for _, query := range s.SQL {
-		fmt.Fprintf(out, "\n     %s;\n", query)
+		fmt.Fprintf(out, "\n     %s;\n", strings.TrimSuffix(query, ";")) // a block of Oracle ends in one
 	}
 	if s.Policy != "" {
 		fmt.Fprintf(out, "\n     tables:\n       %s\n", strings.ReplaceAll(s.Policy, "\n", "\n       "))

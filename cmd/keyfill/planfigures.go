@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"math"
@@ -23,7 +24,10 @@ type planFigures struct {
 	ref     store.Column
 
 	table, key string // as they are written in SQL
-	written    string // the table as the policy has it
+	written    string // the table as the policy has it, and as --table does
+	keyWritten string // the column likewise
+
+	definition *catalog.ColumnDefinition // of the column, on MySQL and MariaDB
 
 	greatest int64 // the greatest key, 0 in an empty table
 	counter  store.Counter
@@ -45,7 +49,7 @@ const defaultGap = 1_000_000_000
 
 // readFigures reads what the plans need to know of a table.
 func readFigures(ctx context.Context, db *sql.DB, d *dialect.Dialect, flags *planFlags) (*planFigures, error) {
-	f := &planFigures{dialect: d, gap: flags.gap, written: flags.table}
+	f := &planFigures{dialect: d, gap: flags.gap}
 	var err error
 	if f.found, err = readCatalog(ctx, db, d, flags.table); err != nil {
 		return nil, err
@@ -59,6 +63,12 @@ func readFigures(ctx context.Context, db *sql.DB, d *dialect.Dialect, flags *pla
 	}
 	f.table = d.QuoteIdent(f.found.Schema) + "." + d.QuoteIdent(f.found.Name)
 	f.key = d.QuoteIdent(f.column.Name)
+	if err := f.write(flags.table); err != nil {
+		return nil, err
+	}
+	if err := f.readDefinition(ctx, db); err != nil {
+		return nil, err
+	}
 	if !f.column.Integer {
 		return f, nil
 	}
@@ -90,6 +100,45 @@ func readFigures(ctx context.Context, db *sql.DB, d *dialect.Dialect, flags *pla
 	return f, err
 }
 
+// write chooses how the policy names the table and its column: the table with its schema
+// if --table has one.
+func (f *planFigures) write(flag string) error {
+	schema, _, err := splitName(f.dialect, flag)
+	if err != nil {
+		return err
+	}
+	if schema != "" {
+		schema = f.found.Schema
+	}
+	f.written, f.keyWritten = catalog.PolicyTable(f.dialect, schema, f.found.Name), catalog.PolicyColumn(f.dialect, f.column.Name)
+	return nil
+}
+
+// readDefinition reads the definition of the column of MySQL and MariaDB, on a connection
+// whose sql_mode hides nothing of it.
+func (f *planFigures) readDefinition(ctx context.Context, db *sql.DB) error {
+	if f.dialect.Family != dialect.FamilyMySQL {
+		return nil
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(ctx, "SET SESSION sql_mode = '', SESSION sql_quote_show_create = 1"); err != nil {
+		return err
+	}
+	err = conn.Raw(func(raw any) error {
+		var err error
+		f.definition, err = catalog.ReadColumnDefinition(ctx, f.dialect, catalog.Conn(raw.(driver.Conn)), f.found.Schema, f.found.Name, f.column.Name)
+		return err
+	})
+	if err == nil && f.definition == nil {
+		err = fmt.Errorf("SHOW CREATE TABLE shows no column %s of %s: name a table, and no view", f.column.Name, f.found.Name)
+	}
+	return err
+}
+
 // leastUnreserved reads lowest. The states are read again, in one statement with the
 // keys: processes with keyfill reserve and insert meanwhile, and a key of theirs would be
 // above a state that was read before.
@@ -116,22 +165,10 @@ func (f *planFigures) reserved() int64 {
 	return reserved
 }
 
-// readCatalog reads the catalog's facts about a table, written as table or schema.table.
-func readCatalog(ctx context.Context, db *sql.DB, d *dialect.Dialect, written string) (*catalog.Table, error) {
-	schema, name, found := strings.Cut(written, ".")
-	if !found {
-		schema, name = "", schema
-	}
-	return catalog.Read(ctx, d, catalog.DB(db), d.Fold(schema, false), d.Fold(name, false))
-}
-
 // keyColumn returns the column of a name, or the one that the engine numbers.
 func (f *planFigures) keyColumn(name string) (*catalog.Column, error) {
 	if name != "" {
-		if c := f.found.Column(f.dialect, f.dialect.Fold(name, false)); c != nil {
-			return c, nil
-		}
-		return nil, fmt.Errorf("%s has no column %s: name its key column in --column", f.found.Name, name)
+		return columnOf(f.dialect, f.found, name, " in --column")
 	}
 	i := slices.IndexFunc(f.found.Columns, func(c catalog.Column) bool { return c.Identity != "" })
 	if i < 0 {

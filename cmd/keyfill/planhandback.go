@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/catalog"
 )
 
 // errNoState is returned for a table that keyfill does not number.
@@ -68,7 +69,7 @@ func planHandback(f *planFigures) ([]planStep, error) {
 	}
 	steps = append(steps, planStep{
 		Title:  "Let one process after the other insert without keyfill, by this policy or by the plain driver.",
-		Policy: fmt.Sprintf("%s: {column: %s, mode: \"off\", source: {kind: sequence}}", f.written, f.column.Name),
+		Policy: fmt.Sprintf("%s: {column: %s, mode: \"off\", source: {kind: sequence}}", catalog.YAMLString(f.written), catalog.YAMLString(f.keyWritten)),
 		Check:  fmt.Sprintf("SELECT COUNT(*) FROM %s WHERE %s >= %d", f.table, f.key, to),
 		Look:   "it grows with each row of a process without keyfill.",
 	})
@@ -131,8 +132,10 @@ func (f *planFigures) numberAgain(to int64) (planStep, error) {
 	s := planStep{Title: fmt.Sprintf("Let the engine number the column, from %d on.", to)}
 	switch f.dialect.Family {
 	case dialect.FamilyMySQL:
-		s.SQL = []string{"SET lock_wait_timeout = 1", fmt.Sprintf("ALTER TABLE %s MODIFY %s %s NOT NULL AUTO_INCREMENT, AUTO_INCREMENT = %d", f.table, f.key, f.column.Type, to)}
-		s.Again = "On error 1205 run the ALTER TABLE again: a transaction that has used the table is open. The server copies the table, and INSERTs wait for that: try it on a copy first. MODIFY drops a COMMENT that it does not repeat."
+		// Without the mode the server would number a row whose key is 0 anew.
+		s.SQL = []string{"SET lock_wait_timeout = 1", "SET sql_mode = CONCAT(@@sql_mode, ',NO_AUTO_VALUE_ON_ZERO')",
+			fmt.Sprintf("ALTER TABLE %s MODIFY %s %s, AUTO_INCREMENT = %d", f.table, f.key, f.definition.Numbered(), to)}
+		s.Again = "On error 1205 run the ALTER TABLE again: a transaction that has used the table is open. The server copies the table, and INSERTs wait for that: try it on a copy first. MODIFY repeats the definition of the column: print this plan again if it was changed since."
 		s.Check, s.Look = "SHOW CREATE TABLE "+f.table, fmt.Sprintf("AUTO_INCREMENT is %d or more.", to)
 	case dialect.FamilyPostgreSQL:
 		sequence := f.dialect.QuoteIdent(f.found.Schema) + "." + f.dialect.QuoteIdent(f.found.Name+"_"+f.column.Name+"_seq")

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/catalog"
 )
 
 // planBigint returns the steps by which an integer column becomes one of 64 bits.
@@ -18,15 +19,13 @@ func planBigint(f *planFigures) ([]planStep, error) {
 	alter, references := "", ""
 	switch f.dialect.Family {
 	case dialect.FamilyMySQL:
-		with := ""
-		if f.column.Identity == "AUTO_INCREMENT" {
-			with = " AUTO_INCREMENT"
-		}
 		kind := "BIGINT"
-		if strings.Contains(strings.ToLower(f.column.Type), "unsigned") {
-			kind += " UNSIGNED"
+		for _, word := range []string{"unsigned", "zerofill"} {
+			if strings.Contains(strings.ToLower(f.definition.Type), " "+word) {
+				kind += " " + strings.ToUpper(word)
+			}
 		}
-		alter = fmt.Sprintf("ALTER TABLE %s MODIFY %s %s NOT NULL%s", f.table, f.key, kind, with)
+		alter = fmt.Sprintf("ALTER TABLE %s MODIFY %s %s", f.table, f.key, f.definition.With(kind))
 		references = fmt.Sprintf("SELECT table_schema, table_name, column_name, constraint_name FROM information_schema.key_column_usage WHERE referenced_table_schema = %s AND referenced_table_name = %s AND referenced_column_name = %s",
 			f.literal(f.found.Schema), f.literal(f.found.Name), f.literal(f.column.Name))
 	case dialect.FamilyPostgreSQL:
@@ -34,7 +33,7 @@ func planBigint(f *planFigures) ([]planStep, error) {
 		references = fmt.Sprintf("SELECT conrelid::regclass, conname FROM pg_constraint WHERE contype = 'f' AND confrelid = %s::regclass", f.literal(f.table))
 	case dialect.FamilySQLServer:
 		alter = fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s bigint NOT NULL", f.table, f.key)
-		references = fmt.Sprintf("SELECT OBJECT_NAME(parent_object_id), name FROM sys.foreign_keys WHERE referenced_object_id = OBJECT_ID(%s)", f.literal(f.found.Schema+"."+f.found.Name))
+		references = fmt.Sprintf("SELECT OBJECT_NAME(parent_object_id), name FROM sys.foreign_keys WHERE referenced_object_id = OBJECT_ID(%s)", f.literal(f.table))
 	default:
 		alter = fmt.Sprintf("ALTER TABLE %s MODIFY %s NUMBER(19)", f.table, f.key)
 		references = fmt.Sprintf("SELECT c.table_name, c.constraint_name FROM all_constraints c JOIN all_constraints p ON p.owner = c.r_owner AND p.constraint_name = c.r_constraint_name WHERE c.constraint_type = 'R' AND p.owner = %s AND p.table_name = %s",
@@ -63,10 +62,10 @@ func planBigint(f *planFigures) ([]planStep, error) {
 // planUUID returns the steps by which a table gets a UUID column beside its key.
 func planUUID(f *planFigures) ([]planStep, error) {
 	name := f.column.Name + "_uuid"
-	if f.found.Column(f.dialect, f.dialect.Fold(name, false)) != nil {
+	if f.found.Column(f.dialect, f.dialect.Fold(name, true)) != nil {
 		return nil, fmt.Errorf("%s has a column %s already: rename it", f.found.Name, name)
 	}
-	column := f.dialect.QuoteIdent(name)
+	column, written := f.dialect.QuoteIdent(name), catalog.PolicyColumn(f.dialect, name)
 	index := f.dialect.QuoteIdent(f.found.Name + "_" + name)
 	kind, layout, notNull := "CHAR(36) CHARACTER SET ascii COLLATE ascii_bin", "", ""
 	switch f.dialect.Family {
@@ -102,9 +101,9 @@ func planUUID(f *planFigures) ([]planStep, error) {
 		SQL:   []string{fmt.Sprintf("ALTER TABLE %s %s %s %s NULL", f.table, add, column, kind), unique},
 	}, {
 		Title:  "Let keyfill fill it for new rows, beside the key, which keeps its own source. Add the entry of the key itself where keyfill fills that too.",
-		Policy: fmt.Sprintf("%s: {keys: [{column: %s, source: uuidv7%s}]}", f.written, name, layout),
+		Policy: fmt.Sprintf("%s: {keys: [{column: %s, source: uuidv7%s}]}", catalog.YAMLString(f.written), catalog.YAMLString(written), layout),
 	}, {
-		Title: fmt.Sprintf("Give keys to the rows that have none: keyfill backfill --table %s --column %s --config FILE, with the flags of this database. Run it once more when the last program without keyfill has ended.", f.written, name),
+		Title: fmt.Sprintf("Give keys to the rows that have none: keyfill backfill --table %s --column %s --config FILE, with the flags of this database. Run it once more when the last program without keyfill has ended.", shellWord(f.written), shellWord(written)),
 		Check: done,
 		Look:  "it is 0.",
 	}}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/keyfill/keyfill/policy"
+)
+
+// showCreate returns how MariaDB shows a table.
+func (p *planned) showCreate(t *testing.T, table string) string {
+	t.Helper()
+	var name, text string
+	if err := p.raw.QueryRow("SHOW CREATE TABLE "+table).Scan(&name, &text); err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// onMariaDB runs f on an empty database of MariaDB.
+func onMariaDB(t *testing.T, f func(t *testing.T, p *planned)) {
+	eachPlanned(t, func(t *testing.T, p *planned) {
+		if p.driver == "mysql" {
+			f(t, p)
+		}
+	})
+}
+
+// TestPlanKeeps: the plan bigint keeps all of the definition of a column of MariaDB but
+// its width, whatever the sql_mode of the server hides.
+func TestPlanKeeps(t *testing.T) {
+	onMariaDB(t, func(t *testing.T, p *planned) {
+		for _, c := range []struct{ column, want string }{
+			{"id int unsigned zerofill NOT NULL AUTO_INCREMENT COMMENT 'it''s, the (key)'", "`id` bigint(20) unsigned zerofill NOT NULL AUTO_INCREMENT COMMENT 'it''s, the (key)',"},
+			{"id mediumint NULL DEFAULT 7 COMMENT 'the key' CHECK (id > 0)", "`id` bigint(20) DEFAULT 7 COMMENT 'the key' CHECK (`id` > 0),"},
+			{"id smallint NOT NULL INVISIBLE DEFAULT 3", "`id` bigint(20) NOT NULL INVISIBLE DEFAULT 3,"},
+		} {
+			plain := p.dsn
+			for _, mode := range []string{"", "NO_FIELD_OPTIONS", "ORACLE"} {
+				p.exec(t, "DROP TABLE IF EXISTS orders", "CREATE TABLE orders ("+c.column+", who VARCHAR(20) NOT NULL, UNIQUE (id))")
+				p.dsn = plain + "?sql_mode=%27" + mode + "%27"
+				if strings.Contains(plain, "?") {
+					p.dsn = plain + "&sql_mode=%27" + mode + "%27"
+				}
+				for _, s := range p.steps(t, "bigint", "--table", "orders", "--column", "id") {
+					p.exec(t, s.SQL...)
+				}
+				p.dsn = plain
+				if text := p.showCreate(t, "orders"); !strings.Contains(text, c.want) {
+					t.Errorf("%q: want %s in\n%s", mode, c.want, text)
+				}
+			}
+		}
+	})
+}
+
+// TestPlanHandbackZero: the way back of a column that MariaDB did not number keeps a row
+// whose key is 0, and all of the column's definition but its default.
+func TestPlanHandbackZero(t *testing.T) {
+	onMariaDB(t, func(t *testing.T, p *planned) {
+		p.exec(t, "CREATE TABLE orders (id bigint(20) NOT NULL DEFAULT 0 COMMENT 'the key', who VARCHAR(20) NOT NULL, PRIMARY KEY (id))",
+			"INSERT INTO orders VALUES (0, 'zero')")
+		db := p.open(t, "orders: {column: id, source: {kind: sequence, ensure_schema: true}}")
+		if _, err := db.Exec("INSERT INTO orders (who) VALUES ('first')"); err != nil {
+			t.Fatal(err)
+		}
+		p.execute(t, p.steps(t, "handback", "--table", "orders", "--column", "id"))
+		if n := p.count(t, "SELECT COUNT(*) FROM orders WHERE id = 0 AND who = 'zero'"); n != 1 {
+			t.Error("the row of key 0 has another key")
+		}
+		if text := p.showCreate(t, "orders"); !strings.Contains(text, "`id` bigint(20) NOT NULL AUTO_INCREMENT COMMENT 'the key',") {
+			t.Errorf("the column is another one:\n%s", text)
+		}
+		p.exec(t, "INSERT INTO orders (who) VALUES ('last')")
+		if n := p.count(t, "SELECT COUNT(*) FROM orders WHERE who = 'last' AND id > 1000000000"); n != 1 {
+			t.Error("the engine does not number the column from above the gap")
+		}
+	})
+}
+
+// TestPlanLowersNothing: the statements that raise a counter leave one that stands higher
+// by now where it is.
+func TestPlanLowersNothing(t *testing.T) {
+	eachPlanned(t, func(t *testing.T, p *planned) {
+		p.exec(t, "CREATE TABLE orders (id "+serial[p.driver]+", who VARCHAR(20) NOT NULL)", "INSERT INTO orders (who) VALUES ('before'), ('before')")
+		there := p.steps(t, "there", "--table", "orders", "--gap", "50000")
+		db := p.open(t, "orders: {column: id, source: {kind: sequence, ensure_schema: true, exclusive: true}}")
+		if _, err := db.Exec("INSERT INTO orders (who) VALUES ('keyfill')"); err != nil {
+			t.Fatal(err)
+		}
+		back := p.steps(t, "handback", "--table", "orders", "--gap", "60000")
+		p.exec(t, map[string]string{
+			"sqlite": "UPDATE sqlite_sequence SET seq = 8999999999 WHERE name = 'orders'",
+			"mysql":  "ALTER TABLE orders AUTO_INCREMENT = 9000000000",
+			"pgx":    "SELECT setval('orders_id_seq', 8999999999)",
+		}[p.driver])
+		for _, steps := range [][]planStep{there, back} {
+			p.execute(t, steps[:1])
+		}
+		p.exec(t, "INSERT INTO orders (who) VALUES ('last')")
+		if n := p.count(t, "SELECT COUNT(*) FROM orders WHERE who = 'last' AND id >= 9000000000"); n != 1 {
+			t.Errorf("the counter was lowered: the last row has the key %d", p.count(t, "SELECT id FROM orders WHERE who = 'last'"))
+		}
+	})
+}
+
+// TestPlanOddNames: SQL and policies of the plans name a table and a column that need
+// quotes.
+func TestPlanOddNames(t *testing.T) {
+	eachPlanned(t, func(t *testing.T, p *planned) {
+		quote := `"`
+		if p.driver == "mysql" {
+			quote = "`"
+		}
+		table, key := quote+"Odd: 'Ta"+quote+quote+"ble.X"+quote, quote+"on"+quote
+		kind := map[string]string{"sqlite": "INTEGER PRIMARY KEY AUTOINCREMENT", "mysql": "INT AUTO_INCREMENT PRIMARY KEY", "pgx": "SERIAL PRIMARY KEY"}[p.driver]
+		p.exec(t, "CREATE TABLE "+table+" ("+key+" "+kind+", who VARCHAR(20) NOT NULL)", "INSERT INTO "+table+" (who) VALUES ('before')")
+		insert := "INSERT INTO " + table + " (who) VALUES ('after')"
+		runs := func(tables string) {
+			t.Helper()
+			if _, err := policy.Parse([]byte("version: 1\ntables:\n  " + tables + "\n")); err != nil {
+				t.Fatalf("%s: %v", tables, err)
+			}
+			if _, err := p.open(t, tables).Exec(insert); err != nil {
+				t.Errorf("%s: %v", tables, err)
+			}
+		}
+		for _, kind := range []string{"there", "bigint", "handback", "uuid"} {
+			steps := p.steps(t, kind, "--table", table, "--column", key)
+			if kind == "bigint" {
+				steps[0].Check = "SELECT 1" // no foreign key refers to it
+			}
+			for _, policy := range p.execute(t, steps) {
+				runs(policy)
+			}
+		}
+		if n := p.count(t, "SELECT COUNT(DISTINCT "+key+") FROM "+table); n < 4 {
+			t.Errorf("%d rows", n)
+		}
+	})
+}
+
+// TestShellWord: a name is one word of a command line.
+func TestShellWord(t *testing.T) {
+	for text, want := range map[string]string{"orders": "orders", "": "''", `"a b"`: `'"a b"'`, "it's": `'it'\''s'`} {
+		if got := shellWord(text); got != want {
+			t.Errorf("shellWord(%q) = %s, want %s", text, got, want)
+		}
+	}
+}
+
+// TestPlanNearest: a table or column that is not there is told with the nearest names.
+func TestPlanNearest(t *testing.T) {
+	p := &planned{driver: "sqlite", dsn: "file:" + t.TempDir() + "/t.db"}
+	p.raw = p.open(t, "")
+	p.exec(t, "CREATE TABLE orders (order_id INTEGER PRIMARY KEY AUTOINCREMENT)")
+	for _, c := range []struct{ table, column, want string }{
+		{"ordres", "", `did you mean "orders"?`},
+		{"orders", "ordr_id", `did you mean "order_id"?`},
+	} {
+		r := keyfillRun(t, "", "plan", "there", "--driver", "sqlite", "--dsn", p.dsn, "--table", c.table, "--column", c.column)
+		if r.code != 1 || !strings.Contains(r.errOut, c.want) {
+			t.Errorf("%v: exit code %d, %s", c, r.code, fmt.Sprint(r.errOut))
+		}
+	}
+}
