@@ -87,10 +87,13 @@ func parse(file string, data []byte) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{mistakes{
-		origin: &origin{file: file, at: map[place]position{{}: positionOf(root)}},
-		unread: make(map[place]bool),
-	}}
+	r := &reader{
+		mistakes: mistakes{
+			origin: &origin{file: file, at: map[place]position{{}: positionOf(root)}},
+			unread: make(map[place]bool),
+		},
+		levels: newFieldLevels(),
+	}
 	c := object(configFields).read(r, place{}, root)
 	c.origin = r.origin
 	checker{&r.mistakes, &c}.check()
@@ -114,7 +117,11 @@ func parseYAML(file string, data []byte) (*yaml.Node, error) {
 	docs, err := documents(data)
 	switch {
 	case err != nil:
-		return fail(position{line: syntaxLine(data, err)}, syntaxMessage(err))
+		line := syntaxLine(data, err)
+		if isTabbed(data, line, err) {
+			return fail(position{line: line}, "the line begins with a tab, which YAML does not take for an indentation; write spaces")
+		}
+		return fail(position{line: line}, syntaxMessage(err))
 	case len(docs) == 0:
 		return fail(position{1, 1}, "the file is empty; it begins with version: 1")
 	case len(docs) > 1:
@@ -174,6 +181,17 @@ func syntaxMessage(err error) string {
 		return aliasMessage
 	}
 	return "not YAML: " + msg
+}
+
+// isTabbed reports whether the library gives up on a line because of a tab before its
+// first word.
+func isTabbed(data []byte, line int, err error) bool {
+	if !strings.Contains(err.Error(), "cannot start any token") && !strings.Contains(err.Error(), "tab character") {
+		return false
+	}
+	lines := bytes.Split(data, []byte("\n"))
+	text := lines[min(max(line-1, 0), len(lines)-1)]
+	return bytes.IndexByte(text[:len(text)-len(bytes.TrimLeft(text, " \t"))], '\t') >= 0
 }
 
 // syntaxLine returns the line in which the library gives up on data with err.

@@ -24,7 +24,7 @@ func TestLoad(t *testing.T) {
 	}
 	write(t, path, "version: 1\ntables: 7\n")
 	_, err := policy.Load(path)
-	if want := path + ":2:9: tables: want a mapping, have a number"; err == nil || err.Error() != want {
+	if want := path + ":2:9: tables: want a mapping, have a number; write tables: {orders: {column: id}}"; err == nil || err.Error() != want {
 		t.Errorf("Load fails with %v, want %s", err, want)
 	}
 	var e *policy.Error

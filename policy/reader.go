@@ -1,7 +1,9 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -11,6 +13,7 @@ import (
 // followed, so a file costs no more than its length.
 type reader struct {
 	mistakes
+	levels *fieldLevels // nil: fields of other levels are not told
 }
 
 // is reports whether n is of the given kind, or says that a value of the type
@@ -27,6 +30,50 @@ func (r *reader) is(p place, n *yaml.Node, kind yaml.Kind, name string) bool {
 		return false
 	}
 	return true
+}
+
+// isMapping is like is, for mappings, and says what to write in the place of another value.
+func (r *reader) isMapping(p place, n *yaml.Node) bool {
+	if !r.isPlain(p, n) {
+		return false
+	}
+	if n.Kind != yaml.MappingNode || n.ShortTag() != "!!map" {
+		r.misread(positionOf(n), p, want("mapping", n)+mappingExample(p, n))
+		return false
+	}
+	return true
+}
+
+// mappingExample returns the end of a message about a value that stands where a table, a
+// source or a section of them is to stand, "" for other places.
+func mappingExample(p place, n *yaml.Node) string {
+	value := ""
+	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" && isPlainWord(n.Value) {
+		value = n.Value
+	}
+	name := p.name
+	if !isPlainWord(name) {
+		name = map[string]string{"tables": "orders", "sources": "numbers"}[p.section]
+	}
+	switch {
+	case p.section == "tables" && p.field == "":
+		return fmt.Sprintf("; write %s: {column: %s}", name, cmp.Or(value, "id"))
+	case p.section == "" && p.field == "tables":
+		return fmt.Sprintf("; write tables: {%s: {column: id}}", cmp.Or(value, "orders"))
+	case p.section == "sources" && p.field == "":
+		if kindByName(value) == nil {
+			value = KindSequence
+		}
+		return fmt.Sprintf("; write %s: {kind: %s}", name, value)
+	}
+	return ""
+}
+
+// isPlainWord reports whether a text is a name that a message may show as it is.
+func isPlainWord(text string) bool {
+	return len(text) <= maxShown && strings.IndexFunc(text, func(c rune) bool {
+		return !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_')
+	}) < 0
 }
 
 // isString is like is, for strings.

@@ -63,7 +63,7 @@ func object[T any](fields []field[T]) shape[T] {
 // object reads a mapping with these fields and no others. It calls read for each that
 // is there, with its index.
 func (r *reader) object(p place, n *yaml.Node, fields []heading, read func(i int, at place, value *yaml.Node)) {
-	if !r.is(p, n, yaml.MappingNode, "mapping") {
+	if !r.isMapping(p, n) {
 		return
 	}
 	seen := make(map[string]bool)
@@ -73,7 +73,11 @@ func (r *reader) object(p place, n *yaml.Node, fields []heading, read func(i int
 			names := fieldNames(fields)
 			meant := nearest.Word(name, names)
 			seen[meant] = true // misspelt, not missing
-			r.misreadField(positionOf(key), p.in(meant), unknownWord("field", name, names))
+			msg := unknownWord("field", name, names)
+			if belongs := r.levels.belongs(p, name); meant == "" && belongs != "" {
+				msg = fmt.Sprintf("unknown field %s; it belongs %s", show(name), belongs)
+			}
+			r.misreadField(positionOf(key), p.in(meant), msg)
 			return
 		}
 		seen[name] = true
@@ -107,7 +111,7 @@ func fieldNames(fields []heading) []string {
 func section[V any](s shape[V]) shape[map[string]V] {
 	return shape[map[string]V]{
 		read: func(r *reader, p place, n *yaml.Node) map[string]V {
-			if !r.is(p, n, yaml.MappingNode, "mapping") {
+			if !r.isMapping(p, n) {
 				return nil
 			}
 			entries := make(map[string]V)

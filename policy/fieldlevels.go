@@ -1,0 +1,57 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// fieldLevels are the names of the fields that the file, a table and a source have: who
+// writes a field on the wrong level is told where it belongs.
+type fieldLevels struct{ file, table, source []string }
+
+func newFieldLevels() *fieldLevels {
+	return &fieldLevels{fieldNames(headings(configFields)), fieldNames(headings(tableFields())), fieldNames(headings(sourceFields))}
+}
+
+// belongs returns the end of a message about a field that the mapping at a place does not
+// have: where it belongs, and how it is written there. It is "" where no level of the file
+// has the field.
+func (l *fieldLevels) belongs(p place, name string) string {
+	if l == nil {
+		return ""
+	}
+	isKey := p.field == "keys"
+	isTable := p.section == "tables" && (p.field == "" || isKey)
+	isSource := p.section == "sources" && p.field == "" || p.section == "tables" && (p.field == "source" || strings.HasSuffix(p.field, ".source"))
+	if p.section == "" && p.field != "" || p.section != "" && !isTable && !isSource {
+		return ""
+	}
+	inSource := func() string {
+		if with := kindsWith(name); len(with) > 0 {
+			kind := with[0]
+			if slices.Contains(with, KindSequence) {
+				kind = KindSequence
+			}
+			return fmt.Sprintf("source: {kind: %s, %s: …}", kind, name)
+		}
+		return "source: {" + name + ": …}"
+	}
+	switch {
+	case isKey && slices.Contains(l.table, name):
+		return "to the table: write it beside keys:"
+	case isTable && slices.Contains(l.source, name):
+		return "to the source: write " + inSource()
+	case isSource && slices.Contains(l.table, name) && p.section == "sources":
+		return "to the tables that use the source: write it there beside source:"
+	case isSource && slices.Contains(l.table, name):
+		return "to the table: write it beside source:"
+	case p.section != "" && slices.Contains(l.file, name):
+		return "to the file: write it at the beginning of a line"
+	case p.section == "" && slices.Contains(l.table, name):
+		return fmt.Sprintf("to a table: write tables: {orders: {column: id, %s: …}}", name)
+	case p.section == "" && slices.Contains(l.source, name):
+		return "to a source: write " + inSource() + " in a table"
+	}
+	return ""
+}
