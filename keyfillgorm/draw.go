@@ -54,7 +54,11 @@ func (s *setter) draw(db *gorm.DB) {
 		_ = db.AddError(err)
 		return
 	}
-	d := s.missing(db)
+	d, err := s.missing(db)
+	if err != nil {
+		_ = db.AddError(err)
+		return
+	}
 	if d == nil || len(d.structs) == 0 {
 		return
 	}
@@ -82,19 +86,20 @@ func (s *setter) draw(db *gorm.DB) {
 	note(db, d)
 }
 
-// missing returns the structs that lack the key and are to get it, else nil.
-func (s *setter) missing(db *gorm.DB) *drawn {
+// missing returns the structs that lack the key and are to get it, else nil. It is an
+// error where GORM would store 0 for a key that no struct can get.
+func (s *setter) missing(db *gorm.DB) (*drawn, error) {
 	table, ok := tableOf(db)
 	if !ok {
-		return nil
+		return nil, nil
 	}
 	column, anytime := s.mount.KeyColumn(table)
 	if !anytime {
-		return nil
+		return nil, nil
 	}
 	field := fieldOf(db.Statement.Schema, column)
 	if field == nil || s.readsBack(db, field) || !inserted(db, field) {
-		return nil
+		return nil, nil
 	}
 	d := &drawn{table: table, field: field}
 	c, conflict := db.Statement.Clauses["ON CONFLICT"]
@@ -106,11 +111,14 @@ func (s *setter) missing(db *gorm.DB) *drawn {
 
 	seen := map[any]bool{}
 	for _, rv := range structs(db.Statement.ReflectValue) {
-		if !rv.IsValid() || rv.Kind() != reflect.Struct || !rv.CanAddr() {
-			return nil // GORM has an error for it, or it is a map or a copy of a struct
+		if !rv.IsValid() || rv.Kind() != reflect.Struct {
+			return nil, nil // GORM has an error for it, or it is a map
+		}
+		if !rv.CanAddr() {
+			return nil, copied(db, field, rv) // it is a copy of the program's struct
 		}
 		if seen[rv.Addr().Interface()] {
-			return nil // two rows of one struct have two keys
+			return nil, nil // two rows of one struct have two keys
 		}
 		seen[rv.Addr().Interface()] = true
 		d.rows++
@@ -118,7 +126,19 @@ func (s *setter) missing(db *gorm.DB) *drawn {
 			d.structs = append(d.structs, rv)
 		}
 	}
-	return d
+	return d, nil
+}
+
+// copied returns an error for a struct that is given by value, where GORM would send 0
+// for its integer key, and only MySQL and MariaDB take 0 for no key.
+func copied(db *gorm.DB, field *schema.Field, rv reflect.Value) error {
+	if field.GORMDataType != schema.Int && field.GORMDataType != schema.Uint || db.Name() == "mysql" {
+		return nil
+	}
+	if _, zero := field.ValueOf(db.Statement.Context, rv); !zero {
+		return nil
+	}
+	return fmt.Errorf("keyfillgorm: the struct for table %q is given by value, so that its key %s would be stored as 0: give Create a pointer to it", db.Statement.Table, field.Name)
 }
 
 // oneDatabase returns an error where the mount is not of one database, so that it has

@@ -39,7 +39,8 @@
 // method Table, and where one struct stands twice in a slice, or is given by value. A
 // field without a default in its tag sends a zero value there. Under the policy's fill:
 // zero, the default but for integers, the row gets a key, which the struct does not
-// learn.
+// learn. A Create of a struct by value whose key is such an integer fails before
+// anything is sent, but on MySQL and MariaDB, where 0 is no key.
 //
 // A Create fails with [keyfill.ErrNotOne] where Mount is the mount of a registered name
 // through which no database, or more than one, is open, and GORM would send a zero key.

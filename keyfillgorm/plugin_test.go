@@ -211,3 +211,28 @@ func TestNotOurs(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestByValue: a struct that is given by value cannot learn its key. Where GORM would
+// store 0 for it, nothing is sent.
+func TestByValue(t *testing.T) {
+	g := open(t)
+	for name, rows := range map[string]any{"a struct": flake{Name: "one"}, "an array": [2]flake{{Name: "one"}, {Name: "two"}}} {
+		err := g.Create(rows).Error
+		if err == nil || !strings.Contains(err.Error(), `the struct for table "flakes" is given by value`) || !strings.Contains(err.Error(), "give Create a pointer") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	var n int64
+	if err := g.Table("flakes").Count(&n).Error; err != nil || n != 0 {
+		t.Errorf("%d rows are stored: %v", n, err)
+	}
+	if err := g.Create(flake{ID: 7, Name: "own"}).Error; err != nil {
+		t.Errorf("with a key of its own: %v", err)
+	}
+	if err := g.Create([]flake{{Name: "one"}, {Name: "two"}}).Error; err != nil {
+		t.Errorf("a slice, whose elements get keys: %v", err)
+	}
+	if err := g.Create(book{Title: "a copy"}).Error; err != nil || stored(t, g, "books", "title", "a copy") == uuid.Nil {
+		t.Errorf("a UUID, which the INSERT gets: %v", err)
+	}
+}
