@@ -192,6 +192,7 @@ func (f *planFigures) readStates(ctx context.Context, db *sql.DB) ([]planState, 
 	}
 	defer rows.Close()
 	next := map[string]int64{}
+	bindings := map[string]store.Column{} // by the names of their rows
 	var names []string
 	for rows.Next() {
 		var name, table, column, parameters sql.NullString // Oracle has no empty text
@@ -199,25 +200,32 @@ func (f *planFigures) readStates(ctx context.Context, db *sql.DB) ([]planState, 
 		if err := rows.Scan(&name, &value, &table, &column, &parameters); err != nil {
 			return nil, err
 		}
-		next[name.String] = value
-		if table.String != f.ref.Schema+"."+f.ref.Table && table.String != f.ref.Table || column.String != f.ref.Name {
-			continue
+		isBinding := parameters.String == "binding"
+		if !isBinding {
+			next[name.String] = value
 		}
-		state := name.String
-		if parameters.String == "binding" {
-			state, _ = strings.CutSuffix(state, " for "+f.ref.String())
+		switch {
+		case table.String != f.ref.Schema+"."+f.ref.Table && table.String != f.ref.Table || column.String != f.ref.Name:
+		case isBinding:
+			bindings[name.String] = store.Column{Table: table.String, Name: column.String}
+		default:
+			names = append(names, name.String)
 		}
-		names = append(names, state)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
 	}
+	for row, column := range bindings {
+		for state := range next {
+			if store.BindingRow(state, column) == row {
+				names = append(names, state)
+			}
+		}
+	}
 	slices.Sort(names)
 	var states []planState
 	for _, name := range slices.Compact(names) {
-		if value, found := next[name]; found {
-			states = append(states, planState{name, value})
-		}
+		states = append(states, planState{name, next[name]})
 	}
 	return states, nil
 }

@@ -2,9 +2,11 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/policy"
 )
 
 // planThere returns the steps by which keyfill fills a column while programs without
@@ -88,8 +90,33 @@ func (f *planFigures) thereAlone() []planStep {
 	})
 }
 
-// policy returns the table's entry in the policy, with fields of its sequence.
+// defaultState returns the name of the state of an entry that gives none, "" where that
+// cannot be told.
+func (f *planFigures) defaultState() string {
+	cfg := &policy.Config{Version: 1, Tables: map[string]policy.Table{
+		f.written: {Column: f.keyWritten, InPlace: &policy.Source{Kind: policy.KindSequence}},
+	}}
+	p, err := cfg.Compile(f.dialect)
+	if err != nil {
+		return ""
+	}
+	entries := p.Entries()
+	if len(entries) != 1 || len(entries[0].Rule.Keys) != 1 {
+		return ""
+	}
+	name, err := entries[0].Rule.Keys[0].StateFor(func(string) (string, bool) { return "", false })
+	if err != nil {
+		return ""
+	}
+	return name
+}
+
+// policy returns the table's entry in the policy, with fields of its sequence. A state of
+// another name than the default one is named: else the entry would begin a second state.
 func (f *planFigures) policy(fields string) string {
+	if len(f.states) == 1 && f.states[0].name != f.defaultState() {
+		fields = strings.TrimSuffix("name: "+catalog.YAMLString(f.states[0].name)+", "+fields, ", ")
+	}
 	bits := ""
 	if n := f.keyBits(); n < 63 {
 		bits = fmt.Sprintf("max_bits: %d, ", n)

@@ -61,6 +61,9 @@ func (b *binding) rowFor(c Column) string {
 	return string([]rune(name)[:maxName-bindingHash-1]) + "-" + hex.EncodeToString(sum[:])[:bindingHash]
 }
 
+// BindingRow returns the name of the row that binds a state to a column.
+func BindingRow(state string, c Column) string { return (&binding{state: state}).rowFor(c) }
+
 // binder makes the rows of keyfill_sequences that bind states to columns, and finds
 // the rows that bind other states.
 type binder struct{ run *runner }
