@@ -14,6 +14,8 @@
 #	make bench          what keyfill costs beside named rivals, and whether the bars are
 #	                    met: 20 minutes; ROUNDS=5 ONLY='null|keys' for less. The groups
 #	                    are null, keys, compile, cache, blocked, size and engines
+#	make profiles       where the time of the same ways goes, by function and beside the
+#	                    rival's: 3 minutes; ROUNDS=3 ONLY='null|keys|engines' for less
 #	make layouts        ROWS=2000000 into a table by engine and layout of the key, time and
 #	                    size: ENGINES=PostgreSQL,MariaDB,SQLite for some; half an hour
 #	make benchmarks     all benchmarks of all modules: BENCH=regexp COUNT=10
@@ -52,7 +54,7 @@ SOAKROLLING ?= 2m
 # such as -select=98, the bar for INSERT … SELECT.
 CORPUS      ?= ../shared/corpus
 CORPUSFLAGS ?=
-# Of what "make bench" and "make layouts" measure. The figures go to RESULTS as JSON;
+# Of what "make bench", "make profiles" and "make layouts" measure. The figures go to RESULTS as JSON;
 # PAGE gets the tables of whole runs on a quiet machine. See bench/figures and
 # bench/layouts.
 ROUNDS  ?=
@@ -74,7 +76,7 @@ staticcheck := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 golangci    := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 govulncheck := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 
-.PHONY: test quick newest lint soak bench layouts benchmarks approaches fuzz corpus demo servers
+.PHONY: test quick newest lint soak bench profiles layouts benchmarks approaches fuzz corpus demo servers
 
 # A server that is missing fails the tests that need it. Results are not
 # cached: they depend on the servers installed.
@@ -141,6 +143,14 @@ bench: servers
 		KEYFILL_BENCH=1 KEYFILL_BENCH_ROUNDS=$(ROUNDS) KEYFILL_BENCH_ONLY='$(ONLY)' \
 		KEYFILL_BENCH_JSON="$(abspath $(RESULTS))/figures.json" KEYFILL_BENCH_PAGE="$(abspath $(PAGE))" \
 		go test -count=1 -timeout=1h -run '^TestFigures$$' $(TESTFLAGS)
+
+# The profiles themselves stay in RESULTS/profiles, for "go tool pprof".
+profiles: servers
+	cd bench/figures && GOWORK=off KEYFILL_TEST_REQUIRE=1 \
+		KEYFILL_PROFILES=1 KEYFILL_BENCH_ROUNDS=$(ROUNDS) KEYFILL_BENCH_ONLY='$(ONLY)' \
+		KEYFILL_PROFILES_FOLDER="$(abspath $(RESULTS))/profiles" \
+		KEYFILL_BENCH_JSON="$(abspath $(RESULTS))/profiles.json" KEYFILL_BENCH_PAGE="$(abspath $(PAGE))" \
+		go test -count=1 -timeout=1h -run '^TestProfiles$$' $(TESTFLAGS)
 
 layouts: servers
 	cd bench/layouts && GOWORK=off KEYFILL_TEST_REQUIRE=1 \

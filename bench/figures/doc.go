@@ -6,6 +6,9 @@
 //	                               blocked, size, engines
 //	make bench ROUNDS=5            fewer rounds, for a look
 //
+//	make profiles                  where the time goes, for the groups null, keys and
+//	                               engines
+//
 // # How
 //
 // Variants are measured in one process, by turns: a round has each variant once, and

@@ -1,6 +1,10 @@
 package figures
 
-import "github.com/keyfill/keyfill/bench/stats"
+import (
+	"fmt"
+
+	"github.com/keyfill/keyfill/bench/stats"
+)
 
 // What the tests of this package's parts look at.
 var (
@@ -24,3 +28,13 @@ func (f Figure) Cells() []string { return f.cells() }
 
 // Waiting is waited.
 type Waiting = waited
+
+// ReadTraces reads traces, and says of each part what it takes.
+func ReadTraces(text string) (map[string]string, error) {
+	t, err := readTraces(text)
+	parts := map[string]string{}
+	for name, took := range t.parts {
+		parts[name] = fmt.Sprintf("%v, %v of it memory", took, t.memory[name])
+	}
+	return parts, err
+}

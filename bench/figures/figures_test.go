@@ -25,7 +25,13 @@ func newRun(t *testing.T) (r figures.Run, measures bool) {
 	if os.Getenv("KEYFILL_BENCH") != "1" {
 		return figures.Run{Rounds: 1, Share: 0.001}, false
 	}
-	r = figures.Run{Rounds: wholeRounds, Share: 1}
+	return runOf(t, wholeRounds), true
+}
+
+// runOf returns a run of so many rounds, or of as many and of those groups alone that
+// the environment asks for.
+func runOf(t *testing.T, rounds int) figures.Run {
+	r := figures.Run{Rounds: rounds, Share: 1}
 	var err error
 	if text := os.Getenv("KEYFILL_BENCH_ROUNDS"); text != "" {
 		if r.Rounds, err = strconv.Atoi(text); err != nil || r.Rounds < 1 {
@@ -37,7 +43,7 @@ func newRun(t *testing.T) (r figures.Run, measures bool) {
 			t.Fatalf("KEYFILL_BENCH_ONLY: %v", err)
 		}
 	}
-	return r, true
+	return r
 }
 
 // TestFigures measures all groups, prints the table and writes it where it belongs.

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -24,6 +26,10 @@ const (
 	keyV7     = "v7 in 16 bytes"
 	keyBlock  = "block"
 	engineOwn = "the engine's own"
+
+	// integerByHand is an integer that the program counts and sends: what a key that is
+	// sent costs on that engine, whoever makes it.
+	integerByHand = "an integer sent by hand"
 )
 
 // inserter is a way to insert rows of three values.
@@ -34,10 +40,11 @@ type inserter struct {
 	filled              bool
 }
 
-// comparison is a variant, its rival and the rival once more.
+// comparison is a variant, its rival and the rival once more, and perhaps another rival
+// behind these.
 type comparison struct {
 	what      string
-	inserters [3]inserter
+	inserters []inserter
 	cpu       Bar
 }
 
@@ -48,34 +55,33 @@ func comparisons(e engines.Engine) []comparison {
 		id, err := uuid.NewV7()
 		return id[:], err
 	}
+	var counted atomic.Int64
+	counts := func() (any, error) { return counted.Add(1), nil }
 	uuids, integers := e.UUID+" NOT NULL PRIMARY KEY", e.Identity
-	byHand := func(name, table string) inserter {
-		return inserter{name, table, uuids, "INSERT INTO %s (customer, amount, note, id) VALUES (?, ?, ?, ?)", given, false}
-	}
+	const with = "INSERT INTO %s (customer, amount, note, id) VALUES (?, ?, ?, ?)"
+	byHand := func(name, table string) inserter { return inserter{name, table, uuids, with, given, false} }
 	byEngine := func(name, table string) inserter { return inserter{name, table, integers, left, nil, false} }
 	block := atMost(1.10)
 	if e.Dialect == "sqlite" {
 		block = atMost(1.15)
 	}
 	return []comparison{
-		{keyV7, [3]inserter{
+		{keyV7, []inserter{
 			{ours, "filled_uuids", uuids, left, nil, true}, byHand(hand, "given_uuids"), byHand(hand+again, "given_again"),
 		}, atMost(1.10)},
-		{keyBlock, [3]inserter{
+		{keyBlock, []inserter{
 			{ours, "filled_integers", integers, left, nil, true}, byEngine(engineOwn, "made_integers"), byEngine(engineOwn+again, "made_again"),
+			{integerByHand, "given_integers", integers, with, counts, false},
 		}, block},
 	}
 }
 
-// Rows measures rows on a real engine, with one connection and with eight. It returns
-// the version of the engine too.
-func Rows(ctx context.Context, r Run, e engines.Engine, connector driver.Connector) (all []Figure, version string, err error) {
-	plain := sql.OpenDB(connector)
-	defer func() { err = errors.Join(err, plain.Close()) }()
-	if version, err = e.Describe(ctx, plain); err != nil {
-		return nil, "", err
-	}
-	kf, err := keyfill.OpenDB(connector, keyfill.Options{Policy: &policy.Config{
+// rowsDBs are the handles of an engine: the driver's own, and keyfill's.
+type rowsDBs struct{ plain, filled *sql.DB }
+
+// openRows opens the handles of an engine.
+func openRows(e engines.Engine, connector driver.Connector) (rowsDBs, error) {
+	filled, err := keyfill.OpenDB(connector, keyfill.Options{Policy: &policy.Config{
 		Dialect: e.Dialect,
 		Tables: map[string]policy.Table{
 			"filled_uuids":    {Column: "id", Layout: dialect.SequentialAsBinary},
@@ -83,22 +89,62 @@ func Rows(ctx context.Context, r Run, e engines.Engine, connector driver.Connect
 		},
 	}})
 	if err != nil {
+		return rowsDBs{}, err
+	}
+	return rowsDBs{sql.OpenDB(connector), filled}, nil
+}
+
+// limit gives each handle so many connections.
+func (d rowsDBs) limit(connections int) {
+	for _, db := range []*sql.DB{d.plain, d.filled} {
+		db.SetMaxOpenConns(connections)
+		db.SetMaxIdleConns(connections)
+	}
+}
+
+func (d rowsDBs) close() error { return errors.Join(d.filled.Close(), d.plain.Close()) }
+
+// create creates the tables.
+func (c comparison) create(ctx context.Context, db *sql.DB) error {
+	for _, i := range c.inserters {
+		text := "CREATE TABLE " + i.table + " (id " + i.column + ", customer INT NOT NULL, amount INT NOT NULL, note VARCHAR(40) NOT NULL)"
+		if _, err := db.ExecContext(ctx, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// variants returns what inserts rows, in the order of the inserters.
+func (c comparison) variants(ctx context.Context, e engines.Engine, connections int, dbs rowsDBs) (variants []Variant) {
+	for _, i := range c.inserters {
+		db := dbs.plain
+		if i.filled {
+			db = dbs.filled
+		}
+		variants = append(variants, Variant{Name: i.name, Run: i.insert(ctx, db, e.Bind(fmt.Sprintf(i.text, i.table)), connections)})
+	}
+	return variants
+}
+
+// Rows measures rows on a real engine, with one connection and with eight. It returns
+// the version of the engine too.
+func Rows(ctx context.Context, r Run, e engines.Engine, connector driver.Connector) (all []Figure, version string, err error) {
+	dbs, err := openRows(e, connector)
+	if err != nil {
 		return nil, "", err
 	}
-	defer func() { err = errors.Join(err, kf.Close()) }()
+	defer func() { err = errors.Join(err, dbs.close()) }()
+	if version, err = e.Describe(ctx, dbs.plain); err != nil {
+		return nil, "", err
+	}
 	for _, c := range comparisons(e) {
-		for _, i := range c.inserters {
-			create := "CREATE TABLE " + i.table + " (id " + i.column + ", customer INT NOT NULL, amount INT NOT NULL, note VARCHAR(40) NOT NULL)"
-			if _, err := plain.ExecContext(ctx, create); err != nil {
-				return nil, "", err
-			}
+		if err := c.create(ctx, dbs.plain); err != nil {
+			return nil, "", err
 		}
 		for _, connections := range []int{1, 8} {
-			for _, db := range []*sql.DB{plain, kf} {
-				db.SetMaxOpenConns(connections)
-				db.SetMaxIdleConns(connections)
-			}
-			figures, err := c.measure(ctx, r, e, connections, plain, kf)
+			dbs.limit(connections)
+			figures, err := c.measure(ctx, r, e, connections, dbs)
 			if err != nil {
 				return nil, "", fmt.Errorf("%s, %s, %d connections: %w", e.Name, c.what, connections, err)
 			}
@@ -115,20 +161,13 @@ const (
 	moreRounds = 3                      // times the rounds of other figures
 )
 
-// measure returns the client's CPU time a row and the rows a second, against the rival.
+// measure returns the client's CPU time a row and the rows a second, against the rivals.
 // One connection has one processor for Go.
-func (c comparison) measure(ctx context.Context, r Run, e engines.Engine, connections int, plain, kf *sql.DB) ([]Figure, error) {
+func (c comparison) measure(ctx context.Context, r Run, e engines.Engine, connections int, dbs rowsDBs) ([]Figure, error) {
 	if connections == 1 {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	}
-	var variants []Variant
-	for _, i := range c.inserters {
-		db := plain
-		if i.filled {
-			db = kf
-		}
-		variants = append(variants, Variant{Name: i.name, Run: i.insert(ctx, db, e.Bind(fmt.Sprintf(i.text, i.table)), connections)})
-	}
+	variants := c.variants(ctx, e, connections, dbs)
 	n := r.times(int(rowsIn(turnTime, variants[1])))
 	samples, err := turns(moreRounds*r.Rounds, n, variants)
 	if err != nil {
@@ -136,14 +175,35 @@ func (c comparison) measure(ctx context.Context, r Run, e engines.Engine, connec
 	}
 	rival := variants[1].Name
 	what := fmt.Sprintf("%s, %s, %s", e.Name, c.what, map[int]string{1: "1 connection", 8: "8 connections"}[connections])
-	cpu := ratio(what+": client CPU a row", samples, ours, rival, rival+again, c.cpu)
-	// Rows a second are the inverse of the time of a row.
-	rate := Figure{What: what + ": rows a second", Against: rival, Unit: Times, Bar: asFast(),
-		Value: stats.Of(stats.Ratios(samples[rival].Wall, samples[ours].Wall)),
-		Note:  fmt.Sprintf("%.0f a second", 1e9/stats.Of(samples[ours].Wall).Median)}
-	control := stats.Of(stats.Ratios(samples[rival].Wall, samples[rival+again].Wall))
-	rate.Control = &control
-	return []Figure{cpu, rate}, nil
+	figures := []Figure{
+		ratio(what+clientCPU, samples, ours, rival, rival+again, c.cpu),
+		rate(what, samples, ours, rival, rival+again, asFast()),
+	}
+	if _, sends := samples[integerByHand]; sends {
+		sent := strings.Replace(what, c.what, integerByHand, 1)
+		figures = append(figures,
+			ratio(what+clientCPU, samples, ours, integerByHand, "", Bar{}),
+			rate(what, samples, ours, integerByHand, "", Bar{}),
+			ratio(sent+clientCPU, samples, integerByHand, rival, "", Bar{}),
+			rate(sent, samples, integerByHand, rival, "", Bar{}))
+	}
+	return figures, nil
+}
+
+// clientCPU is behind the name of a figure.
+const clientCPU = ": client CPU a row"
+
+// rate returns the rows a second of a variant against a rival. They are the inverse of
+// the time of a row.
+func rate(what string, all map[string]*Samples, variant, rival, again string, bar Bar) Figure {
+	f := Figure{What: what + ": rows a second", Against: rival, Unit: Times, Bar: bar,
+		Value: stats.Of(stats.Ratios(all[rival].Wall, all[variant].Wall)),
+		Note:  fmt.Sprintf("%.0f a second", 1e9/stats.Of(all[variant].Wall).Median)}
+	if s, ok := all[again]; ok {
+		control := stats.Of(stats.Ratios(all[rival].Wall, s.Wall))
+		f.Control = &control
+	}
+	return f
 }
 
 // rowsIn returns how many rows a variant inserts in a time; at least ten. It is found

@@ -1,0 +1,109 @@
+package figures
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// profileTotals are the times of the samples of a CPU profile by what takes them.
+type profileTotals struct {
+	all    time.Duration
+	parts  map[string]time.Duration
+	memory map[string]time.Duration // of parts: allocated and collected there
+}
+
+// The parts that are no function of keyfill's and no package.
+const (
+	partBench     = "the loop, and the driver that does nothing"
+	partCalls     = "calls of the system"
+	partCollector = "the collector and the scheduler of Go"
+)
+
+// readTraces adds up what "go tool pprof -traces" prints: for each sample a line of
+// dashes, labels if there are any, and the functions from the innermost one on, the
+// first of them behind the time.
+func readTraces(text string) (profileTotals, error) {
+	t := profileTotals{parts: map[string]time.Duration{}, memory: map[string]time.Duration{}}
+	_, text, found := strings.Cut(text, "\n-----------+")
+	for found {
+		var sample string
+		sample, text, found = strings.Cut(text, "\n-----------+")
+		_, sample, _ = strings.Cut(sample, "\n") // the rest of the dashes
+		if err := t.add(sample); err != nil {
+			return t, err
+		}
+	}
+	return t, nil
+}
+
+// add adds a sample.
+func (t *profileTotals) add(sample string) error {
+	var took time.Duration
+	var stack []string
+	for line := range strings.Lines(sample) {
+		line = strings.TrimSuffix(strings.TrimSpace(line), " (inline)")
+		switch at, function, timed := strings.Cut(line, "   "); {
+		case line == "":
+		case len(stack) > 0:
+			stack = append(stack, line)
+		case timed:
+			var err error
+			if took, err = time.ParseDuration(at); err != nil {
+				return fmt.Errorf("figures: a trace without a time: %q", line)
+			}
+			stack = append(stack, strings.TrimSpace(function))
+		}
+	}
+	if len(stack) == 0 {
+		return nil
+	}
+	part := partOf(stack)
+	t.all += took
+	t.parts[part] += took
+	if allocates(stack) {
+		t.memory[part] += took
+	}
+	return nil
+}
+
+// partOf returns what a sample counts for: the innermost function of keyfill's, or the
+// innermost package of others that is no help of the standard library.
+func partOf(stack []string) string {
+	called := false // by a call of the system
+	for _, function := range stack {
+		rest, own := strings.CutPrefix(function, module+"/")
+		name := packageOf(function)
+		switch {
+		case own && strings.HasPrefix(rest, "bench/"):
+			return partBench
+		case own, name == module:
+			return strings.TrimPrefix(rest, module)
+		case name == "syscall", name == "internal/runtime/syscall", name == "internal/runtime/syscall/linux":
+			called = true
+		case called && (name == "net" || strings.HasPrefix(name, "internal/poll")):
+			return partCalls
+		case name == "database/sql", name == "database/sql/driver":
+			return "database/sql"
+		case name == "testing":
+			return partBench
+		}
+		if first, _, _ := strings.Cut(name, "/"); strings.Contains(first, ".") {
+			return name
+		}
+	}
+	if called {
+		return partCalls
+	}
+	return partCollector
+}
+
+// allocates reports whether a sample was taken while memory was allocated or collected.
+func allocates(stack []string) bool {
+	for _, function := range stack {
+		if strings.HasPrefix(function, "runtime.mallocgc") || strings.HasPrefix(function, "runtime.gcAssist") {
+			return true
+		}
+	}
+	return false
+}
