@@ -1,12 +1,14 @@
 package keysource_test
 
 import (
-	"context"
 	"database/sql/driver"
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/google/uuid"
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/keysource"
@@ -134,54 +136,34 @@ func TestSource16(t *testing.T) {
 	}
 }
 
-// TestAppendAllocates: with room, a typed key needs no memory, and a boxed one the
-// value and the box alone. A block's integer needs its box. The keys of a request share
-// a few of each.
-func TestAppendAllocates(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector drops what a sync.Pool keeps")
-	}
-	ctx := t.Context()
-	v7 := keysource.NewUUIDv7(keysource.Env{})
-	sequence, err := keysource.NewSequence(keysource.SequenceOptions{Reserver: new(counter), Block: 1_000_000}, keysource.Env{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = sequence.Close(ctx) })
-	if _, err := sequence.Reserve(ctx, 1000); err != nil { // an integer below 256 needs no box
-		t.Fatal(err)
-	}
-	room, typed := make([]driver.Value, 0, 100), make([][16]byte, 0, 100)
-	for _, tt := range []struct {
-		name string
-		want float64
-		draw func() error
-	}{
-		{"uuidv7 typed", 0, func() error { _, err := v7.Key16(ctx, bin); return err }},
-		{"100 uuidv7 typed", 0, func() error {
-			_, err := v7.Append16(ctx, typed, keysource.Request{N: 100})
-			return err
-		}},
-		{"uuidv7 text", 2, func() error { return appended(v7, room, 1, str) }},
-		{"100 uuidv7 text", 5, func() error { return appended(v7, room, 100, str) }},
-		{"100 uuidv7 binary", 4, func() error { return appended(v7, room, 100, bin) }},
-		{"integer of a block", 1, func() error { return appended(sequence, room, 1, "") }},
-		{"100 integers of a block", 3, func() error { return appended(sequence, room, 100, "") }},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			got := testing.AllocsPerRun(1000, func() {
-				if err := tt.draw(); err != nil {
+// TestTextsOneByOne: texts that are made one by one share their characters, and none
+// changes when others are made: they ascend, and each is what it was.
+func TestTextsOneByOne(t *testing.T) {
+	for _, layout := range []dialect.Layout{str, dialect.SequentialAtEnd} {
+		t.Run(string(layout), func(t *testing.T) {
+			s := keysource.NewUUIDv7(keysource.Env{})
+			var made []driver.Value
+			var then []string
+			for range 1000 {
+				var err error
+				if made, err = s.Append(t.Context(), made, keysource.Request{N: 1, Layout: layout}); err != nil {
 					t.Fatal(err)
 				}
-			})
-			if got > tt.want {
-				t.Errorf("%v allocations, want %v", got, tt.want)
+				then = append(then, strings.Clone(made[len(made)-1].(string)))
+			}
+			for i, key := range made {
+				id, err := uuid.Parse(key.(string))
+				if err != nil || key != then[i] || len(then[i]) != 36 {
+					t.Fatalf("key %d was %q and is %q: %v", i, then[i], key, err)
+				}
+				if layout == str && i > 0 && (then[i-1] >= then[i] || id.Version() != 7) {
+					t.Fatalf("key %q follows %q", then[i], then[i-1])
+				}
+			}
+			slices.Sort(then)
+			if n := len(slices.Compact(then)); n != 1000 {
+				t.Errorf("%d of 1000 keys are different", n)
 			}
 		})
 	}
-}
-
-func appended(s keysource.Source, room []driver.Value, n int, l dialect.Layout) error {
-	_, err := s.Append(context.Background(), room, keysource.Request{N: n, Layout: l})
-	return err
 }

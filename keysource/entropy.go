@@ -57,6 +57,7 @@ type words struct {
 	maker   mathrand.ChaCha8 // has a new seed each time
 	used    int              // how many have been handed out
 	made    int64            // when they were made, in ticks
+	texts   texts            // of the keys that were made with them one by one
 }
 
 // wordSize is the number of bytes of a word that a reader of the caller's gives.

@@ -67,7 +67,10 @@ func (s *UUIDv7) Next(ctx context.Context, r Request) ([]driver.Value, error) {
 
 // Append is Next for a caller with room, see [Source].
 func (s *UUIDv7) Append(ctx context.Context, room []driver.Value, r Request) ([]driver.Value, error) {
-	if r.N == 1 {
+	switch {
+	case r.N == 1 && s.rand.r == nil && r.Layout != dialect.SequentialAsBinary:
+		return s.appendOneText(ctx, room, r.Layout)
+	case r.N == 1:
 		key, err := s.Key16(ctx, r.Layout)
 		if err != nil {
 			return room, err
@@ -90,6 +93,21 @@ func (s *UUIDv7) Append(ctx context.Context, room []driver.Value, r Request) ([]
 	}
 	s.done(&d)
 	return room, nil
+}
+
+// appendOneText appends one key as text. The words that make the key have room for the
+// text, which spares most keys an allocation.
+func (s *UUIDv7) appendOneText(ctx context.Context, room []driver.Value, l dialect.Layout) ([]driver.Value, error) {
+	tick, now, err := s.reserve(ctx, 1)
+	if err != nil {
+		return room, err
+	}
+	w := s.ahead.get(now)
+	var key [16]byte
+	layUUIDv7(&key, tick, w.next())
+	text := w.texts.next(l, key)
+	s.ahead.put(w)
+	return append(room, text), nil
 }
 
 // Key16 returns one key as 16 bytes in RFC order, whatever the layout; see
