@@ -229,8 +229,8 @@ func (pl *Plan) number(slot, n int) int {
 // as the holes count. The caller's slice is not written to.
 func (pl *Plan) Bind(args []driver.NamedValue, h Holes, keys [][]driver.Value) []driver.NamedValue {
 	own, added := pl.assign(args, h, keys)
-	out := make([]driver.NamedValue, 0, len(args)+pl.added)
 	if pl.spell.style&stylePosition == 0 || len(args) > 0 && args[0].Name != "" {
+		out := make([]driver.NamedValue, 0, len(args)+pl.added)
 		out = append(out, own...)
 		for n, v := range added {
 			a := driver.NamedValue{Ordinal: len(args) + n + 1, Value: v}
@@ -241,21 +241,29 @@ func (pl *Plan) Bind(args []driver.NamedValue, h Holes, keys [][]driver.Value) [
 		}
 		return out
 	}
-	at, n := 0, 0
-	for _, e := range pl.edits {
-		if e.slot < 0 {
-			continue
+	out := make([]driver.NamedValue, len(own)+pl.added)
+	at := 0 // of the caller's arguments
+	for n := range pl.added {
+		if before := pl.before(n); before > at {
+			copy(out[at+n:], own[at:before])
+			at = before
 		}
-		before := int(pl.slots[e.slot].before)
-		out = append(out, own[at:before]...)
-		out = append(out, driver.NamedValue{Value: added[n]})
-		at, n = before, n+1
+		out[at+n].Value = added[n]
 	}
-	out = append(out, own[at:]...)
+	copy(out[at+pl.added:], own[at:])
 	for i := range out {
 		out[i].Ordinal = i + 1
 	}
 	return out
+}
+
+// before returns how many of the caller's arguments stand in front of the n-th placeholder
+// that Bind adds, counted from 0.
+func (pl *Plan) before(n int) int {
+	if pl.befores == nil {
+		return 0 // the caller has none
+	}
+	return pl.befores[n]
 }
 
 // Final returns the index at which the caller's argument of the given index

@@ -59,7 +59,7 @@ type parser struct {
 
 	free *freeNames // nil before one was asked for
 
-	first   *firstParts // the memory of the first insert, edits and slot; nil before there is one
+	first   *firstParts // the memory of the plan and its first insert; nil before there is one
 	lists   string      // what the last column list got, since the lists of a text are often alike
 	inserts []Insert
 	edits   []edit

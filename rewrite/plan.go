@@ -71,9 +71,10 @@ type Plan struct {
 	proof *proof // nil where no text proves that a transaction is open
 }
 
-// firstParts is memory for what most plans that fill have: one INSERT with one key. It is
-// one piece, since the pieces would take longer to allocate than to fill.
+// firstParts is memory for a plan, and for what most plans that fill have: one INSERT with
+// one key. It is one piece, since the pieces would take longer to allocate than to fill.
 type firstParts struct {
+	plan    Plan
 	inserts [1]Insert
 	edits   [2]edit
 	slots   [1]slot
@@ -124,7 +125,7 @@ type slot struct {
 
 // plan decides what becomes of the text that was read.
 func (p *parser) plan() *Plan {
-	pl := &Plan{d: p.d, query: p.q, Statements: p.statements, Load: p.streams, first: p.first}
+	pl := p.newPlan()
 	if len(p.inserts) > 0 {
 		pl.Inserts = p.inserts
 	}
@@ -187,6 +188,16 @@ func (p *parser) plan() *Plan {
 	}
 	pl.place()
 	pl.proof = pl.newProof(own)
+	return pl
+}
+
+// newPlan returns a plan without anything that was read.
+func (p *parser) newPlan() *Plan {
+	pl := new(Plan)
+	if p.first != nil {
+		pl = &p.first.plan
+	}
+	pl.d, pl.query, pl.Statements, pl.Load, pl.first = p.d, p.q, p.statements, p.streams, p.first
 	return pl
 }
 
