@@ -33,7 +33,7 @@ type intercepted interface {
 }
 
 // answer is what the interceptor has got for a text: one of the three, or the
-// error.
+// error. The connection hands it out and forgets it.
 type answer struct {
 	result driver.Result
 	rows   driver.Rows
@@ -74,11 +74,11 @@ func (c *conn) count(taken bool) {
 	}
 }
 
-// take returns the interceptor's answer, and forgets it.
-func (c *conn) take() answer {
-	a := c.answer
-	c.answer = answer{}
-	return a
+// takeErr returns the error of the interceptor's answer, and forgets it.
+func (c *conn) takeErr() error {
+	err := c.answer.err
+	c.answer.err = nil
+	return err
 }
 
 func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
@@ -88,11 +88,15 @@ func (c *conn) ExecContext(ctx context.Context, query string, args []driver.Name
 		c.count(counts && err != driver.ErrSkip)
 		return res, err
 	}
+	if c.Conn.ExpectsSkip(ctx, session.ByExec, len(args)) {
+		return nil, driver.ErrSkip
+	}
 	if _, err := c.mw.ExecContext(ctx, query, args); err != errAnswered {
 		return nil, err
 	}
-	a := c.take()
-	return a.result, a.err
+	res := c.answer.result
+	c.answer.result = nil
+	return res, c.takeErr()
 }
 
 func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
@@ -102,11 +106,15 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 		c.count(counts && err != driver.ErrSkip)
 		return rows, err
 	}
+	if c.Conn.ExpectsSkip(ctx, session.ByQuery, len(args)) {
+		return nil, driver.ErrSkip
+	}
 	if _, err := c.mw.QueryContext(ctx, query, args); err != errAnswered {
 		return nil, err
 	}
-	a := c.take()
-	return a.rows, a.err
+	rows := c.answer.rows
+	c.answer.rows = nil
+	return rows, c.takeErr()
 }
 
 func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
@@ -119,8 +127,9 @@ func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, e
 	if _, err := c.mw.PrepareContext(ctx, query); err != errAnswered {
 		return nil, err
 	}
-	a := c.take()
-	return a.stmt, a.err
+	stmt := c.answer.stmt
+	c.answer.stmt = nil
+	return stmt, c.takeErr()
 }
 
 // Exec is for drivers' users of before contexts.

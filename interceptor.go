@@ -33,21 +33,18 @@ var errAnswered = errors.New("keyfill: the answer is the connection's")
 
 func (i interceptor) ConnExecContext(ctx context.Context, _ driver.ExecerContext, query string, args []driver.NamedValue) (driver.Result, error) {
 	c := i.conn
-	res, err := c.ExecText(ctx, query, args, c.concern)
-	c.answer = answer{result: res, err: err}
+	c.answer.result, c.answer.err = c.ExecText(ctx, query, args, c.concern)
 	return nil, errAnswered
 }
 
 func (i interceptor) ConnQueryContext(ctx context.Context, _ driver.QueryerContext, query string, args []driver.NamedValue) (context.Context, driver.Rows, error) {
 	c := i.conn
-	rows, err := c.QueryText(ctx, query, args, c.concern)
-	c.answer = answer{rows: rows, err: err}
+	c.answer.rows, c.answer.err = c.QueryText(ctx, query, args, c.concern)
 	return ctx, nil, errAnswered
 }
 
 func (i interceptor) ConnPrepareContext(ctx context.Context, _ driver.ConnPrepareContext, query string) (context.Context, driver.Stmt, error) {
 	c := i.conn
-	stmt, err := c.PrepareText(ctx, query, c.concern)
-	c.answer = answer{stmt: stmt, err: err}
+	c.answer.stmt, c.answer.err = c.PrepareText(ctx, query, c.concern)
 	return ctx, nil, errAnswered
 }

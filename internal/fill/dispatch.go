@@ -13,7 +13,7 @@ import (
 // Passes says what a query concerns, whether it goes to the driver as it is, and
 // whether it is counted then.
 func (c *Conn) Passes(query string) (concern rewrite.Concern, pass, counts bool) {
-	concern, passed, seen := c.DB.seen.see(query)
+	concern, passed, seen := c.DB.seen.see(query, c.seen)
 	c.seen = seen
 	switch {
 	case concern == 0:

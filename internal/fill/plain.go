@@ -21,18 +21,24 @@ type plain struct {
 	table *keys.Table
 	key   int // the index of the key column among the table's
 
-	// leaves says that the text that is sent leaves what is known of the session, the
-	// second one that with LAST_INSERT_ID(key): see [session.IsQuiet].
-	leaves  [2]bool
+	// bound are the text that is sent, and the text that is sent with the first key as
+	// LAST_INSERT_ID(key). A statement that is prepared has no use for them.
+	bound   [2]boundText
 	session bool // the text allows LAST_INSERT_ID(key)
 	sets    bool // a value may be a set: see storedMore
 
 	tally atomic.Pointer[keys.TableTally] // of the table; nil before the first execution
 }
 
+// boundText is a text with a placeholder for its key.
+type boundText struct {
+	text   string
+	leaves bool // it leaves what is known of the session: see [session.IsQuiet]
+}
+
 // plainOn returns the plain executor of a text on the connection, nil where the text
 // has to be decided there.
-func (c *Conn) plainOn(ctx context.Context, s *seenText) *plain {
+func (s *seenText) plainOn(ctx context.Context, c *Conn) *plain {
 	if s == nil {
 		return nil
 	}
@@ -57,6 +63,13 @@ func (c *Conn) plainOn(ctx context.Context, s *seenText) *plain {
 // tables, the table's facts are known, and nobody records keys.
 func (p *plain) suits(ctx context.Context, c *Conn) bool {
 	return !c.Altered.On && p.table.Gate.Facts.Load() != nil && ctx.Value(recorderKey{}) == nil
+}
+
+// ExpectsSkip reports whether the driver will probably answer driver.ErrSkip to a text
+// that Passes has just looked at, and that has a plain executor: database/sql then
+// prepares the text at once, and keys are drawn when the statement is executed.
+func (c *Conn) ExpectsSkip(ctx context.Context, by session.Route, args int) bool {
+	return args > 0 && c.Skips[by].Any() && c.Can(by) && c.seen.plainOn(ctx, c) != nil && c.Skips[by].IsExpected()
 }
 
 // plainRun is one execution of a plain executor.
@@ -101,13 +114,13 @@ func (r *plainRun) draw(ctx context.Context) (suits bool, err error) {
 	return true, nil
 }
 
-// leavesSession reports whether the text leaves what is known of the session. asSession
-// says that the first key goes as LAST_INSERT_ID(key).
-func (p *plain) leavesSession(asSession bool) bool {
+// textFor returns the text that is sent. asSession says that the first key goes as
+// LAST_INSERT_ID(key).
+func (p *plain) textFor(asSession bool) *boundText {
 	if asSession {
-		return p.leaves[1]
+		return &p.bound[1]
 	}
-	return p.leaves[0]
+	return &p.bound[0]
 }
 
 // isSession reports whether the first key goes as LAST_INSERT_ID(key).
@@ -132,12 +145,9 @@ func (r *plainRun) execution() *execution {
 // execPlain executes a text by its plain executor. It reports false where the text is
 // to be decided; nothing was done then.
 func (c *Conn) execPlain(ctx context.Context, s *seenText, args []driver.NamedValue) (res driver.Result, done bool, err error) {
-	p := c.plainOn(ctx, s)
+	p := s.plainOn(ctx, c)
 	if p == nil || !c.Execs {
 		return nil, false, nil
-	}
-	if len(args) > 0 && c.Skips[session.ByExec].IsExpected() {
-		return nil, true, driver.ErrSkip
 	}
 	r := plainRun{plain: p, conn: c, query: s.query, args: args, facts: p.table.Gate.Facts.Load()}
 	r.session = p.isSession(r.facts)
@@ -145,10 +155,10 @@ func (c *Conn) execPlain(ctx context.Context, s *seenText, args []driver.NamedVa
 	if suits, err := r.draw(ctx); !suits || err != nil {
 		return nil, suits, err
 	}
-	if text := p.plan.BoundText(r.session); r.leavesSession(r.session) {
-		res, err = c.ExecQuiet(ctx, text, r.sent)
+	if b := p.textFor(r.session); b.leaves {
+		res, err = c.ExecQuiet(ctx, b.text, r.sent)
 	} else {
-		res, err = c.ExecContext(ctx, text, r.sent)
+		res, err = c.ExecContext(ctx, b.text, r.sent)
 	}
 	if err == driver.ErrSkip {
 		c.parked.park(r.execution())
@@ -207,12 +217,9 @@ func (r *plainRun) count() {
 
 // queryPlain is execPlain for a text that gives rows.
 func (c *Conn) queryPlain(ctx context.Context, s *seenText, args []driver.NamedValue) (rows driver.Rows, done bool, err error) {
-	p := c.plainOn(ctx, s)
+	p := s.plainOn(ctx, c)
 	if p == nil || !c.Queries {
 		return nil, false, nil
-	}
-	if len(args) > 0 && c.Skips[session.ByQuery].IsExpected() {
-		return nil, true, driver.ErrSkip
 	}
 	r := plainRun{plain: p, conn: c, query: s.query, args: args, facts: p.table.Gate.Facts.Load()}
 	r.session = p.isSession(r.facts)
@@ -220,10 +227,10 @@ func (c *Conn) queryPlain(ctx context.Context, s *seenText, args []driver.NamedV
 	if suits, err := r.draw(ctx); !suits || err != nil {
 		return nil, suits, err
 	}
-	if text := p.plan.BoundText(r.session); r.leavesSession(r.session) {
-		rows, err = c.QueryQuiet(ctx, text, r.sent)
+	if b := p.textFor(r.session); b.leaves {
+		rows, err = c.QueryQuiet(ctx, b.text, r.sent)
 	} else {
-		rows, err = c.QueryContext(ctx, text, r.sent)
+		rows, err = c.QueryContext(ctx, b.text, r.sent)
 	}
 	if err == driver.ErrSkip {
 		c.parked.park(r.execution())

@@ -8,7 +8,7 @@ import (
 // preparePlain prepares a text that has a plain executor. It reports false where the
 // text is to be decided; nothing was done then.
 func (c *Conn) preparePlain(ctx context.Context, s *seenText) (stmt driver.Stmt, done bool, err error) {
-	p := c.plainOn(ctx, s)
+	p := s.plainOn(ctx, c)
 	if p == nil || c.parked.anyInline() {
 		return nil, false, nil
 	}
@@ -18,10 +18,10 @@ func (c *Conn) preparePlain(ctx context.Context, s *seenText) (stmt driver.Stmt,
 	if f := s.plain.Load(); f.home != nil && s.engine.Dialect.Place.Moves {
 		own.at = f.home
 	}
-	if text := p.plan.BoundText(asSession); p.leavesSession(asSession) {
-		own.Stmt, err = c.PrepareQuiet(ctx, text)
+	if b := p.textFor(asSession); b.leaves {
+		own.Stmt, err = c.PrepareQuiet(ctx, b.text)
 	} else {
-		own.Stmt, err = c.PrepareContext(ctx, text)
+		own.Stmt, err = c.PrepareContext(ctx, b.text)
 	}
 	if isBadConn(err) {
 		c.parked.lose(s.query, nil)

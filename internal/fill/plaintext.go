@@ -55,7 +55,8 @@ func newPlainText(tables *keys.Tables, e *keys.Engine, query string) (f *plainTe
 	}
 	f = &plainText{plain: one}
 	for i, asSession := range []bool{false, true} {
-		f.leaves[i] = session.IsQuiet(p.Dialect(), p.BoundText(asSession))
+		text := p.BoundText(asSession)
+		f.bound[i] = boundText{text, session.IsQuiet(p.Dialect(), text)}
 	}
 	t := one.table
 	if !e.AsksPlace {

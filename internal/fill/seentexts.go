@@ -50,12 +50,16 @@ func newSeenTexts(tables *keys.Tables) *seenTexts {
 
 // see says what a query concerns, whether it is an INSERT that is passed on a
 // connection that knows nothing else, and what is remembered of it: nil where that is
-// nothing.
-func (s *seenTexts) see(query string) (concern rewrite.Concern, passed bool, known *seenText) {
+// nothing. A text that is the last one of its connection again is known without its
+// hash; last may be nil.
+func (s *seenTexts) see(query string, last *seenText) (concern rewrite.Concern, passed bool, known *seenText) {
 	e := s.tables.Engine.Load()
 	if e == nil {
 		// The last one of a family runs comments that the first one takes for comments.
 		return concernOf(s.tables.Candidates[len(s.tables.Candidates)-1].Dialect, query), false, nil
+	}
+	if last != nil && last.engine == e && last.query == query {
+		return last.concern, last.passed, last
 	}
 	if len(query) > longestSeen {
 		concern = concernOf(e.Dialect, query)

@@ -57,7 +57,7 @@ func (dr Drawing) Append(ctx context.Context, room []driver.Value, n int) ([]dri
 
 // Reserve returns the first of n consecutive integers.
 func (dr Drawing) Reserve(ctx context.Context, n int64) (int64, error) {
-	if dr.key.Rule.Source.Kind == policy.KindMaxPlusOne && dr.key.InTransaction {
+	if dr.key.InTransaction && dr.key.Rule.Source.Kind == policy.KindMaxPlusOne {
 		return dr.afterMax(ctx, n)
 	}
 	_, first, err := dr.numbers(ctx, n)

@@ -24,6 +24,7 @@ type driverConn struct {
 	Raw     driver.Conn
 	discard bool // the connection is as good as closed: database/sql throws it away
 
+	preparer  driver.ConnPrepareContext
 	execer    driver.ExecerContext
 	queryer   driver.QueryerContext
 	checker   driver.NamedValueChecker
@@ -42,6 +43,7 @@ type driverConn struct {
 // newDriverConn asks a connection what it can do.
 func newDriverConn(conn driver.Conn) driverConn {
 	c := driverConn{Raw: conn}
+	c.preparer, _ = conn.(driver.ConnPrepareContext)
 	c.execer, c.Execs = conn.(driver.ExecerContext)
 	c.queryer, c.Queries = conn.(driver.QueryerContext)
 	c.checker, _ = conn.(driver.NamedValueChecker)
@@ -82,8 +84,8 @@ func (c *driverConn) prepare(ctx context.Context, query string) (driver.Stmt, er
 
 // prepareUnchecked prepares a text as database/sql does.
 func (c *driverConn) prepareUnchecked(ctx context.Context, query string) (driver.Stmt, error) {
-	if p, ok := c.Raw.(driver.ConnPrepareContext); ok {
-		return p.PrepareContext(ctx, query)
+	if c.preparer != nil {
+		return c.preparer.PrepareContext(ctx, query)
 	}
 	stmt, err := c.Raw.Prepare(query)
 	if err == nil && ctx.Err() != nil {

@@ -163,6 +163,10 @@ func (s *skipping) saw(err error) {
 	}
 }
 
+// Any reports whether the driver has answered driver.ErrSkip since it took arguments the
+// last time.
+func (s *skipping) Any() bool { return s.times > 0 }
+
 // IsExpected reports whether the driver will probably answer ErrSkip. Ask it once for
 // each text, since it counts how often it was asked.
 func (s *skipping) IsExpected() bool {
