@@ -5,9 +5,9 @@ go 1.26.0
 require (
 	github.com/google/uuid v1.6.0
 	github.com/keyfill/keyfill v0.0.0
-	github.com/keyfill/keyfill/auto/sqlite v0.0.0
 	gorm.io/driver/sqlite v1.6.0
 	gorm.io/gorm v1.31.2
+	modernc.org/sqlite v1.60.0
 )
 
 require (
@@ -25,9 +25,6 @@ require (
 	modernc.org/libc v1.77.1 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
-	modernc.org/sqlite v1.60.0 // indirect
 )
 
 replace github.com/keyfill/keyfill => ..
-
-replace github.com/keyfill/keyfill/auto/sqlite => ../auto/sqlite

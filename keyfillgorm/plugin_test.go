@@ -13,11 +13,19 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 	"gorm.io/gorm/logger"
+	_ "modernc.org/sqlite" // registers "sqlite"
 
 	"github.com/keyfill/keyfill"
-	_ "github.com/keyfill/keyfill/auto/sqlite"
 	"github.com/keyfill/keyfill/keyfillgorm"
 )
+
+// The package auto/sqlite is another module, which a program that imports this one would
+// have to find for the sake of a test.
+func init() {
+	if _, err := keyfill.RegisterByName("sqlite-keyfill", "sqlite", keyfill.Options{}); err != nil {
+		panic(err)
+	}
+}
 
 const policyText = `version: 1
 stores:
