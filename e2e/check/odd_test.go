@@ -7,6 +7,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/e2e/internal/harness"
+	"github.com/keyfill/keyfill/policy"
 )
 
 // TestOddNames: a name that is no text stops nothing.
@@ -25,6 +26,23 @@ func TestOtherStore(t *testing.T) {
 	execute(t, s, ownTables(dialect.SQLite(), "CREATE TABLE orders (id INTEGER PRIMARY KEY)")...)
 	findings, _ := look(t, s, "  orders: {column: id, source: {kind: sequence, store: far, start: 1}}\nstores:\n  far: {driver: sqlite, dsn_env: STORE_DSN}\n")
 	if len(findings) != 1 || findings[0].Rule != "state-tables" || strings.HasSuffix(findings[0].Remedy, ";") || !strings.Contains(findings[0].Remedy, `"far"`) {
+		t.Errorf("%+v", findings)
+	}
+}
+
+// TestBelowLeftOut: where a policy has lost its below:, the state stands under the keys of
+// the engine. No remedy raises it above them, since there would be no gap left.
+func TestBelowLeftOut(t *testing.T) {
+	s := harness.MySQLDefault.Scratch(t)
+	execute(t, s, "CREATE TABLE orders (id BIGINT AUTO_INCREMENT PRIMARY KEY, note INT) AUTO_INCREMENT = 1000", "INSERT INTO orders (note) VALUES (1)")
+	cfg, err := policy.Parse([]byte(head + "  orders: {column: id, source: {kind: sequence, ensure_schema: true, below: 1000}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, _ := s.Open(t, cfg)
+	harness.Exec(t, db, "INSERT INTO orders (note) VALUES (2)")
+	findings, _ := look(t, s, "  orders: {column: id, source: {kind: sequence}}\n")
+	if len(findings) != 1 || findings[0].Rule != "engine-fills" || !strings.Contains(findings[0].Message, "keyfill plan there") {
 		t.Errorf("%+v", findings)
 	}
 }

@@ -35,6 +35,10 @@ type Key struct {
 	// the counter stands there is not looked at here.
 	Below int64
 
+	// Counts says that the keys come from a sequence that may end below what the engine's
+	// own counter gives.
+	Counts bool
+
 	COMB bool // the source makes COMBs
 
 	// Native says that the keys are drawn from a sequence of the engine, so that
@@ -103,18 +107,22 @@ func (t *Table) Problems(d *dialect.Dialect, k Key) (all []error) {
 		fail(ErrLive, "its AUTO_INCREMENT counts within the columns that are before it in the index, so that no counter could stand at below: make an index that begins with it, or leave below out")
 	case c.Identity == "", c.IdentityAlways, k.Exclusive, k.Native && c.isSequence(), k.Below > 0 && c.hasCounter(d):
 	default:
-		fail(ErrLive, c.fittingSources(k), c.Identity)
+		fail(ErrLive, c.fittingSources(d, k), c.Identity)
 	}
 	return all
 }
 
 // fittingSources says which sources fit a column that the engine fills too, with a verb
 // for what it has.
-func (c *Column) fittingSources(k Key) string {
+func (c *Column) fittingSources(d *dialect.Dialect, k Key) string {
+	fits := "it has %s: remove that, use source identity"
 	if c.isSequence() && k.Integer && k.Layout == "" {
-		return "it has %s: use source native, which draws from the same sequence, or source identity, or say exclusive: true if nobody else inserts without a key"
+		fits = "it has %s: use source native, which draws from the same sequence, or source identity"
 	}
-	return "it has %s: remove that, use source identity, or say exclusive: true if nobody else inserts without a key"
+	if k.Counts && c.hasCounter(d) {
+		fits += ", or print keyfill plan there, which lets programs without keyfill go on inserting"
+	}
+	return fits + ", or say exclusive: true if nobody else inserts without a key"
 }
 
 // columnNames returns the names of the columns as found.

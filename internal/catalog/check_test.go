@@ -101,6 +101,12 @@ var checks = []struct {
 	{"below", dialect.MySQL(), catalog.Key{Integer: true, Below: 1000}, []string{"big", "led"}, map[string]string{
 		"auto": "the engine fills the column too: its AUTO_INCREMENT counts within the columns that are before it in the index, so that no counter could stand at below: make an index that begins with it, or leave below out",
 	}},
+	{"sequence", dialect.MySQL(), catalog.Key{Integer: true, Counts: true}, []string{"big"}, map[string]string{
+		"auto": "the engine fills the column too: it has AUTO_INCREMENT: remove that, use source identity, or print keyfill plan there, which lets programs without keyfill go on inserting, or say exclusive: true if nobody else inserts without a key",
+	}},
+	{"sequence on PostgreSQL", dialect.PostgreSQL(), catalog.Key{Integer: true, Counts: true}, []string{"big"}, map[string]string{
+		"serial": "the engine fills the column too: it has nextval default: use source native, which draws from the same sequence, or source identity, or print keyfill plan there, which lets programs without keyfill go on inserting, or say exclusive: true if nobody else inserts without a key",
+	}},
 	{"SQL Server", dialect.SQLServer(), catalog.Key{Integer: true, Exclusive: true}, []string{"big"}, map[string]string{
 		"identity": "the engine refuses keys: it is IDENTITY: make it a column without that, or use source identity",
 	}},

@@ -3,10 +3,12 @@ package check
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
@@ -48,6 +50,9 @@ func (c *checker) lookAtState(t *target, i int) {
 		c.lookAtEnd(f, st, found)
 		return
 	}
+	if stateRule(err) == ruleStateBehind && isShared(t, i, c.d) {
+		return // the engine's keys are above the state, and to raise the state above them mends nothing
+	}
 	f.Rule, f.Remedy = stateRule(err), c.cureState(t, i, st, found, err)
 	if text, isSQL := strings.CutSuffix(f.Remedy, ";"); isSQL && st.Store != "" {
 		// The script of the remedies is the application's database's.
@@ -58,6 +63,14 @@ func (c *checker) lookAtState(t *target, i int) {
 		f.Message = "all keys are used: " + f.Message
 	}
 	c.add(f)
+}
+
+// isShared reports whether the engine fills the column of a key too, against the policy.
+// That was said, as the rule engine-fills.
+func isShared(t *target, i int, d *dialect.Dialect) bool {
+	return slices.ContainsFunc(t.found.Problems(d, t.table.KeyColumns[i].Wanted()), func(err error) bool {
+		return errors.Is(err, catalog.ErrLive)
+	})
 }
 
 // look asks for a state.

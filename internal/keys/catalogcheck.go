@@ -227,6 +227,7 @@ func (k *Column) wanted() catalog.Key {
 		State:     k.Rule.Source.Stateful(),
 		Exclusive: k.Rule.Source.Exclusive,
 		Below:     k.Rule.Source.Below,
+		Counts:    k.Rule.Source.Kind == policy.KindSequence && k.Rule.Source.Scope == nil,
 		COMB:      k.Rule.Source.Kind == policy.KindCOMB,
 		Native:    k.Rule.Source.Kind == policy.KindNative,
 		Cased:     k.cased(),
