@@ -40,6 +40,7 @@ type planStep struct {
 var planKinds = map[string]func(*planFigures) ([]planStep, error){
 	"there":    planThere,
 	"handback": planHandback,
+	"change":   planChange,
 	"bigint":   planBigint,
 	"uuid":     planUUID,
 }
@@ -47,7 +48,7 @@ var planKinds = map[string]func(*planFigures) ([]planStep, error){
 func newPlan() *cobra.Command {
 	var f planFlags
 	cmd := &cobra.Command{
-		Use:   "plan there|handback|bigint|uuid --driver DRIVER --dsn DSN --table TABLE",
+		Use:   "plan there|handback|change|bigint|uuid --driver DRIVER --dsn DSN --table TABLE",
 		Short: "Print the steps that bring keyfill into a table in use, and out of it",
 		Long: `Prints numbered steps with their SQL, a check behind each, and what to look at. The
 command reads the database for the figures in the steps. It never changes anything:
@@ -56,6 +57,8 @@ run the steps yourself, and print the plan again where it says so.
   there      keyfill fills the column while programs without it go on inserting:
              the column's own counter is raised over a gap, and keyfill fills the gap
   handback   the engine numbers the column again, above all that keyfill has reserved
+  change     another source of keyfill numbers the column: first the engine does, and
+             then keyfill again, while programs of both kinds go on inserting
   bigint     an integer column that is too narrow becomes one of 64 bits
   uuid       a UUID column beside the integer one, for programs that move to it later
 
@@ -87,7 +90,7 @@ func (f *planFlags) run(cmd *cobra.Command, kind string) error {
 	plan := planKinds[kind]
 	switch {
 	case plan == nil:
-		return usagef("there is no plan %q; take there, handback, bigint or uuid", kind)
+		return usagef("there is no plan %q; take there, handback, change, bigint or uuid", kind)
 	case f.table == "":
 		return usagef("say --table")
 	case f.gap < 0:
@@ -127,7 +130,7 @@ func (f *planFlags) run(cmd *cobra.Command, kind string) error {
 // onePlan checks that the arguments name one plan.
 func onePlan(_ *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return errors.New("name one plan: there, handback, bigint or uuid")
+		return errors.New("name one plan: there, handback, change, bigint or uuid")
 	}
 	return nil
 }

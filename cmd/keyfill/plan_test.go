@@ -317,6 +317,43 @@ func TestPlanHandbackOwned(t *testing.T) {
 	})
 }
 
+// TestPlanForeign: a column that another source numbers than a sequence of the database
+// has no plan, since nobody knows which keys its processes have in hand.
+func TestPlanForeign(t *testing.T) {
+	eachPlanned(t, func(t *testing.T, p *planned) {
+		sources := map[string]string{
+			"recycled":     "{kind: recycled, ensure_schema: true}",
+			"pseudorandom": "{kind: pseudorandom, ensure_schema: true}",
+			"maxplusone":   "{kind: maxplusone, ensure_schema: true}",
+		}
+		switch p.driver {
+		case "mysql":
+			sources["snowflake"] = "{kind: snowflake, worker: 1, ensure_schema: true}"
+		case "pgx":
+			p.exec(t, "CREATE SEQUENCE numbers")
+			sources["native"] = "{kind: native, sequence: numbers}"
+		}
+		for name, source := range sources {
+			p.exec(t, "CREATE TABLE "+name+" (id BIGINT NOT NULL PRIMARY KEY, who VARCHAR(20) NOT NULL)")
+			bits := ""
+			if name == "pseudorandom" {
+				bits = "max_bits: 31, "
+			}
+			db := p.open(t, name+": {column: id, "+bits+"source: "+source+"}")
+			if _, err := db.Exec("INSERT INTO " + name + " (who) VALUES ('keyfill')"); err != nil {
+				t.Fatal(err)
+			}
+			for _, plan := range []string{"there", "handback", "change"} {
+				t.Setenv("KEYFILL_TEST_DSN", p.dsn)
+				r := keyfillRun(t, "", "plan", plan, "--table", name, "--column", "id", "--driver", p.driver, "--dsn-env", "KEYFILL_TEST_DSN")
+				if r.code != 1 || !strings.Contains(r.errOut, "which is no sequence in this database") {
+					t.Errorf("keyfill plan %s of a column numbered by %s: exit code %d, %s%s", plan, name, r.code, r.out, r.errOut)
+				}
+			}
+		}
+	})
+}
+
 // TestPlanOthers: the plans bigint and uuid, executed.
 func TestPlanOthers(t *testing.T) {
 	eachPlanned(t, func(t *testing.T, p *planned) {
@@ -365,6 +402,7 @@ func TestPlanText(t *testing.T) {
 		{[]string{"there", "--table", "texts", "--column", "id"}, 1, "keyfill plan uuid"},
 		{[]string{"there", "--table", "missing"}, 1, "there is no such table"},
 		{[]string{"handback", "--table", "orders"}, 1, "nothing to hand back"},
+		{[]string{"change", "--table", "orders"}, 1, "nothing to hand back"},
 		{[]string{"sideways", "--table", "orders"}, 2, "there is no plan"},
 		{[]string{"there"}, 2, "say --table"},
 	} {

@@ -34,8 +34,10 @@ type planFigures struct {
 	cached   int64 // numbers that sessions may hold in advance
 	room     int64 // the greatest integer that the column holds
 	states   []planState
-	lowest   int64 // the least key that no state has reserved, 0 for none or without a state
-	gap      int64 // as asked for, 0 for the default
+	rows     []string // the names of the rows of keyfill_sequences that name the column
+	foreign  string   // the one of them that belongs to another source than a sequence of this database
+	lowest   int64    // the least key that no state has reserved, 0 for none or without a state
+	gap      int64    // as asked for, 0 for the default
 }
 
 // planState is a row of keyfill_sequences that counts for the column.
@@ -181,7 +183,7 @@ func (f *planFigures) keyColumn(name string) (*catalog.Column, error) {
 }
 
 // readStates reads the rows of keyfill_sequences that count for the column: those that
-// name it, and the states that are bound to it.
+// name it, and the states that are bound to it. It sets rows and foreign.
 func (f *planFigures) readStates(ctx context.Context, db *sql.DB) ([]planState, error) {
 	rows, err := db.QueryContext(ctx, "SELECT name, next_value, table_name, column_name, parameters FROM keyfill_sequences")
 	if err != nil {
@@ -191,8 +193,8 @@ func (f *planFigures) readStates(ctx context.Context, db *sql.DB) ([]planState, 
 		return nil, err
 	}
 	defer rows.Close()
-	next := map[string]int64{}
-	bindings := map[string]store.Column{} // by the names of their rows
+	next, fixed := map[string]int64{}, map[string]string{} // value and parameters, by name
+	bindings := map[string]store.Column{}                  // by the names of their rows
 	var names []string
 	for rows.Next() {
 		var name, table, column, parameters sql.NullString // Oracle has no empty text
@@ -202,32 +204,52 @@ func (f *planFigures) readStates(ctx context.Context, db *sql.DB) ([]planState, 
 		}
 		isBinding := parameters.String == "binding"
 		if !isBinding {
-			next[name.String] = value
+			next[name.String], fixed[name.String] = value, parameters.String
 		}
-		switch {
-		case table.String != f.ref.Schema+"."+f.ref.Table && table.String != f.ref.Table || column.String != f.ref.Name:
-		case isBinding:
+		if table.String != f.ref.Schema+"."+f.ref.Table && table.String != f.ref.Table || column.String != f.ref.Name {
+			continue
+		}
+		f.rows = append(f.rows, name.String)
+		if isBinding {
 			bindings[name.String] = store.Column{Table: table.String, Name: column.String}
-		default:
+		} else {
 			names = append(names, name.String)
 		}
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
 	}
+	slices.Sort(f.rows)
 	for row, column := range bindings {
+		found := false
 		for state := range next {
 			if store.BindingRow(state, column) == row {
-				names = append(names, state)
+				names, found = append(names, state), true
 			}
+		}
+		if !found { // in another store, in a table of the application's, or a sequence of the engine
+			f.foreign = row
 		}
 	}
 	slices.Sort(names)
 	var states []planState
 	for _, name := range slices.Compact(names) {
+		if fixed[name] != "" || name == store.MutexName(f.ref) { // series, snowflakes, spread keys, maxplusone
+			f.foreign = name
+			continue
+		}
 		states = append(states, planState{name, next[name]})
 	}
 	return states, nil
+}
+
+// refuseForeign returns an error for a column that another source numbers than a sequence
+// of this database: which keys processes have reserved is not known then.
+func (f *planFigures) refuseForeign() error {
+	if f.foreign == "" {
+		return nil
+	}
+	return fmt.Errorf("%s is numbered by %q, which is no sequence in this database: stop the programs with keyfill, delete the rows of keyfill_sequences that name the column, and print the plan again", f.ref, f.foreign)
 }
 
 // isMissing reports whether an error says that a table is not there.

@@ -11,12 +11,24 @@ import (
 // errNoState is returned for a table that keyfill does not number.
 var errNoState = errors.New("no row of keyfill_sequences counts for the column: there is nothing to hand back")
 
-// planHandback returns the steps by which the engine numbers a column again. Its counter
+// planHandback returns the steps by which the engine numbers a column again.
+func planHandback(f *planFigures) ([]planStep, error) {
+	steps, err := f.handback()
+	if err != nil {
+		return nil, err
+	}
+	return append(steps, f.keepStates()...), nil
+}
+
+// handback returns the steps by which the engine numbers a column again. Its counter
 // begins a gap above every number that keyfill has reserved, since blocks may be in hand
 // and processes with keyfill go on for a while: never at the greatest key.
-func planHandback(f *planFigures) ([]planStep, error) {
+func (f *planFigures) handback() ([]planStep, error) {
 	if !f.column.Integer {
 		return nil, fmt.Errorf("%s is %s, and the engine numbers integer columns: add a column", f.ref, f.column.Type)
+	}
+	if err := f.refuseForeign(); err != nil {
+		return nil, err
 	}
 	if f.states == nil {
 		return nil, fmt.Errorf("%s: %w", f.ref, errNoState)
@@ -67,13 +79,12 @@ func planHandback(f *planFigures) ([]planStep, error) {
 	if !isFirst {
 		steps = append(steps, f.giveBelow(to))
 	}
-	steps = append(steps, planStep{
+	return append(steps, planStep{
 		Title:  "Let one process after the other insert without keyfill, by this policy or by the plain driver.",
 		Policy: fmt.Sprintf("%s: {column: %s, mode: \"off\", source: {kind: sequence}}", catalog.YAMLString(f.written), catalog.YAMLString(f.keyWritten)),
 		Check:  fmt.Sprintf("SELECT COUNT(*) FROM %s WHERE %s >= %d", f.table, f.key, to),
 		Look:   "it grows with each row of a process without keyfill.",
-	})
-	return append(steps, f.keepStates()...), nil
+	}), nil
 }
 
 // giveBelow returns the step by which processes with keyfill stay below the counter.
@@ -99,13 +110,13 @@ func (f *planFigures) keepStates() (steps []planStep) {
 // handbackRowID returns the steps for a column of SQLite without AUTOINCREMENT, which has
 // no counter that could be raised.
 func (f *planFigures) handbackRowID() []planStep {
-	return append([]planStep{{
+	return []planStep{{
 		Title: "Stop all processes with keyfill: SQLite gives a row without a key the greatest key and one, which they may have reserved.",
 	}, {
 		Title: "Let the processes insert without keyfill.",
 		Check: fmt.Sprintf("SELECT MAX(%s) FROM %s", f.key, f.table),
 		Look:  "it grows.",
-	}}, f.keepStates()...)
+	}}
 }
 
 // isRaisable reports whether a step can raise what numbers the column: its own counter,

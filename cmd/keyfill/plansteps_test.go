@@ -123,7 +123,7 @@ func TestPlanHandbackSteps(t *testing.T) {
 // TestPlanArguments: without the name of a plan the error lists them.
 func TestPlanArguments(t *testing.T) {
 	for _, args := range [][]string{{"plan"}, {"plan", "there", "handback"}} {
-		if r := keyfillRun(t, "", args...); r.code != 2 || !strings.Contains(r.errOut, "there, handback, bigint or uuid") {
+		if r := keyfillRun(t, "", args...); r.code != 2 || !strings.Contains(r.errOut, "there, handback, change, bigint or uuid") {
 			t.Errorf("%q: exit code %d, %s", args, r.code, r.errOut)
 		}
 	}

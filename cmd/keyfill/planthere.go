@@ -18,6 +18,9 @@ func planThere(f *planFigures) ([]planStep, error) {
 	case f.keyBits() == 0:
 		return nil, fmt.Errorf("%s is %s, and integers of keyfill have 31 bits or more: make it wider first, see keyfill plan bigint", f.ref, f.column.Type)
 	}
+	if err := f.refuseForeign(); err != nil {
+		return nil, err
+	}
 	// Of an unsigned column of 32 bits keyfill fills the lower half.
 	if f.room = min(f.room, 1<<f.keyBits()-1); f.greatest >= f.room {
 		_, err := f.raised(f.greatest)
