@@ -134,7 +134,7 @@ soak: servers
 		-run '^(Test(JoinedSwarm|EndedSwarm|StoreReserve|StatesDropped|BindingPairs|Matrix|PgBouncer.*))$$' $(TESTFLAGS) \
 		./joined ./store ./binding ./paths
 	cd e2e && GOWORK=off KEYFILL_TEST_REQUIRE=1 KEYFILL_SOAK=1 KEYFILL_SOAK_ROLLING=$(SOAKROLLING) \
-		go test -count=1 -timeout=2h $(if $(filter 1,$(RACE)),-race) -v \
+		go test -count=1 -timeout=4h $(if $(filter 1,$(RACE)),-race) -v \
 		-run '^TestRolling' $(TESTFLAGS) ./adopt
 
 # Without a package's name, what it prints is shown at once.

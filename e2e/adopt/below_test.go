@@ -19,17 +19,21 @@ var numbered = []harness.Engine{harness.SQLiteFile, harness.SQLiteMemory, harnes
 // createNumbered makes a table whose id the engine numbers, with some rows.
 func createNumbered(t *testing.T, s *harness.Scratch, rows int) {
 	t.Helper()
-	column := "INTEGER PRIMARY KEY AUTOINCREMENT"
-	switch {
-	case s.IsPostgres():
-		column = "BIGSERIAL PRIMARY KEY"
-	case s.Server != nil:
-		column = "BIGINT AUTO_INCREMENT PRIMARY KEY"
-	}
-	harness.Exec(t, s.Raw, "CREATE TABLE t (id "+column+", a INT)")
+	harness.Exec(t, s.Raw, "CREATE TABLE t (id "+numberedColumn(s.Engine)+", a INT)")
 	for range rows {
 		harness.Exec(t, s.Raw, harness.InsertT)
 	}
+}
+
+// numberedColumn is the type of a key column that the engine numbers.
+func numberedColumn(e harness.Engine) string {
+	switch {
+	case e.IsPostgres():
+		return "BIGSERIAL PRIMARY KEY"
+	case e.Server != nil:
+		return "BIGINT AUTO_INCREMENT PRIMARY KEY"
+	}
+	return "INTEGER PRIMARY KEY AUTOINCREMENT"
 }
 
 // below is the policy for a sequence that ends below an integer. On PostgreSQL its start

@@ -1,6 +1,7 @@
 package adopt_test
 
 import (
+	"os"
 	"testing"
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
@@ -11,7 +12,14 @@ import (
 // that needs it.
 var cluster = testdb.NewCluster("mysql", 2)
 
+// TestMain runs the tests, or one of the processes that they start.
 func TestMain(m *testing.M) {
+	if text := os.Getenv(writerVariable); text != "" {
+		os.Exit(runWriter(text))
+	}
 	harness.Main(m)
 	cluster.End()
+	if commandFolder != "" {
+		_ = os.RemoveAll(commandFolder) // it is a temporary one
+	}
 }

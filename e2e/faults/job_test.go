@@ -3,7 +3,6 @@ package faults_test
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -112,19 +111,9 @@ func (j *job) open() (harness.Engine, *sql.DB, error) {
 	if i < 0 {
 		return harness.Engine{}, nil, fmt.Errorf("no engine %q", j.Engine)
 	}
-	plain, err := sql.Open(harness.Engines[i].Driver, j.DSN)
+	connector, err := harness.NewConnector(harness.Engines[i].Driver, j.DSN)
 	if err != nil {
 		return harness.Engine{}, nil, err
-	}
-	d := plain.Driver()
-	if err := plain.Close(); err != nil {
-		return harness.Engine{}, nil, err
-	}
-	connector := driver.Connector(harness.DSNConnector{Opener: d, DSN: j.DSN})
-	if dc, ok := d.(driver.DriverContext); ok {
-		if connector, err = dc.OpenConnector(j.DSN); err != nil {
-			return harness.Engine{}, nil, err
-		}
 	}
 	cfg := harness.FillID("t", policy.Table{InPlace: &j.Source})
 	cfg.Dialect, cfg.Stores = harness.Engines[i].Dialect.Name, j.Stores

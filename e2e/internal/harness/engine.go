@@ -90,14 +90,18 @@ func (e Engine) DSN(t *testing.T) string {
 		return "file:" + filepath.Join(t.TempDir(), "test.db") +
 			"?_pragma=busy_timeout(60000)&_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)"
 	}
-	dsn := e.Server.DSN(e.Server.Database(t, e.Driver))
-	if e.Params == "" {
+	return WithParams(e.Server.DSN(e.Server.Database(t, e.Driver)), e.Params)
+}
+
+// WithParams returns a DSN of a server with parameters of the driver behind it.
+func WithParams(dsn, params string) string {
+	switch {
+	case params == "":
 		return dsn
+	case strings.Contains(dsn, "?"):
+		return dsn + "&" + params
 	}
-	if strings.Contains(dsn, "?") {
-		return dsn + "&" + e.Params
-	}
-	return dsn + "?" + e.Params
+	return dsn + "?" + params
 }
 
 // Open returns the database through keyfill, closed when the test ends, and its
@@ -153,27 +157,42 @@ func OpenConnector[P *policy.Config | keyfill.Options](t *testing.T, c driver.Co
 // ConnectorOf returns the connector of a registered driver.
 func ConnectorOf(t *testing.T, name, dsn string) driver.Connector {
 	t.Helper()
-	d := Registered(t, name)
-	dc, ok := d.(driver.DriverContext)
-	if !ok {
-		return DSNConnector{d, dsn}
-	}
-	c, err := dc.OpenConnector(dsn)
+	c, err := NewConnector(name, dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c
 }
 
+// NewConnector is [ConnectorOf] for a process that runs no test.
+func NewConnector(name, dsn string) (driver.Connector, error) {
+	d, err := registered(name)
+	if err != nil {
+		return nil, err
+	}
+	dc, ok := d.(driver.DriverContext)
+	if !ok {
+		return DSNConnector{d, dsn}, nil
+	}
+	return dc.OpenConnector(dsn)
+}
+
 // Registered returns the value that is registered as a driver.
 func Registered(t testing.TB, name string) driver.Driver {
 	t.Helper()
-	db, err := sql.Open(name, "")
+	d, err := registered(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
-	return db.Driver()
+	return d
+}
+
+func registered(name string) (driver.Driver, error) {
+	db, err := sql.Open(name, "")
+	if err != nil {
+		return nil, err
+	}
+	return db.Driver(), db.Close()
 }
 
 // DSNConnector opens connections of a driver that has no connectors.
