@@ -44,7 +44,7 @@ func (g *Conn) factsHere(ctx context.Context, t *Table) (*Facts, error) {
 	if f := a.facts[t]; f != nil {
 		return f, nil
 	}
-	f, err := g.tables.look(ctx, g, t)
+	f, err := g.tables.look(ctx, g, t, g.tables.storeWait)
 	if err == nil && f.unseen == nil {
 		if a.facts == nil {
 			a.facts = map[*Table]*Facts{}

@@ -113,18 +113,18 @@ func (db *Tables) Facts(ctx context.Context, g *Conn, t *Table) (*Facts, error) 
 		}
 		return db.factsMade(ctx, g, t, f)
 	}
+	wait := db.storeWait
 	if !db.StatesOnConnection() {
-		select {
-		case t.Gate.turn <- struct{}{}:
-			defer func() { <-t.Gate.turn }()
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		var err error
+		if wait, err = t.Gate.takeTurn(ctx, wait); err != nil {
+			return nil, err
 		}
+		defer t.Gate.endTurn()
 		if f := t.Gate.Facts.Load(); f != nil {
 			return f, nil
 		}
 	}
-	f, err := db.look(ctx, g, t)
+	f, err := db.look(ctx, g, t, wait)
 	switch {
 	case err != nil:
 		return nil, err
@@ -156,13 +156,32 @@ func (g *gate) again(missing *Facts, failed error) {
 	g.missing, g.failed, g.until = missing, failed, time.Now().Add(RecheckPause)
 }
 
-// look asks the catalog for a table and checks its key columns.
-func (db *Tables) look(ctx context.Context, g *Conn, t *Table) (*Facts, error) {
+// takeTurn waits until it is the caller's turn to ask the catalog, for as long as wait. It
+// returns how much of wait is left for the answer. With a wait of its own for the answer a
+// caller would wait for as often as there are callers before it, where the server does
+// not answer.
+func (g *gate) takeTurn(ctx context.Context, wait time.Duration) (left time.Duration, err error) {
+	began, timer := time.Now(), time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case g.turn <- struct{}{}:
+		return wait - time.Since(began), nil
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	case <-timer.C:
+		return 0, notRead(context.DeadlineExceeded)
+	}
+}
+
+func (g *gate) endTurn() { <-g.turn }
+
+// look asks the catalog for a table, for as long as wait, and checks its key columns.
+func (db *Tables) look(ctx context.Context, g *Conn, t *Table, wait time.Duration) (*Facts, error) {
 	e := db.AnyEngine()
 	if err := db.LockBeforeRead(ctx, g, t, 0); err != nil {
 		return nil, err
 	}
-	found, err := db.CatalogTable(ctx, g, e.Dialect, t.Rule.Schema, t.Rule.Name)
+	found, err := catalogTable(ctx, g, e.Dialect, t.Rule.Schema, t.Rule.Name, db, wait)
 	if errors.Is(err, catalog.ErrNoTable) {
 		return &Facts{Columns: make([]ColumnFacts, len(t.KeyColumns)), unseen: err}, nil
 	}
@@ -258,10 +277,16 @@ func factsOfColumn(t *catalog.Table, c *catalog.Column) ColumnFacts {
 	}
 }
 
-// CatalogTable asks the catalog for a table. On SQLite it asks on the statement's
-// connection, since another connection could wait for its transaction; elsewhere on a
-// connection of our own, so that the application's session is not changed.
+// CatalogTable asks the catalog for a table, and waits for the answer for store_wait at
+// most. On SQLite it asks on the statement's connection, since another connection could
+// wait for its transaction; elsewhere on a connection of our own, so that the
+// application's session is not changed.
 func (db *Tables) CatalogTable(ctx context.Context, g *Conn, d *dialect.Dialect, schema, name string) (*catalog.Table, error) {
+	return catalogTable(ctx, g, d, schema, name, db, db.storeWait)
+}
+
+// catalogTable is Tables.CatalogTable with another wait.
+func catalogTable(ctx context.Context, g *Conn, d *dialect.Dialect, schema, name string, db *Tables, wait time.Duration) (*catalog.Table, error) {
 	if db.StatesOnConnection() || g.isAltered() {
 		return catalog.Read(ctx, d, catalog.Conn(g.Raw), schema, name)
 	}
@@ -270,7 +295,7 @@ func (db *Tables) CatalogTable(ctx context.Context, g *Conn, d *dialect.Dialect,
 		return nil, err
 	}
 	var t *catalog.Table
-	err = askCatalog(ctx, d, db.storeWait, func(ctx context.Context) (err error) {
+	err = askCatalog(ctx, d, wait, func(ctx context.Context) (err error) {
 		t, err = catalog.Read(ctx, d, q, schema, name)
 		return err
 	})

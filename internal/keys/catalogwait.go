@@ -37,8 +37,13 @@ func askCatalog(ctx context.Context, d *dialect.Dialect, wait time.Duration, ask
 				continue
 			}
 		}
-		return fmt.Errorf("%w: the catalog cannot be read: %v", keysource.ErrStoreDown, cmp.Or(answered, err))
+		return notRead(cmp.Or(answered, err))
 	}
+}
+
+// notRead returns the error of a catalog that has given no answer in time.
+func notRead(cause error) error {
+	return fmt.Errorf("%w: the catalog cannot be read: %v", keysource.ErrStoreDown, cause)
 }
 
 // within asks, and does not wait for who has not noticed that the time is up: lib/pq
