@@ -18,7 +18,7 @@ func (s *Server) Database(t testing.TB, driver string) string {
 	t.Helper()
 	s.Need(t)
 	name := "keyfill_" + strings.ToLower(rand.Text()[:12])
-	if err := s.execute(driver, "CREATE DATABASE "+name); err != nil {
+	if err := s.create(driver, name); err != nil {
 		t.Fatalf("testdb: %s: creating a database: %v", s.engine.name, err)
 	}
 	t.Cleanup(func() {
@@ -32,6 +32,16 @@ func (s *Server) Database(t testing.TB, driver string) string {
 	return name
 }
 
+// create creates a database.
+func (s *Server) create(driver, name string) (err error) {
+	for _, statement := range s.engine.create {
+		if err = s.execute(driver, fmt.Sprintf(statement, name)); err == nil {
+			break
+		}
+	}
+	return err
+}
+
 // stillRuns reports whether a server of ours runs, be it again: one that has
 // crashed fails the test that finds it so, and no other.
 func (s *Server) stillRuns(t testing.TB) bool {
@@ -39,6 +49,7 @@ func (s *Server) stillRuns(t testing.TB) bool {
 	s.crash.Lock()
 	defer s.crash.Unlock()
 	if err := s.local.crashed(); err != nil {
+		s.dismiss()
 		t.Errorf("testdb: %s: %v", s.engine.name, err)
 		if err := s.local.start(); err != nil {
 			t.Errorf("testdb: %s: starting it again: %v", s.engine.name, err)
@@ -47,15 +58,50 @@ func (s *Server) stillRuns(t testing.TB) bool {
 	return s.local.isRunning()
 }
 
-// execute runs a statement on a connection of its own.
+// execute runs a statement as the administrator.
 func (s *Server) execute(driver, statement string) error {
-	db, err := sql.Open(driver, s.DSN(""))
+	db, err := s.administrator(driver)
 	if err != nil {
 		return err
 	}
-	defer db.Close()
+	if s.mayEnd {
+		defer db.Close()
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	_, err = db.ExecContext(ctx, statement)
 	return err
+}
+
+// administrator opens the administrator's own database. Where no test ends the server, it
+// stays open for the next statement: to open a connection takes PostgreSQL as long as to
+// drop a database.
+func (s *Server) administrator(driver string) (*sql.DB, error) {
+	if s.mayEnd {
+		return sql.Open(driver, s.DSN(""))
+	}
+	s.admin.Lock()
+	defer s.admin.Unlock()
+	if db := s.admins[driver]; db != nil {
+		return db, nil
+	}
+	db, err := sql.Open(driver, s.DSN(""))
+	if err != nil {
+		return nil, err
+	}
+	if s.admins == nil {
+		s.admins = map[string]*sql.DB{}
+	}
+	s.admins[driver] = db
+	return db, nil
+}
+
+// dismiss closes what administrator keeps open.
+func (s *Server) dismiss() {
+	s.admin.Lock()
+	defer s.admin.Unlock()
+	for _, db := range s.admins {
+		db.Close() // what it says of a server that is gone does not matter
+	}
+	s.admins = nil
 }

@@ -41,7 +41,11 @@ type Engine struct {
 
 	dsn  func(address *url.URL, database string) string
 	path func(dsn, socket string) string // a DSN by the Unix socket in place of the port
-	drop string                          // statement that drops a database; %s is its name
+
+	// Statements with %s for the name of a database: one of create creates it, the first
+	// that the server takes; drop drops it.
+	create []string
+	drop   string
 }
 
 // answers reports why the server at the address does not take connections.

@@ -213,7 +213,7 @@ func (n *galeraNode) start() (*Server, error) {
 		return nil, err
 	}
 	s := New(n.engine())
-	s.galera = n
+	s.galera, s.mayEnd = n, true
 	s.once.Do(s.startLocal)
 	return s, s.err
 }
@@ -225,7 +225,7 @@ func (n *galeraNode) copyOf(data string) (*Server, error) {
 		return nil, err
 	}
 	s := New(n.engine())
-	s.galera = n
+	s.galera, s.mayEnd = n, true
 	s.once.Do(func() { s.use(copyLocal(s.engine, data)) })
 	return s, s.err
 }

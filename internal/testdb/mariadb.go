@@ -30,12 +30,13 @@ func MariaDB() *Engine {
 			// Statistics of tables are written at each CREATE TABLE otherwise.
 			"--innodb-stats-persistent=OFF",
 		},
-		stop:  syscall.SIGTERM,
-		abort: syscall.SIGKILL,
-		greet: greetMariaDB,
-		dsn:   dsnMariaDB,
-		path:  pathMariaDB,
-		drop:  "DROP DATABASE %s",
+		stop:   syscall.SIGTERM,
+		abort:  syscall.SIGKILL,
+		greet:  greetMariaDB,
+		dsn:    dsnMariaDB,
+		path:   pathMariaDB,
+		create: []string{"CREATE DATABASE %s"},
+		drop:   "DROP DATABASE %s",
 	}
 }
 

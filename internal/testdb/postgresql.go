@@ -35,7 +35,11 @@ func PostgreSQL() *Engine {
 		greet: greetPostgreSQL,
 		dsn:   dsnPostgreSQL,
 		path:  pathPostgreSQL,
-		drop:  "DROP DATABASE %s WITH (FORCE)",
+		// Files are copied, which is half the work of the default way of PostgreSQL 15, by
+		// which each page of the template goes through the log. Older versions know no
+		// other way, and not the word.
+		create: []string{"CREATE DATABASE %s STRATEGY FILE_COPY", "CREATE DATABASE %s"},
+		drop:   "DROP DATABASE %s WITH (FORCE)",
 
 		sharesMemory: true,
 	}

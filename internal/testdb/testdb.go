@@ -48,6 +48,7 @@
 package testdb
 
 import (
+	"database/sql"
 	"fmt"
 	"net"
 	"net/url"
@@ -68,6 +69,10 @@ type Server struct {
 	local   *local    // nil where the environment names the server
 
 	galera *galeraNode // nil unless it is a node of a cluster
+	mayEnd bool        // a test may stop or kill it
+
+	admin  sync.Mutex         // guards admins
+	admins map[string]*sql.DB // by driver: see administrator
 
 	crash sync.Mutex // held while one looks for a crash
 }
@@ -90,6 +95,7 @@ func Main(m *testing.M, servers ...*Server) {
 func Start(t testing.TB, e *Engine) *Server {
 	t.Helper()
 	s := New(e)
+	s.mayEnd = true
 	s.once.Do(s.startLocal)
 	t.Cleanup(s.discard)
 	s.Need(t)
@@ -223,6 +229,7 @@ func (s *Server) useNamed(value string) {
 // discard ends a server of ours, if it was ever started, and removes its data.
 func (s *Server) discard() {
 	s.once.Do(func() { s.err = fmt.Errorf("the tests are over") })
+	s.dismiss()
 	if s.local != nil {
 		s.local.discard()
 	}
