@@ -18,7 +18,7 @@ var smallBlocks = policy.Source{Kind: policy.KindSequence, EnsureSchema: true, B
 // the middle of what is said on them: before a statement has come to the
 // server, or before its answer has come back.
 func TestFaultCut(t *testing.T) {
-	eachFaultKind(t, faultEngines[:2], func(t *testing.T, e harness.Engine, k faultKind) {
+	eachFaultKindByTurns(t, 0, faultEngines[:2], func(t *testing.T, e harness.Engine, k faultKind) {
 		w := k.often().swarm(t, e)
 		p := newCutter(t, e.Server.Addr())
 		w.job.DSN = strings.Replace(w.job.DSN, e.Server.Addr(), p.addr(), 1)
@@ -90,7 +90,7 @@ func (w *swarm) hurt(err error) bool {
 // TestFaultFetchEnded: the server ends sessions in the middle of the statement
 // that reserves, or of one that waits for it.
 func TestFaultFetchEnded(t *testing.T) {
-	eachFaultKind(t, faultEngines[:2], func(t *testing.T, e harness.Engine, k faultKind) {
+	eachFaultKindByTurns(t, 1, faultEngines[:2], func(t *testing.T, e harness.Engine, k faultKind) {
 		w := k.often().swarm(t, e)
 		w.tolerable = aboutConnections
 		all := w.mustStart(4)

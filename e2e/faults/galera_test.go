@@ -58,7 +58,7 @@ func galeraKinds() []faultKind {
 // galeraTime is for how long a source is used, by KEYFILL_SOAK_GALERA.
 func galeraTime(t *testing.T) time.Duration {
 	t.Helper()
-	return soak(t, time.Second, "KEYFILL_SOAK_GALERA", time.ParseDuration)
+	return soak(t, 300*time.Millisecond, "KEYFILL_SOAK_GALERA", time.ParseDuration)
 }
 
 // balanced returns a DSN each of whose connections goes to a node of its own, as

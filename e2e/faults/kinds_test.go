@@ -125,25 +125,39 @@ func (w *swarm) setting(assignment string) {
 	harness.Exec(w.t, w.raw, "ALTER DATABASE "+name+" SET "+assignment)
 }
 
-// eachFaultKind runs a test for each kind on each engine. A long run has the
-// machine for itself.
+// eachFaultKind runs a test for each kind on each engine.
 func eachFaultKind(t *testing.T, engines []harness.Engine, f func(t *testing.T, e harness.Engine, k faultKind)) {
-	eachFaultKindThat(t, func(faultKind) bool { return true }, engines, f)
-}
-
-// eachFaultKindThat is eachFaultKind for those that are fit.
-func eachFaultKindThat(t *testing.T, fits func(k faultKind) bool, engines []harness.Engine, f func(t *testing.T, e harness.Engine, k faultKind)) {
 	for _, e := range engines {
 		for _, k := range faultKinds(e) {
-			if !fits(k) {
-				continue
-			}
-			t.Run(e.Name+"/"+k.name, func(t *testing.T) {
-				if !harness.Soaking() {
-					t.Parallel()
-				}
-				f(t, e, k)
-			})
+			runFaultKind(t, e, k, f)
 		}
 	}
+}
+
+// eachFaultKindByTurns runs a test for each kind on one of the engines, and with make soak
+// on each of them. The first kind has the engine of that turn, so that tests of different
+// turns put one kind under their faults on different engines. Every kind meets every
+// engine in TestFaultKill.
+func eachFaultKindByTurns(t *testing.T, turn int, engines []harness.Engine, f func(t *testing.T, e harness.Engine, k faultKind)) {
+	if harness.Soaking() {
+		eachFaultKind(t, engines, f)
+		return
+	}
+	for i, k := range faultKinds(engines[0]) {
+		e := engines[(turn+i)%len(engines)]
+		if k.servers && e.Server == nil {
+			e = engines[(turn+i+1)%len(engines)]
+		}
+		runFaultKind(t, e, k, f)
+	}
+}
+
+// runFaultKind runs a test for a kind on an engine. A long run has the machine for itself.
+func runFaultKind(t *testing.T, e harness.Engine, k faultKind, f func(t *testing.T, e harness.Engine, k faultKind)) {
+	t.Run(e.Name+"/"+k.name, func(t *testing.T) {
+		if !harness.Soaking() {
+			t.Parallel()
+		}
+		f(t, e, k)
+	})
 }

@@ -21,7 +21,7 @@ func TestFaultLate(t *testing.T) {
 		}
 		return rand.N(2 * latePatience)
 	}
-	eachFaultKind(t, faultEngines[:2], func(t *testing.T, e harness.Engine, k faultKind) {
+	eachFaultKindByTurns(t, 0, faultEngines[:2], func(t *testing.T, e harness.Engine, k faultKind) {
 		w := k.often().swarm(t, e)
 		p := newLate(t, e.Server.Addr(), late)
 		w.job.DSN = strings.Replace(w.job.DSN, e.Server.Addr(), p.addr(), 1)

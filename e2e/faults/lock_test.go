@@ -12,7 +12,7 @@ import (
 // them; and for another program that has locked the state, until they have waited
 // for too long.
 func TestFaultLocks(t *testing.T) {
-	eachFaultKind(t, faultEngines, func(t *testing.T, e harness.Engine, k faultKind) {
+	eachFaultKindByTurns(t, 0, faultEngines, func(t *testing.T, e harness.Engine, k faultKind) {
 		w := k.often().swarm(t, e)
 		w.tolerable = either(isDeadlock, isLock, isPatience)
 		w.job.Patience = 3 * time.Second
