@@ -19,16 +19,16 @@ import (
 // TestScopeCrowd: 8 goroutines in two processes insert lines of few parents, a
 // third of them in transactions that roll back; the lines of each parent that are
 // stored are 1 to N without a hole. The parents of a statement come in any order,
-// and no two statements wait for each other.
+// and no two statements wait for each other. With make soak there are ten times as many.
 func TestScopeCrowd(t *testing.T) {
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.CreateLines(t, s)
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), harness.Limit)
 		defer cancel()
 		const parents = 5
-		rounds := 60
-		if testing.Short() {
-			rounds = 15
+		rounds := 20
+		if harness.Soaking() {
+			rounds = 200
 		}
 		var (
 			wg     sync.WaitGroup

@@ -26,10 +26,10 @@ var storeEngines = []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, ha
 // storeLoad are those of different speed.
 var storeLoad = []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault, harness.PgxSimple, harness.PQDefault}
 
-// TestStoreReserve: 8 goroutines on 4 pools reserve 250 runs each, and 1,000 with make
+// TestStoreReserve: 8 goroutines on 4 pools reserve 100 runs each, and 1,000 with make
 // soak. They never overlap and, since none is lost, leave no gap.
 func TestStoreReserve(t *testing.T) {
-	each := 250
+	each := 100
 	if harness.Soaking() {
 		each = 1000
 	}
