@@ -150,12 +150,19 @@ func TestZeroEnv(t *testing.T) {
 	}
 }
 
+// lawKeys returns of how many keys a law is shown: a million, and a tenth of them with
+// -short or the race detector, under which a key takes ten times as long. "make test
+// RACE=1" shows the laws of this package without the race detector too.
+func lawKeys() int {
+	if testing.Short() || raceEnabled {
+		return 100_000
+	}
+	return 1_000_000
+}
+
 func TestUnique(t *testing.T) {
 	const goroutines = 16
-	total := 1_000_000
-	if testing.Short() {
-		total = 100_000
-	}
+	total := lawKeys()
 	for _, l := range laws {
 		t.Run(l.name, func(t *testing.T) {
 			t.Parallel()

@@ -68,10 +68,7 @@ func (m mappedText) numberOf(key driver.Value) (int64, error) { return m.Number(
 // Sequence are all different, and each is found again.
 func TestMappingUnique(t *testing.T) {
 	const goroutines = 16
-	total := 1_000_000
-	if testing.Short() {
-		total = 100_000
-	}
+	total := lawKeys()
 	for name, m := range mappings(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

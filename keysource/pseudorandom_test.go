@@ -60,10 +60,7 @@ func TestPseudorandomReducedPeriod(t *testing.T) {
 // TestPseudorandomTenMillion: the real modulus, by the article's formula and
 // without a repeat.
 func TestPseudorandomTenMillion(t *testing.T) {
-	total := int64(10_000_000)
-	if testing.Short() {
-		total = 1_000_000
-	}
+	total := 10 * int64(lawKeys())
 	p := keysource.NewPseudorandom()
 	seen := make([]uint64, 1<<31/64)
 	for seed := int64(1); seed <= total; seed++ {

@@ -14,10 +14,7 @@ import (
 // consecutive and those of a goroutine ascend.
 func TestSequenceUnique(t *testing.T) {
 	const goroutines = 16
-	total := 1_000_000
-	if testing.Short() {
-		total = 100_000
-	}
+	total := lawKeys()
 	for _, tt := range []struct {
 		name string
 		o    keysource.SequenceOptions

@@ -24,7 +24,9 @@ const (
 	EnvSeed  = "KEYFILL_TEST_SEED"
 )
 
-// defaultSeeds take about a second.
+// defaultSeeds take about a second. A third of them run with -short and under the race
+// detector, which makes a seed ten times as slow; "make test RACE=1" runs all of them too,
+// without it.
 const defaultSeeds = 300
 
 // Run runs the trial from the seeds that the environment says, else from a few
@@ -42,7 +44,7 @@ func (t *Trial) Run(tb *testing.T) {
 		return
 	}
 	seeds := uint64(defaultSeeds)
-	if testing.Short() {
+	if testing.Short() || raceEnabled {
 		seeds /= 3
 	}
 	if text := os.Getenv(EnvSeeds); text != "" {
