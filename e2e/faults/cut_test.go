@@ -16,21 +16,25 @@ var smallBlocks = policy.Source{Kind: policy.KindSequence, EnsureSchema: true, B
 
 // TestFaultCut: connections, the application's and the store's, are reset in
 // the middle of what is said on them: before a statement has come to the
-// server, or before its answer has come back.
+// server, or before its answer has come back; twenty at least, and fifty with make soak.
 func TestFaultCut(t *testing.T) {
+	cuts, lasts := int64(20), 300*time.Millisecond
+	if harness.Soaking() {
+		cuts, lasts = 50, time.Second
+	}
 	eachFaultKindByTurns(t, 0, faultEngines[:2], func(t *testing.T, e harness.Engine, k faultKind) {
 		w := k.often().swarm(t, e)
 		p := newCutter(t, e.Server.Addr())
 		w.job.DSN = strings.Replace(w.job.DSN, e.Server.Addr(), p.addr(), 1)
 		w.tolerable = aboutConnections
 		all := w.mustStart(4)
-		until(time.Second, func() bool { return p.cuts.Load() >= 50 })
+		until(lasts, func() bool { return p.cuts.Load() >= cuts })
 		p.heal()
 		w.awaitCommit(all)
 		w.stop(all)
 		f := w.check()
 		t.Logf("%d of %d connections were cut", p.cuts.Load(), p.conns.Load())
-		wantAtLeast(t, "cuts", int(p.cuts.Load()), 50)
+		wantAtLeast(t, "cuts", int(p.cuts.Load()), int(cuts))
 		wantAtLeast(t, "errors", f.errors, 1)
 	})
 }

@@ -21,8 +21,8 @@ func ownServer(t *testing.T, e harness.Engine) harness.Engine {
 	return e
 }
 
-// TestFaultServer: the server is killed and started again while processes
-// insert. What has committed is there, and the keys go on above it.
+// TestFaultServer: the server is killed and started again while processes insert, once,
+// and five times with make soak. What has committed is there, and the keys go on above it.
 func TestFaultServer(t *testing.T) {
 	for _, e := range faultEngines[:2] {
 		t.Run(e.Name, func(t *testing.T) {
@@ -43,7 +43,11 @@ func serverKilled(t *testing.T, e harness.Engine, kinds []faultKind) {
 		swarms[i].tolerable = aboutConnections
 		members[i] = swarms[i].mustStart(2)
 	}
-	for range 2 {
+	kills := 1
+	if harness.Soaking() {
+		kills = 5
+	}
+	for range kills {
 		for i, w := range swarms {
 			w.awaitCommit(members[i])
 		}
