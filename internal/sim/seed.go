@@ -86,10 +86,15 @@ func Replay(seed uint64, test string) string {
 func (t *Trial) One(tb *testing.T, seed uint64) *World { return t.run(tb, seed, 0, true) }
 
 // EveryStep runs one seed again and again, and kills the first process at its
-// first step, its second one and so on until the faults end. It returns the
-// number of runs, and the world of the first that breaks a law, or nil.
-func (t *Trial) EveryStep(tb *testing.T, seed uint64) (runs int, broken *World) {
-	for step := 1; ; step++ {
+// first step, its second one and so on until the faults end; with -short and under
+// the race detector at each fourth step. It returns the last step, and the world of
+// the first run that breaks a law, or nil.
+func (t *Trial) EveryStep(tb *testing.T, seed uint64) (last int, broken *World) {
+	stride := 1
+	if testing.Short() || raceEnabled {
+		stride = 4
+	}
+	for step := 1; ; step += stride {
 		w := t.run(tb, seed, step, false)
 		if len(w.broken) > 0 {
 			return step, w
