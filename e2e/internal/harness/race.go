@@ -1,0 +1,6 @@
+//go:build race
+
+package harness
+
+// RaceEnabled says that the race detector is on.
+const RaceEnabled = true
