@@ -80,11 +80,11 @@ govulncheck := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 
 # A server that is missing fails the tests that need it. Results are not
 # cached: they depend on the servers installed. Tests wait for servers, processes
-# and leases, so more of them run at once than there are processors; not more than
-# the servers have connections for.
+# and leases, so more packages and more tests run at once than there are processors;
+# not more tests than the servers have connections for.
 test: servers
 	scripts/quickly env KEYFILL_TEST_REQUIRE=1 scripts/each-module \
-		go test -count=1 -parallel=4 -timeout=45m $(if $(filter 1,$(RACE)),-race) $(TESTFLAGS) ./...
+		go test -count=1 -p=3 -parallel=4 -timeout=45m $(if $(filter 1,$(RACE)),-race) $(TESTFLAGS) ./...
 ifeq ($(RACE),1)
 	# The race detector shortens their laws and simulations, which are whole here.
 	GOWORK=off go test -count=1 $(TESTFLAGS) ./keysource ./internal/sim ./internal/store
@@ -134,7 +134,7 @@ soak: servers
 		KEYFILL_SOAK=1 KEYFILL_SOAK_TIME=$(SOAKTIME) KEYFILL_SOAK_ROWS=$(SOAKROWS) \
 		KEYFILL_SOAK_GALERA=$(SOAKGALERA) \
 		go test -count=1 -timeout=5h $(if $(filter 1,$(RACE)),-race) -v \
-		-run '^(TestFault(Kill|SameWorker|Rows|Cut|FetchEnded|Late|Locks)|TestGalera)$$' $(TESTFLAGS) ./faults
+		-run '^(TestFault(Kill|SameWorker|Rows|Cut|FetchEnded|Late|Locks|Server)|TestGalera)$$' $(TESTFLAGS) ./faults
 	cd e2e && GOWORK=off KEYFILL_TEST_REQUIRE=1 KEYFILL_SOAK=1 \
 		go test -count=1 -timeout=2h $(if $(filter 1,$(RACE)),-race) -v \
 		-run '^(Test(JoinedSwarm|EndedSwarm|ScopeCrowd|StoreReserve|StatesDropped|BindingPairs|Matrix|PgBouncer.*|SeriesKilled))$$' $(TESTFLAGS) \
