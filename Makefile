@@ -31,6 +31,7 @@
 #	make corpus         what becomes of the SQL statements in CORPUS=folder, judged by
 #	                    parsers that know nothing of keyfill; CORPUSFLAGS=-speed for how
 #	                    long they take to compile
+#	make reference      docs/reference.md, from the JSON Schema of the policy file
 #	make demo           keyfill at work
 #
 # TESTFLAGS goes to "go test": make test TESTFLAGS='-run Upsert -v'.
@@ -76,7 +77,7 @@ staticcheck := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 golangci    := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 govulncheck := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 
-.PHONY: test quick newest lint soak bench profiles layouts benchmarks approaches fuzz corpus demo servers
+.PHONY: test quick newest lint soak bench profiles layouts benchmarks approaches fuzz corpus reference demo servers
 
 # A server that is missing fails the tests that need it. Results are not
 # cached: they depend on the servers installed. Tests wait for servers, processes
@@ -180,6 +181,11 @@ fuzz: servers
 
 corpus: servers
 	cd judge && GOWORK=off go run . -corpus "$(abspath $(CORPUS))" $(CORPUSFLAGS)
+
+reference:
+	go test ./policy -run '^TestSchemaIsUpToDate$$' -update
+	go run ./internal/reference >docs/reference.md.new
+	mv docs/reference.md.new docs/reference.md
 
 demo:
 	go run ./cmd/keyfill demo

@@ -91,9 +91,10 @@ var arrows = map[string][]string{
 		module + "/internal/store",
 		module + "/rewrite",
 	},
-	"internal/sqlcode": {module + "/dialect"},
-	"internal/nearest": {},
-	"internal/testdb":  {},
+	"internal/sqlcode":   {module + "/dialect"},
+	"internal/nearest":   {},
+	"internal/reference": {module + "/policy"},
+	"internal/testdb":    {},
 	"keyfilltest": {
 		module,
 		module + "/internal/explain",

@@ -161,3 +161,6 @@ func FieldNames() map[string][]string {
 
 // KindNames returns the names of all kinds.
 func KindNames() []string { return kindNames() }
+
+// KindsWith returns the kinds that read a field of a source.
+func KindsWith(field string) []string { return kindsWith(field) }

@@ -11,38 +11,41 @@ import (
 // The fields that a file may hold. The reader accepts the fields of these tables, and
 // the JSON Schema is made of them.
 var configFields = []field[Config]{
-	must("version: 1", bind("version", "The version of the format: 1.",
+	must("version: 1", bind("version", "The version of the format of the file.",
 		shape[int]{number[int]().read, schema{"const": 1}},
-		func(c *Config) *int { return &c.Version })),
-	bind("dialect", "The database engine. Left out, it is known from the driver.",
+		func(c *Config) *int { return &c.Version })).as(1),
+	bind("dialect", "The database engine. Left out, the driver tells it; a driver that keyfill does not know cannot.",
 		word[string]("dialect", dialectNames()),
-		func(c *Config) *string { return &c.Dialect }),
-	bind("default_schema", "The schema of a table that a query names without one.",
-		text, func(c *Config) *string { return &c.DefaultSchema }),
+		func(c *Config) *string { return &c.Dialect }).as("postgres"),
+	bind("default_schema", "The schema of a table that a query names without one. Left out, only entries without a schema match such a table.",
+		text, func(c *Config) *string { return &c.DefaultSchema }).as("shop"),
 	bind("sql_mode", "MySQL and MariaDB: the sql_mode of the application's sessions, a list with commas, or default. Left out, a session is asked where it matters.",
-		text, func(c *Config) *string { return &c.SQLMode }),
+		text, func(c *Config) *string { return &c.SQLMode }).as("ANSI_QUOTES"),
 	bind("standard_conforming_strings", "PostgreSQL: that setting of the application's sessions. Left out, a session is asked where it matters.",
 		word[string]("standard_conforming_strings", switchWords),
-		func(c *Config) *string { return &c.StandardConformingStrings }),
+		func(c *Config) *string { return &c.StandardConformingStrings }).as("on"),
 	bind("quoted_identifier", "SQL Server: that setting of the application's sessions. Left out, a session is asked where it matters.",
 		word[string]("quoted_identifier", switchWords),
-		func(c *Config) *string { return &c.QuotedIdentifier }),
-	bind("mode", "What happens to the statements of all tables: fill (default); dry_run, decide and report but send the original text; or off.",
-		modeShape, func(c *Config) *Mode { return &c.Mode }),
-	bind("check", "When the policy is compared with the database: start, in the background of the first connection, whose findings are logged. Left out, it is with mode: dry_run alone.",
-		word[string]("word for check:", checkWords), func(c *Config) *string { return &c.Check }),
-	bind("unsupported", "What happens to an INSERT on a configured table that cannot be filled: refuse (default), or send it unfilled.",
-		unsupportedShape, func(c *Config) *Unsupported { return &c.Unsupported }),
-	bind("fill", "What counts as \"no key\", exactly. Left out, it is missing, null, default and zero, but zero for integers on MySQL and MariaDB only.",
-		fillShape, func(c *Config) *Fill { return &c.Fill }),
-	bind("stores", "Databases that keep the states of sources, by name, besides the application's own.",
-		storesShape(), func(c *Config) *map[string]Store { return &c.Stores }),
-	bind("store_wait", "How long an INSERT waits for a store that does not answer, as in 5s (default 10s), if its context does not end before.",
-		durationShape, func(c *Config) *time.Duration { return &c.StoreWait }),
-	bind("sources", "Sources that tables share, by name.",
-		sourcesShape(), func(c *Config) *map[string]Source { return &c.Sources }),
-	must("tables: {orders: {column: id}}", bind("tables", "The tables to fill: table, schema.table, or a glob with * and ?.",
-		tablesShape(), func(c *Config) *map[string]Table { return &c.Tables })),
+		func(c *Config) *string { return &c.QuotedIdentifier }).as("on"),
+	bind("mode", "What happens to the statements of all tables. fill: keys are filled; dry_run: keyfill decides and reports, and sends the original text; off: statements go to the driver as they are.",
+		modeShape, func(c *Config) *Mode { return &c.Mode }).byDefault("fill").as("dry_run"),
+	bind("check", "When the policy is compared with the database. start: in the background, when the first connection is opened; the findings are logged. Left out, the policy is compared with mode: dry_run alone.",
+		word[string]("word for check:", checkWords), func(c *Config) *string { return &c.Check }).as("start"),
+	bind("unsupported", "What happens to an INSERT into a configured table that cannot be filled exactly. refuse: it is an error, before anything is sent; unfilled: it is sent as it is.",
+		unsupportedShape, func(c *Config) *Unsupported { return &c.Unsupported }).byDefault("refuse").as("unfilled"),
+	bind("fill", "What counts as \"no key\", exactly. missing: the INSERT does not name the column; null: NULL; default: the word DEFAULT; zero: an integer 0, an empty text and the zero UUID. Left out, it is all four, but zero for integers on MySQL and MariaDB only.",
+		fillShape, func(c *Config) *Fill { return &c.Fill }).as([]string{"missing", "null", "default"}),
+	bind("stores", "Databases that keep the states of sources, by name. Left out, all states are in the application's own database.",
+		storesShape(), func(c *Config) *map[string]Store { return &c.Stores }).
+		as(schema{"central": schema{"driver": "mysql", "dsn_env": "APP_CENTRAL_DSN"}}),
+	bind("store_wait", "How long an INSERT waits for a store that does not answer, if its context does not end before.",
+		durationShape, func(c *Config) *time.Duration { return &c.StoreWait }).byDefault("10s").as("5s"),
+	bind("sources", "Sources that tables share, by name. Left out, each table says its own source.",
+		sourcesShape(), func(c *Config) *map[string]Source { return &c.Sources }).
+		as(schema{"order_no": schema{"kind": "sequence", "ensure_schema": true}}),
+	must("tables: {orders: {column: id}}", bind("tables", "The tables to fill. A name is written as in SQL, table or schema.table, and may be a pattern with * and ?.",
+		tablesShape(), func(c *Config) *map[string]Table { return &c.Tables })).
+		as(schema{"log_*": schema{"column": "id", "source": "ulid"}}),
 }
 
 var (
@@ -55,10 +58,9 @@ var (
 )
 
 const (
-	columnDoc = "The key column."
-	layoutDoc = "How the keys are sent. Left out, it is what the engine indexes best; integers are sent as integers, with string as decimal text."
-	bitsDoc   = "How many bits an integer key may have: 31, 53 or 63 (default). Of columns that share a state, the least counts."
-	sourceDoc = "What makes the keys: a kind (uuidv7 is the default), the name of an entry of sources, or a source of this table alone."
+	layoutDoc = "How the keys are sent. string: as text, a UUID in 36 characters and an integer in decimal digits; binary: as 16 bytes; sequential_at_end: as the text of a uniqueidentifier whose order in an index of SQL Server is the order of generation. Left out, integers are sent as integers, and UUIDs as binary on Oracle, sequential_at_end on SQL Server and string elsewhere."
+	bitsDoc   = "How many bits an integer key may have: 31 as an INT, 53 as a number of JavaScript, 63 as a BIGINT. Of columns that share a state, the least counts."
+	sourceDoc = "What makes the keys: a kind, the name of an entry of sources, or a source of this column alone."
 )
 
 func tablesShape() shape[map[string]Table] {
@@ -77,35 +79,36 @@ func tableShape() shape[Table] {
 
 func tableFields() []field[Table] {
 	return []field[Table]{
-		bind("column", columnDoc, text, func(t *Table) *string { return &t.Column }),
+		bind("column", "The key column, written as in SQL. Left out, keys names all key columns.",
+			text, func(t *Table) *string { return &t.Column }).as("id"),
 		sourceField(func(t *Table) (*string, **Source) { return &t.Source, &t.InPlace }),
-		bind("layout", layoutDoc, layoutShape, func(t *Table) *dialect.Layout { return &t.Layout }),
-		bind("max_bits", bitsDoc, maxBitsShape, func(t *Table) *int { return &t.MaxBits }),
-		bind("last_insert_id", "How the application learns an integer key: session (default on MySQL and MariaDB), as LAST_INSERT_ID(); result (default on SQLite), by LastInsertId alone; or off.",
-			lastIDShape, func(t *Table) *LastInsertID { return &t.LastInsertID }),
-		bind("keys", "Further key columns, or all of them where column is left out.",
-			list(object(keyFields())), func(t *Table) *[]Key { return &t.Keys }),
-		bind("columns", "All columns of the table in order, for INSERTs without a column list.",
-			list(text), func(t *Table) *[]string { return &t.Columns }),
-		bind("fill", "What counts as \"no key\" in this table, exactly.",
-			fillShape, func(t *Table) *Fill { return &t.Fill }),
-		bind("mode", "The mode of this table, where it is more cautious than the file's.",
-			modeShape, func(t *Table) *Mode { return &t.Mode }),
-		bind("unsupported", "What happens to an INSERT on this table that cannot be filled.",
-			unsupportedShape, func(t *Table) *Unsupported { return &t.Unsupported }),
+		bind("layout", layoutDoc, layoutShape, func(t *Table) *dialect.Layout { return &t.Layout }).as("binary"),
+		bind("max_bits", bitsDoc, maxBitsShape, func(t *Table) *int { return &t.MaxBits }).byDefault(63).as(31),
+		bind("last_insert_id", "How the application learns an integer key. session: by LAST_INSERT_ID() and by LastInsertId; result: by LastInsertId alone; off: LastInsertId is the driver's own. Left out, it is session on MySQL and MariaDB, result on SQLite and off elsewhere.",
+			lastIDShape, func(t *Table) *LastInsertID { return &t.LastInsertID }).as("result"),
+		bind("keys", "Further key columns, or all of them where column is left out. Left out, column is the only one.",
+			list(object(keyFields())), func(t *Table) *[]Key { return &t.Keys }).as([]schema{{"column": "tag", "source": "ulid"}}),
+		bind("columns", "All columns of the table in order, for INSERTs without a column list. Left out, the connection of such an INSERT is asked.",
+			list(text), func(t *Table) *[]string { return &t.Columns }).as([]string{"id", "name"}),
+		bind("fill", "What counts as \"no key\" in this table, exactly, in the words of the file's fill. Left out, it is what the file says.",
+			fillShape, func(t *Table) *Fill { return &t.Fill }).as([]string{"missing", "null"}),
+		bind("mode", "The mode of this table, which counts where it is more cautious than the file's: off is more cautious than dry_run, and dry_run more than fill.",
+			modeShape, func(t *Table) *Mode { return &t.Mode }).byDefault("fill").as("off"),
+		bind("unsupported", "What happens to an INSERT into this table that cannot be filled exactly, in the words of the file's unsupported. Left out, it is what the file says.",
+			unsupportedShape, func(t *Table) *Unsupported { return &t.Unsupported }).as("unfilled"),
 	}
 }
 
 func keyFields() []field[Key] {
 	return []field[Key]{
-		must("column: id", bind("column", columnDoc, text, func(k *Key) *string { return &k.Column })),
+		must("column: id", bind("column", "The key column, written as in SQL.", text, func(k *Key) *string { return &k.Column })).as("tag"),
 		sourceField(func(k *Key) (*string, **Source) { return &k.Source, &k.InPlace }),
-		bind("layout", layoutDoc, layoutShape, func(k *Key) *dialect.Layout { return &k.Layout }),
-		bind("max_bits", bitsDoc, maxBitsShape, func(k *Key) *int { return &k.MaxBits }),
-		bind("last_insert_id", "How the application learns an integer key: session, result or off (default).",
-			lastIDShape, func(k *Key) *LastInsertID { return &k.LastInsertID }),
-		bind("fill", "What counts as \"no key\" in this column, exactly.",
-			fillShape, func(k *Key) *Fill { return &k.Fill }),
+		bind("layout", layoutDoc, layoutShape, func(k *Key) *dialect.Layout { return &k.Layout }).as("binary"),
+		bind("max_bits", bitsDoc, maxBitsShape, func(k *Key) *int { return &k.MaxBits }).byDefault(63).as(31),
+		bind("last_insert_id", "How the application learns an integer key of this column, in the words of the table's last_insert_id.",
+			lastIDShape, func(k *Key) *LastInsertID { return &k.LastInsertID }).byDefault("off").as("result"),
+		bind("fill", "What counts as \"no key\" in this column, exactly, in the words of the file's fill. Left out, it is what the table says.",
+			fillShape, func(k *Key) *Fill { return &k.Fill }).as([]string{"missing", "null"}),
 	}
 }
 
@@ -116,6 +119,8 @@ func sourceField[T any](to func(t *T) (name *string, inPlace **Source)) field[T]
 		heading: heading{name: "source", schema: schema{
 			"description": sourceDoc,
 			"oneOf":       []schema{text.schema, inPlace.schema},
+			"default":     defaultKind,
+			"examples":    []any{"order_no", schema{"kind": "sequence", "ensure_schema": true}},
 		}},
 		read: func(r *reader, p place, n *yaml.Node, t *T) {
 			name, own := to(t)

@@ -149,15 +149,15 @@ func keyTableShape() shape[KeyTable] {
 }
 
 var keyTableFields = []field[KeyTable]{
-	bind("name", "The table.", text, func(t *KeyTable) *string { return &t.Name }),
-	bind("key", "The column that says which source a row is for. Left out, the table has one row.",
-		text, func(t *KeyTable) *string { return &t.Key }),
-	bind("row", "What stands in that column. Left out, it is the name of the source's state.",
-		text, func(t *KeyTable) *string { return &t.Row }),
-	bind("value", "The column of the number; of a coprime, of the last key as a number.",
-		text, func(t *KeyTable) *string { return &t.Value }),
-	bind("stored", "Whether that is the next free number, or the last one that was used.",
-		word[string](fieldWhat("stored"), storedWords), func(t *KeyTable) *string { return &t.Stored }),
-	bind("version", "The column that counts changes, with lock: optimistic.",
-		text, func(t *KeyTable) *string { return &t.Version }),
+	bind("name", "The table.", text, func(t *KeyTable) *string { return &t.Name }).as("KEYS"),
+	bind("key", "The column that says which source a row belongs to. Left out, the table has one row.",
+		text, func(t *KeyTable) *string { return &t.Key }).as("tableName"),
+	bind("row", "The text in the column that key names. Left out, it is the name of the source's state.",
+		text, func(t *KeyTable) *string { return &t.Row }).as("orders"),
+	bind("value", "The column of the number; for a coprime, of the last key as a number.",
+		text, func(t *KeyTable) *string { return &t.Value }).as("serial"),
+	bind("stored", "What the number in value is. next: the next one that is free; last: the last one that was used.",
+		word[string](fieldWhat("stored"), storedWords), func(t *KeyTable) *string { return &t.Stored }).as("last"),
+	bind("version", "The column that counts changes, with lock: optimistic. Left out, the number alone shows a change.",
+		text, func(t *KeyTable) *string { return &t.Version }).as("ts"),
 }

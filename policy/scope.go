@@ -119,7 +119,7 @@ func scopeShape() shape[*Scope] {
 }
 
 var scopeFields = []field[ScopeColumn]{
-	must("column: order_id", bind("column", "The column.", text, func(c *ScopeColumn) *string { return &c.Column })),
-	bind("type", "The column's type: integer (default), or text, which has to compare byte for byte.",
-		word[string](scopeWhat, scopeTypes), func(c *ScopeColumn) *string { return &c.Type }),
+	must("column: order_id", bind("column", "The column, written as in SQL.", text, func(c *ScopeColumn) *string { return &c.Column })).as("order_id"),
+	bind("type", "The column's type. integer: any integer; text: a text that compares byte for byte.",
+		word[string](scopeWhat, scopeTypes), func(c *ScopeColumn) *string { return &c.Type }).byDefault("integer").as("text"),
 }

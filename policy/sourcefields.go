@@ -38,14 +38,11 @@ type sourceKey struct {
 	isSet func(s *Source) bool // to another than the zero value
 }
 
-// of returns the field of a source called name, as [bind] does; the schema says
+// of returns the field of a source called name, as [bind] does; the schema begins with
 // the kinds too.
 func of[V comparable](name, doc string, s shape[V], to func(s *Source) *V) sourceKey {
-	if !namesKind(doc) {
-		doc = strings.Join(kindsWith(name), ", ") + ": " + doc
-	}
 	return sourceKey{
-		field: bind(name, doc, s, to),
+		field: bind(name, strings.Join(kindsWith(name), ", ")+": "+doc, s, to),
 		isSet: func(s *Source) bool {
 			var zero V
 			return *to(s) != zero
@@ -55,8 +52,8 @@ func of[V comparable](name, doc string, s shape[V], to func(s *Source) *V) sourc
 
 var sourceFields = func() []field[Source] {
 	fields := []field[Source]{
-		must("kind: sequence", bind("kind", "How the keys are made. "+kindDocs(),
-			word[string]("kind", kindNames()), func(s *Source) *string { return &s.Kind })),
+		must("kind: sequence", bind("kind", "How the keys are made.",
+			kindShape(), func(s *Source) *string { return &s.Kind })).as("sequence"),
 	}
 	for _, k := range sourceKeys {
 		fields = append(fields, k.field)
@@ -64,98 +61,108 @@ var sourceFields = func() []field[Source] {
 	return fields
 }()
 
-var sourceKeys = []sourceKey{
-	of("epoch", "comb: from when the time counts, dotnet (default, 0001-01-01) or unix (1970-01-01). snowflake: the day from which it does, 2020-01-01 by default.",
-		epochShape, func(s *Source) *keysource.Epoch { return &s.Epoch }),
-	of("name", "The name of the state, which may hold {schema}, {table} and {value:x}. Left out, it is the name of the source, or table.column.",
-		text, func(s *Source) *string { return &s.Name }),
-	of("store", "Where the state is kept, the name of an entry of stores; left out, the application's own database. snowflake, composite: or none.",
-		text.matching(sourceNamePattern), func(s *Source) *string { return &s.Store }),
-	of("transaction", "sequence: whether numbers are reserved apart from the statement's transaction, autonomous (default), or in it, joined: without gaps, and one transaction at a time.",
-		word[string](fieldWhat("transaction"), transactionWords), func(s *Source) *string { return &s.Transaction }),
-	of("scope", "sequence: the columns within whose values rows are numbered, each a name or {column, type: integer | text}.",
-		scopeShape(), func(s *Source) **Scope { return &s.Scope }),
-	of("lock", "pessimistic (default), the row is locked before it is read, or optimistic, it is changed if it is as it was read. maxplusone: range (default), one statement at a time, or none.",
-		word[string](fieldWhat("lock"), lockWords), func(s *Source) *string { return &s.Lock }),
-	of("via", "sequence: whether numbers are reserved by statements, table (default), or by a stored procedure.",
-		word[string](fieldWhat("via"), viaWords), func(s *Source) *string { return &s.Via }),
-	of("procedure", "sequence: the stored procedure. Left out, it is keyfill_reserve.",
-		text, func(s *Source) *string { return &s.Procedure }),
-	of("table", "An existing table that holds the state, as other programs have made it.",
-		optional(keyTableShape()), func(s *Source) **KeyTable { return &s.Table }),
-	of("sequence", "native: the engine's sequence. Left out, it is the column's own.",
-		text, func(s *Source) *string { return &s.Sequence }),
-	of("block", "How many integers are reserved at a time. Left out, it follows the use. native: what the sequence increments by, 1 by default.",
-		atLeast[int64](1), func(s *Source) *int64 { return &s.Block }),
-	of("min_block", "The least number that follows the use, 10 by default.",
-		atLeast[int64](1), func(s *Source) *int64 { return &s.MinBlock }),
-	of("max_block", "The greatest number that follows the use, 1000000 by default.",
-		atLeast[int64](1), func(s *Source) *int64 { return &s.MaxBlock }),
-	of("series", "recycled: how many integers a process owns at a time, 1000000 by default.",
-		atLeast[int64](1), func(s *Source) *int64 { return &s.Series }),
-	of("lease", "recycled: how long a process owns a series without saying so again, 30s by default.",
-		durationShape, func(s *Source) *time.Duration { return &s.Lease }),
-	of("start", "The first integer; of a pseudorandom the first seed, of a scatter the first number. Left out, it is the one after the greatest key in the table, or 1. coprime: from where the first step is made, 0 by default.",
-		judged[int64](0), func(s *Source) *int64 { return &s.Start }),
-	of("below", "sequence: the first integer that it does not give, since the column's own counter (AUTO_INCREMENT, serial, IDENTITY, AUTOINCREMENT) gives those from there on. The engine is asked whether its counter stands there.",
-		judged[int64](leastBelow), func(s *Source) *int64 { return &s.Below }),
-	of("length", "coprime: how many characters a key has. composite: 20 (default) or 24.",
-		judged(1), func(s *Source) *int { return &s.Length }),
-	of("alphabet", "coprime: base62, base32, or the characters themselves. Left out, it is the first where text compares by case (PostgreSQL, Oracle, SQLite), and the second elsewhere.",
-		text, func(s *Source) *string { return &s.Alphabet }),
-	of("k", "coprime: how far a step goes, without a divisor in common with the number of keys. Left out, it is chosen.",
-		atLeast[int64](1), func(s *Source) *int64 { return &s.K }),
-	of("grow", "coprime: whether keys have one character more when all are used.",
-		boolean, func(s *Source) *bool { return &s.Grow }),
-	of("collation", "coprime: binary, that the column compares byte for byte.",
-		word[string](fieldWhat("collation"), collationWords), func(s *Source) *string { return &s.Collation }),
-	of("key", "scatter: any text, on which the order depends. Left out, it is the name of the state.",
-		text, func(s *Source) *string { return &s.Key }),
-	of("ensure_schema", "Whether the tables of the store are created.",
-		boolean, func(s *Source) *bool { return &s.EnsureSchema }),
-	of("create", "Whether a missing row of the store is made. Left out, it is what ensure_schema says.",
-		optional(boolean), func(s *Source) **bool { return &s.Create }),
-	of("exclusive", "That nothing else fills the column, although another source or a default of the column could.",
-		boolean, func(s *Source) *bool { return &s.Exclusive }),
-	of("follow_explicit", "Whether keys that INSERTs bring move the store above them.",
-		boolean, func(s *Source) *bool { return &s.FollowExplicit }),
-	of("on_behind", "What happens when there are greater keys in the table: error (default), advance (sequence and recycled; the default of those that follow explicit keys) or warn.",
-		word[keysource.Remedy](fieldWhat("on_behind"), remedies), func(s *Source) *keysource.Remedy { return &s.OnBehind }),
-	of("on_store_rollback", "What happens when the store has gone back: error (default) or advance.",
-		word[keysource.Remedy](fieldWhat("on_store_rollback"), rollbackRemedies), func(s *Source) *keysource.Remedy { return &s.OnStoreRollback }),
-	of("worker", "The number of this process among all that fill the table; of a composite from 0 to 999.",
-		optional(atLeast(0)), func(s *Source) **int { return &s.Worker }),
-	of("worker_env", "The environment variable that holds the worker's number.",
-		text.matching(variablePattern), func(s *Source) *string { return &s.WorkerEnv }),
-	of("worker_ordinal", "Whether the worker's number is what the host's name ends in, as in web-0.",
-		boolean, func(s *Source) *bool { return &s.WorkerOrdinal }),
-	of("worker_lease", "How long the worker's number is leased from the store without saying so again, such as 30s, instead of being given.",
-		durationShape, func(s *Source) *time.Duration { return &s.WorkerLease }),
-	of("spread", "composite: the name of a value from 0 to 999 that comes with the execution, instead of a worker's number.",
-		text.matching(sourceNamePattern), func(s *Source) *string { return &s.Spread }),
-	of("bits", "How many bits a key has, 63 (default) or 53.",
-		choice("bits", snowflakeWidths), func(s *Source) *int { return &s.Bits }),
-	of("time_bits", "Bits of the time, with worker_bits and sequence_bits instead of bits.",
-		atLeast(1), func(s *Source) *int { return &s.TimeBits }),
-	of("worker_bits", "Bits of the worker's number.",
-		atLeast(0), func(s *Source) *int { return &s.WorkerBits }),
-	of("sequence_bits", "Bits of the number of a key within a unit of time.",
-		atLeast(0), func(s *Source) *int { return &s.SequenceBits }),
-	of("unit", "The unit of time beside time_bits, 1ms (default) to 1s.",
-		unitShape, func(s *Source) *time.Duration { return &s.Unit }),
-}
-
-// namesKind reports whether a text begins with the name of a kind.
-func namesKind(doc string) bool {
-	name, _, found := strings.Cut(doc, ":")
-	return found && kindByName(name) != nil
-}
-
-// kindDocs returns "uuidv7: UUIDs that ascend with time; …".
-func kindDocs() string {
-	var docs []string
+// kindShape is the shape of a kind, whose schema says what each kind makes.
+func kindShape() shape[string] {
+	s := word[string]("kind", kindNames())
+	var each []schema
 	for _, k := range kinds {
-		docs = append(docs, k.name+": "+k.doc)
+		each = append(each, schema{"const": k.name, "description": k.doc})
 	}
-	return strings.Join(docs, "; ") + "."
+	s.schema = schema{"oneOf": each}
+	return s
+}
+
+const otherNumber = " Left out, another field gives the number."
+
+var sourceKeys = []sourceKey{
+	of("epoch", "From when the time in a key counts. A comb counts from dotnet (0001-01-01) or unix (1970-01-01), a snowflake from a day in UTC. Left out, it is dotnet for a comb and 2020-01-01 for a snowflake.",
+		epochShape, func(s *Source) *keysource.Epoch { return &s.Epoch }).as("unix", "2024-01-01"),
+	of("name", "The name of the state, which may hold {schema}, {table} and {value:x}. Left out, it is the name of the entry of sources; for a source in place it is table.column.",
+		text, func(s *Source) *string { return &s.Name }).as("{table}.{value:tenant}"),
+	of("store", "Where the state is kept: the name of an entry of stores, or none, for a snowflake or composite whose state is kept nowhere. Left out, it is the application's own database.",
+		text.matching(sourceNamePattern), func(s *Source) *string { return &s.Store }).as("central"),
+	of("transaction", "In which transaction numbers are reserved. autonomous: in one of their own, so that a rollback leaves a gap; joined: in the statement's, without gaps, and one transaction at a time. With scope it is joined.",
+		word[string](fieldWhat("transaction"), transactionWords), func(s *Source) *string { return &s.Transaction }).byDefault("autonomous").as("joined"),
+	of("scope", "The columns within whose values rows are numbered, each a name or {column, type}. Left out, there is one numbering for the table.",
+		scopeShape(), func(s *Source) **Scope { return &s.Scope }).as([]string{"order_id"}),
+	of("lock", "How a number is taken that others may be taking. pessimistic: the row of the state is locked before it is read; optimistic: the row is changed if it is as it was read; range, for maxplusone: one statement at a time; none, for maxplusone: without a lock. Left out, it is range for maxplusone, optimistic for a coprime with table, and pessimistic elsewhere.",
+		word[string](fieldWhat("lock"), lockWords), func(s *Source) *string { return &s.Lock }).as("optimistic"),
+	of("via", "What reserves the numbers. table: statements; procedure: a stored procedure.",
+		word[string](fieldWhat("via"), viaWords), func(s *Source) *string { return &s.Via }).byDefault("table").as("procedure"),
+	of("procedure", "The stored procedure, with via: procedure.",
+		text, func(s *Source) *string { return &s.Procedure }).byDefault("keyfill_reserve").as("shop.reserve_numbers"),
+	of("table", "An existing table that holds the state, as other programs have made it. Left out, it is keyfill's own table.",
+		optional(keyTableShape()), func(s *Source) **KeyTable { return &s.Table }).
+		as(schema{"name": "KEYS", "key": "tableName", "value": "serial", "stored": "last"}),
+	of("sequence", "The engine's sequence, written as in SQL. Left out, it is the column's own.",
+		text, func(s *Source) *string { return &s.Sequence }).as("order_seq"),
+	of("block", "How many integers are reserved at a time; for native, by how many the engine's sequence increments. Left out, it is 1 for native, and elsewhere it follows the use between min_block and max_block.",
+		atLeast[int64](1), func(s *Source) *int64 { return &s.Block }).as(250),
+	of("min_block", "How many integers are reserved at a time at least, where block is left out.",
+		atLeast[int64](1), func(s *Source) *int64 { return &s.MinBlock }).byDefault(10).as(50),
+	of("max_block", "How many integers are reserved at a time at most, where block is left out.",
+		atLeast[int64](1), func(s *Source) *int64 { return &s.MaxBlock }).byDefault(1_000_000).as(5000),
+	of("series", "How many integers a process owns at a time.",
+		atLeast[int64](1), func(s *Source) *int64 { return &s.Series }).byDefault(defaultSeries).as(100_000),
+	of("lease", "How long a process owns a series without saying so again, from 1s to 1h.",
+		durationShape, func(s *Source) *time.Duration { return &s.Lease }).byDefault("30s").as("1m"),
+	of("start", "The first integer; for a pseudorandom the first seed, for a scatter the first number, for a coprime the number from which the first step is made. Left out, it is 1 for a pseudorandom and a scatter, 0 for a coprime, and elsewhere the integer after the greatest key in the table.",
+		judged[int64](0), func(s *Source) *int64 { return &s.Start }).as(1001),
+	of("below", "The first integer that the sequence does not give, since the column's own counter (AUTO_INCREMENT, serial, IDENTITY, AUTOINCREMENT) gives the integers from there on. The engine is asked whether its counter stands there. Left out, the column has no such counter.",
+		judged[int64](leastBelow), func(s *Source) *int64 { return &s.Below }).as(1_000_000_000),
+	of("length", "How many characters a key has; a composite has 20 or 24. Left out, it is 20 for a composite; a coprime has to say it.",
+		judged(1), func(s *Source) *int { return &s.Length }).as(6, 24),
+	of("alphabet", "The characters of a key: base62, base32, or the characters themselves. Left out, it is base62 where text compares by case (PostgreSQL, Oracle, SQLite, collation: binary) and base32 elsewhere.",
+		text, func(s *Source) *string { return &s.Alphabet }).as("base32"),
+	of("k", "By how much a key differs from the one before, as a number without a divisor in common with the number of keys. Left out, keyfill chooses it.",
+		atLeast[int64](1), func(s *Source) *int64 { return &s.K }).as(202652143553),
+	of("grow", "Whether keys have one character more when all keys of length are used.",
+		boolean, func(s *Source) *bool { return &s.Grow }).byDefault(false).as(true),
+	of("collation", "How the column compares text. binary: byte for byte. Left out, it compares as the engine does where nothing else is said.",
+		word[string](fieldWhat("collation"), collationWords), func(s *Source) *string { return &s.Collation }).as("binary"),
+	of("key", "Any text, on which the order of the keys depends; it must stay as it is. Left out, it is the name of the state.",
+		text, func(s *Source) *string { return &s.Key }).as("shop"),
+	of("ensure_schema", "Whether keyfill creates its tables and the row of the state where they are missing.",
+		boolean, func(s *Source) *bool { return &s.EnsureSchema }).byDefault(false).as(true),
+	of("create", "Whether keyfill creates the row of the state where it is missing. Left out, it is what ensure_schema says.",
+		optional(boolean), func(s *Source) **bool { return &s.Create }).as(true),
+	of("exclusive", "Whether nothing else fills the column, although another source, a default or a counter of the column could.",
+		boolean, func(s *Source) *bool { return &s.Exclusive }).byDefault(false).as(true),
+	of("follow_explicit", "Whether the state is raised above the keys that INSERTs bring. Left out, it is so where the column has AUTO_INCREMENT or AUTOINCREMENT and the sequence says exclusive or below.",
+		boolean, func(s *Source) *bool { return &s.FollowExplicit }).as(true),
+	of("on_behind", "What happens when the table has greater keys than the state. error: the INSERT is an error; advance, for sequence and recycled: the state is raised above them; warn: it is logged. Left out, it is error, and advance for a sequence that follows the keys that INSERTs bring.",
+		word[keysource.Remedy](fieldWhat("on_behind"), remedies), func(s *Source) *keysource.Remedy { return &s.OnBehind }).as("advance"),
+	of("on_store_rollback", "What happens when the state has gone back. error: the INSERT is an error; advance: the state is raised above the integers that the process has seen.",
+		word[keysource.Remedy](fieldWhat("on_store_rollback"), rollbackRemedies), func(s *Source) *keysource.Remedy { return &s.OnStoreRollback }).byDefault("error").as("advance"),
+	of("worker", "The number of this process among all that fill the table; for a composite from 0 to 999."+otherNumber,
+		optional(atLeast(0)), func(s *Source) **int { return &s.Worker }).as(3),
+	of("worker_env", "The environment variable that holds the worker's number."+otherNumber,
+		text.matching(variablePattern), func(s *Source) *string { return &s.WorkerEnv }).as("APP_WORKER"),
+	of("worker_ordinal", "Whether the worker's number is the number in which the host's name ends, as in web-0.",
+		boolean, func(s *Source) *bool { return &s.WorkerOrdinal }).byDefault(false).as(true),
+	of("worker_lease", "How long the worker's number is leased from the store without saying so again, from 5s to 1h."+otherNumber,
+		durationShape, func(s *Source) *time.Duration { return &s.WorkerLease }).as("30s"),
+	of("spread", "The name of a value from 0 to 999 that comes with the execution, instead of a worker's number. Left out, keys begin with the worker's number.",
+		text.matching(sourceNamePattern), func(s *Source) *string { return &s.Spread }).as("user"),
+	of("bits", "How many bits a key has: 63, or 53, which a number of JavaScript holds.",
+		choice("bits", snowflakeWidths), func(s *Source) *int { return &s.Bits }).byDefault(63).as(53),
+	of("time_bits", "How many bits of a key are the time, together with worker_bits and sequence_bits, and instead of bits. Left out, bits says it.",
+		atLeast(1), func(s *Source) *int { return &s.TimeBits }).as(39),
+	of("worker_bits", "How many bits of a key are the worker's number. Left out, bits says it.",
+		atLeast(0), func(s *Source) *int { return &s.WorkerBits }).as(16),
+	of("sequence_bits", "How many bits of a key are its number within a unit of time. Left out, bits says it.",
+		atLeast(0), func(s *Source) *int { return &s.SequenceBits }).as(8),
+	of("unit", "The unit of the time, together with time_bits, from 1ms to 1s.",
+		unitShape, func(s *Source) *time.Duration { return &s.Unit }).byDefault("1ms").as("10ms"),
+}
+
+// byDefault and as are the methods of the field.
+func (k sourceKey) byDefault(value any) sourceKey {
+	k.field = k.field.byDefault(value)
+	return k
+}
+
+func (k sourceKey) as(examples ...any) sourceKey {
+	k.field = k.field.as(examples...)
+	return k
 }

@@ -128,10 +128,10 @@ func storesShape() shape[map[string]Store] {
 }
 
 var storeFields = []field[Store]{
-	must("driver: mysql", bind("driver", "The name that the driver is registered by.",
-		text.matching(driverPattern), func(s *Store) *string { return &s.Driver })),
-	bind("dsn", "What the driver opens; better kept in an environment variable, see dsn_env.",
-		text, func(s *Store) *string { return &s.DSN }),
-	bind("dsn_env", "The environment variable that holds what the driver opens.",
-		text.matching(variablePattern), func(s *Store) *string { return &s.DSNEnv }),
+	must("driver: mysql", bind("driver", "The name by which the driver is registered.",
+		text.matching(driverPattern), func(s *Store) *string { return &s.Driver })).as("mysql"),
+	bind("dsn", "The text that the driver opens. Left out, dsn_env names the variable that holds the text, which keeps a password out of the file.",
+		text, func(s *Store) *string { return &s.DSN }).as("file:keys.db"),
+	bind("dsn_env", "The environment variable that holds the text that the driver opens. Left out, dsn is that text.",
+		text.matching(variablePattern), func(s *Store) *string { return &s.DSNEnv }).as("APP_CENTRAL_DSN"),
 }

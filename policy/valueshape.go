@@ -48,6 +48,20 @@ func must[T any](example string, f field[T]) field[T] {
 	return f
 }
 
+// byDefault returns f with the value that counts where the field is left out. It stands in
+// the schema alone: the code that completes a configuration has values of its own, with
+// which a test compares it.
+func (f field[T]) byDefault(value any) field[T] {
+	f.schema = f.schema.with("default", value)
+	return f
+}
+
+// as returns f with examples of its value.
+func (f field[T]) as(examples ...any) field[T] {
+	f.schema = f.schema.with("examples", examples)
+	return f
+}
+
 // object returns the shape of a mapping with these fields and no others.
 func object[T any](fields []field[T]) shape[T] {
 	all := headings(fields)
