@@ -27,6 +27,7 @@
 //	sqlserver   what the drivers of SQL Server and Oracle send
 //	fuzz        generated statements
 //	columnscan  how database/sql scans columns from Go 1.27 on
+//	pages       the code in the README and in docs
 //	assoc       programs for GORM's associations, which apps runs
 //
 // The scaffolding is in internal/harness, and the stand-in for SQL Server in

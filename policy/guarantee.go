@@ -75,7 +75,7 @@ const (
 // false where the engine does not have the source, and for identity, whose keys the
 // engine makes. The source must be one that [Config.Compile] accepts.
 //
-// Guarantees are declared in this one place: the table in docs/sources.md is made
+// Guarantees are declared in this one place: the table in docs/guarantees.md is made
 // from it.
 func Guarantees(s Source, d *dialect.Dialect) (g Guarantee, ok bool) {
 	k := kindByName(s.Kind)

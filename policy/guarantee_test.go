@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	guaranteesPage = "../docs/sources.md"
+	guaranteesPage = "../docs/guarantees.md"
 
 	tableBegin = "<!-- table of guarantees: go test ./policy -update -->\n"
 	tableEnd   = "<!-- end of table -->\n"
@@ -111,7 +111,7 @@ func guaranteeTable() string {
 	return b.String()
 }
 
-// TestGuaranteesPage: the table of docs/sources.md is what the code declares.
+// TestGuaranteesPage: the table of docs/guarantees.md is what the code declares.
 func TestGuaranteesPage(t *testing.T) {
 	text, err := os.ReadFile(guaranteesPage)
 	if err != nil {

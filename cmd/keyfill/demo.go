@@ -66,7 +66,8 @@ func demonstrate(ctx context.Context, w *bufio.Writer, rows int) (err error) {
 func showApplication(ctx context.Context, w *bufio.Writer, app *application) error {
 	title(w, "What keyfill does to INSERTs")
 	fmt.Fprint(w, "The tables:\n\n", indent(schema), "\n")
-	fmt.Fprint(w, "The policy, which says which columns are keys and what makes them:\n\n", indent(demoPolicy), "\n")
+	_, policy, _ := strings.Cut(demoPolicy, "\n") // without the line for editors
+	fmt.Fprint(w, "The policy, which says which columns are keys and what makes them:\n\n", indent(policy), "\n")
 	fmt.Fprint(w, `"Written" is what the application passes to database/sql: SQL and arguments.
 "Sent" is what reached the SQLite driver, noted below keyfill. "Stored" is what
 a connection without keyfill reads from the table afterwards.

@@ -17,7 +17,7 @@ import (
 )
 
 // The tests below compare what [policy.Guarantees] declares, from which the
-// table of docs/sources.md is made, with keys that real engines have stored. They run one
+// table of docs/guarantees.md is made, with keys that real engines have stored. They run one
 // statement at a time; what holds with many at once is shown by the tests of
 // faults.
 

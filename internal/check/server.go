@@ -39,7 +39,7 @@ func (c *checker) lookAtMySQL() error {
 	if len(rows) == 1 && len(rows[0]) == 2 && integerOf(rows[0][1]) > 0 {
 		c.add(Finding{Severity: Info, Rule: ruleGalera, Line: c.lineOfUse(),
 			Message: fmt.Sprintf("the server is a node of a Galera cluster of %s: a transaction may fail at its COMMIT, so that gap-free numbers (transaction: joined) are to be tried again by the application, and a sequence of the engine needs INCREMENT BY 0", textOf(rows[0][1])),
-			Remedy:  "see docs/integers.md; kind sequence needs nothing"})
+			Remedy:  "see docs/operating.md; kind sequence needs nothing"})
 	}
 	return nil
 }

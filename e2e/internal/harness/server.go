@@ -13,7 +13,7 @@ import (
 
 // UpdateDocs is the flag -update of the tests that compare files of the repository
 // with what the engines do.
-var UpdateDocs = flag.Bool("update", false, "rewrite the table in docs/arguments.md, and assoc/uuids")
+var UpdateDocs = flag.Bool("update", false, "rewrite the tables in docs/arguments.md and docs/sources.md, and assoc/uuids")
 
 // Soaking reports whether a long run is asked for: make soak.
 func Soaking() bool { return os.Getenv("KEYFILL_SOAK") == "1" }
