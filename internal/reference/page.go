@@ -154,7 +154,7 @@ func (s schema) sourcesAgree() error {
 		}
 		forms := holder.field("source").list("oneOf")
 		if len(forms) != 2 || !reflect.DeepEqual(forms[1], named) {
-			return fmt.Errorf("the source in %v is not described as an entry of sources is", at)
+			return fmt.Errorf("the source in %v differs from an entry of sources: let one shape describe both", at)
 		}
 	}
 	return nil

@@ -117,7 +117,7 @@ func (s schema) typeName() (string, error) {
 	case "object":
 		return "mapping", nil
 	}
-	return "", fmt.Errorf("a schema without a type that the page has a word for: %v", slices.Sorted(maps.Keys(s)))
+	return "", fmt.Errorf("the page has no word for a schema with the keywords %v: add it to typeName", slices.Sorted(maps.Keys(s)))
 }
 
 // defaultCell returns what the page says of a field that is left out.
@@ -135,7 +135,7 @@ func (s schema) defaultCell(required bool) string {
 func (s schema) example(name string) (string, error) {
 	all, _ := s["examples"].([]any)
 	if len(all) == 0 {
-		return "", fmt.Errorf("it has no example")
+		return "", fmt.Errorf("it has no example: add one to the field")
 	}
 	return "`" + name + ": " + flow(all[0]) + "`", nil
 }
