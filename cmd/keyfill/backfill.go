@@ -4,15 +4,18 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/nearest"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -148,8 +151,10 @@ func firstColumn(cfg *policy.Config, table string, column *string) error {
 		}
 		return fmt.Errorf("the policy has no key column %s of %s: name it in --column as the policy does%s", *column, table, nearest.DidYouMean(*column, names))
 	}
-	t = policy.Table{Keys: []policy.Key{t.Keys[i]}}
-	cfg.Tables = map[string]policy.Table{table: t}
+	// The other keys and tables stay: a state that they share begins above their keys too.
+	key := t.Keys[i]
+	cfg.Tables = maps.Clone(cfg.Tables)
+	cfg.Tables[table] = policy.Table{Keys: append([]policy.Key{key}, slices.Delete(slices.Clone(t.Keys), i, i+1)...)}
 	return nil
 }
 
@@ -170,9 +175,10 @@ func (f *backfillFlags) find(ctx context.Context, db *sql.DB, d *dialect.Dialect
 // locate chooses how rows are found. A column of SQLite holds values of any type,
 // whatever it was declared as, so that the rowid comes before all others there.
 func (b *backfill) locate(ctx context.Context) error {
-	if b.dialect.Family == dialect.FamilySQLite && b.hasRowID(ctx) {
-		b.locator = "rowid"
-		return nil
+	if b.dialect.Family == dialect.FamilySQLite {
+		if b.locator = b.rowID(ctx); b.locator != "" {
+			return nil
+		}
 	}
 	for i := range b.found.Columns {
 		c := &b.found.Columns[i]
@@ -200,15 +206,24 @@ func (b *backfill) locate(ctx context.Context) error {
 	return nil
 }
 
-// hasRowID reports whether the table's rows have a rowid of SQLite. A table WITHOUT ROWID
-// has none.
-func (b *backfill) hasRowID(ctx context.Context) bool {
-	rows, err := b.db.QueryContext(ctx, "SELECT rowid FROM "+b.table+" LIMIT 0")
-	if err != nil {
-		return false
+// rowID returns the name by which the rowid of SQLite is found: one that no column of the
+// table has. A table WITHOUT ROWID has none.
+func (b *backfill) rowID(ctx context.Context) string {
+	for _, name := range []string{"rowid", "_rowid_", "oid"} {
+		if slices.ContainsFunc(b.found.Columns, func(c catalog.Column) bool { return strings.EqualFold(c.Name, name) }) {
+			continue
+		}
+		rows, err := b.db.QueryContext(ctx, "SELECT "+name+" FROM "+b.table+" LIMIT 0")
+		if err != nil {
+			return ""
+		}
+		err = rows.Err()
+		if errors.Join(err, rows.Close()) != nil {
+			return ""
+		}
+		return name
 	}
-	defer rows.Close()
-	return rows.Err() == nil
+	return ""
 }
 
 // pace waits until the rate allows the next batch.

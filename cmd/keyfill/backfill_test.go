@@ -153,6 +153,7 @@ func TestBackfillLocators(t *testing.T) {
 	for name, table := range map[string]string{
 		"NULLs in a unique column": "CREATE TABLE orders (old_no INTEGER UNIQUE, id INTEGER NOT NULL, line INTEGER NOT NULL, key_2 TEXT UNIQUE, PRIMARY KEY (id, line))",
 		"text in a numeric column": "CREATE TABLE orders (old_no INTEGER, id UUID PRIMARY KEY DEFAULT (hex(randomblob(8)) || 'x'), line INTEGER, key_2 TEXT UNIQUE)",
+		"a column called rowid":    "CREATE TABLE orders (old_no INTEGER, id INTEGER, line INTEGER, rowid TEXT, key_2 TEXT UNIQUE)",
 		"no rowid":                 "CREATE TABLE orders (old_no INTEGER, id INTEGER PRIMARY KEY, line INTEGER, key_2 TEXT UNIQUE) WITHOUT ROWID",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -245,6 +246,24 @@ func TestBackfillPartitions(t *testing.T) {
 		output(t, "backfill", "--config", config(t, "orders: {column: key_2}"), "--driver", p.driver, "--dsn-env", "KEYFILL_TEST_DSN", "--table", "orders", "--batch", "7")
 		if n := p.count(t, "SELECT COUNT(DISTINCT key_2) FROM orders"); n != 40 {
 			t.Errorf("40 rows have %d keys", n)
+		}
+	})
+}
+
+// TestBackfillShared: a state that the command makes begins above the keys of all tables
+// that share it.
+func TestBackfillShared(t *testing.T) {
+	eachPlanned(t, func(t *testing.T, p *planned) {
+		p.exec(t, "CREATE TABLE orders (who INT, key_2 BIGINT UNIQUE)", "CREATE TABLE parts (id BIGINT NOT NULL PRIMARY KEY, other BIGINT UNIQUE)")
+		for i := range 5 {
+			p.exec(t, fmt.Sprintf("INSERT INTO orders (who) VALUES (%d)", i), fmt.Sprintf("INSERT INTO parts VALUES (%d, %d)", i+1, 20+i))
+		}
+		file := config(t, "orders: {column: key_2, source: numbers}\n  parts: {column: id, source: numbers, keys: [{column: other, source: numbers}]}\n"+
+			"sources:\n  numbers: {kind: sequence, ensure_schema: true}")
+		t.Setenv("KEYFILL_TEST_DSN", p.dsn)
+		output(t, "backfill", "--config", file, "--driver", p.driver, "--dsn-env", "KEYFILL_TEST_DSN", "--table", "orders")
+		if n := p.count(t, "SELECT COUNT(*) FROM orders WHERE key_2 > 24"); n != 5 {
+			t.Errorf("%d of 5 keys are above those of the other table", n)
 		}
 	})
 }

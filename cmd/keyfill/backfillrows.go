@@ -245,7 +245,7 @@ func (b *backfill) rows(ctx context.Context, tx *sql.Tx, last any, n int) (all [
 	for found.Next() {
 		var number int64
 		var text string
-		if b.by != nil && b.by.Integer || b.locator == "rowid" && b.by == nil {
+		if b.by != nil && b.by.Integer || b.by == nil && b.dialect.Family == dialect.FamilySQLite {
 			err = found.Scan(&number)
 			all = append(all, number)
 		} else {

@@ -111,6 +111,7 @@ var stateRules = []struct {
 	{keysource.ErrExhausted, ruleRunsOut},
 	{store.ErrBelow, ruleEngineFills},
 	{store.ErrSequenceRight, ruleSequence},
+	{store.ErrHidden, ruleState},
 	{store.ErrNoNative, ruleSequence},
 	{store.ErrNoSequence, ruleSequence},
 	{store.ErrNoOwn, ruleSequence},

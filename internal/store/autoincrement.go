@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// errHidden is returned where the text of SHOW CREATE TABLE has no options of the table.
-var errHidden = errors.New("SHOW CREATE TABLE does not show where the table's AUTO_INCREMENT stands, because of the sql_mode: take ANSI out of the sql_mode of the connection")
+// ErrHidden is returned where the text of SHOW CREATE TABLE of MySQL has no options of the
+// table. It comes in an [*Error].
+var ErrHidden = errors.New("SHOW CREATE TABLE does not show where the table's AUTO_INCREMENT stands, because of the sql_mode: take ANSI out of the sql_mode of the connection")
 
 // counted returns the last number that the engine's own counter (AUTO_INCREMENT and
 // the like) has given to the column, or has passed; 0 where the column has none.
@@ -23,10 +24,18 @@ func (k *KeyColumn) counted(ctx context.Context) (int64, error) {
 	}
 	n, shown, err := lastCounted(row[len(row)-1])
 	if err == nil && !shown {
-		if e.hiddenCounter == "" {
-			return 0, k.run.failed(k.column.String(), errHidden)
+		row, err := k.ask(ctx, k.namesIn(e.hiddenCounter), nil)
+		if err != nil {
+			return 0, err
 		}
-		return k.integer(ctx, k.namesIn(e.hiddenCounter), nil)
+		if row == nil || row[0] == nil {
+			return 0, &Error{Name: k.column.String(), Columns: []Column{k.column}, Err: ErrHidden}
+		}
+		n, err := toInteger(row[0])
+		if err != nil {
+			return 0, k.run.failed(k.column.String(), err)
+		}
+		return n, nil
 	}
 	if err != nil {
 		return 0, k.run.failed(k.column.String(), err)

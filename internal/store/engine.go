@@ -68,7 +68,7 @@ type engine struct {
 	counter string
 
 	// hiddenCounter asks for the last number, as an integer, where the sql_mode hides
-	// it in the answer to counter. "" where no query is sure to know it.
+	// it in the answer to counter. It answers with no row where that is not known.
 	hiddenCounter string
 
 	words wording // for the statements about a key table

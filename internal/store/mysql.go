@@ -146,6 +146,10 @@ WHERE name = ? AND worker = ? AND reserved_until = ?`,
 	},
 	maxKey:  "SELECT MAX(%s) FROM %s",
 	counter: "SHOW CREATE TABLE {table}",
+	// MariaDB reads it from the table. MySQL 8 keeps statistics there, and is not asked: a
+	// server of either may be behind the driver.
+	hiddenCounter: `SELECT CAST(LEAST(auto_increment - 1, 9223372036854775807) AS CHAR) FROM information_schema.tables
+WHERE VERSION() LIKE '%MariaDB%' AND table_schema = COALESCE(NULLIF({schemaName}, ''), DATABASE()) AND table_name = {name}`,
 	words: wording{
 		place:   "?",
 		lockEnd: " FOR UPDATE",
@@ -216,8 +220,6 @@ const clusterServer = "cluster/"
 // variables. A build without Galera lacks the variables of Galera.
 var mariadb = func() engine {
 	e := mysql
-	// MariaDB reads it from the table; MySQL 8 has statistics there.
-	e.hiddenCounter = "SELECT CAST(LEAST(auto_increment - 1, 9223372036854775807) AS CHAR) FROM information_schema.tables WHERE table_schema = COALESCE(NULLIF({schemaName}, ''), DATABASE()) AND table_name = {name}"
 	server := mysql.servers[1]
 	e.servers = []string{
 		"CASE WHEN @@wsrep_on = 1 AND @@wsrep_cluster_address <> '' THEN CONCAT('" + clusterServer + "', @@wsrep_cluster_name) ELSE " + server + " END",
