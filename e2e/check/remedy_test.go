@@ -65,6 +65,37 @@ func TestRemedyKeeps(t *testing.T) {
 	}
 }
 
+// TestRemedyScript: the statements of all findings, one after the other, mend all of them:
+// none undoes what another one has changed.
+func TestRemedyScript(t *testing.T) {
+	for _, c := range []struct{ column, policy, want string }{
+		{"id int(10) DEFAULT NULL COMMENT 'the key'", "{column: id, source: {kind: sequence, ensure_schema: true}}",
+			"`id` bigint(20) NOT NULL COMMENT 'the key',"},
+		{"id varchar(4) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci DEFAULT NULL COMMENT 'the key'",
+			"{column: id, source: {kind: coprime, length: 8, alphabet: base62, collation: binary, ensure_schema: true}}",
+			"CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'the key',"},
+	} {
+		s := harness.MySQLDefault.Scratch(t)
+		execute(t, s, "CREATE TABLE orders ("+c.column+", UNIQUE (id))")
+		findings, _ := look(t, s, "  orders: "+c.policy+"\n")
+		for _, f := range findings {
+			if strings.HasSuffix(f.Remedy, ";") {
+				execute(t, s, strings.TrimSuffix(f.Remedy, ";"))
+			}
+		}
+		if len(findings) < 2 {
+			t.Errorf("%s: %+v", c.column, findings)
+		}
+		if after, _ := look(t, s, "  orders: "+c.policy+"\n"); len(after) > 0 {
+			t.Errorf("%s: after %+v there are %+v", c.column, findings, after)
+		}
+		var name, text string
+		if err := s.Raw.QueryRow("SHOW CREATE TABLE orders").Scan(&name, &text); err != nil || !strings.Contains(text, c.want) {
+			t.Errorf("%s: want %s in\n%s: %v", c.column, c.want, text, err)
+		}
+	}
+}
+
 // TestRemedyHidden: where the session is not shown all of a definition, no statement is
 // printed that would take the rest away.
 func TestRemedyHidden(t *testing.T) {

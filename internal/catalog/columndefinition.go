@@ -165,7 +165,9 @@ func definitionOf(words []string) *ColumnDefinition {
 
 // With returns the definition with another type, and the charset that this one says.
 func (c *ColumnDefinition) With(kind string) *ColumnDefinition {
-	return &ColumnDefinition{Type: kind, Attributes: c.Attributes}
+	other := definitionOf(definitionParts(kind))
+	other.Attributes = c.Attributes
+	return other
 }
 
 // NotNull returns the definition of a column that refuses NULL.

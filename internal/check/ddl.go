@@ -43,15 +43,39 @@ func (c *checker) alterType(t *catalog.Listed, col *catalog.Column, kind string)
 	return ""
 }
 
+// modified is the definition that a column of MySQL or MariaDB gets by the remedies so far.
+type modified struct {
+	def  *catalog.ColumnDefinition
+	text string // the remedy
+}
+
 // modify returns the MODIFY of MySQL and MariaDB by which a column gets another
 // definition, which change makes of the present one: the statement takes away all that
 // it does not repeat. Where the present one cannot be read, what tells what to do.
+//
+// A statement that did not repeat the change of another finding would undo it. So all
+// findings of a column have one statement, with all changes.
 func (c *checker) modify(t *catalog.Listed, col *catalog.Column, what string, change func(*catalog.ColumnDefinition) *catalog.ColumnDefinition) string {
-	def := c.definition(t, col)
-	if def == nil {
+	name := t.Schema + "\x00" + t.Name + "\x00" + col.Name
+	before, known := c.modified[name]
+	if !known {
+		before.def = c.definition(t, col)
+	}
+	if before.def == nil {
 		return fmt.Sprintf("define the column anew %s by MODIFY, and repeat the rest of its definition as SHOW CREATE TABLE has it", what)
 	}
-	return fmt.Sprintf("ALTER TABLE %s MODIFY %s %s;", c.tableName(t), c.d.QuoteIdent(col.Name), change(def))
+	now := modified{def: change(before.def)}
+	now.text = fmt.Sprintf("ALTER TABLE %s MODIFY %s %s;", c.tableName(t), c.d.QuoteIdent(col.Name), now.def)
+	for i := range c.findings {
+		if known && c.findings[i].Remedy == before.text {
+			c.findings[i].Remedy = now.text
+		}
+	}
+	if c.modified == nil {
+		c.modified = map[string]modified{}
+	}
+	c.modified[name] = now
+	return now.text
 }
 
 // leavesOut are the words of sql_mode under which SHOW CREATE TABLE leaves out a part of
@@ -113,8 +137,9 @@ func (c *checker) alterCollation(t *catalog.Listed, col *catalog.Column) string 
 	case dialect.FamilyMySQL:
 		const charset = "CHARACTER SET ascii COLLATE ascii_bin"
 		return c.modify(t, col, "with "+charset, func(def *catalog.ColumnDefinition) *catalog.ColumnDefinition {
-			def.Charset = charset
-			return def
+			changed := *def
+			changed.Charset = charset
+			return &changed
 		})
 	case dialect.FamilyPostgreSQL:
 		kind := col.Type

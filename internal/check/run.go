@@ -53,6 +53,7 @@ type checker struct {
 	targets  []*target
 	meant    []string // the tables that entries without a table likely mean
 	findings []Finding
+	modified map[string]modified // by schema, table and column, NUL between
 }
 
 // target is a table that the policy fills and the database has.
