@@ -29,7 +29,7 @@ func planChange(f *planFigures) ([]planStep, error) {
 		Look:  "it is 0, now and a minute later: a process with the old source that still runs makes its row again, and the new source is refused until that process has ended and the row is deleted.",
 	})
 	next := planStep{
-		Title: fmt.Sprintf("Print the steps to the new source: keyfill plan there --table %s. Write the new store, name, block or lock into the entry of the policy that the plan prints.", f.written),
+		Title: fmt.Sprintf("Print the steps to the new source: keyfill plan there --table %s. Write the new store, name, block or lock into the entry of the policy that the plan prints.", shellWord(f.written)),
 	}
 	if f.dialect.Family == dialect.FamilyPostgreSQL {
 		next.Title += " Or give the processes this entry: keyfill draws from the column's own sequence then, and there is nothing to arrange."
