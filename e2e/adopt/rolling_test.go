@@ -2,6 +2,7 @@ package adopt_test
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/testdb"
 )
 
@@ -201,6 +203,17 @@ func TestRollingChange(t *testing.T) {
 				all[i] = d.replace(p, "plain", "")
 			}
 		}
+		// While a row of the old source is there the new one is refused.
+		other := "kind: sequence, name: other, block: 7"
+		early := []string{strings.Replace(entry, "kind: sequence", other, 1)}
+		if native := steps[len(steps)-1].Policy; native != "" {
+			early = append(early, native)
+		}
+		for _, entry := range early {
+			if err := d.insertOne(entry); !errors.Is(err, store.ErrTaken) {
+				t.Errorf("%s beside the row of the old source: %v, want ErrTaken", entry, err)
+			}
+		}
 		entries := d.execute(steps[last:])
 
 		kinds := []string{"sequence", "plain", "named"}
@@ -208,7 +221,7 @@ func TestRollingChange(t *testing.T) {
 			kinds[2] = "native"
 			all[0] = d.replace(all[0], "native", entries[0])
 		} else {
-			entry = strings.Replace(d.execute(d.plan("there"))[0], "kind: sequence", "kind: sequence, name: other, block: 7", 1)
+			entry = strings.Replace(d.execute(d.plan("there"))[0], "kind: sequence", other, 1)
 			all[0] = d.replace(all[0], "named", entry)
 		}
 		d.during(rollingTime(t)*2/3, all)
@@ -256,21 +269,24 @@ func TestRaisedLost(t *testing.T) {
 		t.Logf("the server has kept the raised counter: %d", next)
 		return
 	}
-	insert := func(entry string) error {
-		db, err := (&writer{Driver: "mysql", DSN: d.ways[0].dsn, Entry: entry}).open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer db.Close()
-		_, err = db.Exec("INSERT INTO t (who) VALUES ('before')")
-		return err
+	if err := d.insertOne(entry); !errors.Is(err, store.ErrBelow) {
+		t.Errorf("beside a counter that stands at %d, below %d: %v", next, below, err)
 	}
-	if insert(entry) == nil {
-		t.Errorf("a key beside a counter that stands at %d, below %d", next, below)
-	}
-	if err := insert(d.execute(d.plan("there"))[0]); err != nil {
+	if err := d.insertOne(d.execute(d.plan("there"))[0]); err != nil {
 		t.Errorf("an INSERT after the counter was raised again: %v", err)
 	}
+}
+
+// insertOne inserts a row as a process that has just begun does, by an entry of the policy.
+func (d *deployment) insertOne(entry string) error {
+	d.t.Helper()
+	db, err := (&writer{Driver: d.ways[0].driver, DSN: d.ways[0].dsn, Entry: entry}).open()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer db.Close()
+	_, err = db.Exec("INSERT INTO t (who) VALUES ('before')")
+	return err
 }
 
 // nextMariaDB returns where the counter of t stands.
