@@ -130,8 +130,9 @@ func (c *Connector) Driver() driver.Driver { return c.driver }
 // closing is for how long Close waits for what a source is doing in its store.
 const closing = 5 * time.Second
 
-// Close gives back what the sources have reserved and leased, closes the
-// connections to stores, and closes the connector below if that is an io.Closer.
+// Close gives back the series of recycled sources and the leases of workers, closes
+// the connections to stores, and closes the connector below if that is an io.Closer.
+// The integers that a sequence has reserved and not used are gaps from then on.
 // It waits for the stores for five seconds at most. sql.DB.Close calls it.
 func (c *Connector) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closing)

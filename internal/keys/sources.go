@@ -122,7 +122,7 @@ func (s *sources) openSnowflake(src policy.Source, markless bool) error {
 	return probe.Close(context.Background())
 }
 
-// Close gives back reserved numbers and leases; callers who wait for a key get an error.
+// Close gives back series and leases, and gives up reserved numbers; callers who wait for a key get an error.
 // onOwn calls a function with a connection of our own.
 func (db *Tables) Close(ctx context.Context, onOwn onOwnConn) error {
 	s := db.sources
