@@ -1,7 +1,9 @@
 package keyfill_test
 
 import (
+	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -49,6 +51,40 @@ var (
 	listItem      = regexp.MustCompile(`^([-*]|[0-9]+\.) `)
 	endOfSentence = regexp.MustCompile(`[.:?!](\*\*)?\s`)
 )
+
+// TestBlocksHaveLanguages: the tests of e2e/pages look at a block by its language, and
+// this one finds without servers that a block has none.
+func TestBlocksHaveLanguages(t *testing.T) {
+	blocks := 0
+	for _, page := range pages(t) {
+		if !strings.HasPrefix(page, "docs/") && page != "README.md" && page != "CONTRIBUTING.md" {
+			continue
+		}
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inside := false
+		for i, line := range strings.Split(string(text), "\n") {
+			language, isFence := strings.CutPrefix(strings.TrimSpace(line), "```")
+			if !isFence {
+				continue
+			}
+			if inside = !inside; !inside {
+				continue
+			}
+			blocks++
+			if word, _, _ := strings.Cut(language, " "); !slices.Contains(blockLanguages, word) {
+				t.Errorf("%s:%d: a block in %q: write one of %q behind the fence, text for what is no code", page, i+1, language, blockLanguages)
+			}
+		}
+	}
+	if blocks < 50 {
+		t.Errorf("the pages have %d blocks, want 50 or more", blocks)
+	}
+}
+
+var blockLanguages = []string{"go", "yaml", "sql", "sh", "diff", "text"}
 
 // TestNoSentenceTwice: what one page says another one links to, so that both cannot come
 // to say different things.
