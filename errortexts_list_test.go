@@ -40,6 +40,13 @@ var noInstruction = []struct {
 		"keysource: the worker's number is in use",
 		"%w: the clock of snowflake worker %d %s",
 	}},
+	{"the words are those of pgx, whose errors they stand for", []string{
+		"Batch.BeginTx cannot be used within a transaction",
+		"cannot scan into *pgtype.DriverBytes from QueryRow",
+		"expected %d values, got %d values",
+		"rewrite query failed: %w",
+		"rows is closed",
+	}},
 	{"what stands in front of it in the same error says what to do", []string{
 		"%s holds %d bits: %s",
 		"the row %q, which is to bind the state to %s",

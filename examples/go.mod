@@ -14,6 +14,7 @@ require (
 	github.com/keyfill/keyfill/auto/pgx v0.0.0
 	github.com/keyfill/keyfill/auto/sqlite v0.0.0
 	github.com/keyfill/keyfill/keyfillgorm v0.0.0
+	github.com/keyfill/keyfill/keyfillpgx v0.0.0
 	github.com/pressly/goose/v3 v3.28.0
 	github.com/uptrace/bun v1.3.0
 	github.com/uptrace/bun/dialect/mysqldialect v1.3.0
@@ -90,6 +91,8 @@ replace github.com/keyfill/keyfill/auto/pgx => ../auto/pgx
 replace github.com/keyfill/keyfill/auto/sqlite => ../auto/sqlite
 
 replace github.com/keyfill/keyfill/keyfillgorm => ../keyfillgorm
+
+replace github.com/keyfill/keyfill/keyfillpgx => ../keyfillpgx
 
 // Nothing imports it, and not every proxy has it.
 replace gitee.com/travelliu/dm => ./internal/nodm

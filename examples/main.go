@@ -25,6 +25,7 @@ import (
 	"github.com/keyfill/keyfill/examples/internal/shop"
 	"github.com/keyfill/keyfill/examples/migrate"
 	"github.com/keyfill/keyfill/examples/otelsql"
+	"github.com/keyfill/keyfill/examples/pgx"
 	"github.com/keyfill/keyfill/examples/pgxpool"
 	"github.com/keyfill/keyfill/examples/sqlx"
 	"github.com/keyfill/keyfill/examples/stdlib"
@@ -47,6 +48,7 @@ var programs = []program{
 	{name: "migrate", run: migrate.Run, migrates: true},
 	{name: "otelsql-around", run: otelsql.Around},
 	{name: "otelsql-inside", run: otelsql.Inside},
+	{name: "pgx", run: pgx.Run, only: "postgres"},
 	{name: "pgxpool", run: pgxpool.Run, only: "postgres"},
 	{name: "sqlx", run: sqlx.Run},
 	{name: "stdlib", run: stdlib.Run},

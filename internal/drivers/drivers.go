@@ -60,6 +60,7 @@ var known = map[string]Facts{
 	"github.com/go-sql-driver/mysql":          {Family: true, KeepsSession: true},
 	"github.com/jackc/pgx/v5/stdlib":          {Dialect: dialect.PostgreSQL(), CachesQueries: true, Executes: true, ParsesLate: true, ResetsByOption: true},
 	"github.com/jackc/pgx/v4/stdlib":          {Dialect: dialect.PostgreSQL(), CachesQueries: true, Executes: true, ParsesLate: true, ResetsByOption: true},
+	"github.com/keyfill/keyfill/keyfillpgx":   {Dialect: dialect.PostgreSQL(), CachesQueries: true, Executes: true, Loads: true, ResetsByOption: true},
 	"github.com/lib/pq":                       {Dialect: dialect.PostgreSQL(), KeepsSession: true, Loads: true, Executes: true, ParsesURL: true},
 	"modernc.org/sqlite":                      {Dialect: dialect.SQLite(), KeepsSession: true, Executes: true},
 	"github.com/glebarez/go-sqlite":           {Dialect: dialect.SQLite(), KeepsSession: true, Executes: true},

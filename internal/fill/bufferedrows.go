@@ -39,7 +39,7 @@ type columnType struct {
 // rows are closed first, since its connection takes nothing else before.
 func readWhole(c *Conn, rows driver.Rows, end func(error) error) (driver.Rows, error) {
 	panics := true
-	defer c.giveUp(&panics)
+	defer giveUp(c, &panics)
 	sets, err := readSets(forwardedRows{rows})
 	if closed := rows.Close(); err == nil {
 		err = closed

@@ -16,6 +16,7 @@ type directCall struct {
 	query string
 	args  []driver.NamedValue
 	by    session.Route
+	batch *Batch // that the text is one of; nil where it is sent alone
 }
 
 // exec executes the text.
@@ -132,7 +133,10 @@ func (d *directCall) fill(ctx context.Context, p *rewrite.Plan, h rewrite.Holes,
 	if x.session, err = d.conn.sendsLastInsertID(ctx, p); err != nil {
 		return nil, event{}, err
 	}
-	if err := x.fill(ctx); err != nil {
+	if err = d.batch.admit(ctx, x); err == nil {
+		err = x.fill(ctx)
+	}
+	if err != nil {
 		e, err := d.conn.DB.stats.refusal(err)
 		return nil, e, err
 	}
@@ -160,6 +164,9 @@ func (d *directCall) kept(ctx context.Context, p *rewrite.Plan, h rewrite.Holes)
 	x.kept, x.follows = true, follows
 	if follows.isBefore(p) && d.conn.preparesFirst(d.by, len(d.args)) {
 		return nil, driver.ErrSkip
+	}
+	if err := d.batch.admit(ctx, x); err != nil {
+		return nil, err
 	}
 	return x, x.fill(ctx)
 }

@@ -62,7 +62,7 @@ func (c *Conn) ExecText(ctx context.Context, query string, args []driver.NamedVa
 	effect := c.DB.TransactionEffect(query, concern)
 	res, err := driver.Result(nil), error(nil)
 	if concern&rewrite.ConcernsInsert != 0 {
-		res, err = (&directCall{c, query, args, session.ByExec}).exec(ctx)
+		res, err = (&directCall{c, query, args, session.ByExec, nil}).exec(ctx)
 	} else {
 		res, err = c.ExecContext(ctx, query, args)
 	}
@@ -79,7 +79,7 @@ func (c *Conn) QueryText(ctx context.Context, query string, args []driver.NamedV
 	effect := c.DB.TransactionEffect(query, concern)
 	rows, err := driver.Rows(nil), error(nil)
 	if concern&rewrite.ConcernsInsert != 0 {
-		rows, err = (&directCall{c, query, args, session.ByQuery}).queryRows(ctx)
+		rows, err = (&directCall{c, query, args, session.ByQuery, nil}).queryRows(ctx)
 	} else {
 		rows, err = c.QueryContext(ctx, query, args)
 	}

@@ -25,6 +25,7 @@ type execution struct {
 	session bool          // the first key goes as LAST_INSERT_ID(key)
 	kept    bool          // it brings all its keys, and goes out as it came
 	joined  bool          // it has a transactional executor
+	batched bool          // it is sent with others, whose Batch ends it
 	refused *event        // of a kept statement, sent although nothing could be raised
 
 	how       executor

@@ -108,8 +108,10 @@ func (o *observedRows) Close() error {
 // back before they have stored the next.
 func (o *observedRows) fail(err error) {
 	o.ended = true
-	o.suspect(err)
-	o.x.countFailure(err)
+	if !o.x.batched { // else the connection is not free to ask anything
+		o.suspect(err)
+		o.x.countFailure(err)
+	}
 	if o.x.plan.Alone() {
 		o.setAll(ending{o.x, err}.outcome())
 	} else if o.keys != nil {

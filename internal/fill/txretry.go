@@ -26,7 +26,7 @@ const (
 // again.
 func (t *transactional) take(ctx context.Context) error {
 	panics := true
-	defer t.x.conn.giveUp(&panics)
+	defer giveUp(t.x.conn, &panics)
 	err := t.takeAgain(ctx)
 	panics = false
 	return err
@@ -35,7 +35,7 @@ func (t *transactional) take(ctx context.Context) error {
 // giveUp is deferred while a transaction of ours may be open. Where the driver
 // panics, nobody would end that one, and the application may go on with the
 // connection.
-func (c *Conn) giveUp(panics *bool) {
+func giveUp(c *Conn, panics *bool) {
 	if *panics {
 		c.MarkUnknown()
 		c.MarkUnusable()
@@ -90,7 +90,7 @@ func (t *transactional) drawProven(ctx context.Context) error {
 // has ended a transaction of ours for the sake of others. whole is as for sendCounted.
 func sendJoined[T any](ctx context.Context, t *transactional, whole bool, send func() (T, error)) (T, error) {
 	panics := true
-	defer t.x.conn.giveUp(&panics)
+	defer giveUp(t.x.conn, &panics)
 	answer, err := sendAgain(ctx, t, whole, send)
 	panics = false
 	return answer, err

@@ -46,6 +46,9 @@ func newDriverConn(conn driver.Conn) driverConn {
 	c.preparer, _ = conn.(driver.ConnPrepareContext)
 	c.execer, c.Execs = conn.(driver.ExecerContext)
 	c.queryer, c.Queries = conn.(driver.QueryerContext)
+	if native, ok := conn.(NativeConn); ok {
+		c.execer, c.queryer = native.Texts()
+	}
 	c.checker, _ = conn.(driver.NamedValueChecker)
 	c.resetter, _ = conn.(driver.SessionResetter)
 	c.validator, _ = conn.(driver.Validator)

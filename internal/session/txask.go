@@ -58,6 +58,10 @@ func (t *transaction) AskCommits(ctx context.Context) (alone, chains bool, err e
 // behind a procedure, or behind DDL, which commits on the side, unless it fails
 // before.
 func (t *transaction) settle(ctx context.Context) error {
+	if native, ok := t.Raw.(NativeConn); ok {
+		t.told(native.InTransaction())
+		return nil
+	}
 	texts := &t.dialect().Transactions
 	if texts.Open != "" && (t.Tx == Unknown || t.Tx == Unasked || t.unwrapped) && !t.Ended {
 		return t.askOpen(ctx, texts.Open)

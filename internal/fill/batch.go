@@ -1,0 +1,214 @@
+package fill
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// A batch is several texts that are sent together, as pgx sends them: the first answer
+// comes behind the last text, and the connection takes nothing else in between. All that
+// there is to ask is asked before or behind the batch. The engine stores all of a batch,
+// or nothing, unless one of its texts ends a transaction.
+
+// Batch is the texts of one batch. Like its connection, it belongs to one goroutine.
+type Batch struct {
+	conn     *Conn
+	queued   []queuedText
+	controls bool      // a text of the batch begins or ends a transaction, or goes back in one
+	brought  following // by the texts so far
+}
+
+// queuedText is one text of a batch.
+type queuedText struct {
+	concern rewrite.Concern
+	effect  rewrite.Transaction
+	x       *execution // nil where the text gets no keys, and brings none that are followed
+	event   event      // what the text counts as then
+	read    bool       // its answer was read, as result or as rows
+	result  driver.Result
+	rows    bool
+}
+
+// NewBatch returns a batch without texts. The queries are all texts that will be added,
+// as the application has written them.
+func (c *Conn) NewBatch(queries []string) *Batch {
+	b := &Batch{conn: c}
+	for _, query := range queries {
+		concern, _, _ := c.DB.seen.see(query, nil)
+		b.controls = b.controls || concern&rewrite.ConcernsTransaction != 0
+	}
+	return b
+}
+
+// Add decides a text, draws its keys, and returns what is to be sent. An error is about
+// this text; nothing of the batch may be sent then, and Finish has to be told.
+func (b *Batch) Add(ctx context.Context, query string, args []driver.NamedValue) (string, []driver.NamedValue, error) {
+	c := b.conn
+	concern, passes, counts := c.Passes(query)
+	q := queuedText{concern: concern}
+	if passes {
+		q.event.counts = counts
+		b.queued = append(b.queued, q)
+		c.NoteSent(query)
+		return query, args, nil
+	}
+	c.NoteTemporary(query, concern)
+	q.effect = c.DB.TransactionEffect(query, concern)
+	if concern&rewrite.ConcernsInsert != 0 {
+		d := &directCall{c, query, args, session.ByQuery, b}
+		var err error
+		if q.x, q.event, err = d.decide(ctx); err != nil {
+			return "", nil, err
+		}
+	}
+	if q.x != nil {
+		b.brought.add(q.x.follows)
+		query, args = q.x.text, q.x.sent
+	}
+	b.queued = append(b.queued, q)
+	c.NoteSent(query)
+	return query, args, nil
+}
+
+// admit refuses an execution that cannot get its keys before the batch is sent, and
+// raises the numberings above the keys that the texts in front of it bring. A nil batch
+// admits everything: the text is sent alone.
+func (b *Batch) admit(ctx context.Context, x *execution) error {
+	if b == nil {
+		return nil
+	}
+	x.batched = true
+	switch {
+	case x.plan.Statements > 1:
+		return x.plan.Refused(rewrite.ErrSeveral)
+	case x.plan.Counts() && !x.kept:
+		return x.plan.Refused(rewrite.ErrSelectSeveral)
+	}
+	if x.follows.isBefore(x.plan) || joiningOf(b.conn.DB.Tables, x.plan, x.holes).any {
+		if err := b.admitJoined(ctx, x); err != nil {
+			return err
+		}
+	}
+	return b.brought.raiseSoFar(ctx)
+}
+
+// admitJoined refuses keys that belong to the transaction of their INSERT, unless one is
+// open that the batch does not end.
+func (b *Batch) admitJoined(ctx context.Context, x *execution) error {
+	if joiningOf(b.conn.DB.Tables, x.plan, x.holes).latest {
+		// The INSERTs in front are not stored yet.
+		return b.together(x.plan, "the greatest key is not known before the batch is executed")
+	}
+	if b.controls {
+		return b.together(x.plan, "a text of the batch begins or ends a transaction")
+	}
+	inside, err := b.conn.IsInTransaction(ctx)
+	if err == nil && !inside && !b.conn.Ended {
+		err = b.together(x.plan, "in a batch it needs a transaction that was begun before")
+	}
+	return err
+}
+
+// together is the refusal of a text that has to be sent alone.
+func (b *Batch) together(p *rewrite.Plan, detail string) error {
+	r := p.Refused(rewrite.ErrTogether)
+	r.Detail = detail
+	return r
+}
+
+// NoteResult notes the answer of a text that was executed without rows. i is its index
+// in the batch. The error of a text is the batch's: see Finish.
+func (b *Batch) NoteResult(i int, res driver.Result) {
+	b.queued[i].read, b.queued[i].result = true, res
+}
+
+// Watch returns the rows of a text, whose keys are noted as the caller reads them.
+func (b *Batch) Watch(ctx context.Context, i int, rows driver.Rows) driver.Rows {
+	q := &b.queued[i]
+	q.read, q.rows = true, true
+	if q.x == nil || q.x.kept || q.x.recording.recorder == nil {
+		return rows
+	}
+	return q.x.observe(ctx, rows)
+}
+
+// errNotSent is what the transaction of drawn keys is told of a batch that was not sent.
+var errNotSent = errors.New("keyfill: the batch was not sent: send it again")
+
+// Abandon gives up what was drawn for a batch that is not sent.
+func (b *Batch) Abandon(ctx context.Context) {
+	for i := range b.queued {
+		if x := b.queued[i].x; x != nil {
+			_ = x.leave(ctx, errNotSent)
+		}
+	}
+}
+
+// Finish ends the batch, when the connection is free again. The error is the batch's:
+// nothing of it is stored then, unless a text of it has ended a transaction. Finish
+// returns the error of a statement that has done something else than it was sent for.
+func (b *Batch) Finish(ctx context.Context, failed error) error {
+	var first error
+	for i := range b.queued {
+		if err := b.finish(ctx, &b.queued[i], failed); first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// finish ends one text.
+func (b *Batch) finish(ctx context.Context, q *queuedText, failed error) error {
+	c := b.conn
+	c.NoteRan(q.effect, q.concern, failed)
+	switch {
+	case q.x == nil && failed == nil && q.event.table == "" && q.event.counts:
+		c.CountPassed()
+		return nil
+	case q.x == nil:
+		if failed == nil {
+			c.DB.stats.note(ctx, q.event)
+		}
+		return nil
+	case failed != nil:
+		b.finishFailed(ctx, q, failed)
+		return nil
+	}
+	x := q.x
+	t, joined := x.how.(*transactional)
+	if joined {
+		if err := x.follows.raiseStored(ctx); err != nil {
+			return t.leave(ctx, err)
+		}
+	}
+	if q.rows || !q.read {
+		x.count(nil)
+		if !q.rows {
+			x.record(nil) // as unknown: nobody has read the answer
+		}
+		return x.leave(ctx, x.follows.raiseBehind(ctx))
+	}
+	if joined {
+		t.ask(ctx, q.result)
+	}
+	_, err := x.executed(ctx, q.result, x.leave(ctx, nil))
+	return err
+}
+
+// finishFailed ends a text of a batch that has failed. A text that has ended a
+// transaction may have stored what was sent before it.
+func (b *Batch) finishFailed(ctx context.Context, q *queuedText, failed error) {
+	x := q.x
+	x.count(failed)
+	if b.controls {
+		x.record(nil)
+	} else {
+		x.record(failed)
+	}
+	x.failed(ctx, failed)
+	_ = x.leave(ctx, failed)
+}

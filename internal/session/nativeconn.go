@@ -1,0 +1,38 @@
+package session
+
+import "database/sql/driver"
+
+// NativeConn is a driver's connection that stands for one of a library without
+// database/sql, as keyfillpgx has it. keyfill's own questions go to its methods, the
+// texts of the application to what Texts returns: they carry options of the library, and
+// their answers go back to it.
+type NativeConn interface {
+	driver.Conn
+
+	// Texts returns what executes the texts of the application.
+	Texts() (driver.ExecerContext, driver.QueryerContext)
+
+	// InTransaction reports whether a transaction is open, by the engine's last answer.
+	InTransaction() bool
+}
+
+// NoteSent notes that a text of the application is sent together with others, so that
+// neither ExecContext nor QueryContext sees it.
+func (c *Conn) NoteSent(query string) { c.sends(query) }
+
+// told sets the state of the transaction to what the engine has said. Where the
+// application takes one to be open that is none any more, its statements are refused
+// until it ends: they would be committed one by one.
+func (t *transaction) told(open bool) {
+	switch {
+	case open && t.Tx != Inside:
+		t.Tx, t.saved = Inside, false
+		t.Begins++
+		t.Undos++
+		t.nested = true // it may be more than one
+	case !open && t.begun:
+		t.MarkEnded()
+	case !open:
+		t.Tx, t.left, t.Ended = Outside, false, false
+	}
+}

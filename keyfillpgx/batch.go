@@ -1,0 +1,207 @@
+package keyfillpgx
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/keyfill/keyfill/internal/fill"
+)
+
+// SendBatch is [pgx.Conn.SendBatch]. Each INSERT of the batch gets its keys before the
+// batch is sent, and the texts of b are changed, as pgx changes them for a QueryRewriter.
+// An INSERT that cannot be filled is an error of the whole batch, before anything is sent.
+//
+// Keys that belong to the transaction of their INSERT are filled in a transaction that
+// was begun before the batch, if no text of the batch begins or ends one. Keys of the kind
+// maxplusone, several statements in one text, and queries whose rows are counted first are
+// refused.
+func (c *Conn) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
+	return c.sendBatch(ctx, b, nil)
+}
+
+// sendBatch sends a batch. release gives the connection back once the batch, and the
+// transaction that it has begun, have ended; it may be nil.
+func (c *Conn) sendBatch(ctx context.Context, b *pgx.Batch, release func()) *batchResults {
+	r := &batchResults{conn: c, ctx: ctx, release: release}
+	if err := r.fill(b); err != nil {
+		r.BatchResults = pgx.FailedBatchResults(b, err)
+		return r
+	}
+	r.BatchResults = c.native.conn.SendBatch(ctx, b)
+	if begun := r.BatchResults.Tx(); begun != nil {
+		c.native.begun = begun
+		if keyfills, err := c.keyfill.BeginTx(ctx, driver.TxOptions{}); err == nil {
+			r.tx = c.newTx(keyfills, r.free)
+		}
+	}
+	return r
+}
+
+// begins reports whether a batch begins a transaction: Batch.BeginTx.
+func begins(b *pgx.Batch) bool { return pgx.FailedBatchResults(b, errBatchTx).Tx() != nil }
+
+// batchResults are the results of pgx, of which keyfill is told.
+type batchResults struct {
+	pgx.BatchResults
+	conn    *Conn
+	ctx     context.Context // of SendBatch
+	batch   *fill.Batch     // nil where nothing was sent
+	tx      *tx             // that the batch has begun
+	release func()
+
+	next   int  // the index of the text whose result is read next
+	read   bool // a result was read, so that the batch was sent
+	tells  bool // a result is known to be of the text that is next
+	closed bool
+	err    error
+}
+
+// fill gives the texts of a batch their keys.
+func (r *batchResults) fill(b *pgx.Batch) error {
+	calls := make([]call, len(b.QueuedQueries))
+	queries := make([]string, len(calls))
+	r.tells = true
+	// Under the simple protocol pgx sends the names of prepared statements as texts.
+	simple := r.conn.native.conn.Config().DefaultQueryExecMode == pgx.QueryExecModeSimpleProtocol
+	for i, q := range b.QueuedQueries {
+		k, err := r.conn.readQueued(r.ctx, q, !simple)
+		if err != nil {
+			return err
+		}
+		calls[i], queries[i] = k, k.text
+		if simple && strings.Contains(strings.TrimRight(k.text, "; \t\r\n"), ";") {
+			r.tells = false // a text may have several results
+		}
+	}
+	batch := r.conn.keyfill.NewBatch(queries)
+	for i := range calls {
+		k := &calls[i]
+		text, args, err := batch.Add(r.ctx, k.text, bound(k.args))
+		if err != nil {
+			batch.Abandon(r.ctx)
+			return err
+		}
+		queries[i], k.args = k.sent(text), values(args)
+	}
+	r.batch = batch
+	for i, q := range b.QueuedQueries {
+		q.SQL, q.Arguments = queries[i], calls[i].args
+		own := q.Fn
+		q.Fn = func(pgx.BatchResults) error {
+			if own != nil {
+				return own(r)
+			}
+			_, err := r.Exec()
+			return err
+		}
+	}
+	return nil
+}
+
+// readQueued reads the arguments of a queued text. pgx takes no option there but a
+// QueryRewriter. takesNames says that the text may be the name of a prepared statement.
+func (c *Conn) readQueued(ctx context.Context, q *pgx.QueuedQuery, takesNames bool) (call, error) {
+	args := q.Arguments
+	var rewriter pgx.QueryRewriter
+	for len(args) > 0 {
+		one, ok := args[0].(pgx.QueryRewriter)
+		if !ok {
+			break
+		}
+		rewriter, args = one, args[1:]
+	}
+	k, err := rewritten(ctx, c.native.conn, rewriter, call{text: q.SQL, args: args})
+	if err == nil && takesNames {
+		k = c.named(k)
+	}
+	return k, err
+}
+
+// Exec is the method of pgx.
+func (r *batchResults) Exec() (pgconn.CommandTag, error) {
+	i := r.next
+	r.next++
+	tag, err := r.BatchResults.Exec()
+	if err == nil && r.batch != nil {
+		r.read = true
+		if r.tells {
+			r.batch.NoteResult(i, driver.RowsAffected(tag.RowsAffected()))
+		}
+	}
+	return tag, err
+}
+
+// Query is the method of pgx.
+func (r *batchResults) Query() (pgx.Rows, error) {
+	i := r.next
+	r.next++
+	rows, err := r.BatchResults.Query()
+	if err != nil || r.batch == nil {
+		return rows, err
+	}
+	r.read = true
+	if !r.tells {
+		return rows, nil
+	}
+	a := newAnswer(r.conn.native.conn, rows)
+	a.fields = rows.FieldDescriptions()
+	return rowsOf(a, r.batch.Watch(r.ctx, i, a)), nil
+}
+
+// QueryRow is the method of pgx.
+func (r *batchResults) QueryRow() pgx.Row {
+	rows, _ := r.Query() // Scan returns the error
+	return oneRow{rows}
+}
+
+// Tx is the method of pgx.
+func (r *batchResults) Tx() pgx.Tx {
+	if r.tx == nil {
+		return r.BatchResults.Tx()
+	}
+	return r.tx
+}
+
+// Close is the method of pgx. The connection is free behind it, and keyfill asks what it
+// has to ask.
+func (r *batchResults) Close() error {
+	if r.closed {
+		return r.err
+	}
+	r.closed = true
+	r.err = r.BatchResults.Close()
+	if r.batch != nil {
+		failed := r.err
+		if conn := r.conn.native.conn; r.read && !conn.IsClosed() && conn.PgConn().TxStatus() == 'T' {
+			// The server has executed all texts. The error is of a function that the
+			// application has queued.
+			failed = nil
+		}
+		if err := r.batch.Finish(r.ctx, failed); r.err == nil {
+			r.err = err
+		}
+	}
+	switch {
+	case r.tx == nil:
+		r.free()
+	case r.conn.native.conn.PgConn().TxStatus() == 'I':
+		// The transaction has not begun, and pgx has closed its own.
+		if err := r.tx.Rollback(r.ctx); err != nil && !errors.Is(err, pgx.ErrTxClosed) && r.err == nil {
+			r.err = err
+		}
+	}
+	return r.err
+}
+
+// free gives the connection back.
+func (r *batchResults) free() {
+	if r.release != nil {
+		r.release()
+		r.release = nil
+	}
+}

@@ -1,0 +1,213 @@
+package keyfillpgx
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/internal/fill"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Conn is a connection of pgx whose INSERTs get their keys. It has the methods of a
+// *pgx.Conn that send statements. Like a *pgx.Conn, a Conn is used by one goroutine at a
+// time. [WrapConn] makes one; a [Pool] hands out others.
+type Conn struct {
+	native    *native
+	keyfill   filler // around native
+	connector *keyfill.Connector
+	prepared  map[string]string // texts by the names that Prepare has got
+}
+
+// filler is keyfill's connection: a *fill.Conn, as package keyfill opens one.
+type filler interface {
+	driver.Pinger
+	driver.SessionResetter
+	driver.Validator
+
+	Close() error
+	BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error)
+
+	Passes(query string) (concern rewrite.Concern, pass, counts bool)
+	ExecPassed(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error)
+	QueryPassed(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error)
+	CountPassed()
+	ExecText(ctx context.Context, query string, args []driver.NamedValue, concern rewrite.Concern) (driver.Result, error)
+	QueryText(ctx context.Context, query string, args []driver.NamedValue, concern rewrite.Concern) (driver.Rows, error)
+	PrepareText(ctx context.Context, query string, concern rewrite.Concern) (driver.Stmt, error)
+	NewBatch(queries []string) *fill.Batch
+}
+
+var _ filler = (*fill.Conn)(nil)
+
+// errVersions says that package keyfill works otherwise than this module expects.
+var errVersions = errors.New("keyfillpgx: this module and github.com/keyfill/keyfill are of different versions: take one version of both")
+
+// WrapConn returns a connection that fills keys around one of pgx, with sources of its
+// own. It asks the server what the policy needs to know. The keys of sources with a state
+// are reserved on connections that are opened by conn's config.
+//
+// It fails with the errors of the policy, and with the errors of pgx.
+func WrapConn(ctx context.Context, conn *pgx.Conn, o keyfill.Options) (*Conn, error) {
+	connector, err := keyfill.WrapConnector(newConnector(conn.Config()), o)
+	if err != nil {
+		return nil, err
+	}
+	c, err := newConn(ctx, connector, conn)
+	if err != nil {
+		return nil, errors.Join(err, connector.Close())
+	}
+	return c, nil
+}
+
+// newConn returns a connection around one of pgx.
+func newConn(ctx context.Context, connector *keyfill.Connector, conn *pgx.Conn) (*Conn, error) {
+	n := &native{conn: conn}
+	opened, err := connector.Connect(context.WithValue(ctx, givenKey{}, &given{n}))
+	if err != nil {
+		return nil, err
+	}
+	filled, ok := opened.(filler)
+	if !ok {
+		return nil, errVersions
+	}
+	return &Conn{native: n, keyfill: filled, connector: connector, prepared: map[string]string{}}, nil
+}
+
+// Mount returns the mount of the connection's database: its statistics, mode, keys and
+// check.
+func (c *Conn) Mount() *keyfill.Mount { return c.connector.Mount() }
+
+// Conn returns the connection of pgx. What is sent on it is neither filled nor seen: see
+// the caveats of this package.
+func (c *Conn) Conn() *pgx.Conn {
+	keyfill.Unwrap(c.keyfill)
+	return c.native.conn
+}
+
+// Close closes the connection of pgx, and gives back what the sources have reserved. It
+// is for a Conn of [WrapConn]; a [PoolConn] is released.
+func (c *Conn) Close(ctx context.Context) error {
+	return errors.Join(c.native.conn.Close(ctx), c.keyfill.Close(), c.connector.Close())
+}
+
+// Ping pings the server.
+func (c *Conn) Ping(ctx context.Context) error { return c.native.conn.Ping(ctx) }
+
+// Exec is [pgx.Conn.Exec]. sql may be the name of a statement of [Conn.Prepare], and a
+// QueryRewriter among the arguments, such as pgx.NamedArgs, rewrites the text before
+// keyfill does. An INSERT that cannot be filled is an error before anything is sent: a
+// *keyfill.Error.
+func (c *Conn) Exec(ctx context.Context, sql string, arguments ...any) (pgconn.CommandTag, error) {
+	n := c.native
+	k, err := c.read(ctx, sql, arguments, false)
+	if err != nil {
+		return pgconn.CommandTag{}, err
+	}
+	n.call, n.tag = k, pgconn.CommandTag{}
+	defer n.forget()
+	concern, passes, counts := c.keyfill.Passes(k.text)
+	if passes {
+		_, err := c.keyfill.ExecPassed(ctx, k.text, bound(k.args))
+		if counts && err == nil {
+			c.keyfill.CountPassed()
+		}
+		return n.tag, err
+	}
+	_, err = c.keyfill.ExecText(ctx, k.text, bound(k.args), concern)
+	if err == driver.ErrSkip {
+		err = c.unkept(ctx, k, concern, func(s driver.Stmt) error {
+			_, err := s.(driver.StmtExecContext).ExecContext(ctx, bound(k.args))
+			return err
+		})
+	}
+	return n.tag, err
+}
+
+// unkept sends a text that pgx is not to keep a statement for, since it holds its keys.
+func (c *Conn) unkept(ctx context.Context, k call, concern rewrite.Concern, send func(driver.Stmt) error) error {
+	stmt, err := c.keyfill.PrepareText(ctx, k.text, concern)
+	if err != nil {
+		return err
+	}
+	return errors.Join(send(stmt), stmt.Close())
+}
+
+// Query is [pgx.Conn.Query], as [Conn.Exec] is [pgx.Conn.Exec].
+func (c *Conn) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
+	n := c.native
+	k, err := c.read(ctx, sql, args, true)
+	if err != nil {
+		return errRows{err}, err
+	}
+	n.call, n.rows = k, nil
+	defer n.forget()
+	concern, passes, counts := c.keyfill.Passes(k.text)
+	if n.call.passes = passes; passes {
+		_, err := c.keyfill.QueryPassed(ctx, k.text, bound(k.args))
+		if counts && err == nil {
+			c.keyfill.CountPassed()
+		}
+		if n.rows == nil {
+			return errRows{err}, err
+		}
+		return n.rows.rows, err
+	}
+	rows, err := c.keyfill.QueryText(ctx, k.text, bound(k.args), concern)
+	if err == driver.ErrSkip {
+		err = c.unkept(ctx, k, concern, func(s driver.Stmt) (err error) {
+			rows, err = s.(driver.StmtQueryContext).QueryContext(ctx, bound(k.args))
+			return err
+		})
+	}
+	switch a := n.rows; {
+	case err == nil:
+		return rowsOf(a, rows), nil
+	case a != nil && a.rows.Err() == err:
+		return a.rows, a.early // as pgx tells it
+	default:
+		return errRows{err}, err
+	}
+}
+
+// QueryRow is [pgx.Conn.QueryRow], as [Conn.Exec] is [pgx.Conn.Exec].
+func (c *Conn) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
+	rows, _ := c.Query(ctx, sql, args...) // Scan returns the error
+	return oneRow{rows}
+}
+
+// Prepare is [pgx.Conn.Prepare]. An INSERT that is executed by the name gets its keys.
+func (c *Conn) Prepare(ctx context.Context, name, sql string) (*pgconn.StatementDescription, error) {
+	described, err := c.native.conn.Prepare(ctx, name, sql)
+	if err == nil && name != "" {
+		c.prepared[name] = sql
+	}
+	return described, err
+}
+
+// Deallocate is [pgx.Conn.Deallocate].
+func (c *Conn) Deallocate(ctx context.Context, name string) error {
+	delete(c.prepared, name)
+	return c.native.conn.Deallocate(ctx, name)
+}
+
+// Begin is [pgx.Conn.Begin]. Transactions in the transaction are savepoints.
+func (c *Conn) Begin(ctx context.Context) (pgx.Tx, error) {
+	return c.BeginTx(ctx, pgx.TxOptions{})
+}
+
+// BeginTx is [pgx.Conn.BeginTx].
+func (c *Conn) BeginTx(ctx context.Context, o pgx.TxOptions) (pgx.Tx, error) {
+	t, err := c.beginTx(ctx, o, func() {})
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// forget forgets the text of the application that was on its way.
+func (n *native) forget() { n.call, n.rows = call{}, nil }

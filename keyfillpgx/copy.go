@@ -1,0 +1,172 @@
+package keyfillpgx
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/keyfill/keyfill/internal/session"
+)
+
+// CopyFrom is [pgx.Conn.CopyFrom]. Where a key column of the policy is not among the
+// columns it is added to them, and a key to each row, as pgx asks rows for its values:
+// they are not collected. Where it is among them, a row without a key gets one, as fill:
+// in the policy has it. A row that cannot be filled ends the copy with a *keyfill.Error,
+// and nothing is stored.
+//
+// Keys that belong to the transaction of their INSERT are refused, since the connection
+// takes no statement that reserves them while it copies.
+func (c *Conn) CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error) {
+	l := newLoad(table, columns)
+	concern, passes, counts := c.keyfill.Passes(l.text())
+	if passes {
+		n, err := c.native.conn.CopyFrom(ctx, table, columns, rows)
+		if counts && err == nil {
+			c.keyfill.CountPassed()
+		}
+		return n, err
+	}
+	c.native.load = l
+	stmt, err := c.keyfill.PrepareText(ctx, l.text(), concern)
+	c.native.load = nil
+	if err != nil {
+		return 0, err
+	}
+	s := &loadSource{CopyFromSource: rows, ctx: ctx, load: l, stmt: stmt, width: len(columns)}
+	c.native.copying = true
+	l.stored, l.failed = c.native.conn.CopyFrom(ctx, table, l.columns, s)
+	c.native.copying = false
+	stored, failed := l.stored, l.failed
+	if failed != nil && s.refused != nil {
+		stored, failed = 0, s.refused // the server has been told, and has answered with its own words
+	}
+	_, ended := session.ExecStmt(ctx, stmt, nil)
+	if failed == nil {
+		failed = ended
+	}
+	return stored, errors.Join(failed, stmt.Close())
+}
+
+// load is a COPY as keyfill sees it: a prepared statement, whose executions are rows, and
+// which an execution without arguments ends.
+type load struct {
+	head    string // of the text, before the columns
+	columns []string
+	row     []any // the last, with its keys
+	stored  int64
+	failed  error
+}
+
+var _ driver.StmtExecContext = (*load)(nil)
+
+func newLoad(table pgx.Identifier, columns []string) *load {
+	return &load{head: "COPY " + table.Sanitize() + " (", columns: columns}
+}
+
+// text returns the text of a COPY whose rows come one by one. pgx sends another one.
+func (l *load) text() string {
+	quoted := make([]string, len(l.columns))
+	for i, name := range l.columns {
+		quoted[i] = pgx.Identifier{name}.Sanitize()
+	}
+	return l.head + strings.Join(quoted, ", ") + ") FROM STDIN"
+}
+
+// open reads the columns from the text that keyfill has made.
+func (l *load) open(text string) error {
+	rest, ok := strings.CutPrefix(text, l.head)
+	if !ok {
+		return errVersions
+	}
+	var columns []string
+	for {
+		name, behind, ok := unquoted(strings.TrimLeft(rest, ", "))
+		if !ok {
+			break
+		}
+		columns, rest = append(columns, name), behind
+	}
+	if strings.TrimSpace(rest) != ") FROM STDIN" {
+		return errVersions
+	}
+	l.columns = columns
+	return nil
+}
+
+// unquoted returns the name in double quotes that a text begins with, and what is behind
+// it.
+func unquoted(text string) (name, behind string, ok bool) {
+	if !strings.HasPrefix(text, `"`) {
+		return "", text, false
+	}
+	var b strings.Builder
+	for i := 1; i < len(text); i++ {
+		switch {
+		case text[i] != '"':
+			b.WriteByte(text[i])
+		case i+1 < len(text) && text[i+1] == '"':
+			b.WriteByte('"')
+			i++
+		default:
+			return b.String(), text[i+1:], true
+		}
+	}
+	return "", text, false
+}
+
+func (l *load) Close() error  { return nil }
+func (l *load) NumInput() int { return -1 }
+
+// ExecContext takes a row, or gives the answer of the COPY.
+func (l *load) ExecContext(_ context.Context, args []driver.NamedValue) (driver.Result, error) {
+	if len(args) > 0 {
+		l.row = values(args)
+		return driver.RowsAffected(1), nil
+	}
+	if l.failed != nil {
+		return nil, l.failed
+	}
+	return driver.RowsAffected(l.stored), nil
+}
+
+// Exec is ExecContext for callers without a context.
+func (l *load) Exec(args []driver.Value) (driver.Result, error) {
+	return l.ExecContext(context.Background(), session.NamedValues(args))
+}
+
+// errNoRows is returned for a COPY that is queried.
+var errNoRows = errors.New("keyfillpgx: a COPY gives no rows: call CopyFrom")
+
+// Query fails: a COPY gives no rows.
+func (l *load) Query([]driver.Value) (driver.Rows, error) { return nil, errNoRows }
+
+// loadSource are the application's rows with their keys. pgx reads them in a goroutine of
+// its own while the connection waits, so that nobody else uses keyfill's.
+type loadSource struct {
+	pgx.CopyFromSource
+	ctx     context.Context
+	load    *load
+	stmt    driver.Stmt // keyfill's, around load
+	width   int         // the number of the application's columns
+	refused error
+}
+
+// Values returns the application's next row with its keys.
+func (s *loadSource) Values() ([]any, error) {
+	row, err := s.CopyFromSource.Values()
+	if err != nil {
+		return nil, err
+	}
+	if len(row) != s.width {
+		return nil, fmt.Errorf("expected %d values, got %d values", s.width, len(row))
+	}
+	if _, err := session.ExecStmt(s.ctx, s.stmt, bound(row)); err != nil {
+		s.refused = err
+		return nil, err
+	}
+	return s.load.row, nil
+}

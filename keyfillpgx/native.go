@@ -1,0 +1,255 @@
+package keyfillpgx
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/keyfill/keyfill/internal/session"
+)
+
+// native is a connection of pgx as keyfill calls one: a driver.Conn, whose own methods
+// are for keyfill's questions, and whose Texts are for the texts of the application.
+// Arguments go to pgx as they come.
+type native struct {
+	conn *pgx.Conn
+
+	// Of the text of the application that is on its way:
+	call call
+	tag  pgconn.CommandTag // the last that pgx has given for it
+	rows *answer           // the last that pgx has given for it
+	load *load             // the COPY that is being prepared; nil where none is
+
+	// copying says that pgx copies rows, and takes no statement meanwhile. It changes
+	// only where no other goroutine asks for rows.
+	copying bool
+
+	begin  *pgx.TxOptions  // of the transaction that the application begins
+	begun  pgx.Tx          // that a batch has begun
+	last   pgx.Tx          // the last that BeginTx has given
+	ending context.Context // of the application's Commit or Rollback, which database/sql/driver hands on to no transaction
+}
+
+var (
+	_ session.NativeConn        = (*native)(nil)
+	_ driver.ConnBeginTx        = (*native)(nil)
+	_ driver.ConnPrepareContext = (*native)(nil)
+	_ driver.ExecerContext      = (*native)(nil)
+	_ driver.QueryerContext     = (*native)(nil)
+	_ driver.NamedValueChecker  = (*native)(nil)
+	_ driver.Pinger             = (*native)(nil)
+	_ driver.SessionResetter    = (*native)(nil)
+	_ driver.Validator          = (*native)(nil)
+)
+
+// Texts returns what executes the application's texts.
+func (n *native) Texts() (driver.ExecerContext, driver.QueryerContext) { return texts{n}, texts{n} }
+
+// InTransaction reads the status that the server has sent with its last answer.
+func (n *native) InTransaction() bool { return n.conn.PgConn().TxStatus() != 'I' }
+
+// errCopying is returned where a key of a COPY would be reserved on its own connection.
+var errCopying = errors.New("keyfillpgx: the keys of the COPY are reserved on its connection, since the transaction has changed tables, and the connection takes nothing else meanwhile: commit the change first, or send INSERTs")
+
+// ExecContext executes a statement of keyfill's.
+func (n *native) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if n.copying {
+		return nil, errCopying
+	}
+	tag, err := n.conn.Exec(ctx, query, values(args)...)
+	if err != nil {
+		return nil, err
+	}
+	return driver.RowsAffected(tag.RowsAffected()), nil
+}
+
+// QueryContext asks a question of keyfill's.
+func (n *native) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if n.copying {
+		return nil, errCopying
+	}
+	rows, err := n.conn.Query(ctx, query, values(args)...)
+	a := newAnswer(n.conn, rows)
+	if err = a.first(err); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// PrepareContext returns the COPY that is on its way, or a statement that is sent without
+// being kept.
+func (n *native) PrepareContext(_ context.Context, query string) (driver.Stmt, error) {
+	if n.load != nil {
+		return n.load, n.load.open(query)
+	}
+	return unkept{n, query}, nil
+}
+
+// Prepare is PrepareContext for callers without a context.
+func (n *native) Prepare(query string) (driver.Stmt, error) {
+	return n.PrepareContext(context.Background(), query)
+}
+
+// CheckNamedValue takes every value: pgx knows what to do with it.
+func (n *native) CheckNamedValue(*driver.NamedValue) error { return nil }
+
+// Ping pings the server.
+func (n *native) Ping(ctx context.Context) error { return n.conn.Ping(ctx) }
+
+// ResetSession does nothing: the hooks of a pool have been called.
+func (n *native) ResetSession(context.Context) error { return nil }
+
+// IsValid reports whether the connection is open.
+func (n *native) IsValid() bool { return !n.conn.IsClosed() }
+
+// patience is how long the end of a connection, or of a transaction whose caller has
+// gone, waits for the server.
+const patience = 5 * time.Second
+
+// Close closes the connection of pgx.
+func (n *native) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	return n.conn.Close(ctx)
+}
+
+// Begin is BeginTx for callers without a context.
+func (n *native) Begin() (driver.Tx, error) {
+	return n.BeginTx(context.Background(), driver.TxOptions{})
+}
+
+// BeginTx begins the transaction that the application is about to begin, or one of
+// keyfill's.
+func (n *native) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	if tx := n.begun; tx != nil {
+		n.begun, n.last = nil, tx
+		return nativeTx{n, tx, ctx}, nil
+	}
+	options, err := optionsOf(opts)
+	if n.begin != nil {
+		options, err = *n.begin, nil
+		n.begin = nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	tx, err := n.conn.BeginTx(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	n.last = tx
+	return nativeTx{n, tx, ctx}, nil
+}
+
+// optionsOf returns the options of a transaction of keyfill's.
+func optionsOf(opts driver.TxOptions) (o pgx.TxOptions, err error) {
+	switch level := sql.IsolationLevel(opts.Isolation); level {
+	case sql.LevelDefault:
+	case sql.LevelReadCommitted:
+		o.IsoLevel = pgx.ReadCommitted
+	case sql.LevelRepeatableRead:
+		o.IsoLevel = pgx.RepeatableRead
+	case sql.LevelSerializable:
+		o.IsoLevel = pgx.Serializable
+	default:
+		return o, fmt.Errorf("keyfillpgx: PostgreSQL has no isolation level %s: take another one", level)
+	}
+	if opts.ReadOnly {
+		o.AccessMode = pgx.ReadOnly
+	}
+	return o, nil
+}
+
+// nativeTx is a transaction of pgx as keyfill ends one. Its context is the one that it
+// was begun with, for a transaction of keyfill's own.
+type nativeTx struct {
+	native *native
+	tx     pgx.Tx
+	ctx    context.Context
+}
+
+func (t nativeTx) Commit() error {
+	if ctx := t.native.ending; ctx != nil {
+		return t.tx.Commit(ctx)
+	}
+	return t.tx.Commit(t.ctx)
+}
+
+// Rollback of a transaction of keyfill's own goes on where the caller has gone.
+func (t nativeTx) Rollback() error {
+	if ctx := t.native.ending; ctx != nil {
+		return t.tx.Rollback(ctx)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), patience)
+	defer cancel()
+	return t.tx.Rollback(ctx)
+}
+
+// texts executes the texts of the application on a connection.
+type texts struct{ *native }
+
+// ExecContext keeps the command tag of the answer for the application.
+func (t texts) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	n := t.native
+	var err error
+	n.tag, err = n.conn.Exec(ctx, n.call.sent(query), n.call.with(args)...)
+	if err != nil {
+		return nil, err
+	}
+	return driver.RowsAffected(n.tag.RowsAffected()), nil
+}
+
+// QueryContext keeps the rows for the application. It reads the first one, since the
+// server says only then whether the statement has failed, unless the text passes.
+func (t texts) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	n := t.native
+	rows, err := n.conn.Query(ctx, n.call.sent(query), n.call.with(args)...)
+	a := newAnswer(n.conn, rows)
+	a.keeps, a.early = true, err
+	n.rows = a
+	if n.call.passes {
+		return a, err
+	}
+	if err = a.first(err); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// unkept is a text that comes once: pgx keeps no statement for it.
+type unkept struct {
+	native *native
+	query  string
+}
+
+var (
+	_ driver.StmtExecContext  = unkept{}
+	_ driver.StmtQueryContext = unkept{}
+)
+
+func (s unkept) Close() error  { return nil }
+func (s unkept) NumInput() int { return -1 }
+
+func (s unkept) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	s.native.call.once = true
+	return texts{s.native}.ExecContext(ctx, s.query, args)
+}
+
+func (s unkept) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	s.native.call.once = true
+	return texts{s.native}.QueryContext(ctx, s.query, args)
+}
+
+func (s unkept) Exec(args []driver.Value) (driver.Result, error) {
+	return s.ExecContext(context.Background(), session.NamedValues(args))
+}
+
+func (s unkept) Query(args []driver.Value) (driver.Rows, error) {
+	return s.QueryContext(context.Background(), session.NamedValues(args))
+}
