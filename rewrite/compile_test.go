@@ -316,3 +316,13 @@ func TestCompileDeep(t *testing.T) {
 		})
 	}
 }
+
+// TestCompileAllocates: an INSERT of one row with one key takes a copy of its text, one
+// piece of memory for the plan with all that belongs to it, and the text of an edit.
+func TestCompileAllocates(t *testing.T) {
+	d := dialect.MySQL()
+	lookup, query := customers(d), rowsOf(d, 1)
+	if n := testing.AllocsPerRun(100, func() { rewrite.Compile(d, lookup, query) }); n > 3 {
+		t.Errorf("%v allocations, want 3", n)
+	}
+}

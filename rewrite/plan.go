@@ -193,9 +193,11 @@ func (p *parser) plan() *Plan {
 
 // newPlan returns a plan without anything that was read.
 func (p *parser) newPlan() *Plan {
-	pl := new(Plan)
+	var pl *Plan
 	if p.first != nil {
 		pl = &p.first.plan
+	} else {
+		pl = new(Plan)
 	}
 	pl.d, pl.query, pl.Statements, pl.Load, pl.first = p.d, p.q, p.statements, p.streams, p.first
 	return pl
