@@ -104,8 +104,12 @@ type profiledTurns struct {
 	used    time.Duration
 }
 
-// settle finds out how often a turn does what it does.
+// settle finds out how often a turn does what it does. The first times open connections
+// and ask the engine about its tables, and do not count.
 func (t *profiledTurns) settle(r Run) error {
+	if _, err := t.do(10); err != nil {
+		return err
+	}
 	for n := 10; ; n *= 2 {
 		took, err := t.do(n)
 		if err != nil {
@@ -211,8 +215,12 @@ type Profiles struct {
 	Profiles []Profile       `json:"profiles"`
 }
 
-// shownShare is the least share of a way, or of its rival, that has a line of its own.
-const shownShare = 0.015
+// shownShare is the least share of a way, or of its rival, that has a line of its own, and
+// shownParts is how many lines there are at most.
+const (
+	shownShare = 0.015
+	shownParts = 12
+)
 
 // Markdown returns the profiles as a part of a page.
 func (p *Profiles) Markdown() string {
@@ -244,7 +252,7 @@ func (p *Profile) table() string {
 	}
 	rest := Part{Name: "the rest"}
 	for _, part := range p.Parts {
-		if part.Time < shownShare*p.Time && part.Rival < shownShare*p.Rival {
+		if part.Rival <= shownShare*p.Rival && (part.Time < shownShare*p.Time || len(rows) >= shownParts) {
 			rest.Time, rest.Memory, rest.Rival = rest.Time+part.Time, rest.Memory+part.Memory, rest.Rival+part.Rival
 			continue
 		}
