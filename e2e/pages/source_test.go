@@ -57,6 +57,7 @@ var around = map[string]string{
 	"order":     "var order struct{ ID int64 }",
 	"options":   "func options() keyfill.Options { return keyfill.Options{} }",
 	"orders":    "var orders []struct{ ID int64 }",
+	"rows":      "var rows [][]any",
 	"t":         "var t *testing.T",
 }
 
