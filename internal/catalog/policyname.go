@@ -3,7 +3,9 @@ package catalog
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/keyfill/keyfill/dialect"
 )
@@ -42,6 +44,9 @@ var yamlWords = []string{"null", "true", "false", "yes", "no", "on", "off", "y",
 func YAMLString(text string) string {
 	if isPlainScalar.MatchString(text) && !slices.Contains(yamlWords, strings.ToLower(text)) {
 		return text
+	}
+	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(text) // single quotes fold the end of a line
 	}
 	return "'" + strings.ReplaceAll(text, "'", "''") + "'"
 }

@@ -183,7 +183,7 @@ func (db *Tables) look(ctx context.Context, g *Conn, t *Table, wait time.Duratio
 	}
 	found, err := catalogTable(ctx, g, e.Dialect, t.Rule.Schema, t.Rule.Name, db, wait)
 	if errors.Is(err, catalog.ErrNoTable) {
-		return &Facts{Columns: make([]ColumnFacts, len(t.KeyColumns)), unseen: err}, nil
+		return &Facts{Columns: make([]ColumnFacts, len(t.KeyColumns)), unseen: meant(ctx, db, g, t, err)}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -275,6 +275,25 @@ func factsOfColumn(t *catalog.Table, c *catalog.Column) ColumnFacts {
 		RowID:  c.RowID,
 		Unique: c.Unique,
 	}
+}
+
+// meantWait is for how long the names of other tables are waited for.
+const meantWait = time.Second
+
+// meant returns the error of a table that is not there with the names that were likely
+// meant. A session that may see other tables than a connection of our own is not asked.
+func meant(ctx context.Context, db *Tables, g *Conn, t *Table, missing error) error {
+	d := db.AnyEngine().Dialect
+	ctx, cancel := context.WithTimeout(ctx, meantWait)
+	defer cancel()
+	if db.StatesOnConnection() {
+		return catalog.Meant(ctx, d, catalog.Conn(g.Raw), t.Rule.Schema, t.Rule.Name, missing)
+	}
+	q, err := db.sources.stores.catalog()
+	if g.isAltered() || err != nil {
+		return missing
+	}
+	return catalog.Meant(ctx, d, q, t.Rule.Schema, t.Rule.Name, missing)
 }
 
 // CatalogTable asks the catalog for a table, and waits for the answer for store_wait at
