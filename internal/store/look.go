@@ -38,6 +38,9 @@ func (s *Store) Look(ctx context.Context, q Sequence) (Looked, error) {
 		if err != nil {
 			return found, err
 		}
+		if got.form != nil && got.form.lockless && q.Procedure == "" && !q.optimistic() {
+			return found, q.fail(ErrKeyEngine, "") // as the first reservation says
+		}
 		return found, found.behind(&q, got.known)
 	}
 	found := Looked{Last: q.max()}
@@ -72,6 +75,20 @@ func (s *Store) Look(ctx context.Context, q Sequence) (Looked, error) {
 		return found, err
 	}
 	return found, found.behind(&q, true)
+}
+
+// LookUnmade says of a sequence what [Store.Look] will say when keyfill's tables were
+// made, and hold nothing yet.
+func (s *Store) LookUnmade(ctx context.Context, q Sequence) error {
+	if q.Create {
+		return nil
+	}
+	greatest, _, err := s.run.columnsOf(&q).greatest(ctx)
+	if err != nil {
+		return err
+	}
+	o := opener{s.run, &q}
+	return o.row().noRow(ctx, greatest)
 }
 
 // behind returns the error of a state that is not above the greatest key.
