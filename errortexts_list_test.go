@@ -7,6 +7,7 @@ var noInstruction = []struct {
 }{
 	{"what stands behind it in the same error says what to do, as a detail or as a statement to run", []string{
 		"several tables differ by case only",
+		"the server has answered with %s",
 		"the engine computes the column",
 		"the engine refuses keys",
 		"the column does not take such keys",

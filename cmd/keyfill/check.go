@@ -238,36 +238,12 @@ func (f *checkFlags) printText(out io.Writer, findings []keyfill.Finding) error 
 	return err
 }
 
-// printScript prints the remedies as one script. What is no SQL is a comment.
+// printScript prints the remedies as one script.
 func printScript(out io.Writer, findings []keyfill.Finding) error {
-	var b strings.Builder
-	b.WriteString("-- Read each statement before you run it: nothing was run.\n")
-	printed := map[string]bool{}
+	var all []check.Finding
 	for _, one := range findings {
-		comment := fmt.Sprintf("%s, %s%s: %s", one.Severity, one.Rule, onTable(one), one.Message)
-		fmt.Fprintf(&b, "\n-- %s\n", strings.NewReplacer("\n", " ", "\r", " ").Replace(comment)) // a name may have a line's end
-		switch {
-		case !strings.HasSuffix(one.Remedy, ";"):
-			b.WriteString("-- " + strings.ReplaceAll(one.Remedy, "\n", "\n-- ") + "\n")
-		case printed[one.Remedy]:
-			b.WriteString("-- mended by the same statement above\n")
-		default:
-			printed[one.Remedy] = true
-			b.WriteString(one.Remedy + "\n")
-		}
+		all = append(all, check.Finding(one))
 	}
-	_, err := io.WriteString(out, b.String())
+	_, err := io.WriteString(out, check.Script(all))
 	return err
-}
-
-// onTable says where a finding is.
-func onTable(one keyfill.Finding) string {
-	where := ""
-	if one.Table != "" {
-		where = " of " + strings.TrimSuffix(one.Table+"."+one.Column, ".")
-	}
-	if one.Line > 0 {
-		where += fmt.Sprintf(" (line %d)", one.Line)
-	}
-	return where
 }

@@ -101,7 +101,7 @@ func (f *planFigures) keepStates() (steps []planStep) {
 		steps = append(steps, planStep{
 			Title: "Keep the row of the state: the way there begins with it again.",
 			Check: "SELECT next_value, updated_at FROM keyfill_sequences WHERE name = " + f.literal(s.name),
-			Look:  "it does not change any more when the last process with keyfill has ended.",
+			Look:  "it does not change any more when the last process with keyfill has ended. keyfill check says when the entry may be removed.",
 		})
 	}
 	return steps

@@ -22,6 +22,16 @@ var typesOf = map[string][2]string{
 	"sqlite": {"TEXT", "BLOB"}, "mariadb": {"UUID", "BINARY(16)"}, "postgres": {"uuid", "bytea"},
 }
 
+// parsed returns the policy of a text.
+func parsed(t *testing.T, text string) *policy.Config {
+	t.Helper()
+	cfg, err := policy.Parse([]byte(head + text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
 const cleanPolicy = `  customers: {column: id}
   devices: {column: id, layout: binary}
   orders: {column: id, source: {kind: sequence, ensure_schema: true}}
@@ -56,11 +66,7 @@ func TestClean(t *testing.T) {
 			for _, f := range findings {
 				t.Errorf("%s the first key: %+v", when, f)
 			}
-			cfg, err := policy.Parse([]byte(head + cleanPolicy))
-			if err != nil {
-				t.Fatal(err)
-			}
-			db, m := s.Open(t, cfg)
+			db, m := s.Open(t, parsed(t, cleanPolicy))
 			for _, statement := range []string{
 				"INSERT INTO customers (name) VALUES ('a')", "INSERT INTO orders (customer_id) VALUES (NULL)",
 			} {

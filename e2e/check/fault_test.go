@@ -13,7 +13,6 @@ import (
 	"github.com/keyfill/keyfill/internal/check"
 	"github.com/keyfill/keyfill/internal/drivers"
 	"github.com/keyfill/keyfill/internal/keys"
-	"github.com/keyfill/keyfill/policy"
 )
 
 // fault is a planted one.
@@ -38,20 +37,29 @@ const head = "version: 1\ntables:\n"
 // look runs the check of a policy, as the command does.
 func look(t *testing.T, s *harness.Scratch, text string) ([]check.Finding, int) {
 	t.Helper()
-	cfg, err := policy.Parse([]byte(head + text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	facts, _ := drivers.Of(s.Connector.Driver())
+	return lookWith(t, s, text, check.Options{Connector: s.Connector})
+}
+
+// lookWith is look with options besides the tables.
+func lookWith(t *testing.T, s *harness.Scratch, text string, o check.Options) ([]check.Finding, int) {
+	t.Helper()
+	cfg := parsed(t, text)
+	facts, _ := drivers.Of(o.Connector.Driver())
 	dialects := []*dialect.Dialect{facts.Dialect}
 	if facts.Family {
 		dialects = []*dialect.Dialect{dialect.MySQL(), dialect.MariaDB()}
 	}
-	tables, err := keys.New(keys.Options{Policy: cfg}, facts, dialects)
-	if err != nil {
+	var err error
+	if cfg.Dialect != "" {
+		if dialects[0], err = dialect.ByName(cfg.Dialect); err != nil {
+			t.Fatal(err)
+		}
+		dialects = dialects[:1]
+	}
+	if o.Tables, err = keys.New(keys.Options{Policy: cfg}, facts, dialects); err != nil {
 		t.Fatal(err)
 	}
-	findings, statements, err := check.RunCounted(context.Background(), check.Options{Tables: tables, Connector: s.Connector})
+	findings, statements, err := check.RunCounted(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,11 +67,20 @@ func look(t *testing.T, s *harness.Scratch, text string) ([]check.Finding, int) 
 		if !slices.Contains(check.Rules(), f.Rule) || f.Message == "" || f.Remedy == "" || f.Severity == "" {
 			t.Errorf("an unfinished finding: %+v", f)
 		}
-		if all := f.Message + f.Remedy; strings.Contains(all, "secretword") || strings.Contains(all, "://") {
+		if all := f.Message + f.Remedy; strings.Contains(all, secretWord) || strings.Contains(all, "://") {
 			t.Errorf("a finding holds a DSN: %+v", f)
 		}
 	}
 	return findings, statements
+}
+
+// secretWord is the password of the users that the tests make, and a part of the DSNs
+// that nothing answers.
+const secretWord = "secretword"
+
+// ruled returns the findings of a rule.
+func ruled(findings []check.Finding, rule string) []check.Finding {
+	return slices.DeleteFunc(slices.Clone(findings), func(f check.Finding) bool { return f.Rule != rule })
 }
 
 func execute(t *testing.T, s *harness.Scratch, statements ...string) {
@@ -120,15 +137,17 @@ func (f *fault) test(t *testing.T, e harness.Engine) {
 		text = f.fixed
 	case f.mend != nil:
 		execute(t, s, f.mend...)
-	case !strings.HasSuffix(found.Remedy, ";"):
+	case !found.IsSQL():
 		t.Fatalf("the remedy is no SQL: %s", found.Remedy)
 	default:
-		for _, statement := range strings.Split(found.Remedy, ";\n") {
-			execute(t, s, strings.TrimSuffix(statement, ";"))
-		}
+		// The script has the remedies of all findings, as --fix prints them.
+		runScript(t, s, check.Script(findings))
 	}
 	findings, _ = look(t, s, text)
 	for _, one := range findings {
+		if found.IsSQL() && one.IsSQL() {
+			t.Errorf("the script leaves %+v\n%s", one, check.Script(findings))
+		}
 		if one.Rule == f.rule && (one.Table == f.table && one.Column == f.column || f.fixed != "") {
 			t.Errorf("after %q there is %+v", found.Remedy, one)
 		}

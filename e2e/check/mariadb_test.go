@@ -85,4 +85,54 @@ var mariadbFaults = []fault{
 		policy: "  orders: {column: id, source: {kind: sequence, ensure_schema: true}}\n", rule: "bound-twice", table: "orders", column: "id", line: 3,
 		mend: []string{"DELETE FROM keyfill_sequences WHERE name = 'old'"}, says: "WHERE name = 'old'",
 	},
+	{
+		name: "collation and foreign key", schema: []string{"CREATE TABLE orders (id VARCHAR(8) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci PRIMARY KEY)",
+			"CREATE TABLE order_lines (id CHAR(36) PRIMARY KEY, order_id VARCHAR(8) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci, CONSTRAINT parent FOREIGN KEY (order_id) REFERENCES orders (id))"},
+		policy: "  order_lines: {column: id, source: uuidv7}\n  orders: {column: id, source: {kind: coprime, length: 8, alphabet: base62, collation: binary, ensure_schema: true}}\n",
+		rule:   "collation", table: "orders", column: "id", line: 4, says: "drop the foreign key parent of order_lines",
+		mend: []string{"ALTER TABLE order_lines DROP FOREIGN KEY parent", "ALTER TABLE orders MODIFY id VARCHAR(8) CHARACTER SET ascii COLLATE ascii_bin NOT NULL",
+			"ALTER TABLE order_lines MODIFY order_id VARCHAR(8) CHARACTER SET ascii COLLATE ascii_bin", "ALTER TABLE order_lines ADD FOREIGN KEY (order_id) REFERENCES orders (id)"},
+	},
+	{
+		name: "lease of another", schema: ownTables(dialect.MariaDB(), "CREATE TABLE orders (id BIGINT PRIMARY KEY)", leased("UTC_TIMESTAMP() + INTERVAL 1 HOUR", "UTC_TIMESTAMP()")),
+		policy: recycledPolicy, rule: "lease", line: 3, says: "host-7", mend: []string{"DELETE FROM keyfill_series"},
+	},
+	{
+		name: "lease that has run out", schema: ownTables(dialect.MariaDB(), "CREATE TABLE orders (id BIGINT PRIMARY KEY)", leased("UTC_TIMESTAMP() - INTERVAL 1 HOUR", "UTC_TIMESTAMP()")),
+		policy: recycledPolicy, rule: "lease", line: 3, says: "has run out", mend: []string{"DELETE FROM keyfill_series"},
+	},
+	{
+		name: "no key table", schema: []string{"CREATE TABLE orders (id BIGINT PRIMARY KEY)"},
+		policy: keyTablePolicy, rule: "key-table", table: "orders", column: "id", line: 3,
+		mend: []string{"CREATE TABLE numbers (name VARCHAR(40) PRIMARY KEY, value BIGINT NOT NULL)", "INSERT INTO numbers VALUES ('orders', 1)"},
+	},
+	{
+		name: "key table without transactions", schema: []string{"CREATE TABLE orders (id BIGINT PRIMARY KEY)",
+			"CREATE TABLE numbers (name VARCHAR(40) PRIMARY KEY, value BIGINT NOT NULL) ENGINE=MyISAM", "INSERT INTO numbers VALUES ('orders', 1)"},
+		policy: keyTablePolicy, rule: "key-table", table: "orders", column: "id", line: 3, mend: []string{"ALTER TABLE numbers ENGINE=InnoDB"},
+	},
+	{
+		name: "key table of text", schema: []string{"CREATE TABLE orders (id BIGINT PRIMARY KEY)",
+			"CREATE TABLE numbers (name VARCHAR(40) PRIMARY KEY, value VARCHAR(9) NOT NULL)", "INSERT INTO numbers VALUES ('orders', '1')"},
+		policy: keyTablePolicy, rule: "key-table", table: "orders", column: "id", line: 3, mend: []string{"ALTER TABLE numbers MODIFY value BIGINT NOT NULL"},
+	},
+	{
+		name: "key table behind", schema: []string{"CREATE TABLE orders (id BIGINT PRIMARY KEY)", "INSERT INTO orders VALUES (70)",
+			"CREATE TABLE numbers (name VARCHAR(40) PRIMARY KEY, value BIGINT NOT NULL)", "INSERT INTO numbers VALUES ('orders', 1)"},
+		policy: keyTablePolicy, rule: "state-behind", table: "orders", column: "id", line: 3, mend: []string{"UPDATE numbers SET value = 71"},
+	},
+	{
+		name: "one state for two columns", schema: ownTables(dialect.MariaDB(), "CREATE TABLE items (id BIGINT PRIMARY KEY)", "CREATE TABLE orders (id BIGINT PRIMARY KEY)",
+			"INSERT INTO keyfill_sequences VALUES ('one', 5, CONCAT(DATABASE(), '.items'), 'id', '', 'x', NOW())"),
+		policy: "  orders: {column: id, source: {kind: sequence, name: one, ensure_schema: true}}\n",
+		fixed:  "  orders: {column: id, source: {kind: sequence, name: two, ensure_schema: true}}\n",
+		rule:   "bound-twice", table: "orders", column: "id", line: 3,
+	},
+	{
+		name: "not unique, a long name", schema: []string{"CREATE TABLE " + longName + " (id CHAR(36) NOT NULL, KEY (id))"},
+		policy: "  " + longName + ": {column: id, source: uuidv7}\n", rule: "not-unique", table: longName, column: "id", line: 3,
+	},
 }
+
+// longName has as many characters as MariaDB takes.
+const longName = "a234567890123456789012345678901234567890123456789012345678901234"

@@ -7,7 +7,6 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/e2e/internal/harness"
-	"github.com/keyfill/keyfill/policy"
 )
 
 // TestOddNames: a name that is no text stops nothing.
@@ -35,14 +34,32 @@ func TestOtherStore(t *testing.T) {
 func TestBelowLeftOut(t *testing.T) {
 	s := harness.MySQLDefault.Scratch(t)
 	execute(t, s, "CREATE TABLE orders (id BIGINT AUTO_INCREMENT PRIMARY KEY, note INT) AUTO_INCREMENT = 1000", "INSERT INTO orders (note) VALUES (1)")
-	cfg, err := policy.Parse([]byte(head + "  orders: {column: id, source: {kind: sequence, ensure_schema: true, below: 1000}}\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, _ := s.Open(t, cfg)
+	db, _ := s.Open(t, parsed(t, "  orders: {column: id, source: {kind: sequence, ensure_schema: true, below: 1000}}\n"))
 	harness.Exec(t, db, "INSERT INTO orders (note) VALUES (2)")
 	findings, _ := look(t, s, "  orders: {column: id, source: {kind: sequence}}\n")
 	if len(findings) != 1 || findings[0].Rule != "engine-fills" || !strings.Contains(findings[0].Message, "keyfill plan there") {
 		t.Errorf("%+v", findings)
 	}
+}
+
+// TestWrittenNames: a remedy has an odd name so that the policy reads it.
+func TestWrittenNames(t *testing.T) {
+	harness.Each(t, engines, func(t *testing.T, s *harness.Scratch) {
+		id := typesOf[s.Dialect.Name][0]
+		for _, name := range []string{"two words", "it's", "a: b", "User", "on", "2020", "line\nend", `quo"ted`, "b\\s", "wild*", "größe", "x.y", "{a}"} {
+			quote := s.Dialect.QuoteIdent
+			execute(t, s, "CREATE TABLE "+quote(name)+" ("+quote(name+"_id")+" "+id+" NOT NULL PRIMARY KEY)")
+			found, _ := look(t, s, "  \"nothing*\": {column: id}\n")
+			got := ruled(found, "no-rule")
+			if len(got) != 1 {
+				t.Errorf("%q: %+v", name, found)
+				continue
+			}
+			_, entry, _ := strings.Cut(got[0].Remedy, "under tables: ")
+			if found, _ = look(t, s, "  "+entry+"\n"); len(found) != 0 {
+				t.Errorf("%q, by the entry %s: %+v", name, entry, found)
+			}
+			execute(t, s, "DROP TABLE "+quote(name))
+		}
+	})
 }

@@ -95,4 +95,45 @@ var postgresqlFaults = []fault{
 		name: "no tables for states", schema: []string{"CREATE TABLE orders (id bigint PRIMARY KEY)"},
 		policy: "  orders: {column: id, source: {kind: sequence}}\n", rule: "state-tables", table: "keyfill_sequences", line: 3,
 	},
+	{
+		name: "lease of another", schema: ownTables(dialect.PostgreSQL(), "CREATE TABLE orders (id bigint PRIMARY KEY)", leased("now() + interval '1 hour'", "now()")),
+		policy: recycledPolicy, rule: "lease", line: 3, says: "host-7", mend: []string{"DELETE FROM keyfill_series"},
+	},
+	{
+		name: "lease that has run out", schema: ownTables(dialect.PostgreSQL(), "CREATE TABLE orders (id bigint PRIMARY KEY)", leased("now() - interval '1 hour'", "now()")),
+		policy: recycledPolicy, rule: "lease", line: 3, says: "has run out", mend: []string{"DELETE FROM keyfill_series"},
+	},
+	{
+		name: "no key table", schema: []string{"CREATE TABLE orders (id bigint PRIMARY KEY)"},
+		policy: keyTablePolicy, rule: "key-table", table: "orders", column: "id", line: 3,
+		mend: []string{"CREATE TABLE numbers (name text PRIMARY KEY, value bigint NOT NULL)", "INSERT INTO numbers VALUES ('orders', 1)"},
+	},
+	{
+		name: "key table of text", schema: []string{"CREATE TABLE orders (id bigint PRIMARY KEY)",
+			"CREATE TABLE numbers (name text PRIMARY KEY, value text NOT NULL)", "INSERT INTO numbers VALUES ('orders', '1')"},
+		policy: keyTablePolicy, rule: "key-table", table: "orders", column: "id", line: 3, mend: []string{"ALTER TABLE numbers ALTER value TYPE bigint USING CAST(value AS bigint)"},
+	},
+	{
+		name: "one state for two columns", schema: ownTables(dialect.PostgreSQL(), "CREATE TABLE items (id bigint PRIMARY KEY)", "CREATE TABLE orders (id bigint PRIMARY KEY)",
+			"INSERT INTO keyfill_sequences (name, next_value, table_name, column_name, parameters, incarnation, updated_at) VALUES ('one', 5, 'public.items', 'id', '', 'x', now())"),
+		policy: "  orders: {column: id, source: {kind: sequence, name: one, ensure_schema: true}}\n",
+		fixed:  "  orders: {column: id, source: {kind: sequence, name: two, ensure_schema: true}}\n",
+		rule:   "bound-twice", table: "orders", column: "id", line: 3,
+	},
+	{
+		name: "bound twice", schema: ownTables(dialect.PostgreSQL(), "CREATE TABLE orders (id bigint PRIMARY KEY)",
+			"INSERT INTO keyfill_sequences (name, next_value, table_name, column_name, parameters, incarnation, updated_at) VALUES ('old', 5, 'public.orders', 'id', '', 'x', now())"),
+		policy: "  orders: {column: id, source: {kind: sequence, ensure_schema: true}}\n", rule: "bound-twice", table: "orders", column: "id", line: 3,
+		mend: []string{"DELETE FROM keyfill_sequences WHERE name = 'old'"}, says: "WHERE name = 'old'",
+	},
+	{
+		name: "behind", schema: ownTables(dialect.PostgreSQL(), "CREATE TABLE orders (id bigint PRIMARY KEY)", "INSERT INTO orders VALUES (70)",
+			"INSERT INTO keyfill_sequences (name, next_value, table_name, column_name, parameters, incarnation, updated_at) VALUES ('orders.id', 5, 'public.orders', 'id', '', 'x', now())"),
+		policy: "  orders: {column: id, source: {kind: sequence}}\n", rule: "state-behind", table: "orders", column: "id", line: 3,
+	},
+	{
+		name: "collation without case", schema: []string{"CREATE COLLATION nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false)", "CREATE TABLE orders (id text COLLATE nocase PRIMARY KEY)"},
+		policy: "  orders: {column: id, source: {kind: coprime, length: 8, alphabet: base62, collation: binary, ensure_schema: true}}\n",
+		rule:   "collation", table: "orders", column: "id", line: 3,
+	},
 }

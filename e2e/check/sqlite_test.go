@@ -8,6 +8,16 @@ import (
 // ownTables are the statements that create keyfill's tables, with others behind.
 func ownTables(d *dialect.Dialect, more ...string) []string { return append(store.DDL(d), more...) }
 
+// leased is the statement that gives a series of orders.id to another process until a time.
+func leased(until, now string) string {
+	return "INSERT INTO keyfill_series (name, series_first, series_last, next_value, owner, epoch, leased_until, updated_at) VALUES ('orders.id', 1, 100, 50, 'host-7', 1, " + until + ", " + now + ")"
+}
+
+const (
+	recycledPolicy = "  orders: {column: id, source: {kind: recycled, ensure_schema: true}}\n"
+	keyTablePolicy = "  orders: {column: id, source: {kind: sequence, table: {name: numbers, key: name, row: orders, value: value, stored: next}}}\n"
+)
+
 var sqliteFaults = []fault{
 	{
 		name: "typo in a table", schema: []string{"CREATE TABLE orders (id TEXT PRIMARY KEY)"},
@@ -151,5 +161,14 @@ var sqliteFaults = []fault{
 		policy: "  orders: {column: id, source: {kind: sequence, store: central}}\nstores:\n  central: {driver: pgx, dsn: \"postgres://u:secretword@127.0.0.1:1/x\"}\n",
 		fixed:  "  orders: {column: id, source: {kind: sequence, ensure_schema: true}}\n",
 		rule:   "store", line: 5, says: "cannot be reached",
+	},
+	{
+		name: "lease of another", schema: ownTables(dialect.SQLite(), "CREATE TABLE orders (id INTEGER PRIMARY KEY)", leased("'2999-01-01T00:00:00.000Z'", "'2026-01-01T00:00:00.000Z'")),
+		policy: recycledPolicy, rule: "lease", line: 3, says: "host-7", mend: []string{"DELETE FROM keyfill_series"},
+	},
+	{
+		name: "no key table", schema: []string{"CREATE TABLE orders (id INTEGER PRIMARY KEY)"},
+		policy: keyTablePolicy, rule: "key-table", table: "orders", column: "id", line: 3,
+		mend: []string{"CREATE TABLE numbers (name TEXT PRIMARY KEY, value INTEGER NOT NULL)", "INSERT INTO numbers VALUES ('orders', 1)"},
 	},
 }

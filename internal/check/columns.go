@@ -19,6 +19,9 @@ func (c *checker) lookAtColumns() error {
 		for i := range t.table.KeyColumns {
 			k := &t.table.KeyColumns[i]
 			col := t.found.Column(c.d, k.Name)
+			if t.isHandedBack(col) {
+				continue
+			}
 			c.lookAtProblems(t, i, col)
 			if col == nil {
 				continue

@@ -36,7 +36,9 @@ func (c *checker) alterType(t *catalog.Listed, col *catalog.Column, kind string)
 	case dialect.FamilyPostgreSQL:
 		return fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s TYPE %s USING CAST(CAST(%s AS text) AS %s);", table, column, kind, column, kind)
 	case dialect.FamilySQLServer:
-		return fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s %s NOT NULL;", table, column, kind)
+		// A column keeps its type while a key or an index has it:
+		// https://learn.microsoft.com/sql/t-sql/statements/alter-table-transact-sql.
+		return fmt.Sprintf("drop the constraints and indexes of the column, run ALTER TABLE %s ALTER COLUMN %s %s NOT NULL, and create them again", table, column, kind)
 	case dialect.FamilyOracle:
 		return fmt.Sprintf("ALTER TABLE %s MODIFY %s %s;", table, column, kind)
 	}
@@ -65,7 +67,7 @@ func (c *checker) modify(t *catalog.Listed, col *catalog.Column, what string, ch
 		return fmt.Sprintf("define the column anew %s by MODIFY, and repeat the rest of its definition as SHOW CREATE TABLE has it", what)
 	}
 	now := modified{def: change(before.def)}
-	now.text = fmt.Sprintf("ALTER TABLE %s MODIFY %s %s;", c.tableName(t), c.d.QuoteIdent(col.Name), now.def)
+	now.text = c.besideForeignKeys(t, col, fmt.Sprintf("ALTER TABLE %s MODIFY %s %s;", c.tableName(t), c.d.QuoteIdent(col.Name), now.def))
 	for i := range c.findings {
 		if known && c.findings[i].Remedy == before.text {
 			c.findings[i].Remedy = now.text
@@ -76,6 +78,23 @@ func (c *checker) modify(t *catalog.Listed, col *catalog.Column, what string, ch
 	}
 	c.modified[name] = now
 	return now.text
+}
+
+// besideForeignKeys returns how a column of MySQL or MariaDB is changed, also where it is
+// a part of a foreign key: such a column keeps its type (errors 1832 and 1833), and the
+// column at the other end needs the same change.
+func (c *checker) besideForeignKeys(t *catalog.Listed, col *catalog.Column, statement string) string {
+	var held []string
+	for _, f := range c.over.ForeignKeys {
+		if f.Table == t && f.Column == col.Name || f.Parent == t && f.ParentColumn == col.Name {
+			held = append(held, f.Name+" of "+f.Table.Name)
+		}
+	}
+	if held == nil {
+		return statement
+	}
+	return fmt.Sprintf("drop the foreign key %s, run %s, change the column at its other end alike, and create the key again; keyfill plan bigint prints such steps",
+		strings.Join(held, " and "), strings.TrimSuffix(statement, ";"))
 }
 
 // leavesOut are the words of sql_mode under which SHOW CREATE TABLE leaves out a part of
@@ -173,8 +192,27 @@ func (c *checker) createUnique(t *catalog.Listed, columns []string) string {
 	for _, name := range columns {
 		quoted = append(quoted, c.d.QuoteIdent(name))
 	}
-	name := c.d.QuoteIdent(t.Name + "_" + strings.Join(columns, "_") + "_key")
-	return fmt.Sprintf("CREATE UNIQUE INDEX %s ON %s (%s);", name, c.tableName(t), strings.Join(quoted, ", "))
+	index, table := c.d.QuoteIdent(indexName(t.Name, columns)), c.tableName(t)
+	if c.d.Family == dialect.FamilySQLite && !t.Visible && t.Schema != "" {
+		// The name of the index says in which file it is:
+		// https://sqlite.org/lang_createindex.html.
+		index, table = c.d.QuoteIdent(t.Schema)+"."+index, c.d.QuoteIdent(t.Name)
+	}
+	return fmt.Sprintf("CREATE UNIQUE INDEX %s ON %s (%s);", index, table, strings.Join(quoted, ", "))
+}
+
+// maxIndexName is how many bytes the name of an index may have: PostgreSQL takes 63, and
+// the others take more.
+const maxIndexName = 63
+
+// indexName returns the name of a unique index.
+func indexName(table string, columns []string) string {
+	const end = "_key"
+	name := table + "_" + strings.Join(columns, "_")
+	if len(name) > maxIndexName-len(end) {
+		name = strings.ToValidUTF8(name[:maxIndexName-len(end)], "")
+	}
+	return name + end
 }
 
 // dropDefault returns the statement that takes the default of a column away.

@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"errors"
+	"maps"
 	"time"
 
 	"github.com/keyfill/keyfill/dialect"
@@ -26,6 +27,35 @@ func MissTable(d *dialect.Dialect, entry policy.Entry, tables ...string) Finding
 	c.missTable(entry)
 	return c.findings[0]
 }
+
+// Remedies are what mends a column of a table of an engine, by what is wrong with it.
+func Remedies(d *dialect.Dialect, schema, table, column string) map[string]string {
+	col := catalog.Column{Name: column, Type: "int", Integer: true, Bits: 31}
+	found := &catalog.Listed{Table: &catalog.Table{Schema: schema, Name: table, Columns: []catalog.Column{col}}, Nullable: map[string]bool{column: true}}
+	// MySQL is asked for the column's definition, of which nothing is told here.
+	c := &checker{ctx: context.Background(), d: d, q: &counted{q: silent{}}, over: &catalog.Overview{}}
+	all := map[string]string{
+		"narrow":     c.alterType(found, &col, c.typeFor(catalog.Key{Integer: true}, &col)),
+		"uuid":       c.alterType(found, &col, c.typeFor(catalog.Key{Length: 36}, &col)),
+		"bytes":      c.alterType(found, &col, c.typeFor(catalog.Key{Layout: dialect.SequentialAsBinary}, &col)),
+		"text":       c.alterType(found, &col, c.typeFor(catalog.Key{Length: 26}, &col)),
+		"collation":  c.alterCollation(found, &catalog.Column{Name: column, Type: "varchar(8)", Text: true}),
+		"nullable":   c.alterNotNull(found, &col),
+		"not-unique": c.createUnique(found, []string{column, "parent"}),
+		"default":    c.dropDefault(found, &col),
+		"clock":      clockIn[d.Family],
+	}
+	maps.DeleteFunc(all, func(_, text string) bool { return text == "" })
+	return all
+}
+
+// silent answers each question with no row.
+type silent struct{}
+
+func (silent) Rows(context.Context, string, ...any) ([][]any, error) { return nil, nil }
+
+// AskProxy is what a connection to MySQL or MariaDB is asked about a proxy.
+var AskProxy = askProxy
 
 // The pure parts.
 var (

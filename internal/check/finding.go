@@ -25,6 +25,7 @@ const (
 	ruleForeignKey      = "foreign-key"
 	ruleGalera          = "galera"
 	ruleGenerated       = "generated"
+	ruleHandback        = "handback"
 	ruleIdentityAlways  = "identity-always"
 	ruleKeyTable        = "key-table"
 	ruleLease           = "lease"
@@ -35,6 +36,7 @@ const (
 	ruleNotLooked       = "not-looked"
 	ruleNotUnique       = "not-unique"
 	ruleNullable        = "nullable"
+	ruleProxy           = "proxy"
 	ruleReadOnly        = "read-only"
 	ruleRights          = "rights"
 	ruleRunsOut         = "runs-out"
@@ -55,8 +57,8 @@ const (
 func Rules() []string {
 	return []string{
 		ruleBoundTwice, ruleClock, ruleCollation, ruleCOMB, ruleDefaultFills, RuleDialect, ruleEngineFills, ruleForeignKey,
-		ruleGalera, ruleGenerated, ruleIdentityAlways, ruleKeyTable, ruleLease, ruleNarrow, ruleNoColumn, ruleNoRule,
-		ruleNoTable, ruleNotLooked, ruleNotUnique, ruleNullable, ruleReadOnly, ruleRights, ruleRunsOut,
+		ruleGalera, ruleGenerated, ruleHandback, ruleIdentityAlways, ruleKeyTable, ruleLease, ruleNarrow, ruleNoColumn, ruleNoRule,
+		ruleNoTable, ruleNotLooked, ruleNotUnique, ruleNullable, ruleProxy, ruleReadOnly, ruleRights, ruleRunsOut,
 		ruleSecondName, ruleSequence, ruleState, ruleStateBehind, ruleStateMissing, ruleStateParameters, ruleStateTables,
 		ruleStore, ruleCase, ruleTriggerFills, ruleType, ruleWorker,
 	}

@@ -99,3 +99,28 @@ func TestIsKeyName(t *testing.T) {
 		}
 	}
 }
+
+// TestScript: each statement is printed once, and no name leaves its comment.
+func TestScript(t *testing.T) {
+	const remedy = "ALTER TABLE t MODIFY id BIGINT NOT NULL;"
+	got := check.Script([]check.Finding{
+		{Severity: check.Error, Rule: "narrow", Table: "t", Column: "id", Line: 3, Message: "too\nnarrow", Remedy: remedy},
+		{Severity: check.Warning, Rule: "nullable", Table: "t", Column: "id", Line: 3, Message: "NULL", Remedy: remedy},
+		{Severity: check.Error, Rule: "no-table", Table: "x\rDROP TABLE t;", Message: "none", Remedy: "in the policy: x\rDROP TABLE t"},
+	})
+	const want = `-- Read each statement before you run it: nothing was run.
+
+-- error, narrow of t.id (line 3): too narrow
+ALTER TABLE t MODIFY id BIGINT NOT NULL;
+
+-- warning, nullable of t.id (line 3): NULL
+-- mended by the same statement above
+
+-- error, no-table of x DROP TABLE t;: none
+-- in the policy: x
+-- DROP TABLE t
+`
+	if got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}

@@ -90,8 +90,11 @@ func RunCounted(ctx context.Context, o Options) ([]Finding, int, error) {
 		{"the columns", c.lookAtColumns},
 		{"the foreign keys", c.lookAtForeignKeys},
 		{"the stores", c.lookAtStores},
+		{"what stands before PostgreSQL", c.lookAtPoolers},
+		{"what stands before MySQL or MariaDB", c.lookAtProxies},
 		{"keyfill's own tables", c.lookAtStateTables},
 		{"the states", c.lookAtStates},
+		{"the way back", c.lookAtHandbacks},
 		{"the leases", c.lookAtLeases},
 		{"the clocks", c.lookAtClock},
 		{"the workers", c.lookAtWorkers},
@@ -175,6 +178,9 @@ func shown(err error) error {
 	var table *catalog.Error
 	if errors.As(err, &connecting) || errors.As(err, &ours) || errors.As(err, &table) {
 		return err
+	}
+	if code, answered := sqlcode.Of(err); answered {
+		return fmt.Errorf("the server has answered with %s", code)
 	}
 	return sqlcode.Connecting(err)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
 )
@@ -19,8 +20,9 @@ import (
 func (c *checker) lookAtStates() error {
 	for _, t := range c.targets {
 		for i := range t.table.KeyColumns {
-			if t.found.Column(c.d, t.table.KeyColumns[i].Name) == nil {
-				continue // which was said
+			col := t.found.Column(c.d, t.table.KeyColumns[i].Name)
+			if col == nil || t.isHandedBack(col) {
+				continue // which was said, or keyfill draws nothing
 			}
 			c.lookAtState(t, i)
 		}
@@ -42,16 +44,28 @@ func (c *checker) lookAtState(t *target, i int) {
 		return
 	}
 	at := c.storeOf(st.Store)
-	if at == nil || c.badTables(st.Store) && st.Native == nil {
+	unmade := st.Row != nil && st.Row.Table == nil && !st.Row.EnsureSchema && st.Store == "" && c.lacksSequences()
+	if at == nil || c.badTables(st.Store) && st.Native == nil && !unmade {
 		return // which was said
 	}
-	found, err := c.look(st, at)
+	var found store.Looked
+	if unmade {
+		err = at.LookUnmade(c.ctx, *st.Row)
+	} else {
+		found, err = c.look(st, at)
+	}
 	if err == nil {
 		c.lookAtEnd(f, st, found)
 		return
 	}
 	if stateRule(err) == ruleStateBehind && isShared(t, i, c.d) {
 		return // the engine's keys are above the state, and to raise the state above them mends nothing
+	}
+	if c.isUnread(err) {
+		f.Rule, f.Message = ruleRights, "the user of the DSN may not read the column, so that the state of its keys cannot be compared with the greatest key"
+		f.Remedy = c.grantOn([]string{"SELECT"}, c.tableName(t.found))
+		c.add(f)
+		return
 	}
 	f.Rule, f.Remedy = stateRule(err), c.cureState(t, i, st, found, err)
 	if text, isSQL := strings.CutSuffix(f.Remedy, ";"); isSQL && st.Store != "" {
@@ -71,6 +85,20 @@ func isShared(t *target, i int, d *dialect.Dialect) bool {
 	return slices.ContainsFunc(t.found.Problems(d, t.table.KeyColumns[i].Wanted()), func(err error) bool {
 		return errors.Is(err, catalog.ErrLive)
 	})
+}
+
+// isUnread reports whether an error is the engine's answer that the user may not read
+// a table of the application. One about keyfill's tables comes in keyfill's own errors.
+func (c *checker) isUnread(err error) bool {
+	var ours *store.Error
+	return !errors.As(err, &ours) && stateRule(err) == ruleState && sqlcode.ClassOf(c.d, err) == dialect.ErrorNoRight
+}
+
+// lacksSequences reports whether the table of states is not there: each state needs a
+// row in it then, too.
+func (c *checker) lacksSequences() bool {
+	_, err := c.over.Find("", "keyfill_sequences")
+	return c.over.IsComplete() && catalog.IsNoTable(err)
 }
 
 // look asks for a state.

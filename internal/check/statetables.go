@@ -192,14 +192,25 @@ func (c *checker) missingRights(table string) ([]string, error) {
 
 // grant returns the statement that gives the rights.
 func (c *checker) grant(rights []string, table string) string {
-	list := strings.Join(rights, ", ")
 	if slices.Contains(rights, "CREATE") {
 		return "create the tables as a user who may, as keyfill ddl prints them, and leave ensure_schema out, or grant CREATE"
 	}
-	if c.d.Family == dialect.FamilyPostgreSQL {
-		user, err := c.text("SELECT CAST(current_user AS text)")
-		if err == nil && user != "" {
+	return c.grantOn(rights, table)
+}
+
+// grantOn returns the statement that gives the user of the DSN rights on a table, whose
+// name is as SQL has it.
+func (c *checker) grantOn(rights []string, table string) string {
+	list := strings.Join(rights, ", ")
+	switch c.d.Family {
+	case dialect.FamilyPostgreSQL:
+		if user, err := c.text("SELECT CAST(current_user AS text)"); err == nil && user != "" {
 			return fmt.Sprintf("GRANT %s ON %s TO %s;", list, table, c.d.QuoteIdent(user))
+		}
+	case dialect.FamilyMySQL:
+		user, err := c.text("SELECT CURRENT_USER()")
+		if at := strings.LastIndexByte(user, '@'); err == nil && at > 0 {
+			return fmt.Sprintf("GRANT %s ON %s TO %s@%s;", list, table, c.textLiteral(user[:at]), c.textLiteral(user[at+1:]))
 		}
 	}
 	return fmt.Sprintf("grant %s on %s to the user of the DSN", list, table)

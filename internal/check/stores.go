@@ -91,8 +91,9 @@ func (c *checker) usesOf(name string) []policy.Source {
 	var uses []policy.Source
 	for _, t := range c.targets {
 		for i := range t.table.KeyColumns {
-			src := t.table.KeyColumns[i].Rule.Source
-			if src.Stateful() && src.Store == name {
+			k := &t.table.KeyColumns[i]
+			src := k.Rule.Source
+			if src.Stateful() && src.Store == name && !t.isHandedBack(t.found.Column(c.d, k.Name)) {
 				uses = append(uses, src)
 			}
 		}

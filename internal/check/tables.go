@@ -146,13 +146,17 @@ func (c *checker) unclaimed() []string {
 		if isOwn(t.Name) || slices.ContainsFunc(c.targets, func(x *target) bool { return x.found == t && !x.entry.IsGlob }) {
 			continue
 		}
-		if t.Visible {
-			names = append(names, t.Name)
-		} else {
-			names = append(names, t.Schema+"."+t.Name)
-		}
+		names = append(names, shownName(t))
 	}
 	return names
+}
+
+// shownName returns the name of a table for messages.
+func shownName(t *catalog.Listed) string {
+	if t.Visible {
+		return t.Name
+	}
+	return t.Schema + "." + t.Name
 }
 
 // find returns a table of folded names, nil where there is none.

@@ -1,0 +1,170 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// quiet is for how long no number may have been reserved before keyfill counts as gone.
+// A process with keyfill fetches its next block before the last one is used up, so that
+// one that still inserts shows itself here.
+const quiet = 24 * time.Hour
+
+// usedState is what is known of the use of a state.
+type usedState struct {
+	name   string
+	next   int64
+	at     time.Time // a number was reserved last
+	holder string    // of a lease that has not run out; "" for none
+}
+
+// isHandedBack reports whether the engine numbers a column for which the policy says
+// mode: "off", as keyfill plan handback prints it. keyfill fills nothing there.
+func (t *target) isHandedBack(col *catalog.Column) bool {
+	return t.table.Mode == policy.ModeOff && col != nil && col.Identity != ""
+}
+
+// lookAtHandbacks says of each table that is given back to the engine whether keyfill
+// still numbers rows of it, and so whether the entry may be removed.
+func (c *checker) lookAtHandbacks() error {
+	if found, err := c.over.Find("", "keyfill_sequences"); err != nil || found == nil || c.badTables("") {
+		return nil // no state is known
+	}
+	for _, t := range c.targets {
+		for i := range t.table.KeyColumns {
+			k := &t.table.KeyColumns[i]
+			col := t.found.Column(c.d, k.Name)
+			if col == nil || col.Identity == "" || k.Rule.Source.Store != "" || !t.isHandedBack(col) && k.Rule.Source.Below == 0 {
+				continue
+			}
+			if err := c.lookAtHandback(t, i, col); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c *checker) lookAtHandback(t *target, i int, col *catalog.Column) error {
+	ref := store.Column{
+		Schema: t.found.Schema, Table: t.found.Name, Name: col.Name, Live: true,
+		Counted: col.Identity == "AUTO_INCREMENT" || col.Identity == "AUTOINCREMENT",
+	}
+	states, err := c.statesUsed(ref)
+	if err != nil || len(states) == 0 {
+		return err
+	}
+	column := c.home.Column(ref)
+	counter, err := column.Counter(c.ctx)
+	if err != nil {
+		return err
+	}
+	f := Finding{Severity: Info, Rule: ruleHandback, Table: t.found.Name, Column: col.Name, Line: t.lines(i).Source}
+	if !t.isHandedBack(col) {
+		greatest, err := column.MaxKey(c.ctx)
+		if below := t.table.KeyColumns[i].Rule.Source.Below; err == nil && counter.Next >= below && greatest >= below && c.lastUse(states).isOver(c.o.Now()) {
+			f.Message = "the engine numbers rows of the column, and keyfill has reserved no number since " + c.lastUse(states).day() +
+				": after keyfill plan handback the entry is not needed any more when no process with keyfill inserts"
+			f.Remedy = removeEntry(t)
+			c.add(f)
+		}
+		return err
+	}
+	last := c.lastUse(states)
+	switch {
+	case counter.Next > 0 && slices.ContainsFunc(states, func(s usedState) bool { return counter.Next < s.next }):
+		f.Severity = Error
+		f.Message = "the engine numbers the column from below the numbers that keyfill has reserved, so that rows of both get the same key"
+		f.Remedy = "run the steps that keyfill plan handback prints for the table: its first one raises the counter above them"
+	case last.holder != "":
+		f.Message = fmt.Sprintf("the column is not given back yet: %s holds a lease of the state %q", last.holder, last.name)
+		f.Remedy = "let processes without the entry take the place of that one, and check again"
+	case !last.isOver(c.o.Now()):
+		f.Message = "the column is not given back yet: a process with keyfill has reserved numbers of it last at " + last.at.UTC().Format(time.RFC3339)
+		f.Remedy = "let processes with mode: \"off\" take the place of the others, and check again a day after that"
+	default:
+		f.Message = "the column is given back: keyfill has reserved no number since " + last.day() +
+			". A process that still has numbers in hand stores them below those of the engine"
+		f.Remedy = removeEntry(t)
+	}
+	c.add(f)
+	return nil
+}
+
+func removeEntry(t *target) string {
+	return "in the policy: remove the entry " + t.entry.Name + "; keep the row in keyfill_sequences, and never set the engine's counter back"
+}
+
+// lastUse returns the state that was used last; one that is leased is used now.
+func (c *checker) lastUse(states []usedState) usedState {
+	return slices.MaxFunc(states, func(a, b usedState) int {
+		if (a.holder == "") != (b.holder == "") {
+			return strings.Compare(a.holder, b.holder)
+		}
+		return a.at.Compare(b.at)
+	})
+}
+
+func (s usedState) isOver(now time.Time) bool { return s.holder == "" && now.Sub(s.at) >= quiet }
+
+func (s usedState) day() string { return s.at.UTC().Format(time.DateOnly) }
+
+// statesUsed returns the states that number a column: those whose rows name it, and
+// shared ones that are bound to it.
+func (c *checker) statesUsed(ref store.Column) ([]usedState, error) {
+	table := c.textLiteral(ref.Table)
+	if ref.Schema != "" {
+		table += ", " + c.textLiteral(ref.Schema+"."+ref.Table)
+	}
+	rows, err := c.q.Rows(c.ctx, "SELECT name, parameters FROM keyfill_sequences WHERE table_name IN ("+table+") AND column_name = "+c.textLiteral(ref.Name))
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	var names []string
+	for _, row := range rows {
+		name := textOf(row[0])
+		if textOf(row[1]) == "binding" {
+			name, _ = strings.CutSuffix(name, " for "+ref.String())
+		}
+		names = append(names, c.textLiteral(name))
+	}
+	dated := "updated_at"
+	if c.d.Family == dialect.FamilyMySQL {
+		dated = "CAST(updated_at AS CHAR)" // a driver may take the time for another zone's
+	}
+	rows, err = c.q.Rows(c.ctx, "SELECT name, next_value, "+dated+" FROM keyfill_sequences WHERE name IN ("+strings.Join(names, ", ")+")")
+	if err != nil {
+		return nil, err
+	}
+	var states []usedState
+	for _, row := range rows {
+		s := usedState{name: textOf(row[0]), next: integerOf(row[1])}
+		at, known := timeOf(row[2])
+		if !known {
+			continue
+		}
+		s.at = at
+		if s.holder, err = c.holder(s.name); err != nil {
+			return nil, err
+		}
+		states = append(states, s)
+	}
+	return states, nil
+}
+
+// holder returns who holds a lease of a state, "" for nobody.
+func (c *checker) holder(state string) (string, error) {
+	now := nowIn[c.d.Family]
+	if _, err := c.over.Find("", "keyfill_series"); err != nil || now == "" {
+		return "", nil // nothing is leased
+	}
+	return c.text("SELECT owner FROM keyfill_series WHERE name = " + c.textLiteral(state) +
+		" AND next_value <= series_last AND leased_until > " + now)
+}

@@ -1,0 +1,100 @@
+package check
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/catalog"
+)
+
+// byName returns the databases that were opened, the application's under "" first.
+func (c *checker) byName() iter.Seq2[string, *openedStore] {
+	return func(yield func(string, *openedStore) bool) {
+		for _, name := range slices.Sorted(maps.Keys(c.stores)) {
+			if !yield(name, c.stores[name]) {
+				return
+			}
+		}
+	}
+}
+
+// proxyRounds is how often a connection is asked for the server's number of it.
+const proxyRounds = 4
+
+// askProxy reports whether the connection to a server of MySQL or MariaDB ends at a
+// proxy, by the number that the server has for it.
+//
+// ProxySQL answers the text SELECT CONNECTION_ID() itself, with a number of its own
+// (github.com/sysown/proxysql/issues/1797), and hands on what is written otherwise. A
+// proxy that sends each SELECT to a server of its choice gives several numbers.
+func askProxy(ctx context.Context, q catalog.Querier) (bool, error) {
+	var numbers []int64
+	ask := func(query string) error {
+		rows, err := q.Rows(ctx, query)
+		if err != nil || len(rows) == 0 || len(rows[0]) == 0 {
+			return err
+		}
+		if n := integerOf(rows[0][0]); !slices.Contains(numbers, n) {
+			numbers = append(numbers, n)
+		}
+		return nil
+	}
+	if err := ask("SELECT CONNECTION_ID()"); err != nil {
+		return false, err
+	}
+	for range proxyRounds {
+		if err := ask("SELECT 0 + CONNECTION_ID()"); err != nil {
+			return false, err
+		}
+	}
+	return len(numbers) > 1, nil
+}
+
+// lookAtProxies asks each database of MySQL or MariaDB whether a proxy stands before it.
+func (c *checker) lookAtProxies() error {
+	for name, one := range c.byName() {
+		if one.bad || one.dialect.Family != dialect.FamilyMySQL {
+			continue
+		}
+		found, err := askProxyOf(c.ctx, one.db)
+		if err != nil {
+			return err
+		}
+		if found {
+			c.addProxy(name)
+		}
+	}
+	return nil
+}
+
+// askProxyOf is askProxy on one connection of a pool.
+func askProxyOf(ctx context.Context, db *sql.DB) (found bool, err error) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer conn.Close()
+	err = conn.Raw(func(raw any) error {
+		found, err = askProxy(ctx, catalog.Conn(raw.(driver.Conn)))
+		return err
+	})
+	return found, err
+}
+
+// addProxy says what a proxy means for the sources in use.
+func (c *checker) addProxy(name string) {
+	f := Finding{Severity: Warning, Rule: ruleProxy, Line: c.lineOfDatabase(name),
+		Message: c.before(name) + "stands a proxy, such as ProxySQL or MaxScale: where it sends a SELECT to a replica, keyfill reads states and greatest keys that are behind",
+		Remedy:  "in the proxy: send the SELECTs of this user to the primary, see docs/pool.md; or name the primary in the DSN"}
+	if len(c.usesOf(name)) == 0 && name == "" {
+		f.Severity = Info
+		f.Message = c.before(name) + "stands a proxy, such as ProxySQL or MaxScale; the sources in use have no state that it could show too old"
+		f.Remedy = "none is needed"
+	}
+	c.add(f)
+}
