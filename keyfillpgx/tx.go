@@ -81,7 +81,7 @@ func (t *tx) CopyFrom(ctx context.Context, table pgx.Identifier, columns []strin
 }
 
 // errBatchTx is what pgx returns for a batch that begins a transaction in one.
-var errBatchTx = errors.New("Batch.BeginTx cannot be used within a transaction") //nolint:staticcheck // the words are pgx's
+var errBatchTx = errors.New("Batch.BeginTx cannot be used within a transaction")
 
 func (t *tx) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
 	if t.closed {
