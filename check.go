@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"sync"
 
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/check"
 	"github.com/keyfill/keyfill/internal/fill"
 	"github.com/keyfill/keyfill/policy"
@@ -56,7 +57,7 @@ func checkDatabase(ctx context.Context, db *fill.Database, conn driver.Conn) ([]
 	case errors.Is(err, check.ErrMemory):
 		return nil, ErrOwnMemory
 	case err != nil:
-		return nil, fmt.Errorf("keyfill: %w", err)
+		return nil, anchor.Lastf("check", "keyfill: %w", err)
 	}
 	var findings []Finding
 	for _, f := range found {

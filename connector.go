@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/internal/explain"
 	"github.com/keyfill/keyfill/internal/fill"
@@ -87,18 +88,18 @@ func wrapConnector(parent driver.Connector, o Options, all *Mount) (*Connector, 
 	}
 	db, err := fill.NewDatabase(o.assembled(), parent.Driver())
 	if err != nil {
-		return nil, err
+		return nil, anchor.End(err)
 	}
 	db.Driver = db.Driver.For(parent)
 	if err := db.ModeFromEnvironment(); err != nil {
-		return nil, err
+		return nil, anchor.End(err)
 	}
 	shared := keys.NewSharedSnowflakes()
 	if all != nil {
 		shared = all.flakes
 	}
 	if err := db.Open(o.Policy, parent, shared); err != nil {
-		return nil, err
+		return nil, anchor.End(err)
 	}
 	if all != nil {
 		all.add(db)
@@ -138,7 +139,7 @@ func (c *Connector) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closing)
 	defer cancel()
 	c.check.end()
-	err := c.driver.mount.one.Close(ctx, c.driver.mount.one.WithOwnConn)
+	err := anchor.End(c.driver.mount.one.Close(ctx, c.driver.mount.one.WithOwnConn))
 	if c.all != nil {
 		c.all.remove(c.driver.mount.one)
 	}

@@ -71,12 +71,11 @@ package keyfill
 import (
 	"database/sql"
 	"database/sql/driver"
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
 
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/fill"
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
@@ -100,14 +99,14 @@ func Register(name string, d driver.Driver, o Options) (*Mount, error) {
 	if o.Policy != nil {
 		// What Open would find is found now.
 		if _, err := fill.NewDatabase(o.assembled(), d); err != nil {
-			return nil, err
+			return nil, anchor.End(err)
 		}
 	}
 	m := &Mount{flakes: keys.NewSharedSnowflakes()}
 	registering.Lock()
 	defer registering.Unlock()
 	if slices.Contains(sql.Drivers(), name) {
-		return nil, fmt.Errorf("keyfill: a driver named %q is registered already: choose another name", name)
+		return nil, anchor.Lastf("driver", "keyfill: a driver named %q is registered already: choose another name", name)
 	}
 	sql.Register(name, &wrappedDriver{parent: d, options: o, all: m})
 	registered[name] = m
@@ -137,16 +136,16 @@ func Mounts() map[string]*Mount {
 // when no driver has that name.
 func RegisterByName(name, driverName string, o Options) (*Mount, error) {
 	if !slices.Contains(sql.Drivers(), driverName) {
-		return nil, fmt.Errorf("keyfill: no driver named %q is registered: import its package", driverName)
+		return nil, anchor.Lastf("driver", "keyfill: no driver named %q is registered: import its package", driverName)
 	}
 	// database/sql has no other way to a registered driver.
 	db, err := sql.Open(driverName, "")
 	if err != nil {
-		return nil, fmt.Errorf("keyfill: driver %q opens no database without a DSN: use Register with its value: %w", driverName, err)
+		return nil, anchor.Lastf("driver", "keyfill: driver %q opens no database without a DSN: use Register with its value: %w", driverName, err)
 	}
 	d := db.Driver()
 	if err := db.Close(); err != nil {
-		return nil, fmt.Errorf("keyfill: driver %q: %w", driverName, err)
+		return nil, anchor.Lastf("driver", "keyfill: driver %q: %w", driverName, err)
 	}
 	return Register(name, d, o)
 }
@@ -169,7 +168,7 @@ func OpenDB(c driver.Connector, o Options) (*sql.DB, error) {
 
 // ErrNotOurs is returned by [From] for a database that was not opened through
 // this package, or that another wrapper hides.
-var ErrNotOurs = errors.New("keyfill: the database was not opened through keyfill, or another wrapper is around it: take the Mount from Mounts by the name, or keep the Mount of the Connector")
+var ErrNotOurs = anchor.Last("mount", "keyfill: the database was not opened through keyfill, or another wrapper is around it: take the Mount from Mounts by the name, or keep the Mount of the Connector")
 
 // From returns the mount of a database whose outermost wrapper is this
 // package's. It fails with [ErrNotOurs].

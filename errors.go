@@ -1,13 +1,19 @@
 package keyfill
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/rewrite"
 )
 
 // Error says that an INSERT into a configured table was not sent, or that a key
 // could not be made. Its text never holds a key, an argument or the query.
+//
+// The text ends in the section of docs/errors.md that tells the cause and the cure.
 //
 // errors.Is finds the cause: a [rewrite.Reason], an error of this package or of
 // package keysource, or the error of the context.
@@ -20,7 +26,7 @@ type Error struct {
 
 // Error returns one line, for example
 //
-//	keyfill: table "orders": byte 42: the INSERT has no column list …
+//	keyfill: table "orders": byte 42: the INSERT has no column list … [docs/errors.md#no_column_list]
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString("keyfill: ")
@@ -31,7 +37,16 @@ func (e *Error) Error() string {
 		fmt.Fprintf(&b, "byte %d: ", e.Offset)
 	}
 	b.WriteString(strings.TrimPrefix(e.Err.Error(), "keyfill: "))
-	return b.String()
+	return anchor.Mark(b.String(), sectionOf(e.Err))
+}
+
+// sectionOf returns the section of docs/errors.md for the cause of an Error.
+func sectionOf(err error) string {
+	var reason rewrite.Reason
+	if errors.As(err, &reason) {
+		return string(reason)
+	}
+	return cmp.Or(anchor.Of(err), anchor.Marked(err.Error()), anchor.Beneath)
 }
 
 // Unwrap returns the cause.

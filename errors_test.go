@@ -52,10 +52,11 @@ func sentinels(file *ast.File) map[string]string {
 			spec := spec.(*ast.ValueSpec)
 			for i, value := range spec.Values {
 				call, ok := value.(*ast.CallExpr)
-				if !ok || len(call.Args) != 1 || !spec.Names[i].IsExported() {
+				if !ok || len(call.Args) == 0 || !spec.Names[i].IsExported() {
 					continue
 				}
-				if text, ok := call.Args[0].(*ast.BasicLit); ok && text.Kind == token.STRING {
+				// The text is last, behind the section of the error.
+				if text, ok := call.Args[len(call.Args)-1].(*ast.BasicLit); ok && text.Kind == token.STRING {
 					texts[spec.Names[i].Name], _ = strconv.Unquote(text.Value)
 				}
 			}
@@ -68,7 +69,7 @@ func sentinels(file *ast.File) map[string]string {
 // cause that says it.
 func TestErrorSaysPackageOnce(t *testing.T) {
 	err := &keyfill.Error{Table: "t", Offset: -1, Err: keyfill.ErrNoNumbers}
-	if want := `keyfill: table "t": the source makes no consecutive integers: ask for Keys`; err.Error() != want {
+	if want := `keyfill: table "t": the source makes no consecutive integers: ask for Keys [docs/errors.md#beforehand]`; err.Error() != want {
 		t.Errorf("Error = %q, want %q", err, want)
 	}
 }

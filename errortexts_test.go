@@ -27,6 +27,7 @@ type errorText struct {
 // textCalls are the functions and methods whose first literal text becomes an error.
 var textCalls = map[string]bool{
 	"errors.New": true, "fmt.Errorf": true, // of the standard library
+	"anchor.New": true, "anchor.Last": true, "anchor.Errorf": true, "anchor.Lastf": true, // behind the section
 	"wrong": true, "wrongField": true, "misread": true, "misreadField": true, // of policy
 	"fail": true, "refuse": true, "failf": true, "usagef": true, // of the stores, the catalog and the command
 }
@@ -77,8 +78,12 @@ func (c *textCollector) visit(n ast.Node) bool {
 			}
 		}
 	case *ast.CallExpr:
-		if textCalls[calledName(n.Fun)] {
-			for _, arg := range n.Args {
+		if called := calledName(n.Fun); textCalls[called] {
+			args := n.Args
+			if strings.HasPrefix(called, "anchor.") {
+				args = args[1:]
+			}
+			for _, arg := range args {
 				if text, ok := literalText(arg); ok {
 					c.add(arg, text, c.sentinels[n])
 					break
@@ -142,13 +147,14 @@ func (c *textCollector) add(at ast.Node, text, sentinel string) {
 	}
 }
 
-// calledName returns the name of what is called: with its package for errors and fmt.
+// calledName returns the name of what is called: with its package for errors, fmt and
+// anchor.
 func calledName(fun ast.Expr) string {
 	switch fun := fun.(type) {
 	case *ast.Ident:
 		return fun.Name
 	case *ast.SelectorExpr:
-		if x, ok := fun.X.(*ast.Ident); ok && (x.Name == "errors" || x.Name == "fmt") {
+		if x, ok := fun.X.(*ast.Ident); ok && (x.Name == "errors" || x.Name == "fmt" || x.Name == "anchor") {
 			return x.Name + "." + fun.Sel.Name
 		}
 		return fun.Sel.Name

@@ -238,7 +238,7 @@ func TestRefused(t *testing.T) {
 		if !errors.As(err, &e) || e.Table != "t" || e.Column != "id" || e.Offset != 18 || !errors.Is(err, rewrite.ErrSelect) {
 			t.Errorf("%s: %v", name, err)
 		}
-		want := `keyfill: table "t": byte 18: ` + rewrite.ErrSelect.Error()
+		want := `keyfill: table "t": byte 18: ` + rewrite.ErrSelect.Error() + " [docs/errors.md#select]"
 		if err.Error() != want {
 			t.Errorf("%s: %q, want %q", name, err, want)
 		}

@@ -23,6 +23,7 @@ const module = "github.com/keyfill/keyfill"
 // library. A new package, and a new arrow, is written down here first.
 var arrows = map[string][]string{
 	".": {
+		module + "/internal/anchor",
 		module + "/internal/check",
 		module + "/internal/dbconn",
 		module + "/internal/explain",
@@ -37,6 +38,7 @@ var arrows = map[string][]string{
 	},
 	"internal/fill": {
 		module + "/dialect",
+		module + "/internal/anchor",
 		module + "/internal/catalog",
 		module + "/internal/dbconn",
 		module + "/internal/drivers",
@@ -52,6 +54,7 @@ var arrows = map[string][]string{
 	},
 	"internal/keys": {
 		module + "/dialect",
+		module + "/internal/anchor",
 		module + "/internal/catalog",
 		module + "/internal/dbconn",
 		module + "/internal/drivers",
@@ -67,6 +70,7 @@ var arrows = map[string][]string{
 	},
 	"internal/check": {
 		module + "/dialect",
+		module + "/internal/anchor",
 		module + "/internal/catalog",
 		module + "/internal/dbconn",
 		module + "/internal/drivers",
@@ -77,13 +81,15 @@ var arrows = map[string][]string{
 		module + "/keysource",
 		module + "/policy",
 	},
-	"internal/catalog": {module + "/dialect", module + "/internal/dbconn", module + "/internal/nearest"},
+	"internal/catalog": {module + "/dialect", module + "/internal/anchor", module + "/internal/dbconn", module + "/internal/nearest"},
 	"dialect":          {},
+	"internal/anchor":  {},
 	"internal/dbconn":  {},
-	"internal/explain": {},
+	"internal/explain": {module + "/internal/anchor"},
 	"internal/drivers": {module + "/dialect", module + "/internal/sqlcode"},
 	"internal/session": {
 		module + "/dialect",
+		module + "/internal/anchor",
 		module + "/internal/catalog",
 		module + "/internal/dbconn",
 		module + "/internal/drivers",
@@ -103,10 +109,10 @@ var arrows = map[string][]string{
 		"github.com/DATA-DOG/go-sqlmock",
 		"github.com/google/uuid",
 	},
-	"keysource":      {module + "/dialect", "github.com/google/uuid"},
+	"keysource":      {module + "/dialect", module + "/internal/anchor", "github.com/google/uuid"},
 	"internal/sim":   {},
-	"internal/store": {module + "/dialect", module + "/internal/dbconn", module + "/internal/sqlcode", module + "/keysource"},
-	"policy":         {module + "/dialect", module + "/internal/nearest", module + "/keysource", "go.yaml.in/yaml/v3"},
+	"internal/store": {module + "/dialect", module + "/internal/anchor", module + "/internal/dbconn", module + "/internal/sqlcode", module + "/keysource"},
+	"policy":         {module + "/dialect", module + "/internal/anchor", module + "/internal/nearest", module + "/keysource", "go.yaml.in/yaml/v3"},
 	"rewrite":        {module + "/dialect"},
 }
 

@@ -3,16 +3,15 @@ package keyfill
 import (
 	"context"
 	"database/sql/driver"
-	"errors"
-	"fmt"
 
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/fill"
 	"github.com/keyfill/keyfill/internal/keys"
 )
 
 // ErrNotOne is returned by [Mount.Keys] and [Mount.Reserve] for the mount of a
 // registered name through which no database, or more than one, is open.
-var ErrNotOne = errors.New("keyfill: not exactly one database is open through this name: ask the mount of one, From(db)")
+var ErrNotOne = anchor.Last("mount", "keyfill: not exactly one database is open through this name: ask the mount of one, From(db)")
 
 // ErrNoNumbers is returned by [Mount.Reserve] for a table whose keys are not
 // consecutive integers.
@@ -98,7 +97,7 @@ func (m *Mount) only(table string, n int) (*fill.Database, error) {
 		return nil, ErrNotOne
 	}
 	if n < 1 || n > maxKeys {
-		return nil, &Error{Table: table, Offset: -1, Err: fmt.Errorf("%d keys: ask for 1 to %d", n, maxKeys)}
+		return nil, &Error{Table: table, Offset: -1, Err: anchor.Errorf("count", "%d keys: ask for 1 to %d", n, maxKeys)}
 	}
 	return all[0], nil
 }

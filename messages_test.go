@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -45,6 +47,9 @@ func TestMessages(t *testing.T) {
 			// The folder of the test has another name each time.
 			got := strings.ReplaceAll(err.Error(), strconv.Quote(folder(t)), "FOLDER") + "\n"
 			archive.Files = append(archive.Files, txtar.File{Name: m.name, Data: []byte(got)})
+			if anchor.Marked(strings.TrimSpace(got)) == "" && !errors.Is(err, context.Canceled) {
+				t.Errorf("the text ends in no section of docs/errors.md: %s", got)
+			}
 			if !*update && got != want[m.name] {
 				t.Errorf("the text is\n%swant\n%s", got, want[m.name])
 			}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
-	"fmt"
 	"reflect"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 	"gorm.io/gorm/schema"
 
 	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // setter sets keys in structs.
@@ -138,7 +138,7 @@ func copied(db *gorm.DB, field *schema.Field, rv reflect.Value) error {
 	if _, zero := field.ValueOf(db.Statement.Context, rv); !zero {
 		return nil
 	}
-	return fmt.Errorf("keyfillgorm: the struct for table %q is given by value, so that its key %s would be stored as 0: give Create a pointer to it", db.Statement.Table, field.Name)
+	return anchor.Lastf("policy", "keyfillgorm: the struct for table %q is given by value, so that its key %s would be stored as 0: give Create a pointer to it", db.Statement.Table, field.Name)
 }
 
 // oneDatabase returns an error where the mount is not of one database, so that it has
@@ -278,7 +278,7 @@ func set(ctx context.Context, field *schema.Field, rv reflect.Value, key driver.
 		return nil, err
 	}
 	if !equal(sent, key) {
-		return nil, fmt.Errorf("keyfillgorm: field %s sends its key, as %T, in another form than the policy's %T: set layout: in the policy, or choose another type", field.Name, sent, key)
+		return nil, anchor.Lastf("policy", "keyfillgorm: field %s sends its key, as %T, in another form than the policy's %T: set layout: in the policy, or choose another type", field.Name, sent, key)
 	}
 	return value, nil
 }

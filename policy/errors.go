@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // Error is one mistake in a configuration. [Load], [LoadFS], [Parse] and
@@ -16,9 +18,15 @@ type Error struct {
 	Column int    // from 1, in characters; 0 when not known
 	Table  string // the table's name as written; "" when the mistake concerns no table
 	Msg    string // the mistake, and what to write instead; neither DSNs nor values that could hide one
+
+	section string // of docs/errors.md: "" is policy, noSection ends the text without one
 }
 
-// Error returns the mistake as keyfill.yaml:7:14: table "orders": ….
+// noSection is the section of an error that others follow in the same text.
+const noSection = "-"
+
+// Error returns the mistake as keyfill.yaml:7:14: table "orders": … [docs/errors.md#policy].
+// Of several that are joined the last one alone ends in the anchor.
 func (e *Error) Error() string {
 	where, line, column := e.File, ":%d", ":%d"
 	if where == "" {
@@ -33,7 +41,11 @@ func (e *Error) Error() string {
 	if e.Table != "" {
 		where += ": table " + show(e.Table)
 	}
-	return where + ": " + e.Msg
+	text := where + ": " + e.Msg
+	if e.section == noSection {
+		return text
+	}
+	return anchor.Mark(text, cmp.Or(e.section, "policy"))
 }
 
 // maxErrors is how many mistakes are reported at once.
@@ -118,6 +130,9 @@ func (m *mistakes) err() error {
 	}
 	if more := len(m.list) - maxErrors; more > 0 {
 		errs = append(errs, &Error{File: m.list[0].File, Msg: fmt.Sprintf("and %d more", more)})
+	}
+	for _, e := range errs[:len(errs)-1] {
+		e.(*Error).section = noSection
 	}
 	return errors.Join(errs...)
 }

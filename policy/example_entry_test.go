@@ -119,7 +119,7 @@ func ExampleParseMode() {
 	fmt.Println(err)
 	// Output:
 	// dry_run <nil>
-	// policy: unknown mode "dry"; there are fill, dry_run and off
+	// policy: unknown mode "dry"; there are fill, dry_run and off [docs/errors.md#policy]
 }
 
 func ExampleMoreCautious() {

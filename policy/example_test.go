@@ -59,7 +59,7 @@ func ExampleError() {
 	_, err := policy.Parse([]byte("version: 1\ntables:\n  orders: {colum: id}\n"))
 	fmt.Println(err)
 	// Output:
-	// policy: line 3, column 12: table "orders": unknown field "colum"; did you mean "column"?
+	// policy: line 3, column 12: table "orders": unknown field "colum"; did you mean "column"? [docs/errors.md#policy]
 }
 
 // The rule of a table says which columns get keys, and how they are sent.

@@ -94,11 +94,11 @@ func outcome(d *dialect.Dialect, in string) (suffix, text string) {
 	files := fstest.MapFS{"keyfill.yaml": &fstest.MapFile{Data: []byte(in)}}
 	cfg, err := policy.LoadFS(files, "keyfill.yaml")
 	if err != nil {
-		return ".err", err.Error() + "\n"
+		return ".err", plain(err) + "\n"
 	}
 	p, err := cfg.Compile(d)
 	if err != nil {
-		return ".err", err.Error() + "\n"
+		return ".err", plain(err) + "\n"
 	}
 	return ".out", policy.Dump(p)
 }

@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 const (
@@ -32,14 +34,14 @@ func FromEnvironment() (*Config, error) {
 	if path := os.Getenv(envConfig); path != "" {
 		c, err := Load(path)
 		if file := (*fs.PathError)(nil); errors.As(err, &file) {
-			return nil, fmt.Errorf("%w (named by $%s)", err, envConfig)
+			return nil, anchor.Lastf("policy", "%w (named by $%s)", err, envConfig)
 		}
 		return c, err
 	}
 	c, err := Load(configFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		dir, _ := os.Getwd() // only for the message
-		return nil, fmt.Errorf("policy: $%s is not set, and %s in %q cannot be read (%w): let the variable name the file, write the file, or embed it and use policy.Parse",
+		return nil, anchor.Lastf("policy", "policy: $%s is not set, and %s in %q cannot be read (%w): let the variable name the file, write the file, or embed it and use policy.Parse",
 			envConfig, configFile, dir, fs.ErrNotExist)
 	}
 	return c, err
@@ -50,11 +52,11 @@ func FromEnvironment() (*Config, error) {
 func Load(path string) (*Config, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("policy: %w", err)
+		return nil, anchor.Lastf("policy", "policy: %w", err)
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return nil, fmt.Errorf("policy: %w", &fs.PathError{Op: "read", Path: path, Err: errFolder})
+		return nil, anchor.Lastf("policy", "policy: %w", &fs.PathError{Op: "read", Path: path, Err: errFolder})
 	}
 	return read(path, f)
 }
@@ -63,7 +65,7 @@ func Load(path string) (*Config, error) {
 func LoadFS(fsys fs.FS, name string) (*Config, error) {
 	f, err := fsys.Open(name)
 	if err != nil {
-		return nil, fmt.Errorf("policy: %w", err)
+		return nil, anchor.Lastf("policy", "policy: %w", err)
 	}
 	defer f.Close()
 	return read(name, f)
@@ -72,7 +74,7 @@ func LoadFS(fsys fs.FS, name string) (*Config, error) {
 func read(name string, f io.Reader) (*Config, error) {
 	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
-		return nil, fmt.Errorf("policy: %w", err)
+		return nil, anchor.Lastf("policy", "policy: %w", err)
 	}
 	return parse(name, data)
 }

@@ -24,7 +24,7 @@ func TestLoad(t *testing.T) {
 	}
 	write(t, path, "version: 1\ntables: 7\n")
 	_, err := policy.Load(path)
-	if want := path + ":2:9: tables: want a mapping, have a number; write tables: {orders: {column: id}}"; err == nil || err.Error() != want {
+	if want := path + ":2:9: tables: want a mapping, have a number; write tables: {orders: {column: id}}"; err == nil || plain(err) != want {
 		t.Errorf("Load fails with %v, want %s", err, want)
 	}
 	var e *policy.Error
@@ -110,7 +110,7 @@ func TestParseBytes(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			got := ""
 			if _, err := policy.Parse([]byte(tt.in)); err != nil {
-				got = err.Error()
+				got = plain(err)
 			}
 			if got != tt.want {
 				t.Errorf("Parse fails with\n%s\nwant\n%s", got, tt.want)

@@ -241,7 +241,7 @@ func TestParseName(t *testing.T) {
 		schema, table, err := p.ParseName(tt.name)
 		msg := ""
 		if err != nil {
-			msg = err.Error()
+			msg = plain(err)
 		}
 		if schema != tt.schema || table != tt.table || msg != tt.err {
 			t.Errorf("ParseName(%q) = %q, %q, %q, want %q, %q, %q", tt.name, schema, table, msg, tt.schema, tt.table, tt.err)

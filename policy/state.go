@@ -36,7 +36,7 @@ func (k RuleKey) StateFor(value func(name string) (string, bool)) (string, error
 		}
 		v, ok := value(p.text)
 		if !ok || v == "" {
-			return "", &Error{Msg: fmt.Sprintf("the state %s needs the value %q, which is not given: keyfill.WithValue(ctx, %[2]q, …)",
+			return "", &Error{section: "value", Msg: fmt.Sprintf("the state %s needs the value %q, which is not given: keyfill.WithValue(ctx, %[2]q, …)",
 				showState(k.State), p.text)}
 		}
 		b.WriteString(v)

@@ -155,7 +155,7 @@ func TestStateFor(t *testing.T) {
 		})
 		msg := ""
 		if err != nil {
-			msg = err.Error()
+			msg = plain(err)
 			if e := new(policy.Error); !errors.As(err, &e) {
 				t.Errorf("StateFor fails with a %T", err)
 			}
@@ -186,7 +186,7 @@ func TestStateOfAnotherColumn(t *testing.T) {
 		}
 		for table, want := range map[string]string{"log_1": want, "log_2": "<nil>", "orders": "<nil>"} {
 			_, err := p.Match("", table).Keys[0].StateFor(nil)
-			if fmt.Sprint(err) != want {
+			if plain(err) != want {
 				t.Errorf("StateFor of %s fails with %v, want %s", table, err, want)
 			}
 		}

@@ -25,6 +25,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,6 +38,8 @@ import (
 	// The commands are many and each has flags and help of its own; cobra gives
 	// them one form, which package flag leaves to the program.
 	"github.com/spf13/cobra"
+
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 func main() {
@@ -73,11 +76,20 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		return exitUsage
 	}
 	// Package keyfill says its name itself.
-	fmt.Fprintf(errOut, "keyfill: %s\n", strings.TrimPrefix(err.Error(), "keyfill: "))
+	fmt.Fprintf(errOut, "keyfill: %s\n", anchored(err))
 	if errors.As(err, &coded) {
 		return coded.code
 	}
 	return exitError
+}
+
+// anchored returns the text of an error with its section of docs/errors.md at the end.
+func anchored(err error) string {
+	text := strings.TrimPrefix(err.Error(), "keyfill: ")
+	if anchor.Marked(text) != "" || errors.Is(err, errFound) {
+		return text
+	}
+	return anchor.Mark(text, cmp.Or(anchor.Of(err), "command"))
 }
 
 // usageError is a command line that is not understood.

@@ -1,9 +1,10 @@
 package catalog
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // cells reads the values of a row as drivers give them: the same number comes
@@ -68,5 +69,5 @@ func (c *cells) isSet(i int) bool {
 func (c *cells) isNull(i int) bool { return c.row[i] == nil }
 
 func (c *cells) wrong(i int, want string) {
-	c.err = fmt.Errorf("the driver gives value %d of the catalog's answer as a %T, which is no %s", i+1, c.row[i], want)
+	c.err = anchor.Errorf("answer", "the driver gives value %d of the catalog's answer as a %T, which is no %s", i+1, c.row[i], want)
 }

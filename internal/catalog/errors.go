@@ -1,8 +1,9 @@
 package catalog
 
 import (
-	"errors"
 	"strings"
+
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // Errors about a table or a column that is to be filled. All come in an
@@ -10,55 +11,55 @@ import (
 var (
 	// ErrNoTable is returned when the session sees no table or view of that
 	// name.
-	ErrNoTable = errors.New("there is no such table or view that this user sees")
+	ErrNoTable = anchor.New("no-table", "there is no such table or view that this user sees")
 
 	// ErrAmbiguous is returned when several tables differ from the name by
 	// case only, and none is spelled like it.
-	ErrAmbiguous = errors.New("several tables differ by case only")
+	ErrAmbiguous = anchor.New("no-table", "several tables differ by case only")
 
 	// ErrNoColumn is returned when the table has no such column.
-	ErrNoColumn = errors.New("there is no such column")
+	ErrNoColumn = anchor.New("no-column", "there is no such column")
 
 	// ErrGenerated is returned when the engine computes the column.
-	ErrGenerated = errors.New("the engine computes the column")
+	ErrGenerated = anchor.New("engine-column", "the engine computes the column")
 
 	// ErrIdentityAlways is returned when the engine numbers the rows itself
 	// and refuses keys.
-	ErrIdentityAlways = errors.New("the engine refuses keys")
+	ErrIdentityAlways = anchor.New("engine-column", "the engine refuses keys")
 
 	// ErrType is returned when the column does not take keys of that kind.
-	ErrType = errors.New("the column does not take such keys")
+	ErrType = anchor.New("column-type", "the column does not take such keys")
 
 	// ErrNarrow is returned when the column holds fewer bits than the keys.
-	ErrNarrow = errors.New("the column is too narrow")
+	ErrNarrow = anchor.New("column-narrow", "the column is too narrow")
 
 	// ErrLive is returned when the engine fills the column too, and it is not
 	// said that nobody lets it.
-	ErrLive = errors.New("the engine fills the column too")
+	ErrLive = anchor.New("live-column", "the engine fills the column too")
 
 	// ErrPartition is returned for a partition: the whole table has the same
 	// column, and numbers of its own.
-	ErrPartition = errors.New("the table is a partition of another one")
+	ErrPartition = anchor.New("other-table", "the table is a partition of another one")
 
 	// ErrView is returned for a view, whose keys a state would number beside those
 	// of its table.
-	ErrView = errors.New("it is a view, and its table may be numbered too")
+	ErrView = anchor.New("other-table", "it is a view, and its table may be numbered too")
 
 	// ErrChild is returned for a table that inherits from another one, which shows
 	// its rows too, and has numbers of its own.
-	ErrChild = errors.New("the table inherits from another one, which shows its rows too")
+	ErrChild = anchor.New("other-table", "the table inherits from another one, which shows its rows too")
 
 	// ErrAttached is returned for a table of SQLite whose file is another database of
 	// the connection too.
-	ErrAttached = errors.New("the table's file is attached under two names")
+	ErrAttached = anchor.New("other-table", "the table's file is attached under two names")
 
 	// ErrCollation is returned when the column takes two keys for one that
 	// differ by the case of a letter.
-	ErrCollation = errors.New("the column compares without regard to case")
+	ErrCollation = anchor.New("column-type", "the column compares without regard to case")
 
 	// ErrCOMB is returned when a COMB would be stored out of order or be
 	// rejected.
-	ErrCOMB = errors.New("the column does not take a COMB")
+	ErrCOMB = anchor.New("column-type", "the column does not take a COMB")
 )
 
 // Error is a table or column that cannot be filled as the policy says.

@@ -2,10 +2,10 @@ package catalog
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // Name is a table's name in an INSERT.
@@ -51,7 +51,7 @@ var impliers = map[string]implier{
 func Implied(ctx context.Context, d *dialect.Dialect, q Querier, n Name) ([]string, error) {
 	ask, ok := impliers[d.Name]
 	if !ok {
-		return nil, fmt.Errorf("the columns of tables of %s cannot be read: list them under columns: in the policy", d.Name)
+		return nil, anchor.Errorf("answer", "the columns of tables of %s cannot be read: list them under columns: in the policy", d.Name)
 	}
 	return ask(ctx, q, n)
 }

@@ -2,10 +2,10 @@ package catalog
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // reader reads a table of one engine. It returns nil where there is none.
@@ -30,7 +30,7 @@ var readers = map[string]reader{
 func Read(ctx context.Context, d *dialect.Dialect, q Querier, schema, table string) (*Table, error) {
 	read, ok := readers[d.Name]
 	if !ok {
-		return nil, fmt.Errorf("the catalog of %s cannot be read", d.Name)
+		return nil, anchor.Errorf("answer", "the catalog of %s cannot be read", d.Name)
 	}
 	if d.ExactTables {
 		read = readExactMySQL

@@ -2,14 +2,14 @@ package catalog
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // ErrPlace is returned by [Place] for an answer that cannot be read.
-var ErrPlace = errors.New("the session does not say where it looks for tables")
+var ErrPlace = anchor.New("answer", "the session does not say where it looks for tables")
 
 // Place returns where a session looks for tables without a schema: its answer to
 // the query of [dialect.Place].

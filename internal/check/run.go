@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/sqlcode"
@@ -33,10 +34,10 @@ type Options struct {
 }
 
 // ErrLook is returned when the database cannot be looked at.
-var ErrLook = errors.New("the database cannot be looked at: let it be reached, and mend the DSN")
+var ErrLook = anchor.New("check", "the database cannot be looked at: let it be reached, and mend the DSN")
 
 // ErrMemory is returned for a database of SQLite in memory.
-var ErrMemory = errors.New("no connection but the application's own sees a database in memory: use a file")
+var ErrMemory = anchor.New("check", "no connection but the application's own sees a database in memory: use a file")
 
 // checker is one run.
 type checker struct {

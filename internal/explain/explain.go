@@ -12,7 +12,8 @@ package explain
 import (
 	"context"
 	"database/sql/driver"
-	"errors"
+
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // Explanation says what would become of a query. Its JSON form is the machine
@@ -72,7 +73,7 @@ func By(c driver.Connector) Explainer { return c.Driver().(Explainer) }
 // the dialect.
 type NoDatabase struct{}
 
-var errNoDatabase = errors.New("keyfill: there is no database to connect to: this connector only explains")
+var errNoDatabase = anchor.Last("driver", "keyfill: there is no database to connect to: this connector only explains")
 
 // Connect fails.
 func (NoDatabase) Connect(context.Context) (driver.Conn, error) { return nil, errNoDatabase }

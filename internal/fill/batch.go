@@ -3,8 +3,8 @@ package fill
 import (
 	"context"
 	"database/sql/driver"
-	"errors"
 
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -137,7 +137,7 @@ func (b *Batch) Watch(ctx context.Context, i int, rows driver.Rows) driver.Rows 
 }
 
 // errNotSent is what the transaction of drawn keys is told of a batch that was not sent.
-var errNotSent = errors.New("keyfill: the batch was not sent: send it again")
+var errNotSent = anchor.New("transaction-ended", "keyfill: the batch was not sent: send it again")
 
 // Abandon gives up what was drawn for a batch that is not sent.
 func (b *Batch) Abandon(ctx context.Context) {

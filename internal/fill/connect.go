@@ -3,8 +3,8 @@ package fill
 import (
 	"context"
 	"database/sql/driver"
-	"errors"
 
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -12,9 +12,9 @@ import (
 // What Keys and Reserve answer where a program cannot have the keys beforehand: package
 // keyfill describes each under the same name.
 var (
-	ErrJoined    = errors.New("keyfill: the keys are drawn in the transaction of their INSERT, not before it: send the INSERT without a key")
-	ErrOwnMemory = errors.New("keyfill: no connection but the application's own sees a database in memory: let its INSERTs draw the keys, or use a file")
-	ErrNoNumbers = errors.New("keyfill: the source makes no consecutive integers: ask for Keys")
+	ErrJoined    = anchor.Last("beforehand", "keyfill: the keys are drawn in the transaction of their INSERT, not before it: send the INSERT without a key")
+	ErrOwnMemory = anchor.Last("beforehand", "keyfill: no connection but the application's own sees a database in memory: let its INSERTs draw the keys, or use a file")
+	ErrNoNumbers = anchor.Last("beforehand", "keyfill: the source makes no consecutive integers: ask for Keys")
 )
 
 // Connect opens a connection of the driver, and asks it what has to be known

@@ -3,11 +3,11 @@ package fill
 import (
 	"context"
 	"database/sql/driver"
-	"errors"
 	"slices"
 	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/internal/explain"
 	"github.com/keyfill/keyfill/internal/keys"
@@ -18,7 +18,7 @@ import (
 
 // errUndo is returned when counting a query may change something, and the change cannot
 // be undone.
-var errUndo = errors.New("its query calls functions that may change something, and whether a transaction is open, or follows another by itself, is not known: begin it with BeginTx, or name the key column and select its values")
+var errUndo = anchor.New("rows", "its query calls functions that may change something, and whether a transaction is open, or follows another by itself, is not known: begin it with BeginTx, or name the key column and select its values")
 
 // countRows counts the rows of each INSERT … SELECT of the statement. A query may read
 // what an earlier INSERT of the text returns; that INSERT has its keys by then.

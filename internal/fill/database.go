@@ -2,10 +2,9 @@ package fill
 
 import (
 	"database/sql/driver"
-	"errors"
-	"fmt"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/drivers"
 	"github.com/keyfill/keyfill/internal/keys"
 )
@@ -22,7 +21,7 @@ type Database struct {
 
 // errNumbersPlaceholders is returned when the driver numbers placeholders after keyfill
 // has changed the text.
-var errNumbersPlaceholders = errors.New(`keyfill: the driver "mssql" of go-mssqldb numbers placeholders by itself: open the database as "sqlserver", and write @p1, @p2 … for ? and $1`)
+var errNumbersPlaceholders = anchor.Last("driver", `keyfill: the driver "mssql" of go-mssqldb numbers placeholders by itself: open the database as "sqlserver", and write @p1, @p2 … for ? and $1`)
 
 // Options is what a database is made of.
 type Options = keys.Options
@@ -40,10 +39,10 @@ func NewDatabase(a Options, d driver.Driver) (*Database, error) {
 	case cfg.Dialect != "":
 		one, err := dialect.ByName(cfg.Dialect)
 		if err != nil {
-			return nil, fmt.Errorf("keyfill: %w", err)
+			return nil, anchor.Errorf("driver", "keyfill: %w", err)
 		}
 		if known && !facts.Speaks(one) {
-			return nil, fmt.Errorf("keyfill: the policy says dialect: %s, and the driver of package %q speaks another one: leave dialect: out",
+			return nil, anchor.Errorf("driver", "keyfill: the policy says dialect: %s, and the driver of package %q speaks another one: leave dialect: out",
 				one.Name, drivers.PackagePath(d))
 		}
 		dialects = []*dialect.Dialect{one}
@@ -52,7 +51,7 @@ func NewDatabase(a Options, d driver.Driver) (*Database, error) {
 	case known:
 		dialects = []*dialect.Dialect{facts.Dialect}
 	default:
-		return nil, fmt.Errorf("keyfill: the driver of package %q is not known: say dialect: in the policy, one of %s",
+		return nil, anchor.Errorf("driver", "keyfill: the driver of package %q is not known: say dialect: in the policy, one of %s",
 			drivers.PackagePath(d), dialect.Names())
 	}
 	tables, err := keys.New(a, facts, dialects)

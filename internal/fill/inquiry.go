@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
@@ -302,7 +303,7 @@ func (q *inquiry) locked(ctx context.Context, lock string) error {
 }
 
 // errOtherKey is returned when the driver gives back a key that was not asked for.
-var errOtherKey = errors.New("keyfill: the table shows another key than it was asked for")
+var errOtherKey = anchor.Last("answer", "keyfill: the table shows another key than it was asked for")
 
 // run notes the keys that a query shows, and returns their number.
 func (q *inquiry) run(ctx context.Context, group int, query string) (seen int, err error) {

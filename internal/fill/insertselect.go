@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"context"
 	"database/sql/driver"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/keysource"
@@ -25,7 +25,7 @@ const maxCounts = 3
 
 // errRowsGrew is returned when an execution had more rows to insert than were counted,
 // three times.
-var errRowsGrew = errors.New("its query had more rows than were counted just before, three times: send it in a transaction that keeps others from adding rows, or again")
+var errRowsGrew = anchor.New("rows", "its query had more rows than were counted just before, three times: send it in a transaction that keeps others from adding rows, or again")
 
 // rowsSavepoint is the name of ours, which nobody else uses.
 const rowsSavepoint = "keyfill_rows"

@@ -2,10 +2,10 @@ package fill
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/policy"
@@ -20,7 +20,7 @@ import (
 // is not done twice.
 
 // errTextGrew is returned when a text had more rows to insert than keys were reserved.
-var errTextGrew = errors.New("a query of the text had more rows than were counted before the text, so that nothing of the text is stored: send it again, or send that INSERT alone")
+var errTextGrew = anchor.New("rows", "a query of the text had more rows than were counted before the text, so that nothing of the text is stored: send it again, or send that INSERT alone")
 
 // spareRows is how many more keys are reserved, at least, than rows were counted.
 const spareRows = 64

@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/internal/store"
 )
 
 // errEnded is returned when the transaction of an INSERT has ended before it.
-var errEnded = errors.New("keyfill: the transaction was ended before this INSERT, by the engine at an error, such as a deadlock, or by a commit that was not seen: roll it back, and begin again")
+var errEnded = anchor.Last("transaction-ended", "keyfill: the transaction was ended before this INSERT, by the engine at an error, such as a deadlock, or by a commit that was not seen: roll it back, and begin again")
 
 // proveBefore proves in front of the drawing that the transaction of an execution is
 // open: see [session.Conn.ProveBefore].
@@ -59,7 +60,7 @@ func (c *Conn) undoneBehind(ctx context.Context, err error) error {
 	defer cancel()
 	if errors.Is(c.ProvenStore().Prove(ctx), store.ErrEnded) {
 		c.MarkEnded()
-		return fmt.Errorf("%w: %v", errEnded, err) // which may be driver.ErrBadConn
+		return anchor.End(fmt.Errorf("%w: %v", errEnded, err)) // which may be driver.ErrBadConn
 	}
 	return nil
 }

@@ -4,10 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"errors"
 	"fmt"
 	"time"
 
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
@@ -205,7 +205,7 @@ func (t *transactional) end(ctx context.Context, own driver.Tx, err error) error
 }
 
 // errCommit is returned when the connection broke at the commit of a transaction of ours.
-var errCommit = errors.New("the connection broke at the commit, so that it is not known whether the row is stored")
+var errCommit = anchor.New("commit-unknown", "the connection broke at the commit, so that it is not known whether the row is stored")
 
 // unmark undoes what was drawn since our savepoint where the statement has
 // failed.

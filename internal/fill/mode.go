@@ -1,9 +1,9 @@
 package fill
 
 import (
-	"fmt"
 	"os"
 
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -19,7 +19,7 @@ func (db *Database) ModeFromEnvironment() error {
 	}
 	mode, err := policy.ParseMode(name)
 	if err != nil {
-		return fmt.Errorf("keyfill: $%s: %w", modeVariable, err)
+		return anchor.Errorf("policy", "keyfill: $%s: %w", modeVariable, err)
 	}
 	db.Mode.Store(uint32(mode))
 	return nil

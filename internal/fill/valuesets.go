@@ -2,10 +2,10 @@ package fill
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/rewrite"
@@ -29,7 +29,7 @@ func setRefused(p *rewrite.Plan, err error) error {
 }
 
 // errStoredMore is returned when the engine has stored a row of VALUES as several rows.
-var errStoredMore = errors.New("the engine stored more rows than the statement has, so that several may have one key: look for a rule that inserts into the table, and undo the statement")
+var errStoredMore = anchor.New("rows", "the engine stored more rows than the statement has, so that several may have one key: look for a rule that inserts into the table, and undo the statement")
 
 // storedMore is the error for a statement with VALUES that has stored more rows than
 // it has. What is reserved for its keys is given up.

@@ -109,4 +109,4 @@ type unseenTable struct{ unseen, row error }
 
 func (e *unseenTable) Error() string { return e.unseen.Error() }
 
-func (e *unseenTable) Unwrap() []error { return []error{e.unseen, e.row} }
+func (e *unseenTable) Unwrap() []error { return []error{e.row, e.unseen} }

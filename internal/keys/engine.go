@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/nearest"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
@@ -182,7 +183,7 @@ func (e *Engine) newTable(rule *policy.Rule) *Table {
 }
 
 // errNotConfigured is returned for a table that the policy does not fill.
-var errNotConfigured = errors.New("the policy does not fill the table: configure it, or check the name")
+var errNotConfigured = anchor.New("not-configured", "the policy does not fill the table: configure it, or check the name")
 
 // TableNamed returns a table by its name as in the policy file.
 func (e *Engine) TableNamed(name string) (*Table, error) {
@@ -191,7 +192,7 @@ func (e *Engine) TableNamed(name string) (*Table, error) {
 		var p *policy.Error
 		if errors.As(err, &p) {
 			// The caller says which table it is about.
-			err = errors.New("the name " + p.Msg)
+			err = anchor.New("not-configured", "the name "+p.Msg)
 		}
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
 )
@@ -124,7 +125,7 @@ func (r *joinedRow) open(ctx context.Context, g *Conn) error {
 
 // notSeen returns the error of a row that could not be looked at in time.
 func (r *joinedRow) notSeen(err error) error {
-	return fmt.Errorf("another connection could not read its numbering and its table for %s (store_wait), because the transaction has locked the table by TRUNCATE, ALTER or LOCK TABLE, or the server has no connection left: insert a row before that, or in a transaction of its own: %v", r.wait, err)
+	return anchor.Errorf("held-connection", "another connection could not read its numbering and its table for %s (store_wait), because the transaction has locked the table by TRUNCATE, ALTER or LOCK TABLE, or the server has no connection left: insert a row before that, or in a transaction of its own: %v", r.wait, err)
 }
 
 // openAt looks at the row and the greatest key.

@@ -2,9 +2,9 @@ package keys
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
@@ -17,9 +17,9 @@ import (
 var (
 	// ErrNotUnique is returned for a column without a unique index of its own: package
 	// keyfill describes it.
-	ErrNotUnique = errors.New("keyfill: greatest key plus one is safe only under a unique index on the key column alone: create one, or use another source")
+	ErrNotUnique = anchor.New("maxplusone", "keyfill: greatest key plus one is safe only under a unique index on the key column alone: create one, or use another source")
 
-	errMaxUnseen = errors.New("the next key is the greatest one plus one, and whether a unique index covers its column is not known, since the catalog does not show the table")
+	errMaxUnseen = anchor.New("maxplusone", "the next key is the greatest one plus one, and whether a unique index covers its column is not known, since the catalog does not show the table")
 )
 
 // afterMax returns the first of n integers behind the greatest key of a column, as

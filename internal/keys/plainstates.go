@@ -3,11 +3,11 @@ package keys
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"sync/atomic"
 
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
 )
@@ -18,7 +18,7 @@ type plainStates struct{ at keysource.Store }
 
 // errPlain refuses options that need a database: tables and procedures that keep a
 // state, and an engine's counter, which has to be asked whenever a state is opened.
-var errPlain = errors.New("its store keeps states without SQL: leave lock, via, table and below out, or name a store that is a database")
+var errPlain = anchor.New("store-driver", "its store keeps states without SQL: leave lock, via, table and below out, or name a store that is a database")
 
 // errGone says that a state is missing although this process has used it.
 var errGone = fmt.Errorf("%w: it was there and is gone, and which of its numbers other processes hold is not known: stop them, and make it again above all of these", keysource.ErrStoreState)

@@ -3,13 +3,13 @@ package keys
 import (
 	"context"
 	"database/sql/driver"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
@@ -42,10 +42,10 @@ type parentNumbers interface {
 
 // errNoParent is returned when numbers are asked for without rows, whose parents are
 // then not known.
-var errNoParent = errors.New("its keys are numbered within other columns of the row, so that there are none without a row: let the INSERT be filled")
+var errNoParent = anchor.New("scope-column", "its keys are numbered within other columns of the row, so that there are none without a row: let the INSERT be filled")
 
 // errShared is returned for a state of several tables.
-var errShared = errors.New("a numbering within other columns belongs to one table: write its source in place, or give each table a source of its own")
+var errShared = anchor.New("scope-column", "a numbering within other columns belongs to one table: write its source in place, or give each table a source of its own")
 
 // newScoped makes the counter of a numbering within parents. row is its own row, which
 // gives no number. It says which column is numbered, and within which columns.
@@ -56,7 +56,7 @@ func (dr making) newScoped(ctx context.Context, row store.Sequence, c *counter) 
 	case c.unseen != nil:
 		return nil, fmt.Errorf("%w: its keys are numbered within columns whose types are not known", c.unseen)
 	case !dr.key.IsInteger():
-		return nil, errors.New("keys that are numbered within other columns are integers: make the column one, and leave layout out")
+		return nil, anchor.New("scope-column", "keys that are numbered within other columns are integers: make the column one, and leave layout out")
 	}
 	d := dr.db.AnyEngine().Dialect
 	if err := dr.db.LockBeforeRead(ctx, dr.on, dr.table, dr.index); err != nil {
@@ -166,7 +166,7 @@ func numbered(parents []*parent, n int, reserve func(*parent) (int64, error)) ([
 
 // errOutside is returned for a number of a parent outside of a transaction: it would not
 // be rolled back with its row.
-var errOutside = errors.New("keys that are numbered within other columns are drawn in the transaction of their rows, and none is open: begin one")
+var errOutside = anchor.New("scope-column", "keys that are numbered within other columns are drawn in the transaction of their rows, and none is open: begin one")
 
 // parentsOf returns the parents of the rows, in the order in which every statement
 // locks them.

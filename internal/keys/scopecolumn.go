@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -32,7 +33,7 @@ const maxScopeText = 250
 func newScopeColumn(d *dialect.Dialect, found *catalog.Column, rule policy.ScopeColumn) (scopeColumn, error) {
 	c := scopeColumn{rule: rule, dialect: d, found: found}
 	fail := func(format string, args ...any) (scopeColumn, error) {
-		return scopeColumn{}, fmt.Errorf("the scope's column %q: %s", rule.Column, fmt.Sprintf(format, args...))
+		return scopeColumn{}, anchor.Errorf("scope-column", "the scope's column %q: %s", rule.Column, fmt.Sprintf(format, args...))
 	}
 	switch {
 	case found == nil:
@@ -118,7 +119,7 @@ func (c *scopeColumn) normal(v driver.Value) (any, error) {
 
 // fail returns an error about a value of the column.
 func (c *scopeColumn) fail(format string, args ...any) error {
-	return fmt.Errorf("the scope's column %q: %s", c.rule.Column, fmt.Sprintf(format, args...))
+	return anchor.Errorf("scope-column", "the scope's column %q: %s", c.rule.Column, fmt.Sprintf(format, args...))
 }
 
 // integerOfScope returns the integer that a value is, or spells in decimal digits

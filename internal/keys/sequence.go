@@ -3,8 +3,8 @@ package keys
 import (
 	"cmp"
 	"context"
-	"errors"
 
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
@@ -140,7 +140,7 @@ func isElsewhere(g *Conn, schema string) bool {
 
 // errElsewhere is returned for a table in a file that is attached to a database in
 // memory: each connection would number it for itself.
-var errElsewhere = errors.New("the table is in a file that is attached to a database in memory, which keeps the state of each connection to itself: give the source a store, or attach the other way round")
+var errElsewhere = anchor.New("other-table", "the table is in a file that is attached to a database in memory, which keeps the state of each connection to itself: give the source a store, or attach the other way round")
 
 // MayFollow reports whether a source takes the place of an engine's own counter, and
 // so follows the keys that INSERTs bring where that would: AUTO_INCREMENT of MySQL and

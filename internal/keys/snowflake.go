@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"unicode/utf8"
 
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
@@ -176,7 +177,7 @@ func leasedName(state string) string {
 func spreadIn(ctx context.Context, name string) (int, error) {
 	text, ok := ValuesOf(ctx)(name)
 	if !ok {
-		return 0, fmt.Errorf("its keys begin with the value %q, which is not given: keyfill.WithValue(ctx, %[1]q, …)", name)
+		return 0, anchor.Errorf("value", "its keys begin with the value %q, which is not given: keyfill.WithValue(ctx, %[1]q, …)", name)
 	}
 	return keysource.ParseSpread(text)
 }

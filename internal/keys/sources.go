@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/explain"
 	"github.com/keyfill/keyfill/internal/store"
@@ -232,7 +233,7 @@ func (dr Drawing) Counter(ctx context.Context) (*counter, error) {
 
 // errHomes is returned when tables of one name in two schemas have the same state: an
 // entry of a bare name matches a table in every schema.
-var errHomes = errors.New("its state numbers a table of that name in another schema: write schema.table into the policy, or {schema} into the name of the state")
+var errHomes = anchor.New("shared-state", "its state numbers a table of that name in another schema: write schema.table into the policy, or {schema} into the name of the state")
 
 // atHome returns an error when the counter numbers another table.
 func (dr Drawing) atHome(ctx context.Context, c *counter) error {

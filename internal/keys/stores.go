@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/internal/drivers"
@@ -58,7 +59,7 @@ func (c configuredStore) close() error {
 }
 
 // errMountClosed is returned when the database was closed while a key was drawn.
-var errMountClosed = errors.New("the database is closed")
+var errMountClosed = anchor.New("closed", "the database is closed")
 
 // newStores checks, without I/O, that the drivers are registered and known, that the
 // variables with the DSNs are set, and that the drivers can read the DSNs.
@@ -137,20 +138,20 @@ func (s *stores) open(name string) (*openStore, error) {
 func openConfigured(c policy.Store) (configuredStore, error) {
 	none := configuredStore{}
 	if !slices.Contains(sql.Drivers(), c.Driver) {
-		return none, fmt.Errorf("no driver named %q is registered: import its package", c.Driver)
+		return none, anchor.Errorf("driver", "no driver named %q is registered: import its package", c.Driver)
 	}
 	dsn, err := c.Resolve()
 	if err != nil {
 		return none, err
 	}
-	refused := fmt.Errorf("driver %q cannot read the DSN: mend it (the message of the driver is left out, since it may repeat the DSN)", c.Driver)
+	refused := anchor.Errorf("driver", "driver %q cannot read the DSN: mend it (the message of the driver is left out, since it may repeat the DSN)", c.Driver)
 	plain, err := sql.Open(c.Driver, dsn)
 	if err != nil {
 		return none, refused
 	}
 	d := plain.Driver()
 	if err := plain.Close(); err != nil {
-		return none, fmt.Errorf("driver %q cannot be closed", c.Driver)
+		return none, anchor.Errorf("driver", "driver %q cannot be closed", c.Driver)
 	}
 	if plain, ok := d.(keysource.StoreDriver); ok {
 		opened, err := plain.OpenStore(dsn)
@@ -162,7 +163,7 @@ func openConfigured(c policy.Store) (configuredStore, error) {
 	facts, known := drivers.Of(d)
 	switch {
 	case !known:
-		return none, fmt.Errorf("the driver of package %q is not known", drivers.PackagePath(d))
+		return none, anchor.Errorf("driver", "the driver of package %q is not known", drivers.PackagePath(d))
 	case facts.Family:
 		// MySQL and MariaDB take the same statements of a store.
 		facts.Dialect = dialect.MySQL()

@@ -3,12 +3,12 @@ package session
 import (
 	"context"
 	"database/sql/driver"
-	"errors"
 	"math"
 	"strconv"
 	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/dbconn"
 )
 
@@ -48,7 +48,7 @@ func TextOf(v any) string {
 }
 
 // ErrNoNumber is returned when the driver's count of rows is not an integer.
-var ErrNoNumber = errors.New("keyfill: the number of rows is not an integer")
+var ErrNoNumber = anchor.Last("answer", "keyfill: the number of rows is not an integer")
 
 // IntegerOf returns a driver's value as an integer: an int64, a uint64 or decimal
 // digits. It reports false for any other, and for one that does not fit an int64.

@@ -2,9 +2,9 @@ package session
 
 import (
 	"context"
-	"errors"
 	"strings"
 
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
@@ -115,7 +115,7 @@ func (t *transaction) askOpen(ctx context.Context, question string) error {
 
 // errChains is returned when the session begins another transaction behind each commit,
 // so that a transaction of keyfill's would have no end.
-var errChains = errors.New("keyfill: completion_type is not NO_CHAIN, so that a commit begins another transaction: begin one with BeginTx")
+var errChains = anchor.Last("transaction-ended", "keyfill: completion_type is not NO_CHAIN, so that a commit begins another transaction: begin one with BeginTx")
 
 // knownCommits is the session's answer about its commits. It holds until something is
 // sent that may change it.

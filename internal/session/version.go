@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"strings"
+
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // AskVersion asks the server for its version.
@@ -27,7 +29,7 @@ func (c *Conn) AskVersion(ctx context.Context) (string, error) {
 	dest := make([]driver.Value, len(rows.Columns()))
 	if err := rows.Next(dest); err != nil {
 		if err == io.EOF {
-			err = errors.New("keyfill: SELECT VERSION() gave no row: say dialect: mysql or mariadb in the policy")
+			err = anchor.Last("driver", "keyfill: SELECT VERSION() gave no row: say dialect: mysql or mariadb in the policy")
 		}
 		return "", err
 	}
@@ -37,7 +39,7 @@ func (c *Conn) AskVersion(ctx context.Context) (string, error) {
 	case []byte:
 		return string(v), nil
 	}
-	return "", errors.New("keyfill: SELECT VERSION() gave no text: say dialect: mysql or mariadb in the policy")
+	return "", anchor.Last("driver", "keyfill: SELECT VERSION() gave no text: say dialect: mysql or mariadb in the policy")
 }
 
 // AskServer finds out whether the server is MySQL or MariaDB, where that is not known.

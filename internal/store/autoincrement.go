@@ -2,14 +2,15 @@ package store
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"strings"
+
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // ErrHidden is returned where the text of SHOW CREATE TABLE of MySQL has no options of the
 // table. It comes in an [*Error].
-var ErrHidden = errors.New("SHOW CREATE TABLE does not show where the table's AUTO_INCREMENT stands, because of the sql_mode: take ANSI out of the sql_mode of the connection")
+var ErrHidden = anchor.New("live-column", "SHOW CREATE TABLE does not show where the table's AUTO_INCREMENT stands, because of the sql_mode: take ANSI out of the sql_mode of the connection")
 
 // counted returns the last number that the engine's own counter (AUTO_INCREMENT and
 // the like) has given to the column, or has passed; 0 where the column has none.

@@ -2,16 +2,16 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // ErrBelow is returned when the engine's own counter of a column does not stand at
 // [Sequence].Below or above it, or keyfill cannot read where it stands. It comes in an
 // [*Error].
-var ErrBelow = errors.New("the engine fills the column too, and its counter is not proven to stand at below: or above it")
+var ErrBelow = anchor.New("live-column", "the engine fills the column too, and its counter is not proven to stand at below: or above it")
 
 // BelowRemedy says what to do when a sequence has given the last integer below
 // [Sequence].Below.

@@ -1,12 +1,12 @@
 package store
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
 
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -14,126 +14,126 @@ import (
 var (
 	// ErrNoRow is returned when a sequence has no row and is not to be given
 	// one.
-	ErrNoRow = errors.New("it has no row in keyfill_sequences")
+	ErrNoRow = anchor.New("no-row", "it has no row in keyfill_sequences")
 
 	// ErrStart is returned when a sequence is to be given a row, neither its
 	// start is given, nor is there a column whose greatest key can be asked
 	// for.
-	ErrStart = errors.New("it has no row, and where to start is not known: give a start")
+	ErrStart = anchor.New("no-row", "it has no row, and where to start is not known: give a start")
 
 	// ErrBound is returned when the row serves another column.
-	ErrBound = errors.New("its row serves another column: give each a name of its own, or share one by both")
+	ErrBound = anchor.New("shared-state", "its row serves another column: give each a name of its own, or share one by both")
 
 	// ErrTaken is returned when the column is served by another state too, a
 	// sequence's or a snowflake's, and the one at hand is not exclusive.
-	ErrTaken = errors.New("the column is served by another state too: delete the row of keyfill_sequences that says so, or say exclusive: true where both are meant")
+	ErrTaken = anchor.New("shared-state", "the column is served by another state too: delete the row of keyfill_sequences that says so, or say exclusive: true where both are meant")
 
 	// ErrParameters is returned when the row was made with other parameters:
 	// keys made with these could repeat those made with them.
-	ErrParameters = errors.New("its row was made with other parameters, which may never change: put them back, or take a new name and a start above all keys")
+	ErrParameters = anchor.New("parameters", "its row was made with other parameters, which may never change: put them back, or take a new name and a start above all keys")
 
 	// ErrLayout is returned when the keys of a column were made with other bits, or
 	// another epoch, than a [Worker] has.
-	ErrLayout = errors.New("the keys of its column were made with other bits or another epoch, and keys of both can be equal: put these back, or fill another column")
+	ErrLayout = anchor.New("parameters", "the keys of its column were made with other bits or another epoch, and keys of both can be equal: put these back, or fill another column")
 
 	// ErrBehind is returned when the next value is not above the greatest key
 	// in the column.
-	ErrBehind = errors.New("its next value is not above the greatest key in the column: others fill it too, or the row is from an older copy")
+	ErrBehind = anchor.New("behind", "its next value is not above the greatest key in the column: others fill it too, or the row is from an older copy")
 
 	// ErrBack is returned when the row has a lower value than the caller has
 	// seen in it.
-	ErrBack = errors.New("its next value is below what was reserved: the store has gone back")
+	ErrBack = anchor.New("back", "its next value is below what was reserved: the store has gone back")
 
 	// ErrFresh is returned when a sequence whose keys are not its integers has no
 	// row, and its columns hold keys: which integers they came from is not known.
-	ErrFresh = errors.New("it has no row in keyfill_sequences, and its column holds keys already: make one that goes on after the last number in use, or empty the column")
+	ErrFresh = anchor.New("no-row", "it has no row in keyfill_sequences, and its column holds keys already: make one that goes on after the last number in use, or empty the column")
 
 	// ErrContention is returned when the row was changed by others each time
 	// between its SELECT and its UPDATE, ten times.
-	ErrContention = errors.New("others have changed its row each time between the SELECT and the UPDATE, ten times: reserve larger blocks, or lock pessimistically")
+	ErrContention = anchor.New("contention", "others have changed its row each time between the SELECT and the UPDATE, ten times: reserve larger blocks, or lock pessimistically")
 
 	// ErrName is returned for the name of a state that is empty, is longer
 	// than 190 characters, has spaces at an end or is not UTF-8 text without
 	// NUL.
-	ErrName = errors.New("not the name of a state")
+	ErrName = anchor.New("state-name", "not the name of a state")
 )
 
 // ErrNextValue is returned when the next value of a row is no number that could be
 // given. It comes in an [*Error].
-var ErrNextValue = errors.New("its next_value in keyfill_sequences is below 1: set it above all numbers in use, to 1 where there are none")
+var ErrNextValue = anchor.New("no-row", "its next_value in keyfill_sequences is below 1: set it above all numbers in use, to 1 where there are none")
 
 // Errors about a key table or a procedure of the application's. All come in an
 // [*Error], or with keysource.ErrStoreState and the driver's error.
 var (
 	// ErrKeyTable is returned when a key table cannot be read although the server
 	// answers, or the catalog does not know a column of it.
-	ErrKeyTable = errors.New("its key table cannot be read: name the table and its columns as SQL finds them, and let them be read")
+	ErrKeyTable = anchor.New("key-table", "its key table cannot be read: name the table and its columns as SQL finds them, and let them be read")
 
 	// ErrKeyType is returned when a column of a key table is of a type that is of
 	// no use there.
-	ErrKeyType = errors.New("a column of its key table is of the wrong type")
+	ErrKeyType = anchor.New("key-table", "a column of its key table is of the wrong type")
 
 	// ErrKeyEngine is returned when a key table of MySQL or MariaDB is of a
 	// storage engine without transactions, such as MyISAM, or is a view: between
 	// an UPDATE and the SELECT of what it has left another one may change it.
-	ErrKeyEngine = errors.New("its key table is of a storage engine without transactions, or a view: make it a table of InnoDB, or lock optimistically, outside of transactions")
+	ErrKeyEngine = anchor.New("key-table", "its key table is of a storage engine without transactions, or a view: make it a table of InnoDB, or lock optimistically, outside of transactions")
 
 	// ErrKeyRows is returned when a key table has more than one row for a
 	// sequence.
-	ErrKeyRows = errors.New("its key table has more than one row for it")
+	ErrKeyRows = anchor.New("key-table", "its key table has more than one row for it")
 
 	// ErrKeyValue is returned when the row of a key table does not hold what
 	// keys could follow.
-	ErrKeyValue = errors.New("its row in the key table cannot be used: set it above all keys in use")
+	ErrKeyValue = anchor.New("key-table", "its row in the key table cannot be used: set it above all keys in use")
 
 	// ErrProcedure is returned when a procedure cannot be called although the
 	// server answers, or answers otherwise than it should.
-	ErrProcedure = errors.New("its procedure cannot be used: name it as SQL finds it, let it be executed, and create it as keyfill ddl --procedure prints it, or so that it takes a name and a count and answers with one row of one integer, the first that it has reserved")
+	ErrProcedure = anchor.New("procedure", "its procedure cannot be used: name it as SQL finds it, let it be executed, and create it as keyfill ddl --procedure prints it, or so that it takes a name and a count and answers with one row of one integer, the first that it has reserved")
 )
 
 // Errors about the tables.
 var (
 	// ErrTables is returned when the tables cannot be read although the server
 	// answers. It comes with keysource.ErrStoreState and the driver's error.
-	ErrTables = errors.New("keyfill_sequences, keyfill_workers and keyfill_series cannot be read: create them as keyfill ddl prints them, or say ensure_schema: true")
+	ErrTables = anchor.New("state-tables", "keyfill_sequences, keyfill_workers and keyfill_series cannot be read: create them as keyfill ddl prints them, or say ensure_schema: true")
 
 	// ErrColumn is returned when the greatest key of a column cannot be read
 	// although the server answers. It comes with keysource.ErrStoreState and
 	// the driver's error.
-	ErrColumn = errors.New("the greatest key cannot be read: name the table as it is found, and let it be read")
+	ErrColumn = anchor.New("greatest-key", "the greatest key cannot be read: name the table as it is found, and let it be read")
 
 	// ErrRights is returned when the engine says that the store's user may not use
 	// the state tables. It comes with keysource.ErrStoreState and the driver's
 	// error, as do the four below.
-	ErrRights = errors.New("the store's user may not use the state tables: grant it SELECT, INSERT and UPDATE on them, and DELETE on keyfill_series")
+	ErrRights = anchor.New("state-tables", "the store's user may not use the state tables: grant it SELECT, INSERT and UPDATE on them, and DELETE on keyfill_series")
 
 	// ErrReadOnly is returned when the store's server, its database or the session
 	// takes no changes.
-	ErrReadOnly = errors.New("the store is read-only: name the server that takes changes, or end its read-only mode")
+	ErrReadOnly = anchor.New("read-only", "the store is read-only: name the server that takes changes, or end its read-only mode")
 
 	// ErrLogin is returned when the store's server refuses the user, the password
 	// or the address that the connection comes from.
-	ErrLogin = errors.New("the store's server refuses the user, the password or the client's address: mend the DSN, or the account")
+	ErrLogin = anchor.New("login", "the store's server refuses the user, the password or the client's address: mend the DSN, or the account")
 
 	// ErrNoDatabase is returned when the store's server has no database of the
 	// DSN's name.
-	ErrNoDatabase = errors.New("the store's database is not there: create it, or mend the DSN")
+	ErrNoDatabase = anchor.New("login", "the store's database is not there: create it, or mend the DSN")
 
 	// ErrAltered is returned when a state table takes neither the row nor the
 	// change: it was altered, or has a trigger or a constraint.
-	ErrAltered = errors.New("a state table refuses what is written into it: give it the columns that keyfill ddl prints, and nothing else")
+	ErrAltered = anchor.New("state-tables", "a state table refuses what is written into it: give it the columns that keyfill ddl prints, and nothing else")
 
 	// ErrRows is returned when a statement meets more than one row: the tables
 	// lack their primary keys.
-	ErrRows = errors.New("more than one row was found: create the primary key that keyfill_sequences, keyfill_workers or keyfill_series lacks")
+	ErrRows = anchor.New("state-tables", "more than one row was found: create the primary key that keyfill_sequences, keyfill_workers or keyfill_series lacks")
 
 	// ErrTransaction is returned by [Schema.Ensure] inside a transaction
 	// of the application.
-	ErrTransaction = errors.New("tables are not created inside a transaction")
+	ErrTransaction = anchor.New("state-tables", "tables are not created inside a transaction")
 
 	// ErrAnswer is returned when a value is not of its column's type: a key
 	// that is no integer.
-	ErrAnswer = errors.New("not an integer")
+	ErrAnswer = anchor.New("answer", "not an integer")
 )
 
 // Error is a sequence, or the state of a snowflake, that cannot be used as it is.

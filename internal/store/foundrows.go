@@ -2,11 +2,12 @@ package store
 
 import (
 	"context"
-	"errors"
+
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // errNoRows is returned where there is no row to ask about.
-var errNoRows = errors.New("there is no row to ask about")
+var errNoRows = anchor.New("answer", "there is no row to ask about")
 
 // CountsFound reports whether an UPDATE counts the rows that it finds, and not
 // those that it changes: what the flag CLIENT_FOUND_ROWS of a connection to

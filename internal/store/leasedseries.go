@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/keysource"
 )
@@ -281,7 +282,7 @@ func (r *SeriesRows) TakeOver(ctx context.Context, n int64) (keysource.Series, e
 			return now, err
 		}
 	}
-	return keysource.Series{}, r.failed(errors.New("others were faster to take over each abandoned series"))
+	return keysource.Series{}, r.failed(anchor.New("contention", "others were faster to take over each abandoned series"))
 }
 
 // Open makes a new series this owner's: the counter moves on, and the row is

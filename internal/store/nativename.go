@@ -1,9 +1,8 @@
 package store
 
 import (
-	"errors"
-
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // nativeName is the name of a sequence as it is stored, and as it is written
@@ -27,7 +26,7 @@ func nameOf(d *dialect.Dialect, schema, name string) nativeName {
 	return nativeName{schema, name, quoted}
 }
 
-var errNativeName = errors.New("not a name of one or two parts")
+var errNativeName = anchor.New("native", "not a name of one or two parts")
 
 // splitNative reads the name of a sequence as SQL has it.
 func splitNative(d *dialect.Dialect, text string) (schema, name string, err error) {

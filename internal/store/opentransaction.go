@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // ErrEnded is returned by a store of [Joined] when no transaction is open on its
 // connection: the engine has ended it, at a deadlock or a conflict, or somebody has
 // committed it. Nothing was reserved.
-var ErrEnded = errors.New("the transaction has ended")
+var ErrEnded = anchor.New("transaction-ended", "the transaction has ended")
 
 // Ongoing is a transaction of the application's connection that is taken to be open.
 // One value serves a transaction from its beginning to its end.

@@ -3,9 +3,9 @@ package store
 import (
 	"cmp"
 	"context"
-	"errors"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // Counter says where the engine's own counter of a column stands.
@@ -35,7 +35,7 @@ func (k *KeyColumn) Counter(ctx context.Context) (Counter, error) {
 
 // ErrSequenceRight is returned for the counter of a column of PostgreSQL whose sequence
 // the user may not read. It comes in an [*Error].
-var ErrSequenceRight = errors.New("where the column's sequence stands cannot be read: grant the user SELECT on the sequence")
+var ErrSequenceRight = anchor.New("live-column", "where the column's sequence stands cannot be read: grant the user SELECT on the sequence")
 
 // drawnFrom is Counter for a column that draws from a sequence of PostgreSQL by itself.
 // What sessions hold of it in advance (CACHE) was drawn before.

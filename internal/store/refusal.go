@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/keysource"
 )
@@ -105,7 +106,7 @@ func (r *runner) failedAs(meaning error, name string, err error) error {
 		err = r.refuse(meaning, err)
 	}
 	if errors.Is(err, driver.ErrBadConn) {
-		return fmt.Errorf("using %q: the connection broke: %v", name, err)
+		return anchor.Errorf("store-down", "using %q: the connection broke: %v", name, err)
 	}
 	return fmt.Errorf("using %q: %w", name, err)
 }

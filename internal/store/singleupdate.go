@@ -2,9 +2,9 @@ package store
 
 import (
 	"context"
-	"errors"
 	"strings"
 
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -52,7 +52,7 @@ func (s singleUpdate) reserve(ctx context.Context, n, seen int64) (keysource.Res
 	if r.proof != nil {
 		return keysource.Reservation{}, ErrEnded
 	}
-	return keysource.Reservation{}, r.failed(q.Name, errors.New("the row was moved each time after it was found unfit"))
+	return keysource.Reservation{}, r.failed(q.Name, anchor.New("contention", "the row was moved each time after it was found unfit"))
 }
 
 // look reads the row, and returns why n integers cannot be taken from it.
