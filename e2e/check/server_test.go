@@ -150,6 +150,7 @@ func TestReadOnlyServers(t *testing.T) {
 		e.Server = testdb.Start(t, testdb.PostgreSQL())
 		s := e.Scratch(t)
 		execute(t, s, "CREATE TABLE orders (id CHAR(36) NOT NULL PRIMARY KEY)")
+		s.Raw.SetMaxIdleConns(0) // none outlives the server
 		folder := harness.Text(t, s.Raw, "SELECT current_setting('data_directory')")
 		e.Server.Stop(t)
 		// With this file a server begins as a standby of nobody.
