@@ -18,6 +18,7 @@
 #	                    rival's: 3 minutes; ROUNDS=3 ONLY='null|keys|engines' for less
 #	make layouts        ROWS=2000000 into a table by engine and layout of the key, time and
 #	                    size: ENGINES=PostgreSQL,MariaDB,SQLite for some; half an hour
+#	make charts         draws the tables of docs/performance.md into docs/charts
 #	make benchmarks     all benchmarks of all modules: BENCH=regexp COUNT=10
 #	make approaches     the ways to make keys side by side, under 1 to 16 connections on
 #	                    MariaDB and PostgreSQL: TIME=2s a cell, CONNECTIONS=1,2,4,8,16
@@ -77,7 +78,7 @@ staticcheck := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 golangci    := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 govulncheck := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 
-.PHONY: test quick newest lint soak bench profiles layouts benchmarks approaches fuzz corpus reference demo servers
+.PHONY: test quick newest lint soak bench profiles layouts charts benchmarks approaches fuzz corpus reference demo servers
 
 # A server that is missing fails the tests that need it. Results are not
 # cached: they depend on the servers installed. Tests wait for servers, processes
@@ -150,6 +151,7 @@ bench: servers
 		KEYFILL_BENCH=1 KEYFILL_BENCH_ROUNDS=$(ROUNDS) KEYFILL_BENCH_ONLY='$(ONLY)' \
 		KEYFILL_BENCH_JSON="$(abspath $(RESULTS))/figures.json" KEYFILL_BENCH_PAGE="$(abspath $(PAGE))" \
 		go test -count=1 -timeout=1h -run '^TestFigures$$' $(TESTFLAGS)
+	$(MAKE) charts
 
 # The profiles themselves stay in RESULTS/profiles, for "go tool pprof".
 profiles: servers
@@ -164,6 +166,11 @@ layouts: servers
 		KEYFILL_LAYOUTS=1 KEYFILL_LAYOUTS_ROWS=$(ROWS) KEYFILL_LAYOUTS_ENGINES='$(ENGINES)' \
 		KEYFILL_LAYOUTS_JSON="$(abspath $(RESULTS))/layouts.json" KEYFILL_LAYOUTS_PAGE="$(abspath $(PAGE))" \
 		go test -count=1 -timeout=3h -run '^TestLayouts$$' $(TESTFLAGS)
+	$(MAKE) charts
+
+# Draws the tables of docs/performance.md for docs/sources.md.
+charts:
+	cd bench && GOWORK=off go run ./charts
 
 benchmarks: servers
 	KEYFILL_TEST_REQUIRE=1 scripts/each-module \

@@ -1,0 +1,161 @@
+// Command charts draws the figures of docs/performance.md for docs/sources.md, as SVG:
+// the time that a key costs, the rows that an engine stores in a second, and the time
+// and size of tables by the layout of their keys.
+//
+// "make charts" runs it from the folder of the module bench. "make bench" and "make
+// layouts" do so when they have written their tables.
+package main
+
+import (
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+func main() {
+	log.SetFlags(0)
+	docs := filepath.Join("..", "docs")
+	text, err := os.ReadFile(filepath.Join(docs, "performance.md"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	all, err := charts(string(text))
+	if err != nil {
+		log.Fatal(err)
+	}
+	for name, c := range all {
+		if err := os.WriteFile(filepath.Join(docs, "charts", name), []byte(c.svg()), 0o644); err != nil {
+			log.Fatal(err)
+		}
+	}
+}
+
+// charts returns the charts of a page by the names of their files.
+func charts(page string) (map[string]chart, error) {
+	bench, measured, err := rows(page, "bench")
+	if err != nil {
+		return nil, err
+	}
+	benchNote, err := where(measured)
+	if err != nil {
+		return nil, err
+	}
+	layouts, measured, err := rows(page, "layouts")
+	if err != nil {
+		return nil, err
+	}
+	layoutsNote, err := where(measured)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := keyChart(bench, benchNote)
+	if err != nil {
+		return nil, err
+	}
+	stored, err := rowsChart(bench, benchNote)
+	if err != nil {
+		return nil, err
+	}
+	times, sizes, err := layoutCharts(layouts, layoutsNote)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]chart{"key.svg": keys, "rows.svg": stored, "layout-time.svg": times, "layout-size.svg": sizes}, nil
+}
+
+// keyNames are short names for what makes a key.
+var keyNames = strings.NewReplacer(" as a fill calls it", "", ", batch of 100 binary", " of 100, 16 bytes",
+	" with its pool, typed", ", pool", " as boxed text", " as text", " typed", "")
+
+// keyChart draws what one key costs.
+func keyChart(bench [][]string, note string) (chart, error) {
+	var bars []bar
+	for _, row := range bench {
+		name, isKey := strings.CutSuffix(row[0], ", a key")
+		if !isKey || !strings.HasSuffix(row[3], " ns") {
+			continue
+		}
+		ns, err := number(row[3])
+		if err != nil {
+			return chart{}, err
+		}
+		bars = append(bars, bar{label: keyNames.Replace(name), text: fmt.Sprintf("%.0f ns", ns), value: ns, other: strings.Contains(name, "/")})
+	}
+	if len(bars) < 6 {
+		return chart{}, fmt.Errorf("charts: the page has the time of %d keys", len(bars))
+	}
+	return chart{"Time to make one key", "grey: other packages\n" + note, []group{{"", bars}}}, nil
+}
+
+var storedRows = regexp.MustCompile(`^(PostgreSQL|MariaDB|SQLite), (.*), (\d+) connections?: rows a second \((\d+) a second\)$`)
+
+// rowsChart draws how many rows each engine stores in a second.
+func rowsChart(bench [][]string, note string) (chart, error) {
+	var groups []group
+	for _, row := range bench {
+		m := storedRows.FindStringSubmatch(row[0])
+		if m == nil || strings.Contains(m[2], "interpolateParams") {
+			continue
+		}
+		rate, err := strconv.ParseFloat(m[4], 64)
+		if err != nil {
+			return chart{}, err
+		}
+		beside, err := number(row[3])
+		if err != nil {
+			return chart{}, err
+		}
+		name := strings.Replace(m[2], " in 16 bytes", "", 1) + ", " + m[3] + " conn."
+		other := map[string]string{"key made by hand": "by hand", "the engine's own": "the engine"}[row[1]]
+		if len(groups) == 0 || groups[len(groups)-1].title != m[1] {
+			groups = append(groups, group{title: m[1]})
+		}
+		g := &groups[len(groups)-1]
+		g.bars = append(g.bars,
+			bar{label: name, text: thousands(rate), value: rate},
+			bar{label: other, text: thousands(rate / beside), value: rate / beside, other: true})
+	}
+	if len(groups) != 3 {
+		return chart{}, fmt.Errorf("charts: the page has the rows a second of %d engines", len(groups))
+	}
+	return chart{"Rows a second, one row a statement", "grey: the same without keyfill; conn.: connections\n" + note, groups}, nil
+}
+
+func thousands(n float64) string { return fmt.Sprintf("%.1fk", n/1000) }
+
+// layoutNames are short names for layouts of keys.
+var layoutNames = strings.NewReplacer(", the engine's layout", "", ", the layout of SQL Server", " of SQL Server")
+
+// layoutCharts draw the time and the size of tables by the layout of their keys.
+func layoutCharts(layouts [][]string, note string) (times, sizes chart, err error) {
+	times = chart{title: "Seconds to store two million rows", note: "grey: the engine makes the key; 500 rows a statement\n" + note}
+	sizes = chart{title: "Size of two million rows, with indexes", note: "grey: the engine makes the key\n" + note}
+	for _, row := range layouts {
+		var figures [3]float64
+		for i, column := range []int{2, 6, 7} {
+			if figures[i], err = number(row[column]); err != nil {
+				return times, sizes, err
+			}
+		}
+		if row[1] == "the engine's own, again" {
+			continue
+		}
+		if n := len(times.groups); n == 0 || times.groups[n-1].title != row[0] {
+			times.groups = append(times.groups, group{title: row[0]})
+			sizes.groups = append(sizes.groups, group{title: row[0]})
+		}
+		t, s := &times.groups[len(times.groups)-1], &sizes.groups[len(sizes.groups)-1]
+		label, other := layoutNames.Replace(row[1]), row[1] == "the engine's own"
+		size := figures[1] + figures[2]
+		t.bars = append(t.bars, bar{label, fmt.Sprintf("%.1f s", figures[0]), figures[0], other})
+		s.bars = append(s.bars, bar{label, fmt.Sprintf("%.0f MB", size), size, other})
+	}
+	if len(times.groups) != 3 {
+		return times, sizes, fmt.Errorf("charts: the page has the layouts of %d engines", len(times.groups))
+	}
+	return times, sizes, nil
+}
