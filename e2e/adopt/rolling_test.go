@@ -15,12 +15,12 @@ import (
 	"github.com/keyfill/keyfill/internal/testdb"
 )
 
-// rollingTime is for how long old and new processes insert at once, by
+// rollingTime is for how long old and new processes insert at once, with make soak by
 // KEYFILL_SOAK_ROLLING.
 func rollingTime(t *testing.T) time.Duration {
 	t.Helper()
 	if !harness.Soaking() {
-		return 3 * time.Second
+		return 1500 * time.Millisecond
 	}
 	d, err := time.ParseDuration(os.Getenv("KEYFILL_SOAK_ROLLING"))
 	if err != nil {
