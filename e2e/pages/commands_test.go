@@ -241,7 +241,7 @@ func (s *script) goTest(args []string) {
 var testName = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 
 // module looks at "go mod edit -replace path=folder": the folder, which stands beside the
-// reader's module, is that of the module with this path.
+// reader's module, holds the module with this path.
 func (s *script) module(words []string) {
 	for _, word := range words[2:] {
 		path, folder, found := strings.Cut(strings.TrimPrefix(word, "-replace="), "=")

@@ -23,7 +23,7 @@ var shownKeys = []struct{ key, source string }{
 	{"coprime of 6", "`coprime`, `length: 6`"},
 }
 
-// TestFigures: the figures of docs/sources.md are those of docs/performance.md.
+// TestFigures: docs/sources.md shows the figures that docs/performance.md has.
 func TestFigures(t *testing.T) {
 	const begin, end = "<!-- figures: cd e2e && go test -run TestFigures -update ./pages -->\n", "<!-- end of figures -->"
 	page := filepath.Join(root, "docs", "sources.md")
