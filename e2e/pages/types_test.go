@@ -46,7 +46,7 @@ func TestTypes(t *testing.T) {
 				continue
 			}
 			for _, kind := range regexp.MustCompile("`([a-z0-9]+)`").FindAllStringSubmatch(heads[i+1], -1) {
-				t.Run(name+"/"+parts[1]+"/"+kind[1], func(t *testing.T) { storesKey(t, name, parts[1], kind[1], parts[2]) })
+				t.Run(name+"/"+one+"/"+kind[1], func(t *testing.T) { storesKey(t, name, parts[1], kind[1], parts[2]) })
 				stored++
 			}
 		}
