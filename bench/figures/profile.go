@@ -39,7 +39,8 @@ type way struct {
 	ours, rival Variant
 }
 
-// profileTurn is how long a turn with a profile takes, roughly.
+// profileTurn is how long a turn with a profile takes, roughly: forty samples where the
+// client does all the work, fewer where it waits for an engine.
 const profileTurn = 400 * time.Millisecond
 
 // profiler writes profiles into a folder.
