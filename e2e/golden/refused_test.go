@@ -14,6 +14,7 @@ import (
 	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/e2e/internal/harness"
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -81,8 +82,10 @@ func refusedOf(t *testing.T, topic string, a *txtar.Archive, d *dialect.Dialect)
 		for way, send := range refusedWays {
 			err := send(db, in)
 			var own *keyfill.Error
-			if !errors.As(err, &own) || behindTable(err.Error()) != behindTable(text) {
+			if !errors.As(err, &own) || behindTable(anchor.Plain(err.Error())) != behindTable(text) {
 				t.Errorf("%s/%s, %s, %s: the error is %v, want %s\nin: %s", topic, name, d.Name, way, err, text, in)
+			} else if anchor.Marked(err.Error()) == "" {
+				t.Errorf("%s/%s, %s, %s: the error names no section of docs/errors.md: %v\nin: %s", topic, name, d.Name, way, err, in)
 			}
 			if seen := noted.Take(); len(seen) > 0 {
 				t.Errorf("%s/%s, %s, %s: the driver got %q\nin: %s", topic, name, d.Name, way, seen, in)
