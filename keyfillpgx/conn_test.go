@@ -132,20 +132,26 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// manyRows returns an INSERT of n rows with an argument each.
+func manyRows(n int) (string, []any) {
+	var text strings.Builder
+	text.WriteString("INSERT INTO t (a) VALUES ($1)")
+	args := []any{0}
+	for i := 1; i < n; i++ {
+		text.WriteString(line(", ($%d)", i+1))
+		args = append(args, i)
+	}
+	return text.String(), args
+}
+
 // TestManyArguments: where the arguments and the keys are more than the protocol takes,
 // the keys are literals, and pgx keeps no statement for the text.
 func TestManyArguments(t *testing.T) {
 	p := open(t, keyed(sequence()), "CREATE TABLE t (id BIGINT PRIMARY KEY, a INT)")
 	const rows = 40_000
-	var text strings.Builder
-	text.WriteString("INSERT INTO t (a) VALUES ($1)")
-	args := []any{0}
-	for i := 1; i < rows; i++ {
-		text.WriteString(line(", ($%d)", i+1))
-		args = append(args, i)
-	}
-	exec(t, p.filled, text.String(), args...)
-	returned, err := p.filled.Query(t.Context(), text.String()+" RETURNING a", args...)
+	text, args := manyRows(rows)
+	exec(t, p.filled, text, args...)
+	returned, err := p.filled.Query(t.Context(), text+" RETURNING a", args...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,6 +163,20 @@ func TestManyArguments(t *testing.T) {
 	}
 	if got := column(t, p.filled, "SELECT count(*)::text FROM pg_prepared_statements WHERE statement LIKE 'INSERT%'"); got[0] != "0" {
 		t.Errorf("%s statements are kept", got[0])
+	}
+}
+
+// TestManyArgumentsSimple: the simple protocol takes more arguments than the extended one,
+// filled as well as plain.
+func TestManyArgumentsSimple(t *testing.T) {
+	p := open(t, keyed(sequence()), "CREATE TABLE t (id BIGINT PRIMARY KEY, a INT)",
+		func(c *pgxpool.Config) { c.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol })
+	text, args := manyRows(70_000)
+	if _, err := p.filled.Exec(t.Context(), text, args...); err != nil {
+		t.Fatal(err)
+	}
+	if got := column(t, p.plain, "SELECT count(DISTINCT id) || ' ' || count(DISTINCT a) FROM t"); got[0] != "70000 70000" {
+		t.Errorf("stored are %s rows, want 70000", got[0])
 	}
 }
 

@@ -233,16 +233,24 @@ var (
 	_ driver.StmtQueryContext = unkept{}
 )
 
+// isOnce says that pgx is not to keep the statement, where its mode would keep one.
+func (s unkept) isOnce() {
+	switch s.native.conn.Config().DefaultQueryExecMode {
+	case pgx.QueryExecModeCacheStatement, pgx.QueryExecModeCacheDescribe:
+		s.native.call.once = true
+	}
+}
+
 func (s unkept) Close() error  { return nil }
 func (s unkept) NumInput() int { return -1 }
 
 func (s unkept) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
-	s.native.call.once = true
+	s.isOnce()
 	return texts{s.native}.ExecContext(ctx, s.query, args)
 }
 
 func (s unkept) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
-	s.native.call.once = true
+	s.isOnce()
 	return texts{s.native}.QueryContext(ctx, s.query, args)
 }
 
