@@ -59,6 +59,10 @@ type batchResults struct {
 	tells  bool // a result is known to be of the text that is next
 	closed bool
 	err    error
+
+	own    error // of a function that the application has queued
+	server error // the first of the server's that a method has returned
+	rows   pgx.Rows
 }
 
 // fill gives the texts of a batch their keys.
@@ -74,8 +78,8 @@ func (r *batchResults) fill(b *pgx.Batch) error {
 			return err
 		}
 		calls[i], queries[i] = k, k.text
-		if simple && strings.Contains(strings.TrimRight(k.text, "; \t\r\n"), ";") {
-			r.tells = false // a text may have several results
+		if simple && !hasOneResult(k.text) {
+			r.tells = false
 		}
 	}
 	batch := r.conn.keyfill.NewBatch(queries)
@@ -94,13 +98,21 @@ func (r *batchResults) fill(b *pgx.Batch) error {
 		own := q.Fn
 		q.Fn = func(pgx.BatchResults) error {
 			if own != nil {
-				return own(r)
+				r.own = own(r)
+				return r.own
 			}
-			_, err := r.Exec()
-			return err
+			_, _ = r.Exec() // pgx keeps the errors that end the batch
+			return nil
 		}
 	}
 	return nil
+}
+
+// hasOneResult reports whether a text of the simple protocol is known to have one result:
+// it may be several statements, or none, and its comment may end behind it.
+func hasOneResult(text string) bool {
+	text = strings.TrimRight(text, "; \t\r\n")
+	return text != "" && !strings.Contains(text, ";") && !strings.Contains(text, "--") && !strings.Contains(text, "/*")
 }
 
 // readQueued reads the arguments of a queued text. pgx takes no option there but a
@@ -122,11 +134,51 @@ func (c *Conn) readQueued(ctx context.Context, q *pgx.QueuedQuery, takesNames bo
 	return k, err
 }
 
+// step returns the index of the text whose result is read now.
+func (r *batchResults) step() int {
+	r.seesRows()
+	r.next++
+	return r.next - 1
+}
+
+// sees keeps an error if it is the server's.
+func (r *batchResults) sees(err error) {
+	var answered *pgconn.PgError
+	if r.server == nil && errors.As(err, &answered) {
+		r.server = answered
+	}
+}
+
+// seesRows keeps the error that the last rows have ended in.
+func (r *batchResults) seesRows() {
+	if r.rows != nil {
+		r.sees(r.rows.Err())
+	}
+}
+
+// failed returns the error of the batch as far as it says what became of the rows. What a
+// function of the application has returned may be an error of another statement.
+func (r *batchResults) failed() error {
+	conn := r.conn.native.conn
+	r.seesRows()
+	switch {
+	case r.err == nil:
+		return nil
+	case r.read && !conn.IsClosed() && conn.PgConn().TxStatus() == 'T':
+		return nil // the server has executed all texts
+	case r.own == nil:
+		return r.err
+	case r.server != nil:
+		return r.server
+	}
+	return errors.New(r.own.Error())
+}
+
 // Exec is the method of pgx.
 func (r *batchResults) Exec() (pgconn.CommandTag, error) {
-	i := r.next
-	r.next++
+	i := r.step()
 	tag, err := r.BatchResults.Exec()
+	r.sees(err)
 	if err == nil && r.batch != nil {
 		r.read = true
 		if r.tells {
@@ -138,9 +190,9 @@ func (r *batchResults) Exec() (pgconn.CommandTag, error) {
 
 // Query is the method of pgx.
 func (r *batchResults) Query() (pgx.Rows, error) {
-	i := r.next
-	r.next++
+	i := r.step()
 	rows, err := r.BatchResults.Query()
+	r.rows = rows
 	if err != nil || r.batch == nil {
 		return rows, err
 	}
@@ -176,13 +228,7 @@ func (r *batchResults) Close() error {
 	r.closed = true
 	r.err = r.BatchResults.Close()
 	if r.batch != nil {
-		failed := r.err
-		if conn := r.conn.native.conn; r.read && !conn.IsClosed() && conn.PgConn().TxStatus() == 'T' {
-			// The server has executed all texts. The error is of a function that the
-			// application has queued.
-			failed = nil
-		}
-		if err := r.batch.Finish(r.ctx, failed); r.err == nil {
+		if err := r.batch.Finish(r.ctx, r.failed()); r.err == nil {
 			r.err = err
 		}
 	}
