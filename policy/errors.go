@@ -124,15 +124,16 @@ func (m *mistakes) err() error {
 	if len(m.list) == 1 {
 		return m.list[0]
 	}
-	var errs []error
-	for _, e := range m.list[:min(len(m.list), maxErrors)] {
-		errs = append(errs, e)
-	}
+	told := slices.Clone(m.list[:min(len(m.list), maxErrors)])
 	if more := len(m.list) - maxErrors; more > 0 {
-		errs = append(errs, &Error{File: m.list[0].File, Msg: fmt.Sprintf("and %d more", more)})
+		told = append(told, &Error{File: m.list[0].File, Msg: fmt.Sprintf("and %d more", more)})
 	}
-	for _, e := range errs[:len(errs)-1] {
-		e.(*Error).section = noSection
+	errs := make([]error, len(told))
+	for i, e := range told {
+		if i < len(told)-1 {
+			e.section = noSection
+		}
+		errs[i] = e
 	}
 	return errors.Join(errs...)
 }

@@ -48,7 +48,7 @@ func waysOfStatements(l layers) ([]way, error) {
 	for name, s := range map[string]struct{ layer, text string }{
 		null: {null, ordersText}, "block": {ours, invoicesText}, "v7": {ours, ordersText},
 	} {
-		stmt, err := l[s.layer].Prepare(s.text) // closed with the layers
+		stmt, err := l[s.layer].Prepare(s.text) //nolint:sqlclosecheck // closed with the layers
 		if err != nil {
 			return nil, err
 		}

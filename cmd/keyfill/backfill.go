@@ -213,12 +213,9 @@ func (b *backfill) rowID(ctx context.Context) string {
 		if slices.ContainsFunc(b.found.Columns, func(c catalog.Column) bool { return strings.EqualFold(c.Name, name) }) {
 			continue
 		}
-		rows, err := b.db.QueryContext(ctx, "SELECT "+name+" FROM "+b.table+" LIMIT 0")
-		if err != nil {
-			return ""
-		}
-		err = rows.Err()
-		if errors.Join(err, rows.Close()) != nil {
+		var none any
+		err := b.db.QueryRowContext(ctx, "SELECT "+name+" FROM "+b.table+" LIMIT 0").Scan(&none)
+		if !errors.Is(err, sql.ErrNoRows) {
 			return ""
 		}
 		return name
