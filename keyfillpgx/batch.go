@@ -93,6 +93,7 @@ func (r *batchResults) fill(b *pgx.Batch) error {
 		queries[i], k.args = k.sent(text), values(args)
 	}
 	r.batch = batch
+	batch.Sent()
 	for i, q := range b.QueuedQueries {
 		q.SQL, q.Arguments = queries[i], calls[i].args
 		own := q.Fn

@@ -104,3 +104,37 @@ func TestBatchEmptyTexts(t *testing.T) {
 		}
 	}
 }
+
+// TestBatchOrder: the keys of a batch are recorded in the order of its texts, also where
+// the rows of a later one are read before the results of the others are noted.
+func TestBatchOrder(t *testing.T) {
+	p := open(t, keyed(sequence()), "CREATE TABLE t (id BIGINT PRIMARY KEY, a INT)")
+	ctx, rec := keyfill.Record(t.Context())
+	b := &pgx.Batch{}
+	b.Queue("INSERT INTO t (a) VALUES (1), (2)")
+	b.Queue("INSERT INTO t (a) VALUES (3) RETURNING id")
+	b.Queue("INSERT INTO t (id, a) VALUES (1000, 4)")
+	b.Queue("INSERT INTO t (a) VALUES (5)")
+	r := p.filled.SendBatch(ctx, b)
+	if _, err := r.Exec(); err != nil {
+		t.Fatal(err)
+	}
+	var returned int64
+	if err := r.QueryRow().Scan(&returned); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want := column(t, p.plain, "SELECT id::text FROM t WHERE id < 1000 ORDER BY a")
+	got := []string{}
+	for _, k := range rec.All() {
+		got = append(got, line("%v", k.Key))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("recorded are %v, want %v", got, want)
+	}
+	if last, ok := keyfill.Last[int64](rec, "t"); !ok || line("%d", last) != want[len(want)-1] {
+		t.Errorf("the last is %d, want one of %v", last, want)
+	}
+}

@@ -120,6 +120,17 @@ func (b *Batch) together(p *rewrite.Plan, detail string) error {
 	return r
 }
 
+// Sent notes the keys of a batch that is about to be sent, in the order of its texts:
+// what became of them may be known in another one.
+func (b *Batch) Sent() {
+	for i := range b.queued {
+		x := b.queued[i].x
+		if x != nil && x.recording.recorder != nil && !x.kept && !x.plan.ByFunction() {
+			x.recording.write(x.recorded())
+		}
+	}
+}
+
 // NoteResult notes the answer of a text that was executed without rows. i is its index
 // in the batch. The error of a text is the batch's: see Finish.
 func (b *Batch) NoteResult(i int, res driver.Result) {
