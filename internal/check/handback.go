@@ -123,7 +123,7 @@ func (c *checker) statesUsed(ref store.Column) ([]usedState, error) {
 	if ref.Schema != "" {
 		table += ", " + c.textLiteral(ref.Schema+"."+ref.Table)
 	}
-	rows, err := c.q.Rows(c.ctx, "SELECT name, parameters FROM keyfill_sequences WHERE table_name IN ("+table+") AND column_name = "+c.textLiteral(ref.Name))
+	rows, err := c.q.Rows(c.ctx, "SELECT name, parameters, table_name FROM keyfill_sequences WHERE table_name IN ("+table+") AND column_name = "+c.textLiteral(ref.Name))
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
@@ -131,9 +131,16 @@ func (c *checker) statesUsed(ref store.Column) ([]usedState, error) {
 	for _, row := range rows {
 		name := textOf(row[0])
 		if textOf(row[1]) == "binding" {
-			name, _ = strings.CutSuffix(name, " for "+ref.String())
+			if name, err = c.boundState(name, store.Column{Table: textOf(row[2]), Name: ref.Name}); err != nil {
+				return nil, err
+			}
 		}
-		names = append(names, c.textLiteral(name))
+		if name != "" {
+			names = append(names, c.textLiteral(name))
+		}
+	}
+	if names == nil {
+		return nil, nil
 	}
 	dated := "updated_at"
 	if c.d.Family == dialect.FamilyMySQL {
@@ -157,6 +164,31 @@ func (c *checker) statesUsed(ref store.Column) ([]usedState, error) {
 		states = append(states, s)
 	}
 	return states, nil
+}
+
+// longState is fewer characters than a state's name has where the name of a row that binds
+// it has room for nothing else.
+const longState = 150
+
+// boundState returns the name of the state that a row binds to a column, "" where no row
+// of keyfill_sequences has it. The row's name is state for table.column, or begins like
+// that and ends in a hash where that is too long.
+func (c *checker) boundState(row string, to store.Column) (string, error) {
+	for at := range row {
+		if strings.HasPrefix(row[at:], " for ") && store.BindingRow(row[:at], to) == row {
+			return row[:at], nil
+		}
+	}
+	rows, err := c.q.Rows(c.ctx, fmt.Sprintf("SELECT name FROM keyfill_sequences WHERE LENGTH(name) > %d", longState))
+	if err != nil {
+		return "", err
+	}
+	for _, one := range rows {
+		if state := textOf(one[0]); store.BindingRow(state, to) == row {
+			return state, nil
+		}
+	}
+	return "", nil
 }
 
 // holder returns who holds a lease of a state, "" for nobody.
