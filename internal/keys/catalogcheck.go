@@ -293,7 +293,14 @@ func meant(ctx context.Context, db *Tables, g *Conn, t *Table, missing error) er
 	if g.isAltered() || err != nil {
 		return missing
 	}
-	return catalog.Meant(ctx, d, q, t.Rule.Schema, t.Rule.Name, missing)
+	var named error
+	if err := within(ctx, func(ctx context.Context) error {
+		named = catalog.Meant(ctx, d, q, t.Rule.Schema, t.Rule.Name, missing)
+		return nil
+	}); err != nil {
+		return missing
+	}
+	return named
 }
 
 // CatalogTable asks the catalog for a table, and waits for the answer for store_wait at
