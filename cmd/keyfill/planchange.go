@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
@@ -17,17 +18,7 @@ func planChange(f *planFigures) ([]planStep, error) {
 	if err != nil {
 		return nil, err
 	}
-	var names []string
-	for _, name := range f.rows {
-		names = append(names, f.literal(name))
-	}
-	in := " FROM keyfill_sequences WHERE name IN (" + strings.Join(names, ", ") + ")"
-	steps = append(steps, planStep{
-		Title: "End the last process with keyfill. Then delete the rows that bind the column to its source.",
-		SQL:   []string{"DELETE" + in},
-		Check: "SELECT COUNT(*)" + in,
-		Look:  "it is 0, now and a minute later: a process with the old source that still runs makes its row again, and the new source is refused until that process has ended and the row is deleted.",
-	})
+	steps = append(steps, f.unbind())
 	next := planStep{
 		Title: fmt.Sprintf("Print the steps to the new source: keyfill plan there --table %s. Write the new store, name, block or lock into the entry of the policy that the plan prints.", shellWord(f.written)),
 	}
@@ -36,4 +27,37 @@ func planChange(f *planFigures) ([]planStep, error) {
 		next.Policy = fmt.Sprintf("%s: {column: %s, source: {kind: native}}", catalog.YAMLString(f.written), catalog.YAMLString(f.keyWritten))
 	}
 	return append(steps, next), nil
+}
+
+// unbind returns the step by which no row of keyfill_sequences names the column any more.
+// A state that numbers other columns too stays, with its name alone: without its row their
+// processes would begin it again, below what others have reserved.
+//
+// Run late, the step leaves the row of the new source where it is: that source begins
+// above the numbers of the engine, even if it has the name of the old one.
+func (f *planFigures) unbind() planStep {
+	var gone []string
+	for _, name := range f.rows {
+		if !slices.Contains(f.shared, name) {
+			gone = append(gone, f.literal(name))
+		}
+	}
+	old := ""
+	if f.end > 0 {
+		old = fmt.Sprintf(" AND next_value <= %d", f.end)
+	}
+	s := planStep{Title: "End the last process with keyfill that numbers the column. Then take its rows away, which bind the column to its source."}
+	if gone != nil {
+		s.SQL = append(s.SQL, "DELETE FROM keyfill_sequences WHERE name IN ("+strings.Join(gone, ", ")+")"+old)
+	}
+	if f.shared != nil {
+		s.Title = "End the last process with keyfill that numbers the column. Then take its rows away, which bind the column to its source; a state that numbers other columns too stays, and names no column any more."
+	}
+	for _, name := range f.shared {
+		s.SQL = append(s.SQL, "UPDATE keyfill_sequences SET table_name = '', column_name = '' WHERE name = "+f.literal(name)+old)
+	}
+	s.Check = fmt.Sprintf("SELECT COUNT(*) FROM keyfill_sequences WHERE table_name IN (%s, %s) AND column_name = %s",
+		f.literal(f.ref.Schema+"."+f.ref.Table), f.literal(f.ref.Table), f.literal(f.ref.Name))
+	s.Look = "it is 0, now and a minute later: a process with the old source that still runs, or starts, may make its row again, and the new source is refused until that process has ended and the row is deleted. Where it is not 0, print this plan again."
+	return s
 }

@@ -36,8 +36,10 @@ type planFigures struct {
 	states   []planState
 	rows     []string // the names of the rows of keyfill_sequences that name the column
 	foreign  string   // the one of them that belongs to another source than a sequence of this database
+	shared   []string // those of them that are states which number other columns too
 	lowest   int64    // the least key that no state has reserved, 0 for none or without a state
 	gap      int64    // as asked for, 0 for the default
+	end      int64    // where the plan lets the numbers of the engine begin, 0 where it has no counter
 }
 
 // planState is a row of keyfill_sequences that counts for the column.
@@ -183,7 +185,7 @@ func (f *planFigures) keyColumn(name string) (*catalog.Column, error) {
 }
 
 // readStates reads the rows of keyfill_sequences that count for the column: those that
-// name it, and the states that are bound to it. It sets rows and foreign.
+// name it, and the states that are bound to it. It sets rows, foreign and shared.
 func (f *planFigures) readStates(ctx context.Context, db *sql.DB) ([]planState, error) {
 	rows, err := db.QueryContext(ctx, "SELECT name, next_value, table_name, column_name, parameters FROM keyfill_sequences")
 	if err != nil {
@@ -195,6 +197,7 @@ func (f *planFigures) readStates(ctx context.Context, db *sql.DB) ([]planState, 
 	defer rows.Close()
 	next, fixed := map[string]int64{}, map[string]string{} // value and parameters, by name
 	bindings := map[string]store.Column{}                  // by the names of their rows
+	elsewhere := map[string]store.Column{}                 // likewise, of other columns
 	var names []string
 	for rows.Next() {
 		var name, table, column, parameters sql.NullString // Oracle has no empty text
@@ -207,6 +210,9 @@ func (f *planFigures) readStates(ctx context.Context, db *sql.DB) ([]planState, 
 			next[name.String], fixed[name.String] = value, parameters.String
 		}
 		if table.String != f.ref.Schema+"."+f.ref.Table && table.String != f.ref.Table || column.String != f.ref.Name {
+			if isBinding {
+				elsewhere[name.String] = store.Column{Table: table.String, Name: column.String}
+			}
 			continue
 		}
 		f.rows = append(f.rows, name.String)
@@ -220,6 +226,15 @@ func (f *planFigures) readStates(ctx context.Context, db *sql.DB) ([]planState, 
 		return nil, err
 	}
 	slices.Sort(f.rows)
+	for row, column := range elsewhere {
+		for _, state := range names {
+			if store.BindingRow(state, column) == row {
+				f.shared = append(f.shared, state)
+			}
+		}
+	}
+	slices.Sort(f.shared)
+	f.shared = slices.Compact(f.shared)
 	for row, column := range bindings {
 		found := false
 		for state := range next {

@@ -20,7 +20,7 @@ func planHandback(f *planFigures) ([]planStep, error) {
 	return append(steps, f.keepStates()...), nil
 }
 
-// handback returns the steps by which the engine numbers a column again. Its counter
+// handback returns the steps by which the engine numbers a column again, and sets end. Its counter
 // begins a gap above every number that keyfill has reserved, since blocks may be in hand
 // and processes with keyfill go on for a while: never at the greatest key.
 func (f *planFigures) handback() ([]planStep, error) {
@@ -69,6 +69,7 @@ func (f *planFigures) handback() ([]planStep, error) {
 		}
 		steps = append(steps, f.giveBelow(to), s)
 	}
+	f.end = to
 	for _, s := range f.states {
 		steps = append(steps, planStep{
 			Title: "See that keyfill is far below it, now and until the next step is done.",

@@ -227,3 +227,64 @@ func TestPlanIdentity(t *testing.T) {
 		}
 	})
 }
+
+// TestPlanChangeShared: the plan change leaves a state that other tables share, also
+// where the state was begun by its table alone, and so names its column.
+func TestPlanChangeShared(t *testing.T) {
+	eachPlanned(t, func(t *testing.T, p *planned) {
+		p.exec(t, "CREATE TABLE orders (id "+serial[p.driver]+", who VARCHAR(20) NOT NULL)", "CREATE TABLE parts (id "+serial[p.driver]+", who VARCHAR(20) NOT NULL)")
+		alone := p.open(t, "orders: {column: id, source: {kind: sequence, ensure_schema: true, exclusive: true}}")
+		if _, err := alone.Exec("INSERT INTO orders (who) VALUES ('alone')"); err != nil {
+			t.Fatal(err)
+		}
+		var name string
+		if err := p.raw.QueryRow("SELECT name FROM keyfill_sequences").Scan(&name); err != nil {
+			t.Fatal(err)
+		}
+		source := "{kind: sequence, name: " + name + ", ensure_schema: true, exclusive: true}"
+		both := p.open(t, "orders: {column: id, source: numbers}\n  parts: {column: id, source: numbers}\nsources:\n  numbers: "+source)
+		for _, table := range []string{"orders", "parts"} {
+			if _, err := both.Exec("INSERT INTO " + table + " (who) VALUES ('both')"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p.exec(t, "UPDATE keyfill_sequences SET next_value = 5000000000 WHERE name = '"+name+"'")
+		p.execute(t, p.steps(t, "change", "--table", "orders"))
+
+		if _, err := p.open(t, "parts: {column: id, source: "+source+"}").Exec("INSERT INTO parts (who) VALUES ('after')"); err != nil {
+			t.Fatal(err)
+		}
+		if n := p.count(t, "SELECT id FROM parts WHERE who = 'after'"); n < 5000000000 {
+			t.Errorf("the state has begun again: the key is %d", n)
+		}
+		there := p.execute(t, p.steps(t, "there", "--table", "orders"))
+		entry := strings.Replace(there[0], "kind: sequence,", "kind: sequence, name: other,", 1)
+		if _, err := p.open(t, entry).Exec("INSERT INTO orders (who) VALUES ('new')"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestPlanChangeTwice: the plan change, run once more when the new source has reserved,
+// leaves that source's state where it is.
+func TestPlanChangeTwice(t *testing.T) {
+	eachPlanned(t, func(t *testing.T, p *planned) {
+		p.exec(t, "CREATE TABLE orders (id "+serial[p.driver]+", who VARCHAR(20) NOT NULL)")
+		old := p.open(t, "orders: {column: id, source: {kind: sequence, ensure_schema: true, exclusive: true}}")
+		if _, err := old.Exec("INSERT INTO orders (who) VALUES ('old')"); err != nil {
+			t.Fatal(err)
+		}
+		change := p.steps(t, "change", "--table", "orders")
+		p.execute(t, change)
+		there := p.execute(t, p.steps(t, "there", "--table", "orders"))
+		if _, err := p.open(t, there[0]).Exec("INSERT INTO orders (who) VALUES ('new')"); err != nil {
+			t.Fatal(err)
+		}
+		const state = "SELECT COALESCE(MAX(next_value), 0) FROM keyfill_sequences"
+		before := p.count(t, state)
+		p.execute(t, change)
+		if after := p.count(t, state); after != before {
+			t.Errorf("the state stood at %d, and stands at %d", before, after)
+		}
+	})
+}
