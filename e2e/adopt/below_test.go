@@ -68,7 +68,7 @@ func TestBelow(t *testing.T) {
 				if !strings.Contains(err.Error(), refused.SQL) {
 					t.Errorf("%q does not name %q", err, refused.SQL)
 				}
-				harness.Exec(t, s.Raw, refused.SQL)
+				executeRemedy(t, s, refused.SQL)
 				harness.Exec(t, s.Raw, harness.InsertT)
 				for range 3 {
 					harness.Eventually(t, func() error { _, err := db.Exec(harness.InsertT); return err })
@@ -92,6 +92,41 @@ func TestBelow(t *testing.T) {
 			})
 		})
 	}
+}
+
+// executeRemedy executes the statements of an error on one connection.
+func executeRemedy(t *testing.T, s *harness.Scratch, text string) {
+	t.Helper()
+	conn, err := s.Raw.Conn(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	for _, query := range strings.Split(text, "; ") {
+		if _, err := conn.ExecContext(context.Background(), query); err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+	}
+}
+
+// TestBelowRemedyLate: the statement of the error, run when the counter was raised further
+// meanwhile, does not lower it.
+func TestBelowRemedyLate(t *testing.T) {
+	harness.Each(t, numbered, func(t *testing.T, s *harness.Scratch) {
+		createNumbered(t, s, 3)
+		db, _ := s.Open(t, below(s, 1000, 4, nil))
+		_, err := db.Exec(harness.InsertT)
+		var refused *store.Error
+		if !errors.As(err, &refused) || refused.SQL == "" {
+			t.Fatalf("an INSERT beside a counter that stands at 4: %v", err)
+		}
+		raise(t, s, 5000)
+		executeRemedy(t, s, refused.SQL)
+		harness.Exec(t, s.Raw, harness.InsertT)
+		if key := harness.Count(t, s.Raw, "SELECT MAX(id) FROM t"); key < 5000 {
+			t.Errorf("the counter was lowered: the next key is %d", key)
+		}
+	})
 }
 
 // raise lets the engine's counter give to as its next number, or one above it.

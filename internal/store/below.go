@@ -58,12 +58,23 @@ func (s servedColumns) notBelow(k *KeyColumn, counter Counter) *Error {
 	return e
 }
 
-// raiseText returns the statement by which the counter of a column that is Counted
-// gives to as its next number.
+// raiseText returns the statements, for one connection, by which the counter of a column
+// that is Counted gives to as its next number, or a greater one. Run late, they do not
+// lower a counter that has gone on meanwhile: the ALTER TABLE of MySQL and MariaDB lowers
+// it down to the greatest key, so that it is prepared from where the counter stands.
 func (k *KeyColumn) raiseText(to int64) string {
 	d := k.run.dialect
 	if d.Family == dialect.FamilyMySQL {
-		return fmt.Sprintf("ALTER TABLE %s AUTO_INCREMENT = %d", k.table(), to)
+		schema := "DATABASE()"
+		if k.column.Schema != "" {
+			schema = k.run.literal(k.column.Schema)
+		}
+		// MySQL 8 keeps what it says of a table for a day. The policy may call MariaDB, which
+		// has no such variable, by MySQL's name.
+		return fmt.Sprintf("SET @keyfill = 0 /*!80003 , SESSION information_schema_stats_expiry = 0 */"+
+			"; SET @keyfill = (SELECT IF(%d > COALESCE(auto_increment, 0), %s, 'DO 0') FROM information_schema.tables WHERE table_schema = %s AND table_name = %s)"+
+			"; PREPARE keyfill FROM @keyfill; EXECUTE keyfill; DEALLOCATE PREPARE keyfill",
+			to, k.run.literal(fmt.Sprintf("ALTER TABLE %s AUTO_INCREMENT = %d", k.table(), to)), schema, k.run.literal(k.column.Table))
 	}
 	return fmt.Sprintf("INSERT INTO %[1]s (name, seq) SELECT %[2]s, 0 WHERE NOT EXISTS (SELECT 1 FROM %[1]s WHERE name = %[2]s); UPDATE %[1]s SET seq = max(seq, %[3]d) WHERE name = %[2]s",
 		k.column.schemaIn(d)+"sqlite_sequence", k.run.literal(k.column.Table), to-1)
