@@ -79,6 +79,29 @@ func TestPlanHandbackZero(t *testing.T) {
 	})
 }
 
+// TestPlanHandbackTwice: the step by which MariaDB numbers a column again, run once more
+// when the counter stands higher, does not lower it.
+func TestPlanHandbackTwice(t *testing.T) {
+	onMariaDB(t, func(t *testing.T, p *planned) {
+		p.exec(t, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY COMMENT 'it''s a \\\\ key', who VARCHAR(20) NOT NULL)")
+		db := p.open(t, "orders: {column: id, source: {kind: sequence, ensure_schema: true}}")
+		if _, err := db.Exec("INSERT INTO orders (who) VALUES ('keyfill')"); err != nil {
+			t.Fatal(err)
+		}
+		back := p.steps(t, "handback", "--table", "orders", "--column", "id")
+		p.execute(t, back)
+		if text := p.showCreate(t, "orders"); !strings.Contains(text, "AUTO_INCREMENT COMMENT 'it''s a \\\\ key',") {
+			t.Errorf("the column is another one:\n%s", text)
+		}
+		p.exec(t, "ALTER TABLE orders AUTO_INCREMENT = 9000000000")
+		p.execute(t, back)
+		p.exec(t, "INSERT INTO orders (who) VALUES ('last')")
+		if n := p.count(t, "SELECT id FROM orders WHERE who = 'last'"); n < 9000000000 {
+			t.Errorf("the counter was lowered: the last row has the key %d", n)
+		}
+	})
+}
+
 // TestPlanLowersNothing: the statements that raise a counter leave one that stands higher
 // by now where it is.
 func TestPlanLowersNothing(t *testing.T) {

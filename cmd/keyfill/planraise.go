@@ -50,16 +50,21 @@ func (f *planFigures) raise(latest, to int64) planStep {
 // down to the greatest key. So it is prepared from what information_schema says, where
 // MySQL 8 keeps statistics for a day unless told otherwise.
 func (f *planFigures) raiseMySQL(s *planStep, latest, to int64) {
-	alter := fmt.Sprintf("ALTER TABLE %s AUTO_INCREMENT = %d", f.table, to)
-	s.SQL = []string{"SET lock_wait_timeout = 1"}
-	if f.dialect.Name == dialect.MySQL().Name {
-		s.SQL = append(s.SQL, "SET information_schema_stats_expiry = 0")
-	}
-	s.SQL = append(s.SQL,
-		fmt.Sprintf("SET @keyfill = (SELECT IF(COALESCE(auto_increment, 0) < %d, %s, 'DO 0') FROM information_schema.tables WHERE table_schema = %s AND table_name = %s)",
-			latest, f.literal(alter), f.literal(f.found.Schema), f.literal(f.found.Name)),
-		"PREPARE keyfill FROM @keyfill", "EXECUTE keyfill", "DEALLOCATE PREPARE keyfill")
-	s.Again = "EXECUTE runs the ALTER TABLE unless the counter has gone on too far since. On error 1205 run EXECUTE again: a transaction that has used the table is open, and with a longer wait other statements would queue behind the ALTER TABLE."
+	s.SQL = append([]string{"SET lock_wait_timeout = 1"},
+		f.alterIf(fmt.Sprintf("COALESCE(auto_increment, 0) < %d", latest), fmt.Sprintf("ALTER TABLE %s AUTO_INCREMENT = %d", f.table, to))...)
+	s.Again = "EXECUTE runs the ALTER TABLE unless the counter has gone on too far since. On error 1205 run the statements again from SET @keyfill on: a transaction that has used the table is open, and with a longer wait other statements would queue behind the ALTER TABLE."
 	s.Check = "SHOW CREATE TABLE " + f.table
 	s.Look = fmt.Sprintf("AUTO_INCREMENT is %d or more. Else print this plan again: rows were inserted since. Look again after two seconds: a server with innodb_flush_log_at_trx_commit = 0 that is killed before has the old value. MySQL before 8.0 and MariaDB before 10.2.4 lose the new one at every restart, until a row has a number from there on.", to)
+}
+
+// alterIf returns the statements, for one connection, that alter a table of MySQL or
+// MariaDB where information_schema says so.
+func (f *planFigures) alterIf(condition, alter string) (statements []string) {
+	if f.dialect.Name == dialect.MySQL().Name {
+		statements = []string{"SET information_schema_stats_expiry = 0"}
+	}
+	return append(statements,
+		fmt.Sprintf("SET @keyfill = (SELECT IF(%s, %s, 'DO 0') FROM information_schema.tables WHERE table_schema = %s AND table_name = %s)",
+			condition, f.literal(alter), f.literal(f.found.Schema), f.literal(f.found.Name)),
+		"PREPARE keyfill FROM @keyfill", "EXECUTE keyfill", "DEALLOCATE PREPARE keyfill")
 }
