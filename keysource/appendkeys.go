@@ -5,7 +5,6 @@ import (
 	"database/sql/driver"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
 )
@@ -66,26 +65,6 @@ func appendText(room []driver.Value, l dialect.Layout, keys [][16]byte) []driver
 		values[i] = shared[i*size : (i+1)*size]
 	}
 	return appendBoxed(room, &values, len(keys))
-}
-
-// texts are texts of keys that are made one by one. So many of them share their
-// characters, which live as long as one of them.
-type texts struct{ shared strings.Builder }
-
-// textsTogether is how many texts share their characters.
-const textsTogether = 8
-
-// next returns the text of a key.
-func (t *texts) next(l dialect.Layout, key [16]byte) string {
-	var characters [36]byte
-	text := l.AppendText(characters[:0], key)
-	if t.shared.Len()+len(text) > t.shared.Cap() {
-		t.shared.Reset()
-		t.shared.Grow(textsTogether * len(text))
-	}
-	first := t.shared.Len()
-	t.shared.Write(text)
-	return t.shared.String()[first:]
 }
 
 // appendBoxed appends the first n values. An interface that holds one of them needs

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"io"
 	mathrand "math/rand/v2"
+	"strings"
 	"sync"
+
+	"github.com/keyfill/keyfill/dialect"
 )
 
 // entropy is where random bits come from; a nil reader is crypto/rand.
@@ -120,4 +123,24 @@ func (w *words) make() {
 func (w *words) forget() {
 	clear(w.numbers[:])
 	w.used = chunk
+}
+
+// texts are texts of keys that are made one by one. So many of them share their
+// characters, which live as long as one of them.
+type texts struct{ shared strings.Builder }
+
+// textsTogether is how many texts share their characters.
+const textsTogether = 8
+
+// next returns the text of a key.
+func (t *texts) next(l dialect.Layout, key [16]byte) string {
+	var characters [36]byte
+	text := l.AppendText(characters[:0], key)
+	if t.shared.Len()+len(text) > t.shared.Cap() {
+		t.shared.Reset()
+		t.shared.Grow(textsTogether * len(text))
+	}
+	first := t.shared.Len()
+	t.shared.Write(text)
+	return t.shared.String()[first:]
 }
