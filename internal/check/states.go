@@ -192,7 +192,7 @@ func (c *checker) cureState(t *target, i int, st *keys.State, found store.Looked
 	case errors.Is(err, store.ErrTaken) && e != nil:
 		// Whether others still draw from the other state is not known here. Without
 		// its row they would begin again below the numbers that they have in hand.
-		return "in the policy: name: of the state that goes on, in the source; or, when no process draws from the other one any more, run: DELETE FROM keyfill_sequences WHERE name = " +
+		return "in the policy: name: of the state that goes on, in the source; or, when no process draws from the other one any more and no other table shares it, run: DELETE FROM keyfill_sequences WHERE name = " +
 			c.textLiteral(lastQuoted(e.Detail))
 	case rule == ruleStateTables:
 		return c.createTables(st.Store)
