@@ -4,7 +4,9 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"net"
 	"net/url"
+	"reflect"
 	"strings"
 
 	"github.com/keyfill/keyfill/internal/sqlcode"
@@ -12,7 +14,7 @@ import (
 
 // ReadsDSN reports whether a driver can read a DSN, of which a connector was made.
 // Nothing is sent anywhere. Drivers that read it when they connect are asked to, with
-// a context that has ended.
+// a dialer that dials nothing, or with a context that has ended.
 func (f *Facts) ReadsDSN(c driver.Connector, dsn string) bool {
 	if f.ParsesURL && !isPostgresDSN(dsn) {
 		return false
@@ -20,14 +22,50 @@ func (f *Facts) ReadsDSN(c driver.Connector, dsn string) bool {
 	if !f.ParsesLate {
 		return true
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
+	ctx := context.Background()
+	if idle := withoutDialing(c, dsn); idle != nil {
+		c = idle
+	} else {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		cancel()
+	}
 	conn, err := c.Connect(ctx)
 	if err == nil {
 		_ = conn.Close() // it was not asked for
 		return true
 	}
 	return errors.Is(err, context.Canceled) || sqlcode.IsNetwork(err)
+}
+
+// withoutDialing returns another connector of the DSN, which dials nothing; nil where
+// the driver's connectors take no dialer. Those of go-ora do, and need it: a context that
+// ends while one connects makes two goroutines of the driver write to one connection.
+func withoutDialing(c driver.Connector, dsn string) driver.Connector {
+	if !reflect.ValueOf(c).MethodByName("Dialer").IsValid() {
+		return nil
+	}
+	opener, ok := c.Driver().(driver.DriverContext)
+	if !ok {
+		return nil
+	}
+	idle, err := opener.OpenConnector(dsn)
+	if err != nil {
+		return nil
+	}
+	set := reflect.ValueOf(idle).MethodByName("Dialer")
+	if !set.IsValid() || set.Type().NumIn() != 1 || !reflect.TypeFor[noDialer]().AssignableTo(set.Type().In(0)) {
+		return nil
+	}
+	set.Call([]reflect.Value{reflect.ValueOf(noDialer{})})
+	return idle
+}
+
+// noDialer dials nothing.
+type noDialer struct{}
+
+func (noDialer) DialContext(context.Context, string, string) (net.Conn, error) {
+	return nil, context.Canceled
 }
 
 // isPostgresDSN reports whether a text is a connection string as libpq reads it: a
