@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
+	"github.com/keyfill/keyfill/policy"
 )
 
 // TestBehindDDL: on MySQL and MariaDB DDL commits on the side, also where it fails
@@ -14,10 +15,12 @@ func TestBehindDDL(t *testing.T) {
 	asMySQL := mysqlAsMySQL
 	asMySQL.Params = ""
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, asMySQL}, func(t *testing.T, s *harness.Scratch) {
-		harness.Must(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT, c INT UNIQUE)", "CREATE TABLE m (id BIGINT NOT NULL PRIMARY KEY, a INT)")
+		harness.Must(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT, c INT UNIQUE)", "CREATE TABLE m (id BIGINT NOT NULL PRIMARY KEY, a INT)",
+			"CREATE TABLE p (id BIGINT NOT NULL PRIMARY KEY, a INT)")
 		harness.CreateLines(t, s)
 		cfg := allOfTransactions()
 		cfg.Dialect = s.Dialect.Name
+		cfg.Tables["p"] = policy.Table{Column: "id", InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true}}
 		db, _ := s.Open(t, cfg)
 		ctx := context.Background()
 		rows := 0
@@ -33,7 +36,8 @@ func TestBehindDDL(t *testing.T) {
 					harness.Must(t, c, "BEGIN", "INSERT INTO t (a) VALUES (1)")
 				}
 				_, failed := c.ExecContext(ctx, query)
-				harness.Must(t, c, "INSERT INTO t (a) VALUES (2)", "INSERT INTO m (a) VALUES (2)", "INSERT INTO order_lines (order_id) VALUES (2)")
+				harness.Must(t, c, "INSERT INTO t (a) VALUES (2)", "INSERT INTO m (a) VALUES (2)", "INSERT INTO order_lines (order_id) VALUES (2)",
+					"INSERT INTO p (a) SELECT MAX(a) FROM m", "INSERT INTO p (a) SELECT q.n FROM (SELECT ROW_NUMBER() OVER (ORDER BY id) AS n FROM m) q WHERE q.n = 1")
 				inside := harness.Count(t, s.Raw, "SELECT COUNT(*) FROM m") == rows
 				harness.Must(t, c, "ROLLBACK")
 				kept := harness.Count(t, s.Raw, "SELECT COUNT(*) FROM m")
@@ -49,6 +53,9 @@ func TestBehindDDL(t *testing.T) {
 				}
 				c.Close()
 			}
+		}
+		if n := harness.Count(t, s.Raw, "SELECT COUNT(*) FROM p WHERE id > 0 AND a IN (1, 2)"); n != 2*rows {
+			t.Errorf("%d rows of queries are stored behind DDL, want %d", n, 2*rows)
 		}
 		if rows < 15 {
 			t.Errorf("%d rows are stored behind DDL", rows)

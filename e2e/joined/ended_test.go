@@ -57,6 +57,7 @@ func endings(e harness.Engine) []ending {
 			ending{"or rollback", func(t *testing.T, e *endedTest) {
 				harness.MustFail(t, e.tx, "INSERT OR ROLLBACK INTO n (id) VALUES (1)")
 			}},
+			ending{"interrupted", endByInterrupt},
 		)
 	}
 	return all
@@ -123,6 +124,29 @@ func endByPrepare(t *testing.T, e *endedTest) {
 		t.Fatal(err)
 	}
 	harness.Must(t, other, "RENAME TABLE al2 TO al, zl2 TO zl")
+}
+
+// endByInterrupt has a context end in a write, which SQLite interrupts: the engine rolls
+// back the transaction around it.
+func endByInterrupt(t *testing.T, e *endedTest) {
+	for wait := 5 * time.Millisecond; wait < time.Minute; wait *= 2 {
+		ctx, cancel := context.WithTimeout(context.Background(), wait)
+		// The query in it has no end.
+		_, err := e.tx.ExecContext(ctx, "DELETE FROM n WHERE (WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT COUNT(*) FROM c) < 0")
+		cancel()
+		if err == nil {
+			t.Fatal("the write was not interrupted")
+		}
+		// Where the context has ended before the write began, the transaction is open.
+		if _, err := dbconn.Exec(context.Background(), e.below, "BEGIN", nil); err != nil {
+			continue
+		}
+		if _, err := dbconn.Exec(context.Background(), e.below, "ROLLBACK", nil); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	t.Fatal("no write was interrupted")
 }
 
 // TestEnded: a transaction that the engine has ended in a way that nothing which
