@@ -78,8 +78,9 @@ func TestStoreCancelled(t *testing.T) {
 	})
 }
 
-// TestStoreSerializable: where transactions are SERIALIZABLE by default some
-// reservations fail, and none is given twice.
+// TestStoreSerializable: where transactions are SERIALIZABLE by default, a reservation
+// that the engine rolls back for the sake of others is made again, and none is given
+// twice.
 func TestStoreSerializable(t *testing.T) {
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PQDefault, harness.MySQLDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.OpenOrders(t, s)
@@ -101,6 +102,9 @@ func TestStoreSerializable(t *testing.T) {
 					n := 1 + rand.Int64N(100)
 					r, err := st.Reserve(context.Background(), harness.Orders, n, 0)
 					if err != nil {
+						if !harness.IsSerialization(err) {
+							t.Error(err)
+						}
 						mu.Lock()
 						failed++
 						mu.Unlock()
@@ -112,8 +116,9 @@ func TestStoreSerializable(t *testing.T) {
 		}
 		wg.Wait()
 		count, _ := got.Check(t)
-		if count+failed != 800 || count == 0 {
-			t.Errorf("%d runs and %d failures, want 800", count, failed)
+		// One can lose to others as often as it is tried.
+		if count+failed != 800 || failed > 8 {
+			t.Errorf("%d runs and %d failures, want 800 and at most 8 failures", count, failed)
 		}
 		t.Logf("%d of 800 failed", failed)
 	})

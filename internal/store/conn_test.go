@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -209,11 +210,32 @@ type MySQLError struct{ Number uint16 }
 
 func (e *MySQLError) Error() string { return "an error of MySQL" }
 
+// stateError is an error of PostgreSQL, by its SQLSTATE.
+type stateError string
+
+func (e stateError) Error() string    { return "SQLSTATE " + string(e) }
+func (e stateError) SQLState() string { return string(e) }
+
 // TestRolledBack: what the engine has rolled back for the sake of others is done
 // again on connections of our own, with the transaction that it was in, and is no
 // sign that a table or a procedure cannot be used.
 func TestRolledBack(t *testing.T) {
-	deadlock := &MySQLError{Number: 1213}
+	for _, c := range []struct {
+		d   *dialect.Dialect
+		err error
+	}{
+		{dialect.MariaDB(), &MySQLError{Number: 1213}},
+		{dialect.PostgreSQL(), stateError("40001")},
+		{dialect.PostgreSQL(), stateError("40P01")},
+	} {
+		t.Run(fmt.Sprint(c.d.Name, " ", c.err), func(t *testing.T) { testRolledBack(t, c.d, c.err) })
+	}
+}
+
+// testRolledBack has an engine answer each statement with an error of its own that says
+// that it has rolled back.
+func testRolledBack(t *testing.T, d *dialect.Dialect, rolledBack error) {
+	t.Helper()
 	counter := orders
 	counter.Name, counter.Columns = "sales.orders.id", []store.Column{{Schema: "sales", Table: "orders", Name: "id"}}
 	series := store.Series{Owner: "me", Sequence: counter}
@@ -232,28 +254,28 @@ func TestRolledBack(t *testing.T) {
 		for _, on := range []string{"UPDATE keyfill", "SELECT", "CALL", "COMMIT", "INSERT INTO keyfill_series"} {
 			for _, times := range []int{3, 1000} {
 				left, met := times, false
-				usual, made := engineAnswers(dialect.MariaDB()), &seriesAnswers{}
+				usual, made := engineAnswers(d), &seriesAnswers{}
 				if strings.Contains(name, "series") {
 					usual = made.answer
 				}
 				f := &fake{answer: func(query string) reply {
 					if strings.HasPrefix(query, on) && left > 0 {
 						left, met, made.made = left-1, true, false
-						return reply{err: deadlock}
+						return reply{err: rolledBack}
 					}
-					if strings.HasPrefix(query, "CALL") {
+					if strings.Contains(query, "next_key") {
 						return reply{rows: [][]driver.Value{{int64(42)}}}
 					}
 					return usual(query)
 				}}
 				f.answer("INSERT INTO keyfill_sequences")
-				db := store.Pool(dialect.MariaDB(), connector{f, strengths[2].make})
-				err := call(store.New(dialect.MariaDB(), db))
+				db := store.Pool(d, connector{f, strengths[2].make})
+				err := call(store.New(d, db))
 				db.Close()
 				switch {
 				case !met && err != nil, met && times == 3 && err != nil:
 					t.Errorf("%s, %d × %s: %v", name, times, on, err)
-				case met && times == 1000 && (!errors.As(err, new(*MySQLError)) || errors.Is(err, keysource.ErrStoreState)):
+				case met && times == 1000 && (!errors.Is(err, rolledBack) || errors.Is(err, keysource.ErrStoreState)):
 					t.Errorf("%s, %s for ever: %v", name, on, err)
 				}
 			}
