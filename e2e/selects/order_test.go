@@ -39,6 +39,7 @@ var orderCells = []string{
 // orderVerbs are the forms that keep one row of several.
 var orderVerbs = []struct{ on, verb, upsert string }{
 	{"mariadb", "INSERT IGNORE INTO t (a, b) ", ""},
+	{"mariadb", "INSERT IGNORE INTO t (a, b) ", " RETURNING a, b"},
 	{"mariadb sqlite", "REPLACE INTO t (a, b) ", ""},
 	{"mariadb", "INSERT INTO t (a, b) ", " ON DUPLICATE KEY UPDATE b = t.b * 100 + VALUES(b)"},
 	{"sqlite", "INSERT OR IGNORE INTO t (a, b) ", ""},
