@@ -37,6 +37,7 @@ func TestProof(t *testing.T) {
 		{"MariaDB without autocommit", dialect.MariaDB(), false, false,
 			"SAVEPOINT keyfill_proof; ROLLBACK TO SAVEPOINT keyfill_proof; RELEASE SAVEPOINT keyfill_proof"},
 		{"PostgreSQL", dialect.PostgreSQL(), true, false, ""},
+		{"Oracle, whose driver ends it", dialect.Oracle(), true, false, ""},
 	} {
 		conn, f := newConn(c.d, drivers.Facts{})
 		conn.Tx, conn.commits = Inside, knownCommits{asked: true, alone: c.alone}

@@ -17,7 +17,7 @@ var stateNames = map[TxState]string{Outside: "outside", Inside: "inside", Unknow
 // TestTransactionFollowed: what is known of a transaction after each of a connection's
 // steps.
 func TestTransactionFollowed(t *testing.T) {
-	my, pg, lite, ms := dialect.MySQL(), dialect.PostgreSQL(), dialect.SQLite(), dialect.SQLServer()
+	my, pg, lite, ms, ora := dialect.MySQL(), dialect.PostgreSQL(), dialect.SQLite(), dialect.SQLServer(), dialect.Oracle()
 	for _, c := range []struct {
 		d     *dialect.Dialect
 		steps string // by ";": step → state
@@ -37,6 +37,11 @@ func TestTransactionFollowed(t *testing.T) {
 		{lite, "BEGIN → inside; SAVEPOINT a → inside; RELEASE a → inside; COMMIT → outside"},
 		{my, "BeginTx → inside; COMMIT → outside; Rollback → outside"},
 		{ms, "BeginTx → inside; BEGIN TRANSACTION → inside; Commit → unknown"}, // it counts them
+		// A change opens a transaction, which the driver commits at once but behind BeginTx.
+		{ora, "INSERT INTO t VALUES (1) → outside; SAVEPOINT a → outside; UPDATE t SET a = 1 → outside; COMMIT → outside"},
+		{ora, "SET TRANSACTION READ WRITE → outside; CALL p() → outside; CREATE TABLE a (b INT) → outside"},
+		{ora, "BeginTx → inside; UPDATE t SET a = 1 → inside; SAVEPOINT a → inside; ROLLBACK TO SAVEPOINT a → inside; Commit → outside"},
+		{ora, "BeginTx → inside; COMMIT → inside; ROLLBACK → inside; CREATE TABLE a (b INT) → inside; Rollback → outside"},
 	} {
 		conn, f := newConn(c.d, drivers.Facts{})
 		var tx driver.Tx
