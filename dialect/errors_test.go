@@ -66,6 +66,7 @@ func TestErrorClass(t *testing.T) {
 		{sqlserver, "", 1222, "", dialect.ErrorLock},
 		{sqlserver, "", 2627, "", dialect.ErrorDuplicate},
 		{sqlserver, "", 2601, "", dialect.ErrorDuplicate},
+		{sqlserver, "", 8115, "", dialect.ErrorRefused}, // with which rows that were not counted fail
 		{sqlserver, "", 208, "", dialect.ErrorNoObject},
 		{sqlserver, "", 229, "", dialect.ErrorNoRight},
 		{sqlserver, "", 3906, "", dialect.ErrorReadOnly},

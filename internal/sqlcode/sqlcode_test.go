@@ -9,9 +9,13 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/sqlcode"
+	sqlite "github.com/keyfill/keyfill/internal/sqlcode/testdata/glebarez/go-sqlite"
+	"github.com/keyfill/keyfill/internal/sqlcode/testdata/godror/godror"
+	sqlite3 "github.com/keyfill/keyfill/internal/sqlcode/testdata/ncruces/go-sqlite3"
 )
 
-// The errors of drivers that are no dependency of this module, by what they have.
+// The errors of drivers that are no dependency of this module, by what they have. Those
+// that the path of their package tells are in testdata, below the like paths.
 // Those of the drivers that are here are asked of real engines in e2e.
 type (
 	pgErrorV4 struct{ Code, ConstraintName string } // pgx v4's pgconn.PgError
@@ -61,6 +65,12 @@ func TestOf(t *testing.T) {
 		{"mssql", mssqlError{1205}, sqlcode.Code{Number: 1205}, true},
 		{"go-ora", &OracleError{60}, sqlcode.Code{Number: 60}, true},
 		{"go-ora's end", &OracleError{3113}, sqlcode.Code{Number: 3113, Lost: true}, true},
+		{"glebarez/go-sqlite", &sqlite.Error{N: 1555}, sqlcode.Code{Number: 1555}, true},
+		{"ncruces/go-sqlite3", &sqlite3.Error{N: 2067}, sqlcode.Code{Number: 2067}, true},
+		{"ncruces/go-sqlite3's extended code", sqlite3.ExtendedErrorCode(1555), sqlcode.Code{Number: 1555}, true},
+		{"ncruces/go-sqlite3's code", sqlite3.ErrorCode(19), sqlcode.Code{Number: 19}, true},
+		{"godror", &godror.OraErr{N: 1}, sqlcode.Code{Number: 1}, true},
+		{"godror's end", &godror.OraErr{N: 3113}, sqlcode.Code{Number: 3113, Lost: true}, true},
 		{"wrapped", fmt.Errorf("insert: %w", &MySQLError{Number: 1062}), sqlcode.Code{Number: 1062}, true},
 		{"joined", errors.Join(io.EOF, fmt.Errorf("x: %w", mssqlError{2627})), sqlcode.Code{Number: 2627}, true},
 		{"joined without", errors.Join(io.EOF, driver.ErrBadConn), sqlcode.Code{}, false},
@@ -87,6 +97,12 @@ func TestClassOf(t *testing.T) {
 		{dialect.MySQL(), &MySQLError{Number: 2999}, dialect.ErrorPassing},
 		{dialect.PostgreSQL(), &pqError{"28P01", ""}, dialect.ErrorLogin},
 		{dialect.SQLServer(), mssqlError{1205}, dialect.ErrorTransaction},
+		{dialect.SQLite(), &sqlite.Error{N: 1555}, dialect.ErrorDuplicate},
+		{dialect.SQLite(), &sqlite3.Error{N: 2067}, dialect.ErrorDuplicate},
+		{dialect.SQLite(), &sqlite3.Error{N: 1299}, dialect.ErrorRefused},
+		{dialect.Oracle(), &godror.OraErr{N: 1}, dialect.ErrorDuplicate},
+		{dialect.Oracle(), fmt.Errorf("insert: %w", &OracleError{1}), dialect.ErrorDuplicate},
+		{dialect.SQLServer(), mssqlError{8115}, dialect.ErrorRefused},
 		{dialect.MySQL(), &MySQLError{Number: 4242, Message: "Deadlock found"}, dialect.ErrorOther},
 	} {
 		if got := sqlcode.ClassOf(c.d, c.err); got != c.want {
