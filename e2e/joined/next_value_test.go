@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
+	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
@@ -33,21 +34,26 @@ func TestNextValueBelowOne(t *testing.T) {
 				if err := db.Close(); err != nil {
 					t.Fatal(err)
 				}
-				harness.Exec(t, s.Raw, "DELETE FROM t")
-				harness.Exec(t, s.Raw, "DELETE FROM keyfill_series")
-				harness.Exec(t, s.Raw, "UPDATE keyfill_sequences SET next_value = -5 WHERE parameters <> 'binding'")
-				db, _ = s.Open(t, harness.InPlace(src))
-				_, err := db.Exec(harness.InsertT)
-				if err == nil {
-					t.Fatal("it was filled")
-				}
-				for _, part := range []string{`"t.id`, "-5", "next_value", "UPDATE keyfill_sequences"} {
-					if !strings.Contains(err.Error(), part) {
-						t.Errorf("%v: does not say %s", err, part)
+				for _, value := range []string{"-5", "0"} {
+					harness.Exec(t, s.Raw, "DELETE FROM t")
+					harness.Exec(t, s.Raw, "DELETE FROM keyfill_series")
+					harness.Exec(t, s.Raw, "UPDATE keyfill_sequences SET next_value = "+value+" WHERE parameters <> 'binding'")
+					db, _ = s.Open(t, harness.InPlace(src))
+					_, err := db.Exec(harness.InsertT)
+					if err == nil {
+						t.Fatalf("%s: it was filled", value)
 					}
-				}
-				if !errors.Is(err, keysource.ErrStoreState) || !errors.Is(err, store.ErrNextValue) {
-					t.Errorf("%v, want %v", err, store.ErrNextValue)
+					for _, part := range []string{`"t.id`, " " + value, "next_value", "UPDATE keyfill_sequences"} {
+						if !strings.Contains(err.Error(), part) {
+							t.Errorf("%s: %v: does not say %s", value, err, part)
+						}
+					}
+					if !errors.Is(err, keysource.ErrStoreState) || !errors.Is(err, store.ErrNextValue) {
+						t.Errorf("%s: %v, want %v", value, err, store.ErrNextValue)
+					}
+					if n := harness.Count(t, s.Raw, "SELECT COUNT(*) FROM t"); n != 0 {
+						t.Errorf("%s: %d rows", value, n)
+					}
 				}
 			})
 		})
@@ -55,12 +61,18 @@ func TestNextValueBelowOne(t *testing.T) {
 }
 
 // TestJoinedSnapshot: the first joined INSERT of a transaction that has read before
-// the row of the numbering was made is no error about a row that has to be made.
+// the row of the numbering was made fails with the engine's own error, after which the
+// transaction is sent again, and with no error about a row that has to be made. The
+// second transaction finds the row.
 func TestJoinedSnapshot(t *testing.T) {
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.MySQLDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.CreateIDs(t, s, "t", "u")
 		db, _ := s.Open(t, harness.InPlace(harness.Counted(func(s *policy.Source) { s.Block, s.Transaction = 0, policy.TransactionJoined })))
-		for range 2 {
+		changed := sqlcode.Code{Number: 1412} // the table of the row is newer than the snapshot
+		if s.IsPostgres() {
+			changed = sqlcode.Code{State: "40001"}
+		}
+		for _, want := range []sqlcode.Code{changed, {}} {
 			tx, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
 			if err != nil {
 				t.Fatal(err)
@@ -70,6 +82,10 @@ func TestJoinedSnapshot(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = tx.Exec(harness.InsertT)
+			code, answered := sqlcode.Of(err)
+			if code != want || answered != (want != sqlcode.Code{}) || (err != nil) != answered {
+				t.Errorf("%v: the code %+v, want %+v", err, code, want)
+			}
 			if err != nil && strings.Contains(err.Error(), "no row") {
 				t.Error(err)
 			}
