@@ -17,6 +17,7 @@ import (
 func TestBlockSQLServer(t *testing.T) {
 	cfg := harness.FillID("people", policy.Table{Source: "uuidv4"})
 	cfg.Tables["lines"] = policy.Table{Column: "no", InPlace: &policy.Source{Kind: policy.KindSequence, Transaction: policy.TransactionJoined}}
+	cfg.Tables["notes"] = policy.Table{Column: "no", InPlace: &policy.Source{Kind: policy.KindMaxPlusOne}}
 	db, s := harness.SQLServer(t, cfg)
 	const query = "UPDATE people SET n = @p1 WHERE name = @p2; IF @@ROWCOUNT = 0 INSERT INTO people (name, n"
 	for _, c := range []struct {
@@ -40,9 +41,12 @@ func TestBlockSQLServer(t *testing.T) {
 	}
 	s.Take()
 	for query, want := range map[string]error{
-		"WHILE 1 = 1 INSERT INTO people (n) VALUES (1)":                         rewrite.ErrLoop,
-		"IF 1 = 1 INSERT INTO people (n) VALUES (1); GOTO done; done: SELECT 1": rewrite.ErrBlock,
-		"IF 1 = 1 INSERT INTO lines (n) VALUES (1)":                             rewrite.ErrBlock,
+		"WHILE 1 = 1 INSERT INTO people (n) VALUES (1)":                            rewrite.ErrLoop,
+		"IF 1 = 1 INSERT INTO people (n) VALUES (1); GOTO done; done: SELECT 1":    rewrite.ErrBlock,
+		"IF 1 = 1 INSERT INTO lines (n) VALUES (1)":                                rewrite.ErrBlock,
+		"IF 1 = 1 INSERT INTO notes (n) VALUES (1)":                                rewrite.ErrBlock,
+		"IF 1 = 1 BEGIN INSERT INTO notes (n) VALUES (1); SELECT 1 END":            rewrite.ErrBlock,
+		"BEGIN TRY INSERT INTO notes (n) VALUES (1) END TRY BEGIN CATCH END CATCH": rewrite.ErrBlock,
 	} {
 		if _, err := db.Exec(query); !errors.Is(err, want) {
 			t.Errorf("%s: error %v, want %v", query, err, want)
