@@ -51,8 +51,23 @@ func galeraKinds() []faultKind {
 	}
 	one := faultKind{name: "sequence-of-one", source: faultSequence, state: "keyfill_sequences"}
 	one.source.Block = 1
-	uuid := faultKind{name: "uuidv7", source: policy.Source{Kind: policy.KindUUIDv7}, form: form{Listed: true, Column: "CHAR(36)"}}
-	return slices.Insert(all, 1, one, uuid)
+	return slices.Insert(all, 1, append(statelessKinds(), one)...)
+}
+
+// statelessKinds are the sources that have no state, or whose state is not what they
+// have under faults elsewhere.
+func statelessKinds() []faultKind {
+	text := func(kind, column string) faultKind {
+		return faultKind{name: kind, source: policy.Source{Kind: kind}, form: form{Listed: true, Column: column}}
+	}
+	return []faultKind{
+		text(policy.KindUUIDv7, "CHAR(36)"), text(policy.KindUUIDv4, "CHAR(36)"), text(policy.KindULID, "CHAR(26)"), text(policy.KindCOMB, "CHAR(36)"),
+		{name: "snowflake-storeless", source: policy.Source{Kind: policy.KindSnowflake, Store: policy.StoreNone}, workers: true},
+		{name: "maxplusone-unlocked", source: policy.Source{Kind: policy.KindMaxPlusOne, Lock: policy.LockNone},
+			form: form{Unique: true, Gapless: true}, joined: true},
+		{name: "composite-spread", source: harness.Mapped(policy.KindComposite, func(s *policy.Source) { s.Spread = spreadValue }),
+			form: form{Listed: true, Column: "CHAR(20)"}},
+	}
 }
 
 // galeraTime is for how long a source is used, by KEYFILL_SOAK_GALERA.
@@ -118,8 +133,11 @@ func TestGalera(t *testing.T) {
 			}
 			// The application's own statements and commits.
 			w.tolerable = either(isDeadlock, anyOf("the transaction was ended before this INSERT"))
-			if k.source.Lock == policy.LockOptimistic {
+			switch k.source.Lock {
+			case policy.LockOptimistic:
 				w.tolerable = either(isDeadlock, anyOf(store.ErrContention.Error()))
+			case policy.LockNone:
+				w.tolerable = either(isDeadlock, isDuplicate)
 			}
 			// A transaction does not see a row of the state that another node has just
 			// made: the first process makes it.

@@ -155,12 +155,16 @@ type sender interface {
 	ExecContext(context.Context, string, ...any) (sql.Result, error)
 }
 
+// spreadValue is the name of the value by which a composite spreads its keys. Each
+// process has the same three values.
+const spreadValue = "user"
+
 // insert executes an INSERT of one of the forms. tx is not nil inside a
 // transaction.
 func (h *hand) insert(ctx context.Context, x sender, tx *sql.Tx) (entry, error) {
 	rows := 1
-	ctx, rec := keyfill.Record(ctx)
 	stmt := h.number()
+	ctx, rec := keyfill.Record(keyfill.WithValue(ctx, spreadValue, fmt.Sprint(stmt%3)))
 	var (
 		res sql.Result
 		err error

@@ -265,11 +265,13 @@ var aboutConnections = either(anyOf("; and creating it: ", "pg_type_typname_nsp_
 ))
 
 // isDeadlock is for transactions that wait for each other, isLock for locks that
-// are waited for in vain, isPatience for a context that has ended.
+// are waited for in vain, isPatience for a context that has ended, isDuplicate for a
+// number that another transaction has taken too.
 var (
-	isDeadlock = anyOf("Deadlock found", "deadlock detected")
-	isLock     = anyOf("Lock wait timeout", "due to lock timeout", "database is locked")
-	isPatience = anyOf("context deadline exceeded", "due to user request", "i/o timeout")
+	isDeadlock  = anyOf("Deadlock found", "deadlock detected")
+	isLock      = anyOf("Lock wait timeout", "due to lock timeout", "database is locked")
+	isPatience  = anyOf("context deadline exceeded", "due to user request", "i/o timeout")
+	isDuplicate = anyOf("Duplicate entry")
 )
 
 // either returns a function that is true where one of others is.

@@ -78,7 +78,7 @@ func (w *swarm) use(source policy.Source) {
 	w.job.Source = source
 	flake := source.Kind == policy.KindSnowflake || source.Kind == policy.KindComposite
 	w.drawnOnce = w.e.Server != nil || flake
-	if flake && source.Worker == nil && source.WorkerLease == 0 {
+	if flake && source.Spread == "" && source.Worker == nil && source.WorkerLease == 0 {
 		w.vary = func(place int, j *job) {
 			j.Source.Worker = new(place + 1)
 			if w.e.Server != nil {
