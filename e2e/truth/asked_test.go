@@ -67,7 +67,7 @@ func TestQuestionNamesKeys(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := rec.Keys(table); len(got) != n || got[0].Outcome != keyfill.Stored || got[1].Outcome != keyfill.NotStored {
-				t.Errorf("%s: %d rows: recorded are %.200v", table, n, got)
+				t.Errorf("%s: %d keys of %d rows are recorded, want the first as stored and the second as not stored", table, len(got), n)
 			}
 			return questions(spy, table)
 		}
