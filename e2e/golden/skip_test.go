@@ -66,6 +66,15 @@ var goldenSetup = map[string]setup{
 	"several/procedure_and_insert.mysql+mariadb":                {nil, []string{"DROP PROCEDURE p"}},
 	"several/rule_and_insert.postgres":                          {[]string{"CREATE TABLE x (a int)", "CREATE TABLE y (a int)", "CREATE TABLE z (a int)"}, []string{"DROP TABLE x", "DROP TABLE y", "DROP TABLE z"}},
 	"several/trigger_of_one_statement_and_insert.mysql+mariadb": {[]string{"CREATE TABLE x (a int)"}, []string{"DROP TABLE x"}},
+	"values/unknown_function.postgres":                          postgresFunction,
+	"values/unknown_function_of_rows.postgres":                  postgresFunction,
+	"values/unknown_function_in_brackets.postgres":              postgresFunction,
+}
+
+// postgresFunction makes a function of the application that is no set.
+var postgresFunction = setup{
+	[]string{"CREATE FUNCTION price_of(bigint) RETURNS bigint LANGUAGE sql AS 'SELECT $1 + 70'"},
+	[]string{"DROP FUNCTION price_of(bigint)"},
 }
 
 // mariadbFunction makes a function that gives a number.
