@@ -56,6 +56,34 @@ func TestTransactionFollowed(t *testing.T) {
 	}
 }
 
+// TestTransactionOfDriver: on Oracle, where the driver commits each change outside of
+// BeginTx, that alone says whether a transaction is open, and nobody is asked: behind
+// the application's changes and texts, keyfill begins one of its own.
+func TestTransactionOfDriver(t *testing.T) {
+	conn, f := newConn(dialect.Oracle(), drivers.Facts{})
+	var tx driver.Tx
+	for _, c := range []struct {
+		step string
+		want bool
+	}{
+		{"UPDATE t SET a = 1", false},
+		{"SAVEPOINT a", false},
+		{"SET TRANSACTION READ WRITE", false},
+		{"BeginTx", true},
+		{"COMMIT", true},
+		{"CREATE TABLE a (b INT)", true},
+		{"Commit", false},
+		{"INSERT INTO t VALUES (1)", false},
+	} {
+		run(t, conn, f, &tx, c.step)
+		f.sent = nil
+		got, err := conn.IsInTransaction(context.Background())
+		if got != c.want || err != nil || len(f.sent) > 0 {
+			t.Errorf("behind %q: %v, %v, want %v; sent %q", c.step, got, err, c.want, f.sent)
+		}
+	}
+}
+
 // TestTransactionReset: somebody else's connection has no open transaction where the
 // driver undoes it, and the state stays where it does not.
 func TestTransactionReset(t *testing.T) {
