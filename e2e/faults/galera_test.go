@@ -39,7 +39,7 @@ func TestGaleraNodes(t *testing.T) {
 	}
 }
 
-// galeraKinds are the sources as they run on a Galera cluster, and blocks of one.
+// galeraKinds are all sources as they run on a Galera cluster, and blocks of one.
 func galeraKinds() []faultKind {
 	all := faultKinds(harness.MySQLDefault)
 	for i := range all {
@@ -51,12 +51,12 @@ func galeraKinds() []faultKind {
 	}
 	one := faultKind{name: "sequence-of-one", source: faultSequence, state: "keyfill_sequences"}
 	one.source.Block = 1
-	return slices.Insert(all, 1, append(statelessKinds(), one)...)
+	return slices.Insert(all, 1, append(galeraOnlyKinds(), one)...)
 }
 
-// statelessKinds are the sources that have no state, or whose state is not what they
-// have under faults elsewhere.
-func statelessKinds() []faultKind {
+// galeraOnlyKinds are the sources that no other test of this package has: most of them
+// have no state that a fault could harm.
+func galeraOnlyKinds() []faultKind {
 	text := func(kind, column string) faultKind {
 		return faultKind{name: kind, source: policy.Source{Kind: kind}, form: form{Listed: true, Column: column}}
 	}
