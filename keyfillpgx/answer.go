@@ -13,7 +13,7 @@ import (
 )
 
 // answer is rows of pgx as keyfill reads them. The application reads the rows of pgx
-// themselves: those of an answer that keyfill has read to its end are kept for it.
+// themselves. The rows of an answer that keyfill has read to its end are kept for it.
 type answer struct {
 	rows   pgx.Rows
 	types  *pgtype.Map

@@ -7,8 +7,8 @@
 //	var id uuid.UUID
 //	err = db.QueryRow(ctx, "INSERT INTO customers (name) VALUES ($1) RETURNING id", "Ada").Scan(&id)
 //
-// A [Pool] has the methods of a *pgxpool.Pool, a [Conn] those of a *pgx.Conn, and their
-// transactions are pgx.Tx. All of them are what code of sqlc calls a DBTX. INSERTs by Exec,
+// A [Pool] sends statements as a *pgxpool.Pool does, a [Conn] as a *pgx.Conn does, and
+// their transactions are pgx.Tx. All of them are what code of sqlc calls a DBTX. INSERTs by Exec,
 // Query, QueryRow, SendBatch and CopyFrom, and by the name of a statement that Prepare has
 // got, are filled, kept, passed or refused as on package database/sql: the policy, its
 // sources, [keyfill.Record] and the statistics are the same.

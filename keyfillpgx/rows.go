@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// rowsOf returns the rows of pgx for what keyfill has answered to a query: those of pgx
-// themselves where nobody else reads them.
+// rowsOf returns the rows of pgx for what keyfill has answered to a query: pgx's own
+// rows where nobody else reads them.
 func rowsOf(a *answer, rows driver.Rows) pgx.Rows {
 	a.keeps = false
 	watched := &watchedRows{Rows: a.rows, watcher: rows, values: make([]driver.Value, len(a.fields))}
@@ -83,7 +83,7 @@ func (r *watchedRows) Err() error {
 	return r.Rows.Err()
 }
 
-// Scan ends the rows at an error, as those of pgx do.
+// Scan ends the rows at an error, as pgx's own do.
 func (r *watchedRows) Scan(dest ...any) error {
 	err := r.Rows.Scan(dest...)
 	if err != nil {
@@ -92,7 +92,7 @@ func (r *watchedRows) Scan(dest ...any) error {
 	return err
 }
 
-// Values ends the rows at an error, as those of pgx do.
+// Values ends the rows at an error, as pgx's own do.
 func (r *watchedRows) Values() ([]any, error) {
 	values, err := r.Rows.Values()
 	if err != nil {

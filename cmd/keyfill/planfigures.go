@@ -36,7 +36,7 @@ type planFigures struct {
 	states   []planState
 	rows     []string // the names of the rows of keyfill_sequences that name the column
 	foreign  string   // the one of them that belongs to another source than a sequence of this database
-	shared   []string // those of them that are states which number other columns too
+	shared   []string // the members of rows that are states which number other columns too
 	lowest   int64    // the least key that no state has reserved, 0 for none or without a state
 	gap      int64    // as asked for, 0 for the default
 	end      int64    // where the plan lets the numbers of the engine begin, 0 where it has no counter
