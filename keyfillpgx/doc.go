@@ -39,5 +39,5 @@
 //
 // Query reads the first row before it returns, so that it waits for the server a little
 // longer than pgx does, unless the text does not concern keyfill. Where keys belong to the
-// transaction of their INSERT, and none is open, all rows are read.
+// transaction of their INSERT, Query reads all rows before it returns.
 package keyfillpgx
