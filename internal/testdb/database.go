@@ -21,6 +21,11 @@ func (s *Server) Database(t testing.TB, driver string) string {
 	if err := s.create(driver, name); err != nil {
 		t.Fatalf("testdb: %s: creating a database: %v", s.engine.name, err)
 	}
+	if s.galera != nil {
+		if err := s.galera.awaitDatabase(driver, name); err != nil {
+			t.Fatalf("testdb: %s: %v", s.engine.name, err)
+		}
+	}
 	t.Cleanup(func() {
 		if s.local != nil && !s.stillRuns(t) {
 			return // its data goes with it

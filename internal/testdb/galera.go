@@ -29,6 +29,8 @@ type galeraNode struct {
 	peers string // gcomm:// and the addresses of other nodes; none begins a cluster
 	group string // the port at which nodes talk to each other
 	ist   string // the port at which it gets what it has missed
+
+	cluster []*Server // the nodes of its cluster, itself among them
 }
 
 // StartGalera returns the running nodes of a Galera cluster of MariaDB, which belong
@@ -152,7 +154,28 @@ func startGalera(driver string, nodes int) (cluster []*Server, err error) {
 			return cluster, fmt.Errorf("node %d: %w", i+1, err)
 		}
 	}
+	for _, s := range cluster {
+		s.galera.cluster = cluster
+	}
 	return cluster, nil
+}
+
+// awaitDatabase waits until each running node of the cluster has a database. A node has
+// what another one has committed only a moment later, and wsrep_sync_wait does not help a
+// connection that names a database which its node does not know yet.
+func (n *galeraNode) awaitDatabase(driver, name string) error {
+	for _, s := range n.cluster {
+		if !s.local.isRunning() {
+			continue
+		}
+		err := s.await(driver, "the database of another node did not come", func(ctx context.Context, db *sql.DB) error {
+			return db.QueryRowContext(ctx, "SELECT SCHEMA_NAME FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = ?", name).Scan(new(string))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // address returns where other nodes find this one.
@@ -260,6 +283,18 @@ func copyLocal(e *Engine, data string) (_ *local, err error) {
 
 // synced waits until a node has what the cluster has, and takes statements.
 func (s *Server) synced(driver string) error {
+	return s.await(driver, "the node did not join the cluster", func(ctx context.Context, db *sql.DB) error {
+		var name, state string
+		err := db.QueryRowContext(ctx, "SHOW STATUS LIKE 'wsrep_local_state_comment'").Scan(&name, &state)
+		if err == nil && state != "Synced" {
+			err = fmt.Errorf("its state is %q", state)
+		}
+		return err
+	})
+}
+
+// await waits until ready returns no error. Its own error begins with what did not happen.
+func (s *Server) await(driver, failure string, ready func(context.Context, *sql.DB) error) error {
 	db, err := sql.Open(driver, s.DSN(""))
 	if err != nil {
 		return err
@@ -268,13 +303,11 @@ func (s *Server) synced(driver string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	for {
-		var name, state string
-		err = db.QueryRowContext(ctx, "SHOW STATUS LIKE 'wsrep_local_state_comment'").Scan(&name, &state)
-		if err == nil && state == "Synced" {
+		if err = ready(ctx, db); err == nil {
 			return nil
 		}
 		if ctx.Err() != nil || !s.local.isRunning() {
-			return s.local.failed(fmt.Sprintf("the node did not join the cluster: %q, %v", state, err))
+			return s.local.failed(fmt.Sprintf("%s: %v", failure, err))
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
