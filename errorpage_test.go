@@ -95,7 +95,7 @@ func speaks(folder string) bool {
 	switch folder {
 	case ".", "policy", "keysource", "rewrite", "dialect", "cmd/keyfill", "keyfillgorm":
 		return true
-	case "internal/sim", "internal/testdb", "internal/anchor", "internal/reference":
+	case "internal/sim", "internal/testdb", "internal/testbrowser", "internal/anchor", "internal/reference":
 		return false
 	}
 	return strings.HasPrefix(folder, "internal/")
