@@ -27,6 +27,7 @@ import (
 	"github.com/keyfill/keyfill/examples/otelsql"
 	"github.com/keyfill/keyfill/examples/pgx"
 	"github.com/keyfill/keyfill/examples/pgxpool"
+	"github.com/keyfill/keyfill/examples/sqlc"
 	"github.com/keyfill/keyfill/examples/sqlx"
 	"github.com/keyfill/keyfill/examples/stdlib"
 	"github.com/keyfill/keyfill/examples/xorm"
@@ -50,6 +51,8 @@ var programs = []program{
 	{name: "otelsql-inside", run: otelsql.Inside},
 	{name: "pgx", run: pgx.Run, only: "postgres"},
 	{name: "pgxpool", run: pgxpool.Run, only: "postgres"},
+	{name: "sqlc", run: sqlc.Run},
+	{name: "sqlc-pgx", run: sqlc.RunPgx, only: "postgres"},
 	{name: "sqlx", run: sqlx.Run},
 	{name: "stdlib", run: stdlib.Run},
 	{name: "xorm", run: xorm.Run},
