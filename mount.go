@@ -80,3 +80,12 @@ func (m *Mount) Stats() Stats {
 	}
 	return total
 }
+
+// Sources returns the state of each source of the policy, in the order of its entries.
+// It does no I/O. On the mount of a registered name it covers the databases that are open
+// through the name: what sources of one name do in each is summed up as for several
+// states of one source.
+func (m *Mount) Sources() []SourceStats {
+	all, _ := m.databases()
+	return sourcesOf(all)
+}

@@ -3,8 +3,11 @@ package keyfill
 import (
 	"cmp"
 	"maps"
+	"time"
 
 	"github.com/keyfill/keyfill/internal/fill"
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -37,6 +40,55 @@ type Reason string
 // wrong, and what to change. It is "" for a word that is no reason.
 func (r Reason) Text() string { return rewrite.Reason(r).Error() }
 
+// Cause is why an INSERT stored no key, or why nobody knows, as a word of lower-case
+// letters and _ that will not change. It is fit for the label of a metric.
+type Cause string
+
+// The causes for which an INSERT gets no key, so that it is not sent.
+const (
+	// CauseStore: the store gave no number in time, or cannot be used as it is.
+	CauseStore Cause = "store"
+	// CauseStoreBack: the store stands below what it has given before.
+	CauseStoreBack Cause = "store_back"
+	// CauseStoreBehind: the store stands below keys in the table.
+	CauseStoreBehind Cause = "store_behind"
+	// CauseExhausted: the source has no number left.
+	CauseExhausted Cause = "exhausted"
+	// CauseClock: the clock shows a time of which no key can be made.
+	CauseClock Cause = "clock"
+	// CauseWorker: other processes have the worker's number, or all numbers.
+	CauseWorker Cause = "worker"
+	// CauseCanceled: the context of the statement ended.
+	CauseCanceled Cause = "canceled"
+	// CauseOther: anything else, such as a column that does not suit the source.
+	CauseOther Cause = "other"
+)
+
+// The causes for which a filled INSERT stored no key, or nobody knows. The first two
+// also stand for an INSERT that gets no key, where a question about it failed.
+const (
+	// CauseEngine: the database answered with an error.
+	CauseEngine Cause = "engine"
+	// CauseConnection: the driver answered with another error. The connection may be
+	// broken.
+	CauseConnection Cause = "connection"
+	// CauseTransaction: the transaction of the keys was rolled back, or ended too early.
+	CauseTransaction Cause = "transaction"
+	// CauseRows: the INSERT gives rows, as by RETURNING, which keyfill does not read.
+	CauseRows Cause = "rows"
+	// CauseUnended: the rows of the INSERT were not read to their end, or a bulk load
+	// was closed before its end.
+	CauseUnended Cause = "unended"
+	// CauseConflict: the INSERT is an upsert, or leaves out rows that are there, and
+	// the answer does not tell which rows are new.
+	CauseConflict Cause = "conflict"
+	// CauseCount: the database counts another number of rows than were sent, since a
+	// trigger left some out, or does not count.
+	CauseCount Cause = "count"
+	// CauseText: the text has other statements too, to which the answer may belong.
+	CauseText Cause = "text"
+)
+
 // TableStats says what was done with the INSERTs into one table.
 type TableStats struct {
 	Filled  uint64            // statements that got at least one key, whatever became of them
@@ -44,12 +96,34 @@ type TableStats struct {
 	Kept    uint64            // statements that brought their own keys
 	Refused map[Reason]uint64 // statements that cannot be filled, by cause
 
-	// Failed counts the filled statements that ended in an error and stored no
-	// key. Unknown counts the filled statements whose error does not tell whether
-	// a key is stored: the connection broke, or some of several rows may be
-	// stored. An error that comes only while the caller reads the rows of
-	// RETURNING is not counted, unless the keys are recorded or are numbers.
-	Failed, Unknown uint64
+	// Entry is the entry of the policy that the table matched, as the file spells it,
+	// or [OtherTables]. Unlike the name of a table it is fit for the label of a metric:
+	// a glob is one entry, however many tables it matches.
+	Entry string
+
+	// Stored, LeftOut, Failed and Unknown say what became of the filled statements.
+	// Their sum is Filled when no execution is under way, no rows are being read, and
+	// no bulk load is being sent.
+	//
+	// Stored counts the statements that stored all of their keys. What a transaction
+	// rolls back later is not seen, and stays counted.
+	Stored uint64
+	// LeftOut counts the statements that succeeded and stored none of their keys: the
+	// rows of an upsert or of INSERT IGNORE were there.
+	LeftOut uint64
+	// Failed counts the statements that ended in an error and stored no key.
+	Failed uint64
+	// Unknown counts the statements of which it is not known whether all keys are
+	// stored, or none: UnknownBy says why.
+	Unknown uint64
+
+	// FailedBy counts, by cause, the statements in Failed, and the INSERTs that got no
+	// key and were not sent, which are not in Filled. Refused ones are in Refused alone.
+	// An execution that ends in driver.ErrBadConn is not counted: database/sql sends it
+	// again.
+	FailedBy map[Cause]uint64
+	// UnknownBy counts the statements in Unknown by cause.
+	UnknownBy map[Cause]uint64
 
 	// Withheld counts the filled and refused statements that were sent as they
 	// came, because of the mode or of "unsupported: unfilled".
@@ -60,6 +134,85 @@ type TableStats struct {
 	Suspects uint64
 }
 
+// SourceStats is the state of one source of the policy at one moment. It marshals to
+// JSON. A source whose name holds {table}, {schema} or {value:x}, and one that is
+// written in place under a glob, has several states, a tenant's for example: they are
+// summed up here, so that there are no more SourceStats than sources in the policy, and
+// no name in them comes from a statement or a value.
+type SourceStats struct {
+	// Source is the name of the source: the name that the policy gives the source or
+	// its state, with its words in braces, or entry.column of a source in place. It is
+	// fit for the label of a metric.
+	Source string
+	Kind   string   // as in the policy, such as "sequence"
+	Tables []string // the entries of the policy that use it, as the file spells them
+	Store  string   // the name of the store in the policy; "" for the tables' own database, or no store
+	States int      // how many states are in use; 0 before the first key, and for a kind without a state
+
+	// Next is the next key's number, 0 where that is not known before it is drawn.
+	// Left counts the numbers that are reserved and not handed out. Block is how many
+	// the next fetch reserves. Of several states Next is 0, Left the sum, and Block the
+	// greatest.
+	Next, Left, Block int64
+
+	// Max is the greatest number, 0 where the source has no such end. Remaining is how
+	// many numbers are left up to Max, as far as this process knows: of several states
+	// the least. PerSecond is how many numbers a second this process has taken from the
+	// store since the first, 0 while too little was seen. Exhausted is when Remaining
+	// will be used up at that rate, the zero Time where that is not known; for a
+	// snowflake it is when the time in its keys ends.
+	Max       int64
+	Remaining int64
+	PerSecond float64
+	Exhausted time.Time `json:",omitzero"`
+
+	// Fetches counts the answers of the store that brought numbers, time or a lease,
+	// FetchErrors the attempts that failed, and Waits the draws that had to wait. A
+	// source that draws in the transactions of statements fetches at each draw.
+	Fetches, FetchErrors, Waits uint64
+
+	// LastFetch and SlowestFetch are how long the last and the slowest of Fetches took,
+	// and FetchTime is how long all took together. FetchTimes counts them by time, in
+	// buckets that never change; nil where nothing is fetched.
+	LastFetch, SlowestFetch, FetchTime time.Duration
+
+	LastFetchAt time.Time `json:",omitzero"` // when the last of Fetches ended
+	FetchTimes  []keysource.FetchBucket
+
+	// LastKeyAt is a time at which a key was drawn. For a snowflake it is the time in
+	// its last key. For others it is the last time that a draw needed the store or a new
+	// block, so that up to Block keys may have been drawn since: to draw from a block
+	// reads no clock.
+	LastKeyAt time.Time `json:",omitzero"`
+
+	// Worker is the number of the worker, -1 where the source has none, or none yet.
+	// Lease is how long a lease lasts, 0 where the source has none. LeaseHeld says that
+	// the process has its lease, and LeaseUntil when that ends unless it is renewed. Of
+	// several states they say what holds for the one whose lease ends first.
+	Worker     int64
+	Lease      time.Duration
+	LeaseHeld  bool
+	LeaseUntil time.Time `json:",omitzero"`
+
+	// LastError is what the last attempt to fetch failed with, "" once one has
+	// succeeded. It holds no DSN, key or argument.
+	LastError   string
+	LastErrorAt time.Time `json:",omitzero"`
+}
+
+// sourcesOf returns the states of the sources of some databases.
+func sourcesOf(all []*fill.Database) []SourceStats {
+	var tables []*keys.Tables
+	for _, one := range all {
+		tables = append(tables, one.Tables)
+	}
+	var found []SourceStats
+	for _, s := range keys.SourceStates(tables) {
+		found = append(found, SourceStats(s))
+	}
+	return found
+}
+
 // statsOf returns the counts of one database.
 func statsOf(db *fill.Database) Stats {
 	passed, tables := db.Tally.Counts()
@@ -68,6 +221,7 @@ func statsOf(db *fill.Database) Stats {
 		t := TableStats{
 			Filled: c.Filled, Keys: c.Keys, Kept: c.Kept,
 			Failed: c.Failed, Unknown: c.Unknown, Withheld: c.Withheld, Suspects: c.Suspects,
+			Entry: cmp.Or(c.Entry, OtherTables),
 		}
 		if len(c.Refused) > 0 {
 			t.Refused = make(map[Reason]uint64, len(c.Refused))
@@ -88,6 +242,7 @@ func (s *Stats) add(other Stats) {
 			s.Tables = map[string]TableStats{}
 		}
 		t := s.Tables[name]
+		t.Entry = from.Entry
 		t.Filled += from.Filled
 		t.Keys += from.Keys
 		t.Kept += from.Kept

@@ -179,6 +179,7 @@ func (k *compiler) add(p place, t Table) {
 // its states, and returns its keys.
 func (k *compiler) rule(p place, t Table, e *entry) []keyUse {
 	r := Rule{
+		Entry:       e.name,
 		Columns:     k.columns(p.in("columns"), t),
 		Mode:        MoreCautious(k.config.Mode, t.Mode),
 		Unsupported: cmp.Or(t.Unsupported, k.config.Unsupported, Refuse),

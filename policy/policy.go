@@ -46,6 +46,7 @@ type entry struct {
 // Rule says how the INSERTs into one table are filled. It and its slices are
 // shared and must not be changed.
 type Rule struct {
+	Entry        string      // the name of the entry that matched, as the file spells it
 	Table        string      // "table", or "schema.table" as the query names it, folded
 	Schema, Name string      // its two parts, folded; Schema is "" where the query has none
 	Keys         []RuleKey   // the keys to fill, at least one unless Identity

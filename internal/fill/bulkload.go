@@ -20,7 +20,7 @@ import (
 // elsewhere, if there are any.
 func loadDirectly(s *statistics, p *rewrite.Plan) (event, error) {
 	if p.Action == rewrite.Keep {
-		return event{counts: true, table: p.Inserts[0].Target.Table, action: rewrite.Keep}, nil
+		return event{counts: true, table: p.Inserts[0].Target.Table, owner: keys.TableOf(&p.Inserts[0]), action: rewrite.Keep}, nil
 	}
 	return s.refusal(p.Refused(rewrite.ErrBulk))
 }
@@ -196,7 +196,7 @@ func (l *bulkLoad) failed(ctx context.Context, err error) {
 		o = outcomeNotStored
 		l.noted.settle(o)
 	}
-	addFailed(l.conn.DB.Tally.Of(l.plan.Inserts[0].Target.Table, nil), o, l.filled)
+	addFailed(l.conn.DB.Tally.Of(keys.TableOf(&l.plan.Inserts[0])), o, l.filled)
 	l.filled = 0
 	if l.last != nil {
 		if d, ok := duplicateOf(l.last, err); ok {

@@ -10,7 +10,7 @@ import (
 type event struct {
 	counts   bool // false: there is nothing to count
 	table    string
-	owner    *keys.Table // nil where the name alone is at hand
+	owner    *keys.Table
 	action   rewrite.Action
 	keys     int
 	reason   rewrite.Reason
@@ -92,7 +92,7 @@ func (e *event) addAlone(c *keys.Tally) {
 		c.Passed.Add(1)
 		return
 	}
-	t := c.Of(e.table, e.owner)
+	t := c.Of(e.owner)
 	switch e.action {
 	case rewrite.Fill:
 		t.Filled.Add(1)

@@ -215,7 +215,7 @@ func (x *execution) countFailure(err error) {
 	filled := events(x.plan, x.holes, x.rows)
 	for i, e := range append([]event{filled}, filled.rest...) {
 		if e.action == rewrite.Fill {
-			addFailed(x.conn.DB.Tally.Of(e.table, e.owner), ending{x, err}.outcomeOf(&x.plan.Inserts[i]), 1)
+			addFailed(x.conn.DB.Tally.Of(e.owner), ending{x, err}.outcomeOf(&x.plan.Inserts[i]), 1)
 		}
 	}
 }

@@ -208,7 +208,7 @@ func (r *plainRun) answer(res driver.Result) driver.Result {
 func (r *plainRun) count() {
 	t := r.tally.Load()
 	if t == nil {
-		t = r.conn.DB.Tally.Of(r.table.Table, r.table)
+		t = r.conn.DB.Tally.Of(r.table)
 		r.tally.Store(t)
 	}
 	t.Filled.Add(1)

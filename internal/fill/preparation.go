@@ -35,7 +35,7 @@ func (r *preparation) prepare(ctx context.Context) (driver.Stmt, error) {
 	}
 	switch mode := cautious(db.Tables, p); mode {
 	case policy.ModeOff:
-		return r.asItIs(ctx, event{counts: true, table: keys.TableOf(&p.Inserts[0]).Table, action: p.Action, mode: mode, withheld: true})
+		return r.asItIs(ctx, event{counts: true, table: keys.TableOf(&p.Inserts[0]).Table, owner: keys.TableOf(&p.Inserts[0]), action: p.Action, mode: mode, withheld: true})
 	case policy.ModeDryRun:
 		s.dry = true
 		s.Stmt, err = c.PrepareContext(ctx, r.query)
@@ -121,7 +121,7 @@ func (r *preparation) load(ctx context.Context, p *rewrite.Plan) (driver.Stmt, e
 	}
 	mode := cautious(c.DB.Tables, p)
 	if mode == policy.ModeOff {
-		return r.asItIs(ctx, event{counts: true, table: p.Inserts[0].Target.Table, action: p.Action, mode: mode, withheld: true})
+		return r.asItIs(ctx, event{counts: true, table: p.Inserts[0].Target.Table, owner: keys.TableOf(&p.Inserts[0]), action: p.Action, mode: mode, withheld: true})
 	}
 	l := &bulkLoad{statement: &statement{conn: c, plan: p, query: r.query, dry: mode == policy.ModeDryRun}}
 	text := r.query

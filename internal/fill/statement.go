@@ -7,6 +7,7 @@ import (
 	"database/sql/driver"
 	"errors"
 
+	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
@@ -152,7 +153,7 @@ func (s *statement) dryRun(ctx context.Context, args []driver.NamedValue) {
 	}
 	var r *rewrite.Refusal
 	if errors.As(err, &r) {
-		db.stats.note(ctx, event{counts: true, table: r.Table, action: rewrite.Refuse, reason: r.Reason,
+		db.stats.note(ctx, event{counts: true, table: r.Table, owner: r.Target.Owner.(*keys.Table), action: rewrite.Refuse, reason: r.Reason,
 			offset: r.Offset, mode: policy.ModeDryRun, withheld: true})
 	}
 }

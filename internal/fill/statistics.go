@@ -51,7 +51,7 @@ func (s *statistics) refusal(err error) (event, error) {
 		return event{}, err
 	}
 	t := r.Target.Owner.(*keys.Table)
-	e := event{counts: true, table: r.Table, action: rewrite.Refuse, reason: r.Reason, offset: r.Offset, mode: s.tables.ModeOf(t)}
+	e := event{counts: true, table: r.Table, owner: t, action: rewrite.Refuse, reason: r.Reason, offset: r.Offset, mode: s.tables.ModeOf(t)}
 	unfilled := t.Rule.Unsupported == policy.Unfilled
 	for _, other := range r.Others {
 		t := other.Owner.(*keys.Table)
@@ -73,7 +73,7 @@ func (s *statistics) refuseBound(err error) error {
 	if !errors.As(err, &r) {
 		return err
 	}
-	s.tables.Tally.Of(r.Table, nil).Refuse(r.Reason)
+	s.tables.Tally.Of(r.Target.Owner.(*keys.Table)).Refuse(r.Reason)
 	return refused(r)
 }
 

@@ -111,7 +111,7 @@ func (db *Tables) CurrentLogger() *slog.Logger {
 
 // noteSuspect counts and reports that keys of a column were found in use.
 func (dr Drawing) noteSuspect(ctx context.Context) {
-	dr.db.Tally.Of(dr.table.Table, nil).suspects.Add(1)
+	dr.db.Tally.Of(dr.table).suspects.Add(1)
 	dr.db.CurrentLogger().LogAttrs(ctx, slog.LevelError, "keyfill: source suspect: a key was in use already",
 		slog.String("table", dr.table.Table), slog.String("column", dr.key.Name))
 }

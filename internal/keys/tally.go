@@ -17,6 +17,8 @@ type Tally struct {
 
 // TableTally counts the outcomes of INSERTs into one table.
 type TableTally struct {
+	entry string // of the policy; "" for the tables behind the first maxTables
+
 	Filled, Keys, Kept        atomic.Uint64
 	Failed, Unknown, Withheld atomic.Uint64
 	suspects                  atomic.Uint64
@@ -27,34 +29,32 @@ type TableTally struct {
 
 // tableCounts are the counts of one table at one time.
 type tableCounts struct {
+	Entry                                                   string
 	Filled, Keys, Kept, Failed, Unknown, Withheld, Suspects uint64
 	Refused                                                 map[rewrite.Reason]uint64
 }
 
-// Of returns the counts of a table by the name that the policy matched. The owner,
-// where it is at hand, remembers them, so that no lock is taken.
-func (c *Tally) Of(name string, owner *Table) *TableTally {
-	if owner != nil {
-		if t := owner.tally.Load(); t != nil {
-			return t
-		}
+// Of returns the counts of a table, which remembers them, so that no lock is taken. They
+// stand under the name that the policy matched.
+func (c *Tally) Of(table *Table) *TableTally {
+	if t := table.tally.Load(); t != nil {
+		return t
 	}
+	name, entry := table.Table, table.Rule.Entry
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.tables == nil {
 		c.tables = map[string]*TableTally{}
 	}
 	if c.tables[name] == nil && len(c.tables) >= maxTables {
-		name = ""
+		name, entry = "", ""
 	}
 	t := c.tables[name]
 	if t == nil {
-		t = new(TableTally)
+		t = &TableTally{entry: entry}
 		c.tables[name] = t
 	}
-	if owner != nil {
-		owner.tally.Store(t)
-	}
+	table.tally.Store(t)
 	return t
 }
 
@@ -83,6 +83,7 @@ func (t *TableTally) counts() tableCounts {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return tableCounts{
+		Entry:  t.entry,
 		Filled: t.Filled.Load(), Keys: t.Keys.Load(), Kept: t.Kept.Load(), Refused: maps.Clone(t.refused),
 		Failed: t.Failed.Load(), Unknown: t.Unknown.Load(), Withheld: t.Withheld.Load(), Suspects: t.suspects.Load(),
 	}
