@@ -110,11 +110,14 @@ var arrows = map[string][]string{
 		"github.com/DATA-DOG/go-sqlmock",
 		"github.com/google/uuid",
 	},
-	"keysource":      {module + "/dialect", module + "/internal/anchor", "github.com/google/uuid"},
-	"internal/sim":   {},
-	"internal/store": {module + "/dialect", module + "/internal/anchor", module + "/internal/dbconn", module + "/internal/sqlcode", module + "/keysource"},
-	"policy":         {module + "/dialect", module + "/internal/anchor", module + "/internal/nearest", module + "/keysource", "go.yaml.in/yaml/v3"},
-	"rewrite":        {module + "/dialect"},
+	"keysource":        {module + "/dialect", module + "/internal/anchor", "github.com/google/uuid"},
+	"internal/sim":     {},
+	"internal/drawing": {},
+	"internal/stats":   {},
+	"internal/measure": {module + "/dialect", module + "/policy"},
+	"internal/store":   {module + "/dialect", module + "/internal/anchor", module + "/internal/dbconn", module + "/internal/sqlcode", module + "/keysource"},
+	"policy":           {module + "/dialect", module + "/internal/anchor", module + "/internal/nearest", module + "/keysource", "go.yaml.in/yaml/v3"},
+	"rewrite":          {module + "/dialect"},
 }
 
 // testArrows is what the tests of any package may import besides.

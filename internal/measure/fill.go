@@ -1,0 +1,100 @@
+package measure
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/keyfill/keyfill/dialect"
+)
+
+// Rows of a statement, and statements of a transaction, at most.
+const (
+	statementRows = 500
+	statements    = 10
+)
+
+// Part is how many rows a transaction has at most.
+const Part = statementRows * statements
+
+// note is the text of 100 characters that a row has beside its key.
+var note = strings.Repeat("0123456789", 10)
+
+// Fill stores rows in the table of a [Layout], on one connection.
+type Fill struct {
+	DB      *sql.DB // with the layout's policy, and with one connection
+	Dialect *dialect.Dialect
+	Table   string
+	Rows    int // at least 4
+
+	// Committed, where it is not nil, is told after each transaction how many rows it had.
+	Committed func(rows int)
+}
+
+// Filled is how long it took to fill a table.
+type Filled struct {
+	Took  time.Duration
+	First time.Duration // the first quarter of the rows
+	Last  time.Duration // the last quarter
+}
+
+// Run inserts the rows in four quarters.
+func (f Fill) Run(ctx context.Context) (r Filled, err error) {
+	text := Bind(f.Dialect, f.insert(statementRows))
+	for quarter := range 4 {
+		rows := f.Rows*(quarter+1)/4 - f.Rows*quarter/4
+		begin := time.Now()
+		for left := rows; left > 0; left -= Part {
+			if err := f.transaction(ctx, text, min(left, Part)); err != nil {
+				return r, err
+			}
+		}
+		took := time.Since(begin)
+		r.Took += took
+		switch quarter {
+		case 0:
+			r.First = took
+		case 3:
+			r.Last = took
+		}
+	}
+	return r, nil
+}
+
+// transaction stores so many rows. text has statementRows of them.
+func (f Fill) transaction(ctx context.Context, text string, rows int) error {
+	tx, err := f.DB.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	for left := rows; left > 0; left -= statementRows {
+		if left < statementRows {
+			text = Bind(f.Dialect, f.insert(left))
+		}
+		if _, err := tx.ExecContext(ctx, text, notes[:min(left, statementRows)]...); err != nil {
+			return errors.Join(err, tx.Rollback())
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		return err
+	}
+	if f.Committed != nil {
+		f.Committed(rows)
+	}
+	return nil
+}
+
+func (f Fill) insert(rows int) string {
+	return "INSERT INTO " + f.Table + " (note) VALUES " + strings.TrimSuffix(strings.Repeat("(?), ", rows), ", ")
+}
+
+// notes are the arguments of a statement.
+var notes = func() []any {
+	args := make([]any, statementRows)
+	for i := range args {
+		args[i] = note
+	}
+	return args
+}()

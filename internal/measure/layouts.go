@@ -1,0 +1,72 @@
+package measure
+
+import (
+	"fmt"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// Layout is a kind of key in a layout.
+type Layout struct {
+	Name   string
+	source *policy.Source // nil where the engine makes the key
+	sent   dialect.Layout
+	column func(Columns) string
+}
+
+// The names that others are compared with.
+const (
+	Own      = "the engine's own"
+	OwnAgain = "the engine's own, again"
+	V7       = "uuidv7, 16 bytes"
+)
+
+// Layouts are the measured layouts, the engine's own first and last. A COMB in the
+// layout of another engine has its time at the end, where the index does not look
+// first.
+func Layouts() []Layout {
+	of := func(kind string) *policy.Source { return &policy.Source{Kind: kind} }
+	stored := func(kind string) *policy.Source {
+		return &policy.Source{Kind: kind, EnsureSchema: true, Exclusive: true}
+	}
+	worker := 1
+	flake := stored(policy.KindSnowflake)
+	flake.Worker = &worker
+	coprime := &policy.Source{Kind: policy.KindCoprime, Length: 6, EnsureSchema: true, Exclusive: true}
+	key := func(kind string) string { return kind + " NOT NULL PRIMARY KEY" }
+	bytes := func(c Columns) string { return key(c.UUID) }
+	text := func(n int) func(Columns) string {
+		return func(c Columns) string { return key(fmt.Sprintf(c.Text, n)) }
+	}
+	given := func(c Columns) string { return c.Integer }
+	own := func(c Columns) string { return c.Identity }
+	return []Layout{
+		{Own, nil, "", own},
+		{V7, of(policy.KindUUIDv7), dialect.SequentialAsBinary, bytes},
+		{"uuidv7, text", of(policy.KindUUIDv7), dialect.SequentialAsString, text(36)},
+		{"comb, the engine's layout", of(policy.KindCOMB), dialect.SequentialAsString, text(36)},
+		{"comb, the layout of SQL Server", of(policy.KindCOMB), dialect.SequentialAtEnd, text(36)},
+		{"uuidv4, 16 bytes", of(policy.KindUUIDv4), dialect.SequentialAsBinary, bytes},
+		{"coprime of 6", coprime, "", text(6)},
+		{"snowflake", flake, "", given},
+		{"block", stored(policy.KindSequence), "", given},
+		{OwnAgain, nil, "", own},
+	}
+}
+
+// Create returns the statement that creates the table that is filled.
+func (l Layout) Create(c Columns, table string) string {
+	return "CREATE TABLE " + table + " (id " + l.column(c) + ", note CHAR(100) NOT NULL)"
+}
+
+// Policy returns the policy for the table; nil where the engine makes the keys.
+func (l Layout) Policy(dialect, table string) *policy.Config {
+	if l.source == nil {
+		return nil
+	}
+	return &policy.Config{
+		Dialect: dialect,
+		Tables:  map[string]policy.Table{table: {Column: "id", InPlace: l.source, Layout: l.sent}},
+	}
+}

@@ -1,0 +1,67 @@
+package measure
+
+import "github.com/keyfill/keyfill/policy"
+
+// Method is a way to make keys.
+type Method struct {
+	Name  string // for the environment and -run
+	Title string // in tables
+
+	// source is how keyfill makes the keys of a process, which are numbered from
+	// 0; nil where the engine makes them.
+	source func(process int) policy.Source
+
+	Chars      int  // that a key has; 0 where keys are integers
+	GapFree    bool // the keys are 1…n
+	Duplicates bool // the primary key may refuse a key as a duplicate
+}
+
+// The methods that others are compared with, and whose lines the article of 1994 speaks
+// of.
+const (
+	Joined   = "joined"
+	MaxRange = "max"
+	Identity = "identity"
+	Recycled = "recycled"
+)
+
+// Methods are the measured methods, the monotonic ones first.
+func Methods() []Method {
+	plain := func(s policy.Source) func(int) policy.Source {
+		return func(int) policy.Source { return s }
+	}
+	return []Method{
+		{Name: MaxRange, Title: "max+1, range locked", GapFree: true,
+			source: plain(policy.Source{Kind: policy.KindMaxPlusOne, EnsureSchema: true})},
+		{Name: "max-nolock", Title: "max+1, no lock", GapFree: true, Duplicates: true,
+			source: plain(policy.Source{Kind: policy.KindMaxPlusOne, Lock: policy.LockNone})},
+		{Name: Joined, Title: "next-key table, joined", GapFree: true,
+			source: plain(policy.Source{Kind: policy.KindSequence, Transaction: policy.TransactionJoined, EnsureSchema: true})},
+		{Name: "blocks", Title: "next-key table, blocks",
+			source: plain(policy.Source{Kind: policy.KindSequence, EnsureSchema: true})},
+		{Name: Identity, Title: "identity"},
+		{Name: "pseudorandom", Title: "pseudo-random",
+			source: plain(policy.Source{Kind: policy.KindPseudorandom, EnsureSchema: true})},
+		{Name: "composite", Title: "composite", Chars: 20,
+			source: func(process int) policy.Source {
+				return policy.Source{Kind: policy.KindComposite, Worker: &process, EnsureSchema: true}
+			}},
+		{Name: Recycled, Title: "recycled series",
+			source: plain(policy.Source{Kind: policy.KindRecycled, EnsureSchema: true})},
+		{Name: "coprime", Title: "coprime", Chars: 6,
+			source: plain(policy.Source{Kind: policy.KindCoprime, Length: 6, EnsureSchema: true})},
+	}
+}
+
+// Policy returns the policy of a process for a table; nil where the engine makes the
+// keys.
+func (m Method) Policy(dialect, table string, process int) *policy.Config {
+	if m.source == nil {
+		return nil
+	}
+	s := m.source(process)
+	return &policy.Config{
+		Dialect: dialect,
+		Tables:  map[string]policy.Table{table: {Column: "id", InPlace: &s}},
+	}
+}
