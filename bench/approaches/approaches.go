@@ -15,7 +15,7 @@
 //
 // # A cell
 //
-// A cell is one [Method] with some connections, in one [Form], on one [Engine], for
+// A cell is one [measure.Method] with some connections, in one [Form], on one [Engine], for
 // a fixed time. It has a table of its own. Every connection is what the article
 // calls a process: a database handle of its own with a connection of its own, so
 // also a mount, a block and a series of its own; the connections of stores come on

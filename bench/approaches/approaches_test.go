@@ -12,6 +12,7 @@ import (
 
 	"github.com/keyfill/keyfill/bench/approaches"
 	"github.com/keyfill/keyfill/bench/machine"
+	"github.com/keyfill/keyfill/internal/measure"
 	"github.com/keyfill/keyfill/internal/testdb"
 )
 
@@ -22,7 +23,7 @@ type run struct {
 	connections []int
 	engines     []approaches.Engine
 	forms       []approaches.Form
-	methods     []approaches.Method
+	methods     []measure.Method
 }
 
 // newRun returns what the environment asks for; without KEYFILL_APPROACHES=1 all
@@ -56,7 +57,7 @@ func newRun(t *testing.T) run {
 		// The durable ones differ in the server's settings alone: one is enough.
 		r.forms = slices.DeleteFunc(r.forms, func(f approaches.Form) bool { return f.Durable && f.Held > 0 })
 	}
-	r.methods = choose(t, "METHODS", approaches.Methods(), func(m approaches.Method) string { return m.Name })
+	r.methods = choose(t, "METHODS", measure.Methods(), func(m measure.Method) string { return m.Name })
 	return r
 }
 

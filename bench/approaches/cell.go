@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/internal/measure"
 )
 
 // Cell is one measurement.
 type Cell struct {
 	Engine      Engine
 	Form        Form
-	Method      Method
+	Method      measure.Method
 	Connections int           // that insert at the same time
 	Time        time.Duration // for which they do
 	Table       string        // a name that nothing has in the database yet
@@ -63,7 +64,7 @@ func (c Cell) accounts() string { return c.Table + "_accounts" }
 
 func (c Cell) create(ctx context.Context, db *sql.DB) error {
 	queries := []string{
-		"CREATE TABLE " + c.Table + " (id " + c.Method.column(c.Engine) +
+		"CREATE TABLE " + c.Table + " (id " + c.Engine.column(c.Method) +
 			" PRIMARY KEY, customer INT NOT NULL, amount INT NOT NULL, note VARCHAR(40) NOT NULL)",
 		"CREATE TABLE " + c.accounts() + " (id INT NOT NULL PRIMARY KEY, amount INT NOT NULL)",
 	}
@@ -133,11 +134,11 @@ func (c Cell) open(parent driver.Connector, count *counter, i int) (*process, er
 		held:   c.Form.Held,
 		query:  c.Engine.bind("INSERT INTO " + c.Table + " (customer, amount, note) VALUES (?, ?, ?)"),
 		update: c.Engine.bind("UPDATE " + c.accounts() + " SET amount = amount + 1 WHERE id = ?"),
-		may:    c.Method.duplicates,
+		may:    c.Method.Duplicates,
 	}
-	if c.Method.source == nil {
+	if cfg := c.Method.Policy(c.Engine.Dialect.Name, c.Table, i); cfg == nil {
 		p.db = sql.OpenDB(connector)
-	} else if p.db, err = keyfill.OpenDB(connector, keyfill.Options{Policy: c.Method.config(c.Engine, c.Table, i)}); err != nil {
+	} else if p.db, err = keyfill.OpenDB(connector, keyfill.Options{Policy: cfg}); err != nil {
 		return nil, err
 	}
 	p.db.SetMaxOpenConns(1)
@@ -157,7 +158,7 @@ func (c Cell) check(ctx context.Context, db *sql.DB, r Result) error {
 		return fmt.Errorf("approaches: %d rows are stored, %d were committed", rows, r.Stored)
 	case different != rows:
 		return fmt.Errorf("approaches: %d rows have %d different keys", rows, different)
-	case c.Method.gapFree && greatest != fmt.Sprint(rows):
+	case c.Method.GapFree && greatest != fmt.Sprint(rows):
 		return fmt.Errorf("approaches: %d rows have keys with gaps", rows)
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/measure"
 )
 
 // Engine is what the cells have to know of a database.
@@ -67,16 +68,16 @@ func (e Engine) text(length int) string {
 	return fmt.Sprintf("VARCHAR(%d)%s NOT NULL", length, e.ascii)
 }
 
-// bind returns a query with the engine's placeholders in the place of "?".
-func (e Engine) bind(query string) string {
-	if e.Driver == "mysql" {
-		return query
+// column returns the type of the key column of a method.
+func (e Engine) column(m measure.Method) string {
+	switch {
+	case m.Name == measure.Identity:
+		return e.identity
+	case m.Chars > 0:
+		return e.text(m.Chars)
 	}
-	parts := strings.Split(query, "?")
-	var b strings.Builder
-	b.WriteString(parts[0])
-	for i, part := range parts[1:] {
-		fmt.Fprintf(&b, "$%d%s", i+1, part)
-	}
-	return b.String()
+	return "BIGINT NOT NULL"
 }
+
+// bind returns a query with the engine's placeholders in the place of "?".
+func (e Engine) bind(query string) string { return measure.Bind(e.Dialect, query) }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/keyfill/keyfill/internal/measure"
 )
 
 // Table is the results of one form on one engine.
@@ -17,12 +19,12 @@ type Table struct {
 
 // row is the results of a method, in the order of Table.Connections.
 type row struct {
-	method  Method
+	method  measure.Method
 	results []Result
 }
 
 // Add adds the results of a method, one for each number of connections.
-func (t *Table) Add(m Method, results []Result) { t.rows = append(t.rows, row{m, results}) }
+func (t *Table) Add(m measure.Method, results []Result) { t.rows = append(t.rows, row{m, results}) }
 
 // rates returns the line of a method; false where it was not measured.
 func (t *Table) rates(method string) ([]float64, bool) {
@@ -108,7 +110,7 @@ func (t *Table) printEnds(b *strings.Builder) {
 // printCrossings compares every method with the methods of the monotonic
 // approach.
 func (t *Table) printCrossings(b *strings.Builder) {
-	monotonic := []string{joined, maxRange, identity}
+	monotonic := []string{measure.Joined, measure.MaxRange, measure.Identity}
 	var heads []string
 	var lines [][]float64
 	for _, name := range monotonic {

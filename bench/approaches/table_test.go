@@ -3,17 +3,19 @@ package approaches
 import (
 	"strings"
 	"testing"
+
+	"github.com/keyfill/keyfill/internal/measure"
 )
 
 func TestTable(t *testing.T) {
 	table := &Table{Heading: "An engine 1.0, durable", Connections: []int{1, 4}}
-	for _, m := range Methods() {
+	for _, m := range measure.Methods() {
 		switch m.Name {
-		case joined:
+		case measure.Joined:
 			table.Add(m, []Result{{Rate: 1000}, {Rate: 1100, Ends: Tally{Deadlock: 3, Serialization: 1}, Refused: 2}})
-		case identity:
+		case measure.Identity:
 			table.Add(m, []Result{{Rate: 2000}, {Rate: 5000}})
-		case recycled:
+		case measure.Recycled:
 			table.Add(m, []Result{{Rate: 900}, {Rate: 3000}})
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"runtime"
 	"strconv"
 
-	"github.com/keyfill/keyfill/bench/stats"
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/stats"
 	"github.com/keyfill/keyfill/rewrite"
 )
 

@@ -7,8 +7,8 @@ import (
 	"github.com/pingcap/tidb/pkg/parser"
 	_ "github.com/pingcap/tidb/pkg/parser/test_driver" // the values of the parser
 
-	"github.com/keyfill/keyfill/bench/stats"
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/stats"
 	"github.com/keyfill/keyfill/rewrite"
 )
 

@@ -3,7 +3,7 @@ package figures
 import (
 	"fmt"
 
-	"github.com/keyfill/keyfill/bench/stats"
+	"github.com/keyfill/keyfill/internal/stats"
 )
 
 // What the tests of this package's parts look at.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/keyfill/keyfill/bench/stats"
+	"github.com/keyfill/keyfill/internal/stats"
 )
 
 // Figure is one measured number beside its bar.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/keyfill/keyfill/bench/figures"
-	"github.com/keyfill/keyfill/bench/stats"
+	"github.com/keyfill/keyfill/internal/stats"
 )
 
 func TestVerdict(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/oklog/ulid/v2"
 
-	"github.com/keyfill/keyfill/bench/stats"
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/stats"
 	"github.com/keyfill/keyfill/keysource"
 )
 

@@ -5,7 +5,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/keyfill/keyfill/bench/stats"
+	"github.com/keyfill/keyfill/internal/stats"
 )
 
 // Variant is one of several ways to do the same.

@@ -16,8 +16,8 @@ import (
 
 	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/bench/engines"
-	"github.com/keyfill/keyfill/bench/stats"
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/stats"
 	"github.com/keyfill/keyfill/policy"
 )
 

@@ -13,6 +13,7 @@ import (
 	"github.com/keyfill/keyfill/bench/layouts"
 	"github.com/keyfill/keyfill/bench/machine"
 	"github.com/keyfill/keyfill/bench/page"
+	"github.com/keyfill/keyfill/internal/measure"
 	"github.com/keyfill/keyfill/internal/testdb"
 )
 
@@ -84,7 +85,7 @@ func fill(t *testing.T, report *layouts.Report, e engines.Engine, rows int) {
 		t.Fatal(err)
 	}
 	report.Versions = append(report.Versions, version)
-	for i, l := range layouts.Layouts() {
+	for i, l := range measure.Layouts() {
 		t.Run(l.Name, func(t *testing.T) {
 			cell := layouts.Cell{Engine: e, Layout: l, Table: fmt.Sprintf("t%d", i), Rows: rows}
 			result, err := cell.Run(t.Context(), connector)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/keyfill/keyfill/bench/machine"
 	"github.com/keyfill/keyfill/bench/page"
+	"github.com/keyfill/keyfill/internal/measure"
 )
 
 // Report is the results of a run.
@@ -23,7 +24,7 @@ type Report struct {
 func (r *Report) Compare() {
 	own := map[string][]time.Duration{}
 	for _, x := range r.Results {
-		if x.Layout == Own || x.Layout == OwnAgain {
+		if x.Layout == measure.Own || x.Layout == measure.OwnAgain {
 			own[x.Engine] = append(own[x.Engine], x.Took)
 		}
 	}
@@ -47,7 +48,7 @@ const mostV7 = 1.2
 // bar returns the bar of a result and whether it is met.
 func bar(x Result) string {
 	switch {
-	case x.Layout != V7 || !slices.Contains(barred, x.Engine) || x.Times == 0:
+	case x.Layout != measure.V7 || !slices.Contains(barred, x.Engine) || x.Times == 0:
 		return ""
 	case x.Times <= mostV7:
 		return fmt.Sprintf("≤ %.1fx: met", mostV7)

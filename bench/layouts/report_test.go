@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/bench/layouts"
+	"github.com/keyfill/keyfill/internal/measure"
 )
 
 // TestCompare: the engine's own keys are the measure, and the mean of both tables of
@@ -16,9 +17,9 @@ func TestCompare(t *testing.T) {
 		return layouts.Result{Engine: engine, Layout: layout, Took: time.Duration(seconds) * time.Second}
 	}
 	r := layouts.Report{Results: []layouts.Result{
-		result("MariaDB", layouts.Own, 10), result("MariaDB", layouts.V7, 15), result("MariaDB", layouts.OwnAgain, 14),
-		result("PostgreSQL", layouts.Own, 10), result("PostgreSQL", layouts.V7, 12),
-		result("SQLite", layouts.V7, 30), // alone
+		result("MariaDB", measure.Own, 10), result("MariaDB", measure.V7, 15), result("MariaDB", measure.OwnAgain, 14),
+		result("PostgreSQL", measure.Own, 10), result("PostgreSQL", measure.V7, 12),
+		result("SQLite", measure.V7, 30), // alone
 	}}
 	r.Compare()
 	var times []float64
