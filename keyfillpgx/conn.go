@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/fill"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -45,7 +46,7 @@ type filler interface {
 var _ filler = (*fill.Conn)(nil)
 
 // errVersions says that package keyfill works otherwise than this module expects.
-var errVersions = errors.New("keyfillpgx: this module and github.com/keyfill/keyfill are of different versions: take one version of both")
+var errVersions = anchor.Last("keyfillpgx", "keyfillpgx: this module and github.com/keyfill/keyfill are of different versions: take one version of both")
 
 // WrapConn returns a connection that fills keys around one of pgx, with sources of its
 // own. It asks the server what the policy needs to know. The keys of sources with a state

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/session"
 )
 
@@ -139,7 +140,7 @@ func (l *load) Exec(args []driver.Value) (driver.Result, error) {
 }
 
 // errNoRows is returned for a COPY that is queried.
-var errNoRows = errors.New("keyfillpgx: a COPY gives no rows: call CopyFrom")
+var errNoRows = anchor.Last("keyfillpgx", "keyfillpgx: a COPY gives no rows: call CopyFrom")
 
 // Query fails: a COPY gives no rows.
 func (l *load) Query([]driver.Value) (driver.Rows, error) { return nil, errNoRows }

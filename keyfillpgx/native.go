@@ -4,13 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/session"
 )
 
@@ -55,7 +54,7 @@ func (n *native) Texts() (driver.ExecerContext, driver.QueryerContext) { return 
 func (n *native) InTransaction() bool { return n.conn.PgConn().TxStatus() != 'I' }
 
 // errCopying is returned where a key of a COPY would be reserved on its own connection.
-var errCopying = errors.New("keyfillpgx: the keys of the COPY are reserved on its connection, since the transaction has changed tables, and the connection takes nothing else meanwhile: commit the change first, or send INSERTs")
+var errCopying = anchor.Last("keyfillpgx", "keyfillpgx: the keys of the COPY are reserved on its connection, since the transaction has changed tables, and the connection takes nothing else meanwhile: commit the change first, or send INSERTs")
 
 // ExecContext executes a statement of keyfill's.
 func (n *native) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
@@ -158,7 +157,7 @@ func optionsOf(opts driver.TxOptions) (o pgx.TxOptions, err error) {
 	case sql.LevelSerializable:
 		o.IsoLevel = pgx.Serializable
 	default:
-		return o, fmt.Errorf("keyfillpgx: PostgreSQL has no isolation level %s: take another one", level)
+		return o, anchor.Lastf("keyfillpgx", "keyfillpgx: PostgreSQL has no isolation level %s: take another one", level)
 	}
 	if opts.ReadOnly {
 		o.AccessMode = pgx.ReadOnly
