@@ -46,7 +46,7 @@ func sectionsOfTexts(t *testing.T) *pageReader {
 		causes: map[string]string{}, listed: map[string]bool{},
 	}
 	for _, group := range noInstruction {
-		if strings.HasPrefix(group.why, "keyfill takes another way") || strings.HasPrefix(group.why, "database/sql says") {
+		if strings.HasPrefix(group.why, "keyfill takes another way") || strings.HasPrefix(group.why, "database/sql says") || strings.HasPrefix(group.why, "the words are those of pgx") {
 			for _, text := range group.texts {
 				r.listed[text] = true
 			}
@@ -93,7 +93,7 @@ func (r *pageReader) addMistakes(t *testing.T) {
 // speaks reports whether users read errors that are made in a folder.
 func speaks(folder string) bool {
 	switch folder {
-	case ".", "policy", "keysource", "rewrite", "dialect", "cmd/keyfill", "keyfillgorm":
+	case ".", "policy", "keysource", "rewrite", "dialect", "cmd/keyfill", "keyfillgorm", "keyfillpgx", "keyfilltest":
 		return true
 	case "internal/sim", "internal/testdb", "internal/testbrowser", "internal/anchor", "internal/reference":
 		return false
@@ -133,7 +133,7 @@ func (r *pageReader) readSentinels(folder string, file *ast.File) {
 // error.
 func anchored(call *ast.CallExpr) (section, text string, ok bool) {
 	called := calledName(call.Fun)
-	if !strings.HasPrefix(called, "anchor.") || !textCalls[called] || len(call.Args) < 2 {
+	if !strings.HasPrefix(called, "anchor.") || called == "anchor.Endf" || !textCalls[called] || len(call.Args) < 2 {
 		return "", "", false
 	}
 	section, ok = literalText(call.Args[0])
@@ -141,18 +141,27 @@ func anchored(call *ast.CallExpr) (section, text string, ok bool) {
 	return section, text, ok
 }
 
+// inner are the texts of package keysource that stand inside of others alone.
+var inner = map[string]bool{"the store has changed again": true}
+
 func (r *pageReader) visit(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.CallExpr:
 		if section, text, ok := anchored(n); ok {
+			if called := calledName(n.Fun); leavesAlone(r.folder) && called != "anchor.Last" && called != "anchor.Lastf" {
+				r.faults = append(r.faults, fmt.Sprintf("%s: %q does not end in its section of %s: take anchor.Last or anchor.Lastf", r.place(n), text, errorPage))
+			}
 			r.add(n, section, text, "")
 			break
 		}
 		called := calledName(n.Fun)
-		if called != "errors.New" && called != "fmt.Errorf" || len(n.Args) == 0 {
+		if called != "errors.New" && called != "fmt.Errorf" && called != "anchor.Endf" || len(n.Args) == 0 {
 			break
 		}
 		if text, ok := literalText(n.Args[0]); ok && !r.listed[text] {
+			if leavesAlone(r.folder) && called != "anchor.Endf" && !inner[text] {
+				r.faults = append(r.faults, fmt.Sprintf("%s: %q does not end in its section of %s: make it with anchor.Last, anchor.Lastf or anchor.Endf", r.place(n), text, errorPage))
+			}
 			r.addPlain(n, text)
 		}
 	case *ast.CompositeLit:
@@ -168,6 +177,17 @@ func (r *pageReader) visit(n ast.Node) bool {
 		}
 	}
 	return true
+}
+
+// leavesAlone reports whether the errors of a folder reach programs as they are made: its
+// functions are called without package keyfill around them, which ends the texts of others
+// in their anchors.
+func leavesAlone(folder string) bool {
+	switch folder {
+	case "keysource", "dialect", "keyfillgorm", "keyfillpgx", "keyfilltest":
+		return true
+	}
+	return false
 }
 
 // addPlain adds the text of an error that errors.New or fmt.Errorf makes: its section

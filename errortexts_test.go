@@ -27,7 +27,7 @@ type errorText struct {
 // textCalls are the functions and methods whose first literal text becomes an error.
 var textCalls = map[string]bool{
 	"errors.New": true, "fmt.Errorf": true, // of the standard library
-	"anchor.New": true, "anchor.Last": true, "anchor.Errorf": true, "anchor.Lastf": true, // behind the section
+	"anchor.New": true, "anchor.Last": true, "anchor.Errorf": true, "anchor.Lastf": true, "anchor.Endf": true, // behind the section, but for the last
 	"wrong": true, "wrongField": true, "misread": true, "misreadField": true, // of policy
 	"fail": true, "refuse": true, "failf": true, "usagef": true, // of the stores, the catalog and the command
 }
@@ -83,7 +83,7 @@ func (c *textCollector) visit(n ast.Node) bool {
 	case *ast.CallExpr:
 		if called := calledName(n.Fun); textCalls[called] {
 			args := n.Args
-			if strings.HasPrefix(called, "anchor.") {
+			if strings.HasPrefix(called, "anchor.") && called != "anchor.Endf" {
 				args = args[1:]
 			}
 			for _, arg := range args {

@@ -82,7 +82,7 @@ var arrows = map[string][]string{
 		module + "/policy",
 	},
 	"internal/catalog": {module + "/dialect", module + "/internal/anchor", module + "/internal/dbconn", module + "/internal/nearest"},
-	"dialect":          {},
+	"dialect":          {module + "/internal/anchor"},
 	"internal/anchor":  {},
 	"internal/dbconn":  {},
 	"internal/explain": {module + "/internal/anchor"},
@@ -104,6 +104,7 @@ var arrows = map[string][]string{
 	"internal/testdb":      {},
 	"keyfilltest": {
 		module,
+		module + "/internal/anchor",
 		module + "/internal/explain",
 		module + "/keysource",
 		module + "/policy",

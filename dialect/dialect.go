@@ -16,8 +16,9 @@
 package dialect
 
 import (
-	"fmt"
 	"strings"
+
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // Dialect is the facts about one engine. The values returned by [MySQL],
@@ -381,7 +382,7 @@ func ByName(name string) (*Dialect, error) {
 			return d, nil
 		}
 	}
-	return nil, fmt.Errorf("unknown dialect %q; there are %s", name, Names())
+	return nil, anchor.Lastf("policy", "dialect: unknown dialect %q: write one of %s", name, Names())
 }
 
 // Names returns the names of all dialects, for messages.

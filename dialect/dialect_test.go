@@ -63,7 +63,7 @@ func TestByName(t *testing.T) {
 		}
 	}
 	_, err := dialect.ByName("postgresql")
-	const want = `unknown dialect "postgresql"; there are mysql, mariadb, postgres, sqlite, sqlserver, oracle`
+	const want = `dialect: unknown dialect "postgresql": write one of mysql, mariadb, postgres, sqlite, sqlserver, oracle [docs/errors.md#policy]`
 	if err == nil || err.Error() != want {
 		t.Errorf("ByName of an unknown name: %v, want %s", err, want)
 	}

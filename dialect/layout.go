@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // Layout is the order of a 16-byte key's bytes and how they are sent. A table
@@ -30,7 +32,7 @@ func ParseLayout(name string) (Layout, error) {
 	case SequentialAsString, SequentialAsBinary, SequentialAtEnd:
 		return l, nil
 	}
-	return "", fmt.Errorf("unknown layout %q; there are %s, %s and %s", name,
+	return "", anchor.Lastf("policy", "dialect: unknown layout %q: write %s, %s or %s", name,
 		SequentialAsString, SequentialAsBinary, SequentialAtEnd)
 }
 

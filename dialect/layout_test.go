@@ -126,7 +126,7 @@ func TestParseLayout(t *testing.T) {
 			t.Errorf("ParseLayout(%q) = %q, %v", l, got, err)
 		}
 	}
-	if _, err := dialect.ParseLayout("text"); err == nil || !strings.Contains(err.Error(), `unknown layout "text"; there are string, binary`) {
+	if _, err := dialect.ParseLayout("text"); err == nil || !strings.Contains(err.Error(), `unknown layout "text": write string, binary or sequential_at_end [docs/errors.md#policy]`) {
 		t.Errorf("ParseLayout of an unknown name: %v", err)
 	}
 }

@@ -169,7 +169,7 @@ func ExampleExact() {
 	// keyfilltest: the query is
 	// 	"SELECT  1"
 	// want
-	// 	"SELECT 1"
+	// 	"SELECT 1" [docs/errors.md#keyfilltest]
 }
 
 // TestPage: the code of docs/testing.md is the code of the examples above, which run.

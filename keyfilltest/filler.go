@@ -4,11 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"errors"
 	"sync"
 	"testing"
 
 	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // Filler says how keyfill sends the statements of an application, for the expectations
@@ -66,7 +66,7 @@ type sent struct {
 	args  []driver.NamedValue
 }
 
-var errOnlyExec = errors.New("keyfilltest: a Filler executes statements, and does nothing else: give it one INSERT")
+var errOnlyExec = anchor.Last("keyfilltest", "keyfilltest: a Filler executes statements, and does nothing else: give it one INSERT")
 
 func (s *sent) Connect(context.Context) (driver.Conn, error) { return s, nil }
 func (s *sent) Driver() driver.Driver                        { return s }

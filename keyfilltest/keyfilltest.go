@@ -32,7 +32,6 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"fmt"
 	"testing"
 	"time"
 
@@ -40,6 +39,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/explain"
 	"github.com/keyfill/keyfill/keysource"
 )
@@ -99,7 +99,7 @@ func Open(t testing.TB, o keyfill.Options, dsn string) *sql.DB {
 // without [New].
 var Exact sqlmock.QueryMatcher = sqlmock.QueryMatcherFunc(func(want, got string) error {
 	if want != got {
-		return fmt.Errorf("keyfilltest: the query is\n\t%q\nwant\n\t%q", got, want)
+		return anchor.Lastf("keyfilltest", "keyfilltest: the query is\n\t%q\nwant\n\t%q", got, want)
 	}
 	return nil
 })

@@ -3,7 +3,8 @@ package keyfilltest
 import (
 	"context"
 	"database/sql/driver"
-	"errors"
+
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // connector opens the mock of a DSN.
@@ -21,7 +22,7 @@ func (c connector) Connect(context.Context) (driver.Conn, error) {
 	}
 	m, ok := conn.(mock)
 	if !ok {
-		return nil, errors.New("keyfilltest: go-sqlmock's connection lacks a method: use version 1.5")
+		return nil, anchor.Last("keyfilltest", "keyfilltest: go-sqlmock's connection lacks a method: use version 1.5")
 	}
 	return mockConn{m}, nil
 }

@@ -1,9 +1,10 @@
 package keysource
 
 import (
-	"fmt"
 	"math/bits"
 	"strings"
+
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 const (
@@ -31,15 +32,15 @@ func newAlphabet(characters string) (alphabet, error) {
 		a.value[i] = -1
 	}
 	if len(characters) < 2 {
-		return a, fmt.Errorf("%w: alphabet: it needs at least two characters", ErrOptions)
+		return a, anchor.Endf("%w: alphabet: it needs at least two characters", ErrOptions)
 	}
 	for i := range len(characters) {
 		switch c := characters[i]; {
 		case !isKeyCharacter(c):
-			return a, fmt.Errorf("%w: alphabet: character %d is not a letter from A to Z or a to z, a digit, - or _",
+			return a, anchor.Endf("%w: alphabet: character %d is not a letter from A to Z or a to z, a digit, - or _",
 				ErrOptions, i+1)
 		case a.value[c] >= 0:
-			return a, fmt.Errorf("%w: alphabet: character %d, %q, is there twice; leave one out", ErrOptions, i+1, c)
+			return a, anchor.Endf("%w: alphabet: character %d, %q, is there twice; leave one out", ErrOptions, i+1, c)
 		default:
 			a.value[c] = int8(i)
 		}

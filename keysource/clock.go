@@ -2,9 +2,10 @@ package keysource
 
 import (
 	"context"
-	"fmt"
 	"sync/atomic"
 	"time"
+
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // A tick is 1/4096 of a millisecond, about 244 ns: what the 12 bits of rand_a
@@ -178,5 +179,5 @@ func span(d time.Duration) int64 {
 
 // clockError returns the error for a key time of ms milliseconds since 1970.
 func clockError(ms int64) error {
-	return fmt.Errorf("%w: %s UTC", ErrClock, time.UnixMilli(ms).UTC().Format(time.DateTime))
+	return anchor.Endf("%w: %s UTC", ErrClock, time.UnixMilli(ms).UTC().Format(time.DateTime))
 }

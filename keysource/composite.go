@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // Composite writes the integers of a [Snowflake] as the composite keys of the
@@ -73,7 +74,7 @@ func CompositeBits(length int) (SnowflakeBits, error) {
 	case compositeLong:
 		bits.Sequence = 12
 	default:
-		return SnowflakeBits{}, fmt.Errorf("%w: composite: a length of %d; there are %d and %d",
+		return SnowflakeBits{}, anchor.Endf("%w: composite: a length of %d; there are %d and %d",
 			ErrOptions, length, compositeShort, compositeLong)
 	}
 	return bits, nil
@@ -86,7 +87,7 @@ func CompositeBits(length int) (SnowflakeBits, error) {
 func ParseSpread(text string) (int, error) {
 	n, ok := parseNumber(text)
 	if !ok || len(text) > spreadDigits {
-		return 0, fmt.Errorf("%w: composite: the spread is not a number from 0 to 999 without zeros in front", ErrOptions)
+		return 0, anchor.Endf("%w: composite: the spread is not a number from 0 to 999 without zeros in front", ErrOptions)
 	}
 	return n, nil
 }
@@ -133,11 +134,11 @@ func (c *Composite) Parameters() string { return fmt.Sprintf("composite: length 
 func (c *Composite) Number(text string) (int64, error) {
 	part, ok := parseComposite(text)
 	if !ok || len(text) != c.length || part.counter >= c.format.perTick() {
-		return 0, fmt.Errorf("%w: it is not %d digits of spread and time", ErrOtherKey, c.length)
+		return 0, anchor.Endf("%w: it is not %d digits of spread and time", ErrOtherKey, c.length)
 	}
 	tick := part.time.UnixMilli() - c.format.epoch
 	if tick < 0 || tick >= c.format.end {
-		return 0, fmt.Errorf("%w: its time is not from 2020 to 2089", ErrOtherKey)
+		return 0, anchor.Endf("%w: its time is not from 2020 to 2089", ErrOtherKey)
 	}
 	return c.format.key(tick<<c.format.sequenceBits|part.counter, part.spread), nil
 }

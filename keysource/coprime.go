@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // Coprime is the [Mapping] of the article on short keys by group theory: text of
@@ -84,19 +85,19 @@ func NewCoprime(o CoprimeOptions) (*Coprime, error) {
 	n, ok := power(a.size(), o.Length)
 	switch {
 	case o.Length < 1:
-		return nil, fmt.Errorf("%w: coprime: a length of %d characters is less than 1", ErrOptions, o.Length)
+		return nil, anchor.Endf("%w: coprime: a length of %d characters is less than 1", ErrOptions, o.Length)
 	case !ok:
-		return nil, fmt.Errorf("%w: coprime: %d characters of %d are more than 2^63-1 keys; take fewer",
+		return nil, anchor.Endf("%w: coprime: %d characters of %d are more than 2^63-1 keys; take fewer",
 			ErrOptions, o.Length, a.size())
 	case o.K < 0:
-		return nil, fmt.Errorf("%w: coprime: k is less than 1", ErrOptions)
+		return nil, anchor.Endf("%w: coprime: k is less than 1", ErrOptions)
 	case o.K > 0 && gcd(o.K, n) != 1:
-		return nil, fmt.Errorf("%w: coprime: k and n, %d, have the divisor %d in common, so that keys would come twice; take another k, or none",
+		return nil, anchor.Endf("%w: coprime: k and n, %d, have the divisor %d in common, so that keys would come twice; take another k, or none",
 			ErrOptions, n, gcd(o.K, n))
 	case o.Start < 0 || o.Start >= n:
-		return nil, fmt.Errorf("%w: coprime: the start is not from 0 to %d", ErrOptions, n-1)
+		return nil, anchor.Endf("%w: coprime: the start is not from 0 to %d", ErrOptions, n-1)
 	case o.Grow && o.Residues:
-		return nil, fmt.Errorf("%w: coprime: a table that stores the last key cannot grow to longer ones; leave Grow out", ErrOptions)
+		return nil, anchor.Endf("%w: coprime: a table that stores the last key cannot grow to longer ones; leave Grow out", ErrOptions)
 	}
 	k := o.K % n
 	if o.K == 0 {
@@ -109,7 +110,7 @@ func NewCoprime(o CoprimeOptions) (*Coprime, error) {
 	case ok && longer <= math.MaxInt64-n:
 		c.cycles = append(c.cycles, newCycle(o.Length+1, longer, ChooseK(longer, a.size()), o.Start, n))
 	case o.Grow:
-		return nil, fmt.Errorf("%w: coprime: grow: %d characters of %d are more than 2^63-1 keys; take fewer",
+		return nil, anchor.Endf("%w: coprime: grow: %d characters of %d are more than 2^63-1 keys; take fewer",
 			ErrOptions, o.Length+1, a.size())
 	}
 	return c, nil
@@ -214,7 +215,7 @@ func (c *Coprime) Number(text string) (int64, error) {
 		}
 		return y.previous + steps, nil
 	}
-	return 0, fmt.Errorf("%w: it is not %d characters of its alphabet", ErrOtherKey, c.cycles[0].length)
+	return 0, anchor.Endf("%w: it is not %d characters of its alphabet", ErrOtherKey, c.cycles[0].length)
 }
 
 // Residue returns what a table of the article's program holds when next, from 1

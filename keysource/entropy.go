@@ -2,13 +2,13 @@ package keysource
 
 import (
 	"crypto/rand"
-	"fmt"
 	"io"
 	mathrand "math/rand/v2"
 	"strings"
 	"sync"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // entropy is where random bits come from; a nil reader is crypto/rand.
@@ -26,7 +26,7 @@ func (e entropy) fill(b []byte) error {
 	}
 	own := make([]byte, len(b))
 	if _, err := io.ReadFull(e.r, own); err != nil {
-		return fmt.Errorf("%w: %w", ErrEntropy, err)
+		return anchor.Endf("%w: %w", ErrEntropy, err)
 	}
 	copy(b, own)
 	return nil

@@ -6,15 +6,15 @@ import "github.com/keyfill/keyfill/internal/anchor"
 // cannot give; asking again does not help.
 var (
 	// ErrCount is returned when a request asks for fewer than one key.
-	ErrCount = anchor.New("count", "keysource: a request needs at least one key")
+	ErrCount = anchor.Last("count", "keysource: a request needs at least one key")
 
 	// ErrTooMany is returned when a request asks for more keys than a source can
 	// give one request: [Snowflake] gives one request the keys of one tick.
-	ErrTooMany = anchor.New("count", "keysource: too many keys for one request")
+	ErrTooMany = anchor.Last("count", "keysource: too many keys for one request")
 
 	// ErrLayout is returned when the source has no keys of the requested
 	// layout.
-	ErrLayout = anchor.New("options", "keysource: no such layout")
+	ErrLayout = anchor.Last("options", "keysource: no such layout")
 )
 
 // Errors about what a source draws from. No key of the request has been handed
@@ -22,13 +22,13 @@ var (
 var (
 	// ErrEntropy is returned when [Env].Rand fails or ends early. It wraps the
 	// reader's own error.
-	ErrEntropy = anchor.New("entropy", "keysource: entropy failed")
+	ErrEntropy = anchor.Last("entropy", "keysource: entropy failed")
 
 	// ErrClock is returned when the time of a key does not fit its 48 bits of
 	// milliseconds: the clock shows a time before the epoch or after the last
 	// one that can be written. [Snowflake] also returns it when the clock is too
 	// far behind the keys, or stands still.
-	ErrClock = anchor.New("clock", "keysource: clock out of range")
+	ErrClock = anchor.Last("clock", "keysource: clock out of range")
 )
 
 // Errors about the store of a counting source. No key of the request has been
@@ -39,50 +39,50 @@ var (
 	// error if there is one, but never the driver's: a driver.ErrBadConn of the
 	// store's connection would make database/sql send the statement again on
 	// another one.
-	ErrStoreDown = anchor.New("store-down", "keysource: the store does not answer")
+	ErrStoreDown = anchor.Last("store-down", "keysource: the store does not answer")
 
 	// ErrStoreState is returned when the store answers that it cannot reserve
 	// and that asking again will not help: the row is missing, or serves
 	// another source. A [Reserver] wraps it.
-	ErrStoreState = anchor.New("store-state", "keysource: the store cannot be used as it is")
+	ErrStoreState = anchor.Last("store-state", "keysource: the store cannot be used as it is")
 
 	// ErrStoreRefused is wrapped besides [ErrStoreState] where the store's engine
 	// itself refuses, and will until somebody mends the database or the account.
 	// Such a store is asked again once a second, not by each request.
-	ErrStoreRefused = anchor.New("store-state", "keysource: the store's engine refuses")
+	ErrStoreRefused = anchor.Last("store-state", "keysource: the store's engine refuses")
 
 	// ErrStoreBack is returned when the store stands below what it has
 	// reserved for this process, or is another server than before and stands
 	// below the keys that are in use: it was restored, or a failover lost its
 	// last commits.
-	ErrStoreBack = anchor.New("back", "keysource: the store has gone back")
+	ErrStoreBack = anchor.Last("back", "keysource: the store has gone back")
 
 	// ErrStoreBehind is returned when the store stands below keys that are in
 	// use from the first: others fill the table too, or the store was set up
 	// with too low a start.
-	ErrStoreBehind = anchor.New("behind", "keysource: the store is behind the table")
+	ErrStoreBehind = anchor.Last("behind", "keysource: the store is behind the table")
 
 	// ErrExhausted is returned when a source has no integers left within its
 	// limit, which the text names.
-	ErrExhausted = anchor.New("exhausted", "keysource: the source is exhausted")
+	ErrExhausted = anchor.Last("exhausted", "keysource: the source is exhausted")
 
 	// ErrClosed is returned when a source is asked after it was closed, and to
 	// those that wait when it is.
-	ErrClosed = anchor.New("closed", "keysource: the source is closed")
+	ErrClosed = anchor.Last("closed", "keysource: the source is closed")
 )
 
 // ErrOptions is returned when a source cannot be made with the options given;
 // the text says which.
-var ErrOptions = anchor.New("options", "keysource: bad options")
+var ErrOptions = anchor.Last("options", "keysource: bad options")
 
 // ErrWorkerTaken is returned when a source cannot be made because another one of
 // this process has the worker's number; and to a request that has got nothing
 // for ten seconds because other processes have it.
-var ErrWorkerTaken = anchor.New("worker", "keysource: the worker's number is in use")
+var ErrWorkerTaken = anchor.Last("worker", "keysource: the worker's number is in use")
 
 // ErrOtherKey is returned for a key that no number of a [Mapping] has.
-var ErrOtherKey = anchor.New("not-a-key", "keysource: not a key of this source")
+var ErrOtherKey = anchor.Last("not-a-key", "keysource: not a key of this source")
 
 // ErrNotKey is returned when a text is in none of the forms that [Inspect]
 // reads.
-var ErrNotKey = anchor.New("not-a-key", "keysource: not a UUID, a ULID, 32 hexadecimal digits, a composite key or a 64-bit integer")
+var ErrNotKey = anchor.Last("not-a-key", "keysource: not a UUID, a ULID, 32 hexadecimal digits, a composite key or a 64-bit integer")

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // Reading is one way to read a key.
@@ -127,13 +128,13 @@ func InspectAs(text string, m Mapping) (Reading, error) {
 		}
 		return inspectComposite(text)[0], nil
 	}
-	return Reading{}, fmt.Errorf("%w: it is of no known kind", ErrOtherKey)
+	return Reading{}, anchor.Endf("%w: it is of no known kind", ErrOtherKey)
 }
 
 func inspectInteger(kind, text string, number func(int64) (int64, error)) (Reading, error) {
 	key, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return Reading{}, fmt.Errorf("%w: it is no integer", ErrOtherKey)
+		return Reading{}, anchor.Endf("%w: it is no integer", ErrOtherKey)
 	}
 	n, err := number(key)
 	return readingOf(kind, n, err)

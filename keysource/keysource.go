@@ -4,7 +4,8 @@
 // order in which the statement's rows get them and in the form in which a
 // driver takes them. It knows neither SQL text nor drivers.
 //
-// Every source is safe for concurrent use and holds no lock while it waits.
+// Every source is safe for concurrent use and holds no lock while it waits. The text of
+// each error ends in the section of docs/errors.md that tells its cause and its cure.
 //
 // # Choosing one
 //

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // Mapping turns the numbers of a counter, from 1 on, into keys that are all
@@ -48,9 +49,9 @@ func AppendKeys(room []driver.Value, m Mapping, first int64, n int, l dialect.La
 	case n < 1:
 		return room, ErrCount
 	case first < 1:
-		return room, fmt.Errorf("%w: it counts from below 1; set it to the next number, at least 1", ErrStoreState)
+		return room, anchor.Endf("%w: it counts from below 1; set it to the next number, at least 1", ErrStoreState)
 	case int64(n) > last || first > last-int64(n)+1:
-		return room, fmt.Errorf("%w: there are %d keys with these parameters", ErrExhausted, last)
+		return room, anchor.Endf("%w: there are %d keys with these parameters", ErrExhausted, last)
 	}
 	room = grow(room, n)
 	for i := range int64(n) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // The minimal standard of Stephen K. Park and Keith W. Miller, "Random Number
@@ -62,7 +63,7 @@ func (p *Pseudorandom) Parameters() string {
 // not from 1 to Last.
 func (p *Pseudorandom) Number(key int64) (int64, error) {
 	if key < 1 || key > p.Last() {
-		return 0, fmt.Errorf("%w: it is not from 1 to %d", ErrOtherKey, p.Last())
+		return 0, anchor.Endf("%w: it is not from 1 to %d", ErrOtherKey, p.Last())
 	}
 	return mulMod(p.inverse, key, p.modulus), nil
 }

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"context"
 	"database/sql/driver"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 const (
@@ -150,19 +150,19 @@ func NewRecycled(o RecycledOptions, env Env) (*Recycled, error) {
 	o.Lease = cmp.Or(o.Lease, DefaultLease)
 	switch {
 	case o.OnConnection && (o.Store != nil || o.MaxKey != nil):
-		return nil, fmt.Errorf("%w: series on the statements' connections are given a store", ErrOptions)
+		return nil, anchor.Endf("%w: series on the statements' connections are given a store", ErrOptions)
 	case !o.OnConnection && o.Store == nil:
-		return nil, fmt.Errorf("%w: series need a store", ErrOptions)
+		return nil, anchor.Endf("%w: series need a store", ErrOptions)
 	case o.Size < 1:
-		return nil, fmt.Errorf("%w: a series of %d integers", ErrOptions, o.Size)
+		return nil, anchor.Endf("%w: a series of %d integers", ErrOptions, o.Size)
 	case o.Lease < 10*time.Millisecond:
-		return nil, fmt.Errorf("%w: a lease of %s, which is less than 10ms", ErrOptions, o.Lease)
+		return nil, anchor.Endf("%w: a lease of %s, which is less than 10ms", ErrOptions, o.Lease)
 	case max(o.Block, o.MinBlock, o.MaxBlock) > o.Size:
-		return nil, fmt.Errorf("%w: blocks of more integers than a series has, %d", ErrOptions, o.Size)
+		return nil, anchor.Endf("%w: blocks of more integers than a series has, %d", ErrOptions, o.Size)
 	case !slices.Contains([]Remedy{"", RemedyError, RemedyAdvance, RemedyWarn}, o.OnBehind):
-		return nil, fmt.Errorf("%w: no remedy for a store that is behind: %q", ErrOptions, o.OnBehind)
+		return nil, anchor.Endf("%w: no remedy for a store that is behind: %q", ErrOptions, o.OnBehind)
 	case !slices.Contains([]Remedy{"", RemedyError, RemedyAdvance}, o.OnStoreRollback):
-		return nil, fmt.Errorf("%w: no remedy for a store that has gone back: %q", ErrOptions, o.OnStoreRollback)
+		return nil, anchor.Endf("%w: no remedy for a store that has gone back: %q", ErrOptions, o.OnStoreRollback)
 	}
 	if o.Block == 0 && o.MaxBlock == 0 {
 		o.MaxBlock = o.Size
@@ -238,7 +238,7 @@ func fits(n, size int64) error {
 	case n < 1:
 		return ErrCount
 	case n > size:
-		return fmt.Errorf("%w: it needs %d consecutive integers, and a series has %d: send fewer rows in one statement", ErrTooMany, n, size)
+		return anchor.Endf("%w: it needs %d consecutive integers, and a series has %d: send fewer rows in one statement", ErrTooMany, n, size)
 	}
 	return nil
 }

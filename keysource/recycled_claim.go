@@ -2,9 +2,10 @@ package keysource
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"time"
+
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // claimTries is how often a claim goes on with another series, or with its own
@@ -179,7 +180,7 @@ func (c *claim) refuse(err error) error {
 
 // refuseSeries is refuse for a series.
 func (c *claim) refuseSeries(cause error, s Series, least int64) error {
-	return c.refuse(fmt.Errorf("%w; its series from %d to %d", standsAt(cause, s.Next, least), s.First, s.Last))
+	return c.refuse(anchor.Endf("%w; its series from %d to %d", standsAt(cause, s.Next, least), s.First, s.Last))
 }
 
 // judge takes a series whose row this process has not moved last, unless it
@@ -223,7 +224,7 @@ func (c *claim) judge(ctx context.Context, s Series) error {
 func (c *claim) greatest(ctx context.Context, from, to int64) (int64, error) {
 	key, err := c.maxKey(ctx, from, to)
 	if err != nil {
-		return 0, fmt.Errorf("the greatest key: %w", err)
+		return 0, anchor.Endf("the greatest key: %w", err)
 	}
 	return key, nil
 }

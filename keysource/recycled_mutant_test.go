@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/sim"
 	"github.com/keyfill/keyfill/keysource"
 )
@@ -127,8 +128,8 @@ func TestRecycledSimulationMeetsEverything(t *testing.T) {
 		}
 	}
 	for _, what := range []string{"drop", "advance", serMove, serTake, serOpen, serGiveUp, "lost " + serMove, "lost " + serTake,
-		"lost " + serOpen, "removed", "given back", "taken over after the lease", keysource.ErrStoreDown.Error(),
-		keysource.ErrStoreBack.Error()} {
+		"lost " + serOpen, "removed", "given back", "taken over after the lease", anchor.Plain(keysource.ErrStoreDown.Error()),
+		anchor.Plain(keysource.ErrStoreBack.Error())} {
 		n := 0
 		for text, times := range met {
 			if len(text) >= len(what) && text[:len(what)] == what {

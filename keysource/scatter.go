@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // Scatter is a [Mapping] onto all integers from 1 to 2^bits−1 in an order that
@@ -55,9 +56,9 @@ var scatterBits = []int{31, 53, 63}
 func NewScatter(bits int, key string) (*Scatter, error) {
 	switch {
 	case !slices.Contains(scatterBits, bits):
-		return nil, fmt.Errorf("%w: scatter: %d bits; there are 31, 53 and 63", ErrOptions, bits)
+		return nil, anchor.Endf("%w: scatter: %d bits; there are 31, 53 and 63", ErrOptions, bits)
 	case key == "":
-		return nil, fmt.Errorf("%w: scatter: the key is empty: give it any text, and never change it", ErrOptions)
+		return nil, anchor.Endf("%w: scatter: the key is empty: give it any text, and never change it", ErrOptions)
 	}
 	return newScatter(bits, key), nil
 }
@@ -100,7 +101,7 @@ func (s *Scatter) Parameters() string {
 // not from 1 to Last; every other integer is the key of some number.
 func (s *Scatter) Number(key int64) (int64, error) {
 	if key < 1 || key > s.Last() {
-		return 0, fmt.Errorf("%w: it is not from 1 to %d", ErrOtherKey, s.Last())
+		return 0, anchor.Endf("%w: it is not from 1 to %d", ErrOtherKey, s.Last())
 	}
 	return s.walk(key, s.restore), nil
 }

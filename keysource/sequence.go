@@ -5,12 +5,12 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"time"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // Reserver is the store of a counting source: a number that only grows, below
@@ -191,15 +191,15 @@ func NewSequence(o SequenceOptions, env Env) (*Sequence, error) {
 	case err != nil:
 		return nil, err
 	case o.OnConnection && (o.Reserver != nil || o.MaxKey != nil):
-		return nil, fmt.Errorf("%w: a sequence on the statements' connections is given a store", ErrOptions)
+		return nil, anchor.Endf("%w: a sequence on the statements' connections is given a store", ErrOptions)
 	case !o.OnConnection && o.Reserver == nil:
-		return nil, fmt.Errorf("%w: a sequence needs a store", ErrOptions)
+		return nil, anchor.Endf("%w: a sequence needs a store", ErrOptions)
 	case o.Max < 1:
-		return nil, fmt.Errorf("%w: the last integer, %d, is less than 1", ErrOptions, o.Max)
+		return nil, anchor.Endf("%w: the last integer, %d, is less than 1", ErrOptions, o.Max)
 	case !slices.Contains([]Remedy{"", RemedyError, RemedyAdvance, RemedyWarn}, o.OnBehind):
-		return nil, fmt.Errorf("%w: no remedy for a store that is behind: %q", ErrOptions, o.OnBehind)
+		return nil, anchor.Endf("%w: no remedy for a store that is behind: %q", ErrOptions, o.OnBehind)
 	case !slices.Contains([]Remedy{"", RemedyError, RemedyAdvance}, o.OnStoreRollback):
-		return nil, fmt.Errorf("%w: no remedy for a store that has gone back: %q", ErrOptions, o.OnStoreRollback)
+		return nil, anchor.Endf("%w: no remedy for a store that has gone back: %q", ErrOptions, o.OnStoreRollback)
 	}
 	s := &Sequence{
 		reserver: o.Reserver,

@@ -3,8 +3,9 @@ package keysource
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
+
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // probeInterval is how often a store that has gone back, or whose engine refuses, is
@@ -88,7 +89,7 @@ func greatest(maxKey func(context.Context) (int64, error)) func(context.Context)
 	return func(ctx context.Context) (int64, error) {
 		key, err := maxKey(ctx)
 		if err != nil {
-			return 0, fmt.Errorf("the greatest key: %w", err)
+			return 0, anchor.Endf("the greatest key: %w", err)
 		}
 		return key, nil
 	}
@@ -108,7 +109,7 @@ func (a *ask) inUse(ctx context.Context) (int64, error) {
 
 // standsAt returns the error of a store that stands at low, below least.
 func standsAt(cause error, low, least int64) error {
-	return fmt.Errorf("%w: it stands at %d, and keys below %d are in use or reserved: raise it to that, or let it advance", cause, low, least)
+	return anchor.Endf("%w: it stands at %d, and keys below %d are in use or reserved: raise it to that, or let it advance", cause, low, least)
 }
 
 // remedy does what the options say about a store that stands at low, below
@@ -150,7 +151,7 @@ func (a *ask) remedy(ctx context.Context, low Reservation, inUse int64) answer {
 // it has integers that are no keys.
 func good(r Reservation) answer {
 	if r.First < 1 {
-		return answer{err: fmt.Errorf("%w: it stands below 1", ErrStoreState)}
+		return answer{err: anchor.Endf("%w: it stands below 1", ErrStoreState)}
 	}
 	return answer{Reservation: r}
 }

@@ -10,7 +10,7 @@ import (
 
 // ErrNoConnection is returned when a source that reserves on the statement's
 // connection has not enough in hand, and the request comes without one.
-var ErrNoConnection = anchor.New("by-hand", "keysource: the keys are reserved on the statement's connection, and there is none: ask with one")
+var ErrNoConnection = anchor.Last("by-hand", "keysource: the keys are reserved on the statement's connection, and there is none: ask with one")
 
 // At is one statement's way to the store: its own connection. It is used by the
 // call that it is given to alone, on the calling goroutine.

@@ -1,8 +1,9 @@
 package keysource
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // defaultPatience is how long a request waits for the store if its context does not
@@ -37,7 +38,7 @@ func (w *waiter) leave(cause, fault, failure error) (int64, error) {
 	w.gone = true
 	switch {
 	case fault != nil && cause != nil:
-		return 0, fmt.Errorf("%w: %w", fault, cause)
+		return 0, anchor.Endf("%w: %w", fault, cause)
 	case fault != nil:
 		return 0, fault
 	case failure == nil && cause != nil:
@@ -77,10 +78,10 @@ func (s *Sequence) join(n int64) (int64, *waiter, error) {
 func down(cause, last error) error {
 	err := ErrStoreDown
 	if cause != nil {
-		err = fmt.Errorf("%w: %w", err, cause)
+		err = anchor.Endf("%w: %w", err, cause)
 	}
 	if last != nil {
-		err = fmt.Errorf("%w; the last error was: %v", err, last)
+		err = anchor.Endf("%w; the last error was: %v", err, last)
 	}
 	return err
 }
@@ -118,7 +119,7 @@ func (s *Sequence) serveFrom(r run, attempt int64) {
 
 // errApart is returned for a statement of several rows where the store's
 // integers do not follow each other.
-var errApart = fmt.Errorf("%w: on a cluster whose servers give out the integers of its sequence by turns a statement gets one key: insert one row at a time, or take kind sequence", ErrStoreState)
+var errApart = anchor.Endf("%w: on a cluster whose servers give out the integers of its sequence by turns a statement gets one key: insert one row at a time, or take kind sequence", ErrStoreState)
 
 // refuseRuns answers those who wait for more than one integer.
 func (f *fetcher) refuseRuns() {

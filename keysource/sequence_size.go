@@ -1,8 +1,9 @@
 package keysource
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // How long a block should last: a block that is used up sooner was too small,
@@ -26,9 +27,9 @@ type blockSize struct{ n, least, most int64 }
 func newBlockSize(o SequenceOptions) (blockSize, error) {
 	switch {
 	case o.Block < 0 || o.MinBlock < 0 || o.MaxBlock < 0:
-		return blockSize{}, fmt.Errorf("%w: a block of less than one integer", ErrOptions)
+		return blockSize{}, anchor.Endf("%w: a block of less than one integer", ErrOptions)
 	case o.Block > 0 && (o.MinBlock > 0 || o.MaxBlock > 0):
-		return blockSize{}, fmt.Errorf("%w: the size of blocks is given, and so are bounds for it; leave one of the two out", ErrOptions)
+		return blockSize{}, anchor.Endf("%w: the size of blocks is given, and so are bounds for it; leave one of the two out", ErrOptions)
 	case o.Block > 0:
 		return blockSize{o.Block, o.Block, o.Block}, nil
 	}
@@ -43,7 +44,7 @@ func newBlockSize(o SequenceOptions) (blockSize, error) {
 		z.most = max(defaultMost, z.least)
 	}
 	if z.least > z.most {
-		return blockSize{}, fmt.Errorf("%w: blocks of at least %d and at most %d integers", ErrOptions, z.least, z.most)
+		return blockSize{}, anchor.Endf("%w: blocks of at least %d and at most %d integers", ErrOptions, z.least, z.most)
 	}
 	z.n = min(max(z.n, z.least), z.most)
 	return z, nil

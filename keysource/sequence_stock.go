@@ -1,9 +1,10 @@
 package keysource
 
 import (
-	"fmt"
 	"sync/atomic"
 	"time"
+
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // stock holds the integers that a [Sequence] has reserved and not handed out.
@@ -142,6 +143,6 @@ func (b *bounds) within(first, n int64) run {
 
 // exhausted returns the error for a request that cannot be met any more.
 func (b *bounds) exhausted() error {
-	return fmt.Errorf("%w: no run of that length is left up to %d; the remedy is %s",
+	return anchor.Endf("%w: no run of that length is left up to %d; the remedy is %s",
 		ErrExhausted, b.max, b.atEnd)
 }

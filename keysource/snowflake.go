@@ -3,12 +3,12 @@ package keysource
 import (
 	"context"
 	"database/sql/driver"
-	"fmt"
 	"math"
 	"sync/atomic"
 	"time"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // Snowflake makes integers of the time, a worker's number and a sequence
@@ -186,7 +186,7 @@ func (s *Snowflake) Next(ctx context.Context, r Request) ([]driver.Value, error)
 // Append is Next for a caller with room, see [Source].
 func (s *Snowflake) Append(ctx context.Context, room []driver.Value, r Request) ([]driver.Value, error) {
 	if r.Layout != "" && r.Layout != dialect.SequentialAsString {
-		return room, fmt.Errorf("%w: an integer with %s", ErrLayout, r.Layout)
+		return room, anchor.Endf("%w: an integer with %s", ErrLayout, r.Layout)
 	}
 	first, err := s.Reserve(ctx, int64(r.N))
 	if err != nil {
@@ -207,7 +207,7 @@ func (s *Snowflake) Reserve(ctx context.Context, n int64) (int64, error) {
 	case n < 1:
 		return 0, ErrCount
 	case n > s.perTick():
-		return 0, fmt.Errorf("%w: %d, of %d", ErrTooMany, n, s.perTick())
+		return 0, anchor.Endf("%w: %d, of %d", ErrTooMany, n, s.perTick())
 	}
 	now := s.clock()
 	slot, ok := s.take(now, now, n)

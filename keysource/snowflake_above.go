@@ -1,8 +1,9 @@
 package keysource
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // Above makes every later key greater than key: than the greatest one in the
@@ -18,7 +19,7 @@ import (
 // It does no I/O and is safe for concurrent use.
 func (s *Snowflake) Above(key int64) error {
 	if key>>s.width > 0 {
-		return fmt.Errorf("%w: bits: the column holds keys that are no snowflakes of %d bits: "+
+		return anchor.Endf("%w: bits: the column holds keys that are no snowflakes of %d bits: "+
 			"give the source the bits that they have, or its keys another column", ErrOptions, s.width)
 	}
 	if key < 1 {

@@ -3,6 +3,8 @@ package keysource
 import (
 	"fmt"
 	"time"
+
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // snowflakeEpoch is when the time of a snowflake is 0 unless the bits say
@@ -84,24 +86,24 @@ func (b SnowflakeBits) Check() error {
 	b = b.complete()
 	switch {
 	case b.Time < 1 || b.Worker < 0 || b.Sequence < 0:
-		return fmt.Errorf("%w: bits: %d of time, %d of worker and %d of sequence; time needs at least 1, and none is less than 0", ErrOptions, b.Time, b.Worker, b.Sequence)
+		return anchor.Endf("%w: bits: %d of time, %d of worker and %d of sequence; time needs at least 1, and none is less than 0", ErrOptions, b.Time, b.Worker, b.Sequence)
 	case b.Time > 63 || b.Worker > 63 || b.Sequence > 63 || b.Width() > 63:
-		return fmt.Errorf("%w: bits: %d of time, %d of worker and %d of sequence are more than 63",
+		return anchor.Endf("%w: bits: %d of time, %d of worker and %d of sequence are more than 63",
 			ErrOptions, b.Time, b.Worker, b.Sequence)
 	case b.Time+b.Sequence > maxSlotBits:
-		return fmt.Errorf("%w: bits: %d of time and %d of sequence are more than %d",
+		return anchor.Endf("%w: bits: %d of time and %d of sequence are more than %d",
 			ErrOptions, b.Time, b.Sequence, maxSlotBits)
 	case b.Workers < 0 || b.Workers > 1<<b.Worker:
-		return fmt.Errorf("%w: bits: %d of worker do not hold %d numbers; give worker more", ErrOptions, b.Worker, b.Workers)
+		return anchor.Endf("%w: bits: %d of worker do not hold %d numbers; give worker more", ErrOptions, b.Worker, b.Workers)
 	case b.Unit < time.Millisecond || b.Unit > time.Second || b.Unit%time.Millisecond != 0:
-		return fmt.Errorf("%w: bits: the unit of time is %v; give whole milliseconds up to a second", ErrOptions, b.Unit)
+		return anchor.Endf("%w: bits: the unit of time is %v; give whole milliseconds up to a second", ErrOptions, b.Unit)
 	case b.Epoch.UnixMilli() < 0 || b.Epoch.Year() < 1970 || b.Epoch.Year() >= earliestEnd:
-		return fmt.Errorf("%w: bits: the epoch is in the year %d; give one from 1970 to %d", ErrOptions, b.Epoch.Year(), earliestEnd-1)
+		return anchor.Endf("%w: bits: the epoch is in the year %d; give one from 1970 to %d", ErrOptions, b.Epoch.Year(), earliestEnd-1)
 	case b.Epoch.Nanosecond()%int(time.Millisecond) != 0:
-		return fmt.Errorf("%w: bits: the epoch is not a whole millisecond; give one that is", ErrOptions)
+		return anchor.Endf("%w: bits: the epoch is not a whole millisecond; give one that is", ErrOptions)
 	}
 	if end := b.End(); end.Year() < earliestEnd {
-		return fmt.Errorf("%w: bits: %d of time, counting %v since %s, end on %s, before %d; give time more bits or a longer unit, or take a later epoch",
+		return anchor.Endf("%w: bits: %d of time, counting %v since %s, end on %s, before %d; give time more bits or a longer unit, or take a later epoch",
 			ErrOptions, b.Time, b.Unit, b.Epoch.UTC().Format(time.DateOnly), end.Format(time.DateOnly), earliestEnd)
 	}
 	return nil

@@ -3,10 +3,11 @@ package keysource
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"sync"
 	"time"
+
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // LeasedOptions say where a [Leased] has its worker's number from. All must be
@@ -90,9 +91,9 @@ func NewLeased(o LeasedOptions, env Env) (*Leased, error) {
 	}
 	switch {
 	case o.Store == nil || o.Open == nil:
-		return nil, fmt.Errorf("%w: a leased number needs a store and a source", ErrOptions)
+		return nil, anchor.Endf("%w: a leased number needs a store and a source", ErrOptions)
 	case o.Lease < 10*time.Millisecond:
-		return nil, fmt.Errorf("%w: a lease of %s, which is less than 10ms", ErrOptions, o.Lease)
+		return nil, anchor.Endf("%w: a lease of %s, which is less than 10ms", ErrOptions, o.Lease)
 	}
 	l := &Leased{store: o.Store, open: o.Open, lease: o.Lease, now: env.Now, patience: env.patience(), shunned: map[int64]time.Time{}}
 	if l.now == nil {
@@ -294,9 +295,9 @@ func (l *Leased) ask(ctx context.Context, held Series) (now Series, sent time.Ti
 		}
 		switch {
 		case errors.Is(err, ErrExhausted) && l.shunsAny():
-			return Series{}, sent, fmt.Errorf("%w: it is more than ten seconds behind the keys of workers whose numbers are free, and all others are leased: set it right, or wait", ErrClock)
+			return Series{}, sent, anchor.Endf("%w: it is more than ten seconds behind the keys of workers whose numbers are free, and all others are leased: set it right, or wait", ErrClock)
 		case errors.Is(err, ErrExhausted):
-			return Series{}, sent, fmt.Errorf("%w: all numbers are leased, and one comes free when its process ends, or %v after that process was killed: wait for it, or give worker more bits", ErrWorkerTaken, l.lease)
+			return Series{}, sent, anchor.Endf("%w: all numbers are leased, and one comes free when its process ends, or %v after that process was killed: wait for it, or give worker more bits", ErrWorkerTaken, l.lease)
 		case err != nil || !l.shuns(held):
 			return held, sent, err
 		}

@@ -3,10 +3,11 @@ package keysource
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"sync"
 	"time"
+
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // Marker keeps the mark of one worker's number, where all processes that ever
@@ -171,13 +172,13 @@ func (s *Snowflake) leave(cause error) error {
 	case s.failure == nil && cause != nil:
 		return cause
 	case cause != nil:
-		return fmt.Errorf("%w: %w; the last error was: %v", ErrStoreDown, cause, s.failure)
+		return anchor.Endf("%w: %w; the last error was: %v", ErrStoreDown, cause, s.failure)
 	case s.failure == nil && s.starved:
-		return fmt.Errorf("%w: others have reserved all time of worker %d for %s; give each process a number of its own", ErrWorkerTaken, s.worker, s.patience)
+		return anchor.Endf("%w: others have reserved all time of worker %d for %s; give each process a number of its own", ErrWorkerTaken, s.worker, s.patience)
 	case s.failure == nil:
-		return fmt.Errorf("%w for %s", ErrStoreDown, s.patience)
+		return anchor.Endf("%w for %s", ErrStoreDown, s.patience)
 	}
-	return fmt.Errorf("%w for %s; the last error was: %v", ErrStoreDown, s.patience, s.failure)
+	return anchor.Endf("%w for %s; the last error was: %v", ErrStoreDown, s.patience, s.failure)
 }
 
 // prefetch begins to reserve more than r, unless that is under way or not worth

@@ -2,8 +2,9 @@ package keysource
 
 import (
 	"context"
-	"fmt"
 	"time"
+
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // clock returns the wall time in milliseconds since the epoch of the format,
@@ -127,10 +128,10 @@ func (s *Snowflake) sleep(ctx context.Context, d time.Duration) error {
 }
 
 func (s *Snowflake) clockError(what string) error {
-	return fmt.Errorf("%w: the clock of snowflake worker %d %s", ErrClock, s.worker, what)
+	return anchor.Endf("%w: the clock of snowflake worker %d %s", ErrClock, s.worker, what)
 }
 
 func (s *Snowflake) exhausted() error {
-	return fmt.Errorf("%w: the time in its keys ended on %s: give them another table, and a snowflake with more bits or a later epoch, or another source",
+	return anchor.Endf("%w: the time in its keys ended on %s: give them another table, and a snowflake with more bits or a later epoch, or another source",
 		ErrExhausted, s.timeOf(s.end).Format(time.DateOnly))
 }

@@ -1,11 +1,12 @@
 package keysource
 
 import (
-	"fmt"
 	"os"
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // Number returns the worker's number that the options give, or an error that
@@ -23,9 +24,9 @@ func (o SnowflakeOptions) Number() (int, error) {
 	}
 	switch {
 	case given == 0:
-		return 0, fmt.Errorf("%w: worker: none is given, and there is no default", ErrOptions)
+		return 0, anchor.Endf("%w: worker: none is given, and there is no default", ErrOptions)
 	case given > 1:
-		return 0, fmt.Errorf("%w: worker: more than one is given", ErrOptions)
+		return 0, anchor.Endf("%w: worker: more than one is given", ErrOptions)
 	}
 	limit := o.Bits.complete().Workers
 	switch {
@@ -34,7 +35,7 @@ func (o SnowflakeOptions) Number() (int, error) {
 	case o.Ordinal:
 		return numberFromHost(limit)
 	case *o.Worker < 0 || *o.Worker >= limit:
-		return 0, fmt.Errorf("%w: worker: %d is not from 0 to %d", ErrOptions, *o.Worker, limit-1)
+		return 0, anchor.Endf("%w: worker: %d is not from 0 to %d", ErrOptions, *o.Worker, limit-1)
 	}
 	return *o.Worker, nil
 }
@@ -44,11 +45,11 @@ func (o SnowflakeOptions) Number() (int, error) {
 func numberFromEnv(name string, limit int) (int, error) {
 	text := os.Getenv(name)
 	if text == "" {
-		return 0, fmt.Errorf("%w: worker: the environment variable %q is not set: let it hold a number from 0 to %d", ErrOptions, name, limit-1)
+		return 0, anchor.Endf("%w: worker: the environment variable %q is not set: let it hold a number from 0 to %d", ErrOptions, name, limit-1)
 	}
 	n, ok := parseNumber(text)
 	if !ok || n >= limit {
-		return 0, fmt.Errorf("%w: worker: the environment variable %q does not hold a number from 0 to %d",
+		return 0, anchor.Endf("%w: worker: the environment variable %q does not hold a number from 0 to %d",
 			ErrOptions, name, limit-1)
 	}
 	return n, nil
@@ -58,7 +59,7 @@ func numberFromEnv(name string, limit int) (int, error) {
 func numberFromHost(limit int) (int, error) {
 	host, err := os.Hostname()
 	if err != nil {
-		return 0, fmt.Errorf("%w: worker: the host's name: %w", ErrOptions, err)
+		return 0, anchor.Endf("%w: worker: the host's name: %w", ErrOptions, err)
 	}
 	return ordinalOf(host, limit)
 }
@@ -72,9 +73,9 @@ func ordinalOf(host string, limit int) (int, error) {
 	n, ok := parseNumber(name[dash+1:])
 	switch {
 	case dash < 1 || !ok:
-		return 0, fmt.Errorf("%w: worker: the host's name %q does not end in -N, as web-3 does: say worker_env or worker instead", ErrOptions, host)
+		return 0, anchor.Endf("%w: worker: the host's name %q does not end in -N, as web-3 does: say worker_env or worker instead", ErrOptions, host)
 	case n >= limit:
-		return 0, fmt.Errorf("%w: worker: the ordinal of the host's name %q is not from 0 to %d",
+		return 0, anchor.Endf("%w: worker: the ordinal of the host's name %q is not from 0 to %d",
 			ErrOptions, host, limit-1)
 	}
 	return n, nil
@@ -112,7 +113,7 @@ func (w *Workers) take(number int) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.taken[number] {
-		return fmt.Errorf("%w: %d", ErrWorkerTaken, number)
+		return anchor.Endf("%w: %d", ErrWorkerTaken, number)
 	}
 	if w.taken == nil {
 		w.taken = make(map[int]bool)

@@ -4,12 +4,12 @@ import (
 	"context"
 	"database/sql/driver"
 	"encoding/binary"
-	"fmt"
 	"math/bits"
 	"strings"
 	"sync"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // ULID makes ULIDs (https://github.com/ulid/spec), strictly increasing within
@@ -107,7 +107,7 @@ func (s *ULID) keys(ctx context.Context, seeds []byte, r Request) (ulid, []byte,
 	case r.N < 1:
 		return ulid{}, nil, ErrCount
 	case r.Layout == dialect.SequentialAtEnd:
-		return ulid{}, nil, fmt.Errorf("%w: a ulid with %s", ErrLayout, r.Layout)
+		return ulid{}, nil, anchor.Endf("%w: a ulid with %s", ErrLayout, r.Layout)
 	}
 	if r.N*seedSize > len(seeds) {
 		seeds = make([]byte, r.N*seedSize)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -159,7 +160,7 @@ func (n namer) suitSnowflake(m *mistakes, p place, s Source) {
 // reason returns the text of an error about options without the prefix that calls it
 // one.
 func reason(err error) string {
-	return strings.TrimPrefix(err.Error(), keysource.ErrOptions.Error()+": ")
+	return strings.TrimPrefix(anchor.Plain(err.Error()), anchor.Plain(keysource.ErrOptions.Error())+": ")
 }
 
 var (

@@ -39,6 +39,17 @@ func Lastf(section, format string, args ...any) error {
 	return End(Errorf(section, format, args...))
 }
 
+// Endf is fmt.Errorf for an error of a package that programs call by themselves: its text
+// ends in the anchor of the section of what it wraps. An error that wraps none that has a
+// section is as fmt.Errorf makes it.
+func Endf(format string, args ...any) error {
+	err := fmt.Errorf(format, args...)
+	if section := Of(err); section != "" {
+		return &ended{section, err}
+	}
+	return err
+}
+
 // sentinel is an error that errors.Is finds.
 type sentinel struct{ section, text string }
 
@@ -109,7 +120,10 @@ func Plain(text string) string { return mark.ReplaceAllString(text, "") }
 // as a driver's, is returned as it is.
 func End(err error) error {
 	section := Of(err)
-	if section == "" || Marked(err.Error()) != "" {
+	if section == "" {
+		return err
+	}
+	if text := err.Error(); Marked(text) != "" && text == Mark(text, Marked(text)) {
 		return err
 	}
 	return &ended{section, err}

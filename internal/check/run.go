@@ -111,7 +111,12 @@ func RunCounted(ctx context.Context, o Options) ([]Finding, int, error) {
 	return sorted(c.findings), c.q.count, nil
 }
 
-func (c *checker) add(f Finding) { c.findings = append(c.findings, f) }
+// add adds a finding. Its message ends in no section of docs/errors.md, since the rule of a
+// finding has its own place in docs/check.md.
+func (c *checker) add(f Finding) {
+	f.Message = anchor.Plain(f.Message)
+	c.findings = append(c.findings, f)
+}
 
 // connect finds out what the server speaks.
 func (c *checker) connect() error {

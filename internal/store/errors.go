@@ -177,7 +177,7 @@ func (e *Error) Error() string {
 		b.WriteString(c.String())
 	}
 	b.WriteString(": ")
-	text := e.Err.Error()
+	text := anchor.Plain(e.Err.Error())
 	if e.Table != "" {
 		text = strings.ReplaceAll(text, tables[0], e.Table)
 	}

@@ -43,7 +43,7 @@ func (r *runner) refuse(meaning, err error) error {
 	return &refusal{meaning, err}
 }
 
-func (f *refusal) Error() string { return f.meaning.Error() + ": " + f.err.Error() }
+func (f *refusal) Error() string { return anchor.Plain(f.meaning.Error()) + ": " + f.err.Error() }
 
 func (f *refusal) Unwrap() []error {
 	return []error{f.meaning, keysource.ErrStoreState, keysource.ErrStoreRefused, f.err}

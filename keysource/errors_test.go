@@ -1,0 +1,110 @@
+package keysource_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// failing is a store that answers every question with one error.
+type failing struct {
+	err   error
+	asked func() // is called at each question
+}
+
+func (f failing) Reserve(context.Context, int64, int64) (keysource.Reservation, error) {
+	f.asked()
+	return keysource.Reservation{}, f.err
+}
+
+func (f failing) Advance(context.Context, int64) error { return f.err }
+
+// TestErrorsEndInTheirSections: what a program gets that calls a source by itself ends in
+// the section of docs/errors.md, once, and wraps its sentinel.
+func TestErrorsEndInTheirSections(t *testing.T) {
+	ctx := t.Context()
+	impatient, cancel := context.WithCancel(ctx)
+	defer cancel()
+	text := keysource.Request{N: 1, Layout: dialect.SequentialAsString}
+	sequence := func(r keysource.Reserver, most int64) *keysource.Sequence {
+		s, err := keysource.NewSequence(keysource.SequenceOptions{Reserver: r, Max: most}, keysource.Env{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	closed := sequence(new(counter), 0)
+	if err := closed.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	down := errors.New("down")
+	for name, c := range map[string]struct {
+		section string
+		is      error
+		run     func() error
+	}{
+		"no options": {"options", keysource.ErrOptions, func() error {
+			_, err := keysource.NewSequence(keysource.SequenceOptions{}, keysource.Env{})
+			return err
+		}},
+		"alphabet": {"options", keysource.ErrOptions, func() error {
+			_, err := keysource.NewCoprime(keysource.CoprimeOptions{Length: 4, Alphabet: "aa"})
+			return err
+		}},
+		"worker": {"options", keysource.ErrOptions, func() error {
+			_, err := keysource.NewSnowflake(keysource.SnowflakeOptions{}, keysource.Env{})
+			return err
+		}},
+		"no keys": {"count", keysource.ErrCount, func() error {
+			_, err := keysource.NewUUIDv7(keysource.Env{}).Next(ctx, keysource.Request{Layout: dialect.SequentialAsString})
+			return err
+		}},
+		"layout": {"options", keysource.ErrLayout, func() error {
+			_, err := keysource.NewULID(keysource.Env{}).Next(ctx, keysource.Request{N: 1, Layout: dialect.SequentialAtEnd})
+			return err
+		}},
+		"entropy": {"entropy", keysource.ErrEntropy, func() error {
+			_, err := keysource.NewUUIDv4(keysource.Env{Rand: iotest.ErrReader(down)}).Next(ctx, text)
+			return err
+		}},
+		"exhausted": {"exhausted", keysource.ErrExhausted, func() error {
+			_, err := sequence(new(counter), 2).Reserve(ctx, 5)
+			return err
+		}},
+		"closed": {"closed", keysource.ErrClosed, func() error {
+			_, err := closed.Reserve(ctx, 1)
+			return err
+		}},
+		"store down": {"store-down", keysource.ErrStoreDown, func() error {
+			_, err := sequence(failing{down, cancel}, 0).Reserve(impatient, 1)
+			return err
+		}},
+		"store refuses": {"store-state", keysource.ErrStoreState, func() error {
+			_, err := sequence(failing{anchor.Endf("%w: no row", keysource.ErrStoreState), func() {}}, 0).Reserve(ctx, 1)
+			return err
+		}},
+		"not a key": {"not-a-key", keysource.ErrNotKey, func() error {
+			_, err := keysource.Inspect("?")
+			return err
+		}},
+		"another's key": {"not-a-key", keysource.ErrOtherKey, func() error {
+			_, err := keysource.NewPseudorandom().Number(int64(-1))
+			return err
+		}},
+	} {
+		err := c.run()
+		if !errors.Is(err, c.is) {
+			t.Errorf("%s: %v does not wrap %v", name, err, c.is)
+			continue
+		}
+		if got := anchor.Marked(err.Error()); got != c.section || strings.Count(err.Error(), "[docs/") != 1 {
+			t.Errorf("%s: %v ends in %q, want %q once", name, err, got, c.section)
+		}
+	}
+}
