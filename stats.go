@@ -102,14 +102,14 @@ type TableStats struct {
 	Entry string
 
 	// Stored, LeftOut, Failed and Unknown say what became of the filled statements.
-	// Their sum is Filled when no execution is under way, no rows are being read, and
-	// no bulk load is being sent.
+	// Their sum is Filled when no execution is under way, no rows are being read, no bulk
+	// load is being sent, and no filled statement was withheld.
 	//
 	// Stored counts the statements that stored all of their keys. What a transaction
 	// rolls back later is not seen, and stays counted.
 	Stored uint64
 	// LeftOut counts the statements that succeeded and stored none of their keys: the
-	// rows of an upsert or of INSERT IGNORE were there.
+	// rows of an upsert or of INSERT IGNORE were there, or the INSERT stood behind EXPLAIN.
 	LeftOut uint64
 	// Failed counts the statements that ended in an error and stored no key.
 	Failed uint64
@@ -220,8 +220,9 @@ func statsOf(db *fill.Database) Stats {
 	for name, c := range tables {
 		t := TableStats{
 			Filled: c.Filled, Keys: c.Keys, Kept: c.Kept,
-			Failed: c.Failed, Unknown: c.Unknown, Withheld: c.Withheld, Suspects: c.Suspects,
-			Entry: cmp.Or(c.Entry, OtherTables),
+			Entry: cmp.Or(c.Entry, OtherTables), Stored: c.Stored, LeftOut: c.LeftOut,
+			Failed: c.Failed, FailedBy: byCause(c.FailedBy), Unknown: c.Unknown, UnknownBy: byCause(c.UnknownBy),
+			Withheld: c.Withheld, Suspects: c.Suspects,
 		}
 		if len(c.Refused) > 0 {
 			t.Refused = make(map[Reason]uint64, len(c.Refused))
@@ -246,17 +247,36 @@ func (s *Stats) add(other Stats) {
 		t.Filled += from.Filled
 		t.Keys += from.Keys
 		t.Kept += from.Kept
+		t.Stored += from.Stored
+		t.LeftOut += from.LeftOut
 		t.Failed += from.Failed
 		t.Unknown += from.Unknown
 		t.Withheld += from.Withheld
 		t.Suspects += from.Suspects
-		t.Refused = maps.Clone(t.Refused)
-		for reason, n := range from.Refused {
-			if t.Refused == nil {
-				t.Refused = map[Reason]uint64{}
-			}
-			t.Refused[reason] += n
-		}
+		t.Refused = summed(t.Refused, from.Refused)
+		t.FailedBy = summed(t.FailedBy, from.FailedBy)
+		t.UnknownBy = summed(t.UnknownBy, from.UnknownBy)
 		s.Tables[name] = t
 	}
+}
+
+// byCause returns counts by the words of their causes.
+func byCause(counts map[keys.Cause]uint64) map[Cause]uint64 {
+	var by map[Cause]uint64
+	for c, n := range counts {
+		by = summed(by, map[Cause]uint64{Cause(c.String()): n})
+	}
+	return by
+}
+
+// summed returns the sums of two maps, neither of which it changes.
+func summed[K comparable](a, b map[K]uint64) map[K]uint64 {
+	if b == nil {
+		return a
+	}
+	all := maps.Clone(b)
+	for k, n := range a {
+		all[k] += n
+	}
+	return all
 }

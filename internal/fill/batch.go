@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 
 	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -197,7 +198,7 @@ func (b *Batch) finish(ctx context.Context, q *queuedText, failed error) error {
 		}
 	}
 	if q.rows || !q.read {
-		x.count(nil)
+		account{x}.count(nil, nil)
 		if !q.rows {
 			x.record(nil) // as unknown: nobody has read the answer
 		}
@@ -214,11 +215,15 @@ func (b *Batch) finish(ctx context.Context, q *queuedText, failed error) error {
 // transaction may have stored what was sent before it.
 func (b *Batch) finishFailed(ctx context.Context, q *queuedText, failed error) {
 	x := q.x
-	x.count(failed)
-	if b.controls {
-		x.record(nil)
-	} else {
+	switch {
+	case !b.controls:
+		account{x}.count(nil, failed)
 		x.record(failed)
+	case isBadConn(failed):
+		x.record(nil)
+	default:
+		account{x}.countAs(func(*rewrite.Insert) verdict { return verdict{failed: true, cause: keys.CauseText} })
+		x.record(nil)
 	}
 	x.failed(ctx, failed)
 	_ = x.leave(ctx, failed)

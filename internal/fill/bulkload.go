@@ -89,7 +89,11 @@ func (l *bulkLoad) ExecContext(ctx context.Context, args []driver.NamedValue) (d
 		return nil, err
 	}
 	res, err := session.ExecStmt(ctx, l.Stmt, x.sent)
-	x.count(err)
+	if err == nil {
+		account{x}.countBegun()
+	} else {
+		account{x}.count(nil, err)
+	}
 	l.note(x)
 	if err != nil {
 		l.failed(ctx, err)
@@ -122,6 +126,7 @@ func (l *bulkLoad) row(ctx context.Context, args []driver.NamedValue) (*executio
 		}
 	}
 	if x.keys, err = keys.Draw(ctx, l.plan, nil, h, nil, nil, l.conn, nil); err != nil {
+		account{x}.countNoKey(err)
 		return nil, err
 	}
 	sent, err := l.formed(x.keys)
@@ -167,10 +172,12 @@ func (l *bulkLoad) finish(ctx context.Context) (driver.Result, error) {
 		return nil, err
 	}
 	l.follows = following{}
+	v := verdict{cause: keys.CauseCount}
 	if n, err := res.RowsAffected(); err != nil || n == int64(l.rows) {
+		v.outcome = outcomeStored
 		l.noted.settle(outcomeStored)
 	}
-	l.filled = 0
+	l.countLate(v)
 	return res, nil
 }
 
@@ -180,8 +187,17 @@ func (l *bulkLoad) Close() error {
 	if err != nil {
 		l.failed(context.Background(), err)
 	}
-	l.noted, l.last, l.filled, l.follows = loadedKeys{}, nil, 0, following{}
+	l.countLate(verdict{cause: keys.CauseUnended})
+	l.noted, l.last, l.follows = loadedKeys{}, nil, following{}
 	return err
+}
+
+// countLate counts what became of the rows that were filled since the load began.
+func (l *bulkLoad) countLate(v verdict) {
+	if l.filled > 0 {
+		v.addTo(&l.conn.DB.Tally.Of(keys.TableOf(&l.plan.Inserts[0])).Late, uint64(l.filled))
+	}
+	l.filled = 0
 }
 
 // failed handles an error of the driver. An error of the engine ends the whole load,
@@ -196,8 +212,7 @@ func (l *bulkLoad) failed(ctx context.Context, err error) {
 		o = outcomeNotStored
 		l.noted.settle(o)
 	}
-	addFailed(l.conn.DB.Tally.Of(keys.TableOf(&l.plan.Inserts[0])), o, l.filled)
-	l.filled = 0
+	l.countLate(verdict{o, true, keys.CauseEngine})
 	if l.last != nil {
 		if d, ok := duplicateOf(l.last, err); ok {
 			d.giveUpBlocks(ctx)

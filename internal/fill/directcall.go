@@ -131,12 +131,14 @@ func (d *directCall) fill(ctx context.Context, p *rewrite.Plan, h rewrite.Holes,
 		return nil, event{}, err
 	}
 	if x.session, err = d.conn.sendsLastInsertID(ctx, p); err != nil {
+		account{x}.countNoKey(err)
 		return nil, event{}, err
 	}
 	if err = d.batch.admit(ctx, x); err == nil {
 		err = x.fill(ctx)
 	}
 	if err != nil {
+		account{x}.countNoKey(err)
 		e, err := d.conn.DB.stats.refusal(err)
 		return nil, e, err
 	}

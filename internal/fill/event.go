@@ -78,15 +78,7 @@ func (e *event) withhold(mode policy.Mode) {
 	}
 }
 
-// addTo counts the event and its rest.
-func (e *event) addTo(c *keys.Tally) {
-	e.addAlone(c)
-	for i := range e.rest {
-		e.rest[i].addAlone(c)
-	}
-}
-
-// addAlone counts the event of the first INSERT of the text.
+// addAlone counts the event of the first INSERT of the text, which got no key.
 func (e *event) addAlone(c *keys.Tally) {
 	if e.action == rewrite.Pass {
 		c.Passed.Add(1)
@@ -95,10 +87,7 @@ func (e *event) addAlone(c *keys.Tally) {
 	t := c.Of(e.owner)
 	switch e.action {
 	case rewrite.Fill:
-		t.Filled.Add(1)
-		if !e.withheld {
-			t.Keys.Add(uint64(e.keys))
-		}
+		t.WouldFill.Add(1)
 	case rewrite.Keep:
 		t.Kept.Add(1)
 	case rewrite.Refuse:
@@ -106,14 +95,5 @@ func (e *event) addAlone(c *keys.Tally) {
 	}
 	if e.withheld {
 		t.Withheld.Add(1)
-	}
-}
-
-// addFailed counts n statements that ended in an error; o is what became of their rows.
-func addFailed(t *keys.TableTally, o outcome, n int) {
-	if o == outcomeNotStored {
-		t.Failed.Add(uint64(n))
-	} else {
-		t.Unknown.Add(uint64(n))
 	}
 }

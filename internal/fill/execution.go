@@ -161,7 +161,7 @@ func (x *execution) executed(ctx context.Context, res driver.Result, err error) 
 			res, x.fate.gone = nil, err
 		}
 	}
-	x.count(err)
+	account{x}.count(res, err)
 	x.record(err)
 	if err != nil {
 		x.failed(ctx, err)
@@ -180,44 +180,18 @@ func (x *execution) executed(ctx context.Context, res driver.Result, err error) 
 // queried finishes a Query that its executor has sent; what was stored is known when
 // its rows are read.
 func (x *execution) queried(ctx context.Context, rows driver.Rows, err error) (driver.Rows, error) {
-	x.count(err)
 	if err != nil {
+		account{x}.count(nil, err)
 		x.record(err)
 		x.failed(ctx, err)
 		return nil, setRefused(x.plan, err)
 	}
 	if x.kept || x.recording.recorder == nil && !x.hasNumbers() {
+		account{x}.count(nil, nil)
 		return rows, nil
 	}
+	account{x}.countBegun()
 	return x.observe(ctx, rows), nil
-}
-
-// count adds the execution to the statistics when the driver has taken its statement.
-// One that ends in driver.ErrBadConn is sent again, and counted then.
-func (x *execution) count(err error) {
-	if isBadConn(err) {
-		return
-	}
-	if x.refused != nil {
-		x.conn.DB.stats.note(context.Background(), *x.refused)
-		return
-	}
-	e := events(x.plan, x.holes, x.rows)
-	e.addTo(&x.conn.DB.Tally)
-	if err != nil {
-		x.countFailure(err)
-	}
-}
-
-// countFailure adds the error of the execution's statement, which was counted, to the
-// statistics.
-func (x *execution) countFailure(err error) {
-	filled := events(x.plan, x.holes, x.rows)
-	for i, e := range append([]event{filled}, filled.rest...) {
-		if e.action == rewrite.Fill {
-			addFailed(x.conn.DB.Tally.Of(e.owner), ending{x, err}.outcomeOf(&x.plan.Inserts[i]), 1)
-		}
-	}
 }
 
 // failed handles the error of a statement that was sent.

@@ -104,6 +104,9 @@ func (r *plainRun) draw(ctx context.Context) (suits bool, err error) {
 	}
 	drawn, err := c.Give(ctx, room, r.table, r.key, n)
 	if err != nil {
+		if !isBadConn(err) {
+			r.counts().AddNoKey(keys.CauseOfNoKey(err))
+		}
 		return true, r.table.KeyError(r.key, err)
 	}
 	drawn = drawn[:r.holes.Counts[0]]
@@ -172,7 +175,7 @@ func (c *Conn) execPlain(ctx context.Context, s *seenText, args []driver.NamedVa
 func (r *plainRun) executed(ctx context.Context, res driver.Result, err error) (driver.Result, error) {
 	if err == nil {
 		if answer := r.answer(res); answer != nil {
-			r.count()
+			r.count(res)
 			return answer, nil
 		}
 	}
@@ -204,15 +207,31 @@ func (r *plainRun) answer(res driver.Result) driver.Result {
 	return withSeveral(ownResult{res, id})
 }
 
-// count counts the execution in the statistics.
-func (r *plainRun) count() {
+// count counts an execution that has succeeded. Where each row is counted that was sent,
+// and none can have been left out or replaced, all keys are stored.
+func (r *plainRun) count(res driver.Result) {
+	t := r.counts()
+	t.Keys.Add(uint64(r.holes.Counts[0]))
+	if r.in.Conflict == rewrite.ConflictError && !r.facts.OwnConflicts {
+		if affected, err := res.RowsAffected(); err == nil && affected == int64(r.in.Rows) {
+			t.Ended.Stored.Add(1)
+			return
+		}
+	}
+	x := r.conn.emptyExecution()
+	x.conn, x.plan = r.conn, r.plan
+	account{x}.verdict(r.in, res).addTo(&t.Ended, 1)
+	r.conn.release(x, nil)
+}
+
+// counts returns the counts of the table.
+func (r *plainRun) counts() *keys.TableTally {
 	t := r.tally.Load()
 	if t == nil {
 		t = r.conn.DB.Tally.Of(r.table)
 		r.tally.Store(t)
 	}
-	t.Filled.Add(1)
-	t.Keys.Add(uint64(r.holes.Counts[0]))
+	return t
 }
 
 // queryPlain is execPlain for a text that gives rows.
@@ -243,7 +262,9 @@ func (c *Conn) queryPlain(ctx context.Context, s *seenText, args []driver.NamedV
 // queried finishes a Query.
 func (r *plainRun) queried(ctx context.Context, rows driver.Rows, err error) (driver.Rows, error) {
 	if err == nil && r.table.KeyColumns[r.key].Source != nil {
-		r.count()
+		t := r.counts()
+		t.Ended.AddUnknown(keys.CauseRows, 1)
+		t.Keys.Add(uint64(r.holes.Counts[0]))
 		return rows, nil
 	}
 	return r.execution().queried(ctx, rows, err)

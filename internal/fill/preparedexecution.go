@@ -70,6 +70,7 @@ func (s *statement) fill(ctx context.Context, x *execution) (*execution, error) 
 	case err == nil:
 		return x, nil
 	case x.holes.Any():
+		account{x}.countNoKey(err)
 		return nil, s.conn.DB.stats.refuseBound(err)
 	}
 	e, err := s.conn.DB.stats.refusal(err)
@@ -133,6 +134,7 @@ func (s *statement) again(ctx context.Context, args []driver.NamedValue) (*execu
 		return nil, err
 	}
 	if err := x.fill(ctx); err != nil {
+		account{x}.countNoKey(err)
 		return nil, s.conn.DB.stats.refuseBound(err)
 	}
 	if err := s.replace(ctx, x.text); err != nil {

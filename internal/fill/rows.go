@@ -26,13 +26,14 @@ type observedRows struct {
 	seen   []any         // the keys that came back
 	rows   int
 	ended  bool
+	late   bool // what became of the execution is counted when the rows have ended
 
 	suspect func(error) // gives up what is reserved if the error is a duplicate key
 }
 
 // observe notes the keys as unknown and watches the rows.
 func (x *execution) observe(ctx context.Context, rows driver.Rows) driver.Rows {
-	o := &observedRows{forwardedRows: forwardedRows{rows}, x: x, column: -1, suspect: func(err error) {
+	o := &observedRows{forwardedRows: forwardedRows{rows}, x: x, column: -1, late: !x.batched, suspect: func(err error) {
 		if d, ok := duplicateOf(x, err); ok {
 			d.giveUpBlocks(ctx)
 		}
@@ -94,11 +95,13 @@ func (o *observedRows) Close() error {
 	case o.x.plan.Alone() && o.undoesRows():
 		o.ended = true
 		o.setAll(outcomeUnknown)
+		o.count(keys.CauseConflict)
 		o.write()
 	case o.x.plan.Inserts[0].Rows >= 0 && o.rows >= o.x.plan.Inserts[0].Rows, !o.x.plan.Alone():
 		o.finish()
 	default:
 		o.ended = true
+		o.count(keys.CauseUnended)
 		o.write()
 	}
 	return err
@@ -110,8 +113,8 @@ func (o *observedRows) fail(err error) {
 	o.ended = true
 	if !o.x.batched { // else the connection is not free to ask anything
 		o.suspect(err)
-		o.x.countFailure(err)
 	}
+	o.countAs(func(in *rewrite.Insert) verdict { return account{o.x}.failure(in, err) })
 	if o.x.plan.Alone() {
 		o.setAll(ending{o.x, err}.outcome())
 	} else if o.keys != nil {
@@ -186,6 +189,7 @@ func (o *observedRows) finish() {
 			}
 		}
 	}
+	o.countEnded()
 	o.write()
 }
 
@@ -230,7 +234,58 @@ func (o *observedRows) keepsRows() bool {
 // write copies the keys into the recorders.
 func (o *observedRows) write() { o.x.recording.write(o.keys) }
 
+// countEnded counts what became of the INSERTs, at the end of the rows.
+func (o *observedRows) countEnded() {
+	x := o.x
+	o.countAs(func(in *rewrite.Insert) verdict {
+		v := verdict{cause: keys.CauseCount}
+		switch {
+		case !x.plan.Alone():
+			return account{x}.verdict(in, nil)
+		case o.undoesRows():
+			v.cause = keys.CauseConflict
+		case in.Conflict == rewrite.ConflictUpdate:
+			// What came back may be the key of a row that was there.
+		case len(o.keys) > 0 && !x.plan.Counts():
+			return settledKeys(in, o.keys)
+		case in.Query != nil:
+			if in.Returning && in.Conflict == rewrite.ConflictError && x.plan.Counts() && int64(o.rows) == x.rows[0] {
+				v.outcome = outcomeStored
+			}
+		default:
+			v.outcome = o.counted(in)
+		}
+		if in.Conflict != rewrite.ConflictError {
+			v.cause = keys.CauseConflict
+		}
+		return v
+	})
+}
+
+// settledKeys is settled for the keys of a recorder.
+func settledKeys(in *rewrite.Insert, keys []recordedKey) verdict {
+	rows := make([]outcome, len(keys))
+	for i := range keys {
+		rows[i] = keys[i].Outcome
+	}
+	return settled(in, rows)
+}
+
+// count counts the INSERTs as not known.
+func (o *observedRows) count(cause keys.Cause) {
+	o.countAs(func(*rewrite.Insert) verdict { return verdict{cause: cause} })
+}
+
+// countAs counts the INSERTs by a verdict on each, once.
+func (o *observedRows) countAs(on func(*rewrite.Insert) verdict) {
+	if o.late {
+		o.late = false
+		account{o.x}.countLate(on)
+	}
+}
+
 func (o *observedRows) NextResultSet() error {
 	o.ended = true
+	o.count(keys.CauseText)
 	return o.forwardedRows.NextResultSet()
 }

@@ -16,22 +16,71 @@ type Tally struct {
 }
 
 // TableTally counts the outcomes of INSERTs into one table.
+//
+// The filled statements are counted by what became of them, and summed up when somebody
+// asks: each counter only grows, and so does every sum of them, whenever it is read.
 type TableTally struct {
 	entry string // of the policy; "" for the tables behind the first maxTables
 
-	Filled, Keys, Kept        atomic.Uint64
-	Failed, Unknown, Withheld atomic.Uint64
-	suspects                  atomic.Uint64
+	Keys, Kept, Withheld atomic.Uint64
+	suspects             atomic.Uint64
+
+	// Ended counts the filled statements whose outcome was known at once. Begun counts
+	// the others, and Late what became of them. WouldFill counts those that were sent as
+	// they came.
+	Ended, Late      Outcomes
+	Begun, WouldFill atomic.Uint64
+
+	noKey [numCauses]atomic.Uint64 // INSERTs that were not sent
 
 	mu      sync.Mutex
 	refused map[rewrite.Reason]uint64
 }
 
+// Outcomes counts filled statements by what became of them.
+type Outcomes struct {
+	Stored, LeftOut atomic.Uint64
+	failed, unknown [numCauses - CauseCanceled]atomic.Uint64 // from CauseCanceled on
+}
+
+// AddFailed counts n statements that stored no key. The cause is CauseCanceled or one
+// behind it.
+func (o *Outcomes) AddFailed(c Cause, n uint64) { o.failed[c-CauseCanceled].Add(n) }
+
+// AddUnknown counts n statements of which nobody knows. The cause is as for AddFailed.
+func (o *Outcomes) AddUnknown(c Cause, n uint64) { o.unknown[c-CauseCanceled].Add(n) }
+
+// addTo adds the counts to t.
+func (o *Outcomes) addTo(t *tableCounts) (all uint64) {
+	before := t.Stored + t.LeftOut + t.Failed + t.Unknown
+	t.Stored += o.Stored.Load()
+	t.LeftOut += o.LeftOut.Load()
+	for i := range o.failed {
+		t.Failed += count(&t.FailedBy, CauseCanceled+Cause(i), &o.failed[i])
+		t.Unknown += count(&t.UnknownBy, CauseCanceled+Cause(i), &o.unknown[i])
+	}
+	return t.Stored + t.LeftOut + t.Failed + t.Unknown - before
+}
+
+// count adds a counter to the counts by cause, and returns what it has counted.
+func count(by *map[Cause]uint64, c Cause, counter *atomic.Uint64) uint64 {
+	n := counter.Load()
+	if n > 0 {
+		if *by == nil {
+			*by = map[Cause]uint64{}
+		}
+		(*by)[c] += n
+	}
+	return n
+}
+
 // tableCounts are the counts of one table at one time.
 type tableCounts struct {
-	Entry                                                   string
-	Filled, Keys, Kept, Failed, Unknown, Withheld, Suspects uint64
-	Refused                                                 map[rewrite.Reason]uint64
+	Entry                                  string
+	Filled, Keys, Kept, Withheld, Suspects uint64
+	Stored, LeftOut, Failed, Unknown       uint64
+	FailedBy, UnknownBy                    map[Cause]uint64
+	Refused                                map[rewrite.Reason]uint64
 }
 
 // Of returns the counts of a table, which remembers them, so that no lock is taken. They
@@ -68,6 +117,9 @@ func (t *TableTally) Refuse(r rewrite.Reason) {
 	t.refused[r]++
 }
 
+// AddNoKey counts an INSERT that got no key, and was not sent.
+func (t *TableTally) AddNoKey(c Cause) { t.noKey[c].Add(1) }
+
 // Counts returns how many INSERTs were passed, and the counts of each table.
 func (c *Tally) Counts() (passed uint64, tables map[string]tableCounts) {
 	c.mu.Lock()
@@ -82,9 +134,16 @@ func (c *Tally) Counts() (passed uint64, tables map[string]tableCounts) {
 func (t *TableTally) counts() tableCounts {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return tableCounts{
-		Entry:  t.entry,
-		Filled: t.Filled.Load(), Keys: t.Keys.Load(), Kept: t.Kept.Load(), Refused: maps.Clone(t.refused),
-		Failed: t.Failed.Load(), Unknown: t.Unknown.Load(), Withheld: t.Withheld.Load(), Suspects: t.suspects.Load(),
+	counted := tableCounts{
+		Entry: t.entry,
+		Keys:  t.Keys.Load(), Kept: t.Kept.Load(), Refused: maps.Clone(t.refused),
+		Withheld: t.Withheld.Load(), Suspects: t.suspects.Load(),
 	}
+	// What is late was begun before: so read, there is never more late than begun.
+	t.Late.addTo(&counted)
+	counted.Filled = t.Begun.Load() + t.WouldFill.Load() + t.Ended.addTo(&counted)
+	for c := range t.noKey {
+		count(&counted.FailedBy, Cause(c), &t.noKey[c])
+	}
+	return counted
 }

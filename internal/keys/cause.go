@@ -1,0 +1,70 @@
+package keys
+
+import (
+	"context"
+	"errors"
+
+	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// Cause is why an INSERT stored no key, or why nobody knows. The public Cause describes
+// the words.
+type Cause uint8
+
+const (
+	CauseStore Cause = iota
+	CauseStoreBack
+	CauseStoreBehind
+	CauseExhausted
+	CauseClock
+	CauseWorker
+	CauseOther
+	CauseCanceled
+	CauseEngine
+	CauseConnection
+	CauseTransaction
+	CauseRows
+	CauseUnended
+	CauseConflict
+	CauseCount
+	CauseText
+	numCauses
+)
+
+var causeWords = [numCauses]string{
+	"store", "store_back", "store_behind", "exhausted", "clock", "worker", "other", "canceled",
+	"engine", "connection", "transaction", "rows", "unended", "conflict", "count", "text",
+}
+
+func (c Cause) String() string { return causeWords[c] }
+
+// causes are the errors of sources by which a cause is told. The first that fits counts.
+var causes = []struct {
+	err   error
+	cause Cause
+}{
+	{keysource.ErrStoreBack, CauseStoreBack},
+	{keysource.ErrStoreBehind, CauseStoreBehind},
+	{keysource.ErrExhausted, CauseExhausted},
+	{keysource.ErrWorkerTaken, CauseWorker},
+	{keysource.ErrClock, CauseClock},
+	{keysource.ErrStoreDown, CauseStore},
+	{keysource.ErrStoreState, CauseStore},
+	{keysource.ErrStoreRefused, CauseStore},
+	{context.Canceled, CauseCanceled},
+	{context.DeadlineExceeded, CauseCanceled},
+}
+
+// CauseOfNoKey returns why an INSERT got no key.
+func CauseOfNoKey(err error) Cause {
+	for _, c := range causes {
+		if errors.Is(err, c.err) {
+			return c.cause
+		}
+	}
+	if sqlcode.Answered(err) {
+		return CauseEngine
+	}
+	return CauseOther
+}
