@@ -1,9 +1,13 @@
 package truth_test
 
 import (
+	"context"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -86,4 +90,76 @@ func TestStatsOfFailures(t *testing.T) {
 			t.Errorf("counted %+v, want 6 filled with 8 keys, %d failed, %d unknown", got, failed, unknown)
 		}
 	})
+}
+
+// TestTruthOfStats asks after statements of every form whether what is counted as stored,
+// left out and failed is what is in the table, with a record of the keys and without.
+func TestTruthOfStats(t *testing.T) {
+	sources := map[string]policy.Source{
+		"blocks": {Kind: policy.KindSequence, EnsureSchema: true, Start: 101},
+		"joined": {Kind: policy.KindSequence, EnsureSchema: true, Start: 101, Transaction: policy.TransactionJoined},
+	}
+	harness.Each(t, truthEngines, func(t *testing.T, s *harness.Scratch) {
+		for name, source := range sources {
+			for _, c := range truthCases {
+				if c.only != "" && !slices.Contains(strings.Fields(c.only), s.Dialect.Name) {
+					continue
+				}
+				for _, recorded := range []bool{true, false} {
+					t.Run(name+"/"+c.name+map[bool]string{true: "/recorded", false: ""}[recorded], func(t *testing.T) {
+						testTruthOfStats(t, s, c, source, recorded)
+					})
+				}
+			}
+		}
+	})
+}
+
+func testTruthOfStats(t *testing.T, s *harness.Scratch, c truthCase, source policy.Source, recorded bool) {
+	id := "BIGINT"
+	if s.Dialect == dialect.SQLite() {
+		id = "INTEGER"
+	}
+	for _, table := range []string{"people", "keyfill_sequences"} {
+		harness.Exec(t, s.Raw, "DROP TABLE IF EXISTS "+table)
+	}
+	harness.Exec(t, s.Raw, "CREATE TABLE people (id "+id+" PRIMARY KEY, code VARCHAR(20) UNIQUE, name VARCHAR(20), empty INT DEFAULT 5)")
+	harness.Exec(t, s.Raw, "INSERT INTO people VALUES (1, 'dup', 'dup', NULL)")
+	db, m := s.Open(t, harness.FillID("people", policy.Table{InPlace: &source}))
+	defer db.Close()
+	ctx := context.Background()
+	if recorded {
+		ctx, _ = keyfill.Record(ctx)
+	}
+	_, failed := truthPaths[c.path](ctx, db, c.text)
+
+	got := m.Stats().Tables["people"]
+	if got.Filled == 0 {
+		if failed == nil {
+			t.Errorf("nothing is filled: %+v", got)
+		}
+		return // the keys of a transaction suit no such text: it is refused
+	}
+	if got.Stored+got.LeftOut+got.Failed+got.Unknown != got.Filled {
+		t.Errorf("of %d filled statements is said what became of others: %+v", got.Filled, got)
+	}
+	stored := uint64(harness.Count(t, s.Raw, "SELECT COUNT(*) FROM people WHERE id > 100"))
+	switch {
+	case got.Stored == got.Filled && stored != got.Keys:
+		t.Errorf("%d of %d keys are stored, and all statements are counted as stored: %+v", stored, got.Keys, got)
+	case got.Stored+got.Unknown == 0 && stored > 0:
+		t.Errorf("%d keys are stored, and no statement is counted as stored: %+v", stored, got)
+	case failed == nil && got.Failed > 0, failed != nil && got.LeftOut > 0:
+		t.Errorf("the statement ended in %v, and is counted as %+v", failed, got)
+	}
+	if c.path != "exec" && c.path != "twice" || !recorded {
+		return
+	}
+	// What the record knows of all rows of an Exec, the statistics know too.
+	switch want := c.want(s.Dialect.Name); {
+	case strings.Trim(want, "S") == "" && got.Stored != got.Filled:
+		t.Errorf("all keys are recorded as stored, and counted is %+v", got)
+	case strings.Trim(want, "N") == "" && got.LeftOut+got.Failed != got.Filled:
+		t.Errorf("all keys are recorded as not stored, and counted is %+v", got)
+	}
 }

@@ -146,12 +146,26 @@ func OpenConnector[P *policy.Config | keyfill.Options](t *testing.T, c driver.Co
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { db.Close() })
 	m, err := keyfill.From(db)
 	if err != nil {
+		db.Close()
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		db.Close()
+		wantEnded(t, m)
+	})
 	return db, m
+}
+
+// wantEnded asks that the statistics say of each filled statement what became of it.
+func wantEnded(t *testing.T, m *keyfill.Mount) {
+	t.Helper()
+	for name, s := range m.Stats().Tables {
+		if ended := s.Stored + s.LeftOut + s.Failed + s.Unknown; ended != s.Filled && s.Withheld == 0 {
+			t.Errorf("of %d filled INSERTs into %s the statistics say of %d what became of them: %+v", s.Filled, name, ended, s)
+		}
+	}
 }
 
 // ConnectorOf returns the connector of a registered driver.
