@@ -102,6 +102,7 @@ var arrows = map[string][]string{
 	"internal/reference":   {module + "/policy"},
 	"internal/testbrowser": {},
 	"internal/testdb":      {},
+	"keyfillhttp":          {module, module + "/internal/testbrowser"}, // the browser in its tests alone
 	"keyfilltest": {
 		module,
 		module + "/internal/anchor",
@@ -131,7 +132,7 @@ var testArrows = []string{
 
 // rootImporters are the packages and folders of packages that may import the
 // root. But for keyfilltest they are modules of their own.
-var rootImporters = []string{"auto", "bench", "cmd", "e2e", "examples", "judge", "keyfillgorm", "keyfillpgx", "keyfilltest"}
+var rootImporters = []string{"auto", "bench", "cmd", "e2e", "examples", "judge", "keyfillgorm", "keyfillhttp", "keyfillpgx", "keyfilltest"}
 
 // goFile is a file with its folder below the module's, and its imports.
 type goFile struct {

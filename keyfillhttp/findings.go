@@ -1,0 +1,177 @@
+package keyfillhttp
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/keyfill/keyfill"
+)
+
+// Finding is something that somebody should look at.
+type Finding struct {
+	// Severity is "bad" where INSERTs fail now or keys may come twice, else "warn".
+	Severity string `json:"severity"`
+	// Subject is the table, the source, or the entry of the policy.
+	Subject string `json:"subject"`
+	// Text says what is so.
+	Text string `json:"text"`
+	// Remedy says what to do.
+	Remedy string `json:"remedy"`
+}
+
+// The severities, of which the worse is the first in the alphabet.
+const (
+	bad  = "bad"
+	warn = "warn"
+)
+
+// A source whose end is nearer is told of.
+const (
+	soon     = 30 * 24 * time.Hour
+	verySoon = 3 * 24 * time.Hour
+)
+
+// findings returns what is wrong with a source now.
+func (s Source) findings(now time.Time) []Finding {
+	var found []Finding
+	add := func(severity, text, remedy string) {
+		found = append(found, Finding{severity, "source " + s.Name, text, remedy})
+	}
+	if s.LastError != "" {
+		add(bad, fmt.Sprintf("The last fetch failed %s: %s", ago(now, s.LastErrorAt), s.LastError),
+			"Look whether the store's database answers. INSERTs go on while numbers are in hand.")
+	}
+	if s.Lease != nil && !s.Lease.Held {
+		add(bad, "The lease is lost: no key is made until there is one again.",
+			"Look for another process with the same worker's number, and whether the store answers.")
+	}
+	return append(found, s.endings(now)...)
+}
+
+// endings returns a finding where a source has come near its end.
+func (s Source) endings(now time.Time) []Finding {
+	as := func(severity, text, remedy string) []Finding {
+		return []Finding{{severity, "source " + s.Name, text, remedy}}
+	}
+	left := s.Exhausted.Sub(now)
+	switch {
+	case s.Max > 0 && s.States > 0 && s.Remaining <= 0:
+		return as(bad, "No number is left: INSERTs fail.", "Give the column a wider type and the source more bits.")
+	case s.Exhausted.IsZero() || left > soon:
+		return nil
+	case left > verySoon:
+		return as(warn, "The source will be exhausted "+in(now, s.Exhausted)+" at the present rate.", "Plan a wider column, or another source.")
+	}
+	return as(bad, "The source will be exhausted "+in(now, s.Exhausted)+" at the present rate.", "Give the column a wider type and the source more bits now.")
+}
+
+// isOfKeys reports whether a cause of failures is about keys, not about the INSERT itself.
+func isOfKeys(cause string) bool {
+	switch keyfill.Cause(cause) {
+	case keyfill.CauseStore, keyfill.CauseStoreBack, keyfill.CauseStoreBehind,
+		keyfill.CauseExhausted, keyfill.CauseClock, keyfill.CauseWorker, keyfill.CauseOther:
+		return true
+	}
+	return false
+}
+
+// findings returns what has gone wrong with a table since the mount was opened.
+func (t Table) findings() []Finding {
+	var found []Finding
+	add := func(severity, text, remedy string) {
+		found = append(found, Finding{severity, "table " + t.Name, text, remedy})
+	}
+	if t.Suspects > 0 {
+		add(bad, fmt.Sprintf("The table had %s of keyfill's keys already.", count(t.Suspects)),
+			"Look for another program that fills the column, and whether the store has gone back; run keyfill check.")
+	}
+	for _, c := range t.Failed {
+		if isOfKeys(c.Cause) {
+			add(warn, fmt.Sprintf("%s got no key: %s.", inserts(c.Count), c.Cause), "Read the errors of the program, which end in the section of docs/errors.md.")
+		}
+	}
+	for _, c := range t.Refused {
+		add(warn, fmt.Sprintf("%s could not be filled: %s.", inserts(c.Count), c.Cause), sentence(c.Text))
+	}
+	if t.Withheld > 0 {
+		add(warn, fmt.Sprintf("Sent without a key: %s.", inserts(t.Withheld)),
+			"Look at the mode, and at unsupported: in the policy, unless this is a rehearsal.")
+	}
+	return found
+}
+
+// inserts writes how many INSERTs there were.
+func inserts(n uint64) string {
+	if n == 1 {
+		return "1 INSERT"
+	}
+	return count(n) + " INSERTs"
+}
+
+// sentence makes a sentence of the text of a reason.
+func sentence(text string) string {
+	if text == "" {
+		return text
+	}
+	return strings.ToUpper(text[:1]) + strings.TrimSuffix(text[1:], ".") + "."
+}
+
+// enough is how many INSERTs tell that an entry without one is misspelt.
+const enough = 1000
+
+// unmatched returns the entries of the policy that have matched no INSERT although there
+// were many.
+func unmatched(r Report) []Finding {
+	seen := map[string]bool{}
+	all := r.Passed
+	for _, t := range r.Tables {
+		seen[t.Entry] = true
+		all += t.Filled + t.Kept + sum(t.Refused)
+	}
+	if all < enough {
+		return nil
+	}
+	var found []Finding
+	for _, s := range r.Sources {
+		for _, entry := range s.Tables {
+			if seen[entry] {
+				continue
+			}
+			seen[entry] = true
+			found = append(found, Finding{warn, "entry " + entry, fmt.Sprintf("None of %s statements was for this entry of the policy.", count(all)),
+				"Look whether the name is spelt as the table is, and its schema."})
+		}
+	}
+	return found
+}
+
+// in says how long it is until a time.
+func in(now, then time.Time) string {
+	if !then.After(now) {
+		return "now"
+	}
+	return "in " + span(then.Sub(now))
+}
+
+// ago says how long a time is past.
+func ago(now, then time.Time) string {
+	if then.IsZero() {
+		return "before"
+	}
+	return span(max(now.Sub(then), 0)) + " ago"
+}
+
+// span writes how long something takes, in one unit.
+func span(d time.Duration) string {
+	const day = 24 * time.Hour
+	for _, unit := range []struct {
+		name   string
+		length time.Duration
+	}{{"year", 365 * day}, {"day", day}, {"hour", time.Hour}, {"minute", time.Minute}} {
+		if d >= 2*unit.length {
+			return count(int64(d/unit.length)) + " " + unit.name + "s"
+		}
+	}
+	return count(int64(d/time.Second)) + " s"
+}
