@@ -16,7 +16,7 @@ const (
 	maxPause = time.Second
 
 	// An attempt that gets no answer is given up, and the next one has twice
-	// the time, since opening a connection may take long.
+	// the time, since opening a connection may take long. See firstLimit.
 	minLimit = time.Second
 	maxLimit = 8 * time.Second
 )
@@ -84,6 +84,13 @@ func (f *fetcher) start(attempt func(context.Context, *fetch) (answered, on bool
 	}()
 }
 
+// firstLimit returns the limit of an attempt while the store answers fast: a tenth of the
+// patience, within the bounds. An attempt that is given up may have reserved all the
+// same, which is a gap, so who waits longer anyway gives up later.
+func (f *fetcher) firstLimit() time.Duration {
+	return min(max(f.patience/10, minLimit), maxLimit)
+}
+
 // adapt adapts the limit of the next attempt to one that took some time, or that
 // was given up because it was too late.
 func (f *fetcher) adapt(took time.Duration, late bool) {
@@ -91,7 +98,7 @@ func (f *fetcher) adapt(took time.Duration, late bool) {
 	case late:
 		f.limit = min(2*f.limit, maxLimit)
 	case took < f.limit/4:
-		f.limit = max(f.limit/2, minLimit)
+		f.limit = max(f.limit/2, f.firstLimit())
 	}
 }
 

@@ -183,7 +183,8 @@ func NewRecycled(o RecycledOptions, env Env) (*Recycled, error) {
 		size:     size,
 	}
 	s.lease = o.Lease
-	s.now, s.patience, s.onConn, s.limit = env.Now, env.patience(), o.OnConnection, minLimit
+	s.now, s.patience, s.onConn = env.Now, env.patience(), o.OnConnection
+	s.limit = s.firstLimit()
 	if s.now == nil {
 		s.now = time.Now
 	}

@@ -134,7 +134,9 @@ type SequenceOptions struct {
 // at intervals that grow from 50 milliseconds to one second; so one that
 // refused is found back within two seconds. A fetch that gets no answer at all
 // is given up after one second, then after two, four and eight; it is back at
-// one when answers are fast again.
+// one when answers are fast again. Where [Env].StoreWait is longer than ten seconds
+// the first limit is a tenth of it, eight seconds at most. A store that got such a
+// fetch may have reserved for it all the same, which is a gap.
 //
 // # When the store goes back
 //
@@ -209,7 +211,8 @@ func NewSequence(o SequenceOptions, env Env) (*Sequence, error) {
 		onBack:   o.OnStoreRollback,
 	}
 	s.max, s.atEnd = o.Max, cmp.Or(o.EndRemedy, "a wider column and max_bits")
-	s.now, s.patience, s.onConn, s.limit = env.Now, env.patience(), o.OnConnection, minLimit
+	s.now, s.patience, s.onConn = env.Now, env.patience(), o.OnConnection
+	s.limit = s.firstLimit()
 	if s.now == nil {
 		s.now = time.Now
 	}

@@ -404,6 +404,64 @@ func TestSequenceRefusedStoreIsAskedOnceInAWhile(t *testing.T) {
 	})
 }
 
+// TestStoreWaitSlow: a source that waits long for its store gives an attempt up late:
+// what a slow store reserves for an attempt that was given up is a gap.
+func TestStoreWaitSlow(t *testing.T) {
+	for _, c := range []struct {
+		wait, takes time.Duration
+		asked       int
+	}{
+		{0, 900 * time.Millisecond, 1},
+		{0, 1100 * time.Millisecond, 2},
+		{3 * time.Second, 900 * time.Millisecond, 1},
+		{time.Minute, 5900 * time.Millisecond, 1},
+		{time.Minute, 6100 * time.Millisecond, 2},
+		{24 * time.Hour, 7900 * time.Millisecond, 1},
+	} {
+		bubble(t, fmt.Sprintf("%s of %s", c.takes, c.wait), func(t *testing.T) {
+			l := newLedger(ledgerState{takes: c.takes})
+			s, err := keysource.NewSequence(keysource.SequenceOptions{Reserver: l, Block: 1}, keysource.Env{StoreWait: c.wait})
+			if err != nil {
+				t.Fatal(err)
+			}
+			reserve(t, s, 1, 1)
+			if got := l.calls(); got != c.asked {
+				t.Errorf("the sequence asked %d times, want %d", got, c.asked)
+			}
+
+			m := &slowMemory{memory: newMemory(100), takes: c.takes}
+			r, err := keysource.NewRecycled(keysource.RecycledOptions{Store: m, Size: m.size, Block: 1}, keysource.Env{StoreWait: c.wait})
+			if err != nil {
+				t.Fatal(err)
+			}
+			takes(t, r, 1, 1)
+			if got := m.opened; got != c.asked {
+				t.Errorf("the recycled series asked %d times, want %d", got, c.asked)
+			}
+			if err := errors.Join(s.Close(t.Context()), r.Close(t.Context())); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// slowMemory takes time to open a series.
+type slowMemory struct {
+	*memory
+	takes  time.Duration
+	opened int // how often it was asked; one fetch is in flight at a time
+}
+
+func (m *slowMemory) Open(ctx context.Context, seen int64) (keysource.Series, error) {
+	m.opened++
+	select {
+	case <-ctx.Done():
+		return keysource.Series{}, ctx.Err()
+	case <-time.After(m.takes):
+	}
+	return m.memory.Open(ctx, seen)
+}
+
 // TestStoreWait: a store that does not answer is waited for as long as Env says.
 func TestStoreWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
