@@ -17,6 +17,7 @@ var packages = map[string]string{
 
 	"keyfill":     "github.com/keyfill/keyfill",
 	"keyfillgorm": "github.com/keyfill/keyfill/keyfillgorm",
+	"keyfillhttp": "github.com/keyfill/keyfill/keyfillhttp",
 	"keyfillpgx":  "github.com/keyfill/keyfill/keyfillpgx",
 	"keyfilltest": "github.com/keyfill/keyfill/keyfilltest",
 	"keysource":   "github.com/keyfill/keyfill/keysource",
