@@ -25,7 +25,7 @@ var shownKeys = []struct{ key, source string }{
 
 // TestFigures: docs/sources.md shows the figures that docs/performance.md has.
 func TestFigures(t *testing.T) {
-	const begin, end = "<!-- figures: cd e2e && go test -run TestFigures -update ./pages -->\n", "<!-- end of figures -->"
+	const begin, end = "<!-- figures: cd e2e && go test -run TestFigures ./pages -update -->\n", "<!-- end of figures -->"
 	page := filepath.Join(root, "docs", "sources.md")
 	text, err := os.ReadFile(page)
 	if err != nil {
