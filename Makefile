@@ -33,6 +33,10 @@
 #	                    parsers that know nothing of keyfill; CORPUSFLAGS=-speed for how
 #	                    long they take to compile
 #	make reference      docs/reference.md, from the JSON Schema of the policy file
+#	make release        the command for six platforms by VERSION=v1.2.3, with checksums and
+#	                    lists of its modules, into DIST=dist: all of it built twice and
+#	                    compared. RELEASEFLAGS='-once -platforms linux/amd64' for less
+#	make tag            the commit and the tags of VERSION=v1.2.3, in this clone alone
 #	make demo           keyfill at work
 #
 # TESTFLAGS goes to "go test": make test TESTFLAGS='-run Upsert -v'.
@@ -69,6 +73,10 @@ CONNECTIONS ?=
 ENGINES     ?=
 FORMS       ?=
 METHODS     ?=
+# Of a release: see CONTRIBUTING.md and release/main.go.
+VERSION      ?=
+DIST         ?= dist
+RELEASEFLAGS ?=
 # The Go of "make newest", which is downloaded where it is missing.
 NEWEST      ?= go1.27.1
 # A folder with a copy of https://vuln.go.dev, for govulncheck.
@@ -78,7 +86,7 @@ staticcheck := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 golangci    := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 govulncheck := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 
-.PHONY: test quick newest lint soak bench profiles layouts charts benchmarks approaches fuzz corpus reference demo servers
+.PHONY: test quick newest lint soak bench profiles layouts charts benchmarks approaches fuzz corpus reference release tag demo servers
 
 # A server that is missing fails the tests that need it. Results are not
 # cached: they depend on the servers installed. Tests wait for servers, processes
@@ -193,6 +201,14 @@ reference:
 	go test ./policy -run '^TestSchemaIsUpToDate$$' -update
 	go run ./internal/reference >docs/reference.md.new
 	mv docs/reference.md.new docs/reference.md
+
+release:
+	cd release && GOWORK=off go run . build -root .. -version '$(VERSION)' -out "$(abspath $(DIST))" $(RELEASEFLAGS)
+
+# No tag without the versions in docs/compatibility.md.
+tag: servers
+	cd e2e && GOWORK=off KEYFILL_TEST_REQUIRE=1 KEYFILL_COMPATIBILITY=1 go test -count=1 -run '^TestCompatibility$$' ./pages
+	cd release && GOWORK=off go run . tag -root .. -version '$(VERSION)'
 
 demo:
 	go run ./cmd/keyfill demo
