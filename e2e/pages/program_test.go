@@ -1,6 +1,7 @@
 package pages_test
 
 import (
+	"database/sql"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,19 +33,63 @@ func TestProgram(t *testing.T) {
 		}
 	}
 	write(t, folder, "keyfill.yaml", policyOf(t, page).text)
-	for _, one := range []string{"go mod init example.com/shop", commands, "go build -o shop .", "./shop"} {
-		command := exec.Command("sh", "-e", "-c", one)
-		command.Dir = folder
-		command.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=")
-		if out, err := command.CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%s", one, err, out)
-		}
-	}
+	run(t, folder, "go mod init example.com/shop", commands, "go build -o shop .", "./shop")
 	var id uuid.UUID
 	var name string
 	if err := db.QueryRow("SELECT id, name FROM customers").Scan(&id, &name); err != nil || name != "Ada" || id.Version() != 7 {
 		t.Errorf("stored is %s %q, error %v, want Ada with a UUID of version 7", id, name, err)
 	}
+}
+
+// TestProgramOfLibraries does what docs/frameworks.md tells a new user of database/sql: its
+// policy and its program are written into an empty folder, and parents and children are
+// stored.
+func TestProgramOfLibraries(t *testing.T) {
+	const page = "docs/frameworks.md"
+	folder := newModule(t)
+	commands := ""
+	for _, b := range blocksOf(t, "docs/setup.md") {
+		if strings.HasPrefix(b.text, "go mod ") {
+			commands = strings.ReplaceAll(b.text, "auto/postgres", "auto/sqlite")
+		}
+	}
+	for _, b := range blocksOf(t, page) {
+		if b.program() {
+			write(t, folder, "main.go", b.text)
+		}
+	}
+	write(t, folder, "keyfill.yaml", policyOf(t, page).text)
+	printed := run(t, folder, "go mod init example.com/shop", commands, "go build -o shop .", "./shop")
+	if printed != "1 stored\n2 stored\n" {
+		t.Errorf("the program prints %q, want two orders that are stored", printed)
+	}
+	db, err := sql.Open("sqlite", filepath.Join(folder, "shop.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var children int
+	if err := db.QueryRow("SELECT count(*) FROM orders JOIN customers ON customers.id = customer_id").Scan(&children); err != nil || children != 2 {
+		t.Errorf("%d orders have a customer, error %v, want 2", children, err)
+	}
+}
+
+// run runs commands in a folder, each of which must succeed, and returns what the last
+// one prints.
+func run(t *testing.T, folder string, commands ...string) string {
+	t.Helper()
+	last := ""
+	for _, one := range commands {
+		command := exec.Command("sh", "-e", "-c", one)
+		command.Dir = folder
+		command.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=")
+		out, err := command.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", one, err, out)
+		}
+		last = string(out)
+	}
+	return last
 }
 
 // newModule returns an empty folder beside a clone of the repository, which is called

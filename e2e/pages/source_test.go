@@ -47,6 +47,7 @@ var packages = map[string]string{
 // around are the names that a block uses and that its page has introduced in words, each
 // with its declaration.
 var around = map[string]string{
+	"b":         "var b *bun.DB",
 	"cfg":       "var cfg *policy.Config",
 	"ctx":       "var ctx context.Context",
 	"customer":  "var customer uuid.UUID",
