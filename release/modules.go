@@ -67,7 +67,7 @@ func readWorkspace(files fs.FS) (*workspace, error) {
 	}
 	slices.SortFunc(ws.modules, func(a, b member) int { return strings.Compare(a.folder, b.folder) })
 	if len(ws.modules) == 0 || ws.modules[0].folder != "." {
-		return nil, errors.New("go.work does not use the root module: add . to it")
+		return nil, errors.New("go.work has no line for the root module: add it")
 	}
 	return ws, nil
 }
@@ -107,7 +107,7 @@ func (ws *workspace) check() error {
 	}
 	for _, dependency := range slices.Sorted(maps.Keys(direct)) {
 		if versions := direct[dependency]; len(versions) > 1 {
-			all = append(all, fmt.Errorf("%s has more than one version, by folder: %v: require one of them", dependency, versions))
+			all = append(all, fmt.Errorf("%s has the versions %v: require the same one everywhere", dependency, versions))
 		}
 	}
 	return errors.Join(all...)

@@ -90,7 +90,7 @@ func TestSharedDependencies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := ws.check(); (err == nil) != fits || !fits && !strings.Contains(err.Error(), "a.test/b has more than one version") {
+		if err := ws.check(); (err == nil) != fits || !fits && !strings.Contains(err.Error(), "a.test/b has the versions ") {
 			t.Errorf("with %q: %v", ending, err)
 		}
 	}

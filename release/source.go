@@ -59,7 +59,7 @@ func (s *source) gitFrom(ctx context.Context, input io.Reader, env []string, arg
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(errOut.String()))
+		return "", fmt.Errorf("git %s: %w\n%s", args[0], err, strings.TrimSpace(errOut.String()))
 	}
 	return strings.TrimRight(out.String(), "\n"), nil
 }
