@@ -11,11 +11,14 @@ import (
 // shortPages are the pages that answer a question in a few minutes. Tables and code are
 // looked up, not read: their words do not count.
 var shortPages = []string{
-	"docs/check.md", "docs/faq.md", "docs/frameworks.md", "docs/guarantees.md", "docs/keys.md", "docs/layouts.md",
+	"docs/check.md", "docs/faq.md", "docs/guarantees.md", "docs/keys.md", "docs/layouts.md",
 	"docs/limits.md", "docs/operating.md", "docs/pool.md", "docs/setup.md", "docs/sources.md", "docs/transactions.md",
 }
 
-const shortWords = 900
+const (
+	shortWords   = 900
+	sectionWords = 600 // of a page that is read in parts
+)
 
 func TestShortPages(t *testing.T) {
 	for _, page := range shortPages {
@@ -26,13 +29,37 @@ func TestShortPages(t *testing.T) {
 	}
 }
 
+// TestShortSections: of docs/frameworks.md a reader reads what all libraries need, and the
+// section of one library.
+func TestShortSections(t *testing.T) {
+	sections := strings.Split(prose(t, "docs/frameworks.md"), "\n## ")
+	if len(sections) < 12 || !strings.HasPrefix(sections[1], "What all of them need") {
+		t.Fatalf("the page has %d sections, the second one %.30q", len(sections), sections[1])
+	}
+	common := wordsOf(sections[0]) + wordsOf(sections[1])
+	for _, section := range sections[2:] {
+		name, text, _ := strings.Cut(section, "\n")
+		if n := common + wordsOf(text); n == common || n > sectionWords {
+			t.Errorf("with %s a reader has %d words to read, want %d at most", name, n, sectionWords)
+		}
+	}
+}
+
+// wordsOf counts the words of a text without tables and headings.
+func wordsOf(text string) int { return len(strings.Fields(strings.Join(split(text), " "))) }
+
 // paragraphs returns the text of a page without code, tables and headings, a paragraph
 // or an item of a list each.
 func paragraphs(t *testing.T, page string) []string {
 	t.Helper()
+	return split(prose(t, page))
+}
+
+// split splits a text without code into paragraphs.
+func split(text string) []string {
 	var all []string
 	above := ""
-	for line := range strings.Lines(prose(t, page)) {
+	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		switch {
 		case line == "", strings.HasPrefix(line, "|"), strings.HasPrefix(line, "#"), strings.HasPrefix(line, "<!--"):
