@@ -41,6 +41,8 @@ type fetcher struct {
 	failure error     // of the last attempt; nil after an answer
 	closed  bool
 
+	meter Meter // how the store answers
+
 	drops int64 // how often what was reserved was given up
 	order order // of what calls on several connections have reserved
 }

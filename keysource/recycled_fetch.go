@@ -120,6 +120,7 @@ func (s *Recycled) settle(c *claim, err error, late bool, took time.Duration) bo
 	defer s.mu.Unlock()
 	s.adapt(took, late)
 	now := s.now()
+	s.meter.note(now, took, c.got.n, s.hand.count(), err)
 	final := false
 	if err == nil {
 		s.hand.keep(s.accept(c))

@@ -35,10 +35,12 @@ func (s *Recycled) ReserveOn(ctx context.Context, n int64, at SeriesAt) (int64, 
 		if c == nil || err != nil {
 			return first, err
 		}
+		began := s.now()
 		err = at.Transact(ctx, func(st SeriesStore) error {
 			c.store = st
 			return c.run(ctx)
 		})
+		c.noteOn(began, err)
 		if first, err = s.settleOn(n, at, c, err); err != nil || first > 0 {
 			return first, err
 		}

@@ -1,5 +1,7 @@
 package keysource
 
+import "time"
+
 // RecycledStats is the state of a [Recycled] at one moment.
 type RecycledStats struct {
 	Next    int64 // the lowest key in hand; 0 if there is none
@@ -12,6 +14,12 @@ type RecycledStats struct {
 	Waits   int64 // requests that had to wait for the store
 	Behind  int64 // keys in use that were found in a series, unless that was an error: how far the greatest was above its next integer
 	Err     error // what the last attempt failed with; nil after an answer
+
+	Block     int64 // how many integers the next fetch reserves, unless a statement needs more
+	Lease     time.Duration
+	LeaseHeld bool      // the lease lasts for sure
+	Until     time.Time // when the lease ends unless it is renewed; the zero Time: there is none
+	Fetching  Fetching
 }
 
 // Stats returns the state of the source. It does no I/O.
@@ -31,6 +39,20 @@ func (s *Recycled) Stats() RecycledStats {
 	if s.held.First > 0 {
 		st.Series = (s.held.First-1)/s.seriesN + 1
 		st.Room = s.held.Last - s.held.Next + 1
+		st.Until = s.sent.Add(s.lease)
 	}
+	now := s.now()
+	st.Block, st.Lease, st.LeaseHeld = s.size.n, s.lease, s.leased(now)
+	st.Fetching = s.meter.Fetching(now, st.Left)
 	return st
+}
+
+// noteOn measures a claim on a statement's connection.
+func (c *claim) noteOn(began time.Time, err error) {
+	s := c.src
+	now := s.now()
+	s.mu.Lock()
+	left := s.hand.count()
+	s.mu.Unlock()
+	s.meter.note(now, now.Sub(began), c.got.n, left, err)
 }

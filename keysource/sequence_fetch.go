@@ -120,6 +120,7 @@ func (s *Sequence) settle(f *fetch, a ask, got answer, took time.Duration) bool 
 	defer s.mu.Unlock()
 	a.n = got.count(a.n)
 	s.adapt(took, got.late)
+	s.meter.note(s.now(), took, a.n, s.left(), got.err)
 	final := false
 	switch {
 	case got.err == nil:

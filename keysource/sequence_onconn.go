@@ -75,11 +75,13 @@ func (s *Sequence) ReserveOn(ctx context.Context, n int64, at At) (int64, error)
 			return first, err
 		}
 		var got answer
+		began := s.now()
 		if at.Open {
 			got = a.reserveOpen(ctx)
 		} else {
 			got = a.reserve(ctx)
 		}
+		a.noteOn(got, began)
 		first, err = s.settleOn(n, at, a, got)
 		if err != nil || first > 0 {
 			return first, err

@@ -25,7 +25,7 @@ func TestSequenceOnOutside(t *testing.T) {
 	if n := len(f.do(nil).asked); n != 1 {
 		t.Errorf("the store was asked %d times", n) // there is no prefetch
 	}
-	if got, want := s.Stats(), (keysource.SequenceStats{Next: 92, Left: 9, Fetches: 1, Waits: 1}); got != want {
+	if got, want := counted(s), (keysource.SequenceStats{Next: 92, Left: 9, Fetches: 1, Waits: 1}); got != want {
 		t.Errorf("Stats() = %+v, want %+v", got, want)
 	}
 	reserveOn(t, s, c, 20, 92) // over two blocks that meet

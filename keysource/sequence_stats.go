@@ -1,5 +1,7 @@
 package keysource
 
+import "time"
+
 // SequenceStats is the state of a [Sequence] at one moment.
 type SequenceStats struct {
 	Next    int64 // the key that a request for one would get; 0 if it would have to wait
@@ -8,6 +10,14 @@ type SequenceStats struct {
 	Waits   int64 // requests that had to wait for the store
 	Behind  int64 // how far the store stood below the keys in use at first, unless that was an error
 	Err     error // what the last fetch failed with; nil after an answer
+
+	Block int64 // how many the next fetch reserves, unless a statement needs more
+	Max   int64 // the last integer
+	// Remaining is how many integers there are up to Max, the reserved ones included, as
+	// far as this source knows; -1 before the first answer.
+	Remaining int64
+	Fetching  Fetching
+	LastUse   time.Time // when a request last needed the store or the next block; the zero Time: none has
 }
 
 // Stats returns the state of the source. It does no I/O.
@@ -26,5 +36,23 @@ func (s *Sequence) Stats() SequenceStats {
 	case s.spare.n > 0:
 		st.Next = s.spare.first
 	}
+	st.Block, st.Max, st.Remaining = s.size.n, s.max, -1
+	if s.fetches > 0 {
+		st.Remaining = max(s.room(), 0) + st.Left
+	}
+	st.Fetching = s.meter.Fetching(s.now(), st.Left)
+	if st.LastUse = st.Fetching.LastAt; s.current.Load().begun.After(st.LastUse) {
+		st.LastUse = s.current.Load().begun
+	}
 	return st
+}
+
+// noteOn measures a reservation on a statement's connection.
+func (a *ask) noteOn(got answer, began time.Time) {
+	s := a.src
+	now := s.now()
+	s.mu.Lock()
+	left := s.left()
+	s.mu.Unlock()
+	s.meter.note(now, now.Sub(began), got.count(a.n), left, got.err)
 }

@@ -17,6 +17,9 @@ type stock struct {
 	clock   func() time.Time
 }
 
+// left returns how many integers are in hand.
+func (k *stock) left() int64 { return k.current.Load().left().n + k.spare.n }
+
 // take takes n of the integers in hand.
 func (k *stock) take(n int64) (int64, bool) {
 	for {

@@ -153,6 +153,7 @@ func NewSnowflake(o SnowflakeOptions, env Env) (*Snowflake, error) {
 		workers:  o.Workers,
 		closing:  make(chan struct{}),
 	}
+	s.meter = new(Meter)
 	s.wall.start(env.Now)
 	now := s.clock()
 	switch {
@@ -284,6 +285,9 @@ type SnowflakeStats struct {
 	// Setbacks is how often the mark was lower than this source knew it: the
 	// store has lost what it had said was stored.
 	Setbacks int64
+
+	Fetching Fetching // the calls to the Marker
+	Err      error    // what the last call to the Marker failed with; nil after an answer
 }
 
 // Stats returns the state of the source. It does no I/O.
@@ -299,6 +303,7 @@ func (s *Snowflake) Stats() SnowflakeStats {
 		Rivals:   s.rivals,
 		Setbacks: s.setbacks,
 	}
+	st.Fetching, st.Err = s.meter.Fetching(time.Now(), 0), s.failure
 	if last := s.free.Load() - 1; last >= max(s.start.Load(), 1<<s.sequenceBits) {
 		st.Last = s.timeOf(last >> s.sequenceBits)
 	}

@@ -70,6 +70,8 @@ type Leased struct {
 	// shunned are the numbers, as series, whose marks are far ahead, and these.
 	shunned map[int64]time.Time
 
+	meter Meter // of the store of the leases, and of the Marker of every number
+
 	last int64 // the greatest key of those that were closed; the claim's alone
 }
 
@@ -243,7 +245,10 @@ func (l *Leased) run(ctx context.Context, c *leaseClaim, pause time.Duration) {
 	err := limited.Err() // of Close
 	now, sent := held, time.Time{}
 	if err == nil {
+		began := l.now()
 		now, sent, err = l.ask(limited, held)
+		ended := l.now()
+		l.meter.note(ended, ended.Sub(began), 0, 0, err)
 	}
 	if err == nil {
 		err = l.follow(ctx, now)
@@ -350,6 +355,7 @@ func (l *Leased) follow(ctx context.Context, now Series) error {
 	if err != nil {
 		return err
 	}
+	next.meter = &l.meter
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err = next.Above(l.last); err == nil && l.closed {
@@ -404,4 +410,36 @@ func (l *Leased) Close(ctx context.Context) error {
 		return down(ctx.Err(), err)
 	}
 	return nil
+}
+
+// LeasedStats is the state of a [Leased] at one moment.
+type LeasedStats struct {
+	// Snowflake is the state of the source of the leased number; its Fetching has the
+	// calls for leases too. Its Worker is -1 where there is no number, and the rest is
+	// zero then.
+	Snowflake SnowflakeStats
+
+	Lease     time.Duration
+	LeaseHeld bool      // the lease lasts for sure
+	Until     time.Time // when the lease ends unless it is renewed; the zero Time: there is none
+	Err       error     // what the last claim failed with; nil after an answer
+}
+
+// Stats returns the state of the source. It does no I/O.
+func (l *Leased) Stats() LeasedStats {
+	l.mu.Lock()
+	flake, held, sent := l.flake, l.held, l.sent
+	st := LeasedStats{Lease: l.lease, Err: l.failure, Snowflake: SnowflakeStats{Worker: -1}}
+	l.mu.Unlock()
+	now := l.now()
+	if flake != nil {
+		st.Snowflake = flake.Stats()
+	}
+	st.Snowflake.Fetching = l.meter.Fetching(now, 0)
+	if held.First > 0 {
+		age := now.Sub(sent)
+		st.Until = sent.Add(l.lease)
+		st.LeaseHeld = flake != nil && age >= 0 && age < l.lease-l.lease/marginShare
+	}
+	return st
 }

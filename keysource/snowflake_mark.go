@@ -100,6 +100,8 @@ type marking struct {
 	starved bool
 
 	marks, failures, rivals, setbacks int64
+
+	meter *Meter
 }
 
 // markFetch is one call to the Marker.
@@ -233,6 +235,7 @@ func (s *Snowflake) call(ctx context.Context, f *markFetch, pause time.Duration)
 	defer cancel()
 	err := ctx.Err() // of Close
 	var before int64
+	sent := time.Now()
 	if err == nil {
 		before, err = s.marker.Mark(ctx, s.milli(f.until))
 	}
@@ -245,11 +248,13 @@ func (s *Snowflake) call(ctx context.Context, f *markFetch, pause time.Duration)
 	case s.closed:
 		f.err = ErrClosed
 	case err != nil:
+		s.meter.Failed(time.Now(), err)
 		if ctx.Err() != nil {
 			s.limit = min(2*limit, maxLimit)
 		}
 		s.fail(f, err, ended)
 	default:
+		s.meter.Fetched(time.Now(), time.Since(sent), 0, 0)
 		if ended-began < minLimit.Milliseconds()/2 {
 			s.limit = minLimit
 		}

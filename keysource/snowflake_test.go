@@ -333,18 +333,26 @@ func TestSnowflakeStats(t *testing.T) {
 		clock := newStepClock()
 		s := newSnowflake(t, keysource.SnowflakeOptions{Marker: new(markStore)}, clock.env())
 		want := keysource.SnowflakeStats{Worker: 5, End: s.Traits().End}
-		if got := s.Stats(); got != want {
+		stats := func() keysource.SnowflakeStats {
+			got := s.Stats()
+			if got.Fetching.Fetches != uint64(got.Marks) || got.Fetching.Errors != 0 {
+				t.Errorf("%d calls to the Marker are measured, and %d errors, of %d", got.Fetching.Fetches, got.Fetching.Errors, got.Marks)
+			}
+			got.Fetching = keysource.Fetching{}
+			return got
+		}
+		if got := stats(); got != want {
 			t.Errorf("before the first key: %+v, want %+v", got, want)
 		}
 		one(t, s, 3)
 		want.Last, want.Until, want.Marks = present, present.Add(time.Second), 1
-		if got := s.Stats(); got != want {
+		if got := stats(); got != want {
 			t.Errorf("after it: %+v, want %+v", got, want)
 		}
 		clock.step(-2 * time.Second)
 		one(t, s, 1)
 		want.Waits = 1
-		if got := s.Stats(); got != want {
+		if got := stats(); got != want {
 			t.Errorf("after a wait: %+v, want %+v", got, want)
 		}
 	})

@@ -32,6 +32,8 @@ type counter struct {
 	// names its columns.
 	claimer claimer
 
+	source string // the name of the source in statistics; "" for no source's
+
 	// set keeps the counter, under the name state.
 	set   *Counters
 	state string
@@ -114,6 +116,8 @@ type Counters struct {
 
 	turn   int64    // counts the calls that asked for a counter
 	claims sync.Map // claimed, by the name of the row
+
+	past map[string]SourceState // of counters that were closed, by the name of the source
 }
 
 func newCounters() *Counters { return &Counters{all: map[string]*counter{}} }
@@ -163,6 +167,7 @@ func (c *Counters) forget(ctx context.Context, state string, one *counter) error
 	c.mu.Lock()
 	if c.all[state] == one {
 		delete(c.all, state)
+		c.keepPast(one)
 	}
 	c.mu.Unlock()
 	return one.numbers.close(ctx)
@@ -208,6 +213,7 @@ func (c *Counters) shed(ctx context.Context) {
 	old = old[:min(len(old), maxCounters/4)]
 	for _, one := range old {
 		delete(c.all, one.state)
+		c.keepPast(one)
 	}
 	c.mu.Unlock()
 	for _, one := range old {

@@ -25,6 +25,7 @@ type joinedRow struct {
 	row     store.Sequence
 	rows    *store.Reserver // of home; on SQLite of no connection yet
 	home    *store.Store    // on a connection of our own; nil on SQLite
+	draws   draws           // that were made of the row
 	opened  atomic.Bool     // the row has committed, and was compared with its table
 
 	// wait bounds the wait for the row on a connection of our own, which may wait for
@@ -72,17 +73,20 @@ func (r *joinedRow) reserve(ctx context.Context, g *Conn, n int64) (int64, error
 		return 0, err
 	}
 	g.noteJoinedDraw()
-	got, err := rows.Reserve(ctx, n, 0)
-	if err == nil && got.First < 1 {
-		err = keysource.ErrStoreState
-	}
+	first, err := r.draws.draw(n, func() (int64, error) {
+		got, err := rows.Reserve(ctx, n, 0)
+		if err == nil && got.First < 1 {
+			err = keysource.ErrStoreState
+		}
+		return got.First, err
+	})
 	if errors.Is(err, store.ErrNoRow) {
 		r.opened.Store(false) // somebody has removed it
 		if r.isThere(ctx) {
 			err = errSnapshot
 		}
 	}
-	return got.First, err
+	return first, err
 }
 
 // errSnapshot is returned when the transaction does not see the row, since it has read

@@ -3,6 +3,7 @@ package keys
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/store"
@@ -25,6 +26,19 @@ var (
 // afterMax returns the first of n integers behind the greatest key of a column, as
 // the statement's transaction sees it.
 func (dr Drawing) afterMax(ctx context.Context, n int64) (int64, error) {
+	began := time.Now()
+	first, err := dr.readMax(ctx, n)
+	meter, _ := dr.db.sources.maxima.LoadOrStore(sourceName(dr.table.Rule.Entry, &dr.key.Rule), new(keysource.Meter))
+	if err != nil {
+		meter.(*keysource.Meter).Failed(time.Now(), err)
+		return 0, err
+	}
+	meter.(*keysource.Meter).Fetched(time.Now(), time.Since(began), n, 0)
+	return first, nil
+}
+
+// readMax is afterMax, and measures nothing.
+func (dr Drawing) readMax(ctx context.Context, n int64) (int64, error) {
 	f, err := dr.db.Facts(ctx, dr.on, dr.table)
 	switch {
 	case err != nil:

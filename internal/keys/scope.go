@@ -213,9 +213,13 @@ func (s *scoped) reserveFor(ctx context.Context, g *Conn, t *Table, i int, p *pa
 	g.noteJoinedDraw()
 	rows := st.Scoped(&s.scope)
 	if !s.doubts.has(p.row) {
-		return rows.Reserve(ctx, p.values, n)
+		return s.joined.draws.draw(n, func() (int64, error) { return rows.Reserve(ctx, p.values, n) })
 	}
-	first, behind, err := rows.ReserveAbove(ctx, p.values, n, s.remedy)
+	behind := false
+	first, err := s.joined.draws.draw(n, func() (first int64, err error) {
+		first, behind, err = rows.ReserveAbove(ctx, p.values, n, s.remedy)
+		return first, err
+	})
 	switch {
 	case behind:
 		// The numbering is compared again: what has raised it may be rolled back.

@@ -32,7 +32,8 @@ type sources struct {
 	stores   *stores
 	counters *Counters
 	flakes   *SharedSnowflakes
-	taken    []int // the workers' numbers that this database has taken in flakes
+	maxima   sync.Map // of *keysource.Meter, by the name of the source: of maxplusone
+	taken    []int    // the workers' numbers that this database has taken in flakes
 }
 
 func newSources(a Options) *sources {
@@ -190,6 +191,7 @@ func (dr Drawing) Counter(ctx context.Context) (*counter, error) {
 	create := func() (*counter, error) {
 		made, err := making{dr, state}.newCounter(ctx)
 		if err == nil {
+			made.source = sourceName(dr.table.Rule.Entry, &dr.key.Rule)
 			_, flake := made.numbers.(*snowflake)
 			made.ofValue = only == nil && len(dr.key.Rule.Values) > 0 && !flake
 		}

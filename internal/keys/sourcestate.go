@@ -2,9 +2,13 @@ package keys
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"slices"
+	"sync/atomic"
 	"time"
 
+	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -54,14 +58,31 @@ func sourceName(entry string, k *policy.RuleKey) string {
 type sums struct {
 	all    []SourceState
 	places map[string]int
+	shared map[sharedFlakeOf]bool // that were added
+	now    time.Time
+}
+
+// sharedFlakeOf is a snowflake that several counters of a source share.
+type sharedFlakeOf struct {
+	source string
+	flake  flake
 }
 
 // SourceStates returns the states of the sources of some databases, in the order of the
 // entries of the first one's policy. Sources of one name are summed up.
 func SourceStates(all []*Tables) []SourceState {
-	s := sums{places: map[string]int{}}
+	s := sums{places: map[string]int{}, shared: map[sharedFlakeOf]bool{}, now: time.Now()}
 	for _, db := range all {
 		s.addPolicy(db.AnyEngine().Policy)
+	}
+	for _, db := range all {
+		db.sources.counters.addTo(&s)
+		db.sources.maxima.Range(func(name, meter any) bool {
+			one := SourceState{Source: name.(string), States: 1, Worker: -1}
+			one.fetched(meter.(*keysource.Meter).Fetching(s.now, 0))
+			s.add(one)
+			return true
+		})
 	}
 	return s.all
 }
@@ -71,24 +92,247 @@ func (s *sums) addPolicy(p *policy.Policy) {
 	for _, entry := range p.Entries() {
 		for i := range entry.Rule.Keys {
 			k := &entry.Rule.Keys[i]
-			one := s.named(sourceName(entry.Name, k))
-			one.Kind, one.Store, one.Lease = k.Source.Kind, k.Source.Store, leaseOf(k.Source)
-			if !slices.Contains(one.Tables, entry.Name) {
+			name := sourceName(entry.Name, k)
+			at, known := s.places[name]
+			if !known {
+				at = len(s.all)
+				s.places[name] = at
+				s.all = append(s.all, SourceState{Source: name, Kind: k.Source.Kind, Store: k.Source.Store, Lease: leaseOf(k.Source), Worker: -1})
+			}
+			if one := &s.all[at]; !slices.Contains(one.Tables, entry.Name) {
 				one.Tables = append(one.Tables, entry.Name)
 			}
 		}
 	}
 }
 
-// named returns the sum of the source of a name.
-func (s *sums) named(name string) *SourceState {
-	at, known := s.places[name]
-	if !known {
-		at = len(s.all)
-		s.places[name] = at
-		s.all = append(s.all, SourceState{Source: name, Worker: -1})
+// add adds a state to its source's sum. A source that the policy does not name has none.
+func (s *sums) add(one SourceState) {
+	if at, known := s.places[one.Source]; known {
+		s.all[at].add(one)
 	}
-	return &s.all[at]
+}
+
+// addTo adds the states of the counters, and what those have done that are closed.
+func (c *Counters) addTo(s *sums) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, one := range c.past {
+		s.add(one)
+	}
+	for _, one := range c.all {
+		if f, ok := one.numbers.(*snowflake); ok && f.shared {
+			of := sharedFlakeOf{one.source, f.flake}
+			if s.shared[of] {
+				continue
+			}
+			s.shared[of] = true
+		}
+		s.add(one.stateAt(s.now))
+	}
+}
+
+// keepPast keeps what a counter has done that is about to be closed. c.mu must be held.
+func (c *Counters) keepPast(one *counter) {
+	st := one.stateAt(time.Now())
+	if one.source == "" {
+		return
+	}
+	past, known := c.past[one.source]
+	if !known {
+		past = SourceState{Source: one.source, Worker: -1}
+	}
+	past.addFetches(st)
+	if c.past == nil {
+		c.past = map[string]SourceState{}
+	}
+	c.past[one.source] = past
+}
+
+// stateAt returns the state of the counter at a time.
+func (c *counter) stateAt(now time.Time) SourceState {
+	st := SourceState{Source: c.source, States: 1, Worker: -1}
+	switch n := c.numbers.(type) {
+	case *sequence:
+		st.ofSequence(n.source.Stats(), now)
+	case *recycled:
+		st.ofRecycled(n.source.Stats())
+	case *snowflake:
+		st.ofFlake(n.flake)
+	case *joinedRow:
+		st.ofDraws(&n.draws, n.row.Max, now)
+	case *scoped:
+		st.ofDraws(&n.joined.draws, 0, now)
+	}
+	return st
+}
+
+func (st *SourceState) ofSequence(from keysource.SequenceStats, now time.Time) {
+	st.Next, st.Left, st.Block, st.Waits = from.Next, from.Left, from.Block, uint64(from.Waits)
+	st.fetched(from.Fetching)
+	st.LastKeyAt = from.LastUse
+	if from.Remaining >= 0 {
+		st.Max, st.Remaining = from.Max, from.Remaining
+		st.exhaust(now)
+	}
+	st.failed(from.Err)
+}
+
+func (st *SourceState) ofRecycled(from keysource.RecycledStats) {
+	st.Next, st.Left, st.Block, st.Waits = from.Next, from.Left, from.Block, uint64(from.Waits)
+	st.fetched(from.Fetching)
+	st.LeaseHeld, st.LeaseUntil = from.LeaseHeld, from.Until
+	st.failed(from.Err)
+}
+
+func (st *SourceState) ofFlake(f flake) {
+	var from keysource.SnowflakeStats
+	switch f := f.(type) {
+	case *keysource.Snowflake:
+		from = f.Stats()
+	case *keysource.Leased:
+		leased := f.Stats()
+		from = leased.Snowflake
+		from.Err = cmp.Or(leased.Err, from.Err)
+		st.LeaseHeld, st.LeaseUntil = leased.LeaseHeld, leased.Until
+	}
+	st.Worker, st.Waits = int64(from.Worker), uint64(from.Waits)
+	st.fetched(from.Fetching)
+	st.LastKeyAt, st.Exhausted = from.Last, from.End
+	st.failed(from.Err)
+}
+
+// ofDraws is the state of a numbering whose numbers are drawn in the transactions of
+// statements. The last number is 0 where there are several numberings.
+func (st *SourceState) ofDraws(d *draws, last int64, now time.Time) {
+	st.fetched(d.meter.Fetching(now, 0))
+	if next := d.next.Load(); next > 0 && last > 0 {
+		st.Next, st.Max, st.Remaining = next, last, max(last-next+1, 0)
+		st.exhaust(now)
+	}
+}
+
+// fetched sets what is known of fetches.
+func (st *SourceState) fetched(f keysource.Fetching) {
+	st.Fetches, st.FetchErrors, st.PerSecond = f.Fetches, f.Errors, f.PerSecond
+	st.LastFetch, st.SlowestFetch, st.FetchTime, st.LastFetchAt = f.Last, f.Slowest, f.Total, f.LastAt
+	if f.Fetches > 0 {
+		st.FetchTimes = f.Buckets[:]
+	}
+	st.LastKeyAt, st.LastErrorAt = f.LastAt, f.ErrAt
+	st.failed(f.Err)
+}
+
+// failed sets the error of the last attempt.
+func (st *SourceState) failed(err error) {
+	st.LastError = ""
+	if err != nil {
+		st.LastError = shownFault(err)
+	}
+}
+
+// exhaust sets when the numbers are used up, unless that is centuries away.
+func (st *SourceState) exhaust(now time.Time) {
+	const most = 200 * 365 * 24 * time.Hour
+	if seconds := float64(st.Remaining) / st.PerSecond; st.PerSecond > 0 && seconds < most.Seconds() {
+		st.Exhausted = now.Add(time.Duration(seconds * float64(time.Second)))
+	}
+}
+
+// add adds the states of other to st.
+func (st *SourceState) add(other SourceState) {
+	if st.States == 0 && other.States > 0 || other.States > 0 && other.LeaseUntil.Before(st.LeaseUntil) {
+		st.Worker, st.LeaseHeld, st.LeaseUntil = other.Worker, other.LeaseHeld, other.LeaseUntil
+	}
+	if st.States += other.States; st.States > 1 {
+		st.Next = 0
+	} else {
+		st.Next = max(st.Next, other.Next)
+	}
+	st.Left += other.Left
+	st.Block = max(st.Block, other.Block)
+	if other.Max > 0 && (st.Max == 0 || other.Remaining < st.Remaining) {
+		st.Max, st.Remaining = other.Max, other.Remaining
+	}
+	st.PerSecond += other.PerSecond
+	if st.Exhausted.IsZero() || !other.Exhausted.IsZero() && other.Exhausted.Before(st.Exhausted) {
+		st.Exhausted = other.Exhausted
+	}
+	if other.LastKeyAt.After(st.LastKeyAt) {
+		st.LastKeyAt = other.LastKeyAt
+	}
+	st.addFetches(other)
+}
+
+// addFetches adds what other has done to st.
+func (st *SourceState) addFetches(other SourceState) {
+	st.Fetches += other.Fetches
+	st.FetchErrors += other.FetchErrors
+	st.Waits += other.Waits
+	st.FetchTime += other.FetchTime
+	st.SlowestFetch = max(st.SlowestFetch, other.SlowestFetch)
+	if other.LastFetchAt.After(st.LastFetchAt) {
+		st.LastFetch, st.LastFetchAt = other.LastFetch, other.LastFetchAt
+	}
+	if other.LastError != "" && (st.LastError == "" || other.LastErrorAt.After(st.LastErrorAt)) {
+		st.LastError = other.LastError
+	}
+	if other.LastErrorAt.After(st.LastErrorAt) {
+		st.LastErrorAt = other.LastErrorAt
+	}
+	if st.FetchTimes = slices.Clone(st.FetchTimes); st.FetchTimes == nil {
+		st.FetchTimes = slices.Clone(other.FetchTimes)
+		return
+	}
+	for i := range other.FetchTimes {
+		st.FetchTimes[i].Count += other.FetchTimes[i].Count
+	}
+}
+
+// draws are the draws of a numbering in the transactions of statements.
+type draws struct {
+	meter keysource.Meter
+	next  atomic.Int64 // behind the last number that was drawn; 0 before the first
+}
+
+// draw measures how f draws n numbers, of which it returns the first.
+func (d *draws) draw(n int64, f func() (int64, error)) (int64, error) {
+	began := time.Now()
+	first, err := f()
+	if err != nil {
+		d.meter.Failed(time.Now(), err)
+		return first, err
+	}
+	d.meter.Fetched(time.Now(), time.Since(began), n, 0)
+	d.next.Store(first + n)
+	return first, nil
+}
+
+// faults are the errors of sources that are shown by their own texts, without details,
+// which may name a tenant's state.
+var faults = []error{
+	keysource.ErrStoreBack, keysource.ErrStoreBehind, keysource.ErrExhausted, keysource.ErrWorkerTaken,
+	keysource.ErrClock, keysource.ErrStoreRefused, keysource.ErrStoreState, keysource.ErrStoreDown,
+}
+
+// shownFault returns what may be shown of the error of an attempt.
+func shownFault(err error) string {
+	for _, fault := range faults {
+		if errors.Is(err, fault) {
+			return fault.Error()
+		}
+	}
+	var connecting *sqlcode.ConnectError
+	code, hasCode := sqlcode.Of(err)
+	switch {
+	case errors.As(err, &connecting):
+		return connecting.Error()
+	case hasCode:
+		return "the engine answers with " + code.String()
+	case errors.Is(err, context.DeadlineExceeded):
+		return "no answer in time"
+	}
+	return "an error of the driver, which is left out, since it may hold values"
 }
 
 // leaseOf returns how long a lease of the source lasts, 0 where it has none.
