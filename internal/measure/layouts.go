@@ -2,6 +2,7 @@ package measure
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/policy"
@@ -20,6 +21,7 @@ const (
 	Own      = "the engine's own"
 	OwnAgain = "the engine's own, again"
 	V7       = "uuidv7, 16 bytes"
+	Flake    = "snowflake"
 )
 
 // Layouts are the measured layouts, the engine's own first and last. A COMB in the
@@ -49,10 +51,22 @@ func Layouts() []Layout {
 		{"comb, the layout of SQL Server", of(policy.KindCOMB), dialect.SequentialAtEnd, text(36)},
 		{"uuidv4, 16 bytes", of(policy.KindUUIDv4), dialect.SequentialAsBinary, bytes},
 		{"coprime of 6", coprime, "", text(6)},
-		{"snowflake", flake, "", given},
+		{Flake, flake, "", given},
 		{"block", stored(policy.KindSequence), "", given},
 		{OwnAgain, nil, "", own},
 	}
+}
+
+// SentAsText returns the layouts as a driver needs them that sends no 16 bytes to a
+// column of UUIDs, such as lib/pq. The engine stores 16 bytes all the same.
+func SentAsText(layouts []Layout) []Layout {
+	all := slices.Clone(layouts)
+	for i := range all {
+		if all[i].sent == dialect.SequentialAsBinary {
+			all[i].sent = dialect.SequentialAsString
+		}
+	}
+	return all
 }
 
 // Create returns the statement that creates the table that is filled.

@@ -1,6 +1,10 @@
 package measure
 
-import "github.com/keyfill/keyfill/policy"
+import (
+	"fmt"
+
+	"github.com/keyfill/keyfill/policy"
+)
 
 // Method is a way to make keys.
 type Method struct {
@@ -10,6 +14,8 @@ type Method struct {
 	// source is how keyfill makes the keys of a process, which are numbered from
 	// 0; nil where the engine makes them.
 	source func(process int) policy.Source
+
+	layout *Layout // of which the method is made; nil for none
 
 	Chars      int  // that a key has; 0 where keys are integers
 	GapFree    bool // the keys are 1…n
@@ -53,9 +59,40 @@ func Methods() []Method {
 	}
 }
 
+// Method returns a way to make keys of the layout.
+func (l Layout) Method(name, title string) Method {
+	return Method{Name: name, Title: title, layout: &l}
+}
+
+// IsOwn reports whether the engine makes the keys.
+func (m Method) IsOwn() bool { return m.source == nil && (m.layout == nil || m.layout.source == nil) }
+
+// Create returns the statement that creates a table of orders.
+func (m Method) Create(c Columns, table string) string {
+	column := c.Integer
+	switch {
+	case m.layout != nil:
+		column = m.layout.column(c)
+	case m.source == nil:
+		column = c.Identity
+	case m.Chars > 0:
+		column = fmt.Sprintf(c.Text, m.Chars) + " NOT NULL PRIMARY KEY"
+	}
+	return "CREATE TABLE " + table + " (id " + column + ", customer INT NOT NULL, amount INT NOT NULL, note VARCHAR(40) NOT NULL)"
+}
+
 // Policy returns the policy of a process for a table; nil where the engine makes the
 // keys.
 func (m Method) Policy(dialect, table string, process int) *policy.Config {
+	if m.layout != nil {
+		l := *m.layout
+		if l.source != nil && l.source.Worker != nil { // each process has a number of its own
+			own := *l.source
+			own.Worker = &process
+			l.source = &own
+		}
+		return l.Policy(dialect, table)
+	}
 	if m.source == nil {
 		return nil
 	}
