@@ -8,6 +8,7 @@
 //	keyfill inspect KEY...       what a key is and when it was made
 //	keyfill ddl                  the statements that create the tables of the store
 //	keyfill plan KIND            the steps that bring keyfill into a table in use, and out of it
+//	keyfill bench                which key is fastest on a database
 //	keyfill backfill             keys for the rows of a table that have none
 //	keyfill version              the version of this program
 //
@@ -123,6 +124,6 @@ github.com/keyfill/keyfill, and need no program.`,
 		SilenceUsage:      true,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
-	root.AddCommand(newDemo(), newExplain(), newCheck(), newGen(), newInspect(), newDDL(), newPlan(), newBackfill(), newVersion())
+	root.AddCommand(newDemo(), newExplain(), newCheck(), newGen(), newInspect(), newDDL(), newPlan(), newBackfill(), newBench(), newVersion())
 	return root
 }

@@ -19,14 +19,20 @@ type progress struct {
 // newProgress returns the progress of a command with so much to do; nil where out is no
 // terminal.
 func newProgress(out io.Writer, total int) *progress {
-	file, isFile := out.(*os.File)
-	if !isFile {
-		return nil
-	}
-	if info, err := file.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
+	if !isTerminal(out) {
 		return nil
 	}
 	return &progress{out: out, total: total, began: time.Now()}
+}
+
+// isTerminal reports whether a stream of the command is a terminal.
+func isTerminal(stream any) bool {
+	file, isFile := stream.(*os.File)
+	if !isFile {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 // progressWidth is how many characters the bar has.
@@ -34,13 +40,23 @@ const progressWidth = 30
 
 // show shows how much is done, some times a second.
 func (p *progress) show(done int) {
+	if p == nil {
+		return
+	}
+	rate := float64(done) / max(time.Since(p.began).Seconds(), 0.001)
+	left := time.Duration(float64(p.total-done) / max(rate, 1e-9) * float64(time.Second))
+	p.draw(done, left, fmt.Sprintf("%d of %d rows, %.0f a second", done, p.total, rate))
+}
+
+// draw draws the bar, some times a second.
+func (p *progress) draw(done int, left time.Duration, text string) {
 	if p == nil || time.Since(p.shown) < 200*time.Millisecond {
 		return
 	}
 	p.shown = time.Now()
 	part := min(done*progressWidth/max(p.total, 1), progressWidth)
-	rate := float64(done) / max(time.Since(p.began).Seconds(), 0.001)
-	fmt.Fprintf(p.out, "\r[%s%s] %d of %d rows, %.0f a second ", strings.Repeat("=", part), strings.Repeat(" ", progressWidth-part), done, p.total, rate)
+	// What a longer line before has left is cleared.
+	fmt.Fprintf(p.out, "\r[%s%s] %s, %s left\x1b[K", strings.Repeat("=", part), strings.Repeat(" ", progressWidth-part), text, max(left, 0).Round(time.Second))
 }
 
 // end leaves the line.

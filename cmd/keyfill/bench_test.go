@@ -1,0 +1,306 @@
+package main
+
+import (
+	"bytes"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/keyfill/keyfill/internal/drawing"
+	"github.com/keyfill/keyfill/internal/measure"
+)
+
+// eachBenched runs f on an empty database for each driver. With -short it is SQLite
+// alone.
+func eachBenched(t *testing.T, f func(t *testing.T, p *planned)) {
+	eachPlanned(t, f)
+	if testing.Short() {
+		return
+	}
+	t.Run("postgres", func(t *testing.T) {
+		p := &planned{driver: "postgres", dsn: postgresql.DSN(postgresql.Database(t, "postgres"))}
+		p.raw = p.open(t, "")
+		f(t, p)
+	})
+}
+
+// tables returns the names of the tables of a database.
+func (p *planned) tables(t *testing.T) (names []string) {
+	t.Helper()
+	query := map[string]string{
+		"sqlite": "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name",
+		"mysql":  "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() ORDER BY TABLE_NAME",
+	}[p.driver]
+	if query == "" {
+		query = "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename"
+	}
+	rows, err := p.raw.Query(query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// benchArgs are the arguments of a short measurement.
+func (p *planned) benchArgs(t *testing.T, more ...string) []string {
+	t.Helper()
+	t.Setenv("KEYFILL_TEST_DSN", p.dsn)
+	args := []string{"bench", "--driver", p.driver, "--dsn-env", "KEYFILL_TEST_DSN", "--rounds", "1", "--connections", "2,1"}
+	return append(args, more...)
+}
+
+// TestBench measures on each engine, beside a program that uses keyfill and a table with
+// rows: both are as they were afterwards, and nothing of the DSN is told.
+func TestBench(t *testing.T) {
+	eachBenched(t, func(t *testing.T, p *planned) {
+		p.exec(t, "CREATE TABLE orders (id "+map[bool]string{true: "INTEGER PRIMARY KEY", false: "BIGINT PRIMARY KEY"}[p.driver == "sqlite"]+", note VARCHAR(20))")
+		if err := exec1(p.open(t, "orders: {column: id, source: {kind: sequence, ensure_schema: true}}"), "INSERT INTO orders (note) VALUES ('a')"); err != nil {
+			t.Fatal(err)
+		}
+		before := p.tables(t)
+		page := filepath.Join(t.TempDir(), "page.html")
+		args := p.benchArgs(t, "--rows", "1203", "--time", "20ms", "--max-rows", "50", "--json", "--html", page)
+		r := keyfillRun(t, "", args...)
+		if r.code != 1 || !strings.Contains(r.errOut, "such as") || !strings.Contains(r.errOut, "say --yes") || r.out != "" {
+			t.Fatalf("without --yes: %+v", r)
+		}
+		if after := p.tables(t); !slices.Equal(after, before) {
+			t.Fatalf("the tables are %q, and were %q", after, before)
+		}
+		if entries, err := os.ReadDir(filepath.Dir(page)); err != nil || len(entries) > 0 {
+			t.Fatalf("the folder of the page holds %v, %v", entries, err)
+		}
+		r = keyfillRun(t, "", append(args, "--yes")...)
+		if r.code != 0 || r.errOut != "" {
+			t.Fatalf("%+v", r)
+		}
+		var report benchReport
+		if err := json.Unmarshal([]byte(r.out), &report); err != nil {
+			t.Fatal(err)
+		}
+		checkReport(t, &report)
+		if after := p.tables(t); !slices.Equal(after, before) {
+			t.Errorf("the tables are %q, and were %q", after, before)
+		}
+		if states := p.count(t, "SELECT COUNT(*) FROM keyfill_sequences"); states != 1 {
+			t.Errorf("keyfill_sequences has %d rows, want the row of orders", states)
+		}
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, told := range []string{r.out, string(text)} {
+			if strings.Contains(told, p.dsn) || strings.Contains(told, "127.0.0.1") || strings.Contains(told, t.TempDir()) {
+				t.Errorf("the DSN is told:\n%s", told)
+			}
+		}
+	})
+}
+
+func exec1(db *sql.DB, query string) error {
+	_, err := db.Exec(query)
+	return err
+}
+
+// checkReport looks whether all that was to be measured was.
+func checkReport(t *testing.T, r *benchReport) {
+	t.Helper()
+	if len(r.Layouts) != len(measure.Layouts()) || len(r.Ways) != 2*len(benchMethods(measure.Layouts())) || r.Rows != 1203 || !slices.Equal(r.Connections, []int{1, 2}) {
+		t.Fatalf("%d layouts, %d ways: %+v", len(r.Layouts), len(r.Ways), r)
+	}
+	for _, l := range r.Layouts {
+		if l.Refused != "" || l.Seconds == nil || l.Seconds.Median <= 0 || l.Ratio == nil || l.Ratio.Median <= 0 || l.Table == 0 {
+			t.Errorf("%+v", l)
+		}
+	}
+	for _, w := range r.Ways {
+		if w.Refused != "" || w.Rate == nil || w.Rate.Median <= 0 || w.Ratio == nil {
+			t.Errorf("%+v", w)
+		}
+	}
+}
+
+// TestBenchKilled: what a killed run has left stays known, the next run drops it, and
+// meanwhile no second one begins.
+func TestBenchKilled(t *testing.T) {
+	eachBenched(t, func(t *testing.T, p *planned) {
+		command, _ := p.startBench(t)
+		r := keyfillRun(t, "", p.benchArgs(t, "--rows", "4", "--time", "0", "--yes")...)
+		if r.code != 1 || !strings.Contains(r.errOut, "another keyfill bench is at work") {
+			t.Errorf("a second run: %+v", r)
+		}
+		if err := command.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = command.Wait() // it was killed
+		if left := p.tables(t); !slices.ContainsFunc(left, scratchName.MatchString) || !slices.Contains(left, ledger) {
+			t.Fatalf("nothing is left: %q", left)
+		}
+		// The server learns of the end of a connection by and by.
+		for begin := time.Now(); ; {
+			r := keyfillRun(t, "", p.benchArgs(t, "--rows", "4", "--time", "0", "--yes")...)
+			if r.code == 0 {
+				break
+			}
+			if time.Since(begin) > time.Minute || !strings.Contains(r.errOut, "another keyfill bench") {
+				t.Fatalf("the next run: %+v", r)
+			}
+		}
+		if left := p.tables(t); len(left) > 0 {
+			t.Errorf("left are %q", left)
+		}
+	})
+}
+
+// TestBenchInterrupted: an interrupt ends the run, which drops its tables.
+func TestBenchInterrupted(t *testing.T) {
+	eachBenched(t, func(t *testing.T, p *planned) {
+		command, errOut := p.startBench(t)
+		if err := command.Process.Signal(syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+		_ = command.Wait()
+		if code := command.ProcessState.ExitCode(); code != 1 || !strings.Contains(errOut.String(), "canceled") {
+			t.Errorf("exit code %d: %s", code, errOut)
+		}
+		if left := p.tables(t); len(left) > 0 {
+			t.Errorf("left are %q", left)
+		}
+		if p.driver == "sqlite" {
+			if files, _ := filepath.Glob(filepath.Join(filepath.Dir(p.file()), "*-keyfill-bench*")); files != nil {
+				t.Errorf("left are %q", files)
+			}
+		}
+	})
+}
+
+// file returns the path of SQLite's database.
+func (p *planned) file() string {
+	path, _, _ := strings.Cut(strings.TrimPrefix(p.dsn, "file:"), "?")
+	return path
+}
+
+// startBench starts a run in a process of its own, which does not end by itself, and
+// waits until it stores rows.
+func (p *planned) startBench(t *testing.T) (*exec.Cmd, *bytes.Buffer) {
+	t.Helper()
+	args := p.benchArgs(t, "--rows", "10000000", "--yes")
+	command := exec.Command(os.Args[0])
+	command.Env = append(os.Environ(), commandVariable+"="+strings.Join(args, "\x1f"))
+	errOut := new(bytes.Buffer)
+	command.Stderr = errOut
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = command.Process.Kill() })
+	for {
+		i := slices.IndexFunc(p.tables(t), scratchName.MatchString)
+		if i >= 0 {
+			return command, errOut
+		}
+		if command.ProcessState != nil || syscall.Kill(command.Process.Pid, 0) != nil {
+			t.Fatalf("the run has ended: %s", errOut)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// TestBenchDropsItsOwn: what stands in the ledger under another name is not dropped, nor
+// is a table of keyfill's that has rows of others.
+func TestBenchDropsItsOwn(t *testing.T) {
+	eachPlanned(t, func(t *testing.T, p *planned) {
+		p.exec(t, createLedger, "CREATE TABLE orders (id INT)", "CREATE TABLE keyfill_bench_x_1 (id INT)",
+			"CREATE TABLE keyfill_bench_00112233445566aa_7 (id INT)")
+		for _, name := range []string{"orders", "keyfill_bench_x_1", "keyfill_bench_00112233445566aa_7", "keyfill_sequences"} {
+			p.exec(t, fmt.Sprintf("INSERT INTO %s (run, table_name) VALUES ('00112233445566aa', '%s')", ledger, name))
+		}
+		db := p.open(t, "own: {column: id, source: {kind: sequence, ensure_schema: true}}")
+		p.exec(t, "CREATE TABLE own (id BIGINT PRIMARY KEY, note VARCHAR(20))")
+		if p.driver == "sqlite" {
+			p.exec(t, "DROP TABLE own", "CREATE TABLE own (id INTEGER PRIMARY KEY, note VARCHAR(20))")
+		}
+		if err := exec1(db, "INSERT INTO own (note) VALUES ('a')"); err != nil {
+			t.Fatal(err)
+		}
+		keyfillOut(t, "", p.benchArgs(t, "--rows", "4", "--time", "0", "--yes")...)
+		want := []string{"keyfill_bench_x_1", "keyfill_sequences", "keyfill_series", "keyfill_workers", "orders", "own"}
+		if left := p.tables(t); !slices.Equal(left, want) {
+			t.Errorf("left are %q, want %q", left, want)
+		}
+	})
+}
+
+// TestBenchRefuses: what cannot be measured is an error before anything is measured.
+func TestBenchRefuses(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "b.db")
+	for _, tt := range []struct {
+		want string
+		args []string
+		code int
+	}{
+		{"sqlite, mysql, pgx and postgres", []string{"--driver", "oracle", "--dsn", "x"}, 2},
+		{"--dsn and --dsn-env", []string{"--driver", "sqlite"}, 2},
+		{"--rows 3", []string{"--driver", "sqlite", "--dsn", file, "--rows", "3"}, 2},
+		{"--max-rows 0", []string{"--driver", "sqlite", "--dsn", file, "--max-rows", "0"}, 2},
+		{"--rounds 0", []string{"--driver", "sqlite", "--dsn", file, "--rounds", "0"}, 2},
+		{"--time -1s", []string{"--driver", "sqlite", "--dsn", file, "--time", "-1s"}, 2},
+		{"--connections 300", []string{"--driver", "sqlite", "--dsn", file, "--connections", "300"}, 2},
+		{"--html", []string{"--driver", "sqlite", "--dsn", file, "--html", filepath.Join(file, "x", "y.html")}, 2},
+		{"in memory", []string{"--driver", "sqlite", "--dsn", ":memory:"}, 1},
+		{"cannot read the DSN", []string{"--driver", "mysql", "--dsn", "secret"}, 2},
+	} {
+		r := keyfillRun(t, "", append([]string{"bench"}, tt.args...)...)
+		if r.code != tt.code || !strings.Contains(r.errOut, tt.want) || strings.Contains(r.errOut, "secret") || r.out != "" {
+			t.Errorf("%q: %+v, want %d and %q", tt.args, r, tt.code, tt.want)
+		}
+	}
+}
+
+// TestConfirmed: only a yes is one.
+func TestConfirmed(t *testing.T) {
+	for in, want := range map[string]bool{"y\n": true, "Yes\n": true, " YES ": true, "\n": false, "": false, "n\n": false, "yesterday\n": false} {
+		if err := confirmed(strings.NewReader(in)); (err == nil) != want {
+			t.Errorf("confirmed(%q) = %v", in, err)
+		}
+	}
+}
+
+// TestBenchText: the tables have each layout and each way, and the verdicts what the
+// figures say.
+func TestBenchText(t *testing.T) {
+	r := sampleReport()
+	var b strings.Builder
+	r.writeText(&b)
+	for _, part := range []string{
+		"Of the keys that keyfill makes, block is stored fastest: 1.10 (1.00 to 1.20) times the",
+		"measured twice, differs from itself by up to 10 %",
+		"uuidv7, 16 bytes ", "1.30 (1.25 to 1.35)", "2.0 MB",
+		"composite was not measured: because",
+		"1 connection  of identity", "1,200 ", "1.20 (1.10 to 1.30)",
+	} {
+		if !strings.Contains(b.String(), part) {
+			t.Errorf("the text lacks %q:\n%s", part, b.String())
+		}
+	}
+	for _, d := range []drawing.Bars{r.timeBars(), r.sizeBars(), r.wayBars(1)} {
+		if misfits := d.Misfits(); misfits != nil {
+			t.Errorf("%s: %q", d.Title, misfits)
+		}
+	}
+}
