@@ -56,16 +56,7 @@ var examplesOwn = []string{"github.com/google/uuid", "github.com/jackc/pgx/v5"}
 // sets.
 func TestCompatibility(t *testing.T) {
 	const begin, end = "<!-- compatibility: cd e2e && go test -run TestCompatibility ./pages -update -->\n", "<!-- end of compatibility -->"
-	page := filepath.Join(root, "docs", "compatibility.md")
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, found := strings.Cut(string(text), begin)
-	got, after, closed := strings.Cut(rest, end)
-	if !found || !closed {
-		t.Fatalf("%s has no place for the versions", page)
-	}
+	shown := sectionOf(t, "compatibility.md", begin, end)
 	versions := map[string]string{}
 	for _, d := range testedDrivers {
 		if d.engine != "" {
@@ -75,15 +66,13 @@ func TestCompatibility(t *testing.T) {
 	want := compatibility(t, versions)
 	t.Logf("the tests run here with\n%s", want)
 	switch {
-	case got == want:
+	case shown.text == want:
 	case *harness.UpdateDocs:
-		if err := os.WriteFile(page, []byte(before+begin+want+end+after), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	case os.Getenv("KEYFILL_COMPATIBILITY") != "1" && got == compatibility(t, withServersOf(got, versions)):
-		t.Logf("%s names servers of other series", page)
+		shown.write(t, want)
+	case os.Getenv("KEYFILL_COMPATIBILITY") != "1" && shown.text == compatibility(t, withServersOf(shown.text, versions)):
+		t.Logf("%s names servers of other series", shown.page)
 	default:
-		t.Errorf("%s has\n%s\nwant\n%s\nRun the command above the table", page, got, want)
+		t.Errorf("%s has\n%s\nwant\n%s\nRun the command above the table", shown.page, shown.text, want)
 	}
 }
 

@@ -26,25 +26,13 @@ var shownKeys = []struct{ key, source string }{
 // TestFigures: docs/sources.md shows the figures that docs/performance.md has.
 func TestFigures(t *testing.T) {
 	const begin, end = "<!-- figures: cd e2e && go test -run TestFigures ./pages -update -->\n", "<!-- end of figures -->"
-	page := filepath.Join(root, "docs", "sources.md")
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, found := strings.Cut(string(text), begin)
-	got, after, closed := strings.Cut(rest, end)
-	if !found || !closed {
-		t.Fatalf("%s has no place for the figures", page)
-	}
-	want := figures(t)
+	shown, want := sectionOf(t, "sources.md", begin, end), figures(t)
 	if *harness.UpdateDocs {
-		if err := os.WriteFile(page, []byte(before+begin+want+end+after), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		shown.write(t, want)
 		return
 	}
-	if got != want {
-		t.Errorf("%s has the figures\n%s\nwant\n%s", page, got, want)
+	if shown.text != want {
+		t.Errorf("%s has the figures\n%s\nwant\n%s", shown.page, shown.text, want)
 	}
 }
 
