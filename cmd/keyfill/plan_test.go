@@ -182,7 +182,8 @@ type insertLoad struct {
 	failed []string
 	count  map[string]int
 
-	running []string // kinds
+	running []string      // kinds
+	pause   time.Duration // behind each INSERT
 }
 
 // more waits until each kind that runs has inserted some rows more.
@@ -228,6 +229,7 @@ func (l *insertLoad) begin(t *testing.T, kind string, db *sql.DB) (stop func()) 
 					l.count[kind] += 1 + n%3
 				}
 				l.mu.Unlock()
+				time.Sleep(l.pause)
 			}
 		})
 	}
