@@ -1,0 +1,104 @@
+// Package figures makes of the statistics of a mount what the metrics of keyfillprom and
+// keyfillotel show: counts by entry of the policy, and one state for each source. There are
+// no more of them than the policy has lines, whatever tables and tenants come.
+package figures
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/keyfill/keyfill"
+)
+
+// Outcome is what became of an INSERT. The outcomes exclude each other.
+type Outcome string
+
+// The outcomes of INSERTs. Filled ones are stored, left out, failed or unknown.
+const (
+	Stored  Outcome = "stored"   // all of its keys are stored
+	LeftOut Outcome = "left_out" // the rows of an upsert, or of INSERT IGNORE, were there
+	Failed  Outcome = "failed"   // it stored no key, or got none and was not sent
+	Unknown Outcome = "unknown"  // nobody knows whether its keys are stored
+	Kept    Outcome = "kept"     // it brought its own keys
+	Refused Outcome = "refused"  // it cannot be filled
+	Passed  Outcome = "passed"   // it is no INSERT into a configured table
+)
+
+// Statements are how many statements of one entry had one outcome for one reason.
+type Statements struct {
+	Entry   string // "" for what was passed
+	Outcome Outcome
+	Reason  string // a [keyfill.Cause] or [keyfill.Reason]; "" where there is none
+	Count   uint64
+}
+
+// Entry has the other counts of the INSERTs into the tables of one entry of the policy.
+type Entry struct {
+	Name                             string
+	Filled, Keys, Withheld, Suspects uint64
+}
+
+// Figures are all figures of a mount at one time.
+type Figures struct {
+	Statements []Statements
+	Entries    []Entry               // by name
+	Sources    []keyfill.SourceStats // each once
+}
+
+// Read returns the figures of a mount. It asks no database. An entry that has matched no
+// INSERT has zeros, so that somebody can see that it has not.
+func Read(m *keyfill.Mount) Figures {
+	stats := m.Stats()
+	f := Figures{Sources: m.Sources()}
+	tables := map[string][]keyfill.TableStats{}
+	for _, s := range f.Sources {
+		for _, entry := range s.Tables {
+			tables[entry] = nil
+		}
+	}
+	for _, t := range stats.Tables {
+		tables[t.Entry] = append(tables[t.Entry], t)
+	}
+	f.Statements = append(f.Statements, Statements{Outcome: Passed, Count: stats.Passed})
+	for _, name := range slices.Sorted(maps.Keys(tables)) {
+		f.add(name, tables[name])
+	}
+	return f
+}
+
+// add adds the counts of the tables that an entry has matched.
+func (f *Figures) add(name string, tables []keyfill.TableStats) {
+	e := Entry{Name: name}
+	counts := map[Statements]uint64{ // without a count; these three are there from the first
+		{Entry: name, Outcome: Stored}:  0,
+		{Entry: name, Outcome: LeftOut}: 0,
+		{Entry: name, Outcome: Kept}:    0,
+	}
+	for _, t := range tables {
+		e.Filled += t.Filled
+		e.Keys += t.Keys
+		e.Withheld += t.Withheld
+		e.Suspects += t.Suspects
+		counts[Statements{Entry: name, Outcome: Stored}] += t.Stored
+		counts[Statements{Entry: name, Outcome: LeftOut}] += t.LeftOut
+		counts[Statements{Entry: name, Outcome: Kept}] += t.Kept
+		for cause, n := range t.FailedBy {
+			counts[Statements{Entry: name, Outcome: Failed, Reason: string(cause)}] += n
+		}
+		for cause, n := range t.UnknownBy {
+			counts[Statements{Entry: name, Outcome: Unknown, Reason: string(cause)}] += n
+		}
+		for reason, n := range t.Refused {
+			counts[Statements{Entry: name, Outcome: Refused, Reason: string(reason)}] += n
+		}
+	}
+	f.Entries = append(f.Entries, e)
+	keys := slices.SortedFunc(maps.Keys(counts), func(a, b Statements) int {
+		return cmp.Or(cmp.Compare(a.Outcome, b.Outcome), cmp.Compare(a.Reason, b.Reason))
+	})
+	for _, s := range keys {
+		s.Count = counts[s]
+		f.Statements = append(f.Statements, s)
+	}
+}
