@@ -56,6 +56,7 @@ var asking = []string{
 // TestAsksNothing: with the stand-ins of this package each statement is sent as one
 // text, or refused, whatever its source, and nothing else is sent.
 func TestAsksNothing(t *testing.T) {
+	listened := map[string]bool{}
 	for _, dialect := range []string{"mysql", "mariadb", "postgres", "sqlite", "sqlserver", "oracle"} {
 		suits := 0
 		for name, source := range sources {
@@ -67,6 +68,7 @@ func TestAsksNothing(t *testing.T) {
 				continue // the engine has no such keys
 			}
 			suits++
+			listened[name] = true
 			for _, inside := range []bool{false, true} {
 				heard := new(listener)
 				db, err := keyfill.OpenDB(heard, keyfill.Options{
@@ -81,6 +83,11 @@ func TestAsksNothing(t *testing.T) {
 		}
 		if suits < 8 {
 			t.Errorf("%s: only %d sources suit: the policies are not as they should be", dialect, suits)
+		}
+	}
+	for name := range sources {
+		if !listened[name] {
+			t.Errorf("%s suits no engine: its policy is not as it should be", name)
 		}
 	}
 }

@@ -1,7 +1,10 @@
 package keyfilltest_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/keyfill/keyfill"
@@ -64,5 +67,45 @@ func TestFixedKeys(t *testing.T) {
 				t.Errorf("{%q, %q, %q, %q},", tt.dialect, tt.source, tt.layout, got)
 			}
 		})
+	}
+}
+
+// TestEveryKind: each kind of the policy's schema is among the fixed keys, and among the
+// sources that ask nothing.
+func TestEveryKind(t *testing.T) {
+	file, err := os.ReadFile("../policy/keyfill.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	type node struct {
+		Properties           map[string]node
+		AdditionalProperties json.RawMessage
+		OneOf                []struct{ Const string }
+	}
+	var schema, source node
+	if err := json.Unmarshal(file, &schema); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(schema.Properties["sources"].AdditionalProperties, &source); err != nil {
+		t.Fatal(err)
+	}
+	kinds := source.Properties["kind"].OneOf
+	if len(kinds) < 13 {
+		t.Fatalf("the schema has %d kinds, want 13 or more", len(kinds))
+	}
+	fixed, asked := "", fmt.Sprint(sources)
+	for _, key := range fixedKeys {
+		fixed += key.source + "\n"
+	}
+	for _, kind := range kinds {
+		if kind.Const == "identity" { // which keyfill does not fill
+			continue
+		}
+		if !strings.Contains(fixed, kind.Const) {
+			t.Errorf("no fixed key is of kind %s", kind.Const)
+		}
+		if !strings.Contains(asked, kind.Const) {
+			t.Errorf("no source that asks nothing is of kind %s", kind.Const)
+		}
 	}
 }
