@@ -82,6 +82,9 @@ var messages = []struct {
 	{"unknown driver", func(*testing.T) error {
 		return second(keyfill.OpenDB(&fakeConnector{&fakeDriver{}}, keyfill.Options{Policy: config("")}))
 	}},
+	{"unknown wrapper", func(*testing.T) error {
+		return second(keyfill.Register("unknown-keyfill", struct{ driver.Driver }{&fakeDriver{}}, keyfill.Options{Policy: config("")}))
+	}},
 	{"unknown dialect", func(*testing.T) error {
 		return second(keyfill.OpenDB(&fakeConnector{&fakeDriver{}}, keyfill.Options{Policy: config("db2")}))
 	}},

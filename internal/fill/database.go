@@ -1,6 +1,7 @@
 package fill
 
 import (
+	"cmp"
 	"database/sql/driver"
 
 	"github.com/keyfill/keyfill/dialect"
@@ -52,7 +53,7 @@ func NewDatabase(a Options, d driver.Driver) (*Database, error) {
 		dialects = []*dialect.Dialect{facts.Dialect}
 	default:
 		return nil, anchor.Errorf("driver", "keyfill: the driver of package %q is not known: say dialect: in the policy, one of %s",
-			drivers.PackagePath(d), dialect.Names())
+			cmp.Or(drivers.PackagePath(d), "(none: another wrapper's)"), dialect.Names())
 	}
 	tables, err := keys.New(a, facts, dialects)
 	if err != nil {

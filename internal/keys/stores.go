@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"cmp"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
@@ -163,7 +164,7 @@ func openConfigured(c policy.Store) (configuredStore, error) {
 	facts, known := drivers.Of(d)
 	switch {
 	case !known:
-		return none, anchor.Errorf("driver", "the driver of package %q is not known", drivers.PackagePath(d))
+		return none, anchor.Errorf("driver", "the driver of package %q is not known", cmp.Or(drivers.PackagePath(d), "(none: another wrapper's)"))
 	case facts.Family:
 		// MySQL and MariaDB take the same statements of a store.
 		facts.Dialect = dialect.MySQL()
