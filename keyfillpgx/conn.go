@@ -117,6 +117,7 @@ func (c *Conn) Exec(ctx context.Context, sql string, arguments ...any) (pgconn.C
 		if counts && err == nil {
 			c.keyfill.CountPassed()
 		}
+		c.tagged(n.tag)
 		return n.tag, err
 	}
 	_, err = c.keyfill.ExecText(ctx, k.text, bound(k.args), concern)
@@ -126,6 +127,7 @@ func (c *Conn) Exec(ctx context.Context, sql string, arguments ...any) (pgconn.C
 			return err
 		})
 	}
+	c.tagged(n.tag)
 	return n.tag, err
 }
 
@@ -192,8 +194,29 @@ func (c *Conn) Prepare(ctx context.Context, name, sql string) (*pgconn.Statement
 
 // Deallocate is [pgx.Conn.Deallocate].
 func (c *Conn) Deallocate(ctx context.Context, name string) error {
-	delete(c.prepared, name)
-	return c.native.conn.Deallocate(ctx, name)
+	err := c.native.conn.Deallocate(ctx, name)
+	if err == nil {
+		delete(c.prepared, name)
+	}
+	return err
+}
+
+// tagged forgets the prepared statements where the server says by its command tag that
+// none is left.
+func (c *Conn) tagged(tag pgconn.CommandTag) {
+	if len(c.prepared) == 0 {
+		return
+	}
+	switch tag.String() {
+	case "DEALLOCATE ALL", "DISCARD ALL":
+		clear(c.prepared)
+	}
+}
+
+// DeallocateAll is [pgx.Conn.DeallocateAll].
+func (c *Conn) DeallocateAll(ctx context.Context) error {
+	clear(c.prepared) // pgx forgets its names first, whatever the server says
+	return c.native.conn.DeallocateAll(ctx)
 }
 
 // Begin is [pgx.Conn.Begin]. Transactions in the transaction are savepoints.

@@ -29,6 +29,8 @@ type native struct {
 	// only where no other goroutine asks for rows.
 	copying bool
 
+	leaves bool // the pool closes the connection
+
 	begin  *pgx.TxOptions  // of the transaction that the application begins
 	begun  pgx.Tx          // that a batch has begun
 	last   pgx.Tx          // the last that BeginTx has given
@@ -111,8 +113,11 @@ func (n *native) IsValid() bool { return !n.conn.IsClosed() }
 // gone, waits for the server.
 const patience = 5 * time.Second
 
-// Close closes the connection of pgx.
+// Close closes the connection of pgx, unless its pool does.
 func (n *native) Close() error {
+	if n.leaves {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	return n.conn.Close(ctx)

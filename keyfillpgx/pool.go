@@ -100,9 +100,10 @@ func (c *PoolConn) Release() {
 		return
 	}
 	conn := c.native.conn
-	if !c.keyfill.IsValid() || !conn.PgConn().IsBusy() && conn.PgConn().TxStatus() != 'I' {
-		// The pool closes such a connection, too; keyfill's knowledge ends with it.
-		_ = c.keyfill.Close()
+	if conn.IsClosed() || conn.PgConn().IsBusy() || conn.PgConn().TxStatus() != 'I' {
+		// The pool closes such a connection. keyfill's knowledge ends with it.
+		c.native.leaves = true
+		_ = c.keyfill.Close() // which has nothing to close
 	}
 	c.acquired.Release()
 	c.acquired = nil
