@@ -38,3 +38,24 @@ func TestCommandIsFound(t *testing.T) {
 		}
 	}
 }
+
+// TestUpdateIsLast: go test hands the words behind a flag that it does not know to the
+// test, so that "-update ./folder" would test the folder in which it is run.
+func TestUpdateIsLast(t *testing.T) {
+	wrong := regexp.MustCompile(`go test [^|"\n]*-update \.`)
+	right := regexp.MustCompile(`go test [^|"\n]*\. -update|go test [^|"\n]*\./[a-z]+ -update`)
+	found := 0
+	for _, name := range append(filesNamed(t, ".go"), pages(t)...) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found += len(right.FindAll(text, -1))
+		if line := wrong.Find(text); line != nil && name != "readme_test.go" {
+			t.Errorf("%s has %q: write the folder before -update", name, line)
+		}
+	}
+	if found < 5 {
+		t.Errorf("%d commands with -update were found, want 5 or more", found)
+	}
+}
