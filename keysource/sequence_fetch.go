@@ -133,6 +133,7 @@ func (s *Sequence) settle(f *fetch, a ask, got answer, took time.Duration) bool 
 		s.dismiss(s.fault)
 	case errors.Is(got.err, ErrExhausted):
 		s.spent = true
+		s.ended(got.err)
 		s.serveStock()
 	case s.fault != nil:
 		// Whoever waits has waited for one probe.

@@ -234,6 +234,7 @@ func (s *Sequence) failOn(at At, got answer) error {
 		return got.err
 	case errors.Is(got.err, ErrExhausted):
 		s.spent = s.spent || !at.Open
+		s.ended(got.err)
 		return s.exhausted()
 	case got.err == errUnsteady:
 		s.failure = got.err

@@ -1,6 +1,8 @@
 package keysource
 
 import (
+	"cmp"
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -127,6 +129,7 @@ func (k *stock) complete(r run, n int64) (int64, bool) {
 type bounds struct {
 	max   int64
 	atEnd string // the remedy when that is given
+	last  int64  // the integer after which the store has ended before max, 0 where it has not
 	seen  int64  // the end of what the store has given, or is known to be in use
 	least int64  // no later key is below it
 }
@@ -144,8 +147,25 @@ func (b *bounds) within(first, n int64) run {
 	return run{first, min(n, b.max-first+1)}.from(b.least)
 }
 
+// ender is an error of a store that wraps [ErrExhausted], and knows why the integers end
+// before the last one: remedy is "" where it does not.
+type ender interface {
+	End() (last int64, remedy string)
+}
+
+// ended notes what the error of a store says of where its integers end.
+func (b *bounds) ended(err error) {
+	var e ender
+	if !errors.As(err, &e) {
+		return
+	}
+	if last, remedy := e.End(); remedy != "" {
+		b.last, b.atEnd = last, remedy
+	}
+}
+
 // exhausted returns the error for a request that cannot be met any more.
 func (b *bounds) exhausted() error {
 	return anchor.Endf("%w: no run of that length is left up to %d; the remedy is %s",
-		ErrExhausted, b.max, b.atEnd)
+		ErrExhausted, cmp.Or(b.last, b.max), b.atEnd)
 }

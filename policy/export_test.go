@@ -81,7 +81,7 @@ func dumpSource(s Source) string {
 		value any
 	}{
 		{"name", s.Name}, {"store", s.Store},
-		{"block", s.Block}, {"min_block", s.MinBlock}, {"max_block", s.MaxBlock}, {"start", s.Start}, {"below", s.Below},
+		{"block", s.Block}, {"min_block", s.MinBlock}, {"max_block", s.MaxBlock}, {"start", s.Start}, {"below", s.Below}, {"start_at", s.StartAt}, {"skip_range", s.SkipRange},
 		{"ensure_schema", s.EnsureSchema}, {"create", s.CreateRow()},
 		{"exclusive", s.Exclusive}, {"follow_explicit", s.FollowExplicit},
 		{"on_behind", s.OnBehind}, {"on_store_rollback", s.OnStoreRollback},

@@ -71,7 +71,7 @@ var kinds = []kind{
 		stateful:  true,
 		layouts:   asText,
 		fields: slices.Concat(counterFields, []string{
-			"below", "follow_explicit", "on_behind", "transaction", "via", "procedure", "scope",
+			"below", "start_at", "skip_range", "follow_explicit", "on_behind", "transaction", "via", "procedure", "scope",
 		}),
 		check:    (*mistakes).checkSequence,
 		suit:     namer.suitSequence,

@@ -183,6 +183,8 @@ func keywordViolation(s map[string]any, keyword string, arg, value any) string {
 		return unless(!isText || float64(len(text)) >= arg.(float64), "too short")
 	case "minItems":
 		return unless(!isList || float64(len(list)) >= arg.(float64), "too short")
+	case "maxItems":
+		return unless(!isList || float64(len(list)) <= arg.(float64), "too long")
 	case "minProperties":
 		return unless(!isObject || float64(len(object)) >= arg.(float64), "too few")
 	case "uniqueItems":

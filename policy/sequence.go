@@ -26,6 +26,8 @@ func (m *mistakes) checkSequence(p place, s Source) {
 	m.checkCounter(p, s)
 	m.checkStart(p, s)
 	m.checkBelow(p, s)
+	m.checkStartAt(p, s)
+	m.checkSkipRange(p, s)
 	checkWord(m, p, "transaction", s.Transaction, transactionWords)
 	checkWord(m, p, "via", s.Via, viaWords)
 	m.checkProcedure(p, s)

@@ -47,6 +47,16 @@ type Source struct {
 	// and the greatest key looks only at the keys below it. 0 is no such integer.
 	Below int64
 
+	// StartAt is the least integer that a sequence gives, while another sequence of the
+	// column gives those below it: that one gets an end there, which its row keeps. It
+	// is of use for a source in place whose state is in keyfill's own table in the
+	// application's database. 0 is no such integer.
+	StartAt int64
+
+	// SkipRange are integers that a sequence does not give, since something outside of
+	// keyfill does. The zero Range has none.
+	SkipRange Range
+
 	// EnsureSchema creates the tables of the store, for a sequence or a
 	// snowflake.
 	EnsureSchema bool

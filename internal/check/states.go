@@ -132,6 +132,7 @@ var stateRules = []struct {
 	{store.ErrFresh, ruleStateMissing},
 	{store.ErrBound, ruleBoundTwice},
 	{store.ErrTaken, ruleBoundTwice},
+	{store.ErrStartAt, ruleBoundTwice},
 	{store.ErrParameters, ruleStateParameters},
 	{store.ErrLayout, ruleStateParameters},
 	{store.ErrBehind, ruleStateBehind},
@@ -186,7 +187,7 @@ func (c *checker) cureState(t *target, i int, st *keys.State, found store.Looked
 	case rule == ruleStateBehind && st.Native != nil:
 		return c.raiseSequence(found.Sequence, c.tableName(t.found), column.Name)
 	case rule == ruleStateBehind && st.Row != nil && st.Row.Table == nil && st.Store == "" && !st.Maps:
-		return c.raiseState(t, st.Row)
+		return c.raiseState(t, st.Row, found.KeysEnd)
 	case rule == ruleStateBehind:
 		return "set the state above the greatest key of all columns that it serves"
 	case errors.Is(err, store.ErrTaken) && e != nil:
@@ -194,6 +195,8 @@ func (c *checker) cureState(t *target, i int, st *keys.State, found store.Looked
 		// its row they would begin again below the numbers that they have in hand.
 		return "in the policy: name: of the state that goes on, in the source; or, when no process draws from the other one any more and no other table shares it, run: DELETE FROM keyfill_sequences WHERE name = " +
 			c.textLiteral(lastQuoted(e.Detail))
+	case errors.Is(err, store.ErrStartAt):
+		return "in the policy: start_at: above all numbers that the other state has reserved, or the steps of keyfill plan change where that one is no sequence"
 	case rule == ruleStateTables:
 		return c.createTables(st.Store)
 	case rule == ruleSequence && errors.Is(err, store.ErrNoOwn):
@@ -227,9 +230,8 @@ func (c *checker) raiseSequence(sequence, table, column string) string {
 
 // raiseState returns the statement that sets a state above the keys of all columns that
 // it serves. It never lowers one, however late it is run: numbers above the greatest
-// key may be in hand.
-func (c *checker) raiseState(t *target, row *store.Sequence) string {
-	below := ""
+// key may be in hand. Keys from keysEnd on are not the state's.
+func (c *checker) raiseState(t *target, row *store.Sequence, keysEnd int64) string {
 	var greatest []string
 	for _, column := range row.Columns {
 		if column.Unranked {
@@ -242,10 +244,18 @@ func (c *checker) raiseState(t *target, row *store.Sequence) string {
 		if len(row.Columns) == 1 {
 			table = c.tableName(t.found)
 		}
-		if row.Below > 0 {
-			below = fmt.Sprintf(" WHERE %s < %d", name, row.Below)
+		var own []string
+		if keysEnd > 0 {
+			own = append(own, fmt.Sprintf("%s < %d", name, keysEnd))
 		}
-		greatest = append(greatest, fmt.Sprintf("SELECT MAX(%s) AS k FROM %s%s", name, table, below))
+		if row.Skip.Last > 0 {
+			own = append(own, fmt.Sprintf("%s NOT BETWEEN %d AND %d", name, row.Skip.First, row.Skip.Last))
+		}
+		where := ""
+		if own != nil {
+			where = " WHERE " + strings.Join(own, " AND ")
+		}
+		greatest = append(greatest, fmt.Sprintf("SELECT MAX(%s) AS k FROM %s%s", name, table, where))
 	}
 	all := fmt.Sprintf("(SELECT COALESCE(MAX(k), 0) FROM (%s) served)", strings.Join(greatest, " UNION ALL "))
 	return fmt.Sprintf("UPDATE keyfill_sequences SET next_value = %s + 1 WHERE name = %s AND next_value <= %s;", all, c.textLiteral(row.Name), all)

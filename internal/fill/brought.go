@@ -46,7 +46,7 @@ func newBrought(ctx context.Context, conn *Conn, t *keys.Table, j int, explicit 
 
 // raise makes later keys greater than one that was brought.
 func (b *brought) raise(ctx context.Context, c *Conn, key int64) error {
-	if key < 1 || key >= b.table.KeyColumns[b.key].Limit() {
+	if !b.table.KeyColumns[b.key].Gives(key) {
 		return nil
 	}
 	return b.numbers.Advance(ctx, &c.Conn, key+1)
@@ -94,7 +94,7 @@ func (b *brought) greatestStored(ctx context.Context, c *Conn) (key int64, found
 	}
 	d := c.DB.AnyEngine().Dialect
 	ask := func() bool {
-		key, err = store.Within(d, c.Raw).Column(column).MaxKeyBelow(ctx, k.Limit())
+		key, err = store.Within(d, c.Raw).Column(column).MaxKeyUpTo(ctx, k.Limit(), k.Skipped())
 		return err == nil
 	}
 	if d.ErrorsAbort && c.Tx != session.Outside {

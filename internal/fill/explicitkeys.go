@@ -50,8 +50,8 @@ func newFollowing(ctx context.Context, c *Conn, p *rewrite.Plan, args []driver.N
 		}
 		for j := range t.KeyColumns {
 			explicit := p.Explicit(args, h, i, j)
-			if limit := t.KeyColumns[j].Limit(); max(explicit.Sure, explicit.Guess) >= limit {
-				explicit.Sure, explicit.Guess = greatestBelow(p.ExplicitIntegers(args, h, i, j), limit), 0
+			if k := &t.KeyColumns[j]; !k.Gives(max(explicit.Sure, explicit.Guess, 1)) {
+				explicit.Sure, explicit.Guess = greatestOf(k, p.ExplicitIntegers(args, h, i, j)), 0
 			}
 			b, err := newBrought(ctx, c, t, j, explicit)
 			if err != nil {
@@ -71,12 +71,12 @@ func newFollowing(ctx context.Context, c *Conn, p *rewrite.Plan, args []driver.N
 	return f, nil
 }
 
-// greatestBelow returns the greatest of some integers that is below a limit, 0 where
-// there is none. A key that is not is none of the source's own.
-func greatestBelow(integers []int64, limit int64) int64 {
+// greatestOf returns the greatest of some integers that could be the source's own, 0 where
+// there is none.
+func greatestOf(k *keys.Column, integers []int64) int64 {
 	greatest := int64(0)
 	for _, n := range integers {
-		if n < limit {
+		if k.Gives(n) {
 			greatest = max(greatest, n)
 		}
 	}
@@ -155,7 +155,7 @@ func (f *following) raiseBefore(ctx context.Context) error {
 		b := &f.before[i]
 		key := max(b.explicit.Sure, b.explicit.Guess)
 		err := b.raise(ctx, f.conn, key)
-		if key < 1 || key >= b.table.KeyColumns[b.key].Limit() {
+		if !b.table.KeyColumns[b.key].Gives(key) {
 			err = b.numbers.Advance(ctx, &f.conn.Conn, 1)
 		}
 		if err != nil {

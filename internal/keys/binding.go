@@ -36,10 +36,10 @@ func newBound(row store.Sequence, bind func(context.Context, store.Column) error
 func (k *Column) row(state string, facts *Facts, columns []store.Column) store.Sequence {
 	src := k.Rule.Source
 	row := store.Sequence{
-		Name: state, Columns: columns, Start: src.Start, Max: k.Limit(), Below: src.Below, Exclusive: src.Exclusive,
+		Name: state, Columns: columns, Start: src.Start, Max: k.Limit(), Below: src.Below, StartAt: src.StartAt, Skip: skipped(src), Exclusive: src.Exclusive,
 		// The form of the row must not depend on how many tables the policy has for
 		// the state just now.
-		Shared: k.Rule.Shared || !k.Rule.Own || ofWorkers(src),
+		Shared: k.Rule.Shared || !k.Rule.Own && src.StartAt == 0 || ofWorkers(src),
 		// A row is bound to the table as it is found.
 		Create: src.CreateRow() && (facts.unseen == nil || facts.made || k.Rule.Shared),
 	}

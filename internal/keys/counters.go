@@ -34,6 +34,9 @@ type counter struct {
 
 	source string // the name of the source in statistics; "" for no source's
 
+	// ends says from where on keys are another state's; nil where they never are.
+	ends interface{ KeysEnd() int64 }
+
 	// set keeps the counter, under the name state.
 	set   *Counters
 	state string

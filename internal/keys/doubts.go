@@ -15,6 +15,7 @@ import (
 type doubted struct {
 	column store.Column
 	below  int64 // as in store.Sequence
+	skip   store.Range
 	remedy keysource.Remedy
 }
 
@@ -39,7 +40,7 @@ func (dr Drawing) doubt(ctx context.Context, c *counter) {
 		dr.on.doubts = map[*counter]doubted{}
 	}
 	src := dr.key.Rule.Source
-	dr.on.doubts[c] = doubted{f.Columns[dr.index].StoreColumn(dr.table.Rule, dr.key, false), src.Below, onBehind(src, f.Columns[dr.index].counts)}
+	dr.on.doubts[c] = doubted{f.Columns[dr.index].StoreColumn(dr.table.Rule, dr.key, false), src.Below, skipped(src), onBehind(src, f.Columns[dr.index].counts)}
 }
 
 // errInUse is returned for a number that is not above the greatest key in the table.
@@ -48,11 +49,16 @@ var errInUse = fmt.Errorf("%w: keys that the transaction sees are greater than t
 // reserveAbove reserves numbers above the greatest key that the transaction sees. Where
 // the numbering is behind that key, the policy's on_behind says what happens.
 func (c *counter) reserveAbove(ctx context.Context, g *Conn, n int64, d doubted) (int64, error) {
-	greatest, err := store.Within(g.tables.AnyEngine().Dialect, g.Raw).Column(d.column).MaxKeyUpTo(ctx, d.below)
+	column := store.Within(g.tables.AnyEngine().Dialect, g.Raw).Column(d.column)
+	end := c.keysEnd(d.below)
+	greatest, err := column.MaxKeyUpTo(ctx, end, d.skip)
 	if err != nil {
 		return 0, err
 	}
 	first, err := c.numbers.reserve(ctx, g, n)
+	if now := c.keysEnd(d.below); err == nil && now != end {
+		greatest, err = column.MaxKeyUpTo(ctx, now, d.skip) // another state begins there by now
+	}
 	if err == nil && first <= greatest && d.remedy == keysource.RemedyAdvance && greatest < greatestNumber {
 		if err = c.Follower().Advance(ctx, g, greatest+1); err == nil {
 			first, err = c.numbers.reserve(ctx, g, n)
@@ -68,6 +74,18 @@ func (c *counter) reserveAbove(ctx context.Context, g *Conn, n int64, d doubted)
 		delete(g.doubts, c) // else a rollback to a savepoint may undo the advance
 	}
 	return first, nil
+}
+
+// keysEnd returns from where on keys are not the counter's, 0 for nowhere. below is its
+// policy's.
+func (c *counter) keysEnd(below int64) int64 {
+	if c.ends == nil {
+		return below
+	}
+	if end := c.ends.KeysEnd(); end > 0 {
+		return end
+	}
+	return below
 }
 
 // DropBlock gives up what is reserved for a key column, counts and reports it.

@@ -120,8 +120,9 @@ func (r *joinedRow) open(ctx context.Context, g *Conn) error {
 		return err
 	}
 	// A change of the row in a transaction may be rolled back, and so may the change of
-	// the engine's own counter by which it was proven to stand above below.
-	if r.home != nil || !row.Created && !r.row.Shared && r.row.OnBehind != keysource.RemedyAdvance && r.row.Below == 0 {
+	// the engine's own counter by which it was proven to stand above below, and the end
+	// that another state was given.
+	if r.home != nil || !row.Created && !r.row.Shared && r.row.OnBehind != keysource.RemedyAdvance && r.row.Below == 0 && r.row.StartAt == 0 {
 		r.opened.Store(true)
 	}
 	return nil
@@ -203,7 +204,7 @@ func (dr making) newJoined(ctx context.Context, row store.Sequence, ranked bool,
 		}
 	}
 	joined := dr.db.newJoinedRow(row, home)
-	c.numbers = joined
+	c.numbers, c.ends = joined, joined.rows
 	c.bound = newBound(row, home.Reserver(row).Bind)
 	return joined, nil
 }

@@ -18,13 +18,13 @@ type plainStates struct{ at keysource.Store }
 
 // errPlain refuses options that need a database: tables and procedures that keep a
 // state, and an engine's counter, which has to be asked whenever a state is opened.
-var errPlain = anchor.New("store-driver", "its store keeps states without SQL: leave lock, via, table and below out, or name a store that is a database")
+var errPlain = anchor.New("store-driver", "its store keeps states without SQL: leave lock, via, table, below and skip_range out, or name a store that is a database")
 
 // errGone says that a state is missing although this process has used it.
 var errGone = fmt.Errorf("%w: it was there and is gone, and which of its numbers other processes hold is not known: stop them, and make it again above all of these", keysource.ErrStoreState)
 
 func (p plainStates) numbers(row store.Sequence) (numberState, error) {
-	if row.Table != nil || row.Lock != "" || row.Procedure != "" || row.Below != 0 {
+	if row.Table != nil || row.Lock != "" || row.Procedure != "" || row.Below != 0 || row.StartAt != 0 || row.Skip != (store.Range{}) {
 		return nil, errPlain
 	}
 	b := p.state(row, row.Parameters)

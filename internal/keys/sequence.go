@@ -117,6 +117,9 @@ func (dr making) countThrough(ctx context.Context, src policy.Source, row store.
 			return nil, err
 		}
 		o.Reserver, o.MaxKey = rows, rows.MaxKey
+		if own, ok := rows.(*store.Reserver); ok {
+			c.ends = own
+		}
 		c.bound = newBound(row, rows.Bind)
 	}
 	if !ranked {

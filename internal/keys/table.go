@@ -198,6 +198,19 @@ func (k *Column) Limit() int64 {
 	return limit
 }
 
+// Gives reports whether a key could be one of the source's own.
+func (k *Column) Gives(key int64) bool {
+	return key >= 1 && key < k.Limit() && !skipped(k.Rule.Source).Has(key)
+}
+
+// Skipped returns the integers that the source does not give.
+func (k *Column) Skipped() store.Range { return skipped(k.Rule.Source) }
+
+// skipped returns the integers that a source does not give.
+func skipped(src policy.Source) store.Range {
+	return store.Range{First: src.SkipRange.First, Last: src.SkipRange.Last}
+}
+
 // greatestNumber is the greatest number that a store gives. The store keeps the next
 // number, which has to fit an int64 too.
 const greatestNumber = math.MaxInt64 - 1

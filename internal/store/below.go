@@ -17,6 +17,10 @@ var ErrBelow = anchor.New("live-column", "the engine fills the column too, and i
 // [Sequence].Below.
 const BelowRemedy = "another gap (keyfill plan there), or exclusive: true in the place of below: once nothing else inserts without a key"
 
+// EndRemedy says what to do when a sequence has given the last integer below the
+// [Sequence].StartAt of another one.
+const EndRemedy = "another sequence gives the integers from there on: give its entry of the policy to this process"
+
 // proveBelow asks the engine where its own counters of the columns stand, and returns
 // [ErrBelow] unless that is the sequence's Below or above it. A column without a counter
 // needs no proof.

@@ -27,6 +27,13 @@ type binding struct {
 	columns   []Column
 	exclusive bool
 
+	// ends says that the state is a row of keyfill_sequences that may have an end: it may
+	// stand beside another one that begins there. alone says that the row names its only
+	// column, startAt is the StartAt of its sequence, and looks says that no row is
+	// changed.
+	ends, alone, looks bool
+	startAt            int64
+
 	// parameters is the text that the rows hold. It may never change.
 	parameters string
 	fail       func(cause error, format string, args ...any) *Error
@@ -34,7 +41,17 @@ type binding struct {
 
 // binding returns the binding of a sequence to its columns.
 func (q *Sequence) binding() *binding {
-	return &binding{row: q.Name, state: q.Name, columns: q.Columns, exclusive: q.Exclusive, parameters: bindingParameters, fail: q.fail}
+	return &binding{
+		row: q.Name, state: q.Name, columns: q.Columns, exclusive: q.Exclusive, parameters: bindingParameters, fail: q.fail,
+		ends: !q.foreign() && q.Parameters == "", alone: !q.Shared, startAt: q.StartAt,
+	}
+}
+
+// lookedAt is binding for who changes nothing.
+func (q *Sequence) lookedAt() *binding {
+	b := q.binding()
+	b.looks = true
+	return b
 }
 
 // WorkersState returns the [Claim].State of snowflakes, whose numbers share it.
@@ -78,9 +95,10 @@ func (d binder) checkAll(ctx context.Context, b *binding) error {
 	return nil
 }
 
-// checkTaken returns [ErrTaken] when another state is bound to a column.
+// checkTaken returns [ErrTaken] when another state is bound to a column and may give the
+// same integers; for a sequence with StartAt it is [ErrStartAt].
 func (d binder) checkTaken(ctx context.Context, b *binding, c Column) error {
-	if b.exclusive {
+	if b.exclusive && b.startAt == 0 {
 		return nil
 	}
 	own := b.rowFor(c)
@@ -96,6 +114,14 @@ func (d binder) checkTaken(ctx context.Context, b *binding, c Column) error {
 		return nil
 	}
 	name := toText(other[0])
+	if b.ends {
+		if name, err = d.overlapping(ctx, b, c, v); err != nil || name == "" {
+			return err
+		}
+	}
+	if b.startAt > 0 {
+		return b.fail(ErrStartAt, "%q", name)
+	}
 	if state, found := strings.CutSuffix(name, " for "+c.String()); found {
 		return b.fail(ErrTaken, "%q, whose row for this column is %q", state, name)
 	}

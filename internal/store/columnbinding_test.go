@@ -24,7 +24,7 @@ func TestBindingErrors(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := &fake{answer: func(query string) reply {
-				if strings.Contains(query, "MIN(name)") {
+				if strings.Contains(query, "MIN(name)") || strings.Contains(query, "SELECT name FROM") {
 					return reply{rows: [][]driver.Value{{c.other}}}
 				}
 				return reply{rows: [][]driver.Value{{int64(1), "", "", "orders", "id", ""}}}

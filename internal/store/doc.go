@@ -11,7 +11,8 @@
 //	table_name      the table that the keys go to; empty when several may
 //	column_name     its key column
 //	parameters      what may never change, in a text of the source's own
-//	incarnation     a random text, made with the row: another text, another row
+//	incarnation     a random text, made with the row: another text, another row; behind
+//	                "<" there may be the first integer that the row leaves to another one
 //	updated_at      when, by the server's clock; for people who look
 //	server          Oracle only: which server has changed it last
 //
@@ -52,7 +53,13 @@
 //	column_name     "id"
 //	parameters      "binding"; for a snowflake's with its bits behind that
 //
-// It stays when the policy no longer says that the state serves the column,
+// Two sequences whose rows name the column may serve it together, where one has a
+// StartAt: opening it writes that into the rows of the others as their end, in a
+// statement that changes no row which has given an integer from there on. The end
+// stands in the incarnation, so that every statement that reserves compares it or
+// answers with it, also in processes that have not heard of the other sequence.
+//
+// A row that binds a state stays when the policy no longer says that the state serves the column,
 // since another process may still fill the column from it. To give the column
 // to another state, remove it.
 //

@@ -36,6 +36,11 @@ var (
 	// another epoch, than a [Worker] has.
 	ErrLayout = anchor.New("parameters", "the keys of its column were made with other bits or another epoch, and keys of both can be equal: put these back, or fill another column")
 
+	// ErrStartAt is returned when a sequence with StartAt meets another state of its
+	// column that has reserved integers from there on, or that is no sequence whose row
+	// could keep an end.
+	ErrStartAt = anchor.New("shared-state", "the column is served by another state too, which has numbers from start_at on or cannot end there: write a greater start_at, or print keyfill plan change")
+
 	// ErrBehind is returned when the next value is not above the greatest key
 	// in the column.
 	ErrBehind = anchor.New("behind", "its next value is not above the greatest key in the column: others fill it too, or the row is from an older copy")
@@ -200,6 +205,15 @@ func printable(query string) string {
 		return strconv.Quote(query)
 	}
 	return query
+}
+
+// End returns the last integer of a sequence that ends where another one begins, and what
+// to do; "" for any other error.
+func (e *Error) End() (last int64, remedy string) {
+	if e.Err != keysource.ErrExhausted || e.Detail != EndRemedy {
+		return 0, ""
+	}
+	return e.limit, EndRemedy
 }
 
 // Unwrap returns the causes.

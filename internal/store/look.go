@@ -17,6 +17,7 @@ type Looked struct {
 	Last     int64 // the greatest integer that the state can give
 	Greatest int64 // key in the columns
 	IsRanked bool  // Greatest was asked for
+	KeysEnd  int64 // from which integer on keys are not the state's; 0 for none
 
 	// Sequence is the sequence of the engine that is the state, as it is written in SQL; ""
 	// for other states.
@@ -61,14 +62,21 @@ func (s *Store) Look(ctx context.Context, q Sequence) (Looked, error) {
 	if stored == nil {
 		return found, o.lookUnmade(ctx, &found)
 	}
-	if found.Next = stored.next; stored.next < 1 && q.OnBehind != keysource.RemedyAdvance {
+	if endOf(stored.incarnation) != q.end() {
+		q.remember(stored) // from its end on keys are another state's
+		if found.Greatest, found.IsRanked, err = s.run.columnsOf(&q).greatest(ctx); err != nil {
+			return found, err
+		}
+	}
+	found.Last, found.KeysEnd = q.max(), q.keysEnd()
+	if found.Next = max(stored.next, q.StartAt); stored.next < 1 && q.OnBehind != keysource.RemedyAdvance {
 		return found, o.row().belowOne(stored.next)
 	}
 	if !q.serves(stored) || stored.parameters != q.Parameters {
 		_, err := o.checkRow(ctx, stored) // which says so before it binds anything
 		return found, err
 	}
-	if err := (binder{s.run}).checkAll(ctx, q.binding()); err != nil {
+	if err := (binder{s.run}).checkAll(ctx, q.lookedAt()); err != nil {
 		return found, err
 	}
 	if err := s.run.columnsOf(&q).proveBelow(ctx); err != nil {
@@ -119,7 +127,7 @@ func (o opener) lookUnmade(ctx context.Context, found *Looked) error {
 	if _, err := o.start(ctx, found.Greatest, found.IsRanked); err != nil {
 		return err
 	}
-	return binder{o.run}.checkAll(ctx, q.binding())
+	return binder{o.run}.checkAll(ctx, q.lookedAt())
 }
 
 // isMissing reports whether the error of a query says that its table is not there.

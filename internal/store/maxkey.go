@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -18,9 +19,22 @@ func (k *KeyColumn) MaxKeyBelow(ctx context.Context, limit int64) (int64, error)
 	return k.maxKeyIn(ctx, 1, limit-1)
 }
 
-// MaxKeyUpTo is MaxKeyBelow, and MaxKey where the limit is 0.
-func (k *KeyColumn) MaxKeyUpTo(ctx context.Context, limit int64) (int64, error) {
-	if limit == 0 {
+// MaxKeyUpTo is MaxKeyBelow, and MaxKey where the limit is 0, of the keys that are not in
+// a range.
+func (k *KeyColumn) MaxKeyUpTo(ctx context.Context, limit int64, skip Range) (int64, error) {
+	switch {
+	case skip.Last > 0 && (limit == 0 || skip.Last < limit-1):
+		last := int64(math.MaxInt64)
+		if limit > 0 {
+			last = limit - 1
+		}
+		if key, err := k.maxKeyIn(ctx, skip.Last+1, last); key > 0 || err != nil {
+			return key, err
+		}
+		return k.MaxKeyBelow(ctx, skip.First)
+	case skip.Last > 0:
+		return k.MaxKeyBelow(ctx, min(limit, skip.First))
+	case limit == 0:
 		return k.MaxKey(ctx)
 	}
 	return k.MaxKeyBelow(ctx, limit)

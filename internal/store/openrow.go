@@ -95,6 +95,16 @@ func (o opener) open(ctx context.Context) (got opening, err error) {
 	if err != nil {
 		return got, err
 	}
+	if stored != nil && endOf(stored.incarnation) != q.end() {
+		// From its end on keys are another state's.
+		q.remember(stored)
+		if greatest, ranked, err = o.run.columnsOf(q).greatest(ctx); err != nil {
+			return got, err
+		}
+		if stored, err = (stateRows{o.run}).read(ctx, q.Name); err != nil {
+			return got, err
+		}
+	}
 	created := stored == nil
 	if created {
 		if stored, err = o.create(ctx, greatest, ranked); err != nil {
@@ -104,10 +114,28 @@ func (o opener) open(ctx context.Context) (got opening, err error) {
 	if got.bound, err = o.checkRow(ctx, stored); err != nil {
 		return got, err
 	}
+	if stored, err = o.raiseToStart(ctx, stored); err != nil {
+		return got, err
+	}
 	q.remember(stored)
 	got.row, got.known, got.greatest = Row{Next: stored.next, Created: created}, true, greatest
 	got.form, err = o.run.formOf(ctx, q)
 	return got, err
+}
+
+// raiseToStart raises a row that is there already to where the sequence begins.
+func (o opener) raiseToStart(ctx context.Context, stored *storedRow) (*storedRow, error) {
+	if stored.next >= o.q.StartAt {
+		return stored, nil
+	}
+	if err := o.run.advanceRow(ctx, o.q, o.q.StartAt); err != nil {
+		return nil, err
+	}
+	raised, err := stateRows{o.run}.read(ctx, o.q.Name)
+	if err == nil && raised == nil {
+		err = o.run.failed(o.q.Name, errRemoved)
+	}
+	return raised, err
 }
 
 // ensure creates what a sequence needs where it says so.
@@ -171,7 +199,7 @@ func (o opener) create(ctx context.Context, greatest int64, ranked bool) (*store
 // start returns the next value of a row that is made.
 func (o opener) start(ctx context.Context, greatest int64, ranked bool) (int64, error) {
 	q := o.q
-	start := q.Start
+	start := max(q.Start, q.StartAt)
 	if start == 0 && q.Below > 0 {
 		if err := o.run.columnsOf(q).startKnown(); err != nil {
 			return 0, err

@@ -77,7 +77,18 @@ func (p procedureCall) reserve(ctx context.Context, n int64) (keysource.Reservat
 	if first < 1 {
 		return keysource.Reservation{}, q.fail(ErrProcedure, "its answer is below 1; does it count from there, or answer with the last one?")
 	}
-	if first > p.row.limit() {
+	if q.Table == nil && q.readable() {
+		// The procedure knows of no end that the row may have got. One that is not there
+		// yet comes only above what was reserved.
+		stored, err := p.row.read(ctx)
+		if err != nil {
+			return keysource.Reservation{}, err
+		}
+		if stored != nil {
+			q.remember(stored)
+		}
+	}
+	if limit := p.row.limit(); first > limit || q.end() > 0 && first > limit-n+1 {
 		return keysource.Reservation{}, p.row.exhausted(first)
 	}
 	got := keysource.Reservation{First: first}

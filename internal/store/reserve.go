@@ -45,7 +45,7 @@ func (s *Store) Reserve(ctx context.Context, q Sequence, n, seen int64) (keysour
 
 // reserveAll is [Store.Reserve].
 func (s *sequenceRow) reserveAll(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
-	got, err := s.reserve(ctx, n, seen)
+	got, err := s.reserveOutside(ctx, n, seen)
 	if err == nil && got.First > s.limit()-n+1 {
 		return keysource.Reservation{}, s.exhausted(got.First)
 	}

@@ -171,7 +171,7 @@ func (r *Reserver) reserve(ctx context.Context, n, seen int64) (keysource.Reserv
 	case r.whole:
 		return r.row().reserveAll(ctx, n, seen)
 	}
-	return r.row().reserve(ctx, n, seen)
+	return r.row().reserveOutside(ctx, n, seen)
 }
 
 // Bind binds a shared sequence to one more column, as opening the sequence
@@ -211,8 +211,23 @@ func (r *Reserver) Advance(ctx context.Context, to int64) error {
 // [keysource.SequenceOptions]; 0 where there is none, or none can be asked for.
 func (r *Reserver) MaxKey(ctx context.Context) (int64, error) {
 	key, _, err := r.run.columnsOf(&r.sequence).greatest(ctx)
+	if key == 0 || err != nil || !r.sequence.binding().ends {
+		return key, err
+	}
+	// The row may have got an end since it was read last, and keys from there on are
+	// another state's.
+	row, err := stateRows{r.run}.read(ctx, r.sequence.Name)
+	if err != nil || row == nil || endOf(row.incarnation) == r.sequence.end() {
+		return key, nil // what is wrong with the row, the reservation says
+	}
+	r.sequence.remember(row)
+	key, _, err = r.run.columnsOf(&r.sequence).greatest(ctx)
 	return key, err
 }
+
+// KeysEnd returns the integer from which on keys are not the sequence's, as far as it is
+// known; 0 for none.
+func (r *Reserver) KeysEnd() int64 { return r.sequence.keysEnd() }
 
 // Open does what the first call does before it reserves: it makes sure that the
 // row can be used, and makes one where the sequence says so. Inside a transaction
@@ -244,9 +259,10 @@ func (r *Reserver) openAs(ctx context.Context, q Sequence) error {
 		return nil
 	}
 	r.once.Store(true)
-	if q.Below > 0 && r.run.inside {
+	if (q.Below > 0 || q.StartAt > 0) && r.run.inside {
 		// The transaction may have raised the counter of the engine itself, and a
-		// rollback lowers it again: the proof counts for this call alone.
+		// rollback lowers it again, as it takes away the end that another state was
+		// given: the proof counts for this call alone.
 		return nil
 	}
 	r.opened.Store(true)

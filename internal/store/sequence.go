@@ -53,6 +53,16 @@ type Sequence struct {
 	// greatest key, is [ErrBelow] unless each counter stands there.
 	Below int64
 
+	// StartAt is the least integer that the sequence gives, 0 for none. Other sequences
+	// of its column may go on below it: [Store.Open] gives each of them an end there,
+	// and is [ErrStartAt] where one has reserved integers from there on. It is for a
+	// sequence that is not Shared, whose row is in keyfill_sequences.
+	StartAt int64
+
+	// Skip are integers that the sequence does not give, since somebody else does who
+	// keeps to them. No greatest key is among them.
+	Skip Range
+
 	EnsureSchema bool // missing tables are created; not within a transaction
 	Create       bool // a missing row is made
 
@@ -146,7 +156,9 @@ func (q *Sequence) check(d *dialect.Dialect) error {
 		return fmt.Errorf("%w: sequence %q has more than %d characters of parameters", keysource.ErrOptions, q.Name, maxParameters)
 	case !q.Shared && len(q.Columns) != 1:
 		return fmt.Errorf("%w: sequence %q serves %d columns and is not shared", keysource.ErrOptions, q.Name, len(q.Columns))
-	case q.Start < 0, q.Max < 0:
+	case q.StartAt != 0 && (q.Shared || q.foreign()):
+		return fmt.Errorf("%w: sequence %q has StartAt and no row of its own in keyfill_sequences: leave it out", keysource.ErrOptions, q.Name)
+	case q.Start < 0, q.Max < 0, q.StartAt < 0, q.Skip.First < 0, q.Skip.Last < q.Skip.First, q.Skip.Last == math.MaxInt64:
 		return fmt.Errorf("%w: sequence %q starts or ends below 1", keysource.ErrOptions, q.Name)
 	}
 	return nil
@@ -158,7 +170,25 @@ const (
 )
 
 // max returns the greatest integer to be reserved.
-func (q *Sequence) max() int64 { return min(cmp.Or(q.Max, math.MaxInt64), maxReserved) }
+func (q *Sequence) max() int64 {
+	last := min(cmp.Or(q.Max, math.MaxInt64), maxReserved)
+	if end := q.end(); end > 0 {
+		last = min(last, end-1)
+	}
+	return last
+}
+
+// end returns the first integer that the row leaves to another state, as far as it is
+// known; 0 where it leaves none.
+func (q *Sequence) end() int64 { return endOf(q.incarnation()) }
+
+// keysEnd returns the integer from which on keys are not the sequence's; 0 for none.
+func (q *Sequence) keysEnd() int64 {
+	if end := q.end(); end > 0 && (q.Below == 0 || end < q.Below) {
+		return end
+	}
+	return q.Below
+}
 
 // bound returns what the row holds in table_name and column_name.
 func (q *Sequence) bound() (table, column string) {

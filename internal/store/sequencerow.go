@@ -52,6 +52,14 @@ func (s *sequenceRow) limit() int64 {
 	return min(s.q.max(), s.form.max)
 }
 
+// limitOf is limit for a row as it was read.
+func (s *sequenceRow) limitOf(row *storedRow) int64 {
+	if end := endOf(row.incarnation); end > 0 {
+		return min(s.limit(), end-1)
+	}
+	return s.limit()
+}
+
 // read returns the row as it is, nil where there is none.
 func (s *sequenceRow) read(ctx context.Context) (*storedRow, error) {
 	q, r := s.q, s.run
@@ -128,7 +136,8 @@ func (s *sequenceRow) unfit(ctx context.Context, row *storedRow, n, floor int64)
 		e := s.q.fail(ErrBack, "")
 		e.Next, e.server = row.next, row.server
 		return e
-	case row.next > s.limit()-n+1:
+	case row.next > s.limitOf(row)-n+1:
+		s.q.remember(row)
 		return s.exhausted(row.next)
 	}
 	return nil
@@ -174,7 +183,10 @@ func (s *sequenceRow) belowOne(next int64) *Error {
 func (s *sequenceRow) exhausted(next int64) *Error {
 	limit := s.limit()
 	e := s.q.fail(keysource.ErrExhausted, "the limit is %d: make the column wider and raise max_bits, or take another source", limit)
-	if s.q.Below > 0 && limit == s.q.Below-1 {
+	switch {
+	case s.q.end() > 0 && limit == s.q.end()-1:
+		e = s.q.fail(keysource.ErrExhausted, "%s", EndRemedy)
+	case s.q.Below > 0 && limit == s.q.Below-1:
 		e = s.q.fail(keysource.ErrExhausted, "the remedy is %s", BelowRemedy)
 	}
 	e.Next, e.limit = next, limit

@@ -39,7 +39,7 @@ func (s servedColumns) greatest(ctx context.Context) (key int64, ranked bool, er
 	if err := s.proveBelow(ctx); err != nil {
 		return 0, false, err
 	}
-	return s.greatestBy(func(k *KeyColumn) (int64, error) { return k.MaxKeyUpTo(ctx, s.q.Below) })
+	return s.greatestBy(func(k *KeyColumn) (int64, error) { return k.MaxKeyUpTo(ctx, s.q.keysEnd(), s.q.Skip) })
 }
 
 // greatestFrom is greatest of the keys from from to to, both included.

@@ -22,7 +22,9 @@ const noServer = "''"
 
 // serverOf joins what tells a row from another one with what tells its server
 // from others.
-func serverOf(incarnation, server any) string { return toText(incarnation) + "@" + toText(server) }
+func serverOf(incarnation, server any) string {
+	return identityOf(toText(incarnation)) + "@" + toText(server)
+}
 
 // on returns what is known of the server, on another way to its connection.
 func (s *serverIdentity) on(c conn) *serverIdentity {

@@ -24,7 +24,7 @@ func (s singleUpdate) reserve(ctx context.Context, n, seen int64) (keysource.Res
 	}
 	floor := max(seen, 1)
 	v := q.rowValues()
-	v[pCount], v[pFloor], v[pLimit] = n, floor-offset, limit-n+1-offset
+	v[pCount], v[pFloor] = n, floor-offset
 	if r.engine.answersID && q.Table == nil && q.known == nil {
 		if err := s.look(ctx, n, floor); err != nil {
 			return keysource.Reservation{}, err
@@ -34,12 +34,17 @@ func (s singleUpdate) reserve(ctx context.Context, n, seen int64) (keysource.Res
 		if err := r.proof.prepare(ctx); err != nil {
 			return keysource.Reservation{}, err
 		}
+		v[pLimit] = min(limit, q.max()) - n + 1 - offset // the row may have got an end
 		answer, err := s.update(ctx, u, v)
 		if err != nil {
 			return keysource.Reservation{}, s.row.unlessOurs(s.row.manyRows(err))
 		}
 		if answer != nil {
-			return s.reserved(ctx, answer, offset, n, floor)
+			got, err := s.reserved(ctx, answer, offset, n, floor)
+			if err == nil && q.Table == nil && s.isBeyondEnd(answer, got, n) {
+				continue // these are nobody's: another state begins below them
+			}
+			return got, err
 		}
 		if err := s.look(ctx, n, floor); err != nil {
 			return keysource.Reservation{}, err
@@ -53,6 +58,18 @@ func (s singleUpdate) reserve(ctx context.Context, n, seen int64) (keysource.Res
 		return keysource.Reservation{}, ErrEnded
 	}
 	return keysource.Reservation{}, r.failed(q.Name, anchor.New("contention", "the row was moved each time after it was found unfit"))
+}
+
+// isBeyondEnd reports whether integers that an UPDATE has reserved reach beyond the end
+// that the row was found to have, which it remembers.
+func (s singleUpdate) isBeyondEnd(answer []any, got keysource.Reservation, n int64) bool {
+	incarnation := toText(answer[1])
+	end := endOf(incarnation)
+	if end == 0 {
+		return false
+	}
+	s.row.q.remember(&storedRow{incarnation: incarnation})
+	return got.First > end-n
 }
 
 // look reads the row, and returns why n integers cannot be taken from it.

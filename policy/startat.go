@@ -1,0 +1,28 @@
+package policy
+
+// leastStartAt leaves the sequence before it one integer, 1.
+const leastStartAt = 2
+
+// checkStartAt checks the field start_at of the sequence at p.
+func (m *mistakes) checkStartAt(p place, s Source) {
+	at := p.in("start_at")
+	if s.StartAt == 0 && !m.has(at) {
+		return
+	}
+	switch {
+	case s.StartAt < leastStartAt:
+		m.wrong(at, "%d leaves no integer to the sequence before it; give one of at least %d", s.StartAt, leastStartAt)
+	case s.Start != 0:
+		m.wrong(p.in("start"), "start_at says where the sequence begins; leave start out")
+	case s.Below != 0 && s.StartAt >= s.Below:
+		m.wrong(at, "%d is not below %d, where the sequence ends; give a lower one", s.StartAt, s.Below)
+	}
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{{"scope", s.Scope != nil}, {"store", s.Store != ""}, {"table", s.Table != nil}, {"via", s.Via == ViaProcedure}} {
+		if f.given {
+			m.wrong(p.in(f.name), "with start_at the sequence counts through statements in keyfill's own table of the application's database; leave it out")
+		}
+	}
+}
