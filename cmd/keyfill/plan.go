@@ -14,6 +14,7 @@ import (
 type planFlags struct {
 	databaseFlags
 	table, column string
+	name          string // of a new state
 	gap           int64
 	asJSON        bool
 }
@@ -57,8 +58,9 @@ run the steps yourself, and print the plan again where it says so.
   there      keyfill fills the column while programs without it go on inserting:
              the column's own counter is raised over a gap, and keyfill fills the gap
   handback   the engine numbers the column again, above all that keyfill has reserved
-  change     another source of keyfill numbers the column: first the engine does, and
-             then keyfill again, while programs of both kinds go on inserting
+  change     another source of keyfill numbers the column, while programs of both kinds go on
+             inserting. With --name it is a sequence of that name, which begins above the old
+             one. Without, the engine numbers the column in between
   bigint     an integer column that is too narrow becomes one of 64 bits
   uuid       a UUID column beside the integer one, for programs that move to it later
 
@@ -81,6 +83,7 @@ again, policy, check and look.
 	f.add(cmd)
 	cmd.Flags().StringVar(&f.table, "table", "", "the table, as table or schema.table")
 	cmd.Flags().StringVar(&f.column, "column", "", "the key column, where the engine numbers none")
+	cmd.Flags().StringVar(&f.name, "name", "", "with change: the name of the new sequence's state")
 	cmd.Flags().Int64Var(&f.gap, "gap", 0, "how many numbers lie between the counter as it is and as it will be")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print one JSON object for each step")
 	return cmd
@@ -93,6 +96,8 @@ func (f *planFlags) run(cmd *cobra.Command, kind string) error {
 		return usagef("there is no plan %q; take there, handback, change, bigint or uuid", kind)
 	case f.table == "":
 		return usagef("say --table")
+	case f.name != "" && kind != "change":
+		return usagef("--name is for keyfill plan change; leave it out")
 	case f.gap < 0:
 		return usagef("--gap %d: give a number of at least 1", f.gap)
 	}

@@ -14,6 +14,9 @@ import (
 // process has to stop for that. A column that the engine cannot number beside others is
 // left by all processes first.
 func planChange(f *planFigures) ([]planStep, error) {
+	if f.newName != "" {
+		return planBeside(f)
+	}
 	steps, err := f.handback()
 	if err != nil {
 		return nil, err

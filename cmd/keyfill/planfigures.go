@@ -38,6 +38,8 @@ type planFigures struct {
 	foreign  string   // the one of them that belongs to another source than a sequence of this database
 	shared   []string // the members of rows that are states which number other columns too
 	lowest   int64    // the least key that no state has reserved, 0 for none or without a state
+	sharing  []string // the members of states that number other columns too
+	newName  string   // of the state in keyfill plan change, "" for none
 	gap      int64    // as asked for, 0 for the default
 	end      int64    // where the plan lets the numbers of the engine begin, 0 where it has no counter
 }
@@ -53,7 +55,7 @@ const defaultGap = 1_000_000_000
 
 // readFigures reads what the plans need to know of a table.
 func readFigures(ctx context.Context, db *sql.DB, d *dialect.Dialect, flags *planFlags) (*planFigures, error) {
-	f := &planFigures{dialect: d, gap: flags.gap}
+	f := &planFigures{dialect: d, gap: flags.gap, newName: flags.name}
 	var err error
 	if f.found, err = readCatalog(ctx, db, d, flags.table); err != nil {
 		return nil, err
@@ -254,6 +256,11 @@ func (f *planFigures) readStates(ctx context.Context, db *sql.DB) ([]planState, 
 			continue
 		}
 		states = append(states, planState{name, next[name]})
+		for row, column := range elsewhere {
+			if store.BindingRow(name, column) == row {
+				f.sharing = append(f.sharing, name)
+			}
+		}
 	}
 	return states, nil
 }
