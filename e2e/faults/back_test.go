@@ -141,6 +141,7 @@ func TestFaultMarkBack(t *testing.T) {
 			source := faultSnowflake
 			source.Worker = new(7)
 			w.use(source)
+			w.job.Pause = leisure
 			all := w.mustStart(2)
 			for range 5 {
 				w.awaitKeys(all, 0)

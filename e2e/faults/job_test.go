@@ -38,6 +38,7 @@ type job struct {
 	Ahead  time.Duration // by which its clock is ahead of the machine's
 
 	Patience time.Duration // of a step; 0 is jobPatience
+	Pause    time.Duration // behind each step
 	Crosses  bool          // transactions lock the rows of crossing, too
 	Single   bool          // no statement has several rows
 
@@ -49,6 +50,10 @@ type job struct {
 const (
 	// jobPatience bounds a step of a job that says nothing else.
 	jobPatience = time.Minute
+
+	// leisure is the Pause of processes in a test that waits for something else: without
+	// one they take all of the machine meanwhile.
+	leisure = 4 * time.Millisecond
 
 	// jobPause follows a step that has failed: a store or a server that is down
 	// is not to be run at.
@@ -93,6 +98,7 @@ func (j *job) run() error {
 			}
 			for ctx.Err() == nil {
 				h.step()
+				time.Sleep(j.Pause)
 			}
 		})
 	}

@@ -40,7 +40,7 @@ func serverKilled(t *testing.T, e harness.Engine, kinds []faultKind) {
 	swarms, members := make([]*swarm, len(kinds)), make([][]*member, len(kinds))
 	for i, k := range kinds {
 		swarms[i] = k.often().swarm(t, e)
-		swarms[i].tolerable = aboutConnections
+		swarms[i].tolerable, swarms[i].job.Pause = aboutConnections, leisure
 		members[i] = swarms[i].mustStart(2)
 	}
 	kills := 1

@@ -198,7 +198,6 @@ func (w *swarm) rage(places int, d time.Duration, life func() time.Duration) {
 	wg.Wait()
 	last := w.mustStart(places)
 	w.awaitCommit(last)
-	time.Sleep(life())
 	w.stop(last)
 }
 
