@@ -132,6 +132,16 @@ func countRows(rows *sql.Rows, err error) (n int, _ error) {
 	return n, rows.Err()
 }
 
+// startAtOf returns the integer at which the sequence of an entry of a policy begins.
+func startAtOf(t *testing.T, entry string) int64 {
+	t.Helper()
+	cfg, err := policy.Parse([]byte("version: 1\ntables:\n  " + entry + "\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg.Tables["t"].InPlace.StartAt
+}
+
 // belowOf returns the integer below which the entry of a policy ends.
 func belowOf(t *testing.T, entry string) int64 {
 	t.Helper()

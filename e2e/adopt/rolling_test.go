@@ -229,6 +229,26 @@ func TestRollingChange(t *testing.T) {
 	})
 }
 
+// TestRollingBeside: the numbers of a table go from one sequence to another by the steps of
+// keyfill plan change --name. Processes of both insert at once, and none of them is told
+// anything but its own policy.
+func TestRollingBeside(t *testing.T) {
+	eachDeployment(t, func(t *testing.T, d *deployment, e harness.Engine) {
+		harness.Exec(t, d.raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, who VARCHAR(100) NOT NULL)")
+		all := d.startAll(3, "earlier", "t: {column: id, source: {kind: sequence, ensure_schema: true}}")
+		steps := d.plan("change", "--name", "later", "--column", "id")
+		all = append(all, d.startAll(3, "later", steps[0].Policy)...)
+		d.execute(steps)
+		d.during(rollingTime(t), all)
+		d.end("earlier", "later")
+		at := startAtOf(t, steps[0].Policy)
+		d.wantApart(at, "earlier")
+		if n := harness.Count(t, d.raw, fmt.Sprintf("SELECT COUNT(*) FROM keyfill_sequences WHERE incarnation LIKE '%%<%d'", at)); n != 1 {
+			t.Errorf("%d states end at %d, want 1", n, at)
+		}
+	})
+}
+
 // TestRollingGalera: old and new processes at two nodes of a cluster. The old ones begin
 // when the counter is raised: the ALTER TABLE ends transactions at other nodes.
 func TestRollingGalera(t *testing.T) {
