@@ -11,6 +11,7 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/check"
 	"github.com/keyfill/keyfill/internal/fill"
+	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -118,23 +119,20 @@ func (s *startCheck) end() {
 // logCheck runs a check and logs its findings. A driver that panics ends the check, not
 // the application, which has asked for nothing yet.
 func logCheck(ctx context.Context, db *fill.Database, conn driver.Conn) {
-	logger := db.CurrentLogger()
 	defer func() {
 		if p := recover(); p != nil {
-			logger.LogAttrs(ctx, slog.LevelWarn, "keyfill: the policy could not be compared with the database", slog.String("error", fmt.Sprint("panic: ", p)))
+			db.Log.Write(ctx, keys.MessageUnchecked, fmt.Sprint("panic: ", p))
 		}
 	}()
 	findings, err := checkDatabase(ctx, db, conn)
 	if err != nil {
 		if ctx.Err() == nil {
-			logger.LogAttrs(ctx, slog.LevelWarn, "keyfill: the policy could not be compared with the database", slog.String("error", err.Error()))
+			db.Log.Write(ctx, keys.MessageUnchecked, err.Error())
 		}
 		return
 	}
 	levels := map[string]slog.Level{check.Error: slog.LevelError, check.Warning: slog.LevelWarn, check.Info: slog.LevelInfo}
 	for _, f := range findings {
-		logger.LogAttrs(ctx, levels[f.Severity], "keyfill: check: "+f.Message,
-			slog.String("rule", f.Rule), slog.String("table", f.Table), slog.String("column", f.Column),
-			slog.Int("line", f.Line), slog.String("remedy", f.Remedy))
+		db.Log.WriteAt(ctx, levels[f.Severity], keys.MessageFinding, f.Message, f.Rule, f.Table, f.Column, f.Line, f.Remedy)
 	}
 }

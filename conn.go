@@ -68,9 +68,9 @@ func (c *conn) passes(query string) (pass, counts bool) {
 }
 
 // count counts an INSERT that was passed, if the driver has taken it.
-func (c *conn) count(taken bool) {
+func (c *conn) count(ctx context.Context, taken bool) {
 	if taken {
-		c.Conn.CountPassed()
+		c.Conn.CountPassed(ctx)
 	}
 }
 
@@ -85,7 +85,7 @@ func (c *conn) ExecContext(ctx context.Context, query string, args []driver.Name
 	pass, counts := c.passes(query)
 	if pass {
 		res, err := c.Conn.ExecPassed(ctx, query, args)
-		c.count(counts && err != driver.ErrSkip)
+		c.count(ctx, counts && err != driver.ErrSkip)
 		return res, err
 	}
 	if c.Conn.ExpectsSkip(ctx, session.ByExec, len(args)) {
@@ -103,7 +103,7 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	pass, counts := c.passes(query)
 	if pass {
 		rows, err := c.Conn.QueryPassed(ctx, query, args)
-		c.count(counts && err != driver.ErrSkip)
+		c.count(ctx, counts && err != driver.ErrSkip)
 		return rows, err
 	}
 	if c.Conn.ExpectsSkip(ctx, session.ByQuery, len(args)) {
@@ -121,7 +121,7 @@ func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, e
 	pass, counts := c.passes(query)
 	if pass {
 		stmt, err := c.Conn.PreparePassed(ctx, query)
-		c.count(counts && err == nil)
+		c.count(ctx, counts && err == nil)
 		return stmt, err
 	}
 	if _, err := c.mw.PrepareContext(ctx, query); err != errAnswered {

@@ -19,10 +19,9 @@ type Options struct {
 	// database is opened.
 	Policy *policy.Config
 
-	// Logger gets the reports: an INSERT that is sent unfilled, a source that
-	// made a key twice, a source that has used most of its keys. No report
-	// holds a key, an argument or the text of a query. Where Logger is nil,
-	// slog.Default is asked for each report.
+	// Logger gets the log: docs/monitoring.md lists all messages. No line
+	// holds a key, an argument, a DSN, a value of [WithValue] or the text of a
+	// query. Where Logger is nil, slog.Default is asked for each line.
 	Logger *slog.Logger
 
 	// Now is the clock of the sources and must be safe for concurrent use; nil

@@ -23,6 +23,7 @@
 //	adopt       an application that exists: old processes beside new ones, and the way back
 //	catalog     what the engine says of a table
 //	check       what keyfill check finds
+//	seen        what an operator sees of it while it runs
 //	faults      killed processes and servers, clocks, clusters
 //	sqlserver   what the drivers of SQL Server and Oracle send
 //	fuzz        generated statements

@@ -36,7 +36,7 @@ type filler interface {
 	Passes(query string) (concern rewrite.Concern, pass, counts bool)
 	ExecPassed(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error)
 	QueryPassed(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error)
-	CountPassed()
+	CountPassed(ctx context.Context)
 	ExecText(ctx context.Context, query string, args []driver.NamedValue, concern rewrite.Concern) (driver.Result, error)
 	QueryText(ctx context.Context, query string, args []driver.NamedValue, concern rewrite.Concern) (driver.Rows, error)
 	PrepareText(ctx context.Context, query string, concern rewrite.Concern) (driver.Stmt, error)
@@ -115,7 +115,7 @@ func (c *Conn) Exec(ctx context.Context, sql string, arguments ...any) (pgconn.C
 	if passes {
 		_, err := c.keyfill.ExecPassed(ctx, k.text, bound(k.args))
 		if counts && err == nil {
-			c.keyfill.CountPassed()
+			c.keyfill.CountPassed(ctx)
 		}
 		c.tagged(n.tag)
 		return n.tag, err
@@ -153,7 +153,7 @@ func (c *Conn) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, er
 	if n.call.passes = passes; passes {
 		_, err := c.keyfill.QueryPassed(ctx, k.text, bound(k.args))
 		if counts && err == nil {
-			c.keyfill.CountPassed()
+			c.keyfill.CountPassed(ctx)
 		}
 		if n.rows == nil {
 			return errRows{err}, err

@@ -27,7 +27,7 @@ func (c *Conn) CopyFrom(ctx context.Context, table pgx.Identifier, columns []str
 	if passes {
 		n, err := c.native.conn.CopyFrom(ctx, table, columns, rows)
 		if counts && err == nil {
-			c.keyfill.CountPassed()
+			c.keyfill.CountPassed(ctx)
 		}
 		return n, err
 	}

@@ -27,7 +27,8 @@ const (
 type fetcher struct {
 	now      func() time.Time
 	patience time.Duration // of a request
-	onConn   bool          // there is no fetch; the store comes with each call
+	waited   func(ctx context.Context, began time.Time)
+	onConn   bool // there is no fetch; the store comes with each call
 
 	mu sync.Mutex // guards what follows, and the source; never held while the store is asked
 
@@ -130,6 +131,7 @@ func (f *fetcher) enqueue(n, after int64) *waiter {
 func (f *fetcher) await(ctx context.Context, w *waiter) (int64, error) {
 	t := time.NewTimer(f.patience)
 	defer t.Stop()
+	defer f.waited(ctx, time.Now())
 	select {
 	case <-w.done:
 		return w.first, w.err

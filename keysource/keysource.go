@@ -142,6 +142,21 @@ type Env struct {
 	// StoreWait is how long a request waits for a store that does not answer, if
 	// its context does not end before; 0 is ten seconds.
 	StoreWait time.Duration
+
+	// Waited is called after a request has waited for the store, whether it got keys or
+	// not, with its context and for how long. It must be safe for concurrent use. It is
+	// not called for a request whose keys are at hand, nor by a source on the statements'
+	// connections. Nil: nobody wants to know.
+	Waited func(ctx context.Context, d time.Duration)
+}
+
+// waited calls Waited.
+func (e Env) waited() func(context.Context, time.Time) {
+	return func(ctx context.Context, began time.Time) {
+		if e.Waited != nil {
+			e.Waited(ctx, time.Since(began))
+		}
+	}
 }
 
 // patience returns StoreWait or what stands for it.

@@ -211,7 +211,7 @@ func NewSequence(o SequenceOptions, env Env) (*Sequence, error) {
 		onBack:   o.OnStoreRollback,
 	}
 	s.max, s.atEnd = o.Max, cmp.Or(o.EndRemedy, "a wider column and max_bits")
-	s.now, s.patience, s.onConn = env.Now, env.patience(), o.OnConnection
+	s.now, s.patience, s.waited, s.onConn = env.Now, env.patience(), env.waited(), o.OnConnection
 	s.limit = s.firstLimit()
 	if s.now == nil {
 		s.now = time.Now

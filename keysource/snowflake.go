@@ -80,6 +80,7 @@ type Snowflake struct {
 	workers *Workers
 
 	patience time.Duration // of a request
+	waited   func(ctx context.Context, began time.Time)
 
 	closing chan struct{} // closed by Close
 
@@ -149,6 +150,7 @@ func NewSnowflake(o SnowflakeOptions, env Env) (*Snowflake, error) {
 		worker: int64(number),
 
 		patience: env.patience(),
+		waited:   env.waited(),
 		marker:   o.Marker,
 		workers:  o.Workers,
 		closing:  make(chan struct{}),

@@ -56,6 +56,7 @@ type Leased struct {
 	now   func() time.Time
 
 	patience time.Duration // of a request
+	waited   func(ctx context.Context, began time.Time)
 
 	mu      sync.Mutex // guards what follows; never held while the store is asked
 	held    Series     // First is 0 where there is none
@@ -97,7 +98,7 @@ func NewLeased(o LeasedOptions, env Env) (*Leased, error) {
 	case o.Lease < 10*time.Millisecond:
 		return nil, anchor.Endf("%w: a lease of %s, which is less than 10ms", ErrOptions, o.Lease)
 	}
-	l := &Leased{store: o.Store, open: o.Open, lease: o.Lease, now: env.Now, patience: env.patience(), shunned: map[int64]time.Time{}}
+	l := &Leased{store: o.Store, open: o.Open, lease: o.Lease, now: env.Now, patience: env.patience(), waited: env.waited(), shunned: map[int64]time.Time{}}
 	if l.now == nil {
 		l.now = time.Now
 	}
@@ -165,6 +166,7 @@ func (l *Leased) leased(ctx context.Context) (*Snowflake, error) {
 		if impatient == nil {
 			t := time.NewTimer(l.patience)
 			defer t.Stop()
+			defer l.waited(ctx, time.Now())
 			impatient = t.C
 		}
 		select {

@@ -103,6 +103,7 @@ func (s *Snowflake) wait(ctx context.Context, asked, n int64) (int64, error) {
 			if impatient == nil {
 				t := time.NewTimer(s.patience)
 				defer t.Stop()
+				defer s.waited(ctx, time.Now())
 				impatient = t.C
 			}
 			if err := s.fetch(ctx, next, now, impatient); err != nil {

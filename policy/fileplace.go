@@ -21,6 +21,7 @@ type position struct{ line, column int }
 // origin is where the parts of a configuration stand in its file.
 type origin struct {
 	file string // "" when it was parsed from bytes
+	hash string // of the bytes
 	at   map[place]position
 }
 

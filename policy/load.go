@@ -2,6 +2,8 @@ package policy
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -91,7 +93,7 @@ func parse(file string, data []byte) (*Config, error) {
 	}
 	r := &reader{
 		mistakes: mistakes{
-			origin: &origin{file: file, at: map[place]position{{}: positionOf(root)}},
+			origin: &origin{file: file, hash: hashOf(data), at: map[place]position{{}: positionOf(root)}},
 			unread: make(map[place]bool),
 		},
 		levels: newFieldLevels(),
@@ -103,6 +105,26 @@ func parse(file string, data []byte) (*Config, error) {
 		return nil, err
 	}
 	return &c, nil
+}
+
+// hashDigits is how many hexadecimal digits of a file's hash are told: enough to tell
+// files apart, and few enough to read aloud.
+const hashDigits = 16
+
+func hashOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])[:hashDigits]
+}
+
+// File returns the path that the configuration was read from, "" when it was parsed from
+// bytes, and the first 16 hexadecimal digits of the SHA-256 of its text, as sha256sum
+// prints them. Both are "" for a configuration built in Go. They stay when the program
+// changes the configuration.
+func (c *Config) File() (path, hash string) {
+	if c.origin == nil {
+		return "", ""
+	}
+	return c.origin.file, c.origin.hash
 }
 
 // parseYAML returns the root of the only document in data.

@@ -170,3 +170,15 @@ func ExampleRenames() {
 	// true
 	// false
 }
+
+// Statements that differ only in their values have one shape.
+func ExampleShape() {
+	d := dialect.MySQL()
+	fmt.Println(rewrite.Shape(d, "INSERT INTO orders (note) VALUES ('a secret')"))
+	fmt.Println(rewrite.Shape(d, "insert into orders (note) values (?), (?)"))
+	fmt.Println(rewrite.Shape(d, "INSERT INTO orders (total) VALUES (7)"))
+	// Output:
+	// b420e97faafc6e55
+	// b420e97faafc6e55
+	// 168c5b372f515b3d
+}

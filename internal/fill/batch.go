@@ -25,6 +25,7 @@ type Batch struct {
 
 // queuedText is one text of a batch.
 type queuedText struct {
+	query   string
 	concern rewrite.Concern
 	effect  rewrite.Transaction
 	x       *execution // nil where the text gets no keys, and brings none that are followed
@@ -50,7 +51,7 @@ func (c *Conn) NewBatch(queries []string) *Batch {
 func (b *Batch) Add(ctx context.Context, query string, args []driver.NamedValue) (string, []driver.NamedValue, error) {
 	c := b.conn
 	concern, passes, counts := c.Passes(query)
-	q := queuedText{concern: concern}
+	q := queuedText{query: query, concern: concern}
 	if passes {
 		q.event.counts = counts
 		b.queued = append(b.queued, q)
@@ -179,11 +180,11 @@ func (b *Batch) finish(ctx context.Context, q *queuedText, failed error) error {
 	c.NoteRan(q.effect, q.concern, failed)
 	switch {
 	case q.x == nil && failed == nil && q.event.table == "" && q.event.counts:
-		c.CountPassed()
+		c.CountPassed(ctx)
 		return nil
 	case q.x == nil:
 		if failed == nil {
-			c.DB.stats.note(ctx, q.event)
+			c.DB.stats.note(ctx, q.query, q.event)
 		}
 		return nil
 	case failed != nil:

@@ -226,7 +226,7 @@ func upTo(limit int64) keyForm {
 }
 
 // formed returns the keys of each draw as the driver writes them.
-func (l *bulkLoad) formed(keys [][]driver.Value) ([][]driver.Value, error) {
+func (l *bulkLoad) formed(ctx context.Context, keys [][]driver.Value) ([][]driver.Value, error) {
 	if l.forms == nil {
 		return keys, nil
 	}
@@ -235,7 +235,7 @@ func (l *bulkLoad) formed(keys [][]driver.Value) ([][]driver.Value, error) {
 		for _, key := range keys[i] {
 			v, ok := l.forms[d.Key](key)
 			if !ok {
-				return nil, l.conn.DB.stats.refuseBound(l.unwritten(d.Key, "a key is not of a size or kind that its type takes"))
+				return nil, l.conn.DB.stats.refuseBound(ctx, l.query, l.unwritten(d.Key, "a key is not of a size or kind that its type takes"))
 			}
 			out[i] = append(out[i], v)
 		}

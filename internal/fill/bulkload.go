@@ -18,11 +18,11 @@ import (
 
 // loadDirectly decides a bulk load that is not prepared: its rows come from
 // elsewhere, if there are any.
-func loadDirectly(s *statistics, p *rewrite.Plan) (event, error) {
+func loadDirectly(ctx context.Context, query string, s *statistics, p *rewrite.Plan) (event, error) {
 	if p.Action == rewrite.Keep {
 		return event{counts: true, table: p.Inserts[0].Target.Table, owner: keys.TableOf(&p.Inserts[0]), action: rewrite.Keep}, nil
 	}
-	return s.refusal(p.Refused(rewrite.ErrBulk))
+	return s.refusal(ctx, query, p.Refused(rewrite.ErrBulk))
 }
 
 // bulkLoad is a prepared bulk load.
@@ -111,7 +111,7 @@ func (l *bulkLoad) row(ctx context.Context, args []driver.NamedValue) (*executio
 	db := l.conn.DB
 	h, err := l.plan.Holes(args)
 	if err != nil {
-		return nil, db.stats.refuseBound(err)
+		return nil, db.stats.refuseBound(ctx, l.query, err)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func (l *bulkLoad) row(ctx context.Context, args []driver.NamedValue) (*executio
 		account{x}.countNoKey(err)
 		return nil, err
 	}
-	sent, err := l.formed(x.keys)
+	sent, err := l.formed(ctx, x.keys)
 	if err != nil {
 		return nil, err
 	}

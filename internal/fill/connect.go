@@ -32,6 +32,7 @@ func (db *Database) Connect(ctx context.Context, parent driver.Connector) (*Conn
 		_, _ = c.AskEngine(ctx)
 	}
 	c.SetUpSQLite(ctx)
+	keys.NoteOpened(ctx, db.Tables)
 	if policy.Mode(db.Mode.Load()) != policy.ModeOff {
 		c.AskPlaceEarly(ctx)
 	}

@@ -62,7 +62,7 @@ func NewDatabase(a Options, d driver.Driver) (*Database, error) {
 	return &Database{
 		Tables: tables,
 		seen:   newSeenTexts(tables),
-		stats:  statistics{tables},
+		stats:  statistics{tables: tables},
 		found:  foundRows{tables: tables},
 	}, nil
 }

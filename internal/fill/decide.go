@@ -35,7 +35,7 @@ func (c *Conn) decide(ctx context.Context, query string) (*rewrite.Plan, event, 
 	case p.Action == rewrite.Pass:
 		return nil, event{counts: true}, nil
 	case p.Action == rewrite.Refuse:
-		e, err := db.stats.refusal(p.Refusal)
+		e, err := db.stats.refusal(ctx, query, p.Refusal)
 		return nil, e, err
 	case p.Action == rewrite.Keep && !p.AtExecution:
 		e := event{counts: true, table: p.Inserts[0].Target.Table, owner: keys.TableOf(&p.Inserts[0]), action: rewrite.Keep}

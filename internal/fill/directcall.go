@@ -29,7 +29,7 @@ func (d *directCall) exec(ctx context.Context) (driver.Result, error) {
 	case x == nil:
 		res, err := c.ExecContext(ctx, d.query, d.args)
 		if err != driver.ErrSkip {
-			c.DB.stats.note(ctx, e)
+			c.DB.stats.note(ctx, d.query, e)
 		}
 		return res, err
 	case x.prepares():
@@ -56,7 +56,7 @@ func (d *directCall) queryRows(ctx context.Context) (driver.Rows, error) {
 	case x == nil:
 		rows, err := c.QueryContext(ctx, d.query, d.args)
 		if err != driver.ErrSkip {
-			c.DB.stats.note(ctx, e)
+			c.DB.stats.note(ctx, d.query, e)
 		}
 		return rows, err
 	case x.prepares():
@@ -77,14 +77,14 @@ func (d *directCall) decide(ctx context.Context) (*execution, event, error) {
 	c, db := d.conn, d.conn.DB
 	p, e, err := c.decide(ctx, d.query)
 	if err == nil && e.worked != nil && len(d.args) > 0 && isOption(d.args[0].Value) {
-		e, err = db.stats.refusal(e.worked.Refused(rewrite.ErrOption))
+		e, err = db.stats.refusal(ctx, d.query, e.worked.Refused(rewrite.ErrOption))
 	}
 	if p == nil || err != nil {
 		return nil, e, err
 	}
 	switch {
 	case p.Load:
-		e, err := loadDirectly(&db.stats, p)
+		e, err := loadDirectly(ctx, d.query, &db.stats, p)
 		return nil, e, err
 	case p.Action == rewrite.Keep && !p.AtExecution:
 		return d.keep(ctx, p, rewrite.Holes{}, e)
@@ -109,7 +109,7 @@ func (d *directCall) decide(ctx context.Context) (*execution, event, error) {
 		}
 	}
 	if err != nil {
-		e, err := db.stats.refusal(err)
+		e, err := db.stats.refusal(ctx, d.query, err)
 		return nil, e, err
 	}
 	e, fills := settle(db.Tables, p, h)
@@ -139,7 +139,7 @@ func (d *directCall) fill(ctx context.Context, p *rewrite.Plan, h rewrite.Holes,
 	}
 	if err != nil {
 		account{x}.countNoKey(err)
-		e, err := d.conn.DB.stats.refusal(err)
+		e, err := d.conn.DB.stats.refusal(ctx, d.query, err)
 		return nil, e, err
 	}
 	return x, event{}, nil
@@ -151,7 +151,7 @@ func (d *directCall) fill(ctx context.Context, p *rewrite.Plan, h rewrite.Holes,
 func (d *directCall) keep(ctx context.Context, p *rewrite.Plan, h rewrite.Holes, e event) (*execution, event, error) {
 	x, err := d.kept(ctx, p, h)
 	if err != nil {
-		e, err = d.conn.DB.stats.refusal(err)
+		e, err = d.conn.DB.stats.refusal(ctx, d.query, err)
 		return nil, e, err
 	}
 	return x, e, nil

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -50,7 +51,11 @@ func (c *Conn) PreparePassed(ctx context.Context, query string) (driver.Stmt, er
 }
 
 // CountPassed counts an INSERT that the driver has taken as it came.
-func (c *Conn) CountPassed() { c.DB.Tally.Passed.Add(1) }
+func (c *Conn) CountPassed(ctx context.Context) {
+	if c.DB.Tally.Passed.Add(1)%keys.NoteEvery == 0 {
+		keys.NoteInserts(ctx, c.DB.Tables)
+	}
+}
 
 // ExecText executes a text that may be an INSERT, or begin or end a
 // transaction.

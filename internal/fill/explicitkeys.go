@@ -3,7 +3,6 @@ package fill
 import (
 	"context"
 	"database/sql/driver"
-	"log/slog"
 	"slices"
 
 	"github.com/keyfill/keyfill/internal/keys"
@@ -205,8 +204,7 @@ func (f *following) raiseBehind(ctx context.Context) error {
 		case err == nil:
 			continue
 		}
-		f.conn.DB.CurrentLogger().LogAttrs(ctx, slog.LevelWarn, "keyfill: a numbering could not be raised above a key that was brought",
-			slog.String("table", b.table.Table), slog.String("column", b.table.KeyColumns[b.key].Name))
+		f.conn.DB.Log.Write(ctx, keys.MessageNotRaised, b.table.Table, b.table.KeyColumns[b.key].Name)
 	}
 	return nil
 }

@@ -211,7 +211,6 @@ func (r *plainRun) answer(res driver.Result) driver.Result {
 // and none can have been left out or replaced, all keys are stored.
 func (r *plainRun) count(res driver.Result) {
 	t := r.counts()
-	t.Keys.Add(uint64(r.holes.Counts[0]))
 	if r.in.Conflict == rewrite.ConflictError && !r.facts.OwnConflicts {
 		if affected, err := res.RowsAffected(); err == nil && affected == int64(r.in.Rows) {
 			t.Ended.Stored.Add(1)
@@ -224,12 +223,16 @@ func (r *plainRun) count(res driver.Result) {
 	r.conn.release(x, nil)
 }
 
-// counts returns the counts of the table.
+// counts returns the counts of the table, and adds the keys to them.
 func (r *plainRun) counts() *keys.TableTally {
 	t := r.tally.Load()
 	if t == nil {
 		t = r.conn.DB.Tally.Of(r.table)
 		r.tally.Store(t)
+	}
+	n := uint64(r.holes.Counts[0])
+	if t.Keys.Add(n)%keys.NoteEvery < n {
+		keys.NoteInserts(context.Background(), r.conn.DB.Tables)
 	}
 	return t
 }
@@ -264,7 +267,6 @@ func (r *plainRun) queried(ctx context.Context, rows driver.Rows, err error) (dr
 	if err == nil && r.table.KeyColumns[r.key].Source != nil {
 		t := r.counts()
 		t.Ended.AddUnknown(keys.CauseRows, 1)
-		t.Keys.Add(uint64(r.holes.Counts[0]))
 		return rows, nil
 	}
 	return r.execution().queried(ctx, rows, err)

@@ -82,7 +82,7 @@ func (r *preparation) bound(ctx context.Context, s *statement) (driver.Stmt, err
 // refuse returns the error of a refusal, or prepares the application's own text where
 // the policy or the mode lets it go out as it came.
 func (r *preparation) refuse(ctx context.Context, refusal error) (driver.Stmt, error) {
-	e, err := r.conn.DB.stats.refusal(refusal)
+	e, err := r.conn.DB.stats.refusal(ctx, r.query, refusal)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (r *preparation) kept(ctx context.Context, p *rewrite.Plan, e event) (drive
 func (r *preparation) asItIs(ctx context.Context, e event) (driver.Stmt, error) {
 	stmt, err := r.conn.PrepareContext(ctx, r.query)
 	if err == nil {
-		r.conn.DB.stats.note(ctx, e)
+		r.conn.DB.stats.note(ctx, r.query, e)
 	}
 	return stmt, err
 }
@@ -147,7 +147,7 @@ func (r *preparation) load(ctx context.Context, p *rewrite.Plan) (driver.Stmt, e
 // withoutRows prepares a bulk load whose rows do not come as executions: it is kept when
 // it brings its keys, else refused.
 func (r *preparation) withoutRows(ctx context.Context, p *rewrite.Plan) (driver.Stmt, error) {
-	e, err := loadDirectly(&r.conn.DB.stats, p)
+	e, err := loadDirectly(ctx, r.query, &r.conn.DB.stats, p)
 	if err != nil {
 		return nil, err
 	}

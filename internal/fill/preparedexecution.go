@@ -35,10 +35,10 @@ func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execu
 	}
 	h, err := holesOf(s.plan, args)
 	if err != nil {
-		return nil, c.DB.stats.refuseBound(err)
+		return nil, c.DB.stats.refuseBound(ctx, s.query, err)
 	}
 	if reason := unsuited(c.DB.Tables, s.plan, s.query); h.Any() && reason != "" {
-		return nil, c.DB.stats.refuseBound(s.plan.Refused(reason))
+		return nil, c.DB.stats.refuseBound(ctx, s.query, s.plan.Refused(reason))
 	}
 	if x := c.parked.takeBound(s, args, valuesFor(ctx, s.plan)); x != nil && x.resume(ctx, args) {
 		return x, nil
@@ -71,9 +71,9 @@ func (s *statement) fill(ctx context.Context, x *execution) (*execution, error) 
 		return x, nil
 	case x.holes.Any():
 		account{x}.countNoKey(err)
-		return nil, s.conn.DB.stats.refuseBound(err)
+		return nil, s.conn.DB.stats.refuseBound(ctx, s.query, err)
 	}
-	e, err := s.conn.DB.stats.refusal(err)
+	e, err := s.conn.DB.stats.refusal(ctx, s.query, err)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (s *statement) move(ctx context.Context) error {
 		return err
 	}
 	if p == nil || s.literal {
-		return c.DB.stats.refuseBound(s.plan.Refused(rewrite.ErrPlace))
+		return c.DB.stats.refuseBound(ctx, s.query, s.plan.Refused(rewrite.ErrPlace))
 	}
 	session, err := c.sendsLastInsertID(ctx, p)
 	if err != nil {
@@ -126,7 +126,7 @@ func (s *statement) execution(ctx context.Context, args []driver.NamedValue, h r
 func (s *statement) again(ctx context.Context, args []driver.NamedValue) (*execution, error) {
 	h, err := holesOf(s.plan, args)
 	if err != nil {
-		return nil, s.conn.DB.stats.refuseBound(err)
+		return nil, s.conn.DB.stats.refuseBound(ctx, s.query, err)
 	}
 	x := s.execution(ctx, args, h)
 	x.inline = true
@@ -135,7 +135,7 @@ func (s *statement) again(ctx context.Context, args []driver.NamedValue) (*execu
 	}
 	if err := x.fill(ctx); err != nil {
 		account{x}.countNoKey(err)
-		return nil, s.conn.DB.stats.refuseBound(err)
+		return nil, s.conn.DB.stats.refuseBound(ctx, s.query, err)
 	}
 	if err := s.replace(ctx, x.text); err != nil {
 		return nil, x.leave(ctx, err)

@@ -3,49 +3,62 @@ package fill
 import (
 	"context"
 	"errors"
-	"log/slog"
 
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// statistics counts what becomes of the INSERTs of a database, and logs those that go
-// out unfilled. It is safe for concurrent use.
-type statistics struct{ tables *keys.Tables }
+// statistics counts what becomes of the INSERTs of a database, and logs those that are
+// refused or go out unfilled: once for each shape of a text, and again when that has come
+// ten times as often. It is safe for concurrent use.
+type statistics struct {
+	tables *keys.Tables
+	shapes shapes
+}
 
 // note counts a statement that the driver took as it came, and logs one that was
 // withheld, unless the mode is off.
-func (s *statistics) note(ctx context.Context, e event) {
+func (s *statistics) note(ctx context.Context, query string, e event) {
 	if !e.counts {
 		return
 	}
 	e.addAlone(&s.tables.Tally)
+	keys.NoteInserts(ctx, s.tables)
 	if e.withheld && e.mode != policy.ModeOff {
-		s.log(ctx, e)
+		s.logUnfilled(ctx, query, e)
 	}
 	for _, other := range e.rest {
-		s.note(ctx, other)
+		s.note(ctx, query, other)
 	}
 }
 
-// log logs a statement that was sent as it came although it was not filled.
-func (s *statistics) log(ctx context.Context, e event) {
-	attrs := []slog.Attr{
-		slog.String("table", e.table),
-		slog.String("action", e.action.String()),
-		slog.String("mode", e.mode.String()),
+// logUnfilled logs a statement that was sent as it came although it was not filled.
+func (s *statistics) logUnfilled(ctx context.Context, query string, e event) {
+	shape, count, now := s.shapes.count(s.tables.AnyEngine().Dialect, query, shapeKey{table: e.table, reason: e.reason, sent: true})
+	if !now {
+		return
 	}
+	var reason, remedy, offset any
 	if e.action == rewrite.Refuse {
-		attrs = append(attrs, slog.String("reason", e.reason.Error()), slog.Int("offset", e.offset))
+		reason, remedy, offset = string(e.reason), e.reason.Error(), e.offset
 	}
-	s.tables.CurrentLogger().LogAttrs(ctx, slog.LevelWarn, "keyfill: INSERT sent unfilled", attrs...)
+	s.tables.Log.Write(ctx, keys.MessageUnfilled, e.table, e.action.String(), e.mode.String(), reason, remedy, offset, shape, count)
+}
+
+// logRefused logs a statement that was not sent.
+func (s *statistics) logRefused(ctx context.Context, query string, r *rewrite.Refusal) {
+	keys.NoteInserts(ctx, s.tables)
+	shape, count, now := s.shapes.count(s.tables.AnyEngine().Dialect, query, shapeKey{table: r.Table, reason: r.Reason})
+	if now {
+		s.tables.Log.Write(ctx, keys.MessageRefused, r.Table, string(r.Reason), r.Reason.Error(), r.Offset, shape, count)
+	}
 }
 
 // refusal counts and returns the error for an INSERT that cannot be filled. Where the
 // policy or the mode lets it go out as it came, the error is nil and the event is what
 // to count then. An error that is no refusal comes back as it is.
-func (s *statistics) refusal(err error) (event, error) {
+func (s *statistics) refusal(ctx context.Context, query string, err error) (event, error) {
 	var r *rewrite.Refusal
 	if !errors.As(err, &r) {
 		return event{}, err
@@ -60,6 +73,7 @@ func (s *statistics) refusal(err error) (event, error) {
 	}
 	if e.mode == policy.ModeFill && !unfilled {
 		e.addAlone(&s.tables.Tally)
+		s.logRefused(ctx, query, r)
 		return event{}, refused(r)
 	}
 	e.withheld = true
@@ -68,12 +82,13 @@ func (s *statistics) refusal(err error) (event, error) {
 
 // refuseBound counts and returns the refusal of an execution whose text is
 // changed already, so that it cannot go out as it came.
-func (s *statistics) refuseBound(err error) error {
+func (s *statistics) refuseBound(ctx context.Context, query string, err error) error {
 	var r *rewrite.Refusal
 	if !errors.As(err, &r) {
 		return err
 	}
 	s.tables.Tally.Of(r.Target.Owner.(*keys.Table)).Refuse(r.Reason)
+	s.logRefused(ctx, query, r)
 	return refused(r)
 }
 

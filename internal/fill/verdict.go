@@ -131,7 +131,7 @@ func (a account) count(res driver.Result, err error) {
 	case isBadConn(err):
 		return
 	case a.x.refused != nil:
-		a.x.conn.DB.stats.note(context.Background(), *a.x.refused)
+		a.x.conn.DB.stats.note(context.Background(), a.x.query, *a.x.refused)
 		return
 	}
 	a.countAs(func(in *rewrite.Insert) verdict {
@@ -144,6 +144,7 @@ func (a account) count(res driver.Result, err error) {
 
 // eachInsert calls a function for each INSERT of the execution, with what it counts as.
 func (a account) eachInsert(f func(e *event, in *rewrite.Insert)) {
+	defer keys.NoteInserts(context.Background(), a.x.conn.DB.Tables)
 	first := events(a.x.plan, a.x.holes, a.x.rows)
 	f(&first, &a.x.plan.Inserts[0])
 	for i := range first.rest {

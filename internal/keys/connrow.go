@@ -18,6 +18,7 @@ type connRow struct {
 	rows    *store.Reserver   // of no connection yet; nil for series
 	series  *store.SeriesRows // of no connection yet; nil for others
 	ranked  bool              // there is a greatest key to compare with
+	leases  *leaseLog         // of series; nil for others
 }
 
 // at returns the way to the row from a connection.

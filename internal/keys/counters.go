@@ -21,6 +21,12 @@ type counter struct {
 	mapping keysource.Mapping
 	warned  atomic.Bool // that most of them are used
 
+	// warnAt is the number from which on most are used, and remedy is what helps then. A
+	// number less than 1 stands for a counter that does not end, or whose keys do: they
+	// have a mapping.
+	warnAt int64
+	remedy string
+
 	// home is the table that the state numbers, as the catalog names it; "" where the
 	// state may number several.
 	home string

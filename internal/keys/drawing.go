@@ -78,6 +78,9 @@ func (dr Drawing) numbers(ctx context.Context, n int64) (*counter, int64, error)
 		first, err := c.reserve(ctx, dr.on, n)
 		switch {
 		case err == nil:
+			if c.warnAt > 0 && first >= c.warnAt {
+				dr.warnOfEnd(ctx, c)
+			}
 			return c, first, nil
 		case unusable(err):
 			// The next statement may be about another table of that name.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
-	"log/slog"
 
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
@@ -86,14 +85,22 @@ func (dr Drawing) mapped(ctx context.Context, n int) ([]driver.Value, error) {
 	return keys, nil
 }
 
+// warnAt returns the number from which on most of the numbers up to last are used.
+func warnAt(last int64) int64 { return int64(float64(last) * keysource.WarnShare) }
+
+// warnOfEnd reports once that most numbers of a counter are used, whose numbers are keys.
+func (dr Drawing) warnOfEnd(ctx context.Context, c *counter) {
+	if c.warned.CompareAndSwap(false, true) {
+		dr.db.Log.Write(ctx, messageNearEnd, dr.table.Table, dr.key.Name, dr.key.Limit(), c.remedy)
+	}
+}
+
 // warn reports once that most keys of a source are used.
 func (dr Drawing) warn(ctx context.Context, c *counter, last int64) {
 	if keysource.Share(c.mapping, last+1) < keysource.WarnShare || !c.warned.CompareAndSwap(false, true) {
 		return
 	}
-	dr.db.CurrentLogger().LogAttrs(ctx, slog.LevelWarn, "keyfill: most keys of a source are used",
-		slog.String("table", dr.table.Table), slog.String("column", dr.key.Name),
-		slog.Int64("keys", c.mapping.Last()), slog.String("remedy", keysource.EndRemedy(c.mapping)))
+	dr.db.Log.Write(ctx, messageNearEnd, dr.table.Table, dr.key.Name, c.mapping.Last(), keysource.EndRemedy(c.mapping))
 }
 
 // bounded returns the mapping of a state, nil where numbers are keys, and the greatest

@@ -32,9 +32,10 @@ func (dr making) newNative(ctx context.Context) (*counter, error) {
 		return store.Claim{State: state}, err
 	}
 	o := src.SequenceOptions()
-	o.Reserver, o.MaxKey, o.Max = native, native.MaxKey, dr.key.Limit()
+	o.Reserver, o.MaxKey, o.Max = watchedReserver{native, dr.watch("")}, native.MaxKey, dr.key.Limit()
 	o.EndRemedy = "a greater MAXVALUE where the sequence ends before that, or a wider column and max_bits"
-	source, err := keysource.NewSequence(o, dr.db.sources.env)
+	c.warnAt, c.remedy = warnAt(o.Max), o.EndRemedy
+	source, err := keysource.NewSequence(o, dr.env())
 	if err != nil {
 		return nil, err
 	}

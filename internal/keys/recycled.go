@@ -50,7 +50,7 @@ func (dr making) newRecycled(row store.Sequence, ranked bool, schema string, c *
 		}
 		o.OnConnection = true
 		d := dr.db.Candidates[0].Dialect
-		at = &connRow{dialect: d, ranked: ranked, series: store.On(d, nil).Series(series)}
+		at = &connRow{dialect: d, ranked: ranked, series: store.On(d, nil).Series(series), leases: dr.leases(src.Series, src.Lease)}
 		c.bound = newBoundOn(row, at)
 	} else {
 		st, err := dr.storeOf(src, &series.Sequence)
@@ -64,7 +64,7 @@ func (dr making) newRecycled(row store.Sequence, ranked bool, schema string, c *
 		}
 		c.bound = newBound(row, rows.Bind)
 	}
-	source, err := keysource.NewRecycled(o, dr.db.sources.env)
+	source, err := keysource.NewRecycled(o, dr.env())
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (dr making) newRecycled(row store.Sequence, ranked bool, schema string, c *
 // storeOf returns the store of a source that does not count on the statements'
 // connections, and completes its row.
 func (dr making) storeOf(src policy.Source, row *store.Sequence) (stateStore, error) {
-	st, err := dr.db.sources.stores.states(src.Store)
+	st, err := dr.states(src)
 	if err != nil {
 		return nil, err
 	}
@@ -91,13 +91,19 @@ func (dr making) storeOf(src policy.Source, row *store.Sequence) (stateStore, er
 // seriesAt returns the way to the series from a connection.
 func (r *connRow) seriesAt(g *Conn) keysource.SeriesAt {
 	at := keysource.SeriesAt{Open: g.Tx != session.Outside}
-	at.Transact = func(ctx context.Context, f func(keysource.SeriesStore) error) error {
-		inside := func(st *store.Store) error { return f(r.series.At(st)) }
+	at.Transact = func(ctx context.Context, f func(keysource.SeriesStore) error) (err error) {
+		told := &heldLines{of: r.leases}
+		defer func() {
+			if err == nil {
+				told.flush(ctx)
+			}
+		}()
+		inside := func(st *store.Store) error { return f(watchedSeries{SeriesStore: r.series.At(st), told: told}) }
 		if !at.Open {
 			return committing{r, g}.transact(ctx, inside)
 		}
 		// Its several statements would each commit where the transaction has ended.
-		err := g.ProvenStore().Prove(ctx)
+		err = g.ProvenStore().Prove(ctx)
 		switch {
 		case errors.Is(err, store.ErrEnded):
 			return committing{r, g}.transact(ctx, inside)

@@ -49,6 +49,9 @@ func (s *sequence) suspect() { s.source.Suspect() }
 
 func (s *sequence) close(ctx context.Context) error { return s.source.Close(ctx) }
 
+// widerColumn is what helps where a counter comes to its end.
+const widerColumn = "a wider column and max_bits"
+
 func (dr making) newSequence(ctx context.Context) (*counter, error) {
 	src := dr.key.Rule.Source
 	facts, columns, err := dr.columns(ctx)
@@ -72,6 +75,8 @@ func (dr making) newSequence(ctx context.Context) (*counter, error) {
 	c := &counter{unseen: facts.unseen, mapping: mapping, claimer: claimerOf(src, &row)}
 	if mapping != nil {
 		o.EndRemedy = keysource.EndRemedy(mapping)
+	} else {
+		c.warnAt, c.remedy = warnAt(last), cmp.Or(o.EndRemedy, widerColumn)
 	}
 	if !dr.key.Rule.Shared {
 		c.home = facts.Columns[dr.index].home()
@@ -127,7 +132,7 @@ func (dr making) countThrough(ctx context.Context, src policy.Source, row store.
 		// but is not behind because of it, unless the keys are unique over all values.
 		o.MaxKey = nil
 	}
-	source, err := keysource.NewSequence(o, dr.db.sources.env)
+	source, err := keysource.NewSequence(o, dr.env())
 	if err != nil {
 		return nil, err
 	}

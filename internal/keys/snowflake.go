@@ -80,7 +80,7 @@ func (dr making) newSnowflake(ctx context.Context) (*counter, error) {
 	if dr.db.markless(src) {
 		return dr.newMarkless(ctx, o, mapping)
 	}
-	st, err := dr.db.sources.stores.states(src.Store)
+	st, err := dr.states(src)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (dr making) newSnowflake(ctx context.Context) (*counter, error) {
 	worker.Number = int64(number)
 	marker := st.marker(worker)
 	o.Marker = marker
-	flake, err := keysource.NewSnowflake(o, dr.db.sources.env)
+	flake, err := keysource.NewSnowflake(o, dr.env())
 	if err != nil {
 		return nil, err
 	}
@@ -155,9 +155,9 @@ func (dr making) leased(src policy.Source, o keysource.SnowflakeOptions, st stat
 			o, worker := o, worker
 			worker.Number = int64(number)
 			o.Worker, o.Marker = &number, st.marker(worker)
-			return keysource.NewSnowflake(o, dr.db.sources.env)
+			return keysource.NewSnowflake(o, dr.env())
 		},
-	}, dr.db.sources.env)
+	}, dr.env())
 }
 
 // leasedName returns the name of the rows that say which process has which worker's

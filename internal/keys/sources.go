@@ -30,6 +30,7 @@ type sources struct {
 	stateless map[policy.Source]keysource.Source
 
 	stores   *stores
+	watches  storeWatches
 	counters *Counters
 	flakes   *SharedSnowflakes
 	maxima   sync.Map // of *keysource.Meter, by the name of the source: of maxplusone

@@ -3,7 +3,6 @@ package keys
 import (
 	"cmp"
 	"context"
-	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -24,7 +23,7 @@ type Tables struct {
 	Engine          atomic.Pointer[Engine] // nil until those two are told apart
 	sources         *sources
 	standIn         func(state string) keysource.Reserver // for stores; nil outside tests
-	logger          *slog.Logger                          // nil: slog.Default, when it is needed
+	Log             Log
 
 	config    *policy.Config
 	storeWait time.Duration // how long to wait for a store that does not answer
@@ -32,6 +31,9 @@ type Tables struct {
 	Mode  atomic.Uint32 // a policy.Mode
 	Tally Tally
 	rows  rowNeeds
+
+	opened    atomic.Bool // the line about the opening was logged
+	unmatched atomic.Bool // the entries that no INSERT has matched were looked for
 }
 
 // defaultStoreWait is the wait of a policy without store_wait.
@@ -40,7 +42,7 @@ const defaultStoreWait = 10 * time.Second
 // New returns the tables of a database, which speaks one of the dialects. It
 // does no I/O. It keeps the policy, which must not be changed.
 func New(a Options, facts drivers.Facts, dialects []*dialect.Dialect) (*Tables, error) {
-	db := &Tables{sources: newSources(a), standIn: a.Reservers, logger: a.Logger, config: a.Policy, storeWait: cmp.Or(a.Policy.StoreWait, defaultStoreWait)}
+	db := &Tables{sources: newSources(a), standIn: a.Reservers, Log: Log{a.Logger}, config: a.Policy, storeWait: cmp.Or(a.Policy.StoreWait, defaultStoreWait)}
 	db.Mode.Store(uint32(a.Policy.Mode)) // so that off asks the server nothing
 	for _, one := range dialects {
 		e, err := newEngine(a, one, db.sources)
@@ -99,21 +101,10 @@ func (db *Tables) AnyEngine() *Engine {
 	return db.Candidates[0]
 }
 
-// CurrentLogger returns the logger for a report that is made now. Where the options have
-// none, it is slog's default logger, which the program may have set after the database
-// was opened.
-func (db *Tables) CurrentLogger() *slog.Logger {
-	if db.logger != nil {
-		return db.logger
-	}
-	return slog.Default()
-}
-
 // noteSuspect counts and reports that keys of a column were found in use.
 func (dr Drawing) noteSuspect(ctx context.Context) {
 	dr.db.Tally.Of(dr.table).suspects.Add(1)
-	dr.db.CurrentLogger().LogAttrs(ctx, slog.LevelError, "keyfill: source suspect: a key was in use already",
-		slog.String("table", dr.table.Table), slog.String("column", dr.key.Name))
+	dr.db.Log.Write(ctx, messageSuspect, dr.table.Table, dr.key.Name)
 }
 
 // TransactionEffect returns what a text does to the transaction of its connection.

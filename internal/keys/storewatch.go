@@ -1,0 +1,201 @@
+package keys
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// ownStore stands in the log for the application's database, which has no name in the
+// policy.
+const ownStore = "the application's database"
+
+// failuresBeforeDown is how many attempts in a row a store has to fail before it is called
+// down: a connection that broke while it was idle fails one, and the next one mends that
+// 50 milliseconds later.
+const failuresBeforeDown = 2
+
+// storeWatches watch the stores of a database, by their names in the policy.
+type storeWatches struct {
+	mu  sync.Mutex
+	all map[string]*storeWatch
+}
+
+// storeWatch logs that a store does not answer, once, and that it is back. It is safe for
+// concurrent use.
+type storeWatch struct {
+	log  Log
+	name string
+
+	failing atomic.Bool // the last attempt has failed
+	mu      sync.Mutex
+	count   int       // attempts that have failed since the last answer
+	since   time.Time // when the first of them ended
+}
+
+// sourceWatch is a storeWatch for one source.
+type sourceWatch struct {
+	*storeWatch
+	source string
+}
+
+// watch returns the watch of a store for the source of the drawing.
+func (dr Drawing) watch(name string) sourceWatch {
+	w := &dr.db.sources.watches
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.all == nil {
+		w.all = map[string]*storeWatch{}
+	}
+	one := w.all[name]
+	if one == nil {
+		one = &storeWatch{log: dr.db.Log, name: name}
+		if name == "" {
+			one.name = ownStore
+		}
+		w.all[name] = one
+	}
+	return sourceWatch{one, dr.source()}
+}
+
+// source returns the name of the drawing's source, which no tenant and no table changes.
+func (dr Drawing) source() string { return sourceName(dr.table.Rule.Entry, &dr.key.Rule) }
+
+// note notes how an attempt has ended.
+func (w sourceWatch) note(ctx context.Context, err error) {
+	switch {
+	case err != nil && errors.Is(ctx.Err(), context.Canceled):
+		return // it was given up
+	case err != nil && !isStoreAnswer(err):
+		w.failed(ctx, err)
+	case w.failing.Load():
+		w.answered(ctx)
+	}
+}
+
+// isStoreAnswer reports whether an error is the answer of a store that works.
+func isStoreAnswer(err error) bool {
+	return errors.Is(err, keysource.ErrExhausted) ||
+		errors.Is(err, keysource.ErrStoreState) && !errors.Is(err, keysource.ErrStoreRefused)
+}
+
+func (w sourceWatch) failed(ctx context.Context, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.failing.Store(true)
+	if w.count++; w.count == 1 {
+		w.since = time.Now()
+	}
+	if w.count == failuresBeforeDown {
+		w.log.Write(ctx, messageStoreDown, w.name, w.source, shownError(err))
+	}
+}
+
+func (w sourceWatch) answered(ctx context.Context) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.count >= failuresBeforeDown {
+		w.log.Write(ctx, messageStoreBack, w.name, time.Since(w.since), w.count)
+	}
+	w.failing.Store(false)
+	w.count = 0
+}
+
+// shownError returns what may be said of a store's error: a driver's text may hold the DSN,
+// and an engine's the name of a state, which may hold a tenant's.
+func shownError(err error) string {
+	var connecting *sqlcode.ConnectError
+	code, hasCode := sqlcode.Of(err)
+	switch {
+	case errors.As(err, &connecting):
+		return connecting.Error()
+	case hasCode:
+		return "the engine answers with " + code.String()
+	case errors.Is(err, context.DeadlineExceeded):
+		return "no answer in time"
+	case errors.Is(err, driver.ErrBadConn):
+		return "the connection is broken"
+	case sqlcode.IsNetwork(err):
+		return sqlcode.Connecting(err).Error()
+	}
+	return "an error of the driver, which is left out, since it may hold values"
+}
+
+// watchedReserver is the state of a sequence whose store is watched.
+type watchedReserver struct {
+	keysource.Reserver
+	watch sourceWatch
+}
+
+func (r watchedReserver) Reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
+	got, err := r.Reserver.Reserve(ctx, n, seen)
+	r.watch.note(ctx, err)
+	return got, err
+}
+
+// watchedStore is where states are, whose store is watched.
+type watchedStore struct {
+	stateStore
+	watch  sourceWatch
+	leases *leaseLog
+}
+
+// states returns where the state of a source is.
+func (dr Drawing) states(src policy.Source) (stateStore, error) {
+	at, err := dr.db.sources.stores.states(src.Store)
+	if err != nil {
+		return nil, err
+	}
+	leases := dr.leases(src.Series, src.Lease)
+	if ofWorkers(src) {
+		leases = dr.leases(0, src.WorkerLease)
+	}
+	return watchedStore{at, dr.watch(src.Store), leases}, nil
+}
+
+func (s watchedStore) numbers(row store.Sequence) (numberState, error) {
+	state, err := s.stateStore.numbers(row)
+	if err != nil {
+		return nil, err
+	}
+	return watchedNumbers{state, s.watch}, nil
+}
+
+func (s watchedStore) series(o store.Series) seriesState {
+	rows := s.stateStore.series(o)
+	return watchedSeriesState{watchedSeries{rows, &heldLines{of: s.leases, now: true}, &s.watch}, rows}
+}
+
+func (s watchedStore) marker(w store.Worker) markState {
+	return watchedMark{s.stateStore.marker(w), s.watch}
+}
+
+type watchedNumbers struct {
+	numberState
+	watch sourceWatch
+}
+
+func (n watchedNumbers) Reserve(ctx context.Context, count, seen int64) (keysource.Reservation, error) {
+	got, err := n.numberState.Reserve(ctx, count, seen)
+	n.watch.note(ctx, err)
+	return got, err
+}
+
+type watchedMark struct {
+	markState
+	watch sourceWatch
+}
+
+func (m watchedMark) Mark(ctx context.Context, until int64) (int64, error) {
+	before, err := m.markState.Mark(ctx, until)
+	m.watch.note(ctx, err)
+	return before, err
+}
