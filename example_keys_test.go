@@ -216,3 +216,32 @@ tables:
 	// INSERT INTO orders (note, "number") VALUES ('x', 1)
 	// INSERT INTO orders (note, "number") VALUES ('x', 2)
 }
+
+// A program asks what keyfill does with its INSERTs, and why.
+func ExampleWithTrace() {
+	db, err := keyfill.OpenDB(printer{}, options(uuids))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer db.Close()
+	ctx := keyfill.WithTrace(context.Background(), func(e keyfill.Event) {
+		fmt.Printf("-> %q %s %d %q %q %q\n", e.Entry, e.Action, e.Keys, e.Kind, e.Way, e.Reason)
+	})
+	for _, query := range []string{
+		"INSERT INTO orders (note) VALUES ('a')",
+		"INSERT INTO orders VALUES ('a')",
+		"INSERT INTO ordres (note) VALUES ('a')",
+	} {
+		if _, err := db.ExecContext(ctx, query); err != nil {
+			fmt.Println("an error")
+		}
+	}
+	// Output:
+	// INSERT INTO orders (note, "id") VALUES ('a', '019b76da-a800-7000-8000-000000000001')
+	// -> "orders" fill 1 "uuidv7" "direct" ""
+	// -> "orders" refuse 0 "" "" "no_column_list"
+	// an error
+	// INSERT INTO ordres (note) VALUES ('a')
+	// -> "" pass 0 "" "as it came" ""
+}

@@ -33,7 +33,8 @@ type bulkLoad struct {
 
 	filled int // of those that were filled since the load began
 
-	last *execution
+	last  *execution
+	trace *tracer // of its last row; nil where nobody traces
 
 	follows following // of its rows
 
@@ -91,6 +92,7 @@ func (l *bulkLoad) ExecContext(ctx context.Context, args []driver.NamedValue) (d
 	res, err := session.ExecStmt(ctx, l.Stmt, x.sent)
 	if err == nil {
 		account{x}.countBegun()
+		l.trace = x.trace.to
 	} else {
 		account{x}.count(nil, err)
 	}
@@ -195,7 +197,10 @@ func (l *bulkLoad) Close() error {
 // countLate counts what became of the rows that were filled since the load began.
 func (l *bulkLoad) countLate(v verdict) {
 	if l.filled > 0 {
-		v.addTo(&l.conn.DB.Tally.Of(keys.TableOf(&l.plan.Inserts[0])).Late, uint64(l.filled))
+		t := keys.TableOf(&l.plan.Inserts[0])
+		v.addTo(&l.conn.DB.Tally.Of(t).Late, uint64(l.filled))
+		load := &execution{conn: l.conn, plan: l.plan, trace: tracing{to: l.trace}}
+		account{load}.tell(&event{table: t.Table, owner: t, action: rewrite.Fill, keys: l.filled}, &l.plan.Inserts[0], v)
 	}
 	l.filled = 0
 }

@@ -55,6 +55,7 @@ func (c *Conn) CountPassed(ctx context.Context) {
 	if c.DB.Tally.Passed.Add(1)%keys.NoteEvery == 0 {
 		keys.NoteInserts(ctx, c.DB.Tables)
 	}
+	watchOf(ctx).tracer.event(event{action: rewrite.Pass})
 }
 
 // ExecText executes a text that may be an INSERT, or begin or end a

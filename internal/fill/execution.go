@@ -31,6 +31,7 @@ type execution struct {
 	how       executor
 	follows   following
 	recording recording
+	trace     tracing
 	fate      fate
 
 	text string // what is sent
@@ -51,8 +52,15 @@ type fate struct {
 func (c *Conn) newExecution(ctx context.Context, p *rewrite.Plan, query string, args []driver.NamedValue, h rewrite.Holes) *execution {
 	x := c.emptyExecution()
 	x.conn, x.plan, x.query, x.args, x.holes = c, p, query, args, h
-	x.recording.recorder, x.values = recorderOf(ctx), valuesFor(ctx, p)
+	x.values = valuesFor(ctx, p)
+	x.watch(ctx)
 	return x
+}
+
+// watch notes who wants to know of the execution under a context.
+func (x *execution) watch(ctx context.Context) {
+	w := watchOf(ctx)
+	x.recording.recorder, x.trace.to = w.recorder, w.tracer
 }
 
 // emptyExecution returns an execution that an autonomous executor executes.
@@ -91,6 +99,10 @@ func valuesFor(ctx context.Context, p *rewrite.Plan) string {
 // fill gives the execution its keys: the keys of an attempt that ended in
 // driver.ErrBadConn, or new ones.
 func (x *execution) fill(ctx context.Context) error {
+	if x.trace.to != nil {
+		x.trace.waits = new(keys.Waits)
+		ctx = keys.WithWaits(ctx, x.trace.waits)
+	}
 	if !x.recording.recorder.retry(x) {
 		if err := x.choose(ctx); err != nil {
 			return err
@@ -143,7 +155,8 @@ func (x *execution) resume(ctx context.Context, args []driver.NamedValue) bool {
 	if err != nil || !x.holes.Equal(h) || x.values != valuesFor(ctx, x.plan) {
 		return false
 	}
-	x.args, x.recording.recorder = args, recorderOf(ctx)
+	x.args = args
+	x.watch(ctx)
 	x.place()
 	return true
 }
@@ -186,7 +199,7 @@ func (x *execution) queried(ctx context.Context, rows driver.Rows, err error) (d
 		x.failed(ctx, err)
 		return nil, setRefused(x.plan, err)
 	}
-	if x.kept || x.recording.recorder == nil && !x.hasNumbers() {
+	if x.kept || x.recording.recorder == nil && x.trace.to == nil && !x.hasNumbers() {
 		account{x}.count(nil, nil)
 		return rows, nil
 	}

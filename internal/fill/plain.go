@@ -60,9 +60,9 @@ func (s *seenText) plainOn(ctx context.Context, c *Conn) *plain {
 }
 
 // suits reports whether the plain executor may run: the transaction has changed no
-// tables, the table's facts are known, and nobody records keys.
+// tables, the table's facts are known, and nobody records keys or traces.
 func (p *plain) suits(ctx context.Context, c *Conn) bool {
-	return !c.Altered.On && p.table.Gate.Facts.Load() != nil && ctx.Value(recorderKey{}) == nil
+	return !c.Altered.On && p.table.Gate.Facts.Load() != nil && !isWatched(ctx)
 }
 
 // ExpectsSkip reports whether the driver will probably answer driver.ErrSkip to a text

@@ -50,20 +50,16 @@ type note struct {
 	at       int
 }
 
-type recorderKey struct{}
-
 // WithRecorder returns a context under which r notes the keys, and the Recorders of
 // ctx as well.
 func WithRecorder(ctx context.Context, r *Recorder) context.Context {
-	r.parent = recorderOf(ctx)
-	return context.WithValue(ctx, recorderKey{}, r)
+	w := watchOf(ctx)
+	r.parent, w.recorder = w.recorder, r
+	return context.WithValue(ctx, watchKey{}, &w)
 }
 
 // recorderOf returns the Recorder of a context, nil where there is none.
-func recorderOf(ctx context.Context) *Recorder {
-	r, _ := ctx.Value(recorderKey{}).(*Recorder)
-	return r
-}
+func recorderOf(ctx context.Context) *Recorder { return watchOf(ctx).recorder }
 
 // All returns a copy of what was noted.
 func (r *Recorder) All() []recordedKey {

@@ -101,6 +101,7 @@ func (s *statement) ExecContext(ctx context.Context, args []driver.NamedValue) (
 	if err != nil {
 		return nil, err
 	}
+	x.trace.prepared = true
 	res, err := x.how.exec(ctx, s)
 	res, err = x.executed(ctx, res, err)
 	s.conn.release(x, err)
@@ -123,6 +124,7 @@ func (s *statement) QueryContext(ctx context.Context, args []driver.NamedValue) 
 	if err != nil {
 		return nil, err
 	}
+	x.trace.prepared = true
 	rows, err := x.how.query(ctx, s)
 	return x.queried(ctx, rows, err)
 }

@@ -25,6 +25,7 @@ func (s *statistics) note(ctx context.Context, query string, e event) {
 	}
 	e.addAlone(&s.tables.Tally)
 	keys.NoteInserts(ctx, s.tables)
+	watchOf(ctx).tracer.event(e)
 	if e.withheld && e.mode != policy.ModeOff {
 		s.logUnfilled(ctx, query, e)
 	}
@@ -46,9 +47,10 @@ func (s *statistics) logUnfilled(ctx context.Context, query string, e event) {
 	s.tables.Log.Write(ctx, keys.MessageUnfilled, e.table, e.action.String(), e.mode.String(), reason, remedy, offset, shape, count)
 }
 
-// logRefused logs a statement that was not sent.
+// logRefused logs, and tells a tracer of, a statement that was not sent.
 func (s *statistics) logRefused(ctx context.Context, query string, r *rewrite.Refusal) {
 	keys.NoteInserts(ctx, s.tables)
+	watchOf(ctx).tracer.refused(r)
 	shape, count, now := s.shapes.count(s.tables.AnyEngine().Dialect, query, shapeKey{table: r.Table, reason: r.Reason})
 	if now {
 		s.tables.Log.Write(ctx, keys.MessageRefused, r.Table, string(r.Reason), r.Reason.Error(), r.Offset, shape, count)

@@ -131,7 +131,7 @@ func (a account) count(res driver.Result, err error) {
 	case isBadConn(err):
 		return
 	case a.x.refused != nil:
-		a.x.conn.DB.stats.note(context.Background(), a.x.query, *a.x.refused)
+		a.x.conn.DB.stats.note(WithTracer(context.Background(), a.x.trace.to.say), a.x.query, *a.x.refused)
 		return
 	}
 	a.countAs(func(in *rewrite.Insert) verdict {
@@ -159,10 +159,15 @@ func (a account) countAs(on func(*rewrite.Insert) verdict) {
 		t := a.x.conn.DB.Tally.Of(e.owner)
 		if e.action != rewrite.Fill {
 			t.Kept.Add(1)
+			if a.x.trace.to != nil {
+				a.tell(e, in, on(in))
+			}
 			return
 		}
 		t.Keys.Add(uint64(e.keys))
-		on(in).addTo(&t.Ended, 1)
+		v := on(in)
+		v.addTo(&t.Ended, 1)
+		a.tell(e, in, v)
 	})
 }
 
@@ -182,9 +187,14 @@ func (a account) countBegun() {
 // countLate counts what became of an execution that was counted as begun.
 func (a account) countLate(on func(*rewrite.Insert) verdict) {
 	a.eachInsert(func(e *event, in *rewrite.Insert) {
-		if e.action == rewrite.Fill {
-			on(in).addTo(&a.x.conn.DB.Tally.Of(e.owner).Late, 1)
+		if e.action != rewrite.Fill && a.x.trace.to == nil {
+			return
 		}
+		v := on(in)
+		if e.action == rewrite.Fill {
+			v.addTo(&a.x.conn.DB.Tally.Of(e.owner).Late, 1)
+		}
+		a.tell(e, in, v)
 	})
 }
 
@@ -196,9 +206,10 @@ func (a account) countNoKey(err error) {
 		return
 	}
 	cause := keys.CauseOfNoKey(err)
-	a.eachInsert(func(e *event, _ *rewrite.Insert) {
+	a.eachInsert(func(e *event, in *rewrite.Insert) {
 		if e.action == rewrite.Fill {
 			a.x.conn.DB.Tally.Of(e.owner).AddNoKey(cause)
+			a.traceFailure(e, in, cause)
 		}
 	})
 }

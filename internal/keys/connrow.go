@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"time"
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/session"
@@ -28,7 +29,7 @@ func (r *connRow) at(g *Conn) keysource.At {
 	at.Reserver = committing{r, g}
 	if at.Open {
 		rows = r.rows.At(store.Within(r.dialect, g.Raw)).Whole()
-		at.Reserver = rows
+		at.Reserver = openRows{rows}
 	}
 	if r.ranked {
 		at.MaxKey = rows.MaxKey
@@ -50,11 +51,20 @@ type committing struct {
 var errInside = errors.New("a transaction is open")
 
 func (c committing) Reserve(ctx context.Context, n, seen int64) (r keysource.Reservation, err error) {
+	defer WaitsOf(ctx).since(time.Now())
 	err = c.commit(ctx, func(rows *store.Reserver) error {
 		r, err = rows.Reserve(ctx, n, seen)
 		return err
 	})
 	return r, err
+}
+
+// openRows is a row inside a transaction.
+type openRows struct{ *store.Reserver }
+
+func (r openRows) Reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
+	defer WaitsOf(ctx).since(time.Now())
+	return r.Reserver.Reserve(ctx, n, seen)
 }
 
 func (c committing) Advance(ctx context.Context, to int64) error {

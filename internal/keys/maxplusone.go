@@ -28,7 +28,7 @@ var (
 func (dr Drawing) afterMax(ctx context.Context, n int64) (int64, error) {
 	began := time.Now()
 	first, err := dr.readMax(ctx, n)
-	meter, _ := dr.db.sources.maxima.LoadOrStore(sourceName(dr.table.Rule.Entry, &dr.key.Rule), new(keysource.Meter))
+	meter, _ := dr.db.sources.maxima.LoadOrStore(SourceName(dr.table.Rule.Entry, &dr.key.Rule), new(keysource.Meter))
 	if err != nil {
 		meter.(*keysource.Meter).Failed(time.Now(), err)
 		return 0, err

@@ -192,7 +192,7 @@ func (dr Drawing) Counter(ctx context.Context) (*counter, error) {
 	create := func() (*counter, error) {
 		made, err := making{dr, state}.newCounter(ctx)
 		if err == nil {
-			made.source = sourceName(dr.table.Rule.Entry, &dr.key.Rule)
+			made.source = SourceName(dr.table.Rule.Entry, &dr.key.Rule)
 			_, flake := made.numbers.(*snowflake)
 			made.ofValue = only == nil && len(dr.key.Rule.Values) > 0 && !flake
 		}

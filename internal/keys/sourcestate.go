@@ -45,9 +45,9 @@ type SourceState struct {
 	LastErrorAt time.Time
 }
 
-// sourceName returns the name under which the states of a key column's source are
+// SourceName returns the name under which the states of a key column's source are
 // summed: there are no more of them than the policy has sources.
-func sourceName(entry string, k *policy.RuleKey) string {
+func SourceName(entry string, k *policy.RuleKey) string {
 	if k.Own {
 		return entry + "." + k.Column
 	}
@@ -92,7 +92,7 @@ func (s *sums) addPolicy(p *policy.Policy) {
 	for _, entry := range p.Entries() {
 		for i := range entry.Rule.Keys {
 			k := &entry.Rule.Keys[i]
-			name := sourceName(entry.Name, k)
+			name := SourceName(entry.Name, k)
 			at, known := s.places[name]
 			if !known {
 				at = len(s.all)

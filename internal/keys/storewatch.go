@@ -67,7 +67,7 @@ func (dr Drawing) watch(name string) sourceWatch {
 }
 
 // source returns the name of the drawing's source, which no tenant and no table changes.
-func (dr Drawing) source() string { return sourceName(dr.table.Rule.Entry, &dr.key.Rule) }
+func (dr Drawing) source() string { return SourceName(dr.table.Rule.Entry, &dr.key.Rule) }
 
 // note notes how an attempt has ended.
 func (w sourceWatch) note(ctx context.Context, err error) {

@@ -69,6 +69,13 @@ func WaitsOf(ctx context.Context) *Waits {
 	return w
 }
 
+// since notes a wait that has begun at a time.
+func (w *Waits) since(began time.Time) {
+	if w != nil {
+		w.Add(time.Since(began))
+	}
+}
+
 // Add notes a wait.
 func (w *Waits) Add(d time.Duration) {
 	if w != nil {
