@@ -25,7 +25,7 @@ type leaseLog struct {
 // leases returns the log of the leases of the drawing's source. size is the size of a
 // series, 0 for the default one.
 func (dr Drawing) leases(size int64, lease time.Duration) *leaseLog {
-	l := &leaseLog{log: dr.db.Log, source: dr.source(), lease: cmp.Or(lease, keysource.DefaultLease)}
+	l := &leaseLog{log: dr.db.Log, source: sourceOf(dr), lease: cmp.Or(lease, keysource.DefaultLease)}
 	if !ofWorkers(dr.key.Rule.Source) {
 		l.size = cmp.Or(size, keysource.DefaultSeries)
 	}

@@ -63,11 +63,11 @@ func (dr Drawing) watch(name string) sourceWatch {
 		}
 		w.all[name] = one
 	}
-	return sourceWatch{one, dr.source()}
+	return sourceWatch{one, sourceOf(dr)}
 }
 
-// source returns the name of the drawing's source, which no tenant and no table changes.
-func (dr Drawing) source() string { return SourceName(dr.table.Rule.Entry, &dr.key.Rule) }
+// sourceOf returns the name of a drawing's source, which no tenant and no table changes.
+func sourceOf(dr Drawing) string { return SourceName(dr.table.Rule.Entry, &dr.key.Rule) }
 
 // note notes how an attempt has ended.
 func (w sourceWatch) note(ctx context.Context, err error) {

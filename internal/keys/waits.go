@@ -45,7 +45,7 @@ func (l *waitLog) note(ctx context.Context, d time.Duration) {
 	if !l.said.IsZero() && time.Since(l.said) < waitPause {
 		return
 	}
-	l.dr.db.Log.Write(ctx, messageWaited, l.dr.table.Table, l.dr.key.Name, l.dr.source(), d, l.waits)
+	l.dr.db.Log.Write(ctx, messageWaited, l.dr.table.Table, l.dr.key.Name, sourceOf(l.dr), d, l.waits)
 	l.said, l.waits = time.Now(), 0
 }
 
