@@ -258,6 +258,56 @@ func TestInstallable(t *testing.T) {
 	}
 }
 
+// TestGettable: a module of a user gets each published module from a proxy by its version,
+// and finds all packages. Nothing is compiled.
+func TestGettable(t *testing.T) {
+	ctx := context.Background()
+	s := opened(t, repository(t, working(t)))
+	proxy, home, user := t.TempDir(), t.TempDir(), t.TempDir()
+	tree, err := released(ctx, s, t.TempDir(), "v0.1.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tree.proxy(s, proxy); err != nil {
+		t.Fatal(err)
+	}
+	program, get := "package user\n", []string{"get"}
+	for _, m := range tree.ws.published() {
+		get = append(get, m.path()+"@v0.1.0")
+		if m.folder != command {
+			program += "import _ \"" + m.path() + "\"\n"
+		}
+	}
+	for name, text := range map[string]string{"go.mod": "module user.test/user\n\ngo 1.26.0\n", "user.go": program} {
+		if err := os.WriteFile(filepath.Join(user, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func(args ...string) string {
+		t.Helper()
+		cmd, err := tree.goInstall(ctx, proxy, home, "", runtime.GOOS+"/"+runtime.GOARCH)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd.Args, cmd.Dir = append([]string{"go"}, args...), user
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("go %s: %v\n%s", args[0], err, out)
+		}
+		return string(out)
+	}
+	run(get...)
+	needed := run("list", "-deps", ".")
+	for _, m := range tree.ws.published() {
+		if m.folder != command && !strings.Contains(needed, m.path()+"\n") {
+			t.Errorf("the program has not got %s", m.path())
+		}
+	}
+	if gomod, err := os.ReadFile(filepath.Join(user, "go.mod")); err != nil || strings.Contains(string(gomod), unreleased+"\n") {
+		t.Errorf("%v: go.mod has an unreleased version:\n%s", err, gomod)
+	}
+}
+
 // working returns the files of this repository that git knows or would add.
 func working(t *testing.T) fs.FS {
 	t.Helper()
