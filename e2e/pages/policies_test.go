@@ -74,9 +74,28 @@ func lacks(d *dialect.Dialect, text string) bool {
 	return d.OneWriter && has("via: procedure", "worker_lease", "native") || d.Name == "mysql" && has("native")
 }
 
+// TestSchemaIsNamed: the README and the reference name the schema, which is there.
+func TestSchemaIsNamed(t *testing.T) {
+	for page, link := range map[string]string{"README.md": "](" + schemaFile + ")", "docs/reference.md": schemaFile} {
+		text, err := os.ReadFile(filepath.Join(root, page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), link) {
+			t.Errorf("%s does not name %s", page, link)
+		}
+	}
+}
+
+// notPolicies are the other files in YAML, with the program that reads each.
+var notPolicies = map[string]string{
+	"examples/sqlc/sqlc.yaml": "sqlc",
+	"keyfillprom/alerts.yaml": "Prometheus",
+}
+
 // TestPolicyFiles: the policies of the repository's programs name the schema too.
 func TestPolicyFiles(t *testing.T) {
-	found := 0
+	found, others := 0, 0
 	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
 		base := filepath.Base(name)
 		switch {
@@ -86,6 +105,10 @@ func TestPolicyFiles(t *testing.T) {
 			return fs.SkipDir
 		case entry.IsDir() || filepath.Ext(name) != ".yaml":
 			return nil
+		}
+		if below, err := filepath.Rel(root, name); err != nil || notPolicies[filepath.ToSlash(below)] != "" {
+			others++
+			return err
 		}
 		text, err := os.ReadFile(name)
 		if err != nil {
@@ -103,5 +126,8 @@ func TestPolicyFiles(t *testing.T) {
 	}
 	if found < 2 {
 		t.Errorf("found %d policies, want 2 or more", found)
+	}
+	if others != len(notPolicies) {
+		t.Errorf("%d files of notPolicies are there, want %d", others, len(notPolicies))
 	}
 }
