@@ -91,9 +91,10 @@ govulncheck := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 # A server that is missing fails the tests that need it. Results are not
 # cached: they depend on the servers installed. Tests wait for servers, processes
 # and leases, so more packages and more tests run at once than there are processors;
-# not more tests than the servers have connections for.
+# not more tests than the servers have connections for. The end of a module is one
+# package that waits, so the next module runs beside it.
 test: servers
-	scripts/quickly env KEYFILL_TEST_REQUIRE=1 scripts/each-module \
+	scripts/quickly env KEYFILL_TEST_REQUIRE=1 AT_ONCE=2 scripts/each-module \
 		go test -count=1 -p=3 -parallel=4 -timeout=45m $(if $(filter 1,$(RACE)),-race) $(TESTFLAGS) ./...
 ifeq ($(RACE),1)
 	# The race detector shortens their laws and simulations, which are whole here.
