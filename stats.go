@@ -155,12 +155,13 @@ type SourceStats struct {
 	// greatest.
 	Next, Left, Block int64
 
-	// Max is the greatest number, 0 where the source has no such end. Remaining is how
-	// many numbers are left up to Max, as far as this process knows: of several states
-	// the least. PerSecond is how many numbers a second this process has taken from the
-	// store since the first, 0 while too little was seen. Exhausted is when Remaining
-	// will be used up at that rate, the zero Time where that is not known; for a
-	// snowflake it is when the time in its keys ends.
+	// Max is the greatest number, 0 where the source has no such end, and before the
+	// store has answered. Remaining is how many numbers are left up to Max, as far as
+	// this process knows: of several states the least. PerSecond is how many numbers this
+	// process uses a second, of late; it is 0 in the first ten seconds. Numbers that are
+	// given up are used too. Exhausted is when Remaining will be used up at that rate, the
+	// zero Time where that is not known or lies centuries ahead; for a snowflake it is
+	// when the time in its keys ends.
 	Max       int64
 	Remaining int64
 	PerSecond float64
@@ -195,7 +196,8 @@ type SourceStats struct {
 	LeaseUntil time.Time `json:",omitzero"`
 
 	// LastError is what the last attempt to fetch failed with, "" once one has
-	// succeeded. It holds no DSN, key or argument.
+	// succeeded. It holds no DSN, key or argument. LastErrorAt is when an attempt has
+	// failed last.
 	LastError   string
 	LastErrorAt time.Time `json:",omitzero"`
 }
