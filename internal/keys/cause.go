@@ -12,6 +12,7 @@ import (
 // the words.
 type Cause uint8
 
+// The causes. CauseCanceled and those behind it are causes of filled INSERTs too.
 const (
 	CauseStore Cause = iota
 	CauseStoreBack
