@@ -117,7 +117,7 @@ func TestBulk(t *testing.T) {
 						t.Errorf("key %d is %s, of row %d", i, keys[i].Outcome, keys[i].Row)
 					}
 				}
-				if st := m.Stats().Tables["people"]; st.Filled != 3 || st.Keys != 3 || st.Refused != nil {
+				if st := m.Stats().Tables["people"]; st.Filled != 3 || st.Stored != 3 || st.Keys != 3 || st.Refused != nil {
 					t.Errorf("counted %+v", st)
 				}
 			})

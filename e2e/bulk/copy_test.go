@@ -146,7 +146,7 @@ func TestCopy(t *testing.T) {
 						t.Fatal(err)
 					}
 					checkByHand(t, s, k, rec.Keys("people"), all)
-					if st := m.Stats().Tables[rec.All()[0].Table]; st.Filled != uint64(n) || st.Keys != uint64(n) || st.Kept != 0 || st.Refused != nil {
+					if st := m.Stats().Tables[rec.All()[0].Table]; st.Filled != uint64(n) || st.Stored != uint64(n) || st.Keys != uint64(n) || st.Kept != 0 || st.Refused != nil {
 						t.Errorf("counted %+v", st)
 					}
 				})
@@ -281,8 +281,12 @@ func TestCopyFails(t *testing.T) {
 				}
 			})
 		}
-		if n := m.Stats().Tables["people"].Suspects; n != 0 {
-			t.Errorf("%d keys are suspect", n)
+		st := m.Stats().Tables["people"]
+		if st.Suspects != 0 {
+			t.Errorf("%d keys are suspect", st.Suspects)
+		}
+		if st.Stored != 1 || st.Failed != st.Filled-1 || st.Failed < 2 || st.FailedBy[keyfill.CauseEngine] != st.Failed {
+			t.Errorf("counted %+v, want the first row as stored, and all others as failed", st)
 		}
 		// Somebody else has taken the next key.
 		harness.Exec(t, s.Raw, "INSERT INTO people SELECT 'x', max(id) + g, g FROM people, generate_series(1, 60000) AS g GROUP BY g")
@@ -304,7 +308,7 @@ func TestCopyFails(t *testing.T) {
 // TestCopyLeavesOut: rows that the engine does not store are not called stored.
 func TestCopyLeavesOut(t *testing.T) {
 	s := harness.PQDefault.Scratch(t)
-	db, _ := copyKeys[0].people(t, s)
+	db, m := copyKeys[0].people(t, s)
 	ctx, rec := keyfill.Record(context.Background())
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -336,6 +340,9 @@ func TestCopyLeavesOut(t *testing.T) {
 		if k.Outcome != keyfill.Unknown {
 			t.Errorf("row %d: the key is %s", k.Row, k.Outcome)
 		}
+	}
+	if st := m.Stats().Tables["people"]; st.Stored != 0 || st.UnknownBy[keyfill.CauseCount] != 3 {
+		t.Errorf("counted %+v, want that nothing is known of three rows", st)
 	}
 	// Closing ends a load as well, without saying how.
 	if stmt, err = tx.PrepareContext(ctx, pq.CopyIn("people", "name", "n")); err != nil {

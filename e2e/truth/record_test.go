@@ -104,7 +104,9 @@ func TestTruth(t *testing.T) {
 	})
 }
 
-func testTruth(t *testing.T, s *harness.Scratch, c truthCase) {
+// createPeople makes the table of a truthCase anew, with its row.
+func createPeople(t *testing.T, s *harness.Scratch) {
+	t.Helper()
 	id := "BIGINT"
 	if s.Dialect == dialect.SQLite() {
 		id = "INTEGER"
@@ -114,6 +116,10 @@ func testTruth(t *testing.T, s *harness.Scratch, c truthCase) {
 	}
 	harness.Exec(t, s.Raw, "CREATE TABLE people (id "+id+" PRIMARY KEY, code VARCHAR(20) UNIQUE, name VARCHAR(20), empty INT DEFAULT 5)")
 	harness.Exec(t, s.Raw, "INSERT INTO people VALUES (1, 'dup', 'dup', NULL)")
+}
+
+func testTruth(t *testing.T, s *harness.Scratch, c truthCase) {
+	createPeople(t, s)
 	db, _ := s.Open(t, harness.FillID("people", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Start: 101}}))
 	defer db.Close()
 	ctx, rec := keyfill.Record(context.Background())

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/keyfill/keyfill"
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -116,15 +115,7 @@ func TestTruthOfStats(t *testing.T) {
 }
 
 func testTruthOfStats(t *testing.T, s *harness.Scratch, c truthCase, source policy.Source, recorded bool) {
-	id := "BIGINT"
-	if s.Dialect == dialect.SQLite() {
-		id = "INTEGER"
-	}
-	for _, table := range []string{"people", "keyfill_sequences"} {
-		harness.Exec(t, s.Raw, "DROP TABLE IF EXISTS "+table)
-	}
-	harness.Exec(t, s.Raw, "CREATE TABLE people (id "+id+" PRIMARY KEY, code VARCHAR(20) UNIQUE, name VARCHAR(20), empty INT DEFAULT 5)")
-	harness.Exec(t, s.Raw, "INSERT INTO people VALUES (1, 'dup', 'dup', NULL)")
+	createPeople(t, s)
 	db, m := s.Open(t, harness.FillID("people", policy.Table{InPlace: &source}))
 	defer db.Close()
 	ctx := context.Background()
