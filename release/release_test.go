@@ -115,7 +115,7 @@ func TestRelease(t *testing.T) {
 	if git(t, folder, "rev-parse", "HEAD") != before || git(t, folder, "status", "--porcelain") != "" {
 		t.Error("the branch or its files have changed")
 	}
-	if got := git(t, folder, "tag"); got != "cmd/keyfill/v0.1.0\nv0.1.0" || !strings.HasSuffix(said.String(), "git push origin v0.1.0 cmd/keyfill/v0.1.0\n") {
+	if got := git(t, folder, "tag"); got != "cmd/keyfill/v0.1.0\nv0.1.0" || !strings.HasSuffix(said.String(), "git push origin cmd/keyfill/v0.1.0\n\tgit push origin v0.1.0\n") {
 		t.Errorf("there are the tags %q, and it says %q", got, &said)
 	}
 	if err := run(ctx, []string{"tag", "-root", folder, "-version", "v0.1.0"}, &said); err == nil || !strings.Contains(err.Error(), "give a new version") {
