@@ -37,30 +37,21 @@ func newBackfill() *cobra.Command {
 		Use:   "backfill --config FILE --driver DRIVER --dsn DSN --table TABLE",
 		Short: "Give keys to the rows of a table that have none",
 		Long: `Gives a key to each row whose key column is NULL, from the source that the policy
-names, in batches of --batch rows. A batch is one transaction. Programs may insert
-meanwhile, with keyfill or without.
-
-The rows are the state: after a kill run the command again. Keys that were drawn for a
-batch that did not commit are lost. Two of these commands at once do no harm.
-
-TABLE is the table as the policy names it. The column is the table's first key column
-in the policy, or --column. Let a unique index be on it first.
-
---rate bounds how many rows are changed in a second. --dry-run counts the rows and
-changes nothing. Progress is on standard error, if that is a terminal.
-
-` + databaseHelp,
-		Example: `  keyfill backfill --config keyfill.yaml --driver pgx --dsn-env SHOP_DSN --table orders --column id_uuid --dry-run`,
-		Args:    arguments(cobra.NoArgs),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+names, in batches of one transaction each. Programs may insert meanwhile. After a
+kill run it again. Let a unique index be on the column first.
+docs/command.md#keyfill-backfill tells more.`,
+		Example: `  keyfill backfill --config keyfill.yaml --driver sqlite --dsn shop.db \
+    --table customers --dry-run`,
+		Args: arguments(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	f.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.config, "config", "", "the policy")
 	flags.StringVar(&f.table, "table", "", "the table, as the policy names it")
-	flags.StringVar(&f.column, "column", "", "the key column, where it is not the table's first one")
+	flags.StringVar(&f.column, "column", "", "the key column, where it is not the first")
 	flags.IntVar(&f.batch, "batch", 1000, "how many rows a transaction changes")
-	flags.IntVar(&f.rate, "rate", 0, "how many rows are changed in a second, at most; 0 for as many as can be")
+	flags.IntVar(&f.rate, "rate", 0, "rows that are changed in a second, at most; 0: no limit")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "count the rows and change nothing")
 	return cmd
 }

@@ -41,27 +41,23 @@ const (
 func newBench() *cobra.Command {
 	var f benchFlags
 	cmd := &cobra.Command{
-		Use:   "bench --driver DRIVER (--dsn DSN | --dsn-env VARIABLE)",
+		Use:   "bench --driver DRIVER --dsn DSN",
 		Short: "Measure which key is fastest on your database",
-		Long: `Fills tables of its own on your database, one for each layout of a key, and inserts
-over several connections with each way to make keys. It prints how each compares with
-the engine's own key. The tables are dropped at the end, also after an error or Ctrl-C;
-what a killed run has left is dropped by the next one.
-
-Where a table of yours has rows it asks before it begins; without a terminal say --yes.
-DRIVER is sqlite, mysql (for MariaDB too), pgx or postgres (lib/pq).
-docs/bench.md tells how it measures, how to read the figures, and the fields of --json.`,
-		Example: `  keyfill bench --driver sqlite --dsn bench.db --rows 20000 --rounds 1 --time 200ms`,
+		Long: `Stores rows in tables of its own under each kind of key, and compares with the
+engine's own key. It drops the tables, also after an error or Ctrl-C; what a killed
+run has left, the next one drops. Where a table of yours has rows it asks.
+docs/bench.md tells what it measures, and how to read it.`,
+		Example: `  keyfill bench --driver sqlite --dsn bench.db --rows 2000 --rounds 1 --time 0`,
 		Args:    arguments(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	flags := cmd.Flags()
 	f.add(cmd)
-	flags.IntVar(&f.rows, "rows", 100_000, "how many rows each layout stores")
+	flags.IntVar(&f.rows, "rows", 100_000, "rows that each layout stores")
 	flags.IntVar(&f.rounds, "rounds", 3, "how often each is measured")
-	flags.DurationVar(&f.time, "time", time.Second, "for how long each way inserts; 0 leaves that part out")
-	flags.IntVar(&f.maxRows, "max-rows", 100_000, "how many rows a way stores at most")
-	flags.IntSliceVar(&f.connections, "connections", []int{1, 4, 8}, "over how many connections the ways insert")
+	flags.DurationVar(&f.time, "time", time.Second, "how long each way inserts; 0: leave it out")
+	flags.IntVar(&f.maxRows, "max-rows", 100_000, "rows that each way stores at most")
+	flags.IntSliceVar(&f.connections, "connections", []int{1, 4, 8}, "over how many connections")
 	flags.StringVar(&f.page, "html", "", "write a page with charts into the `file`")
 	flags.BoolVar(&f.asJSON, "json", false, "print JSON")
 	flags.BoolVar(&f.yes, "yes", false, "do not ask")

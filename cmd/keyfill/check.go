@@ -33,11 +33,12 @@ type checkFlags struct {
 func newCheck() *cobra.Command {
 	var f checkFlags
 	cmd := &cobra.Command{
-		Use:     "check --driver DRIVER (--dsn DSN | --dsn-env VARIABLE)",
-		Short:   "Compare the policy with a database, and tell all that does not fit",
-		Long:    checkHelp,
-		Example: checkExample,
-		Args:    arguments(cobra.NoArgs),
+		Use:         "check --driver DRIVER (--dsn DSN | --dsn-env VARIABLE)",
+		Short:       "Compare the policy with a database, and tell all that does not fit",
+		Long:        checkHelp,
+		Example:     checkExample,
+		Annotations: map[string]string{exitKey: checkExit},
+		Args:        arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.asJSON && f.fix {
 				return usagef("--json and --fix print different things: take one")
@@ -50,40 +51,23 @@ func newCheck() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.config, "config", "", "the policy `file` (default $KEYFILL_CONFIG, else ./keyfill.yaml)")
-	flags.StringVar(&f.driver, "driver", "", "the `driver`: "+strings.Join(checkDrivers, ", "))
-	flags.StringVar(&f.dsn, "dsn", "", "what the driver opens; others may read it in the list of processes")
-	flags.StringVar(&f.dsnEnv, "dsn-env", "", "the environment `variable` that holds what the driver opens")
+	flags.StringVar(&f.config, "config", "", "the policy `file` ($KEYFILL_CONFIG, else ./keyfill.yaml)")
+	flags.StringVar(&f.driver, "driver", "", strings.Join(checkDrivers, ", "))
+	flags.StringVar(&f.dsn, "dsn", "", "what the driver opens; others may see it")
+	flags.StringVar(&f.dsnEnv, "dsn-env", "", "the environment `variable` that holds the DSN")
 	flags.BoolVar(&f.asJSON, "json", false, "print JSON, one finding a line")
-	flags.BoolVar(&f.fix, "fix", false, "print one script that mends what SQL can mend; nothing is run")
+	flags.BoolVar(&f.fix, "fix", false, "print one script that mends what SQL can; run nothing")
 	return cmd
 }
 
-const checkHelp = `Compares a policy with the database that it is meant for: tables, columns, foreign
-keys, the states of sources, stores, rights and the server. It tells all that it
-finds, never stops at the first, and changes nothing. No DSN, password or key is
-printed. docs/check.md lists the rules, with cause and cure.
+const checkHelp = `Compares a policy with the database that it is meant for, and tells all that it
+finds; it changes nothing. A finding is an error (an INSERT will fail, or a key may
+come out wrong), a warning or an info. docs/check.md lists the rules, with cause
+and cure; docs/command.md#keyfill-check has the fields of --json.`
 
-Each finding has a severity:
-  error    an INSERT will fail, or a key may come out wrong or twice
-  warning  INSERTs work, and something will hurt one day
-  info     something that is good to know
+const checkExample = `  keyfill check --driver sqlite --dsn shop.db`
 
-With --json each finding is one line on standard output:
-  {"severity":"error","rule":"no-table","table":"ordres","column":"","line":4,
-   "message":"...","remedy":"..."}
-  line     of the policy file, from 1; 0 where no line is concerned
-  remedy   SQL that ends in a semicolon, or what to change in the policy
-
-With --fix the SQL of all remedies is printed as one script, and the other remedies
-as comments in it. Read it before you run it.
-
-The exit code is 0 where there is no error, 1 where there is one, and 2 where the
-policy cannot be read or the database cannot be looked at.`
-
-const checkExample = `  keyfill check --config keyfill.yaml --driver pgx --dsn-env DATABASE_URL
-  keyfill check --driver sqlite --dsn shop.db --json | jq -r .rule
-  keyfill check --driver mysql --dsn-env DSN --fix >mend.sql`
+const checkExit = "Exit code: 0 no error is found, 1 an error is, 2 nothing could be looked at."
 
 // codeError is an error with an exit code of its own.
 type codeError struct {
@@ -220,6 +204,7 @@ func (f *checkFlags) print(out io.Writer, findings []keyfill.Finding) error {
 func (f *checkFlags) printText(out io.Writer, findings []keyfill.Finding) error {
 	file := cmp.Or(f.config, os.Getenv("KEYFILL_CONFIG"), "keyfill.yaml")
 	var b strings.Builder
+	shown := coloursOf(out)
 	count := map[string]int{}
 	for _, one := range findings {
 		count[one.Severity]++
@@ -227,7 +212,7 @@ func (f *checkFlags) printText(out io.Writer, findings []keyfill.Finding) error 
 		if one.Line > 0 {
 			where = fmt.Sprintf("%s:%d", file, one.Line)
 		}
-		fmt.Fprintf(&b, "%s: %s: %s", where, one.Severity, one.Rule)
+		fmt.Fprintf(&b, "%s: %s: %s", where, shown.paint(severityColours[one.Severity], one.Severity), one.Rule)
 		if one.Table != "" {
 			b.WriteString(": " + strings.TrimSuffix(one.Table+"."+one.Column, "."))
 		}
@@ -237,6 +222,9 @@ func (f *checkFlags) printText(out io.Writer, findings []keyfill.Finding) error 
 	_, err := io.WriteString(out, b.String())
 	return err
 }
+
+// severityColours are the colours of severities on a terminal; the others have none.
+var severityColours = map[string]colour{check.Error: red, check.Warning: yellow}
 
 // printScript prints the remedies as one script.
 func printScript(out io.Writer, findings []keyfill.Finding) error {

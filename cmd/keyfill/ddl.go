@@ -18,28 +18,12 @@ func newDDL() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ddl --dialect DIALECT",
 		Short: "Print the statements that create the tables of the store",
-		Long: `Prints the CREATE TABLE statements for keyfill_sequences, keyfill_workers and
-keyfill_series, the tables in which sources keep how far they have counted. The
-statements do nothing where the tables are there.
-
-Run the statements in the database and schema of the application's connection, as
-a user who may create tables. The application's user must be able to select,
-insert and update. With "ensure_schema: true" in the policy the application
-creates the tables itself.
-
-With --procedure the command prints keyfill_reserve too, for "via: procedure". It
-is a procedure, for PostgreSQL and Oracle a function, that reserves in
-keyfill_sequences, and it takes the place of an older one. Who calls it needs the
-right to execute it and to read keyfill_sequences. SQLite has no procedures. SQL
-Server has CREATE OR ALTER, which the statement uses, from 2016 SP1 on.
-
-DIALECT is one of ` + dialect.Names() + `.
-The first line is a comment with the least version of the server that sources with
-these tables need.
-Statements end in a semicolon, for Oracle in a line with a slash, as SQL*Plus
-wants it. Lines with DELIMITER, for the clients of MySQL and MariaDB, or with GO,
-for sqlcmd, stand around a procedure. These lines are no SQL, and not for a driver.`,
-		Args: arguments(cobra.NoArgs),
+		Long: `Prints the CREATE TABLE statements of keyfill_sequences, keyfill_workers and
+keyfill_series, in which sources keep how far they have counted. They do nothing
+where the tables are there. Run them as a user who may create tables; the
+application needs SELECT, INSERT and UPDATE. docs/command.md#keyfill-ddl tells more.`,
+		Example: `  keyfill ddl --dialect postgres`,
+		Args:    arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if name == "" {
 				return usagef("say --dialect, one of %s", dialect.Names())

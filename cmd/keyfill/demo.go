@@ -18,18 +18,15 @@ func newDemo() *cobra.Command {
 	var rows int
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Run INSERTs through keyfill on SQLite and show what happens to them",
-		Long: `Runs the INSERTs of an application that knows nothing of keys through keyfill,
-on an SQLite that is part of this program, and shows for each statement what the
-application wrote, what reached the driver, and what the table then holds.
-
-Then it stores the same rows under an INTEGER PRIMARY KEY, under random UUIDs
-that the application makes, and under keys that keyfill makes, and prints the
-time in seconds, the size of the file in MB (1,000,000 bytes) and the number of
-pages of 4,096 bytes that SQLite wrote.
-
-All databases are in a temporary folder, which is removed at the end.`,
-		Args: arguments(cobra.NoArgs),
+		Short: "Run INSERTs through keyfill on SQLite, and show what happens",
+		Long: `Runs the INSERTs of an application that knows nothing of keys through keyfill, on
+an SQLite that is part of this program, and shows what the application wrote, what
+reached the driver, and what the table then holds. Then it stores the same rows
+under an INTEGER PRIMARY KEY, under random UUIDs and under keys of keyfill, and
+prints the pages of 4,096 bytes that SQLite wrote, the size of the file in MB
+(1,000,000 bytes), and the time. All is in a temporary folder, which is removed.`,
+		Example: `  keyfill demo --rows 20000`,
+		Args:    arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if rows < 1 {
 				return usagef("--rows %d: at least one row", rows)
@@ -40,7 +37,7 @@ All databases are in a temporary folder, which is removed at the end.`,
 			return demonstrate(ctx, bufio.NewWriter(cmd.OutOrStdout()), rows)
 		},
 	}
-	cmd.Flags().IntVar(&rows, "rows", 200_000, "how many rows the comparison stores under each kind of key")
+	cmd.Flags().IntVar(&rows, "rows", 200_000, "rows that the comparison stores under each kind of key")
 	return cmd
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -38,6 +39,9 @@ func newExplain() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if strings.TrimSpace(query) == "" {
+				return usagef("there is no statement: give one as an argument, or on standard input")
+			}
 			ex, err := x.Explain(query)
 			if err != nil {
 				return err
@@ -46,54 +50,19 @@ func newExplain() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&config, "config", "", "the policy `file` (default $KEYFILL_CONFIG, else ./keyfill.yaml)")
-	flags.StringVar(&dialectName, "dialect", "", "the `engine`: "+dialect.Names())
+	flags.StringVar(&config, "config", "", "the policy `file` ($KEYFILL_CONFIG, else ./keyfill.yaml)")
+	flags.StringVar(&dialectName, "dialect", "", "the `engine`, where the policy names none")
 	flags.BoolVar(&asJSON, "json", false, "read and write JSON, one object a line")
 	return cmd
 }
 
-const explainHelp = `Says what would become of a statement that is executed without being prepared:
+const explainHelp = `Says what would become of a statement: fill (a key is added), keep (the statement
+brings its own), pass (not an INSERT into a configured table) or refuse (an error,
+before anything is sent), and what would be sent. No database is needed. The
+statement is the argument, else standard input. docs/command.md#keyfill-explain
+has the fields of --json.`
 
-  fill     a key is added
-  keep     the statement brings its own key; "decided at execution" where that
-           depends on the value of a placeholder
-  pass     it is no INSERT into a configured table
-  refuse   it is one that cannot be filled exactly: an error, before anything is
-           sent; "unfilled: ..." where the policy lets it go as it is
-
-and the text that would be sent. No database is needed: the newest version of
-the engine is assumed. The mode (fill, dry_run, off) is ignored. Keys that are
-written into the text are made for the occasion.
-
-The statement is the argument, else all of standard input as one text. The
-dialect is that of the policy, or of --dialect where the policy names none.
-
-With --json, standard input is JSON Lines:
-  {"id":...,"sql":"..."}
-Other fields are ignored, and so are empty lines. For each there is one line on
-standard output, in the same order:
-  {"id":...,"action":"fill","sql":"...","table":"...","column":"...","rows":2,
-   "slots":[{"arg":3,"row":1},{"arg":6,"row":2}],"literal":false,"reason":"...","offset":0}
-  id        the value that came, whatever it is; null if none came
-  action    fill, keep, pass or refuse
-  sql       what would be sent; the statement itself unless it is filled
-  table     as the policy matched it; empty for pass
-  column    the key column
-  rows      VALUES rows; null when that is not known
-  slots     for each key its place in the final argument list and its row, both
-            from 1; empty where the keys are literals
-  literal   whether the keys are written into the text
-  reason    why, for refuse and for a keep that is decided at execution
-  offset    the byte of the statement, from 0, that the reason is about, else
-            that of its verb
-  end       the day on which the table's keys end, as "2089-09-06", where its
-            source is a snowflake; else there is no such field
-Bytes that are not UTF-8 come out as they came in. A line that is not such an
-object ends the program with an error that says which line it is.`
-
-const explainExample = `  keyfill explain --dialect mysql 'INSERT INTO orders (total) VALUES (?)'
-  keyfill explain --config shop.yaml <insert.sql
-  keyfill explain --config shop.yaml --dialect postgres --json <log.jsonl >explained.jsonl`
+const explainExample = `  keyfill explain --dialect mysql 'INSERT INTO orders (total) VALUES (?)'`
 
 // newExplainer reads the policy, from the environment's place when config is
 // empty, and joins it with the dialect of that name, or with its own when that

@@ -19,7 +19,7 @@ func printExplanation(out io.Writer, query string, ex explain.Explanation) error
 	line := func(label, format string, args ...any) {
 		fmt.Fprintf(w, "%-8s%s\n", label, fmt.Sprintf(format, args...))
 	}
-	line("action", "%s: %s", ex.Action, meaning(ex))
+	line("action", "%s: %s", coloursOf(out).paint(actionColours[ex.Action], ex.Action), meaning(ex))
 	if ex.Table != "" {
 		line("table", "%s", ex.Table)
 		line("column", "%s", ex.Column)
@@ -50,6 +50,9 @@ func printExplanation(out io.Writer, query string, ex explain.Explanation) error
 	line("sent", "%s", text)
 	return w.Flush()
 }
+
+// actionColours are the colours of actions on a terminal; the others have none.
+var actionColours = map[string]colour{"fill": green, "refuse": red}
 
 // unfilled reports whether the policy lets a refused statement go.
 func unfilled(ex explain.Explanation) bool {

@@ -25,25 +25,15 @@ func newGen() *cobra.Command {
 		Use:   "gen [KIND]",
 		Short: "Make keys",
 		Long: `Prints new keys, one a line, as the driver would send them.
-
-KIND is one of
-  uuidv7   UUIDs of RFC 9562, version 7: milliseconds since 1970, then 1/4096 of
-           a millisecond, then 62 random bits; each greater than the one before
-  uuidv4   UUIDs of version 4: 122 random bits
-  ulid     ULIDs: milliseconds since 1970, then 80 random bits; each greater than
-           the one before
-  comb     the time in milliseconds in 48 bits, and 80 random bits
-
-The layout says in which order the 16 bytes stand:
-  string              as text, time first: 36 characters in lower case; of a ulid
-                      26 characters in upper case
-  binary              the 16 bytes, time first, as 32 hexadecimal digits
-  sequential_at_end   as the text of a SQL Server uniqueidentifier, which
-                      compares the last 6 bytes first; not for ulid`,
-		Example: `  keyfill gen
-  keyfill gen ulid -n 5
-  keyfill gen comb --epoch unix --layout sequential_at_end`,
-		Args: arguments(cobra.MaximumNArgs(1)),
+  uuidv7  UUIDs of RFC 9562, by time; each greater than the one before
+  uuidv4  UUIDs of 122 random bits
+  ulid    48 bits of time and 80 random bits; each greater than the one before
+  comb    the time in 48 bits, and 80 random bits
+Layouts: string, 36 characters, of a ulid 26; binary, 32 hexadecimal digits;
+sequential_at_end, the text of a uniqueidentifier of SQL Server.`,
+		Example:   `  keyfill gen uuidv7 -n 3 --layout binary`,
+		ValidArgs: []string{"uuidv7", "uuidv4", "ulid", "comb"},
+		Args:      arguments(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			spec := policy.Source{Kind: "uuidv7", Epoch: keysource.Epoch(epoch)}
 			if len(args) > 0 {
@@ -66,7 +56,9 @@ The layout says in which order the 16 bytes stand:
 	flags := cmd.Flags()
 	flags.IntVarP(&n, "number", "n", 1, "how many keys")
 	flags.StringVar(&layout, "layout", string(dialect.SequentialAsString), "string, binary or sequential_at_end")
-	flags.StringVar(&epoch, "epoch", "", "where a comb counts from: dotnet (0001-01-01) or unix (1970-01-01) (default dotnet)")
+	flags.StringVar(&epoch, "epoch", "", "of a comb: dotnet (since 0001-01-01) or unix (1970)")
+	completes(cmd, "layout", "string", "binary", "sequential_at_end")
+	completes(cmd, "epoch", "dotnet", "unix")
 	return cmd
 }
 

@@ -17,57 +17,10 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-const inspectHelp = `Prints what each key can be read as, the most certain reading first.
-
-A key is, in either case,
-  xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx   the text of a UUID; also {...}, urn:uuid:...
-  32 hexadecimal digits                  16 bytes as they are stored; also 0x..., \x...,
-                                         X'...'
-  26 characters                          a ULID
-  20 or 24 digits                        a composite key
-  an integer of 64 bits                  decimal; a negative one after --
-
-For each reading there are
-  kind     uuidv7, uuidv4, ulid, comb; uuidv1 and so on; uuid; snowflake, integer
-  layout   string, binary or sequential_at_end: the order of the bytes in which
-           the key is of that kind
-  epoch    of a comb: dotnet (since 0001-01-01) or unix (since 1970-01-01)
-  time     UTC, in milliseconds
-  random   the bits besides time, version and variant, in hexadecimal
-
-and for an integer that may be a snowflake
-  bits      63 or 53: of the bits that snowflakes have by default, or of the bits
-            that keep them below 2^53; others are not known
-  worker    the number of the process that made it
-  sequence  its number among that worker's keys of one time
-
-and for a composite key
-  length    20 or 24 characters
-  spread    its first three digits: of the process or the user that it was made for
-  counter   its last four digits, of 24; its number among those of one time
-
-A comb has no marks but its time, so that two of a hundred random keys can be
-read as one.
-
-The keys of coprime, pseudorandom and scatter have no marks at all. They are read
-by those who know the parameters of their source, which must be those of the
-policy file:
-  --kind coprime --length 6 [--alphabet base62] [--k N] [--start N] [--grow]
-  --kind pseudorandom
-  --kind scatter --bits 63 --key TEXT      where the file names no key, the name of
-                                           the state, such as orders.id
-What there is to know then is
-  number    how many keys of the source were reserved up to this one. It says neither
-            when it was made nor by which process, nor whether it was made at all:
-            with other parameters it is a key too, of another number.
-
-With --json, one object a line:
-  {"key":...,"readings":[{"kind":...,"layout":...,"epoch":...,"time":...,"random":...,
-                          "bits":...,"worker":...,"sequence":...,
-                          "length":...,"spread":...,"counter":...,"number":...}]}
-in which what a reading has not is left out.
-
-A text that is no key is an error; the other keys are printed all the same.`
+const inspectHelp = `Prints what each key can be read as, the most certain reading first: its kind,
+layout and time, and for integers the worker and the sequence. Keys of coprime,
+pseudorandom and scatter have no marks: say --kind and the parameters of their
+source. docs/command.md#keyfill-inspect lists the forms and the fields.`
 
 func newInspect() *cobra.Command {
 	var (
@@ -76,13 +29,11 @@ func newInspect() *cobra.Command {
 		bits   int
 	)
 	cmd := &cobra.Command{
-		Use:   "inspect KEY...",
-		Short: "Say what a key is and when it was made",
-		Long:  inspectHelp,
-		Example: `  keyfill inspect 39babcb4-e446-4ed5-4012-2e27653a9d13 01ARZ3NDEKTSV4RRFFQ69G5FAV
-  keyfill inspect --json 0x653a9d132e2780127ed50137aa880c46
-  keyfill inspect --kind coprime --length 6 --alphabet base62 yMcpIs`,
-		Args: arguments(cobra.MinimumNArgs(1)),
+		Use:     "inspect KEY...",
+		Short:   "Say what a key is and when it was made",
+		Long:    inspectHelp,
+		Example: `  keyfill inspect --kind coprime --length 6 --alphabet base62 yMcpIs`,
+		Args:    arguments(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			inspect := keysource.Inspect
 			if as != (policy.Source{}) || bits != 0 {
@@ -105,13 +56,13 @@ func newInspect() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&asJSON, "json", false, "print JSON, one object for each key")
-	flags.StringVar(&as.Kind, "kind", "", "the kind of source that made the keys: coprime, pseudorandom or scatter")
-	flags.IntVar(&as.Length, "length", 0, "of coprime: how many characters a key has")
-	flags.StringVar(&as.Alphabet, "alphabet", "", "of coprime: base62, base32 or the characters (default base32)")
-	flags.Int64Var(&as.K, "k", 0, "of coprime: the step, where the policy file has one")
-	flags.Int64Var(&as.Start, "start", 0, "of coprime: the start, where the policy file has one")
-	flags.BoolVar(&as.Grow, "grow", false, "of coprime: keys may have one character more")
-	flags.IntVar(&bits, "bits", 0, "of scatter: max_bits of the table: 31, 53 or 63 (default 63)")
+	flags.StringVar(&as.Kind, "kind", "", "coprime, pseudorandom or scatter")
+	flags.IntVar(&as.Length, "length", 0, "of coprime: the characters of a key")
+	flags.StringVar(&as.Alphabet, "alphabet", "", "of coprime: base62, base32 or the characters")
+	flags.Int64Var(&as.K, "k", 0, "of coprime: the step")
+	flags.Int64Var(&as.Start, "start", 0, "of coprime: the start")
+	flags.BoolVar(&as.Grow, "grow", false, "of coprime: keys may get longer")
+	flags.IntVar(&bits, "bits", 0, "of scatter: max_bits of the table")
 	flags.StringVar(&as.Key, "key", "", "of scatter: its key")
 	return cmd
 }

@@ -22,7 +22,7 @@
 // "keyfill help explain" and so on describe formats and units.
 //
 // Errors go to standard error. The exit code is 0, 1 after an error, or 2 when
-// the command line is not understood. That of check has meanings of its own.
+// the command line is not understood, or nothing could be looked at.
 package main
 
 import (
@@ -67,17 +67,18 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	cmd, err := root.ExecuteContextC(ctx)
 	var usage *usageError
 	var coded *codeError
+	name := coloursOf(errOut).paint(red, "keyfill:")
 	switch {
 	case err == nil:
 		return 0
 	case errors.Is(err, syscall.EPIPE):
 		return exitError // the reader has seen enough
 	case errors.As(err, &usage):
-		fmt.Fprintf(errOut, "keyfill: %v\nSee \"%s --help\".\n", err, cmd.CommandPath())
+		fmt.Fprintf(errOut, "%s %v\nSee \"%s --help\".\n", name, err, cmd.CommandPath())
 		return exitUsage
 	}
 	// Package keyfill says its name itself.
-	fmt.Fprintf(errOut, "keyfill: %s\n", anchored(err))
+	fmt.Fprintf(errOut, "%s %s\n", name, anchored(err))
 	if errors.As(err, &coded) {
 		return coded.code
 	}
@@ -117,13 +118,19 @@ func newRoot() *cobra.Command {
 		Long: `keyfill fills in the primary keys of INSERTs on their way to the database.
 This program shows what it does; applications use the Go package
 github.com/keyfill/keyfill, and need no program.`,
+		Example:           "  keyfill demo",
+		Version:           versionText(),
 		Args:              arguments(cobra.NoArgs),
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true}, // ours has a shorter help
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
-	root.AddCommand(newDemo(), newExplain(), newCheck(), newGen(), newInspect(), newDDL(), newPlan(), newBackfill(), newBench(), newVersion())
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.AddCommand(newDemo(), newExplain(), newCheck(), newGen(), newInspect(), newDDL(), newPlan(), newBackfill(), newBench(),
+		newCompletion(), newVersion())
+	root.SetHelpCommand(newHelp())
+	setHelp(root)
 	return root
 }

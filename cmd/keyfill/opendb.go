@@ -26,12 +26,6 @@ type databaseFlags struct {
 	driver, dsn, variable string
 }
 
-// databaseHelp describes the flags, for the help of a command.
-const databaseHelp = `DRIVER is sqlite (modernc.org/sqlite), mysql (go-sql-driver/mysql, for MariaDB too),
-pgx, postgres (lib/pq), sqlserver (go-mssqldb) or oracle (go-ora). The DSN is written as
-that driver reads it. Other users of the machine see a command line: --dsn-env names the
-environment variable that holds the DSN.`
-
 // databaseDrivers are the drivers by their names, with what they speak.
 var databaseDrivers = []struct {
 	name    string
@@ -46,9 +40,10 @@ var databaseDrivers = []struct {
 }
 
 func (f *databaseFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.driver, "driver", "", "how to connect: sqlite, mysql, pgx, postgres, sqlserver or oracle")
-	cmd.Flags().StringVar(&f.dsn, "dsn", "", "the database, as the driver reads it")
-	cmd.Flags().StringVar(&f.variable, "dsn-env", "", "the environment variable that holds the DSN")
+	cmd.Flags().StringVar(&f.driver, "driver", "", "sqlite, mysql, pgx, postgres, sqlserver or oracle")
+	completes(cmd, "driver", checkDrivers...)
+	cmd.Flags().StringVar(&f.dsn, "dsn", "", "what the driver opens; others may see it")
+	cmd.Flags().StringVar(&f.variable, "dsn-env", "", "the environment `variable` that holds the DSN")
 }
 
 // dataSource returns the DSN and the dialect that the flags name.

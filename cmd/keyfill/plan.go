@@ -49,42 +49,26 @@ var planKinds = map[string]func(*planFigures) ([]planStep, error){
 func newPlan() *cobra.Command {
 	var f planFlags
 	cmd := &cobra.Command{
-		Use:   "plan there|handback|change|bigint|uuid --driver DRIVER --dsn DSN --table TABLE",
-		Short: "Print the steps that bring keyfill into a table in use, and out of it",
-		Long: `Prints numbered steps with their SQL, a check behind each, and what to look at. The
-command reads the database for the figures in the steps. It never changes anything:
-run the steps yourself, and print the plan again where it says so.
-
-  there      keyfill fills the column while programs without it go on inserting:
-             the column's own counter is raised over a gap, and keyfill fills the gap
-  handback   the engine numbers the column again, above all that keyfill has reserved
-  change     another source of keyfill numbers the column, while programs of both kinds go on
-             inserting. With --name it is a sequence of that name, which begins above the old
-             one. Without, the engine numbers the column in between
-  bigint     an integer column that is too narrow becomes one of 64 bits
-  uuid       a UUID column beside the integer one, for programs that move to it later
-
-TABLE is table or schema.table, in the quotes of SQL where a name needs them. The column is the one that the engine numbers, or else
---column. The gap is 1000000000, and in a narrow column half of what is left; --gap gives
-another. Each gap ends some day: an integer column of 31 bits has room for two.
-
-SQL Server and Oracle have no plan there, since keyfill does not ask them where their
-counters stand.
-
-With --json the command prints one object for each step, with the fields title, sql,
-again, policy, check and look.
-
-` + databaseHelp,
-		Example: `  keyfill plan there --driver mysql --dsn-env SHOP_DSN --table orders
-  keyfill plan handback --driver pgx --dsn-env SHOP_DSN --table sales.orders`,
-		Args: arguments(onePlan),
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
+		Use:   "plan KIND --driver DRIVER --dsn DSN --table TABLE",
+		Short: "Print the steps that bring keyfill into a table, and out of it",
+		Long: `Prints numbered steps with their SQL, a check behind each, and what to look at. It
+reads the database for the figures, and changes nothing.
+  there     keyfill fills the column, and programs without it go on inserting
+  handback  the engine numbers the column again
+  change    another source of keyfill numbers the column
+  bigint    an integer column that is too narrow becomes one of 64 bits
+  uuid      a UUID column beside the integer one
+docs/adopting.md has the whole way, docs/command.md#keyfill-plan the fields.`,
+		Example:   `  keyfill plan there --driver sqlite --dsn shop.db --table orders`,
+		ValidArgs: []string{"there", "handback", "change", "bigint", "uuid"},
+		Args:      arguments(onePlan),
+		RunE:      func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}
 	f.add(cmd)
-	cmd.Flags().StringVar(&f.table, "table", "", "the table, as table or schema.table")
+	cmd.Flags().StringVar(&f.table, "table", "", "table or schema.table")
 	cmd.Flags().StringVar(&f.column, "column", "", "the key column, where the engine numbers none")
-	cmd.Flags().StringVar(&f.name, "name", "", "with change: the name of the new sequence's state")
-	cmd.Flags().Int64Var(&f.gap, "gap", 0, "how many numbers lie between the counter as it is and as it will be")
+	cmd.Flags().StringVar(&f.name, "name", "", "of change: the name of the new sequence's state")
+	cmd.Flags().Int64Var(&f.gap, "gap", 0, "by how many numbers the counter is raised")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print one JSON object for each step")
 	return cmd
 }

@@ -13,18 +13,23 @@ func newVersion() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version of this program",
-		Long: `Prints the version of the module, that of Go, and the platform, as in
-"keyfill v1.2.3 go1.26.8 linux/amd64". Built from a checkout, the version is
-"(devel)" or one made from the commit.`,
-		Args: arguments(cobra.NoArgs),
+		Long: `Prints the version of the module, the version of Go, and the platform, as in
+"keyfill v1.2.3 go1.26.8 linux/amd64". Built from a checkout, the version of the
+module is "(devel)" or one made from the commit.`,
+		Args:    arguments(cobra.NoArgs),
+		Example: "  keyfill version",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			version := ""
-			if info, ok := debug.ReadBuildInfo(); ok {
-				version = info.Main.Version
-			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "keyfill %s %s %s/%s\n",
-				cmp.Or(version, "(devel)"), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), versionText())
 			return err
 		},
 	}
+}
+
+// versionText returns the version of this program.
+func versionText() string {
+	version := ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		version = info.Main.Version
+	}
+	return fmt.Sprintf("keyfill %s %s %s/%s", cmp.Or(version, "(devel)"), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
