@@ -218,6 +218,21 @@ func TestSession(t *testing.T) {
 	}
 }
 
+// TestNamedStateOfOneSchema: a state with a name of its own numbers the table of one schema,
+// unless the schema is in the name.
+func TestNamedStateOfOneSchema(t *testing.T) {
+	for name, refused := range map[string]bool{"": false, "{schema}.mine": false, "mine": true} {
+		source := sequence()
+		source.Name = name
+		p := open(t, keyed(source), "CREATE SCHEMA one; CREATE SCHEMA two; CREATE TABLE one.t (id BIGINT PRIMARY KEY, a INT); CREATE TABLE two.t (id BIGINT PRIMARY KEY, a INT)")
+		exec(t, p.filled, "INSERT INTO one.t (a) VALUES (1)")
+		_, err := p.filled.Exec(t.Context(), "INSERT INTO two.t (a) VALUES (1)")
+		if own, is := keyfillError(err); is != refused || is && !strings.Contains(own.Error(), "[docs/errors.md#shared-state]") {
+			t.Errorf("name %q: %v, want a refusal: %v", name, err, refused)
+		}
+	}
+}
+
 // TestCopyIntoNewTable: a transaction that has made the table reserves numbers on its own
 // connection, which is not free during a COPY. A refusal stores nothing.
 func TestCopyIntoNewTable(t *testing.T) {
