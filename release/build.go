@@ -109,7 +109,7 @@ func (b *builder) build(ctx context.Context, cache string) (map[string][]byte, e
 	if err := tree.proxy(b.source, proxy); err != nil {
 		return nil, err
 	}
-	license, err := os.ReadFile(filepath.Join(work, "LICENSE"))
+	terms, err := os.ReadFile(filepath.Join(work, "LICENSE"))
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (b *builder) build(ctx context.Context, cache string) (map[string][]byte, e
 		if err != nil {
 			return nil, err
 		}
-		if err := b.pack(files, binary, license, platform, tree); err != nil {
+		if err := b.pack(files, binary, terms, platform, tree); err != nil {
 			return nil, err
 		}
 	}
@@ -199,7 +199,7 @@ func binaryName(platform string) string {
 }
 
 // pack adds the archive of a platform and the list of what is in its command.
-func (b *builder) pack(files map[string][]byte, binary, license []byte, platform string, t *tree) error {
+func (b *builder) pack(files map[string][]byte, binary, terms []byte, platform string, t *tree) error {
 	info, err := buildinfo.Read(bytes.NewReader(binary))
 	if err != nil {
 		return fmt.Errorf("%s: %w", platform, err)
@@ -213,7 +213,7 @@ func (b *builder) pack(files map[string][]byte, binary, license []byte, platform
 		return fmt.Errorf("%s: %w", platform, err)
 	}
 	name := "keyfill_" + b.version + "_" + strings.ReplaceAll(platform, "/", "_")
-	content := []entry{{binaryName(platform), 0o755, binary}, {"LICENSE", 0o644, license}}
+	content := []entry{{binaryName(platform), 0o755, binary}, {"LICENSE", 0o644, terms}}
 	if strings.HasPrefix(platform, "windows/") {
 		files[name+".zip"], err = zipOf(content, b.source.time)
 	} else {

@@ -64,6 +64,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if semver.Canonical(*version) != *version || *version == "" {
 		return fmt.Errorf("%q is no version: write one such as -version v1.2.3", *version)
 	}
+	if major := semver.Major(*version); major != "v0" && major != "v1" {
+		return fmt.Errorf("modules of %s have /%[1]s at the end of their paths: rename them first", major)
+	}
 	source, err := open(ctx, *root)
 	if err != nil {
 		return err

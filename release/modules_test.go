@@ -26,6 +26,17 @@ func TestModules(t *testing.T) {
 	}
 }
 
+// TestLicense: the license is the one that the lists of modules name.
+func TestLicense(t *testing.T) {
+	text, err := os.ReadFile("../LICENSE")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(string(text), license+" License\n") {
+		t.Errorf("LICENSE is not %s: change the name in the lists too", license)
+	}
+}
+
 // tiny returns a repository with a root module, a command and a module of tests.
 func tiny() fstest.MapFS {
 	files := fstest.MapFS{}

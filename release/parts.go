@@ -14,6 +14,9 @@ import (
 	"github.com/google/uuid"
 )
 
+// license is what SPDX calls the license of this repository.
+const license = "MIT"
+
 // checkInfo says where a command is not what a release promises: its module and version,
 // the platform, no C, no paths of this machine, and modules with the sums of go.sum.
 func checkInfo(info *debug.BuildInfo, modulePath, version, platform, gosum string) error {
@@ -53,7 +56,7 @@ func partsOf(info *debug.BuildInfo, binary []byte, at time.Time) ([]byte, error)
 	sum := sha256.Sum256(binary)
 	whole := component(cdx.ComponentTypeApplication, info.Main.Path, info.Main.Version)
 	whole.Hashes = &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: fmt.Sprintf("%x", sum)}}
-	whole.Licenses = &cdx.Licenses{{License: &cdx.License{ID: "MIT"}}}
+	whole.Licenses = &cdx.Licenses{{License: &cdx.License{ID: license}}}
 	whole.Properties = &[]cdx.Property{}
 	for _, setting := range info.Settings {
 		*whole.Properties = append(*whole.Properties, cdx.Property{Name: "go:build:" + setting.Key, Value: setting.Value})

@@ -178,7 +178,7 @@ func TestNotCommitted(t *testing.T) {
 	if err := run(context.Background(), args, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "more.go") {
 		t.Errorf("with a file that is not committed: %v", err)
 	}
-	for _, args := range [][]string{nil, {"build"}, {"build", "-version", "1.2"}, {"sell", "-root", folder, "-version", "v0.1.0"}, {"check", "more"}} {
+	for _, args := range [][]string{nil, {"build"}, {"build", "-version", "1.2"}, {"build", "-root", folder, "-version", "v2.0.0"}, {"sell", "-root", folder, "-version", "v0.1.0"}, {"check", "more"}} {
 		if err := run(context.Background(), args, &bytes.Buffer{}); err == nil {
 			t.Errorf("release %q is understood", args)
 		}

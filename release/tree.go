@@ -98,10 +98,10 @@ func (t *tree) sums(m member) (zipSum, modSum string, err error) {
 // has the root's.
 func (t *tree) zip(w io.Writer, m member) error {
 	folder := filepath.Join(t.folder, m.folder)
-	if license, err := os.ReadFile(filepath.Join(t.folder, "LICENSE")); err == nil && m.folder != "." {
+	if terms, err := os.ReadFile(filepath.Join(t.folder, "LICENSE")); err == nil && m.folder != "." {
 		own := filepath.Join(folder, "LICENSE")
 		if _, err := os.Stat(own); err != nil {
-			if err := os.WriteFile(own, license, 0o644); err != nil {
+			if err := os.WriteFile(own, terms, 0o644); err != nil {
 				return err
 			}
 			defer os.Remove(own)
