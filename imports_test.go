@@ -133,7 +133,7 @@ var testArrows = []string{
 
 // rootImporters are the packages and folders of packages that may import the
 // root. But for keyfilltest they are modules of their own.
-var rootImporters = []string{"auto", "bench", "cmd", "e2e", "examples", "judge", "keyfillgorm", "keyfillhttp", "keyfillpgx", "keyfillprom", "keyfilltest"}
+var rootImporters = []string{"auto", "bench", "cmd", "e2e", "examples", "judge", "keyfillgorm", "keyfillhttp", "keyfillotel", "keyfillpgx", "keyfillprom", "keyfilltest"}
 
 // goFile is a file with its folder below the module's, and its imports.
 type goFile struct {
