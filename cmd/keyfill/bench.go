@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/signal"
 	"slices"
@@ -130,9 +129,6 @@ func (f *benchFlags) measure(ctx context.Context, cmd *cobra.Command) (r *benchR
 	if err != nil {
 		return nil, err
 	}
-	// What keyfill logs of these tables is nobody's concern: without a lock, keys come twice.
-	defer slog.SetDefault(slog.Default())
-	slog.SetDefault(slog.New(slog.DiscardHandler))
 	tables, err := openScratch(ctx, db, d)
 	if err != nil {
 		return nil, err

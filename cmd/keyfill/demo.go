@@ -34,15 +34,16 @@ prints the pages of 4,096 bytes that SQLite wrote, the size of the file in MB
 			// The folder is removed after an interrupt too.
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
-			return demonstrate(ctx, bufio.NewWriter(cmd.OutOrStdout()), rows)
+			return demonstrate(ctx, bufio.NewWriter(cmd.OutOrStdout()), newProgress(cmd.ErrOrStderr(), rows*len(contenders)), rows)
 		},
 	}
 	cmd.Flags().IntVar(&rows, "rows", 200_000, "rows that the comparison stores under each kind of key")
 	return cmd
 }
 
-// demonstrate runs the whole demo in a temporary folder.
-func demonstrate(ctx context.Context, w *bufio.Writer, rows int) (err error) {
+// demonstrate runs the whole demo in a temporary folder. p shows how far the comparison
+// has come.
+func demonstrate(ctx context.Context, w *bufio.Writer, p *progress, rows int) (err error) {
 	folder, err := os.MkdirTemp("", "keyfill-demo-")
 	if err != nil {
 		return err
@@ -56,7 +57,7 @@ func demonstrate(ctx context.Context, w *bufio.Writer, rows int) (err error) {
 	if err := errors.Join(err, app.close()); err != nil {
 		return err
 	}
-	return compare(ctx, w, folder, rows)
+	return compare(ctx, w, p, folder, rows)
 }
 
 // showApplication prints the setting, then each statement as it is executed.

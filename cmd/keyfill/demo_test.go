@@ -29,7 +29,7 @@ func TestDemo(t *testing.T) {
 		`error  keyfill: table "customers": byte `,
 		"2,000 rows for each kind of key",
 		"INTEGER PRIMARY KEY ", "random UUIDv4, as text ", "keyfill's UUIDv7, as text ", "keyfill's UUIDv7, layout: binary ",
-		"In this run random keys took ",
+		"With so few rows the index fits",
 	} {
 		if !strings.Contains(out, part) {
 			t.Errorf("%q is missing", part)
@@ -149,7 +149,7 @@ func TestConclusion(t *testing.T) {
 	}
 	const (
 		times = "9.0 times as long as INTEGER, and keyfill's ordered ones 2.0 times"
-		pages = "900 pages for each 1,000 rows, against 50"
+		pages = "wrote 900 pages for each 1,000 rows, and 50 for keyfill's ordered ones: 18 times as many"
 		space = "saves no space"
 		few   = "With so few rows"
 	)

@@ -7,6 +7,7 @@ import (
 	_ "embed" // for demoPolicy
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"modernc.org/sqlite"
 
@@ -106,9 +107,9 @@ func openApplication(ctx context.Context, path string) (app *application, err er
 }
 
 // openFilled opens a database through keyfill. $KEYFILL_MODE concerns the
-// user's own databases.
+// user's own databases, and what keyfill logs of tables that go again nobody.
 func openFilled(c driver.Connector, cfg *policy.Config) (*sql.DB, error) {
-	db, err := keyfill.OpenDB(c, keyfill.Options{Policy: cfg})
+	db, err := keyfill.OpenDB(c, keyfill.Options{Policy: cfg, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return nil, err
 	}

@@ -30,10 +30,11 @@ const (
 
 	comparisonIntro = `%s rows for each kind of key, into a new SQLite file: write-ahead log,
 synchronous=NORMAL, a page cache of 2 MB (SQLite's default); a prepared INSERT for
-each row, a transaction for each %s rows. The time is that from the first
-INSERT to the closed file. It includes making the keys: of INTEGER by SQLite, of
-v4 by github.com/google/uuid in the application, of v7 by keyfill on the way.
-"×" is the ratio to INTEGER.
+each row, a transaction for each %s rows. Counted are the pages of 4,096 bytes
+that SQLite wrote: their number does not depend on what else the machine does, as
+the time does, from the first INSERT to the closed file. The time includes
+making the keys: of INTEGER by SQLite, of v4 by github.com/google/uuid in the
+application, of v7 by keyfill on the way. "×" is the ratio to INTEGER.
 
 `
 )
@@ -106,25 +107,31 @@ type measurement struct {
 }
 
 // compare measures all contenders and prints what was found.
-func compare(ctx context.Context, w *bufio.Writer, folder string, rows int) error {
+func compare(ctx context.Context, w *bufio.Writer, p *progress, folder string, rows int) error {
 	fmt.Fprintln(w)
 	title(w, "What the order of keys costs")
 	fmt.Fprintf(w, comparisonIntro, grouped(rows), grouped(batch))
-	fmt.Fprintf(w, "  %-34s%8s%7s%11s%7s%16s\n", "key", "time", "×", "file", "×", "pages written")
+	fmt.Fprintf(w, "  %-34s%14s%7s%11s%7s%9s%7s\n", "key", "pages written", "×", "file", "×", "time", "×")
+	if err := w.Flush(); err != nil { // measuring takes its time
+		return err
+	}
 	var found []measurement
 	for i, c := range contenders {
-		if err := w.Flush(); err != nil { // measuring takes its time
-			return err
-		}
-		m, err := c.measure(ctx, filepath.Join(folder, fmt.Sprintf("comparison%d.db", i)), rows)
+		m, err := c.measure(ctx, filepath.Join(folder, fmt.Sprintf("comparison%d.db", i)), rows, func(done int) {
+			p.showAs(i*rows+done, c.name)
+		})
 		if err != nil {
 			return err
 		}
 		found = append(found, m)
 		base := found[byInteger]
-		fmt.Fprintf(w, "  %-34s%6.2f s%7.1f%8.1f MB%7.1f%16s\n", c.name,
-			m.time.Seconds(), ratio(m.time, base.time),
-			float64(m.bytes)/1e6, ratio(m.bytes, base.bytes), grouped(m.pages))
+		p.clear()
+		fmt.Fprintf(w, "  %-34s%14s%7.1f%8.1f MB%7.1f%7.2f s%7.1f\n", c.name,
+			grouped(m.pages), ratio(m.pages, base.pages),
+			float64(m.bytes)/1e6, ratio(m.bytes, base.bytes), m.time.Seconds(), ratio(m.time, base.time))
+		if err := w.Flush(); err != nil {
+			return err
+		}
 	}
 	fmt.Fprintln(w)
 	for _, line := range wrap(conclusion(found, rows), lineWidth) {
@@ -136,21 +143,21 @@ func compare(ctx context.Context, w *bufio.Writer, folder string, rows int) erro
 // conclusion says what the numbers show, and nothing that they do not.
 func conclusion(found []measurement, rows int) string {
 	base, v4, v7, binary := found[byInteger], found[byV4], found[byV7], found[byBinaryV7]
-	text := fmt.Sprintf("In this run random keys took %.1f times as long as INTEGER, and keyfill's ordered ones %.1f times.",
+	took := fmt.Sprintf(" In this run random keys took %.1f times as long as INTEGER, and keyfill's ordered ones %.1f times.",
 		ratio(v4.time, base.time), ratio(v7.time, base.time))
 	if ratio(v4.pages, v7.pages) < 2 {
-		return text + " With so few rows the index fits into the page cache, and the order of the keys matters little: try more --rows."
+		return "With so few rows the index fits into the page cache, and the order of the keys matters little: try more --rows." + took
 	}
-	text += fmt.Sprintf(" A random key belongs anywhere in the index, a new ordered one at its end: SQLite wrote %.0f pages for each 1,000 rows, against %.0f.",
-		1000*ratio(v4.pages, rows), 1000*ratio(v7.pages, rows))
+	text := fmt.Sprintf("For random keys SQLite wrote %.0f pages for each 1,000 rows, and %.0f for keyfill's ordered ones: %.0f times as many. A random key belongs anywhere in the index, a new ordered one at its end.",
+		1000*ratio(v4.pages, rows), 1000*ratio(v7.pages, rows), ratio(v4.pages, v7.pages)) + took
 	if ratio(v7.bytes, v4.bytes) > 0.9 && ratio(binary.bytes, v7.bytes) < 0.9 {
 		text += " The order saves no space; 16 bytes in place of 36 characters do."
 	}
 	return text
 }
 
-// measure stores the rows in a new file.
-func (c contender) measure(ctx context.Context, path string, rows int) (m measurement, err error) {
+// measure stores the rows in a new file. It tells show how many are stored.
+func (c contender) measure(ctx context.Context, path string, rows int, show func(done int)) (m measurement, err error) {
 	connector, err := sqlite.NewConnector(fileDSN(path, comparisonPragmas...))
 	if err != nil {
 		return m, err
@@ -166,7 +173,7 @@ func (c contender) measure(ctx context.Context, path string, rows int) (m measur
 		return m, errors.Join(err, db.Close())
 	}
 	start := time.Now()
-	err = c.store(ctx, db, rows)
+	err = c.store(ctx, db, rows, show)
 	if err == nil {
 		m.pages, err = pagesWritten(ctx, db)
 	}
@@ -183,7 +190,7 @@ func (c contender) measure(ctx context.Context, path string, rows int) (m measur
 	return m, nil
 }
 
-func (c contender) store(ctx context.Context, db *sql.DB, rows int) error {
+func (c contender) store(ctx context.Context, db *sql.DB, rows int, show func(done int)) error {
 	for first := 0; first < rows; first += batch {
 		// Once a transaction, and not by passing ctx on: the driver would start
 		// a goroutine for each row.
@@ -193,6 +200,7 @@ func (c contender) store(ctx context.Context, db *sql.DB, rows int) error {
 		if err := c.transaction(db, first, min(first+batch, rows)); err != nil {
 			return err
 		}
+		show(min(first+batch, rows))
 	}
 	return nil
 }

@@ -48,6 +48,23 @@ func (p *progress) show(done int) {
 	p.draw(done, left, fmt.Sprintf("%d of %d rows, %.0f a second", done, p.total, rate))
 }
 
+// showAs is show with what the command works at.
+func (p *progress) showAs(done int, what string) {
+	if p == nil {
+		return
+	}
+	took := time.Since(p.began)
+	p.draw(done, time.Duration(float64(took)/float64(max(done, 1))*float64(p.total-done)), what)
+}
+
+// clear removes the bar, so that a result can stand in its place.
+func (p *progress) clear() {
+	if p != nil && !p.shown.IsZero() {
+		fmt.Fprint(p.out, "\r\x1b[K")
+		p.shown = time.Time{}
+	}
+}
+
 // draw draws the bar, some times a second.
 func (p *progress) draw(done int, left time.Duration, text string) {
 	if p == nil || time.Since(p.shown) < 200*time.Millisecond {
