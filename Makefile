@@ -9,7 +9,7 @@
 #	make soak           faults at length: processes killed for SOAKTIME=2m, for each
 #	                    engine and source, SOAKROWS=10000000 rows into one table, and
 #	                    each source for SOAKGALERA=60s on three nodes of a cluster; old
-#	                    and new processes at once for SOAKROLLING=2m a way; then the long
+#	                    and new processes at once for SOAKROLLING=10m a way; then the long
 #	                    forms of what "make test" does in seconds
 #	make bench          what keyfill costs beside named rivals, and whether the bars are
 #	                    met: 20 minutes; ROUNDS=5 ONLY='null|keys' for less. The groups
@@ -55,7 +55,7 @@ FUZZFLAGS ?=
 SOAKTIME  ?= 2m
 SOAKROWS  ?= 10000000
 SOAKGALERA ?= 60s
-SOAKROLLING ?= 2m
+SOAKROLLING ?= 10m
 # Files <dialect>.*.jsonl with lines {"id": …, "sql": …}; flags of judge/main.go,
 # such as -select=98, the bar for INSERT … SELECT.
 CORPUS      ?= ../shared/corpus

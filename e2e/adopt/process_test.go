@@ -24,6 +24,8 @@ type deployment struct {
 	t   *testing.T
 	raw *sql.DB // by the plain driver
 
+	rolling rolling
+
 	// ways are how processes reach the database: one after the other takes the next.
 	ways []way
 
@@ -95,6 +97,7 @@ func (d *deployment) newProcess(kind, entry string) *process {
 	p := &process{t: d.t, writer: writer{
 		Driver: w.driver, DSN: w.dsn, Entry: entry, Kind: kind, Number: len(d.all) + 1, Step: max(w.step, 1),
 		Last: w.driver == "sqlite", Returning: w.driver == "pgx" || w.driver == "postgres",
+		Pause: d.rolling.pause,
 	}}
 	if entry != "" {
 		p.Step = 1
@@ -209,7 +212,7 @@ func (d *deployment) replace(p *process, kind, entry string) *process {
 // one of its kind, by turns in good order and behind a SIGKILL, as a crash is.
 func (d *deployment) during(spell time.Duration, all []*process) {
 	d.t.Helper()
-	pause := min(max(spell/12, 200*time.Millisecond), 3*time.Second)
+	pause := min(spell/12, d.rolling.calm)
 	for n, end := 0, time.Now().Add(spell); time.Now().Before(end); n++ {
 		time.Sleep(pause)
 		p := all[n%len(all)]

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,29 +16,93 @@ import (
 	"github.com/keyfill/keyfill/internal/testdb"
 )
 
-// rollingTime is for how long old and new processes insert at once, with make soak by
-// KEYFILL_SOAK_ROLLING.
-func rollingTime(t *testing.T) time.Duration {
+// rolling says how processes of several kinds insert at once.
+type rolling struct {
+	spell time.Duration // for how long, in each way
+
+	// pause follows each INSERT of a connection, so that many processes are no load.
+	pause time.Duration
+
+	// crowd is how many processes of a kind there are at most, and calm how long one of
+	// them lives at least.
+	crowd int
+	calm  time.Duration
+
+	// byWay lets the engines of a way run at once, and one way after the other; all lets
+	// all ways of all engines run at once.
+	byWay, all bool
+}
+
+// rollingNow is how processes insert in this run: for two minutes, in all ways at once; with
+// make soak for as long as KEYFILL_SOAK_ROLLING says and without a pause; with -short for a
+// moment.
+func rollingNow(t *testing.T) rolling {
 	t.Helper()
-	if !harness.Soaking() {
-		return 1500 * time.Millisecond
+	switch {
+	case harness.Soaking():
+		spell, err := time.ParseDuration(os.Getenv("KEYFILL_SOAK_ROLLING"))
+		if err != nil {
+			t.Fatalf("KEYFILL_SOAK_ROLLING: %v", err)
+		}
+		return rolling{spell: spell, crowd: 3, calm: 3 * time.Second, byWay: true}
+	case testing.Short():
+		return rolling{spell: 1500 * time.Millisecond, crowd: 3, calm: 200 * time.Millisecond}
 	}
-	d, err := time.ParseDuration(os.Getenv("KEYFILL_SOAK_ROLLING"))
-	if err != nil {
-		t.Fatalf("KEYFILL_SOAK_ROLLING: %v", err)
-	}
-	return d
+	return rolling{spell: 2 * time.Minute, pause: 100 * time.Millisecond, crowd: 2, calm: 10 * time.Second, all: true}
 }
 
 // rollingEngines are those on which processes with keyfill are deployed beside others.
 var rollingEngines = []harness.Engine{harness.MySQLDefault, harness.PgxDefault, harness.SQLiteFile}
 
-// eachDeployment runs a test on each of the engines, one after the other: the processes
-// of one are enough for a machine.
-func eachDeployment(t *testing.T, f func(t *testing.T, d *deployment, e harness.Engine)) {
-	for _, e := range rollingEngines {
-		t.Run(e.Name, func(t *testing.T) { f(t, deploy(t, e), e) })
+// rollingWays are the ways there and back.
+var rollingWays = []struct {
+	name    string
+	engines []harness.Engine
+	run     func(t *testing.T, d *deployment, e harness.Engine)
+}{
+	{"There", rollingEngines, rollThere},
+	{"Native", []harness.Engine{harness.PgxDefault}, rollNative},
+	{"Back", rollingEngines, rollBack},
+	{"BackOwned", rollingEngines, rollBackOwned},
+	{"Change", rollingEngines, rollChange},
+	{"Beside", rollingEngines, rollBeside},
+	{"Galera", []harness.Engine{harness.MySQLDefault}, rollGalera},
+}
+
+// TestRolling: in each of the ways, old and new processes insert at once and are replaced,
+// some of them behind a SIGKILL. No INSERT fails, no id is given twice, and the processes
+// read the ids that are stored.
+//
+// Subtests begin in goroutines of this test: were they parallel ones, the number of tests
+// that run at once would bound them.
+func TestRolling(t *testing.T) {
+	r := rollingNow(t)
+	var running sync.WaitGroup
+	for _, w := range rollingWays {
+		for _, e := range w.engines {
+			one := func() {
+				t.Run(w.name+"/"+e.Name, func(t *testing.T) {
+					d := &deployment{}
+					if w.name == "Galera" {
+						d = deployCluster(t)
+					} else {
+						d = deploy(t, e)
+					}
+					d.rolling = r
+					w.run(t, d, e)
+				})
+			}
+			if !r.all && !r.byWay {
+				one()
+				continue
+			}
+			running.Go(one)
+		}
+		if r.byWay {
+			running.Wait()
+		}
 	}
+	running.Wait()
 }
 
 // create makes the table t, whose id the engine numbers, with rows.
@@ -49,25 +114,23 @@ func (d *deployment) create(e harness.Engine) {
 	}
 }
 
-// TestRollingThere: the steps of keyfill plan there are executed while old processes
+// rollThere: the steps of keyfill plan there are executed while old processes
 // insert, on servers behind a transaction that is open. Then new processes insert beside
 // them, and both are replaced by others of their kinds.
-func TestRollingThere(t *testing.T) {
-	eachDeployment(t, func(t *testing.T, d *deployment, e harness.Engine) {
-		d.create(e)
-		if e.IsPostgres() {
-			harness.Exec(t, d.raw, "ALTER SEQUENCE t_id_seq CACHE 20") // sessions hold numbers in advance
-		}
-		all := d.startAll(3, "old", "")
-		steps := d.plan("there")
-		ended := d.hold(e, 1500*time.Millisecond)
-		entry := d.execute(steps)[0]
-		<-ended
-		all = append(all, d.startAll(3, "new", entry)...)
-		d.during(rollingTime(t), all)
-		d.end("old", "new")
-		d.wantApart(belowOf(t, entry), "new")
-	})
+func rollThere(t *testing.T, d *deployment, e harness.Engine) {
+	d.create(e)
+	if e.IsPostgres() {
+		harness.Exec(t, d.raw, "ALTER SEQUENCE t_id_seq CACHE 20") // sessions hold numbers in advance
+	}
+	all := d.startAll(d.rolling.crowd, "old", "")
+	steps := d.plan("there")
+	ended := d.hold(e, 1500*time.Millisecond)
+	entry := d.execute(steps)[0]
+	<-ended
+	all = append(all, d.startAll(d.rolling.crowd, "new", entry)...)
+	d.during(d.rolling.spell, all)
+	d.end("old", "new")
+	d.wantApart(belowOf(t, entry), "new")
 }
 
 // hold lets a process have a transaction open for a time. SQLite has one writer, which
@@ -125,133 +188,136 @@ func eachRow(db *sql.DB, query string, f func(string) error) error {
 	return rows.Err()
 }
 
-// TestRollingNative: on PostgreSQL new processes draw from the sequence of the old ones,
+// rollNative: on PostgreSQL new processes draw from the sequence of the old ones,
 // and there is nothing to arrange.
-func TestRollingNative(t *testing.T) {
-	d := deploy(t, harness.PgxDefault)
-	d.create(harness.PgxDefault)
-	all := d.startAll(3, "old", "")
-	all = append(all, d.startAll(3, "new", "t: {column: id, source: {kind: native}}")...)
-	d.during(rollingTime(t), all)
+func rollNative(_ *testing.T, d *deployment, e harness.Engine) {
+	d.create(e)
+	all := d.startAll(d.rolling.crowd, "old", "")
+	all = append(all, d.startAll(d.rolling.crowd, "new", "t: {column: id, source: {kind: native}}")...)
+	d.during(d.rolling.spell, all)
 	d.end("old", "new")
 }
 
-// TestRollingBack: keyfill numbers a table, and the steps of keyfill plan handback are
+// rollBack: keyfill numbers a table, and the steps of keyfill plan handback are
 // executed while its processes insert. They give way to processes that stay below, and
 // these to processes with keyfill switched off and without it. Then the steps there take
 // the table to keyfill again.
-func TestRollingBack(t *testing.T) {
-	eachDeployment(t, func(t *testing.T, d *deployment, e harness.Engine) {
-		d.create(e)
-		entry := d.execute(d.plan("there"))[0]
-		all := d.startAll(4, "new", entry)
+func rollBack(t *testing.T, d *deployment, e harness.Engine) {
+	d.create(e)
+	entry := d.execute(d.plan("there"))[0]
+	all := d.startAll(4, "new", entry)
 
-		back := d.execute(d.plan("handback"))
-		below, off := back[0], back[1]
-		all[0] = d.replace(all[0], "below", below)
-		all[1] = d.replace(all[1], "off", off)
-		all[2] = d.replace(all[2], "plain", "")
-		d.during(rollingTime(t)/2, all)
-		for i := range all {
-			all[i] = d.replace(all[i], "plain", "")
-		}
+	back := d.execute(d.plan("handback"))
+	below, off := back[0], back[1]
+	all[0] = d.replace(all[0], "below", below)
+	all[1] = d.replace(all[1], "off", off)
+	all[2] = d.replace(all[2], "plain", "")
+	d.during(d.rolling.spell/2, all)
+	for i := range all {
+		all[i] = d.replace(all[i], "plain", "")
+	}
 
-		again := d.execute(d.plan("there"))[0]
-		for i := range all[:2] {
-			all[i] = d.replace(all[i], "again", again)
-		}
-		d.during(rollingTime(t)/2, all)
-		d.end("new", "below", "off", "plain", "again")
-		d.wantApart(belowOf(t, again), "again")
-	})
+	again := d.execute(d.plan("there"))[0]
+	for i := range all[:2] {
+		all[i] = d.replace(all[i], "again", again)
+	}
+	d.during(d.rolling.spell/2, all)
+	d.end("new", "below", "off", "plain", "again")
+	d.wantApart(belowOf(t, again), "again")
 }
 
-// TestRollingBackOwned: the way back from a column that keyfill alone has filled. No
+// rollBackOwned: the way back from a column that keyfill alone has filled. No
 // process without keyfill inserts before the counter is raised.
-func TestRollingBackOwned(t *testing.T) {
-	eachDeployment(t, func(t *testing.T, d *deployment, e harness.Engine) {
-		d.create(e)
-		all := d.startAll(3, "owner", "t: {column: id, source: {kind: sequence, ensure_schema: true, exclusive: true}}")
-		back := d.execute(d.plan("handback"))
-		all[0] = d.replace(all[0], "below", back[0])
-		all[1] = d.replace(all[1], "off", back[1])
-		all[2] = d.replace(all[2], "plain", "")
-		d.during(rollingTime(t)/3, all)
-		d.end("owner", "below", "off", "plain")
-	})
+func rollBackOwned(t *testing.T, d *deployment, e harness.Engine) {
+	d.create(e)
+	all := d.startAll(3, "owner", "t: {column: id, source: {kind: sequence, ensure_schema: true, exclusive: true}}")
+	back := d.execute(d.plan("handback"))
+	all[0] = d.replace(all[0], "below", back[0])
+	all[1] = d.replace(all[1], "off", back[1])
+	all[2] = d.replace(all[2], "plain", "")
+	d.during(d.rolling.spell, all)
+	d.end("owner", "below", "off", "plain")
 }
 
-// TestRollingChange: the numbers of a table go from one source to another. The steps of
+// rollChange: the numbers of a table go from one source to another. The steps of
 // keyfill plan change are executed while processes insert, and these give way one by one:
 // to processes without keyfill, and those to processes with the new source.
-func TestRollingChange(t *testing.T) {
-	eachDeployment(t, func(t *testing.T, d *deployment, e harness.Engine) {
-		d.create(e)
-		entry := d.execute(d.plan("there"))[0]
-		all := d.startAll(3, "sequence", entry)
+func rollChange(t *testing.T, d *deployment, e harness.Engine) {
+	d.create(e)
+	entry := d.execute(d.plan("there"))[0]
+	all := d.startAll(3, "sequence", entry)
 
-		steps := d.plan("change")
-		last := slices.IndexFunc(steps, func(s step) bool { return strings.HasPrefix(s.Title, "End the last process") })
-		if last < 0 {
-			t.Fatalf("no step ends the last process: %v", steps)
+	steps := d.plan("change")
+	last := slices.IndexFunc(steps, func(s step) bool { return strings.HasPrefix(s.Title, "End the last process") })
+	if last < 0 {
+		t.Fatalf("no step ends the last process: %v", steps)
+	}
+	d.execute(steps[:last])
+	all[0] = d.replace(all[0], "plain", "")
+	d.during(d.rolling.spell/3, all)
+	for i, p := range all {
+		if p.Kind == "sequence" {
+			all[i] = d.replace(p, "plain", "")
 		}
-		d.execute(steps[:last])
-		all[0] = d.replace(all[0], "plain", "")
-		d.during(rollingTime(t)/3, all)
-		for i, p := range all {
-			if p.Kind == "sequence" {
-				all[i] = d.replace(p, "plain", "")
-			}
+	}
+	// While a row of the old source is there the new one is refused.
+	other := "kind: sequence, name: other, block: 7"
+	early := []string{strings.Replace(entry, "kind: sequence", other, 1)}
+	if native := steps[len(steps)-1].Policy; native != "" {
+		early = append(early, native)
+	}
+	for _, entry := range early {
+		if err := d.insertOne(entry); !errors.Is(err, store.ErrTaken) {
+			t.Errorf("%s beside the row of the old source: %v, want ErrTaken", entry, err)
 		}
-		// While a row of the old source is there the new one is refused.
-		other := "kind: sequence, name: other, block: 7"
-		early := []string{strings.Replace(entry, "kind: sequence", other, 1)}
-		if native := steps[len(steps)-1].Policy; native != "" {
-			early = append(early, native)
-		}
-		for _, entry := range early {
-			if err := d.insertOne(entry); !errors.Is(err, store.ErrTaken) {
-				t.Errorf("%s beside the row of the old source: %v, want ErrTaken", entry, err)
-			}
-		}
-		entries := d.execute(steps[last:])
+	}
+	entries := d.execute(steps[last:])
 
-		kinds := []string{"sequence", "plain", "named"}
-		if len(entries) == 1 { // PostgreSQL: the column's own sequence
-			kinds[2] = "native"
-			all[0] = d.replace(all[0], "native", entries[0])
-		} else {
-			entry = strings.Replace(d.execute(d.plan("there"))[0], "kind: sequence", other, 1)
-			all[0] = d.replace(all[0], "named", entry)
-		}
-		d.during(rollingTime(t)*2/3, all)
-		d.end(kinds...)
-	})
+	kinds := []string{"sequence", "plain", "named"}
+	if len(entries) == 1 { // PostgreSQL: the column's own sequence
+		kinds[2] = "native"
+		all[0] = d.replace(all[0], "native", entries[0])
+	} else {
+		entry = strings.Replace(d.execute(d.plan("there"))[0], "kind: sequence", other, 1)
+		all[0] = d.replace(all[0], "named", entry)
+	}
+	d.during(d.rolling.spell*2/3, all)
+	d.end(kinds...)
 }
 
-// TestRollingBeside: the numbers of a table go from one sequence to another by the steps of
+// rollBeside: the numbers of a table go from one sequence to another by the steps of
 // keyfill plan change --name. Processes of both insert at once, and none of them is told
 // anything but its own policy.
-func TestRollingBeside(t *testing.T) {
-	eachDeployment(t, func(t *testing.T, d *deployment, e harness.Engine) {
-		harness.Exec(t, d.raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, who VARCHAR(100) NOT NULL)")
-		all := d.startAll(3, "earlier", "t: {column: id, source: {kind: sequence, ensure_schema: true}}")
-		steps := d.plan("change", "--name", "later", "--column", "id")
-		all = append(all, d.startAll(3, "later", steps[0].Policy)...)
-		d.execute(steps)
-		d.during(rollingTime(t), all)
-		d.end("earlier", "later")
-		at := startAtOf(t, steps[0].Policy)
-		d.wantApart(at, "earlier")
-		if n := harness.Count(t, d.raw, fmt.Sprintf("SELECT COUNT(*) FROM keyfill_sequences WHERE incarnation LIKE '%%<%d'", at)); n != 1 {
-			t.Errorf("%d states end at %d, want 1", n, at)
-		}
-	})
+func rollBeside(t *testing.T, d *deployment, e harness.Engine) {
+	harness.Exec(t, d.raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, who VARCHAR(100) NOT NULL)")
+	all := d.startAll(d.rolling.crowd, "earlier", "t: {column: id, source: {kind: sequence, ensure_schema: true}}")
+	steps := d.plan("change", "--name", "later", "--column", "id")
+	all = append(all, d.startAll(d.rolling.crowd, "later", steps[0].Policy)...)
+	d.execute(steps)
+	d.during(d.rolling.spell, all)
+	d.end("earlier", "later")
+	at := startAtOf(t, steps[0].Policy)
+	d.wantApart(at, "earlier")
+	if n := harness.Count(t, d.raw, fmt.Sprintf("SELECT COUNT(*) FROM keyfill_sequences WHERE incarnation LIKE '%%<%d'", at)); n != 1 {
+		t.Errorf("%d states end at %d, want 1", n, at)
+	}
 }
 
-// TestRollingGalera: old and new processes at two nodes of a cluster. The old ones begin
+// rollGalera: old and new processes at two nodes of a cluster. The old ones begin
 // when the counter is raised: the ALTER TABLE ends transactions at other nodes.
-func TestRollingGalera(t *testing.T) {
+func rollGalera(t *testing.T, d *deployment, e harness.Engine) {
+	d.create(e)
+	entry := d.execute(d.plan("there"))[0]
+	all := append(d.startAll(2, "old", ""), d.startAll(2, "new", entry)...)
+	d.during(d.rolling.spell, all)
+	d.end("old", "new")
+	d.wantApart(belowOf(t, entry), "new")
+}
+
+// deployCluster makes an empty database of a cluster, whose processes use its nodes by
+// turns.
+func deployCluster(t *testing.T) *deployment {
+	t.Helper()
 	nodes := cluster.Nodes(t)
 	name := nodes[0].Database(t, "mysql")
 	d := &deployment{t: t, folder: t.TempDir(), raw: harness.Open(t, "mysql", nodes[0].DSN(name)+"?wsrep_sync_wait=15")}
@@ -259,12 +325,7 @@ func TestRollingGalera(t *testing.T) {
 		step := harness.CountInt(t, harness.Open(t, "mysql", node.DSN(name)), "SELECT @@auto_increment_increment")
 		d.ways = append(d.ways, way{"mysql", node.DSN(name), step})
 	}
-	d.create(harness.MySQLDefault)
-	entry := d.execute(d.plan("there"))[0]
-	all := append(d.startAll(2, "old", ""), d.startAll(2, "new", entry)...)
-	d.during(rollingTime(t), all)
-	d.end("old", "new")
-	d.wantApart(belowOf(t, entry), "new")
+	return d
 }
 
 // TestRaisedLost: a counter that was raised on a server which writes its log once a

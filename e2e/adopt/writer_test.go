@@ -45,6 +45,9 @@ type writer struct {
 	// Returning says that ids are read by RETURNING, on PostgreSQL.
 	Returning bool
 
+	// Pause follows each INSERT of a connection.
+	Pause time.Duration
+
 	// Holds says that the process inserts three rows in one transaction, writes a line
 	// to its standard output, and commits when its standard input ends.
 	Holds bool
@@ -107,6 +110,7 @@ func (w *writer) run() error {
 				if err != nil {
 					time.Sleep(writerPause)
 				}
+				time.Sleep(w.Pause)
 			}
 		})
 	}
