@@ -23,7 +23,7 @@ func TestWay(t *testing.T) {
 		name, query string
 		root, all   int
 	}{
-		{"filled UUID", "INSERT INTO t (a) VALUES (?)", 2, 13},
+		{"filled UUID", "INSERT INTO t (a) VALUES (?)", 2, 14},
 		{"passed SELECT", "SELECT a FROM b WHERE c = ?", 1, 4},
 	} {
 		t.Run(c.name, func(t *testing.T) {
