@@ -20,6 +20,7 @@ type Conn struct {
 	spare   *execution // that has ended; nil where there is none
 	seen    *seenText  // of the text that is about to be executed or prepared; nil where nothing is remembered
 	keyRoom [1]driver.Value
+	unread  []*observedRows // whose execution is counted when they have ended
 }
 
 func newConn(conn driver.Conn, db *Database) *Conn {
@@ -32,6 +33,14 @@ func newConn(conn driver.Conn, db *Database) *Conn {
 // Begin begins a transaction for a caller that knows no contexts.
 func (c *Conn) Begin() (driver.Tx, error) {
 	return c.BeginTx(context.Background(), driver.TxOptions{})
+}
+
+// Close closes the connection. Rows that nobody has closed have ended with it.
+func (c *Conn) Close() error {
+	for len(c.unread) > 0 {
+		c.unread[0].count(keys.CauseUnended)
+	}
+	return c.Conn.Close()
 }
 
 // ResetSession is called before the connection is used again: what was parked

@@ -42,7 +42,7 @@ func (d *directCall) exec(ctx context.Context) (driver.Result, error) {
 		return nil, err
 	}
 	res, err = x.executed(ctx, res, err)
-	c.release(x, err)
+	x.release(err)
 	return res, err
 }
 

@@ -75,8 +75,9 @@ func (c *Conn) emptyExecution() *execution {
 
 // release takes back an execution that nothing refers to any more: one whose keys
 // are not recorded, and that has not failed.
-func (c *Conn) release(x *execution, err error) {
+func (x *execution) release(err error) {
 	if err == nil && x.recording.recorder == nil {
+		c := x.conn
 		*x = execution{}
 		c.spare = x
 	}

@@ -181,7 +181,7 @@ func (r *plainRun) executed(ctx context.Context, res driver.Result, err error) (
 	}
 	x := r.execution()
 	res, err = x.executed(ctx, res, err)
-	r.conn.release(x, err)
+	x.release(err)
 	return res, err
 }
 
@@ -220,7 +220,7 @@ func (r *plainRun) count(res driver.Result) {
 	x := r.conn.emptyExecution()
 	x.conn, x.plan = r.conn, r.plan
 	account{x}.verdict(r.in, res).addTo(&t.Ended, 1)
-	r.conn.release(x, nil)
+	x.release(nil)
 }
 
 // counts returns the counts of the table, and adds the keys to them.

@@ -38,6 +38,9 @@ func (x *execution) observe(ctx context.Context, rows driver.Rows) driver.Rows {
 			d.giveUpBlocks(ctx)
 		}
 	}}
+	if o.late {
+		x.conn.unread = append(x.conn.unread, o)
+	}
 	if x.recording.recorder == nil {
 		return withColumns(o)
 	}
@@ -280,6 +283,8 @@ func (o *observedRows) count(cause keys.Cause) {
 func (o *observedRows) countAs(on func(*rewrite.Insert) verdict) {
 	if o.late {
 		o.late = false
+		unread := &o.x.conn.unread
+		*unread = slices.DeleteFunc(*unread, func(other *observedRows) bool { return other == o })
 		account{o.x}.countLate(on)
 	}
 }

@@ -104,7 +104,7 @@ func (s *statement) ExecContext(ctx context.Context, args []driver.NamedValue) (
 	x.trace.prepared = true
 	res, err := x.how.exec(ctx, s)
 	res, err = x.executed(ctx, res, err)
-	s.conn.release(x, err)
+	x.release(err)
 	return res, err
 }
 
