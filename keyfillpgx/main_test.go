@@ -75,8 +75,14 @@ func open(t *testing.T, cfg *policy.Config, schema string, change ...func(*pgxpo
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
+		m := p.filled.Mount()
 		if err := p.filled.Close(); err != nil {
 			t.Error(err)
+		}
+		for table, s := range m.Stats().Tables {
+			if ended := s.Stored + s.LeftOut + s.Failed + s.Unknown; ended != s.Filled && s.Withheld == 0 {
+				t.Errorf("of %d filled INSERTs into %s the statistics say of %d what became of them: %+v", s.Filled, table, ended, s)
+			}
 		}
 	})
 	return p
