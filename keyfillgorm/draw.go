@@ -94,12 +94,15 @@ func (s *setter) missing(db *gorm.DB) (*drawn, error) {
 		return nil, nil
 	}
 	column, anytime := s.mount.KeyColumn(table)
-	if !anytime {
+	if column == "" {
 		return nil, nil
 	}
 	field := fieldOf(db.Statement.Schema, column)
 	if field == nil || s.readsBack(db, field) || !inserted(db, field) {
 		return nil, nil
+	}
+	if !anytime {
+		return nil, unset(db, field)
 	}
 	d := &drawn{table: table, field: field}
 	c, conflict := db.Statement.Clauses["ON CONFLICT"]
@@ -132,13 +135,34 @@ func (s *setter) missing(db *gorm.DB) (*drawn, error) {
 // copied returns an error for a struct that is given by value, where GORM would send 0
 // for its integer key, and only MySQL and MariaDB take 0 for no key.
 func copied(db *gorm.DB, field *schema.Field, rv reflect.Value) error {
-	if field.GORMDataType != schema.Int && field.GORMDataType != schema.Uint || db.Name() == "mysql" {
-		return nil
-	}
-	if _, zero := field.ValueOf(db.Statement.Context, rv); !zero {
+	if !storesZero(db, field, rv) {
 		return nil
 	}
 	return anchor.Lastf("policy", "keyfillgorm: the struct for table %q is given by value, so that its key %s would be stored as 0: give Create a pointer to it", db.Statement.Table, field.Name)
+}
+
+// storesZero reports whether GORM would store 0 for the integer key of a struct. MySQL and
+// MariaDB take 0 for no key, and a column with a default is left out where it is zero.
+func storesZero(db *gorm.DB, field *schema.Field, rv reflect.Value) bool {
+	if field.GORMDataType != schema.Int && field.GORMDataType != schema.Uint || db.Name() == "mysql" || field.HasDefaultValue {
+		return false
+	}
+	_, zero := field.ValueOf(db.Statement.Context, rv)
+	return zero
+}
+
+// unset returns an error for a struct whose key is drawn in the transaction of its INSERT,
+// so that no struct can get it beforehand, where GORM would send 0 for it.
+func unset(db *gorm.DB, field *schema.Field) error {
+	for _, rv := range structs(db.Statement.ReflectValue) {
+		if !rv.IsValid() || rv.Kind() != reflect.Struct {
+			return nil // GORM has an error for it, or it is a map
+		}
+		if storesZero(db, field, rv) {
+			return anchor.Lastf("policy", "keyfillgorm: the key %s of table %q would be stored as 0, since GORM sends it and its number is drawn with the INSERT: tag the field primaryKey, or call Omit(%[1]q)", field.Name, db.Statement.Table)
+		}
+	}
+	return nil
 }
 
 // oneDatabase returns an error where the mount is not of one database, so that it has

@@ -36,6 +36,8 @@ tables:
   blobs:   {column: id, layout: binary}
   flakes:  {column: id, source: {kind: sequence, store: numbers, ensure_schema: true, start: 1001}}
   editors: {column: id, source: {kind: sequence, ensure_schema: true, start: 1001}}
+  orders:  {column: id, source: {kind: sequence, ensure_schema: true, transaction: joined}}
+  tickets: {column: number, source: {kind: sequence, ensure_schema: true, transaction: joined}}
 `
 
 type author struct {
@@ -77,6 +79,8 @@ func open(t testing.TB) *gorm.DB {
 		"CREATE TABLE books (id TEXT PRIMARY KEY, author_id TEXT REFERENCES authors (id), title TEXT)",
 		"CREATE TABLE blobs (id BLOB PRIMARY KEY, name TEXT)",
 		"CREATE TABLE flakes (id INTEGER PRIMARY KEY, name TEXT UNIQUE)",
+		"CREATE TABLE orders (id INTEGER PRIMARY KEY, name TEXT)",
+		"CREATE TABLE tickets (number INTEGER PRIMARY KEY, name TEXT)",
 		"CREATE TABLE editors (id INTEGER PRIMARY KEY, created_at TEXT, updated_at TEXT, deleted_at TEXT, name TEXT)",
 	} {
 		if _, err := db.Exec(statement); err != nil {
