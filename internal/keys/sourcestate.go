@@ -2,13 +2,11 @@ package keys
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"slices"
 	"sync/atomic"
 	"time"
 
-	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -322,17 +320,7 @@ func shownFault(err error) string {
 			return fault.Error()
 		}
 	}
-	var connecting *sqlcode.ConnectError
-	code, hasCode := sqlcode.Of(err)
-	switch {
-	case errors.As(err, &connecting):
-		return connecting.Error()
-	case hasCode:
-		return "the engine answers with " + code.String()
-	case errors.Is(err, context.DeadlineExceeded):
-		return "no answer in time"
-	}
-	return "an error of the driver, which is left out, since it may hold values"
+	return shownError(err)
 }
 
 // leaseOf returns how long a lease of the source lasts, 0 where it has none.
