@@ -71,10 +71,10 @@ func TestFaultStoreBackError(t *testing.T) {
 		t.Run(e.Name, func(t *testing.T) {
 			w := newSwarm(t, e, faultTable)
 			w.use(backSource(keysource.RemedyError))
-			w.tolerable = anyOf(keysource.ErrStoreBack.Error(), keysource.ErrStoreBehind.Error())
+			w.tolerable = anyOf(textOf(keysource.ErrStoreBack), textOf(keysource.ErrStoreBehind))
 			all := w.mustStart(4)
 			old := w.putBack(all)
-			w.awaitError(all, keysource.ErrStoreBack.Error())
+			w.awaitError(all, textOf(keysource.ErrStoreBack))
 			rows := -1 // some statements have their keys already
 			until(time.Second, func() bool {
 				before := rows
@@ -82,8 +82,8 @@ func TestFaultStoreBackError(t *testing.T) {
 				return rows == before
 			})
 			late := w.mustStart(1)
-			w.awaitError(late, keysource.ErrStoreBehind.Error())
-			w.awaitError(all, keysource.ErrStoreBack.Error())
+			w.awaitError(late, textOf(keysource.ErrStoreBehind))
+			w.awaitError(all, textOf(keysource.ErrStoreBack))
 			if n := harness.Count(t, w.raw, "SELECT COUNT(*) FROM t"); n != rows {
 				t.Errorf("%d rows were inserted meanwhile", n-rows)
 			}

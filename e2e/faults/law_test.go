@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -253,6 +254,10 @@ func noneOf(parts ...string) func(text string) bool {
 	return func(text string) bool { return !is(text) }
 }
 
+// textOf returns the text of an error as it stands inside of others, without its section of
+// docs/errors.md.
+func textOf(err error) string { return anchor.Plain(err.Error()) }
+
 // aboutConnections is for faults of connections and servers: whatever a driver
 // says of them is as it is, but a source must not take them for more.
 //
@@ -260,8 +265,8 @@ func noneOf(parts ...string) func(text string) bool {
 // end. PostgreSQL tells one of two who make a table at once of a unique key, after
 // which the connection that looks for the table may be gone.
 var aboutConnections = either(anyOf("; and creating it: ", "pg_type_typname_nsp_index"), noneOf(
-	keysource.ErrStoreBack.Error(), keysource.ErrStoreBehind.Error(), keysource.ErrStoreState.Error(),
-	keysource.ErrWorkerTaken.Error(), keysource.ErrClock.Error(), keysource.ErrExhausted.Error(), "keyfill_sequences", "keyfill_workers",
+	textOf(keysource.ErrStoreBack), textOf(keysource.ErrStoreBehind), textOf(keysource.ErrStoreState),
+	textOf(keysource.ErrWorkerTaken), textOf(keysource.ErrClock), textOf(keysource.ErrExhausted), "keyfill_sequences", "keyfill_workers",
 ))
 
 // isDeadlock is for transactions that wait for each other, isLock for locks that
