@@ -309,5 +309,8 @@ func (b *bench) insertRow(ctx context.Context, one *inserter, query string) erro
 			return err
 		}
 		one.retries++
+		if class == dialect.ErrorLock { // SQLite without a busy_timeout says so at once
+			time.Sleep(time.Millisecond)
+		}
 	}
 }

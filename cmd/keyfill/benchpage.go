@@ -113,6 +113,7 @@ func (r *benchReport) writePage(file *os.File) error {
 		view["Sizes"] = template.HTML(sizes.Inline())
 	}
 	if len(r.Ways) > 0 {
+		view["WayNoise"] = r.wayNoise()
 		view["WayTable"] = newPageTable(r.wayTable())
 		var all []template.HTML
 		for _, n := range r.Connections {

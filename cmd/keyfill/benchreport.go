@@ -194,6 +194,15 @@ func (r *benchReport) noiseVerdict() string {
 	return text
 }
 
+// wayNoise says below which difference the figures of the ways say nothing.
+func (r *benchReport) wayNoise() string {
+	most := 0.0
+	for _, n := range r.Connections {
+		most = max(most, noise(r.find(identityAgain, n).Ratio))
+	}
+	return fmt.Sprintf("Identity, measured twice, differs from itself by up to %.0f %%: a smaller difference says nothing.", most)
+}
+
 // times returns a ratio with its spread.
 func times(e *stats.Estimate) string {
 	if e == nil {
@@ -229,6 +238,7 @@ func (r *benchReport) writeText(w io.Writer) {
 	}
 	fmt.Fprintf(w, "\nRows a second, and how many times those of identity; one row a transaction, %v s each, %s\n\n", r.Seconds, rounds(r.Rounds))
 	printColumns(w, r.wayTable())
+	fmt.Fprintf(w, "\n%s\n", r.wayNoise())
 	seen := ""
 	for _, l := range r.Ways {
 		if l.Refused != "" && l.Way != seen {
