@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"slices"
 	"sync"
@@ -62,6 +63,8 @@ const (
 
 // do does a job and returns the process's exit code.
 func do(text string) int {
+	// What a process prints is a fault: of its log that is an error alone.
+	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
 	var j job
 	err := json.Unmarshal([]byte(text), &j)
 	if err == nil {

@@ -245,8 +245,14 @@ func until(least time.Duration, happened func() bool) {
 // that finds none.
 func anyOf(parts ...string) func(text string) bool {
 	return func(text string) bool {
-		return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
+		return slices.ContainsFunc(parts, func(part string) bool { return tells(text, part) })
 	}
+}
+
+// tells reports whether a text has a part, which may be the text of an error: its anchor
+// stands at the end of the whole text.
+func tells(text, part string) bool {
+	return strings.Contains(anchor.Plain(text), anchor.Plain(part))
 }
 
 func noneOf(parts ...string) func(text string) bool {

@@ -241,7 +241,7 @@ func (w *swarm) awaitCommit(all []*member) {
 // awaitError waits until each of the processes has had an error.
 func (w *swarm) awaitError(all []*member, part string) {
 	w.t.Helper()
-	w.await(all, part, func(e entry) bool { return e.what == failed && strings.Contains(e.text, part) })
+	w.await(all, part, func(e entry) bool { return e.what == failed && tells(e.text, part) })
 }
 
 func (w *swarm) journal(path string) []entry {

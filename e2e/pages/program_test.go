@@ -74,8 +74,8 @@ func TestProgramOfLibraries(t *testing.T) {
 	}
 }
 
-// run runs commands in a folder, each of which must succeed, and returns what the last
-// one prints.
+// run runs commands in a folder, each of which must succeed, and returns the standard output
+// of the last one. The log of a program goes to its standard error.
 func run(t *testing.T, folder string, commands ...string) string {
 	t.Helper()
 	last := ""
@@ -83,9 +83,11 @@ func run(t *testing.T, folder string, commands ...string) string {
 		command := exec.Command("sh", "-e", "-c", one)
 		command.Dir = folder
 		command.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=")
-		out, err := command.CombinedOutput()
+		var told strings.Builder
+		command.Stderr = &told
+		out, err := command.Output()
 		if err != nil {
-			t.Fatalf("%s: %v\n%s", one, err, out)
+			t.Fatalf("%s: %v\n%s%s", one, err, out, &told)
 		}
 		last = string(out)
 	}

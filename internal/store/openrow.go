@@ -125,7 +125,7 @@ func (o opener) open(ctx context.Context) (got opening, err error) {
 
 // raiseToStart raises a row that is there already to where the sequence begins.
 func (o opener) raiseToStart(ctx context.Context, stored *storedRow) (*storedRow, error) {
-	if stored.next >= o.q.StartAt {
+	if o.q.StartAt == 0 || stored.next >= o.q.StartAt {
 		return stored, nil
 	}
 	if err := o.run.advanceRow(ctx, o.q, o.q.StartAt); err != nil {
