@@ -1,3 +1,5 @@
+//go:build unix
+
 package keyfillpgx_test
 
 import (
@@ -101,16 +103,14 @@ func works() []work {
 func turn(t *testing.T, times int, db handle, run func(context.Context, handle) error) (cpu, wall float64) {
 	t.Helper()
 	runtime.GC()
-	begun, used := time.Now(), used(t)
+	begun, before := time.Now(), used(t)
 	for range times {
 		if err := run(t.Context(), db); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return float64(usedSince(t, used)) / float64(times), float64(time.Since(begun)) / float64(times)
+	return float64(used(t)-before) / float64(times), float64(time.Since(begun)) / float64(times)
 }
-
-func usedSince(t *testing.T, before time.Duration) time.Duration { return used(t) - before }
 
 // used is the CPU time of this process: the server is another one.
 func used(t *testing.T) time.Duration {
