@@ -146,7 +146,7 @@ func (f *planFigures) numberAgain(to int64) (planStep, error) {
 	case dialect.FamilyMySQL:
 		// Without the mode the server would number a row whose key is 0 anew.
 		// Run again, the statements would lower a counter that was raised meanwhile.
-		s.SQL = append([]string{"SET lock_wait_timeout = 1", "SET sql_mode = CONCAT(@@sql_mode, ',NO_AUTO_VALUE_ON_ZERO')"},
+		s.SQL = append([]string{"SET lock_wait_timeout = 1", "SET sql_mode = CONCAT(REPLACE(@@sql_mode, 'NO_BACKSLASH_ESCAPES', ''), ',NO_AUTO_VALUE_ON_ZERO')"},
 			f.alterIf("auto_increment IS NULL", fmt.Sprintf("ALTER TABLE %s MODIFY %s %s, AUTO_INCREMENT = %d", f.table, f.key, f.definition.Numbered(), to))...)
 		s.Again = "EXECUTE runs the ALTER TABLE unless the engine numbers the table already. On error 1205 run the statements again from SET @keyfill on: a transaction that has used the table is open. The server copies the table, and INSERTs wait for that: try it on a copy first. MODIFY repeats the definition of the column: print this plan again if it was changed since."
 		s.Check, s.Look = "SHOW CREATE TABLE "+f.table, fmt.Sprintf("AUTO_INCREMENT is %d or more.", to)

@@ -43,6 +43,10 @@ func planBigint(f *planFigures) ([]planStep, error) {
 		Title: "Make the column wider. The server writes the whole table again, and statements on it wait: measure it on a copy, and take an hour with little load.",
 		SQL:   []string{alter},
 	}
+	if f.dialect.Family == dialect.FamilyMySQL && strings.Contains(alter, `\`) {
+		// The definition was read as a server writes it without that mode.
+		widen.SQL = []string{"SET sql_mode = REPLACE(@@sql_mode, 'NO_BACKSLASH_ESCAPES', '')", alter}
+	}
 	if f.dialect.Family == dialect.FamilyPostgreSQL && f.counter.Sequence != "" {
 		widen.SQL = append(widen.SQL, fmt.Sprintf("ALTER SEQUENCE %s AS bigint", f.counter.Sequence))
 	}
