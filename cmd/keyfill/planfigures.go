@@ -36,6 +36,7 @@ type planFigures struct {
 	states   []planState
 	rows     []string // the names of the rows of keyfill_sequences that name the column
 	foreign  string   // the one of them that belongs to another source than a sequence of this database
+	free     string   // the default name of its state, or one like it that no other state has
 	shared   []string // the members of rows that are states which number other columns too
 	lowest   int64    // the least key that no state has reserved, 0 for none or without a state
 	sharing  []string // the members of states that number other columns too
@@ -260,6 +261,11 @@ func (f *planFigures) readStates(ctx context.Context, db *sql.DB) ([]planState, 
 			if store.BindingRow(name, column) == row {
 				f.sharing = append(f.sharing, name)
 			}
+		}
+	}
+	for f.free = f.defaultState(); f.free != "" && states == nil; f.free += "_2" {
+		if _, taken := next[f.free]; !taken {
+			break
 		}
 	}
 	return states, nil

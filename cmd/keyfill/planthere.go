@@ -115,10 +115,15 @@ func (f *planFigures) defaultState() string {
 }
 
 // policy returns the table's entry in the policy, with fields of its sequence. A state of
-// another name than the default one is named: else the entry would begin a second state.
+// another name than the default one is named: else the entry would begin a second state,
+// or take one that other columns have.
 func (f *planFigures) policy(fields string) string {
-	if len(f.states) == 1 && f.states[0].name != f.defaultState() {
-		fields = strings.TrimSuffix("name: "+catalog.YAMLString(f.states[0].name)+", "+fields, ", ")
+	name := f.free
+	if len(f.states) == 1 {
+		name = f.states[0].name
+	}
+	if name != "" && name != f.defaultState() {
+		fields = strings.TrimSuffix("name: "+catalog.YAMLString(name)+", "+fields, ", ")
 	}
 	bits := ""
 	if n := f.keyBits(); n < 63 {
