@@ -34,6 +34,9 @@ func (c *checker) alterType(t *catalog.Listed, col *catalog.Column, kind string)
 			return def.With(kind)
 		})
 	case dialect.FamilyPostgreSQL:
+		if kind == "text" { // without COLLATE the column would get the database's
+			return fmt.Sprintf(`ALTER TABLE %s ALTER COLUMN %s TYPE text COLLATE "C" USING CAST(%s AS text);`, table, column, column)
+		}
 		return fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s TYPE %s USING CAST(CAST(%s AS text) AS %s);", table, column, kind, column, kind)
 	case dialect.FamilySQLServer:
 		// A column keeps its type while a key or an index has it:
