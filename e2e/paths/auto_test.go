@@ -80,6 +80,30 @@ func TestAutoWithoutServer(t *testing.T) {
 	}
 }
 
+// TestAutoOtherDialect: a policy in a dialect that the driver does not speak is an error
+// when the database is opened, before anything is connected.
+func TestAutoOtherDialect(t *testing.T) {
+	for driver, dialects := range map[string][]string{
+		"pgx": {"mysql", "mariadb", "sqlite", "oracle"}, "postgres": {"mysql", "sqlserver"}, "mysql": {"postgres", "sqlite"},
+		"sqlite": {"postgres", "mysql"}, "sqlserver": {"mysql"}, "oracle": {"postgres"},
+	} {
+		for _, dialect := range dialects {
+			configure(t, "dialect: "+dialect+"\n"+autoPolicy)
+			dsn := harness.RefusingDSN(t, driver)
+			if driver == "mysql" {
+				dsn = "user:word@tcp(127.0.0.1:1)/shop"
+			}
+			db, err := sql.Open(driver+"-keyfill", dsn)
+			if err == nil {
+				db.Close()
+			}
+			if err == nil || !strings.Contains(err.Error(), "the policy says dialect: "+dialect) || !strings.Contains(err.Error(), "leave dialect: out") {
+				t.Errorf("dialect: %s with %s: %v", dialect, driver, err)
+			}
+		}
+	}
+}
+
 // TestAutoNeedsAPolicy: with neither the variable nor the file, opening a
 // database fails and names both places.
 func TestAutoNeedsAPolicy(t *testing.T) {
