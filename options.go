@@ -21,7 +21,8 @@ type Options struct {
 
 	// Logger gets the log: docs/monitoring.md lists all messages. No line
 	// holds a key, an argument, a DSN, a value of [WithValue] or the text of a
-	// query. Where Logger is nil, slog.Default is asked for each line.
+	// query, but that a finding of "check: start" says what keyfill check
+	// prints: it may name a state by such a value. Where Logger is nil, slog.Default is asked for each line.
 	Logger *slog.Logger
 
 	// Now is the clock of the sources and must be safe for concurrent use; nil

@@ -7,7 +7,8 @@ import (
 
 // Message is one kind of line in the log. Its text and the names of its attributes do not
 // change, so that alerts can rest on them. No line holds a key, an argument, a DSN, a
-// value of WithValue or the text of a query.
+// value of WithValue or the text of a query, but that a finding says what "keyfill
+// check" prints: it may name a state by such a value.
 type Message struct {
 	Level      slog.Level
 	Text       string

@@ -32,7 +32,7 @@ func (dr making) newNative(ctx context.Context) (*counter, error) {
 		return store.Claim{State: state}, err
 	}
 	o := src.SequenceOptions()
-	o.Reserver, o.MaxKey, o.Max = watchedReserver{native, dr.watch("")}, native.MaxKey, dr.key.Limit()
+	o.Reserver, o.MaxKey, o.Max = watchedNumbers{native, dr.watch("")}, native.MaxKey, dr.key.Limit()
 	o.EndRemedy = "a greater MAXVALUE where the sequence ends before that, or a wider column and max_bits"
 	c.warnAt, c.remedy = warnAt(o.Max), o.EndRemedy
 	source, err := keysource.NewSequence(o, dr.env())

@@ -129,18 +129,6 @@ func shownError(err error) string {
 	return "an error of the driver, which is left out, since it may hold values"
 }
 
-// watchedReserver is the state of a sequence whose store is watched.
-type watchedReserver struct {
-	keysource.Reserver
-	watch sourceWatch
-}
-
-func (r watchedReserver) Reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
-	got, err := r.Reserver.Reserve(ctx, n, seen)
-	r.watch.note(ctx, err)
-	return got, err
-}
-
 // watchedStore is where states are, whose store is watched.
 type watchedStore struct {
 	stateStore
@@ -178,6 +166,7 @@ func (s watchedStore) marker(w store.Worker) markState {
 	return watchedMark{s.stateStore.marker(w), s.watch}
 }
 
+// watchedNumbers is the state of a sequence whose store is watched.
 type watchedNumbers struct {
 	numberState
 	watch sourceWatch
@@ -189,6 +178,7 @@ func (n watchedNumbers) Reserve(ctx context.Context, count, seen int64) (keysour
 	return got, err
 }
 
+// watchedMark is the mark of a worker whose store is watched.
 type watchedMark struct {
 	markState
 	watch sourceWatch
