@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/drawing"
 	"github.com/keyfill/keyfill/internal/measure"
 )
@@ -29,6 +31,25 @@ func eachBenched(t *testing.T, f func(t *testing.T, p *planned)) {
 		p := &planned{driver: "postgres", dsn: postgresql.DSN(postgresql.Database(t, "postgres"))}
 		p.raw = p.open(t, "")
 		f(t, p)
+	})
+}
+
+// TestBenchLock: a run begins as soon as the one before has ended, and not before.
+func TestBenchLock(t *testing.T) {
+	dialects := map[string]*dialect.Dialect{"sqlite": dialect.SQLite(), "mysql": dialect.MariaDB(), "pgx": dialect.PostgreSQL(), "postgres": dialect.PostgreSQL()}
+	eachBenched(t, func(t *testing.T, p *planned) {
+		for i := range 100 {
+			unlock, err := lockBench(t.Context(), p.raw, dialects[p.driver])
+			if err != nil {
+				t.Fatalf("run %d: %v", i, err)
+			}
+			if _, err := lockBench(t.Context(), p.raw, dialects[p.driver]); !errors.Is(err, errBusy) {
+				t.Errorf("run %d: a second one beside it: %v, want %v", i, err, errBusy)
+			}
+			if err := unlock(); err != nil {
+				t.Fatal(err)
+			}
+		}
 	})
 }
 

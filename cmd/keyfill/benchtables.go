@@ -293,12 +293,14 @@ var errBusy = errors.New("another keyfill bench is at work on this database: wai
 // lockBench returns what ends the time in which no other run can begin on the database.
 // The engine ends it too when the process is killed.
 func lockBench(ctx context.Context, db *sql.DB, d *dialect.Dialect) (unlock func() error, err error) {
-	var query string
+	var lock, release string
 	switch d.Family {
 	case dialect.FamilyMySQL:
-		query = "SELECT GET_LOCK(CONCAT('keyfill_bench_', MD5(DATABASE())), 0)"
+		const name = "CONCAT('keyfill_bench_', MD5(DATABASE()))"
+		lock, release = "SELECT GET_LOCK("+name+", 0)", "SELECT RELEASE_LOCK("+name+")"
 	case dialect.FamilyPostgreSQL:
-		query = "SELECT CASE WHEN pg_try_advisory_lock(hashtext('keyfill bench'), hashtext(COALESCE(current_schema(), ''))) THEN 1 ELSE 0 END"
+		const name = "hashtext('keyfill bench'), hashtext(COALESCE(current_schema(), ''))"
+		lock, release = "SELECT CASE WHEN pg_try_advisory_lock("+name+") THEN 1 ELSE 0 END", "SELECT pg_advisory_unlock("+name+")"
 	default:
 		return lockBenchFile(ctx, db)
 	}
@@ -307,14 +309,18 @@ func lockBench(ctx context.Context, db *sql.DB, d *dialect.Dialect) (unlock func
 		return nil, err
 	}
 	var got sql.NullInt64
-	if err := conn.QueryRowContext(ctx, query).Scan(&got); err != nil {
+	if err := conn.QueryRowContext(ctx, lock).Scan(&got); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	if got.Int64 != 1 {
 		return nil, errors.Join(errBusy, conn.Close())
 	}
 	return func() error {
-		// The lock goes with its connection, which is not for the pool.
+		// The lock goes with its connection too, which the pool does not get back, but a
+		// while after the connection was closed: the next run would meet it.
+		ctx, stop := context.WithTimeout(context.Background(), endTime)
+		defer stop()
+		_, _ = conn.ExecContext(ctx, release)
 		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 		return nil
 	}, nil
