@@ -189,11 +189,14 @@ type SourceStats struct {
 	// Worker is the number of the worker, -1 where the source has none, or none yet.
 	// Lease is how long a lease lasts, 0 where the source has none. LeaseHeld says that
 	// the process has its lease, and LeaseUntil when that ends unless it is renewed. Of
-	// several states they say what holds for the one whose lease ends first.
+	// several states they say what holds for the one whose lease ends first. A draw
+	// renews a lease, so that the lease of an idle process runs out, and the next draw
+	// takes one again. LeasesLost counts the leases that another process had taken then.
 	Worker     int64
 	Lease      time.Duration
 	LeaseHeld  bool
 	LeaseUntil time.Time `json:",omitzero"`
+	LeasesLost uint64
 
 	// LastError is what the last attempt to fetch failed with, "" once one has
 	// succeeded. It holds no DSN, key or argument. LastErrorAt is when an attempt has

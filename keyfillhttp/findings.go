@@ -42,9 +42,12 @@ func (s Source) findings(now time.Time) []Finding {
 		add(bad, fmt.Sprintf("The last fetch failed %s: %s", ago(now, s.LastErrorAt), s.LastError),
 			"Look whether the store's database answers. INSERTs go on while numbers are in hand.")
 	}
-	if s.Lease != nil && !s.Lease.Held {
-		add(bad, "The lease is lost: no key is made until there is one again.",
-			"Look for another process with the same worker's number, and whether the store answers.")
+	if s.Lease != nil && !s.Lease.Held && s.LastError != "" {
+		add(bad, "There is no lease, so that no key is made.", "Look whether the store answers, and whether a worker's number is free.")
+	}
+	if s.Lease != nil && s.Lease.Lost > 0 {
+		add(warn, "Another process had taken the lease: "+times(s.Lease.Lost)+".",
+			"A process that stands still for longer than its lease loses it. Look at its pauses and its clock.")
 	}
 	return append(found, s.endings(now)...)
 }
@@ -107,6 +110,14 @@ func inserts(n uint64) string {
 		return "1 INSERT"
 	}
 	return count(n) + " INSERTs"
+}
+
+// times writes how often something happened.
+func times(n uint64) string {
+	if n == 1 {
+		return "once"
+	}
+	return count(n) + " times"
 }
 
 // sentence makes a sentence of the text of a reason.

@@ -118,9 +118,11 @@ func TestFindings(t *testing.T) {
 	const tenant = "table tenant_with_a_long_name.shipping_addresses"
 	want := []struct{ severity, subject, part string }{
 		{"bad", "source order_no", "failed 20 s ago: dial tcp"},
-		{"bad", "source visits.id", "lease is lost"},
+		{"bad", "source visits.id", "failed 3 minutes ago: i/o timeout"},
+		{"bad", "source visits.id", "no lease"},
 		{"bad", tenant, "2 of keyfill's keys"},
 		{"warn", "source order_no", "exhausted in 12 days"},
+		{"warn", "source visits.id", "2 times"},
 		{"warn", tenant, "40 INSERTs got no key: store"},
 		{"warn", tenant, "3 INSERTs could not be filled: select"},
 		{"warn", tenant, "1 INSERT could not be filled: no_column_list"},

@@ -42,7 +42,8 @@ func ill() (keyfill.Stats, []keyfill.SourceStats) {
 		Refused: map[keyfill.Reason]uint64{"select": 3, "no_column_list": 1}, Suspects: 2, Withheld: 9}
 	sources[1].LastError, sources[1].LastErrorAt, sources[1].FetchErrors = "dial tcp 127.0.0.1:5432: connect: connection refused", now.Add(-20*time.Second), 8
 	sources[1].Remaining, sources[1].Exhausted = 1<<24, now.Add(12*24*time.Hour)
-	sources[2].LeaseHeld = false
+	sources[2].LeaseHeld, sources[2].LeasesLost = false, 2
+	sources[2].LastError, sources[2].LastErrorAt = "i/o timeout", now.Add(-3*time.Minute)
 	return stats, append(sources, keyfill.SourceStats{Source: "ordres.id", Kind: "ulid", Tables: []string{"ordres", `<script>alert("entry")</script>`}, Worker: -1})
 }
 

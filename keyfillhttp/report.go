@@ -84,11 +84,13 @@ type Source struct {
 	LastErrorAt time.Time `json:"last_error_at,omitzero"`
 }
 
-// Lease is the right of a process to a worker's number, or to a series.
+// Lease is the right of a process to a worker's number, or to a series. An idle process
+// lets it run out, and takes one again with the next key.
 type Lease struct {
 	Seconds float64   `json:"seconds"`
 	Held    bool      `json:"held"`
 	Until   time.Time `json:"until,omitzero"`
+	Lost    uint64    `json:"lost"` // how often another process had taken it
 }
 
 // NewReport returns the state of a mount now. It asks no database.
@@ -178,7 +180,7 @@ func sourceOf(s keyfill.SourceStats) Source {
 		source.Worker = &s.Worker
 	}
 	if s.Lease > 0 && s.States > 0 {
-		source.Lease = &Lease{Seconds: s.Lease.Seconds(), Held: s.LeaseHeld, Until: utc(s.LeaseUntil)}
+		source.Lease = &Lease{Seconds: s.Lease.Seconds(), Held: s.LeaseHeld, Until: utc(s.LeaseUntil), Lost: s.LeasesLost}
 	}
 	return source
 }

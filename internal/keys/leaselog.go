@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/keyfill/keyfill/internal/store"
@@ -17,6 +18,7 @@ type leaseLog struct {
 	source string
 	size   int64 // of a series; 0 where a worker's number is leased
 	lease  time.Duration
+	lost   *atomic.Uint64 // the leases of the source that were lost
 
 	mu   sync.Mutex
 	held int64 // the first integer of the series that was taken last; 0 where none is held
@@ -25,7 +27,8 @@ type leaseLog struct {
 // leases returns the log of the leases of the drawing's source. size is the size of a
 // series, 0 for the default one.
 func (dr Drawing) leases(size int64, lease time.Duration) *leaseLog {
-	l := &leaseLog{log: dr.db.Log, source: sourceOf(dr), lease: cmp.Or(lease, keysource.DefaultLease)}
+	lost, _ := dr.db.sources.lost.LoadOrStore(sourceOf(dr), new(atomic.Uint64))
+	l := &leaseLog{log: dr.db.Log, source: sourceOf(dr), lease: cmp.Or(lease, keysource.DefaultLease), lost: lost.(*atomic.Uint64)}
 	if !ofWorkers(dr.key.Rule.Source) {
 		l.size = cmp.Or(size, keysource.DefaultSeries)
 	}
@@ -67,6 +70,9 @@ func (l *leaseLog) ended(ctx context.Context, m Message, first int64) {
 }
 
 func (l *leaseLog) ends(ctx context.Context, m Message, first int64) {
+	if m.Text == messageLeaseLost.Text {
+		l.lost.Add(1)
+	}
 	worker, series := l.number(first)
 	l.log.Write(ctx, m, l.source, worker, series)
 }

@@ -34,6 +34,7 @@ type sources struct {
 	counters *Counters
 	flakes   *SharedSnowflakes
 	maxima   sync.Map // of *keysource.Meter, by the name of the source: of maxplusone
+	lost     sync.Map // of *atomic.Uint64, by the name of the source: leases that were lost
 	taken    []int    // the workers' numbers that this database has taken in flakes
 }
 

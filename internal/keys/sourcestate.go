@@ -38,6 +38,7 @@ type SourceState struct {
 	Lease      time.Duration
 	LeaseHeld  bool
 	LeaseUntil time.Time
+	LeasesLost uint64
 
 	LastError   string
 	LastErrorAt time.Time
@@ -79,6 +80,10 @@ func SourceStates(all []*Tables) []SourceState {
 			one := SourceState{Source: name.(string), States: 1, Worker: -1}
 			one.fetched(meter.(*keysource.Meter).Fetching(s.now, 0))
 			s.add(one)
+			return true
+		})
+		db.sources.lost.Range(func(name, lost any) bool {
+			s.add(SourceState{Source: name.(string), LeasesLost: lost.(*atomic.Uint64).Load()})
 			return true
 		})
 	}
@@ -267,6 +272,7 @@ func (st *SourceState) addFetches(other SourceState) {
 	st.Fetches += other.Fetches
 	st.FetchErrors += other.FetchErrors
 	st.Waits += other.Waits
+	st.LeasesLost += other.LeasesLost
 	st.FetchTime += other.FetchTime
 	st.SlowestFetch = max(st.SlowestFetch, other.SlowestFetch)
 	if other.LastFetchAt.After(st.LastFetchAt) {
