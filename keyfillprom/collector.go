@@ -34,7 +34,7 @@ type collector struct {
 	// By source of the policy:
 	info, states, left, block, remaining, exhaustion *prometheus.Desc
 	fetches, fetchErrors, lastFetch, failing         *prometheus.Desc
-	waits, lastKey, leaseHeld, leaseEnd              *prometheus.Desc
+	waits, lastKey, leaseHeld, leaseEnd, leasesLost  *prometheus.Desc
 }
 
 // NewCollector returns a collector of what a mount has done since it was opened, and of
@@ -69,7 +69,8 @@ func NewCollector(m *keyfill.Mount, dbName string) prometheus.Collector {
 		failing:     of("source_failing", "1 if the last fetch failed, else 0.", "source"),
 		waits:       of("source_waits_total", "Draws of keys that had to wait.", "source"),
 		lastKey:     of("source_last_key_timestamp_seconds", "A time at which a key was drawn: the last one that needed the store or a new block.", "source"),
-		leaseHeld:   of("source_lease_held", "1 if this process has the lease of its worker or series, else 0.", "source"),
+		leaseHeld:   of("source_lease_held", "1 if this process has the lease of its worker or series, else 0. An idle process lets it run out.", "source"),
+		leasesLost:  of("source_leases_lost_total", "Leases that another process had taken.", "source"),
 		leaseEnd:    of("source_lease_end_timestamp_seconds", "When the lease ends unless it is renewed.", "source"),
 	}
 }
@@ -79,7 +80,7 @@ func (c *collector) Describe(out chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{
 		c.statements, c.filled, c.keys, c.withheld, c.suspects,
 		c.info, c.states, c.left, c.block, c.remaining, c.exhaustion,
-		c.fetches, c.fetchErrors, c.lastFetch, c.failing, c.waits, c.lastKey, c.leaseHeld, c.leaseEnd,
+		c.fetches, c.fetchErrors, c.lastFetch, c.failing, c.waits, c.lastKey, c.leaseHeld, c.leaseEnd, c.leasesLost,
 	} {
 		out <- desc
 	}
@@ -120,8 +121,9 @@ func (c *collector) collectSource(out chan<- prometheus.Metric, s keyfill.Source
 	if s.Lease > 0 && s.States > 0 {
 		out <- gauge(c.leaseHeld, number(s.LeaseHeld), s.Source)
 		at(c.leaseEnd, s.LeaseUntil)
+		out <- counter(c.leasesLost, s.LeasesLost, s.Source)
 	}
-	if s.FetchTimes == nil {
+	if s.Fetches == 0 && s.FetchErrors == 0 {
 		return
 	}
 	out <- gauge(c.left, float64(s.Left), s.Source)

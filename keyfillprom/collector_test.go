@@ -164,7 +164,7 @@ func TestSources(t *testing.T) {
 	}
 	for _, s := range m.Sources() {
 		h := metrics["keyfill_source_fetch_duration_seconds "+s.Source].GetHistogram()
-		if (h == nil) != (s.FetchTimes == nil) {
+		if (h == nil) != (s.Fetches == 0) {
 			t.Errorf("%s has the histogram %v of %v", s.Source, h, s.FetchTimes)
 		}
 		if h == nil {
