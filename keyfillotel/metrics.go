@@ -42,11 +42,11 @@ type instruments struct {
 	statements, filled, keys, withheld, suspects metric.Int64ObservableCounter // by entry of the policy
 
 	// By source of the policy:
-	fetches, fetchErrors, waits metric.Int64ObservableCounter
-	fetchTime                   metric.Float64ObservableCounter
-	states, left, block         metric.Int64ObservableUpDownCounter
-	remaining, failing, held    metric.Int64ObservableGauge
-	lasts, leaseLeft            metric.Float64ObservableGauge
+	fetches, fetchErrors, waits, leasesLost metric.Int64ObservableCounter
+	fetchTime                               metric.Float64ObservableCounter
+	states, left, block                     metric.Int64ObservableUpDownCounter
+	remaining, failing, held                metric.Int64ObservableGauge
+	lasts, leaseLeft                        metric.Float64ObservableGauge
 }
 
 func newInstruments(meter metric.Meter) *instruments {
@@ -61,6 +61,7 @@ func newInstruments(meter metric.Meter) *instruments {
 	i.fetches = i.counter("keyfill.source.fetches", "{fetch}", "Fetches from the store that brought numbers, time or a lease.")
 	i.fetchErrors = i.counter("keyfill.source.fetch.errors", "{fetch}", "Fetches from the store that failed.")
 	i.waits = i.counter("keyfill.source.waits", "{draw}", "Draws of keys that had to wait.")
+	i.leasesLost = i.counter("keyfill.source.leases_lost", "{lease}", "Leases that another process had taken.")
 	i.fetchTime = i.secondsSum("keyfill.source.fetch.time", "How long the fetches took together that succeeded.")
 
 	i.states = i.sum("keyfill.source.states", "{state}", "States of the source that this process uses, such as one for each tenant.")
@@ -149,11 +150,12 @@ func (i *instruments) observeSource(o metric.Observer, s keyfill.SourceStats, no
 	}
 	if s.Lease > 0 && s.States > 0 {
 		o.ObserveInt64(i.held, number(s.LeaseHeld), of)
+		o.ObserveInt64(i.leasesLost, int64(s.LeasesLost), of)
 		if !s.LeaseUntil.IsZero() {
 			o.ObserveFloat64(i.leaseLeft, s.LeaseUntil.Sub(now).Seconds(), of)
 		}
 	}
-	if s.FetchTimes == nil {
+	if s.Fetches == 0 && s.FetchErrors == 0 {
 		return
 	}
 	o.ObserveInt64(i.left, s.Left, of)
