@@ -48,6 +48,7 @@ type Overview struct {
 	ForeignKeys []ForeignKey
 
 	dialect *dialect.Dialect
+	unread  bool                                       // the catalog could not be read
 	read    func(schema, table string) (*Table, error) // what is not listed; nil: nothing
 }
 
@@ -81,7 +82,13 @@ func List(ctx context.Context, d *dialect.Dialect, q Querier, schemas []string) 
 
 // IsComplete reports whether all tables are listed, so that a table that is not is not
 // there.
-func (o *Overview) IsComplete() bool { return listers[o.dialect.Family] != nil }
+func (o *Overview) IsComplete() bool { return listers[o.dialect.Family] != nil && !o.unread }
+
+// Unlisted returns the overview of a database whose catalog could not be read, which is
+// err: it lists no table, is not complete, and finds none.
+func Unlisted(d *dialect.Dialect, err error) *Overview {
+	return &Overview{dialect: d, unread: true, read: func(string, string) (*Table, error) { return nil, err }}
+}
 
 // Find returns a table of folded names; schema is "" for a bare name. The error is that
 // of [Read].

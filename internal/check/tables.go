@@ -22,7 +22,7 @@ func (c *checker) lookAtTables() error {
 	}
 	var err error
 	if c.over, err = catalog.List(c.ctx, c.d, c.q, schemas); err != nil {
-		c.over = &catalog.Overview{}
+		c.over = catalog.Unlisted(c.d, err)
 		return err
 	}
 	used := map[string]bool{}
