@@ -86,6 +86,13 @@ var mariadbFaults = []fault{
 		mend: []string{"DELETE FROM keyfill_sequences WHERE name = 'old'"}, says: "WHERE name = 'old'",
 	},
 	{
+		name: "start_at that was passed", schema: ownTables(dialect.MariaDB(), "CREATE TABLE orders (id BIGINT PRIMARY KEY)",
+			"INSERT INTO keyfill_sequences VALUES ('old', 500, CONCAT(DATABASE(), '.orders'), 'id', '', 'x', NOW())"),
+		policy: "  orders: {column: id, source: {kind: sequence, name: new, ensure_schema: true, start_at: 400}}\n",
+		fixed:  "  orders: {column: id, source: {kind: sequence, name: new, ensure_schema: true, start_at: 500}}\n",
+		rule:   "bound-twice", table: "orders", column: "id", line: 3, says: "start_at: above all numbers",
+	},
+	{
 		name: "collation and foreign key", schema: []string{"CREATE TABLE orders (id VARCHAR(8) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci PRIMARY KEY)",
 			"CREATE TABLE order_lines (id CHAR(36) PRIMARY KEY, order_id VARCHAR(8) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci, CONSTRAINT parent FOREIGN KEY (order_id) REFERENCES orders (id))"},
 		policy: "  order_lines: {column: id, source: uuidv7}\n  orders: {column: id, source: {kind: coprime, length: 8, alphabet: base62, collation: binary, ensure_schema: true}}\n",

@@ -114,6 +114,23 @@ func TestRightToCreate(t *testing.T) {
 	})
 }
 
+// TestRightToLook: a catalog that the user may not read is told, and nothing is said of what
+// is in it. Given the right, all of it is looked at.
+func TestRightToLook(t *testing.T) {
+	s := harness.PgxDefault.Scratch(t)
+	execute(t, s, ownTables(s.Dialect, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)", "CREATE TABLE parts (id BIGINT PRIMARY KEY)",
+		"REVOKE SELECT ON pg_catalog.pg_constraint FROM PUBLIC")...)
+	u := newUser(t, s, "SELECT, INSERT, UPDATE ON keyfill_sequences", "SELECT, INSERT ON orders")
+	found, _ := lookWith(t, s, sequencePolicy, u.at)
+	if len(found) != 1 || found[0].Rule != "not-looked" || found[0].Severity != check.Error || !strings.Contains(found[0].Message, "the tables could not be looked at") {
+		t.Errorf("without the right: %+v", found)
+	}
+	execute(t, s, "GRANT SELECT ON pg_catalog.pg_constraint TO "+u.name)
+	if found, _ = lookWith(t, s, sequencePolicy, u.at); len(ruled(found, "not-looked")) != 0 || len(ruled(found, "state-missing")) != 1 {
+		t.Errorf("with the right: %+v", found)
+	}
+}
+
 // TestClock: clocks that are an hour apart are found, in both directions, and equal ones
 // are not.
 func TestClock(t *testing.T) {
