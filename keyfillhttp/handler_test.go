@@ -14,7 +14,7 @@ import (
 )
 
 // answer returns what the handler answers to a request.
-func answer(t *testing.T, stats func() (keyfill.Stats, []keyfill.SourceStats), method, target string, accept ...string) (*http.Response, string) {
+func answer(t *testing.T, stats func() (keyfill.Stats, []keyfill.SourceStats), method, target string, accept ...string) (*httptest.ResponseRecorder, string) {
 	t.Helper()
 	w := httptest.NewRecorder()
 	r := httptest.NewRequest(method, target, nil)
@@ -22,7 +22,7 @@ func answer(t *testing.T, stats func() (keyfill.Stats, []keyfill.SourceStats), m
 		r.Header.Add("Accept", line)
 	}
 	keyfillhttp.HandlerOf(now, stats).ServeHTTP(w, r)
-	return w.Result(), w.Body.String()
+	return w, w.Body.String()
 }
 
 // TestForms: the query says the form, else what the client prefers.
@@ -45,8 +45,8 @@ func TestForms(t *testing.T) {
 		{"/?format=html", []string{"application/json"}, html},
 	} {
 		r, _ := answer(t, healthy, http.MethodGet, c.target, c.accept...)
-		if got := r.Header.Get("Content-Type"); got != c.want || r.StatusCode != http.StatusOK {
-			t.Errorf("GET %s for %q is %d, %s, want %s", c.target, c.accept, r.StatusCode, got, c.want)
+		if got := r.Header().Get("Content-Type"); got != c.want || r.Code != http.StatusOK {
+			t.Errorf("GET %s for %q is %d, %s, want %s", c.target, c.accept, r.Code, got, c.want)
 		}
 	}
 }
@@ -59,8 +59,8 @@ func TestMethods(t *testing.T) {
 		http.MethodDelete: http.StatusMethodNotAllowed, http.MethodOptions: http.StatusMethodNotAllowed,
 	} {
 		r, _ := answer(t, healthy, method, "/")
-		if r.StatusCode != want || want != http.StatusOK && r.Header.Get("Allow") != "GET, HEAD" {
-			t.Errorf("%s is %d and allows %q, want %d", method, r.StatusCode, r.Header.Get("Allow"), want)
+		if r.Code != want || want != http.StatusOK && r.Header().Get("Allow") != "GET, HEAD" {
+			t.Errorf("%s is %d and allows %q, want %d", method, r.Code, r.Header().Get("Allow"), want)
 		}
 	}
 	server := httptest.NewServer(keyfillhttp.HandlerOf(now, healthy))
@@ -82,11 +82,11 @@ func TestHeaders(t *testing.T) {
 		"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
 		"Vary": "Accept", "Refresh": "10",
 	} {
-		if got := r.Header.Get(header); got != want {
+		if got := r.Header().Get(header); got != want {
 			t.Errorf("%s is %q, want %q", header, got, want)
 		}
 	}
-	policy := r.Header.Get("Content-Security-Policy")
+	policy := r.Header().Get("Content-Security-Policy")
 	for _, want := range []string{"default-src 'none'", "frame-ancestors 'none'", "form-action 'none'", "base-uri 'none'"} {
 		if !strings.Contains(policy, want) {
 			t.Errorf("the policy is %q, want %s", policy, want)
@@ -97,7 +97,7 @@ func TestHeaders(t *testing.T) {
 	}
 	for _, refresh := range []string{"0", "-1", "3601", "x", "1;url=http://elsewhere.example", ""} {
 		r, _ := answer(t, healthy, http.MethodGet, "/?refresh="+strings.ReplaceAll(refresh, ";", "%3B"))
-		if got := r.Header.Get("Refresh"); got != "" {
+		if got := r.Header().Get("Refresh"); got != "" {
 			t.Errorf("refresh=%s makes the header Refresh %q", refresh, got)
 		}
 	}
