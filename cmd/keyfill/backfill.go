@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -93,7 +94,9 @@ func (f *backfillFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	keyed, err := keyfill.OpenDB(plainConnector{db.Driver(), dsn}, keyfill.Options{Policy: cfg})
+	keyed, err := keyfill.OpenDB(plainConnector{db.Driver(), dsn}, keyfill.Options{
+		Policy: cfg, Logger: slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn})),
+	})
 	if err != nil {
 		return err
 	}

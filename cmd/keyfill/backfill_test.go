@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -77,6 +78,15 @@ func TestBackfill(t *testing.T) {
 func output(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, errOut bytes.Buffer
+	var logged strings.Builder
+	before := slog.Default()
+	defer slog.SetDefault(before)
+	slog.SetDefault(slog.New(slog.NewTextHandler(&logged, nil)))
+	defer func() {
+		if logged.Len() > 0 || strings.Contains(errOut.String(), "level=INFO") {
+			t.Errorf("the command logs what nobody at a terminal asked for: %s%s", logged.String(), errOut.String())
+		}
+	}()
 	if code := run(context.Background(), args, strings.NewReader(""), &out, &errOut); code != 0 {
 		t.Fatalf("keyfill %s: %s", strings.Join(args, " "), &errOut)
 	}
