@@ -172,7 +172,7 @@ func TestStatsOfNoKey(t *testing.T) {
 					t.Errorf("the error is %v, want %v", err, fault)
 				}
 			}
-			if got := m.Stats().Tables["t"]; got.Filled != 0 || got.Failed != 0 || !maps.Equal(got.FailedBy, map[keyfill.Cause]uint64{cause: 3}) {
+			if got := m.Stats().Tables["t"]; got.Filled != 0 || got.Keys != 0 || got.Failed != 0 || !maps.Equal(got.FailedBy, map[keyfill.Cause]uint64{cause: 3}) {
 				t.Errorf("counted %+v, want 3 by %s", got, cause)
 			}
 			if got := m.Sources()[0]; fault != keysource.ErrExhausted && (got.FetchErrors == 0 || got.LastError != fault.Error()) {

@@ -105,7 +105,7 @@ func (r *plainRun) draw(ctx context.Context) (suits bool, err error) {
 	drawn, err := c.Give(ctx, room, r.table, r.key, n)
 	if err != nil {
 		if !isBadConn(err) {
-			r.counts().AddNoKey(keys.CauseOfNoKey(err))
+			r.tableTally().AddNoKey(keys.CauseOfNoKey(err))
 		}
 		return true, r.table.KeyError(r.key, err)
 	}
@@ -223,13 +223,19 @@ func (r *plainRun) count(res driver.Result) {
 	x.release(nil)
 }
 
-// counts returns the counts of the table, and adds the keys to them.
-func (r *plainRun) counts() *keys.TableTally {
+// tableTally returns the counts of the table.
+func (r *plainRun) tableTally() *keys.TableTally {
 	t := r.tally.Load()
 	if t == nil {
 		t = r.conn.DB.Tally.Of(r.table)
 		r.tally.Store(t)
 	}
+	return t
+}
+
+// counts returns the counts of the table, and adds the keys to them.
+func (r *plainRun) counts() *keys.TableTally {
+	t := r.tableTally()
 	n := uint64(r.holes.Counts[0])
 	if t.Keys.Add(n)%keys.NoteEvery < n {
 		keys.NoteInserts(context.Background(), r.conn.DB.Tables)
