@@ -20,8 +20,9 @@ type leaseLog struct {
 	lease  time.Duration
 	lost   *atomic.Uint64 // the leases of the source that were lost
 
-	mu   sync.Mutex
-	held int64 // the first integer of the series that was taken last; 0 where none is held
+	lines inTurn
+	mu    sync.Mutex
+	held  int64 // the first integer of the series that was taken last; 0 where none is held
 }
 
 // leases returns the log of the leases of the drawing's source. size is the size of a
@@ -46,35 +47,35 @@ func (l *leaseLog) number(first int64) (worker, series any) {
 // has notes that the source has a lease, or with 0 that it has none.
 func (l *leaseLog) has(ctx context.Context, first int64) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if first == l.held {
-		return
-	}
-	if first > 0 {
+	if before := l.held; first > 0 && first != before {
 		worker, series := l.number(first)
-		l.log.Write(ctx, messageLeaseTaken, l.source, worker, series, l.lease)
-	} else {
-		l.ends(ctx, messageLeaseLost, l.held)
+		l.lines.add(func() { l.log.Write(ctx, messageLeaseTaken, l.source, worker, series, l.lease) })
+	} else if first != before {
+		l.ends(ctx, messageLeaseLost, before)
 	}
 	l.held = first
+	l.mu.Unlock()
+	l.lines.run()
 }
 
 // ended notes that a lease was lost or given back.
 func (l *leaseLog) ended(ctx context.Context, m Message, first int64) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	if first == l.held {
 		l.ends(ctx, m, first)
 		l.held = 0
 	}
+	l.mu.Unlock()
+	l.lines.run()
 }
 
+// ends adds the line about the end of a lease.
 func (l *leaseLog) ends(ctx context.Context, m Message, first int64) {
 	if m.Text == messageLeaseLost.Text {
 		l.lost.Add(1)
 	}
 	worker, series := l.number(first)
-	l.log.Write(ctx, m, l.source, worker, series)
+	l.lines.add(func() { l.log.Write(ctx, m, l.source, worker, series) })
 }
 
 // heldLines are notes for a leaseLog. They wait for the end of a transaction, which may

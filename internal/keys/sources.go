@@ -31,6 +31,7 @@ type sources struct {
 
 	stores   *stores
 	watches  storeWatches
+	waits    sync.Map // of *waitLog, by the name of the source
 	counters *Counters
 	flakes   *SharedSnowflakes
 	maxima   sync.Map // of *keysource.Meter, by the name of the source: of maxplusone

@@ -35,6 +35,7 @@ type storeWatch struct {
 	log  Log
 	name string
 
+	lines   inTurn
 	failing atomic.Bool // the last attempt has failed
 	mu      sync.Mutex
 	count   int       // attempts that have failed since the last answer
@@ -89,24 +90,26 @@ func isStoreAnswer(err error) bool {
 
 func (w sourceWatch) failed(ctx context.Context, err error) {
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	w.failing.Store(true)
 	if w.count++; w.count == 1 {
 		w.since = time.Now()
 	}
 	if w.count == failuresBeforeDown {
-		w.log.Write(ctx, messageStoreDown, w.name, w.source, shownError(err))
+		w.lines.add(func() { w.log.Write(ctx, messageStoreDown, w.name, w.source, shownError(err)) })
 	}
+	w.mu.Unlock()
+	w.lines.run()
 }
 
 func (w sourceWatch) answered(ctx context.Context) {
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.count >= failuresBeforeDown {
-		w.log.Write(ctx, messageStoreBack, w.name, time.Since(w.since), w.count)
+	if down, failures := time.Since(w.since), w.count; failures >= failuresBeforeDown {
+		w.lines.add(func() { w.log.Write(ctx, messageStoreBack, w.name, down, failures) })
 	}
 	w.failing.Store(false)
 	w.count = 0
+	w.mu.Unlock()
+	w.lines.run()
 }
 
 // shownError returns what may be said of a store's error: a driver's text may hold the DSN,

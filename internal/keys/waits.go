@@ -16,10 +16,9 @@ const longWait = 100 * time.Millisecond
 // waitPause is how long no second line about the waits of one source is logged.
 const waitPause = time.Minute
 
-// waitLog logs the long waits of a source. It is safe for concurrent use.
+// waitLog counts the long waits of a source, of all its states. It is safe for concurrent
+// use.
 type waitLog struct {
-	dr Drawing
-
 	mu    sync.Mutex
 	said  time.Time
 	waits int // long ones since then
@@ -28,25 +27,32 @@ type waitLog struct {
 // env returns what the source of the drawing is made with.
 func (dr Drawing) env() keysource.Env {
 	env := dr.db.sources.env
-	l := &waitLog{dr: Drawing{db: dr.db, table: dr.table, index: dr.index, key: dr.key}}
-	env.Waited = l.note
+	db, table, column, source := dr.db, dr.table.Table, dr.key.Name, sourceOf(dr)
+	known, _ := db.sources.waits.LoadOrStore(source, new(waitLog))
+	env.Waited = func(ctx context.Context, d time.Duration) {
+		WaitsOf(ctx).Add(d)
+		if waits := known.(*waitLog).note(d); waits > 0 {
+			db.Log.Write(ctx, messageWaited, table, column, source, d, waits)
+		}
+	}
 	return env
 }
 
-// note notes that an INSERT has waited for its store.
-func (l *waitLog) note(ctx context.Context, d time.Duration) {
-	WaitsOf(ctx).Add(d)
+// note notes that an INSERT has waited for its store. It returns how many long waits are to
+// be logged now, 0 for none.
+func (l *waitLog) note(d time.Duration) int {
 	if d < longWait {
-		return
+		return 0
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.waits++
 	if !l.said.IsZero() && time.Since(l.said) < waitPause {
-		return
+		return 0
 	}
-	l.dr.db.Log.Write(ctx, messageWaited, l.dr.table.Table, l.dr.key.Name, sourceOf(l.dr), d, l.waits)
+	waits := l.waits
 	l.said, l.waits = time.Now(), 0
+	return waits
 }
 
 // Waits are the waits of one INSERT for blocks. A nil one notes nothing.

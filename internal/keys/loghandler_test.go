@@ -1,0 +1,133 @@
+package keys
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/keyfill/keyfill/policy"
+)
+
+// handler is a log whose lines a program handles by itself.
+type handler func(text string)
+
+func (handler) Enabled(context.Context, slog.Level) bool { return true }
+func (h handler) WithAttrs([]slog.Attr) slog.Handler     { return h }
+func (h handler) WithGroup(string) slog.Handler          { return h }
+func (h handler) Handle(_ context.Context, r slog.Record) error {
+	h(r.Message)
+	return nil
+}
+
+// loggedDrawing is a drawing of a database with a log.
+func loggedDrawing(h handler) Drawing {
+	k := Column{Rule: policy.RuleKey{Column: "id", Own: true, Source: policy.Source{Kind: policy.KindRecycled}}}
+	table := &Table{Rule: &policy.Rule{Entry: "t"}, KeyColumns: []Column{k}}
+	db := &Tables{Log: Log{slog.New(h)}, sources: newSources(Options{Policy: &policy.Config{}})}
+	return Drawing{db: db, table: table, key: &table.KeyColumns[0]}
+}
+
+// TestHandlerComesBack: what is told of a wait, a store and a lease may lead to the next
+// wait, answer and lease before the program's handler returns: it inserts the line into a
+// table whose keys come from the same source.
+func TestHandlerComesBack(t *testing.T) {
+	ctx := context.Background()
+	for name, c := range map[string]struct {
+		begin, again func(Drawing) func()
+		want         []string
+	}{
+		"wait": {
+			func(dr Drawing) func() { waited := dr.env().Waited; return func() { waited(ctx, time.Second) } },
+			func(dr Drawing) func() { waited := dr.env().Waited; return func() { waited(ctx, time.Second) } },
+			[]string{messageWaited.Text},
+		},
+		"store": {
+			func(dr Drawing) func() {
+				return func() {
+					for range failuresBeforeDown {
+						dr.watch("").note(ctx, errors.New("no answer"))
+					}
+				}
+			},
+			func(dr Drawing) func() { return func() { dr.watch("").note(ctx, nil) } },
+			[]string{messageStoreDown.Text, messageStoreBack.Text},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var lines []string
+			var again func()
+			dr := loggedDrawing(func(text string) {
+				if lines = append(lines, text); len(lines) == 1 {
+					again()
+				}
+			})
+			again = c.again(dr)
+			returns(t, c.begin(dr))
+			if !slices.Equal(lines, c.want) {
+				t.Errorf("the log is %q, want %q", lines, c.want)
+			}
+		})
+	}
+	t.Run("lease", func(t *testing.T) {
+		var lines []string
+		var l *leaseLog
+		dr := loggedDrawing(func(text string) {
+			if lines = append(lines, text); len(lines) == 1 {
+				l.ended(ctx, messageLeaseLost, 1)
+				l.has(ctx, 1001)
+			}
+		})
+		l = dr.leases(1000, time.Minute)
+		returns(t, func() { l.has(ctx, 1) })
+		if want := []string{messageLeaseTaken.Text, messageLeaseLost.Text, messageLeaseTaken.Text}; !slices.Equal(lines, want) {
+			t.Errorf("the log is %q, want %q", lines, want)
+		}
+	})
+}
+
+// returns calls a function that must not wait for itself.
+func returns(t *testing.T, f func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() { defer close(done); f() }()
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		t.Fatal("it waits for its own line of the log")
+	}
+}
+
+// TestHandlerPanics: a handler that panics takes no line from those behind it.
+func TestHandlerPanics(t *testing.T) {
+	lines := 0
+	dr := loggedDrawing(func(string) {
+		if lines++; lines == 1 {
+			panic("of the program")
+		}
+	})
+	l := dr.leases(1000, time.Minute)
+	func() {
+		defer func() { recover() }()
+		l.has(context.Background(), 1)
+	}()
+	returns(t, func() { l.has(context.Background(), 1001) })
+	if lines != 2 {
+		t.Errorf("%d lines, want 2", lines)
+	}
+}
+
+// TestWaitsOfStates: the waits of all states of a source, of 1,000 tenants for example, are
+// one line a minute.
+func TestWaitsOfStates(t *testing.T) {
+	lines := 0
+	dr := loggedDrawing(func(string) { lines++ })
+	for range 1000 {
+		dr.env().Waited(context.Background(), time.Second)
+	}
+	if lines != 1 {
+		t.Errorf("%d lines about the waits of one source, want 1", lines)
+	}
+}
