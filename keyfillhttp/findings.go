@@ -39,7 +39,7 @@ func (s Source) findings(now time.Time) []Finding {
 		found = append(found, Finding{severity, "source " + s.Name, text, remedy})
 	}
 	if s.LastError != "" {
-		add(bad, fmt.Sprintf("The last fetch failed %s: %s", ago(now, s.LastErrorAt), s.LastError),
+		add(bad, fmt.Sprintf("The last fetch failed %s: %s.", ago(now, s.LastErrorAt), strings.TrimSuffix(s.LastError, ".")),
 			"Look whether the store's database answers. INSERTs go on while numbers are in hand.")
 	}
 	if s.Lease != nil && !s.Lease.Held && s.LastError != "" {

@@ -133,6 +133,11 @@ func TestFindings(t *testing.T) {
 	if len(report.Attention) != len(want) {
 		t.Fatalf("the findings are %+v, want %d", report.Attention, len(want))
 	}
+	for _, f := range report.Attention {
+		if !strings.HasSuffix(f.Text, ".") || strings.HasSuffix(f.Text, "..") {
+			t.Errorf("the text %q, before its remedy, does not end as a sentence", f.Text)
+		}
+	}
 	_, page := answer(t, ill, http.MethodGet, "/")
 	for i, w := range want {
 		f := report.Attention[i]
