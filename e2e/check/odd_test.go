@@ -29,6 +29,42 @@ func TestOtherStore(t *testing.T) {
 	}
 }
 
+// TestMovedToStore: a state that the policy has moved to a store is told, since the row of
+// the old one stays in the application's own database and each INSERT is refused.
+func TestMovedToStore(t *testing.T) {
+	harness.Each(t, engines, func(t *testing.T, s *harness.Scratch) {
+		execute(t, s, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY, note INT)")
+		insert := func(text string) error {
+			db, _ := s.Open(t, parsed(t, text))
+			defer db.Close()
+			_, err := db.Exec("INSERT INTO orders (note) VALUES (1)")
+			return err
+		}
+		moved := "  orders: {column: id, source: {kind: sequence, ensure_schema: true, store: far, start: 5000}}\nstores:\n  far: {driver: sqlite, dsn: \"file:" + filepath.Join(t.TempDir(), "store.db") + "\"}\n"
+		if err := insert("  orders: {column: id, source: {kind: sequence, ensure_schema: true}}\n"); err != nil {
+			t.Fatal(err)
+		}
+		if err := insert(moved); err == nil {
+			t.Fatal("an INSERT by the state of the store is stored beside the old state")
+		}
+		findings, _ := look(t, s, moved)
+		if len(findings) != 1 || findings[0].Rule != "bound-twice" || findings[0].Line != 3 {
+			t.Fatalf("%+v", findings)
+		}
+		_, mend, _ := strings.Cut(findings[0].Remedy, "own database: ")
+		execute(t, s, mend)
+		if findings, _ = look(t, s, moved); len(findings) != 0 {
+			t.Errorf("after %s: %+v", mend, findings)
+		}
+		if err := insert(moved); err != nil {
+			t.Error(err)
+		}
+		if findings, _ = look(t, s, moved); len(findings) != 0 {
+			t.Errorf("with the state of the store in use: %+v", findings)
+		}
+	})
+}
+
 // TestBelowLeftOut: where a policy has lost its below:, the state stands under the keys of
 // the engine. No remedy raises it above them, since there would be no gap left.
 func TestBelowLeftOut(t *testing.T) {

@@ -54,6 +54,9 @@ func (c *checker) lookAtState(t *target, i int) {
 	} else {
 		found, err = c.look(st, at)
 	}
+	if err == nil && st.Store != "" && c.lookAtClaim(f, *st.Claim) {
+		return
+	}
 	if err == nil {
 		c.lookAtEnd(f, st, found)
 		return
@@ -77,6 +80,28 @@ func (c *checker) lookAtState(t *target, i int) {
 		f.Message = "all keys are used: " + f.Message
 	}
 	c.add(f)
+}
+
+// lookAtClaim tells of a column whose state a store keeps, and which another state numbers
+// as the application's own database says. It reports whether there is anything to tell.
+func (c *checker) lookAtClaim(f Finding, claim store.Claim) bool {
+	err := c.home.LookClaim(c.ctx, claim)
+	if err == nil {
+		return false
+	}
+	f.Rule, f.Message, f.Remedy = stateRule(err), shownState(err), "see the message"
+	var e *store.Error
+	if errors.As(err, &e) && errors.Is(err, store.ErrTaken) {
+		f.Remedy = "in the policy: the store of the state that goes on, in the source; or, when no process draws from the other one any more and no other table shares it, run in the application's own database: " + c.deleteState(e)
+	}
+	c.add(f)
+	return true
+}
+
+// deleteState returns the statement that deletes the row of the state that has a column
+// already.
+func (c *checker) deleteState(e *store.Error) string {
+	return "DELETE FROM keyfill_sequences WHERE name = " + c.textLiteral(lastQuoted(e.Detail))
 }
 
 // isShared reports whether the engine fills the column of a key too, against the policy.
@@ -193,8 +218,7 @@ func (c *checker) cureState(t *target, i int, st *keys.State, found store.Looked
 	case errors.Is(err, store.ErrTaken) && e != nil:
 		// Whether others still draw from the other state is not known here. Without
 		// its row they would begin again below the numbers that they have in hand.
-		return "in the policy: name: of the state that goes on, in the source; or, when no process draws from the other one any more and no other table shares it, run: DELETE FROM keyfill_sequences WHERE name = " +
-			c.textLiteral(lastQuoted(e.Detail))
+		return "in the policy: name: of the state that goes on, in the source; or, when no process draws from the other one any more and no other table shares it, run: " + c.deleteState(e)
 	case errors.Is(err, store.ErrStartAt):
 		return "in the policy: start_at: above all numbers that the other state has reserved, or the steps of keyfill plan change where that one is no sequence"
 	case rule == ruleStateTables:

@@ -33,7 +33,7 @@ func claimerOf(src policy.Source, row *store.Sequence) claimer {
 	state := ""
 	switch {
 	case src.Store != "" && src.Store != policy.StoreNone:
-		state = fmt.Sprintf("%s (store %s)", row.Name, src.Store)
+		state = stateElsewhere(row.Name, src.Store)
 	case row.Table != nil, row.Procedure != "" && row.Procedure != store.ReserveProcedure:
 		state = row.ForeignState()
 	default:
@@ -41,6 +41,9 @@ func claimerOf(src policy.Source, row *store.Sequence) claimer {
 	}
 	return claims(store.Claim{State: state})
 }
+
+// stateElsewhere returns how claims name a state that a store of the policy keeps.
+func stateElsewhere(name, at string) string { return fmt.Sprintf("%s (store %s)", name, at) }
 
 // claims returns a claimer of a claim that is known beforehand.
 func claims(c store.Claim) claimer {

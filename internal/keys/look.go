@@ -49,7 +49,11 @@ type State struct {
 	Row    *store.Sequence // a row, or a key table
 	Native *store.Native   // a sequence of the engine
 	Worker *store.Worker   // a snowflake's
-	Claim  *store.Claim    // the greatest key and one
+
+	// Claim is what says in the application's own database whose the column is: the state
+	// itself for the greatest key and one, and else there only beside a state that a store
+	// of the policy keeps.
+	Claim *store.Claim
 
 	Store  string // where it is, as in [policy.Source]
 	Maps   bool   // keys are made of its numbers
@@ -86,6 +90,14 @@ func (e *Engine) StateOf(t *Table, i int, found *catalog.Table, find func(schema
 	columns := append([]store.Column{own}, e.shared(t, k, find)...)
 	row := k.row(name, facts, columns)
 	row.EnsureSchema = src.EnsureSchema
+	if src.Store != "" {
+		claim := store.Claim{State: stateElsewhere(name, src.Store), Exclusive: src.Exclusive}
+		if ofWorkers(src) {
+			claim.State = store.WorkersState(name)
+		}
+		claim.Column = facts.Columns[i].StoreColumn(t.Rule, k, false)
+		st.Claim = &claim
+	}
 	switch {
 	case ofWorkers(src):
 		st.Worker = &store.Worker{Name: name, EnsureSchema: src.EnsureSchema, Columns: row.Columns, Exclusive: row.Exclusive}
