@@ -103,7 +103,7 @@ var arrows = map[string][]string{
 	"internal/reference":   {module + "/policy"},
 	"internal/testbrowser": {},
 	"internal/testdb":      {},
-	"keyfillhttp":          {module, module + "/internal/testbrowser"}, // the browser in its tests alone
+	"keyfillhttp":          {module, module + "/internal/testbrowser", module + "/policy"}, // the last two in its tests alone
 	"keyfilltest": {
 		module,
 		module + "/internal/anchor",
