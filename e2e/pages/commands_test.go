@@ -33,13 +33,17 @@ type place struct {
 var places = map[string]func(t *testing.T, p *place){
 	"docs/adopting.md": func(t *testing.T, p *place) {
 		dsn := p.database(t, "mariadb", "SHOP_DSN", "CREATE TABLE orders (id BIGINT AUTO_INCREMENT PRIMARY KEY, note TEXT, id_uuid CHAR(36) UNIQUE);\n"+
-			"INSERT INTO orders (note) VALUES ('a'), ('b'), ('c');\n")
-		// A process has filled the column, so that there is something to hand back.
+			"INSERT INTO orders (note) VALUES ('a'), ('b'), ('c');\n"+
+			"CREATE TABLE invoices (id BIGINT PRIMARY KEY, note TEXT);\n")
+		// A process has filled the columns, so that there is something to hand back, and a
+		// sequence to begin above.
 		numbers := policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Exclusive: true}
-		db, _ := harness.OpenConnector(t, harness.ConnectorOf(t, "mysql", dsn), &policy.Config{
-			Tables: map[string]policy.Table{"orders": {Column: "id", InPlace: &numbers}},
-		})
+		db, _ := harness.OpenConnector(t, harness.ConnectorOf(t, "mysql", dsn), &policy.Config{Tables: map[string]policy.Table{
+			"orders":   {Column: "id", InPlace: &numbers},
+			"invoices": {Column: "id", InPlace: &numbers},
+		}})
 		execute(t, db, "INSERT INTO orders (note) VALUES ('d');\n")
+		execute(t, db, "INSERT INTO invoices (note) VALUES ('a');\n")
 		p.policy(t, "  orders: {column: id_uuid, source: uuidv7}\n")
 	},
 	"docs/check.md": func(t *testing.T, p *place) {
