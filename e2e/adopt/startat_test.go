@@ -245,3 +245,35 @@ func TestSkipRange(t *testing.T) {
 		}
 	})
 }
+
+// TestStartAtBeforeExclusive: an exclusive sequence whose row is made when a sequence with
+// start_at has begun would have no end, and would pass the other one's numbers.
+func TestStartAtBeforeExclusive(t *testing.T) {
+	for name, src := range map[string]policy.Source{
+		"sequence":   harness.Counted(func(s *policy.Source) { s.Exclusive = true }),
+		"named":      harness.Counted(func(s *policy.Source) { s.Exclusive, s.Name = true, "earlier" }),
+		"joined":     {Kind: policy.KindSequence, EnsureSchema: true, Exclusive: true, Transaction: policy.TransactionJoined},
+		"recycled":   {Kind: policy.KindRecycled, EnsureSchema: true, Exclusive: true},
+		"maxplusone": {Kind: policy.KindMaxPlusOne, EnsureSchema: true, Exclusive: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			harness.Each(t, besideEngines, func(t *testing.T, s *harness.Scratch) {
+				harness.CreateIDs(t, s, "t")
+				later, _ := s.Open(t, startingAt(60))
+				insertMarked(t, later, "later")
+				old, m := s.Open(t, harness.InPlace(src))
+				if _, err := old.Exec(markedInsert("old")); !errors.Is(err, store.ErrBegun) || !strings.Contains(err.Error(), "start_at") {
+					t.Errorf("an exclusive %s whose row is made later: %v, want %v", name, err, store.ErrBegun)
+				}
+				if !s.Memory { // a check sees another database
+					if found, err := m.Check(t.Context()); err != nil || !slices.ContainsFunc(found, isError) {
+						t.Errorf("check finds %v: %v", found, err)
+					}
+				}
+				for range 20 {
+					insertMarked(t, later, "later")
+				}
+			})
+		})
+	}
+}

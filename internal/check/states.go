@@ -158,6 +158,7 @@ var stateRules = []struct {
 	{store.ErrBound, ruleBoundTwice},
 	{store.ErrTaken, ruleBoundTwice},
 	{store.ErrStartAt, ruleBoundTwice},
+	{store.ErrBegun, ruleBoundTwice},
 	{store.ErrParameters, ruleStateParameters},
 	{store.ErrLayout, ruleStateParameters},
 	{store.ErrBehind, ruleStateBehind},
@@ -221,6 +222,8 @@ func (c *checker) cureState(t *target, i int, st *keys.State, found store.Looked
 		return "in the policy: name: of the state that goes on, in the source; or, when no process draws from the other one any more and no other table shares it, run: " + c.deleteState(e)
 	case errors.Is(err, store.ErrStartAt):
 		return "in the policy: start_at: above all numbers that the other state has reserved, or the steps of keyfill plan change where that one is no sequence"
+	case errors.Is(err, store.ErrBegun):
+		return "in the policy: the source with start_at"
 	case rule == ruleStateTables:
 		return c.createTables(st.Store)
 	case rule == ruleSequence && errors.Is(err, store.ErrNoOwn):

@@ -102,7 +102,7 @@ func (dr Drawing) numbers(ctx context.Context, n int64) (*counter, int64, error)
 // unusable reports whether an error says that the row of a state belongs to another
 // table or another source.
 func unusable(err error) bool {
-	return errors.Is(err, store.ErrBound) || errors.Is(err, store.ErrTaken) || errors.Is(err, store.ErrStartAt) || errors.Is(err, store.ErrParameters) ||
+	return errors.Is(err, store.ErrBound) || errors.Is(err, store.ErrTaken) || errors.Is(err, store.ErrStartAt) || errors.Is(err, store.ErrBegun) || errors.Is(err, store.ErrParameters) ||
 		errors.Is(err, store.ErrNoOwn) || errors.Is(err, store.ErrOtherSequence)
 }
 

@@ -4,20 +4,28 @@ import (
 	"context"
 	"strconv"
 	"strings"
+
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // Two sequences may number one column while each has integers of its own: one ends
 // where the other begins. The end stands in the row of the first, behind its incarnation,
 // so that each statement that reserves compares it or answers with it. No process has to
 // know of the end beforehand, and no two rows have to be read at the same moment.
+//
+// A row that is made later has no end. A mark in the row of the second sequence keeps it
+// out, even where its source is Exclusive and would not look at other states.
 
 const (
 	// endMark stands in an incarnation before the row's end.
 	endMark = "<"
 
+	// beginMark stands in the incarnation of a sequence that has begun by StartAt.
+	beginMark = ">"
+
 	// maxIdentity is how many characters of an incarnation tell its row from others. The
-	// column holds these, the mark, and an end of 19 digits.
-	maxIdentity = 20
+	// column holds these, the two marks, and an end of 19 digits.
+	maxIdentity = 19
 )
 
 // endOf returns the first integer that the row of an incarnation leaves to another state,
@@ -34,9 +42,25 @@ func endOf(incarnation string) int64 {
 	return max(end, 1)
 }
 
-// identityOf returns the part of an incarnation that stays when the row gets an end.
+// hasBegun reports whether the row of an incarnation is of a sequence that has begun by
+// StartAt.
+func hasBegun(incarnation string) bool { return strings.Contains(incarnation, beginMark) }
+
+// withBegin returns the incarnation of a row whose sequence begins by StartAt.
+func withBegin(incarnation string) string {
+	_, end, found := strings.Cut(incarnation, endMark)
+	if found {
+		end = endMark + end
+	}
+	return identityOf(incarnation) + beginMark + end
+}
+
+// identityOf returns the part of an incarnation that stays when the row gets a mark.
 func identityOf(incarnation string) string {
-	text, _, _ := strings.Cut(incarnation, endMark)
+	text := incarnation
+	if i := strings.IndexAny(text, beginMark+endMark); i >= 0 {
+		text = text[:i]
+	}
 	if characters := []rune(text); len(characters) > maxIdentity {
 		return string(characters[:maxIdentity])
 	}
@@ -46,7 +70,11 @@ func identityOf(incarnation string) string {
 // withEnd returns the incarnation of a row that leaves the integers from end on to another
 // state.
 func withEnd(incarnation string, end int64) string {
-	return identityOf(incarnation) + endMark + strconv.FormatInt(end, 10)
+	before := identityOf(incarnation)
+	if hasBegun(incarnation) {
+		before += beginMark
+	}
+	return before + endMark + strconv.FormatInt(end, 10)
 }
 
 // stateOf returns the row of the sequence that a row naming a column stands for: itself,
@@ -95,6 +123,63 @@ func (d binder) overlapping(ctx context.Context, b *binding, c Column, v values)
 	return "", nil
 }
 
+// besideBegun returns the name of another sequence of the column that has begun by
+// StartAt, "" where there is none. Its row names the column, since it is not Shared.
+func (d binder) besideBegun(ctx context.Context, b *binding, v values) (string, error) {
+	others := d.run.engine.others
+	marked := others.text + " AND incarnation LIKE '%" + beginMark + "%'"
+	row, err := d.run.conn.query(ctx, strings.Replace(marked, "MIN(name)", "MIN(incarnation)", 1), others.bind(v))
+	if err == nil && (row == nil || !hasBegun(toText(row[0]))) {
+		return "", nil
+	}
+	if err == nil {
+		row, err = d.run.conn.query(ctx, marked, others.bind(v))
+	}
+	if err != nil {
+		return "", d.run.failed(b.state, err)
+	}
+	if row == nil {
+		return "", nil // it was removed in between
+	}
+	return toText(row[0]), nil
+}
+
+// begin marks the row of a sequence with StartAt, before it looks for others. Of two that
+// are made at the same time, the other one finds the mark, or this one finds its row.
+func (d binder) begin(ctx context.Context, b *binding, own *storedRow) error {
+	for range reserveTries {
+		if hasBegun(own.incarnation) {
+			return nil
+		}
+		if err := d.mark(ctx, b, b.row, own.incarnation, withBegin(own.incarnation), maxNext); err != nil {
+			return err
+		}
+		found, err := d.rows().read(ctx, b.row)
+		if err != nil {
+			return err
+		}
+		if found == nil {
+			return d.run.failed(b.row, errRemoved)
+		}
+		*own = *found
+	}
+	return d.run.failed(b.row, anchor.New("contention", "the row was changed each time that it was to be marked: insert again"))
+}
+
+// mark gives a row another incarnation, where it still has the one that was read, and has
+// reserved no integer from limit on.
+func (d binder) mark(ctx context.Context, b *binding, name, before, after string, limit int64) error {
+	c := &composer{words: &d.run.engine.words}
+	c.add("UPDATE keyfill_sequences", c.words.hint, "\nSET incarnation = ", c.arg(pVersion))
+	c.add("\nWHERE name = ", c.arg(pName), " AND incarnation = ", c.arg(pIncarnation), " AND next_value <= ", c.number(pLimit))
+	set := c.statement()
+	v := values{pVersion: after, pName: name, pIncarnation: before, pLimit: limit}
+	if _, err := d.run.conn.exec(ctx, set.text, set.bind(v)); err != nil {
+		return d.run.failed(b.state, err)
+	}
+	return nil
+}
+
 // isApart reports whether another state of the column gives none of the integers that this
 // one may give. own is this one's row, nil before it is made.
 func (d binder) isApart(ctx context.Context, b *binding, own *storedRow, c Column, name string) (bool, error) {
@@ -127,13 +212,8 @@ func (d binder) giveEnd(ctx context.Context, b *binding, name string, other *sto
 	if b.looks {
 		return true, nil
 	}
-	c := &composer{words: &d.run.engine.words}
-	c.add("UPDATE keyfill_sequences", c.words.hint, "\nSET incarnation = ", c.arg(pVersion))
-	c.add("\nWHERE name = ", c.arg(pName), " AND incarnation = ", c.arg(pIncarnation), " AND next_value <= ", c.number(pLimit))
-	set := c.statement()
-	v := values{pVersion: withEnd(other.incarnation, b.startAt), pName: name, pIncarnation: other.incarnation, pLimit: b.startAt}
-	if _, err := d.run.conn.exec(ctx, set.text, set.bind(v)); err != nil {
-		return false, d.run.failed(b.state, err)
+	if err := d.mark(ctx, b, name, other.incarnation, withEnd(other.incarnation, b.startAt), b.startAt); err != nil {
+		return false, err
 	}
 	// What the row holds is the proof, whoever has written it.
 	other, err := d.rows().read(ctx, name)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -96,15 +97,17 @@ func (d binder) checkAll(ctx context.Context, b *binding) error {
 }
 
 // checkTaken returns [ErrTaken] when another state is bound to a column and may give the
-// same integers; for a sequence with StartAt it is [ErrStartAt].
+// same integers; for a sequence with StartAt it is [ErrStartAt], and beside one [ErrBegun].
 func (d binder) checkTaken(ctx context.Context, b *binding, c Column) error {
-	if b.exclusive && b.startAt == 0 {
-		return nil
-	}
 	own := b.rowFor(c)
 	v := values{pName: b.row, pBinding: own, pTable: c.table(), pColumn: c.Name}
 	if b.row == "" {
 		v[pName] = own // Oracle compares nothing with an empty text
+	}
+	if b.exclusive && b.startAt == 0 {
+		if begun, err := d.besideBegun(ctx, b, v); begun == "" || err != nil {
+			return err
+		}
 	}
 	other, err := d.run.conn.query(ctx, d.run.engine.others.text, d.run.engine.others.bind(v))
 	if err != nil {
@@ -121,6 +124,9 @@ func (d binder) checkTaken(ctx context.Context, b *binding, c Column) error {
 	}
 	if b.startAt > 0 {
 		return b.fail(ErrStartAt, "%q", name)
+	}
+	if begun, err := d.besideBegun(ctx, b, v); begun != "" || err != nil {
+		return cmp.Or(err, error(b.fail(ErrBegun, "%q", begun)))
 	}
 	if state, found := strings.CutSuffix(name, " for "+c.String()); found {
 		return b.fail(ErrTaken, "%q, whose row for this column is %q", state, name)

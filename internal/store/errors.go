@@ -41,6 +41,10 @@ var (
 	// could keep an end.
 	ErrStartAt = anchor.New("shared-state", "the column is served by another state too, which has numbers from start_at on or cannot end there: write a greater start_at, or print keyfill plan change")
 
+	// ErrBegun is returned when a sequence with StartAt serves the column too, and the
+	// state at hand has no end where that one begins, exclusive or not.
+	ErrBegun = anchor.New("shared-state", "a sequence with start_at serves the column too, and this state has no end where that one begins: give the entry with start_at to this process")
+
 	// ErrBehind is returned when the next value is not above the greatest key
 	// in the column.
 	ErrBehind = anchor.New("behind", "its next value is not above the greatest key in the column: others fill it too, or the row is from an older copy")

@@ -42,7 +42,7 @@ func (o opener) openForeign(ctx context.Context) (got opening, err error) {
 // has a state for the column. It does not look where an error would end the
 // application's transaction.
 func (o opener) checkForeign(ctx context.Context) error {
-	if o.q.Exclusive || o.run.inside && !o.run.engine.sturdy || o.run.probe(ctx, tables[0]) != nil {
+	if o.run.inside && !o.run.engine.sturdy || o.run.probe(ctx, tables[0]) != nil {
 		return nil
 	}
 	b := o.q.binding()

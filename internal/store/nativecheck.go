@@ -165,13 +165,14 @@ func (r *NativeReserver) wrongNodes(q *nativeSequence, increment int64) error {
 // checkColumn returns an error where a column fills itself from another sequence,
 // or belongs to a state in keyfill_sequences.
 func (r *NativeReserver) checkColumn(ctx context.Context, q *nativeSequence, c Column) error {
-	if r.native.Exclusive {
-		return nil
-	}
 	fail := func(cause error, format string, args ...any) *Error { return r.fail(q, cause, format, args...) }
 	// Who has no such table, has no such state.
-	if err := (binder{r.run}).checkTaken(ctx, &binding{state: q.state(), fail: fail}, c); errors.Is(err, ErrTaken) {
+	b := &binding{state: q.state(), exclusive: r.native.Exclusive, fail: fail}
+	if err := (binder{r.run}).checkTaken(ctx, b, c); errors.Is(err, ErrTaken) || errors.Is(err, ErrBegun) {
 		return err
+	}
+	if r.native.Exclusive {
+		return nil
 	}
 	if r.native.Sequence == "" {
 		return nil // the column's own, which is nothing else

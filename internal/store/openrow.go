@@ -238,7 +238,7 @@ func (o opener) start(ctx context.Context, greatest int64, ranked bool) (int64, 
 func (o opener) row() *sequenceRow { return &sequenceRow{o.run, o.q, nil} }
 
 // checkRow compares a row with the sequence, and binds a shared one to its
-// columns. It reports whether it has made a row for that.
+// columns. It marks the row of a sequence with StartAt, and reports whether it has made a row.
 func (o opener) checkRow(ctx context.Context, row *storedRow) (bound bool, err error) {
 	q := o.q
 	if !q.serves(row) {
@@ -253,6 +253,11 @@ func (o opener) checkRow(ctx context.Context, row *storedRow) (bound bool, err e
 	}
 	if q.Shared {
 		return binder{o.run}.bind(ctx, q.binding())
+	}
+	if q.StartAt > 0 {
+		if err := (binder{o.run}).begin(ctx, q.binding(), row); err != nil {
+			return false, err
+		}
 	}
 	return false, binder{o.run}.checkAll(ctx, q.binding())
 }
