@@ -82,3 +82,37 @@ func receiver(e ast.Expr) string {
 	}
 	return ""
 }
+
+// The root package holds the public API and the way in. What it does beyond that belongs
+// into the rooms below it: see docs/architecture.md.
+const (
+	maxRootFiles = 12
+	maxRootLines = 1150 // without comments and blank lines
+)
+
+// TestRootSize counts the files of the root package, and their lines of code.
+func TestRootSize(t *testing.T) {
+	all, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, lines := 0, 0
+	for _, name := range all {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files++
+		for line := range strings.Lines(string(text)) {
+			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "//") {
+				lines++
+			}
+		}
+	}
+	if files == 0 || files > maxRootFiles || lines > maxRootLines {
+		t.Errorf("%d files with %d lines of code, want at most %d and %d", files, lines, maxRootFiles, maxRootLines)
+	}
+}
