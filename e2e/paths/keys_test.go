@@ -70,6 +70,9 @@ func (k keyCase) isText() bool {
 func (k keyCase) rule() policy.Table {
 	if k.integer != nil {
 		source := k.integer.source
+		if source.Worker != nil {
+			source.Worker = harness.NewWorker() // the engines' tests run at once in one process
+		}
 		return policy.Table{InPlace: &source, MaxBits: k.integer.maxBits}
 	}
 	return policy.Table{Source: k.source, Layout: k.layout}
