@@ -277,3 +277,59 @@ func TestStartAtBeforeExclusive(t *testing.T) {
 		})
 	}
 }
+
+// leftRow makes the row of a sequence that was refused in the moment when its row was made:
+// the other sequence had reserved from at on since it was looked for.
+func leftRow(t *testing.T, s *harness.Scratch, at int64) {
+	t.Helper()
+	harness.Exec(t, s.Raw, fmt.Sprintf("INSERT INTO keyfill_sequences (name, next_value, table_name, column_name, parameters, incarnation, updated_at) "+
+		"SELECT 'later', %d, table_name, column_name, '', 'left', updated_at FROM keyfill_sequences WHERE table_name LIKE '%%t' AND name LIKE '%%t.id'", at))
+}
+
+// TestStartAtEndedBoth: of two sequences that a third one has ended at the same integer,
+// the one that was refused stays so, although the other one has come to its end.
+func TestStartAtEndedBoth(t *testing.T) {
+	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
+		harness.CreateIDs(t, s, "t")
+		old, _ := s.Open(t, harness.InPlace(harness.Counted(func(s *policy.Source) { s.Block = 199 })))
+		insertMarked(t, old, "old") // holds up to 199
+		leftRow(t, s, 60)
+		third, _ := s.Open(t, harness.InPlace(harness.Counted(func(s *policy.Source) { s.Name, s.StartAt = "third", 200 })))
+		insertMarked(t, third, "later")
+		for range 70 {
+			insertMarked(t, old, "old")
+		}
+		later, _ := s.Open(t, harness.InPlace(harness.Counted(func(s *policy.Source) {
+			s.Name, s.StartAt, s.OnBehind = "later", 60, keysource.RemedyAdvance
+		})))
+		if _, err := later.Exec(markedInsert("later")); !errors.Is(err, store.ErrStartAt) {
+			t.Errorf("the sequence that was refused: %v, want %v", err, store.ErrStartAt)
+		}
+		insertMarked(t, old, "old")
+	})
+}
+
+// TestStartAtRefusedEndsNone: a sequence that is refused gives no end to a state that it
+// could have ended.
+func TestStartAtRefusedEndsNone(t *testing.T) {
+	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
+		harness.CreateIDs(t, s, "t")
+		old, _ := s.Open(t, harness.InPlace(harness.Counted(func(s *policy.Source) { s.Block = 150 })))
+		insertMarked(t, old, "old") // holds up to 150
+		leftRow(t, s, 60)
+		third, _ := s.Open(t, harness.InPlace(harness.Counted(func(s *policy.Source) { s.Name, s.StartAt = "third", 100 })))
+		if _, err := third.Exec(markedInsert("later")); !errors.Is(err, store.ErrStartAt) {
+			t.Errorf("a start_at that the first one has passed: %v, want %v", err, store.ErrStartAt)
+		}
+		if n := harness.Count(t, s.Raw, "SELECT COUNT(*) FROM keyfill_sequences WHERE incarnation LIKE '%<%'"); n != 0 {
+			t.Errorf("%d rows have an end", n)
+		}
+		later, _ := s.Open(t, startingAt(60))
+		if _, err := later.Exec(markedInsert("later")); !errors.Is(err, store.ErrStartAt) {
+			t.Errorf("the sequence that was refused: %v, want %v", err, store.ErrStartAt)
+		}
+		for range 70 {
+			insertMarked(t, old, "old")
+		}
+	})
+}

@@ -114,13 +114,32 @@ func (d binder) overlapping(ctx context.Context, b *binding, c Column, v values)
 	if err != nil {
 		return "", err
 	}
-	for _, one := range found {
-		name := toText(one[0])
-		if apart, err := d.isApart(ctx, b, own, c, name); err != nil || !apart {
-			return name, err
+	// All of them are looked at before one gets its end: who is refused gives none.
+	looking := *b
+	looking.looks = true
+	for _, b := range []*binding{&looking, b} {
+		for _, one := range found {
+			name := toText(one[0])
+			if apart, err := d.isApart(ctx, b, own, c, name); err != nil || !apart {
+				return name, err
+			}
+		}
+		if b.looks && b.startAt == 0 {
+			break // it has no end to give
 		}
 	}
 	return "", nil
+}
+
+// isAbove reports whether another state of the column begins where this one's row ends.
+// One that has an end there itself has come to it from below, and so may one that has not
+// begun by StartAt.
+func isAbove(other, own *storedRow) bool {
+	if own == nil {
+		return false
+	}
+	at, end := endOf(own.incarnation), endOf(other.incarnation)
+	return at > 0 && at <= other.next && hasBegun(other.incarnation) && (end == 0 || end > at)
 }
 
 // besideBegun returns the name of another sequence of the column that has begun by
@@ -198,7 +217,7 @@ func (d binder) isApart(ctx context.Context, b *binding, own *storedRow, c Colum
 	switch end := endOf(other.incarnation); {
 	case end > 0 && end <= begins:
 		return true, nil
-	case own != nil && endOf(own.incarnation) > 0 && endOf(own.incarnation) <= other.next:
+	case isAbove(other, own):
 		return true, nil
 	case b.startAt == 0, b.startAt < other.next:
 		return false, nil
