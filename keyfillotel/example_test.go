@@ -116,7 +116,7 @@ func ExampleAttributes() {
 	defer db.Close()
 	ctx := keyfill.WithTrace(context.Background(), func(e keyfill.Event) {
 		for _, a := range keyfillotel.Attributes(e) {
-			fmt.Println(a.Key, a.Value.Emit())
+			fmt.Println(a.Key, a.Value.String())
 		}
 	})
 	if _, err := db.ExecContext(ctx, "INSERT INTO orders (id, note) VALUES ('k', 'a')"); err != nil {
