@@ -105,8 +105,10 @@ type TableStats struct {
 	// Their sum is Filled when no execution is under way, no rows are being read, no bulk
 	// load is being sent, and no filled statement was withheld.
 	//
-	// Stored counts the statements that stored all of their keys. What a transaction
-	// rolls back later is not seen, and stays counted.
+	// Stored counts the statements that stored all of their keys, by the number of rows
+	// that the engine answered with, which is not a look at the table: a trigger, a rule
+	// or a view may have stored another key, or none, and have counted the row. What a
+	// transaction rolls back later is not seen either, and stays counted.
 	Stored uint64
 	// LeftOut counts the statements that succeeded and stored none of their keys: the
 	// rows of an upsert or of INSERT IGNORE were there, or the INSERT stood behind EXPLAIN.
