@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"time"
 )
@@ -66,13 +65,3 @@ func (a actor) chance(part float64) bool { return part > 0 && a.rand.Float64() <
 
 // mishap reports true in a part of all cases, until the faults end.
 func (a actor) mishap(part float64) bool { return a.chance(part) && !a.w.over.Load() }
-
-// tracef adds a line to the trace.
-func (a actor) tracef(format string, args ...any) {
-	if !a.w.trace {
-		return
-	}
-	a.w.mu.Lock()
-	defer a.w.mu.Unlock()
-	a.w.events = append(a.w.events, event{a.w.now(), a.slot, fmt.Sprintf(format, args...)})
-}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"time"
 )
 
 // What a client of the store gets instead of an answer.
@@ -21,19 +22,37 @@ type Conn struct {
 	// takes any answer for that to its last request.
 	Early, Unpaired bool
 
+	// Repeats lets a request come to the store twice, the second time a while later, where
+	// [Duplicate] is among the faults: f of [Update] is then called twice.
+	Repeats bool
+
 	p       *Process
+	server  *Server
 	number  int
 	sent    int // requests
 	answers chan answer
 }
 
 // Conn opens a connection; four of a process may be in use at a time.
-func (p *Process) Conn() *Conn {
+func (p *Process) Conn() *Conn { return p.ConnTo(p.World.Server) }
+
+// ConnTo is Conn to one of the world's servers.
+func (p *Process) ConnTo(s *Server) *Conn {
 	p.World.mu.Lock()
 	defer p.World.mu.Unlock()
-	c := &Conn{p: p, number: p.conns % 4, answers: make(chan answer, 64)}
+	c := &Conn{p: p, server: s, number: p.conns % 4, answers: make(chan answer, 64)}
 	p.conns++
 	return c
+}
+
+// Line opens a connection that has one request; 64 of a process may be in use at a time.
+// A process has either these or such as Conn opens.
+func (p *Process) Line() *Conn {
+	p.World.mu.Lock()
+	defer p.World.mu.Unlock()
+	n := p.lines
+	p.lines++
+	return &Conn{p: p, server: p.World.Server, number: n / 16 % 4, sent: n, answers: make(chan answer, 4)}
 }
 
 type answer struct {
@@ -57,8 +76,8 @@ func (c *Conn) slot(request int) int64 {
 
 // Update lets the server apply f in a transaction and returns what f returned
 // when that is committed. It waits for the answer until ctx ends. f is called
-// once at most and must not wait; if there is an error it may have been
-// committed all the same.
+// once at most, unless the connection repeats requests, and must not wait; if there is an
+// error it may have been committed all the same.
 func Update[T any](ctx context.Context, c *Conn, f func(*Tx) T) (T, error) {
 	value, err := c.update(ctx, func(tx *Tx) any { return f(tx) })
 	got, ok := value.(T)
@@ -82,11 +101,26 @@ func (c *Conn) update(ctx context.Context, f func(*Tx) any) (any, error) {
 	if !c.p.step(a) {
 		return nil, ErrKilled
 	}
-	if !a.mishap(w.traits.loss / 2) {
+	once := *r.commit // as it was sent: the server writes into the other one
+	if a.mishap(w.traits.loss / 2) {
+		a.tellFault("a request of %s is lost on its way to %s", once.life(), c.server.name)
+	} else {
 		// What is on its way does not end with the process.
 		server := a
 		server.rand = rand.New(rand.NewPCG(a.rand.Uint64(), 0))
-		w.wg.Go(func() { w.Server.serve(server, c, r) })
+		w.wg.Go(func() { c.server.serve(server, c, r) })
+	}
+	if c.Repeats && a.mishap(w.traits.double) {
+		a.tellFault("a request of %s comes to %s once more, later", once.life(), c.server.name)
+		again := a
+		again.slot++
+		again.rand = rand.New(rand.NewPCG(a.rand.Uint64(), 0))
+		r := r
+		r.commit = &once
+		w.wg.Go(func() {
+			again.sleep(again.pause(time.Second))
+			c.server.serve(again, c, r)
+		})
 	}
 	for {
 		got, err := c.receive(ctx)
@@ -134,14 +168,18 @@ func (s *Server) serve(a actor, c *Conn, r request) {
 	}
 	lost := a.mishap(s.w.traits.loss / 2)
 	if lost && a.chance(0.5) {
-		// The connection breaks, and the client sees it.
+		// The client sees it.
+		a.tellFault("the connection of %s breaks before the answer of %s", r.commit.life(), s.name)
 		got, lost = answer{r.number, nil, ErrReset}, false
 	}
-	if !lost {
+	if lost {
+		a.tellFault("an answer of %s to %s is lost", s.name, r.commit.life())
+	} else {
 		c.deliver(a, got)
 	}
-	if a.mishap(s.w.traits.double) {
+	if !c.Repeats && a.mishap(s.w.traits.double) {
 		a.slot++
+		a.tellFault("an answer of %s to %s comes once more", s.name, r.commit.life())
 		c.deliver(a, got)
 	}
 }
@@ -158,6 +196,9 @@ func (c *Conn) deliver(a actor, got answer) {
 func (s *Server) execute(a actor, c *Conn, r request) (answer, bool) {
 	s.w.mu.Lock()
 	mode, epoch := s.mode, s.epoch
+	if mode == up && s.w.now() < c.p.cutUntil {
+		mode = c.p.cut
+	}
 	s.w.mu.Unlock()
 	switch mode {
 	case refusing:
@@ -187,6 +228,7 @@ func (s *Server) execute(a actor, c *Conn, r request) (answer, bool) {
 	case s.epoch != epoch:
 		return answer{r.number, nil, ErrReset}, s.mode != silent
 	case rollback:
+		a.tellFault("%s rolls back the transaction of %s: %s", s.name, r.commit.life(), r.commit)
 		s.undoOpen()
 		return answer{r.number, nil, ErrRolledBack}, true
 	}

@@ -26,18 +26,20 @@ const (
 	Pause     // a process stands still for a while
 	ClockStep // a clock is set
 	Collide   // a key is found in use that was not
+	Partition // a process cannot reach the store for a while
+	Meddle    // somebody does what must not be done: Trial.Meddle
 
 	firstStrike = Refuse
 )
 
-// AllFaults returns every fault, in the order in which a seed has always drawn from
-// them.
+// AllFaults returns the faults that every store has, in the order in which a seed has always
+// drawn from them: all but Partition and Meddle.
 func AllFaults() []Fault {
 	return []Fault{Loss, Duplicate, Rollback, Refuse, Silence, Failover, Restore, Kill, Pause, ClockOff, ClockStep, Collide}
 }
 
 var faultNames = [...]string{"loss", "duplicate", "rollback", "clock off", "refuse", "silence", "failover", "restore",
-	"kill", "pause", "clock step", "collide"}
+	"kill", "pause", "clock step", "collide", "partition", "meddle"}
 
 func (f Fault) String() string { return faultNames[f] }
 
@@ -48,8 +50,6 @@ var stepsOfClocks = []time.Duration{time.Second, time.Minute, 24 * time.Hour,
 // chaos makes things go wrong until the world is calm.
 func (w *World) chaos() {
 	a := w.actor(slotChaos, 1)
-	a.tracef("%d processes of %d threads, %s between statements, %s latency, faults %v, table with the store: %t",
-		w.traits.processes, w.traits.threads, w.traits.think, w.traits.latency, w.Faults, w.Server.shared)
 	var strikes []Fault
 	for _, f := range w.Faults {
 		if f >= firstStrike {
@@ -66,47 +66,63 @@ func (w *World) chaos() {
 	w.over.Store(true)
 	w.mu.Lock()
 	for _, p := range w.procs {
-		p.killAt, p.restAt = 0, 0
+		p.killAt, p.restAt, p.cutUntil = 0, 0, 0
 	}
 	w.mu.Unlock()
 	if w.trial.Repair != nil {
 		w.trial.Repair(w)
 	}
-	a.tracef("the faults end")
+	a.tell("the faults end")
 }
 
 // strike lets one fault happen, to its end if it takes time.
 func (w *World) strike(a actor, f Fault) {
 	p := w.procs[a.rand.IntN(len(w.procs))]
 	d := min(a.pause(time.Second), w.calm-w.now())
+	server := w.Server
+	if w.Central != nil && a.rand.IntN(2) == 0 {
+		server = w.Central
+	}
 	switch f {
 	case Refuse, Silence:
 		m := refusing
 		if f == Silence {
 			m = silent
 		}
-		a.tracef("%s for %s", f, d)
-		w.Server.setMode(m)
+		a.tellFault("%s %s for %s", server.name, m, d.Round(time.Millisecond))
+		server.setMode(m)
 		a.sleep(d)
-		w.Server.setMode(up)
+		server.setMode(up)
+		a.tell("%s answers again", server.name)
 	case Failover, Restore:
-		n := 1 + a.rand.IntN(10)
-		a.tracef("%s loses %d commits", f, n)
-		w.Server.lose(n, f == Failover)
+		n := server.lose(1+a.rand.IntN(10), f == Failover)
+		how := "an earlier copy of %s takes its place, without its last %s"
+		if f == Failover {
+			how = "another server takes over %s, without its last %s"
+		}
+		a.tellFault(how, server.name, counted(n, "change"))
 	case Kill:
 		w.mu.Lock()
 		p.killAt = p.steps + 1 + a.rand.IntN(20)
 		w.mu.Unlock()
 	case Pause:
-		a.tracef("process %d: pause of %s", p.Number, d)
+		a.tellFault("process %d stands still for %s", p.Number, d.Round(time.Millisecond))
 		w.mu.Lock()
 		p.restAt = w.now() + d
 		w.mu.Unlock()
 	case ClockStep:
 		d := stepsOfClocks[a.rand.IntN(len(stepsOfClocks))]
-		a.tracef("process %d: clock step of %s", p.Number, d)
+		a.tellFault("the clock of process %d is set %s", p.Number, way(d))
 		p.clock.step(d)
 	case Collide:
 		p.drop(a)
+	case Partition:
+		m := []mode{refusing, silent}[a.rand.IntN(2)]
+		a.tellFault("process %d is cut off: for it the store %s for %s", p.Number, m, d.Round(time.Millisecond))
+		w.mu.Lock()
+		p.cut, p.cutUntil = m, w.now()+d
+		w.mu.Unlock()
+	case Meddle:
+		a.tellFault("somebody meddles: %s", w.trial.Meddle(w))
 	}
 }

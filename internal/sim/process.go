@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -18,15 +19,18 @@ type Process struct {
 	boss  actor
 
 	// Guarded by the world's mu.
-	ctx     context.Context // ends when this life does
-	kill    context.CancelFunc
-	dead    bool
-	steps   int
-	killAt  int           // the step at which it is killed; 0: none
-	restAt  time.Duration // when a pause ends
-	conns   int
-	source  Source
-	started time.Duration
+	ctx      context.Context // ends when this life does
+	kill     context.CancelFunc
+	dead     bool
+	steps    int
+	killAt   int           // the step at which it is killed; 0: none
+	restAt   time.Duration // when a pause ends
+	conns    int
+	lines    int
+	cut      mode          // how it meets the store
+	cutUntil time.Duration // and until when
+	source   Source
+	started  time.Duration
 }
 
 func newProcess(w *World, number int) *Process {
@@ -38,6 +42,25 @@ func newProcess(w *World, number int) *Process {
 		p.clock.drift = (p.boss.rand.Float64() - 0.5) / 100
 	}
 	return p
+}
+
+// life returns which life of the process this is.
+func (p *Process) life() life { return life{p.Number, p.Life} }
+
+// clockAt says in the story how a process starts, and what is wrong with its clock.
+type clockAt struct{ *Process }
+
+func (p clockAt) String() string {
+	p.clock.mu.Lock()
+	defer p.clock.mu.Unlock()
+	switch {
+	case p.Life > 1:
+		return " after the kill"
+	case p.clock.off == 0:
+		return ""
+	}
+	return fmt.Sprintf("; its clock is %s and gains %s an hour", way(p.clock.off),
+		time.Duration(p.clock.drift*float64(time.Hour)).Round(time.Second))
 }
 
 func (p *Process) slot(n int64) int64 { return slotProcess + slotsEach*int64(p.Number) + n }
@@ -89,11 +112,11 @@ func (p *Process) begin() {
 	if p.dead {
 		p.dead, p.killAt = false, 0
 	}
-	p.conns = 0
+	p.conns, p.lines = 0, 0
 	p.started = p.World.now()
 	p.ctx, p.kill = context.WithCancel(context.Background())
 	p.World.mu.Unlock()
-	p.boss.tracef("process %d: life %d begins", p.Number, p.Life)
+	p.boss.tell("%s starts%s", p.life(), clockAt{p})
 }
 
 func (p *Process) isDead() bool {
@@ -125,7 +148,7 @@ func (p *Process) step(a actor) bool {
 		p.dead = true
 		step := p.steps
 		w.mu.Unlock()
-		a.tracef("process %d: killed at step %d", p.Number, step)
+		a.tellFault("%s is killed at its step %d", p.life(), step)
 		p.kill()
 		return false
 	}
@@ -171,6 +194,14 @@ type thread struct {
 
 	joiner  Joiner   // the source, if it is one
 	session *Session // then, else nil
+}
+
+// String names a thread in the story.
+func (t *thread) String() string { return fmt.Sprintf("%s, thread %d,", t.p.life(), t.number) }
+
+// gets tells of keys that the thread got.
+func (t *thread) gets(keys []int64) {
+	t.a.w.note(event{slot: t.a.slot, keys: keys}, "%s gets %s", t, list(keys))
 }
 
 // draw draws n keys.
@@ -228,7 +259,7 @@ func (t *thread) next(ctx context.Context, n int) ([]int64, bool) {
 		return nil, false
 	}
 	if err != nil {
-		t.a.tracef("process %d.%d thread %d: %d keys: %v", p.Number, p.Life, t.number, n, err)
+		t.a.tell("%s asks for %s and gets none: %v", t, counted(n, "key"), err)
 		switch {
 		case t.well && w.trial.Steady && !w.spent(err):
 			w.Failf("progress: process %d had keys after the faults, and then: %v", p.Number, err)
@@ -237,7 +268,7 @@ func (t *thread) next(ctx context.Context, n int) ([]int64, bool) {
 		}
 		return nil, true
 	}
-	t.a.tracef("process %d.%d thread %d: keys %v", p.Number, p.Life, t.number, keys)
+	t.gets(keys)
 	if len(keys) != n {
 		w.Failf("count: %d keys where %d were asked for", len(keys), n)
 	}
@@ -276,7 +307,7 @@ func (t *thread) insert(keys []int64) bool {
 	} else if t.p.World.Server.insert(keys) {
 		return true
 	}
-	t.a.tracef("process %d.%d: a key is in use", t.p.Number, t.p.Life)
+	t.a.tell("%s finds a key in use", t)
 	t.p.drop(t.a)
 	return true
 }
@@ -304,7 +335,11 @@ func (t *thread) bring() bool {
 	if !p.step(t.a) {
 		return false
 	}
-	t.a.tracef("process %d.%d: brings key %d: %v", p.Number, p.Life, key, err)
+	if err == nil {
+		t.a.tell("%s inserts a row with a key of its own, %d", t, key)
+	} else {
+		t.a.tell("%s cannot insert a row with a key of its own, %d: %v", t, key, err)
+	}
 	w.mu.Lock()
 	w.Follows = append(w.Follows, Follow{p.Number, p.Life, begin, w.now(), key + 1, err, t.session.transaction()})
 	w.mu.Unlock()
@@ -332,6 +367,7 @@ func (t *thread) recover() {
 		switch {
 		case err == nil:
 			t.well = true
+			t.gets(keys)
 			w.mu.Lock()
 			w.Issues = append(w.Issues, Issue{t.p.Number, t.p.Life, t.number, begin, at, keys, nil})
 			w.mu.Unlock()
@@ -356,7 +392,7 @@ func (p *Process) drop(a actor) {
 	}
 	s.Drop()
 	p.noteDrop(life)
-	a.tracef("process %d.%d: dropped", p.Number, life)
+	a.tellFault("process %d.%d hears that a key of it is in use, and drops what it has", p.Number, life)
 }
 
 // NoteDrop notes that from now on what the source had must not be used.

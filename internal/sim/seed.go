@@ -15,42 +15,42 @@ import (
 )
 
 // What to run may be set in the environment: a number of seeds, from 1 on, or
-// one seed, whose trace is then printed. 100,000 seeds take longer than the ten
+// one seed, whose story is then told. 100,000 seeds take longer than the ten
 // minutes that "go test" has unless it is told otherwise:
 //
 //	KEYFILL_TEST_SEEDS=100000 go test ./keysource -run 'Simulation$' -v -timeout 3h
+//
+// "make sim" runs all trials for an hour.
 const (
 	EnvSeeds = "KEYFILL_TEST_SEEDS"
 	EnvSeed  = "KEYFILL_TEST_SEED"
 )
 
-// defaultSeeds take about a second. A third of them run with -short and under the race
-// detector, which makes a seed ten times as slow; "make test RACE=1" runs all of them too,
-// without it.
-const defaultSeeds = 300
+// defaultSeeds take about half a second. A third of them run with -short and under the
+// race detector, which makes a seed ten times as slow; "make test RACE=1" runs all of them
+// too, without it.
+const defaultSeeds = 150
 
 // Run runs the trial from the seeds that the environment says, else from a few
 // hundred, and fails with the first seed that breaks a law.
 func (t *Trial) Run(tb *testing.T) {
 	tb.Helper()
-	if text := os.Getenv(EnvSeed); text != "" {
-		seed, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			tb.Fatalf("%s: %v", EnvSeed, err)
-		}
-		w := t.One(tb, seed)
-		tb.Logf("seed %d:\n%s", seed, w.Trace())
-		report(tb, w)
+	if seed, ok := number(tb, EnvSeed); ok {
+		report(tb, t.replay(tb, seed))
 		return
 	}
-	seeds := uint64(defaultSeeds)
-	if testing.Short() || raceEnabled {
-		seeds /= 3
+	if os.Getenv(EnvTime) != "" {
+		t.explore(tb)
+		return
 	}
-	if text := os.Getenv(EnvSeeds); text != "" {
-		var err error
-		if seeds, err = strconv.ParseUint(text, 10, 64); err != nil {
-			tb.Fatalf("%s: %v", EnvSeeds, err)
+	seeds, ok := number(tb, EnvSeeds)
+	if !ok {
+		seeds = defaultSeeds
+		if t.Seeds > 0 {
+			seeds = t.Seeds
+		}
+		if testing.Short() || raceEnabled {
+			seeds /= 3
 		}
 	}
 	begin := time.Now()
@@ -62,13 +62,59 @@ func (t *Trial) Run(tb *testing.T) {
 	tb.Logf("%d seeds in %s, %.0f a second", seeds, took.Round(time.Millisecond), float64(seeds)/took.Seconds())
 }
 
+// Find runs the trial of a mutant from the seeds 1 to most, until one breaks the law of
+// that name, and fails where none does.
+func (t *Trial) Find(tb *testing.T, law string, most uint64) {
+	tb.Helper()
+	if seed, ok := number(tb, EnvSeed); ok {
+		t.replay(tb, seed)
+		return
+	}
+	begin := time.Now()
+	w := t.SearchFor(tb, law, most)
+	took := time.Since(begin)
+	r := Report{Test: tb.Name(), Law: law, From: 1, To: most + 1, Seconds: took.Seconds()}
+	if w != nil {
+		r.Seed, r.Broken = w.Seed, w.Broken()
+	}
+	r.print()
+	if w == nil {
+		tb.Fatalf("no seed from 1 to %d breaks the law %q", most, law)
+	}
+	tb.Logf("found by seed %d in %s: %s", w.Seed, took.Round(time.Millisecond), w.Broken())
+}
+
+// number returns what a variable of the environment holds, if it is set.
+func number(tb *testing.T, variable string) (n uint64, ok bool) {
+	tb.Helper()
+	text := os.Getenv(variable)
+	if text == "" {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		tb.Fatalf("%s: %v", variable, err)
+	}
+	return n, true
+}
+
+// replay runs one seed and tells its story.
+func (t *Trial) replay(tb *testing.T, seed uint64) *World {
+	tb.Helper()
+	w := t.One(tb, seed)
+	story := w.Story(Name(tb.Name()))
+	Report{Test: tb.Name(), From: seed, To: seed + 1, Seed: seed, Story: story, Broken: w.Broken()}.print()
+	tb.Log("\n" + story)
+	return w
+}
+
 func report(tb *testing.T, w *World) {
 	tb.Helper()
 	for _, broken := range w.Broken() {
 		tb.Errorf("seed %d: %s", w.Seed, broken)
 	}
 	if tb.Failed() {
-		tb.Logf("replay it: %s", Replay(w.Seed, tb.Name()))
+		tb.Logf("replay it: make sim SEED=%d TRIAL='%s', or %s", w.Seed, Name(tb.Name()), Replay(w.Seed, tb.Name()))
 	}
 }
 

@@ -12,14 +12,16 @@ import (
 // inserts into. Only the latter's commits are lost with the store's.
 type Server struct {
 	w      *World
-	shared bool // the table is in this database
+	name   string // in the story
+	shared bool   // the table is in this database
 	clock  Clock
 	lock   chan struct{} // of all rows: held from an update to its end
 
 	// Guarded by the world's mu.
 	id      string
 	ids     int
-	epoch   int // counts the moments at which open transactions ended
+	epoch   int           // counts the moments at which open transactions ended
+	ready   time.Duration // when the last of these was over
 	mode    mode
 	rows    map[string]int64
 	things  map[string]any // rows of any shape
@@ -39,6 +41,10 @@ const (
 	refusing
 	silent
 )
+
+func (m mode) String() string {
+	return [...]string{"answers", "refuses every request", "answers nothing"}[m]
+}
 
 // Commit is a transaction that was committed.
 type Commit struct {
@@ -102,12 +108,17 @@ func (tx *Tx) MaxKeyBelow(end int64) int64 {
 // Server identifies the server.
 func (tx *Tx) Server() string { return tx.s.id }
 
+// Epoch counts the moments at which the server failed, and says when it was ready after the
+// last one.
+func (tx *Tx) Epoch() (n int, ready time.Duration) { return tx.s.epoch, tx.s.ready }
+
 // Now returns what the server's clock shows.
 func (tx *Tx) Now() time.Time { return tx.s.clock.Now() }
 
 func newServer(w *World, r *rand.Rand) *Server {
 	s := &Server{
 		w:      w,
+		name:   "the store",
 		shared: r.IntN(2) == 0,
 		lock:   make(chan struct{}, 1),
 		id:     "server 0",
@@ -204,7 +215,7 @@ func (s *Server) setMode(m mode) {
 	if m != up {
 		s.endOpen()
 	}
-	s.mode = m
+	s.mode, s.ready = m, s.w.now()
 }
 
 // endOpen ends the open transaction, and those that wait, as a crash does. The
@@ -248,18 +259,17 @@ func (s *Server) commit(a actor, c *Commit) {
 	}
 	c.At, c.Server = s.w.now(), s.id
 	s.commits = append(s.commits, c)
-	if s.w.trace {
-		s.w.events = append(s.w.events, event{c.At, a.slot, fmt.Sprintf("process %d.%d: %s: %s %d to %d %v",
-			c.Process, c.Life, c.Note, c.Row, c.Old, c.New, c.Changes)})
-	}
+	s.w.note(event{slot: a.slot, commit: c}, "%s commits for %s: %s", s.name, c.life(), c)
 }
 
-// lose undoes the last commits, n at most: a replica that did not have them
-// takes over under another identity, or a copy from before them is restored.
-func (s *Server) lose(n int, takeOver bool) {
+// lose undoes the last commits, n at most or a whole transaction more, and returns how
+// many: a replica that did not have them takes over under another identity, or a copy from
+// before them is restored.
+func (s *Server) lose(n int, takeOver bool) (lost int) {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
 	s.endOpen()
+	s.ready = s.w.now()
 	if takeOver {
 		s.ids++
 		s.id = fmt.Sprintf("server %d", s.ids)
@@ -273,6 +283,8 @@ func (s *Server) lose(n int, takeOver bool) {
 		c.Lost = true
 		s.lost++
 		s.undo(c)
+		lost++
 	}
 	s.log = s.log[:kept]
+	return lost
 }

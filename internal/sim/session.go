@@ -231,7 +231,7 @@ func (t *thread) execute(impatient float64) bool {
 		return t.statement(impatient)
 	}
 	c.begin()
-	t.a.tracef("process %d.%d thread %d: begins", t.p.Number, t.p.Life, t.number)
+	t.a.tell("%s begins a transaction", t)
 	for range 1 + t.a.rand.IntN(3) {
 		if !t.statement(impatient) {
 			c.rollback()
@@ -240,10 +240,14 @@ func (t *thread) execute(impatient float64) bool {
 	}
 	if t.a.rand.IntN(3) == 0 {
 		c.rollback()
-		t.a.tracef("process %d.%d thread %d: rolls back", t.p.Number, t.p.Life, t.number)
+		t.a.tell("%s rolls back its transaction", t)
 		return t.p.step(t.a)
 	}
 	err := c.commit()
-	t.a.tracef("process %d.%d thread %d: commits: %v", t.p.Number, t.p.Life, t.number, err)
+	if err == nil {
+		t.a.tell("%s commits its transaction", t)
+	} else {
+		t.a.tell("%s cannot commit its transaction: %v", t, err)
+	}
 	return err != ErrKilled
 }

@@ -139,16 +139,16 @@ func TestSameSeedSameHistory(t *testing.T) {
 	if testing.Short() {
 		seeds /= 3
 	}
-	distinct := map[string]bool{}
+	distinct, numbers := map[string]bool{}, map[uint64]bool{}
 	for seed := range seeds {
-		trace := trial.One(t, seed).Trace()
-		if again := trial.One(t, seed).Trace(); again != trace {
-			t.Errorf("seed %d has two histories:\n%s\n%s", seed, trace, again)
+		one, two := trial.One(t, seed), trial.One(t, seed)
+		if one.Trace() != two.Trace() || one.History() != two.History() {
+			t.Errorf("seed %d has two histories, %x and %x:\n%s\n%s", seed, one.History(), two.History(), one.Trace(), two.Trace())
 		}
-		distinct[trace] = true
+		distinct[one.Trace()], numbers[one.History()] = true, true
 	}
-	if len(distinct) != int(seeds) {
-		t.Errorf("%d seeds have %d histories", seeds, len(distinct))
+	if len(distinct) != int(seeds) || len(numbers) != int(seeds) {
+		t.Errorf("%d seeds have %d histories, and %d numbers of histories", seeds, len(distinct), len(numbers))
 	}
 }
 
@@ -269,7 +269,8 @@ func TestEveryStep(t *testing.T) {
 
 func TestTraceTellsTheStory(t *testing.T) {
 	trace := (&sim.Trial{Open: newCounter, Faults: allFaults}).One(t, 3).Trace()
-	for _, part := range []string{"life 1 begins", "keys [", "counter", "the faults end"} {
+	for _, part := range []string{"process 0.1 starts\n", "process 0.1, thread 0, gets the keys ", "is killed at its step", "starts after the kill",
+		"\"counter\" goes from ", "the faults end", "is lost on its way to the store"} {
 		if !strings.Contains(trace, part) {
 			t.Errorf("no %q in\n%s", part, trace)
 		}

@@ -12,8 +12,8 @@
 //	              which it refuses or is silent, failovers and restored copies
 //	              that lose the last commits
 //	a process     is killed between any two of its steps and started again, or
-//	              is paused; its clock is off, drifts and is set by a second, a
-//	              minute or a day in either direction
+//	              is paused, or cut off from the store; its clock is off, drifts and
+//	              is set by a second, a minute or a day in either direction
 //
 // A source that is a [Joiner] has a store of another kind: a file, on which each
 // thread has a [Session] with transactions of one or more statements. They wait
@@ -87,6 +87,9 @@ type Joiner interface {
 type Trial struct {
 	// Open makes the source of a process that has just been started.
 	Open func(*Process) (Source, error)
+	// Central says that there is a second server, which the first one's rows depend on:
+	// see [Process.ConnTo]. Faults of servers are those of either.
+	Central bool
 	// Faults are the faults that may happen; each seed draws some of them.
 	Faults []Fault
 	// Recovery is how long after the faults a process may be without keys. It
@@ -109,6 +112,18 @@ type Trial struct {
 	// handed out. Then a process need not get any after the faults. nil: there
 	// is no such answer. It is an error besides, which Allow has to allow.
 	Spent func(w *World, err error) bool
+	// Reserves says whether a commit has reserved a key; the story of a world tells of
+	// these commits when a law about the key is broken. nil: a commit reserves the keys
+	// from the old integer of its row to the new one.
+	Reserves func(w *World, c *Commit, key int64) bool
+	// Seeds is how many seeds "make test" runs; 0: as many as of the other trials.
+	Seeds uint64
+	// Begin makes what else a world has, such as World.Model. nil: nothing.
+	Begin func(*World)
+	// Meddle is the fault [Meddle]: somebody does what must not be done. It says what.
+	Meddle func(*World) string
+	// Apart keeps the table that the application inserts into out of the store's database.
+	Apart bool
 	// Repair is the operator's work when the faults have ended.
 	Repair func(*World)
 	// Check finds what else is wrong at the end, and calls [World.Failf].
@@ -120,10 +135,12 @@ type Trial struct {
 type World struct {
 	Seed    uint64
 	Server  *Server
+	Central *Server // another one, of a Trial that says so; else nil
 	Issues  []Issue // in order of their ends
 	Drops   []Drop
 	Follows []Follow
 	Faults  []Fault // those that this seed draws from
+	Model   any     // of Trial.Begin
 
 	trial  *Trial
 	traits traits
@@ -133,8 +150,11 @@ type World struct {
 	trace  bool
 	wg     sync.WaitGroup
 
+	history atomic.Uint64 // see [World.History]
+	tale    sync.Mutex    // guards events
+	events  []event
+
 	mu     sync.Mutex // guards what follows and the fields above; held for no wait
-	events []event
 	broken []string
 	procs  []*Process
 }
@@ -149,13 +169,6 @@ type traits struct {
 	double             float64       // part of the answers that come twice
 	impatient          float64       // part of the requests that have a deadline
 	brought            float64       // part of the statements that bring a key
-}
-
-// event is a line of the trace.
-type event struct {
-	at   time.Duration
-	slot int64
-	text string
 }
 
 // newWorld draws a world. It must be called in a bubble of testing/synctest.
@@ -188,8 +201,18 @@ func newWorld(t *Trial, seed uint64, trace bool) *World {
 		w.traits.double = []float64{0.1, 0.5}[r.IntN(2)]
 	}
 	w.Server = newServer(w, r)
+	if t.Apart {
+		w.Server.shared = false
+	}
 	for i := range w.traits.processes {
 		w.procs = append(w.procs, newProcess(w, i))
+	}
+	if t.Central {
+		w.Central = newServer(w, r)
+		w.Central.name = "the central store"
+	}
+	if t.Begin != nil {
+		t.Begin(w)
 	}
 	return w
 }
@@ -210,7 +233,10 @@ func (w *World) run() {
 	w.judge()
 }
 
-// now returns the time since the world began.
+// Now returns the time since the world began.
+func (w *World) Now() time.Duration { return w.now() }
+
+// now is Now.
 func (w *World) now() time.Duration { return time.Since(w.start) }
 
 // Calm returns when the faults have ended.
@@ -231,23 +257,6 @@ func (w *World) breaks(law string) bool {
 	return slices.ContainsFunc(w.broken, func(text string) bool {
 		return law == "" || strings.HasPrefix(text, law+":")
 	})
-}
-
-// Trace returns what has happened, a line each, in order of time. It is empty
-// unless the run was asked for it.
-func (w *World) Trace() string {
-	events := slices.Clone(w.events)
-	slices.SortStableFunc(events, func(a, b event) int {
-		if a.at != b.at {
-			return int(a.at - b.at)
-		}
-		return int(a.slot - b.slot)
-	})
-	var b strings.Builder
-	for _, e := range events {
-		fmt.Fprintf(&b, "%12.6fs  %s\n", e.at.Seconds(), e.text)
-	}
-	return b.String()
 }
 
 func between(r *rand.Rand, least, most time.Duration) time.Duration {
