@@ -121,3 +121,9 @@ func distance(a, b string) int {
 	}
 	return rows[len(a)][len(b)]
 }
+
+// OneLetter reports whether a word becomes another one by one letter: one more, one less,
+// another one, or one that has changed places with its neighbour.
+func OneLetter(a, b string) bool {
+	return len(a)-len(b) <= 1 && len(b)-len(a) <= 1 && a != b && distance(a, b) == 1
+}

@@ -37,6 +37,20 @@ func TestDidYouMean(t *testing.T) {
 	}
 }
 
+func TestOneLetter(t *testing.T) {
+	for _, tt := range []struct {
+		a, b string
+		want bool
+	}{
+		{"orders", "oders", true}, {"orders", "orderss", true}, {"orders", "ordres", true}, {"orders", "orderz", true},
+		{"orders", "orders", false}, {"orders", "oder", false}, {"orders", "order_lines", false},
+	} {
+		if got := nearest.OneLetter(tt.a, tt.b); got != tt.want {
+			t.Errorf("OneLetter(%q, %q) = %v", tt.a, tt.b, got)
+		}
+	}
+}
+
 func TestWord(t *testing.T) {
 	words := []string{"uuidv7", "uuidv4", "ulid", "sequence"}
 	for got, want := range map[string]string{"uuid": "uuidv7", "sequense": "sequence", "winter": "", "Ulid": "ulid"} {
