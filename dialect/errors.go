@@ -119,8 +119,9 @@ func (e *Errors) Class(state string, number int, text string) ErrorClass {
 // most of them, so the number decides.
 var mysqlErrors = Errors{Codes: []ErrorCodes{
 	// 1020 is MariaDB's with innodb_snapshot_isolation, 3101 the error of a conflict in
-	// Group Replication.
-	{Class: ErrorTransaction, Numbers: []int{1213, 1020, 3101}},
+	// Group Replication. 8002, 8005, 8022 and 9007 are TiDB's: "Error Codes and
+	// Troubleshooting" says that the transaction was rolled back, and may be retried.
+	{Class: ErrorTransaction, Numbers: []int{1213, 1020, 3101, 8002, 8005, 8022, 9007}},
 	{Class: ErrorLock, Numbers: []int{1205, 3572}},
 	{Class: ErrorDuplicate, Numbers: []int{1062, 1586, 1169, 1859}},
 	{Class: ErrorNoObject, Numbers: []int{1146, 1051, 1054, 1305, 1347, 1932, 4091, 1477}},

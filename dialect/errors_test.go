@@ -19,6 +19,7 @@ func TestErrorClass(t *testing.T) {
 	}{
 		{mysql, "", 1213, "", dialect.ErrorTransaction},
 		{mariadb, "", 1020, "", dialect.ErrorTransaction},
+		{mysql, "", 9007, "", dialect.ErrorTransaction}, // of TiDB
 		{mysql, "", 1205, "", dialect.ErrorLock},
 		{mysql, "", 1062, "", dialect.ErrorDuplicate},
 		{mysql, "", 1586, "", dialect.ErrorDuplicate},

@@ -9,6 +9,15 @@ type Latest struct {
 	// sees these rows.
 	Lock, NoWait string
 
+	// Wait is the end of a query that waits until no transaction is open which has stored
+	// the row that it names. It needs no other right than the query. "" where no query
+	// waits for a row that is not committed.
+	Wait string
+
+	// Dirty says that a session may be set to see rows that are not committed, which a
+	// query that waits does not show.
+	Dirty bool
+
 	// Gaps says that such a query locks the gap around a row that it does not find,
 	// and more than the rows that it finds where it names several. Each row is then
 	// asked for by itself.
@@ -20,8 +29,11 @@ type Latest struct {
 // range of a unique index, and a list of keys, were seen to lock the rows behind
 // them on MariaDB 10.11, and the whole table where it has few rows; a row of its own
 // that a transaction asks for was seen to lock nothing that it had not.
-var mysqlLatest = Latest{Lock: " FOR UPDATE", NoWait: " FOR UPDATE NOWAIT", Gaps: true}
+var mysqlLatest = Latest{Lock: " FOR UPDATE", NoWait: " FOR UPDATE NOWAIT", Gaps: true, Wait: " LOCK IN SHARE MODE", Dirty: true}
 
 // PostgreSQL 18 documentation, section 13.3.2: FOR KEY SHARE waits only for
 // transactions that delete the row or change its key.
 var postgresLatest = Latest{Lock: " FOR KEY SHARE", NoWait: " FOR KEY SHARE NOWAIT"}
+
+// Transact-SQL reference, "SET TRANSACTION ISOLATION LEVEL": READ UNCOMMITTED.
+var sqlserverLatest = Latest{Dirty: true}

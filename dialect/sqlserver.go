@@ -59,6 +59,7 @@ var sqlserver = Dialect{
 		NullByTarget: true,
 		Ordered:      true,
 	},
+	Latest:           sqlserverLatest,
 	Transactions:     sqlserverTransactions,
 	Place:            sqlserverPlace,
 	Folding:          FoldCase,

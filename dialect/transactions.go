@@ -47,6 +47,13 @@ type Transactions struct {
 	// of them begins or ends one: when one fails, none has done anything.
 	Texts bool
 
+	// Number asks for the number of the open transaction, as a text, which is NULL before
+	// it has written something. Fate asks outside of it, with % for that number, what
+	// became of it: "in progress", "aborted", which is final, or anything else. Both are
+	// "" where the engine does not tell. An engine that only speaks like this one may
+	// refuse them.
+	Number, Fate string
+
 	// Snapshots says that a transaction may see the rows that were committed when it began,
 	// by the session's default, and under READ COMMITTED does not.
 	Snapshots bool
@@ -80,7 +87,9 @@ var mariadbTransactions = func() Transactions {
 }()
 
 // PostgreSQL 18 documentation, "SAVEPOINT"; 54.2.2.1, "Multiple Statements in a Simple
-// Query": by the other protocol a text has one statement.
+// Query": by the other protocol a text has one statement. 9.28.5, "Transaction ID and
+// Snapshot Information Functions": txid_status, from 10 on, is pg_xact_status from 13 on.
+// A server in recovery learns late what became of a transaction, and is not believed.
 var postgresTransactions = Transactions{
 	Set:       "SAVEPOINT %",
 	Undo:      "ROLLBACK TO SAVEPOINT %",
@@ -88,6 +97,8 @@ var postgresTransactions = Transactions{
 	DDL:       true,
 	Texts:     true,
 	Snapshots: true,
+	Number:    "SELECT CAST(pg_catalog.txid_current_if_assigned() AS text)",
+	Fate:      "SELECT CASE WHEN NOT pg_catalog.pg_is_in_recovery() THEN pg_catalog.txid_status(%) END",
 }
 
 // https://www.sqlite.org/lang_savepoint.html.
