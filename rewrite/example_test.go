@@ -182,3 +182,29 @@ func ExampleShape() {
 	// b420e97faafc6e55
 	// 168c5b372f515b3d
 }
+
+// The words of a text, without its strings and comments.
+func ExampleNextToken() {
+	d, text := dialect.PostgreSQL(), "SELECT 'a word' FROM t -- no word"
+	for at := 0; at < len(text); {
+		kind, end := rewrite.NextToken(d, text, at)
+		if kind == rewrite.TokenWord {
+			fmt.Println(text[at:end])
+		}
+		at = end
+	}
+	// Output:
+	// SELECT
+	// FROM
+	// t
+}
+
+// The first semicolon of a trigger does not end it.
+func ExampleEndsInBody() {
+	trigger := "CREATE TRIGGER r AFTER INSERT ON t BEGIN DELETE FROM u; END;"
+	fmt.Println(rewrite.EndsInBody(dialect.SQLite(), trigger[:len(trigger)-len(" END;")]))
+	fmt.Println(rewrite.EndsInBody(dialect.SQLite(), trigger))
+	// Output:
+	// true
+	// false
+}

@@ -175,11 +175,23 @@ func (p *parser) defined() {
 // routine reads the definition of a routine or trigger to the semicolon behind
 // it, and reports whether the text ends before: where the body ends is not
 // certain then, and an INSERT behind its first semicolon is not passed.
+func (p *parser) routine() (open bool) {
+	first, open := p.routineBody()
+	if !open {
+		return false
+	}
+	for *p = *first; p.tok.kind != tokEnd; p.advance() {
+		p.nested(ErrBlock)
+	}
+	return true
+}
+
+// routineBody reads the definition of a routine or trigger as [parser.routine] does, and
+// reports whether the text ends before; first is where its first semicolon stands then.
 //
 // END closes a block only where a statement could begin, so neither CASE … END
 // nor a column of that name counts.
-func (p *parser) routine() (open bool) {
-	var first *parser
+func (p *parser) routineBody() (first *parser, open bool) {
 	var before token
 	depth, body := 0, 0
 	starts := false // a statement of the body may begin here
@@ -189,7 +201,7 @@ func (p *parser) routine() (open bool) {
 		switch {
 		case starts && depth <= 0 && body == 0:
 			p.bodies = len(p.inserts) + 1
-			return false
+			return nil, false
 		case starts && first == nil:
 			q := *p
 			first = &q
@@ -209,13 +221,7 @@ func (p *parser) routine() (open bool) {
 		}
 		before = p.tok
 	}
-	if first == nil || depth <= 0 && body == 0 {
-		return false
-	}
-	for *p = *first; p.tok.kind != tokEnd; p.advance() {
-		p.nested(ErrBlock)
-	}
-	return true
+	return first, first != nil && (depth > 0 || body > 0)
 }
 
 // opensBody reports whether the BEGIN here, behind another token and inside of
