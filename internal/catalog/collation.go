@@ -30,7 +30,7 @@ func (c *Column) caseProblem(d *dialect.Dialect, k Key) string {
 		if isCitext {
 			return c.Type + " is text that is compared in lower case: make it text, or say alphabet: base32"
 		}
-		fits, instead = !strings.HasSuffix(c.Collation, notDeterministic), `"C"`
+		fits, instead = !strings.HasSuffix(c.Collation, NotDeterministic), `"C"`
 	case dialect.FamilySQLite:
 		fits, instead = c.Collation == "" || isOneOf(c.Collation, "BINARY", "RTRIM"), "BINARY"
 	}
@@ -40,9 +40,9 @@ func (c *Column) caseProblem(d *dialect.Dialect, k Key) string {
 	return fmt.Sprintf("its collation is %s, and keys may differ by case alone: make it %s, or say alphabet: base32", c.Collation, instead)
 }
 
-// notDeterministic follows the name of a collation of PostgreSQL that may take
+// NotDeterministic follows the name of a collation of PostgreSQL that may take
 // different texts for one.
-const notDeterministic = " (not deterministic)"
+const NotDeterministic = " (not deterministic)"
 
 // hasWord reports whether a name has one of the words between underscores.
 func hasWord(name string, words ...string) bool {

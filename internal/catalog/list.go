@@ -47,9 +47,10 @@ type Overview struct {
 	Tables      []*Listed // views too; by schema and name
 	ForeignKeys []ForeignKey
 
-	dialect *dialect.Dialect
-	unread  bool                                       // the catalog could not be read
-	read    func(schema, table string) (*Table, error) // what is not listed; nil: nothing
+	dialect  *dialect.Dialect
+	declared bool                                       // it is what a script declares
+	unread   bool                                       // the catalog could not be read
+	read     func(schema, table string) (*Table, error) // what is not listed; nil: nothing
 }
 
 // lister lists the tables of one engine, by a number of statements that does not depend
@@ -82,7 +83,9 @@ func List(ctx context.Context, d *dialect.Dialect, q Querier, schemas []string) 
 
 // IsComplete reports whether all tables are listed, so that a table that is not is not
 // there.
-func (o *Overview) IsComplete() bool { return listers[o.dialect.Family] != nil && !o.unread }
+func (o *Overview) IsComplete() bool {
+	return o.declared || listers[o.dialect.Family] != nil && !o.unread
+}
 
 // Unlisted returns the overview of a database whose catalog could not be read, which is
 // err: it lists no table, is not complete, and finds none.
@@ -143,6 +146,23 @@ func (t *Listed) IsUniqueWith(column string, with []string) bool {
 			return c != column && !slices.Contains(with, c)
 		})
 	})
+}
+
+// MakesDefault reports whether a column has a default that makes something, and is no
+// constant.
+func (t *Listed) MakesDefault(column string) bool {
+	def := strings.ToLower(t.Default[column])
+	return strings.Contains(def, "(") || strings.Contains(def, "nextval")
+}
+
+// Parents returns the tables to which a column refers.
+func (o *Overview) Parents(t *Listed, column string) (parents []*Listed) {
+	for _, f := range o.ForeignKeys {
+		if f.Table == t && f.Column == column {
+			parents = append(parents, f.Parent)
+		}
+	}
+	return parents
 }
 
 // IsInUnique reports whether some unique index of all rows has the column.

@@ -1,0 +1,340 @@
+package catalog
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+)
+
+// Declaration is a table as the statements of a script declare it.
+type Declaration struct {
+	Schema, Name string
+	Visible      bool // a name without schema finds it
+
+	View, Partition, Child, Split bool // as in [Table] and [Listed]
+
+	Columns  []Declared
+	Indexes  []DeclaredIndex
+	Refers   []DeclaredReference
+	Triggers []Trigger // those that run at an INSERT
+}
+
+// DeclaredIndex is an index or a constraint of a table.
+type DeclaredIndex struct {
+	Name    string
+	Columns []string // "" for an expression
+	Unique  bool
+	Primary bool
+	Partial bool // it has some of the rows
+}
+
+// DeclaredReference is a foreign key.
+type DeclaredReference struct {
+	Name    string
+	Columns []string
+	Parent  *Declaration
+	To      []string // the columns of the parent; none: its primary key
+}
+
+// Declared is a column.
+type Declared struct {
+	Name     string
+	Type     string   // of the engine, in lower case, without sizes: "character varying"
+	Sizes    []int    // the numbers in brackets behind the type
+	Words    []string // what else stands with the type, in lower case: unsigned, zerofill
+	Strings  bool     // the type is one of strings that this package does not know by name
+	NotNull  bool
+	Default  string // the text of the expression; "" for none
+	Computed bool   // the value is made of other columns
+
+	// Numbered is "AUTO_INCREMENT", "AUTOINCREMENT", "IDENTITY", "ALWAYS" or "BY DEFAULT";
+	// "" where the engine does not number the column.
+	Numbered string
+
+	Collation string
+}
+
+// Declare returns the overview of declared tables. No table but these is found in it.
+func Declare(d *dialect.Dialect, tables []*Declaration) *Overview {
+	o := &Overview{dialect: d, declared: true}
+	o.read = func(schema, table string) (*Table, error) {
+		return nil, &Error{Table: qualified(schema, table), Err: ErrNoTable, Detail: "add its CREATE TABLE to the script"}
+	}
+	listed := map[*Declaration]*Listed{}
+	for _, one := range tables {
+		listed[one] = one.listed(d)
+		o.Tables = append(o.Tables, listed[one])
+	}
+	for _, one := range tables {
+		for _, ref := range one.Refers {
+			o.refer(listed, one, ref)
+		}
+	}
+	return o
+}
+
+// refer adds the foreign keys of a reference, one for each of its columns.
+func (o *Overview) refer(listed map[*Declaration]*Listed, child *Declaration, ref DeclaredReference) {
+	parent := listed[ref.Parent]
+	if parent == nil {
+		return
+	}
+	to := ref.To
+	if len(to) == 0 {
+		to = parent.Primary
+	}
+	for i, column := range ref.Columns {
+		if i < len(to) {
+			o.ForeignKeys = append(o.ForeignKeys, ForeignKey{Name: ref.Name, Table: listed[child], Column: column, Parent: parent, ParentColumn: to[i]})
+		}
+	}
+}
+
+// listed returns what a live catalog would say of the table.
+func (t *Declaration) listed(d *dialect.Dialect) *Listed {
+	l := &Listed{
+		Table:   &Table{Schema: t.Schema, Name: t.Name, View: t.View, Partition: t.Partition, Child: t.Child, InsertTriggers: No, KeyTriggers: No},
+		Visible: t.Visible, Split: t.Split, Triggers: t.Triggers,
+		Nullable: map[string]bool{}, Default: map[string]string{},
+	}
+	if len(t.Triggers) > 0 {
+		l.InsertTriggers, l.KeyTriggers = Yes, Yes
+	}
+	for _, c := range t.Columns {
+		l.describeColumn(c.column(d), !c.NotNull, c.Default)
+	}
+	for _, index := range t.Indexes {
+		if len(index.Columns) == 0 {
+			continue
+		}
+		unique := ""
+		if index.Unique {
+			unique = index.Name
+			if unique == "" {
+				unique = t.Name + "." + index.Columns[0]
+			}
+		}
+		l.led(index.Columns[0], unique, !index.Partial, len(index.Columns))
+		if index.Unique && !index.Partial {
+			l.Unique = append(l.Unique, index.Columns)
+			if d.Family == dialect.FamilyMySQL {
+				l.UniqueIndexes = append(l.UniqueIndexes, UniqueIndex{Name: unique, Columns: index.Columns})
+			}
+		}
+		if index.Primary {
+			l.Primary = index.Columns
+			for _, column := range index.Columns {
+				l.Nullable[column] = false
+			}
+		}
+	}
+	if d.Family == dialect.FamilyMySQL {
+		l.aloneInMySQL()
+		for _, ref := range t.Refers { // which get an index where they have none
+			if len(ref.Columns) > 0 {
+				l.led(ref.Columns[0], "", true, unknownColumns)
+			}
+		}
+	}
+	return l
+}
+
+// size returns a number in brackets behind the type, or what counts where it is left out.
+func (c *Declared) size(i, byDefault int) int {
+	if i < len(c.Sizes) {
+		return c.Sizes[i]
+	}
+	return byDefault
+}
+
+// column returns what a live catalog would say of the column.
+func (c *Declared) column(d *dialect.Dialect) Column {
+	var row []any
+	var read func(*cells) Column
+	switch d.Family {
+	case dialect.FamilyMySQL:
+		row, read = c.ofMySQL(), columnOfMySQL
+	case dialect.FamilyPostgreSQL:
+		row, read = c.ofPostgreSQL(), columnOfPostgreSQL
+	case dialect.FamilySQLServer:
+		row, read = c.ofSQLServer(), columnOfSQLServer
+	case dialect.FamilyOracle:
+		row, read = c.ofOracle(), columnOfOracle
+	default:
+		return columnOfSQLite(c.Name, c.Type)
+	}
+	return read(&cells{row: row})
+}
+
+// written returns the type with its sizes.
+func (c *Declared) written() string {
+	text := c.Type
+	if len(c.Sizes) > 0 {
+		text += "(" + joinNumbers(c.Sizes) + ")"
+	}
+	return strings.Join(append([]string{text}, c.Words...), " ")
+}
+
+// joinNumbers returns numbers with commas between them.
+func joinNumbers(all []int) string {
+	var b strings.Builder
+	for i, n := range all {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(strconv.Itoa(n))
+	}
+	return b.String()
+}
+
+// nullable returns nil for the empty text, as a catalog has it.
+func nullable(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}
+
+// ofMySQL returns the row of describeMySQL.
+func (c *Declared) ofMySQL() []any {
+	kind := map[string]string{
+		"integer": "int", "int4": "int", "int8": "bigint", "int2": "smallint", "dec": "decimal", "numeric": "decimal", "fixed": "decimal",
+		"bool": "tinyint", "boolean": "tinyint", "serial": "bigint", "character": "char", "nchar": "char", "national char": "char",
+		"character varying": "varchar", "nvarchar": "varchar", "varcharacter": "varchar", "double precision": "double", "real": "double",
+		"long": "mediumtext", "long varchar": "mediumtext", "char byte": "binary",
+	}[c.Type]
+	if kind == "" {
+		kind = c.Type
+	}
+	length, precision, scale := 0, 0, 0
+	switch kind {
+	case "char", "binary":
+		length = c.size(0, 1)
+	case "varchar", "varbinary":
+		length = c.size(0, 0)
+	case "decimal":
+		precision, scale = c.size(0, 10), c.size(1, 0)
+	}
+	extra, written := "", c.written()
+	if c.Type == "serial" {
+		written = "bigint unsigned"
+	}
+	switch {
+	case c.Computed:
+		extra = "STORED GENERATED"
+	case c.Numbered != "" || c.Type == "serial":
+		extra = "AUTO_INCREMENT"
+	}
+	return []any{
+		"column", int64(0), c.Name, kind, written, extra, nullable(c.Collation), nullable(c.Default),
+		int64(length), int64(precision), int64(scale),
+	}
+}
+
+// stringsOfPostgreSQL are the types of strings by their names in pg_type.
+var stringsOfPostgreSQL = []string{"text", "varchar", "bpchar", "name", "citext"}
+
+// namesOfPostgreSQL are the names in pg_type of types that have others too, and
+// longOfPostgreSQL are those that format_type gives.
+var (
+	namesOfPostgreSQL = map[string]string{
+		"smallint": "int2", "integer": "int4", "int": "int4", "bigint": "int8", "decimal": "numeric", "dec": "numeric",
+		"smallserial": "int2", "serial": "int4", "bigserial": "int8", "serial2": "int2", "serial4": "int4", "serial8": "int8",
+		"character varying": "varchar", "character": "bpchar", "char": "bpchar", "boolean": "bool", "real": "float4",
+		"double precision": "float8", "float": "float8", "bit varying": "varbit",
+		"timestamp without time zone": "timestamp", "timestamp with time zone": "timestamptz",
+		"time without time zone": "time", "time with time zone": "timetz",
+	}
+	longOfPostgreSQL = map[string]string{
+		"int2": "smallint", "int4": "integer", "int8": "bigint", "varchar": "character varying", "bpchar": "character",
+		"bool": "boolean", "float4": "real", "float8": "double precision", "varbit": "bit varying",
+		"timestamp": "timestamp without time zone", "timestamptz": "timestamp with time zone",
+		"time": "time without time zone", "timetz": "time with time zone",
+	}
+)
+
+// ofPostgreSQL returns the row of columnsPostgreSQL.
+func (c *Declared) ofPostgreSQL() []any {
+	kind := c.Type
+	if name := namesOfPostgreSQL[kind]; name != "" {
+		kind = name
+	}
+	long, def := kind, c.Default
+	if name := longOfPostgreSQL[kind]; name != "" {
+		long = name
+	}
+	if strings.Contains(c.Type, "serial") {
+		def = "nextval()"
+	}
+	mod := -1
+	switch {
+	case kind == "bpchar":
+		mod = c.size(0, 1) + 4
+	case kind == "varchar" && len(c.Sizes) > 0:
+		mod = c.Sizes[0] + 4
+	case kind == "numeric" && len(c.Sizes) > 0:
+		mod = (c.Sizes[0]<<16 | c.size(1, 0)&0x7ff) + 4
+	}
+	if len(c.Sizes) > 0 || kind == "bpchar" {
+		long += "(" + joinNumbers(append([]int{c.size(0, 1)}, c.Sizes[min(1, len(c.Sizes)):]...)) + ")"
+	}
+	category := "U"
+	if c.Strings || slices.Contains(stringsOfPostgreSQL, kind) {
+		category = "S"
+	}
+	identity := map[string]string{"ALWAYS": "a", "BY DEFAULT": "d"}[c.Numbered]
+	computed := ""
+	if c.Computed {
+		computed = "s"
+	}
+	collation := c.Collation
+	if collation == "" && category == "S" {
+		collation = "default"
+	}
+	return []any{c.Name, long, kind, int64(mod), category, identity, computed, nullable(def), nullable(collation)}
+}
+
+// ofSQLServer returns the row of columnsSQLServer.
+func (c *Declared) ofSQLServer() []any {
+	kind := c.Type
+	if other := map[string]string{"integer": "int", "dec": "decimal", "character": "char", "character varying": "varchar", "rowversion": "timestamp", "national character varying": "nvarchar"}[kind]; other != "" {
+		kind = other
+	}
+	length := c.size(0, 1) // bytes; a size that is no number is max
+	if len(c.Sizes) == 0 && slices.Contains(c.Words, "max") {
+		length = -1
+	}
+	if strings.HasPrefix(kind, "n") && kind != "numeric" {
+		length *= 2
+	}
+	return []any{
+		c.Name, kind, int64(length), int64(c.size(0, 18)), int64(c.size(1, 0)), c.Numbered != "", c.Computed,
+		nullable(c.Default), nullable(c.Collation),
+	}
+}
+
+// ofOracle returns the row of columnsOracle.
+func (c *Declared) ofOracle() []any {
+	kind := strings.ToUpper(c.Type)
+	var precision, scale any
+	switch kind {
+	case "INTEGER", "INT", "SMALLINT":
+		kind, scale = "NUMBER", int64(0)
+	case "DECIMAL", "NUMERIC", "NUMBER":
+		kind = "NUMBER"
+		if len(c.Sizes) > 0 {
+			precision, scale = int64(c.Sizes[0]), int64(c.size(1, 0))
+		}
+	case "VARCHAR":
+		kind = "VARCHAR2"
+	}
+	generation := map[string]string{"ALWAYS": "ALWAYS", "BY DEFAULT": "BY DEFAULT"}[c.Numbered]
+	computed := "NO"
+	if c.Computed {
+		computed = "YES"
+	}
+	length := int64(c.size(0, 1))
+	return []any{c.Name, kind, length, length, precision, scale, computed, nullable(generation), nullable(c.Default)}
+}
