@@ -131,6 +131,22 @@ func InspectAs(text string, m Mapping) (Reading, error) {
 	return Reading{}, anchor.Endf("%w: it is of no known kind", ErrOtherKey)
 }
 
+// InspectSnowflake reads a key of a snowflake that has these bits, which are such that
+// [SnowflakeBits.Check] accepts them; the zero SnowflakeBits has the default ones. It fails with
+// [ErrOtherKey] for a text that is no such key.
+func InspectSnowflake(text string, bits SnowflakeBits) (Reading, error) {
+	key, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+	if err != nil {
+		return Reading{}, anchor.Endf("%w: it is no integer", ErrOtherKey)
+	}
+	f, width := bits.format(), bits.Width()
+	if key < 0 || key>>width > 0 {
+		return Reading{}, anchor.Endf("%w: it has more bits than the source's keys: take a key of the source", ErrOtherKey)
+	}
+	tick, worker, sequence := f.split(key)
+	return Reading{Kind: "snowflake", Time: f.timeOf(tick), Width: width, Worker: worker, Sequence: sequence}, nil
+}
+
 func inspectInteger(kind, text string, number func(int64) (int64, error)) (Reading, error) {
 	key, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {

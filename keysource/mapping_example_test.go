@@ -48,6 +48,12 @@ func ExampleInspectAs() {
 	// Output: coprime 1000 <nil>
 }
 
+func ExampleInspectSnowflake() {
+	reading, err := keysource.InspectSnowflake("836134789539880960", keysource.SnowflakeBits{})
+	fmt.Println(reading.Worker, reading.Sequence, err)
+	// Output: 494 0 <nil>
+}
+
 func ExampleShare() {
 	m := shortKeys()
 	fmt.Printf("%.2f\n", keysource.Share(m, m.Last()/4))

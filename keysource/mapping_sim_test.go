@@ -191,6 +191,9 @@ func mapTrial(m mapMutant) *sim.Trial {
 	trial.Excuse = func(w *sim.World, a, b sim.Issue, key int64) bool {
 		return excuseLost(w, a, b, newMapConfig(w, m).number(key))
 	}
+	trial.Reserves = func(w *sim.World, c *sim.Commit, key int64) bool {
+		return reserves(c, newMapConfig(w, m).number(key))
+	}
 	trial.Spent = func(w *sim.World, err error) bool {
 		return errors.Is(err, keysource.ErrExhausted) && reservedTo(w)+mostRows > newMapConfig(w, m).max
 	}

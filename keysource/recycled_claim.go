@@ -124,6 +124,9 @@ func (c *claim) acquire(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// The store has counted this series, whoever opened it: one that stands lower later
+	// has gone back.
+	c.end = max(c.end, after(s.Last, 1))
 	return c.judge(ctx, s)
 }
 

@@ -33,6 +33,15 @@ type serRow struct {
 	renewed int64
 }
 
+// String tells a row in the story of a world.
+func (r serRow) String() string {
+	whose := "given up"
+	if r.owner != "" {
+		whose = fmt.Sprintf("%q's by epoch %d", r.owner, r.epoch)
+	}
+	return fmt.Sprintf("a series to %d with %d as the next integer, %s", r.last, r.next, whose)
+}
+
 func (r serRow) key() string { return strconv.FormatInt(r.first, 10) }
 
 func (r serRow) series(owner string) keysource.Series {

@@ -210,6 +210,7 @@ func serTrial(m serMutant) *sim.Trial {
 		},
 		Recovery: func(w *sim.World) time.Duration { return 15 * time.Second },
 		Excuse:   excuseSeries,
+		Reserves: func(_ *sim.World, c *sim.Commit, key int64) bool { return moves(c, key) },
 		Allow:    allowSeries,
 		Repair:   repairSeries,
 		Check:    checkSeries,

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/keyfill/keyfill/internal/sim"
 	"github.com/keyfill/keyfill/keysource"
@@ -119,16 +118,8 @@ func (s patchwork) Next(ctx context.Context, n int) ([]int64, error) {
 
 // TestSequenceMutants: the simulation finds every mutant.
 func TestSequenceMutants(t *testing.T) {
-	const most = 10_000
 	for _, m := range seqMutants {
-		t.Run(m.name, func(t *testing.T) {
-			began := time.Now()
-			w := seqTrial(m).SearchFor(t, m.law, most)
-			if w == nil {
-				t.Fatalf("not found by %d seeds", most)
-			}
-			t.Logf("found by seed %d in %s: %s", w.Seed, time.Since(began).Round(time.Millisecond), w.Broken())
-		})
+		t.Run(m.name, func(t *testing.T) { seqTrial(m).Find(t, m.law, 10_000) })
 	}
 }
 

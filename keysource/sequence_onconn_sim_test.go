@@ -115,6 +115,7 @@ func onTrial(mutate func(simOn) joiner) *sim.Trial {
 		},
 		Recovery: func(*sim.World) time.Duration { return 11 * time.Second },
 		Excuse:   excuseLost,
+		Reserves: func(_ *sim.World, c *sim.Commit, key int64) bool { return reserves(c, key) },
 		Void: func(_ *sim.World, i sim.Issue) bool {
 			c := drawnIn(i)
 			return c != nil && (c.Lost || i.Transaction.Undone)
@@ -208,11 +209,11 @@ func (l *simLife) checkDrawn(w *sim.World, i sim.Issue) {
 	}
 }
 
-func TestSequenceOnSimulation(t *testing.T) { onTrial(nil).Run(t) }
+func TestSequenceOnConnectionSimulation(t *testing.T) { onTrial(nil).Run(t) }
 
-// TestSequenceOnKilledAtEveryStep kills a process between any two things that it
+// TestSequenceOnConnectionKilledAtEveryStep kills a process between any two things that it
 // does.
-func TestSequenceOnKilledAtEveryStep(t *testing.T) {
+func TestSequenceOnConnectionKilledAtEveryStep(t *testing.T) {
 	// Worlds without other faults, of blocks of different sizes.
 	seeds := []uint64{12}
 	if os.Getenv(sim.EnvSeeds) != "" {

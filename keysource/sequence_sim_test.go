@@ -181,10 +181,11 @@ func seqTrial(m seqMutant) *sim.Trial {
 			}
 			return 2 * time.Second
 		},
-		Excuse: excuseLost,
-		Allow:  allowSequence,
-		Repair: repairSequence,
-		Check:  checkSequence,
+		Excuse:   excuseLost,
+		Reserves: func(_ *sim.World, c *sim.Commit, key int64) bool { return reserves(c, key) },
+		Allow:    allowSequence,
+		Repair:   repairSequence,
+		Check:    checkSequence,
 	}
 }
 

@@ -206,21 +206,26 @@ func (s *Snowflake) Append(ctx context.Context, room []driver.Value, r Request) 
 // number were faster for ten seconds; [ErrClosed]; or the context's error when
 // that ends while the Marker has not failed.
 func (s *Snowflake) Reserve(ctx context.Context, n int64) (int64, error) {
+	first, _, err := s.reserve(ctx, n)
+	return first, err
+}
+
+// reserve is Reserve. It reports whether it has waited, for the clock or for the Marker.
+func (s *Snowflake) reserve(ctx context.Context, n int64) (first int64, waited bool, err error) {
 	switch {
 	case n < 1:
-		return 0, ErrCount
+		return 0, false, ErrCount
 	case n > s.perTick():
-		return 0, anchor.Endf("%w: %d, of %d", ErrTooMany, n, s.perTick())
+		return 0, false, anchor.Endf("%w: %d, of %d", ErrTooMany, n, s.perTick())
 	}
 	now := s.clock()
 	slot, ok := s.take(now, now, n)
 	if !ok {
-		var err error
 		if slot, err = s.wait(ctx, now, n); err != nil {
-			return 0, err
+			return 0, true, err
 		}
 	}
-	return s.key(slot, s.worker), nil
+	return s.key(slot, s.worker), !ok, nil
 }
 
 // Traits says that keys are ordered integers, that the keys of a request are

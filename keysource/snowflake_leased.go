@@ -39,6 +39,8 @@ type LeasedOptions struct {
 // asked. A number whose mark is more than ten seconds ahead of the clock is left for
 // another one.
 //
+// A request that has waited looks at the lease again before it returns keys.
+//
 // # No key twice
 //
 // That does not rest on leases: a process can be stopped between a look at the
@@ -115,13 +117,23 @@ func (l *Leased) Reserve(ctx context.Context, n int64) (int64, error) {
 		if err != nil {
 			return 0, err
 		}
-		first, err := flake.Reserve(ctx, n)
+		first, waited, err := flake.reserve(ctx, n)
 		switch {
 		case errors.Is(err, ErrClosed) && l.replaced(flake),
 			errors.Is(err, ErrClock) && l.shun(flake):
 			continue // with another number
+		case err != nil || !waited:
+			return first, err
 		}
-		return first, err
+		// The lease may have run out while the process was stopped, or the store slow. Then
+		// the keys are nobody's, unless the store says that the number still is ours.
+		still, err := l.leased(ctx)
+		if err != nil {
+			return 0, err
+		}
+		if still == flake {
+			return first, nil
+		}
 	}
 }
 

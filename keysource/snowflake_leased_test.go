@@ -181,6 +181,46 @@ func TestLeased(t *testing.T) {
 	})
 }
 
+// TestLeasedLateMark: a source that waits for its mark for longer than its lease gives no
+// key of a number that another source has meanwhile, and one of its own number where
+// nobody has taken that.
+func TestLeasedLateMark(t *testing.T) {
+	bubble(t, "late", func(t *testing.T) {
+		s := &numberStore{limit: 2, rows: map[int64]*numberRow{}, marks: map[int]*markStore{}}
+		a, b := s.newLeased(t, "a"), s.newLeased(t, "b")
+		wantNumber(t, a, 0)
+		time.Sleep(10 * time.Second)
+		s.marks[0].after = func(context.Context) error {
+			time.Sleep(2500 * time.Millisecond) // a process that is stopped does not look at its context
+			return nil
+		}
+		wantNumber(t, a, 0) // nobody has taken it
+
+		time.Sleep(10 * time.Second)
+		var late, other int64
+		var errs [2]error
+		var both sync.WaitGroup
+		both.Go(func() { late, errs[0] = a.Reserve(t.Context(), 1) })
+		time.Sleep(2 * time.Second) // its lease has run out
+		both.Go(func() { other, errs[1] = b.Reserve(t.Context(), 1) })
+		both.Wait()
+		if err := errors.Join(errs[:]...); err != nil {
+			t.Fatal(err)
+		}
+		if n := numberIn(other); n != 0 {
+			t.Errorf("the number of the second source is %d, want 0, whose lease has run out", n)
+		}
+		if n := numberIn(late); n != 1 {
+			t.Errorf("the number of the first source is %d, want 1, since the second one has 0", n)
+		}
+		for _, l := range []*keysource.Leased{a, b} {
+			if err := l.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
 // TestLeasedRenews: a source that is asked goes on for many leases with one number
 // and without a wait, and its lease outlasts a store that is down for a while.
 func TestLeasedRenews(t *testing.T) {

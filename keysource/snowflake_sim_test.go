@@ -147,6 +147,7 @@ func flakeTrial(m flakeMutant) *sim.Trial {
 		Excuse: func(w *sim.World, a, b sim.Issue, key int64) bool {
 			return excuseMark(w, m.config(w), a, b, key)
 		},
+		Reserves: func(w *sim.World, c *sim.Commit, key int64) bool { return marks(m.config(w), c, key) },
 		Allow: func(w *sim.World, err error) bool {
 			switch {
 			case errors.Is(err, keysource.ErrClock):

@@ -2,6 +2,7 @@ package keysource_test
 
 import (
 	"errors"
+	"os"
 	"strings"
 	"testing"
 
@@ -99,12 +100,20 @@ func TestOrdinal(t *testing.T) {
 	}
 }
 
-// TestSnowflakeOrdinal: the option reads this machine's name.
+// TestSnowflakeOrdinal: the option reads this machine's name, as OrdinalOf reads any.
 func TestSnowflakeOrdinal(t *testing.T) {
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
 	o := keysource.SnowflakeOptions{Ordinal: true}
-	_, err := o.Number()
-	if err != nil && (!errors.Is(err, keysource.ErrOptions) || !strings.Contains(err.Error(), "the host's name")) {
-		t.Errorf("Number() = %v", err)
+	got, err := o.Number()
+	want, wantErr := keysource.OrdinalOf(host, 1024)
+	switch {
+	case wantErr == nil && (err != nil || got != want):
+		t.Errorf("Number() = %d, %v, want %d", got, err, want)
+	case wantErr != nil && (!errors.Is(err, keysource.ErrOptions) || !strings.Contains(err.Error(), "the host's name")):
+		t.Errorf("Number() = %d, %v, want what the host's name lacks", got, err)
 	}
 }
 

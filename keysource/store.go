@@ -17,6 +17,41 @@ type StoreDriver interface {
 	OpenStore(dsn string) (Store, error)
 }
 
+// EndpointsDriver is a [StoreDriver] of servers that are named one by one, as the servers of
+// a cluster are: the policy file may have endpoints and the fields beside it in the place
+// of a DSN.
+type EndpointsDriver interface {
+	StoreDriver
+
+	// OpenEndpoints is OpenStore by these fields. Unlike the error of OpenStore, its error is
+	// shown. The error names the field of the policy file that is wrong, and holds no
+	// address, user or password; it may hold the path of a file.
+	OpenEndpoints(e Endpoints) (Store, error)
+}
+
+// Endpoints say where the servers of a store are, and as whom they are used.
+type Endpoints struct {
+	Addresses []string // at least one: host:port, or a URL of those
+	Prefix    string   // begins the names of all that is stored; "": the driver's own
+	User      string   // "": none
+	Password  string
+	TLS       *StoreTLS // nil: no field says so; the addresses may
+}
+
+// StoreTLS says how the connections to a [Store] are secured.
+type StoreTLS struct {
+	// CA is the path of a file in PEM with the authorities that sign the servers'
+	// certificates; "": the certificates of the system.
+	CA string
+
+	// Cert and Key are the paths of files in PEM with the client's certificate and its
+	// key; both "": the servers ask for none.
+	Cert, Key string
+
+	// ServerName is the name in the servers' certificates; "": the host of each address.
+	ServerName string
+}
+
 // Store keeps the states of sources. One [Store] serves the processes of several
 // applications; a state is known by its name alone, whatever it is used for.
 //
