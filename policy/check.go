@@ -54,9 +54,6 @@ func (k checker) check() {
 		k.checkStoreOf(p, c.Sources[name])
 	}
 	tables := place{}.in("tables")
-	if len(c.Tables) == 0 {
-		k.wrong(tables, "no table is configured; name at least one")
-	}
 	for _, name := range slices.Sorted(maps.Keys(c.Tables)) {
 		k.checkTable(tables.entry(name), c.Tables[name])
 	}

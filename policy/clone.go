@@ -10,6 +10,14 @@ import (
 func (c *Config) Clone() *Config {
 	copied := *c
 	copied.Stores = maps.Clone(c.Stores)
+	for name, s := range copied.Stores {
+		s.Endpoints = slices.Clone(s.Endpoints)
+		if s.TLS != nil {
+			tls := *s.TLS
+			s.TLS = &tls
+		}
+		copied.Stores[name] = s
+	}
 	copied.Sources = maps.Clone(c.Sources)
 	for name, s := range copied.Sources {
 		copied.Sources[name] = *s.clone()

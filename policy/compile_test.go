@@ -93,7 +93,7 @@ func TestCompileGo(t *testing.T) {
 		cfg  policy.Config
 		want string // "" is no error
 	}{
-		{"zero", policy.Config{}, `policy: tables: no table is configured; name at least one`},
+		{"zero", policy.Config{}, ``},
 		{"smallest", one(policy.Table{Column: "id"}), ``},
 		{"version 2", policy.Config{Version: 2, Tables: one(policy.Table{Column: "id"}).Tables},
 			`policy: version: there is no version 2; write version: 1`},
@@ -147,7 +147,7 @@ policy: table "orders": source.worker: ulid has none; leave it out, as it belong
 		{"zero store", policy.Config{Stores: map[string]policy.Store{"": {}}, Tables: one(policy.Table{Column: "id"}).Tables},
 			`policy: store "": a store's name is of ASCII letters, digits, _ and -
 policy: store "": driver is missing
-policy: store "": neither dsn_env nor dsn: where is the database?`},
+policy: store "": neither dsn_env nor dsn, nor endpoints_env or endpoints: where is the store?`},
 		{"unknown store", one(policy.Table{Column: "id", InPlace: &policy.Source{Kind: "sequence", Store: "central"}}),
 			`policy: table "orders": source: unknown store "central"; describe it under stores:`},
 		{"same table", policy.Config{Tables: map[string]policy.Table{"A": {Column: "id"}, "a": {Column: "id"}}},

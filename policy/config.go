@@ -63,7 +63,8 @@ type Config struct {
 	// letters, digits, _ and -, and none of the kinds.
 	Sources map[string]Source
 
-	// Tables are the tables to fill, by name or glob, written as in SQL.
+	// Tables are the tables to fill, by name or glob, written as in SQL. Without any,
+	// every statement passes.
 	Tables map[string]Table
 
 	origin *origin // where the entries stand in the file; nil when built in Go

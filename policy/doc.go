@@ -66,6 +66,9 @@
 // and matches a qualified entry if there is a default_schema; without a database
 // to ask, it is in that. In a part without quotes * stands for any characters and ? for one.
 //
+// A file may hold "tables:" without an entry: every statement passes, and the driver is
+// there before the first table is filled.
+//
 // An exact entry wins over a glob, a qualified exact one over a bare one, and
 // of two globs the one with more characters besides * and ?. Two globs with
 // equally many that one name can match are an error. No glob matches a table of

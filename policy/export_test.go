@@ -40,6 +40,9 @@ func Dump(p *Policy) string {
 		what := fmt.Sprintf("glob %s (%d literals)", p.names.join(e.schema.text, e.table.text), e.literals)
 		dumpRule(&b, what, &e.rule)
 	}
+	if len(names)+len(p.globs) == 0 {
+		b.WriteString("no table\n")
+	}
 	return b.String()
 }
 
@@ -155,6 +158,7 @@ func FieldNames() map[string][]string {
 		"Store":  fieldNames(headings(storeFields)),
 
 		"KeyTable":    fieldNames(headings(keyTableFields)),
+		"StoreTLS":    fieldNames(headings(storeTLSFields)),
 		"ScopeColumn": fieldNames(headings(scopeFields)),
 	}
 }

@@ -43,7 +43,7 @@ var configFields = []field[Config]{
 	bind("sources", "Sources that tables share, by name. Left out, each table says its own source.",
 		sourcesShape(), func(c *Config) *map[string]Source { return &c.Sources }).
 		as(schema{"order_no": schema{"kind": "sequence", "ensure_schema": true}}),
-	must("tables: {orders: {column: id}}", bind("tables", "The tables to fill. A name is written as in SQL, table or schema.table, and may be a pattern with * and ?.",
+	must("tables: {orders: {column: id}}", bind("tables", "The tables to fill. A name is written as in SQL, table or schema.table, and may be a pattern with * and ?. Without an entry, every statement passes.",
 		tablesShape(), func(c *Config) *map[string]Table { return &c.Tables })).
 		as(schema{"log_*": schema{"column": "id", "source": "ulid"}}),
 }
@@ -63,9 +63,18 @@ const (
 	sourceDoc = "What makes the keys: a kind, the name of an entry of sources, or a source of this column alone."
 )
 
+// tablesShape is a section that may be empty: a program has keyfill before it has keys to
+// fill.
 func tablesShape() shape[map[string]Table] {
 	s := section(tableShape())
-	s.schema = s.schema.with("minProperties", 1)
+	entries := s.read
+	s.read = func(r *reader, p place, n *yaml.Node) map[string]Table {
+		if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" && n.Style&yaml.TaggedStyle == 0 {
+			return nil
+		}
+		return entries(r, p, n)
+	}
+	s.schema = s.schema.with("type", []string{"object", "null"})
 	return s
 }
 

@@ -72,6 +72,7 @@ var kinds = []kind{
 		layouts:   asText,
 		fields: slices.Concat(counterFields, []string{
 			"below", "start_at", "skip_range", "follow_explicit", "on_behind", "transaction", "via", "procedure", "scope",
+			"upstream", "upstream_block", "upstream_lasts",
 		}),
 		check:    (*mistakes).checkSequence,
 		suit:     namer.suitSequence,

@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -16,6 +17,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -54,7 +56,7 @@ func TestFieldsAreThoseOfTheTypes(t *testing.T) {
 	for _, typ := range []reflect.Type{
 		reflect.TypeFor[policy.Config](), reflect.TypeFor[policy.Table](),
 		reflect.TypeFor[policy.Key](), reflect.TypeFor[policy.Source](), reflect.TypeFor[policy.Store](),
-		reflect.TypeFor[policy.KeyTable](), reflect.TypeFor[policy.ScopeColumn](),
+		reflect.TypeFor[policy.KeyTable](), reflect.TypeFor[policy.ScopeColumn](), reflect.TypeFor[keysource.StoreTLS](),
 	} {
 		var want []string
 		for _, f := range reflect.VisibleFields(typ) {
@@ -167,6 +169,9 @@ func keywordViolation(s map[string]any, keyword string, arg, value any) string {
 			isObject: "object", isList: "array", isText: "string", isBool: "boolean",
 			isNumber && number == math.Trunc(number): "integer",
 		}[true]
+		if arg, ok := arg.([]any); ok {
+			return unless(slices.Contains(arg, any(cmp.Or(kind, map[bool]string{true: "null"}[value == nil]))), "want %v, have %T", arg, value)
+		}
 		return unless(kind == arg, "want %v, have %T", arg, value)
 	case "minimum":
 		number, isNumber := value.(float64)

@@ -84,6 +84,7 @@ func TestDefaultsOfSources(t *testing.T) {
 	needs := map[string]string{
 		"snowflake": "worker_env: A", "composite": "worker_env: A", "coprime": "length: 6",
 		"procedure": "via: procedure", "unit": "time_bits: 41, worker_bits: 10, sequence_bits: 12",
+		"upstream_lasts": "upstream: central",
 	}
 	// Package keysource knows what 0 means for two of these, and the SQL of a store the third.
 	elsewhere := []string{"min_block", "max_block", "procedure"}
@@ -110,7 +111,7 @@ func TestDefaultsOfSources(t *testing.T) {
 // compiledSource returns the source of a key on PostgreSQL, whose fields are given as YAML.
 func compiledSource(t *testing.T, fields string) policy.Source {
 	t.Helper()
-	cfg, err := policy.Parse([]byte("version: 1\ntables: {t: {column: id, source: {" + fields + "}}}\n"))
+	cfg, err := policy.Parse([]byte("version: 1\nstores: {central: {driver: mysql, dsn_env: A}}\ntables: {t: {column: id, source: {" + fields + "}}}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,6 +28,7 @@ func (m *mistakes) checkSequence(p place, s Source) {
 	m.checkBelow(p, s)
 	m.checkStartAt(p, s)
 	m.checkSkipRange(p, s)
+	m.checkUpstream(p, s)
 	checkWord(m, p, "transaction", s.Transaction, transactionWords)
 	checkWord(m, p, "via", s.Via, viaWords)
 	m.checkProcedure(p, s)
@@ -135,6 +136,7 @@ func completeSequence(s *Source, d *dialect.Dialect) {
 	case !s.Exclusive && s.Below == 0: // else the column says: it may have a counter of the engine's
 		s.OnBehind = cmp.Or(s.OnBehind, keysource.RemedyError)
 	}
+	completeUpstream(s)
 	s.Via = cmp.Or(s.Via, ViaTable)
 	if s.joined() {
 		s.Transaction = TransactionJoined

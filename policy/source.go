@@ -32,6 +32,14 @@ type Source struct {
 	// [StoreNone], for a snowflake, nowhere.
 	Store string
 
+	// Upstream is the store that a sequence in the application's own database has its
+	// integers from, in blocks: the name of an entry of [Config.Stores]; "" is no such
+	// store. UpstreamBlock is how many integers such a block has; where it is 0, the number
+	// follows the use, and a block lasts for about UpstreamLasts.
+	Upstream      string
+	UpstreamBlock int64
+	UpstreamLasts time.Duration
+
 	// Block, MinBlock, MaxBlock, OnBehind and OnStoreRollback are the fields of
 	// [keysource.SequenceOptions] with these names. A snowflake has OnBehind too,
 	// but not [keysource.RemedyAdvance].

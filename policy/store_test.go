@@ -3,10 +3,12 @@ package policy_test
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -44,7 +46,11 @@ func TestStoreIsNotShown(t *testing.T) {
 	}
 	for _, s := range []policy.Store{
 		{Driver: dsn, DSN: dsn}, {Driver: "pgx", DSN: dsn, DSNEnv: dsn}, {Driver: "pgx", DSNEnv: dsn}, {DSN: dsn},
+		{Driver: "etcd", Endpoints: []string{dsn}, EndpointsEnv: dsn, UserEnv: dsn, PasswordEnv: dsn, Prefix: dsn, TLS: &keysource.StoreTLS{CA: dsn}},
 	} {
+		if text := fmt.Sprintf("%v %+v %#v", s, s, s); strings.Contains(text, "secret") {
+			t.Errorf("a store is shown as %s", text)
+		}
 		for _, name := range []string{"central", "none", dsn} {
 			cfg.Stores = map[string]policy.Store{name: s}
 			cfg.Sources = map[string]policy.Source{"s": {Kind: "sequence", Store: dsn, Name: dsn + "{"}}
@@ -71,5 +77,62 @@ func TestStoreOfGo(t *testing.T) {
 	}
 	if got := p.Match("", "orders").Keys[0].Source.Store; got != "central" {
 		t.Errorf("the store is %q, want central", got)
+	}
+}
+
+func TestStoreResolveEndpoints(t *testing.T) {
+	const servers, user, password = "KEYFILL_TEST_STORE_SERVERS", "KEYFILL_TEST_STORE_USER", "KEYFILL_TEST_STORE_PASSWORD"
+	t.Setenv(servers, "https://a:1, b.internal:2379")
+	t.Setenv(user, "shop")
+	t.Setenv(password, "secret")
+	s := policy.Store{
+		Driver: "etcd", EndpointsEnv: servers, Prefix: "shop/", UserEnv: user, PasswordEnv: password,
+		TLS: &keysource.StoreTLS{CA: "ca.pem"},
+	}
+	want := keysource.Endpoints{
+		Addresses: []string{"https://a:1", "b.internal:2379"}, Prefix: "shop/", User: "shop", Password: "secret",
+		TLS: &keysource.StoreTLS{CA: "ca.pem"},
+	}
+	got, given, err := s.ResolveEndpoints()
+	if !reflect.DeepEqual(got, want) || !given || err != nil {
+		t.Errorf("ResolveEndpoints = %+v, %t, %v, want %+v", got, given, err, want)
+	}
+	s.EndpointsEnv, s.Endpoints = "", want.Addresses
+	got, given, err = s.ResolveEndpoints()
+	if !reflect.DeepEqual(got, want) || !given || err != nil {
+		t.Errorf("ResolveEndpoints of addresses = %+v, %t, %v, want %+v", got, given, err, want)
+	}
+	got.TLS.CA, got.Addresses[0] = "changed", "changed"
+	if s.TLS.CA != "ca.pem" || s.Endpoints[0] != "https://a:1" {
+		t.Errorf("a change of what ResolveEndpoints returned has changed the store to %v", s)
+	}
+	if _, given, err := (policy.Store{Driver: "pgx", DSN: "x"}).ResolveEndpoints(); given || err != nil {
+		t.Errorf("ResolveEndpoints of a DSN: %t, %v", given, err)
+	}
+	for _, bad := range []struct{ variable, value, want string }{
+		{servers, "", `policy: the environment variable "KEYFILL_TEST_STORE_SERVERS" is not set; let it hold the addresses of the servers`},
+		{user, "", `policy: the environment variable "KEYFILL_TEST_STORE_USER" is not set; let it hold the user`},
+		{password, "", `policy: the environment variable "KEYFILL_TEST_STORE_PASSWORD" is not set; let it hold the password`},
+		{servers, "a:1,user:secret@b:1", `policy: the environment variable "KEYFILL_TEST_STORE_SERVERS" holds something else than addresses; write host:port or https://host:port, with commas between them and without a password`},
+		{servers, "a:1;b:2", `policy: the environment variable "KEYFILL_TEST_STORE_SERVERS" holds something else than addresses; write host:port or https://host:port, with commas between them and without a password`},
+	} {
+		t.Run(bad.variable, func(t *testing.T) {
+			t.Setenv(bad.variable, bad.value)
+			_, _, err := policy.Store{Driver: "etcd", EndpointsEnv: servers, UserEnv: user, PasswordEnv: password}.ResolveEndpoints()
+			if plain(err) != bad.want {
+				t.Errorf("ResolveEndpoints fails with %v, want %s", err, bad.want)
+			}
+		})
+	}
+}
+
+// TestCloneOfStores: a copy of a configuration has addresses and TLS of its own.
+func TestCloneOfStores(t *testing.T) {
+	cfg := policy.Config{Stores: map[string]policy.Store{"central": {Driver: "etcd", Endpoints: []string{"a:1"}, TLS: &keysource.StoreTLS{CA: "ca.pem"}}}}
+	copied := cfg.Clone()
+	cfg.Stores["central"].Endpoints[0] = "b:1"
+	cfg.Stores["central"].TLS.CA = "other.pem"
+	if s := copied.Stores["central"]; s.Endpoints[0] != "a:1" || s.TLS.CA != "ca.pem" {
+		t.Errorf("the copy has changed to %+v and %+v", s.Endpoints, s.TLS)
 	}
 }

@@ -74,8 +74,12 @@ var sections = []section{
 		at: []string{"sources", "*", "table"},
 	},
 	{
-		title: "Stores", text: "Each entry of `stores` is a name and a mapping with these fields. One of `dsn` and `dsn_env` has to be there.",
+		title: "Stores", text: "Each entry of `stores` is a name and a mapping with these fields. One of `dsn`, `dsn_env`, `endpoints` and `endpoints_env` has to be there. The other fields but `driver` go with endpoints, which the drivers of stores without SQL take.",
 		at: []string{"stores", "*"},
+	},
+	{
+		title: "TLS of a store", text: "The field `tls` of a store is a mapping with these fields.",
+		at: []string{"stores", "*", "tls"},
 	},
 }
 

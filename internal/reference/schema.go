@@ -93,7 +93,11 @@ func (s schema) typeName() (string, error) {
 		}
 		return "text or mapping", nil
 	}
-	switch s["type"] {
+	kind := s["type"]
+	if kinds, ok := kind.([]any); ok && len(kinds) == 2 && kinds[1] == "null" {
+		kind = kinds[0] // it may be left empty
+	}
+	switch kind {
 	case "integer":
 		if least, ok := s["minimum"]; ok {
 			return fmt.Sprintf("integer from %v", least), nil

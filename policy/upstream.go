@@ -1,0 +1,78 @@
+package policy
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// How long a block of an upstream may last.
+const (
+	defaultUpstreamLasts = time.Minute
+	minUpstreamLasts     = time.Second
+	maxUpstreamLasts     = 24 * time.Hour
+)
+
+// checkUpstream checks the fields of the sequence at p about the store that it gets its
+// integers from.
+func (m *mistakes) checkUpstream(p place, s Source) {
+	if s.Upstream == "" {
+		for _, f := range []struct {
+			name  string
+			given bool
+		}{{"upstream_block", s.UpstreamBlock != 0}, {"upstream_lasts", s.UpstreamLasts != 0}} {
+			if f.given {
+				m.wrong(p.in(f.name), "blocks come from the store of upstream; name that store too, or leave this out")
+			}
+		}
+		return
+	}
+	switch {
+	case s.Upstream == StoreNone:
+		m.wrong(p.in("upstream"), "it is a store that gives integers; name one, or leave upstream out")
+	case s.UpstreamBlock < 0:
+		m.wrong(p.in("upstream_block"), "%d is less than 1", s.UpstreamBlock)
+	case s.UpstreamBlock != 0 && s.UpstreamLasts != 0:
+		m.wrong(p.in("upstream_lasts"), "upstream_block already says how many integers a block has; leave one of the two out")
+	case s.UpstreamBlock != 0 && s.UpstreamBlock < max(s.Block, s.MinBlock):
+		m.wrong(p.in("upstream_block"), "%d is less than the %d integers that a process reserves of it; give a greater one", s.UpstreamBlock, max(s.Block, s.MinBlock))
+	case s.UpstreamLasts != 0 && (s.UpstreamLasts < minUpstreamLasts || s.UpstreamLasts > maxUpstreamLasts):
+		m.wrong(p.in("upstream_lasts"), "%v is not from %v to %v", s.UpstreamLasts, minUpstreamLasts, maxUpstreamLasts)
+	}
+	for _, f := range []struct {
+		name  string
+		given bool
+		why   string
+	}{
+		{"store", s.Store != "", "with upstream the state is in the application's own database, which the blocks are to last in"},
+		{"table", s.Table != nil, "with upstream the state is in keyfill's own table, which has a place for the blocks"},
+		{"via", s.Via == ViaProcedure, "a procedure knows nothing of the blocks of upstream"},
+		{"lock", s.Lock == LockOptimistic, "the blocks of upstream are taken under the lock of one statement"},
+		{"scope", s.Scope != nil, "each parent has a numbering of its own, and the integers of upstream are nobody else's"},
+		{"transaction", s.Transaction == TransactionJoined, "a joined sequence leaves no gaps, and blocks of upstream do"},
+		{"below", s.Below != 0, "the column's own counter knows nothing of the store that upstream names"},
+		{"start_at", s.StartAt != 0, "the integers of upstream are nobody else's"},
+		{"skip_range", s.SkipRange != Range{}, "the integers of upstream are nobody else's"},
+	} {
+		if f.given {
+			m.wrong(p.in(f.name), "%s; leave one of the two out", f.why)
+		}
+	}
+}
+
+// checkUpstreamOf checks that the upstream of the source at p is one of the file's stores.
+func (k checker) checkUpstreamOf(p place, s Source) {
+	if s.Upstream == "" || s.Upstream == StoreNone || k.unread[place{}.in("stores")] {
+		return
+	}
+	if _, ok := k.config.Stores[s.Upstream]; !ok {
+		k.wrongField(p.in("upstream"), unknownStore(s.Upstream, slices.Sorted(maps.Keys(k.config.Stores))))
+	}
+}
+
+// completeUpstream sets the fields about an upstream that a sequence leaves out.
+func completeUpstream(s *Source) {
+	if s.Upstream != "" && s.UpstreamBlock == 0 && s.UpstreamLasts == 0 {
+		s.UpstreamLasts = defaultUpstreamLasts
+	}
+}
