@@ -44,6 +44,18 @@ func (k *KeyColumn) counted(ctx context.Context) (int64, error) {
 	return n, nil
 }
 
+// lastNumber returns a query for what counted returns, "" where no query tells it for sure:
+// the statistics of MySQL 8 may be a day old.
+func (k *KeyColumn) lastNumber(ctx context.Context) string {
+	e := k.run.engine
+	if e.hiddenCounter != "" {
+		if row, err := k.ask(ctx, k.namesIn(e.hiddenCounter), nil); err != nil || row == nil || row[0] == nil {
+			return ""
+		}
+	}
+	return k.namesIn(e.lastNumber)
+}
+
 // namesIn puts the names of the table into a query for its counter.
 func (k *KeyColumn) namesIn(query string) string {
 	return strings.NewReplacer("{table}", k.table(), "{schema}", k.column.schemaIn(k.run.dialect),

@@ -123,15 +123,35 @@ func (d binder) checkTaken(ctx context.Context, b *binding, c Column) error {
 		}
 	}
 	if b.startAt > 0 {
-		return b.fail(ErrStartAt, "%q", name)
+		return b.fail(ErrStartAt, "%s%q", d.owner(ctx), name)
 	}
 	if begun, err := d.besideBegun(ctx, b, v); begun != "" || err != nil {
-		return cmp.Or(err, error(b.fail(ErrBegun, "%q", begun)))
+		return cmp.Or(err, error(b.fail(ErrBegun, "%s%q", d.owner(ctx), begun)))
 	}
 	if state, found := strings.CutSuffix(name, " for "+c.String()); found {
-		return b.fail(ErrTaken, "%q, whose row for this column is %q", state, name)
+		return b.fail(ErrTaken, "%s%q, whose row for this column is %q", d.owner(ctx), state, name)
 	}
-	return b.fail(ErrTaken, "%q", name)
+	return b.fail(ErrTaken, "%s%q", d.owner(ctx), name)
+}
+
+// owner returns what stands before the name of a row in an error: the name of the database
+// that has the row, since a policy with stores has several. It is "" where the database
+// has no name, or does not tell it.
+func (d binder) owner(ctx context.Context) string {
+	r := d.run
+	if r.engine.database == "" {
+		return ""
+	}
+	var name string
+	if q, ok := r.conn.(qualified); ok && !r.dialect.Place.Path {
+		name = q.schema
+	} else if row, err := r.conn.query(ctx, "SELECT "+r.engine.database+r.engine.dual, nil); err == nil && row != nil {
+		name = toText(row[0])
+	}
+	if name == "" {
+		return ""
+	}
+	return fmt.Sprintf("the database %q has ", name)
 }
 
 // bind makes sure that each column has a row that binds the state to it, and

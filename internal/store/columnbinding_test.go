@@ -13,19 +13,22 @@ import (
 )
 
 // TestBindingErrors: the error of a column that is taken names the state that has
-// it and the row to be removed, and no key.
+// it, the row to be removed and the database that has the row, and no key.
 func TestBindingErrors(t *testing.T) {
 	for _, c := range []struct {
 		name, other, want string
 	}{
-		{"a sequence's own row", "old", `the column is served by another state too: delete the row of keyfill_sequences that says so, or say exclusive: true where both are meant: "old"`},
-		{"a shared one's", "numbers for orders.id", `: "numbers", whose row for this column is "numbers for orders.id"`},
-		{"a snowflake's", "flakes (workers) for orders.id", `: "flakes (workers)", whose row for this column is "flakes (workers) for orders.id"`},
+		{"a sequence's own row", "old", `the column is served by another state too: delete the row of keyfill_sequences that says so, or say exclusive: true where both are meant: the database "shop" has "old"`},
+		{"a shared one's", "numbers for orders.id", `: the database "shop" has "numbers", whose row for this column is "numbers for orders.id"`},
+		{"a snowflake's", "flakes (workers) for orders.id", `: the database "shop" has "flakes (workers)", whose row for this column is "flakes (workers) for orders.id"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := &fake{answer: func(query string) reply {
 				if strings.Contains(query, "MIN(name)") || strings.Contains(query, "SELECT name FROM") {
 					return reply{rows: [][]driver.Value{{c.other}}}
+				}
+				if strings.Contains(query, "current_database()") {
+					return reply{rows: [][]driver.Value{{"shop"}}}
 				}
 				return reply{rows: [][]driver.Value{{int64(1), "", "", "orders", "id", ""}}}
 			}}

@@ -63,6 +63,14 @@
 // since another process may still fill the column from it. To give the column
 // to another state, remove it.
 //
+// A sequence whose integers come from another store in blocks has a second row, with the
+// block that comes next; its parameters are "spare", and it names no column:
+//
+//	name            "orders.id (spare)", of the state "orders.id"
+//	next_value      where the block begins
+//	incarnation     the first characters of the incarnation of the state's row, and behind
+//	                "<" the end of the block
+//
 // # A numbering within each parent
 //
 // A state that counts anew for each order, say, has a row of its own, whose

@@ -18,6 +18,10 @@ type engine struct {
 	// refuse them to a user.
 	servers []string
 
+	// database is an expression for the name of the database that the connection is in;
+	// "" where a database has no name.
+	database string
+
 	quote  string // opens a text
 	dual   string // what follows a SELECT of no table
 	now    string // the server's time, as it is stored
@@ -70,6 +74,11 @@ type engine struct {
 	// hiddenCounter asks for the last number, as an integer, where the sql_mode hides
 	// it in the answer to counter. It answers with no row where that is not known.
 	hiddenCounter string
+
+	// lastNumber is a query for the last number of counter, as an integer: no row, or NULL,
+	// where there is none. It tells that for sure where hiddenCounter, if there is one, has
+	// an answer.
+	lastNumber string
 
 	words wording // for the statements about a key table
 

@@ -10,7 +10,7 @@ import (
 // procedure are found by the names that they have.
 func (s *Store) In(schema string) *Store {
 	name := s.run.dialect.QuoteIdent(schema) + "."
-	return &Store{s.run.on(qualified{s.run.conn, strings.NewReplacer(
+	return &Store{s.run.on(qualified{s.run.conn, schema, strings.NewReplacer(
 		"keyfill_sequences", name+"keyfill_sequences",
 		"keyfill_workers", name+"keyfill_workers",
 		"keyfill_series", name+"keyfill_series",
@@ -19,8 +19,9 @@ func (s *Store) In(schema string) *Store {
 
 // qualified is a conn whose statements name the schema of keyfill's tables.
 type qualified struct {
-	inner conn
-	names *strings.Replacer
+	inner  conn
+	schema string
+	names  *strings.Replacer
 }
 
 func (q qualified) exec(ctx context.Context, query string, args []any) (int64, error) {
@@ -40,5 +41,5 @@ func (q qualified) rows(ctx context.Context, query string, args []any) ([][]any,
 }
 
 func (q qualified) transact(ctx context.Context, f func(conn) error) error {
-	return q.inner.transact(ctx, func(c conn) error { return f(qualified{c, q.names}) })
+	return q.inner.transact(ctx, func(c conn) error { return f(qualified{c, q.schema, q.names}) })
 }

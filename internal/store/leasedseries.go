@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/anchor"
@@ -164,15 +165,21 @@ func (r *SeriesRows) lockInside(ctx context.Context) error {
 // lowest returns the series that a query finds; the zero one where it finds
 // none.
 func (r *SeriesRows) lowest(ctx context.Context, text string, v seriesValues) (keysource.Series, error) {
+	first, err := r.first(ctx, text, v)
+	return r.found(ctx, first, err)
+}
+
+// first returns the first integer of the series that a query finds, 0 where it finds none.
+func (r *SeriesRows) first(ctx context.Context, text string, v seriesValues) (int64, error) {
 	first, err := r.ask(ctx, text, v)
 	if err != nil || first == nil || first[0] == nil {
-		return keysource.Series{}, err
+		return 0, err
 	}
 	n, err := toInteger(first[0])
 	if err != nil {
-		return keysource.Series{}, r.failed(err)
+		return 0, r.failed(err)
 	}
-	return r.row(ctx, n)
+	return n, nil
 }
 
 // row returns a series as its row stands.
@@ -246,13 +253,39 @@ func (r *SeriesRows) Move(ctx context.Context, s keysource.Series, to int64) (no
 	return now, moved, err
 }
 
-// TakeOver makes the lowest abandoned series with n integers left this owner's.
+// free returns the lowest series that can be taken over, or any of them by chance where
+// that is wanted.
+func (r *SeriesRows) free(ctx context.Context, v seriesValues, any bool) (keysource.Series, error) {
+	lowest, err := r.first(ctx, seriesFree, v)
+	if err != nil || lowest == 0 || !any {
+		return r.found(ctx, lowest, err)
+	}
+	last, err := r.first(ctx, seriesFreeLast, v)
+	if err != nil || last <= lowest {
+		return r.found(ctx, lowest, err)
+	}
+	v["from"] = lowest + rand.Int64N(last-lowest+1)
+	one, err := r.first(ctx, seriesFreeFrom, v)
+	return r.found(ctx, cmp.Or(one, lowest), err)
+}
+
+// found returns the series with a first integer; the zero one for 0.
+func (r *SeriesRows) found(ctx context.Context, first int64, err error) (keysource.Series, error) {
+	if err != nil || first == 0 {
+		return keysource.Series{}, err
+	}
+	return r.row(ctx, first)
+}
+
+// TakeOver makes the lowest abandoned series with n integers left this owner's. Where
+// another owner is faster, it tries one by chance: hundreds of processes that begin at once,
+// each of which wants a worker's number, would else meet at every one of them.
 func (r *SeriesRows) TakeOver(ctx context.Context, n int64) (keysource.Series, error) {
 	if err := r.open(ctx); err != nil {
 		return keysource.Series{}, err
 	}
 	locked := r.lockInside(ctx)
-	for range takeTries {
+	for try := range takeTries {
 		spent, err := r.lowest(ctx, seriesSpent, r.values(keysource.Series{}))
 		if err == nil {
 			err = locked
@@ -265,7 +298,7 @@ func (r *SeriesRows) TakeOver(ctx context.Context, n int64) (keysource.Series, e
 		}
 		v := r.values(keysource.Series{})
 		v["more"] = n - 1
-		free, err := r.lowest(ctx, seriesFree, v)
+		free, err := r.free(ctx, v, try > 0)
 		if err != nil || free.First == 0 {
 			return keysource.Series{}, err
 		}

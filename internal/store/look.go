@@ -44,7 +44,7 @@ func (s *Store) Look(ctx context.Context, q Sequence) (Looked, error) {
 		}
 		return found, found.behind(&q, got.known)
 	}
-	found := Looked{Last: q.max()}
+	found := Looked{Last: q.ceiling()}
 	if err := s.run.probe(ctx, tables[0]); err != nil {
 		if q.EnsureSchema && s.isMissing(err) {
 			return found, nil
@@ -62,13 +62,13 @@ func (s *Store) Look(ctx context.Context, q Sequence) (Looked, error) {
 	if stored == nil {
 		return found, o.lookUnmade(ctx, &found)
 	}
-	if endOf(stored.incarnation) != q.end() {
+	if endOf(stored.incarnation) != q.end() && !q.holdsBlocks() {
 		q.remember(stored) // from its end on keys are another state's
 		if found.Greatest, found.IsRanked, err = s.run.columnsOf(&q).greatest(ctx); err != nil {
 			return found, err
 		}
 	}
-	found.Last, found.KeysEnd = q.max(), q.keysEnd()
+	found.Last, found.KeysEnd = q.ceiling(), q.keysEnd()
 	if found.Next = max(stored.next, q.StartAt); stored.next < 1 && q.OnBehind != keysource.RemedyAdvance {
 		return found, o.row().belowOne(stored.next)
 	}

@@ -75,9 +75,10 @@ var mysql = engine{
 		"@@server_uuid",
 		"CONCAT_WS('/', @@server_id, @@hostname, @@port)",
 	},
-	quote:  "'",
-	now:    "UTC_TIMESTAMP(6)",
-	random: "UUID()",
+	database: "DATABASE()",
+	quote:    "'",
+	now:      "UTC_TIMESTAMP(6)",
+	random:   "UUID()",
 	// A DSN, the server or its init_connect may have turned it off, and what a
 	// single statement does would never commit (MySQL 8.4 Reference Manual,
 	// section 7.1.8, "autocommit").
@@ -150,6 +151,7 @@ WHERE name = ? AND worker = ? AND reserved_until = ?`,
 	// server of either may be behind the driver.
 	hiddenCounter: `SELECT CAST(LEAST(auto_increment - 1, 9223372036854775807) AS CHAR) FROM information_schema.tables
 WHERE VERSION() LIKE '%MariaDB%' AND table_schema = COALESCE(NULLIF({schemaName}, ''), DATABASE()) AND table_name = {name}`,
+	lastNumber: "SELECT CAST(auto_increment AS SIGNED) - 1 FROM information_schema.tables WHERE table_schema = COALESCE(NULLIF({schemaName}, ''), DATABASE()) AND table_name = {name}",
 	words: wording{
 		place:   "?",
 		lockEnd: " FOR UPDATE",

@@ -73,6 +73,7 @@ type NativeReserver struct {
 	run    *runner
 	native Native
 	opened atomic.Pointer[nativeSequence]
+	once   atomic.Bool // it was opened before
 }
 
 // nativeSequence is a sequence that was found fit.

@@ -82,11 +82,18 @@ func (r *NativeReserver) open(ctx context.Context) (*nativeSequence, error) {
 		return nil, err
 	}
 	for _, c := range r.native.Columns {
-		if err := r.checkColumn(ctx, q, c); err != nil {
+		err := r.checkColumn(ctx, q, c)
+		if errors.Is(err, ErrBegun) && r.native.Exclusive && r.once.Load() {
+			// The other sequence has begun while this one was drawn from, and could not
+			// know of that. A process that runs is not stopped by one that starts.
+			err = nil
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
 	r.opened.Store(q)
+	r.once.Store(true)
 	return q, nil
 }
 

@@ -41,7 +41,11 @@ func (s *Store) Open(ctx context.Context, q Sequence) (Row, error) {
 		row.Behind = true
 		return row, nil
 	case keysource.RemedyAdvance:
-		if o.greatest >= state.limit() {
+		limit := state.limit()
+		if q.holdsBlocks() {
+			limit = q.ceiling()
+		}
+		if o.greatest >= limit {
 			return Row{}, state.exhausted(row.Next)
 		}
 		row.Next = o.greatest + 1
@@ -95,7 +99,7 @@ func (o opener) open(ctx context.Context) (got opening, err error) {
 	if err != nil {
 		return got, err
 	}
-	if stored != nil && endOf(stored.incarnation) != q.end() {
+	if stored != nil && endOf(stored.incarnation) != q.end() && !q.holdsBlocks() {
 		// From its end on keys are another state's.
 		q.remember(stored)
 		if greatest, ranked, err = o.run.columnsOf(q).greatest(ctx); err != nil {
@@ -217,7 +221,7 @@ func (o opener) start(ctx context.Context, greatest int64, ranked bool) (int64, 
 	case start != 0:
 	case !ranked:
 		return 0, q.fail(ErrStart, "")
-	case greatest >= q.max():
+	case greatest >= q.ceiling():
 		return 0, o.row().exhausted(0)
 	default:
 		start = greatest + 1
@@ -225,9 +229,9 @@ func (o opener) start(ctx context.Context, greatest int64, ranked bool) (int64, 
 	if q.least > 0 {
 		start = max(start, q.least)
 		if ranked {
-			start = max(start, min(greatest, q.max())+1)
+			start = max(start, min(greatest, q.ceiling())+1)
 		}
-		if start <= q.max()-q.gap {
+		if start <= q.ceiling()-q.gap {
 			start += q.gap
 		}
 	}

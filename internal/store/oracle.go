@@ -60,11 +60,12 @@ EXCEPTION
 		IF SQLCODE <> -955 THEN RAISE; END IF;
 END;`,
 	},
-	servers: []string{"SYS_CONTEXT('USERENV', 'DB_UNIQUE_NAME')"},
-	quote:   "'",
-	dual:    " FROM dual",
-	now:     "SYSTIMESTAMP",
-	random:  "RAWTOHEX(SYS_GUID())",
+	servers:  []string{"SYS_CONTEXT('USERENV', 'DB_UNIQUE_NAME')"},
+	quote:    "'",
+	dual:     " FROM dual",
+	database: "SYS_CONTEXT('USERENV', 'DB_NAME')",
+	now:      "SYSTIMESTAMP",
+	random:   "RAWTOHEX(SYS_GUID())",
 	series: seriesWords{
 		later:  "SYSTIMESTAMP + NUMTODSINTERVAL({later} / 1000, 'SECOND')",
 		past:   "TIMESTAMP '1970-01-01 00:00:00 +00:00'",

@@ -56,9 +56,10 @@ var postgres = engine{
 		"(SELECT system_identifier FROM pg_control_system()) || '/' || " + timeline,
 		timeline,
 	},
-	quote:  "'",
-	now:    "clock_timestamp()",
-	random: "md5(random()::text || clock_timestamp()::text)",
+	database: "current_database()",
+	quote:    "'",
+	now:      "clock_timestamp()",
+	random:   "md5(random()::text || clock_timestamp()::text)",
 	series: seriesWords{
 		later:  "clock_timestamp() + CAST({later} AS bigint) * interval '1 millisecond'",
 		past:   "'1970-01-01 00:00:00+00'",

@@ -18,6 +18,7 @@ type Reserver struct {
 	run      *runner
 	sequence Sequence
 	whole    bool // never fewer than asked for
+	hasty    bool // does not wait for the upstream
 
 	// All reservers that At returns share these.
 	opened *atomic.Bool
@@ -55,12 +56,31 @@ func (r *Reserver) Whole() *Reserver {
 	return &other
 }
 
+// Hasty returns a Reserver of the same row that returns [ErrNoBlock] in the place of
+// waiting for the upstream of the sequence: see [Upstream.Await].
+func (r *Reserver) Hasty() *Reserver {
+	other := *r
+	other.hasty = true
+	return &other
+}
+
+// Upstream returns the upstream of the sequence, nil for none.
+func (r *Reserver) Upstream() *Upstream { return r.sequence.Upstream }
+
 // Reserve is [Store.Reserve] with two differences. A row that stands below seen is
 // an answer and not an error. Where fewer than n integers are left up to the Max
 // of the sequence, or up to the greatest integer of its key table's column,
 // Reserve reserves these, and N says how many, except for a Reserver of
-// [Reserver.Whole].
+// [Reserver.Whole]. A sequence with an upstream takes another block then.
 func (r *Reserver) Reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
+	if u := r.sequence.Upstream; u != nil {
+		return u.reserve(ctx, blockRows{r}, n, seen)
+	}
+	return r.reserveRow(ctx, n, seen)
+}
+
+// reserveRow is Reserve without an upstream.
+func (r *Reserver) reserveRow(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
 	if !r.opened.Load() {
 		if err := r.openAs(ctx, r.resume(n, seen)); err != nil {
 			return keysource.Reservation{}, err
@@ -157,6 +177,9 @@ func (r *Reserver) resume(n, seen int64) Sequence {
 	if r.once.Load() && (seen > 1 || seen > 0 && r.run.pooled) {
 		q.least, q.gap = seen, remadeGap*min(n, math.MaxInt32)
 	}
+	if q.holdsBlocks() {
+		q.gap = 0 // its next block is above all others
+	}
 	return q
 }
 
@@ -204,6 +227,9 @@ func (r *Reserver) Advance(ctx context.Context, to int64) error {
 	if err := r.open(ctx); err != nil {
 		return err
 	}
+	if u := r.sequence.Upstream; u != nil {
+		return u.advance(ctx, blockRows{r}, to)
+	}
 	return r.row().advance(ctx, to)
 }
 
@@ -211,18 +237,32 @@ func (r *Reserver) Advance(ctx context.Context, to int64) error {
 // [keysource.SequenceOptions]; 0 where there is none, or none can be asked for.
 func (r *Reserver) MaxKey(ctx context.Context) (int64, error) {
 	key, _, err := r.run.columnsOf(&r.sequence).greatest(ctx)
-	if key == 0 || err != nil || !r.sequence.binding().ends {
+	if key == 0 || err != nil {
 		return key, err
 	}
 	// The row may have got an end since it was read last, and keys from there on are
 	// another state's.
-	row, err := stateRows{r.run}.read(ctx, r.sequence.Name)
-	if err != nil || row == nil || endOf(row.incarnation) == r.sequence.end() {
+	end := r.sequence.keysEnd()
+	now, err := r.KeysEndNow(ctx)
+	if err != nil || now == end {
 		return key, nil // what is wrong with the row, the reservation says
 	}
-	r.sequence.remember(row)
 	key, _, err = r.run.columnsOf(&r.sequence).greatest(ctx)
 	return key, err
+}
+
+// KeysEndNow is KeysEnd of the row as it stands.
+func (r *Reserver) KeysEndNow(ctx context.Context) (int64, error) {
+	if r.sequence.binding().ends {
+		row, err := stateRows{r.run}.read(ctx, r.sequence.Name)
+		if err != nil {
+			return 0, err
+		}
+		if row != nil && endOf(row.incarnation) != r.sequence.end() {
+			r.sequence.remember(row)
+		}
+	}
+	return r.sequence.keysEnd(), nil
 }
 
 // KeysEnd returns the integer from which on keys are not the sequence's, as far as it is

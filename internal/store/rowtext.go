@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -20,8 +21,9 @@ func (t rowText) fresh(used bool) string {
 
 // above returns the statement for a sequence that begins above the greatest key, and above
 // the last number that the engine's own counters have given: rows may have been deleted.
-// Where the columns are in the same database, the start is worked out when it runs.
-func (t rowText) above(greatest, counted int64) string {
+// The start is worked out when the statement runs, and is left to the reader where the
+// engine cannot do that: no key is in the text.
+func (t rowText) above(ctx context.Context, greatest, counted int64) string {
 	q, d := t.row.q, t.row.run.dialect
 	start, from := "1", t.row.run.engine.dual
 	var ranked []string
@@ -37,13 +39,21 @@ func (t rowText) above(greatest, counted int64) string {
 	case ranked == nil, t.row.run.columnsOf(q).startKnown() != nil:
 		start = "<start>" // only the reader knows
 	case q.At != nil:
-		last := max(greatest, counted)
-		start = strconv.FormatInt(last+min(1, maxNext-last), 10)
+		start = "<the greatest key and one>"
 	default:
-		if counted > 0 {
-			ranked = append(ranked, fmt.Sprintf("SELECT %d", counted))
-		}
 		start = "COALESCE(MAX(m), 0) + 1"
+		if counted > greatest {
+			for _, k := range t.row.run.columnsOf(q).all() {
+				if !k.column.Counted {
+					continue
+				}
+				text := k.lastNumber(ctx)
+				if text == "" {
+					return t.insert("<the engine's last number and one>", from)
+				}
+				ranked = append(ranked, text)
+			}
+		}
 		from = " FROM (" + strings.Join(ranked, " UNION ALL ") + ") k"
 	}
 	return t.insert(start, from)

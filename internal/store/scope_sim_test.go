@@ -280,12 +280,6 @@ func TestScopeMutants(t *testing.T) {
 		{"the parent is left out of the name", "gap-free", scopeNameless},
 		{"the row is looked for before it is locked", "unique", scopeUnlocked},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			w := scopeTrial(tt.mutant).SearchFor(t, tt.law, 2000)
-			if w == nil {
-				t.Fatal("no seed breaks the law")
-			}
-			t.Logf("seed %d: %s", w.Seed, w.Broken()[0])
-		})
+		t.Run(tt.name, func(t *testing.T) { scopeTrial(tt.mutant).Find(t, tt.law, 2000) })
 	}
 }

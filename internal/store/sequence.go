@@ -102,6 +102,10 @@ type Sequence struct {
 	// does not compare: its source does.
 	OnBehind keysource.Remedy
 
+	// Upstream fetches the blocks of a sequence whose Parameters are [UpstreamParameters],
+	// for a [Reserver]; nil for who only looks at its row.
+	Upstream *Upstream
+
 	// known is the incarnation of the row as it was last read, for a [Reserver]; nil
 	// for one that is read each time.
 	known *atomic.Pointer[string]
@@ -156,6 +160,8 @@ func (q *Sequence) check(d *dialect.Dialect) error {
 		return fmt.Errorf("%w: sequence %q has more than %d characters of parameters", keysource.ErrOptions, q.Name, maxParameters)
 	case !q.Shared && len(q.Columns) != 1:
 		return fmt.Errorf("%w: sequence %q serves %d columns and is not shared", keysource.ErrOptions, q.Name, len(q.Columns))
+	case q.Upstream != nil && (!q.holdsBlocks() || q.foreign() || q.optimistic()):
+		return fmt.Errorf("%w: sequence %q has an Upstream and no row of its own in keyfill_sequences for it: leave it out", keysource.ErrOptions, q.Name)
 	case q.StartAt != 0 && (q.Shared || q.foreign()):
 		return fmt.Errorf("%w: sequence %q has StartAt and no row of its own in keyfill_sequences: leave it out", keysource.ErrOptions, q.Name)
 	case q.Start < 0, q.Max < 0, q.StartAt < 0, q.Skip.First < 0, q.Skip.Last < q.Skip.First, q.Skip.Last == math.MaxInt64:
@@ -169,13 +175,25 @@ const (
 	maxReserved = maxNext - 1
 )
 
-// max returns the greatest integer to be reserved.
+// max returns the greatest integer to be reserved. The row of a sequence with an upstream
+// has none before it has a block.
 func (q *Sequence) max() int64 {
-	last := min(cmp.Or(q.Max, math.MaxInt64), maxReserved)
-	if end := q.end(); end > 0 {
+	last := q.last()
+	if end := q.end(); end > 0 || q.holdsBlocks() {
 		last = min(last, end-1)
 	}
 	return last
+}
+
+// last is max whatever the row says.
+func (q *Sequence) last() int64 { return min(cmp.Or(q.Max, math.MaxInt64), maxReserved) }
+
+// ceiling is max, and for a sequence with an upstream the last integer of all its blocks.
+func (q *Sequence) ceiling() int64 {
+	if q.holdsBlocks() {
+		return q.last()
+	}
+	return q.max()
 }
 
 // end returns the first integer that the row leaves to another state, as far as it is
@@ -184,7 +202,7 @@ func (q *Sequence) end() int64 { return endOf(q.incarnation()) }
 
 // keysEnd returns the integer from which on keys are not the sequence's; 0 for none.
 func (q *Sequence) keysEnd() int64 {
-	if end := q.end(); end > 0 && (q.Below == 0 || end < q.Below) {
+	if end := q.end(); end > 0 && !q.holdsBlocks() && (q.Below == 0 || end < q.Below) {
 		return end
 	}
 	return q.Below

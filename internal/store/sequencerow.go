@@ -54,7 +54,11 @@ func (s *sequenceRow) limit() int64 {
 
 // limitOf is limit for a row as it was read.
 func (s *sequenceRow) limitOf(row *storedRow) int64 {
-	if end := endOf(row.incarnation); end > 0 {
+	end := endOf(row.incarnation)
+	switch {
+	case s.q.holdsBlocks():
+		return min(s.q.last(), end-1) // the row may have another block than was known
+	case end > 0:
 		return min(s.limit(), end-1)
 	}
 	return s.limit()
@@ -154,7 +158,7 @@ func (s *sequenceRow) noRow(ctx context.Context, greatest int64) error {
 				return err
 			}
 		}
-		e.SQL = rowText{s}.above(greatest, counted)
+		e.SQL = rowText{s}.above(ctx, greatest, counted)
 		return e
 	}
 	used, err := s.run.columnsOf(s.q).used(ctx)
@@ -184,7 +188,7 @@ func (s *sequenceRow) exhausted(next int64) *Error {
 	limit := s.limit()
 	e := s.q.fail(keysource.ErrExhausted, "the limit is %d: make the column wider and raise max_bits, or take another source", limit)
 	switch {
-	case s.q.end() > 0 && limit == s.q.end()-1:
+	case s.q.end() > 0 && limit == s.q.end()-1 && !s.q.holdsBlocks():
 		e = s.q.fail(keysource.ErrExhausted, "%s", EndRemedy)
 	case s.q.Below > 0 && limit == s.q.Below-1:
 		e = s.q.fail(keysource.ErrExhausted, "the remedy is %s", BelowRemedy)

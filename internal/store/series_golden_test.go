@@ -29,6 +29,8 @@ func (a *seriesAnswers) answer(query string) reply {
 	switch {
 	case has("WHERE 1 = 0"), has("SET autocommit"), query == "BEGIN", query == "COMMIT":
 		return reply{}
+	case has("MAX(series_first)"):
+		return row(a.free)
 	case has("MAX("):
 		return row([]byte("41"))
 	case has("MIN(name)"):
@@ -124,6 +126,9 @@ func seriesSession(t *testing.T, f *fake, a *seriesAnswers, st *store.Store) []t
 	a.spent, a.free = int64(1), int64(1_000_001)
 	s, err = rows.TakeOver(ctx, 10)
 	step("TakeOver", s, moved, err)
+	a.spent, a.misses = nil, 1
+	s, err = rows.TakeOver(ctx, 10)
+	step("TakeOver after another owner was faster", s, moved, err)
 	step("GiveUp", nil, nil, rows.GiveUp(ctx, moved, 1_000_077))
 	a.misses = 1
 	step("GiveUp of a row that stands elsewhere", nil, nil, rows.GiveUp(ctx, moved, moved.Next))

@@ -29,7 +29,11 @@ const (
 
 	// The lease has run out when its end has passed: strictly, since the holder
 	// may count on it to the end.
-	seriesFree  = "SELECT [[MIN(series_first)]] FROM keyfill_series WHERE name = {name} AND leased_until < {now} AND next_value <= series_last - {more}"
+	seriesFree = "SELECT [[MIN(series_first)]] FROM keyfill_series WHERE name = {name} AND leased_until < {now} AND next_value <= series_last - {more}"
+	// Those of them from one on, and the last one.
+	seriesFreeFrom = "SELECT [[MIN(series_first)]] FROM keyfill_series WHERE name = {name} AND leased_until < {now} AND next_value <= series_last - {more} AND series_first >= {from}"
+	seriesFreeLast = "SELECT [[MAX(series_first)]] FROM keyfill_series WHERE name = {name} AND leased_until < {now} AND next_value <= series_last - {more}"
+
 	seriesSpent = "SELECT [[MIN(series_first)]] FROM keyfill_series WHERE name = {name} AND leased_until < {now} AND next_value > series_last"
 
 	seriesMake = `INSERT INTO keyfill_series (name, series_first, series_last, next_value, owner, epoch, leased_until, updated_at)

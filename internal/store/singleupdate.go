@@ -34,6 +34,9 @@ func (s singleUpdate) reserve(ctx context.Context, n, seen int64) (keysource.Res
 		if err := r.proof.prepare(ctx); err != nil {
 			return keysource.Reservation{}, err
 		}
+		if q.holdsBlocks() {
+			limit = q.max() // the row may have got another block
+		}
 		v[pLimit] = min(limit, q.max()) - n + 1 - offset // the row may have got an end
 		answer, err := s.update(ctx, u, v)
 		if err != nil {
@@ -65,7 +68,7 @@ func (s singleUpdate) reserve(ctx context.Context, n, seen int64) (keysource.Res
 func (s singleUpdate) isBeyondEnd(answer []any, got keysource.Reservation, n int64) bool {
 	incarnation := toText(answer[1])
 	end := endOf(incarnation)
-	if end == 0 {
+	if end == 0 && !s.row.q.holdsBlocks() {
 		return false
 	}
 	s.row.q.remember(&storedRow{incarnation: incarnation})

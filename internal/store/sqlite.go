@@ -104,8 +104,9 @@ RETURNING previous_until`,
 			[]param{pUntil, pOwner, pOwner, pName, pWorker},
 		},
 	},
-	maxKey:  "SELECT MAX(%s) FROM %s",
-	counter: "SELECT seq FROM {schema}sqlite_sequence WHERE name = {name}",
+	maxKey:     "SELECT MAX(%s) FROM %s",
+	counter:    "SELECT seq FROM {schema}sqlite_sequence WHERE name = {name}",
+	lastNumber: "SELECT seq FROM {schema}sqlite_sequence WHERE name = {name}",
 	words: wording{
 		place: "?",
 		// A column holds what was put into it, whatever its type.

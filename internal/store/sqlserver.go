@@ -49,10 +49,11 @@ CREATE TABLE keyfill_series (
 	PRIMARY KEY (name, series_first)
 )`,
 	},
-	servers: []string{"@@SERVERNAME"},
-	quote:   "N'",
-	now:     "SYSUTCDATETIME()",
-	random:  "CONVERT(nvarchar(40), NEWID())",
+	servers:  []string{"@@SERVERNAME"},
+	database: "DB_NAME()",
+	quote:    "N'",
+	now:      "SYSUTCDATETIME()",
+	random:   "CONVERT(nvarchar(40), NEWID())",
 	series: seriesWords{
 		later: "DATEADD(millisecond, {later}, SYSUTCDATETIME())",
 		past:  "'19700101'",

@@ -1,0 +1,23 @@
+package store_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/store"
+)
+
+// TestUpstreamStatements compares the statements that change the rows with blocks with
+// testdata/upstream.txtar. MariaDB, PostgreSQL and SQLite run them in e2e.
+func TestUpstreamStatements(t *testing.T) {
+	var got []txtar.File
+	for _, d := range dialect.All() {
+		install, turn := store.UpstreamStatements(d)
+		got = append(got, txtar.File{Name: d.Name + ": install", Data: []byte(install + "\n")},
+			txtar.File{Name: d.Name + ": turn", Data: []byte(turn + "\n")})
+	}
+	compare(t, filepath.Join("testdata", "upstream.txtar"), got)
+}

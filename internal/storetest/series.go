@@ -1,0 +1,329 @@
+package storetest
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// size is how many integers the series of most tests have.
+const size = 10
+
+// owners returns the series of a new state for several owners, each in a store of its own.
+func owners(t *testing.T, o Options, names ...string) []keysource.SeriesStore {
+	t.Helper()
+	st, _ := state(1)
+	var all []keysource.SeriesStore
+	for _, owner := range names {
+		all = append(all, o.open(t).Series(st, keysource.SeriesOwner{Size: size, Lease: o.Lease, Owner: owner}))
+	}
+	return all
+}
+
+// must returns a series, which has to come without an error.
+func must(t *testing.T) func(s keysource.Series, err error) keysource.Series {
+	return func(s keysource.Series, err error) keysource.Series {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+}
+
+// want complains about another series.
+func want(t *testing.T, what string, got, want keysource.Series) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: %+v, want %+v", what, got, want)
+	}
+}
+
+// moved moves a series, which has to work.
+func moved(t *testing.T, s keysource.SeriesStore, one keysource.Series, to int64) keysource.Series {
+	t.Helper()
+	now, ok, err := s.Move(t.Context(), one, to)
+	if err != nil || !ok {
+		t.Fatalf("Move(%+v, %d): %+v, %t, %v", one, to, now, ok, err)
+	}
+	one.Next, one.Own = to, true
+	want(t, "what has moved", now, one)
+	return now
+}
+
+// stays tries to move a series that is not as the caller knows it.
+func stays(t *testing.T, s keysource.SeriesStore, one keysource.Series, to int64, is keysource.Series) {
+	t.Helper()
+	now, ok, err := s.Move(t.Context(), one, to)
+	if err != nil || ok {
+		t.Errorf("Move(%+v, %d): %t, %v, want neither", one, to, ok, err)
+	}
+	want(t, "what has not moved", now, is)
+}
+
+// testSeriesOpen: new series lie above all others, and are their owner's.
+func testSeriesOpen(t *testing.T, o Options) {
+	all := owners(t, o, "a", "b")
+	a, b := all[0], all[1]
+	want(t, "what an owner has before", must(t)(a.Own(t.Context())), keysource.Series{})
+	first := must(t)(a.Open(t.Context(), 0))
+	want(t, "the first series", first, keysource.Series{First: 1, Last: size, Next: 1, Epoch: 1, Own: true})
+	second := must(t)(b.Open(t.Context(), 0))
+	want(t, "the second series", second, keysource.Series{First: size + 1, Last: 2 * size, Next: size + 1, Epoch: 1, Own: true})
+	third := must(t)(a.Open(t.Context(), size+1))
+	want(t, "the own one", must(t)(a.Own(t.Context())), first)
+	want(t, "the own one of the other", must(t)(b.Own(t.Context())), second)
+
+	low := must(t)(b.Open(t.Context(), 100))
+	if low.First != third.Last+1 || low.Own {
+		t.Errorf("a store below what was seen: %+v, want where it stands", low)
+	}
+	if err := b.Advance(t.Context(), 100); err != nil {
+		t.Fatalf("Advance: %v", err)
+	}
+	high := must(t)(b.Open(t.Context(), 100))
+	if high.First < 100 || high.Last != high.First+size-1 || !high.Own {
+		t.Errorf("a series above 100: %+v", high)
+	}
+	if err := a.Advance(t.Context(), 1); err != nil {
+		t.Fatalf("Advance: %v", err)
+	}
+	if next := must(t)(a.Open(t.Context(), 0)); next.First <= high.Last {
+		t.Errorf("after %+v came %+v", high, next)
+	}
+}
+
+// testSeriesEnd: there are no series beyond Max, and none with fewer integers.
+func testSeriesEnd(t *testing.T, o Options) {
+	for _, last := range []int64{25, math.MaxInt64 - 1} {
+		st, _ := state(last - 24)
+		st.Max = last
+		s := o.open(t).Series(st, keysource.SeriesOwner{Size: size, Lease: o.Lease, Owner: "a"})
+		for range 2 {
+			must(t)(s.Open(t.Context(), 0))
+		}
+		if got, err := s.Open(t.Context(), 0); !errors.Is(err, keysource.ErrExhausted) {
+			t.Errorf("up to %d: %+v, %v, want %v", last, got, err, keysource.ErrExhausted)
+		}
+	}
+}
+
+// testSeriesMove: a series moves where it is as the caller knows it, and else does not.
+func testSeriesMove(t *testing.T, o Options) {
+	all := owners(t, o, "a", "b", "a")
+	a, b, again := all[0], all[1], all[2]
+	begun := must(t)(a.Open(t.Context(), 0))
+	now := moved(t, a, begun, 4)
+	stays(t, a, begun, 6, now)
+	stays(t, again, begun, 4, now)
+	foreign := now
+	foreign.Own = false
+	stays(t, b, now, 6, foreign)
+	wrong := now
+	wrong.Epoch++
+	stays(t, a, wrong, 6, now)
+	now = moved(t, a, now, 4) // the lease is renewed
+	now = moved(t, again, now, size+1)
+	stays(t, a, keysource.Series{First: 500, Last: 509, Next: 500, Epoch: 1}, 501, keysource.Series{})
+	want(t, "a used-up one", must(t)(a.Own(t.Context())), now)
+}
+
+// testSeriesGiveUp: any owner may take the rest of a series that was given up at once, and
+// the integers that were given back with it.
+func testSeriesGiveUp(t *testing.T, o Options) {
+	all := owners(t, o, "a", "b", "c")
+	a, b, c := all[0], all[1], all[2]
+	begun := must(t)(a.Open(t.Context(), 0))
+	want(t, "a series that is leased", must(t)(b.TakeOver(t.Context(), 1)), keysource.Series{})
+	now := moved(t, a, begun, 8)
+	give := func(s keysource.SeriesStore, one keysource.Series, to int64) {
+		t.Helper()
+		if err := s.GiveUp(t.Context(), one, to); err != nil {
+			t.Errorf("GiveUp(%+v, %d): %v", one, to, err)
+		}
+	}
+	give(b, now, 1) // it is not b's
+	want(t, "a series that another one gave up", must(t)(a.Own(t.Context())), now)
+	give(a, now, 5)
+	want(t, "what is left", must(t)(a.Own(t.Context())), keysource.Series{})
+	want(t, "one with more integers", must(t)(b.TakeOver(t.Context(), 7)), keysource.Series{})
+	taken := must(t)(b.TakeOver(t.Context(), 6))
+	want(t, "what was given up", taken, keysource.Series{First: 1, Last: size, Next: 5, Epoch: 2, Own: true})
+	foreign := taken
+	foreign.Own = false
+	stays(t, a, now, 9, foreign)
+	give(a, now, 1)
+	next := moved(t, b, taken, 7)
+	give(b, taken, 6) // it has moved since, by an answer that was lost
+	want(t, "what has moved", must(t)(c.TakeOver(t.Context(), 1)), keysource.Series{First: 1, Last: size, Next: next.Next, Epoch: 3, Own: true})
+}
+
+// testSeriesSpent: no owner gets a series that is used up.
+func testSeriesSpent(t *testing.T, o Options) {
+	all := owners(t, o, "a", "b")
+	a, b := all[0], all[1]
+	spent := moved(t, a, must(t)(a.Open(t.Context(), 0)), size+1)
+	if err := a.GiveUp(t.Context(), spent, size+1); err != nil {
+		t.Fatalf("GiveUp: %v", err)
+	}
+	want(t, "a used-up one", must(t)(b.TakeOver(t.Context(), 1)), keysource.Series{})
+	want(t, "a used-up one of its own", must(t)(a.Own(t.Context())), keysource.Series{})
+	stays(t, a, spent, size+1, keysource.Series{})
+	if next := must(t)(b.Open(t.Context(), 0)); next.First != size+1 {
+		t.Errorf("the next series is %+v", next)
+	}
+}
+
+// takeOver takes over a series as soon as a lease has run out.
+func takeOver(t *testing.T, s keysource.SeriesStore, n int64) keysource.Series {
+	t.Helper()
+	for {
+		if taken := must(t)(s.TakeOver(t.Context(), n)); taken.First > 0 {
+			return taken
+		}
+		time.Sleep(20 * time.Millisecond) // until the test binary's own limit
+	}
+}
+
+// testSeriesTakeOver: a series whose lease has run out goes to the owner that takes it, for
+// good. Before its lease has run out no other owner gets it.
+func testSeriesTakeOver(t *testing.T, o Options) {
+	all := owners(t, o, "a", "b")
+	a, b := all[0], all[1]
+	begun := must(t)(a.Open(t.Context(), 0))
+	sent := time.Now()
+	held := moved(t, a, begun, 3)
+	taken := takeOver(t, b, 1)
+	if took := time.Since(sent); took < o.Lease {
+		t.Errorf("a lease of %v had run out after %v", o.Lease, took)
+	}
+	want(t, "the series", taken, keysource.Series{First: 1, Last: size, Next: 3, Epoch: 2, Own: true})
+	foreign := taken
+	foreign.Own = false
+	stays(t, a, held, 5, foreign)
+	want(t, "what the owner before has", must(t)(a.Own(t.Context())), keysource.Series{})
+	if err := a.GiveUp(t.Context(), held, 1); err != nil {
+		t.Errorf("GiveUp: %v", err)
+	}
+	spent := moved(t, b, taken, size+1)
+	// It is removed when its lease has run out: the next one is another series.
+	next := must(t)(a.Open(t.Context(), 0))
+	if next.First != size+1 {
+		t.Errorf("the next series is %+v", next)
+	}
+	if other := takeOver(t, b, 1); other.First != next.First {
+		t.Errorf("after %+v was used up, %+v was taken over", spent, other)
+	}
+	want(t, "a used-up series that was removed", must(t)(b.Own(t.Context())), keysource.Series{First: next.First, Last: next.Last, Next: next.Next, Epoch: 2, Own: true})
+}
+
+// testSeriesLowest: of several abandoned series the lowest that has room is taken over.
+func testSeriesLowest(t *testing.T, o Options) {
+	all := owners(t, o, "a", "b")
+	a, b := all[0], all[1]
+	var made []keysource.Series
+	for i := range int64(12) { // 1, 11, … 111: as texts in another order
+		one := must(t)(a.Open(t.Context(), 0))
+		if i < 2 {
+			one = moved(t, a, one, one.Last)
+		}
+		made = append(made, one)
+	}
+	for _, one := range made {
+		if err := a.GiveUp(t.Context(), one, one.Next); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, n := range []int{2, 3, 4} {
+		if got := must(t)(b.TakeOver(t.Context(), 2)); got.First != made[n].First {
+			t.Errorf("%+v was taken over, want the one from %d on", got, made[n].First)
+		}
+	}
+	if got := must(t)(b.TakeOver(t.Context(), 1)); got.First != made[0].First {
+		t.Errorf("%+v was taken over, want the one from %d on", got, made[0].First)
+	}
+	if own := must(t)(b.Own(t.Context())); own.First != made[0].First {
+		t.Errorf("the lowest of its own is %+v, want the one from %d on", own, made[0].First)
+	}
+}
+
+// testSeriesRenewed: a lease lasts its whole time from each renewal on.
+func testSeriesRenewed(t *testing.T, o Options) {
+	all := owners(t, o, "a", "b")
+	a, b := all[0], all[1]
+	held := must(t)(a.Open(t.Context(), 0))
+	sure := 0
+	for range 6 {
+		sent := time.Now()
+		held = moved(t, a, held, held.Next)
+		time.Sleep(o.Lease / 2)
+		got := must(t)(b.TakeOver(t.Context(), 1))
+		lasts := time.Since(sent) < o.Lease
+		switch {
+		case got.First > 0 && lasts:
+			t.Fatalf("%+v was taken over while its lease lasted", got)
+		case got.First > 0:
+			t.Logf("this machine was stopped for longer than a lease, after %d renewals", sure)
+			return
+		}
+		sure++
+	}
+}
+
+// testSeriesAtOnce: no integer of a series has two owners, while they take over from each
+// other what others give up or leave to their leases.
+func testSeriesAtOnce(t *testing.T, o Options) {
+	const stores, each, rounds = 3, 3, 12
+	st, _ := state(1)
+	var mu sync.Mutex
+	var all []keysource.Reservation
+	var group sync.WaitGroup
+	for range stores {
+		s := o.open(t)
+		for i := range each {
+			own := s.Series(st, keysource.SeriesOwner{Size: size, Lease: o.Lease, Owner: name("owner")})
+			group.Go(func() {
+				for round := range rounds {
+					one, err := own.TakeOver(t.Context(), 3)
+					if err == nil && one.First == 0 {
+						one, err = own.Open(t.Context(), 0)
+					}
+					if err != nil {
+						t.Errorf("TakeOver or Open: %v", err)
+						return
+					}
+					now, ok, err := own.Move(t.Context(), one, one.Next+3)
+					if err != nil {
+						t.Errorf("Move: %v", err)
+						return
+					}
+					if !ok {
+						continue // it was taken over already
+					}
+					mu.Lock()
+					all = append(all, keysource.Reservation{First: one.Next, N: 3})
+					mu.Unlock()
+					if (round+i)%3 == 0 {
+						continue // as if it had been killed
+					}
+					if err := own.GiveUp(t.Context(), now, now.Next); err != nil {
+						t.Errorf("GiveUp: %v", err)
+					}
+				}
+			})
+		}
+	}
+	group.Wait()
+	slices.SortFunc(all, func(a, b keysource.Reservation) int { return cmp.Compare(a.First, b.First) })
+	for i, one := range all[1:] {
+		if one.First < all[i].First+3 {
+			t.Errorf("the integer %d was reserved twice", one.First)
+		}
+	}
+}

@@ -1,0 +1,144 @@
+// Package storetest tests what every [keysource.Store] has to do, whatever keeps the
+// states: the rules of the interfaces in package keysource, and the law that no key is
+// made twice, by sources that use the store from several processes at once.
+//
+//	func TestStore(t *testing.T) {
+//		storetest.Run(t, storetest.Options{
+//			Open:  func(t testing.TB) keysource.Store { return open(t, cluster) },
+//			Lease: 2 * time.Second,
+//		})
+//	}
+//
+// The tests wait for leases to run out, so they run side by side. A test fails for what
+// a store has answered, and never since the machine is slow.
+package storetest
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"math"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// Options say how the tests reach a store.
+type Options struct {
+	// Open returns a store, as another process would open it: all of them have the same
+	// states. The tests close it.
+	Open func(t testing.TB) keysource.Store
+
+	// Lease is the shortest lease that the store keeps.
+	Lease time.Duration
+
+	// Draws is how many keys each source draws where several of them draw at once; 0 is
+	// 500. There are 4 stores, and 4 sources of a kind in each.
+	Draws int
+}
+
+// Run runs all tests.
+func Run(t *testing.T, o Options) {
+	for _, c := range []struct {
+		name string
+		run  func(t *testing.T, o Options)
+	}{
+		{"Reserve", testReserve},
+		{"ReserveEnd", testReserveEnd},
+		{"ReserveSeen", testReserveSeen},
+		{"ReserveAtOnce", testReserveAtOnce},
+		{"First", testFirst},
+		{"FirstFails", testFirstFails},
+		{"FirstAtOnce", testFirstAtOnce},
+		{"Advance", testAdvance},
+		{"Parameters", testParameters},
+		{"Names", testNames},
+		{"Mark", testMark},
+		{"MarkAtOnce", testMarkAtOnce},
+		{"Bind", testBind},
+		{"BindAtOnce", testBindAtOnce},
+		{"SeriesOpen", testSeriesOpen},
+		{"SeriesEnd", testSeriesEnd},
+		{"SeriesMove", testSeriesMove},
+		{"SeriesGiveUp", testSeriesGiveUp},
+		{"SeriesSpent", testSeriesSpent},
+		{"SeriesTakeOver", testSeriesTakeOver},
+		{"SeriesLowest", testSeriesLowest},
+		{"SeriesRenewed", testSeriesRenewed},
+		{"SeriesAtOnce", testSeriesAtOnce},
+		{"Sources", testSources},
+		{"Close", testClose},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			c.run(t, o)
+		})
+	}
+}
+
+// open opens a store that is closed with the test.
+func (o Options) open(t *testing.T) keysource.Store {
+	t.Helper()
+	s := o.Open(t)
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return s
+}
+
+// name returns the name of a state that no other test has.
+func name(of string) string { return of + "." + rand.Text()[:8] }
+
+// state returns a state that begins at first, and how often it was asked where to begin.
+func state(first int64) (keysource.State, *atomic.Int64) {
+	asked := new(atomic.Int64)
+	return keysource.State{
+		Name: name("orders"), Parameters: "p", Max: math.MaxInt64 - 1,
+		First: func(context.Context) (int64, error) {
+			asked.Add(1)
+			return first, nil
+		},
+	}, asked
+}
+
+// reserve is Reserve of a store that has to answer.
+func reserve(t *testing.T, r keysource.Reserver, n, seen int64) keysource.Reservation {
+	t.Helper()
+	got, err := r.Reserve(t.Context(), n, seen)
+	if err != nil {
+		t.Fatalf("Reserve(%d, %d): %v", n, seen, err)
+	}
+	return got
+}
+
+// wantFirst reserves n integers, which have to begin at first.
+func wantFirst(t *testing.T, r keysource.Reserver, n, seen, first int64) keysource.Reservation {
+	t.Helper()
+	got := reserve(t, r, n, seen)
+	if got.First != first {
+		t.Errorf("Reserve(%d, %d) begins at %d, want %d", n, seen, got.First, first)
+	}
+	return got
+}
+
+// wantState complains about an error that does not say that the state cannot be used.
+func wantState(t *testing.T, what string, err error) {
+	t.Helper()
+	if !errors.Is(err, keysource.ErrStoreState) {
+		t.Errorf("%s: %v, want %v", what, err, keysource.ErrStoreState)
+	}
+}
+
+func testClose(t *testing.T, o Options) {
+	st, _ := state(1)
+	one, two := o.Open(t), o.open(t)
+	wantFirst(t, one.Reserver(st), 1, 0, 1)
+	if err := one.Close(); err != nil {
+		t.Errorf("Close: %v", err)
+	}
+	wantFirst(t, two.Reserver(st), 1, 0, 2)
+}
