@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 )
 
 // Database creates an empty database for the test and returns its name, to be
@@ -72,7 +71,7 @@ func (s *Server) execute(driver, statement string) error {
 	if s.mayEnd {
 		defer db.Close()
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
 	_, err = db.ExecContext(ctx, statement)
 	return err

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Engine is the facts about one kind of server: see [MariaDB], [PostgreSQL] and
-// [PgBouncer].
+// Engine is the facts about one kind of server: see [MariaDB], [PostgreSQL], [PgBouncer]
+// and [Prometheus].
 type Engine struct {
 	name     string // as messages spell it
 	variable string // of the environment; names a running server
@@ -18,7 +18,7 @@ type Engine struct {
 	find    func() (programs, error)
 	install func(l *local) []string // the command that fills the data folder; nil: it has none
 	serve   func(l *local) []string // the command that is the server
-	socket  func(l *local) string   // the Unix socket that serve opens
+	socket  func(l *local) string   // the Unix socket that serve opens; nil: it has none
 	scripts map[string]string       // programs of ours that serve finds in its PATH
 	durable []string                // follows serve where commits are to be flushed: see Durable
 	forgets []string                // follows serve where nothing has to survive: see Forgetful
@@ -26,7 +26,12 @@ type Engine struct {
 	// configure writes the files that serve reads, when the port is known; nil: it has none.
 	configure func(l *local) error
 
-	// taken is what its log says of a port that another has, where it goes on without.
+	// killed clears away what its process leaves behind that was ended by SIGKILL; nil:
+	// nothing.
+	killed func(pid int)
+
+	// taken is what its log says of a port that another has; "" where it ends then and says
+	// "Address already in use".
 	taken string
 
 	stop  syscall.Signal // ends it without waiting for its clients

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -30,21 +31,25 @@ type galeraNode struct {
 	group string // the port at which nodes talk to each other
 	ist   string // the port at which it gets what it has missed
 
+	change   []func(*Engine) *Engine // of the servers
+	position string                  // from which it joins again after SIGKILL; "" otherwise
+
 	cluster []*Server // the nodes of its cluster, itself among them
 }
 
 // StartGalera returns the running nodes of a Galera cluster of MariaDB, which belong
 // to the test t alone and end with it. Each node takes writes, on 127.0.0.1. The
-// driver is one registered with database/sql that reads their DSNs. It skips the
+// driver is one registered with database/sql that reads their DSNs. Each change, such as
+// [Engine.Moved], makes another engine of the one that a node would run. It skips the
 // test as [Server.Need] does.
 //
 // The data folder is made once. The first node writes into it where the cluster
 // stands and ends; the other nodes begin with copies, so that what they have missed
 // is a few changes (an incremental state transfer). The script of the state transfer
 // is one of ours, galeraTransfer: no rsync, no socat.
-func StartGalera(t testing.TB, driver string, nodes int) []*Server {
+func StartGalera(t testing.TB, driver string, nodes int, change ...func(*Engine) *Engine) []*Server {
 	t.Helper()
-	cluster, err := tryGalera(driver, nodes)
+	cluster, err := tryGalera(driver, nodes, change...)
 	needGalera(t, err)
 	for _, s := range cluster {
 		t.Cleanup(s.discard)
@@ -83,9 +88,9 @@ func (c *Cluster) End() {
 }
 
 // tryGalera starts a cluster, again where another process has taken a port.
-func tryGalera(driver string, nodes int) (cluster []*Server, err error) {
+func tryGalera(driver string, nodes int, change ...func(*Engine) *Engine) (cluster []*Server, err error) {
 	for range 3 {
-		if cluster, err = startGalera(driver, nodes); err == nil || isMissing(err) {
+		if cluster, err = startGalera(driver, nodes, change); err == nil || isMissing(err) {
 			break
 		}
 	}
@@ -108,7 +113,7 @@ func isMissing(err error) bool {
 	return errors.As(err, &missing)
 }
 
-func startGalera(driver string, nodes int) (cluster []*Server, err error) {
+func startGalera(driver string, nodes int, change []func(*Engine) *Engine) (cluster []*Server, err error) {
 	defer func() {
 		if err != nil {
 			for _, s := range cluster {
@@ -116,7 +121,7 @@ func startGalera(driver string, nodes int) (cluster []*Server, err error) {
 			}
 		}
 	}()
-	first := &galeraNode{name: "node1", peers: "gcomm://"}
+	first := &galeraNode{name: "node1", peers: "gcomm://", change: change}
 	s, err := first.start()
 	if err != nil {
 		return nil, err
@@ -130,7 +135,7 @@ func startGalera(driver string, nodes int) (cluster []*Server, err error) {
 	}
 	data := s.local.data
 	for i := range nodes - 1 {
-		node := &galeraNode{name: fmt.Sprintf("node%d", i+2), peers: "gcomm://127.0.0.1:" + first.group}
+		node := &galeraNode{name: fmt.Sprintf("node%d", i+2), peers: "gcomm://127.0.0.1:" + first.group, change: change}
 		other, err := node.copyOf(data)
 		if err != nil {
 			return cluster, err
@@ -189,7 +194,11 @@ func (n *galeraNode) engine() *Engine {
 	e.scripts = map[string]string{"wsrep_sst_" + galeraMethod: galeraTransfer}
 	serve := e.serve
 	e.serve = func(l *local) []string { return append(serve(l), n.options(l)...) }
-	return &e
+	changed := &e
+	for _, change := range n.change {
+		changed = change(changed)
+	}
+	return changed
 }
 
 func findGalera() (programs, error) {
@@ -211,7 +220,7 @@ func findGalera() (programs, error) {
 // options follow the options of a server that stands alone: see "Galera Cluster
 // System Variables" in the MariaDB documentation and "Galera Parameters".
 func (n *galeraNode) options(l *local) []string {
-	return []string{
+	options := []string{
 		"--binlog-format=ROW", "--innodb-autoinc-lock-mode=2",
 		"--wsrep-on=ON",
 		"--wsrep-provider=" + l.programs["galera"],
@@ -227,6 +236,42 @@ func (n *galeraNode) options(l *local) []string {
 			"gcache.size=16M", "gcache.page_size=16M",
 			"pc.announce_timeout=PT1S",
 		}, ";"),
+	}
+	if n.position != "" {
+		options = append(options, "--wsrep-start-position="+n.position)
+	}
+	return options
+}
+
+var recoveredPosition = regexp.MustCompile(`Recovered position:\s*([0-9a-f-]+:-?[0-9]+)`)
+
+// beforeRestart reads, where the node was killed, from which position on it misses what the
+// cluster has: one that ends in good order writes that down itself.
+func (n *galeraNode) beforeRestart(l *local) error {
+	if n.position = ""; !l.killed {
+		return nil
+	}
+	if err := l.finish("reading the position", append(l.engine.serve(l), "--wsrep-recover")); err != nil {
+		return err
+	}
+	text, err := os.ReadFile(logPath(l.folder))
+	if err != nil {
+		return err
+	}
+	found := recoveredPosition.FindSubmatch(text)
+	if found == nil {
+		return l.failed("no position was recovered")
+	}
+	n.position = string(found[1])
+	return nil
+}
+
+// AwaitSynced waits until a node of a Galera cluster that was started again has what the
+// cluster has. The driver is as for [StartGalera].
+func (s *Server) AwaitSynced(t testing.TB, driver string) {
+	t.Helper()
+	if err := s.synced(driver); err != nil {
+		t.Fatalf("testdb: %s: %v", s.engine.name, err)
 	}
 }
 

@@ -14,9 +14,11 @@ import (
 	"time"
 )
 
+// A server that ends is noticed at once: these are for one that stands still, on a machine
+// that may be slow.
 const (
-	startTimeout = 60 * time.Second
-	stopTimeout  = 30 * time.Second
+	startTimeout = 5 * time.Minute
+	stopTimeout  = 2 * time.Minute
 )
 
 // local is a server of ours: its files, and the process of the moment.
@@ -124,16 +126,14 @@ func (l *local) start() error {
 	var answer error
 	for deadline := time.Now().Add(startTimeout); time.Now().Before(deadline); {
 		if l.process.wait(20 * time.Millisecond) {
-			if strings.Contains(l.logTail(), "Address already in use") {
+			if strings.Contains(l.logTail(), "Address already in use") || l.isTaken() {
 				return fmt.Errorf("%w: %s", errPortTaken, l.port)
 			}
 			return l.failed("the server ended while starting")
 		}
-		// Its Unix socket, because on the port another server might answer.
-		// Both engines open the port first and end when they cannot.
-		if answer = l.engine.answers("unix", l.engine.socket(l), l.engine.admin); answer == nil {
+		if answer = l.answers(); answer == nil {
 			l.told, l.killed = false, false
-			if l.engine.taken != "" && strings.Contains(l.logTail(), l.engine.taken) {
+			if l.isTaken() {
 				return errors.Join(fmt.Errorf("%w: %s", errPortTaken, l.port), l.kill())
 			}
 			return nil
@@ -141,6 +141,21 @@ func (l *local) start() error {
 	}
 	err := l.failed(fmt.Sprintf("the server did not answer for %v (%v)", startTimeout, answer))
 	return errors.Join(err, l.kill())
+}
+
+// answers reports why the server does not take connections: on its Unix socket, because
+// on the port another server might answer. MariaDB and PostgreSQL open the port first and
+// end when they cannot.
+func (l *local) answers() error {
+	if l.engine.socket == nil {
+		return l.engine.answers("tcp", net.JoinHostPort("127.0.0.1", l.port), l.engine.admin)
+	}
+	return l.engine.answers("unix", l.engine.socket(l), l.engine.admin)
+}
+
+// isTaken reports whether the server's log says that another one has the port.
+func (l *local) isTaken() bool {
+	return l.engine.taken != "" && strings.Contains(l.logTail(), l.engine.taken)
 }
 
 // run starts a command in the place of the last one. The signal ends it should
@@ -211,10 +226,18 @@ func (l *local) kill() error {
 	for deadline := time.Now().Add(stopTimeout); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if l.process.wait(0) && !anyAlive(children) {
 			l.killed = true
+			l.cleared()
 			return nil
 		}
 	}
 	return l.failed("the server survived SIGKILL")
+}
+
+// cleared clears away what a process has left that has ended.
+func (l *local) cleared() {
+	if l.engine.killed != nil && l.process != nil && !l.isRunning() {
+		l.engine.killed(l.process.pid())
+	}
 }
 
 // discard ends the server at once and removes its files.
@@ -226,6 +249,7 @@ func (l *local) discard() {
 	if l.isRunning() {
 		_ = l.stop(l.engine.abort)
 	}
+	l.cleared()
 	err := os.RemoveAll(l.folder)
 	if l.process == nil {
 		l.keeper.abandon() // it removes what is still there

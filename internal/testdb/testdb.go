@@ -176,7 +176,15 @@ func (s *Server) Stop(t testing.TB) {
 // the same data and address, and returns when it answers.
 func (s *Server) Restart(t testing.TB) {
 	t.Helper()
-	if err := s.mustBeLocal(t).start(); err != nil {
+	l := s.mustBeLocal(t)
+	var err error
+	if s.galera != nil {
+		err = s.galera.beforeRestart(l)
+	}
+	if err == nil {
+		err = l.start()
+	}
+	if err != nil {
 		t.Fatalf("testdb: %s: %v", s.engine.name, err)
 	}
 }

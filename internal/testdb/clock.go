@@ -1,0 +1,105 @@
+package testdb
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// Moved returns the engine with servers whose clock a test moves while they run: see
+// [Server.MoveClock]. The library libfaketime (Debian's package libfaketime) stands
+// between the server and libc. So it moves no server whose program is written in Go, and not
+// the one of Redis, whose allocator asks for the time before the library is ready. The clock that only grows, by which a server measures how long it waits, is left alone.
+// Where the library is not installed the server's programs count as missing.
+func (e *Engine) Moved() *Engine {
+	other := *e
+	other.find = func() (programs, error) {
+		found, err := e.find()
+		if err != nil {
+			return nil, err
+		}
+		if found["env"], err = findProgram("env"); err == nil {
+			found[fakeTime], err = findLibrary(fakeTime)
+		}
+		return found, err
+	}
+	other.serve = func(l *local) []string {
+		return append([]string{
+			l.programs["env"], "LD_PRELOAD=" + l.programs[fakeTime],
+			"FAKETIME_TIMESTAMP_FILE=" + clockPath(l),
+			"FAKETIME_DONT_FAKE_MONOTONIC=1",
+			// The file is read again when a second of the real time has passed.
+			"FAKETIME_CACHE_DURATION=1",
+		}, e.serve(l)...)
+	}
+	other.killed = removeShared
+	configure := e.configure
+	other.configure = func(l *local) error {
+		if configure != nil {
+			if err := configure(l); err != nil {
+				return err
+			}
+		}
+		if _, err := os.Stat(clockPath(l)); err == nil {
+			return nil // a restart changes no clock
+		}
+		return moveClock(l, 0)
+	}
+	return &other
+}
+
+// fakeTime is the file of the library, in the variant for programs with threads.
+const fakeTime = "libfaketimeMT.so.1"
+
+// clockPath returns the file that says by how much the clock is moved.
+func clockPath(l *local) string { return filepath.Join(l.folder, "clock") }
+
+func findProgram(name string) (string, error) {
+	found, err := findEach(name)
+	return found[name], err
+}
+
+// findLibrary finds the library where Debian and other systems have it.
+func findLibrary(name string) (string, error) {
+	for _, pattern := range []string{"/usr/lib/*/faketime/", "/usr/lib*/faketime/", "/usr/local/lib/faketime/"} {
+		if found, _ := filepath.Glob(pattern + name); found != nil { // the pattern is good
+			return found[0], nil
+		}
+	}
+	return "", &missingError{[]string{name + " (Debian's package libfaketime)"}}
+}
+
+// moveClock writes by how much the clock of a server is moved, in whole seconds.
+func moveClock(l *local, by time.Duration) error {
+	text := fmt.Sprintf("%+d\n", int64(math.Round(by.Seconds())))
+	// The server never sees half of a file.
+	if err := os.WriteFile(clockPath(l)+".new", []byte(text), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(clockPath(l)+".new", clockPath(l))
+}
+
+// MoveClock sets the clock of a server whose engine is [Engine.Moved] ahead of the
+// machine's by a duration, or behind it where the duration is negative. The server shows
+// the new time within two seconds.
+func (s *Server) MoveClock(t testing.TB, by time.Duration) {
+	t.Helper()
+	l := s.mustBeLocal(t)
+	if l.programs[fakeTime] == "" {
+		t.Fatalf("testdb: %s: the clock of this server does not move: start it with Moved()", s.engine.name)
+	}
+	if err := moveClock(l, by); err != nil {
+		t.Fatalf("testdb: %s: %v", s.engine.name, err)
+	}
+}
+
+// removeShared removes what the library leaves in shared memory where its process is ended
+// by SIGKILL.
+func removeShared(pid int) {
+	for _, name := range []string{"faketime_shm_%d", "sem.faketime_sem_%d"} {
+		_ = os.Remove(filepath.Join("/dev/shm", fmt.Sprintf(name, pid))) // mostly gone
+	}
+}
