@@ -55,7 +55,7 @@ func TestAPI(t *testing.T) {
 
 // publicModules are the folders of the modules beside this one that hold packages for
 // others to import.
-var publicModules = []string{"auto", "keyfillgorm", "keyfillotel", "keyfillpgx", "keyfillprom"}
+var publicModules = []string{"auto", "keyfilletcd", "keyfillgorm", "keyfillotel", "keyfillpgx", "keyfillprom", "keyfillredis", "keyfillvet"}
 
 // publicFolders returns the folders of the packages that others can import.
 func publicFolders(t *testing.T) []string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"maps"
 	"testing"
 
 	"github.com/google/uuid"
@@ -81,7 +82,8 @@ func TestLoadNotByExecution(t *testing.T) {
 }
 
 // TestLoadBroken: a row that may or may not have been sent has an unknown key,
-// which no other row gets.
+// which no other row gets. The load is counted as broken, and one that the program ends
+// too early as unended.
 func TestLoadBroken(t *testing.T) {
 	d := loadingDriver(contexts)
 	broken := errors.New("the connection is gone")
@@ -98,7 +100,6 @@ func TestLoadBroken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer stmt.Close()
 	fails = true
 	if _, err := stmt.ExecContext(ctx, "a"); err != broken {
 		t.Errorf("error %v, want the driver's", err)
@@ -114,5 +115,28 @@ func TestLoadBroken(t *testing.T) {
 	keys := rec.Keys("t")
 	if len(keys) != 2 || keys[0].Outcome != keyfill.Unknown || keys[1].Outcome != keyfill.Unknown || keys[0].Key == keys[1].Key {
 		t.Errorf("recorded %+v", keys)
+	}
+
+	if err := stmt.Close(); err != nil {
+		t.Fatal(err)
+	}
+	fails = false
+	early, err := db.PrepareContext(ctx, copyT)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := early.Exec("c"); err != nil {
+		t.Fatal(err)
+	}
+	if err := early.Close(); err != nil {
+		t.Fatal(err)
+	}
+	m, err := keyfill.From(db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[keyfill.Cause]uint64{keyfill.CauseConnection: 2, keyfill.CauseUnended: 1}
+	if got := m.Stats().Tables["t"]; got.Filled != 3 || got.Unknown != 3 || !maps.Equal(got.UnknownBy, want) {
+		t.Errorf("counted %+v, want %v as unknown", got, want)
 	}
 }

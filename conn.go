@@ -67,13 +67,6 @@ func (c *conn) passes(query string) (pass, counts bool) {
 	return pass, counts
 }
 
-// count counts an INSERT that was passed, if the driver has taken it.
-func (c *conn) count(ctx context.Context, taken bool) {
-	if taken {
-		c.Conn.CountPassed(ctx)
-	}
-}
-
 // takeErr returns the error of the interceptor's answer, and forgets it.
 func (c *conn) takeErr() error {
 	err := c.answer.err
@@ -85,7 +78,9 @@ func (c *conn) ExecContext(ctx context.Context, query string, args []driver.Name
 	pass, counts := c.passes(query)
 	if pass {
 		res, err := c.Conn.ExecPassed(ctx, query, args)
-		c.count(ctx, counts && err != driver.ErrSkip)
+		if counts {
+			c.Conn.CountPassed(ctx, err)
+		}
 		return res, err
 	}
 	if c.Conn.ExpectsSkip(ctx, session.ByExec, len(args)) {
@@ -103,7 +98,9 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	pass, counts := c.passes(query)
 	if pass {
 		rows, err := c.Conn.QueryPassed(ctx, query, args)
-		c.count(ctx, counts && err != driver.ErrSkip)
+		if counts {
+			c.Conn.CountPassed(ctx, err)
+		}
 		return rows, err
 	}
 	if c.Conn.ExpectsSkip(ctx, session.ByQuery, len(args)) {
@@ -121,7 +118,9 @@ func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, e
 	pass, counts := c.passes(query)
 	if pass {
 		stmt, err := c.Conn.PreparePassed(ctx, query)
-		c.count(ctx, counts && err == nil)
+		if counts && err == nil {
+			c.Conn.CountPassed(ctx, nil)
+		}
 		return stmt, err
 	}
 	if _, err := c.mw.PrepareContext(ctx, query); err != errAnswered {

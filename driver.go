@@ -50,10 +50,9 @@
 //
 // # Caveats
 //
-// Without [Record], a statement that database/sql sends again after
-// driver.ErrBadConn draws new keys. Where the store of a source can lose
-// commits, as under asynchronous replication, the primary key of the table is
-// the last guard.
+// Without [Record], a statement that is sent again draws new keys. Where the
+// store of a source can lose commits, as under asynchronous replication, the
+// primary key of the table is the last guard.
 //
 // keyfill does not see, and so does not fill, an INSERT in a stored procedure,
 // in a trigger or in a text that the engine executes, an INSERT on a driver
@@ -167,8 +166,9 @@ func OpenDB(c driver.Connector, o Options) (*sql.DB, error) {
 }
 
 // ErrNotOurs is returned by [From] for a database that was not opened through
-// this package, or that another wrapper hides.
-var ErrNotOurs = anchor.Last("mount", "keyfill: the database was not opened through keyfill, or another wrapper is around it: take the Mount from Mounts by the name, or keep the Mount of the Connector")
+// this package, or that another wrapper hides, and by [Retry] for one that was not
+// opened through it.
+var ErrNotOurs = fill.ErrNotOurs
 
 // From returns the mount of a database whose outermost wrapper is this
 // package's. It fails with [ErrNotOurs].

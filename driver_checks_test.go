@@ -4,11 +4,15 @@ package keyfill_test
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
 )
 
 // TestColumnConverter: sqlmw hides a statement's ColumnConverter; ours is asked
@@ -119,5 +123,52 @@ func TestStatementChecks(t *testing.T) {
 				t.Errorf("%s: sent %v", query, c.args)
 			}
 		}
+	}
+}
+
+// counted is an argument that counts how often it is asked for its value.
+type counted struct{ asked *int }
+
+func (c counted) Value() (driver.Value, error) {
+	*c.asked++
+	return int64(7), nil
+}
+
+// TestValuedTwice: behind a driver whose connections execute nothing, an argument is asked for
+// its value for the connection and for the statement.
+func TestValuedTwice(t *testing.T) {
+	d := &fakeDriver{strength: bare}
+	plain := sql.OpenDB(&fakeConnector{d})
+	defer plain.Close()
+	for _, c := range []struct {
+		db   *sql.DB
+		want int
+	}{{plain, 1}, {open(t, d, config("sqlite")), 2}} {
+		asked := 0
+		mustExec(t, c.db, insert, counted{&asked}, 1)
+		if asked != c.want {
+			t.Errorf("the argument was asked for its value %d times, want %d", asked, c.want)
+		}
+	}
+}
+
+// TestPreparedIsNotUnfilled: "unsupported: unfilled" lets an INSERT with arguments that do not
+// fit go out as it came, but not one that was prepared with its key.
+func TestPreparedIsNotUnfilled(t *testing.T) {
+	d := &fakeDriver{strength: contexts, numInput: func(string) int { return -1 }}
+	cfg := config("sqlite")
+	cfg.Unsupported = policy.Unfilled
+	db := open(t, d, cfg)
+	s, err := db.Prepare(insert)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.Exec(1); !errors.Is(err, rewrite.ErrArguments) || len(d.sent()) != 0 {
+		t.Errorf("prepared: %v, sent %v, want ErrArguments and nothing sent", err, d.sent())
+	}
+	mustExec(t, db, insert, 1)
+	if sent := d.sent(); len(sent) != 1 || sent[0].query != insert {
+		t.Errorf("direct: sent %v, want the INSERT as it came", sent)
 	}
 }

@@ -93,9 +93,9 @@ func (r *pageReader) addMistakes(t *testing.T) {
 // speaks reports whether users read errors that are made in a folder.
 func speaks(folder string) bool {
 	switch folder {
-	case ".", "policy", "keysource", "rewrite", "dialect", "cmd/keyfill", "keyfillgorm", "keyfillpgx", "keyfilltest":
+	case ".", "policy", "keysource", "rewrite", "dialect", "cmd/keyfill", "keyfilletcd", "keyfillgorm", "keyfillpgx", "keyfillredis", "keyfilltest":
 		return true
-	case "internal/sim", "internal/testdb", "internal/testbrowser", "internal/anchor", "internal/reference":
+	case "internal/sim", "internal/sim/explore", "internal/testdb", "internal/testbrowser", "internal/anchor", "internal/reference":
 		return false
 	}
 	return strings.HasPrefix(folder, "internal/")

@@ -14,7 +14,7 @@ import (
 // notMade are types that no function makes and with which a program begins.
 var notMade = map[string]string{"keyfillgorm": "Plugin"}
 
-// needServers are the packages whose examples need a server, and are compiled alone.
+// needServers are the packages whose examples need a server: a test of theirs runs them.
 var needServers = []string{"keyfillpgx"}
 
 // TestExamples: every function of the public packages has an example that runs, and

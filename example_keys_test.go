@@ -3,7 +3,9 @@ package keyfill_test
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"fmt"
+	"io"
 
 	"github.com/google/uuid"
 
@@ -244,4 +246,40 @@ func ExampleWithTrace() {
 	// an error
 	// INSERT INTO ordres (note) VALUES ('a')
 	// -> "" pass 0 "" "as it came" ""
+}
+
+// returning stands for a driver whose INSERTs give rows.
+type returning struct{ printer }
+
+func (returning) Connect(context.Context) (driver.Conn, error) { return returning{}, nil }
+func (returning) Columns() []string                            { return []string{"id"} }
+func (returning) Next([]driver.Value) error                    { return io.EOF }
+
+func (returning) QueryContext(_ context.Context, query string, _ []driver.NamedValue) (driver.Rows, error) {
+	fmt.Println(query)
+	return returning{}, nil
+}
+
+// A span that ends before the rows of RETURNING are read gets what is known by then.
+func ExampleWithTraceOfRows() {
+	db, err := keyfill.OpenDB(returning{}, options(uuids))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer db.Close()
+	ctx := keyfill.WithTraceOfRows(context.Background(), func(e keyfill.Event) {
+		fmt.Println("->", e.Entry, e.Keys, e.Outcome)
+	})
+	rows, err := db.QueryContext(ctx, "INSERT INTO orders (note) VALUES ('a') RETURNING id")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer rows.Close()
+	fmt.Println("now the rows are read:", rows.Next(), rows.Err())
+	// Output:
+	// INSERT INTO orders (note, "id") VALUES ('a', '019b76da-a800-7000-8000-000000000001') RETURNING id
+	// -> orders 1 unknown
+	// now the rows are read: false <nil>
 }

@@ -32,3 +32,36 @@ func TestExplainNoDatabase(t *testing.T) {
 		t.Error("a connector of no database connects")
 	}
 }
+
+// TestExplainNewest: for the rows of a query the newest version of an engine makes UUIDs,
+// where it has a function for them.
+func TestExplainNewest(t *testing.T) {
+	for _, tt := range []struct {
+		dialect, source, sql string
+	}{
+		{"postgres", "uuidv7", `INSERT INTO t (a, "id") WITH kf (c1) AS (SELECT a FROM u) SELECT kf.*, uuidv7() FROM kf`},
+		{"postgres", "uuidv4", `INSERT INTO t (a, "id") WITH kf (c1) AS (SELECT a FROM u) SELECT kf.*, gen_random_uuid() FROM kf`},
+		{"mariadb", "uuidv7", "INSERT INTO t (a, `id`) WITH kf (c1) AS (SELECT a FROM u) SELECT c1, UUID_v7() FROM kf"},
+		{"mysql", "uuidv7", ""},
+		{"sqlite", "uuidv7", ""},
+		{"postgres", "ulid", ""},
+		{"postgres", "{kind: uuidv7}, layout: binary", ""},
+	} {
+		cfg, err := policy.Parse([]byte("version: 1\ndialect: " + tt.dialect + "\ntables: {t: {column: id, source: " + tt.source + "}}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := keyfill.WrapConnector(explain.NoDatabase{}, keyfill.Options{Policy: cfg})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ex, err := explain.By(c).Explain("INSERT INTO t (a) SELECT a FROM u")
+		want := "fill"
+		if tt.sql == "" {
+			want, tt.sql = "refuse", "INSERT INTO t (a) SELECT a FROM u"
+		}
+		if err != nil || ex.Action != want || ex.SQL != tt.sql {
+			t.Errorf("%s, %s: Explain = %+v, %v; want %s, %s", tt.dialect, tt.source, ex, err, want, tt.sql)
+		}
+	}
+}

@@ -25,6 +25,7 @@ type fakeDriver struct {
 	query    func(query string, args []driver.NamedValue) (driver.Rows, error)
 	check    func(nv *driver.NamedValue) error // of a connection that checks
 	prepares func(query string) error
+	commit   error // of each Commit
 
 	mu     sync.Mutex
 	calls  []call
@@ -129,7 +130,7 @@ func (c *bareConn) Close() error {
 
 type fakeTx struct{ d *fakeDriver }
 
-func (t fakeTx) Commit() error   { return nil }
+func (t fakeTx) Commit() error   { return t.d.commit }
 func (t fakeTx) Rollback() error { t.d.note(call{op: "rollback"}); return nil }
 
 type contextConn struct{ bareConn }

@@ -68,11 +68,21 @@ var arrows = map[string][]string{
 		module + "/rewrite",
 		"github.com/google/uuid",
 	},
+	"internal/draft": {module + "/dialect", module + "/internal/catalog", module + "/policy"},
+	"internal/schemafile": {
+		module + "/dialect",
+		module + "/internal/catalog",
+		module + "/internal/draft", // in its tests alone, as policy
+		module + "/internal/sqlscript",
+		module + "/policy",
+		module + "/rewrite",
+	},
 	"internal/check": {
 		module + "/dialect",
 		module + "/internal/anchor",
 		module + "/internal/catalog",
 		module + "/internal/dbconn",
+		module + "/internal/draft",
 		module + "/internal/drivers",
 		module + "/internal/keys",
 		module + "/internal/nearest",
@@ -99,8 +109,13 @@ var arrows = map[string][]string{
 		module + "/rewrite",
 	},
 	"internal/sqlcode":     {module + "/dialect"},
+	"internal/sqllog":      {module + "/internal/anchor"},
+	"internal/sqlscript":   {module + "/dialect", module + "/internal/anchor", module + "/rewrite"},
+	"internal/gosql":       {},
+	"internal/vet":         {module, module + "/dialect", module + "/internal/anchor", module + "/internal/explain", module + "/internal/gosql", module + "/internal/sqlscript", module + "/policy", module + "/rewrite"},
 	"internal/nearest":     {},
 	"internal/reference":   {module + "/policy"},
+	"internal/storetest":   {module + "/keysource"},
 	"internal/testbrowser": {},
 	"internal/testdb":      {},
 	"keyfillhttp":          {module, module + "/internal/testbrowser", module + "/policy"}, // the last two in its tests alone
@@ -113,14 +128,15 @@ var arrows = map[string][]string{
 		"github.com/DATA-DOG/go-sqlmock",
 		"github.com/google/uuid",
 	},
-	"keysource":        {module + "/dialect", module + "/internal/anchor", "github.com/google/uuid"},
-	"internal/sim":     {},
-	"internal/drawing": {},
-	"internal/stats":   {},
-	"internal/measure": {module + "/dialect", module + "/policy"},
-	"internal/store":   {module + "/dialect", module + "/internal/anchor", module + "/internal/dbconn", module + "/internal/sqlcode", module + "/keysource"},
-	"policy":           {module + "/dialect", module + "/internal/anchor", module + "/internal/nearest", module + "/keysource", "go.yaml.in/yaml/v3"},
-	"rewrite":          {module + "/dialect"},
+	"keysource":            {module + "/dialect", module + "/internal/anchor", "github.com/google/uuid"},
+	"internal/sim":         {},
+	"internal/sim/explore": {module + "/internal/sim"},
+	"internal/drawing":     {},
+	"internal/stats":       {},
+	"internal/measure":     {module + "/dialect", module + "/policy"},
+	"internal/store":       {module + "/dialect", module + "/internal/anchor", module + "/internal/dbconn", module + "/internal/sqlcode", module + "/keysource"},
+	"policy":               {module + "/dialect", module + "/internal/anchor", module + "/internal/nearest", module + "/keysource", "go.yaml.in/yaml/v3"},
+	"rewrite":              {module + "/dialect"},
 }
 
 // testArrows is what the tests of any package may import besides.
@@ -133,7 +149,7 @@ var testArrows = []string{
 
 // rootImporters are the packages and folders of packages that may import the
 // root. But for keyfilltest they are modules of their own.
-var rootImporters = []string{"auto", "bench", "cmd", "e2e", "examples", "judge", "keyfillgorm", "keyfillhttp", "keyfillotel", "keyfillpgx", "keyfillprom", "keyfilltest"}
+var rootImporters = []string{"auto", "bench", "cmd", "e2e", "examples", "judge", "keyfilletcd", "keyfillgorm", "keyfillhttp", "keyfillotel", "keyfillpgx", "keyfillprom", "keyfillredis", "keyfilltest", "keyfillvet"}
 
 // goFile is a file with its folder below the module's, and its imports.
 type goFile struct {
@@ -238,8 +254,8 @@ func TestWhoImportsTheRoot(t *testing.T) {
 	own, nested := goFiles(t)
 	for _, file := range slices.Concat(own, nested) {
 		top, _, _ := strings.Cut(file.folder, "/")
-		if file.folder == "." || slices.Contains(rootImporters, top) || file.folder == "internal/figures" {
-			continue // figures stands above the root, below keyfillprom
+		if file.folder == "." || slices.Contains(rootImporters, top) || file.folder == "internal/figures" || file.folder == "internal/vet" {
+			continue // they stand above the root, below keyfillprom and the command
 		}
 		if slices.Contains(file.imports, module) {
 			t.Errorf("%s/%s imports the root", file.folder, file.name)

@@ -8,15 +8,18 @@ import (
 	"testing"
 )
 
-// heavy are packages that a program has only if it asks for metrics or for the page.
+// heavy are packages that a program has only if it asks for metrics, for the page or for
+// a store in etcd or Redis.
 var heavy = []string{
 	module + "/keyfillhttp", module + "/keyfillotel", module + "/keyfillprom", module + "/internal/figures",
+	module + "/keyfilletcd", "go.etcd.io/", "google.golang.org/grpc/",
+	module + "/keyfillredis", "github.com/redis/",
 	"github.com/prometheus/", "go.opentelemetry.io/", "net/http", "html/template",
 }
 
 // TestMetricsAreNotLinked: a program that imports keyfill, or a package of auto, contains
-// no package of metrics and no web server of keyfill's. Drivers that bring such packages
-// themselves are compared without keyfill's package.
+// no package of metrics, no client of etcd or Redis and no web server of keyfill's. Drivers
+// that bring such packages themselves are compared without keyfill's package.
 func TestMetricsAreNotLinked(t *testing.T) {
 	if found := heavyOf(t, ".", "."); len(found) > 0 {
 		t.Errorf("the root contains %q", found)

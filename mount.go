@@ -18,8 +18,14 @@ type Mount struct {
 	flakes *keys.SharedSnowflakes
 	mu     sync.Mutex
 	opened []*fill.Database
-	ended  Stats        // of the databases that were closed
+	ended  ended        // of the databases that were closed
 	setTo  *policy.Mode // by SetMode, for databases to come
+}
+
+// ended is what the closed databases of a mount have done.
+type ended struct {
+	stats   Stats
+	sources keys.PastSources
 }
 
 // add counts one more database opened through the name.
@@ -38,20 +44,22 @@ func (m *Mount) remove(one *fill.Database) {
 	defer m.mu.Unlock()
 	if i := slices.Index(m.opened, one); i >= 0 {
 		m.opened = slices.Delete(m.opened, i, i+1)
-		m.ended.add(statsOf(one))
+		m.ended.stats.add(statsOf(one))
+		m.ended.sources = m.ended.sources.With(one.Tables)
 	}
 }
 
 // databases returns the open databases that m covers, and what
 // the closed ones have done.
-func (m *Mount) databases() (open []*fill.Database, ended Stats) {
+func (m *Mount) databases() (open []*fill.Database, past ended) {
 	if m.one != nil {
-		return []*fill.Database{m.one}, Stats{}
+		return []*fill.Database{m.one}, ended{}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	ended.add(m.ended)
-	return slices.Clone(m.opened), ended
+	past.stats.add(m.ended.stats)
+	past.sources = m.ended.sources
+	return slices.Clone(m.opened), past
 }
 
 // SetMode sets the mode of all tables from now on: a table has the more cautious
@@ -74,18 +82,19 @@ func (m *Mount) SetMode(mode policy.Mode) {
 // Stats returns the counts so far. On the mount of a registered name they are
 // the sums over all databases opened through it, the closed ones included.
 func (m *Mount) Stats() Stats {
-	all, total := m.databases()
+	all, past := m.databases()
 	for _, one := range all {
-		total.add(statsOf(one))
+		past.stats.add(statsOf(one))
 	}
-	return total
+	return past.stats
 }
 
 // Sources returns the state of each source of the policy, in the order of its entries.
 // It does no I/O. On the mount of a registered name it covers the databases that are open
 // through the name: what sources of one name do in each is summed up as for several
-// states of one source.
+// states of one source. The counts of databases that were closed are in the sums, so that
+// no count goes back.
 func (m *Mount) Sources() []SourceStats {
-	all, _ := m.databases()
-	return sourcesOf(all)
+	all, past := m.databases()
+	return sourcesOf(all, past.sources)
 }

@@ -11,7 +11,7 @@ import (
 // shortPages are the pages that answer a question in a few minutes. Tables and code are
 // looked up, not read: their words do not count.
 var shortPages = []string{
-	"docs/check.md", "docs/faq.md", "docs/guarantees.md", "docs/keys.md", "docs/layouts.md",
+	"docs/check.md", "docs/faq.md", "docs/guarantees.md", "docs/keys.md", "docs/kubernetes.md", "docs/layouts.md",
 	"docs/limits.md", "docs/operating.md", "docs/pool.md", "docs/setup.md", "docs/sources.md", "docs/transactions.md",
 }
 

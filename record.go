@@ -1,7 +1,9 @@
 package keyfill
 
 import (
+	"cmp"
 	"context"
+	"database/sql"
 	"reflect"
 	"strings"
 
@@ -49,10 +51,18 @@ type Recorder struct{ recording fill.Recorder }
 // that context, in the order of the statements and their rows. Where ctx has a
 // recorder already, both record.
 //
-// When database/sql sends a statement again because its connection was broken
-// (driver.ErrBadConn), the statement gets the same keys, unless they belong to
-// the connection's transaction. Without a recorder a retry draws new keys, and
-// the first keys are a gap.
+// A statement that is sent again gets the keys of the attempt before, if that
+// attempt had the same text and equal arguments, under the same recorder and on
+// the same database, and
+//
+//   - its connection was broken (driver.ErrBadConn), or
+//   - the engine undid it for the sake of others: a deadlock, a serialization
+//     that failed, a lock that was waited for in vain, or
+//   - its transaction, which BeginTx has begun, was rolled back.
+//
+// The keys of an attempt are handed over once. Keys that belong to a transaction,
+// and those of INSERT … SELECT, are drawn again. Without a recorder a retry draws
+// new keys, and the first keys are a gap.
 //
 // The key that RETURNING or OUTPUT gives back replaces the key that was sent,
 // as far as the caller reads the rows. Before that the outcome is [Unknown].
@@ -129,4 +139,55 @@ func keyAs[T any](key any) (T, bool) {
 	}
 	as, ok = from.Convert(to).Interface().(T)
 	return as, ok
+}
+
+// ErrCommitUnknown is in the error of [Retry] where the transaction may be stored, and may
+// not: its COMMIT got no answer, and its rows were not found, or do not tell. errors.Is
+// finds the driver's error of the COMMIT in it, too.
+var ErrCommitUnknown = fill.ErrCommitUnknown
+
+// RetryOptions change what [Retry] does. The zero value changes nothing.
+type RetryOptions struct {
+	Tx       sql.TxOptions // of each transaction
+	Attempts int           // at most; 0 means 10
+}
+
+// retryAttempts is how often [Retry] runs its function at most.
+const retryAttempts = 10
+
+// Retry runs f in a transaction and commits the transaction. It makes the transaction
+// again, f included, after an error that says that it may succeed then: the engine has
+// undone it for the sake of others, a lock was waited for in vain, or the connection was
+// lost before the COMMIT was sent. It waits in between, from some milliseconds to some
+// 200, by chance. f must neither commit nor roll back, and must be able to run again. Of
+// options the first counts.
+//
+// An INSERT of the next attempt has the keys of the same INSERT in the attempt before, so
+// that what f has named after its keys stays valid. It is the same if it has the same text
+// and equal arguments, or the same text and as many rows at the same place among the
+// INSERTs of the attempt. Of several the first is taken, each is taken once, and an INSERT
+// that f has not sent before gets new keys. Keys that belong to a transaction, and those of
+// INSERT … SELECT, are drawn again.
+//
+// Where the COMMIT gets no answer, Retry looks for the keys on another connection. It
+// returns nil if all of them are there, and every statement of the transaction that writes
+// is an INSERT whose rows all got their keys from a source outside of the transaction. An
+// INSERT that brings its keys, one with IGNORE or ON CONFLICT, and any other statement than
+// a query count as other writes. A COMMIT that the server has not finished yet is waited
+// for, for 30 seconds at most, and 5 seconds behind the end of ctx. On PostgreSQL the
+// server is asked what became of the transaction, and f runs again if nothing was stored.
+// On SQL Server, where a session may see what is not committed, Retry does not look.
+// In all other cases Retry returns an error in which errors.Is finds [ErrCommitUnknown] and
+// the error of the COMMIT, and f does not run again: a row that is not there may have been
+// stored, and deleted by somebody else.
+//
+// Retry returns the error of f and the errors of the driver as they are, and [ErrNotOurs]
+// for a database that was not opened through keyfill. Another wrapper may be around it. If
+// f panics, the transaction is rolled back.
+func Retry(ctx context.Context, db *sql.DB, f func(*sql.Tx) error, options ...RetryOptions) error {
+	var o RetryOptions
+	if len(options) > 0 {
+		o = options[0]
+	}
+	return fill.RunTx(ctx, db, &o.Tx, cmp.Or(o.Attempts, retryAttempts), f)
 }

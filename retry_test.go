@@ -286,20 +286,21 @@ func TestRetryLiterals(t *testing.T) {
 // TestRetryMany: what a record keeps for retries is bounded.
 func TestRetryMany(t *testing.T) {
 	d := &fakeDriver{strength: contexts}
-	b := breaking{exec: allBroken * 70}
+	const most = 1000 // executions that wait for their retry
+	b := breaking{exec: allBroken * (most + 1)}
 	b.use(d)
 	db := open(t, d, sequences("sqlite"))
 	ctx, _ := keyfill.Record(context.Background())
-	for i := range 70 {
+	for i := range most + 1 {
 		if _, err := db.ExecContext(ctx, insert, i, 2); err == nil {
 			t.Fatal("no error")
 		}
 	}
-	mustExecContext(t, ctx, db, insert, 0, 2)  // the oldest, forgotten
-	mustExecContext(t, ctx, db, insert, 69, 2) // the newest
+	mustExecContext(t, ctx, db, insert, 0, 2)    // the oldest, forgotten
+	mustExecContext(t, ctx, db, insert, most, 2) // the newest
 	got := lastArgs(d)
-	if a, b := got[len(got)-2], got[len(got)-1]; a != int64(71) || b != int64(70) {
-		t.Errorf("keys %v and %v, want 71 and 70", a, b)
+	if a, b := got[len(got)-2], got[len(got)-1]; a != int64(most+2) || b != int64(most+1) {
+		t.Errorf("keys %v and %v, want %d and %d", a, b, most+2, most+1)
 	}
 }
 

@@ -4,6 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -85,15 +88,27 @@ func TestSnowflakeOpen(t *testing.T) {
 	}
 }
 
-// TestSnowflakeOrdinal: the name of a host that ends in no number is an error with its
-// table and column. The host of the test may have one that does.
+// TestSnowflakeOrdinal: where the host's name ends in the number of a worker, as in web-3,
+// that is the worker of the keys. Any other name is an error with its table and column.
 func TestSnowflakeOrdinal(t *testing.T) {
 	cfg := ofWorker(func(s *policy.Source) { s.WorkerOrdinal = true })
 	cfg.Tables["a*"], cfg.Tables["u"] = policy.Table{Column: "id", Source: "uuidv7"}, policy.Table{Column: "id", Source: "uuidv7"}
 	db, err := keyfill.OpenDB(&fakeConnector{&fakeDriver{strength: contexts}}, keyfill.Options{Policy: cfg})
-	if err == nil {
-		if err := db.Close(); err != nil {
-			t.Error(err)
+	if worker, ok := hostOrdinal(t); ok && worker <= 1023 {
+		if err != nil {
+			t.Fatalf("on a host whose name ends in -%d: %v", worker, err)
+		}
+		defer db.Close()
+		m, err := keyfill.From(db)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, err := m.Reserve(t.Context(), "t", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := int(id >> 12 & 1023); got != worker {
+			t.Errorf("the key is worker %d's, want %d", got, worker)
 		}
 		return
 	}
@@ -101,6 +116,26 @@ func TestSnowflakeOrdinal(t *testing.T) {
 	if !errors.As(err, &e) || e.Table != "t" || e.Column != "id" || !errors.Is(err, keysource.ErrOptions) || !strings.Contains(err.Error(), "the host's name") {
 		t.Errorf("the error is %v", err)
 	}
+}
+
+// hostOrdinal returns the number in which the first label of the host's name ends, behind a
+// hyphen. ok is false where there is none.
+func hostOrdinal(t *testing.T) (n int, ok bool) {
+	t.Helper()
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	label, _, _ := strings.Cut(host, ".")
+	found := regexp.MustCompile(`.-(0|[1-9][0-9]{0,8})$`).FindStringSubmatch(label)
+	if found == nil {
+		return 0, false
+	}
+	n, err = strconv.Atoi(found[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n, true
 }
 
 // TestSnowflakeWorkerEnv: the number is read when the database is opened.

@@ -76,8 +76,8 @@ const (
 	CauseTransaction Cause = "transaction"
 	// CauseRows: the INSERT gives rows, as by RETURNING, which keyfill does not read.
 	CauseRows Cause = "rows"
-	// CauseUnended: the rows of the INSERT were not read to their end, or a bulk load
-	// was closed before its end.
+	// CauseUnended: the rows of the INSERT were not read to their end, or the program
+	// closed a bulk load before its end. A load whose connection broke is CauseConnection.
 	CauseUnended Cause = "unended"
 	// CauseConflict: the INSERT is an upsert, or leaves out rows that are there, and
 	// the answer does not tell which rows are new.
@@ -127,13 +127,21 @@ type TableStats struct {
 	// UnknownBy counts the statements in Unknown by cause.
 	UnknownBy map[Cause]uint64
 
+	// NoKeyAt is when an INSERT last got no key although its context had not ended and no
+	// question about it had failed. KeysSince counts the keys that were added since then; of
+	// several databases it is the least.
+	NoKeyAt   time.Time `json:",omitzero"`
+	KeysSince uint64
+
 	// Withheld counts the filled and refused statements that were sent as they
 	// came, because of the mode or of "unsupported: unfilled".
 	Withheld uint64
 
 	// Suspects counts the keys that the engine found in the table already: another
-	// program fills the column too, or the store has gone back.
-	Suspects uint64
+	// program fills the column too, or the store has gone back. SuspectAt is when the last
+	// one was found.
+	Suspects  uint64
+	SuspectAt time.Time `json:",omitzero"`
 }
 
 // SourceStats is the state of one source of the policy at one moment. It marshals to
@@ -193,28 +201,48 @@ type SourceStats struct {
 	// the process has its lease, and LeaseUntil when that ends unless it is renewed. Of
 	// several states they say what holds for the one whose lease ends first. A draw
 	// renews a lease, so that the lease of an idle process runs out, and the next draw
-	// takes one again. LeasesLost counts the leases that another process had taken then.
+	// takes one again. LeasesLost counts the leases that another process had taken then, and
+	// LeaseLostAt is when the last one was found taken.
 	Worker     int64
 	Lease      time.Duration
 	LeaseHeld  bool
 	LeaseUntil time.Time `json:",omitzero"`
 	LeasesLost uint64
 
+	LeaseLostAt time.Time `json:",omitzero"`
+
 	// LastError is what the last attempt to fetch failed with, "" once one has
 	// succeeded. It holds no DSN, key or argument. LastErrorAt is when an attempt has
 	// failed last.
 	LastError   string
 	LastErrorAt time.Time `json:",omitzero"`
+
+	// Upstream is the name of the store that the source has its integers from, in blocks; ""
+	// where there is none, and then the fields below are zero. UpstreamLeft is how many
+	// integers the application's database had left of such blocks when this process saw
+	// them last: other processes use them too. Of several states it is the sum.
+	// UpstreamBlock is how many the next block has.
+	Upstream string `json:",omitempty"`
+
+	UpstreamLeft, UpstreamBlock int64
+
+	// UpstreamFetches counts the blocks that this process has fetched from that store, and
+	// UpstreamFetchErrors its attempts that have failed.
+	UpstreamFetches, UpstreamFetchErrors uint64
+
+	// UpstreamError is LastError for that store.
+	UpstreamError string `json:",omitempty"`
 }
 
-// sourcesOf returns the states of the sources of some databases.
-func sourcesOf(all []*fill.Database) []SourceStats {
+// sourcesOf returns the states of the sources of open databases, with the counts of the
+// sources of closed ones.
+func sourcesOf(all []*fill.Database, past keys.PastSources) []SourceStats {
 	var tables []*keys.Tables
 	for _, one := range all {
 		tables = append(tables, one.Tables)
 	}
 	var found []SourceStats
-	for _, s := range keys.SourceStates(tables) {
+	for _, s := range keys.SourceStates(tables, past) {
 		found = append(found, SourceStats(s))
 	}
 	return found
@@ -230,6 +258,7 @@ func statsOf(db *fill.Database) Stats {
 			Entry: cmp.Or(c.Entry, OtherTables), Stored: c.Stored, LeftOut: c.LeftOut,
 			Failed: c.Failed, FailedBy: byCause(c.FailedBy), Unknown: c.Unknown, UnknownBy: byCause(c.UnknownBy),
 			Withheld: c.Withheld, Suspects: c.Suspects,
+			NoKeyAt: c.NoKeyAt, KeysSince: c.KeysSince, SuspectAt: c.SuspectAt,
 		}
 		if len(c.Refused) > 0 {
 			t.Refused = make(map[Reason]uint64, len(c.Refused))
@@ -260,11 +289,23 @@ func (s *Stats) add(other Stats) {
 		t.Unknown += from.Unknown
 		t.Withheld += from.Withheld
 		t.Suspects += from.Suspects
+		if t.NoKeyAt.IsZero() || !from.NoKeyAt.IsZero() && from.KeysSince < t.KeysSince {
+			t.KeysSince = from.KeysSince
+		}
+		t.NoKeyAt, t.SuspectAt = later(t.NoKeyAt, from.NoKeyAt), later(t.SuspectAt, from.SuspectAt)
 		t.Refused = summed(t.Refused, from.Refused)
 		t.FailedBy = summed(t.FailedBy, from.FailedBy)
 		t.UnknownBy = summed(t.UnknownBy, from.UnknownBy)
 		s.Tables[name] = t
 	}
+}
+
+// later returns the later one of two times.
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // byCause returns counts by the words of their causes.

@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/keyfill/keyfill"
@@ -76,7 +77,7 @@ func (r *reserving) Reserve(_ context.Context, n, _ int64) (keysource.Reservatio
 func (r *reserving) Advance(context.Context, int64) error { return nil }
 
 // TestStatsOfName: the statistics of a name are the sums over its databases, of which the
-// closed ones keep their counts, and its sources are the sums over the open ones.
+// closed ones keep their counts. The states of its sources are the sums over the open ones.
 func TestStatsOfName(t *testing.T) {
 	fails := errors.New("the connection is gone")
 	d := &fakeDriver{strength: contexts, exec: func(query string, args []driver.NamedValue) (driver.Result, error) {
@@ -112,8 +113,9 @@ func TestStatsOfName(t *testing.T) {
 	if before.Filled != 4 || before.Stored != 2 || before.Unknown != 2 || !maps.Equal(before.UnknownBy, want) || before.FailedBy != nil || before.Entry != "t" {
 		t.Errorf("counted %+v, want 2 stored, and 2 of which nobody knows", before)
 	}
-	if sources = all.Sources(); len(sources) != 1 || sources[0].States != 1 || sources[0].Next != 3 {
-		t.Errorf("the sources of one database: %+v", sources)
+	fetches := sources[0].Fetches
+	if sources = all.Sources(); len(sources) != 1 || sources[0].States != 1 || sources[0].Next != 3 || sources[0].Fetches < fetches {
+		t.Errorf("the sources of one database: %+v, want the %d fetches of both", sources, fetches)
 	}
 
 	// They marshal, as a program does that publishes them by expvar.
@@ -131,6 +133,75 @@ func TestStatsOfName(t *testing.T) {
 	var again []keyfill.SourceStats
 	if err := json.Unmarshal(text, &again); err != nil || again[0].Source != sources[0].Source || again[0].FetchTime != sources[0].FetchTime || !again[0].LastFetchAt.Equal(sources[0].LastFetchAt) {
 		t.Errorf("read back from JSON: %+v, %v", again, err)
+	}
+}
+
+// TestSourcesOfClosed: what sources have done stays counted when their databases are closed,
+// once and without a state, and what is opened then is added.
+func TestSourcesOfClosed(t *testing.T) {
+	t.Parallel()
+	worker := newNumber()
+	o := numberedFrom(nil)
+	o.Policy.Tables["u"] = policy.Table{Column: "id", InPlace: &policy.Source{Kind: policy.KindSnowflake, Store: policy.StoreNone, Worker: &worker}}
+	var failing atomic.Bool
+	o.Reservers = func(string) keysource.Reserver {
+		counts := new(reserving)
+		return &reserving{reserve: func(n int64) (keysource.Reservation, error) {
+			if failing.Load() {
+				return keysource.Reservation{}, errors.Join(keysource.ErrStoreBehind, keysource.ErrStoreState)
+			}
+			return counts.Reserve(t.Context(), n, 0)
+		}}
+	}
+	name := t.Name() + "-keyfill"
+	d := &fakeDriver{strength: contexts, exec: func(string, []driver.NamedValue) (driver.Result, error) { return driver.RowsAffected(1), nil }}
+	all, err := keyfill.Register(name, d, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := func() (fetches, failures, waits uint64) {
+		t.Helper()
+		sources := all.Sources()
+		if len(sources) != 2 || sources[0].Source != "t.id" || sources[1].Source != "u.id" {
+			t.Fatalf("the sources are %+v, want those of t and u", sources)
+		}
+		for _, s := range sources {
+			if last := len(s.FetchTimes) - 1; s.Fetches > 0 && s.FetchTimes[last].Count != s.Fetches {
+				t.Errorf("%s has %d fetches, and in buckets %v", s.Source, s.Fetches, s.FetchTimes)
+			}
+		}
+		return sources[0].Fetches, sources[0].FetchErrors, sources[1].Waits
+	}
+	var fetched uint64
+	for generation := range 2 {
+		one, two := mustOpen(t, name), mustOpen(t, name)
+		for _, db := range []*sql.DB{one, two} {
+			mustExec(t, db, insert, 1, 2)
+			mustExec(t, db, "INSERT INTO u (a) VALUES (1)")
+		}
+		failing.Store(true)
+		for range 20 { // more than are in hand
+			_, _ = two.Exec(insert, 1, 2)
+		}
+		failing.Store(false)
+		fetches, failures, waits := counts()
+		if fetches <= fetched || failures == 0 || waits == 0 {
+			t.Fatalf("%d: %d fetches, %d failures and %d waits are counted", generation, fetches, failures, waits)
+		}
+		for _, db := range []*sql.DB{two, one} {
+			if err := db.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if f, e, w := counts(); f < fetches || e < failures || w != waits {
+				t.Errorf("%d: behind Close %d fetches, %d failures and %d waits are counted, want %d, %d and %d", generation, f, e, w, fetches, failures, waits)
+			}
+		}
+		fetched = fetches
+		for _, s := range all.Sources() {
+			if s.States != 0 || s.Left != 0 || s.LastError != "" || s.Kind == "" || len(s.Tables) != 1 {
+				t.Errorf("%d: without a database there is %+v", generation, s)
+			}
+		}
 	}
 }
 
@@ -174,6 +245,8 @@ func TestStatsOfNoKey(t *testing.T) {
 			}
 			if got := m.Stats().Tables["t"]; got.Filled != 0 || got.Keys != 0 || got.Failed != 0 || !maps.Equal(got.FailedBy, map[keyfill.Cause]uint64{cause: 3}) {
 				t.Errorf("counted %+v, want 3 by %s", got, cause)
+			} else if got.NoKeyAt.IsZero() || got.KeysSince != 0 {
+				t.Errorf("the last INSERT without a key was at %v, and %d keys came since", got.NoKeyAt, got.KeysSince)
 			}
 			if got := m.Sources()[0]; fault != keysource.ErrExhausted && (got.FetchErrors == 0 || got.LastError != fault.Error()) {
 				t.Errorf("the source says %q of %d errors", got.LastError, got.FetchErrors)

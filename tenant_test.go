@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"strconv"
 	"testing"
 
 	"github.com/keyfill/keyfill"
@@ -76,5 +77,27 @@ func TestRetryOfATenant(t *testing.T) {
 	}
 	if got := lastArgs(d); got[len(got)-1].(int64) < 1000 {
 		t.Errorf("tenant b got tenant a's key: %v", got)
+	}
+}
+
+// TestSourcesOfManyTenants: where more tenants come than have a counter at once, what the
+// closed counters have done stays counted, and only open ones are states.
+func TestSourcesOfManyTenants(t *testing.T) {
+	t.Parallel()
+	const most, all = 4096, 4500
+	db := open(t, &fakeDriver{strength: contexts}, tenants())
+	m, err := keyfill.From(db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range all {
+		ctx := keyfill.WithValue(t.Context(), "tenant", strconv.Itoa(i))
+		if _, err := db.ExecContext(ctx, insert, 1, 2); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sources := m.Sources()
+	if len(sources) != 1 || sources[0].Fetches < all || sources[0].States > most || sources[0].States < most/2 {
+		t.Errorf("the sources are %+v, want one with %d fetches or more and %d states at most", sources, all, most)
 	}
 }

@@ -2,6 +2,7 @@ package keyfill
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/keyfill/keyfill/internal/fill"
@@ -48,10 +49,51 @@ type Event struct {
 	// INSERT went out as it came.
 	Outcome Outcome
 
-	// Failed says that an INSERT that was to be filled ended in an error, for the Cause,
-	// or was refused. The caller has the error, which may hold what an Event does not.
+	// Failed says that the INSERT ended in an error, for the Cause, or was refused. The
+	// caller has the error, which may hold what an Event does not. An INSERT that is told
+	// of when it is prepared has not been executed, so that Failed is false.
 	Failed bool
 	Cause  Cause
+}
+
+// LogValue makes a group of what there is to say, so that
+//
+//	slog.Debug("INSERT", "event", e)
+//
+// logs neither zeros nor empty texts. The names of the attributes will not change. No
+// attribute holds a key.
+func (e Event) LogValue() slog.Value {
+	attrs := []slog.Attr{slog.String("action", e.Action)}
+	text := func(name, value string) {
+		if value != "" {
+			attrs = append(attrs, slog.String(name, value))
+		}
+	}
+	flag := func(name string, value bool) {
+		if value {
+			attrs = append(attrs, slog.Bool(name, true))
+		}
+	}
+	text("entry", e.Entry)
+	text("table", e.Table)
+	flag("withheld", e.Withheld)
+	if text("reason", string(e.Reason)); e.Offset >= 0 {
+		attrs = append(attrs, slog.Int("offset", e.Offset))
+	}
+	if e.Keys > 0 {
+		attrs = append(attrs, slog.Int("keys", e.Keys))
+	}
+	text("kind", e.Kind)
+	text("source", e.Source)
+	text("way", e.Way)
+	flag("joined", e.Joined)
+	if e.Blocks > 0 {
+		attrs = append(attrs, slog.Int("blocks", e.Blocks), slog.Duration("waited", e.Waited))
+	}
+	attrs = append(attrs, slog.String("outcome", e.Outcome.String()))
+	flag("failed", e.Failed)
+	text("cause", string(e.Cause))
+	return slog.GroupValue(attrs...)
 }
 
 // WithTrace returns a context under which tell is called for each INSERT that keyfill
@@ -69,12 +111,23 @@ type Event struct {
 // A traced INSERT takes the longer way through keyfill. Without WithTrace nothing is added
 // to any statement.
 func WithTrace(ctx context.Context, tell func(Event)) context.Context {
-	return fill.WithTracer(ctx, func(t fill.Traced) {
-		tell(Event{
-			Entry: t.Entry, Table: t.Table, Action: t.Action.String(), Withheld: t.Withheld,
-			Reason: Reason(t.Reason), Offset: t.Offset, Keys: t.Keys, Kind: t.Kind, Source: t.Source,
-			Way: t.Way, Joined: t.Joined, Blocks: t.Blocks.Blocks, Waited: t.Blocks.For,
-			Outcome: Outcome(t.Outcome), Failed: t.Failed, Cause: Cause(t.Cause),
-		})
-	})
+	return fill.WithTracer(ctx, func(t fill.Traced) { tell(eventOf(t)) })
+}
+
+// WithTraceOfRows returns a context under which tell is called for each INSERT that gives
+// rows, as by RETURNING, when the driver has given them and before the program reads any:
+// Outcome is [Unknown], for [CauseRows]. It is made for a span that ends before the rows are
+// read. [WithTrace] tells of the same INSERT when they have been read, and what it says of
+// tell holds here too. An INSERT in a batch of pgx is told of by WithTrace alone.
+func WithTraceOfRows(ctx context.Context, tell func(Event)) context.Context {
+	return fill.WithTracerOfRows(ctx, func(t fill.Traced) { tell(eventOf(t)) })
+}
+
+func eventOf(t fill.Traced) Event {
+	return Event{
+		Entry: t.Entry, Table: t.Table, Action: t.Action.String(), Withheld: t.Withheld,
+		Reason: Reason(t.Reason), Offset: t.Offset, Keys: t.Keys, Kind: t.Kind, Source: t.Source,
+		Way: t.Way, Joined: t.Joined, Blocks: t.Blocks.Blocks, Waited: t.Blocks.For,
+		Outcome: Outcome(t.Outcome), Failed: t.Failed, Cause: Cause(t.Cause),
+	}
 }

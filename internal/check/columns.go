@@ -227,7 +227,7 @@ func (c *checker) lookAtUnique(t *target, i int, col *catalog.Column) {
 // lookAtDefault adds a finding where the engine makes keys of its own for an INSERT
 // that keyfill does not see.
 func (c *checker) lookAtDefault(t *target, i int, col *catalog.Column) {
-	if col.Identity != "" || col.Generated || !hasDefault(t.found, col.Name) {
+	if col.Identity != "" || col.Generated || !t.found.MakesDefault(col.Name) {
 		return
 	}
 	c.add(Finding{Severity: Info, Rule: ruleDefaultFills, Table: t.found.Name, Column: col.Name, Line: t.lines(i).Column,

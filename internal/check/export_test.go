@@ -60,7 +60,6 @@ var AskProxy = askProxy
 // The pure parts.
 var (
 	Sorted     = sorted
-	IsKeyName  = isKeyName
 	LastQuoted = lastQuoted
 	StateRule  = stateRule
 )

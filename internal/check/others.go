@@ -3,10 +3,9 @@ package check
 import (
 	"fmt"
 	"slices"
-	"strings"
 
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/draft"
 )
 
 // lookAtOthers finds the tables without a rule whose key nobody fills: neither the
@@ -31,64 +30,14 @@ func (c *checker) lookAtOther(t *catalog.Listed) {
 			col = &t.Columns[i]
 		}
 	}
-	if col == nil || col.RowID || col.Identity != "" || col.Generated || hasDefault(t, col.Name) || c.refers(t, col.Name) || c.triggerOn(t, col.Name) != nil {
+	if col == nil || col.RowID || col.Identity != "" || col.Generated || t.MakesDefault(col.Name) || len(c.over.Parents(t, col.Name)) > 0 || t.TriggerOn(col.Name) != nil {
 		return
 	}
-	rest := c.suits(col)
-	if rest == "" || !col.UUID && !isKeyName(t.Name, col.Name) {
+	fit, ok := draft.FitOf(c.d, col)
+	if !ok || !col.UUID && !draft.IsKeyName(t.Name, col.Name) {
 		return
 	}
 	c.add(Finding{Severity: Warning, Rule: ruleNoRule, Table: t.Name, Column: col.Name,
 		Message: fmt.Sprintf("the table has no rule, and nothing fills its key %s (%s): an INSERT has to bring it", col.Name, col.Type),
-		Remedy:  fmt.Sprintf("in the policy, under tables: %s: {column: %s%s}", catalog.YAMLString(catalog.PolicyTable(c.d, "", t.Name)), catalog.YAMLString(catalog.PolicyColumn(c.d, col.Name)), rest)})
-}
-
-// suits returns what follows the column in a rule for a key of its type, "" where no
-// source suits it.
-func (c *checker) suits(col *catalog.Column) string {
-	const sequence = ", source: {kind: sequence, ensure_schema: true}"
-	switch {
-	case col.UUID:
-		return ", source: uuidv7"
-	case col.Integer && !col.Text && col.Bits >= 63:
-		return sequence
-	case col.Integer && !col.Text && col.Bits >= 53:
-		return ", max_bits: 53" + sequence
-	case col.Integer && !col.Text && col.Bits >= 31:
-		return ", max_bits: 31" + sequence
-	case col.Binary && (col.Length == 16 || col.Length == 0) && !col.Text:
-		return ", source: uuidv7, layout: binary"
-	case col.Text && col.Length == 26:
-		return ", source: ulid"
-	case col.Text && (col.Length == 0 || col.Length >= 36) && c.d.DefaultLayout == dialect.SequentialAsString:
-		return ", source: uuidv7"
-	}
-	return ""
-}
-
-// isKeyName reports whether a column is called as a key without a meaning of its own.
-func isKeyName(table, column string) bool {
-	name := strings.ToLower(column)
-	switch name {
-	case "id", "uuid", "guid", "uid", "ulid", "key_id", "pk":
-		return true
-	}
-	one := strings.TrimSuffix(strings.ToLower(table), "s")
-	return name == one+"_id" || name == one+"id" || name == strings.ToLower(table)+"_id"
-}
-
-// hasDefault reports whether a column has a default that makes something.
-func hasDefault(t *catalog.Listed, column string) bool {
-	def := strings.ToLower(t.Default[column])
-	return strings.Contains(def, "(") || strings.Contains(def, "nextval")
-}
-
-// refers reports whether a column is a foreign key.
-func (c *checker) refers(t *catalog.Listed, column string) bool {
-	for _, f := range c.over.ForeignKeys {
-		if f.Table == t && f.Column == column {
-			return true
-		}
-	}
-	return false
+		Remedy:  fmt.Sprintf("in the policy, under tables: %s: {column: %s%s}", catalog.YAMLString(catalog.PolicyTable(c.d, "", t.Name)), catalog.YAMLString(catalog.PolicyColumn(c.d, col.Name)), fit.Rest)})
 }

@@ -92,14 +92,6 @@ func TestRemedyTexts(t *testing.T) {
 	}
 }
 
-func TestIsKeyName(t *testing.T) {
-	for name, want := range map[string]bool{"id": true, "UUID": true, "order_id": true, "orderid": true, "orders_id": true, "code": false, "customer_id": false} {
-		if got := check.IsKeyName("Orders", name); got != want {
-			t.Errorf("IsKeyName(Orders, %s) = %v", name, got)
-		}
-	}
-}
-
 // TestScript: each statement is printed once, and no name leaves its comment.
 func TestScript(t *testing.T) {
 	const remedy = "ALTER TABLE t MODIFY id BIGINT NOT NULL;"

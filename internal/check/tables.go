@@ -21,7 +21,9 @@ func (c *checker) lookAtTables() error {
 		}
 	}
 	var err error
-	if c.over, err = catalog.List(c.ctx, c.d, c.q, schemas); err != nil {
+	if c.o.Overview != nil {
+		c.over = c.o.Overview
+	} else if c.over, err = catalog.List(c.ctx, c.d, c.q, schemas); err != nil {
 		c.over = catalog.Unlisted(c.d, err)
 		return err
 	}

@@ -45,13 +45,28 @@ type Explanation struct {
 	// 2089-09-06: the bits of a snowflake or composite end. "" for keys that do
 	// not end on a day.
 	End string `json:"end,omitempty"`
+	// Inserts are the INSERTs into configured tables, in their order, where the text has
+	// several.
+	Inserts []Insert `json:"inserts,omitempty"`
+}
+
+// Insert says what would become of one of several INSERTs of a text. Its fields are those
+// of an Explanation.
+type Insert struct {
+	Action string `json:"action"`
+	Table  string `json:"table"`
+	Column string `json:"column"`
+	Rows   *int   `json:"rows"`
+	Reason string `json:"reason"`
+	Offset int    `json:"offset"`
+	End    string `json:"end,omitempty"`
 }
 
 // Slot is the place of one key.
 type Slot struct {
 	Arg       int    `json:"arg"`                 // place in the final arguments, from 1
 	Row       int    `json:"row"`                 // from 1; 0 for what all rows of a query are numbered from
-	Statement int    `json:"statement,omitempty"` // which of several INSERTs, from 1
+	Statement int    `json:"statement,omitempty"` // which of Inserts, from 1
 	Column    string `json:"column,omitempty"`    // where several are filled
 }
 

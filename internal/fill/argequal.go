@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"database/sql/driver"
 	"encoding/json"
+	"reflect"
 	"time"
 )
 
 // equalValues compares two arguments of the basic types of a driver, among
-// which go-sql-driver counts uint64 and json.RawMessage; any other type may not
-// be comparable, and equals nothing.
+// which go-sql-driver counts uint64 and json.RawMessage, and of other types that are
+// numbers, texts or bytes; any other type may not be comparable, and equals nothing.
 func equalValues(x, y driver.Value) bool {
 	switch x := x.(type) {
 	case nil:
@@ -38,6 +39,18 @@ func equalValues(x, y driver.Value) bool {
 	case time.Time:
 		y, ok := y.(time.Time)
 		return ok && x.Equal(y) && x.Location() == y.Location()
+	}
+	return reflect.TypeOf(x) == reflect.TypeOf(y) && isPlainValue(reflect.TypeOf(x)) && x == y
+}
+
+// isPlainValue reports whether values of a type are numbers, texts or bytes that Go compares
+// without looking elsewhere: a driver such as pgx takes an int or a [16]byte as it is.
+func isPlainValue(t reflect.Type) bool {
+	switch k := t.Kind(); {
+	case reflect.Bool <= k && k <= reflect.Float64 && k != reflect.Uintptr, k == reflect.String:
+		return true
+	case k == reflect.Array:
+		return t.Elem().Kind() == reflect.Uint8
 	}
 	return false
 }

@@ -164,10 +164,24 @@ func (b *Batch) Abandon(ctx context.Context) {
 // Finish ends the batch, when the connection is free again. The error is the batch's:
 // nothing of it is stored then, unless a text of it has ended a transaction. Finish
 // returns the error of a statement that has done something else than it was sent for.
+// Where a tracer panics, the texts behind are ended and counted all the same, and no
+// tracer is told of them.
 func (b *Batch) Finish(ctx context.Context, failed error) error {
 	var first error
-	for i := range b.queued {
-		if err := b.finish(ctx, &b.queued[i], failed); first == nil {
+	rest := b.queued
+	defer func() {
+		ctx := untraced(ctx)
+		for i := range rest {
+			if x := rest[i].x; x != nil {
+				x.trace.to = nil
+			}
+			_ = b.finish(ctx, &rest[i], failed) // the panic goes on
+		}
+	}()
+	for len(rest) > 0 {
+		q := &rest[0]
+		rest = rest[1:]
+		if err := b.finish(ctx, q, failed); first == nil {
 			first = err
 		}
 	}
@@ -180,11 +194,11 @@ func (b *Batch) finish(ctx context.Context, q *queuedText, failed error) error {
 	c.NoteRan(q.effect, q.concern, failed)
 	switch {
 	case q.x == nil && failed == nil && q.event.table == "" && q.event.counts:
-		c.CountPassed(ctx)
+		c.CountPassed(ctx, nil)
 		return nil
 	case q.x == nil:
 		if failed == nil {
-			c.DB.stats.note(ctx, q.query, q.event)
+			c.DB.stats.note(ctx, q.query, q.event, nil)
 		}
 		return nil
 	case failed != nil:
@@ -195,15 +209,18 @@ func (b *Batch) finish(ctx context.Context, q *queuedText, failed error) error {
 	t, joined := x.how.(*transactional)
 	if joined {
 		if err := x.follows.raiseStored(ctx); err != nil {
-			return t.leave(ctx, err)
+			_, err = x.executed(ctx, nil, t.leave(ctx, err))
+			return err
 		}
 	}
 	if q.rows || !q.read {
-		account{x}.count(nil, nil)
-		if !q.rows {
-			x.record(nil) // as unknown: nobody has read the answer
+		err := x.leave(ctx, x.follows.raiseBehind(ctx))
+		account{x}.count(nil, err)
+		x.noteSent(err)
+		if !q.rows || err != nil {
+			x.record(err) // as unknown without an error: nobody has read the answer
 		}
-		return x.leave(ctx, x.follows.raiseBehind(ctx))
+		return err
 	}
 	if joined {
 		t.ask(ctx, q.result)
@@ -216,6 +233,7 @@ func (b *Batch) finish(ctx context.Context, q *queuedText, failed error) error {
 // transaction may have stored what was sent before it.
 func (b *Batch) finishFailed(ctx context.Context, q *queuedText, failed error) {
 	x := q.x
+	_ = x.leave(ctx, failed)
 	switch {
 	case !b.controls:
 		account{x}.count(nil, failed)
@@ -225,7 +243,8 @@ func (b *Batch) finishFailed(ctx context.Context, q *queuedText, failed error) {
 	default:
 		account{x}.countAs(func(*rewrite.Insert) verdict { return verdict{failed: true, cause: keys.CauseText} })
 		x.record(nil)
+		suspect(ctx, x, failed) // which may be stored, and is not to be sent again
+		return
 	}
 	x.failed(ctx, failed)
-	_ = x.leave(ctx, failed)
 }

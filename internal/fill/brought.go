@@ -71,7 +71,7 @@ func (b *brought) raiseAbove(ctx context.Context, c *Conn) (failed, undone error
 	}
 	if b.numbers.IsOnConnection() || b.numbers.IsJoined() {
 		err := b.raise(behind, c, key)
-		return err, c.undoneBehind(ctx, err)
+		return err, undoneBehind(ctx, c, err)
 	}
 	limited, cancel := context.WithTimeout(ctx, asidePatience)
 	defer cancel()
@@ -94,7 +94,15 @@ func (b *brought) greatestStored(ctx context.Context, c *Conn) (key int64, found
 	}
 	d := c.DB.AnyEngine().Dialect
 	ask := func() bool {
-		key, err = store.Within(d, c.Raw).Column(column).MaxKeyUpTo(ctx, k.Limit(), k.Skipped())
+		limit := k.Limit()
+		end, failed := b.numbers.KeysEnd(ctx, &c.Conn)
+		if err = failed; err != nil {
+			return false
+		}
+		if end > 0 {
+			limit = min(limit, end) // from there on keys are another sequence's
+		}
+		key, err = store.Within(d, c.Raw).Column(column).MaxKeyUpTo(ctx, limit, k.Skipped())
 		return err == nil
 	}
 	if d.ErrorsAbort && c.Tx != session.Outside {

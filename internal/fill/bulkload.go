@@ -33,6 +33,8 @@ type bulkLoad struct {
 
 	filled int // of those that were filled since the load began
 
+	broken error // the driver's last, if that is no answer of the engine
+
 	last  *execution
 	trace *tracer // of its last row; nil where nobody traces
 
@@ -127,7 +129,7 @@ func (l *bulkLoad) row(ctx context.Context, args []driver.NamedValue) (*executio
 			return nil, err
 		}
 	}
-	if x.keys, err = keys.Draw(ctx, l.plan, nil, h, nil, nil, l.conn, nil); err != nil {
+	if x.keys, err = keys.Draw(ctx, l.plan, nil, h, nil, nil, l.conn, &x.room); err != nil {
 		account{x}.countNoKey(err)
 		return nil, err
 	}
@@ -143,6 +145,9 @@ func (l *bulkLoad) row(ctx context.Context, args []driver.NamedValue) (*executio
 // the load.
 func (l *bulkLoad) note(x *execution) {
 	if x.holes.Any() {
+		if l.last != nil {
+			l.last.release(nil)
+		}
 		l.last = x
 	}
 	if x.recording.recorder == nil {
@@ -173,7 +178,7 @@ func (l *bulkLoad) finish(ctx context.Context) (driver.Result, error) {
 		l.failed(ctx, err)
 		return nil, err
 	}
-	l.follows = following{}
+	l.follows, l.broken = following{}, nil
 	v := verdict{cause: keys.CauseCount}
 	if n, err := res.RowsAffected(); err != nil || n == int64(l.rows) {
 		v.outcome = outcomeStored
@@ -189,8 +194,12 @@ func (l *bulkLoad) Close() error {
 	if err != nil {
 		l.failed(context.Background(), err)
 	}
-	l.countLate(verdict{cause: keys.CauseUnended})
-	l.noted, l.last, l.follows = loadedKeys{}, nil, following{}
+	v := verdict{cause: keys.CauseUnended}
+	if l.broken != nil {
+		v = verdict{failed: true, cause: causeOf(l.broken)}
+	}
+	l.countLate(v)
+	l.noted, l.last, l.follows, l.broken = loadedKeys{}, nil, following{}, nil
 	return err
 }
 
@@ -206,10 +215,12 @@ func (l *bulkLoad) countLate(v verdict) {
 }
 
 // failed handles an error of the driver. An error of the engine ends the whole load,
-// whichever row it is about.
+// whichever row it is about. Behind another error the load may go on, or the connection is
+// broken and nobody knows what the engine has stored.
 func (l *bulkLoad) failed(ctx context.Context, err error) {
 	l.follows = following{}
 	if !sqlcode.Answered(err) {
+		l.broken = err
 		return
 	}
 	o := outcomeUnknown

@@ -21,12 +21,15 @@ type Conn struct {
 	seen    *seenText  // of the text that is about to be executed or prepared; nil where nothing is remembered
 	keyRoom [1]driver.Value
 	unread  []*observedRows // whose execution is counted when they have ended
+	ongoing ongoing
+	attempt *attempt // whose transaction is open; nil for most
 }
 
 func newConn(conn driver.Conn, db *Database) *Conn {
 	c := &Conn{DB: db}
 	c.parked.conn = c
 	c.Conn.Open(conn, db.Tables)
+	c.ongoing.conn, c.OnEnd = c, &c.ongoing
 	return c
 }
 
@@ -47,5 +50,6 @@ func (c *Conn) Close() error {
 // on it belongs to a caller who is gone.
 func (c *Conn) ResetSession(ctx context.Context) error {
 	c.parked.clear()
+	c.ongoing.clear()
 	return c.Conn.ResetSession(ctx)
 }

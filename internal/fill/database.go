@@ -18,6 +18,8 @@ type Database struct {
 	seen  *seenTexts
 	stats statistics
 	found foundRows
+
+	numbered numbered
 }
 
 // errNumbersPlaceholders is returned when the driver numbers placeholders after keyfill

@@ -27,10 +27,9 @@ func (d *directCall) exec(ctx context.Context) (driver.Result, error) {
 	case err != nil:
 		return nil, err
 	case x == nil:
+		c.attempt.noteOther(d.query)
 		res, err := c.ExecContext(ctx, d.query, d.args)
-		if err != driver.ErrSkip {
-			c.DB.stats.note(ctx, d.query, e)
-		}
+		c.DB.stats.note(ctx, d.query, e, err)
 		return res, err
 	case x.prepares():
 		c.parked.park(x)
@@ -54,10 +53,9 @@ func (d *directCall) queryRows(ctx context.Context) (driver.Rows, error) {
 	case err != nil:
 		return nil, err
 	case x == nil:
+		c.attempt.noteOther(d.query)
 		rows, err := c.QueryContext(ctx, d.query, d.args)
-		if err != driver.ErrSkip {
-			c.DB.stats.note(ctx, d.query, e)
-		}
+		c.DB.stats.note(ctx, d.query, e, err)
 		return rows, err
 	case x.prepares():
 		c.parked.park(x)

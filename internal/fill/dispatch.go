@@ -28,6 +28,9 @@ func (c *Conn) Passes(query string) (concern rewrite.Concern, pass, counts bool)
 
 // ExecPassed executes a text that Passes has just said to go to the driver.
 func (c *Conn) ExecPassed(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if c.attempt != nil {
+		c.attempt.noteOther(query)
+	}
 	if c.seen != nil && c.seen.leaves {
 		return c.ExecQuiet(ctx, query, args)
 	}
@@ -36,6 +39,9 @@ func (c *Conn) ExecPassed(ctx context.Context, query string, args []driver.Named
 
 // QueryPassed is ExecPassed for a text that gives rows.
 func (c *Conn) QueryPassed(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if c.attempt != nil {
+		c.attempt.noteOther(query)
+	}
 	if c.seen != nil && c.seen.leaves {
 		return c.QueryQuiet(ctx, query, args)
 	}
@@ -44,18 +50,25 @@ func (c *Conn) QueryPassed(ctx context.Context, query string, args []driver.Name
 
 // PreparePassed prepares such a text.
 func (c *Conn) PreparePassed(ctx context.Context, query string) (driver.Stmt, error) {
+	if c.attempt != nil {
+		c.attempt.noteOther(query)
+	}
 	if c.seen != nil && c.seen.leaves {
 		return c.PrepareQuiet(ctx, query)
 	}
 	return c.PrepareContext(ctx, query)
 }
 
-// CountPassed counts an INSERT that the driver has taken as it came.
-func (c *Conn) CountPassed(ctx context.Context) {
+// CountPassed counts an INSERT that the driver has taken as it came, and answered with an
+// error or without. One that database/sql sends again is counted then.
+func (c *Conn) CountPassed(ctx context.Context, err error) {
+	if isUntaken(err) {
+		return
+	}
 	if c.DB.Tally.Passed.Add(1)%keys.NoteEvery == 0 {
 		keys.NoteInserts(ctx, c.DB.Tables)
 	}
-	watchOf(ctx).tracer.event(event{action: rewrite.Pass})
+	watchOf(ctx).tracer.event(event{action: rewrite.Pass}, err)
 }
 
 // ExecText executes a text that may be an INSERT, or begin or end a
@@ -70,6 +83,7 @@ func (c *Conn) ExecText(ctx context.Context, query string, args []driver.NamedVa
 	if concern&rewrite.ConcernsInsert != 0 {
 		res, err = (&directCall{c, query, args, session.ByExec, nil}).exec(ctx)
 	} else {
+		c.attempt.noteOther(query)
 		res, err = c.ExecContext(ctx, query, args)
 	}
 	c.NoteRan(effect, concern, err)
@@ -87,6 +101,7 @@ func (c *Conn) QueryText(ctx context.Context, query string, args []driver.NamedV
 	if concern&rewrite.ConcernsInsert != 0 {
 		rows, err = (&directCall{c, query, args, session.ByQuery, nil}).queryRows(ctx)
 	} else {
+		c.attempt.noteOther(query)
 		rows, err = c.QueryContext(ctx, query, args)
 	}
 	c.NoteRan(effect, concern, err)
@@ -104,6 +119,7 @@ func (c *Conn) PrepareText(ctx context.Context, query string, concern rewrite.Co
 	if concern&rewrite.ConcernsInsert != 0 {
 		stmt, err = (&preparation{c, query}).prepare(ctx)
 	} else {
+		c.attempt.noteOther(query)
 		stmt, err = c.PrepareContext(ctx, query)
 	}
 	if err != nil || concern&(rewrite.ConcernsTransaction|rewrite.ConcernsNames) == 0 {

@@ -102,3 +102,11 @@ func (d duplicate) isAbout(name string) bool {
 func isNamePart(c rune) bool {
 	return c == '_' || c == '$' || c == '#' || unicode.IsDigit(c) || unicode.IsLetter(c)
 }
+
+// suspect gives up what is reserved where the error of a statement says that a key is in
+// use.
+func suspect(ctx context.Context, x *execution, err error) {
+	if d, ok := duplicateOf(x, err); ok {
+		d.giveUpBlocks(ctx)
+	}
+}

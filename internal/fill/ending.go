@@ -33,6 +33,12 @@ func (e ending) outcome() outcome {
 	return outcomeUnknown
 }
 
+// isUndone reports whether the error is the engine's word that it has undone the only
+// INSERT of the text for the sake of others, so that it may succeed when it is sent again.
+func (e ending) isUndone() bool {
+	return e.x.plan.Alone() && sqlcode.ClassOf(e.x.plan.Dialect(), e.err).Transient() && e.outcome() == outcomeNotStored
+}
+
 // outcomeOf returns what the error says of the rows of one INSERT of the text.
 func (e ending) outcomeOf(in *rewrite.Insert) outcome {
 	if e.x.plan.Alone() {

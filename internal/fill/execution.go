@@ -3,6 +3,7 @@ package fill
 import (
 	"context"
 	"database/sql/driver"
+	"sync/atomic"
 
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/rewrite"
@@ -26,6 +27,8 @@ type execution struct {
 	kept    bool          // it brings all its keys, and goes out as it came
 	joined  bool          // it has a transactional executor
 	batched bool          // it is sent with others, whose Batch ends it
+	handed  atomic.Bool   // its keys were given to its retry
+	ordinal int           // among the executions of its attempt, from 1
 	refused *event        // of a kept statement, sent although nothing could be raised
 
 	how       executor
@@ -76,8 +79,7 @@ func (c *Conn) emptyExecution() *execution {
 // release takes back an execution that nothing refers to any more: one whose keys
 // are not recorded, and that has not failed.
 func (x *execution) release(err error) {
-	if err == nil && x.recording.recorder == nil {
-		c := x.conn
+	if c := x.conn; err == nil && x.recording.recorder == nil && c.attempt == nil {
 		*x = execution{}
 		c.spare = x
 	}
@@ -97,14 +99,14 @@ func valuesFor(ctx context.Context, p *rewrite.Plan) string {
 	return values
 }
 
-// fill gives the execution its keys: the keys of an attempt that ended in
-// driver.ErrBadConn, or new ones.
+// fill gives the execution its keys: the keys of an attempt that has stored nothing, or
+// new ones.
 func (x *execution) fill(ctx context.Context) error {
 	if x.trace.to != nil {
 		x.trace.waits = new(keys.Waits)
 		ctx = keys.WithWaits(ctx, x.trace.waits)
 	}
-	if !x.recording.recorder.retry(x) {
+	if !x.conn.attempt.retry(x) && !x.recording.recorder.retry(x) {
 		if err := x.choose(ctx); err != nil {
 			return err
 		}
@@ -177,6 +179,7 @@ func (x *execution) executed(ctx context.Context, res driver.Result, err error) 
 	}
 	account{x}.count(res, err)
 	x.record(err)
+	x.noteSent(err)
 	if err != nil {
 		x.failed(ctx, err)
 		return res, setRefused(x.plan, err)
@@ -194,6 +197,7 @@ func (x *execution) executed(ctx context.Context, res driver.Result, err error) 
 // queried finishes a Query that its executor has sent; what was stored is known when
 // its rows are read.
 func (x *execution) queried(ctx context.Context, rows driver.Rows, err error) (driver.Rows, error) {
+	x.noteSent(err)
 	if err != nil {
 		account{x}.count(nil, err)
 		x.record(err)
@@ -205,16 +209,16 @@ func (x *execution) queried(ctx context.Context, rows driver.Rows, err error) (d
 		return rows, nil
 	}
 	account{x}.countBegun()
-	return x.observe(ctx, rows), nil
+	rows = x.observe(ctx, rows)
+	account{x}.tellRows(rows)
+	return rows, nil
 }
 
 // failed handles the error of a statement that was sent.
 func (x *execution) failed(ctx context.Context, err error) {
-	if isBadConn(err) {
+	if isBadConn(err) || (ending{x, err}).isUndone() {
 		x.recording.recorder.lose(x)
 		return
 	}
-	if d, ok := duplicateOf(x, err); ok {
-		d.giveUpBlocks(ctx)
-	}
+	suspect(ctx, x, err)
 }

@@ -2,6 +2,7 @@ package fill
 
 import (
 	"context"
+	"strings"
 
 	"github.com/keyfill/keyfill/internal/explain"
 	"github.com/keyfill/keyfill/internal/keys"
@@ -23,13 +24,14 @@ func explained(e *keys.Engine, query string) (explain.Explanation, error) {
 	if rewrite.Concerns(e.Dialect, query)&rewrite.ConcernsInsert == 0 {
 		return ex, nil
 	}
-	p := e.Plan(query)
+	p := e.NewestPlan(query)
 	if p.Ambiguous() && p.Action != rewrite.Refuse {
 		p = p.Unsettled()
 	}
 	ex.Action = p.Action.String()
 	if p.Action == rewrite.Refuse {
 		refusal(&ex, p.Refusal)
+		ex.Inserts = refusedBeside(p, ex)
 		return ex, nil
 	}
 	if p.Action == rewrite.Pass {
@@ -38,9 +40,13 @@ func explained(e *keys.Engine, query string) (explain.Explanation, error) {
 	if reason := unsuitedByText(e, p, query); p.Action == rewrite.Fill && reason != "" {
 		ex.Action = rewrite.Refuse.String()
 		refusal(&ex, p.Refused(reason))
+		ex.Inserts = refusedBeside(p, ex)
 		return ex, nil
 	}
 	describe(&ex, p)
+	if len(p.Inserts) > 1 {
+		ex.Inserts = several(p)
+	}
 	switch {
 	case p.Action == rewrite.Keep:
 		if p.AtExecution {
@@ -78,8 +84,86 @@ func refusal(ex *explain.Explanation, r *rewrite.Refusal) {
 	ex.Table, ex.Column, ex.Offset = r.Table, r.Column, r.Offset
 	ex.Reason = r.Reason.Error()
 	if r.Target.Owner.(*keys.Table).Rule.Unsupported == policy.Unfilled {
-		ex.Reason = "unfilled: " + ex.Reason
+		ex.Reason = unfilledMark + ex.Reason
 	}
+}
+
+// unfilledMark stands in front of the reason where the policy has a statement that cannot be
+// filled go out as it is.
+const unfilledMark = "unfilled: "
+
+// reasonBeside is the reason of an INSERT that keyfill could fill if its text had no other
+// INSERT.
+const reasonBeside = "another INSERT of the text is refused, and a text is filled as a whole or not at all"
+
+// refusedBeside returns what becomes of the INSERTs of a text of which one is refused, nil
+// where it has no other.
+func refusedBeside(p *rewrite.Plan, refused explain.Explanation) (all []explain.Insert) {
+	own := explain.Insert{
+		Action: refused.Action, Table: refused.Table, Column: refused.Column, Reason: refused.Reason, Offset: refused.Offset,
+	}
+	beside := reasonBeside
+	if strings.HasPrefix(refused.Reason, unfilledMark) {
+		beside = unfilledMark + beside
+	}
+	seen := false
+	for i := range p.Inserts {
+		in := &p.Inserts[i]
+		last := i+1 == len(p.Inserts) || p.Inserts[i+1].Offset > refused.Offset
+		if !seen && in.Offset <= refused.Offset && last && in.Target.Table == refused.Table {
+			all, seen = append(all, own), true
+			continue
+		}
+		if !seen && in.Offset > refused.Offset {
+			all, seen = append(all, own), true
+		}
+		one := insertOf(in)
+		one.Action, one.Reason = refused.Action, beside
+		all = append(all, one)
+	}
+	if !seen {
+		all = append(all, own)
+	}
+	if len(all) < 2 {
+		return nil
+	}
+	return all
+}
+
+// several returns what becomes of each of several INSERTs.
+func several(p *rewrite.Plan) []explain.Insert {
+	all := make([]explain.Insert, len(p.Inserts))
+	for i := range p.Inserts {
+		all[i] = insertOf(&p.Inserts[i])
+		all[i].Action = rewrite.Keep.String()
+		if p.Inserts[i].Query != nil {
+			all[i].Action = rewrite.Fill.String()
+		}
+	}
+	for i, n := range p.Assumed().Counts {
+		one := &all[p.Draws[i].Insert]
+		if n > 0 {
+			one.Action = rewrite.Fill.String()
+		} else if one.Action == rewrite.Keep.String() {
+			one.Reason = reasonAtExecution
+		}
+	}
+	for i := range all {
+		if all[i].Action == rewrite.Fill.String() {
+			all[i].Reason = ""
+			all[i].End = keys.TableOf(&p.Inserts[i]).EndOfKeys()
+		}
+	}
+	return all
+}
+
+// insertOf says what an INSERT is.
+func insertOf(in *rewrite.Insert) explain.Insert {
+	one := explain.Insert{Table: in.Target.Table, Column: in.Target.Keys[0].Column, Offset: in.Offset}
+	if in.Rows >= 0 {
+		one.Rows = new(in.Rows)
+	}
+	return one
 }
 
 // describe fills in what the INSERTs are.

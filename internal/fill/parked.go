@@ -96,8 +96,8 @@ func (p *parked) lose(query string, r *Recorder) {
 	})
 }
 
-// equalArgs compares arguments by the driver's basic types, []byte by content.
-// A value of any other type equals none.
+// equalArgs compares arguments by the driver's basic types and other plain ones, []byte by
+// content. A value of any other type equals none.
 func equalArgs(a, b []driver.NamedValue) bool {
 	return slices.EqualFunc(a, b, func(x, y driver.NamedValue) bool {
 		if x.Name != y.Name || x.Ordinal != y.Ordinal {

@@ -3,6 +3,7 @@ package fill
 import (
 	"context"
 	"database/sql/driver"
+	"math"
 	"sync/atomic"
 
 	"github.com/keyfill/keyfill/internal/keys"
@@ -26,6 +27,7 @@ type plain struct {
 	bound   [2]boundText
 	session bool // the text allows LAST_INSERT_ID(key)
 	sets    bool // a value may be a set: see storedMore
+	isOne   bool // it is one row, which is stored where the statement succeeds
 
 	tally atomic.Pointer[keys.TableTally] // of the table; nil before the first execution
 }
@@ -60,9 +62,10 @@ func (s *seenText) plainOn(ctx context.Context, c *Conn) *plain {
 }
 
 // suits reports whether the plain executor may run: the transaction has changed no
-// tables, the table's facts are known, and nobody records keys or traces.
+// tables and is not one that is made again, the table's facts are known, and nobody
+// records keys or traces.
 func (p *plain) suits(ctx context.Context, c *Conn) bool {
-	return !c.Altered.On && p.table.Gate.Facts.Load() != nil && !isWatched(ctx)
+	return !c.Altered.On && c.attempt == nil && p.table.Gate.Facts.Load() != nil && !isWatched(ctx)
 }
 
 // ExpectsSkip reports whether the driver will probably answer driver.ErrSkip to a text
@@ -174,8 +177,8 @@ func (c *Conn) execPlain(ctx context.Context, s *seenText, args []driver.NamedVa
 // executed finishes an Exec.
 func (r *plainRun) executed(ctx context.Context, res driver.Result, err error) (driver.Result, error) {
 	if err == nil {
-		if answer := r.answer(res); answer != nil {
-			r.count(res)
+		if answer, affected := r.answer(res); answer != nil {
+			r.count(res, affected)
 			return answer, nil
 		}
 	}
@@ -185,37 +188,56 @@ func (r *plainRun) executed(ctx context.Context, res driver.Result, err error) (
 	return res, err
 }
 
+// notAsked stands for a number of affected rows that was not asked for.
+const notAsked = math.MinInt64
+
 // answer returns the result of an execution that has succeeded, nil where the result
-// has to be looked at more closely.
-func (r *plainRun) answer(res driver.Result) driver.Result {
+// has to be looked at more closely, and how many rows the driver says were affected.
+func (r *plainRun) answer(res driver.Result) (answer driver.Result, affected int64) {
 	t := r.table
 	tells := t.LastIDKey >= 0 && !r.session && !r.facts.NumbersOther
 	if !tells && !r.sets {
-		return res
+		return res, notAsked
 	}
 	affected, err := res.RowsAffected()
 	switch {
 	case err != nil || affected > int64(r.in.Rows):
-		return nil
+		return nil, affected
 	case !tells:
-		return res
+		return res, affected
 	}
 	id, isInteger := r.first.(int64)
 	if !isInteger || r.in.Rows != 1 || affected != 1 || r.in.Conflict != rewrite.ConflictError || r.in.Returning || r.facts.OwnConflicts || t.LastIDKey != r.key {
-		return nil
+		return nil, affected
 	}
-	return withSeveral(ownResult{res, id})
+	return withSeveral(ownResult{res, id}), affected
 }
 
-// count counts an execution that has succeeded. Where each row is counted that was sent,
-// and none can have been left out or replaced, all keys are stored.
-func (r *plainRun) count(res driver.Result) {
-	t := r.counts()
-	if r.in.Conflict == rewrite.ConflictError && !r.facts.OwnConflicts {
-		if affected, err := res.RowsAffected(); err == nil && affected == int64(r.in.Rows) {
-			t.Ended.Stored.Add(1)
-			return
+// count counts an execution that has succeeded. affected is as answer returns it. Most
+// statements store one row that has one key, and are counted by one counter.
+func (r *plainRun) count(res driver.Result, affected int64) {
+	if affected == notAsked {
+		var err error
+		if affected, err = res.RowsAffected(); err != nil {
+			affected = -1
 		}
+	}
+	if t := r.tally.Load(); t != nil && r.isOne && affected == 1 && !r.facts.OwnConflicts {
+		if t.Single.Add(1)%keys.NoteEvery == 0 {
+			keys.NoteInserts(context.Background(), r.conn.DB.Tables)
+		}
+		return
+	}
+	r.countOther(res, affected)
+}
+
+// countOther is count for any statement. Where each row is counted that was sent, and none
+// can have been left out or replaced, all keys are stored.
+func (r *plainRun) countOther(res driver.Result, affected int64) {
+	t := r.counts()
+	if r.in.Conflict == rewrite.ConflictError && !r.facts.OwnConflicts && affected == int64(r.in.Rows) {
+		t.Ended.Stored.Add(1)
+		return
 	}
 	x := r.conn.emptyExecution()
 	x.conn, x.plan = r.conn, r.plan

@@ -29,7 +29,8 @@ func newPlain(tables *keys.Tables, p *rewrite.Plan) *plain {
 	if miscounts(tables, p) {
 		return nil
 	}
-	return &plain{plan: p, in: in, table: t, key: i, session: p.Session(), sets: p.Dialect().Grammar.ValueSets}
+	return &plain{plan: p, in: in, table: t, key: i, session: p.Session(), sets: p.Dialect().Grammar.ValueSets,
+		isOne: in.Rows == 1 && in.Conflict == rewrite.ConflictError}
 }
 
 // plainText is the plain executor of a text that comes again, for as long as its

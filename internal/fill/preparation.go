@@ -38,6 +38,7 @@ func (r *preparation) prepare(ctx context.Context) (driver.Stmt, error) {
 		return r.asItIs(ctx, event{counts: true, table: keys.TableOf(&p.Inserts[0]).Table, owner: keys.TableOf(&p.Inserts[0]), action: p.Action, mode: mode, withheld: true})
 	case policy.ModeDryRun:
 		s.dry = true
+		c.attempt.noteOther(r.query)
 		s.Stmt, err = c.PrepareContext(ctx, r.query)
 		return s.orError(err)
 	}
@@ -105,9 +106,10 @@ func (r *preparation) kept(ctx context.Context, p *rewrite.Plan, e event) (drive
 
 // asItIs prepares the application's own text.
 func (r *preparation) asItIs(ctx context.Context, e event) (driver.Stmt, error) {
+	r.conn.attempt.noteOther(r.query)
 	stmt, err := r.conn.PrepareContext(ctx, r.query)
 	if err == nil {
-		r.conn.DB.stats.note(ctx, r.query, e)
+		r.conn.DB.stats.note(ctx, r.query, e, nil)
 	}
 	return stmt, err
 }
@@ -123,6 +125,7 @@ func (r *preparation) load(ctx context.Context, p *rewrite.Plan) (driver.Stmt, e
 	if mode == policy.ModeOff {
 		return r.asItIs(ctx, event{counts: true, table: p.Inserts[0].Target.Table, owner: keys.TableOf(&p.Inserts[0]), action: p.Action, mode: mode, withheld: true})
 	}
+	c.attempt.noteOther(r.query)
 	l := &bulkLoad{statement: &statement{conn: c, plan: p, query: r.query, dry: mode == policy.ModeDryRun}}
 	text := r.query
 	if !l.dry {

@@ -35,7 +35,7 @@ type Recorder struct {
 	parent *Recorder
 	mu     sync.Mutex
 	keys   []recordedKey
-	lost   []*execution // that ended in driver.ErrBadConn: see badconnretry.go
+	lost   []*execution // that wait for their retry: see badconnretry.go
 }
 
 // recording says where the keys of an execution are recorded.

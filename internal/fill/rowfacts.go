@@ -51,6 +51,6 @@ const askedAgain = time.Minute
 // the transaction has ended by then, the statement has failed.
 func (x *execution) noteAsked(ctx context.Context, err error) {
 	if x.fate.gone == nil {
-		x.fate.gone = x.conn.undoneBehind(ctx, err)
+		x.fate.gone = undoneBehind(ctx, x.conn, err)
 	}
 }

@@ -33,11 +33,7 @@ type observedRows struct {
 
 // observe notes the keys as unknown and watches the rows.
 func (x *execution) observe(ctx context.Context, rows driver.Rows) driver.Rows {
-	o := &observedRows{forwardedRows: forwardedRows{rows}, x: x, column: -1, late: !x.batched, suspect: func(err error) {
-		if d, ok := duplicateOf(x, err); ok {
-			d.giveUpBlocks(ctx)
-		}
-	}}
+	o := &observedRows{forwardedRows: forwardedRows{rows}, x: x, column: -1, late: !x.batched, suspect: func(err error) { suspect(ctx, x, err) }}
 	if o.late {
 		x.conn.unread = append(x.conn.unread, o)
 	}
@@ -114,8 +110,14 @@ func (o *observedRows) Close() error {
 // back before they have stored the next.
 func (o *observedRows) fail(err error) {
 	o.ended = true
-	if !o.x.batched { // else the connection is not free to ask anything
-		o.suspect(err)
+	switch {
+	case ending{o.x, err}.isUndone():
+		o.x.recording.recorder.lose(o.x)
+	default:
+		o.x.handed.Store(true) // the error may be about its keys
+		if !o.x.batched {      // else the connection is not free to ask anything
+			o.suspect(err)
+		}
 	}
 	o.countAs(func(in *rewrite.Insert) verdict { return account{o.x}.failure(in, err) })
 	if o.x.plan.Alone() {

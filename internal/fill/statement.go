@@ -150,13 +150,13 @@ func (s *statement) dryRun(ctx context.Context, args []driver.NamedValue) {
 	db := s.conn.DB
 	h, err := holesOf(s.plan, args)
 	if err == nil {
-		db.stats.note(ctx, s.query, withheld(s.plan, h, policy.ModeDryRun))
+		db.stats.note(ctx, s.query, withheld(s.plan, h, policy.ModeDryRun), nil)
 		return
 	}
 	var r *rewrite.Refusal
 	if errors.As(err, &r) {
 		db.stats.note(ctx, s.query, event{counts: true, table: r.Table, owner: r.Target.Owner.(*keys.Table), action: rewrite.Refuse, reason: r.Reason,
-			offset: r.Offset, mode: policy.ModeDryRun, withheld: true})
+			offset: r.Offset, mode: policy.ModeDryRun, withheld: true}, nil)
 	}
 }
 

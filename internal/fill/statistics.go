@@ -18,19 +18,20 @@ type statistics struct {
 }
 
 // note counts a statement that the driver took as it came, and logs one that was
-// withheld, unless the mode is off.
-func (s *statistics) note(ctx context.Context, query string, e event) {
-	if !e.counts {
+// withheld, unless the mode is off. The error is the driver's answer. One that ends in
+// driver.ErrBadConn is sent again, and noted then.
+func (s *statistics) note(ctx context.Context, query string, e event, err error) {
+	if !e.counts || isUntaken(err) {
 		return
 	}
 	e.addAlone(&s.tables.Tally)
 	keys.NoteInserts(ctx, s.tables)
-	watchOf(ctx).tracer.event(e)
+	watchOf(ctx).tracer.event(e, err)
 	if e.withheld && e.mode != policy.ModeOff {
 		s.logUnfilled(ctx, query, e)
 	}
 	for _, other := range e.rest {
-		s.note(ctx, query, other)
+		s.note(ctx, query, other, err)
 	}
 }
 

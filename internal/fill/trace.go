@@ -2,6 +2,7 @@ package fill
 
 import (
 	"context"
+	"database/sql/driver"
 
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/rewrite"
@@ -37,6 +38,7 @@ type watch struct {
 type tracer struct {
 	parent *tracer
 	tell   func(Traced)
+	ofRows bool // it is told of an INSERT that gives rows before they are read, and of no other
 }
 
 type watchKey struct{}
@@ -56,20 +58,55 @@ func isWatched(ctx context.Context) bool { return ctx.Value(watchKey{}) != nil }
 // WithTracer returns a context under which tell is told of each INSERT, and the tracers of
 // ctx as well.
 func WithTracer(ctx context.Context, tell func(Traced)) context.Context {
+	return withTracer(ctx, tracer{tell: tell})
+}
+
+// WithTracerOfRows is WithTracer for INSERTs that give rows, of which tell is told before
+// they are read.
+func WithTracerOfRows(ctx context.Context, tell func(Traced)) context.Context {
+	return withTracer(ctx, tracer{tell: tell, ofRows: true})
+}
+
+func withTracer(ctx context.Context, t tracer) context.Context {
 	w := watchOf(ctx)
-	w.tracer = &tracer{parent: w.tracer, tell: tell}
+	t.parent = w.tracer
+	w.tracer = &t
 	return context.WithValue(ctx, watchKey{}, &w)
 }
 
+// untraced returns a context under which no tracer is told. Who records is told still.
+func untraced(ctx context.Context) context.Context {
+	w := watchOf(ctx)
+	if w.tracer == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, watchKey{}, &watch{recorder: w.recorder})
+}
+
 // say tells the tracer and those around it. A nil one tells nobody.
-func (t *tracer) say(e Traced) {
+func (t *tracer) say(e Traced) { t.sayTo(false, e) }
+
+// sayTo tells the tracers that are told before rows are read, or the others.
+func (t *tracer) sayTo(ofRows bool, e Traced) {
 	for ; t != nil; t = t.parent {
-		t.tell(e)
+		if t.ofRows == ofRows {
+			t.tell(e)
+		}
 	}
 }
 
-// event tells of a statement that goes out as it came.
-func (t *tracer) event(e event) {
+// isOfRows reports whether one of the tracers is told before rows are read.
+func (t *tracer) isOfRows() bool {
+	for ; t != nil; t = t.parent {
+		if t.ofRows {
+			return true
+		}
+	}
+	return false
+}
+
+// event tells of a statement that went out as it came. The error is the driver's answer.
+func (t *tracer) event(e event, err error) {
 	if t == nil {
 		return
 	}
@@ -79,6 +116,9 @@ func (t *tracer) event(e event) {
 	}
 	if e.action == rewrite.Refuse {
 		told.Reason, told.Offset = e.reason, e.offset
+	}
+	if err != nil {
+		told.Failed, told.Cause = true, causeOf(err).String()
 	}
 	t.say(told)
 }
@@ -125,10 +165,32 @@ func (x *execution) way() string {
 
 // tell tells the tracer what became of one INSERT of the execution.
 func (a account) tell(e *event, in *rewrite.Insert, v verdict) {
-	x := a.x
-	if x.trace.to == nil {
+	if a.x.trace.to != nil {
+		a.x.trace.to.say(a.traced(e, in, v))
+	}
+}
+
+// tellRows tells who wants to know before the rows of the execution are read. Where one of
+// them panics, the rows are closed.
+func (a account) tellRows(rows driver.Rows) {
+	if !a.x.trace.to.isOfRows() {
 		return
 	}
+	told := false
+	defer func() {
+		if !told {
+			_ = rows.Close() // it is gone with the panic
+		}
+	}()
+	a.eachInsert(func(e *event, in *rewrite.Insert) {
+		a.x.trace.to.sayTo(true, a.traced(e, in, verdict{cause: keys.CauseRows}))
+	})
+	told = true
+}
+
+// traced is what is told of one INSERT of the execution.
+func (a account) traced(e *event, in *rewrite.Insert, v verdict) Traced {
+	x := a.x
 	told := Traced{
 		Entry: e.owner.Rule.Entry, Table: e.table, Action: e.action, Offset: -1, Keys: e.keys,
 		Way: x.way(), Joined: x.joined, Outcome: v.outcome, Failed: v.failed,
@@ -143,7 +205,7 @@ func (a account) tell(e *event, in *rewrite.Insert, v verdict) {
 			told.Blocks = *x.trace.waits
 		}
 	}
-	x.trace.to.say(told)
+	return told
 }
 
 // sourceOf returns the first key column of an INSERT that gets keys.

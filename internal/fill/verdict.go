@@ -42,11 +42,18 @@ func (a account) failure(in *rewrite.Insert, err error) verdict {
 
 // causeOf returns the cause of a failure.
 func (a account) causeOf(err error) keys.Cause {
+	cause := causeOf(err)
+	if cause != keys.CauseEngine && (a.x.fate.undone || a.x.fate.gone != nil) {
+		return keys.CauseTransaction
+	}
+	return cause
+}
+
+// causeOf returns the cause of a driver's error.
+func causeOf(err error) keys.Cause {
 	switch {
 	case sqlcode.Answered(err):
 		return keys.CauseEngine
-	case a.x.fate.undone, a.x.fate.gone != nil:
-		return keys.CauseTransaction
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return keys.CauseCanceled
 	}
@@ -131,7 +138,7 @@ func (a account) count(res driver.Result, err error) {
 	case isBadConn(err):
 		return
 	case a.x.refused != nil:
-		a.x.conn.DB.stats.note(WithTracer(context.Background(), a.x.trace.to.say), a.x.query, *a.x.refused)
+		a.x.conn.DB.stats.note(WithTracer(context.Background(), a.x.trace.to.say), a.x.query, *a.x.refused, err)
 		return
 	}
 	a.countAs(func(in *rewrite.Insert) verdict {

@@ -46,6 +46,9 @@ func (k *Column) row(state string, facts *Facts, columns []store.Column) store.S
 	if facts.made {
 		row.Start = cmp.Or(row.Start, 1) // it is empty
 	}
+	if src.Upstream != "" {
+		row.Parameters = store.UpstreamParameters
+	}
 	keep(&row, src)
 	if row.Shared && facts.unseen != nil && !facts.made {
 		// A temporary table's keys are nobody else's business.

@@ -2,6 +2,7 @@ package keys
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -76,17 +77,33 @@ func (dr Drawing) claimColumn(ctx context.Context, claim store.Claim) (done bool
 	if dr.on != nil && dr.on.OwnCounters != nil {
 		set = dr.on.OwnCounters
 	}
-	key := claim.Row()
-	if last, ok := set.claims.Load(key); ok {
-		if last := last.(claimed); last.noted || time.Since(last.tried) < claimAgain {
+	key, now := claim.Row(), dr.db.sources.now()
+	known, again := set.claims.Load(key)
+	if again {
+		if last := known.(claimed); last.noted || now.Sub(last.tried) < claimAgain {
 			return last.noted, nil
 		}
 	}
 	noted, stays, err := dr.writeClaim(ctx, claim)
+	if again && claim.Exclusive && claim.State != "" && errors.Is(err, store.ErrBegun) {
+		// The other sequence has begun while this source was filling the column, and
+		// could not know of it. A process that starts does not stop a running one. The
+		// exception is a source that takes the greatest key plus one, which may be a key of
+		// the other sequence.
+		noted, stays, err = false, false, nil
+	}
 	if err == nil && (stays || !noted) {
-		set.claims.Store(key, claimed{noted, time.Now()})
+		set.claims.Store(key, claimed{noted, now})
 	}
 	return noted && stays, err
+}
+
+// now returns the time of the sources' clock.
+func (s *sources) now() time.Time {
+	if s.env.Now != nil {
+		return s.env.Now()
+	}
+	return time.Now()
 }
 
 // writeClaim writes a claim down, and reports whether that stays whatever becomes of the

@@ -37,6 +37,16 @@ func (r *connRow) at(g *Conn) keysource.At {
 	return at
 }
 
+// keysEnd returns from where on keys are another state's, as the row says now; 0 for
+// nowhere.
+func (r *connRow) keysEnd(ctx context.Context, g *Conn) (int64, error) {
+	st := store.On(r.dialect, g.Raw)
+	if g.Tx != session.Outside {
+		st = store.Within(r.dialect, g.Raw)
+	}
+	return r.rows.At(st).KeysEndNow(ctx)
+}
+
 // committing is a row outside of transactions. Each of its calls is a transaction of its
 // own, although one statement would do, because the engine refuses to begin a
 // transaction inside another: so a reservation has committed even if a BEGIN was sent
@@ -52,11 +62,19 @@ var errInside = errors.New("a transaction is open")
 
 func (c committing) Reserve(ctx context.Context, n, seen int64) (r keysource.Reservation, err error) {
 	defer WaitsOf(ctx).since(time.Now())
-	err = c.commit(ctx, func(rows *store.Reserver) error {
-		r, err = rows.Reserve(ctx, n, seen)
-		return err
-	})
-	return r, err
+	for {
+		err = c.commit(ctx, func(rows *store.Reserver) error {
+			// A transaction that waited for another store would keep others from writing.
+			r, err = rows.Hasty().Reserve(ctx, n, seen)
+			return err
+		})
+		if err != store.ErrNoBlock {
+			return r, err
+		}
+		if err := c.row.rows.Upstream().Await(ctx); err != nil {
+			return r, err
+		}
+	}
 }
 
 // openRows is a row inside a transaction.

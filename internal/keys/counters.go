@@ -41,7 +41,7 @@ type counter struct {
 	source string // the name of the source in statistics; "" for no source's
 
 	// ends says from where on keys are another state's; nil where they never are.
-	ends interface{ KeysEnd() int64 }
+	ends endingState
 
 	// set keeps the counter, under the name state.
 	set   *Counters
@@ -82,6 +82,10 @@ type Follower interface {
 
 	// IsJoined reports whether numbers belong to the transactions of their INSERTs.
 	IsJoined() bool
+
+	// KeysEnd returns the integer from which on keys are another state's, as the row of
+	// the numbers says now; 0 for none.
+	KeysEnd(ctx context.Context, g *Conn) (int64, error)
 }
 
 // Follower returns the counter's numbers if they can be raised, else nil.
@@ -126,7 +130,8 @@ type Counters struct {
 	turn   int64    // counts the calls that asked for a counter
 	claims sync.Map // claimed, by the name of the row
 
-	past map[string]SourceState // of counters that were closed, by the name of the source
+	past  map[string]SourceState // of counters that were closed, by the name of the source
+	ended map[string]*counter    // that were there at close, for the statistics
 }
 
 func newCounters() *Counters { return &Counters{all: map[string]*counter{}} }
@@ -246,7 +251,9 @@ func (c *Counters) close(ctx context.Context) error {
 	c.mu.Lock()
 	c.closed = true
 	all := c.all
-	c.all = nil
+	if all != nil {
+		c.all, c.ended = nil, all
+	}
 	c.mu.Unlock()
 	// All at once: a store that does not answer makes each of them wait.
 	var (

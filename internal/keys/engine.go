@@ -3,6 +3,7 @@ package keys
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -83,6 +84,31 @@ func (e *Engine) Plan(query string) *rewrite.Plan {
 	p := compile(e.Dialect, e.lookup, query)
 	e.cache.Put(query, p)
 	return p
+}
+
+// NewestPlan returns the plan of a query for the newest version of the engine, which has
+// each function that makes UUIDs for the rows of a query. An execution asks its server.
+func (e *Engine) NewestPlan(query string) *rewrite.Plan {
+	p := e.Plan(query)
+	if p.Action != rewrite.Refuse || !errors.Is(p.Refusal, rewrite.ErrSelect) || e.detached || p.Reads()&rewrite.ReadsCount != 0 {
+		return p
+	}
+	compile := rewrite.Readings
+	if e.certain {
+		compile = rewrite.Compile
+	}
+	return compile(e.Dialect, func(schema, name string) *rewrite.Target {
+		t := e.table(schema, name)
+		if t == nil {
+			return nil
+		}
+		made := t.Target
+		made.Keys = slices.Clone(made.Keys)
+		for i := range made.Keys {
+			made.Keys[i].Function = t.KeyColumns[i].EngineFunction(e.Dialect).Text
+		}
+		return &made
+	}, query)
 }
 
 // TransactionEffect returns what a text does to the transaction of its connection.

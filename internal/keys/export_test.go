@@ -3,6 +3,7 @@ package keys
 import (
 	"context"
 	"strconv"
+	"time"
 
 	"database/sql/driver"
 	"github.com/keyfill/keyfill/dialect"
@@ -47,3 +48,12 @@ func OpenConfigured(c policy.Store) error {
 	}
 	return opened.close()
 }
+
+// Paced is paced.
+type Paced struct{ of paced }
+
+// Note is note.
+func (p *Paced) Note() int { return p.of.note() }
+
+// Age makes the last line older.
+func (p *Paced) Age(d time.Duration) { p.of.said = p.of.said.Add(-d) }

@@ -168,6 +168,14 @@ func (r *joinedRow) IsOnConnection() bool { return r.home == nil }
 
 func (r *joinedRow) IsJoined() bool { return true }
 
+func (r *joinedRow) KeysEnd(ctx context.Context, g *Conn) (int64, error) {
+	rows, err := r.within(ctx, g)
+	if err != nil {
+		return 0, err
+	}
+	return rows.KeysEndNow(ctx)
+}
+
 // suspect has the row compared with the table again. Nothing of it is reserved, but
 // the number goes back, and would be given again and again.
 func (r *joinedRow) suspect() { r.opened.Store(false) }

@@ -18,18 +18,30 @@ type leaseLog struct {
 	source string
 	size   int64 // of a series; 0 where a worker's number is leased
 	lease  time.Duration
-	lost   *atomic.Uint64 // the leases of the source that were lost
+	lost   *losses // the leases of the source that were lost
 
 	lines inTurn
 	mu    sync.Mutex
 	held  int64 // the first integer of the series that was taken last; 0 where none is held
 }
 
+// losses counts the leases of a source that other processes had taken. It is safe for
+// concurrent use.
+type losses struct {
+	count atomic.Uint64
+	last  atomic.Int64 // in nanoseconds of the Unix time
+}
+
+func (l *losses) add() {
+	l.last.Store(time.Now().UnixNano())
+	l.count.Add(1)
+}
+
 // leases returns the log of the leases of the drawing's source. size is the size of a
 // series, 0 for the default one.
 func (dr Drawing) leases(size int64, lease time.Duration) *leaseLog {
-	lost, _ := dr.db.sources.lost.LoadOrStore(sourceOf(dr), new(atomic.Uint64))
-	l := &leaseLog{log: dr.db.Log, source: sourceOf(dr), lease: cmp.Or(lease, keysource.DefaultLease), lost: lost.(*atomic.Uint64)}
+	lost, _ := dr.db.sources.lost.LoadOrStore(sourceOf(dr), new(losses))
+	l := &leaseLog{log: dr.db.Log, source: sourceOf(dr), lease: cmp.Or(lease, keysource.DefaultLease), lost: lost.(*losses)}
 	if !ofWorkers(dr.key.Rule.Source) {
 		l.size = cmp.Or(size, keysource.DefaultSeries)
 	}
@@ -72,7 +84,7 @@ func (l *leaseLog) ended(ctx context.Context, m Message, first int64) {
 // ends adds the line about the end of a lease.
 func (l *leaseLog) ends(ctx context.Context, m Message, first int64) {
 	if m.Text == messageLeaseLost.Text {
-		l.lost.Add(1)
+		l.lost.add()
 	}
 	worker, series := l.number(first)
 	l.lines.add(func() { l.log.Write(ctx, m, l.source, worker, series) })

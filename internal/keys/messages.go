@@ -34,9 +34,9 @@ var (
 	messageLeaseGivenBack = Message{slog.LevelInfo, "keyfill: lease given back",
 		[]string{"source", "worker", "series"}}
 	messageSuspect = Message{slog.LevelError, "keyfill: source suspect: a key was in use already",
-		[]string{"table", "column"}}
+		[]string{"table", "column", "count"}}
 	messageNearEnd = Message{slog.LevelWarn, "keyfill: most keys of a source are used",
-		[]string{"table", "column", "keys", "remedy"}}
+		[]string{"table", "column", "keys", "remedy", "count"}}
 	messageUnmatched = Message{slog.LevelWarn, "keyfill: no INSERT has matched an entry of the policy",
 		[]string{"entry", "line", "inserts"}}
 	// MessageRefused and MessageUnfilled are logged once for each shape of a text, and

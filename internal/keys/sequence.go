@@ -3,6 +3,7 @@ package keys
 import (
 	"cmp"
 	"context"
+	"errors"
 
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/store"
@@ -15,6 +16,12 @@ import (
 type sequence struct {
 	source *keysource.Sequence
 	row    *connRow // where the row lives on the connection of each statement; nil elsewhere
+
+	// ends is a row with a connection of its own; nil for one that never has an end, or is
+	// elsewhere.
+	ends endingState
+
+	upstream *store.Upstream // that the row gets blocks from; nil for none
 }
 
 func (s *sequence) reserve(ctx context.Context, g *Conn, n int64) (int64, error) {
@@ -45,9 +52,25 @@ func (s *sequence) IsOnConnection() bool { return s.row != nil }
 
 func (s *sequence) IsJoined() bool { return false }
 
+func (s *sequence) KeysEnd(ctx context.Context, g *Conn) (int64, error) {
+	switch {
+	case s.row != nil:
+		return s.row.keysEnd(ctx, g)
+	case s.ends != nil:
+		return s.ends.KeysEndNow(ctx)
+	}
+	return 0, nil
+}
+
 func (s *sequence) suspect() { s.source.Suspect() }
 
-func (s *sequence) close(ctx context.Context) error { return s.source.Close(ctx) }
+func (s *sequence) close(ctx context.Context) error {
+	err := s.source.Close(ctx)
+	if s.upstream != nil {
+		err = errors.Join(err, s.upstream.Close(ctx))
+	}
+	return err
+}
 
 // widerColumn is what helps where a counter comes to its end.
 const widerColumn = "a wider column and max_bits"
@@ -91,6 +114,9 @@ func (dr making) newSequence(ctx context.Context) (*counter, error) {
 	if src.Kind == policy.KindRecycled {
 		return dr.newRecycled(row, ranked, facts.Columns[dr.index].schema, c)
 	}
+	if row.Upstream, err = dr.upstream(src, row); err != nil {
+		return nil, err
+	}
 	return dr.countThrough(ctx, src, row, ranked, facts.Columns[dr.index].schema, o, c)
 }
 
@@ -122,9 +148,7 @@ func (dr making) countThrough(ctx context.Context, src policy.Source, row store.
 			return nil, err
 		}
 		o.Reserver, o.MaxKey = rows, rows.MaxKey
-		if own, ok := rows.(*store.Reserver); ok {
-			c.ends = own
-		}
+		c.ends = endingOf(rows)
 		c.bound = newBound(row, rows.Bind)
 	}
 	if !ranked {
@@ -136,7 +160,7 @@ func (dr making) countThrough(ctx context.Context, src policy.Source, row store.
 	if err != nil {
 		return nil, err
 	}
-	c.numbers = &sequence{source, at}
+	c.numbers = &sequence{source, at, c.ends, row.Upstream}
 	return c, nil
 }
 

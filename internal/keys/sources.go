@@ -31,11 +31,13 @@ type sources struct {
 
 	stores   *stores
 	watches  storeWatches
-	waits    sync.Map // of *waitLog, by the name of the source
+	waits    sync.Map // of *paced, by the name of the source
+	suspects sync.Map // the same
+	nearEnds sync.Map // the same
 	counters *Counters
 	flakes   *SharedSnowflakes
 	maxima   sync.Map // of *keysource.Meter, by the name of the source: of maxplusone
-	lost     sync.Map // of *atomic.Uint64, by the name of the source: leases that were lost
+	lost     sync.Map // of *losses, by the name of the source
 	taken    []int    // the workers' numbers that this database has taken in flakes
 }
 

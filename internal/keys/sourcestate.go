@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -40,8 +41,18 @@ type SourceState struct {
 	LeaseUntil time.Time
 	LeasesLost uint64
 
+	LeaseLostAt time.Time
+
 	LastError   string
 	LastErrorAt time.Time
+
+	Upstream string
+
+	UpstreamLeft, UpstreamBlock int64
+
+	UpstreamFetches, UpstreamFetchErrors uint64
+
+	UpstreamError string
 }
 
 // SourceName returns the name under which the states of a key column's source are
@@ -53,111 +64,13 @@ func SourceName(entry string, k *policy.RuleKey) string {
 	return cmp.Or(k.Source.Name, k.State)
 }
 
-// sums are the states of sources, by the name of the source.
-type sums struct {
-	all    []SourceState
-	places map[string]int
-	shared map[sharedFlakeOf]bool // that were added
-	now    time.Time
-}
-
-// sharedFlakeOf is a snowflake that several counters of a source share.
-type sharedFlakeOf struct {
-	source string
-	flake  flake
-}
-
-// SourceStates returns the states of the sources of some databases, in the order of the
-// entries of the first one's policy. Sources of one name are summed up.
-func SourceStates(all []*Tables) []SourceState {
-	s := sums{places: map[string]int{}, shared: map[sharedFlakeOf]bool{}, now: time.Now()}
-	for _, db := range all {
-		s.addPolicy(db.AnyEngine().Policy)
-	}
-	for _, db := range all {
-		db.sources.counters.addTo(&s)
-		db.sources.maxima.Range(func(name, meter any) bool {
-			one := SourceState{Source: name.(string), States: 1, Worker: -1}
-			one.fetched(meter.(*keysource.Meter).Fetching(s.now, 0))
-			s.add(one)
-			return true
-		})
-		db.sources.lost.Range(func(name, lost any) bool {
-			s.add(SourceState{Source: name.(string), LeasesLost: lost.(*atomic.Uint64).Load()})
-			return true
-		})
-	}
-	return s.all
-}
-
-// addPolicy adds the sources of a policy, without their states.
-func (s *sums) addPolicy(p *policy.Policy) {
-	for _, entry := range p.Entries() {
-		for i := range entry.Rule.Keys {
-			k := &entry.Rule.Keys[i]
-			name := SourceName(entry.Name, k)
-			at, known := s.places[name]
-			if !known {
-				at = len(s.all)
-				s.places[name] = at
-				s.all = append(s.all, SourceState{Source: name, Kind: k.Source.Kind, Store: k.Source.Store, Lease: leaseOf(k.Source), Worker: -1})
-			}
-			if one := &s.all[at]; !slices.Contains(one.Tables, entry.Name) {
-				one.Tables = append(one.Tables, entry.Name)
-			}
-		}
-	}
-}
-
-// add adds a state to its source's sum. A source that the policy does not name has none.
-func (s *sums) add(one SourceState) {
-	if at, known := s.places[one.Source]; known {
-		s.all[at].add(one)
-	}
-}
-
-// addTo adds the states of the counters, and what those have done that are closed.
-func (c *Counters) addTo(s *sums) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, one := range c.past {
-		s.add(one)
-	}
-	for _, one := range c.all {
-		if f, ok := one.numbers.(*snowflake); ok && f.shared {
-			of := sharedFlakeOf{one.source, f.flake}
-			if s.shared[of] {
-				continue
-			}
-			s.shared[of] = true
-		}
-		s.add(one.stateAt(s.now))
-	}
-}
-
-// keepPast keeps what a counter has done that is about to be closed. c.mu must be held.
-func (c *Counters) keepPast(one *counter) {
-	st := one.stateAt(time.Now())
-	if one.source == "" {
-		return
-	}
-	past, known := c.past[one.source]
-	if !known {
-		past = SourceState{Source: one.source, Worker: -1}
-	}
-	past.addFetches(st)
-	if c.past == nil {
-		c.past = map[string]SourceState{}
-	}
-	c.past[one.source] = past
-}
-
 // stateAt returns the state of the counter at a time.
 func (c *counter) stateAt(now time.Time) SourceState {
 	st := SourceState{Source: c.source, States: 1, Worker: -1}
 	switch n := c.numbers.(type) {
 	case *sequence:
 		st.ofSequence(n.source.Stats(), now)
+		st.ofUpstream(n.upstream)
 	case *recycled:
 		st.ofRecycled(n.source.Stats())
 	case *snowflake:
@@ -179,6 +92,19 @@ func (st *SourceState) ofSequence(from keysource.SequenceStats, now time.Time) {
 		st.exhaust(now)
 	}
 	st.failed(from.Err)
+}
+
+// ofUpstream is the state of the store from which a sequence gets blocks.
+func (st *SourceState) ofUpstream(u *store.Upstream) {
+	if u == nil {
+		return
+	}
+	from := u.Stats()
+	st.UpstreamLeft, st.UpstreamBlock = from.Left, from.Block
+	st.UpstreamFetches, st.UpstreamFetchErrors = uint64(from.Fetches), uint64(from.Errors)
+	if from.Err != nil {
+		st.UpstreamError = shownFault(from.Err)
+	}
 }
 
 func (st *SourceState) ofRecycled(from keysource.RecycledStats) {
@@ -257,6 +183,9 @@ func (st *SourceState) add(other SourceState) {
 	if other.Max > 0 && (st.Max == 0 || other.Remaining < st.Remaining) {
 		st.Max, st.Remaining = other.Max, other.Remaining
 	}
+	st.UpstreamLeft += other.UpstreamLeft
+	st.UpstreamBlock = max(st.UpstreamBlock, other.UpstreamBlock)
+	st.UpstreamError = cmp.Or(st.UpstreamError, other.UpstreamError)
 	st.PerSecond += other.PerSecond
 	if st.Exhausted.IsZero() || !other.Exhausted.IsZero() && other.Exhausted.Before(st.Exhausted) {
 		st.Exhausted = other.Exhausted
@@ -273,6 +202,8 @@ func (st *SourceState) addFetches(other SourceState) {
 	st.FetchErrors += other.FetchErrors
 	st.Waits += other.Waits
 	st.LeasesLost += other.LeasesLost
+	st.UpstreamFetches += other.UpstreamFetches
+	st.UpstreamFetchErrors += other.UpstreamFetchErrors
 	st.FetchTime += other.FetchTime
 	st.SlowestFetch = max(st.SlowestFetch, other.SlowestFetch)
 	if other.LastFetchAt.After(st.LastFetchAt) {
@@ -283,6 +214,9 @@ func (st *SourceState) addFetches(other SourceState) {
 	}
 	if other.LastErrorAt.After(st.LastErrorAt) {
 		st.LastErrorAt = other.LastErrorAt
+	}
+	if other.LeaseLostAt.After(st.LeaseLostAt) {
+		st.LeaseLostAt = other.LeaseLostAt
 	}
 	if st.FetchTimes = slices.Clone(st.FetchTimes); st.FetchTimes == nil {
 		st.FetchTimes = slices.Clone(other.FetchTimes)
@@ -310,6 +244,14 @@ func (d *draws) draw(n int64, f func() (int64, error)) (int64, error) {
 	d.meter.Fetched(time.Now(), time.Since(began), n, 0)
 	d.next.Store(first + n)
 	return first, nil
+}
+
+// timeOf returns the time of nanoseconds of the Unix time, the zero Time for 0.
+func timeOf(nanos int64) time.Time {
+	if nanos == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, nanos)
 }
 
 // faults are the errors of sources that are shown by their own texts, without details,

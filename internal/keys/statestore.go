@@ -36,6 +36,23 @@ type numberState interface {
 	MaxKey(ctx context.Context) (int64, error)
 }
 
+// endingState is a state whose row may leave the integers from one on to another state.
+type endingState interface {
+	// KeysEnd returns the integer from which on keys are not the state's, as far as that
+	// is known, and KeysEndNow as the row says now; 0 for none.
+	KeysEnd() int64
+	KeysEndNow(ctx context.Context) (int64, error)
+}
+
+// endingOf returns a state that may have an end, nil for any other.
+func endingOf(s numberState) endingState {
+	if watched, ok := s.(watchedNumbers); ok {
+		s = watched.numberState
+	}
+	ending, _ := s.(endingState)
+	return ending
+}
+
 type seriesState interface {
 	keysource.SeriesStore
 	binder

@@ -141,6 +141,12 @@ func openConfigured(c policy.Store) (configuredStore, error) {
 	if !slices.Contains(sql.Drivers(), c.Driver) {
 		return none, anchor.Errorf("driver", "no driver named %q is registered: import its package", c.Driver)
 	}
+	if endpoints, given, err := c.ResolveEndpoints(); given || err != nil {
+		if err != nil {
+			return none, err
+		}
+		return openEndpoints(c.Driver, endpoints)
+	}
 	dsn, err := c.Resolve()
 	if err != nil {
 		return none, err
@@ -178,6 +184,30 @@ func openConfigured(c policy.Store) (configuredStore, error) {
 		return none, refused
 	}
 	return opened, nil
+}
+
+// openEndpoints opens a store whose servers the policy names.
+func openEndpoints(name string, e keysource.Endpoints) (configuredStore, error) {
+	none := configuredStore{}
+	var d driver.Driver
+	if opened, err := sql.Open(name, ""); err == nil { // a driver of databases may want a DSN
+		d = opened.Driver()
+		if err := opened.Close(); err != nil {
+			return none, anchor.Errorf("driver", "driver %q cannot be closed", name)
+		}
+	}
+	of, ok := d.(keysource.EndpointsDriver)
+	if !ok {
+		return none, anchor.Errorf("driver", "driver %q takes no endpoints: write dsn_env or dsn in the place of endpoints", name)
+	}
+	opened, err := of.OpenEndpoints(e)
+	switch {
+	case err != nil:
+		return none, anchor.Errorf("driver", "driver %q cannot use the store as it is described, mend that: %w", name, err)
+	case opened == nil:
+		return none, anchor.Errorf("driver", "driver %q opens no store: take another version of its package", name)
+	}
+	return configuredStore{plain: opened}, nil
 }
 
 // close closes the pools. Keys cannot be drawn from the stores after that.

@@ -26,3 +26,31 @@ func TestNoStore(t *testing.T) {
 		t.Error("no error")
 	}
 }
+
+// endpointsDriver opens the stores whose addresses it likes.
+type endpointsDriver struct{ emptyDriver }
+
+func (endpointsDriver) OpenEndpoints(e keysource.Endpoints) (keysource.Store, error) {
+	if e.Addresses[0] == "bad:1" {
+		return nil, errors.New("endpoints: no address of a server")
+	}
+	return nil, nil
+}
+
+// TestEndpoints: a driver that takes no endpoints says what to write in their place, and
+// one that does says which field is wrong.
+func TestEndpoints(t *testing.T) {
+	sql.Register("keyfill-no-endpoints", emptyDriver{})
+	sql.Register("keyfill-endpoints", endpointsDriver{})
+	for _, c := range []struct{ driver, address, want string }{
+		{"keyfill-no-endpoints", "a:1", `driver "keyfill-no-endpoints" takes no endpoints: write dsn_env or dsn in the place of endpoints`},
+		{"keyfill-endpoints", "a:1", `driver "keyfill-endpoints" opens no store: take another version of its package`},
+		{"keyfill-endpoints", "bad:1", `driver "keyfill-endpoints" cannot use the store as it is described, mend that: endpoints: no address of a server`},
+		{"keyfill-unknown", "a:1", `no driver named "keyfill-unknown" is registered: import its package`},
+	} {
+		err := keys.OpenConfigured(policy.Store{Driver: c.driver, Endpoints: []string{c.address}})
+		if err == nil || err.Error() != c.want {
+			t.Errorf("%s with %s: %v, want %s", c.driver, c.address, err, c.want)
+		}
+	}
+}

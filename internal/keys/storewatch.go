@@ -84,7 +84,8 @@ func (w sourceWatch) note(ctx context.Context, err error) {
 
 // isStoreAnswer reports whether an error is the answer of a store that works.
 func isStoreAnswer(err error) bool {
-	return errors.Is(err, keysource.ErrExhausted) ||
+	var upstream *store.UpstreamError // another store's failure
+	return errors.Is(err, keysource.ErrExhausted) || errors.As(err, &upstream) ||
 		errors.Is(err, keysource.ErrStoreState) && !errors.Is(err, keysource.ErrStoreRefused)
 }
 

@@ -103,8 +103,10 @@ func (db *Tables) AnyEngine() *Engine {
 
 // noteSuspect counts and reports that keys of a column were found in use.
 func (dr Drawing) noteSuspect(ctx context.Context) {
-	dr.db.Tally.Of(dr.table).suspects.Add(1)
-	dr.db.Log.Write(ctx, messageSuspect, dr.table.Table, dr.key.Name)
+	dr.db.Tally.Of(dr.table).addSuspect()
+	if count := pacedOf(&dr.db.sources.suspects, sourceOf(dr)).note(); count > 0 {
+		dr.db.Log.Write(ctx, messageSuspect, dr.table.Table, dr.key.Name, count)
+	}
 }
 
 // TransactionEffect returns what a text does to the transaction of its connection.

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -24,6 +25,7 @@ type TableTally struct {
 
 	Keys, Kept, Withheld atomic.Uint64
 	suspects             atomic.Uint64
+	suspectAt            atomic.Int64 // when the last one was found, in nanoseconds of the Unix time
 
 	// Ended counts the filled statements whose outcome was known at once. Begun counts
 	// the others, and Late what became of them. WouldFill counts those that were sent as
@@ -31,7 +33,16 @@ type TableTally struct {
 	Ended, Late      Outcomes
 	Begun, WouldFill atomic.Uint64
 
+	// Single counts the filled statements that stored their only key, which are in none of
+	// the others: two counters cost twice what one does.
+	Single atomic.Uint64
+
 	noKey [numCauses]atomic.Uint64 // INSERTs that were not sent
+
+	// noKeyAt is when the last of them came that are about keys, in nanoseconds of the Unix
+	// time, and keysThen how many keys had been added then.
+	noKeyAt  atomic.Int64
+	keysThen atomic.Uint64
 
 	mu      sync.Mutex
 	refused map[rewrite.Reason]uint64
@@ -81,6 +92,8 @@ type tableCounts struct {
 	Stored, LeftOut, Failed, Unknown       uint64
 	FailedBy, UnknownBy                    map[Cause]uint64
 	Refused                                map[rewrite.Reason]uint64
+	NoKeyAt, SuspectAt                     time.Time
+	KeysSince                              uint64
 }
 
 // Of returns the counts of a table, which remembers them, so that no lock is taken. They
@@ -118,7 +131,19 @@ func (t *TableTally) Refuse(r rewrite.Reason) {
 }
 
 // AddNoKey counts an INSERT that got no key, and was not sent.
-func (t *TableTally) AddNoKey(c Cause) { t.noKey[c].Add(1) }
+func (t *TableTally) AddNoKey(c Cause) {
+	if c < CauseCanceled {
+		t.keysThen.Store(t.Keys.Load() + t.Single.Load())
+		t.noKeyAt.Store(time.Now().UnixNano())
+	}
+	t.noKey[c].Add(1)
+}
+
+// addSuspect counts a key that the table had already.
+func (t *TableTally) addSuspect() {
+	t.suspectAt.Store(time.Now().UnixNano())
+	t.suspects.Add(1)
+}
 
 // Counts returns how many INSERTs were passed, and the counts of each table.
 func (c *Tally) Counts() (passed uint64, tables map[string]tableCounts) {
@@ -138,10 +163,17 @@ func (t *TableTally) counts() tableCounts {
 		Entry: t.entry,
 		Keys:  t.Keys.Load(), Kept: t.Kept.Load(), Refused: maps.Clone(t.refused),
 		Withheld: t.Withheld.Load(), Suspects: t.suspects.Load(),
+		SuspectAt: timeOf(t.suspectAt.Load()), NoKeyAt: timeOf(t.noKeyAt.Load()),
 	}
 	// What is late was begun before: so read, there is never more late than begun.
 	t.Late.addTo(&counted)
-	counted.Filled = t.Begun.Load() + t.WouldFill.Load() + t.Ended.addTo(&counted)
+	single := t.Single.Load()
+	counted.Keys += single
+	counted.Filled = single + t.Begun.Load() + t.WouldFill.Load() + t.Ended.addTo(&counted)
+	counted.Stored += single
+	if then := t.keysThen.Load(); !counted.NoKeyAt.IsZero() && counted.Keys > then {
+		counted.KeysSince = counted.Keys - then
+	}
 	for c := range t.noKey {
 		count(&counted.FailedBy, Cause(c), &t.noKey[c])
 	}

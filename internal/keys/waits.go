@@ -13,46 +13,52 @@ import (
 // hundred is waited for by people and by timeouts.
 const longWait = 100 * time.Millisecond
 
-// waitPause is how long no second line about the waits of one source is logged.
-const waitPause = time.Minute
+// linePause is how long no second line of one kind is logged about one source, whatever
+// tables and tenants it has.
+const linePause = time.Minute
 
-// waitLog counts the long waits of a source, of all its states. It is safe for concurrent
-// use.
-type waitLog struct {
+// paced counts what may come often of a source, of all its states, so that one line in a
+// while tells of it. It is safe for concurrent use.
+type paced struct {
 	mu    sync.Mutex
 	said  time.Time
-	waits int // long ones since then
+	count int // since then
+}
+
+// pacedOf returns what is counted of a source.
+func pacedOf(all *sync.Map, source string) *paced {
+	one, _ := all.LoadOrStore(source, new(paced))
+	return one.(*paced)
+}
+
+// note counts one more. It returns how many are to be told of now, 0 for none.
+func (p *paced) note() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.count++
+	if !p.said.IsZero() && time.Since(p.said) < linePause {
+		return 0
+	}
+	count := p.count
+	p.said, p.count = time.Now(), 0
+	return count
 }
 
 // env returns what the source of the drawing is made with.
 func (dr Drawing) env() keysource.Env {
 	env := dr.db.sources.env
 	db, table, column, source := dr.db, dr.table.Table, dr.key.Name, sourceOf(dr)
-	known, _ := db.sources.waits.LoadOrStore(source, new(waitLog))
+	waited := pacedOf(&db.sources.waits, source)
 	env.Waited = func(ctx context.Context, d time.Duration) {
 		WaitsOf(ctx).Add(d)
-		if waits := known.(*waitLog).note(d); waits > 0 {
+		if d < longWait {
+			return
+		}
+		if waits := waited.note(); waits > 0 {
 			db.Log.Write(ctx, messageWaited, table, column, source, d, waits)
 		}
 	}
 	return env
-}
-
-// note notes that an INSERT has waited for its store. It returns how many long waits are to
-// be logged now, 0 for none.
-func (l *waitLog) note(d time.Duration) int {
-	if d < longWait {
-		return 0
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.waits++
-	if !l.said.IsZero() && time.Since(l.said) < waitPause {
-		return 0
-	}
-	waits := l.waits
-	l.said, l.waits = time.Now(), 0
-	return waits
 }
 
 // Waits are the waits of one INSERT for blocks. A nil one notes nothing.

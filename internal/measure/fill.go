@@ -10,14 +10,14 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// Rows of a statement, and statements of a transaction, at most.
-const (
-	statementRows = 500
-	statements    = 10
-)
+// StatementRows is how many rows a statement has at most.
+const StatementRows = 500
+
+// statements is how many of them a transaction has at most.
+const statements = 10
 
 // Part is how many rows a transaction has at most.
-const Part = statementRows * statements
+const Part = StatementRows * statements
 
 // note is the text of 100 characters that a row has beside its key.
 var note = strings.Repeat("0123456789", 10)
@@ -42,7 +42,7 @@ type Filled struct {
 
 // Run inserts the rows in four quarters.
 func (f Fill) Run(ctx context.Context) (r Filled, err error) {
-	text := Bind(f.Dialect, f.insert(statementRows))
+	text := Bind(f.Dialect, f.insert(StatementRows))
 	for quarter := range 4 {
 		rows := f.Rows*(quarter+1)/4 - f.Rows*quarter/4
 		begin := time.Now()
@@ -63,17 +63,17 @@ func (f Fill) Run(ctx context.Context) (r Filled, err error) {
 	return r, nil
 }
 
-// transaction stores so many rows. text has statementRows of them.
+// transaction stores so many rows. text has StatementRows of them.
 func (f Fill) transaction(ctx context.Context, text string, rows int) error {
 	tx, err := f.DB.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
-	for left := rows; left > 0; left -= statementRows {
-		if left < statementRows {
+	for left := rows; left > 0; left -= StatementRows {
+		if left < StatementRows {
 			text = Bind(f.Dialect, f.insert(left))
 		}
-		if _, err := tx.ExecContext(ctx, text, notes[:min(left, statementRows)]...); err != nil {
+		if _, err := tx.ExecContext(ctx, text, notes[:min(left, StatementRows)]...); err != nil {
 			return errors.Join(err, tx.Rollback())
 		}
 	}
@@ -92,7 +92,7 @@ func (f Fill) insert(rows int) string {
 
 // notes are the arguments of a statement.
 var notes = func() []any {
-	args := make([]any, statementRows)
+	args := make([]any, StatementRows)
 	for i := range args {
 		args[i] = note
 	}

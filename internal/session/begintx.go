@@ -43,17 +43,34 @@ func (t sessionTx) Rollback() error {
 	if t.ctx.Err() != nil && (c.resetter == nil || c.validator == nil) {
 		c.discard = true
 	}
+	if c.OnEnd != nil {
+		_ = c.OnEnd.BeforeEnd(t.ctx, false) // nothing keeps it from being rolled back
+	}
+	return t.rollback()
+}
+
+func (t sessionTx) rollback() error {
+	c := t.session
 	c.Columns.forget() // DDL may have been undone
 	c.Settings.ends()
 	c.Place.ends()
 	err := t.Tx.Rollback()
 	c.ends(err)
 	c.left = c.left && err != nil
+	if c.OnEnd != nil {
+		c.OnEnd.AfterEnd(t.ctx, false, err)
+	}
 	return err
 }
 
 func (t sessionTx) Commit() error {
 	c := t.session
+	if c.OnEnd != nil {
+		if err := c.OnEnd.BeforeEnd(t.ctx, true); err != nil {
+			_ = t.rollback() // the connection is gone, or goes for it
+			return err
+		}
+	}
 	c.Settings.ends()
 	c.Place.ends()
 	err := t.Tx.Commit()
@@ -63,5 +80,8 @@ func (t sessionTx) Commit() error {
 	}
 	c.ends(failed)
 	c.left = c.left || failed != nil
+	if c.OnEnd != nil {
+		c.OnEnd.AfterEnd(t.ctx, true, err)
+	}
 	return err
 }

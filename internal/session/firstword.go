@@ -74,3 +74,12 @@ func commentEnd(d *dialect.Dialect, query string) int {
 	}
 	return 0
 }
+
+// IsRead reports whether a text is one statement that reads, or sets something for the
+// session. It is false where it may be another one. What a function that a query calls
+// changes belongs to the query's transaction, and is not seen.
+func IsRead(d *dialect.Dialect, query string) bool {
+	word, rest := single(d, query)
+	return isAny(word, "select", "values", "table", "show", "set", "savepoint", "release", "rollback") &&
+		!strings.Contains(strings.ToLower(rest), "into")
+}

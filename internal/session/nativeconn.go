@@ -29,10 +29,14 @@ func (t *transaction) told(open bool) {
 		t.Tx, t.saved = Inside, false
 		t.Begins++
 		t.Undos++
+		t.Ends++
 		t.nested = true // it may be more than one
 	case !open && t.begun:
 		t.MarkEnded()
 	case !open:
+		if t.Tx != Outside {
+			t.Ends++
+		}
 		t.Tx, t.left, t.Ended = Outside, false, false
 	}
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"database/sql/driver"
 	"errors"
 	"strings"
@@ -46,6 +47,12 @@ type transaction struct {
 	// savepoint, and whatever is not seen. Whoever keeps something for a transaction
 	// keeps the count with it, and compares.
 	Begins, Undos uint64
+
+	// Ends counts the events that may have ended a transaction, and stored what it has
+	// done so far: a text that ends or begins one, DDL, and whatever is not seen.
+	Ends uint64
+
+	OnEnd Ending // told of the end of each transaction that BeginTx has begun; nil: nobody
 
 	commits knownCommits
 	Altered catalogChanges
@@ -94,6 +101,21 @@ func (t *transaction) follow(effect rewrite.Transaction, err error) {
 		t.Ongoing = store.Ongoing{}
 		t.Undos++
 	}
+	switch effect {
+	case rewrite.TxUnchanged, rewrite.TxSaves, rewrite.TxReleases:
+	default:
+		t.Ends++
+	}
+}
+
+// Ending is told of the end of the transactions that BeginTx has begun on a connection.
+type Ending interface {
+	// BeforeEnd is called before the driver's Commit or Rollback. After an error of a
+	// Commit nothing is sent, and the transaction is rolled back.
+	BeforeEnd(ctx context.Context, commits bool) error
+
+	// AfterEnd is called with what the driver's Commit or Rollback has returned.
+	AfterEnd(ctx context.Context, commits bool, err error)
 }
 
 // ends notes that the transaction of a BeginTx has got its Commit or Rollback. One
@@ -165,6 +187,7 @@ func (t *transaction) controlled(what rewrite.Concern) {
 // MarkUnknown notes that nobody knows any more whether a transaction is open.
 func (t *transaction) MarkUnknown() {
 	t.Tx = Unknown
+	t.Ends++
 	t.Ongoing = store.Ongoing{}
 	t.commits = knownCommits{}
 }

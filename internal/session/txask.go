@@ -88,6 +88,17 @@ func (t *transaction) settle(ctx context.Context) error {
 	return nil
 }
 
+// IsProvenOpen reports whether a transaction is open, and whether the engine says so where
+// it may have ended one without an error that was seen: behind a deadlock MySQL and
+// MariaDB commit each statement by itself, and take a ROLLBACK all the same.
+func (t *transaction) IsProvenOpen(ctx context.Context) bool {
+	if t.Tx != Inside || t.dialect().Transactions.Probe == "" {
+		return t.Tx == Inside
+	}
+	t.Tx = Unasked
+	return t.settle(ctx) == nil && t.Tx == Inside
+}
+
 // askOpen asks the session whether a transaction is open. Where database/sql has one
 // that is none any more, its statements are refused until it ends: they would be
 // committed one by one. Where a Commit has failed and left one open, they are refused

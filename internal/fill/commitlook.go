@@ -1,0 +1,196 @@
+package fill
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+)
+
+// A COMMIT that got no answer may have stored the transaction, or may store it yet: the
+// server need not have noticed that its client is gone. What became of it is asked on
+// another connection.
+//
+// A key that is there was stored by this transaction alone. A key that is not there proves
+// little: another transaction may have deleted its row. Only what the engine says of the
+// transaction itself proves that it has stored nothing.
+
+// How long the answer to a COMMIT is looked for: longer where the transaction is known to
+// be open still, and for a moment where the engine does not say whether it is.
+const (
+	lookFor       = 30 * time.Second
+	lookAfterTime = 5 * time.Second // behind the end of the caller's context
+	lookShortly   = 2 * time.Second
+)
+
+// commitFate is what became of a transaction whose COMMIT got no answer.
+type commitFate uint8
+
+const (
+	commitUnknown commitFate = iota
+	commitStored             // every row that it was to store is there
+	commitUndone             // the engine says that it has stored nothing, and never will
+	commitOpen               // it has not ended yet
+)
+
+// fate finds out what became of the attempt.
+func (a *attempt) fate(ctx context.Context) commitFate {
+	latest := &a.db.Dialect().Latest
+	if a.other || len(a.keyed) == 0 || latest.Dirty && latest.Wait == "" {
+		return commitUnknown
+	}
+	caller := ctx
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookFor)
+	defer cancel()
+	stop := context.AfterFunc(caller, func() { time.AfterFunc(lookAfterTime, cancel) })
+	defer stop()
+	l := commitLook{attempt: a, since: time.Now()}
+	defer l.close()
+	for tries := 0; ; tries++ {
+		fate, err := l.ask(ctx)
+		if err == nil && fate != commitOpen {
+			return fate
+		}
+		if err != nil {
+			l.close()
+		}
+		if !pause(ctx, tries) {
+			return commitUnknown
+		}
+	}
+}
+
+// pause waits before something is tried once more: those who met would meet again. It
+// reports false when the context ends first.
+func pause(ctx context.Context, tries int) bool {
+	wait := min(firstPause<<min(tries, 10), longestPause)
+	timer := time.NewTimer(wait/2 + rand.N(wait))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// commitLook looks for what an attempt has stored.
+type commitLook struct {
+	*attempt
+	conn  *Conn // of its own; nil before it is open
+	since time.Time
+}
+
+func (l *commitLook) close() {
+	if l.conn != nil {
+		_ = l.conn.Close() // nothing was changed on it
+		l.conn = nil
+	}
+}
+
+// ask asks once. An error means that it may be asked again, on another connection.
+func (l *commitLook) ask(ctx context.Context) (commitFate, error) {
+	if l.conn == nil {
+		c, err := l.db.Connect(ctx, l.db.OwnConnector())
+		if err != nil {
+			return commitUnknown, err
+		}
+		l.conn = c
+	}
+	switch at, err := l.conn.PlaceNow(ctx); {
+	case err != nil:
+		return commitUnknown, err
+	case at.Answer != l.place:
+		return commitUnknown, nil // a name may mean another table here
+	}
+	ended, tells, err := l.ended(ctx)
+	if err != nil || ended != commitStored {
+		return ended, err
+	}
+	for _, x := range l.keyed {
+		stored, err := l.isStored(ctx, x)
+		switch {
+		case err != nil:
+			return commitUnknown, err
+		case stored:
+		case !tells && time.Since(l.since) < lookShortly:
+			return commitOpen, nil // perhaps
+		default:
+			return commitUnknown, nil
+		}
+	}
+	return commitStored, nil
+}
+
+// ended asks whether the transaction has ended: commitStored says that it may have
+// committed, and that no query shows what it has not committed. tells says that the engine
+// knows that it has ended.
+func (l *commitLook) ended(ctx context.Context) (fate commitFate, tells bool, err error) {
+	d := l.db.Dialect()
+	if l.number != "" {
+		row, err := l.conn.QueryRow(ctx, fateOf(&d.Transactions, l.number), nil)
+		if err != nil {
+			return commitUnknown, false, err
+		}
+		switch session.TextOf(row[0]) {
+		case "aborted":
+			return commitUndone, true, nil
+		case "in progress":
+			return commitOpen, true, nil
+		}
+		return commitStored, true, nil
+	}
+	if d.Latest.Wait == "" {
+		return commitStored, false, nil
+	}
+	q, ok := newKeyInquiry(ctx, l.keyed[0], l.conn)
+	if !ok {
+		return commitUnknown, false, nil
+	}
+	// A row that is stored, and not committed, keeps others waiting.
+	_, err = q.run(ctx, 0, q.where(q.groups[0].parent, q.groups[0].at[:1])+d.Latest.Wait)
+	switch {
+	case err == nil:
+		return commitStored, true, nil
+	case !sqlcode.Answered(err):
+		return commitUnknown, false, err
+	case sqlcode.ClassOf(d, err) == dialect.ErrorLock:
+		return commitOpen, true, nil
+	}
+	return commitUnknown, false, nil
+}
+
+// fateOf returns the question what became of a transaction.
+func fateOf(t *dialect.Transactions, number string) string {
+	return strings.Replace(t.Fate, "%", number, 1)
+}
+
+// isStored reports whether every key of an execution is in its table.
+func (l *commitLook) isStored(ctx context.Context, x *execution) (bool, error) {
+	q, ok := newKeyInquiry(ctx, x, l.conn)
+	if !ok {
+		return false, nil
+	}
+	err := q.plain(ctx, true)
+	return err == nil && !slices.ContainsFunc(q.found, func(o outcome) bool { return o != outcomeStored }), err
+}
+
+// newKeyInquiry prepares to ask on a connection for the keys of an execution, one for each
+// of its rows. It reports false where they cannot be asked for.
+func newKeyInquiry(ctx context.Context, x *execution, c *Conn) (*inquiry, bool) {
+	draw := keyedBy(x)
+	if draw < 0 {
+		return nil, false
+	}
+	y := &execution{conn: c, plan: x.plan, query: x.query, args: x.args, holes: x.holes, keys: x.keys, values: x.values}
+	f := y.rowFacts(ctx)
+	if !f.Shown {
+		return nil, false
+	}
+	return newInquiry(y, f, draw)
+}

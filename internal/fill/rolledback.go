@@ -1,0 +1,104 @@
+package fill
+
+import (
+	"context"
+	"slices"
+
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+)
+
+// A program that is told of a deadlock, or of a serialization that has failed, rolls its
+// transaction back and sends all of it again. What was sent under a recorder in a
+// transaction that has surely stored nothing waits for that, as what has failed does.
+
+// ongoing are the executions under recorders that were sent in the transaction that is
+// open on a connection, in their order.
+type ongoing struct {
+	conn       *Conn
+	executions []*execution
+	ends       uint64 // session.Conn.Ends since the first of them
+	whole      bool   // no event but the Commit or Rollback of now can have stored them
+}
+
+// noteSent keeps an execution that was sent, with the driver's answer, for the retry of
+// its transaction.
+func (x *execution) noteSent(err error) {
+	c := x.conn
+	c.attempt.note(x, err)
+	if x.recording.recorder == nil || c.Tx != session.Inside || !x.isRepeatable() || err != nil && !(ending{x, err}).isUndone() {
+		return
+	}
+	o := &c.ongoing
+	if o.ends != c.Ends {
+		o.clear()
+		o.ends = c.Ends
+	}
+	if len(o.executions) < maxLost && !slices.Contains(o.executions, x) {
+		x.args = ownArgs(x.args)
+		o.executions = append(o.executions, x)
+	}
+}
+
+func (o *ongoing) clear() {
+	clear(o.executions)
+	o.executions = o.executions[:0]
+}
+
+// BeforeEnd is called before a transaction of BeginTx gets its Commit or Rollback.
+func (o *ongoing) BeforeEnd(ctx context.Context, commits bool) error {
+	c := o.conn
+	if c.attempt != nil && commits {
+		if err := c.attempt.beforeCommit(ctx, c); err != nil {
+			return err
+		}
+	}
+	if len(o.executions) == 0 {
+		return nil
+	}
+	o.whole = o.ends == c.Ends && c.Tx == session.Inside
+	if o.whole && !commits {
+		ctx, cancel := aside(ctx)
+		defer cancel()
+		if !c.IsProvenOpen(ctx) {
+			o.dropStored(ctx)
+		}
+	}
+	return nil
+}
+
+// dropStored drops what may be stored, where the engine has ended the transaction before:
+// it has undone what was sent until then, and has committed by itself what came behind.
+func (o *ongoing) dropStored(ctx context.Context) {
+	asks := o.conn.Tx == session.Outside && !o.conn.DB.Detached
+	o.executions = slices.DeleteFunc(o.executions, func(x *execution) bool {
+		if !asks {
+			return true
+		}
+		q, ok := newKeyInquiry(ctx, x, o.conn)
+		if !ok || q.plain(ctx, true) != nil {
+			return true
+		}
+		return slices.ContainsFunc(q.found, func(o outcome) bool { return o != outcomeNotStored })
+	})
+}
+
+// AfterEnd is called with the driver's answer to the Commit or Rollback. Where the
+// transaction has stored nothing, its executions wait for their retry.
+func (o *ongoing) AfterEnd(ctx context.Context, commits bool, err error) {
+	if a := o.conn.attempt; a != nil {
+		o.conn.attempt = nil
+		a.afterEnd(ctx, o.conn, commits, err)
+	}
+	undone := err == nil || !sqlcode.Answered(err) // a connection that is lost has sent no COMMIT
+	if commits {
+		undone = o.conn.DB.IsUndone(err)
+	}
+	if o.whole && undone {
+		for _, x := range o.executions {
+			x.recording.recorder.lose(x)
+		}
+	}
+	o.whole = false
+	o.clear()
+}
