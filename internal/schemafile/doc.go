@@ -1,0 +1,31 @@
+// Package schemafile reads the tables that a script of SQL declares: the output of pg_dump
+// and mysqldump, a schema that is kept with an application, or its migrations in order.
+//
+//	over, unread, err := schemafile.Read(d, file)
+//
+// It knows
+//
+//	CREATE TABLE, its columns, constraints and options
+//	ALTER TABLE that adds, drops, renames or changes columns, keys and defaults
+//	CREATE UNIQUE INDEX, CREATE INDEX, DROP TABLE, RENAME TABLE, COMMENT
+//	CREATE TRIGGER that runs at an INSERT, and the functions of PostgreSQL that it calls
+//	CREATE VIEW, CREATE DOMAIN, CREATE COLLATION
+//
+// as the manuals of the engines have them, and passes over every other statement. What it
+// reads goes through the same functions of package catalog as what an engine's own catalog
+// says, so that a column is the same in both.
+//
+// # Which schema is at home
+//
+// A table without a schema, or in public of PostgreSQL or dbo of SQL Server, is one that a
+// name without a schema finds. USE of MySQL changes nothing.
+//
+// # Deliberate differences
+//
+//   - A statement that is not understood is passed over and told, as a [Unread]: what it
+//     would have changed is missing.
+//   - What stands behind -- +goose Down or -- +migrate Down takes tables away again, and
+//     is left out.
+//   - CREATE TABLE … LIKE takes the columns of a table that the script has declared.
+//     CREATE TABLE … AS SELECT is not read.
+package schemafile

@@ -1,0 +1,202 @@
+package schemafile
+
+import (
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// token is a piece of a statement that is neither space nor a comment.
+type token struct {
+	kind rewrite.TokenKind
+	text string // as it is written
+}
+
+// tokensOf returns the tokens of a statement. What a comment holds that the engine runs
+// stands as if it were outside of it.
+func tokensOf(d *dialect.Dialect, text string) (all []token) {
+	for at := 0; at < len(text); {
+		kind, end := rewrite.NextToken(d, text, at)
+		piece := text[at:end]
+		at = end
+		switch kind {
+		case rewrite.TokenSpace, rewrite.TokenComment:
+		case rewrite.TokenExecutable:
+			_, inner, _ := strings.Cut(strings.TrimSuffix(piece, "*/"), "!")
+			all = append(all, tokensOf(d, strings.TrimLeft(inner, "0123456789"))...)
+		default:
+			all = append(all, token{kind, piece})
+		}
+	}
+	return all
+}
+
+// statement is one statement that is read from its first token on.
+type statement struct {
+	d      *dialect.Dialect
+	tokens []token
+	at     int
+}
+
+// isEnd reports whether there is no token left.
+func (s *statement) isEnd() bool { return s.at >= len(s.tokens) }
+
+// is reports whether the next tokens are these words or signs. The case of words does not
+// count.
+func (s *statement) is(words ...string) bool {
+	for i, word := range words {
+		if s.at+i >= len(s.tokens) {
+			return false
+		}
+		t := s.tokens[s.at+i]
+		if t.kind != rewrite.TokenWord && t.kind != rewrite.TokenOther || !strings.EqualFold(t.text, word) {
+			return false
+		}
+	}
+	return true
+}
+
+// isAny reports whether the next token is one of these words.
+func (s *statement) isAny(words ...string) bool {
+	for _, word := range words {
+		if s.is(word) {
+			return true
+		}
+	}
+	return false
+}
+
+// accept moves behind these words where they are next.
+func (s *statement) accept(words ...string) bool {
+	if !s.is(words...) {
+		return false
+	}
+	s.at += len(words)
+	return true
+}
+
+// next returns the next token and moves behind it.
+func (s *statement) next() token {
+	if s.isEnd() {
+		return token{}
+	}
+	s.at++
+	return s.tokens[s.at-1]
+}
+
+// word returns the next word in lower case and moves behind it; "" where the next token is
+// no word.
+func (s *statement) word() string {
+	if s.isEnd() || s.tokens[s.at].kind != rewrite.TokenWord {
+		return ""
+	}
+	return strings.ToLower(s.next().text)
+}
+
+// isName reports whether the next token may be a name.
+func (s *statement) isName() bool {
+	if s.isEnd() {
+		return false
+	}
+	switch t := s.tokens[s.at]; t.kind {
+	case rewrite.TokenWord, rewrite.TokenQuoted:
+		return true
+	case rewrite.TokenString:
+		return t.text[0] == '"' || s.d.Grammar.StringNames && t.text[0] == '\''
+	}
+	return false
+}
+
+// name returns the next name as the engine stores it, and moves behind it; "" where there
+// is none.
+func (s *statement) name() string {
+	if !s.isName() {
+		return ""
+	}
+	t := s.next()
+	if t.kind != rewrite.TokenWord {
+		end := t.text[len(t.text)-1:]
+		inner := t.text[1 : len(t.text)-1]
+		return strings.ReplaceAll(inner, end+end, end)
+	}
+	switch s.d.Folding {
+	case dialect.FoldLower, dialect.FoldUpper:
+		return s.d.Fold(t.text, false)
+	}
+	return t.text
+}
+
+// qualified returns a name with the schema in front of it, "" for none.
+func (s *statement) qualified() (schema, name string) {
+	name = s.name()
+	for s.accept(".") {
+		schema, name = name, s.name()
+	}
+	return schema, name
+}
+
+// brackets returns the tokens between the bracket that is next and the one that closes it,
+// and moves behind that.
+func (s *statement) brackets() ([]token, bool) {
+	if !s.accept("(") {
+		return nil, false
+	}
+	begin, depth := s.at, 1
+	for !s.isEnd() {
+		switch t := s.next(); {
+		case t.kind != rewrite.TokenOther:
+		case t.text == "(":
+			depth++
+		case t.text == ")":
+			if depth--; depth == 0 {
+				return s.tokens[begin : s.at-1], true
+			}
+		}
+	}
+	return s.tokens[begin:], true
+}
+
+// skip moves behind one token, or behind brackets with what they hold.
+func (s *statement) skip() {
+	if _, ok := s.brackets(); !ok {
+		s.next()
+	}
+}
+
+// parts splits tokens at the commas that are in no brackets.
+func parts(tokens []token) (all [][]token) {
+	begin, depth := 0, 0
+	for i, t := range tokens {
+		if t.kind != rewrite.TokenOther {
+			continue
+		}
+		switch t.text {
+		case "(":
+			depth++
+		case ")":
+			depth--
+		case ",":
+			if depth == 0 {
+				all = append(all, tokens[begin:i])
+				begin = i + 1
+			}
+		}
+	}
+	if begin < len(tokens) {
+		all = append(all, tokens[begin:])
+	}
+	return all
+}
+
+// textOf returns tokens as a text, with a space where two words meet.
+func textOf(tokens []token) string {
+	var b strings.Builder
+	for i, t := range tokens {
+		if i > 0 && t.kind != rewrite.TokenOther && tokens[i-1].kind != rewrite.TokenOther {
+			b.WriteByte(' ')
+		}
+		b.WriteString(t.text)
+	}
+	return b.String()
+}

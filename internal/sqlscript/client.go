@@ -1,0 +1,202 @@
+package sqlscript
+
+import (
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// mostDelimiter is how many bytes DELIMITER names at most: DELIMITER_NAME in
+// client/mysql.cc of MySQL.
+const mostDelimiter = 16
+
+// command moves behind a command of the client at pos, where a statement could begin, and
+// reports whether one stands there. USE of the client of MySQL needs no delimiter: it is
+// a command that is a statement too, and is left out where no delimiter ends it.
+func (s *splitter) command() (bool, error) {
+	word := lower(s.wordAt())
+	c := s.text[s.pos]
+	switch s.d.Family {
+	case dialect.FamilyMySQL:
+		switch {
+		case word == "delimiter":
+			return true, s.setDelimiter()
+		case c == '\\', word == "source":
+			return s.skipLine()
+		case word == "use" && s.lineStart:
+			return s.use()
+		}
+	case dialect.FamilyPostgreSQL:
+		if c == '\\' {
+			return true, s.metaCommand()
+		}
+	case dialect.FamilySQLite:
+		if c == '.' && s.lineStart {
+			return s.skipLine()
+		}
+	case dialect.FamilySQLServer:
+		if s.lineStart && (c == ':' || c == '!') {
+			return s.skipLine()
+		}
+		if s.lineStart && word == "go" {
+			return s.clientLine(rewrite.TokenWord, len(word))
+		}
+	case dialect.FamilyOracle:
+		if s.lineStart && c == '/' {
+			return s.clientLine(rewrite.TokenOther, 1)
+		}
+		if s.lineStart && (c == '@' || c == '!' || s.isPlusCommand(word)) {
+			return s.skipLine()
+		}
+	}
+	return false, nil
+}
+
+// wordAt returns the beginning of the word at pos, "" where there is none.
+func (s *splitter) wordAt() string {
+	n := 0
+	for s.pos+n < len(s.text) && n <= mostDelimiter && (s.text[s.pos+n]|0x20 >= 'a' && s.text[s.pos+n]|0x20 <= 'z' || s.text[s.pos+n] == '_') {
+		n++
+	}
+	return s.text[s.pos : s.pos+n]
+}
+
+func (s *splitter) skipLine() (bool, error) {
+	_, err := s.restOfLine()
+	return true, err
+}
+
+// setDelimiter reads DELIMITER with what it names: MySQL 8.4 Reference Manual, section
+// 6.5.1.2.
+func (s *splitter) setDelimiter() error {
+	line := s.line
+	text, err := s.restOfLine()
+	if err != nil {
+		return err
+	}
+	words := strings.Fields(text)
+	if len(words) < 2 || len(words[1]) > mostDelimiter || strings.Contains(words[1], `\`) {
+		return anchor.Errorf("command", "line %d: DELIMITER names no delimiter: write one of 16 bytes at most, without a backslash, behind it", line)
+	}
+	s.delimiter = words[1]
+	return nil
+}
+
+// use reads a line of USE that no delimiter ends.
+func (s *splitter) use() (bool, error) {
+	if err := s.ensure(leastRead); err != nil {
+		return false, err
+	}
+	line, _, _ := strings.Cut(s.text[s.pos:], "\n")
+	if strings.Contains(line, s.delimiter) {
+		return false, nil
+	}
+	return s.skipLine()
+}
+
+// metaCommand reads a command of psql, with the rows of \copy.
+func (s *splitter) metaCommand() error {
+	line, err := s.restOfLine()
+	if err != nil {
+		return err
+	}
+	line = strings.ToLower(line)
+	if strings.HasPrefix(line, `\copy`) && strings.Contains(line, "from") && (strings.Contains(line, " stdin") || strings.Contains(line, " pstdin")) {
+		return s.skipRows()
+	}
+	return nil
+}
+
+// plusCommands are the commands of SQL*Plus that are no SQL: SQL*Plus User's Guide and
+// Reference 23ai, chapter 12.
+const plusCommands = ` prompt spool whenever rem remark exit quit connect conn define undefine show exec execute host
+ pause accept clear variable var print timing ttitle btitle break compute column start store save describe desc `
+
+// isPlusCommand reports whether a line that begins with a word is a command of SQL*Plus.
+// SET TRANSACTION, SET ROLE and SET CONSTRAINT are statements.
+func (s *splitter) isPlusCommand(word string) bool {
+	if word == "" {
+		return false
+	}
+	if word != "set" {
+		return strings.Contains(plusCommands, " "+word+" ")
+	}
+	rest := strings.Fields(s.text[s.pos:min(len(s.text), s.pos+signMargin)])
+	if len(rest) < 2 {
+		return true
+	}
+	next := strings.ToLower(rest[1])
+	return next != "transaction" && next != "role" && !strings.HasPrefix(next, "constraint")
+}
+
+// clientLine reads a line that ends a statement by itself, whose first token is at pos:
+// GO for sqlcmd, a slash for SQL*Plus. It reports whether the line is one.
+func (s *splitter) clientLine(kind rewrite.TokenKind, n int) (bool, error) {
+	piece := s.text[s.pos : s.pos+n]
+	switch {
+	case s.d.Family == dialect.FamilySQLServer && kind == rewrite.TokenWord && strings.EqualFold(piece, "go"):
+	case s.d.Family == dialect.FamilyOracle && piece == "/":
+	default:
+		return false, nil
+	}
+	if alone, err := s.isLine(n); !alone || err != nil {
+		return false, err
+	}
+	return s.skipLine()
+}
+
+// isSend reports whether the backslash at pos sends the statement: \g and \G of the
+// client of MySQL, \g, \gx, \gset, \gexec, \gdesc, \crosstabview and \watch of psql.
+func (s *splitter) isSend() bool {
+	word := s.text[s.pos+1 : min(len(s.text), s.pos+signMargin)]
+	switch s.d.Family {
+	case dialect.FamilyMySQL:
+		return strings.HasPrefix(word, "g") || strings.HasPrefix(word, "G")
+	case dialect.FamilyPostgreSQL:
+		return strings.HasPrefix(word, "g") || strings.HasPrefix(word, "crosstabview") || strings.HasPrefix(word, "watch")
+	}
+	return false
+}
+
+// isCopy reports whether a COPY has FROM STDIN, outside of brackets.
+func (s *splitter) isCopy(text string) bool {
+	depth, from := 0, false
+	for at := 0; at < len(text); {
+		kind, end := rewrite.NextToken(s.d, text, at)
+		switch piece := text[at:end]; {
+		case piece == "(":
+			depth++
+		case piece == ")":
+			depth--
+		case kind != rewrite.TokenSpace && kind != rewrite.TokenComment && depth == 0:
+			if from && strings.EqualFold(piece, "stdin") {
+				return true
+			}
+			from = strings.EqualFold(piece, "from")
+		}
+		at = end
+	}
+	return false
+}
+
+// skipRows moves behind the rows that follow a COPY in a script, and the line \. that
+// ends them.
+func (s *splitter) skipRows() error {
+	if !s.lineStart {
+		if _, err := s.restOfLine(); err != nil {
+			return err
+		}
+	}
+	for !s.done || s.pos < len(s.text) {
+		line, err := s.restOfLine()
+		if err != nil {
+			return err
+		}
+		if line == `\.` {
+			return nil
+		}
+	}
+	return nil
+}

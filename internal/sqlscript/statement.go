@@ -1,0 +1,106 @@
+// Package sqlscript splits a file of SQL into its statements, as the client of the engine
+// would that reads such files: psql, mysql, sqlcmd, SQL*Plus, the shell of SQLite, and
+// programs for migrations.
+//
+//	for statement, err := range sqlscript.Statements(dialect.MySQL(), file) { … }
+//
+// Where a token begins and ends is what package rewrite says. A statement ends at its
+// semicolon, which is no part of it, and
+//
+//   - on MySQL and MariaDB at what DELIMITER names, and at \g and \G;
+//   - on PostgreSQL at \g and its like, and at no semicolon inside brackets;
+//   - on SQL Server at a line GO. A batch with DECLARE, a block, a condition, a loop, or
+//     the definition of a routine is one statement from there on, since its parts cannot
+//     be executed by themselves;
+//   - on Oracle at a line with nothing but a slash, which alone ends a block of PL/SQL and
+//     the definition of a routine;
+//   - between -- +goose StatementBegin and -- +goose StatementEnd, which sql-migrate writes
+//     with +migrate, at nothing else.
+//
+// The body of a routine or trigger belongs to its statement. Commands of the clients are
+// left out: \connect, .mode, SET DEFINE OFF, PROMPT, :setvar, source. So are the rows behind
+// COPY … FROM stdin. Comments that the engine runs, as in the files of mysqldump, are
+// statements.
+//
+// # Caveats
+//
+// A session is taken to have the settings of its dialect: a backslash in a string of MySQL
+// escapes. A body of MySQL that is not BEGIN … END, but IF or a loop, ends at its
+// first semicolon where there is no DELIMITER, and so does BEGIN NOT ATOMIC of MariaDB. A
+// command of psql in the middle of a statement is taken for a part of it.
+package sqlscript
+
+import (
+	"io"
+	"iter"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
+)
+
+// Statement is one statement of a script.
+type Statement struct {
+	// Text is the statement from its first word to its last one, with the comments that
+	// stand between, byte for byte.
+	Text string
+	// Comments are the comments between the statement before and this one, each with the
+	// line end that it has. Of more than 64 KiB only the end is kept.
+	Comments string
+	Offset   int64 // of the first byte of Text in the script, from 0
+	Line     int   // of the first byte of Text, from 1
+}
+
+// maxStatement is how many bytes a statement has at most. The clients send none that is
+// longer: max_allowed_packet of MySQL is 64 MiB by default in the server.
+const maxStatement = 64 << 20
+
+// Statements returns the statements of a script, in their order. It reads as much of the
+// script as it needs, and keeps the statement that it is at. An error is the last that
+// comes: of the reader, or of a text that cannot be split, which names the line. A
+// statement may keep some more of the script in memory than its own text; who keeps many
+// clones them.
+func Statements(d *dialect.Dialect, r io.Reader) iter.Seq2[Statement, error] {
+	return statements(d, r, maxStatement)
+}
+
+func statements(d *dialect.Dialect, r io.Reader, most int) iter.Seq2[Statement, error] {
+	return func(yield func(Statement, error) bool) {
+		s := newSplitter(d, r, most)
+		for {
+			one, err := s.next()
+			if err == io.EOF || !yield(one, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// unclosed is the error of the token at pos, which has no end.
+func (s *splitter) unclosed() error {
+	what := "string"
+	switch s.text[s.pos] {
+	case 0:
+		return anchor.Errorf("command", "line %d: a NUL byte stands outside of strings: take it out, or convert the file to UTF-8", s.line)
+	case '/':
+		what = "comment"
+	case '"', '`', '[':
+		what = "quoted name"
+	}
+	return anchor.Errorf("command", "line %d: the %s that begins here has no end: close it, or name the dialect in which the text is written", s.line, what)
+}
+
+func (s *splitter) tooLong() error {
+	line := s.startLine
+	if s.start < 0 {
+		line = s.line
+	}
+	return anchor.Errorf("command", "line %d: what begins here is longer than %d bytes: write shorter statements, or the end of its last string", line, s.most)
+}
+
+func (s *splitter) openBrackets() error {
+	return anchor.Errorf("command", "line %d: a bracket of the statement that begins here has no end: write it", s.startLine)
+}
+
+func (s *splitter) openBody() error {
+	return anchor.Errorf("command", "line %d: the body of the routine or trigger that begins here has no end: close it by END;, or write DELIMITER lines around it", s.startLine)
+}
