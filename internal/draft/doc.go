@@ -1,0 +1,30 @@
+// Package draft writes a first policy for a database: for each table the source that fits
+// its key column, with comments that say why, what would do as well, and what is left to
+// a person.
+//
+//	over, err := catalog.List(ctx, d, q, nil)
+//	…
+//	text := draft.Of(d, over).Text()
+//
+// [Of] decides by what the catalog says of a table and nothing else. An entry that it
+// writes fills INSERTs that bring no key, and keeps what the others bring:
+//
+//	the key of the table                                    what becomes of it
+//	one column of a type that a source suits, called id,    an entry
+//	uuid or as the table, or of the engine's own uuid type
+//	a column that the engine numbers, or a default of       left alone, with the line to write
+//	integers or texts fills
+//	columns that refer to other tables                      nothing to fill
+//	anything else                                           to be decided, with a line where there is one
+//
+// # Globs
+//
+// Tables whose names differ in digits alone share one entry where a pattern matches them
+// and no other table of any schema, and there are three of them or more.
+//
+// # Caveats
+//
+// Who makes the keys of a column without a default is in no catalog. The entry is written
+// all the same, since a key that an INSERT brings is kept; a text that is empty, and the
+// zero UUID, are no keys.
+package draft

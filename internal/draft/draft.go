@@ -1,0 +1,126 @@
+package draft
+
+import (
+	"slices"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/catalog"
+)
+
+// Draft is a first policy. Its text changes with what is said about it.
+type Draft struct {
+	// Remarks stand at the head of the text, each a sentence or more.
+	Remarks []string
+
+	// Way is the command that prints the steps to keys of keyfill in a table that the
+	// engine numbers, without the table's name.
+	Way string
+
+	d     *dialect.Dialect
+	items []*item // in the order of the tables
+}
+
+// Of returns a first policy for the tables of a database.
+func Of(d *dialect.Dialect, over *catalog.Overview) *Draft {
+	x := &decider{d, over}
+	f := &Draft{d: d, Way: "keyfill plan there"}
+	for _, t := range over.Tables {
+		if i := x.decide(t); i != nil {
+			f.items = append(f.items, i)
+		}
+	}
+	f.joinTables(over)
+	return f
+}
+
+// IsEmpty reports whether the text says nothing of any table.
+func (f *Draft) IsEmpty() bool { return len(f.items) == 0 }
+
+// Filled returns how many tables have an entry.
+func (f *Draft) Filled() int { return f.count(filled) }
+
+// Numbered returns how many tables are left to the engine.
+func (f *Draft) Numbered() int { return f.count(numbered) }
+
+// Undecided returns how many tables wait for a person's decision.
+func (f *Draft) Undecided() int { return f.count(undecided) }
+
+func (f *Draft) count(v verdict) (n int) {
+	for _, i := range f.items {
+		if i.verdict == v {
+			n += len(i.names)
+		}
+	}
+	return n
+}
+
+// at returns the item whose entry is on a line of the last text, nil for none.
+func (f *Draft) at(line int) *item {
+	n := slices.IndexFunc(f.items, func(i *item) bool { return i.line > 0 && i.line == line })
+	if n < 0 {
+		return nil
+	}
+	return f.items[n]
+}
+
+// Note adds a sentence to the entry on a line of the text that [Draft.Text] has returned
+// last. It reports whether there is one.
+func (f *Draft) Note(line int, text string) bool {
+	i := f.at(line)
+	if i != nil && !slices.Contains(i.notes, text) {
+		i.notes = append(i.notes, text)
+	}
+	return i != nil
+}
+
+// NoteTable adds a sentence to what the text says of a table, by the name that a policy
+// has for it. It reports whether the text says anything of that.
+func (f *Draft) NoteTable(table, text string) bool {
+	n := slices.IndexFunc(f.items, func(i *item) bool { return i.table == table })
+	if n >= 0 && !slices.Contains(f.items[n].notes, text) {
+		f.items[n].notes = append(f.items[n].notes, text)
+	}
+	return n >= 0
+}
+
+// Candidates returns a policy of the entries, and of the lines that wait for a person's
+// decision.
+func (f *Draft) Candidates() string {
+	text := "version: 1\ndialect: " + f.d.Name + "\ntables:\n"
+	for _, i := range f.items {
+		if entry := i.entry(); entry != "" && (i.verdict == filled || i.verdict == undecided) {
+			text += "  " + entry + "\n"
+		}
+	}
+	return text
+}
+
+// Withdraw makes a comment of the entry on a line of the text that [Draft.Text] has
+// returned last, and says why. It reports whether there is one.
+func (f *Draft) Withdraw(line int, why string) bool {
+	i := f.at(line)
+	if i == nil {
+		return false
+	}
+	i.verdict = undecided
+	if !slices.Contains(i.notes, why) {
+		i.notes = append(i.notes, why)
+	}
+	return true
+}
+
+// Names reports whether the text says something of a table, by its name as found.
+func (f *Draft) Names(table string) bool {
+	return slices.ContainsFunc(f.items, func(i *item) bool {
+		return slices.Contains(i.names, shown(table))
+	})
+}
+
+// ClearNotes takes away what [Draft.Note] has added.
+func (f *Draft) ClearNotes() {
+	for _, i := range f.items {
+		if i.verdict == filled {
+			i.notes = nil
+		}
+	}
+}

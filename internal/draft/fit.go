@@ -1,0 +1,222 @@
+package draft
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/catalog"
+)
+
+// Fit is the source that suits a column.
+type Fit struct {
+	Rest    string // what follows the column in an entry: ", source: uuidv7, layout: binary"
+	Why     string // why it suits, as a part of a sentence
+	Instead string // what else would do, or what to know, as a sentence
+}
+
+// sequence is the source of integers.
+const sequence = ", source: {kind: sequence, ensure_schema: true}"
+
+// FitOf returns the source that suits a column by its type; false where none does.
+func FitOf(d *dialect.Dialect, col *catalog.Column) (Fit, bool) {
+	switch {
+	case col.UUID:
+		return Fit{", source: uuidv7", "a uuidv7 sorts by time", "A uuidv4 would not tell when a row was made."}, true
+	case col.Integer && !col.Text:
+		return integerFit(col.Bits)
+	case col.Binary && !col.Text:
+		return binaryFit(col)
+	case col.Text:
+		return textFit(d, col)
+	}
+	return Fit{}, false
+}
+
+func integerFit(bits int) (Fit, bool) {
+	switch {
+	case bits >= 63:
+		return Fit{
+			sequence, "a sequence counts in a table that keyfill makes",
+			"{kind: snowflake, worker_env: APP_WORKER} would ask no server, and needs a number for each process.",
+		}, true
+	case bits >= 53:
+		return Fit{
+			", max_bits: 53" + sequence, "a sequence counts in a table that keyfill makes",
+			"{kind: snowflake, bits: 53, worker_env: APP_WORKER} would ask no server, and needs a number for each process.",
+		}, true
+	case bits >= 31:
+		return Fit{
+			", max_bits: 31" + sequence, "a sequence that ends at 2147483647, as the type does",
+			"keyfill plan bigint prints the steps to a wider column.",
+		}, true
+	}
+	return Fit{}, false
+}
+
+func binaryFit(col *catalog.Column) (Fit, bool) {
+	isFixed := strings.HasPrefix(strings.ToLower(col.Type), "binary(")
+	switch {
+	case col.Length != 0 && col.Length < 16, isFixed && col.Length != 16:
+		return Fit{}, false
+	}
+	return Fit{
+		", source: uuidv7, layout: binary", "a uuidv7 has 16 bytes and sorts by time",
+		"A uuidv4 would not tell when a row was made.",
+	}, true
+}
+
+// The lengths of keys that are texts.
+const (
+	uuidLength    = 36
+	ulidLength    = 26
+	leastLength   = 6  // of a coprime: shorter texts are rarely keys without a meaning
+	base62Longest = 10 // so that the number of all keys fits into 63 bits
+	base32Longest = 12
+)
+
+func textFit(d *dialect.Dialect, col *catalog.Column) (Fit, bool) {
+	if isNoText(d, col) {
+		return Fit{}, false
+	}
+	width := widthOf(d, col)
+	layout := ""
+	if d.DefaultLayout != dialect.SequentialAsString {
+		layout = ", layout: string"
+	}
+	isAnyValue := col.Integer // a column of SQLite that makes numbers of what looks like one
+	fit, length := Fit{}, 0
+	switch {
+	case width == 0 || width >= uuidLength:
+		length = uuidLength
+		fit = Fit{", source: uuidv7" + layout, "a uuidv7 has 36 characters and sorts by time", "A ulid would have 26 characters."}
+	case width >= ulidLength && !isAnyValue:
+		length = ulidLength
+		fit = Fit{", source: ulid", "a ulid has 26 characters and sorts by time, where a UUID of 36 does not fit", "A uuidv7 needs a column of 36 characters."}
+	case width >= leastLength && !isAnyValue:
+		fit, length = coprimeFit(d, col, width)
+	default:
+		return Fit{}, false
+	}
+	if isPadded(d, col) && length != width {
+		return Fit{}, false // the key would come back with spaces
+	}
+	return fit, true
+}
+
+// coprimeFit returns the source of short texts.
+func coprimeFit(d *dialect.Dialect, col *catalog.Column, width int) (fit Fit, length int) {
+	alphabet, longest := "", base62Longest
+	switch {
+	case d.Family == dialect.FamilyMySQL, d.Family == dialect.FamilySQLServer:
+		longest = base32Longest // the default, since texts there compare without case
+	case mixesCases(d, col):
+		alphabet, longest = ", alphabet: base32", base32Longest
+	}
+	length = min(width, longest)
+	fit = Fit{
+		fmt.Sprintf(", source: {kind: coprime, length: %d%s, ensure_schema: true}", length, alphabet),
+		fmt.Sprintf("coprime makes texts of %d characters, and no text twice", length),
+		"The next key can be computed from the one before.",
+	}
+	for _, digits := range []int{24, 20} {
+		if width >= digits {
+			fit.Instead = fmt.Sprintf("{kind: composite, length: %d, worker_env: APP_WORKER} would make digits that sort by time, and needs a number for each process.", digits)
+			break
+		}
+	}
+	return fit, length
+}
+
+// mixesCases reports whether the column takes two texts for one that differ by case.
+func mixesCases(d *dialect.Dialect, col *catalog.Column) bool {
+	alone := catalog.Table{Columns: []catalog.Column{*col}}
+	for _, err := range alone.Problems(d, catalog.Key{Column: d.Fold(col.Name, true), Cased: true, Exclusive: true}) {
+		if errors.Is(err, catalog.ErrCollation) {
+			return true
+		}
+	}
+	return false
+}
+
+// isNoText reports whether a column of SQLite is declared as a number, a truth value or a
+// time. SQLite would store a text in that column, but an application that reads a number
+// could not read the key.
+func isNoText(d *dialect.Dialect, col *catalog.Column) bool {
+	if d.Family != dialect.FamilySQLite || !col.Integer {
+		return false
+	}
+	kind, _, _ := strings.Cut(strings.ToLower(col.Type), "(")
+	switch strings.TrimSpace(kind) {
+	case "numeric", "decimal", "dec", "number", "money", "bool", "boolean", "bit", "year", "date", "time", "datetime", "timestamp", "json":
+		return true
+	}
+	return false
+}
+
+var declaredLength = regexp.MustCompile(`\(\s*([0-9]{1,9})\s*\)`)
+
+// widthOf returns how many characters a column takes, 0 for any number. SQLite enforces
+// none, but the application that declares one means it.
+func widthOf(d *dialect.Dialect, col *catalog.Column) int {
+	if d.Family == dialect.FamilySQLite && col.Length == 0 {
+		if found := declaredLength.FindStringSubmatch(col.Type); found != nil {
+			n, _ := strconv.Atoi(found[1]) // nine digits
+			return n
+		}
+	}
+	return col.Length
+}
+
+// isPadded reports whether the engine fills a text up with spaces and gives them back:
+// MySQL and MariaDB take them away, and SQLite has no such type.
+func isPadded(d *dialect.Dialect, col *catalog.Column) bool {
+	if d.Family == dialect.FamilyMySQL || d.Family == dialect.FamilySQLite {
+		return false
+	}
+	kind := strings.ToLower(col.Type)
+	for _, fixed := range []string{"char(", "nchar(", "character(", "bpchar("} {
+		if strings.HasPrefix(kind, fixed) {
+			return true
+		}
+	}
+	return false
+}
+
+// IsKeyName reports whether a column is called as a key without a meaning of its own.
+func IsKeyName(table, column string) bool {
+	if isBareKeyName(column) {
+		return true
+	}
+	name := strings.ToLower(column)
+	table = strings.ToLower(table)
+	for _, one := range singulars(table) {
+		if name == one+"_id" || name == one+"id" {
+			return true
+		}
+	}
+	return name == table+"_id"
+}
+
+// isBareKeyName reports whether a column is called as a key of whatever table it is in.
+func isBareKeyName(column string) bool {
+	switch strings.ToLower(column) {
+	case "id", "uuid", "guid", "uid", "ulid", "key_id", "pk":
+		return true
+	}
+	return false
+}
+
+// singulars returns what one row of a table may be called.
+func singulars(table string) []string {
+	if stem, ok := strings.CutSuffix(table, "ies"); ok {
+		return []string{stem + "y", table}
+	}
+	if stem, ok := strings.CutSuffix(table, "es"); ok {
+		return []string{stem, stem + "e", table}
+	}
+	return []string{strings.TrimSuffix(table, "s"), table}
+}
