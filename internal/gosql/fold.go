@@ -1,0 +1,315 @@
+package gosql
+
+import (
+	"go/ast"
+	"go/constant"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+)
+
+// folding puts together what is known of one expression.
+type folding struct {
+	f       *finder
+	unknown []ast.Expr            // what is not known, to be looked into by itself
+	env     map[*types.Var][]Part // the variables that are being put together
+	inside  bool                  // the expression stands elsewhere: it gets looked into there
+
+	embedded string // the path of the file that the expression is the whole of
+}
+
+// expr returns the parts of an expression of type string.
+func (g *folding) expr(e ast.Expr) []Part {
+	if s, ok := g.f.constant(e); ok {
+		return knownPart(s)
+	}
+	switch x := ast.Unparen(e).(type) {
+	case *ast.BinaryExpr:
+		if x.Op == token.ADD {
+			left := g.expr(x.X)
+			return add(left, g.expr(x.Y)...)
+		}
+	case *ast.Ident:
+		if v, ok := g.f.info.Uses[x].(*types.Var); ok {
+			if parts, ok := g.variable(v, x.Pos()); ok {
+				return parts
+			}
+		}
+	case *ast.CallExpr:
+		if parts, ok := g.call(x); ok {
+			return parts
+		}
+	}
+	return []Part{g.notKnown(e)}
+}
+
+// notKnown notes an expression that is not known.
+func (g *folding) notKnown(e ast.Expr) Part {
+	if !g.inside {
+		g.unknown = append(g.unknown, e)
+	}
+	return unknownPart(e)
+}
+
+// elsewhere runs a function for expressions that do not stand in the one that is put
+// together.
+func (g *folding) elsewhere(do func() []Part) []Part {
+	was := g.inside
+	g.inside = true
+	parts := do()
+	g.inside = was
+	return parts
+}
+
+// variable returns what a variable has at a place, and false where that is not known.
+func (g *folding) variable(v *types.Var, at token.Pos) ([]Part, bool) {
+	if parts, ok := g.env[v]; ok {
+		return parts, parts != nil
+	}
+	known := g.f.vars[v]
+	if known == nil || !isStringType(v.Type()) {
+		return nil, false
+	}
+	if known.assignedOnce() {
+		return g.once(known.writes[0])
+	}
+	return g.straight(known, at)
+}
+
+// once returns what a declaration gives its variable.
+func (g *folding) once(p *piece) ([]Part, bool) {
+	switch {
+	case p.call != nil:
+		return nil, false
+	case p.of.file != nil:
+		return knownPart(p.of.file.text), true
+	case p.expr == nil:
+		return knownPart(""), true
+	}
+	g.setEnv(p.of.v, nil)
+	defer delete(g.env, p.of.v)
+	parts := g.elsewhere(func() []Part { return g.expr(p.expr) })
+	return parts, anyKnown(parts) || allKnown(parts)
+}
+
+func (g *folding) setEnv(v *types.Var, parts []Part) {
+	if g.env == nil {
+		g.env = map[*types.Var][]Part{}
+	}
+	g.env[v] = parts
+}
+
+// straight returns what a variable has got, piece by piece, up to a place.
+func (g *folding) straight(known *variable, at token.Pos) ([]Part, bool) {
+	if !known.followed(g.f) {
+		return nil, false
+	}
+	v, list := known.v, known.writes[0].list
+	defer delete(g.env, v)
+	var parts []Part
+	for i, p := range known.writes {
+		switch {
+		case p.at >= at && p.list != list:
+			return nil, false // it may be a loop, which comes to the place again
+		case p.at >= at:
+			continue
+		case i > 0 && p.list != list:
+			parts = add(parts, p.unknown())
+			continue
+		}
+		g.setEnv(v, parts)
+		more, ok := g.piece(p)
+		if !ok {
+			return nil, false
+		}
+		if p.adds {
+			more = add(parts, more...)
+		}
+		parts = more
+	}
+	known.put = known.put || parts != nil
+	return parts, parts != nil
+}
+
+// unknown names a piece that is added only sometimes, or any number of times.
+func (p *piece) unknown() Part {
+	switch {
+	case p.expr != nil:
+		return unknownPart(p.expr)
+	case p.how != nil:
+		return unknownPart(p.how)
+	}
+	return Part{Unknown: p.of.v.Name()}
+}
+
+// piece returns what a piece gives.
+func (g *folding) piece(p *piece) ([]Part, bool) {
+	switch {
+	case p.how != nil:
+		return g.elsewhere(func() []Part { return g.written(p.how) }), true
+	case p.reset:
+		return knownPart(""), true
+	case p.call != nil:
+		return nil, false
+	case isBuilder(p.of.v.Type()):
+		return g.newBuilder(p)
+	case p.expr == nil:
+		return knownPart(""), true
+	}
+	return g.elsewhere(func() []Part { return g.expr(p.expr) }), true
+}
+
+// newBuilder returns what a builder has at its declaration.
+func (g *folding) newBuilder(p *piece) ([]Part, bool) {
+	switch e := ast.Unparen(p.expr).(type) {
+	case nil:
+		_, pointer := p.of.v.Type().Underlying().(*types.Pointer)
+		return knownPart(""), !pointer
+	case *ast.CompositeLit:
+		return knownPart(""), len(e.Elts) == 0
+	case *ast.UnaryExpr:
+		lit, ok := e.X.(*ast.CompositeLit)
+		return knownPart(""), ok && e.Op == token.AND && len(lit.Elts) == 0
+	case *ast.CallExpr:
+		id, ok := e.Fun.(*ast.Ident)
+		return knownPart(""), ok && g.f.info.Uses[id] == types.Universe.Lookup("new")
+	}
+	return nil, false
+}
+
+// constant returns the value of a constant string.
+func (f *finder) constant(e ast.Expr) (string, bool) {
+	tv, ok := f.info.Types[e]
+	if !ok || tv.Value == nil || tv.Value.Kind() != constant.String || !isStringType(tv.Type) {
+		return "", false
+	}
+	return constant.StringVal(tv.Value), true
+}
+
+// character returns the value of a constant byte or rune as a text.
+func (f *finder) character(e ast.Expr) (string, bool) {
+	tv, ok := f.info.Types[e]
+	if !ok || tv.Value == nil || tv.Value.Kind() != constant.Int {
+		return "", false
+	}
+	n, ok := constant.Int64Val(tv.Value)
+	if !ok || n < 0 || n > 0x10ffff {
+		return "", false
+	}
+	return string(rune(n)), true
+}
+
+// markParts notes the constants and variables that are parts of an expression.
+func (g *folding) markParts(e ast.Expr) {
+	ast.Inspect(e, func(n ast.Node) bool {
+		if x, ok := n.(ast.Expr); ok && slices.Contains(g.unknown, x) {
+			return false
+		}
+		if id, ok := n.(*ast.Ident); ok {
+			switch o := g.f.info.Uses[id].(type) {
+			case *types.Const, *types.Var:
+				g.f.useOf(o).asPart = true
+			}
+		}
+		return true
+	})
+}
+
+// walkUnknown looks into what is not known.
+func (g *folding) walkUnknown() {
+	for _, e := range g.unknown {
+		g.f.walk(e)
+	}
+}
+
+// function returns the full name of the function that is called, as in fmt.Sprintf or
+// (*strings.Builder).String; "" for what is no function with a name.
+func (f *finder) function(call *ast.CallExpr) string {
+	if fn := f.callee(call); fn != nil {
+		return fn.FullName()
+	}
+	return ""
+}
+
+// callee returns the function or method that is called; nil for none with a name.
+func (f *finder) callee(call *ast.CallExpr) *types.Func {
+	fun := ast.Unparen(call.Fun)
+	switch x := fun.(type) {
+	case *ast.IndexExpr:
+		fun = x.X
+	case *ast.IndexListExpr:
+		fun = x.X
+	}
+	var id *ast.Ident
+	switch x := fun.(type) {
+	case *ast.Ident:
+		id = x
+	case *ast.SelectorExpr:
+		id = x.Sel
+	default:
+		return nil
+	}
+	fn, _ := f.info.Uses[id].(*types.Func)
+	return fn
+}
+
+// call returns what a call gives, and false where that is not known.
+func (g *folding) call(call *ast.CallExpr) ([]Part, bool) {
+	if tv := g.f.info.Types[call.Fun]; tv.IsType() {
+		if len(call.Args) == 1 && g.f.isString(call.Args[0]) {
+			return g.expr(call.Args[0]), true // a conversion
+		}
+		return g.embeddedBytes(call)
+	}
+	name := g.f.function(call)
+	switch name {
+	case "fmt.Sprintf":
+		if len(call.Args) > 0 {
+			return g.format(call.Args[0], call.Args[1:], call.Ellipsis.IsValid()), true
+		}
+	case "strings.Join":
+		return g.join(call)
+	case "strings.Repeat":
+		return g.repeat(call)
+	case "(*strings.Builder).String", "(*bytes.Buffer).String":
+		return g.built(call)
+	}
+	// A source with mistakes may call it with too few arguments.
+	if apply := stringFunctions[name]; apply != nil && len(call.Args) == g.f.callee(call).Signature().Params().Len() {
+		return g.apply(call, apply)
+	}
+	return nil, false
+}
+
+// built returns what a builder has.
+func (g *folding) built(call *ast.CallExpr) ([]Part, bool) {
+	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
+	if !ok {
+		return nil, false
+	}
+	id, ok := ast.Unparen(sel.X).(*ast.Ident)
+	if !ok {
+		return nil, false
+	}
+	v, ok := g.f.info.Uses[id].(*types.Var)
+	if !ok || g.f.vars[v] == nil || !isBuilder(v.Type()) {
+		return nil, false
+	}
+	return g.straight(g.f.vars[v], call.Pos())
+}
+
+// stringFunctions are the functions of package strings that give a known text where all
+// arguments are known.
+var stringFunctions = map[string]func(s []string) string{
+	"strings.TrimSpace":  func(s []string) string { return strings.TrimSpace(s[0]) },
+	"strings.TrimPrefix": func(s []string) string { return strings.TrimPrefix(s[0], s[1]) },
+	"strings.TrimSuffix": func(s []string) string { return strings.TrimSuffix(s[0], s[1]) },
+	"strings.Trim":       func(s []string) string { return strings.Trim(s[0], s[1]) },
+	"strings.TrimLeft":   func(s []string) string { return strings.TrimLeft(s[0], s[1]) },
+	"strings.TrimRight":  func(s []string) string { return strings.TrimRight(s[0], s[1]) },
+	"strings.ToUpper":    func(s []string) string { return strings.ToUpper(s[0]) },
+	"strings.ToLower":    func(s []string) string { return strings.ToLower(s[0]) },
+	"strings.ReplaceAll": func(s []string) string { return strings.ReplaceAll(s[0], s[1], s[2]) },
+	"strings.Clone":      func(s []string) string { return s[0] },
+}

@@ -1,0 +1,128 @@
+package vet
+
+import (
+	"cmp"
+	"regexp"
+	"strings"
+
+	"github.com/keyfill/keyfill/internal/gosql"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// Outcome is what becomes of a text with an INSERT in it.
+type Outcome struct {
+	Action string   `json:"action"` // the most serious one of the text's INSERTs
+	Table  string   `json:"table"`  // as the policy or the text names it; "" where it is not known
+	Column string   `json:"column"` // the key column; "" for pass
+	Reason string   `json:"reason"` // why, for refuse and dynamic, and for a keep that a bound value decides
+	Offset int      `json:"-"`      // the byte of the text that the reason is about
+	Others []string `json:"-"`      // the tables of the text's other INSERTs, each once
+}
+
+// unfilledPrefix begins the reason of an INSERT that is refused and sent all the same,
+// since the policy says unsupported: unfilled.
+const unfilledPrefix = "unfilled: "
+
+// Unfilled reports whether a refused INSERT goes out without a key.
+func (o *Outcome) Unfilled() bool { return strings.HasPrefix(o.Reason, unfilledPrefix) }
+
+// Statement returns what becomes of a text that is known, and false where no INSERT is in
+// it.
+func (j *Judge) Statement(query string) (Outcome, bool) {
+	found := j.probe(query)
+	if found.kind == isNone || found.kind == isMistake && !found.configured {
+		return Outcome{}, false
+	}
+	ex, err := j.explainer.Explain(query)
+	if err != nil {
+		// A source that makes a literal key has failed, which is no matter of the text.
+		return Outcome{Action: Fill, Table: found.table(), Reason: err.Error()}, true
+	}
+	return Outcome{
+		Action: ex.Action, Table: cmp.Or(ex.Table, found.table()), Column: ex.Column,
+		Reason: ex.Reason, Offset: ex.Offset, Others: found.others(),
+	}, true
+}
+
+// Text returns what becomes of a text of Go source, and false where no INSERT is in it. A
+// text that nothing is known to execute, and that is no INSERT as it stands, may be the
+// first part of one.
+func (j *Judge) Text(t *gosql.Text) (Outcome, bool) {
+	if template := j.template(t); template != nil {
+		return j.partial(template)
+	}
+	if t.Known() && !t.Piece {
+		query := t.SQL()
+		found := j.probe(query)
+		switch {
+		case found.kind == isNone:
+			return Outcome{}, false
+		case found.kind == isInsert || t.Sent:
+			return j.Statement(j.bound(query))
+		case found.kind == isMistake && listed.MatchString(query):
+			return j.notWhole(found, reasonNotWhole), true
+		}
+	}
+	return j.partial(t)
+}
+
+// listed finds an INSERT with a table and a list of columns, which no sentence has. A
+// program may have a word of its own in the place of the rows, or speak to another engine.
+var listed = regexp.MustCompile("(?is)^(?:\\s|--[^\n]*\n|/\\*.*?\\*/)*(?:insert|replace)\\s+(?:\\w+\\s+){0,4}into\\s+[^\\s(]+\\s*" +
+	"\\(\\s*[\\w\"`.]+(?:\\s*,\\s*[\\w\"`.]+)*\\s*\\)\\s*(?:values?\\b|[^\\s\\w])")
+
+// reasonNotWhole is why a text is dynamic that is no INSERT as it stands.
+const reasonNotWhole = "as it stands the text is no INSERT of the engine"
+
+// reasonGoesOn is why a text is dynamic that has no part which is not known.
+const reasonGoesOn = "the text goes on elsewhere"
+
+// partial returns what becomes of a text that is not known as a whole.
+func (j *Judge) partial(t *gosql.Text) (Outcome, bool) {
+	found, ok := j.complete(t)
+	if !ok {
+		return Outcome{}, false
+	}
+	reason := reasonGoesOn
+	var unknown []string
+	for _, p := range t.Parts {
+		if p.Unknown != "" {
+			unknown = append(unknown, p.Unknown)
+		}
+	}
+	if len(unknown) > 0 {
+		reason = "known when the program runs: " + strings.Join(unknown, "; ")
+	}
+	return j.notWhole(found, reason), true
+}
+
+// notWhole returns what becomes of a text of which a part is not known.
+func (j *Judge) notWhole(found inserts, reason string) Outcome {
+	if found.passes() {
+		return Outcome{Action: Pass, Table: found.table(), Others: found.others()}
+	}
+	return Outcome{Action: Dynamic, Table: found.table(), Reason: reason, Others: found.others()}
+}
+
+// Built returns what becomes of an INSERT that a query builder makes.
+func (j *Judge) Built(b *gosql.Built) Outcome {
+	o := Outcome{Action: Dynamic, Reason: "made by " + b.Package + " when the program runs"}
+	schema, name, err := j.policy.ParseName(b.Table)
+	if b.Table == "" || err != nil {
+		return o
+	}
+	o.Table = table{schema: schema, name: name}.String()
+	if rule := j.policy.Match(schema, name); rule == nil || rule.Identity {
+		o.Action, o.Reason = Pass, ""
+	}
+	return o
+}
+
+// ruleOf returns the rule for a table as an outcome names it, nil for none.
+func (j *Judge) ruleOf(name string) *policy.Rule {
+	schema, table, ok := strings.Cut(name, ".")
+	if !ok {
+		schema, table = "", name
+	}
+	return j.policy.Match(schema, table)
+}

@@ -1,0 +1,89 @@
+package vet
+
+import (
+	"strings"
+
+	"github.com/keyfill/keyfill/internal/gosql"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// standIn stands for an unknown part where a name or a value may stand.
+const standIn = "kf_unknown"
+
+// completions are the texts that are tried in the place of an unknown part, until one of
+// them makes a whole INSERT. They are tried where the text in front of the part does not
+// tell what belongs there.
+var completions = []string{
+	"", "VALUES (1)", "(" + standIn + ") VALUES (1)", "SELECT 1", standIn, "(1)", ") VALUES (1)", standIn + ") VALUES (1)", "1)", "DEFAULT VALUES",
+}
+
+// complete finds the INSERT that a text is a part of.
+func (j *Judge) complete(t *gosql.Text) (inserts, bool) {
+	if rewrite.Concerns(j.dialect, t.SQL())&rewrite.ConcernsInsert == 0 {
+		return inserts{}, false
+	}
+	var mistake inserts
+	for _, c := range completions {
+		found := j.probe(completed(t, c))
+		if found.kind == isInsert {
+			return found, true
+		}
+		if mistake.kind == isNone {
+			mistake = found
+		}
+	}
+	// What is executed and begins as an INSERT is one, if only for another engine.
+	return mistake, t.Sent && (mistake.kind != isNone || beginning.MatchString(t.SQL()))
+}
+
+// completed returns a text with stand-ins for what is not known, and with an end where it
+// goes on.
+func completed(t *gosql.Text, completion string) string {
+	var b strings.Builder
+	for _, p := range t.Parts {
+		if p.Unknown == "" {
+			b.WriteString(p.SQL)
+			continue
+		}
+		if s := standInBehind(b.String()); s != "" {
+			b.WriteString(s)
+		} else {
+			b.WriteString(completion)
+		}
+	}
+	if t.Parts[len(t.Parts)-1].Unknown == "" && (t.Piece || t.Known()) {
+		b.WriteString(" " + completion)
+	}
+	return b.String()
+}
+
+// standInBehind returns a text that the syntax allows behind before; "" where before does
+// not tell.
+func standInBehind(before string) string {
+	trimmed := strings.TrimRight(before, " \t\r\n")
+	if trimmed == "" {
+		return ""
+	}
+	last := trimmed[len(trimmed)-1]
+	switch {
+	case strings.IndexByte("$:@", last) >= 0:
+		return "1"
+	case strings.IndexByte("(,='\"`[.", last) >= 0:
+		return standIn
+	}
+	word := strings.ToUpper(trimmed[strings.LastIndexAny(trimmed, " \t\r\n()")+1:])
+	switch word {
+	case "VALUES", "VALUE":
+		return "(1)"
+	case "INTO", "REPLACE", "UPDATE", "SET":
+		return standIn
+	}
+	if len(trimmed) == len(before) && isNamePart(last) {
+		return standIn // the rest of a name
+	}
+	return ""
+}
+
+func isNamePart(c byte) bool {
+	return c == '_' || c >= 0x80 || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9'
+}

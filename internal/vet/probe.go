@@ -1,0 +1,123 @@
+package vet
+
+import (
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// kind says what a text is.
+type kind int
+
+const (
+	isNone    kind = iota // no INSERT
+	isInsert              // an INSERT of a form that is understood
+	isLoose               // an INSERT that nothing fills, or a sentence that speaks of one
+	isMistake             // it has the words of an INSERT, and is none
+)
+
+// inserts is what a probe finds in a text.
+type inserts struct {
+	kind       kind
+	tables     []table // of the INSERTs, each once; of a mistake the first one
+	configured bool    // one of the tables is in the policy
+}
+
+// table is a table as a text names it.
+type table struct {
+	schema, name string // folded
+	configured   bool   // the policy has a rule by which keyfill makes keys
+}
+
+func (t table) String() string {
+	if strings.Contains(t.schema+t.name, standIn) {
+		return ""
+	}
+	if t.schema == "" {
+		return t.name
+	}
+	return t.schema + "." + t.name
+}
+
+// table returns the name of the first table, "" where it is not known.
+func (found inserts) table() string {
+	if len(found.tables) == 0 {
+		return ""
+	}
+	return found.tables[0].String()
+}
+
+// others returns the names of the other tables.
+func (found inserts) others() (names []string) {
+	for _, t := range found.tables[min(1, len(found.tables)):] {
+		names = append(names, t.String())
+	}
+	return names
+}
+
+// passes reports whether all tables are known, and none is in the policy.
+func (found inserts) passes() bool {
+	return len(found.tables) > 0 && !slices.ContainsFunc(found.tables, func(t table) bool {
+		return t.configured || t.String() == ""
+	})
+}
+
+// probeColumn is a key column that no table has.
+const probeColumn = "keyfill probe"
+
+// probe reads a text as if every table were configured, so that each INSERT is seen.
+func (j *Judge) probe(query string) (found inserts) {
+	if rewrite.Concerns(j.dialect, query)&rewrite.ConcernsInsert == 0 {
+		return found
+	}
+	lookup := func(schema, name string) *rewrite.Target {
+		rule := j.policy.Match(schema, name)
+		return &rewrite.Target{
+			Table: name, Owner: table{schema, name, rule != nil && !rule.Identity},
+			Keys: []rewrite.Key{{Column: probeColumn, Fill: rewrite.FillMissing, Integer: true, Counted: true, Type: "bigint"}},
+		}
+	}
+	plan := rewrite.Compile(j.dialect, lookup, query)
+	note := func(t *rewrite.Target) {
+		if t == nil {
+			return
+		}
+		one := t.Owner.(table)
+		if !slices.Contains(found.tables, one) {
+			found.tables = append(found.tables, one)
+			found.configured = found.configured || one.configured
+		}
+	}
+	for i := range plan.Inserts {
+		note(plan.Inserts[i].Target)
+	}
+	if plan.Refusal != nil {
+		note(plan.Refusal.Target)
+		for _, t := range plan.Refusal.Others {
+			note(t)
+		}
+	}
+	switch {
+	case len(found.tables) == 0:
+	case plan.Refusal != nil && errors.Is(plan.Refusal, rewrite.ErrGrammar):
+		found.kind = isMistake
+	case plan.Refusal != nil && !beginning.MatchString(query):
+		found.kind = isLoose
+	default:
+		found.kind = isInsert
+	}
+	return found
+}
+
+// beginning finds a text that begins as statements with an INSERT do. It tells them from
+// messages, where a text is not known to be executed.
+var beginning = regexp.MustCompile(`(?is)^(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:` +
+	`(?:insert|replace|merge)\s+(?:\w+\s+){0,4}into\b|` +
+	`insert\s+(?:all|first)\s|` +
+	`with\s+(?:recursive\s+)?\S+\s*(?:\([^)]*\)\s*)?as\b|` +
+	`copy\s+\S+\s*(?:\([^)]*\)\s*)?from\b|` +
+	`load\s+(?:data|xml)\b|` +
+	`explain\s+(?:\w+\s+)?insert\b)`)

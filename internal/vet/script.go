@@ -1,0 +1,124 @@
+package vet
+
+import (
+	"fmt"
+	"go/token"
+	"io"
+	"regexp"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/sqlscript"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Script is what a file of SQL has.
+type Script struct {
+	Findings []Finding
+	Queries  []string // the names that sqlc gives to the statements of the file
+}
+
+// Script returns the INSERTs of a file of SQL, statement by statement. A comment in front
+// of a statement may be a directive, as in
+//
+//	-- keyfill:ignore refused the archive has its own keys
+//
+// In a file of sqlc the parameters of sqlc are read as the placeholders that it makes of
+// them.
+func (j *Judge) Script(name string, r io.Reader, ofSqlc bool) (Script, error) {
+	var s Script
+	for statement, err := range sqlscript.Statements(j.dialect, r) {
+		if err != nil {
+			return s, fmt.Errorf("%s: %w", name, err)
+		}
+		at := token.Position{Filename: name, Line: statement.Line, Offset: int(statement.Offset)}
+		text := statement.Text
+		if ofSqlc {
+			text = j.withoutSqlc(text)
+		}
+		if m := sqlcName.FindStringSubmatch(statement.Comments); m != nil {
+			s.Queries = append(s.Queries, m[1])
+		}
+		var found []Finding
+		if o, ok := j.Statement(text); ok {
+			found = append(found, FindingOf(o))
+		}
+		for _, c := range scriptComments(statement.Comments) {
+			for i := range found {
+				c.Apply(&found[i])
+			}
+			if told, ok := c.Told(); ok {
+				found = append(found, told)
+			}
+		}
+		for _, f := range found {
+			f.At, f.End = at, at
+			s.Findings = append(s.Findings, f)
+		}
+	}
+	return s, nil
+}
+
+// scriptComments returns the directives in the comments of a script.
+func scriptComments(comments string) (all []*Comment) {
+	for line := range strings.Lines(comments) {
+		text, ok := strings.CutPrefix(strings.TrimSpace(line), "--")
+		if !ok {
+			continue
+		}
+		if c, ok := ReadComment(strings.TrimSpace(text)); ok {
+			all = append(all, &c)
+		}
+	}
+	return all
+}
+
+// sqlcName finds the name of a query: https://docs.sqlc.dev/en/stable/reference/query-annotations.html.
+var sqlcName = regexp.MustCompile(`(?m)^\s*(?:--|/\*|#)\s*name:\s*(\w+)\s+:`)
+
+// QueryName returns the name that sqlc gives to a query whose text begins with its
+// annotation; "" for another text.
+func QueryName(text string) string {
+	m := sqlcName.FindStringSubmatchIndex(text)
+	if m == nil || strings.TrimSpace(text[:m[0]]) != "" {
+		return ""
+	}
+	return text[m[2]:m[3]]
+}
+
+// withoutSqlc returns a query of sqlc with placeholders for its parameters sqlc.arg(x),
+// sqlc.narg(x), sqlc.slice(x) and, but on MySQL and MariaDB, @x. The text keeps its length.
+func (j *Judge) withoutSqlc(text string) string {
+	var b strings.Builder
+	for at := 0; at < len(text); {
+		kind, end := rewrite.NextToken(j.dialect, text, at)
+		if end <= at {
+			b.WriteString(text[at:])
+			break
+		}
+		length := 0
+		switch {
+		case kind == rewrite.TokenWord:
+			length = len(sqlcCall.FindString(text[at:]))
+		case text[at] == '@' && j.dialect.Family != dialect.FamilyMySQL:
+			length = len(sqlcAt.FindString(text[at:]))
+		}
+		if length == 0 {
+			b.WriteString(text[at:end])
+			at = end
+			continue
+		}
+		placeholder := "?"
+		if j.dialect.Family == dialect.FamilyPostgreSQL {
+			placeholder = "$1"
+		}
+		b.WriteString(placeholder + strings.Repeat(" ", length-len(placeholder)))
+		at += length
+	}
+	return b.String()
+}
+
+var (
+	sqlcCall = regexp.MustCompile(`^(?i:sqlc)\s*\.\s*(?i:arg|narg|slice)\s*\(\s*['"]?\w+['"]?\s*\)`)
+	sqlcAt   = regexp.MustCompile(`^@\w+`)
+)

@@ -1,0 +1,121 @@
+package vet
+
+import (
+	"cmp"
+	"go/ast"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/keyfill/keyfill/internal/gosql"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// Finding is an INSERT in a source, or something that a rule tells of it.
+type Finding struct {
+	Rule    string // "" for an INSERT of which there is nothing to tell
+	Message string // in one sentence or two; "" without a rule
+	Outcome        // of the INSERT; Action is "" where the finding is no INSERT by itself
+	Text    string // what is known of the INSERT's text
+	File    string // the file that the text is the whole of, by //go:embed; "" for none
+
+	At, End     token.Position
+	Pos, EndPos token.Pos // of At and End, in a Go file
+	Ignored     bool      // a comment turns the finding off
+	Excuse      string    // the reason that the comment gives
+}
+
+// Insert reports whether the finding is an INSERT, and not only something that is told of
+// one.
+func (f *Finding) Insert() bool { return f.Action != "" }
+
+// Source returns the INSERTs of a package, and what the rules tell, in the order of the
+// files. Calls that execute a text of which nothing is known are among them, with the rule
+// dynamic and no action. Comments need to be parsed for keyfill:ignore.
+func (j *Judge) Source(fset *token.FileSet, s gosql.Source) []Finding {
+	var all []Finding
+	note := func(n ast.Node, f Finding) {
+		f.Pos, f.EndPos, f.At, f.End = n.Pos(), n.End(), fset.Position(n.Pos()), fset.Position(n.End())
+		all = append(all, f)
+	}
+	if s.Embed == nil {
+		s.Embed = func(at token.Pos, name string) (string, string, bool) {
+			return embedded(filepath.Dir(fset.Position(at).Filename), name)
+		}
+	}
+	found := gosql.Find(s)
+	for i := range found.Texts {
+		if o, ok := j.Text(&found.Texts[i]); ok {
+			f := FindingOf(o)
+			f.Text, f.File = found.Texts[i].SQL(), found.Texts[i].Embedded
+			note(found.Texts[i].Expr, f)
+		}
+	}
+	for i := range found.Built {
+		note(found.Built[i].Call, FindingOf(j.Built(&found.Built[i])))
+	}
+	for _, call := range found.Unknown {
+		note(call.Arg, Finding{Rule: RuleDynamic, Message: "nothing is known of the text that is executed here: " +
+			"see what becomes of it with mode: dry_run, or by keyfill explain of a log"})
+	}
+	for i := range found.LastIDs {
+		if o, ok := j.Text(&found.LastIDs[i].Text); ok && j.hidesKey(o) {
+			note(found.LastIDs[i].Call, lastID(o))
+		}
+	}
+	all = append(all, ignored(fset, s.Files, all)...)
+	slices.SortStableFunc(all, Finding.Compare)
+	return all
+}
+
+// maxEmbedded is how many bytes of SQL a file that is embedded has at most.
+const maxEmbedded = 1 << 20
+
+// embedded reads a file that Go source in a folder embeds.
+func embedded(folder, name string) (text, path string, ok bool) {
+	path = filepath.Join(folder, filepath.FromSlash(name))
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() > maxEmbedded {
+		return "", "", false
+	}
+	data, err := os.ReadFile(path)
+	return string(data), path, err == nil
+}
+
+// Compare puts findings in the order of their files, their places and their rules.
+func (f Finding) Compare(g Finding) int {
+	return cmp.Or(cmp.Compare(f.At.Filename, g.At.Filename), cmp.Compare(f.At.Offset, g.At.Offset), cmp.Compare(f.Rule, g.Rule))
+}
+
+// FindingOf returns what the rules tell of an INSERT.
+func FindingOf(o Outcome) Finding {
+	f := Finding{Outcome: o}
+	into := "an INSERT"
+	if o.Table != "" {
+		into += " into " + o.Table
+	}
+	switch {
+	case o.Action == Refuse && o.Unfilled():
+		f.Rule, f.Message = RuleRefused, into+" goes out without a key, since "+o.Reason[len(unfilledPrefix):]
+	case o.Action == Refuse:
+		f.Rule, f.Message = RuleRefused, into+" is refused: "+o.Reason
+	case o.Action == Dynamic:
+		f.Rule, f.Message = RuleDynamic, into+" is put together when the program runs ("+o.Reason+")"
+	}
+	return f
+}
+
+// hidesKey reports whether LastInsertId cannot answer the key of an INSERT.
+func (j *Judge) hidesKey(o Outcome) bool {
+	if o.Action != Fill {
+		return false
+	}
+	found := j.ruleOf(o.Table)
+	return found != nil && len(found.Keys) > 0 && !slices.ContainsFunc(found.Keys, func(k policy.RuleKey) bool { return k.Integer })
+}
+
+// lastID returns the finding of a call of LastInsertId.
+func lastID(o Outcome) Finding {
+	return Finding{Rule: RuleLastInsertID, Message: "the key of this INSERT into " + o.Table + " is no integer, so LastInsertId does not answer it: " +
+		"draw the key before by Mount.Keys, read it by keyfill.Last, or take a source of integers"}
+}

@@ -1,0 +1,102 @@
+// Package vet says what becomes of the INSERTs that stand in source: in Go packages and in
+// files of SQL. The command "keyfill vet", package keyfillvet and "keyfill init --code" use
+// it.
+//
+//	judge, err := vet.NewJudge(config)
+//	findings := judge.Source(fset, source)
+//
+// Nothing is sent. What becomes of a text is what "keyfill explain" says of it, for the
+// newest version of the engine and as if the mode were fill.
+//
+// # Caveats
+//
+// An INSERT that an ORM makes is not in the source and is not found; of one that a query
+// builder makes the table is known at most. A text with parts that are known only when the program runs is
+// dynamic, whatever these parts would be, unless its table is known and is not in the
+// policy.
+package vet
+
+import (
+	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/explain"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// Actions of an INSERT. The first four are the actions of an explanation.
+const (
+	Fill    = "fill"
+	Keep    = "keep"
+	Pass    = "pass"
+	Refuse  = "refuse"
+	Dynamic = "dynamic" // it is put together when the program runs
+)
+
+// Actions are all of them, in the order in which summaries list them.
+var Actions = []string{Fill, Keep, Pass, Refuse, Dynamic}
+
+// Rule is a rule of vet.
+type Rule struct {
+	Name string // in comments and flags; reports say "keyfill/" before it
+	Text string // what it finds, in one sentence
+	Off  bool   // findings are told only where they are asked for
+}
+
+// The names of the rules.
+const (
+	RuleRefused      = "refused"
+	RuleLastInsertID = "lastinsertid"
+	RuleDynamic      = "dynamic"
+	RuleIgnore       = "ignore"
+)
+
+// Rules are all rules.
+var Rules = []Rule{
+	{Name: RuleRefused, Text: "An INSERT into a table of the policy cannot be filled, so that it is an error when it is executed, or goes out without a key."},
+	{Name: RuleLastInsertID, Text: "LastInsertId is read after an INSERT whose key is no integer, where it answers 0 or an error."},
+	{Name: RuleDynamic, Text: "A text of SQL is put together when the program runs, so that nothing is known of its INSERT before.", Off: true},
+	{Name: RuleIgnore, Text: "A comment keyfill:ignore turns off nothing, names no rule, or gives no reason."},
+}
+
+// RuleNames returns the names of all rules.
+func RuleNames() []string {
+	var names []string
+	for _, r := range Rules {
+		names = append(names, r.Name)
+	}
+	return names
+}
+
+// Prefix stands in front of the names of rules in reports.
+const Prefix = "keyfill/"
+
+// Judge says what becomes of texts under one policy. It is safe for concurrent use.
+type Judge struct {
+	explainer explain.Explainer
+	dialect   *dialect.Dialect
+	policy    *policy.Policy
+}
+
+var errNoDialect = anchor.New("policy", "keyfill: the policy names no dialect: say dialect: in it, or where the policy is named")
+
+// NewJudge returns the judge of a policy, which must name its dialect. It opens no
+// database.
+func NewJudge(c *policy.Config) (*Judge, error) {
+	if c.Dialect == "" {
+		return nil, anchor.End(errNoDialect)
+	}
+	d, err := dialect.ByName(c.Dialect)
+	if err != nil {
+		return nil, err
+	}
+	compiled, err := c.Compile(d)
+	if err != nil {
+		return nil, err
+	}
+	connector, err := keyfill.WrapConnector(explain.NoDatabase{}, keyfill.Options{Policy: c})
+	if err != nil {
+		return nil, err
+	}
+	return &Judge{explainer: explain.By(connector), dialect: d, policy: compiled}, nil
+}
