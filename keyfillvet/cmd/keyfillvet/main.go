@@ -1,0 +1,66 @@
+// Command keyfillvet tells what becomes of the INSERTs in Go packages, as a tool of go vet:
+//
+//	go install github.com/keyfill/keyfill/keyfillvet/cmd/keyfillvet@latest
+//	go vet -vettool=$(which keyfillvet) ./...
+//
+// Its flags -keyfill.config, -keyfill.dialect and -keyfill.dynamic go behind -vettool. Without the go command it
+// is of no use: "keyfill vet" is the program that is run by itself.
+package main
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"golang.org/x/tools/go/analysis/unitchecker"
+
+	"github.com/keyfill/keyfill/internal/vet"
+	"github.com/keyfill/keyfill/keyfillvet"
+)
+
+func main() {
+	if slices.Equal(os.Args[1:], []string{"-V=full"}) {
+		id, err := identity()
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "keyfillvet: the program cannot read itself (%v): install it again\n", err)
+			os.Exit(1)
+		}
+		fmt.Println("keyfillvet version " + id)
+		return
+	}
+	unitchecker.Main(keyfillvet.Analyzer)
+}
+
+// identity returns the identity of this program. The go command keeps the results of a
+// tool as long as its identity stays the same. It changes with the program, and with the policy that is found
+// from the folder in which the go command runs.
+func identity() (string, error) {
+	hash := sha256.New()
+	program, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	if err := addFile(hash, program); err != nil {
+		return "", err
+	}
+	if file := vet.PolicyFile(cmp.Or(os.Getenv("PWD"), ".")); file != "" {
+		// A policy that cannot be read is told where it is used.
+		if text, err := os.ReadFile(file); err == nil {
+			_, _ = hash.Write(text) // a hash never fails
+		}
+	}
+	return fmt.Sprintf("%x", hash.Sum(nil)), nil
+}
+
+func addFile(w io.Writer, name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = io.Copy(w, f)
+	return err
+}

@@ -1,0 +1,148 @@
+// Package keyfillvet has an analyzer that tells what becomes of the INSERTs in a Go
+// package under a policy of keyfill: which ones are errors when they are executed, and
+// where LastInsertId does not answer the key.
+//
+// The command "keyfill vet" finds the same, reads files of SQL too, and prints a summary.
+// The analyzer is for programs that run several ones: the go command, by
+//
+//	go vet -vettool=$(which keyfillvet) ./...
+//
+// where keyfillvet is the program in cmd/keyfillvet; golangci-lint, whose plugin is in
+// package golangci; and a program of one's own, with package multichecker.
+//
+// # What it tells
+//
+// A diagnostic has one of these rules as its category:
+//
+//	keyfill/refused       an INSERT into a table of the policy that cannot be filled
+//	keyfill/lastinsertid  LastInsertId after an INSERT whose key is no integer
+//	keyfill/dynamic       a text that is put together when the program runs; told only if asked for
+//	keyfill/ignore        a comment that turns off nothing, or gives no reason
+//
+// The comment "//keyfill:ignore RULE REASON" turns findings off. Behind code it turns off
+// the findings of its line. On a line of its own it turns off the findings of the statement
+// or declaration below.
+//
+// # Caveats
+//
+// What a library builds by itself, such as an ORM, is not in the source.
+package keyfillvet
+
+import (
+	"cmp"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"golang.org/x/tools/go/analysis"
+
+	"github.com/keyfill/keyfill/internal/gosql"
+	"github.com/keyfill/keyfill/internal/vet"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// Options say by which policy an analyzer judges, and what it tells. The zero value reads
+// the policy from its usual place.
+type Options struct {
+	// Config is the path of the policy file. Where it is "", the file is the one that
+	// $KEYFILL_CONFIG names, or else the nearest keyfill.yaml in the folder of a package
+	// or above it, up to the folder of its module. A package for which there is none is
+	// passed over.
+	Config string
+
+	// Dialect is the engine, such as mysql, where the policy names none.
+	Dialect string
+
+	// Dynamic says that keyfill/dynamic is told.
+	Dynamic bool
+}
+
+// Analyzer is [New] with no options. Its flags config, dialect and dynamic set them.
+var Analyzer = New(Options{})
+
+// New returns an analyzer. Its flags are named after the options, whose values they have
+// at first.
+//
+// A policy is read once in a process. The go command and golangci-lint keep results, and
+// do not see every change of a policy: "go vet -a" and "golangci-lint cache clean" forget
+// what they have kept.
+func New(o Options) *analysis.Analyzer {
+	r := &runner{options: o, judges: map[string]*judged{}}
+	a := &analysis.Analyzer{
+		Name: "keyfill",
+		Doc:  doc,
+		URL:  "https://github.com/keyfill/keyfill/blob/main/docs/vet.md",
+		Run:  r.run,
+	}
+	a.Flags.StringVar(&r.options.Config, "config", o.Config, "the policy `file` ($KEYFILL_CONFIG, else the nearest keyfill.yaml)")
+	a.Flags.StringVar(&r.options.Dialect, "dialect", o.Dialect, "the `engine`, where the policy names none")
+	a.Flags.BoolVar(&r.options.Dynamic, "dynamic", o.Dynamic, "tell texts that are put together when the program runs")
+	return a
+}
+
+const doc = `tell what becomes of INSERTs under a policy of keyfill
+
+It finds INSERTs in constants and in what is put together of constants, and tells those
+that the policy refuses, and calls of LastInsertId that do not answer the key. A comment
+"//keyfill:ignore RULE REASON" turns a finding off.`
+
+// runner runs an analyzer.
+type runner struct {
+	options Options
+
+	mu     sync.Mutex
+	judges map[string]*judged // by the path of the policy
+}
+
+// judged is a judge, or why there is none.
+type judged struct {
+	judge *vet.Judge
+	err   error
+}
+
+func (r *runner) run(pass *analysis.Pass) (any, error) {
+	if len(pass.Files) == 0 {
+		return nil, nil
+	}
+	file := r.options.Config
+	if file == "" {
+		file = vet.PolicyFile(filepath.Dir(pass.Fset.Position(pass.Files[0].FileStart).Filename))
+	}
+	if file == "" {
+		return nil, nil
+	}
+	judge, err := r.judge(file)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range judge.Source(pass.Fset, gosql.Source{Package: pass.Pkg, Files: pass.Files, Info: pass.TypesInfo}) {
+		if f.Rule == "" || f.Ignored || f.Rule == vet.RuleDynamic && !r.options.Dynamic {
+			continue
+		}
+		pass.Report(analysis.Diagnostic{
+			Pos: f.Pos, End: f.EndPos, Category: vet.Prefix + f.Rule, URL: "#" + f.Rule,
+			Message: vet.Prefix + f.Rule + ": " + f.Message,
+		})
+	}
+	return nil, nil
+}
+
+// judge returns the judge of a policy.
+func (r *runner) judge(file string) (*vet.Judge, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.judges[file] == nil {
+		j, err := r.newJudge(file)
+		r.judges[file] = &judged{j, err}
+	}
+	return r.judges[file].judge, r.judges[file].err
+}
+
+func (r *runner) newJudge(file string) (*vet.Judge, error) {
+	c, err := policy.Load(file)
+	if err != nil {
+		return nil, err
+	}
+	c.Dialect = cmp.Or(c.Dialect, strings.TrimSpace(r.options.Dialect))
+	return vet.NewJudge(c)
+}

@@ -1,0 +1,3 @@
+package bare
+
+const copyOrders = "INSERT INTO orders SELECT * FROM carts"

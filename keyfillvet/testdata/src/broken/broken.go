@@ -1,0 +1,3 @@
+package broken
+
+const copyOrders = "INSERT INTO orders SELECT * FROM carts"
