@@ -1,0 +1,181 @@
+package keyfilletcd
+
+import (
+	"context"
+	"encoding/json"
+	"sync/atomic"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// version is a key as it was read.
+type version struct {
+	value    string
+	revision int64 // of the last change; 0: the key is not there
+	created  int64 // the revision at which it was made
+}
+
+// holds are the conditions under which nobody has changed a key since it was read. The
+// value is compared too: a cluster that was restored counts its revisions again.
+func (v version) holds(key string) []clientv3.Cmp {
+	if v.revision == 0 {
+		return []clientv3.Cmp{absent(key)}
+	}
+	return []clientv3.Cmp{
+		clientv3.Compare(clientv3.ModRevision(key), "=", v.revision),
+		clientv3.Compare(clientv3.Value(key), "=", v.value),
+	}
+}
+
+// absent is the condition that a key is not there.
+func absent(key string) clientv3.Cmp { return clientv3.Compare(clientv3.CreateRevision(key), "=", 0) }
+
+// versionOf returns the key that a question for one key has found.
+func versionOf(r *etcdserverpb.RangeResponse) version {
+	if len(r.Kvs) == 0 {
+		return version{}
+	}
+	kv := r.Kvs[0]
+	return version{string(kv.Value), kv.ModRevision, kv.CreateRevision}
+}
+
+// cell is a key whose value is replaced by one that follows from it.
+type cell struct {
+	store *store
+	key   string
+
+	// known is the key as it was read or written last, so that a change needs one round
+	// trip while nobody else changes the key; nil: it was not read yet.
+	known atomic.Pointer[version]
+}
+
+func (s *store) cell(folder string, parts ...string) *cell {
+	return &cell{store: s, key: s.key(folder, parts...)}
+}
+
+// change is what is to become of a cell.
+type change struct {
+	value any // that is written as JSON; nil: the key stays as it is
+
+	// also must hold besides, and then is done too.
+	also []clientv3.Cmp
+	then []clientv3.Op
+}
+
+// replace replaces the value of a cell by what decide makes of it, in a transaction that
+// changes nothing where the cell is not as decide has seen it. decide is then called
+// again. What leaves the cell as it is, and an error, count only where the cell was read
+// in this call: what is remembered may be old. replace reports whether it has changed the
+// cell; it has not where decide did not want it, and where the cell is as decide has seen
+// it and one of the other conditions does not hold.
+func (c *cell) replace(ctx context.Context, decide func(now version) (change, error)) (changed bool, err error) {
+	var now version
+	fresh := false
+	if known := c.known.Load(); known != nil {
+		now = *known
+	} else if now, err = c.read(ctx); err != nil {
+		return false, err
+	} else {
+		fresh = true
+	}
+	for try := 0; ; try++ {
+		wanted, err := decide(now)
+		if err != nil || wanted.value == nil {
+			if fresh {
+				return false, err
+			}
+			if now, err = c.read(ctx); err != nil {
+				return false, err
+			}
+			fresh = true
+			continue
+		}
+		text, err := json.Marshal(wanted.value)
+		if err != nil {
+			return false, err
+		}
+		before := now
+		if now, changed, err = c.swap(ctx, before, string(text), wanted); changed || err != nil {
+			return changed, err
+		}
+		if fresh && now == before {
+			return false, nil
+		}
+		fresh = true
+		if err := c.store.pause(ctx, try); err != nil {
+			return false, err
+		}
+	}
+}
+
+// swap writes a value where the cell is as it was read, and returns the cell as it is.
+func (c *cell) swap(ctx context.Context, before version, text string, wanted change) (now version, changed bool, err error) {
+	answer, err := c.store.transact(ctx,
+		append(before.holds(c.key), wanted.also...),
+		append([]clientv3.Op{clientv3.OpPut(c.key, text)}, wanted.then...),
+		[]clientv3.Op{clientv3.OpGet(c.key)})
+	if err != nil {
+		return version{}, false, err
+	}
+	if answer.Succeeded {
+		now = version{text, answer.Header.Revision, before.created}
+		if before.revision == 0 {
+			now.created = now.revision
+		}
+	} else {
+		now = versionOf(answer.Responses[0].GetResponseRange())
+	}
+	c.known.Store(&now)
+	return now, answer.Succeeded, nil
+}
+
+// read reads the cell.
+func (c *cell) read(ctx context.Context) (version, error) {
+	answer, err := c.store.transact(ctx, nil, []clientv3.Op{clientv3.OpGet(c.key)}, nil)
+	if err != nil {
+		return version{}, err
+	}
+	now := versionOf(answer.Responses[0].GetResponseRange())
+	c.known.Store(&now)
+	return now, nil
+}
+
+// transact sends one transaction. It asks for a leader, so that a member that has lost the
+// others says so at once. After an error it may have happened.
+func (s *store) transact(ctx context.Context, hold []clientv3.Cmp, then, otherwise []clientv3.Op) (*clientv3.TxnResponse, error) {
+	client, err := s.client(ctx)
+	if err != nil {
+		return nil, err
+	}
+	before := s.seen.now()
+	answer, err := client.kv.Txn(clientv3.WithRequireLeader(ctx)).If(hold...).Then(then...).Else(otherwise...).Commit()
+	if err != nil {
+		return nil, client.reached(meaning(err))
+	}
+	s.seen.note(before, answer.Header)
+	return answer, nil
+}
+
+const (
+	firstPause   = time.Millisecond
+	longestPause = 32 * time.Millisecond
+)
+
+// pause waits for a short random time, a longer one after each try: others change the
+// same key.
+func (s *store) pause(ctx context.Context, try int) error {
+	if try == 0 {
+		return ctx.Err()
+	}
+	longest := min(firstPause<<min(try, 10), longestPause)
+	t := time.NewTimer(time.Duration(s.random.Int64N(int64(longest))) + 1)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}

@@ -1,0 +1,55 @@
+package keyfilletcd_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/keyfill/keyfill/internal/testdb"
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// TestStateDeleted: where somebody has deleted the key of a state, and the state is made
+// again in the middle of a series, or less than a series below one, no series is opened
+// that has integers of another one.
+func TestStateDeleted(t *testing.T) {
+	members := testdb.StartEtcd(t, 1)
+	client, err := clientv3.New(clientv3.Config{Endpoints: urls(members)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	s := opened(t, members)
+	st := state("deleted")
+	from := func(first int64, owner string) keysource.SeriesStore {
+		st := st
+		st.First = func(context.Context) (int64, error) { return first, nil }
+		return s.Series(st, keysource.SeriesOwner{Size: 1000, Lease: lease, Owner: owner})
+	}
+	one := from(5000, "one")
+	own, err := one.Open(t.Context(), 0)
+	if err != nil || own.First != 5000 {
+		t.Fatalf("Open: %+v, %v", own, err)
+	}
+	forget := func() {
+		t.Helper()
+		if _, err := client.Delete(t.Context(), "keyfill/states/deleted"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, first := range []int64{4001, 4500, 5000, 5001, 5999} {
+		forget()
+		if got, err := from(first, "two").Open(t.Context(), 0); !errors.Is(err, keysource.ErrStoreState) {
+			t.Errorf("from %d: Open: %+v, %v, want an error; another owner has %d to %d", first, got, err, own.First, own.Last)
+		}
+	}
+	forget()
+	if got, err := from(6000, "two").Open(t.Context(), 0); err != nil || got.First != 6000 {
+		t.Errorf("from 6000: Open: %+v, %v", got, err)
+	}
+	if now, moved, err := one.Move(t.Context(), own, own.Next+10); err != nil || !moved {
+		t.Errorf("Move: %+v, %v, %v", now, moved, err)
+	}
+}

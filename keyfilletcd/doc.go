@@ -1,0 +1,58 @@
+// Package keyfilletcd keeps the states of keyfill's sources in etcd: the next integer of a
+// sequence, the series of a recycled source, the time marks and the leased numbers of a
+// snowflake's workers. A program imports the package, and its policy names the servers:
+//
+//	import _ "github.com/keyfill/keyfill/keyfilletcd"
+//
+//	stores:
+//	  central:
+//	    driver: etcd
+//	    endpoints_env: APP_ETCD   # etcd-1:2379,etcd-2:2379,etcd-3:2379
+//	    tls: {ca: /etc/keyfill/ca.pem}
+//	tables:
+//	  orders: {column: id, source: {kind: sequence, store: central, ensure_schema: true}}
+//
+// It is the store to take where rows are sharded, or where an application has several
+// databases: etcd answers only when a majority of its members has the answer on disk, so
+// that no failover loses a number.
+//
+// # What is promised
+//
+// Each change is one transaction of etcd, which compares the key that it changes with the
+// value and the revision that were read, and the name, the kind and the parameters of the
+// state are in that value. What another process has changed in between is read again. A
+// transaction whose answer was lost may have happened: its integers are nobody's, which is
+// a gap, and no transaction repeats an earlier one, whether this package or the client of
+// etcd sends it again.
+//
+// A lease is a lease of etcd, by the clock of its leader. Who owns a series is in the
+// series' own key, too, with a count of its owners, and every reservation compares both:
+// a process that was stopped for longer than its lease finds another owner there, or goes
+// on where it stopped if nobody came.
+//
+// # What is stored
+//
+// All keys begin with keyfill/, or with what prefix says in the policy. Names of states and
+// columns are escaped as in the path of a URL.
+//
+//	keyfill/states/orders.id             the next integer, the kind and the parameters
+//	keyfill/series/orders.id/…0000000001 a series: where it ends and stands, and its owner
+//	keyfill/leases/orders.id/…0000000001 is there while the lease of the series lasts
+//	keyfill/marks/flakes (workers)/7     the time that worker 7 has reserved
+//	keyfill/columns/orders.id            the state that fills a column
+//
+// A user of etcd with roles needs the right to read and to write under that prefix.
+//
+// # When the store goes back
+//
+// A cluster that was restored from a snapshot stands lower than it did. A process notices
+// that by the revision of etcd, which otherwise only grows, by the id of the cluster, and by
+// the state itself: its source then compares the state with the keys in the table, and
+// on_store_rollback of the policy says what happens. What another process had reserved
+// since the snapshot is not found out: raise the states after a restore, before programs
+// start.
+//
+// # Versions
+//
+// The tests run on etcd 3.4, on one member and on three, and on one member of etcd 3.7.
+package keyfilletcd

@@ -1,0 +1,90 @@
+package keyfilletcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// Errors about states, all of which wrap keysource.ErrStoreState.
+var (
+	errParameters = anchor.New("parameters", "its state in etcd was made with other parameters, which may never change: put them back, or take a new name and a start above all keys")
+	errKind       = anchor.New("parameters", "its state in etcd was made for another kind of source: take another name")
+	errTaken      = anchor.New("shared-state", "the column is filled from another state in etcd too: delete the key keyfill/columns/<column> that says so, or say exclusive: true where both are meant")
+	errBinding    = anchor.New("parameters", "the keys of the column were made with other parameters, and keys of both can be equal: put these back, or fill another column")
+	errValue      = anchor.New("store-state", "a key of its state in etcd holds something else than this version of keyfilletcd writes: use the version that has made it, or mend the value")
+	errGone       = anchor.New("no-row", "its state is gone from etcd, and its series are there: make the state again above all of its series")
+	errUncounted  = anchor.New("back", "there is a series in etcd that its state has not counted: raise next in the state above all of its series")
+)
+
+// Errors of etcd that stay until somebody mends the cluster or the account.
+var (
+	errLogin = anchor.New("login", "etcd refuses the user, the password or the certificate: mend user_env, password_env and tls, or the account")
+	errRight = anchor.New("login", "the user may not use the keys of the store in etcd: grant its role to read and write under the prefix")
+	errSpace = anchor.New("read-only", "etcd takes no changes, since its space is used up: make room by compacting and defragmenting it, and disarm the alarm")
+)
+
+// Errors after which the store is asked again.
+var (
+	errLeaseGone = anchor.New("store-down", "the lease has run out in etcd")
+	errClosed    = anchor.New("closed", "the store in etcd is closed")
+	errReach     = anchor.New("store-down", "no server of etcd can be reached: look at endpoints, at tls and at the network")
+	errHandshake = anchor.New("store-down", "the servers of etcd and this process do not agree on TLS: look at tls and at the scheme of endpoints")
+)
+
+// stateError returns the error of a state that cannot be used as it is.
+func stateError(name string, cause error) error {
+	return fmt.Errorf("state %q: %w: %w", name, keysource.ErrStoreState, cause)
+}
+
+// meaning returns what an error of the client means, without a word of another one than
+// etcd's own. The error of a context stays one.
+func meaning(err error) error {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	var known rpctypes.EtcdError
+	if errors.As(rpctypes.Error(err), &known) {
+		return ofEtcd(known)
+	}
+	text := status.Convert(err).Message()
+	switch code := status.Code(err); {
+	case code == codes.Canceled:
+		return context.Canceled
+	case code == codes.DeadlineExceeded:
+		return context.DeadlineExceeded
+	case strings.Contains(text, "handshake"):
+		return errHandshake
+	case code == codes.Unavailable, code == codes.Unknown:
+		return errReach
+	default:
+		return anchor.Errorf("store-down", "etcd answers with the code %s: look at its log", code)
+	}
+}
+
+// ofEtcd returns the meaning of an answer of etcd's.
+func ofEtcd(err rpctypes.EtcdError) error {
+	final := func(cause error) error {
+		return fmt.Errorf("%w: %w: %w", keysource.ErrStoreState, keysource.ErrStoreRefused, cause)
+	}
+	switch text := err.Error(); {
+	case text == rpctypes.ErrLeaseNotFound.Error():
+		return errLeaseGone
+	case text == rpctypes.ErrPermissionDenied.Error(), text == rpctypes.ErrPermissionNotGranted.Error(), text == rpctypes.ErrRoleNotGranted.Error():
+		return final(errRight)
+	case text == rpctypes.ErrUserEmpty.Error(), text == rpctypes.ErrAuthFailed.Error(), text == rpctypes.ErrUserNotFound.Error():
+		return final(errLogin)
+	case text == rpctypes.ErrNoSpace.Error():
+		return final(errSpace)
+	default:
+		return anchor.Errorf("store-down", "the answer of etcd is %q: look at its log if it goes on", text)
+	}
+}

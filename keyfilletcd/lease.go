@@ -1,0 +1,81 @@
+package keyfilletcd
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// lease is the lease of one owner. Its time is counted in whole seconds, and may be longer
+// than was asked for: etcd has a least time, and begins anew after an election.
+type lease struct {
+	store *store
+	time  time.Duration
+
+	mu sync.Mutex // guards id; never held while etcd is asked
+	id clientv3.LeaseID
+}
+
+// renew makes the lease last its whole time from now on, or takes a new one where there
+// is none any more.
+func (l *lease) renew(ctx context.Context) (clientv3.LeaseID, error) {
+	client, err := l.store.client(ctx)
+	if err != nil {
+		return 0, err
+	}
+	l.mu.Lock()
+	id := l.id
+	l.mu.Unlock()
+	if id != 0 {
+		lasts, err := keepAlive(ctx, client.renews, id)
+		if err != nil || lasts {
+			return id, client.reached(meaning(err))
+		}
+	}
+	seconds := int64((l.time + time.Second - 1) / time.Second)
+	granted, err := client.grants.Grant(clientv3.WithRequireLeader(ctx), max(seconds, 1))
+	if err != nil {
+		return 0, client.reached(meaning(err))
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.id = granted.ID
+	return granted.ID, nil
+}
+
+// drop forgets a lease that has run out.
+func (l *lease) drop(id clientv3.LeaseID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.id == id {
+		l.id = 0
+	}
+}
+
+// keepAlive renews a lease once, and reports whether it was still there. The method of
+// clientv3 asks again without a pause while no server can be reached.
+func keepAlive(ctx context.Context, client etcdserverpb.LeaseClient, id clientv3.LeaseID) (lasts bool, err error) {
+	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
+	defer cancel()
+	stream, err := client.LeaseKeepAlive(ctx)
+	if err != nil {
+		return false, err
+	}
+	if err := stream.Send(&etcdserverpb.LeaseKeepAliveRequest{ID: int64(id)}); err != nil {
+		_, err = stream.Recv() // which says why
+		return false, err
+	}
+	answer, err := stream.Recv()
+	if err != nil {
+		return false, err
+	}
+	return answer.TTL > 0, nil
+}
+
+// isLost reports whether a transaction has failed since its lease has run out. It has
+// changed nothing then.
+func isLost(err error) bool { return errors.Is(err, errLeaseGone) }

@@ -1,0 +1,78 @@
+package keyfilletcd
+
+import (
+	"context"
+	"encoding/json"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// marked is the value of a worker's mark.
+type marked struct {
+	Parameters string `json:"parameters,omitempty"`
+	Until      int64  `json:"until"` // the end of the time that is reserved, in milliseconds since 1970
+	Owner      string `json:"owner"` // who raised it last; for people who look
+}
+
+// marker is the mark of one worker.
+type marker struct {
+	*cell
+	state keysource.State
+	owner string
+}
+
+// Mark raises the mark by one transaction.
+func (m *marker) Mark(ctx context.Context, until int64) (before int64, err error) {
+	_, err = m.replace(ctx, func(v version) (change, error) {
+		var now marked
+		switch {
+		case v.revision == 0:
+		case json.Unmarshal([]byte(v.value), &now) != nil:
+			return change{}, stateError(m.state.Name, errValue)
+		case now.Parameters != m.state.Parameters:
+			return change{}, stateError(m.state.Name, errParameters)
+		}
+		before = now.Until
+		if before >= until {
+			return change{}, nil
+		}
+		return change{value: marked{m.state.Parameters, until, m.owner}}, nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	return before, nil
+}
+
+// bound is the value of a column: the state that fills it.
+type bound struct {
+	State      string `json:"state"`
+	Parameters string `json:"parameters,omitempty"`
+}
+
+// Bind notes which state fills a column, in the transaction that looks for another one.
+func (s *store) Bind(ctx context.Context, st keysource.State, column string) error {
+	key, own := s.key("columns", column), bound{st.Name, st.Parameters}
+	text, err := json.Marshal(own)
+	if err != nil {
+		return err
+	}
+	answer, err := s.transact(ctx, []clientv3.Cmp{absent(key)},
+		[]clientv3.Op{clientv3.OpPut(key, string(text))}, []clientv3.Op{clientv3.OpGet(key)})
+	if err != nil || answer.Succeeded {
+		return err
+	}
+	var other bound
+	v := versionOf(answer.Responses[0].GetResponseRange())
+	switch {
+	case json.Unmarshal([]byte(v.value), &other) != nil:
+		return stateError(st.Name, errValue)
+	case other.State != st.Name:
+		return stateError(st.Name, errTaken)
+	case other != own:
+		return stateError(st.Name, errBinding)
+	}
+	return nil
+}

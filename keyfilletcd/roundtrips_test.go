@@ -1,0 +1,130 @@
+package keyfilletcd_test
+
+import (
+	"bufio"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/keyfill/keyfill/internal/testdb"
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// started matches the metric that counts the calls to a member by their method.
+var started = regexp.MustCompile(`^grpc_server_started_total\{grpc_method="(\w+)",.*\} (\S+)$`)
+
+// roundTrips returns how many transactions, and renewals and grants of leases, a member
+// was asked for.
+func roundTrips(t *testing.T, m *testdb.EtcdMember) (transactions, leases int) {
+	t.Helper()
+	answer, err := http.Get(m.URL() + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
+		found := started.FindStringSubmatch(lines.Text())
+		if found == nil {
+			continue
+		}
+		n, err := strconv.ParseFloat(found[2], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch found[1] {
+		case "Txn":
+			transactions += int(n)
+		case "LeaseGrant", "LeaseKeepAlive":
+			leases += int(n)
+		}
+	}
+	return transactions, leases
+}
+
+// TestRoundTrips: a source that is alone needs one transaction for each block, and one to
+// find the state.
+func TestRoundTrips(t *testing.T) {
+	const block, blocks = 100, 50
+	m := testdb.StartEtcd(t, 1)
+	src, err := keysource.NewSequence(keysource.SequenceOptions{Reserver: opened(t, m).Reserver(state("alone")), Block: block}, keysource.Env{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range blocks * block {
+		if _, err := src.Reserve(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := src.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	// It is looked for and made, and the block after the last one may be fetched too.
+	if n, _ := roundTrips(t, m[0]); n < blocks || n > blocks+3 {
+		t.Errorf("%d transactions for %d blocks", n, blocks)
+	}
+}
+
+// TestRoundTripsASecond measures the round trips of processes that each draw 200 keys a
+// second from one state, with the settings of a policy that says nothing else.
+func TestRoundTripsASecond(t *testing.T) {
+	const rate, lasts = 200, 12 * time.Second
+	if testing.Short() {
+		t.Skip("it takes a minute")
+	}
+	for _, kind := range kinds {
+		for _, processes := range []int{1, 8} {
+			t.Run(fmt.Sprint(kind, processes), func(t *testing.T) {
+				m := testdb.StartEtcd(t, 1)
+				var group sync.WaitGroup
+				for i := range processes {
+					src, err := usual(opened(t, m), kind, fmt.Sprint("owner", i))
+					if err != nil {
+						t.Fatal(err)
+					}
+					group.Go(func() {
+						tick := time.NewTicker(time.Second / rate)
+						defer tick.Stop()
+						for end := time.Now().Add(lasts); time.Now().Before(end); <-tick.C {
+							if _, err := src.Reserve(t.Context(), 1); err != nil {
+								t.Error(err)
+								return
+							}
+						}
+					})
+				}
+				group.Wait()
+				transactions, leases := roundTrips(t, m[0])
+				if transactions == 0 {
+					t.Fatal("the member has answered no transaction: this test reads its metrics wrongly")
+				}
+				perSecond := float64(transactions+leases) / lasts.Seconds() / float64(processes)
+				t.Logf("%s, processes: %d, round trips a second of each: %.2f (%d transactions, %d of leases)", kind, processes, perSecond, transactions, leases)
+			})
+		}
+	}
+}
+
+// usual opens a source with the default lease and the default blocks of a policy.
+func usual(s keysource.Store, kind, owner string) (source, error) {
+	switch kind {
+	case "sequence":
+		return keysource.NewSequence(keysource.SequenceOptions{Reserver: s.Reserver(state(kind))}, keysource.Env{})
+	case "recycled":
+		rows := s.Series(state(kind), keysource.SeriesOwner{Size: keysource.DefaultSeries, Lease: keysource.DefaultLease, Owner: owner})
+		return keysource.NewRecycled(keysource.RecycledOptions{Store: rows}, keysource.Env{})
+	}
+	numbers := state(kind)
+	numbers.Max = 1024
+	return keysource.NewLeased(keysource.LeasedOptions{
+		Store: s.Series(numbers, keysource.SeriesOwner{Size: 1, Lease: keysource.DefaultLease, Owner: owner}),
+		Open: func(worker int) (*keysource.Snowflake, error) {
+			return keysource.NewSnowflake(keysource.SnowflakeOptions{
+				Worker: &worker, Marker: s.Marker(state(kind+" marks"), int64(worker), owner),
+			}, keysource.Env{})
+		},
+	}, keysource.Env{})
+}

@@ -1,0 +1,387 @@
+package keyfilletcd_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+
+	"github.com/keyfill/keyfill/internal/sim"
+	"github.com/keyfill/keyfill/keyfilletcd"
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// What requests are for, in the story of a world and for its laws.
+const (
+	toReserve = "reserve"
+	toAdvance = "advance"
+	toMove    = "move"
+	toTake    = "take over"
+	toOpen    = "open"
+	toLook    = "look for its own"
+	toGiveUp  = "give up"
+	toMark    = "mark"
+)
+
+// etcdFaults are the faults of the trials on etcd. Silence is a cluster that has lost its
+// leader, Rollback a proposal that was dropped, Restore a copy of a member's data from
+// before, and Failover a new cluster from a snapshot.
+func etcdFaults() []sim.Fault {
+	return append(sim.AllFaults(), sim.Partition)
+}
+
+// mutant changes a source on etcd into one that is wrong: by what stands between it and the
+// cluster.
+type mutant struct {
+	name, law string
+	kv        func(*client) etcdserverpb.KVClient
+	leases    func(*client) etcdserverpb.LeaseClient
+	marker    func(keysource.Marker) keysource.Marker
+}
+
+// open opens a store in a process of the simulation.
+func (m mutant) open(p *sim.Process) (keysource.Store, *client) {
+	c := newClient(p)
+	var kv etcdserverpb.KVClient = c
+	var leases etcdserverpb.LeaseClient = c
+	if m.kv != nil {
+		kv = m.kv(c)
+	}
+	if m.leases != nil {
+		leases = m.leases(c)
+	}
+	below := p.Rand()
+	return keyfilletcd.NewStoreOver(kv, leases, &seeded{below: below}), c
+}
+
+// seeded are random numbers of the world's seed.
+type seeded struct {
+	mu    sync.Mutex
+	below func(int) int
+}
+
+func (s *seeded) Uint64() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return uint64(s.below(1<<31))<<33 | uint64(s.below(1<<31))<<2
+}
+
+// doing is the context of a request that is for something.
+func doing(ctx context.Context, what string) context.Context {
+	return context.WithValue(ctx, purpose{}, what)
+}
+
+// etcdConfig is what a seed draws for all processes of its world.
+type etcdConfig struct {
+	block, least, most int64
+	remedy             keysource.Remedy // where the store has gone back, or is behind
+	size               int64
+	lease              time.Duration
+}
+
+func newEtcdConfig(w *sim.World) etcdConfig {
+	r := rand.New(rand.NewPCG(w.Seed, 1))
+	c := etcdConfig{
+		block: []int64{0, 0, 0, 1, 3, 20}[r.IntN(6)], remedy: keysource.RemedyAdvance,
+		size:  []int64{30, 100, 1000}[r.IntN(3)],
+		lease: []time.Duration{time.Second, 3 * time.Second, 6 * time.Second}[r.IntN(3)],
+	}
+	if c.block == 0 {
+		c.least, c.most = 2, 50
+	}
+	if r.IntN(3) == 0 {
+		c.remedy = keysource.RemedyError
+	}
+	return c
+}
+
+// stateKey is the key of the state in the cluster.
+const stateKey = keyfilletcd.DefaultPrefix + "states/orders"
+
+// simState is the state of the sources, which begins above what is in the table.
+func simState(w *sim.World) keysource.State {
+	st := state("orders")
+	st.Max = 1 << 40
+	st.First = func(context.Context) (int64, error) { return w.Server.MaxKey() + 1, nil }
+	return st
+}
+
+// simSequence is a Sequence on etcd in a process of the simulation.
+type simSequence struct{ *keysource.Sequence }
+
+func (s simSequence) Next(ctx context.Context, n int) ([]int64, error) {
+	return run(s.Reserve(ctx, int64(n)))(n)
+}
+
+// run returns the n keys from first on.
+func run(first int64, err error) func(n int) ([]int64, error) {
+	return func(n int) ([]int64, error) {
+		if err != nil {
+			return nil, err
+		}
+		keys := make([]int64, n)
+		for i := range keys {
+			keys[i] = first + int64(i)
+		}
+		return keys, nil
+	}
+}
+
+// simReserver says what is reserved for the laws, and watches what the store says of the
+// cluster.
+type simReserver struct {
+	keysource.Reserver
+	p      *sim.Process
+	client *client
+
+	server   string // that the store has named last
+	goneBack int    // how often the cluster had gone back by then
+}
+
+func (r *simReserver) Reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
+	got, err := r.Reserver.Reserve(doing(ctx, toReserve), n, seen)
+	if err != nil {
+		return got, err
+	}
+	back := r.client.goneBack()
+	if r.server == got.Server && back > r.goneBack {
+		r.p.World.Failf("restored: process %d.%d takes a cluster for the same one that it has seen go back", r.p.Number, r.p.Life)
+	}
+	r.server, r.goneBack = got.Server, back
+	return got, nil
+}
+
+func (r *simReserver) Advance(ctx context.Context, to int64) error {
+	return r.Reserver.Advance(doing(ctx, toAdvance), to)
+}
+
+// sequenceTrial returns the trial of sequences on etcd, or of a mutant of them. What is
+// checked in every world, besides the laws of package sim:
+//
+//	reserved  every key was reserved for the life that hands it out, by a transaction that
+//	          had happened before
+//	dropped   after a Drop no key of an earlier reservation is handed out
+//	followed  after an Advance no lower key is reserved by any process
+//	restored  a process that has seen the revision of its cluster go back takes it for
+//	          another server
+//
+// Where a snapshot was restored, two lives may hand out one key if the transaction that
+// reserved it for one of them was lost.
+func sequenceTrial(m mutant) *sim.Trial {
+	return &sim.Trial{
+		Begin:      func(w *sim.World) { w.Model = newCluster() },
+		Apart:      true,
+		Seeds:      30,
+		Faults:     etcdFaults(),
+		Contiguous: true,
+		Ordered:    true,
+		Open: func(p *sim.Process) (sim.Source, error) {
+			c := newEtcdConfig(p.World)
+			store, client := m.open(p)
+			s, err := keysource.NewSequence(keysource.SequenceOptions{
+				Reserver: &simReserver{Reserver: store.Reserver(simState(p.World)), p: p, client: client},
+				Block:    c.block, MinBlock: c.least, MaxBlock: c.most,
+				OnStoreRollback: c.remedy, OnBehind: c.remedy,
+				MaxKey: func(context.Context) (int64, error) { return p.World.Server.MaxKey(), nil },
+			}, keysource.Env{Now: p.Now})
+			return simSequence{s}, err
+		},
+		Recovery: func(*sim.World) time.Duration { return 15 * time.Second },
+		Excuse:   excuseBy(sequenceMoved),
+		Reserves: func(_ *sim.World, c *sim.Commit, key int64) bool { return within(sequenceMoved, c, key) },
+		Allow:    allowEtcd,
+		Repair:   func(w *sim.World) { repairEtcd(w, stateKey, "sequence") },
+		Check: func(w *sim.World) {
+			checkReserved(w, sequenceMoved, true)
+			checkFollowed(w)
+		},
+	}
+}
+
+// nextOf returns the next integer of a state or of a series; 0: it is not there.
+func nextOf(value any) int64 {
+	i, ok := value.(item)
+	if !ok || i.value == "" {
+		return 0
+	}
+	var of struct {
+		Next int64 `json:"next"`
+	}
+	if err := json.Unmarshal([]byte(i.value), &of); err != nil {
+		panic(err)
+	}
+	return of.Next
+}
+
+// sequenceMoved returns the integers that a commit has reserved: [from, to).
+func sequenceMoved(c *sim.Commit) (from, to int64) {
+	if c.Note != toReserve {
+		return 0, 0
+	}
+	for _, change := range c.Changes {
+		if change.Row == stateKey && change.Old != nil && change.New != nil {
+			return nextOf(change.Old), nextOf(change.New)
+		}
+	}
+	return 0, 0
+}
+
+// moved is such a function.
+type moved func(*sim.Commit) (from, to int64)
+
+func within(of moved, c *sim.Commit, key int64) bool {
+	from, to := of(c)
+	return from <= key && key < to
+}
+
+// excuseBy: a key may be handed out twice if the commit that reserved it was lost.
+func excuseBy(of moved) func(w *sim.World, a, b sim.Issue, key int64) bool {
+	return func(w *sim.World, a, b sim.Issue, key int64) bool {
+		for _, c := range w.Server.Commits() {
+			mine := c.Process == a.Process && c.Life == a.Life || c.Process == b.Process && c.Life == b.Life
+			if c.Lost && mine && within(of, c, key) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// allowEtcd: an error needs its cause.
+func allowEtcd(w *sim.World, err error) bool {
+	switch {
+	case errors.Is(err, keysource.ErrStoreBack), errors.Is(err, keysource.ErrStoreBehind), errors.Is(err, keysource.ErrStoreState):
+		// The state may be gone altogether.
+		return w.Server.Lost()+w.Server.Switches() > 0 || w.Has(sim.Meddle)
+	case errors.Is(err, context.DeadlineExceeded):
+		return true // the time of the request, and perhaps of an attempt, was over
+	}
+	return errors.Is(err, keysource.ErrStoreDown) && len(w.Faults) > 0
+}
+
+// repairEtcd is the operator, who raises the state after a restore, or makes it again, above
+// all that was ever reserved, and above all series.
+func repairEtcd(w *sim.World, state, kind string) {
+	if w.Server.Lost()+w.Server.Switches() == 0 && !w.Has(sim.Meddle) {
+		return
+	}
+	for range 12 { // what a process gives back then may be another one's
+		raiseEtcd(w, state, kind)
+		time.Sleep(time.Second)
+	}
+}
+
+func raiseEtcd(w *sim.World, state, kind string) {
+	to := int64(1)
+	if state == stateKey { // of keys, and not of workers' numbers
+		to = w.Server.MaxKey() + 1
+	}
+	most := map[string]item{} // series by their keys, where they stood highest
+	for _, c := range w.Server.Commits() {
+		for _, change := range c.Changes {
+			of, ok := change.New.(item)
+			switch {
+			case !ok:
+			case change.Row == state:
+				to = max(to, nextOf(of))
+			case isSeries(change.Row):
+				to = max(to, rowOf(of).Last+1)
+				if nextOf(of) >= nextOf(most[change.Row]) {
+					most[change.Row] = of
+				}
+			}
+		}
+	}
+	w.Server.Edit(func(tx *sim.Tx) {
+		at := revision(tx) + 1
+		for key, of := range most {
+			if now, ok := tx.Load(key).(item); ok && nextOf(now) < nextOf(of) {
+				now.value, now.modified = of.value, at
+				tx.Store(key, now)
+			}
+		}
+		old, ok := tx.Load(state).(item)
+		if !ok {
+			old = item{created: at, value: `{"kind":"` + kind + `","parameters":"p","incarnation":"by hand"}`}
+		}
+		var fields map[string]any
+		if err := json.Unmarshal([]byte(old.value), &fields); err != nil {
+			panic(err)
+		}
+		if nextOf(old) >= to {
+			return
+		}
+		fields["next"] = to
+		text, err := json.Marshal(fields)
+		if err != nil {
+			panic(err)
+		}
+		old.value, old.modified, old.version = string(text), at, old.version+1
+		tx.Store(state, old)
+		tx.Set(revisionRow, at)
+	})
+}
+
+// checkReserved: a key was reserved for the life of the process that hands it out, by a
+// commit before; and, where drops count, by one that was asked for after the last Drop.
+func checkReserved(w *sim.World, of moved, drops bool) {
+	type life struct{ process, number int }
+	type range_ struct {
+		*sim.Commit
+		from, to int64
+	}
+	commits := map[life][]range_{}
+	for _, c := range w.Server.Commits() {
+		if from, to := of(c); to > from {
+			l := life{c.Process, c.Life}
+			commits[l] = append(commits[l], range_{c, from, to})
+		}
+	}
+	for _, i := range w.Issues {
+		var dropped time.Duration
+		for _, d := range w.Drops {
+			if d.Process == i.Process && d.Life == i.Life && d.At < i.Begin {
+				dropped = max(dropped, d.At)
+			}
+		}
+		for _, key := range i.Keys {
+			reserved, after := false, false
+			for _, c := range commits[life{i.Process, i.Life}] {
+				if c.At <= i.End && c.from <= key && key < c.to {
+					reserved, after = true, after || c.Asked >= dropped
+				}
+			}
+			switch {
+			case !reserved:
+				w.Failf("reserved: process %d.%d handed out key %d at %s, which was not reserved for it", i.Process, i.Life, key, i.End)
+				return
+			case drops && !after:
+				w.Failf("dropped: process %d.%d handed out key %d at %s, which it had when it dropped all at %s", i.Process, i.Life, key, i.End, dropped)
+				return
+			}
+		}
+	}
+}
+
+// checkFollowed: after an Advance no lower key is reserved by any process, unless the
+// cluster goes back.
+func checkFollowed(w *sim.World) {
+	if w.Server.Lost() > 0 {
+		return
+	}
+	for _, f := range w.Follows {
+		for _, c := range w.Server.Commits() {
+			if from, to := sequenceMoved(c); to > from && f.Err == nil && c.Asked > f.End && from < f.To {
+				w.Failf("followed: process %d.%d was given %d at %s after an advance to %d", c.Process, c.Life, from, c.At, f.To)
+				return
+			}
+		}
+	}
+}
+
+func TestEtcdSequenceSimulation(t *testing.T) { sequenceTrial(mutant{}).Run(t) }

@@ -1,0 +1,372 @@
+package keyfilletcd
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"sync"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// row is the value of a series.
+type row struct {
+	Last  int64  `json:"last"`
+	Next  int64  `json:"next"`  // the lowest integer that is not reserved
+	Owner string `json:"owner"` // "": it was given up
+	Epoch int64  `json:"epoch"` // counts the owners
+}
+
+// series are the series of one state, for one owner. The key of a series' lease is there
+// while the lease lasts, since etcd removes it with the lease.
+type series struct {
+	store   *store
+	counter *counter
+	owner   keysource.SeriesOwner
+	lease   lease
+
+	mu    sync.Mutex
+	cells map[int64]*cell // the rows that this owner has, by the first integer
+}
+
+var _ keysource.SeriesStore = (*series)(nil)
+
+func newSeries(s *store, st keysource.State, o keysource.SeriesOwner) *series {
+	return &series{
+		store: s, counter: s.counter(st, "series"), owner: o, lease: lease{store: s, time: o.Lease},
+		cells: map[int64]*cell{},
+	}
+}
+
+// part returns what a series is called below the name of its state: its first integer, in
+// as many digits as any has, so that the keys are in the order of the integers.
+func part(first int64) string { return fmt.Sprintf("%019d", first) }
+
+func (s *series) rowKey(first int64) string {
+	return s.store.key("series", s.counter.state.Name, part(first))
+}
+
+func (s *series) leaseKey(first int64) string {
+	return s.store.key("leases", s.counter.state.Name, part(first))
+}
+
+// row returns the cell of a series.
+func (s *series) row(first int64) *cell {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.cells[first]
+	if c == nil {
+		c = s.store.cell("series", s.counter.state.Name, part(first))
+		s.cells[first] = c
+	}
+	return c
+}
+
+// forget drops what is remembered of a series that is not this owner's any more.
+func (s *series) forget(first int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.cells, first)
+}
+
+// parse returns a series as its key stands.
+func (s *series) parse(first int64, v version) (one keysource.Series, of row, err error) {
+	if v.revision == 0 {
+		return keysource.Series{}, row{}, nil
+	}
+	if json.Unmarshal([]byte(v.value), &of) != nil || of.Next < first || of.Last < first {
+		return keysource.Series{}, row{}, stateError(s.counter.state.Name, errValue)
+	}
+	return keysource.Series{First: first, Last: of.Last, Next: of.Next, Epoch: of.Epoch, Own: of.Owner == s.owner.Owner && of.Owner != ""}, of, nil
+}
+
+// found is a series as a question for all of them has found it.
+type found struct {
+	keysource.Series
+	row
+	version
+	leased bool
+}
+
+// all returns the series of the state, from the lowest on, after it has looked whether
+// the state may be used.
+func (s *series) all(ctx context.Context) (state version, rows []found, err error) {
+	name := s.counter.state.Name
+	folder, leases := s.store.key("series", name)+"/", s.store.key("leases", name)+"/"
+	answer, err := s.store.transact(ctx, nil, []clientv3.Op{
+		clientv3.OpGet(s.counter.key),
+		clientv3.OpGet(folder, clientv3.WithPrefix()),
+		clientv3.OpGet(leases, clientv3.WithPrefix(), clientv3.WithKeysOnly()),
+	}, nil)
+	if err != nil {
+		return version{}, nil, err
+	}
+	if state = versionOf(answer.Responses[0].GetResponseRange()); state.revision != 0 {
+		if _, err := s.counter.parse(state); err != nil {
+			return version{}, nil, err
+		}
+	}
+	s.counter.known.Store(&state)
+	leased := map[string]bool{}
+	for _, kv := range answer.Responses[2].GetResponseRange().Kvs {
+		leased[string(kv.Key[len(leases):])] = true
+	}
+	for _, kv := range answer.Responses[1].GetResponseRange().Kvs {
+		digits := string(kv.Key[len(folder):])
+		first, err := strconv.ParseInt(digits, 10, 64)
+		if err != nil || first < 1 {
+			return version{}, nil, stateError(name, errValue)
+		}
+		one := found{version: version{string(kv.Value), kv.ModRevision, kv.CreateRevision}, leased: leased[digits]}
+		if one.Series, one.row, err = s.parse(first, one.version); err != nil {
+			return version{}, nil, err
+		}
+		rows = append(rows, one)
+	}
+	return state, rows, nil
+}
+
+// Own returns the lowest series of this owner.
+func (s *series) Own(ctx context.Context) (keysource.Series, error) {
+	_, rows, err := s.all(ctx)
+	for _, one := range rows {
+		if one.Series.Own {
+			s.row(one.First).known.Store(&one.version)
+			return one.Series, nil
+		}
+	}
+	return keysource.Series{}, err
+}
+
+// checked returns the state, which was found fit for use since it was made.
+func (s *series) checked(ctx context.Context) (version, error) {
+	if known := s.counter.known.Load(); known != nil && known.revision != 0 {
+		return *known, nil
+	}
+	state, err := s.counter.read(ctx)
+	if err != nil {
+		return version{}, err
+	}
+	if state.revision == 0 {
+		return version{}, stateError(s.counter.state.Name, errGone)
+	}
+	_, err = s.counter.parse(state)
+	return state, err
+}
+
+// Move reserves integers of a series and renews its lease, by one transaction that
+// compares the owner and where the series stands.
+func (s *series) Move(ctx context.Context, one keysource.Series, to int64) (now keysource.Series, moved bool, err error) {
+	for {
+		state, err := s.checked(ctx)
+		if err != nil {
+			return keysource.Series{}, false, err
+		}
+		id, err := s.lease.renew(ctx)
+		if err != nil {
+			return keysource.Series{}, false, err
+		}
+		wanted := false
+		moved, err = s.row(one.First).replace(ctx, func(v version) (change, error) {
+			var of row
+			var err error
+			now, of, err = s.parse(one.First, v)
+			wanted = err == nil && now.Own && now.Epoch == one.Epoch && now.Next == one.Next
+			if !wanted {
+				return change{}, err
+			}
+			of.Next = to
+			return change{
+				value: of, also: []clientv3.Cmp{isThere(s.counter.key, state)},
+				then: []clientv3.Op{s.hold(one.First, id)},
+			}, nil
+		})
+		switch {
+		case isLost(err):
+			s.lease.drop(id)
+			continue
+		case err != nil:
+			return keysource.Series{}, false, err
+		case moved:
+			now.Next = to
+		case wanted: // the state was made again
+			s.counter.known.Store(nil)
+			continue
+		case !now.Own:
+			s.forget(one.First)
+		}
+		return now, moved, nil
+	}
+}
+
+// hold lets a series be this owner's for as long as the lease lasts.
+func (s *series) hold(first int64, id clientv3.LeaseID) clientv3.Op {
+	return clientv3.OpPut(s.leaseKey(first), s.owner.Owner, clientv3.WithLease(id))
+}
+
+// TakeOver makes the lowest series without a lease this owner's. Where others take that over
+// in between, it tries the rest in an order by chance: hundreds of processes that begin at
+// once, each of which wants a worker's number, would else meet at every one of them.
+func (s *series) TakeOver(ctx context.Context, n int64) (keysource.Series, error) {
+	for try := 0; ; try++ {
+		state, rows, err := s.all(ctx)
+		if err != nil {
+			return keysource.Series{}, err
+		}
+		var free []found
+		for _, one := range rows {
+			switch {
+			case one.leased:
+			case one.row.Next > one.row.Last:
+				if err := s.sweep(ctx, one); err != nil {
+					return keysource.Series{}, err
+				}
+			case one.row.Last-one.row.Next+1 >= n:
+				free = append(free, one)
+			}
+		}
+		if len(free) == 0 {
+			return keysource.Series{}, nil
+		}
+		rest := free[1:]
+		s.store.random.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
+		for _, one := range free {
+			taken, err := s.take(ctx, state, one)
+			if err != nil || taken.First > 0 {
+				return taken, err
+			}
+		}
+		if err := s.store.pause(ctx, try); err != nil {
+			return keysource.Series{}, err
+		}
+	}
+}
+
+// take makes a series this owner's, unless another one was faster.
+func (s *series) take(ctx context.Context, state version, one found) (keysource.Series, error) {
+	for {
+		id, err := s.lease.renew(ctx)
+		if err != nil {
+			return keysource.Series{}, err
+		}
+		wanted := change{
+			also: []clientv3.Cmp{absent(s.leaseKey(one.First)), isThere(s.counter.key, state)},
+			then: []clientv3.Op{s.hold(one.First, id)},
+		}
+		of := one.row
+		of.Owner = s.owner.Owner
+		of.Epoch++
+		text, err := json.Marshal(of)
+		if err != nil {
+			return keysource.Series{}, err
+		}
+		now, taken, err := s.row(one.First).swap(ctx, one.version, string(text), wanted)
+		switch {
+		case isLost(err):
+			s.lease.drop(id)
+			continue
+		case err != nil:
+			return keysource.Series{}, err
+		case !taken:
+			s.forget(one.First)
+			return keysource.Series{}, nil
+		}
+		mine, _, err := s.parse(one.First, now)
+		return mine, err
+	}
+}
+
+// sweep removes a series that is used up and abandoned.
+func (s *series) sweep(ctx context.Context, one found) error {
+	_, err := s.store.transact(ctx,
+		append(one.version.holds(s.rowKey(one.First)), absent(s.leaseKey(one.First))),
+		[]clientv3.Op{clientv3.OpDelete(s.rowKey(one.First))}, nil)
+	s.forget(one.First)
+	return err
+}
+
+// noneFrom is the condition that no series has an integer that is first or greater. All
+// series of a state have the same size, so one that does begins less than that below.
+func (s *series) noneFrom(first int64) clientv3.Cmp {
+	end := clientv3.GetPrefixRangeEnd(s.store.key("series", s.counter.state.Name) + "/")
+	return absent(s.rowKey(max(first-s.owner.Size, 0) + 1)).WithRange(end)
+}
+
+// Open makes a new series: the state moves on and the series is made in one transaction.
+func (s *series) Open(ctx context.Context, seen int64) (made keysource.Series, err error) {
+	for {
+		id, err := s.lease.renew(ctx)
+		if err != nil {
+			return keysource.Series{}, err
+		}
+		wanted := false
+		opened, err := s.counter.count(ctx, func(now counted) (counted, change, error) {
+			made = keysource.Series{First: now.Next}
+			switch wanted = false; {
+			case now.Next < seen:
+				return now, change{}, nil
+			case now.Next > s.counter.max-s.owner.Size+1:
+				return now, change{}, keysource.ErrExhausted
+			}
+			wanted = true
+			made = keysource.Series{First: now.Next, Last: now.Next + s.owner.Size - 1, Next: now.Next, Epoch: 1, Own: true}
+			text, err := json.Marshal(row{made.Last, made.Next, s.owner.Owner, made.Epoch})
+			now.Next += s.owner.Size
+			return now, change{
+				also: []clientv3.Cmp{s.noneFrom(made.First)},
+				then: []clientv3.Op{clientv3.OpPut(s.rowKey(made.First), string(text)), s.hold(made.First, id)},
+			}, err
+		})
+		switch {
+		case isLost(err):
+			s.lease.drop(id)
+			continue
+		case err != nil:
+			return keysource.Series{}, err
+		case wanted && !opened:
+			return keysource.Series{}, stateError(s.counter.state.Name, errUncounted)
+		}
+		return made, nil
+	}
+}
+
+// GiveUp ends the right of this owner to a series, and gives back what it has not used.
+func (s *series) GiveUp(ctx context.Context, one keysource.Series, to int64) error {
+	defer s.forget(one.First)
+	for try := 0; ; try++ {
+		v, err := s.row(one.First).read(ctx)
+		if err != nil {
+			return err
+		}
+		now, of, err := s.parse(one.First, v)
+		if err != nil || !now.Own || now.Epoch != one.Epoch {
+			return err
+		}
+		if of.Next == one.Next {
+			of.Next = to
+		}
+		of.Owner = ""
+		text, err := json.Marshal(of)
+		if err != nil {
+			return err
+		}
+		key := s.rowKey(one.First)
+		then := []clientv3.Op{clientv3.OpPut(key, string(text)), clientv3.OpDelete(s.leaseKey(one.First))}
+		if of.Next > of.Last {
+			then[0] = clientv3.OpDelete(key)
+		}
+		answer, err := s.store.transact(ctx, v.holds(key), then, nil)
+		if err != nil || answer.Succeeded {
+			return err
+		}
+		if err := s.store.pause(ctx, try); err != nil {
+			return err
+		}
+	}
+}
+
+// Advance makes the next series begin at to or above.
+func (s *series) Advance(ctx context.Context, to int64) error { return s.counter.advance(ctx, to) }
