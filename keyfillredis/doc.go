@@ -1,0 +1,72 @@
+// Package keyfillredis keeps the states of keyfill's sources in Redis: the next integer of a
+// sequence, the series of a recycled source, the time marks and the leased numbers of a
+// snowflake's workers. A program imports the package, and its policy names the server:
+//
+//	import _ "github.com/keyfill/keyfill/keyfillredis"
+//
+//	stores:
+//	  central:
+//	    driver: redis
+//	    endpoints_env: APP_REDIS   # redis-1:6379
+//	    password_env: APP_REDIS_PASSWORD
+//	    tls: {ca: /etc/keyfill/ca.pem}
+//	tables:
+//	  orders: {column: id, source: {kind: sequence, store: central, ensure_schema: true}}
+//
+// Two endpoints or more are nodes of a Redis Cluster. Sentinels need a DSN, see
+// [Driver.OpenStore]. A program that has a client, or needs one with other options, gives it:
+// see [Register].
+//
+// # What is promised
+//
+// Keys are unique on one node with appendfsync always, best effort after a failover. Redis
+// sends changes to replicas after it has answered, and so a replica that becomes the primary
+// may lack the last of them: take package keyfilletcd where that must not cost a key.
+//
+// Each change is one script, which the server runs alone and which compares what it changes.
+// It changes one hash by one command, so that a kill of the server leaves nothing half done,
+// and touches one key, as a Redis Cluster wants. A script whose answer was lost may have run:
+// its integers are nobody's, which is a gap, and so are those of a script that a client has
+// sent twice. The client that this package makes sends no script twice by itself, but to a
+// Redis Cluster.
+//
+// A lease is a time by the clock of the server. Who owns a series is in the state, with a count
+// of its owners, and every reservation compares both: a process that was stopped for longer
+// than its lease finds another owner there, or goes on where it stopped if nobody came.
+//
+// Integers are texts in the scripts, since Lua has doubles alone: they are exact up to the
+// greatest integer of 64 bits.
+//
+// # What is stored
+//
+// All keys begin with keyfill/, or with what prefix says in the policy. Names of states and
+// columns are escaped as in the path of a URL. Each key is a hash.
+//
+//	keyfill/states/orders.id            kind, parameters, next (integer), incarnation
+//	                                    series:1001 = last next owners lease-ends owner
+//	keyfill/marks/flakes (workers)/7    parameters, until (the time that worker 7 has
+//	                                    reserved), owner
+//	keyfill/columns/orders.id           state (that fills the column), parameters
+//
+// No key has a time to live. Do not set one, and do not let the server remove keys when its
+// memory is full: maxmemory-policy noeviction, or one that begins with volatile-.
+//
+// # The settings of the server
+//
+// Set appendonly yes, appendfsync always and no-appendfsync-on-rewrite no. A store asks the
+// server once for these settings and for maxmemory-policy, and logs by slog's default logger
+// those that may lose numbers.
+//
+// # When the store goes back
+//
+// A process knows the server by its run id and the id of its replication, and the state by its
+// incarnation. Where one of them is another one, after a restart, a failover or a restore, its
+// source compares the state with the keys in the table, and on_store_rollback of the policy
+// says what happens where the state stands below them. What other processes have reserved and
+// not stored yet is not found out: raise the states after a restore, before programs start.
+//
+// # Versions
+//
+// The tests run on Redis 7.0: one server, a primary with a replica and a sentinel, and a
+// Redis Cluster of three nodes.
+package keyfillredis

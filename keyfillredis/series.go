@@ -1,0 +1,91 @@
+package keyfillredis
+
+import (
+	"context"
+
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// series are the series of one state, for one owner. They are fields of the state's hash, so
+// that no series is there without its state.
+type series struct {
+	*counter
+	owner keysource.SeriesOwner
+}
+
+var _ keysource.SeriesStore = (*series)(nil)
+
+// Series returns the series of one owner.
+func (s *store) Series(st keysource.State, o keysource.SeriesOwner) keysource.SeriesStore {
+	return &series{s.counter(st, "series"), o}
+}
+
+// lease returns the time of a lease as the scripts read it, in milliseconds.
+func (s *series) lease() string { return decimal(max(s.owner.Lease.Milliseconds(), 1)) }
+
+// told returns the series that a script has answered with; the zero Series where there is
+// none, or no state.
+func (s *series) told(r reply) (one keysource.Series, err error) {
+	if r.word == "none" || r.word == "missing" {
+		return one, nil
+	}
+	for i, field := range []*int64{&one.First, &one.Last, &one.Next, &one.Epoch} {
+		if *field, err = r.integer(i); err != nil {
+			return keysource.Series{}, stateError(s.state.Name, err)
+		}
+	}
+	one.Own = len(r.texts) > 4 && r.texts[4] == "own"
+	return one, nil
+}
+
+// Own returns the lowest series of this owner.
+func (s *series) Own(ctx context.Context) (keysource.Series, error) {
+	r, err := s.ask(ctx, ownScript, s.owner.Owner)
+	if err != nil {
+		return keysource.Series{}, err
+	}
+	return s.told(r)
+}
+
+// Move reserves integers of a series and renews its lease, by one script that compares the
+// owner and where the series stands.
+func (s *series) Move(ctx context.Context, one keysource.Series, to int64) (now keysource.Series, moved bool, err error) {
+	r, err := s.ask(ctx, moveScript, s.owner.Owner, decimal(one.First), decimal(one.Epoch), decimal(one.Next), decimal(to), s.lease())
+	if err != nil {
+		return keysource.Series{}, false, err
+	}
+	now, err = s.told(r)
+	return now, err == nil && r.word == "moved", err
+}
+
+// TakeOver makes the lowest series without a lease this owner's.
+func (s *series) TakeOver(ctx context.Context, n int64) (keysource.Series, error) {
+	r, err := s.ask(ctx, takeOverScript, s.owner.Owner, decimal(n-1), s.lease())
+	if err != nil {
+		return keysource.Series{}, err
+	}
+	return s.told(r)
+}
+
+// Open makes a new series: the state moves on and the series is made in one script.
+func (s *series) Open(ctx context.Context, seen int64) (keysource.Series, error) {
+	size := s.owner.Size
+	r, err := s.make(ctx, openScript, s.owner.Owner, decimal(seen), decimal(size-1), decimal(s.fit(size)), s.lease())
+	if err != nil {
+		return keysource.Series{}, err
+	}
+	if r.word == "below" {
+		first, err := r.integer(0)
+		return keysource.Series{First: first}, err
+	}
+	return s.told(r)
+}
+
+// GiveUp ends the right of this owner to a series, and gives back what it has not used.
+func (s *series) GiveUp(ctx context.Context, one keysource.Series, to int64) error {
+	_, err := s.ask(ctx, giveUpScript, s.owner.Owner, decimal(one.First), decimal(one.Epoch), decimal(one.Next), decimal(to))
+	return err
+}
+
+// Advance makes the next series begin at to or above.
+func (s *series) Advance(ctx context.Context, to int64) error { return s.advance(ctx, to) }

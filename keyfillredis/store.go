@@ -1,0 +1,185 @@
+package keyfillredis
+
+import (
+	"context"
+	"crypto/rand"
+	"math"
+	"net/url"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// store is the way to the states in one server or cluster. The client connects at its first
+// use.
+type store struct {
+	client redis.UniversalClient
+	given  bool // the client is the program's, which closes it
+	prefix string
+
+	name    string        // of this store, in no answer to another one
+	count   atomic.Uint64 // questions that were asked
+	closed  atomic.Bool
+	looking atomic.Bool // the settings of the server were asked for: see look
+}
+
+var _ keysource.Store = (*store)(nil)
+
+func newStore(client redis.UniversalClient, given bool, prefix string) *store {
+	if prefix == "" {
+		prefix = DefaultPrefix
+	}
+	return &store{client: client, given: given, prefix: prefix, name: rand.Text()}
+}
+
+// question returns the name of a question, which no other one has.
+func (s *store) question() string { return s.name + strconv.FormatUint(s.count.Add(1), 10) }
+
+// Close ends the connections of a client that is the store's own. The states stay, and so
+// do leases, until they run out.
+func (s *store) Close() error {
+	if s.closed.Swap(true) || s.given {
+		return nil
+	}
+	return s.client.Close()
+}
+
+// key returns the key of parts, each of which is escaped: no name has a brace in it, so that
+// the whole key says in which slot of a cluster it is.
+func (s *store) key(folder string, parts ...string) string {
+	key := s.prefix + folder
+	for _, part := range parts {
+		key += "/" + url.PathEscape(part)
+	}
+	return key
+}
+
+// counter is a state that counts, for one kind of source.
+type counter struct {
+	store *store
+	state keysource.State
+	kind  string
+	key   string
+	max   int64 // the greatest integer that is reserved
+}
+
+func (s *store) counter(st keysource.State, kind string) *counter {
+	// The next integer has to be one.
+	return &counter{store: s, state: st, kind: kind, key: s.key("states", st.Name), max: min(st.Max, math.MaxInt64-1)}
+}
+
+// ask runs a script about the state. The script finds the state, or says that it is missing.
+func (c *counter) ask(ctx context.Context, script *redis.Script, args ...any) (reply, error) {
+	return c.askFrom(ctx, script, "", "", args)
+}
+
+func (c *counter) askFrom(ctx context.Context, script *redis.Script, first, incarnation string, args []any) (reply, error) {
+	r, err := c.store.ask(ctx, script, c.key, append([]any{c.kind, c.state.Parameters, first, incarnation}, args...)...)
+	if err == nil {
+		err = r.wrong(c.state.Name)
+	}
+	return r, err
+}
+
+// make is ask for a script that makes the state where it is missing. Where it begins is
+// asked for only then.
+func (c *counter) make(ctx context.Context, script *redis.Script, args ...any) (reply, error) {
+	r, err := c.ask(ctx, script, args...)
+	if err != nil || r.word != "missing" {
+		return r, err
+	}
+	first, err := c.state.First(ctx)
+	if err != nil {
+		return reply{}, err
+	}
+	return c.askFrom(ctx, script, decimal(first), rand.Text(), args)
+}
+
+// advance makes the state stand at to or above.
+func (c *counter) advance(ctx context.Context, to int64) error {
+	_, err := c.make(ctx, advanceScript, decimal(to))
+	return err
+}
+
+// fit returns the greatest integer from which n fit; 0 where none is.
+func (c *counter) fit(n int64) int64 { return max(c.max-n+1, 0) }
+
+// Reserver returns the state of a sequence.
+func (s *store) Reserver(st keysource.State) keysource.Reserver {
+	return &numbers{s.counter(st, "sequence")}
+}
+
+// numbers is the state of a sequence.
+type numbers struct{ *counter }
+
+// Reserve reserves integers by one script.
+func (n *numbers) Reserve(ctx context.Context, want, seen int64) (keysource.Reservation, error) {
+	if want < 1 {
+		return keysource.Reservation{}, keysource.ErrCount
+	}
+	r, err := n.make(ctx, reserveScript, decimal(want), decimal(seen), decimal(n.max), decimal(n.fit(want)), decimal(n.max+1))
+	if err != nil {
+		return keysource.Reservation{}, err
+	}
+	first, err := r.integer(0)
+	switch {
+	case err != nil:
+		return keysource.Reservation{}, stateError(n.state.Name, err)
+	case len(r.texts) < 2:
+		return keysource.Reservation{}, errAnswer
+	}
+	got := keysource.Reservation{First: first, Server: r.texts[1]}
+	if left := n.max - first + 1; r.word == "ok" && left < want {
+		got.N = left
+	}
+	return got, nil
+}
+
+// Advance raises the state.
+func (n *numbers) Advance(ctx context.Context, to int64) error { return n.advance(ctx, to) }
+
+// Marker returns the mark of one worker.
+func (s *store) Marker(st keysource.State, worker int64, owner string) keysource.Marker {
+	return &marker{store: s, state: st, owner: owner, key: s.key("marks", st.Name, strconv.FormatInt(worker, 10))}
+}
+
+// marker is the mark of one worker.
+type marker struct {
+	store *store
+	state keysource.State
+	owner string
+	key   string
+}
+
+// Mark raises the mark by one script.
+func (m *marker) Mark(ctx context.Context, until int64) (before int64, err error) {
+	r, err := m.store.ask(ctx, markScript, m.key, m.state.Parameters, decimal(until), m.owner)
+	if err == nil {
+		err = r.wrong(m.state.Name)
+	}
+	if err != nil {
+		return 0, err
+	}
+	if before, err = r.integer(0); err != nil {
+		return 0, stateError(m.state.Name, err)
+	}
+	return before, nil
+}
+
+// Bind notes which state fills a column, in the script that looks for another one.
+func (s *store) Bind(ctx context.Context, st keysource.State, column string) error {
+	r, err := s.ask(ctx, bindScript, s.key("columns", column), st.Name, st.Parameters)
+	if err != nil {
+		return err
+	}
+	switch r.word {
+	case "taken":
+		return stateError(st.Name, errTaken)
+	case "parameters":
+		return stateError(st.Name, errBinding)
+	}
+	return r.wrong(st.Name)
+}
