@@ -56,13 +56,17 @@ func Run(ctx context.Context, at shop.Database) ([]shop.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range []*product{{SKU: "pen", Price: 1}, {SKU: "ink", Price: 2}} {
-		if err := put(ctx, engine, p); err != nil {
+	ink := product{SKU: "ink", Price: 2}
+	if _, err := engine.Context(ctx).Insert(&ink); err != nil { // which sets ink.ID
+		return nil, err
+	}
+	pen, again := product{SKU: "pen", Price: 1}, product{SKU: "pen", Price: 3}
+	for _, p := range []*product{&pen, &again} {
+		if err := put(ctx, engine, at, p); err != nil {
 			return nil, err
 		}
-		rows = append(rows, shop.RowOf("products", p.ID, p.SKU))
 	}
-	return rows, put(ctx, engine, &product{SKU: "pen", Price: 3})
+	return append(rows, shop.RowOf("products", ink.ID, ink.SKU), shop.RowOf("products", again.ID, again.SKU)), nil
 }
 
 // people stores customers and their orders, by one INSERT each, in a transaction.
@@ -100,12 +104,18 @@ func people(ctx context.Context, engine *xorm.Engine) ([]shop.Row, error) {
 	return rows, session.Commit()
 }
 
-// put stores a product, or its new price: xorm has no upsert of its own.
-func put(ctx context.Context, engine *xorm.Engine, p *product) error {
-	changed, err := engine.Context(ctx).Cols("price").Update(p, &product{SKU: p.SKU})
-	if err != nil || changed > 0 {
+// put stores a product, or its new price where the product is there. xorm has no upsert, so
+// that put writes the SQL. Either way the program learns the key of the row.
+func put(ctx context.Context, engine *xorm.Engine, at shop.Database, p *product) error {
+	const insert = "INSERT INTO products (sku, price) VALUES (?, ?) "
+	if at.Engine == "mysql" {
+		result, err := engine.Context(ctx).Exec(insert+"ON DUPLICATE KEY UPDATE price = VALUES(price)", p.SKU, p.Price)
+		if err != nil {
+			return err
+		}
+		p.ID, err = result.LastInsertId()
 		return err
 	}
-	_, err = engine.Context(ctx).Insert(p) // sets p.ID
+	_, err := engine.Context(ctx).SQL(insert+"ON CONFLICT (sku) DO UPDATE SET price = excluded.price RETURNING id", p.SKU, p.Price).Get(&p.ID)
 	return err
 }
