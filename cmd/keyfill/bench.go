@@ -120,7 +120,7 @@ func (f *benchFlags) run(cmd *cobra.Command) (err error) {
 
 // measure opens the database and measures all of it.
 func (f *benchFlags) measure(ctx context.Context, cmd *cobra.Command) (r *benchReport, err error) {
-	db, d, err := f.open(ctx)
+	db, d, err := f.connect(ctx)
 	if err != nil {
 		return nil, err
 	}

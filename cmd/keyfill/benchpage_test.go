@@ -88,11 +88,16 @@ func TestBenchPage(t *testing.T) {
 		var seen struct {
 			Width, Drawings, Tables, Letters float64
 			Ground, Ink                      string
+			Cut                              []string
 		}
 		p.Eval(t, `({Width: document.documentElement.scrollWidth, Drawings: document.querySelectorAll("svg").length,
 			Tables: document.querySelectorAll("tbody tr").length, Ground: getComputedStyle(document.body).backgroundColor,
 			Ink: getComputedStyle(document.querySelector("svg .value")).fill,
-			Letters: document.querySelector("svg .value").getBoundingClientRect().height})`, &seen)
+			Letters: document.querySelector("svg .value").getBoundingClientRect().height,
+			Cut: [...document.querySelectorAll("th, td")].filter(e => e.getBoundingClientRect().right > innerWidth).map(e => e.textContent)})`, &seen)
+		if len(seen.Cut) > 0 {
+			t.Errorf("%s: the screen ends before the figures %q", name, seen.Cut)
+		}
 		if seen.Width > float64(view.Width) {
 			t.Errorf("%s: the page is %v wide, and the screen %d", name, seen.Width, view.Width)
 		}

@@ -82,15 +82,23 @@ var errFound = errors.New("there are errors: mend them, or see docs/check.md")
 
 // run looks at the database.
 func (f *checkFlags) run(ctx context.Context) ([]keyfill.Finding, error) {
-	d, facts, err := f.open()
-	if err != nil {
+	if _, _, err := f.open(); err != nil {
 		return nil, err
 	}
 	dsn, err := f.resolve()
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := f.load()
+	cfg, err := loadPolicy(f.config)
+	if err != nil {
+		return nil, err
+	}
+	return f.compare(ctx, cfg, dsn)
+}
+
+// compare returns what does not fit between a policy and the database of a DSN.
+func (f *checkFlags) compare(ctx context.Context, cfg *policy.Config, dsn string) ([]keyfill.Finding, error) {
+	d, facts, err := f.open()
 	if err != nil {
 		return nil, err
 	}
@@ -111,9 +119,12 @@ func (f *checkFlags) run(ctx context.Context) ([]keyfill.Finding, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := isThere(f.driver, dsn); err != nil {
+		return nil, err
+	}
 	connector, err := dbconn.Open(d, dsn)
 	if err != nil || !facts.ReadsDSN(connector, dsn) {
-		return nil, fmt.Errorf("the driver %s cannot read the DSN: mend it (what the driver says is left out, since it may repeat the DSN)", f.driver)
+		return nil, f.unread()
 	}
 	found, err := check.Run(ctx, check.Options{Tables: tables, Connector: connector})
 	if err != nil {
@@ -142,6 +153,11 @@ func (f *checkFlags) open() (driver.Driver, drivers.Facts, error) {
 	return d, facts, nil
 }
 
+// unread is the error of a DSN that the driver cannot read.
+func (f *checkFlags) unread() error {
+	return fmt.Errorf("the driver %s cannot read the DSN: mend it (what the driver says is left out, since it may repeat the DSN)", f.driver)
+}
+
 // resolve returns the DSN.
 func (f *checkFlags) resolve() (string, error) {
 	switch {
@@ -157,14 +173,6 @@ func (f *checkFlags) resolve() (string, error) {
 		return "", usagef("the variable %s of --dsn-env is not set: let it hold the DSN", f.dsnEnv)
 	}
 	return dsn, nil
-}
-
-// load reads the policy.
-func (f *checkFlags) load() (*policy.Config, error) {
-	if f.config == "" {
-		return policy.FromEnvironment()
-	}
-	return policy.Load(f.config)
 }
 
 // dialectsFor returns what a driver may speak under a policy.
@@ -218,9 +226,17 @@ func (f *checkFlags) printText(out io.Writer, findings []keyfill.Finding) error 
 		}
 		fmt.Fprintf(&b, "\n    %s\n    remedy: %s\n", one.Message, strings.ReplaceAll(one.Remedy, "\n", "\n    "))
 	}
-	fmt.Fprintf(&b, "%d errors, %d warnings, %d infos\n", count[check.Error], count[check.Warning], count[check.Info])
+	fmt.Fprintf(&b, "%s, %s, %s\n", counted(count[check.Error], "error"), counted(count[check.Warning], "warning"), counted(count[check.Info], "info"))
 	_, err := io.WriteString(out, b.String())
 	return err
+}
+
+// counted returns a number of things: 1 error, 2 errors.
+func counted(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
 }
 
 // severityColours are the colours of severities on a terminal; the others have none.

@@ -1,8 +1,8 @@
 package main
 
 import (
-	"cmp"
-	"io"
+	"context"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,99 +11,140 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/explain"
 	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
 )
 
+// explainFlags are the flags of keyfill explain.
+type explainFlags struct {
+	config, dialect   string
+	database          databaseFlags
+	files             []string
+	format            string
+	asJSON            bool
+	summary, literals bool
+	failOn            []string
+}
+
 func newExplain() *cobra.Command {
-	var (
-		config, dialectName string
-		asJSON              bool
-	)
+	var f explainFlags
 	cmd := &cobra.Command{
-		Use:     "explain [STATEMENT]",
-		Short:   "Say what would become of a statement",
-		Long:    explainHelp,
-		Example: explainExample,
-		Args:    arguments(cobra.MaximumNArgs(1)),
+		Use:         "explain [STATEMENT | -f FILE]",
+		Short:       "Say what would become of statements: one, a file of them, or a log",
+		Long:        explainHelp,
+		Example:     explainExample,
+		Annotations: map[string]string{exitKey: explainExit},
+		Args:        arguments(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if asJSON && len(args) > 0 {
-				return usagef("--json reads its statements from standard input: give none as arguments")
+			if err := f.check(args); err != nil {
+				return err
 			}
-			x, err := newExplainer(config, dialectName)
+			policy, err := newExplainPolicy(cmd.Context(), f.config, f.dialect, &f.database)
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return explainLines(x, cmd.InOrStdin(), cmd.OutOrStdout())
+			if f.asJSON && len(f.files) == 0 {
+				if f.summary {
+					return usagef("--json reads requests from standard input where there is no -f, and answers each: leave --summary out, or say -f")
+				}
+				answered := newSummary(policy)
+				if err := explainLines(answered.by(policy.explainer), cmd.InOrStdin(), cmd.OutOrStdout()); err != nil {
+					return err
+				}
+				return answered.fails(f.failOn)
 			}
-			query, err := statementFrom(args, cmd.InOrStdin())
-			if err != nil {
-				return err
-			}
-			if strings.TrimSpace(query) == "" {
-				return usagef("there is no statement: give one as an argument, or on standard input")
-			}
-			ex, err := x.Explain(query)
-			if err != nil {
-				return err
-			}
-			return printExplanation(cmd.OutOrStdout(), query, ex)
+			return f.run(cmd, policy, args)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&config, "config", "", "the policy `file` ($KEYFILL_CONFIG, else ./keyfill.yaml)")
-	flags.StringVar(&dialectName, "dialect", "", "the `engine`, where the policy names none")
-	flags.BoolVar(&asJSON, "json", false, "read and write JSON, one object a line")
+	flags.StringVar(&f.config, "config", "", "the policy `file` ($KEYFILL_CONFIG, else ./keyfill.yaml)")
+	flags.StringVar(&f.dialect, "dialect", "", "the `engine`, where the policy names none")
+	flags.StringArrayVarP(&f.files, "file", "f", nil, "a `file` of SQL, or a log; - is standard input")
+	flags.StringVar(&f.format, "format", "", "sql, "+strings.Join(logFormats(), ", "))
+	flags.BoolVar(&f.summary, "summary", false, "count by table, outcome and reason, as logs are")
+	flags.BoolVar(&f.literals, "literals", false, "show the strings and numbers of a log")
+	flags.StringSliceVar(&f.failOn, "fail-on", nil, "`outcomes` that make the exit code 1")
+	flags.BoolVar(&f.asJSON, "json", false, "write JSON; without -f read it too")
+	f.database.add(cmd)
+	completes(cmd, "format", append([]string{formatSQL}, logFormats()...)...)
+	completes(cmd, "fail-on", actions...)
 	return cmd
 }
 
 const explainHelp = `Says what would become of a statement: fill (a key is added), keep (the statement
 brings its own), pass (not an INSERT into a configured table) or refuse (an error,
-before anything is sent), and what would be sent. No database is needed. The
-statement is the argument, else standard input. docs/command.md#keyfill-explain
-has the fields of --json.`
+before anything is sent). No database is needed; one that --driver names tells the
+columns of tables. docs/explaining.md has the logs that are read, and
+docs/command.md the fields of --json; slots[].statement is which INSERT of a text.`
 
 const explainExample = `  keyfill explain --dialect mysql 'INSERT INTO orders (total) VALUES (?)'`
 
-// newExplainer reads the policy, from the environment's place when config is
-// empty, and joins it with the dialect of that name, or with its own when that
-// is empty.
-func newExplainer(config, dialectName string) (explain.Explainer, error) {
-	var d *dialect.Dialect
-	if dialectName != "" {
-		var err error
-		if d, err = dialect.ByName(dialectName); err != nil {
-			return nil, &usageError{err}
+const explainExit = "Exit code: 0 done, 1 an error, or by --fail-on, 2 a wrong command line."
+
+// actions are the outcomes, the gravest first.
+var actions = []string{rewrite.Refuse.String(), rewrite.Keep.String(), rewrite.Fill.String(), rewrite.Pass.String()}
+
+// check tells what does not fit together.
+func (f *explainFlags) check(args []string) error {
+	if len(f.files) > 0 && len(args) > 0 {
+		return usagef("-f reads statements from a file: give none as an argument")
+	}
+	if f.asJSON && len(args) > 0 {
+		return usagef("--json reads its statements from standard input, or from -f: give none as arguments")
+	}
+	if f.format != "" && f.format != formatSQL && !slices.Contains(logFormats(), f.format) {
+		return usagef("--format %s is not known: say one of sql, %s", f.format, strings.Join(logFormats(), ", "))
+	}
+	if f.failOn != nil && len(f.failOn) == 0 {
+		return usagef("--fail-on names no outcome: name some of %s", strings.Join(actions, ", "))
+	}
+	for _, one := range f.failOn {
+		if !slices.Contains(actions, one) {
+			return usagef("--fail-on takes outcomes: name some of %s", strings.Join(actions, ", "))
 		}
 	}
-	load := policy.FromEnvironment
-	if config != "" {
-		load = func() (*policy.Config, error) { return policy.Load(config) }
-	}
-	cfg, err := load()
+	return nil
+}
+
+// explainPolicy is a policy by which statements are explained.
+type explainPolicy struct {
+	explainer explain.Explainer
+	dialect   *dialect.Dialect
+	tables    []string // the names of the policy, as it has them
+	rules     *policy.Policy
+}
+
+// newExplainPolicy reads the policy, from the environment's place when config is
+// empty, and joins it with the dialect of that name, or with its own when that
+// is empty, and with what a database says, if one is named.
+func newExplainPolicy(ctx context.Context, config, dialectName string, database *databaseFlags) (*explainPolicy, error) {
+	cfg, err := loadPolicy(config)
 	if err != nil {
 		return nil, err
 	}
-	if d == nil && cfg.Dialect == "" {
-		return nil, usagef("the policy names no dialect: say --dialect, one of %s", dialect.Names())
+	if *database != (databaseFlags{}) {
+		if dialectName != "" {
+			return nil, usagef("the database tells the dialect: leave --dialect out")
+		}
+		if err := database.asked(ctx, cfg); err != nil {
+			return nil, err
+		}
 	}
-	if d != nil && cmp.Or(cfg.Dialect, d.Name) != d.Name {
-		return nil, usagef("--dialect %s, but the policy says dialect: %s; leave --dialect out", d.Name, cfg.Dialect)
-	}
-	if d != nil {
-		cfg.Dialect = d.Name
+	d, err := joinDialect(cfg, dialectName)
+	if err != nil {
+		return nil, err
 	}
 	c, err := keyfill.WrapConnector(explain.NoDatabase{}, keyfill.Options{Policy: cfg})
 	if err != nil {
 		return nil, err
 	}
-	return explain.By(c), nil
-}
-
-// statementFrom returns the argument, else all that there is to read.
-func statementFrom(args []string, in io.Reader) (string, error) {
-	if len(args) > 0 {
-		return args[0], nil
+	rules, err := cfg.Compile(d)
+	if err != nil {
+		return nil, err
 	}
-	text, err := io.ReadAll(in)
-	return string(text), err
+	p := &explainPolicy{explainer: explain.By(c), dialect: d, rules: rules}
+	for name := range cfg.Tables {
+		p.tables = append(p.tables, name)
+	}
+	slices.Sort(p.tables)
+	return p, nil
 }

@@ -112,20 +112,32 @@ func (l *lines) request() (id json.RawMessage, query string, err error) {
 func appendAnswer(b []byte, id json.RawMessage, ex *explain.Explanation) []byte {
 	b = append(b, `{"id":`...)
 	b = append(b, id...)
+	return append(appendFields(b, ex), "}\n"...)
+}
+
+// appendFileAnswer appends the line for the explanation of a statement of a file.
+func appendFileAnswer(b []byte, one *inputStatement, ex *explain.Explanation, hint string) []byte {
+	b = append(b, `{"id":`...)
+	b = appendJSONString(b, one.where())
+	b = appendFields(b, ex)
+	b = append(b, `,"file":`...)
+	b = appendJSONString(b, one.file)
+	b = append(b, `,"line":`...)
+	b = strconv.AppendInt(b, int64(one.line), 10)
+	if hint != "" {
+		b = append(b, `,"hint":`...)
+		b = appendJSONString(b, hint)
+	}
+	return append(b, "}\n"...)
+}
+
+// appendFields appends the fields of an explanation.
+func appendFields(b []byte, ex *explain.Explanation) []byte {
 	b = append(b, `,"action":`...)
 	b = appendJSONString(b, ex.Action)
 	b = append(b, `,"sql":`...)
 	b = appendJSONString(b, ex.SQL)
-	b = append(b, `,"table":`...)
-	b = appendJSONString(b, ex.Table)
-	b = append(b, `,"column":`...)
-	b = appendJSONString(b, ex.Column)
-	b = append(b, `,"rows":`...)
-	if ex.Rows == nil {
-		b = append(b, "null"...)
-	} else {
-		b = strconv.AppendInt(b, int64(*ex.Rows), 10)
-	}
+	b = appendTable(b, ex.Table, ex.Column, ex.Rows)
 	b = append(b, `,"slots":[`...)
 	for i, s := range ex.Slots {
 		if i > 0 {
@@ -135,15 +147,45 @@ func appendAnswer(b []byte, id json.RawMessage, ex *explain.Explanation) []byte 
 	}
 	b = append(b, `],"literal":`...)
 	b = strconv.AppendBool(b, ex.Literal)
-	b = append(b, `,"reason":`...)
-	b = appendJSONString(b, ex.Reason)
-	b = append(b, `,"offset":`...)
-	b = strconv.AppendInt(b, int64(ex.Offset), 10)
-	if ex.End != "" {
-		b = append(b, `,"end":`...)
-		b = appendJSONString(b, ex.End)
+	b = appendReason(b, ex.Reason, ex.Offset, ex.End)
+	if len(ex.Inserts) == 0 {
+		return b
 	}
-	return append(b, "}\n"...)
+	b = append(b, `,"inserts":[`...)
+	for i, in := range ex.Inserts {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, `{"action":`...)
+		b = appendJSONString(b, in.Action)
+		b = appendTable(b, in.Table, in.Column, in.Rows)
+		b = append(appendReason(b, in.Reason, in.Offset, in.End), '}')
+	}
+	return append(b, ']')
+}
+
+func appendTable(b []byte, table, column string, rows *int) []byte {
+	b = append(b, `,"table":`...)
+	b = appendJSONString(b, table)
+	b = append(b, `,"column":`...)
+	b = appendJSONString(b, column)
+	b = append(b, `,"rows":`...)
+	if rows == nil {
+		return append(b, "null"...)
+	}
+	return strconv.AppendInt(b, int64(*rows), 10)
+}
+
+func appendReason(b []byte, reason string, offset int, end string) []byte {
+	b = append(b, `,"reason":`...)
+	b = appendJSONString(b, reason)
+	b = append(b, `,"offset":`...)
+	b = strconv.AppendInt(b, int64(offset), 10)
+	if end != "" {
+		b = append(b, `,"end":`...)
+		b = appendJSONString(b, end)
+	}
+	return b
 }
 
 func appendSlot(b []byte, s explain.Slot) []byte {

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,31 +18,48 @@ import (
 // little, few enough that a million need no memory.
 const genBatch = 1000
 
+// genKinds are the kinds whose keys need neither a table nor a database.
+var genKinds = []string{"uuidv7", "uuidv4", "ulid", "comb"}
+
 func newGen() *cobra.Command {
 	var (
 		n             int
 		layout, epoch string
+		from          tableKeys
 	)
 	cmd := &cobra.Command{
-		Use:   "gen [KIND]",
+		Use:   "gen [KIND | --config FILE TABLE]",
 		Short: "Make keys",
 		Long: `Prints new keys, one a line, as the driver would send them.
   uuidv7  UUIDs of RFC 9562, by time; each greater than the one before
   uuidv4  UUIDs of 122 random bits
   ulid    48 bits of time and 80 random bits; each greater than the one before
   comb    the time in 48 bits, and 80 random bits
-Layouts: string, 36 characters, of a ulid 26; binary, 32 hexadecimal digits;
-sequential_at_end, the text of a uniqueidentifier of SQL Server.`,
+Layouts: string; binary, 32 hexadecimal digits; sequential_at_end, as SQL Server
+sorts. With --config the keys are those that a table of the policy would get; for a
+source that counts say --driver and --dsn too, and the numbers are spent.`,
 		Example:   `  keyfill gen uuidv7 -n 3 --layout binary`,
-		ValidArgs: []string{"uuidv7", "uuidv4", "ulid", "comb"},
+		ValidArgs: genKinds,
 		Args:      arguments(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if n < 1 {
+				return usagef("-n %d: at least one key", n)
+			}
+			if cmd.Flags().Changed("config") {
+				if cmd.Flags().Changed("layout") || cmd.Flags().Changed("epoch") {
+					return usagef("the policy says the layout and the epoch: leave --layout and --epoch out")
+				}
+				return from.generate(cmd, args, n)
+			}
+			if from != (tableKeys{}) {
+				return usagef("--column and the flags of a database go with --config: say it, with a table")
+			}
 			spec := policy.Source{Kind: "uuidv7", Epoch: keysource.Epoch(epoch)}
 			if len(args) > 0 {
 				spec.Kind = args[0]
 			}
-			if n < 1 {
-				return usagef("-n %d: at least one key", n)
+			if !slices.Contains(genKinds, spec.Kind) {
+				return usagef("%q is no kind that needs no table: take one of %s, or say --config and a table", spec.Kind, strings.Join(genKinds, ", "))
 			}
 			l, err := dialect.ParseLayout(layout)
 			if err != nil {
@@ -57,6 +76,11 @@ sequential_at_end, the text of a uniqueidentifier of SQL Server.`,
 	flags.IntVarP(&n, "number", "n", 1, "how many keys")
 	flags.StringVar(&layout, "layout", string(dialect.SequentialAsString), "string, binary or sequential_at_end")
 	flags.StringVar(&epoch, "epoch", "", "of a comb: dotnet (since 0001-01-01) or unix (1970)")
+	from.add(cmd)
+	flags.StringVar(&from.driver, "driver", "", strings.Join(checkDrivers, ", "))
+	flags.StringVar(&from.dsn, "dsn", "", "what the driver opens; others may see it")
+	flags.StringVar(&from.dsnEnv, "dsn-env", "", "the environment `variable` that holds the DSN")
+	completes(cmd, "driver", checkDrivers...)
 	completes(cmd, "layout", "string", "binary", "sequential_at_end")
 	completes(cmd, "epoch", "dotnet", "unix")
 	return cmd

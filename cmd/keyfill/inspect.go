@@ -20,22 +20,35 @@ import (
 const inspectHelp = `Prints what each key can be read as, the most certain reading first: its kind,
 layout and time, and for integers the worker and the sequence. Keys of coprime,
 pseudorandom and scatter have no marks: say --kind and the parameters of their
-source. docs/command.md#keyfill-inspect lists the forms and the fields.`
+source, or --config and a table of the policy, by which any key is read.
+docs/command.md#keyfill-inspect lists the forms and the fields.`
 
 func newInspect() *cobra.Command {
 	var (
 		asJSON bool
 		as     policy.Source
 		bits   int
+		from   tableKeys
 	)
 	cmd := &cobra.Command{
-		Use:     "inspect KEY...",
+		Use:     "inspect [--config FILE TABLE] KEY...",
 		Short:   "Say what a key is and when it was made",
 		Long:    inspectHelp,
 		Example: `  keyfill inspect --kind coprime --length 6 --alphabet base62 yMcpIs`,
 		Args:    arguments(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			inspect := keysource.Inspect
+			if from != (tableKeys{}) {
+				if as != (policy.Source{}) || bits != 0 || from.config == "" || len(args) < 2 {
+					return usagef("--config says how keys are: name a table of the policy and keys, and leave --kind and its parameters out")
+				}
+				key, _, err := from.key(args[0])
+				if err != nil {
+					return err
+				}
+				args = args[1:]
+				inspect = func(text string) ([]keysource.Reading, error) { return readings(key, text) }
+			}
 			if as != (policy.Source{}) || bits != 0 {
 				m, err := mappingOf(as, bits)
 				if err != nil {
@@ -56,6 +69,7 @@ func newInspect() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&asJSON, "json", false, "print JSON, one object for each key")
+	from.add(cmd)
 	flags.StringVar(&as.Kind, "kind", "", "coprime, pseudorandom or scatter")
 	flags.IntVar(&as.Length, "length", 0, "of coprime: the characters of a key")
 	flags.StringVar(&as.Alphabet, "alphabet", "", "of coprime: base62, base32 or the characters")

@@ -3,7 +3,9 @@
 //
 //	keyfill demo                 INSERTs through keyfill, on SQLite in a temporary folder
 //	keyfill explain              what would become of a statement, or of a million of them
+//	keyfill init                 a first policy for the tables of a database
 //	keyfill check                what does not fit between a policy and a database
+//	keyfill vet [PACKAGES]       what becomes of the INSERTs in Go source and .sql files
 //	keyfill gen [KIND]           new keys
 //	keyfill inspect KEY...       what a key is and when it was made
 //	keyfill ddl                  the statements that create the tables of the store
@@ -88,7 +90,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 // anchored returns the text of an error with its section of docs/errors.md at the end.
 func anchored(err error) string {
 	text := strings.TrimPrefix(err.Error(), "keyfill: ")
-	if anchor.Marked(text) != "" || errors.Is(err, errFound) {
+	if anchor.Marked(text) != "" || errors.Is(err, errFound) || errors.Is(err, errVet) {
 		return text
 	}
 	return anchor.Mark(text, cmp.Or(anchor.Of(err), "command"))
@@ -115,9 +117,8 @@ func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "keyfill",
 		Short: "Primary keys made on the client, for any database/sql driver",
-		Long: `keyfill fills in the primary keys of INSERTs on their way to the database.
-This program shows what it does; applications use the Go package
-github.com/keyfill/keyfill, and need no program.`,
+		Long: `Fills in the primary keys of INSERTs on their way to the database. Applications
+use the Go package github.com/keyfill/keyfill; this program shows what it does.`,
 		Example:           "  keyfill demo",
 		Version:           versionText(),
 		Args:              arguments(cobra.NoArgs),
@@ -128,8 +129,8 @@ github.com/keyfill/keyfill, and need no program.`,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.AddCommand(newDemo(), newExplain(), newCheck(), newGen(), newInspect(), newDDL(), newPlan(), newBackfill(), newBench(),
-		newCompletion(), newVersion())
+	root.AddCommand(newDemo(), newInit(), newExplain(), newCheck(), newGen(), newInspect(), newDDL(), newPlan(), newBackfill(), newBench(),
+		newVet(), newCompletion(), newVersion())
 	root.SetHelpCommand(newHelp())
 	setHelp(root)
 	return root

@@ -69,9 +69,21 @@ func (f *databaseFlags) dataSource() (string, *dialect.Dialect, error) {
 	return dsn, databaseDrivers[i].dialect(), nil
 }
 
-// open connects to the database that the flags name. What the drivers say of a DSN is
-// not shown, since it may hold the password.
+// open connects to the database that the flags name, which has to be there.
 func (f *databaseFlags) open(ctx context.Context) (*sql.DB, *dialect.Dialect, error) {
+	dsn, _, err := f.dataSource()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := isThere(f.driver, dsn); err != nil {
+		return nil, nil, err
+	}
+	return f.connect(ctx)
+}
+
+// connect connects to the database that the flags name. What the drivers say of a DSN is
+// not shown, since it may hold the password.
+func (f *databaseFlags) connect(ctx context.Context) (*sql.DB, *dialect.Dialect, error) {
 	dsn, d, err := f.dataSource()
 	if err != nil {
 		return nil, nil, err

@@ -47,6 +47,9 @@ func planBigint(f *planFigures) ([]planStep, error) {
 		// The definition was read as a server writes it without that mode.
 		widen.SQL = []string{"SET sql_mode = REPLACE(@@sql_mode, 'NO_BACKSLASH_ESCAPES', '')", alter}
 	}
+	if f.dialect.Family == dialect.FamilyPostgreSQL {
+		widen.Title += " An INSERT with RETURNING of the column may fail once for each connection that has prepared it (cached plan must not change result type, 0A000): run its transaction again."
+	}
 	if f.dialect.Family == dialect.FamilyPostgreSQL && f.counter.Sequence != "" {
 		widen.SQL = append(widen.SQL, fmt.Sprintf("ALTER SEQUENCE %s AS bigint", f.counter.Sequence))
 	}

@@ -25,11 +25,16 @@ module is "(devel)" or one made from the commit.`,
 	}
 }
 
-// versionText returns the version of this program.
+// versionText returns the version of this program with its platform.
 func versionText() string {
+	return fmt.Sprintf("keyfill %s %s %s/%s", moduleVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+// moduleVersion returns the version of this program.
+func moduleVersion() string {
 	version := ""
 	if info, ok := debug.ReadBuildInfo(); ok {
 		version = info.Main.Version
 	}
-	return fmt.Sprintf("keyfill %s %s %s/%s", cmp.Or(version, "(devel)"), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return cmp.Or(version, "(devel)")
 }

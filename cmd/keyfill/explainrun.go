@@ -1,0 +1,162 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/keyfill/keyfill/internal/explain"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// run explains the statements of an argument, of files, or of standard input.
+func (f *explainFlags) run(cmd *cobra.Command, policy *explainPolicy, args []string) error {
+	in := &input{files: f.files, format: f.format, dialect: policy.dialect, stdin: cmd.InOrStdin()}
+	if len(in.files) == 0 {
+		in.files = []string{standardInput}
+	}
+	statements, total := in.statements(), int64(0)
+	if len(args) > 0 {
+		statements = argumentInput(args[0])
+	} else {
+		total = in.size()
+	}
+	bar := newProgress(cmd.ErrOrStderr(), int(total))
+	r := &explanations{
+		policy: policy, asJSON: f.asJSON, literals: f.literals,
+		out: bufio.NewWriterSize(cmd.OutOrStdout(), lineBuffer), colours: coloursOf(cmd.OutOrStdout()),
+		summary: newSummary(policy), alone: len(args) > 0,
+	}
+	err := r.all(statements, f.summary, cmd.Flags().Changed("summary"), func(n int) {
+		if total > 0 && bar != nil {
+			bar.showAs(int(in.read.Load()), fmt.Sprintf("%d statements", n))
+		}
+	})
+	bar.clear()
+	if err == nil {
+		err = r.end(len(f.files) > 0)
+	}
+	if err = errors.Join(err, r.out.Flush()); err != nil {
+		return err
+	}
+	return r.summary.fails(f.failOn)
+}
+
+// explanations prints what becomes of statements, each by itself or counted.
+type explanations struct {
+	policy   *explainPolicy
+	asJSON   bool
+	literals bool
+	out      *bufio.Writer
+	colours  colours
+	summary  *summary
+	alone    bool // there is no other statement
+
+	counts bool // the summary is printed, and no statement
+	n      int
+	first  inputStatement // which waits until there is a second
+	became explain.Explanation
+	answer []byte
+}
+
+// all explains all statements. Where the flag --summary is not given, the statements of a
+// log are counted, and a script's are printed, as all are in JSON.
+func (r *explanations) all(statements iter.Seq2[inputStatement, error], summary, given bool, progress func(n int)) error {
+	for one, err := range statements {
+		if err != nil {
+			return err
+		}
+		if r.n++; r.n == 1 {
+			r.counts = summary || one.log && !given && !r.asJSON
+		}
+		ex, err := r.policy.explainer.Explain(one.text)
+		if err != nil {
+			return fmt.Errorf("%s: %w", one.where(), err)
+		}
+		r.summary.add(&one, &ex)
+		if !r.counts {
+			if err := r.show(&one, &ex); err != nil {
+				return err
+			}
+		}
+		if r.n%progressEvery == 0 {
+			progress(r.n)
+		}
+	}
+	return nil
+}
+
+// progressEvery is after how many statements the progress is shown at most.
+const progressEvery = 512
+
+// show prints a statement. As text the first is kept until it is known whether it is the
+// only one, and later ones are printed where they concern the policy.
+func (r *explanations) show(one *inputStatement, ex *explain.Explanation) error {
+	if r.asJSON {
+		r.answer = appendFileAnswer(r.answer[:0], one, r.shown(one, ex), r.summary.hint(one.text, ex))
+		_, err := r.out.Write(r.answer)
+		return err
+	}
+	if r.n == 1 {
+		r.first, r.became = *one, *ex
+		return nil
+	}
+	if r.n == 2 {
+		r.block(&r.first, &r.became)
+	}
+	r.block(one, ex)
+	return nil
+}
+
+// shown returns an explanation as it may be shown.
+func (r *explanations) shown(one *inputStatement, ex *explain.Explanation) *explain.Explanation {
+	if !one.log || r.literals {
+		return ex
+	}
+	masked := *ex
+	masked.SQL = maskedText(r.policy.dialect, ex.SQL)
+	return &masked
+}
+
+// block prints a statement of several, under the place where it stands.
+func (r *explanations) block(one *inputStatement, ex *explain.Explanation) {
+	hint := r.summary.hint(one.text, ex)
+	if ex.Action == rewrite.Pass.String() && hint == "" {
+		return
+	}
+	fmt.Fprintf(r.out, "%s\n", one.where())
+	r.print(one, ex, hint)
+	fmt.Fprintln(r.out)
+}
+
+// print prints a statement with all that is known of it.
+func (r *explanations) print(one *inputStatement, ex *explain.Explanation, hint string) {
+	at := one
+	if r.alone || r.n == 1 && one.file == standardInput {
+		at = nil
+	}
+	explainPrinter{r.out, r.colours}.print(one.text, at, r.shown(one, ex), hint)
+}
+
+// end prints what stands at the end: the only statement, the summary, or the counts.
+func (r *explanations) end(named bool) error {
+	switch {
+	case r.n == 0 && !named:
+		return usagef("there is no statement: give one as an argument, or on standard input")
+	case r.counts && r.asJSON:
+		return r.summary.printJSON(r.out, r.literals)
+	case r.counts:
+		return r.summary.print(r.out, r.colours, r.literals)
+	case r.asJSON:
+		return nil
+	case r.n == 1:
+		r.print(&r.first, &r.became, r.summary.hint(r.first.text, &r.became))
+		return nil
+	}
+	_, err := io.WriteString(r.out, r.summary.line()+"\n")
+	return err
+}

@@ -1,0 +1,229 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/check"
+	"github.com/keyfill/keyfill/internal/draft"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// initFlags are the flags of keyfill init.
+type initFlags struct {
+	database databaseFlags
+	scripts  []string
+	dialect  string
+	schemas  []string
+	code     []string
+	file     string
+	force    bool
+}
+
+func newInit() *cobra.Command {
+	var f initFlags
+	cmd := &cobra.Command{
+		Use:     "init (--driver DRIVER (--dsn DSN | --dsn-env VARIABLE) | --schema FILE --dialect DIALECT)",
+		Short:   "Write a first policy for the tables of a database",
+		Long:    initHelp,
+		Example: "  keyfill init --driver sqlite --dsn shop.db",
+		Args:    arguments(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.mayWrite(); err != nil {
+				return err
+			}
+			first, err := f.draft(cmd.Context())
+			if err == nil && len(f.code) > 0 {
+				err = tellCode(cmd.Context(), first, f.code)
+			}
+			if err != nil {
+				return err
+			}
+			return f.write(cmd.OutOrStdout(), first)
+		},
+	}
+	flags := cmd.Flags()
+	f.database.add(cmd)
+	flags.StringArrayVar(&f.scripts, "schema", nil, "read CREATE TABLE statements from the `file`; may be repeated")
+	flags.StringVar(&f.dialect, "dialect", "", "of --schema: "+dialect.Names())
+	completes(cmd, "dialect", strings.Split(dialect.Names(), ", ")...)
+	flags.StringSliceVar(&f.schemas, "also", nil, "tables of these `schemas` too")
+	flags.StringSliceVar(&f.code, "code", nil, "tell what the INSERTs in these Go `packages` say")
+	flags.StringVarP(&f.file, "out", "o", "", "write the policy into the `file`")
+	flags.BoolVar(&f.force, "force", false, "write over a file that is there")
+	return cmd
+}
+
+const initHelp = `Writes a first policy for the tables of a database, or of a schema in SQL: for each
+key the source that fits its column, with comments that say why. Keys that the engine
+makes are left to it, and listed with the line to write. The command only reads; what
+keyfill check finds becomes comments. docs/command.md#keyfill-init has the rules.`
+
+// mayWrite fails where the file is there and may not be written over.
+func (f *initFlags) mayWrite() error {
+	if f.file == "" || f.force {
+		return nil
+	}
+	_, err := os.Stat(f.file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	}
+	return f.errThere()
+}
+
+func (f *initFlags) errThere() error {
+	return fmt.Errorf("the file %s is there already: say --force to write over it, or name another file", f.file)
+}
+
+// write prints the policy, or writes it into the file and tells so.
+func (f *initFlags) write(out io.Writer, first *draft.Draft) error {
+	if f.file == "" {
+		_, err := io.WriteString(out, first.Text())
+		return err
+	}
+	how := os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	if f.force {
+		how = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	}
+	file, err := os.OpenFile(f.file, how, 0o666)
+	if errors.Is(err, fs.ErrExist) {
+		return f.errThere()
+	}
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(file, first.Text())
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "%s: %d tables filled, %d left to the engine, %d to be decided\n", f.file, first.Filled(), first.Numbered(), first.Undecided())
+	return err
+}
+
+// draft returns the policy for the database, or for the scripts.
+func (f *initFlags) draft(ctx context.Context) (*draft.Draft, error) {
+	if len(f.scripts) > 0 {
+		return f.draftScripts(ctx)
+	}
+	if f.dialect != "" {
+		return nil, usagef("--dialect goes with --schema, and a driver tells what its database speaks: leave it out")
+	}
+	db, d, err := f.database.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	if d.Family == dialect.FamilySQLServer || d.Family == dialect.FamilyOracle {
+		return nil, fmt.Errorf("keyfill reads no list of tables from %s: give CREATE TABLE statements by --schema and --dialect", d.Title)
+	}
+	dsn, _, err := f.database.dataSource()
+	if err != nil {
+		return nil, err
+	}
+	return f.draftDatabase(ctx, db, d, dsn)
+}
+
+// draftDatabase returns the policy for a database, which it closes.
+func (f *initFlags) draftDatabase(ctx context.Context, db *sql.DB, d *dialect.Dialect, dsn string) (*draft.Draft, error) {
+	q := catalog.DB(db)
+	if d.Family == dialect.FamilyMySQL {
+		exact, err := catalog.Exact(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		if exact {
+			d = d.WithExactTables()
+		}
+	}
+	over, err := catalog.List(ctx, d, q, f.folded(d))
+	if err != nil {
+		return nil, err
+	}
+	first := draft.Of(d, over)
+	first.Way = "keyfill plan there --driver " + f.database.driver + " --dsn-env VARIABLE"
+	for i, schema := range f.folded(d) {
+		if d.Family != dialect.FamilySQLite && !slices.ContainsFunc(over.Tables, func(t *catalog.Listed) bool { return t.Schema == schema }) {
+			first.Remarks = append(first.Remarks, fmt.Sprintf("The schema %q of --also has no table that this user sees: look at its name.", f.schemas[i]))
+		}
+	}
+	if len(over.Tables) == 0 {
+		first.Remarks = append(first.Remarks, "The database has no table that this user sees. Without an entry every statement passes: keyfill may be installed first, and its policy written later.")
+	}
+	if err := db.Close(); err != nil {
+		return nil, err
+	}
+	checked := checkFlags{driver: f.database.driver}
+	return first, compareDraft(first, func(cfg *policy.Config) ([]keyfill.Finding, error) {
+		return checked.compare(ctx, cfg, dsn)
+	})
+}
+
+// folded returns the names of the schemas as the catalog compares them.
+func (f *initFlags) folded(d *dialect.Dialect) []string {
+	var all []string
+	for _, name := range f.schemas {
+		all = append(all, d.FoldTable(name, true))
+	}
+	return all
+}
+
+// compareDraft has the policy compared with the database, and writes what is found into
+// its comments. An entry with an error becomes a comment, until there is none.
+func compareDraft(first *draft.Draft, look func(cfg *policy.Config) ([]keyfill.Finding, error)) error {
+	remarks := first.Remarks
+	for {
+		cfg, err := policy.Parse([]byte(first.Text()))
+		if err != nil {
+			return err // a fault of keyfill: each entry was read before
+		}
+		findings, err := look(cfg)
+		if err != nil {
+			return err
+		}
+		withdrawn := false
+		first.ClearNotes()
+		first.Remarks = slices.Clone(remarks)
+		for _, one := range findings {
+			note := findingNote(one)
+			switch {
+			case one.Line > 0 && one.Severity == check.Error && first.Withdraw(one.Line, note):
+				withdrawn = true
+			case one.Line > 0 && first.Note(one.Line, note):
+			case one.Rule == "no-rule" && first.Names(one.Table):
+				// The text says what it is.
+			default:
+				first.Remarks = append(first.Remarks, note)
+			}
+		}
+		if !withdrawn {
+			return nil
+		}
+	}
+}
+
+// findingNote returns a finding as sentences.
+func findingNote(one keyfill.Finding) string {
+	where := one.Table
+	if where != "" && one.Column != "" {
+		where += "." + one.Column
+	}
+	if where != "" {
+		where = " of " + where
+	}
+	return fmt.Sprintf("keyfill check, %s %s%s: %s. Remedy: %s", one.Severity, one.Rule, where, one.Message, one.Remedy)
+}

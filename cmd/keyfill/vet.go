@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/keyfill/keyfill/internal/gosql"
+	"github.com/keyfill/keyfill/internal/vet"
+)
+
+// vetFlags are the flags of keyfill vet.
+type vetFlags struct {
+	config, dialect string
+	asJSON, asSARIF bool
+	all, tests      bool
+	failOn          []string
+}
+
+func newVet() *cobra.Command {
+	var f vetFlags
+	cmd := &cobra.Command{
+		Use:         "vet [PACKAGES]",
+		Short:       "Tell what becomes of the INSERTs in Go packages and .sql files",
+		Long:        vetHelp,
+		Example:     "  keyfill vet --dialect sqlite ./...",
+		Annotations: map[string]string{exitKey: "Exit code: 0 nothing is found, 1 something is, 2 not all could be read."},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			return f.run(cmd, args)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.config, "config", "", "the policy `file` ($KEYFILL_CONFIG, else ./keyfill.yaml)")
+	flags.StringVar(&f.dialect, "dialect", "", "the `engine`, where the policy names none")
+	flags.BoolVar(&f.all, "all", false, "list every INSERT")
+	flags.BoolVar(&f.tests, "tests", false, "read files of tests too")
+	flags.BoolVar(&f.asJSON, "json", false, "print JSON, one INSERT or finding a line")
+	flags.BoolVar(&f.asSARIF, "sarif", false, "print SARIF 2.1.0")
+	flags.StringSliceVar(&f.failOn, "fail-on", []string{vet.RuleRefused, vet.RuleLastInsertID, vet.RuleIgnore}, "the `rules` that make the exit code 1, or none")
+	completes(cmd, "fail-on", append(vet.RuleNames(), "none")...)
+	return cmd
+}
+
+const vetHelp = `Reads Go packages, and the files of SQL beside them, and tells what becomes of each
+INSERT under the policy: fill, keep, pass, refuse, or dynamic, which is put together
+when the program runs. The rules are refused, lastinsertid, dynamic and ignore;
+dynamic is told only with --fail-on dynamic or --all. A comment turns one off:
+  //keyfill:ignore refused REASON
+PACKAGES are as for the go command (default ./...), or files that end in .sql.
+docs/vet.md has the rules, and go vet, golangci-lint and CI.`
+
+// check looks at the flags.
+func (f *vetFlags) check() error {
+	if f.asJSON && f.asSARIF {
+		return usagef("--json and --sarif print different things: take one")
+	}
+	if len(f.failOn) == 0 {
+		return usagef("--fail-on names no rule: take some of %s, or none", strings.Join(vet.RuleNames(), ", "))
+	}
+	for _, name := range f.failOn {
+		if name != "none" && !slices.Contains(vet.RuleNames(), name) {
+			return usagef("--fail-on knows no rule %q: take some of %s, or none", name, strings.Join(vet.RuleNames(), ", "))
+		}
+	}
+	return nil
+}
+
+// errVet is for findings of the rules of --fail-on, which were printed.
+var errVet = errors.New("there are findings: mend them, or see docs/vet.md")
+
+// vetted is what was read.
+type vetted struct {
+	findings []vet.Finding
+	packages int
+	files    int
+	faults   []error // what could not be read
+}
+
+func (f *vetFlags) run(cmd *cobra.Command, patterns []string) error {
+	cfg, err := loadPolicy(f.config)
+	if err != nil {
+		return &codeError{exitUsage, err}
+	}
+	if _, err := joinDialect(cfg, f.dialect); err != nil {
+		return &codeError{exitUsage, err}
+	}
+	judge, err := vet.NewJudge(cfg)
+	if err != nil {
+		return &codeError{exitUsage, err}
+	}
+	if len(patterns) == 0 {
+		patterns = []string{"./..."}
+	}
+	v, err := f.read(cmd.Context(), judge, patterns)
+	if err != nil {
+		return &codeError{exitUsage, err}
+	}
+	v.sort()
+	if err := f.print(cmd.OutOrStdout(), v); err != nil {
+		return err
+	}
+	if len(v.faults) > 0 {
+		return &codeError{exitUsage, errors.Join(v.faults...)}
+	}
+	if slices.ContainsFunc(v.findings, func(one vet.Finding) bool {
+		return !one.Ignored && one.Rule != "" && slices.Contains(f.failOn, one.Rule)
+	}) {
+		return &codeError{exitError, errVet}
+	}
+	return nil
+}
+
+// read reads the packages and the files of SQL.
+func (f *vetFlags) read(ctx context.Context, judge *vet.Judge, patterns []string) (*vetted, error) {
+	v := &vetted{}
+	places, err := sqlPlaces(patterns)
+	if err != nil {
+		return nil, err
+	}
+	queries, scripts := map[string]bool{}, map[string]bool{}
+	for _, file := range places.files {
+		script, err := readScript(judge, file)
+		if err != nil {
+			v.faults = append(v.faults, err)
+			continue
+		}
+		v.files++
+		if path, err := filepath.Abs(file.name); err == nil {
+			scripts[path] = true
+		}
+		v.findings = append(v.findings, script.Findings...)
+		for _, name := range script.Queries {
+			queries[name] = true
+		}
+	}
+	err = eachPackage(ctx, places.packages, f.tests, func(p *goPackage) {
+		v.packages++
+		v.faults = append(v.faults, p.faults...)
+		for _, one := range judge.Source(p.fset, gosql.Source{Package: p.types, Files: p.files, Info: p.info}) {
+			// sqlc has made it of a query that was read, or it embeds a file that was read.
+			if !queries[vet.QueryName(one.Text)] && !scripts[one.File] {
+				v.findings = append(v.findings, one)
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	if v.packages+v.files+len(v.faults) == 0 {
+		return nil, usagef("there is nothing to read: name folders with Go packages or .sql files")
+	}
+	return v, nil
+}
+
+// readScript reads one file of SQL.
+func readScript(judge *vet.Judge, file sqlFile) (vet.Script, error) {
+	r, err := os.Open(file.name)
+	if err != nil {
+		return vet.Script{}, fmt.Errorf("a file of SQL cannot be read (%w): name one that is there", err)
+	}
+	defer r.Close()
+	return judge.Script(file.name, r, file.ofSqlc)
+}
+
+// sort puts the findings in the order of the files, with names relative to the folder of
+// the process. What packages share comes once.
+func (v *vetted) sort() {
+	here, err := os.Getwd()
+	for i := range v.findings {
+		for _, at := range []*string{&v.findings[i].At.Filename, &v.findings[i].End.Filename} {
+			if name, relErr := filepath.Rel(here, *at); err == nil && relErr == nil && filepath.IsAbs(*at) && filepath.IsLocal(name) {
+				*at = name
+			}
+		}
+	}
+	slices.SortStableFunc(v.findings, vet.Finding.Compare)
+	v.findings = slices.CompactFunc(v.findings, func(a, b vet.Finding) bool { return a.Compare(b) == 0 && a.Message == b.Message })
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/keyfill/keyfill/internal/vet"
+)
+
+// print prints what was read in the form that the flags ask for.
+func (f *vetFlags) print(out io.Writer, v *vetted) error {
+	w := bufio.NewWriter(out)
+	switch {
+	case f.asJSON:
+		if err := f.printJSON(w, v); err != nil {
+			return err
+		}
+	case f.asSARIF:
+		if err := f.printSARIF(w, v); err != nil {
+			return err
+		}
+	default:
+		f.printText(w, coloursOf(out), v)
+	}
+	return w.Flush()
+}
+
+// isTold reports whether a finding is printed although not all are asked for.
+func (f *vetFlags) isTold(one *vet.Finding) bool {
+	return one.Rule != "" && !one.Ignored && (one.Rule != vet.RuleDynamic || slices.Contains(f.failOn, vet.RuleDynamic))
+}
+
+// printText prints findings for people, and the summary.
+func (f *vetFlags) printText(w io.Writer, shown colours, v *vetted) {
+	for i := range v.findings {
+		one := &v.findings[i]
+		switch {
+		case f.isTold(one) || f.all && one.Rule != "" && !one.Ignored:
+			fmt.Fprintf(w, "%s: %s: %s\n", place(one), shown.paint(ruleColours[one.Rule], vet.Prefix+one.Rule), one.Message)
+		case f.all && one.Ignored:
+			fmt.Fprintf(w, "%s: %s is turned off (%s): %s\n", place(one), vet.Prefix+one.Rule, one.Excuse, one.Message)
+		case f.all:
+			fmt.Fprintf(w, "%s: %s: %s\n", place(one), shown.paint(actionColours[one.Action], one.Action), intoText(one.Outcome))
+		}
+	}
+	printSummary(w, v, vet.Summarize(v.findings))
+}
+
+// ruleColours are the colours of rules on a terminal; the others have none.
+var ruleColours = map[string]colour{vet.RuleRefused: red, vet.RuleLastInsertID: red, vet.RuleIgnore: yellow, vet.RuleDynamic: yellow}
+
+// place returns where a finding stands, as editors read it.
+func place(one *vet.Finding) string { return one.At.String() }
+
+// intoText says what an INSERT is.
+func intoText(o vet.Outcome) string {
+	text := "an INSERT into " + o.Table
+	if o.Reason != "" {
+		text += ", " + o.Reason
+	}
+	return text
+}
+
+// printSummary prints the counts.
+func printSummary(w io.Writer, v *vetted, s vet.Summary) {
+	fmt.Fprintf(w, "%s in %s and %s:", counted(s.Inserts, "INSERT"), counted(v.packages, "package"), counted(v.files, ".sql file"))
+	for i, action := range vet.Actions {
+		fmt.Fprintf(w, "%s %d %s", map[bool]string{false: ","}[i == 0], s.Actions[action], action)
+	}
+	fmt.Fprintln(w)
+	if len(s.Tables) > 0 {
+		fmt.Fprintf(w, "\n%-30s", "table")
+		for _, action := range vet.Actions {
+			fmt.Fprintf(w, "%9s", action)
+		}
+		fmt.Fprintln(w)
+	}
+	for _, t := range s.Tables {
+		name := t.Table
+		if name == "" {
+			name = "(not known)"
+		}
+		fmt.Fprintf(w, "%-30s", name)
+		for _, action := range vet.Actions {
+			fmt.Fprintf(w, "%9d", t.Actions[action])
+		}
+		fmt.Fprintln(w)
+	}
+	if len(s.Reasons) > 0 {
+		fmt.Fprintln(w, "\nrefused since")
+	}
+	for _, r := range s.Reasons {
+		fmt.Fprintf(w, "%6d  %s (first in %s)\n", r.Count, r.Reason, r.First)
+	}
+	var rest []string
+	if s.Unknown > 0 {
+		rest = append(rest, counted(s.Unknown, "call")+" with a text that is not known")
+	}
+	if s.Ignored > 0 {
+		rest = append(rest, counted(s.Ignored, "finding")+" turned off by comments")
+	}
+	if len(rest) > 0 {
+		fmt.Fprintf(w, "\n%s\n", strings.Join(rest, "; "))
+	}
+}
+
+// vetLine is a line of "vet --json".
+type vetLine struct {
+	File string `json:"file"`
+	Line int    `json:"line"`
+	Col  int    `json:"col"` // in bytes, from 1; 0 in a file of SQL
+	vet.Outcome
+	Rule    string `json:"rule"`
+	Message string `json:"message"`
+	Ignored string `json:"ignored"`
+}
+
+// printJSON prints every INSERT and every finding.
+func (f *vetFlags) printJSON(w io.Writer, v *vetted) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	for i := range v.findings {
+		one := &v.findings[i]
+		if err := encoder.Encode(vetLine{
+			File: one.At.Filename, Line: one.At.Line, Col: one.At.Column,
+			Outcome: one.Outcome, Rule: one.Rule, Message: one.Message, Ignored: one.Excuse,
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
