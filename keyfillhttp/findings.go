@@ -45,8 +45,8 @@ func (s Source) findings(now time.Time) []Finding {
 	if s.Lease != nil && !s.Lease.Held && s.LastError != "" {
 		add(bad, "There is no lease, so that no key is made.", "Look whether the store answers, and whether a worker's number is free.")
 	}
-	if s.Lease != nil && s.Lease.Lost > 0 {
-		add(warn, "Another process had taken the lease: "+times(s.Lease.Lost)+".",
+	if s.Lease != nil && s.Lease.Lost > 0 && !isOver(now, s.Lease.LostAt) {
+		add(warn, "Another process had taken the lease: "+times(s.Lease.Lost)+lastOf(now, s.Lease.LostAt)+".",
 			"A process that stands still for longer than its lease loses it. Look at its pauses and its clock.")
 	}
 	return append(found, s.endings(now)...)
@@ -80,19 +80,25 @@ func isOfKeys(cause string) bool {
 }
 
 // findings returns what has gone wrong with a table since the mount was opened.
-func (t Table) findings() []Finding {
+func (t Table) findings(now time.Time) []Finding {
 	var found []Finding
 	add := func(severity, text, remedy string) {
 		found = append(found, Finding{severity, "table " + t.Name, text, remedy})
 	}
 	if t.Suspects > 0 {
-		add(bad, fmt.Sprintf("The table had %s of keyfill's keys already.", count(t.Suspects)),
+		add(bad, fmt.Sprintf("The table had %s of keyfill's keys already%s.", count(t.Suspects), lastOf(now, t.SuspectAt)),
 			"Look for another program that fills the column, and whether the store has gone back; run keyfill check.")
 	}
-	for _, c := range t.Failed {
-		if isOfKeys(c.Cause) {
-			add(warn, fmt.Sprintf("%s got no key: %s.", inserts(c.Count), c.Cause), "Read the errors of the program, which end in the section of docs/errors.md.")
+	if n, causes := t.withoutKey(); n > 0 && !(t.KeysSince > 0 && isOver(now, t.NoKeyAt)) {
+		severity, ending := warn, ""
+		switch {
+		case t.NoKeyAt.IsZero():
+		case t.KeysSince > 0:
+			ending = fmt.Sprintf(" It is over: the last one was %s, and %s added since.", ago(now, t.NoKeyAt), keysWere(t.KeysSince))
+		default:
+			severity, ending = bad, fmt.Sprintf(" The last one was %s, and no key was added since.", ago(now, t.NoKeyAt))
 		}
+		add(severity, fmt.Sprintf("%s got no key: %s.%s", inserts(n), causes, ending), "Read the errors of the program, which end in the section of docs/errors.md.")
 	}
 	for _, c := range t.Refused {
 		add(warn, fmt.Sprintf("%s could not be filled: %s.", inserts(c.Count), c.Cause), sentence(c.Text))
@@ -102,6 +108,41 @@ func (t Table) findings() []Finding {
 			"Look at the mode, and at unsupported: in the policy, unless this is a rehearsal.")
 	}
 	return found
+}
+
+// withoutKey returns how many INSERTs got no key, and the causes.
+func (t Table) withoutKey() (n uint64, causes string) {
+	var words []string
+	for _, c := range t.Failed {
+		if isOfKeys(c.Cause) {
+			n += c.Count
+			words = append(words, c.Cause)
+		}
+	}
+	return n, strings.Join(words, ", ")
+}
+
+// told is for how long something is told of that is over.
+const told = time.Hour
+
+// isOver reports whether something happened so long ago that it is told of no more. The zero
+// Time is not known.
+func isOver(now, last time.Time) bool { return !last.IsZero() && now.Sub(last) > told }
+
+// lastOf says when something happened last, where that is known.
+func lastOf(now, last time.Time) string {
+	if last.IsZero() {
+		return ""
+	}
+	return ", last " + ago(now, last)
+}
+
+// keysWere writes how many keys were added.
+func keysWere(n uint64) string {
+	if n == 1 {
+		return "1 key was"
+	}
+	return count(n) + " keys were"
 }
 
 // inserts writes how many INSERTs there were.

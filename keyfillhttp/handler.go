@@ -32,7 +32,7 @@ var pageText string
 var styleText string
 
 var pageTemplate = template.Must(template.New("page").
-	Funcs(template.FuncMap{"count": count, "cell": newCell, "alarm": newAlarm, "causes": newCauses}).Parse(pageText))
+	Funcs(template.FuncMap{"breakable": breakable, "count": count, "cell": newCell, "alarm": newAlarm, "causes": newCauses}).Parse(pageText))
 
 // securityPolicy lets the page have its own style and nothing else: no script, no picture,
 // no form, no frame around it, no request to anywhere.

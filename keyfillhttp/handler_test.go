@@ -120,10 +120,10 @@ func TestFindings(t *testing.T) {
 		{"bad", "source order_no", "failed 20 s ago: dial tcp"},
 		{"bad", "source visits.id", "failed 3 minutes ago: i/o timeout"},
 		{"bad", "source visits.id", "no lease"},
-		{"bad", tenant, "2 of keyfill's keys"},
+		{"bad", tenant, "2 of keyfill's keys already, last 26 hours ago."},
 		{"warn", "source order_no", "exhausted in 12 days"},
-		{"warn", "source visits.id", "2 times"},
-		{"warn", tenant, "40 INSERTs got no key: store"},
+		{"warn", "source visits.id", "2 times, last 5 minutes ago."},
+		{"warn", tenant, "40 INSERTs got no key: store. It is over: the last one was 40 s ago, and 1\u202f200 keys were added since."},
 		{"warn", tenant, "3 INSERTs could not be filled: select"},
 		{"warn", tenant, "1 INSERT could not be filled: no_column_list"},
 		{"warn", tenant, "9 INSERTs"},
@@ -145,11 +145,49 @@ func TestFindings(t *testing.T) {
 			t.Errorf("finding %d is %+v, want %+v and a remedy", i, f, w)
 		}
 	}
-	if !strings.Contains(page, strconv.Itoa(len(want))+" things need attention") {
+	if !strings.Contains(page, strconv.Itoa(len(want))+" things need attention, 4 of them now") {
 		t.Error("the page does not tell how many things need attention")
 	}
 	if report.Tables[0].Name != "tenant_with_a_long_name.shipping_addresses" {
 		t.Errorf("the first table is %s, want the one with findings", report.Tables[0].Name)
+	}
+}
+
+// TestOver: what is over is told of with its time, and an hour later no more; what is not
+// over is bad.
+func TestOver(t *testing.T) {
+	for name, c := range map[string]struct {
+		at    time.Duration
+		since uint64
+		want  string // the severity and the text
+	}{
+		"now":              {3 * time.Second, 0, "bad 7 INSERTs got no key: store, clock. The last one was 3 s ago, and no key was added since."},
+		"long ago":         {3 * time.Hour, 0, "bad 7 INSERTs got no key: store, clock. The last one was 3 hours ago, and no key was added since."},
+		"over":             {3 * time.Minute, 1, "warn 7 INSERTs got no key: store, clock. It is over: the last one was 3 minutes ago, and 1 key was added since."},
+		"over for long":    {61 * time.Minute, 1, ""},
+		"of no known time": {0, 0, "warn 7 INSERTs got no key: store, clock."},
+	} {
+		_, text := answer(t, func() (keyfill.Stats, []keyfill.SourceStats) {
+			stats, sources := healthy()
+			s := stats.Tables["orders"]
+			s.FailedBy = map[keyfill.Cause]uint64{keyfill.CauseStore: 5, keyfill.CauseClock: 2, keyfill.CauseEngine: 9}
+			if s.KeysSince = c.since; c.at > 0 {
+				s.NoKeyAt = now.Add(-c.at)
+			}
+			stats.Tables["orders"] = s
+			return stats, sources
+		}, http.MethodGet, "/?format=json")
+		var report keyfillhttp.Report
+		if err := json.Unmarshal([]byte(text), &report); err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, f := range report.Attention {
+			got += f.Severity + " " + f.Text
+		}
+		if got != c.want {
+			t.Errorf("%s: the findings are %q, want %q", name, got, c.want)
+		}
 	}
 }
 
@@ -196,7 +234,7 @@ func TestManyTables(t *testing.T) {
 		return stats, nil
 	}
 	_, page := answer(t, many, http.MethodGet, "/")
-	if rows := strings.Count(page, "by *.orders"); rows != 500 || !strings.Contains(page, "9\u202f500 more tables") {
+	if rows := strings.Count(page, "by *.<wbr>orders"); rows != 500 || !strings.Contains(page, "9\u202f500 more tables") {
 		t.Errorf("the page has %d tables, want 500 and a word of the rest", rows)
 	}
 	_, text := answer(t, many, http.MethodGet, "/?format=json")

@@ -41,10 +41,33 @@ func (p page) Verdict() string {
 	return p.Attention[0].Severity
 }
 
+// Now returns how many findings are bad, where others are not.
+func (p page) Now() int {
+	n := 0
+	for _, f := range p.Attention {
+		if f.Severity == bad {
+			n++
+		}
+	}
+	if n == len(p.Attention) {
+		return 0
+	}
+	return n
+}
+
 // group is what is to say of one subject.
 type group struct {
 	Severity, Subject string
 	Findings          []Finding
+}
+
+// When says by when somebody has to look at the group, in a word: its colour alone would not
+// tell all readers.
+func (g group) When() string {
+	if g.Severity == bad {
+		return "now"
+	}
+	return "today"
 }
 
 // Groups returns the findings by their subjects.
@@ -88,6 +111,15 @@ func (p page) Until(s Source) string {
 // Percent returns which part of a source's numbers is left.
 func (p page) Percent(s Source) string {
 	return strconv.FormatFloat(100*float64(s.Remaining)/float64(s.Max), 'f', 1, 64)
+}
+
+// BarWidth is Percent, of which a little is always seen.
+func (p page) BarWidth(s Source) string {
+	const least = 2
+	if s.Remaining > 0 && float64(s.Remaining) < float64(s.Max)/100*least {
+		return strconv.Itoa(least)
+	}
+	return p.Percent(s)
 }
 
 // Level returns the colour of the bar of a source: the severity of its findings.
@@ -134,18 +166,21 @@ func newAlarm(label string, n uint64, level string) cell { return cell{label, n,
 type causes struct {
 	Label  string
 	Counts []Count
+	Over   bool // keys were added since
 }
 
-func newCauses(label string, counts []Count) causes { return causes{label, counts} }
+func newCauses(label string, counts []Count, over bool) causes { return causes{label, counts, over} }
 
-// Level is bad where INSERTs got no key, and warn where they were refused: a reason has a
-// text. Failures in the engine may be what the program expects.
+// Level is bad where INSERTs got no key, and warn where that is over, and where they were
+// refused: a reason has a text. Failures in the engine may be what the program expects.
 func (c causes) Level() string {
 	level := ""
 	for _, part := range c.Counts {
 		switch {
-		case isOfKeys(part.Cause):
+		case isOfKeys(part.Cause) && !c.Over:
 			return bad
+		case isOfKeys(part.Cause):
+			level = warn
 		case part.Text != "":
 			level = warn
 		}
@@ -155,6 +190,13 @@ func (c causes) Level() string {
 
 // Sum adds up the counts.
 func (c causes) Sum() uint64 { return sum(c.Counts) }
+
+// breakable writes a name that a narrow screen may break behind its dots and underscores.
+func breakable(name string) template.HTML {
+	return template.HTML(breaks.Replace(template.HTMLEscapeString(name)))
+}
+
+var breaks = strings.NewReplacer(".", ".<wbr>", "_", "_<wbr>")
 
 // count writes a number with its thousands apart, by a narrow space that does not break.
 func count(n any) string {

@@ -39,10 +39,11 @@ func ill() (keyfill.Stats, []keyfill.SourceStats) {
 	stats, sources := healthy()
 	stats.Tables["tenant_with_a_long_name.shipping_addresses"] = keyfill.TableStats{Entry: "shipping_*", Filled: 5000, Keys: 5000, Stored: 4000, Unknown: 900, Failed: 100,
 		FailedBy: map[keyfill.Cause]uint64{keyfill.CauseStore: 40, keyfill.CauseEngine: 100}, UnknownBy: map[keyfill.Cause]uint64{keyfill.CauseConnection: 900},
-		Refused: map[keyfill.Reason]uint64{"select": 3, "no_column_list": 1}, Suspects: 2, Withheld: 9}
+		Refused: map[keyfill.Reason]uint64{"select": 3, "no_column_list": 1}, Suspects: 2, Withheld: 9,
+		NoKeyAt: now.Add(-40 * time.Second), KeysSince: 1200, SuspectAt: now.Add(-26 * time.Hour)}
 	sources[1].LastError, sources[1].LastErrorAt, sources[1].FetchErrors = "dial tcp 127.0.0.1:5432: connect: connection refused", now.Add(-20*time.Second), 8
 	sources[1].Remaining, sources[1].Exhausted = 1<<24, now.Add(12*24*time.Hour)
-	sources[2].LeaseHeld, sources[2].LeasesLost = false, 2
+	sources[2].LeaseHeld, sources[2].LeasesLost, sources[2].LeaseLostAt = false, 2, now.Add(-5*time.Minute)
 	sources[2].LastError, sources[2].LastErrorAt = "i/o timeout", now.Add(-3*time.Minute)
 	return stats, append(sources, keyfill.SourceStats{Source: "ordres.id", Kind: "ulid", Tables: []string{"ordres", `<script>alert("entry")</script>`}, Worker: -1})
 }

@@ -42,6 +42,10 @@ type Table struct {
 	Refused  []Count `json:"refused"`
 	Withheld uint64  `json:"withheld"`
 	Suspects uint64  `json:"suspects"`
+
+	NoKeyAt   time.Time `json:"no_key_at,omitzero"`          // when an INSERT last got no key
+	KeysSince uint64    `json:"keys_since_no_key,omitempty"` // that were added
+	SuspectAt time.Time `json:"suspect_at,omitzero"`
 }
 
 // Count is how often something happened for one cause.
@@ -91,6 +95,7 @@ type Lease struct {
 	Held    bool      `json:"held"`
 	Until   time.Time `json:"until,omitzero"`
 	Lost    uint64    `json:"lost"` // how often another process had taken it
+	LostAt  time.Time `json:"lost_at,omitzero"`
 }
 
 // NewReport returns the state of a mount now. It asks no database.
@@ -108,7 +113,7 @@ func reportOf(now time.Time, stats keyfill.Stats, sources []keyfill.SourceStats)
 	needs := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(stats.Tables)) {
 		t := tableOf(name, stats.Tables[name])
-		found := t.findings()
+		found := t.findings(now)
 		needs[name] = len(found) > 0
 		r.Tables = append(r.Tables, t)
 		r.Attention = append(r.Attention, found...)
@@ -138,6 +143,7 @@ func tableOf(name string, s keyfill.TableStats) Table {
 		Unknown: countsOf(s.UnknownBy, nil),
 		Kept:    s.Kept, Withheld: s.Withheld, Suspects: s.Suspects,
 		Refused: countsOf(s.Refused, keyfill.Reason.Text),
+		NoKeyAt: utc(s.NoKeyAt), KeysSince: s.KeysSince, SuspectAt: utc(s.SuspectAt),
 	}
 }
 
@@ -180,7 +186,7 @@ func sourceOf(s keyfill.SourceStats) Source {
 		source.Worker = &s.Worker
 	}
 	if s.Lease > 0 && s.States > 0 {
-		source.Lease = &Lease{Seconds: s.Lease.Seconds(), Held: s.LeaseHeld, Until: utc(s.LeaseUntil), Lost: s.LeasesLost}
+		source.Lease = &Lease{Seconds: s.Lease.Seconds(), Held: s.LeaseHeld, Until: utc(s.LeaseUntil), Lost: s.LeasesLost, LostAt: utc(s.LeaseLostAt)}
 	}
 	return source
 }

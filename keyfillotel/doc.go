@@ -4,6 +4,8 @@
 //	m, err := keyfill.From(db)
 //	_, err = keyfillotel.Register(otel.Meter("shop"), m, semconv.DBNamespace("shop"))
 //
+// [NewProducer] adds how long fetches took, as a histogram.
+//
 // The metrics are read from [keyfill.Mount.Stats] and [keyfill.Mount.Sources] when they are
 // collected. Nothing is sent to a database, and INSERTs are counted whether somebody
 // collects or not. db.client.operation.duration is not among them: otelsql emits it.

@@ -71,6 +71,34 @@ func ExampleRegister() {
 	// Output: keyfill.keys 2
 }
 
+func ExampleNewProducer() {
+	cfg, err := policy.Parse([]byte("version: 1\ntables: {orders: {column: id, source: {kind: sequence, ensure_schema: true}}}\n"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	db, err := keyfill.OpenDB(connector{":memory:"}, keyfill.Options{Policy: cfg})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer db.Close()
+	m, err := keyfill.From(db)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	reader := sdkmetric.NewManualReader(sdkmetric.WithProducer(keyfillotel.NewProducer(m)))
+	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))
+	defer provider.Shutdown(context.Background())
+	var all metricdata.ResourceMetrics
+	if err := reader.Collect(context.Background(), &all); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println(len(all.ScopeMetrics), "histograms before the first fetch")
+	// Output: 0 histograms before the first fetch
+}
+
 func ExampleTracerProvider() {
 	spans := tracetest.NewInMemoryExporter()
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))

@@ -17,6 +17,7 @@ import (
 
 	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/keyfillotel"
+	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -39,6 +40,25 @@ func options(t *testing.T) keyfill.Options {
 		t.Fatal(err)
 	}
 	return keyfill.Options{Policy: cfg}
+}
+
+// wrapped returns a connector of a new database, and its mount.
+func wrapped(t *testing.T) (*keyfill.Connector, *keyfill.Mount) {
+	t.Helper()
+	ours, err := keyfill.WrapConnector(connector{"file:" + t.TempDir() + "/test.db"}, options(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ours, ours.Mount()
+}
+
+// open opens a new database with the tables of the policy.
+func open(t *testing.T) (*sql.DB, *keyfill.Mount) {
+	t.Helper()
+	ours, m := wrapped(t)
+	db := sql.OpenDB(ours)
+	create(t, db)
+	return db, m
 }
 
 // create creates the tables of the policy.
@@ -119,15 +139,7 @@ func collect(t *testing.T, reader *sdk.ManualReader) map[string]float64 {
 // TestMetrics: each outcome of an INSERT on a real database, and the state of each source,
 // are in the metrics.
 func TestMetrics(t *testing.T) {
-	db, err := keyfill.OpenDB(connector{"file:" + t.TempDir() + "/test.db"}, options(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	create(t, db)
-	m, err := keyfill.From(db)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db, m := open(t)
 	reader := sdk.NewManualReader()
 	provider := sdk.NewMeterProvider(sdk.WithReader(reader))
 	registration, err := keyfillotel.Register(provider.Meter("test"), m, attribute.String("db.namespace", "shop"))
@@ -189,20 +201,73 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
+// TestFetchTimes: the histogram has each fetch once, and none before the first one.
+func TestFetchTimes(t *testing.T) {
+	db, m := open(t)
+	reader := sdk.NewManualReader(sdk.WithProducer(keyfillotel.NewProducer(m, attribute.String("db.namespace", "shop"))))
+	provider := sdk.NewMeterProvider(sdk.WithReader(reader)) // a reader without one reads nothing
+	defer func() { _ = provider.Shutdown(t.Context()) }()
+	read := func() []metricdata.HistogramDataPoint[float64] {
+		t.Helper()
+		var all metricdata.ResourceMetrics
+		if err := reader.Collect(t.Context(), &all); err != nil {
+			t.Fatal(err)
+		}
+		var points []metricdata.HistogramDataPoint[float64]
+		for _, scope := range all.ScopeMetrics {
+			for _, m := range scope.Metrics {
+				h, ok := m.Data.(metricdata.Histogram[float64])
+				if m.Name != "keyfill.source.fetch.duration" || m.Unit != "s" || !ok || h.Temporality != metricdata.CumulativeTemporality {
+					t.Errorf("there is %+v, want cumulative times of fetches in seconds", m)
+				}
+				points = append(points, h.DataPoints...)
+			}
+		}
+		return points
+	}
+	if points := read(); len(points) > 0 {
+		t.Errorf("before the first fetch there is %+v", points)
+	}
+	for range 25 { // more than a block
+		do(t, db, "INSERT INTO orders (note) VALUES ('a')", true)
+	}
+	points := read()
+	if len(points) != 1 {
+		t.Fatalf("there are %d histograms, want one of the source order_no", len(points))
+	}
+	var want keyfill.SourceStats
+	for _, s := range m.Sources() {
+		if s.Source == "order_no" {
+			want = s
+		}
+	}
+	p := points[0]
+	of := attribute.NewSet(attribute.String("db.namespace", "shop"), attribute.String("keyfill.source.name", "order_no"), attribute.String("keyfill.source.kind", "sequence"))
+	if p.Attributes != of {
+		t.Errorf("the attributes are %v, want %v", p.Attributes, of)
+	}
+	var inBuckets uint64
+	for _, n := range p.BucketCounts {
+		inBuckets += n
+	}
+	slowest, _ := p.Max.Value()
+	if p.Count != want.Fetches || want.Fetches < 3 || inBuckets != p.Count || len(p.BucketCounts) != len(p.Bounds)+1 || len(p.Bounds) != keysource.FetchBuckets ||
+		p.Sum != want.FetchTime.Seconds() || slowest != want.SlowestFetch.Seconds() {
+		t.Errorf("the histogram is %+v, want the %d fetches of %+v", p, want.Fetches, want)
+	}
+	for i, b := range want.FetchTimes[:len(want.FetchTimes)-1] {
+		if p.Bounds[i] != b.Within.Seconds() || i == 0 && p.BucketCounts[0] != b.Count {
+			t.Errorf("the bucket to %v has %d, want %d to %v", p.Bounds[i], p.BucketCounts[i], b.Count, b.Within)
+		}
+	}
+}
+
 // TestSeveral: two databases tell their metrics through one meter, by their attributes.
 func TestSeveral(t *testing.T) {
 	reader := sdk.NewManualReader()
 	meter := sdk.NewMeterProvider(sdk.WithReader(reader)).Meter("test")
 	for i, name := range []string{"shop", "archive"} {
-		db, err := keyfill.OpenDB(connector{"file:" + t.TempDir() + "/test.db"}, options(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		create(t, db)
-		m, err := keyfill.From(db)
-		if err != nil {
-			t.Fatal(err)
-		}
+		db, m := open(t)
 		if _, err := keyfillotel.Register(meter, m, attribute.String("db.namespace", name)); err != nil {
 			t.Fatal(err)
 		}

@@ -22,7 +22,8 @@ import (
 // each other one is an event of the span named keyfill.insert.
 //
 // A span that has ended takes nothing more. The span of a Query with RETURNING ends before
-// its rows are read, which is when keyfill knows how the INSERT ended.
+// its rows are read, which is when keyfill knows how the INSERT ended: it has all attributes
+// but keyfill.outcome and keyfill.reason.
 //
 // A span that records makes its INSERTs take the longer way through keyfill, as
 // [keyfill.WithTrace] says; others cost nothing more.
@@ -41,7 +42,8 @@ type tracer struct{ trace.Tracer }
 func (t tracer) Start(ctx context.Context, name string, options ...trace.SpanStartOption) (context.Context, trace.Span) {
 	ctx, span := t.Tracer.Start(ctx, name, options...)
 	if span.IsRecording() {
-		ctx = keyfill.WithTrace(ctx, Tell(span))
+		t := &teller{span: span}
+		ctx = keyfill.WithTraceOfRows(keyfill.WithTrace(ctx, t.ended), t.begun)
 	}
 	return ctx, span
 }
@@ -52,24 +54,44 @@ func (t tracer) Start(ctx context.Context, name string, options ...trace.SpanSta
 //	ctx = keyfill.WithTrace(ctx, keyfillotel.Tell(span))
 //
 // It is safe for concurrent use.
-func Tell(span trace.Span) func(keyfill.Event) {
-	var mu sync.Mutex
-	told := false
-	return func(e keyfill.Event) {
-		attributes := Attributes(e)
-		if len(attributes) == 0 || !span.IsRecording() {
-			return
-		}
-		mu.Lock()
-		first := !told
-		told = true
-		mu.Unlock()
-		if first {
-			span.SetAttributes(attributes...)
-		} else {
-			span.AddEvent("keyfill.insert", trace.WithAttributes(attributes...))
-		}
+func Tell(span trace.Span) func(keyfill.Event) { return (&teller{span: span}).ended }
+
+// teller tells a span of INSERTs. It is safe for concurrent use.
+type teller struct {
+	span trace.Span
+	mu   sync.Mutex
+	told bool   // the span has the attributes of an INSERT
+	open string // the table of that INSERT while its rows are read
+}
+
+// begun tells of an INSERT whose rows are read next, if it is the first of the span.
+func (t *teller) begun(e keyfill.Event) {
+	attributes := known(e)
+	if len(attributes) == 0 || !t.span.IsRecording() {
+		return
 	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.told {
+		t.told, t.open = true, e.Table
+		t.span.SetAttributes(attributes...)
+	}
+}
+
+// ended tells of an INSERT.
+func (t *teller) ended(e keyfill.Event) {
+	attributes := Attributes(e)
+	if len(attributes) == 0 || !t.span.IsRecording() {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.told || t.open == e.Table {
+		t.told, t.open = true, ""
+		t.span.SetAttributes(attributes...)
+		return
+	}
+	t.span.AddEvent("keyfill.insert", trace.WithAttributes(attributes...))
 }
 
 // Attributes returns what a span tells of an INSERT, none for one that matched no entry of
@@ -92,12 +114,7 @@ func Attributes(e keyfill.Event) []attribute.KeyValue {
 	if e.Entry == "" {
 		return nil
 	}
-	attributes := []attribute.KeyValue{
-		text("db.collection.name", e.Table),
-		attribute.String("db.operation.name", "INSERT"),
-		text(entryKey, e.Entry),
-		attribute.String("keyfill.action", e.Action),
-	}
+	attributes := known(e)
 	if outcome := outcomeOf(e); outcome != "" {
 		attributes = append(attributes, attribute.String(outcomeKey, string(outcome)))
 	}
@@ -106,6 +123,20 @@ func Attributes(e keyfill.Event) []attribute.KeyValue {
 		attributes = append(attributes, attribute.String(reasonKey, string(e.Reason)))
 	case e.Cause != "":
 		attributes = append(attributes, attribute.String(reasonKey, string(e.Cause)))
+	}
+	return attributes
+}
+
+// known returns the attributes of which nothing changes when the rows of the INSERT are read.
+func known(e keyfill.Event) []attribute.KeyValue {
+	if e.Entry == "" {
+		return nil
+	}
+	attributes := []attribute.KeyValue{
+		text("db.collection.name", e.Table),
+		attribute.String("db.operation.name", "INSERT"),
+		text(entryKey, e.Entry),
+		attribute.String("keyfill.action", e.Action),
 	}
 	if e.Keys > 0 {
 		attributes = append(attributes, attribute.Int("keyfill.keys", e.Keys), text(sourceKey, e.Source), attribute.String(kindKey, e.Kind))

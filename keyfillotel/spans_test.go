@@ -2,6 +2,7 @@ package keyfillotel_test
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/XSAM/otelsql"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/keyfillotel"
@@ -27,17 +29,21 @@ func shown(span tracetest.SpanStub) string {
 	return strings.Join(all, " ")
 }
 
+// openTraced opens a new database behind otelsql, whose spans are exported to the result.
+func openTraced(t *testing.T) (*sql.DB, *keyfill.Connector, *tracetest.InMemoryExporter, trace.TracerProvider) {
+	t.Helper()
+	spans := tracetest.NewInMemoryExporter()
+	provider := keyfillotel.TracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans)))
+	ours, _ := wrapped(t)
+	db := otelsql.OpenDB(ours, otelsql.WithTracerProvider(provider))
+	create(t, db)
+	return db, ours, spans, provider
+}
+
 // TestSpans: behind otelsql the span of each INSERT has the attributes of its table and of
 // what keyfill did.
 func TestSpans(t *testing.T) {
-	spans := tracetest.NewInMemoryExporter()
-	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))
-	ours, err := keyfill.WrapConnector(connector{"file:" + t.TempDir() + "/test.db"}, options(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	db := otelsql.OpenDB(ours, otelsql.WithTracerProvider(keyfillotel.TracerProvider(provider)))
-	create(t, db)
+	db, _, spans, _ := openTraced(t)
 	for _, c := range []struct {
 		query, span string
 		works       bool
@@ -79,15 +85,49 @@ func TestSpans(t *testing.T) {
 	}
 }
 
+// TestSpanOfRows: the span of a query has the attributes of its INSERT, although it ends
+// before the rows are read; one that lasts longer gets the outcome too, and no second INSERT.
+func TestSpanOfRows(t *testing.T) {
+	db, ours, spans, provider := openTraced(t)
+	const known = "db.collection.name=customers db.operation.name=INSERT keyfill.action=fill keyfill.entry=customers keyfill.keys=1"
+	const source = " keyfill.source.kind=uuidv7 keyfill.source.name=customers.id"
+	var id string
+	if err := db.QueryRow("INSERT INTO customers (note) VALUES ('a') RETURNING id").Scan(&id); err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, span := range spans.GetSpans() {
+		if span.Name != "sql.conn.query" {
+			continue
+		}
+		found++
+		if got := shown(span); got != known+source {
+			t.Errorf("the span has\n%s, want\n%s", got, known+source)
+		}
+	}
+	if found != 1 {
+		t.Errorf("there are %d spans of a query, want 1", found)
+	}
+
+	spans.Reset()
+	plain := sql.OpenDB(ours)
+	defer func() { _ = plain.Close() }()
+	ctx, span := provider.Tracer("test").Start(context.Background(), "order")
+	if err := plain.QueryRowContext(ctx, "INSERT INTO customers (note) VALUES ('b') RETURNING id").Scan(&id); err != nil {
+		t.Fatal(err)
+	}
+	span.End()
+	got := spans.GetSpans()[0]
+	if want := known + " keyfill.outcome=stored" + source; shown(got) != want || len(got.Events) != 0 {
+		t.Errorf("the span has\n%s and the events %v, want\n%s", shown(got), got.Events, want)
+	}
+}
+
 // TestSeveralInserts: the second INSERT of a text is an event of the span.
 func TestSeveralInserts(t *testing.T) {
 	spans := tracetest.NewInMemoryExporter()
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))
-	db, err := keyfill.OpenDB(connector{"file:" + t.TempDir() + "/test.db"}, options(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	create(t, db)
+	db, _ := open(t)
 	ctx, span := provider.Tracer("test").Start(context.Background(), "both")
 	ctx = keyfill.WithTrace(ctx, keyfillotel.Tell(span))
 	for _, query := range []string{"INSERT INTO orders (note) VALUES ('a')", "INSERT INTO customers (note) VALUES ('a')", "INSERT INTO other (note) VALUES ('a')"} {

@@ -28,7 +28,15 @@ func (c *Conn) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
 // transaction that it has begun, have ended; it may be nil.
 func (c *Conn) sendBatch(ctx context.Context, b *pgx.Batch, release func()) *batchResults {
 	r := &batchResults{conn: c, ctx: ctx, release: release}
-	if err := r.fill(b); err != nil {
+	panics := true
+	defer func() {
+		if panics { // a tracer of the program, or a rewriter
+			r.free()
+		}
+	}()
+	err := r.fill(b)
+	panics = false
+	if err != nil {
 		r.BatchResults = pgx.FailedBatchResults(b, err)
 		return r
 	}
@@ -83,11 +91,15 @@ func (r *batchResults) fill(b *pgx.Batch) error {
 		}
 	}
 	batch := r.conn.keyfill.NewBatch(queries)
+	defer func() {
+		if r.batch == nil {
+			batch.Abandon(r.ctx)
+		}
+	}()
 	for i := range calls {
 		k := &calls[i]
 		text, args, err := batch.Add(r.ctx, k.text, bound(k.args))
 		if err != nil {
-			batch.Abandon(r.ctx)
 			return err
 		}
 		queries[i], k.args = k.sent(text), values(args)
@@ -223,16 +235,28 @@ func (r *batchResults) Tx() pgx.Tx {
 // Close is the method of pgx. The connection is free behind it, and keyfill asks what it
 // has to ask.
 func (r *batchResults) Close() error {
-	if r.closed {
-		return r.err
+	if !r.closed {
+		r.closed = true
+		r.end()
 	}
-	r.closed = true
+	return r.err
+}
+
+// end ends the batch. The connection is given back also where a tracer of the program
+// panics.
+func (r *batchResults) end() {
+	defer r.leave()
 	r.err = r.BatchResults.Close()
 	if r.batch != nil {
 		if err := r.batch.Finish(r.ctx, r.failed()); r.err == nil {
 			r.err = err
 		}
 	}
+}
+
+// leave gives the connection back, unless a transaction that the batch has begun uses it
+// still.
+func (r *batchResults) leave() {
 	switch {
 	case r.tx == nil:
 		r.free()
@@ -242,7 +266,6 @@ func (r *batchResults) Close() error {
 			r.err = err
 		}
 	}
-	return r.err
 }
 
 // free gives the connection back.

@@ -36,7 +36,7 @@ type filler interface {
 	Passes(query string) (concern rewrite.Concern, pass, counts bool)
 	ExecPassed(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error)
 	QueryPassed(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error)
-	CountPassed(ctx context.Context)
+	CountPassed(ctx context.Context, err error)
 	ExecText(ctx context.Context, query string, args []driver.NamedValue, concern rewrite.Concern) (driver.Result, error)
 	QueryText(ctx context.Context, query string, args []driver.NamedValue, concern rewrite.Concern) (driver.Rows, error)
 	PrepareText(ctx context.Context, query string, concern rewrite.Concern) (driver.Stmt, error)
@@ -114,8 +114,8 @@ func (c *Conn) Exec(ctx context.Context, sql string, arguments ...any) (pgconn.C
 	concern, passes, counts := c.keyfill.Passes(k.text)
 	if passes {
 		_, err := c.keyfill.ExecPassed(ctx, k.text, bound(k.args))
-		if counts && err == nil {
-			c.keyfill.CountPassed(ctx)
+		if counts {
+			c.keyfill.CountPassed(ctx, err)
 		}
 		c.tagged(n.tag)
 		return n.tag, err
@@ -152,8 +152,8 @@ func (c *Conn) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, er
 	concern, passes, counts := c.keyfill.Passes(k.text)
 	if n.call.passes = passes; passes {
 		_, err := c.keyfill.QueryPassed(ctx, k.text, bound(k.args))
-		if counts && err == nil {
-			c.keyfill.CountPassed(ctx)
+		if counts {
+			c.keyfill.CountPassed(ctx, err)
 		}
 		if n.rows == nil {
 			return errRows{err}, err

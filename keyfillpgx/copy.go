@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/session"
@@ -26,8 +28,8 @@ func (c *Conn) CopyFrom(ctx context.Context, table pgx.Identifier, columns []str
 	concern, passes, counts := c.keyfill.Passes(l.text())
 	if passes {
 		n, err := c.native.conn.CopyFrom(ctx, table, columns, rows)
-		if counts && err == nil {
-			c.keyfill.CountPassed(ctx)
+		if counts {
+			c.keyfill.CountPassed(ctx, err)
 		}
 		return n, err
 	}
@@ -37,7 +39,8 @@ func (c *Conn) CopyFrom(ctx context.Context, table pgx.Identifier, columns []str
 	if err != nil {
 		return 0, err
 	}
-	s := &loadSource{CopyFromSource: rows, ctx: ctx, load: l, stmt: stmt, width: len(columns)}
+	l.width = len(columns)
+	s := &loadSource{CopyFromSource: rows, ctx: ctx, load: l, stmt: stmt, bound: bound(make([]any, len(columns)))}
 	c.native.copying = true
 	l.stored, l.failed = c.native.conn.CopyFrom(ctx, table, l.columns, s)
 	c.native.copying = false
@@ -57,7 +60,8 @@ func (c *Conn) CopyFrom(ctx context.Context, table pgx.Identifier, columns []str
 type load struct {
 	head    string // of the text, before the columns
 	columns []string
-	row     []any // the last, with its keys
+	width   int   // the number of the application's columns; those behind hold keys
+	row     []any // the last, with its keys, which pgx has encoded before it asks for the next
 	stored  int64
 	failed  error
 }
@@ -125,7 +129,14 @@ func (l *load) NumInput() int { return -1 }
 // ExecContext takes a row, or gives the answer of the COPY.
 func (l *load) ExecContext(_ context.Context, args []driver.NamedValue) (driver.Result, error) {
 	if len(args) > 0 {
-		l.row = values(args)
+		l.row = l.row[:0]
+		for i := range args {
+			v := args[i].Value
+			if text, is := v.(string); is && i >= l.width && len(text) == len(uuid.Nil.String()) {
+				v = uuidText(text)
+			}
+			l.row = append(l.row, v)
+		}
 		return driver.RowsAffected(1), nil
 	}
 	if l.failed != nil {
@@ -145,14 +156,34 @@ var errNoRows = anchor.Last("keyfillpgx", "keyfillpgx: a COPY gives no rows: cal
 // Query fails: a COPY gives no rows.
 func (l *load) Query([]driver.Value) (driver.Rows, error) { return nil, errNoRows }
 
+// uuidText is a key that may be a UUID as text. For a column of the type uuid pgx has to
+// have 16 bytes, which it finds out anew for each row where the value is a string.
+type uuidText string
+
+var (
+	_ pgtype.UUIDValuer = uuidText("")
+	_ pgtype.TextValuer = uuidText("")
+)
+
+// UUIDValue returns the 16 bytes.
+func (u uuidText) UUIDValue() (pgtype.UUID, error) {
+	id, err := uuid.Parse(string(u))
+	return pgtype.UUID{Bytes: id, Valid: err == nil}, err
+}
+
+// TextValue returns the text.
+func (u uuidText) TextValue() (pgtype.Text, error) {
+	return pgtype.Text{String: string(u), Valid: true}, nil
+}
+
 // loadSource are the application's rows with their keys. pgx reads them in a goroutine of
 // its own while the connection waits, so that nobody else uses keyfill's.
 type loadSource struct {
 	pgx.CopyFromSource
 	ctx     context.Context
 	load    *load
-	stmt    driver.Stmt // keyfill's, around load
-	width   int         // the number of the application's columns
+	stmt    driver.Stmt         // keyfill's, around load
+	bound   []driver.NamedValue // the row that is on its way
 	refused error
 }
 
@@ -162,10 +193,13 @@ func (s *loadSource) Values() ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(row) != s.width {
-		return nil, fmt.Errorf("expected %d values, got %d values", s.width, len(row))
+	if len(row) != len(s.bound) {
+		return nil, fmt.Errorf("expected %d values, got %d values", len(s.bound), len(row))
 	}
-	if _, err := session.ExecStmt(s.ctx, s.stmt, bound(row)); err != nil {
+	for i := range row {
+		s.bound[i].Value = row[i]
+	}
+	if _, err := session.ExecStmt(s.ctx, s.stmt, s.bound); err != nil {
 		s.refused = err
 		return nil, err
 	}

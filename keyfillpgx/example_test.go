@@ -12,8 +12,8 @@ import (
 	"github.com/keyfill/keyfill/keyfillpgx"
 )
 
-// The example needs a server, so that it is compiled alone. The folder pgx of examples has
-// a whole program, which a test runs.
+// The program needs a server, and prints "2 <nil>". The folder pgx of examples has a whole
+// one.
 func ExampleWrapPool() {
 	ctx := context.Background()
 	pool, err := pgxpool.New(ctx, os.Getenv("DATABASE_URL"))
@@ -32,7 +32,7 @@ func ExampleWrapPool() {
 	fmt.Println(n, err)
 }
 
-// The example needs a server, so that it is compiled alone.
+// The program needs a server, and prints "1 <nil>" the first time.
 func ExampleWrapConn() {
 	ctx := context.Background()
 	conn, err := pgx.Connect(ctx, os.Getenv("DATABASE_URL"))

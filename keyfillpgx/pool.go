@@ -147,12 +147,18 @@ func (p *Pool) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, er
 	if err != nil {
 		return errRows{err}, err
 	}
+	keeps := false
+	defer func() {
+		if !keeps { // an error, or a panic of the program's tracer
+			c.Release()
+		}
+	}()
 	rows, err := c.Query(ctx, sql, args...)
 	if err != nil {
 		rows.Close()
-		c.Release()
 		return rows, err
 	}
+	keeps = true
 	return &poolRows{rows, c}, nil
 }
 
@@ -217,8 +223,8 @@ func (r *poolRows) Next() bool {
 }
 
 func (r *poolRows) Close() {
+	defer r.conn.Release() // also where a tracer of the program panics
 	r.Rows.Close()
-	r.conn.Release()
 }
 
 func (r *poolRows) Scan(dest ...any) error {
