@@ -24,7 +24,11 @@
 //	catalog     what the engine says of a table
 //	check       what keyfill check finds
 //	seen        what an operator sees of it while it runs
+//	logs        the logs that keyfill explain reads
+//	retry       transactions that are made again, and COMMITs without an answer
 //	faults      killed processes and servers, clocks, clusters
+//	stores      each store under every fault, and how often it is asked
+//	rollout     processes that begin and end while others run, as pods do
 //	sqlserver   what the drivers of SQL Server and Oracle send
 //	fuzz        generated statements
 //	columnscan  how database/sql scans columns from Go 1.27 on

@@ -13,7 +13,6 @@ import (
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/internal/store"
-	"github.com/keyfill/keyfill/internal/testdb"
 )
 
 // rolling says how processes of several kinds insert at once.
@@ -28,45 +27,56 @@ type rolling struct {
 	crowd int
 	calm  time.Duration
 
-	// byWay lets the engines of a way run at once, and one way after the other; all lets
-	// all ways of all engines run at once.
-	byWay, all bool
+	// all lets the ways of all engines run at once, but for the brief ones of an engine.
+	all bool
 }
 
 // rollingNow is how processes insert in this run: for two minutes, in all ways at once; with
-// make soak for as long as KEYFILL_SOAK_ROLLING says and without a pause; with -short for a
-// moment.
+// make soak for as long as KEYFILL_SOAK_ROLLING says, and with shorter pauses; with -short
+// for a moment, one way after the other.
 func rollingNow(t *testing.T) rolling {
 	t.Helper()
+	long := rolling{spell: 2 * time.Minute, pause: 250 * time.Millisecond, crowd: 2, calm: 10 * time.Second, all: true}
 	switch {
 	case harness.Soaking():
-		spell, err := time.ParseDuration(os.Getenv("KEYFILL_SOAK_ROLLING"))
-		if err != nil {
+		long.pause = 100 * time.Millisecond
+		var err error
+		if long.spell, err = time.ParseDuration(os.Getenv("KEYFILL_SOAK_ROLLING")); err != nil {
 			t.Fatalf("KEYFILL_SOAK_ROLLING: %v", err)
 		}
-		return rolling{spell: spell, crowd: 3, calm: 3 * time.Second, byWay: true}
 	case testing.Short():
 		return rolling{spell: 1500 * time.Millisecond, crowd: 3, calm: 200 * time.Millisecond}
 	}
-	return rolling{spell: 2 * time.Minute, pause: 100 * time.Millisecond, crowd: 2, calm: 10 * time.Second, all: true}
+	return long
 }
 
 // rollingEngines are those on which processes with keyfill are deployed beside others.
 var rollingEngines = []harness.Engine{harness.MySQLDefault, harness.PgxDefault, harness.SQLiteFile}
 
-// rollingWays are the ways there and back.
+// rollingServers are those of them whose columns have widths.
+var rollingServers = []harness.Engine{harness.MySQLDefault, harness.PgxDefault}
+
+// rollingWays are the ways there and back, and from one source or column to another.
 var rollingWays = []struct {
 	name    string
 	engines []harness.Engine
 	run     func(t *testing.T, d *deployment, e harness.Engine)
+	brief   bool // an eighth of the time is enough
 }{
-	{"There", rollingEngines, rollThere},
-	{"Native", []harness.Engine{harness.PgxDefault}, rollNative},
-	{"Back", rollingEngines, rollBack},
-	{"BackOwned", rollingEngines, rollBackOwned},
-	{"Change", rollingEngines, rollChange},
-	{"Beside", rollingEngines, rollBeside},
-	{"Galera", []harness.Engine{harness.MySQLDefault}, rollGalera},
+	{"There", rollingEngines, rollThere, false},
+	{"Native", []harness.Engine{harness.PgxDefault}, rollNative, false},
+	{"Back", rollingEngines, rollBack, false},
+	{"BackOwned", rollingEngines, rollBackOwned, false},
+	{"Change", rollingEngines, rollChange, false},
+	{"Beside", rollingEngines, rollBeside, false},
+	{"Skip", rollingEngines, rollSkip, true},
+	{"KeyTable", rollingEngines, rollKeyTable, true},
+	{"Bigint", rollingServers, rollBigint, true},
+	{"UUID", rollingServers, rollUUID, true},
+	{"Galera", []harness.Engine{harness.MySQLDefault}, rollGalera, false},
+	{"GaleraBeside", []harness.Engine{harness.MySQLDefault}, rollBeside, true},
+	{"GaleraSkip", []harness.Engine{harness.MySQLDefault}, rollSkip, true},
+	{"GaleraKeyTable", []harness.Engine{harness.MySQLDefault}, rollKeyTable, true},
 }
 
 // TestRolling: in each of the ways, old and new processes insert at once and are replaced,
@@ -78,29 +88,42 @@ var rollingWays = []struct {
 func TestRolling(t *testing.T) {
 	r := rollingNow(t)
 	var running sync.WaitGroup
+	brief := map[string][]func(){} // by their servers, one after the other
 	for _, w := range rollingWays {
 		for _, e := range w.engines {
+			isGalera := strings.HasPrefix(w.name, "Galera")
 			one := func() {
 				t.Run(w.name+"/"+e.Name, func(t *testing.T) {
 					d := &deployment{}
-					if w.name == "Galera" {
+					if isGalera {
 						d = deployCluster(t)
 					} else {
 						d = deploy(t, e)
 					}
 					d.rolling = r
+					if r.all && w.brief {
+						d.rolling.spell, d.rolling.calm = r.spell/8, r.calm/8
+					}
 					w.run(t, d, e)
 				})
 			}
-			if !r.all && !r.byWay {
+			switch {
+			case !r.all:
 				one()
-				continue
+			case w.brief:
+				servers := fmt.Sprint(e.Name, isGalera)
+				brief[servers] = append(brief[servers], one)
+			default:
+				running.Go(one)
 			}
-			running.Go(one)
 		}
-		if r.byWay {
-			running.Wait()
-		}
+	}
+	for _, ways := range brief {
+		running.Go(func() {
+			for _, one := range ways {
+				one()
+			}
+		})
 	}
 	running.Wait()
 }
@@ -108,7 +131,13 @@ func TestRolling(t *testing.T) {
 // create makes the table t, whose id the engine numbers, with rows.
 func (d *deployment) create(e harness.Engine) {
 	d.t.Helper()
-	harness.Exec(d.t, d.raw, "CREATE TABLE t (id "+numberedColumn(e)+", who VARCHAR(100) NOT NULL)")
+	d.createWith(numberedColumn(e))
+}
+
+// createWith is create with a type of the column.
+func (d *deployment) createWith(kind string) {
+	d.t.Helper()
+	harness.Exec(d.t, d.raw, "CREATE TABLE t (id "+kind+", who VARCHAR(100) NOT NULL)")
 	for range 100 {
 		harness.Exec(d.t, d.raw, "INSERT INTO t (who) VALUES ('before')")
 	}
@@ -326,61 +355,4 @@ func deployCluster(t *testing.T) *deployment {
 		d.ways = append(d.ways, way{"mysql", node.DSN(name), step})
 	}
 	return d
-}
-
-// TestRaisedLost: a counter that was raised on a server which writes its log once a
-// second may be back where it was after kill -9. Whoever reads it back knows, and a
-// sequence refuses to fill the column.
-func TestRaisedLost(t *testing.T) {
-	server := testdb.Start(t, testdb.MariaDB().With("--innodb-flush-log-at-trx-commit=0", "--innodb-flush-log-at-timeout=2700"))
-	e := harness.MySQLDefault
-	e.Server = server
-	d := deploy(t, e)
-	d.create(e)
-	harness.Exec(t, d.raw, "SET GLOBAL innodb_flush_log_at_trx_commit = 1")
-	harness.Exec(t, d.raw, "INSERT INTO t (who) VALUES ('before')") // what was done so far is on the disk
-	harness.Exec(t, d.raw, "SET GLOBAL innodb_flush_log_at_trx_commit = 0")
-	entry := d.execute(d.plan("there"))[0]
-	server.Kill(t)
-	server.Restart(t)
-	harness.Eventually(t, func() error { return d.raw.Ping() })
-	below := belowOf(t, entry)
-	next := nextMariaDB(t, d.raw)
-	if next >= below {
-		t.Logf("the server has kept the raised counter: %d", next)
-		return
-	}
-	if err := d.insertOne(entry); !errors.Is(err, store.ErrBelow) {
-		t.Errorf("beside a counter that stands at %d, below %d: %v", next, below, err)
-	}
-	if err := d.insertOne(d.execute(d.plan("there"))[0]); err != nil {
-		t.Errorf("an INSERT after the counter was raised again: %v", err)
-	}
-}
-
-// insertOne inserts a row as a process that has just begun does, by an entry of the policy.
-func (d *deployment) insertOne(entry string) error {
-	d.t.Helper()
-	db, err := (&writer{Driver: d.ways[0].driver, DSN: d.ways[0].dsn, Entry: entry}).open()
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	defer db.Close()
-	_, err = db.Exec("INSERT INTO t (who) VALUES ('before')")
-	return err
-}
-
-// nextMariaDB returns where the counter of t stands.
-func nextMariaDB(t *testing.T, raw *sql.DB) int64 {
-	t.Helper()
-	var name, text string
-	if err := raw.QueryRow("SHOW CREATE TABLE t").Scan(&name, &text); err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(text, " AUTO_INCREMENT=")
-	var next int64
-	if _, err := fmt.Sscan(rest, &next); err != nil {
-		t.Fatal(err)
-	}
-	return next
 }

@@ -45,6 +45,10 @@ type writer struct {
 	// Returning says that ids are read by RETURNING, on PostgreSQL.
 	Returning bool
 
+	// First is the first id that a process of the kind outside brings, 0 for one that
+	// brings none.
+	First int64
+
 	// Pause follows each INSERT of a connection.
 	Pause time.Duration
 
@@ -143,13 +147,19 @@ func (w *writer) insert(db *sql.DB, hand, n int) (ids []int64, err error) {
 	for i := range 1 + 2*(n%2) {
 		texts = append(texts, fmt.Sprint(mark{w.Number, hand, n, i}))
 	}
-	if n%7 != 0 {
-		return w.insertTexts(db, texts)
-	}
-	err = harness.InTx(db, func(tx *sql.Tx) error {
-		ids, err = w.insertTexts(tx, texts)
+	insert := func(db execer) error {
+		if w.First > 0 {
+			ids, err = w.bring(db, hand, n, texts)
+		} else {
+			ids, err = w.insertTexts(db, texts)
+		}
 		return err
-	})
+	}
+	if n%7 != 0 {
+		err = insert(db)
+		return ids, err
+	}
+	err = harness.InTx(db, func(tx *sql.Tx) error { return insert(tx) })
 	return ids, err
 }
 

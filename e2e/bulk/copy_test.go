@@ -234,8 +234,9 @@ func TestCopyTransaction(t *testing.T) {
 					}
 					seen[k.Key] = true
 				}
-				if len(seen) != 12 {
-					t.Errorf("%d keys are recorded, want 12", len(seen))
+				// The INSERTs have the keys that the ROLLBACK has left free, and loads new ones.
+				if len(seen) != 9 {
+					t.Errorf("%d keys are recorded, want 9", len(seen))
 				}
 			})
 		}

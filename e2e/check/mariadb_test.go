@@ -139,6 +139,12 @@ var mariadbFaults = []fault{
 		name: "not unique, a long name", schema: []string{"CREATE TABLE " + longName + " (id CHAR(36) NOT NULL, KEY (id))"},
 		policy: "  " + longName + ": {column: id, source: uuidv7}\n", rule: "not-unique", table: longName, column: "id", line: 3,
 	},
+	{
+		name: "a state whose name is too long", schema: []string{"CREATE TABLE " + longName + " (id BIGINT NOT NULL PRIMARY KEY)"},
+		policy: "  \"a234*\": {column: id, source: {kind: sequence, ensure_schema: true, name: \"{table}{table}{table}\"}}\n",
+		fixed:  "  \"a234*\": {column: id, source: {kind: sequence, ensure_schema: true, name: \"{table}\"}}\n",
+		rule:   "state", table: longName, column: "id", line: 3, says: "190 characters",
+	},
 }
 
 // longName has as many characters as MariaDB takes.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/e2e/internal/harness"
+	"github.com/keyfill/keyfill/internal/check"
 )
 
 // TestOddNames: a name that is no text stops nothing.
@@ -26,6 +27,19 @@ func TestOtherStore(t *testing.T) {
 	findings, _ := look(t, s, "  orders: {column: id, source: {kind: sequence, store: far, start: 1}}\nstores:\n  far: {driver: sqlite, dsn_env: STORE_DSN}\n")
 	if len(findings) != 1 || findings[0].Rule != "state-tables" || strings.HasSuffix(findings[0].Remedy, ";") || !strings.Contains(findings[0].Remedy, `"far"`) {
 		t.Errorf("%+v", findings)
+	}
+}
+
+// TestStoreWithoutDriver: a store without SQL, whose driver the application has and this
+// program has not, is no fault of the policy.
+func TestStoreWithoutDriver(t *testing.T) {
+	s := harness.SQLiteFile.Scratch(t)
+	execute(t, s, ownTables(dialect.SQLite(), "CREATE TABLE orders (id INTEGER PRIMARY KEY)")...)
+	for _, where := range []string{"endpoints_env: NO_SUCH_SERVERS", `endpoints: ["etcd-1:2379"]`} {
+		findings, _ := look(t, s, "  orders: {column: id, source: {kind: sequence, store: far, start: 1}}\nstores:\n  far: {driver: elsewhere, "+where+"}\n")
+		if len(findings) != 1 || findings[0].Rule != "store" || findings[0].Severity != check.Info || !strings.Contains(findings[0].Message, `"elsewhere"`) {
+			t.Errorf("%s: %+v", where, findings)
+		}
 	}
 }
 

@@ -23,7 +23,7 @@ func TestFaultCut(t *testing.T) {
 		cuts, lasts = 50, time.Second
 	}
 	eachFaultKindByTurns(t, 0, faultEngines[:2], func(t *testing.T, e harness.Engine, k faultKind) {
-		w := k.often().swarm(t, e)
+		w := k.often().swarm(t, e).leisurely()
 		p := newCutter(t, e.Server.Addr())
 		w.job.DSN = strings.Replace(w.job.DSN, e.Server.Addr(), p.addr(), 1)
 		w.tolerable = aboutConnections
@@ -95,7 +95,7 @@ func (w *swarm) hurt(err error) bool {
 // that reserves, or of one that waits for it.
 func TestFaultFetchEnded(t *testing.T) {
 	eachFaultKindByTurns(t, 1, faultEngines[:2], func(t *testing.T, e harness.Engine, k faultKind) {
-		w := k.often().swarm(t, e)
+		w := k.often().swarm(t, e).leisurely()
 		w.tolerable = aboutConnections
 		all := w.mustStart(4)
 		w.awaitCommit(all)

@@ -31,9 +31,11 @@ type hand struct {
 	log    *journal
 	form   form
 
-	// patience bounds a step. crosses says that transactions lock rows in any
-	// order, so that there are deadlocks.
+	// patience bounds a step. Steps that fail one after another have twice as long
+	// each time, so that a slow machine comes to an end: longer is how long. crosses
+	// says that transactions lock rows in any order, so that there are deadlocks.
 	patience time.Duration
+	longer   time.Duration
 	crosses  bool
 	single   bool
 
@@ -48,7 +50,7 @@ func newHand(e harness.Engine, db *sql.DB, log *journal, j *job, first int64) *h
 
 // step inserts once, or in a transaction.
 func (h *hand) step() {
-	ctx, cancel := context.WithTimeout(context.Background(), h.patience)
+	ctx, cancel := context.WithTimeout(context.Background(), max(h.patience, h.longer))
 	defer cancel()
 	var err error
 	if rand.IntN(2) == 0 {
@@ -62,7 +64,10 @@ func (h *hand) step() {
 	if err != nil {
 		h.log.fail(err)
 		time.Sleep(jobPause)
+		h.longer = min(2*max(h.patience, h.longer), jobPatience)
+		return
 	}
+	h.longer = 0
 }
 
 // transaction inserts several times, once in a savepoint, and commits or not.

@@ -22,7 +22,7 @@ func TestFaultLate(t *testing.T) {
 		return rand.N(2 * latePatience)
 	}
 	eachFaultKindByTurns(t, 0, faultEngines[:2], func(t *testing.T, e harness.Engine, k faultKind) {
-		w := k.often().swarm(t, e)
+		w := k.often().swarm(t, e).leisurely()
 		p := newLate(t, e.Server.Addr(), late)
 		w.job.DSN = strings.Replace(w.job.DSN, e.Server.Addr(), p.addr(), 1)
 		w.job.Patience = latePatience

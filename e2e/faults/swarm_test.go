@@ -71,6 +71,14 @@ var (
 	faultSnowflake = policy.Source{Kind: policy.KindSnowflake, EnsureSchema: true}
 )
 
+// leisurely lets processes have leisure, but for a long run.
+func (w *swarm) leisurely() *swarm {
+	if !harness.Soaking() {
+		w.job.Pause = leisure
+	}
+	return w
+}
+
 // use makes the keys come from a source. Of one with a worker's number each place
 // has its own, which the next process in that place has again, and on a server a
 // clock of its own.

@@ -28,8 +28,9 @@ func TestSuspect(t *testing.T) {
 			if got := m.Stats().Tables["t"].Suspects; got != want {
 				t.Errorf("%d suspects are counted, want %d", got, want)
 			}
-			if got := strings.Count(log.String(), "source suspect"); got != int(want) {
-				t.Errorf("%d are logged, want %d: %s", got, want, log.String())
+			// One line a minute tells of them.
+			if got := strings.Count(log.String(), "source suspect"); got > int(want) || (got == 0) != (want == 0) {
+				t.Errorf("%d lines tell of %d suspects: %s", got, want, log.String())
 			}
 		}
 		harness.Exec(t, db, insert, 1)

@@ -1,6 +1,7 @@
 package pages_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -8,43 +9,60 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/keyfill/keyfill/e2e/internal/harness"
-	"github.com/keyfill/keyfill/policy"
 )
 
 // notRun are the commands that no test runs, by the words with which they begin, with the
 // reason.
 var notRun = map[string]string{
-	"go build -o keyfill ./cmd/keyfill": "the tests build it, to another place",
-	"go test -run '^TestFigures$'":      "it measures for an hour",
-	"go tool pprof":                     "it reads what a measurement has written",
-	"GOMAXPROCS=1 go test ./rewrite":    "it measures",
+	"go build -o keyfill ./cmd/keyfill":                "the tests build it, to another place",
+	"go test -run '^TestFigures$'":                     "it measures for an hour",
+	"go tool pprof":                                    "it reads what a measurement has written",
+	"go install github.com/keyfill/keyfill/keyfillvet": "it waits for the first release",
+	"go vet -vettool=":                                 "TestVetTool of the module keyfillvet runs it",
+	"GOMAXPROCS=1 go test ./rewrite":                   "it measures",
+
+	"go run .":              "TestFrameworks builds and runs the programs",
+	"go get entgo.io/ent":   "TestFrameworks takes the code of examples/ent",
+	"go run -mod=mod entgo": "the same",
+	"CGO_ENABLED=0 go run github.com/sqlc-dev/sqlc/cmd/sqlc": "TestFrameworks takes the code of examples/sqlc",
 }
 
 // place is where the commands of a page are run.
 type place struct {
 	folder string
 	env    []string
+	dsn    string // of the database that was made last
 }
 
 // places make what the commands of a page expect: a folder with the page's policy, and
 // databases with the tables of which the page speaks.
 var places = map[string]func(t *testing.T, p *place){
-	"docs/adopting.md": func(t *testing.T, p *place) {
-		dsn := p.database(t, "mariadb", "SHOP_DSN", "CREATE TABLE orders (id BIGINT AUTO_INCREMENT PRIMARY KEY, note TEXT, id_uuid CHAR(36) UNIQUE);\n"+
-			"INSERT INTO orders (note) VALUES ('a'), ('b'), ('c');\n"+
-			"CREATE TABLE invoices (id BIGINT PRIMARY KEY, note TEXT);\n")
-		// A process has filled the columns, so that there is something to hand back, and a
-		// sequence to begin above.
-		numbers := policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Exclusive: true}
-		db, _ := harness.OpenConnector(t, harness.ConnectorOf(t, "mysql", dsn), &policy.Config{Tables: map[string]policy.Table{
-			"orders":   {Column: "id", InPlace: &numbers},
-			"invoices": {Column: "id", InPlace: &numbers},
-		}})
-		execute(t, db, "INSERT INTO orders (note) VALUES ('d');\n")
-		execute(t, db, "INSERT INTO invoices (note) VALUES ('a');\n")
-		p.policy(t, "  orders: {column: id_uuid, source: uuidv7}\n")
+	adoptingPage: func(t *testing.T, p *place) { adopting(t, p, "mariadb") },
+	"docs/command.md": func(t *testing.T, p *place) {
+		const customers = "CREATE TABLE customers (id UUID NOT NULL PRIMARY KEY, name TEXT);\n"
+		p.database(t, "mariadb", "SHOP_DSN", customers)
+		if err := os.WriteFile(filepath.Join(p.folder, "schema.sql"), []byte(customers), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	},
+	"docs/explaining.md": func(t *testing.T, p *place) {
+		p.policy(t, "  customers: {column: id, source: uuidv7}\ndialect: postgres\n")
+		const insert = "INSERT INTO customers (name) VALUES ('a')"
+		for name, text := range map[string]string{
+			"postgresql.csv": `2026-11-23 18:00:00.000 UTC,"postgres","shop",41,"127.0.0.1:5000",69700000.29,1,"INSERT",2026-11-23 18:00:00 UTC,3/2,0,LOG,00000,"statement: ` +
+				insert + `",,,,,,,,,"psql","client backend",,0` + "\n",
+			"db/queries.sql": insert + ";\n",
+		} {
+			file := filepath.Join(p.folder, filepath.FromSlash(name))
+			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	},
+	"docs/vet.md": func(t *testing.T, p *place) {
+		if err := os.WriteFile(filepath.Join(p.folder, "customers.sql"), []byte("INSERT INTO customers (name) VALUES ('a');\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	},
 	"docs/check.md": func(t *testing.T, p *place) {
 		p.database(t, "postgres", "DATABASE_URL", "CREATE TABLE customers (id uuid PRIMARY KEY, name text);\n")
@@ -65,7 +83,7 @@ func (p *place) database(t *testing.T, name, variable, tables string) string {
 	t.Helper()
 	db, dsn := engines[name].empty(t)
 	execute(t, db, tables)
-	p.env = append(p.env, variable+"="+dsn)
+	p.env, p.dsn = append(p.env, variable+"="+dsn), dsn
 	return dsn
 }
 

@@ -41,37 +41,21 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// TestProgramOfLibraries does what docs/frameworks.md tells a new user of database/sql: its
-// policy and its program are written into an empty folder, and parents and children are
-// stored.
-func TestProgramOfLibraries(t *testing.T) {
-	const page = "docs/frameworks.md"
+// TestEmptyFolder does what the page about database/sql tells a new user, command by
+// command. The programs of the other pages are built in one module: see TestFrameworks.
+func TestEmptyFolder(t *testing.T) {
+	r := recipeOf(t, frameworks+"database-sql.md")
 	folder := newModule(t)
-	commands := ""
-	for _, b := range blocksOf(t, "docs/setup.md") {
-		if strings.HasPrefix(b.text, "go mod ") {
-			commands = strings.ReplaceAll(b.text, "auto/postgres", "auto/sqlite")
-		}
+	for name, text := range r.files {
+		write(t, folder, name, text)
 	}
-	for _, b := range blocksOf(t, page) {
-		if b.program() {
-			write(t, folder, "main.go", b.text)
-		}
-	}
-	write(t, folder, "keyfill.yaml", policyOf(t, page).text)
-	printed := run(t, folder, "go mod init example.com/shop", commands, "go build -o shop .", "./shop")
-	if printed != "1 stored\n2 stored\n" {
-		t.Errorf("the program prints %q, want two orders that are stored", printed)
-	}
+	printed := run(t, folder, r.commands)
 	db, err := sql.Open("sqlite", filepath.Join(folder, "shop.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	var children int
-	if err := db.QueryRow("SELECT count(*) FROM orders JOIN customers ON customers.id = customer_id").Scan(&children); err != nil || children != 2 {
-		t.Errorf("%d orders have a customer, error %v, want 2", children, err)
-	}
+	r.compare(t, db, printed)
 }
 
 // run runs commands in a folder, each of which must succeed, and returns the standard output

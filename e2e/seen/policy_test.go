@@ -116,7 +116,7 @@ func TestNearEnd(t *testing.T) {
 				if len(got) != 1 {
 					t.Fatalf("%d lines say that the source comes to its end, want 1: %s", len(got), log.texts())
 				}
-				got[0].has(t, slog.LevelWarn, "table column keys remedy", map[string]string{"table": "t", "column": "id", "keys": fmt.Sprint(last)})
+				got[0].has(t, slog.LevelWarn, "table column keys remedy count", map[string]string{"table": "t", "column": "id", "keys": fmt.Sprint(last)})
 			})
 		})
 	}

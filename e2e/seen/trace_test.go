@@ -98,15 +98,19 @@ func TestTrace(t *testing.T) {
 
 		is("a key of its own", traced(func(ctx context.Context) { mustExec(ctx, "INSERT INTO t (id, a) VALUES (1000, 1000)") }),
 			keyfill.Event{Entry: "t*", Table: "t", Action: "keep", Offset: -1, Way: "as it came"})
+		is("another table that works", traced(func(ctx context.Context) { mustExec(ctx, "INSERT INTO other (id, a) VALUES (1, 1)") }),
+			keyfill.Event{Action: "pass", Offset: -1, Way: "as it came"})
+		is("a key of its own that is there", traced(func(ctx context.Context) { fails(ctx, "INSERT INTO t (id, a) VALUES (1000, 1001)") }),
+			keyfill.Event{Entry: "t*", Table: "t", Action: "keep", Offset: -1, Way: "as it came", Failed: true, Cause: keyfill.CauseEngine})
 		for range 2 { // the second time the text is known
 			is("another table", traced(func(ctx context.Context) { fails(ctx, "INSERT INTO other (id, a) VALUES (1, 'x'), (1, 2)") }),
-				keyfill.Event{Action: "pass", Offset: -1, Way: "as it came"})
+				keyfill.Event{Action: "pass", Offset: -1, Way: "as it came", Failed: true, Cause: keyfill.CauseEngine})
 		}
 		refused := traced(func(ctx context.Context) { fails(ctx, "INSERT INTO t VALUES (1, 2, 3)") })
 		is("too many values", refused, keyfill.Event{Entry: "t*", Table: "t", Action: "refuse", Reason: "column_count",
 			Offset: 21, Outcome: keyfill.NotStored, Failed: true})
 		rehearsed := traced(func(ctx context.Context) { fails(ctx, "INSERT INTO v (a) VALUES ('x'), (NULL), (NULL), (1), (1)") })
-		is("a rehearsal", rehearsed, keyfill.Event{Entry: "v", Table: "v", Action: "fill", Withheld: true, Offset: -1, Way: "as it came"})
+		is("a rehearsal", rehearsed, keyfill.Event{Entry: "v", Table: "v", Action: "fill", Withheld: true, Offset: -1, Way: "as it came", Failed: true, Cause: keyfill.CauseEngine})
 
 		inside := traced(func(ctx context.Context) {
 			tx, err := db.Begin()

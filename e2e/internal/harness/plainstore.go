@@ -21,15 +21,21 @@ import (
 type PlainStore struct {
 	mu       sync.Mutex
 	states   map[string]*plainCounter // by name
-	marks    map[string]int64         // by name and worker
+	marks    map[string]*plainMark    // by name and worker
 	series   map[string][]*plainSeries
 	bindings map[string]plainBinding // what fills each column
 	open     int                     // how many have opened it, and not closed it
 }
 
 type plainCounter struct {
+	kind       string // of the source
 	parameters string
 	next       int64
+}
+
+type plainMark struct {
+	parameters string
+	until      int64
 }
 
 type plainSeries struct {
@@ -38,15 +44,28 @@ type plainSeries struct {
 	until time.Time // the lease
 }
 
-// RegisterPlain registers the driver of a new store without SQL, and returns both.
-func RegisterPlain(t *testing.T) (name string, s *PlainStore) {
-	s = &PlainStore{
-		states: map[string]*plainCounter{}, marks: map[string]int64{},
+// NewPlain returns a store without states.
+func NewPlain() *PlainStore {
+	return &PlainStore{
+		states: map[string]*plainCounter{}, marks: map[string]*plainMark{},
 		series: map[string][]*plainSeries{}, bindings: map[string]plainBinding{},
 	}
+}
+
+// RegisterPlain registers the driver of a new store without SQL, and returns both.
+func RegisterPlain(t *testing.T) (name string, s *PlainStore) {
+	s = NewPlain()
 	name = fmt.Sprintf("plain%p", s)
 	sql.Register(name, plainDriver{s})
 	return name, s
+}
+
+// Open returns the store for one more process.
+func (s *PlainStore) Open() keysource.Store {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open++
+	return s
 }
 
 // Opened returns how many databases use the store now.
@@ -86,10 +105,7 @@ func (d plainDriver) OpenStore(dsn string) (keysource.Store, error) {
 	if dsn != "memory" {
 		return nil, errors.New("no such memory: " + dsn)
 	}
-	d.store.mu.Lock()
-	defer d.store.mu.Unlock()
-	d.store.open++
-	return d.store, nil
+	return d.store.Open(), nil
 }
 
 // Close is [keysource.Store].Close.
@@ -119,7 +135,7 @@ func (s *PlainStore) Bind(_ context.Context, st keysource.State, column string) 
 
 // at calls f with the counter of a state, which is made where it is missing. What is
 // made is nobody's business before: two may ask for the first integer.
-func (s *PlainStore) at(ctx context.Context, st keysource.State, f func(*plainCounter) error) error {
+func (s *PlainStore) at(ctx context.Context, kind string, st keysource.State, f func(*plainCounter) error) error {
 	s.mu.Lock()
 	c := s.states[st.Name]
 	s.mu.Unlock()
@@ -130,7 +146,7 @@ func (s *PlainStore) at(ctx context.Context, st keysource.State, f func(*plainCo
 		}
 		s.mu.Lock()
 		if s.states[st.Name] == nil {
-			s.states[st.Name] = &plainCounter{st.Parameters, first}
+			s.states[st.Name] = &plainCounter{kind, st.Parameters, first}
 		}
 		s.mu.Unlock()
 	}
@@ -139,8 +155,8 @@ func (s *PlainStore) at(ctx context.Context, st keysource.State, f func(*plainCo
 	switch c = s.states[st.Name]; {
 	case c == nil:
 		return errors.New("the state was lost as soon as it was made")
-	case c.parameters != st.Parameters:
-		return fmt.Errorf("%w: state %q has other parameters", keysource.ErrStoreState, st.Name)
+	case c.kind != kind || c.parameters != st.Parameters:
+		return fmt.Errorf("%w: state %q is of another kind, or has other parameters", keysource.ErrStoreState, st.Name)
 	}
 	return f(c)
 }
@@ -154,7 +170,7 @@ type plainReserver struct {
 }
 
 func (r plainReserver) Reserve(ctx context.Context, n, seen int64) (got keysource.Reservation, err error) {
-	err = r.store.at(ctx, r.state, func(c *plainCounter) error {
+	err = r.store.at(ctx, "sequence", r.state, func(c *plainCounter) error {
 		got.First = c.next
 		switch left := r.state.Max - c.next + 1; {
 		case c.next < seen:
@@ -171,7 +187,7 @@ func (r plainReserver) Reserve(ctx context.Context, n, seen int64) (got keysourc
 }
 
 func (r plainReserver) Advance(ctx context.Context, to int64) error {
-	return r.store.at(ctx, r.state, func(c *plainCounter) error {
+	return r.store.at(ctx, "sequence", r.state, func(c *plainCounter) error {
 		c.next = max(c.next, to)
 		return nil
 	})
@@ -179,19 +195,27 @@ func (r plainReserver) Advance(ctx context.Context, to int64) error {
 
 // Marker is [keysource.Store].Marker.
 func (s *PlainStore) Marker(st keysource.State, worker int64, _ string) keysource.Marker {
-	return plainMarker{s, fmt.Sprintf("%s %d", st.Name, worker)}
+	return plainMarker{s, fmt.Sprintf("%s %d", st.Name, worker), st.Parameters}
 }
 
 type plainMarker struct {
-	store *PlainStore
-	name  string
+	store            *PlainStore
+	name, parameters string
 }
 
 func (m plainMarker) Mark(_ context.Context, until int64) (before int64, err error) {
 	m.store.mu.Lock()
 	defer m.store.mu.Unlock()
-	before = m.store.marks[m.name]
-	m.store.marks[m.name] = max(before, until)
+	mark := m.store.marks[m.name]
+	if mark == nil {
+		mark = &plainMark{parameters: m.parameters}
+		m.store.marks[m.name] = mark
+	}
+	if mark.parameters != m.parameters {
+		return 0, fmt.Errorf("%w: the mark %q has other parameters", keysource.ErrStoreState, m.name)
+	}
+	before = mark.until
+	mark.until = max(before, until)
 	return before, nil
 }
 
@@ -267,7 +291,7 @@ func (o plainOwner) TakeOver(_ context.Context, n int64) (keysource.Series, erro
 }
 
 func (o plainOwner) Open(ctx context.Context, seen int64) (made keysource.Series, err error) {
-	err = o.store.at(ctx, o.state, func(c *plainCounter) error {
+	err = o.store.at(ctx, "series", o.state, func(c *plainCounter) error {
 		switch {
 		case c.next < seen:
 			made.First = c.next
@@ -305,7 +329,7 @@ func (o plainOwner) GiveUp(_ context.Context, one keysource.Series, to int64) er
 }
 
 func (o plainOwner) Advance(ctx context.Context, to int64) error {
-	return o.store.at(ctx, o.state, func(c *plainCounter) error {
+	return o.store.at(ctx, "series", o.state, func(c *plainCounter) error {
 		c.next = max(c.next, cmp.Or(to, 1))
 		return nil
 	})

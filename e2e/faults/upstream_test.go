@@ -1,0 +1,244 @@
+package faults_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/e2e/internal/harness"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// upstreamBlock is how many integers a shard takes from the central store at a time, and
+// upstreamRows how many statements of one row the tests insert where nothing is wrong.
+const (
+	upstreamBlock = 200
+	upstreamRows  = 500
+)
+
+// lossPatience is how long an INSERT waits that finds no integer left while the central
+// store is lost.
+const lossPatience = 15 * time.Second
+
+// centralOf returns a new database of another engine, through a gate, as the store of a
+// policy, and its raw pool.
+func centralOf(t *testing.T, e harness.Engine) (policy.Store, *gate, *harness.Scratch) {
+	t.Helper()
+	other := harness.MySQLDefault
+	if e.Name == other.Name {
+		other = harness.PgxDefault
+	}
+	dsn := other.DSN(t)
+	g := newGate(t, other.Server.Addr())
+	through := strings.Replace(dsn, other.Server.Addr(), g.addr(), 1)
+	if through == dsn {
+		t.Fatalf("the DSN does not name %s", other.Server.Addr())
+	}
+	return policy.Store{Driver: other.Driver, DSN: through}, g,
+		&harness.Scratch{Engine: other, Raw: harness.Open(t, other.Driver, dsn)}
+}
+
+// upstreamSource is a sequence whose integers come from the store central.
+func upstreamSource() policy.Source {
+	return policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Upstream: "central", UpstreamBlock: upstreamBlock, Block: 10}
+}
+
+// shard is one of several databases whose keys come from one store.
+type shard struct {
+	*harness.Scratch
+	*inserter
+	mount  *keyfill.Mount
+	policy *policy.Config
+}
+
+func newShard(t *testing.T, e harness.Engine, central policy.Store, source policy.Source) *shard {
+	t.Helper()
+	s := e.Scratch(t)
+	for _, query := range bulkTable {
+		harness.Exec(t, s.Raw, query)
+	}
+	cfg := harness.FillID("t", policy.Table{InPlace: &source})
+	cfg.Stores = map[string]policy.Store{"central": central}
+	db, mount := s.OpenWith(t, keyfill.Options{Policy: cfg})
+	return &shard{s, newInserter(e, db, 1), mount, cfg}
+}
+
+// keysOfAll returns the keys of all shards, in order, and fails where one is there twice.
+func keysOfAll(t *testing.T, shards ...*shard) []int64 {
+	t.Helper()
+	var all []int64
+	for _, s := range shards {
+		keys := harness.IntegersOf(t, s.Raw, "SELECT id FROM t WHERE id IS NOT NULL")
+		if len(keys) != s.stored {
+			t.Errorf("%d keys in a shard, want %d", len(keys), s.stored)
+		}
+		all = append(all, keys...)
+	}
+	slices.Sort(all)
+	for i, key := range all[1:] {
+		if key == all[i] {
+			t.Fatalf("the key %d is there twice", key)
+		}
+	}
+	return all
+}
+
+// TestFaultUpstream: two shards have their keys from one store, which is lost. Both insert
+// as long as the blocks last that they have; then the error names the store; and when the
+// store is back, they go on.
+func TestFaultUpstream(t *testing.T) {
+	for _, e := range faultEngines {
+		t.Run(e.Name, func(t *testing.T) {
+			t.Parallel()
+			central, g, at := centralOf(t, e)
+			shards := []*shard{newShard(t, e, central, upstreamSource()), newShard(t, e, central, upstreamSource())}
+			for range upstreamRows {
+				for _, s := range shards {
+					s.many(t, 1)
+				}
+			}
+			keysOfAll(t, shards...)
+			for _, s := range shards {
+				awaitSpare(t, s)
+			}
+			had := at.Next(t, "t.id")
+			g.shut()
+			var wg sync.WaitGroup
+			for _, s := range shards {
+				wg.Go(func() { untilUsedUp(t, s) })
+			}
+			wg.Wait()
+			if now := at.Next(t, "t.id"); now != had {
+				t.Errorf("the central store went from %d to %d while it was lost", had, now)
+			}
+			g.unshut()
+			for _, s := range shards {
+				harness.Eventually(t, func() error { return s.insert(jobPatience) })
+				s.many(t, upstreamRows)
+			}
+			all := keysOfAll(t, shards...)
+			// A shard has two blocks that are not used up at most.
+			blocks := int64(at.Next(t, "t.id")-1) / upstreamBlock
+			if most := int64(len(all))/upstreamBlock + 6*int64(len(shards)); blocks > most {
+				t.Errorf("%d blocks were taken for %d keys, want %d at most", blocks, len(all), most)
+			}
+		})
+	}
+}
+
+// awaitSpare waits until a shard has a whole block besides the one in use.
+func awaitSpare(t *testing.T, s *shard) {
+	t.Helper()
+	harness.Eventually(t, func() error {
+		for _, st := range s.mount.Sources() {
+			if st.UpstreamLeft >= upstreamBlock {
+				return nil
+			}
+		}
+		return s.insert(jobPatience) // on SQLite the next INSERT stores the block
+	})
+}
+
+// untilUsedUp inserts until there is an error, which has to come when a whole block was
+// used, and to say what is lost.
+func untilUsedUp(t *testing.T, s *shard) {
+	t.Helper()
+	before := s.stored
+	var err error
+	for err == nil && s.stored < before+3*upstreamBlock {
+		err = s.insert(lossPatience)
+	}
+	if n := s.stored - before; n < upstreamBlock || n > 2*upstreamBlock+20 {
+		t.Errorf("%d rows were inserted without the store, want %d to %d", n, upstreamBlock, 2*upstreamBlock)
+	}
+	if !errors.Is(err, keysource.ErrStoreDown) || !strings.Contains(fmt.Sprint(err), `store "central"`) {
+		t.Errorf("then: %v, want %v, and the name of the store", err, keysource.ErrStoreDown)
+	}
+	for _, st := range s.mount.Sources() {
+		if st.Upstream != "central" || st.UpstreamLeft != 0 || st.UpstreamError == "" || st.UpstreamFetches == 0 {
+			t.Errorf("statistics: %+v", st)
+		}
+	}
+}
+
+// TestFaultUpstreamLasts: the central store is lost for two seconds, with make soak for
+// thirty, and the blocks are to last for longer. Every INSERT succeeds, and the size of the
+// blocks has followed the use.
+func TestFaultUpstreamLasts(t *testing.T) {
+	lost, engines := 2*time.Second, faultEngines[2:]
+	if harness.Soaking() {
+		lost, engines = 30*time.Second, faultEngines
+	}
+	for _, e := range engines {
+		t.Run(e.Name, func(t *testing.T) {
+			t.Parallel()
+			central, g, _ := centralOf(t, e)
+			source := upstreamSource()
+			source.UpstreamBlock, source.UpstreamLasts = 0, 3*lost
+			s := newShard(t, e, central, source)
+			const pace = 4 * time.Millisecond
+			enough := int64(lost / pace * 3 / 2)
+			insert := func() {
+				s.many(t, 1)
+				time.Sleep(pace)
+			}
+			for s.mount.Sources()[0].UpstreamLeft < enough || s.stored < 1000 {
+				insert()
+			}
+			g.shut()
+			before := s.stored
+			for began := time.Now(); time.Since(began) < lost; {
+				insert()
+			}
+			t.Logf("%d INSERTs in %v without the store, and %d integers are left", s.stored-before, lost, s.mount.Sources()[0].UpstreamLeft)
+			g.unshut()
+			for s.mount.Sources()[0].UpstreamLeft < enough {
+				insert()
+			}
+			keysOfAll(t, s)
+		})
+	}
+}
+
+// TestFaultUpstreamKill: the processes of two shards, which have their keys from one store,
+// are killed again and again.
+func TestFaultUpstreamKill(t *testing.T) {
+	for _, e := range faultEngines {
+		t.Run(e.Name, func(t *testing.T) {
+			central, _, _ := centralOf(t, e)
+			var shards []*swarm
+			for range 2 {
+				w := newSwarm(t, e, faultTable).leisurely()
+				source := upstreamSource()
+				source.UpstreamBlock = 50
+				w.use(source)
+				w.job.Stores = map[string]policy.Store{"central": central}
+				w.tolerable = isDeadlock
+				shards = append(shards, w)
+			}
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				shards[1].rage(2, raging(t, time.Second/2), between(100*time.Millisecond, 500*time.Millisecond))
+			}()
+			shards[0].rage(2, raging(t, time.Second/2), between(100*time.Millisecond, 500*time.Millisecond))
+			<-done
+			seen := map[int64]bool{}
+			for _, w := range shards {
+				w.check()
+				for _, key := range harness.IntegersOf(t, w.raw, "SELECT id FROM t WHERE id IS NOT NULL") {
+					if seen[key] {
+						t.Fatalf("the key %d is in both shards", key)
+					}
+					seen[key] = true
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,23 @@
+package rollout_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/keyfill/keyfill/internal/testdb"
+)
+
+// The servers of this test binary have room for the connections of a thousand databases
+// that are opened at once.
+var (
+	mariaDB    = testdb.New(testdb.MariaDB().With("--max-connections=4000", "--back-log=1000"))
+	postgreSQL = testdb.New(testdb.PostgreSQL().With("-c", "max_connections=3000"))
+)
+
+// TestMain runs the tests, or one of the processes that they start.
+func TestMain(m *testing.M) {
+	if text := os.Getenv(podVariable); text != "" {
+		os.Exit(runPod(text))
+	}
+	testdb.Main(m, mariaDB, postgreSQL)
+}
