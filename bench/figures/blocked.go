@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/keyfill/keyfill/bench/nulldriver"
 )
 
 // Lock is a function in which goroutines wait for each other.
@@ -63,7 +65,7 @@ func Blocked(r Run) ([]Figure, []Lock, error) {
 
 // blockedBy returns where goroutines wait, the longest first.
 func blockedBy(keys, text string, each int) (locks []Lock, err error) {
-	l, err := openLayers(&nullDriver{}, "mysql", goroutines)
+	l, err := openLayers(&nulldriver.Driver{}, "mysql", goroutines)
 	if err != nil {
 		return nil, err
 	}

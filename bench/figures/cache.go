@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strconv"
 
+	"github.com/keyfill/keyfill/bench/nulldriver"
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/stats"
 	"github.com/keyfill/keyfill/rewrite"
@@ -42,7 +43,7 @@ func Cache(r Run) ([]Figure, error) {
 
 // keptBytes returns by how much the heap has grown after n different INSERTs.
 func keptBytes(n int) (float64, error) {
-	l, err := openLayers(&nullDriver{}, "mysql", 1)
+	l, err := openLayers(&nulldriver.Driver{}, "mysql", 1)
 	if err != nil {
 		return 0, err
 	}
@@ -72,7 +73,7 @@ func heap() uint64 {
 // statement through keyfill, over the same without what looking for its text and
 // keeping its plan take.
 func cacheTime(r Run) (Figure, error) {
-	l, err := openLayers(&nullDriver{}, "mysql", 1)
+	l, err := openLayers(&nulldriver.Driver{}, "mysql", 1)
 	if err != nil {
 		return Figure{}, err
 	}

@@ -48,37 +48,43 @@ func ordersLookup(d *dialect.Dialect) rewrite.Lookup {
 	}
 }
 
+// compiling returns two functions: one compiles a text n times, the other parses it n times
+// with TiDB's parser.
+func compiling(text string) (compile, parse func(n int) error) {
+	d, p := dialect.MySQL(), parser.New()
+	lookup := ordersLookup(d)
+	compile = func(n int) error {
+		for range n {
+			if plan := rewrite.Compile(d, lookup, text); plan.Action != rewrite.Fill {
+				return fmt.Errorf("figures: a statement is not filled: %v", plan.Action)
+			}
+		}
+		return nil
+	}
+	parse = func(n int) error {
+		for range n {
+			if _, _, err := p.ParseSQL(text); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return compile, parse
+}
+
 // Compile measures how long a text takes that was not seen before.
 func Compile(r Run) ([]Figure, error) {
-	d := dialect.MySQL()
-	lookup := ordersLookup(d)
-	p := parser.New()
 	var all []Figure
 	err := singly(func() error {
 		for _, c := range compiled {
-			if plan := rewrite.Compile(d, lookup, c.text); plan.Action != rewrite.Fill {
-				return fmt.Errorf("figures: %s: the statement is not filled: %v", c.name, plan.Action)
-			}
-			parse := func(n int) error {
-				for range n {
-					if _, _, err := p.ParseSQL(c.text); err != nil {
-						return err
-					}
-				}
-				return nil
-			}
+			compile, parse := compiling(c.text)
 			samples, err := turns(r.Rounds, r.times(5_000), []Variant{
 				{Name: tidb, Run: parse},
-				{Name: ours, Run: func(n int) error {
-					for range n {
-						rewrite.Compile(d, lookup, c.text)
-					}
-					return nil
-				}},
+				{Name: ours, Run: compile},
 				{Name: tidb + again, Run: parse},
 			})
 			if err != nil {
-				return err
+				return fmt.Errorf("%s: %w", c.name, err)
 			}
 			all = append(all, compileFigures(c.name, len(c.text), samples)...)
 		}

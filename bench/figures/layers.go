@@ -11,6 +11,7 @@ import (
 	"github.com/ngrok/sqlmw"
 
 	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/bench/nulldriver"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -30,7 +31,7 @@ type layers map[string]*sql.DB
 
 // openLayers opens the handles, with at most so many connections each. Keys of
 // "orders" are UUIDs of version 7 as text, keys of "invoices" integers of a block.
-func openLayers(d *nullDriver, dialect string, connections int) (layers, error) {
+func openLayers(d *nulldriver.Driver, dialect string, connections int) (layers, error) {
 	mw, err := sqlmw.Driver(d, sqlmw.NullInterceptor{}).(driver.DriverContext).OpenConnector("")
 	if err != nil {
 		return nil, err

@@ -19,7 +19,7 @@ import (
 type Profile struct {
 	What    string  `json:"what"`
 	Against string  `json:"against,omitempty"` // the rival; "" where there is none
-	Time    float64 `json:"time"`              // nanoseconds of CPU for each time
+	Time    float64 `json:"time"`              // nanoseconds of CPU for each time, or each row
 	Rival   float64 `json:"rival,omitempty"`   // the rival's
 	Parts   []Part  `json:"parts"`
 }
@@ -37,7 +37,11 @@ type Part struct {
 type way struct {
 	what        string
 	ours, rival Variant
+	rows        int // of a statement: the time is told for each row; 0 is one
 }
+
+// each returns the nanoseconds that turns took for each time, or for each row.
+func (w way) each(t *profiledTurns) float64 { return t.each() / float64(max(1, w.rows)) }
 
 // profileTurn is how long a turn with a profile takes, roughly: forty samples where the
 // client does all the work, fewer where it waits for an engine.
@@ -80,14 +84,14 @@ func (p profiler) one(w way) (Profile, error) {
 			}
 		}
 	}
-	one := Profile{What: w.what, Against: w.rival.Name, Time: turns[0].each()}
+	one := Profile{What: w.what, Against: w.rival.Name, Time: w.each(turns[0])}
 	ours, err := turns[0].totals()
 	if err != nil {
 		return Profile{}, err
 	}
 	var rival profileTotals
 	if len(turns) > 1 {
-		one.Rival = turns[1].each()
+		one.Rival = w.each(turns[1])
 		if rival, err = turns[1].totals(); err != nil {
 			return Profile{}, err
 		}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 
 	"github.com/google/uuid"
+
+	"github.com/keyfill/keyfill/bench/nulldriver"
 )
 
 // The texts of the null driver's figures: a SELECT and an UPDATE of 70 bytes, and
@@ -42,7 +44,7 @@ func Statements(r Run) ([]Figure, error) {
 }
 
 // on calls f with the layers of a driver and closes them.
-func on(d *nullDriver, f func(layers) ([]Figure, error)) (figures []Figure, err error) {
+func on(d *nulldriver.Driver, f func(layers) ([]Figure, error)) (figures []Figure, err error) {
 	l, err := openLayers(d, "mysql", 1)
 	if err != nil {
 		return nil, err
@@ -53,7 +55,7 @@ func on(d *nullDriver, f func(layers) ([]Figure, error)) (figures []Figure, err 
 
 // passed are statements that keyfill has seen before and passes.
 func passed(r Run) ([]Figure, error) {
-	return on(&nullDriver{}, func(l layers) ([]Figure, error) {
+	return on(&nulldriver.Driver{}, func(l layers) ([]Figure, error) {
 		var all []Figure
 		for _, s := range []struct {
 			what string
@@ -83,7 +85,7 @@ func passed(r Run) ([]Figure, error) {
 
 // unseen are passed statements each of whose texts is another one.
 func unseen(r Run) ([]Figure, error) {
-	return on(&nullDriver{}, func(l layers) ([]Figure, error) {
+	return on(&nulldriver.Driver{}, func(l layers) ([]Figure, error) {
 		var all []Figure
 		for _, s := range []struct {
 			what, head string
@@ -154,7 +156,7 @@ func byHand(db *sql.DB) func(int) error {
 
 // filled are INSERTs of a row whose key keyfill makes.
 func filled(r Run) ([]Figure, error) {
-	return on(&nullDriver{}, func(l layers) ([]Figure, error) {
+	return on(&nulldriver.Driver{}, func(l layers) ([]Figure, error) {
 		samples, err := turns(r.Rounds, r.times(20_000), []Variant{
 			{Name: null, Run: execute(l[null], ordersText, insertArgs...)},
 			{Name: "block", Run: execute(l[ours], invoicesText, insertArgs...)},
@@ -178,7 +180,7 @@ func filled(r Run) ([]Figure, error) {
 
 // skipped are INSERTs through a driver that has every text prepared.
 func skipped(r Run) ([]Figure, error) {
-	return on(&nullDriver{skips: true}, func(l layers) ([]Figure, error) {
+	return on(&nulldriver.Driver{Skips: true}, func(l layers) ([]Figure, error) {
 		samples, err := turns(r.Rounds, r.times(20_000), []Variant{
 			{Name: null, Run: execute(l[null], ordersText, insertArgs...)},
 			{Name: "v7", Run: execute(l[ours], ordersText, insertArgs...)},
@@ -197,7 +199,7 @@ func skipped(r Run) ([]Figure, error) {
 
 // preparedOnce are INSERTs through statements that the application has prepared.
 func preparedOnce(r Run) ([]Figure, error) {
-	return on(&nullDriver{}, func(l layers) (figures []Figure, err error) {
+	return on(&nulldriver.Driver{}, func(l layers) (figures []Figure, err error) {
 		statements := map[string]*sql.Stmt{}
 		for name, s := range map[string]struct{ layer, text string }{
 			null: {null, ordersText}, "block": {ours, invoicesText}, "v7": {ours, ordersText},
@@ -228,7 +230,7 @@ func preparedOnce(r Run) ([]Figure, error) {
 // hundred are INSERTs of 100 rows.
 func hundred(r Run) ([]Figure, error) {
 	const rows = 100
-	return on(&nullDriver{}, func(l layers) ([]Figure, error) {
+	return on(&nulldriver.Driver{}, func(l layers) ([]Figure, error) {
 		var args []any
 		for range rows {
 			args = append(args, insertArgs...)

@@ -1,24 +1,19 @@
 package figures
 
 import (
-	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
-	"slices"
 
-	"github.com/keyfill/keyfill/bench/engines"
-	"github.com/keyfill/keyfill/dialect"
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/bench/nulldriver"
 )
 
 // ProfileStatements profiles statements on a driver that does nothing.
 func ProfileStatements(r Run, folder string) (all []Profile, err error) {
 	err = singly(func() error {
 		for _, of := range []struct {
-			driver nullDriver
+			driver nulldriver.Driver
 			ways   func(layers) ([]way, error)
-		}{{nullDriver{}, waysOfStatements}, {nullDriver{skips: true}, waysOfSkips}} {
+		}{{nulldriver.Driver{}, waysOfStatements}, {nulldriver.Driver{Skips: true}, waysOfSkips}} {
 			l, err := openLayers(&of.driver, "mysql", 1)
 			if err != nil {
 				return err
@@ -57,12 +52,12 @@ func waysOfStatements(l layers) ([]way, error) {
 	nulls := Variant{Name: null, Run: execute(l[null], ordersText, insertArgs...)}
 	onNull := Variant{Name: null, Run: prepared(statements[null], insertArgs...)}
 	return []way{
-		{"passed SELECT, seen before", Variant{Name: ours, Run: execute(l[ours], selectText)}, Variant{Name: raw, Run: execute(l[raw], selectText)}},
-		{"passed UPDATE, unseen", fresh(ours), fresh(raw)},
-		{"filled, block", Variant{Name: ours, Run: execute(l[ours], invoicesText, insertArgs...)}, nulls},
-		{"filled, v7 as text", Variant{Name: ours, Run: execute(l[ours], ordersText, insertArgs...)}, Variant{Name: hand, Run: byHand(l[raw])}},
-		{"prepared, block", Variant{Name: ours, Run: prepared(statements["block"], insertArgs...)}, onNull},
-		{"prepared, v7 as text", Variant{Name: ours, Run: prepared(statements["v7"], insertArgs...)}, onNull},
+		{what: "passed SELECT, seen before", ours: Variant{Name: ours, Run: execute(l[ours], selectText)}, rival: Variant{Name: raw, Run: execute(l[raw], selectText)}},
+		{what: "passed UPDATE, unseen", ours: fresh(ours), rival: fresh(raw)},
+		{what: "filled, block", ours: Variant{Name: ours, Run: execute(l[ours], invoicesText, insertArgs...)}, rival: nulls},
+		{what: "filled, v7 as text", ours: Variant{Name: ours, Run: execute(l[ours], ordersText, insertArgs...)}, rival: Variant{Name: hand, Run: byHand(l[raw])}},
+		{what: "prepared, block", ours: Variant{Name: ours, Run: prepared(statements["block"], insertArgs...)}, rival: onNull},
+		{what: "prepared, v7 as text", ours: Variant{Name: ours, Run: prepared(statements["v7"], insertArgs...)}, rival: onNull},
 	}, nil
 }
 
@@ -70,10 +65,14 @@ func waysOfStatements(l layers) ([]way, error) {
 func waysOfSkips(l layers) ([]way, error) {
 	nulls := Variant{Name: null, Run: execute(l[null], ordersText, insertArgs...)}
 	return []way{
-		{"driver that answers ErrSkip, v7 as text", Variant{Name: ours, Run: execute(l[ours], ordersText, insertArgs...)}, nulls},
-		{"driver that answers ErrSkip, block with LAST_INSERT_ID", Variant{Name: ours, Run: execute(l[ours], invoicesText, insertArgs...)}, nulls},
+		{what: "driver that answers ErrSkip, v7 as text", ours: Variant{Name: ours, Run: execute(l[ours], ordersText, insertArgs...)}, rival: nulls},
+		{what: "driver that answers ErrSkip, block with LAST_INSERT_ID", ours: Variant{Name: ours, Run: execute(l[ours], invoicesText, insertArgs...)}, rival: nulls},
 	}, nil
 }
+
+// profiledTexts is how many texts of compiled are profiled: the short ones, which take the
+// longest for a byte.
+const profiledTexts = 2
 
 // ProfileParts profiles the sources of keys and the compiling of a text.
 func ProfileParts(r Run, folder string) (all []Profile, err error) {
@@ -81,14 +80,11 @@ func ProfileParts(r Run, folder string) (all []Profile, err error) {
 	if err != nil {
 		return nil, err
 	}
-	d := dialect.MySQL()
-	lookup := ordersLookup(d)
-	ways := []way{{what: "compiled, one row of 4 placeholders", ours: Variant{Run: func(n int) error {
-		for range n {
-			rewrite.Compile(d, lookup, ordersText)
-		}
-		return nil
-	}}}}
+	var ways []way
+	for _, c := range compiled[:profiledTexts] {
+		compile, parse := compiling(c.text)
+		ways = append(ways, way{what: "compiled, one row of " + c.name, ours: Variant{Run: compile}, rival: Variant{Name: tidb, Run: parse}})
+	}
 	for _, v := range slicesOf(uuids(), counted.variants()[:1]) {
 		ways = append(ways, way{what: v.Name + ", a key", ours: v})
 	}
@@ -97,28 +93,4 @@ func ProfileParts(r Run, folder string) (all []Profile, err error) {
 		return err
 	})
 	return all, errors.Join(err, counted.close())
-}
-
-// ProfileRows profiles rows on a real engine, with one connection.
-func ProfileRows(ctx context.Context, r Run, folder string, e engines.Engine, connector driver.Connector) (all []Profile, err error) {
-	dbs, err := openRows(e, connector)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, dbs.close()) }()
-	dbs.limit(1)
-	var ways []way
-	for _, c := range comparisons(e) {
-		if err := c.create(ctx, dbs.plain); err != nil {
-			return nil, err
-		}
-		variants := c.variants(ctx, e, 1, dbs)
-		at := slices.IndexFunc(variants, func(v Variant) bool { return v.Name == integerByHand })
-		ways = append(ways, way{e.Name + ", " + c.what, variants[0], variants[max(at, 1)]})
-	}
-	err = singly(func() error {
-		all, err = profiler{r, folder}.all(ways)
-		return err
-	})
-	return all, err
 }
