@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -22,6 +23,40 @@ func TestModules(t *testing.T) {
 	for _, folder := range unpublished {
 		if m, known := ws.member(ws.root().path() + "/" + folder); !known || m.isPublished() {
 			t.Errorf("%s is no module of go.work", folder)
+		}
+	}
+}
+
+// TestContributing: CONTRIBUTING.md says which modules get no version, and docs/setup.md has
+// a line of replace for each other one that a program imports beside a driver's.
+func TestContributing(t *testing.T) {
+	page, err := os.ReadFile("../CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, sentence, found := strings.Cut(string(page), "The modules of go.work get one version, but for ")
+	sentence, _, ends := strings.Cut(sentence, ", which no user imports.")
+	if !found || !ends {
+		t.Fatal("CONTRIBUTING.md does not say which modules get no version")
+	}
+	named := strings.FieldsFunc(strings.ReplaceAll(sentence, " and", ","), func(r rune) bool { return strings.ContainsRune("`, \n", r) })
+	slices.Sort(named)
+	if !slices.Equal(named, unpublished) {
+		t.Errorf("CONTRIBUTING.md names %q, which get no version: want %q", named, unpublished)
+	}
+	setup, err := os.ReadFile("../docs/setup.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ws, err := readWorkspace(os.DirFS(".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range ws.published() {
+		isCommand := strings.HasPrefix(m.folder, "cmd/") || m.folder == "keyfillvet"
+		line := "go mod edit -replace " + m.path() + "=../keyfill/" + m.folder + "\n"
+		if m.folder != "." && !isCommand && !strings.HasPrefix(m.folder, "auto/") && !strings.Contains(string(setup), line) {
+			t.Errorf("docs/setup.md lacks the line %s", line)
 		}
 	}
 }
