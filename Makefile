@@ -6,16 +6,30 @@
 #	make quick          the tests that need no server, in a minute: while you work
 #	make newest         the tests of what only a newer Go has, by NEWEST=go1.27.1
 #	make lint           what must be clean before a commit
+#	make sim            the simulator: looks for all mutants, and then runs all trials in turn
+#	                    from as many seeds as SIMTIME=1h gives; TRIAL=regexp for some of
+#	                    them, FROM=1 for the first seed. SEED=42 TRIAL=sequence tells the
+#	                    story of that world: docs/simulator.md
 #	make soak           faults at length: processes killed for SOAKTIME=2m, for each
 #	                    engine and source, SOAKROWS=10000000 rows into one table, and
 #	                    each source for SOAKGALERA=60s on three nodes of a cluster; old
 #	                    and new processes at once for SOAKROLLING=10m a way; then the long
-#	                    forms of what "make test" does in seconds
+#	                    forms of what "make test" does in seconds, such as an operator's
+#	                    troubles under the alert rules with their own times; and 64
+#	                    processes on each of SOAKSTORES='MariaDB|PostgreSQL|Galera|etcd|Redis',
+#	                    while everything fails in turn
+#	make roundtrips     how many round trips a second to each store 1, 8 and 64 processes
+#	                    make: 10 minutes
 #	make bench          what keyfill costs beside named rivals, and whether the bars are
-#	                    met: 20 minutes; ROUNDS=5 ONLY='null|keys' for less. The groups
+#	                    met: 13 minutes; ROUNDS=5 ONLY='null|keys' for less. The groups
 #	                    are null, keys, compile, cache, blocked, size and engines
 #	make profiles       where the time of the same ways goes, by function and beside the
-#	                    rival's: 3 minutes; ROUNDS=3 ONLY='null|keys|engines' for less
+#	                    rival's: 4 minutes; ROUNDS=3 ONLY='null|keys|engines' for less
+#	make cost           what the statistics cost a filled INSERT, in instructions that
+#	                    valgrind counts and in time of the processor: 2 minutes
+#	make rollout        what a rolling restart costs in integers, waits and requests, by
+#	                    source and store: PROCESSES=3,16,64 STORES=MariaDB,PostgreSQL,etcd;
+#	                    half an hour
 #	make layouts        ROWS=2000000 into a table by engine and layout of the key, time and
 #	                    size: ENGINES=PostgreSQL,MariaDB,SQLite for some; half an hour
 #	make charts         draws the tables of docs/performance.md into docs/charts
@@ -53,9 +67,14 @@ FUZZTIME  ?= 30s
 FUZZ      ?= ^Fuzz
 FUZZFLAGS ?=
 SOAKTIME  ?= 2m
+SIMTIME   ?= 1h
+SEED      ?=
+TRIAL     ?=
+FROM      ?= 0
 SOAKROWS  ?= 10000000
 SOAKGALERA ?= 60s
 SOAKROLLING ?= 10m
+SOAKSTORES ?= .
 # Files <dialect>.*.jsonl with lines {"id": …, "sql": …}; flags of judge/main.go,
 # such as -select=98, the bar for INSERT … SELECT.
 CORPUS      ?= ../shared/corpus
@@ -68,6 +87,9 @@ ONLY    ?=
 ROWS    ?=
 RESULTS ?= bench/results
 PAGE    ?= docs/performance.md
+# Of what "make rollout" measures; STORES empty: all, and the tables go to docs/kubernetes.md.
+PROCESSES ?= 3,16,64
+STORES    ?=
 # Of what "make approaches" measures; empty: all. See bench/approaches.
 CONNECTIONS ?=
 ENGINES     ?=
@@ -86,16 +108,17 @@ staticcheck := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 golangci    := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 govulncheck := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 
-.PHONY: test quick newest lint soak bench profiles layouts charts benchmarks approaches fuzz corpus reference release tag demo servers
+.PHONY: test quick newest lint sim soak roundtrips bench cost profiles layouts charts benchmarks approaches fuzz corpus reference release tag demo servers
 
 # A server that is missing fails the tests that need it. Results are not
 # cached: they depend on the servers installed. Tests wait for servers, processes
 # and leases, so more packages and more tests run at once than there are processors;
 # not more tests than the servers have connections for. The end of a module is one
-# package that waits, so the next module runs beside it.
+# package that waits, so another module runs beside it; e2e takes as long as all others.
+# Debuggers alone read DWARF: without it a test program is linked in half the time.
 test: servers
-	scripts/quickly env KEYFILL_TEST_REQUIRE=1 AT_ONCE=2 scripts/each-module \
-		go test -count=1 -p=3 -parallel=4 -timeout=45m $(if $(filter 1,$(RACE)),-race) $(TESTFLAGS) ./...
+	scripts/quickly env KEYFILL_TEST_REQUIRE=1 AT_ONCE=2 FIRST=e2e scripts/each-module \
+		go test -count=1 -ldflags=-w -p=3 -parallel=4 -timeout=45m $(if $(filter 1,$(RACE)),-race) $(TESTFLAGS) ./...
 ifeq ($(RACE),1)
 	# The race detector shortens their laws and simulations, which are whole here.
 	GOWORK=off go test -count=1 $(TESTFLAGS) ./keysource ./internal/sim ./internal/store
@@ -128,6 +151,8 @@ lint:
 	scripts/each-module go vet ./...
 	scripts/each-module $(staticcheck) ./...
 	scripts/each-module $(golangci) run ./...
+	# The same golangci-lint, with the plugin of keyfillvet.
+	cd keyfillvet && GOWORK=off KEYFILL_GOLANGCI=1 go test -count=1 -run '^TestGolangci$$' ./golangci
 	@before=$$(cksum go.work.sum); go list -m all >/dev/null; \
 	if [[ "$$before" != "$$(cksum go.work.sum)" ]]; then \
 		printf 'go.work.sum was not whole: commit it as it is now\n'; \
@@ -139,20 +164,34 @@ else
 	scripts/each-module $(govulncheck) -db "file://$(abspath $(VULNDB))" ./...
 endif
 
+sim:
+	GOWORK=off go run ./internal/sim/explore -time $(SIMTIME) -from $(FROM) -seed '$(SEED)' -trial '$(TRIAL)'
+
 # The figures are what is of interest, so they are shown.
 soak: servers
 	cd e2e && GOWORK=off KEYFILL_TEST_REQUIRE=1 \
 		KEYFILL_SOAK=1 KEYFILL_SOAK_TIME=$(SOAKTIME) KEYFILL_SOAK_ROWS=$(SOAKROWS) \
 		KEYFILL_SOAK_GALERA=$(SOAKGALERA) \
 		go test -count=1 -timeout=5h $(if $(filter 1,$(RACE)),-race) -v \
-		-run '^(TestFault(Kill|SameWorker|Rows|Cut|FetchEnded|Late|Locks|Server)|TestGalera)$$' $(TESTFLAGS) ./faults
+		-run '^(TestFault(Kill|Clock|SameWorker|Rows|Cut|FetchEnded|Late|Locks|Server)|TestGalera)$$' $(TESTFLAGS) ./faults
 	cd e2e && GOWORK=off KEYFILL_TEST_REQUIRE=1 KEYFILL_SOAK=1 \
 		go test -count=1 -timeout=2h $(if $(filter 1,$(RACE)),-race) -v \
-		-run '^(Test(JoinedSwarm|EndedSwarm|ScopeCrowd|StoreReserve|StatesDropped|BindingPairs|Matrix|PgBouncer.*|SeriesKilled))$$' $(TESTFLAGS) \
-		./joined ./store ./binding ./paths ./series
+		-run '^(Test(JoinedSwarm|EndedSwarm|ScopeCrowd|StoreReserve|StatesDropped|BindingPairs|Matrix|PgBouncer.*|SeriesKilled|Operator|CommitCut))$$' $(TESTFLAGS) \
+		./joined ./store ./binding ./paths ./series ./seen ./retry
+	cd e2e && GOWORK=off KEYFILL_TEST_REQUIRE=1 KEYFILL_SOAK=1 \
+		go test -count=1 -timeout=1h -v -run '^TestWorkerNumbers$$' $(TESTFLAGS) ./rollout
 	cd e2e && GOWORK=off KEYFILL_TEST_REQUIRE=1 KEYFILL_SOAK=1 KEYFILL_SOAK_ROLLING=$(SOAKROLLING) \
 		go test -count=1 -timeout=4h $(if $(filter 1,$(RACE)),-race) -v \
 		-run '^TestRolling' $(TESTFLAGS) ./adopt
+	GOWORK=off KEYFILL_TEST_REQUIRE=1 KEYFILL_SOAK=1 go test -count=1 -v -run '^TestApplications$$' $(TESTFLAGS) ./internal/vet
+	cd e2e && GOWORK=off KEYFILL_TEST_REQUIRE=1 KEYFILL_SOAK=1 \
+		go test -count=1 -timeout=2h $(if $(filter 1,$(RACE)),-race) -v \
+		-run '^TestStores$$/$(SOAKSTORES)' $(TESTFLAGS) ./stores
+
+# It fails where a process makes more than one round trip a second for a source.
+roundtrips: servers
+	cd e2e && GOWORK=off KEYFILL_TEST_REQUIRE=1 KEYFILL_SOAK=1 \
+		go test -count=1 -timeout=1h -v -run '^TestRoundTrips$$' $(TESTFLAGS) ./stores
 
 # Without a package's name, what it prints is shown at once.
 bench: servers
@@ -161,6 +200,10 @@ bench: servers
 		KEYFILL_BENCH_JSON="$(abspath $(RESULTS))/figures.json" KEYFILL_BENCH_PAGE="$(abspath $(PAGE))" \
 		go test -count=1 -timeout=1h -run '^TestFigures$$' $(TESTFLAGS)
 	$(MAKE) charts
+
+# It fails where the statistics are more than 2 % of the instructions, or allocate.
+cost:
+	cd bench && GOWORK=off go run ./cost
 
 # The profiles themselves stay in RESULTS/profiles, for "go tool pprof".
 profiles: servers
@@ -176,6 +219,12 @@ layouts: servers
 		KEYFILL_LAYOUTS_JSON="$(abspath $(RESULTS))/layouts.json" KEYFILL_LAYOUTS_PAGE="$(abspath $(PAGE))" \
 		go test -count=1 -timeout=3h -run '^TestLayouts$$' $(TESTFLAGS)
 	$(MAKE) charts
+
+rollout: servers
+	cd e2e/rollout && GOWORK=off KEYFILL_TEST_REQUIRE=1 \
+		KEYFILL_ROLLOUT=$(PROCESSES) KEYFILL_ROLLOUT_STORES=$(STORES) \
+		KEYFILL_ROLLOUT_PAGE=$(if $(STORES),,"$(abspath docs/kubernetes.md)") \
+		go test -count=1 -timeout=3h -run '^TestRollingCost$$' $(TESTFLAGS)
 
 # Draws the tables of docs/performance.md for docs/sources.md.
 charts:
