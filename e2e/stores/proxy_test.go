@@ -13,7 +13,7 @@ import (
 type proxy struct {
 	listener net.Listener
 	server   string
-	frames   bool // the connections speak HTTP/2
+	sees     func(*counter, []byte) // what counts for the protocol of the connections
 
 	trips atomic.Int64 // of all connections so far
 
@@ -23,13 +23,14 @@ type proxy struct {
 	wg   sync.WaitGroup
 }
 
-func startProxy(t *testing.T, server string) *proxy {
+// startProxy starts a proxy, whose connections count by counter.asked or counter.framed.
+func startProxy(t *testing.T, server string, sees func(*counter, []byte)) *proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proxy{listener: l, server: server, lit: make(chan struct{}), open: map[net.Conn]net.Conn{}}
+	p := &proxy{listener: l, server: server, sees: sees, lit: make(chan struct{}), open: map[net.Conn]net.Conn{}}
 	close(p.lit)
 	p.wg.Go(p.accept)
 	t.Cleanup(func() {
@@ -124,11 +125,7 @@ func (p *proxy) serve(client net.Conn) {
 	var both sync.WaitGroup
 	both.Go(func() {
 		defer reset(server)
-		sees := c.asked
-		if p.frames {
-			sees = c.framed
-		}
-		p.copy(server, client, sees)
+		p.copy(server, client, func(b []byte) { p.sees(c, b) })
 	})
 	both.Go(func() {
 		defer reset(client)

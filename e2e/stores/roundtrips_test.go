@@ -55,8 +55,7 @@ func roundTrips(t *testing.T, s *store, processes int) {
 		at := stores[central]
 		var addresses []string
 		for _, known := range s.proxies[0] {
-			p := startProxy(t, known.server)
-			p.frames = known.frames
+			p := startProxy(t, known.server, known.sees)
 			through[k] = append(through[k], p)
 			addresses = append(addresses, p.addr())
 			at.DSN = strings.Replace(at.DSN, known.addr(), p.addr(), 1)

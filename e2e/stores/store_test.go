@@ -68,12 +68,10 @@ var storesUnderTest = []struct {
 func groupOf(place int) int { return place % groups }
 
 // proxied puts a proxy for each group in front of a server.
-func (s *store) proxied(t *testing.T, address string, frames bool) {
+func (s *store) proxied(t *testing.T, address string, sees func(*counter, []byte)) {
 	t.Helper()
 	for g := range groups {
-		p := startProxy(t, address)
-		p.frames = frames
-		s.proxies[g] = append(s.proxies[g], p)
+		s.proxies[g] = append(s.proxies[g], startProxy(t, address, sees))
 	}
 }
 
@@ -94,7 +92,7 @@ func startDatabase(t *testing.T, name string, e harness.Engine, engine *testdb.E
 	s := &store{name: name, engine: e, kinds: []int{sequence, recycled, flake, joined}, victim: "server"}
 	s.serve(server)
 	s.moveClock = func(t *testing.T, by time.Duration) { server.MoveClock(t, by) }
-	s.proxied(t, server.Addr(), false)
+	s.proxied(t, server.Addr(), (*counter).asked)
 	own, other := server.Database(t, e.Driver), server.Database(t, e.Driver)
 	s.raw = harness.Open(t, e.Driver, server.DSN(own))
 	s.raw.SetMaxIdleConns(0) // one to a server that was killed answers with an error
@@ -146,7 +144,7 @@ func startGalera(t *testing.T) *store {
 	}
 	own, other := nodes[0].Database(t, "mysql"), nodes[0].Database(t, "mysql")
 	for _, node := range nodes {
-		s.proxied(t, node.Addr(), false)
+		s.proxied(t, node.Addr(), (*counter).asked)
 	}
 	const synced = "?wsrep_sync_wait=15"
 	s.raw = harness.Open(t, "mysql", nodes[0].DSN(own)+synced)
@@ -180,7 +178,7 @@ func startEtcd(t *testing.T) *store {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.proxied(t, u.Host, true)
+		s.proxied(t, u.Host, (*counter).framed)
 	}
 	s.addresses(func(addresses []string) policy.Store { return policy.Store{Driver: "etcd", Endpoints: addresses} })
 	var victim *testdb.EtcdMember
@@ -205,7 +203,7 @@ func startRedis(t *testing.T) *store {
 	t.Helper()
 	s := beside(t, "Redis")
 	server := testdb.StartRedis(t)
-	s.proxied(t, server.Addr(), false)
+	s.proxied(t, server.Addr(), (*counter).asked)
 	s.addresses(func(addresses []string) policy.Store { return policy.Store{Driver: "redis", Endpoints: addresses} })
 	s.victim = "server"
 	s.kill = func(t *testing.T) { server.Kill(t) }
