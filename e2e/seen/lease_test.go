@@ -32,7 +32,7 @@ func TestLeases(t *testing.T) {
 					source.Create = new(true)
 				}
 				log := new(lines)
-				db, _ := s.OpenWith(t, keyfill.Options{Policy: harness.InPlace(source), Logger: log.logger()})
+				db, m := s.OpenWith(t, keyfill.Options{Policy: harness.InPlace(source), Logger: log.logger()})
 				insert := func() { harness.Exec(t, db, harness.InsertT) }
 				insert()
 				taken := log.of("lease taken")
@@ -49,6 +49,13 @@ func TestLeases(t *testing.T) {
 				}
 				taken = log.of("lease taken")
 				taken[len(taken)-1].has(t, slog.LevelInfo, "source "+c.number+" lease", map[string]string{c.number: c.other})
+				// A call that Close cuts off leaves the lease to run out: there is none once the
+				// next block is there.
+				for began := time.Now(); c.name == "recycled" && s.Server != nil && m.Sources()[0].Left == 0; time.Sleep(time.Millisecond) {
+					if time.Since(began) > harness.Limit {
+						t.Fatalf("no block comes: %+v", m.Sources())
+					}
+				}
 				if err := db.Close(); err != nil {
 					t.Fatal(err)
 				}
