@@ -63,7 +63,7 @@ func (c *claim) run(ctx context.Context) error {
 func (c *claim) reserve(ctx context.Context) (done bool, err error) {
 	h := c.held
 	from := h.Next
-	reached, brought := c.known(h.First)
+	reached, brought := c.known(h)
 	if reached > max(from, c.floor) {
 		// What others have got since the claim was begun, of a store that has
 		// gone back, or stands higher.
@@ -192,7 +192,7 @@ func (c *claim) refuseSeries(cause error, s Series, least int64) error {
 // others have, once the lease has run out since the row was read. Then c holds none.
 func (c *claim) judge(ctx context.Context, s Series) error {
 	c.floor = 0
-	reached, _ := c.known(s.First)
+	reached, _ := c.known(s)
 	if reached > s.Next {
 		c.lost = true
 		if c.src.onBack != RemedyAdvance {
@@ -232,12 +232,18 @@ func (c *claim) greatest(ctx context.Context, from, to int64) (int64, error) {
 	return key, nil
 }
 
-// known returns the end of what the store has given of a series, and the least
-// key of it that may be handed out.
-func (c *claim) known(first int64) (reached, brought int64) {
+// known returns the end of what the store has given of a series' integers, and the least
+// key of the series that may be handed out. Where the store was made again by hand, the
+// integers of one series may be in another one that this process has had.
+func (c *claim) known(of Series) (reached, brought int64) {
 	c.src.mu.Lock()
 	defer c.src.mu.Unlock()
-	return c.src.reached[first], c.src.brought[first]
+	for first, to := range c.src.reached {
+		if first <= of.Last && of.First < to {
+			reached = max(reached, to)
+		}
+	}
+	return reached, c.src.brought[of.First]
 }
 
 // newClaim returns an attempt to get integers for s. The caller holds the mu of s.

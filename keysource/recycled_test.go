@@ -365,6 +365,25 @@ func TestRecycledOvertaken(t *testing.T) {
 	}
 }
 
+// TestRecycledOverlap: where the store was made again by hand, a series may have integers
+// of an older one. None that this process has had comes twice.
+func TestRecycledOverlap(t *testing.T) {
+	for _, c := range []struct {
+		remedy keysource.Remedy
+		want   int64
+		err    error
+	}{{"", 0, keysource.ErrStoreBack}, {keysource.RemedyAdvance, 11, nil}} {
+		m := newMemory(10)
+		s := recycledOver(t, m, func(o *keysource.RecycledOptions) { o.OnStoreRollback = c.remedy })
+		takes(t, s, 10, 1)
+		m.do(func() { m.rows = map[int64]keysource.Series{10: {First: 10, Last: 19, Next: 10, Epoch: 1}} })
+		if key, err := s.Reserve(context.Background(), 1); key != c.want || !errors.Is(err, c.err) {
+			t.Errorf("%q: key %d, %v; want %d, %v", c.remedy, key, err, c.want, c.err)
+		}
+		s.Close(context.Background())
+	}
+}
+
 // TestRecycledUnique: 16 goroutines, many series, requests of every length.
 func TestRecycledUnique(t *testing.T) {
 	m := newMemory(500)
