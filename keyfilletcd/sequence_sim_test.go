@@ -300,8 +300,9 @@ func raiseEtcd(w *sim.World, state, kind string) {
 	w.Server.Edit(func(tx *sim.Tx) {
 		at := revision(tx) + 1
 		for key, of := range most {
+			// Its owner stays the one that has its lease.
 			if now, ok := tx.Load(key).(item); ok && nextOf(now) < nextOf(of) {
-				now.value, now.modified = of.value, at
+				now.value, now.modified = withNext(now, nextOf(of)), at
 				tx.Store(key, now)
 			}
 		}
@@ -309,22 +310,27 @@ func raiseEtcd(w *sim.World, state, kind string) {
 		if !ok {
 			old = item{created: at, value: `{"kind":"` + kind + `","parameters":"p","incarnation":"by hand"}`}
 		}
-		var fields map[string]any
-		if err := json.Unmarshal([]byte(old.value), &fields); err != nil {
-			panic(err)
-		}
 		if nextOf(old) >= to {
 			return
 		}
-		fields["next"] = to
-		text, err := json.Marshal(fields)
-		if err != nil {
-			panic(err)
-		}
-		old.value, old.modified, old.version = string(text), at, old.version+1
+		old.value, old.modified, old.version = withNext(old, to), at, old.version+1
 		tx.Store(state, old)
 		tx.Set(revisionRow, at)
 	})
+}
+
+// withNext returns the value of a state, or of a series, that stands at next.
+func withNext(of item, next int64) string {
+	var fields map[string]any
+	if err := json.Unmarshal([]byte(of.value), &fields); err != nil {
+		panic(err)
+	}
+	fields["next"] = next
+	text, err := json.Marshal(fields)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
 }
 
 // checkReserved: a key was reserved for the life of the process that hands it out, by a

@@ -147,6 +147,13 @@ func drawnIn(i sim.Issue) *sim.Commit {
 	return nil
 }
 
+// advancedIn reports whether an issue's transaction has advanced the store for it.
+func advancedIn(i sim.Issue) bool {
+	return i.Transaction != nil && slices.ContainsFunc(i.Transaction.Statements, func(c *sim.Commit) bool {
+		return c.Note == seqAdvance && i.Begin <= c.Asked && c.Asked <= i.End
+	})
+}
+
 // checkOn checks what only sequences promise.
 func checkOn(w *sim.World) {
 	lives := map[life]*simLife{}
@@ -200,7 +207,9 @@ func (l *simLife) checkDrawn(w *sim.World, i sim.Issue) {
 	if !newSeqConfig(w).compares || server == l.server {
 		return
 	}
-	l.server = server
+	if !advancedIn(i) { // else the source has to look again, since a rollback may undo that
+		l.server = server
+	}
 	if !slices.ContainsFunc(l.looks, func(look *sim.Commit) bool {
 		return look.Asked <= i.End && look.Read < i.Keys[0] && (look.Server == server || !known)
 	}) {

@@ -333,10 +333,10 @@ func allowUpstream(w *sim.World, err error) bool {
 	switch {
 	case errors.Is(err, keysource.ErrStoreBack):
 		return lost && newUpstreamConfig(w).back != keysource.RemedyAdvance
-	case errors.Is(err, keysource.ErrStoreDown):
-		return len(w.Faults) > 0
+	case errors.Is(err, context.DeadlineExceeded):
+		return true // the time of the request, and perhaps of an attempt, was over
 	}
-	return errors.Is(err, context.DeadlineExceeded)
+	return errors.Is(err, keysource.ErrStoreDown) && len(w.Faults) > 0
 }
 
 // repairUpstream sets servers that have gone back above all that they have ever given.
