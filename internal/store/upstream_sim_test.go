@@ -257,7 +257,9 @@ func (s simUpstream) Close(ctx context.Context) error {
 // shards. In one shard the rows remember what they have had.
 func upstreamTrial(m upstreamMutant) *sim.Trial {
 	return &sim.Trial{
-		Central: true, Faults: sim.AllFaults(), Contiguous: true, Ordered: true, Steady: true,
+		// Not Steady: while there are keys of an old block, what the central server has refused
+		// is the answer for a second more.
+		Central: true, Faults: sim.AllFaults(), Contiguous: true, Ordered: true,
 		Open:     func(p *sim.Process) (sim.Source, error) { return openUpstream(p, m) },
 		Recovery: func(*sim.World) time.Duration { return 40 * time.Second },
 		Excuse:   excuseUpstream,
