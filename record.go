@@ -159,8 +159,14 @@ const retryAttempts = 10
 // again, f included, after an error that says that it may succeed then: the engine has
 // undone it for the sake of others, a lock was waited for in vain, or the connection was
 // lost before the COMMIT was sent. It waits in between, from some milliseconds to some
-// 200, by chance. f must neither commit nor roll back, and must be able to run again. Of
-// options the first counts.
+// 200, by chance. f must neither commit nor roll back, and must be able to run again. Where a
+// text in f has ended the transaction all the same, such as DDL on MySQL, f does not run
+// again. Of options the first counts.
+//
+// f has to return the error of a statement that has failed, unless a savepoint undoes the
+// statement. MySQL and MariaDB end a transaction at a deadlock, and commit each statement
+// behind it by itself. Retry sets the savepoint keyfill_attempt there when the transaction
+// begins, asks for it before the COMMIT, and returns an error where it is gone.
 //
 // An INSERT of the next attempt has the keys of the same INSERT in the attempt before, so
 // that what f has named after its keys stays valid. It is the same if it has the same text

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/rewrite"
@@ -25,6 +24,9 @@ type attempt struct {
 	other bool         // something else may be stored, or what is stored is not proven by its keys
 
 	ends   uint64 // session.Conn.Ends when the transaction has begun
+	saved  bool   // it has begun with a savepoint, which is there as long as it is open
+	parts  bool   // it has ended before its end, so that a part may be stored
+	undone bool   // the server has answered the COMMIT, and has not stored anything
 	place  string // where the session was then: see [session.Location]
 	number string // of the transaction, as the engine tells it; "" where it does not
 
@@ -76,9 +78,13 @@ func (c *Conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 	tx, err := c.Conn.BeginTx(ctx, opts)
 	if err == nil {
 		c.attempt, a.ends = a, c.Ends
+		a.saved = c.DB.Dialect().Transactions.Probe != "" && !c.DB.Detached && c.ExecSavepoint(ctx, c.DB.Dialect().Transactions.Set, attemptSavepoint) == nil
 	}
 	return tx, err
 }
+
+// attemptSavepoint is the name of ours, which nobody else uses.
+const attemptSavepoint = "keyfill_attempt"
 
 // retry gives an execution the keys of the same statement in an attempt before, and
 // reports whether there are some: of one with the same text and equal arguments, else of
@@ -146,47 +152,6 @@ func keyedBy(x *execution) int {
 		}
 	}
 	return -1
-}
-
-// beforeCommit asks for the number of the transaction, where the engine tells by it what
-// became of the transaction. An error says that the connection was lost before the COMMIT.
-func (a *attempt) beforeCommit(ctx context.Context, c *Conn) error {
-	a.other = a.other || c.Ends != a.ends || c.Tx != session.Inside
-	if !a.other && len(a.keyed) > 0 && c.DB.numbered.isTold() {
-		row, err := c.QueryRow(ctx, c.DB.Dialect().Transactions.Number, nil)
-		switch {
-		case err == nil:
-			a.number = session.TextOf(row[0])
-		case !sqlcode.Answered(err):
-			return err
-		}
-	}
-	a.state.Store(attemptCommitting)
-	return nil
-}
-
-// afterEnd notes the driver's answer to the Commit or Rollback. A transaction that a Commit
-// has left open is rolled back: SQLite leaves it so where the database is busy.
-func (a *attempt) afterEnd(ctx context.Context, c *Conn, commits bool, err error) {
-	switch {
-	case !commits:
-		a.state.Store(attemptRolledBack)
-	case err == nil:
-		a.state.Store(attemptCommitted)
-	case sqlcode.Answered(err) && !c.DB.Dialect().ErrorsAbort:
-		c.EndFailed(ctx, err)
-	}
-}
-
-// isUndone reports whether the error of a COMMIT is the engine's word that it has stored
-// nothing.
-func (a *attempt) isUndone(err error) bool {
-	d := a.db.Dialect()
-	class := sqlcode.ClassOf(d, err)
-	if !sqlcode.Answered(err) || class == dialect.ErrorPassing {
-		return false
-	}
-	return d.ErrorsAbort || class.Transient() || class.Final() || class == dialect.ErrorDuplicate
 }
 
 // numbered is whether the engine tells the number of a transaction and what became of it.

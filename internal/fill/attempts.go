@@ -51,7 +51,7 @@ func (a *attempt) run(ctx context.Context, db *sql.DB, opts *sql.TxOptions, f fu
 	ends = true
 	if err != nil {
 		rolledBack := tx.Rollback()
-		return ctx.Err() == nil && a.state.Load() == attemptRolledBack && a.isOver(err, rolledBack), err
+		return ctx.Err() == nil && a.state.Load() == attemptRolledBack && !a.parts && a.isOver(err, rolledBack), err
 	}
 	return a.commit(ctx, tx)
 }
@@ -65,7 +65,7 @@ func (a *attempt) commit(ctx context.Context, tx *sql.Tx) (again bool, err error
 	case attemptCommitting:
 	default:
 		// The context has ended, or f has rolled it back, or its connection was lost.
-		return ctx.Err() == nil && isLost(err, err), err
+		return ctx.Err() == nil && !a.parts && isLost(err, err), err
 	}
 	if a.isUndone(err) {
 		return a.isTransient(err), err

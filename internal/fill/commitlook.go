@@ -148,21 +148,37 @@ func (l *commitLook) ended(ctx context.Context) (fate commitFate, tells bool, er
 	if d.Latest.Wait == "" {
 		return commitStored, false, nil
 	}
-	q, ok := newKeyInquiry(ctx, l.keyed[0], l.conn)
-	if !ok {
-		return commitUnknown, false, nil
+	var asked []string
+	for _, x := range l.keyed {
+		// Not each table of a transaction need have an engine that locks rows.
+		if table := x.plan.Inserts[0].TableText; !slices.Contains(asked, table) {
+			asked = append(asked, table)
+			if fate, err := l.waits(ctx, x); err != nil || fate != commitStored {
+				return fate, err == nil, err
+			}
+		}
 	}
-	// A row that is stored, and not committed, keeps others waiting.
-	_, err = q.run(ctx, 0, q.where(q.groups[0].parent, q.groups[0].at[:1])+d.Latest.Wait)
+	return commitStored, true, nil
+}
+
+// waits asks for a row of an execution. A row that is stored, and not committed, keeps
+// others waiting.
+func (l *commitLook) waits(ctx context.Context, x *execution) (commitFate, error) {
+	d := l.db.Dialect()
+	q, ok := newKeyInquiry(ctx, x, l.conn)
+	if !ok {
+		return commitUnknown, nil
+	}
+	_, err := q.run(ctx, 0, q.where(q.groups[0].parent, q.groups[0].at[:1])+d.Latest.Wait)
 	switch {
 	case err == nil:
-		return commitStored, true, nil
+		return commitStored, nil
 	case !sqlcode.Answered(err):
-		return commitUnknown, false, err
+		return commitUnknown, err
 	case sqlcode.ClassOf(d, err) == dialect.ErrorLock:
-		return commitOpen, true, nil
+		return commitOpen, nil
 	}
-	return commitUnknown, false, nil
+	return commitUnknown, nil
 }
 
 // fateOf returns the question what became of a transaction.

@@ -48,9 +48,12 @@ func (o *ongoing) clear() {
 // BeforeEnd is called before a transaction of BeginTx gets its Commit or Rollback.
 func (o *ongoing) BeforeEnd(ctx context.Context, commits bool) error {
 	c := o.conn
-	if c.attempt != nil && commits {
-		if err := c.attempt.beforeCommit(ctx, c); err != nil {
-			return err
+	if a := c.attempt; a != nil {
+		a.beforeEnd(ctx, c)
+		if commits {
+			if err := a.beforeCommit(ctx, c); err != nil {
+				return err
+			}
 		}
 	}
 	if len(o.executions) == 0 {

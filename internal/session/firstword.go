@@ -79,7 +79,16 @@ func commentEnd(d *dialect.Dialect, query string) int {
 // session. It is false where it may be another one. What a function that a query calls
 // changes belongs to the query's transaction, and is not seen.
 func IsRead(d *dialect.Dialect, query string) bool {
-	word, rest := single(d, query)
-	return isAny(word, "select", "values", "table", "show", "set", "savepoint", "release", "rollback") &&
-		!strings.Contains(strings.ToLower(rest), "into")
+	word, rest := single(d, strings.TrimLeft(withoutComments(d, query), "( \t\r\n"))
+	switch {
+	case containsFold(rest, "into"), strings.Contains(rest, "/*!"), strings.Contains(rest, "/*M!"):
+		return false
+	case isAny(word, "set"):
+		second, behind := single(d, rest)
+		// SET STATEMENT … FOR executes another one on MariaDB; SET statement_timeout does not.
+		return !isAny(second, "statement") || strings.HasPrefix(behind, "_")
+	case isAny(word, "with", "explain"):
+		return !slices.ContainsFunc([]string{"insert", "update", "delete", "merge", "replace"}, func(w string) bool { return containsFold(rest, w) })
+	}
+	return isAny(word, "select", "values", "table", "show", "savepoint", "release", "rollback")
 }
