@@ -4,8 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"math/rand/v2"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -128,107 +126,6 @@ func (o *orders) whole(t *testing.T, ids []uuid.UUID) {
 	if got := harness.Count(t, o.raw, "SELECT COUNT(*) FROM order_lines l JOIN orders o ON o.id = l.order_id AND o.n = l.n"); got != 2*len(ids) {
 		t.Errorf("%d lines belong to their orders, want %d", got, 2*len(ids))
 	}
-}
-
-// TestCommitCut: connections are cut at every second COMMIT or so, before the server has
-// it, behind it, and while the server still works on it. A nil error says that the order is
-// stored, and an unknown one is right too: on MariaDB nothing is stored then, and on
-// PostgreSQL, which tells what became of a transaction, there is none. 250 times on each
-// engine, and 100,000 times altogether with make soak.
-func TestCommitCut(t *testing.T) {
-	size := 250
-	if harness.Soaking() {
-		size = 100_000 / len(servers)
-	}
-	for _, e := range servers {
-		t.Run(e.Name, func(t *testing.T) {
-			t.Parallel()
-			var done [cuts]atomic.Int64
-			o := openOrders(t, e, "", func() (cut, time.Duration) {
-				how := cutNever
-				if rand.IntN(2) == 0 {
-					how = 1 + rand.N(cuts-1)
-				}
-				done[how].Add(1)
-				return how, time.Duration(rand.IntN(30)) * time.Millisecond
-			})
-			o.slowCommits(t)
-			ids := make([]uuid.UUID, size)
-			var next, unknown, attempts atomic.Int64
-			var wg sync.WaitGroup
-			for range 8 {
-				wg.Go(func() {
-					for n := int(next.Add(1)) - 1; n < size && !t.Failed(); n = int(next.Add(1)) - 1 {
-						for {
-							id, tries, err := o.retry(t, t.Context(), n)
-							attempts.Add(int64(tries))
-							if ids[n] = id; err == nil {
-								break
-							}
-							if !errors.Is(err, keyfill.ErrCommitUnknown) || e.IsPostgres() {
-								t.Errorf("order %d: %v", n, err)
-								return
-							}
-							unknown.Add(1)
-							if stored := o.have(t, n); stored != 0 {
-								t.Errorf("order %d is stored %d times, and nobody knows", n, stored)
-								return
-							}
-						}
-					}
-				})
-			}
-			wg.Wait()
-			o.whole(t, ids)
-			t.Logf("%d orders in %d attempts, %d times unknown; passed, before, raced, behind, answer, late: %d", size, attempts.Load(), unknown.Load(), counts(&done))
-			for how, n := range counts(&done) {
-				if n == 0 {
-					t.Errorf("cut %d has not happened", how)
-				}
-			}
-		})
-	}
-}
-
-// counts returns how often each cut was made.
-func counts(done *[cuts]atomic.Int64) (all [cuts]int64) {
-	for how := range done {
-		all[how] = done[how].Load()
-	}
-	return all
-}
-
-// slowCommits makes the server work on some COMMITs for a while: PostgreSQL on a deferred
-// trigger, MariaDB while a backup holds its lock.
-func (o *orders) slowCommits(t *testing.T) {
-	t.Helper()
-	if o.IsPostgres() {
-		harness.Must(t, o.raw,
-			"CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.03); RETURN NULL; END $$",
-			"CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON orders DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (NEW.n % 8 = 0) EXECUTE FUNCTION slow()")
-		return
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	conn, err := o.raw.Conn(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for ctx.Err() == nil {
-			for _, query := range []string{"FLUSH TABLES WITH READ LOCK", "DO SLEEP(0.02)", "UNLOCK TABLES", "DO SLEEP(0.2)"} {
-				if _, err := conn.ExecContext(context.Background(), query); err != nil {
-					t.Error(err)
-					return
-				}
-			}
-		}
-	})
-	t.Cleanup(func() {
-		cancel()
-		wg.Wait()
-		conn.Close()
-	})
 }
 
 // once cuts the first COMMIT, and no other.
