@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -73,7 +74,7 @@ type shardRows struct {
 	p    *sim.Process
 	conn *sim.Conn
 	turn turns
-	end  int64 // of the block, as the last answer has shown it
+	end  atomic.Int64 // of the block, as the last answer has shown it
 }
 
 func (s *shardRows) names() (main, spare string) {
@@ -126,7 +127,7 @@ func (s *shardRows) ReserveRow(ctx context.Context, n, seen int64) (keysource.Re
 	if err != nil {
 		return keysource.Reservation{}, err
 	}
-	if s.end = a.end; a.none {
+	if s.end.Store(a.end); a.none {
 		return keysource.Reservation{}, keysource.ErrExhausted
 	}
 	return a.got, nil
@@ -137,7 +138,7 @@ func (s *shardRows) ReadLevel(ctx context.Context) (store.Level, error) {
 		return store.Level{Next: main.Next, Block: main.Incarnation, SpareFirst: spare.Next, Spare: spare.Incarnation}
 	})
 	if err == nil {
-		s.end = l.End()
+		s.end.Store(l.End())
 		if l.Spare == "" {
 			l.Spare = "made"
 		}
@@ -187,7 +188,7 @@ func (s *shardRows) Raise(ctx context.Context, to int64) error {
 	return err
 }
 
-func (s *shardRows) BlockEnd() int64 { return s.end }
+func (s *shardRows) BlockEnd() int64 { return s.end.Load() }
 
 // simCentral is the state of the upstream.
 type simCentral struct {
