@@ -122,6 +122,7 @@ test: servers
 ifeq ($(RACE),1)
 	# The race detector shortens their laws and simulations, which are whole here.
 	GOWORK=off go test -count=1 $(TESTFLAGS) ./keysource ./internal/sim ./internal/store
+	cd e2e && GOWORK=off KEYFILL_TEST_REQUIRE=1 go test -count=1 -run '^TestStatesOfManyTenants$$' $(TESTFLAGS) ./binding
 endif
 
 # database/sql scans columns in another way from Go 1.27 on.
