@@ -336,6 +336,8 @@ func allowUpstream(w *sim.World, err error) bool {
 	switch {
 	case errors.Is(err, keysource.ErrStoreBack):
 		return lost && newUpstreamConfig(w).back != keysource.RemedyAdvance
+	case errors.Is(err, keysource.ErrStoreBehind):
+		return lost // before the first block of a process, which knows no earlier state
 	case errors.Is(err, context.DeadlineExceeded):
 		return true // the time of the request, and perhaps of an attempt, was over
 	}
