@@ -12,8 +12,14 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// putLimit is how long a block that was fetched beforehand may take to be installed.
-const putLimit = 8 * time.Second
+const (
+	// putLimit is how long a block that was fetched beforehand may take to be installed.
+	putLimit = 8 * time.Second
+
+	// advanceLimit is how long the upstream may take to be raised: on a connection that was
+	// cut no answer ever comes.
+	advanceLimit = 4 * time.Second
+)
 
 // next sees to the next block: it installs the block in hand, or starts to fetch one.
 func (u *Upstream) next(ctx context.Context, rows levelRows, l level, n int64) {
@@ -24,8 +30,9 @@ func (u *Upstream) next(ctx context.Context, rows levelRows, l level, n int64) {
 	u.fetch(rows, n)
 }
 
-// fetch starts to fetch a block of n integers at least, unless one is being fetched. It returns a channel that is closed at the end of the attempt that is under way,
-// nil after Close.
+// fetch starts to fetch a block of n integers at least, unless one is being fetched. It
+// returns a channel that is closed at the end of the attempt that is under way, nil after
+// Close.
 func (u *Upstream) fetch(rows levelRows, n int64) <-chan struct{} {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -87,7 +94,9 @@ func (u *Upstream) block(size int64) (blockOf, error) {
 	if l.next > max(l.given(), 1) {
 		// The row was raised above its blocks: no lower integer may come. Where it fails,
 		// the reservation raises the upstream first.
-		_ = u.blocks.Advance(u.ended, l.next)
+		ctx, cancel := context.WithTimeout(u.ended, advanceLimit)
+		_ = u.blocks.Advance(ctx, l.next)
+		cancel()
 	}
 	for n := size; ; n /= 2 {
 		first, err := u.blocks.Reserve(u.ended, n)
