@@ -90,8 +90,8 @@ func (c *Conn) Conn() *pgx.Conn {
 	return c.native.conn
 }
 
-// Close closes the connection of pgx, and gives back what the sources have reserved. It
-// is for a Conn of [WrapConn]; a [PoolConn] is released.
+// Close closes the connection of pgx, and gives back what [Pool.Close] does. Call it on a
+// Conn of [WrapConn]; a [PoolConn] is released.
 func (c *Conn) Close(ctx context.Context) error {
 	return errors.Join(c.native.conn.Close(ctx), c.keyfill.Close(), c.connector.Close())
 }

@@ -26,7 +26,7 @@ func ExampleWrapPool() {
 		fmt.Println(err)
 		return
 	}
-	defer db.Close() // closes the pool, and gives back the numbers that are left
+	defer db.Close() // closes the pool too
 	rows := pgx.CopyFromRows([][]any{{"Ada"}, {"Bob"}})
 	n, err := db.CopyFrom(ctx, pgx.Identifier{"customers"}, []string{"name"}, rows)
 	fmt.Println(n, err)

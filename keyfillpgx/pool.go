@@ -50,7 +50,8 @@ func WrapPool(pool *pgxpool.Pool, o keyfill.Options) (*Pool, error) {
 func (p *Pool) Mount() *keyfill.Mount { return p.connector.Mount() }
 
 // Close closes the pool of pgx, waits for connections that are still acquired, and gives
-// back what the sources have reserved. It returns the error of giving that back.
+// back the series of recycled sources and the leases of workers. The rest of a block of
+// another source is a gap. It returns the error of giving back.
 func (p *Pool) Close() error {
 	p.pool.Close()
 	return p.connector.Close()

@@ -228,10 +228,30 @@ func TestFrameworks(t *testing.T) {
 	}
 }
 
-// run runs the program in a folder with its policy, and compares what it prints.
+// run runs the program in a folder with its policy, and compares what it prints. It runs the
+// program once more, as a reader does, who then finds greater numbers.
 func (one placed) run(t *testing.T, binary string) {
 	folder := t.TempDir()
 	write(t, folder, "keyfill.yaml", one.policy)
+	first := one.start(t, binary, folder)
+	db := one.db
+	if db == nil {
+		var err error
+		if db, err = sql.Open("sqlite", filepath.Join(folder, "shop.db")); err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+	}
+	one.recipe.compare(t, db, first)
+	again := one.start(t, binary, folder)
+	if before, behind := numbersOf(t, first), numbersOf(t, again); len(behind) != len(before) || slices.Min(behind) <= slices.Max(before) {
+		t.Errorf("the orders are %v, and those of a second run %v, want as many, and greater ones", before, behind)
+	}
+}
+
+// start runs the program, and returns what it prints.
+func (one placed) start(t *testing.T, binary, folder string) string {
+	t.Helper()
 	program := exec.Command(binary, one.name)
 	program.Dir = folder
 	var told strings.Builder
@@ -240,14 +260,22 @@ func (one placed) run(t *testing.T, binary string) {
 	if err != nil {
 		t.Fatalf("%v\n%s%s", err, printed, &told)
 	}
-	db := one.db
-	if db == nil {
-		if db, err = sql.Open("sqlite", filepath.Join(folder, "shop.db")); err != nil {
-			t.Fatal(err)
+	return string(printed)
+}
+
+// numbersOf returns the integer keys that a program has printed.
+func numbersOf(t *testing.T, printed string) []int {
+	t.Helper()
+	var numbers []int
+	for _, row := range printedRow.FindAllString(printed, -1) {
+		if number, err := strconv.Atoi(strings.Fields(row)[0]); err == nil {
+			numbers = append(numbers, number)
 		}
-		defer db.Close()
 	}
-	one.recipe.compare(t, db, string(printed))
+	if len(numbers) == 0 {
+		t.Fatalf("no integer keys in\n%s", printed)
+	}
+	return numbers
 }
 
 var (

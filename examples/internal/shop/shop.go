@@ -85,9 +85,9 @@ func Tables(engine string) []string {
 		uuid, integer = "TEXT", "INTEGER"
 	}
 	return []string{
-		"CREATE TABLE customers (id " + uuid + " NOT NULL PRIMARY KEY, name VARCHAR(40) NOT NULL)",
-		"CREATE TABLE orders (id " + integer + " NOT NULL PRIMARY KEY, customer_id " + uuid + " NOT NULL REFERENCES customers (id), note VARCHAR(40) NOT NULL)",
-		"CREATE TABLE products (id " + integer + " NOT NULL PRIMARY KEY, sku VARCHAR(40) NOT NULL UNIQUE, price BIGINT NOT NULL)",
+		"CREATE TABLE IF NOT EXISTS customers (id " + uuid + " NOT NULL PRIMARY KEY, name VARCHAR(40) NOT NULL)",
+		"CREATE TABLE IF NOT EXISTS orders (id " + integer + " NOT NULL PRIMARY KEY, customer_id " + uuid + " NOT NULL REFERENCES customers (id), note VARCHAR(40) NOT NULL)",
+		"CREATE TABLE IF NOT EXISTS products (id " + integer + " NOT NULL PRIMARY KEY, sku VARCHAR(40) NOT NULL UNIQUE, price BIGINT NOT NULL)",
 	}
 }
 
