@@ -133,10 +133,12 @@ newest: servers
 	cd e2e && KEYFILL_TEST_REQUIRE=1 go test -count=1 $(TESTFLAGS) ./columnscan
 
 # Simulations are shorter here. What starts servers is left out: internal/testdb,
-# auto, e2e, bench and judge.
+# auto, e2e, bench and judge. The tests of the command wait most of their time, so they run
+# beside the others.
 quick:
-	go test -short $(TESTFLAGS) $$(GOWORK=off go list ./... | grep -v internal/testdb)
-	cd cmd/keyfill && GOWORK=off go test -short $(TESTFLAGS) ./...
+	@(cd cmd/keyfill && GOWORK=off go test -short $(TESTFLAGS) ./...) & command=$$!; \
+	go test -short $(TESTFLAGS) $$(GOWORK=off go list ./... | grep -v internal/testdb); others=$$?; \
+	wait $$command && exit $$others
 
 servers:
 	@scripts/servers
