@@ -61,7 +61,7 @@ type Recorder struct{ recording fill.Recorder }
 //   - its transaction, which BeginTx has begun, was rolled back.
 //
 // The keys of an attempt are handed over once. Keys that belong to a transaction,
-// and those of INSERT … SELECT, are drawn again. Without a recorder a retry draws
+// and keys of INSERT … SELECT, are drawn again. Without a recorder a retry draws
 // new keys, and the first keys are a gap.
 //
 // The key that RETURNING or OUTPUT gives back replaces the key that was sent,

@@ -26,8 +26,8 @@
 // Each change is one script, which the server runs alone and which compares what it changes.
 // It changes one hash by one command, so that a kill of the server leaves nothing half done,
 // and touches one key, as a Redis Cluster wants. A script whose answer was lost may have run:
-// its integers are nobody's, which is a gap, and so are those of a script that a client has
-// sent twice. The client that this package makes sends no script twice by itself, but to a
+// nobody has its integers, which are a gap. A script that a client has sent twice leaves such
+// a gap too. The client that this package makes sends no script twice by itself, but to a
 // Redis Cluster.
 //
 // A lease is a time by the clock of the server. Who owns a series is in the state, with a count

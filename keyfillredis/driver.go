@@ -106,8 +106,8 @@ func (Driver) Open(string) (driver.Conn, error) { return nil, errSQL }
 //	                                                sentinels, and the name of the primary
 //
 // rediss:// stands for TLS with the authorities of the system. prefix=shop%2F begins all keys
-// with shop/. The user and the password are those of the servers, not of the sentinels: a
-// program with other needs makes the client and calls [Register]. It does no I/O.
+// with shop/. The user and the password are told to the servers, and not to the sentinels: a
+// program with other needs makes the client and calls [Register]. OpenStore does no I/O.
 func (Driver) OpenStore(dsn string) (keysource.Store, error) {
 	scheme, rest, _ := strings.Cut(dsn, "://")
 	end := strings.IndexAny(rest, "/?")

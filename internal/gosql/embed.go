@@ -70,7 +70,8 @@ func isBytes(t types.Type) bool {
 	return ok && element.Kind() == types.Uint8
 }
 
-// noteEmbedded notes the texts of variables that embed a file, as those of constants.
+// noteEmbedded adds the texts of variables that embed a file to the texts of the package,
+// as the texts of constants are added.
 func (f *finder) noteEmbedded() {
 	for _, v := range f.embedded {
 		if v.assignedOnce() && v.file.text != "" {

@@ -88,7 +88,7 @@ type Trial struct {
 	// Open makes the source of a process that has just been started.
 	Open func(*Process) (Source, error)
 	// Central says that there is a second server, which the first one's rows depend on:
-	// see [Process.ConnTo]. Faults of servers are those of either.
+	// see [Process.ConnTo]. A fault of servers may hit either of the two.
 	Central bool
 	// Faults are the faults that may happen; each seed draws some of them.
 	Faults []Fault
