@@ -26,6 +26,23 @@ func (p *planned) initFile(t *testing.T, args ...string) (path, text string) {
 	return path, string(data)
 }
 
+// comparePolicy compares a policy with the golden one in a file.
+func comparePolicy(t *testing.T, text, golden string) {
+	t.Helper()
+	if *updateScripts {
+		if err := os.WriteFile(golden, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text != string(want) {
+		t.Errorf("the policy is\n%s\nwant\n%s", text, want)
+	}
+}
+
 // TestInitOnEngines: the policy for tables with keys of every kind is the golden one, it
 // passes keyfill check, and it fills each table that it names.
 func TestInitOnEngines(t *testing.T) {
@@ -36,19 +53,7 @@ func TestInitOnEngines(t *testing.T) {
 		}
 		p.exec(t, statementsOf(string(script))...)
 		path, text := p.initFile(t)
-		golden := filepath.Join("testdata", "init", p.driver+".yaml")
-		if *updateScripts {
-			if err := os.WriteFile(golden, []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(golden)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if text != string(want) {
-			t.Errorf("the policy is\n%s\nwant\n%s", text, want)
-		}
+		comparePolicy(t, text, filepath.Join("testdata", "init", p.driver+".yaml"))
 		p.checkClean(t, path)
 		if n := p.fillAll(t, path); n < 12 {
 			t.Errorf("%d tables were filled, want 12 or more", n)

@@ -70,7 +70,8 @@ var publicPrograms = []publicProgram{
 }
 
 // TestInitApplications: the policy for the schema of a public application passes keyfill
-// check, and each table of it is filled.
+// check, and each table of it is filled. What becomes of the application's own INSERTs under
+// the same policy is counted by TestApplications of internal/vet.
 func TestInitApplications(t *testing.T) {
 	if testing.Short() && os.Getenv("KEYFILL_TEST_REQUIRE") != "1" {
 		t.Skip("modules are loaded, and servers started")
@@ -83,6 +84,7 @@ func TestInitApplications(t *testing.T) {
 			if !strings.Contains(text, a.line) {
 				t.Errorf("the policy has no line %s:\n%s", a.line, text)
 			}
+			comparePolicy(t, text, filepath.Join("..", "..", "internal", "vet", "testdata", "init", filepath.Base(a.module)+"-"+a.driver+".yaml"))
 			p.checkClean(t, path)
 			a.fill(t, p, path)
 		})

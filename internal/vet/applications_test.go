@@ -35,6 +35,7 @@ type application struct {
 	dialect              string
 	builders             []string // module@version of a query builder that it uses
 	long                 bool     // it is read with KEYFILL_SOAK=1 alone
+	inits                []string // files with the policies that keyfill init writes for its schemas
 }
 
 // applications are the five to which keyfill init gives a policy in cmd/keyfill, and three
@@ -42,18 +43,19 @@ type application struct {
 // squirrel and in migrations.
 var applications = []application{
 	{"github.com/openfga/openfga", "v1.22.1", "h1:gl5DiX841ZK3GSTAbgUUYEpiAfAK4EZFMQYW1NQmK8U=", "mysql",
-		[]string{"github.com/Masterminds/squirrel@v1.5.4", "github.com/lann/builder@v0.0.0-20180802200727-47ae307949d0"}, false},
-	{"github.com/google/trillian", "v1.8.0", "h1:AnbjOFFMQyvqpPAARj97CKEXmoSpCy2hZw0T7Y1Y0BA=", "mysql", nil, false},
-	{"go.temporal.io/server", "v1.29.1", "h1:sgiMveg/8e51lA62pWb9VzC5WTRitKFyT6XsjonHUhE=", "postgres", nil, true},
-	{"github.com/riverqueue/river/riverdriver/riverpgxv5", "v0.51.1", "h1:ojQHIvNGa7YRKjoCN5OC/N/vxKWwmVco761q2RozI+U=", "postgres", nil, false},
-	{"github.com/ory/kratos", "v1.3.1", "h1:XOw84ToAxLDb5K5Xv/Qspk0vzlBq+6zgz2TufVg4kkU=", "postgres", nil, false},
-	{"github.com/k3s-io/kine", "v0.17.5", "h1:QHFCxnRqLvpstdUE86BAUCPiJjOxxV3mBe6pb/fOeYQ=", "postgres", nil, false},
-	{"github.com/lightningnetwork/lnd/sqldb", "v1.0.4", "h1:9cMwPxcrLQG8UmyZO4q8SpR7NmxSwBMbj3AispdcwHg=", "postgres", nil, false},
-	{"github.com/transparency-dev/tessera", "v1.0.4", "h1:IXjGowubcLR0T3zUQrysSMKgtTh9KGKQ0iajUiubyP4=", "mysql", nil, false},
+		[]string{"github.com/Masterminds/squirrel@v1.5.4", "github.com/lann/builder@v0.0.0-20180802200727-47ae307949d0"}, false, []string{"openfga-mysql"}},
+	{"github.com/google/trillian", "v1.8.0", "h1:AnbjOFFMQyvqpPAARj97CKEXmoSpCy2hZw0T7Y1Y0BA=", "mysql", nil, false, []string{"trillian-mysql"}},
+	{"go.temporal.io/server", "v1.29.1", "h1:sgiMveg/8e51lA62pWb9VzC5WTRitKFyT6XsjonHUhE=", "postgres", nil, true, []string{"server-pgx"}},
+	{"github.com/riverqueue/river/riverdriver/riverpgxv5", "v0.51.1", "h1:ojQHIvNGa7YRKjoCN5OC/N/vxKWwmVco761q2RozI+U=", "postgres", nil, false, []string{"riverpgxv5-pgx"}},
+	{"github.com/ory/kratos", "v1.3.1", "h1:XOw84ToAxLDb5K5Xv/Qspk0vzlBq+6zgz2TufVg4kkU=", "postgres", nil, false, []string{"kratos-pgx", "kratos-sqlite"}},
+	{"github.com/k3s-io/kine", "v0.17.5", "h1:QHFCxnRqLvpstdUE86BAUCPiJjOxxV3mBe6pb/fOeYQ=", "postgres", nil, false, nil},
+	{"github.com/lightningnetwork/lnd/sqldb", "v1.0.4", "h1:9cMwPxcrLQG8UmyZO4q8SpR7NmxSwBMbj3AispdcwHg=", "postgres", nil, false, nil},
+	{"github.com/transparency-dev/tessera", "v1.0.4", "h1:IXjGowubcLR0T3zUQrysSMKgtTh9KGKQ0iajUiubyP4=", "mysql", nil, false, nil},
 }
 
 // TestApplications: what becomes of the INSERTs of public applications, counted, under a
-// policy that has every table. What they import is read as far as it is theirs, of Go, or
+// policy that has every table, and under the policies that keyfill init writes for their
+// schemas, of which the tests of the command make the files. What they import is read as far as it is theirs, of Go, or
 // the query builder; of the rest nothing is known, as in a source with mistakes.
 func TestApplications(t *testing.T) {
 	if testing.Short() && os.Getenv("KEYFILL_TEST_REQUIRE") != "1" {
@@ -65,31 +67,25 @@ func TestApplications(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	for i, a := range applications {
+	for _, a := range applications {
 		if a.long && os.Getenv("KEYFILL_SOAK") != "1" {
-			b.WriteString(strings.SplitAfter(string(want), "\n")[i])
+			b.WriteString(linesOf(string(want), a.module))
 			continue
-		}
-		c, err := policy.Parse([]byte("version: 1\ndialect: " + a.dialect + "\ntables: {\"*\": {column: id}}\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		j, err := vet.NewJudge(c)
-		if err != nil {
-			t.Fatal(err)
 		}
 		l := &loader{t: t, fset: token.NewFileSet(), roots: map[string]string{a.module: download(t, a.module+"@"+a.version, a.sum)}, packages: map[string]*types.Package{}}
 		for _, builder := range a.builders {
 			name, _, _ := strings.Cut(builder, "@")
 			l.roots[name] = download(t, builder, "")
 		}
-		findings := l.findings(j, l.roots[a.module], a.module)
-		sum := vet.Summarize(findings)
-		fmt.Fprintf(&b, "%s %s, %s: %d INSERTs:", a.module, a.version, a.dialect, sum.Inserts)
-		for _, action := range vet.Actions {
-			fmt.Fprintf(&b, " %d %s", sum.Actions[action], action)
+		findings := l.under("version: 1\ndialect: "+a.dialect+"\ntables: {\"*\": {column: id}}\n", a.module)
+		fmt.Fprintf(&b, "%s %s, %s: %s\n", a.module, a.version, a.dialect, counted(findings))
+		for _, name := range a.inits {
+			text, err := os.ReadFile(filepath.Join("testdata", "init", name+".yaml"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(&b, "  by the policy of keyfill init, %s: %s\n", name, counted(l.under(string(text), a.module)))
 		}
-		fmt.Fprintf(&b, "; texts that are not known: %d\n", sum.Unknown)
 		if *showFindings {
 			for _, f := range findings {
 				name := strings.TrimPrefix(f.At.Filename, l.roots[a.module]+"/")
@@ -106,6 +102,42 @@ func TestApplications(t *testing.T) {
 	if b.String() != string(want) {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
 	}
+}
+
+// linesOf returns the lines about a module, the first of which begins with its name.
+func linesOf(text, module string) string {
+	_, lines, _ := strings.Cut("\n"+text, "\n"+module+" ")
+	end := regexp.MustCompile(`\n\S`).FindStringIndex(lines)
+	if end == nil {
+		return module + " " + lines
+	}
+	return module + " " + lines[:end[0]+1]
+}
+
+// counted counts the INSERTs of findings by what becomes of them.
+func counted(findings []vet.Finding) string {
+	sum := vet.Summarize(findings)
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d INSERTs:", sum.Inserts)
+	for _, action := range vet.Actions {
+		fmt.Fprintf(&b, " %d %s", sum.Actions[action], action)
+	}
+	fmt.Fprintf(&b, "; texts that are not known: %d", sum.Unknown)
+	return b.String()
+}
+
+// under returns the findings of a module under a policy.
+func (l *loader) under(text, module string) []vet.Finding {
+	l.t.Helper()
+	c, err := policy.Parse([]byte(text))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	j, err := vet.NewJudge(c)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return l.findings(j, l.roots[module], module)
 }
 
 // download returns the folder of a module, which the go command loads and compares with
