@@ -49,6 +49,9 @@ type cell struct {
 	// known is the key as it was read or written last, so that a change needs one round
 	// trip while nobody else changes the key; nil: it was not read yet.
 	known atomic.Pointer[version]
+
+	// shared: others change the key too, so that what is known of it is likely to be old.
+	shared atomic.Bool
 }
 
 func (s *store) cell(folder string, parts ...string) *cell {
@@ -73,12 +76,13 @@ type change struct {
 func (c *cell) replace(ctx context.Context, decide func(now version) (change, error)) (changed bool, err error) {
 	var now version
 	fresh := false
-	if known := c.known.Load(); known != nil {
+	if known := c.known.Load(); known != nil && !c.shared.Load() {
 		now = *known
 	} else if now, err = c.read(ctx); err != nil {
 		return false, err
 	} else {
 		fresh = true
+		c.shared.Store(known != nil && now != *known)
 	}
 	for try := 0; ; try++ {
 		wanted, err := decide(now)
@@ -103,10 +107,16 @@ func (c *cell) replace(ctx context.Context, decide func(now version) (change, er
 		if fresh && now == before {
 			return false, nil
 		}
-		fresh = true
+		c.shared.Store(true)
 		if err := c.store.pause(ctx, try); err != nil {
 			return false, err
 		}
+		// Others have changed the key during the pause. A question writes nothing, while a
+		// transaction that changes nothing goes through the log of the cluster too.
+		if now, err = c.read(ctx); err != nil {
+			return false, err
+		}
+		fresh = true
 	}
 }
 
@@ -159,12 +169,12 @@ func (s *store) transact(ctx context.Context, hold []clientv3.Cmp, then, otherwi
 }
 
 const (
-	firstPause   = time.Millisecond
-	longestPause = 32 * time.Millisecond
+	firstPause   = 2 * time.Millisecond
+	longestPause = 256 * time.Millisecond
 )
 
-// pause waits for a short random time, a longer one after each try: others change the
-// same key.
+// pause waits for a random time, up to a longer one after each try: others change the same
+// key, and of hundreds of them only few may try at once, since one succeeds at a time.
 func (s *store) pause(ctx context.Context, try int) error {
 	if try == 0 {
 		return ctx.Err()
