@@ -222,7 +222,7 @@ func TestRestored(t *testing.T) {
 func failOver(t *testing.T, primary, replica *testdb.RedisServer, lost func()) {
 	t.Helper()
 	replica.Follow(t, primary)
-	primary.Command(t, "WAIT", "1", "0")
+	replica.Reach(t, primary)
 	replica.Kill(t)
 	lost()
 	primary.Kill(t)
@@ -235,7 +235,7 @@ func atEither(t *testing.T, at *string) keysource.Store {
 	t.Helper()
 	client := newClientAt(at)
 	t.Cleanup(func() { _ = client.Close() })
-	name := "redis-" + t.Name()
+	name := "redis-" + t.Name() + *at
 	if err := keyfillredis.Register(name, client); err != nil {
 		t.Fatal(err)
 	}
@@ -329,7 +329,7 @@ func TestSentinel(t *testing.T) {
 	defer s.Close()
 	r := s.Reserver(state("orders"))
 	before := reserve(t, r, 10, 0)
-	primary.Command(t, "WAIT", "1", "0")
+	replica.Reach(t, primary)
 	primary.Kill(t)
 	after := reserve(t, r, 10, 11)
 	if after.First != 11 || after.Server == before.Server {

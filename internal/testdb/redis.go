@@ -212,6 +212,30 @@ func (s *RedisServer) Follow(t testing.TB, primary *RedisServer) {
 	})
 }
 
+// Reach waits until a replica has each write that the primary has by now. The command WAIT
+// says nothing of writes on other connections.
+func (s *RedisServer) Reach(t testing.TB, primary *RedisServer) {
+	t.Helper()
+	written := primary.offset(t)
+	s.Await(t, "the replica", func() bool { return s.offset(t) >= written })
+}
+
+// offset returns where the server is in the stream of writes.
+func (s *RedisServer) offset(t testing.TB) int {
+	t.Helper()
+	for line := range strings.Lines(s.Command(t, "INFO", "replication")) {
+		if text, found := strings.CutPrefix(strings.TrimSpace(line), "master_repl_offset:"); found {
+			n, err := strconv.Atoi(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+	}
+	t.Fatal("testdb: Redis: INFO replication says no offset")
+	return 0
+}
+
 // Await waits until something is so, and fails the test where it does not become so.
 func (s *RedisServer) Await(t testing.TB, what string, is func() bool) {
 	t.Helper()
