@@ -19,11 +19,9 @@ type plan struct {
 	whole     bool
 }
 
-// The run of "make soak", and the one of "make test": a tenth of it. In the long one a
-// block lasts for a second or longer, as one does whose size follows the use: each process
-// waits for 63 others.
+// The run of "make soak", and the one of "make test": a tenth of it.
 var (
-	wholePlan = plan{processes: 64, keys: 10_000_000, rows: 100_000, pause: 250 * time.Millisecond, most: block / 2, whole: true}
+	wholePlan = plan{processes: 64, keys: 10_000_000, rows: 100_000, pause: 250 * time.Millisecond, most: 3 * block, whole: true}
 	tenthPlan = plan{processes: 6, keys: 1_000_000, rows: 10_000, pause: 150 * time.Millisecond, most: 3 * block}
 )
 
