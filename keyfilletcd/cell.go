@@ -107,7 +107,9 @@ func (c *cell) replace(ctx context.Context, decide func(now version) (change, er
 		if fresh && now == before {
 			return false, nil
 		}
-		c.shared.Store(true)
+		if now != before {
+			c.shared.Store(true)
+		}
 		if err := c.store.pause(ctx, try); err != nil {
 			return false, err
 		}

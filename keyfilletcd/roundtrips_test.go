@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -66,6 +67,45 @@ func TestRoundTrips(t *testing.T) {
 	if n, _ := roundTrips(t, m[0]); n < blocks || n > blocks+3 {
 		t.Errorf("%d transactions for %d blocks", n, blocks)
 	}
+}
+
+// TestSharedStateIsAskedFirst: of sources that reserve by turns each one asks where the state
+// stands, instead of a swap that cannot succeed, which the cluster would log.
+func TestSharedStateIsAskedFirst(t *testing.T) {
+	const turns = 50
+	m := testdb.StartEtcd(t, 1)
+	both := []keysource.Reserver{opened(t, m).Reserver(state("both")), opened(t, m).Reserver(state("both"))}
+	var before int
+	for turn := range 2 * turns {
+		if turn == 4 { // both know the other one by then
+			before = logged(t, m[0])
+		}
+		reserve(t, both[turn%2], 1, 0)
+	}
+	if n := logged(t, m[0]) - before; n < 2*turns-4 || n > 2*turns+10 {
+		t.Errorf("%d entries of the log for %d reservations", n, 2*turns-4)
+	}
+}
+
+// logged returns how many entries of the cluster's log a member has applied.
+func logged(t *testing.T, m *testdb.EtcdMember) int {
+	t.Helper()
+	answer, err := http.Get(m.URL() + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
+		if text, found := strings.CutPrefix(lines.Text(), "etcd_server_proposals_applied_total "); found {
+			n, err := strconv.ParseFloat(text, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return int(n)
+		}
+	}
+	t.Fatal("the metrics say nothing of the log")
+	return 0
 }
 
 // TestRoundTripsASecond measures the round trips of processes that each draw 200 keys a
