@@ -49,9 +49,6 @@ type cell struct {
 	// known is the key as it was read or written last, so that a change needs one round
 	// trip while nobody else changes the key; nil: it was not read yet.
 	known atomic.Pointer[version]
-
-	// shared: others change the key too, so that what is known of it is likely to be old.
-	shared atomic.Bool
 }
 
 func (s *store) cell(folder string, parts ...string) *cell {
@@ -76,13 +73,12 @@ type change struct {
 func (c *cell) replace(ctx context.Context, decide func(now version) (change, error)) (changed bool, err error) {
 	var now version
 	fresh := false
-	if known := c.known.Load(); known != nil && !c.shared.Load() {
+	if known := c.known.Load(); known != nil {
 		now = *known
 	} else if now, err = c.read(ctx); err != nil {
 		return false, err
 	} else {
 		fresh = true
-		c.shared.Store(known != nil && now != *known)
 	}
 	for try := 0; ; try++ {
 		wanted, err := decide(now)
@@ -106,9 +102,6 @@ func (c *cell) replace(ctx context.Context, decide func(now version) (change, er
 		}
 		if fresh && now == before {
 			return false, nil
-		}
-		if now != before {
-			c.shared.Store(true)
 		}
 		if err := c.store.pause(ctx, try); err != nil {
 			return false, err

@@ -216,6 +216,7 @@ func (c *cluster) transact(tx *sim.Tx, r *etcdserverpb.TxnRequest) (*etcdserverp
 	}
 	if changed {
 		tx.Set(revisionRow, next)
+		stand(tx)
 	}
 	answer.Header = c.header(tx)
 	return answer, nil

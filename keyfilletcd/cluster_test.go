@@ -121,7 +121,11 @@ func randomTxn(r *rand.Rand, leases map[string]int64) *etcdserverpb.TxnRequest {
 		return &etcdserverpb.RequestOp{Request: &etcdserverpb.RequestOp_RequestDeleteRange{RequestDeleteRange: &etcdserverpb.DeleteRangeRequest{Key: []byte(k)}}}
 	}
 	k := r.IntN(4)
-	one.Success = append(one.Success, put(fmt.Sprintf("k/%d", k)), find("k/", "k0", false))
+	one.Success = append(one.Success, put(fmt.Sprintf("k/%d", k)))
+	if r.IntN(3) == 0 {
+		one.Success = append(one.Success, put(fmt.Sprintf("k/%d", (k+2)%4)))
+	}
+	one.Success = append(one.Success, find("k/", "k0", false))
 	if r.IntN(2) == 0 {
 		one.Success = append(one.Success, remove(fmt.Sprintf("k/%d", (k+1)%4)), find("k/", "k0", true))
 	}

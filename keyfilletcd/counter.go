@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"math"
 
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/keyfill/keyfill/keysource"
@@ -15,7 +16,7 @@ import (
 type counted struct {
 	Kind        string `json:"kind"` // of the source
 	Parameters  string `json:"parameters,omitempty"`
-	Next        int64  `json:"next"`        // the lowest integer that is not reserved
+	Base        int64  `json:"base"`        // the lowest integer that is not reserved, less what counts have counted
 	Incarnation string `json:"incarnation"` // another text for each state that was made
 }
 
@@ -54,30 +55,37 @@ func (c *counter) count(ctx context.Context, decide func(now counted) (counted, 
 		if !missing || err != nil {
 			return changed, err
 		}
-		if err := c.make(ctx); err != nil {
+		if _, err := c.make(ctx); err != nil {
 			return false, err
 		}
 	}
 }
 
-// make makes the state, unless somebody else does.
-func (c *counter) make(ctx context.Context) error {
+// make makes the state, unless somebody else does. It returns the answers to questions that
+// are asked in the same transaction.
+func (c *counter) make(ctx context.Context, questions ...clientv3.Op) ([]*etcdserverpb.ResponseOp, error) {
 	first, err := c.state.First(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = c.replace(ctx, func(v version) (change, error) {
-		if v.revision != 0 {
-			return change{}, nil
-		}
-		return change{value: counted{c.kind, c.state.Parameters, first, rand.Text()}}, nil
-	})
-	return err
+	text, err := json.Marshal(counted{c.kind, c.state.Parameters, first, rand.Text()})
+	if err != nil {
+		return nil, err
+	}
+	answer, err := c.store.transact(ctx, []clientv3.Cmp{absent(c.key)},
+		append([]clientv3.Op{clientv3.OpPut(c.key, string(text))}, questions...), questions)
+	switch {
+	case err != nil:
+		return nil, err
+	case answer.Succeeded:
+		return answer.Responses[1:], nil
+	}
+	return answer.Responses, nil
 }
 
 // parse returns the value of a state that may be used.
 func (c *counter) parse(v version) (now counted, err error) {
-	if json.Unmarshal([]byte(v.value), &now) != nil || now.Next < 1 {
+	if json.Unmarshal([]byte(v.value), &now) != nil || now.Base < 1 {
 		return counted{}, stateError(c.state.Name, errValue)
 	}
 	switch {
@@ -92,45 +100,11 @@ func (c *counter) parse(v version) (now counted, err error) {
 // advance makes the state stand at to or above.
 func (c *counter) advance(ctx context.Context, to int64) error {
 	_, err := c.count(ctx, func(now counted) (counted, change, error) {
-		now.Next = max(now.Next, to)
+		now.Base = max(now.Base, to)
 		return now, change{}, nil
 	})
 	return err
 }
-
-// numbers is the state of a sequence.
-type numbers struct{ *counter }
-
-// Reserve reserves integers by one transaction on the state.
-func (n *numbers) Reserve(ctx context.Context, want, seen int64) (got keysource.Reservation, err error) {
-	var reserved counted
-	_, err = n.count(ctx, func(now counted) (counted, change, error) {
-		reserved = now
-		got = keysource.Reservation{First: now.Next}
-		switch left := n.max - now.Next + 1; {
-		case want < 1:
-			return now, change{}, keysource.ErrCount
-		case now.Next < seen:
-			return now, change{}, nil
-		case left < 1:
-			return now, change{}, keysource.ErrExhausted
-		case left < want:
-			got.N = left
-			now.Next += left
-		default:
-			now.Next += want
-		}
-		return now, change{}, nil
-	})
-	if err != nil {
-		return keysource.Reservation{}, err
-	}
-	got.Server = n.store.seen.server(reserved.Incarnation)
-	return got, nil
-}
-
-// Advance raises the state.
-func (n *numbers) Advance(ctx context.Context, to int64) error { return n.advance(ctx, to) }
 
 // isThere is the condition that a state was not made again since it was read.
 func isThere(key string, v version) clientv3.Cmp {

@@ -18,12 +18,14 @@
 //
 // # What is promised
 //
-// Each change is one transaction of etcd, which compares the key that it changes with the
-// value and the revision that were read, and the name, the kind and the parameters of the
-// state are in that value. What another process has changed in between is read again. A
-// transaction whose answer was lost may have happened: its integers are nobody's, which is
-// a gap, and no transaction repeats an earlier one, whether this package or the client of
-// etcd sends it again.
+// Each change is one transaction of etcd. A sequence reserves by writing keys whose number of
+// writes etcd counts, and reads in the same transaction what they come to, so that hundreds of
+// processes reserve at once and each gets what is behind the others'. Every other change
+// compares the key that it changes with the value and the revision that were read, and reads
+// again what another process has changed in between. The kind and the parameters of a state
+// are in its value, which both compare. A transaction whose answer was lost may have happened:
+// its integers are nobody's, which is a gap, and no transaction repeats an earlier one, whether
+// this package or the client of etcd sends it again.
 //
 // A lease is a lease of etcd, by the clock of its leader. Who owns a series is in the
 // series' own key, too, with a count of its owners, and every reservation compares both:
@@ -35,11 +37,16 @@
 // All keys begin with keyfill/, or with what prefix says in the policy. Names of states and
 // columns are escaped as in the path of a URL.
 //
-//	keyfill/states/orders.id             the next integer, the kind and the parameters
+//	keyfill/states/orders.id             the base, the kind and the parameters
+//	keyfill/counts/orders.id/1000        counts 1000 integers of a sequence at each write
 //	keyfill/series/orders.id/…0000000001 a series: where it ends and stands, and its owner
 //	keyfill/leases/orders.id/…0000000001 is there while the lease of the series lasts
 //	keyfill/marks/flakes (workers)/7     the time that worker 7 has reserved
 //	keyfill/columns/orders.id            the state that fills a column
+//
+// The next integer is the base and, for a sequence, the versions of its counts, each times the
+// name of the count. The value of a count is where the sequence stood at the last write of
+// it, or lower. To raise a state, raise its base.
 //
 // A user of etcd with roles needs the right to read and to write under that prefix.
 //
@@ -50,7 +57,8 @@
 // the state itself: its source then compares the state with the keys in the table, and
 // on_store_rollback of the policy says what happens. What another process had reserved
 // since the snapshot is not found out: raise the states after a restore, before programs
-// start.
+// start. A copy that etcdctl make-mirror has made lacks the versions of keys. A sequence that
+// stands below the value of one of its counts is an error.
 //
 // # Versions
 //

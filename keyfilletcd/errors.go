@@ -22,7 +22,8 @@ var (
 	errBinding    = anchor.New("parameters", "the keys of the column were made with other parameters, and keys of both can be equal: put these back, or fill another column")
 	errValue      = anchor.New("store-state", "a key of its state in etcd holds something else than this version of keyfilletcd writes: use the version that has made it, or mend the value")
 	errGone       = anchor.New("no-row", "its state is gone from etcd, and its series are there: make the state again above all of its series")
-	errUncounted  = anchor.New("back", "there is a series in etcd that its state has not counted: raise next in the state above all of its series")
+	errBelow      = anchor.New("back", "its state in etcd stands below what was reserved of it, as after a restore, or a copy that leaves versions out: raise base in the state above all keys")
+	errUncounted  = anchor.New("back", "there is a series in etcd that its state has not counted: raise base in the state above all of its series")
 )
 
 // Errors of etcd that stay until somebody mends the cluster or the account.

@@ -3,6 +3,7 @@ package keyfilletcd_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -51,32 +52,86 @@ func unanswered(do func(c *client, r *etcdserverpb.TxnRequest, send sender, err 
 	}
 }
 
+// isReservation reports whether a transaction reserves integers of a sequence.
+func isReservation(r *etcdserverpb.TxnRequest) bool {
+	return slices.ContainsFunc(r.Success, func(op *etcdserverpb.RequestOp) bool {
+		return op.GetRequestPut() != nil && strings.HasPrefix(string(op.GetRequestPut().Key), countKeys)
+	})
+}
+
 // sequenceMutants are sequences on etcd that are wrong in one way each.
 var sequenceMutants = []mutant{
 	{
-		name: "nothing is compared", law: "unique",
-		kv: without(func(context.Context, *etcdserverpb.Compare) bool { return true }),
+		name: "where the sequence stands is read behind the reservation", law: "unique",
+		kv: func(c *client) etcdserverpb.KVClient {
+			return wrongKV{c, func(_ context.Context, r *etcdserverpb.TxnRequest, send sender) (*etcdserverpb.TxnResponse, error) {
+				answer, err := send(r)
+				if err != nil || !answer.Succeeded || !isReservation(r) {
+					return answer, err
+				}
+				behind, err := send(&etcdserverpb.TxnRequest{Success: r.Failure})
+				if err != nil {
+					return nil, err
+				}
+				behind.Responses = append(answer.Responses[:len(answer.Responses)-len(r.Failure)], behind.Responses...)
+				return behind, nil
+			}}
+		},
 	},
 	{
-		name: "the revision is compared without the value", law: "unique",
-		kv: without(func(_ context.Context, c *etcdserverpb.Compare) bool { return c.Target == etcdserverpb.Compare_VALUE }),
+		name: "the base is believed as it was read before", law: "reserved",
+		kv: func(c *client) etcdserverpb.KVClient {
+			var mu sync.Mutex
+			var known *etcdserverpb.ResponseOp
+			return wrongKV{c, func(_ context.Context, r *etcdserverpb.TxnRequest, send sender) (*etcdserverpb.TxnResponse, error) {
+				reserves := isReservation(r)
+				if reserves {
+					r = &etcdserverpb.TxnRequest{Success: r.Success, Failure: r.Failure}
+				}
+				answer, err := send(r)
+				if err != nil {
+					return nil, err
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if at := len(answer.Responses) - 2; reserves && known != nil {
+					answer.Responses[at] = known
+				} else if at >= 0 && len(answer.Responses[at].GetResponseRange().GetKvs()) == 1 {
+					known = answer.Responses[at]
+				}
+				return answer, nil
+			}}
+		},
 	},
 	{
 		name: "a transaction without an answer counts as done", law: "unique",
-		kv: unanswered(func(c *client, r *etcdserverpb.TxnRequest, _ sender, _ error) (*etcdserverpb.TxnResponse, error) {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			return &etcdserverpb.TxnResponse{
-				Header:    &etcdserverpb.ResponseHeader{ClusterId: c.last, Revision: c.seen[c.last]},
-				Succeeded: true,
-			}, nil
+		kv: unanswered(func(c *client, r *etcdserverpb.TxnRequest, send sender, err error) (*etcdserverpb.TxnResponse, error) {
+			if !isReservation(r) {
+				return nil, err
+			}
+			answer, err := send(&etcdserverpb.TxnRequest{Success: r.Failure})
+			if err != nil {
+				return nil, err
+			}
+			answer.Responses = append(make([]*etcdserverpb.ResponseOp, len(r.Success)-len(r.Failure)), answer.Responses...)
+			return answer, nil
 		}),
 	},
 	{
-		name: "a transaction without an answer is sent again as it must be", law: "unique",
-		kv: unanswered(func(_ *client, r *etcdserverpb.TxnRequest, send sender, _ error) (*etcdserverpb.TxnResponse, error) {
-			return send(&etcdserverpb.TxnRequest{Success: r.Success, Failure: r.Failure})
-		}),
+		name: "a count that was lost is not missed", law: "unique",
+		kv: func(c *client) etcdserverpb.KVClient {
+			return wrongKV{c, func(_ context.Context, r *etcdserverpb.TxnRequest, send sender) (*etcdserverpb.TxnResponse, error) {
+				if isReservation(r) && len(r.Success) > len(r.Failure)+1 {
+					r = &etcdserverpb.TxnRequest{Compare: r.Compare, Success: r.Success[1:], Failure: r.Failure}
+					answer, err := send(r)
+					if err == nil && answer.Succeeded {
+						answer.Responses = append([]*etcdserverpb.ResponseOp{nil}, answer.Responses...)
+					}
+					return answer, err
+				}
+				return send(r)
+			}}
+		},
 	},
 	{
 		name: "that the revision has gone back is not seen", law: "restored",
@@ -103,6 +158,12 @@ var recycledMutants = []mutant{
 	{
 		name: "nothing is compared", law: "unique",
 		kv: without(func(context.Context, *etcdserverpb.Compare) bool { return true }),
+	},
+	{
+		name: "a transaction without an answer is sent again as it must be", law: "unique",
+		kv: unanswered(func(_ *client, r *etcdserverpb.TxnRequest, send sender, _ error) (*etcdserverpb.TxnResponse, error) {
+			return send(&etcdserverpb.TxnRequest{Success: r.Success, Failure: r.Failure})
+		}),
 	},
 	{
 		name: "the owner is not compared in a reservation", law: "owned",
@@ -136,6 +197,10 @@ var recycledMutants = []mutant{
 
 // leasedMutants are leased numbers on etcd that are wrong in one way each.
 var leasedMutants = []mutant{
+	{
+		name: "the revision is compared without the value", law: "marked",
+		kv: without(func(_ context.Context, c *etcdserverpb.Compare) bool { return c.Target == etcdserverpb.Compare_VALUE }),
+	},
 	{
 		name: "a lease is believed for longer than it was granted", law: "late",
 		leases: func(c *client) etcdserverpb.LeaseClient { return shortLeases{c} },

@@ -69,21 +69,36 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// TestSharedStateIsAskedFirst: of sources that reserve by turns each one asks where the state
-// stands, instead of a swap that cannot succeed, which the cluster would log.
-func TestSharedStateIsAskedFirst(t *testing.T) {
-	const turns = 50
+// TestSharedState: sources that reserve from one state at the same time, or by turns, do not
+// wait for each other. Each reservation is one transaction, and one entry of the cluster's log.
+func TestSharedState(t *testing.T) {
+	const sources, turns = 16, 50
 	m := testdb.StartEtcd(t, 1)
-	both := []keysource.Reserver{opened(t, m).Reserver(state("both")), opened(t, m).Reserver(state("both"))}
-	var before int
-	for turn := range 2 * turns {
-		if turn == 4 { // both know the other one by then
-			before = logged(t, m[0])
-		}
-		reserve(t, both[turn%2], 1, 0)
+	var all []keysource.Reserver
+	for range sources {
+		r := opened(t, m).Reserver(state("shared"))
+		reserve(t, r, 1, 0) // it has found the state
+		all = append(all, r)
 	}
-	if n := logged(t, m[0]) - before; n < 2*turns-4 || n > 2*turns+10 {
-		t.Errorf("%d entries of the log for %d reservations", n, 2*turns-4)
+	entries := logged(t, m[0])
+	transactions, _ := roundTrips(t, m[0])
+	var group sync.WaitGroup
+	for _, r := range all {
+		group.Go(func() {
+			for range turns {
+				if _, err := r.Reserve(t.Context(), 1000, 0); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	after, _ := roundTrips(t, m[0])
+	if n := after - transactions; n != sources*turns {
+		t.Errorf("%d transactions for %d reservations", n, sources*turns)
+	}
+	if n := logged(t, m[0]) - entries; n < sources*turns || n > sources*turns+10 { // it logs a few of its own
+		t.Errorf("%d entries of the log for %d reservations", n, sources*turns)
 	}
 }
 

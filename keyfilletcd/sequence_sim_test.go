@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math/rand/v2"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -100,8 +103,44 @@ func newEtcdConfig(w *sim.World) etcdConfig {
 	return c
 }
 
-// stateKey is the key of the state in the cluster.
-const stateKey = keyfilletcd.DefaultPrefix + "states/orders"
+// stateKey is the key of the state in the cluster, and countKeys begins the keys of its counts.
+const (
+	stateKey  = keyfilletcd.DefaultPrefix + "states/orders"
+	countKeys = keyfilletcd.DefaultPrefix + "counts/orders/"
+)
+
+// standsRow is the row of the simulated server that says where the sequence stands, by the
+// keys of the state, so that the laws find it in the commits.
+const standsRow = "where the sequence stands"
+
+// stands is the next integer of a sequence.
+type stands int64
+
+func (s stands) String() string { return fmt.Sprint(int64(s)) }
+
+// stand writes where the sequence stands.
+func stand(tx *sim.Tx) {
+	state, ok := tx.Load(stateKey).(item)
+	if !ok || !strings.Contains(state.value, `"kind":"sequence"`) {
+		if tx.Load(standsRow) != nil {
+			tx.Store(standsRow, nil)
+		}
+		return
+	}
+	now := stands(baseOf(state))
+	for row, value := range tx.All() {
+		if digits, found := strings.CutPrefix(row, countKeys); found {
+			each, err := strconv.ParseInt(digits, 10, 64)
+			if err != nil {
+				panic(err)
+			}
+			now += stands(each * value.(item).version)
+		}
+	}
+	if tx.Load(standsRow) != now {
+		tx.Store(standsRow, now)
+	}
+}
 
 // simState is the state of the sources, which begins above what is in the table.
 func simState(w *sim.World) keysource.State {
@@ -195,7 +234,7 @@ func sequenceTrial(m mutant) *sim.Trial {
 		Excuse:   excuseBy(sequenceMoved),
 		Reserves: func(_ *sim.World, c *sim.Commit, key int64) bool { return within(sequenceMoved, c, key) },
 		Allow:    allowEtcd,
-		Repair:   func(w *sim.World) { repairEtcd(w, stateKey, "sequence") },
+		Repair:   repairSequence,
 		Check: func(w *sim.World) {
 			checkReserved(w, sequenceMoved, true)
 			checkFollowed(w)
@@ -203,19 +242,24 @@ func sequenceTrial(m mutant) *sim.Trial {
 	}
 }
 
-// nextOf returns the next integer of a state or of a series; 0: it is not there.
-func nextOf(value any) int64 {
+// nextOf returns the next integer of a series; 0: it is not there.
+func nextOf(value any) int64 { return field(value, "next") }
+
+// baseOf returns the base of a state; 0: it is not there.
+func baseOf(value any) int64 { return field(value, "base") }
+
+// field returns an integer in the value of a key.
+func field(value any, name string) int64 {
 	i, ok := value.(item)
 	if !ok || i.value == "" {
 		return 0
 	}
-	var of struct {
-		Next int64 `json:"next"`
-	}
+	var of map[string]any
 	if err := json.Unmarshal([]byte(i.value), &of); err != nil {
 		panic(err)
 	}
-	return of.Next
+	n, _ := of[name].(float64) // which has all integers of the simulation
+	return int64(n)
 }
 
 // sequenceMoved returns the integers that a commit has reserved: [from, to).
@@ -224,8 +268,8 @@ func sequenceMoved(c *sim.Commit) (from, to int64) {
 		return 0, 0
 	}
 	for _, change := range c.Changes {
-		if change.Row == stateKey && change.Old != nil && change.New != nil {
-			return nextOf(change.Old), nextOf(change.New)
+		if change.Row == standsRow && change.Old != nil && change.New != nil {
+			return int64(change.Old.(stands)), int64(change.New.(stands))
 		}
 	}
 	return 0, 0
@@ -264,6 +308,41 @@ func allowEtcd(w *sim.World, err error) bool {
 	return errors.Is(err, keysource.ErrStoreDown) && len(w.Faults) > 0
 }
 
+// repairSequence is the operator, who raises the state after a restore above all that was ever
+// reserved, or makes it again.
+func repairSequence(w *sim.World) {
+	if w.Server.Lost()+w.Server.Switches() == 0 {
+		return
+	}
+	to := w.Server.MaxKey() + 1
+	for _, c := range w.Server.Commits() {
+		for _, change := range c.Changes {
+			if now, ok := change.New.(stands); ok {
+				to = max(to, int64(now))
+			}
+		}
+	}
+	w.Server.Edit(func(tx *sim.Tx) {
+		raise(tx, stateKey, "sequence", to)
+		stand(tx)
+	})
+}
+
+// raise raises the base of a state, or makes the state again.
+func raise(tx *sim.Tx, state, kind string, to int64) {
+	at := revision(tx) + 1
+	old, ok := tx.Load(state).(item)
+	if !ok {
+		old = item{created: at, value: `{"kind":"` + kind + `","parameters":"p","incarnation":"by hand"}`}
+	}
+	if baseOf(old) >= to {
+		return
+	}
+	old.value, old.modified, old.version = with(old, "base", to), at, old.version+1
+	tx.Store(state, old)
+	tx.Set(revisionRow, at)
+}
+
 // repairEtcd is the operator, who raises the state after a restore, or makes it again, above
 // all that was ever reserved, and above all series.
 func repairEtcd(w *sim.World, state, kind string) {
@@ -288,7 +367,7 @@ func raiseEtcd(w *sim.World, state, kind string) {
 			switch {
 			case !ok:
 			case change.Row == state:
-				to = max(to, nextOf(of))
+				to = max(to, baseOf(of))
 			case isSeries(change.Row):
 				to = max(to, rowOf(of).Last+1)
 				if nextOf(of) >= nextOf(most[change.Row]) {
@@ -302,30 +381,21 @@ func raiseEtcd(w *sim.World, state, kind string) {
 		for key, of := range most {
 			// Its owner stays the one that has its lease.
 			if now, ok := tx.Load(key).(item); ok && nextOf(now) < nextOf(of) {
-				now.value, now.modified = withNext(now, nextOf(of)), at
+				now.value, now.modified = with(now, "next", nextOf(of)), at
 				tx.Store(key, now)
 			}
 		}
-		old, ok := tx.Load(state).(item)
-		if !ok {
-			old = item{created: at, value: `{"kind":"` + kind + `","parameters":"p","incarnation":"by hand"}`}
-		}
-		if nextOf(old) >= to {
-			return
-		}
-		old.value, old.modified, old.version = withNext(old, to), at, old.version+1
-		tx.Store(state, old)
-		tx.Set(revisionRow, at)
+		raise(tx, state, kind, to)
 	})
 }
 
-// withNext returns the value of a state, or of a series, that stands at next.
-func withNext(of item, next int64) string {
+// with returns the value of a state, or of a series, with another integer in a field.
+func with(of item, name string, n int64) string {
 	var fields map[string]any
 	if err := json.Unmarshal([]byte(of.value), &fields); err != nil {
 		panic(err)
 	}
-	fields["next"] = next
+	fields[name] = n
 	text, err := json.Marshal(fields)
 	if err != nil {
 		panic(err)

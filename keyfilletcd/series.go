@@ -304,17 +304,17 @@ func (s *series) Open(ctx context.Context, seen int64) (made keysource.Series, e
 		}
 		wanted := false
 		opened, err := s.counter.count(ctx, func(now counted) (counted, change, error) {
-			made = keysource.Series{First: now.Next}
+			made = keysource.Series{First: now.Base}
 			switch wanted = false; {
-			case now.Next < seen:
+			case now.Base < seen:
 				return now, change{}, nil
-			case now.Next > s.counter.max-s.owner.Size+1:
+			case now.Base > s.counter.max-s.owner.Size+1:
 				return now, change{}, keysource.ErrExhausted
 			}
 			wanted = true
-			made = keysource.Series{First: now.Next, Last: now.Next + s.owner.Size - 1, Next: now.Next, Epoch: 1, Own: true}
+			made = keysource.Series{First: now.Base, Last: now.Base + s.owner.Size - 1, Next: now.Base, Epoch: 1, Own: true}
 			text, err := json.Marshal(row{made.Last, made.Next, s.owner.Owner, made.Epoch})
-			now.Next += s.owner.Size
+			now.Base += s.owner.Size
 			return now, change{
 				also: []clientv3.Cmp{s.noneFrom(made.First)},
 				then: []clientv3.Op{clientv3.OpPut(s.rowKey(made.First), string(text)), s.hold(made.First, id)},

@@ -103,7 +103,7 @@ func (s *store) Close() error {
 
 // Reserver returns the state of a sequence.
 func (s *store) Reserver(st keysource.State) keysource.Reserver {
-	return &numbers{counter: s.counter(st, "sequence")}
+	return &numbers{counter: s.counter(st, "sequence"), counts: s.key("counts", st.Name) + "/"}
 }
 
 // Series returns the series of one owner.
