@@ -3,6 +3,7 @@ package keyfilletcd
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -157,9 +158,9 @@ func (s *store) transact(ctx context.Context, hold []clientv3.Cmp, then, otherwi
 	before := s.seen.now()
 	answer, err := client.kv.Txn(clientv3.WithRequireLeader(ctx)).If(hold...).Then(then...).Else(otherwise...).Commit()
 	if err != nil {
-		return nil, client.reached(meaning(err))
+		return nil, s.meaning(client, err)
 	}
-	s.seen.note(before, answer.Header)
+	s.seen.note(before, answer.Header, answer.Succeeded && slices.ContainsFunc(then, clientv3.Op.IsPut))
 	return answer, nil
 }
 

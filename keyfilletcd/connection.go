@@ -13,6 +13,7 @@ import (
 // connection is what the states use of a client of etcd. In the simulator a cluster that is
 // simulated stands behind it.
 type connection struct {
+	member int // its place among the endpoints
 	kv     clientv3.KV
 	grants clientv3.Lease           // makes leases
 	renews etcdserverpb.LeaseClient // renews them
@@ -20,15 +21,15 @@ type connection struct {
 	close  func() error
 }
 
-// connect makes a client.
-func connect(c clientv3.Config) (*connection, error) {
+// connect makes a client of one member.
+func connect(c clientv3.Config, member int) (*connection, error) {
 	client, err := clientv3.New(c)
 	if err != nil {
 		return nil, err
 	}
 	servers := client.ActiveConnection()
 	return &connection{
-		kv: client, grants: client, renews: etcdserverpb.NewLeaseClient(servers),
+		member: member, kv: client, grants: client, renews: etcdserverpb.NewLeaseClient(servers),
 		ready: func() bool { return servers.GetState() == connectivity.Ready },
 		close: client.Close,
 	}, nil

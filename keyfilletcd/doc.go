@@ -48,6 +48,9 @@
 // name of the count. The value of a count is where the sequence stood at the last write of
 // it, or lower. To raise a state, raise its base.
 //
+// A store asks one of the members, drawn by chance, until that leaves a question without an
+// answer, and then the next one.
+//
 // A user of etcd with roles needs the right to read and to write under that prefix.
 //
 // # When the store goes back

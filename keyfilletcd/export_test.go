@@ -14,11 +14,12 @@ import (
 func NewStoreOver(kv etcdserverpb.KVClient, leases etcdserverpb.LeaseClient, random rand.Source) keysource.Store {
 	s := newStore(clientv3.Config{}, DefaultPrefix)
 	s.random = rand.New(random)
-	s.dialling = &dialling{done: make(chan struct{}), conn: &connection{
+	d := &dialling{done: make(chan struct{}), conn: &connection{
 		kv: clientv3.NewKVFromKVClient(kv, nil), grants: clientv3.NewLeaseFromLeaseClient(leases, nil, 0), renews: leases,
 		ready: func() bool { return true },
 		close: func() error { return nil },
 	}}
-	close(s.dialling.done)
+	close(d.done)
+	s.dialling = []*dialling{d}
 	return s
 }

@@ -1,6 +1,7 @@
 package keyfilletcd_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -277,5 +278,49 @@ func draw(t *testing.T, src *keysource.Sequence, want int64) {
 	t.Helper()
 	if got, err := src.Reserve(t.Context(), 1); err != nil || got != want {
 		t.Fatalf("the key %d, %v, want %d", got, err, want)
+	}
+}
+
+// TestMemberSilent: where a member stops answering, as one does that has lost its network, a
+// store waits for it once, and asks another one from then on.
+func TestMemberSilent(t *testing.T) {
+	const stores, rounds = 24, 6
+	members := testdb.StartEtcd(t, 3)
+	var all []keysource.Reserver
+	for range stores {
+		r := opened(t, members).Reserver(state("orders"))
+		reserve(t, r, 1, 0)
+		all = append(all, r)
+	}
+	silent := members[0]
+	if metric(t, silent, "etcd_server_is_leader") == 1 { // without an election it is its own answers alone that are missed
+		silent = members[1]
+	}
+	silent.Pause(t)
+	defer silent.Resume(t)
+	waited := 0
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	for i, r := range all {
+		group.Go(func() {
+			missed := 0
+			for range rounds {
+				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+				if _, err := r.Reserve(ctx, 1, 0); err != nil {
+					missed++
+				}
+				cancel()
+			}
+			if missed > 1 {
+				t.Errorf("store %d missed %d of %d answers, want one at most", i, missed, rounds)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			waited += missed
+		})
+	}
+	group.Wait()
+	if waited == 0 {
+		t.Error("no store has asked the silent member, so this test shows nothing")
 	}
 }

@@ -33,13 +33,13 @@ func (l *lease) renew(ctx context.Context) (clientv3.LeaseID, error) {
 	if id != 0 {
 		lasts, err := keepAlive(ctx, client.renews, id)
 		if err != nil || lasts {
-			return id, client.reached(meaning(err))
+			return id, l.store.meaning(client, err)
 		}
 	}
 	seconds := int64((l.time + time.Second - 1) / time.Second)
 	granted, err := client.grants.Grant(clientv3.WithRequireLeader(ctx), max(seconds, 1))
 	if err != nil {
-		return 0, client.reached(meaning(err))
+		return 0, l.store.meaning(client, err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -105,13 +105,19 @@ func TestSharedState(t *testing.T) {
 // logged returns how many entries of the cluster's log a member has applied.
 func logged(t *testing.T, m *testdb.EtcdMember) int {
 	t.Helper()
+	return metric(t, m, "etcd_server_proposals_applied_total")
+}
+
+// metric returns a metric of a member.
+func metric(t *testing.T, m *testdb.EtcdMember, name string) int {
+	t.Helper()
 	answer, err := http.Get(m.URL() + "/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer answer.Body.Close()
 	for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
-		if text, found := strings.CutPrefix(lines.Text(), "etcd_server_proposals_applied_total "); found {
+		if text, found := strings.CutPrefix(lines.Text(), name+" "); found {
 			n, err := strconv.ParseFloat(text, 64)
 			if err != nil {
 				t.Fatal(err)
@@ -119,7 +125,7 @@ func logged(t *testing.T, m *testdb.EtcdMember) int {
 			return int(n)
 		}
 	}
-	t.Fatal("the metrics say nothing of the log")
+	t.Fatalf("there is no metric %s", name)
 	return 0
 }
 

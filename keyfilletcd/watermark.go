@@ -29,11 +29,12 @@ func (w *watermark) now() mark {
 	return mark{w.cluster, w.revision}
 }
 
-// note takes the header of the answer to a question that was sent at before.
-func (w *watermark) note(before mark, h *etcdserverpb.ResponseHeader) {
+// note takes the header of the answer to a question that was sent at before. One that has
+// written has a revision of its own.
+func (w *watermark) note(before mark, h *etcdserverpb.ResponseHeader, wrote bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	switch back := h.Revision < before.revision; {
+	switch back := h.Revision < before.revision || wrote && h.Revision == before.revision; {
 	case h.ClusterId != w.cluster, back && w.revision >= before.revision:
 		if w.cluster != 0 && back {
 			w.setbacks++
