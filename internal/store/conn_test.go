@@ -277,6 +277,8 @@ func testRolledBack(t *testing.T, d *dialect.Dialect, rolledBack error) {
 					t.Errorf("%s, %d × %s: %v", name, times, on, err)
 				case met && times == 1000 && (!errors.Is(err, rolledBack) || errors.Is(err, keysource.ErrStoreState)):
 					t.Errorf("%s, %s for ever: %v", name, on, err)
+				case err != nil && strings.Count(err.Error(), "using ") > 1:
+					t.Errorf("%s, %s: it says more than once what was used: %v", name, on, err)
 				}
 			}
 		}

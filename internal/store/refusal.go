@@ -95,8 +95,12 @@ func isBroken(err error) bool {
 // it is a refusal.
 func (r *runner) failed(name string, err error) error { return r.failedAs(ErrTables, name, err) }
 
-// failedAs is failed, with what a refusal means.
+// failedAs is failed, with what a refusal means. An error that names it stays as it is.
 func (r *runner) failedAs(meaning error, name string, err error) error {
+	var known *named
+	if errors.As(err, &known) && known.name == name {
+		return err
+	}
 	var refused *refusal
 	if !errors.As(err, &refused) {
 		class := sqlcode.ClassOf(r.dialect, err)
@@ -108,8 +112,16 @@ func (r *runner) failedAs(meaning error, name string, err error) error {
 	if errors.Is(err, driver.ErrBadConn) {
 		return anchor.Errorf("store-down", "using %q: the connection broke: %v", name, err)
 	}
-	return fmt.Errorf("using %q: %w", name, err)
+	return &named{name, fmt.Errorf("using %q: %w", name, err)}
 }
+
+// named is an error that names what was used.
+type named struct {
+	name string
+	error
+}
+
+func (e *named) Unwrap() error { return e.error }
 
 // refuseGone returns the error of a statement about a state as a refusal where it says
 // that the table is not there, any other as it is.
