@@ -17,7 +17,7 @@ const (
 const (
 	// block is how many integers a process fetches at a time, and series how many it owns.
 	block  = 1000
-	series = 10 * block
+	series = 50 * block
 
 	// seriesLease and workerLease are near the least that a policy takes, so that leases
 	// run out often.

@@ -38,6 +38,7 @@ type world struct {
 // member is a process.
 type member struct {
 	place  int
+	since  time.Time // when it was started
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
 	stderr bytes.Buffer
@@ -45,10 +46,12 @@ type member struct {
 }
 
 // recovery is how long it took after a fault until each process had keys of each source
-// that it can only have from the store, and had stored rows with them.
+// that it can only have from the store, and had stored rows with them. A process that was
+// started after the fault counts from when it runs: until then it waits for a processor.
 type recovery struct {
 	fault string
 	took  map[int]time.Duration // by source
+	free  bool                  // it was no fault, and has no bound
 }
 
 // longest returns the longest of all sources, and a text with each.
@@ -97,7 +100,11 @@ func (w *world) start(place int) *member {
 		w.t.Fatal(err)
 	}
 	m := &member{place: place, cmd: exec.Command(os.Args[0]), reader: reader{path: j.Journal}}
-	m.cmd.Env = append(os.Environ(), jobVariable+"="+string(text), "GOMAXPROCS=2")
+	processors := "GOMAXPROCS=2"
+	if harness.Soaking() {
+		processors = "GOMAXPROCS=1"
+	}
+	m.cmd.Env = append(os.Environ(), jobVariable+"="+string(text), processors)
 	m.cmd.Stderr = &m.stderr
 	if m.stdin, err = m.cmd.StdinPipe(); err != nil {
 		w.t.Fatal(err)
@@ -105,6 +112,7 @@ func (w *world) start(place int) *member {
 	if err := m.cmd.Start(); err != nil {
 		w.t.Fatal(err)
 	}
+	m.since = time.Now()
 	w.all = append(w.all, m)
 	for len(w.places) <= place {
 		w.places = append(w.places, nil)
@@ -193,7 +201,7 @@ func (w *world) probe(fault string, since time.Time) {
 // awaitProbe waits until each process has succeeded in the last probe.
 func (w *world) awaitProbe(fault string, since time.Time) recovery {
 	w.t.Helper()
-	found := recovery{fault, map[int]time.Duration{}}
+	found := recovery{fault: fault, took: map[int]time.Duration{}}
 	deadline := time.Now().Add(harness.Limit)
 	for _, m := range w.places {
 		for {
@@ -202,8 +210,12 @@ func (w *world) awaitProbe(fault string, since time.Time) recovery {
 			}
 			ended := m.probed(w.probes)
 			if len(ended) == len(w.kindsOf(m.place)) {
-				for k, at := range ended {
-					found.took[k] = max(found.took[k], at.Sub(since))
+				for k, r := range ended {
+					from := since
+					if m.since.After(since) {
+						from = time.Unix(0, r.Began)
+					}
+					found.took[k] = max(found.took[k], time.Unix(0, r.Ended).Sub(from))
 				}
 				break
 			}
@@ -216,12 +228,12 @@ func (w *world) awaitProbe(fault string, since time.Time) recovery {
 	return found
 }
 
-// probed returns when the sources of a process had succeeded in a probe.
-func (m *member) probed(number int64) map[int]time.Time {
-	ended := map[int]time.Time{}
+// probed returns the probes in which the sources of a process have succeeded.
+func (m *member) probed(number int64) map[int]record {
+	ended := map[int]record{}
 	for _, r := range m.records {
 		if r.What == probed && r.Draw == number {
-			ended[int(r.Kind)] = time.Unix(0, r.Ended)
+			ended[int(r.Kind)] = r
 		}
 	}
 	return ended
