@@ -16,8 +16,9 @@ import (
 type counted struct {
 	Kind        string `json:"kind"` // of the source
 	Parameters  string `json:"parameters,omitempty"`
-	Base        int64  `json:"base"`        // the lowest integer that is not reserved, less what counts have counted
-	Incarnation string `json:"incarnation"` // another text for each state that was made
+	Base        int64  `json:"base"`             // the lowest integer that is not reserved, less what counts have counted
+	Counts      string `json:"counts,omitempty"` // the names of these, with spaces between them
+	Incarnation string `json:"incarnation"`      // another text for each state that was made
 }
 
 // counter is a state that counts, for one kind of source.
@@ -68,7 +69,7 @@ func (c *counter) make(ctx context.Context, questions ...clientv3.Op) ([]*etcdse
 	if err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(counted{c.kind, c.state.Parameters, first, rand.Text()})
+	text, err := json.Marshal(counted{Kind: c.kind, Parameters: c.state.Parameters, Base: first, Incarnation: rand.Text()})
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@
 // All keys begin with keyfill/, or with what prefix says in the policy. Names of states and
 // columns are escaped as in the path of a URL.
 //
-//	keyfill/states/orders.id             the base, the kind and the parameters
+//	keyfill/states/orders.id             the base, the kind, the parameters and which counts there are
 //	keyfill/counts/orders.id/1000        counts 1000 integers of a sequence at each write
 //	keyfill/series/orders.id/…0000000001 a series: where it ends and stands, and its owner
 //	keyfill/leases/orders.id/…0000000001 is there while the lease of the series lasts
@@ -61,7 +61,7 @@
 // on_store_rollback of the policy says what happens. What another process had reserved
 // since the snapshot is not found out: raise the states after a restore, before programs
 // start. A copy that etcdctl make-mirror has made lacks the versions of keys. A sequence that
-// stands below the value of one of its counts is an error.
+// stands below the value of one of its counts is an error, and so is one that lacks a count.
 //
 // # Versions
 //

@@ -23,6 +23,7 @@ var (
 	errValue      = anchor.New("store-state", "a key of its state in etcd holds something else than this version of keyfilletcd writes: use the version that has made it, or mend the value")
 	errGone       = anchor.New("no-row", "its state is gone from etcd, and its series are there: make the state again above all of its series")
 	errBelow      = anchor.New("back", "its state in etcd stands below what was reserved of it, as after a restore, or a copy that leaves versions out: raise base in the state above all keys")
+	errNoCount    = anchor.New("back", "a key below its counts in etcd is gone, which its state names: raise base in the state above all keys, and take the name out of counts there")
 	errUncounted  = anchor.New("back", "there is a series in etcd that its state has not counted: raise base in the state above all of its series")
 )
 

@@ -121,7 +121,7 @@ var sequenceMutants = []mutant{
 		name: "a count that was lost is not missed", law: "unique",
 		kv: func(c *client) etcdserverpb.KVClient {
 			return wrongKV{c, func(_ context.Context, r *etcdserverpb.TxnRequest, send sender) (*etcdserverpb.TxnResponse, error) {
-				if isReservation(r) && len(r.Success) > len(r.Failure)+1 {
+				if counts := len(r.Success) - len(r.Failure); isReservation(r) && counts > 1 && string(r.Success[counts-1].GetRequestPut().Key) != stateKey {
 					r = &etcdserverpb.TxnRequest{Compare: r.Compare, Success: r.Success[1:], Failure: r.Failure}
 					answer, err := send(r)
 					if err == nil && answer.Succeeded {

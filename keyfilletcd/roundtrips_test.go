@@ -77,7 +77,7 @@ func TestSharedState(t *testing.T) {
 	var all []keysource.Reserver
 	for range sources {
 		r := opened(t, m).Reserver(state("shared"))
-		reserve(t, r, 1, 0) // it has found the state
+		reserve(t, r, 1000, 0) // it has found the state and its counts
 		all = append(all, r)
 	}
 	entries := logged(t, m[0])

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"math"
 	"math/bits"
+	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -21,7 +23,8 @@ import (
 //
 // A reservation of 1,320 integers writes the keys 1000, 300 and 20, and reads the state and
 // all counts behind that, in one transaction. That it holds the state as it was read keeps a
-// program with another kind or other parameters from reserving.
+// program with another kind or other parameters from reserving. The state names its counts,
+// so that one that somebody has deleted is missed: who writes a count first changes the state.
 type numbers struct {
 	*counter
 	counts string // begins the keys of the counts
@@ -62,8 +65,11 @@ func (n *numbers) standing(answers []*etcdserverpb.ResponseOp) (*standing, error
 	}
 	now := &standing{counted: of, text: state.value}
 	now.next = now.Base
+	missing := strings.Fields(now.Counts)
 	for _, kv := range answers[1].GetResponseRange().Kvs {
-		each, err := strconv.ParseInt(string(kv.Key[len(n.counts):]), 10, 64)
+		name := string(kv.Key[len(n.counts):])
+		missing = slices.DeleteFunc(missing, func(s string) bool { return s == name })
+		each, err := strconv.ParseInt(name, 10, 64)
 		if err != nil || each < 1 {
 			return nil, stateError(n.state.Name, errValue)
 		}
@@ -75,6 +81,9 @@ func (n *numbers) standing(answers []*etcdserverpb.ResponseOp) (*standing, error
 		now.next, over = plus(now.next, each, kv.Version)
 		now.over = now.over || over
 		now.least = max(now.least, least)
+	}
+	if len(missing) > 0 {
+		return nil, stateError(n.state.Name, errNoCount)
 	}
 	n.last.Store(now)
 	return now, nil
@@ -125,12 +134,26 @@ func (n *numbers) holds(now *standing) clientv3.Cmp {
 // stands after that, and the first integer that was reserved. Where the state is another one
 // it returns that, and that nothing was reserved.
 func (n *numbers) add(ctx context.Context, now *standing, count int64) (then *standing, first int64, added bool, err error) {
+	hold := []clientv3.Cmp{n.holds(now)}
 	var writes []clientv3.Op
-	least := strconv.FormatInt(now.next, 10)
+	state, least := now.counted, strconv.FormatInt(now.next, 10)
 	for _, each := range digits(count) {
-		writes = append(writes, clientv3.OpPut(n.counts+strconv.FormatInt(each, 10), least))
+		name := strconv.FormatInt(each, 10)
+		if slices.Contains(strings.Fields(state.Counts), name) {
+			hold = append(hold, clientv3.Compare(clientv3.Version(n.counts+name), ">", 0))
+		} else {
+			state.Counts = strings.TrimSpace(state.Counts + " " + name)
+		}
+		writes = append(writes, clientv3.OpPut(n.counts+name, least))
 	}
-	answer, err := n.store.transact(ctx, []clientv3.Cmp{n.holds(now)}, append(writes, n.look()...), n.look())
+	if state != now.counted {
+		text, err := json.Marshal(state)
+		if err != nil {
+			return nil, 0, false, err
+		}
+		writes = append(writes, clientv3.OpPut(n.key, string(text)))
+	}
+	answer, err := n.store.transact(ctx, hold, append(writes, n.look()...), n.look())
 	if err != nil {
 		return nil, 0, false, err
 	}

@@ -41,7 +41,7 @@ func stored(t *testing.T, client *clientv3.Client, prefix string) map[string]int
 }
 
 // TestCounts: a reservation writes one key for each digit of it that is not 0, with where the
-// sequence stood, and the state's key stays.
+// sequence stood. The state's key changes where it has to name another count.
 func TestCounts(t *testing.T) {
 	m := testdb.StartEtcd(t, 1)
 	client := etcdClient(t, m)
@@ -66,21 +66,29 @@ func TestCounts(t *testing.T) {
 		t.Errorf("the counts are %v, want %v", got, want)
 	}
 	for key, version := range stored(t, client, "keyfill/states/counted") {
-		if version != 1 || !strings.Contains(key, `"base":1,`) {
+		if version != 1+4 || !strings.Contains(key, `"base":1,"counts":"1000 1 20 300 5000000000000000000",`) {
 			t.Errorf("the state is %s, written %d times", key, version)
 		}
 	}
-	// Two who do not know of each other ask for more than there is: the first one gets what it
-	// asks for, and the other one, whose count goes over the greatest integer, nothing.
-	two := opened(t, m).Reserver(whole)
-	reserve(t, two, 1, 0)
-	const most = 4_000_000_000_000_000_000
-	if got := reserve(t, r, most, 0); got.First != next+1 || got.N != most {
-		t.Errorf("the last ones are %+v, want those from %d on", got, next+1)
+}
+
+// TestCountsOver: who does not know how much others have reserved, and asks for more than
+// there is, gets nothing, and neither does anybody after that.
+func TestCountsOver(t *testing.T) {
+	m := testdb.StartEtcd(t, 1)
+	whole := state("over")
+	whole.Max = math.MaxInt64
+	one, two := opened(t, m).Reserver(whole), opened(t, m).Reserver(whole)
+	const third = 3_000_000_000_000_000_000
+	reserve(t, two, third, 0)
+	for i := range int64(2) {
+		if got := reserve(t, one, third, 0); got.First != 1+(i+1)*third || got.N != third {
+			t.Errorf("Reserve: %+v", got)
+		}
 	}
 	for range 2 {
-		for i, r := range []keysource.Reserver{two, r} {
-			if got, err := r.Reserve(t.Context(), most, 0); !errors.Is(err, keysource.ErrExhausted) {
+		for i, r := range []keysource.Reserver{two, one} {
+			if got, err := r.Reserve(t.Context(), third, 0); !errors.Is(err, keysource.ErrExhausted) {
 				t.Errorf("source %d: Reserve: %+v, %v, want %v", i, got, err, keysource.ErrExhausted)
 			}
 		}
@@ -100,8 +108,7 @@ func TestDigitsOfAll(t *testing.T) {
 	}
 }
 
-// TestCopied: counts that were copied without their versions, or deleted, reserve nothing a
-// second time. A state that is raised goes on.
+// TestCopied: counts that were copied without their versions reserve nothing a second time. A state that is raised goes on.
 func TestCopied(t *testing.T) {
 	m := testdb.StartEtcd(t, 1)
 	client := etcdClient(t, m)
@@ -145,7 +152,57 @@ func TestCopied(t *testing.T) {
 	}
 	// By hand, as the error says.
 	copied()
-	answer, err := client.Get(t.Context(), "keyfill/states/copied")
+	change(t, client, "keyfill/states/copied", func(fields map[string]any) { fields["base"] = 9000 })
+	for _, r := range []keysource.Reserver{first, other, opened(t, m).Reserver(state("copied"))} {
+		if got, err := r.Reserve(t.Context(), 1000, 0); err != nil || got.First < 9000 {
+			t.Errorf("Reserve: %+v, %v, want it to begin at 9000 or above", got, err)
+		}
+	}
+}
+
+// TestCountDeleted: where somebody has deleted counts, nothing is reserved until the state was
+// raised and does not name them any more.
+func TestCountDeleted(t *testing.T) {
+	m := testdb.StartEtcd(t, 1)
+	client := etcdClient(t, m)
+	knows := opened(t, m).Reserver(state("deleted"))
+	for range 5 {
+		reserve(t, knows, 1000, 0)
+	}
+	reserve(t, knows, 20, 0)
+	for _, gone := range []string{"1000", "20"} {
+		key := "keyfill/counts/deleted/" + gone
+		if _, err := client.Delete(t.Context(), key); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range []keysource.Reserver{knows, opened(t, m).Reserver(state("deleted"))} {
+			for _, n := range []int64{1000, 20} {
+				if got, err := r.Reserve(t.Context(), n, 0); !errors.Is(err, keysource.ErrStoreState) {
+					t.Errorf("%s is gone: Reserve(%d): %+v, %v, want an error", gone, n, got, err)
+				}
+			}
+			if err := r.Advance(t.Context(), 100_000); !errors.Is(err, keysource.ErrStoreState) {
+				t.Errorf("%s is gone: Advance: %v, want an error", gone, err)
+			}
+		}
+		change(t, client, "keyfill/states/deleted", func(fields map[string]any) {
+			fields["base"] = 50_000
+			fields["counts"] = ""
+		})
+		for _, r := range []keysource.Reserver{knows, opened(t, m).Reserver(state("deleted"))} {
+			for _, n := range []int64{1000, 20} {
+				if got, err := r.Reserve(t.Context(), n, 0); err != nil || got.First < 50_000 {
+					t.Errorf("Reserve(%d): %+v, %v, want it to begin at 50000 or above", n, got, err)
+				}
+			}
+		}
+	}
+}
+
+// change changes fields of the value of a key.
+func change(t *testing.T, client *clientv3.Client, key string, do func(fields map[string]any)) {
+	t.Helper()
+	answer, err := client.Get(t.Context(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,18 +210,13 @@ func TestCopied(t *testing.T) {
 	if err := json.Unmarshal(answer.Kvs[0].Value, &fields); err != nil {
 		t.Fatal(err)
 	}
-	fields["base"] = 9000
+	do(fields)
 	text, err := json.Marshal(fields)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.Put(t.Context(), "keyfill/states/copied", string(text)); err != nil {
+	if _, err := client.Put(t.Context(), key, string(text)); err != nil {
 		t.Fatal(err)
-	}
-	for _, r := range []keysource.Reserver{first, other, opened(t, m).Reserver(state("copied"))} {
-		if got, err := r.Reserve(t.Context(), 1000, 0); err != nil || got.First < 9000 {
-			t.Errorf("Reserve: %+v, %v, want it to begin at 9000 or above", got, err)
-		}
 	}
 }
 
