@@ -103,6 +103,7 @@ func seriesLife(t *testing.T, s *harness.Scratch, got *harness.Runs) int64 {
 	closing, end := context.WithTimeout(context.Background(), time.Second)
 	defer end()
 	_ = src.Close(closing) // of a database that is closed nothing is given back
+	_ = db.Close()         // else its connections stay for a while, and the server has no more
 	return src.Stats().Taken
 }
 
