@@ -305,7 +305,7 @@ func TestMemberSilent(t *testing.T) {
 		group.Go(func() {
 			missed := 0
 			for range rounds {
-				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 				if _, err := r.Reserve(ctx, 1, 0); err != nil {
 					missed++
 				}
