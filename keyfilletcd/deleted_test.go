@@ -5,8 +5,6 @@ import (
 	"errors"
 	"testing"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
-
 	"github.com/keyfill/keyfill/internal/testdb"
 	"github.com/keyfill/keyfill/keysource"
 )
@@ -16,11 +14,7 @@ import (
 // that has integers of another one.
 func TestStateDeleted(t *testing.T) {
 	members := testdb.StartEtcd(t, 1)
-	client, err := clientv3.New(clientv3.Config{Endpoints: urls(members)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
+	client := etcdClient(t, members)
 	s := opened(t, members)
 	st := state("deleted")
 	from := func(first int64, owner string) keysource.SeriesStore {

@@ -163,6 +163,17 @@ func TestAnswerLost(t *testing.T) {
 	}
 }
 
+// sharing returns one state in several stores, each of which has reserved n integers of it.
+func sharing(t *testing.T, members []*testdb.EtcdMember, stores int, n int64) (all []keysource.Reserver) {
+	t.Helper()
+	for range stores {
+		r := opened(t, members).Reserver(state("shared"))
+		reserve(t, r, n, 0)
+		all = append(all, r)
+	}
+	return all
+}
+
 // reserve reserves as soon as the store answers.
 func reserve(t *testing.T, r keysource.Reserver, n, seen int64) keysource.Reservation {
 	t.Helper()
@@ -286,12 +297,7 @@ func draw(t *testing.T, src *keysource.Sequence, want int64) {
 func TestMemberSilent(t *testing.T) {
 	const stores, rounds = 24, 6
 	members := testdb.StartEtcd(t, 3)
-	var all []keysource.Reserver
-	for range stores {
-		r := opened(t, members).Reserver(state("orders"))
-		reserve(t, r, 1, 0)
-		all = append(all, r)
-	}
+	all := sharing(t, members, stores, 1)
 	silent := members[0]
 	if metric(t, silent, "etcd_server_is_leader") == 1 { // without an election it is its own answers alone that are missed
 		silent = members[1]

@@ -74,12 +74,7 @@ func TestRoundTrips(t *testing.T) {
 func TestSharedState(t *testing.T) {
 	const sources, turns = 16, 50
 	m := testdb.StartEtcd(t, 1)
-	var all []keysource.Reserver
-	for range sources {
-		r := opened(t, m).Reserver(state("shared"))
-		reserve(t, r, 1000, 0) // it has found the state and its counts
-		all = append(all, r)
-	}
+	all := sharing(t, m, sources, 1000) // they have found the state and its counts
 	entries := logged(t, m[0])
 	transactions, _ := roundTrips(t, m[0])
 	var group sync.WaitGroup

@@ -185,9 +185,9 @@ func (n *numbers) open(now *standing, first, seen int64) (keysource.Reservation,
 	return keysource.Reservation{First: first, N: n.max - first + 1, Server: n.store.seen.server(now.Incarnation)}, nil
 }
 
-// Reserve reserves integers by one transaction, behind those of everybody else. Before it
-// answers without a reservation it asks where the sequence stands. Where the store goes back
-// at that moment, integers may be reserved that nobody gets.
+// Reserve reserves integers in one transaction. They follow all that was reserved before. Where
+// nothing can be reserved by what is remembered, Reserve asks where the sequence stands before
+// it says so. A store that goes back at that moment can reserve integers that nobody gets.
 func (n *numbers) Reserve(ctx context.Context, want, seen int64) (got keysource.Reservation, err error) {
 	if want < 1 {
 		return keysource.Reservation{}, keysource.ErrCount

@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
@@ -108,7 +108,8 @@ func TestDigitsOfAll(t *testing.T) {
 	}
 }
 
-// TestCopied: counts that were copied without their versions reserve nothing a second time. A state that is raised goes on.
+// TestCopied: counts that were copied without their versions reserve nothing a second time. A
+// state that is raised goes on.
 func TestCopied(t *testing.T) {
 	m := testdb.StartEtcd(t, 1)
 	client := etcdClient(t, m)
@@ -185,6 +186,9 @@ func TestCountDeleted(t *testing.T) {
 				t.Errorf("%s is gone: Advance: %v, want an error", gone, err)
 			}
 		}
+		if answer, err := client.Get(t.Context(), key); err != nil || len(answer.Kvs) > 0 {
+			t.Errorf("%s is gone: it was written again, or %v", gone, err)
+		}
 		change(t, client, "keyfill/states/deleted", func(fields map[string]any) {
 			fields["base"] = 50_000
 			fields["counts"] = ""
@@ -250,7 +254,7 @@ func TestCountsOfOthers(t *testing.T) {
 				t.Errorf("%s=%s: Advance: %v, want an error", one.key, one.value, err)
 			}
 		}
-		if now := stored(t, client, "keyfill/counts/others/10="); len(before.Kvs) > 0 && !equal(now, counted) {
+		if now := stored(t, client, "keyfill/counts/others/10="); len(before.Kvs) > 0 && !maps.Equal(now, counted) {
 			t.Errorf("%s=%s: the counts are %v, want %v", one.key, one.value, now, counted)
 		}
 		if len(before.Kvs) > 0 {
@@ -263,17 +267,6 @@ func TestCountsOfOthers(t *testing.T) {
 		}
 		reserve(t, r, 10, 0)
 	}
-}
-
-func equal(a, b map[string]int64) bool {
-	keys := func(m map[string]int64) (all []string) {
-		for key := range m {
-			all = append(all, key)
-		}
-		slices.Sort(all)
-		return all
-	}
-	return slices.Equal(keys(a), keys(b))
 }
 
 // TestAdvanceAtOnce: what is reserved while the state is raised comes once, below or above.
