@@ -28,24 +28,44 @@ const (
 // connector's errors nothing is shown but the engine's code and what the network
 // says: the rest may hold the DSN.
 //
+// A connection that takes longer than the attempt that has asked for it goes to the
+// next attempt.
+//
 // On MySQL and MariaDB each connection begins with SET autocommit = 1, since
 // the application's DSN may say otherwise, and on a Galera cluster its SELECTs see
 // what the other nodes have committed.
 func Pool(d *dialect.Dialect, c driver.Connector) *sql.DB {
-	db := sql.OpenDB(lent{c, engineOf(d).greetings})
+	db := sql.OpenDB(newLent(c, engineOf(d).greetings))
 	db.SetMaxOpenConns(poolConns)
 	db.SetMaxIdleConns(poolConns)
 	db.SetConnMaxIdleTime(poolIdle)
 	return db
 }
 
-// lent is a connector without Close, which sql.DB.Close would call.
+// lent is a connector that is not closed with its pool.
 type lent struct {
 	connector driver.Connector
 	greetings []string // each connection begins with the first of them that the server takes
+	late      *lateConns
 }
 
-func (l lent) Connect(ctx context.Context) (driver.Conn, error) {
+func newLent(c driver.Connector, greetings []string) *lent {
+	l := &lent{connector: c, greetings: greetings}
+	l.late = newLateConns(l.greeted)
+	return l
+}
+
+// Connect returns a connection that has greeted the server.
+func (l *lent) Connect(ctx context.Context) (driver.Conn, error) {
+	c, err := l.late.connect(ctx)
+	if err != nil && ctx.Err() != nil {
+		return nil, sqlcode.Connecting(err)
+	}
+	return c, err
+}
+
+// greeted makes a connection.
+func (l *lent) greeted(ctx context.Context) (driver.Conn, error) {
 	c, err := l.connector.Connect(ctx)
 	if err != nil {
 		return nil, sqlcode.Connecting(err)
@@ -63,4 +83,10 @@ func (l lent) Connect(ctx context.Context) (driver.Conn, error) {
 	return c, nil
 }
 
-func (l lent) Driver() driver.Driver { return l.connector.Driver() }
+func (l *lent) Driver() driver.Driver { return l.connector.Driver() }
+
+// Close ends what is being made, and leaves the connector open. The pool calls it.
+func (l *lent) Close() error {
+	l.late.close()
+	return nil
+}

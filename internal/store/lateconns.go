@@ -1,0 +1,188 @@
+package store
+
+import (
+	"context"
+	"database/sql/driver"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	// connectLimit is how long connecting may take. A server that has many clients to
+	// take back after a fault needs seconds for each.
+	connectLimit = 10 * time.Second
+
+	// connectAgain is how long a connection is waited for without another one begun beside
+	// it, since what has been asked for may never be answered.
+	connectAgain = 3 * time.Second
+
+	// connectKept is how long a connection is kept that was made too late.
+	connectKept = 2 * time.Second
+)
+
+// lateConns makes connections, and goes on with one whose caller has gone, for the next
+// caller. Were it given up, a server that is slow to take many clients back would begin
+// anew with each attempt of each, and be busy with that. It is safe for concurrent use.
+type lateConns struct {
+	make func(context.Context) (driver.Conn, error)
+	open context.Context // until close
+	end  context.CancelFunc
+
+	mu      sync.Mutex
+	waiting []*connWaiter // in order of arrival
+	making  []*connecting // in order of their beginning
+	ready   []*readyConn  // made too late, the oldest first
+}
+
+// connWaiter is a call of connect. What it waits for comes by done, once.
+type connWaiter struct {
+	since time.Time
+	done  chan connMade // of one
+}
+
+type connMade struct {
+	conn driver.Conn
+	err  error
+}
+
+// connecting is a connection that is being made.
+type connecting struct{ since time.Time }
+
+// readyConn is a connection that nobody waits for.
+type readyConn struct {
+	conn  driver.Conn
+	timer *time.Timer // closes it
+}
+
+func newLateConns(make func(context.Context) (driver.Conn, error)) *lateConns {
+	l := &lateConns{make: make}
+	l.open, l.end = context.WithCancel(context.Background())
+	return l
+}
+
+// connect returns a connection. Where the context ends first, the error is the context's.
+func (l *lateConns) connect(ctx context.Context) (driver.Conn, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	if len(l.ready) > 0 {
+		r := l.ready[0]
+		l.ready = l.ready[1:]
+		l.mu.Unlock()
+		r.timer.Stop()
+		return r.conn, nil
+	}
+	w := &connWaiter{since: time.Now(), done: make(chan connMade, 1)}
+	l.waiting = append(l.waiting, w)
+	l.cover(ctx)
+	l.mu.Unlock()
+	select {
+	case m := <-w.done:
+		return m.conn, m.err
+	case <-ctx.Done():
+		l.leave(w)
+		return nil, ctx.Err()
+	}
+}
+
+// cover begins with a connection where fewer are being made than are waited for. One that
+// takes too long does not count. The caller holds mu.
+func (l *lateConns) cover(ctx context.Context) {
+	coming := 0
+	for _, c := range l.making {
+		if time.Since(c.since) < connectAgain {
+			coming++
+		}
+	}
+	if coming < len(l.waiting) {
+		c := &connecting{since: time.Now()}
+		l.making = append(l.making, c)
+		go l.run(context.WithoutCancel(ctx), c)
+	}
+}
+
+// leave ends the wait of who has no time any more.
+func (l *lateConns) leave(w *connWaiter) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if i := slices.Index(l.waiting, w); i >= 0 {
+		l.waiting = slices.Delete(l.waiting, i, i+1)
+		return
+	}
+	if m := <-w.done; m.err == nil {
+		l.hand(m.conn)
+	}
+}
+
+// run is the goroutine that makes a connection.
+func (l *lateConns) run(ctx context.Context, c *connecting) {
+	ctx, cancel := context.WithTimeout(ctx, connectLimit)
+	defer cancel()
+	defer context.AfterFunc(l.open, cancel)()
+	conn, err := l.make(ctx)
+
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.making = slices.DeleteFunc(l.making, func(o *connecting) bool { return o == c })
+	if err == nil {
+		l.hand(conn)
+		return
+	}
+	switch {
+	case len(l.waiting) == 0:
+	case l.waiting[0].since.After(c.since):
+		l.cover(ctx) // what was begun before somebody has asked tells him nothing
+	default:
+		l.first().done <- connMade{err: err}
+	}
+}
+
+// first takes who waits for the longest time. The caller holds mu.
+func (l *lateConns) first() (w *connWaiter) {
+	w, l.waiting = l.waiting[0], l.waiting[1:]
+	return w
+}
+
+// hand gives a connection to who waits for the longest time, or keeps it for a while. The
+// caller holds mu.
+func (l *lateConns) hand(conn driver.Conn) {
+	if l.open.Err() != nil {
+		_ = conn.Close() // it was never used
+		return
+	}
+	if len(l.waiting) > 0 {
+		l.first().done <- connMade{conn: conn}
+		return
+	}
+	r := &readyConn{conn: conn}
+	r.timer = time.AfterFunc(connectKept, func() { l.drop(r) })
+	l.ready = append(l.ready, r)
+}
+
+// drop closes a connection that nobody has asked for.
+func (l *lateConns) drop(r *readyConn) {
+	l.mu.Lock()
+	i := slices.Index(l.ready, r)
+	if i >= 0 {
+		l.ready = slices.Delete(l.ready, i, i+1)
+	}
+	l.mu.Unlock()
+	if i >= 0 {
+		_ = r.conn.Close()
+	}
+}
+
+// close gives up what is being made, and closes what nobody has asked for.
+func (l *lateConns) close() {
+	l.end()
+	l.mu.Lock()
+	ready := l.ready
+	l.ready = nil
+	l.mu.Unlock()
+	for _, r := range ready {
+		r.timer.Stop()
+		_ = r.conn.Close()
+	}
+}
