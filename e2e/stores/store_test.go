@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -95,11 +94,6 @@ func startDatabase(t *testing.T, name string, e harness.Engine, engine *testdb.E
 	s.moveClock = func(t *testing.T, by time.Duration) { server.MoveClock(t, by) }
 	s.proxied(t, server.Addr(), (*counter).asked)
 	own, other := server.Database(t, e.Driver), server.Database(t, e.Driver)
-	if harness.Soaking() {
-		// It says how much of a recovery is the server's own; the bound stays.
-		took := connectAll(t, e.Driver, server.DSN(own), wholePlan.processes*perProcess)
-		t.Logf("%s takes %d connections of plain drivers within %v", name, wholePlan.processes*perProcess, took.Round(time.Millisecond))
-	}
 	s.raw = harness.Open(t, e.Driver, server.DSN(own))
 	s.raw.SetMaxIdleConns(0) // one to a server that was killed answers with an error
 	s.of = func(place int) (string, map[string]policy.Store) {
@@ -114,38 +108,6 @@ func startDatabase(t *testing.T, name string, e harness.Engine, engine *testdb.E
 // Each process has four connections of the application's, and at most two for each of the
 // two databases with states.
 const connections = "600"
-
-// perProcess is how many connections a process mostly has.
-const perProcess = 4 + 2 + 1
-
-// connectAll connects many clients at once, without keyfill, and returns how long it takes
-// until the last one has an answer. PostgreSQL starts a process for each.
-func connectAll(t *testing.T, name, dsn string, clients int) time.Duration {
-	t.Helper()
-	db := harness.Open(t, name, dsn)
-	defer db.Close()
-	var all, connected sync.WaitGroup
-	connected.Add(clients)
-	began := time.Now()
-	for range clients {
-		all.Go(func() {
-			conn, err := db.Conn(t.Context())
-			if err == nil {
-				defer conn.Close()
-				_, err = conn.ExecContext(t.Context(), "SELECT 1")
-			}
-			if err != nil {
-				t.Error(err)
-			}
-			connected.Done()
-			connected.Wait() // else the next one takes this connection
-		})
-	}
-	connected.Wait()
-	took := time.Since(began)
-	all.Wait()
-	return took
-}
 
 func startMariaDB(t *testing.T) *store {
 	t.Helper()

@@ -28,8 +28,13 @@ func TestStores(t *testing.T) {
 				t.Parallel()
 				p = tenthPlan
 			}
+			under := s.start(t)
+			if harness.Soaking() && under.moveClock != nil { // a database
+				took := plainRecovery(t, under, p.processes)
+				t.Logf("%s: plain drivers: %d processes with %d connections each have answers again after %v", s.name, p.processes, perProcess, took.Round(time.Millisecond))
+			}
 			began := time.Now()
-			w := newWorld(t, s.start(t), job{Hands: 4, Pause: p.pause, Most: p.most})
+			w := newWorld(t, under, job{Hands: 4, Pause: p.pause, Most: p.most})
 			w.run(p)
 			w.report(began)
 		})

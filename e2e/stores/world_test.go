@@ -71,8 +71,10 @@ func newWorld(t *testing.T, s *store, j job) *world {
 	t.Helper()
 	w := &world{t: t, store: s, job: j, folder: t.TempDir()}
 	w.job.Driver, w.job.Dialect, w.job.Kinds = s.engine.Driver, s.engine.Dialect.Name, s.kinds
-	for _, query := range schema(s.kinds) {
-		harness.Exec(t, s.raw, query)
+	if j.Plain == 0 {
+		for _, query := range schema(s.kinds) {
+			harness.Exec(t, s.raw, query)
+		}
 	}
 	if s.settle != nil {
 		s.settle(t)
