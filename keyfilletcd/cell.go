@@ -164,19 +164,17 @@ func (s *store) transact(ctx context.Context, hold []clientv3.Cmp, then, otherwi
 	return answer, nil
 }
 
-const (
-	firstPause   = 2 * time.Millisecond
-	longestPause = 256 * time.Millisecond
-)
+// firstPause doubles with each try, at most ten times.
+const firstPause = 2 * time.Millisecond
 
-// pause waits for a random time, up to a longer one after each try: others change the same
-// key, and of hundreds of them only few may try at once, since one succeeds at a time.
+// pause waits for a random time, of which the longest doubles with each try up to two
+// seconds: others change the same key, and of hundreds of them only few may try at once,
+// since one succeeds at a time.
 func (s *store) pause(ctx context.Context, try int) error {
 	if try == 0 {
 		return ctx.Err()
 	}
-	longest := min(firstPause<<min(try, 10), longestPause)
-	t := time.NewTimer(time.Duration(s.random.Int64N(int64(longest))) + 1)
+	t := time.NewTimer(time.Duration(s.random.Int64N(int64(firstPause<<min(try, 10)))) + 1)
 	defer t.Stop()
 	select {
 	case <-ctx.Done():

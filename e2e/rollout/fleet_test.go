@@ -88,6 +88,18 @@ func (f *fleet) startMany(n int) (all []*process) {
 	return all
 }
 
+// startInWaves starts processes, so many at once: the next ones when each mount of those has
+// drawn a key.
+func (f *fleet) startInWaves(n, wave int) (all []*process) {
+	f.t.Helper()
+	for len(all) < n {
+		some := f.startMany(min(wave, n-len(all)))
+		f.awaitFirstKeys(some)
+		all = append(all, some...)
+	}
+	return all
+}
+
 // draws returns what the process has written so far.
 func (p *process) draws() []draw {
 	p.t.Helper()

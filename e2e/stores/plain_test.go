@@ -58,7 +58,7 @@ func (w *worker) runPlain() error {
 	w.obey(ctx, &all)
 	stop()
 	all.Wait()
-	return w.db.Close()
+	return w.closed()
 }
 
 // askPlain asks on a connection, and keeps that until there is an answer on each.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -138,10 +139,15 @@ func (w *worker) run() error {
 	w.obey(ctx, &all)
 	stop()
 	all.Wait()
-	err = w.db.Close()
-	if errors.Is(err, context.DeadlineExceeded) {
-		// A store that is busy with many that end has not taken the leases back in time:
-		// they run out.
+	return w.closed()
+}
+
+// closed closes the database. It notes what is not wrong: a store that is busy with many that
+// end takes leases back too late, which run out then, and a driver says which connections were
+// cut.
+func (w *worker) closed() error {
+	err := w.db.Close()
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, driver.ErrBadConn) {
 		w.log.fail(fmt.Sprintf("the database was closed: %v", err))
 		return nil
 	}

@@ -75,9 +75,9 @@ func newWorld(t *testing.T, s *store, j job) *world {
 		for _, query := range schema(s.kinds) {
 			harness.Exec(t, s.raw, query)
 		}
-	}
-	if s.settle != nil {
-		s.settle(t)
+		if s.settle != nil {
+			s.settle(t)
+		}
 	}
 	t.Cleanup(func() {
 		for _, m := range w.all {
