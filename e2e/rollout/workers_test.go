@@ -19,7 +19,7 @@ type crowd struct {
 	processes, mounts, bits int
 	lease, pause            time.Duration
 	members                 int // of etcd
-	wave                    int // how many processes are started at once
+	wave                    int // how many processes are started at once, and end at once
 }
 
 // fault is how many processes are stopped, killed or replaced at once.
@@ -121,7 +121,9 @@ func (w *workers) run() {
 	w.step(fmt.Sprintf("%d processes have returned their numbers, which others have taken", half))
 	w.wantAll()
 
-	f.stop(running)
+	for some := range slices.Chunk(running, w.wave) {
+		f.stop(some) // which has five seconds to return its numbers
+	}
 	w.step("all numbers are returned")
 	if left := w.st.leased(t); len(left) > 0 {
 		t.Errorf("%d numbers are leased although all processes have ended in good order", len(left))

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -142,12 +141,16 @@ func (w *worker) run() error {
 	return w.closed()
 }
 
+// mysqlCut is what go-sql-driver/mysql says when it closes a connection that was cut, by an
+// error of no other name.
+const mysqlCut = "bad connection"
+
 // closed closes the database. It notes what is not wrong: a store that is busy with many that
 // end takes leases back too late, which run out then, and a driver says which connections were
 // cut.
 func (w *worker) closed() error {
 	err := w.db.Close()
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, driver.ErrBadConn) {
+	if errors.Is(err, context.DeadlineExceeded) || err != nil && err.Error() == mysqlCut {
 		w.log.fail(fmt.Sprintf("the database was closed: %v", err))
 		return nil
 	}
