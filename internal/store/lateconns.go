@@ -120,7 +120,8 @@ func (l *lateConns) leave(w *connWaiter) {
 func (l *lateConns) run(ctx context.Context, c *connecting) {
 	ctx, cancel := context.WithTimeout(ctx, connectLimit)
 	defer cancel()
-	defer context.AfterFunc(l.open, cancel)()
+	stop := context.AfterFunc(l.open, cancel)
+	defer stop()
 	conn, err := l.make(ctx)
 
 	l.mu.Lock()
