@@ -1,7 +1,9 @@
 # Go 1.26, make and bash have to be there. What else the tests need is
 # installed by "make test": see scripts/servers.
 #
-#	make test           all tests of all modules, on real servers
+#	make test           all tests of all modules, on real servers; of the drivers, sources
+#	                    and faults that a test knows it takes some, TURN=2 others
+#	make test WHOLE=1   the same with all of these
 #	make test RACE=1    the same with the race detector
 #	make quick          the tests that need no server, in a minute: while you work
 #	make newest         the tests of what only a newer Go has, by NEWEST=go1.27.1
@@ -59,6 +61,9 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 
 RACE      ?=
+WHOLE     ?= $(RACE)
+# Which of the engines, drivers, sources and faults have their turn: see internal/testturn.
+TURN      ?= 1
 TESTFLAGS ?=
 BENCH     ?= .
 COUNT     ?= 1
@@ -114,15 +119,20 @@ govulncheck := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 # cached: they depend on the servers installed. Tests wait for servers, processes
 # and leases, so more packages and more tests run at once than there are processors;
 # not more tests than the servers have connections for. The end of a module is one
-# package that waits, so another module runs beside it; e2e takes as long as all others.
-# Debuggers alone read DWARF: without it a test program is linked in half the time.
+# package that waits, so other modules run beside it; e2e takes as long as all others. What
+# waits longest begins first. Debuggers alone read DWARF and symbols: without them a test
+# program is linked in half the time; with GOGC=400 they collect their garbage more rarely.
+# Tests go by turns but for WHOLE=1 and RACE=1.
+longest := ./faults ./binding ./store ./check ./adopt ./stores ./truth ./kinds
+test: export KEYFILL_TEST_TURN = $(if $(filter 1,$(WHOLE)),,$(TURN))
 test: servers
-	scripts/quickly env KEYFILL_TEST_REQUIRE=1 AT_ONCE=2 FIRST=e2e scripts/each-module \
-		go test -count=1 -ldflags=-w -p=3 -parallel=4 -timeout=45m $(if $(filter 1,$(RACE)),-race) $(TESTFLAGS) ./...
+	scripts/quickly env KEYFILL_TEST_REQUIRE=1 $(if $(filter 1,$(RACE)),,GOGC=400) AT_ONCE=$(if $(filter 1,$(RACE)),2,3) FIRST='e2e keyfilletcd keyfillredis' LONGEST='$(longest)' scripts/each-module \
+		$(CURDIR)/scripts/longest-first -count=1 -ldflags=-s -p=$(if $(filter 1,$(RACE)),3,4) -parallel=4 -timeout=45m $(if $(filter 1,$(RACE)),-race) $(TESTFLAGS)
 ifeq ($(RACE),1)
 	# The race detector shortens their laws and simulations, which are whole here.
 	GOWORK=off go test -count=1 $(TESTFLAGS) ./keysource ./internal/sim ./internal/store
-	cd e2e && GOWORK=off KEYFILL_TEST_REQUIRE=1 go test -count=1 -run '^TestStatesOfManyTenants$$' $(TESTFLAGS) ./binding
+	cd keyfilletcd && GOWORK=off go test -count=1 -run Simulation $(TESTFLAGS) .
+	cd e2e && GOWORK=off KEYFILL_TEST_REQUIRE=1 go test -count=1 -run '^(TestStatesOfManyTenants|TestMatrix)$$' $(TESTFLAGS) ./binding ./paths
 endif
 
 # database/sql scans columns in another way from Go 1.27 on.
@@ -132,12 +142,14 @@ newest: servers
 	go test -count=1 $(TESTFLAGS) .
 	cd e2e && KEYFILL_TEST_REQUIRE=1 go test -count=1 $(TESTFLAGS) ./columnscan
 
-# Simulations are shorter here. What starts servers is left out: internal/testdb,
-# auto, e2e, bench and judge. The tests of the command wait most of their time, so they run
-# beside the others.
+# Simulations are shorter here, and tests go by turns. What starts servers is left out:
+# internal/testdb, auto, e2e, bench and judge. The tests of the command wait most of their
+# time, so they run beside the others.
+quick: export KEYFILL_TEST_TURN = $(TURN)
+quick: export GOGC = 400
 quick:
-	@(cd cmd/keyfill && GOWORK=off go test -short $(TESTFLAGS) ./...) & command=$$!; \
-	go test -short $(TESTFLAGS) $$(GOWORK=off go list ./... | grep -v internal/testdb); others=$$?; \
+	@(cd cmd/keyfill && GOWORK=off go test -short -ldflags=-s $(TESTFLAGS) ./...) & command=$$!; \
+	go test -short -ldflags=-s $(TESTFLAGS) $$(GOWORK=off go list ./... | grep -v internal/testdb); others=$$?; \
 	wait $$command && exit $$others
 
 servers:

@@ -129,10 +129,11 @@ var arrows = map[string][]string{
 		"github.com/google/uuid",
 	},
 	"keysource":            {module + "/dialect", module + "/internal/anchor", "github.com/google/uuid"},
-	"internal/sim":         {},
+	"internal/sim":         {module + "/internal/testturn"},
 	"internal/sim/explore": {module + "/internal/sim"},
 	"internal/drawing":     {},
 	"internal/stats":       {},
+	"internal/testturn":    {},
 	"internal/measure":     {module + "/dialect", module + "/policy"},
 	"internal/store":       {module + "/dialect", module + "/internal/anchor", module + "/internal/dbconn", module + "/internal/sqlcode", module + "/keysource"},
 	"policy":               {module + "/dialect", module + "/internal/anchor", module + "/internal/nearest", module + "/keysource", "go.yaml.in/yaml/v3"},
@@ -225,7 +226,7 @@ func TestImports(t *testing.T) {
 		}
 		if file.test {
 			// An external test imports the package that it tests.
-			allowed = slices.Concat(allowed, testArrows, []string{path.Join(module, file.folder), module + "/internal/sim"})
+			allowed = slices.Concat(allowed, testArrows, []string{path.Join(module, file.folder), module + "/internal/sim", module + "/internal/testturn"})
 		}
 		for _, imported := range file.imports {
 			// The packages in testdata are a test's alone.

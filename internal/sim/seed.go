@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/keyfill/keyfill/internal/testturn"
 )
 
 // What to run may be set in the environment: a number of seeds, from 1 on, or
@@ -26,9 +28,9 @@ const (
 	EnvSeed  = "KEYFILL_TEST_SEED"
 )
 
-// defaultSeeds take about half a second. A third of them run with -short and under the
-// race detector, which makes a seed ten times as slow; "make test RACE=1" runs all of them
-// too, without it.
+// defaultSeeds take about half a second. A third of them run with -short, where tests go by
+// turns, and under the race detector, which makes a seed ten times as slow; "make test
+// RACE=1" runs all of them too, without it.
 const defaultSeeds = 150
 
 // Run runs the trial from the seeds that the environment says, else from a few
@@ -49,7 +51,7 @@ func (t *Trial) Run(tb *testing.T) {
 		if t.Seeds > 0 {
 			seeds = t.Seeds
 		}
-		if testing.Short() || raceEnabled {
+		if isBrief() {
 			seeds /= 3
 		}
 	}
@@ -61,6 +63,10 @@ func (t *Trial) Run(tb *testing.T) {
 	took := time.Since(begin)
 	tb.Logf("%d seeds in %s, %.0f a second", seeds, took.Round(time.Millisecond), float64(seeds)/took.Seconds())
 }
+
+// isBrief reports whether tests are shorter: with -short, under the race detector and where
+// tests go by turns.
+func isBrief() bool { return testing.Short() || raceEnabled || testturn.Enabled() }
 
 // Find runs the trial of a mutant from the seeds 1 to most, until one breaks the law of
 // that name, and fails where none does.
@@ -132,13 +138,16 @@ func Replay(seed uint64, test string) string {
 func (t *Trial) One(tb *testing.T, seed uint64) *World { return t.run(tb, seed, 0, true) }
 
 // EveryStep runs one seed again and again, and kills the first process at its
-// first step, its second one and so on until the faults end; with -short and under
-// the race detector at each fourth step. It returns the last step, and the world of
-// the first run that breaks a law, or nil.
+// first step, its second one and so on until the faults end. Where tests are brief it kills
+// at each eighth step, with -short at each 32nd. EveryStep returns the last step, and the
+// world of the first run that breaks a law, or nil.
 func (t *Trial) EveryStep(tb *testing.T, seed uint64) (last int, broken *World) {
 	stride := 1
-	if testing.Short() || raceEnabled {
-		stride = 4
+	if isBrief() {
+		stride = 8
+	}
+	if testing.Short() {
+		stride = 32
 	}
 	for step := 1; ; step += stride {
 		w := t.run(tb, seed, step, false)

@@ -149,20 +149,25 @@ func (s *RedisServer) Addr() string { return net.JoinHostPort("127.0.0.1", s.loc
 // between them, and "" for nothing. An error of the server's fails the test.
 func (s *RedisServer) Command(t testing.TB, words ...string) string {
 	t.Helper()
-	conn, err := net.DialTimeout("tcp", s.Addr(), startTimeout)
-	if err != nil {
-		t.Fatalf("testdb: Redis: %v", err)
-	}
-	defer conn.Close()
-	err = conn.SetDeadline(time.Now().Add(startTimeout))
-	answer := ""
-	if err == nil {
-		answer, err = commandRedis(conn, words...)
-	}
+	answer, err := s.Ask(words...)
 	if err != nil {
 		t.Fatalf("testdb: Redis: %s: %v", words[0], err)
 	}
 	return answer
+}
+
+// Ask is [RedisServer.Command] for a server that may break the connection, as a replica
+// does that is made the primary.
+func (s *RedisServer) Ask(words ...string) (string, error) {
+	conn, err := net.DialTimeout("tcp", s.Addr(), startTimeout)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(startTimeout)); err != nil {
+		return "", err
+	}
+	return commandRedis(conn, words...)
 }
 
 // Kill ends the server by SIGKILL and returns when it is gone.

@@ -65,6 +65,7 @@ func TestRedisSentinel(t *testing.T) {
 	})
 	primary.Kill(t)
 	replica.Await(t, "the replica", func() bool {
-		return strings.HasPrefix(replica.Command(t, "ROLE"), "master")
+		role, err := replica.Ask("ROLE")
+		return err == nil && strings.HasPrefix(role, "master")
 	})
 }

@@ -290,9 +290,9 @@ func (e Engine) Placeholders(query string) string {
 	}
 }
 
-// Each runs a test for engines, at the same time as other tests.
+// Each runs a test for engines, at the same time as other tests: see [ByTurns].
 func Each(t *testing.T, engines []Engine, f func(t *testing.T, s *Scratch)) {
-	for _, e := range engines {
+	for _, e := range ByTurns(t, engines) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			f(t, e.Scratch(t))
