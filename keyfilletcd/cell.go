@@ -151,14 +151,15 @@ func (c *cell) read(ctx context.Context) (version, error) {
 // transact sends one transaction. It asks for a leader, so that a member that has lost the
 // others says so at once. After an error it may have happened.
 func (s *store) transact(ctx context.Context, hold []clientv3.Cmp, then, otherwise []clientv3.Op) (*clientv3.TxnResponse, error) {
-	client, err := s.client(ctx)
+	var before mark
+	var answer *clientv3.TxnResponse
+	err := s.ask(ctx, func(ctx context.Context, c *connection) (err error) {
+		before = s.seen.now()
+		answer, err = c.kv.Txn(clientv3.WithRequireLeader(ctx)).If(hold...).Then(then...).Else(otherwise...).Commit()
+		return err
+	})
 	if err != nil {
 		return nil, err
-	}
-	before := s.seen.now()
-	answer, err := client.kv.Txn(clientv3.WithRequireLeader(ctx)).If(hold...).Then(then...).Else(otherwise...).Commit()
-	if err != nil {
-		return nil, s.meaning(client, err)
 	}
 	s.seen.note(before, answer.Header, answer.Succeeded && slices.ContainsFunc(then, clientv3.Op.IsPut))
 	return answer, nil

@@ -13,7 +13,6 @@ import (
 // connection is what the states use of a client of etcd. In the simulator a cluster that is
 // simulated stands behind it.
 type connection struct {
-	member int // its place among the endpoints
 	kv     clientv3.KV
 	grants clientv3.Lease           // makes leases
 	renews etcdserverpb.LeaseClient // renews them
@@ -22,14 +21,14 @@ type connection struct {
 }
 
 // connect makes a client of one member.
-func connect(c clientv3.Config, member int) (*connection, error) {
+func connect(c clientv3.Config) (*connection, error) {
 	client, err := clientv3.New(c)
 	if err != nil {
 		return nil, err
 	}
 	servers := client.ActiveConnection()
 	return &connection{
-		member: member, kv: client, grants: client, renews: etcdserverpb.NewLeaseClient(servers),
+		kv: client, grants: client, renews: etcdserverpb.NewLeaseClient(servers),
 		ready: func() bool { return servers.GetState() == connectivity.Ready },
 		close: client.Close,
 	}, nil

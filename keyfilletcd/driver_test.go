@@ -97,7 +97,7 @@ func TestNobodyThere(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	_, err = s.Reserver(state("orders")).Reserve(ctx, 1, 0)
-	if err == nil || errors.Is(err, keysource.ErrStoreState) || !strings.Contains(err.Error(), "no server of etcd can be reached: look at endpoints") {
+	if err == nil || errors.Is(err, keysource.ErrStoreState) || !strings.Contains(err.Error(), "a server of etcd cannot be reached: look at endpoints") {
 		t.Errorf("Reserve: %v", err)
 	}
 	_, err = s.Series(state("orders"), keysource.SeriesOwner{Size: 10, Lease: lease, Owner: "a"}).Open(ctx, 0)

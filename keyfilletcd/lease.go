@@ -23,23 +23,27 @@ type lease struct {
 // renew makes the lease last its whole time from now on, or takes a new one where there
 // is none any more.
 func (l *lease) renew(ctx context.Context) (clientv3.LeaseID, error) {
-	client, err := l.store.client(ctx)
-	if err != nil {
-		return 0, err
-	}
 	l.mu.Lock()
 	id := l.id
 	l.mu.Unlock()
 	if id != 0 {
-		lasts, err := keepAlive(ctx, client.renews, id)
+		lasts := false
+		err := l.store.ask(ctx, func(ctx context.Context, c *connection) (err error) {
+			lasts, err = keepAlive(ctx, c.renews, id)
+			return err
+		})
 		if err != nil || lasts {
-			return id, l.store.meaning(client, err)
+			return id, err
 		}
 	}
 	seconds := int64((l.time + time.Second - 1) / time.Second)
-	granted, err := client.grants.Grant(clientv3.WithRequireLeader(ctx), max(seconds, 1))
+	var granted *clientv3.LeaseGrantResponse
+	err := l.store.ask(ctx, func(ctx context.Context, c *connection) (err error) {
+		granted, err = c.grants.Grant(clientv3.WithRequireLeader(ctx), max(seconds, 1))
+		return err
+	})
 	if err != nil {
-		return 0, l.store.meaning(client, err)
+		return 0, err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -59,8 +59,12 @@ func (s *store) Bind(ctx context.Context, st keysource.State, column string) err
 	if err != nil {
 		return err
 	}
-	answer, err := s.transact(ctx, []clientv3.Cmp{absent(key)},
-		[]clientv3.Op{clientv3.OpPut(key, string(text))}, []clientv3.Op{clientv3.OpGet(key)})
+	var answer *clientv3.TxnResponse
+	err = s.persist(ctx, func() (err error) {
+		answer, err = s.transact(ctx, []clientv3.Cmp{absent(key)},
+			[]clientv3.Op{clientv3.OpPut(key, string(text))}, []clientv3.Op{clientv3.OpGet(key)})
+		return err
+	})
 	if err != nil || answer.Succeeded {
 		return err
 	}

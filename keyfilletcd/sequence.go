@@ -223,6 +223,10 @@ func (n *numbers) Reserve(ctx context.Context, want, seen int64) (got keysource.
 
 // Advance raises the base of the state. What others reserve meanwhile raises it further.
 func (n *numbers) Advance(ctx context.Context, to int64) error {
+	return n.store.persist(ctx, func() error { return n.raise(ctx, to) })
+}
+
+func (n *numbers) raise(ctx context.Context, to int64) error {
 	for try := 0; ; try++ {
 		now, err := n.read(ctx)
 		if err != nil {

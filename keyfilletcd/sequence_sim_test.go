@@ -378,10 +378,21 @@ func raiseEtcd(w *sim.World, state, kind string) {
 	}
 	w.Server.Edit(func(tx *sim.Tx) {
 		at := revision(tx) + 1
-		for key, of := range most {
+		for key := range most {
+			now, ok := tx.Load(key).(item)
+			if !ok {
+				continue
+			}
+			// A state that was made again may have series that begin in an old one.
+			next := nextOf(now)
+			for other, of := range most {
+				if firstOf(other) <= rowOf(now).Last {
+					next = max(next, min(nextOf(of), rowOf(now).Last+1))
+				}
+			}
 			// Its owner stays the one that has its lease.
-			if now, ok := tx.Load(key).(item); ok && nextOf(now) < nextOf(of) {
-				now.value, now.modified = with(now, "next", nextOf(of)), at
+			if next > nextOf(now) {
+				now.value, now.modified = with(now, "next", next), at
 				tx.Store(key, now)
 			}
 		}

@@ -336,6 +336,10 @@ func (s *series) Open(ctx context.Context, seen int64) (made keysource.Series, e
 // GiveUp ends the right of this owner to a series, and gives back what it has not used.
 func (s *series) GiveUp(ctx context.Context, one keysource.Series, to int64) error {
 	defer s.forget(one.First)
+	return s.store.persist(ctx, func() error { return s.giveUp(ctx, one, to) })
+}
+
+func (s *series) giveUp(ctx context.Context, one keysource.Series, to int64) error {
 	for try := 0; ; try++ {
 		v, err := s.row(one.First).read(ctx)
 		if err != nil {
@@ -369,4 +373,6 @@ func (s *series) GiveUp(ctx context.Context, one keysource.Series, to int64) err
 }
 
 // Advance makes the next series begin at to or above.
-func (s *series) Advance(ctx context.Context, to int64) error { return s.counter.advance(ctx, to) }
+func (s *series) Advance(ctx context.Context, to int64) error {
+	return s.store.persist(ctx, func() error { return s.counter.advance(ctx, to) })
+}

@@ -2,13 +2,17 @@ package keyfilletcd_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/keyfill/keyfill/internal/storetest"
 	"github.com/keyfill/keyfill/internal/testdb"
+	"github.com/keyfill/keyfill/internal/testturn"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -27,7 +31,7 @@ func TestManyKeys(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			storetest.Swarm(t, 8, 4, 3_200, func(i int) (source, error) {
+			storetest.Swarm(t, 8, 4, testturn.Share(3_200, 1_600), func(i int) (source, error) {
 				s := opened(t, members)
 				if kind == "sequence" { // in blocks that follow the use
 					return keysource.NewSequence(keysource.SequenceOptions{Reserver: s.Reserver(state(kind))}, keysource.Env{})
@@ -64,11 +68,11 @@ func (s *seen) count() int {
 }
 
 // TestLeaderKilled: sources of three processes draw from three members, of which one after
-// the other is killed and started again, the leader among them. No key comes twice, and
-// each process goes on.
+// the other is killed and started again, the leader among them; by turns the leader alone,
+// for one kind of source. No key comes twice, and each process goes on.
 func TestLeaderKilled(t *testing.T) {
 	members := testdb.StartEtcd(t, 3)
-	for _, kind := range kinds {
+	for _, kind := range testturn.Some(t, kinds, len(kinds)) {
 		t.Run(kind, func(t *testing.T) {
 			var all seen
 			var readers sync.WaitGroup
@@ -100,7 +104,11 @@ func TestLeaderKilled(t *testing.T) {
 				t.Logf("%s all processes had 60 more keys after %v", when, time.Since(began).Round(time.Millisecond))
 			}
 			goOn("at first")
-			for _, m := range members {
+			killed := members
+			if testturn.Enabled() {
+				killed = leader(t, members)
+			}
+			for _, m := range killed {
 				m.Kill(t)
 				goOn("after " + m.URL() + " was killed")
 				m.Restart(t)
@@ -109,6 +117,43 @@ func TestLeaderKilled(t *testing.T) {
 			t.Logf("%d keys", all.count())
 		})
 	}
+}
+
+// leader returns the member that leads its cluster. It waits while none does.
+func leader(t *testing.T, members []*testdb.EtcdMember) []*testdb.EtcdMember {
+	t.Helper()
+	for {
+		for _, m := range members {
+			if isLeader(t, m) {
+				return []*testdb.EtcdMember{m}
+			}
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-t.Context().Done():
+			t.Fatal("no member leads the cluster")
+		}
+	}
+}
+
+// isLeader reports whether a member leads its cluster.
+func isLeader(t *testing.T, m *testdb.EtcdMember) bool {
+	t.Helper()
+	answer, err := http.Post(m.URL()+"/v3/maintenance/status", "application/json", strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	var status struct {
+		Header struct {
+			MemberID string `json:"member_id"`
+		}
+		Leader string // left out while there is none
+	}
+	if err := json.NewDecoder(answer.Body).Decode(&status); err != nil || status.Header.MemberID == "" {
+		t.Fatalf("the state of %s: %+v, %v", m.URL(), status, err)
+	}
+	return status.Leader == status.Header.MemberID
 }
 
 // counter counts what a process has drawn.

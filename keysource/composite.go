@@ -31,8 +31,8 @@ import (
 // No two integers have the same text, and the texts of one spread sort as the
 // integers do. That nobody gets an integer twice is the Snowflake's part. Of
 // length 20 a spread has one key a millisecond: a statement of more rows takes
-// the times that follow, up to a second ahead of the clock, and then waits for
-// it. Of length 24 it has 4,096.
+// the times that follow, up to three seconds ahead of the clock, or up to one
+// without a [Marker], and then waits for it. Of length 24 it has 4,096.
 type Composite struct {
 	length int
 	bits   SnowflakeBits

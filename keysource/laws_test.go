@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/testturn"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -151,10 +152,11 @@ func TestZeroEnv(t *testing.T) {
 }
 
 // lawKeys returns of how many keys a law is shown: a million, and a tenth of them with
-// -short or the race detector, under which a key takes ten times as long. "make test
-// RACE=1" shows the laws of this package without the race detector too.
+// -short, where tests go by turns, or under the race detector, under which a key takes ten
+// times as long. "make test RACE=1" shows the laws of this package without the race
+// detector too.
 func lawKeys() int {
-	if testing.Short() || raceEnabled {
+	if testing.Short() || raceEnabled || testturn.Enabled() {
 		return 100_000
 	}
 	return 1_000_000

@@ -379,8 +379,8 @@ func checkSeriesOne(w *sim.World, commits []*sim.Commit) {
 				continue
 			}
 			other, look := owners[now.owner], looked[now.owner]
-			late := other.row != "" && look != nil && other.commit.Asked < look.Asked && look.At <= other.commit.At
-			if other.row != "" && !late {
+			late := func(got *sim.Commit) bool { return look != nil && got.Asked < look.Asked && look.At <= got.At }
+			if other.row != "" && !late(other.commit) && !late(c) {
 				w.Failf("one: %q has the series that begins at %s, and got another one at %s", now.owner, other.row, c.At)
 				return
 			}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/keyfill/keyfill/internal/sim"
+	"github.com/keyfill/keyfill/internal/testturn"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -118,7 +119,7 @@ func (s patchwork) Next(ctx context.Context, n int) ([]int64, error) {
 
 // TestSequenceMutants: the simulation finds every mutant.
 func TestSequenceMutants(t *testing.T) {
-	for _, m := range seqMutants {
+	for _, m := range testturn.Some(t, seqMutants, 3) {
 		t.Run(m.name, func(t *testing.T) { seqTrial(m).Find(t, m.law, 10_000) })
 	}
 }

@@ -40,26 +40,27 @@ import (
 // against which it is unguarded. What it does is to leave out the first second,
 // since its predecessor may have been that far ahead of its clock: the first
 // key has the tick of a second after NewSnowflake was called, and a request waits
-// for it. A clock that is set back by more than that while no process runs
-// makes keys twice, but for those that [Snowflake.Above] is told of. Two sources
-// of one process are kept apart by [Workers].
+// for it. A clock that is set back by more than that while no process runs makes
+// keys twice, and so does a predecessor with a Marker that was three seconds ahead,
+// but for those that [Snowflake.Above] is told of. Two sources of one process are
+// kept apart by [Workers].
 //
 // # Ahead of the clock
 //
 // A request that finds the ticks of the present used up, or the clock set back,
-// takes the next tick, less than a second ahead of the clock. Beyond that it waits,
-// without a lock and until its context ends at most. Where the clock is more
-// than ten seconds behind, or stands still for as long, it fails at once with
-// [ErrClock]: the clock has to be set right, or the worker to be given another
-// number. The same holds for a start, of which the mark says how far the last
-// process came.
+// takes the next tick, less than three seconds ahead of the clock, or less than a
+// second without a Marker. Beyond that it waits, without a lock and until its
+// context ends at most. Where the clock is more than ten seconds behind, or stands
+// still for as long, it fails at once with [ErrClock]: the clock has to be set
+// right, or the worker to be given another number. The same holds for a start, of
+// which the mark says how far the last process came.
 //
 // A clock that was ahead of the time by a year, once, has therefore used up that
 // number for a year.
 //
 // With a Marker a Snowflake has a goroutine while that is called; Close ends it.
 // It is called before the first key, when the keys come near what is reserved,
-// and by the first request after more than a second without one.
+// and by the first request after more than three seconds without one.
 //
 // # Caveats
 //
@@ -77,6 +78,7 @@ type Snowflake struct {
 	worker  int64
 	wall    clock
 	marker  Marker // nil: all ticks from start on are reserved
+	borrow  int64  // the borrow cap, in milliseconds: ticks begin less than that ahead of the clock
 	workers *Workers
 
 	patience time.Duration // of a request
@@ -84,7 +86,7 @@ type Snowflake struct {
 
 	closing chan struct{} // closed by Close
 
-	start    atomic.Int64             // no slot up to it is given out before its tick begins; -1: none
+	start    atomic.Int64             // the first slot that may be given out, without a Marker not before its tick begins; -1: none
 	free     atomic.Int64             // the first slot that is not given out
 	reserved atomic.Pointer[reserved] // what may be given out
 	waits    atomic.Int64             // requests that waited for the clock
@@ -93,9 +95,17 @@ type Snowflake struct {
 }
 
 const (
-	// snowflakeBorrow is the borrow cap, in milliseconds: the ticks of a
-	// snowflake begin less than that ahead of its clock.
-	snowflakeBorrow = 1000
+	// markedBorrow is the borrow cap with a Marker, which reserves as far ahead. It is
+	// called when a fifth of that is left: once in 2.4 seconds while there are keys for
+	// all, so that two round trips for a call are less than one a second.
+	markedBorrow = 3000
+
+	// unmarkedBorrow is the borrow cap without one. The first key waits for as long.
+	unmarkedBorrow = 1000
+
+	// longestNap is how long a request waits for the clock before it looks at it
+	// again, in milliseconds.
+	longestNap = 1000
 
 	// snowflakeBehind is how far the clock may be behind the next tick, in
 	// milliseconds, for a request to wait for it.
@@ -152,6 +162,7 @@ func NewSnowflake(o SnowflakeOptions, env Env) (*Snowflake, error) {
 		patience: env.patience(),
 		waited:   env.waited(),
 		marker:   o.Marker,
+		borrow:   markedBorrow,
 		workers:  o.Workers,
 		closing:  make(chan struct{}),
 	}
@@ -171,6 +182,7 @@ func NewSnowflake(o SnowflakeOptions, env Env) (*Snowflake, error) {
 	s.free.Store(1 << s.sequenceBits) // a key is at least 1, whatever the worker
 	s.reserved.Store(&reserved{refill: math.MaxInt64})
 	if s.marker == nil {
+		s.borrow = unmarkedBorrow
 		first := s.horizon(now)
 		s.start.Store(first << s.sequenceBits)
 		s.free.Store(first << s.sequenceBits)

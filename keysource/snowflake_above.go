@@ -8,8 +8,8 @@ import (
 
 // Above makes every later key greater than key: than the greatest one in the
 // table, when a source without a [Marker] starts, since the clock may have been
-// set back while no process ran. The next key then waits until the clock has
-// come to the time of key, and is refused with [ErrClock] where that is more
+// set back while no process ran. Without a Marker the next key then waits until the
+// clock has come to the time of key. It is refused with [ErrClock] where that is more
 // than ten seconds ahead. A key below 1, of an empty table, changes nothing.
 //
 // It returns an error that wraps [ErrOptions] for a key of more bits than those

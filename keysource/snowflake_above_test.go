@@ -1,6 +1,7 @@
 package keysource_test
 
 import (
+	"context"
 	"errors"
 	"math"
 	"strconv"
@@ -125,4 +126,51 @@ func TestSnowflakeAboveWhileInUse(t *testing.T) {
 			wg.Wait()
 		})
 	}
+}
+
+// TestSnowflakeAboveMarked: with a Marker, which guards against other processes, a source
+// that is above a key takes later ticks at once, as any other does, and one that shares its
+// number with another process is not left behind that one's mark.
+func TestSnowflakeAboveMarked(t *testing.T) {
+	bubble(t, "alone", func(t *testing.T) {
+		s := newSnowflake(t, keysource.SnowflakeOptions{Marker: new(markStore)}, newStepClock().env())
+		key := flakeAt(present.Add(2*time.Second), 5, 7)
+		if err := s.Above(key); err != nil {
+			t.Fatal(err)
+		}
+		if last := s.Stats().Last; !last.IsZero() {
+			t.Errorf("the last key was of %v", last)
+		}
+		began := time.Now()
+		if got := one(t, s, 1); got != key+1 {
+			t.Errorf("%v follows %v", apart(got), apart(key))
+		}
+		if took := time.Since(began); took != 0 {
+			t.Errorf("it took %v", took)
+		}
+	})
+	bubble(t, "beside a rival", func(t *testing.T) {
+		clock, store := newStepClock(), new(markStore)
+		o := keysource.SnowflakeOptions{Marker: store, Bits: keysource.SnowflakeBits{Time: 32, Worker: 8, Sequence: 13, Unit: time.Second}}
+		rival, s := newSnowflake(t, o, clock.env()), newSnowflake(t, o, clock.env())
+		key := one(t, rival, 1)
+		if err := s.Above(key); err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		var group sync.WaitGroup
+		group.Go(func() {
+			for ctx.Err() == nil {
+				_, _ = rival.Reserve(ctx, 1)
+				time.Sleep(100 * time.Millisecond)
+			}
+		})
+		began := time.Now()
+		one(t, s, 1)
+		if took := time.Since(began); took > 3*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		stop()
+		group.Wait()
+	})
 }

@@ -11,27 +11,28 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// TestSnowflakeClockBack: a clock that is set back by less than a second makes no
-// difference but to the time of the keys, by up to ten seconds it makes a
-// request wait, and by more it is an error.
+// TestSnowflakeClockBack: a clock that is set back by less than three seconds, or by less
+// than a second without a Marker, makes no difference but to the time of the keys, by up
+// to ten seconds it makes a request wait, and by more it is an error.
 func TestSnowflakeClockBack(t *testing.T) {
 	for _, tt := range []struct {
-		back time.Duration
-		wait time.Duration
-		err  error
+		back             time.Duration
+		marked, unmarked time.Duration // how long it waits
+		err              error
 	}{
 		{back: 0},
 		{back: time.Millisecond},
 		{back: 999 * time.Millisecond},
-		{back: time.Second, wait: time.Millisecond},
-		{back: 2 * time.Second, wait: 1001 * time.Millisecond},
-		{back: 10 * time.Second, wait: 9001 * time.Millisecond},
+		{back: time.Second, unmarked: time.Millisecond},
+		{back: 2999 * time.Millisecond, unmarked: 2000 * time.Millisecond},
+		{back: 3 * time.Second, marked: time.Millisecond, unmarked: 2001 * time.Millisecond},
+		{back: 10 * time.Second, marked: 7001 * time.Millisecond, unmarked: 9001 * time.Millisecond},
 		{back: 10001 * time.Millisecond, err: keysource.ErrClock},
 		{back: time.Minute, err: keysource.ErrClock},
 		{back: 24 * time.Hour, err: keysource.ErrClock},
 		{back: 20 * 365 * 24 * time.Hour, err: keysource.ErrClock}, // before the epoch
 	} {
-		for _, marker := range []keysource.Marker{new(markStore), nil} {
+		for marker, wait := range map[keysource.Marker]time.Duration{new(markStore): tt.marked, nil: tt.unmarked} {
 			t.Run(fmt.Sprintf("%v/%T", tt.back, marker), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					clock := newStepClock()
@@ -44,8 +45,8 @@ func TestSnowflakeClockBack(t *testing.T) {
 					if !errors.Is(err, tt.err) {
 						t.Fatalf("Reserve: %v, want %v", err, tt.err)
 					}
-					if d := time.Since(begin); d != tt.wait {
-						t.Errorf("waited %v, want %v", d, tt.wait)
+					if d := time.Since(begin); d != wait {
+						t.Errorf("waited %v, want %v", d, wait)
 					}
 					if tt.err != nil {
 						clock.step(tt.back) // set right
@@ -110,10 +111,11 @@ func TestSnowflakeClockForward(t *testing.T) {
 	})
 }
 
-// TestSnowflakeFrozen: of a clock that stands still there are the keys of a
-// second, and then an error after ten seconds, or when the context ends.
+// TestSnowflakeFrozen: of a clock that stands still there are the keys of three
+// seconds, or of one without a Marker, and then an error after ten seconds, or when
+// the context ends.
 func TestSnowflakeFrozen(t *testing.T) {
-	for _, marker := range []keysource.Marker{new(markStore), nil} {
+	for marker, ahead := range map[keysource.Marker]int64{new(markStore): 3000, nil: 1000} {
 		t.Run(fmt.Sprintf("%T", marker), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				clock := newStepClock()
@@ -122,7 +124,7 @@ func TestSnowflakeFrozen(t *testing.T) {
 				clock.freeze()
 				begin := time.Now()
 				var last int64
-				for tick := range int64(1000) {
+				for tick := range ahead {
 					first := one(t, s, 4096)
 					if got := apart(first).time.Sub(clock.now()).Milliseconds(); got != tick {
 						t.Fatalf("request %d is %d ms ahead", tick, got)
@@ -130,7 +132,7 @@ func TestSnowflakeFrozen(t *testing.T) {
 					last = first + 4095
 				}
 				if d := time.Since(begin); d != 0 {
-					t.Errorf("the keys of a second took %v", d)
+					t.Errorf("the keys of %d ms took %v", ahead, d)
 				}
 
 				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
@@ -158,17 +160,17 @@ func TestSnowflakeFrozen(t *testing.T) {
 	}
 }
 
-// TestSnowflakeBorrows: what a second has too few keys for waits for the clock,
+// TestSnowflakeBorrows: what three seconds have too few keys for waits for the clock,
 // tick by tick.
 func TestSnowflakeBorrows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSnowflake(t, keysource.SnowflakeOptions{Marker: new(markStore)}, newStepClock().env())
 		begin := time.Now()
-		for range 1500 {
+		for range 3500 {
 			one(t, s, 4096)
 		}
 		if d := time.Since(begin); d < 500*time.Millisecond || d > 505*time.Millisecond {
-			t.Errorf("the keys of 1.5 s took %v, want half a second", d)
+			t.Errorf("the keys of 3.5 s took %v, want half a second", d)
 		}
 		time.Sleep(100 * time.Millisecond)
 		begin = time.Now()

@@ -42,7 +42,7 @@ func TestMarkDown(t *testing.T) {
 					time.Sleep(5 * time.Millisecond)
 				}
 
-				time.Sleep(time.Second)
+				time.Sleep(2 * time.Second)
 				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 				defer cancel()
 				if err := checkDown(t, ctx, s, 3*time.Second); !errors.Is(err, context.DeadlineExceeded) {
@@ -162,7 +162,7 @@ func TestMarkLost(t *testing.T) {
 		}}
 		s := newSnowflake(t, keysource.SnowflakeOptions{Marker: store}, clock.env())
 		key := apart(one(t, s, 1)).time
-		if want := present.Add(time.Second); !key.Equal(want) {
+		if want := present.Add(3 * time.Second); !key.Equal(want) {
 			t.Errorf("the first key is of %v, want %v, the mark that was lost", key, want)
 		}
 	})
@@ -177,12 +177,12 @@ func TestMarkSetback(t *testing.T) {
 		s, rival := newSnowflake(t, o, clock.env()), newSnowflake(t, o, clock.env())
 		copied := store.now().UnixMilli()
 		last := one(t, s, 1)
-		time.Sleep(700 * time.Millisecond)
+		time.Sleep(2 * time.Second)
 		lost := one(t, rival, 4096)
 		store.mu.Lock()
 		store.mark = copied
 		store.mu.Unlock()
-		time.Sleep(400 * time.Millisecond)
+		time.Sleep(1500 * time.Millisecond)
 
 		key := one(t, s, 4096)
 		if key <= last || !apart(key).time.After(apart(lost).time) {

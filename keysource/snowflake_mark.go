@@ -22,7 +22,7 @@ import (
 //	[before, until)
 //
 // and none when before is not less than until; nor is there any to use when
-// Mark fails. It calls for no time more than a second ahead of its clock, but
+// Mark fails. It calls for no time more than three seconds ahead of its clock, but
 // for what a tick may be longer.
 //
 // This is safe since the mark only grows, and no two calls see it grow over the
@@ -35,8 +35,9 @@ import (
 // what that call raised the mark over is used by nobody either.
 //
 // A start has nothing reserved and so begins at the mark or after it. It has
-// not far to go: the mark is at most a second ahead of the clock that it was
-// raised by.
+// not far to go: the mark is at most three seconds ahead of the clock that it was
+// raised by, and keys may be as far ahead of the clock, so that a source whose clock
+// shows no less waits for the next tick at most.
 type Marker interface {
 	// Mark raises the mark to until if it is lower, and returns what it was
 	// before, which is any time before 1970 or 0 if there was none. Both are
@@ -186,7 +187,7 @@ func (s *Snowflake) leave(cause error) error {
 // prefetch begins to reserve more than r, unless that is under way or not worth
 // a call yet: the mark can only be raised as the clock goes on.
 func (s *Snowflake) prefetch(r *reserved, now int64) {
-	if (s.horizon(now)-r.until())*s.unit < snowflakeBorrow/4 {
+	if (s.horizon(now)-r.until())*s.unit < s.borrow/4 {
 		return
 	}
 	s.mu.Lock()
@@ -284,7 +285,7 @@ func (s *Snowflake) grant(f *markFetch, before, now int64) {
 	}
 	if before < s.known {
 		// The store has lost marks, perhaps the marks of others too, who can have
-		// reserved a second ahead of now as we can. What was lost cannot be told
+		// reserved as far ahead of now as we can. What was lost cannot be told
 		// from what was not, so that none of it is ours.
 		s.setbacks++
 		s.floor = max(s.floor, s.horizon(now))
@@ -303,11 +304,11 @@ func (s *Snowflake) grant(f *markFetch, before, now int64) {
 	s.publish(spans, s.refillOf(spans))
 }
 
-// refillOf returns the tick from which on there should be more than spans: half
-// the borrow cap before their end.
+// refillOf returns the tick from which on there should be more than spans: a fifth
+// of the borrow cap before their end.
 func (s *Snowflake) refillOf(spans []ticks) int64 {
 	r := reserved{spans: spans}
-	return r.until() - max(1, snowflakeBorrow/2/s.unit)
+	return r.until() - max(1, s.borrow/5/s.unit)
 }
 
 // unused returns a copy of the reserved time without the spans that are used

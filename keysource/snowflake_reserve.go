@@ -14,17 +14,19 @@ func (s *Snowflake) clock() int64 { return s.wall.read()>>tickBits - s.epoch }
 // horizon returns the first tick that must not be given out at a time, which is
 // as clock returns it: it begins the borrow cap later, or more.
 func (s *Snowflake) horizon(now int64) int64 {
-	return min((now+snowflakeBorrow+s.unit-1)/s.unit, s.end)
+	return min((now+s.borrow+s.unit-1)/s.unit, s.end)
 }
 
 // due returns when a slot may be given out, while free is the first that is
-// not.
+// not. Without a Marker the first one waits for its tick: nothing but the clock keeps
+// the source from what others have made. With one it must not, since another process
+// with the number may always raise the mark before.
 func (s *Snowflake) due(slot, free int64) int64 {
 	begins := slot >> s.sequenceBits * s.unit
-	if free <= s.start.Load() {
+	if s.marker == nil && free <= s.start.Load() {
 		return begins
 	}
-	return begins - snowflakeBorrow + 1
+	return begins - s.borrow + 1
 }
 
 // take takes n slots, not before the tick of the time asked, if at the time now
@@ -93,7 +95,7 @@ func (s *Snowflake) wait(ctx context.Context, asked, n int64) (int64, error) {
 				s.waits.Add(1)
 			}
 			begin := now
-			pause := min(due-now, snowflakeBorrow)
+			pause := min(due-now, longestNap)
 			if err := s.sleep(ctx, time.Duration(pause)*time.Millisecond); err != nil {
 				return 0, err
 			}

@@ -51,8 +51,9 @@ func (c flakeConfig) timeOf(key int64) int64 {
 // simFlake is a Snowflake in a process of the simulation.
 type simFlake struct {
 	*keysource.Snowflake
-	p *sim.Process
-	c flakeConfig
+	p     *sim.Process
+	c     flakeConfig
+	ahead time.Duration // of its clock: less than that
 }
 
 func (s simFlake) Next(ctx context.Context, n int) ([]int64, error) {
@@ -68,7 +69,7 @@ func (s simFlake) Next(ctx context.Context, n int) ([]int64, error) {
 		return nil, err
 	}
 	w := s.p.World
-	if ahead := time.Duration(s.c.timeOf(first)-s.p.Now().UnixMilli()) * time.Millisecond; ahead >= time.Second &&
+	if ahead := time.Duration(s.c.timeOf(first)-s.p.Now().UnixMilli()) * time.Millisecond; ahead >= s.ahead &&
 		!w.Has(sim.ClockStep) {
 		w.Failf("borrow: process %d.%d got keys of %s ahead", s.p.Number, s.p.Life, ahead)
 	}
@@ -168,10 +169,14 @@ func openFlake(p *sim.Process, c flakeConfig, o keysource.SnowflakeOptions, muta
 	if err != nil {
 		return nil, err
 	}
-	if mutate != nil {
-		return mutate(simFlake{s, p, c}), nil
+	flake := simFlake{s, p, c, 3 * time.Second}
+	if o.Marker == nil {
+		flake.ahead = time.Second
 	}
-	return simFlake{s, p, c}, nil
+	if mutate != nil {
+		return mutate(flake), nil
+	}
+	return flake, nil
 }
 
 // recoverFlake: where a clock may have been a day ahead, no process can go on

@@ -345,11 +345,11 @@ func TestSnowflakeStats(t *testing.T) {
 			t.Errorf("before the first key: %+v, want %+v", got, want)
 		}
 		one(t, s, 3)
-		want.Last, want.Until, want.Marks = present, present.Add(time.Second), 1
+		want.Last, want.Until, want.Marks = present, present.Add(3*time.Second), 1
 		if got := stats(); got != want {
 			t.Errorf("after it: %+v, want %+v", got, want)
 		}
-		clock.step(-2 * time.Second)
+		clock.step(-4 * time.Second)
 		one(t, s, 1)
 		want.Waits = 1
 		if got := stats(); got != want {

@@ -67,7 +67,7 @@ func untilSetRight(t *testing.T, s *harness.Scratch, in *inserter) {
 // processes has had. None of them issues a key until it is set right, nor does
 // one that is started then.
 func TestFaultStoreBackError(t *testing.T) {
-	for _, e := range faultEngines[:2] {
+	for _, e := range harness.ByTurns(t, faultEngines[:2]) {
 		t.Run(e.Name, func(t *testing.T) {
 			w := newSwarm(t, e, faultTable)
 			w.use(backSource(keysource.RemedyError))
@@ -106,7 +106,7 @@ func TestFaultStoreBackError(t *testing.T) {
 // guard, and an error of it makes a process give up what it holds.
 func TestFaultStoreBackAdvance(t *testing.T) {
 	unique := []string{faultTable[0], "CREATE UNIQUE INDEX t_id ON t (id)"}
-	for _, e := range faultEngines[:2] {
+	for _, e := range harness.ByTurns(t, faultEngines[:2]) {
 		t.Run(e.Name, func(t *testing.T) {
 			w := newSwarm(t, e, unique)
 			source := backSource(keysource.RemedyAdvance)
@@ -134,7 +134,7 @@ func TestFaultStoreBackAdvance(t *testing.T) {
 // while two processes have one worker's number. Each finds out from the next
 // answer, and leaves out what the other one may have reserved.
 func TestFaultMarkBack(t *testing.T) {
-	for _, e := range faultEngines[:2] {
+	for _, e := range harness.ByTurns(t, faultEngines[:2]) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			w := newSwarm(t, e, faultTable)

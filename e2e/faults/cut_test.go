@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
+	"github.com/keyfill/keyfill/internal/testturn"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -94,6 +95,7 @@ func (w *swarm) hurt(err error) bool {
 // TestFaultFetchEnded: the server ends sessions in the middle of the statement
 // that reserves, or of one that waits for it.
 func TestFaultFetchEnded(t *testing.T) {
+	enough := testturn.Share(8, 4)
 	eachFaultKindByTurns(t, 1, faultEngines[:2], func(t *testing.T, e harness.Engine, k faultKind) {
 		w := k.often().swarm(t, e).leisurely()
 		w.tolerable = aboutConnections
@@ -102,13 +104,13 @@ func TestFaultFetchEnded(t *testing.T) {
 		ended := 0
 		until(500*time.Millisecond, func() bool {
 			ended += w.endWaiting(k.state)
-			return ended >= 8
+			return ended >= enough
 		})
 		w.awaitCommit(all)
 		w.stop(all)
 		w.check()
 		t.Logf("%d that waited were ended", ended)
-		wantAtLeast(t, "ended", ended, 8)
+		wantAtLeast(t, "ended", ended, enough)
 	})
 }
 

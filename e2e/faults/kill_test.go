@@ -57,7 +57,7 @@ func TestFaultKill(t *testing.T) {
 // TestFaultSameWorker: two processes have one worker's number, and are killed.
 // The store keeps their keys apart.
 func TestFaultSameWorker(t *testing.T) {
-	for _, e := range faultEngines[:2] {
+	for _, e := range harness.ByTurns(t, faultEngines[:2]) {
 		for _, k := range slices.DeleteFunc(faultKinds(e), func(k faultKind) bool { return !k.numbered() }) {
 			runFaultKind(t, e, k, sameWorker)
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
+	"github.com/keyfill/keyfill/internal/testturn"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -125,25 +126,40 @@ func (w *swarm) setting(assignment string) {
 	harness.Exec(w.t, w.raw, "ALTER DATABASE "+name+" SET "+assignment)
 }
 
-// eachFaultKind runs a test for each kind on each engine.
+// eachFaultKind runs a test for each kind on each engine; by turns for a fifth of them.
 func eachFaultKind(t *testing.T, engines []harness.Engine, f func(t *testing.T, e harness.Engine, k faultKind)) {
-	for _, e := range engines {
-		for _, k := range faultKinds(e) {
+	for place, e := range harness.ByTurns(t, engines) {
+		for _, k := range kindsByTurns(t, e, place, 5) {
 			runFaultKind(t, e, k, f)
 		}
 	}
 }
 
-// eachFaultKindByTurns runs a test for each kind on one of the engines, and with make soak
-// on each of them. The first kind has the engine of that turn, so that tests of different
-// turns put one kind under their faults on different engines. Every kind meets every
-// engine in TestFaultKill.
+// kindsByTurns returns the kinds of an engine, by turns one of each few of them, and others
+// of engines in places that follow each other.
+func kindsByTurns(t *testing.T, e harness.Engine, place, each int) (kinds []faultKind) {
+	t.Helper()
+	for i, k := range faultKinds(e) {
+		if testturn.Of(t, place+i, each) {
+			kinds = append(kinds, k)
+		}
+	}
+	return kinds
+}
+
+// eachFaultKindByTurns runs a test for each kind on one of the engines, by turns for a
+// fifth of the kinds, and with make soak on each of the engines. The first kind has the
+// engine of that turn, so that tests of different turns put one kind under their faults on
+// different engines. Without turns every kind meets every engine in TestFaultKill.
 func eachFaultKindByTurns(t *testing.T, turn int, engines []harness.Engine, f func(t *testing.T, e harness.Engine, k faultKind)) {
 	if harness.Soaking() {
 		eachFaultKind(t, engines, f)
 		return
 	}
 	for i, k := range faultKinds(engines[0]) {
+		if !testturn.Of(t, i, 5) {
+			continue
+		}
 		e := engines[(turn+i)%len(engines)]
 		if k.servers && e.Server == nil {
 			e = engines[(turn+i+1)%len(engines)]

@@ -296,7 +296,7 @@ func either(others ...func(text string) bool) func(text string) bool {
 // snowflake's number and no store some keys are the same, as the documentation
 // says; and whatever else is wrong in the table or in a journal is told.
 func TestFaultLaws(t *testing.T) {
-	for _, e := range faultEngines {
+	for _, e := range harness.ByTurns(t, faultEngines) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			w := newSwarm(t, e, faultTable)

@@ -58,7 +58,7 @@ func (k *killer) ConnPrepareContext(ctx context.Context, conn driver.ConnPrepare
 // INSERT is sent. database/sql tries again on another one, where the statement
 // has the key of the first attempt under a record, and another one without.
 func TestRetryKilled(t *testing.T) {
-	for _, e := range []harness.Engine{harness.MySQLDefault, harness.MySQLInterp, harness.PQDefault} {
+	for _, e := range harness.ByTurns(t, []harness.Engine{harness.MySQLDefault, harness.MySQLInterp, harness.PQDefault}) {
 		for _, recorded := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s/recorded=%v", e.Name, recorded), func(t *testing.T) {
 				t.Parallel()

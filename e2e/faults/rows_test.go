@@ -20,7 +20,7 @@ const (
 func TestFaultRows(t *testing.T) {
 	const each = rowsProcesses * rowsHands * rowsStatements
 	rows := soak(t, 2*each, "KEYFILL_SOAK_ROWS", strconv.Atoi)
-	for _, e := range faultEngines {
+	for _, e := range harness.ByTurns(t, faultEngines) {
 		for _, source := range []policy.Source{faultSequence, faultSnowflake} {
 			t.Run(e.Name+"/"+source.Kind, func(t *testing.T) {
 				if !harness.Soaking() {

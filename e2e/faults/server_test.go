@@ -24,11 +24,12 @@ func ownServer(t *testing.T, e harness.Engine) harness.Engine {
 // TestFaultServer: the server is killed and started again while processes insert, once,
 // and five times with make soak. What has committed is there, and the keys go on above it.
 func TestFaultServer(t *testing.T) {
-	for _, e := range faultEngines[:2] {
+	for place, e := range harness.ByTurns(t, faultEngines[:2]) {
+		kinds := kindsByTurns(t, e, place, 6)
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			e := ownServer(t, e)
-			for kinds := range slices.Chunk(faultKinds(e), 5) {
+			for kinds := range slices.Chunk(kinds, 6) {
 				t.Run(kinds[0].name+" and others", func(t *testing.T) { serverKilled(t, e, kinds) })
 			}
 		})

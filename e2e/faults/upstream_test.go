@@ -1,6 +1,7 @@
 package faults_test
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -93,7 +94,7 @@ func keysOfAll(t *testing.T, shards ...*shard) []int64 {
 // as long as the blocks last that they have; then the error names the store; and when the
 // store is back, they go on.
 func TestFaultUpstream(t *testing.T) {
-	for _, e := range faultEngines {
+	for _, e := range harness.ByTurns(t, faultEngines) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			central, g, at := centralOf(t, e)
@@ -131,6 +132,54 @@ func TestFaultUpstream(t *testing.T) {
 		})
 	}
 }
+
+// TestFaultUpstreamUndone: on SQLite the next block is stored by the transaction of an INSERT.
+// Where that is rolled back, another one is fetched while the block in use lasts.
+func TestFaultUpstreamUndone(t *testing.T) {
+	central, g, _ := centralOf(t, harness.SQLiteFile)
+	s := newShard(t, harness.SQLiteFile, central, upstreamSource())
+	stored := func() bool { return s.mount.Sources()[0].UpstreamLeft >= upstreamBlock }
+	s.many(t, 1)
+	g.shut()
+	for stored() { // the block was fetched before the first INSERT had ended
+		s.many(t, 1)
+	}
+	err := harness.InTx(s.db, func(tx *sql.Tx) error {
+		g.unshut()
+		for i := range int64(2 * upstreamBlock) {
+			if stored() {
+				return errUndone
+			}
+			if _, err := tx.Exec(s.form.insertRows(s.engine, 1), s.form.rowArgs(-1-i, 1)...); err != nil {
+				return err
+			}
+			time.Sleep(time.Millisecond) // for the fetch
+		}
+		return nil
+	})
+	if !errors.Is(err, errUndone) {
+		t.Fatalf("the transaction has stored no block: %v", err)
+	}
+	fetched := s.mount.Sources()[0].UpstreamFetches
+	s.many(t, upstreamBlock/4) // it looks at each eighth of a block
+	awaitFetches(t, s, fetched+1)
+	g.shut()
+	untilUsedUp(t, s)
+	keysOfAll(t, s)
+}
+
+// awaitFetches waits until a shard has fetched some blocks.
+func awaitFetches(t *testing.T, s *shard, blocks uint64) {
+	t.Helper()
+	harness.Eventually(t, func() error {
+		if n := s.mount.Sources()[0].UpstreamFetches; n < blocks {
+			return fmt.Errorf("%d blocks were fetched, want %d", n, blocks)
+		}
+		return nil
+	})
+}
+
+var errUndone = errors.New("it is rolled back")
 
 // awaitSpare waits until a shard has a whole block besides the one in use.
 func awaitSpare(t *testing.T, s *shard) {
@@ -176,7 +225,7 @@ func TestFaultUpstreamLasts(t *testing.T) {
 	if harness.Soaking() {
 		lost, engines = 30*time.Second, faultEngines
 	}
-	for _, e := range engines {
+	for _, e := range harness.ByTurns(t, engines) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			central, g, _ := centralOf(t, e)
@@ -210,7 +259,7 @@ func TestFaultUpstreamLasts(t *testing.T) {
 // TestFaultUpstreamKill: the processes of two shards, which have their keys from one store,
 // are killed again and again.
 func TestFaultUpstreamKill(t *testing.T) {
-	for _, e := range faultEngines {
+	for _, e := range harness.ByTurns(t, faultEngines) {
 		t.Run(e.Name, func(t *testing.T) {
 			central, _, _ := centralOf(t, e)
 			var shards []*swarm

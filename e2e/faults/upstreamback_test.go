@@ -14,7 +14,7 @@ import (
 
 // eachUpstream runs a test with two shards on each engine, which have had some blocks.
 func eachUpstream(t *testing.T, change func(*policy.Source), f func(t *testing.T, central policy.Store, at *harness.Scratch, shards []*shard)) {
-	for _, e := range faultEngines {
+	for _, e := range harness.ByTurns(t, faultEngines) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			central, _, at := centralOf(t, e)

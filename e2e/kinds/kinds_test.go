@@ -68,7 +68,7 @@ func keyKinds(e harness.Engine) []harness.KeyKind {
 
 // eachKind runs a test for each kind on each engine.
 func eachKind(t *testing.T, engines []harness.Engine, f func(t *testing.T, s *harness.Scratch, k harness.KeyKind)) {
-	for _, e := range engines {
+	for _, e := range harness.ByTurns(t, engines) {
 		for _, k := range keyKinds(e) {
 			t.Run(e.Name+"/"+k.Name, func(t *testing.T) {
 				t.Parallel()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/e2e/internal/harness"
+	"github.com/keyfill/keyfill/internal/testturn"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
@@ -84,8 +85,9 @@ func TestMaxPlusOne(t *testing.T) {
 // TestMaxPlusOneSwarm: with a lock, 16 goroutines store no key twice and none is
 // left out; without one the primary key keeps them apart.
 func TestMaxPlusOneSwarm(t *testing.T) {
-	const workers, each = 16, 60
-	for _, e := range maxEngines {
+	const workers = 16
+	each := testturn.Share(60, 20)
+	for _, e := range harness.ByTurns(t, maxEngines) {
 		for _, lock := range []string{policy.LockRange, policy.LockNone} {
 			t.Run(e.Name+"/"+lock, func(t *testing.T) {
 				s := e.Scratch(t)

@@ -3,8 +3,10 @@ package kinds_test
 import (
 	"database/sql"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -74,6 +76,246 @@ func TestPlainStore(t *testing.T) {
 				}
 				if n := plain.Opened(); n != 0 {
 					t.Errorf("%d databases have not closed the store", n)
+				}
+			})
+		})
+	}
+}
+
+// wiped says what a state that was lost is asked for by a process that has not used it.
+// use is the policy with the store as it was, lost the one with a store that has nothing,
+// and looked says that a check looks at its states.
+func wiped(t *testing.T, s *harness.Scratch, use, lost *policy.Config, looked bool) {
+	t.Helper()
+	harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
+	for range 2 { // a state that is there is nobody's trouble
+		before, _ := s.Open(t, use)
+		harness.Exec(t, before, "INSERT INTO t (a) VALUES (1)")
+		before.Close()
+	}
+	after, m := s.Open(t, lost)
+	for range 2 {
+		if _, err := after.Exec("INSERT INTO t (a) VALUES (2)"); !errors.Is(err, store.ErrGone) || !errors.Is(err, keysource.ErrStoreState) {
+			t.Fatalf("a state that was lost: %v, want %v", err, store.ErrGone)
+		}
+	}
+	if findings, err := m.Check(t.Context()); err != nil || looked && !slices.ContainsFunc(findings, func(f keyfill.Finding) bool { return f.Rule == "state-missing" }) {
+		t.Errorf("the check finds %+v, %v", findings, err)
+	}
+	harness.Exec(t, s.Raw, "DELETE FROM keyfill_sequences WHERE name LIKE '%(store central) for %'")
+	again, _ := s.Open(t, lost)
+	harness.Exec(t, again, "INSERT INTO t (a) VALUES (2)")
+	if n := harness.CountInt(t, s.Raw, "SELECT COUNT(*) FROM t WHERE a = 2"); n != 1 {
+		t.Errorf("%d rows, want 1", n)
+	}
+}
+
+// TestPlainStoreWiped: a state that a store without SQL has lost is not made again by a
+// process that has never used it, though the policy lets it make states: other databases
+// may have its keys. It is made when the row is gone that says that it was used.
+func TestPlainStoreWiped(t *testing.T) {
+	for _, kind := range []string{policy.KindSequence, policy.KindRecycled} {
+		t.Run(kind, func(t *testing.T) {
+			harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
+				first, _ := harness.RegisterPlain(t)
+				second, _ := harness.RegisterPlain(t)
+				start := func(at int64) func(*policy.Source) { return func(s *policy.Source) { s.Start = at } }
+				wiped(t, s, inPlain(s.Engine, first, kind, start(1)), inPlain(s.Engine, second, kind, start(1000)), false)
+			})
+		})
+	}
+}
+
+// TestStoreWiped is TestPlainStoreWiped for a store that is a database.
+func TestStoreWiped(t *testing.T) {
+	for _, kind := range []string{policy.KindSequence, policy.KindRecycled} {
+		t.Run(kind, func(t *testing.T) {
+			harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
+				in := func(start int64) *policy.Config {
+					cfg := inPlain(s.Engine, s.Driver, kind, func(s *policy.Source) { s.Start = start })
+					cfg.Stores = map[string]policy.Store{"central": {Driver: s.Driver, DSN: s.DSN(t)}}
+					return cfg
+				}
+				wiped(t, s, in(1), in(1000), true)
+			})
+		})
+	}
+}
+
+// usedOf returns what the claim of a table's column says of the state's use.
+func usedOf(t *testing.T, s *harness.Scratch, table string) []int64 {
+	t.Helper()
+	return harness.IntegersOf(t, s.Raw, "SELECT next_value FROM keyfill_sequences WHERE name LIKE '%(store central) for %"+table+".id'")
+}
+
+// TestStoreWipedOfPattern: a table that only a pattern matches gets its first key from
+// numbers that its process has reserved for another one. That is a use of the state too.
+func TestStoreWipedOfPattern(t *testing.T) {
+	for _, kind := range []string{policy.KindSequence, policy.KindRecycled} {
+		t.Run(kind, func(t *testing.T) {
+			harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
+				for _, table := range []string{"x_one", "x_two", "x_three"} {
+					harness.Exec(t, s.Raw, "CREATE TABLE "+table+" (id BIGINT NOT NULL PRIMARY KEY, a INT)")
+				}
+				in := func(driver string, start int64) *policy.Config {
+					cfg := inPlain(s.Engine, driver, kind, func(s *policy.Source) { s.Name, s.Start = "shared", start })
+					cfg.Tables = map[string]policy.Table{"x_*": cfg.Tables["t"]}
+					return cfg
+				}
+				first, _ := harness.RegisterPlain(t)
+				before, _ := s.Open(t, in(first, 1))
+				for _, table := range []string{"x_one", "x_two", "x_one"} {
+					harness.Exec(t, before, "INSERT INTO "+table+" (a) VALUES (1)")
+				}
+				for _, table := range []string{"x_one", "x_two"} {
+					if got := usedOf(t, s, table); !slices.Equal(got, []int64{2}) {
+						t.Errorf("the claims of %s: %v, want 2", table, got)
+					}
+				}
+				second, _ := harness.RegisterPlain(t)
+				after, _ := s.Open(t, in(second, 1000))
+				if _, err := after.Exec("INSERT INTO x_two (a) VALUES (2)"); !errors.Is(err, store.ErrGone) {
+					t.Errorf("a state that was lost: %v, want %v", err, store.ErrGone)
+				}
+			})
+		})
+	}
+}
+
+// TestStoreWipedWhileRunning: a process that has used a state does not make it again
+// either, in a store that is a database: other databases may have used it further.
+func TestStoreWipedWhileRunning(t *testing.T) {
+	for _, kind := range []string{policy.KindSequence, policy.KindRecycled} {
+		t.Run(kind, func(t *testing.T) {
+			harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
+				harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
+				cfg := inPlain(s.Engine, s.Driver, kind, func(s *policy.Source) {
+					if kind == policy.KindSequence {
+						s.Block = 1
+					} else {
+						s.Series = 10
+					}
+				})
+				dsn := s.DSN(t)
+				cfg.Stores = map[string]policy.Store{"central": {Driver: s.Driver, DSN: dsn}}
+				running, _ := s.Open(t, cfg)
+				harness.Exec(t, running, "INSERT INTO t (a) VALUES (1)")
+				central := harness.Open(t, s.Driver, dsn)
+				for _, table := range []string{"keyfill_sequences", "keyfill_series"} {
+					if _, err := central.Exec("DELETE FROM " + table); err != nil && table == "keyfill_sequences" {
+						t.Fatal(err)
+					}
+				}
+				harness.Eventually(t, func() error { // a series goes on to its end
+					if _, err := running.Exec("INSERT INTO t (a) VALUES (2)"); err == nil {
+						return errors.New("the state is made again")
+					} else if !errors.Is(err, keysource.ErrStoreState) {
+						t.Fatal(err)
+					}
+					return nil
+				})
+				after, _ := s.Open(t, cfg)
+				if _, err := after.Exec("INSERT INTO t (a) VALUES (2)"); !errors.Is(err, store.ErrGone) {
+					t.Errorf("a process that begins then: %v, want %v", err, store.ErrGone)
+				}
+			})
+		})
+	}
+}
+
+// TestStoreUseIsNoted: the use of a state is noted before its first number is handed out. A
+// claim that another transaction has locked holds an INSERT up for a second, and is
+// written ten seconds later.
+func TestStoreUseIsNoted(t *testing.T) {
+	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
+		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
+		name, plain := harness.RegisterPlain(t)
+		cfg := inPlain(s.Engine, name, policy.KindSequence, func(s *policy.Source) { s.Block = 1 })
+		first, _ := s.Open(t, cfg)
+		harness.Exec(t, first, "INSERT INTO t (a) VALUES (1)")
+		harness.Exec(t, s.Raw, "UPDATE keyfill_sequences SET next_value = 1 WHERE name LIKE '%(store central) for %t.id'")
+		second, _ := s.Open(t, cfg)
+		err := harness.InTx(second, func(tx *sql.Tx) error { // of the INSERT itself: nobody ends the wait
+			harness.Must(t, tx, "SELECT 1 FROM keyfill_sequences FOR UPDATE")
+			began := time.Now()
+			_, err := tx.Exec("INSERT INTO t (a) VALUES (1)")
+			if took := time.Since(began); took < 900*time.Millisecond {
+				t.Errorf("the number is handed out after %v, and not behind the attempt to note its use", took)
+			}
+			if got := usedOf(t, s, "t"); !slices.Equal(got, []int64{1}) {
+				t.Errorf("while it is locked: %v, want 1", got)
+			}
+			return err
+		})
+		if err != nil {
+			t.Errorf("while the claim is locked: %v", err)
+		}
+		if next := plain.Next("t.id"); next != 3 {
+			t.Errorf("the state stands at %d after two keys, want 3", next)
+		}
+		harness.Eventually(t, func() error {
+			harness.Exec(t, second, "INSERT INTO t (a) VALUES (1)")
+			if got := usedOf(t, s, "t"); !slices.Equal(got, []int64{2}) {
+				return fmt.Errorf("after the lock: %v, want 2", got)
+			}
+			return nil
+		})
+	})
+}
+
+// TestStoreRefusedIsUnused: a state that has given no key, since the column holds greater
+// ones, may be deleted and made again.
+func TestStoreRefusedIsUnused(t *testing.T) {
+	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
+		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
+		harness.Exec(t, s.Raw, "INSERT INTO t (id, a) VALUES (5000, 0)")
+		name, plain := harness.RegisterPlain(t)
+		in := func(start int64) *policy.Config {
+			return inPlain(s.Engine, name, policy.KindSequence, func(s *policy.Source) { s.Start = start })
+		}
+		low, _ := s.Open(t, in(1))
+		if _, err := low.Exec("INSERT INTO t (a) VALUES (1)"); !errors.Is(err, keysource.ErrStoreBehind) {
+			t.Fatalf("a start below the keys: %v, want %v", err, keysource.ErrStoreBehind)
+		}
+		plain.Forget("t.id")
+		high, _ := s.Open(t, in(6000))
+		harness.Exec(t, high, "INSERT INTO t (a) VALUES (1)")
+	})
+}
+
+// TestStoreMadeTogether: processes that begin with an empty store at once take the state
+// for their own, whichever of them makes it, and none for one that was lost, or for one
+// whose keys are not known.
+func TestStoreMadeTogether(t *testing.T) {
+	for kind, column := range map[string]string{policy.KindSequence: "BIGINT", policy.KindCoprime: "CHAR(8)"} {
+		t.Run(kind, func(t *testing.T) {
+			harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
+				harness.Exec(t, s.Raw, "CREATE TABLE t (id "+column+" NOT NULL PRIMARY KEY, a INT)")
+				for round := range 5 {
+					name, _ := harness.RegisterPlain(t)
+					cfg := inPlain(s.Engine, name, kind, func(s *policy.Source) {
+						if s.Start = int64(1 + 100_000*round); kind == policy.KindCoprime {
+							s.Start, s.Length = 0, 8
+						}
+					})
+					harness.Exec(t, s.Raw, "DELETE FROM t")
+					var all []*sql.DB
+					for range 8 {
+						db, _ := s.Open(t, cfg)
+						all = append(all, db)
+					}
+					if round > 0 {
+						harness.Exec(t, s.Raw, "DELETE FROM keyfill_sequences")
+					}
+					var wg sync.WaitGroup
+					for _, db := range all {
+						wg.Go(func() {
+							if _, err := db.Exec("INSERT INTO t (a) VALUES (1)"); err != nil {
+								t.Error(err)
+							}
+						})
+					}
+					wg.Wait()
 				}
 			})
 		})

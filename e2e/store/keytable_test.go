@@ -13,6 +13,7 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/testturn"
 )
 
 // singleState is a table of one row, and needs no quotes.
@@ -55,7 +56,10 @@ func TestStoreKeyTables(t *testing.T) {
 				if slices.Contains([]string{harness.MySQLInterp.Name, harness.PgxSimple.Name}, s.Name) && (st.Name != "keyed" || last) {
 					continue // what a mode of the driver changes shows in the others
 				}
-				for _, way := range st.Ways(s) {
+				for i, way := range st.Ways(s) {
+					if !testturn.Of(t, i+len(st.Name), 2) {
+						continue
+					}
 					t.Run(fmt.Sprintf("%s/%s/last=%v", st.Name, way, last), func(t *testing.T) {
 						s := harness.Emptied(t, s)
 						q := st.Through(t, s, way)

@@ -2,6 +2,7 @@ package stores_test
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -12,30 +13,22 @@ import (
 const perProcess = 4 + 2 + 1
 
 // plainRecovery kills the server under as many processes with as many connections as a run
-// has, which use the plain driver, and returns how long it takes until the last one has an
-// answer on each of its connections. It says how much of a recovery is the server's, the
+// has, which use the plain driver, and tells how long it takes until each of them has an
+// answer on all of its connections. It says how much of a recovery is the server's, the
 // driver's and the machine's own; the bound of a run stays.
-func plainRecovery(t *testing.T, s *store, processes int) time.Duration {
+func plainRecovery(t *testing.T, s *store, processes int) {
 	t.Helper()
 	plain := *s
+	plain.name = fmt.Sprintf("%s, %d plain drivers of %d connections", s.name, processes, perProcess)
 	plain.kinds = []int{sequence}
 	w := newWorld(t, &plain, job{Plain: perProcess, Pause: wholePlan.pause})
 	for place := range processes {
 		w.start(place)
 	}
-	w.probes++
-	w.tell(w.places, "probe 1")
-	w.awaitProbe("start", time.Now())
+	w.probe("started", time.Now())
 	w.rest(2 * time.Second)
-	w.store.kill(t)
-	w.rest(time.Second / 2)
-	w.store.restart(t)
-	since := time.Now()
-	w.probes++
-	w.tell(w.places, "probe 2")
-	took, _ := w.awaitProbe("server killed", since).longest()
+	w.killedServer()
 	w.end(w.places)
-	return took
 }
 
 // runPlain asks on each of the connections now and then, until the standard input ends.

@@ -52,11 +52,14 @@ type store struct {
 	allowance time.Duration
 }
 
-// storesUnderTest start the servers of a store by its name. They end with the test.
-var storesUnderTest = []struct {
+// storeUnderTest starts the servers of a store.
+type storeUnderTest struct {
 	name  string
 	start func(t *testing.T) *store
-}{
+}
+
+// storesUnderTest start the servers of a store by its name. They end with the test.
+var storesUnderTest = []storeUnderTest{
 	{"MariaDB", startMariaDB},
 	{"PostgreSQL", startPostgreSQL},
 	{"Galera", startGalera},

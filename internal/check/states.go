@@ -131,7 +131,7 @@ func (c *checker) look(st *keys.State, at *store.Store) (store.Looked, error) {
 	switch {
 	case st.Row != nil:
 		if st.Store != "" {
-			st.Row.At = c.home
+			st.Row.At, st.Row.ClaimsAt, st.Row.ClaimedAs = c.home, c.home, st.Claim.State
 		}
 		return at.Look(c.ctx, *st.Row)
 	case st.Native != nil:
@@ -153,6 +153,7 @@ var stateRules = []struct {
 	{store.ErrAltered, ruleStateTables},
 	{store.ErrRows, ruleStateTables},
 	{store.ErrNoRow, ruleStateMissing},
+	{store.ErrGone, ruleStateMissing},
 	{store.ErrStart, ruleStateMissing},
 	{store.ErrFresh, ruleStateMissing},
 	{store.ErrBound, ruleBoundTwice},

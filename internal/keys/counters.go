@@ -38,6 +38,9 @@ type counter struct {
 	// names its columns.
 	claimer claimer
 
+	// use notes in these claims that the state is used; nil where nothing is to be noted.
+	use *usedState
+
 	source string // the name of the source in statistics; "" for no source's
 
 	// ends says from where on keys are another state's; nil where they never are.

@@ -78,6 +78,7 @@ func (dr Drawing) numbers(ctx context.Context, n int64) (*counter, int64, error)
 		first, err := c.reserve(ctx, dr.on, n)
 		switch {
 		case err == nil:
+			c.use.note(ctx)
 			if c.warnAt > 0 && first >= c.warnAt {
 				dr.warnOfEnd(ctx, c)
 			}

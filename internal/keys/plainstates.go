@@ -3,6 +3,7 @@ package keys
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"sync/atomic"
@@ -115,6 +116,10 @@ func (s *plainState) use(ctx context.Context, do func() error) error {
 // make is use for what makes the state where it is missing.
 func (s *plainState) make(ctx context.Context, do func() error) error {
 	err := s.use(ctx, do)
+	if errors.Is(err, store.ErrGone) || errors.Is(err, store.ErrFresh) {
+		// Another process may have made it, and used it, since it was looked for.
+		err = do()
+	}
 	if err == nil {
 		s.used.Store(true)
 	}

@@ -53,7 +53,7 @@ func (dr making) newRecycled(row store.Sequence, ranked bool, schema string, c *
 		at = &connRow{dialect: d, ranked: ranked, series: store.On(d, nil).Series(series), leases: dr.leases(src.Series, src.Lease)}
 		c.bound = newBoundOn(row, at)
 	} else {
-		st, err := dr.storeOf(src, &series.Sequence)
+		st, err := dr.storeOf(src, &series.Sequence, c)
 		if err != nil {
 			return nil, err
 		}
@@ -73,8 +73,8 @@ func (dr making) newRecycled(row store.Sequence, ranked bool, schema string, c *
 }
 
 // storeOf returns the store of a source that does not count on the statements'
-// connections, and completes its row.
-func (dr making) storeOf(src policy.Source, row *store.Sequence) (stateStore, error) {
+// connections, and completes its row and its counter.
+func (dr making) storeOf(src policy.Source, row *store.Sequence, c *counter) (stateStore, error) {
 	st, err := dr.states(src)
 	if err != nil {
 		return nil, err
@@ -83,6 +83,8 @@ func (dr making) storeOf(src policy.Source, row *store.Sequence) (stateStore, er
 		if row.At, err = dr.db.sources.stores.get(""); err != nil {
 			return nil, err
 		}
+		row.ClaimsAt, row.ClaimedAs = row.At, stateElsewhere(row.Name, src.Store)
+		c.use = &usedState{row: *row}
 	}
 	row.EnsureSchema = src.EnsureSchema
 	return st, nil

@@ -133,7 +133,7 @@ func (dr making) countThrough(ctx context.Context, src policy.Source, row store.
 		at = &connRow{dialect: d, ranked: ranked, rows: store.On(d, nil).Reserver(row)}
 		c.bound = newBoundOn(row, at)
 	} else {
-		st, err := dr.storeOf(src, &row)
+		st, err := dr.storeOf(src, &row, c)
 		if err != nil {
 			return nil, err
 		}

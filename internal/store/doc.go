@@ -48,7 +48,8 @@
 //	name            "numbers for orders.id", of the state "numbers"; "flakes
 //	                (workers) for orders.id", of a snowflake's; one of more than
 //	                190 characters ends in a hash of the whole instead
-//	next_value      1, for good
+//	next_value      1; 2 where the state is in another database, or in a store without
+//	                SQL, and was used: see [NoteUsed]
 //	table_name      "orders"
 //	column_name     "id"
 //	parameters      "binding"; for a snowflake's with its bits behind that

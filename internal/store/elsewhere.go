@@ -10,7 +10,7 @@ const elsewhere = "its store"
 
 // First returns the first integer of a sequence whose state is not there, and is kept
 // elsewhere. An [*Error] says why it is not to be made: [ErrNoRow], [ErrFresh],
-// [ErrStart] or keysource.ErrExhausted.
+// [ErrStart], [ErrGone] or keysource.ErrExhausted.
 func First(ctx context.Context, q Sequence) (int64, error) {
 	fail := func(cause error) (int64, error) {
 		e := q.fail(cause, "")
@@ -25,6 +25,9 @@ func First(ctx context.Context, q Sequence) (int64, error) {
 	case q.At == nil:
 		return q.Start, nil
 	}
+	if err := wasUsed(ctx, &q); err != nil {
+		return 0, err
+	}
 	columns := q.At.run.columnsOf(&q)
 	if q.Fresh {
 		if used, err := columns.used(ctx); err != nil {
@@ -38,6 +41,60 @@ func First(ctx context.Context, q Sequence) (int64, error) {
 		return 0, err
 	}
 	return opener{q.At.run, &q}.start(ctx, greatest, ranked)
+}
+
+// claimUsed is the next value of a claim whose state was used; before that it is 1.
+const claimUsed = 2
+
+// claimsOf returns the names of the rows that claim the columns of a sequence whose state is
+// not in their database.
+func claimsOf(q *Sequence) (rows []string) {
+	if q.ClaimsAt == nil {
+		return nil
+	}
+	for _, c := range q.Columns {
+		rows = append(rows, Claim{State: q.ClaimedAs, Column: c}.Row())
+	}
+	return rows
+}
+
+// wasUsed returns [ErrGone] where a claim says that the state was used.
+func wasUsed(ctx context.Context, q *Sequence) error {
+	rows := claimsOf(q)
+	if rows == nil {
+		return nil
+	}
+	at := q.ClaimsAt.run
+	if err := at.probe(ctx, tables[0]); err != nil {
+		if isBroken(err) || ctx.Err() != nil {
+			return at.failed(q.Name, err)
+		}
+		return nil // nothing is noted there
+	}
+	for _, name := range rows {
+		if claim, err := (stateRows{at}).read(ctx, name); err != nil {
+			return err
+		} else if claim != nil && claim.next >= claimUsed {
+			return q.fail(ErrGone, "%q", name)
+		}
+	}
+	return nil
+}
+
+// NoteUsed notes in the claims of a sequence's columns that its state, which is kept
+// elsewhere, was used. It reports false where that could not be written.
+func NoteUsed(ctx context.Context, q Sequence) (noted bool) {
+	noted = true
+	for _, name := range claimsOf(&q) {
+		at := q.ClaimsAt.run
+		claim, err := stateRows{at}.read(ctx, name)
+		if err == nil && claim != nil && claim.next < claimUsed {
+			note := at.engine.advance
+			_, err = at.conn.exec(ctx, note.text, note.bind(values{pNext: claimUsed, pName: name}))
+		}
+		noted = noted && err == nil
+	}
+	return noted
 }
 
 // GreatestKey returns the greatest key from from to to in the columns of a sequence

@@ -61,6 +61,10 @@ var (
 	// between its SELECT and its UPDATE, ten times.
 	ErrContention = anchor.New("contention", "others have changed its row each time between the SELECT and the UPDATE, ten times: reserve larger blocks, or lock pessimistically")
 
+	// ErrGone is returned when the state of a sequence with ClaimsAt is not there, and
+	// the claim of a column says that it was used.
+	ErrGone = anchor.New("no-row", "its state is not there, and was there before: stop the programs, give a start above the keys of all databases that use it, and delete the row of keyfill_sequences that says so, in each of them")
+
 	// ErrName is returned for the name of a state that is empty, is longer
 	// than 190 characters, has spaces at an end or is not UTF-8 text without
 	// NUL.

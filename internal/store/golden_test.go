@@ -149,8 +149,11 @@ func session(t *testing.T, f *fake, st *store.Store) []txtar.File {
 	step("Open of a shared row", err)
 	f.answer = bindingAnswers(unbound, 0)
 	w.Columns = q.Columns
-	_, err = st.Marker(w).Mark(ctx, 2000)
+	m := st.Marker(w)
+	_, err = m.Mark(ctx, 2000)
 	step("Mark of a worker that is bound", err)
+	_, err = m.Mark(ctx, 3000)
+	step("the next Mark", err)
 	return got
 }
 

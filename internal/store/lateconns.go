@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
 const (
@@ -17,6 +19,10 @@ const (
 	// it, since what has been asked for may never be answered.
 	connectAgain = 3 * time.Second
 
+	// connectMost is how many connections are made at once. A driver may go on with one
+	// whose time is over.
+	connectMost = 6
+
 	// connectKept is how long a connection is kept that was made too late.
 	connectKept = 2 * time.Second
 )
@@ -25,7 +31,7 @@ const (
 // caller. Were it given up, a server that is slow to take many clients back would begin
 // anew with each attempt of each, and be busy with that. It is safe for concurrent use.
 type lateConns struct {
-	make func(context.Context) (driver.Conn, error)
+	dial func(context.Context) (driver.Conn, error)
 	open context.Context // until close
 	end  context.CancelFunc
 
@@ -55,16 +61,16 @@ type readyConn struct {
 	timer *time.Timer // closes it
 }
 
-func newLateConns(make func(context.Context) (driver.Conn, error)) *lateConns {
-	l := &lateConns{make: make}
+func newLateConns(dial func(context.Context) (driver.Conn, error)) *lateConns {
+	l := &lateConns{dial: dial}
 	l.open, l.end = context.WithCancel(context.Background())
 	return l
 }
 
-// connect returns a connection. Where the context ends first, the error is the context's.
+// connect returns a connection. Where the context ends first, the error wraps the context's.
 func (l *lateConns) connect(ctx context.Context) (driver.Conn, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return nil, sqlcode.Connecting(err)
 	}
 	l.mu.Lock()
 	if len(l.ready) > 0 {
@@ -83,12 +89,12 @@ func (l *lateConns) connect(ctx context.Context) (driver.Conn, error) {
 		return m.conn, m.err
 	case <-ctx.Done():
 		l.leave(w)
-		return nil, ctx.Err()
+		return nil, sqlcode.Connecting(ctx.Err())
 	}
 }
 
 // cover begins with a connection where fewer are being made than are waited for. One that
-// takes too long does not count. The caller holds mu.
+// takes too long does not count, up to a number of them. The caller holds mu.
 func (l *lateConns) cover(ctx context.Context) {
 	coming := 0
 	for _, c := range l.making {
@@ -96,7 +102,7 @@ func (l *lateConns) cover(ctx context.Context) {
 			coming++
 		}
 	}
-	if coming < len(l.waiting) {
+	if coming < len(l.waiting) && len(l.making) < connectMost {
 		c := &connecting{since: time.Now()}
 		l.making = append(l.making, c)
 		go l.run(context.WithoutCancel(ctx), c)
@@ -122,7 +128,14 @@ func (l *lateConns) run(ctx context.Context, c *connecting) {
 	defer cancel()
 	stop := context.AfterFunc(l.open, cancel)
 	defer stop()
-	conn, err := l.make(ctx)
+	// Whoever waits for this one in silence gets another one.
+	again := time.AfterFunc(connectAgain, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.cover(ctx)
+	})
+	defer again.Stop()
+	conn, err := l.dial(ctx)
 
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -131,13 +144,11 @@ func (l *lateConns) run(ctx context.Context, c *connecting) {
 		l.hand(conn)
 		return
 	}
-	switch {
-	case len(l.waiting) == 0:
-	case l.waiting[0].since.After(c.since):
-		l.cover(ctx) // what was begun before somebody has asked tells him nothing
-	default:
+	// What was begun before somebody has asked tells him nothing.
+	if len(l.waiting) > 0 && !l.waiting[0].since.After(c.since) {
 		l.first().done <- connMade{err: err}
 	}
+	l.cover(ctx)
 }
 
 // first takes who waits for the longest time. The caller holds mu.
@@ -149,12 +160,12 @@ func (l *lateConns) first() (w *connWaiter) {
 // hand gives a connection to who waits for the longest time, or keeps it for a while. The
 // caller holds mu.
 func (l *lateConns) hand(conn driver.Conn) {
-	if l.open.Err() != nil {
-		_ = conn.Close() // it was never used
+	if len(l.waiting) > 0 { // the pool itself looks at whether it was closed
+		l.first().done <- connMade{conn: conn}
 		return
 	}
-	if len(l.waiting) > 0 {
-		l.first().done <- connMade{conn: conn}
+	if l.open.Err() != nil {
+		_ = conn.Close() // it was never used
 		return
 	}
 	r := &readyConn{conn: conn}

@@ -47,7 +47,7 @@ func (s *Store) Look(ctx context.Context, q Sequence) (Looked, error) {
 	found := Looked{Last: q.ceiling()}
 	if err := s.run.probe(ctx, tables[0]); err != nil {
 		if q.EnsureSchema && s.isMissing(err) {
-			return found, nil
+			return found, wasUsed(ctx, &q)
 		}
 		return found, s.run.failed(q.Name, s.run.judge(ctx, ErrTables, err, probeText(tables[0]), nil))
 	}
@@ -114,6 +114,9 @@ func (o opener) lookUnmade(ctx context.Context, found *Looked) error {
 	q := o.q
 	if !q.Create {
 		return o.row().noRow(ctx, found.Greatest)
+	}
+	if err := wasUsed(ctx, q); err != nil {
+		return err
 	}
 	if q.Fresh {
 		used, err := o.run.columnsOf(q).used(ctx)

@@ -161,6 +161,13 @@ func (o opener) create(ctx context.Context, greatest int64, ranked bool) (*store
 	if !q.Create {
 		return nil, o.row().noRow(ctx, greatest)
 	}
+	if gone := wasUsed(ctx, q); gone != nil {
+		// Another process may have made the row, and used it, since it was looked for.
+		if stored, err := rows.read(ctx, q.Name); err != nil || stored != nil {
+			return stored, err
+		}
+		return nil, gone
+	}
 	if q.Fresh {
 		if used, err := o.run.columnsOf(q).used(ctx); err != nil {
 			return nil, err

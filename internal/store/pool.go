@@ -21,7 +21,7 @@ const (
 )
 
 // Pool returns a small pool of connections of an application's connector, for
-// [New]: at most two, opened when they are needed and closed when they have not
+// [New]: at most two in use, opened when they are needed and closed when they have not
 // been for half a minute. Nothing is connected before the first use, and what
 // the application does with its own connections, of which there may be one, is
 // no hindrance. Whoever made the pool closes it; the connector stays open. Of the
@@ -29,7 +29,7 @@ const (
 // says: the rest may hold the DSN.
 //
 // A connection that takes longer than the attempt that has asked for it goes to the
-// next attempt.
+// next attempt. It is closed after two seconds where there is none.
 //
 // On MySQL and MariaDB each connection begins with SET autocommit = 1, since
 // the application's DSN may say otherwise, and on a Galera cluster its SELECTs see
@@ -57,11 +57,7 @@ func newLent(c driver.Connector, greetings []string) *lent {
 
 // Connect returns a connection that has greeted the server.
 func (l *lent) Connect(ctx context.Context) (driver.Conn, error) {
-	c, err := l.late.connect(ctx)
-	if err != nil && ctx.Err() != nil {
-		return nil, sqlcode.Connecting(err)
-	}
-	return c, err
+	return l.late.connect(ctx)
 }
 
 // greeted makes a connection.

@@ -18,17 +18,21 @@ import (
 type slowConnector struct {
 	fake  *fake
 	takes time.Duration
-	err   error // it answers the first time with this one
-	lost  bool  // it never answers the first time
+	errs  map[int64]error // by the number of the connection, from 1 on
+	lost  bool            // it never answers the first time
+	deaf  bool            // it does not look at the context
 
 	asked, given, closed, ended atomic.Int64
 }
 
 func (c *slowConnector) Connect(ctx context.Context) (driver.Conn, error) {
-	first := c.asked.Add(1) == 1
+	number := c.asked.Add(1)
 	takes := c.takes
-	if first && c.lost {
+	if number == 1 && c.lost {
 		takes = time.Hour
+	}
+	if c.deaf {
+		ctx = context.WithoutCancel(ctx)
 	}
 	select {
 	case <-time.After(takes):
@@ -36,8 +40,8 @@ func (c *slowConnector) Connect(ctx context.Context) (driver.Conn, error) {
 		c.ended.Add(1)
 		return nil, ctx.Err()
 	}
-	if first && c.err != nil {
-		return nil, c.err
+	if err := c.errs[number]; err != nil {
+		return nil, err
 	}
 	c.given.Add(1)
 	return &countedConn{strengths[2].make(c.fake), &c.closed}, nil
@@ -127,9 +131,15 @@ func TestLateConnections(t *testing.T) {
 		})
 	})
 	t.Run("pool closed", func(t *testing.T) {
-		for _, takes := range []time.Duration{2 * time.Second, 6 * time.Second} { // at 4 it is made, or not
+		for _, test := range []struct {
+			takes        time.Duration
+			given, ended int64
+		}{
+			{takes: 2 * time.Second, given: 1}, // made when the pool is closed, after four seconds
+			{takes: 6 * time.Second, ended: 1},
+		} {
 			synctest.Test(t, func(t *testing.T) {
-				c := &slowConnector{fake: &fake{}, takes: takes}
+				c := &slowConnector{fake: &fake{}, takes: test.takes}
 				end, err := try(t, c, time.Second)
 				if err == nil {
 					t.Error("no error")
@@ -139,53 +149,82 @@ func TestLateConnections(t *testing.T) {
 					t.Error(err)
 				}
 				synctest.Wait()
-				if c.closed.Load() != c.given.Load() || c.given.Load()+c.ended.Load() != 1 {
-					t.Errorf("%d were made, %d given up and %d closed", c.given.Load(), c.ended.Load(), c.closed.Load())
+				if c.given.Load() != test.given || c.ended.Load() != test.ended || c.closed.Load() != test.given {
+					t.Errorf("%v: %d were made, %d given up and %d closed, want %+v",
+						test.takes, c.given.Load(), c.ended.Load(), c.closed.Load(), test)
 				}
 			})
 		}
+	})
+	t.Run("pool closed while somebody waits", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			c := &slowConnector{fake: &fake{}, takes: 2 * time.Second, deaf: true}
+			db := store.Pool(dialect.PostgreSQL(), c)
+			answer := make(chan error, 1)
+			go func() { answer <- db.PingContext(context.Background()) }()
+			time.Sleep(time.Second)
+			if err := db.Close(); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(2 * time.Second)
+			select {
+			case <-answer:
+			default:
+				t.Fatal("no answer")
+			}
+			synctest.Wait()
+			if c.given.Load() != 1 || c.closed.Load() != 1 {
+				t.Errorf("%d were made and %d closed, want 1 and 1", c.given.Load(), c.closed.Load())
+			}
+		})
 	})
 	t.Run("silent", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c := &slowConnector{fake: &fake{}, takes: time.Hour}
 			end, _ := try(t, c, time.Second)
-			time.Sleep(11 * time.Second)
+			time.Sleep(8 * time.Second)
+			if n := c.ended.Load(); n != 0 {
+				t.Errorf("%d were given up after nine seconds, want 0", n)
+			}
+			time.Sleep(2 * time.Second)
 			if n := c.ended.Load(); n != 1 {
-				t.Errorf("%d were given up, want 1", n)
+				t.Errorf("%d were given up after eleven seconds, want 1", n)
 			}
 			if err := end(); err != nil {
 				t.Error(err)
 			}
 		})
 	})
-	t.Run("lost", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			c := &slowConnector{fake: &fake{}, lost: true}
-			db := store.Pool(dialect.PostgreSQL(), c)
-			began := time.Now()
-			for {
-				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-				err := db.PingContext(ctx)
-				cancel()
-				if err == nil {
-					break
+	for _, attempt := range []time.Duration{time.Second, 8 * time.Second} {
+		t.Run("lost, attempts of "+attempt.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := &slowConnector{fake: &fake{}, lost: true}
+				db := store.Pool(dialect.PostgreSQL(), c)
+				began := time.Now()
+				for {
+					ctx, cancel := context.WithTimeout(t.Context(), attempt)
+					err := db.PingContext(ctx)
+					cancel()
+					if err == nil {
+						break
+					}
 				}
-			}
-			if took := time.Since(began); took != 3*time.Second || c.asked.Load() != 2 {
-				t.Errorf("connected after %v, and asked for %d, want 2 and the second one after 3s", took, c.asked.Load())
-			}
-			if err := db.Close(); err != nil {
-				t.Error(err)
-			}
-			synctest.Wait()
-			if c.ended.Load() != 1 || c.closed.Load() != 1 {
-				t.Errorf("%d were given up and %d closed, want 1 and 1", c.ended.Load(), c.closed.Load())
-			}
+				if took := time.Since(began); took != 3*time.Second || c.asked.Load() != 2 {
+					t.Errorf("connected after %v, and asked for %d, want 2 and the second one after 3s", took, c.asked.Load())
+				}
+				if err := db.Close(); err != nil {
+					t.Error(err)
+				}
+				synctest.Wait()
+				if c.ended.Load() != 1 || c.closed.Load() != 1 {
+					t.Errorf("%d were given up and %d closed, want 1 and 1", c.ended.Load(), c.closed.Load())
+				}
+			})
 		})
-	})
+	}
 	t.Run("failed", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			c := &slowConnector{fake: &fake{}, takes: 2 * time.Second, err: errors.New("no")}
+			c := &slowConnector{fake: &fake{}, takes: 2 * time.Second, errs: map[int64]error{1: errors.New("no")}}
 			db := store.Pool(dialect.PostgreSQL(), c)
 			defer db.Close()
 			ping := func(d time.Duration) error {
@@ -198,6 +237,57 @@ func TestLateConnections(t *testing.T) {
 			}
 			if err := ping(5 * time.Second); err != nil || c.asked.Load() != 2 {
 				t.Errorf("%v, after %d attempts to connect", err, c.asked.Load())
+			}
+		})
+	})
+	// The first attempt to connect is silent. The second one, which is begun beside it,
+	// answers one of two callers with its error, and the other one is not left with silence.
+	t.Run("failed beside a silent one", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			c := &slowConnector{fake: &fake{}, lost: true, errs: map[int64]error{2: errors.New("no")}}
+			db := store.Pool(dialect.PostgreSQL(), c)
+			defer db.Close()
+			began := time.Now()
+			var group sync.WaitGroup
+			var failed atomic.Int64
+			for range 2 {
+				group.Go(func() {
+					ctx, cancel := context.WithTimeout(t.Context(), 9*time.Second)
+					defer cancel()
+					if err := db.PingContext(ctx); errors.Is(err, context.DeadlineExceeded) {
+						t.Errorf("after %v: %v", time.Since(began), err)
+					} else if err != nil {
+						failed.Add(1)
+					}
+				})
+			}
+			group.Wait()
+			if took := time.Since(began); failed.Load() != 1 || took > 3*time.Second {
+				t.Errorf("%d failed, and the last one was answered after %v, want 1 and 3s", failed.Load(), took)
+			}
+		})
+	})
+	t.Run("deaf and silent", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			c := &slowConnector{fake: &fake{}, takes: time.Hour, deaf: true}
+			db := store.Pool(dialect.PostgreSQL(), c)
+			for range 100 {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				if err := db.PingContext(ctx); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("%v", err)
+				}
+				cancel()
+			}
+			if n := c.asked.Load(); n != 6 {
+				t.Errorf("%d connections were asked for that nothing ends, want 6", n)
+			}
+			if err := db.Close(); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(time.Hour)
+			synctest.Wait()
+			if c.closed.Load() != c.given.Load() {
+				t.Errorf("%d were made and %d closed", c.given.Load(), c.closed.Load())
 			}
 		})
 	})

@@ -31,6 +31,12 @@ type Sequence struct {
 	// At is the store whose database the columns are in; nil: in this one's.
 	At *Store
 
+	// ClaimsAt is the store whose database claims the columns as ClaimedAs, a
+	// [Claim].State; nil: they are not claimed. Claims say that the state was used: see
+	// [NoteUsed]. A state that was used is not made again.
+	ClaimsAt  *Store
+	ClaimedAs string
+
 	// Parameters is the text of what may never change, at most 1,000
 	// characters.
 	Parameters string

@@ -77,13 +77,19 @@ type Upstream struct {
 
 	mu       sync.Mutex // guards what follows; never held while a store is asked
 	known    level      // as the rows were seen last
-	from     int64      // where the block in use stood when it was first seen,
-	since    time.Time  // and when that was
+	use      blockUse   // of the block in use
+	usedUp   blockUse   // of the one before, which a rollback may put into use again
 	size     int64      // of the next block; 0 where it is not known yet
 	hand     blockOf    // that was fetched and is not installed yet
 	fetching chan struct{}
 	failed   error // of the last attempt; nil after a block
 	closed   bool
+}
+
+// blockUse is where a block stood when it was first seen in use, and when that was.
+type blockUse struct {
+	from  int64
+	since time.Time
 }
 
 // blockSource gives the integers of the upstream, as a [keysource.Sequence] does.
@@ -246,7 +252,10 @@ func (u *Upstream) used(ctx context.Context, rows levelRows, b blockOf) {
 	u.mu.Lock()
 	u.known.next = max(u.known.next, b.end)
 	known := u.known.end() == rows.blockEnd()
-	look := !known || !u.known.hasSpare() && (u.hand.end > 0 || u.fetching == nil && u.passes(b))
+	// On a connection of the application the block that was installed may have been rolled
+	// back.
+	lacks := !u.known.hasSpare() || !rows.isOurs() && u.passes(b)
+	look := !known || lacks && (u.hand.end > 0 || u.fetching == nil && u.passes(b))
 	u.mu.Unlock()
 	if !look {
 		return
@@ -265,7 +274,7 @@ func (u *Upstream) used(ctx context.Context, rows levelRows, b blockOf) {
 // process looks for the next block. Each reservation is another process's, so that one of
 // them looks at each point. The caller holds mu, as for what follows.
 func (u *Upstream) passes(b blockOf) bool {
-	first := cmp.Or(u.known.first(), u.from)
+	first := cmp.Or(u.known.first(), u.use.from)
 	step := max((u.known.end()-first)/upstreamLooks, 1)
 	return (b.first-first)/step != (b.end-first)/step
 }
@@ -275,8 +284,12 @@ func (u *Upstream) note(l level) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if l.end() != u.known.end() {
-		u.adapt(l)
-		u.from, u.since = l.next, u.o.Env.Now()
+		if l.end() > u.known.end() {
+			u.adapt(l)
+			u.usedUp, u.use = u.use, blockUse{l.next, u.o.Env.Now()}
+		} else { // a rollback has put the block before into use again
+			u.use = u.usedUp
+		}
 	}
 	u.known = l
 	for {
@@ -294,8 +307,7 @@ func (u *Upstream) adapt(l level) {
 	if u.o.Block > 0 {
 		return
 	}
-	most := max(min(mostUpstreamBlock, u.o.Max/upstreamShare), 1)
-	used, took := u.known.end()-u.from, u.o.Env.Now().Sub(u.since)
+	used, took := u.known.end()-u.use.from, u.o.Env.Now().Sub(u.use.since)
 	switch {
 	case u.size == 0 && l.spareEnd() > 0:
 		u.size = l.spareEnd() - l.spareFirst
@@ -305,8 +317,11 @@ func (u *Upstream) adapt(l level) {
 		want := float64(used) * u.o.Lasts.Seconds() / max(took, time.Millisecond).Seconds()
 		u.size = int64(min(max(want, float64(u.size)/2), float64(u.size)*upstreamGrowth))
 	}
-	u.size = min(max(u.size, leastUpstreamBlock), most)
+	u.size = min(max(u.size, leastUpstreamBlock), u.most())
 }
+
+// most is the size of the largest block that follows the use.
+func (u *Upstream) most() int64 { return max(min(mostUpstreamBlock, u.o.Max/upstreamShare), 1) }
 
 // inHand reports whether there is a block that may be installed into rows that stand at l.
 // A block below the blocks that the rows have had would break their order: another process

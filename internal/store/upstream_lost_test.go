@@ -39,11 +39,13 @@ func (r *raisedRows) BlockEnd() int64                    { return r.End() }
 
 // silentOnce is a central store that loses the first request which it gets.
 type silentOnce struct {
-	next int64
-	lost bool
+	next  int64
+	lost  bool
+	asked []int64 // how many were reserved, each time
 }
 
 func (s *silentOnce) Reserve(_ context.Context, n, seen int64) (keysource.Reservation, error) {
+	s.asked = append(s.asked, n)
 	first := max(s.next, 1)
 	if first >= seen {
 		s.next = first + n
@@ -78,6 +80,76 @@ func TestUpstreamAnswerLost(t *testing.T) {
 		defer cancel()
 		if got, err := rows.Reserve(ctx, 1, 0); err != nil || got.First != 100 {
 			t.Errorf("the first integer is %d, %v, want 100", got.First, err)
+		}
+		if err := u.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// upstream returns an upstream whose blocks come from the store and follow the use.
+func (s *silentOnce) upstream(t *testing.T) *store.Upstream {
+	t.Helper()
+	u, err := store.NewUpstream(store.UpstreamOptions{
+		Store: "central", Max: 1<<63 - 1,
+		Open: func(int64, bool) (keysource.Reserver, error) { return s, nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// TestUpstreamFirstBlock: the first block has a thousand integers, where the policy says
+// nothing else, however few are asked for; and as many as are asked for at least.
+func TestUpstreamFirstBlock(t *testing.T) {
+	for n, want := range map[int64]int64{1: 1000, 100: 1000, 2000: 2000} {
+		synctest.Test(t, func(t *testing.T) {
+			central := &silentOnce{lost: true}
+			u := central.upstream(t)
+			rows := u.Over(&raisedRows{store.Level{Next: 1, Block: "row", Spare: "row"}})
+			if _, err := rows.Reserve(t.Context(), n, 0); err != nil {
+				t.Error(err)
+			}
+			if err := u.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if len(central.asked) == 0 || central.asked[0] != want {
+				t.Errorf("of %d integers the blocks are %d, want %d at first", n, central.asked, want)
+			}
+		})
+	}
+}
+
+// TestUpstreamRolledBack: a block that a rollback takes back was not used up. Each minute a
+// transaction of a thousand integers is rolled back, and blocks do not grow for that.
+func TestUpstreamRolledBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := (&silentOnce{lost: true}).upstream(t)
+		state := &raisedRows{store.Level{Next: 1, Block: "row", Spare: "row"}}
+		rows := u.Over(state)
+		reserve := func() {
+			t.Helper()
+			if _, err := rows.Reserve(t.Context(), 1, 0); err != nil {
+				t.Error(err)
+			}
+			synctest.Wait()
+		}
+		reserve()
+		for range 5 {
+			before := state.Level
+			for range 1000 {
+				reserve()
+			}
+			if state.End() == before.End() {
+				t.Fatal("the transaction has put no block into use")
+			}
+			state.Level = before
+			time.Sleep(time.Minute)
+			reserve()
+		}
+		if got := u.Stats().Block; got > 2000 {
+			t.Errorf("the next block has %d integers, want about 1000", got)
 		}
 		if err := u.Close(t.Context()); err != nil {
 			t.Error(err)

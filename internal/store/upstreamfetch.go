@@ -44,7 +44,8 @@ func (u *Upstream) fetch(rows levelRows, n int64) <-chan struct{} {
 	}
 	u.fetching = make(chan struct{})
 	u.start.Store(max(u.known.next, 1))
-	go u.run(rows, max(u.size, n, 1))
+	size := cmp.Or(u.size, min(firstUpstreamBlock, u.most())) // nothing is known of the use at first
+	go u.run(rows, max(size, n, 1))
 	return u.fetching
 }
 

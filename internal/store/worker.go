@@ -44,11 +44,11 @@ type Worker struct {
 // here: marks are raised one after the other. Nothing is where before is not
 // below until.
 func (s *Store) Mark(ctx context.Context, w Worker, until int64) (before int64, err error) {
-	return mark(ctx, s.run, w, until)
+	return mark(ctx, s.run, w, until, 0)
 }
 
-// mark is [Store.Mark].
-func mark(ctx context.Context, r *runner, w Worker, until int64) (before int64, err error) {
+// mark is [Store.Mark] for who knows what the mark probably is, or 0.
+func mark(ctx context.Context, r *runner, w Worker, until, known int64) (before int64, err error) {
 	if err := checkName(w.Name); err != nil {
 		return 0, err
 	}
@@ -56,7 +56,7 @@ func mark(ctx context.Context, r *runner, w Worker, until int64) (before int64, 
 		return 0, fmt.Errorf("%w: worker %q has an owner of more than %d characters", keysource.ErrOptions, w.Name, maxName)
 	}
 	v := values{pName: w.Name, pWorker: w.Number, pOwner: w.Owner, pUntil: until}
-	row, err := raise(ctx, r, v)
+	row, err := raise(ctx, r, v, known)
 	if err == nil && row == nil {
 		_, enrolErr := r.conn.exec(ctx, r.engine.enrol.text, r.engine.enrol.bind(v))
 		if enrolErr != nil && r.inside {
@@ -64,7 +64,7 @@ func mark(ctx context.Context, r *runner, w Worker, until int64) (before int64, 
 		}
 		// Of two who enrol one worker at once, Oracle gives one the error of
 		// the unique key; the row is there all the same.
-		row, err = raise(ctx, r, v)
+		row, err = raise(ctx, r, v, 0)
 		if err == nil && row == nil {
 			err = cmp.Or(enrolErr, errRemoved)
 		}
@@ -79,12 +79,18 @@ func mark(ctx context.Context, r *runner, w Worker, until int64) (before int64, 
 }
 
 // raise raises a mark and answers with what it was before; nil where there is no
-// row.
-func raise(ctx context.Context, r *runner, v values) ([]any, error) {
+// row. Where a mark is read before it is changed, one that is known is not read
+// first: the change itself proves it.
+func raise(ctx context.Context, r *runner, v values, known int64) ([]any, error) {
 	if r.engine.markRead.text == "" {
 		return r.update(ctx, r.engine.mark, v)
 	}
-	read, mark := r.engine.markRead, r.engine.mark
+	if 0 < known && known < v[pUntil].(int64) {
+		if row, err := raiseFrom(ctx, r, v, known); row != nil || err != nil {
+			return row, err
+		}
+	}
+	read := r.engine.markRead
 	if r.inside {
 		read.text += r.engine.words.lockEnd
 	}
@@ -102,18 +108,25 @@ func raise(ctx context.Context, r *runner, v values) ([]any, error) {
 		if err != nil || before >= v[pUntil].(int64) {
 			return row, err // nothing to raise, and nothing is anybody's
 		}
-		v[pOld] = before
-		changed, err := r.conn.exec(ctx, mark.text, mark.bind(v))
-		switch {
-		case err != nil:
-			return nil, err
-		case changed == 1:
-			return []any{before}, nil
-		case changed > 1:
-			return nil, ErrRows
+		if row, err := raiseFrom(ctx, r, v, before); row != nil || err != nil {
+			return row, err
 		}
 	}
 	return nil, ErrContention
+}
+
+// raiseFrom raises a mark that is before, and answers with that; nil where the mark is
+// another one.
+func raiseFrom(ctx context.Context, r *runner, v values, before int64) ([]any, error) {
+	v[pOld] = before
+	changed, err := r.conn.exec(ctx, r.engine.mark.text, r.engine.mark.bind(v))
+	switch {
+	case err != nil || changed == 0:
+		return nil, err
+	case changed > 1:
+		return nil, ErrRows
+	}
+	return []any{before}, nil
 }
 
 // Marker is the row of one worker, for a [keysource.Snowflake]. It is safe for
@@ -122,6 +135,7 @@ type Marker struct {
 	run    *runner
 	worker Worker
 	opened atomic.Bool
+	known  atomic.Int64 // the mark as it last was; 0: not known
 }
 
 var _ keysource.Marker = (*Marker)(nil)
@@ -132,8 +146,7 @@ func (m *Marker) Mark(ctx context.Context, until int64) (before int64, err error
 	if err := m.open(ctx); err != nil {
 		return 0, err
 	}
-	before, err = mark(ctx, m.run, m.worker, until)
-	if err == nil || !m.lost(ctx, err) {
+	if before, err = m.mark(ctx, until); err == nil || !m.lost(ctx, err) {
 		return before, err
 	}
 	// The mark that is made again is below what this process knows of it, by which
@@ -141,7 +154,15 @@ func (m *Marker) Mark(ctx context.Context, until int64) (before int64, err error
 	if err := m.open(ctx); err != nil {
 		return 0, err
 	}
-	return mark(ctx, m.run, m.worker, until)
+	return m.mark(ctx, until)
+}
+
+// mark raises the mark, and notes what it is then.
+func (m *Marker) mark(ctx context.Context, until int64) (before int64, err error) {
+	if before, err = mark(ctx, m.run, m.worker, until, m.known.Load()); err == nil {
+		m.known.Store(max(before, until))
+	}
+	return before, err
 }
 
 // lost reports whether an error says that the table of marks has gone since, and it may
