@@ -18,13 +18,14 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/drawing"
 	"github.com/keyfill/keyfill/internal/measure"
+	"github.com/keyfill/keyfill/internal/testturn"
 )
 
 // eachBenched runs f on an empty database for each driver. With -short it is SQLite
 // alone.
 func eachBenched(t *testing.T, f func(t *testing.T, p *planned)) {
 	eachPlanned(t, f)
-	if testing.Short() {
+	if testing.Short() || !testturn.Of(t, 0, 3) {
 		return
 	}
 	t.Run("postgres", func(t *testing.T) {

@@ -20,6 +20,7 @@ import (
 
 	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/internal/testdb"
+	"github.com/keyfill/keyfill/internal/testturn"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -54,6 +55,9 @@ var serial = map[string]string{
 func eachPlanned(t *testing.T, f func(t *testing.T, p *planned)) {
 	for _, name := range []string{"sqlite", "mysql", "pgx"} {
 		if testing.Short() && name != "sqlite" {
+			continue
+		}
+		if turn := testturn.One(t, []string{"mysql", "pgx"}); testturn.Enabled() && name != "sqlite" && name != turn {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

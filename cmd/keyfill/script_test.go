@@ -11,6 +11,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
+
+	"github.com/keyfill/keyfill/internal/testturn"
 )
 
 var updateScripts = flag.Bool("update", false, "write what the commands print into testdata/script")
@@ -24,8 +26,12 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatalf("go env: %v", err)
 	}
+	scripts, err := filepath.Glob(filepath.Join("testdata", "script", "*.txtar"))
+	if err != nil || len(scripts) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
 	testscript.Run(t, testscript.Params{
-		Dir:                 filepath.Join("testdata", "script"),
+		Files:               testturn.Some(t, scripts, 2),
 		UpdateScripts:       *updateScripts,
 		RequireUniqueNames:  true,
 		RequireExplicitExec: true,

@@ -173,7 +173,7 @@ func TestStatesBySchema(t *testing.T) {
 // TestStatesTwoDatabases: two databases in one process share no state, and two
 // mounts of one database share that in its tables.
 func TestStatesTwoDatabases(t *testing.T) {
-	for _, e := range harness.ReserveEngines {
+	for _, e := range harness.ByTurns(t, harness.ReserveEngines) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			one, two := e.Scratch(t), e.Scratch(t)

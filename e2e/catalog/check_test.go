@@ -182,7 +182,7 @@ var checkCases = []checkCase{
 // TestCheck: a table that cannot take its keys is an error of the caller before
 // anything is sent; others go on; a moment later it is looked at again.
 func TestCheck(t *testing.T) {
-	for _, e := range []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault, harness.PQDefault} {
+	for _, e := range harness.ByTurns(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault, harness.PQDefault}) {
 		for _, c := range checkCases {
 			if columns, ok := c.columns[e.Dialect.Name]; ok {
 				t.Run(e.Name+"/"+c.name, func(t *testing.T) {

@@ -232,7 +232,7 @@ func TestGalera(t *testing.T) {
 func TestStoreIsRefused(t *testing.T) {
 	s := harness.SQLiteFile.Scratch(t)
 	execute(t, s, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
-	for _, e := range servers {
+	for _, e := range harness.ByTurns(t, servers) {
 		at := e.Scratch(t)
 		good := at.Server.DSN(harness.DatabaseOf(t, at))
 		for name, dsn := range map[string]string{

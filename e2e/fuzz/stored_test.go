@@ -8,6 +8,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/e2e/internal/harness"
+	"github.com/keyfill/keyfill/internal/testturn"
 )
 
 // The FuzzStored targets make programs of their input: INSERTs of many forms
@@ -42,8 +43,8 @@ func FuzzStoredPostgreSQL(f *testing.F) {
 	fuzzStored(f, []harness.Engine{harness.PgxDefault, harness.PgxSimple, harness.PQDefault})
 }
 
-// storedSeeds is how many programs a plain "go test" runs on an engine.
-const storedSeeds = 90
+// storedSeeds returns how many programs a plain "go test" runs on an engine.
+func storedSeeds() uint64 { return testturn.Share[uint64](90, 45) }
 
 // fuzzStored fuzzes programs on modes of one engine, the first byte says on which.
 func fuzzStored(f *testing.F, modes []harness.Engine) {
@@ -51,7 +52,7 @@ func fuzzStored(f *testing.F, modes []harness.Engine) {
 		fuzzAtLength(f, modes, text)
 		return
 	}
-	for i := range uint64(storedSeeds) {
+	for i := range storedSeeds() {
 		f.Add(storedSeed(i))
 	}
 	var twins []*twin

@@ -28,7 +28,7 @@ func TestEndedSwarm(t *testing.T) {
 	if harness.Soaking() {
 		lasts = 30 * time.Second
 	}
-	for _, e := range []harness.Engine{multi, interp, harness.PgxDefault, harness.PQDefault, harness.SQLiteFile, harness.MattnFile} {
+	for _, e := range harness.ByTurns(t, []harness.Engine{multi, interp, harness.PgxDefault, harness.PQDefault, harness.SQLiteFile, harness.MattnFile}) {
 		t.Run(e.Name, func(t *testing.T) {
 			s := e.Scratch(t)
 			harness.Must(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL, a INT, c INT UNIQUE)", "CREATE INDEX t_id ON t (id)",

@@ -17,7 +17,7 @@ import (
 func TestProgram(t *testing.T) {
 	const page, address = "docs/setup.md", `"postgres://localhost/shop"`
 	db, dsn := engines["postgres"].empty(t)
-	folder := newModule(t)
+	folder := t.TempDir()
 	commands := ""
 	for _, b := range blocksOf(t, page) {
 		switch {
@@ -45,7 +45,7 @@ func TestProgram(t *testing.T) {
 // command. The programs of the other pages are built in one module: see TestFrameworks.
 func TestEmptyFolder(t *testing.T) {
 	r := recipeOf(t, frameworks+"database-sql.md")
-	folder := newModule(t)
+	folder := t.TempDir()
 	for name, text := range r.files {
 		write(t, folder, name, text)
 	}
@@ -59,12 +59,17 @@ func TestEmptyFolder(t *testing.T) {
 }
 
 // run runs commands in a folder, each of which must succeed, and returns the standard output
-// of the last one. The log of a program goes to its standard error.
+// of the last one. The log of a program goes to its standard error. The clone is this
+// repository where it is: of a folder with another name go would compile all of it again.
 func run(t *testing.T, folder string, commands ...string) string {
 	t.Helper()
+	clone, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
 	last := ""
 	for _, one := range commands {
-		command := exec.Command("sh", "-e", "-c", one)
+		command := exec.Command("sh", "-e", "-c", strings.ReplaceAll(one, "=../keyfill", "="+clone))
 		command.Dir = folder
 		command.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=")
 		var told strings.Builder
@@ -76,25 +81,6 @@ func run(t *testing.T, folder string, commands ...string) string {
 		last = string(out)
 	}
 	return last
-}
-
-// newModule returns an empty folder beside a clone of the repository, which is called
-// keyfill.
-func newModule(t *testing.T) string {
-	t.Helper()
-	clone, err := filepath.Abs(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	parent := t.TempDir()
-	if err := os.Symlink(clone, filepath.Join(parent, "keyfill")); err != nil {
-		t.Fatal(err)
-	}
-	folder := filepath.Join(parent, "shop")
-	if err := os.Mkdir(folder, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	return folder
 }
 
 // write writes a file of a folder.

@@ -40,7 +40,7 @@ func configure(t *testing.T, policy string) {
 // TestAuto opens databases by the names that blank imports register, with the
 // policy from the environment.
 func TestAuto(t *testing.T) {
-	for _, e := range []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault, harness.PQDefault} {
+	for _, e := range harness.ByTurns(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}) {
 		t.Run(e.Name, func(t *testing.T) {
 			configure(t, autoPolicy)
 			dsn := e.DSN(t)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/e2e/internal/harness"
+	"github.com/keyfill/keyfill/internal/testturn"
 )
 
 // cell is one test of the matrix: a shape of INSERT with a number of rows on
@@ -106,14 +107,14 @@ func (b *keyTable) run(t *testing.T) {
 // each of the six forms of the shape mixed is there and the first one again. What 100
 // rows show besides, more keys than a first block has and statements of many arguments,
 // is shown of the plainest shape, executed directly and in a transaction; make soak shows
-// it of every cell. Under the race detector, which makes a cell ten times as slow, cells
-// have one number or the other by turns: what it looks for, two goroutines of keyfill at
-// one place in memory, depends on neither.
+// it of every cell. Where tests go by turns, and under the race detector, which makes a
+// cell ten times as slow, cells have one number or the other by turns: what the race
+// detector looks for depends on neither.
 func (b *keyTable) rowsOf(s shape, p path) []int {
 	if harness.Soaking() || s.name == shapes[0].name && !strings.HasPrefix(p.name, "prepared") {
 		return []int{1, 100}
 	}
-	if b.turn++; harness.RaceEnabled {
+	if b.turn++; harness.RaceEnabled || testturn.Enabled() {
 		return []int{1 + 6*(b.turn%2)}
 	}
 	return []int{1, 7}

@@ -21,7 +21,7 @@ import (
 func TestModesUnderLoad(t *testing.T) {
 	// In phase i, modes[i] holds.
 	modes := []policy.Mode{policy.ModeFill, policy.ModeDryRun, policy.ModeFill, policy.ModeOff, policy.ModeFill, policy.ModeOff}
-	for _, e := range harness.LoadEngines {
+	for _, e := range harness.ByTurns(t, harness.LoadEngines) {
 		if e.Memory {
 			continue // its one connection cannot be held for a statement
 		}

@@ -68,7 +68,7 @@ func TestVersionIsAskedOnce(t *testing.T) {
 // TestVersionIsNotAsked: with a dialect, in mode off, and of other engines,
 // nobody is asked.
 func TestVersionIsNotAsked(t *testing.T) {
-	for _, e := range harness.LoadEngines {
+	for _, e := range harness.ByTurns(t, harness.LoadEngines) {
 		for _, mode := range []policy.Mode{policy.ModeFill, policy.ModeOff} {
 			t.Run(e.Name+"/"+mode.String(), func(t *testing.T) {
 				s := e.Scratch(t)

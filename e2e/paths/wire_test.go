@@ -102,7 +102,7 @@ func (w *wire) connector(t *testing.T, e harness.Engine) driver.Connector {
 // An INSERT without arguments stays one round trip, with its key as a literal:
 // an argument more would make it two or three.
 func TestTrapNoArguments(t *testing.T) {
-	for _, e := range []harness.Engine{harness.MySQLDefault, harness.PgxDefault, harness.PgxSimple, harness.PQDefault} {
+	for _, e := range harness.ByTurns(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault, harness.PgxSimple, harness.PQDefault}) {
 		t.Run(e.Name, func(t *testing.T) {
 			w := new(wire)
 			c := w.connector(t, e)
@@ -153,7 +153,7 @@ func TestTrapNoArguments(t *testing.T) {
 func TestTrapSeveralStatements(t *testing.T) {
 	multi := harness.MySQLDefault
 	multi.Name, multi.Params = "mysql-multi", "multiStatements=true"
-	for _, e := range []harness.Engine{harness.SQLiteFile, multi, harness.PgxDefault, harness.PgxSimple, harness.PQDefault} {
+	for _, e := range harness.ByTurns(t, []harness.Engine{harness.SQLiteFile, multi, harness.PgxDefault, harness.PgxSimple, harness.PQDefault}) {
 		t.Run(e.Name, func(t *testing.T) {
 			s := e.Scratch(t)
 			for _, table := range []string{"people", "pets", "others"} {

@@ -142,7 +142,7 @@ func once(how cut, late time.Duration) func() (cut, time.Duration) {
 // TestCommitWaits: Retry waits for a COMMIT that reaches the server long after the
 // connection was cut, and answers nil then.
 func TestCommitWaits(t *testing.T) {
-	for _, e := range servers {
+	for _, e := range harness.ByTurns(t, servers) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			o := openOrders(t, e, "", once(cutLate, 700*time.Millisecond))
@@ -158,7 +158,7 @@ func TestCommitWaits(t *testing.T) {
 // TestCommitHeld: what is not committed is not taken for stored, even where a session sees
 // it, and the function does not run again while it may still be.
 func TestCommitHeld(t *testing.T) {
-	for _, e := range servers {
+	for _, e := range harness.ByTurns(t, servers) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			params := ""
@@ -187,7 +187,7 @@ func TestCommitHeld(t *testing.T) {
 // the transaction, nobody looks: the answer is the error of the COMMIT, and the function
 // does not run again, stored or not.
 func TestCommitOthers(t *testing.T) {
-	for _, e := range servers {
+	for _, e := range harness.ByTurns(t, servers) {
 		for name, write := range map[string]string{
 			"UPDATE":           "UPDATE counts SET n = n + 1 WHERE id = 1",
 			"a key of its own": "INSERT INTO orders (id, n) VALUES ('00000000-0000-7000-8000-000000000001', 7)",
@@ -230,7 +230,7 @@ func TestCommitOthers(t *testing.T) {
 
 // TestCommitDeleted: a row that somebody deletes before Retry looks is not stored again.
 func TestCommitDeleted(t *testing.T) {
-	for _, e := range servers {
+	for _, e := range harness.ByTurns(t, servers) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			o := openOrders(t, e, "", func() (cut, time.Duration) { return cutAnswer, 0 })
@@ -256,7 +256,7 @@ func TestCommitDeleted(t *testing.T) {
 // TestCommitContext: a context that ends while the server works on the COMMIT leaves an
 // answer that is right.
 func TestCommitContext(t *testing.T) {
-	for _, e := range servers {
+	for _, e := range harness.ByTurns(t, servers) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithCancel(t.Context())

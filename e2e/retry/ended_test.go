@@ -61,7 +61,7 @@ func (o *orders) victim(t *testing.T, tx *sql.Tx) error {
 // TestDeadlockForgotten: a function that goes on behind a deadlock, as if nothing had
 // happened, is told: what it has stored before is gone.
 func TestDeadlockForgotten(t *testing.T) {
-	for _, e := range mariadbs {
+	for _, e := range harness.ByTurns(t, mariadbs) {
 		for _, params := range []string{"", "autocommit=0"} {
 			t.Run(e.Name+"/"+params, func(t *testing.T) {
 				t.Parallel()
@@ -88,7 +88,7 @@ func TestDeadlockForgotten(t *testing.T) {
 
 // TestEndedByText: a function does not run again where a text in it has committed a part.
 func TestEndedByText(t *testing.T) {
-	for _, e := range servers {
+	for _, e := range harness.ByTurns(t, servers) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			o := openOrders(t, e, "", never)
@@ -119,7 +119,7 @@ func TestEndedByText(t *testing.T) {
 // TestNotEndedByText: a text that may end a transaction, and has not, leaves the function
 // to run again.
 func TestNotEndedByText(t *testing.T) {
-	for _, e := range mariadbs {
+	for _, e := range harness.ByTurns(t, mariadbs) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			o := openOrders(t, e, "", never)
@@ -144,7 +144,7 @@ func TestNotEndedByText(t *testing.T) {
 // TestCommitOfFailed: PostgreSQL answers the COMMIT of a transaction in which a statement
 // has failed, and nobody has to look what became of it.
 func TestCommitOfFailed(t *testing.T) {
-	for _, e := range postgres {
+	for _, e := range harness.ByTurns(t, postgres) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			o := openOrders(t, e, "", never)
@@ -169,7 +169,7 @@ func TestCommitOfFailed(t *testing.T) {
 // TestCommitHeldMixed: a table whose engine has no transactions does not speak for the
 // others, not even where the session sees what is not committed.
 func TestCommitHeldMixed(t *testing.T) {
-	for _, e := range mariadbs {
+	for _, e := range harness.ByTurns(t, mariadbs) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			o := openOrders(t, e, "tx_isolation=%27READ-UNCOMMITTED%27", once(cutHeld, 700*time.Millisecond))
@@ -188,7 +188,7 @@ func TestCommitHeldMixed(t *testing.T) {
 // TestCommitAutocommitOff: on sessions in which transactions begin by themselves Retry
 // looks as well.
 func TestCommitAutocommitOff(t *testing.T) {
-	for _, e := range mariadbs {
+	for _, e := range harness.ByTurns(t, mariadbs) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			o := openOrders(t, e, "autocommit=0", once(cutLate, 700*time.Millisecond))
@@ -211,7 +211,7 @@ func TestCommitReads(t *testing.T) {
 		{"(SELECT n FROM counts WHERE id = 1) UNION (SELECT 2)", false},
 		{"EXPLAIN SELECT n FROM counts", false},
 	}
-	for _, e := range servers {
+	for _, e := range harness.ByTurns(t, servers) {
 		texts := append(all[:3:3], text{"SET STATEMENT max_statement_time = 10 FOR UPDATE counts SET n = n + 1", true})
 		if e.IsPostgres() {
 			texts = append(all[:3:3], text{"SET LOCAL statement_timeout = '1min'", false},

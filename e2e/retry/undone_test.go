@@ -103,7 +103,7 @@ func both(t *testing.T, e harness.Engine, way string, opts *sql.TxOptions, f fun
 // TestDeadlock: of two transactions that lock two rows crosswise the engine undoes one,
 // which is made again with its keys.
 func TestDeadlock(t *testing.T) {
-	for _, e := range servers {
+	for _, e := range harness.ByTurns(t, servers) {
 		for way := range ways {
 			t.Run(e.Name+"/"+way, func(t *testing.T) {
 				t.Parallel()
@@ -124,7 +124,7 @@ func TestDeadlock(t *testing.T) {
 // TestSerialization: of two transactions of which each reads what the other one changes,
 // PostgreSQL undoes one, at a statement or at its COMMIT.
 func TestSerialization(t *testing.T) {
-	for _, e := range []harness.Engine{harness.PgxDefault, harness.PQDefault} {
+	for _, e := range harness.ByTurns(t, []harness.Engine{harness.PgxDefault, harness.PQDefault}) {
 		for way := range ways {
 			t.Run(e.Name+"/"+way, func(t *testing.T) {
 				t.Parallel()
@@ -145,7 +145,7 @@ func TestSerialization(t *testing.T) {
 // TestLockWait: a transaction that has waited for a lock in vain is made again with its
 // keys.
 func TestLockWait(t *testing.T) {
-	for _, e := range servers {
+	for _, e := range harness.ByTurns(t, servers) {
 		for way := range ways {
 			t.Run(e.Name+"/"+way, func(t *testing.T) {
 				t.Parallel()
@@ -189,7 +189,7 @@ func TestLockWait(t *testing.T) {
 // TestStatementAgain: a single INSERT that has waited for a lock in vain has its key when
 // the program sends it again in the same transaction, which MariaDB leaves open.
 func TestStatementAgain(t *testing.T) {
-	for _, e := range harness.MySQLEngines {
+	for _, e := range harness.ByTurns(t, harness.MySQLEngines) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			o := openOrders(t, e, "innodb_lock_wait_timeout=1", func() (cut, time.Duration) { return cutNever, 0 })

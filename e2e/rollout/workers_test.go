@@ -112,7 +112,7 @@ func (w *workers) run() {
 	running = append(running[n:], replacing...)
 	w.wantAll()
 
-	// Half of them return their numbers, and as many others take them at once.
+	// Half of them return their numbers, and as many others take them.
 	half := len(running) / 2
 	f.stop(running[:half])
 	replacing = f.startInWaves(half, w.wave)
