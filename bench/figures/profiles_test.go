@@ -9,6 +9,7 @@ import (
 	"github.com/keyfill/keyfill/bench/figures"
 	"github.com/keyfill/keyfill/bench/machine"
 	"github.com/keyfill/keyfill/bench/page"
+	"github.com/keyfill/keyfill/internal/testturn"
 )
 
 // profiledRounds is how many turns the profiles have that the page shows.
@@ -16,7 +17,8 @@ const profiledRounds = 5
 
 // TestProfiles profiles where the time of statements, sources and rows goes, prints the
 // tables and writes them where they belong. Without KEYFILL_PROFILES=1 each way has one
-// turn of a moment, which shows that everything is profiled at all.
+// turn of a moment, which shows that everything is profiled at all; by turns on one of the
+// engines.
 func TestProfiles(t *testing.T) {
 	measures := os.Getenv("KEYFILL_PROFILES") == "1"
 	r := figures.Run{Rounds: 1, Share: 0.001}
@@ -55,7 +57,10 @@ func TestProfiles(t *testing.T) {
 	t.Run("keys", func(t *testing.T) {
 		keep(t, "keys", func() ([]figures.Profile, error) { return figures.ProfileParts(r, folder) })
 	})
-	for _, e := range engines.All() {
+	for i, e := range engines.All() {
+		if !measures && !testturn.Of(t, i, 3) {
+			continue
+		}
 		t.Run(e.Name, func(t *testing.T) {
 			keep(t, "engines", func() ([]figures.Profile, error) {
 				connector, err := e.Connector(t)
