@@ -228,7 +228,10 @@ func TestRolledBack(t *testing.T) {
 		{dialect.PostgreSQL(), stateError("40001")},
 		{dialect.PostgreSQL(), stateError("40P01")},
 	} {
-		t.Run(fmt.Sprint(c.d.Name, " ", c.err), func(t *testing.T) { testRolledBack(t, c.d, c.err) })
+		t.Run(fmt.Sprint(c.d.Name, " ", c.err), func(t *testing.T) {
+			t.Parallel() // it waits between its tries
+			testRolledBack(t, c.d, c.err)
+		})
 	}
 }
 
