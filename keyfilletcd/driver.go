@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -139,9 +140,12 @@ func addresses(given []string, secured bool) ([]string, error) {
 			own, host = strings.TrimSuffix(scheme, "://"), own
 		}
 		u, err := url.Parse(own + "://" + host)
+		if err != nil || u.Hostname() == "" || u.User != nil || u.Host != host || own != "http" && own != "https" {
+			return nil, errAddress
+		}
+		port, err := strconv.ParseUint(u.Port(), 10, 16)
 		switch {
-		case err != nil || u.Hostname() == "" || u.Port() == "" || u.User != nil || u.Host != host,
-			own != "http" && own != "https":
+		case err != nil, port == 0:
 			return nil, errAddress
 		case own+"://" != scheme:
 			return nil, errMixed

@@ -29,6 +29,7 @@ func TestFields(t *testing.T) {
 	}{
 		{"none", keysource.Endpoints{}, "endpoints:"},
 		{"no port", keysource.Endpoints{Addresses: []string{"secret"}}, "endpoints:"},
+		{"no such port", keysource.Endpoints{Addresses: []string{"secret:99999"}}, "endpoints:"},
 		{"a password", keysource.Endpoints{Addresses: []string{"http://u:secret@etcd:1"}}, "endpoints:"},
 		{"a path", keysource.Endpoints{Addresses: []string{"http://etcd:1/secret"}}, "endpoints:"},
 		{"another scheme", keysource.Endpoints{Addresses: []string{"redis://secret:1"}}, "endpoints:"},

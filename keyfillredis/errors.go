@@ -31,6 +31,7 @@ var (
 	errRight     = anchor.New("login", "the user may not use the keys of the store in Redis, or the commands of its scripts: grant what docs/operating.md lists")
 	errSpace     = anchor.New("read-only", "Redis takes no changes, since its memory is used up: raise maxmemory, or remove other keys")
 	errClustered = anchor.New("driver", "the server is a node of a Redis Cluster: name a second node in endpoints, or say cluster=true in the DSN")
+	errNumber    = anchor.New("driver", "the DSN names a database that Redis does not have: write /0 behind the port, or raise databases in redis.conf")
 	errSingle    = anchor.New("driver", "the servers are no Redis Cluster: name one of them alone, or the sentinels by a DSN with master_name")
 )
 
@@ -104,6 +105,8 @@ func ofRedis(text string) error {
 	switch {
 	case strings.Contains(text, "cluster support disabled"):
 		return final(errSingle)
+	case strings.Contains(text, "DB index"):
+		return final(errNumber)
 	case strings.Contains(text, "ACL failure"), strings.Contains(text, "can't run this command"):
 		return final(errRight)
 	case strings.Contains(text, "AUTH"), strings.Contains(text, "invalid password"), strings.Contains(text, "unauthenticated"):

@@ -115,6 +115,15 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: %v, want %q", c.what, err, c.want)
 		}
 	}
+	s, err := keyfillredis.Driver{}.OpenStore("redis://" + single.Addr() + "/99")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	_, err = s.Reserver(state("orders")).Reserve(t.Context(), 1, 0)
+	if !errors.Is(err, keysource.ErrStoreRefused) || !strings.Contains(err.Error(), "write /0") {
+		t.Errorf("a database that is not there: %v", err)
+	}
 	said := 0
 	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} { // of which some are the other node's
 		if _, err := opened(t, node[0]).Reserver(state(name)).Reserve(t.Context(), 1, 0); err != nil {
