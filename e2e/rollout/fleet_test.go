@@ -9,6 +9,7 @@ import (
 	"os"
 	osexec "os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -100,8 +101,14 @@ func (f *fleet) startInWaves(n, wave int) (all []*process) {
 	return all
 }
 
-// draws returns what the process has written so far.
+// draws returns the draws that the process has written so far.
 func (p *process) draws() []draw {
+	p.t.Helper()
+	return slices.DeleteFunc(p.lines(), func(d draw) bool { return d.failed == closed })
+}
+
+// lines returns all that the process has written so far.
+func (p *process) lines() []draw {
 	p.t.Helper()
 	all, err := readJournal(p.journal)
 	if err != nil {

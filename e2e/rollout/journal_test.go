@@ -10,6 +10,10 @@ import (
 // noNumber is what a draw has failed with where others had all workers' numbers.
 const noNumber = "no number"
 
+// closed stands where a draw has failed in the line that says how long a mount has waited
+// for the end of its database. It is not a draw.
+const closed = "closed"
+
 // draw is a line of a journal: a key that was drawn, or why none was.
 type draw struct {
 	mount  int // of the process

@@ -2,6 +2,7 @@ package rollout_test
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -108,7 +109,7 @@ func (p *pod) mount(ctx context.Context, cfg *policy.Config, journal io.Writer, 
 		pause := p.Pause
 		switch {
 		case ctx.Err() != nil && err != nil:
-			return db.Close()
+			return end(db, journal, number)
 		case errors.Is(err, keysource.ErrWorkerTaken):
 			one.failed, pause = noNumber, errorPause
 		case err != nil:
@@ -124,5 +125,18 @@ func (p *pod) mount(ctx context.Context, cfg *policy.Config, journal io.Writer, 
 		case <-time.After(pause):
 		}
 	}
-	return db.Close()
+	return end(db, journal, number)
+}
+
+// end closes a database, and writes how long that took. It is no fault that a store is too
+// slow to take a lease back, which then runs out.
+func end(db *sql.DB, journal io.Writer, number int) error {
+	began := time.Now()
+	err := db.Close()
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = nil
+	}
+	last := draw{mount: number, at: time.Now(), waited: time.Since(began), failed: closed}
+	_, noted := io.WriteString(journal, last.line())
+	return errors.Join(err, noted)
 }
