@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -107,8 +108,8 @@ func (j *job) run() error {
 	}
 	wg.Wait()
 	stop()
-	if err := db.Close(); err != nil {
-		// An idle connection may have been cut, too.
+	if err := db.Close(); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		// An idle connection may have been cut, too. That a store is slow is no fault.
 		log.fail(err)
 	}
 	return log.Close()
@@ -126,6 +127,9 @@ func (j *job) open() (harness.Engine, *sql.DB, error) {
 	}
 	cfg := harness.FillID("t", policy.Table{InPlace: &j.Source})
 	cfg.Dialect, cfg.Stores = harness.Engines[i].Dialect.Name, j.Stores
+	if j.Patience == 0 {
+		cfg.StoreWait = jobPatience // the default may pass on a busy machine
+	}
 	options := keyfill.Options{Policy: cfg}
 	if j.Ahead != 0 {
 		options.Now = func() time.Time { return time.Now().Add(j.Ahead) }

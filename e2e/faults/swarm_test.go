@@ -178,15 +178,15 @@ func (w *swarm) stop(all []*member) {
 }
 
 // rage starts a process in each of the places and kills it when it has lived
-// for as long as life says, again and again. In the end there is one more in
-// each place, which ends in good order.
+// for as long as life says, again and again, but twice at least. In the end there
+// is one more in each place, which ends in good order.
 func (w *swarm) rage(places int, d time.Duration, life func() time.Duration) {
 	w.t.Helper()
 	var wg sync.WaitGroup
 	end := time.Now().Add(d)
 	for place := range places {
 		wg.Go(func() {
-			for time.Now().Before(end) {
+			for n := 0; n < 2 || time.Now().Before(end); n++ {
 				p, err := w.start(place)
 				if err != nil {
 					w.t.Error(err)
