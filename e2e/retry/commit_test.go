@@ -253,6 +253,10 @@ func TestCommitDeleted(t *testing.T) {
 	}
 }
 
+// looksOnFor is for how long Retry looks for what became of a COMMIT behind the end of the
+// caller's context. It may not know then.
+const looksOnFor = 5 * time.Second
+
 // TestCommitContext: a context that ends while the server works on the COMMIT leaves an
 // answer that is right.
 func TestCommitContext(t *testing.T) {
@@ -264,12 +268,14 @@ func TestCommitContext(t *testing.T) {
 				time.AfterFunc(20*time.Millisecond, cancel)
 				return cutLate, 300 * time.Millisecond
 			})
+			begun := time.Now()
 			_, runs, err := o.retry(t, ctx, 0)
+			late := errors.Is(err, keyfill.ErrCommitUnknown) && time.Since(begun) >= looksOnFor
 			want := 0
 			if err == nil {
 				want = 1
 			}
-			if got := o.have(t, 0); got != want || runs != 1 {
+			if got := o.have(t, 0); got != want && !(late && got == 1) || runs != 1 {
 				t.Errorf("%v after %d runs, and the order is stored %d times", err, runs, got)
 			}
 		})

@@ -61,9 +61,15 @@ func (l *lines) of(text string) []line {
 // await does something until a message is in the log, and returns its first line.
 func (l *lines) await(t *testing.T, text string, do func()) line {
 	t.Helper()
+	return l.awaitAfter(t, text, 0, do)
+}
+
+// awaitAfter is await for the line that follows so many lines of the message.
+func (l *lines) awaitAfter(t *testing.T, text string, had int, do func()) line {
+	t.Helper()
 	for began := time.Now(); time.Since(began) < harness.Limit; time.Sleep(10 * time.Millisecond) {
-		if found := l.of(text); len(found) > 0 {
-			return found[0]
+		if found := l.of(text); len(found) > had {
+			return found[had]
 		}
 		do()
 	}

@@ -56,8 +56,17 @@ func TestNoSecret(t *testing.T) {
 		ctx = keyfill.WithTrace(ctx, func(e keyfill.Event) { told = append(told, e) })
 		do := func(query string, args ...any) { _, _ = db.ExecContext(ctx, s.Placeholders(query), args...) }
 
-		do("INSERT INTO t (a) VALUES (?)", argument)
-		harness.Exec(t, s.Raw, "INSERT INTO t (id, a) VALUES (2, '"+argument+"2')")
+		// The first INSERT of a source makes tables, for which store_wait may be too short.
+		first := func(query string) {
+			harness.Eventually(t, func() error {
+				_, err := db.ExecContext(ctx, s.Placeholders(query), argument)
+				return err
+			})
+		}
+
+		first("INSERT INTO t (a) VALUES (?)")
+		second := harness.Count(t, s.Raw, "SELECT MAX(id) FROM t") + 1 // of the block
+		harness.Exec(t, s.Raw, fmt.Sprintf("INSERT INTO t (id, a) VALUES (%d, '%s2')", second, argument))
 		do("INSERT INTO t (a) VALUES (?)", argument+"3") // a duplicate of ours
 		do("INSERT INTO t (id, a) VALUES ("+ownKey+", ?)", argument+"4")
 		for _, table := range []string{"t", "u"} {
@@ -79,7 +88,7 @@ func TestNoSecret(t *testing.T) {
 			}
 		}
 		log.await(t, "store down", func() { do("INSERT INTO w (a) VALUES (?)", argument) })
-		do("INSERT INTO u (a) VALUES (?)", argument)
+		first("INSERT INTO u (a) VALUES (?)")
 		harness.Exec(t, s.Raw, "UPDATE keyfill_series SET owner = 'thief', epoch = epoch + 1, leased_until = '2999-01-01'")
 		log.await(t, "lease lost", func() { do("INSERT INTO u (a) VALUES (?)", argument) })
 		harness.Exec(t, s.Raw, fmt.Sprintf("UPDATE keyfill_sequences SET next_value = %d WHERE name LIKE 'numbers-%%'", int64(9e18)))
@@ -89,9 +98,11 @@ func TestNoSecret(t *testing.T) {
 				do("INSERT INTO nowhere (a) VALUES ('" + literal + "')")
 			}
 		})
+		closing := time.Now()
 		if err := db.Close(); err != nil {
 			t.Fatal(err)
 		}
+		late := time.Since(closing) >= returnPatience
 
 		all := log.texts()
 		for _, text := range []string{
@@ -99,7 +110,7 @@ func TestNoSecret(t *testing.T) {
 			"source suspect: a key was in use already", "most keys of a source are used",
 			"no INSERT has matched an entry of the policy", "INSERT refused", "INSERT sent unfilled",
 		} {
-			if len(log.of(text)) == 0 {
+			if len(log.of(text)) == 0 && !(late && text == "lease given back") {
 				t.Errorf("%q is not logged, so that nothing is shown about it", text)
 			}
 		}
