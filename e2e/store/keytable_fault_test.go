@@ -92,7 +92,7 @@ func TestStoreKeyTableKilledServer(t *testing.T) {
 				server.Restart(t)
 			}
 			before := got.Count()
-			deadline := time.Now().Add(2 * time.Second)
+			deadline := time.Now().Add(harness.Limit)
 			for got.Count() == before && time.Now().Before(deadline) {
 				time.Sleep(10 * time.Millisecond)
 			}
@@ -100,7 +100,7 @@ func TestStoreKeyTableKilledServer(t *testing.T) {
 			wg.Wait()
 			count, total := got.Check(t)
 			if count == before {
-				t.Error("nothing is reserved two seconds after the server is back")
+				t.Errorf("nothing is reserved %v after the server is back", harness.Limit)
 			}
 			last := harness.CountInt(t, s.Raw, st.Value)
 			t.Logf("%d runs; %d of %d integers are lost", count, last-total, last)
