@@ -242,7 +242,7 @@ func TestRestored(t *testing.T) {
 	if back.First != 11 || back.Server == before.Server {
 		t.Errorf("a restored cluster answers with %+v, and with %+v before: neither where it stands nor another server", back, before)
 	}
-	src, err := keysource.NewSequence(keysource.SequenceOptions{Reserver: saw}, keysource.Env{})
+	src, err := keysource.NewSequence(keysource.SequenceOptions{Reserver: saw}, keysource.Env{StoreWait: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ func roundTrips(t *testing.T, m *testdb.EtcdMember) (transactions, leases int) {
 func TestRoundTrips(t *testing.T) {
 	const block, blocks = 100, 50
 	m := testdb.StartEtcd(t, 1)
-	src, err := keysource.NewSequence(keysource.SequenceOptions{Reserver: opened(t, m).Reserver(state("alone")), Block: block}, keysource.Env{})
+	src, err := keysource.NewSequence(keysource.SequenceOptions{Reserver: opened(t, m).Reserver(state("alone")), Block: block}, keysource.Env{StoreWait: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,9 +63,11 @@ func TestRoundTrips(t *testing.T) {
 	if err := src.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
-	// It is looked for and made, and the block after the last one may be fetched too.
-	if n, _ := roundTrips(t, m[0]); n < blocks || n > blocks+3 {
-		t.Errorf("%d transactions for %d blocks", n, blocks)
+	// It is looked for and made, and the block after the last one may be fetched too. An
+	// attempt that failed may have asked as often as the first one: it looks, makes and reserves.
+	missed := int(src.Stats().Fetching.Errors)
+	if n, _ := roundTrips(t, m[0]); n < blocks || n > blocks+3+3*missed {
+		t.Errorf("%d transactions for %d blocks, and %d attempts that failed", n, blocks, missed)
 	}
 }
 
@@ -166,12 +168,13 @@ func TestRoundTripsASecond(t *testing.T) {
 
 // usual opens a source with the default lease and the default blocks of a policy.
 func usual(s keysource.Store, kind, owner string) (source, error) {
+	env := keysource.Env{StoreWait: time.Hour} // however slow the server is, no request fails
 	switch kind {
 	case "sequence":
-		return keysource.NewSequence(keysource.SequenceOptions{Reserver: s.Reserver(state(kind))}, keysource.Env{})
+		return keysource.NewSequence(keysource.SequenceOptions{Reserver: s.Reserver(state(kind))}, env)
 	case "recycled":
 		rows := s.Series(state(kind), keysource.SeriesOwner{Size: keysource.DefaultSeries, Lease: keysource.DefaultLease, Owner: owner})
-		return keysource.NewRecycled(keysource.RecycledOptions{Store: rows}, keysource.Env{})
+		return keysource.NewRecycled(keysource.RecycledOptions{Store: rows}, env)
 	}
 	numbers := state(kind)
 	numbers.Max = 1024
@@ -180,7 +183,7 @@ func usual(s keysource.Store, kind, owner string) (source, error) {
 		Open: func(worker int) (*keysource.Snowflake, error) {
 			return keysource.NewSnowflake(keysource.SnowflakeOptions{
 				Worker: &worker, Marker: s.Marker(state(kind+" marks"), int64(worker), owner),
-			}, keysource.Env{})
+			}, env)
 		},
-	}, keysource.Env{})
+	}, env)
 }

@@ -34,7 +34,7 @@ func TestManyKeys(t *testing.T) {
 			storetest.Swarm(t, 8, 4, testturn.Share(3_200, 1_600), func(i int) (source, error) {
 				s := opened(t, members)
 				if kind == "sequence" { // in blocks that follow the use
-					return keysource.NewSequence(keysource.SequenceOptions{Reserver: s.Reserver(state(kind))}, keysource.Env{})
+					return keysource.NewSequence(keysource.SequenceOptions{Reserver: s.Reserver(state(kind))}, keysource.Env{StoreWait: time.Hour})
 				}
 				return newSource(s, kind, fmt.Sprint("owner", i))
 			})
