@@ -6,6 +6,7 @@ import (
 	"math"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/keyfill/keyfill/keysource"
 )
@@ -16,14 +17,18 @@ type source interface {
 	Close(ctx context.Context) error
 }
 
+// patient lets a source wait for as long as a busy machine needs: any error of one fails a
+// test.
+var patient = keysource.Env{StoreWait: time.Hour}
+
 // testSources: sources in several processes, each with several users, make no key twice.
 func testSources(t *testing.T, o Options) {
 	for kind, open := range map[string]func(s keysource.Store, st keysource.State, o Options) (source, error){
 		"sequence": func(s keysource.Store, st keysource.State, _ Options) (source, error) {
-			return keysource.NewSequence(keysource.SequenceOptions{Reserver: s.Reserver(st)}, keysource.Env{})
+			return keysource.NewSequence(keysource.SequenceOptions{Reserver: s.Reserver(st)}, patient)
 		},
 		"block": func(s keysource.Store, st keysource.State, _ Options) (source, error) {
-			return keysource.NewSequence(keysource.SequenceOptions{Reserver: s.Reserver(st), Block: 1}, keysource.Env{})
+			return keysource.NewSequence(keysource.SequenceOptions{Reserver: s.Reserver(st), Block: 1}, patient)
 		},
 		"recycled": openRecycled,
 		"leased":   openLeased,
@@ -39,7 +44,7 @@ func testSources(t *testing.T, o Options) {
 func openRecycled(s keysource.Store, st keysource.State, o Options) (source, error) {
 	const size = 100
 	rows := s.Series(st, keysource.SeriesOwner{Size: size, Lease: o.Lease, Owner: name("owner")})
-	return keysource.NewRecycled(keysource.RecycledOptions{Store: rows, Size: size, Lease: o.Lease}, keysource.Env{})
+	return keysource.NewRecycled(keysource.RecycledOptions{Store: rows, Size: size, Lease: o.Lease}, patient)
 }
 
 // openLeased opens a snowflake whose worker's number is leased.
@@ -54,9 +59,9 @@ func openLeased(s keysource.Store, st keysource.State, o Options) (source, error
 		Open: func(worker int) (*keysource.Snowflake, error) {
 			return keysource.NewSnowflake(keysource.SnowflakeOptions{
 				Worker: &worker, Marker: s.Marker(marks, int64(worker), owner),
-			}, keysource.Env{})
+			}, patient)
 		},
-	}, keysource.Env{})
+	}, patient)
 }
 
 // Swarm lets a number of users draw keys of each of several sources, which are closed
