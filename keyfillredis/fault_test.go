@@ -331,6 +331,7 @@ func TestSentinel(t *testing.T) {
 	before := reserve(t, r, 10, 0)
 	replica.Reach(t, primary)
 	primary.Kill(t)
+	sentinel.Command(t, "SENTINEL", "SET", "main", "down-after-milliseconds", "1000")
 	after := reserve(t, r, 10, 11)
 	if after.First != 11 || after.Server == before.Server {
 		t.Errorf("after a failover: %+v, and %+v before", after, before)

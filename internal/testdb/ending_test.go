@@ -177,7 +177,7 @@ func runChild(t *testing.T, ending string, environment ...string) string {
 	}
 	defer output.Close()
 
-	cmd := exec.Command(os.Args[0], "-test.run=^TestChild$", "-test.timeout=2m")
+	cmd := exec.Command(os.Args[0], "-test.run=^TestChild$", "-test.timeout=15m") // longer than both servers may take to start
 	cmd.Env = append(append(os.Environ(), endingVariable+"="+ending, "TMPDIR="+folder), environment...)
 	cmd.Stdout, cmd.Stderr = output, output
 	err = cmd.Run()

@@ -64,6 +64,7 @@ func TestRedisSentinel(t *testing.T) {
 		return strings.Contains(sentinel.Command(t, "INFO", "sentinel"), "slaves=1")
 	})
 	primary.Kill(t)
+	sentinel.Command(t, "SENTINEL", "SET", "main", "down-after-milliseconds", "1000")
 	replica.Await(t, "the replica", func() bool {
 		role, err := replica.Ask("ROLE")
 		return err == nil && strings.HasPrefix(role, "master")
