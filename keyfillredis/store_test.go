@@ -7,6 +7,7 @@ import (
 	"math"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/keyfill/keyfill/internal/storetest"
 	"github.com/keyfill/keyfill/internal/testdb"
@@ -41,7 +42,7 @@ func TestManyKeys(t *testing.T) {
 			storetest.Swarm(t, 8, 4, 3_200, func(i int) (source, error) {
 				s := opened(t, server)
 				if kind == "sequence" { // in blocks that follow the use
-					return keysource.NewSequence(keysource.SequenceOptions{Reserver: s.Reserver(state(kind))}, keysource.Env{})
+					return keysource.NewSequence(keysource.SequenceOptions{Reserver: s.Reserver(state(kind))}, keysource.Env{StoreWait: time.Hour})
 				}
 				return newSource(s, kind, fmt.Sprint("owner", i))
 			})

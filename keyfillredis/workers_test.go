@@ -16,6 +16,7 @@ func TestWorkerNumbers(t *testing.T) {
 	const stores, each = 16, 4
 	const lasts = 10 * time.Minute // longer than this test
 	server := testdb.StartRedis(t)
+	env := keysource.Env{StoreWait: lasts}
 	for round := range 2 {
 		sources := make([]*keysource.Leased, stores*each)
 		var group sync.WaitGroup
@@ -30,9 +31,9 @@ func TestWorkerNumbers(t *testing.T) {
 					Open: func(worker int) (*keysource.Snowflake, error) {
 						return keysource.NewSnowflake(keysource.SnowflakeOptions{
 							Worker: &worker, Marker: s.Marker(state("marks"), int64(worker), owner),
-						}, keysource.Env{})
+						}, env)
 					},
-				}, keysource.Env{StoreWait: lasts})
+				}, env)
 				if err != nil {
 					t.Fatal(err)
 				}
