@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/keysource"
@@ -33,9 +32,7 @@ func TestKindsWithoutRights(t *testing.T) {
 		})
 		for _, kind := range []string{policy.KindSequence, policy.KindScatter, policy.KindRecycled} {
 			db, _ := s.Open(t, harness.KeyKind{Source: harness.Mapped(kind, nil)}.Config(s.Engine))
-			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-			_, err := db.ExecContext(ctx, "INSERT INTO t (a) VALUES (1)")
-			cancel()
+			_, err := db.Exec("INSERT INTO t (a) VALUES (1)")
 			if !errors.Is(err, keysource.ErrStoreRefused) || !strings.Contains(err.Error(), "permission denied for table keyfill_sequences") {
 				t.Errorf("%s: %v, want %v and the right", kind, err, keysource.ErrStoreRefused)
 			}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/policy"
@@ -17,7 +16,7 @@ func TestAltered(t *testing.T) {
 		for kind, source := range harness.AlteredSources {
 			harness.Exec(t, s.Raw, "DROP TABLE IF EXISTS t, keyfill_sequences, keyfill_workers, keyfill_series")
 			db, _ := s.Open(t, harness.FillID("t", policy.Table{InPlace: &source}))
-			ctx, cancel := context.WithTimeout(context.Background(), 8*time.Second) // what waits, waits for ten
+			ctx, cancel := context.WithTimeout(context.Background(), harness.Limit) // what waits for this transaction fails after a minute
 			conn := harness.ConnOf(t, db)
 			do := func(queries ...string) {
 				t.Helper()
@@ -96,7 +95,7 @@ func TestAlteredInto(t *testing.T) {
 			harness.Exec(t, s.Raw, "DROP TABLE IF EXISTS t, keyfill_sequences, keyfill_workers, keyfill_series")
 			source := harness.Counted(func(s *policy.Source) { s.Start = 71 })
 			db, _ := s.Open(t, harness.FillID("t", policy.Table{InPlace: &source}))
-			ctx, cancel := context.WithTimeout(context.Background(), 8*time.Second) // what waits, waits for ten
+			ctx, cancel := context.WithTimeout(context.Background(), harness.Limit) // what waits for this transaction fails after a minute
 			conn := harness.ConnOf(t, db)
 			for _, query := range []string{"BEGIN", creates, "INSERT INTO t (a) VALUES (1), (2)", "COMMIT"} {
 				if _, err := conn.ExecContext(ctx, query); err != nil {
