@@ -82,6 +82,19 @@ func TestPlainStore(t *testing.T) {
 	}
 }
 
+// insertNoted inserts into a table until the use of its state is noted, which is tried for a
+// second with a key, and again ten seconds later.
+func insertNoted(t *testing.T, s *harness.Scratch, db *sql.DB, table string) {
+	t.Helper()
+	harness.Eventually(t, func() error {
+		harness.Exec(t, db, "INSERT INTO "+table+" (a) VALUES (1)")
+		if got := usedOf(t, s, table); !slices.Equal(got, []int64{2}) {
+			return fmt.Errorf("the claims of %s: %v, want 2", table, got)
+		}
+		return nil
+	})
+}
+
 // wiped says what a state that was lost is asked for by a process that has not used it.
 // use is the policy with the store as it was, lost the one with a store that has nothing,
 // and looked says that a check looks at its states.
@@ -90,7 +103,7 @@ func wiped(t *testing.T, s *harness.Scratch, use, lost *policy.Config, looked bo
 	harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
 	for range 2 { // a state that is there is nobody's trouble
 		before, _ := s.Open(t, use)
-		harness.Exec(t, before, "INSERT INTO t (a) VALUES (1)")
+		insertNoted(t, s, before, "t")
 		before.Close()
 	}
 	after, m := s.Open(t, lost)
@@ -165,12 +178,7 @@ func TestStoreWipedOfPattern(t *testing.T) {
 				first, _ := harness.RegisterPlain(t)
 				before, _ := s.Open(t, in(first, 1))
 				for _, table := range []string{"x_one", "x_two", "x_one"} {
-					harness.Exec(t, before, "INSERT INTO "+table+" (a) VALUES (1)")
-				}
-				for _, table := range []string{"x_one", "x_two"} {
-					if got := usedOf(t, s, table); !slices.Equal(got, []int64{2}) {
-						t.Errorf("the claims of %s: %v, want 2", table, got)
-					}
+					insertNoted(t, s, before, table)
 				}
 				second, _ := harness.RegisterPlain(t)
 				after, _ := s.Open(t, in(second, 1000))
@@ -199,7 +207,7 @@ func TestStoreWipedWhileRunning(t *testing.T) {
 				dsn := s.DSN(t)
 				cfg.Stores = map[string]policy.Store{"central": {Driver: s.Driver, DSN: dsn}}
 				running, _ := s.Open(t, cfg)
-				harness.Exec(t, running, "INSERT INTO t (a) VALUES (1)")
+				insertNoted(t, s, running, "t")
 				central := harness.Open(t, s.Driver, dsn)
 				for _, table := range []string{"keyfill_sequences", "keyfill_series"} {
 					if _, err := central.Exec("DELETE FROM " + table); err != nil && table == "keyfill_sequences" {
@@ -253,13 +261,7 @@ func TestStoreUseIsNoted(t *testing.T) {
 		if next := plain.Next("t.id"); next != 3 {
 			t.Errorf("the state stands at %d after two keys, want 3", next)
 		}
-		harness.Eventually(t, func() error {
-			harness.Exec(t, second, "INSERT INTO t (a) VALUES (1)")
-			if got := usedOf(t, s, "t"); !slices.Equal(got, []int64{2}) {
-				return fmt.Errorf("after the lock: %v, want 2", got)
-			}
-			return nil
-		})
+		insertNoted(t, s, second, "t")
 	})
 }
 
