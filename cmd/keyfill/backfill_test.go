@@ -54,7 +54,7 @@ func TestBackfill(t *testing.T) {
 				// table for each batch, so that 20,000 rows would take half a minute.
 				load := &insertLoad{count: map[string]int{}, pause: 2 * time.Millisecond}
 				old := load.begin(t, "old", p.open(t, ""))
-				p.killed(t, append(args, "--batch", "20", "--rate", "200"))
+				p.killed(t, append(args, "--batch", "5", "--rate", "20")) // it would take 50 seconds
 				old()
 				first := p.count(t, "SELECT COUNT(key_2) FROM orders")
 				output(t, append(args, "--batch", "170")...)
@@ -113,7 +113,7 @@ func (p *planned) killed(t *testing.T, args []string) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	for p.count(t, "SELECT COUNT(key_2) FROM orders") < 100 {
+	for p.count(t, "SELECT COUNT(key_2) FROM orders") < 20 {
 		select {
 		case err := <-ended:
 			t.Fatalf("the process ended before it was killed: %v: %s", err, &errOut)

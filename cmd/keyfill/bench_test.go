@@ -97,7 +97,7 @@ func TestBench(t *testing.T) {
 		}
 		before := p.tables(t)
 		page := filepath.Join(t.TempDir(), "page.html")
-		args := p.benchArgs(t, "--rows", "1203", "--time", "20ms", "--max-rows", "50", "--json", "--html", page)
+		args := p.benchArgs(t, "--rows", "1203", "--time", "1m", "--max-rows", "20", "--json", "--html", page)
 		r := keyfillRun(t, "", args...)
 		if r.code != 1 || !strings.Contains(r.errOut, "such as") || !strings.Contains(r.errOut, "say --yes") || r.out != "" {
 			t.Fatalf("without --yes: %+v", r)

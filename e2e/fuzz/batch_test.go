@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/e2e/internal/harness"
 )
 
 // batchPrograms is how many programs one handle of each database serves at length, one
@@ -65,7 +65,7 @@ func (w *twin) close() {
 // run runs one program on open handles and leaves the tables empty. It reports whether
 // the handles can serve another one.
 func (w *twin) run(t testing.TB, number string, input []byte) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.Limit)
 	defer cancel()
 	r := &storedRun{t: t, twin: w, number: number, input: input, ctx: ctx, touched: map[string]bool{}, altered: map[string]bool{}}
 	w.ran++

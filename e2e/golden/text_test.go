@@ -6,9 +6,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -35,13 +35,10 @@ type executor interface {
 	PrepareContext(context.Context, string) (*sql.Stmt, error)
 }
 
-// goldenPatience is how long a text may take.
-const goldenPatience = 20 * time.Second
-
 // execute executes a text and reads all rows, in a transaction that is undone
 // unless the text ends transactions itself. Names is asked behind each execution.
 func (c goldenText) execute(ctx context.Context, db *sql.DB, all string, names func() map[string]string) (stored goldenStored, err error) {
-	ctx, cancel := context.WithTimeout(ctx, goldenPatience)
+	ctx, cancel := context.WithTimeout(ctx, harness.Limit)
 	defer cancel()
 	conn, err := db.Conn(ctx)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/internal/catalog"
@@ -67,12 +66,12 @@ func TestNativeAltered(t *testing.T) {
 			answer <- err
 		}()
 		waiting := "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-		for deadline := time.Now().Add(10 * time.Second); harness.CountInt(t, s.Raw, waiting) == 0; {
-			if time.Now().After(deadline) {
-				t.Fatal("nobody waits for the sequence")
+		harness.Eventually(t, func() error {
+			if harness.CountInt(t, s.Raw, waiting) == 0 {
+				return errors.New("nobody waits for the sequence")
 			}
-			time.Sleep(10 * time.Millisecond)
-		}
+			return nil
+		})
 		if err := tx.Commit(); err != nil {
 			t.Fatal(err)
 		}

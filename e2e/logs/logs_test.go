@@ -5,18 +5,19 @@ package logs
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	_ "github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib"
 	_ "github.com/lib/pq"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/internal/sqllog"
 	"github.com/keyfill/keyfill/internal/testdb"
 	"github.com/keyfill/keyfill/rewrite"
@@ -85,22 +86,23 @@ func execute(t *testing.T, db *sql.DB, d *dialect.Dialect, first ...string) {
 // when the last one is there n times.
 func read(t *testing.T, file string, format sqllog.Format, n int) []string {
 	t.Helper()
-	for {
+	var all []string
+	harness.Eventually(t, func() error { // a process of its own writes the log
 		head, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if found := sqllog.Detect(head[:min(len(head), 64<<10)]); found != format {
-			t.Fatalf("%s: Detect = %q, want %q", file, found, format)
+			return fmt.Errorf("%s: Detect = %q, want %q", file, found, format)
 		}
-		var all []string
+		all = nil
 		lasts := 0
 		for one, err := range sqllog.Statements(format, strings.NewReader(string(head))) {
 			if err != nil {
-				t.Fatal(err)
+				return err
 			}
 			if lines := strings.Count(string(head), "\n"); one.Line < 1 || one.Line > lines {
-				t.Errorf("line %d of %d", one.Line, lines)
+				return fmt.Errorf("line %d of %d", one.Line, lines)
 			}
 			if strings.Contains(one.Text, " orders") && !strings.Contains(one.Text, "CREATE") {
 				all = append(all, one.Text)
@@ -109,12 +111,13 @@ func read(t *testing.T, file string, format sqllog.Format, n int) []string {
 				lasts++
 			}
 		}
-		if lasts >= n {
-			keep(t, file, format)
-			return all
+		if lasts < n {
+			return fmt.Errorf("%s has the last statement %d times, want %d", file, lasts, n)
 		}
-		time.Sleep(50 * time.Millisecond) // a process of its own writes the log
-	}
+		return nil
+	})
+	keep(t, file, format)
+	return all
 }
 
 // keep copies a log into the folder that KEYFILL_TEST_KEEP_LOGS names, for who writes a

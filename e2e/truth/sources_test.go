@@ -28,7 +28,7 @@ func sourcesPolicy(s *harness.Scratch) *policy.Config {
 		Tables: map[string]policy.Table{
 			"blocks": {Column: "id", InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Block: 10}},
 			"inside": {Column: "id", InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Transaction: policy.TransactionJoined}},
-			"series": {Column: "id", InPlace: &policy.Source{Kind: policy.KindRecycled, EnsureSchema: true, Block: 10}},
+			"series": {Column: "id", InPlace: &policy.Source{Kind: policy.KindRecycled, EnsureSchema: true, Block: 10, Lease: time.Hour}},
 			"flakes": {Column: "id", InPlace: &policy.Source{Kind: policy.KindSnowflake, Worker: &worker, Store: policy.StoreNone}},
 			"behind": {Column: "id", InPlace: &policy.Source{Kind: policy.KindMaxPlusOne, EnsureSchema: true}},
 			"lots_*": {Column: "id", Source: "lots"},
@@ -36,7 +36,7 @@ func sourcesPolicy(s *harness.Scratch) *policy.Config {
 		},
 	}
 	if s.Dialect.Name != "sqlite" {
-		cfg.Tables["leased"] = policy.Table{Column: "id", InPlace: &policy.Source{Kind: policy.KindSnowflake, WorkerLease: 30 * time.Second, EnsureSchema: true}}
+		cfg.Tables["leased"] = policy.Table{Column: "id", InPlace: &policy.Source{Kind: policy.KindSnowflake, WorkerLease: time.Hour, EnsureSchema: true}}
 	}
 	return cfg
 }
@@ -93,7 +93,7 @@ func TestSources(t *testing.T) {
 		if got := found["inside.id"]; got.States != 1 || got.Next != 5 || got.Remaining != most-4 || got.Fetches != 4 || got.Left != 0 || got.LastKeyAt.IsZero() {
 			t.Errorf("of the keys of a transaction: %+v", got)
 		}
-		if got := found["series.id"]; got.States != 1 || got.Next != 5 || !got.LeaseHeld || got.Lease != 30*time.Second || time.Until(got.LeaseUntil) > got.Lease || got.Fetches == 0 {
+		if got := found["series.id"]; got.States != 1 || got.Next != 5 || !got.LeaseHeld || got.Lease != time.Hour || time.Until(got.LeaseUntil) > got.Lease || got.Fetches == 0 {
 			t.Errorf("of the series: %+v", got)
 		}
 		if got := found["flakes.id"]; got.Worker != int64(sourcesWorker(s)) || got.LastKeyAt.IsZero() || got.Exhausted.Year() < 2080 || got.Lease != 0 || got.LeaseHeld || got.Fetches != 0 {
@@ -108,7 +108,7 @@ func TestSources(t *testing.T) {
 		if got := found["uuids.id"]; got.Kind != policy.KindUUIDv7 || got.States != 0 || got.Fetches != 0 {
 			t.Errorf("of the UUIDs: %+v", got)
 		}
-		if got, there := found["leased.id"]; there && (got.Worker < 0 || !got.LeaseHeld || got.LeaseUntil.IsZero() || got.Fetches < 2 || got.Lease != 30*time.Second) {
+		if got, there := found["leased.id"]; there && (got.Worker < 0 || !got.LeaseHeld || got.LeaseUntil.IsZero() || got.Fetches < 2 || got.Lease != time.Hour) {
 			t.Errorf("of the leased worker: %+v", got)
 		}
 		for name, one := range found {
