@@ -1,11 +1,13 @@
 package keyfillpgx_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -70,7 +72,9 @@ func open(t *testing.T, cfg *policy.Config, schema string, change ...func(*pgxpo
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.filled, err = keyfillpgx.WrapPool(below, keyfill.Options{Policy: cfg}); err != nil {
+	patient := *cfg
+	patient.StoreWait = cmp.Or(cfg.StoreWait, time.Minute) // a busy machine may take more than the default
+	if p.filled, err = keyfillpgx.WrapPool(below, keyfill.Options{Policy: &patient}); err != nil {
 		below.Close()
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -71,7 +72,7 @@ func TestPgBouncer(t *testing.T) {
 				t.Fatal(err)
 			}
 			numbers, gapless := sequence(), joined()
-			db, err := keyfillpgx.WrapPool(below, keyfill.Options{Policy: &policy.Config{Version: 1, Tables: map[string]policy.Table{
+			db, err := keyfillpgx.WrapPool(below, keyfill.Options{Policy: &policy.Config{Version: 1, StoreWait: time.Minute, Tables: map[string]policy.Table{
 				"u": {Column: "id"}, "n": {Column: "id", InPlace: &numbers}, "j": {Column: "id", InPlace: &gapless},
 			}}})
 			if err != nil {

@@ -138,8 +138,11 @@ func (c Cell) open(parent driver.Connector, count *counter, i int) (*process, er
 	}
 	if cfg := c.Method.Policy(c.Engine.Dialect.Name, c.Table, i); cfg == nil {
 		p.db = sql.OpenDB(connector)
-	} else if p.db, err = keyfill.OpenDB(connector, keyfill.Options{Policy: cfg}); err != nil {
-		return nil, err
+	} else {
+		cfg.StoreWait = time.Minute // a server that is busy with the others is no failure
+		if p.db, err = keyfill.OpenDB(connector, keyfill.Options{Policy: cfg}); err != nil {
+			return nil, err
+		}
 	}
 	p.db.SetMaxOpenConns(1)
 	return p, nil

@@ -43,6 +43,7 @@ func (c Cell) Run(ctx context.Context, connector driver.Connector) (r Result, er
 	}
 	db := plain
 	if cfg := c.Layout.Policy(c.Engine.Dialect, c.Table); cfg != nil {
+		cfg.StoreWait = time.Minute // a server that is busy is no failure
 		if db, err = keyfill.OpenDB(connector, keyfill.Options{Policy: cfg}); err != nil {
 			return r, err
 		}

@@ -38,7 +38,7 @@ func TestBackfill(t *testing.T) {
 					p.exec(t, "INSERT INTO orders (who) VALUES ('before')"+strings.Repeat(", ('before')", 49))
 				}
 				file := filepath.Join(t.TempDir(), "keyfill.yaml")
-				if err := os.WriteFile(file, []byte("version: 1\ntables:\n  "+c.policy+"\n"), 0o600); err != nil {
+				if err := os.WriteFile(file, []byte("version: 1\nstore_wait: 1m\ntables:\n  "+c.policy+"\n"), 0o600); err != nil {
 					t.Fatal(err)
 				}
 				t.Setenv("KEYFILL_TEST_DSN", p.dsn)
@@ -195,7 +195,7 @@ func TestBackfillLocators(t *testing.T) {
 func config(t *testing.T, tables string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "keyfill.yaml")
-	if err := os.WriteFile(file, []byte("version: 1\ntables:\n  "+tables+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("version: 1\nstore_wait: 1m\ntables:\n  "+tables+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return file

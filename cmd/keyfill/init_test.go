@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/policy"
@@ -87,6 +88,7 @@ func (p *planned) fillAll(t *testing.T, path string) int {
 	if err != nil {
 		t.Fatal(err)
 	}
+	cfg.StoreWait = time.Minute
 	db, err := keyfill.OpenDB(plainConnector{p.raw.Driver(), p.dsn}, keyfill.Options{Policy: cfg})
 	if err != nil {
 		t.Fatal(err)

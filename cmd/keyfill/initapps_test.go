@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/dialect"
@@ -194,6 +195,7 @@ func (a *publicProgram) fill(t *testing.T, p *planned, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	cfg.StoreWait = time.Minute
 	db, err := keyfill.OpenDB(plainConnector{p.raw.Driver(), p.dsn}, keyfill.Options{Policy: cfg})
 	if err != nil {
 		t.Fatal(err)

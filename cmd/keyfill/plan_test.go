@@ -92,6 +92,7 @@ func (p *planned) open(t *testing.T, tables string) *sql.DB {
 	if err != nil {
 		t.Fatal(err)
 	}
+	cfg.StoreWait = time.Minute // a busy machine may take more than the ten seconds of the default
 	c := plainConnector{raw.Driver(), p.dsn}
 	db, err := keyfill.OpenDB(c, keyfill.Options{Policy: cfg})
 	if err != nil {

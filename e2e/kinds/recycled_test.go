@@ -26,9 +26,7 @@ func TestRecycledTable(t *testing.T) {
 		harness.Exec(t, one, "INSERT INTO t (a) VALUES (1), (2)")
 		harness.Exec(t, other, "INSERT INTO t (a) VALUES (3), (4)")
 		harness.Exec(t, one, "INSERT INTO t (a) VALUES (5)")
-		if err := one.Close(); err != nil {
-			t.Fatal(err)
-		}
+		closeLeased(t, s, one)
 		next, _ := s.Open(t, recycledID(s.Engine, 1000))
 		harness.Exec(t, next, "INSERT INTO t (a) VALUES (6)")
 		harness.Exec(t, other, "INSERT INTO t (a) VALUES (7)")

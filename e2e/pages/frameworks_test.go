@@ -236,7 +236,7 @@ func TestFrameworks(t *testing.T) {
 // program once more, as a reader does, who then finds greater numbers.
 func (one placed) run(t *testing.T, binary string) {
 	folder := t.TempDir()
-	write(t, folder, "keyfill.yaml", one.policy)
+	write(t, folder, "keyfill.yaml", one.policy+"store_wait: 1m\n") // for a busy machine
 	first := one.start(t, binary, folder)
 	db := one.db
 	if db == nil {

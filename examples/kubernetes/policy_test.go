@@ -17,7 +17,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// policyOf writes the policy that a container reads into a folder, and returns its path.
+// policyOf writes the policy that a container reads into a folder, and returns its path. A
+// busy machine may take longer than the default of store_wait.
 func (m *manifest) policyOf(t *testing.T, w workload) string {
 	t.Helper()
 	c := w.container()
@@ -32,7 +33,7 @@ func (m *manifest) policyOf(t *testing.T, w workload) string {
 					continue
 				}
 				file := filepath.Join(t.TempDir(), path.Base(e.Value))
-				if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				if err := os.WriteFile(file, []byte(text+"\nstore_wait: 1m\n"), 0o600); err != nil {
 					t.Fatal(err)
 				}
 				return file
