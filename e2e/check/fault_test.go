@@ -1,6 +1,7 @@
 package check_test
 
 import (
+	"cmp"
 	"context"
 	"reflect"
 	"slices"
@@ -43,6 +44,7 @@ func look(t *testing.T, s *harness.Scratch, text string) ([]check.Finding, int) 
 // lookWith is look with options besides the tables.
 func lookWith(t *testing.T, s *harness.Scratch, text string, o check.Options) ([]check.Finding, int) {
 	t.Helper()
+	o.PoolerPatience = cmp.Or(o.PoolerPatience, harness.Limit)
 	cfg := parsed(t, text)
 	facts, _ := drivers.Of(o.Connector.Driver())
 	dialects := []*dialect.Dialect{facts.Dialect}

@@ -1,6 +1,7 @@
 package check_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -23,14 +24,17 @@ func TestFirstMistakes(t *testing.T) {
 			{"a column that the engine fills", "  old: {column: id, source: {kind: sequence, ensure_schema: true}}\n", "INSERT INTO old (a) VALUES (1)", fits},
 		} {
 			db, m := s.Open(t, parsed(t, c.policy))
-			_, err := db.Exec(c.insert)
-			if err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "emporary") {
-				t.Errorf("%s: %v, want %q", c.name, err, c.says)
-			}
-			found, err := m.Check(t.Context())
-			if err != nil || len(found) == 0 || !strings.Contains(found[0].Message+found[0].Remedy, strings.TrimPrefix(c.says, "use ")) {
-				t.Errorf("%s: check says %+v, %v", c.name, found, err)
-			}
+			harness.Eventually(t, func() error { // a busy machine may not read the other names in time, or ask a pooler
+				_, err := db.Exec(c.insert)
+				if err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "emporary") {
+					return fmt.Errorf("%s: %v, want %q", c.name, err, c.says)
+				}
+				found, err := m.Check(t.Context())
+				if err != nil || len(found) == 0 || !strings.Contains(found[0].Message+found[0].Remedy, strings.TrimPrefix(c.says, "use ")) {
+					return fmt.Errorf("%s: check says %+v, %v", c.name, found, err)
+				}
+				return nil
+			})
 		}
 	})
 }

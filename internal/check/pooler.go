@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -15,8 +16,8 @@ import (
 )
 
 const (
-	// poolerPatience is how long the questions about a pooler may take. One whose
-	// connections are all held by others does not answer.
+	// poolerPatience is how long an answer to a question about a pooler may take. A pooler
+	// whose connections are all held by others does not answer.
 	poolerPatience = 3 * time.Second
 
 	// poolerRounds is how often two connections are asked in turns. A pooler that is
@@ -33,19 +34,20 @@ type pooler struct {
 	twoTrips bool // a query with an argument takes two transactions
 }
 
-// askPooler asks on two connections of db, as the driver asks for the application.
-// Nothing is changed on the server but what the driver prepares there.
-func askPooler(ctx context.Context, db *sql.DB) (found pooler, err error) {
-	ctx, cancel := context.WithTimeout(ctx, poolerPatience)
-	defer cancel()
+// askPooler asks on two connections of db, as the driver asks for the application, and
+// waits for each answer for as long as patience. Nothing is changed on the server but what
+// the driver prepares there.
+func askPooler(ctx context.Context, db *sql.DB, patience time.Duration) (found pooler, err error) {
 	var sessions [2]*poolerSession
 	for i := range sessions {
-		conn, err := db.Conn(ctx)
+		limited, cancel := context.WithTimeout(ctx, patience)
+		conn, err := db.Conn(limited)
+		cancel()
 		if err != nil {
 			return found, err
 		}
 		defer conn.Close()
-		sessions[i] = newPoolerSession(conn)
+		sessions[i] = newPoolerSession(conn, patience)
 	}
 	for range poolerRounds {
 		for _, s := range sessions {
@@ -90,19 +92,27 @@ func isLostStatement(err error) bool {
 
 // poolerSession is a connection, and the processes of the server that have served it.
 type poolerSession struct {
-	conn  *sql.Conn
-	query string // no other connection has the same text
-	seen  []int64
+	conn     *sql.Conn
+	patience time.Duration
+	query    string // no other connection has the same text
+	seen     []int64
 }
 
-func newPoolerSession(conn *sql.Conn) *poolerSession {
-	return &poolerSession{conn: conn, query: "SELECT pg_catalog.pg_backend_pid() + CAST($1 AS integer) AS k" + rand.Text()}
+func newPoolerSession(conn *sql.Conn, patience time.Duration) *poolerSession {
+	return &poolerSession{conn: conn, patience: patience, query: "SELECT pg_catalog.pg_backend_pid() + CAST($1 AS integer) AS k" + rand.Text()}
+}
+
+// read reads the one value of a query with an argument.
+func (s *poolerSession) read(ctx context.Context, query string, value any) error {
+	ctx, cancel := context.WithTimeout(ctx, s.patience)
+	defer cancel()
+	return s.conn.QueryRowContext(ctx, query, 0).Scan(value)
 }
 
 // ask asks which process of the server serves the connection now.
 func (s *poolerSession) ask(ctx context.Context) error {
 	var pid int64
-	if err := s.conn.QueryRowContext(ctx, s.query, 0).Scan(&pid); err != nil {
+	if err := s.read(ctx, s.query, &pid); err != nil {
 		return err
 	}
 	if !slices.Contains(s.seen, pid) {
@@ -136,6 +146,8 @@ func (s *poolerSession) isParted(ctx context.Context, other *poolerSession) (boo
 
 // askBeside asks while the other connection is in a transaction.
 func (s *poolerSession) askBeside(ctx context.Context, other *poolerSession) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.patience)
+	defer cancel()
 	tx, err := other.conn.BeginTx(ctx, nil)
 	if err != nil {
 		return isLostStatement(err), poolerError(err)
@@ -154,7 +166,7 @@ func (s *poolerSession) takesTwo(ctx context.Context) (bool, error) {
 	least, last, lastOf := int64(0), int64(0), ""
 	for range 3 * poolerRounds {
 		var text string
-		if err := s.conn.QueryRowContext(ctx, query, 0).Scan(&text); err != nil {
+		if err := s.read(ctx, query, &text); err != nil {
 			return false, err
 		}
 		backend, number, _ := strings.Cut(text, "/")
@@ -178,7 +190,7 @@ func (c *checker) lookAtPoolers() error {
 		if one.bad || one.dialect.Family != dialect.FamilyPostgreSQL {
 			continue
 		}
-		found, err := askPooler(c.ctx, one.db)
+		found, err := askPooler(c.ctx, one.db, cmp.Or(c.o.PoolerPatience, poolerPatience))
 		if !found.shares {
 			if err != nil {
 				return err

@@ -35,6 +35,10 @@ type Options struct {
 	// tables, columns and foreign keys are looked at, and nothing is asked.
 	Overview *catalog.Overview
 
+	// PoolerPatience is for how long each answer of what stands before PostgreSQL is waited
+	// for. 0 is three seconds.
+	PoolerPatience time.Duration
+
 	Now func() time.Time // nil is time.Now
 }
 
