@@ -26,12 +26,14 @@ func TestRecycledTable(t *testing.T) {
 		harness.Exec(t, one, "INSERT INTO t (a) VALUES (1), (2)")
 		harness.Exec(t, other, "INSERT INTO t (a) VALUES (3), (4)")
 		harness.Exec(t, one, "INSERT INTO t (a) VALUES (5)")
-		closeLeased(t, s, one)
+		back := closeLeased(t, s, one)
 		next, _ := s.Open(t, recycledID(s.Engine, 1000))
 		harness.Exec(t, next, "INSERT INTO t (a) VALUES (6)")
 		harness.Exec(t, other, "INSERT INTO t (a) VALUES (7)")
-		if got := harness.IntegersOf(t, s.Raw, "SELECT id FROM t ORDER BY a"); fmt.Sprint(got) != "[1 2 1001 1002 3 4 1003]" {
-			t.Errorf("stored %v", got)
+		got := fmt.Sprint(harness.IntegersOf(t, s.Raw, "SELECT id FROM t ORDER BY a"))
+		// A lease that has run out leaves a gap: the rest of the block.
+		if got != "[1 2 1001 1002 3 4 1003]" && (back || got != "[1 2 1001 1002 3 11 1003]") {
+			t.Errorf("stored %s", got)
 		}
 	})
 }
