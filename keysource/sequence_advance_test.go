@@ -70,8 +70,9 @@ func TestSequenceAdvance(t *testing.T) {
 				t.Error(err)
 			}
 			reserve(t, s, 1, tt.next)
-			if !slices.Equal(l.state().advanced, tt.advanced) {
-				t.Errorf("the store advanced to %v, want %v", l.state().advanced, tt.advanced)
+			// The fetch that begins where nothing is left in hand may advance it too.
+			if got := slices.Compact(l.state().advanced); !slices.Equal(got, tt.advanced) {
+				t.Errorf("the store advanced to %v, want %v", got, tt.advanced)
 			}
 			for _, r := range l.state().reserved {
 				if r.seen > 1000 {
