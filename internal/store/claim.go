@@ -85,10 +85,10 @@ func (s *Store) Claim(ctx context.Context, c Claim) (noted, made bool, err error
 			return false, false, r.failed(c.Row(), err)
 		}
 	}
-	if err := r.probe(ctx, tables[0]); err != nil {
-		if isBroken(err) || ctx.Err() != nil {
-			return false, false, r.failed(c.Row(), err)
-		}
+	switch there, err := r.canRead(ctx, tables[0]); {
+	case err != nil:
+		return false, false, r.failed(c.Row(), err)
+	case !there:
 		return false, false, nil
 	}
 	b := c.binding()

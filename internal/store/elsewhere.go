@@ -65,11 +65,11 @@ func wasUsed(ctx context.Context, q *Sequence) error {
 		return nil
 	}
 	at := q.ClaimsAt.run
-	if err := at.probe(ctx, tables[0]); err != nil {
-		if isBroken(err) || ctx.Err() != nil {
-			return at.failed(q.Name, err)
-		}
-		return nil // nothing is noted there
+	switch there, err := at.canRead(ctx, tables[0]); {
+	case err != nil:
+		return at.failed(q.Name, err)
+	case !there:
+		return nil // nothing was noted, or not by this user
 	}
 	for _, name := range rows {
 		if claim, err := (stateRows{at}).read(ctx, name); err != nil {

@@ -42,7 +42,13 @@ func (o opener) openForeign(ctx context.Context) (got opening, err error) {
 // has a state for the column. It does not look where an error would end the
 // application's transaction.
 func (o opener) checkForeign(ctx context.Context) error {
-	if o.run.inside && !o.run.engine.sturdy || o.run.probe(ctx, tables[0]) != nil {
+	if o.run.inside && !o.run.engine.sturdy {
+		return nil
+	}
+	switch there, err := o.run.canRead(ctx, tables[0]); {
+	case err != nil:
+		return o.run.failed(o.q.Name, err)
+	case !there:
 		return nil
 	}
 	b := o.q.binding()

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
@@ -89,6 +90,21 @@ func (r *runner) updateInto(ctx context.Context, u update, v values) ([]any, err
 func (r *runner) probe(ctx context.Context, table string) error {
 	_, err := r.conn.query(ctx, probeText(table), nil)
 	return err
+}
+
+// canRead reports whether a table of keyfill's is there, and the user may read it. The error
+// of a query says neither where it may have another answer the next time: a lock that was
+// waited for in vain, a connection that broke.
+func (r *runner) canRead(ctx context.Context, table string) (bool, error) {
+	err := r.probe(ctx, table)
+	if err == nil {
+		return true, nil
+	}
+	err = r.judge(ctx, ErrTables, err, probeText(table), nil)
+	if errors.Is(err, ErrTables) || errors.Is(err, ErrRights) {
+		return false, nil
+	}
+	return false, err
 }
 
 func probeText(table string) string { return "SELECT updated_at FROM " + table + " WHERE 1 = 0" }
