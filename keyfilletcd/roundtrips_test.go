@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"net/http"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -130,7 +131,7 @@ func metric(t *testing.T, m *testdb.EtcdMember, name string) int {
 // second from one state, with the settings of a policy that says nothing else.
 func TestRoundTripsASecond(t *testing.T) {
 	const rate, lasts = 200, 12 * time.Second
-	if testing.Short() {
+	if testing.Short() && os.Getenv("KEYFILL_TEST_REQUIRE") != "1" {
 		t.Skip("it takes a minute")
 	}
 	for _, kind := range kinds {

@@ -2,6 +2,7 @@ package keyfillredis_test
 
 import (
 	"fmt"
+	"os"
 	"regexp"
 	"strconv"
 	"sync"
@@ -56,7 +57,7 @@ func TestRoundTrips(t *testing.T) {
 // second from one state, with the settings of a policy that says nothing else.
 func TestRoundTripsASecond(t *testing.T) {
 	const rate, lasts = 200, 12 * time.Second
-	if testing.Short() {
+	if testing.Short() && os.Getenv("KEYFILL_TEST_REQUIRE") != "1" {
 		t.Skip("it takes a minute")
 	}
 	for _, kind := range kinds {

@@ -118,9 +118,7 @@ func TestMappingMutants(t *testing.T) {
 // TestMappingSimulationMeetsEverything: worlds in which the numbers are used up,
 // and such in which they are not; coprime goes on with longer texts.
 func TestMappingSimulationMeetsEverything(t *testing.T) {
-	if testing.Short() {
-		t.Skip("everything is met in a hundred worlds and more")
-	}
+	sim.NeedsAll(t)
 	kinds := map[string]func(*rand.Rand, bool) mapped{
 		"coprime": simCoprime, "pseudorandom": simPseudorandom, "scatter": simScatter,
 	}

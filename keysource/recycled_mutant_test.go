@@ -80,9 +80,7 @@ func TestRecycledMutants(t *testing.T) {
 // TestRecycledSimulationMeetsEverything: a simulation in which nothing goes
 // wrong finds nothing.
 func TestRecycledSimulationMeetsEverything(t *testing.T) {
-	if testing.Short() {
-		t.Skip("everything is met in a hundred worlds and more")
-	}
+	sim.NeedsAll(t)
 	var mu sync.Mutex // requests fail in several goroutines
 	met := map[string]int{}
 	trial := serTrial(serMutant{})

@@ -127,9 +127,7 @@ func TestSequenceMutants(t *testing.T) {
 // TestSequenceSimulationMeetsEverything: a simulation in which nothing goes
 // wrong finds nothing.
 func TestSequenceSimulationMeetsEverything(t *testing.T) {
-	if testing.Short() {
-		t.Skip("everything is met in a hundred worlds and more")
-	}
+	sim.NeedsAll(t)
 	met := map[string]int{}
 	trial := seqTrial(seqMutant{})
 	check := trial.Check

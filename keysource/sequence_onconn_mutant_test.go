@@ -150,9 +150,7 @@ func TestSequenceOnConnectionMutants(t *testing.T) {
 // TestSequenceOnConnectionMeetsEverything: a simulation in which nothing goes
 // wrong finds nothing.
 func TestSequenceOnConnectionMeetsEverything(t *testing.T) {
-	if testing.Short() {
-		t.Skip("everything is met in a hundred worlds and more")
-	}
+	sim.NeedsAll(t)
 	met := map[string]int{}
 	trial := onTrial(nil)
 	check := trial.Check

@@ -68,6 +68,15 @@ func (t *Trial) Run(tb *testing.T) {
 // tests go by turns.
 func isBrief() bool { return testing.Short() || raceEnabled || testturn.Enabled() }
 
+// NeedsAll skips a test that needs all of its worlds where -short leaves them out.
+// KEYFILL_TEST_REQUIRE=1 runs it all the same.
+func NeedsAll(tb testing.TB) {
+	tb.Helper()
+	if testing.Short() && os.Getenv("KEYFILL_TEST_REQUIRE") != "1" {
+		tb.Skip("everything is met in a hundred worlds and more")
+	}
+}
+
 // Find runs the trial of a mutant from the seeds 1 to most, until one breaks the law of
 // that name, and fails where none does.
 func (t *Trial) Find(tb *testing.T, law string, most uint64) {
