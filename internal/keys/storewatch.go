@@ -163,8 +163,7 @@ func (s watchedStore) numbers(row store.Sequence) (numberState, error) {
 
 func (s watchedStore) series(o store.Series) seriesState {
 	rows := s.stateStore.series(o)
-	told := &heldLines{of: s.leases, now: true}
-	return watchedSeriesState{watchedSeries{rows, told, &s.watch}, rows}
+	return watchedSeriesState{watchedSeries{rows, &heldLines{of: s.leases, now: true}, &s.watch}, rows}
 }
 
 func (s watchedStore) marker(w store.Worker) markState {
