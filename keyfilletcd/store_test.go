@@ -31,7 +31,7 @@ func TestManyKeys(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			storetest.Swarm(t, 8, 4, testturn.Share(3_200, 1_600), func(i int) (source, error) {
+			storetest.Swarm(t, 8, 4, testturn.Share(t, 3_200, 1_600), func(i int) (source, error) {
 				s := opened(t, members)
 				if kind == "sequence" { // in blocks that follow the use
 					return keysource.NewSequence(keysource.SequenceOptions{Reserver: s.Reserver(state(kind))}, keysource.Env{StoreWait: time.Hour})
@@ -105,7 +105,7 @@ func TestLeaderKilled(t *testing.T) {
 			}
 			goOn("at first")
 			killed := members
-			if testturn.Enabled() {
+			if testturn.Enabled(t) {
 				killed = leader(t, members)
 			}
 			for _, m := range killed {

@@ -155,8 +155,8 @@ func TestZeroEnv(t *testing.T) {
 // -short, where tests go by turns, or under the race detector, under which a key takes ten
 // times as long. "make test RACE=1" shows the laws of this package without the race
 // detector too.
-func lawKeys() int {
-	if testing.Short() || raceEnabled || testturn.Enabled() {
+func lawKeys(t testing.TB) int {
+	if testing.Short() || raceEnabled || testturn.Enabled(t) {
 		return 100_000
 	}
 	return 1_000_000
@@ -164,7 +164,7 @@ func lawKeys() int {
 
 func TestUnique(t *testing.T) {
 	const goroutines = 16
-	total := lawKeys()
+	total := lawKeys(t)
 	for _, l := range laws {
 		t.Run(l.name, func(t *testing.T) {
 			t.Parallel()

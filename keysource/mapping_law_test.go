@@ -68,7 +68,7 @@ func (m mappedText) numberOf(key driver.Value) (int64, error) { return m.Number(
 // Sequence are all different, and each is found again.
 func TestMappingUnique(t *testing.T) {
 	const goroutines = 16
-	total := lawKeys()
+	total := lawKeys(t)
 	for name, m := range mappings(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

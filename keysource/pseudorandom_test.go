@@ -60,7 +60,7 @@ func TestPseudorandomReducedPeriod(t *testing.T) {
 // TestPseudorandomTenMillion: the real modulus, by the article's formula and
 // without a repeat.
 func TestPseudorandomTenMillion(t *testing.T) {
-	total := 10 * int64(lawKeys())
+	total := 10 * int64(lawKeys(t))
 	p := keysource.NewPseudorandom()
 	seen := make([]uint64, 1<<31/64)
 	for seed := int64(1); seed <= total; seed++ {

@@ -14,7 +14,7 @@ import (
 // consecutive and those of a goroutine ascend.
 func TestSequenceUnique(t *testing.T) {
 	const goroutines = 16
-	total := lawKeys()
+	total := lawKeys(t)
 	for _, tt := range []struct {
 		name string
 		o    keysource.SequenceOptions

@@ -261,7 +261,7 @@ func TestSequenceOnExhaustion(t *testing.T) {
 // TestSequenceOnLaws: no key is in a table twice, whatever is rolled back, and
 // what each connection gets ascends.
 func TestSequenceOnLaws(t *testing.T) {
-	total := lawKeys()
+	total := lawKeys(t)
 	f := new(file)
 	s := onConnection(t, keysource.SequenceOptions{MaxBlock: 500})
 	kept := make([][]int64, 16)

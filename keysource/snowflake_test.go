@@ -159,7 +159,7 @@ func TestSnowflakeTraits(t *testing.T) {
 // goes with the bubble's: it stands still but while all of them wait.
 func TestSnowflakeUnique(t *testing.T) {
 	const goroutines = 16
-	total := lawKeys()
+	total := lawKeys(t)
 	for _, tt := range []struct {
 		name   string
 		bits   keysource.SnowflakeBits

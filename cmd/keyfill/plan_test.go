@@ -57,7 +57,7 @@ func eachPlanned(t *testing.T, f func(t *testing.T, p *planned)) {
 		if testing.Short() && name != "sqlite" {
 			continue
 		}
-		if turn := testturn.One(t, []string{"mysql", "pgx"}); testturn.Enabled() && name != "sqlite" && name != turn {
+		if turn := testturn.One(t, []string{"mysql", "pgx"}); testturn.Enabled(t) && name != "sqlite" && name != turn {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

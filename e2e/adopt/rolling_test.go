@@ -38,8 +38,8 @@ type rolling struct {
 func rollingNow(t *testing.T) rolling {
 	t.Helper()
 	long := rolling{
-		spell: testturn.Share(2*time.Minute, 10*time.Second), pause: 500 * time.Millisecond,
-		crowd: 2, calm: testturn.Share(10*time.Second, 3*time.Second), all: true,
+		spell: testturn.Share(t, 2*time.Minute, 10*time.Second), pause: 500 * time.Millisecond,
+		crowd: 2, calm: testturn.Share(t, 10*time.Second, 3*time.Second), all: true,
 	}
 	switch {
 	case harness.Soaking():

@@ -28,7 +28,7 @@ func TestStatesOfManyTenants(t *testing.T) {
 		s.Name, s.Start, s.Exclusive, s.Block = "t.{value:tenant}", 1, true, 3
 	})))
 	tenants, letGo := 4500, 900 // of which the first are let go
-	if harness.RaceEnabled || testturn.Enabled() {
+	if harness.RaceEnabled || testturn.Enabled(t) {
 		tenants, letGo = 600, 300 // each new tenant looks at all others, which takes half an hour then
 	}
 	var wg sync.WaitGroup

@@ -95,7 +95,7 @@ func (w *swarm) hurt(err error) bool {
 // TestFaultFetchEnded: the server ends sessions in the middle of the statement
 // that reserves, or of one that waits for it.
 func TestFaultFetchEnded(t *testing.T) {
-	enough := testturn.Share(8, 4)
+	enough := testturn.Share(t, 8, 4)
 	eachFaultKindByTurns(t, 1, faultEngines[:2], func(t *testing.T, e harness.Engine, k faultKind) {
 		w := k.often().swarm(t, e).leisurely()
 		w.tolerable = aboutConnections

@@ -44,7 +44,7 @@ func FuzzStoredPostgreSQL(f *testing.F) {
 }
 
 // storedSeeds returns how many programs a plain "go test" runs on an engine.
-func storedSeeds() uint64 { return testturn.Share[uint64](90, 45) }
+func storedSeeds(t testing.TB) uint64 { return testturn.Share[uint64](t, 90, 45) }
 
 // fuzzStored fuzzes programs on modes of one engine, the first byte says on which.
 func fuzzStored(f *testing.F, modes []harness.Engine) {
@@ -52,7 +52,7 @@ func fuzzStored(f *testing.F, modes []harness.Engine) {
 		fuzzAtLength(f, modes, text)
 		return
 	}
-	for i := range storedSeeds() {
+	for i := range storedSeeds(f) {
 		f.Add(storedSeed(i))
 	}
 	var twins []*twin

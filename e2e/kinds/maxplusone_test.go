@@ -86,7 +86,7 @@ func TestMaxPlusOne(t *testing.T) {
 // left out; without one the primary key keeps them apart.
 func TestMaxPlusOneSwarm(t *testing.T) {
 	const workers = 16
-	each := testturn.Share(60, 20)
+	each := testturn.Share(t, 60, 20)
 	for _, e := range harness.ByTurns(t, maxEngines) {
 		for _, lock := range []string{policy.LockRange, policy.LockNone} {
 			t.Run(e.Name+"/"+lock, func(t *testing.T) {

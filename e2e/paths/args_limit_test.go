@@ -39,7 +39,7 @@ func TestLimit(t *testing.T) {
 			t.Parallel()
 			s := c.Scratch(t)
 			db, _ := people(t, s)
-			for total := c.limit - testturn.Share(1, 0); total <= c.limit+1; total++ {
+			for total := c.limit - testturn.Share(t, 1, 0); total <= c.limit+1; total++ {
 				query, args, rows := limitedInsert(c.Engine, total)
 				check := func(path string, want int) {
 					t.Helper()

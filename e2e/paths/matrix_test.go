@@ -70,7 +70,10 @@ func TestMatrix(t *testing.T) {
 
 func newKeyTable(t *testing.T, s *harness.Scratch, k keyCase) *keyTable {
 	// The drivers cache by text: a name is used for one type of key only.
-	b := &keyTable{Scratch: s, key: k, table: "customers_" + strings.ReplaceAll(k.name, "-", "_")}
+	b := &keyTable{
+		Scratch: s, key: k, table: "customers_" + strings.ReplaceAll(k.name, "-", "_"),
+		turn: testturn.One(t, []int{0, 1}),
+	}
 	harness.Exec(t, s.Raw, fmt.Sprintf(`CREATE TABLE %s (code VARCHAR(40) UNIQUE, name VARCHAR(40) NOT NULL,
 		n BIGINT NOT NULL, id %s NOT NULL PRIMARY KEY)`, b.table, k.columns[s.Dialect.Name]))
 	rule := k.rule()
@@ -92,7 +95,7 @@ func (b *keyTable) run(t *testing.T) {
 			continue
 		}
 		for _, path := range paths {
-			for _, rows := range b.rowsOf(shape, path) {
+			for _, rows := range b.rowsOf(t, shape, path) {
 				t.Run(fmt.Sprintf("%s/%s/%d", shape.name, path.name, rows), func(t *testing.T) {
 					c := &cell{keyTable: b, t: t, shape: shape, path: path, rows: rows}
 					c.ctx, c.rec = keyfill.Record(context.Background())
@@ -110,11 +113,11 @@ func (b *keyTable) run(t *testing.T) {
 // it of every cell. Where tests go by turns, and under the race detector, which makes a
 // cell ten times as slow, cells have one number or the other by turns: what the race
 // detector looks for depends on neither.
-func (b *keyTable) rowsOf(s shape, p path) []int {
+func (b *keyTable) rowsOf(t *testing.T, s shape, p path) []int {
 	if harness.Soaking() || s.name == shapes[0].name && !strings.HasPrefix(p.name, "prepared") {
 		return []int{1, 100}
 	}
-	if b.turn++; harness.RaceEnabled || testturn.Enabled() {
+	if b.turn++; harness.RaceEnabled || testturn.Enabled(t) {
 		return []int{1 + 6*(b.turn%2)}
 	}
 	return []int{1, 7}

@@ -51,7 +51,7 @@ func (t *Trial) Run(tb *testing.T) {
 		if t.Seeds > 0 {
 			seeds = t.Seeds
 		}
-		if isBrief() {
+		if isBrief(tb) {
 			seeds /= 3
 		}
 	}
@@ -66,7 +66,9 @@ func (t *Trial) Run(tb *testing.T) {
 
 // isBrief reports whether tests are shorter: with -short, under the race detector and where
 // tests go by turns.
-func isBrief() bool { return testing.Short() || raceEnabled || testturn.Enabled() }
+func isBrief(tb testing.TB) bool {
+	return testing.Short() || raceEnabled || testturn.Enabled(tb)
+}
 
 // NeedsAll skips a test that needs all of its worlds where -short leaves them out.
 // KEYFILL_TEST_REQUIRE=1 runs it all the same.
@@ -152,7 +154,7 @@ func (t *Trial) One(tb *testing.T, seed uint64) *World { return t.run(tb, seed, 
 // world of the first run that breaks a law, or nil.
 func (t *Trial) EveryStep(tb *testing.T, seed uint64) (last int, broken *World) {
 	stride := 1
-	if isBrief() {
+	if isBrief(tb) {
 		stride = 8
 	}
 	if testing.Short() {

@@ -1,56 +1,178 @@
-// Package testturn lets tests go by turns: of several engines, drivers, sources or faults
-// that a test knows, one run takes some, and over all tests each of them has its turn.
+// Package testturn lets tests go by turns: a test that knows several engines, drivers,
+// sources or faults takes some of them in one run, and the others in other runs.
 //
-// What belongs together in tests is the same for most engines and drivers, and each costs
-// the same in each test. "make test" goes by turns, so that a contributor waits for
-// minutes. "make test WHOLE=1", "make test RACE=1", which .ci/run is, and "go test" take
-// all.
+// What most tests show is the same for each engine and driver, and each costs the same
+// again. "make test" goes by turns, so that a contributor waits for minutes. "make
+// everything", "make test WHOLE=1" and a plain "go test" take all.
+//
+// # How a turn chooses
+//
+// All choices of a test are the digits of one number in a mixed radix: the turn plus a
+// hash of the test's name. The first choice among n is the remainder of the division by
+// n, the next choice is made from the quotient, and so on; a subtest goes on where its
+// parent stopped. So a test reaches each combination of its choices in as many
+// successive turns as there are combinations. Two choices that both took the remainder
+// of the same number would not: of two dialects and two drivers, half of the pairs would
+// never meet.
+//
+// KEYFILL_TEST_CHOICES names a folder to which each program writes the choices that its
+// tests make. The program in reach replays them and fails if a combination is out of
+// reach.
 package testturn
 
 import (
-	"hash/fnv"
+	"fmt"
 	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
 	"testing"
 )
 
-// variable makes tests go by turns. Its text says which turn it is: with another one,
-// tests take others of what they know.
-const variable = "KEYFILL_TEST_TURN"
+// Environment variables: the number of the turn, and the names of tests that take all of
+// their choices nevertheless, separated by spaces.
+const (
+	turnVariable  = "KEYFILL_TEST_TURN"
+	wholeVariable = "KEYFILL_TEST_WHOLE"
+)
 
-// Enabled reports whether tests go by turns.
-func Enabled() bool { return os.Getenv(variable) != "" }
+// Enabled reports whether the test goes by turns.
+func Enabled(t testing.TB) bool {
+	if os.Getenv(turnVariable) == "" {
+		return false
+	}
+	name, _, _ := strings.Cut(t.Name(), "/")
+	return !slices.Contains(strings.Fields(os.Getenv(wholeVariable)), name)
+}
 
-// Share returns a number of rows, seeds or tenants: whole, or few where tests go by turns.
-func Share[N any](whole, few N) N {
-	if Enabled() {
+// Share returns a number of rows, seeds or tenants: whole, or few if the test goes by
+// turns.
+func Share[N any](t testing.TB, whole, few N) N {
+	if Enabled(t) {
 		return few
 	}
 	return whole
 }
 
-// Of reports whether it is the turn of a place. The places of a test are numbered from 0,
-// and one of each so many places has its turn. Without turns each place has.
+// Of reports whether a place has its turn: one of each successive places, numbered from 0,
+// has. All calls of a test with the same each belong to one choice. Without turns each
+// place has its turn.
 func Of(t testing.TB, place, each int) bool {
-	return !Enabled() || (place+number(t, each))%each == 0
+	first := progressOf(t).shared(each)
+	return !Enabled(t) || (place+first)%each == 0
 }
 
-// Some returns the elements of all whose turn it is: one of each so many elements. Without
+// Some returns the elements whose turn it is: one of each successive elements. Without
 // turns it returns all.
 func Some[T any](t testing.TB, all []T, each int) (some []T) {
+	_, first := progressOf(t).read(Choice{Size: each})
 	for place, one := range all {
-		if Of(t, place, each) {
+		if !Enabled(t) || (place+first)%each == 0 {
 			some = append(some, one)
 		}
 	}
 	return some
 }
 
-// One returns the one of several whose turn it is.
-func One[T any](t testing.TB, all []T) T { return all[number(t, len(all))] }
+// One returns the element whose turn it is, also without turns.
+func One[T any](t testing.TB, all []T) T {
+	_, place := progressOf(t).read(Choice{Size: len(all)})
+	return all[place]
+}
 
-// number returns a number below n, which depends on the name of the test and the turn.
-func number(t testing.TB, n int) int {
-	sum := fnv.New32a()
-	_, _ = sum.Write([]byte(os.Getenv(variable) + t.Name())) // it never fails
-	return int(sum.Sum32() % uint32(n))
+// Nested returns the place of the group whose turn it is, and a place in that group, also
+// without turns. The elements are the names of the subtests that the test runs for them,
+// so that a replay knows which subtests a choice leaves out.
+func Nested(t testing.TB, groups [][]string) (group, place int) {
+	return progressOf(t).read(Choice{Groups: groups})
+}
+
+// turn returns the number of the turn, 0 without turns.
+func turn() uint64 {
+	text := os.Getenv(turnVariable)
+	if text == "" {
+		return 0
+	}
+	n, err := strconv.ParseUint(text, 10, 62)
+	if err != nil {
+		panic(fmt.Sprintf("testturn: %s=%q is not a number: set it to 1, 2, 3, …", turnVariable, text))
+	}
+	return n
+}
+
+// progress is how far a test has read its number.
+type progress struct {
+	name string
+
+	mu     sync.Mutex
+	cursor Cursor
+	made   int         // choices
+	places map[int]int // the choices of Of, by each
+}
+
+// tests holds the progress of the tests that run. A subtest has to find the choices of its
+// parent, and a testing.TB carries nothing but its name.
+var tests sync.Map // of *progress, by name
+
+// progressOf returns the progress of a test. A test without any begins where the nearest
+// of its parents is now.
+func progressOf(t testing.TB) *progress {
+	name := t.Name()
+	if p, ok := tests.Load(name); ok {
+		return p.(*progress)
+	}
+	p := &progress{name: name, cursor: Start(turn(), name), places: map[int]int{}}
+	begun := Record{Test: name}
+	if parent := parentOf(name); parent != nil {
+		var at Cursor
+		at, begun.After = parent.at()
+		begun.Parent, p.cursor = parent.name, at.Child(name)
+	}
+	write(begun)
+	tests.Store(name, p)
+	t.Cleanup(func() { tests.Delete(name) })
+	return p
+}
+
+// parentOf returns the progress of the nearest parent that has made a choice, or nil.
+func parentOf(name string) *progress {
+	for {
+		i := strings.LastIndexByte(name, '/')
+		if i < 0 {
+			return nil
+		}
+		name = name[:i]
+		if p, ok := tests.Load(name); ok {
+			return p.(*progress)
+		}
+	}
+}
+
+func (p *progress) at() (c Cursor, made int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.cursor, p.made
+}
+
+func (p *progress) read(c Choice) (group, place int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.readLocked(c)
+}
+
+// shared returns the one choice of all calls with the same each.
+func (p *progress) shared(each int) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, ok := p.places[each]; !ok {
+		_, p.places[each] = p.readLocked(Choice{Size: each})
+	}
+	return p.places[each]
+}
+
+func (p *progress) readLocked(c Choice) (group, place int) {
+	p.made++
+	write(Record{Test: p.name, Choice: c})
+	return p.cursor.Read(c)
 }

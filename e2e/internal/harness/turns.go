@@ -1,41 +1,52 @@
 package harness
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/keyfill/keyfill/internal/testturn"
 )
 
-// ByTurns returns some of the engines of a test where tests go by turns: one that is in
-// process, and one behind a server, whose dialect has its turn first and then its driver.
+// ByTurns returns some of the engines of a test that goes by turns: one that is in
+// process, and one of a server, chosen by its dialect first and then by its driver.
 // Otherwise it returns all: see package testturn.
 func ByTurns(t *testing.T, engines []Engine) []Engine {
 	t.Helper()
-	if !testturn.Enabled() {
-		return engines
-	}
-	var inProcess, servers []Engine
+	var inProcess []Engine
+	var dialects []string
+	servers := map[string][]Engine{}
 	for _, e := range engines {
 		if e.Server == nil {
 			inProcess = append(inProcess, e)
-		} else {
-			servers = append(servers, e)
+			continue
 		}
+		name := e.Dialect.Name
+		if servers[name] == nil {
+			dialects = append(dialects, name)
+		}
+		servers[name] = append(servers[name], e)
 	}
 	var chosen []Engine
 	if len(inProcess) > 0 {
-		chosen = append(chosen, testturn.One(t, inProcess))
+		_, place := testturn.Nested(t, [][]string{namesOf(inProcess)})
+		chosen = append(chosen, inProcess[place])
 	}
-	if len(servers) > 0 {
-		var dialects []string
-		for _, e := range servers {
-			if !slices.Contains(dialects, e.Dialect.Name) {
-				dialects = append(dialects, e.Dialect.Name)
-			}
+	if len(dialects) > 0 {
+		var names [][]string
+		for _, dialect := range dialects {
+			names = append(names, namesOf(servers[dialect]))
 		}
-		dialect := testturn.One(t, dialects)
-		chosen = append(chosen, testturn.One(t, slices.DeleteFunc(servers, func(e Engine) bool { return e.Dialect.Name != dialect })))
+		group, place := testturn.Nested(t, names)
+		chosen = append(chosen, servers[dialects[group]][place])
+	}
+	if !testturn.Enabled(t) {
+		return engines
 	}
 	return chosen
+}
+
+func namesOf(engines []Engine) (names []string) {
+	for _, e := range engines {
+		names = append(names, e.Name)
+	}
+	return names
 }

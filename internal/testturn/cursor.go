@@ -1,0 +1,44 @@
+package testturn
+
+import "hash/fnv"
+
+// Choice is one choice of a test: a number below Size, or a group and an element of that
+// group.
+type Choice struct {
+	Size   int        `json:",omitempty"`
+	Groups [][]string `json:",omitempty"` // the names of subtests
+}
+
+// Cursor is what is left of a test's number after the choices that were made.
+type Cursor struct{ rest uint64 }
+
+// Start returns the number of a test in a turn. Tests of different names begin elsewhere,
+// so that one turn takes other choices in each of them.
+func Start(turn uint64, name string) Cursor { return Cursor{turn + hash(name)} }
+
+// Child returns the number of a subtest that begins here. Adding a constant keeps the
+// combinations of the subtest's choices with those of its parent, and lets siblings
+// choose differently.
+func (c Cursor) Child(name string) Cursor { return Cursor{c.rest + hash(name)} }
+
+// Read reads a choice: a number below its size, or the places of a group and of an element
+// in it.
+func (c *Cursor) Read(choice Choice) (group, place int) {
+	if choice.Groups == nil {
+		return 0, c.digit(choice.Size)
+	}
+	group = c.digit(len(choice.Groups))
+	return group, c.digit(len(choice.Groups[group]))
+}
+
+func (c *Cursor) digit(size int) int {
+	digit := c.rest % uint64(size)
+	c.rest /= uint64(size)
+	return int(digit)
+}
+
+func hash(name string) uint64 {
+	sum := fnv.New32a()
+	_, _ = sum.Write([]byte(name)) // it never fails
+	return uint64(sum.Sum32())
+}

@@ -1,0 +1,50 @@
+package testturn
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// choicesVariable names the folder for the choices of the tests that run.
+const choicesVariable = "KEYFILL_TEST_CHOICES"
+
+// Record is a line of a program's file: a test made a choice, or is about to make its first
+// one, After so many choices of its Parent.
+type Record struct {
+	Test   string
+	Parent string `json:",omitempty"`
+	After  int    `json:",omitempty"`
+	Choice Choice
+}
+
+// write appends a record to the file of this process, if there is a folder for it. The
+// file's name begins with that of the test program, up to a tilde.
+func write(r Record) {
+	folder := os.Getenv(choicesVariable)
+	if folder == "" {
+		return
+	}
+	line, err := json.Marshal(r)
+	if err == nil {
+		program := strings.TrimSuffix(filepath.Base(os.Args[0]), ".test")
+		err = appendTo(filepath.Join(folder, fmt.Sprintf("%s~%d.jsonl", program, os.Getpid())), append(line, '\n'))
+	}
+	if err != nil {
+		panic(fmt.Sprintf("testturn: %s: %v", choicesVariable, err))
+	}
+}
+
+func appendTo(path string, line []byte) error {
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	if err != nil {
+		return err
+	}
+	if _, err := f.Write(line); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}
