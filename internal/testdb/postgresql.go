@@ -49,6 +49,18 @@ func findPostgreSQL() (programs, error) {
 	return findTogether("postgres", "initdb")
 }
 
+// folder18 is where scripts/servers installs PostgreSQL 18 beside the system's version.
+const folder18 = "/usr/local/lib/keyfill/postgresql-18/bin"
+
+// PostgreSQL18 returns the engine of version 18, whose programs scripts/servers installs
+// in a folder of their own where npm is.
+func PostgreSQL18() *Engine {
+	e := PostgreSQL()
+	e.name, e.variable = "PostgreSQL 18", "KEYFILL_TEST_POSTGRESQL18"
+	e.find = func() (programs, error) { return findIn([]string{folder18}, "postgres", "initdb") }
+	return e
+}
+
 func installPostgreSQL(l *local) []string {
 	return []string{
 		l.programs["initdb"],

@@ -16,7 +16,10 @@ const preparedVariable = "KEYFILL_TEST_PREPARED"
 // copyPrepared makes the data folder from the one that is prepared, and prepares it
 // where it is not there.
 func (l *local) copyPrepared(folder string) error {
-	prepared := filepath.Join(folder, filepath.Base(l.engine.install(l)[0]))
+	// Two versions of an engine have programs of the same name in folders of their own.
+	program := l.engine.install(l)[0]
+	version := filepath.Base(filepath.Dir(filepath.Dir(program)))
+	prepared := filepath.Join(folder, version+"-"+filepath.Base(program))
 	lock, err := os.OpenFile(prepared+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return fmt.Errorf("%s: %w", preparedVariable, err)

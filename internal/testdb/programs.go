@@ -16,7 +16,7 @@ type programs map[string]string
 type missingError struct{ names []string }
 
 func (e *missingError) Error() string {
-	return strings.Join(e.names, ", ") + " not found (in $PATH, /usr/sbin, /usr/bin, /usr/local/bin, /usr/lib/postgresql/*/bin)"
+	return strings.Join(e.names, ", ") + " not found (in $PATH, /usr/sbin, /usr/bin, /usr/local/bin, /usr/lib/postgresql/*/bin; PostgreSQL 18 in " + folder18 + ")"
 }
 
 // findEach finds each program in the first folder that has it.
@@ -39,8 +39,10 @@ func findEach(names ...string) (programs, error) {
 
 // findTogether finds the programs in the first folder that has all of them,
 // because programs of two versions do not work together.
-func findTogether(names ...string) (programs, error) {
-	for _, folder := range folders() {
+func findTogether(names ...string) (programs, error) { return findIn(folders(), names...) }
+
+func findIn(folders []string, names ...string) (programs, error) {
+	for _, folder := range folders {
 		found := programs{}
 		for _, name := range names {
 			if isProgram(folder, name) {

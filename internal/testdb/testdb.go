@@ -31,6 +31,7 @@
 //
 //	KEYFILL_TEST_MARIADB     mysql://user:password@host:port
 //	KEYFILL_TEST_POSTGRESQL  postgres://user:password@host:port?sslmode=disable
+//	KEYFILL_TEST_POSTGRESQL18  the same for version 18
 //
 // name a running server to use instead. The user must be allowed to create
 // databases. What follows the "?" goes to the driver as it is. [Start] does
@@ -121,6 +122,16 @@ func (s *Server) Need(t testing.TB) {
 	default:
 		t.Fatalf("testdb: %s: %v", s.engine.name, err)
 	}
+}
+
+// Installed reports whether the server can be had: its programs are installed, or the
+// environment names it.
+func (s *Server) Installed() bool {
+	if os.Getenv(s.engine.variable) != "" {
+		return true
+	}
+	_, err := s.engine.find()
+	return err == nil
 }
 
 // Skip skips the test for want of what, for example "MariaDB". Under

@@ -15,8 +15,14 @@ import (
 	"github.com/keyfill/keyfill/internal/testdb"
 )
 
+// engines returns the engines of databases. PostgreSQL 18 is among them where it is
+// installed: it can be had for some machines only.
 func engines() []*testdb.Engine {
-	return []*testdb.Engine{testdb.MariaDB(), testdb.PostgreSQL()}
+	all := []*testdb.Engine{testdb.MariaDB(), testdb.PostgreSQL()}
+	if e := testdb.PostgreSQL18(); testdb.New(e).Installed() {
+		all = append(all, e)
+	}
+	return all
 }
 
 func TestKillStopRestart(t *testing.T) {
