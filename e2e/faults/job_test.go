@@ -117,16 +117,17 @@ func (j *job) run() error {
 
 // open opens the job's database through keyfill.
 func (j *job) open() (harness.Engine, *sql.DB, error) {
-	i := slices.IndexFunc(harness.Engines, func(e harness.Engine) bool { return e.Name == j.Engine })
+	engines := harness.InVersions(harness.Engines)
+	i := slices.IndexFunc(engines, func(e harness.Engine) bool { return e.Name == j.Engine })
 	if i < 0 {
 		return harness.Engine{}, nil, fmt.Errorf("no engine %q", j.Engine)
 	}
-	connector, err := harness.NewConnector(harness.Engines[i].Driver, j.DSN)
+	connector, err := harness.NewConnector(engines[i].Driver, j.DSN)
 	if err != nil {
 		return harness.Engine{}, nil, err
 	}
 	cfg := harness.FillID("t", policy.Table{InPlace: &j.Source})
-	cfg.Dialect, cfg.Stores = harness.Engines[i].Dialect.Name, j.Stores
+	cfg.Dialect, cfg.Stores = engines[i].Dialect.Name, j.Stores
 	if j.Patience == 0 {
 		cfg.StoreWait = jobPatience // the default may pass on a busy machine
 	}
@@ -140,5 +141,5 @@ func (j *job) open() (harness.Engine, *sql.DB, error) {
 	}
 	db.SetMaxOpenConns(j.Hands)
 	db.SetMaxIdleConns(j.Hands)
-	return harness.Engines[i], db, nil
+	return engines[i], db, nil
 }

@@ -14,5 +14,5 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	testdb.Main(m, harness.MariaDB, harness.PostgreSQL, mariadb, postgresql)
+	testdb.Main(m, harness.MariaDB, harness.PostgreSQL, harness.PostgreSQL18, mariadb, postgresql)
 }

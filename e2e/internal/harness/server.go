@@ -23,6 +23,9 @@ func Soaking() bool { return os.Getenv("KEYFILL_SOAK") == "1" }
 var (
 	MariaDB    = testdb.New(testdb.MariaDB())
 	PostgreSQL = testdb.New(testdb.PostgreSQL())
+
+	// PostgreSQL18 is beside the version of the system where it is installed: see ByTurns.
+	PostgreSQL18 = testdb.New(testdb.PostgreSQL18())
 )
 
 // SessionOf returns the number of the only connection's session on its server.

@@ -7,10 +7,11 @@ import (
 )
 
 // ByTurns returns some of the engines of a test that goes by turns: one that is in
-// process, and one of a server, chosen by its dialect first and then by its driver.
-// Otherwise it returns all: see package testturn.
+// process, and one of a server, chosen by its dialect first and then by its driver and
+// the server's version. Otherwise it returns all: see package testturn.
 func ByTurns(t *testing.T, engines []Engine) []Engine {
 	t.Helper()
+	engines = InVersions(engines)
 	var inProcess []Engine
 	var dialects []string
 	servers := map[string][]Engine{}
@@ -42,6 +43,19 @@ func ByTurns(t *testing.T, engines []Engine) []Engine {
 		return engines
 	}
 	return chosen
+}
+
+// InVersions adds to each engine on PostgreSQL the same one on version 18, if that is
+// installed.
+func InVersions(engines []Engine) (all []Engine) {
+	for _, e := range engines {
+		all = append(all, e)
+		if e.Server == PostgreSQL && PostgreSQL18.Installed() {
+			e.Name, e.Server = e.Name+"-18", PostgreSQL18
+			all = append(all, e)
+		}
+	}
+	return all
 }
 
 func namesOf(engines []Engine) (names []string) {
