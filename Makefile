@@ -113,7 +113,7 @@ staticcheck := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 golangci    := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 govulncheck := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 
-.PHONY: test quick newest lint sim soak roundtrips bench cost profiles layouts charts benchmarks approaches fuzz corpus reference release tag demo servers
+.PHONY: test testrun quick newest lint sim soak roundtrips bench cost profiles layouts charts benchmarks approaches fuzz corpus reference release tag demo servers
 
 # A server that is missing fails the tests that need it. Results are not
 # cached: they depend on the servers installed. Tests wait for servers, processes
@@ -125,7 +125,7 @@ govulncheck := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 # Tests go by turns but for WHOLE=1 and RACE=1.
 longest := ./faults ./binding ./store ./check ./adopt ./stores ./truth ./kinds
 test: export KEYFILL_TEST_TURN = $(if $(filter 1,$(WHOLE)),,$(TURN))
-test: servers
+test: servers testrun
 	scripts/quickly env KEYFILL_TEST_REQUIRE=1 $(if $(filter 1,$(RACE)),,GOGC=400) AT_ONCE=$(if $(filter 1,$(RACE)),2,3) FIRST='e2e keyfilletcd keyfillredis' LONGEST='$(longest)' scripts/each-module \
 		$(CURDIR)/scripts/longest-first -count=1 -ldflags=-s -p=$(if $(filter 1,$(RACE)),3,4) -parallel=4 -timeout=45m $(if $(filter 1,$(RACE)),-race) $(TESTFLAGS)
 ifeq ($(RACE),1)
@@ -154,6 +154,10 @@ quick:
 
 servers:
 	@scripts/servers
+
+# It runs go test for "make test": see internal/testrun.
+testrun:
+	@GOWORK=off go build -o bin/testrun ./internal/testrun
 
 lint:
 	bash -n scripts/* .ci/run

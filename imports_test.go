@@ -118,6 +118,7 @@ var arrows = map[string][]string{
 	"internal/storetest":   {module + "/keysource"},
 	"internal/testbrowser": {},
 	"internal/testdb":      {},
+	"internal/testrun":     {},
 	"keyfillhttp":          {module, module + "/internal/testbrowser", module + "/policy"}, // the last two in its tests alone
 	"keyfilltest": {
 		module,

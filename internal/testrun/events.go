@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"strings"
+)
+
+// event is a line that go test -json prints: see "go doc test2json".
+type event struct {
+	Action  string
+	Package string
+	Test    string
+	Output  string
+}
+
+// The states of a test that has no result. The others are actions of events: pass, fail
+// and skip.
+const (
+	running = "run"
+	paused  = "pause" // t.Parallel waits for its turn
+)
+
+// test is a test or a subtest.
+type test struct {
+	name   string // with a slash: a subtest
+	state  string
+	output strings.Builder
+}
+
+// hasResult reports whether the test has passed, failed or been skipped.
+func (t *test) hasResult() bool { return t.state != running && t.state != paused }
+
+// passed reports whether the test has passed or been skipped.
+func (t *test) passed() bool { return t.state == "pass" || t.state == "skip" }
+
+// program is a package's test program.
+type program struct {
+	name   string
+	action string // pass, fail or skip; empty if go test ended before the program
+	tests  []*test
+	byName map[string]*test
+	whole  strings.Builder // all output
+	output strings.Builder // the output of no test
+	judged bool            // package testing has printed PASS or FAIL, so all tests have a result
+}
+
+// lost reports whether the program has ended before all of its tests had a result.
+// A program that has ended before its first test would do so again.
+func (p *program) lost() bool { return p.action == "fail" && !p.judged && len(p.tests) > 0 }
+
+// topLevel returns the tests that are no subtests, in the order in which they began.
+func (p *program) topLevel() (all []*test) {
+	for _, t := range p.tests {
+		if !strings.Contains(t.name, "/") {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// take notes an event.
+func (p *program) take(e event) {
+	if e.Test == "" {
+		p.whole.WriteString(e.Output)
+		p.output.WriteString(e.Output)
+		p.judged = p.judged || e.Output == "PASS\n" || e.Output == "FAIL\n"
+		return
+	}
+	t := p.byName[e.Test]
+	if t == nil {
+		t = &test{name: e.Test, state: running}
+		p.byName[e.Test] = t
+		p.tests = append(p.tests, t)
+	}
+	switch e.Action {
+	case "output":
+		p.whole.WriteString(e.Output)
+		t.output.WriteString(e.Output)
+	case "run", "cont":
+		t.state = running
+	case "pause", "pass", "fail", "skip":
+		t.state = e.Action
+	}
+}
+
+// reader reads the events of go test.
+type reader struct {
+	ended     func(*program)
+	out, errs io.Writer
+	programs  []*program
+	byName    map[string]*program
+}
+
+// read reads all events until the input ends.
+func (r *reader) read(in io.Reader) {
+	lines := bufio.NewReader(in)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if len(line) > 0 {
+			r.line(line)
+		}
+		if err != nil {
+			return // the writer is in this process: it is the end
+		}
+	}
+}
+
+// line takes a line. What is no event is printed as it is.
+func (r *reader) line(line []byte) {
+	var e event
+	if err := json.Unmarshal(line, &e); err != nil || e.Action == "" {
+		_, _ = r.out.Write(line)
+		return
+	}
+	if e.Package == "" { // of the compiler
+		_, _ = io.WriteString(r.errs, e.Output)
+		return
+	}
+	p := r.byName[e.Package]
+	if p == nil {
+		p = &program{name: e.Package, byName: map[string]*test{}}
+		if r.byName == nil {
+			r.byName = map[string]*program{}
+		}
+		r.byName[e.Package] = p
+		r.programs = append(r.programs, p)
+	}
+	p.take(e)
+	if e.Test == "" && (e.Action == "pass" || e.Action == "fail" || e.Action == "skip") {
+		p.action = e.Action
+		r.ended(p)
+	}
+}
+
+// finish returns all programs. Those that have not ended, since go test was killed,
+// are printed first.
+func (r *reader) finish() []*program {
+	for _, p := range r.programs {
+		if p.action == "" {
+			r.ended(p)
+		}
+	}
+	return r.programs
+}
