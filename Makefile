@@ -1,11 +1,22 @@
 # Go 1.26, make and bash have to be there. What else the tests need is
 # installed by "make test": see scripts/servers.
 #
+#	make quick          the tests that need no server, in seconds: while you work
 #	make test           all tests of all modules, on real servers; of the drivers, sources
-#	                    and faults that a test knows it takes some, TURN=2 others
-#	make test WHOLE=1   the same with all of these
-#	make test RACE=1    the same with the race detector
-#	make quick          the tests that need no server, in a minute: while you work
+#	                    and faults that a test knows it takes some, TURN=2 others. It prints
+#	                    how many turns take all. WHOLE=1 takes all, RACE=1 runs under the
+#	                    race detector; with BASE, a commit, tests whose files differ from it
+#	                    take all of their choices, and tests of documents and programs that
+#	                    differ run too
+#	make race           the race detector where goroutines meet: the engine-free tests of the
+#	                    wrapper and its sources, etcd, Redis, and keys in the caller's
+#	                    transaction
+#	make everything     all tests with all of their choices, under the race detector and
+#	                    without it where that shortens them, and make newest: every night,
+#	                    and before an issue is closed. It prints the tree's hash, minutes,
+#	                    load and result
+#	make loaded         make test beside eight busy loops: no test may fail because a machine
+#	                    is slow
 #	make newest         the tests of what only a newer Go has, by NEWEST=go1.27.1
 #	make lint           what must be clean before a commit
 #	make sim            the simulator: looks for all mutants, and then runs all trials in turn
@@ -61,9 +72,11 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 
 RACE      ?=
-WHOLE     ?= $(RACE)
-# Which of the engines, drivers, sources and faults have their turn: see internal/testturn.
+WHOLE     ?=
+# Which of the engines, drivers, sources and faults have their turn: see internal/testturn
+# and scripts/by-turns.
 TURN      ?= 1
+BASE      ?=
 TESTFLAGS ?=
 BENCH     ?= .
 COUNT     ?= 1
@@ -109,11 +122,10 @@ NEWEST      ?= go1.27.1
 # A folder with a copy of https://vuln.go.dev, for govulncheck.
 VULNDB    ?=
 
-staticcheck := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 golangci    := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 govulncheck := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 
-.PHONY: test testrun quick newest lint sim soak roundtrips bench cost profiles layouts charts benchmarks approaches fuzz corpus reference release tag demo servers
+.PHONY: test testrun race everything loaded quick newest lint sim soak roundtrips bench cost profiles layouts charts benchmarks approaches fuzz corpus reference release tag demo servers
 
 # A server that is missing fails the tests that need it. Results are not
 # cached: they depend on the servers installed. Tests wait for servers, processes
@@ -122,18 +134,29 @@ govulncheck := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 # package that waits, so other modules run beside it; e2e takes as long as all others. What
 # waits longest begins first. Debuggers alone read DWARF and symbols: without them a test
 # program is linked in half the time; with GOGC=400 they collect their garbage more rarely.
-# Tests go by turns but for WHOLE=1 and RACE=1.
+# A program that dies is started again for the tests that have no result.
 longest := ./faults ./binding ./store ./check ./adopt ./stores ./truth ./kinds
-test: export KEYFILL_TEST_TURN = $(if $(filter 1,$(WHOLE)),,$(TURN))
+test: export TURN := $(if $(filter 1,$(WHOLE)),,$(TURN))
+test: export BASE := $(BASE)
 test: servers testrun
-	scripts/quickly env KEYFILL_TEST_REQUIRE=1 $(if $(filter 1,$(RACE)),,GOGC=400) AT_ONCE=$(if $(filter 1,$(RACE)),2,3) FIRST='e2e keyfilletcd keyfillredis' LONGEST='$(longest)' scripts/each-module \
+	scripts/by-turns scripts/quickly env KEYFILL_TEST_REQUIRE=1 $(if $(filter 1,$(RACE)),,GOGC=400) AT_ONCE=$(if $(filter 1,$(RACE)),2,3) FIRST='e2e keyfilletcd keyfillredis' LONGEST='$(longest)' scripts/each-module \
 		$(CURDIR)/scripts/longest-first -count=1 -ldflags=-s -p=$(if $(filter 1,$(RACE)),3,4) -parallel=4 -timeout=45m $(if $(filter 1,$(RACE)),-race) $(TESTFLAGS)
-ifeq ($(RACE),1)
-	# The race detector shortens their laws and simulations, which are whole here.
-	GOWORK=off go test -count=1 $(TESTFLAGS) ./keysource ./internal/sim ./internal/store
-	cd keyfilletcd && GOWORK=off go test -count=1 -run Simulation $(TESTFLAGS) .
-	cd e2e && GOWORK=off KEYFILL_TEST_REQUIRE=1 go test -count=1 -run '^(TestStatesOfManyTenants|TestMatrix)$$' $(TESTFLAGS) ./binding ./paths
-endif
+
+# Simulations and laws are shorter under the race detector: see "everything".
+race: servers testrun
+	GOWORK=off KEYFILL_TEST_REQUIRE=1 bin/testrun -count=1 -race -timeout=20m $(TESTFLAGS) -- \
+		. ./internal/store ./internal/keys ./internal/fill ./internal/session ./keysource
+	set -e; for folder in keyfilletcd keyfillredis; do \
+		(cd $$folder && GOWORK=off KEYFILL_TEST_REQUIRE=1 ../scripts/quickly ../bin/testrun -count=1 -race -timeout=20m $(TESTFLAGS) -- .); \
+	done
+	cd e2e && GOWORK=off KEYFILL_TEST_REQUIRE=1 ../scripts/quickly ../bin/testrun -count=1 -race -timeout=20m $(TESTFLAGS) -- ./joined
+
+# Each part runs whatever became of the others.
+everything: servers testrun
+	scripts/everything
+
+loaded:
+	scripts/beside-loops 8 $(MAKE) test
 
 # database/sql scans columns in another way from Go 1.27 on.
 newest: export GOTOOLCHAIN = $(NEWEST)
@@ -159,6 +182,8 @@ servers:
 testrun:
 	@GOWORK=off go build -o bin/testrun ./internal/testrun
 
+# One linter for each module, as its users see it: golangci-lint has go vet and staticcheck
+# in it.
 lint:
 	bash -n scripts/* .ci/run
 	@unformatted=$$(find . -name '*.go' -not -path '*/testdata/*' -exec gofmt -l {} +); \
@@ -167,11 +192,7 @@ lint:
 		exit 1; \
 	fi
 	scripts/each-module go mod tidy -diff
-	scripts/each-module go vet ./...
-	scripts/each-module $(staticcheck) ./...
 	scripts/each-module $(golangci) run ./...
-	# The same golangci-lint, with the plugin of keyfillvet.
-	cd keyfillvet && GOWORK=off KEYFILL_GOLANGCI=1 go test -count=1 -run '^TestGolangci$$' ./golangci
 	@before=$$(cksum go.work.sum); go list -m all >/dev/null; \
 	if [[ "$$before" != "$$(cksum go.work.sum)" ]]; then \
 		printf 'go.work.sum was not whole: commit it as it is now\n'; \

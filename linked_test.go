@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/keyfill/keyfill/internal/testturn"
 )
 
 // heavy are packages that a program has only if it asks for metrics, for the page or for
@@ -21,6 +23,7 @@ var heavy = []string{
 // no package of metrics, no client of etcd or Redis and no web server of keyfill's. Drivers
 // that bring such packages themselves are compared without keyfill's package.
 func TestMetricsAreNotLinked(t *testing.T) {
+	testturn.WhenChanged(t, "*.go", "*.mod")
 	if found := heavyOf(t, ".", "."); len(found) > 0 {
 		t.Errorf("the root contains %q", found)
 	}

@@ -8,11 +8,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/keyfill/keyfill/internal/testturn"
 )
 
 // TestWay bounds the files that a statement passes through when its text was seen
 // before: what the coverage of one execution says, of a program that is built for it.
 func TestWay(t *testing.T) {
+	testturn.WhenChanged(t, "*.go")
 	if testing.Short() && os.Getenv("KEYFILL_TEST_REQUIRE") != "1" {
 		t.Skip("it builds a program: left out by -short")
 	}

@@ -9,4 +9,9 @@ require (
 	golang.org/x/mod v0.42.0
 )
 
-require golang.org/x/text v0.43.0 // indirect
+require (
+	github.com/keyfill/keyfill v0.0.0
+	golang.org/x/text v0.43.0 // indirect
+)
+
+replace github.com/keyfill/keyfill => ../

@@ -17,6 +17,8 @@ import (
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/sumdb/dirhash"
 	"golang.org/x/mod/zip"
+
+	"github.com/keyfill/keyfill/internal/testturn"
 )
 
 // shared is the folder that libraries returns; "" until it is needed.
@@ -109,6 +111,7 @@ func content(t *testing.T, folder string) map[string][]byte {
 // again without a build cache (left out by -short), and from the commit that is tagged;
 // what they hold runs, and the sums fit. "make release" builds all platforms twice.
 func TestRelease(t *testing.T) {
+	testturn.WhenChanged(t, "release/", "*.mod", "*.sum", "go.work")
 	ctx, here := context.Background(), runtime.GOOS+"/"+runtime.GOARCH
 	folder := repository(t, tiny())
 	build := func(platforms string, flags ...string) map[string][]byte {
@@ -220,6 +223,7 @@ func TestNotCommitted(t *testing.T) {
 // TestSumsAreTheProxys: the sums that a release writes are those of the zip that is made
 // from the tag.
 func TestSumsAreTheProxys(t *testing.T) {
+	testturn.WhenChanged(t, "release/", "*.mod", "*.sum", "go.work")
 	ctx, folder := context.Background(), repository(t, tiny())
 	if err := run(ctx, []string{"tag", "-root", folder, "-version", "v0.1.0"}, &bytes.Buffer{}); err != nil {
 		t.Fatal(err)
@@ -249,6 +253,7 @@ func TestSumsAreTheProxys(t *testing.T) {
 // form of a release, as its files are now. It refuses it in the form of the main branch,
 // whose go.mod replaces modules. Nothing is compiled.
 func TestInstallable(t *testing.T) {
+	testturn.WhenChanged(t, "release/", "*.mod", "*.sum", "go.work")
 	ctx := context.Background()
 	s := opened(t, repository(t, working(t)))
 	folder, proxy := t.TempDir(), t.TempDir()
@@ -293,6 +298,7 @@ func TestInstallable(t *testing.T) {
 // TestGettable: a module of a user gets each published module from a proxy by its version,
 // and finds all packages. Nothing is compiled.
 func TestGettable(t *testing.T) {
+	testturn.WhenChanged(t, "release/", "*.mod", "*.sum", "go.work")
 	ctx := context.Background()
 	s := opened(t, repository(t, working(t)))
 	proxy, home, user := t.TempDir(), libraries(t), t.TempDir()

@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/keyfill/keyfill/internal/testturn"
 )
 
 // TestUnusedMethodsAreLeftOut: the linker can leave out of an application the
@@ -13,6 +15,7 @@ import (
 // reflect for a method by an index or by a name that is not a constant; it marks
 // such a function with <ReflectMethod>.
 func TestUnusedMethodsAreLeftOut(t *testing.T) {
+	testturn.WhenChanged(t, "*.go", "*.mod")
 	cmd := exec.Command("go", "build", "-ldflags=-dumpdep", "-o", filepath.Join(t.TempDir(), "program"), "./testdata/program")
 	dump, err := cmd.CombinedOutput() // the linker writes its dump to stderr
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/keyfill/keyfill/internal/testturn"
 )
 
 // root is the root of the repository.
@@ -189,6 +191,7 @@ func isPartOfError(t *testing.T, b block) bool {
 // TestBlocks: every block is in a language that a test looks at, and what is no code says
 // why.
 func TestBlocks(t *testing.T) {
+	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/")
 	seen := map[string]bool{}
 	count := 0
 	for _, page := range pages(t) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
+	"github.com/keyfill/keyfill/internal/testturn"
 )
 
 // notRun are the commands that no test runs, by the words with which they begin, with the
@@ -94,6 +95,7 @@ func (p *place) database(t *testing.T, name, variable, tables string) string {
 // place that the page describes. Of the others it is looked at whether what they name is
 // there: targets of make, tests, folders.
 func TestCommands(t *testing.T) {
+	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/")
 	here := map[string]*place{}
 	used := map[string]bool{}
 	ran := 0

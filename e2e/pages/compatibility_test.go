@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
+	"github.com/keyfill/keyfill/internal/testturn"
 
 	_ "github.com/lib/pq"
 	_ "github.com/mattn/go-sqlite3"
@@ -55,6 +56,7 @@ var examplesOwn = []string{"github.com/google/uuid", "github.com/jackc/pgx/v5"}
 // than the page's is told; it is an error where KEYFILL_COMPATIBILITY=1, which "make tag"
 // sets.
 func TestCompatibility(t *testing.T) {
+	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/")
 	const begin, end = "<!-- compatibility: cd e2e && go test -run TestCompatibility ./pages -update -->\n", "<!-- end of compatibility -->"
 	shown := sectionOf(t, "compatibility.md", begin, end)
 	versions := map[string]string{}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
+	"github.com/keyfill/keyfill/internal/testturn"
 )
 
 // shownKeys are the keys of docs/performance.md that docs/sources.md shows, with the
@@ -25,6 +26,7 @@ var shownKeys = []struct{ key, source string }{
 
 // TestFigures: docs/sources.md shows the figures that docs/performance.md has.
 func TestFigures(t *testing.T) {
+	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/")
 	const begin, end = "<!-- figures: cd e2e && go test -run TestFigures ./pages -update -->\n", "<!-- end of figures -->"
 	shown, want := sectionOf(t, "sources.md", begin, end), figures(t)
 	if *harness.UpdateDocs {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/keyfill/keyfill/internal/testturn"
 )
 
 // workspace is a folder with a go.work that holds all modules of the repository and one
@@ -91,6 +93,7 @@ func policyOf(t *testing.T, page string) block {
 // TestGo: every block of Go is compiled and vetted: a program as it is, a fragment among
 // the names that its page has introduced, a difference on both sides.
 func TestGo(t *testing.T) {
+	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/")
 	w := newWorkspace(t)
 	number := 0
 	for _, b := range blocks(t, "go", "diff") {
@@ -113,6 +116,7 @@ func TestGo(t *testing.T) {
 
 // TestGoIsCompiled: a block with a mistake is an error that names the line of its page.
 func TestGoIsCompiled(t *testing.T) {
+	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/")
 	w := newWorkspace(t)
 	b := block{page: "p.md", line: 7, language: "go"}
 	for i, text := range []string{"a := 1\nb := a + ctx\n", "var a int = dsn\n"} {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/keyfill/keyfill/internal/testdb"
+	"github.com/keyfill/keyfill/internal/testturn"
 )
 
 // engine is an engine that runs here.
@@ -80,6 +81,7 @@ func keyfill(t *testing.T) string {
 // TestStatements: every block of SQL is executed in an empty database of each engine that
 // the words behind its fence name.
 func TestStatements(t *testing.T) {
+	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/")
 	for _, b := range blocks(t, "sql") {
 		if b.isOfRecipe() {
 			continue

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/testturn"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -21,6 +22,7 @@ const schemaFile = "policy/keyfill.schema.json"
 // A whole one names the schema in its first line; a fragment is a policy when the line
 // "version: 1" stands before it.
 func TestPolicies(t *testing.T) {
+	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/")
 	if _, err := os.Stat(filepath.Join(root, schemaFile)); err != nil {
 		t.Fatal(err)
 	}
@@ -86,6 +88,7 @@ func namesSchemaBeside(name, text string) bool {
 
 // TestSchemaIsNamed: the README and the reference name the schema, which is there.
 func TestSchemaIsNamed(t *testing.T) {
+	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/")
 	for page, link := range map[string]string{"README.md": "](" + schemaFile + ")", "docs/reference.md": schemaFile} {
 		text, err := os.ReadFile(filepath.Join(root, page))
 		if err != nil {
@@ -111,6 +114,7 @@ var notPolicies = map[string]string{
 
 // TestPolicyFiles: the policies of the repository's programs name the schema too.
 func TestPolicyFiles(t *testing.T) {
+	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/")
 	found, others := 0, 0
 	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
 		base := filepath.Base(name)

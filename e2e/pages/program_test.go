@@ -9,12 +9,15 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+
+	"github.com/keyfill/keyfill/internal/testturn"
 )
 
 // TestProgram does what docs/setup.md tells a new user: the program, the policy and the
 // table are written, go.mod points to a clone of the repository, and the program is built
 // and run. It stores its row with a key of keyfill's.
 func TestProgram(t *testing.T) {
+	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/")
 	const page, address = "docs/setup.md", `"postgres://localhost/shop"`
 	db, dsn := engines["postgres"].empty(t)
 	folder := t.TempDir()
@@ -44,6 +47,7 @@ func TestProgram(t *testing.T) {
 // TestEmptyFolder does what the page about database/sql tells a new user, command by
 // command. The programs of the other pages are built in one module: see TestFrameworks.
 func TestEmptyFolder(t *testing.T) {
+	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/")
 	r := recipeOf(t, frameworks+"database-sql.md")
 	folder := t.TempDir()
 	for name, text := range r.files {

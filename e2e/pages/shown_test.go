@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/keyfill/keyfill/internal/testturn"
 )
 
 // isShown reports whether a block shows a statement as it is written and as it is sent.
@@ -13,6 +15,7 @@ func isShown(b block) bool { return strings.HasPrefix(b.text, "written ") }
 
 // TestShown: keyfill explain says of a statement what the page says.
 func TestShown(t *testing.T) {
+	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/")
 	compared := 0
 	for _, b := range blocks(t, "text") {
 		if !isShown(b) {

@@ -30,11 +30,12 @@ import (
 	"testing"
 )
 
-// Environment variables: the number of the turn, and the names of tests that take all of
-// their choices nevertheless, separated by spaces.
+// Environment variables: the number of the turn; the names of tests that take all of their
+// choices nevertheless, separated by spaces; and the paths of changed files, a line each.
 const (
-	turnVariable  = "KEYFILL_TEST_TURN"
-	wholeVariable = "KEYFILL_TEST_WHOLE"
+	turnVariable    = "KEYFILL_TEST_TURN"
+	wholeVariable   = "KEYFILL_TEST_WHOLE"
+	changedVariable = "KEYFILL_TEST_CHANGED"
 )
 
 // Enabled reports whether the test goes by turns.
@@ -175,4 +176,27 @@ func (p *progress) readLocked(c Choice) (group, place int) {
 	p.made++
 	write(Record{Test: p.name, Choice: c})
 	return p.cursor.Read(c)
+}
+
+// WhenChanged skips a test that goes by turns, unless a file on which it depends has
+// changed: the test builds programs or reads documents, which costs much and finds little
+// as long as nothing of it changes. A pattern is the path of a file from the folder of
+// go.work, that of a folder with a slash at its end, or "*.go" for all files of that
+// ending. KEYFILL_TEST_CHANGED has the paths of the changed files, a line each.
+func WhenChanged(t testing.TB, patterns ...string) {
+	t.Helper()
+	if !Enabled(t) {
+		return
+	}
+	for file := range strings.Lines(os.Getenv(changedVariable)) {
+		file = strings.TrimSpace(file)
+		for _, pattern := range patterns {
+			ending, ok := strings.CutPrefix(pattern, "*")
+			if file == pattern || strings.HasSuffix(pattern, "/") && strings.HasPrefix(file, pattern) ||
+				ok && strings.HasSuffix(file, ending) {
+				return
+			}
+		}
+	}
+	t.Skip("none of its files has changed: make everything runs it")
 }

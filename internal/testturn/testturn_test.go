@@ -141,3 +141,34 @@ func TestWhole(t *testing.T) {
 		t.Errorf("the share is %d, want 10", got)
 	}
 }
+
+// TestWhenChanged: a test runs by turns when one of its files has changed, and without
+// turns always.
+func TestWhenChanged(t *testing.T) {
+	for _, c := range []struct {
+		name, turn, changed, pattern string
+		runs                         bool
+	}{
+		{"without turns", "", "", "docs/", true},
+		{"nothing", "1", "", "docs/", false},
+		{"another folder", "1", "doc/a.md\ndocs.go\n", "docs/", false},
+		{"folder", "1", "a.go\ndocs/a.md\n", "docs/", true},
+		{"file", "1", "README.md", "README.md", true},
+		{"another file", "1", "e2e/README.md", "README.md", false},
+		{"ending", "1", "internal/fill/fill.go\n", "*.go", true},
+		{"another ending", "1", "go.mod\n", "*.go", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Setenv("KEYFILL_TEST_TURN", c.turn)
+			t.Setenv("KEYFILL_TEST_CHANGED", c.changed)
+			ran := false
+			t.Run("test", func(t *testing.T) {
+				testturn.WhenChanged(t, "go.sum", c.pattern)
+				ran = true
+			})
+			if ran != c.runs {
+				t.Errorf("it runs: %v, want %v", ran, c.runs)
+			}
+		})
+	}
+}

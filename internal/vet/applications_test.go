@@ -20,6 +20,7 @@ import (
 	"testing"
 
 	"github.com/keyfill/keyfill/internal/gosql"
+	"github.com/keyfill/keyfill/internal/testturn"
 	"github.com/keyfill/keyfill/internal/vet"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -58,6 +59,7 @@ var applications = []application{
 // schemas, of which the tests of the command make the files. What they import is read as far as it is theirs, of Go, or
 // the query builder; of the rest nothing is known, as in a source with mistakes.
 func TestApplications(t *testing.T) {
+	testturn.WhenChanged(t, "internal/vet/", "internal/gosql/", "rewrite/", "dialect/")
 	if testing.Short() && os.Getenv("KEYFILL_TEST_REQUIRE") != "1" {
 		t.Skip("modules are loaded")
 	}
