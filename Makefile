@@ -35,7 +35,9 @@
 #	                    make: 10 minutes
 #	make bench          what keyfill costs beside named rivals, and whether the bars are
 #	                    met: 13 minutes; ROUNDS=5 ONLY='null|keys' for less. The groups
-#	                    are null, keys, compile, cache, blocked, size and engines
+#	                    are null, keys, compile, cache, blocked, size and engines. With
+#	                    BASE, a commit, both are measured in turns, ROUNDS=7 of them, and
+#	                    it fails if a figure is worse by more than its A/A spread
 #	make profiles       where the time of the same ways goes, by function and beside the
 #	                    rival's: 4 minutes; ROUNDS=3 ONLY='null|keys|engines' for less
 #	make cost           what the statistics cost a filled INSERT, in instructions that
@@ -236,12 +238,17 @@ roundtrips: servers
 		go test -count=1 -timeout=1h -v -run '^TestRoundTrips$$' $(TESTFLAGS) ./stores
 
 # Without a package's name, what it prints is shown at once.
+ifneq ($(BASE),)
+bench: servers
+	cd bench && GOWORK=off go run ./compare -base '$(BASE)' $(if $(ROUNDS),-rounds $(ROUNDS)) -only '$(ONLY)'
+else
 bench: servers
 	cd bench/figures && GOWORK=off KEYFILL_TEST_REQUIRE=1 \
 		KEYFILL_BENCH=1 KEYFILL_BENCH_ROUNDS=$(ROUNDS) KEYFILL_BENCH_ONLY='$(ONLY)' \
 		KEYFILL_BENCH_JSON="$(abspath $(RESULTS))/figures.json" KEYFILL_BENCH_PAGE="$(abspath $(PAGE))" \
 		go test -count=1 -timeout=1h -run '^TestFigures$$' $(TESTFLAGS)
 	$(MAKE) charts
+endif
 
 # It fails where the statistics are more than 2 % of the instructions, or allocate.
 cost:

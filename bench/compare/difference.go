@@ -1,0 +1,89 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/keyfill/keyfill/bench/figures"
+	"github.com/keyfill/keyfill/internal/stats"
+)
+
+// difference is one figure of two trees.
+type difference struct {
+	what    string
+	change  stats.Estimate // the tree divided by BASE
+	control stats.Estimate // the tree's second program divided by its first one
+	larger  bool           // more is better
+}
+
+// differences compares the rounds of BASE, of the tree and of the tree's second program.
+// A figure that one of them lacks is an error.
+func differences(base, tree, again []map[string]figures.Figure) (all []difference, err error) {
+	if len(tree[0]) == 0 {
+		return nil, errors.New("nothing was measured: see -only")
+	}
+	for _, what := range slices.Sorted(maps.Keys(tree[0])) {
+		d := difference{what: what, larger: tree[0][what].Bar.Least > 0 || tree[0][what].Bar.Reach > 0}
+		var change, control []float64
+		for round := range tree {
+			a, ok1 := base[round][what]
+			b, ok2 := tree[round][what]
+			c, ok3 := again[round][what]
+			if !ok1 || !ok2 || !ok3 {
+				return nil, fmt.Errorf("round %d: %s was not measured for both trees", round+1, what)
+			}
+			change = append(change, ratio(b.Value.Median, a.Value.Median))
+			control = append(control, ratio(c.Value.Median, b.Value.Median))
+		}
+		d.change, d.control = stats.Of(change), stats.Of(control)
+		all = append(all, d)
+	}
+	return all, nil
+}
+
+// ratio returns a / b. Nothing of nothing is the same.
+func ratio(a, b float64) float64 {
+	switch {
+	case a == b:
+		return 1
+	case b == 0:
+		return math.Inf(1)
+	}
+	return a / b
+}
+
+// The verdicts on a difference.
+const (
+	same   = ""
+	worse  = "worse"
+	better = "better"
+)
+
+func (d difference) verdict() string {
+	switch more := d.change.Low > d.control.High; {
+	case !more && d.change.High >= d.control.Low:
+		return same
+	case more == d.larger:
+		return better
+	}
+	return worse
+}
+
+// report prints a line for each figure, and returns an error if one is worse.
+func report(w io.Writer, all []difference) error {
+	count := map[string]int{}
+	for _, d := range all {
+		count[d.verdict()]++
+		fmt.Fprintf(w, "%-6s  %5.2fx (%.2f to %.2f), A/A %.2f to %.2f  %s\n",
+			d.verdict(), d.change.Median, d.change.Low, d.change.High, d.control.Low, d.control.High, d.what)
+	}
+	fmt.Fprintf(w, "%d figures: %d worse, %d better, %d within their A/A spread\n", len(all), count[worse], count[better], count[same])
+	if count[worse] > 0 {
+		return fmt.Errorf("%d figures are worse than BASE's", count[worse])
+	}
+	return nil
+}

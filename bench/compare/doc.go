@@ -1,0 +1,20 @@
+// Command compare measures the figures of "make bench" for two commits in one run, so that
+// "no worse than before" says something on a machine that is never the same twice:
+//
+//	go run ./compare -base 944dd75
+//
+// It checks BASE out beside the working tree, puts the benchmarks of the working tree
+// into it, and builds both. Then three programs take turns: BASE, the working tree, and
+// the working tree again. Each round gives one number of each figure and program.
+//
+// What a figure's BASE and working tree differ by is the median of their ratios over the
+// rounds, with its interval of 95 %. The same of the working tree and its second program
+// is the A/A spread. A figure is worse or better if the two intervals do not overlap, and
+// compare fails if one is worse. A number without any spread, such as allocations, is
+// worse as soon as it differs.
+//
+// # Caveats
+//
+// The benchmarks of the working tree have to compile with the packages of BASE. What has
+// not yet been committed is measured too.
+package main

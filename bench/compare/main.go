@@ -1,0 +1,140 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+
+	"github.com/keyfill/keyfill/bench/figures"
+	"github.com/keyfill/keyfill/internal/stats"
+)
+
+func main() {
+	c := comparison{}
+	flag.StringVar(&c.base, "base", "", "the commit to compare with")
+	flag.IntVar(&c.rounds, "rounds", 7, "how often each program has its turn; six or more have an interval")
+	flag.StringVar(&c.only, "only", "", "a regular expression of groups: null, keys, compile, cache, blocked, size, engines; empty takes all")
+	flag.Parse()
+	if err := c.run(); err != nil {
+		fmt.Fprintln(os.Stderr, "compare:", err)
+		os.Exit(1)
+	}
+}
+
+// comparison is what is asked for, and where the two trees are.
+type comparison struct {
+	base, only string
+	rounds     int
+
+	tree    string // the working tree
+	scratch string // BASE, the programs and the files with figures
+}
+
+func (c *comparison) run() (err error) {
+	if c.base == "" || c.rounds < 1 || flag.NArg() > 0 {
+		return errors.New("name one commit with -base, and one round or more with -rounds")
+	}
+	out, err := exec.Command("git", "rev-parse", "--show-toplevel").Output()
+	if err != nil {
+		return fmt.Errorf("git rev-parse: %w", err)
+	}
+	c.tree = string(out[:len(out)-1])
+	if c.scratch, err = os.MkdirTemp("", "keyfill-compare-"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(c.scratch)
+	base := filepath.Join(c.scratch, "base")
+	if err := c.command(c.tree, nil, "git", "worktree", "add", "--quiet", "--detach", base, c.base); err != nil {
+		return err
+	}
+	defer func() {
+		err = errors.Join(err, c.command(c.tree, nil, "git", "worktree", "remove", "--force", base))
+	}()
+	if err := os.RemoveAll(filepath.Join(base, "bench")); err != nil {
+		return err
+	}
+	if err := os.CopyFS(filepath.Join(base, "bench"), os.DirFS(filepath.Join(c.tree, "bench"))); err != nil {
+		return err
+	}
+	programs := []program{{"base", base}, {"tree", c.tree}, {"again", c.tree}}
+	for _, p := range programs[:2] {
+		err := c.command(p.folder(), []string{"GOWORK=off"}, "go", "test", "-c", "-o", c.binary(p), ".")
+		if err != nil {
+			return fmt.Errorf("%s: the benchmarks do not compile: %w", p.name, err)
+		}
+	}
+	rounds := map[string][]map[string]figures.Figure{}
+	for round := range c.rounds {
+		for _, i := range stats.Order(round, len(programs)) {
+			got, err := c.measure(programs[i])
+			if err != nil {
+				return fmt.Errorf("%s: %w", programs[i].name, err)
+			}
+			rounds[programs[i].name] = append(rounds[programs[i].name], got)
+		}
+		fmt.Fprintf(os.Stderr, "round %d of %d\n", round+1, c.rounds)
+	}
+	all, err := differences(rounds["base"], rounds["tree"], rounds["again"])
+	if err != nil {
+		return err
+	}
+	return report(os.Stdout, all)
+}
+
+// program is the benchmarks of one tree.
+type program struct{ name, tree string }
+
+// folder is where its benchmarks are, and from where they look for the rest of the tree.
+func (p program) folder() string { return filepath.Join(p.tree, "bench", "figures") }
+
+// binary returns the path of a program; the tree's own and its second one are the same.
+func (c *comparison) binary(p program) string {
+	if p.tree == c.tree {
+		return filepath.Join(c.scratch, "tree.test")
+	}
+	return filepath.Join(c.scratch, "base.test")
+}
+
+// measure runs a program for one round, and returns its figures by what they are.
+func (c *comparison) measure(p program) (map[string]figures.Figure, error) {
+	file := filepath.Join(c.scratch, "figures.json")
+	err := c.command(p.folder(), []string{
+		"KEYFILL_BENCH=1", "KEYFILL_BENCH_ROUNDS=" + strconv.Itoa(roundsOfTurn), "KEYFILL_BENCH_ONLY=" + c.only,
+		"KEYFILL_BENCH_JSON=" + file, "KEYFILL_TEST_REQUIRE=1",
+	}, c.binary(p), "-test.run", "^TestFigures$", "-test.timeout", "1h")
+	if err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	var r figures.Report
+	if err := json.Unmarshal(text, &r); err != nil {
+		return nil, err
+	}
+	all := map[string]figures.Figure{}
+	for _, f := range r.Figures {
+		all[f.Group+": "+f.What+" / "+f.Against] = f
+	}
+	return all, nil
+}
+
+// roundsOfTurn is how many rounds a figure has in one turn of a program.
+const roundsOfTurn = 3
+
+// command runs a command, and shows what it printed if it fails.
+func (c *comparison) command(folder string, environment []string, name string, args ...string) error {
+	cmd := exec.Command(name, args...)
+	cmd.Dir = folder
+	cmd.Env = append(os.Environ(), environment...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", filepath.Base(name), err, out)
+	}
+	return nil
+}
