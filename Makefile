@@ -144,14 +144,11 @@ test: servers testrun
 	scripts/by-turns scripts/quickly env KEYFILL_TEST_REQUIRE=1 $(if $(filter 1,$(RACE)),,GOGC=400) AT_ONCE=$(if $(filter 1,$(RACE)),2,3) FIRST='e2e keyfilletcd keyfillredis' LONGEST='$(longest)' scripts/each-module \
 		$(CURDIR)/scripts/longest-first -count=1 -ldflags=-s -p=$(if $(filter 1,$(RACE)),3,4) -parallel=4 -timeout=45m $(if $(filter 1,$(RACE)),-race) $(TESTFLAGS)
 
-# Simulations and laws are shorter under the race detector: see "everything".
+# Simulations and laws are shorter under the race detector: see scripts/everything.
+race: export TURN := $(if $(filter 1,$(WHOLE)),,$(TURN))
+race: export BASE := $(BASE)
 race: servers testrun
-	GOWORK=off KEYFILL_TEST_REQUIRE=1 bin/testrun -count=1 -race -timeout=20m $(TESTFLAGS) -- \
-		. ./internal/store ./internal/keys ./internal/fill ./internal/session ./keysource
-	set -e; for folder in keyfilletcd keyfillredis; do \
-		(cd $$folder && GOWORK=off KEYFILL_TEST_REQUIRE=1 ../scripts/quickly ../bin/testrun -count=1 -race -timeout=20m $(TESTFLAGS) -- .); \
-	done
-	cd e2e && GOWORK=off KEYFILL_TEST_REQUIRE=1 ../scripts/quickly ../bin/testrun -count=1 -race -timeout=20m $(TESTFLAGS) -- ./joined
+	scripts/by-turns scripts/quickly scripts/race -parallel=8 $(TESTFLAGS)
 
 # Each part runs whatever became of the others.
 everything: servers testrun
