@@ -1,5 +1,3 @@
-//lint:file-ignore SA1019 sql.Conn.Raw shows the methods of before contexts
-
 package keyfill
 
 import (

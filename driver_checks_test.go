@@ -1,5 +1,3 @@
-//lint:file-ignore SA1019 what is reachable through sql.Conn.Raw is tested
-
 package keyfill_test
 
 import (

@@ -35,7 +35,7 @@ func WrapPool(pool *pgxpool.Pool, o keyfill.Options) (*Pool, error) {
 		opened = append(opened, stdlib.OptionAfterConnect(cfg.AfterConnect))
 	}
 	parent := newConnector(cfg.ConnConfig, opened...)
-	//lint:ignore SA1019 pools may still have BeforeAcquire
+	//nolint:staticcheck // pools may still have BeforeAcquire
 	if cfg.BeforeAcquire != nil || cfg.PrepareConn != nil || cfg.AfterRelease != nil {
 		parent.ResetSession = nil // the hook may change what the session means
 	}

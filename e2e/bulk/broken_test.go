@@ -1,5 +1,3 @@
-//lint:file-ignore SA1019 applications use what lib/pq calls deprecated
-
 package bulk_test
 
 import (

@@ -1,5 +1,3 @@
-//lint:file-ignore SA1019 what the driver lacks is tested
-
 package sqlserver_test
 
 import (

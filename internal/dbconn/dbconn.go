@@ -13,8 +13,6 @@
 // sees to that. Errors are the driver's own, driver.ErrBadConn among them.
 package dbconn
 
-//lint:file-ignore SA1019 drivers may have nothing but what is deprecated
-
 import (
 	"context"
 	"database/sql/driver"

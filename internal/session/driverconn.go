@@ -1,5 +1,3 @@
-//lint:file-ignore SA1019 drivers may have the interfaces of before contexts only
-
 package session
 
 import (

@@ -22,7 +22,7 @@ type fakeConn struct {
 
 func (f *fakeConn) Prepare(string) (driver.Stmt, error) { return nil, errors.New("not prepared") }
 func (f *fakeConn) Close() error                        { return nil }
-func (f *fakeConn) Begin() (driver.Tx, error)           { return fakeTx{f}, nil } //nolint:staticcheck // drivers may have it alone
+func (f *fakeConn) Begin() (driver.Tx, error)           { return fakeTx{f}, nil }
 
 func (f *fakeConn) ask(query string) ([]driver.Value, error) {
 	f.sent = append(f.sent, query)

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/keyfill/keyfill/internal/testturn"
 )
 
 // asCommand makes this test binary the command: TestSignal ends a process of its own.
@@ -51,6 +53,7 @@ func module(t *testing.T, packages map[string]string) string {
 // times and stack traces, and its exit code.
 func inModule(t *testing.T, packages map[string]string, args ...string) (string, int) {
 	t.Helper()
+	testturn.WhenChanged(t, "internal/testrun/")
 	t.Setenv("GOWORK", "off")
 	t.Setenv("GOFLAGS", "")
 	var out, errs strings.Builder
@@ -122,7 +125,7 @@ const failed = `--- FAIL: TestFails (0s)
 
 // TestPanic: a test that has no result runs again, and has one.
 func TestPanic(t *testing.T) {
-	out, code := inModule(t, map[string]string{"dies": strings.Replace(dies, "END", "panic", 1), "lives": lives}, "-count=1", "--", "./...")
+	out, code := inModule(t, map[string]string{"dies": strings.Replace(dies, "END", "panic", 1), "lives": lives}, "-count=1", "-p=1", "--", "./...")
 	want := failed + `printed
 panic: boom
 

@@ -59,6 +59,7 @@ func TestTurns(t *testing.T) {
 // TestReplay: a replay of what a test chose without turns says how many turns it needs.
 func TestReplay(t *testing.T) {
 	folder := t.TempDir()
+	t.Setenv("KEYFILL_TEST_TURN", "")
 	t.Setenv("KEYFILL_TEST_CHOICES", folder)
 	t.Run("record", func(t *testing.T) {
 		testturn.One(named{t, "TestX"}, []string{"file", "memory"})
