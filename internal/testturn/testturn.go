@@ -112,15 +112,15 @@ type progress struct {
 	places map[int]int // the choices of Of, by each
 }
 
-// tests holds the progress of the tests that run. A subtest has to find the choices of its
+// choosing holds the progress of the tests that run. A subtest has to find the choices of its
 // parent, and a testing.TB carries nothing but its name.
-var tests sync.Map // of *progress, by name
+var choosing sync.Map // of *progress, by name
 
 // progressOf returns the progress of a test. A test without any begins where the nearest
 // of its parents is now.
 func progressOf(t testing.TB) *progress {
 	name := t.Name()
-	if p, ok := tests.Load(name); ok {
+	if p, ok := choosing.Load(name); ok {
 		return p.(*progress)
 	}
 	p := &progress{name: name, cursor: Start(turn(), name), places: map[int]int{}}
@@ -131,8 +131,8 @@ func progressOf(t testing.TB) *progress {
 		begun.Parent, p.cursor = parent.name, at.Child(name)
 	}
 	write(begun)
-	tests.Store(name, p)
-	t.Cleanup(func() { tests.Delete(name) })
+	choosing.Store(name, p)
+	t.Cleanup(func() { choosing.Delete(name) })
 	return p
 }
 
@@ -144,7 +144,7 @@ func parentOf(name string) *progress {
 			return nil
 		}
 		name = name[:i]
-		if p, ok := tests.Load(name); ok {
+		if p, ok := choosing.Load(name); ok {
 			return p.(*progress)
 		}
 	}
