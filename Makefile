@@ -137,7 +137,7 @@ govulncheck := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 # waits longest begins first. Debuggers alone read DWARF and symbols: without them a test
 # program is linked in half the time; with GOGC=400 they collect their garbage more rarely.
 # A program that dies is started again for the tests that have no result.
-longest := ./faults ./binding ./store ./check ./adopt ./stores ./truth ./kinds
+longest := ./keys ./apps ./statements ./faults ./stores
 test: export TURN := $(if $(filter 1,$(WHOLE)),,$(TURN))
 test: export BASE := $(BASE)
 test: servers testrun
@@ -218,12 +218,12 @@ soak: servers
 	cd e2e && GOWORK=off KEYFILL_TEST_REQUIRE=1 KEYFILL_SOAK=1 \
 		go test -count=1 -timeout=2h $(if $(filter 1,$(RACE)),-race) -v \
 		-run '^(Test(JoinedSwarm|EndedSwarm|ScopeCrowd|StoreReserve|StatesDropped|BindingPairs|Matrix|PgBouncer.*|SeriesKilled|Operator|CommitCut))$$' $(TESTFLAGS) \
-		./joined ./store ./binding ./paths ./series ./seen ./retry
+		./joined ./keys ./statements ./stores ./faults
 	cd e2e && GOWORK=off KEYFILL_TEST_REQUIRE=1 KEYFILL_SOAK=1 \
-		go test -count=1 -timeout=1h -v -run '^TestWorkerNumbers$$' $(TESTFLAGS) ./rollout
+		go test -count=1 -timeout=1h -v -run '^TestWorkerNumbers$$' $(TESTFLAGS) ./stores
 	cd e2e && GOWORK=off KEYFILL_TEST_REQUIRE=1 KEYFILL_SOAK=1 KEYFILL_SOAK_ROLLING=$(SOAKROLLING) \
 		go test -count=1 -timeout=4h $(if $(filter 1,$(RACE)),-race) -v \
-		-run '^TestRolling' $(TESTFLAGS) ./adopt
+		-run '^TestRolling' $(TESTFLAGS) ./apps
 	GOWORK=off KEYFILL_TEST_REQUIRE=1 KEYFILL_SOAK=1 go test -count=1 -v -run '^TestApplications$$' $(TESTFLAGS) ./internal/vet
 	cd e2e && GOWORK=off KEYFILL_TEST_REQUIRE=1 KEYFILL_SOAK=1 \
 		../scripts/quickly go test -count=1 -timeout=2h $(if $(filter 1,$(RACE)),-race) -v \
@@ -267,7 +267,7 @@ layouts: servers
 	$(MAKE) charts
 
 rollout: servers
-	cd e2e/rollout && GOWORK=off KEYFILL_TEST_REQUIRE=1 \
+	cd e2e/stores && GOWORK=off KEYFILL_TEST_REQUIRE=1 \
 		KEYFILL_ROLLOUT=$(PROCESSES) KEYFILL_ROLLOUT_STORES=$(STORES) \
 		KEYFILL_ROLLOUT_PAGE=$(if $(STORES),,"$(abspath docs/kubernetes.md)") \
 		go test -count=1 -timeout=3h -run '^TestRollingCost$$' $(TESTFLAGS)
@@ -303,7 +303,7 @@ release:
 
 # No tag without the versions in docs/compatibility.md.
 tag: servers
-	cd e2e && GOWORK=off KEYFILL_TEST_REQUIRE=1 KEYFILL_COMPATIBILITY=1 go test -count=1 -run '^TestCompatibility$$' ./pages
+	cd e2e && GOWORK=off KEYFILL_TEST_REQUIRE=1 KEYFILL_COMPATIBILITY=1 go test -count=1 -run '^TestCompatibility$$' ./apps
 	cd release && GOWORK=off go run . tag -root .. -version '$(VERSION)'
 
 demo:

@@ -10,7 +10,7 @@ import (
 // pins is the list of the lines of docs/deviations.md, each with the test that pins what it
 // says:
 //
-//	e2e/golden TestGoldenStores: an explicit NULL in the key column
+//	e2e/statements TestGoldenStores: an explicit NULL in the key column
 //
 // A folder and a test, a colon, and the beginning of the line, long enough for this line
 // alone. In the place of a test stands "no test" where none can be had here.
@@ -97,7 +97,7 @@ func deviations(t *testing.T) []string {
 	return lines
 }
 
-// hasTest reports whether a folder has a test: "e2e/paths TestArguments".
+// hasTest reports whether a folder has a test: "e2e/statements TestArguments".
 func hasTest(t *testing.T, test string) bool {
 	t.Helper()
 	folder, name, _ := strings.Cut(test, " ")

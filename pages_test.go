@@ -79,7 +79,7 @@ var (
 	endOfSentence = regexp.MustCompile(`[.:?!](\*\*)?\s`)
 )
 
-// TestBlocksHaveLanguages: the tests of e2e/pages look at a block by its language, and
+// TestBlocksHaveLanguages: the tests of e2e/apps look at a block by its language, and
 // this one finds without servers that a block has none.
 func TestBlocksHaveLanguages(t *testing.T) {
 	blocks := 0

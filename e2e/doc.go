@@ -3,38 +3,40 @@
 // that none of its drivers is required by keyfill.
 //
 // MariaDB and PostgreSQL are throwaway servers: see package testdb. SQLite runs in the
-// process. For SQL Server and Oracle, of which there is no server here, what their
-// drivers would send is looked at.
+// process. No server of SQL Server or Oracle is available here: the tests read the
+// messages that their drivers send.
 //
-// Each folder has one topic, which its package comment says:
+// Each folder is one test program. It links all drivers and starts its own servers, so there are
+// few. A folder has several topics, which its package comment explains, and the name of a
+// file begins with its topic:
 //
-//	paths       every way to execute a statement, and every Go type of argument
-//	golden      what keyfill writes, executed by the engines
-//	selects     INSERT … SELECT, MERGE, CREATE TABLE … SELECT, several statements
-//	bulk        COPY and bulk loads
-//	apps        GORM, sqlx and other wrappers
-//	truth       what is reported is what is stored
-//	kinds       each kind of integer key
-//	store       the tables that hold the state of sequences
-//	binding     which state the keys of a table come from
-//	joined      numberings without gaps, and numberings within a scope
-//	series      numberings that give numbers back, and the programs of the articles
-//	follow      keys that others store
-//	adopt       an application that exists: old processes beside new ones, and the way back
-//	catalog     what the engine says of a table
-//	check       what keyfill check finds
-//	seen        what an operator sees of it while it runs
-//	logs        the logs that keyfill explain reads
-//	retry       transactions that are made again, and COMMITs without an answer
-//	faults      killed processes and servers, clocks, clusters
-//	stores      each store under every fault, and how often it is asked
-//	rollout     processes that begin and end while others run, as pods do
-//	sqlserver   what the drivers of SQL Server and Oracle send
-//	fuzz        generated statements
-//	columnscan  how database/sql scans columns from Go 1.27 on
-//	pages       the code in the README and in docs
-//	assoc       programs for GORM's associations, which apps runs
+//	statements  paths      every way to execute a statement, and every Go type of argument
+//	            golden     rewritten statements, executed by the engines
+//	            selects    INSERT … SELECT, MERGE, CREATE TABLE … SELECT, several statements
+//	            bulk       COPY and bulk loads
+//	            fuzz       generated statements
+//	            sqlserver  messages that the drivers of SQL Server and Oracle send
+//	            truth      reports of keyfill, compared with the stored rows
+//	keys        kinds      each kind of integer key
+//	            store      the tables that hold the state of sequences
+//	            binding    the state from which the keys of a table come
+//	            follow     keys that other programs store
+//	            catalog    tables as their engine describes them
+//	joined      joined     numberings without gaps, and numberings within a scope
+//	            series     numberings that give numbers back, and the programs of the articles
+//	apps        apps       GORM, sqlx and other wrappers
+//	            pages      the code in the README and in docs
+//	            adopt      an application that exists: old processes beside new ones, and the way back
+//	            check      the findings of keyfill check
+//	            logs       the logs that keyfill explain reads
+//	stores      stores     each store under every fault, and the number of its round trips
+//	            rollout    processes that begin and end while others run, as pods do
+//	            seen       faults as an operator sees them
+//	faults      faults     killed processes and servers, clocks, clusters
+//	            retry      transactions that are made again, and COMMITs without an answer
+//	columnscan             the columns that database/sql scans from Go 1.27 on
 //
-// The scaffolding is in internal/harness, and the stand-in for SQL Server in
-// internal/faketds.
+// A topic with the name of its folder needs no prefix. The folder assoc has programs for
+// GORM's associations, which apps runs. The scaffolding is in internal/harness, and the
+// stand-in for SQL Server in internal/faketds.
 package e2e

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestPage: the folders that docs/frameworks.md names are here. The tests of e2e/pages
+// TestPage: the folders that docs/frameworks.md names are here. The tests of e2e/apps
 // compile its lines.
 func TestPage(t *testing.T) {
 	page, err := os.ReadFile("../docs/frameworks.md")

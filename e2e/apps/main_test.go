@@ -1,9 +1,25 @@
 package apps_test
 
 import (
+	"os"
 	"testing"
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
+	"github.com/keyfill/keyfill/internal/testdb"
 )
 
-func TestMain(m *testing.M) { harness.Main(m) }
+// cluster is the Galera cluster of this test binary, which starts with the first test
+// that needs it.
+var cluster = testdb.NewCluster("mysql", 3)
+
+// TestMain runs the tests, or one of the processes that they start.
+func TestMain(m *testing.M) {
+	if text := os.Getenv(writerVariable); text != "" {
+		os.Exit(runWriter(text))
+	}
+	harness.Main(m)
+	cluster.End()
+	if command.folder != "" {
+		_ = os.RemoveAll(command.folder) // it is a temporary one
+	}
+}

@@ -5,8 +5,16 @@ import (
 	"testing"
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
+	"github.com/keyfill/keyfill/internal/testdb"
 	_ "github.com/keyfill/keyfill/keyfilletcd"
 	_ "github.com/keyfill/keyfill/keyfillredis"
+)
+
+// The servers of the tests of rollout have room for the connections of a thousand databases
+// that are opened at once.
+var (
+	mariaDB    = testdb.New(testdb.MariaDB().With("--max-connections=4000", "--back-log=1000"))
+	postgreSQL = testdb.New(testdb.PostgreSQL().With("-c", "max_connections=3000"))
 )
 
 // TestMain runs the tests, or one of the processes that they start.
@@ -14,5 +22,8 @@ func TestMain(m *testing.M) {
 	if text := os.Getenv(jobVariable); text != "" {
 		os.Exit(do(text))
 	}
-	harness.Main(m)
+	if text := os.Getenv(podVariable); text != "" {
+		os.Exit(runPod(text))
+	}
+	harness.Main(m, mariaDB, postgreSQL)
 }

@@ -1,9 +1,0 @@
-package truth_test
-
-import (
-	"testing"
-
-	"github.com/keyfill/keyfill/e2e/internal/harness"
-)
-
-func TestMain(m *testing.M) { harness.Main(m) }
