@@ -18,6 +18,7 @@ import (
 // again. One that starts later is refused. SQLite makes the table, so that the sequence is
 // refused there.
 func TestExclusiveRuns(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		create []string
 		src    policy.Source

@@ -11,6 +11,7 @@ import (
 // TABLE, the counter is known all the same: numbers of deleted rows are not given again,
 // and below: is proven.
 func TestHiddenCounter(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []string{"NO_TABLE_OPTIONS", "ANSI"} {
 		e := harness.MySQLDefault
 		e.Params = "sql_mode=%27" + mode + "%27"

@@ -16,6 +16,7 @@ import (
 // second may be back where it was after kill -9. Whoever reads it back knows, and a
 // sequence refuses to fill the column.
 func TestRaisedLost(t *testing.T) {
+	t.Parallel()
 	server := testdb.Start(t, testdb.MariaDB().With("--innodb-flush-log-at-trx-commit=0", "--innodb-flush-log-at-timeout=2700"))
 	e := harness.MySQLDefault
 	e.Server = server

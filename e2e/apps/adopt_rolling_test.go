@@ -90,6 +90,7 @@ var rollingWays = []struct {
 // Subtests begin in goroutines of this test: were they parallel ones, the number of tests
 // that run at once would bound them.
 func TestRolling(t *testing.T) {
+	t.Parallel()
 	r := rollingNow(t)
 	var running sync.WaitGroup
 	brief := map[string][]func(){} // by their servers, one after the other

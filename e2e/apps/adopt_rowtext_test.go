@@ -12,6 +12,7 @@ import (
 // TestRowBehindDeleted: the statement that an error names for the row of a state begins
 // above the numbers of rows that were deleted, as a row that keyfill makes does.
 func TestRowBehindDeleted(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault}, func(t *testing.T, s *harness.Scratch) {
 		createNumbered(t, s, 3)
 		harness.Exec(t, s.Raw, "DELETE FROM t")

@@ -36,6 +36,7 @@ var earlier = map[string]func(*policy.Source){
 // TestStartAt: a sequence begins above another one, whose processes know nothing of it
 // and go on, also those that start later. They end where it begins.
 func TestStartAt(t *testing.T) {
+	t.Parallel()
 	for name, change := range earlier {
 		t.Run(name, func(t *testing.T) {
 			harness.Each(t, besideEngines, func(t *testing.T, s *harness.Scratch) {
@@ -108,6 +109,7 @@ func insertMarked(t *testing.T, db *sql.DB, who string) {
 // TestStartAtPassed: a start_at that the other sequence has passed is refused, and that
 // sequence goes on as if nothing had been.
 func TestStartAtPassed(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, besideEngines, func(t *testing.T, s *harness.Scratch) {
 		harness.CreateIDs(t, s, "t")
 		old, _ := s.Open(t, harness.InPlace(harness.Counted(nil)))
@@ -125,6 +127,7 @@ func TestStartAtPassed(t *testing.T) {
 
 // TestStartAtKinds: beside a source that has no end, a sequence with start_at is refused.
 func TestStartAtKinds(t *testing.T) {
+	t.Parallel()
 	for name, src := range map[string]policy.Source{
 		"snowflake":    {Kind: policy.KindSnowflake, Worker: new(1), EnsureSchema: true},
 		"recycled":     {Kind: policy.KindRecycled, EnsureSchema: true},
@@ -156,6 +159,7 @@ func TestStartAtKinds(t *testing.T) {
 // TestStartAtRolledBack: an end that was given in a transaction which is rolled back is
 // no end, and the sequence above gives it again before its next number.
 func TestStartAtRolledBack(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, besideEngines, func(t *testing.T, s *harness.Scratch) {
 		harness.CreateIDs(t, s, "t")
 		old, _ := s.Open(t, harness.InPlace(harness.Counted(nil)))
@@ -184,6 +188,7 @@ func TestStartAtRolledBack(t *testing.T) {
 // TestStartAtAfterDuplicate: the old sequence, which looks at the greatest key behind a
 // duplicate one, looks only at its own keys, inside of a transaction too.
 func TestStartAtAfterDuplicate(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.CreateIDs(t, s, "t")
 		old, _ := s.Open(t, harness.InPlace(harness.Counted(func(s *policy.Source) { s.OnBehind = keysource.RemedyAdvance })))
@@ -212,6 +217,7 @@ func TestStartAtAfterDuplicate(t *testing.T) {
 // TestSkipRange: a sequence gives no integer of the range that another generator has, and
 // the keys of that one are not the greatest ones.
 func TestSkipRange(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, besideEngines, func(t *testing.T, s *harness.Scratch) {
 		harness.CreateIDs(t, s, "t")
 		harness.Must(t, s.Raw, "INSERT INTO t (id, a) VALUES (7, 3)", "INSERT INTO t (id, a) VALUES (100, 3)", "INSERT INTO t (id, a) VALUES (199, 3)")
@@ -249,6 +255,7 @@ func TestSkipRange(t *testing.T) {
 // TestStartAtBeforeExclusive: an exclusive sequence whose row is made when a sequence with
 // start_at has begun would have no end, and would pass the other one's numbers.
 func TestStartAtBeforeExclusive(t *testing.T) {
+	t.Parallel()
 	for name, src := range map[string]policy.Source{
 		"sequence":   harness.Counted(func(s *policy.Source) { s.Exclusive = true }),
 		"named":      harness.Counted(func(s *policy.Source) { s.Exclusive, s.Name = true, "earlier" }),
@@ -289,6 +296,7 @@ func leftRow(t *testing.T, s *harness.Scratch, at int64) {
 // TestStartAtEndedBoth: of two sequences that a third one has ended at the same integer,
 // the one that was refused stays so, although the other one has come to its end.
 func TestStartAtEndedBoth(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.CreateIDs(t, s, "t")
 		old, _ := s.Open(t, harness.InPlace(harness.Counted(func(s *policy.Source) { s.Block = 199 })))
@@ -312,6 +320,7 @@ func TestStartAtEndedBoth(t *testing.T) {
 // TestStartAtRefusedEndsNone: a sequence that is refused gives no end to a state that it
 // could have ended.
 func TestStartAtRefusedEndsNone(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.CreateIDs(t, s, "t")
 		old, _ := s.Open(t, harness.InPlace(harness.Counted(func(s *policy.Source) { s.Block = 150 })))

@@ -12,6 +12,7 @@ import (
 // engine alone can read, follows the greatest of its own. Keys from its end on are the
 // later sequence's, and do not use it up.
 func TestStartAtFollows(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(*policy.Source){
 		"blocks":     nil,
 		"optimistic": func(s *policy.Source) { s.Lock = policy.LockOptimistic },
@@ -48,6 +49,7 @@ func TestStartAtFollows(t *testing.T) {
 // TestStartAtDuplicateWithin: behind a duplicate key in a transaction the old sequence looks
 // only at its own keys, before that transaction ends too.
 func TestStartAtDuplicateWithin(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, besideEngines, func(t *testing.T, s *harness.Scratch) {
 		harness.CreateIDs(t, s, "t")
 		old, _ := s.Open(t, harness.InPlace(harness.Counted(func(s *policy.Source) { s.OnBehind = keysource.RemedyAdvance })))

@@ -59,6 +59,7 @@ func makeClean(t *testing.T, s *harness.Scratch) {
 // TestClean: a database that fits its policy gives no finding, before the first key and
 // after it.
 func TestClean(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, checkEngines, func(t *testing.T, s *harness.Scratch) {
 		makeClean(t, s)
 		for _, when := range []string{"before", "after"} {
@@ -87,6 +88,7 @@ func TestClean(t *testing.T) {
 
 // TestThousandTables: the catalog is asked as often for 1,000 tables as for ten.
 func TestThousandTables(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, checkEngines, func(t *testing.T, s *harness.Scratch) {
 		types := typesOf[s.Dialect.Name]
 		const text = "  \"t_*\": {column: id}\n"
@@ -160,6 +162,7 @@ func (c *collected) Enabled(context.Context, slog.Level) bool { return true }
 
 // TestStart: check: start and mode: dry_run log the findings, and fail no connection.
 func TestStart(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, append(checkEngines[:len(checkEngines):len(checkEngines)], harness.SQLiteMemory), func(t *testing.T, s *harness.Scratch) {
 		for _, field := range []string{"check: start\n", "mode: dry_run\n"} {
 			cfg, err := policy.Parse([]byte(field + head + "  ordres: {column: id}\n"))

@@ -102,6 +102,7 @@ func executeAll(t *testing.T, s *harness.Scratch, statements ...string) {
 // TestFaults: each fault is found with its table, column and line, and is gone when
 // its remedy was applied.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	for _, on := range []struct {
 		engine harness.Engine
 		faults []fault

@@ -13,6 +13,7 @@ import (
 // TestHandback goes the way of keyfill plan handback and asks at each step what check
 // says of it: only when keyfill has reserved nothing for a day may the entry go.
 func TestHandback(t *testing.T) {
+	t.Parallel()
 	const (
 		there = "  orders: {column: id, source: {kind: sequence, ensure_schema: true, start: 100, below: 1000000}}\n"
 		back  = "  orders: {column: id, mode: \"off\", source: {kind: sequence}}\n"

@@ -14,6 +14,7 @@ import (
 // is bound to the column by a row of its own, under a name that may be too long to be
 // whole.
 func TestHandbackOfSharedState(t *testing.T) {
+	t.Parallel()
 	for _, state := range []string{"numbers", strings.Repeat("numbers-", 22), "numbers for " + strings.Repeat("x", 160), strings.Repeat("y", 183)} {
 		source := func(more string) string { return fmt.Sprintf("source: {kind: sequence, name: %q%s}}\n", state, more) }
 		there := "  orders: {column: id, " + source(", ensure_schema: true, start: 100, below: 1000000")

@@ -11,6 +11,7 @@ import (
 // TestFirstMistakes: the error of a first INSERT says of a beginner's mistake what check
 // says, and ends in no advice for somebody else's.
 func TestFirstMistakes(t *testing.T) {
+	t.Parallel()
 	serial := map[string]string{"sqlite": "INTEGER PRIMARY KEY AUTOINCREMENT", "mariadb": "BIGINT AUTO_INCREMENT PRIMARY KEY", "postgres": "bigserial PRIMARY KEY"}
 	harness.Each(t, checkEngines, func(t *testing.T, s *harness.Scratch) {
 		executeAll(t, s, "CREATE TABLE orders (order_id BIGINT NOT NULL PRIMARY KEY, a INT)", "CREATE TABLE old (id "+serial[s.Dialect.Name]+", a INT)")

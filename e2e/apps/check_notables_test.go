@@ -12,6 +12,7 @@ import (
 // TestNoTables: with a policy that has no table every statement goes to the driver as it
 // is, and the check finds no error, but the tables that have no rule yet.
 func TestNoTables(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, checkEngines, func(t *testing.T, s *harness.Scratch) {
 		makeClean(t, s)
 		db, m := s.Open(t, parsed(t, ""))

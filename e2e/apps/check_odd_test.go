@@ -12,6 +12,7 @@ import (
 
 // TestOddNames: a name that is no text stops nothing.
 func TestOddNames(t *testing.T) {
+	t.Parallel()
 	s := harness.SQLiteFile.Scratch(t)
 	executeAll(t, s, "CREATE TABLE orders (id TEXT PRIMARY KEY)", "CREATE TABLE odd (\"\xffid\" TEXT PRIMARY KEY)",
 		"CREATE TRIGGER odd_trigger BEFORE INSERT ON odd BEGIN SELECT 1; END")
@@ -33,6 +34,7 @@ func TestOtherStore(t *testing.T) {
 // TestStoreWithoutDriver: a store without SQL, whose driver the application has and this
 // program has not, is no fault of the policy.
 func TestStoreWithoutDriver(t *testing.T) {
+	t.Parallel()
 	s := harness.SQLiteFile.Scratch(t)
 	executeAll(t, s, ownTables(dialect.SQLite(), "CREATE TABLE orders (id INTEGER PRIMARY KEY)")...)
 	for _, where := range []string{"endpoints_env: NO_SUCH_SERVERS", `endpoints: ["etcd-1:2379"]`} {
@@ -46,6 +48,7 @@ func TestStoreWithoutDriver(t *testing.T) {
 // TestMovedToStore: a state that the policy has moved to a store is told, since the row of
 // the old one stays in the application's own database and each INSERT is refused.
 func TestMovedToStore(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, checkEngines, func(t *testing.T, s *harness.Scratch) {
 		executeAll(t, s, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY, note INT)")
 		insert := func(text string) error {
@@ -82,6 +85,7 @@ func TestMovedToStore(t *testing.T) {
 // TestBelowLeftOut: where a policy has lost its below:, the state stands under the keys of
 // the engine. No remedy raises it above them, since there would be no gap left.
 func TestBelowLeftOut(t *testing.T) {
+	t.Parallel()
 	s := harness.MySQLDefault.Scratch(t)
 	executeAll(t, s, "CREATE TABLE orders (id BIGINT AUTO_INCREMENT PRIMARY KEY, note INT) AUTO_INCREMENT = 1000", "INSERT INTO orders (note) VALUES (1)")
 	db, _ := s.Open(t, parsed(t, "  orders: {column: id, source: {kind: sequence, ensure_schema: true, below: 1000}}\n"))
@@ -94,6 +98,7 @@ func TestBelowLeftOut(t *testing.T) {
 
 // TestWrittenNames: a remedy has an odd name so that the policy reads it.
 func TestWrittenNames(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, checkEngines, func(t *testing.T, s *harness.Scratch) {
 		id := typesOf[s.Dialect.Name][0]
 		for _, name := range []string{"two words", "it's", "a: b", "User", "on", "2020", "line\nend", `quo"ted`, "b\\s", "wild*", "größe", "x.y", "{a}"} {

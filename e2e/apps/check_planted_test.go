@@ -29,6 +29,7 @@ var documented = regexp.MustCompile("(?m)^\\| `([a-z-]+)` \\| (?:error|warning|i
 // TestRulesArePlanted: each rule has a row in docs/check.md, and a test that plants a fault
 // for it.
 func TestRulesArePlanted(t *testing.T) {
+	t.Parallel()
 	page, err := os.ReadFile(filepath.FromSlash("../../docs/check.md"))
 	if err != nil {
 		t.Fatal(err)

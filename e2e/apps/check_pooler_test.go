@@ -64,6 +64,7 @@ func TestPooler(t *testing.T) {
 
 // TestPoolerOfOne: a pooler all of whose connections are held is not waited for in vain.
 func TestPoolerOfOne(t *testing.T) {
+	t.Parallel()
 	s := harness.PgxDefault.Scratch(t)
 	executeAll(t, s, "CREATE TABLE orders (id bigint PRIMARY KEY)")
 	pooler := testdb.Start(t, testdb.PgBouncer(harness.PostgreSQL, 1))

@@ -38,6 +38,7 @@ func remedied(t *testing.T, s *harness.Scratch, text, rule string) (remedies []s
 // TestRemedyKeeps: a statement that changes a column of MariaDB keeps all else of its
 // definition.
 func TestRemedyKeeps(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ rule, column, policy, want string }{
 		{"narrow", "id int(10) unsigned NOT NULL AUTO_INCREMENT COMMENT 'it''s, the (key)'",
 			"{column: id, source: {kind: sequence, exclusive: true, ensure_schema: true}}",
@@ -68,6 +69,7 @@ func TestRemedyKeeps(t *testing.T) {
 // TestRemedyScript: the statements of all findings, one after the other, mend all of them:
 // none undoes what another one has changed.
 func TestRemedyScript(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ column, policy, want string }{
 		{"id int(10) DEFAULT NULL COMMENT 'the key'", "{column: id, source: {kind: sequence, ensure_schema: true}}",
 			"`id` bigint(20) NOT NULL COMMENT 'the key',"},
@@ -99,6 +101,7 @@ func TestRemedyScript(t *testing.T) {
 // TestRemedyHidden: where the session is not shown all of a definition, no statement is
 // printed that would take the rest away.
 func TestRemedyHidden(t *testing.T) {
+	t.Parallel()
 	e := harness.MySQLDefault
 	for _, mode := range []string{"ANSI", "ORACLE", "NO_FIELD_OPTIONS"} {
 		e.Params = "sql_mode=" + fmt.Sprintf("%%27%s%%27", mode)
@@ -115,6 +118,7 @@ func TestRemedyHidden(t *testing.T) {
 // TestRemedyTrigger: the statement that drops a trigger runs as it stands, also for a
 // table that a name alone does not find.
 func TestRemedyTrigger(t *testing.T) {
+	t.Parallel()
 	t.Run("mariadb", func(t *testing.T) {
 		s := harness.MySQLDefault.Scratch(t)
 		other := harness.DatabaseOf(t, s) + "_other"
@@ -141,6 +145,7 @@ func TestRemedyTrigger(t *testing.T) {
 // TestRemedySequence: the statement that raises a sequence of PostgreSQL knows names that
 // need quotes, and run late it does not lower the sequence.
 func TestRemedySequence(t *testing.T) {
+	t.Parallel()
 	s := harness.PgxDefault.Scratch(t)
 	executeAll(t, s, `CREATE SEQUENCE "Odd.""Name'"`, `CREATE TABLE orders (id BIGINT DEFAULT nextval('"Odd.""Name''"') PRIMARY KEY)`,
 		"INSERT INTO orders VALUES (70)")
@@ -160,6 +165,7 @@ func TestRemedySequence(t *testing.T) {
 
 // TestRemedyNames: a name in a remedy is as the policy has to write it.
 func TestRemedyNames(t *testing.T) {
+	t.Parallel()
 	s := harness.PgxDefault.Scratch(t)
 	executeAll(t, s, `CREATE TABLE "Odd: 'things'" ("on" TEXT)`, `ALTER TABLE "Odd: 'things'" ADD PRIMARY KEY ("on")`, `CREATE TABLE "Orders" ("Id" uuid PRIMARY KEY)`, "CREATE TABLE customers (id uuid PRIMARY KEY)")
 	findings, _ := look(t, s, "  customers: {column: id}\n  order: {column: id}\n")

@@ -52,6 +52,7 @@ var servers = []harness.Engine{harness.MySQLDefault, harness.PgxDefault, harness
 // TestRights: each right that the user lacks on keyfill's tables is found, and the
 // remedy, which names the user, gives it.
 func TestRights(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, servers, func(t *testing.T, s *harness.Scratch) {
 		executeAll(t, s, ownTables(s.Dialect, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)", "INSERT INTO orders VALUES (5)",
 			"INSERT INTO keyfill_sequences (name, next_value, table_name, column_name, parameters, incarnation, updated_at) VALUES ('orders.id', 9, '', '', '', 'x', CURRENT_TIMESTAMP)")...)
@@ -79,6 +80,7 @@ func TestRights(t *testing.T) {
 // TestRightToRead: a key column that the user may not read is found, and its remedy gives
 // the right.
 func TestRightToRead(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, servers, func(t *testing.T, s *harness.Scratch) {
 		executeAll(t, s, ownTables(s.Dialect, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)",
 			"INSERT INTO keyfill_sequences (name, next_value, table_name, column_name, parameters, incarnation, updated_at) VALUES ('orders.id', 9, '', '', '', 'x', CURRENT_TIMESTAMP)")...)
@@ -98,6 +100,7 @@ func TestRightToRead(t *testing.T) {
 // TestRightToCreate: a user who may not create keyfill's tables cannot use
 // ensure_schema.
 func TestRightToCreate(t *testing.T) {
+	t.Parallel()
 	const ensured = "  orders: {column: id, source: {kind: sequence, ensure_schema: true, start: 1}}\n"
 	harness.Each(t, servers, func(t *testing.T, s *harness.Scratch) {
 		executeAll(t, s, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
@@ -117,6 +120,7 @@ func TestRightToCreate(t *testing.T) {
 // TestRightToLook: a catalog that the user may not read is told, and nothing is said of what
 // is in it. Given the right, all of it is looked at.
 func TestRightToLook(t *testing.T) {
+	t.Parallel()
 	s := harness.PgxDefault.Scratch(t)
 	executeAll(t, s, ownTables(s.Dialect, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)", "CREATE TABLE parts (id BIGINT PRIMARY KEY)",
 		"REVOKE SELECT ON pg_catalog.pg_constraint FROM PUBLIC")...)
@@ -134,6 +138,7 @@ func TestRightToLook(t *testing.T) {
 // TestClock: clocks that are an hour apart are found, in both directions, and equal ones
 // are not.
 func TestClock(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, servers, func(t *testing.T, s *harness.Scratch) {
 		executeAll(t, s, "CREATE TABLE orders (id CHAR(36) NOT NULL PRIMARY KEY)")
 		for by, want := range map[time.Duration]int{-time.Hour: 1, 0: 0, time.Hour: 1} {
@@ -149,6 +154,7 @@ func TestClock(t *testing.T) {
 // TestReadOnlyServers: a server that takes no changes is found, and is not when it takes
 // them again.
 func TestReadOnlyServers(t *testing.T) {
+	t.Parallel()
 	t.Run("mysql", func(t *testing.T) {
 		t.Parallel()
 		harness.MariaDB.Need(t)
@@ -191,6 +197,7 @@ func wantReadOnly(t *testing.T, s *harness.Scratch, want bool) {
 
 // TestCaseOfTables: with lower_case_table_names=1 the case of a table's name is no fault.
 func TestCaseOfTables(t *testing.T) {
+	t.Parallel()
 	harness.MariaDB.Need(t)
 	e := harness.MySQLDefault
 	e.Server = testdb.Start(t, testdb.MariaDB().With("--lower-case-table-names=1"))
@@ -204,6 +211,7 @@ func TestCaseOfTables(t *testing.T) {
 // TestGalera: a node of a cluster is told, and a sequence of the engine that counts by
 // the nodes is an error until it has INCREMENT BY 0.
 func TestGalera(t *testing.T) {
+	t.Parallel()
 	e := harness.MySQLDefault
 	e.Server = cluster.Nodes(t)[0]
 	s := e.Scratch(t)

@@ -144,6 +144,7 @@ var shops = map[string]struct {
 // TestOddShop: tables that are odd and right give neither an error nor a warning about a
 // table that the policy names, and a policy that fits them fills them.
 func TestOddShop(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, checkEngines, func(t *testing.T, s *harness.Scratch) {
 		shop := shops[s.Dialect.Name]
 		executeAll(t, s, shop.schema...)

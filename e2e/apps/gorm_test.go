@@ -55,6 +55,7 @@ var gormSources = []struct {
 // batch and counts up from it. The ids in the structs must be those of the
 // rows, which are found by name.
 func TestGORM(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.MySQLEngines, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE owners (id BIGINT NOT NULL PRIMARY KEY, name VARCHAR(40) NOT NULL UNIQUE)")
 		harness.Exec(t, s.Raw, "CREATE TABLE pets (id BIGINT UNSIGNED NOT NULL PRIMARY KEY, owner_id BIGINT NOT NULL, name VARCHAR(40) NOT NULL UNIQUE, FOREIGN KEY (owner_id) REFERENCES owners (id))")

@@ -71,6 +71,7 @@ var assocJoins = []struct{ name, left, leftTable, right, rightTable string }{
 // partly there by counting up from LastInsertId, keyfill gives none, or that of the
 // same row.
 func TestGORMAssociations(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault, harness.MattnFile}, func(t *testing.T, s *harness.Scratch) {
 		for _, kind := range assocKinds {
 			t.Run(kind.name, func(t *testing.T) {
@@ -256,6 +257,7 @@ func lacking(a, b []string) string {
 // of the ids, and for their tags. GORM takes no models with type parameters. With
 // -update they are written.
 func TestProgramsOfOthers(t *testing.T) {
+	t.Parallel()
 	ints, err := os.ReadFile("../assoc/ints/program.go")
 	if err != nil {
 		t.Fatal(err)

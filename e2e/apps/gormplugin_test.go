@@ -21,6 +21,7 @@ import (
 // those of the plain driver with tables that number themselves. Where there is no
 // RETURNING, the plain driver tells integers alone: UUIDs end as these do.
 func TestGORMPlugin(t *testing.T) {
+	t.Parallel()
 	programs := []func(*gorm.DB) []assoc.Outcome{plainints.Run, plainuuids.Run}
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault, harness.MattnFile}, func(t *testing.T, s *harness.Scratch) {
 		for i, kind := range assocKinds {

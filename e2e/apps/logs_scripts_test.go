@@ -69,6 +69,7 @@ func splitScript(t *testing.T, d *dialect.Dialect, script string) (all []string)
 // TestDumpOfPostgreSQL: what pg_dump writes of a database with bodies of every kind is
 // split into statements that make the same database, whose dump is the same but for rows.
 func TestDumpOfPostgreSQL(t *testing.T) {
+	t.Parallel()
 	dump := program(t, "pg_dump")
 	server := testdb.Start(t, testdb.PostgreSQL())
 	one, two := server.Database(t, "pgx"), server.Database(t, "pgx")
@@ -150,6 +151,7 @@ $$
 // TestClientOfMariaDB: the client and the splitter find the same statements in a script:
 // what they execute leaves the same rows and the same bodies.
 func TestClientOfMariaDB(t *testing.T) {
+	t.Parallel()
 	client := program(t, "mariadb")
 	server := testdb.Start(t, testdb.MariaDB())
 	one, two := server.Database(t, "mysql"), server.Database(t, "mysql")

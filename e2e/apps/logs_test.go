@@ -135,6 +135,7 @@ func keep(t *testing.T, file string, format sqllog.Format) {
 // TestPostgreSQL: each of the three logs has the statements as they were sent, by each
 // setting that logs statements, and never a parameter.
 func TestPostgreSQL(t *testing.T) {
+	t.Parallel()
 	server := testdb.Start(t, testdb.PostgreSQL().With(
 		"-c", "logging_collector=on", "-c", "log_destination=stderr,csvlog,jsonlog", "-c", "log_directory=log",
 		"-c", "log_line_prefix=%m [%p] %q%u@%d/%a LOG: ", "-c", "lc_messages=C",
@@ -182,6 +183,7 @@ func TestPostgreSQL(t *testing.T) {
 // TestMariaDB: the general log and the slow query log have each execution once, with the
 // values of the parameters in the text.
 func TestMariaDB(t *testing.T) {
+	t.Parallel()
 	server := testdb.Start(t, testdb.MariaDB().With(
 		"--log-output=FILE", "--general-log=1", "--slow-query-log=1", "--long-query-time=0",
 	))

@@ -45,6 +45,7 @@ func adopting(t *testing.T, p *place, name string) {
 // TestAdoptingCommands: the commands of docs/adopting.md, which are written for MariaDB, do
 // what the page says on PostgreSQL and SQLite, with the driver's name alone replaced.
 func TestAdoptingCommands(t *testing.T) {
+	t.Parallel()
 	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/")
 	for name := range adoptingOrders {
 		if name == "mariadb" {

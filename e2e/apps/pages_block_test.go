@@ -191,6 +191,7 @@ func isPartOfError(t *testing.T, b block) bool {
 // TestBlocks: every block is in a language that a test looks at, and what is no code says
 // why.
 func TestBlocks(t *testing.T) {
+	t.Parallel()
 	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/")
 	seen := map[string]bool{}
 	count := 0
@@ -221,6 +222,7 @@ func TestBlocks(t *testing.T) {
 
 // TestParse: a block that no test would look at is an error.
 func TestParse(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		"```\na\n```\n":                    "p.md:1: a block without a language",
 		"a\n\n    b\n":                     "p.md:3: a block without fences",

@@ -95,6 +95,7 @@ func (p *place) database(t *testing.T, name, variable, tables string) string {
 // place that the page describes. Of the others it is looked at whether what they name is
 // there: targets of make, tests, folders.
 func TestCommands(t *testing.T) {
+	t.Parallel()
 	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/")
 	here := map[string]*place{}
 	used := map[string]bool{}

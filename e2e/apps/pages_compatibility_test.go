@@ -56,6 +56,7 @@ var examplesOwn = []string{"github.com/google/uuid", "github.com/jackc/pgx/v5"}
 // than the page's is told; it is an error where KEYFILL_COMPATIBILITY=1, which "make tag"
 // sets.
 func TestCompatibility(t *testing.T) {
+	t.Parallel()
 	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/")
 	const begin, end = "<!-- compatibility: cd e2e && go test -run TestCompatibility ./apps -update -->\n", "<!-- end of compatibility -->"
 	shown := sectionOf(t, "compatibility.md", begin, end)

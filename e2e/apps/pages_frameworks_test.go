@@ -202,6 +202,7 @@ func (r *recipe) place(t *testing.T, w *workspace, engine string) placed {
 // run, and what it prints is stored. One binary of one module holds all programs, which a
 // reader has in modules of their own, and takes the versions of the repository's modules.
 func TestFrameworks(t *testing.T) {
+	t.Parallel()
 	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/")
 	w := newWorkspace(t)
 	var all []placed

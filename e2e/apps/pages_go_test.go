@@ -93,6 +93,7 @@ func policyOf(t *testing.T, page string) block {
 // TestGo: every block of Go is compiled and vetted: a program as it is, a fragment among
 // the names that its page has introduced, a difference on both sides.
 func TestGo(t *testing.T) {
+	t.Parallel()
 	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/")
 	w := newWorkspace(t)
 	number := 0
@@ -116,6 +117,7 @@ func TestGo(t *testing.T) {
 
 // TestGoIsCompiled: a block with a mistake is an error that names the line of its page.
 func TestGoIsCompiled(t *testing.T) {
+	t.Parallel()
 	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/")
 	w := newWorkspace(t)
 	b := block{page: "p.md", line: 7, language: "go"}

@@ -22,6 +22,7 @@ const schemaFile = "policy/keyfill.schema.json"
 // A whole one names the schema in its first line; a fragment is a policy when the line
 // "version: 1" stands before it.
 func TestPolicies(t *testing.T) {
+	t.Parallel()
 	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/")
 	if _, err := os.Stat(filepath.Join(root, schemaFile)); err != nil {
 		t.Fatal(err)
@@ -88,6 +89,7 @@ func namesSchemaBeside(name, text string) bool {
 
 // TestSchemaIsNamed: the README and the reference name the schema, which is there.
 func TestSchemaIsNamed(t *testing.T) {
+	t.Parallel()
 	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/")
 	for page, link := range map[string]string{"README.md": "](" + schemaFile + ")", "docs/reference.md": schemaFile} {
 		text, err := os.ReadFile(filepath.Join(root, page))
@@ -114,6 +116,7 @@ var notPolicies = map[string]string{
 
 // TestPolicyFiles: the policies of the repository's programs name the schema too.
 func TestPolicyFiles(t *testing.T) {
+	t.Parallel()
 	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/")
 	found, others := 0, 0
 	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {

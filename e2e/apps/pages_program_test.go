@@ -17,6 +17,7 @@ import (
 // table are written, go.mod points to a clone of the repository, and the program is built
 // and run. It stores its row with a key of keyfill's.
 func TestProgram(t *testing.T) {
+	t.Parallel()
 	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/")
 	const page, address = "docs/setup.md", `"postgres://localhost/shop"`
 	db, dsn := engines["postgres"].empty(t)
@@ -47,6 +48,7 @@ func TestProgram(t *testing.T) {
 // TestEmptyFolder does what the page about database/sql tells a new user, command by
 // command. The programs of the other pages are built in one module: see TestFrameworks.
 func TestEmptyFolder(t *testing.T) {
+	t.Parallel()
 	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/")
 	r := recipeOf(t, frameworks+"database-sql.md")
 	folder := t.TempDir()

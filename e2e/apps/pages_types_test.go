@@ -19,6 +19,7 @@ var cell = regexp.MustCompile("^`([^`]+)`(?:; `([^`]+)`)?$")
 // TestTypes: a column of each type in docs/layouts.md takes the keys of each source in
 // the head of its column, and nothing in keyfill's check is an error about it.
 func TestTypes(t *testing.T) {
+	t.Parallel()
 	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/")
 	text, err := os.ReadFile(filepath.Join(root, "docs", "layouts.md"))
 	if err != nil {

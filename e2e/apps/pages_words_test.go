@@ -48,6 +48,7 @@ func split(line string) ([]string, error) {
 }
 
 func TestSplit(t *testing.T) {
+	t.Parallel()
 	for line, want := range map[string][]string{
 		`keyfill explain 'INSERT INTO t (a) VALUES (?)'`: {"keyfill", "explain", "INSERT INTO t (a) VALUES (?)"},
 		`a  "b c"'d' ''`: {"a", "b cd", ""},

@@ -13,6 +13,7 @@ import (
 // TestSqlx: sqlx finds its placeholders by the driver's name and has to be told
 // that of a new one; then its named and rebound queries are filled.
 func TestSqlx(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		harness.Engine
 		bind int

@@ -16,6 +16,7 @@ import (
 
 // TestUnwrapCopyFrom reaches pgx's bulk load, with keys from Mount.Keys.
 func TestUnwrapCopyFrom(t *testing.T) {
+	t.Parallel()
 	const n = 100
 	s := harness.PgxDefault.Scratch(t)
 	harness.Exec(t, s.Raw, "CREATE TABLE people (id UUID PRIMARY KEY, n INT)")
@@ -55,6 +56,7 @@ func TestUnwrapCopyFrom(t *testing.T) {
 
 // TestUnwrapBackup reaches the backup of modernc.org/sqlite.
 func TestUnwrapBackup(t *testing.T) {
+	t.Parallel()
 	s := harness.SQLiteFile.Scratch(t)
 	harness.Exec(t, s.Raw, "CREATE TABLE people (id TEXT PRIMARY KEY, name TEXT)")
 	db, _ := s.Open(t, harness.FillID("people", policy.Table{}))

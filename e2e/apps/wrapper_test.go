@@ -18,6 +18,7 @@ import (
 // it sees the original SQL, inside the filled SQL, and in both orders each key
 // is drawn once.
 func TestOtherWrappers(t *testing.T) {
+	t.Parallel()
 	for _, e := range harness.ByTurns(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault, harness.PQDefault}) {
 		for _, w := range harness.SpyWrappers {
 			t.Run(e.Name+"/"+w.Name, func(t *testing.T) {

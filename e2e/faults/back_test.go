@@ -21,6 +21,7 @@ func backSource(remedy keysource.Remedy) policy.Source {
 // had of it. It goes on with what it holds; then it fails until the row has
 // been set right, or moves it.
 func TestFaultStoreBack(t *testing.T) {
+	t.Parallel()
 	for _, remedy := range []keysource.Remedy{keysource.RemedyError, keysource.RemedyAdvance} {
 		t.Run(string(remedy), func(t *testing.T) {
 			harness.Each(t, faultEngines, func(t *testing.T, s *harness.Scratch) {
@@ -68,6 +69,7 @@ func untilSetRight(t *testing.T, s *harness.Scratch, in *inserter) {
 // processes has had. None of them issues a key until it is set right, nor does
 // one that is started then.
 func TestFaultStoreBackError(t *testing.T) {
+	t.Parallel()
 	for _, e := range harness.ByTurns(t, faultEngines[:2]) {
 		t.Run(e.Name, func(t *testing.T) {
 			w := newSwarm(t, e, faultTable)
@@ -101,6 +103,7 @@ func TestFaultStoreBackError(t *testing.T) {
 // still hold of the lost part cannot be known; the unique index is the last
 // guard, and an error of it makes a process give up what it holds.
 func TestFaultStoreBackAdvance(t *testing.T) {
+	t.Parallel()
 	unique := []string{faultTable[0], "CREATE UNIQUE INDEX t_id ON t (id)"}
 	for _, e := range harness.ByTurns(t, faultEngines[:2]) {
 		t.Run(e.Name, func(t *testing.T) {
@@ -130,6 +133,7 @@ func TestFaultStoreBackAdvance(t *testing.T) {
 // while two processes have one worker's number. Each finds out from the next
 // answer, and leaves out what the other one may have reserved.
 func TestFaultMarkBack(t *testing.T) {
+	t.Parallel()
 	for _, e := range harness.ByTurns(t, faultEngines[:2]) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()

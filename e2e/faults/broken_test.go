@@ -26,6 +26,7 @@ func init() {
 // tries again on another connection, others give an error. The row is stored
 // once or not at all, and with the key that is recorded.
 func TestBrokenConnection(t *testing.T) {
+	t.Parallel()
 	for _, e := range harness.ByTurns(t, []harness.Engine{harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault, harness.PQDefault}) {
 		for _, path := range []string{"exec", "query", "prepared"} {
 			t.Run(e.Name+"/"+path, func(t *testing.T) {

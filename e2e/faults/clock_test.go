@@ -44,6 +44,7 @@ func (c *stepped) step(d time.Duration) { c.ahead.Add(int64(d)) }
 // longer than it waits, the error says what to do, and once the clock is right
 // again keys are made.
 func TestFaultClock(t *testing.T) {
+	t.Parallel()
 	// Of those that keep nothing in the database one engine tells enough; and
 	// on SQLite no snowflake has a store.
 	text := form{Listed: true, Column: "VARCHAR(36)"}

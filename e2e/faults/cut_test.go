@@ -19,6 +19,7 @@ var smallBlocks = policy.Source{Kind: policy.KindSequence, EnsureSchema: true, B
 // the middle of what is said on them: before a statement has come to the
 // server, or before its answer has come back; twenty at least, and fifty with make soak.
 func TestFaultCut(t *testing.T) {
+	t.Parallel()
 	cuts, lasts := int64(20), 300*time.Millisecond
 	if harness.Soaking() {
 		cuts, lasts = 50, time.Second
@@ -95,6 +96,7 @@ func (w *swarm) hurt(err error) bool {
 // TestFaultFetchEnded: the server ends sessions in the middle of the statement
 // that reserves, or of one that waits for it.
 func TestFaultFetchEnded(t *testing.T) {
+	t.Parallel()
 	enough := testturn.Share(t, 8, 4)
 	eachFaultKindByTurns(t, 1, faultEngines[:2], func(t *testing.T, e harness.Engine, k faultKind) {
 		w := k.often().swarm(t, e).leisurely()

@@ -28,6 +28,7 @@ const (
 // are inserted while what is reserved lasts; then the error says so, and once
 // the store is back they are again, soon.
 func TestFaultStoreDown(t *testing.T) {
+	t.Parallel()
 	sequence, begun, flake := faultSequence, faultSequence, faultSnowflake
 	sequence.Block, flake.Worker = 20, new(7)
 	begun.Block, begun.Start = 20, 1 // on SQLite another database's keys are not compared

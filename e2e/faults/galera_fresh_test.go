@@ -11,6 +11,7 @@ import (
 // TestGaleraFresh: a process on one node finds the state that another one has made a
 // moment ago on another node, and so does one whose connections go to any node.
 func TestGaleraFresh(t *testing.T) {
+	t.Parallel()
 	nodes := cluster.Nodes(t)
 	e := harness.MySQLDefault
 	e.Server = nodes[0]

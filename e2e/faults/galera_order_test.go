@@ -16,6 +16,7 @@ import (
 // to the nodes by turns. The application sends a statement again that the cluster has
 // refused.
 func TestGaleraOrdered(t *testing.T) {
+	t.Parallel()
 	nodes := cluster.Nodes(t)
 	e := harness.MySQLDefault
 	e.Server = nodes[0]

@@ -28,6 +28,7 @@ const galeraSynced = "wsrep_sync_wait=15"
 
 // TestGaleraNodes: each node has what another one has committed.
 func TestGaleraNodes(t *testing.T) {
+	t.Parallel()
 	nodes := cluster.Nodes(t)
 	name := nodes[0].Database(t, "mysql")
 	harness.Exec(t, harness.Open(t, "mysql", nodes[0].DSN(name)), "CREATE TABLE t (node INT NOT NULL PRIMARY KEY)")
@@ -101,6 +102,7 @@ func registerBalanced() {
 // connections of one process go to any of them, no key is given out twice, and what was
 // said to be committed is stored; by turns for a quarter of the kinds.
 func TestGalera(t *testing.T) {
+	t.Parallel()
 	nodes := cluster.Nodes(t)
 	for i, k := range galeraKinds() {
 		if !testturn.Of(t, i, 4) {
@@ -161,6 +163,7 @@ func TestGalera(t *testing.T) {
 // TestGaleraNative: a sequence of the engine with which two nodes would give out one
 // number is refused, and so are blocks; a statement of several rows gets an error.
 func TestGaleraNative(t *testing.T) {
+	t.Parallel()
 	e := harness.MySQLDefault
 	e.Server = testdb.StartGalera(t, "mysql", 1)[0]
 	s := e.Scratch(t)

@@ -36,6 +36,7 @@ func raging(t *testing.T, short time.Duration) time.Duration {
 // milliseconds, and others take their places, for half a second. With make soak 8 are,
 // for KEYFILL_SOAK_TIME.
 func TestFaultKill(t *testing.T) {
+	t.Parallel()
 	eachFaultKind(t, faultEngines, func(t *testing.T, e harness.Engine, k faultKind) {
 		w := k.swarm(t, e)
 		life := between(100*time.Millisecond, 500*time.Millisecond)
@@ -57,6 +58,7 @@ func TestFaultKill(t *testing.T) {
 // TestFaultSameWorker: two processes have one worker's number, and are killed.
 // The store keeps their keys apart.
 func TestFaultSameWorker(t *testing.T) {
+	t.Parallel()
 	for _, e := range harness.ByTurns(t, faultEngines[:2]) {
 		for _, k := range slices.DeleteFunc(faultKinds(e), func(k faultKind) bool { return !k.numbered() }) {
 			runFaultKind(t, e, k, sameWorker)

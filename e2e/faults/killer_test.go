@@ -58,6 +58,7 @@ func (k *killer) ConnPrepareContext(ctx context.Context, conn driver.ConnPrepare
 // INSERT is sent. database/sql tries again on another one, where the statement
 // has the key of the first attempt under a record, and another one without.
 func TestRetryKilled(t *testing.T) {
+	t.Parallel()
 	for _, e := range harness.ByTurns(t, []harness.Engine{harness.MySQLDefault, harness.MySQLInterp, harness.PQDefault}) {
 		for _, recorded := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s/recorded=%v", e.Name, recorded), func(t *testing.T) {
@@ -133,6 +134,7 @@ func (c *flakyConn) ExecContext(ctx context.Context, query string, args []driver
 // connection are drawn again, record or not: a transaction on the lost one may
 // have given them back.
 func TestRetryOnConnection(t *testing.T) {
+	t.Parallel()
 	s := harness.WalFile.Scratch(t)
 	harness.Exec(t, s.Raw, "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT)")
 	f := &flaky{Connector: s.Connector}
@@ -193,6 +195,7 @@ func (c skippingConn) ExecContext(ctx context.Context, query string, args []driv
 // database/sql to come back with the prepared statement, are not used when a
 // rollback came between: it gave them back.
 func TestParkedRollback(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, begin, between string }{
 		{"rollback", "BEGIN", "ROLLBACK; BEGIN"},
 		{"to a savepoint", "BEGIN; SAVEPOINT a", "ROLLBACK TO a"},

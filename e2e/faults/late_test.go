@@ -15,6 +15,7 @@ const latePatience = 500 * time.Millisecond
 // TestFaultLate: what the server says comes late, now and then after the context
 // has ended that it was asked under.
 func TestFaultLate(t *testing.T) {
+	t.Parallel()
 	late := func() time.Duration {
 		if rand.IntN(30) > 0 {
 			return 0

@@ -296,6 +296,7 @@ func either(others ...func(text string) bool) func(text string) bool {
 // snowflake's number and no store some keys are the same, as the documentation
 // says; and whatever else is wrong in the table or in a journal is told.
 func TestFaultLaws(t *testing.T) {
+	t.Parallel()
 	for _, e := range harness.ByTurns(t, faultEngines) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
@@ -337,6 +338,7 @@ func TestFaultLaws(t *testing.T) {
 // TestFaultLawsOfForms: what is wrong with keys that do not follow each other, are
 // numbered within a parent, or may not have holes, is told too.
 func TestFaultLawsOfForms(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name string
 		form form

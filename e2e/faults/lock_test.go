@@ -12,6 +12,7 @@ import (
 // them; and for another program that has locked the state, until they have waited
 // for too long.
 func TestFaultLocks(t *testing.T) {
+	t.Parallel()
 	eachFaultKindByTurns(t, 0, faultEngines, func(t *testing.T, e harness.Engine, k faultKind) {
 		w := k.often().swarm(t, e)
 		w.tolerable = either(isDeadlock, isLock, isPatience)

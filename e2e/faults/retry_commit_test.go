@@ -142,6 +142,7 @@ func once(how cut, late time.Duration) func() (cut, time.Duration) {
 // TestCommitWaits: Retry waits for a COMMIT that reaches the server long after the
 // connection was cut, and answers nil then.
 func TestCommitWaits(t *testing.T) {
+	t.Parallel()
 	for _, e := range harness.ByTurns(t, servers) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
@@ -158,6 +159,7 @@ func TestCommitWaits(t *testing.T) {
 // TestCommitHeld: what is not committed is not taken for stored, even where a session sees
 // it, and the function does not run again while it may still be.
 func TestCommitHeld(t *testing.T) {
+	t.Parallel()
 	for _, e := range harness.ByTurns(t, servers) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
@@ -187,6 +189,7 @@ func TestCommitHeld(t *testing.T) {
 // the transaction, nobody looks: the answer is the error of the COMMIT, and the function
 // does not run again, stored or not.
 func TestCommitOthers(t *testing.T) {
+	t.Parallel()
 	for _, e := range harness.ByTurns(t, servers) {
 		for name, write := range map[string]string{
 			"UPDATE":           "UPDATE counts SET n = n + 1 WHERE id = 1",
@@ -230,6 +233,7 @@ func TestCommitOthers(t *testing.T) {
 
 // TestCommitDeleted: a row that somebody deletes before Retry looks is not stored again.
 func TestCommitDeleted(t *testing.T) {
+	t.Parallel()
 	for _, e := range harness.ByTurns(t, servers) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
@@ -260,6 +264,7 @@ const looksOnFor = 5 * time.Second
 // TestCommitContext: a context that ends while the server works on the COMMIT leaves an
 // answer that is right.
 func TestCommitContext(t *testing.T) {
+	t.Parallel()
 	for _, e := range harness.ByTurns(t, servers) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()

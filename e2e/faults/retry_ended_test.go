@@ -61,6 +61,7 @@ func (o *orders) victim(t *testing.T, tx *sql.Tx) error {
 // TestDeadlockForgotten: a function that goes on behind a deadlock, as if nothing had
 // happened, is told: what it has stored before is gone.
 func TestDeadlockForgotten(t *testing.T) {
+	t.Parallel()
 	for _, e := range harness.ByTurns(t, mariadbs) {
 		for _, params := range []string{"", "autocommit=0"} {
 			t.Run(e.Name+"/"+params, func(t *testing.T) {
@@ -88,6 +89,7 @@ func TestDeadlockForgotten(t *testing.T) {
 
 // TestEndedByText: a function does not run again where a text in it has committed a part.
 func TestEndedByText(t *testing.T) {
+	t.Parallel()
 	for _, e := range harness.ByTurns(t, servers) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
@@ -119,6 +121,7 @@ func TestEndedByText(t *testing.T) {
 // TestNotEndedByText: a text that may end a transaction, and has not, leaves the function
 // to run again.
 func TestNotEndedByText(t *testing.T) {
+	t.Parallel()
 	for _, e := range harness.ByTurns(t, mariadbs) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
@@ -144,6 +147,7 @@ func TestNotEndedByText(t *testing.T) {
 // TestCommitOfFailed: PostgreSQL answers the COMMIT of a transaction in which a statement
 // has failed, and nobody has to look what became of it.
 func TestCommitOfFailed(t *testing.T) {
+	t.Parallel()
 	for _, e := range harness.ByTurns(t, postgres) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
@@ -169,6 +173,7 @@ func TestCommitOfFailed(t *testing.T) {
 // TestCommitHeldMixed: a table whose engine has no transactions does not speak for the
 // others, not even where the session sees what is not committed.
 func TestCommitHeldMixed(t *testing.T) {
+	t.Parallel()
 	for _, e := range harness.ByTurns(t, mariadbs) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
@@ -188,6 +193,7 @@ func TestCommitHeldMixed(t *testing.T) {
 // TestCommitAutocommitOff: on sessions in which transactions begin by themselves Retry
 // looks as well.
 func TestCommitAutocommitOff(t *testing.T) {
+	t.Parallel()
 	for _, e := range harness.ByTurns(t, mariadbs) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
@@ -202,6 +208,7 @@ func TestCommitAutocommitOff(t *testing.T) {
 // TestCommitReads: queries of every form leave the answer to the keys, and what only looks
 // like one does not.
 func TestCommitReads(t *testing.T) {
+	t.Parallel()
 	type text struct {
 		query  string
 		writes bool

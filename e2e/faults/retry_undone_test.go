@@ -103,6 +103,7 @@ func both(t *testing.T, e harness.Engine, way string, opts *sql.TxOptions, f fun
 // TestDeadlock: of two transactions that lock two rows crosswise the engine undoes one,
 // which is made again with its keys.
 func TestDeadlock(t *testing.T) {
+	t.Parallel()
 	for _, e := range harness.ByTurns(t, servers) {
 		for way := range ways {
 			t.Run(e.Name+"/"+way, func(t *testing.T) {
@@ -124,6 +125,7 @@ func TestDeadlock(t *testing.T) {
 // TestSerialization: of two transactions of which each reads what the other one changes,
 // PostgreSQL undoes one, at a statement or at its COMMIT.
 func TestSerialization(t *testing.T) {
+	t.Parallel()
 	for _, e := range harness.ByTurns(t, []harness.Engine{harness.PgxDefault, harness.PQDefault}) {
 		for way := range ways {
 			t.Run(e.Name+"/"+way, func(t *testing.T) {
@@ -145,6 +147,7 @@ func TestSerialization(t *testing.T) {
 // TestLockWait: a transaction that has waited for a lock in vain is made again with its
 // keys.
 func TestLockWait(t *testing.T) {
+	t.Parallel()
 	for _, e := range harness.ByTurns(t, servers) {
 		for way := range ways {
 			t.Run(e.Name+"/"+way, func(t *testing.T) {
@@ -189,6 +192,7 @@ func TestLockWait(t *testing.T) {
 // TestStatementAgain: a single INSERT that has waited for a lock in vain has its key when
 // the program sends it again in the same transaction, which MariaDB leaves open.
 func TestStatementAgain(t *testing.T) {
+	t.Parallel()
 	for _, e := range harness.ByTurns(t, harness.MySQLEngines) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
@@ -227,6 +231,7 @@ func TestStatementAgain(t *testing.T) {
 // TestBusy: a transaction of SQLite that finds the database locked, at a statement or at
 // its COMMIT, is made again with its keys.
 func TestBusy(t *testing.T) {
+	t.Parallel()
 	for _, at := range []string{"INSERT", "COMMIT"} {
 		t.Run(at, func(t *testing.T) {
 			s := harness.SQLiteDatabase{Name: "busy", Params: []string{"_pragma=busy_timeout(0)"}, Conns: 2}.Scratch(t)

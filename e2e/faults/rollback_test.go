@@ -26,6 +26,7 @@ func allKinds(e harness.Engine) []faultKind {
 // are rolled back, by database/sql and by text. What was kept has its keys, and
 // no two rows the same.
 func TestFaultRollback(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.SQLiteMemory, harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		for i, k := range allKinds(s.Engine) {
 			table := fmt.Sprintf("t%d", i)

@@ -18,6 +18,7 @@ const (
 // TestFaultRows: 8 processes fill one table with many rows, in statements of a
 // thousand: two on each connection, or as many rows as KEYFILL_SOAK_ROWS says.
 func TestFaultRows(t *testing.T) {
+	t.Parallel()
 	const each = rowsProcesses * rowsHands * rowsStatements
 	rows := soak(t, 2*each, "KEYFILL_SOAK_ROWS", strconv.Atoi)
 	for _, e := range harness.ByTurns(t, faultEngines) {

@@ -24,6 +24,7 @@ func ownServer(t *testing.T, e harness.Engine) harness.Engine {
 // TestFaultServer: the server is killed and started again while processes insert, once,
 // and five times with make soak. What has committed is there, and the keys go on above it.
 func TestFaultServer(t *testing.T) {
+	t.Parallel()
 	for place, e := range harness.ByTurns(t, faultEngines[:2]) {
 		kinds := kindsByTurns(t, e, place, 6)
 		t.Run(e.Name, func(t *testing.T) {
@@ -72,6 +73,7 @@ func serverKilled(t *testing.T, e harness.Engine, kinds []faultKind) {
 }
 
 func TestServerDatabase(t *testing.T) {
+	t.Parallel()
 	for _, c := range harness.DriverCases {
 		t.Run(c.Driver, func(t *testing.T) {
 			var name string
@@ -101,6 +103,7 @@ func TestServerDatabase(t *testing.T) {
 // What was committed is there after kill -9, whatever the settings that make
 // the server fast.
 func TestServerKeepsWhatIsCommitted(t *testing.T) {
+	t.Parallel()
 	for _, c := range harness.DriverCases {
 		t.Run(c.Driver, func(t *testing.T) {
 			t.Parallel()

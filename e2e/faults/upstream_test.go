@@ -94,6 +94,7 @@ func keysOfAll(t *testing.T, shards ...*shard) []int64 {
 // as long as the blocks last that they have; then the error names the store; and when the
 // store is back, they go on.
 func TestFaultUpstream(t *testing.T) {
+	t.Parallel()
 	for _, e := range harness.ByTurns(t, faultEngines) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
@@ -153,6 +154,7 @@ func awaitAlone(t *testing.T, s *harness.Scratch) {
 // TestFaultUpstreamUndone: on SQLite the next block is stored by the transaction of an INSERT.
 // Where that is rolled back, another one is fetched while the block in use lasts.
 func TestFaultUpstreamUndone(t *testing.T) {
+	t.Parallel()
 	central, g, _ := centralOf(t, harness.SQLiteFile)
 	s := newShard(t, harness.SQLiteFile, central, upstreamSource())
 	stored := func() bool { return s.mount.Sources()[0].UpstreamLeft >= upstreamBlock }
@@ -243,6 +245,7 @@ func untilUsedUp(t *testing.T, s *shard) {
 // thirty, and the blocks are to last for longer. Every INSERT succeeds, and the size of the
 // blocks has followed the use.
 func TestFaultUpstreamLasts(t *testing.T) {
+	t.Parallel()
 	lost, engines := 2*time.Second, faultEngines[2:]
 	if harness.Soaking() {
 		lost, engines = 30*time.Second, faultEngines
@@ -281,6 +284,7 @@ func TestFaultUpstreamLasts(t *testing.T) {
 // TestFaultUpstreamKill: the processes of two shards, which have their keys from one store,
 // are killed again and again.
 func TestFaultUpstreamKill(t *testing.T) {
+	t.Parallel()
 	for _, e := range harness.ByTurns(t, faultEngines) {
 		t.Run(e.Name, func(t *testing.T) {
 			central, _, _ := centralOf(t, e)

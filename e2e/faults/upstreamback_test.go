@@ -51,6 +51,7 @@ func wantBack(t *testing.T, err error) {
 // TestFaultUpstreamBack: the central store is put back below the blocks that two shards have
 // had. Both use up their blocks, and then say so, after a restart too, until it is set right.
 func TestFaultUpstreamBack(t *testing.T) {
+	t.Parallel()
 	eachUpstream(t, nil, func(t *testing.T, central policy.Store, at *harness.Scratch, shards []*shard) {
 		next := at.Next(t, "t.id")
 		harness.Exec(t, at.Raw, "UPDATE keyfill_sequences SET next_value = 11 WHERE name = 't.id'")
@@ -72,6 +73,7 @@ func TestFaultUpstreamBack(t *testing.T) {
 // TestFaultUpstreamBackAdvance: as before, but the shard raises the central store above its
 // own blocks. Which blocks another shard has had it cannot know.
 func TestFaultUpstreamBackAdvance(t *testing.T) {
+	t.Parallel()
 	advance := func(s *policy.Source) { s.OnStoreRollback = keysource.RemedyAdvance }
 	eachUpstream(t, advance, func(t *testing.T, _ policy.Store, at *harness.Scratch, shards []*shard) {
 		last := shards[1] // which has had the last blocks
@@ -84,6 +86,7 @@ func TestFaultUpstreamBackAdvance(t *testing.T) {
 // TestFaultUpstreamGone: a state that is missing in the central store is not made again by a
 // database that has had blocks from it.
 func TestFaultUpstreamGone(t *testing.T) {
+	t.Parallel()
 	eachUpstream(t, nil, func(t *testing.T, central policy.Store, at *harness.Scratch, shards []*shard) {
 		harness.Exec(t, at.Raw, "DELETE FROM keyfill_sequences")
 		for _, s := range shards {
@@ -101,6 +104,7 @@ func TestFaultUpstreamGone(t *testing.T) {
 // TestFaultUpstreamRowGone: the rows of a shard are deleted while it inserts, and when it is
 // closed. It takes another block, above all others.
 func TestFaultUpstreamRowGone(t *testing.T) {
+	t.Parallel()
 	eachUpstream(t, nil, func(t *testing.T, _ policy.Store, at *harness.Scratch, shards []*shard) {
 		for _, names := range []string{"'t.id'", "'t.id', 't.id (spare)'", "'t.id (spare)'"} {
 			harness.Exec(t, shards[0].Raw, "DELETE FROM keyfill_sequences WHERE name IN ("+names+")")
@@ -114,6 +118,7 @@ func TestFaultUpstreamRowGone(t *testing.T) {
 // TestFaultUpstreamRowBack: the rows of a shard are put back, as a restored copy does. Its
 // processes notice that, as they do without an upstream.
 func TestFaultUpstreamRowBack(t *testing.T) {
+	t.Parallel()
 	eachUpstream(t, nil, func(t *testing.T, _ policy.Store, at *harness.Scratch, shards []*shard) {
 		s := shards[0]
 		saved := harness.Text(t, s.Raw, "SELECT incarnation FROM keyfill_sequences WHERE name = 't.id'")
@@ -137,6 +142,7 @@ func TestFaultUpstreamRowBack(t *testing.T) {
 // TestFaultUpstreamFollows: a key that an INSERT brings above all blocks raises the row and
 // the central store. keyfill check finds nothing.
 func TestFaultUpstreamFollows(t *testing.T) {
+	t.Parallel()
 	follow := func(s *policy.Source) { s.FollowExplicit = true }
 	eachUpstream(t, follow, func(t *testing.T, _ policy.Store, at *harness.Scratch, shards []*shard) {
 		const brought = 1_000_000

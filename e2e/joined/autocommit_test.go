@@ -13,6 +13,7 @@ import (
 // store does by a single statement commits all the same: a row is moved above a
 // key that an INSERT brings, and stays there.
 func TestAutocommitOff(t *testing.T) {
+	t.Parallel()
 	off := harness.MySQLDefault
 	off.Params = "autocommit=0"
 	harness.Each(t, []harness.Engine{off}, func(t *testing.T, s *harness.Scratch) {

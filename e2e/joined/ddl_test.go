@@ -12,6 +12,7 @@ import (
 // behind that: whether a transaction is open then, the engine is asked, so that a
 // program that migrates at its start has keys of transactions.
 func TestBehindDDL(t *testing.T) {
+	t.Parallel()
 	asMySQL := mysqlAsMySQL
 	asMySQL.Params = ""
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, asMySQL}, func(t *testing.T, s *harness.Scratch) {

@@ -16,6 +16,7 @@ import (
 // without, whatever its form and path, and one that brings its key needs no
 // transaction.
 func TestProofForms(t *testing.T) {
+	t.Parallel()
 	off := harness.MySQLDefault
 	off.Name, off.Params = "mysql-autocommit-off", "autocommit=0"
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.MySQLInterp, off}, func(t *testing.T, s *harness.Scratch) {
@@ -108,6 +109,7 @@ func TestProofForms(t *testing.T) {
 // TestProofOnce: on PostgreSQL the setting that proves a transaction is set once in
 // it, and once more behind a rollback to a savepoint.
 func TestProofOnce(t *testing.T) {
+	t.Parallel()
 	s := harness.PgxDefault.Scratch(t)
 	harness.Must(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT, c INT UNIQUE)")
 	seen := new(harness.Spy)

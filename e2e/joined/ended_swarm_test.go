@@ -20,6 +20,7 @@ import (
 // conflict clauses) leave numbers without a hole, each once. No index guards them. With
 // make soak each engine has half a minute.
 func TestEndedSwarm(t *testing.T) {
+	t.Parallel()
 	multi := harness.MySQLDefault
 	multi.Params = "multiStatements=true"
 	interp := harness.MySQLInterp

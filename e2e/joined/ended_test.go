@@ -154,6 +154,7 @@ func endByInterrupt(t *testing.T, e *endedTest) {
 // goes by shows gets no key, and the numbers that it has drawn are those of the
 // rows that are stored.
 func TestEnded(t *testing.T) {
+	t.Parallel()
 	multi := harness.MySQLDefault
 	multi.Params = "multiStatements=true"
 	harness.Each(t, []harness.Engine{multi, mysqlAsMySQL, harness.PgxDefault, harness.PQDefault, harness.SQLiteFile, harness.MattnFile}, func(t *testing.T, s *harness.Scratch) {

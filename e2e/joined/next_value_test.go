@@ -17,6 +17,7 @@ import (
 // TestNextValueBelowOne: a row whose next value is no number is an error that names
 // it, tells the value and how to mend it, whatever draws from it.
 func TestNextValueBelowOne(t *testing.T) {
+	t.Parallel()
 	for name, src := range map[string]policy.Source{
 		"block":    harness.Counted(nil),
 		"joined":   harness.Counted(func(s *policy.Source) { s.Block, s.Transaction = 0, policy.TransactionJoined }),
@@ -65,6 +66,7 @@ func TestNextValueBelowOne(t *testing.T) {
 // transaction is sent again, and with no error about a row that has to be made. The
 // second transaction finds the row.
 func TestJoinedSnapshot(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.MySQLDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.CreateIDs(t, s, "t", "u")
 		db, _ := s.Open(t, harness.InPlace(harness.Counted(func(s *policy.Source) { s.Block, s.Transaction = 0, policy.TransactionJoined })))

@@ -39,6 +39,7 @@ func wantNext(t *testing.T, s *harness.Scratch, want int) {
 // TestJoinedPaths: on every path the numbers are those of the rows that were
 // committed, one after another, in transactions of the application and outside.
 func TestJoinedPaths(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, joinedEngines, func(t *testing.T, s *harness.Scratch) {
 		db, m := joinedTable(t, s)
 		ctx, rec := keyfill.Record(context.Background())
@@ -126,6 +127,7 @@ func TestJoinedPaths(t *testing.T) {
 // TestJoinedFails: the numbers of a statement that fails after they were reserved
 // go to the next one, in a transaction that goes on and outside.
 func TestJoinedFails(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, joinedEngines, func(t *testing.T, s *harness.Scratch) {
 		db, _ := joinedTable(t, s)
 		ctx, rec := keyfill.Record(context.Background())
@@ -180,6 +182,7 @@ func TestJoinedFails(t *testing.T) {
 // TestJoinedEncoding: an argument that the driver cannot send fails after the
 // number was reserved; the transaction cannot commit it without a row.
 func TestJoinedEncoding(t *testing.T) {
+	t.Parallel()
 	s := harness.PgxDefault.Scratch(t)
 	db, _ := joinedTable(t, s)
 	harness.Exec(t, db, "INSERT INTO t (a) VALUES (1)")
@@ -207,6 +210,7 @@ func TestJoinedEncoding(t *testing.T) {
 // TestJoinedTwoColumns: several keys of an INSERT are drawn in its transaction,
 // whether their numbers may have gaps or not.
 func TestJoinedTwoColumns(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, no BIGINT NOT NULL UNIQUE, a INT, c INT UNIQUE)")
 		db, _ := s.Open(t, &policy.Config{Tables: map[string]policy.Table{"t": {Keys: []policy.Key{
@@ -231,6 +235,7 @@ func TestJoinedTwoColumns(t *testing.T) {
 
 // TestJoinedStart: a numbering begins above the rows that are there.
 func TestJoinedStart(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		db, _ := joinedTable(t, s)
 		harness.Exec(t, s.Raw, "INSERT INTO t (id, a) VALUES (41, 1)")

@@ -14,6 +14,7 @@ import (
 // followed when they are executed after Prepare: nothing comes of one that is only
 // prepared, or refused.
 func TestJoinedPrepared(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		db, _ := joinedTable(t, s)
 		ctx := context.Background()
@@ -103,6 +104,7 @@ func TestJoinedPrepared(t *testing.T) {
 // TestScopeRefusedInside: a parent that is refused before a number is drawn leaves
 // the transaction as it is.
 func TestScopeRefusedInside(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.CreateLines(t, s)
 		db, _ := s.Open(t, harness.LinesOf(harness.ByOrder))

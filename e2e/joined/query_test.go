@@ -56,6 +56,7 @@ func wantNoTransaction(t *testing.T, s *harness.Scratch) {
 // TestJoinedQuery: an INSERT with RETURNING has committed when its rows are given,
 // however they are read.
 func TestJoinedQuery(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, returningEngines, func(t *testing.T, s *harness.Scratch) {
 		db, _ := joinedTable(t, s)
 		db.SetMaxOpenConns(1)
@@ -122,6 +123,7 @@ func TestJoinedQuery(t *testing.T) {
 // TestJoinedQueryFails: an error in between, or at the commit, takes back the
 // numbers, and no row is given.
 func TestJoinedQueryFails(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, returningEngines, func(t *testing.T, s *harness.Scratch) {
 		db, _ := joinedTable(t, s)
 		db.SetMaxOpenConns(1)
@@ -177,6 +179,7 @@ func queryAll(s *harness.Scratch, ctx context.Context, db *sql.DB, inside bool, 
 // TestJoinedDeferred: what the engine finds wrong at the commit is the error of
 // the rows, or of Exec, and nothing is stored.
 func TestJoinedDeferred(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.PgxDefault, harness.PgxSimple, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		db, m := joinedTable(t, s)
 		if s.Dialect.Name == "sqlite" {
@@ -225,6 +228,7 @@ func TestJoinedDeferred(t *testing.T) {
 // TestJoinedRowsOpen: the rows of an INSERT are there, with what the driver says of
 // their columns, and its connection takes other statements meanwhile.
 func TestJoinedRowsOpen(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, returningEngines, func(t *testing.T, s *harness.Scratch) {
 		db, _ := joinedTable(t, s)
 		for _, inside := range []bool{false, true} {
@@ -300,6 +304,7 @@ func columnsOf(t *testing.T, rows *sql.Rows) string {
 // TestJoinedKilled: the connection dies at each place of an INSERT outside of
 // transactions: nothing is stored twice, and no number is lost.
 func TestJoinedKilled(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		db, _ := joinedTable(t, s)
 		db.SetMaxOpenConns(1)
@@ -328,6 +333,7 @@ func TestJoinedKilled(t *testing.T) {
 // its context, and leaves nothing. Not so lib/pq's: it cancels once, and what
 // arrives between two of its messages cancels nothing.
 func TestJoinedCancelled(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		db, _ := joinedTable(t, s)
 		harness.Exec(t, db, "INSERT INTO t (a) VALUES (1)")

@@ -49,6 +49,7 @@ func tablesOfTransactions(t *testing.T, s *harness.Scratch) *sql.DB {
 // what follows commits by itself: no key is drawn there, which two could get. The
 // application's next transaction is as any other.
 func TestJoinedVictim(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.MySQLEngines, func(t *testing.T, s *harness.Scratch) {
 		db := tablesOfTransactions(t, s)
 		harness.Exec(t, s.Raw, "CREATE TABLE l (id INT PRIMARY KEY, a INT)")
@@ -132,6 +133,7 @@ func insertAsVictim(t *testing.T, s *harness.Scratch, db *sql.DB, way, query str
 // TestJoinedFirstInside: the first numbers of several tables in one transaction,
 // which may not see the rows that are made for them while it is open.
 func TestJoinedFirstInside(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		for _, first := range insertsOf {
 			s := s.Engine.Scratch(t)
@@ -154,6 +156,7 @@ func TestJoinedFirstInside(t *testing.T) {
 // TestJoinedOwnLock: a transaction that has locked the table before the numbering
 // was ever looked at does not wait for itself: the table is asked on its connection.
 func TestJoinedOwnLock(t *testing.T) {
+	t.Parallel()
 	s := harness.PgxDefault.Scratch(t)
 	db, _ := joinedTable(t, s)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -178,6 +181,7 @@ func TestJoinedOwnLock(t *testing.T) {
 // TestJoinedInTheWay: a key that was brought stands where the next number would:
 // it is an error, whose remedy the policy says, and not the same one for ever.
 func TestJoinedInTheWay(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		for _, remedy := range []keysource.Remedy{"", keysource.RemedyAdvance} {
 			harness.Exec(t, s.Raw, "DROP TABLE IF EXISTS t")
@@ -216,6 +220,7 @@ type leftInsert struct {
 // TestJoinedLeft: whenever the context of an INSERT ends, the numbers have no gap,
 // what is said to be stored is stored, and the connections go on.
 func TestJoinedLeft(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault, harness.PQDefault, harness.SQLiteFile}, func(t *testing.T, s *harness.Scratch) {
 		db, _ := joinedTable(t, s)
 		const connections = 4

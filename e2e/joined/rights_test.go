@@ -12,6 +12,7 @@ import (
 // one cannot be drawn, by an error of the server on another connection. The
 // transaction must not commit the first one without a row.
 func TestJoinedDrawnInVain(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		for _, table := range []string{"parents", "children"} {
 			harness.Exec(t, s.Raw, "CREATE TABLE "+table+" (id BIGINT NOT NULL PRIMARY KEY, a INT)")

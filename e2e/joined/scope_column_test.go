@@ -12,6 +12,7 @@ import (
 // TestScopeText: texts name a parent under a collation that compares bytes, two
 // columns name it together, and long ones do not run into one another.
 func TestScopeText(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		text := map[bool]string{true: "VARCHAR(200) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin", false: "VARCHAR(200)"}[s.Server == harness.MariaDB]
 		harness.Exec(t, s.Raw, "CREATE TABLE order_lines (shop "+text+" NOT NULL, year_no INT NOT NULL, no BIGINT NOT NULL, item VARCHAR(50), PRIMARY KEY (shop, year_no, no))")
@@ -44,6 +45,7 @@ func TestScopeText(t *testing.T) {
 // TestScopeColumnUnfit: a column in which different values may be the same parent
 // is refused before the first number, by what the catalog says of it.
 func TestScopeColumnUnfit(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name     string
 		engine   harness.Engine
@@ -83,6 +85,7 @@ func TestScopeColumnUnfit(t *testing.T) {
 // TestScopeNotTheColumn: another scope of the same state is refused, and so is
 // another state of the column.
 func TestScopeNotTheColumn(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE order_lines (order_id BIGINT NOT NULL, shop BIGINT NOT NULL, no BIGINT NOT NULL, PRIMARY KEY (order_id, shop, no))")
 		insert := s.Placeholders("INSERT INTO order_lines (order_id, shop) VALUES (?, ?)")

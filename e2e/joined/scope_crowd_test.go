@@ -21,6 +21,7 @@ import (
 // stored are 1 to N without a hole. The parents of a statement come in any order,
 // and no two statements wait for each other. With make soak there are ten times as many.
 func TestScopeCrowd(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.CreateLines(t, s)
 		ctx, cancel := context.WithTimeout(context.Background(), harness.Limit)
@@ -120,6 +121,7 @@ func insertLines(ctx context.Context, s *harness.Scratch, db *sql.DB, lines *[5]
 // TestScopeFirstUsers: of two transactions that are the first of one parent the
 // second waits for the first, and numbers above what that has stored.
 func TestScopeFirstUsers(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		for _, commits := range []bool{true, false} {
 			t.Run(fmt.Sprintf("commits=%v", commits), func(t *testing.T) {
@@ -170,6 +172,7 @@ func TestScopeFirstUsers(t *testing.T) {
 // first of a parent that another program has given rows meanwhile, numbers above
 // them. There is no unique index that would refuse a number twice.
 func TestScopeOldView(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE order_lines (order_id BIGINT NOT NULL, no BIGINT NOT NULL, item VARCHAR(50))")
 		db, _ := s.Open(t, harness.LinesOf(harness.ByOrder))
@@ -199,6 +202,7 @@ func TestScopeOldView(t *testing.T) {
 // TestScopeNewParents: transactions that are each the first of a parent of their
 // own, beside one another, do not get into each other's way.
 func TestScopeNewParents(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.CreateLines(t, s)
 		db, _ := s.Open(t, harness.LinesOf(harness.ByOrder))
@@ -232,6 +236,7 @@ func TestScopeNewParents(t *testing.T) {
 // TestScopeUnseen: a table that the catalog does not show has columns of no known
 // type.
 func TestScopeUnseen(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		db, _ := s.Open(t, &policy.Config{Tables: map[string]policy.Table{"nowhere": harness.LinesOf(harness.ByOrder).Tables["order_lines"]}})
 		_, err := db.Exec("INSERT INTO nowhere (order_id) VALUES (7)")

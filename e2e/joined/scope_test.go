@@ -41,6 +41,7 @@ func linesIn(t *testing.T, s *harness.Scratch) string {
 
 // TestScope: the lines of each parent are 1, 2, 3 …, however the parent is said.
 func TestScope(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, scopeEngines, func(t *testing.T, s *harness.Scratch) {
 		harness.CreateLines(t, s)
 		db, m := s.Open(t, harness.LinesOf(harness.ByOrder))
@@ -99,6 +100,7 @@ func TestScope(t *testing.T) {
 // TestScopeGoesOn: a parent that had rows before, some of them brought by the
 // statement's own transaction, goes on above them.
 func TestScopeGoesOn(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, scopeEngines, func(t *testing.T, s *harness.Scratch) {
 		harness.CreateLines(t, s)
 		harness.Exec(t, s.Raw, "INSERT INTO order_lines (order_id, no, item) VALUES (7, 41, 'a'), (8, 5, 'b')")
@@ -129,6 +131,7 @@ func TestScopeGoesOn(t *testing.T) {
 // rows of new parents too, be it all of it or what is behind a savepoint; and so
 // does what a statement that fails has drawn.
 func TestScopeRolledBack(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, scopeEngines, func(t *testing.T, s *harness.Scratch) {
 		harness.CreateLines(t, s)
 		db, _ := s.Open(t, harness.LinesOf(harness.ByOrder))
@@ -176,6 +179,7 @@ func TestScopeRolledBack(t *testing.T) {
 // TestScopeRefused: statements whose parent is not known are refused, and neither
 // the table nor the state sees anything of them.
 func TestScopeRefused(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, scopeEngines, func(t *testing.T, s *harness.Scratch) {
 		harness.CreateLines(t, s)
 		harness.Exec(t, s.Raw, "CREATE TABLE names (name VARCHAR(50))")
@@ -222,6 +226,7 @@ func TestScopeRefused(t *testing.T) {
 // TestScopeReturning: rows that are read back have the numbers that are stored, in a
 // transaction of the statement's own and in the application's.
 func TestScopeReturning(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, scopeEngines, func(t *testing.T, s *harness.Scratch) {
 		harness.CreateLines(t, s)
 		db, _ := s.Open(t, harness.LinesOf(harness.ByOrder))
@@ -268,6 +273,7 @@ func TestScopeReturning(t *testing.T) {
 
 // TestScopeNotAsked: numbers of no parent are not given.
 func TestScopeNotAsked(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.CreateLines(t, s)
 		_, m := s.Open(t, harness.LinesOf(harness.ByOrder))
@@ -282,6 +288,7 @@ func TestScopeNotAsked(t *testing.T) {
 
 // TestScopeExplained: EXPLAIN draws nothing.
 func TestScopeExplained(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.CreateLines(t, s)
 		db, _ := s.Open(t, harness.LinesOf(harness.ByOrder))

@@ -90,6 +90,7 @@ func allocateDirectly(s *harness.Scratch) harness.Allocator {
 // TestArticleAllocate: the article's procedure, its body, and keyfill in each of
 // its ways take ranges from one row at the same time.
 func TestArticleAllocate(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.StoreDrivers, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
 		harness.Exec(t, s.Raw, sequenceTable)
@@ -119,6 +120,7 @@ func TestArticleAllocate(t *testing.T) {
 // TestArticleAllocateErrors: what the procedure refuses is an error of keyfill's
 // that asking again does not mend, and what it answers beside an integer too.
 func TestArticleAllocateErrors(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.StoreDrivers[1:], func(t *testing.T, s *harness.Scratch) {
 		ctx := context.Background()
 		harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")

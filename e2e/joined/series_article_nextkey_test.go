@@ -86,6 +86,7 @@ func nextKeyInBrowseMode(s *harness.Scratch, moved string) harness.Allocator {
 // TestArticleNextKey: the first two forms and keyfill take keys from one row of
 // KEYS at the same time.
 func TestArticleNextKey(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.StoreDrivers, func(t *testing.T, s *harness.Scratch) {
 		st := harness.KeyedState(s.Dialect, "INTEGER", true)
 		q := st.Through(t, s, "pessimistic")
@@ -110,6 +111,7 @@ func TestArticleNextKey(t *testing.T) {
 // TestArticleBrowseMode: the third form, which compares nothing but the
 // timestamp, and keyfill in all ways that move it, use one row at the same time.
 func TestArticleBrowseMode(t *testing.T) {
+	t.Parallel()
 	type version struct{ name, column, first, moved string }
 	integer := version{"integer", "SMALLINT", "32700", "CASE WHEN ver >= 32767 THEN 0 ELSE ver + 1 END"}
 	versions := map[string][]version{

@@ -83,6 +83,7 @@ func stepSerializable(s *harness.Scratch) harness.Allocator {
 // TestArticleResidue: the article's program and keyfill make keys from one row
 // at the same time.
 func TestArticleResidue(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.StoreDrivers, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE orders (id VARCHAR(3) NOT NULL PRIMARY KEY)")
 		harness.Exec(t, s.Raw, "CREATE TABLE last_key (v INTEGER NOT NULL)")

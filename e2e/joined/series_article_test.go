@@ -217,6 +217,7 @@ var seriesFaults = []struct {
 // TestSeriesArticleFaults: what breaks the article's procedure does not break
 // ours.
 func TestSeriesArticleFaults(t *testing.T) {
+	t.Parallel()
 	for _, f := range seriesFaults {
 		t.Run(f.name, func(t *testing.T) {
 			harness.Each(t, harness.StoreDrivers, func(t *testing.T, s *harness.Scratch) {

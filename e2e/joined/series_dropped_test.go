@@ -11,6 +11,7 @@ import (
 // TestSeriesDropped: keyfill_series that is dropped alone while the process runs is
 // made again with ensure_schema, and no number comes twice.
 func TestSeriesDropped(t *testing.T) {
+	t.Parallel()
 	for _, block := range []int64{1, 3} {
 		t.Run(fmt.Sprint(block), func(t *testing.T) {
 			harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {

@@ -15,6 +15,7 @@ import (
 // does not take the series that it sees for one that has gone back. It cannot write,
 // and is told so.
 func TestSeriesOldSnapshot(t *testing.T) {
+	t.Parallel()
 	s := harness.SQLiteFile.Scratch(t)
 	harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
 	if err := harness.StoreOf(t, s).Schema().Ensure(t.Context()); err != nil {

@@ -14,6 +14,7 @@ import (
 // TestTakeOverAtOnce: as many owners as there are series without one take them over at
 // once. Each gets one at its first call, and no two get the same.
 func TestTakeOverAtOnce(t *testing.T) {
+	t.Parallel()
 	const owners = 40
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		numbers := store.Sequence{Name: "workers", Shared: true, Start: 1, Max: owners, Create: true, EnsureSchema: true}

@@ -21,6 +21,7 @@ import (
 // integer is handed out twice. That goes on for a second, and for half a minute with make
 // soak.
 func TestSeriesKilled(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.StoreDrivers, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
 		first, _ := seriesSource(t, s, 200, 0, 100*time.Millisecond)
@@ -111,6 +112,7 @@ func seriesLife(t *testing.T, s *harness.Scratch, got *harness.Runs, factor time
 // TestSeriesClose: what is left goes back, and the next source begins there; a
 // source that is closed twice gives back once.
 func TestSeriesClose(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.StoreDrivers, func(t *testing.T, s *harness.Scratch) {
 		ctx := context.Background()
 		harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
@@ -161,6 +163,7 @@ func TestSeriesClose(t *testing.T) {
 // TestSeriesRefused: what is wrong with the state is an error before the first
 // key.
 func TestSeriesRefused(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.StoreDrivers, func(t *testing.T, s *harness.Scratch) {
 		ctx := context.Background()
 		harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
@@ -202,6 +205,7 @@ func TestSeriesRefused(t *testing.T) {
 // TestSeriesLimit: the last series ends at the limit, and then there is an
 // error, but what others have given up is used.
 func TestSeriesLimit(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.StoreDrivers, func(t *testing.T, s *harness.Scratch) {
 		ctx := context.Background()
 		harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
@@ -247,6 +251,7 @@ func TestSeriesLimit(t *testing.T) {
 // TestSeriesBehind: keys in a series that nobody has reserved are an error, are
 // left out, or are not compared with.
 func TestSeriesBehind(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.StoreDrivers, func(t *testing.T, s *harness.Scratch) {
 		ctx := context.Background()
 		harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
@@ -292,6 +297,7 @@ func TestSeriesBehind(t *testing.T) {
 // TestSeriesBack: a row that stands below what this source has been given is an
 // error until it is set right, or is left behind.
 func TestSeriesBack(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.StoreDrivers, func(t *testing.T, s *harness.Scratch) {
 		ctx := context.Background()
 		harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
@@ -408,6 +414,7 @@ func (r rawSeries) Advance(ctx context.Context, to int64) (err error) {
 // reserved, and all of it is undone with it, a series that was taken over or
 // opened too; outside a block is kept.
 func TestSeriesOnConnection(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile}, func(t *testing.T, s *harness.Scratch) {
 		ctx := context.Background()
 		harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")

@@ -16,6 +16,7 @@ import (
 // TestJoinedUnknown: where it is not known whether a transaction is open, the
 // INSERT is refused until BeginTx has made it known.
 func TestJoinedUnknown(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		db, _ := joinedTable(t, s)
 		ctx := context.Background()
@@ -96,6 +97,7 @@ func nextOr(t *testing.T, s *harness.Scratch, none int) int {
 // TestJoinedTextBegin: a BEGIN in a text is the application's transaction, which
 // keyfill neither commits nor begins anew.
 func TestJoinedTextBegin(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		db, _ := joinedTable(t, s)
 		ctx := context.Background()
@@ -114,6 +116,7 @@ func TestJoinedTextBegin(t *testing.T) {
 // TestJoinedAutocommit: with autocommit off in the DSN every INSERT is in a
 // transaction that the application ends.
 func TestJoinedAutocommit(t *testing.T) {
+	t.Parallel()
 	e := harness.MySQLDefault
 	e.Params = "autocommit=0"
 	s := e.Scratch(t)
@@ -135,6 +138,7 @@ func TestJoinedAutocommit(t *testing.T) {
 // TestJoinedChains: a session in which a transaction follows each commit has none
 // of ours.
 func TestJoinedChains(t *testing.T) {
+	t.Parallel()
 	e := harness.MySQLDefault
 	e.Params = "completion_type=1"
 	s := e.Scratch(t)
@@ -147,6 +151,7 @@ func TestJoinedChains(t *testing.T) {
 // TestJoinedReadOnly: the error of a transaction that may not write is the
 // engine's, and nothing else goes wrong.
 func TestJoinedReadOnly(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		db, _ := joinedTable(t, s)
 		harness.Exec(t, db, "INSERT INTO t (a) VALUES (1)")
@@ -169,6 +174,7 @@ func TestJoinedReadOnly(t *testing.T) {
 // TestJoinedRefused: forms whose rows may be left out, texts that ask what the
 // reservation changes, and what a connection cannot do, are refused.
 func TestJoinedRefused(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		db, m := joinedTable(t, s)
 		harness.Exec(t, db, "INSERT INTO t (a, c) VALUES (1, 1)")
@@ -213,6 +219,7 @@ func TestJoinedRefused(t *testing.T) {
 // TestJoinedTogether: other statements of a text would be in a transaction that is
 // not theirs.
 func TestJoinedTogether(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.PgxSimple, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		db, _ := joinedTable(t, s)
 		const both = "INSERT INTO t (a) VALUES (1); INSERT INTO t (a) VALUES (2)"
@@ -238,6 +245,7 @@ func TestJoinedTogether(t *testing.T) {
 
 // TestJoinedCopy: a bulk load leaves its connection no room for a reservation.
 func TestJoinedCopy(t *testing.T) {
+	t.Parallel()
 	s := harness.PQDefault.Scratch(t)
 	db, _ := joinedTable(t, s)
 	tx, err := db.Begin()
@@ -251,6 +259,7 @@ func TestJoinedCopy(t *testing.T) {
 
 // TestJoinedUnfilled: what is refused may be sent as it is.
 func TestJoinedUnfilled(t *testing.T) {
+	t.Parallel()
 	s := harness.SQLiteFile.Scratch(t)
 	harness.Exec(t, s.Raw, "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT, c INT UNIQUE)")
 	cfg := harness.JoinedID("t")

@@ -54,6 +54,7 @@ var hintedInserts = []struct {
 // TestHintedInserts: with such a comment, or settings of the statement, an INSERT does
 // what it does by the plain driver, and its LastInsertId is the same row's.
 func TestHintedInserts(t *testing.T) {
+	t.Parallel()
 	source := policy.Source{Kind: policy.KindSequence, EnsureSchema: true}
 	harness.Each(t, harness.MySQLEngines, func(t *testing.T, s *harness.Scratch) {
 		for _, prepared := range []bool{false, true} {
@@ -122,6 +123,7 @@ func (in inserted) of(t *testing.T, db *sql.DB, table string) string {
 // TestStatementSettingJoined: SET STATEMENT leaves an open transaction open, so that
 // keys that belong to it are drawn behind it and by it.
 func TestStatementSettingJoined(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.MySQLEngines, func(t *testing.T, s *harness.Scratch) {
 		c := harness.ConnOf(t, tablesOfTransactions(t, s))
 		for _, end := range []string{"ROLLBACK", "COMMIT"} {

@@ -27,6 +27,7 @@ var errEnough = errors.New("rolled back")
 // TestJoinedSwarm: INSERTs by 16 connections, a third of which are rolled back, by the transaction, to a savepoint, or because they fail: the numbers that
 // are stored are 1 to N.
 func TestJoinedSwarm(t *testing.T) {
+	t.Parallel()
 	for _, e := range harness.ByTurns(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault, harness.PQDefault, harness.SQLiteFile}) {
 		t.Run(e.Name, func(t *testing.T) {
 			s := e.Scratch(t)

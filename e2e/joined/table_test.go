@@ -21,6 +21,7 @@ import (
 // changes by its own statements, in its own transactions, numbers its rows and
 // ours without a hole.
 func TestJoinedKeyTable(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT, c INT UNIQUE)")
 		harness.Exec(t, s.Raw, "CREATE TABLE numbering (what VARCHAR(20) NOT NULL PRIMARY KEY, serial BIGINT NOT NULL)")
@@ -85,6 +86,7 @@ func TestJoinedKeyTable(t *testing.T) {
 
 // TestJoinedText: numbers are sent as text where the column is one.
 func TestJoinedText(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id VARCHAR(20) NOT NULL PRIMARY KEY, a INT)")
 		source := harness.JoinedSource()
@@ -100,6 +102,7 @@ func TestJoinedText(t *testing.T) {
 
 // TestJoinedShared: tables that share a numbering have its numbers together.
 func TestJoinedShared(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.SQLiteMemory, harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
 		harness.Exec(t, s.Raw, "CREATE TABLE u (id BIGINT NOT NULL PRIMARY KEY, a INT)")
@@ -137,6 +140,7 @@ func TestJoinedShared(t *testing.T) {
 // TestJoinedOwnConflicts: a table that leaves out rows by itself, and a statement
 // that ends its transaction where it fails.
 func TestJoinedOwnConflicts(t *testing.T) {
+	t.Parallel()
 	s := harness.SQLiteFile.Scratch(t)
 	harness.Exec(t, s.Raw, "CREATE TABLE t (id INTEGER PRIMARY KEY, c INT UNIQUE ON CONFLICT IGNORE)")
 	db, _ := s.Open(t, harness.JoinedID("t"))
@@ -173,6 +177,7 @@ func TestJoinedOwnConflicts(t *testing.T) {
 // TestJoinedReplace: the row that REPLACE takes away is gone as by DELETE; the
 // numbers go on.
 func TestJoinedReplace(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault}, func(t *testing.T, s *harness.Scratch) {
 		db, _ := joinedTable(t, s)
 		harness.Exec(t, db, "REPLACE INTO t (a, c) VALUES (1, 1)")
@@ -186,6 +191,7 @@ func TestJoinedReplace(t *testing.T) {
 // goes through prepared statements, and a savepoint is set on PostgreSQL too, from
 // which an error of the server is not undone.
 func TestJoinedWrapped(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT, c INT UNIQUE)")
 		cfg := harness.JoinedID("t")

@@ -14,6 +14,7 @@ import (
 // which it believes that none is open. What is reserved in it is rolled back, and
 // must not have been kept.
 func TestUnseenBegin(t *testing.T) {
+	t.Parallel()
 	s := harness.SQLiteFile.Scratch(t)
 	harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
 	db, _ := s.Open(t, harness.SequenceID("t"))

@@ -44,6 +44,7 @@ func otherNames(t *testing.T, s *harness.Scratch) map[string][3]string {
 // TestBindingNames: a second source for a column is refused however the policy and
 // the INSERT of either process name it, and whatever the states are called.
 func TestBindingNames(t *testing.T) {
+	t.Parallel()
 	kinds := map[string]policy.Source{
 		"sequence":   harness.Counted(func(s *policy.Source) { s.Name = "this" }),
 		"another":    harness.Counted(func(s *policy.Source) { s.Name = "other" }),

@@ -122,6 +122,7 @@ START TRANSACTION; UPDATE serials SET next = next + c WHERE name = n; SELECT nex
 // states are there or not. All pairs are tried on SQLite, and on the servers a fifth of
 // them and each clash, but for a long run.
 func TestBindingPairs(t *testing.T) {
+	t.Parallel()
 	for _, e := range harness.ByTurns(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault}) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()

@@ -73,6 +73,7 @@ var placeSources = map[string]*policy.Source{
 // has a state of its own, whatever was inserted into before on the connection and
 // on others.
 func TestPlace(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, placeEngines, func(t *testing.T, s *harness.Scratch) {
 		all := schemas(t, s, 8)
 		for i, kind := range []string{"sequence", "joined", "maxplusone", "recycled"} {
@@ -115,6 +116,7 @@ func startOf(kind string) int64 {
 // TestPlaceSavepoint: what SET LOCAL has changed is over with its transaction also where
 // a savepoint stood between it and an INSERT.
 func TestPlaceSavepoint(t *testing.T) {
+	t.Parallel()
 	engines := []harness.Engine{harness.PgxDefault, harness.PgxSimple, harness.PQDefault}
 	harness.Each(t, engines, func(t *testing.T, s *harness.Scratch) {
 		for kind, source := range placeSources {
@@ -143,6 +145,7 @@ func TestPlaceSavepoint(t *testing.T) {
 // TestPlaceHome: the schema in which the database is opened has the state that it
 // has without others, also by its name.
 func TestPlaceHome(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, placeEngines, func(t *testing.T, s *harness.Scratch) {
 		away := schemas(t, s, 1)[0]
 		harness.Exec(t, s.Raw, "CREATE TABLE ord (id BIGINT NOT NULL PRIMARY KEY, a INT)")
@@ -173,6 +176,7 @@ func TestPlaceHome(t *testing.T) {
 // TestPlaceTakenBack: a search path that is set for a transaction, or in one that
 // is rolled back, is the one of before behind it. So is one of a function.
 func TestPlaceTakenBack(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PgxSimple, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		away := schemas(t, s, 1)[0]
 		harness.Exec(t, s.Raw, "CREATE TABLE ord (id BIGINT PRIMARY KEY, a INT)")
@@ -200,6 +204,7 @@ func TestPlaceTakenBack(t *testing.T) {
 // PostgreSQL that of the search path when it is executed, on MariaDB that of the
 // database in which it was prepared.
 func TestPlacePrepared(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, placeEngines, func(t *testing.T, s *harness.Scratch) {
 		all := schemas(t, s, 2)
 		for _, schema := range all {
@@ -240,6 +245,7 @@ func TestPlacePrepared(t *testing.T) {
 // TestPlaceDefaultSchema: default_schema says which entries bare names may mean,
 // not that they mean them: that is for the session to say.
 func TestPlaceDefaultSchema(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, placeEngines, func(t *testing.T, s *harness.Scratch) {
 		all := schemas(t, s, 3)
 		for _, schema := range all {
@@ -271,6 +277,7 @@ func TestPlaceDefaultSchema(t *testing.T) {
 // second, which happens on a busy machine, is given up, though the server may go on to
 // commit it.
 func TestPlaceTenants(t *testing.T) {
+	t.Parallel()
 	const tenants, rows = 50, 6
 	for _, transaction := range []string{policy.TransactionAutonomous, policy.TransactionJoined} {
 		harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
@@ -339,6 +346,7 @@ func asTenant(s *harness.Scratch, db *sql.DB, schema string, a int) error {
 // TestPlaceQuestions: where nobody changes the schema, a connection is asked once
 // where it is, however often it is used, and no passed statement asks.
 func TestPlaceQuestions(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		var seen harness.Spy
 		connector := driver.Connector(harness.Noting{Connector: s.Connector, Spy: &seen})
@@ -405,6 +413,7 @@ func TestPlaceQuestions(t *testing.T) {
 // TestPlaceReset: an application's own function may change the search path of a
 // connection that is used again.
 func TestPlaceReset(t *testing.T) {
+	t.Parallel()
 	dsn := harness.PgxDefault.DSN(t)
 	s := &harness.Scratch{Engine: harness.PgxDefault, Raw: harness.Open(t, "pgx", dsn)}
 	all := schemas(t, s, 2)
@@ -445,6 +454,7 @@ func (tracer) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {
 
 // TestPlaceReserved: Reserve takes the numbers of the table that INSERTs fill.
 func TestPlaceReserved(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		away := schemas(t, s, 1)[0]
 		for _, schema := range []string{"", away + "."} {

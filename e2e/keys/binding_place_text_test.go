@@ -14,6 +14,7 @@ import (
 // TestPlaceText: an INSERT behind a statement of its own text that changes the current
 // schema is not filled from the state of the table that its name meant before.
 func TestPlaceText(t *testing.T) {
+	t.Parallel()
 	multi := harness.MySQLDefault
 	multi.Name, multi.Params = "mysql-multi", "multiStatements=true"
 	harness.Each(t, []harness.Engine{multi, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {

@@ -58,6 +58,7 @@ func relationSources() map[string]policy.Source {
 // a view, a partition, a child, a source of the second is refused whichever comes
 // first, and no key is there twice; with exclusive it is taken.
 func TestBindingRelations(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		for _, c := range sameRowsOfOther {
 			for name, src := range relationSources() {
@@ -97,6 +98,7 @@ func TestBindingRelations(t *testing.T) {
 // TestBindingAttached: a file that is attached a second time under another name has
 // the same table, and a second source for it is refused.
 func TestBindingAttached(t *testing.T) {
+	t.Parallel()
 	s := harness.SQLiteFile.Scratch(t)
 	harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL, a INT)")
 	harness.Exec(t, s.Raw, "CREATE INDEX i ON t (id)")
@@ -124,6 +126,7 @@ func TestBindingAttached(t *testing.T) {
 // TestBindingCaseless: where the server compares the names of tables without case, a
 // table has one column under all its spellings.
 func TestBindingCaseless(t *testing.T) {
+	t.Parallel()
 	e := harness.MySQLDefault
 	e.Server = testdb.Start(t, testdb.MariaDB().With("--lower-case-table-names=1"))
 	s := e.Scratch(t)

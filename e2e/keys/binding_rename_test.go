@@ -15,6 +15,7 @@ import (
 // of that name knows nothing. Where the rename goes by, the two are compared before the
 // next key, so that none comes twice where the table has no unique index.
 func TestRenamed(t *testing.T) {
+	t.Parallel()
 	ways := map[string]func(t *testing.T, db *sql.DB) error{
 		"pool": func(_ *testing.T, db *sql.DB) error {
 			_, err := db.Exec("ALTER TABLE u RENAME TO t")

@@ -19,6 +19,7 @@ func marked(worker int) policy.Source {
 // TestBindingSnowflake: a column is served by the workers of one state, and
 // neither by those of another nor by a sequence beside them.
 func TestBindingSnowflake(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, bindingEngines[1:], func(t *testing.T, s *harness.Scratch) {
 		harness.CreateIDs(t, s, "t", "u")
 		for _, c := range []struct {
@@ -52,6 +53,7 @@ func TestBindingSnowflake(t *testing.T) {
 // TestBindingSnowflakeAfterSequence: a column that a sequence serves is not
 // filled by a snowflake.
 func TestBindingSnowflakeAfterSequence(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, bindingEngines[1:], func(t *testing.T, s *harness.Scratch) {
 		harness.CreateIDs(t, s, "t")
 		db, _ := s.Open(t, harness.InPlace(harness.Counted(nil)))

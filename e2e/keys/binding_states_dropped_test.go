@@ -13,6 +13,7 @@ import (
 // again with ensure_schema, and what each process has of a block from before is not
 // another one's by then. Between two drops each process draws more than a block.
 func TestStatesDropped(t *testing.T) {
+	t.Parallel()
 	engines, inserts := []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault}, 45
 	if harness.Soaking() {
 		engines, inserts = append(engines, harness.PQDefault), 150

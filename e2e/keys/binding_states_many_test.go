@@ -22,6 +22,7 @@ import (
 // comes twice, and no draw fails. With the race detector, and by turns, they are fewer, and
 // all are kept.
 func TestStatesOfManyTenants(t *testing.T) {
+	t.Parallel()
 	s := harness.SQLiteFile.Scratch(t)
 	harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL, a INT, tenant INT, PRIMARY KEY (tenant, id))")
 	db, _ := s.Open(t, harness.InPlace(harness.Counted(func(s *policy.Source) {

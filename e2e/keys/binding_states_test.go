@@ -36,6 +36,7 @@ func states(t *testing.T, s *harness.Scratch) string {
 // TestStatesShared: a named source has one state: the keys of all tables that
 // use it are unique over them, and the first is above what is in any.
 func TestStatesShared(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.ReserveEngines, func(t *testing.T, s *harness.Scratch) {
 		for _, table := range []string{"t", "u", "later"} {
 			harness.Exec(t, s.Raw, "CREATE TABLE "+table+" (id BIGINT NOT NULL PRIMARY KEY, a INT)")
@@ -81,6 +82,7 @@ func TestStatesShared(t *testing.T) {
 // TestStatesGlob: a source written in place has a state for each real table
 // under a glob, and numbers each from 1.
 func TestStatesGlob(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.ReserveEngines, func(t *testing.T, s *harness.Scratch) {
 		db, m := s.Open(t, &policy.Config{Tables: map[string]policy.Table{
 			"log_*":    {Column: "id", InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true}},
@@ -107,6 +109,7 @@ func TestStatesGlob(t *testing.T) {
 // TestStatesByValue: {value:tenant} in the name gives each tenant a numbering;
 // a statement without a tenant is an error. The table's primary key is of both.
 func TestStatesByValue(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.ReserveEngines, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (tenant VARCHAR(9), id BIGINT NOT NULL, PRIMARY KEY (tenant, id))")
 		db, m := s.Open(t, harness.FillID("t", policy.Table{InPlace: &policy.Source{
@@ -140,6 +143,7 @@ func TestStatesByValue(t *testing.T) {
 
 // TestStatesBySchema: {schema} and {table} name the state after the real table.
 func TestStatesBySchema(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		for _, schema := range []string{"east", "west"} {
 			harness.Exec(t, s.Raw, "CREATE SCHEMA "+schema)
@@ -173,6 +177,7 @@ func TestStatesBySchema(t *testing.T) {
 // TestStatesTwoDatabases: two databases in one process share no state, and two
 // mounts of one database share that in its tables.
 func TestStatesTwoDatabases(t *testing.T) {
+	t.Parallel()
 	for _, e := range harness.ByTurns(t, harness.ReserveEngines) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()

@@ -42,6 +42,7 @@ func (h plainLines) Handle(_ context.Context, r slog.Record) error {
 // terminal or a log would obey, has a numbering of its own, and stands in errors and
 // in the log as Go writes strings, in the statement that an error advises too.
 func TestStatesByValueQuoted(t *testing.T) {
+	t.Parallel()
 	const tenant = "a\nb\x1b[31m"
 	harness.Each(t, harness.ReserveEngines, func(t *testing.T, s *harness.Scratch) {
 		log := plainLines{new(sync.Mutex), new([]string)}

@@ -48,6 +48,7 @@ func withStates(t *testing.T, s *harness.Scratch, src policy.Source) (*policy.Co
 // TestTablesDropped: without ensure_schema a table of states that is dropped while the
 // process runs is an error at once, which says what to do.
 func TestTablesDropped(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		for _, k := range droppedKinds {
 			t.Run(k.name, func(t *testing.T) {
@@ -81,6 +82,7 @@ func TestTablesDropped(t *testing.T) {
 // TestWorkersDropped: keyfill_workers that is dropped alone while processes run is made
 // again with ensure_schema, and no key comes twice, also where two have one number.
 func TestWorkersDropped(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		for name, lease := range map[string]time.Duration{"one number": 0, "leased": time.Minute} {
 			t.Run(name, func(t *testing.T) {

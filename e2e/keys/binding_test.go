@@ -29,6 +29,7 @@ func namedFor(s policy.Source, tables ...string) *policy.Config {
 // TestBinding: a column that a state serves is not filled from another one,
 // whichever comes first, and the first one goes on, also after a restart.
 func TestBinding(t *testing.T) {
+	t.Parallel()
 	named, other := namedFor(harness.Counted(nil), "t", "u"), harness.FillID("t", policy.Table{InPlace: new(harness.Counted(func(s *policy.Source) { s.Name = "other" }))})
 	for _, c := range []struct {
 		name          string
@@ -66,6 +67,7 @@ func TestBinding(t *testing.T) {
 // TestBindingExclusive: a policy that says so is taken at its word, and one that
 // does not finds it.
 func TestBindingExclusive(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, bindingEngines, func(t *testing.T, s *harness.Scratch) {
 		harness.CreateIDs(t, s, "t", "u")
 		high := func(s *policy.Source) { s.Start, s.Exclusive = 1000, true }
@@ -85,6 +87,7 @@ func TestBindingExclusive(t *testing.T) {
 // TestBindingTables: tables come to a named source, and go, while its row stays
 // what it is; a row that was made for one of them alone is taken.
 func TestBindingTables(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, bindingEngines, func(t *testing.T, s *harness.Scratch) {
 		harness.CreateIDs(t, s, "t", "u", "w")
 		for _, tables := range [][]string{{"t"}, {"t", "u"}, {"t"}, {"t", "u", "w"}, {"w", "t"}} {
@@ -111,6 +114,7 @@ func TestBindingTables(t *testing.T) {
 // TestBindingAtOnce: of two states that bind one column at the same time, at
 // most one is used.
 func TestBindingAtOnce(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, bindingEngines[1:], func(t *testing.T, s *harness.Scratch) {
 		harness.OpenOrders(t, s)
 		harness.Exec(t, s.Raw, "DELETE FROM keyfill_sequences")
@@ -146,6 +150,7 @@ func TestBindingAtOnce(t *testing.T) {
 // TestBindingRolledBack: a binding that was made in the application's
 // transaction, and undone with it, is made again.
 func TestBindingRolledBack(t *testing.T) {
+	t.Parallel()
 	s := harness.SQLiteFile.Scratch(t)
 	harness.CreateIDs(t, s, "t", "u")
 	db, _ := s.Open(t, namedFor(harness.Counted(nil), "t", "u"))
@@ -171,6 +176,7 @@ func TestBindingRolledBack(t *testing.T) {
 
 // TestBindingName: a name that does not fit is shortened, and told apart.
 func TestBindingName(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, bindingEngines, func(t *testing.T, s *harness.Scratch) {
 		st := harness.OpenOrders(t, s)
 		harness.Exec(t, s.Raw, "DELETE FROM keyfill_sequences")
@@ -195,6 +201,7 @@ func TestBindingName(t *testing.T) {
 // TestBindingLater: a table that comes to a state while a process runs, of a
 // glob or made since, is bound as those are that it began with.
 func TestBindingLater(t *testing.T) {
+	t.Parallel()
 	for _, source := range []policy.Source{harness.Counted(nil), marked(1)} {
 		t.Run(source.Kind, func(t *testing.T) {
 			harness.Each(t, bindingEngines, func(t *testing.T, s *harness.Scratch) {

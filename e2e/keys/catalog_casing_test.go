@@ -12,6 +12,7 @@ import (
 // TestCasing: where the server tells the case of tables' names, ORDERS is not the
 // table orders, which the policy names; nor is Orders that of another entry.
 func TestCasing(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.MySQLEngines, func(t *testing.T, s *harness.Scratch) {
 		if harness.Count(t, s.Raw, "SELECT @@lower_case_table_names") != 0 {
 			harness.Skip(t, "the server compares names of tables without case")

@@ -73,6 +73,7 @@ func checkKeys() []struct {
 // TestCatalogCheckLaw: the engine stores every key that passes the check as it
 // was sent, and of each type some pass and some do not.
 func TestCatalogCheckLaw(t *testing.T) {
+	t.Parallel()
 	for _, c := range checkTypes {
 		t.Run(c.engine.Name, func(t *testing.T) {
 			t.Parallel()
@@ -182,6 +183,7 @@ var checkCases = []checkCase{
 // TestCheck: a table that cannot take its keys is an error of the caller before
 // anything is sent; others go on; a moment later it is looked at again.
 func TestCheck(t *testing.T) {
+	t.Parallel()
 	for _, e := range harness.ByTurns(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault, harness.PQDefault}) {
 		for _, c := range checkCases {
 			if columns, ok := c.columns[e.Dialect.Name]; ok {
@@ -253,6 +255,7 @@ func testCheck(t *testing.T, s *harness.Scratch, c checkCase, columns string) {
 
 // TestCheckPasses: what the policy says about a table makes it fit.
 func TestCheckPasses(t *testing.T) {
+	t.Parallel()
 	sequence := func(change func(*policy.Source)) *policy.Source {
 		s := &policy.Source{Kind: policy.KindSequence, EnsureSchema: true}
 		if change != nil {
@@ -296,6 +299,7 @@ func TestCheckPasses(t *testing.T) {
 // TestCheckCOMB: MariaDB's uuid type refuses a quarter of all COMBs and stores
 // others out of order; UUIDs of version 7 are right there.
 func TestCheckCOMB(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.MySQLEngines, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id UUID NOT NULL PRIMARY KEY, a INT)")
 		db, _ := s.Open(t, harness.FillID("t", policy.Table{Source: policy.KindCOMB}))
@@ -314,6 +318,7 @@ func TestCheckCOMB(t *testing.T) {
 // TestCheckView: a view has columns of a type and no index: it is filled where
 // nothing else fills its table and the start is given.
 func TestCheckView(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE base (id BIGINT NOT NULL PRIMARY KEY, a INT)")
 		harness.Exec(t, s.Raw, "CREATE VIEW v AS SELECT id, a FROM base")
@@ -332,6 +337,7 @@ func TestCheckView(t *testing.T) {
 // TestCheckTemporary: a table that the catalog does not show keeps its engine's
 // answer for keys without a state; a sequence needs its row.
 func TestCheckTemporary(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		cfg := harness.FillID("t", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Start: 1}})
 		cfg.Tables["u"] = policy.Table{Column: "id"}
@@ -363,6 +369,7 @@ func TestCheckTemporary(t *testing.T) {
 // TestCheckCreatedLater: an INSERT into a table that is not there is an error
 // that says so; when it is there, its keys begin above those in it.
 func TestCheckCreatedLater(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		for _, source := range []policy.Source{
 			{Kind: policy.KindSequence, EnsureSchema: true},
@@ -398,6 +405,7 @@ func TestCheckCreatedLater(t *testing.T) {
 // TestCheckOnce: the catalog is asked once, however many INSERTs follow, and not
 // at all for keys that fit every column.
 func TestCheckOnce(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
 		harness.Exec(t, s.Raw, "CREATE TABLE u (id VARCHAR(36) NOT NULL PRIMARY KEY, a INT)")
@@ -444,6 +452,7 @@ func TestCheckOnce(t *testing.T) {
 // TestCheckInTransaction: a table that was created in the transaction that is
 // open is there for its INSERT, and for others when it has committed.
 func TestCheckInTransaction(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		db, _ := s.Open(t, harness.SequenceID("t"))
 		tx, err := db.Begin()

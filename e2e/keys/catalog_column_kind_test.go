@@ -13,6 +13,7 @@ import (
 // TestColumnKind: a key column that does not hold the keys, and one of a view, are told
 // as what they are, and no row is stored.
 func TestColumnKind(t *testing.T) {
+	t.Parallel()
 	const notAsSent = "does not hold every key as it is sent"
 	for _, c := range []struct {
 		name    string
@@ -49,6 +50,7 @@ func TestColumnKind(t *testing.T) {
 // TestColumnKindView: the error of an INSERT into a view that the engine refuses is the
 // engine's, which the plain driver gives too.
 func TestColumnKindView(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Must(t, s.Raw, "CREATE TABLE r (id BIGINT NOT NULL PRIMARY KEY, a INT)", "CREATE VIEW t AS SELECT id, max(a) AS a FROM r GROUP BY id")
 		db, _ := s.Open(t, harness.FillID("t", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Start: 1}}))

@@ -63,6 +63,7 @@ func (m *moving) check(rows int) {
 // TestUnlistedMoved: a column that is dropped and added again by this connection
 // in any way, or by another one before a checkout, moves no key.
 func TestUnlistedMoved(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	ways := map[string]func(*moving){
 		"executed": func(m *moving) {
@@ -147,6 +148,7 @@ func TestUnlistedMoved(t *testing.T) {
 // TestUnlistedRolledBack: what a transaction has altered is as it was when it
 // was rolled back.
 func TestUnlistedRolledBack(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		m := newMoving(t, s)
 		for _, textual := range []bool{false, true} {
@@ -184,6 +186,7 @@ func TestUnlistedRolledBack(t *testing.T) {
 // TestUnlistedPrepared: the list is written at Prepare. A column that moves
 // afterwards takes neither the key nor a value along.
 func TestUnlistedPrepared(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, columnsEngines, func(t *testing.T, s *harness.Scratch) {
 		m := newMoving(t, s)
 		m.conn.Close()
@@ -215,6 +218,7 @@ func TestUnlistedPrepared(t *testing.T) {
 // TestUnlistedAsked counts the queries for columns below keyfill: one for each
 // checkout.
 func TestUnlistedAsked(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, columnsEngines, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (a INT, id CHAR(36) NOT NULL PRIMARY KEY, b INT)")
 		seen := new(harness.Spy)
@@ -275,6 +279,7 @@ func TestUnlistedAsked(t *testing.T) {
 // TestUnlistedSession: the session's temporary tables, its search path and its
 // limits.
 func TestUnlistedSession(t *testing.T) {
+	t.Parallel()
 	t.Run("temporary", func(t *testing.T) {
 		harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 			m := newMoving(t, s)
@@ -339,6 +344,7 @@ func TestUnlistedSession(t *testing.T) {
 // TestUnlistedFoundRows pins what docs/deviations.md says of FOUND_ROWS(), on
 // MariaDB 10.11.
 func TestUnlistedFoundRows(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.MySQLEngines, func(t *testing.T, s *harness.Scratch) {
 		m := newMoving(t, s)
 		ctx := context.Background()
@@ -361,6 +367,7 @@ func TestUnlistedFoundRows(t *testing.T) {
 // TestUnlistedErrors: of a table that is not there and of a transaction that is
 // aborted.
 func TestUnlistedErrors(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, columnsEngines, func(t *testing.T, s *harness.Scratch) {
 		db, _ := s.Open(t, harness.FillID("t", policy.Table{}))
 		_, plain := s.Raw.Exec(beforeMove)

@@ -65,6 +65,7 @@ var unlistedCells = []unlistedCell{
 // TestUnlisted: the values of an INSERT without a column list go to the columns
 // of the table as it is, on every path, and the key to its own.
 func TestUnlisted(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, columnsEngines, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (a INT UNIQUE, id CHAR(36) NOT NULL PRIMARY KEY, b VARCHAR(20))")
 		db, _ := s.Open(t, harness.FillID("t", policy.Table{}))
@@ -127,6 +128,7 @@ func abOf(t *testing.T, db *sql.DB, rec *keyfill.Recorder) []string {
 // TestUnlistedIntegers: the same with keys of a sequence, where 0 is none on
 // MariaDB, and consecutive keys for the rows of one statement.
 func TestUnlistedIntegers(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, columnsEngines, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (a INT, id BIGINT NOT NULL PRIMARY KEY, b INT)")
 		db, _ := s.Open(t, harness.SequenceID("t"))
@@ -156,6 +158,7 @@ func TestUnlistedIntegers(t *testing.T) {
 // TestUnlistedOrNot: which columns are meant without a list: not those that are
 // hidden, and generated ones where the engine counts them.
 func TestUnlistedOrNot(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		harness.Engine
 		create  []string
@@ -191,6 +194,7 @@ func TestUnlistedOrNot(t *testing.T) {
 // TestUnlistedNames: columns and tables whose names need quotes, in another
 // schema and in the session's own.
 func TestUnlistedNames(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, columnsEngines, func(t *testing.T, s *harness.Scratch) {
 		quote := s.Dialect.QuoteIdent
 		odd := quote("Odd `\"t") // folded it is another table's

@@ -13,6 +13,7 @@ import (
 )
 
 func TestCatalogMariaDB(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.MySQLEngines, func(t *testing.T, s *harness.Scratch) {
 		c := newSession(t, s)
 		c.exec(t,
@@ -89,6 +90,7 @@ func TestCatalogMariaDB(t *testing.T) {
 // TestCatalogMariaDBCase: the server tells tables apart by case, and a folded
 // name does not.
 func TestCatalogMariaDBCase(t *testing.T) {
+	t.Parallel()
 	s := harness.MySQLDefault.Scratch(t)
 	if harness.Count(t, s.Raw, "SELECT @@lower_case_table_names") != 0 {
 		harness.Skip(t, "the server folds names")
@@ -123,6 +125,7 @@ func TestCatalogMariaDBCase(t *testing.T) {
 // TestCatalogMariaDBScans: no query reads more than one table's files, or the
 // names of one database, where the schema is not one of another spelling.
 func TestCatalogMariaDBScans(t *testing.T) {
+	t.Parallel()
 	s := harness.MySQLDefault.Scratch(t)
 	c := newSession(t, s)
 	name := testName(t, s)
@@ -171,6 +174,7 @@ func testName(t *testing.T, s *harness.Scratch) string {
 // shown triggers, and so does not know that there are none. MariaDB 10.11.19
 // does show them to every user of the table, without their text.
 func TestCatalogMariaDBTriggers(t *testing.T) {
+	t.Parallel()
 	s := harness.MySQLDefault.Scratch(t)
 	admin := newSession(t, s)
 	database := testName(t, s)

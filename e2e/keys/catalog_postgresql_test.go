@@ -9,6 +9,7 @@ import (
 )
 
 func TestCatalogPostgreSQL(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PgxSimple, harness.PQDefault, harness.PQBinary}, func(t *testing.T, s *harness.Scratch) {
 		c := newSession(t, s)
 		c.exec(t,
@@ -87,6 +88,7 @@ func TestCatalogPostgreSQL(t *testing.T) {
 // search_path has it, temporary tables first. A schema that the user may not
 // use is no error, which would end his transaction.
 func TestCatalogPostgreSQLSchemas(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		c := newSession(t, s)
 		role := "kf_" + testRole(t, s)

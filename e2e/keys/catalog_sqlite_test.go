@@ -10,6 +10,7 @@ import (
 )
 
 func TestCatalogSQLite(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.SQLiteMemory}, func(t *testing.T, s *harness.Scratch) {
 		c := newSession(t, s)
 		c.exec(t,
@@ -66,6 +67,7 @@ func TestCatalogSQLite(t *testing.T) {
 // TestCatalogSQLiteSchemas: a bare name is found in temp, main, then the
 // attached databases.
 func TestCatalogSQLiteSchemas(t *testing.T) {
+	t.Parallel()
 	s := harness.SQLiteFile.Scratch(t)
 	c := newSession(t, s)
 	c.exec(t, `CREATE TABLE orders (in_main INT)`,

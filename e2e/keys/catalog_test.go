@@ -127,6 +127,7 @@ func lines(all ...string) string { return strings.Join(all, "\n") }
 // TestCatalogMissing: a table that is not there is an error that says so, and
 // none of the engine: a transaction goes on.
 func TestCatalogMissing(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, catalogEngines, func(t *testing.T, s *harness.Scratch) {
 		c := newSession(t, s)
 		c.exec(t, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)", "BEGIN")
@@ -147,6 +148,7 @@ func TestCatalogMissing(t *testing.T) {
 // TestCatalogPool: what is read through a *sql.DB is what is read on a
 // connection.
 func TestCatalogPool(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, catalogEngines, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY, name VARCHAR(20))")
 		want, err := newSession(t, s).read("", "orders")
@@ -170,6 +172,7 @@ func TestCatalogPool(t *testing.T) {
 
 // TestCatalogQuoted: names with everything in them that a name can hold.
 func TestCatalogQuoted(t *testing.T) {
+	t.Parallel()
 	const table, column = `Odd "na'me` + "` [x] $1 ? größe", `Ke"y %s`
 	harness.Each(t, catalogEngines, func(t *testing.T, s *harness.Scratch) {
 		c := newSession(t, s)

@@ -35,6 +35,7 @@ func eachFollower(t *testing.T, f func(t *testing.T, s *harness.Scratch, db *sql
 
 // TestFollowFailed: an INSERT that fails moves nothing, whatever key it brings.
 func TestFollowFailed(t *testing.T) {
+	t.Parallel()
 	eachFollower(t, func(t *testing.T, s *harness.Scratch, db *sql.DB) {
 		harness.Exec(t, s.Raw, "INSERT INTO t (id, a, u) VALUES (-1, 1, 1)")
 		const literal = "INSERT INTO t (id, a, u) VALUES (1000000, 1, 1)"
@@ -88,6 +89,7 @@ func TestFollowFailed(t *testing.T) {
 // TestFollowBehind: whatever way a key came, the next one is above it as soon as the
 // INSERT has returned.
 func TestFollowBehind(t *testing.T) {
+	t.Parallel()
 	eachFollower(t, func(t *testing.T, s *harness.Scratch, db *sql.DB) {
 		id := 1000
 		next := func(what string, err error) {
@@ -129,6 +131,7 @@ func TestFollowBehind(t *testing.T) {
 // TestFollowBeside: keys that a statement brings beside rows that are filled are not
 // filled in too.
 func TestFollowBeside(t *testing.T) {
+	t.Parallel()
 	eachFollower(t, func(t *testing.T, s *harness.Scratch, db *sql.DB) {
 		harness.Exec(t, db, "INSERT INTO t (id, a) VALUES (NULL, 1), (2, 1), (3, 1), (4, 1), (6, 1)")
 		harness.Exec(t, db, s.Placeholders("INSERT INTO t (id, a) VALUES (NULL, 1), (?, 1), (NULL, 1), (?, 1)"), 12, 9)
@@ -142,6 +145,7 @@ func TestFollowBeside(t *testing.T) {
 // TestFollowStored: a numbering that cannot be raised does not make an error of an
 // INSERT that is stored, and is raised before the next key.
 func TestFollowStored(t *testing.T) {
+	t.Parallel()
 	for _, block := range []int64{1, 3} {
 		t.Run(fmt.Sprint(block), func(t *testing.T) {
 			harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
@@ -176,6 +180,7 @@ func TestFollowStored(t *testing.T) {
 // TestFollowOnce: a statement that brings many keys raises the numbering once, to the
 // greatest.
 func TestFollowOnce(t *testing.T) {
+	t.Parallel()
 	for _, block := range []int64{1, 10} {
 		t.Run(fmt.Sprint(block), func(t *testing.T) {
 			s := harness.SQLiteFile.Scratch(t)
@@ -218,6 +223,7 @@ func TestFollowOnce(t *testing.T) {
 // TestFollowStart: a process that was killed between an INSERT and the raise leaves the
 // numbering behind the table. It goes on above that, unless on_behind says otherwise.
 func TestFollowStart(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.CreateIDs(t, s, "t")
 		src := harness.Counted(func(s *policy.Source) { s.Block, s.FollowExplicit = 1, true })

@@ -21,6 +21,7 @@ func createNumbered(t *testing.T, s *harness.Scratch) {
 // TestFollowEngine: in the place of an engine's own counter, which follows the ids
 // that INSERTs bring, a sequence follows them too, without being told.
 func TestFollowEngine(t *testing.T) {
+	t.Parallel()
 	for _, block := range []int64{0, 1, 10} {
 		t.Run(fmt.Sprint(block), func(t *testing.T) {
 			harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.SQLiteMemory, harness.MySQLDefault, harness.MySQLInterp}, func(t *testing.T, s *harness.Scratch) {
@@ -47,6 +48,7 @@ func TestFollowEngine(t *testing.T) {
 // TestStartAboveEngine: ids that the engine has given to rows which were deleted are
 // not given again.
 func TestStartAboveEngine(t *testing.T) {
+	t.Parallel()
 	for name, src := range map[string]policy.Source{
 		"sequence": harness.Counted(func(s *policy.Source) { s.Exclusive = true }),
 		"recycled": harness.Mapped(policy.KindRecycled, func(s *policy.Source) { s.Exclusive, s.Series = true, 10 }),

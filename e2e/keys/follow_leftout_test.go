@@ -82,6 +82,7 @@ func joinedFollower() policy.Source {
 // TestFollowLeftOut: a row that is left out raises no numbering without gaps, whatever
 // key it brings, and one that is stored does, in the same transaction.
 func TestFollowLeftOut(t *testing.T) {
+	t.Parallel()
 	for way, bring := range bringing {
 		t.Run(way, func(t *testing.T) {
 			harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
@@ -119,6 +120,7 @@ func TestFollowLeftOut(t *testing.T) {
 // transaction of its rows, so that none of them comes again where no index is. A
 // transaction that is rolled back takes both back.
 func TestFollowQueried(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Must(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL, a INT)", "CREATE INDEX t_id ON t (id)",
 			"CREATE TABLE s (id BIGINT, a INT)", "INSERT INTO s VALUES (2, 1), (3, 1), (4, 1)")
@@ -155,6 +157,7 @@ func TestFollowQueried(t *testing.T) {
 // transaction that was begun past keyfill, is refused and counted as refused, or goes
 // out as it came where the policy says so; executed directly and prepared.
 func TestFollowRefused(t *testing.T) {
+	t.Parallel()
 	const brings = "INSERT INTO t (id, a) VALUES (?, 1)"
 	ways := map[string]func(*sql.Conn) error{
 		"direct": func(c *sql.Conn) error {

@@ -14,6 +14,7 @@ import (
 // use them, hides none of the others: the next key is above what a statement brings
 // beside it, and above what is stored later.
 func TestFollowBelowLimit(t *testing.T) {
+	t.Parallel()
 	for name, src := range followers {
 		t.Run(name, func(t *testing.T) {
 			engines := []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault, harness.PQDefault}

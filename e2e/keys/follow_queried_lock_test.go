@@ -18,6 +18,7 @@ func followed() policy.Source {
 // TestFollowLocks: while an INSERT whose keys the engine alone can read runs, nobody
 // draws from its numbering.
 func TestFollowLocks(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Must(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL, a INT)", "CREATE INDEX t_id ON t (id)",
 			"CREATE TABLE s (id BIGINT, a INT)", "INSERT INTO s VALUES (2, 1), (3, 1), (4, 1)")
@@ -69,6 +70,7 @@ func TestFollowLocks(t *testing.T) {
 // TestFollowHidden: where the role cannot see the rows that it inserts, the greatest key
 // that it sees says nothing, and the numbering is raised above what is brought.
 func TestFollowHidden(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		role := "kf_hidden_" + s.Driver
 		harness.Must(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL, a INT)", "CREATE INDEX t_id ON t (id)", "CREATE ROLE "+role,

@@ -37,6 +37,7 @@ var explicitTexts = map[string]string{
 // TestFollowReads: the next key follows the number that the engine has read in what
 // an INSERT brought, and moves no further.
 func TestFollowReads(t *testing.T) {
+	t.Parallel()
 	lax := harness.MySQLDefault
 	lax.Name, lax.Params = lax.Name+"-lax", strings.TrimPrefix(lax.Params+"&sql_mode=''", "&")
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.MySQLInterp, lax, harness.PgxDefault, harness.PgxSimple, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {

@@ -12,6 +12,7 @@ import (
 // TestRenamedHere: a table that takes another one's name in the transaction that has
 // changed tables before is compared with its numbering, as that transaction sees it.
 func TestRenamedHere(t *testing.T) {
+	t.Parallel()
 	for name, joined := range map[string]bool{"reserved": false, "joined": true} {
 		t.Run(name, func(t *testing.T) {
 			harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
@@ -60,6 +61,7 @@ func wantDistinct(t *testing.T, s *harness.Scratch, rows int) {
 // TestWordOfNames: a text that has the word of a RENAME, but renames nothing, gives up
 // no number that is in hand.
 func TestWordOfNames(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.PgxDefault, harness.MySQLDefault}, func(t *testing.T, s *harness.Scratch) {
 		src := harness.Counted(func(s *policy.Source) { s.Block = 100 })
 		harness.Must(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, exchange INT)", "CREATE TABLE v (id BIGINT NOT NULL PRIMARY KEY, a INT)")

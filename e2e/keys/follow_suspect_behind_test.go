@@ -51,6 +51,7 @@ func explicitRows(from, to int) string {
 // by its key, and the ones after it do what on_behind says, outside of transactions
 // and in them.
 func TestPassed(t *testing.T) {
+	t.Parallel()
 	eachPassed(t, func(t *testing.T, s *harness.Scratch, db *sql.DB, src policy.Source) {
 		for round, to := range []int{300, 600} {
 			harness.Exec(t, s.Raw, explicitRows(300*round+2+40*round, to))
@@ -103,6 +104,7 @@ func insertInTx(t *testing.T, db *sql.DB, query string) error {
 // TestPassedInside: ids ahead of the numbering that only the statement's own
 // transaction sees are found there.
 func TestPassedInside(t *testing.T) {
+	t.Parallel()
 	eachPassed(t, func(t *testing.T, s *harness.Scratch, db *sql.DB, src policy.Source) {
 		tx, err := db.Begin()
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 // numbering, one INSERT fails by its key, and the ones after it do what on_behind
 // says, outside of transactions and in them. Other parents go on.
 func TestPassedWithin(t *testing.T) {
+	t.Parallel()
 	for _, remedy := range []keysource.Remedy{"", keysource.RemedyAdvance, keysource.RemedyWarn} {
 		t.Run(fmt.Sprintf("%q", remedy), func(t *testing.T) {
 			harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
@@ -78,6 +79,7 @@ func TestPassedWithin(t *testing.T) {
 // TestPassedWithinInside: lines ahead of the numbering that only the statement's own
 // transaction sees are found there.
 func TestPassedWithinInside(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.CreateLines(t, s)
 		cfg := harness.LinesOf(harness.ByOrder)

@@ -17,6 +17,7 @@ import (
 // counted and logged, and the caller gets the driver's own error. What another
 // unique index finds is the caller's business.
 func TestSuspect(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.SQLiteMemory, harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault, harness.PgxSimple, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, u INT UNIQUE, a INT)")
 		var log bytes.Buffer
@@ -83,6 +84,7 @@ func TestSuspect(t *testing.T) {
 // TestSuspectKept: a duplicate of a key that the caller has brought is the
 // caller's business.
 func TestSuspectKept(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
 		db, m := s.Open(t, harness.Blocks("t", 100))
@@ -101,6 +103,7 @@ func TestSuspectKept(t *testing.T) {
 
 // TestSuspectIndexNames: indexes of other names, led by the key or not.
 func TestSuspectIndexNames(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name     string
 		create   []string

@@ -11,6 +11,7 @@ import (
 // TestFollowExplicit: keys that the application brings move the sequence above
 // them, in this process and in one that starts later, however they are sent.
 func TestFollowExplicit(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
 		cfg := harness.FillID("t", policy.Table{InPlace: &policy.Source{

@@ -14,6 +14,7 @@ import (
 // TestCompositeSpread: keys begin with a value of the execution, also where two
 // processes have the same one at the same time, and hold the time in UTC.
 func TestCompositeSpread(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id CHAR(20) NOT NULL PRIMARY KEY, a INT)")
 		cfg := harness.KeyKind{Source: harness.Mapped(policy.KindComposite, func(s *policy.Source) { s.Spread = "user" })}.Config(s.Engine)

@@ -36,6 +36,7 @@ func article(s *policy.Source) { s.K, s.Block = 67*71*73*79*83*89, 1 }
 // MariaDB's default collation, which the check finds before the first key, and
 // two under ascii_bin.
 func TestCoprimeArticle(t *testing.T) {
+	t.Parallel()
 	steps, err := keysource.NewCoprime(keysource.CoprimeOptions{Length: 6, Alphabet: keysource.AlphabetBase62, K: 67 * 71 * 73 * 79 * 83 * 89})
 	if err != nil {
 		t.Fatal(err)
@@ -77,6 +78,7 @@ func TestCoprimeArticle(t *testing.T) {
 // TestCoprimeNarrow: a column that is too short for the keys, grown ones among
 // them, is found before the first one.
 func TestCoprimeNarrow(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id "+asciiBin(s.Engine, 6)+" NOT NULL PRIMARY KEY, a INT)")
 		for length, grow := range map[int]bool{7: false, 6: true} {
@@ -92,6 +94,7 @@ func TestCoprimeNarrow(t *testing.T) {
 // TestCoprimeChanged: other parameters than those that the row was made with are
 // refused before a key is made; they would repeat keys.
 func TestCoprimeChanged(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, coprimeEngines, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id "+asciiBin(s.Engine, 8)+" NOT NULL PRIMARY KEY, a INT)")
 		db, _ := s.Open(t, coprimeID(s.Engine, article))
@@ -119,6 +122,7 @@ func TestCoprimeChanged(t *testing.T) {
 // error after the last one says which source it is, its limit and what to do.
 // With grow the keys go on with four.
 func TestCoprimeEnd(t *testing.T) {
+	t.Parallel()
 	const all = 62 * 62 * 62
 	harness.Each(t, coprimeEngines, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id "+asciiBin(s.Engine, 4)+" NOT NULL PRIMARY KEY, a INT)")
@@ -166,6 +170,7 @@ func TestCoprimeEnd(t *testing.T) {
 // TestCoprimeFull: keys in the table whose numbers are not known are no start for
 // a new row.
 func TestCoprimeFull(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, coprimeEngines, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id "+asciiBin(s.Engine, 6)+" NOT NULL PRIMARY KEY, a INT)")
 		harness.Exec(t, s.Raw, "INSERT INTO t VALUES ('000001', 1)")
@@ -180,6 +185,7 @@ func TestCoprimeFull(t *testing.T) {
 // TestCoprimeCaseless: columns of other engines that take both cases for one are
 // found before the first key too.
 func TestCoprimeCaseless(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		column, named := "TEXT COLLATE NOCASE", "NOCASE"
 		if s.IsPostgres() {

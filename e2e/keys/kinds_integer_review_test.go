@@ -19,6 +19,7 @@ func numbers() *policy.Source {
 // TestStaleRowID: what the connection has stored last in another table may be
 // the number that a statement drew and did not store.
 func TestStaleRowID(t *testing.T) {
+	t.Parallel()
 	s := harness.SQLiteFile.Scratch(t)
 	harness.Exec(t, s.Raw, "CREATE TABLE a (id INTEGER PRIMARY KEY, n INT)")
 	harness.Exec(t, s.Raw, "CREATE TABLE b (id INTEGER PRIMARY KEY, email TEXT UNIQUE, n INT)")
@@ -55,6 +56,7 @@ func TestStaleRowID(t *testing.T) {
 // TestRowsLeftOutByTheTable: constraints and triggers of SQLite leave out or
 // replace rows without a word in the statement.
 func TestRowsLeftOutByTheTable(t *testing.T) {
+	t.Parallel()
 	for _, typ := range []string{"INTEGER PRIMARY KEY", "BIGINT PRIMARY KEY"} {
 		for _, ddl := range []string{
 			"CREATE TABLE t (id " + typ + ", email TEXT UNIQUE ON CONFLICT IGNORE)",
@@ -86,6 +88,7 @@ func TestRowsLeftOutByTheTable(t *testing.T) {
 // TestOtherNumberedColumn: where the engine numbers another column, LastInsertId
 // means that one, as without keyfill.
 func TestOtherNumberedColumn(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		engine harness.Engine
 		create string
@@ -118,6 +121,7 @@ func TestOtherNumberedColumn(t *testing.T) {
 // TestStateOfOneTable: an entry without a schema is for a table in any, and each of
 // them has a state of its own, whichever comes first.
 func TestStateOfOneTable(t *testing.T) {
+	t.Parallel()
 	s := harness.PgxDefault.Scratch(t)
 	for _, schema := range []string{"x", "y"} {
 		harness.Exec(t, s.Raw, "CREATE SCHEMA "+schema)
@@ -143,6 +147,7 @@ func TestStateOfOneTable(t *testing.T) {
 // TestPartition: a partition that a glob matches beside the whole table would be
 // numbered twice.
 func TestPartition(t *testing.T) {
+	t.Parallel()
 	s := harness.PgxDefault.Scratch(t)
 	harness.Exec(t, s.Raw, "CREATE TABLE log (id BIGINT NOT NULL, a INT, PRIMARY KEY (id, a)) PARTITION BY RANGE (a)")
 	harness.Exec(t, s.Raw, "CREATE TABLE log_1 PARTITION OF log FOR VALUES FROM (0) TO (10)")
@@ -156,6 +161,7 @@ func TestPartition(t *testing.T) {
 // TestViewOverTriggers: LAST_INSERT_ID(key) is not for a view, whose table may
 // have triggers that read it.
 func TestViewOverTriggers(t *testing.T) {
+	t.Parallel()
 	s := harness.MySQLDefault.Scratch(t)
 	harness.Exec(t, s.Raw, "CREATE TABLE p (id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY, a INT) AUTO_INCREMENT=7779")
 	harness.Exec(t, s.Raw, "CREATE TABLE b (id BIGINT NOT NULL PRIMARY KEY, a INT)")
@@ -179,6 +185,7 @@ func TestViewOverTriggers(t *testing.T) {
 // TestNumberingWithAnIndex: the greatest number of all tenants is no measure of
 // one tenant's.
 func TestNumberingWithAnIndex(t *testing.T) {
+	t.Parallel()
 	s := harness.PgxDefault.Scratch(t)
 	harness.Exec(t, s.Raw, "CREATE TABLE tickets (tenant TEXT, no BIGINT, a INT, UNIQUE (tenant, no))")
 	harness.Exec(t, s.Raw, "CREATE INDEX ON tickets (no)")

@@ -15,6 +15,7 @@ import (
 // TestSnowflakeLayout: a column whose keys were made with other bits or another
 // epoch takes none, since keys of both can be equal.
 func TestSnowflakeLayout(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
 		config := func(change func(*policy.Source)) *policy.Config {

@@ -17,6 +17,7 @@ import (
 // TestLeasedNumbers: each database that is opened has a number of its own, the
 // lowest that is free, until there are no more; one that is closed leaves its own.
 func TestLeasedNumbers(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
 		cfg := harness.KeyKind{Source: harness.Mapped(policy.KindSnowflake, func(s *policy.Source) {
@@ -78,6 +79,7 @@ func closeLeased(t *testing.T, s *harness.Scratch, db *sql.DB) bool {
 // TestLeasedClockAhead: a number that a process had whose clock was ahead is left to
 // itself, and others are leased.
 func TestLeasedClockAhead(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
 		cfg := harness.KeyKind{Source: harness.Mapped(policy.KindSnowflake, func(s *policy.Source) { s.WorkerLease = 5 * time.Second })}.Config(s.Engine)
@@ -102,6 +104,7 @@ func TestLeasedClockAhead(t *testing.T) {
 
 // TestLeasedLongName: the name of a state may be as long as any.
 func TestLeasedLongName(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
 		for _, length := range []int{182, 183, 190} {

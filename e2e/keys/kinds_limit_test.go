@@ -38,6 +38,7 @@ func limitKinds(e harness.Engine) map[string]policy.Source {
 // sources of integers give what is left, all of it above and none of it twice, and
 // say then that they are exhausted.
 func TestIntegerLimit(t *testing.T) {
+	t.Parallel()
 	for _, e := range harness.ByTurns(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault}) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()

@@ -37,6 +37,7 @@ func maxTable(t *testing.T, s *harness.Scratch, lock string) (*sql.DB, *keyfill.
 // TestMaxPlusOne: the key is the greatest one in the table and one, whoever has
 // stored that, on every path.
 func TestMaxPlusOne(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, maxEngines, func(t *testing.T, s *harness.Scratch) {
 		for _, lock := range []string{policy.LockRange, policy.LockNone} {
 			t.Run(lock, func(t *testing.T) {
@@ -85,6 +86,7 @@ func TestMaxPlusOne(t *testing.T) {
 // TestMaxPlusOneSwarm: with a lock, 16 goroutines store no key twice and none is
 // left out; without one the primary key keeps them apart.
 func TestMaxPlusOneSwarm(t *testing.T) {
+	t.Parallel()
 	const workers = 16
 	each := testturn.Share(t, 60, 20)
 	for _, e := range harness.ByTurns(t, maxEngines) {
@@ -132,6 +134,7 @@ func TestMaxPlusOneSwarm(t *testing.T) {
 // TestMaxPlusOneOthers: a program that inserts by hand meets ours without a lock
 // in common; the unique index keeps the keys apart.
 func TestMaxPlusOneOthers(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		db, _ := maxTable(t, s, policy.LockRange)
 		var stored atomic.Int64
@@ -162,6 +165,7 @@ func TestMaxPlusOneOthers(t *testing.T) {
 // TestMaxPlusOneUnguarded: without a unique index on the key there is no
 // guard, and nothing is sent.
 func TestMaxPlusOneUnguarded(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL, a INT)")
 		harness.Exec(t, s.Raw, "CREATE INDEX t_id ON t (id)")
@@ -182,6 +186,7 @@ func TestMaxPlusOneUnguarded(t *testing.T) {
 // TestMaxPlusOneGuard: only a unique index of all rows on the key alone keeps a key
 // from being stored twice: one on (id, a), or of some rows, lets it in again.
 func TestMaxPlusOneGuard(t *testing.T) {
+	t.Parallel()
 	for i, c := range []struct {
 		index string
 		want  error
@@ -216,6 +221,7 @@ func TestMaxPlusOneGuard(t *testing.T) {
 
 // TestMaxPlusOneEnds: the last key is that of the column's bits.
 func TestMaxPlusOneEnds(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id INTEGER NOT NULL PRIMARY KEY, a INT)")
 		cfg := maxID(policy.LockRange)
@@ -236,6 +242,7 @@ func TestMaxPlusOneEnds(t *testing.T) {
 // began reads a greatest key that is not, and the unique index refuses what it
 // makes of it.
 func TestMaxPlusOneStale(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		db, _ := maxTable(t, s, policy.LockRange)
 		harness.Exec(t, db, "INSERT INTO t (a) VALUES (1)")
@@ -275,6 +282,7 @@ func TestMaxPlusOneStale(t *testing.T) {
 // TestMaxPlusOneDeadlock: a deadlock is made again outside of transactions, and is
 // the engine's error inside one.
 func TestMaxPlusOneDeadlock(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		db, _ := maxTable(t, s, policy.LockRange)
 		harness.Exec(t, s.Raw, "CREATE TABLE u (n INT PRIMARY KEY, a INT)")
@@ -335,6 +343,7 @@ func TestMaxPlusOneDeadlock(t *testing.T) {
 // TestMaxPlusOneTwice: two INSERTs of one text would get the same keys, since these
 // are drawn before it is sent.
 func TestMaxPlusOneTwice(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		db, _ := maxTable(t, s, policy.LockRange)
 		_, err := db.Exec("WITH x AS (INSERT INTO t (a) VALUES (1) RETURNING a) INSERT INTO public.t (a) SELECT 1 FROM x")

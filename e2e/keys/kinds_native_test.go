@@ -25,6 +25,7 @@ func nativeID(e harness.Engine, sequence string, block int64) *policy.Config {
 // MariaDB 10.11.19 crashes where a default of NEXTVAL is drawn while another
 // connection prepares an INSERT into that table, with keyfill or without.
 func TestNativeShared(t *testing.T) {
+	t.Parallel()
 	for _, block := range []int64{1, 25} {
 		t.Run(fmt.Sprint(block), func(t *testing.T) {
 			harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
@@ -69,6 +70,7 @@ func TestNativeShared(t *testing.T) {
 // TestNativeDefault: the live default of a column is right where it draws from the
 // source's sequence, and an error that says so where it draws from another one.
 func TestNativeDefault(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.NativeEngines, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE SEQUENCE numbers")
 		harness.Exec(t, s.Raw, "CREATE SEQUENCE others")
@@ -90,6 +92,7 @@ func TestNativeDefault(t *testing.T) {
 // TestNativeMended: an increment that is not the block is an error that names both
 // and the statement to run; after that the same process goes on.
 func TestNativeMended(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.NativeEngines, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE SEQUENCE numbers")
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
@@ -108,6 +111,7 @@ func TestNativeMended(t *testing.T) {
 // TestNativeBehindTable: keys in the table that are above the sequence are found
 // before the first one is made.
 func TestNativeBehindTable(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.NativeEngines, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE SEQUENCE numbers")
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")

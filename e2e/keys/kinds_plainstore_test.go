@@ -38,6 +38,7 @@ func inPlain(e harness.Engine, driver, kind string, change func(*policy.Source))
 // two databases that are opened on their own: each key is another one, and what is
 // closed is closed.
 func TestPlainStore(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, kind, column string
 		change             func(*policy.Source)
@@ -127,6 +128,7 @@ func wiped(t *testing.T, s *harness.Scratch, use, lost *policy.Config, looked bo
 // process that has never used it, though the policy lets it make states: other databases
 // may have its keys. It is made when the row is gone that says that it was used.
 func TestPlainStoreWiped(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{policy.KindSequence, policy.KindRecycled} {
 		t.Run(kind, func(t *testing.T) {
 			harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
@@ -141,6 +143,7 @@ func TestPlainStoreWiped(t *testing.T) {
 
 // TestStoreWiped is TestPlainStoreWiped for a store that is a database.
 func TestStoreWiped(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{policy.KindSequence, policy.KindRecycled} {
 		t.Run(kind, func(t *testing.T) {
 			harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
@@ -164,6 +167,7 @@ func usedOf(t *testing.T, s *harness.Scratch, table string) []int64 {
 // TestStoreWipedOfPattern: a table that only a pattern matches gets its first key from
 // numbers that its process has reserved for another one. That is a use of the state too.
 func TestStoreWipedOfPattern(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{policy.KindSequence, policy.KindRecycled} {
 		t.Run(kind, func(t *testing.T) {
 			harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
@@ -193,6 +197,7 @@ func TestStoreWipedOfPattern(t *testing.T) {
 // TestStoreWipedWhileRunning: a process that has used a state does not make it again
 // either, in a store that is a database: other databases may have used it further.
 func TestStoreWipedWhileRunning(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{policy.KindSequence, policy.KindRecycled} {
 		t.Run(kind, func(t *testing.T) {
 			harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
@@ -235,6 +240,7 @@ func TestStoreWipedWhileRunning(t *testing.T) {
 // claim that another transaction has locked holds an INSERT up for a second, and is
 // written ten seconds later.
 func TestStoreUseIsNoted(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
 		name, plain := harness.RegisterPlain(t)
@@ -268,6 +274,7 @@ func TestStoreUseIsNoted(t *testing.T) {
 // TestStoreRefusedIsUnused: a state that has given no key, since the column holds greater
 // ones, may be deleted and made again.
 func TestStoreRefusedIsUnused(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
 		harness.Exec(t, s.Raw, "INSERT INTO t (id, a) VALUES (5000, 0)")
@@ -289,6 +296,7 @@ func TestStoreRefusedIsUnused(t *testing.T) {
 // for their own, whichever of them makes it, and none for one that was lost, or for one
 // whose keys are not known.
 func TestStoreMadeTogether(t *testing.T) {
+	t.Parallel()
 	for kind, column := range map[string]string{policy.KindSequence: "BIGINT", policy.KindCoprime: "CHAR(8)"} {
 		t.Run(kind, func(t *testing.T) {
 			harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
@@ -327,6 +335,7 @@ func TestStoreMadeTogether(t *testing.T) {
 // TestPlainStoreBegins: a state begins above the keys in the column, and only where
 // the policy lets it be made.
 func TestPlainStoreBegins(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
 		harness.Exec(t, s.Raw, "INSERT INTO t (id, a) VALUES (41, 0)")
@@ -351,6 +360,7 @@ func TestPlainStoreBegins(t *testing.T) {
 // TestPlainStoreAtTheEnd: in a transaction that has altered the table, the greatest
 // integer there is leaves no number above it, and none below it is given.
 func TestPlainStoreAtTheEnd(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		remedy keysource.Remedy
 		want   error
@@ -376,6 +386,7 @@ func TestPlainStoreAtTheEnd(t *testing.T) {
 // TestPlainStoreRefuses: what could give a key twice is an error, and so is what such a
 // store does not have.
 func TestPlainStoreRefuses(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, plainEngines, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
 		name, plain := harness.RegisterPlain(t)
@@ -442,6 +453,7 @@ func TestPlainStoreRefuses(t *testing.T) {
 // TestPlainStoreAltered: a transaction that has changed the table compares the state
 // with what it alone sees of the table.
 func TestPlainStoreAltered(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
 		name, plain := harness.RegisterPlain(t)

@@ -19,6 +19,7 @@ func recycledID(e harness.Engine, series int64) *policy.Config {
 // TestRecycledTable: processes that are there at once have series of their own,
 // and one that is closed leaves the rest of its series to the next one.
 func TestRecycledTable(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
 		one, _ := s.Open(t, recycledID(s.Engine, 1000))
@@ -41,6 +42,7 @@ func TestRecycledTable(t *testing.T) {
 // TestRecycledRollback: what a transaction that is rolled back took, comes again
 // for nobody else.
 func TestRecycledRollback(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.SQLiteMemory, harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
 		db, _ := s.Open(t, recycledID(s.Engine, 20))

@@ -22,6 +22,7 @@ import (
 // TestReserve: integers that are reserved are consecutive, an INSERT that brings
 // them is kept, and none comes again.
 func TestReserve(t *testing.T) {
+	t.Parallel()
 	for _, source := range []policy.Source{
 		{Kind: policy.KindSequence, EnsureSchema: true},
 		{Kind: policy.KindSequence, EnsureSchema: true, Block: 1},
@@ -71,6 +72,7 @@ func TestReserve(t *testing.T) {
 // TestReserveSnowflakeWithStore is TestReserve for snowflakes whose time is
 // reserved in a store.
 func TestReserveSnowflakeWithStore(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
 		db, m := s.Open(t, harness.FillID("t", policy.Table{InPlace: &policy.Source{
@@ -92,6 +94,7 @@ func TestReserveSnowflakeWithStore(t *testing.T) {
 
 // TestReserveErrors: what cannot be reserved says why.
 func TestReserveErrors(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	s := harness.SQLiteFile.Scratch(t)
 	harness.Exec(t, s.Raw, "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT)")
@@ -133,6 +136,7 @@ func TestReserveErrors(t *testing.T) {
 // TestReserveNotOne: the mount of a registered name reserves where exactly one
 // database is open.
 func TestReserveNotOne(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	name := "reserve-" + strings.ToLower(t.Name()) + "-keyfill"
 	m, err := keyfill.RegisterByName(name, "sqlite", keyfill.Options{Policy: harness.Blocks("t", 5)})
@@ -184,6 +188,7 @@ func TestReserveNotOne(t *testing.T) {
 
 // TestReserveText: integers that are sent as decimal text.
 func TestReserveText(t *testing.T) {
+	t.Parallel()
 	s := harness.SQLiteFile.Scratch(t)
 	harness.Exec(t, s.Raw, "CREATE TABLE t (id TEXT PRIMARY KEY, a INT)")
 	cfg := harness.FillID("t", policy.Table{Layout: dialect.SequentialAsString,
@@ -202,6 +207,7 @@ func TestReserveText(t *testing.T) {
 // for a key gets an error. A store that were waited for would be waited for longer than
 // a test may run.
 func TestReserveClosed(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
 		cfg := harness.SequenceID("t")
@@ -231,6 +237,7 @@ func (c *counting) Connect(ctx context.Context) (driver.Conn, error) {
 // TestReserveConnections: stores are connected at the first key, by at most two
 // connections, and make progress while the application's only one is in use.
 func TestReserveConnections(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
 		c, began := &counting{Connector: s.Connector}, time.Now()

@@ -16,6 +16,7 @@ import (
 // key is handed out that was not reserved in it: after the column has been made
 // wider, another program begins there.
 func TestKeyTableNarrow(t *testing.T) {
+	t.Parallel()
 	for _, lock := range []string{"", policy.LockOptimistic} {
 		t.Run("lock "+lock, func(t *testing.T) {
 			harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
@@ -45,6 +46,7 @@ func TestKeyTableNarrow(t *testing.T) {
 // TestNativeAltered: a value for which a process has waited while the increment
 // was changed does not stand for a block of the increment before.
 func TestNativeAltered(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		ctx := t.Context()
 		harness.Exec(t, s.Raw, "CREATE SEQUENCE numbers INCREMENT BY 50")
@@ -84,6 +86,7 @@ func TestNativeAltered(t *testing.T) {
 // TestColumnsThatBend: a column that makes something else of what it cannot hold,
 // without an error, would make one key of many.
 func TestColumnsThatBend(t *testing.T) {
+	t.Parallel()
 	sources := []policy.Source{
 		{Kind: policy.KindComposite, Worker: harness.NewWorker()},
 		{Kind: policy.KindCoprime, Length: 3, EnsureSchema: true},
@@ -114,6 +117,7 @@ func TestColumnsThatBend(t *testing.T) {
 
 // TestNativeBelowOne: a sequence whose values are no keys is named as the cause.
 func TestNativeBelowOne(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE SEQUENCE numbers MINVALUE 0 START WITH 0")
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
@@ -126,6 +130,7 @@ func TestNativeBelowOne(t *testing.T) {
 
 // TestProcedureBelowOne: so is a procedure that answers what is no key.
 func TestProcedureBelowOne(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		define := "CREATE PROCEDURE numbers(n VARCHAR(100), c BIGINT) SELECT 0"
 		if s.IsPostgres() {

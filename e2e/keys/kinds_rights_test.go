@@ -14,6 +14,7 @@ import (
 // TestKindsWithoutRights: a role that may not read the tables of states is told
 // which right it lacks.
 func TestKindsWithoutRights(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
 		if err := harness.StoreOf(t, s).Schema().Ensure(context.Background()); err != nil {

@@ -29,6 +29,7 @@ func flake(worker *int, change func(*policy.Source)) *policy.Config {
 // TestSnowflakeShared: the databases of one registration have one generator for
 // a worker's number, so that their keys ascend together.
 func TestSnowflakeShared(t *testing.T) {
+	t.Parallel()
 	name := "snowflake-shared-keyfill"
 	worker := harness.NewWorker()
 	if _, err := keyfill.RegisterByName(name, "sqlite", keyfill.Options{Policy: flake(worker, nil)}); err != nil {
@@ -67,6 +68,7 @@ func TestSnowflakeShared(t *testing.T) {
 // TestSnowflakeTooMany: all keys of a statement are consecutive, so that there
 // is a limit to them.
 func TestSnowflakeTooMany(t *testing.T) {
+	t.Parallel()
 	s := harness.SQLiteFile.Scratch(t)
 	harness.Exec(t, s.Raw, "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT)")
 	db, m := s.Open(t, flake(harness.NewWorker(), nil))
@@ -89,6 +91,7 @@ func TestSnowflakeTooMany(t *testing.T) {
 // are in the table; one far ahead of the clock is an error, unless the policy
 // says that it is another program's.
 func TestSnowflakeAbove(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
 		epoch := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -120,6 +123,7 @@ func TestSnowflakeAbove(t *testing.T) {
 // TestSnowflakeAgain: what a closed database has issued does not come again from
 // the next one with its number, with a store and without.
 func TestSnowflakeAgain(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		stores := []string{policy.StoreNone}
 		if !s.Dialect.OneWriter {

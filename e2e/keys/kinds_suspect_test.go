@@ -12,6 +12,7 @@ import (
 // TestKindsSuspect: a key that is in the table already makes the process give up
 // what it has reserved, and is counted. The next INSERT goes on.
 func TestKindsSuspect(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		source policy.Source
 		second any // the key of the number 2
@@ -46,6 +47,7 @@ func TestKindsSuspect(t *testing.T) {
 
 // TestKindsProcedure: a procedure of the user's own reserves.
 func TestKindsProcedure(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE serials (name VARCHAR(100) NOT NULL PRIMARY KEY, next BIGINT NOT NULL)")
 		k := harness.KeyKind{Source: policy.Source{Kind: policy.KindSequence, Name: "things", Via: policy.ViaProcedure, Procedure: "take", Block: 10}}

@@ -93,6 +93,7 @@ func manyRows(s *harness.Scratch, a, n int) (string, []any) {
 // statements and transactions, of one row and many, are stored as recorded, and
 // never twice.
 func TestKinds(t *testing.T) {
+	t.Parallel()
 	eachKind(t, kindEngines, func(t *testing.T, s *harness.Scratch, k harness.KeyKind) {
 		db, m := s.Open(t, k.Config(s.Engine))
 		ctx, rec := keyfill.Record(context.Background())
@@ -202,6 +203,7 @@ func checkUnique(t *testing.T, keys []string) {
 // TestKindsAgain: a process that comes later never repeats a key, and neither
 // does one that is there at the same time.
 func TestKindsAgain(t *testing.T) {
+	t.Parallel()
 	eachKind(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch, k harness.KeyKind) {
 		worker := k.Source.Worker
 		for range 3 {
@@ -230,6 +232,7 @@ func TestKindsAgain(t *testing.T) {
 // do not follow each other it gives none, since who is given one takes the
 // others to be beside it.
 func TestKindsLastInsertID(t *testing.T) {
+	t.Parallel()
 	eachKind(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault}, func(t *testing.T, s *harness.Scratch, k harness.KeyKind) {
 		if strings.Contains(k.Column, "CHAR") {
 			return // no integers

@@ -14,6 +14,7 @@ import (
 // it, has the proof that it stands at below:, once a number was drawn. Before that the
 // error says which right is missing.
 func TestBelowRights(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, start string
 		drawn       bool

@@ -28,6 +28,7 @@ func (c rudeConn) Close() error { return errors.Join(errRude, c.driverConn.Close
 // TestCloseOfStore: how a connection to the store ends is no error of closing the
 // database. How one of the application's ends is, as with the raw driver.
 func TestCloseOfStore(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.StoreDrivers[1:], func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT PRIMARY KEY, n BIGINT)")
 		for idle, want := range []error{nil, errRude} {

@@ -12,6 +12,7 @@ import (
 // TestMemoryStore: the store in memory, with which tests of policies count, does what
 // every store without SQL has to do.
 func TestMemoryStore(t *testing.T) {
+	t.Parallel()
 	plain := harness.NewPlain()
 	storetest.Run(t, storetest.Options{
 		Open:  func(t testing.TB) keysource.Store { return plain.Open() },

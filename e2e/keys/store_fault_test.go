@@ -20,6 +20,7 @@ import (
 // TestStoreCommitFails: PostgreSQL sends the row of UPDATE … RETURNING before
 // it commits. When the commit then fails, nothing is given out.
 func TestStoreCommitFails(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.PostgresModes, func(t *testing.T, s *harness.Scratch) {
 		ctx := context.Background()
 		st := harness.OpenOrders(t, s)
@@ -49,6 +50,7 @@ func TestStoreCommitFails(t *testing.T) {
 // TestStoreCancelled: a reservation that waits for a lock ends with its
 // context; what it would have been is nobody's.
 func TestStoreCancelled(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.StoreDrivers[1:], func(t *testing.T, s *harness.Scratch) {
 		st := harness.OpenOrders(t, s)
 		tx, err := s.Raw.Begin()
@@ -82,6 +84,7 @@ func TestStoreCancelled(t *testing.T) {
 // that the engine rolls back for the sake of others is made again, and none is given
 // twice.
 func TestStoreSerializable(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PQDefault, harness.MySQLDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.OpenOrders(t, s)
 		if s.IsPostgres() {
@@ -127,6 +130,7 @@ func TestStoreSerializable(t *testing.T) {
 // TestStoreMark: marks are raised one after the other and never lowered, so
 // that no two callers are told that the same time is theirs.
 func TestStoreMark(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, storeEngines, func(t *testing.T, s *harness.Scratch) {
 		ctx := context.Background()
 		st := harness.OpenOrders(t, s)
@@ -187,6 +191,7 @@ func TestStoreMark(t *testing.T) {
 
 // TestStoreMarkerNoTables: the error says what is missing.
 func TestStoreMarkerNoTables(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.StoreDrivers, func(t *testing.T, s *harness.Scratch) {
 		m := harness.StoreOf(t, s).Marker(store.Worker{Name: "flakes"})
 		if _, err := m.Mark(context.Background(), 1); !errors.Is(err, store.ErrTables) {
@@ -202,6 +207,7 @@ var sqliteJournals = []string{"WAL", "DELETE"}
 // read, a reservation is the transaction's; while another connection writes it
 // fails after busy_timeout, and not later.
 func TestStoreSQLite(t *testing.T) {
+	t.Parallel()
 	for _, journal := range sqliteJournals {
 		for _, begin := range []string{"BEGIN", "BEGIN IMMEDIATE"} {
 			t.Run(journal+"/"+begin, func(t *testing.T) {
@@ -273,6 +279,7 @@ func valueOn(t *testing.T, c driver.Conn, query string) driver.Value {
 
 // TestStorePoolIsLazy: nothing is connected before the first use.
 func TestStorePoolIsLazy(t *testing.T) {
+	t.Parallel()
 	s := harness.MySQLDefault.Scratch(t)
 	db := store.Pool(s.Dialect, s.Connector)
 	defer db.Close()

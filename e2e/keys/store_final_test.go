@@ -16,6 +16,7 @@ import (
 // TestStoreFinal: what the engine refuses for good is told at once, with what to do,
 // and not as a store that does not answer; and what was set right is found so.
 func TestStoreFinal(t *testing.T) {
+	t.Parallel()
 	mysql, postgres := []harness.Engine{harness.MySQLDefault, harness.MySQLGerman}, []harness.Engine{harness.PgxDefault, harness.PQDefault}
 	all := append(mysql[:2:2], postgres...)
 	for _, c := range []struct {
@@ -69,6 +70,7 @@ const endOthers = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE 
 // TestStoreLogin: a store whose server refuses the account or has no such database
 // says so at once.
 func TestStoreLogin(t *testing.T) {
+	t.Parallel()
 	harness.MariaDB.Need(t)
 	harness.PostgreSQL.Need(t)
 	for _, c := range []struct {

@@ -16,6 +16,7 @@ import (
 // UPDATE has found and not those that it has changed, no integer is reserved twice, nor
 // a time, by several at once.
 func TestStoreFoundRows(t *testing.T) {
+	t.Parallel()
 	for _, params := range []string{"clientFoundRows=true", "clientFoundRows=true&interpolateParams=true", "interpolateParams=true"} {
 		t.Run(params, func(t *testing.T) {
 			e := harness.MySQLDefault

@@ -19,6 +19,7 @@ import (
 // transactions keep all of them, the error at the end of store_wait names that cause
 // too; and where one is left again before that, the INSERT succeeds.
 func TestStoreHeld(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
 		for _, q := range store.DDL(s.Dialect) {

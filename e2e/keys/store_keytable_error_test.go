@@ -20,6 +20,7 @@ type driverConn = driver.Conn
 // TestStoreKeyTableErrors: what is wrong with a key table is said, with what to
 // do about it.
 func TestStoreKeyTableErrors(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.StoreDrivers, func(t *testing.T, s *harness.Scratch) {
 		ctx := context.Background()
 		harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
@@ -75,6 +76,7 @@ func TestStoreKeyTableErrors(t *testing.T) {
 // transactions others come; comparing and replacing is right there too, but
 // cannot be undone.
 func TestStoreKeyTableEngine(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.MySQLEngines, func(t *testing.T, s *harness.Scratch) {
 		st := singleState("BIGINT", true)
 		st.Create[0] += " ENGINE = MyISAM"
@@ -95,6 +97,7 @@ func TestStoreKeyTableEngine(t *testing.T) {
 // TestStoreKeyTableMissingRow: the INSERT in the error makes the row that is
 // missing, so that the next key follows the greatest one.
 func TestStoreKeyTableMissingRow(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.StoreDrivers, func(t *testing.T, s *harness.Scratch) {
 		for _, last := range []bool{false, true} {
 			for _, st := range statesFor(s.Dialect, last)[:2] {
@@ -142,6 +145,7 @@ func (c rivalConn) QueryContext(ctx context.Context, query string, args []driver
 // TestStoreContention: ten times in a row somebody else is faster, and the error
 // says so; up to nine times it does not show.
 func TestStoreContention(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		for _, st := range statesFor(s.Dialect, false) {
 			for _, way := range st.Ways(s) {

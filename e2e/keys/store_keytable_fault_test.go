@@ -20,6 +20,7 @@ import (
 
 // TestStoreKeyTableCommitFails is TestStoreCommitFails for each way.
 func TestStoreKeyTableCommitFails(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PgxSimple, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		for _, way := range harness.WaysToReserve {
 			t.Run(way, func(t *testing.T) {
@@ -50,6 +51,7 @@ func TestStoreKeyTableCommitFails(t *testing.T) {
 // TestStoreKeyTableKilledServer: the server is killed while all ways reserve from
 // one row. What was reserved before is not reserved after.
 func TestStoreKeyTableKilledServer(t *testing.T) {
+	t.Parallel()
 	for _, c := range harness.DriverCases {
 		t.Run(c.Driver, func(t *testing.T) {
 			t.Parallel()

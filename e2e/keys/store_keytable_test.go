@@ -50,6 +50,7 @@ func statesFor(d *dialect.Dialect, last bool) []harness.StateOf {
 // TestStoreKeyTables: 8 goroutines on 4 pools reserve through every combination
 // of a table and a way. Nothing is given twice, and nothing is left out.
 func TestStoreKeyTables(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, storeLoad, func(t *testing.T, s *harness.Scratch) {
 		for _, last := range []bool{false, true} {
 			for _, st := range statesFor(s.Dialect, last) {
@@ -135,6 +136,7 @@ func reserveTogether(t *testing.T, s *harness.Scratch, st harness.StateOf, q sto
 // TestStoreKeyTableOnConnection: in a transaction of the application what is
 // reserved is the transaction's, whatever the lock; outside it is its own.
 func TestStoreKeyTableOnConnection(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.StoreDrivers, func(t *testing.T, s *harness.Scratch) {
 		for _, last := range []bool{false, true} {
 			for _, st := range statesFor(s.Dialect, last) {
@@ -199,6 +201,7 @@ func takeInTransactions(t *testing.T, s *harness.Scratch, q store.Sequence) {
 // TestStoreKeyTableLimit: what does not fit the column any more is refused, and
 // not stored; the integers up to it are given.
 func TestStoreKeyTableLimit(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.StoreDrivers[1:], func(t *testing.T, s *harness.Scratch) {
 		for _, last := range []bool{false, true} {
 			for _, way := range slices.Delete(slices.Clone(harness.WaysToReserve), 4, 5) {

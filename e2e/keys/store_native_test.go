@@ -25,6 +25,7 @@ func nextval(e harness.Engine, sequence string) string {
 // TestNativeReserve: processes that reserve through one sequence, and others that
 // call nextval themselves and count up from what they get, never get the same.
 func TestNativeReserve(t *testing.T) {
+	t.Parallel()
 	for _, block := range []int64{1, 100} {
 		t.Run(fmt.Sprint(block), func(t *testing.T) {
 			harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
@@ -74,6 +75,7 @@ func TestNativeReserve(t *testing.T) {
 // TestNativeUnfit: what would repeat keys is refused with the statement that sets
 // it right, and accepted after that.
 func TestNativeUnfit(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, create string
 		want         error
@@ -119,6 +121,7 @@ func TestNativeUnfit(t *testing.T) {
 // TestNativeIncrementChanges: the next draw finds that the increment is another
 // one.
 func TestNativeIncrementChanges(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.NativeEngines, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE SEQUENCE numbers INCREMENT BY 100")
 		harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
@@ -136,6 +139,7 @@ func TestNativeIncrementChanges(t *testing.T) {
 // TestNativeOwn: the sequence of a column's default is found by itself; that of
 // another column, and one that is worked on, is refused.
 func TestNativeOwn(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.NativeEngines, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE SEQUENCE numbers")
 		harness.Exec(t, s.Raw, "CREATE SEQUENCE others")
@@ -183,6 +187,7 @@ func TestNativeOwn(t *testing.T) {
 
 // TestNativeOwnQuoted: names that need quotes.
 func TestNativeOwnQuoted(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.NativeEngines, func(t *testing.T, s *harness.Scratch) {
 		name := s.Dialect.QuoteIdent("Odd 'Name")
 		harness.Exec(t, s.Raw, "CREATE SEQUENCE "+name)
@@ -203,6 +208,7 @@ func TestNativeOwnQuoted(t *testing.T) {
 // TestNativeEnds: what does not fit below MAXVALUE is not given, since another
 // sequence may begin there.
 func TestNativeEnds(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.NativeEngines, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE SEQUENCE numbers INCREMENT BY 10 MAXVALUE 35")
 		harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
@@ -223,6 +229,7 @@ func TestNativeEnds(t *testing.T) {
 // TestNativeBehind: a sequence below the keys in the table is found before the
 // first key.
 func TestNativeBehind(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.NativeEngines, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE SEQUENCE numbers")
 		harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")

@@ -18,6 +18,7 @@ import (
 // reserve; nothing is lost or given twice, and the first key is the one after
 // the greatest.
 func TestStoreCreateRace(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.StoreDrivers, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
 		harness.Exec(t, s.Raw, "INSERT INTO orders (id) VALUES (12), (100)")
@@ -75,6 +76,7 @@ func TestStoreCreateRace(t *testing.T) {
 // TestStoreOnBehind: a row that is not above the keys in use is an error, is
 // advanced, or is left with a warning.
 func TestStoreOnBehind(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.StoreDrivers, func(t *testing.T, s *harness.Scratch) {
 		ctx := context.Background()
 		st := harness.OpenOrders(t, s)
@@ -127,6 +129,7 @@ func TestStoreOnBehind(t *testing.T) {
 
 // TestStoreAdvance: the next value is raised and never lowered.
 func TestStoreAdvance(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.StoreDrivers, func(t *testing.T, s *harness.Scratch) {
 		ctx := context.Background()
 		r := harness.OpenOrders(t, s).Reserver(harness.Orders)
@@ -144,6 +147,7 @@ func TestStoreAdvance(t *testing.T) {
 // TestStoreLimit: the statement itself reserves nothing past the limit, and a
 // reserver the rest.
 func TestStoreLimit(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, storeEngines, func(t *testing.T, s *harness.Scratch) {
 		ctx := context.Background()
 		st := harness.OpenOrders(t, s)
@@ -195,6 +199,7 @@ func TestStoreLimit(t *testing.T) {
 // TestStoreGoesBack: a row below what was seen reserves nothing and says where
 // it stands; another row, and another server, is told from the one before.
 func TestStoreGoesBack(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.StoreDrivers, func(t *testing.T, s *harness.Scratch) {
 		ctx := context.Background()
 		st := harness.OpenOrders(t, s)

@@ -66,6 +66,7 @@ func (p pooled) right() int { return p.sent - p.failed - p.lost - p.astray }
 // statement has stored it: such rows are counted. The figures of the page are those of
 // make soak.
 func TestPgBouncerModes(t *testing.T) {
+	t.Parallel()
 	each := 20 // INSERTs of a client
 	if harness.Soaking() {
 		each = 90
@@ -180,6 +181,7 @@ func pooledRows(t *testing.T, s *harness.Scratch, table string) map[int]string {
 // TestPgBouncerNumbers: behind the modes that docs/pool.md advises the numbers of a
 // sequence are reserved through the pooler too, each once.
 func TestPgBouncerNumbers(t *testing.T) {
+	t.Parallel()
 	for _, m := range pooledModes {
 		if !m.advised {
 			continue
@@ -230,6 +232,7 @@ func stateName(t *testing.T, s *harness.Scratch) string {
 // two connections more they get their numbers: a store that were waited for in vain
 // would be waited for longer than a test may run.
 func TestPgBouncerHeld(t *testing.T) {
+	t.Parallel()
 	const n = 2
 	for _, e := range []harness.Engine{harness.PQBinary, harness.PgxMode("exec")} {
 		for _, c := range []struct {
@@ -300,6 +303,7 @@ func numberedBehind(t *testing.T, s *harness.Scratch, size int, wait time.Durati
 // TestPgBouncerPrice is the price of missing connections that docs/pool.md gives. It is
 // measured by make soak; what is asserted holds at any speed.
 func TestPgBouncerPrice(t *testing.T) {
+	t.Parallel()
 	transactions, wait := 16, 200*time.Millisecond
 	if harness.Soaking() {
 		transactions, wait = 96, 2*time.Second

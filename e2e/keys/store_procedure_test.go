@@ -34,6 +34,7 @@ func callShipped(s *harness.Scratch, begin string) harness.Allocator {
 // TestStoreProcedureOfOthers: other programs call the shipped procedure, and
 // keyfill reserves in each of its ways, at the same time.
 func TestStoreProcedureOfOthers(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.StoreDrivers[1:], func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
 		// It is created as it is printed, over an older one too.
@@ -58,6 +59,7 @@ func TestStoreProcedureOfOthers(t *testing.T) {
 // TestStoreProcedureRefuses: what the shipped procedure is called with wrongly is
 // an error, and changes nothing.
 func TestStoreProcedureRefuses(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.StoreDrivers[1:], func(t *testing.T, s *harness.Scratch) {
 		ctx := context.Background()
 		harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
@@ -127,6 +129,7 @@ func TestStoreProcedureRefuses(t *testing.T) {
 // TestStoreProcedureRights: who may read the table and execute the procedure,
 // but not change the table, reserves and advances through it.
 func TestStoreProcedureRights(t *testing.T) {
+	t.Parallel()
 	s := harness.MySQLDefault.Scratch(t)
 	ctx := context.Background()
 	harness.OpenOrders(t, s)
@@ -168,6 +171,7 @@ func TestStoreProcedureRights(t *testing.T) {
 // TestStoreFresh: a row for keys that are not its integers is made while the
 // column is empty, and begins at Start; afterwards only its own one will do.
 func TestStoreFresh(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.StoreDrivers, func(t *testing.T, s *harness.Scratch) {
 		ctx := context.Background()
 		harness.Exec(t, s.Raw, "CREATE TABLE codes (code VARCHAR(10) NOT NULL PRIMARY KEY)")
@@ -210,6 +214,7 @@ func TestStoreFresh(t *testing.T) {
 // TestStoreKeyTableTaken: a column whose keys come from keyfill_sequences is not
 // numbered by a key table at the same time, unless that is said.
 func TestStoreKeyTableTaken(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.StoreDrivers, func(t *testing.T, s *harness.Scratch) {
 		ctx := context.Background()
 		harness.OpenOrders(t, s)
@@ -230,6 +235,7 @@ func TestStoreKeyTableTaken(t *testing.T) {
 // TestStoreKeyTableBack: a key table that goes back is an answer and not a
 // reservation, and is seen by each way.
 func TestStoreKeyTableBack(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.StoreDrivers, func(t *testing.T, s *harness.Scratch) {
 		st := singleState("BIGINT", true)
 		for _, way := range st.Ways(s) {
@@ -255,6 +261,7 @@ func TestStoreKeyTableBack(t *testing.T) {
 // TestStoreSequenceOverKeyTable: a source over a key table, as an application has
 // it, in two processes.
 func TestStoreSequenceOverKeyTable(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.StoreDrivers[1:], func(t *testing.T, s *harness.Scratch) {
 		for _, way := range harness.WaysToReserve {
 			t.Run(way, func(t *testing.T) {
@@ -290,6 +297,7 @@ func TestStoreSequenceOverKeyTable(t *testing.T) {
 
 // TestStoreProcedureFailsLate: what a procedure says after its answer counts.
 func TestStoreProcedureFailsLate(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.MySQLEngines, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
 		harness.Exec(t, s.Raw, `CREATE PROCEDURE next_key(wanted VARCHAR(40), n INT) BEGIN

@@ -37,6 +37,7 @@ var rightsKinds = []struct {
 // first INSERT, and one who loses it by the next INSERT that needs it. Those after it
 // are told without asking the store each; who is given the right goes on.
 func TestStoreRights(t *testing.T) {
+	t.Parallel()
 	for _, kind := range rightsKinds {
 		for _, right := range kind.rights {
 			for _, revoked := range []bool{false, true} {
@@ -82,6 +83,7 @@ func TestStoreRights(t *testing.T) {
 // TestStoreReadOnlyServer: a server that has become read-only for users without the
 // right to pass that is told by the next INSERT, and found so when it no longer is.
 func TestStoreReadOnlyServer(t *testing.T) {
+	t.Parallel()
 	harness.MariaDB.Need(t)
 	e := harness.MySQLDefault
 	e.Server = testdb.Start(t, testdb.MariaDB())
@@ -118,6 +120,7 @@ func TestStoreReadOnlyServer(t *testing.T) {
 // TestStoreReadOnlySQLite: a file that is opened for reading alone, and a connection
 // that takes no changes.
 func TestStoreReadOnlySQLite(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"sqlite", "sqlite3"} {
 		for _, kind := range rightsKinds {
 			t.Run(name+"/"+kind.name, func(t *testing.T) {
@@ -144,6 +147,7 @@ func TestStoreReadOnlySQLite(t *testing.T) {
 // TestStoreDroppedSQLite: a state table that is gone is told by the next INSERT, and
 // found when it is there again.
 func TestStoreDroppedSQLite(t *testing.T) {
+	t.Parallel()
 	for _, kind := range rightsKinds[:2] { // the third has its keys in hand for long
 		t.Run(kind.name, func(t *testing.T) {
 			s := harness.SQLiteFile.Scratch(t)

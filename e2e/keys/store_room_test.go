@@ -12,6 +12,7 @@ import (
 // all of the application's own get their keys. A store that were waited for in vain would
 // be waited for longer than a test may run.
 func TestStoreRoom(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		stateTables(t, s)
 		const n = 4

@@ -17,6 +17,7 @@ import (
 // TestStoreRowOfAnother: a row that serves another column, or was made with
 // other parameters, is not used.
 func TestStoreRowOfAnother(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.StoreDrivers, func(t *testing.T, s *harness.Scratch) {
 		ctx := context.Background()
 		st := harness.OpenOrders(t, s)
@@ -80,6 +81,7 @@ func TestStoreRowOfAnother(t *testing.T) {
 // TestStoreInsertText: where the columns are in another database the text names the start
 // in words, since no error tells a key.
 func TestStoreInsertText(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		ctx := context.Background()
 		elsewhere := s.Engine.Scratch(t)
@@ -110,6 +112,7 @@ func TestStoreInsertText(t *testing.T) {
 // TestStoreSchema: tables are created once, need no right when they are there,
 // and hold what DDL says.
 func TestStoreSchema(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.StoreDrivers, func(t *testing.T, s *harness.Scratch) {
 		st := harness.StoreOf(t, s)
 		for range 2 {
@@ -129,6 +132,7 @@ func TestStoreSchema(t *testing.T) {
 // TestStoreWithoutRights: a user who may only read and change the tables can
 // use them, with EnsureSchema set, and is known by the same server.
 func TestStoreWithoutRights(t *testing.T) {
+	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {
 		s := harness.PgxDefault.Scratch(t)
 		withoutRights(t, s, []string{
@@ -186,6 +190,7 @@ func withoutRights(t *testing.T, s *harness.Scratch, grants []string, drop strin
 
 // TestStoreMaxKeyUsesIndex: the greatest key is found at the end of the index.
 func TestStoreMaxKeyUsesIndex(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		harness.Engine
 		query, want string
@@ -245,6 +250,7 @@ func (c *overtakenConn) ExecContext(ctx context.Context, query string, args []dr
 // made beside an empty column. Of two processes that begin at once, one may have
 // filled it when the other looks.
 func TestStoreFreshTogether(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
 		ctx := context.Background()

@@ -13,6 +13,7 @@ import (
 // not get in each other's way. PostgreSQL gives all but one an error, IF NOT EXISTS
 // or not.
 func TestStoreSchemaTogether(t *testing.T) {
+	t.Parallel()
 	for _, e := range harness.ByTurns(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}) {
 		t.Run(e.Name, func(t *testing.T) {
 			for range 4 {

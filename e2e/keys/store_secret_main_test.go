@@ -22,6 +22,7 @@ import (
 // What that says of it comes back word for word; keyfill puts no part of the password
 // into a text of its own, nor into its log.
 func TestMainDSNSecrets(t *testing.T) {
+	t.Parallel()
 	for name, shapes := range secretShapes {
 		if strings.HasPrefix(name, "sqlite") {
 			continue // it has no password, and a file that is not there is no error of sql.Open
@@ -111,6 +112,7 @@ func (c tellsAll) Connect(ctx context.Context) (driver.Conn, error) {
 // TestMainDriverTells: a driver that tells its DSN in an error of a connection of
 // keyfill's own is not quoted.
 func TestMainDriverTells(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
 		var log bytes.Buffer

@@ -45,6 +45,7 @@ var secretParts = []string{"s3c", "r3tPw"}
 // TestStoreSecrets: whatever a driver says of a DSN, nothing that could be its
 // password is in an error of keyfill.
 func TestStoreSecrets(t *testing.T) {
+	t.Parallel()
 	dialects := map[string]*dialect.Dialect{
 		"mysql": dialect.MySQL(), "pgx": dialect.PostgreSQL(), "postgres": dialect.PostgreSQL(), "sqlserver": dialect.SQLServer(),
 		"oracle": dialect.Oracle(), "sqlite": dialect.SQLite(), "sqlite3": dialect.SQLite(),
@@ -161,6 +162,7 @@ func TestStoreDSNAtOpen(t *testing.T) {
 // TestStoreDSNCheckAgrees: what lib/pq cannot read, and nothing else, is refused
 // before it connects.
 func TestStoreDSNCheckAgrees(t *testing.T) {
+	t.Parallel()
 	own := harness.ConnectorOf(t, "sqlite", "file::memory:")
 	for _, dsn := range []string{
 		"host=127.0.0.1 port=1", "host = 127.0.0.1 port =1", "host='127.0.0.1'port=1", " host=127.0.0.1  port=1 ", "host=127.0.0.1 port=1 password=", "host=127.0.0.1 port=1 password=''",

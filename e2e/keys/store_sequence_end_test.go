@@ -13,6 +13,7 @@ import (
 // TestSequenceEnd: the last keys up to max_bits are all stored: an INSERT of too
 // many rows, in a transaction that commits or outside of one, takes none.
 func TestSequenceEnd(t *testing.T) {
+	t.Parallel()
 	const last = 1<<31 - 1
 	for _, block := range []int64{0, 1, 7, 100} {
 		for _, inside := range []bool{false, true} {

@@ -13,6 +13,7 @@ import (
 // TestSequence: the first keys of a new table, through every engine and driver,
 // in one row and many, prepared, in transactions that commit and roll back.
 func TestSequence(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.Engines, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
 		db, m := s.Open(t, harness.SequenceID("t"))

@@ -14,6 +14,7 @@ import (
 // TestStoreUnderSequence: four processes count through one row, in blocks whose
 // size follows the use, up to the limit and not past it.
 func TestStoreUnderSequence(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.StoreDrivers, func(t *testing.T, s *harness.Scratch) {
 		const limit = 100_000
 		harness.OpenOrders(t, s)
@@ -70,6 +71,7 @@ func sequenceOf(t *testing.T, st *store.Store, q store.Sequence, o keysource.Seq
 // TestStoreUnderSequenceGoesBack: a row that is put back makes the next block
 // an error, or is advanced above what this process has been given.
 func TestStoreUnderSequenceGoesBack(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.StoreDrivers, func(t *testing.T, s *harness.Scratch) {
 		ctx := context.Background()
 		st := harness.OpenOrders(t, s)
@@ -98,6 +100,7 @@ func TestStoreUnderSequenceGoesBack(t *testing.T) {
 
 // TestStoreUnderSequenceNoRow: what is wrong with the row reaches the request.
 func TestStoreUnderSequenceNoRow(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.StoreDrivers, func(t *testing.T, s *harness.Scratch) {
 		st := harness.OpenOrders(t, s)
 		q := harness.Orders
@@ -119,6 +122,7 @@ func TestStoreUnderSequenceNoRow(t *testing.T) {
 // TestStoreUnderSnowflake: sources with one worker's number, alive at once, make
 // no key twice.
 func TestStoreUnderSnowflake(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.StoreDrivers, func(t *testing.T, s *harness.Scratch) {
 		harness.OpenOrders(t, s)
 		var (

@@ -23,6 +23,7 @@ import (
 // commit and that do not, begun by BeginTx and by text: no statement fails, no
 // key comes twice, and the row of the state is above all that are stored.
 func TestSQLiteRule(t *testing.T) {
+	t.Parallel()
 	eachSQLite(t, sqliteDatabases, func(t *testing.T, d harness.SQLiteDatabase, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT)")
 		db, m := s.Open(t, harness.Blocks("t", 7))
@@ -113,6 +114,7 @@ func insertSQLite(db *sql.DB, way, rows int) error {
 // begun does not matter. After RELEASE it is not known whether one is open, so
 // that is as inside.
 func TestSQLiteRollback(t *testing.T) {
+	t.Parallel()
 	for _, w := range []struct{ begin, rollback, commit string }{
 		{"BEGIN", "ROLLBACK", "COMMIT"},
 		{"BEGIN IMMEDIATE", "ROLLBACK", "END"},
@@ -168,6 +170,7 @@ func TestSQLiteRollback(t *testing.T) {
 // TestSQLiteBlockAfterCommit: a block is kept only once its reservation has
 // committed: what a failed attempt may have reserved is in nobody's hand.
 func TestSQLiteBlockAfterCommit(t *testing.T) {
+	t.Parallel()
 	s := harness.WalFile.Scratch(t)
 	harness.Exec(t, s.Raw, "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT)")
 	harness.Exec(t, s.Raw, "CREATE TABLE other (a INT)")
@@ -222,6 +225,7 @@ func firstWaits() []firstWait {
 // DEFERRED transaction, while another connection writes: the plain driver's
 // waits for it. A transaction that had read before fails instead, at once.
 func TestSQLiteFirstWaits(t *testing.T) {
+	t.Parallel()
 	for _, c := range firstWaits() {
 		for _, d := range []harness.SQLiteDatabase{harness.WalFile, journalFile} {
 			t.Run(c.name+"/"+d.Name, func(t *testing.T) {
@@ -276,6 +280,7 @@ func waitsForWriter(t *testing.T, s *harness.Scratch, user *sql.Conn) {
 // reservation, so the INSERT is refused where it is reserved for on its own
 // connection.
 func TestSQLiteReads(t *testing.T) {
+	t.Parallel()
 	for _, d := range []harness.SQLiteDatabase{sqliteDatabases[0], harness.WalFile} {
 		t.Run(d.Name, func(t *testing.T) {
 			s := d.Scratch(t)
@@ -330,6 +335,7 @@ func TestSQLiteReads(t *testing.T) {
 // TestSQLiteOwnMemory: connections to :memory: have a database each, and a
 // numbering each.
 func TestSQLiteOwnMemory(t *testing.T) {
+	t.Parallel()
 	s := &harness.Scratch{Engine: harness.SQLiteMemory, Connector: harness.ConnectorOf(t, "sqlite", ":memory:")}
 	db, m := harness.OpenConnector(t, s.Connector, harness.Blocks("t", 5))
 	for range 2 {
@@ -354,6 +360,7 @@ func TestSQLiteOwnMemory(t *testing.T) {
 // TestSQLiteOwnMemoryLater is TestSQLiteOwnMemory for connections that were
 // opened while nothing was filled.
 func TestSQLiteOwnMemoryLater(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []policy.Mode{policy.ModeOff, policy.ModeDryRun} {
 		t.Run(mode.String(), func(t *testing.T) {
 			db, m := harness.OpenConnector(t, harness.ConnectorOf(t, "sqlite", ":memory:"), harness.Blocks("t", 5))
@@ -384,6 +391,7 @@ func TestSQLiteOwnMemoryLater(t *testing.T) {
 // TestSQLiteNoTables: tables of states that are not there, and that may not be
 // made, are an error that says so, in a transaction too, which goes on.
 func TestSQLiteNoTables(t *testing.T) {
+	t.Parallel()
 	s := harness.WalFile.Scratch(t)
 	harness.Exec(t, s.Raw, "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT)")
 	db, _ := s.Open(t, harness.FillID("t", policy.Table{Source: policy.KindSequence}))
@@ -411,6 +419,7 @@ func TestSQLiteNoTables(t *testing.T) {
 // TestSQLiteCancelled: a reservation that is cancelled while it waits for a
 // writer leaves no transaction open on the connection, and nothing in hand.
 func TestSQLiteCancelled(t *testing.T) {
+	t.Parallel()
 	s := harness.WalFile.Scratch(t)
 	harness.Exec(t, s.Raw, "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT)")
 	harness.Exec(t, s.Raw, "CREATE TABLE other (a INT)")
@@ -443,6 +452,7 @@ func TestSQLiteCancelled(t *testing.T) {
 // TestSQLiteAttached: the table is in another file than the states; both commit
 // and roll back together.
 func TestSQLiteAttached(t *testing.T) {
+	t.Parallel()
 	s := journalFile.Scratch(t)
 	cfg := harness.Blocks("aux.t", 5)
 	db, _ := s.Open(t, cfg)
@@ -463,6 +473,7 @@ func TestSQLiteAttached(t *testing.T) {
 // TestSQLiteSelectOpen: rows that are still being read on the same connection
 // are no hindrance.
 func TestSQLiteSelectOpen(t *testing.T) {
+	t.Parallel()
 	s := harness.WalFile.Scratch(t)
 	harness.Exec(t, s.Raw, "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT)")
 	harness.Exec(t, s.Raw, "INSERT INTO t VALUES (1, 0), (2, 0), (3, 0)")

@@ -29,6 +29,7 @@ var storeLoad = []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harne
 // TestStoreReserve: 8 goroutines on 4 pools reserve 100 runs each, and 1,000 with make
 // soak. They never overlap and, since none is lost, leave no gap.
 func TestStoreReserve(t *testing.T) {
+	t.Parallel()
 	each := 100
 	if harness.Soaking() {
 		each = 1000
@@ -74,6 +75,7 @@ func TestStoreReserve(t *testing.T) {
 // TestStoreKilledServer: the server is killed while 8 goroutines reserve, and
 // started again. What was reserved before is not reserved after.
 func TestStoreKilledServer(t *testing.T) {
+	t.Parallel()
 	for _, c := range harness.DriverCases {
 		t.Run(c.Driver, func(t *testing.T) {
 			t.Parallel()
@@ -146,6 +148,7 @@ func TestStoreKilledServer(t *testing.T) {
 // own outside of a transaction, and the transaction's inside: undone with it,
 // or with a savepoint.
 func TestStoreOnConnection(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, append(storeEngines, harness.SQLiteMemory), func(t *testing.T, s *harness.Scratch) {
 		if s.Memory {
 			harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
@@ -206,6 +209,7 @@ func TestStoreOnConnection(t *testing.T) {
 // connection that the application may have is in a transaction, and its
 // reservations outlive the rollback.
 func TestStoreBesideTransaction(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.StoreDrivers[1:], func(t *testing.T, s *harness.Scratch) {
 		st := harness.OpenOrders(t, s)
 		s.Raw.SetMaxOpenConns(1)
@@ -232,6 +236,7 @@ func TestStoreBesideTransaction(t *testing.T) {
 
 // TestStoreMissingRow: the error says which row is missing, and how to make it.
 func TestStoreMissingRow(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.StoreDrivers, func(t *testing.T, s *harness.Scratch) {
 		ctx := context.Background()
 		harness.OpenOrders(t, s)
@@ -275,6 +280,7 @@ func TestStoreMissingRow(t *testing.T) {
 
 // TestStoreNoTables: the error says that the tables are missing.
 func TestStoreNoTables(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.StoreDrivers, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
 		if _, err := harness.StoreOf(t, s).Open(context.Background(), harness.Orders); !errors.Is(err, store.ErrTables) {

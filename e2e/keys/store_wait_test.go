@@ -14,6 +14,7 @@ import (
 // store_wait says, and no longer: where the INSERT's own transaction has the lock, the
 // server sees no deadlock. The error names the time that was waited for.
 func TestStoreWaitLocked(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, locked string
 		own          bool // the INSERT's transaction locks it

@@ -47,6 +47,7 @@ func (c *cutting) cut() {
 // TestCopyBroken: of a load whose connection breaks nobody knows what is stored, and it is
 // counted and traced as the connection's, not as a load that the program has left.
 func TestCopyBroken(t *testing.T) {
+	t.Parallel()
 	dsn := harness.PQDefault.DSN(t)
 	raw := sql.OpenDB(harness.ConnectorOf(t, harness.PQDefault.Driver, dsn))
 	defer raw.Close()

@@ -120,6 +120,7 @@ func copyRows(n int) [][]any {
 // TestCopy: 10,000 rows get the keys that are recorded, each beside the values
 // that it was sent with, by all kinds of keys and spellings of the text.
 func TestCopy(t *testing.T) {
+	t.Parallel()
 	const rows = 10_000
 	harness.Each(t, pqEngines, func(t *testing.T, s *harness.Scratch) {
 		for i, query := range []string{
@@ -155,6 +156,7 @@ func TestCopy(t *testing.T) {
 
 // TestCopyOrder: the keys of a load are in the order of its rows.
 func TestCopyOrder(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, pqEngines, func(t *testing.T, s *harness.Scratch) {
 		for _, k := range copyKeys {
 			if k.name == "sequence-text" {
@@ -190,6 +192,7 @@ func collateC(k copyKey) string {
 // transaction, two loads one behind the other, and a rollback leaves gaps that
 // are not filled.
 func TestCopyTransaction(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, pqEngines, func(t *testing.T, s *harness.Scratch) {
 		for _, k := range copyKeys {
 			t.Run(k.name, func(t *testing.T) {
@@ -245,6 +248,7 @@ func TestCopyTransaction(t *testing.T) {
 // the end or earlier; nothing of the load is stored or called stored, and the
 // connection goes on.
 func TestCopyFails(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, pqEngines, func(t *testing.T, s *harness.Scratch) {
 		db, m := copyKeys[4].people(t, s)
 		if err := loadTx(context.Background(), db, pq.CopyIn("people", "name", "n"), []any{"first", 0}); err != nil {
@@ -306,6 +310,7 @@ func TestCopyFails(t *testing.T) {
 
 // TestCopyLeavesOut: rows that the engine does not store are not called stored.
 func TestCopyLeavesOut(t *testing.T) {
+	t.Parallel()
 	s := harness.PQDefault.Scratch(t)
 	db, m := copyKeys[0].people(t, s)
 	ctx, rec := keyfill.Record(context.Background())
@@ -360,6 +365,7 @@ func TestCopyLeavesOut(t *testing.T) {
 // TestCopyRecords: loads at the same time, each row under a record of its own
 // inside one for the load.
 func TestCopyRecords(t *testing.T) {
+	t.Parallel()
 	const loaders, rows = 2, 1000
 	s := harness.PQDefault.Scratch(t)
 	for _, k := range []copyKey{copyKeys[0], copyKeys[4]} {

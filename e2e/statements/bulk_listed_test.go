@@ -16,6 +16,7 @@ import (
 // TestCopyListed: where the key column is listed, NULL and zero are filled row
 // by row, and other keys stay.
 func TestCopyListed(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, pqEngines, func(t *testing.T, s *harness.Scratch) {
 		for _, tt := range []struct {
 			name, query string
@@ -69,6 +70,7 @@ func TestCopyListed(t *testing.T) {
 // columns, which COPY does not take, is the engine's error, and one with a list
 // is filled.
 func TestCopyGenerated(t *testing.T) {
+	t.Parallel()
 	s := harness.PQDefault.Scratch(t)
 	harness.Exec(t, s.Raw, "CREATE TABLE people (n int, twice int GENERATED ALWAYS AS (2 * n) STORED, id uuid NOT NULL PRIMARY KEY)")
 	db, _ := s.Open(t, harness.FillID("people", policy.Table{}))
@@ -86,6 +88,7 @@ func TestCopyGenerated(t *testing.T) {
 
 // TestCopyFollows: keys that a load brings advance a source that follows them.
 func TestCopyFollows(t *testing.T) {
+	t.Parallel()
 	s := harness.PQDefault.Scratch(t)
 	harness.Exec(t, s.Raw, "CREATE TABLE people (id bigint NOT NULL PRIMARY KEY, n int)")
 	db, _ := s.Open(t, harness.FillID("people", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, FollowExplicit: true}}))

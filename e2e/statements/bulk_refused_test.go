@@ -19,6 +19,7 @@ import (
 // TestCopyArguments: a row with another number of values than there are columns
 // is refused before it is sent, and the load goes on without it.
 func TestCopyArguments(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, pqEngines, func(t *testing.T, s *harness.Scratch) {
 		rand := new(harness.Entropy)
 		harness.Exec(t, s.Raw, "CREATE TABLE people (name text, n int, id text NOT NULL PRIMARY KEY)")
@@ -65,6 +66,7 @@ func TestCopyArguments(t *testing.T) {
 
 // TestCopyNoKey: a row whose key cannot be drawn is not sent.
 func TestCopyNoKey(t *testing.T) {
+	t.Parallel()
 	s := harness.PQDefault.Scratch(t)
 	harness.Exec(t, s.Raw, "CREATE TABLE people (name text, n int, id smallint NOT NULL PRIMARY KEY)")
 	db, _ := s.Open(t, harness.FillID("people", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true}}))
@@ -83,6 +85,7 @@ func TestCopyNoKey(t *testing.T) {
 
 // TestCopyModes: the text and the rows go out as they came, and are counted.
 func TestCopyModes(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, pqEngines, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE people (name text, id uuid DEFAULT '"+harness.OwnKey+"', n int)")
 		for _, mode := range []policy.Mode{policy.ModeOff, policy.ModeDryRun} {
@@ -118,6 +121,7 @@ func TestCopyModes(t *testing.T) {
 // TestCopyRefused: where the rows do not come as executions, or would be read
 // otherwise, a COPY that lacks the key is refused, and nothing is sent.
 func TestCopyRefused(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, slices.Concat(pqEngines, []harness.Engine{harness.PgxDefault, harness.PgxSimple}), func(t *testing.T, s *harness.Scratch) {
 		db, m := copyKeys[0].people(t, s)
 		refused := uint64(0)
@@ -166,6 +170,7 @@ func TestCopyRefused(t *testing.T) {
 // TestCopyUnfilled: a load that cannot be filled goes out as it came where the
 // policy says so.
 func TestCopyUnfilled(t *testing.T) {
+	t.Parallel()
 	s := harness.PQDefault.Scratch(t)
 	harness.Exec(t, s.Raw, "CREATE TABLE people (name text, id uuid DEFAULT '"+harness.OwnKey+"', n int)")
 	db, m := s.Open(t, harness.FillID("people", policy.Table{Unsupported: policy.Unfilled}))
@@ -183,6 +188,7 @@ func TestCopyUnfilled(t *testing.T) {
 // TestCopyWrapped: other wrappers around lib/pq, of which the policy says what
 // they speak.
 func TestCopyWrapped(t *testing.T) {
+	t.Parallel()
 	s := harness.PQDefault.Scratch(t)
 	harness.Exec(t, s.Raw, "CREATE TABLE people (name text, id uuid NOT NULL PRIMARY KEY)")
 	for name, wrap := range map[string]func(*testing.T, *harness.Spy) (db *sql.DB){

@@ -68,6 +68,7 @@ func rfcBytes(_ *testing.T, key any) any {
 // stored, for every layout and column, whether the driver turns GUIDs around or
 // not.
 func TestBulk(t *testing.T) {
+	t.Parallel()
 	sequence := &policy.Source{Kind: policy.KindSequence}
 	for _, params := range []string{"", "&guid+conversion=true"} {
 		for _, tt := range []struct {
@@ -128,6 +129,7 @@ func TestBulk(t *testing.T) {
 // TestBulkListed: NULL and zero in a key column that is listed are filled, and
 // other keys stay.
 func TestBulkListed(t *testing.T) {
+	t.Parallel()
 	conn, m, s := bulkServer(t, "uniqueidentifier", "", policy.Table{})
 	own, err := uuid.Parse(harness.OwnKey)
 	if err != nil {
@@ -157,6 +159,7 @@ func TestBulkListed(t *testing.T) {
 // TestBulkText: the driver's own statement names the columns and the options,
 // and what is asked goes in front of it.
 func TestBulkText(t *testing.T) {
+	t.Parallel()
 	conn, _, s := bulkServer(t, "uniqueidentifier", "", policy.Table{})
 	options := mssql.BulkOptions{Tablock: true, Order: []string{"[n] DESC"}, CheckConstraints: true}
 	if err := harness.Load(context.Background(), conn, mssql.CopyIn("[dbo].[people]", options, "n"), []any{1}); err != nil {
@@ -180,6 +183,7 @@ func TestBulkText(t *testing.T) {
 // TestBulkRefused: what the driver would not write, or would write as another
 // value, is refused before the load begins, or before the row is sent.
 func TestBulkRefused(t *testing.T) {
+	t.Parallel()
 	sequence := &policy.Source{Kind: policy.KindSequence}
 	for _, tt := range []struct {
 		name, kind string
@@ -251,6 +255,7 @@ func TestBulkRefused(t *testing.T) {
 
 // TestBulkModes: the text and the rows go out as they came.
 func TestBulkModes(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []policy.Mode{policy.ModeOff, policy.ModeDryRun} {
 		t.Run(mode.String(), func(t *testing.T) {
 			conn, m, s := bulkServer(t, "uniqueidentifier", "", policy.Table{Mode: mode})

@@ -20,6 +20,7 @@ var copyNotHere = map[string]string{
 // TestGoldenCopy loads a row by each golden case of COPY that takes keys, and
 // looks for the keys in their columns.
 func TestGoldenCopy(t *testing.T) {
+	t.Parallel()
 	s := harness.PQDefault.Scratch(t)
 	goldenTables(t, s)
 	loaded := 0

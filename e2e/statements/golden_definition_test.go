@@ -13,6 +13,7 @@ import (
 // TestDefinitionQuery: the query of CREATE TABLE AS runs, with the INSERTs of its
 // WITH clause.
 func TestDefinitionQuery(t *testing.T) {
+	t.Parallel()
 	for _, e := range []harness.Engine{harness.PQDefault, harness.PgxDefault} {
 		t.Run(e.Name, func(t *testing.T) {
 			s := e.Scratch(t)
@@ -55,6 +56,7 @@ var definitions = []struct {
 // TestDefinitionEnds: what follows a definition is filled, and what it does to
 // the transaction counts.
 func TestDefinitionEnds(t *testing.T) {
+	t.Parallel()
 	for _, d := range definitions {
 		t.Run(d.Name, func(t *testing.T) {
 			s := d.Scratch(t)
@@ -94,6 +96,7 @@ func TestDefinitionEnds(t *testing.T) {
 // TestNestedComment: a statement behind a comment in a comment is the one that
 // runs.
 func TestNestedComment(t *testing.T) {
+	t.Parallel()
 	s := harness.PQDefault.Scratch(t)
 	harness.Exec(t, s.Raw, "CREATE TABLE people (id bigint UNIQUE, name text)")
 	db, _ := s.Open(t, harness.SequenceID("people"))

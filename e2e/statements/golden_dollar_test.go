@@ -36,6 +36,7 @@ var dollarStatements = []struct {
 // TestDollarSQLite: a filled INSERT with $n stores what it stores through the plain
 // driver, whichever of the two that is.
 func TestDollarSQLite(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MattnFile}, func(t *testing.T, s *harness.Scratch) {
 		ctx := context.Background()
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT UNIQUE, b TEXT)")

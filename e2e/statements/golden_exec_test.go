@@ -28,6 +28,7 @@ import (
 // zero as well. Upserts are executed twice, so that they find their rows. What a
 // RETURNING gives is compared too.
 func TestGoldenStores(t *testing.T) {
+	t.Parallel()
 	for _, e := range goldenEngines {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()

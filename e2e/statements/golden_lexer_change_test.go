@@ -53,6 +53,7 @@ var postgresChanges = []lexerChange{
 // TestLexerChanges: what changes the settings of a session is seen, or makes it
 // be asked again, on the connection alone that it was sent on.
 func TestLexerChanges(t *testing.T) {
+	t.Parallel()
 	for _, e := range []harness.Engine{harness.MySQLDefault, harness.MySQLInterp, harness.MySQLMulti, harness.PgxDefault, harness.PgxMode("exec"), harness.PQDefault} {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
@@ -148,6 +149,7 @@ func (c *changingConn) check(name string) {
 // TestLexerTransaction: what was SET in a transaction of database/sql goes with
 // it, and so does what is known of it.
 func TestLexerTransaction(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE orders (id VARCHAR(36), a VARCHAR(200), b VARCHAR(200))")
 		filling, _ := s.Open(t, lexerSession{Engine: s.Engine}.config(false))
@@ -200,6 +202,7 @@ func TestLexerTransaction(t *testing.T) {
 
 // TestLexerUnwrapped: what is sent on the driver's own connection is not seen.
 func TestLexerUnwrapped(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE orders (id VARCHAR(36), a VARCHAR(200), b VARCHAR(200))")
 		filling, _ := s.Open(t, lexerSession{Engine: s.Engine}.config(false))

@@ -19,6 +19,7 @@ import (
 // whether the policy says how the sessions are set or not. A text that the
 // engine runs is not refused for want of settings.
 func TestLexerTexts(t *testing.T) {
+	t.Parallel()
 	eachSession(t, func(t *testing.T, s lexerSession, db *harness.Scratch) {
 		texts := slices.Clone(lexerTexts)
 		r := rand.New(rand.NewPCG(7, 11))
@@ -64,6 +65,7 @@ func TestLexerTexts(t *testing.T) {
 // TestLexerAsksOnce: a session is asked at the first text that depends on the
 // answer, and not for others; with the policy's answer never.
 func TestLexerAsksOnce(t *testing.T) {
+	t.Parallel()
 	eachSession(t, func(t *testing.T, s lexerSession, db *harness.Scratch) {
 		for _, says := range []bool{false, true} {
 			below := new(harness.Spy)
@@ -116,6 +118,7 @@ func TestLexerAsksOnce(t *testing.T) {
 
 // TestLexerArguments: which placeholders a text has depends on the settings too.
 func TestLexerArguments(t *testing.T) {
+	t.Parallel()
 	eachSession(t, func(t *testing.T, s lexerSession, db *harness.Scratch) {
 		texts := []string{
 			`INSERT INTO orders (a, b) VALUES ('\', ?), (' , ?) -- ', ?)`,
@@ -157,6 +160,7 @@ func TestLexerArguments(t *testing.T) {
 // TestLexerColonPlaceholders: :name is a placeholder by its place in ORACLE
 // mode, beside which the key has one of its own.
 func TestLexerColonPlaceholders(t *testing.T) {
+	t.Parallel()
 	for _, s := range lexerSessions() {
 		if !strings.Contains(s.to, "ORACLE") || strings.Contains(s.Name, "interpolate") {
 			continue
@@ -196,6 +200,7 @@ func TestLexerColonPlaceholders(t *testing.T) {
 // TestLexerSequence: what keyfill sends itself, for states, catalogs and INSERT …
 // SELECT, is read rightly whatever the sessions are set to.
 func TestLexerSequence(t *testing.T) {
+	t.Parallel()
 	eachSession(t, func(t *testing.T, s lexerSession, db *harness.Scratch) {
 		harness.Exec(t, db.Raw, "CREATE TABLE parts (id BIGINT PRIMARY KEY, a VARCHAR(200))")
 		harness.Exec(t, db.Raw, "CREATE TABLE marks (id BIGINT PRIMARY KEY, a VARCHAR(200))")

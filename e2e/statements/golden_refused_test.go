@@ -23,6 +23,7 @@ import (
 // in every way, through keyfill to a driver that notes what comes to it: nothing
 // does, and the caller gets the error.
 func TestGoldenRefused(t *testing.T) {
+	t.Parallel()
 	paths, err := filepath.Glob(filepath.Join(goldenDir, "*.txtar"))
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no golden archives in %s: %v", goldenDir, err)

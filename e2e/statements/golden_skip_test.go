@@ -134,6 +134,7 @@ var elsewhere = map[string]string{
 
 // The lists name cases that there are.
 func TestGoldenLists(t *testing.T) {
+	t.Parallel()
 	known := map[string]bool{}
 	for _, c := range goldenCases(t) {
 		known[c.name] = true

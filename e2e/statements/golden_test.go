@@ -96,6 +96,7 @@ func goldenLine(a *txtar.Archive, word string) string {
 // engine: no one may be a syntax error, nor may it be another error where the
 // tables are there.
 func TestGoldenPrepares(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, goldenEngines, func(t *testing.T, s *harness.Scratch) {
 		goldenTables(t, s)
 		if err := prepare(s.Raw, "INSERT INTO orders (id) VALUES (1) 2"); err == nil || !isSyntaxError(err) {

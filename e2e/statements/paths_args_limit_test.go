@@ -30,6 +30,7 @@ func limitedInsert(e harness.Engine, total int) (query string, args []any, rows 
 // for which there are literals, but not in a prepared statement. Every row is
 // where it belongs.
 func TestLimit(t *testing.T) {
+	t.Parallel()
 	type limited struct {
 		harness.Engine
 		limit int
@@ -75,6 +76,7 @@ func text(s *harness.Scratch, expression string) string {
 
 // TestLimitSQLServer: what goes over the wire has at most 2,098 parameters.
 func TestLimitSQLServer(t *testing.T) {
+	t.Parallel()
 	const limit = 2098
 	db, s := harness.SQLServer(t, harness.FillID("people", policy.Table{}))
 	for total := limit - 1; total <= limit+1; total++ {

@@ -55,6 +55,7 @@ const (
 // the raw driver: both store the same, or are the same error, or ours is refused
 // and stores nothing. What it finds is the table of docs/arguments.md.
 func TestArguments(t *testing.T) {
+	t.Parallel()
 	cells := map[[2]string]string{} // by kind and driver
 	var mu sync.Mutex
 	t.Run("drivers", func(t *testing.T) {

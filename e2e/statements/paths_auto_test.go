@@ -153,6 +153,7 @@ func init() {
 // TestRegisterByName: the registered value is wrapped, with the functions that
 // the program registered with it; a name is given once.
 func TestRegisterByName(t *testing.T) {
+	t.Parallel()
 	const name = "sqlite-byname-keyfill"
 	cfg := harness.FillID("people", keyCases[1].rule())
 	m, err := keyfill.RegisterByName(name, "sqlite", keyfill.Options{Policy: cfg})

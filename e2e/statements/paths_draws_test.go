@@ -54,6 +54,7 @@ func notes(t *testing.T, s *harness.Scratch) (*sql.DB, *keyfill.Mount, *harness.
 // go-sql-driver answers a direct Exec and Query with driver.ErrSkip, so that
 // database/sql prepares the statement and asks again.
 func TestOneDraw(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.Engines, func(t *testing.T, s *harness.Scratch) {
 		db, _, rand := notes(t, s)
 		for _, c := range drawCases {
@@ -111,6 +112,7 @@ func TestOneDraw(t *testing.T) {
 // they are none of driver.Value: they have to be found again among what is
 // parked.
 func TestOneDrawOfDriverTypes(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.MySQLEngines, func(t *testing.T, s *harness.Scratch) {
 		db, _, rand := notes(t, s)
 		for _, arg := range []any{uint(7), uint64(1 << 63), json.RawMessage(`{"a": 1}`), json.RawMessage(nil)} {
@@ -126,6 +128,7 @@ func TestOneDrawOfDriverTypes(t *testing.T) {
 // interpolate, because it counts a question mark in a string as a placeholder:
 // whether it answers ErrSkip differs from call to call.
 func TestOneDrawWithQuestionMarks(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.MySQLEngines, func(t *testing.T, s *harness.Scratch) {
 		db, _, rand := notes(t, s)
 		for i := range 4 {
@@ -146,6 +149,7 @@ func TestOneDrawWithQuestionMarks(t *testing.T) {
 // TestOneDrawInSharedTransaction is for goroutines that share a transaction: the
 // statements of one come between the two halves of another's.
 func TestOneDrawInSharedTransaction(t *testing.T) {
+	t.Parallel()
 	const goroutines, inserts = 8, 10
 	harness.Each(t, harness.Engines, func(t *testing.T, s *harness.Scratch) {
 		db, _, rand := notes(t, s)
@@ -186,6 +190,7 @@ func TestOneDrawInSharedTransaction(t *testing.T) {
 // statement that database/sql prepared after the driver had skipped: it must
 // still be open.
 func TestOpenRows(t *testing.T) {
+	t.Parallel()
 	const n = 64
 	harness.Each(t, harness.Engines, func(t *testing.T, s *harness.Scratch) {
 		db, _, rand := notes(t, s)

@@ -22,6 +22,7 @@ const (
 // TestConcurrentExec inserts from 32 goroutines by all paths: every key is
 // stored once, and with the row that it is recorded for.
 func TestConcurrentExec(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.LoadEngines, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE people (id CHAR(36) NOT NULL PRIMARY KEY, who VARCHAR(40) NOT NULL)")
 		rand := new(harness.Entropy)

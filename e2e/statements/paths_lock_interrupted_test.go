@@ -60,6 +60,7 @@ func (i *interrupter) StmtQueryContext(ctx context.Context, stmt driver.StmtQuer
 // TestLockInterrupted: where SQLite ends a transaction at an interrupted lock, the
 // INSERT fails, and neither its row nor a number is committed by itself.
 func TestLockInterrupted(t *testing.T) {
+	t.Parallel()
 	worker := 3
 	policies := map[string]*policy.Config{
 		"sequence":     harness.FillID("t", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, Create: new(true), Start: 1}}),

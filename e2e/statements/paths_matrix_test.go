@@ -54,6 +54,7 @@ type keyTable struct {
 // that those of a statement are consecutive, and that LastInsertId is the key
 // of the first row, on SQLite of the last one.
 func TestMatrix(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.Engines, func(t *testing.T, s *harness.Scratch) {
 		for _, k := range keyCases {
 			if k.columns[s.Dialect.Name] != "" {

@@ -19,6 +19,7 @@ import (
 // lost, and one that ran wholly under one mode is filled or not as that mode
 // says. A statement that was prepared before keeps the mode of then.
 func TestModesUnderLoad(t *testing.T) {
+	t.Parallel()
 	// In phase i, modes[i] holds.
 	modes := []policy.Mode{policy.ModeFill, policy.ModeDryRun, policy.ModeFill, policy.ModeOff, policy.ModeFill, policy.ModeOff}
 	for _, e := range harness.ByTurns(t, harness.LoadEngines) {
@@ -177,6 +178,7 @@ var reads = regexp.MustCompile(`^(SELECT|SHOW|SET|WITH) `)
 // key; dry_run counts what it would have done, and sends nothing else but what the check
 // in the background reads.
 func TestModesSendTheOriginal(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.LoadEngines, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE people (id CHAR(36), name TEXT)")
 		rand := new(harness.Entropy)

@@ -16,6 +16,7 @@ import (
 // TestOptionInKeysPlace: what pgx makes of a name in the key's place is not seen,
 // so that it may be no key.
 func TestOptionInKeysPlace(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PgxSimple}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id TEXT, a TEXT)")
 		db, _ := s.Open(t, harness.FillID("t", policy.Table{}))
@@ -37,6 +38,7 @@ func TestOptionInKeysPlace(t *testing.T) {
 // TestLexerResetSession: what a session was set to is asked again when the
 // connection comes back from the pool, where it may have been reset.
 func TestLexerResetSession(t *testing.T) {
+	t.Parallel()
 	s := harness.PgxDefault.Scratch(t)
 	harness.Exec(t, s.Raw, "CREATE TABLE t (id TEXT, a TEXT)")
 	config, err := pgx.ParseConfig(harness.PgxDefault.DSN(t))

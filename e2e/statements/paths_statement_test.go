@@ -24,6 +24,7 @@ func people(t *testing.T, s *harness.Scratch) (*sql.DB, *keyfill.Mount) {
 // TestNamedArguments fills statements whose arguments have names, in SQLite, and
 // leaves the error to the drivers that take none.
 func TestNamedArguments(t *testing.T) {
+	t.Parallel()
 	s := harness.SQLiteFile.Scratch(t)
 	db, _ := people(t, s)
 	for i, c := range []struct {
@@ -65,6 +66,7 @@ func TestNamedArguments(t *testing.T) {
 // TestStatementCache: a query without arguments is the same text each time where
 // pgx prepares and caches by text, and a literal key is never prepared.
 func TestStatementCache(t *testing.T) {
+	t.Parallel()
 	s := harness.PgxDefault.Scratch(t)
 	db, _ := people(t, s)
 	db.SetMaxOpenConns(1)
@@ -86,6 +88,7 @@ func TestStatementCache(t *testing.T) {
 // TestStatementsAreClosed: no prepared statement stays open on the server, when
 // the driver skips, when the statement fails and when its rows are left unread.
 func TestStatementsAreClosed(t *testing.T) {
+	t.Parallel()
 	s := harness.MySQLDefault.Scratch(t)
 	db, _ := people(t, s)
 	db.SetMaxOpenConns(1)
@@ -118,6 +121,7 @@ func TestStatementsAreClosed(t *testing.T) {
 // TestManyArguments crosses the engines' limits of arguments: then the keys are
 // literals, and a Prepare is refused.
 func TestManyArguments(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		harness.Engine
 		limit int
@@ -161,6 +165,7 @@ func TestManyArguments(t *testing.T) {
 // TestCancelledContext: what is cancelled before it is sent stores nothing and
 // draws no key, and the connection stays good.
 func TestCancelledContext(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.LoadEngines, func(t *testing.T, s *harness.Scratch) {
 		db, _, rand := notes(t, s)
 		ctx, cancel := context.WithCancel(context.Background())
@@ -184,6 +189,7 @@ func TestCancelledContext(t *testing.T) {
 // TestEngineErrors: an error of the engine comes back as the driver's own, and
 // the keys are recorded as not stored.
 func TestEngineErrors(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.Engines, func(t *testing.T, s *harness.Scratch) {
 		db, _ := people(t, s)
 		harness.Exec(t, s.Raw, "CREATE UNIQUE INDEX people_name ON people (name)")

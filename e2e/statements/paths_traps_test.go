@@ -25,6 +25,7 @@ import (
 // of theirs. Appended at the end, the key goes to the upsert clause and its
 // argument into the key column.
 func TestTrapArgumentBehindValues(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		harness.Engine
 		clause string
@@ -61,6 +62,7 @@ func TestTrapArgumentBehindValues(t *testing.T) {
 // Two statements stand in one string: a key appended at the end becomes an
 // argument of the second one, whose own goes into the key column of the first.
 func TestTrapTwoStatements(t *testing.T) {
+	t.Parallel()
 	s := harness.SQLiteFile.Scratch(t)
 	harness.Exec(t, s.Raw, "CREATE TABLE people (id TEXT PRIMARY KEY, name TEXT)")
 	harness.Exec(t, s.Raw, "CREATE TABLE log (what TEXT)")
@@ -87,6 +89,7 @@ func TestTrapTwoStatements(t *testing.T) {
 // pgx.NamedArgs rewrites @name to $1 and does not know of an argument behind it:
 // the key column gets the value of the name.
 func TestTrapNamedArgs(t *testing.T) {
+	t.Parallel()
 	s := harness.PgxDefault.Scratch(t)
 	harness.Exec(t, s.Raw, "CREATE TABLE people (id TEXT PRIMARY KEY, name TEXT)")
 
@@ -131,6 +134,7 @@ func TestTrapNamedArgs(t *testing.T) {
 // A leading QueryExecMode is no argument of the statement: filled or refused,
 // but no value in another column.
 func TestTrapQueryExecMode(t *testing.T) {
+	t.Parallel()
 	s := harness.PgxDefault.Scratch(t)
 	harness.Exec(t, s.Raw, "CREATE TABLE people (id TEXT PRIMARY KEY, name TEXT)")
 	db, _ := s.Open(t, harness.FillID("people", policy.Table{}))
@@ -154,6 +158,7 @@ func TestTrapQueryExecMode(t *testing.T) {
 // The 36 characters of a UUID as []byte: pgx takes the first 16 of them for the
 // bytes of a uuid.
 func TestTrapTextBytesIntoUUID(t *testing.T) {
+	t.Parallel()
 	s := harness.PgxDefault.Scratch(t)
 	harness.Exec(t, s.Raw, "CREATE TABLE people (id UUID PRIMARY KEY, name TEXT)")
 
@@ -183,6 +188,7 @@ func TestTrapTextBytesIntoUUID(t *testing.T) {
 
 // 16 bytes into CHAR(36): with interpolateParams they are stored as they are.
 func TestTrapBytesIntoChar(t *testing.T) {
+	t.Parallel()
 	s := harness.MySQLInterp.Scratch(t)
 	harness.Exec(t, s.Raw, "CREATE TABLE people (id CHAR(36) PRIMARY KEY, name TEXT)")
 
@@ -214,6 +220,7 @@ func TestTrapBytesIntoChar(t *testing.T) {
 // A comb is no value of MariaDB's uuid type, which rejects a quarter of them and
 // stores others out of order; UUIDv7 is.
 func TestTrapCombIntoMariaDBUUID(t *testing.T) {
+	t.Parallel()
 	const keys = 400
 	s := harness.MySQLDefault.Scratch(t)
 	harness.Exec(t, s.Raw, "CREATE TABLE people (id UUID PRIMARY KEY, n INT)")

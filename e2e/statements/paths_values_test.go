@@ -58,6 +58,7 @@ var valueCases = []struct {
 // and through the raw driver: it must be stored alike, or be the same error.
 // Wrappers without the driver's own checkers of arguments fail here.
 func TestValues(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.Engines, func(t *testing.T, s *harness.Scratch) {
 		cfg := &policy.Config{Tables: map[string]policy.Table{"v_*": {Column: "id"}}}
 		db, _ := s.Open(t, cfg)
@@ -127,6 +128,7 @@ func compareErrors(t *testing.T, what string, got, want error) {
 // that tell how many they take, and all of go-sql-driver's. Elsewhere the error
 // may be another, but it must be one, and nothing may be stored.
 func TestArgumentCount(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.Engines, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE people (id CHAR(36) NOT NULL PRIMARY KEY, name TEXT, n INT)")
 		harness.Exec(t, s.Raw, "CREATE TABLE plain (id CHAR(36), name TEXT, n INT)")

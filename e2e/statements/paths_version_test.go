@@ -26,6 +26,7 @@ func asked(s *harness.Spy) int {
 // TestVersionIsAskedOnce: with no dialect in the policy the server says whether
 // it is MariaDB, once; then RETURNING is understood.
 func TestVersionIsAskedOnce(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.MySQLEngines, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE people (id UUID NOT NULL PRIMARY KEY, name TEXT)")
 		spy := new(harness.Spy)
@@ -68,6 +69,7 @@ func TestVersionIsAskedOnce(t *testing.T) {
 // TestVersionIsNotAsked: with a dialect, in mode off, and of other engines,
 // nobody is asked.
 func TestVersionIsNotAsked(t *testing.T) {
+	t.Parallel()
 	for _, e := range harness.ByTurns(t, harness.LoadEngines) {
 		for _, mode := range []policy.Mode{policy.ModeFill, policy.ModeOff} {
 			t.Run(e.Name+"/"+mode.String(), func(t *testing.T) {
@@ -91,6 +93,7 @@ func TestVersionIsNotAsked(t *testing.T) {
 // TestVersionInsideTransaction: the question leaves a transaction as it is, and
 // what MariaDB says of the statement before.
 func TestVersionInsideTransaction(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.MySQLEngines, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE people (id UUID NOT NULL PRIMARY KEY, name TEXT)")
 		for i, end := range []func(tx *sql.Tx) error{(*sql.Tx).Rollback, (*sql.Tx).Commit} {
@@ -125,6 +128,7 @@ func TestVersionInsideTransaction(t *testing.T) {
 
 // TestDialectsOfEngines: each driver's dialect is known without being told.
 func TestDialectsOfEngines(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.Engines, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE people (id CHAR(36) NOT NULL PRIMARY KEY, name TEXT)")
 		db, m := s.Open(t, harness.FillID("people", policy.Table{}))

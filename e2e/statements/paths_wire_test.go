@@ -102,6 +102,7 @@ func (w *wire) connector(t *testing.T, e harness.Engine) driver.Connector {
 // An INSERT without arguments stays one round trip, with its key as a literal:
 // an argument more would make it two or three.
 func TestTrapNoArguments(t *testing.T) {
+	t.Parallel()
 	for _, e := range harness.ByTurns(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault, harness.PgxSimple, harness.PQDefault}) {
 		t.Run(e.Name, func(t *testing.T) {
 			w := new(wire)
@@ -151,6 +152,7 @@ func TestTrapNoArguments(t *testing.T) {
 // it, are refused with a reason and none is sent; an argument more would make it
 // the error of the engine, or store half.
 func TestTrapSeveralStatements(t *testing.T) {
+	t.Parallel()
 	multi := harness.MySQLDefault
 	multi.Name, multi.Params = "mysql-multi", "multiStatements=true"
 	for _, e := range harness.ByTurns(t, []harness.Engine{harness.SQLiteFile, multi, harness.PgxDefault, harness.PgxSimple, harness.PQDefault}) {

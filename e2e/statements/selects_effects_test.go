@@ -26,6 +26,7 @@ func countedT(t *testing.T, s *harness.Scratch) *sql.DB {
 // TestSelectLeavesRowsOut: without RETURNING a Query does not say which keys are
 // stored.
 func TestSelectLeavesRowsOut(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		db := countedT(t, s)
 		harness.Exec(t, s.Raw, "CREATE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN IF NEW.a = 3 THEN RETURN NULL; END IF; RETURN NEW; END'")
@@ -54,6 +55,7 @@ func TestSelectLeavesRowsOut(t *testing.T) {
 // TestSelectAborts: a query that fails leaves an aborted transaction aborted, and
 // one that does not leaves no savepoint.
 func TestSelectAborts(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		db := countedT(t, s)
 		harness.Exec(t, s.Raw, "CREATE FUNCTION f(x INT) RETURNS INT LANGUAGE plpgsql AS 'BEGIN RETURN 1 / (x - 3); END'")
@@ -87,6 +89,7 @@ func TestSelectAborts(t *testing.T) {
 
 // TestSelectView: what a view's function writes is written once.
 func TestSelectView(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		db := countedT(t, s)
 		harness.Exec(t, s.Raw, "CREATE TABLE done (a INT)")
@@ -106,6 +109,7 @@ func TestSelectView(t *testing.T) {
 // TestSelectChains: where a transaction follows another by itself, nothing of it
 // is committed for the sake of a count.
 func TestSelectChains(t *testing.T) {
+	t.Parallel()
 	s := harness.MySQLMulti.Scratch(t)
 	db := countedT(t, s)
 	harness.Exec(t, s.Raw, "CREATE FUNCTION f(x INT) RETURNS INT MODIFIES SQL DATA BEGIN INSERT INTO u (a) VALUES (x); RETURN x; END")
@@ -147,6 +151,7 @@ func TestSelectChains(t *testing.T) {
 // TestSelectOwnError: an error of the query is the engine's, not that of rows that
 // have come.
 func TestSelectOwnError(t *testing.T) {
+	t.Parallel()
 	s := harness.SQLiteFile.Scratch(t)
 	db := countedT(t, s)
 	harness.Exec(t, s.Raw, "INSERT INTO s (a) VALUES (-9223372036854775808)")
@@ -159,6 +164,7 @@ func TestSelectOwnError(t *testing.T) {
 // TestSelectArguments: arguments are sent as the driver sends them without us, in
 // each of its modes.
 func TestSelectArguments(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.PostgresModes, func(t *testing.T, s *harness.Scratch) {
 		db := countedT(t, s)
 		for _, arg := range []any{"x", 5, 2.5, true, []byte(`\x41`), nil} {
@@ -185,6 +191,7 @@ func TestSelectArguments(t *testing.T) {
 // TestSelectExhausted: where there are no keys for the rows that have come, the
 // error says so, nothing is stored, and no savepoint is left.
 func TestSelectExhausted(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLMulti, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		createSelectTables(t, s)
 		b := &beforehand{call: func() { harness.Exec(t, s.Raw, "INSERT INTO s (a) VALUES (7), (7), (7), (7), (7)") }}
@@ -230,6 +237,7 @@ func TestSelectExhausted(t *testing.T) {
 
 // TestSelectRowCount: ROW_COUNT() behind an INSERT … SELECT is that of its rows.
 func TestSelectRowCount(t *testing.T) {
+	t.Parallel()
 	s := harness.MySQLMulti.Scratch(t)
 	db := countedT(t, s)
 	harness.Exec(t, s.Raw, "CREATE FUNCTION f(x INT) RETURNS INT MODIFIES SQL DATA BEGIN INSERT INTO u (a) VALUES (x); RETURN x; END")

@@ -63,6 +63,7 @@ type unexecutingConn struct {
 // TestSelectGrows: rows that come between the count and the INSERT are inserted
 // with keys of their own, or not at all, and an open transaction goes on.
 func TestSelectGrows(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		createSelectTables(t, s)
 		harness.Exec(t, s.Raw, "CREATE TABLE seen (a INT)")
@@ -169,6 +170,7 @@ func growing(t *testing.T, s *harness.Scratch, db *sql.DB, form, query string, a
 
 // TestSelectSideEffects: what a query's functions do is done once.
 func TestSelectSideEffects(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLMulti, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		createSelectTables(t, s)
 		harness.Exec(t, s.Raw, "CREATE TABLE done (a INT)")
@@ -192,6 +194,7 @@ func TestSelectSideEffects(t *testing.T) {
 // TestSelectLastInsertID: LastInsertId is the first key of an INSERT … SELECT,
 // on SQLite the last one, if every row is stored.
 func TestSelectLastInsertID(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.MySQLInterp}, func(t *testing.T, s *harness.Scratch) {
 		createSelectTables(t, s)
 		db, m := s.Open(t, harness.FillID("t", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true}}))

@@ -94,6 +94,7 @@ var mergePaths = map[string]func(ctx context.Context, db *sql.DB, text string, a
 // for every kind of key; a row that is there keeps its own. Which keys were taken
 // is not known.
 func TestMerge(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.PostgresModes, func(t *testing.T, s *harness.Scratch) {
 		if harness.Count(t, s.Raw, "SELECT current_setting('server_version_num')::int / 10000") < 15 {
 			harness.Skip(t, "PostgreSQL has MERGE from 15 on")
@@ -171,6 +172,7 @@ func merged(t *testing.T, s *harness.Scratch, name, table, matched string, want 
 // TestMergeAgain executes one prepared MERGE many times: each execution gets keys
 // of its own.
 func TestMergeAgain(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.PostgresModes, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id uuid PRIMARY KEY, a int)")
 		db, _ := s.Open(t, harness.FillID("t", policy.Table{}))
@@ -193,6 +195,7 @@ func TestMergeAgain(t *testing.T) {
 // TestMergeBoundKey: a placeholder in the key's place is a key or none by its
 // value, in a MERGE of one row.
 func TestMergeBoundKey(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.PostgresModes, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id uuid PRIMARY KEY, a text)")
 		db, _ := s.Open(t, harness.FillID("t", policy.Table{}))
@@ -223,6 +226,7 @@ func TestMergeBoundKey(t *testing.T) {
 // TestMergeRefused: where the number of rows is not known, nothing is sent, and a
 // MERGE that fails has stored none of its keys.
 func TestMergeRefused(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id uuid PRIMARY KEY, a int CHECK (a < 10))")
 		db, _ := s.Open(t, harness.FillID("t", policy.Table{}))

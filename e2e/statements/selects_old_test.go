@@ -73,6 +73,7 @@ func (c *oldConn) CheckNamedValue(nv *driver.NamedValue) error {
 // TestSelectOnOldMySQL: a server that cannot number rows is told from one whose syntax
 // error is the application's, though the question for its version is an error there.
 func TestSelectOnOldMySQL(t *testing.T) {
+	t.Parallel()
 	s := harness.MySQLDefault.Scratch(t)
 	harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT PRIMARY KEY, a INT)")
 	harness.Exec(t, s.Raw, "CREATE TABLE s (a INT)")

@@ -50,6 +50,7 @@ var orderVerbs = []struct{ on, verb, upsert string }{
 // TestSelectOrder: where the ORDER BY of a query decides which row is stored, it is
 // the row that the plain driver stores.
 func TestSelectOrder(t *testing.T) {
+	t.Parallel()
 	source := policy.Source{Kind: policy.KindSequence, EnsureSchema: true}
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		orderTables(t, s)
@@ -99,6 +100,7 @@ func orderTables(t *testing.T, s *harness.Scratch) {
 // TestSelectOrderKeys: the keys of an INSERT … SELECT with ORDER BY are in that order,
 // as AUTO_INCREMENT's are.
 func TestSelectOrderKeys(t *testing.T) {
+	t.Parallel()
 	source := policy.Source{Kind: policy.KindSequence, EnsureSchema: true}
 	s := harness.MySQLDefault.Scratch(t)
 	orderTables(t, s)
@@ -113,6 +115,7 @@ func TestSelectOrderKeys(t *testing.T) {
 // TestSelectOrderRefused: an order that cannot be kept is refused where it decides
 // what is stored.
 func TestSelectOrderRefused(t *testing.T) {
+	t.Parallel()
 	source := policy.Source{Kind: policy.KindSequence, EnsureSchema: true}
 	s := harness.MySQLDefault.Scratch(t)
 	orderTables(t, s)

@@ -64,6 +64,7 @@ var selectCells = []selectCell{
 // TestSelect: the rows of an INSERT … SELECT are those that the query gives, on
 // every path, and each has a key of its own; the keys are consecutive.
 func TestSelect(t *testing.T) {
+	t.Parallel()
 	for kind, source := range map[string]policy.Source{
 		"sequence":  {Kind: policy.KindSequence, EnsureSchema: true},
 		"snowflake": {Kind: policy.KindSnowflake, Worker: new(7), EnsureSchema: true},
@@ -168,6 +169,7 @@ func idsOf(t *testing.T, db *sql.DB) []int64 {
 // TestSelectReturning: the rows of RETURNING are the engine's, and the keys in
 // them are known to be stored.
 func TestSelectReturning(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.Engines, func(t *testing.T, s *harness.Scratch) {
 		createSelectTables(t, s)
 		db, _ := s.Open(t, harness.FillID("t", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true}}))
@@ -225,6 +227,7 @@ func TestSelectReturning(t *testing.T) {
 // TestSelectRefused: an INSERT … SELECT that cannot be numbered exactly is an
 // error, and nothing is sent.
 func TestSelectRefused(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		createSelectTables(t, s)
 		source := &policy.Source{Kind: policy.KindSequence, EnsureSchema: true}
@@ -262,6 +265,7 @@ func TestSelectRefused(t *testing.T) {
 // TestSelectFunction: UUIDs for the rows of a query are made by a function of the
 // server that makes this kind, where it has one.
 func TestSelectFunction(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PgxSimple, harness.PQDefault, harness.MySQLDefault, harness.SQLiteFile}, func(t *testing.T, s *harness.Scratch) {
 		for _, column := range []string{"t", "u"} {
 			harness.Exec(t, s.Raw, "CREATE TABLE "+column+" (id VARCHAR(36) NOT NULL PRIMARY KEY, a INT, b VARCHAR(20))")
@@ -337,6 +341,7 @@ func TestSelectFunction(t *testing.T) {
 // TestSelectUnlisted: without a column list the columns are asked for and written
 // into the statement; a query that gives the key keeps it.
 func TestSelectUnlisted(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (a INT, b VARCHAR(20), id BIGINT PRIMARY KEY, d VARCHAR(20))")
 		harness.Exec(t, s.Raw, "CREATE TABLE s (x INT, y VARCHAR(20))")

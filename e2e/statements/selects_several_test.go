@@ -88,6 +88,7 @@ var severalTexts = []severalText{
 // what the driver takes stores the same rows with keys, and what it does not is
 // its own error, with nothing stored.
 func TestSeveral(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, severalEngines, func(t *testing.T, s *harness.Scratch) {
 		taken := 0
 		for path, send := range harness.SeveralPaths {
@@ -159,6 +160,7 @@ func checkSeveralRecorded(t *testing.T, name string, rec *keyfill.Recorder, keys
 // TestSeveralFail: where a statement of the text fails, or takes back what the
 // others did, nothing is recorded as certain, and the error is the driver's.
 func TestSeveralFail(t *testing.T) {
+	t.Parallel()
 	texts := []string{
 		"INSERT INTO people (name) VALUES ('a'); INSERT INTO nowhere (name) VALUES ('b')",
 		"INSERT INTO nowhere (name) VALUES ('b'); INSERT INTO people (name) VALUES ('a')",
@@ -192,6 +194,7 @@ func TestSeveralFail(t *testing.T) {
 // TestSeveralModes: a text is filled as a whole or goes out as it came, by the
 // most cautious mode of its tables, and counts for each of them.
 func TestSeveralModes(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		const text = "INSERT INTO people (name) VALUES ('a'); INSERT INTO notes (name) VALUES ('b')"
 		for _, mode := range []policy.Mode{policy.ModeFill, policy.ModeDryRun, policy.ModeOff} {
@@ -219,6 +222,7 @@ func TestSeveralModes(t *testing.T) {
 // TestSeveralUnfilled: a text goes out unfilled only where the policy of each of
 // its tables allows it.
 func TestSeveralUnfilled(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		const text = "INSERT INTO people (name) SELECT 'a'; INSERT INTO notes (name) VALUES ('b')"
 		for _, both := range []bool{false, true} {
@@ -240,6 +244,7 @@ func TestSeveralUnfilled(t *testing.T) {
 // TestSeveralLastInsertId: LAST_INSERT_ID() in a statement behind an INSERT is
 // its key, and what the driver answers is its own.
 func TestSeveralLastInsertId(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, severalEngines[2:4], func(t *testing.T, s *harness.Scratch) {
 		const texts = "INSERT INTO %[1]s (name) VALUES ('a'), ('b'); INSERT INTO items (order_id) VALUES (LAST_INSERT_ID())|" +
 			"INSERT INTO %[1]s (name) VALUES ('c'); INSERT INTO %[1]s (name) VALUES ('d')|" +

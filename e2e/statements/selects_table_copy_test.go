@@ -24,6 +24,7 @@ var tableCopy = []string{
 // too; without them its rows are numbered statement by statement, and a text of several
 // is refused before anything in it has run, but on PostgreSQL.
 func TestTableCopy(t *testing.T) {
+	t.Parallel()
 	multi := harness.MySQLDefault
 	multi.Name, multi.Params = "mysql-multi", "multiStatements=true"
 	source := policy.Source{Kind: policy.KindSequence, EnsureSchema: true}

@@ -59,6 +59,7 @@ func (c *copyTest) values(t *testing.T, when string, want []int64) {
 // TestTableCopyText: the text is filled, what it stores is what the plain driver stores
 // but for the keys, and no key is called stored.
 func TestTableCopyText(t *testing.T) {
+	t.Parallel()
 	eachTableCopy(t, func(t *testing.T, c *copyTest) {
 		ctx, rec := keyfill.Record(context.Background())
 		if _, err := c.db.ExecContext(ctx, copyText); err != nil {
@@ -81,6 +82,7 @@ func TestTableCopyText(t *testing.T) {
 // TestTableCopyTransaction: in a transaction of the application the text is a part of it,
 // and so is a refusal.
 func TestTableCopyTransaction(t *testing.T) {
+	t.Parallel()
 	eachTableCopy(t, func(t *testing.T, c *copyTest) {
 		for _, end := range []string{"ROLLBACK", "COMMIT"} {
 			conn := harness.ConnOf(t, c.db)
@@ -120,6 +122,7 @@ func (c *copyTest) grew(t *testing.T, err error) {
 // TestTableCopyWriter: rows that another writer adds between the count and the INSERT are
 // numbered too, or are too many and the whole text is undone.
 func TestTableCopyWriter(t *testing.T) {
+	t.Parallel()
 	eachTableCopy(t, func(t *testing.T, c *copyTest) {
 		for _, rows := range []int64{7, 300} {
 			writer, err := c.Raw.Begin()
@@ -158,6 +161,7 @@ func TestTableCopyWriter(t *testing.T) {
 
 // TestTableCopyTrigger: so are rows that a trigger of a statement in front adds.
 func TestTableCopyTrigger(t *testing.T) {
+	t.Parallel()
 	eachTableCopy(t, func(t *testing.T, c *copyTest) {
 		harness.Must(t, c.Raw, "CREATE TABLE cause (n INT)",
 			`CREATE FUNCTION more() RETURNS trigger LANGUAGE plpgsql AS
@@ -177,6 +181,7 @@ func TestTableCopyTrigger(t *testing.T) {
 
 // TestTableCopyQuery: sent as a query, the text stores the same or nothing.
 func TestTableCopyQuery(t *testing.T) {
+	t.Parallel()
 	eachTableCopy(t, func(t *testing.T, c *copyTest) {
 		for _, text := range []string{copyText, "INSERT INTO x (id, a) SELECT n + 1000, n FROM generate_series(4, 203) n; " + copyText} {
 			rows, err := c.db.Query(text)
@@ -197,6 +202,7 @@ func TestTableCopyQuery(t *testing.T) {
 // TestTableCopyRefused: a source whose numbers may not be left unused refuses the text
 // before anything in it runs.
 func TestTableCopyRefused(t *testing.T) {
+	t.Parallel()
 	for name, source := range map[string]policy.Source{
 		"joined":     harness.AlteredSources["joined"],
 		"maxplusone": harness.AlteredSources["maxplusone"],

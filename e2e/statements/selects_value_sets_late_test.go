@@ -29,6 +29,7 @@ var lateSets = []struct {
 // TestValueSetsLate: where a call begins to return a set between two executions of a
 // statement, prepared or not, the rows have keys of their own, or the INSERT fails.
 func TestValueSetsLate(t *testing.T) {
+	t.Parallel()
 	source := policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Start: 1}
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PgxMode("exec"), harness.PgxSimple, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		for _, c := range lateSets {

@@ -45,6 +45,7 @@ var valueSets = []selectCell{
 // TestValueSets: the only row of VALUES is stored as the rows that the plain driver
 // stores for it, each with a key of its own.
 func TestValueSets(t *testing.T) {
+	t.Parallel()
 	source := policy.Source{Kind: policy.KindSequence, EnsureSchema: true}
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PgxMode("exec"), harness.PgxSimple, harness.PQDefault, harness.PQBinary}, func(t *testing.T, s *harness.Scratch) {
 		createSelectTables(t, s)
@@ -83,6 +84,7 @@ var ownSets = []string{
 // TestValueSetsRefused: a row that is stored as several is an error where keys could
 // not be made for them, and stores nothing.
 func TestValueSetsRefused(t *testing.T) {
+	t.Parallel()
 	source := policy.Source{Kind: policy.KindSequence, EnsureSchema: true}
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PgxMode("exec"), harness.PgxSimple, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		createSelectTables(t, s)
@@ -122,6 +124,7 @@ func TestValueSetsRefused(t *testing.T) {
 
 // TestRuleStoresMore: a rule that stores a row twice under one key is an error.
 func TestRuleStoresMore(t *testing.T) {
+	t.Parallel()
 	source := policy.Source{Kind: policy.KindSequence, EnsureSchema: true}
 	s := harness.PgxDefault.Scratch(t)
 	harness.Exec(t, s.Raw, "CREATE TABLE r (id BIGINT, a INT)")

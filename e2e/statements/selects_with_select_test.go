@@ -47,6 +47,7 @@ func withTables(t *testing.T, s *harness.Scratch, key string) {
 // TestWithSelect: INSERT … SELECT in a WITH clause gets a key for each row, and what
 // stands in front of it is done once.
 func TestWithSelect(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PgxSimple, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		withTables(t, s, "BIGINT")
 		cfg := harness.FillID("parents", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, Start: 1000, EnsureSchema: true}})
@@ -161,6 +162,7 @@ func idsOfTable(t *testing.T, db *sql.DB, table string) []int64 {
 // TestWithSelectGrows: rows that come between the count and the statement get keys of
 // their own, and what stands in front of the INSERT is done once.
 func TestWithSelectGrows(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		withTables(t, s, "BIGINT")
 		harness.Exec(t, s.Raw, "ALTER TABLE children RENAME TO t")
@@ -215,6 +217,7 @@ func executeIn(db *sql.DB, form, query string) error {
 
 // TestWithSelectUUID: the server makes the UUIDs of such rows, and nothing is counted.
 func TestWithSelectUUID(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		withTables(t, s, "UUID")
 		cfg := harness.FillID("parents", policy.Table{Source: "uuidv4"})
@@ -242,6 +245,7 @@ func TestWithSelectUUID(t *testing.T) {
 // TestWithSelectJoined: numbers that belong to the transaction are not drawn for a
 // count.
 func TestWithSelectJoined(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		withTables(t, s, "BIGINT")
 		cfg := harness.FillID("parents", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, Transaction: policy.TransactionJoined, EnsureSchema: true}})

@@ -15,6 +15,7 @@ import (
 // TestBlockSQLServer: an INSERT that may not run gets a key, of which it is not known
 // whether it is stored, and in a loop it is refused before anything is sent.
 func TestBlockSQLServer(t *testing.T) {
+	t.Parallel()
 	cfg := harness.FillID("people", policy.Table{Source: "uuidv4"})
 	cfg.Tables["lines"] = policy.Table{Column: "no", InPlace: &policy.Source{Kind: policy.KindSequence, Transaction: policy.TransactionJoined}}
 	cfg.Tables["notes"] = policy.Table{Column: "no", InPlace: &policy.Source{Kind: policy.KindMaxPlusOne}}

@@ -14,6 +14,7 @@ import (
 // fails with error 8115, upon which the rows are counted anew, at most three times. In
 // a transaction that goes on.
 func TestTDSSelectGrows(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	for _, inside := range []bool{false, true} {
 		for _, c := range []struct {

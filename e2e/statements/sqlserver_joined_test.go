@@ -39,6 +39,7 @@ func tdsSources() map[string]*policy.Source {
 // the session is asked, and the INSERT is neither refused nor takes its number
 // outside of one.
 func TestTDSAsksForTheTransaction(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	const several = "BEGIN TRAN; UPDATE x SET a = 1; COMMIT"
 	commit := func(t *testing.T, c *sql.Conn) {
@@ -111,6 +112,7 @@ func TestTDSAsksForTheTransaction(t *testing.T) {
 // TestTDSCommitLeavesOpen: what a Commit that has failed has left open nobody would
 // commit, so that the INSERT is refused, until it has ended.
 func TestTDSCommitLeavesOpen(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	for kind, source := range tdsSources() {
 		t.Run(kind, func(t *testing.T) {
@@ -144,6 +146,7 @@ func TestTDSCommitLeavesOpen(t *testing.T) {
 // TestTDSImplicitTransactions: where a transaction begins by itself, nothing is
 // filled before one has begun.
 func TestTDSImplicitTransactions(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	for kind, source := range tdsSources() {
 		t.Run(kind, func(t *testing.T) {
@@ -171,6 +174,7 @@ func TestTDSImplicitTransactions(t *testing.T) {
 // TestTDSUnwrapped: what runs on the driver's own connection is not seen, so that
 // each INSERT asks.
 func TestTDSUnwrapped(t *testing.T) {
+	t.Parallel()
 	n := &faketds.Numbers{Next: 1}
 	c := harness.ConnOf(t, numbersOverTDS(t, harness.JoinedSource(), n))
 	raw := func(text string) {
@@ -201,6 +205,7 @@ func TestTDSUnwrapped(t *testing.T) {
 // TestTDSNested: a transaction that a text begins inside of the application's is
 // counted, and is open still when that one is committed.
 func TestTDSNested(t *testing.T) {
+	t.Parallel()
 	n := &faketds.Numbers{Next: 1}
 	c := harness.ConnOf(t, numbersOverTDS(t, harness.JoinedSource(), n))
 	tx, err := c.BeginTx(context.Background(), nil)
@@ -231,6 +236,7 @@ func TestTDSNested(t *testing.T) {
 // TestTDSEndedUnseen: a transaction that has ended without a word is noticed by the
 // statement that would draw.
 func TestTDSEndedUnseen(t *testing.T) {
+	t.Parallel()
 	for kind, source := range tdsSources() {
 		t.Run(kind, func(t *testing.T) {
 			n := &faketds.Numbers{Next: 1}
@@ -269,6 +275,7 @@ func TestTDSEndedUnseen(t *testing.T) {
 // inserted outside of a transaction, and none twice; a numbering without gaps has
 // none.
 func TestTDSFailures(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	errorsOf := []faketds.Error{{Number: 3930, Ends: false}, {Number: 3998, Ends: true}, {Number: 1205, Ends: true}, {Number: 3609, Ends: true}, {Number: 547, Ends: false}, {Number: 2627, Ends: true}}
 	for kind, source := range tdsSources() {

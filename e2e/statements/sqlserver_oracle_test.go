@@ -43,6 +43,7 @@ func hangingUp(t *testing.T) net.Addr {
 // are. It would bind them as RAW; as nobody has logged in here, its limit of a
 // RAW is 0 bytes and it takes LONG RAW.
 func TestOracleBinds(t *testing.T) {
+	t.Parallel()
 	_, m := harness.OpenConnector(t, harness.ConnectorOf(t, "oracle", harness.RefusingDSN(t, "oracle")), harness.FillID("people", policy.Table{}))
 	keys, err := m.Keys(context.Background(), "people", 1)
 	if err != nil {
@@ -65,6 +66,7 @@ func TestOracleBinds(t *testing.T) {
 // TestOracleShape notes what the wrapper relies on: a connection that executes
 // directly and takes values of every type.
 func TestOracleShape(t *testing.T) {
+	t.Parallel()
 	conn := reflect.TypeFor[*go_ora.Connection]()
 	for _, i := range []reflect.Type{reflect.TypeFor[driver.ExecerContext](), reflect.TypeFor[driver.QueryerContext](),
 		reflect.TypeFor[driver.ConnPrepareContext](), reflect.TypeFor[driver.NamedValueChecker]()} {

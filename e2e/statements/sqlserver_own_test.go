@@ -16,6 +16,7 @@ import (
 // TestTDSOwnTable: the columns of a session's own table #mu are asked for in tempdb, on
 // the connection that has it, again behind what may have changed it.
 func TestTDSOwnTable(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	n := &faketds.Numbers{Next: 1, Table: "#mu", Texts: map[string]func(*faketds.NumbersSession){
 		"CREATE TABLE #mu (id uniqueidentifier, a int)": func(s *faketds.NumbersSession) { s.Own = "uniqueidentifier" },

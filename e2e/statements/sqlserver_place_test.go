@@ -34,6 +34,7 @@ func changes(log []string) []string {
 // another table, however it is written, and nothing of the configured one's state is
 // drawn for it.
 func TestTDSOtherDatabase(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	names := map[bool][]string{
 		true: {
@@ -90,6 +91,7 @@ func TestTDSOtherDatabase(t *testing.T) {
 
 // TestTDSBulkOtherDatabase is for go-mssqldb's bulk load.
 func TestTDSBulkOtherDatabase(t *testing.T) {
+	t.Parallel()
 	n := &faketds.Numbers{Next: 1}
 	db := numbersOverTDS(t, tdsCounted()["sequence"], n)
 	for name, elsewhere := range map[string]bool{
@@ -112,6 +114,7 @@ func TestTDSBulkOtherDatabase(t *testing.T) {
 // TestTDSUse: behind USE a name means a table of another database, and what only
 // seems to be one does no harm.
 func TestTDSUse(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	for kind, source := range tdsCounted() {
 		for text, moves := range map[string]bool{

@@ -28,6 +28,7 @@ import (
 // directly: go-mssqldb's connection has neither Exec, and sqlmw takes for
 // granted that there is one.
 func TestTrapNoExec(t *testing.T) {
+	t.Parallel()
 	conn := reflect.TypeFor[*mssql.Conn]()
 	for _, i := range []reflect.Type{reflect.TypeFor[driver.ExecerContext](), reflect.TypeFor[driver.Execer]()} {
 		if conn.Implements(i) {
@@ -38,6 +39,7 @@ func TestTrapNoExec(t *testing.T) {
 
 // TestSQLServerOnTheWire captures what go-mssqldb sends for filled INSERTs.
 func TestSQLServerOnTheWire(t *testing.T) {
+	t.Parallel()
 	rand := new(harness.Entropy)
 	cfg := harness.FillID("people", policy.Table{Source: "uuidv4"})
 	db, s := harness.SQLServerWith(t, keyfill.Options{Policy: cfg, Rand: rand})
@@ -125,6 +127,7 @@ func TestSQLServerOnTheWire(t *testing.T) {
 // TestSQLServerBinary: 16 bytes go out as varbinary and as they are, for a column
 // BINARY(16).
 func TestSQLServerBinary(t *testing.T) {
+	t.Parallel()
 	db, s := harness.SQLServer(t, harness.FillID("people", policy.Table{Layout: dialect.SequentialAsBinary}))
 	ctx, rec := keyfill.Record(context.Background())
 	if _, err := db.ExecContext(ctx, "INSERT INTO people (name) VALUES (@p1)", "a"); err != nil {
@@ -143,6 +146,7 @@ func TestSQLServerBinary(t *testing.T) {
 // TestSQLServerOrder sends keys of uuidv7 in the order in which SQL Server
 // compares what it stores for them.
 func TestSQLServerOrder(t *testing.T) {
+	t.Parallel()
 	db, s := harness.SQLServer(t, harness.FillID("people", policy.Table{}))
 	const rows = 50
 	for range 4 {
@@ -179,6 +183,7 @@ func compared(t *testing.T, text string) []byte {
 // worked out from the .NET generator and the server's manual. The instant is
 // 2012-06-02T00:11:11.814Z, the random bytes are 4ed540122e27653a9d13.
 func TestSQLServerVectors(t *testing.T) {
+	t.Parallel()
 	random, _ := hex.DecodeString("4ed540122e27653a9d13")
 	comb := keyfill.Options{
 		Policy: harness.FillID("people", policy.Table{Source: "comb", Layout: dialect.SequentialAtEnd}),
@@ -213,6 +218,7 @@ func TestSQLServerVectors(t *testing.T) {
 // TestServersThatHangUp: an Exec through the real drivers of servers that drop
 // the connection at once is a clean error.
 func TestServersThatHangUp(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"sqlserver", "oracle"} {
 		t.Run(name, func(t *testing.T) {
 			address := hangingUp(t)

@@ -12,6 +12,7 @@ import (
 // TestTruthSQLServer: what Record says where the server tells only how many rows
 // it has inserted, which is one.
 func TestTruthSQLServer(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, text, want string }{
 		{"one row", "INSERT INTO people (name) VALUES (N'a')", "S"},
 		{"top", "INSERT TOP (1) INTO people (name) VALUES (N'a'), (N'b')", "UU"},

@@ -12,6 +12,7 @@ import (
 // TestAltered: a transaction may make a table, or change one, and insert into it:
 // what is to be known of it is asked there, and nothing waits.
 func TestAltered(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PgxSimple, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		for kind, source := range harness.AlteredSources {
 			harness.Exec(t, s.Raw, "DROP TABLE IF EXISTS t, keyfill_sequences, keyfill_workers, keyfill_series")
@@ -47,6 +48,7 @@ func TestAltered(t *testing.T) {
 
 // TestAlteredText: a text makes a table and inserts into it.
 func TestAlteredText(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxSimple, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		for _, kind := range []string{"sequence", "named"} {
 			source := harness.AlteredSources[kind]
@@ -66,6 +68,7 @@ func TestAlteredText(t *testing.T) {
 // TestAlteredBehindJoined: a number that the transaction itself has drawn is no sign
 // that the numbering is behind, once the transaction changes a table.
 func TestAlteredBehindJoined(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT PRIMARY KEY, a INT)")
 		db, _ := s.Open(t, harness.FillID("t", policy.Table{InPlace: &policy.Source{
@@ -87,6 +90,7 @@ func TestAlteredBehindJoined(t *testing.T) {
 // TestAlteredInto: a query, or EXPLAIN ANALYZE, makes a table too, which is found in its
 // transaction.
 func TestAlteredInto(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		for _, creates := range []string{
 			"SELECT 70::bigint AS id, 0 AS a INTO t",

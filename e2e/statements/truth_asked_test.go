@@ -50,6 +50,7 @@ func rowsOf(n int, before string) string {
 // other keys are named, at most 500 in one query, since between them others may have
 // theirs.
 func TestQuestionNamesKeys(t *testing.T) {
+	t.Parallel()
 	sequence := policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Start: 101}}
 	harness.Each(t, []harness.Engine{harness.MySQLInterp, harness.SQLiteFile}, func(t *testing.T, s *harness.Scratch) {
 		harness.Must(t, s.Raw, "CREATE TABLE people (id BIGINT PRIMARY KEY, code VARCHAR(20) UNIQUE)",
@@ -91,6 +92,7 @@ func TestQuestionNamesKeys(t *testing.T) {
 // the parents' values, since another parent has the same numbers. REPLACE alone may
 // leave its rows out there: what else does is refused for a numbering without gaps.
 func TestQuestionNamesParents(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLInterp, harness.SQLiteFile}, func(t *testing.T, s *harness.Scratch) {
 		harness.CreateLines(t, s)
 		harness.Must(t, s.Raw, "CREATE UNIQUE INDEX items ON order_lines (item)")
@@ -136,6 +138,7 @@ func TestQuestionNamesParents(t *testing.T) {
 // TestNothingIsAskedBeforeRowsAreRead: a connection whose rows are not read yet can
 // run nothing else.
 func TestNothingIsAskedBeforeRowsAreRead(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLInterp, harness.SQLiteFile, harness.MattnFile, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Must(t, s.Raw, "CREATE TABLE people (id BIGINT PRIMARY KEY, code VARCHAR(20) UNIQUE)", "INSERT INTO people VALUES (1, 'dup')")
 		db, spy := openSpied(t, s, harness.FillID("people", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Start: 101}}))
@@ -198,6 +201,7 @@ func (r countedTwice) RowsAffected() (int64, error) {
 // TestTwoRowsForOne: on engines other than MySQL and MariaDB two affected rows for one
 // of an upsert do not say that the row was there before.
 func TestTwoRowsForOne(t *testing.T) {
+	t.Parallel()
 	s := harness.SQLiteFile.Scratch(t)
 	harness.Must(t, s.Raw, "CREATE TABLE people (id BIGINT PRIMARY KEY, code VARCHAR(20) UNIQUE)")
 	wrapped := harness.OpenDriver(t, sqlmw.Driver(harness.ConnectorDriver{Connector: s.Connector}, twice{}))

@@ -55,12 +55,14 @@ var keyUpdates = map[string][]string{
 // which is recorded as stored is in the table, one recorded as not stored is
 // not, and both hold after an error too.
 func TestRecordNeverErrs(t *testing.T) {
+	t.Parallel()
 	rows := [][]string{{"dup"}, {"new"}, {"new", "dup", "newer"}, {"dup", "new"}}
 	testRecord(t, conflictCases, rows, "", " RETURNING id", " RETURNING name", " RETURNING id AS key_of_it, name", " RETURNING *")
 }
 
 // TestRecordOfKeyUpdates: the update part can store the key that was drawn.
 func TestRecordOfKeyUpdates(t *testing.T) {
+	t.Parallel()
 	rows := [][]string{{"dup"}, {"new"}, {"new", "dup", "newer"}}
 	testRecord(t, keyUpdates, rows, "", " RETURNING id", " RETURNING name", " RETURNING *")
 }
@@ -68,12 +70,14 @@ func TestRecordOfKeyUpdates(t *testing.T) {
 // TestRecordOfConflictingRows: a row can be replaced by a later one of the same
 // statement.
 func TestRecordOfConflictingRows(t *testing.T) {
+	t.Parallel()
 	rows := [][]string{{"new", "new"}, {"dup", "dup"}}
 	testRecord(t, conflictCases, rows, "", " RETURNING id", " RETURNING name", " RETURNING *")
 }
 
 // TestRecordOfAlias: a column that only has the name of the key is not the key.
 func TestRecordOfAlias(t *testing.T) {
+	t.Parallel()
 	rows := [][]string{{"new"}, {"dup", "new"}}
 	testRecord(t, conflictCases, rows, " RETURNING name AS id", " RETURNING name id", " RETURNING id AS name, name AS id")
 }

@@ -67,6 +67,7 @@ var allSeen = []seen{
 // TestSeen: what a program sees by the plain driver and through keyfill, where that differs,
 // is what is said here.
 func TestSeen(t *testing.T) {
+	t.Parallel()
 	for _, c := range allSeen {
 		t.Run(c.name, func(t *testing.T) {
 			harness.Each(t, []harness.Engine{c.engine}, func(t *testing.T, s *harness.Scratch) {
@@ -138,6 +139,7 @@ func (c seen) see(t *testing.T, db *sql.DB, table string) string {
 // TestAttachedToMemory: a numbering of a database in memory would end with it, before the
 // rows of a file that is attached to it do.
 func TestAttachedToMemory(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteMemory}, func(t *testing.T, s *harness.Scratch) {
 		cfg := harness.SequenceID("kept")
 		db, _ := s.Open(t, cfg)
@@ -151,6 +153,7 @@ func TestAttachedToMemory(t *testing.T) {
 
 // TestDriverIsKeyfills: db.Driver() is keyfill's.
 func TestDriverIsKeyfills(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile}, func(t *testing.T, s *harness.Scratch) {
 		db, _ := s.Open(t, &policy.Config{Tables: map[string]policy.Table{"t": {Column: "id"}}})
 		if plain, filled := fmt.Sprintf("%T", s.Raw.Driver()), fmt.Sprintf("%T", db.Driver()); plain == filled {

@@ -28,6 +28,7 @@ var droppedRows = []struct {
 // TestIgnoredByConstraints: under INSERT IGNORE a foreign key and a CHECK leave rows
 // out, though no unique index has their values.
 func TestIgnoredByConstraints(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.MySQLEngines, func(t *testing.T, s *harness.Scratch) {
 		for _, inside := range []bool{false, true} {
 			for _, c := range droppedRows {

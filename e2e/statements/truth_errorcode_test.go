@@ -16,6 +16,7 @@ import (
 // TestErrorClasses: what the errors of real drivers mean is told by their codes,
 // in whatever language the server answers.
 func TestErrorClasses(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MattnFile, harness.MySQLDefault, harness.MySQLGerman, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id INT NOT NULL PRIMARY KEY, u INT NOT NULL UNIQUE)")
 		harness.Exec(t, s.Raw, "INSERT INTO t (id, u) VALUES (1, 1)")
@@ -49,6 +50,7 @@ func TestErrorClasses(t *testing.T) {
 
 // TestErrorClassLocked: a lock that is waited for in vain.
 func TestErrorClassLocked(t *testing.T) {
+	t.Parallel()
 	for _, driver := range []string{"sqlite", "sqlite3"} {
 		file := "file:" + filepath.Join(t.TempDir(), "locked.db")
 		var pools [2]*sql.DB
@@ -79,6 +81,7 @@ func TestErrorClassLocked(t *testing.T) {
 // TestErrorClassLogin: the server refuses the account, or does not know the
 // database, at the connection.
 func TestErrorClassLogin(t *testing.T) {
+	t.Parallel()
 	harness.MariaDB.Need(t)
 	harness.PostgreSQL.Need(t)
 	for _, c := range []struct {
@@ -103,6 +106,7 @@ func TestErrorClassLogin(t *testing.T) {
 // TestSuspectLanguages: a duplicate of our key is noticed through a driver that has
 // no package in our list, and on a server that does not speak English.
 func TestSuspectLanguages(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MattnFile, harness.MySQLGerman}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, u INT UNIQUE, a INT)")
 		db, m := s.Open(t, harness.Blocks("t", 100))

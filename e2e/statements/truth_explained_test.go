@@ -33,6 +33,7 @@ const explainPatience = 30 * time.Second
 // TestExplain: EXPLAIN of an INSERT is filled, stores nothing and draws nothing;
 // one that runs the INSERT is filled as the INSERT is.
 func TestExplain(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.Engines, func(t *testing.T, s *harness.Scratch) {
 		id := "CHAR(36)"
 		if s.IsPostgres() {
@@ -111,6 +112,7 @@ func explain(t *testing.T, s *harness.Scratch, db *sql.DB, front, table string, 
 // literals, in each of the drivers' ways; the engine takes the type of a key
 // from its column.
 func TestWithModifying(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.PostgresModes, func(t *testing.T, s *harness.Scratch) {
 		for _, id := range []struct {
 			kind string

@@ -85,6 +85,7 @@ func process(t *testing.T, s *harness.Scratch, source policy.Source) *sql.DB {
 // table says. Two processes take turns, and a third of their transactions is
 // rolled back.
 func TestGuarantees(t *testing.T) {
+	t.Parallel()
 	for _, e := range harness.ByTurns(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}) {
 		for _, source := range policy.Methods() {
 			g, ok := policy.Guarantees(source, e.Dialect)

@@ -59,6 +59,7 @@ var hiddenRefused = []string{
 // TestLastInsertIDReadElsewhere: no trigger, function or default gets our key
 // for the parent's.
 func TestLastInsertIDReadElsewhere(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.MySQLEngines, func(t *testing.T, s *harness.Scratch) {
 		for _, c := range hiddenCases {
 			t.Run(c.name, func(t *testing.T) {
@@ -85,6 +86,7 @@ func TestLastInsertIDReadElsewhere(t *testing.T) {
 // TestLastInsertIDOfLaterTrigger: whether a table has triggers is asked once;
 // what one that comes later does is in the list of deviations.
 func TestLastInsertIDOfLaterTrigger(t *testing.T) {
+	t.Parallel()
 	s := harness.MySQLDefault.Scratch(t)
 	createLastID(t, s, "BIGINT")
 	db, _ := s.Open(t, harness.SequenceID("filled"))
@@ -103,6 +105,7 @@ func TestLastInsertIDOfLaterTrigger(t *testing.T) {
 // TestLastInsertIDWithoutPrivilege: a user who may not see triggers inserts into
 // a table that has one, and into one that has none.
 func TestLastInsertIDWithoutPrivilege(t *testing.T) {
+	t.Parallel()
 	s := harness.MySQLDefault.Scratch(t)
 	createLastID(t, s, "BIGINT")
 	db := asUser(t, s, "SELECT, INSERT, UPDATE, DELETE, CREATE")
@@ -140,6 +143,7 @@ func asUser(t *testing.T, s *harness.Scratch, privileges string) *sql.DB {
 // TestLastInsertIDSwitch: last_insert_id: result leaves LAST_INSERT_ID() alone,
 // and off LastInsertId too.
 func TestLastInsertIDSwitch(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.MySQLEngines, func(t *testing.T, s *harness.Scratch) {
 		createLastID(t, s, "BIGINT")
 		for word, want := range map[policy.LastInsertID][]string{
@@ -166,6 +170,7 @@ func TestLastInsertIDSwitch(t *testing.T) {
 // TestLastInsertIDOfRows: after INSERT … RETURNING, whose rows have the ids,
 // LAST_INSERT_ID() gives the first.
 func TestLastInsertIDOfRows(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, lastIDEngines, func(t *testing.T, s *harness.Scratch) {
 		createLastID(t, s, "BIGINT")
 		db, _ := s.Open(t, harness.SequenceID("filled"))
@@ -216,6 +221,7 @@ func (r idResult) RowsAffected() (int64, error) { return 0, nil }
 // the high bit come back as through the raw driver, and do not keep later
 // statements from being filled.
 func TestLastInsertIDOfBigKeys(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.MySQLEngines, func(t *testing.T, s *harness.Scratch) {
 		for _, c := range []struct {
 			column, own string
@@ -240,6 +246,7 @@ func TestLastInsertIDOfBigKeys(t *testing.T) {
 // TestLastInsertIDInOneString: an INSERT with other statements in its string
 // answers as natively, to them and to the driver.
 func TestLastInsertIDInOneString(t *testing.T) {
+	t.Parallel()
 	s := lastIDEngines[3].Scratch(t)
 	createLastID(t, s, "BIGINT")
 	db, _ := s.Open(t, harness.SequenceID("filled"))

@@ -103,6 +103,7 @@ var lastIDEngines = []harness.Engine{
 // same INSERT into a table with AUTO_INCREMENT: alike, or a deviation that is
 // in the list.
 func TestLastInsertID(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, lastIDEngines, func(t *testing.T, s *harness.Scratch) {
 		for _, column := range []string{"BIGINT", "BIGINT UNSIGNED", "INT"} {
 			if column != "BIGINT" && s.Name != "mysql" {

@@ -12,6 +12,7 @@ import (
 // last_insert_id: result gives the first row's key, and 0 where it is not known
 // to be stored.
 func TestLastInsertIDOfPostgreSQL(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.PostgresModes, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE filled (id BIGINT NOT NULL PRIMARY KEY, code TEXT UNIQUE)")
 		cfg := harness.SequenceID("filled")

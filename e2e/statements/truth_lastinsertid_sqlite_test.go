@@ -84,6 +84,7 @@ var rowIDCells = []rowIDCell{
 
 // TestLastInsertIDOfSQLite is TestLastInsertID for SQLite.
 func TestLastInsertIDOfSQLite(t *testing.T) {
+	t.Parallel()
 	for _, e := range []harness.Engine{harness.SQLiteFile, harness.MattnFile} {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()

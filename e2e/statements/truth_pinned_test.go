@@ -16,6 +16,7 @@ import (
 // TestPreparedTakesLock: Prepare of an INSERT without a column list takes SQLite's lock to
 // write, where its table is new to the process and a transaction is open.
 func TestPreparedTakesLock(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile}, func(t *testing.T, s *harness.Scratch) {
 		harness.Must(t, s.Raw, "CREATE TABLE t (id BIGINT PRIMARY KEY, a INT)", "CREATE TABLE other (a INT)")
 		filled, _ := s.Open(t, harness.SequenceID("t"))
@@ -47,6 +48,7 @@ func TestPreparedTakesLock(t *testing.T) {
 // TestPreparedStaysFilled: a prepared INSERT keeps what its Prepare has found, although its
 // name means a temporary table since.
 func TestPreparedStaysFilled(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault}, func(t *testing.T, s *harness.Scratch) {
 		ctx := context.Background()
 		harness.Must(t, s.Raw, "CREATE TABLE t (id BIGINT PRIMARY KEY, a INT)")
@@ -80,6 +82,7 @@ func TestPreparedStaysFilled(t *testing.T) {
 // TestColumnMovedUnseen: a column that another connection drops and adds again, while a
 // checkout lasts that has asked for the columns, gets the values that it got before.
 func TestColumnMovedUnseen(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Must(t, s.Raw, "CREATE TABLE t (id CHAR(36) PRIMARY KEY, a CHAR(1), b CHAR(1))")
 		db, _ := s.Open(t, harness.FillID("t", policy.Table{}))
@@ -102,6 +105,7 @@ func TestColumnMovedUnseen(t *testing.T) {
 // TestRestoredStore: a store that is put back while no process runs gives keys again whose
 // order says nothing of what is in the table: the unique index finds them.
 func TestRestoredStore(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Must(t, s.Raw, "CREATE TABLE t (id BIGINT PRIMARY KEY, a INT)")
 		cfg := harness.InPlace(policy.Source{Kind: policy.KindPseudorandom, EnsureSchema: true, Block: 1})
@@ -123,6 +127,7 @@ func TestRestoredStore(t *testing.T) {
 // TestBroughtIntoBlock: a key that one process brings, and that another one holds in its
 // block, is an error of that one's next INSERT.
 func TestBroughtIntoBlock(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Must(t, s.Raw, "CREATE TABLE t (id BIGINT PRIMARY KEY, a INT)")
 		cfg := harness.InPlace(harness.Counted(func(s *policy.Source) { s.FollowExplicit = true }))
@@ -141,6 +146,7 @@ func TestBroughtIntoBlock(t *testing.T) {
 // TestTimeOfWait: the time of an INSERT that waits for its number without gaps is that of
 // the beginning of its transaction, before the wait.
 func TestTimeOfWait(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Must(t, s.Raw, "CREATE TABLE t (id BIGINT PRIMARY KEY, at timestamptz DEFAULT now(), really timestamptz DEFAULT clock_timestamp(), a INT)")
 		db, _ := s.Open(t, harness.JoinedID("t"))
@@ -179,6 +185,7 @@ func TestTimeOfWait(t *testing.T) {
 // TestRowsOfAnotherOpen: SQLite sets no savepoint while the rows of an INSERT are open, so
 // that an INSERT with a number without gaps is the engine's error in that transaction.
 func TestRowsOfAnotherOpen(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile}, func(t *testing.T, s *harness.Scratch) {
 		harness.Must(t, s.Raw, "CREATE TABLE t (id BIGINT PRIMARY KEY, a INT)", "CREATE TABLE other (id TEXT PRIMARY KEY, a INT)")
 		cfg := harness.JoinedID("t")
@@ -204,6 +211,7 @@ func TestRowsOfAnotherOpen(t *testing.T) {
 // TestMaxPlusOneRow: an INSERT with maxplusone locks a row of keyfill_sequences on MariaDB,
 // and makes the table for it.
 func TestMaxPlusOneRow(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Must(t, s.Raw, "CREATE TABLE t (id BIGINT PRIMARY KEY, a INT)")
 		db, _ := s.Open(t, harness.InPlace(policy.Source{Kind: policy.KindMaxPlusOne, EnsureSchema: true}))
@@ -217,6 +225,7 @@ func TestMaxPlusOneRow(t *testing.T) {
 // TestFirstRowLeftOut: LastInsertId is 0 where the first row of several is left out, for
 // keys behind which no numbers are kept free.
 func TestFirstRowLeftOut(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault}, func(t *testing.T, s *harness.Scratch) {
 		for kind, source := range map[string]policy.Source{
 			"maxplusone": {Kind: policy.KindMaxPlusOne, EnsureSchema: true},
@@ -239,6 +248,7 @@ func TestFirstRowLeftOut(t *testing.T) {
 // TestSettingOfView: a view that changes how strings are read is not seen to do so, and an
 // INSERT that depends on it is read as before; SET is seen.
 func TestSettingOfView(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Must(t, s.Raw, "CREATE TABLE t (id uuid PRIMARY KEY, a text)",
 			"CREATE VIEW v AS SELECT set_config('standard_conforming_strings', 'off', false) AS x")

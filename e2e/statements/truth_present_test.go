@@ -81,6 +81,7 @@ var presentKeys = []struct {
 // TestPresentOfAllLayouts: what became of each row is recorded for keys of every
 // layout, inside a transaction and outside, for more rows than one query asks for.
 func TestPresentOfAllLayouts(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MattnFile, harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault, harness.PgxSimple, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		for _, k := range presentKeys {
 			if k.columns[s.Dialect.Name] == "" {
@@ -144,6 +145,7 @@ func TestPresentOfAllLayouts(t *testing.T) {
 // TestNothingIsAskedInVain: where the statement proves what became of its rows, or
 // nobody wants to know, the table is not asked.
 func TestNothingIsAskedInVain(t *testing.T) {
+	t.Parallel()
 	s := harness.MySQLInterp.Scratch(t)
 	harness.Exec(t, s.Raw, "CREATE TABLE people (id BIGINT PRIMARY KEY, code VARCHAR(20) UNIQUE)")
 	spy := new(harness.Spy)
@@ -202,6 +204,7 @@ func TestNothingIsAskedInVain(t *testing.T) {
 // TestQuestionLeavesOthersAlone: behind an upsert that has inserted its row, a
 // transaction has fixed nothing that it sees, and locks nothing but the row.
 func TestQuestionLeavesOthersAlone(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.MySQLEngines, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE people (id BIGINT PRIMARY KEY, code VARCHAR(20) UNIQUE)")
 		db, _ := s.Open(t, harness.SequenceID("people"))
@@ -251,6 +254,7 @@ func (staleReplica) ConnQueryContext(ctx context.Context, conn driver.QueryerCon
 // TestQuestionOfAReplica: outside of transactions a proxy may answer a query from a
 // replica. What is not there yet is asked of the primary.
 func TestQuestionOfAReplica(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLInterp, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE people (id BIGINT PRIMARY KEY, code VARCHAR(20) UNIQUE)")
 		harness.Exec(t, s.Raw, "INSERT INTO people VALUES (7, 'dup')")
@@ -308,6 +312,7 @@ var hiddenRows = []struct {
 // TestHiddenRows: of a view, under row security and behind triggers that change the
 // key, what became of the rows is not known.
 func TestHiddenRows(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		for _, c := range hiddenRows {
 			if c.only != s.Dialect.Name {
@@ -361,6 +366,7 @@ func asInserter(t *testing.T, s *harness.Scratch) (db *sql.DB, begin string) {
 // TestQuestionIsRefused: a user who may insert and not read gets no error, and the
 // transaction goes on.
 func TestQuestionIsRefused(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		uuid := map[string]string{"mariadb": "CHAR(36)", "postgres": "UUID"}[s.Dialect.Name]
 		harness.Exec(t, s.Raw, "CREATE TABLE people (id "+uuid+" PRIMARY KEY, code VARCHAR(20) UNIQUE)")
@@ -397,6 +403,7 @@ func TestQuestionIsRefused(t *testing.T) {
 // TestSelectThatLeavesOut: an INSERT … SELECT that leaves rows out, or changes some,
 // answers with the first key that is stored, on SQLite the last one.
 func TestSelectThatLeavesOut(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MattnFile, harness.MySQLDefault, harness.MySQLInterp}, func(t *testing.T, s *harness.Scratch) {
 		key := "BIGINT PRIMARY KEY"
 		ignore, update := "INSERT IGNORE INTO people (code) SELECT code FROM source WHERE n < ?", " ON DUPLICATE KEY UPDATE n = n + 1"

@@ -47,6 +47,7 @@ func besideSides(t *testing.T, columns, row, insert string, f func(t *testing.T,
 // TestQuestionFixesView: the question behind rows of which some are left out fixes what a
 // transaction under REPEATABLE READ sees.
 func TestQuestionFixesView(t *testing.T) {
+	t.Parallel()
 	besideSides(t, "a INT UNIQUE", ") VALUES (0)", "INSERT IGNORE INTO {t} (a) VALUES (1), (1)", func(t *testing.T, tx *sql.Tx, other *sql.Conn, table string) {
 		harness.Must(t, other, "INSERT INTO "+table+" VALUES (700000, 7)")
 		var rows int
@@ -62,6 +63,7 @@ func TestQuestionFixesView(t *testing.T) {
 // TestQuestionLocksGap: the question behind an upsert that sets NULL over NULL locks the gap
 // of the key that is not stored.
 func TestQuestionLocksGap(t *testing.T) {
+	t.Parallel()
 	besideSides(t, "a INT UNIQUE, note VARCHAR(20) DEFAULT 'x'", ", note) VALUES (0, NULL)", "INSERT INTO {t} (a) VALUES (0) ON DUPLICATE KEY UPDATE note = NULL", func(t *testing.T, _ *sql.Tx, other *sql.Conn, table string) {
 		_, err := other.ExecContext(context.Background(), "INSERT INTO "+table+" (id, a) VALUES (700000, 7)")
 		if waits := sqlcode.Answered(err); waits != (table == "filled") {
@@ -73,6 +75,7 @@ func TestQuestionLocksGap(t *testing.T) {
 // TestTriggersAskedOnce: for keys that are no integers the catalog is asked once for the
 // table's triggers, where an INSERT that may leave rows out is recorded.
 func TestTriggersAskedOnce(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLInterp}, func(t *testing.T, s *harness.Scratch) {
 		harness.Must(t, s.Raw, "CREATE TABLE t (id CHAR(36) PRIMARY KEY, a INT UNIQUE)")
 		var seen harness.Spy
@@ -112,6 +115,7 @@ func (r removing) ConnQueryContext(ctx context.Context, conn driver.QueryerConte
 // TestRemovedBeforeQuestion: a row that another client removes before the question is not
 // called stored.
 func TestRemovedBeforeQuestion(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLInterp}, func(t *testing.T, s *harness.Scratch) {
 		harness.Must(t, s.Raw, "CREATE TABLE t (id BIGINT PRIMARY KEY, a INT UNIQUE)")
 		removed := 0

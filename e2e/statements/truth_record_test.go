@@ -95,6 +95,7 @@ var truthCases = []truthCase{
 // None may be wrong, and where the engine does not tell, the answer is that it is
 // not known.
 func TestTruth(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, truthEngines, func(t *testing.T, s *harness.Scratch) {
 		for _, c := range truthCases {
 			if c.only == "" || slices.Contains(strings.Fields(c.only), s.Dialect.Name) {

@@ -44,6 +44,7 @@ func sourcesPolicy(s *harness.Scratch) *policy.Config {
 // TestSources: each source tells what it has, under a name that no table and no tenant
 // changes.
 func TestSources(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		cfg := sourcesPolicy(s)
 		db, m := s.Open(t, cfg)
@@ -131,6 +132,7 @@ func TestSources(t *testing.T) {
 
 // TestNoKey: an INSERT that gets no key is counted by cause, and its source shows why.
 func TestNoKey(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE few (id INT NOT NULL PRIMARY KEY, a INT)")
 		harness.Exec(t, s.Raw, "CREATE TABLE apart (id BIGINT NOT NULL PRIMARY KEY, a INT)")

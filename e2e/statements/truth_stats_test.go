@@ -16,6 +16,7 @@ import (
 // driver answers driver.ErrSkip and database/sql comes back with a prepared
 // statement.
 func TestStatsCountOnce(t *testing.T) {
+	t.Parallel()
 	const (
 		fill   = "INSERT INTO people (name) VALUES (?)"
 		keep   = "INSERT INTO people (id, name) VALUES ('k', ?)"
@@ -57,6 +58,7 @@ func TestStatsCountOnce(t *testing.T) {
 // TestStatsOfFailures: an INSERT that the engine rejects is counted as filled, and
 // as one that has failed.
 func TestStatsOfFailures(t *testing.T) {
+	t.Parallel()
 	const one, two = "INSERT INTO people (name) VALUES (?)", "INSERT INTO people (name) VALUES (?), (?)"
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MattnFile, harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE people (id CHAR(36) PRIMARY KEY, name VARCHAR(20) NOT NULL UNIQUE)")
@@ -95,6 +97,7 @@ func TestStatsOfFailures(t *testing.T) {
 // TestTruthOfStats asks after statements of every form whether what is counted as stored,
 // left out and failed is what is in the table, with a record of the keys and without.
 func TestTruthOfStats(t *testing.T) {
+	t.Parallel()
 	sources := map[string]policy.Source{
 		"blocks": {Kind: policy.KindSequence, EnsureSchema: true, Start: 101},
 		"joined": {Kind: policy.KindSequence, EnsureSchema: true, Start: 101, Transaction: policy.TransactionJoined},

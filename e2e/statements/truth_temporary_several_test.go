@@ -15,6 +15,7 @@ import (
 // is, so that an answer from before it does not count, is refused where the key
 // would have to be filled. Nothing of it runs.
 func TestTemporarySeveral(t *testing.T) {
+	t.Parallel()
 	const (
 		temp   = "CREATE TEMPORARY TABLE people (id VARCHAR(40), name VARCHAR(20))"
 		insert = "INSERT INTO people (name) VALUES ('x')"
@@ -81,6 +82,7 @@ func TestTemporarySeveral(t *testing.T) {
 // TestTemporaryDatabase: the database before a table's name says nothing of which
 // of the two is meant.
 func TestTemporaryDatabase(t *testing.T) {
+	t.Parallel()
 	s := harness.MySQLMulti.Scratch(t)
 	harness.Exec(t, s.Raw, "CREATE TABLE people (id CHAR(36), name VARCHAR(20))")
 	var name string

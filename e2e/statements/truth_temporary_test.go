@@ -75,6 +75,7 @@ var temporaryCases = []temporaryCase{
 // TestTemporary: a temporary table of the name of a configured one is not the
 // configured table on the connection that made it, as long as it is there.
 func TestTemporary(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.LoadEngines, func(t *testing.T, s *harness.Scratch) {
 		for _, c := range temporaryCases {
 			if c.only != "" && c.only != s.Dialect.Name {
@@ -169,6 +170,7 @@ func testTemporary(t *testing.T, s *harness.Scratch, c temporaryCase, send func(
 // TestTemporaryOfOthers: what another connection made is not there on this one,
 // and what keyfill did not see made is the configured table's.
 func TestTemporaryOfOthers(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault, harness.PQDefault, harness.SQLiteFile}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE people (id CHAR(36) NOT NULL PRIMARY KEY, name VARCHAR(20))")
 		db, _ := s.Open(t, harness.FillID("people", policy.Table{}))
@@ -204,6 +206,7 @@ func TestTemporaryOfOthers(t *testing.T) {
 
 // TestTemporaryInText: the CREATE and the INSERT in one text.
 func TestTemporaryInText(t *testing.T) {
+	t.Parallel()
 	engines := []harness.Engine{harness.SQLiteFile, harness.MySQLMulti, harness.PgxSimple, harness.PQDefault}
 	harness.Each(t, engines, func(t *testing.T, s *harness.Scratch) {
 		for i, c := range []struct {
@@ -236,6 +239,7 @@ func TestTemporaryInText(t *testing.T) {
 // FOUND_ROWS() as it is (seen on MariaDB 10.11), and is not asked where the
 // INSERT's own text reads ROW_COUNT(), which is refused.
 func TestTemporaryFoundRows(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, harness.MySQLEngines, func(t *testing.T, s *harness.Scratch) {
 		ctx := context.Background()
 		harness.Exec(t, s.Raw, "CREATE TABLE people (id CHAR(36) PRIMARY KEY, n INT)")

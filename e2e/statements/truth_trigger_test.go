@@ -96,6 +96,7 @@ var meddlings = []meddling{
 // RETURNING gives wins over what was sent; without it Record says what was sent,
 // which docs/deviations.md lists, or that it does not know.
 func TestMeddling(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault, harness.PgxSimple, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		for _, m := range meddlings {
 			if m.only != s.Dialect.Name {
@@ -194,6 +195,7 @@ func exclusive(s *policy.Source) *policy.Source {
 // TestMadeByEngine: an INSERT into a table whose key the engine alone makes is the
 // driver's own error, or says which column is wrong, and stores nothing.
 func TestMadeByEngine(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		for _, c := range madeByEngine {
 			if c.only != s.Dialect.Name {

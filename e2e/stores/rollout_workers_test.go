@@ -55,6 +55,7 @@ func (c crowd) number(key int64) int64 { return key >> sequenceBits & (1<<c.bits
 // Some are stopped for longer than their leases and go on, and some are killed. No number
 // has two owners at a time, no key comes twice, and whoever finds no number is told so.
 func TestWorkerNumbers(t *testing.T) {
+	t.Parallel()
 	for _, name := range storeNames {
 		t.Run(name, func(t *testing.T) {
 			if !harness.Soaking() {

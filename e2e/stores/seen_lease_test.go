@@ -12,6 +12,7 @@ import (
 
 // TestLeases: it is logged when a lease is taken, lost to another process, and given back.
 func TestLeases(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name         string
 		source       policy.Source

@@ -41,6 +41,7 @@ type trouble struct {
 // Prometheus, which was silent while all was well. What is mended is quiet again. Then each
 // expression of the dashboard has an answer.
 func TestOperator(t *testing.T) {
+	t.Parallel()
 	central := harness.PgxDefault
 	central.Server = testdb.Start(t, testdb.PostgreSQL())
 	s := harness.SQLiteFile.Scratch(t)

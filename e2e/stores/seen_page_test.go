@@ -35,6 +35,7 @@ func awaitFinding(t *testing.T, m *keyfill.Mount, subject, part string, do func(
 // TestPageStoreDown: the page tells of a store that is stopped, and no more when it is back.
 // A browser shows it.
 func TestPageStoreDown(t *testing.T) {
+	t.Parallel()
 	central := harness.PgxDefault
 	central.Server = testdb.Start(t, testdb.PostgreSQL())
 	s := harness.MySQLDefault.Scratch(t)
@@ -121,6 +122,7 @@ func secretOf(t *testing.T, address, dsn string) string {
 // TestPageLeases: the page tells of a lease that another process has taken, and not of one
 // that has run out in an idle process.
 func TestPageLeases(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, engines, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
 		cfg := harness.InPlace(policy.Source{Kind: policy.KindRecycled, Block: 2, Series: 1000, Lease: time.Second, EnsureSchema: true, Create: new(true)})
@@ -149,6 +151,7 @@ func TestPageLeases(t *testing.T) {
 // TestPagePolicy: the page tells of an entry with a typo, of a statement that is refused,
 // and of a source near its end, and not of tables that the policy leaves alone.
 func TestPagePolicy(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, engines, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id VARCHAR(36) DEFAULT 'x', a INT)")
 		harness.Exec(t, s.Raw, "CREATE TABLE n (id BIGINT NOT NULL PRIMARY KEY, a INT)")

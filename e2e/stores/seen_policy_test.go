@@ -28,6 +28,7 @@ tables:
 // TestOpenedAndTypo: the first connection says which policy is at work, once, and the
 // thousandth INSERT which entries no INSERT has matched.
 func TestOpenedAndTypo(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, engines, func(t *testing.T, s *harness.Scratch) {
 		for _, table := range []string{"t", "t_1", "oders"} {
 			harness.Exec(t, s.Raw, fmt.Sprintf("CREATE TABLE %s (id VARCHAR(36) DEFAULT 'x', a INT)", table))
@@ -82,6 +83,7 @@ func TestOpenedAndTypo(t *testing.T) {
 // TestNearEnd: a source that has used four fifths of its numbers says so once, of each way
 // to draw numbers.
 func TestNearEnd(t *testing.T) {
+	t.Parallel()
 	const last = 1<<31 - 1
 	for name, source := range map[string]policy.Source{
 		"blocks": {Kind: policy.KindSequence, Block: 10},

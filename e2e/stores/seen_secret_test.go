@@ -30,6 +30,7 @@ const (
 // statement, of the values of WithValue, of the DSN and of the keys is in a line of the
 // log or in an Event, whatever is logged.
 func TestNoSecret(t *testing.T) {
+	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault, harness.PQDefault, harness.SQLiteFile}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a VARCHAR(100) UNIQUE)")
 		harness.Exec(t, s.Raw, "CREATE TABLE u (id BIGINT NOT NULL PRIMARY KEY, a VARCHAR(100))")
@@ -135,6 +136,7 @@ func TestNoSecret(t *testing.T) {
 // TestShapes: refused INSERTs of one shape are logged once, then at the 10th and the 100th,
 // and those of another shape apart.
 func TestShapes(t *testing.T) {
+	t.Parallel()
 	s := harness.SQLiteFile.Scratch(t)
 	harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
 	log := new(lines)

@@ -16,6 +16,7 @@ import (
 // TestStoreDown: a store that is stopped is logged once, however many attempts and INSERTs
 // there are, and so is its return; and INSERTs that had to wait.
 func TestStoreDown(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name    string
 		central harness.Engine

@@ -21,6 +21,7 @@ func traced(f func(ctx context.Context)) []keyfill.Event {
 // TestTrace: each INSERT is told of once, with what was decided, where its keys came from,
 // and how it has ended.
 func TestTrace(t *testing.T) {
+	t.Parallel()
 	all := append(slices.Clone(engines), harness.MySQLInterp, harness.PgxSimple, harness.PQDefault, harness.SQLiteMemory)
 	harness.Each(t, all, func(t *testing.T, s *harness.Scratch) {
 		for _, table := range []string{"t", "u", "v", "other"} {
@@ -147,6 +148,7 @@ func TestTrace(t *testing.T) {
 // TestTraceStore: an INSERT that gets no key, since the store does not answer, is told of,
 // with its wait: most of store_wait, which begins a little earlier.
 func TestTraceStore(t *testing.T) {
+	t.Parallel()
 	s := harness.SQLiteFile.Scratch(t)
 	harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
 	cfg := harness.InPlace(policy.Source{Kind: policy.KindSequence, Store: "central", Start: 1})

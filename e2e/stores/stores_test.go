@@ -44,6 +44,7 @@ func TestStores(t *testing.T) {
 
 // TestStoresLaws: what breaks a law is told.
 func TestStoresLaws(t *testing.T) {
+	t.Parallel()
 	e := harness.SQLiteFile
 	scratch := e.Scratch(t)
 	s := &store{name: "none", engine: e, raw: scratch.Raw, kinds: []int{sequence, joined}}
@@ -91,6 +92,7 @@ func TestStoresLaws(t *testing.T) {
 // TestJournal: the beginning of a record, which SIGKILL leaves, is read when the rest has
 // come.
 func TestJournal(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "1")
 	log, err := openJournal(path)
 	if err != nil {

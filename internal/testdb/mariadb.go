@@ -63,7 +63,7 @@ func serveMariaDB(l *local) []string {
 		"--pid-file=" + filepath.Join(l.folder, "mariadb.pid"),
 		"--port=" + l.port, "--bind-address=127.0.0.1", "--skip-networking=0",
 		"--skip-name-resolve",
-		"--max-connections=200",
+		"--max-connections=400",
 		// The built-in character set of MariaDB 10.11 is latin1; the one of
 		// Debian's and of newer servers is this.
 		"--character-set-server=utf8mb4",

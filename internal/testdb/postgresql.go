@@ -77,7 +77,7 @@ func servePostgreSQL(l *local) []string {
 		"listen_addresses=127.0.0.1",
 		"port=" + l.port,
 		"unix_socket_directories=" + l.folder,
-		"max_connections=200",
+		"max_connections=400",
 		"fsync=off",
 		"full_page_writes=off",
 		// Commits are written before they are confirmed, though never
