@@ -49,8 +49,16 @@ type swarm struct {
 	kills  int
 }
 
-// otherDrivers are what every second process of an engine's swarm uses.
-var otherDrivers = map[string]harness.Engine{harness.MySQLDefault.Name: harness.MySQLInterp, harness.PgxDefault.Name: harness.PQDefault}
+// otherDriver returns what every second process of an engine's swarm uses.
+func otherDriver(e harness.Engine) (other harness.Engine, ok bool) {
+	switch {
+	case e.Is(harness.MySQLDefault):
+		return harness.MySQLInterp, true
+	case e.Is(harness.PgxDefault):
+		return harness.PQDefault, true
+	}
+	return harness.Engine{}, false
+}
 
 // newSwarm makes an empty database with the table.
 func newSwarm(t *testing.T, e harness.Engine, table []string) *swarm {
@@ -112,7 +120,7 @@ func (w *swarm) start(place int) (*member, error) {
 	j.Number = w.count
 	w.mu.Unlock()
 	j.Log = filepath.Join(w.folder, fmt.Sprint(j.Number))
-	if other, ok := otherDrivers[w.e.Name]; ok && place%2 == 1 {
+	if other, ok := otherDriver(w.e); ok && place%2 == 1 {
 		j.Engine, j.DSN = other.Name, strings.TrimSuffix(j.DSN, "&"+w.e.Params)
 		if other.Params != "" {
 			j.DSN += "?" + other.Params

@@ -38,7 +38,7 @@ func TestJoinedSwarm(t *testing.T) {
 			if harness.Soaking() {
 				inserts = joinedSoak
 			}
-			if e.Name == harness.PQDefault.Name { // the server has had its share through pgx
+			if e.Is(harness.PQDefault) { // the server has had its share through pgx
 				inserts /= 3
 			}
 			began := time.Now()

@@ -87,7 +87,7 @@ func limitedUser(t *testing.T, s *harness.Scratch, connections int) string {
 		if err := s.Raw.QueryRow("SELECT current_database()").Scan(&database); err != nil {
 			t.Fatal(err)
 		}
-		u := url.URL{Scheme: "postgres", User: url.UserPassword(user, "pw"), Host: harness.PostgreSQL.Addr(), Path: database, RawQuery: "sslmode=disable"}
+		u := url.URL{Scheme: "postgres", User: url.UserPassword(user, "pw"), Host: s.Server.Addr(), Path: database, RawQuery: "sslmode=disable"}
 		return u.String()
 	}
 	var database string
@@ -97,5 +97,5 @@ func limitedUser(t *testing.T, s *harness.Scratch, connections int) string {
 	harness.Must(t, s.Raw, fmt.Sprintf("CREATE USER %s@'%%' IDENTIFIED BY 'pw' WITH MAX_USER_CONNECTIONS %d", user, connections),
 		fmt.Sprintf("GRANT ALL ON %s.* TO %s@'%%'", database, user))
 	t.Cleanup(func() { harness.Exec(t, s.Raw, "DROP USER "+user+"@'%'") })
-	return fmt.Sprintf("%s:pw@tcp(%s)/%s", user, harness.MariaDB.Addr(), database)
+	return fmt.Sprintf("%s:pw@tcp(%s)/%s", user, s.Server.Addr(), database)
 }

@@ -134,7 +134,7 @@ func TestTrapNoArguments(t *testing.T) {
 				query := fmt.Sprintf("INSERT INTO people (name, id) VALUES ('b %d', ?)", i)
 				harness.Exec(t, raw, e.Placeholders(query), fmt.Sprint("b", i))
 			})
-			if e.Name != harness.PgxSimple.Name && naive <= plain {
+			if !e.Is(harness.PgxSimple) && naive <= plain {
 				t.Errorf("%d round trips with an argument, %d without: this is no trap any more", naive, plain)
 			}
 			ours := turns(func(int) { harness.Exec(t, db, "INSERT INTO people (name) VALUES ('c')") })
@@ -165,7 +165,7 @@ func TestTrapSeveralStatements(t *testing.T) {
 				"people": {Column: "id"}, "pets": {Column: "id"},
 			}})
 
-			if s.IsPostgres() && e.Name != harness.PgxSimple.Name {
+			if s.IsPostgres() && !e.Is(harness.PgxSimple) {
 				_, err := s.Raw.Exec("INSERT INTO people (name, id) VALUES ('a', $1); INSERT INTO pets (name, id) VALUES ('b', '1')", harness.Key)
 				if err == nil {
 					t.Error("the naive statement is no error: this is no trap any more")

@@ -223,7 +223,7 @@ func TestSeveralModes(t *testing.T) {
 // its tables allows it.
 func TestSeveralUnfilled(t *testing.T) {
 	t.Parallel()
-	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
+	harness.Each(t, harness.Without18([]harness.Engine{harness.SQLiteFile, harness.PgxDefault}), func(t *testing.T, s *harness.Scratch) {
 		const text = "INSERT INTO people (name) SELECT 'a'; INSERT INTO notes (name) VALUES ('b')"
 		for _, both := range []bool{false, true} {
 			cfg := severalTables(t, s)

@@ -27,6 +27,8 @@ type Engine struct {
 	Params  string         // of the DSN
 	Memory  bool           // SQLite in memory: one connection is all there is
 	mattn   bool           // SQLite through mattn/go-sqlite3
+
+	without18 bool // see Without18
 }
 
 // The engines of the tests: one for each driver in one of its modes, the list of all,

@@ -1,6 +1,8 @@
 package harness
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/keyfill/keyfill/internal/testturn"
@@ -50,12 +52,28 @@ func ByTurns(t *testing.T, engines []Engine) []Engine {
 func InVersions(engines []Engine) (all []Engine) {
 	for _, e := range engines {
 		all = append(all, e)
-		if e.Server == PostgreSQL && PostgreSQL18.Installed() {
-			e.Name, e.Server = e.Name+"-18", PostgreSQL18
+		if e.Server == PostgreSQL && !e.without18 && PostgreSQL18.Installed() {
+			e.Name, e.Server = e.Name+suffix18, PostgreSQL18
 			all = append(all, e)
 		}
 	}
 	return all
+}
+
+// suffix18 ends the names of engines on PostgreSQL 18.
+const suffix18 = "-18"
+
+// Is reports whether e is the other engine, on whatever version of its server.
+func (e Engine) Is(other Engine) bool { return strings.TrimSuffix(e.Name, suffix18) == other.Name }
+
+// Without18 returns engines that have no turn on PostgreSQL 18. It is for tests of
+// INSERT … SELECT without a function of the server that makes UUIDs: that version has one.
+func Without18(engines []Engine) []Engine {
+	engines = slices.Clone(engines)
+	for i := range engines {
+		engines[i].without18 = true
+	}
+	return engines
 }
 
 func namesOf(engines []Engine) (names []string) {
