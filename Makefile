@@ -142,7 +142,7 @@ test: export TURN := $(if $(filter 1,$(WHOLE)),,$(TURN))
 test: export BASE := $(BASE)
 test: servers testrun
 	scripts/by-turns scripts/quickly env KEYFILL_TEST_REQUIRE=1 $(if $(filter 1,$(RACE)),,GOGC=400) AT_ONCE=$(if $(filter 1,$(RACE)),2,3) FIRST='e2e keyfilletcd keyfillredis' LONGEST='$(longest)' scripts/each-module \
-		$(CURDIR)/scripts/longest-first -count=1 -ldflags=-s -p=$(if $(filter 1,$(RACE)),3,4) -parallel=8 -timeout=45m $(if $(filter 1,$(RACE)),-race) $(TESTFLAGS)
+		$(CURDIR)/scripts/longest-first -count=1 -ldflags=-s -p=$(if $(filter 1,$(RACE)),3,4) -parallel=$(if $(filter 1,$(RACE) $(WHOLE)),4,8) -timeout=45m $(if $(filter 1,$(RACE)),-race) $(TESTFLAGS)
 
 # Simulations and laws are shorter under the race detector: see scripts/everything.
 race: export TURN := $(if $(filter 1,$(WHOLE)),,$(TURN))

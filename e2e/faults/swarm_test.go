@@ -177,7 +177,7 @@ func (w *swarm) stop(all []*member) {
 		_ = p.stdin.Close() // an error is that it has ended
 	}
 	for _, p := range all {
-		timer := time.AfterFunc(2*jobPatience, func() { _ = p.cmd.Process.Kill() })
+		timer := time.AfterFunc(time.Until(w.end()), func() { _ = p.cmd.Process.Kill() })
 		if err := p.cmd.Wait(); err != nil {
 			w.t.Errorf("process: %v: %s", err, &p.stderr)
 		}
@@ -222,21 +222,31 @@ func between(least, most time.Duration) func() time.Duration {
 	return func() time.Duration { return least + rand.N(most-least) }
 }
 
+// end returns when a wait for the processes ends in vain: a moment before the test
+// program's own time is up. A busy machine may leave a process without its turn for minutes.
+func (w *swarm) end() time.Time {
+	if end, ok := w.t.Deadline(); ok {
+		return end.Add(-10 * time.Second)
+	}
+	return time.Now().Add(time.Hour)
+}
+
 // await waits until each of the processes has noted something that is wanted
 // after the call.
 func (w *swarm) await(all []*member, what string, wanted func(entry) bool) {
 	w.t.Helper()
-	deadline := time.Now().Add(2 * jobPatience)
+	end := w.end()
 	had := make([]int, len(all))
 	for i, p := range all {
 		had[i] = len(w.journal(p.log))
 	}
 	for i, p := range all {
-		for !slices.ContainsFunc(w.journal(p.log)[had[i]:], wanted) {
-			if time.Now().After(deadline) {
+		// A journal is read as a whole: the longer it gets, the more seldom.
+		for pause := 5 * time.Millisecond; !slices.ContainsFunc(w.journal(p.log)[had[i]:], wanted); pause = min(2*pause, 200*time.Millisecond) {
+			if time.Now().After(end) {
 				w.t.Fatalf("a process did not come to: %s; its errors:%s", what, indent(tally(w.journal(p.log)[had[i]:])))
 			}
-			time.Sleep(10 * time.Millisecond)
+			time.Sleep(pause)
 		}
 	}
 }
