@@ -33,7 +33,7 @@ func TestFaultRows(t *testing.T) {
 				w.job.Statements = (rows + each - 1) / each
 				began := time.Now()
 				for _, p := range w.mustStart(rowsProcesses) {
-					if err := p.cmd.Wait(); err != nil {
+					if err := p.wait(); err != nil {
 						t.Errorf("process: %v: %s", err, &p.stderr)
 					}
 				}

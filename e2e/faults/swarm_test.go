@@ -110,6 +110,25 @@ type member struct {
 	stdin  io.Closer
 	stderr bytes.Buffer
 	log    string // path of its journal
+
+	ended chan struct{} // closed when it has ended, with err
+	err   error
+}
+
+// wait returns when the process has ended.
+func (p *member) wait() error {
+	<-p.ended
+	return p.err
+}
+
+// hasEnded reports whether the process has ended.
+func (p *member) hasEnded() bool {
+	select {
+	case <-p.ended:
+		return true
+	default:
+		return false
+	}
 }
 
 // start starts the process in a place.
@@ -133,13 +152,20 @@ func (w *swarm) start(place int) (*member, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &member{cmd: osexec.Command(os.Args[0]), log: j.Log}
+	p := &member{cmd: osexec.Command(os.Args[0]), log: j.Log, ended: make(chan struct{})}
 	p.cmd.Env = append(os.Environ(), jobVariable+"="+string(text))
 	p.cmd.Stderr = &p.stderr
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
-	return p, p.cmd.Start()
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() { // it ends with the process, which the test kills at the latest
+		p.err = p.cmd.Wait()
+		close(p.ended)
+	}()
+	return p, nil
 }
 
 // mustStart starts processes in the places from 0, which are killed when the
@@ -161,10 +187,10 @@ func (w *swarm) mustStart(places int) []*member {
 // kill ends a process by SIGKILL.
 func (p *member) kill() error {
 	if err := p.cmd.Process.Kill(); err != nil {
-		return fmt.Errorf("the process has ended by itself: %w: %s", p.cmd.Wait(), &p.stderr)
+		return fmt.Errorf("the process has ended by itself: %w: %s", p.wait(), &p.stderr)
 	}
 	// The error is that it was killed, unless it had ended before.
-	if err := p.cmd.Wait(); err == nil || p.stderr.Len() > 0 {
+	if err := p.wait(); err == nil || p.stderr.Len() > 0 {
 		return fmt.Errorf("the process has ended by itself: %s", &p.stderr)
 	}
 	return nil
@@ -178,7 +204,7 @@ func (w *swarm) stop(all []*member) {
 	}
 	for _, p := range all {
 		timer := time.AfterFunc(time.Until(w.end()), func() { _ = p.cmd.Process.Kill() })
-		if err := p.cmd.Wait(); err != nil {
+		if err := p.wait(); err != nil {
 			w.t.Errorf("process: %v: %s", err, &p.stderr)
 		}
 		timer.Stop()
@@ -243,6 +269,9 @@ func (w *swarm) await(all []*member, what string, wanted func(entry) bool) {
 	for i, p := range all {
 		// A journal is read as a whole: the longer it gets, the more seldom.
 		for pause := 5 * time.Millisecond; !slices.ContainsFunc(w.journal(p.log)[had[i]:], wanted); pause = min(2*pause, 200*time.Millisecond) {
+			if p.hasEnded() && !slices.ContainsFunc(w.journal(p.log)[had[i]:], wanted) {
+				w.t.Fatalf("a process has ended before: %s: %v: %s", what, p.err, &p.stderr)
+			}
 			if time.Now().After(end) {
 				w.t.Fatalf("a process did not come to: %s; its errors:%s", what, indent(tally(w.journal(p.log)[had[i]:])))
 			}
