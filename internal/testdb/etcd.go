@@ -30,31 +30,31 @@ type EtcdMember struct {
 // [Server.Need] does.
 func StartEtcd(t testing.TB, members int) []*EtcdMember {
 	t.Helper()
-	var cluster []*EtcdMember
-	var err error
+	cluster, err := startEtcd(members)
+	failOrSkip(t, "etcd", err)
+	t.Cleanup(func() { discardEtcd(cluster) })
+	return cluster
+}
+
+func startEtcd(members int) (cluster []*EtcdMember, err error) {
 	for range 3 { // another process may have taken a port
 		if cluster, err = tryEtcd(members); err == nil || isMissing(err) {
 			break
 		}
 	}
-	if missing := (*missingError)(nil); errors.As(err, &missing) {
-		Skip(t, "etcd", missing.Error())
-	}
-	if err != nil {
-		t.Fatalf("testdb: etcd: %v", err)
-	}
+	return cluster, err
+}
+
+func discardEtcd(cluster []*EtcdMember) {
 	for _, m := range cluster {
-		t.Cleanup(m.local.discard)
+		m.local.discard()
 	}
-	return cluster
 }
 
 func tryEtcd(members int) (cluster []*EtcdMember, err error) {
 	defer func() {
 		if err != nil {
-			for _, m := range cluster {
-				m.local.discard()
-			}
+			discardEtcd(cluster)
 		}
 	}()
 	var peers []string

@@ -65,3 +65,9 @@ func Broken() *Engine {
 	e.install = func(*local) []string { return []string{"/bin/sh", "-c", "echo Disk full.; exit 1"} }
 	return e
 }
+
+// Discard ends a server as [Shared.Main] does after the tests.
+func (s *Shared[S]) Discard() { s.discard() }
+
+// Start starts a server as the first [Shared.Need] does.
+func (s *Shared[S]) Start() error { return s.begin() }

@@ -27,13 +27,18 @@ type RedisServer struct{ local *local }
 // It skips the test as [Server.Need] does.
 func StartRedis(t testing.TB, options ...string) *RedisServer {
 	t.Helper()
-	return startRedis(t, redisEngine(func(l *local) []string {
+	return startRedis(t, redisServer(options...))
+}
+
+// redisServer returns the engine of a server with options.
+func redisServer(options ...string) *Engine {
+	return redisEngine(func(l *local) []string {
 		return append([]string{
 			l.programs["redis-server"], "--port", l.port, "--bind", "127.0.0.1",
 			"--unixsocket", l.engine.socket(l), "--dir", l.data,
 			"--appendonly", "yes", "--appendfsync", "always", "--save", "",
 		}, options...)
-	}))
+	})
 }
 
 // StartRedisCluster returns the running nodes of a Redis Cluster, which share the slots and
@@ -108,12 +113,7 @@ func redisEngine(serve func(l *local) []string) *Engine {
 func startRedis(t testing.TB, e *Engine) *RedisServer {
 	t.Helper()
 	l, err := newLocal(e)
-	if missing := (*missingError)(nil); errors.As(err, &missing) {
-		Skip(t, e.name, missing.Error())
-	}
-	if err != nil {
-		t.Fatalf("testdb: Redis: %v", err)
-	}
+	failOrSkip(t, e.name, err)
 	t.Cleanup(l.discard)
 	return &RedisServer{l}
 }

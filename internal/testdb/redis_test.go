@@ -70,3 +70,22 @@ func TestRedisSentinel(t *testing.T) {
 		return err == nil && strings.HasPrefix(role, "master")
 	})
 }
+
+// TestShared: a server that tests share starts once, ends with the program, and does not
+// start after that.
+func TestShared(t *testing.T) {
+	s := testdb.SharedRedis()
+	one, again := s.Need(t), s.Need(t)
+	if one != again || one.Command(t, "PING") != "PONG" {
+		t.Error("two tests have two servers")
+	}
+	s.Discard()
+	if _, err := one.Ask("PING"); err == nil {
+		t.Error("the server is still running")
+	}
+	unused := testdb.SharedRedis()
+	unused.Discard()
+	if err := unused.Start(); err == nil {
+		t.Error("a server has started after the tests")
+	}
+}

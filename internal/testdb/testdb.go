@@ -115,13 +115,7 @@ func (s *Server) Need(t testing.TB) {
 		}
 		s.startLocal()
 	})
-	switch err := s.err.(type) {
-	case nil:
-	case *missingError:
-		Skip(t, s.engine.name, err.Error())
-	default:
-		t.Fatalf("testdb: %s: %v", s.engine.name, err)
-	}
+	failOrSkip(t, s.engine.name, s.err)
 }
 
 // Installed reports whether the server can be had: its programs are installed, or the
