@@ -115,7 +115,7 @@ var arrows = map[string][]string{
 	"internal/vet":         {module, module + "/dialect", module + "/internal/anchor", module + "/internal/explain", module + "/internal/gosql", module + "/internal/sqlscript", module + "/policy", module + "/rewrite"},
 	"internal/nearest":     {},
 	"internal/reference":   {module + "/policy"},
-	"internal/storetest":   {module + "/keysource"},
+	"internal/storetest":   {module + "/internal/testturn", module + "/keysource"},
 	"internal/testbrowser": {},
 	"internal/testdb":      {},
 	"internal/testrun":     {},

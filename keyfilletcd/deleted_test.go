@@ -5,7 +5,6 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/keyfill/keyfill/internal/testdb"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -13,9 +12,9 @@ import (
 // again in the middle of a series, or less than a series below one, no series is opened
 // that has integers of another one.
 func TestStateDeleted(t *testing.T) {
-	members := testdb.StartEtcd(t, 1)
-	client := etcdClient(t, members)
-	s := opened(t, members)
+	p := newPlace(t)
+	client := etcdClient(t, p.members)
+	s := p.opened(t)
 	st := state("deleted")
 	from := func(first int64, owner string) keysource.SeriesStore {
 		st := st
@@ -29,7 +28,7 @@ func TestStateDeleted(t *testing.T) {
 	}
 	forget := func() {
 		t.Helper()
-		if _, err := client.Delete(t.Context(), "keyfill/states/deleted"); err != nil {
+		if _, err := client.Delete(t.Context(), p.prefix+"states/deleted"); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,119 +1,26 @@
 package keyfilletcd_test
 
 import (
-	"context"
-	"database/sql"
-	"errors"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
-	"time"
 
+	"github.com/keyfill/keyfill/internal/storetest"
 	"github.com/keyfill/keyfill/keyfilletcd"
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// TestFields: what cannot be a store is an error that names the field, and shows neither
-// an address nor a password.
-func TestFields(t *testing.T) {
-	notPEM := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(notPEM, []byte("no certificate"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	good := []string{"etcd-1:2379"}
-	for _, c := range []struct {
-		name string
-		e    keysource.Endpoints
-		want string
-	}{
-		{"none", keysource.Endpoints{}, "endpoints:"},
-		{"no port", keysource.Endpoints{Addresses: []string{"secret"}}, "endpoints:"},
-		{"no such port", keysource.Endpoints{Addresses: []string{"secret:99999"}}, "endpoints:"},
-		{"a password", keysource.Endpoints{Addresses: []string{"http://u:secret@etcd:1"}}, "endpoints:"},
-		{"a path", keysource.Endpoints{Addresses: []string{"http://etcd:1/secret"}}, "endpoints:"},
-		{"another scheme", keysource.Endpoints{Addresses: []string{"redis://secret:1"}}, "endpoints:"},
-		{"two schemes", keysource.Endpoints{Addresses: []string{"http://secret:1", "https://secret:1"}}, "endpoints:"},
-		{"http and tls", keysource.Endpoints{Addresses: []string{"http://secret:1"}, TLS: &keysource.StoreTLS{}}, "endpoints:"},
-		{"no password", keysource.Endpoints{Addresses: good, User: "secret"}, "user_env"},
-		{"no user", keysource.Endpoints{Addresses: good, Password: "secret"}, "user_env"},
-		{"no file", keysource.Endpoints{Addresses: good, TLS: &keysource.StoreTLS{CA: "/nowhere/ca.pem"}}, "tls:"},
-		{"no certificate", keysource.Endpoints{Addresses: good, TLS: &keysource.StoreTLS{Cert: notPEM, Key: notPEM}}, "tls:"},
-	} {
-		s, err := keyfilletcd.Driver{}.OpenEndpoints(c.e)
-		if s != nil || err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%s: %v, %v, want an error about %s", c.name, s, err, c.want)
-		}
-	}
-	for _, e := range []keysource.Endpoints{
-		{Addresses: []string{"etcd-1:2379", "http://etcd-2:2379", "[::1]:2379"}},
-		{Addresses: []string{"https://etcd-1:2379"}},
-		{Addresses: good, TLS: &keysource.StoreTLS{ServerName: "etcd.internal"}},
-		{Addresses: good, User: "shop", Password: "secret", Prefix: "shop/"},
-	} {
-		s, err := keyfilletcd.Driver{}.OpenEndpoints(e)
-		if err != nil {
-			t.Errorf("%+v: %v", e, err)
-			continue
-		}
-		if err := s.Close(); err != nil {
-			t.Errorf("Close before the first use: %v", err)
-		}
-	}
-}
-
-// TestDSN: a store may be named by a text too, and the driver is no driver of databases.
-func TestDSN(t *testing.T) {
-	for dsn, ok := range map[string]bool{
-		"etcd-1:2379": true, "a:1,b:2/shop/": true, "https://a:1,b:2": true,
-		"": false, "etcd": false, "redis://a:1": false, "http://a:1,https://b:2": false,
-	} {
-		s, err := keyfilletcd.Driver{}.OpenStore(dsn)
-		if (err == nil) != ok {
-			t.Errorf("%q: %v", dsn, err)
-		}
-		if err == nil {
-			if err := s.Close(); err != nil {
-				t.Error(err)
-			}
-		}
-	}
-	db, err := sql.Open(keyfilletcd.Name, "a:1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	if err := db.Ping(); err == nil || !strings.Contains(err.Error(), "stores:") {
-		t.Errorf("etcd as a database: %v", err)
-	}
-}
-
-// TestNobodyThere: a store whose servers are not there answers as soon as the context ends,
-// and says what to look at.
-func TestNobodyThere(t *testing.T) {
-	s, err := keyfilletcd.Driver{}.OpenStore("127.0.0.1:1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	// A client that was not made in time has not tried to connect.
-	ctx, err := t.Context(), context.DeadlineExceeded
-	for limit := time.Second; limit < 2*time.Minute && errors.Is(err, context.DeadlineExceeded); limit *= 4 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(t.Context(), limit)
-		defer cancel()
-		_, err = s.Reserver(state("orders")).Reserve(ctx, 1, 0)
-	}
-	if err == nil || errors.Is(err, keysource.ErrStoreState) || !strings.Contains(err.Error(), "a server of etcd cannot be reached: look at endpoints") {
-		t.Errorf("Reserve: %v", err)
-	}
-	_, err = s.Series(state("orders"), keysource.SeriesOwner{Size: 10, Lease: lease, Owner: "a"}).Open(ctx, 0)
-	if err == nil || errors.Is(err, keysource.ErrStoreState) {
-		t.Errorf("Open: %v", err)
-	}
-	if err := s.Close(); err != nil {
-		t.Errorf("Close: %v", err)
-	}
-	if err := s.Bind(t.Context(), state("orders"), "orders.id"); err == nil {
-		t.Error("Bind of a store that is closed has no error")
-	}
+// TestDriver: the driver reads the fields of a policy and DSNs as every driver of stores does.
+func TestDriver(t *testing.T) {
+	storetest.RunDriver(t, storetest.DriverOptions{
+		Driver: keyfilletcd.Driver{}, Name: keyfilletcd.Name,
+		Plain: "http", Secure: "https", Foreign: "redis",
+		Fields: []storetest.Fields{
+			{Name: "no such port", Endpoints: keysource.Endpoints{Addresses: []string{"secret:99999"}}, Want: "endpoints:"},
+			{Name: "no user", Endpoints: keysource.Endpoints{Addresses: []string{"etcd-1:2379"}, Password: "secret"}, Want: "user_env"},
+		},
+		DSNs: map[string]bool{
+			"etcd-1:2379": true, "a:1,b:2/shop/": true, "https://a:1,b:2": true,
+			"": false, "etcd": false, "redis://a:1": false, "http://a:1,https://b:2": false,
+		},
+		Nowhere: "127.0.0.1:1", Unreachable: "a server of etcd cannot be reached",
+	})
 }

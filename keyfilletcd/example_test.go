@@ -2,13 +2,11 @@ package keyfilletcd_test
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
-	"path/filepath"
 	"testing"
 
 	"github.com/keyfill/keyfill"
-	"github.com/keyfill/keyfill/internal/testdb"
+	"github.com/keyfill/keyfill/internal/storetest"
 	"github.com/keyfill/keyfill/keyfilletcd"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
@@ -32,78 +30,20 @@ func ExampleDriver() {
 	// Output: opened
 }
 
-// shards opens databases that are shards of one, whose keys come from etcd.
-func shards(t *testing.T, n int, source string) []*sql.DB {
-	t.Helper()
-	members := testdb.StartEtcd(t, 1)
-	t.Setenv("KEYFILLETCD_TEST", members[0].URL())
-	cfg, err := policy.Parse([]byte(`version: 1
+// TestShards fills the tables of four shards by a policy: no key is in two of them.
+func TestShards(t *testing.T) {
+	t.Setenv("KEYFILLETCD_TEST", shared.Need(t)[0].URL())
+	storetest.Shards(t, func(name, prefix, source string) error {
+		cfg, err := policy.Parse([]byte(`version: 1
 stores:
-  central: {driver: etcd, endpoints_env: KEYFILLETCD_TEST, prefix: test/keys/}
+  central: {driver: etcd, endpoints_env: KEYFILLETCD_TEST, prefix: ` + prefix + `}
 tables:
   orders: {column: id, source: ` + source + `}
 `))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all []*sql.DB
-	for i := range n {
-		name := fmt.Sprintf("keyfilletcd-%s-%d", t.Name(), i)
-		if _, err := keyfill.Register(name, &sqlite.Driver{}, keyfill.Options{Policy: cfg}); err != nil {
-			t.Fatal(err)
-		}
-		db, err := sql.Open(name, filepath.Join(t.TempDir(), "shard.db"))
 		if err != nil {
-			t.Fatal(err)
+			return err
 		}
-		t.Cleanup(func() {
-			if err := db.Close(); err != nil {
-				t.Errorf("Close: %v", err)
-			}
-		})
-		if _, err := db.Exec("CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY, item TEXT)"); err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, db)
-	}
-	return all
-}
-
-// TestShards fills the tables of four shards by a policy: no key is in two of them.
-func TestShards(t *testing.T) {
-	for name, source := range map[string]string{
-		"sequence":  "{kind: sequence, store: central, ensure_schema: true, start: 1}",
-		"recycled":  "{kind: recycled, store: central, ensure_schema: true, series: 1000, start: 1}",
-		"upstream":  "{kind: sequence, upstream: central, ensure_schema: true}",
-		"snowflake": "{kind: snowflake, store: central, worker_lease: 5s}",
-	} {
-		t.Run(name, func(t *testing.T) {
-			var all seen
-			for _, db := range shards(t, 4, source) {
-				for range 20 {
-					if _, err := db.Exec("INSERT INTO orders (item) VALUES ('a'), ('b')"); err != nil {
-						t.Fatal(err)
-					}
-				}
-				rows, err := db.Query("SELECT id FROM orders")
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer rows.Close()
-				for rows.Next() {
-					var key int64
-					if err := rows.Scan(&key); err != nil {
-						t.Fatal(err)
-					}
-					all.add(t, key)
-				}
-				if err := rows.Err(); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if all.count() != 160 {
-				t.Errorf("%d keys, want 160", all.count())
-			}
-		})
-	}
+		_, err = keyfill.Register(name, &sqlite.Driver{}, keyfill.Options{Policy: cfg})
+		return err
+	})
 }

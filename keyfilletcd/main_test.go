@@ -1,17 +1,12 @@
 package keyfilletcd_test
 
 import (
-	"bufio"
-	"context"
-	"fmt"
-	"os"
-	"os/exec"
-	"strconv"
+	"crypto/rand"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
+	"github.com/keyfill/keyfill/internal/storetest"
 	"github.com/keyfill/keyfill/internal/testdb"
 	"github.com/keyfill/keyfill/keyfilletcd"
 	"github.com/keyfill/keyfill/keysource"
@@ -20,40 +15,42 @@ import (
 // lease is the least lease of a member of etcd with the election time-out of its default.
 const lease = 2 * time.Second
 
-// drawVariable makes the test binary a process that draws keys: see startDrawing.
-const drawVariable = "KEYFILLETCD_TEST_DRAW"
+// shared is the member of all tests that do not kill, pause, restore or count it.
+var shared = testdb.SharedEtcd()
 
 func TestMain(m *testing.M) {
-	if text := os.Getenv(drawVariable); text != "" {
-		if err := drawAll(text); err != nil {
-			fmt.Println("error:", err)
-			os.Exit(1)
-		}
-		return
-	}
-	m.Run()
+	storetest.Process(keyfilletcd.Driver{})
+	shared.Main(m)
 }
 
-// open opens a store on some members.
-func open(t testing.TB, members []*testdb.EtcdMember) keysource.Store {
+// place is where the states of a test are.
+type place struct {
+	members []*testdb.EtcdMember
+	prefix  string // of all keys
+}
+
+// newPlace returns a place on the shared member that no other test has.
+func newPlace(t *testing.T) place { return place{shared.Need(t), "keyfill-" + rand.Text() + "/"} }
+
+// opened opens a store that is closed with the test.
+func (p place) opened(t testing.TB) keysource.Store {
 	t.Helper()
-	s, err := keyfilletcd.Driver{}.OpenEndpoints(keysource.Endpoints{Addresses: urls(members)})
+	s, err := keyfilletcd.Driver{}.OpenEndpoints(keysource.Endpoints{Addresses: urls(p.members), Prefix: p.prefix})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s
-}
-
-// opened is open for a store that is closed with the test.
-func opened(t testing.TB, members []*testdb.EtcdMember) keysource.Store {
-	t.Helper()
-	s := open(t, members)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Errorf("Close: %v", err)
 		}
 	})
 	return s
+}
+
+// opened opens a store on members of the test's own.
+func opened(t testing.TB, members []*testdb.EtcdMember) keysource.Store {
+	t.Helper()
+	return place{members, keyfilletcd.DefaultPrefix}.opened(t)
 }
 
 func urls(members []*testdb.EtcdMember) []string {
@@ -64,112 +61,27 @@ func urls(members []*testdb.EtcdMember) []string {
 	return all
 }
 
+// serverOf returns how storetest reaches some members.
+func serverOf(members []*testdb.EtcdMember) *storetest.Server {
+	return &storetest.Server{
+		Driver:  keyfilletcd.Driver{},
+		Addr:    strings.ReplaceAll(strings.Join(urls(members), ","), "http://", ""),
+		Answers: holdsAnswer,
+	}
+}
+
+// holdsAnswer reports whether there is a frame of headers or data of HTTP/2, and not only
+// frames of the connection.
+func holdsAnswer(bytes []byte) bool {
+	for len(bytes) >= 9 {
+		length := int(bytes[0])<<16 | int(bytes[1])<<8 | int(bytes[2])
+		if kind := bytes[3]; kind == 0 || kind == 1 {
+			return true
+		}
+		bytes = bytes[min(len(bytes), 9+length):]
+	}
+	return false
+}
+
 // state is the state of a source, which begins at 1.
-func state(name string) keysource.State {
-	return keysource.State{
-		Name: name, Parameters: "p", Max: 1 << 62,
-		First: func(context.Context) (int64, error) { return 1, nil },
-	}
-}
-
-// source is what tests draw from.
-type source interface {
-	Reserve(ctx context.Context, n int64) (int64, error)
-	Close(ctx context.Context) error
-}
-
-// kinds are the sources that keep states in etcd.
-var kinds = []string{"sequence", "recycled", "leased"}
-
-// newSource opens a source of a kind on a store. All sources of one kind have one state.
-func newSource(s keysource.Store, kind, owner string) (source, error) {
-	env := keysource.Env{StoreWait: time.Minute}
-	switch kind {
-	case "sequence":
-		return keysource.NewSequence(keysource.SequenceOptions{Reserver: s.Reserver(state(kind)), Block: 20}, env)
-	case "recycled":
-		rows := s.Series(state(kind), keysource.SeriesOwner{Size: 1000, Lease: lease, Owner: owner})
-		return keysource.NewRecycled(keysource.RecycledOptions{Store: rows, Size: 1000, Lease: lease, Block: 20}, env)
-	}
-	numbers := state(kind)
-	numbers.Max = 1024
-	return keysource.NewLeased(keysource.LeasedOptions{
-		Store: s.Series(numbers, keysource.SeriesOwner{Size: 1, Lease: lease, Owner: owner}), Lease: lease,
-		Open: func(worker int) (*keysource.Snowflake, error) {
-			return keysource.NewSnowflake(keysource.SnowflakeOptions{
-				Worker: &worker, Marker: s.Marker(state(kind+" marks"), int64(worker), owner),
-			}, env)
-		},
-	}, env)
-}
-
-// drawing is a process that draws keys, each of which it prints.
-type drawing struct {
-	*exec.Cmd
-	lines *bufio.Scanner
-}
-
-// startDrawing starts a process that draws keys from a source of a kind until it is
-// killed. It waits for the time between after each.
-func startDrawing(t *testing.T, members []*testdb.EtcdMember, kind, owner string, between time.Duration) *drawing {
-	t.Helper()
-	command, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := &drawing{Cmd: exec.Command(command)}
-	d.Env = append(os.Environ(), drawVariable+"="+strings.Join([]string{kind, owner, between.String(), strings.Join(urls(members), ",")}, " "))
-	d.Stderr = os.Stderr
-	d.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	out, err := d.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.lines = bufio.NewScanner(out)
-	if err := d.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = d.Process.Kill() // it may have ended
-		_ = d.Wait()
-	})
-	return d
-}
-
-// next returns the next key that the process prints.
-func (d *drawing) next() (int64, error) {
-	if !d.lines.Scan() {
-		return 0, fmt.Errorf("the process has ended (%v)", d.lines.Err())
-	}
-	return strconv.ParseInt(d.lines.Text(), 10, 64)
-}
-
-// drawAll is the process of startDrawing.
-func drawAll(text string) error {
-	var kind, owner, between, addresses string
-	if _, err := fmt.Sscan(text, &kind, &owner, &between, &addresses); err != nil {
-		return err
-	}
-	pause, err := time.ParseDuration(between)
-	if err != nil {
-		return err
-	}
-	s, err := keyfilletcd.Driver{}.OpenStore(addresses)
-	if err != nil {
-		return err
-	}
-	src, err := newSource(s, kind, owner)
-	if err != nil {
-		return err
-	}
-	for {
-		key, err := src.Reserve(context.Background(), 1)
-		if err != nil {
-			return err
-		}
-		if _, err := fmt.Println(key); err != nil {
-			return err
-		}
-		time.Sleep(pause)
-	}
-}
+func state(name string) keysource.State { return storetest.State(name) }

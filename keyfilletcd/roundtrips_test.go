@@ -2,16 +2,14 @@ package keyfilletcd_test
 
 import (
 	"bufio"
-	"fmt"
 	"net/http"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
+	"github.com/keyfill/keyfill/internal/storetest"
 	"github.com/keyfill/keyfill/internal/testdb"
 	"github.com/keyfill/keyfill/keysource"
 )
@@ -47,29 +45,37 @@ func roundTrips(t *testing.T, m *testdb.EtcdMember) (transactions, leases int) {
 	return transactions, leases
 }
 
+// counted returns a member that counts transactions, and what is asked of leases.
+func counted(t *testing.T) storetest.Counted {
+	m := testdb.StartEtcd(t, 1)
+	return storetest.Counted{
+		Open: func() keysource.Store { return opened(t, m) },
+		Count: func() int {
+			transactions, leases := roundTrips(t, m[0])
+			return transactions + leases
+		},
+	}
+}
+
 // TestRoundTrips: a source that is alone needs one transaction for each block, and one to
 // find the state.
 func TestRoundTrips(t *testing.T) {
-	const block, blocks = 100, 50
-	m := testdb.StartEtcd(t, 1)
-	src, err := keysource.NewSequence(keysource.SequenceOptions{Reserver: opened(t, m).Reserver(state("alone")), Block: block}, keysource.Env{StoreWait: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range blocks * block {
-		if _, err := src.Reserve(t.Context(), 1); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := src.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
 	// It is looked for and made, and the block after the last one may be fetched too. An
 	// attempt that failed may have asked as often as the first one: it looks, makes and reserves.
-	missed := int(src.Stats().Fetching.Errors)
-	if n, _ := roundTrips(t, m[0]); n < blocks || n > blocks+3+3*missed {
-		t.Errorf("%d transactions for %d blocks, and %d attempts that failed", n, blocks, missed)
+	storetest.RoundTrips(t, counted(t), func(failed int) int { return 3 + 3*failed })
+}
+
+func TestRoundTripsASecond(t *testing.T) { storetest.RoundTripsASecond(t, counted) }
+
+// sharing returns one state in several stores, each of which has reserved n integers of it.
+func sharing(t *testing.T, members []*testdb.EtcdMember, stores int, n int64) (all []keysource.Reserver) {
+	t.Helper()
+	for range stores {
+		r := opened(t, members).Reserver(state("shared"))
+		storetest.Await(t, r, n, 0)
+		all = append(all, r)
 	}
+	return all
 }
 
 // TestSharedState: sources that reserve from one state at the same time, or by turns, do not
@@ -125,66 +131,4 @@ func metric(t *testing.T, m *testdb.EtcdMember, name string) int {
 	}
 	t.Fatalf("there is no metric %s", name)
 	return 0
-}
-
-// TestRoundTripsASecond measures the round trips of processes that each draw 200 keys a
-// second from one state, with the settings of a policy that says nothing else.
-func TestRoundTripsASecond(t *testing.T) {
-	const rate, lasts = 200, 12 * time.Second
-	if testing.Short() && os.Getenv("KEYFILL_TEST_REQUIRE") != "1" {
-		t.Skip("it takes a minute")
-	}
-	for _, kind := range kinds {
-		for _, processes := range []int{1, 8} {
-			t.Run(fmt.Sprint(kind, processes), func(t *testing.T) {
-				m := testdb.StartEtcd(t, 1)
-				var group sync.WaitGroup
-				for i := range processes {
-					src, err := usual(opened(t, m), kind, fmt.Sprint("owner", i))
-					if err != nil {
-						t.Fatal(err)
-					}
-					group.Go(func() {
-						tick := time.NewTicker(time.Second / rate)
-						defer tick.Stop()
-						for end := time.Now().Add(lasts); time.Now().Before(end); <-tick.C {
-							if _, err := src.Reserve(t.Context(), 1); err != nil {
-								t.Error(err)
-								return
-							}
-						}
-					})
-				}
-				group.Wait()
-				transactions, leases := roundTrips(t, m[0])
-				if transactions == 0 {
-					t.Fatal("the member has answered no transaction: this test reads its metrics wrongly")
-				}
-				perSecond := float64(transactions+leases) / lasts.Seconds() / float64(processes)
-				t.Logf("%s, processes: %d, round trips a second of each: %.2f (%d transactions, %d of leases)", kind, processes, perSecond, transactions, leases)
-			})
-		}
-	}
-}
-
-// usual opens a source with the default lease and the default blocks of a policy.
-func usual(s keysource.Store, kind, owner string) (source, error) {
-	env := keysource.Env{StoreWait: time.Hour} // however slow the server is, no request fails
-	switch kind {
-	case "sequence":
-		return keysource.NewSequence(keysource.SequenceOptions{Reserver: s.Reserver(state(kind))}, env)
-	case "recycled":
-		rows := s.Series(state(kind), keysource.SeriesOwner{Size: keysource.DefaultSeries, Lease: keysource.DefaultLease, Owner: owner})
-		return keysource.NewRecycled(keysource.RecycledOptions{Store: rows}, env)
-	}
-	numbers := state(kind)
-	numbers.Max = 1024
-	return keysource.NewLeased(keysource.LeasedOptions{
-		Store: s.Series(numbers, keysource.SeriesOwner{Size: 1, Lease: keysource.DefaultLease, Owner: owner}),
-		Open: func(worker int) (*keysource.Snowflake, error) {
-			return keysource.NewSnowflake(keysource.SnowflakeOptions{
-				Worker: &worker, Marker: s.Marker(state(kind+" marks"), int64(worker), owner),
-			}, env)
-		},
-	}, env)
 }

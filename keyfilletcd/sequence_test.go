@@ -11,6 +11,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/keyfill/keyfill/internal/storetest"
 	"github.com/keyfill/keyfill/internal/testdb"
 	"github.com/keyfill/keyfill/keysource"
 )
@@ -43,20 +44,20 @@ func stored(t *testing.T, client *clientv3.Client, prefix string) map[string]int
 // TestCounts: a reservation writes one key for each digit of it that is not 0, with where the
 // sequence stood. The state's key changes where it has to name another count.
 func TestCounts(t *testing.T) {
-	m := testdb.StartEtcd(t, 1)
-	client := etcdClient(t, m)
+	p := newPlace(t)
+	client := etcdClient(t, p.members)
 	whole := state("counted")
 	whole.Max = math.MaxInt64
-	r := opened(t, m).Reserver(whole)
+	r := p.opened(t).Reserver(whole)
 	next := int64(1)
 	for _, n := range []int64{1000, 1000, 1, 1320, 5_000_000_000_000_000_000} {
-		if got := reserve(t, r, n, next); got.First != next {
+		if got := storetest.Await(t, r, n, next); got.First != next {
 			t.Errorf("Reserve(%d): %+v, want %d", n, got, next)
 		}
 		next += n
 	}
 	want := map[string]int64{"1000=2002": 3, "1=2001": 1, "300=2002": 1, "20=2002": 1, "5000000000000000000=3322": 1}
-	got := stored(t, client, "keyfill/counts/counted/")
+	got := stored(t, client, p.prefix+"counts/counted/")
 	for key, version := range want {
 		if got[key] != version {
 			t.Errorf("%s has the version %d, want %d", key, got[key], version)
@@ -65,7 +66,7 @@ func TestCounts(t *testing.T) {
 	if len(got) != len(want) {
 		t.Errorf("the counts are %v, want %v", got, want)
 	}
-	for key, version := range stored(t, client, "keyfill/states/counted") {
+	for key, version := range stored(t, client, p.prefix+"states/counted") {
 		if version != 1+4 || !strings.Contains(key, `"base":1,"counts":"1000 1 20 300 5000000000000000000",`) {
 			t.Errorf("the state is %s, written %d times", key, version)
 		}
@@ -75,14 +76,14 @@ func TestCounts(t *testing.T) {
 // TestCountsOver: who does not know how much others have reserved, and asks for more than
 // there is, gets nothing, and neither does anybody after that.
 func TestCountsOver(t *testing.T) {
-	m := testdb.StartEtcd(t, 1)
+	p := newPlace(t)
 	whole := state("over")
 	whole.Max = math.MaxInt64
-	one, two := opened(t, m).Reserver(whole), opened(t, m).Reserver(whole)
+	one, two := p.opened(t).Reserver(whole), p.opened(t).Reserver(whole)
 	const third = 3_000_000_000_000_000_000
-	reserve(t, two, third, 0)
+	storetest.Await(t, two, third, 0)
 	for i := range int64(2) {
-		if got := reserve(t, one, third, 0); got.First != 1+(i+1)*third || got.N != third {
+		if got := storetest.Await(t, one, third, 0); got.First != 1+(i+1)*third || got.N != third {
 			t.Errorf("Reserve: %+v", got)
 		}
 	}
@@ -97,11 +98,11 @@ func TestCountsOver(t *testing.T) {
 
 // TestDigitsOfAll: every size of a reservation is the sum of its counts.
 func TestDigitsOfAll(t *testing.T) {
-	m := testdb.StartEtcd(t, 1)
-	r := opened(t, m).Reserver(state("digits"))
+	p := newPlace(t)
+	r := p.opened(t).Reserver(state("digits"))
 	next := int64(1)
 	for n := int64(1); n < 1<<58; n = n*7/2 + 1 {
-		if got := reserve(t, r, n, next); got.First != next {
+		if got := storetest.Await(t, r, n, next); got.First != next {
 			t.Errorf("Reserve(%d): %+v, want %d", n, got, next)
 		}
 		next += n
@@ -111,12 +112,12 @@ func TestDigitsOfAll(t *testing.T) {
 // TestCopied: counts that were copied without their versions reserve nothing a second time. A
 // state that is raised goes on.
 func TestCopied(t *testing.T) {
-	m := testdb.StartEtcd(t, 1)
-	client := etcdClient(t, m)
-	const counts = "keyfill/counts/copied/"
-	first := opened(t, m).Reserver(state("copied"))
+	p := newPlace(t)
+	client := etcdClient(t, p.members)
+	counts := p.prefix + "counts/copied/"
+	first := p.opened(t).Reserver(state("copied"))
 	for range 5 {
-		reserve(t, first, 1000, 0)
+		storetest.Await(t, first, 1000, 0)
 	}
 	before, err := client.Get(t.Context(), counts, clientv3.WithPrefix())
 	if err != nil || len(before.Kvs) != 1 {
@@ -132,7 +133,7 @@ func TestCopied(t *testing.T) {
 		}
 	}
 	copied()
-	other := opened(t, m).Reserver(state("copied"))
+	other := p.opened(t).Reserver(state("copied"))
 	for range 2 {
 		if got, err := other.Reserve(t.Context(), 1000, 0); !errors.Is(err, keysource.ErrStoreState) {
 			t.Errorf("Reserve: %+v, %v, want an error", got, err)
@@ -153,8 +154,8 @@ func TestCopied(t *testing.T) {
 	}
 	// By hand, as the error says.
 	copied()
-	change(t, client, "keyfill/states/copied", func(fields map[string]any) { fields["base"] = 9000 })
-	for _, r := range []keysource.Reserver{first, other, opened(t, m).Reserver(state("copied"))} {
+	change(t, client, p.prefix+"states/copied", func(fields map[string]any) { fields["base"] = 9000 })
+	for _, r := range []keysource.Reserver{first, other, p.opened(t).Reserver(state("copied"))} {
 		if got, err := r.Reserve(t.Context(), 1000, 0); err != nil || got.First < 9000 {
 			t.Errorf("Reserve: %+v, %v, want it to begin at 9000 or above", got, err)
 		}
@@ -164,19 +165,19 @@ func TestCopied(t *testing.T) {
 // TestCountDeleted: where somebody has deleted counts, nothing is reserved until the state was
 // raised and does not name them any more.
 func TestCountDeleted(t *testing.T) {
-	m := testdb.StartEtcd(t, 1)
-	client := etcdClient(t, m)
-	knows := opened(t, m).Reserver(state("deleted"))
+	p := newPlace(t)
+	client := etcdClient(t, p.members)
+	knows := p.opened(t).Reserver(state("deleted"))
 	for range 5 {
-		reserve(t, knows, 1000, 0)
+		storetest.Await(t, knows, 1000, 0)
 	}
-	reserve(t, knows, 20, 0)
+	storetest.Await(t, knows, 20, 0)
 	for _, gone := range []string{"1000", "20"} {
-		key := "keyfill/counts/deleted/" + gone
+		key := p.prefix + "counts/deleted/" + gone
 		if _, err := client.Delete(t.Context(), key); err != nil {
 			t.Fatal(err)
 		}
-		for _, r := range []keysource.Reserver{knows, opened(t, m).Reserver(state("deleted"))} {
+		for _, r := range []keysource.Reserver{knows, p.opened(t).Reserver(state("deleted"))} {
 			for _, n := range []int64{1000, 20} {
 				if got, err := r.Reserve(t.Context(), n, 0); !errors.Is(err, keysource.ErrStoreState) {
 					t.Errorf("%s is gone: Reserve(%d): %+v, %v, want an error", gone, n, got, err)
@@ -189,11 +190,11 @@ func TestCountDeleted(t *testing.T) {
 		if answer, err := client.Get(t.Context(), key); err != nil || len(answer.Kvs) > 0 {
 			t.Errorf("%s is gone: it was written again, or %v", gone, err)
 		}
-		change(t, client, "keyfill/states/deleted", func(fields map[string]any) {
+		change(t, client, p.prefix+"states/deleted", func(fields map[string]any) {
 			fields["base"] = 50_000
 			fields["counts"] = ""
 		})
-		for _, r := range []keysource.Reserver{knows, opened(t, m).Reserver(state("deleted"))} {
+		for _, r := range []keysource.Reserver{knows, p.opened(t).Reserver(state("deleted"))} {
 			for _, n := range []int64{1000, 20} {
 				if got, err := r.Reserve(t.Context(), n, 0); err != nil || got.First < 50_000 {
 					t.Errorf("Reserve(%d): %+v, %v, want it to begin at 50000 or above", n, got, err)
@@ -228,15 +229,15 @@ func change(t *testing.T, client *clientv3.Client, key string, do func(fields ma
 // state that was changed for another kind of source while this one knows it. Nothing is
 // reserved then.
 func TestCountsOfOthers(t *testing.T) {
-	m := testdb.StartEtcd(t, 1)
-	client := etcdClient(t, m)
-	r := opened(t, m).Reserver(state("others"))
-	reserve(t, r, 10, 0)
+	p := newPlace(t)
+	client := etcdClient(t, p.members)
+	r := p.opened(t).Reserver(state("others"))
+	storetest.Await(t, r, 10, 0)
 	for _, one := range []struct{ key, value string }{
-		{"keyfill/counts/others/ten", "1"}, {"keyfill/counts/others/-10", "1"}, {"keyfill/counts/others/0", "1"},
-		{"keyfill/counts/others/20", "many"}, {"keyfill/states/others", `{"kind":"series","base":1}`},
-		{"keyfill/states/others", `{"kind":"sequence","parameters":"others","base":1}`},
-		{"keyfill/states/others", `{"kind":"sequence","base":0}`}, {"keyfill/states/others", "1"},
+		{p.prefix + "counts/others/ten", "1"}, {p.prefix + "counts/others/-10", "1"}, {p.prefix + "counts/others/0", "1"},
+		{p.prefix + "counts/others/20", "many"}, {p.prefix + "states/others", `{"kind":"series","base":1}`},
+		{p.prefix + "states/others", `{"kind":"sequence","parameters":"others","base":1}`},
+		{p.prefix + "states/others", `{"kind":"sequence","base":0}`}, {p.prefix + "states/others", "1"},
 	} {
 		before, err := client.Get(t.Context(), one.key)
 		if err != nil {
@@ -245,8 +246,8 @@ func TestCountsOfOthers(t *testing.T) {
 		if _, err := client.Put(t.Context(), one.key, one.value); err != nil {
 			t.Fatal(err)
 		}
-		counted := stored(t, client, "keyfill/counts/others/10=")
-		for _, r := range []keysource.Reserver{r, opened(t, m).Reserver(state("others"))} {
+		counted := stored(t, client, p.prefix+"counts/others/10=")
+		for _, r := range []keysource.Reserver{r, p.opened(t).Reserver(state("others"))} {
 			if got, err := r.Reserve(t.Context(), 10, 0); !errors.Is(err, keysource.ErrStoreState) {
 				t.Errorf("%s=%s: Reserve: %+v, %v, want an error", one.key, one.value, got, err)
 			}
@@ -254,7 +255,7 @@ func TestCountsOfOthers(t *testing.T) {
 				t.Errorf("%s=%s: Advance: %v, want an error", one.key, one.value, err)
 			}
 		}
-		if now := stored(t, client, "keyfill/counts/others/10="); len(before.Kvs) > 0 && !maps.Equal(now, counted) {
+		if now := stored(t, client, p.prefix+"counts/others/10="); len(before.Kvs) > 0 && !maps.Equal(now, counted) {
 			t.Errorf("%s=%s: the counts are %v, want %v", one.key, one.value, now, counted)
 		}
 		if len(before.Kvs) > 0 {
@@ -265,17 +266,17 @@ func TestCountsOfOthers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		reserve(t, r, 10, 0)
+		storetest.Await(t, r, 10, 0)
 	}
 }
 
 // TestAdvanceAtOnce: what is reserved while the state is raised comes once, below or above.
 func TestAdvanceAtOnce(t *testing.T) {
-	m := testdb.StartEtcd(t, 1)
-	var all seen
+	p := newPlace(t)
+	var all storetest.Seen
 	done := make(chan struct{})
 	for range 4 {
-		r := opened(t, m).Reserver(state("raised"))
+		r := p.opened(t).Reserver(state("raised"))
 		go func() {
 			defer func() { done <- struct{}{} }()
 			for range 200 {
@@ -285,26 +286,26 @@ func TestAdvanceAtOnce(t *testing.T) {
 					return
 				}
 				for i := range int64(3) {
-					all.add(t, got.First+i)
+					all.Add(t, got.First+i)
 				}
 			}
 		}()
 	}
-	raiser := opened(t, m).Reserver(state("raised"))
+	raiser := p.opened(t).Reserver(state("raised"))
 	for to := int64(100); to <= 2000; to += 100 {
 		if err := raiser.Advance(context.WithoutCancel(t.Context()), to); err != nil {
 			t.Error(err)
 		}
-		if got := reserve(t, raiser, 1, to); got.First < to {
+		if got := storetest.Await(t, raiser, 1, to); got.First < to {
 			t.Errorf("after an advance to %d: %+v", to, got)
 		} else {
-			all.add(t, got.First)
+			all.Add(t, got.First)
 		}
 	}
 	for range 4 {
 		<-done
 	}
-	if n := all.count(); n != 4*200*3+20 {
+	if n := all.Count(); n != 4*200*3+20 {
 		t.Errorf("%d keys", n)
 	}
 }

@@ -3,187 +3,29 @@ package keyfillredis_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/keyfill/keyfill/internal/storetest"
 	"github.com/keyfill/keyfill/internal/testdb"
 	"github.com/keyfill/keyfill/keyfillredis"
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// drawers are processes that draw from a store, of which each key is noted.
-type drawers struct {
-	all   seen
-	drawn []*counter
-}
-
-// startDrawers starts some processes, which end with the test.
-func startDrawers(t *testing.T, n int, dsn, kind string) *drawers {
-	t.Helper()
-	ds := &drawers{}
-	var readers sync.WaitGroup
-	t.Cleanup(readers.Wait) // when the processes were killed
-	for i := range n {
-		d := startDrawing(t, dsn, kind, fmt.Sprint("owner", i), 3*time.Millisecond)
-		c := newCounter()
-		ds.drawn = append(ds.drawn, c)
-		readers.Go(func() {
-			for {
-				key, err := d.next()
-				if err != nil {
-					c.end()
-					return
-				}
-				ds.all.add(t, key)
-				c.one()
-			}
-		})
-	}
-	return ds
-}
-
-// goOn waits until each process has drawn more keys than a block has: the store was asked.
-func (ds *drawers) goOn(t *testing.T, when string) {
-	t.Helper()
-	began := time.Now()
-	for i, c := range ds.drawn {
-		if !c.await(t, 60) {
-			t.Fatalf("process %d has ended %s", i, when)
-		}
-	}
-	t.Logf("%s all processes had 60 more keys after %v", when, time.Since(began).Round(time.Millisecond))
-}
-
 // TestServerKilled: sources of three processes draw from a server that is killed and started
 // again. No key comes twice, and each process goes on.
 func TestServerKilled(t *testing.T) {
-	for _, kind := range kinds {
+	for _, kind := range storetest.Kinds {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			server := testdb.StartRedis(t)
-			ds := startDrawers(t, 3, "redis://"+server.Addr(), kind)
-			ds.goOn(t, "at first")
+			drawers := storetest.StartDrawers(t, 3, serverOf(server), storetest.SourceOptions{Kind: kind, Name: kind, Lease: lease})
+			drawers.GoOn(t, "at first")
 			for range 3 {
 				server.Kill(t)
 				server.Restart(t)
-				ds.goOn(t, "after the server was killed")
-			}
-			t.Logf("%d keys", ds.all.count())
-		})
-	}
-}
-
-// counter counts what a process has drawn.
-type counter struct {
-	mu      sync.Mutex
-	n       int
-	ended   bool
-	changed chan struct{} // closed at the next change
-}
-
-func newCounter() *counter { return &counter{changed: make(chan struct{})} }
-
-func (c *counter) change(f func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	f()
-	close(c.changed)
-	c.changed = make(chan struct{})
-}
-
-func (c *counter) one() { c.change(func() { c.n++ }) }
-func (c *counter) end() { c.change(func() { c.ended = true }) }
-
-// await waits until n more were drawn. It returns false where the process has ended.
-func (c *counter) await(t *testing.T, n int) bool {
-	t.Helper()
-	c.mu.Lock()
-	want := c.n + n
-	c.mu.Unlock()
-	for {
-		c.mu.Lock()
-		have, ended, changed := c.n, c.ended, c.changed
-		c.mu.Unlock()
-		if have >= want {
-			return true
-		}
-		if ended {
-			return false
-		}
-		select {
-		case <-changed:
-		case <-t.Context().Done():
-			return false
-		}
-	}
-}
-
-// TestProcessesKilled: processes are killed one after the other, and others take their place.
-// No key comes twice.
-func TestProcessesKilled(t *testing.T) {
-	server := testdb.StartRedis(t)
-	for _, kind := range kinds {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			var all seen
-			for i := range 5 {
-				d := startDrawing(t, "redis://"+server.Addr(), kind, fmt.Sprint("owner", i), 0)
-				take(t, &all, d, 30+i) // in the middle of a block
-				if err := d.Process.Kill(); err != nil {
-					t.Fatal(err)
-				}
-				for key, err := d.next(); err == nil; key, err = d.next() {
-					all.add(t, key) // what it had printed
-				}
-			}
-		})
-	}
-}
-
-// take reads keys that a process has drawn.
-func take(t *testing.T, all *seen, d *drawing, n int) {
-	t.Helper()
-	for range n {
-		key, err := d.next()
-		if err != nil {
-			t.Fatal(err)
-		}
-		all.add(t, key)
-	}
-}
-
-// TestStopped: a process that is stopped for longer than its lease has lost what it leased
-// to another one, and makes no key that the other one makes.
-func TestStopped(t *testing.T) {
-	server := testdb.StartRedis(t)
-	for _, kind := range kinds[1:] {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			var all seen
-			dsn := "redis://" + server.Addr()
-			one := startDrawing(t, dsn, kind, "one", 5*time.Millisecond)
-			take(t, &all, one, 100)
-			stop(t, one)
-			rows := opened(t, server).Series(ofKind(kind), keysource.SeriesOwner{Size: sizeOf(kind), Lease: lease, Owner: "two"})
-			taken := takeOver(t, rows)
-			if taken.Epoch != 2 {
-				t.Errorf("what was taken over is %+v", taken)
-			}
-			if err := rows.GiveUp(t.Context(), taken, taken.Next); err != nil {
-				t.Fatal(err)
-			}
-			two := startDrawing(t, dsn, kind, "three", 5*time.Millisecond)
-			take(t, &all, two, 100)
-			resume(t, one)
-			for range 5 {
-				take(t, &all, one, 50)
-				take(t, &all, two, 50)
-			}
-			if now, err := rows.Own(t.Context()); err != nil || now.First != 0 {
-				t.Errorf("what was given up: %+v, %v", now, err)
+				drawers.GoOn(t, "after the server was killed")
 			}
 		})
 	}
@@ -196,22 +38,22 @@ func TestRestored(t *testing.T) {
 	server := testdb.StartRedis(t)
 	st := state("orders")
 	saw, other := opened(t, server).Reserver(st), opened(t, server).Reserver(st)
-	before := reserve(t, saw, 10, 0)
-	if same := reserve(t, other, 10, 0); same.Server != before.Server {
+	before := storetest.Await(t, saw, 10, 0)
+	if same := storetest.Await(t, other, 10, 0); same.Server != before.Server {
 		t.Errorf("one server is called %q and %q", before.Server, same.Server)
 	}
 	server.Kill(t)
 	restore := server.Save(t)
 	server.Restart(t)
-	again := reserve(t, saw, 10, 11)
+	again := storetest.Await(t, saw, 10, 11)
 	if again.First != 21 || again.Server == before.Server {
 		t.Errorf("after a restart: %+v, and %+v before", again, before)
 	}
-	reserve(t, other, 10, 0)
+	storetest.Await(t, other, 10, 0)
 	server.Kill(t)
 	restore()
 	server.Restart(t)
-	back := reserve(t, saw, 10, 31)
+	back := storetest.Await(t, saw, 10, 31)
 	if back.First != 21 || back.Server == again.Server {
 		t.Errorf("a restored server answers with %+v, and with %+v before: neither where it stands nor another server", back, again)
 	}
@@ -239,7 +81,7 @@ func atEither(t *testing.T, at *string) keysource.Store {
 	if err := keyfillredis.Register(name, client); err != nil {
 		t.Fatal(err)
 	}
-	return registered(t, name)
+	return registered(t, name, "")
 }
 
 // TestFailover: a source notices that a replica has taken over that lacks the last writes,
@@ -260,12 +102,12 @@ func TestFailover(t *testing.T) {
 		}
 		defer src.Close(t.Context())
 		sources[remedy] = src
-		last[src] = draw(t, src, 0)
+		last[src] = drawAbove(t, src, 0)
 	}
 	failOver(t, primary, replica, func() {
 		for _, src := range sources {
 			for range 5 {
-				last[src] = draw(t, src, last[src])
+				last[src] = drawAbove(t, src, last[src])
 			}
 		}
 	})
@@ -274,7 +116,7 @@ func TestFailover(t *testing.T) {
 		t.Errorf("a store that has gone back: %v, want %v", err, keysource.ErrStoreBack)
 	}
 	src := sources[keysource.RemedyAdvance]
-	draw(t, src, last[src])
+	drawAbove(t, src, last[src])
 }
 
 // TestFailoverOfOthers: a source whose own integers are all there asks the table after a
@@ -293,17 +135,17 @@ func TestFailoverOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer src.Close(t.Context())
-	draw(t, src, 0)
+	drawAbove(t, src, 0)
 	failOver(t, primary, replica, func() {
-		got := reserve(t, opened(t, primary).Reserver(state("orders")), 7, 0)
+		got := storetest.Await(t, opened(t, primary).Reserver(state("orders")), 7, 0)
 		greatest = got.First + 6 // another process has stored them
 	})
 	at = replica.Addr()
-	draw(t, src, greatest)
+	drawAbove(t, src, greatest)
 }
 
-// draw draws a key above another one.
-func draw(t *testing.T, src *keysource.Sequence, above int64) int64 {
+// drawAbove draws a key above another one.
+func drawAbove(t *testing.T, src *keysource.Sequence, above int64) int64 {
 	t.Helper()
 	got, err := src.Reserve(t.Context(), 1)
 	if err != nil || got <= above {
@@ -328,11 +170,11 @@ func TestSentinel(t *testing.T) {
 	}
 	defer s.Close()
 	r := s.Reserver(state("orders"))
-	before := reserve(t, r, 10, 0)
+	before := storetest.Await(t, r, 10, 0)
 	replica.Reach(t, primary)
 	primary.Kill(t)
 	sentinel.Command(t, "SENTINEL", "SET", "main", "down-after-milliseconds", "1000")
-	after := reserve(t, r, 10, 11)
+	after := storetest.Await(t, r, 10, 11)
 	if after.First != 11 || after.Server == before.Server {
 		t.Errorf("after a failover: %+v, and %+v before", after, before)
 	}
@@ -360,7 +202,7 @@ func TestPaused(t *testing.T) {
 	t.Parallel()
 	server := testdb.StartRedis(t)
 	r := opened(t, server).Reserver(state("orders"))
-	reserve(t, r, 1, 0)
+	storetest.Await(t, r, 1, 0)
 	server.Command(t, "CLIENT", "PAUSE", "600000", "WRITE")
 	ctx, cancel := context.WithCancel(t.Context())
 	answered := make(chan error)
@@ -378,15 +220,15 @@ func TestPaused(t *testing.T) {
 		t.Errorf("a question that was given up: %v", err)
 	}
 	server.Command(t, "CLIENT", "UNPAUSE")
-	if got := reserve(t, r, 1, 0); got.First < 2 {
+	if got := storetest.Await(t, r, 1, 0); got.First < 2 {
 		t.Errorf("after the pause: %+v", got)
 	}
 }
 
 // TestScriptsForgotten: a server that was told to forget the scripts gets them again.
 func TestScriptsForgotten(t *testing.T) {
-	server := testdb.StartRedis(t)
-	r := opened(t, server).Reserver(state("orders"))
+	server := shared.Need(t)
+	r := openedBelow(t, newPrefix(), server).Reserver(state("orders"))
 	for want := range int64(3) {
 		if got, err := r.Reserve(t.Context(), 1, 0); err != nil || got.First != want+1 {
 			t.Errorf("%+v, %v, want %d", got, err, want+1)

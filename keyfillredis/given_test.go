@@ -9,15 +9,16 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/keyfill/keyfill/internal/storetest"
 	"github.com/keyfill/keyfill/internal/testdb"
 	"github.com/keyfill/keyfill/keyfillredis"
 	"github.com/keyfill/keyfill/keysource"
 )
 
 // registered opens a store of a driver that was registered with a client.
-func registered(t *testing.T, name string) keysource.Store {
+func registered(t *testing.T, name, prefix string) keysource.Store {
 	t.Helper()
-	s := openDriver(t, name, "")
+	s := openDriver(t, name, prefix)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Errorf("Close: %v", err)
@@ -78,7 +79,7 @@ func TestRegister(t *testing.T) {
 	}
 	for range 2 {
 		s := openDriver(t, "redis-given", "shop/")
-		reserve(t, s.Reserver(state("orders")), 1, 0)
+		storetest.Await(t, s.Reserver(state("orders")), 1, 0)
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}

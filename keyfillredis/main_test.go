@@ -1,17 +1,11 @@
 package keyfillredis_test
 
 import (
-	"bufio"
-	"context"
-	"fmt"
-	"os"
-	"os/exec"
-	"strconv"
-	"strings"
-	"syscall"
+	"crypto/rand"
 	"testing"
 	"time"
 
+	"github.com/keyfill/keyfill/internal/storetest"
 	"github.com/keyfill/keyfill/internal/testdb"
 	"github.com/keyfill/keyfill/keyfillredis"
 	"github.com/keyfill/keyfill/keysource"
@@ -20,40 +14,36 @@ import (
 // lease is the lease of the owners in these tests.
 const lease = 2 * time.Second
 
-// drawVariable makes the test binary a process that draws keys: see startDrawing.
-const drawVariable = "KEYFILLREDIS_TEST_DRAW"
+// shared is the server of all tests that do not kill, pause, configure, restore or count it.
+var shared = testdb.SharedRedis()
 
 func TestMain(m *testing.M) {
-	if text := os.Getenv(drawVariable); text != "" {
-		if err := drawAll(text); err != nil {
-			fmt.Println("error:", err)
-			os.Exit(1)
-		}
-		return
-	}
-	m.Run()
+	storetest.Process(keyfillredis.Driver{})
+	shared.Main(m)
 }
 
-// open opens a store on a server, or on the nodes of a cluster.
-func open(t testing.TB, servers ...*testdb.RedisServer) keysource.Store {
+// newPrefix returns a prefix for the keys of one test on the shared server.
+func newPrefix() string { return "keyfill-" + rand.Text() + "/" }
+
+// openedBelow opens a store whose keys have a prefix, and which is closed with the test.
+func openedBelow(t testing.TB, prefix string, servers ...*testdb.RedisServer) keysource.Store {
 	t.Helper()
-	s, err := keyfillredis.Driver{}.OpenEndpoints(keysource.Endpoints{Addresses: addressesOf(servers)})
+	s, err := keyfillredis.Driver{}.OpenEndpoints(keysource.Endpoints{Addresses: addressesOf(servers), Prefix: prefix})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s
-}
-
-// opened is open for a store that is closed with the test.
-func opened(t testing.TB, servers ...*testdb.RedisServer) keysource.Store {
-	t.Helper()
-	s := open(t, servers...)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Errorf("Close: %v", err)
 		}
 	})
 	return s
+}
+
+// opened opens a store on a server of the test's own, or on the nodes of a cluster.
+func opened(t testing.TB, servers ...*testdb.RedisServer) keysource.Store {
+	t.Helper()
+	return openedBelow(t, keyfillredis.DefaultPrefix, servers...)
 }
 
 func addressesOf(servers []*testdb.RedisServer) []string {
@@ -64,112 +54,19 @@ func addressesOf(servers []*testdb.RedisServer) []string {
 	return all
 }
 
+// serverOf returns how storetest reaches a server. A script answers with a list.
+func serverOf(s *testdb.RedisServer) *storetest.Server {
+	return &storetest.Server{
+		Driver: keyfillredis.Driver{}, Scheme: "redis://", Addr: s.Addr(),
+		Answers: func(bytes []byte) bool { return bytes[0] == '*' },
+	}
+}
+
 // state is the state of a source, which begins at 1.
-func state(name string) keysource.State {
-	return keysource.State{
-		Name: name, Parameters: "p", Max: 1 << 62,
-		First: func(context.Context) (int64, error) { return 1, nil },
-	}
-}
+func state(name string) keysource.State { return storetest.State(name) }
 
-// source is what tests draw from.
-type source interface {
-	Reserve(ctx context.Context, n int64) (int64, error)
-	Close(ctx context.Context) error
-}
-
-// kinds are the sources that keep states in Redis.
-var kinds = []string{"sequence", "recycled", "leased"}
-
-// newSource opens a source of a kind on a store. All sources of one kind have one state.
-func newSource(s keysource.Store, kind, owner string) (source, error) {
-	env := keysource.Env{StoreWait: time.Minute}
-	switch kind {
-	case "sequence":
-		return keysource.NewSequence(keysource.SequenceOptions{Reserver: s.Reserver(state(kind)), Block: 20}, env)
-	case "recycled":
-		rows := s.Series(state(kind), keysource.SeriesOwner{Size: 1000, Lease: lease, Owner: owner})
-		return keysource.NewRecycled(keysource.RecycledOptions{Store: rows, Size: 1000, Lease: lease, Block: 20}, env)
-	}
-	numbers := state(kind)
-	numbers.Max = 1024
-	return keysource.NewLeased(keysource.LeasedOptions{
-		Store: s.Series(numbers, keysource.SeriesOwner{Size: 1, Lease: lease, Owner: owner}), Lease: lease,
-		Open: func(worker int) (*keysource.Snowflake, error) {
-			return keysource.NewSnowflake(keysource.SnowflakeOptions{
-				Worker: &worker, Marker: s.Marker(state(kind+" marks"), int64(worker), owner),
-			}, env)
-		},
-	}, env)
-}
-
-// drawing is a process that draws keys, each of which it prints.
-type drawing struct {
-	*exec.Cmd
-	lines *bufio.Scanner
-}
-
-// startDrawing starts a process that draws keys from a source of a kind, whose store is a
-// DSN, until it is killed. It waits for the time between after each.
-func startDrawing(t *testing.T, dsn, kind, owner string, between time.Duration) *drawing {
+// draw draws n keys from a source of a kind, whose state other stores have too.
+func draw(t *testing.T, all *storetest.Seen, s keysource.Store, kind, owner string, n int) {
 	t.Helper()
-	command, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := &drawing{Cmd: exec.Command(command)}
-	d.Env = append(os.Environ(), drawVariable+"="+strings.Join([]string{kind, owner, between.String(), dsn}, " "))
-	d.Stderr = os.Stderr
-	d.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	out, err := d.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.lines = bufio.NewScanner(out)
-	if err := d.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = d.Process.Kill() // it may have ended
-		_ = d.Wait()
-	})
-	return d
-}
-
-// next returns the next key that the process prints.
-func (d *drawing) next() (int64, error) {
-	if !d.lines.Scan() {
-		return 0, fmt.Errorf("the process has ended (%v)", d.lines.Err())
-	}
-	return strconv.ParseInt(d.lines.Text(), 10, 64)
-}
-
-// drawAll is the process of startDrawing.
-func drawAll(text string) error {
-	var kind, owner, between, dsn string
-	if _, err := fmt.Sscan(text, &kind, &owner, &between, &dsn); err != nil {
-		return err
-	}
-	pause, err := time.ParseDuration(between)
-	if err != nil {
-		return err
-	}
-	s, err := keyfillredis.Driver{}.OpenStore(dsn)
-	if err != nil {
-		return err
-	}
-	src, err := newSource(s, kind, owner)
-	if err != nil {
-		return err
-	}
-	for {
-		key, err := src.Reserve(context.Background(), 1)
-		if err != nil {
-			return err
-		}
-		if _, err := fmt.Println(key); err != nil {
-			return err
-		}
-		time.Sleep(pause)
-	}
+	storetest.SourceOptions{Kind: kind, Name: kind, Owner: owner, Lease: lease}.Draw(t, all, s, n)
 }

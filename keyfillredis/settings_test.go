@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/keyfill/keyfill/internal/storetest"
 	"github.com/keyfill/keyfill/internal/testdb"
 	"github.com/keyfill/keyfill/keyfillredis"
 	"github.com/keyfill/keyfill/keysource"
@@ -55,14 +56,14 @@ func TestRights(t *testing.T) {
 	}
 	grant(rights...)
 	s := open(t, "secret")
-	for _, kind := range kinds {
-		var all seen
-		drawFrom(t, &all, s, kind, "one", 50)
+	for _, kind := range storetest.Kinds {
+		var all storetest.Seen
+		draw(t, &all, s, kind, "one", 50)
 	}
 	if err := s.Bind(t.Context(), state("orders"), "orders.id"); err != nil {
 		t.Errorf("Bind: %v", err)
 	}
-	rows := s.Series(state("recycled"), keysource.SeriesOwner{Size: 1000, Lease: lease, Owner: "two"})
+	rows := storetest.SourceOptions{Kind: "series", Name: "series", Owner: "two", Lease: lease}.Series(s)
 	one, err := rows.TakeOver(t.Context(), 1)
 	if err != nil || one.First == 0 {
 		t.Errorf("TakeOver: %+v, %v", one, err)
@@ -101,7 +102,7 @@ func TestRights(t *testing.T) {
 // TestRefused: what a server answers until somebody mends something is an error that says what.
 func TestRefused(t *testing.T) {
 	full := testdb.StartRedis(t, "--maxmemory", "1", "--maxmemory-policy", "noeviction")
-	node, single := testdb.StartRedisCluster(t, 2), testdb.StartRedis(t)
+	node, single := testdb.StartRedisCluster(t, 2), shared.Need(t)
 	for _, c := range []struct {
 		what    string
 		servers []*testdb.RedisServer
@@ -166,7 +167,7 @@ func TestSettings(t *testing.T) {
 		log.Reset()
 		r := opened(t, testdb.StartRedis(t, c.options...)).Reserver(state("orders"))
 		for range 3 {
-			reserve(t, r, 1, 0)
+			storetest.Await(t, r, 1, 0)
 		}
 		text := log.String()
 		for _, want := range c.want {

@@ -5,55 +5,38 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/keyfill/keyfill/internal/storetest"
 	"github.com/keyfill/keyfill/internal/testdb"
+	"github.com/keyfill/keyfill/keyfillredis"
 	"github.com/keyfill/keyfill/keysource"
 )
 
 // TestStore: a store in Redis does what every store does.
 func TestStore(t *testing.T) {
-	server := testdb.StartRedis(t)
-	storetest.Run(t, storetest.Options{
-		Open:  func(t testing.TB) keysource.Store { return open(t, server) },
-		Lease: lease,
-	})
+	storetest.Run(t, storetest.Options{Server: serverOf(shared.Need(t)), Lease: lease})
 }
 
 // TestCluster: so does a store in a Redis Cluster, whose nodes share the states.
 func TestCluster(t *testing.T) {
 	nodes := testdb.StartRedisCluster(t, 3)
 	storetest.Run(t, storetest.Options{
-		Open:  func(t testing.TB) keysource.Store { return open(t, nodes...) },
+		Open: func(t testing.TB) keysource.Store {
+			s, err := keyfillredis.Driver{}.OpenEndpoints(keysource.Endpoints{Addresses: addressesOf(nodes)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		},
 		Lease: lease,
 		Draws: 200,
 	})
 }
 
-// TestManyKeys draws 10⁵ keys from each kind of source, by 8 stores with 4 users each.
-func TestManyKeys(t *testing.T) {
-	server := testdb.StartRedis(t)
-	for _, kind := range kinds {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			storetest.Swarm(t, 8, 4, 3_200, func(i int) (source, error) {
-				s := opened(t, server)
-				if kind == "sequence" { // in blocks that follow the use
-					return keysource.NewSequence(keysource.SequenceOptions{Reserver: s.Reserver(state(kind))}, keysource.Env{StoreWait: time.Hour})
-				}
-				return newSource(s, kind, fmt.Sprint("owner", i))
-			})
-		})
-	}
-}
-
 // TestGreatIntegers: integers that a double cannot hold are exact, up to the greatest one.
 func TestGreatIntegers(t *testing.T) {
-	server := testdb.StartRedis(t)
-	s := opened(t, server)
+	s := openedBelow(t, newPrefix(), shared.Need(t))
 	for _, first := range []int64{
 		999_999_998, 1<<53 - 2, 1<<53 + 1, 1<<62 - 3, 1 << 62, math.MaxInt64 - 4_000_000_000, math.MaxInt64 - 1_000_000_030, math.MaxInt64 - 70,
 	} {
@@ -114,24 +97,25 @@ func TestGreatIntegers(t *testing.T) {
 // TestForeign: what is in Redis under the names of a store and was not written by one is an
 // error, and stays as it is.
 func TestForeign(t *testing.T) {
-	server := testdb.StartRedis(t)
-	s := opened(t, server)
+	server, prefix := shared.Need(t), newPrefix()
+	s := openedBelow(t, prefix, server)
+	key := prefix + "states/orders"
 	owner := keysource.SeriesOwner{Size: 10, Lease: lease, Owner: "one"}
 	for name, made := range map[string][]string{
-		"a text":       {"SET", "keyfill/states/orders", "5"},
-		"no fields":    {"HSET", "keyfill/states/orders", "other", "5"},
-		"no number":    {"HSET", "keyfill/states/orders", "kind", "sequence", "parameters", "p", "next", "5x"},
-		"zero":         {"HSET", "keyfill/states/orders", "kind", "sequence", "parameters", "p", "next", "0"},
-		"no next":      {"HSET", "keyfill/states/orders", "kind", "sequence", "parameters", "p"},
-		"too great":    {"HSET", "keyfill/states/orders", "kind", "sequence", "parameters", "p", "next", "9223372036854775809"},
-		"zeros":        {"HSET", "keyfill/states/orders", "kind", "sequence", "parameters", "p", "next", "007"},
-		"a bad series": {"HSET", "keyfill/states/orders", "kind", "series", "parameters", "p", "next", "11", "series:1", "10 x 1 0 one"},
-		"a low series": {"HSET", "keyfill/states/orders", "kind", "series", "parameters", "p", "next", "11", "series:5", "10 4 1 0 one"},
-		"a set back":   {"HSET", "keyfill/states/orders", "kind", "series", "parameters", "p", "next", "10", "series:1", "10 4 1 0 one"},
+		"a text":       {"SET", key, "5"},
+		"no fields":    {"HSET", key, "other", "5"},
+		"no number":    {"HSET", key, "kind", "sequence", "parameters", "p", "next", "5x"},
+		"zero":         {"HSET", key, "kind", "sequence", "parameters", "p", "next", "0"},
+		"no next":      {"HSET", key, "kind", "sequence", "parameters", "p"},
+		"too great":    {"HSET", key, "kind", "sequence", "parameters", "p", "next", "9223372036854775809"},
+		"zeros":        {"HSET", key, "kind", "sequence", "parameters", "p", "next", "007"},
+		"a bad series": {"HSET", key, "kind", "series", "parameters", "p", "next", "11", "series:1", "10 x 1 0 one"},
+		"a low series": {"HSET", key, "kind", "series", "parameters", "p", "next", "11", "series:5", "10 4 1 0 one"},
+		"a set back":   {"HSET", key, "kind", "series", "parameters", "p", "next", "10", "series:1", "10 4 1 0 one"},
 	} {
-		server.Command(t, "DEL", "keyfill/states/orders")
+		server.Command(t, "DEL", key)
 		server.Command(t, made...)
-		before := server.Command(t, "DUMP", "keyfill/states/orders")
+		before := server.Command(t, "DUMP", key)
 		st := state("orders")
 		st.Max = math.MaxInt64
 		_, err := s.Reserver(st).Reserve(t.Context(), 1, 0)
@@ -141,7 +125,7 @@ func TestForeign(t *testing.T) {
 		if _, err := s.Series(st, owner).Open(t.Context(), 0); !errors.Is(err, keysource.ErrStoreState) {
 			t.Errorf("%s: Open: %v", name, err)
 		}
-		if now := server.Command(t, "DUMP", "keyfill/states/orders"); now != before {
+		if now := server.Command(t, "DUMP", key); now != before {
 			t.Errorf("%s was changed", name)
 		}
 	}
@@ -150,14 +134,14 @@ func TestForeign(t *testing.T) {
 // TestStateDeleted: a state that somebody has deleted is not made again by a Move, and its
 // series are gone with it.
 func TestStateDeleted(t *testing.T) {
-	server := testdb.StartRedis(t)
-	s := opened(t, server)
+	server, prefix := shared.Need(t), newPrefix()
+	s := openedBelow(t, prefix, server)
 	own := s.Series(state("deleted"), keysource.SeriesOwner{Size: 1000, Lease: lease, Owner: "one"})
 	one, err := own.Open(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server.Command(t, "DEL", "keyfill/states/deleted")
+	server.Command(t, "DEL", prefix+"states/deleted")
 	if now, moved, err := own.Move(t.Context(), one, 10); err != nil || moved || now.First != 0 {
 		t.Errorf("Move: %+v, %v, %v", now, moved, err)
 	}
@@ -167,32 +151,7 @@ func TestStateDeleted(t *testing.T) {
 	if err := own.GiveUp(t.Context(), one, one.Next); err != nil {
 		t.Errorf("GiveUp: %v", err)
 	}
-	if n := server.Command(t, "EXISTS", "keyfill/states/deleted"); n != "0" {
+	if n := server.Command(t, "EXISTS", prefix+"states/deleted"); n != "0" {
 		t.Error("the state was made again")
 	}
-}
-
-// seen are keys that were drawn, none of them twice.
-type seen struct {
-	mu   sync.Mutex
-	keys map[int64]bool
-}
-
-func (s *seen) add(t *testing.T, key int64) {
-	t.Helper()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.keys == nil {
-		s.keys = map[int64]bool{}
-	}
-	if s.keys[key] {
-		t.Errorf("the key %d was drawn twice", key)
-	}
-	s.keys[key] = true
-}
-
-func (s *seen) count() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.keys)
 }

@@ -3,16 +3,18 @@ package storetest
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/keyfill/keyfill/internal/testturn"
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// source is what the tests draw from.
-type source interface {
+// Source is what the tests draw from.
+type Source interface {
 	Reserve(ctx context.Context, n int64) (int64, error)
 	Close(ctx context.Context) error
 }
@@ -21,65 +23,147 @@ type source interface {
 // test.
 var patient = keysource.Env{StoreWait: time.Hour}
 
-// testSources: sources in several processes, each with several users, make no key twice.
+// settings are what a kind of source is opened with.
+type settings struct {
+	size  int64 // of a series; 0: it is a sequence
+	block int64 // 0: the blocks follow the use
+}
+
+var kinds = map[string]settings{
+	"sequence": {},
+	"blocks":   {block: 20},
+	"block":    {block: 1},
+	"series":   {size: 1000, block: 20},
+	"short":    {size: 100},
+	"usual":    {size: keysource.DefaultSeries}, // what a policy opens that says no more
+	"leased":   {size: 1},                       // a snowflake whose worker's number is leased
+}
+
+// Kinds are the kinds of [SourceOptions] with which most tests draw.
+var Kinds = []string{"blocks", "series", "leased"}
+
+// SourceOptions say which source is opened.
+type SourceOptions struct {
+	Kind  string
+	Name  string        // of the state
+	Owner string        // of a series
+	Lease time.Duration // of a series
+}
+
+// Series returns the series of which the source has its integers, or its worker's number.
+func (o SourceOptions) Series(s keysource.Store) keysource.SeriesStore {
+	st := State(o.Name)
+	if o.Kind == "leased" {
+		st.Max = 1024
+	}
+	return s.Series(st, keysource.SeriesOwner{Size: kinds[o.Kind].size, Lease: o.Lease, Owner: o.Owner})
+}
+
+// Open opens the source on a store.
+func (o SourceOptions) Open(s keysource.Store) (Source, error) {
+	kind := kinds[o.Kind]
+	if o.Kind == "leased" {
+		return leased(s, o.Series(s), o, patient)
+	}
+	if kind.size > 0 {
+		return keysource.NewRecycled(keysource.RecycledOptions{Store: o.Series(s), Size: kind.size, Lease: o.Lease, Block: kind.block}, patient)
+	}
+	return keysource.NewSequence(keysource.SequenceOptions{Reserver: s.Reserver(State(o.Name)), Block: kind.block}, patient)
+}
+
+// leased opens a snowflake whose worker's number is one of a state's integers.
+func leased(s keysource.Store, numbers keysource.SeriesStore, o SourceOptions, env keysource.Env) (*keysource.Leased, error) {
+	return keysource.NewLeased(keysource.LeasedOptions{
+		Store: numbers, Lease: o.Lease,
+		Open: func(worker int) (*keysource.Snowflake, error) {
+			return keysource.NewSnowflake(keysource.SnowflakeOptions{
+				Worker: &worker, Marker: s.Marker(State(o.Name+" (marks)"), int64(worker), o.Owner),
+			}, env)
+		},
+	}, env)
+}
+
+// Draw opens the source, draws n keys and closes it.
+func (o SourceOptions) Draw(t *testing.T, all *Seen, s keysource.Store, n int) {
+	t.Helper()
+	src, err := o.Open(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range n {
+		key, err := src.Reserve(t.Context(), 1)
+		if err != nil {
+			t.Fatalf("after %d keys: %v", all.Count(), err)
+		}
+		all.Add(t, key)
+	}
+	_ = src.Close(context.WithoutCancel(t.Context())) // its answer may be lost, too
+}
+
+// Seen are keys that were drawn, none of them twice.
+type Seen struct {
+	mu   sync.Mutex
+	keys map[int64]bool
+}
+
+// Add complains about a key that was drawn before, or is no key.
+func (s *Seen) Add(t testing.TB, key int64) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.keys == nil {
+		s.keys = map[int64]bool{}
+	}
+	if key < 1 || key == math.MaxInt64 || s.keys[key] {
+		t.Errorf("the key %d is no key, or was drawn twice", key)
+	}
+	s.keys[key] = true
+}
+
+// Count returns how many keys were drawn.
+func (s *Seen) Count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.keys)
+}
+
+// testSources: sources in several processes, each with several users, make no key twice. On
+// a server there are 10⁵ keys of each kind, but for those that ask it for each request.
 func testSources(t *testing.T, o Options) {
-	for kind, open := range map[string]func(s keysource.Store, st keysource.State, o Options) (source, error){
-		"sequence": func(s keysource.Store, st keysource.State, _ Options) (source, error) {
-			return keysource.NewSequence(keysource.SequenceOptions{Reserver: s.Reserver(st)}, patient)
-		},
-		"block": func(s keysource.Store, st keysource.State, _ Options) (source, error) {
-			return keysource.NewSequence(keysource.SequenceOptions{Reserver: s.Reserver(st), Block: 1}, patient)
-		},
-		"recycled": openRecycled,
-		"leased":   openLeased,
-	} {
+	few := swarm{stores: 4, users: 4, draws: cmp.Or(o.Draws, 500)}
+	many := few
+	if o.Server != nil {
+		many = swarm{stores: 8, users: 4, draws: testturn.Share(t, 3_200, 1_600)}
+	}
+	for kind, size := range map[string]swarm{"sequence": many, "block": few, "short": few, "series": many, "leased": many} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			st, _ := state(1)
-			Swarm(t, 4, 4, cmp.Or(o.Draws, 500), func(int) (source, error) { return open(o.open(t), st, o) })
+			shared := name("orders")
+			size.draw(t, func(i int) (Source, error) {
+				return SourceOptions{Kind: kind, Name: shared, Owner: fmt.Sprint("owner", i), Lease: o.Lease}.Open(o.open(t))
+			})
 		})
 	}
 }
 
-func openRecycled(s keysource.Store, st keysource.State, o Options) (source, error) {
-	const size = 100
-	rows := s.Series(st, keysource.SeriesOwner{Size: size, Lease: o.Lease, Owner: name("owner")})
-	return keysource.NewRecycled(keysource.RecycledOptions{Store: rows, Size: size, Lease: o.Lease}, patient)
-}
+// swarm says how many users draw how many keys each, from a source in each of some stores.
+type swarm struct{ stores, users, draws int }
 
-// openLeased opens a snowflake whose worker's number is leased.
-func openLeased(s keysource.Store, st keysource.State, o Options) (source, error) {
-	numbers, marks := st, st
-	numbers.Name, numbers.Max = st.Name+" workers", 1024
-	marks.Name = st.Name + " (workers)"
-	owner := name("owner")
-	return keysource.NewLeased(keysource.LeasedOptions{
-		Store: s.Series(numbers, keysource.SeriesOwner{Size: 1, Lease: o.Lease, Owner: owner}),
-		Lease: o.Lease,
-		Open: func(worker int) (*keysource.Snowflake, error) {
-			return keysource.NewSnowflake(keysource.SnowflakeOptions{
-				Worker: &worker, Marker: s.Marker(marks, int64(worker), owner),
-			}, patient)
-		},
-	}, patient)
-}
-
-// Swarm lets a number of users draw keys of each of several sources, which are closed
-// after that, and fails where a key comes twice. The requests ask for 1 to 7 keys.
-func Swarm[S source](t *testing.T, sources, users, draws int, open func(i int) (S, error)) {
+// draw lets the users draw keys of sources, which are closed after that, and fails where a
+// key comes twice. The requests ask for 1 to 7 keys.
+func (s swarm) draw(t *testing.T, open func(i int) (Source, error)) {
 	t.Helper()
-	var mu sync.Mutex
-	seen := map[int64]bool{}
+	var seen Seen
 	var group sync.WaitGroup
-	for i := range sources {
+	for i := range s.stores {
 		src, err := open(i)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var own sync.WaitGroup
-		for user := range users {
+		for user := range s.users {
 			own.Go(func() {
-				for drawn := 0; drawn < draws; {
+				for drawn := 0; drawn < s.draws; {
 					n := int64(1 + (drawn+user)%7)
 					first, err := src.Reserve(t.Context(), n)
 					if err != nil {
@@ -87,14 +171,9 @@ func Swarm[S source](t *testing.T, sources, users, draws int, open func(i int) (
 						return
 					}
 					drawn += int(n)
-					mu.Lock()
 					for key := first; key < first+n; key++ {
-						if key < 1 || key == math.MaxInt64 || seen[key] {
-							t.Errorf("the key %d is no key, or came twice", key)
-						}
-						seen[key] = true
+						seen.Add(t, key)
 					}
-					mu.Unlock()
 				}
 			})
 		}
@@ -106,7 +185,56 @@ func Swarm[S source](t *testing.T, sources, users, draws int, open func(i int) (
 		})
 	}
 	group.Wait()
-	if !t.Failed() && len(seen) < sources*users*draws {
-		t.Errorf("%d keys, want %d or more", len(seen), sources*users*draws)
+	if want := s.stores * s.users * s.draws; !t.Failed() && seen.Count() < want {
+		t.Errorf("%d keys, want %d or more", seen.Count(), want)
+	}
+}
+
+// testWorkerNumbers: 16 stores with 4 sources each lease a worker's number at once. No two
+// of them have the same number, and numbers that are returned are taken again, the lowest
+// first.
+func testWorkerNumbers(t *testing.T, o Options) {
+	const stores, each = 16, 4
+	const lasts = 10 * time.Minute // longer than this test
+	numbers := State(name("workers"))
+	numbers.Max = stores * each
+	for round := range 2 {
+		sources := make([]*keysource.Leased, stores*each)
+		var group sync.WaitGroup
+		for i := range stores {
+			s := o.open(t)
+			for j := range each {
+				of := SourceOptions{Name: numbers.Name, Lease: lasts, Owner: fmt.Sprint("owner ", round, i, j)}
+				src, err := leased(s, s.Series(numbers, keysource.SeriesOwner{Size: 1, Lease: lasts, Owner: of.Owner}), of, keysource.Env{StoreWait: lasts})
+				if err != nil {
+					t.Fatal(err)
+				}
+				sources[i*each+j] = src
+				group.Go(func() {
+					if _, err := src.Reserve(t.Context(), 1); err != nil {
+						t.Errorf("round %d: %v", round, err)
+					}
+				})
+			}
+		}
+		began := time.Now()
+		group.Wait()
+		owners := map[int]int{}
+		for i, src := range sources {
+			number := src.Stats().Snowflake.Worker
+			if other, twice := owners[number]; twice || number < 0 || number >= len(sources) {
+				t.Errorf("round %d: the number %d belongs to source %d and to source %d", round, number, i, other)
+			}
+			owners[number] = i
+		}
+		t.Logf("%d sources had a number after %v", len(owners), time.Since(began).Round(time.Millisecond))
+		for _, src := range sources {
+			group.Go(func() {
+				if err := src.Close(t.Context()); err != nil {
+					t.Errorf("Close: %v", err)
+				}
+			})
+		}
+		group.Wait()
 	}
 }

@@ -10,7 +10,11 @@
 //	}
 //
 // The tests wait for leases to run out, so they run side by side. A test fails for what
-// a store has answered, and never since the machine is slow.
+// a store has answered, and never since the machine is slow. All names of states are new
+// ones, so tests may share a server.
+//
+// [RunDriver], [Shards], [RoundTrips] and [Drawers] test the driver of such stores, and what
+// happens while its server is killed.
 package storetest
 
 import (
@@ -28,23 +32,28 @@ import (
 // Options say how the tests reach a store.
 type Options struct {
 	// Open returns a store, as another process would open it: all of them have the same
-	// states. The tests close it.
+	// states. The tests close it. It may be nil where there is a Server.
 	Open func(t testing.TB) keysource.Store
+
+	// Server is the server of the store. Nil leaves out the tests that lose its answers, and
+	// those that start processes.
+	Server *Server
 
 	// Lease is the shortest lease that the store keeps.
 	Lease time.Duration
 
 	// Draws is how many keys each source draws where several of them draw at once; 0 is
-	// 500. There are 4 stores, and 4 sources of a kind in each.
+	// 500. There are 4 stores, and 4 users of a source in each.
 	Draws int
 }
 
 // Run runs all tests.
 func Run(t *testing.T, o Options) {
-	for _, c := range []struct {
+	type test struct {
 		name string
 		run  func(t *testing.T, o Options)
-	}{
+	}
+	tests := []test{
 		{"Reserve", testReserve},
 		{"ReserveEnd", testReserveEnd},
 		{"ReserveSeen", testReserveSeen},
@@ -69,8 +78,18 @@ func Run(t *testing.T, o Options) {
 		{"SeriesRenewed", testSeriesRenewed},
 		{"SeriesAtOnce", testSeriesAtOnce},
 		{"Sources", testSources},
+		{"WorkerNumbers", testWorkerNumbers},
 		{"Close", testClose},
-	} {
+	}
+	if o.Server != nil {
+		tests = append(tests, []test{
+			{"AnswerLost", testAnswerLost},
+			{"AnswersLost", testAnswersLost},
+			{"Stopped", testStopped},
+			{"ProcessesKilled", testProcessesKilled},
+		}...)
+	}
+	for _, c := range tests {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			c.run(t, o)
@@ -81,7 +100,7 @@ func Run(t *testing.T, o Options) {
 // open opens a store that is closed with the test.
 func (o Options) open(t *testing.T) keysource.Store {
 	t.Helper()
-	s := o.Open(t)
+	s := o.openHere(t)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Errorf("Close: %v", err)
@@ -90,19 +109,51 @@ func (o Options) open(t *testing.T) keysource.Store {
 	return s
 }
 
+// openHere opens a store that the caller closes.
+func (o Options) openHere(t *testing.T) keysource.Store {
+	t.Helper()
+	if o.Open == nil {
+		return o.Server.open(t, o.Server.Addr)
+	}
+	return o.Open(t)
+}
+
 // name returns the name of a state that no other test has.
 func name(of string) string { return of + "." + rand.Text()[:8] }
+
+// State returns the state of a source, which begins at 1.
+func State(name string) keysource.State {
+	return keysource.State{
+		Name: name, Parameters: "p", Max: 1 << 62,
+		First: func(context.Context) (int64, error) { return 1, nil },
+	}
+}
 
 // state returns a state that begins at first, and how often it was asked where to begin.
 func state(first int64) (keysource.State, *atomic.Int64) {
 	asked := new(atomic.Int64)
-	return keysource.State{
-		Name: name("orders"), Parameters: "p", Max: math.MaxInt64 - 1,
-		First: func(context.Context) (int64, error) {
-			asked.Add(1)
-			return first, nil
-		},
-	}, asked
+	st := State(name("orders"))
+	st.Max = math.MaxInt64 - 1
+	st.First = func(context.Context) (int64, error) {
+		asked.Add(1)
+		return first, nil
+	}
+	return st, asked
+}
+
+// Await reserves as soon as the store answers.
+func Await(t *testing.T, r keysource.Reserver, n, seen int64) keysource.Reservation {
+	t.Helper()
+	for {
+		got, err := r.Reserve(t.Context(), n, seen)
+		if err == nil {
+			return got
+		}
+		if errors.Is(err, keysource.ErrStoreState) || t.Context().Err() != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 }
 
 // reserve is Reserve of a store that has to answer.
@@ -135,7 +186,7 @@ func wantState(t *testing.T, what string, err error) {
 
 func testClose(t *testing.T, o Options) {
 	st, _ := state(1)
-	one, two := o.Open(t), o.open(t)
+	one, two := o.openHere(t), o.open(t)
 	wantFirst(t, one.Reserver(st), 1, 0, 1)
 	if err := one.Close(); err != nil {
 		t.Errorf("Close: %v", err)

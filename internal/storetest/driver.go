@@ -1,0 +1,148 @@
+package storetest
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// DriverOptions say what a driver of stores reads.
+type DriverOptions struct {
+	Driver keysource.EndpointsDriver
+	Name   string // by which database/sql knows it
+
+	Plain, Secure, Foreign string          // schemes of addresses; the last one is not the driver's
+	Fields                 []Fields        // of this driver alone
+	DSNs                   map[string]bool // whether the driver takes them
+
+	Nowhere     string // a DSN of a server that is not there
+	Unreachable string // what an error says of it
+}
+
+// Fields are those of a policy, with what the error names.
+type Fields struct {
+	Name      string
+	Endpoints keysource.Endpoints
+	Want      string // empty: there is no error
+}
+
+// RunDriver runs the tests of what a driver reads. They need no server.
+func RunDriver(t *testing.T, o DriverOptions) {
+	t.Run("Fields", o.testFields)
+	t.Run("DSN", o.testDSN)
+	t.Run("Nowhere", o.testNowhere)
+}
+
+// fields returns what every driver takes and refuses, and what this one does.
+func (o DriverOptions) fields(notPEM string) []Fields {
+	const endpoints, certificates = "endpoints:", "tls:"
+	at := func(addresses ...string) keysource.Endpoints { return keysource.Endpoints{Addresses: addresses} }
+	secured := func(e keysource.Endpoints, with keysource.StoreTLS) keysource.Endpoints {
+		e.TLS = &with
+		return e
+	}
+	good, plain := at("server-1:2379"), o.Plain+"://"
+	user := keysource.Endpoints{Addresses: good.Addresses, User: "secret"}
+	all := good
+	all.User, all.Password, all.Prefix = "shop", "secret", "shop/"
+	return slices.Concat([]Fields{
+		{"none", at(), endpoints},
+		{"no port", at("secret"), endpoints},
+		{"a password", at(plain + "u:secret@host:1"), endpoints},
+		{"a path", at(plain + "host:1/secret"), endpoints},
+		{"another scheme", at(o.Foreign + "://secret:1"), endpoints},
+		{"two schemes", at(plain+"secret:1", o.Secure+"://secret:1"), endpoints},
+		{"a plain scheme and tls", secured(at(plain+"secret:1"), keysource.StoreTLS{}), endpoints},
+		{"no password", user, "user_env"},
+		{"no file", secured(good, keysource.StoreTLS{CA: "/nowhere/ca.pem"}), certificates},
+		{"no certificate", secured(good, keysource.StoreTLS{Cert: notPEM, Key: notPEM}), certificates},
+		{"three addresses", at("server-1:2379", plain+"server-2:2379", "[::1]:2379"), ""},
+		{"a secure scheme", at(o.Secure + "://server-1:2379"), ""},
+		{"a server's name", secured(good, keysource.StoreTLS{ServerName: "server.internal"}), ""},
+		{"all fields", all, ""},
+	}, o.Fields)
+}
+
+// testFields: what cannot be a store is an error that names the field, and shows neither an
+// address nor a password.
+func (o DriverOptions) testFields(t *testing.T) {
+	notPEM := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(notPEM, []byte("no certificate"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range o.fields(notPEM) {
+		s, err := o.Driver.OpenEndpoints(c.Endpoints)
+		switch {
+		case c.Want == "" && err == nil:
+			if err := s.Close(); err != nil {
+				t.Errorf("%s: Close before the first use: %v", c.Name, err)
+			}
+		case c.Want == "":
+			t.Errorf("%s: %v", c.Name, err)
+		case s != nil || err == nil || !strings.Contains(err.Error(), c.Want) || strings.Contains(err.Error(), "secret"):
+			t.Errorf("%s: %v, %v, want an error about %s", c.Name, s, err, c.Want)
+		}
+	}
+}
+
+// testDSN: a store may be named by a text too, and the driver is no driver of databases.
+func (o DriverOptions) testDSN(t *testing.T) {
+	for dsn, ok := range o.DSNs {
+		s, err := o.Driver.OpenStore(dsn)
+		if (err == nil) != ok {
+			t.Errorf("%q: %v", dsn, err)
+		}
+		if err == nil {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	db, err := sql.Open(o.Name, o.Nowhere)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.Ping(); err == nil || !strings.Contains(err.Error(), "stores:") {
+		t.Errorf("%s as a database: %v", o.Name, err)
+	}
+}
+
+// testNowhere: a store whose servers are not there answers as soon as the context ends, and
+// says what to look at.
+func (o DriverOptions) testNowhere(t *testing.T) {
+	s, err := o.Driver.OpenStore(o.Nowhere)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := State("orders")
+	// A client that had no time to be refused says nothing of the server.
+	ctx, err := t.Context(), context.DeadlineExceeded
+	for limit := time.Second; limit < 2*time.Minute && errors.Is(err, context.DeadlineExceeded); limit *= 4 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(t.Context(), limit)
+		defer cancel()
+		_, err = s.Reserver(st).Reserve(ctx, 1, 0)
+	}
+	if err == nil || errors.Is(err, keysource.ErrStoreState) || !strings.Contains(err.Error(), o.Unreachable+": look at endpoints") {
+		t.Errorf("Reserve: %v", err)
+	}
+	_, err = s.Series(st, keysource.SeriesOwner{Size: 10, Lease: time.Minute, Owner: "a"}).Open(ctx, 0)
+	if err == nil || errors.Is(err, keysource.ErrStoreState) {
+		t.Errorf("Open: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Errorf("Close: %v", err)
+	}
+	if err := s.Bind(t.Context(), st, "orders.id"); err == nil {
+		t.Error("Bind of a store that is closed has no error")
+	}
+}
