@@ -173,7 +173,7 @@ func TestUnique(t *testing.T) {
 				env.Rand = zeros{}
 			}
 			s := l.make(env)
-			made := make([][][]byte, goroutines)
+			made := make([][][16]byte, goroutines)
 			begin := make(chan struct{})
 			var wg sync.WaitGroup
 			for g := range made {
@@ -188,7 +188,7 @@ func TestUnique(t *testing.T) {
 							return
 						}
 						for _, key := range keys {
-							made[g] = append(made[g], key.([]byte))
+							made[g] = append(made[g], [16]byte(key.([]byte)))
 						}
 					}
 				})
@@ -198,7 +198,7 @@ func TestUnique(t *testing.T) {
 			seen := make(map[[16]byte]struct{}, total)
 			for _, keys := range made {
 				for _, key := range keys {
-					seen[[16]byte(key)] = struct{}{}
+					seen[key] = struct{}{}
 				}
 			}
 			if len(seen) != total {

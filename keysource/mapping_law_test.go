@@ -7,7 +7,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/keyfill/keyfill/dialect"
@@ -64,63 +63,6 @@ type mappedText struct{ *keysource.Coprime }
 
 func (m mappedText) numberOf(key driver.Value) (int64, error) { return m.Number(key.(string)) }
 
-// TestMappingUnique: the keys that 16 goroutines of two processes draw through a
-// Sequence are all different, and each is found again.
-func TestMappingUnique(t *testing.T) {
-	const goroutines = 16
-	total := lawKeys(t)
-	for name, m := range mappings(t) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			l := new(ledger)
-			o := keysource.SequenceOptions{Max: m.Last()}
-			processes := []*keysource.Sequence{newSequence(t, l, o), newSequence(t, l, o)}
-			made := make([][]driver.Value, goroutines)
-			var wg sync.WaitGroup
-			for g := range made {
-				wg.Go(func() { made[g] = drawMapped(t, processes[g%2], m, total/goroutines) })
-			}
-			wg.Wait()
-			seen := make(map[driver.Value]struct{}, total)
-			for _, keys := range made {
-				for _, key := range keys {
-					seen[key] = struct{}{}
-				}
-			}
-			if len(seen) != total {
-				t.Errorf("%d of %d keys are different", len(seen), total)
-			}
-		})
-	}
-}
-
-// drawMapped draws keys by statements of 1 to 40 rows.
-func drawMapped(t *testing.T, s *keysource.Sequence, m mapped, total int) []driver.Value {
-	sizes := []int{1, 1, 2, 7, 1, 40, 3}
-	var made []driver.Value
-	for i := 0; len(made) < total; i++ {
-		n := min(sizes[i%len(sizes)], total-len(made))
-		first, err := s.Reserve(t.Context(), int64(n))
-		if err != nil {
-			t.Error(err)
-			return made
-		}
-		keys, err := keysource.Keys(m, first, n, "")
-		if err != nil || len(keys) != n {
-			t.Errorf("%d of %d keys: %v", len(keys), n, err)
-			return made
-		}
-		for k, key := range keys {
-			if number, err := m.numberOf(key); err != nil || number != first+int64(k) {
-				t.Errorf("a key is of number %d, %v, want %d", number, err, first+int64(k))
-				return made
-			}
-		}
-		made = append(made, keys...)
-	}
-	return made
-}
-
 // TestMappingExhausted: three characters of 62 make 238,328 keys, drawn to the
 // last one through a Sequence; then there is an error that says what to do, or
 // there are those of four.
@@ -133,11 +75,19 @@ func TestMappingExhausted(t *testing.T) {
 			o := keysource.SequenceOptions{Max: c.Last(), EndRemedy: keysource.EndRemedy(c)}
 			s := newSequence(t, l, o)
 			seen := make(map[driver.Value]struct{}, most)
-			for _, key := range drawMapped(t, s, mappedText{c}, most) {
-				if len(key.(string)) != 3 {
-					t.Fatalf("key %v of %d", key, len(seen))
+			for drawn := 0; drawn < most; {
+				n := min(1+drawn%40, most-drawn)
+				_, keys, err := drawMapped(t.Context(), s, mappedText{c}, n)
+				if err != nil {
+					t.Fatal(err)
 				}
-				seen[key] = struct{}{}
+				for _, key := range keys {
+					if len(key.(string)) != 3 {
+						t.Fatalf("key %v of %d", key, len(seen))
+					}
+					seen[key] = struct{}{}
+				}
+				drawn += n
 			}
 			if len(seen) != most {
 				t.Fatalf("%d different keys", len(seen))
