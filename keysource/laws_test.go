@@ -238,7 +238,20 @@ func TestOrder(t *testing.T) {
 					// In a bubble the second for which a source waits takes no time.
 					synctest.Test(t, func(t *testing.T) {
 						s := l.make(keysource.Env{Now: clock.now(), Rand: newStream()})
-						ring(t, s, layout, links)
+						ring(t, links, func(link int, last string) (string, error) {
+							keys, err := s.Next(t.Context(), keysource.Request{N: 1 + link%3, Layout: layout})
+							if err != nil {
+								return "", err
+							}
+							for _, key := range keys {
+								k := indexed(t, layout, key)
+								if k <= last {
+									return "", fmt.Errorf("%x follows %x", k, last)
+								}
+								last = k
+							}
+							return last, nil
+						})
 					})
 				})
 			}
@@ -246,10 +259,12 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-func ring(t *testing.T, s keysource.Source, layout dialect.Layout, links int) {
+// ring lets goroutines draw one after the other: each hands the last key to the next one.
+// Draw complains about keys that are not greater than the last one, and returns the greatest.
+func ring[K any](t *testing.T, links int, draw func(link int, last K) (K, error)) {
 	const goroutines = 8
 	type token struct {
-		last  string
+		last  K
 		links int
 	}
 	var hands [goroutines]chan token
@@ -265,21 +280,12 @@ func ring(t *testing.T, s keysource.Source, layout dialect.Layout, links int) {
 				if tok.links == 0 {
 					return
 				}
-				keys, err := s.Next(t.Context(), keysource.Request{N: 1 + tok.links%3, Layout: layout})
+				last, err := draw(tok.links, tok.last)
 				if err != nil {
-					t.Error(err)
+					t.Errorf("%d links to go: %v", tok.links, err)
 					return
 				}
-				for _, key := range keys {
-					k := indexed(t, layout, key)
-					if k <= tok.last {
-						t.Errorf("%d links to go: %x follows %x", tok.links, k, tok.last)
-						return
-					}
-					tok.last = k
-				}
-				tok.links--
-				to <- tok
+				to <- token{last, tok.links - 1}
 			}
 		})
 	}

@@ -1,7 +1,8 @@
 package keysource_test
 
 import (
-	"sync"
+	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,45 +10,23 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// TestSequenceOrder takes keys in a ring of goroutines, each handing the last
-// key to the next goroutine: every key must be greater than all before it.
+// TestSequenceOrder takes keys in a ring of goroutines: every key must be greater than all
+// before it.
 func TestSequenceOrder(t *testing.T) {
 	for _, block := range []int64{0, 1, 7} {
 		synctest.Test(t, func(t *testing.T) {
-			const goroutines, links = 8, 20_000
 			l := newLedger(ledgerState{takes: time.Millisecond})
 			s := newSequence(t, l, keysource.SequenceOptions{Block: block})
 			noise := newSequence(t, l, keysource.SequenceOptions{Block: block}) // so that blocks do not meet
-			var hands [goroutines]chan int64
-			for i := range hands {
-				hands[i] = make(chan int64)
-			}
-			var wg sync.WaitGroup
-			for i := range hands {
-				wg.Go(func() {
-					to := hands[(i+1)%goroutines]
-					defer close(to)
-					for link := 0; link < links/goroutines; link++ {
-						last := <-hands[i]
-						n := int64(1 + (link+i)%5)
-						first, err := s.Reserve(t.Context(), n)
-						if err != nil || first <= last {
-							t.Errorf("%d, %v follows %d", first, err, last)
-							return
-						}
-						if _, err := noise.Reserve(t.Context(), n); err != nil {
-							t.Error(err)
-							return
-						}
-						select {
-						case to <- first + n - 1:
-						case <-time.After(time.Minute): // the ring has ended
-						}
-					}
-				})
-			}
-			hands[0] <- 0
-			wg.Wait()
+			ring(t, 20_000, func(link int, last int64) (int64, error) {
+				n := int64(1 + link%5)
+				first, err := s.Reserve(t.Context(), n)
+				if err == nil && first <= last {
+					err = fmt.Errorf("%d follows %d", first, last)
+				}
+				_, noiseErr := noise.Reserve(t.Context(), n)
+				return first + n - 1, errors.Join(err, noiseErr)
+			})
 		})
 	}
 }

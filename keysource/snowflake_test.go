@@ -158,41 +158,23 @@ func TestSnowflakeTraits(t *testing.T) {
 // TestSnowflakeOrder takes keys in a ring of goroutines, as TestOrder does for
 // the kinds that never fail: each key is greater than all before it.
 func TestSnowflakeOrder(t *testing.T) {
-	const links, goroutines = 4000, 8
+	const links = 4000
 	for _, back := range []time.Duration{0, 500 * time.Millisecond, time.Second, 9 * time.Second} {
 		t.Run(fmt.Sprintf("back %v", back), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				clock := newStepClock()
 				s := newSnowflake(t, keysource.SnowflakeOptions{Marker: new(markStore)}, clock.env())
-				type token struct{ last, links int64 }
-				var hands [goroutines]chan token
-				for i := range hands {
-					hands[i] = make(chan token, 1)
-				}
-				var wg sync.WaitGroup
-				for i := range hands {
-					wg.Go(func() {
-						to := hands[(i+1)%goroutines]
-						defer close(to)
-						for tok := range hands[i] {
-							if tok.links == 0 {
-								return
-							}
-							if tok.links == links/2 {
-								clock.step(-back)
-							}
-							n := 1 + tok.links%3
-							first, err := s.Reserve(t.Context(), n)
-							if err != nil || first <= tok.last {
-								t.Errorf("%d links to go: %d follows %d, %v", tok.links, first, tok.last, err)
-								return
-							}
-							to <- token{first + n - 1, tok.links - 1}
-						}
-					})
-				}
-				hands[0] <- token{links: links}
-				wg.Wait()
+				ring(t, links, func(link int, last int64) (int64, error) {
+					if link == links/2 {
+						clock.step(-back)
+					}
+					n := int64(1 + link%3)
+					first, err := s.Reserve(t.Context(), n)
+					if err == nil && first <= last {
+						err = fmt.Errorf("%d follows %d", first, last)
+					}
+					return first + n - 1, err
+				})
 			})
 		})
 	}
