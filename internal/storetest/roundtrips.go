@@ -17,8 +17,8 @@ type Counted struct {
 	Count func() int
 }
 
-// RoundTrips: a source that is alone asks once for each block, and some times more: spare
-// says how often at most, by how many of its questions have failed.
+// RoundTrips shows that a source that is alone asks once for each block, and some times more:
+// spare says how often at most, by how many of its questions have failed.
 func RoundTrips(t *testing.T, s Counted, spare func(failed int) int) {
 	const block, blocks = 100, 50
 	src, err := keysource.NewSequence(keysource.SequenceOptions{Reserver: s.Open().Reserver(State("alone")), Block: block}, patient)
