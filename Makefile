@@ -61,6 +61,10 @@
 #	make corpus         what becomes of the SQL statements in CORPUS=folder, judged by
 #	                    parsers that know nothing of keyfill; CORPUSFLAGS=-speed for how
 #	                    long they take to compile
+#	make suites         the test suites of other projects at fixed versions from the module
+#	                    proxy, plain and filled, and whether the same tests fail:
+#	                    SUITES='gorp|xorm' for some of them. KEYFILL_SUITES_OUTPUT=folder
+#	                    keeps what each run has written; half an hour
 #	make reference      docs/reference.md, from the JSON Schema of the policy file
 #	make release        the command for six platforms by VERSION=v1.2.3, with checksums and
 #	                    lists of its modules, into DIST=dist: all of it built twice and
@@ -115,6 +119,8 @@ CONNECTIONS ?=
 ENGINES     ?=
 FORMS       ?=
 METHODS     ?=
+# Of the suites of other projects, by the names of their files in suites/list.
+SUITES ?= .
 # Of a release: see CONTRIBUTING.md and release/main.go.
 VERSION      ?=
 DIST         ?= dist
@@ -127,7 +133,7 @@ VULNDB    ?=
 golangci    := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 govulncheck := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 
-.PHONY: test testrun race everything loaded quick newest lint sim soak roundtrips bench cost profiles layouts charts benchmarks approaches fuzz corpus reference release tag demo servers
+.PHONY: test testrun race everything loaded quick newest lint sim soak roundtrips bench cost profiles layouts charts benchmarks approaches fuzz corpus suites reference release tag demo servers
 
 # A server that is missing fails the tests that need it. Results are not
 # cached: they depend on the servers installed. Tests wait for servers, processes
@@ -292,6 +298,10 @@ fuzz: servers
 
 corpus: servers
 	cd judge && GOWORK=off go run . -corpus "$(abspath $(CORPUS))" $(CORPUSFLAGS)
+
+suites: servers
+	cd suites && GOWORK=off KEYFILL_TEST_REQUIRE=1 KEYFILL_SUITES='$(SUITES)' \
+		../scripts/quickly go test -count=1 -timeout=3h -v -run '^TestSuites$$' $(TESTFLAGS) .
 
 reference:
 	go test ./policy -run '^TestSchemaIsUpToDate$$' -update

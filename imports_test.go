@@ -152,7 +152,7 @@ var testArrows = []string{
 
 // rootImporters are the packages and folders of packages that may import the
 // root. But for keyfilltest they are modules of their own.
-var rootImporters = []string{"auto", "bench", "cmd", "e2e", "examples", "judge", "keyfilletcd", "keyfillgorm", "keyfillhttp", "keyfillotel", "keyfillpgx", "keyfillprom", "keyfillredis", "keyfilltest", "keyfillvet"}
+var rootImporters = []string{"auto", "bench", "cmd", "e2e", "examples", "judge", "keyfilletcd", "keyfillgorm", "keyfillhttp", "keyfillotel", "keyfillpgx", "keyfillprom", "keyfillredis", "keyfilltest", "keyfillvet", "suites"}
 
 // goFile is a file with its folder below the module's, and its imports.
 type goFile struct {

@@ -1,0 +1,4 @@
+package suites
+
+// Ended is ended.
+func Ended(o *Outcome) { o.ended() }

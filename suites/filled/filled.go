@@ -1,0 +1,128 @@
+// Package filled makes the test program of another project open its databases through
+// keyfill. The packages below it do so for one driver each:
+//
+//	import _ "github.com/keyfill/keyfill/suites/filled/mysql"
+//
+// wraps the driver that is registered as "mysql" and gives the name to the wrapped one, so
+// that the source of the suite stays as it is. Where $KEYFILL_SUITES_POLICY is empty nothing
+// is wrapped: one test program runs both plain and filled.
+package filled
+
+import (
+	"database/sql"
+	"database/sql/driver"
+	"encoding/json"
+	"os"
+	"sync"
+	"time"
+	_ "unsafe" // for go:linkname
+
+	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// The environment of a test program.
+const (
+	PolicyVariable = "KEYFILL_SUITES_POLICY" // the policy file; empty: the program runs plain
+	DriverVariable = "KEYFILL_SUITES_DRIVER" // the package below this one whose driver is wrapped
+	CountsVariable = "KEYFILL_SUITES_COUNTS" // the file for Counts
+)
+
+// Counts says how many INSERTs of a test program were filled, and how many were refused.
+type Counts struct {
+	Filled  uint64 `json:"filled"`
+	Refused uint64 `json:"refused"`
+}
+
+// drivers is the registry of database/sql, which has no function that takes a name back.
+// The standard library keeps its name and type for such programs: go.dev/issue/67401.
+//
+//go:linkname drivers database/sql.drivers
+var drivers map[string]driver.Driver
+
+// Driver gives the names of a registered driver to keyfill around that driver. A package
+// below this one calls it in its init function, before the program can open a database.
+func Driver(ofPackage string, names ...string) {
+	options, ok := Options(ofPackage)
+	if !ok {
+		return
+	}
+	for _, name := range names {
+		plain := drivers[name]
+		delete(drivers, name)
+		sql.Register(name+"-plain", plain)
+		mount, err := keyfill.RegisterByName(name, name+"-plain", options)
+		if err != nil {
+			panic(err)
+		}
+		Count(mount)
+	}
+}
+
+// Options returns the options for keyfill, and whether the program runs filled through the
+// driver of the package.
+func Options(ofPackage string) (keyfill.Options, bool) {
+	file := os.Getenv(PolicyVariable)
+	if file == "" || os.Getenv(DriverVariable) != ofPackage {
+		return keyfill.Options{}, false
+	}
+	config, err := policy.Load(file)
+	if err != nil {
+		panic(err)
+	}
+	return keyfill.Options{Policy: config}, true
+}
+
+var (
+	mutex  sync.Mutex
+	mounts []*keyfill.Mount
+)
+
+// Count adds a mount to those whose statistics the program writes.
+func Count(m *keyfill.Mount) {
+	mutex.Lock()
+	defer mutex.Unlock()
+	mounts = append(mounts, m)
+	if file := os.Getenv(CountsVariable); file != "" && len(mounts) == 1 {
+		go write(file)
+	}
+}
+
+// write writes the counts to the file, each time that they have changed: a test program may
+// end by os.Exit or by a panic at any moment, and tells nobody before.
+func write(file string) {
+	var written Counts
+	for range time.Tick(20 * time.Millisecond) {
+		now := counts()
+		if now == written {
+			continue
+		}
+		text, err := json.Marshal(now)
+		if err != nil {
+			panic(err)
+		}
+		if err := os.WriteFile(file+".new", text, 0o600); err != nil {
+			panic(err)
+		}
+		if err := os.Rename(file+".new", file); err != nil {
+			panic(err)
+		}
+		written = now
+	}
+}
+
+// counts adds up the statistics of all mounts.
+func counts() Counts {
+	mutex.Lock()
+	defer mutex.Unlock()
+	var sum Counts
+	for _, m := range mounts {
+		for _, t := range m.Stats().Tables {
+			sum.Filled += t.Filled
+			for _, n := range t.Refused {
+				sum.Refused += n
+			}
+		}
+	}
+	return sum
+}

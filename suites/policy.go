@@ -1,0 +1,52 @@
+package suites
+
+import "go.yaml.in/yaml/v3"
+
+// Policy is a way to fill the tables of all suites.
+type Policy struct {
+	Name   string
+	source any
+	uuids  bool // it fills the UUIDs of a suite, not the integers
+}
+
+// Policies are the ways in which each suite is filled. The suites make their tables with
+// AUTO_INCREMENT, serial and the like, so the sequences say that they are exclusive.
+var Policies = []Policy{
+	{Name: "sequence", source: map[string]any{"kind": "sequence", "ensure_schema": true, "exclusive": true, "block": 10}},
+	{Name: "joined", source: map[string]any{"kind": "sequence", "ensure_schema": true, "exclusive": true, "transaction": "joined"}},
+	{Name: "uuidv7", source: "uuidv7", uuids: true},
+}
+
+// File returns the policy file for a suite on an engine, or nil where the suite has no table
+// for it.
+func (p Policy) File(s *Suite, r Run) ([]byte, error) {
+	groups := s.Integers
+	if p.uuids {
+		groups = s.UUIDs
+	}
+	entries := map[string]any{}
+	for _, group := range groups {
+		if !matches(group.Engines, r.Engine) {
+			continue
+		}
+		for _, table := range group.Tables {
+			entry := map[string]any{"column": r.spelled(group.Column), "source": p.source}
+			if group.MaxBits > 0 {
+				entry["max_bits"] = group.MaxBits
+			}
+			entries[r.spelled(table)] = entry
+		}
+	}
+	if len(entries) == 0 {
+		return nil, nil
+	}
+	return yaml.Marshal(map[string]any{"version": 1, "tables": entries})
+}
+
+// spelled returns a name as a policy has it.
+func (r Run) spelled(name string) string {
+	if r.Quoted {
+		return `"` + name + `"`
+	}
+	return name
+}

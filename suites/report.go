@@ -1,0 +1,37 @@
+package suites
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/keyfill/keyfill/suites/filled"
+)
+
+// Row is one filled run beside the plain run of the same program.
+type Row struct {
+	Suite         *Suite
+	Engine        string
+	Policy        string
+	Plain, Filled *Outcome
+	Counts        filled.Counts
+	Comparison    Comparison
+}
+
+// Head is the head of the table of rows.
+const Head = "| suite | version | engine | policy | tests run | INSERTs filled | refused | failed plain | failed only when filled | failed only when plain, or not run when filled |\n|---|---|---|---|---|---|---|---|---|---|\n"
+
+// String returns the row as a line of the table.
+func (r Row) String() string {
+	c := r.Comparison
+	others := append(append([]string(nil), c.Mended...), c.Lost...)
+	return fmt.Sprintf("| %s | %s | %s | %s | %d | %d | %d | %d | %s | %s |\n", r.Suite.Name, r.Suite.Version, r.Engine, r.Policy,
+		r.Filled.Tests(), r.Counts.Filled, r.Counts.Refused, len(r.Plain.Failed()), names(c.Broken), names(others))
+}
+
+// names writes names into a cell.
+func names(all []string) string {
+	if len(all) == 0 {
+		return "–"
+	}
+	return strings.ReplaceAll(strings.Join(all, ", "), "|", `\|`)
+}

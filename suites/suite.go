@@ -1,0 +1,171 @@
+package suites
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Suite is the test suite of another project: a file of the folder list.
+type Suite struct {
+	Name string `yaml:"-"` // the name of the file, without its extension
+
+	Module  string `yaml:"module"`
+	Version string `yaml:"version"`
+	Folder  string `yaml:"folder"` // the package with the tests, below the module; "." for its root
+	Tags    string `yaml:"tags"`   // build tags, with commas between them
+	Tests   string `yaml:"tests"`  // the regular expression of -test.run; empty: all tests
+	First   string `yaml:"first"`  // the tests that a run needs before all others; empty: none
+
+	// Requires are further modules of the go.mod of the suite, as path@version.
+	Requires []string `yaml:"requires"`
+	// Edits change the source where it opens a database in another way than by a name.
+	Edits []Edit `yaml:"edits"`
+
+	Runs []Run `yaml:"runs"`
+
+	// Integers are the tables that a sequence fills.
+	Integers []Tables `yaml:"integers"`
+	// UUIDs are the tables that uuidv7 fills. Where there is none, NoUUIDs says why.
+	UUIDs   []Tables `yaml:"uuids"`
+	NoUUIDs string   `yaml:"no_uuids"`
+
+	Differences []Difference `yaml:"differences"`
+}
+
+// Edit replaces a text in a file of the suite, wherever the file has it.
+type Edit struct {
+	File string `yaml:"file"` // below the module
+	Old  string `yaml:"old"`
+	New  string `yaml:"new"`
+}
+
+// Tables are tables whose keys are alike.
+type Tables struct {
+	Column  string   `yaml:"column"`
+	MaxBits int      `yaml:"max_bits"` // 0: as the policy has it where nothing is said
+	Engines []string `yaml:"engines"`  // empty: all
+	Tables  []string `yaml:"tables"`
+}
+
+// Run is one engine on which the suite runs. In Env and Args, {base} stands for the DSN of
+// an empty database without its parameters, and {folder} for an empty folder.
+type Run struct {
+	Engine string            `yaml:"engine"`
+	Driver string            `yaml:"driver"` // the package below filled
+	Env    map[string]string `yaml:"env"`
+	Args   []string          `yaml:"args"`
+	// Quoted says that the names of tables and columns are quoted in SQL. It matters on
+	// PostgreSQL, where a name that is not quoted has lower-case letters.
+	Quoted bool `yaml:"quoted"`
+}
+
+// Difference names tests whose result differs between plain and filled, and says why.
+type Difference struct {
+	Engines  []string `yaml:"engines"`  // empty: all
+	Policies []string `yaml:"policies"` // empty: all
+	Tests    []string `yaml:"tests"`
+	Reason   string   `yaml:"reason"`
+	// Sometimes says that the tests may end alike too, since they depend on chance.
+	Sometimes bool `yaml:"sometimes"`
+}
+
+// The engines of a Run.
+const (
+	MariaDB    = "MariaDB"
+	PostgreSQL = "PostgreSQL"
+	SQLite     = "SQLite"
+)
+
+// Load reads the suites of a folder, in the order of their names.
+func Load(files fs.FS) ([]*Suite, error) {
+	names, err := fs.Glob(files, "*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	var all []*Suite
+	for _, name := range names {
+		text, err := fs.ReadFile(files, name)
+		if err != nil {
+			return nil, err
+		}
+		s, err := Parse(strings.TrimSuffix(name, ".yaml"), text)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// Parse reads one suite.
+func Parse(name string, text []byte) (*Suite, error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	decoder.KnownFields(true)
+	s := &Suite{Name: name}
+	if err := decoder.Decode(s); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if err := s.check(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return s, nil
+}
+
+// check returns an error where the file leaves something out that a run needs.
+func (s *Suite) check() error {
+	switch {
+	case s.Module == "" || s.Version == "" || s.Folder == "":
+		return fmt.Errorf("module, version and folder have to be there")
+	case len(s.Runs) == 0:
+		return fmt.Errorf("runs has no run")
+	case len(s.Integers) == 0:
+		return fmt.Errorf("integers has no table")
+	case (len(s.UUIDs) == 0) == (s.NoUUIDs == ""):
+		return fmt.Errorf("either uuids or no_uuids has to be there")
+	case !fs.ValidPath(s.Folder):
+		return fmt.Errorf("folder: %q is no path below the module", s.Folder)
+	}
+	for _, e := range s.Edits {
+		if !fs.ValidPath(e.File) || path.Ext(e.File) != ".go" || e.Old == "" {
+			return fmt.Errorf("edits: %q is no file of the module, or there is no old text", e.File)
+		}
+	}
+	for _, r := range s.Runs {
+		if !slices.Contains([]string{MariaDB, PostgreSQL, SQLite}, r.Engine) {
+			return fmt.Errorf("runs: %q is no engine", r.Engine)
+		}
+		if r.Driver == "" {
+			return fmt.Errorf("runs: the one on %s has no driver", r.Engine)
+		}
+	}
+	for _, d := range s.Differences {
+		if err := s.checkDifference(d); err != nil {
+			return fmt.Errorf("differences: %w", err)
+		}
+	}
+	return nil
+}
+
+// checkDifference returns an error where a difference can never be found.
+func (s *Suite) checkDifference(d Difference) error {
+	if d.Reason == "" || len(d.Tests) == 0 {
+		return fmt.Errorf("tests and reason have to be there")
+	}
+	for _, engine := range d.Engines {
+		if !slices.ContainsFunc(s.Runs, func(r Run) bool { return r.Engine == engine }) {
+			return fmt.Errorf("no run is on %q", engine)
+		}
+	}
+	for _, name := range d.Policies {
+		if !slices.ContainsFunc(Policies, func(p Policy) bool { return p.Name == name }) {
+			return fmt.Errorf("%q is no policy", name)
+		}
+	}
+	return nil
+}
