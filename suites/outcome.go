@@ -170,10 +170,10 @@ func (c Comparison) Names() []string { return slices.Concat(c.Broken, c.Mended, 
 
 // Unexpected compares what differs with the list of the suite. It returns the tests that are
 // not in the list, and those of the list that end alike.
-func (c Comparison) Unexpected(s *Suite, engine, policy string) (unlisted, alike []string) {
+func (c Comparison) Unexpected(s *Suite, driver, policy string) (unlisted, alike []string) {
 	listed := map[string]bool{} // whether the test may end alike
 	for _, d := range s.Differences {
-		if matches(d.Engines, engine) && matches(d.Policies, policy) {
+		if matches(d.Drivers, driver) && matches(d.Policies, policy) {
 			for _, name := range d.Tests {
 				listed[name] = d.Sometimes
 			}

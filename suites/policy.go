@@ -10,14 +10,16 @@ type Policy struct {
 }
 
 // Policies are the ways in which each suite is filled. The suites make their tables with
-// AUTO_INCREMENT, serial and the like, so the sequences say that they are exclusive.
+// AUTO_INCREMENT, serial and the like, so the sequences say that they are exclusive. Then the
+// one in blocks follows the keys that INSERTs bring where the engine's counter would; the
+// joined one has to be told.
 var Policies = []Policy{
 	{Name: "sequence", source: map[string]any{"kind": "sequence", "ensure_schema": true, "exclusive": true, "block": 10}},
-	{Name: "joined", source: map[string]any{"kind": "sequence", "ensure_schema": true, "exclusive": true, "transaction": "joined"}},
+	{Name: "joined", source: map[string]any{"kind": "sequence", "ensure_schema": true, "exclusive": true, "transaction": "joined", "follow_explicit": true}},
 	{Name: "uuidv7", source: "uuidv7", uuids: true},
 }
 
-// File returns the policy file for a suite on an engine, or nil where the suite has no table
+// File returns the policy file for a suite with a driver, or nil where the suite has no table
 // for it.
 func (p Policy) File(s *Suite, r Run) ([]byte, error) {
 	groups := s.Integers
@@ -26,7 +28,7 @@ func (p Policy) File(s *Suite, r Run) ([]byte, error) {
 	}
 	entries := map[string]any{}
 	for _, group := range groups {
-		if !matches(group.Engines, r.Engine) {
+		if !matches(group.Drivers, r.Driver) {
 			continue
 		}
 		for _, table := range group.Tables {
@@ -45,8 +47,5 @@ func (p Policy) File(s *Suite, r Run) ([]byte, error) {
 
 // spelled returns a name as a policy has it.
 func (r Run) spelled(name string) string {
-	if r.Quoted {
-		return `"` + name + `"`
-	}
-	return name
+	return r.Quote + name + r.Quote
 }

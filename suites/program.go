@@ -172,7 +172,7 @@ func (p *Program) Run(ctx context.Context, r Run, policy []byte, newPlace func()
 		return nil, sum, errors.New("the suite has no tests")
 	}
 	all := &Outcome{Results: map[string]string{}, Output: map[string]string{}}
-	for pattern := p.suite.Tests; ; pattern = p.again(left) {
+	for pattern := r.Tests; ; pattern = p.again(left) {
 		one := execution{program: p, run: r, place: newPlace(), policy: policy}
 		o, counts, err := one.do(ctx, pattern)
 		if err != nil {
@@ -207,7 +207,7 @@ var testName = regexp.MustCompile(`^(Test|Example)\w*$`)
 // list returns the names of the tests.
 func (p *Program) list(ctx context.Context, r Run, place Place) ([]string, error) {
 	one := execution{program: p, run: r, place: place}
-	pattern := p.suite.Tests
+	pattern := r.Tests
 	if pattern == "" {
 		pattern = "."
 	}
@@ -217,9 +217,15 @@ func (p *Program) list(ctx context.Context, r Run, place Place) ([]string, error
 	if err != nil {
 		return nil, fmt.Errorf("the list of tests: %w\n%s", err, tail(string(text)))
 	}
+	skip := regexp.MustCompile("$^")
+	if p.suite.Skip != "" {
+		if skip, err = regexp.Compile(p.suite.Skip); err != nil {
+			return nil, err
+		}
+	}
 	var names []string
 	for line := range strings.Lines(string(text)) {
-		if line = strings.TrimSpace(line); testName.MatchString(line) {
+		if line = strings.TrimSpace(line); testName.MatchString(line) && !skip.MatchString(line) {
 			names = append(names, line)
 		}
 	}
@@ -263,6 +269,9 @@ func (e *execution) do(ctx context.Context, pattern string) (*Outcome, filled.Co
 	args := []string{"tool", "test2json", "-t", e.program.file, "-test.v=test2json", "-test.paniconexit0", "-test.timeout=" + timeLimit}
 	if pattern != "" {
 		args = append(args, "-test.run="+pattern)
+	}
+	if skip := e.program.suite.Skip; skip != "" {
+		args = append(args, "-test.skip="+skip)
 	}
 	cmd := exec.CommandContext(ctx, "go", append(args, e.args()...)...)
 	cmd.Dir, cmd.Env = e.program.place, e.env()
@@ -309,7 +318,7 @@ func keep(e *execution, out, said []byte) error {
 	if folder == "" {
 		return nil
 	}
-	name := e.program.suite.Name + "." + e.run.Engine + ".*.json"
+	name := e.program.suite.Name + "." + e.run.Driver + ".*.json"
 	file, err := os.CreateTemp(folder, name)
 	if err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 // Row is one filled run beside the plain run of the same program.
 type Row struct {
 	Suite         *Suite
-	Engine        string
+	Run           Run
 	Policy        string
 	Plain, Filled *Outcome
 	Counts        filled.Counts
@@ -18,13 +18,13 @@ type Row struct {
 }
 
 // Head is the head of the table of rows.
-const Head = "| suite | version | engine | policy | tests run | INSERTs filled | refused | failed plain | failed only when filled | failed only when plain, or not run when filled |\n|---|---|---|---|---|---|---|---|---|---|\n"
+const Head = "| suite | version | engine, driver | policy | tests run | INSERTs filled, at least | refused | failed plain | failed only when filled | failed only when plain, or not run when filled |\n|---|---|---|---|---|---|---|---|---|---|\n"
 
 // String returns the row as a line of the table.
 func (r Row) String() string {
 	c := r.Comparison
 	others := append(append([]string(nil), c.Mended...), c.Lost...)
-	return fmt.Sprintf("| %s | %s | %s | %s | %d | %d | %d | %d | %s | %s |\n", r.Suite.Name, r.Suite.Version, r.Engine, r.Policy,
+	return fmt.Sprintf("| %s | %s | %s, %s | %s | %d | %d | %d | %d | %s | %s |\n", r.Suite.Name, r.Suite.Version, r.Run.Engine, r.Run.Driver, r.Policy,
 		r.Filled.Tests(), r.Counts.Filled, r.Counts.Refused, len(r.Plain.Failed()), names(c.Broken), names(others))
 }
 

@@ -19,8 +19,8 @@ type Suite struct {
 	Version string `yaml:"version"`
 	Folder  string `yaml:"folder"` // the package with the tests, below the module; "." for its root
 	Tags    string `yaml:"tags"`   // build tags, with commas between them
-	Tests   string `yaml:"tests"`  // the regular expression of -test.run; empty: all tests
-	First   string `yaml:"first"`  // the tests that a run needs before all others; empty: none
+	Skip    string `yaml:"skip"`   // the regular expression of -test.skip; empty: no test
+	First   string `yaml:"first"`  // a regular expression of tests that all others need; empty: none
 
 	// Requires are further modules of the go.mod of the suite, as path@version.
 	Requires []string `yaml:"requires"`
@@ -49,25 +49,26 @@ type Edit struct {
 type Tables struct {
 	Column  string   `yaml:"column"`
 	MaxBits int      `yaml:"max_bits"` // 0: as the policy has it where nothing is said
-	Engines []string `yaml:"engines"`  // empty: all
+	Drivers []string `yaml:"drivers"`  // empty: all
 	Tables  []string `yaml:"tables"`
 }
 
-// Run is one engine on which the suite runs. In Env and Args, {base} stands for the DSN of
+// Run is one driver with which the suite runs. In Env and Args, {base} stands for the DSN of
 // an empty database without its parameters, and {folder} for an empty folder.
 type Run struct {
 	Engine string            `yaml:"engine"`
 	Driver string            `yaml:"driver"` // the package below filled
+	Tests  string            `yaml:"tests"`  // the regular expression of -test.run; empty: all tests
 	Env    map[string]string `yaml:"env"`
 	Args   []string          `yaml:"args"`
-	// Quoted says that the names of tables and columns are quoted in SQL. It matters on
-	// PostgreSQL, where a name that is not quoted has lower-case letters.
-	Quoted bool `yaml:"quoted"`
+	// Quote is the character around the names of tables and columns in SQL; empty: none. It
+	// matters for keywords, and on PostgreSQL for capital letters.
+	Quote string `yaml:"quote"`
 }
 
 // Difference names tests whose result differs between plain and filled, and says why.
 type Difference struct {
-	Engines  []string `yaml:"engines"`  // empty: all
+	Drivers  []string `yaml:"drivers"`  // empty: all
 	Policies []string `yaml:"policies"` // empty: all
 	Tests    []string `yaml:"tests"`
 	Reason   string   `yaml:"reason"`
@@ -136,13 +137,15 @@ func (s *Suite) check() error {
 			return fmt.Errorf("edits: %q is no file of the module, or there is no old text", e.File)
 		}
 	}
+	seen := map[string]bool{}
 	for _, r := range s.Runs {
 		if !slices.Contains([]string{MariaDB, PostgreSQL, SQLite}, r.Engine) {
 			return fmt.Errorf("runs: %q is no engine", r.Engine)
 		}
-		if r.Driver == "" {
-			return fmt.Errorf("runs: the one on %s has no driver", r.Engine)
+		if r.Driver == "" || seen[r.Driver] {
+			return fmt.Errorf("runs: the one on %s has no driver of its own", r.Engine)
 		}
+		seen[r.Driver] = true
 	}
 	for _, d := range s.Differences {
 		if err := s.checkDifference(d); err != nil {
@@ -157,9 +160,9 @@ func (s *Suite) checkDifference(d Difference) error {
 	if d.Reason == "" || len(d.Tests) == 0 {
 		return fmt.Errorf("tests and reason have to be there")
 	}
-	for _, engine := range d.Engines {
-		if !slices.ContainsFunc(s.Runs, func(r Run) bool { return r.Engine == engine }) {
-			return fmt.Errorf("no run is on %q", engine)
+	for _, driver := range d.Drivers {
+		if !slices.ContainsFunc(s.Runs, func(r Run) bool { return r.Driver == driver }) {
+			return fmt.Errorf("no run has the driver %q", driver)
 		}
 	}
 	for _, name := range d.Policies {

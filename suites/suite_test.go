@@ -14,8 +14,8 @@ const least = `
 module: example.com/orm
 version: v1.2.3
 folder: .
-runs: [{engine: PostgreSQL, driver: pgx, quoted: true}, {engine: SQLite, driver: sqlite3}]
-integers: [{column: Id, max_bits: 31, tables: [Orders]}, {column: id, engines: [SQLite], tables: [logs]}]
+runs: [{engine: PostgreSQL, driver: pgx, quote: '"'}, {engine: SQLite, driver: sqlite3}]
+integers: [{column: Id, max_bits: 31, tables: [Orders]}, {column: id, drivers: [sqlite3], tables: [logs]}]
 no_uuids: there is no key of text
 `
 
@@ -32,7 +32,8 @@ func TestParse(t *testing.T) {
 		{"uuids", "no_uuids: there is no key of text", "", "no_uuids"},
 		{"reason", "folder: .", "folder: .\ndifferences: [{tests: [TestA]}]", "reason"},
 		{"policy", "folder: .", "folder: .\ndifferences: [{tests: [TestA], reason: r, policies: [uuidv8]}]", "uuidv8"},
-		{"run", "folder: .", "folder: .\ndifferences: [{tests: [TestA], reason: r, engines: [MariaDB]}]", "MariaDB"},
+		{"run", "folder: .", "folder: .\ndifferences: [{tests: [TestA], reason: r, drivers: [mysql]}]", "mysql"},
+		{"twice", "driver: sqlite3", "driver: pgx", "SQLite"},
 	} {
 		_, err := suites.Parse("least", []byte(strings.Replace(least, c.old, c.new, 1)))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -57,6 +58,7 @@ func TestPolicyFile(t *testing.T) {
         source:
             ensure_schema: true
             exclusive: true
+            follow_explicit: true
             kind: sequence
             transaction: joined
 version: 1
@@ -91,11 +93,11 @@ func TestList(t *testing.T) {
 				}
 				files++
 				if _, err := policy.Parse(file); err != nil {
-					t.Errorf("%s, %s, %s: %v", s.Name, r.Engine, p.Name, err)
+					t.Errorf("%s, %s, %s: %v", s.Name, r.Driver, p.Name, err)
 				}
 			}
 			if files < 2 {
-				t.Errorf("%s, %s: %d policies, want 2 or more", s.Name, r.Engine, files)
+				t.Errorf("%s, %s: %d policies, want 2 or more", s.Name, r.Driver, files)
 			}
 		}
 	}

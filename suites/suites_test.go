@@ -53,7 +53,7 @@ func TestSuites(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, r := range s.Runs {
-					t.Run(r.Engine, func(t *testing.T) { rows = append(rows, run(t, s, program, r)...) })
+					t.Run(r.Driver, func(t *testing.T) { rows = append(rows, run(t, s, program, r)...) })
 				}
 			})
 		}
@@ -67,7 +67,7 @@ func TestSuites(t *testing.T) {
 	}
 }
 
-// run runs one suite on one engine, plain and by each policy.
+// run runs one suite with one driver, plain and by each policy.
 func run(t *testing.T, s *suites.Suite, program *suites.Program, r suites.Run) []suites.Row {
 	plain, _, err := program.Run(t.Context(), r, nil, func() suites.Place { return place(t, r.Engine) })
 	if err != nil {
@@ -94,7 +94,7 @@ func run(t *testing.T, s *suites.Suite, program *suites.Program, r suites.Run) [
 			if err != nil {
 				t.Fatal(err)
 			}
-			row := suites.Row{Suite: s, Engine: r.Engine, Policy: policy.Name, Plain: plain, Filled: o, Counts: counts, Comparison: suites.Compare(plain, o)}
+			row := suites.Row{Suite: s, Run: r, Policy: policy.Name, Plain: plain, Filled: o, Counts: counts, Comparison: suites.Compare(plain, o)}
 			rows = append(rows, row)
 			judge(t, row)
 		})
@@ -107,19 +107,26 @@ func judge(t *testing.T, row suites.Row) {
 	if row.Counts.Filled == 0 {
 		t.Error("no INSERT was filled")
 	}
-	unlisted, alike := row.Comparison.Unexpected(row.Suite, row.Engine, row.Policy)
+	unlisted, alike := row.Comparison.Unexpected(row.Suite, row.Run.Driver, row.Policy)
 	for _, name := range unlisted {
-		t.Errorf("%s differs, and is not in list/%s.yaml; filled it says:\n%s", name, row.Suite.Name, last(row.Filled.Output[name], 20))
+		t.Errorf("%s differs, and is not in list/%s.yaml; filled it says:\n%s", name, row.Suite.Name, excerpt(row.Filled.Output[name]))
 	}
 	for _, name := range alike {
 		t.Errorf("%s does not differ: take it out of list/%s.yaml", name, row.Suite.Name)
 	}
 }
 
-// last returns the last lines of a text.
-func last(text string, n int) string {
+// excerpt returns what keyfill says in an output, and the end of it.
+func excerpt(text string) string {
+	var said strings.Builder
 	lines := strings.SplitAfter(text, "\n")
-	return strings.Join(lines[max(0, len(lines)-n):], "")
+	end := max(0, len(lines)-12)
+	for _, line := range lines[:end] {
+		if strings.Contains(line, "keyfill: ") && !strings.Contains(line, " INFO ") {
+			said.WriteString(line)
+		}
+	}
+	return said.String() + strings.Join(lines[end:], "")
 }
 
 // place makes an empty database and an empty folder.

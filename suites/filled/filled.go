@@ -43,7 +43,7 @@ var drivers map[string]driver.Driver
 // Driver gives the names of a registered driver to keyfill around that driver. A package
 // below this one calls it in its init function, before the program can open a database.
 func Driver(ofPackage string, names ...string) {
-	options, ok := Options(ofPackage)
+	options, ok := options(ofPackage)
 	if !ok {
 		return
 	}
@@ -55,13 +55,32 @@ func Driver(ofPackage string, names ...string) {
 		if err != nil {
 			panic(err)
 		}
-		Count(mount)
+		count(mount)
 	}
 }
 
-// Options returns the options for keyfill, and whether the program runs filled through the
+// OpenDB is sql.OpenDB, through keyfill where the program runs filled through the driver of
+// the package.
+func OpenDB(ofPackage string, c driver.Connector) *sql.DB {
+	options, ok := options(ofPackage)
+	if !ok {
+		return sql.OpenDB(c)
+	}
+	db, err := keyfill.OpenDB(c, options)
+	if err != nil {
+		panic(err)
+	}
+	mount, err := keyfill.From(db)
+	if err != nil {
+		panic(err)
+	}
+	count(mount)
+	return db
+}
+
+// options returns the options for keyfill, and whether the program runs filled through the
 // driver of the package.
-func Options(ofPackage string) (keyfill.Options, bool) {
+func options(ofPackage string) (keyfill.Options, bool) {
 	file := os.Getenv(PolicyVariable)
 	if file == "" || os.Getenv(DriverVariable) != ofPackage {
 		return keyfill.Options{}, false
@@ -78,8 +97,8 @@ var (
 	mounts []*keyfill.Mount
 )
 
-// Count adds a mount to those whose statistics the program writes.
-func Count(m *keyfill.Mount) {
+// count adds a mount to those whose statistics the program writes.
+func count(m *keyfill.Mount) {
 	mutex.Lock()
 	defer mutex.Unlock()
 	mounts = append(mounts, m)
