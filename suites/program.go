@@ -178,8 +178,7 @@ func (p *Program) Run(ctx context.Context, r Run, policy []byte, newPlace func()
 		if err != nil {
 			return nil, sum, err
 		}
-		sum.Filled += counts.Filled
-		sum.Refused += counts.Refused
+		sum.Add(counts)
 		all.merge(o)
 		before := len(left)
 		left = slices.DeleteFunc(left, func(name string) bool { _, ok := o.Results[name]; return ok })
@@ -304,7 +303,7 @@ func (e *execution) do(ctx context.Context, pattern string) (*Outcome, filled.Co
 	}
 	text, err := os.ReadFile(countsFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return o, counts, nil // nothing was filled or refused
+		return o, counts, nil // keyfill has seen no INSERT
 	}
 	if err != nil {
 		return nil, counts, err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/keyfill/keyfill/internal/testdb"
 	"github.com/keyfill/keyfill/suites"
+	"github.com/keyfill/keyfill/suites/filled"
 )
 
 var (
@@ -104,8 +105,13 @@ func run(t *testing.T, s *suites.Suite, program *suites.Program, r suites.Run) [
 
 // judge fails the test where a row is not as the list of its suite has it.
 func judge(t *testing.T, row suites.Row) {
-	if row.Counts.Filled == 0 {
+	switch none := row.Counts.Filled == 0; {
+	case none && row.Suite.FillsNone == "":
 		t.Error("no INSERT was filled")
+	case !none && row.Suite.FillsNone != "":
+		t.Errorf("%d INSERTs were filled, and list/%s.yaml says that none is", row.Counts.Filled, row.Suite.Name)
+	case row.Counts == (filled.Counts{}):
+		t.Error("keyfill has seen no INSERT")
 	}
 	unlisted, alike := row.Comparison.Unexpected(row.Suite, row.Run.Driver, row.Policy)
 	for _, name := range unlisted {

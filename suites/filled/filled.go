@@ -28,10 +28,18 @@ const (
 	CountsVariable = "KEYFILL_SUITES_COUNTS" // the file for Counts
 )
 
-// Counts says how many INSERTs of a test program were filled, and how many were refused.
+// Counts says what became of the INSERTs of a test program.
 type Counts struct {
 	Filled  uint64 `json:"filled"`
 	Refused uint64 `json:"refused"`
+	Others  uint64 `json:"others"` // kept or passed
+}
+
+// Add adds the counts of another program.
+func (c *Counts) Add(other Counts) {
+	c.Filled += other.Filled
+	c.Refused += other.Refused
+	c.Others += other.Others
 }
 
 // drivers is the registry of database/sql, which has no function that takes a name back.
@@ -136,8 +144,11 @@ func counts() Counts {
 	defer mutex.Unlock()
 	var sum Counts
 	for _, m := range mounts {
-		for _, t := range m.Stats().Tables {
+		stats := m.Stats()
+		sum.Others += stats.Passed
+		for _, t := range stats.Tables {
 			sum.Filled += t.Filled
+			sum.Others += t.Kept
 			for _, n := range t.Refused {
 				sum.Refused += n
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib" // registers "pgx" and "pgx/v5"
 
+	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/suites/filled"
 )
 
@@ -25,3 +26,6 @@ func OpenDBFromPool(pool *pgxpool.Pool, options ...stdlib.OptionOpenDB) *sql.DB 
 	db.SetMaxIdleConns(0) // as stdlib does: idle connections stay in the pool
 	return db
 }
+
+// Conn returns the connection of stdlib, given the one that sql.Conn.Raw hands out.
+func Conn(driverConn any) *stdlib.Conn { return keyfill.Unwrap(driverConn).(*stdlib.Conn) }
