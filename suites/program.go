@@ -46,8 +46,9 @@ func Build(ctx context.Context, s *Suite, root, folder string) (*Program, error)
 		"-require=" + keyfill + "@v0.0.0", "-replace=" + keyfill + "=" + root,
 		"-require=" + keyfill + "/suites@v0.0.0", "-replace=" + keyfill + "/suites=" + filepath.Join(root, "suites"),
 	}
-	for _, one := range s.Requires {
-		edit = append(edit, "-require="+one)
+	for _, pin := range s.Pins {
+		path, _, _ := strings.Cut(pin, "@")
+		edit = append(edit, "-replace="+path+"="+pin)
 	}
 	if _, err := command(ctx, module, edit...); err != nil {
 		return nil, err

@@ -21,8 +21,9 @@ type Suite struct {
 	Skip    string `yaml:"skip"`   // the regular expression of -test.skip; empty: no test
 	First   string `yaml:"first"`  // a regular expression of tests that all others need; empty: none
 
-	// Requires are further modules of the go.mod of the suite, as path@version.
-	Requires []string `yaml:"requires"`
+	// Pins are modules, as path@version, that the suite needs at an earlier version than the
+	// packages below filled require.
+	Pins []string `yaml:"pins"`
 	// Edits change the source where it opens a database in another way than by a name.
 	Edits []Edit `yaml:"edits"`
 

@@ -111,19 +111,16 @@ func count(m *keyfill.Mount) {
 	defer mutex.Unlock()
 	mounts = append(mounts, m)
 	if file := os.Getenv(CountsVariable); file != "" && len(mounts) == 1 {
-		go write(file)
+		time.AfterFunc(0, func() { write(file, Counts{}) })
 	}
 }
 
-// write writes the counts to the file, each time that they have changed: a test program may
-// end by os.Exit or by a panic at any moment, and tells nobody before.
-func write(file string) {
-	var written Counts
-	for range time.Tick(20 * time.Millisecond) {
-		now := counts()
-		if now == written {
-			continue
-		}
+// write writes the counts to the file where they have changed, again and again: a test
+// program may end by os.Exit or by a panic at any moment, and tells nobody before. Between
+// two times there is no goroutine, since some suites look for goroutines that are left.
+func write(file string, written Counts) {
+	now := counts()
+	if now != written {
 		text, err := json.Marshal(now)
 		if err != nil {
 			panic(err)
@@ -134,8 +131,8 @@ func write(file string) {
 		if err := os.Rename(file+".new", file); err != nil {
 			panic(err)
 		}
-		written = now
 	}
+	time.AfterFunc(20*time.Millisecond, func() { write(file, now) })
 }
 
 // counts adds up the statistics of all mounts.
