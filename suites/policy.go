@@ -6,7 +6,10 @@ import "go.yaml.in/yaml/v3"
 type Policy struct {
 	Name   string
 	source any
-	uuids  bool // it fills the UUIDs of a suite, not the integers
+
+	// UUIDs says that the tables are those of Suite.UUIDs. The suites bring keys of text, so
+	// that such a run shows that they are kept.
+	UUIDs bool
 }
 
 // Policies are the ways in which each suite is filled. The suites make their tables with
@@ -16,14 +19,14 @@ type Policy struct {
 var Policies = []Policy{
 	{Name: "sequence", source: map[string]any{"kind": "sequence", "ensure_schema": true, "exclusive": true, "block": 10}},
 	{Name: "joined", source: map[string]any{"kind": "sequence", "ensure_schema": true, "exclusive": true, "transaction": "joined", "follow_explicit": true}},
-	{Name: "uuidv7", source: "uuidv7", uuids: true},
+	{Name: "uuidv7", source: "uuidv7", UUIDs: true},
 }
 
 // File returns the policy file for a suite with a driver, or nil where the suite has no table
 // for it.
 func (p Policy) File(s *Suite, r Run) ([]byte, error) {
 	groups := s.Integers
-	if p.uuids {
+	if p.UUIDs {
 		groups = s.UUIDs
 	}
 	entries := map[string]any{}

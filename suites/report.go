@@ -11,7 +11,7 @@ import (
 type Row struct {
 	Suite         *Suite
 	Run           Run
-	Policy        string
+	Policy        Policy
 	Plain, Filled *Outcome
 	Counts        filled.Counts
 	Comparison    Comparison
@@ -24,7 +24,7 @@ const Head = "| suite | version | engine, driver | policy | tests run | INSERTs 
 func (r Row) String() string {
 	c := r.Comparison
 	others := append(append([]string(nil), c.Mended...), c.Lost...)
-	return fmt.Sprintf("| %s | %s | %s, %s | %s | %d | %d | %d | %d | %s | %s |\n", r.Suite.Name, r.Suite.Version, r.Run.Engine, r.Run.Driver, r.Policy,
+	return fmt.Sprintf("| %s | %s | %s, %s | %s | %d | %d | %d | %d | %s | %s |\n", r.Suite.Name, r.Suite.Version, r.Run.Engine, r.Run.Driver, r.Policy.Name,
 		r.Filled.Tests(), r.Counts.Filled, r.Counts.Refused, len(r.Plain.Failed()), names(c.Broken), names(others))
 }
 

@@ -31,7 +31,7 @@ type Suite struct {
 
 	// Integers are the tables that a sequence fills.
 	Integers []Tables `yaml:"integers"`
-	// UUIDs are the tables that uuidv7 fills. Where there is none, NoUUIDs says why.
+	// UUIDs are the tables of uuidv7. Where there is none, NoUUIDs says why.
 	UUIDs   []Tables `yaml:"uuids"`
 	NoUUIDs string   `yaml:"no_uuids"`
 
