@@ -13,10 +13,10 @@
 // database of its own. Where a test ends the program, the program is started again for the
 // tests that have no result.
 //
-// Some suites are not on the module proxy: the tests of GORM 2 and of bun are in modules of
-// their own, which it does not have, and so are the driver tests of later versions of river.
-// The list has GORM 1, the tests of GORM's data types, and river v0.23.1 in their place.
+// Some suites cannot be had: GORM 2, bun, and river after v0.23.1 keep their tests in modules
+// that the module proxy does not have. GORM 1, GORM's data types and river v0.23.1 are in the
+// list instead.
 //
-// A run fails where a test differs that is not in the list, where a test of the list does
-// not differ, where no test has run, and where no INSERT was filled.
+// A run fails if a test differs and is not in the list, if a test of the list does not
+// differ, if no test has run, or if no INSERT was filled.
 package suites

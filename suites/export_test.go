@@ -1,4 +1,6 @@
 package suites
 
-// Ended is ended.
-func Ended(o *Outcome) { o.ended() }
+// NewProgram returns a program that has been built.
+func NewProgram(s *Suite, file, place string) *Program {
+	return &Program{suite: s, file: file, place: place}
+}

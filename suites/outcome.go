@@ -17,16 +17,16 @@ const (
 	skip = "skip"
 )
 
-// Outcome is what a run of a test program has shown.
+// Outcome holds the results of a run of a test program.
 type Outcome struct {
 	Results map[string]string // of tests and subtests by name: pass, fail or skip
-	Output  map[string]string // of each test; of "": what belongs to none
-	waiting map[string]bool   // tests that have begun and wait for others, or have no result
+	Output  map[string]string // by test; "": the output that belongs to no test
 }
 
-// ReadOutcome reads the lines that "go tool test2json" writes.
+// ReadOutcome reads the lines that "go tool test2json" writes. It lets a test fail that ends
+// its program. Tests that were running beside that test have no result.
 func ReadOutcome(r io.Reader) (*Outcome, error) {
-	o := &Outcome{Results: map[string]string{}, Output: map[string]string{}, waiting: map[string]bool{}}
+	o := &Outcome{Results: map[string]string{}, Output: map[string]string{}}
 	lines := bufio.NewReader(r)
 	for {
 		line, err := lines.ReadBytes('\n')
@@ -53,31 +53,12 @@ func (o *Outcome) add(line []byte) error {
 	switch event.Action {
 	case "output":
 		o.Output[event.Test] += event.Output
-	case "run", "cont":
-		o.waiting[event.Test] = false
-	case "pause":
-		o.waiting[event.Test] = true
 	case pass, fail, skip:
 		if event.Test != "" {
 			o.Results[event.Test] = event.Action
-			delete(o.waiting, event.Test)
 		}
 	}
 	return nil
-}
-
-// ended gives each test its result after the program has ended. A program that a test ends,
-// as by os.Exit, gives that test no result: it has failed. After a panic the test that
-// caused it has one, and the tests beside it have none, and may be run again.
-func (o *Outcome) ended() {
-	if len(o.Results) > 0 && slices.Contains(slices.Collect(maps.Values(o.Results)), fail) {
-		return
-	}
-	for name, waits := range o.waiting {
-		if !waits {
-			o.Results[name] = fail
-		}
-	}
 }
 
 // merge adds the results of a later run.
@@ -168,8 +149,8 @@ func Compare(plain, filled *Outcome) Comparison {
 // Names returns all tests that differ.
 func (c Comparison) Names() []string { return slices.Concat(c.Broken, c.Mended, c.Lost) }
 
-// Unexpected compares what differs with the list of the suite. It returns the tests that are
-// not in the list, and those of the list that end alike.
+// Unexpected compares the tests that differ with the list of the suite. It returns the tests
+// that are not in the list, and the listed tests that do not differ.
 func (c Comparison) Unexpected(s *Suite, driver, policy string) (unlisted, alike []string) {
 	listed := map[string]bool{} // whether the test may end alike
 	for _, d := range s.Differences {

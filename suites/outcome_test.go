@@ -55,27 +55,6 @@ func TestReadOutcomeRefuses(t *testing.T) {
 	}
 }
 
-// TestEnded: a program that ends while a test runs gives that test no result.
-func TestEnded(t *testing.T) {
-	run := func(name string) string { return `{"Action":"run","Test":"` + name + `"}` }
-	pause := func(name string) string { return `{"Action":"pause","Test":"` + name + `"}` }
-	for _, c := range []struct {
-		name  string
-		lines []string
-		want  []string
-	}{
-		{"os.Exit", []string{run("TestA"), pause("TestA"), run("TestB"), result("TestB", "pass"), run("TestC")}, []string{"TestC"}},
-		{"panic", []string{run("TestA"), run("TestB"), result("TestB", "fail")}, []string{"TestB"}},
-		{"parallel", []string{run("TestA"), pause("TestA"), `{"Action":"cont","Test":"TestA"}`}, []string{"TestA"}},
-	} {
-		o := outcome(t, c.lines...)
-		suites.Ended(o)
-		if got := o.Failed(); !slices.Equal(got, c.want) {
-			t.Errorf("%s: Failed() = %q, want %q", c.name, got, c.want)
-		}
-	}
-}
-
 func TestCompare(t *testing.T) {
 	plain := outcome(t,
 		result("TestSame", "pass"), result("TestBoth", "fail"), result("TestMended", "fail"),

@@ -6,9 +6,8 @@ import "go.yaml.in/yaml/v3"
 type Policy struct {
 	Name   string
 	source any
-
-	// UUIDs says that the tables are those of Suite.UUIDs. The suites bring keys of text, so
-	// that such a run shows that they are kept.
+	// UUIDs says that the policy is for Suite.UUIDs, not for Suite.Integers. The suites bring
+	// keys of text, so that the run shows that keyfill keeps them.
 	UUIDs bool
 }
 

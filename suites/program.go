@@ -53,8 +53,8 @@ func Build(ctx context.Context, s *Suite, root, folder string) (*Program, error)
 	if _, err := command(ctx, module, edit...); err != nil {
 		return nil, err
 	}
-	// The versions that keyfill requires may be later than those of the suite: both runs
-	// have them.
+	// The packages below filled may require later versions than the suite. The plain run has
+	// the same versions.
 	_, err := command(ctx, p.place, "test", "-c", "-mod=mod", "-vet=off", "-tags="+s.Tags, "-o", p.file, ".")
 	return p, err
 }
@@ -97,7 +97,7 @@ func command(ctx context.Context, folder string, args ...string) ([]byte, error)
 	return out.Bytes(), nil
 }
 
-// change makes the edits of the suite.
+// change makes the edits of the suite in a copy of its module.
 func (s *Suite) change(module string) error {
 	for _, e := range s.Edits {
 		name := filepath.Join(module, filepath.FromSlash(e.File))
@@ -154,15 +154,14 @@ func packageName(folder string) (string, error) {
 	return name, nil
 }
 
-// Place is where one run happens: an empty database or an empty folder.
+// Place is the empty database and the empty folder of one run.
 type Place struct {
 	Base   string // the DSN of the database, without parameters
 	Folder string // for files of the run
 }
 
-// Run runs all tests of the program. After a test that ended the program it goes on with the
-// tests that have no result, each time in a new place. A policy of nil is none: the run is
-// plain.
+// Run runs all tests of the program. If a test ends the program, Run starts it again for the
+// tests that have no result, in a new place. If policy is nil the run is plain.
 func (p *Program) Run(ctx context.Context, r Run, policy []byte, newPlace func() Place) (*Outcome, filled.Counts, error) {
 	var sum filled.Counts
 	left, err := p.list(ctx, r, newPlace())
@@ -173,7 +172,7 @@ func (p *Program) Run(ctx context.Context, r Run, policy []byte, newPlace func()
 		return nil, sum, errors.New("the suite has no tests")
 	}
 	all := &Outcome{Results: map[string]string{}, Output: map[string]string{}}
-	for pattern := r.Tests; ; pattern = p.again(left) {
+	for pattern := r.Tests; ; pattern = "^(" + strings.Join(left, "|") + ")$" {
 		one := execution{program: p, run: r, place: newPlace(), policy: policy}
 		o, counts, err := one.do(ctx, pattern)
 		if err != nil {
@@ -190,15 +189,6 @@ func (p *Program) Run(ctx context.Context, r Run, policy []byte, newPlace func()
 			return nil, sum, fmt.Errorf("%d tests have no result, such as %s:\n%s", len(left), left[0], tail(o.Output[""]))
 		}
 	}
-}
-
-// again returns the pattern of the tests that are left.
-func (p *Program) again(left []string) string {
-	pattern := "^(" + strings.Join(left, "|") + ")$"
-	if p.suite.First != "" {
-		pattern = p.suite.First + "|" + pattern
-	}
-	return pattern
 }
 
 // testName is a line of -test.list.
@@ -260,10 +250,10 @@ func (e *execution) env() []string {
 	return env
 }
 
-// timeLimit is how long a program may run: a test that hangs is a result too.
+// timeLimit ends a program with a test that hangs. The test has failed then.
 const timeLimit = "15m"
 
-// do starts the program and returns what it shows.
+// do starts the program, waits for its end, and returns the results.
 func (e *execution) do(ctx context.Context, pattern string) (*Outcome, filled.Counts, error) {
 	var counts filled.Counts
 	args := []string{"tool", "test2json", "-t", e.program.file, "-test.v=test2json", "-test.paniconexit0", "-test.timeout=" + timeLimit}
@@ -294,7 +284,6 @@ func (e *execution) do(ctx context.Context, pattern string) (*Outcome, filled.Co
 	if err != nil {
 		return nil, counts, err
 	}
-	o.ended()
 	o.Output[""] += said.String()
 	if runErr != nil && len(o.Failed()) == 0 {
 		o.Results["TestMain"] = fail
@@ -312,7 +301,8 @@ func (e *execution) do(ctx context.Context, pattern string) (*Outcome, filled.Co
 	return o, counts, json.Unmarshal(text, &counts)
 }
 
-// keep writes what a program has written into the folder that $KEYFILL_SUITES_OUTPUT names.
+// keep writes the policy and the output of a program into a file of the folder that
+// $KEYFILL_SUITES_OUTPUT names.
 func keep(e *execution, out, said []byte) error {
 	folder := os.Getenv("KEYFILL_SUITES_OUTPUT")
 	if folder == "" {

@@ -17,7 +17,8 @@ type Row struct {
 	Comparison    Comparison
 }
 
-// Head is the head of the table of rows.
+// Head is the head of the table of rows. The counts of INSERTs may lack the last of a program:
+// see package filled.
 const Head = "| suite | version | engine, driver | policy | tests run | INSERTs filled, at least | refused | failed plain | failed only when filled | failed only when plain, or not run when filled |\n|---|---|---|---|---|---|---|---|---|---|\n"
 
 // String returns the row as a line of the table.

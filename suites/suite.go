@@ -19,7 +19,6 @@ type Suite struct {
 	Folder  string `yaml:"folder"` // the package with the tests, below the module; "." for its root
 	Tags    string `yaml:"tags"`   // build tags, with commas between them
 	Skip    string `yaml:"skip"`   // the regular expression of -test.skip; empty: no test
-	First   string `yaml:"first"`  // a regular expression of tests that all others need; empty: none
 
 	// Pins are modules, as path@version, that the suite needs at an earlier version than the
 	// packages below filled require.
@@ -56,8 +55,8 @@ type Tables struct {
 	Tables  []string `yaml:"tables"`
 }
 
-// Run is one driver with which the suite runs. In Env and Args, {base} stands for the DSN of
-// an empty database without its parameters, and {folder} for an empty folder.
+// Run is one driver with which the suite runs. In Env and Args, {base} is replaced by the DSN
+// of an empty database, without parameters, and {folder} by the path of an empty folder.
 type Run struct {
 	Engine string            `yaml:"engine"`
 	Driver string            `yaml:"driver"` // the package below filled

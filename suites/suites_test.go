@@ -122,7 +122,7 @@ func judge(t *testing.T, row suites.Row) {
 	}
 }
 
-// excerpt returns what keyfill says in an output, and the end of it.
+// excerpt returns the lines of keyfill in an output, and the last lines of it.
 func excerpt(text string) string {
 	var said strings.Builder
 	lines := strings.SplitAfter(text, "\n")

@@ -115,9 +115,9 @@ func count(m *keyfill.Mount) {
 	}
 }
 
-// write writes the counts to the file where they have changed, again and again: a test
-// program may end by os.Exit or by a panic at any moment, and tells nobody before. Between
-// two times there is no goroutine, since some suites look for goroutines that are left.
+// write writes the counts to the file if they have changed, and calls itself again later: a
+// test program may end by os.Exit or by a panic at any moment. No goroutine waits in between,
+// since some suites look for goroutines that are left.
 func write(file string, written Counts) {
 	now := counts()
 	if now != written {
