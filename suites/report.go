@@ -7,7 +7,8 @@ import (
 	"github.com/keyfill/keyfill/suites/filled"
 )
 
-// Row is one filled run beside the plain run of the same program.
+// Row is one filled run beside the plain run of the same program. Filled is nil if the suite
+// has no table for the policy.
 type Row struct {
 	Suite         *Suite
 	Run           Run
@@ -23,6 +24,10 @@ const Head = "| suite | version | engine, driver | policy | tests run | INSERTs 
 
 // String returns the row as a line of the table.
 func (r Row) String() string {
+	if r.Filled == nil {
+		return fmt.Sprintf("| %s | %s | %s, %s | %s | not run: %s | – | – | %d | – | – |\n", r.Suite.Name, r.Suite.Version, r.Run.Engine, r.Run.Driver,
+			r.Policy.Name, r.Suite.NoUUIDs, len(r.Plain.Failed()))
+	}
 	c := r.Comparison
 	others := append(append([]string(nil), c.Mended...), c.Lost...)
 	return fmt.Sprintf("| %s | %s | %s, %s | %s | %d | %d | %d | %d | %s | %s |\n", r.Suite.Name, r.Suite.Version, r.Run.Engine, r.Run.Driver, r.Policy.Name,

@@ -28,7 +28,7 @@ const (
 	CountsVariable = "KEYFILL_SUITES_COUNTS" // the file for Counts
 )
 
-// Counts says what became of the INSERTs of a test program.
+// Counts holds how many INSERTs of a test program keyfill has filled, refused, and left alone.
 type Counts struct {
 	Filled  uint64 `json:"filled"`
 	Refused uint64 `json:"refused"`
