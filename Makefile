@@ -17,6 +17,12 @@
 #	                    load and result
 #	make loaded         make test beside eight busy loops: no test may fail because a machine
 #	                    is slow
+#	make faults         the faults of faults/faults.jsonl: is each still found by the test
+#	                    that has found it? TURNS=9 gives the test so many turns, ALL=1
+#	                    searches all tests again: see faults/main.go
+#	make coverage       which statements all tests of all modules reach, into OUT=now.txt;
+#	                    fails if that is less than in BEFORE=before.txt, by more than half
+#	                    a point or than AGAIN=again.txt differs from it
 #	make newest         the tests of what only a newer Go has, by NEWEST=go1.27.1
 #	make lint           what must be clean before a commit
 #	make sim            the simulator: looks for all mutants, and then runs all trials in turn
@@ -95,6 +101,11 @@ SIMTIME   ?= 1h
 SEED      ?=
 TRIAL     ?=
 FROM      ?= 0
+TURNS     ?= 0
+ALL       ?=
+OUT       ?=
+BEFORE    ?=
+AGAIN     ?=
 SOAKROWS  ?= 10000000
 SOAKGALERA ?= 60s
 SOAKROLLING ?= 10m
@@ -133,7 +144,7 @@ VULNDB    ?=
 golangci    := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 govulncheck := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 
-.PHONY: test testrun race everything loaded quick newest lint sim soak roundtrips bench cost profiles layouts charts benchmarks approaches fuzz corpus suites reference release tag demo servers
+.PHONY: test testrun race everything loaded quick faults coverage newest lint sim soak roundtrips bench cost profiles layouts charts benchmarks approaches fuzz corpus suites reference release tag demo servers
 
 # A server that is missing fails the tests that need it. Results are not
 # cached: they depend on the servers installed. Tests wait for servers, processes
@@ -162,6 +173,18 @@ everything: servers testrun
 
 loaded:
 	scripts/beside-loops 8 $(MAKE) test
+
+# Both run one test program after the other, all choices of a test at once.
+faults: export GOGC = 400
+faults: servers
+	cd faults && GOWORK=off ../scripts/quickly go run . $(if $(filter 1,$(ALL)),record -again,check -turns $(TURNS))
+
+coverage: export GOGC = 400
+coverage: servers
+	cd faults && GOWORK=off ../scripts/quickly go run . coverage $(if $(OUT),-out "$(abspath $(OUT))")
+ifneq ($(BEFORE),)
+	cd faults && GOWORK=off go run . compare "$(abspath $(BEFORE))" "$(abspath $(OUT))" $(if $(AGAIN),"$(abspath $(AGAIN))")
+endif
 
 # database/sql scans columns in another way from Go 1.27 on.
 newest: export GOTOOLCHAIN = $(NEWEST)

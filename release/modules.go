@@ -15,7 +15,7 @@ import (
 
 // unpublished are the modules that nobody outside of the repository imports. Their lines
 // of replace stay, and they get no tag.
-var unpublished = []string{"bench", "e2e", "examples", "examples/kubernetes", "judge", "keyfilletcd/newest", "release", "suites"}
+var unpublished = []string{"bench", "e2e", "examples", "examples/kubernetes", "faults", "judge", "keyfilletcd/newest", "release", "suites"}
 
 // member is a module of go.work.
 type member struct {

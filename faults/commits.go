@@ -1,0 +1,246 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/printer"
+	"go/token"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// commit is a commit that can be undone: it changes product code and a test.
+type commit struct {
+	Hash    string
+	Subject string
+	files   []string // of product code, below the root
+	touched []string // names of tests that it changes
+}
+
+// errNotUndone says why a commit cannot be undone.
+var errNotUndone = errors.New("cannot be undone")
+
+// commits returns the commits up to one that change product code and a test, the newest
+// first.
+func (t *tree) commits(upTo string, n int) (found []commit, err error) {
+	out, err := output(command(t.root, "git", "log", "--no-merges", "--format=%h%x09%s", fmt.Sprint("-n", n), upTo))
+	if err != nil {
+		return nil, err
+	}
+	folders := map[string]bool{}
+	for _, p := range t.product {
+		folders[short(p.Path)] = true
+	}
+	for line := range strings.Lines(string(out)) {
+		hash, subject, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		out, err := output(command(t.root, "git", "diff-tree", "--no-commit-id", "--name-only", "-r", hash))
+		if err != nil {
+			return nil, err
+		}
+		c := commit{Hash: hash, Subject: subject}
+		var tests []string
+		for _, name := range strings.Fields(string(out)) {
+			switch {
+			case strings.HasSuffix(name, "_test.go"):
+				tests = append(tests, name)
+			case strings.HasSuffix(name, ".go") && folders[path.Dir(name)]:
+				c.files = append(c.files, name)
+			}
+		}
+		if len(c.files) == 0 || len(tests) == 0 {
+			continue
+		}
+		for _, name := range tests {
+			touched, err := t.touchedTests(hash, name)
+			if err != nil {
+				return nil, err
+			}
+			c.touched = append(c.touched, touched...)
+		}
+		found = append(found, c)
+	}
+	return found, nil
+}
+
+var hunk = regexp.MustCompile(`(?m)^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@`)
+
+// lineRange is the lines from one to another one.
+type lineRange struct{ from, to int }
+
+// hunks returns the lines that a diff without context changes, of the new files if side is
+// 1, and of the old ones if it is 0. Where lines are only put in, the lines around them
+// count.
+func hunks(diff []byte, side int) (ranges []lineRange) {
+	for _, m := range hunk.FindAllSubmatch(diff, -1) {
+		line, _ := strconv.Atoi(string(m[1+2*side])) // the expression has digits alone
+		n := 1
+		if text := m[2+2*side]; len(text) > 0 {
+			n, _ = strconv.Atoi(string(text))
+		}
+		if n == 0 {
+			ranges = append(ranges, lineRange{line, line + 1})
+			continue
+		}
+		ranges = append(ranges, lineRange{line, line + n - 1})
+	}
+	return ranges
+}
+
+// touchedTests returns the tests of a file that a commit has changed.
+func (t *tree) touchedTests(hash, name string) (names []string, err error) {
+	diff, err := output(command(t.root, "git", "diff", "-U0", hash+"^", hash, "--", name))
+	if err != nil {
+		return nil, err
+	}
+	text, err := output(command(t.root, "git", "show", hash+":"+name))
+	if err != nil {
+		return nil, nil // the commit has removed the file
+	}
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, name, text, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range testFunctions(file) {
+		from, to := fset.Position(f.Pos()).Line, fset.Position(f.End()).Line
+		if slices.ContainsFunc(hunks(diff, 1), func(h lineRange) bool { return h.from <= to && from <= h.to }) {
+			names = append(names, f.Name.Name)
+		}
+	}
+	return names, nil
+}
+
+// undo takes back what a commit has changed in product code, and returns the lines of the
+// tree that this changes, by file below the root. Its error is errNotUndone where the
+// change does not apply any more, or does not compile, or changes comments alone; the tree
+// is then as it was.
+func (t *tree) undo(c commit) (map[string][]lineRange, error) {
+	patch, err := output(command(t.root, "git", append([]string{"diff", c.Hash + "^", c.Hash, "--"}, c.files...)...))
+	if err != nil {
+		return nil, err
+	}
+	apply := command(t.root, "git", "apply", "-R", "-")
+	apply.Stdin = bytes.NewReader(patch)
+	if _, err := output(apply); err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			return nil, fmt.Errorf("%w: the code has changed since", errNotUndone)
+		}
+		return nil, err
+	}
+	changed, err := t.changed(c)
+	if err != nil {
+		return nil, errors.Join(err, t.redo())
+	}
+	return changed, nil
+}
+
+// changed returns the lines that are changed by a commit that is undone.
+func (t *tree) changed(c commit) (map[string][]lineRange, error) {
+	ranges := map[string][]lineRange{}
+	for _, name := range c.files {
+		before, err := output(command(t.root, "git", "show", "HEAD:"+name))
+		if err != nil {
+			continue // a file that the commit has removed
+		}
+		now, err := os.ReadFile(filepath.Join(t.root, name))
+		if err != nil && !os.IsNotExist(err) {
+			return nil, err
+		}
+		if same, err := sameCode(before, now); err != nil {
+			return nil, err
+		} else if same {
+			continue
+		}
+		diff, err := output(command(t.root, "git", "diff", "-U0", "HEAD", "--", name))
+		if err != nil {
+			return nil, err
+		}
+		ranges[name] = hunks(diff, 0)
+	}
+	if len(ranges) == 0 {
+		return nil, fmt.Errorf("%w: it changes comments alone", errNotUndone)
+	}
+	for _, m := range t.productModules() {
+		if _, err := output(command(filepath.Join(t.root, m), "go", "build", "./...")); err != nil {
+			return nil, fmt.Errorf("%w: the code of today needs it", errNotUndone)
+		}
+	}
+	return ranges, nil
+}
+
+// redo makes the files of the tree those of its commit again.
+func (t *tree) redo() error {
+	if _, err := output(command(t.root, "git", "reset", "-q", "--hard")); err != nil {
+		return err
+	}
+	_, err := output(command(t.root, "git", "clean", "-qfd"))
+	return err
+}
+
+// sameCode reports whether two files differ in comments alone. A file that is not there is
+// empty.
+func sameCode(a, b []byte) (bool, error) {
+	if len(a) == 0 || len(b) == 0 {
+		return len(a) == len(b), nil
+	}
+	var texts [2][]byte
+	for i, text := range [][]byte{a, b} {
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, "", text, parser.SkipObjectResolution)
+		if err != nil {
+			return false, err
+		}
+		ast.Inspect(file, func(n ast.Node) bool { // doc comments are printed with their nodes
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				n.Doc = nil
+			case *ast.GenDecl:
+				n.Doc = nil
+			case *ast.Field:
+				n.Doc, n.Comment = nil, nil
+			case *ast.ValueSpec:
+				n.Doc, n.Comment = nil, nil
+			case *ast.TypeSpec:
+				n.Doc, n.Comment = nil, nil
+			case *ast.ImportSpec:
+				n.Doc, n.Comment = nil, nil
+			}
+			return true
+		})
+		file.Doc, file.Comments = nil, nil
+		var out bytes.Buffer
+		if err := printer.Fprint(&out, token.NewFileSet(), file); err != nil {
+			return false, err
+		}
+		texts[i] = bytes.Join(bytes.Fields(out.Bytes()), []byte(" "))
+	}
+	return bytes.Equal(texts[0], texts[1]), nil
+}
+
+// reaching returns the tests that reach any of the lines of a tree.
+func (r *reach) reaching(lines map[string][]lineRange) (tests []test) {
+	wanted := map[int]bool{}
+	for n, b := range r.Blocks {
+		for _, h := range lines[path.Join(short(b.Package), b.File)] {
+			if b.lines(h.from, h.to) {
+				wanted[n] = true
+			}
+		}
+	}
+	for _, t := range r.Tests {
+		if slices.ContainsFunc(t.Blocks, func(n int) bool { return wanted[n] }) {
+			tests = append(tests, t.Test)
+		}
+	}
+	return tests
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// What is known of a fault.
+const (
+	killed   = "killed"
+	survives = "survives" // no test that reaches it fails
+	open     = "open"     // not all tests that reach it have been run
+	// notUndone is a commit that cannot be undone any more: an older one takes its place.
+	notUndone = "not undone"
+)
+
+// entry is a fault with its result: a line of the file of results.
+type entry struct {
+	ID     string `json:"id"` // mutant-017 or undone-1a2b3c4
+	Result string `json:"result"`
+	// The test that kills it; its package may have moved since.
+	Program string `json:"program,omitempty"`
+	Test    string `json:"test,omitempty"`
+	// Of a mutant.
+	Mutant *key `json:"mutant,omitempty"`
+	// Of a commit that is undone.
+	Commit  string `json:"commit,omitempty"`
+	Subject string `json:"subject,omitempty"`
+	// Note says what else there is to know.
+	Note string `json:"note,omitempty"`
+}
+
+// String says what the fault is and what has become of it.
+func (e *entry) String() string {
+	what := e.Subject
+	if e.Mutant != nil {
+		what = fmt.Sprintf("%s %s: %s: %s", e.Mutant.Package, e.Mutant.Function, e.Mutant.Kind, e.Mutant.Node)
+	}
+	result := e.Result
+	if e.Test != "" {
+		result += " by " + test{e.Program, e.Test}.String()
+	}
+	if e.Note != "" {
+		result += ": " + e.Note
+	}
+	return e.ID + ": " + what + ": " + result
+}
+
+// readEntries reads a file of results. A file that is not there has none.
+func readEntries(name string) (all []entry, err error) {
+	text, err := os.ReadFile(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for s := bufio.NewScanner(strings.NewReader(string(text))); s.Scan(); {
+		var e entry
+		if err := json.Unmarshal(s.Bytes(), &e); err != nil {
+			return nil, err
+		}
+		all = append(all, e)
+	}
+	return all, nil
+}
+
+// writeEntries writes a file of results.
+func writeEntries(name string, all []entry) error {
+	var text strings.Builder
+	for _, e := range all {
+		encoder := json.NewEncoder(&text)
+		encoder.SetEscapeHTML(false) // operators are shown as they are
+		if err := encoder.Encode(e); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(name, []byte(text.String()), 0o666)
+}

@@ -1,0 +1,237 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// program is a test program: the tests of one package.
+type program struct {
+	name   string // folder of the package below the root, "." for the root
+	dir    string
+	rank   int      // programs of a lower rank come first
+	files  []string // with tests
+	mu     sync.Mutex
+	binary string // empty if it is not built yet
+	broken error  // why it cannot be built
+}
+
+// programs returns the test programs of all modules: first those beside product code, then
+// those on servers, and last those of tools.
+func (t *tree) programs() (all []*program, err error) {
+	for _, folder := range t.modules {
+		rank := 0
+		switch {
+		case folder == "e2e":
+			rank = 1
+		case slices.Contains(tools, folder):
+			rank = 2
+		}
+		out, err := output(command(filepath.Join(t.root, folder), "go", "list", "-json=Dir,TestGoFiles,XTestGoFiles", "./..."))
+		if err != nil {
+			return nil, err
+		}
+		for d := json.NewDecoder(bytes.NewReader(out)); ; {
+			var p struct {
+				Dir                       string
+				TestGoFiles, XTestGoFiles []string
+			}
+			if err := d.Decode(&p); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				return nil, err
+			}
+			var files []string
+			for _, name := range append(p.TestGoFiles, p.XTestGoFiles...) {
+				files = append(files, filepath.Join(p.Dir, name))
+			}
+			if len(files) == 0 {
+				continue
+			}
+			name, err := filepath.Rel(t.root, p.Dir)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, &program{name: filepath.ToSlash(name), dir: p.Dir, files: files, rank: rank})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *program) int { return a.rank - b.rank })
+	return all, nil
+}
+
+// fileName returns a name of a file for a program.
+func fileName(programName string) string {
+	if programName == "." {
+		return "root"
+	}
+	return strings.ReplaceAll(programName, "/", "_")
+}
+
+// build compiles the program, if it is not built yet.
+func (p *program) build(t *tree) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.binary != "" || p.broken != nil {
+		return p.broken
+	}
+	folder := t.root + ".bin"
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return err
+	}
+	binary := filepath.Join(folder, fileName(p.name)+".test")
+	if _, err := output(command(p.dir, "go", "test", "-c", "-ldflags=-s", "-o", binary, ".")); err != nil {
+		p.broken = err
+		return err
+	}
+	p.binary = binary
+	return nil
+}
+
+// verdict says how a test has ended.
+type verdict string
+
+const (
+	passed     verdict = "PASS"
+	failed     verdict = "FAIL"
+	skipped    verdict = "SKIP"
+	unfinished verdict = "no result"
+)
+
+// outcome is how the tests of one run have ended.
+type outcome struct {
+	ok       bool // the exit code is 0
+	hung     bool
+	verdicts map[string]verdict // by test
+	seconds  map[string]float64
+	took     time.Duration
+	tail     string // what the program printed last
+}
+
+// failures returns the tests that have failed or begun without an end, those that have
+// failed first.
+func (o *outcome) failures() (names []string) {
+	if o.ok {
+		return nil
+	}
+	for _, v := range []verdict{failed, unfinished} {
+		first := len(names)
+		for name, is := range o.verdicts {
+			if is == v {
+				names = append(names, name)
+			}
+		}
+		slices.Sort(names[first:])
+	}
+	return names
+}
+
+// run is one run of a test program.
+type run struct {
+	tests    []string // empty: all
+	env      []string
+	failFast bool
+	limit    time.Duration
+}
+
+// A line of "go test -test.v=test2json" begins with this byte, wherever on a line of the
+// test's own output it stands.
+var resultLine = regexp.MustCompile(`\x16(?:=== (RUN)   |--- (PASS|FAIL|SKIP): )([^/\s]+)(?: \((\d+\.\d+)s\))?\n`)
+
+// do runs tests of the program. All engines, drivers, sources and faults have their turn,
+// unless env says otherwise.
+func (p *program) do(t *tree, r run) (*outcome, error) {
+	if err := p.build(t); err != nil {
+		return nil, err
+	}
+	args := []string{"-test.v=test2json", "-test.paniconexit0", "-test.parallel=4", fmt.Sprint("-test.timeout=", r.limit)}
+	if len(r.tests) > 0 {
+		args = append(args, "-test.run=^("+strings.Join(r.tests, "|")+")$")
+	}
+	if r.failFast {
+		args = append(args, "-test.failfast")
+	}
+	cmd := command(p.dir, p.binary, args...)
+	cmd.Env = append(slices.DeleteFunc(cmd.Env, func(s string) bool {
+		return strings.HasPrefix(s, "KEYFILL_TEST_TURN=") || strings.HasPrefix(s, "KEYFILL_FAULTS")
+	}), "KEYFILL_TEST_REQUIRE=1", "GOGC=400")
+	cmd.Env = append(cmd.Env, r.env...)
+	file, err := os.CreateTemp("", "output")
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		_ = file.Close() // nothing of it is needed any more
+		_ = os.Remove(file.Name())
+	}()
+	cmd.Stdout, cmd.Stderr = file, file
+	// The processes that the tests start are in the program's group, so that none is left
+	// where the program hangs.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	begun := time.Now()
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	hung := false
+	// The program ends itself when the limit is reached, but for a loop that it cannot
+	// interrupt.
+	timer := time.AfterFunc(r.limit+20*time.Second, func() {
+		hung = true
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // it may have ended meanwhile
+	})
+	err = cmd.Wait()
+	if !timer.Stop() {
+		hung = true
+	}
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it has left behind, if anything
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return nil, err
+	}
+	text, readErr := os.ReadFile(file.Name())
+	if readErr != nil {
+		return nil, readErr
+	}
+	o := readOutcome(text)
+	o.ok, o.took = err == nil, time.Since(begun)
+	o.hung = hung || bytes.Contains(text, []byte("panic: test timed out after"))
+	return o, nil
+}
+
+// readOutcome reads what a test program has printed.
+func readOutcome(text []byte) *outcome {
+	o := &outcome{verdicts: map[string]verdict{}, seconds: map[string]float64{}}
+	for _, m := range resultLine.FindAllSubmatch(text, -1) {
+		name := string(m[3])
+		if len(m[1]) > 0 {
+			o.verdicts[name] = unfinished
+			continue
+		}
+		o.verdicts[name] = verdict(m[2])
+		o.seconds[name], _ = strconv.ParseFloat(string(m[4]), 64) // the expression has a number
+	}
+	o.tail = string(text[max(0, len(text)-1500):])
+	return o
+}
+
+// listed returns the tests in what "-test.list" prints. TestMain may print more.
+func listed(out []byte) (names []string) {
+	for _, word := range strings.Fields(string(out)) {
+		if isTestName(word, "Test") || isTestName(word, "Fuzz") || isTestName(word, "Example") {
+			names = append(names, word)
+		}
+	}
+	return names
+}

@@ -1,0 +1,327 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// recorder searches tests that kill faults, and writes each result down at once, so that
+// an interrupted search goes on where it was.
+type recorder struct {
+	root, work, file string
+	seed             uint64
+	mutants, commits int
+	upTo             string    // commit
+	until            time.Time // when the search ends early; zero: never
+	log              io.Writer
+	entries          []entry
+}
+
+// save writes the results.
+func (r *recorder) save() error { return writeEntries(r.file, r.entries) }
+
+// entry returns the entry of a fault, a new one if there is none.
+func (r *recorder) entry(id string) *entry {
+	for i := range r.entries {
+		if r.entries[i].ID == id {
+			return &r.entries[i]
+		}
+	}
+	r.entries = append(r.entries, entry{ID: id, Result: open})
+	return &r.entries[len(r.entries)-1]
+}
+
+// recordMutants draws mutants and searches for each a test that kills it.
+func (r *recorder) recordMutants(reached *reach) error {
+	t, chosen, err := r.mutantTree(reached)
+	if err != nil {
+		return err
+	}
+	s, err := newSearcher(t, reached, r.log)
+	if err != nil {
+		return err
+	}
+	s.until = r.until
+	index := blocksByFile(reached.Blocks)
+	tests := make([][]test, len(chosen))
+	for i, c := range chosen {
+		n := index.find(c, reached.Blocks)
+		for _, t := range reached.Tests {
+			if _, ok := slices.BinarySearch(t.Blocks, n); ok {
+				tests[i] = append(tests[i], t.Test)
+			}
+		}
+	}
+	reaching := map[test][]int{}
+	for i := range chosen {
+		e := r.entry(chosen[i].id)
+		e.Mutant = &chosen[i].key
+		if e.Result != open {
+			continue
+		}
+		if e.Test != "" { // of an earlier search
+			by, err := s.single(s.batches(named(tests[i], e.Test)), faultEnv(i))
+			if err != nil {
+				return err
+			}
+			if e.Program, e.Test = "", ""; by != nil {
+				e.Result, e.Program, e.Test = killed, by.Program, by.Name
+				fmt.Fprintln(r.log, e)
+				if err := r.save(); err != nil {
+					return err
+				}
+				continue
+			}
+		}
+		var quick []test
+		for _, t := range tests[i] {
+			if onServers(t.Program) == 0 && s.seconds[t] < atOnce.Seconds() {
+				quick = append(quick, t)
+			} else {
+				reaching[t] = append(reaching[t], i)
+			}
+		}
+		if e.Note != quickSearched {
+			by, err := s.single(s.batches(quick), faultEnv(i))
+			if err != nil {
+				return err
+			}
+			if by != nil {
+				e.Result, e.Program, e.Test = killed, by.Program, by.Name
+				for t, faults := range reaching {
+					reaching[t] = slices.DeleteFunc(faults, func(n int) bool { return n == i })
+				}
+			} else {
+				e.Note = quickSearched
+			}
+			fmt.Fprintln(r.log, e)
+			if err := r.save(); err != nil {
+				return err
+			}
+		}
+	}
+	err = s.group(reaching, func(n int, by test) error {
+		e := r.entry(chosen[n].id)
+		e.Result, e.Program, e.Test, e.Note = killed, by.Program, by.Name, ""
+		fmt.Fprintln(r.log, e)
+		return r.save()
+	})
+	if err != nil {
+		return err
+	}
+	for i := range chosen {
+		if e := r.entry(chosen[i].id); e.Result == open {
+			e.Result, e.Note = survives, ""
+		}
+	}
+	return r.save()
+}
+
+// quickSearched is the note of a mutant that no quick test kills, while it is searched.
+const quickSearched = "the quick tests without servers do not kill it"
+
+// mutantTree makes a copy with mutants, or opens one that an interrupted search has left.
+func (r *recorder) mutantTree(reached *reach) (*tree, []candidate, error) {
+	to := filepath.Join(r.work, "mutants")
+	var saved []savedCandidate
+	if err := readJSON(to+".json", &saved); err == nil {
+		t, err := openTree(to)
+		return t, openCandidates(saved), err
+	}
+	if err := os.RemoveAll(to); err != nil {
+		return nil, nil, err
+	}
+	t, err := copyTree(r.root, to)
+	if err != nil {
+		return nil, nil, err
+	}
+	found, err := findCandidates(t)
+	if err != nil {
+		return nil, nil, err
+	}
+	var chosen []candidate
+	if keys := r.keys(); len(keys) > 0 {
+		for _, c := range found {
+			if id, ok := keys[c.key]; ok {
+				c.id = id
+				chosen = append(chosen, c)
+			}
+		}
+		if len(chosen) < len(keys) {
+			return nil, nil, fmt.Errorf("of %d mutants of %s the code has %d: remove the other lines", len(keys), r.file, len(chosen))
+		}
+		if bad, err := t.mutate(chosen); err != nil || len(bad) > 0 {
+			return nil, nil, errors.Join(err, fmt.Errorf("%d mutants do not compile", len(bad)))
+		}
+	} else {
+		drawn := drawing(found, reached, r.seed)
+		fmt.Fprintf(r.log, "%d changes of statements, %d drawn\n", len(found), len(drawn))
+		if chosen, err = t.choose(drawn, r.mutants); err != nil {
+			return nil, nil, err
+		}
+		for i := range chosen {
+			chosen[i].id = fmt.Sprintf("mutant-%03d", i)
+		}
+	}
+	if err := t.commit("mutants"); err != nil {
+		return nil, nil, err
+	}
+	return t, chosen, writeJSON(to+".json", saveCandidates(chosen))
+}
+
+// keys returns the keys of the mutants that are recorded, with their identifiers.
+func (r *recorder) keys() map[key]string {
+	keys := map[key]string{}
+	for _, e := range r.entries {
+		if e.Mutant != nil {
+			keys[*e.Mutant] = e.ID
+		}
+	}
+	return keys
+}
+
+// named returns the tests that have a name.
+func named(tests []test, name string) (found []test) {
+	for _, t := range tests {
+		if t.Name == name {
+			found = append(found, t)
+		}
+	}
+	return found
+}
+
+// savedCandidate is what a search needs to know of a mutant that is in a tree already.
+type savedCandidate struct {
+	ID        string
+	Key       key
+	File      string
+	Line, Col int
+}
+
+func saveCandidates(all []candidate) (saved []savedCandidate) {
+	for _, c := range all {
+		saved = append(saved, savedCandidate{c.id, c.key, c.file, c.line, c.col})
+	}
+	return saved
+}
+
+func openCandidates(saved []savedCandidate) (all []candidate) {
+	for _, s := range saved {
+		all = append(all, candidate{id: s.ID, key: s.Key, file: s.File, line: s.Line, col: s.Col})
+	}
+	return all
+}
+
+// recordCommits undoes commits one after the other, until so many are had as are wanted,
+// and searches for each a test that fails.
+func (r *recorder) recordCommits(reached *reach) error {
+	to := filepath.Join(r.work, "undone")
+	if err := errors.Join(os.RemoveAll(to), os.RemoveAll(to+"-clean")); err != nil {
+		return err
+	}
+	t, err := copyTree(r.root, to)
+	if err != nil {
+		return err
+	}
+	if err := t.commit("as it is"); err != nil {
+		return err
+	}
+	cleanTree, err := copyTree(r.root, to+"-clean")
+	if err != nil {
+		return err
+	}
+	clean, err := newSearcher(cleanTree, reached, r.log)
+	if err != nil {
+		return err
+	}
+	all, err := t.commits(r.upTo, 1000)
+	if err != nil {
+		return err
+	}
+	had := 0
+	for _, c := range all {
+		if had == r.commits {
+			break
+		}
+		id := "undone-" + c.Hash
+		if i := slices.IndexFunc(r.entries, func(e entry) bool { return e.ID == id }); i >= 0 && r.entries[i].Result != open {
+			if r.entries[i].Result != notUndone {
+				had++
+			}
+			continue
+		}
+		lines, err := t.undo(c)
+		var by *test
+		if err == nil {
+			by, err = r.killer(t, clean, c, r.entry(id).Test, reached, lines)
+			if err := t.redo(); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, errNotUndone) {
+			e := r.entry(id)
+			e.Commit, e.Subject, e.Result, e.Note = c.Hash, c.Subject, notUndone, reason(err)
+			fmt.Fprintln(r.log, e)
+			if err := r.save(); err != nil {
+				return err
+			}
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		e := r.entry(id)
+		e.Commit, e.Subject, e.Result, e.Program, e.Test = c.Hash, c.Subject, survives, "", ""
+		if by != nil {
+			e.Result, e.Program, e.Test = killed, by.Program, by.Name
+		}
+		fmt.Fprintln(r.log, e)
+		if err := r.save(); err != nil {
+			return err
+		}
+		had++
+	}
+	if had < r.commits {
+		return fmt.Errorf("only %d commits can be undone", had)
+	}
+	return nil
+}
+
+// reason returns why a commit cannot be undone, on one line.
+func reason(err error) string {
+	text, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), errNotUndone.Error()+": "), "\n")
+	return text
+}
+
+// killer searches a test that fails while a commit is undone: first the tests that the
+// commit has changed and the one that an earlier search has found, then all others that
+// reach the lines.
+func (r *recorder) killer(t *tree, clean *searcher, c commit, hint string, reached *reach, lines map[string][]lineRange) (*test, error) {
+	s, err := newSearcher(t, reached, r.log)
+	if err != nil {
+		return nil, err
+	}
+	s.clean, s.until = clean, r.until
+	tests := reached.reaching(lines)
+	fmt.Fprintf(r.log, "  %s: %d tests reach it; it has changed %v\n", c.Hash, len(tests), c.touched)
+	var first, others []test
+	for _, t := range tests {
+		if slices.Contains(c.touched, t.Name) || t.Name == hint {
+			first = append(first, t)
+		} else {
+			others = append(others, t)
+		}
+	}
+	for _, b := range s.batches(first) {
+		if err := s.programs[b.program].build(t); err != nil {
+			return nil, fmt.Errorf("%w: the tests of today need it", errNotUndone)
+		}
+	}
+	return s.single(append(s.batches(first), s.batches(others)...), nil)
+}

@@ -1,0 +1,295 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/keyfill/keyfill/faults/inserted"
+)
+
+// searcher looks for tests that fail because of a fault.
+type searcher struct {
+	tree     *tree // with the faults, each of which waits for its number in the environment
+	programs map[string]*program
+	seconds  map[test]float64 // of each test without faults
+	flaky    map[test]bool    // tests that have failed without a fault
+	// clean runs tests without a fault. It is nil if the tree itself has none that is not
+	// switched on.
+	clean *searcher
+	until time.Time // when the search ends early; zero: never
+	log   io.Writer
+}
+
+// errTime ends a search that has no time left.
+var errTime = errors.New("no time is left for the search")
+
+// late reports whether a search has no time left.
+func (s *searcher) late() bool { return !s.until.IsZero() && time.Now().After(s.until) }
+
+func newSearcher(t *tree, r *reach, log io.Writer) (*searcher, error) {
+	s := &searcher{tree: t, programs: map[string]*program{}, seconds: map[test]float64{}, flaky: map[test]bool{}, log: log}
+	programs, err := t.programs()
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range programs {
+		s.programs[p.name] = p
+	}
+	if r != nil {
+		for _, t := range r.Tests {
+			s.seconds[t.Test] = t.Seconds
+			s.flaky[t.Test] = t.Verdict != passed
+		}
+	}
+	return s, nil
+}
+
+// atOnce is how long the tests of one run may take without faults: those that take longer
+// are run alone.
+const atOnce = 2 * time.Second
+
+// limit returns how long tests may take before they count as hung.
+func (s *searcher) limit(program string, names []string) time.Duration {
+	sum := 0.0
+	for _, name := range names {
+		sum += s.seconds[test{program, name}]
+	}
+	return max(time.Minute, time.Duration(5*sum*float64(time.Second)))
+}
+
+func faultEnv(faults ...int) []string {
+	var list []string
+	for _, n := range faults {
+		list = append(list, strconv.Itoa(n))
+	}
+	return []string{inserted.Faults + "=" + strings.Join(list, ",")}
+}
+
+// fails reports whether a test fails with faults.
+func (s *searcher) fails(t test, env []string) (bool, error) {
+	p := s.programs[t.Program]
+	if p == nil {
+		return false, fmt.Errorf("there is no test program %s", t.Program)
+	}
+	o, err := p.do(s.tree, run{tests: []string{t.Name}, env: env, limit: s.limit(t.Program, []string{t.Name})})
+	if err != nil {
+		return false, err
+	}
+	if len(o.verdicts) == 0 && o.ok {
+		return false, fmt.Errorf("%s has not run: %s", t, o.tail)
+	}
+	return !o.ok, nil
+}
+
+// kills reports whether a test that has failed once with a fault fails again, and passes
+// without it.
+func (s *searcher) kills(t test, env []string) (bool, error) {
+	if s.flaky[t] {
+		return false, nil
+	}
+	if again, err := s.fails(t, env); err != nil || !again {
+		return false, err
+	}
+	clean := s
+	if s.clean != nil {
+		clean = s.clean
+	}
+	without, err := clean.fails(t, nil)
+	if without {
+		s.flaky[t] = true
+		fmt.Fprintf(s.log, "  %s fails without a fault\n", t)
+	}
+	return !without, err
+}
+
+// batch is tests of one program that are run at once.
+type batch struct {
+	program string
+	names   []string
+	seconds float64
+}
+
+// batches returns tests as batches, those that take least time first; tests on servers
+// come last. Tests that fail without a fault are left out.
+func (s *searcher) batches(tests []test) (all []batch) {
+	byProgram := map[string][]string{}
+	for _, t := range tests {
+		if s.flaky[t] || s.programs[t.Program] == nil {
+			continue
+		}
+		if s.seconds[t] >= atOnce.Seconds() {
+			all = append(all, batch{t.Program, []string{t.Name}, s.seconds[t]})
+			continue
+		}
+		byProgram[t.Program] = append(byProgram[t.Program], t.Name)
+	}
+	for name, tests := range byProgram {
+		b := batch{name, tests, 0}
+		for _, t := range tests {
+			b.seconds += s.seconds[test{name, t}]
+		}
+		all = append(all, b)
+	}
+	slices.SortFunc(all, func(a, b batch) int {
+		return cmp.Or(onServers(a.program)-onServers(b.program), cmp.Compare(a.seconds, b.seconds), strings.Compare(a.program, b.program), slices.Compare(a.names, b.names))
+	})
+	return all
+}
+
+// onServers returns 1 for a program whose tests start servers, and 0 for others.
+func onServers(program string) int {
+	if program == "e2e" || strings.HasPrefix(program, "e2e/") {
+		return 1
+	}
+	return 0
+}
+
+// single looks for a test that kills one fault, in batches whose order it keeps.
+func (s *searcher) single(all []batch, env []string) (*test, error) {
+	for _, b := range all {
+		names := b.names
+		if err := s.programs[b.program].build(s.tree); err != nil && s.clean != nil {
+			fmt.Fprintf(s.log, "  the tests of %s do not compile\n", b.program)
+			continue
+		}
+		for len(names) > 0 {
+			if s.late() {
+				return nil, errTime
+			}
+			o, err := s.programs[b.program].do(s.tree, run{tests: names, env: env, failFast: true, limit: s.limit(b.program, names)})
+			if err != nil {
+				return nil, err
+			}
+			suspects := o.failures()
+			if len(suspects) == 0 && !o.ok {
+				suspects = names // the program ended before a test began
+			}
+			for _, name := range suspects {
+				t := test{b.program, name}
+				if o.hung && len(suspects) == 1 {
+					return &t, nil // another run would take as long
+				}
+				if ok, err := s.kills(t, env); err != nil {
+					return nil, err
+				} else if ok {
+					return &t, nil
+				}
+			}
+			if o.ok {
+				break
+			}
+			// Of the rest, neither tests that have passed nor suspects that are cleared.
+			names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+				return o.verdicts[name] == passed || o.verdicts[name] == skipped || slices.Contains(suspects, name)
+			})
+		}
+	}
+	return nil, nil
+}
+
+// group looks for tests that kill faults, with all of the faults switched on at once: what
+// passes then kills none of them. It takes the faults that are killed out of the group, and
+// runs again what they have made fail. reaching has the faults that each test reaches.
+func (s *searcher) group(reaching map[test][]int, killed func(fault int, t test) error) error {
+	alive := map[int]bool{}
+	for _, faults := range reaching {
+		for _, n := range faults {
+			alive[n] = true
+		}
+	}
+	reaches := func(t test) (faults []int) {
+		for _, n := range reaching[t] {
+			if alive[n] {
+				faults = append(faults, n)
+			}
+		}
+		return faults
+	}
+	for _, b := range s.batches(slices.Collect(maps.Keys(reaching))) {
+		names := b.names
+		for {
+			names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return len(reaches(test{b.program, name})) == 0 })
+			if len(names) == 0 {
+				break
+			}
+			if s.late() {
+				return errTime
+			}
+			var all []int
+			for n := range alive {
+				if alive[n] {
+					all = append(all, n)
+				}
+			}
+			slices.Sort(all)
+			o, err := s.programs[b.program].do(s.tree, run{tests: names, env: faultEnv(all...), limit: s.limit(b.program, names)})
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(s.log, "  %d faults at once, %s: %d tests in %.0f s; failed: %v\n", len(all), b.program, len(names), o.took.Seconds(), o.failures())
+			if o.ok {
+				break
+			}
+			suspects := o.failures()
+			if len(suspects) == 0 {
+				suspects = slices.Clone(names)
+			}
+			// The first fault that is found makes most of the other tests fail too, so these
+			// are run again without it.
+			var cleared []string
+			slices.SortStableFunc(suspects, func(x, y string) int {
+				return cmp.Compare(s.seconds[test{b.program, x}], s.seconds[test{b.program, y}])
+			})
+			for _, name := range suspects {
+				t := test{b.program, name}
+				n, err := s.alone(t, reaches(t))
+				if err != nil {
+					return err
+				}
+				if n >= 0 {
+					delete(alive, n)
+					if err := killed(n, t); err != nil {
+						return err
+					}
+					break
+				}
+				fmt.Fprintf(s.log, "  %s fails with several faults at once, and with none of them alone\n", t)
+				cleared = append(cleared, name)
+			}
+			names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+				return o.verdicts[name] == passed || o.verdicts[name] == skipped || slices.Contains(cleared, name)
+			})
+		}
+	}
+	return nil
+}
+
+// alone returns the fault that alone makes a test fail, of several with which it fails, and
+// -1 if there is none.
+func (s *searcher) alone(t test, faults []int) (int, error) {
+	if len(faults) == 0 {
+		return -1, nil
+	}
+	if ok, err := s.fails(t, faultEnv(faults...)); err != nil || !ok {
+		return -1, err
+	}
+	if len(faults) == 1 {
+		ok, err := s.kills(t, faultEnv(faults...))
+		if err != nil || !ok {
+			return -1, err
+		}
+		return faults[0], nil
+	}
+	half := len(faults) / 2
+	if n, err := s.alone(t, faults[:half]); err != nil || n >= 0 {
+		return n, err
+	}
+	return s.alone(t, faults[half:])
+}
