@@ -40,8 +40,8 @@
 // For each fault the tests that reach it are run, with all engines, drivers, sources and
 // faults, until one fails. It counts if it fails again alone, and passes without the
 // fault. A test that takes five times as long as without the fault, and more than a
-// minute, counts as failed. First come tests without servers that take less than two
-// seconds, for one mutant after the other. The other tests are run with all mutants at once
+// minute, counts as failed. First come tests without servers that take less than half a
+// second, for one mutant after the other. The other tests are run with all mutants at once
 // that are left: where a test passes, it finds none of them, and where it fails, the mutant
 // is searched by halves. So a mutant "survives" if no test fails with it either alone or
 // beside other survivors.
@@ -111,8 +111,12 @@ func faults(args []string, out io.Writer) error {
 			return err
 		}
 		defer os.RemoveAll(*work)
-	} else if *work, err = filepath.Abs(*work); err != nil {
-		return err
+		stopOnSignal(func() { _ = os.RemoveAll(*work) }) // an error is not of interest any more
+	} else {
+		if *work, err = filepath.Abs(*work); err != nil {
+			return err
+		}
+		stopOnSignal(func() {})
 	}
 	switch args[0] {
 	case "coverage":
@@ -196,13 +200,8 @@ func (r *recorder) record(again bool) (err error) {
 	if err != nil {
 		return err
 	}
-	if r.mutants > 0 {
-		if err := r.recordMutants(reached); err != nil {
-			return err
-		}
+	if err := r.recordMutants(reached); err != nil {
+		return err
 	}
-	if r.commits > 0 {
-		return r.recordCommits(reached)
-	}
-	return nil
+	return r.recordCommits(reached)
 }

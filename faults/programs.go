@@ -8,12 +8,14 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -100,6 +102,30 @@ func (p *program) build(t *tree) error {
 	return nil
 }
 
+// runningGroup is the process group of the test program that runs, and 0 if none does.
+var runningGroup atomic.Int64
+
+// stopOnSignal ends the test program that runs, which is in a process group of its own, and
+// then this program. It also makes test programs begin with no signal ignored, as one that
+// a shell runs in the background would: some tests send signals.
+func stopOnSignal(clean func()) {
+	hangup := signal.Ignored(syscall.SIGHUP) // by nohup
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	go func() {
+		for s := range signals {
+			if s == syscall.SIGHUP && hangup {
+				continue
+			}
+			if group := int(runningGroup.Load()); group != 0 {
+				_ = syscall.Kill(-group, syscall.SIGKILL) // it may have ended meanwhile
+			}
+			clean()
+			os.Exit(1)
+		}
+	}()
+}
+
 // verdict says how a test has ended.
 type verdict string
 
@@ -184,6 +210,8 @@ func (p *program) do(t *tree, r run) (*outcome, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
+	runningGroup.Store(int64(cmd.Process.Pid))
+	defer runningGroup.Store(0)
 	hung := false
 	// The program ends itself when the limit is reached, but for a loop that it cannot
 	// interrupt.

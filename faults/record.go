@@ -21,6 +21,7 @@ type recorder struct {
 	until            time.Time // when the search ends early; zero: never
 	log              io.Writer
 	entries          []entry
+	clean            *searcher // in a tree without a fault that is not switched on
 }
 
 // save writes the results.
@@ -47,7 +48,7 @@ func (r *recorder) recordMutants(reached *reach) error {
 	if err != nil {
 		return err
 	}
-	s.until = r.until
+	r.clean, s.until = s, r.until
 	index := blocksByFile(reached.Blocks)
 	tests := make([][]test, len(chosen))
 	for i, c := range chosen {
@@ -79,16 +80,16 @@ func (r *recorder) recordMutants(reached *reach) error {
 				continue
 			}
 		}
-		var quick []test
+		var cheap []test
 		for _, t := range tests[i] {
-			if onServers(t.Program) == 0 && s.seconds[t] < atOnce.Seconds() {
-				quick = append(quick, t)
+			if onServers(t.Program) == 0 && s.seconds[t] < quick.Seconds() {
+				cheap = append(cheap, t)
 			} else {
 				reaching[t] = append(reaching[t], i)
 			}
 		}
 		if e.Note != quickSearched {
-			by, err := s.single(s.batches(quick), faultEnv(i))
+			by, err := s.single(s.batches(cheap), faultEnv(i))
 			if err != nil {
 				return err
 			}
@@ -222,7 +223,7 @@ func openCandidates(saved []savedCandidate) (all []candidate) {
 // and searches for each a test that fails.
 func (r *recorder) recordCommits(reached *reach) error {
 	to := filepath.Join(r.work, "undone")
-	if err := errors.Join(os.RemoveAll(to), os.RemoveAll(to+"-clean")); err != nil {
+	if err := os.RemoveAll(to); err != nil {
 		return err
 	}
 	t, err := copyTree(r.root, to)
@@ -230,14 +231,6 @@ func (r *recorder) recordCommits(reached *reach) error {
 		return err
 	}
 	if err := t.commit("as it is"); err != nil {
-		return err
-	}
-	cleanTree, err := copyTree(r.root, to+"-clean")
-	if err != nil {
-		return err
-	}
-	clean, err := newSearcher(cleanTree, reached, r.log)
-	if err != nil {
 		return err
 	}
 	all, err := t.commits(r.upTo, 1000)
@@ -259,7 +252,7 @@ func (r *recorder) recordCommits(reached *reach) error {
 		lines, err := t.undo(c)
 		var by *test
 		if err == nil {
-			by, err = r.killer(t, clean, c, r.entry(id).Test, reached, lines)
+			by, err = r.killer(t, c, r.entry(id).Test, reached, lines)
 			if err := t.redo(); err != nil {
 				return err
 			}
@@ -302,12 +295,12 @@ func reason(err error) string {
 // killer searches a test that fails while a commit is undone: first the tests that the
 // commit has changed and the one that an earlier search has found, then all others that
 // reach the lines.
-func (r *recorder) killer(t *tree, clean *searcher, c commit, hint string, reached *reach, lines map[string][]lineRange) (*test, error) {
+func (r *recorder) killer(t *tree, c commit, hint string, reached *reach, lines map[string][]lineRange) (*test, error) {
 	s, err := newSearcher(t, reached, r.log)
 	if err != nil {
 		return nil, err
 	}
-	s.clean, s.until = clean, r.until
+	s.clean, s.until = r.clean, r.until
 	tests := reached.reaching(lines)
 	fmt.Fprintf(r.log, "  %s: %d tests reach it; it has changed %v\n", c.Hash, len(tests), c.touched)
 	var first, others []test

@@ -55,6 +55,9 @@ func newSearcher(t *tree, r *reach, log io.Writer) (*searcher, error) {
 // are run alone.
 const atOnce = 2 * time.Second
 
+// quick is how long a test may take that is run with one mutant after the other.
+const quick = time.Second / 2
+
 // limit returns how long tests may take before they count as hung.
 func (s *searcher) limit(program string, names []string) time.Duration {
 	sum := 0.0
