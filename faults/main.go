@@ -26,10 +26,10 @@
 //
 // A mutant is one changed node of the product code: a condition negated, an operator
 // swapped with its neighbour, an integer literal off by one, a statement dropped, an error
-// not returned, or a function that returns zero values at once. The seed shuffles the
-// statements that are covered, and draws one change of each. All mutants are in one copy
-// of the code, where each waits for its number in the environment, so that test programs
-// are compiled once for all.
+// not returned, or a function that returns zero values at once. The seed shuffles all
+// statements, and draws one change of each; the first of those that a test reaches are
+// taken. All mutants are in one copy of the code, where each waits for its number in the
+// environment, so that test programs are compiled once for all.
 //
 // The other faults are the newest commits that change product code and a test, each undone:
 // the change of the product code is taken back, the tests stay as they are. Left out are
@@ -58,6 +58,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -90,6 +91,7 @@ func faults(args []string, out io.Writer) error {
 	commits := flags.Int("commits", 20, "how `many` commits are undone")
 	upTo := flags.String("to", "HEAD", "the newest `commit` that is undone")
 	turns := flags.Int("turns", 0, "how `many` turns tests have; 0: all choices have their turn at once")
+	programs := flags.String("programs", "", "a regular `expression` for the folders of the test programs that are run; record then leaves to a later run what needs the others")
 	again := flags.Bool("again", false, "search all recorded faults again")
 	patience := flags.Duration("patience", 0, "after what `time` a search ends, and leaves open what it has not found; 0: never")
 	if err := flags.Parse(args[1:]); err != nil {
@@ -100,6 +102,10 @@ func faults(args []string, out io.Writer) error {
 	}
 	if flags.NArg() > 0 {
 		return errUsage
+	}
+	only, err := regexp.Compile(*programs)
+	if err != nil {
+		return err
 	}
 	folder, err := filepath.Abs(*root)
 	if err != nil {
@@ -120,13 +126,13 @@ func faults(args []string, out io.Writer) error {
 	}
 	switch args[0] {
 	case "coverage":
-		reached, err := recordReach(folder, *work, out)
+		reached, err := recordReach(folder, *work, only, out)
 		if err != nil {
 			return err
 		}
 		return printCoverage(reached.coverage(), *coverage, out)
 	case "record":
-		r := &recorder{root: folder, work: *work, file: *file, seed: *seed, mutants: *mutants, commits: *commits, upTo: *upTo, log: out}
+		r := &recorder{root: folder, work: *work, file: *file, seed: *seed, mutants: *mutants, commits: *commits, upTo: *upTo, only: only, log: out}
 		if *patience > 0 {
 			r.until = time.Now().Add(*patience)
 		}
@@ -196,7 +202,7 @@ func (r *recorder) record(again bool) (err error) {
 			r.entries[i].Result = open
 		}
 	}
-	reached, err := recordReach(r.root, r.work, r.log)
+	reached, err := recordReach(r.root, r.work, r.only, r.log)
 	if err != nil {
 		return err
 	}

@@ -14,16 +14,9 @@ import (
 
 // drawing is the candidates in the order in which they are drawn.
 //
-// Each statement has the same chance, whatever it holds: the statements that tests reach
-// are shuffled by the seed, and one candidate of each is drawn.
-func drawing(found []candidate, r *reach, seed uint64) (drawn []candidate) {
-	reached := make([]bool, len(r.Blocks))
-	for _, t := range r.Tests {
-		for _, n := range t.Blocks {
-			reached[n] = true
-		}
-	}
-	index := blocksByFile(r.Blocks)
+// Each statement has the same chance, whatever it holds: the statements are shuffled by the
+// seed, and one candidate of each is drawn.
+func drawing(found []candidate, seed uint64) (drawn []candidate) {
 	var statements [][]candidate
 	type statement struct {
 		file    string
@@ -42,10 +35,7 @@ func drawing(found []candidate, r *reach, seed uint64) (drawn []candidate) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	random.Shuffle(len(statements), func(i, j int) { statements[i], statements[j] = statements[j], statements[i] })
 	for _, s := range statements {
-		c := s[random.IntN(len(s))]
-		if n := index.find(c, r.Blocks); n >= 0 && reached[n] {
-			drawn = append(drawn, c)
-		}
+		drawn = append(drawn, s[random.IntN(len(s))])
 	}
 	return drawn
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -26,11 +27,14 @@ type reach struct {
 	Blocks  []block
 	Tests   []result
 	Outside map[string][]int // while no test runs, by program
+	// partial says that not all programs have run.
+	partial bool
 }
 
 // recordReach runs all tests of a tree, and records which blocks each reaches. What it has
-// recorded is kept in a file for each program, so that an interrupted run goes on.
-func recordReach(from, work string, log io.Writer) (*reach, error) {
+// recorded is kept in a file for each program, so that an interrupted run goes on. It runs
+// the programs whose names match only.
+func recordReach(from, work string, only *regexp.Regexp, log io.Writer) (*reach, error) {
 	t, blocks, err := countingTree(from, filepath.Join(work, "counting"))
 	if err != nil {
 		return nil, err
@@ -39,6 +43,8 @@ func recordReach(from, work string, log io.Writer) (*reach, error) {
 	if err != nil {
 		return nil, err
 	}
+	all := len(programs)
+	programs = slices.DeleteFunc(programs, func(p *program) bool { return !only.MatchString(p.name) })
 	// The next program is compiled while the tests of one wait for servers. An error is
 	// returned when the program is to run.
 	go func() {
@@ -48,7 +54,7 @@ func recordReach(from, work string, log io.Writer) (*reach, error) {
 			}
 		}
 	}()
-	r := &reach{Blocks: blocks, Outside: map[string][]int{}}
+	r := &reach{Blocks: blocks, Outside: map[string][]int{}, partial: len(programs) < all}
 	for _, p := range programs {
 		part, err := recordProgram(t, p, recordFile(work, p), log)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ type recorder struct {
 	mutants, commits int
 	upTo             string    // commit
 	until            time.Time // when the search ends early; zero: never
+	only             *regexp.Regexp
 	log              io.Writer
 	entries          []entry
 	clean            *searcher // in a tree without a fault that is not switched on
@@ -40,7 +42,7 @@ func (r *recorder) entry(id string) *entry {
 
 // recordMutants draws mutants and searches for each a test that kills it.
 func (r *recorder) recordMutants(reached *reach) error {
-	t, chosen, err := r.mutantTree(reached)
+	t, chosen, drawn, err := r.mutantTree()
 	if err != nil {
 		return err
 	}
@@ -59,8 +61,27 @@ func (r *recorder) recordMutants(reached *reach) error {
 			}
 		}
 	}
+	// Of those that are drawn, the first that a test reaches are taken. One that is recorded
+	// stays, reached or not.
+	taken := 0
+	for i := range chosen {
+		switch {
+		case reached.partial || !drawn:
+		case len(tests[i]) == 0 || taken == r.mutants:
+			r.entries = slices.DeleteFunc(r.entries, func(e entry) bool { return e.ID == chosen[i].id })
+			chosen[i].id = ""
+		default:
+			taken++
+		}
+	}
+	if !reached.partial && drawn && taken < r.mutants {
+		return fmt.Errorf("tests reach only %d of %d mutants", taken, len(chosen))
+	}
 	reaching := map[test][]int{}
 	for i := range chosen {
+		if chosen[i].id == "" {
+			continue
+		}
 		e := r.entry(chosen[i].id)
 		e.Mutant = &chosen[i].key
 		if e.Result != open {
@@ -82,7 +103,7 @@ func (r *recorder) recordMutants(reached *reach) error {
 		}
 		var cheap []test
 		for _, t := range tests[i] {
-			if onServers(t.Program) == 0 && s.seconds[t] < quick.Seconds() {
+			if s.programs[t.Program].rank == 0 && s.seconds[t] < quick.Seconds() {
 				cheap = append(cheap, t)
 			} else {
 				reaching[t] = append(reaching[t], i)
@@ -107,6 +128,9 @@ func (r *recorder) recordMutants(reached *reach) error {
 			}
 		}
 	}
+	if reached.partial {
+		return nil
+	}
 	err = s.group(reaching, func(n int, by test) error {
 		e := r.entry(chosen[n].id)
 		e.Result, e.Program, e.Test, e.Note = killed, by.Program, by.Name, ""
@@ -117,6 +141,9 @@ func (r *recorder) recordMutants(reached *reach) error {
 		return err
 	}
 	for i := range chosen {
+		if chosen[i].id == "" {
+			continue
+		}
 		if e := r.entry(chosen[i].id); e.Result == open {
 			e.Result, e.Note = survives, ""
 		}
@@ -128,52 +155,61 @@ func (r *recorder) recordMutants(reached *reach) error {
 const quickSearched = "the quick tests without servers do not kill it"
 
 // mutantTree makes a copy with mutants, or opens one that an interrupted search has left.
-func (r *recorder) mutantTree(reached *reach) (*tree, []candidate, error) {
+// It reports whether they are drawn: otherwise they are those that are recorded.
+func (r *recorder) mutantTree() (t *tree, chosen []candidate, drawn bool, err error) {
 	to := filepath.Join(r.work, "mutants")
-	var saved []savedCandidate
+	var saved savedMutants
 	if err := readJSON(to+".json", &saved); err == nil {
 		t, err := openTree(to)
-		return t, openCandidates(saved), err
+		return t, saved.open(), saved.Drawn, err
 	}
 	if err := os.RemoveAll(to); err != nil {
-		return nil, nil, err
+		return nil, nil, false, err
 	}
-	t, err := copyTree(r.root, to)
-	if err != nil {
-		return nil, nil, err
+	if t, err = copyTree(r.root, to); err != nil {
+		return nil, nil, false, err
 	}
 	found, err := findCandidates(t)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, false, err
 	}
-	var chosen []candidate
-	if keys := r.keys(); len(keys) > 0 {
-		for _, c := range found {
-			if id, ok := keys[c.key]; ok {
-				c.id = id
-				chosen = append(chosen, c)
-			}
-		}
-		if len(chosen) < len(keys) {
-			return nil, nil, fmt.Errorf("of %d mutants of %s the code has %d: remove the other lines", len(keys), r.file, len(chosen))
-		}
-		if bad, err := t.mutate(chosen); err != nil || len(bad) > 0 {
-			return nil, nil, errors.Join(err, fmt.Errorf("%d mutants do not compile", len(bad)))
-		}
-	} else {
-		drawn := drawing(found, reached, r.seed)
-		fmt.Fprintf(r.log, "%d changes of statements, %d drawn\n", len(found), len(drawn))
-		if chosen, err = t.choose(drawn, r.mutants); err != nil {
-			return nil, nil, err
-		}
+	keys := r.keys()
+	if drawn = len(keys) == 0; drawn {
+		all := drawing(found, r.seed)
+		fmt.Fprintf(r.log, "%d changes of %d statements\n", len(found), len(all))
+		// Some are reached by no test.
+		chosen, err = t.choose(all, min(len(all), r.mutants*5/4+5))
 		for i := range chosen {
 			chosen[i].id = fmt.Sprintf("mutant-%03d", i)
 		}
+	} else {
+		chosen, err = r.recorded(t, found, keys)
+	}
+	if err != nil {
+		return nil, nil, false, err
 	}
 	if err := t.commit("mutants"); err != nil {
-		return nil, nil, err
+		return nil, nil, false, err
 	}
-	return t, chosen, writeJSON(to+".json", saveCandidates(chosen))
+	return t, chosen, drawn, writeJSON(to+".json", save(chosen, drawn))
+}
+
+// recorded writes the mutants that are recorded into a tree.
+func (r *recorder) recorded(t *tree, found []candidate, keys map[key]string) (chosen []candidate, err error) {
+	for _, c := range found {
+		if id, ok := keys[c.key]; ok {
+			c.id = id
+			chosen = append(chosen, c)
+		}
+	}
+	if len(chosen) < len(keys) {
+		return nil, fmt.Errorf("of %d mutants of %s the code has %d: remove the other lines", len(keys), r.file, len(chosen))
+	}
+	bad, err := t.mutate(chosen)
+	if err == nil && len(bad) > 0 {
+		err = fmt.Errorf("%d mutants do not compile, %s is one: remove their lines", len(bad), chosen[bad[0]].id)
+	}
+	return chosen, err
 }
 
 // keys returns the keys of the mutants that are recorded, with their identifiers.
@@ -197,24 +233,30 @@ func named(tests []test, name string) (found []test) {
 	return found
 }
 
-// savedCandidate is what a search needs to know of a mutant that is in a tree already.
-type savedCandidate struct {
+// savedMutants is what a search needs to know of the mutants that are in a tree already.
+type savedMutants struct {
+	Drawn   bool
+	Mutants []savedMutant
+}
+
+type savedMutant struct {
 	ID        string
 	Key       key
 	File      string
 	Line, Col int
 }
 
-func saveCandidates(all []candidate) (saved []savedCandidate) {
+func save(all []candidate, drawn bool) (saved savedMutants) {
+	saved.Drawn = drawn
 	for _, c := range all {
-		saved = append(saved, savedCandidate{c.id, c.key, c.file, c.line, c.col})
+		saved.Mutants = append(saved.Mutants, savedMutant{c.id, c.key, c.file, c.line, c.col})
 	}
 	return saved
 }
 
-func openCandidates(saved []savedCandidate) (all []candidate) {
-	for _, s := range saved {
-		all = append(all, candidate{id: s.ID, key: s.Key, file: s.File, line: s.Line, col: s.Col})
+func (s savedMutants) open() (all []candidate) {
+	for _, m := range s.Mutants {
+		all = append(all, candidate{id: m.ID, key: m.Key, file: m.File, line: m.Line, col: m.Col})
 	}
 	return all
 }
@@ -271,6 +313,9 @@ func (r *recorder) recordCommits(reached *reach) error {
 		}
 		e := r.entry(id)
 		e.Commit, e.Subject, e.Result, e.Program, e.Test = c.Hash, c.Subject, survives, "", ""
+		if reached.partial {
+			e.Result = open
+		}
 		if by != nil {
 			e.Result, e.Program, e.Test = killed, by.Program, by.Name
 		}
@@ -304,6 +349,18 @@ func (r *recorder) killer(t *tree, c commit, hint string, reached *reach, lines 
 	tests := reached.reaching(lines)
 	fmt.Fprintf(r.log, "  %s: %d tests reach it; it has changed %v\n", c.Hash, len(tests), c.touched)
 	var first, others []test
+	if reached.partial {
+		for _, name := range c.touched {
+			programs, err := programsWith(s, name)
+			if err != nil {
+				return nil, err
+			}
+			for _, p := range programs {
+				first = append(first, test{p, name})
+			}
+		}
+		tests = nil
+	}
 	for _, t := range tests {
 		if slices.Contains(c.touched, t.Name) || t.Name == hint {
 			first = append(first, t)

@@ -120,7 +120,7 @@ type batch struct {
 }
 
 // batches returns tests as batches, those that take least time first; tests on servers
-// come last. Tests that fail without a fault are left out.
+// come later, and those of tools last. Tests that fail without a fault are left out.
 func (s *searcher) batches(tests []test) (all []batch) {
 	byProgram := map[string][]string{}
 	for _, t := range tests {
@@ -141,17 +141,9 @@ func (s *searcher) batches(tests []test) (all []batch) {
 		all = append(all, b)
 	}
 	slices.SortFunc(all, func(a, b batch) int {
-		return cmp.Or(onServers(a.program)-onServers(b.program), cmp.Compare(a.seconds, b.seconds), strings.Compare(a.program, b.program), slices.Compare(a.names, b.names))
+		return cmp.Or(s.programs[a.program].rank-s.programs[b.program].rank, cmp.Compare(a.seconds, b.seconds), strings.Compare(a.program, b.program), slices.Compare(a.names, b.names))
 	})
 	return all
-}
-
-// onServers returns 1 for a program whose tests start servers, and 0 for others.
-func onServers(program string) int {
-	if program == "e2e" || strings.HasPrefix(program, "e2e/") {
-		return 1
-	}
-	return 0
 }
 
 // single looks for a test that kills one fault, in batches whose order it keeps.
