@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // checker shows that the tests of today find the faults that are recorded as found.
@@ -17,7 +18,8 @@ type checker struct {
 	root, work string
 	turns      int // 0: all engines, drivers, sources and faults have their turn
 	out        io.Writer
-	most       int // turns that a fault has needed
+	without    map[string]*outcome // of tests without a fault, by test and turn
+	most       int                 // turns that a fault has needed
 	mostOf     string
 	lost, gone []string // faults
 }
@@ -152,61 +154,71 @@ func (c *checker) one(s, clean *searcher, e entry, env []string) error {
 	if err != nil {
 		return err
 	}
+	if len(programs) == 0 {
+		fmt.Fprintf(c.out, "%s: there is no test %s any more\n", e.ID, e.Test)
+		c.lost = append(c.lost, e.ID)
+		return nil
+	}
 	// The recorded program comes first, in case that several have a test of this name.
 	slices.SortStableFunc(programs, func(a, b string) int {
 		return strings.Compare(strconv.FormatBool(b == e.Program), strconv.FormatBool(a == e.Program))
 	})
 	for _, name := range programs {
 		t := test{name, e.Test}
-		turns := []string{""}
-		if c.turns > 0 {
-			turns = nil
-			for turn := range c.turns {
-				turns = append(turns, strconv.Itoa(turn+1))
+		if c.turns == 0 {
+			if found, err := c.finds(s, clean, t, env, nil); err != nil {
+				return err
+			} else if found {
+				fmt.Fprintf(c.out, "%s: %s finds it\n", e.ID, t)
+				return nil
 			}
 		}
-		for i, turn := range turns {
-			with := env
-			if turn != "" {
-				with = append(slices.Clone(env), "KEYFILL_TEST_TURN="+turn)
-			}
-			fails, err := s.fails(t, with)
+		for turn := 1; turn <= c.turns; turn++ {
+			found, err := c.finds(s, clean, t, env, []string{"KEYFILL_TEST_TURN=" + strconv.Itoa(turn)})
 			if err != nil {
 				return err
 			}
-			if !fails {
+			if !found {
 				continue
 			}
-			without, ok := clean.flaky[t]
-			if !ok {
-				if without, err = clean.fails(t, with[len(env):]); err != nil {
-					return err
-				}
-				clean.flaky[t] = without
-			}
-			if without {
-				fmt.Fprintf(c.out, "%s: %s fails without the fault\n", e.ID, t)
-				break
-			}
-			if turn != "" {
-				fmt.Fprintf(c.out, "%s: %s finds it in turn %s\n", e.ID, t, turn)
-			} else {
-				fmt.Fprintf(c.out, "%s: %s finds it\n", e.ID, t)
-			}
-			if c.turns > 0 && i+1 > c.most {
-				c.most, c.mostOf = i+1, fmt.Sprintf("%s by %s", e.ID, t)
+			fmt.Fprintf(c.out, "%s: %s finds it in turn %d\n", e.ID, t, turn)
+			if turn > c.most {
+				c.most, c.mostOf = turn, fmt.Sprintf("%s by %s", e.ID, t)
 			}
 			return nil
 		}
 	}
-	switch {
-	case len(programs) == 0:
-		fmt.Fprintf(c.out, "%s: there is no test %s any more\n", e.ID, e.Test)
-	default:
-		fmt.Fprintf(c.out, "%s: %s in %v does not find it\n", e.ID, e.Test, programs)
-	}
+	fmt.Fprintf(c.out, "%s: %s in %v does not find it\n", e.ID, e.Test, programs)
 	c.lost = append(c.lost, e.ID)
 	return nil
+}
+
+// finds reports whether a test fails with a fault and passes without it, in a turn.
+func (c *checker) finds(s, clean *searcher, t test, env, turn []string) (bool, error) {
+	env = slices.Concat(env, turn)
+	limit := s.limit(t.Program, []string{t.Name})
+	o, err := s.alone(t, env, limit)
+	if err != nil || o.ok {
+		return false, err
+	}
+	id := t.String() + strings.Join(turn, "")
+	without := c.without[id]
+	if without == nil {
+		if without, err = clean.alone(t, turn, 45*time.Minute); err != nil {
+			return false, err
+		}
+		c.without[id] = without
+	}
+	if !without.ok {
+		fmt.Fprintf(c.out, "%s fails without a fault too: %s\n", t, without.tail)
+		return false, nil
+	}
+	if o.hung && 5*without.took > limit {
+		if o, err = s.alone(t, env, 5*without.took); err != nil {
+			return false, err
+		}
+	}
+	return !o.ok, nil
 }
 
 // programsWith returns the programs that have a test of a name.

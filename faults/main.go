@@ -142,7 +142,7 @@ func faults(args []string, out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		c := &checker{root: folder, work: *work, turns: *turns, out: out}
+		c := &checker{root: folder, work: *work, turns: *turns, out: out, without: map[string]*outcome{}}
 		return c.check(entries)
 	}
 	return errUsage

@@ -94,9 +94,15 @@ func (p *program) build(t *tree) error {
 		return err
 	}
 	binary := filepath.Join(folder, fileName(p.name)+".test")
-	if _, err := output(command(p.dir, "go", "test", "-c", "-ldflags=-s", "-o", binary, ".")); err != nil {
-		p.broken = err
-		return err
+	if _, err := os.Stat(binary); err != nil || !t.fixed {
+		_, err := output(command(p.dir, "go", "test", "-c", "-ldflags=-s", "-o", binary+".new", "."))
+		if err == nil {
+			err = os.Rename(binary+".new", binary) // an interrupted build leaves no half of it
+		}
+		if err != nil {
+			p.broken = err
+			return err
+		}
 	}
 	p.binary = binary
 	return nil

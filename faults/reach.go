@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -39,6 +40,7 @@ func recordReach(from, work string, only *regexp.Regexp, log io.Writer) (*reach,
 	if err != nil {
 		return nil, err
 	}
+	t.fixed = true
 	programs, err := t.programs()
 	if err != nil {
 		return nil, err
@@ -78,7 +80,7 @@ func countingTree(from, to string) (*tree, []block, error) {
 		t, err := openTree(to)
 		return t, blocks, err
 	}
-	if err := os.RemoveAll(to); err != nil {
+	if err := errors.Join(os.RemoveAll(to), os.RemoveAll(to+".bin")); err != nil {
 		return nil, nil, err
 	}
 	t, err := copyTree(from, to)

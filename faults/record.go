@@ -50,7 +50,7 @@ func (r *recorder) recordMutants(reached *reach) error {
 	if err != nil {
 		return err
 	}
-	r.clean, s.until = s, r.until
+	r.clean, s.until, t.fixed = s, r.until, true
 	index := blocksByFile(reached.Blocks)
 	tests := make([][]test, len(chosen))
 	for i, c := range chosen {
@@ -119,7 +119,7 @@ func (r *recorder) recordMutants(reached *reach) error {
 				for t, faults := range reaching {
 					reaching[t] = slices.DeleteFunc(faults, func(n int) bool { return n == i })
 				}
-			} else {
+			} else if !reached.partial {
 				e.Note = quickSearched
 			}
 			fmt.Fprintln(r.log, e)
@@ -163,7 +163,7 @@ func (r *recorder) mutantTree() (t *tree, chosen []candidate, drawn bool, err er
 		t, err := openTree(to)
 		return t, saved.open(), saved.Drawn, err
 	}
-	if err := os.RemoveAll(to); err != nil {
+	if err := errors.Join(os.RemoveAll(to), os.RemoveAll(to+".bin")); err != nil {
 		return nil, nil, false, err
 	}
 	if t, err = copyTree(r.root, to); err != nil {

@@ -77,18 +77,24 @@ func faultEnv(faults ...int) []string {
 
 // fails reports whether a test fails with faults.
 func (s *searcher) fails(t test, env []string) (bool, error) {
-	p := s.programs[t.Program]
-	if p == nil {
-		return false, fmt.Errorf("there is no test program %s", t.Program)
-	}
-	o, err := p.do(s.tree, run{tests: []string{t.Name}, env: env, limit: s.limit(t.Program, []string{t.Name})})
+	o, err := s.alone(t, env, s.limit(t.Program, []string{t.Name}))
 	if err != nil {
 		return false, err
 	}
-	if len(o.verdicts) == 0 && o.ok {
-		return false, fmt.Errorf("%s has not run: %s", t, o.tail)
-	}
 	return !o.ok, nil
+}
+
+// alone runs one test.
+func (s *searcher) alone(t test, env []string, limit time.Duration) (*outcome, error) {
+	p := s.programs[t.Program]
+	if p == nil {
+		return nil, fmt.Errorf("there is no test program %s", t.Program)
+	}
+	o, err := p.do(s.tree, run{tests: []string{t.Name}, env: env, limit: limit})
+	if err == nil && len(o.verdicts) == 0 && o.ok {
+		err = fmt.Errorf("%s has not run: %s", t, o.tail)
+	}
+	return o, err
 }
 
 // kills reports whether a test that has failed once with a fault fails again, and passes
@@ -244,7 +250,7 @@ func (s *searcher) group(reaching map[test][]int, killed func(fault int, t test)
 			})
 			for _, name := range suspects {
 				t := test{b.program, name}
-				n, err := s.alone(t, reaches(t))
+				n, err := s.halve(t, reaches(t))
 				if err != nil {
 					return err
 				}
@@ -266,9 +272,9 @@ func (s *searcher) group(reaching map[test][]int, killed func(fault int, t test)
 	return nil
 }
 
-// alone returns the fault that alone makes a test fail, of several with which it fails, and
+// halve returns the fault that alone makes a test fail, of several with which it fails, and
 // -1 if there is none.
-func (s *searcher) alone(t test, faults []int) (int, error) {
+func (s *searcher) halve(t test, faults []int) (int, error) {
 	if len(faults) == 0 {
 		return -1, nil
 	}
@@ -283,8 +289,8 @@ func (s *searcher) alone(t test, faults []int) (int, error) {
 		return faults[0], nil
 	}
 	half := len(faults) / 2
-	if n, err := s.alone(t, faults[:half]); err != nil || n >= 0 {
+	if n, err := s.halve(t, faults[:half]); err != nil || n >= 0 {
 		return n, err
 	}
-	return s.alone(t, faults[half:])
+	return s.halve(t, faults[half:])
 }

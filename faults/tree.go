@@ -25,6 +25,7 @@ type tree struct {
 	root    string
 	modules []string // folders of go.work, "." for the root module
 	product []pkg    // in the order of their paths
+	fixed   bool     // it is not changed any more: programs that are built stay as they are
 }
 
 // pkg is a package of product code.
