@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"go/parser"
 	"go/token"
@@ -122,13 +123,14 @@ func (c *checker) undone(entries []entry) error {
 				return err
 			}
 		}
-		all, err := t.commits(e.Commit, 1)
-		if err != nil || len(all) == 0 {
-			fmt.Fprintf(c.out, "%s: the commit is not in this clone: %v\n", e.ID, err)
-			c.gone = append(c.gone, e.ID)
-			continue
+		undone, err := t.commitOf(e.Commit)
+		if err == nil && undone == nil {
+			err = errors.New("it does not change product code and a test")
 		}
-		if _, err := t.undo(all[0]); err != nil {
+		if err == nil {
+			_, err = t.undo(undone)
+		}
+		if err != nil {
 			fmt.Fprintf(c.out, "%s: %v\n", e.ID, err)
 			c.gone = append(c.gone, e.ID)
 			continue

@@ -29,46 +29,44 @@ type commit struct {
 // errNotUndone says why a commit cannot be undone.
 var errNotUndone = errors.New("cannot be undone")
 
-// commits returns the commits up to one that change product code and a test, the newest
-// first.
-func (t *tree) commits(upTo string, n int) (found []commit, err error) {
-	out, err := output(command(t.root, "git", "log", "--no-merges", "--format=%h%x09%s", fmt.Sprint("-n", n), upTo))
+// hashes returns the commits up to one, the newest first, without merges.
+func (t *tree) hashes(upTo string) ([]string, error) {
+	out, err := output(command(t.root, "git", "log", "--no-merges", "--format=%h", upTo))
+	return strings.Fields(string(out)), err
+}
+
+// commit returns a commit, and nil if it does not change both product code and a test.
+func (t *tree) commitOf(hash string) (*commit, error) {
+	out, err := output(command(t.root, "git", "show", "--format=%s", "--name-only", hash))
 	if err != nil {
 		return nil, err
 	}
+	subject, list, _ := strings.Cut(string(out), "\n")
 	folders := map[string]bool{}
 	for _, p := range t.product {
 		folders[short(p.Path)] = true
 	}
-	for line := range strings.Lines(string(out)) {
-		hash, subject, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
-		out, err := output(command(t.root, "git", "diff-tree", "--no-commit-id", "--name-only", "-r", hash))
+	c := &commit{Hash: hash, Subject: subject}
+	var tests []string
+	for _, name := range strings.Fields(list) {
+		switch {
+		case strings.HasSuffix(name, "_test.go"):
+			tests = append(tests, name)
+		case strings.HasSuffix(name, ".go") && folders[path.Dir(name)]:
+			c.files = append(c.files, name)
+		}
+	}
+	if len(c.files) == 0 || len(tests) == 0 {
+		return nil, nil
+	}
+	for _, name := range tests {
+		touched, err := t.touchedTests(hash, name)
 		if err != nil {
 			return nil, err
 		}
-		c := commit{Hash: hash, Subject: subject}
-		var tests []string
-		for _, name := range strings.Fields(string(out)) {
-			switch {
-			case strings.HasSuffix(name, "_test.go"):
-				tests = append(tests, name)
-			case strings.HasSuffix(name, ".go") && folders[path.Dir(name)]:
-				c.files = append(c.files, name)
-			}
-		}
-		if len(c.files) == 0 || len(tests) == 0 {
-			continue
-		}
-		for _, name := range tests {
-			touched, err := t.touchedTests(hash, name)
-			if err != nil {
-				return nil, err
-			}
-			c.touched = append(c.touched, touched...)
-		}
-		found = append(found, c)
+		c.touched = append(c.touched, touched...)
 	}
-	return found, nil
+	return c, nil
 }
 
 var hunk = regexp.MustCompile(`(?m)^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@`)
@@ -123,7 +121,7 @@ func (t *tree) touchedTests(hash, name string) (names []string, err error) {
 // tree that this changes, by file below the root. Its error is errNotUndone where the
 // change does not apply any more, or does not compile, or changes comments alone; the tree
 // is then as it was.
-func (t *tree) undo(c commit) (map[string][]lineRange, error) {
+func (t *tree) undo(c *commit) (map[string][]lineRange, error) {
 	patch, err := output(command(t.root, "git", append([]string{"diff", c.Hash + "^", c.Hash, "--"}, c.files...)...))
 	if err != nil {
 		return nil, err
@@ -145,7 +143,7 @@ func (t *tree) undo(c commit) (map[string][]lineRange, error) {
 }
 
 // changed returns the lines that are changed by a commit that is undone.
-func (t *tree) changed(c commit) (map[string][]lineRange, error) {
+func (t *tree) changed(c *commit) (map[string][]lineRange, error) {
 	ranges := map[string][]lineRange{}
 	for _, name := range c.files {
 		before, err := output(command(t.root, "git", "show", "HEAD:"+name))
@@ -170,12 +168,24 @@ func (t *tree) changed(c commit) (map[string][]lineRange, error) {
 	if len(ranges) == 0 {
 		return nil, fmt.Errorf("%w: it changes comments alone", errNotUndone)
 	}
-	for _, m := range t.productModules() {
+	for _, m := range t.modulesOf(c.files) {
 		if _, err := output(command(filepath.Join(t.root, m), "go", "build", "./...")); err != nil {
 			return nil, fmt.Errorf("%w: the code of today needs it", errNotUndone)
 		}
 	}
 	return ranges, nil
+}
+
+// modulesOf returns the folders of the modules of files of product code, and the root
+// module's.
+func (t *tree) modulesOf(files []string) []string {
+	folders := []string{"."}
+	for _, p := range t.product {
+		if slices.ContainsFunc(files, func(name string) bool { return path.Dir(name) == short(p.Path) }) && !slices.Contains(folders, p.module) {
+			folders = append(folders, p.module)
+		}
+	}
+	return folders
 }
 
 // redo makes the files of the tree those of its commit again.

@@ -275,20 +275,27 @@ func (r *recorder) recordCommits(reached *reach) error {
 	if err := t.commit("as it is"); err != nil {
 		return err
 	}
-	all, err := t.commits(r.upTo, 1000)
+	all, err := t.hashes(r.upTo)
 	if err != nil {
 		return err
 	}
 	had := 0
-	for _, c := range all {
+	for _, hash := range all {
 		if had == r.commits {
 			break
 		}
-		id := "undone-" + c.Hash
+		id := "undone-" + hash
 		if i := slices.IndexFunc(r.entries, func(e entry) bool { return e.ID == id }); i >= 0 && r.entries[i].Result != open {
 			if r.entries[i].Result != notUndone {
 				had++
 			}
+			continue
+		}
+		c, err := t.commitOf(hash)
+		if err != nil {
+			return err
+		}
+		if c == nil {
 			continue
 		}
 		lines, err := t.undo(c)
@@ -340,7 +347,7 @@ func reason(err error) string {
 // killer searches a test that fails while a commit is undone: first the tests that the
 // commit has changed and the one that an earlier search has found, then all others that
 // reach the lines.
-func (r *recorder) killer(t *tree, c commit, hint string, reached *reach, lines map[string][]lineRange) (*test, error) {
+func (r *recorder) killer(t *tree, c *commit, hint string, reached *reach, lines map[string][]lineRange) (*test, error) {
 	s, err := newSearcher(t, reached, r.log)
 	if err != nil {
 		return nil, err
