@@ -199,7 +199,7 @@ func (r *recorder) record(again bool) (err error) {
 	}
 	if again {
 		for i := range r.entries {
-			r.entries[i].Result = open
+			r.entries[i].Result, r.entries[i].Note = open, ""
 		}
 	}
 	reached, err := recordReach(r.root, r.work, r.only, r.log)

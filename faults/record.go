@@ -40,6 +40,15 @@ func (r *recorder) entry(id string) *entry {
 	return &r.entries[len(r.entries)-1]
 }
 
+// mutantSearch searches tests that kill mutants.
+type mutantSearch struct {
+	*recorder
+	s       *searcher
+	chosen  []candidate
+	tests   [][]test            // that reach each mutant
+	cleared map[string][]string // mutants that a test does not kill, by test
+}
+
 // recordMutants draws mutants and searches for each a test that kills it.
 func (r *recorder) recordMutants(reached *reach) error {
 	t, chosen, drawn, err := r.mutantTree()
@@ -51,104 +60,132 @@ func (r *recorder) recordMutants(reached *reach) error {
 		return err
 	}
 	r.clean, s.until, t.fixed = s, r.until, true
+	m := &mutantSearch{recorder: r, s: s, chosen: chosen, tests: make([][]test, len(chosen)), cleared: map[string][]string{}}
+	if err := readJSON(m.clearedFile(), &m.cleared); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
 	index := blocksByFile(reached.Blocks)
-	tests := make([][]test, len(chosen))
 	for i, c := range chosen {
 		n := index.find(c, reached.Blocks)
 		for _, t := range reached.Tests {
 			if _, ok := slices.BinarySearch(t.Blocks, n); ok {
-				tests[i] = append(tests[i], t.Test)
+				m.tests[i] = append(m.tests[i], t.Test)
 			}
 		}
 	}
-	// Of those that are drawn, the first that a test reaches are taken. One that is recorded
-	// stays, reached or not.
-	taken := 0
-	for i := range chosen {
-		switch {
-		case reached.partial || !drawn:
-		case len(tests[i]) == 0 || taken == r.mutants:
-			r.entries = slices.DeleteFunc(r.entries, func(e entry) bool { return e.ID == chosen[i].id })
-			chosen[i].id = ""
-		default:
-			taken++
+	if drawn && !reached.partial {
+		if err := m.take(); err != nil {
+			return err
 		}
 	}
-	if !reached.partial && drawn && taken < r.mutants {
-		return fmt.Errorf("tests reach only %d of %d mutants", taken, len(chosen))
-	}
-	reaching := map[test][]int{}
-	for i := range chosen {
-		if chosen[i].id == "" {
-			continue
-		}
-		e := r.entry(chosen[i].id)
-		e.Mutant = &chosen[i].key
-		if e.Result != open {
-			continue
-		}
-		if e.Test != "" { // of an earlier search
-			by, err := s.single(s.batches(named(tests[i], e.Test)), faultEnv(i))
-			if err != nil {
-				return err
-			}
-			if e.Program, e.Test = "", ""; by != nil {
-				e.Result, e.Program, e.Test = killed, by.Program, by.Name
-				fmt.Fprintln(r.log, e)
-				if err := r.save(); err != nil {
-					return err
-				}
-				continue
-			}
-		}
-		var cheap []test
-		for _, t := range tests[i] {
-			if s.programs[t.Program].rank == 0 && s.seconds[t] < quick.Seconds() {
-				cheap = append(cheap, t)
-			} else {
-				reaching[t] = append(reaching[t], i)
-			}
-		}
-		if e.Note != quickSearched {
-			by, err := s.single(s.batches(cheap), faultEnv(i))
-			if err != nil {
-				return err
-			}
-			if by != nil {
-				e.Result, e.Program, e.Test = killed, by.Program, by.Name
-				for t, faults := range reaching {
-					reaching[t] = slices.DeleteFunc(faults, func(n int) bool { return n == i })
-				}
-			} else if !reached.partial {
-				e.Note = quickSearched
-			}
-			fmt.Fprintln(r.log, e)
-			if err := r.save(); err != nil {
-				return err
-			}
+	for i := range m.chosen {
+		if err := m.one(i, reached.partial); err != nil {
+			return err
 		}
 	}
-	if reached.partial {
-		return nil
-	}
-	err = s.group(reaching, func(n int, by test) error {
-		e := r.entry(chosen[n].id)
-		e.Result, e.Program, e.Test, e.Note = killed, by.Program, by.Name, ""
-		fmt.Fprintln(r.log, e)
-		return r.save()
-	})
-	if err != nil {
+	if err := m.together(); err != nil || reached.partial {
 		return err
 	}
-	for i := range chosen {
-		if chosen[i].id == "" {
+	for i, c := range m.chosen {
+		if c.id == "" {
 			continue
 		}
-		if e := r.entry(chosen[i].id); e.Result == open {
+		if e := r.entry(c.id); e.Result == open {
 			e.Result, e.Note = survives, ""
+			if len(m.tests[i]) == 0 {
+				e.Note = "no test reaches it"
+			}
 		}
 	}
 	return r.save()
+}
+
+// clearedFile returns the name of the file with the tests that have passed with mutants.
+func (m *mutantSearch) clearedFile() string { return filepath.Join(m.work, "cleared.json") }
+
+// take leaves, of the mutants that are drawn, the first that a test reaches, as many as are
+// wanted. Of those that are recorded, all stay, reached or not.
+func (m *mutantSearch) take() error {
+	var taken int
+	for i := range m.chosen {
+		if len(m.tests[i]) > 0 && taken < m.mutants {
+			taken++
+			continue
+		}
+		m.entries = slices.DeleteFunc(m.entries, func(e entry) bool { return e.ID == m.chosen[i].id })
+		m.chosen[i].id = ""
+	}
+	if taken < m.mutants {
+		return fmt.Errorf("tests reach only %d of %d mutants", taken, len(m.chosen))
+	}
+	return nil
+}
+
+// found writes down that a test kills a mutant.
+func (m *mutantSearch) found(i int, by test) error {
+	e := m.entry(m.chosen[i].id)
+	e.Result, e.Program, e.Test, e.Note = killed, by.Program, by.Name, ""
+	fmt.Fprintln(m.log, e)
+	return m.save()
+}
+
+// one runs the test that has killed a mutant in an earlier search, and then the quick tests
+// that reach it.
+func (m *mutantSearch) one(i int, partial bool) error {
+	if m.chosen[i].id == "" {
+		return nil
+	}
+	e := m.entry(m.chosen[i].id)
+	e.Mutant = &m.chosen[i].key
+	if e.Result != open || e.Note == quickSearched {
+		return nil
+	}
+	all := m.s.batches(named(m.tests[i], e.Test))
+	var cheap []test
+	for _, t := range m.tests[i] {
+		if m.isCheap(t) {
+			cheap = append(cheap, t)
+		}
+	}
+	by, err := m.s.single(append(all, m.s.batches(cheap)...), faultEnv(i))
+	if err != nil {
+		return err
+	}
+	if by != nil {
+		return m.found(i, *by)
+	}
+	e.Program, e.Test = "", ""
+	if !partial {
+		e.Note = quickSearched
+	}
+	fmt.Fprintln(m.log, e)
+	return m.save()
+}
+
+// isCheap reports whether a test is run with one mutant after the other.
+func (m *mutantSearch) isCheap(t test) bool {
+	return m.s.programs[t.Program].rank == 0 && m.s.seconds[t] < quick.Seconds()
+}
+
+// together runs the other tests, with all mutants at once that no test has killed.
+func (m *mutantSearch) together() error {
+	reaching := map[test][]int{}
+	for i, c := range m.chosen {
+		if c.id == "" || m.entry(c.id).Result != open {
+			continue
+		}
+		for _, t := range m.tests[i] {
+			if !m.isCheap(t) && !slices.Contains(m.cleared[t.String()], c.id) {
+				reaching[t] = append(reaching[t], i)
+			}
+		}
+	}
+	return m.s.group(reaching, m.found, func(faults []int, t test) error {
+		for _, n := range faults {
+			m.cleared[t.String()] = append(m.cleared[t.String()], m.chosen[n].id)
+		}
+		return writeJSON(m.clearedFile(), m.cleared)
+	})
 }
 
 // quickSearched is the note of a mutant that no quick test kills, while it is searched.

@@ -197,8 +197,9 @@ func (s *searcher) single(all []batch, env []string) (*test, error) {
 
 // group looks for tests that kill faults, with all of the faults switched on at once: what
 // passes then kills none of them. It takes the faults that are killed out of the group, and
-// runs again what they have made fail. reaching has the faults that each test reaches.
-func (s *searcher) group(reaching map[test][]int, killed func(fault int, t test) error) error {
+// runs again what they have made fail. reaching has the faults that each test reaches; for
+// each test that passes it calls cleared with those that were left.
+func (s *searcher) group(reaching map[test][]int, killed func(fault int, t test) error, cleared func(faults []int, t test) error) error {
 	alive := map[int]bool{}
 	for _, faults := range reaching {
 		for _, n := range faults {
@@ -235,6 +236,14 @@ func (s *searcher) group(reaching map[test][]int, killed func(fault int, t test)
 				return err
 			}
 			fmt.Fprintf(s.log, "  %d faults at once, %s: %d tests in %.0f s; failed: %v\n", len(all), b.program, len(names), o.took.Seconds(), o.failures())
+			for _, name := range names {
+				t := test{b.program, name}
+				if v := o.verdicts[name]; v == passed || v == skipped {
+					if err := cleared(reaches(t), t); err != nil {
+						return err
+					}
+				}
+			}
 			if o.ok {
 				break
 			}
@@ -244,7 +253,7 @@ func (s *searcher) group(reaching map[test][]int, killed func(fault int, t test)
 			}
 			// The first fault that is found makes most of the other tests fail too, so these
 			// are run again without it.
-			var cleared []string
+			var innocent []string
 			slices.SortStableFunc(suspects, func(x, y string) int {
 				return cmp.Compare(s.seconds[test{b.program, x}], s.seconds[test{b.program, y}])
 			})
@@ -262,10 +271,10 @@ func (s *searcher) group(reaching map[test][]int, killed func(fault int, t test)
 					break
 				}
 				fmt.Fprintf(s.log, "  %s fails with several faults at once, and with none of them alone\n", t)
-				cleared = append(cleared, name)
+				innocent = append(innocent, name)
 			}
 			names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-				return o.verdicts[name] == passed || o.verdicts[name] == skipped || slices.Contains(cleared, name)
+				return o.verdicts[name] == passed || o.verdicts[name] == skipped || slices.Contains(innocent, name)
 			})
 		}
 	}
