@@ -403,12 +403,13 @@ func (r *recorder) killer(t *tree, c *commit, hint string, reached *reach, lines
 				first = append(first, test{p, name})
 			}
 		}
-		tests = nil
 	}
 	for _, t := range tests {
-		if slices.Contains(c.touched, t.Name) || t.Name == hint {
+		switch {
+		case slices.Contains(first, t):
+		case slices.Contains(c.touched, t.Name) || t.Name == hint:
 			first = append(first, t)
-		} else {
+		default:
 			others = append(others, t)
 		}
 	}
