@@ -284,3 +284,29 @@ func TestCompareCoverage(t *testing.T) {
 		t.Errorf("%v are lower, want c, since b differs as much by itself", got)
 	}
 }
+
+// TestTogether: what no quick test finds is found with several mutants at once, and what
+// survives is told.
+func TestTogether(t *testing.T) {
+	root := repository(t)
+	write(t, root, "count/on_test.go", strings.Replace(small["count/on_test.go"], "got != 2", "got < 0", 1))
+	file := filepath.Join(t.TempDir(), "faults.jsonl")
+	out, err := line(t, "record", "-root", root, "-file", file, "-mutants", "2", "-commits", "0")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	entries, err := readEntries(file)
+	if err != nil || len(entries) != 2 {
+		t.Fatalf("%d faults are recorded, %v, want 2\n%s", len(entries), err, out)
+	}
+	// On(7, 5) never reaches the last line, which is without + 1 in one of them.
+	if e := entries[0]; e.Mutant.Kind != "return early" || e.Result != killed || e.Program != "e2e/far" || e.Test != "TestMost" {
+		t.Errorf("%s, want it killed by TestMost\n%s", &e, out)
+	}
+	if e := entries[1]; e.Mutant.Kind != "without +1" || e.Result != survives {
+		t.Errorf("%s, want it to survive\n%s", &e, out)
+	}
+	if !strings.Contains(out, "faults at once, e2e/far") {
+		t.Errorf("the mutants are not together:\n%s", out)
+	}
+}
