@@ -155,19 +155,19 @@ govulncheck := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 # program is linked in half the time; with GOGC=400 they collect their garbage more rarely.
 # A program that dies is started again for the tests that have no result.
 longest := ./keys ./apps ./statements ./faults ./stores
-test: export TURN := $(if $(filter 1,$(WHOLE)),,$(TURN))
+test: override export TURN := $(if $(filter 1,$(WHOLE)),,$(TURN))
 test: export BASE := $(BASE)
 test: servers testrun
 	scripts/by-turns scripts/quickly env KEYFILL_TEST_REQUIRE=1 $(if $(filter 1,$(RACE)),,GOGC=400) AT_ONCE=$(if $(filter 1,$(RACE)),2,3) FIRST='e2e keyfilletcd keyfillredis' LONGEST='$(longest)' scripts/each-module \
 		$(CURDIR)/scripts/longest-first -count=1 -ldflags=-s -p=$(if $(filter 1,$(RACE)),3,4) -parallel=$(if $(filter 1,$(RACE) $(WHOLE)),4,8) -timeout=45m $(if $(filter 1,$(RACE)),-race) $(TESTFLAGS)
 
 # Simulations and laws are shorter under the race detector: see scripts/everything.
-race: export TURN := $(if $(filter 1,$(WHOLE)),,$(TURN))
+race: override export TURN := $(if $(filter 1,$(WHOLE)),,$(TURN))
 race: export BASE := $(BASE)
 race: servers testrun
 	scripts/by-turns scripts/quickly scripts/race -parallel=8 $(TESTFLAGS)
 
-# Each part runs whatever became of the others.
+# A part that fails does not stop the next one.
 everything: servers testrun
 	scripts/everything
 

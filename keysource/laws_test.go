@@ -153,7 +153,7 @@ func TestZeroEnv(t *testing.T) {
 
 // lawKeys returns of how many keys a law is shown: a million, and a tenth of them with
 // -short, where tests go by turns, or under the race detector, under which a key takes ten
-// times as long. "make test RACE=1" shows the laws of this package without the race
+// times as long. "make everything" shows the laws of this package without the race
 // detector too.
 func lawKeys(t testing.TB) int {
 	if testing.Short() || raceEnabled || testturn.Enabled(t) {

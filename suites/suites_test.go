@@ -33,8 +33,11 @@ func TestSuites(t *testing.T) {
 	if len(all) == 0 {
 		t.Fatal("the list has no suite")
 	}
-	text := os.Getenv("KEYFILL_SUITES")
-	if text == "" {
+	text, isAsked := os.LookupEnv("KEYFILL_SUITES")
+	if isAsked && text == "" {
+		t.Fatal("KEYFILL_SUITES is empty: give a regular expression of names, or . for all")
+	}
+	if !isAsked {
 		return
 	}
 	pattern, err := regexp.Compile(text)

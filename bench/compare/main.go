@@ -1,14 +1,17 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
+	"syscall"
 
 	"github.com/keyfill/keyfill/bench/figures"
 	"github.com/keyfill/keyfill/internal/stats"
@@ -20,7 +23,9 @@ func main() {
 	flag.IntVar(&c.rounds, "rounds", 7, "how often each program has its turn; six or more have an interval")
 	flag.StringVar(&c.only, "only", "", "a regular expression of groups: null, keys, compile, cache, blocked, size, engines; empty takes all")
 	flag.Parse()
-	if err := c.run(); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := c.run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "compare:", err)
 		os.Exit(1)
 	}
@@ -35,7 +40,7 @@ type comparison struct {
 	scratch string // BASE, the programs and the files with figures
 }
 
-func (c *comparison) run() (err error) {
+func (c *comparison) run(ctx context.Context) (err error) {
 	if c.base == "" || c.rounds < 1 || flag.NArg() > 0 {
 		return errors.New("name one commit with -base, and one round or more with -rounds")
 	}
@@ -49,11 +54,12 @@ func (c *comparison) run() (err error) {
 	}
 	defer os.RemoveAll(c.scratch)
 	base := filepath.Join(c.scratch, "base")
-	if err := c.command(c.tree, nil, "git", "worktree", "add", "--quiet", "--detach", base, c.base); err != nil {
+	if err := c.command(ctx, c.tree, nil, "git", "worktree", "add", "--quiet", "--detach", base, c.base); err != nil {
 		return err
 	}
 	defer func() {
-		err = errors.Join(err, c.command(c.tree, nil, "git", "worktree", "remove", "--force", base))
+		// Also after an interrupt.
+		err = errors.Join(err, c.command(context.WithoutCancel(ctx), c.tree, nil, "git", "worktree", "remove", "--force", base))
 	}()
 	if err := os.RemoveAll(filepath.Join(base, "bench")); err != nil {
 		return err
@@ -63,7 +69,7 @@ func (c *comparison) run() (err error) {
 	}
 	programs := []program{{"base", base}, {"tree", c.tree}, {"again", c.tree}}
 	for _, p := range programs[:2] {
-		err := c.command(p.folder(), []string{"GOWORK=off"}, "go", "test", "-c", "-o", c.binary(p), ".")
+		err := c.command(ctx, p.folder(), []string{"GOWORK=off"}, "go", "test", "-c", "-o", c.binary(p), ".")
 		if err != nil {
 			return fmt.Errorf("%s: the benchmarks do not compile: %w", p.name, err)
 		}
@@ -71,7 +77,7 @@ func (c *comparison) run() (err error) {
 	rounds := map[string][]map[string]figures.Figure{}
 	for round := range c.rounds {
 		for _, i := range stats.Order(round, len(programs)) {
-			got, err := c.measure(programs[i])
+			got, err := c.measure(ctx, programs[i])
 			if err != nil {
 				return fmt.Errorf("%s: %w", programs[i].name, err)
 			}
@@ -101,9 +107,9 @@ func (c *comparison) binary(p program) string {
 }
 
 // measure runs a program for one round, and returns its figures by what they are.
-func (c *comparison) measure(p program) (map[string]figures.Figure, error) {
+func (c *comparison) measure(ctx context.Context, p program) (map[string]figures.Figure, error) {
 	file := filepath.Join(c.scratch, "figures.json")
-	err := c.command(p.folder(), []string{
+	err := c.command(ctx, p.folder(), []string{
 		"KEYFILL_BENCH=1", "KEYFILL_BENCH_ROUNDS=" + strconv.Itoa(roundsOfTurn), "KEYFILL_BENCH_ONLY=" + c.only,
 		"KEYFILL_BENCH_JSON=" + file, "KEYFILL_TEST_REQUIRE=1",
 	}, c.binary(p), "-test.run", "^TestFigures$", "-test.timeout", "1h")
@@ -129,8 +135,8 @@ func (c *comparison) measure(p program) (map[string]figures.Figure, error) {
 const roundsOfTurn = 3
 
 // command runs a command, and shows what it printed if it fails.
-func (c *comparison) command(folder string, environment []string, name string, args ...string) error {
-	cmd := exec.Command(name, args...)
+func (c *comparison) command(ctx context.Context, folder string, environment []string, name string, args ...string) error {
+	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = folder
 	cmd.Env = append(os.Environ(), environment...)
 	if out, err := cmd.CombinedOutput(); err != nil {

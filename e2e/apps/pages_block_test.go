@@ -192,7 +192,7 @@ func isPartOfError(t *testing.T, b block) bool {
 // why.
 func TestBlocks(t *testing.T) {
 	t.Parallel()
-	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/")
+	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/", "policy/", "rewrite/", "dialect/", "e2e/apps/")
 	seen := map[string]bool{}
 	count := 0
 	for _, page := range pages(t) {

@@ -96,7 +96,7 @@ func (p *place) database(t *testing.T, name, variable, tables string) string {
 // there: targets of make, tests, folders.
 func TestCommands(t *testing.T) {
 	t.Parallel()
-	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/")
+	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/", "policy/", "rewrite/", "dialect/", "e2e/apps/")
 	here := map[string]*place{}
 	used := map[string]bool{}
 	ran := 0

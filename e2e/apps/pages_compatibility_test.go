@@ -57,7 +57,7 @@ var examplesOwn = []string{"github.com/google/uuid", "github.com/jackc/pgx/v5"}
 // sets.
 func TestCompatibility(t *testing.T) {
 	t.Parallel()
-	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/")
+	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/", "policy/", "rewrite/", "dialect/", "e2e/apps/")
 	const begin, end = "<!-- compatibility: cd e2e && go test -run TestCompatibility ./apps -update -->\n", "<!-- end of compatibility -->"
 	shown := sectionOf(t, "compatibility.md", begin, end)
 	versions := map[string]string{}

@@ -203,7 +203,7 @@ func (r *recipe) place(t *testing.T, w *workspace, engine string) placed {
 // reader has in modules of their own, and takes the versions of the repository's modules.
 func TestFrameworks(t *testing.T) {
 	t.Parallel()
-	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/")
+	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/", "policy/", "rewrite/", "dialect/", "e2e/apps/")
 	w := newWorkspace(t)
 	var all []placed
 	imports, calls := "", ""

@@ -29,8 +29,8 @@ const (
 )
 
 // defaultSeeds take about half a second. A third of them run with -short, where tests go by
-// turns, and under the race detector, which makes a seed ten times as slow; "make test
-// RACE=1" runs all of them too, without it.
+// turns, and under the race detector, which makes a seed ten times as slow; "make
+// everything" runs all of them too, without it.
 const defaultSeeds = 150
 
 // Run runs the trial from the seeds that the environment says, else from a few

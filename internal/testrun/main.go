@@ -8,7 +8,7 @@
 // name, since it may be the cause, and then the others together. The run fails in any case.
 //
 // It prints what go test prints without -json, but each package when it has ended.
-// The exit code is that of go test. SIGINT and SIGTERM go to go test and to its programs,
+// It has the exit code of go test. SIGINT and SIGTERM go to go test and to its programs,
 // and no test is run again after them.
 //
 // # Caveats

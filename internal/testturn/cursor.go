@@ -16,8 +16,8 @@ type Cursor struct{ rest uint64 }
 // so that one turn takes other choices in each of them.
 func Start(turn uint64, name string) Cursor { return Cursor{turn + hash(name)} }
 
-// Child returns the number of a subtest that begins here. Adding a constant keeps the
-// combinations of the subtest's choices with those of its parent, and lets siblings
+// Child returns the number of a subtest that begins here. Adding a constant keeps each
+// combination of a choice of the subtest with a choice of its parent, and lets siblings
 // choose differently.
 func (c Cursor) Child(name string) Cursor { return Cursor{c.rest + hash(name)} }
 

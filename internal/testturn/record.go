@@ -20,8 +20,20 @@ type Record struct {
 	Choice Choice
 }
 
+// program names the test program by its package's folder and the one above, since two
+// packages may have the same name. A test program begins in the folder of its package.
+var program = programName()
+
+func programName() string {
+	folder, err := os.Getwd()
+	if err != nil {
+		return strings.TrimSuffix(filepath.Base(os.Args[0]), ".test")
+	}
+	return filepath.Base(filepath.Dir(folder)) + "-" + filepath.Base(folder)
+}
+
 // write appends a record to the file of this process, if there is a folder for it. The
-// file's name begins with that of the test program, up to a tilde.
+// file's name begins with the name of the test program, up to a tilde.
 func write(r Record) {
 	folder := os.Getenv(choicesVariable)
 	if folder == "" {
@@ -29,7 +41,6 @@ func write(r Record) {
 	}
 	line, err := json.Marshal(r)
 	if err == nil {
-		program := strings.TrimSuffix(filepath.Base(os.Args[0]), ".test")
 		err = appendTo(filepath.Join(folder, fmt.Sprintf("%s~%d.jsonl", program, os.Getpid())), append(line, '\n'))
 	}
 	if err != nil {

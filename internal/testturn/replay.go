@@ -24,8 +24,8 @@ type node struct {
 	children []*node
 }
 
-// Reached says of one test how many combinations of its choices and of those of its
-// subtests there are, and in how many successive turns each of them has its turn.
+// Reached counts the combinations of choices of one test and its subtests, and the
+// successive turns in which each of them has its turn.
 type Reached struct {
 	Test         string
 	Combinations int

@@ -130,8 +130,10 @@ func progressOf(t testing.TB) *progress {
 		at, begun.After = parent.at()
 		begun.Parent, p.cursor = parent.name, at.Child(name)
 	}
+	if other, loaded := choosing.LoadOrStore(name, p); loaded {
+		return other.(*progress)
+	}
 	write(begun)
-	choosing.Store(name, p)
 	t.Cleanup(func() { choosing.Delete(name) })
 	return p
 }
@@ -181,7 +183,7 @@ func (p *progress) readLocked(c Choice) (group, place int) {
 // WhenChanged skips a test that goes by turns, unless a file on which it depends has
 // changed: the test builds programs or reads documents, which costs much and finds little
 // as long as nothing of it changes. A pattern is the path of a file from the folder of
-// go.work, that of a folder with a slash at its end, or "*.go" for all files of that
+// go.work, the path of a folder with a slash at its end, or "*.go" for all files with this
 // ending. KEYFILL_TEST_CHANGED has the paths of the changed files, a line each.
 func WhenChanged(t testing.TB, patterns ...string) {
 	t.Helper()

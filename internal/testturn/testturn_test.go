@@ -99,7 +99,7 @@ func TestReplay(t *testing.T) {
 
 // read returns the choices of one program.
 func read(t *testing.T, folder string) (s testturn.Suite) {
-	files, _ := filepath.Glob(filepath.Join(folder, "testturn~*.jsonl")) // the pattern is good
+	files, _ := filepath.Glob(filepath.Join(folder, "internal-testturn~*.jsonl")) // the pattern is good
 	if len(files) != 1 {
 		t.Fatalf("%d files of choices, want one", len(files))
 	}

@@ -51,7 +51,7 @@ func run(args []string) error {
 		return fmt.Errorf("no test has written a choice to %s", args[0])
 	}
 	slices.SortStableFunc(all, func(a, b testturn.Reached) int { return cmp.Compare(b.Turns, a.Turns) })
-	fmt.Printf("%d tests go by turns: %d combinations, of which no turn reaches %d\n", len(all), combinations, missed)
+	fmt.Printf("%d tests have made choices: %d combinations, of which no turn reaches %d\n", len(all), combinations, missed)
 	fmt.Printf("half of the tests need %d turns, nine of ten %d, all %d:\n",
 		all[len(all)/2].Turns, all[len(all)/10].Turns, all[0].Turns)
 	for _, r := range all[:min(5, len(all))] {
