@@ -188,7 +188,7 @@ func (t *tree) modulesOf(files []string) []string {
 	return folders
 }
 
-// redo makes the files of the tree those of its commit again.
+// redo gives the files of the tree the content of its commit again.
 func (t *tree) redo() error {
 	if _, err := output(command(t.root, "git", "reset", "-q", "--hard")); err != nil {
 		return err

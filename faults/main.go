@@ -2,7 +2,7 @@
 //
 //	faults coverage -out now.txt             which statements do all tests of all modules reach?
 //	faults compare before.txt now.txt        which packages are covered less than before?
-//	faults record -file faults.jsonl         which tests find the faults that nobody chose?
+//	faults record -file faults.jsonl         which tests find faults drawn by chance?
 //	faults check -file faults.jsonl          do they find them today?
 //	faults check -file faults.jsonl -turns 9 do they find them in nine turns?
 //
@@ -22,7 +22,7 @@
 //
 // a package may be lower by as much as these differ, and otherwise by half a point.
 //
-// # Faults that nobody chose
+// # Faults drawn by chance
 //
 // A mutant is one changed node of the product code: a condition negated, an operator
 // swapped with its neighbour, an integer literal off by one, a statement dropped, an error

@@ -32,7 +32,7 @@ type program struct {
 }
 
 // programs returns the test programs of all modules: first those beside product code, then
-// those on servers, and last those of tools.
+// tests on servers, and last the tests of tools.
 func (t *tree) programs() (all []*program, err error) {
 	for _, folder := range t.modules {
 		rank := 0

@@ -126,7 +126,7 @@ type batch struct {
 }
 
 // batches returns tests as batches, those that take least time first; tests on servers
-// come later, and those of tools last. Tests that fail without a fault are left out.
+// come later, and tests of tools last. Tests that fail without a fault are left out.
 func (s *searcher) batches(tests []test) (all []batch) {
 	byProgram := map[string][]string{}
 	for _, t := range tests {

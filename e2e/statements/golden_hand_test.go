@@ -153,7 +153,7 @@ var catalogQueries = map[string]string{
 	"sqlite": "SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table' ORDER BY m.name, c.cid",
 }
 
-// goldenCatalog returns the tables of a database but those of this test.
+// goldenCatalog returns the tables of a database that this test did not make.
 func goldenCatalog(t *testing.T, s *harness.Scratch) []goldenTable {
 	t.Helper()
 	rows, err := s.Raw.Query(catalogQueries[s.Dialect.Name])

@@ -27,7 +27,7 @@ type DriverOptions struct {
 	Unreachable string // what an error says of it
 }
 
-// Fields are those of a policy, with what the error names.
+// Fields are fields of a policy, with the word that the error names.
 type Fields struct {
 	Name      string
 	Endpoints keysource.Endpoints

@@ -11,7 +11,7 @@ import (
 	"github.com/keyfill/keyfill/internal/testturn"
 )
 
-// engines are those of a test in e2e: one dialect has two drivers, the other three.
+// engines is a list as tests in e2e have it: one dialect has two drivers, the other three.
 var engines = [][]string{{"mysql", "mysql-interpolate"}, {"pgx", "pgx-simple", "pq"}}
 
 // named is a test of another name, since a test that runs again gets a new one.
