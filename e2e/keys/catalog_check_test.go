@@ -373,7 +373,7 @@ func TestCheckCreatedLater(t *testing.T) {
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		for _, source := range []policy.Source{
 			{Kind: policy.KindSequence, EnsureSchema: true},
-			{Kind: policy.KindSnowflake, Store: policy.StoreNone, Worker: new(int(time.Now().UnixNano()>>10) % 1000)},
+			{Kind: policy.KindSnowflake, Store: policy.StoreNone, Worker: harness.NewWorker()},
 		} {
 			t.Run(source.Kind, func(t *testing.T) {
 				harness.Exec(t, s.Raw, "DROP TABLE IF EXISTS t")

@@ -14,13 +14,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// sourcesWorker is the number of the worker that keeps no state.
-func sourcesWorker(s *harness.Scratch) int { return int(s.Dialect.Family) }
-
 // sourcesPolicy has a source of each way to draw numbers, and one of UUIDs.
 func sourcesPolicy(s *harness.Scratch) *policy.Config {
-	// The engines' tests run at once in one process, whose databases share no number.
-	worker := sourcesWorker(s)
 	cfg := &policy.Config{
 		Sources: map[string]policy.Source{
 			"lots": {Kind: policy.KindSequence, EnsureSchema: true, Name: "lots/{value:tenant}", Block: 10},
@@ -29,7 +24,7 @@ func sourcesPolicy(s *harness.Scratch) *policy.Config {
 			"blocks": {Column: "id", InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Block: 10}},
 			"inside": {Column: "id", InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Transaction: policy.TransactionJoined}},
 			"series": {Column: "id", InPlace: &policy.Source{Kind: policy.KindRecycled, EnsureSchema: true, Block: 10, Lease: time.Hour}},
-			"flakes": {Column: "id", InPlace: &policy.Source{Kind: policy.KindSnowflake, Worker: &worker, Store: policy.StoreNone}},
+			"flakes": {Column: "id", InPlace: &policy.Source{Kind: policy.KindSnowflake, Worker: harness.NewWorker(), Store: policy.StoreNone}},
 			"behind": {Column: "id", InPlace: &policy.Source{Kind: policy.KindMaxPlusOne, EnsureSchema: true}},
 			"lots_*": {Column: "id", Source: "lots"},
 			"uuids":  {Column: "id", Layout: "string"},
@@ -97,7 +92,7 @@ func TestSources(t *testing.T) {
 		if got := found["series.id"]; got.States != 1 || got.Next != 5 || !got.LeaseHeld || got.Lease != time.Hour || time.Until(got.LeaseUntil) > got.Lease || got.Fetches == 0 {
 			t.Errorf("of the series: %+v", got)
 		}
-		if got := found["flakes.id"]; got.Worker != int64(sourcesWorker(s)) || got.LastKeyAt.IsZero() || got.Exhausted.Year() < 2080 || got.Lease != 0 || got.LeaseHeld || got.Fetches != 0 {
+		if got := found["flakes.id"]; got.Worker != int64(*cfg.Tables["flakes"].InPlace.Worker) || got.LastKeyAt.IsZero() || got.Exhausted.Year() < 2080 || got.Lease != 0 || got.LeaseHeld || got.Fetches != 0 {
 			t.Errorf("of the snowflakes: %+v", got)
 		}
 		if got := found["behind.id"]; got.Kind != policy.KindMaxPlusOne || got.Fetches != 4 || got.LastKeyAt.IsZero() {
