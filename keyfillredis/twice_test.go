@@ -14,8 +14,8 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// twice sends one of so many scripts twice, and tells the second answer, as a client does
-// that has not got the first one.
+// twice sends every nth script twice and returns the second answer, like a client that
+// has lost the first one.
 type twice struct {
 	every int64
 	sent  *atomic.Int64

@@ -106,9 +106,9 @@ func drawMapped(ctx context.Context, s *keysource.Sequence, m mapped, n int) (in
 	return first, keys, nil
 }
 
-// TestIntegerLaws: of 16 goroutines, in all processes, each in statements of several rows,
-// no key is handed out twice, those of a statement are consecutive, those of a goroutine
-// ascend, and each fits its width. The clock of a snowflake stands still but while all
+// TestIntegerLaws: 16 goroutines draw for statements of several rows, in all processes. No
+// key comes twice, the keys of a statement are consecutive, the keys of a goroutine
+// ascend, and each key fits its width. The clock of a snowflake stands still but while all
 // goroutines wait.
 func TestIntegerLaws(t *testing.T) {
 	for _, l := range integerLaws(t) {
