@@ -162,6 +162,7 @@ func TestWhenChanged(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Setenv("KEYFILL_TEST_TURN", c.turn)
 			t.Setenv("KEYFILL_TEST_CHANGED", c.changed)
+			t.Setenv("KEYFILL_TEST_WHOLE", "")
 			ran := false
 			t.Run("test", func(t *testing.T) {
 				testturn.WhenChanged(t, "go.sum", c.pattern)
