@@ -41,6 +41,7 @@ type Query struct {
 	suffix  string // what the query needs behind it
 	counted bool   // a key is a number; else all are made by functions
 	implied bool   // the INSERT has no column list
+	given   given  // where the engine is given the first number
 }
 
 // span is a piece of the text.
@@ -170,6 +171,9 @@ func (p *parser) numbered(in *insertState, s *queryFacts, columns []string, miss
 	q := &Query{
 		Unsure: s.unsure, outer: s.outer, near: s.near, inner: s.inner, main: s.main, from: s.from, to: s.to,
 		name: p.unused("kf"), values: s.values, implied: columns != nil,
+	}
+	if columns == nil {
+		q.given = p.numbersGivenTo(in, missing)
 	}
 	in.Query = q
 	if exact || !n.LooseNames {

@@ -50,6 +50,10 @@ type parser struct {
 
 	streams bool // the rows come as executions: see Plan.Load
 
+	// settings is where the first setting of a SET STATEMENT stands, settingsOf the
+	// offset of the statement behind it; 0 before there is one.
+	settings, settingsOf int
+
 	searched bool    // whether anywhere is known
 	anywhere *Target // the first configured table that the text mentions
 

@@ -11,10 +11,12 @@ func (p *parser) setsStatement() bool {
 // how it is planned and logged, and is a plain value. An expression may have an effect
 // of its own, and is missing when the rows of a query are counted.
 func (p *parser) setStatement() {
+	at := p.settingsAt()
 	if !p.statementSettings() {
 		p.skip(ErrStatementSetting)
 		return
 	}
+	p.settings, p.settingsOf = at, p.tok.start
 	switch {
 	case p.isVerb():
 		p.insert()
@@ -29,6 +31,14 @@ func (p *parser) setStatement() {
 	default:
 		p.skip(p.beside())
 	}
+}
+
+// settingsAt returns the offset of the first setting of the SET STATEMENT that begins
+// here.
+func (p *parser) settingsAt() int {
+	s := p.scanner
+	s.following()
+	return s.following().start
 }
 
 // statementSettings reads SET STATEMENT up to the statement behind FOR, and reports

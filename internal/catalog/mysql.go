@@ -16,16 +16,16 @@ import (
 const (
 	// findMySQL finds a table under the name's own spelling. With
 	// lower_case_table_names other than 0 the server compares without case.
-	findMySQL = `SELECT table_schema, table_name, table_type
+	findMySQL = `SELECT table_schema, table_name, table_type, engine
 FROM information_schema.tables
 WHERE table_schema = COALESCE(NULLIF(?, ''), DATABASE()) AND table_name = ?`
 
 	// searchMySQL finds it under another spelling. It reads the names of one
 	// database, or of all where there is a schema, whose spelling is lost too.
-	searchMySQL = `SELECT table_schema, table_name, table_type
+	searchMySQL = `SELECT table_schema, table_name, table_type, engine
 FROM information_schema.tables
 WHERE table_schema = DATABASE() AND LOWER(table_name) = ?`
-	searchSchemaMySQL = `SELECT table_schema, table_name, table_type
+	searchSchemaMySQL = `SELECT table_schema, table_name, table_type, engine
 FROM information_schema.tables
 WHERE LOWER(table_schema) = ? AND LOWER(table_name) = ?`
 
@@ -86,7 +86,7 @@ func readExactMySQL(ctx context.Context, q Querier, schema, table string) (*Tabl
 	}
 	for _, row := range rows {
 		c := cells{row: row}
-		t := &Table{Schema: c.text(0), Name: c.text(1), View: strings.HasSuffix(c.text(2), "VIEW")}
+		t := &Table{Schema: c.text(0), Name: c.text(1), View: strings.HasSuffix(c.text(2), "VIEW"), Transactional: c.text(3) == "InnoDB"}
 		if c.err != nil {
 			return nil, c.err
 		}
@@ -160,7 +160,7 @@ func findInMySQL(ctx context.Context, q Querier, schema, table string) (*Table, 
 	var found []*Table
 	for _, row := range rows {
 		c := cells{row: row}
-		t := &Table{Schema: c.text(0), Name: c.text(1), View: strings.HasSuffix(c.text(2), "VIEW")}
+		t := &Table{Schema: c.text(0), Name: c.text(1), View: strings.HasSuffix(c.text(2), "VIEW"), Transactional: c.text(3) == "InnoDB"}
 		isSequence := c.text(2) == "SEQUENCE"
 		if c.err != nil {
 			return nil, c.err

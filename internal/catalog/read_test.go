@@ -27,7 +27,7 @@ var reads = []struct {
 }{
 	{"mysql", dialect.MySQL(), "", "orders", [][][]any{
 		{},
-		{{[]byte("shop"), []byte("Orders"), []byte("BASE TABLE")}},
+		{{[]byte("shop"), []byte("Orders"), []byte("BASE TABLE"), []byte("InnoDB")}},
 		{
 			{"column", int64(1), "id", "bigint", "bigint unsigned", "auto_increment", nil, nil, nil, uint64(20), int64(0)},
 			{"column", "2", "code", "varchar", "varchar(20)", "DEFAULT_GENERATED", "utf8mb4_0900_ai_ci", "uuid()", "20", nil, nil},
@@ -42,7 +42,7 @@ var reads = []struct {
 	}},
 	{"mysql_schema", dialect.MariaDB(), "shop", "orders", [][][]any{
 		{},
-		{{"Shop", "orders", "VIEW"}},
+		{{"Shop", "orders", "VIEW", nil}},
 		{
 			{"column", int64(1), "id", "uuid", "uuid", "", nil, nil, nil, nil, nil},
 			{"trigger", int64(0), nil, nil, nil, nil, nil, nil, int64(0), nil, nil},
@@ -220,7 +220,7 @@ func TestReadAmbiguous(t *testing.T) {
 	} {
 		q := &script{answers: [][][]any{{}, {}, {}}}
 		for _, name := range c.names {
-			q.answers[1] = append(q.answers[1], []any{"shop", name, "BASE TABLE"})
+			q.answers[1] = append(q.answers[1], []any{"shop", name, "BASE TABLE", "InnoDB"})
 		}
 		table, err := catalog.Read(context.Background(), dialect.MySQL(), q, "", "orders")
 		if !errors.Is(err, c.want) || (table == nil) != (c.want != nil) {

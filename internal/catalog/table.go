@@ -29,6 +29,10 @@ type Table struct {
 
 	View bool
 
+	// Transactional says that a rollback takes back the rows that were stored: the
+	// table's engine is InnoDB. It is false where the dialect is not MySQL's or MariaDB's.
+	Transactional bool
+
 	// Partition says that the table is a part of another one, in whose name its
 	// rows are inserted too.
 	Partition bool

@@ -131,11 +131,16 @@ func (x *execution) draw(ctx context.Context) ([][]driver.Value, error) {
 // prepares says that database/sql shall prepare the text, execute and close it:
 // the driver would keep a statement for a text that never comes again.
 func (x *execution) prepares() bool {
-	return x.inline && len(x.args) > 0 && x.conn.DB.Driver.CachesQueries && !x.joined
+	_, engine := x.how.(*engineNumbered)
+	return x.inline && len(x.args) > 0 && x.conn.DB.Driver.CachesQueries && !x.joined && !engine
 }
 
 // place puts the keys where they travel.
 func (x *execution) place() {
+	if n, ok := x.how.(*engineNumbered); ok {
+		x.text, x.sent = x.plan.TextFrom(n.first()), x.args
+		return
+	}
 	switch {
 	case x.kept:
 		x.text, x.sent = x.query, x.args

@@ -6,7 +6,7 @@ import (
 )
 
 // executor sends the statement of an execution that has its keys, and ends what was
-// begun for them. There are three: autonomous, insertSelect and transactional. A prepared
+// begun for them. There are four: autonomous, insertSelect, engineNumbered and transactional. A prepared
 // statement sends through the same ones. A [plain] INSERT and a [bulkLoad] need none.
 type executor interface {
 	// exec executes the statement through the sender, once or again.
@@ -36,6 +36,15 @@ func (c *Conn) sendQuery(ctx context.Context, x *execution) (driver.Rows, error)
 func (x *execution) choose(ctx context.Context) error {
 	var counted *insertSelect
 	if x.plan.Counts() {
+		byEngine, err := x.numberedByEngine(ctx)
+		if err != nil {
+			return err
+		}
+		if byEngine {
+			n := &engineNumbered{x: x}
+			x.how = n
+			return n.fill(ctx)
+		}
 		counted = &insertSelect{x: x}
 		if err := counted.countRows(ctx); err != nil {
 			return err
@@ -66,8 +75,11 @@ func (x *execution) choose(ctx context.Context) error {
 // leave ends what was begun for the keys of an execution whose statement is not sent
 // because of err, and returns err.
 func (x *execution) leave(ctx context.Context, err error) error {
-	if t, ok := x.how.(*transactional); ok {
-		return t.leave(ctx, err)
+	switch how := x.how.(type) {
+	case *transactional:
+		return how.leave(ctx, err)
+	case *engineNumbered:
+		return how.leave(ctx, err)
 	}
 	return err
 }

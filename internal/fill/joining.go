@@ -94,7 +94,7 @@ func alsoInto(p *rewrite.Plan, d rewrite.Draw) bool {
 // prepared statement: keys of a transaction are not kept for a driver that may
 // want the text to be prepared.
 func (c *Conn) waits(p *rewrite.Plan, h rewrite.Holes, by session.Route, args int) bool {
-	return joiningOf(c.DB.Tables, p, h).any && c.preparesFirst(by, args)
+	return (p.TakesFirst() || joiningOf(c.DB.Tables, p, h).any) && c.preparesFirst(by, args)
 }
 
 // preparesFirst reports whether a driver may want a statement with arguments to be

@@ -158,6 +158,9 @@ func (s *statement) replace(ctx context.Context, text string) error {
 // prepared anew where it has got others than it was prepared with. Where every key is
 // the caller's own, no transaction has to be open.
 func (s *statement) of(ctx context.Context, x *execution) (driver.Stmt, error) {
+	if _, ok := x.how.(*engineNumbered); ok {
+		return s.numberedFrom(ctx, x.text)
+	}
 	switch {
 	case s.literal && x.text != s.text:
 		err := s.replace(ctx, x.text)
@@ -172,4 +175,17 @@ func (s *statement) of(ctx context.Context, x *execution) (driver.Stmt, error) {
 		s.unproven = stmt
 	}
 	return s.unproven, nil
+}
+
+// numberedFrom prepares a text whose first number is in it, in the place of the last one.
+func (s *statement) numberedFrom(ctx context.Context, text string) (driver.Stmt, error) {
+	stmt, err := s.conn.PrepareContext(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	old := s.numbered
+	if s.numbered = stmt; old != nil {
+		err = old.Close()
+	}
+	return stmt, err
 }

@@ -37,6 +37,10 @@ type statement struct {
 	// open, for executions that draw no key of theirs; nil until there is one.
 	unproven driver.Stmt
 
+	// numbered is the driver's of the text that the engine numbered rows of last; nil
+	// until there is one. See engineNumbered.
+	numbered driver.Stmt
+
 	// kept says that the text is the application's own, which brings keys that are
 	// followed.
 	kept bool
@@ -75,8 +79,11 @@ func (s *statement) NumInput() int {
 // Close closes the driver's statements.
 func (s *statement) Close() error {
 	err := s.Stmt.Close()
-	if s.unproven != nil {
-		if failed := s.unproven.Close(); err == nil {
+	for _, more := range []driver.Stmt{s.unproven, s.numbered} {
+		if more == nil {
+			continue
+		}
+		if failed := more.Close(); err == nil {
 			err = failed
 		}
 	}

@@ -45,12 +45,17 @@ type Facts struct {
 type ColumnFacts struct {
 	schema, table, column string // as they are stored; table "" when it is not found
 
-	leads  bool     // it is the first of an index
-	alone  bool     // a unique index covers this column alone
-	counts bool     // the engine numbers it too, and follows explicit keys
-	live   bool     // the engine numbers it too, in whatever way
-	ranked bool     // keys are integers, and an index finds the greatest
-	RowID  bool     // SQLite: it is the rowid
+	leads  bool // it is the first of an index
+	alone  bool // a unique index covers this column alone
+	counts bool // the engine numbers it too, and follows explicit keys
+	live   bool // the engine numbers it too, in whatever way
+	ranked bool // keys are integers, and an index finds the greatest
+	RowID  bool // SQLite: it is the rowid
+
+	// TakesFirst says that the engine numbers the column's rows from a number that a
+	// statement is given, and that a rollback undoes them.
+	TakesFirst bool
+
 	Unique []string // as duplicate-key errors name the unique indexes that it leads
 }
 
@@ -267,13 +272,14 @@ const pseudorandomBits = 31
 func factsOfColumn(t *catalog.Table, c *catalog.Column) ColumnFacts {
 	return ColumnFacts{
 		schema: t.Schema, table: t.Name, column: c.Name,
-		leads:  c.LeadsIndex,
-		alone:  c.UniqueAlone,
-		counts: c.Identity == "AUTO_INCREMENT" || c.Identity == "AUTOINCREMENT",
-		live:   c.Identity != "",
-		ranked: c.LeadsIndex && c.Integer,
-		RowID:  c.RowID,
-		Unique: c.Unique,
+		leads:      c.LeadsIndex,
+		alone:      c.UniqueAlone,
+		counts:     c.Identity == "AUTO_INCREMENT" || c.Identity == "AUTOINCREMENT",
+		live:       c.Identity != "",
+		ranked:     c.LeadsIndex && c.Integer,
+		RowID:      c.RowID,
+		Unique:     c.Unique,
+		TakesFirst: c.Identity == "AUTO_INCREMENT" && c.LeadsIndex && t.Transactional && t.InsertTriggers != catalog.Yes,
 	}
 }
 

@@ -211,8 +211,8 @@ func TestInsideAsked(t *testing.T) {
 func TestChains(t *testing.T) {
 	conn, f := newConn(dialect.MySQL(), drivers.Facts{})
 	f.answer = func(string) ([]driver.Value, error) { return []driver.Value{int64(1), "CHAIN"}, nil }
-	if _, err := conn.IsInTransaction(context.Background()); !errors.Is(err, errChains) {
-		t.Errorf("%v, want %v", err, errChains)
+	if _, err := conn.IsInTransaction(context.Background()); !errors.Is(err, ErrChains) {
+		t.Errorf("%v, want %v", err, ErrChains)
 	}
 }
 

@@ -22,7 +22,7 @@ func (t *transaction) IsInTransaction(ctx context.Context) (bool, error) {
 		return t.Tx == Inside, err
 	}
 	if t.commits.alone && t.commits.chains {
-		return false, errChains
+		return false, ErrChains
 	}
 	if !t.commits.alone {
 		t.Tx = Inside // as soon as the next statement has run
@@ -124,9 +124,9 @@ func (t *transaction) askOpen(ctx context.Context, question string) error {
 	return nil
 }
 
-// errChains is returned when the session begins another transaction behind each commit,
+// ErrChains is returned when the session begins another transaction behind each commit,
 // so that a transaction of keyfill's would have no end.
-var errChains = anchor.Last("transaction-ended", "keyfill: completion_type is not NO_CHAIN, so that a commit begins another transaction: begin one with BeginTx")
+var ErrChains = anchor.Last("transaction-ended", "keyfill: completion_type is not NO_CHAIN, so that a commit begins another transaction: begin one with BeginTx")
 
 // knownCommits is the session's answer about its commits. It holds until something is
 // sent that may change it.

@@ -1,0 +1,249 @@
+package fill
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+
+	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// engineNumbered executes an INSERT whose rows come from a query, and whose key MariaDB
+// numbers itself from the first one that was reserved: see [rewrite.Plan.TextFrom]. The
+// rows are counted first, and that many keys are reserved.
+//
+// The engine does not stop at the last key that was reserved, and a function that the
+// query calls through a view, or a trigger, may take the first one for a row of another
+// table. So the INSERT stands in a transaction of its own, or behind a savepoint in the
+// application's, and is undone where more rows were stored than were counted, or where
+// the engine says that it began with another number.
+type engineNumbered struct {
+	x      *execution
+	own    driver.Tx // the transaction, where it is ours
+	saved  bool      // our savepoint (rowsSavepoint) is set
+	counts int       // how often the rows were counted
+}
+
+// errOtherNumber is returned when the engine gave the rows other numbers than keyfill's.
+var errOtherNumber = anchor.New("rows", "something that its query or its table calls took the first of the numbers that were reserved, for a row of another table, so that nothing is stored: select the values of the key column, or insert without that function or trigger")
+
+// numberedByEngine reports whether the engine numbers the rows of the execution's INSERT
+// itself. A transaction is open then, or none is, and which one is known.
+func (x *execution) numberedByEngine(ctx context.Context) (bool, error) {
+	c := x.conn
+	in := &x.plan.Inserts[0]
+	if !x.plan.TakesFirst() || in.Conflict != rewrite.ConflictError || c.DB.Detached || joiningOf(c.DB.Tables, x.plan, x.holes).any {
+		return false, nil
+	}
+	f, err := c.DB.Facts(ctx, &c.Conn, keys.TableOf(in))
+	if err != nil || !f.Columns[x.plan.Draws[0].Key].TakesFirst {
+		return false, err
+	}
+	if _, err = c.IsInTransaction(ctx); err == session.ErrChains {
+		return false, nil // a commit would begin another transaction
+	}
+	return err == nil && c.Tx != session.Unknown, err
+}
+
+// fill counts the rows and draws the keys, in the transaction that they are stored in.
+func (n *engineNumbered) fill(ctx context.Context) (err error) {
+	x := n.x
+	panics := true
+	defer giveUp(x.conn, &panics)
+	defer func() {
+		if err != nil {
+			err = n.undo(ctx, err)
+		}
+		panics = false
+	}()
+	if err := n.begin(ctx); err != nil {
+		return err
+	}
+	query, args := x.plan.Count(0, x.args, x.holes, nil)
+	row, err := x.conn.QueryRow(ctx, query, args)
+	if err != nil {
+		return err
+	}
+	rows, ok := session.IntegerOf(row[0])
+	if !ok {
+		return session.ErrNoNumber
+	}
+	if n.counts++; n.counts > 1 {
+		rows += rows/8 + 1 // somebody else is adding rows
+	}
+	x.rows = map[int]int64{0: rows}
+	drawn, err := keys.Draw(ctx, x.plan, x.args, x.holes, x.rows, nil, x.conn, nil)
+	if err == nil {
+		x.keys = drawn
+	}
+	return err
+}
+
+// begin begins a transaction, or sets our savepoint in the one that is open.
+func (n *engineNumbered) begin(ctx context.Context) error {
+	c := n.x.conn
+	if c.Tx == session.Inside {
+		err := c.ExecSavepoint(ctx, n.x.plan.Dialect().Transactions.Set, rowsSavepoint)
+		n.saved = err == nil
+		return err
+	}
+	c.EnsureStates(ctx)
+	own, err := c.BeginDriver(ctx, driver.TxOptions{})
+	if err != nil {
+		return err
+	}
+	n.own, c.Tx, c.Ongoing = own, session.Inside, store.Ongoing{Ours: true}
+	return nil
+}
+
+// first returns the first key that was reserved; 0 where none was.
+func (n *engineNumbered) first() int64 {
+	if n.x.rows[0] == 0 {
+		return 0
+	}
+	return n.x.keys[0][1].(int64) + 1
+}
+
+func (n *engineNumbered) exec(ctx context.Context, via sender) (driver.Result, error) {
+	panics := true
+	defer giveUp(n.x.conn, &panics)
+	res, err := sendNumbered(ctx, n, func() (res driver.Result, stored, first int64, err error) {
+		if res, err = via.sendExec(ctx, n.x); err != nil {
+			return nil, 0, 0, err
+		}
+		if stored, err = res.RowsAffected(); err == nil {
+			first, err = res.LastInsertId()
+		}
+		return res, stored, first, err
+	})
+	panics = false
+	return res, err
+}
+
+func (n *engineNumbered) query(ctx context.Context, via sender) (driver.Rows, error) {
+	rows, err := sendNumbered(ctx, n, func() (read driver.Rows, stored, first int64, err error) {
+		rows, err := via.sendQuery(ctx, n.x)
+		if err != nil {
+			return nil, 0, 0, err
+		}
+		if read, err = readWhole(n.x.conn, rows, func(err error) error { return err }); err != nil {
+			return nil, 0, 0, err
+		}
+		row, err := n.x.conn.QueryRow(ctx, "SELECT ROW_COUNT(), LAST_INSERT_ID()", nil)
+		if err != nil {
+			return nil, 0, 0, err
+		}
+		stored, _ = session.IntegerOf(row[0])
+		if set := read.(*bufferedRows).sets[0]; len(set.columns) > 0 {
+			stored = int64(len(set.rows)) // RETURNING: ROW_COUNT() is -1
+		}
+		first, _ = session.IntegerOf(row[1])
+		return read, stored, first, nil
+	})
+	return rows, err
+}
+
+// sendNumbered sends an execution's statement, and again where more rows were stored
+// than were counted. send returns the answer, how many rows were stored, and the number
+// of the first one.
+func sendNumbered[T any](ctx context.Context, n *engineNumbered, send func() (answer T, stored, first int64, err error)) (T, error) {
+	var none T
+	for {
+		answer, stored, first, err := send()
+		switch {
+		case err != nil:
+			return none, n.undo(ctx, err)
+		case stored <= n.x.rows[0] && (stored == 0 || first == n.first()):
+			n.x.rows[0] = stored
+			n.x.keys[0][0] = stored
+			if err := n.end(ctx); err != nil {
+				return none, err
+			}
+			return answer, nil
+		case stored <= n.x.rows[0]:
+			return none, n.undo(ctx, n.keyError(errOtherNumber))
+		}
+		if err := n.undoStored(ctx); err != nil {
+			return none, n.undo(ctx, err)
+		}
+		if n.counts == maxCounts {
+			return none, n.undo(ctx, n.keyError(errRowsGrew))
+		}
+		if err := n.fill(ctx); err != nil {
+			return none, err
+		}
+		n.x.place()
+	}
+}
+
+func (n *engineNumbered) keyError(err error) error {
+	return keys.TableOf(&n.x.plan.Inserts[0]).KeyError(0, err)
+}
+
+// undoStored undoes what the INSERT has stored, before it is sent again.
+func (n *engineNumbered) undoStored(ctx context.Context) error {
+	if n.own != nil {
+		own := n.own
+		n.own = nil
+		n.leftOwn()
+		err := own.Rollback()
+		n.x.conn.EndFailed(ctx, err)
+		return err
+	}
+	n.saved = false
+	ctx = context.WithoutCancel(ctx) // for a caller who has gone, too
+	err := n.x.conn.ExecSavepoint(ctx, n.x.plan.Dialect().Transactions.Undo, rowsSavepoint)
+	if err != nil {
+		n.x.conn.MarkUnknown()
+	}
+	return err
+}
+
+// undo undoes what was begun, and returns err, or that error and the one of the undoing:
+// rows may be stored then that have no keys of their own.
+func (n *engineNumbered) undo(ctx context.Context, err error) error {
+	if n.own == nil && !n.saved {
+		return err
+	}
+	if undone := n.undoStored(ctx); undone != nil && !errors.Is(err, driver.ErrBadConn) {
+		return fmt.Errorf("%w (%v)", err, undone)
+	}
+	return err
+}
+
+// end commits a transaction of ours. A savepoint stays: its release would change what
+// ROW_COUNT() says, and the next one of its name takes its place.
+func (n *engineNumbered) end(ctx context.Context) error {
+	if n.own == nil {
+		n.saved = false
+		return nil
+	}
+	own := n.own
+	n.own = nil
+	n.leftOwn()
+	err := own.Commit()
+	if err == nil {
+		return nil
+	}
+	n.x.conn.EndFailed(ctx, err)
+	if isBadConn(err) {
+		return n.keyError(fmt.Errorf("%w: %v", errCommit, err))
+	}
+	return err
+}
+
+// leftOwn notes that the transaction of ours has ended.
+func (n *engineNumbered) leftOwn() {
+	n.x.conn.Tx, n.x.conn.Ongoing = session.Outside, store.Ongoing{}
+}
+
+// leave ends what was begun for an execution whose statement is not sent because of err.
+func (n *engineNumbered) leave(ctx context.Context, err error) error {
+	return n.undo(context.WithoutCancel(ctx), err)
+}
+

@@ -1,0 +1,72 @@
+package rewrite
+
+import "strconv"
+
+// MariaDB numbers the rows of an INSERT … SELECT itself, from a number that the
+// statement is given for itself:
+//
+//	SET STATEMENT insert_id=F, auto_increment_increment=1 FOR INSERT INTO t (a) SELECT …
+//
+// The application's text stays as it came, and so do the values of its rows: nothing
+// of it goes through the temporary table that ROW_NUMBER needs, in which a quotient of
+// integers loses its digits. MariaDB Knowledge Base, "SET STATEMENT" and "insert_id".
+// The number is of a column with AUTO_INCREMENT; the text does not tell whether the key
+// is one, and the engine does not stop at the last number that was reserved: both are
+// up to the caller.
+
+// given is where an INSERT … SELECT is given its first number.
+type given struct {
+	at      int  // the offset of the settings
+	beside  bool // the statement has settings already, and ours stand in front of them
+	isFound bool
+}
+
+// numbersGivenTo returns where the INSERT, from whose column list these keys are
+// missing, is given the number of its first row.
+func (p *parser) numbersGivenTo(in *insertState, missing []int) given {
+	switch {
+	case p.d.Grammar.StatementSettings == nil, p.limit > 0, p.inside, p.explained, len(missing) != 1:
+		return given{}
+	}
+	if key := &in.Target.Keys[missing[0]]; !key.Counted || !key.Integer {
+		return given{}
+	}
+	if p.settingsOf == in.Offset && p.settings > 0 {
+		return given{at: p.settings, beside: true, isFound: true}
+	}
+	if s := (&scanner{d: p.d, q: p.q}); s.following().start != in.Offset {
+		return given{}
+	}
+	return given{at: in.Offset, isFound: true}
+}
+
+// TakesFirst reports whether the engine may number the rows of the text's only INSERT
+// itself: see [Plan.TextFrom]. The key is missing from its column list, its keys are
+// consecutive integers, and its query calls nothing that may change something.
+func (pl *Plan) TakesFirst() bool {
+	if len(pl.Inserts) != 1 || pl.Statements != 1 {
+		return false
+	}
+	q := pl.Inserts[0].Query
+	return q != nil && q.given.isFound && q.counted && !q.Unsure
+}
+
+// TextFrom returns the application's own text, whose rows the engine numbers from first
+// on. Its placeholders are the application's. The plan must be one of which TakesFirst
+// reports true.
+func (pl *Plan) TextFrom(first int64) string {
+	g := pl.Inserts[0].Query.given
+	b := make([]byte, 0, len(pl.query)+96)
+	b = append(b, pl.query[:g.at]...)
+	if !g.beside {
+		b = append(b, "SET STATEMENT "...)
+	}
+	b = strconv.AppendInt(append(b, "insert_id="...), first, 10)
+	b = append(b, ", auto_increment_increment=1"...)
+	if g.beside {
+		b = append(b, ", "...)
+	} else {
+		b = append(b, " FOR "...)
+	}
+	return string(append(b, pl.query[g.at:]...))
+}
