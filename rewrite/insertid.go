@@ -5,7 +5,7 @@ import "strconv"
 // MariaDB numbers the rows of an INSERT … SELECT itself, from a number that the
 // statement is given for itself:
 //
-//	SET STATEMENT insert_id=F, auto_increment_increment=1 FOR INSERT INTO t (a) SELECT …
+//	SET STATEMENT insert_id=first, auto_increment_increment=1 FOR INSERT INTO t (a) SELECT …
 //
 // The application's text stays as it came, and so do the values of its rows: nothing
 // of it goes through the temporary table that ROW_NUMBER needs, in which a quotient of
@@ -52,16 +52,20 @@ func (pl *Plan) TakesFirst() bool {
 }
 
 // TextFrom returns the application's own text, whose rows the engine numbers from first
-// on. Its placeholders are the application's. The plan must be one of which TakesFirst
-// reports true.
+// on. Its placeholders are the application's. Where no transaction is open the engine
+// refuses the text, since more rows than were counted could not be undone then: it works
+// the setting out, in which the dialect's proof stands. The plan must be one of which
+// TakesFirst reports true.
 func (pl *Plan) TextFrom(first int64) string {
 	g := pl.Inserts[0].Query.given
-	b := make([]byte, 0, len(pl.query)+96)
+	t := &pl.d.Transactions
+	b := make([]byte, 0, len(pl.query)+160)
 	b = append(b, pl.query[:g.at]...)
 	if !g.beside {
 		b = append(b, "SET STATEMENT "...)
 	}
-	b = strconv.AppendInt(append(b, "insert_id="...), first, 10)
+	b = append(append(b, "insert_id="...), t.KeyOpen...)
+	b = append(strconv.AppendInt(b, first, 10), t.KeyShut...)
 	b = append(b, ", auto_increment_increment=1"...)
 	if g.beside {
 		b = append(b, ", "...)

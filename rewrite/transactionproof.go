@@ -35,7 +35,7 @@ func (pl *Plan) newProof(own []edit) *proof {
 // that runs.
 func (pl *Plan) proves(d Draw) bool {
 	in := &pl.Inserts[d.Insert]
-	return in.Target.Keys[d.Key].Joined && !in.Explained && in.Query == nil
+	return in.Target.Keys[d.Key].Joined && !in.Explained
 }
 
 // ProvenText is [Plan.BoundText] with the proof, for executions that draw keys of

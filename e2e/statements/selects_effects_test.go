@@ -19,7 +19,7 @@ import (
 func countedT(t *testing.T, s *harness.Scratch) *sql.DB {
 	t.Helper()
 	createSelectTables(t, s)
-	db, _ := s.Open(t, harness.FillID("t", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true}}))
+	db, _ := s.Open(t, harness.FillID("t", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Exclusive: true}}))
 	return db
 }
 
@@ -197,7 +197,7 @@ func TestSelectExhausted(t *testing.T) {
 		b := &beforehand{call: func() { harness.Exec(t, s.Raw, "INSERT INTO s (a) VALUES (7), (7), (7), (7), (7)") }}
 		spied := harness.AsDriver{Connector: harness.OpenDriver(t, sqlmw.Driver(harness.ConnectorDriver{Connector: s.Connector}, b)), As: harness.Registered(t, s.Driver)}
 		db, _ := harness.OpenConnector(t, spied, harness.FillID("t", policy.Table{MaxBits: 31, InPlace: &policy.Source{
-			Kind: policy.KindSequence, EnsureSchema: true, Start: 1<<31 - 8,
+			Kind: policy.KindSequence, EnsureSchema: true, Exclusive: true, Start: 1<<31 - 8,
 		}}))
 		for _, form := range []string{"direct", "prepared", "transaction"} {
 			if s.Server == nil && form == "transaction" {

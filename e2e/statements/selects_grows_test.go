@@ -21,7 +21,7 @@ type beforehand struct {
 }
 
 func (b *beforehand) before(query string) {
-	if strings.Contains(query, "INSERT INTO t") && strings.Contains(query, "FROM kf") {
+	if strings.Contains(query, "INSERT INTO t") && (strings.Contains(query, "FROM kf") || strings.Contains(query, "insert_id")) {
 		b.call()
 	}
 }
@@ -65,15 +65,16 @@ type unexecutingConn struct {
 func TestSelectGrows(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
-		createSelectTables(t, s)
 		harness.Exec(t, s.Raw, "CREATE TABLE seen (a INT)")
-		b := &beforehand{}
-		spied := harness.OpenDriver(t, sqlmw.Driver(harness.ConnectorDriver{Connector: s.Connector}, b))
-		for name, connector := range map[string]driver.Connector{"executing": spied, "preparing": unexecuting{spied}} {
-			t.Run(name, func(t *testing.T) {
-				selectGrows(t, s, harness.AsDriver{Connector: connector, As: harness.Registered(t, s.Driver)}, b)
-			})
-		}
+		eachSelectKey(t, s, func(t *testing.T) {
+			b := &beforehand{}
+			spied := harness.OpenDriver(t, sqlmw.Driver(harness.ConnectorDriver{Connector: s.Connector}, b))
+			for name, connector := range map[string]driver.Connector{"executing": spied, "preparing": unexecuting{spied}} {
+				t.Run(name, func(t *testing.T) {
+					selectGrows(t, s, harness.AsDriver{Connector: connector, As: harness.Registered(t, s.Driver)}, b)
+				})
+			}
+		})
 	})
 }
 
@@ -95,7 +96,7 @@ var growths = []growth{
 // selectGrows has rows come between count and INSERT on a database of the connector.
 func selectGrows(t *testing.T, s *harness.Scratch, connector driver.Connector, b *beforehand) {
 	t.Helper()
-	db, _ := harness.OpenConnector(t, connector, harness.FillID("t", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true}}))
+	db, _ := harness.OpenConnector(t, connector, harness.FillID("t", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Exclusive: true}}))
 	for _, c := range growths {
 		for _, form := range []string{"direct", "prepared", "transaction"} {
 			if s.Server == nil && form == "transaction" {
@@ -179,7 +180,7 @@ func TestSelectSideEffects(t *testing.T) {
 		} else {
 			harness.Exec(t, s.Raw, "CREATE FUNCTION twice(x INT) RETURNS INT MODIFIES SQL DATA BEGIN INSERT INTO done VALUES (x); RETURN 2 * x; END")
 		}
-		db, _ := s.Open(t, harness.FillID("t", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true}}))
+		db, _ := s.Open(t, harness.FillID("t", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Exclusive: true}}))
 		for i, form := range []string{"direct", "prepared", "transaction"} {
 			if _, err := harness.SendOnce(context.Background(), db, form, "INSERT INTO t (a) SELECT twice(a) FROM s", nil); err != nil {
 				t.Fatalf("%s: %v", form, err)
@@ -197,7 +198,7 @@ func TestSelectLastInsertID(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.MySQLInterp}, func(t *testing.T, s *harness.Scratch) {
 		createSelectTables(t, s)
-		db, m := s.Open(t, harness.FillID("t", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true}}))
+		db, m := s.Open(t, harness.FillID("t", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Exclusive: true}}))
 		ignore := "INSERT IGNORE INTO t (a) SELECT a FROM s"
 		if s.Server == nil {
 			ignore = "INSERT OR IGNORE INTO t (a) SELECT a FROM s"

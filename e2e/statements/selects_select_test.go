@@ -12,6 +12,7 @@ import (
 
 	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/e2e/internal/harness"
+	"github.com/keyfill/keyfill/internal/testturn"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -66,8 +67,8 @@ var selectCells = []selectCell{
 func TestSelect(t *testing.T) {
 	t.Parallel()
 	for kind, source := range map[string]policy.Source{
-		"sequence":  {Kind: policy.KindSequence, EnsureSchema: true},
-		"snowflake": {Kind: policy.KindSnowflake, Worker: new(7), EnsureSchema: true},
+		"sequence":  {Kind: policy.KindSequence, EnsureSchema: true, Exclusive: true},
+		"snowflake": {Kind: policy.KindSnowflake, Worker: new(7), EnsureSchema: true, Exclusive: true},
 	} {
 		t.Run(kind, func(t *testing.T) {
 			on := harness.Engines
@@ -75,16 +76,17 @@ func TestSelect(t *testing.T) {
 				on = []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault}
 			}
 			harness.Each(t, on, func(t *testing.T, s *harness.Scratch) {
-				createSelectTables(t, s)
-				db, _ := s.Open(t, harness.FillID("t", policy.Table{InPlace: &source}))
-				for _, c := range selectCells {
-					if c.on != "" && !strings.Contains(c.on, s.Dialect.Name) {
-						continue
+				eachSelectKey(t, s, func(t *testing.T) {
+					db, _ := s.Open(t, harness.FillID("t", policy.Table{InPlace: &source}))
+					for _, c := range selectCells {
+						if c.on != "" && !strings.Contains(c.on, s.Dialect.Name) {
+							continue
+						}
+						for _, form := range []string{"direct", "prepared", "transaction"} {
+							t.Run(c.name+"/"+form, func(t *testing.T) { trySelect(t, s, db, c, form) })
+						}
 					}
-					for _, form := range []string{"direct", "prepared", "transaction"} {
-						t.Run(c.name+"/"+form, func(t *testing.T) { trySelect(t, s, db, c, form) })
-					}
-				}
+				})
 			})
 		})
 	}
@@ -104,6 +106,23 @@ func createSelectTables(t *testing.T, s *harness.Scratch) {
 		"INSERT INTO u VALUES (2, 'b'), (9, 'z')",
 	} {
 		harness.Exec(t, s.Raw, query)
+	}
+}
+
+// eachSelectKey runs a test with the tables of selectCells, on MariaDB also where the key
+// has AUTO_INCREMENT, so that the engine numbers its rows by itself.
+func eachSelectKey(t *testing.T, s *harness.Scratch, test func(t *testing.T)) {
+	t.Helper()
+	createSelectTables(t, s)
+	if s.Dialect.Name != "mariadb" {
+		test(t)
+		return
+	}
+	for _, key := range testturn.Some(t, []string{"BIGINT NOT NULL", "BIGINT NOT NULL AUTO_INCREMENT"}, 2) {
+		t.Run(key, func(t *testing.T) {
+			harness.Exec(t, s.Raw, "ALTER TABLE t MODIFY id "+key)
+			test(t)
+		})
 	}
 }
 
@@ -172,7 +191,7 @@ func TestSelectReturning(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, harness.Engines, func(t *testing.T, s *harness.Scratch) {
 		createSelectTables(t, s)
-		db, _ := s.Open(t, harness.FillID("t", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true}}))
+		db, _ := s.Open(t, harness.FillID("t", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Exclusive: true}}))
 		for _, form := range []string{"direct", "transaction"} {
 			ctx, rec := keyfill.Record(context.Background())
 			tx, err := db.BeginTx(ctx, nil)
@@ -230,7 +249,7 @@ func TestSelectRefused(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, harness.Without18([]harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}), func(t *testing.T, s *harness.Scratch) {
 		createSelectTables(t, s)
-		source := &policy.Source{Kind: policy.KindSequence, EnsureSchema: true}
+		source := &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Exclusive: true}
 		db, _ := s.Open(t, &policy.Config{Tables: map[string]policy.Table{
 			"t":  {Column: "id", InPlace: source},
 			"t0": {Column: "id"},

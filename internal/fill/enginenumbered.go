@@ -5,8 +5,10 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/store"
@@ -27,21 +29,30 @@ type engineNumbered struct {
 	own    driver.Tx // the transaction, where it is ours
 	saved  bool      // our savepoint (rowsSavepoint) is set
 	counts int       // how often the rows were counted
+	stored int64     // how many rows were stored, and undone, last
 }
 
 // errOtherNumber is returned when the engine gave the rows other numbers than keyfill's.
 var errOtherNumber = anchor.New("rows", "something that its query or its table calls took the first of the numbers that were reserved, for a row of another table, so that nothing is stored: select the values of the key column, or insert without that function or trigger")
 
-// numberedByEngine reports whether the engine numbers the rows of the execution's INSERT
-// itself. A transaction is open then, or none is, and which one is known.
-func (x *execution) numberedByEngine(ctx context.Context) (bool, error) {
+// takesFirst reports whether the engine numbers the rows of the execution's INSERT itself,
+// as far as the text and the table tell.
+func (x *execution) takesFirst(ctx context.Context) (bool, error) {
 	c := x.conn
 	in := &x.plan.Inserts[0]
-	if !x.plan.TakesFirst() || in.Conflict != rewrite.ConflictError || c.DB.Detached || joiningOf(c.DB.Tables, x.plan, x.holes).any {
+	if !x.plan.TakesFirst() || in.Conflict != rewrite.ConflictError || c.DB.Detached {
 		return false, nil
 	}
 	f, err := c.DB.Facts(ctx, &c.Conn, keys.TableOf(in))
-	if err != nil || !f.Columns[x.plan.Draws[0].Key].TakesFirst {
+	return err == nil && f.Columns[x.plan.Draws[0].Key].TakesFirst, err
+}
+
+// numberedByEngine reports whether the engine numbers the rows itself, in a transaction
+// whose state is known.
+func (x *execution) numberedByEngine(ctx context.Context) (bool, error) {
+	c := x.conn
+	takes, err := x.takesFirst(ctx)
+	if err != nil || !takes {
 		return false, err
 	}
 	if _, err = c.IsInTransaction(ctx); err == session.ErrChains {
@@ -61,19 +72,12 @@ func (n *engineNumbered) fill(ctx context.Context) (err error) {
 		}
 		panics = false
 	}()
-	if err := n.begin(ctx); err != nil {
-		return err
-	}
-	query, args := x.plan.Count(0, x.args, x.holes, nil)
-	row, err := x.conn.QueryRow(ctx, query, args)
+	rows, err := n.count(ctx)
 	if err != nil {
 		return err
 	}
-	rows, ok := session.IntegerOf(row[0])
-	if !ok {
-		return session.ErrNoNumber
-	}
 	if n.counts++; n.counts > 1 {
+		rows = max(rows, n.stored)
 		rows += rows/8 + 1 // somebody else is adding rows
 	}
 	x.rows = map[int]int64{0: rows}
@@ -84,29 +88,59 @@ func (n *engineNumbered) fill(ctx context.Context) (err error) {
 	return err
 }
 
-// begin begins a transaction, or sets our savepoint in the one that is open.
-func (n *engineNumbered) begin(ctx context.Context) error {
+// count begins a transaction, or sets our savepoint in the one that is open, and counts
+// the rows: in one trip where the count has no arguments, in MariaDB's block of
+// statements (Knowledge Base, "BEGIN NOT ATOMIC").
+func (n *engineNumbered) count(ctx context.Context) (int64, error) {
 	c := n.x.conn
-	if c.Tx == session.Inside {
-		err := c.ExecSavepoint(ctx, n.x.plan.Dialect().Transactions.Set, rowsSavepoint)
-		n.saved = err == nil
-		return err
+	query, args := n.x.plan.Count(0, n.x.args, n.x.holes, nil)
+	begin := strings.Replace(n.x.plan.Dialect().Transactions.Set, "%", rowsSavepoint, 1)
+	if c.Tx == session.Outside {
+		c.EnsureStates(ctx)
+		begin = "START TRANSACTION"
+		n.own = textTransaction{ctx, c}
+		c.Tx, c.Ongoing = session.Inside, store.Ongoing{Ours: true}
+	} else {
+		n.saved = true
 	}
-	c.EnsureStates(ctx)
-	own, err := c.BeginDriver(ctx, driver.TxOptions{})
+	if len(args) == 0 {
+		query = "BEGIN NOT ATOMIC " + begin + "; " + query + "; END"
+	} else if _, err := dbconn.Exec(ctx, c.Raw, begin, nil); err != nil {
+		return 0, err
+	}
+	row, err := c.QueryRow(ctx, query, args)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	n.own, c.Tx, c.Ongoing = own, session.Inside, store.Ongoing{Ours: true}
-	return nil
+	rows, ok := session.IntegerOf(row[0])
+	if !ok {
+		return 0, session.ErrNoNumber
+	}
+	return rows, nil
 }
 
-// first returns the first key that was reserved; 0 where none was.
-func (n *engineNumbered) first() int64 {
-	if n.x.rows[0] == 0 {
+// textTransaction ends a transaction that a text has begun.
+type textTransaction struct {
+	ctx  context.Context
+	conn *Conn
+}
+
+func (t textTransaction) Commit() error   { return t.end("COMMIT") }
+func (t textTransaction) Rollback() error { return t.end("ROLLBACK") }
+
+// end ends the transaction, even for a caller who has gone.
+func (t textTransaction) end(text string) error {
+	_, err := dbconn.Exec(context.WithoutCancel(t.ctx), t.conn.Raw, text, nil)
+	return err
+}
+
+// firstNumber returns the number that the engine gives the first row; 0 where no key was
+// reserved.
+func (x *execution) firstNumber() int64 {
+	if x.rows[0] == 0 {
 		return 0
 	}
-	return n.x.keys[0][1].(int64) + 1
+	return x.keys[0][1].(int64) + 1
 }
 
 func (n *engineNumbered) exec(ctx context.Context, via sender) (driver.Result, error) {
@@ -131,21 +165,28 @@ func (n *engineNumbered) query(ctx context.Context, via sender) (driver.Rows, er
 		if err != nil {
 			return nil, 0, 0, err
 		}
-		if read, err = readWhole(n.x.conn, rows, func(err error) error { return err }); err != nil {
+		if read, err = readWhole(n.x.conn, rows, func(_ []resultSet, err error) error { return err }); err != nil {
 			return nil, 0, 0, err
 		}
-		row, err := n.x.conn.QueryRow(ctx, "SELECT ROW_COUNT(), LAST_INSERT_ID()", nil)
-		if err != nil {
-			return nil, 0, 0, err
-		}
-		stored, _ = session.IntegerOf(row[0])
-		if set := read.(*bufferedRows).sets[0]; len(set.columns) > 0 {
-			stored = int64(len(set.rows)) // RETURNING: ROW_COUNT() is -1
-		}
-		first, _ = session.IntegerOf(row[1])
-		return read, stored, first, nil
+		stored, first, err = n.x.storedByQuery(ctx, read.(*bufferedRows).sets)
+		return read, stored, first, err
 	})
 	return rows, err
+}
+
+// storedByQuery returns how many rows an INSERT has stored whose rows were read, and the
+// first number of the engine's.
+func (x *execution) storedByQuery(ctx context.Context, sets []resultSet) (stored, first int64, err error) {
+	row, err := x.conn.QueryRow(ctx, "SELECT ROW_COUNT(), LAST_INSERT_ID()", nil)
+	if err != nil {
+		return 0, 0, err
+	}
+	stored, _ = session.IntegerOf(row[0])
+	if len(sets[0].columns) > 0 {
+		stored = int64(len(sets[0].rows)) // RETURNING: ROW_COUNT() is -1
+	}
+	first, _ = session.IntegerOf(row[1])
+	return stored, first, nil
 }
 
 // sendNumbered sends an execution's statement, and again where more rows were stored
@@ -158,7 +199,7 @@ func sendNumbered[T any](ctx context.Context, n *engineNumbered, send func() (an
 		switch {
 		case err != nil:
 			return none, n.undo(ctx, err)
-		case stored <= n.x.rows[0] && (stored == 0 || first == n.first()):
+		case stored <= n.x.rows[0] && (stored == 0 || first == n.x.firstNumber()):
 			n.x.rows[0] = stored
 			n.x.keys[0][0] = stored
 			if err := n.end(ctx); err != nil {
@@ -168,6 +209,7 @@ func sendNumbered[T any](ctx context.Context, n *engineNumbered, send func() (an
 		case stored <= n.x.rows[0]:
 			return none, n.undo(ctx, n.keyError(errOtherNumber))
 		}
+		n.stored = stored
 		if err := n.undoStored(ctx); err != nil {
 			return none, n.undo(ctx, err)
 		}
@@ -246,4 +288,3 @@ func (n *engineNumbered) leftOwn() {
 func (n *engineNumbered) leave(ctx context.Context, err error) error {
 	return n.undo(context.WithoutCancel(ctx), err)
 }
-

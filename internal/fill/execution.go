@@ -13,23 +13,24 @@ import (
 // which are followed: what was called, the keys, and what is sent. The keys are drawn
 // once for it, whatever detour database/sql takes. Its executor draws them and sends it.
 type execution struct {
-	conn    *Conn
-	plan    *rewrite.Plan
-	query   string              // as the application sent it
-	args    []driver.NamedValue // as the application sent them
-	holes   rewrite.Holes
-	keys    [][]driver.Value
-	room    keys.Room
-	rows    map[int]int64 // by index of the INSERT … SELECT: the rows to draw keys for
-	values  string        // of the states' {value:x}; "" where there are none
-	inline  bool          // keys are literals in the text
-	session bool          // the first key goes as LAST_INSERT_ID(key)
-	kept    bool          // it brings all its keys, and goes out as it came
-	joined  bool          // it has a transactional executor
-	batched bool          // it is sent with others, whose Batch ends it
-	handed  atomic.Bool   // its keys were given to its retry
-	ordinal int           // among the executions of its attempt, from 1
-	refused *event        // of a kept statement, sent although nothing could be raised
+	conn      *Conn
+	plan      *rewrite.Plan
+	query     string              // as the application sent it
+	args      []driver.NamedValue // as the application sent them
+	holes     rewrite.Holes
+	keys      [][]driver.Value
+	room      keys.Room
+	rows      map[int]int64 // by index of the INSERT … SELECT: the rows to draw keys for
+	values    string        // of the states' {value:x}; "" where there are none
+	inline    bool          // keys are literals in the text
+	session   bool          // the first key goes as LAST_INSERT_ID(key)
+	kept      bool          // it brings all its keys, and goes out as it came
+	joined    bool          // it has a transactional executor
+	fromFirst bool          // the engine numbers its rows from the first key: see engineNumbered
+	batched   bool          // it is sent with others, whose Batch ends it
+	handed    atomic.Bool   // its keys were given to its retry
+	ordinal   int           // among the executions of its attempt, from 1
+	refused   *event        // of a kept statement, sent although nothing could be raised
 
 	how       executor
 	follows   following
@@ -131,19 +132,16 @@ func (x *execution) draw(ctx context.Context) ([][]driver.Value, error) {
 // prepares says that database/sql shall prepare the text, execute and close it:
 // the driver would keep a statement for a text that never comes again.
 func (x *execution) prepares() bool {
-	_, engine := x.how.(*engineNumbered)
-	return x.inline && len(x.args) > 0 && x.conn.DB.Driver.CachesQueries && !x.joined && !engine
+	return x.inline && len(x.args) > 0 && x.conn.DB.Driver.CachesQueries && !x.joined && !x.fromFirst
 }
 
 // place puts the keys where they travel.
 func (x *execution) place() {
-	if n, ok := x.how.(*engineNumbered); ok {
-		x.text, x.sent = x.plan.TextFrom(n.first()), x.args
-		return
-	}
 	switch {
 	case x.kept:
 		x.text, x.sent = x.query, x.args
+	case x.fromFirst:
+		x.text, x.sent = x.plan.TextFrom(x.firstNumber()), x.args
 	case x.inline && x.joined:
 		x.text, x.sent = x.plan.InlineProven(x.args, x.holes, x.keys, x.session)
 	case x.inline:

@@ -3,6 +3,8 @@ package fill
 import (
 	"context"
 	"database/sql/driver"
+
+	"github.com/keyfill/keyfill/internal/keys"
 )
 
 // executor sends the statement of an execution that has its keys, and ends what was
@@ -34,6 +36,10 @@ func (c *Conn) sendQuery(ctx context.Context, x *execution) (driver.Rows, error)
 // choose draws the keys of the execution, and gives it the executor that its plan and
 // its keys need.
 func (x *execution) choose(ctx context.Context) error {
+	if countsInTransaction(x.plan) {
+		needs := joiningOf(x.conn.DB.Tables, x.plan, x.holes)
+		return x.chooseJoined(ctx, &transactional{x: x, needs: needs, within: &countedWithin{x: x, stored: -1}})
+	}
 	var counted *insertSelect
 	if x.plan.Counts() {
 		byEngine, err := x.numberedByEngine(ctx)
@@ -42,7 +48,7 @@ func (x *execution) choose(ctx context.Context) error {
 		}
 		if byEngine {
 			n := &engineNumbered{x: x}
-			x.how = n
+			x.how, x.fromFirst = n, true
 			return n.fill(ctx)
 		}
 		counted = &insertSelect{x: x}
@@ -63,13 +69,25 @@ func (x *execution) choose(ctx context.Context) error {
 		x.keys = drawn
 		return nil
 	}
-	t := &transactional{x: x, needs: needs, counted: counted}
+	return counted.giveUp(ctx, x.chooseJoined(ctx, &transactional{x: x, needs: needs, counted: counted}))
+}
+
+// chooseJoined draws the keys in the execution's transaction.
+func (x *execution) chooseJoined(ctx context.Context, t *transactional) error {
 	x.how, x.joined = t, true
 	x.follows.split(x.plan)
-	if err := t.take(ctx); err != nil {
-		return counted.giveUp(ctx, err)
+	if t.within != nil {
+		takes, err := x.takesFirst(ctx)
+		if err != nil {
+			return err
+		}
+		x.fromFirst = takes
+		// A count fixes what a transaction under REPEATABLE READ sees.
+		if err := x.conn.OpenState(ctx, keys.TableOf(&x.plan.Inserts[0]), x.plan.Draws[0].Key); err != nil {
+			return err
+		}
 	}
-	return nil
+	return t.take(ctx)
 }
 
 // leave ends what was begun for the keys of an execution whose statement is not sent

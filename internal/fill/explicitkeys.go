@@ -215,7 +215,7 @@ func (f *following) raiseBehindRows(ctx context.Context, rows driver.Rows, err e
 	if err != nil || !f.any() {
 		return rows, err
 	}
-	read, err := readWhole(f.conn, rows, func(err error) error { return err })
+	read, err := readWhole(f.conn, rows, func(_ []resultSet, err error) error { return err })
 	if err != nil {
 		return nil, err
 	}

@@ -73,9 +73,10 @@ func (s *insertSelect) release(ctx context.Context) error {
 	return s.x.conn.ExecSavepoint(context.WithoutCancel(ctx), cmp.Or(t.Release, t.Probe), rowsSavepoint)
 }
 
-// giveUp returns err after it has released our savepoint, if there is one: nil has none.
+// giveUp returns err after it has released our savepoint, if there is an error and a
+// savepoint: nil has none.
 func (s *insertSelect) giveUp(ctx context.Context, err error) error {
-	if s != nil {
+	if s != nil && err != nil {
 		_ = s.release(ctx) // the first error is the one to know
 	}
 	return err

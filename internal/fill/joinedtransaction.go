@@ -23,7 +23,8 @@ const keysSavepoint = "keyfill_keys"
 type transactional struct {
 	x       *execution
 	needs   joining
-	counted *insertSelect // nil where no rows of a query are counted
+	counted *insertSelect  // nil where no rows of a query are counted in front of the transaction
+	within  *countedWithin // nil where none are counted in it
 
 	own       driver.Tx // the transaction, where it is ours
 	marked    bool      // what is drawn may have to be undone
@@ -58,14 +59,17 @@ func (t *transactional) query(ctx context.Context, via sender) (driver.Rows, err
 	if t.own == nil && !t.marked && !follows.any() {
 		return rows, nil
 	}
-	read, err := readWhole(t.x.conn, rows, func(err error) error {
+	read, err := readWhole(t.x.conn, rows, func(sets []resultSet, err error) error {
 		if err == nil {
 			err = follows.raiseStored(ctx)
+		}
+		if err == nil {
+			err = t.within.checkRead(ctx, sets)
 		}
 		return t.leave(ctx, t.unlessEnded(err))
 	})
 	if err != nil {
-		return nil, err
+		return nil, t.within.told(err)
 	}
 	if err := follows.raiseBehind(ctx); err != nil {
 		return nil, err
@@ -124,7 +128,7 @@ func (t *transactional) mark(ctx context.Context) error {
 			return t.unlessEnded(err)
 		}
 	}
-	if t.pointSet = !d.ErrorsAbort || !t.x.conn.DB.Driver.Executes; t.pointSet {
+	if t.pointSet = !d.ErrorsAbort || t.within != nil || !t.x.conn.DB.Driver.Executes; t.pointSet {
 		err := t.x.conn.ExecSavepoint(ctx, d.Transactions.Set, keysSavepoint)
 		if err != nil && d.Transactions.Open != "" && sqlcode.Is(err, d.Transactions.Ended) {
 			return t.unlessEnded(store.ErrEnded)
@@ -218,6 +222,8 @@ func (t *transactional) unmark(ctx context.Context, err error) {
 	case err == nil:
 		t.unset(ctx)
 		return
+	case t.within != nil:
+		// It is undone to the savepoint on each engine.
 	case d.ErrorsAbort && sqlcode.Answered(err) && !t.drawing:
 		return // it cannot commit
 	case d.ErrorsAbort && t.x.conn.JoinedDraws == t.draws:

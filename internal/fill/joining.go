@@ -65,8 +65,8 @@ func unsuitedByText(e *keys.Engine, p *rewrite.Plan, query string) rewrite.Reaso
 		k := &keys.TableOf(in).KeyColumns[d.Key]
 		switch {
 		case !k.Rule.Joined || in.Explained:
-		case p.Counts():
-			return rewrite.ErrTogether // which is counted before the transaction is entered
+		case p.Counts() && !isCountable(p):
+			return rewrite.ErrTogether // it is counted before the transaction is entered
 		case p.Reads()&rewrite.ReadsCount != 0:
 			return rewrite.ErrReadsCount
 		case p.Reads()&rewrite.ReadsLastKey != 0:

@@ -158,7 +158,7 @@ func (s *statement) replace(ctx context.Context, text string) error {
 // prepared anew where it has got others than it was prepared with. Where every key is
 // the caller's own, no transaction has to be open.
 func (s *statement) of(ctx context.Context, x *execution) (driver.Stmt, error) {
-	if _, ok := x.how.(*engineNumbered); ok {
+	if x.fromFirst {
 		return s.numberedFrom(ctx, x.text)
 	}
 	switch {

@@ -75,6 +75,9 @@ func (t *transactional) drawProven(ctx context.Context) error {
 	if err := t.x.follows.raiseBefore(ctx); err != nil {
 		return err
 	}
+	if err := t.within.count(ctx); err != nil {
+		return err
+	}
 	drawn, err := t.x.draw(ctx)
 	if err != nil {
 		return err
@@ -107,8 +110,23 @@ func sendAgain[T any](ctx context.Context, t *transactional, whole bool, send fu
 		if err == nil && whole {
 			err = t.x.follows.raiseStored(ctx)
 		}
+		res, isResult := any(answer).(driver.Result)
+		if err == nil && whole && isResult {
+			err = t.within.check(res)
+		}
 		err = t.unlessEnded(err)
-		if res, isResult := any(answer).(driver.Result); err == nil && whole && isResult && t.own != nil {
+		if t.within.again(err) {
+			if err = t.leave(ctx, err); t.x.conn.Tx == session.Unknown {
+				return answer, err
+			}
+			if err := t.take(ctx); err != nil {
+				return answer, err
+			}
+			t.x.place()
+			continue
+		}
+		err = t.within.told(err)
+		if err == nil && whole && isResult && t.own != nil {
 			if err = t.commit(ctx, res); !t.x.conn.DB.IsUndone(err) || t.reads() {
 				return answer, err
 			}

@@ -40,6 +40,21 @@ func (g *Conn) Reserve(ctx context.Context, t *Table, i int, n int64) (int64, er
 	return first, g.held(err)
 }
 
+// OpenState makes the row of a numbering whose numbers belong to transactions, and compares
+// it with the table, where that is done on a connection of our own.
+func (g *Conn) OpenState(ctx context.Context, t *Table, i int) error {
+	c, err := g.tables.DrawingFor(g, t, i).Counter(ctx)
+	if err != nil {
+		return t.KeyError(i, err)
+	}
+	if row, ok := c.numbers.(*joinedRow); ok && !row.IsOnConnection() {
+		if err := row.open(ctx, g); err != nil {
+			return t.KeyError(i, err)
+		}
+	}
+	return nil
+}
+
 // Append appends n keys to room.
 func (dr Drawing) Append(ctx context.Context, room []driver.Value, n int) ([]driver.Value, error) {
 	if dr.key.Source != nil {

@@ -197,7 +197,7 @@ func (e *Engine) newTable(rule *policy.Rule) *Table {
 		}
 		t.KeyColumns = append(t.KeyColumns, key)
 		t.Keys = append(t.Keys, rewrite.Key{
-			Column: k.Column, Fill: fillOn(k.Fill), Integer: key.IsInteger(), Counted: k.Contiguous && !k.Joined, Session: session,
+			Column: k.Column, Fill: fillOn(k.Fill), Integer: key.IsInteger(), Counted: k.Contiguous, Session: session,
 			Follow: k.Source.FollowExplicit || MayFollow(k.Source), Type: key.sqlType(), Scope: scope,
 			Joined: key.InTransaction && k.Source.Lock != policy.LockNone,
 		})

@@ -1,0 +1,172 @@
+package fill
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// countedWithin counts the rows of an INSERT … SELECT in the transaction that its keys
+// belong to, right before they are drawn. Its numbering has no gaps: as many rows are
+// stored as keys were drawn, or both are undone and done again.
+type countedWithin struct {
+	x      *execution
+	counts int   // how often the rows were counted
+	stored int64 // how many rows were stored, and undone, last; -1 for none
+}
+
+// errMiscounted is returned where another number of rows was stored than was counted.
+var errMiscounted = anchor.New("rows", "its query gave another number of rows than was counted just before, three times, or the table has left some out, and its numbering has no gaps: nothing is stored; send it in a transaction that keeps others from changing the rows, or again")
+
+// countsInTransaction reports whether the rows of a plan are counted in its transaction.
+func countsInTransaction(p *rewrite.Plan) bool {
+	return len(p.Inserts) == 1 && p.Counts() && keys.TableOf(&p.Inserts[0]).KeyColumns[p.Draws[0].Key].Rule.Joined
+}
+
+// isCountable reports whether the rows of the plan's query can be counted in the
+// transaction of its keys, and none of them is left out.
+func isCountable(p *rewrite.Plan) bool {
+	in := &p.Inserts[0]
+	switch p.Dialect().Family {
+	case dialect.FamilyMySQL, dialect.FamilyPostgreSQL, dialect.FamilySQLite:
+	default:
+		return false // none was there to try it
+	}
+	return countsInTransaction(p) && p.Statements == 1 && len(p.Draws) == 1 && in.Conflict == rewrite.ConflictError
+}
+
+// count counts the rows. c may be nil, as for the other methods.
+func (c *countedWithin) count(ctx context.Context) error {
+	if c == nil {
+		return nil
+	}
+	n := c.stored
+	if n < 0 {
+		row, err := c.ask(ctx)
+		if err != nil {
+			return unlessOld(ctx, c.x.conn, c.x.plan, err)
+		}
+		if reason := unnumbered(c.x.plan.Dialect(), row[1:]); reason != "" && !c.x.fromFirst {
+			return c.x.plan.Refused(reason)
+		}
+		var ok bool
+		if n, ok = session.IntegerOf(row[0]); !ok {
+			return session.ErrNoNumber
+		}
+	}
+	c.counts++
+	c.stored = -1
+	c.x.rows, c.x.keys = map[int]int64{0: n}, nil
+	return nil
+}
+
+// ask returns the answer to the count. What the query's functions change while they are
+// counted is undone.
+func (c *countedWithin) ask(ctx context.Context) ([]any, error) {
+	conn := c.x.conn
+	query, args := c.x.plan.Count(0, c.x.args, c.x.holes, nil)
+	if !c.x.plan.Inserts[0].Query.Unsure {
+		return conn.QueryRow(ctx, query, args)
+	}
+	t := &c.x.plan.Dialect().Transactions
+	if err := conn.ExecSavepoint(ctx, t.Set, rowsSavepoint); err != nil {
+		return nil, err
+	}
+	row, err := conn.QueryRow(ctx, query, args)
+	for _, text := range []string{t.Undo, t.Release} {
+		if undone := conn.ExecSavepoint(context.WithoutCancel(ctx), text, rowsSavepoint); err == nil {
+			err = undone
+		}
+	}
+	return row, err
+}
+
+// check returns errMiscounted where a statement has stored another number of rows.
+func (c *countedWithin) check(res driver.Result) error {
+	if c == nil {
+		return nil
+	}
+	stored, err := res.RowsAffected()
+	if err != nil {
+		return err
+	}
+	var first int64
+	if c.x.fromFirst {
+		if first, err = res.LastInsertId(); err != nil {
+			return err
+		}
+	}
+	return c.judge(stored, first)
+}
+
+// checkRead is check for a statement whose rows were read.
+func (c *countedWithin) checkRead(ctx context.Context, sets []resultSet) error {
+	if c == nil {
+		return nil
+	}
+	stored, first := int64(len(sets[0].rows)), int64(0)
+	var err error
+	switch {
+	case c.x.plan.Dialect().Family == dialect.FamilyMySQL:
+		stored, first, err = c.x.storedByQuery(ctx, sets)
+	case len(sets[0].columns) == 0:
+		stored, err = c.inTable(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	return c.judge(stored, first)
+}
+
+// inTable returns how many of the keys that were drawn are in the table.
+func (c *countedWithin) inTable(ctx context.Context) (int64, error) {
+	in := &c.x.plan.Inserts[0]
+	if c.x.rows[0] == 0 {
+		return 0, nil
+	}
+	d := c.x.plan.Dialect()
+	column := d.QuoteIdent(keys.TableOf(in).KeyColumns[c.x.plan.Draws[0].Key].Name)
+	first := c.x.firstNumber()
+	row, err := c.x.conn.QueryRow(ctx, fmt.Sprintf("SELECT COUNT(*) FROM %s WHERE %s BETWEEN %d AND %d", in.TableText, column, first, first+c.x.rows[0]-1), nil)
+	if err != nil {
+		return 0, err
+	}
+	stored, _ := session.IntegerOf(row[0])
+	return stored, nil
+}
+
+func (c *countedWithin) judge(stored, first int64) error {
+	t := keys.TableOf(&c.x.plan.Inserts[0])
+	switch {
+	case stored != c.x.rows[0]:
+		c.stored = stored
+		return t.KeyError(0, errMiscounted)
+	case c.x.fromFirst && stored > 0 && first != c.x.firstNumber():
+		return t.KeyError(0, errOtherNumber)
+	}
+	return nil
+}
+
+// again reports whether a statement that has ended in err is to be sent again, with the
+// rows counted anew.
+func (c *countedWithin) again(err error) bool {
+	if c == nil || err == nil || c.counts >= maxCounts {
+		return false
+	}
+	return errors.Is(err, errMiscounted) || (&insertSelect{x: c.x}).outgrown(err)
+}
+
+// told returns the error of a statement for the application.
+func (c *countedWithin) told(err error) error {
+	if c == nil || err == nil || !(&insertSelect{x: c.x}).outgrown(err) {
+		return err
+	}
+	return keys.TableOf(&c.x.plan.Inserts[0]).KeyError(0, fmt.Errorf("%w: %w", errMiscounted, err))
+}
