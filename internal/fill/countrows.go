@@ -3,6 +3,7 @@ package fill
 import (
 	"context"
 	"database/sql/driver"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -71,8 +72,11 @@ func (s *insertSelect) countInsert(ctx context.Context, i int) (n int64, err err
 		return mock.CountedRows(), nil
 	}
 	c.DB.LockBeforeRead(ctx, &c.Conn, t, 0)
+	if err := c.Settle(ctx); err != nil {
+		return 0, err
+	}
 	if err := s.setSavepoint(ctx); err != nil {
-		return 0, t.KeyError(0, err)
+		return 0, t.KeyError(0, whySavepoint(err))
 	}
 	var own driver.Tx
 	if in.Query.Unsure && !s.saved {
@@ -109,6 +113,21 @@ func (s *insertSelect) countInsert(ctx context.Context, i int) (n int64, err err
 		return n, s.uncountable(ctx, err)
 	}
 	return n, unlessOld(ctx, c, s.x.plan, err)
+}
+
+// noSavepoints is MySQL's error of a SAVEPOINT behind a change of a table whose engine has
+// none, such as Aria: "ER_CHECK_NOT_IMPLEMENTED" in the server error reference.
+const noSavepoints = 1178
+
+// errNoSavepoint is returned when a count that may change something could not be undone.
+var errNoSavepoint = anchor.New("rows", "its query calls functions that may change something, and the transaction has changed a table whose engine has no savepoints, such as Aria, so that what is changed while rows are counted could not be undone: change that table in another transaction, or select the values of the key column")
+
+// whySavepoint returns the error of a savepoint that could not be set, for the application.
+func whySavepoint(err error) error {
+	if sqlcode.Is(err, noSavepoints) {
+		return fmt.Errorf("%w: %w", errNoSavepoint, err)
+	}
+	return err
 }
 
 // setSavepoint sets our savepoint if a transaction is open and the count, or an

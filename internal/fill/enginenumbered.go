@@ -100,8 +100,6 @@ func (n *engineNumbered) count(ctx context.Context) (int64, error) {
 		begin = "START TRANSACTION"
 		n.own = textTransaction{ctx, c}
 		c.Tx, c.Ongoing = session.Inside, store.Ongoing{Ours: true}
-	} else {
-		n.saved = true
 	}
 	if len(args) == 0 {
 		query = "BEGIN NOT ATOMIC " + begin + "; " + query + "; END"
@@ -110,8 +108,9 @@ func (n *engineNumbered) count(ctx context.Context) (int64, error) {
 	}
 	row, err := c.QueryRow(ctx, query, args)
 	if err != nil {
-		return 0, err
+		return 0, err // a savepoint may be set, behind which nothing was changed
 	}
+	n.saved = n.own == nil
 	rows, ok := session.IntegerOf(row[0])
 	if !ok {
 		return 0, session.ErrNoNumber

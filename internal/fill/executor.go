@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 
 	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
 // executor sends the statement of an execution that has its keys, and ends what was
@@ -49,7 +50,10 @@ func (x *execution) choose(ctx context.Context) error {
 		if byEngine {
 			n := &engineNumbered{x: x}
 			x.how, x.fromFirst = n, true
-			return n.fill(ctx)
+			if err := n.fill(ctx); !sqlcode.Is(err, noSavepoints) {
+				return err
+			}
+			x.fromFirst = false // ROW_NUMBER needs no savepoint
 		}
 		counted = &insertSelect{x: x}
 		if err := counted.countRows(ctx); err != nil {

@@ -12,7 +12,7 @@ import (
 // IsInTransaction reports whether a transaction is open on the connection, or begins by
 // itself. The transaction's state says where that is not known.
 func (t *transaction) IsInTransaction(ctx context.Context) (bool, error) {
-	if err := t.settle(ctx); err != nil {
+	if err := t.Settle(ctx); err != nil {
 		return false, err
 	}
 	if t.Tx == Unknown || t.dialect().Transactions.Commits == "" {
@@ -54,10 +54,10 @@ func (t *transaction) AskCommits(ctx context.Context) (alone, chains bool, err e
 	return on == 1, !strings.EqualFold(TextOf(row[1]), "no_chain"), nil
 }
 
-// settle asks the engine whether a transaction is open where that is not known, as
+// Settle asks the engine whether a transaction is open where that is not known, as
 // behind a procedure, or behind DDL, which commits on the side, unless it fails
 // before.
-func (t *transaction) settle(ctx context.Context) error {
+func (t *transaction) Settle(ctx context.Context) error {
 	if native, ok := t.Raw.(NativeConn); ok {
 		t.told(native.InTransaction())
 		return nil
@@ -96,7 +96,7 @@ func (t *transaction) IsProvenOpen(ctx context.Context) bool {
 		return t.Tx == Inside
 	}
 	t.Tx = Unasked
-	return t.settle(ctx) == nil && t.Tx == Inside
+	return t.Settle(ctx) == nil && t.Tx == Inside
 }
 
 // askOpen asks the session whether a transaction is open. Where database/sql has one
