@@ -65,6 +65,7 @@ var mysql = Dialect{
 		Text:       "CAST(% AS CHAR)",
 		Writing:    true,
 		Unordered:  true,
+		Carries:    true,
 		Server:     []string{"@@version", "@@log_bin", "@@binlog_format"},
 		Major:      8,
 	},

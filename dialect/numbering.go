@@ -52,6 +52,10 @@ type Numbering struct {
 	// Unordered says that a query with ORDER BY in a WITH clause has no order.
 	Unordered bool
 
+	// Carries says that the rows are numbered in a temporary table, in which values
+	// may become others: 1/3 has fewer digits, 0x41 is a string.
+	Carries bool
+
 	// UUIDv4 and UUIDv7 make a UUID of that version.
 	UUIDv4, UUIDv7 Function
 

@@ -151,3 +151,6 @@ func (pl *Plan) Same(o *Plan) bool { return pl.same(o) }
 
 // StringTarget is stringTarget.
 func (pl *Plan) StringTarget() bool { return pl.stringTarget() }
+
+// Survives is survives, for tests.
+func Survives(d *dialect.Dialect, item string) bool { return survives(d, item) }

@@ -27,6 +27,11 @@ type Query struct {
 	// that a count of its rows has to be undone.
 	Unsure bool
 
+	// Survives says that each value of the query is known to be the same after a
+	// temporary table, in which a dialect with Numbering.Carries holds the rows that
+	// ROW_NUMBER() numbers; true elsewhere.
+	Survives bool
+
 	outer   with     // in front of INSERT; for an INSERT in a WITH clause, the definitions in front of it
 	near    with     // in front of such an INSERT itself
 	inner   with     // in front of SELECT, where it may not stand in another one
@@ -174,6 +179,10 @@ func (p *parser) numbered(in *insertState, s *queryFacts, columns []string, miss
 	}
 	if columns == nil {
 		q.given = p.numbersGivenTo(in, missing)
+	}
+	q.Survives = true
+	if n.Carries {
+		_, q.Survives = p.querySurvives(s.main)
 	}
 	in.Query = q
 	if exact || !n.LooseNames {
