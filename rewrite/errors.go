@@ -26,6 +26,9 @@ const (
 	// numbered exactly: it changes data or variables, or mixes * with values that
 	// have no type.
 	ErrSelectForm Reason = "select_form"
+	// ErrSelectValues is returned when the rows come from a query that the engine would
+	// number in a temporary table, in which one of its values may become another one.
+	ErrSelectValues Reason = "select_values"
 	// ErrSelectSeveral is returned when the rows come from a query and the text has
 	// other statements, which may change what was counted before the text is sent, and
 	// which the engine does not undo with the INSERT, as far as is known.
@@ -159,6 +162,7 @@ var texts = map[Reason]string{
 	ErrColumnCount:       "a row has another number of values than there are columns: name the columns in the INSERT",
 	ErrSelect:            "the rows come from a query, and the engine can neither make nor number the keys of this source: name the key column and select its values, or send the rows with VALUES",
 	ErrSelectForm:        "the rows come from a query that cannot be numbered exactly (it changes data or variables, is read by ON DUPLICATE KEY UPDATE, or has * beside values without a type): name the key column and select its values",
+	ErrSelectValues:      "the rows come from a query that the engine numbers in a temporary table, and there this value may become another one, as a quotient of integers loses digits: cast it to its column's type, as in CAST(a / b AS DECIMAL(20,10)), name the key column and select its values, or on MariaDB give the key AUTO_INCREMENT, which needs no temporary table",
 	ErrSelectSeveral:     "the rows come from a query, which another statement of the text may change after its rows were counted: send the INSERT alone, name the key column and select its values, or run a migration through the driver without keyfill",
 	ErrSet:               "a value of the row is a set, so that several rows would be stored: write the INSERT with SELECT in the place of VALUES, without DEFAULT and without the key column",
 	ErrOrder:             "the query's ORDER BY decides which of its rows are stored, and cannot be kept where the engine numbers them: order by columns of its select list, or name the key column and select its values",

@@ -51,6 +51,21 @@ func (pl *Plan) TakesFirst() bool {
 	return q != nil && q.given.isFound && q.counted && !q.Unsure
 }
 
+// NotNumbered returns a refusal where the engine cannot number the rows of a query by
+// ROW_NUMBER() without a change of their values; nil where it can. The plan must not be
+// refused itself.
+func (pl *Plan) NotNumbered() *Refusal {
+	for i := range pl.Inserts {
+		in := &pl.Inserts[i]
+		if q := in.Query; q != nil && q.counted && !q.Survives && !in.Explained {
+			r := pl.Refused(ErrSelectValues)
+			r.Offset = q.changes
+			return r
+		}
+	}
+	return nil
+}
+
 // TextFrom returns the application's own text, whose rows the engine numbers from first
 // on. Its placeholders are the application's. Where no transaction is open the engine
 // refuses the text, since more rows than were counted could not be undone then: it works

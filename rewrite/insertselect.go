@@ -47,6 +47,7 @@ type Query struct {
 	counted bool   // a key is a number; else all are made by functions
 	implied bool   // the INSERT has no column list
 	given   given  // where the engine is given the first number
+	changes int    // the offset of the first value that may not survive
 }
 
 // span is a piece of the text.
@@ -182,7 +183,11 @@ func (p *parser) numbered(in *insertState, s *queryFacts, columns []string, miss
 	}
 	q.Survives = true
 	if n.Carries {
-		_, q.Survives = p.querySurvives(s.main)
+		q.changes, q.Survives = p.querySurvives(s.main)
+	}
+	if !q.Survives && !q.given.isFound && in.counts(missing) {
+		p.tok.start = q.changes
+		return ErrSelectValues
 	}
 	in.Query = q
 	if exact || !n.LooseNames {

@@ -592,6 +592,9 @@ func (p *parser) querySurvives(q span) (offset int, ok bool) {
 	e := newCarriedExpr(p.d, p.q[:q.end])
 	e.pos = q.start
 	e.read()
+	if e.isWord("table") {
+		return 0, true // its columns
+	}
 	if !e.isAny("select", "with") && !e.isPunct('(') {
 		return q.start, false // VALUES
 	}

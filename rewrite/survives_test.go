@@ -59,9 +59,13 @@ func TestQuerySurvives(t *testing.T) {
 		"SELECT a, EXTRACT(YEAR FROM b) FROM s":                                         false,
 		"SELECT SQL_SMALL_RESULT a, CASE WHEN b THEN 1 ELSE 0 END FROM s GROUP BY a, b": true,
 		"SELECT x.from, b FROM s x":                                                     true,
+		"TABLE s":                                                                       true,
 	} {
 		for _, d := range []*dialect.Dialect{dialect.MySQL(), dialect.MariaDB(), dialect.PostgreSQL()} {
 			pl := rewrite.Compile(d, lookup, "INSERT INTO t (a, b) "+query)
+			if refused := pl.Action == rewrite.Refuse && pl.Refusal.Reason == rewrite.ErrSelectValues; refused && !want && d.Name == "mysql" {
+				continue // MySQL has no other way to number rows
+			}
 			if pl.Action != rewrite.Fill {
 				t.Errorf("%s: %s: %v", d.Name, query, pl.Refusal)
 				continue

@@ -130,7 +130,9 @@ func TestSureQuery(t *testing.T) {
 			"INSERT INTO n (a) SELECT mine(x) FROM s":                             true,
 		} {
 			p := rewrite.Compile(d, lookup, query)
-			if p.Action != rewrite.Fill || p.Inserts[0].Query.Unsure != unsure {
+			// MySQL numbers in a temporary table, in which most of these values may change.
+			refused := d.Name == "mysql" && p.Action == rewrite.Refuse && p.Refusal.Reason == rewrite.ErrSelectValues
+			if !refused && (p.Action != rewrite.Fill || p.Inserts[0].Query.Unsure != unsure) {
 				t.Errorf("%s: Compile(%q): %v (%v), want unsure %v", d.Name, query, p.Action, p.Refusal, unsure)
 			}
 		}

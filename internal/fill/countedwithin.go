@@ -23,7 +23,7 @@ type countedWithin struct {
 }
 
 // errMiscounted is returned where another number of rows was stored than was counted.
-var errMiscounted = anchor.New("rows", "its query gave another number of rows than was counted just before, three times, or the table has left some out, and its numbering has no gaps: nothing is stored; send it in a transaction that keeps others from changing the rows, or again")
+var errMiscounted = anchor.New("rows", "its query gave another number of rows than was counted just before, three times, or the table has left some out, so that nothing is stored in a numbering without gaps: send it in a transaction that keeps others from changing the rows, or again")
 
 // countsInTransaction reports whether the rows of a plan are counted in its transaction.
 func countsInTransaction(p *rewrite.Plan) bool {
@@ -46,6 +46,9 @@ func isCountable(p *rewrite.Plan) bool {
 func (c *countedWithin) count(ctx context.Context) error {
 	if c == nil {
 		return nil
+	}
+	if r := c.x.plan.NotNumbered(); r != nil && !c.x.fromFirst {
+		return r
 	}
 	n := c.stored
 	if n < 0 {
@@ -115,7 +118,7 @@ func (c *countedWithin) checkRead(ctx context.Context, sets []resultSet) error {
 	var err error
 	switch {
 	case c.x.plan.Dialect().Family == dialect.FamilyMySQL:
-		stored, first, err = c.x.storedByQuery(ctx, sets)
+		stored, first, err = storedByQuery(ctx, c.x, sets)
 	case len(sets[0].columns) == 0:
 		stored, err = c.inTable(ctx)
 	}
@@ -133,7 +136,7 @@ func (c *countedWithin) inTable(ctx context.Context) (int64, error) {
 	}
 	d := c.x.plan.Dialect()
 	column := d.QuoteIdent(keys.TableOf(in).KeyColumns[c.x.plan.Draws[0].Key].Name)
-	first := c.x.firstNumber()
+	first := firstNumber(c.x)
 	row, err := c.x.conn.QueryRow(ctx, fmt.Sprintf("SELECT COUNT(*) FROM %s WHERE %s BETWEEN %d AND %d", in.TableText, column, first, first+c.x.rows[0]-1), nil)
 	if err != nil {
 		return 0, err
@@ -148,7 +151,7 @@ func (c *countedWithin) judge(stored, first int64) error {
 	case stored != c.x.rows[0]:
 		c.stored = stored
 		return t.KeyError(0, errMiscounted)
-	case c.x.fromFirst && stored > 0 && first != c.x.firstNumber():
+	case c.x.fromFirst && stored > 0 && first != firstNumber(c.x):
 		return t.KeyError(0, errOtherNumber)
 	}
 	return nil

@@ -24,6 +24,9 @@ var errUndo = anchor.New("rows", "its query calls functions that may change some
 // countRows counts the rows of each INSERT … SELECT of the statement. A query may read
 // what an earlier INSERT of the text returns; that INSERT has its keys by then.
 func (s *insertSelect) countRows(ctx context.Context) error {
+	if r := s.x.plan.NotNumbered(); r != nil {
+		return r
+	}
 	beside := s.x.plan.CountsBeside()
 	if beside {
 		if err := s.sparesKeys(); err != nil {
@@ -120,7 +123,7 @@ func (s *insertSelect) countInsert(ctx context.Context, i int) (n int64, err err
 const noSavepoints = 1178
 
 // errNoSavepoint is returned when a count that may change something could not be undone.
-var errNoSavepoint = anchor.New("rows", "its query calls functions that may change something, and the transaction has changed a table whose engine has no savepoints, such as Aria, so that what is changed while rows are counted could not be undone: change that table in another transaction, or select the values of the key column")
+var errNoSavepoint = anchor.New("rows", "its query calls functions that may change something, and the transaction has changed a table whose engine has no savepoints, such as Aria, so that what is changed while rows are counted could not be undone: send the INSERT before that change, or name the key column and select its values")
 
 // whySavepoint returns the error of a savepoint that could not be set, for the application.
 func whySavepoint(err error) error {

@@ -37,7 +37,7 @@ var errOtherNumber = anchor.New("rows", "something that its query or its table c
 
 // takesFirst reports whether the engine numbers the rows of the execution's INSERT itself,
 // as far as the text and the table tell.
-func (x *execution) takesFirst(ctx context.Context) (bool, error) {
+func takesFirst(ctx context.Context, x *execution) (bool, error) {
 	c := x.conn
 	in := &x.plan.Inserts[0]
 	if !x.plan.TakesFirst() || in.Conflict != rewrite.ConflictError || c.DB.Detached {
@@ -49,9 +49,9 @@ func (x *execution) takesFirst(ctx context.Context) (bool, error) {
 
 // numberedByEngine reports whether the engine numbers the rows itself, in a transaction
 // whose state is known.
-func (x *execution) numberedByEngine(ctx context.Context) (bool, error) {
+func numberedByEngine(ctx context.Context, x *execution) (bool, error) {
 	c := x.conn
-	takes, err := x.takesFirst(ctx)
+	takes, err := takesFirst(ctx, x)
 	if err != nil || !takes {
 		return false, err
 	}
@@ -135,7 +135,7 @@ func (t textTransaction) end(text string) error {
 
 // firstNumber returns the number that the engine gives the first row; 0 where no key was
 // reserved.
-func (x *execution) firstNumber() int64 {
+func firstNumber(x *execution) int64 {
 	if x.rows[0] == 0 {
 		return 0
 	}
@@ -167,7 +167,7 @@ func (n *engineNumbered) query(ctx context.Context, via sender) (driver.Rows, er
 		if read, err = readWhole(n.x.conn, rows, func(_ []resultSet, err error) error { return err }); err != nil {
 			return nil, 0, 0, err
 		}
-		stored, first, err = n.x.storedByQuery(ctx, read.(*bufferedRows).sets)
+		stored, first, err = storedByQuery(ctx, n.x, read.(*bufferedRows).sets)
 		return read, stored, first, err
 	})
 	return rows, err
@@ -175,7 +175,7 @@ func (n *engineNumbered) query(ctx context.Context, via sender) (driver.Rows, er
 
 // storedByQuery returns how many rows an INSERT has stored whose rows were read, and the
 // first number of the engine's.
-func (x *execution) storedByQuery(ctx context.Context, sets []resultSet) (stored, first int64, err error) {
+func storedByQuery(ctx context.Context, x *execution, sets []resultSet) (stored, first int64, err error) {
 	row, err := x.conn.QueryRow(ctx, "SELECT ROW_COUNT(), LAST_INSERT_ID()", nil)
 	if err != nil {
 		return 0, 0, err
@@ -198,7 +198,7 @@ func sendNumbered[T any](ctx context.Context, n *engineNumbered, send func() (an
 		switch {
 		case err != nil:
 			return none, n.undo(ctx, err)
-		case stored <= n.x.rows[0] && (stored == 0 || first == n.x.firstNumber()):
+		case stored <= n.x.rows[0] && (stored == 0 || first == firstNumber(n.x)):
 			n.x.rows[0] = stored
 			n.x.keys[0][0] = stored
 			if err := n.end(ctx); err != nil {

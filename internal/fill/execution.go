@@ -141,7 +141,7 @@ func (x *execution) place() {
 	case x.kept:
 		x.text, x.sent = x.query, x.args
 	case x.fromFirst:
-		x.text, x.sent = x.plan.TextFrom(x.firstNumber()), x.args
+		x.text, x.sent = x.plan.TextFrom(firstNumber(x)), x.args
 	case x.inline && x.joined:
 		x.text, x.sent = x.plan.InlineProven(x.args, x.holes, x.keys, x.session)
 	case x.inline:

@@ -39,11 +39,11 @@ func (c *Conn) sendQuery(ctx context.Context, x *execution) (driver.Rows, error)
 func (x *execution) choose(ctx context.Context) error {
 	if countsInTransaction(x.plan) {
 		needs := joiningOf(x.conn.DB.Tables, x.plan, x.holes)
-		return x.chooseJoined(ctx, &transactional{x: x, needs: needs, within: &countedWithin{x: x, stored: -1}})
+		return (&transactional{x: x, needs: needs, within: &countedWithin{x: x, stored: -1}}).choose(ctx)
 	}
 	var counted *insertSelect
 	if x.plan.Counts() {
-		byEngine, err := x.numberedByEngine(ctx)
+		byEngine, err := numberedByEngine(ctx, x)
 		if err != nil {
 			return err
 		}
@@ -73,15 +73,16 @@ func (x *execution) choose(ctx context.Context) error {
 		x.keys = drawn
 		return nil
 	}
-	return counted.giveUp(ctx, x.chooseJoined(ctx, &transactional{x: x, needs: needs, counted: counted}))
+	return counted.giveUp(ctx, (&transactional{x: x, needs: needs, counted: counted}).choose(ctx))
 }
 
-// chooseJoined draws the keys in the execution's transaction.
-func (x *execution) chooseJoined(ctx context.Context, t *transactional) error {
+// choose draws the keys in the execution's transaction.
+func (t *transactional) choose(ctx context.Context) error {
+	x := t.x
 	x.how, x.joined = t, true
 	x.follows.split(x.plan)
 	if t.within != nil {
-		takes, err := x.takesFirst(ctx)
+		takes, err := takesFirst(ctx, x)
 		if err != nil {
 			return err
 		}
