@@ -37,6 +37,25 @@ func (pl *Plan) Counted() (inserts []int) {
 // it are INSERTs that are filled, their keys are in the query: keys is as for
 // [Plan.Inline], but for the draws of queries.
 func (pl *Plan) Count(insert int, args []driver.NamedValue, h Holes, keys [][]driver.Value) (string, []driver.NamedValue) {
+	selects := "COUNT(*)"
+	for _, s := range pl.d.Numbering.Server {
+		selects += ", " + s
+	}
+	return pl.about(insert, selects, "", args, h, keys)
+}
+
+// Doubts returns the columns of the query of an INSERT, from 0, whose values survive
+// only if they are integers: see [Query.Survives]. It is nil where more is in doubt, or
+// nothing.
+func (pl *Plan) Doubts(insert int) []int { return pl.Inserts[insert].Query.doubts }
+
+// Columns is [Plan.Count] for the columns of the query, without a row.
+func (pl *Plan) Columns(insert int, args []driver.NamedValue, h Holes, keys [][]driver.Value) (string, []driver.NamedValue) {
+	return pl.about(insert, "*", " LIMIT 0", args, h, keys)
+}
+
+// about returns a query about the rows of an INSERT's query.
+func (pl *Plan) about(insert int, selects, behind string, args []driver.NamedValue, h Holes, keys [][]driver.Value) (string, []driver.NamedValue) {
 	q := pl.Inserts[insert].Query
 	main := q.without(pl.query) + q.suffix
 	outer, args := pl.filledWith(q.outer, args, h, keys)
@@ -61,11 +80,7 @@ func (pl *Plan) Count(insert int, args []driver.NamedValue, h Holes, keys [][]dr
 	unordered := *q
 	unordered.order = ordering{}
 	text := outer + string(unordered.named(nil)) + main
-	text += ") SELECT COUNT(*)"
-	for _, s := range pl.d.Numbering.Server {
-		text += ", " + s
-	}
-	return pl.countArgs(q, text+" FROM "+q.name, args)
+	return pl.countArgs(q, text+") SELECT "+selects+" FROM "+q.name+behind, args)
 }
 
 // filledWith returns the text of a WITH clause, or of a part of one, with the keys

@@ -51,9 +51,9 @@ func (pl *Plan) TakesFirst() bool {
 	return q != nil && q.given.isFound && q.counted && !q.Unsure
 }
 
-// NotNumbered returns a refusal where the engine cannot number the rows of a query by
-// ROW_NUMBER() without a change of their values; nil where it can. The plan must not be
-// refused itself.
+// NotNumbered returns a refusal where ROW_NUMBER() may change the values of a query, as far
+// as the text tells: [Plan.Doubts] may still be settled. It is nil where it does not. The
+// plan must not be refused itself.
 func (pl *Plan) NotNumbered() *Refusal {
 	for i := range pl.Inserts {
 		in := &pl.Inserts[i]

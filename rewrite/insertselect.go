@@ -48,6 +48,7 @@ type Query struct {
 	implied bool   // the INSERT has no column list
 	given   given  // where the engine is given the first number
 	changes int    // the offset of the first value that may not survive
+	doubts  []int  // the columns that survive if they are integers; nil: more is in doubt
 }
 
 // span is a piece of the text.
@@ -183,9 +184,9 @@ func (p *parser) numbered(in *insertState, s *queryFacts, columns []string, miss
 	}
 	q.Survives = true
 	if n.Carries {
-		q.changes, q.Survives = p.querySurvives(s.main)
+		q.changes, q.doubts, q.Survives = p.querySurvives(s.main)
 	}
-	if !q.Survives && !q.given.isFound && in.counts(missing) {
+	if !q.Survives && q.doubts == nil && !q.given.isFound && in.counts(missing) {
 		p.tok.start = q.changes
 		return ErrSelectValues
 	}

@@ -63,7 +63,10 @@ func (p *parser) readQuery(s *queryFacts) {
 		s.inner = with{span: span{p.tok.start, p.tok.start}, from: s.from, to: s.from}
 		var d definitions
 		for depth := 0; !p.atEnd() && !d.end(p, depth); p.advance() {
-			p.surveyed(s, &depth)
+			unsure, outside := s.unsure, depth == 0
+			if p.surveyed(s, &depth); outside {
+				s.unsure = unsure // n (i) is no call there
+			}
 		}
 		s.inner.end, s.inner.to = p.prev, p.params.count
 		if p.d.Numbering.Flat {

@@ -463,8 +463,11 @@ func (e *carriedExpr) called() carried {
 	case e.isIn(carriedTimes):
 		return e.behind(carriedAlone)
 	}
-	e.behind(carriedUnknown)
-	return carriedUnknown
+	c := carriedUnknown
+	if e.mayChange() && !e.isWord("extract") {
+		c = carriedAlone // a stored function, whose result has a type of its own
+	}
+	return e.behind(c)
 }
 
 // behind moves past a call, of which c is known whatever its arguments are.
@@ -585,58 +588,85 @@ func (e *carriedExpr) cast() carried {
 // expression.
 var feeding = newWordSet("from join straight_join lateral as union all distinct except intersect minus")
 
-// querySurvives returns the place of the first item of a query's lists that may change
-// in a temporary table, and reports whether there is none. The lists of derived tables
-// and common table expressions are its own, since the engine may merge them into it.
-func (p *parser) querySurvives(q span) (offset int, ok bool) {
+// querySurvives reports whether no item of a query's lists may change in a temporary
+// table. The lists of derived tables and common table expressions are its own, since the
+// engine may merge them into it. Where one may change, offset is the place of the first
+// such item. doubts are the columns of the query that have one: if the engine says that
+// these are integers they survive all the same; nil if other items may change too.
+func (p *parser) querySurvives(q span) (offset int, doubts []int, ok bool) {
 	e := newCarriedExpr(p.d, p.q[:q.end])
 	e.pos = q.start
 	e.read()
 	if e.isWord("table") {
-		return 0, true // its columns
+		return 0, nil, true // its columns
 	}
 	if !e.isAny("select", "with") && !e.isPunct('(') {
-		return q.start, false // VALUES
+		return q.start, nil, false // VALUES
 	}
 	feeds := true // the rows of a query in the bracket that was opened last
+	known := true // all doubts are about columns
+	offset = -1
 	var last token
-	for ; e.tok.kind != tokEnd; e.advance() {
+	for depth := 0; e.tok.kind != tokEnd; e.advance() {
 		switch {
 		case e.isPunct('('):
+			depth++
 			before := e.text(last)
 			feeds = last.end == 0 || before == "," || before == "(" && feeds || last.kind == tokWord && feeding.has(before)
+		case e.isPunct(')'):
+			depth--
 		case e.isWord("values"):
-			return e.tok.start, false
+			return e.tok.start, nil, false
 		case e.isWord("select") && (feeds || e.text(last) != "("):
-			if at, ok := e.listSurvives(); !ok {
-				return at, false
+			at, columns, stars := e.listDoubts()
+			if len(columns) > 0 && offset < 0 {
+				offset = at
 			}
+			known = known && (len(columns) == 0 || depth == 0 && !stars)
+			doubts = append(doubts, columns...)
 		}
 		last = e.tok
 	}
-	return 0, true
+	switch {
+	case offset < 0:
+		return 0, nil, true
+	case !known:
+		doubts = nil
+	}
+	return offset, doubts, false
 }
 
-// listSurvives is querySurvives for the list of the SELECT here.
-func (e *carriedExpr) listSurvives() (offset int, ok bool) {
+// listDoubts returns the items of the list of the SELECT here that may change, the place
+// of the first, and whether one stands for several columns.
+func (e *carriedExpr) listDoubts() (offset int, items []int, stars bool) {
 	s := *e
 	s.advance()
 	for s.isIn(selectModifiers) {
 		s.advance()
 	}
-	for start, depth := s.tok.start, 0; ; s.advance() {
+	for start, depth, n := s.tok.start, 0, 0; ; s.advance() {
 		ends := depth == 0 && (s.isIn(listEnds) && s.q[s.prev-1] != '.' || s.isPunct(')') || s.tok.kind == tokEnd)
 		switch {
 		case ends, depth == 0 && s.isPunct(','):
-			if !survives(s.d, s.q[start:max(start, s.prev)]) {
-				return start, false
+			item := s.q[start:max(start, s.prev)]
+			if !survives(s.d, item) {
+				if items == nil {
+					offset = start
+				}
+				items = append(items, n)
+			} else if star := newCarriedExpr(s.d, item); star.star() {
+				stars = true
 			}
 			if ends {
-				return 0, true
+				return offset, items, stars
 			}
 			start = s.pos
+			n++
 		case s.tok.kind == tokEnd:
-			return start, false
+			if items == nil {
+				offset = start
+			}
+			return offset, append(items, n), true
 		case s.isPunct('('):
 			depth++
 		case s.isPunct(')'):

@@ -194,7 +194,9 @@ func TestJoinedRefused(t *testing.T) {
 			{"INSERT INTO t (a) VALUES (lastval())", "postgres", rewrite.ErrReadsKey},
 			{"INSERT INTO t (a) VALUES (changes())", "sqlite", rewrite.ErrReadsCount},
 			{"INSERT INTO t (a) VALUES (last_insert_rowid())", "sqlite", rewrite.ErrReadsKey},
-			{"INSERT INTO t (a) SELECT 1", "", rewrite.ErrSelect},
+			{"INSERT OR IGNORE INTO t (a, c) SELECT a, c FROM t", "sqlite", rewrite.ErrTogether},
+			{"INSERT IGNORE INTO t (a, c) SELECT a, c FROM t", "mariadb", rewrite.ErrTogether},
+			{"INSERT INTO t (a, c) SELECT a, c FROM t ON CONFLICT DO NOTHING", "postgres", rewrite.ErrTogether},
 		}
 		for _, c := range cases {
 			if !strings.Contains(c.on, s.Dialect.Name) && c.on != "" {

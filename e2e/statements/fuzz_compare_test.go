@@ -134,6 +134,8 @@ func (r *storedRun) mayRefuse(s *storedStatement, reason rewrite.Reason) bool {
 		return (f.table == "j" || f.table == "m" || f.table == "v") && (f.rows < 0 || f.set)
 	case rewrite.ErrSelectForm, rewrite.ErrSelectSeveral, rewrite.ErrTogether, rewrite.ErrSeveral, rewrite.ErrPerStatement:
 		return f.rows < 0 || f.set || f.several
+	case rewrite.ErrSelectValues:
+		return f.rows < 0
 	case rewrite.ErrSet:
 		return f.set
 	case rewrite.ErrColumnCount, rewrite.ErrNoColumnList:

@@ -51,7 +51,7 @@ var orderVerbs = []struct{ on, verb, upsert string }{
 // the row that the plain driver stores.
 func TestSelectOrder(t *testing.T) {
 	t.Parallel()
-	source := policy.Source{Kind: policy.KindSequence, EnsureSchema: true}
+	source := policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Exclusive: true}
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		orderTables(t, s)
 		db, _ := s.Open(t, harness.FillID("t", policy.Table{InPlace: &source}))
@@ -71,7 +71,11 @@ func TestSelectOrder(t *testing.T) {
 				harness.Exec(t, s.Raw, "DELETE FROM t")
 				harness.Exec(t, s.Raw, "DELETE FROM t0")
 				harness.Exec(t, s.Raw, plain)
-				if _, err := db.Exec(query); err != nil {
+				_, err := db.Exec(query)
+				if errors.Is(err, rewrite.ErrSelectValues) && strings.Contains(query, "ON DUPLICATE") {
+					continue // the engine would not tell whether it has taken the first number
+				}
+				if err != nil {
 					t.Errorf("%s: %v", query, err)
 					continue
 				}
@@ -87,8 +91,12 @@ func TestSelectOrder(t *testing.T) {
 // orderTables makes the tables of orderCells, and t0, which is t without keyfill.
 func orderTables(t *testing.T, s *harness.Scratch) {
 	t.Helper()
+	key := "BIGINT NOT NULL"
+	if s.Dialect.Name == "mariadb" {
+		key += " AUTO_INCREMENT" // else values such as y % 4 could change
+	}
 	for _, query := range []string{
-		"CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT UNIQUE, b BIGINT)",
+		"CREATE TABLE t (id " + key + " PRIMARY KEY, a INT UNIQUE, b BIGINT)",
 		"CREATE TABLE t0 (a INT UNIQUE, b BIGINT)",
 		"CREATE TABLE s (x INT, y INT, z INT)",
 		"INSERT INTO s VALUES (1, 10, 1), (2, 5, 2), (1, 30, 3), (2, 7, 4), (3, 3, 5), (3, 9, 6), (1, 20, 7), (3, 9, 8), (2, 7, 0)",
@@ -101,7 +109,7 @@ func orderTables(t *testing.T, s *harness.Scratch) {
 // as AUTO_INCREMENT's are.
 func TestSelectOrderKeys(t *testing.T) {
 	t.Parallel()
-	source := policy.Source{Kind: policy.KindSequence, EnsureSchema: true}
+	source := policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Exclusive: true}
 	s := harness.MySQLDefault.Scratch(t)
 	orderTables(t, s)
 	db, _ := s.Open(t, harness.FillID("t", policy.Table{InPlace: &source}))
@@ -116,7 +124,7 @@ func TestSelectOrderKeys(t *testing.T) {
 // what is stored.
 func TestSelectOrderRefused(t *testing.T) {
 	t.Parallel()
-	source := policy.Source{Kind: policy.KindSequence, EnsureSchema: true}
+	source := policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Exclusive: true}
 	s := harness.MySQLDefault.Scratch(t)
 	orderTables(t, s)
 	db, _ := s.Open(t, harness.FillID("t", policy.Table{InPlace: &source}))

@@ -51,6 +51,34 @@ func Query(ctx context.Context, c driver.Conn, query string, args []any, visit f
 	return read(rows, err, visit)
 }
 
+// ColumnTypes runs a query, as Query does, and returns the names of its columns' types, as
+// the driver gives them; "" where it does not. The rows are not read.
+func ColumnTypes(ctx context.Context, c driver.Conn, query string, args []any) (types []string, err error) {
+	rows, err := queryDirectly(ctx, c, query, args)
+	if err == driver.ErrSkip {
+		err = withStmt(ctx, c, query, func(stmt driver.Stmt) error {
+			rows, err := queryStmt(ctx, c, stmt, args)
+			types, err = typesOf(rows, err)
+			return err
+		})
+		return types, err
+	}
+	return typesOf(rows, err)
+}
+
+func typesOf(rows driver.Rows, err error) ([]string, error) {
+	if err != nil {
+		return nil, err
+	}
+	types := make([]string, len(rows.Columns()))
+	if named, ok := rows.(driver.RowsColumnTypeDatabaseTypeName); ok {
+		for i := range types {
+			types[i] = named.ColumnTypeDatabaseTypeName(i)
+		}
+	}
+	return types, rows.Close()
+}
+
 // Begin begins a transaction.
 func Begin(ctx context.Context, c driver.Conn) (driver.Tx, error) {
 	if b, ok := c.(driver.ConnBeginTx); ok {

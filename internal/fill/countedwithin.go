@@ -47,8 +47,10 @@ func (c *countedWithin) count(ctx context.Context) error {
 	if c == nil {
 		return nil
 	}
-	if r := c.x.plan.NotNumbered(); r != nil && !c.x.fromFirst {
-		return r
+	if !c.x.fromFirst {
+		if err := keepsValues(ctx, c.x); err != nil {
+			return err
+		}
 	}
 	n := c.stored
 	if n < 0 {

@@ -24,8 +24,8 @@ var errUndo = anchor.New("rows", "its query calls functions that may change some
 // countRows counts the rows of each INSERT … SELECT of the statement. A query may read
 // what an earlier INSERT of the text returns; that INSERT has its keys by then.
 func (s *insertSelect) countRows(ctx context.Context) error {
-	if r := s.x.plan.NotNumbered(); r != nil {
-		return r
+	if err := keepsValues(ctx, s.x); err != nil {
+		return err
 	}
 	beside := s.x.plan.CountsBeside()
 	if beside {
@@ -62,6 +62,44 @@ func (s *insertSelect) countRows(ctx context.Context) error {
 		s.x.rows[i] = n
 	}
 	return nil
+}
+
+// keepsValues returns a refusal where the engine may change the values of a query while it
+// numbers its rows. Integers do not change: where the text leaves open whether a value is
+// one, the engine is asked.
+func keepsValues(ctx context.Context, x *execution) error {
+	r := x.plan.NotNumbered()
+	if r == nil {
+		return nil
+	}
+	if len(x.plan.Inserts) != 1 || x.plan.Doubts(0) == nil || x.conn.DB.Detached {
+		return r
+	}
+	query, args := x.plan.Columns(0, x.args, x.holes, nil)
+	given := make([]any, len(args))
+	for i := range args {
+		given[i] = args[i]
+	}
+	types, err := dbconn.ColumnTypes(ctx, x.conn.Raw, query, given)
+	if err != nil {
+		return unlessOld(ctx, x.conn, x.plan, err)
+	}
+	for _, column := range x.plan.Doubts(0) {
+		if column >= len(types) || !isInteger(types[column]) {
+			return r
+		}
+	}
+	return nil
+}
+
+// isInteger reports whether the name of a type, as go-sql-driver/mysql gives it, is an
+// integer's.
+func isInteger(name string) bool {
+	switch strings.TrimPrefix(name, "UNSIGNED ") {
+	case "TINYINT", "SMALLINT", "MEDIUMINT", "INT", "BIGINT":
+		return true
+	}
+	return false
 }
 
 // countInsert counts the rows of one INSERT … SELECT. Where that may change something

@@ -40,7 +40,13 @@ var errOtherNumber = anchor.New("rows", "something that its query or its table c
 func takesFirst(ctx context.Context, x *execution) (bool, error) {
 	c := x.conn
 	in := &x.plan.Inserts[0]
-	if !x.plan.TakesFirst() || in.Conflict != rewrite.ConflictError || c.DB.Detached {
+	switch {
+	case !x.plan.TakesFirst(), c.DB.Detached:
+		return false, nil
+	case in.Conflict == rewrite.ConflictError:
+	case x.plan.NotNumbered() != nil && (in.Conflict == rewrite.ConflictSkip || in.Conflict == rewrite.ConflictReplace):
+		// The engine gives a number that is taken again and again, so that it is asked first.
+	default:
 		return false, nil
 	}
 	f, err := c.DB.Facts(ctx, &c.Conn, keys.TableOf(in))
@@ -80,12 +86,43 @@ func (n *engineNumbered) fill(ctx context.Context) (err error) {
 		rows = max(rows, n.stored)
 		rows += rows/8 + 1 // somebody else is adding rows
 	}
+	if replaces(x) {
+		rows *= 2 // one that takes the place of another counts twice
+	}
 	x.rows = map[int]int64{0: rows}
 	drawn, err := keys.Draw(ctx, x.plan, x.args, x.holes, x.rows, nil, x.conn, nil)
-	if err == nil {
-		x.keys = drawn
+	if err != nil {
+		return err
 	}
-	return err
+	x.keys = drawn
+	if x.plan.Inserts[0].Conflict != rewrite.ConflictError {
+		return n.isFree(ctx)
+	}
+	return nil
+}
+
+// replaces reports whether rows of the execution's INSERT take the place of others.
+func replaces(x *execution) bool { return x.plan.Inserts[0].Conflict == rewrite.ConflictReplace }
+
+// errTaken is returned when a key that was reserved is in the table.
+var errTaken = anchor.New("rows", "the table has one of the keys that were reserved for its rows, which the engine would leave out without an error: look which program inserts its own keys, and send it again")
+
+// isFree returns an error where the table has one of the keys that were drawn.
+func (n *engineNumbered) isFree(ctx context.Context) error {
+	first := firstNumber(n.x)
+	if first == 0 {
+		return nil
+	}
+	in := &n.x.plan.Inserts[0]
+	column := n.x.plan.Dialect().QuoteIdent(keys.TableOf(in).KeyColumns[n.x.plan.Draws[0].Key].Name)
+	row, err := n.x.conn.QueryRow(ctx, fmt.Sprintf("SELECT COUNT(*) FROM %s WHERE %s BETWEEN %d AND %d", in.TableText, column, first, first+n.x.rows[0]-1), nil)
+	if err != nil {
+		return err
+	}
+	if taken, _ := session.IntegerOf(row[0]); taken != 0 {
+		return n.keyError(errTaken)
+	}
+	return nil
 }
 
 // count begins a transaction, or sets our savepoint in the one that is open, and counts
@@ -199,8 +236,9 @@ func sendNumbered[T any](ctx context.Context, n *engineNumbered, send func() (an
 		case err != nil:
 			return none, n.undo(ctx, err)
 		case stored <= n.x.rows[0] && (stored == 0 || first == firstNumber(n.x)):
-			n.x.rows[0] = stored
-			n.x.keys[0][0] = stored
+			if n.x.plan.Inserts[0].Conflict == rewrite.ConflictError {
+				n.x.rows[0] = stored
+			}
 			if err := n.end(ctx); err != nil {
 				return none, err
 			}
