@@ -66,8 +66,15 @@ var mysql = Dialect{
 		Writing:    true,
 		Unordered:  true,
 		Carries:    true,
-		Server:     []string{"@@version", "@@log_bin", "@@binlog_format"},
-		Major:      8,
+		// MySQL 8.4 manual, "UUID_SHORT()": its lower 56 bits are counted up for each call.
+		PerRow: "(UUID_SHORT() & 140737488355327)",
+		Tails: Tails{
+			UUID:   "CONCAT({prefix}, LPAD(LOWER(HEX({before} + {row})), 12, '0'))",
+			ULID:   "CONCAT({prefix}, LPAD(HEX({before} + {row}), 12, '0'))",
+			Binary: "UNHEX(CONCAT({prefix}, LPAD(HEX({before} + {row}), 12, '0')))",
+		},
+		Server: []string{"@@version", "@@log_bin", "@@binlog_format"},
+		Major:  8,
 	},
 	Transactions:  mysqlTransactions,
 	Latest:        mysqlLatest,

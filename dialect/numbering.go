@@ -56,6 +56,14 @@ type Numbering struct {
 	// may become others: 1/3 has fewer digits, 0x41 is a string.
 	Carries bool
 
+	// PerRow is an expression that gives each row of a query another number below 2⁴⁷
+	// where it stands in the select list, so that the query needs no temporary table;
+	// "" where there is none.
+	PerRow string
+
+	// Tails make the keys of rows from what they have in common.
+	Tails Tails
+
 	// UUIDv4 and UUIDv7 make a UUID of that version.
 	UUIDv4, UUIDv7 Function
 
@@ -75,4 +83,29 @@ type Numbering struct {
 type Function struct {
 	Text         string // its call; "" where there is none
 	Major, Minor int    // of the first version that has it
+}
+
+// Tails are the expressions that make the keys of the rows of a query, by how the keys
+// are sent: {prefix} is what the keys have in common, text of hexadecimal digits and
+// hyphens, {before} the number before the first key's, and {row} the number of a row.
+// The sum of both has 48 bits, highest byte first; see [Layout] for where they stand.
+// "" is for what cannot be made.
+type Tails struct {
+	UUID, Binary, AtEnd, ULID string
+
+	// Major and Minor are the first version that has what Binary calls; 0 where all have.
+	Major, Minor int
+}
+
+// Of returns the expression for keys of a layout, for text of a ULID with ulid.
+func (t *Tails) Of(l Layout, ulid bool) string {
+	switch {
+	case l == SequentialAsBinary:
+		return t.Binary
+	case l == SequentialAtEnd:
+		return t.AtEnd
+	case ulid:
+		return t.ULID
+	}
+	return t.UUID
 }

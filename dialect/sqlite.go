@@ -53,10 +53,18 @@ var sqlite = Dialect{
 		Failure:    "more rows than were counted: ",
 		FailNumber: 1,
 		Text:       "CAST(% AS TEXT)",
-		Where:      true,
-		Server:     []string{"sqlite_version()"},
-		Major:      3,
-		Minor:      38, // which has JSON in it
+		// https://www.sqlite.org/lang_corefunc.html#unhex has it since 3.41.
+		Tails: Tails{
+			UUID:   "{prefix} || printf('%012x', {before} + {row})",
+			ULID:   "{prefix} || printf('%012X', {before} + {row})",
+			Binary: "UNHEX({prefix} || printf('%012x', {before} + {row}))",
+			Major:  3,
+			Minor:  41,
+		},
+		Where:  true,
+		Server: []string{"sqlite_version()"},
+		Major:  3,
+		Minor:  38, // which has JSON in it
 	},
 	Transactions:     sqliteTransactions,
 	Place:            sqlitePlace,

@@ -8,6 +8,9 @@ package dialect
 // Specifications for SQL Server".
 func SQLServer() *Dialect { return &sqlserver }
 
+// sqlserverTail is the number of a row's key: a literal beyond 32 bits would be a numeric.
+const sqlserverTail = "CAST(CAST({before} AS bigint) + {row} AS binary(8))"
+
 var sqlserver = Dialect{
 	Name:   "sqlserver",
 	Title:  "SQL Server",
@@ -50,11 +53,21 @@ var sqlserver = Dialect{
 	// Transact-SQL reference, "WITH common_table_expression", "ROW_NUMBER";
 	// error 8115 ends the statement alone.
 	Numbering: Numbering{
-		Number:       "ROW_NUMBER() OVER (ORDER BY (SELECT NULL))",
-		Checked:      "ROW_NUMBER() OVER (ORDER BY (SELECT NULL))",
-		Fail:         "CAST(9223372036854775807 AS bigint) + ROW_NUMBER() OVER (ORDER BY (SELECT NULL))",
-		FailNumber:   8115,
-		Text:         "CAST(% AS varchar(20))",
+		Number:     "ROW_NUMBER() OVER (ORDER BY (SELECT NULL))",
+		Checked:    "ROW_NUMBER() OVER (ORDER BY (SELECT NULL))",
+		Fail:       "CAST(9223372036854775807 AS bigint) + ROW_NUMBER() OVER (ORDER BY (SELECT NULL))",
+		FailNumber: 8115,
+		Text:       "CAST(% AS varchar(20))",
+		// A bigint is a binary(8) with the highest byte first; binary(16) becomes the
+		// uniqueidentifier that is stored so: Transact-SQL reference, "binary and
+		// varbinary", "CAST and CONVERT", style 2.
+		Tails: Tails{
+			UUID:   "{prefix} + LOWER(CONVERT(char(12), SUBSTRING(" + sqlserverTail + ", 3, 6), 2))",
+			ULID:   "{prefix} + CONVERT(char(12), SUBSTRING(" + sqlserverTail + ", 3, 6), 2)",
+			Binary: "CONVERT(binary(10), {prefix}, 2) + SUBSTRING(" + sqlserverTail + ", 3, 6)",
+			AtEnd: "LOWER(CONVERT(char(36), CAST(SUBSTRING(" + sqlserverTail + ", 5, 4) + SUBSTRING(" + sqlserverTail +
+				", 3, 2) + CONVERT(binary(10), {prefix}, 2) AS uniqueidentifier)))",
+		},
 		First:        true,
 		NullByTarget: true,
 		Ordered:      true,

@@ -44,7 +44,9 @@ type Query struct {
 	values  bool     // it is a row of VALUES, which SELECT is to stand in front of
 	lifts   []lift
 	suffix  string // what the query needs behind it
-	counted bool   // a key is a number; else all are made by functions
+	counted bool   // a key is a number; else all are made by functions or have tails
+	tailed  bool   // a key has a tail
+	merged  bool   // the query is a common table expression, whose rows are numbered
 	implied bool   // the INSERT has no column list
 	given   given  // where the engine is given the first number
 	changes int    // the offset of the first value that may not survive
@@ -96,7 +98,7 @@ func (p *parser) query(in *insertState, reason Reason) Reason {
 		return ErrScope
 	}
 	for _, k := range missing {
-		if key := &in.Target.Keys[k]; !key.Counted && key.Function == "" {
+		if !in.Target.Keys[k].byEngine() {
 			return ErrSelect
 		}
 	}
@@ -183,14 +185,20 @@ func (p *parser) numbered(in *insertState, s *queryFacts, columns []string, miss
 		q.given = p.numbersGivenTo(in, missing)
 	}
 	q.Survives = true
+	in.Query = q
+	if s.appends(n) && !in.counts(missing) && in.tails(missing) {
+		p.list(in, columns, missing)
+		p.appended(in, s, missing)
+		return ""
+	}
+	q.merged = true
 	if n.Carries {
 		q.changes, q.doubts, q.Survives = p.querySurvives(s.main)
 	}
-	if !q.Survives && q.doubts == nil && !q.given.isFound && in.counts(missing) {
+	if !q.Survives && (in.tails(missing) || q.doubts == nil && !q.given.isFound && in.counts(missing)) {
 		p.tok.start = q.changes
 		return ErrSelectValues
 	}
-	in.Query = q
 	if exact || !n.LooseNames {
 		q.columns = p.columnNames(width)
 	}
@@ -354,7 +362,7 @@ func (p *parser) numbers(in *insertState, at span, before string, missing []int)
 		b = append(b, ", "...)
 		key := &in.Target.Keys[k]
 		if !key.Counted {
-			b = append(b, key.Function...)
+			b = p.keyOfRow(in, b, &at, k, number)
 			continue
 		}
 		q.counted = true

@@ -23,6 +23,9 @@ type queryFacts struct {
 	stars  int    // those that stand for several columns
 	lifts  []lift // those that are nothing but a value without a type of its own
 
+	lists []listEnd // the ends of its lists, see appends
+	apart bool      // rows of its lists are left out or copied: DISTINCT, UNION, ROLLUP
+
 	plain   bool   // it has a select list, and no DISTINCT or set operation, under which values have types of their own
 	ordered bool   // it has ORDER BY
 	limited bool   // it has TOP, OFFSET or FETCH
@@ -82,12 +85,17 @@ func (p *parser) readQuery(s *queryFacts) {
 	}
 	s.brackets = depth
 	if p.isWord("select") {
-		p.selectList(s)
+		p.listedSelect(s)
 	}
 	joins := false // an ON here would belong to a join
 	for !p.endsQuery(s, depth) {
 		if depth == 0 && p.tok.kind == tokWord {
 			joins = p.isAny("from", "join") || joins && !p.isAny("on", "using", "where", "group", "having", "window", "order", "limit", "union", "intersect", "except")
+		}
+		if depth <= s.brackets && p.isIn(apartWords) {
+			if s.apart = s.apart || depth < s.brackets || !p.isWord("union"); !s.apart && p.unionAll(s) {
+				continue
+			}
 		}
 		p.surveyed(s, &depth)
 		p.advance()
@@ -105,6 +113,9 @@ func (p *parser) readQuery(s *queryFacts) {
 		s.refuse(ErrGrammar) // 0RETURNING is no SQL to most engines, and would become some
 	}
 }
+
+// apartWords are words of a query whose lists give other rows than it has.
+var apartWords = newWordSet("union except intersect minus rollup cube grouping procedure into")
 
 // surveyWith surveys a WITH clause in front of the INSERT, or a part of one. What
 // its definitions change where the engine has such is changed by the count, too, and
@@ -315,6 +326,7 @@ func (p *parser) selectList(s *queryFacts) {
 		if p.isAny("high_priority", "sql_no_cache", "sql_cache", "sql_calc_found_rows") {
 			s.refuse(ErrSelectForm) // of a whole statement alone
 		}
+		s.apart = s.apart || p.isAny("distinct", "distinctrow", "unique")
 		top := p.isWord("top")
 		distinct := p.isWord("distinct")
 		p.advance()

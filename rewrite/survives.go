@@ -678,3 +678,33 @@ func (e *carriedExpr) listDoubts() (offset int, items []int, stars bool) {
 // selectModifiers are the words of MySQL and MariaDB between SELECT and its list.
 var selectModifiers = newWordSet(`all distinct distinctrow straight_join high_priority sql_small_result sql_big_result
 	sql_buffer_result sql_no_cache sql_cache sql_calc_found_rows`)
+
+// Relations returns the names, as the engine has them, of what the queries whose rows are
+// numbered in a temporary table may read: of schemas and of tables, with some that are
+// columns and aliases.
+func (pl *Plan) Relations() (schemas, tables []string) {
+	for i := range pl.Inserts {
+		q := pl.Inserts[i].Query
+		if q == nil || !q.merged {
+			continue
+		}
+		e := newCarriedExpr(pl.d, pl.query[:q.main.end])
+		e.pos = q.main.start
+		e.read()
+		var last token
+		for ; e.tok.kind != tokEnd; e.advance() {
+			before := e.text(last)
+			names := last.kind == tokWord && feeding.has(before) || last.kind == tokPunct && (before == "," || before == "(") || before == "."
+			if names && (e.tok.kind == tokWord || e.tok.kind == tokQuoted) {
+				name := e.exact(e.text(e.tok), e.tok.kind)
+				if n, _ := e.peek(); e.text(n) == "." {
+					schemas = append(schemas, name)
+				} else {
+					tables = append(tables, name)
+				}
+			}
+			last = e.tok
+		}
+	}
+	return schemas, tables
+}

@@ -28,6 +28,10 @@ type Key struct {
 	// the rows of a query; "" where there is none.
 	Function string
 
+	// Tail is the expression that makes a key of this kind for a row of a query from
+	// what is drawn for all of them, see [dialect.Tails]; "" where there is none.
+	Tail string
+
 	// Session says that the policy wants the first row's key written as
 	// LAST_INSERT_ID(key) where [Plan.Session] allows it. It applies to
 	// integers; of several keys with Session the first counts.

@@ -28,7 +28,7 @@ func (p *parser) valuesQuery(in *insertState, word span) Reason {
 	var room [fewKeys]int
 	missing := in.missing(room[:0])
 	for _, k := range missing {
-		if key := &in.Target.Keys[k]; !key.Counted && key.Function == "" {
+		if !in.Target.Keys[k].byEngine() {
 			return ErrSelect
 		}
 	}

@@ -23,6 +23,9 @@ type Conn struct {
 	unread  []*observedRows // whose execution is counted when they have ended
 	ongoing ongoing
 	attempt *attempt // whose transaction is open; nil for most
+
+	// logsRows says that the server was asked, and has no log of statements for replicas.
+	logsRows bool
 }
 
 func newConn(conn driver.Conn, db *Database) *Conn {

@@ -42,6 +42,9 @@ func (x *execution) choose(ctx context.Context) error {
 		return (&transactional{x: x, needs: needs, within: &countedWithin{x: x, stored: -1}}).choose(ctx)
 	}
 	var counted *insertSelect
+	if err := x.conn.countsKeys(ctx, x.plan); err != nil {
+		return err
+	}
 	if x.plan.Counts() {
 		byEngine, err := numberedByEngine(ctx, x)
 		if err != nil {

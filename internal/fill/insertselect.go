@@ -163,7 +163,7 @@ func numberedKeys(x *execution) []recordedKey {
 		t := keys.TableOf(&x.plan.Inserts[insert])
 		for row := range x.rows[insert] {
 			for i, d := range x.plan.Draws {
-				if d.Insert != insert {
+				if d.Insert != insert || !x.plan.Inserts[insert].Target.Keys[d.Key].Counted {
 					continue
 				}
 				k := &t.KeyColumns[d.Key]

@@ -14,7 +14,7 @@ import (
 // What SQLite says of the last row, last_insert_rowid(), stays: the tables of
 // states are WITHOUT ROWID.
 func miscounts(tables *keys.Tables, p *rewrite.Plan) bool {
-	if p.Counts() {
+	if p.Counts() || p.Tails() && p.Dialect().Numbering.Carries { // whose log is asked for
 		return p.Reads()&rewrite.ReadsCount != 0
 	}
 	if !tables.StatesOnConnection() || p.Reads()&rewrite.ReadsCount == 0 {

@@ -2,6 +2,7 @@ package fill
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
@@ -15,11 +16,12 @@ import (
 // function that makes the kind of the policy. Which ones a server has depends on
 // its version, which is asked for when such a statement comes.
 
-// byServerUUID returns the plan of a query that was refused because the rows of its
-// INSERT come from a query, with the server's functions for its keys. It is the
-// plan that there is where the server has none. An error is the driver's own.
+// byServerUUID returns the plan of an INSERT … SELECT whose UUIDs keyfill would make, or
+// could not make, with the server's functions for its keys. It is the plan that there
+// is where the server has none. An error is the driver's own.
 func (on *planner) byServerUUID(ctx context.Context, p *rewrite.Plan) (*rewrite.Plan, error) {
-	if p.Action != rewrite.Refuse || p.Refusal.Reason != rewrite.ErrSelect || on.conn.DB.Detached ||
+	refused := p.Action == rewrite.Refuse && (p.Refusal.Reason == rewrite.ErrSelect || p.Refusal.Reason == rewrite.ErrCarried)
+	if !refused && !p.Tails() || !on.hasFunctions(p) || on.conn.DB.Detached ||
 		p.Reads()&rewrite.ReadsCount != 0 { // which the question would change
 		return p, nil
 	}
@@ -56,6 +58,15 @@ func (on *planner) byServerUUID(ctx context.Context, p *rewrite.Plan) (*rewrite.
 	}, on.query)
 	on.engine.ListedPlans.Put(key, p)
 	return p, nil
+}
+
+// hasFunctions reports whether a version of the engine has a function for a key of the
+// plan.
+func (on *planner) hasFunctions(p *rewrite.Plan) bool {
+	return slices.ContainsFunc(p.Targets(), func(target *rewrite.Target) bool {
+		columns := target.Owner.(*keys.Table).KeyColumns
+		return slices.ContainsFunc(columns, func(k keys.Column) bool { return k.EngineFunction(on.engine.Dialect).Text != "" })
+	})
 }
 
 // withFunctions returns a table's target with the functions that the server has for

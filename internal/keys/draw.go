@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -40,6 +41,8 @@ func Draw(ctx context.Context, p *rewrite.Plan, args []driver.NamedValue, h rewr
 		var drawn []driver.Value
 		var err error
 		switch in := &p.Inserts[d.Insert]; {
+		case in.Query != nil && !in.Target.Keys[d.Key].Counted:
+			drawn, err = tail(ctx, in, d.Key, h.Counts[i])
 		case in.Explained && in.Query != nil:
 			drawn = []driver.Value{int64(0), int64(0)}
 		case in.Explained:
@@ -143,4 +146,15 @@ func isAmong(v driver.Value, all []int64) bool {
 		return err == nil && slices.Contains(all, n)
 	}
 	return false
+}
+
+// tail returns the values from which the engine makes the keys of a query's rows, in as
+// many places: each query has a prefix of its own.
+func tail(ctx context.Context, in *rewrite.Insert, i, places int) ([]driver.Value, error) {
+	k := &TableOf(in).KeyColumns[i]
+	prefix, before, err := k.Source.(keysource.RowSource).RowPrefix(ctx, k.Layout)
+	if err != nil {
+		return nil, err
+	}
+	return in.Target.Keys[i].TailValues(prefix, before, places), nil
 }

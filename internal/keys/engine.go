@@ -90,7 +90,8 @@ func (e *Engine) Plan(query string) *rewrite.Plan {
 // each function that makes UUIDs for the rows of a query. An execution asks its server.
 func (e *Engine) NewestPlan(query string) *rewrite.Plan {
 	p := e.Plan(query)
-	if p.Action != rewrite.Refuse || !errors.Is(p.Refusal, rewrite.ErrSelect) || e.detached || p.Reads()&rewrite.ReadsCount != 0 {
+	refused := p.Action == rewrite.Refuse && (errors.Is(p.Refusal, rewrite.ErrSelect) || errors.Is(p.Refusal, rewrite.ErrCarried))
+	if !refused && !p.Tails() || e.detached || p.Reads()&rewrite.ReadsCount != 0 {
 		return p
 	}
 	compile := rewrite.Readings
@@ -199,6 +200,7 @@ func (e *Engine) newTable(rule *policy.Rule) *Table {
 		t.Keys = append(t.Keys, rewrite.Key{
 			Column: k.Column, Fill: fillOn(k.Fill), Integer: key.IsInteger(), Counted: k.Contiguous, Session: session,
 			Follow: k.Source.FollowExplicit || MayFollow(k.Source), Type: key.sqlType(), Scope: scope,
+			Tail:   key.tail(e.Dialect),
 			Joined: key.InTransaction && k.Source.Lock != policy.LockNone,
 		})
 	}

@@ -186,6 +186,15 @@ func (k *Column) EngineFunction(d *dialect.Dialect) dialect.Function {
 	return dialect.Function{}
 }
 
+// tail returns the expression by which the engine makes keys for the rows of a query
+// from a prefix of theirs; "" where the source has none.
+func (k *Column) tail(d *dialect.Dialect) string {
+	if _, ok := k.Source.(keysource.RowSource); !ok {
+		return ""
+	}
+	return d.Numbering.Tails.Of(k.Layout, k.text)
+}
+
 // GapFree reports whether the numbers of the rows are to have no gaps.
 func (k *Column) GapFree() bool { return k.Rule.Source.Transaction == policy.TransactionJoined }
 

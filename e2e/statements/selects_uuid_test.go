@@ -1,0 +1,181 @@
+package statements_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/e2e/internal/harness"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// rowKeys are kinds of keys that keyfill and the engine make together for the rows of a
+// query, and the types of a column for them.
+var rowKeys = []struct {
+	kind                      string
+	layout                    dialect.Layout
+	mariadb, postgres, sqlite string
+}{
+	{policy.KindUUIDv7, dialect.SequentialAsString, "CHAR(36)", "UUID", "TEXT"},
+	{policy.KindUUIDv7, dialect.SequentialAsString, "UUID", "VARCHAR(36)", "CHAR(36)"},
+	{policy.KindUUIDv7, dialect.SequentialAsBinary, "BINARY(16)", "BYTEA", "BLOB"},
+	{policy.KindULID, dialect.SequentialAsString, "CHAR(26)", "TEXT", "TEXT"},
+	{policy.KindULID, dialect.SequentialAsBinary, "BINARY(16)", "BYTEA", "BLOB"},
+	{policy.KindCOMB, dialect.SequentialAsString, "CHAR(36)", "UUID", "TEXT"},
+	{policy.KindCOMB, dialect.SequentialAsBinary, "BINARY(16)", "BYTEA", "BLOB"},
+}
+
+// rowKeyCells are further cells, with what only a UUID is filled for.
+var rowKeyCells = append(slices.Clone(selectCells), []selectCell{
+	{name: "join", query: "INSERT INTO t (a, b) SELECT s.a, u.b FROM s JOIN u ON s.a <> u.a ORDER BY u.b, s.a"},
+	{name: "subquery", query: "INSERT INTO t (a, b) SELECT x.a, (SELECT MAX(b) FROM u) FROM (SELECT a FROM s WHERE a IN (SELECT a FROM u)) x"},
+	{name: "group and order", query: "INSERT INTO t (a, b) SELECT COUNT(*), b FROM s GROUP BY b ORDER BY COUNT(*) DESC"},
+	{name: "three under union all", query: "INSERT INTO t (a, b) SELECT a, ? FROM s UNION ALL SELECT a, b FROM u WHERE a > ? UNION ALL SELECT 1, ? FROM u", args: []any{"x", 1, "y"}},
+	{name: "no column list", query: "INSERT INTO l SELECT a, b FROM s"},
+	{name: "a division", query: "INSERT INTO t (a, b) SELECT a, a / 3 FROM s"},
+	{name: "a division under order", query: "INSERT INTO t (a, b) SELECT a, a / 3 FROM s ORDER BY a, b LIMIT 4"},
+	{name: "a division under group", query: "INSERT INTO t (a, b) SELECT a, SUM(a) / 7 FROM s GROUP BY a"},
+	{name: "a division under union all", query: "INSERT INTO t (a, b) SELECT a, a / 3.0 FROM s UNION ALL SELECT a, a / 7.0 FROM u"},
+	{name: "of a view", query: "INSERT INTO t (a, b) SELECT a, b FROM third ORDER BY a DESC LIMIT 5"},
+	{name: "hexadecimal", query: "INSERT INTO t (a, b) SELECT 0x41, b FROM s LIMIT 3", on: "mariadb sqlite"},
+	{name: "rollup", query: "INSERT INTO t (a, b) SELECT COUNT(*), b FROM s GROUP BY b WITH ROLLUP", on: "mariadb"},
+	{name: "window", query: "INSERT INTO t (a, b) SELECT ROW_NUMBER() OVER (ORDER BY b, a), b FROM s"},
+	{name: "modifiers", query: "INSERT INTO t (a, b) (SELECT SQL_SMALL_RESULT a, b FROM s GROUP BY a, b)", on: "mariadb"},
+}...)
+
+// TestSelectUUID: the rows of an INSERT … SELECT get UUIDs without a count, the other
+// columns hold what they hold without keyfill, and each key is one of the source's.
+func TestSelectUUID(t *testing.T) {
+	t.Parallel()
+	harness.Each(t, harness.Engines, func(t *testing.T, s *harness.Scratch) {
+		createSelectTables(t, s)
+		harness.Exec(t, s.Raw, "CREATE VIEW third AS SELECT a, a / 3 AS b FROM s")
+		test := t
+		for _, k := range rowKeys {
+			typ := map[string]string{"mariadb": k.mariadb, "postgres": k.postgres, "sqlite": k.sqlite}[s.Dialect.Name]
+			t.Run(k.kind+"/"+strings.ReplaceAll(typ, "/", ""), func(t *testing.T) {
+				for _, drop := range []string{"t", "l", "l0"} {
+					harness.Exec(t, s.Raw, "DROP TABLE IF EXISTS "+drop)
+				}
+				harness.Must(t, s.Raw, "CREATE TABLE t (id "+typ+" NOT NULL PRIMARY KEY, a INT, b VARCHAR(20), d DATE, e INT, f VARCHAR(20))",
+					"CREATE TABLE l (a INT, b VARCHAR(20))", "CREATE TABLE l0 (a INT, b VARCHAR(20))")
+				config := &policy.Config{Tables: map[string]policy.Table{"t": {
+					Column: "id", Columns: []string{"id", "a", "b", "d", "e", "f"}, Layout: k.layout, InPlace: &policy.Source{Kind: k.kind},
+				}}}
+				db, _ := s.Open(test, config) // to close it would end a database in memory
+				for _, c := range rowKeyCells {
+					if c.on != "" && !strings.Contains(c.on, s.Dialect.Name) || strings.Contains(c.query, "INTO l ") {
+						continue
+					}
+					for _, form := range []string{"direct", "prepared", "transaction"} {
+						t.Run(c.name+"/"+form, func(t *testing.T) { tryRowKeys(t, s, db, c, form, k.kind) })
+					}
+				}
+				rowKeysInOrder(t, s, db)
+			})
+		}
+	})
+}
+
+// tryRowKeys executes a cell twice, and beside it by the raw driver into t0.
+func tryRowKeys(t *testing.T, s *harness.Scratch, db *sql.DB, c selectCell, form, kind string) {
+	harness.Must(t, s.Raw, "DELETE FROM t", "DELETE FROM t0")
+	query := s.Placeholders(c.query)
+	plain := strings.NewReplacer("INTO t ", "INTO t0 ", "FROM t ", "FROM t0 ", "t.a", "t0.a").Replace(query)
+	begun := time.Now()
+	for range 2 {
+		want, err := s.Raw.Exec(plain, c.args...)
+		if err != nil {
+			t.Fatalf("by hand: %v", err)
+		}
+		ctx, rec := keyfill.Record(context.Background())
+		got, err := harness.SendOnce(ctx, db, form, query, c.args)
+		if err != nil {
+			if errors.Is(err, rewrite.ErrCarried) && c.name == "rollup" {
+				return // COUNT(*) survives, but ROLLUP may give a BIT
+			}
+			t.Fatal(err)
+		}
+		if n, m := affected(t, got), affected(t, want); n != m {
+			t.Errorf("%d rows affected, want %d", n, m)
+		}
+		if keys := rec.Keys("t"); len(keys) != 0 {
+			t.Errorf("%v are recorded, which nothing tells", keys)
+		}
+	}
+	columns := "SELECT a, b, d, e, f FROM "
+	got, want := harness.RowsOf(t, s.Raw, columns+"t ORDER BY a, b, d, e, f"), harness.RowsOf(t, s.Raw, columns+"t0 ORDER BY a, b, d, e, f")
+	if !slices.Equal(got, want) {
+		t.Errorf("stored %q, want %q", got, want)
+	}
+	checkRowKeys(t, s, kind, begun)
+}
+
+// checkRowKeys compares the keys of t with what the kind promises.
+func checkRowKeys(t *testing.T, s *harness.Scratch, kind string, begun time.Time) {
+	t.Helper()
+	rows, err := s.Raw.Query("SELECT id FROM t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var raw any
+		if err := rows.Scan(&raw); err != nil {
+			t.Fatal(err)
+		}
+		if b, ok := raw.([]byte); ok && len(b) != 16 {
+			raw = string(b)
+		}
+		var at time.Time
+		switch key := raw.(type) {
+		case string:
+			at = rowKeyTime(t, key, kind)
+		case []byte:
+			at = rowKeyTime(t, dialect.Text([16]byte(key)), kind)
+		default:
+			t.Fatalf("a key of type %T", raw)
+		}
+		if at.Before(begun.Add(-time.Minute)) || at.After(time.Now().Add(time.Minute)) {
+			t.Errorf("%v is of %v", raw, at)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// rowKeyTime returns the time of a key of a kind.
+func rowKeyTime(t *testing.T, key, kind string) time.Time {
+	t.Helper()
+	readings, err := keysource.Inspect(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range readings {
+		// One comb in 64 has the marks of a UUIDv7 too.
+		if (r.Kind == kind || kind != policy.KindUUIDv7) && time.Since(r.Time).Abs() < time.Hour {
+			return r.Time
+		}
+	}
+	t.Errorf("%s is no %s: %+v", key, kind, readings)
+	return time.Now()
+}
+
+// rowKeysInOrder: keys of one table's rows sort as ORDER BY does.
+func rowKeysInOrder(t *testing.T, s *harness.Scratch, db *sql.DB) {
+	harness.Exec(t, s.Raw, "DELETE FROM t")
+	harness.Exec(t, db, "INSERT INTO t (a, b) SELECT a, b FROM s ORDER BY a DESC")
+	harness.Exec(t, db, "INSERT INTO t (a, b) SELECT a - 10, b FROM s ORDER BY a DESC")
+	if got := harness.IntegersOf(t, s.Raw, "SELECT a FROM t ORDER BY id"); !slices.IsSortedFunc(got, func(a, b int64) int { return int(b - a) }) {
+		t.Errorf("in the order of the keys: %d", got)
+	}
+}

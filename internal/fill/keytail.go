@@ -1,0 +1,101 @@
+package fill
+
+import (
+	"context"
+	"encoding/hex"
+	"slices"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/dbconn"
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// A key that keyfill and the engine make together for each row of a query needs no count
+// of the rows, but a server that can: replicas would give other keys where it logs
+// statements, and some expressions are of later versions. That is asked once.
+
+// countsKeys returns a refusal where the server cannot make the keys of a plan. An error
+// is the driver's own.
+func (c *Conn) countsKeys(ctx context.Context, p *rewrite.Plan) error {
+	n := &p.Dialect().Numbering
+	switch {
+	case !p.Tails() || c.DB.Detached:
+		return nil
+	case n.Tails.Major > 0 && callsLater(p):
+		return c.isLater(ctx, p)
+	case !n.Carries || c.logsRows && !p.Merges():
+		return nil
+	}
+	query := "SELECT " + strings.Join(n.Server, ", ")
+	if p.Merges() {
+		query += ", " + viewsAmong(p)
+	}
+	row, err := c.QueryRow(ctx, query, nil)
+	if err != nil {
+		return err
+	}
+	reason := unnumbered(p.Dialect(), row[:len(n.Server)])
+	if reason == rewrite.ErrOldServer && !p.Merges() {
+		reason = "" // UUID_SHORT() is older
+	}
+	if p.Merges() && reason == "" {
+		if views, ok := session.IntegerOf(row[len(n.Server)]); !ok || views > 0 {
+			reason = rewrite.ErrCarried
+		}
+	}
+	if reason != "" {
+		return p.Refused(reason)
+	}
+	c.logsRows = true
+	return nil
+}
+
+// isLater returns a refusal where the server is older than what keys call.
+func (c *Conn) isLater(ctx context.Context, p *rewrite.Plan) error {
+	n := &p.Dialect().Numbering
+	version := c.DB.ServerVersion.Load()
+	if version == nil {
+		row, err := c.QueryRow(ctx, "SELECT "+n.Server[0], nil)
+		if err != nil {
+			return err
+		}
+		version = &[2]int{}
+		version[0], version[1], _ = dbconn.MajorMinor(session.TextOf(row[0]))
+		c.DB.ServerVersion.Store(version)
+	}
+	if version[0] < n.Tails.Major || version[0] == n.Tails.Major && version[1] < n.Tails.Minor {
+		return p.Refused(rewrite.ErrOldServer)
+	}
+	return nil
+}
+
+// callsLater reports whether an expression of a key calls what a later version has.
+func callsLater(p *rewrite.Plan) bool {
+	return slices.ContainsFunc(p.Draws, func(d rewrite.Draw) bool {
+		return keys.TableOf(&p.Inserts[d.Insert]).KeyColumns[d.Key].Layout == dialect.SequentialAsBinary
+	})
+}
+
+// viewsAmong returns an expression for the number of views that a query may read: a
+// view's columns may be expressions, which are not in the text.
+func viewsAmong(p *rewrite.Plan) string {
+	schemas, tables := p.Relations()
+	text := "(SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_TYPE LIKE '%VIEW' AND TABLE_SCHEMA IN (DATABASE()"
+	for _, s := range schemas {
+		text += ", " + nameLiteral(s)
+	}
+	text += ") AND TABLE_NAME IN ("
+	for i, t := range tables {
+		if i > 0 {
+			text += ", "
+		}
+		text += nameLiteral(t)
+	}
+	return text + "))"
+}
+
+// nameLiteral returns a name as a string that is read alike under each sql_mode.
+func nameLiteral(name string) string { return "_utf8mb4 X'" + hex.EncodeToString([]byte(name)) + "'" }

@@ -1,0 +1,150 @@
+package keysource
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
+)
+
+// RowSource is a [Source] whose keys an engine can count up for the rows of a query.
+type RowSource interface {
+	Source
+
+	// RowPrefix returns what all keys of one statement have in common, and the number
+	// from which the engine counts on: the key of a row is the prefix and behind it a
+	// greater number of 48 bits, highest byte first. No other key of the source, made
+	// before or after, has this prefix. The number is random and below 2⁴⁷, so that as
+	// many rows fit.
+	//
+	//	            prefix                               number
+	//	string      24 characters of a UUID, or 14       12 hexadecimal digits, of
+	//	            of a ULID                            a ULID in upper case
+	//	binary      bytes 0 to 9, 20 hexadecimal digits  6 bytes
+	//	sequential  bytes 8, 9, 6, 7 and 0 to 5, as      4 bytes, the lower 32 bits, and
+	//	_at_end     the server stores them, likewise     the upper 16, in front of it
+	//
+	// It fails as Next does.
+	RowPrefix(ctx context.Context, l dialect.Layout) (prefix string, before int64, err error)
+}
+
+var (
+	_ RowSource = (*UUIDv7)(nil)
+	_ RowSource = (*ULID)(nil)
+	_ RowSource = (*COMB)(nil)
+)
+
+// RowPrefix implements [RowSource]: each key has a tick of its own, and so has a
+// statement.
+func (s *UUIDv7) RowPrefix(ctx context.Context, l dialect.Layout) (prefix string, before int64, err error) {
+	key, err := s.Key16(ctx, l)
+	if err != nil {
+		return "", 0, err
+	}
+	prefix, before = rowPrefix(key, l)
+	return prefix, before, nil
+}
+
+// RowPrefix implements [RowSource]. The statement takes a millisecond for itself.
+func (s *COMB) RowPrefix(_ context.Context, l dialect.Layout) (prefix string, before int64, err error) {
+	var random [combTailSize]byte
+	if err := s.rand.fill(random[:]); err != nil {
+		return "", 0, err
+	}
+	milli, err := s.ownMilli()
+	if err != nil {
+		return "", 0, err
+	}
+	var key [16]byte
+	tail := newCombTail(random[:], l)
+	tail.lay(&key, milli)
+	prefix, before = rowPrefix(key, l)
+	return prefix, before, nil
+}
+
+// ownMilli returns a time that no other key has, in milliseconds since the epoch.
+func (s *COMB) ownMilli() (int64, error) {
+	unix := s.clock.read() >> tickBits
+	now := unix + s.epoch.unixMilli()
+	for {
+		last := s.last.Load()
+		own := max(now, last+1)
+		if now < 0 || own >= maxMilli {
+			return 0, clockError(unix)
+		}
+		if s.last.CompareAndSwap(last, own+1) {
+			return own, nil
+		}
+	}
+}
+
+// RowPrefix implements [RowSource]. The statement takes a millisecond for itself: the
+// next keys of one would be greater by less than it has rows.
+func (s *ULID) RowPrefix(ctx context.Context, l dialect.Layout) (prefix string, before int64, err error) {
+	if l == dialect.SequentialAtEnd {
+		return "", 0, anchor.Endf("%w: a ulid with %s", ErrLayout, l)
+	}
+	var seed [seedSize]byte
+	if err := s.rand.fill(seed[:]); err != nil {
+		return "", 0, err
+	}
+	for {
+		now := s.clock.read()
+		if now < 0 {
+			return "", 0, clockError(now >> tickBits)
+		}
+		key, taken, err := s.takeMilli(now, seed[:])
+		if err != nil {
+			return "", 0, err
+		}
+		if taken {
+			if l == dialect.SequentialAsBinary {
+				prefix, before = rowPrefix(key.bytes(), l)
+				return prefix, before, nil
+			}
+			return key.text()[:ulidLen-tailDigits], int64(key.lo & maxBefore), nil
+		}
+		if err := s.clock.wait(ctx, now, key.milli<<tickBits-borrowCap); err != nil {
+			return "", 0, err
+		}
+	}
+}
+
+// takeMilli takes the next millisecond that has no key yet, and no later key gets one of
+// it. It takes none that is too far ahead of now.
+func (s *ULID) takeMilli(now int64, seed []byte) (key ulid, taken bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key = ulid{milli: -1}.next(max(now>>tickBits, s.last.milli+1), seed)
+	switch {
+	case key.milli<<tickBits-now > borrowCap:
+		return key, false, nil
+	case key.milli >= maxMilli:
+		return ulid{}, false, clockError(key.milli)
+	}
+	s.last = ulid{key.milli, 1<<16 - 1, 1<<64 - 1} // behind which is the next millisecond
+	return key, true, nil
+}
+
+const (
+	tailDigits = 12        // of the number of a row, in hexadecimal
+	maxBefore  = 1<<47 - 1 // the greatest number to count on from
+	prefixSize = 16 - 48/8 // bytes in front of it
+)
+
+// rowPrefix returns the prefix of a layout that has the first bytes of key, and the
+// number of its last ones.
+func rowPrefix(key [16]byte, l dialect.Layout) (prefix string, before int64) {
+	before = int64(binary.BigEndian.Uint64(key[8:]) & maxBefore)
+	switch l {
+	case dialect.SequentialAsBinary:
+		return hex.EncodeToString(key[:prefixSize]), before
+	case dialect.SequentialAtEnd:
+		stored := [prefixSize]byte{key[8], key[9], key[6], key[7]}
+		copy(stored[4:], key[:6])
+		return hex.EncodeToString(stored[:]), before
+	}
+	return dialect.Text(key)[:36-tailDigits], before
+}
