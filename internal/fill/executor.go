@@ -42,7 +42,7 @@ func (x *execution) choose(ctx context.Context) error {
 		return (&transactional{x: x, needs: needs, within: &countedWithin{x: x, stored: -1}}).choose(ctx)
 	}
 	var counted *insertSelect
-	if err := x.conn.countsKeys(ctx, x.plan); err != nil {
+	if err := countsKeys(ctx, x.conn, x.plan); err != nil {
 		return err
 	}
 	if x.plan.Counts() {

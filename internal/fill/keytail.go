@@ -19,13 +19,13 @@ import (
 
 // countsKeys returns a refusal where the server cannot make the keys of a plan. An error
 // is the driver's own.
-func (c *Conn) countsKeys(ctx context.Context, p *rewrite.Plan) error {
+func countsKeys(ctx context.Context, c *Conn, p *rewrite.Plan) error {
 	n := &p.Dialect().Numbering
 	switch {
 	case !p.Tails() || c.DB.Detached:
 		return nil
 	case n.Tails.Major > 0 && callsLater(p):
-		return c.isLater(ctx, p)
+		return isLater(ctx, c, p)
 	case !n.Carries || c.logsRows && !p.Merges():
 		return nil
 	}
@@ -54,7 +54,7 @@ func (c *Conn) countsKeys(ctx context.Context, p *rewrite.Plan) error {
 }
 
 // isLater returns a refusal where the server is older than what keys call.
-func (c *Conn) isLater(ctx context.Context, p *rewrite.Plan) error {
+func isLater(ctx context.Context, c *Conn, p *rewrite.Plan) error {
 	n := &p.Dialect().Numbering
 	version := c.DB.ServerVersion.Load()
 	if version == nil {
