@@ -154,7 +154,8 @@ func (a *archive) lookup(tb testing.TB, d *dialect.Dialect) rewrite.Lookup {
 
 // parseTarget reads "orders key=id:integer columns=id,name fill=missing,null"; a
 // key is :session when it is an integer that wants the session, :counted when
-// the rows of a query are numbered, :decimal when they are and it is text. scope=a,b
+// the rows of a query are numbered, :decimal when they are and it is text, :uuidv7 when
+// the rows of a query get a prefix and a number. scope=a,b
 // behind a key names the columns that it is numbered within.
 func parseTarget(d *dialect.Dialect, text string) (*rewrite.Target, error) {
 	words := strings.Fields(text)
@@ -167,9 +168,12 @@ func parseTarget(d *dialect.Dialect, text string) (*rewrite.Target, error) {
 			column, kind, _ := strings.Cut(value, ":")
 			t.Keys = append(t.Keys, rewrite.Key{
 				Column:  d.Fold(column, false),
-				Integer: kind != "" && kind != "decimal", Session: kind == "session",
+				Integer: kind != "" && kind != "decimal" && kind != "uuidv7", Session: kind == "session",
 				Counted: kind == "counted" || kind == "decimal",
 			})
+			if kind == "uuidv7" {
+				t.Keys[len(t.Keys)-1].Tail = d.Numbering.Tails.Of(d.DefaultLayout, false)
+			}
 		case "scope":
 			k := &t.Keys[len(t.Keys)-1]
 			for c := range strings.SplitSeq(value, ",") {
@@ -216,6 +220,10 @@ func testKeys(p *rewrite.Plan, h rewrite.Holes) [][]driver.Value {
 	n := 0
 	for i, draw := range p.Draws {
 		k := &p.Inserts[draw.Insert].Target.Keys[draw.Key]
+		if k.Tail != "" && p.Inserts[draw.Insert].Query != nil {
+			keys[i] = k.TailValues("01a22267-d7c9-75bd-80cd-", 42019999999999, h.Counts[i])
+			continue
+		}
 		for range h.Counts[i] {
 			n++
 			if p.Inserts[draw.Insert].Query != nil {

@@ -31,6 +31,7 @@ type goldenKey struct {
 	column           string
 	integer, session bool
 	decimal          bool // an integer that goes as text
+	tail             bool // rows of a query get a prefix and a number
 	scope            []string
 }
 
@@ -52,7 +53,7 @@ func goldenTargets(a *txtar.Archive) ([]goldenTarget, error) {
 			switch name {
 			case "key":
 				column, kind, _ := strings.Cut(value, ":")
-				t.keys = append(t.keys, goldenKey{column: column, integer: kind != "", session: kind == "session", decimal: kind == "decimal"})
+				t.keys = append(t.keys, goldenKey{column: column, integer: kind != "" && kind != policy.KindUUIDv7, tail: kind == policy.KindUUIDv7, session: kind == "session", decimal: kind == "decimal"})
 			case "scope":
 				t.keys[len(t.keys)-1].scope = strings.Split(value, ",")
 			case "columns":
@@ -98,7 +99,7 @@ func goldenLookup(d *dialect.Dialect, targets []goldenTarget) rewrite.Lookup {
 				scope = append(scope, d.Fold(c, false))
 			}
 			t.Keys = append(t.Keys, rewrite.Key{
-				Scope: scope, Column: d.Fold(k.column, false), Integer: k.integer && !k.decimal, Counted: k.integer, Session: k.session, Fill: rewrite.FillOn(g.fillBits()), Type: kind,
+				Tail: k.tailOn(d), Scope: scope, Column: d.Fold(k.column, false), Integer: k.integer && !k.decimal, Counted: k.integer, Session: k.session, Fill: rewrite.FillOn(g.fillBits()), Type: kind,
 			})
 		}
 		for _, c := range g.columns {
@@ -114,6 +115,14 @@ func goldenLookup(d *dialect.Dialect, targets []goldenTarget) rewrite.Lookup {
 	}
 }
 
+// tailOn returns the expression for a key of a query's row; "" for those that have none.
+func (k goldenKey) tailOn(d *dialect.Dialect) string {
+	if !k.tail {
+		return ""
+	}
+	return d.Numbering.Tails.Of(d.DefaultLayout, false)
+}
+
 // goldenOptions returns the targets as a policy: integers from stand-ins for
 // sequences, of which each begins elsewhere, UUIDs for the rest.
 func goldenOptions(d *dialect.Dialect, targets []goldenTarget, session bool) keyfill.Options {
@@ -125,7 +134,10 @@ func goldenOptions(d *dialect.Dialect, targets []goldenTarget, session bool) key
 	for _, g := range targets {
 		t := policy.Table{Fill: policy.Fill(g.fillBits()), Columns: g.columns}
 		for _, k := range g.keys {
-			key := policy.Key{Column: k.column, Source: policy.KindUUIDv7}
+			key := policy.Key{Column: k.column, Source: policy.KindUUIDv4} // which no row of a query gets here
+			if k.tail {
+				key.Source = policy.KindUUIDv7
+			}
 			if k.integer {
 				key.Source, key.InPlace = "", &policy.Source{Kind: policy.KindSequence}
 				key.LastInsertID = policy.LastInsertIDOff
