@@ -42,10 +42,9 @@ func TestExplainNewest(t *testing.T) {
 		{"postgres", "uuidv7", `INSERT INTO t (a, "id") WITH kf (c1) AS (SELECT a FROM u) SELECT kf.*, uuidv7() FROM kf`},
 		{"postgres", "uuidv4", `INSERT INTO t (a, "id") WITH kf (c1) AS (SELECT a FROM u) SELECT kf.*, gen_random_uuid() FROM kf`},
 		{"mariadb", "uuidv7", "INSERT INTO t (a, `id`) WITH kf (c1) AS (SELECT a FROM u) SELECT c1, UUID_v7() FROM kf"},
-		{"mysql", "uuidv7", ""},
-		{"sqlite", "uuidv7", ""},
-		{"postgres", "ulid", ""},
-		{"postgres", "{kind: uuidv7}, layout: binary", ""},
+		{"mysql", "uuidv4", ""},
+		{"sqlite", "uuidv4", ""},
+		{"postgres", "{kind: uuidv4}, layout: binary", ""},
 	} {
 		cfg, err := policy.Parse([]byte("version: 1\ndialect: " + tt.dialect + "\ntables: {t: {column: id, source: " + tt.source + "}}\n"))
 		if err != nil {

@@ -96,13 +96,14 @@ func refusedOf(t *testing.T, topic string, a *txtar.Archive, d *dialect.Dialect)
 	return sent
 }
 
-// uncountedOptions returns the targets as a policy without integers.
+// uncountedOptions returns the targets as a policy without integers, and without UUIDs
+// that are numbered.
 func uncountedOptions(d *dialect.Dialect, targets []goldenTarget) keyfill.Options {
 	o := goldenOptions(d, targets, false)
 	for _, t := range o.Policy.Tables {
 		for i := range t.Keys {
 			if t.Keys[i].InPlace != nil {
-				t.Keys[i] = policy.Key{Column: t.Keys[i].Column, Source: policy.KindUUIDv7}
+				t.Keys[i] = policy.Key{Column: t.Keys[i].Column, Source: policy.KindUUIDv4}
 			}
 		}
 	}

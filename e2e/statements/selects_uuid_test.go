@@ -3,7 +3,6 @@ package statements_test
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/e2e/internal/harness"
+	"github.com/keyfill/keyfill/internal/testturn"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
@@ -39,11 +39,10 @@ var rowKeyCells = append(slices.Clone(selectCells), []selectCell{
 	{name: "subquery", query: "INSERT INTO t (a, b) SELECT x.a, (SELECT MAX(b) FROM u) FROM (SELECT a FROM s WHERE a IN (SELECT a FROM u)) x"},
 	{name: "group and order", query: "INSERT INTO t (a, b) SELECT COUNT(*), b FROM s GROUP BY b ORDER BY COUNT(*) DESC"},
 	{name: "three under union all", query: "INSERT INTO t (a, b) SELECT a, ? FROM s UNION ALL SELECT a, b FROM u WHERE a > ? UNION ALL SELECT 1, ? FROM u", args: []any{"x", 1, "y"}},
-	{name: "no column list", query: "INSERT INTO l SELECT a, b FROM s"},
 	{name: "a division", query: "INSERT INTO t (a, b) SELECT a, a / 3 FROM s"},
 	{name: "a division under order", query: "INSERT INTO t (a, b) SELECT a, a / 3 FROM s ORDER BY a, b LIMIT 4"},
 	{name: "a division under group", query: "INSERT INTO t (a, b) SELECT a, SUM(a) / 7 FROM s GROUP BY a"},
-	{name: "a division under union all", query: "INSERT INTO t (a, b) SELECT a, a / 3.0 FROM s UNION ALL SELECT a, a / 7.0 FROM u"},
+	{name: "a division under union all", query: "INSERT INTO t (a, b) SELECT a, a / 3.0 FROM s UNION ALL SELECT a, a / 7.0 FROM u", on: "mariadb sqlite"},
 	{name: "of a view", query: "INSERT INTO t (a, b) SELECT a, b FROM third ORDER BY a DESC LIMIT 5"},
 	{name: "hexadecimal", query: "INSERT INTO t (a, b) SELECT 0x41, b FROM s LIMIT 3", on: "mariadb sqlite"},
 	{name: "rollup", query: "INSERT INTO t (a, b) SELECT COUNT(*), b FROM s GROUP BY b WITH ROLLUP", on: "mariadb"},
@@ -59,24 +58,20 @@ func TestSelectUUID(t *testing.T) {
 		createSelectTables(t, s)
 		harness.Exec(t, s.Raw, "CREATE VIEW third AS SELECT a, a / 3 AS b FROM s")
 		test := t
-		for _, k := range rowKeys {
+		for _, k := range testturn.Some(t, rowKeys, 3) {
 			typ := map[string]string{"mariadb": k.mariadb, "postgres": k.postgres, "sqlite": k.sqlite}[s.Dialect.Name]
 			t.Run(k.kind+"/"+strings.ReplaceAll(typ, "/", ""), func(t *testing.T) {
-				for _, drop := range []string{"t", "l", "l0"} {
-					harness.Exec(t, s.Raw, "DROP TABLE IF EXISTS "+drop)
-				}
-				harness.Must(t, s.Raw, "CREATE TABLE t (id "+typ+" NOT NULL PRIMARY KEY, a INT, b VARCHAR(20), d DATE, e INT, f VARCHAR(20))",
-					"CREATE TABLE l (a INT, b VARCHAR(20))", "CREATE TABLE l0 (a INT, b VARCHAR(20))")
+				harness.Must(t, s.Raw, "DROP TABLE t", "CREATE TABLE t (id "+typ+" NOT NULL PRIMARY KEY, a INT, b VARCHAR(20), d DATE, e INT, f VARCHAR(20))")
 				config := &policy.Config{Tables: map[string]policy.Table{"t": {
-					Column: "id", Columns: []string{"id", "a", "b", "d", "e", "f"}, Layout: k.layout, InPlace: &policy.Source{Kind: k.kind},
+					Column: "id", Layout: k.layout, InPlace: &policy.Source{Kind: k.kind},
 				}}}
 				db, _ := s.Open(test, config) // to close it would end a database in memory
 				for _, c := range rowKeyCells {
-					if c.on != "" && !strings.Contains(c.on, s.Dialect.Name) || strings.Contains(c.query, "INTO l ") {
+					if c.on != "" && !strings.Contains(c.on, s.Dialect.Name) {
 						continue
 					}
 					for _, form := range []string{"direct", "prepared", "transaction"} {
-						t.Run(c.name+"/"+form, func(t *testing.T) { tryRowKeys(t, s, db, c, form, k.kind) })
+						t.Run(c.name+"/"+form, func(t *testing.T) { tryRowKeys(t, s, db, c, form, k.kind, typ) })
 					}
 				}
 				rowKeysInOrder(t, s, db)
@@ -86,7 +81,7 @@ func TestSelectUUID(t *testing.T) {
 }
 
 // tryRowKeys executes a cell twice, and beside it by the raw driver into t0.
-func tryRowKeys(t *testing.T, s *harness.Scratch, db *sql.DB, c selectCell, form, kind string) {
+func tryRowKeys(t *testing.T, s *harness.Scratch, db *sql.DB, c selectCell, form, kind, typ string) {
 	harness.Must(t, s.Raw, "DELETE FROM t", "DELETE FROM t0")
 	query := s.Placeholders(c.query)
 	plain := strings.NewReplacer("INTO t ", "INTO t0 ", "FROM t ", "FROM t0 ", "t.a", "t0.a").Replace(query)
@@ -99,15 +94,12 @@ func tryRowKeys(t *testing.T, s *harness.Scratch, db *sql.DB, c selectCell, form
 		ctx, rec := keyfill.Record(context.Background())
 		got, err := harness.SendOnce(ctx, db, form, query, c.args)
 		if err != nil {
-			if errors.Is(err, rewrite.ErrCarried) && c.name == "rollup" {
-				return // COUNT(*) survives, but ROLLUP may give a BIT
-			}
 			t.Fatal(err)
 		}
 		if n, m := affected(t, got), affected(t, want); n != m {
 			t.Errorf("%d rows affected, want %d", n, m)
 		}
-		if keys := rec.Keys("t"); len(keys) != 0 {
+		if keys := rec.Keys("t"); len(keys) != 0 && !strings.Contains(c.query, "(VALUES") {
 			t.Errorf("%v are recorded, which nothing tells", keys)
 		}
 	}
@@ -116,13 +108,14 @@ func tryRowKeys(t *testing.T, s *harness.Scratch, db *sql.DB, c selectCell, form
 	if !slices.Equal(got, want) {
 		t.Errorf("stored %q, want %q", got, want)
 	}
-	checkRowKeys(t, s, kind, begun)
+	checkRowKeys(t, s, kind, typ, begun)
 }
 
 // checkRowKeys compares the keys of t with what the kind promises.
-func checkRowKeys(t *testing.T, s *harness.Scratch, kind string, begun time.Time) {
+func checkRowKeys(t *testing.T, s *harness.Scratch, kind, typ string, begun time.Time) {
 	t.Helper()
-	rows, err := s.Raw.Query("SELECT id FROM t")
+	// pgx keeps the types of a text's columns.
+	rows, err := s.Raw.Query("SELECT id FROM t /* " + typ + " */")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,4 +171,29 @@ func rowKeysInOrder(t *testing.T, s *harness.Scratch, db *sql.DB) {
 	if got := harness.IntegersOf(t, s.Raw, "SELECT a FROM t ORDER BY id"); !slices.IsSortedFunc(got, func(a, b int64) int { return int(b - a) }) {
 		t.Errorf("in the order of the keys: %d", got)
 	}
+}
+
+// TestSelectUUIDRefused: what may store another value, or would give replicas other keys,
+// is refused, and nothing is stored.
+func TestSelectUUIDRefused(t *testing.T) {
+	t.Parallel()
+	s := harness.MySQLDefault.Scratch(t)
+	createSelectTables(t, s)
+	harness.Must(t, s.Raw, "DROP TABLE t", "CREATE TABLE t (id UUID PRIMARY KEY, a INT, b VARCHAR(20), d DATE)",
+		"CREATE VIEW third AS SELECT a, a / 3 AS b FROM s", "CREATE VIEW `it's` AS SELECT a, b FROM s")
+	db, _ := s.Open(t, harness.FillID("t", policy.Table{InPlace: &policy.Source{Kind: policy.KindUUIDv7}}))
+	for _, query := range []string{
+		"SELECT DISTINCT a, a / 3 FROM s", "SELECT a, a / 3 FROM s UNION SELECT a, b FROM u", "SELECT DISTINCT a, b FROM third",
+		"SELECT DISTINCT x.a, x.b FROM s y JOIN `it's` x ON x.a = y.a", "SELECT DISTINCT a, b FROM (SELECT a, SUM(a) AS b FROM s GROUP BY a) x",
+		"SELECT a, b FROM third UNION SELECT a, b FROM u", "SELECT a, AVG(a) FROM s GROUP BY a WITH ROLLUP",
+	} {
+		_, err := db.Exec("INSERT INTO t (a, b) " + query)
+		harness.RefusedFor(t, query, err, rewrite.ErrCarried)
+	}
+	if n := harness.Count(t, s.Raw, "SELECT COUNT(*) FROM t"); n != 0 {
+		t.Errorf("%d rows", n)
+	}
+	harness.Exec(t, db, "INSERT INTO t (a, b) SELECT DISTINCT a, CAST(a / 3 AS CHAR) FROM s")
+	_, err := db.Exec("INSERT INTO t (a, b) SELECT ROW_COUNT(), b FROM s")
+	harness.RefusedFor(t, "the question for the log would change ROW_COUNT()", err, rewrite.ErrReadsCount)
 }
