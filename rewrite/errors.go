@@ -40,9 +40,6 @@ const (
 	// ErrOrder is returned when the ORDER BY of a query decides which rows are stored,
 	// and cannot be kept where the engine numbers them.
 	ErrOrder Reason = "select_order"
-	// ErrCarried is returned when the rows of a query can only be numbered in a
-	// temporary table, in which one of its values may become another.
-	ErrCarried Reason = "select_value"
 	// ErrOldServer is returned when the rows come from a query and the server
 	// cannot number them.
 	ErrOldServer Reason = "old_server"
@@ -169,7 +166,6 @@ var texts = map[Reason]string{
 	ErrSelectSeveral:     "the rows come from a query, which another statement of the text may change after its rows were counted: send the INSERT alone, name the key column and select its values, or run a migration through the driver without keyfill",
 	ErrSet:               "a value of the row is a set, so that several rows would be stored: write the INSERT with SELECT in the place of VALUES, without DEFAULT and without the key column",
 	ErrOrder:             "the query's ORDER BY decides which of its rows are stored, and cannot be kept where the engine numbers them: order by columns of its select list, or name the key column and select its values",
-	ErrCarried:           "the query has DISTINCT, UNION or ROLLUP, and numbering its rows may change a value that is neither a column nor a literal, or a view's: write CAST(x AS CHAR) or CAST(x AS DECIMAL(20,10)) for it, or name the key column and select its values",
 	ErrOldServer:         "the rows come from a query, which this server cannot number (MySQL can from 8.0, MariaDB from 10.2, SQLite from 3.38, keys of 16 bytes from 3.41): name the key column and select its values",
 	ErrStatementLog:      "the rows come from a query, and replicas would number them otherwise because binlog_format is not ROW: set it to ROW, or name the key column and select its values",
 	ErrSeveral:           "another statement of the text may change how the INSERT is read, or whether it runs: send it alone",

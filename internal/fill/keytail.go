@@ -43,7 +43,7 @@ func countsKeys(ctx context.Context, c *Conn, p *rewrite.Plan) error {
 	}
 	if p.Merges() && reason == "" {
 		if views, ok := session.IntegerOf(row[len(n.Server)]); !ok || views > 0 {
-			reason = rewrite.ErrCarried
+			reason = rewrite.ErrSelectValues
 		}
 	}
 	if reason != "" {

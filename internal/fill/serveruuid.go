@@ -20,7 +20,7 @@ import (
 // could not make, with the server's functions for its keys. It is the plan that there
 // is where the server has none. An error is the driver's own.
 func (on *planner) byServerUUID(ctx context.Context, p *rewrite.Plan) (*rewrite.Plan, error) {
-	refused := p.Action == rewrite.Refuse && (p.Refusal.Reason == rewrite.ErrSelect || p.Refusal.Reason == rewrite.ErrCarried)
+	refused := p.Action == rewrite.Refuse && (p.Refusal.Reason == rewrite.ErrSelect || p.Refusal.Reason == rewrite.ErrSelectValues)
 	if !refused && !p.Tails() || !on.hasFunctions(p) || on.conn.DB.Detached ||
 		p.Reads()&rewrite.ReadsCount != 0 { // which the question would change
 		return p, nil

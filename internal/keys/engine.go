@@ -90,7 +90,7 @@ func (e *Engine) Plan(query string) *rewrite.Plan {
 // each function that makes UUIDs for the rows of a query. An execution asks its server.
 func (e *Engine) NewestPlan(query string) *rewrite.Plan {
 	p := e.Plan(query)
-	refused := p.Action == rewrite.Refuse && (errors.Is(p.Refusal, rewrite.ErrSelect) || errors.Is(p.Refusal, rewrite.ErrCarried))
+	refused := p.Action == rewrite.Refuse && (errors.Is(p.Refusal, rewrite.ErrSelect) || errors.Is(p.Refusal, rewrite.ErrSelectValues))
 	if !refused && !p.Tails() || e.detached || p.Reads()&rewrite.ReadsCount != 0 {
 		return p
 	}
