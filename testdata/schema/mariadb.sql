@@ -16,3 +16,5 @@ CREATE TABLE names (name text);
 CREATE TABLE coupons (code varchar(50) PRIMARY KEY, url text);
 CREATE TABLE ours (c1 varchar(50), c2 varchar(50));
 CREATE TABLE words (start varchar(50), minus varchar(50), n int);
+CREATE TABLE marks (id char(36) PRIMARY KEY, title varchar(50), body varchar(50));
+CREATE TABLE labels (title varchar(50), body varchar(50), id char(36) PRIMARY KEY);

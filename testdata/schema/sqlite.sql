@@ -15,3 +15,5 @@ CREATE TABLE names (name text);
 CREATE TABLE coupons (code varchar(50) PRIMARY KEY, url text);
 CREATE TABLE ours (c1 varchar(50), c2 varchar(50));
 CREATE TABLE words (start varchar(50), minus varchar(50), n int);
+CREATE TABLE marks (id text PRIMARY KEY, title text, body text);
+CREATE TABLE labels (title text, body text, id text PRIMARY KEY);
