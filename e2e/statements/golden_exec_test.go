@@ -372,6 +372,11 @@ func (j *judge) inline(c goldenCase, args []any) (goldenStored, error) {
 		keys := make([][]driver.Value, len(p.Draws))
 		for i, d := range p.Draws {
 			t := p.Inserts[d.Insert].Target
+			if key := &t.Keys[d.Key]; key.Tail != "" && p.Inserts[d.Insert].Query != nil {
+				n++
+				keys[i] = key.TailValues("eeeeeeee-0000-7000-8000-", int64(n)<<32, h.Counts[i])
+				continue
+			}
 			k := handKey{t.Table, t.Keys[d.Key].Column, t.Keys[d.Key].Integer, 500_000_000}
 			for range h.Counts[i] {
 				n++
