@@ -84,6 +84,9 @@ func (p *parser) readQuery(s *queryFacts) {
 		p.advance()
 	}
 	s.brackets = depth
+	if depth > 0 && p.isWord("with") {
+		p.withInBrackets(s)
+	}
 	if p.isWord("select") {
 		p.listedSelect(s)
 	}
@@ -117,25 +120,47 @@ func (p *parser) readQuery(s *queryFacts) {
 // apartWords are words of a query whose lists give other rows than it has.
 var apartWords = newWordSet("union except intersect minus rollup cube grouping procedure into")
 
+// withInBrackets moves past the WITH clause of a query that stands in brackets. It has
+// facts of its own, as in surveyWith.
+func (p *parser) withInBrackets(s *queryFacts) {
+	clause := queryFacts{unsure: s.unsure}
+	var d definitions
+	for depth := 0; !p.atEnd() && depth >= 0 && !d.end(p, depth); p.advance() {
+		p.surveyed(&clause, &depth)
+	}
+	s.take(&clause)
+}
+
+// take takes over what holds for the whole statement from the facts of a WITH clause.
+func (s *queryFacts) take(clause *queryFacts) {
+	s.unsure = clause.unsure
+	if clause.reason != "" {
+		s.refuse(clause.reason)
+	}
+}
+
 // surveyWith surveys a WITH clause in front of the INSERT, or a part of one. What
 // its definitions change where the engine has such is changed by the count, too, and
-// undone.
+// undone. The clause has facts of its own, of which s takes over what holds for the
+// whole statement: its brackets and set operations are not those of the query.
 func (p *parser) surveyWith(s *queryFacts, w with) {
 	if w.empty() {
 		return
 	}
+	clause := queryFacts{unsure: s.unsure}
 	q := &parser{scanner: scanner{d: p.d, q: p.q[:w.end], pos: w.start}}
 	q.read()
 	depth := 0
 	for q.advance(); q.tok.kind != tokEnd; q.advance() {
 		if depth == 0 && p.d.Grammar.Copy && q.isPunct('(') && q.changes() {
-			s.unsure = true
-			s.open.open('(')
+			clause.unsure = true
+			clause.open.open('(')
 			depth++
 			continue
 		}
-		q.surveyed(s, &depth)
+		q.surveyed(&clause, &depth)
 	}
+	s.take(&clause)
 }
 
 func (s *queryFacts) refuse(reason Reason) {

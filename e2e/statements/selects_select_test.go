@@ -45,6 +45,8 @@ var selectCells = []selectCell{
 	{name: "with on both sides", query: "WITH x (p) AS (SELECT a FROM s) INSERT INTO t (a) WITH y (q) AS (SELECT p FROM x WHERE p > 2) SELECT q FROM y", on: "postgres sqlite"},
 	{name: "recursive", query: "INSERT INTO t (a) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50) SELECT i FROM n", doubtful: true},
 	{name: "brackets", query: "INSERT INTO t (a, b) (SELECT a, b FROM s)", on: "mariadb postgres"},
+	{name: "brackets behind a union", query: "WITH m AS (SELECT 1 UNION SELECT 2) INSERT INTO t (a, d) (SELECT 1, '2026-01-01' FROM s)", on: "postgres"},
+	{name: "with in brackets", query: "INSERT INTO t (a, d) (WITH x AS (SELECT 1 UNION SELECT 2) SELECT ?, '2026-01-01' FROM s)", args: []any{4}, on: "postgres"},
 	{name: "from itself", query: "INSERT INTO t (a, b) SELECT a, b FROM t UNION ALL SELECT a, b FROM s"},
 	{name: "literals", query: "INSERT INTO t (a, b, d) SELECT 7, 'x', NULL FROM s"},
 	{name: "literal of the column's type", query: "INSERT INTO t (a, d) SELECT a, '2020-02-03' FROM s"},

@@ -30,6 +30,7 @@ var withSelects = []struct {
 	{"WITH p AS (INSERT INTO parents (a) VALUES ($1), ($2) RETURNING id) INSERT INTO children (a, parent) SELECT $3, id FROM p RETURNING id", []any{"p", "q", "c"}, 2, 2},
 	{"WITH p AS (INSERT INTO parents (id, a) VALUES ($1, 'p'), (DEFAULT, 'q') RETURNING id), c AS (INSERT INTO children (a, parent) SELECT s.a, p.id FROM p, s RETURNING id) SELECT count(*) FROM c", []any{nil}, 2, 6},
 	{"WITH p AS (INSERT INTO parents (a) SELECT a FROM s RETURNING id, a), c AS (INSERT INTO children (a, parent) SELECT a, id FROM p RETURNING id) SELECT count(*) FROM c", nil, 3, 3},
+	{"WITH m AS (INSERT INTO parents (a) VALUES ('p')) INSERT INTO children (a) (SELECT a FROM s) RETURNING id", nil, 1, 3},
 	{"WITH a AS (SELECT 'x' AS x), c AS (WITH b AS (SELECT x FROM a) INSERT INTO children (a) SELECT x FROM b WHERE x <> $1 RETURNING id), p AS (INSERT INTO parents (a) VALUES ($2) RETURNING id) SELECT count(*) FROM c", []any{"y", "p"}, 1, 1},
 }
 
