@@ -228,7 +228,7 @@ func TestRefused(t *testing.T) {
 	d := &fakeDriver{strength: contexts}
 	cfg := config("sqlite")
 	db := open(t, d, cfg)
-	const query = "INSERT INTO t (a) SELECT 1"
+	const query = "INSERT INTO t (a) SELECT b FROM u"
 	for name, err := range map[string]error{
 		"Exec":    second(db.Exec(query)),
 		"Query":   second(db.Query(query)),

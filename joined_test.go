@@ -400,6 +400,8 @@ func TestJoinedExplained(t *testing.T) {
 		"INSERT INTO t (a) VALUES (1); COMMIT":                       rewrite.ErrTogether.Error(),
 		"INSERT INTO t (a) SELECT b FROM s":                          "",
 		"INSERT OR IGNORE INTO t (a) SELECT b FROM s":                rewrite.ErrTogether.Error(),
+		"INSERT INTO t (a) SELECT 1":                                 "",
+		"INSERT INTO t (a) SELECT 1 WHERE NOT EXISTS (SELECT 1)":     "",
 	} {
 		ex, err := explain.By(x).Explain(query)
 		if err != nil || ex.Reason != want || (ex.Action == "refuse") != (want != "") {

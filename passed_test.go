@@ -203,7 +203,7 @@ func TestCountedTogether(t *testing.T) {
 						return
 					}
 				}
-				if _, err := db.Exec("INSERT INTO t2 (a) SELECT ?", i); !errors.Is(err, rewrite.ErrSelect) {
+				if _, err := db.Exec("INSERT INTO t2 (a) SELECT b FROM u WHERE c = ?", i); !errors.Is(err, rewrite.ErrSelect) {
 					t.Errorf("an INSERT that cannot be filled: %v", err)
 				}
 			}

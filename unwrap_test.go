@@ -55,7 +55,7 @@ func TestRawExec(t *testing.T) {
 		if _, err := s.Exec([]driver.Value{int64(1), "x"}); err != nil {
 			return err
 		}
-		_, err = dc.(driver.Execer).Exec("INSERT INTO t (a) SELECT 1", nil)
+		_, err = dc.(driver.Execer).Exec("INSERT INTO t (a) SELECT b FROM u", nil)
 		if !errors.Is(err, rewrite.ErrSelect) {
 			t.Errorf("an INSERT that cannot be filled: %v", err)
 		}

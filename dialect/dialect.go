@@ -240,7 +240,11 @@ type Grammar struct {
 	Merge        bool   // MERGE
 	Dual         bool   // FROM dual gives one row
 	RowFunctions bool   // a function that a SELECT without FROM calls may give several rows
-	TypedRows    bool   // VALUES in the place of a table take no types from the columns they are assigned to
+	TypedRows    bool   // VALUES in the place of a table, and SELECT under UNION ALL, take no types from the columns they are assigned to
+
+	// SelectedBytes is how 16 bytes, for which % stands, are written in a select list so
+	// that they stay the same; "" where they do by themselves.
+	SelectedBytes string
 
 	// StatementSettings are the settings, in lower case, that SET STATEMENT … FOR may
 	// give to an INSERT without a change of the rows that it stores; nil where there is no such

@@ -53,6 +53,8 @@ var mysql = Dialect{
 		PrepareText:    true,
 		Blocks:         true,
 		Routines:       []string{"procedure", "function", "trigger", "event", "package"},
+		Dual:           true,
+		SelectedBytes:  "CAST(% AS BINARY(16))",
 	},
 	// The greatest unsigned integer, so that it fails whether a number is signed
 	// or not: 8.4 manual, section 13.1.7, "Out-of-Range and Overflow Handling".

@@ -253,7 +253,7 @@ func TestCompileUpdatePart(t *testing.T) {
 
 // Every refusal is an error of its cause that names table and place.
 func TestRefusal(t *testing.T) {
-	p := compile(t, dialect.PostgreSQL(), "INSERT INTO orders (a) SELECT 1")
+	p := compile(t, dialect.PostgreSQL(), "INSERT INTO orders (a) SELECT b FROM u")
 	var err error = p.Refusal
 	if !errors.Is(err, rewrite.ErrSelect) || p.Refusal.Table != "orders" || p.Refusal.Column != "id" || p.Refusal.Offset != 23 {
 		t.Errorf("the refusal is %#v", p.Refusal)

@@ -34,7 +34,8 @@
 //	body    = ( VALUES | VALUE ) row { "," row }
 //	        | DEFAULT VALUES
 //	        | SET column "=" value { "," column "=" value }
-//	        | a query, which the engine numbers: see [Query]
+//	        | select { UNION ALL select }, where each has no FROM, and so is a row
+//	        | any other query, which the engine numbers: see [Query]
 //	row     = [ ROW ] "(" [ value { "," value } ] ")"
 //	value   = any tokens with balanced brackets and no comma outside of them
 //	ctes    = name AS "(" insert ")" in PostgreSQL, and any query
@@ -80,7 +81,10 @@
 //
 // # Rows of a query
 //
-// How many keys an INSERT … SELECT takes is not known from its text. Where the
+// A SELECT without FROM, or FROM DUAL, is a row as one of VALUES is, and gets its key
+// as one more item. Its WHERE may leave it out: [Insert].Conditional.
+//
+// How many keys any other INSERT … SELECT takes is not known from its text. Where the
 // source counts, the query becomes a common table expression, the engine adds its
 // row numbers to a first key, and [Plan.Count] gives the query for how many there
 // are. Where the engine has a function that makes such a key, it is called for

@@ -126,7 +126,7 @@ func (c *Cache) Check() error {
 
 // TooLong returns the words of the sets that are too long to be found in them.
 func TooLong() (words []string) {
-	for _, s := range []*wordSet{builtins, bracketWords, notCalls, queryEnds, listEnds, surveyWords, statementWords, skipWords} {
+	for _, s := range []*wordSet{builtins, bracketWords, notCalls, queryEnds, listEnds, surveyWords, statementWords, skipWords, rowClauses, otherClauses, selectModifiers, scalarFunctions} {
 		for w := range s.words {
 			if len(w) > maxBuiltin {
 				words = append(words, w)
@@ -145,6 +145,9 @@ func TooLong() (words []string) {
 
 // Hopeless is hopeless.
 func Hopeless(d *dialect.Dialect, query string) bool { return hopeless(d, query) }
+
+// Selects reports whether the rows of an INSERT are SELECTs.
+func (in *Insert) Selects() bool { return in.selects }
 
 // Same is same.
 func (pl *Plan) Same(o *Plan) bool { return pl.same(o) }

@@ -104,7 +104,7 @@ func unseen(p *rewrite.Plan, query string) bool {
 		return true
 	}
 	return slices.ContainsFunc(p.Inserts, func(in rewrite.Insert) bool {
-		return in.Query != nil || slices.ContainsFunc(in.Target.Keys, func(k rewrite.Key) bool {
+		return in.Query != nil || in.Selects() || slices.ContainsFunc(in.Target.Keys, func(k rewrite.Key) bool {
 			return k.Fill&(rewrite.FillNull|rewrite.FillZero) == 0
 		})
 	})

@@ -6,7 +6,7 @@ import "slices"
 type Insert struct {
 	Target    *Target
 	Offset    int      // of the verb, in bytes
-	Rows      int      // VALUES rows; 1 for SET and DEFAULT VALUES; -1 when not known
+	Rows      int      // rows of VALUES, or SELECTs that are each a row; 1 for SET and DEFAULT VALUES; -1 when not known
 	Conflict  Conflict // what the engine does with a row that is there already
 	Returning bool     // the statement gives rows back
 
@@ -58,6 +58,10 @@ type Insert struct {
 	// text decides.
 	Branched bool
 
+	// Conditional says that a condition of the text may leave a row out, as in SELECT …
+	// WHERE. Conflict is ConflictSkip where nothing else may leave one out or replace it.
+	Conditional bool
+
 	// Worked says that a key in the INSERT is an expression with an @ in it, which
 	// is a name to options of drivers that rewrite the query.
 	Worked bool
@@ -66,6 +70,7 @@ type Insert struct {
 	// elsewhere.
 	Query *Query
 
+	selects  bool       // its rows are SELECTs
 	end      int        // of its text
 	assigned bool       // the update part assigns something
 	sure     bool       // the Idiom runs whenever the update part does
@@ -81,7 +86,7 @@ type Conflict uint8
 // What may happen to a row that is there already.
 const (
 	ConflictError   Conflict = iota // the statement fails
-	ConflictSkip                    // the row is left out: IGNORE, DO NOTHING; with OR FAIL all after it too
+	ConflictSkip                    // the row is left out: IGNORE, DO NOTHING, a condition of its SELECT; with OR FAIL all after it too
 	ConflictReplace                 // the old row goes: REPLACE
 	ConflictUpdate                  // the old row is changed: DO UPDATE, ON DUPLICATE KEY UPDATE
 
@@ -254,7 +259,21 @@ func (p *parser) insert() {
 	if in.end = p.prev; in.Explained {
 		in.explicit = nil
 	}
+	in.condition()
 	p.note(in, m)
+}
+
+// condition settles what becomes of rows that a condition may leave out.
+func (in *insertState) condition() {
+	if !in.conditional {
+		return
+	}
+	switch in.Conflict {
+	case ConflictError:
+		in.Conflict, in.Conditional = ConflictSkip, true
+	case ConflictReplace:
+		in.Conditional = true
+	}
 }
 
 // makeRoom makes room for what is found of the first INSERT that is read.

@@ -149,7 +149,7 @@ func (p *parser) branch(m *branches) Reason {
 		return reason
 	}
 	switch {
-	case in.Rows != 1:
+	case in.Rows != 1, in.selects:
 		return ErrMultiTable
 	case !p.isAny("into", "when", "else", "log", "select"):
 		return ErrGrammar

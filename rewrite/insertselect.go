@@ -97,6 +97,9 @@ func (p *parser) query(in *insertState, reason Reason) Reason {
 	if in.lacksScope(missing) {
 		return ErrScope
 	}
+	if p.selectRows(in, columns, missing) {
+		return ""
+	}
 	for _, k := range missing {
 		if !in.Target.Keys[k].byEngine() {
 			return ErrSelect

@@ -14,6 +14,8 @@ type insertState struct {
 	merged   bool   // it is of a MERGE, which takes no sets
 	linked   bool   // the table is behind a database link
 
+	conditional bool // a condition of a SELECT may leave a row out
+
 	// overruled says why the engine would take another key than the filled one;
 	// overruledAt is the token that makes the engine take it.
 	overruled   Reason

@@ -80,6 +80,8 @@ func (a answer) proven(affected int64) (o outcome, open bool) {
 		return outcomeUnknown, a.x.ownConflicts()
 	case a.in.Conflict == rewrite.ConflictReplace && rows == 1 && affected > 0:
 		return outcomeStored, false
+	case a.in.Conditional && a.in.Conflict == rewrite.ConflictSkip && affected == rows:
+		return outcomeStored, false // each row has met its condition
 	}
 	return outcomeUnknown, true
 }
@@ -96,10 +98,16 @@ func (a answer) byCount(affected int64) outcome {
 			return outcomeStored // or it had failed
 		}
 	case rewrite.ConflictReplace:
-		if a.in.Rows == 1 {
+		switch {
+		case a.in.Conditional && affected == 0:
+			return outcomeNotStored
+		case a.in.Rows == 1 && !a.in.Conditional:
 			return outcomeStored
 		}
 	case rewrite.ConflictSkip:
+		if affected == 0 && a.x.plan.Dialect().Family == dialect.FamilySQLServer {
+			return outcomeUnknown // SET NOCOUNT may be ON
+		}
 		return countedSkip(a.in, affected)
 	case rewrite.ConflictUpdate:
 		return a.countedUpsert(affected)

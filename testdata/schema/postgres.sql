@@ -26,3 +26,4 @@ CREATE TABLE ours (c1 varchar(50), c2 varchar(50));
 CREATE TABLE words (start varchar(50), minus varchar(50), n int);
 CREATE TABLE marks (id uuid PRIMARY KEY, title text, body text);
 CREATE TABLE labels (title text, body text, id uuid PRIMARY KEY);
+CREATE FUNCTION shout(t text) RETURNS text LANGUAGE sql AS 'SELECT upper(t)';
