@@ -35,7 +35,8 @@ const (
 	ErrSelectSeveral Reason = "select_several"
 	// ErrSet is returned when the only row of VALUES calls a function that returns a
 	// set, so that it is stored as several rows, beside DEFAULT or a value in the
-	// key's place; and when the engine finds such a call.
+	// key's place; and when the engine finds such a call there or in a SELECT without
+	// FROM.
 	ErrSet Reason = "set"
 	// ErrOrder is returned when the ORDER BY of a query decides which rows are stored,
 	// and cannot be kept where the engine numbers them.
@@ -164,7 +165,7 @@ var texts = map[Reason]string{
 	ErrSelectForm:        "the rows come from a query that cannot be numbered exactly (it changes data or variables, is read by ON DUPLICATE KEY UPDATE, or has * beside values without a type): name the key column and select its values",
 	ErrSelectValues:      "the rows come from a query that the engine numbers in a temporary table, and there this value may become another one, as a quotient of integers loses digits: cast it to its column's type, as in CAST(a / b AS DECIMAL(20,10)), name the key column and select its values, or on MariaDB give the key AUTO_INCREMENT, which needs no temporary table",
 	ErrSelectSeveral:     "the rows come from a query, which another statement of the text may change after its rows were counted: send the INSERT alone, name the key column and select its values, or run a migration through the driver without keyfill",
-	ErrSet:               "a value of the row is a set, so that several rows would be stored: write the INSERT with SELECT in the place of VALUES, without DEFAULT and without the key column",
+	ErrSet:               "a value of the row is a set, so that several rows would be stored: write INSERT … SELECT x FROM f() AS x, without DEFAULT and without the key column",
 	ErrOrder:             "the query's ORDER BY decides which of its rows are stored, and cannot be kept where the engine numbers them: order by columns of its select list, or name the key column and select its values",
 	ErrOldServer:         "the rows come from a query, which this server cannot number (MySQL can from 8.0, MariaDB from 10.2, SQLite from 3.38, keys of 16 bytes from 3.41): name the key column and select its values",
 	ErrStatementLog:      "the rows come from a query, and replicas would number them otherwise because binlog_format is not ROW: set it to ROW, or name the key column and select its values",

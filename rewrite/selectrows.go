@@ -46,7 +46,7 @@ func (p *parser) selectRows(in *insertState, columns []string, missing []int) bo
 	s := selectRows{width: width, numbers: true}
 	for _, k := range missing {
 		key := &in.Target.Keys[k]
-		s.numbers = s.numbers && (key.Counted || key.Function != "")
+		s.numbers = s.numbers && key.byEngine()
 	}
 	if !p.rowQuery(&s) || s.facts.reason != "" || !p.carries(&s, in, missing) {
 		*p = start
@@ -156,7 +156,7 @@ func (p *parser) rowUnion(s *selectRows, depth int) bool {
 func (p *parser) selectRow(s *selectRows) (ordered, ok bool) {
 	p.advance()
 	p.accept("all")
-	if p.isIn(selectModifiers) {
+	if p.isIn(listModifiers) {
 		return false, false
 	}
 	for n := 1; ; n++ {
@@ -226,8 +226,8 @@ var (
 	otherClauses = newWordSet("from where group having window for lock procedure into intersect except minus start connect model qualify")
 )
 
-// selectModifiers are words between SELECT and its list. ALL is not among them.
-var selectModifiers = newWordSet(`distinct distinctrow unique top straight_join high_priority sql_small_result sql_big_result
+// listModifiers are words between SELECT and its list. ALL is not among them.
+var listModifiers = newWordSet(`distinct distinctrow unique top straight_join high_priority sql_small_result sql_big_result
 	sql_buffer_result sql_no_cache sql_cache sql_calc_found_rows`)
 
 // rowItem reads one item of a select list, and reports whether it is one value.

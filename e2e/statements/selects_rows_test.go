@@ -220,3 +220,53 @@ func plainKey(key string) string {
 	}
 	return strings.ToLower(strings.ReplaceAll(key, "-", ""))
 }
+
+// TestSelectRowLeftOut: a row that its condition leaves out is not stored, says Record, and
+// LastInsertId is 0. Its key is a gap, and RETURNING gives none.
+func TestSelectRowLeftOut(t *testing.T) {
+	t.Parallel()
+	harness.Each(t, harness.Engines, func(t *testing.T, s *harness.Scratch) {
+		harness.Must(t, s.Raw, "CREATE TABLE t (id BIGINT PRIMARY KEY, a INT)")
+		source := &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Block: 10}
+		db, _ := s.Open(t, harness.FillID("t", policy.Table{InPlace: source, LastInsertID: policy.LastInsertIDResult}))
+		query := s.Placeholders("INSERT INTO t (a) SELECT ? WHERE NOT EXISTS (SELECT 1 FROM t WHERE a = ?)")
+		var keys []int64
+		for i, want := range []struct {
+			value   int
+			outcome keyfill.Outcome
+		}{{1, keyfill.Stored}, {1, keyfill.NotStored}, {2, keyfill.Stored}} {
+			ctx, rec := keyfill.Record(context.Background())
+			res, err := db.ExecContext(ctx, query, want.value, want.value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			key := rec.Keys("t")[0]
+			id, err := res.LastInsertId()
+			stored := key.Key.(int64)
+			keys = append(keys, stored)
+			if want.outcome == keyfill.NotStored {
+				stored = 0
+			}
+			if err != nil || id != stored || key.Outcome != want.outcome {
+				t.Errorf("%d: LastInsertId is %d, %v; Record tells %v of %v; want %v", i, id, err, key.Outcome, key.Key, want.outcome)
+			}
+		}
+		if keys[1] != keys[0]+1 || keys[2] != keys[1]+1 {
+			t.Errorf("the keys are %v", keys)
+		}
+		ctx, rec := keyfill.Record(context.Background())
+		rows, err := db.QueryContext(ctx, query+" RETURNING id", 1, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+			t.Error("RETURNING gives a row that is not stored")
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+		if k := rec.Keys("t")[0]; k.Outcome != keyfill.NotStored {
+			t.Errorf("behind RETURNING Record tells %v", k.Outcome)
+		}
+	})
+}
