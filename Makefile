@@ -66,7 +66,8 @@
 #	                    a server does
 #	make corpus         what becomes of the SQL statements in CORPUS=folder, judged by
 #	                    parsers that know nothing of keyfill; CORPUSFLAGS=-speed for how
-#	                    long they take to compile
+#	                    long they take to compile. Of the INSERTs of applications it prints
+#	                    how many are refused, by dialect and source
 #	make suites         the test suites of other projects at fixed versions from the module
 #	                    proxy, plain and filled, and whether the same tests fail:
 #	                    SUITES='gorp|xorm' for some of them. KEYFILL_SUITES_OUTPUT=folder
@@ -110,8 +111,9 @@ SOAKROWS  ?= 10000000
 SOAKGALERA ?= 60s
 SOAKROLLING ?= 10m
 SOAKSTORES ?= .
-# Files <dialect>.*.jsonl with lines {"id": …, "sql": …}; flags of judge/main.go,
-# such as -select=98, the bar for INSERT … SELECT.
+# Files <dialect>.*.jsonl with lines {"id": …, "sql": …}, and applications.*.jsonl, whose
+# lines say their "dialect"; flags of judge/main.go, such as -select=98, the bar for
+# INSERT … SELECT, and -refused-uuids=1, the bar for INSERTs of applications.
 CORPUS      ?= ../shared/corpus
 CORPUSFLAGS ?=
 # Of what "make bench", "make profiles" and "make layouts" measure. The figures go to RESULTS as JSON;

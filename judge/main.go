@@ -28,6 +28,7 @@ type options struct {
 	integers                            bool
 	speed                               bool
 	bars                                report.Bars
+	refused                             map[string]float64 // by source: of applications' INSERTs, in percent, at most
 }
 
 func main() {
@@ -43,7 +44,10 @@ func main() {
 	flag.Float64Var(&o.bars.Values, "values", 99.5, "percent to fill of INSERTs with columns and rows")
 	flag.Float64Var(&o.bars.Several, "several", 99.5, "percent to fill of such INSERTs in texts of several statements")
 	flag.Float64Var(&o.bars.Query, "select", 98, "percent to fill of INSERT … SELECT with columns")
+	refusedUUIDs := flag.Float64("refused-uuids", 0, "percent of applications' INSERTs that may be refused with uuidv7; 0 asks for nothing")
+	refusedIntegers := flag.Float64("refused-integers", 0, "the same with sequence")
 	flag.Parse()
+	o.refused = map[string]float64{"uuidv7": *refusedUUIDs, "sequence": *refusedIntegers}
 	passed, err := run(os.Stdout, &o)
 	switch {
 	case err != nil:
@@ -60,15 +64,23 @@ func run(w io.Writer, o *options) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	passed := true
+	passed, judged := true, false
 	var reports []*report.Report
 	for _, f := range files {
 		statements, err := f.Read()
 		if err != nil {
 			return false, err
 		}
+		if f.Applications {
+			ok, err := applications(w, o, f, statements)
+			if err != nil {
+				return false, err
+			}
+			passed, judged = passed && ok, true
+			continue
+		}
 		for _, d := range f.Dialects {
-			if o.dialects != "" && !strings.Contains(","+o.dialects+",", ","+d+",") {
+			if !o.takes(d) {
 				continue
 			}
 			if o.speed {
@@ -90,7 +102,62 @@ func run(w io.Writer, o *options) (bool, error) {
 			passed = false
 		}
 	}
-	return passed && (o.speed || len(reports) > 0), nil
+	return passed && (o.speed || judged || len(reports) > 0), nil
+}
+
+// takes reports whether a dialect is asked for.
+func (o *options) takes(dialect string) bool {
+	return o.dialects == "" || strings.Contains(","+o.dialects+",", ","+dialect+",")
+}
+
+// applications prints how many INSERTs of applications are refused, by dialect and source.
+// It reports whether none of the answers is wrong and the bars are passed. MariaDB has the
+// statements of MySQL, which count once.
+func applications(w io.Writer, o *options, f corpus.File, statements []corpus.Statement) (bool, error) {
+	if o.speed {
+		return true, nil
+	}
+	passed := true
+	for _, source := range []struct{ name, policy string }{{"uuidv7", trial.UUIDs}, {"sequence", trial.Integers}} {
+		all := &report.Refusals{Source: source.name}
+		for _, d := range f.Dialects {
+			mine := corpus.Of(d, statements)
+			if len(mine) == 0 || !o.takes(d) {
+				continue
+			}
+			r, err := refusals(w, o, d, source.name, source.policy, mine)
+			if err != nil {
+				return false, err
+			}
+			passed = r.Print(w, "applications, "+d, o.examples, 0) && passed && r.Wrong == 0
+			if d != "mariadb" {
+				all.AddAll(r)
+			}
+		}
+		passed = all.Print(w, "applications", 0, o.refused[source.name]) && passed
+	}
+	return passed, nil
+}
+
+// refusals judges the INSERTs of applications in one dialect, with one source.
+func refusals(w io.Writer, o *options, dialectName, source, policy string, statements []corpus.Statement) (r *report.Refusals, err error) {
+	court, err := trial.New(dialectName, policy)
+	if err != nil {
+		return nil, err
+	}
+	defer closing(court, &err)
+	r = &report.Refusals{Source: source}
+	for _, s := range statements {
+		v := court.Try(s.SQL)
+		r.Add(s.ID, v)
+		if v.Wrong != "" {
+			_, _ = fmt.Fprintf(w, "  wrong: %s %s\n", s.ID, v.Wrong)
+		}
+		if s.ID == o.show {
+			_, _ = fmt.Fprintf(w, "%s\n%s\n\n%s\n\n%+v\n\n", s.ID, s.SQL, court.Answer(s.SQL), v)
+		}
+	}
+	return r, nil
 }
 
 // measure measures the statements in one dialect, with either kind of key.

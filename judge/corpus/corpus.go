@@ -1,7 +1,8 @@
 // Package corpus reads files of SQL statements: JSON Lines, an object a line
 // with the fields id, sql and kind, and others that are not read. The file
 // "<dialect>.jsonl" or "<dialect>.<anything>.jsonl" holds the statements of a
-// dialect.
+// dialect. "applications.<anything>.jsonl" holds INSERTs of applications, of which
+// each names its dialect.
 package corpus
 
 import (
@@ -19,6 +20,15 @@ type Statement struct {
 	ID   string `json:"id"`
 	SQL  string `json:"sql"`
 	Kind string `json:"kind"` // a guess of who collected it
+
+	// Dialect is the word that a file's name begins with where the statements of a
+	// dialect have a file of their own; "" there.
+	Dialect string `json:"dialect"`
+}
+
+// Of returns the statements of applications that run in a dialect.
+func Of(dialect string, statements []Statement) []Statement {
+	return slices.DeleteFunc(slices.Clone(statements), func(s Statement) bool { return !slices.Contains(dialects[s.Dialect], dialect) })
 }
 
 // dialects are the dialects that a file's name stands for.
@@ -36,7 +46,13 @@ var dialects = map[string][]string{
 type File struct {
 	Path     string
 	Dialects []string
+
+	// Applications says that each statement names its dialect.
+	Applications bool
 }
+
+// applications is what the name of a file of applications' INSERTs begins with.
+const applications = "applications"
 
 // Files returns the files of a folder, by their names. It fails when there is
 // none.
@@ -49,11 +65,15 @@ func Files(folder string) ([]File, error) {
 	var files []File
 	for _, path := range paths {
 		name, _, _ := strings.Cut(filepath.Base(path), ".")
+		if name == applications {
+			files = append(files, File{Path: path, Dialects: []string{"mysql", "mariadb", "postgres", "sqlite", "sqlserver", "oracle"}, Applications: true})
+			continue
+		}
 		d := dialects[name]
 		if d == nil {
 			return nil, fmt.Errorf("corpus: %s: the name does not begin with a dialect's", path)
 		}
-		files = append(files, File{path, d})
+		files = append(files, File{Path: path, Dialects: d})
 	}
 	if len(files) == 0 {
 		return nil, fmt.Errorf("corpus: no *.jsonl in %s", folder)

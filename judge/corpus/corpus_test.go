@@ -34,9 +34,32 @@ func TestFiles(t *testing.T) {
 		t.Errorf("dialects are %v, want %v", files[0].Dialects, want)
 	}
 	got, err := files[0].Read()
-	want := []corpus.Statement{{"1", "SELECT 1", "other"}, {"2", "SELECT\n2", ""}}
+	want := []corpus.Statement{{ID: "1", SQL: "SELECT 1", Kind: "other"}, {ID: "2", SQL: "SELECT\n2"}}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("Read = %v, %v, want %v", got, err, want)
+	}
+}
+
+// TestApplications: each statement of applications is for the dialects that it names.
+func TestApplications(t *testing.T) {
+	files, err := corpus.Files(write(t, map[string]string{
+		"applications.own.jsonl": `{"id": "1", "dialect": "mysql", "sql": "SELECT 1"}` + "\n" + `{"id": "2", "dialect": "postgres", "sql": "SELECT 2"}`,
+	}))
+	if err != nil || len(files) != 1 || !files[0].Applications {
+		t.Fatalf("Files = %v, %v", files, err)
+	}
+	all, err := files[0].Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dialect, want := range map[string]string{"mysql": "1", "mariadb": "1", "postgres": "2", "sqlite": ""} {
+		got := ""
+		for _, s := range corpus.Of(dialect, all) {
+			got += s.ID
+		}
+		if got != want {
+			t.Errorf("Of(%q) = %q, want %q", dialect, got, want)
+		}
 	}
 }
 

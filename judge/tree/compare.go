@@ -153,10 +153,18 @@ func (c *comparison) insert(a, b *Insert, wrap Wrap) error {
 	if becameQuery(a, b) {
 		return c.set(a, b, at)
 	}
-	if a.Form == Query {
-		return c.query(a, b, at)
+	if a.Form != Query {
+		return c.rows(a, b, at, wrap)
 	}
-	return c.rows(a, b, at, wrap)
+	if keys, ok := selected(a.Source, b.Source); ok && len(keys) > 0 && at == len(b.Columns)-1 && sameNodes(a.With, b.With) {
+		for _, k := range keys {
+			if err := c.key(k); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return c.query(a, b, at)
 }
 
 // rows takes the keys out of the rows of b and compares what is left.

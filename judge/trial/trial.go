@@ -217,7 +217,7 @@ func (c *Court) filled(query string, ex *explain.Explanation, text, checked *tre
 	if err != nil {
 		q = &checker.Query{Text: query}
 	}
-	if q.Text != query && hasQuery(text) {
+	if q.Text != query && hasQuery(text) && ex.Rows == nil { // else its SELECTs are rows
 		text, checked, judge = c.read(q.Text)
 	}
 	if judge == Parser && c.parse != nil {
@@ -253,11 +253,28 @@ func (c *Court) filled(query string, ex *explain.Explanation, text, checked *tre
 		return fmt.Errorf("checker: %w", err)
 	}
 	for _, n := range f.Queries {
-		if err := checker.Numbered(c.dialect, n, q); err != nil {
+		if err := c.numbered(query, n, q); err != nil {
 			return fmt.Errorf("checker: %w", err)
 		}
 	}
 	return c.slots(f, ex)
+}
+
+// numbered says whether an INSERT … SELECT is numbered as it has to be. q is the query of
+// the text, if it has one: else the statements are read one by one.
+func (c *Court) numbered(query string, n tree.Numbered, q *checker.Query) error {
+	err := checker.Numbered(c.dialect, n, q)
+	statements, split := checker.Split(c.dialect, query)
+	if err == nil || split != nil || len(statements) < 2 {
+		return err
+	}
+	for _, s := range statements {
+		one, failed := checker.QueryOf(c.dialect, s)
+		if failed == nil && checker.Numbered(c.dialect, n, one) == nil {
+			return nil
+		}
+	}
+	return err
 }
 
 // hasQuery reports whether the rows of an INSERT come from a query.
