@@ -63,6 +63,11 @@ func behindSelect(items []item) []item {
 			return items[i+1:]
 		case items[i].open == '(' && len(items[i].group) > 0 && (items[i].group[0].is("SELECT") || items[i].group[0].open == '('):
 			return behindSelect(items[i].group)
+		case items[i].open == '(' && len(items[i].group) > 0 && items[i].group[0].is("WITH"):
+			group := items[i].group
+			if at := slices.IndexFunc(group, func(i item) bool { return i.is("SELECT") }); at >= 0 {
+				return group[at+1:] // behind its definitions, which stand in brackets
+			}
 		}
 	}
 	return nil
