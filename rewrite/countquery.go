@@ -44,10 +44,9 @@ func (pl *Plan) Count(insert int, args []driver.NamedValue, h Holes, keys [][]dr
 	return pl.about(insert, selects, "", args, h, keys)
 }
 
-// Doubts returns the columns of the query of an INSERT, from 0, whose values survive
-// only if they are integers: see [Query.Survives]. It is nil where more is in doubt, or
-// nothing.
-func (pl *Plan) Doubts(insert int) []int { return pl.Inserts[insert].Query.doubts }
+// Doubts returns the columns of the query of an INSERT whose values may not survive: see
+// [Query.Survives]. It is nil where more is in doubt, or nothing.
+func (pl *Plan) Doubts(insert int) []Doubt { return pl.Inserts[insert].Query.doubts }
 
 // Columns is [Plan.Count] for the columns of the query, without a row.
 func (pl *Plan) Columns(insert int, args []driver.NamedValue, h Holes, keys [][]driver.Value) (string, []driver.NamedValue) {

@@ -43,14 +43,14 @@ type Query struct {
 	order   ordering // what it is ordered by outside of its expression
 	values  bool     // it is a row of VALUES, which SELECT is to stand in front of
 	lifts   []lift
-	suffix  string // what the query needs behind it
-	counted bool   // a key is a number; else all are made by functions or have tails
-	tailed  bool   // a key has a tail
-	merged  bool   // the query is a common table expression, whose rows are numbered
-	implied bool   // the INSERT has no column list
-	given   given  // where the engine is given the first number
-	changes int    // the offset of the first value that may not survive
-	doubts  []int  // the columns that survive if they are integers; nil: more is in doubt
+	suffix  string  // what the query needs behind it
+	counted bool    // a key is a number; else all are made by functions or have tails
+	tailed  bool    // a key has a tail
+	merged  bool    // the query is a common table expression, whose rows are numbered
+	implied bool    // the INSERT has no column list
+	given   given   // where the engine is given the first number
+	changes int     // the offset of the first value that may not survive
+	doubts  []Doubt // the columns that may not survive; nil: more is in doubt
 }
 
 // span is a piece of the text.

@@ -46,7 +46,7 @@ func (p *parser) selectRows(in *insertState, columns []string, missing []int) bo
 	s := selectRows{width: width, numbers: true}
 	for _, k := range missing {
 		key := &in.Target.Keys[k]
-		s.numbers = s.numbers && key.byEngine()
+		s.numbers = s.numbers && (key.Counted || key.Function != "")
 	}
 	if !p.rowQuery(&s) || s.facts.reason != "" || !p.carries(&s, in, missing) {
 		*p = start

@@ -463,11 +463,8 @@ func (e *carriedExpr) called() carried {
 	case e.isIn(carriedTimes):
 		return e.behind(carriedAlone)
 	}
-	c := carriedUnknown
-	if e.mayChange() && !e.isWord("extract") {
-		c = carriedAlone // a stored function, whose result has a type of its own
-	}
-	return e.behind(c)
+	e.behind(carriedUnknown)
+	return carriedUnknown
 }
 
 // behind moves past a call, of which c is known whatever its arguments are.
@@ -588,12 +585,37 @@ func (e *carriedExpr) cast() carried {
 // expression.
 var feeding = newWordSet("from join straight_join lateral as union all distinct except intersect minus")
 
+// Doubt is a column of a query whose value may be another one after a temporary table. It
+// is the same if the engine says that it is an integer.
+type Doubt struct {
+	Column int // from 0
+
+	// Call says that it is the result of a stored function, which is the same but for
+	// the types FLOAT, BIT and YEAR.
+	Call bool
+}
+
+// isStored reports whether an item is a call of a stored function and nothing else but an
+// alias.
+func isStored(d *dialect.Dialect, item string) bool {
+	e := newCarriedExpr(d, item)
+	if e.tok.kind != tokWord || !e.mayChange() || e.isWord("extract") {
+		return false
+	}
+	e.behind(carriedAlone)
+	e.accept("as")
+	if e.tok.kind == tokWord || e.tok.kind == tokQuoted {
+		e.advance()
+	}
+	return e.tok.kind == tokEnd
+}
+
 // querySurvives reports whether no item of a query's lists may change in a temporary
 // table. The lists of derived tables and common table expressions are its own, since the
 // engine may merge them into it. Where one may change, offset is the place of the first
-// such item. doubts are the columns of the query that have one: if the engine says that
-// these are integers they survive all the same; nil if other items may change too.
-func (p *parser) querySurvives(q span) (offset int, doubts []int, ok bool) {
+// such item. doubts are the columns of the query that have one, nil if other items may
+// change too.
+func (p *parser) querySurvives(q span) (offset int, doubts []Doubt, ok bool) {
 	e := newCarriedExpr(p.d, p.q[:q.end])
 	e.pos = q.start
 	e.read()
@@ -638,7 +660,7 @@ func (p *parser) querySurvives(q span) (offset int, doubts []int, ok bool) {
 
 // listDoubts returns the items of the list of the SELECT here that may change, the place
 // of the first, and whether one stands for several columns.
-func (e *carriedExpr) listDoubts() (offset int, items []int, stars bool) {
+func (e *carriedExpr) listDoubts() (offset int, items []Doubt, stars bool) {
 	s := *e
 	s.advance()
 	for s.isIn(selectModifiers) {
@@ -653,7 +675,7 @@ func (e *carriedExpr) listDoubts() (offset int, items []int, stars bool) {
 				if items == nil {
 					offset = start
 				}
-				items = append(items, n)
+				items = append(items, Doubt{n, isStored(s.d, item)})
 			} else if star := newCarriedExpr(s.d, item); star.star() {
 				stars = true
 			}
@@ -666,7 +688,7 @@ func (e *carriedExpr) listDoubts() (offset int, items []int, stars bool) {
 			if items == nil {
 				offset = start
 			}
-			return offset, append(items, n), true
+			return offset, append(items, Doubt{Column: n}), true
 		case s.isPunct('('):
 			depth++
 		case s.isPunct(')'):

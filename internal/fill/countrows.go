@@ -65,8 +65,8 @@ func (s *insertSelect) countRows(ctx context.Context) error {
 }
 
 // keepsValues returns a refusal where the engine may change the values of a query while it
-// numbers its rows. Integers do not change: where the text leaves open whether a value is
-// one, the engine is asked.
+// numbers its rows. Integers do not change, and most results of stored functions: where the
+// text leaves open whether a value is one, the engine is asked.
 func keepsValues(ctx context.Context, x *execution) error {
 	r := x.plan.NotNumbered()
 	if r == nil {
@@ -84,12 +84,22 @@ func keepsValues(ctx context.Context, x *execution) error {
 	if err != nil {
 		return unlessOld(ctx, x.conn, x.plan, err)
 	}
-	for _, column := range x.plan.Doubts(0) {
-		if column >= len(types) || !isInteger(types[column]) {
+	for _, d := range x.plan.Doubts(0) {
+		if d.Column >= len(types) || !isInteger(types[d.Column]) && !(d.Call && isCarried(types[d.Column])) {
 			return r
 		}
 	}
 	return nil
+}
+
+// isCarried reports whether a temporary table has the same values in a column of the type
+// as a stored function returns.
+func isCarried(name string) bool {
+	switch name {
+	case "", "FLOAT", "BIT", "YEAR":
+		return false
+	}
+	return true
 }
 
 // isInteger reports whether the name of a type, as go-sql-driver/mysql gives it, is an
