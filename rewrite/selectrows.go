@@ -173,10 +173,11 @@ func (p *parser) selectRow(s *selectRows) (ordered, ok bool) {
 	if p.tok.kind == tokWord && p.tok.start == p.prev && p.isPart(p.q[p.prev-1]) {
 		return false, false
 	}
-	s.rows = append(s.rows, selectRow{p.prev, p.params.count})
-	if p.d.Grammar.Dual && p.accept("from") && !p.accept("dual") {
+	row := selectRow{p.prev, p.params.count}
+	if p.accept("from") && !(p.d.Grammar.Dual && p.accept("dual")) {
 		return false, false
 	}
+	s.rows = append(s.rows, row)
 	if p.isWord("where") {
 		s.conditional = s.conditional || !p.isTrueAlone()
 		if p.advance(); !p.rowClause(s) {
@@ -208,11 +209,11 @@ func (p *parser) rowClause(s *selectRows) bool {
 	for depth := 0; ; p.advance() {
 		switch {
 		case depth == 0 && (p.isPunct(')') || p.endsQuery(&s.facts, 0)):
-			return p.tok.start > begins
+			return p.tok.start > begins && !p.runsOn(span{begins, p.prev})
 		case p.atEnd(), p.tok.kind == tokError, p.tok.kind == tokExec:
 			return false
 		case depth == 0 && p.isIn(rowClauses) && !p.isNamed():
-			return p.tok.start > begins
+			return p.tok.start > begins && !p.runsOn(span{begins, p.prev})
 		case depth == 0 && p.isIn(otherClauses) && !p.isNamed():
 			return false
 		}
@@ -235,7 +236,7 @@ func (p *parser) rowItem(s *selectRows) bool {
 	start := p.tok.start
 	item := p.selectItem(&s.facts)
 	v := span{start, p.prev}
-	if item.star || p.tok.start == start || p.hasWindow(v) {
+	if item.star || p.tok.start == start || p.hasWindow(v) || p.runsOn(v) {
 		return false
 	}
 	if !p.d.Grammar.ValueSets || item.value.kind != tokEnd {
@@ -250,6 +251,34 @@ func (p *parser) hasWindow(v span) bool {
 	q := p.within(v)
 	for q.read(); q.tok.kind != tokEnd; q.advance() {
 		if q.isAny("over", "procedure", "lock", "bulk") {
+			return true
+		}
+	}
+	return false
+}
+
+// runsOn reports whether a part of a row holds words of another statement, in a text that
+// needs no semicolons: SELECT 1 SELECT 2, and the END of a block. [parser.followsQuery]
+// knows other words that begin one.
+func (p *parser) runsOn(v span) bool {
+	if !p.d.Grammar.NoSemicolon {
+		return false
+	}
+	cases, depth := 0, 0
+	q := p.within(v)
+	for q.read(); q.tok.kind != tokEnd; q.advance() {
+		switch {
+		case q.isPunct('('):
+			depth++
+		case q.isPunct(')'):
+			depth--
+		case depth > 0 || q.prev > 0 && q.q[q.prev-1] == '.':
+		case q.isWord("case"):
+			cases++
+		case q.isWord("end") && cases > 0:
+			cases--
+		case q.isAny("when", "then", "else") && cases > 0:
+		case q.isAny("select", "end", "when", "then", "else", "open", "close", "deallocate", "backup", "restore", "revert", "shutdown", "checkpoint"):
 			return true
 		}
 	}

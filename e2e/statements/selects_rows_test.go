@@ -14,6 +14,7 @@ import (
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/internal/testturn"
 	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
 )
 
 // rowValue is an expression that stands in a select list, with its arguments.
@@ -267,6 +268,38 @@ func TestSelectRowLeftOut(t *testing.T) {
 		}
 		if k := rec.Keys("t")[0]; k.Outcome != keyfill.NotStored {
 			t.Errorf("behind RETURNING Record tells %v", k.Outcome)
+		}
+	})
+}
+
+// TestSelectRowsJoined: SELECTs without FROM have numbers without gaps where the source
+// gives them in the INSERT's transaction. One with a condition that stores no row takes
+// no number, whether it is refused or not.
+func TestSelectRowsJoined(t *testing.T) {
+	t.Parallel()
+	harness.Each(t, harness.Engines, func(t *testing.T, s *harness.Scratch) {
+		harness.Must(t, s.Raw, "CREATE TABLE t (id BIGINT PRIMARY KEY, a INT)")
+		source := &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Transaction: policy.TransactionJoined}
+		db, _ := s.Open(t, harness.FillID("t", policy.Table{InPlace: source}))
+		for i, form := range []string{"direct", "transaction"} {
+			for _, query := range []string{
+				"INSERT INTO t (a) SELECT ?", "INSERT INTO t (a) SELECT 1 UNION ALL SELECT 2", "INSERT INTO t (a) VALUES (3)", "INSERT INTO t (a) SELECT 4 WHERE true",
+			} {
+				var args []any
+				if strings.Contains(query, "?") {
+					args = []any{i}
+				}
+				if _, err := harness.SendOnce(context.Background(), db, form, s.Placeholders(query), args); err != nil {
+					t.Fatalf("%s, %s: %v", form, query, err)
+				}
+				_, err := harness.SendOnce(context.Background(), db, form, "INSERT INTO t (a) SELECT 5 WHERE 1 = 0", nil)
+				if err != nil && !errors.Is(err, rewrite.ErrSelect) {
+					t.Errorf("%s, a row that is not there: %v", form, err)
+				}
+			}
+		}
+		if got, want := idsOf(t, s.Raw), []int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}; !slices.Equal(got, want) {
+			t.Errorf("stored %v, want %v", got, want)
 		}
 	})
 }
