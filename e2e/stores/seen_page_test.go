@@ -192,7 +192,7 @@ tables:
 		if err := tx.Commit(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := db.Exec("INSERT INTO t (a) SELECT 1"); err == nil {
+		if _, err := db.Exec("INSERT INTO t (a) SELECT a FROM t"); err == nil {
 			t.Error("an engine makes ULIDs")
 		}
 		awaitFinding(t, m, "table t", "1 INSERT could not be filled: select", func() {})
