@@ -152,5 +152,10 @@ func (c *Connector) Close() error {
 // Explain says what would become of a query by the options of the driver, for
 // package explain.
 func (d *wrappedDriver) Explain(query string) (explain.Explanation, error) {
-	return d.mount.one.Explain(query)
+	return d.mount.one.ExplainOn(query, [2]int{})
+}
+
+// ExplainOn is Explain for a version of the engine.
+func (d *wrappedDriver) ExplainOn(query string, version [2]int) (explain.Explanation, error) {
+	return d.mount.one.ExplainOn(query, version)
 }

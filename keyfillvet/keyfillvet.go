@@ -53,11 +53,15 @@ type Options struct {
 	// Dialect is the engine, such as mysql, where the policy names none.
 	Dialect string
 
+	// Server is the engine and its version that INSERTs are judged for, such as
+	// postgres@15; "" is the newest version.
+	Server string
+
 	// Dynamic says that keyfill/dynamic is told.
 	Dynamic bool
 }
 
-// Analyzer is [New] with no options. Its flags config, dialect and dynamic set them.
+// Analyzer is [New] with no options. Its flags config, dialect, server and dynamic set them.
 var Analyzer = New(Options{})
 
 // New returns an analyzer. Its flags are named after the options, whose values they have
@@ -76,6 +80,7 @@ func New(o Options) *analysis.Analyzer {
 	}
 	a.Flags.StringVar(&r.options.Config, "config", o.Config, "the policy `file` ($KEYFILL_CONFIG, else the nearest keyfill.yaml)")
 	a.Flags.StringVar(&r.options.Dialect, "dialect", o.Dialect, "the `engine`, where the policy names none")
+	a.Flags.StringVar(&r.options.Server, "server", o.Server, "the `engine@version` to decide for, such as postgres@15 (the newest)")
 	a.Flags.BoolVar(&r.options.Dynamic, "dynamic", o.Dynamic, "tell texts that are put together when the program runs")
 	return a
 }
@@ -144,5 +149,9 @@ func (r *runner) newJudge(file string) (*vet.Judge, error) {
 		return nil, err
 	}
 	c.Dialect = cmp.Or(c.Dialect, strings.TrimSpace(r.options.Dialect))
-	return vet.NewJudge(c)
+	server, err := vet.ParseServer(strings.TrimSpace(r.options.Server))
+	if err != nil {
+		return nil, err
+	}
+	return vet.NewJudgeOn(c, server)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 // vetFlags are the flags of keyfill vet.
 type vetFlags struct {
 	config, dialect string
+	server          string
 	asJSON, asSARIF bool
 	all, tests      bool
 	failOn          []string
@@ -41,6 +43,7 @@ func newVet() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&f.config, "config", "", "the policy `file` ($KEYFILL_CONFIG, else ./keyfill.yaml)")
 	flags.StringVar(&f.dialect, "dialect", "", "the `engine`, where the policy names none")
+	flags.StringVar(&f.server, "server", "", "the `engine@version` to decide for, such as postgres@15 (the newest)")
 	flags.BoolVar(&f.all, "all", false, "list every INSERT")
 	flags.BoolVar(&f.tests, "tests", false, "read files of tests too")
 	flags.BoolVar(&f.asJSON, "json", false, "print JSON, one INSERT or finding a line")
@@ -90,10 +93,14 @@ func (f *vetFlags) run(cmd *cobra.Command, patterns []string) error {
 	if err != nil {
 		return &codeError{exitUsage, err}
 	}
-	if _, err := joinDialect(cfg, f.dialect); err != nil {
+	server, err := vet.ParseServer(f.server)
+	if err != nil {
 		return &codeError{exitUsage, err}
 	}
-	judge, err := vet.NewJudge(cfg)
+	if _, err := joinDialect(cfg, cmp.Or(f.dialect, server.Dialect)); err != nil {
+		return &codeError{exitUsage, err}
+	}
+	judge, err := vet.NewJudgeOn(cfg, server)
 	if err != nil {
 		return &codeError{exitUsage, err}
 	}

@@ -82,6 +82,23 @@ type Explainer interface {
 // any other connector.
 func By(c driver.Connector) Explainer { return c.Driver().(Explainer) }
 
+// On is [By] for a version of the engine: its major and minor number.
+func On(c driver.Connector, version [2]int) Explainer {
+	return onVersion{c.Driver().(versioned), version}
+}
+
+// versioned explains queries for a version of the engine, the newest for two zeros.
+type versioned interface {
+	ExplainOn(query string, version [2]int) (Explanation, error)
+}
+
+type onVersion struct {
+	versioned
+	version [2]int
+}
+
+func (o onVersion) Explain(query string) (Explanation, error) { return o.ExplainOn(query, o.version) }
+
 // NoDatabase is a driver, and its connector, that connects to nothing. Package
 // keyfill opens no store for it and takes no worker's number, so that a policy
 // can be explained where its databases cannot be reached. The policy must name

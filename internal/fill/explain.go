@@ -14,17 +14,18 @@ import (
 // kept as far as its text tells.
 const reasonAtExecution = "decided at execution"
 
-// Explain says what would become of a query by the options of the driver.
-func (db *Database) Explain(query string) (explain.Explanation, error) {
-	return explained(db.Candidates[0], query)
+// ExplainOn says what would become of a query by the options of the driver, on a version
+// of the engine; two zeros are the newest.
+func (db *Database) ExplainOn(query string, version [2]int) (explain.Explanation, error) {
+	return explained(db.Candidates[0], query, version)
 }
 
-func explained(e *keys.Engine, query string) (explain.Explanation, error) {
+func explained(e *keys.Engine, query string, version [2]int) (explain.Explanation, error) {
 	ex := explain.Explanation{Action: rewrite.Pass.String(), SQL: query, Slots: []explain.Slot{}}
 	if rewrite.Concerns(e.Dialect, query)&rewrite.ConcernsInsert == 0 {
 		return ex, nil
 	}
-	p := e.NewestPlan(query)
+	p := e.PlanOn(query, version)
 	if p.Ambiguous() && p.Action != rewrite.Refuse {
 		p = p.Unsettled()
 	}
@@ -35,6 +36,13 @@ func explained(e *keys.Engine, query string) (explain.Explanation, error) {
 		return ex, nil
 	}
 	if p.Action == rewrite.Pass {
+		return ex, nil
+	}
+	if n := &e.Dialect.Numbering.Tails; p.Action == rewrite.Fill && callsLater(p) && keys.IsBefore(version, n.Major, n.Minor) {
+		p = p.Withheld(rewrite.ErrOldServer)
+		ex.Action = p.Action.String()
+		refusal(&ex, p.Refusal)
+		ex.Inserts = refusedBeside(p, ex)
 		return ex, nil
 	}
 	if reason := unsuitedByText(e, p, query); p.Action == rewrite.Fill && reason != "" {

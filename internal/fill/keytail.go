@@ -74,7 +74,7 @@ func isLater(ctx context.Context, c *Conn, p *rewrite.Plan) error {
 
 // callsLater reports whether an expression of a key calls what a later version has.
 func callsLater(p *rewrite.Plan) bool {
-	return slices.ContainsFunc(p.Draws, func(d rewrite.Draw) bool {
+	return p.Tails() && slices.ContainsFunc(p.Draws, func(d rewrite.Draw) bool {
 		return keys.TableOf(&p.Inserts[d.Insert]).KeyColumns[d.Key].Layout == dialect.SequentialAsBinary
 	})
 }

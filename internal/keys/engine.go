@@ -86,9 +86,10 @@ func (e *Engine) Plan(query string) *rewrite.Plan {
 	return p
 }
 
-// NewestPlan returns the plan of a query for the newest version of the engine, which has
-// each function that makes UUIDs for the rows of a query. An execution asks its server.
-func (e *Engine) NewestPlan(query string) *rewrite.Plan {
+// PlanOn returns the plan of a query for a version of the engine, which may have functions
+// that make UUIDs for the rows of a query; for two zeros, the newest version, which has
+// each of them. An execution asks its server.
+func (e *Engine) PlanOn(query string, version [2]int) *rewrite.Plan {
 	p := e.Plan(query)
 	refused := p.Action == rewrite.Refuse && (errors.Is(p.Refusal, rewrite.ErrSelect) || errors.Is(p.Refusal, rewrite.ErrSelectValues))
 	if !refused && !p.Tails() || e.detached || p.Reads()&rewrite.ReadsCount != 0 {
@@ -106,10 +107,17 @@ func (e *Engine) NewestPlan(query string) *rewrite.Plan {
 		made := t.Target
 		made.Keys = slices.Clone(made.Keys)
 		for i := range made.Keys {
-			made.Keys[i].Function = t.KeyColumns[i].EngineFunction(e.Dialect).Text
+			if f := t.KeyColumns[i].EngineFunction(e.Dialect); !IsBefore(version, f.Major, f.Minor) {
+				made.Keys[i].Function = f.Text
+			}
 		}
 		return &made
 	}, query)
+}
+
+// IsBefore reports whether a version is known, and older than another one.
+func IsBefore(version [2]int, major, minor int) bool {
+	return version != [2]int{} && (version[0] < major || version[0] == major && version[1] < minor)
 }
 
 // TransactionEffect returns what a text does to the transaction of its connection.

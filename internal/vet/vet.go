@@ -6,7 +6,7 @@
 //	findings := judge.Source(fset, source)
 //
 // Nothing is sent. What becomes of a text is what "keyfill explain" says of it, for the
-// newest version of the engine and as if the mode were fill.
+// newest version of the engine, or the one that is named, and as if the mode were fill.
 //
 // # Caveats
 //
@@ -17,6 +17,10 @@
 package vet
 
 import (
+	"cmp"
+	"strconv"
+	"strings"
+
 	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/anchor"
@@ -80,9 +84,49 @@ type Judge struct {
 
 var errNoDialect = anchor.New("policy", "keyfill: the policy names no dialect: say dialect: in it, or where the policy is named")
 
+// Server is an engine of a version, on which a judge decides.
+type Server struct {
+	Dialect string // "" for that of the policy
+	Version [2]int // major and minor; two zeros for the newest
+}
+
+var errServer = anchor.New("policy", "vet: a server is named by its engine and a version: write postgres@15, or mariadb@10.11")
+
+// ParseServer reads an engine with a version, such as postgres@15; "" is the newest version
+// of the policy's engine.
+func ParseServer(text string) (Server, error) {
+	if text == "" {
+		return Server{}, nil
+	}
+	name, version, found := strings.Cut(text, "@")
+	if _, err := dialect.ByName(name); err != nil {
+		return Server{}, err
+	}
+	s := Server{Dialect: name}
+	if !found {
+		return s, nil
+	}
+	major, minor, both := strings.Cut(version, ".")
+	var failed error
+	if s.Version[0], failed = strconv.Atoi(major); failed == nil && both {
+		s.Version[1], failed = strconv.Atoi(minor)
+	}
+	if failed != nil || s.Version[0] < 1 {
+		return Server{}, anchor.End(errServer)
+	}
+	return s, nil
+}
+
 // NewJudge returns the judge of a policy, which must name its dialect. It opens no
-// database.
-func NewJudge(c *policy.Config) (*Judge, error) {
+// database, and decides for the newest version of the engine.
+func NewJudge(c *policy.Config) (*Judge, error) { return NewJudgeOn(c, Server{}) }
+
+// NewJudgeOn is [NewJudge] for a server, whose dialect stands where the policy names none.
+func NewJudgeOn(c *policy.Config, s Server) (*Judge, error) {
+	c.Dialect = cmp.Or(c.Dialect, s.Dialect)
+	if s.Dialect != "" && c.Dialect != s.Dialect {
+		return nil, anchor.Lastf("policy", "keyfill: the policy is for %s, not for the server's %s: name the policy of that server", c.Dialect, s.Dialect)
+	}
 	if c.Dialect == "" {
 		return nil, anchor.End(errNoDialect)
 	}
@@ -98,5 +142,5 @@ func NewJudge(c *policy.Config) (*Judge, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Judge{explainer: explain.By(connector), dialect: d, policy: compiled}, nil
+	return &Judge{explainer: explain.On(connector, s.Version), dialect: d, policy: compiled}, nil
 }

@@ -316,6 +316,49 @@ func TestSource(t *testing.T) {
 	}
 }
 
+// TestServer: the version of the server decides which UUIDs the rows of a query get.
+func TestServer(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ server, source, action string }{
+		{"", "uuidv4", vet.Fill}, {"mariadb@11.7", "uuidv4", vet.Fill}, {"mariadb", "uuidv4", vet.Fill}, {"mariadb@10.11", "uuidv4", vet.Refuse},
+		{"mariadb@10.11", "uuidv7", vet.Fill}, {"postgres@15", "uuidv7", vet.Fill}, {"postgres@15", "uuidv4", vet.Fill}, {"postgres@12", "uuidv4", vet.Refuse},
+		{"sqlite@3.40", "{kind: uuidv7}, layout: binary", vet.Refuse}, {"sqlite@3.41", "{kind: uuidv7}, layout: binary", vet.Fill},
+		{"sqlite@3.40", "uuidv7", vet.Fill}, {"mysql@8", "uuidv4", vet.Refuse}, {"mysql@8.4", "ulid", vet.Fill},
+	} {
+		server, err := vet.ParseServer(tt.server)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dialect := "dialect: " + server.Dialect
+		if tt.server == "" {
+			dialect = "dialect: mariadb"
+		}
+		c, err := policy.Parse([]byte("version: 1\n" + dialect + "\ntables: {t: {column: id, source: " + tt.source + "}}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		j, err := vet.NewJudgeOn(c, server)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o, ok := j.Statement("INSERT INTO t (a) SELECT a FROM s"); !ok || o.Action != tt.action {
+			t.Errorf("%s, %s: %+v, want %s", tt.server, tt.source, o, tt.action)
+		}
+	}
+	for _, text := range []string{"postgres@", "postgres@x", "oracle11", "mysql@8.x", "@15", "mysql@0"} {
+		if s, err := vet.ParseServer(text); err == nil {
+			t.Errorf("%q is %+v", text, s)
+		}
+	}
+	c, err := policy.Parse([]byte("version: 1\ndialect: mysql\ntables: {t: {column: id}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := vet.NewJudgeOn(c, vet.Server{Dialect: "postgres"}); err == nil {
+		t.Error("a policy for MySQL is judged for PostgreSQL")
+	}
+}
+
 // TestNewJudge: a policy without a dialect is an error that says what to write.
 func TestNewJudge(t *testing.T) {
 	c, err := policy.Parse([]byte("version: 1\ntables: {orders: {column: id}}\n"))
