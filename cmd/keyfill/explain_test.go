@@ -21,7 +21,8 @@ tables:
   codes:  {column: code, source: ulid}
   numbers: {column: id, source: {kind: sequence}}
   pairs:  {keys: [{column: id}, {column: code, source: ulid}]}
-  lines:  {column: id, unsupported: unfilled}
+  lines:  {column: id, source: uuidv4, unsupported: unfilled}
+  sheets: {column: id, source: uuidv4}
 `
 
 // answer is a line of "explain --json".
@@ -140,8 +141,8 @@ func TestExplainJSON(t *testing.T) {
 		{"pass of another table", "oracle", "INSERT INTO others (a) VALUES (1)", explain.Explanation{Action: "pass"}},
 		{"pass of another statement", "sqlserver", "SELECT 1", explain.Explanation{Action: "pass"}},
 		{"pass of nothing", "mariadb", "", explain.Explanation{Action: "pass"}},
-		{"refuse", "sqlite", "INSERT INTO orders (a) SELECT b FROM c", explain.Explanation{
-			Action: "refuse", Table: "orders", Column: "id", Reason: rewrite.ErrSelect.Error(), Offset: 23,
+		{"refuse", "sqlite", "INSERT INTO sheets (a) SELECT b FROM c", explain.Explanation{
+			Action: "refuse", Table: "sheets", Column: "id", Reason: rewrite.ErrSelect.Error(), Offset: 23,
 		}},
 		{"refuse a bulk load", "mysql", "LOAD DATA INFILE 'f' INTO TABLE orders (a)", explain.Explanation{
 			Action: "refuse", Table: "orders", Column: "id", Reason: rewrite.ErrBulk.Error(),
@@ -274,8 +275,8 @@ sent    INSERT INTO orders (id) VALUES (?)
 		{"pass", "DELETE FROM orders", `action  pass: no INSERT into a configured table
 sent    DELETE FROM orders
 `},
-		{"refuse", "INSERT INTO orders (a)\n  SELECT b FROM c", `action  refuse: the statement is an error, before anything is sent
-table   orders
+		{"refuse", "INSERT INTO sheets (a)\n  SELECT b FROM c", `action  refuse: the statement is an error, before anything is sent
+table   sheets
 column  id
 reason  ` + rewrite.ErrSelect.Error() + `
 at      byte 25: line 2, column 3

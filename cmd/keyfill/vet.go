@@ -43,7 +43,7 @@ func newVet() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&f.config, "config", "", "the policy `file` ($KEYFILL_CONFIG, else ./keyfill.yaml)")
 	flags.StringVar(&f.dialect, "dialect", "", "the `engine`, where the policy names none")
-	flags.StringVar(&f.server, "server", "", "the `engine@version` to decide for, such as postgres@15 (the newest)")
+	flags.StringVar(&f.server, "server", "", "decide for an `engine@version`, not for the newest")
 	flags.BoolVar(&f.all, "all", false, "list every INSERT")
 	flags.BoolVar(&f.tests, "tests", false, "read files of tests too")
 	flags.BoolVar(&f.asJSON, "json", false, "print JSON, one INSERT or finding a line")
@@ -57,7 +57,7 @@ const vetHelp = `Reads Go packages, and the files of SQL beside them, and tells 
 INSERT under the policy: fill, keep, pass, refuse, or dynamic, which is put together
 when the program runs. The rules are refused, lastinsertid, dynamic and ignore;
 dynamic is told only with --fail-on dynamic or --all. A comment turns one off:
-  //keyfill:ignore refused REASON
+//keyfill:ignore refused REASON
 PACKAGES are as for the go command (default ./...), or files that end in .sql.
 docs/vet.md has the rules, and go vet, golangci-lint and CI.`
 
