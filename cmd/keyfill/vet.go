@@ -97,7 +97,11 @@ func (f *vetFlags) run(cmd *cobra.Command, patterns []string) error {
 	if err != nil {
 		return &codeError{exitUsage, err}
 	}
-	if _, err := joinDialect(cfg, cmp.Or(f.dialect, server.Dialect)); err != nil {
+	name := f.dialect
+	if cfg.Dialect == "" {
+		name = cmp.Or(name, server.Dialect)
+	}
+	if _, err := joinDialect(cfg, name); err != nil {
 		return &codeError{exitUsage, err}
 	}
 	judge, err := vet.NewJudgeOn(cfg, server)
