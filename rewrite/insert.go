@@ -248,7 +248,7 @@ func (p *parser) insert() {
 		reason = p.tail(in)
 	}
 	if reason != "" {
-		p.refuse(h.target, p.tok.start, reason)
+		p.refuse(h.target, p.refusedAt(), reason)
 		p.edits, p.slots = p.edits[:n], p.slots[:m]
 		p.skip(p.beside())
 	}
@@ -274,6 +274,16 @@ func (in *insertState) condition() {
 	case ConflictReplace:
 		in.Conditional = true
 	}
+}
+
+// refusedAt returns the offset of what a refusal is about: of the current token, unless
+// another place was noted.
+func (p *parser) refusedAt() int {
+	if at := p.blamed; at > 0 {
+		p.blamed = 0
+		return at
+	}
+	return p.tok.start
 }
 
 // makeRoom makes room for what is found of the first INSERT that is read.
@@ -333,7 +343,7 @@ func (p *parser) rest(in *insertState) Reason {
 	}
 	for _, s := range p.slots[slots:] {
 		if in.overruled == ErrUserValue || in.Target.Keys[s.key].Integer {
-			p.tok = in.overruledAt
+			p.blamed = in.overruledAt.start
 			return in.overruled
 		}
 	}

@@ -199,7 +199,7 @@ func (p *parser) numbered(in *insertState, s *queryFacts, columns []string, miss
 		q.changes, q.doubts, q.Survives = p.querySurvives(s.main)
 	}
 	if !q.Survives && (in.tails(missing) || q.doubts == nil && !q.given.isFound && in.counts(missing)) {
-		p.tok.start = q.changes
+		p.blamed = q.changes
 		return ErrSelectValues
 	}
 	if exact || !n.LooseNames {

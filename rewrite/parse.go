@@ -50,6 +50,8 @@ type parser struct {
 
 	streams bool // the rows come as executions: see Plan.Load
 
+	blamed int // the offset of what a refusal is about, where that is not tok; else 0
+
 	// settings is where the first setting of a SET STATEMENT stands, settingsOf the
 	// offset of the statement behind it; 0 before there is one.
 	settings, settingsOf int
