@@ -224,6 +224,7 @@ func (p *parser) definedAs(n name) (*cte, int) {
 // insert reads an INSERT or REPLACE from its verb.
 func (p *parser) insert() {
 	verb := p.tok.start
+	p.blamed = 0
 	if p.d.Grammar.MultiInsert && p.multiTable() {
 		return
 	}

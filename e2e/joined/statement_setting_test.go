@@ -45,8 +45,8 @@ var hintedInserts = []struct {
 	{"SET STATEMENT optimizer_switch='mrr=on' FOR INSERT INTO t (a, b) SELECT x + 200, y FROM s WHERE x < ? ORDER BY y DESC", []any{23}},
 	{"SET STATEMENT lock_wait_timeout=DEFAULT FOR INSERT INTO t (a, b) VALUES (?, 1) ON DUPLICATE KEY UPDATE b = b + 1", []any{30}},
 	{"SET STATEMENT max_statement_time=100 FOR SET STATEMENT lock_wait_timeout=50 FOR INSERT INTO t SET a = ?", []any{32}},
-	// The engine stores a row of SLEEP at times where the time ends in it: 2 of 3,000 by the
-	// plain driver. A join of 6^13 rows it interrupts for certain.
+	// Where the time ends the engine stores a row with NULL at times, by the plain driver
+	// too: 2 of 3,000 with SLEEP, and one seen with this join of 6^13 rows.
 	{"SET STATEMENT max_statement_time=0.01 FOR INSERT INTO t (a) VALUES ((SELECT COUNT(*) FROM s JOIN s b JOIN s c JOIN s d JOIN s e JOIN s f JOIN s g JOIN s h JOIN s i JOIN s j JOIN s k JOIN s l JOIN s m))", nil},
 	{"SET STATEMENT max_statement_time=no FOR INSERT INTO t (a) VALUES (?)", []any{34}},
 }
@@ -65,6 +65,10 @@ func TestHintedInserts(t *testing.T) {
 			for _, q := range hintedInserts {
 				got := insertedBy(db, q.query, prepared, q.args)
 				want := insertedBy(s.Raw, strings.Replace(q.query, " t ", " t0 ", 1), prepared, q.args)
+				if strings.Contains(q.query, "=0.01") && (got.err == nil) != (want.err == nil) {
+					harness.Must(t, s.Raw, "DELETE FROM t WHERE a IS NULL", "DELETE FROM t0 WHERE a IS NULL")
+					continue
+				}
 				if got.of(t, s.Raw, "t") != want.of(t, s.Raw, "t0") {
 					t.Errorf("%s, prepared %v: %s; want %s", q.query, prepared, got.of(t, s.Raw, "t"), want.of(t, s.Raw, "t0"))
 				}
