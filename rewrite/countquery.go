@@ -33,13 +33,17 @@ func (pl *Plan) Counted() (inserts []int) {
 // Count returns a query for the number of rows that the INSERT of the given index
 // would store now, and the arguments of that query, which it takes from the
 // arguments of the execution. The number comes first, then what the dialect's
-// Numbering.Server asks. The INSERT must have a Query. Where definitions in front of
+// Numbering.Server asks, and in a dialect with Numbering.Carries how many views the query
+// may read. The INSERT must have a Query. Where definitions in front of
 // it are INSERTs that are filled, their keys are in the query: keys is as for
 // [Plan.Inline], but for the draws of queries.
 func (pl *Plan) Count(insert int, args []driver.NamedValue, h Holes, keys [][]driver.Value) (string, []driver.NamedValue) {
 	selects := "COUNT(*)"
 	for _, s := range pl.d.Numbering.Server {
 		selects += ", " + s
+	}
+	if pl.d.Numbering.Carries {
+		selects += ", " + pl.Views()
 	}
 	return pl.about(insert, selects, "", args, h, keys)
 }

@@ -1,6 +1,10 @@
 package rewrite
 
-import "github.com/keyfill/keyfill/dialect"
+import (
+	"encoding/hex"
+
+	"github.com/keyfill/keyfill/dialect"
+)
 
 // MariaDB and MySQL work out ROW_NUMBER() in a temporary table, which holds each
 // value of the row in a column of the value's type. Some values are others there:
@@ -701,10 +705,33 @@ func (e *carriedExpr) listDoubts() (offset int, items []Doubt, stars bool) {
 var selectModifiers = newWordSet(`all distinct distinctrow straight_join high_priority sql_small_result sql_big_result
 	sql_buffer_result sql_no_cache sql_cache sql_calc_found_rows`)
 
-// Relations returns the names, as the engine has them, of what the queries whose rows are
+// Views returns an expression for the number of views that the queries whose rows are
+// numbered in a temporary table may read: the columns of a view may be expressions, which
+// are not in the text. Each name is compared with =, for which MySQL and MariaDB read the
+// files of one table: see describeMySQL in package catalog.
+func (pl *Plan) Views() string {
+	schemas, tables := pl.relations()
+	from := []string{"DATABASE()"}
+	for _, s := range schemas {
+		from = append(from, nameLiteral(s))
+	}
+	text := "0"
+	for _, table := range tables {
+		for _, schema := range from {
+			text += " + (SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = " + schema +
+				" AND TABLE_NAME = " + nameLiteral(table) + " AND TABLE_TYPE LIKE '%VIEW')"
+		}
+	}
+	return text
+}
+
+// nameLiteral returns a name as a string that is read alike under each sql_mode.
+func nameLiteral(name string) string { return "_utf8mb4 X'" + hex.EncodeToString([]byte(name)) + "'" }
+
+// relations returns the names, as the engine has them, of what the queries whose rows are
 // numbered in a temporary table may read: of schemas and of tables, with some that are
 // columns and aliases.
-func (pl *Plan) Relations() (schemas, tables []string) {
+func (pl *Plan) relations() (schemas, tables []string) {
 	for i := range pl.Inserts {
 		q := pl.Inserts[i].Query
 		if q == nil || !q.merged {

@@ -61,6 +61,11 @@ func (c *countedWithin) count(ctx context.Context) error {
 		if reason := unnumbered(c.x.plan.Dialect(), row[1:]); reason != "" && !c.x.fromFirst {
 			return c.x.plan.Refused(reason)
 		}
+		if !c.x.fromFirst {
+			if err := keepsViews(ctx, c.x, row[1:]); err != nil {
+				return err
+			}
+		}
 		var ok bool
 		if n, ok = session.IntegerOf(row[0]); !ok {
 			return session.ErrNoNumber

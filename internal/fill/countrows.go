@@ -75,14 +75,9 @@ func keepsValues(ctx context.Context, x *execution) error {
 	if len(x.plan.Inserts) != 1 || x.plan.Doubts(0) == nil || x.conn.DB.Detached {
 		return r
 	}
-	query, args := x.plan.Columns(0, x.args, x.holes, nil)
-	given := make([]any, len(args))
-	for i := range args {
-		given[i] = args[i]
-	}
-	types, err := dbconn.ColumnTypes(ctx, x.conn.Raw, query, given)
+	types, err := columnTypes(ctx, x)
 	if err != nil {
-		return unlessOld(ctx, x.conn, x.plan, err)
+		return err
 	}
 	for _, d := range x.plan.Doubts(0) {
 		if d.Column >= len(types) || !isInteger(types[d.Column]) && !(d.Call && isCarried(types[d.Column])) {
@@ -90,6 +85,49 @@ func keepsValues(ctx context.Context, x *execution) error {
 		}
 	}
 	return nil
+}
+
+// keepsViews is keepsValues for a query that reads views, whose columns may be expressions:
+// answers are those of a count.
+func keepsViews(ctx context.Context, x *execution, answers []any) error {
+	n := &x.plan.Dialect().Numbering
+	if !n.Carries || len(answers) <= len(n.Server) {
+		return nil
+	}
+	if views, ok := session.IntegerOf(answers[len(n.Server)]); ok && views == 0 {
+		return nil
+	}
+	types, err := columnTypes(ctx, x)
+	if err != nil {
+		return err
+	}
+	for _, name := range types {
+		if !isInteger(name) && !isPlain(name) {
+			return x.plan.Refused(rewrite.ErrSelectValues)
+		}
+	}
+	return nil
+}
+
+// columnTypes returns the types of the columns of the query of the execution's INSERT.
+func columnTypes(ctx context.Context, x *execution) ([]string, error) {
+	query, args := x.plan.Columns(0, x.args, x.holes, nil)
+	given := make([]any, len(args))
+	for i := range args {
+		given[i] = args[i]
+	}
+	types, err := dbconn.ColumnTypes(ctx, x.conn.Raw, query, given)
+	return types, unlessOld(ctx, x.conn, x.plan, err)
+}
+
+// isPlain reports whether values of the type are the same in a temporary table, whatever
+// expression they are of.
+func isPlain(name string) bool {
+	switch name {
+	case "VARCHAR", "CHAR", "TEXT", "DATE", "DATETIME", "TIMESTAMP", "TIME":
+		return true
+	}
+	return false
 }
 
 // isCarried reports whether a temporary table has the same values in a column of the type
@@ -156,6 +194,9 @@ func (s *insertSelect) countInsert(ctx context.Context, i int) (n int64, err err
 	}
 	if err == nil {
 		n, err = s.counted(row)
+	}
+	if err == nil && len(s.x.plan.Inserts) == 1 {
+		err = keepsViews(ctx, s.x, row[1:])
 	}
 	if failed := s.uncounted(ctx, err); err == nil {
 		err = failed

@@ -2,7 +2,6 @@ package fill
 
 import (
 	"context"
-	"encoding/hex"
 	"slices"
 	"strings"
 
@@ -31,7 +30,7 @@ func countsKeys(ctx context.Context, c *Conn, p *rewrite.Plan) error {
 	}
 	query := "SELECT " + strings.Join(n.Server, ", ")
 	if p.Merges() {
-		query += ", " + viewsAmong(p)
+		query += ", " + p.Views()
 	}
 	row, err := c.QueryRow(ctx, query, nil)
 	if err != nil {
@@ -78,24 +77,3 @@ func callsLater(p *rewrite.Plan) bool {
 		return keys.TableOf(&p.Inserts[d.Insert]).KeyColumns[d.Key].Layout == dialect.SequentialAsBinary
 	})
 }
-
-// viewsAmong returns an expression for the number of views that a query may read: a
-// view's columns may be expressions, which are not in the text.
-func viewsAmong(p *rewrite.Plan) string {
-	schemas, tables := p.Relations()
-	text := "(SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_TYPE LIKE '%VIEW' AND TABLE_SCHEMA IN (DATABASE()"
-	for _, s := range schemas {
-		text += ", " + nameLiteral(s)
-	}
-	text += ") AND TABLE_NAME IN ("
-	for i, t := range tables {
-		if i > 0 {
-			text += ", "
-		}
-		text += nameLiteral(t)
-	}
-	return text + "))"
-}
-
-// nameLiteral returns a name as a string that is read alike under each sql_mode.
-func nameLiteral(name string) string { return "_utf8mb4 X'" + hex.EncodeToString([]byte(name)) + "'" }
