@@ -316,6 +316,22 @@ func areDefaults(values []*Node) bool {
 	return true
 }
 
+// tailed reports whether a value is a key that the engine counts up: a prefix and a number
+// that are new, and MySQL's number of the call.
+func (c *comparison) tailed(value *Node, leaves []*Node) bool {
+	counts := false
+	value.Walk(func(n *Node) { counts = counts || strings.EqualFold(n.Label, "UUID_SHORT") })
+	if !counts || len(leaves) < 2 {
+		return false
+	}
+	for _, leaf := range leaves[:2] {
+		if c.rule.Literal && leaf.Leaf != Literal || !c.rule.Literal && (leaf.Leaf != Placeholder || leaf.Label != "?" && c.known[leaf.Label]) {
+			return false
+		}
+	}
+	return true
+}
+
 // key takes a value as a key: one placeholder that is new, or one literal, if
 // need be in a cast; or a column that carries keys.
 func (c *comparison) key(value *Node) error {
@@ -328,6 +344,13 @@ func (c *comparison) key(value *Node) error {
 			leaves = append(leaves, n)
 		}
 	})
+	if c.tailed(value, leaves) {
+		c.filling.Keys = append(c.filling.Keys, leaves[0])
+		if !c.rule.Literal {
+			c.filling.Keys = append(c.filling.Keys, leaves[1]) // each has a slot
+		}
+		return nil
+	}
 	if len(leaves) != 1 {
 		return fmt.Errorf("what stands in the key's place is no key")
 	}

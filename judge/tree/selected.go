@@ -34,6 +34,15 @@ func selected(a, b *Node) (keys []*Node, ok bool) {
 	return keys, true
 }
 
+// isTail reports whether an item is a key that MySQL counts up for each row of a query.
+func isTail(item []*Node) bool {
+	is := false
+	for _, n := range item {
+		n.Walk(func(n *Node) { is = is || strings.EqualFold(n.Label, "UUID_SHORT") })
+	}
+	return is
+}
+
 // selection is a piece of a query from a judge that knows words and brackets alone: what
 // stands in front of a select list, and its items.
 type selection struct {
@@ -65,7 +74,7 @@ func selectedWords(a, b []*Node) (keys []*Node, ok bool) {
 			}
 			continue
 		}
-		if len(s.items) != n+1 || i+1 == len(after) || !isRow(s, after[i+1].front) {
+		if len(s.items) != n+1 || i+1 == len(after) || !isRow(s, after[i+1].front) && !isTail(s.items[n]) {
 			return nil, false
 		}
 		for j, item := range before[i].items {

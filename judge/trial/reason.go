@@ -18,7 +18,7 @@ var reasons = []rewrite.Reason{
 	rewrite.ErrMultiTable, rewrite.ErrBulk, rewrite.ErrExec, rewrite.ErrExecutableComment, rewrite.ErrUserValue,
 	rewrite.ErrTarget, rewrite.ErrRowID, rewrite.ErrDoubleQuotes, rewrite.ErrSubquery, rewrite.ErrReadsCount,
 	rewrite.ErrGrammar, rewrite.ErrStyles, rewrite.ErrFirstUse, rewrite.ErrShared,
-	rewrite.ErrPerStatement, rewrite.ErrTooMany, rewrite.ErrSelectForm, rewrite.ErrSelectSeveral, rewrite.ErrSettings, rewrite.ErrSet, rewrite.ErrOrder, rewrite.ErrCarried,
+	rewrite.ErrPerStatement, rewrite.ErrTooMany, rewrite.ErrSelectForm, rewrite.ErrSelectSeveral, rewrite.ErrSettings, rewrite.ErrSet, rewrite.ErrOrder, rewrite.ErrSelectValues,
 }
 
 // reasonOf returns the word for a reason's text; for a new reason its first
@@ -48,7 +48,7 @@ var kindsOf = map[Reason][]tree.Kind{
 	Reason(rewrite.ErrNoColumnList): {tree.KindUnlisted, tree.KindMixed, tree.Kind(tree.Bulk)},
 	Reason(rewrite.ErrColumnCount):  {tree.KindCount, tree.KindMixed},
 	Reason(rewrite.ErrSelect):       {tree.KindQuery, tree.KindMixed},
-	Reason(rewrite.ErrCarried):      {tree.KindQuery, tree.KindMixed},
+	Reason(rewrite.ErrSelectValues): {tree.KindQuery, tree.KindMixed},
 	Reason(rewrite.ErrExec):         {tree.KindExec, tree.KindMixed},
 	Reason(rewrite.ErrSeveral):      {tree.KindSeveral, tree.KindMixed},
 	Reason(rewrite.ErrPerStatement): {tree.KindSeveral, tree.KindMixed},

@@ -19,6 +19,7 @@ func init() { register.Plugin("keyfill", New) }
 type settings struct {
 	Config  string `json:"config"`
 	Dialect string `json:"dialect"`
+	Server  string `json:"server"`
 	Dynamic bool   `json:"dynamic"`
 }
 
