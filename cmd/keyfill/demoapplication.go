@@ -71,9 +71,9 @@ var statements = []statement{
 		rows:  1,
 	},
 	{
-		title: "Rows from a query: how many keys they need is not known, so it is refused",
+		title: "A value that no column is named for: it is refused, and nothing is sent",
 		table: "customers",
-		query: "INSERT INTO customers (name, city) SELECT note, 'nowhere' FROM events",
+		query: "INSERT INTO customers (name, city) SELECT kind, note, 'nowhere' FROM events",
 	},
 }
 

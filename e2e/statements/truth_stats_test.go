@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/internal/testturn"
 	"github.com/keyfill/keyfill/policy"
@@ -34,7 +35,7 @@ func TestStatsCountOnce(t *testing.T) {
 		{name: "fill", query: fill, want: keyfill.TableStats{Filled: 1, Keys: 1}},
 		{name: "keep", query: keep, want: keyfill.TableStats{Kept: 1}},
 		{name: "pass", query: pass, pass: 1},
-		{name: "unfilled", query: refuse, rule: policy.Table{Unsupported: policy.Unfilled},
+		{name: "unfilled", query: refuse, rule: policy.Table{Unsupported: policy.Unfilled, Layout: dialect.SequentialAsBinary, InPlace: &policy.Source{Kind: policy.KindUUIDv4}},
 			want: keyfill.TableStats{Refused: refused, Withheld: 1}},
 		{name: "dry run", query: fill, rule: policy.Table{Mode: policy.ModeDryRun},
 			want: keyfill.TableStats{Filled: 1, Withheld: 1}},

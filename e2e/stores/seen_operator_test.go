@@ -80,8 +80,8 @@ func TestOperator(t *testing.T) {
 			"no INSERT has matched an entry of the policy", "KeyfillNothingMatched", "custmers", "entry custmers", "for this entry"},
 		{"a source near its end", func() { p.add("tickets") },
 			"most keys of a source are used", "KeyfillNearlyExhausted", "tickets.id", "source tickets.id", "will be exhausted"},
-		{"a statement that cannot be filled", func() { harness.MustFail(t, db, "INSERT INTO customers (a) SELECT a FROM customers") },
-			"INSERT refused", "KeyfillRefused", "customers", "table customers", "could not be filled: select"},
+		{"a statement that cannot be filled", func() { harness.MustFail(t, db, "INSERT INTO customers (a) SELECT a, a FROM customers") },
+			"INSERT refused", "KeyfillRefused", "customers", "table customers", "could not be filled: column_count"},
 	} {
 		began := time.Now()
 		c.cause()

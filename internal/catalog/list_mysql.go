@@ -11,7 +11,7 @@ import (
 // compares names: a folded one is found too.
 const (
 	tablesMySQL = `SELECT CAST(table_schema AS CHAR), CAST(table_name AS CHAR), CAST(table_type AS CHAR),
-COALESCE(table_schema = DATABASE(), 0), COALESCE(create_options LIKE '%partitioned%', 0)
+COALESCE(table_schema = DATABASE(), 0), COALESCE(create_options LIKE '%partitioned%', 0), COALESCE(engine = 'InnoDB', 0)
 FROM information_schema.tables
 WHERE table_schema IN ({schemas})
 ORDER BY 1, 2`
@@ -66,7 +66,7 @@ func listMySQL(ctx context.Context, q Querier, schemas []string) (*Overview, err
 			return
 		}
 		l.add(c.text(0)+"\x00"+c.text(1), &Listed{
-			Table:   &Table{Schema: c.text(0), Name: c.text(1), View: strings.HasSuffix(kind, "VIEW")},
+			Table:   &Table{Schema: c.text(0), Name: c.text(1), View: strings.HasSuffix(kind, "VIEW"), Transactional: c.isSet(5)},
 			Visible: c.isSet(3), Split: c.isSet(4),
 		})
 	})

@@ -25,8 +25,15 @@ type countedWithin struct {
 // errMiscounted is returned where another number of rows was stored than was counted.
 var errMiscounted = anchor.New("rows", "its query gave another number of rows than was counted just before, three times, or the table has left some out, so that nothing is stored in a numbering without gaps: send it in a transaction that keeps others from changing the rows, or again")
 
-// countsInTransaction reports whether the rows of a plan are counted in its transaction.
+// countsInTransaction reports whether the rows of a plan are counted in the transaction of
+// its keys. Without a database there is none.
 func countsInTransaction(p *rewrite.Plan) bool {
+	return countsJoined(p) && keys.TableOf(&p.Inserts[0]).KeyColumns[p.Draws[0].Key].InTransaction
+}
+
+// countsJoined reports whether a key of the rows that are counted belongs to their
+// transaction by the policy.
+func countsJoined(p *rewrite.Plan) bool {
 	return len(p.Inserts) == 1 && p.Counts() && keys.TableOf(&p.Inserts[0]).KeyColumns[p.Draws[0].Key].Rule.Joined
 }
 
@@ -39,7 +46,7 @@ func isCountable(p *rewrite.Plan) bool {
 	default:
 		return false // none was there to try it
 	}
-	return countsInTransaction(p) && p.Statements == 1 && len(p.Draws) == 1 && in.Conflict == rewrite.ConflictError
+	return countsJoined(p) && p.Statements == 1 && len(p.Draws) == 1 && in.Conflict == rewrite.ConflictError
 }
 
 // count counts the rows. c may be nil, as for the other methods.
@@ -58,10 +65,10 @@ func (c *countedWithin) count(ctx context.Context) error {
 		if err != nil {
 			return unlessOld(ctx, c.x.conn, c.x.plan, err)
 		}
-		if reason := unnumbered(c.x.plan.Dialect(), row[1:]); reason != "" && !c.x.fromFirst {
-			return c.x.plan.Refused(reason)
-		}
 		if !c.x.fromFirst {
+			if reason := unnumbered(c.x.plan.Dialect(), row[1:]); reason != "" {
+				return c.x.plan.Refused(reason)
+			}
 			if err := keepsViews(ctx, c.x, row[1:]); err != nil {
 				return err
 			}

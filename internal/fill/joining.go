@@ -51,6 +51,8 @@ func unsuited(tables *keys.Tables, p *rewrite.Plan, query string) rewrite.Reason
 	switch {
 	case miscounts(tables, p):
 		return rewrite.ErrReadsCount
+	case tables.Detached && countsJoined(p) && !isCountable(p):
+		return rewrite.ErrTogether
 	case tables.Detached:
 		return ""
 	}
