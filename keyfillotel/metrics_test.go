@@ -158,21 +158,21 @@ func TestMetrics(t *testing.T) {
 
 	got := collect(t, reader)
 	for name, want := range map[string]float64{
-		"keyfill.statements db.namespace=shop entry=customers outcome=stored":                    1,
-		"keyfill.statements db.namespace=shop entry=customers outcome=failed reason=engine":      1,
-		"keyfill.statements db.namespace=shop entry=customers outcome=kept":                      1,
-		"keyfill.statements db.namespace=shop entry=customers outcome=refused reason=column_count":     1,
-		"keyfill.statements db.namespace=shop entry=log_* outcome=stored":                        2,
-		"keyfill.statements db.namespace=shop entry=misspelt outcome=stored":                     0,
-		"keyfill.statements db.namespace=shop outcome=passed":                                    1,
-		"keyfill.filled db.namespace=shop entry=customers":                                       2,
-		"keyfill.withheld db.namespace=shop entry=customers":                                     0,
-		"keyfill.keys db.namespace=shop entry=customers":                                         3,
-		"keyfill.suspects db.namespace=shop entry=orders":                                        0,
-		"keyfill.source.remaining db.namespace=shop source.kind=sequence source.name=order_no":   1<<31 - 2,
-		"keyfill.source.failing db.namespace=shop source.kind=sequence source.name=order_no":     0,
-		"keyfill.source.lease.held db.namespace=shop source.kind=recycled source.name=visits.id": 1,
-		"keyfill.source.states db.namespace=shop source.kind=ulid source.name=log_*.id":          0,
+		"keyfill.statements db.namespace=shop entry=customers outcome=stored":                      1,
+		"keyfill.statements db.namespace=shop entry=customers outcome=failed reason=engine":        1,
+		"keyfill.statements db.namespace=shop entry=customers outcome=kept":                        1,
+		"keyfill.statements db.namespace=shop entry=customers outcome=refused reason=column_count": 1,
+		"keyfill.statements db.namespace=shop entry=log_* outcome=stored":                          2,
+		"keyfill.statements db.namespace=shop entry=misspelt outcome=stored":                       0,
+		"keyfill.statements db.namespace=shop outcome=passed":                                      1,
+		"keyfill.filled db.namespace=shop entry=customers":                                         2,
+		"keyfill.withheld db.namespace=shop entry=customers":                                       0,
+		"keyfill.keys db.namespace=shop entry=customers":                                           3,
+		"keyfill.suspects db.namespace=shop entry=orders":                                          0,
+		"keyfill.source.remaining db.namespace=shop source.kind=sequence source.name=order_no":     1<<31 - 2,
+		"keyfill.source.failing db.namespace=shop source.kind=sequence source.name=order_no":       0,
+		"keyfill.source.lease.held db.namespace=shop source.kind=recycled source.name=visits.id":   1,
+		"keyfill.source.states db.namespace=shop source.kind=ulid source.name=log_*.id":            0,
 	} {
 		if value, told := got[name]; !told || value != want {
 			t.Errorf("%s is %v (told: %v), want %v", name, value, told, want)

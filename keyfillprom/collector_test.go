@@ -90,10 +90,10 @@ func work(t *testing.T) (*sql.DB, *keyfill.Mount) {
 	t.Helper()
 	db, m := open(t)
 	do(t, db, "INSERT INTO customers (note) VALUES (?), (?)", true, "a", "b")
-	do(t, db, "INSERT INTO customers (note) VALUES (?)", false, "a")             // UNIQUE
-	do(t, db, "INSERT OR IGNORE INTO customers (note) VALUES (?)", true, "a")    // the row is there
-	do(t, db, "INSERT INTO customers (id, note) VALUES ('k', 'c')", true)        // brings its key
-	do(t, db, "INSERT INTO customers (note) SELECT 'd', 'e'", false) // a value too many
+	do(t, db, "INSERT INTO customers (note) VALUES (?)", false, "a")          // UNIQUE
+	do(t, db, "INSERT OR IGNORE INTO customers (note) VALUES (?)", true, "a") // the row is there
+	do(t, db, "INSERT INTO customers (id, note) VALUES ('k', 'c')", true)     // brings its key
+	do(t, db, "INSERT INTO customers (note) SELECT 'd', 'e'", false)          // a value too many
 	for range 3 {
 		do(t, db, "INSERT INTO orders (note) VALUES (?)", true, "a")
 	}
