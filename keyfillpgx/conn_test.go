@@ -103,7 +103,7 @@ func TestRefused(t *testing.T) {
 	ctx := t.Context()
 	for _, query := range []string{
 		"PREPARE x AS INSERT INTO t (a) VALUES (1)",
-		"INSERT INTO t (a) SELECT a FROM t",
+		"INSERT INTO t (a) SELECT a, a FROM t",
 	} {
 		_, err := p.filled.Exec(ctx, query)
 		if _, own := keyfillError(err); !own {
