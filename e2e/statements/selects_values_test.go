@@ -114,17 +114,24 @@ func TestSelectValues(t *testing.T) {
 				execOn(t, c, "SET @quotient = 1/3, @text = 'x'")
 			}
 		}
-		for i, typ := range types {
-			for _, query := range valueQueries(t, s.Dialect.Name) {
-				compareStored(t, s, filled, plain, i, typ, query)
+		type stored struct {
+			column int
+			query  string
+		}
+		var all []stored
+		for i := range types {
+			for _, query := range valueQueries(s.Dialect.Name) {
+				all = append(all, stored{i, query})
 			}
+		}
+		for _, one := range testturn.Some(t, all, 11) { // no number of queries or types has this factor
+			compareStored(t, s, filled, plain, one.column, types[one.column], one.query)
 		}
 	})
 }
 
-// valueQueries returns the queries whose turn it is.
-func valueQueries(t *testing.T, dialect string) (queries []string) {
-	t.Helper()
+// valueQueries returns the queries of a dialect.
+func valueQueries(dialect string) (queries []string) {
 	each := func(shapes, items []string) {
 		for _, item := range items {
 			for _, shape := range shapes {
@@ -134,7 +141,7 @@ func valueQueries(t *testing.T, dialect string) (queries []string) {
 	}
 	each(valueShapes, slices.Concat(valueItems[""], valueItems[dialect]))
 	each(totalShapes, slices.Concat(valueTotals[""], valueTotals[dialect]))
-	return testturn.Some(t, queries, 8)
+	return queries
 }
 
 // compareStored executes a query's INSERT with keyfill and without.
