@@ -115,28 +115,31 @@ var rowTypes = map[string][]string{
 func TestSelectRows(t *testing.T) {
 	t.Parallel()
 	for _, e := range harness.ByTurns(t, harness.Engines) {
-		types := rowTypes[e.Dialect.Name]
-		for _, key := range testturn.Some(t, rowKeys[e.Dialect.Name], 3) {
-			t.Run(e.Name+"/"+key.name, func(t *testing.T) {
-				t.Parallel()
-				s := e.Scratch(t)
-				if s.IsPostgres() {
-					harness.Must(t, s.Raw, "CREATE TYPE pair AS (x int, y text)",
-						"CREATE FUNCTION shout(t text) RETURNS text LANGUAGE sql AS 'SELECT upper(t)'")
-				}
-				first := testturn.One(t, []int{0, 1, 2, 3, 4})
-				createRowTables(t, s, key.column, types)
-				db, _ := s.Open(t, harness.FillID("t", key.rule))
-				for i, v := range rowValues {
-					for j, shape := range rowShapes {
-						if isOn(v.on, s) && isOn(shape.on, s) {
-							column := fmt.Sprintf("v%d", (first+i+j)%len(types))
-							tryRows(t, s, db, column, v, shape, []string{"direct", "prepared"}[(i+j/2)%2])
+		t.Run(e.Name, func(t *testing.T) {
+			t.Parallel()
+			types := rowTypes[e.Dialect.Name]
+			for _, key := range testturn.Some(t, rowKeys[e.Dialect.Name], 3) {
+				t.Run(key.name, func(t *testing.T) {
+					t.Parallel()
+					s := e.Scratch(t)
+					if s.IsPostgres() {
+						harness.Must(t, s.Raw, "CREATE TYPE pair AS (x int, y text)",
+							"CREATE FUNCTION shout(t text) RETURNS text LANGUAGE sql AS 'SELECT upper(t)'")
+					}
+					first := testturn.One(t, []int{0, 1, 2, 3, 4})
+					createRowTables(t, s, key.column, types)
+					db, _ := s.Open(t, harness.FillID("t", key.rule))
+					for i, v := range rowValues {
+						for j, shape := range rowShapes {
+							if isOn(v.on, s) && isOn(shape.on, s) {
+								column := fmt.Sprintf("v%d", (first+i+j)%len(types))
+								tryRows(t, s, db, column, v, shape, []string{"direct", "prepared"}[(i+j/2)%2])
+							}
 						}
 					}
-				}
-			})
-		}
+				})
+			}
+		})
 	}
 }
 
