@@ -134,6 +134,33 @@ func TestJoinedSelectWriters(t *testing.T) {
 	})
 }
 
+// TestJoinedSelectFails: the error of an INSERT … SELECT leaves a transaction of PostgreSQL
+// as it does without keyfill, so that a COMMIT stores nothing of it.
+func TestJoinedSelectFails(t *testing.T) {
+	t.Parallel()
+	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
+		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT PRIMARY KEY, a INT UNIQUE)")
+		harness.Exec(t, s.Raw, "CREATE TABLE memo (a INT)")
+		harness.Exec(t, s.Raw, "INSERT INTO memo VALUES (1), (1)")
+		source := *joinedSource
+		db, _ := s.Open(t, harness.FillID("t", policy.Table{InPlace: &source}))
+		tx, err := db.Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tx.Rollback()
+		if _, err := tx.Exec("INSERT INTO t (a) VALUES (7)"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tx.Exec("INSERT INTO t (a) SELECT a FROM memo"); err == nil {
+			t.Fatal("a value is stored twice")
+		}
+		if _, err := tx.Exec("SELECT 1"); err == nil {
+			t.Error("the transaction goes on behind an error")
+		}
+	})
+}
+
 // TestJoinedSelectRefused: rows that may be left out would be a gap.
 func TestJoinedSelectRefused(t *testing.T) {
 	t.Parallel()

@@ -20,7 +20,11 @@ type countedWithin struct {
 	x      *execution
 	counts int   // how often the rows were counted
 	stored int64 // how many rows were stored, and undone, last; -1 for none
+
+	sendsAgain bool // what was stored is being undone, to be sent again
 }
+
+func (c *countedWithin) isSentAgain() bool { return c != nil && c.sendsAgain }
 
 // errMiscounted is returned where another number of rows was stored than was counted.
 var errMiscounted = anchor.New("rows", "its query gave another number of rows than was counted just before, three times, or the table has left some out, so that nothing is stored in a numbering without gaps: send it in a transaction that keeps others from changing the rows, or again")

@@ -222,8 +222,9 @@ func (t *transactional) unmark(ctx context.Context, err error) {
 	case err == nil:
 		t.unset(ctx)
 		return
-	case t.within != nil:
-		// It is undone to the savepoint on each engine.
+	case t.within.isSentAgain():
+		// It is undone to the savepoint on each engine. Any other error leaves the
+		// transaction as it does without keyfill.
 	case d.ErrorsAbort && sqlcode.Answered(err) && !t.drawing:
 		return // it cannot commit
 	case d.ErrorsAbort && t.x.conn.JoinedDraws == t.draws:

@@ -116,7 +116,9 @@ func sendAgain[T any](ctx context.Context, t *transactional, whole bool, send fu
 		}
 		err = t.unlessEnded(err)
 		if t.within.again(err) {
-			if err = t.leave(ctx, err); t.x.conn.Tx == session.Unknown {
+			t.within.sendsAgain = true
+			err = t.leave(ctx, err)
+			if t.within.sendsAgain = false; t.x.conn.Tx == session.Unknown {
 				return answer, err
 			}
 			if err := t.take(ctx); err != nil {
