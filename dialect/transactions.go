@@ -47,6 +47,10 @@ type Transactions struct {
 	// of them begins or ends one: when one fails, none has done anything.
 	Texts bool
 
+	// OneByOne says that drivers execute the statements of a text one after the other, as
+	// if each had been sent alone.
+	OneByOne bool
+
 	// Number asks for the number of the open transaction, as a text, which is NULL before
 	// it has written something. Fate asks outside of it, with % for that number, what
 	// became of it: "in progress", "aborted", which is final, or anything else. Both are
@@ -101,11 +105,13 @@ var postgresTransactions = Transactions{
 	Fate:      "SELECT CASE WHEN NOT pg_catalog.pg_is_in_recovery() THEN pg_catalog.txid_status(%) END",
 }
 
-// https://www.sqlite.org/lang_savepoint.html.
+// https://www.sqlite.org/lang_savepoint.html; "The C/C++ Interface", sqlite3_prepare_v2: it
+// compiles the first statement of a text, so that drivers go through the others by themselves.
 var sqliteTransactions = Transactions{
-	Set:     "SAVEPOINT %",
-	Undo:    "ROLLBACK TO SAVEPOINT %",
-	Release: "RELEASE SAVEPOINT %",
+	Set:      "SAVEPOINT %",
+	Undo:     "ROLLBACK TO SAVEPOINT %",
+	Release:  "RELEASE SAVEPOINT %",
+	OneByOne: true,
 }
 
 // Transact-SQL reference, "SAVE TRANSACTION", "ROLLBACK TRANSACTION", "@@TRANCOUNT"

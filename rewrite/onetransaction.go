@@ -9,16 +9,17 @@ import (
 // A text of several statements whose rows come from a query is numbered where the
 // engine undoes all of the text when one statement fails. Other statements of the
 // text may change the number of rows after the count. A row too many is then an error
-// that undoes the whole text; with fewer rows some keys are a gap.
+// that undoes the whole text; with fewer rows some keys are a gap. Where drivers execute
+// the statements one by one, keyfill does so in their place: see Plan.Parts.
 
 // CountsBeside reports whether the rows of a query are to be counted before an
 // execution, and other statements of the text may change them behind the count.
-func (pl *Plan) CountsBeside() bool { return pl.Statements > 1 && pl.Counts() }
+func (pl *Plan) CountsBeside() bool { return pl.Statements > 1 && pl.Counts() && pl.Parts == nil }
 
 // countsBeside reports whether the text is filled although the rows of a query
-// are counted before other statements of the text run.
+// are counted while other statements of the text may change them.
 func (p *parser) countsBeside() bool {
-	return p.params.count == 0 && oneTransaction(p.d, p.q) && !slices.ContainsFunc(p.inserts, func(in Insert) bool {
+	return p.params.count == 0 && (p.d.Transactions.OneByOne || oneTransaction(p.d, p.q)) && !slices.ContainsFunc(p.inserts, func(in Insert) bool {
 		return in.Query != nil && in.Query.counted && (in.Nested || in.Explained || in.Query.implied)
 	})
 }

@@ -17,6 +17,7 @@ type parser struct {
 	params     params // the caller's placeholders before tok
 	statements int
 	several    Reason          // for an INSERT that is not the only statement
+	starts     []int           // where the statements behind the first begin, if they are executed one by one
 	asking     int             // statements with placeholders
 	unbound    Reason          // why keys cannot be arguments
 	shut       bool            // what follows may be read otherwise, or not run
@@ -97,7 +98,9 @@ func (p *parser) statementsOf() {
 			p.advance()
 			continue
 		}
-		p.statements++
+		if p.statements++; p.statements > 1 && p.d.Transactions.OneByOne {
+			p.starts = append(p.starts, p.tok.start)
+		}
 		asked := p.params.count
 		p.statement()
 		if p.params.count > asked {

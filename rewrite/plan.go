@@ -35,6 +35,11 @@ type Plan struct {
 	Draws       []Draw   // the calls to sources that an execution may take
 	Statements  int      // how many the text has
 
+	// Parts are the statements of the text where it is executed in parts, each of them as
+	// a text of its own: the rows of a query are counted directly before its INSERT. nil
+	// elsewhere. Such a text cannot be prepared, and gives no rows.
+	Parts []string
+
 	// Load says that the text opens a bulk load, and stands alone: its rows come
 	// as the executions of the prepared text, with a value for each column as
 	// arguments, and an execution without arguments ends it. [Plan.Holes] and
@@ -188,6 +193,9 @@ func (p *parser) plan() *Plan {
 	}
 	pl.place()
 	pl.proof = pl.newProof(own)
+	if pl.Statements > 1 && pl.Counts() {
+		pl.Parts = p.parts()
+	}
 	return pl
 }
 

@@ -2,6 +2,7 @@ package statements_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -21,8 +22,9 @@ var tableCopy = []string{
 }
 
 // TestTableCopy: a migration's copy of a table keeps the keys that it brings, in one text
-// too; without them its rows are numbered statement by statement, and a text of several
-// is refused before anything in it has run, but on PostgreSQL.
+// too; without them its rows are numbered statement by statement. A text of several is
+// refused before anything in it has run where keyfill does not execute it in parts, as on
+// SQLite, and where it is no transaction, as PostgreSQL's are without VACUUM.
 func TestTableCopy(t *testing.T) {
 	t.Parallel()
 	multi := harness.MySQLDefault
@@ -37,18 +39,26 @@ func TestTableCopy(t *testing.T) {
 				t.Fatalf("stored %q, want %q", got, want)
 			}
 		}
+		first := 1
 		numbered := slices.Clone(tableCopy)
 		numbered[1] = "INSERT INTO x_new (a) SELECT a FROM x ORDER BY a"
 		text := strings.Join(numbered, "; ")
 		if s.IsPostgres() {
 			text += "; VACUUM x" // which is no part of a transaction
 		}
-		if _, err := db.Exec(text); !errors.Is(err, rewrite.ErrSelectSeveral) {
-			t.Errorf("in one text without keys: %v, want the reason %s", err, string(rewrite.ErrSelectSeveral))
-		}
-		rows("[{5 true} {1 true}]", "[{7 true} {2 true}]")
-		if _, err := s.Raw.Exec("SELECT 1 FROM x_new"); err == nil {
-			t.Error("a part of the refused text has run")
+		if s.Server == nil {
+			harness.Must(t, db, text)
+			rows("[{1 true} {1 true}]", "[{2 true} {2 true}]")
+			harness.Must(t, db, "UPDATE x SET id = 5 WHERE a = 1", "UPDATE x SET id = 7 WHERE a = 2")
+			first = 101 // a block is given up where its table is renamed
+		} else {
+			if _, err := db.Exec(text); !errors.Is(err, rewrite.ErrSelectSeveral) {
+				t.Errorf("in one text without keys: %v, want the reason %s", err, string(rewrite.ErrSelectSeveral))
+			}
+			rows("[{5 true} {1 true}]", "[{7 true} {2 true}]")
+			if _, err := s.Raw.Exec("SELECT 1 FROM x_new"); err == nil {
+				t.Error("a part of the refused text has run")
+			}
 		}
 		harness.Must(t, db, strings.Join(tableCopy, "; "))
 		rows("[{5 true} {1 true}]", "[{7 true} {2 true}]")
@@ -56,6 +66,6 @@ func TestTableCopy(t *testing.T) {
 		harness.Must(t, db, "INSERT INTO x (a) VALUES (3)")
 		rows("[{5 true} {1 true}]", "[{7 true} {2 true}]", "[{8 true} {3 true}]")
 		harness.Must(t, db, numbered...)
-		rows("[{1 true} {1 true}]", "[{2 true} {2 true}]", "[{3 true} {3 true}]")
+		rows(fmt.Sprintf("[{%d true} {1 true}]", first), fmt.Sprintf("[{%d true} {2 true}]", first+1), fmt.Sprintf("[{%d true} {3 true}]", first+2))
 	})
 }

@@ -61,7 +61,7 @@ func (b *Batch) Add(ctx context.Context, query string, args []driver.NamedValue)
 	c.NoteTemporary(query, concern)
 	q.effect = c.DB.TransactionEffect(query, concern)
 	if concern&rewrite.ConcernsInsert != 0 {
-		d := &directCall{c, query, args, session.ByQuery, b}
+		d := &directCall{conn: c, query: query, args: args, by: session.ByQuery, batch: b}
 		var err error
 		if q.x, q.event, err = d.decide(ctx); err != nil {
 			return "", nil, err

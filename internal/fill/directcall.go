@@ -17,6 +17,8 @@ type directCall struct {
 	args  []driver.NamedValue
 	by    session.Route
 	batch *Batch // that the text is one of; nil where it is sent alone
+
+	parts []string // the statements of the text, where it is decided to execute each alone
 }
 
 // exec executes the text.
@@ -26,6 +28,8 @@ func (d *directCall) exec(ctx context.Context) (driver.Result, error) {
 	switch {
 	case err != nil:
 		return nil, err
+	case d.parts != nil:
+		return d.execParts(ctx)
 	case x == nil:
 		c.attempt.noteOther(d.query)
 		res, err := c.ExecContext(ctx, d.query, d.args)
@@ -70,7 +74,7 @@ func (d *directCall) queryRows(ctx context.Context) (driver.Rows, error) {
 }
 
 // decide decides the text and draws its keys. The execution is nil when the text goes
-// out as it came; the event is what to count then, once the driver has taken it.
+// out as it came, or in parts; the event is what to count then, once the driver has taken it.
 func (d *directCall) decide(ctx context.Context) (*execution, event, error) {
 	c, db := d.conn, d.conn.DB
 	p, e, err := c.decide(ctx, d.query)
@@ -101,7 +105,7 @@ func (d *directCall) decide(ctx context.Context) (*execution, event, error) {
 		// when it has prepared the statement.
 		return nil, event{}, driver.ErrSkip
 	}
-	if err == nil && h.Any() {
+	if err == nil && h.Any() && p.Parts == nil {
 		if reason := unsuited(db.Tables, p, d.query); reason != "" {
 			err = p.Refused(reason)
 		}
@@ -114,6 +118,8 @@ func (d *directCall) decide(ctx context.Context) (*execution, event, error) {
 	switch {
 	case !fills:
 		return d.keep(ctx, p, h, e)
+	case p.Parts != nil:
+		return d.divide(ctx, p)
 	case c.waits(p, h, d.by, len(d.args)):
 		return nil, event{}, driver.ErrSkip
 	}

@@ -81,7 +81,7 @@ func (c *Conn) ExecText(ctx context.Context, query string, args []driver.NamedVa
 	effect := c.DB.TransactionEffect(query, concern)
 	res, err := driver.Result(nil), error(nil)
 	if concern&rewrite.ConcernsInsert != 0 {
-		res, err = (&directCall{c, query, args, session.ByExec, nil}).exec(ctx)
+		res, err = (&directCall{conn: c, query: query, args: args, by: session.ByExec}).exec(ctx)
 	} else {
 		c.attempt.noteOther(query)
 		res, err = c.ExecContext(ctx, query, args)
@@ -99,7 +99,7 @@ func (c *Conn) QueryText(ctx context.Context, query string, args []driver.NamedV
 	effect := c.DB.TransactionEffect(query, concern)
 	rows, err := driver.Rows(nil), error(nil)
 	if concern&rewrite.ConcernsInsert != 0 {
-		rows, err = (&directCall{c, query, args, session.ByQuery, nil}).queryRows(ctx)
+		rows, err = (&directCall{conn: c, query: query, args: args, by: session.ByQuery}).queryRows(ctx)
 	} else {
 		c.attempt.noteOther(query)
 		rows, err = c.QueryContext(ctx, query, args)

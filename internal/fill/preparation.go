@@ -56,6 +56,9 @@ func (r *preparation) prepare(ctx context.Context) (driver.Stmt, error) {
 // bound prepares a statement whose keys are arguments.
 func (r *preparation) bound(ctx context.Context, s *statement) (driver.Stmt, error) {
 	c, p := r.conn, s.plan
+	if p.Parts != nil {
+		return r.refuse(ctx, p.Refused(rewrite.ErrSelectSeveral))
+	}
 	if reason := p.Unbound(); reason != "" {
 		return r.refuse(ctx, p.Refused(reason))
 	}

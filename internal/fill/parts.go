@@ -1,0 +1,60 @@
+package fill
+
+import (
+	"context"
+	"database/sql/driver"
+
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// The rows of a query cannot be counted before the text that it stands in: another
+// statement of the text may make its tables, or change them. SQLite compiles one statement
+// at a time, and its drivers go through the text. keyfill does so here in their place, so
+// that each statement is decided, and each query counted, when its turn comes. What the
+// text does to transactions and settings is what it does without keyfill, and where a
+// statement fails, those in front of it stay.
+
+// divide decides that the text of a plan is executed in parts, unless one of them would be
+// refused by itself. One that gives rows, or that has to be prepared, is refused: drivers
+// differ in how much of it they would execute.
+func (d *directCall) divide(ctx context.Context, p *rewrite.Plan) (*execution, event, error) {
+	var refusal error
+	if d.by != session.ByExec || !d.conn.Can(d.by) {
+		refusal = p.Refused(rewrite.ErrSelectSeveral)
+	}
+	tables := d.conn.DB.Tables
+	for _, text := range p.Parts {
+		part := tables.AnyEngine().Plan(text)
+		if reason := unsuited(tables, part, text); reason != "" && refusal == nil {
+			refusal = part.Refused(reason)
+		}
+	}
+	if refusal == nil {
+		d.parts = p.Parts
+		return nil, event{}, nil
+	}
+	e, err := d.conn.DB.stats.refusal(ctx, d.query, refusal)
+	return nil, e, err
+}
+
+// execParts executes the statements of a text, each as a text of its own. The result is that
+// of the last one, as drivers have it.
+func (d *directCall) execParts(ctx context.Context) (res driver.Result, err error) {
+	c := d.conn
+	for _, text := range d.parts {
+		concern, passes, counts := c.Passes(text)
+		if passes {
+			res, err = c.ExecPassed(ctx, text, nil)
+		} else {
+			res, err = c.ExecText(ctx, text, nil, concern)
+		}
+		if counts {
+			c.CountPassed(ctx, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
