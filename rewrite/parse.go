@@ -18,6 +18,7 @@ type parser struct {
 	statements int
 	several    Reason          // for an INSERT that is not the only statement
 	starts     []int           // where the statements behind the first begin, if they are executed one by one
+	semicolons []int           // the semicolons behind the last statement, if statements are executed one by one
 	asking     int             // statements with placeholders
 	unbound    Reason          // why keys cannot be arguments
 	shut       bool            // what follows may be read otherwise, or not run
@@ -95,9 +96,13 @@ func (p *parser) statementsOf() {
 	p.read()
 	for p.tok.kind != tokEnd {
 		if p.isPunct(';') {
+			if p.d.Transactions.OneByOne {
+				p.semicolons = append(p.semicolons, p.tok.start)
+			}
 			p.advance()
 			continue
 		}
+		p.semicolons = p.semicolons[:0]
 		if p.statements++; p.statements > 1 && p.d.Transactions.OneByOne {
 			p.starts = append(p.starts, p.tok.start)
 		}

@@ -157,6 +157,7 @@ func (p *parser) plan() *Plan {
 		pl.Action = Keep
 		return pl
 	}
+	p.endOnce()
 	pl.params, pl.edits, pl.slots = p.params, trimmed(p.edits), trimmed(p.slots)
 	pl.Action = Keep
 	if query >= 0 {

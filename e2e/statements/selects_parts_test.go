@@ -195,3 +195,45 @@ func TestPartsRefused(t *testing.T) {
 		}
 	})
 }
+
+// TestCommentBehind: a comment behind the last statement changes nothing of what keyfill
+// reports, although mattn/go-sqlite3 answers for it with no rows.
+func TestCommentBehind(t *testing.T) {
+	t.Parallel()
+	source := policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Start: 500}
+	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MattnFile}, func(t *testing.T, s *harness.Scratch) {
+		harness.Must(t, s.Raw, "CREATE TABLE t (id INTEGER PRIMARY KEY, a INTEGER UNIQUE)")
+		db, _ := s.Open(t, harness.FillID("t", policy.Table{InPlace: &source}))
+		for i, text := range []string{
+			"INSERT OR IGNORE INTO t (a) VALUES (1); -- x",
+			"INSERT OR IGNORE INTO t (a) VALUES (1), (2); /* x */ ;",
+			"INSERT INTO t (a) VALUES (3); /* ; */",
+			"INSERT INTO t (a) VALUES (?);; -- x",
+			"INSERT INTO t (a) SELECT 5 WHERE NOT EXISTS (SELECT 1 FROM t WHERE a = 5); -- x",
+		} {
+			var args []any
+			if i == 3 {
+				args = append(args, 4)
+			}
+			ctx, rec := keyfill.Record(context.Background())
+			res, err := db.ExecContext(ctx, text, args...)
+			if err != nil {
+				t.Errorf("%s: %v", text, err)
+				continue
+			}
+			last, err := res.LastInsertId()
+			if greatest := harness.CountInt(t, s.Raw, "SELECT MAX(id) FROM t"); err != nil || last != greatest {
+				t.Errorf("%s: LastInsertId is %d, %v, for %d", text, last, err, greatest)
+			}
+			if n, err := res.RowsAffected(); n != 1 || err != nil {
+				t.Errorf("%s: %d rows affected, %v", text, n, err)
+			}
+			for _, k := range rec.Keys("t") {
+				stored := harness.Count(t, s.Raw, fmt.Sprintf("SELECT COUNT(*) FROM t WHERE id = %v", k.Key)) == 1
+				if stored != (k.Outcome == keyfill.Stored) {
+					t.Errorf("%s: key %v is called %v", text, k.Key, k.Outcome)
+				}
+			}
+		}
+	})
+}
