@@ -1,0 +1,128 @@
+package fill_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Why a function may read the state of the connection's transaction, although behind DDL of
+// MySQL and MariaDB a transaction may be open or not (session.Unasked), until Settle asks.
+const (
+	// settles: the function itself calls Settle, IsInTransaction or AskCommits before.
+	settles = "settles"
+
+	// settled: the function is called behind one that settles.
+	settled = "settled"
+
+	// asOpen: what is done in a transaction is right outside of one too, only slower or with
+	// less to tell.
+	asOpen = "as open"
+
+	// elsewhere: the branch is of engines whose DDL commits nothing on the side.
+	elsewhere = "elsewhere"
+)
+
+var readsOfState = map[string]string{
+	"fill.numberedByEngine":  settles,
+	"fill.join":              settles,
+	"fill.count":             settled, // by numberedByEngine
+	"fill.setSavepoint":      settled, // by countInsert
+	"fill.sendAgain":         settled, // by join
+	"fill.takeAgain":         settled, // by join
+	"fill.isBefore":          asOpen,  // join settles then
+	"fill.outcome":           asOpen,
+	"fill.undoneBehind":      asOpen,
+	"fill.greatestStored":    asOpen,
+	"fill.idWhere":           asOpen,
+	"fill.noteSent":          asOpen,
+	"fill.BeforeEnd":         asOpen,
+	"fill.dropStored":        asOpen,
+	"fill.beforeEnd":         asOpen,
+	"fill.beforeCommit":      asOpen,
+	"fill.ask":               asOpen, // a question without locks; PostgreSQL, where an error aborts, is never Unasked
+	"keys.doubt":             asOpen,
+	"keys.reserveAbove":      asOpen,
+	"keys.held":              asOpen,
+	"keys.writeClaim":        asOpen,
+	"keys.within":            settled, // by join
+	"keys.EnsureStates":      asOpen,
+	"keys.ensureStatesAgain": asOpen,
+	"keys.bind":              elsewhere, // states on the connection: SQLite
+	"keys.at":                elsewhere,
+	"keys.seriesAt":          elsewhere,
+	"keys.keysEnd":           elsewhere,
+	"keys.LockBeforeRead":    elsewhere,
+}
+
+// settling are the calls behind which the state is no longer Unasked.
+var settling = []string{"Settle", "IsInTransaction", "AskCommits"}
+
+// TestReadsOfState: each function that compares the state of the transaction with Inside,
+// Outside or Unknown is named with the reason why Unasked does no harm there.
+func TestReadsOfState(t *testing.T) {
+	found := map[string]bool{}
+	for _, folder := range []string{".", "../keys", "../explain", "../..", "../../keyfillpgx"} {
+		files, err := filepath.Glob(folder + "/*.go")
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %d files, %v", folder, len(files), err)
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range parsed.Decls {
+				f, ok := d.(*ast.FuncDecl)
+				if !ok || f.Body == nil {
+					continue
+				}
+				name := parsed.Name.Name + "." + f.Name.Name
+				read, asked := firstRead(f.Body)
+				if read == token.NoPos {
+					continue
+				}
+				found[name] = true
+				switch why, known := readsOfState[name]; {
+				case !known:
+					t.Errorf("%s in %s reads the state of the transaction, which may be session.Unasked: settle it before, or say here why that does no harm", name, file)
+				case why == settles && (asked == token.NoPos || asked > read):
+					t.Errorf("%s in %s reads the state of the transaction before it settles it", name, file)
+				}
+			}
+		}
+	}
+	for name := range readsOfState {
+		if !found[name] {
+			t.Errorf("%s reads no state of a transaction any more", name)
+		}
+	}
+}
+
+// firstRead returns where a body first compares the state of the transaction, and where it
+// first settles it.
+func firstRead(body *ast.BlockStmt) (read, asked token.Pos) {
+	ast.Inspect(body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			if s, ok := n.Fun.(*ast.SelectorExpr); ok && asked == token.NoPos && slices.Contains(settling, s.Sel.Name) {
+				asked = n.Pos()
+			}
+		case *ast.BinaryExpr:
+			field, isField := n.X.(*ast.SelectorExpr)
+			state, isState := n.Y.(*ast.SelectorExpr)
+			if isField && isState && field.Sel.Name == "Tx" && slices.Contains([]string{"Inside", "Outside", "Unknown"}, state.Sel.Name) && read == token.NoPos {
+				read = n.Pos()
+			}
+		}
+		return true
+	})
+	return read, asked
+}
