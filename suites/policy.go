@@ -30,7 +30,7 @@ func (p Policy) File(s *Suite, r Run) ([]byte, error) {
 	}
 	entries := map[string]any{}
 	for _, group := range groups {
-		if !matches(group.Drivers, r.Driver) {
+		if !matches(group.Drivers, r.Driver) || !matches(group.Policies, p.Name) {
 			continue
 		}
 		for _, table := range group.Tables {

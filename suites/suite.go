@@ -52,7 +52,9 @@ type Tables struct {
 	Column  string   `yaml:"column"`
 	MaxBits int      `yaml:"max_bits"` // 0: as the policy has it where nothing is said
 	Drivers []string `yaml:"drivers"`  // empty: all
-	Tables  []string `yaml:"tables"`
+	// Policies are those that fill the tables; empty: all. The suite says why.
+	Policies []string `yaml:"policies"`
+	Tables   []string `yaml:"tables"`
 }
 
 // Run is one driver with which the suite runs. In Env and Args, {base} is replaced by the DSN
