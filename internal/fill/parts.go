@@ -8,12 +8,12 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// The rows of a query cannot be counted before the text that it stands in: another
-// statement of the text may make its tables, or change them. SQLite compiles one statement
-// at a time, and its drivers go through the text. keyfill does so here in their place, so
-// that each statement is decided, and each query counted, when its turn comes. What the
-// text does to transactions and settings is what it does without keyfill, and where a
-// statement fails, those in front of it stay.
+// The rows of a query cannot be counted before the text that holds it runs: another
+// statement of the text may create its tables, or change them. SQLite compiles one statement
+// at a time, and its drivers loop over the text. Here keyfill runs that loop, so that it
+// plans each statement, and counts each query, directly before it executes it. The text
+// changes transactions and settings as it does without keyfill, and if a statement fails,
+// the statements before it stay.
 
 // divide decides that the text of a plan is executed in parts, unless one of them would be
 // refused by itself. One that gives rows, or that has to be prepared, is refused: drivers
