@@ -74,16 +74,12 @@ func impliedBy(show string) implier {
 	}
 }
 
-// impliedColumnsPostgreSQL finds the table as findPostgreSQL does. Columns that
-// were dropped stay in the catalog.
+// impliedColumnsPostgreSQL: columns that were dropped stay in the catalog.
 const impliedColumnsPostgreSQL = `SELECT CAST(a.attname AS text)
 FROM pg_catalog.pg_class c
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-WHERE c.relname = CAST(CAST($1 AS text) AS name) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
-AND CASE CAST($2 AS text) WHEN '' THEN pg_catalog.pg_table_is_visible(c.oid)
-WHEN 'pg_temp' THEN n.oid = pg_catalog.pg_my_temp_schema()
-ELSE n.nspname = CAST(CAST($2 AS text) AS name) END
+WHERE ` + meantPostgreSQL + `
 ORDER BY a.attnum`
 
 func impliedPostgreSQL(ctx context.Context, q Querier, n Name) ([]string, error) {

@@ -9,9 +9,15 @@ import (
 // to_regclass, which fails, and ends the transaction, in a schema that the
 // user may not use.
 const (
-	// Partitions and foreign tables have triggers of their own. Visible is the
-	// table that the search_path finds under the bare name. A name is cut as the engine
-	// cuts it (type name).
+	// meantPostgreSQL finds the table c in the schema n by its name and its schema's.
+	// Visible is the table that the search_path finds under the bare name. A name is cut
+	// as the engine cuts it (type name).
+	meantPostgreSQL = `c.relname = CAST(CAST($1 AS text) AS name) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+AND CASE CAST($2 AS text) WHEN '' THEN pg_catalog.pg_table_is_visible(c.oid)
+WHEN 'pg_temp' THEN n.oid = pg_catalog.pg_my_temp_schema()
+ELSE n.nspname = CAST(CAST($2 AS text) AS name) END`
+
+	// Partitions and foreign tables have triggers of their own.
 	findPostgreSQL = `SELECT CAST(c.oid AS text), CAST(n.nspname AS text), CAST(c.relname AS text), c.relkind IN ('v', 'm'),
 EXISTS (SELECT 1 FROM pg_catalog.pg_trigger g WHERE g.tgrelid = c.oid AND NOT g.tgisinternal AND g.tgtype & 4 <> 0 AND g.tgenabled <> 'D')
 OR EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid AND r.ev_type = '3' AND r.ev_enabled <> 'D'),
@@ -21,10 +27,7 @@ OR EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid AND r.
 EXISTS (SELECT 1 FROM pg_catalog.pg_inherits h WHERE h.inhrelid = c.oid)
 FROM pg_catalog.pg_class c
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-WHERE c.relname = CAST(CAST($1 AS text) AS name) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
-AND CASE CAST($2 AS text) WHEN '' THEN pg_catalog.pg_table_is_visible(c.oid)
-WHEN 'pg_temp' THEN n.oid = pg_catalog.pg_my_temp_schema()
-ELSE n.nspname = CAST(CAST($2 AS text) AS name) END`
+WHERE ` + meantPostgreSQL
 
 	// A domain is followed to the type that it stands on. A collation that is
 	// not deterministic may take different texts for one ("Collation Support").
