@@ -74,7 +74,7 @@ func (pl *Plan) about(insert int, selects, behind string, args []driver.NamedVal
 			main = inner + " " + main
 		}
 	}
-	if q.values {
+	if q.SetRow {
 		main = "SELECT " + main
 	}
 	if !q.near.empty() {

@@ -38,6 +38,13 @@ const (
 	// key's place; and when the engine finds such a call there or in a SELECT without
 	// FROM.
 	ErrSet Reason = "set"
+	// ErrSetRule is returned when the only row of VALUES calls a function that returns a
+	// set, and a rule of PostgreSQL on the table would write something else for the query
+	// that the row becomes.
+	ErrSetRule Reason = "set_rule"
+	// ErrSetRow is returned when the only row of VALUES calls a function that returns a
+	// set, beside a row constructor, which takes the type of its column in VALUES alone.
+	ErrSetRow Reason = "set_row"
 	// ErrOrder is returned when the ORDER BY of a query decides which rows are stored,
 	// and cannot be kept where the engine numbers them.
 	ErrOrder Reason = "select_order"
@@ -166,6 +173,8 @@ var texts = map[Reason]string{
 	ErrSelectValues:      "the rows come from a query that the engine numbers in a temporary table, and there this value may become another one, as a quotient of integers loses digits: cast it to its column's type, as in CAST(a / b AS DECIMAL(20,10)), name the key column and select its values, or on MariaDB give the key AUTO_INCREMENT, which needs no temporary table",
 	ErrSelectSeveral:     "the rows come from a query, which another statement of the text may change after its rows were counted: send the INSERT alone, name the key column and select its values, or run a migration through the driver without keyfill",
 	ErrSet:               "a value of the row is a set, so that several rows would be stored: write INSERT … SELECT x FROM f() AS x, without DEFAULT and without the key column",
+	ErrSetRule:           "a value of the row is a set, and a rule of the table may write something else for the query that keyfill would make of the row: write INSERT … SELECT x FROM f() AS x, or a trigger in place of the rule",
+	ErrSetRow:            "a value of the row is a set, and another one is a row constructor, which takes the type of its column in VALUES alone: give it a type of its own, as in ROW(1, 'x')::pair",
 	ErrOrder:             "the query's ORDER BY decides which of its rows are stored, and cannot be kept where the engine numbers them: order by columns of its select list, or name the key column and select its values",
 	ErrOldServer:         "the rows come from a query, which this server cannot number (MySQL can from 8.0, MariaDB from 10.2, SQLite from 3.38, keys of 16 bytes from 3.41): name the key column and select its values",
 	ErrStatementLog:      "the rows come from a query, and replicas would number them otherwise because binlog_format is not ROW: set it to ROW, or name the key column and select its values",

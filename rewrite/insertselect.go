@@ -32,6 +32,17 @@ type Query struct {
 	// ROW_NUMBER() numbers; true elsewhere.
 	Survives bool
 
+	// Table is the table as the INSERT names it.
+	Table TableName
+
+	// SetRow says that the query is the only row of VALUES, which calls a function that
+	// returns a set: see [ErrSet].
+	SetRow bool
+
+	// Constructed are the folded names of the columns whose value in such a row is a row
+	// constructor without a type.
+	Constructed []string
+
 	outer   with     // in front of INSERT; for an INSERT in a WITH clause, the definitions in front of it
 	near    with     // in front of such an INSERT itself
 	inner   with     // in front of SELECT, where it may not stand in another one
@@ -41,7 +52,6 @@ type Query struct {
 	name    string   // of the common table expression that it becomes
 	columns []string // the names of its columns; nil where they keep their own
 	order   ordering // what it is ordered by outside of its expression
-	values  bool     // it is a row of VALUES, which SELECT is to stand in front of
 	lifts   []lift
 	suffix  string  // what the query needs behind it
 	counted bool    // a key is a number; else all are made by functions or have tails
@@ -182,7 +192,8 @@ func (p *parser) numbered(in *insertState, s *queryFacts, columns []string, miss
 	}
 	q := &Query{
 		Unsure: s.unsure, outer: s.outer, near: s.near, inner: s.inner, main: s.main, from: s.from, to: s.to,
-		name: p.unused("kf"), values: s.values, implied: columns != nil,
+		name: p.unused("kf"), SetRow: s.values, implied: columns != nil,
+		Table: TableName{in.name.schema, in.name.table, p.q[in.name.start:in.name.end]},
 	}
 	if columns == nil {
 		q.given = p.numbersGivenTo(in, missing)
@@ -308,7 +319,7 @@ func (p *parser) opens(w with) string {
 
 // define appends the text in front of the query.
 func (q *Query) define(b []byte) []byte {
-	if b = q.named(b); q.values {
+	if b = q.named(b); q.SetRow {
 		b = append(b, "SELECT "...)
 	}
 	return b

@@ -42,6 +42,7 @@ func (p *parser) valuesQuery(in *insertState, word span) Reason {
 	p.edit(p.tok.start, p.tok.end, "")
 	p.advance()
 	s.main.start = p.tok.start
+	var constructors []int
 	for {
 		v, reason := p.value(nil)
 		switch t, alone := p.core(v); {
@@ -53,6 +54,8 @@ func (p *parser) valuesQuery(in *insertState, word span) Reason {
 			return ErrSet
 		case alone && p.lifts(t) && p.isBare(v, t):
 			s.lifts = append(s.lifts, lift{span{t.start, t.end}, s.items, t.kind == tokParam})
+		case s.stars == 0 && p.isRowConstructor(span{v.start, v.end}):
+			constructors = append(constructors, s.items)
 		}
 		s.items++
 		if !p.acceptPunct(',') {
@@ -74,9 +77,60 @@ func (p *parser) valuesQuery(in *insertState, word span) Reason {
 	if reason := p.numbered(in, &s, columns, missing); reason != "" {
 		return reason
 	}
+	if constructors != nil {
+		in.Query.Constructed = p.columnsAt(in, columns, constructors)
+	}
 	p.edit(end.start, end.end, "")
 	p.sortEdits(n)
 	return ""
+}
+
+// isRowConstructor reports whether a value is a row without a type, such as ROW(1, 'x')
+// or (1, 'x').
+func (p *parser) isRowConstructor(v span) bool {
+	for range maxBrackets {
+		inner, ok := p.inBrackets(v)
+		switch {
+		case !ok:
+			return false
+		case len(inner) != 1 || p.within(v).opensRow():
+			return true
+		}
+		v = inner[0]
+	}
+	return false
+}
+
+// opensRow reports whether the text begins with the word ROW.
+func (p *parser) opensRow() bool {
+	p.read()
+	return p.isWord("row")
+}
+
+// columnsAt returns the folded names of columns of the INSERT by their places. implied
+// are its columns where it has no list.
+func (p *parser) columnsAt(in *insertState, implied []string, places []int) (columns []string) {
+	var listed []string
+	for _, c := range implied {
+		listed = append(listed, p.d.Fold(c, true))
+	}
+	if implied == nil {
+		q := p.within(span{in.name.end, in.listEnd})
+		for q.read(); !q.isPunct('(') && q.tok.kind != tokEnd; q.advance() {
+		}
+		for q.acceptPunct('('); ; q.advance() {
+			c, _, reason := q.column()
+			if listed = append(listed, c); reason != "" || !q.isPunct(',') {
+				break
+			}
+		}
+	}
+	for _, i := range places {
+		if i < len(listed) {
+			columns = append(columns, listed[i])
+		}
+	}
+	return columns
 }
 
 // isBare reports whether a value is a token and nothing else but brackets.

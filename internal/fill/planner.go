@@ -41,7 +41,11 @@ func planOn(ctx context.Context, c *Conn, e *keys.Engine, query string) (*rewrit
 	if err != nil {
 		return nil, err
 	}
-	return on.byServerUUID(ctx, p)
+	p, err = on.byServerUUID(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return on.besideRules(ctx, p)
 }
 
 // planner makes the plan of a query on a connection from the plan of the text.
