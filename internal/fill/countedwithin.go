@@ -22,6 +22,8 @@ type countedWithin struct {
 	stored int64 // how many rows were stored, and undone, last; -1 for none
 
 	sendsAgain bool // what was stored is being undone, to be sent again
+
+	reason error // errMiscounted or errRule, once it was asked for
 }
 
 func (c *countedWithin) isSentAgain() bool { return c != nil && c.sendsAgain }
@@ -184,10 +186,28 @@ func (c *countedWithin) again(err error) bool {
 	return errors.Is(err, errMiscounted) || (&insertSelect{x: c.x}).outgrown(err)
 }
 
+// blame finds out why the number of rows was another one, where the statement is sent for
+// the last time: behind that the transaction may have ended.
+func (c *countedWithin) blame(ctx context.Context) {
+	if c.counts == maxCounts-1 {
+		c.reason = miscounted(ctx, c.x, 0, errMiscounted)
+	}
+}
+
 // told returns the error of a statement for the application.
-func (c *countedWithin) told(err error) error {
-	if c == nil || err == nil || !(&insertSelect{x: c.x}).outgrown(err) {
+func (c *countedWithin) told(ctx context.Context, err error) error {
+	if c == nil || err == nil {
 		return err
 	}
-	return keys.TableOf(&c.x.plan.Inserts[0]).KeyError(0, fmt.Errorf("%w: %w", errMiscounted, err))
+	grew := (&insertSelect{x: c.x}).outgrown(err)
+	if !grew && !errors.Is(err, errMiscounted) {
+		return err
+	}
+	if c.reason == nil {
+		c.reason = miscounted(ctx, c.x, 0, errMiscounted)
+	}
+	if grew {
+		return grewError(c.x, 0, c.reason, err)
+	}
+	return keys.TableOf(&c.x.plan.Inserts[0]).KeyError(0, c.reason)
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql/driver"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -116,8 +115,10 @@ func sendCounted[T any](ctx context.Context, s *insertSelect, whole bool, send f
 			}
 		}
 		if s.counts == maxCounts {
+			first := s.x.plan.Counted()[0]
+			reason := miscounted(ctx, s.x, first, errRowsGrew)
 			_ = s.release(ctx)
-			return none, keys.TableOf(&s.x.plan.Inserts[s.x.plan.Counted()[0]]).KeyError(0, fmt.Errorf("%w: %w", errRowsGrew, err))
+			return none, grewError(s.x, first, reason, err)
 		}
 		if err := s.refill(ctx); err != nil {
 			_ = s.release(ctx)

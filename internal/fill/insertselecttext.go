@@ -2,7 +2,6 @@ package fill
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/keyfill/keyfill/internal/anchor"
@@ -72,7 +71,8 @@ func sendText[T any](ctx context.Context, s *insertSelect, send func() (T, error
 	}
 	answer, err := send()
 	if s.outgrown(err) {
-		err = keys.TableOf(&s.x.plan.Inserts[s.x.plan.Counted()[0]]).KeyError(0, fmt.Errorf("%w: %w", errTextGrew, err))
+		first := s.x.plan.Counted()[0]
+		err = grewError(s.x, first, miscounted(ctx, s.x, first, errTextGrew), err)
 	}
 	return answer, err
 }

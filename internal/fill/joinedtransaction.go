@@ -69,7 +69,7 @@ func (t *transactional) query(ctx context.Context, via sender) (driver.Rows, err
 		return t.leave(ctx, t.unlessEnded(err))
 	})
 	if err != nil {
-		return nil, t.within.told(err)
+		return nil, t.within.told(ctx, err)
 	}
 	if err := follows.raiseBehind(ctx); err != nil {
 		return nil, err

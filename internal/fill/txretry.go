@@ -121,13 +121,14 @@ func sendAgain[T any](ctx context.Context, t *transactional, whole bool, send fu
 			if t.within.sendsAgain = false; t.x.conn.Tx == session.Unknown {
 				return answer, err
 			}
+			t.within.blame(ctx)
 			if err := t.take(ctx); err != nil {
 				return answer, err
 			}
 			t.x.place()
 			continue
 		}
-		err = t.within.told(err)
+		err = t.within.told(ctx, err)
 		if err == nil && whole && isResult && t.own != nil {
 			if err = t.commit(ctx, res); !t.x.conn.DB.IsUndone(err) || t.reads() {
 				return answer, err
