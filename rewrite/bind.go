@@ -9,8 +9,11 @@ import (
 
 // Refused returns the refusal of the plan's first INSERT for a reason that its
 // text alone does not give.
-func (pl *Plan) Refused(reason Reason) *Refusal {
-	in := &pl.Inserts[0]
+func (pl *Plan) Refused(reason Reason) *Refusal { return pl.RefusedAt(0, reason) }
+
+// RefusedAt is [Plan.Refused] for the INSERT of the given index.
+func (pl *Plan) RefusedAt(insert int, reason Reason) *Refusal {
+	in := &pl.Inserts[insert]
 	return &Refusal{Target: in.Target, Table: in.Target.Table, Column: in.Target.Keys[0].Column, Offset: in.Offset, Reason: reason,
 		Others: pl.others(in.Target)}
 }

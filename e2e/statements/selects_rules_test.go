@@ -82,6 +82,12 @@ var valueSetRules = []struct {
 		"ALTER TABLE t RENAME TO base", "CREATE VIEW t AS SELECT * FROM base WHERE a > 0"}, `"more" of "base"`},
 	{"of a view", []string{"ALTER TABLE t RENAME TO base", "CREATE VIEW t AS SELECT * FROM base LIMIT 9",
 		"CREATE RULE more AS ON INSERT TO t DO INSTEAD INSERT INTO base VALUES (NEW.id, NEW.a)"}, `"more" of "t"`},
+	{"a trigger of a view", []string{"CREATE RULE more AS ON INSERT TO t DO ALSO INSERT INTO l VALUES (NEW.a)",
+		"ALTER TABLE t RENAME TO base", "CREATE VIEW t AS SELECT * FROM base WHERE a > 0",
+		`CREATE FUNCTION base() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN
+			IF NEW.id IS NULL THEN INSERT INTO base (a, b) VALUES (NEW.a, NEW.b); ELSE INSERT INTO base (id, a, b) VALUES (NEW.id, NEW.a, NEW.b); END IF;
+			RETURN NEW; END'`,
+		"CREATE TRIGGER base INSTEAD OF INSERT ON t FOR EACH ROW EXECUTE FUNCTION base()"}, ""},
 	{"a view", []string{"ALTER TABLE t RENAME TO base", "CREATE VIEW t AS SELECT * FROM base WHERE a > 0"}, ""},
 }
 
@@ -154,9 +160,39 @@ func TestValueSetsRuleUnfilled(t *testing.T) {
 	if n := harness.Count(t, s.Raw, "SELECT COUNT(*) FROM l"); n != 1 {
 		t.Errorf("the rule has logged %d rows of VALUES, want 1", n)
 	}
+	dry, _ := s.Open(t, &policy.Config{Mode: policy.ModeDryRun, Tables: map[string]policy.Table{"t": {Column: "id", InPlace: &source}}})
+	harness.Exec(t, dry, query)
+	if n := harness.Count(t, s.Raw, "SELECT COUNT(*) FROM l"); n != 2 {
+		t.Errorf("the rule has logged %d rows of VALUES and of a dry run, want 2", n)
+	}
 	if got := m.Stats().Tables["t"]; got.Refused["set_rule"] != 1 || got.Withheld != 1 {
 		t.Errorf("%+v, want one that went out unfilled", got)
 	}
+}
+
+// TestValueSetsRuleText: in a text of several statements the refusal is about the INSERT whose row is a set.
+func TestValueSetsRuleText(t *testing.T) {
+	t.Parallel()
+	source := policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Exclusive: true}
+	harness.Each(t, []harness.Engine{harness.PgxSimple, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
+		createRuleTables(t, s, "BIGINT")
+		harness.Must(t, s.Raw, "CREATE TABLE first (id BIGINT PRIMARY KEY, a INT)", "CREATE RULE more AS ON INSERT TO t DO ALSO INSERT INTO l VALUES (1)")
+		db, m := s.Open(t, &policy.Config{Tables: map[string]policy.Table{
+			"first": {Column: "id", InPlace: &source}, "t": {Column: "id", InPlace: &source},
+		}})
+		begin := "INSERT INTO first (a) VALUES (1); "
+		_, err := db.Exec(begin + "INSERT INTO t (a) VALUES (generate_series(1, 2))")
+		var refused *keyfill.Error
+		if !errors.Is(err, rewrite.ErrSetRule) || !errors.As(err, &refused) || refused.Table != "t" || refused.Offset != len(begin) {
+			t.Errorf("%v, want %v at byte %d", err, rewrite.ErrSetRule, len(begin))
+		}
+		if got := m.Stats().Tables["t"].Refused["set_rule"]; got != 1 {
+			t.Errorf("%d refusals are counted for t, want 1", got)
+		}
+		if n := harness.Count(t, s.Raw, "SELECT COUNT(*) FROM first"); n != 0 {
+			t.Errorf("%d rows in the first table, want none", n)
+		}
+	})
 }
 
 // TestValueSetsRuleLate: a prepared row keeps what was found at its Prepare, and a row that

@@ -42,6 +42,7 @@ func (on *planner) besideRules(ctx context.Context, p *rewrite.Plan) (*rewrite.P
 			return nil, err
 		case reason != "":
 			refused := p.Withheld(reason)
+			refused.Refusal = p.RefusedAt(i, reason)
 			refused.Refusal.Detail = detail
 			return refused, nil
 		}
