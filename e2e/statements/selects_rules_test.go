@@ -131,7 +131,7 @@ func TestValueSetsRules(t *testing.T) {
 }
 
 // TestValueSetsRuleUnfilled: such a row goes out as it came where the policy lets it, and
-// a transaction goes on behind the refusal.
+// a transaction goes on after the refusal.
 func TestValueSetsRuleUnfilled(t *testing.T) {
 	t.Parallel()
 	s := harness.PgxDefault.Scratch(t)
@@ -215,7 +215,7 @@ func TestValueSetsRuleLate(t *testing.T) {
 		t.Errorf("prepared before the rule: %v", err)
 	}
 	if _, err := db.Exec(query); !errors.Is(err, rewrite.ErrSetRule) {
-		t.Errorf("behind the rule: %v, want %v", err, rewrite.ErrSetRule)
+		t.Errorf("after the rule: %v, want %v", err, rewrite.ErrSetRule)
 	}
 	harness.Must(t, s.Raw, "DROP RULE more ON t")
 	harness.Exec(t, db, query)

@@ -187,7 +187,7 @@ func (c *countedWithin) again(err error) bool {
 }
 
 // blame finds out why the number of rows was another one, where the statement is sent for
-// the last time: behind that the transaction may have ended.
+// the last time: after that the transaction may have ended.
 func (c *countedWithin) blame(ctx context.Context) {
 	if c.counts == maxCounts-1 {
 		c.reason = miscounted(ctx, c.x, 0, errMiscounted)

@@ -14,7 +14,7 @@ import (
 )
 
 // PostgreSQL applies the rules of a table to the text of an INSERT before it runs. A rule
-// that reads NEW gets the INSERT's query, which runs again behind the rows that it has
+// that reads NEW gets the INSERT's query, which runs again after its rows are
 // stored, or the expressions of the only row of VALUES, which may not be sets there.
 
 // besideRules returns the plan of a query: p, unless a row of VALUES would be filled as a
@@ -74,7 +74,7 @@ func (on *planner) setRefused(ctx context.Context, t *keys.Table, q *rewrite.Que
 }
 
 // errRule is returned in the place of errRowsGrew and its like where the table has a rule.
-var errRule = anchor.New("rows", "its query gave another number of rows than was counted, as it does where a rule of the table runs it again behind the stored rows, or stores them elsewhere: write the rule as a trigger, select from a copy of the rows, or name the key column and select its values")
+var errRule = anchor.New("rows", "its query gave another number of rows than was counted, as it does where a rule of the table runs it again after the rows are stored, or stores them elsewhere: write the rule as a trigger, select from a copy of the rows, or name the key column and select its values")
 
 // miscounted returns why the rows of an INSERT … SELECT were not as many as were counted:
 // the reason that is given, or the rule of its table where it has one. Where the engine
