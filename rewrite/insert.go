@@ -151,11 +151,15 @@ func (p *parser) head() head {
 	if g.Bulk && p.accept("bulk") {
 		h.reason = ErrBulk
 	}
-	if into := p.accept("into"); into || g.IntoOptional && !p.isAny("values", "default", "select", "on", "to") {
+	if into := p.accept("into"); into || g.IntoOptional && !p.isIn(notTables) {
 		p.into(&h, into)
 	}
 	return h
 }
+
+// notTables are reserved words of MySQL, MariaDB and Transact-SQL, which name no table after
+// INSERT: the word stands in a GRANT, or in CREATE SECURITY POLICY … AFTER INSERT WITH.
+var notTables = newWordSet("values default select on to with from as for and or not by where group order set union is")
 
 // into reads what stands in the place of the table's name, behind INTO or
 // where that is left out.

@@ -82,6 +82,7 @@ func (p *parser) branches(m *branches) Reason {
 	}
 	edits, slots := len(p.edits), len(p.slots)
 	p.advance()
+	condition := false // of WHEN, to the INTO after its THEN
 	for depth := 0; !p.atEnd(); {
 		switch {
 		case p.tok.kind == tokError:
@@ -95,21 +96,27 @@ func (p *parser) branches(m *branches) Reason {
 		case depth > 0:
 			p.nested(ErrCTE)
 		case p.isWord("when"):
-			m.conditional = true
+			m.conditional, condition = true, true
 		case p.isWord("select"):
 			p.skip(ErrCTE)
 			continue
 		case p.accept("log"):
 			// LOG ERRORS INTO names a table that the engine fills.
-			if p.accept("errors") && p.accept("into") {
+			if !p.accept("errors") {
+				return ErrGrammar
+			}
+			if p.accept("into") {
 				p.tableName()
 			}
 			continue
 		case p.isWord("into"):
+			condition = false
 			if reason := p.branch(m); reason != "" {
 				return reason
 			}
 			continue
+		case !condition && p.tok.kind == tokWord && !branchWords.has(p.text(p.tok)):
+			return ErrGrammar
 		}
 		p.advance()
 	}
@@ -122,6 +129,10 @@ func (p *parser) branches(m *branches) Reason {
 	}
 	return ""
 }
+
+// branchWords are the words between the INTOs of a multi-table INSERT, outside of
+// conditions and brackets.
+var branchWords = newWordSet("all first else values reject limit unlimited")
 
 // branch reads an INTO of a multi-table INSERT to the end of its values.
 func (p *parser) branch(m *branches) Reason {

@@ -16,9 +16,11 @@ func (p *parser) tail(in *insertState) Reason {
 	case g.Returning && p.isWord("returning"):
 	case g.ReturningInto && p.isAny("returning", "return", "log"):
 	case g.Option && p.isWord("option"):
-		p.advance()
+		if p.advance(); !p.isPunct('(') {
+			return p.grammar()
+		}
 		p.brackets()
-		if p.atEnd() || p.tok.kind == tokWord {
+		if p.atEnd() || p.beginsStatement() {
 			return ""
 		}
 		return p.grammar()
@@ -26,8 +28,8 @@ func (p *parser) tail(in *insertState) Reason {
 		return ErrExecutableComment
 	case p.isAny("union", "except", "intersect", "order", "for"):
 		return ErrSelectForm
-	case g.NoSemicolon && p.tok.kind == tokWord:
-		return "" // the next statement
+	case g.NoSemicolon && p.beginsStatement():
+		return ""
 	case p.isAny("limit", "offset", "fetch", "minus"):
 		return ErrSelectForm
 	default:
@@ -36,12 +38,29 @@ func (p *parser) tail(in *insertState) Reason {
 	return p.clauses(in)
 }
 
+// beginsStatement reports whether a statement of Transact-SQL, or a part of one that
+// encloses others, begins at the current token.
+func (p *parser) beginsStatement() bool {
+	return p.isIn(statementWords) || p.isIn(otherStatementWords) || p.tok.kind == tokWord && p.nextIsPunct(':')
+}
+
+// otherStatementWords begin statements of Transact-SQL that cannot follow a query without a
+// semicolon.
+var otherStatementWords = newWordSet(`select else end break continue open close fetch deallocate bulk checkpoint reconfigure
+	backup restore readtext writetext updatetext add enable disable receive send move get shutdown setuser load revert`)
+
 // clauses reads upsert clauses and RETURNING. Their text stays as it is;
 // clauses notes only how they change the rows.
 func (p *parser) clauses(in *insertState) Reason {
 	assignment, begins := 0, false // of the update part
-	part := updatePart{in: in}
+	part, place := updatePart{in: in}, placeClause
 	for depth := 0; !p.atEnd(); p.advance() {
+		if depth == 0 {
+			var ok bool
+			if place, ok = p.goesOn(place); !ok {
+				return p.grammar()
+			}
+		}
 		if begins {
 			assignment = p.tok.start
 		}

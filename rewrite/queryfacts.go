@@ -202,12 +202,18 @@ func (p *parser) upserts() bool {
 	after := behind.following()
 	switch {
 	case p.d.Grammar.OnConflict && equalWord(p.text(n), "conflict"):
-		return p.text(after) == "(" || after.kind == tokWord && equalAny(p.text(after), "do", "on")
+		return p.text(after) == "(" || after.kind == tokWord && !operatorWords.has(p.text(after))
 	case p.d.Grammar.OnDuplicateKey && equalWord(p.text(n), "duplicate"):
-		return after.kind == tokWord && equalWord(p.text(after), "key")
+		return after.kind == tokWord && !operatorWords.has(p.text(after))
 	}
 	return false
 }
+
+// operatorWords are the words that may follow an operand.
+var operatorWords = newWordSet(`and or xor not is isnull notnull in like ilike rlike regexp similar between glob match
+	collate escape div mod sounds member overlaps at operator
+	where group having window order limit offset fetch for union except intersect returning
+	join inner left right full cross natural straight_join`)
 
 // surveyed notes one token of a query.
 func (p *parser) surveyed(s *queryFacts, depth *int) {

@@ -101,12 +101,8 @@ func (p *parser) valueEnd(v value) (value, Reason) {
 // the SET is read next, and refused.
 func (p *parser) clause() bool {
 	switch {
-	case p.isAny("as", "returning"):
+	case p.isAny("as", "returning", "on"):
 		return true
-	case p.isWord("on"):
-		q := *p
-		q.advance()
-		return q.isWord("duplicate")
 	}
 	return false
 }
