@@ -194,6 +194,7 @@ type Grammar struct {
 	TableHints    bool // t WITH (TABLOCK)
 	Output        bool // OUTPUT … before VALUES
 	OmittedParts  bool // db..t
+	FalseIsZero   bool // FALSE is the number 0
 	StringNames   bool // 't' names a table too
 	FieldTargets  bool // a.b in a column list is field b of column a, not column b of table a
 	AliasAs       bool // t AS x

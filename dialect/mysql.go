@@ -41,6 +41,7 @@ var mysql = Dialect{
 		TableCase:      true,
 		IntoOptional:   true,
 		OmittedParts:   true,
+		FalseIsZero:    true,
 		Modifiers:      []string{"low_priority", "delayed", "high_priority", "ignore"},
 		Partition:      true,
 		Set:            true,

@@ -31,6 +31,7 @@ var sqlite = Dialect{
 	},
 	Grammar: Grammar{
 		Replace:       true,
+		FalseIsZero:   true,
 		TempTables:    true,
 		TempSchema:    true,
 		OrAction:      true,

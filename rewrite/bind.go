@@ -127,12 +127,12 @@ func (pl *Plan) isHole(v driver.Value, k *Key) bool {
 	case nil:
 		return null
 	case string:
-		return zero && zeroBound(v, k) || null && v == "" && pl.d.EmptyIsNull
+		return zero && zeroValue(v, k.Integer) || null && v == "" && pl.d.EmptyIsNull
 	case []byte:
 		if v == nil {
 			return null
 		}
-		return zero && (zeroBound(string(v), k) || len(v) == 16 && isZero(v)) ||
+		return zero && (zeroValue(string(v), k.Integer) || len(v) == 16 && isZero(v)) ||
 			null && len(v) == 0 && pl.d.EmptyIsNull
 	case int64:
 		return v == 0 && k.Integer && zero
@@ -150,14 +150,6 @@ func (pl *Plan) isHole(v driver.Value, k *Key) bool {
 	t := reflect.TypeOf(v)
 	return zero && t.Kind() == reflect.Array && t.Len() == 16 &&
 		t.Elem().Kind() == reflect.Uint8 && reflect.ValueOf(v).IsZero()
-}
-
-// zeroBound reports whether bound text is the zero value of a key.
-func zeroBound(s string, k *Key) bool {
-	if k.Integer {
-		return allZero(s)
-	}
-	return zeroText(s)
 }
 
 func isZero(b []byte) bool {

@@ -112,6 +112,11 @@ func (p *parser) clause() bool {
 func (p *parser) judge(in *insertState, key, row int, v value) {
 	k := &in.Target.Keys[key]
 	t, ok := p.core(v)
+	if !ok && p.isNothing(v, k) {
+		in.uncall(v)
+		p.holds(v, token{start: v.start, end: v.end}, slot{key: int32(key), row: int32(row)})
+		return
+	}
 	if !ok {
 		in.Worked = in.Worked || strings.Contains(p.q[v.start:v.end], "@")
 		in.open(key)
@@ -134,6 +139,7 @@ func (p *parser) judge(in *insertState, key, row int, v value) {
 		switch {
 		case (equalWord(text, "null") || text == `\N`) && k.Fill&FillNull != 0:
 		case equalWord(text, "default") && k.Fill&FillDefault != 0:
+		case p.isFalse(t, k):
 		default:
 			in.open(key)
 			return
@@ -156,9 +162,14 @@ func (p *parser) judge(in *insertState, key, row int, v value) {
 		in.open(key)
 		return
 	}
+	p.holds(v, t, s)
+}
+
+// holds queues a slot for a part of a value.
+func (p *parser) holds(v value, part token, s slot) {
 	count := p.params.count
 	p.params.count = v.before
-	p.slot(t.start, t.end, "", s)
+	p.slot(part.start, part.end, "", s)
 	p.params.count = count
 }
 
@@ -238,50 +249,4 @@ func (p *parser) typeName() {
 			return
 		}
 	}
-}
-
-// zeroLiteral reports whether a literal is the zero value that a program sends
-// for "not set": 0 for integers; the empty string and the zero UUID otherwise, also as
-// hexadecimal digits.
-func zeroLiteral(text string, k kind, integer bool) bool {
-	if k == tokNumber {
-		text = strings.TrimLeft(strings.TrimLeft(text, "+-"), " \t\r\n")
-		if len(text) > 2 && text[0] == '0' && text[1]|0x20 == 'x' {
-			return allZero(text[2:]) && (integer || len(text) == 34)
-		}
-		return integer && allZero(strings.Replace(text, ".", "", 1))
-	}
-	prefix := byte(0)
-	if text[0] != '\'' && text[0] != '"' {
-		prefix, text = text[0]|0x20, text[1:]
-	}
-	if len(text) < 2 || prefix != 0 && prefix != 'n' && prefix != 'x' && prefix != 'e' {
-		return false
-	}
-	inner := text[1 : len(text)-1]
-	if prefix == 'x' {
-		return allZero(inner) && (integer || len(inner) == 32)
-	}
-	if integer {
-		return allZero(inner)
-	}
-	return zeroText(inner)
-}
-
-// zeroText reports whether s is empty or a zero UUID or ULID as text.
-func zeroText(s string) bool {
-	switch len(s) {
-	case 0:
-		return true
-	case 26, 32:
-		return allZero(s)
-	case 36:
-		return s == "00000000-0000-0000-0000-000000000000"
-	}
-	return false
-}
-
-// allZero reports whether s is one or more zeros.
-func allZero(s string) bool {
-	return s != "" && strings.Trim(s, "0") == ""
 }
