@@ -42,6 +42,12 @@ func (b *beforehand) StmtExecContext(ctx context.Context, stmt driver.StmtExecCo
 	return stmt.ExecContext(ctx, args)
 }
 
+func (b *beforehand) StmtQueryContext(ctx context.Context, stmt driver.StmtQueryContext, query string, args []driver.NamedValue) (context.Context, driver.Rows, error) {
+	b.before(query)
+	rows, err := stmt.QueryContext(ctx, args)
+	return ctx, rows, err
+}
+
 // unexecuting is a connector whose connections do nothing but prepare and begin, as
 // those of go-mssqldb: what has no arguments is prepared too.
 type unexecuting struct{ driver.Connector }
@@ -102,13 +108,15 @@ func selectGrows(t *testing.T, s *harness.Scratch, connector driver.Connector, b
 			if s.Server == nil && form == "transaction" {
 				continue // nobody else writes then
 			}
-			for _, args := range [][]any{nil, {"x"}} {
-				name := c.name + "/" + form
-				query := "INSERT INTO t (a, b) SELECT a, b FROM s"
-				if args != nil {
-					name += "/arguments"
-					query = s.Placeholders("INSERT INTO t (a, b) SELECT a, ? FROM s")
-				}
+			for _, v := range []struct {
+				name, query string
+				args        []any
+			}{
+				{"", "INSERT INTO t (a, b) SELECT a, b FROM s", nil},
+				{"/arguments", "INSERT INTO t (a, b) SELECT a, ? FROM s", []any{"x"}},
+				{"/RETURNING", "INSERT INTO t (a, b) SELECT a, b FROM s RETURNING id", nil},
+			} {
+				name, query, args := c.name+"/"+form+v.name, s.Placeholders(v.query), v.args
 				t.Run(name, func(t *testing.T) {
 					for _, table := range []string{"t", "seen", "s"} {
 						harness.Exec(t, s.Raw, "DELETE FROM "+table)

@@ -21,6 +21,8 @@ type countedWithin struct {
 	counts int   // how often the rows were counted
 	stored int64 // how many rows were stored, and undone, last; -1 for none
 
+	read []resultSet // the rows that came back to an Exec, where they are read to be counted
+
 	sendsAgain bool // what was stored is being undone, to be sent again
 
 	reason error // errMiscounted or errRule, once it was asked for
@@ -112,9 +114,12 @@ func (c *countedWithin) ask(ctx context.Context) ([]any, error) {
 }
 
 // check returns errMiscounted where a statement has stored another number of rows.
-func (c *countedWithin) check(res driver.Result) error {
-	if c == nil {
+func (c *countedWithin) check(ctx context.Context, res driver.Result) error {
+	switch {
+	case c == nil:
 		return nil
+	case c.read != nil:
+		return c.checkRead(ctx, c.read)
 	}
 	stored, err := res.RowsAffected()
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/internal/keys"
@@ -183,6 +184,13 @@ func (n *engineNumbered) exec(ctx context.Context, via sender) (driver.Result, e
 	panics := true
 	defer giveUp(n.x.conn, &panics)
 	res, err := sendNumbered(ctx, n, func() (res driver.Result, stored, first int64, err error) {
+		if countsByRows(n.x) {
+			var sets []resultSet
+			if res, sets, err = execByQuery(ctx, via, n.x); err == nil {
+				stored, first, err = storedByQuery(ctx, n.x, sets)
+			}
+			return res, stored, first, err
+		}
 		if res, err = via.sendExec(ctx, n.x); err != nil {
 			return nil, 0, 0, err
 		}
@@ -208,6 +216,26 @@ func (n *engineNumbered) query(ctx context.Context, via sender) (driver.Rows, er
 		return read, stored, first, err
 	})
 	return rows, err
+}
+
+// countsByRows reports whether a result does not say how many rows the execution's INSERT
+// has stored: go-sql-driver/mysql counts none where rows come back.
+func countsByRows(x *execution) bool {
+	return x.plan.Dialect().Family == dialect.FamilyMySQL && x.plan.Inserts[0].Returning
+}
+
+// execByQuery executes a statement for the caller of an Exec, and returns the rows that
+// come back, too.
+func execByQuery(ctx context.Context, via sender, x *execution) (driver.Result, []resultSet, error) {
+	rows, err := via.sendQuery(ctx, x)
+	if err != nil {
+		return nil, nil, err
+	}
+	read, err := readWhole(x.conn, rows, func(_ []resultSet, err error) error { return err })
+	if err != nil {
+		return nil, nil, err
+	}
+	return ownResult{driver.RowsAffected(0), 0}, read.(*bufferedRows).sets, nil
 }
 
 // storedByQuery returns how many rows an INSERT has stored whose rows were read, and the

@@ -38,7 +38,15 @@ type insertSelect struct {
 }
 
 func (s *insertSelect) exec(ctx context.Context, via sender) (driver.Result, error) {
-	return sendCounted(ctx, s, true, func() (driver.Result, error) { return via.sendExec(ctx, s.x) })
+	return sendCounted(ctx, s, true, func() (driver.Result, error) {
+		if countsByRows(s.x) {
+			// A prepared INSERT … RETURNING that fails, as with a row too many, hangs in Exec of
+			// go-sql-driver/mysql 1.10.1.
+			res, _, err := execByQuery(ctx, via, s.x)
+			return res, err
+		}
+		return via.sendExec(ctx, s.x)
+	})
 }
 
 func (s *insertSelect) query(ctx context.Context, via sender) (driver.Rows, error) {

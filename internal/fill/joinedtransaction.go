@@ -37,7 +37,13 @@ type transactional struct {
 }
 
 func (t *transactional) exec(ctx context.Context, via sender) (driver.Result, error) {
-	res, err := sendJoined(ctx, t, true, func() (driver.Result, error) { return via.sendExec(ctx, t.x) })
+	res, err := sendJoined(ctx, t, true, func() (res driver.Result, err error) {
+		if t.within != nil && countsByRows(t.x) {
+			res, t.within.read, err = execByQuery(ctx, via, t.x)
+			return res, err
+		}
+		return via.sendExec(ctx, t.x)
+	})
 	if err == nil && !t.committed {
 		t.ask(ctx, res)
 		if err = t.x.fate.gone; err != nil {

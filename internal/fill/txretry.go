@@ -112,7 +112,7 @@ func sendAgain[T any](ctx context.Context, t *transactional, whole bool, send fu
 		}
 		res, isResult := any(answer).(driver.Result)
 		if err == nil && whole && isResult {
-			err = t.within.check(res)
+			err = t.within.check(ctx, res)
 		}
 		err = t.unlessEnded(err)
 		if t.within.again(err) {
