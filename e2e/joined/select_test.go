@@ -152,19 +152,28 @@ func TestJoinedSelectFails(t *testing.T) {
 		harness.Exec(t, s.Raw, "INSERT INTO memo VALUES (1), (1)")
 		source := *joinedSource
 		db, _ := s.Open(t, harness.FillID("t", policy.Table{InPlace: &source}))
-		tx, err := db.Begin()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer tx.Rollback()
-		if _, err := tx.Exec("INSERT INTO t (a) VALUES (7)"); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := tx.Exec("INSERT INTO t (a) SELECT a FROM memo"); err == nil {
-			t.Fatal("a value is stored twice")
-		}
-		if _, err := tx.Exec("SELECT 1"); err == nil {
-			t.Error("the transaction goes on behind an error")
+		for _, query := range []string{
+			"INSERT INTO t (a) SELECT a FROM memo",             // fails when it stores a value twice
+			"INSERT INTO t (a) SELECT min(b::jsonb) FROM memo", // when its rows are counted
+			"INSERT INTO t (a) SELECT a FROM memo WHERE lower(a) = ''",
+		} {
+			tx, err := db.Begin()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer tx.Rollback()
+			if _, err := tx.Exec("INSERT INTO t (a) VALUES (7)"); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := tx.Exec(query); err == nil {
+				t.Fatalf("%s: no error", query)
+			}
+			if _, err := tx.Exec("SELECT 1"); err == nil {
+				t.Errorf("%s: the transaction goes on behind an error", query)
+			}
+			if err := tx.Rollback(); err != nil {
+				t.Error(err)
+			}
 		}
 	})
 }

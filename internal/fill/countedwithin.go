@@ -10,6 +10,7 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -105,6 +106,9 @@ func (c *countedWithin) ask(ctx context.Context) ([]any, error) {
 		return nil, err
 	}
 	row, err := conn.QueryRow(ctx, query, args)
+	if c.x.plan.Dialect().ErrorsAbort && sqlcode.Answered(err) {
+		return nil, err // it has ended the transaction, as it would have with the INSERT
+	}
 	for _, text := range []string{t.Undo, t.Release} {
 		if undone := conn.ExecSavepoint(context.WithoutCancel(ctx), text, rowsSavepoint); err == nil {
 			err = undone
