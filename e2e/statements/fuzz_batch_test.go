@@ -67,7 +67,7 @@ func (w *twin) close() {
 func (w *twin) run(t testing.TB, number string, input []byte) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), harness.Limit)
 	defer cancel()
-	r := &storedRun{t: t, twin: w, number: number, input: input, ctx: ctx, touched: map[string]bool{}, altered: map[string]bool{}}
+	r := &storedRun{t: t, twin: w, number: number, input: input, ctx: ctx, touched: map[string]bool{}, altered: map[string]bool{}, had: stored{}}
 	w.ran++
 	if err := r.begin(); err != nil {
 		r.finding("%v", err)

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math/big"
 	"os"
 	"slices"
 	"strconv"
@@ -93,7 +94,8 @@ func (r *storedRun) compareInserts(s *storedStatement, plain, filled told, rec *
 	if plain.err == nil && !slices.Equal(plain.rows, filled.rows) {
 		r.finding("RETURNING: plain %q, filled %q", plain.rows, filled.rows)
 	}
-	r.replaced = r.replaced || s.insert.table == "j" && s.insert.replaces
+	r.replaced = r.replaced || (s.insert.table == "j" || s.insert.table == "joined") && s.insert.replaces
+	had := r.had[s.insert.table]
 	stored, err := r.compare(s.insert.table)
 	if err != nil {
 		return // in a transaction that has failed
@@ -102,7 +104,7 @@ func (r *storedRun) compareInserts(s *storedStatement, plain, filled told, rec *
 	r.checkRecord(s, rec, rows)
 	r.checkReturned(s, filled, rows)
 	if plain.err == nil {
-		r.checkLast(s, plain, filled, rec, rows)
+		r.checkLast(s, plain, filled, rec, had, rows)
 	}
 }
 
@@ -125,17 +127,23 @@ func (r *storedRun) mayRefuse(s *storedStatement, reason rewrite.Reason) bool {
 	f := s.insert
 	switch reason {
 	case rewrite.ErrGap:
-		return f.table == "j" && f.conflict
+		return (f.table == "j" || f.table == "joined") && f.conflict
 	case rewrite.ErrTransaction:
-		return f.table == "j" || f.table == "m"
+		return f.table == "j" || f.table == "m" || f.table == "joined"
 	case rewrite.ErrReadsKey:
-		return (f.table == "j" || f.table == "m") && f.updates
+		return (f.table == "j" || f.table == "m" || f.table == "joined") && f.updates
 	case rewrite.ErrSelect:
-		return (f.table == "j" || f.table == "m" || f.table == "v") && (f.rows < 0 || f.set)
-	case rewrite.ErrSelectForm, rewrite.ErrSelectSeveral, rewrite.ErrTogether, rewrite.ErrSeveral, rewrite.ErrPerStatement:
-		return f.rows < 0 || f.set || f.several
+		return (f.table == "j" || f.table == "m" || f.table == "v") && f.set
+	case rewrite.ErrTogether:
+		return f.several || (f.table == "j" || f.table == "joined") && f.conflict
+	case rewrite.ErrSelectForm, rewrite.ErrSelectSeveral, rewrite.ErrSeveral, rewrite.ErrPerStatement:
+		return f.set || f.several
 	case rewrite.ErrSelectValues:
-		return f.rows < 0
+		// A temporary table would hold the rows.
+		byEngine := f.table == "counted" || typedTableOf(f.table) != nil && typedTableOf(f.table).form != nil
+		return f.rows < 0 && r.twin.Dialect.Name == "mariadb" && (f.merged || f.updates || !byEngine)
+	case rewrite.ErrOrder:
+		return f.rows < 0 && r.twin.Dialect.Name == "mariadb" && f.conflict
 	case rewrite.ErrSet:
 		return f.set
 	case rewrite.ErrColumnCount, rewrite.ErrNoColumnList:
@@ -263,7 +271,11 @@ func (r *storedRun) tables(s *side, names []string) (stored, error) {
 			q.WriteString("SELECT 'log', '', tag, 0, what, 0 FROM log")
 			continue
 		}
-		fmt.Fprintf(&q, "SELECT '%s', CAST(id AS %s), u, a, b, tag FROM %s", table, r.twin.text, table)
+		id, rest := "CAST(id AS "+r.twin.text+")", "b"
+		if typed := typedTableOf(table); typed != nil {
+			id, rest = r.twin.typedRead(typed)
+		}
+		fmt.Fprintf(&q, "SELECT '%s', %s, u, a, %s, tag FROM %s", table, id, rest, table)
 	}
 	var args []any
 	if r.twin.Driver == "pgx" {
@@ -315,6 +327,9 @@ func (r *storedRun) compare(tables ...string) (stored, error) {
 		r.compareRows(table, plain[table], filled[table])
 	}
 	r.was = plain
+	for _, table := range tables {
+		r.had[table] = filled[table]
+	}
 	return filled, err2
 }
 
@@ -322,6 +337,14 @@ func (r *storedRun) compare(tables ...string) (stored, error) {
 func (r *storedRun) compareRows(table string, plain, filled []storedRow) {
 	if !slices.EqualFunc(plain, filled, func(a, b storedRow) bool { return a.rest == b.rest }) {
 		r.finding("%s: rows (u, a, b, tag)\nplain  %v\nfilled %v", table, plain, filled)
+		return
+	}
+	if typed := typedTableOf(table); typed != nil && typed.form != nil {
+		for _, row := range filled {
+			if !typed.form.MatchString(row.id) {
+				r.finding("%s: the key %q of %s is none of its source", table, row.id, row.rest)
+			}
+		}
 		return
 	}
 	if table == "log" || table == "v" {
@@ -356,6 +379,9 @@ func (r *storedRun) checkRecord(s *storedStatement, rec *keyfill.Recorder, rows 
 	}
 	for _, k := range keys {
 		key := fmt.Sprint(k.Key)
+		if typed := typedTableOf(s.insert.table); typed != nil && typed.bytes {
+			key = hexadecimal(key)
+		}
 		isThere := slices.ContainsFunc(rows, func(row storedRow) bool { return row.id == key })
 		r.twin.outcomes["recorded "+k.Outcome.String()]++
 		if k.Outcome == keyfill.Stored && !isThere || k.Outcome == keyfill.NotStored && isThere {
@@ -364,15 +390,34 @@ func (r *storedRun) checkRecord(s *storedStatement, rec *keyfill.Recorder, rows 
 	}
 }
 
+// hexadecimal returns the 16 bytes of a UUID's or ULID's text as a comparison reads them.
+func hexadecimal(text string) string {
+	if len(text) != 26 {
+		return strings.ReplaceAll(text, "-", "")
+	}
+	n := new(big.Int)
+	for _, c := range text {
+		n.Add(n.Lsh(n, 5), big.NewInt(int64(strings.IndexRune("0123456789ABCDEFGHJKMNPQRSTVWXYZ", c))))
+	}
+	return fmt.Sprintf("%032x", n)
+}
+
 // checkReturned compares the keys that came back, and the rows that they came with,
 // with those of the table.
 func (r *storedRun) checkReturned(s *storedStatement, filled told, rows []storedRow) {
 	if s.insert.returning != "id, u, a, b, tag" || s.insert.replaces || s.insert.updates || filled.err != nil {
 		return
 	}
+	typed := typedTableOf(s.insert.table)
 	for i, id := range filled.ids {
 		if id == "" {
 			continue // the row of another statement of the text
+		}
+		if typed != nil {
+			if !hasTyped(typed, rows, id, filled.rows[i]) {
+				r.finding("RETURNING gave the key %q with %s, which no row has: %v", id, filled.rows[i], rows)
+			}
+			continue
 		}
 		if !slices.Contains(rows, storedRow{id, filled.rows[i]}) {
 			r.finding("RETURNING gave the key %s with %s, which no row has: %v", id, filled.rows[i], rows)
@@ -380,11 +425,29 @@ func (r *storedRun) checkReturned(s *storedStatement, filled told, rows []stored
 	}
 }
 
+// hasTyped reports whether a row of a typed table has a key that RETURNING gave, and the
+// values u, a, b and tag that came with it.
+func hasTyped(typed *typedTable, rows []storedRow, id, returned string) bool {
+	if typed.bytes {
+		id = fmt.Sprintf("%x", id)
+	}
+	cells := strings.Split(returned, "|") // the last one is empty
+	tag := "|" + cells[len(cells)-2] + "|"
+	before := strings.TrimSuffix(returned, tag[1:])
+	return slices.ContainsFunc(rows, func(row storedRow) bool {
+		return row.id == id && strings.HasPrefix(row.rest, before) && strings.HasSuffix(row.rest, tag)
+	})
+}
+
 // checkLast compares the row that LastInsertId names.
-func (r *storedRun) checkLast(s *storedStatement, plain, filled told, rec *keyfill.Recorder, stored []storedRow) {
+func (r *storedRun) checkLast(s *storedStatement, plain, filled told, rec *keyfill.Recorder, had, stored []storedRow) {
 	f := s.insert
-	if r.twin.IsPostgres() || f.table == "p" || f.table == "v" || s.way == byQuery || s.way == byFirstRow {
+	typed := typedTableOf(f.table)
+	if r.twin.IsPostgres() || f.table == "p" || f.table == "v" || s.way == byQuery || s.way == byFirstRow || typed != nil && typed.form != nil {
 		return
+	}
+	if typed != nil && !f.conflict {
+		r.checkLastOfRows(filled, had, stored)
 	}
 	find := func(rows []storedRow, id int64) string {
 		at := slices.IndexFunc(rows, func(row storedRow) bool { return row.id == strconv.FormatInt(id, 10) })
@@ -409,16 +472,35 @@ func (r *storedRun) checkLast(s *storedStatement, plain, filled told, rec *keyfi
 	}
 }
 
+// checkLastOfRows compares LastInsertId with the keys of the rows that a query has given:
+// it is the first one, on SQLite the last one.
+func (r *storedRun) checkLastOfRows(filled told, had, stored []storedRow) {
+	var made []int64
+	for _, row := range stored {
+		if !slices.ContainsFunc(had, func(old storedRow) bool { return old.id == row.id }) {
+			id, _ := strconv.ParseInt(row.id, 10, 64)
+			made = append(made, id)
+		}
+	}
+	if len(made) == 0 || int64(len(made)) != filled.affected {
+		return // prepared twice, or a number of a transaction that was rolled back is there again
+	}
+	want := slices.Min(made)
+	if r.twin.Server == nil {
+		want = slices.Max(made)
+	}
+	if filled.last != want {
+		r.finding("LastInsertId is %d, want %d: the rows got %v", filled.last, want, made)
+	}
+}
+
 // wasDrawn reports whether a key is one that was drawn.
 func wasDrawn(rec *keyfill.Recorder, id int64) bool {
 	return slices.ContainsFunc(rec.All(), func(k keyfill.RecordedKey) bool { return k.Key == id })
 }
 
-// holes checks the numbering that has no gaps.
-func (r *storedRun) holes(rows []storedRow) {
-	if r.failed || r.replaced {
-		return
-	}
+// holes checks a numbering that has no gaps.
+func (r *storedRun) holes(table string, rows []storedRow) {
 	var ids []int64
 	for _, row := range rows {
 		id, err := strconv.ParseInt(row.id, 10, 64)
@@ -429,7 +511,7 @@ func (r *storedRun) holes(rows []storedRow) {
 	slices.Sort(ids)
 	for i := 1; i < len(ids); i++ {
 		if ids[i] != ids[i-1]+1 {
-			r.finding("the numbering of j has a hole or a number twice: %v", ids)
+			r.finding("the numbering of %s has a hole or a number twice: %v", table, ids)
 			return
 		}
 	}

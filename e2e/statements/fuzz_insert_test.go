@@ -18,6 +18,7 @@ type storedInsert struct {
 	returning string
 	several   bool // other statements are in the text
 	explicit  bool // it brings keys of its own
+	merged    bool // its query is a DISTINCT or a UNION
 }
 
 // The ways to send a statement.
@@ -47,18 +48,19 @@ func (s *storedStatement) count(kinds map[string]int) {
 		return
 	}
 	for kind, is := range map[string]bool{
-		"INSERT":      true,
-		"SELECT":      f.rows < 0,
-		"upsert":      f.updates,
-		"DO NOTHING":  f.conflict && !f.updates && !f.replaces && !f.rollsBack,
-		"REPLACE":     f.replaces,
-		"own keys":    f.explicit,
-		"RETURNING":   f.returning != "",
-		"prepared":    s.way >= byPrepared,
-		"arguments":   len(s.args) > 0,
-		"in one text": f.several,
-		"triggers":    f.table == "tr",
-		"set":         f.set,
+		"INSERT":                 true,
+		"SELECT":                 f.rows < 0,
+		"SELECT into " + f.table: f.rows < 0,
+		"upsert":                 f.updates,
+		"DO NOTHING":             f.conflict && !f.updates && !f.replaces && !f.rollsBack,
+		"REPLACE":                f.replaces,
+		"own keys":               f.explicit,
+		"RETURNING":              f.returning != "",
+		"prepared":               s.way >= byPrepared,
+		"arguments":              len(s.args) > 0,
+		"in one text":            f.several,
+		"triggers":               f.table == "tr",
+		"set":                    f.set,
 	} {
 		if is {
 			kinds["INSERT "+kind]++
@@ -232,7 +234,7 @@ func (r *storedRun) returns(f *storedInsert) string {
 
 // insertSelect sends an INSERT whose rows a query gives.
 func (r *storedRun) insertSelect() {
-	f := &storedInsert{table: r.one("t", "t", "tr", "p"), rows: -1}
+	f := &storedInsert{table: r.one("t", "t", "tr", "p", "j", "v"), rows: -1}
 	head, tail := r.conflict(f)
 	base := r.tag + 1
 	r.tag += 10

@@ -31,6 +31,8 @@ type storedRun struct {
 	temporaries   bool            // there may be temporary relations
 	elsewhere     bool            // the second schema may have been the current one
 	replaced      bool            // a row of j may have gone
+	written       int             // rows that another connection has inserted into the facts
+	had           stored          // what the filled side's tables held when they were last compared
 	begun         bool            // a text has begun a transaction, as far as the program knows
 }
 
@@ -66,7 +68,7 @@ func (r *storedRun) program() {
 }
 
 func (r *storedRun) step() {
-	switch r.pick(32) {
+	switch r.pick(38) {
 	case 18, 19, 20, 21:
 		r.insertSelect()
 	case 22, 23, 24, 25:
@@ -86,6 +88,10 @@ func (r *storedRun) step() {
 		r.several()
 	case 31:
 		r.both("SELECT count(*) FROM src")
+	case 32, 33, 34, 35, 36:
+		r.insertTyped()
+	case 37:
+		r.write()
 	default:
 		r.insertValues()
 	}
@@ -264,8 +270,15 @@ func (r *storedRun) finish() {
 		s.conn.ExecContext(r.ctx, "ROLLBACK")
 	}
 	r.renew()
-	if filled, err := r.compare(append(slices.Clone(storedTables), "log")...); err == nil {
-		r.holes(filled["j"])
+	tables := append(slices.Clone(storedTables), "log")
+	for _, table := range r.twin.typed() {
+		if r.touched[table.name] {
+			tables = append(tables, table.name)
+		}
+	}
+	if filled, err := r.compare(tables...); err == nil && !r.failed && !r.replaced {
+		r.holes("j", filled["j"])
+		r.holes("joined", filled["joined"])
 	}
 }
 

@@ -14,7 +14,8 @@ var storedTables = []string{"t", "tr", "j", "m", "v", "p"}
 // firstKeys are the first keys that keyfill, or the engine, makes for each table; those
 // that a program brings are below lowest. No table has a key of another one, so that
 // one that is in the wrong table, or is reported for it, is seen.
-var firstKeys = map[string]int64{"t": lowest, "tr": 1e8 + 1, "j": 2e8 + 1, "m": 3e8 + 1, "p": 4e8 + 1}
+var firstKeys = map[string]int64{"t": lowest, "tr": 1e8 + 1, "j": 2e8 + 1, "m": 3e8 + 1, "p": 4e8 + 1,
+	"numbered": 5e8 + 1, "counted": 6e8 + 1, "joined": 7e8 + 1, "native": 8e8 + 1}
 
 const lowest = 1001
 
@@ -31,6 +32,7 @@ func (w *twin) create(schema string, plain bool) (texts []string) {
 	for _, table := range storedTables {
 		texts = append(texts, w.createTable(schema, table, plain)...)
 	}
+	texts = append(texts, w.createTyped(schema, plain)...)
 	if w.Server != nil {
 		add("DROP TABLE IF EXISTS %slog", schema)
 		add("DROP TABLE IF EXISTS %ssrc", schema)
@@ -169,6 +171,14 @@ func (w *twin) clean(ctx context.Context, r *storedRun) error {
 				case r.touched[table] || table == "log" && r.touched["tr"]:
 					texts = append(texts, "DELETE FROM "+schema+table)
 				}
+			}
+			for _, table := range w.typed() {
+				if r.touched[table.name] {
+					texts = append(texts, "DELETE FROM "+schema+table.name)
+				}
+			}
+			if r.written > 0 {
+				texts = append(texts, "DELETE FROM "+schema+"facts WHERE x >= 100")
 			}
 			if r.other {
 				texts = append(texts, "DROP TABLE IF EXISTS "+schema+"other")

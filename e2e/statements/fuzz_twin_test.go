@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -41,12 +42,20 @@ tables:
 
 func newTwin(t testing.TB, e harness.Engine) *twin {
 	t.Helper()
-	cfg, err := policy.Parse([]byte(storedPolicy))
-	if err != nil {
+	w := &twin{Engine: e, dirty: true, outcomes: map[string]int{}, text: "TEXT"}
+	text := storedPolicy
+	for _, table := range w.typed() {
+		layout := ""
+		if table.bytes {
+			layout = ", layout: binary"
+		}
+		text += fmt.Sprintf("  %s: {column: id, source: %s%s}\n", table.name, table.source, layout)
+	}
+	var err error
+	if w.cfg, err = policy.Parse([]byte(text)); err != nil {
 		t.Fatal(err)
 	}
-	cfg.StoreWait = harness.Limit // a busy machine is not what is compared
-	w := &twin{Engine: e, cfg: cfg, dirty: true, outcomes: map[string]int{}, text: "TEXT"}
+	w.cfg.StoreWait = harness.Limit // a busy machine is not what is compared
 	if e.Server == nil {
 		w.sqlite = harness.Registered(t, e.Driver)
 		return w
