@@ -50,7 +50,14 @@ func (s *insertSelect) exec(ctx context.Context, via sender) (driver.Result, err
 }
 
 func (s *insertSelect) query(ctx context.Context, via sender) (driver.Rows, error) {
-	rows, err := sendCounted(ctx, s, false, func() (driver.Rows, error) { return via.sendQuery(ctx, s.x) })
+	rows, err := sendCounted(ctx, s, false, func() (driver.Rows, error) {
+		rows, err := via.sendQuery(ctx, s.x)
+		if err == nil && countsByRows(s.x) {
+			// MariaDB says of a row too many when the rows are read.
+			return readWhole(s.x.conn, rows, func(_ []resultSet, err error) error { return err })
+		}
+		return rows, err
+	})
 	return s.x.follows.raiseBehindRows(ctx, rows, err)
 }
 
