@@ -18,22 +18,28 @@ type difference struct {
 	change  stats.Estimate // the tree divided by BASE
 	control stats.Estimate // the tree's second program divided by its first one
 	larger  bool           // more is better
+	added   bool           // BASE has no such figure, and change says nothing
 }
 
 // differences compares the rounds of BASE, of the tree and of the tree's second program.
-// A figure that one of them lacks is an error.
+// A figure that one of them lacks is an error, but for an optional one that BASE lacks in
+// all rounds.
 func differences(base, tree, again []map[string]figures.Figure) (all []difference, err error) {
 	if len(tree[0]) == 0 {
 		return nil, errors.New("nothing was measured: see -only")
 	}
 	for _, what := range slices.Sorted(maps.Keys(tree[0])) {
 		d := difference{what: what, larger: tree[0][what].Bar.Least > 0 || tree[0][what].Bar.Reach > 0}
+		d.added = tree[0][what].Optional && !slices.ContainsFunc(base, func(round map[string]figures.Figure) bool {
+			_, ok := round[what]
+			return ok
+		})
 		var change, control []float64
 		for round := range tree {
 			a, ok1 := base[round][what]
 			b, ok2 := tree[round][what]
 			c, ok3 := again[round][what]
-			if !ok1 || !ok2 || !ok3 {
+			if !ok1 && !d.added || !ok2 || !ok3 {
 				return nil, fmt.Errorf("round %d: %s was not measured for both trees", round+1, what)
 			}
 			change = append(change, ratio(b.Value.Median, a.Value.Median))
@@ -61,10 +67,13 @@ const (
 	same   = ""
 	worse  = "worse"
 	better = "better"
+	added  = "added"
 )
 
 func (d difference) verdict() string {
 	switch more := d.change.Low > d.control.High; {
+	case d.added:
+		return added
 	case !more && d.change.High >= d.control.Low:
 		return same
 	case more == d.larger:
@@ -78,10 +87,14 @@ func report(w io.Writer, all []difference) error {
 	count := map[string]int{}
 	for _, d := range all {
 		count[d.verdict()]++
+		if d.added {
+			fmt.Fprintf(w, "%-6s  A/A %.2f to %.2f  %s\n", added, d.control.Low, d.control.High, d.what)
+			continue
+		}
 		fmt.Fprintf(w, "%-6s  %5.2fx (%.2f to %.2f), A/A %.2f to %.2f  %s\n",
 			d.verdict(), d.change.Median, d.change.Low, d.change.High, d.control.Low, d.control.High, d.what)
 	}
-	fmt.Fprintf(w, "%d figures: %d worse, %d better, %d within their A/A spread\n", len(all), count[worse], count[better], count[same])
+	fmt.Fprintf(w, "%d figures: %d worse, %d better, %d within their A/A spread, %d that BASE lacks\n", len(all), count[worse], count[better], count[same], count[added])
 	if count[worse] > 0 {
 		return fmt.Errorf("%d figures are worse than BASE's", count[worse])
 	}

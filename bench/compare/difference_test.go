@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"strings"
 	"testing"
 
@@ -50,7 +51,8 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// TestMissing: a figure that one tree lacks is no comparison.
+// TestMissing: a figure that one tree lacks is no comparison. An optional one may be
+// missing in BASE.
 func TestMissing(t *testing.T) {
 	one := rounds(figures.Bar{}, 1)
 	if _, err := differences([]map[string]figures.Figure{{}}, one, one); err == nil {
@@ -58,5 +60,13 @@ func TestMissing(t *testing.T) {
 	}
 	if _, err := differences(one, []map[string]figures.Figure{{}}, one); err == nil {
 		t.Error("no figure at all is compared")
+	}
+	one[0]["keys: v7"] = figures.Figure{Optional: true}
+	all, err := differences([]map[string]figures.Figure{{}}, one, one)
+	if err != nil || len(all) != 1 || all[0].verdict() != added || report(io.Discard, all) != nil {
+		t.Errorf("an optional figure that BASE lacks: %+v, %v", all, err)
+	}
+	if _, err := differences(one, one, []map[string]figures.Figure{{}}); err == nil {
+		t.Error("an optional figure that the tree lacks is compared")
 	}
 }

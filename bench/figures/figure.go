@@ -20,6 +20,9 @@ type Figure struct {
 	Bar     Bar             `json:"bar"`
 	Verdict string          `json:"verdict"` // as Bar.verdict has it
 	Note    string          `json:"note,omitempty"`
+	// Optional says that another commit may lack the figure, since its keyfill refuses what
+	// is measured.
+	Optional bool `json:"optional,omitempty"`
 }
 
 // Unit is what a figure counts.

@@ -89,6 +89,20 @@ func TestFigures(t *testing.T) {
 			})
 		})
 	}
+	for _, e := range engines.All() {
+		if e.Name == "MariaDB, interpolateParams" {
+			continue // these statements have no arguments
+		}
+		t.Run(e.Name+", selects", func(t *testing.T) {
+			add(t, r, report, "selects", func() ([]figures.Figure, error) {
+				connector, err := e.Connector(t)
+				if err != nil {
+					return nil, err
+				}
+				return figures.Selects(t.Context(), r, e, connector)
+			})
+		})
+	}
 	if measures {
 		write(t, r, report)
 	}
