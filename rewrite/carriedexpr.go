@@ -1,6 +1,10 @@
 package rewrite
 
-import "github.com/keyfill/keyfill/dialect"
+import (
+	"unicode/utf8"
+
+	"github.com/keyfill/keyfill/dialect"
+)
 
 // carriedExpr reads an expression to find out what is known about its value.
 type carriedExpr struct{ parser }
@@ -200,6 +204,24 @@ func (e *carriedExpr) primary() carried {
 		}
 	}
 	return carriedUnknown
+}
+
+// hasOtherBytes reports whether a string of the text is not valid in utf8mb4, such as
+// 'x\xe9y', and does not name its character set: in the column of a temporary table other
+// bytes take their place.
+func (e *carriedExpr) hasOtherBytes() bool {
+	if utf8.ValidString(e.q) {
+		return false
+	}
+	named := false
+	for s := *e; s.tok.kind != tokEnd; s.advance() {
+		text := s.text(s.tok)
+		if s.tok.kind == tokString && !named && !utf8.ValidString(text) {
+			return true
+		}
+		named = s.tok.kind == tokWord && text[0] == '_'
+	}
+	return false
 }
 
 // literal reads a string, and others that follow it.

@@ -27,7 +27,7 @@ func survives(d *dialect.Dialect, item string) bool {
 	if e.star() {
 		return true
 	}
-	if e.expr() == carriedUnknown {
+	if e.hasOtherBytes() || e.expr() == carriedUnknown {
 		return false
 	}
 	e.accept("as")

@@ -22,6 +22,8 @@ func TestSurvives(t *testing.T) {
 		IF(a, 1.5, 2)|IF(a, b, 0)|IF(a, 1, 'x')|CASE WHEN a THEN b END|COALESCE(a, 0)|GREATEST(a, b)|ROUND(a)|FLOOR(a)|CAST(a AS FLOAT)|CAST(a AS UUID)|(SELECT a FROM t)|
 		(SELECT 0x41)|(SELECT 1/3)|(SELECT 1 FROM t UNION SELECT 1.5)|(SELECT 1, 2)|(a, b)|a b c|a,|a +|(a|NEXT VALUE FOR s|DEFAULT(a)|a := 1|NOT a + b|CASE|CASE WHEN|
 		IF(|CAST(|CAST(a|a.|.a|*, a|DATE_FORMAT(a, '%Y')|a + INTERVAL 1 DAY + 1|1/3 + INTERVAL 1 DAY|INTERVAL 1 DAY|1 ^ 2|!a|~a|-'1'|a & 1|0x41 x|1/3 AS x`
+	yes += "|_latin1'\xe9'|_binary '\xe9'|'\u00e9'"
+	no += "|'x\xe9y'|CONCAT(a, 'x\xe9y')|'a' '\xe9' x"
 	for want, items := range map[bool]string{true: yes, false: no} {
 		for item := range strings.SplitSeq(items, "|") {
 			for _, d := range []*dialect.Dialect{dialect.MySQL(), dialect.MariaDB()} {

@@ -217,3 +217,21 @@ func TestSelectValuesOfViews(t *testing.T) {
 		}
 	})
 }
+
+// TestSelectOtherBytes: a string that is not valid in utf8mb4 would be another one in the
+// temporary table in which rows are numbered, so that it is refused.
+func TestSelectOtherBytes(t *testing.T) {
+	t.Parallel()
+	harness.Each(t, harness.MySQLEngines, func(t *testing.T, s *harness.Scratch) {
+		harness.Must(t, s.Raw, "CREATE TABLE t (id BIGINT PRIMARY KEY, v VARBINARY(20))", "CREATE TABLE h (a INT)", "INSERT INTO h VALUES (1)")
+		source := &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Exclusive: true, Transaction: policy.TransactionJoined}
+		db, _ := s.Open(t, harness.FillID("t", policy.Table{InPlace: source}))
+		if _, err := db.Exec("INSERT INTO t (v) SELECT 'x\xe9y' FROM DUAL WHERE NOT EXISTS (SELECT 1 FROM h WHERE a = 6)"); !errors.Is(err, rewrite.ErrSelectValues) {
+			t.Errorf("a string of other bytes: %v", err)
+		}
+		harness.Exec(t, db, "INSERT INTO t (v) SELECT _binary'x\xe9y' FROM DUAL WHERE NOT EXISTS (SELECT 1 FROM h WHERE a = 6)")
+		if got, want := harness.RowsOf(t, s.Raw, "SELECT HEX(v) FROM t"), harness.RowsOf(t, s.Raw, "SELECT '78E979'"); !slices.Equal(got, want) {
+			t.Errorf("stored %q, want %q", got, want)
+		}
+	})
+}
