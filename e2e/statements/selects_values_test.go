@@ -218,6 +218,29 @@ func TestSelectValuesOfViews(t *testing.T) {
 	})
 }
 
+// TestSelectUnionStrict: MariaDB is strict where it numbers the rows of a UNION, and not
+// where it stores them as they come.
+func TestSelectUnionStrict(t *testing.T) {
+	t.Parallel()
+	harness.Each(t, harness.MySQLEngines, func(t *testing.T, s *harness.Scratch) {
+		harness.Must(t, s.Raw, "CREATE TABLE t (id BIGINT PRIMARY KEY, v INT)", "CREATE TABLE u (id BIGINT AUTO_INCREMENT PRIMARY KEY, v INT)",
+			"CREATE TABLE h (a INT)", "INSERT INTO h VALUES (1)", "CREATE TABLE plain (v INT)")
+		const query = " (v) SELECT a % (a - 1) FROM h UNION SELECT 5 FROM h"
+		source := &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Exclusive: true}
+		db, _ := s.Open(t, &policy.Config{Tables: map[string]policy.Table{"t": {Column: "id", InPlace: source}, "u": {Column: "id", InPlace: source}}})
+		harness.Exec(t, s.Raw, "INSERT INTO plain"+query)
+		harness.Exec(t, db, "INSERT INTO u"+query)
+		got, want := harness.RowsOf(t, s.Raw, "SELECT v FROM u ORDER BY v"), harness.RowsOf(t, s.Raw, "SELECT v FROM plain ORDER BY v")
+		if !slices.Equal(got, want) || len(want) != 2 {
+			t.Errorf("stored %q, want %q", got, want)
+		}
+		var refusal *keyfill.Error
+		if _, err := db.Exec("INSERT INTO t" + query); err == nil || errors.As(err, &refusal) {
+			t.Errorf("a division by 0: %v, want the engine's error", err)
+		}
+	})
+}
+
 // TestSelectOtherBytes: a string that is not valid in utf8mb4 would be another one in the
 // temporary table in which rows are numbered, so that it is refused.
 func TestSelectOtherBytes(t *testing.T) {
