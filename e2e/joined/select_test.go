@@ -142,6 +142,40 @@ func TestJoinedSelectWriters(t *testing.T) {
 	})
 }
 
+// TestJoinedSelectSnapshot: an INSERT … SELECT of MariaDB stores rows, too, that are newer
+// than its transaction's snapshot, in which they are counted.
+func TestJoinedSelectSnapshot(t *testing.T) {
+	t.Parallel()
+	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.MySQLInterp}, func(t *testing.T, s *harness.Scratch) {
+		for _, key := range joinedKeys(t, s) {
+			t.Run(key, func(t *testing.T) {
+				harness.Must(t, s.Raw, "DROP TABLE IF EXISTS t", "DROP TABLE IF EXISTS memo", "DROP TABLE IF EXISTS keyfill_sequences",
+					"CREATE TABLE t (id "+key+" PRIMARY KEY, a INT)", "CREATE TABLE memo (a INT)", "INSERT INTO memo VALUES (1), (2), (3)")
+				source := *joinedSource
+				db, _ := s.Open(t, harness.FillID("t", policy.Table{InPlace: &source}))
+				harness.Exec(t, db, "INSERT INTO t (a) VALUES (0)")
+				tx, err := db.Begin()
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer tx.Rollback()
+				if _, err := tx.Exec("SELECT * FROM memo"); err != nil {
+					t.Fatal(err)
+				}
+				harness.Exec(t, s.Raw, "INSERT INTO memo VALUES (4), (5), (6), (7)")
+				if _, err := tx.Exec("INSERT INTO t (a) SELECT a FROM memo"); err != nil {
+					t.Fatal(err)
+				}
+				if err := tx.Commit(); err != nil {
+					t.Fatal(err)
+				}
+				harness.Exec(t, db, "INSERT INTO t (a) VALUES (9)")
+				s.WantNumbers(t, harness.UpTo(9)...)
+			})
+		}
+	})
+}
+
 // TestJoinedSelectFails: the error of an INSERT … SELECT leaves a transaction of PostgreSQL
 // as it does without keyfill, so that a COMMIT stores nothing of it.
 func TestJoinedSelectFails(t *testing.T) {
