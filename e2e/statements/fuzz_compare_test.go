@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/keyfill/keyfill"
@@ -160,9 +161,9 @@ func (r *storedRun) mayRefuse(s *storedStatement, reason rewrite.Reason) bool {
 // isStrictUnion reports whether an error may be one that is a warning without keyfill, by
 // docs/deviations.md: MariaDB is not strict while it fills the temporary table of a UNION.
 func (r *storedRun) isStrictUnion(s *storedStatement, err error) bool {
-	var own *keyfill.Error
-	return err != nil && !errors.As(err, &own) && r.twin.Dialect.Name == "mariadb" && s.insert != nil && s.insert.merged &&
-		(s.insert.table == "numbered" || s.insert.table == "joined")
+	var warned *mysql.MySQLError
+	return errors.As(err, &warned) && slices.Contains([]uint16{1292, 1365, 1366, 1411, 1441}, warned.Number) &&
+		s.insert != nil && s.insert.merged && (s.insert.table == "numbered" || s.insert.table == "joined")
 }
 
 // run sends the text of a statement as a side has it.
