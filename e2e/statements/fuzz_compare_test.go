@@ -81,6 +81,9 @@ func (r *storedRun) send(s *storedStatement) {
 	r.twin.outcomes["same"]++
 	if plain.err != nil {
 		r.twin.outcomes["errors"]++
+		if s.insert != nil && s.insert.rows < 0 {
+			r.twin.outcomes["INSERT SELECT errors"]++
+		}
 	}
 	if s.insert != nil {
 		r.compareInserts(s, plain, filled, rec)

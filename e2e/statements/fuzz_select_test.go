@@ -61,6 +61,9 @@ func (r *storedRun) insertTyped() {
 	case shape == 11:
 		l.items = []string{fmt.Sprint(base), "NULL"}
 	}
+	if w.IsPostgres() && shape >= 5 && shape <= 9 && l.items[1] == "NULL" {
+		l.items[1] = "CAST(NULL AS INT)" // NULL alone is text there
+	}
 	own := w.typedColumns()
 	at := r.pick(len(own))
 	for range 1 + r.pick(3) {
@@ -94,6 +97,11 @@ func (r *storedRun) insertTyped() {
 // item returns an expression over s, a row of the facts, for a column.
 func (r *storedRun) item(l *selected, c typedColumn) string {
 	own := r.twin.typedColumns()
+	other := "s." + r.sameKind(c.kind)
+	if r.twin.IsPostgres() && c.kind > aText && r.pick(8) > 0 {
+		other = "s." + c.name // most of these types are not assigned to one another
+		own = []typedColumn{c}
+	}
 	switch r.pick(10) {
 	case 0, 1, 2:
 		return "s." + c.name
@@ -102,11 +110,9 @@ func (r *storedRun) item(l *selected, c typedColumn) string {
 	case 4:
 		return "s." + own[r.pick(len(own))].name
 	case 5:
-		if of := r.sameKind(c.kind); r.pick(2) == 0 {
-			return "s." + of
-		}
+		return other
 	}
-	return r.expression(c.kind, "s."+c.name, "s."+r.sameKind(c.kind))
+	return r.expression(c.kind, "s."+c.name, other)
 }
 
 // sameKind returns the name of a column of a kind.
@@ -200,7 +206,10 @@ func (r *storedRun) total(c typedColumn) string {
 		of := []string{"MAX(?)", "MIN(?)", "MAX(?)"}
 		switch engine {
 		case "postgres":
-			of = append(of, "(ARRAY_AGG(? ORDER BY s.x))[1]", "(ARRAY_AGG(? ORDER BY s.x DESC))[1]")
+			arrays := []string{"(ARRAY_AGG(? ORDER BY s.x))[1]", "(ARRAY_AGG(? ORDER BY s.x DESC))[1]"}
+			if of = append(of, arrays...); c.kind == another && r.pick(4) > 0 {
+				of = arrays // few of these types have a MAX
+			}
 		case "mariadb":
 			of = append(of, "GROUP_CONCAT(? ORDER BY s.x)", "SUM(?)", "COALESCE(MAX(?), MIN(?))")
 		default:
