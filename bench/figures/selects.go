@@ -17,7 +17,7 @@ import (
 )
 
 // selectSizes are how many rows an INSERT … SELECT stores, and how often a turn repeats it.
-var selectSizes = []struct{ rows, times int }{{1, 200}, {100, 50}, {10_000, 2}}
+var selectSizes = []struct{ rows, times int }{{1, 60}, {100, 15}, {10_000, 1}}
 
 // selectSources are the sources of the keys, and the key's column as the rival has it: the
 // engine makes its own keys.
@@ -77,7 +77,7 @@ func Selects(ctx context.Context, r Run, e engines.Engine, connector driver.Conn
 			if err := variants[0].Run(1); errors.As(err, &refused) {
 				continue
 			}
-			samples, err := turns(r.Rounds, r.times(size.times), variants)
+			samples, err := turns(moreRounds*r.Rounds, r.times(size.times), variants)
 			if err != nil {
 				return nil, err
 			}
