@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/keyfill/keyfill"
@@ -189,6 +190,11 @@ func TestPartsRefused(t *testing.T) {
 		_, err := db.Exec("DELETE FROM src WHERE a = ?; INSERT INTO t (a) SELECT a FROM src", 1)
 		if !errors.Is(err, rewrite.ErrSelectSeveral) {
 			t.Errorf("with an argument: %v", err)
+		}
+		const counts = "DELETE FROM src WHERE a = 1; INSERT INTO t (a) SELECT a FROM src; INSERT INTO t (a) SELECT changes()"
+		_, err = db.Exec(counts)
+		if place := fmt.Sprintf("byte %d:", strings.LastIndex(counts, "INSERT")); !errors.Is(err, rewrite.ErrReadsCount) || !strings.Contains(err.Error(), place) {
+			t.Errorf("of the third statement: %v", err)
 		}
 		if n := harness.Count(t, s.Raw, "SELECT COUNT(*) FROM src"); n != 4 {
 			t.Errorf("a text that was refused has left %d rows of 4", n)

@@ -24,11 +24,15 @@ func (d *directCall) divide(ctx context.Context, p *rewrite.Plan) (*execution, e
 		refusal = p.Refused(rewrite.ErrSelectSeveral)
 	}
 	tables := d.conn.DB.Tables
+	at := 0 // where the part begins in the text
 	for _, text := range p.Parts {
 		part := tables.AnyEngine().Plan(text)
 		if reason := unsuited(tables, part, text); reason != "" && refusal == nil {
-			refusal = part.Refused(reason)
+			r := part.Refused(reason)
+			r.Offset += at
+			refusal = r
 		}
+		at += len(text)
 	}
 	if refusal == nil {
 		d.parts = p.Parts
