@@ -2,11 +2,13 @@ package statements_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
 )
 
 // TestSelectAfterDDL: a statement that commits on the side leaves no transaction open, so
@@ -65,5 +67,48 @@ func TestSelectAfterAria(t *testing.T) {
 				t.Errorf("%d rows, want 6", n)
 			}
 		})
+	})
+}
+
+// TestSelectAfterCall: where it is not known whether a transaction is open, the engine
+// cannot number the rows itself. A value that ROW_NUMBER() would change is refused then,
+// and the error names BeginTx, since the key has AUTO_INCREMENT already.
+func TestSelectAfterCall(t *testing.T) {
+	t.Parallel()
+	harness.Each(t, []harness.Engine{harness.MySQLDefault}, func(t *testing.T, s *harness.Scratch) {
+		harness.Must(t, s.Raw, "CREATE TABLE t (id BIGINT AUTO_INCREMENT PRIMARY KEY, a DOUBLE)", "CREATE TABLE s (a INT)",
+			"INSERT INTO s VALUES (1), (2)", "CREATE PROCEDURE p() SELECT 1", "CREATE TABLE aria (a INT) ENGINE=Aria")
+		db, _ := s.Open(t, harness.FillID("t", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Exclusive: true}}))
+		const insert = "INSERT INTO t (a) SELECT a / 3 FROM s"
+		c := heldConn(t, db)
+		for _, before := range []string{"SET autocommit = 1", "CALL p()", "LOCK TABLES t WRITE, s READ"} {
+			execOn(t, c, before)
+			_, err := c.ExecContext(context.Background(), insert)
+			if !errors.Is(err, rewrite.ErrSelectValues) || !strings.Contains(err.Error(), "begin it with BeginTx") {
+				t.Errorf("behind %s: %v", before, err)
+			}
+			execOn(t, c, "UNLOCK TABLES")
+			tx, err := c.BeginTx(context.Background(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := tx.Exec(insert); err != nil {
+				t.Errorf("behind %s, in a transaction: %v", before, err)
+			}
+			if err := tx.Commit(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		tx, err := c.BeginTx(context.Background(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tx.Rollback()
+		if _, err := tx.Exec("INSERT INTO aria VALUES (1)"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tx.Exec(insert); !errors.Is(err, rewrite.ErrSelectValues) || !strings.Contains(err.Error(), "Aria") {
+			t.Errorf("behind a change of a table of Aria: %v", err)
+		}
 	})
 }

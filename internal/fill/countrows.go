@@ -73,7 +73,7 @@ func keepsValues(ctx context.Context, x *execution) error {
 		return nil
 	}
 	if len(x.plan.Inserts) != 1 || x.plan.Doubts(0) == nil || x.conn.DB.Detached {
-		return r
+		return notByEngine(ctx, x, r)
 	}
 	types, err := columnTypes(ctx, x)
 	if err != nil {
@@ -81,10 +81,23 @@ func keepsValues(ctx context.Context, x *execution) error {
 	}
 	for _, d := range x.plan.Doubts(0) {
 		if d.Column >= len(types) || !isInteger(types[d.Column]) && !(d.Call && isCarried(types[d.Column])) {
-			return r
+			return notByEngine(ctx, x, r)
 		}
 	}
 	return nil
+}
+
+// notByEngine adds to a refusal of values why the engine does not number the rows itself
+// this time, if it does otherwise.
+func notByEngine(ctx context.Context, x *execution, r *rewrite.Refusal) *rewrite.Refusal {
+	switch takes, err := takesFirst(ctx, x); {
+	case err != nil || !takes:
+	case x.conn.Tx == session.Inside:
+		r.Detail = "the key has it, but the transaction has changed a table whose engine has no savepoints, such as Aria: send the INSERT before that change"
+	default:
+		r.Detail = "the key has it, but whether a transaction is open, or follows another by itself, is not known: begin it with BeginTx"
+	}
+	return r
 }
 
 // keepsViews is keepsValues for a query that reads views, whose columns may be expressions:

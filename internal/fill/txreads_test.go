@@ -31,6 +31,7 @@ var readsOfState = map[string]string{
 	"fill.numberedByEngine":  settles,
 	"fill.join":              settles,
 	"fill.count":             settled, // by numberedByEngine
+	"fill.notByEngine":       settled, // by numberedByEngine, or by join
 	"fill.setSavepoint":      settled, // by countInsert
 	"fill.sendAgain":         settled, // by join
 	"fill.takeAgain":         settled, // by join
