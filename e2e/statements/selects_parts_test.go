@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/keyfill/keyfill"
@@ -240,6 +241,50 @@ func TestCommentBehind(t *testing.T) {
 					t.Errorf("%s: key %v is called %v", text, k.Key, k.Outcome)
 				}
 			}
+		}
+	})
+}
+
+// TestJoinedSelectWaits: in a transaction that has not read before, SQLite's INSERT waits
+// for the other writers, with keys of the transaction too: their rows are counted when the
+// lock to write is held.
+func TestJoinedSelectWaits(t *testing.T) {
+	t.Parallel()
+	source := policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Transaction: policy.TransactionJoined}
+	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MattnFile}, func(t *testing.T, s *harness.Scratch) {
+		harness.Must(t, s.Raw, "CREATE TABLE t (id INTEGER PRIMARY KEY, a INTEGER, s TEXT)")
+		harness.Must(t, s.Raw, partsTables...)
+		db, _ := s.Open(t, harness.FillID("t", policy.Table{InPlace: &source}))
+		const insert = "INSERT INTO t (a) SELECT a FROM src"
+		harness.Must(t, db, insert)
+		const writers, times = 4, 10
+		var all sync.WaitGroup
+		for i := range writers {
+			conn := harness.ConnOf(t, db)
+			all.Go(func() {
+				for range times {
+					var err error
+					if i%2 == 0 {
+						_, err = conn.ExecContext(t.Context(), "BEGIN; "+insert+"; COMMIT")
+					} else if _, err = conn.ExecContext(t.Context(), "BEGIN"); err == nil {
+						if _, err = conn.ExecContext(t.Context(), insert); err == nil {
+							_, err = conn.ExecContext(t.Context(), "COMMIT")
+						}
+					}
+					if err != nil {
+						t.Error(err)
+						_, _ = conn.ExecContext(t.Context(), "ROLLBACK")
+					}
+				}
+			})
+		}
+		all.Wait()
+		want := int64(4 * (1 + writers*times))
+		if n := harness.IntegersOf(t, s.Raw, "SELECT COUNT(*) FROM t"); n[0] != want {
+			t.Errorf("%d rows, want %d", n[0], want)
+		}
+		if n := harness.IntegersOf(t, s.Raw, "SELECT MAX(id) FROM t"); n[0] != want {
+			t.Errorf("the last key is %d, want %d", n[0], want)
 		}
 	})
 }

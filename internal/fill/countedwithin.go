@@ -70,6 +70,10 @@ func (c *countedWithin) count(ctx context.Context) error {
 	}
 	n := c.stored
 	if n < 0 {
+		conn := c.x.conn
+		if err := conn.DB.LockBeforeRead(ctx, &conn.Conn, keys.TableOf(&c.x.plan.Inserts[0]), c.x.plan.Draws[0].Key); err != nil {
+			return err
+		}
 		row, err := c.ask(ctx)
 		if err != nil {
 			return unlessOld(ctx, c.x.conn, c.x.plan, err)
