@@ -12,6 +12,7 @@ import (
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
 )
 
 // beforehand calls a function in front of every numbered INSERT that is sent.
@@ -254,6 +255,39 @@ func TestSelectLastInsertID(t *testing.T) {
 		}
 		if got := m.Stats().Tables["t"].Keys; got < 18 {
 			t.Errorf("%d keys are counted", got)
+		}
+	})
+}
+
+// TestSelectNumberTaken: where rows come between the count and the INSERT, and the number
+// after those that were reserved is another row's, all rows are stored. With IGNORE the row
+// would be left out without an error: such an INSERT is refused if its values may change.
+func TestSelectNumberTaken(t *testing.T) {
+	t.Parallel()
+	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.MySQLInterp}, func(t *testing.T, s *harness.Scratch) {
+		harness.Must(t, s.Raw, "CREATE TABLE t (id BIGINT AUTO_INCREMENT PRIMARY KEY, a INT, b DOUBLE)", "CREATE TABLE s (a INT)", "INSERT INTO s VALUES (1), (2), (3)")
+		b := &beforehand{}
+		spied := harness.OpenDriver(t, sqlmw.Driver(harness.ConnectorDriver{Connector: s.Connector}, b))
+		connector := harness.AsDriver{Connector: spied, As: harness.Registered(t, s.Driver)}
+		db, _ := harness.OpenConnector(t, connector, harness.FillID("t", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Exclusive: true}}))
+		taken := 0
+		b.call = func() {
+			if taken++; taken == 1 {
+				harness.Must(t, s.Raw, "INSERT INTO s VALUES (4)")
+				harness.Must(t, db, "INSERT INTO t (a) VALUES (9)")
+			}
+		}
+		for _, verb := range []string{"INSERT IGNORE", "REPLACE"} {
+			_, err := db.Exec(verb + " INTO t (a, b) SELECT a, a / 3 FROM s")
+			harness.RefusedFor(t, verb, err, rewrite.ErrSelectValues)
+		}
+		harness.Must(t, db, "INSERT INTO t (a, b) SELECT a, a / 3 FROM s ORDER BY a")
+		if got := harness.IntegersOf(t, s.Raw, "SELECT a FROM t ORDER BY a"); !slices.Equal(got, []int64{1, 2, 3, 4, 9}) || taken != 2 {
+			t.Errorf("stored %v, in %d attempts", got, taken)
+		}
+		harness.Must(t, s.Raw, "ALTER TABLE t ADD UNIQUE (a)")
+		if _, err := db.Exec("INSERT INTO t (a, b) SELECT a, a / 3 FROM s ORDER BY a"); err == nil || !strings.Contains(err.Error(), "Duplicate entry '1'") {
+			t.Errorf("a duplicate of the application's own: %v", err)
 		}
 	})
 }

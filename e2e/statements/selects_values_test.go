@@ -258,3 +258,31 @@ func TestSelectOtherBytes(t *testing.T) {
 		}
 	})
 }
+
+// TestSelectReadsLastKey: on SQLite a query of several rows that reads the last key of its
+// connection is refused, since it would be another one in all rows but the first. One row
+// stores what it stores without keyfill.
+func TestSelectReadsLastKey(t *testing.T) {
+	t.Parallel()
+	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MattnFile}, func(t *testing.T, s *harness.Scratch) {
+		harness.Must(t, s.Raw, "CREATE TABLE p (id INTEGER PRIMARY KEY, a INT)", "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT, b INT)",
+			"CREATE TABLE u (id TEXT PRIMARY KEY, a INT)", "CREATE TABLE s (a INT)", "INSERT INTO s VALUES (1), (2)")
+		db, _ := s.Open(t, &policy.Config{Tables: map[string]policy.Table{
+			"t": {Column: "id", InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Start: 500}}, "u": {Column: "id"},
+		}})
+		conn := harness.ConnOf(t, db)
+		defer conn.Close()
+		harness.Must(t, conn, "INSERT INTO t (a) VALUES (0)", "DELETE FROM t", "INSERT INTO p VALUES (50, 1)")
+		for _, text := range []string{
+			"INSERT INTO t (a, b) SELECT a, last_insert_rowid() FROM s",
+			"INSERT INTO u (a) SELECT last_insert_rowid() FROM s",
+		} {
+			_, err := conn.ExecContext(context.Background(), text)
+			harness.RefusedFor(t, text, err, rewrite.ErrReadsKey)
+		}
+		harness.Must(t, conn, "INSERT INTO t (a, b) SELECT a, last_insert_rowid() FROM s WHERE a = 1")
+		if got := harness.IntegersOf(t, s.Raw, "SELECT b FROM t"); len(got) != 1 || got[0] != 50 {
+			t.Errorf("stored %v", got)
+		}
+	})
+}

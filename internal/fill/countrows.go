@@ -53,6 +53,10 @@ func (s *insertSelect) countRows(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if n > 1 && readsAhead(s.x.plan) {
+			_ = s.release(ctx) // the refusal is the one to know
+			return s.x.plan.Refused(rewrite.ErrReadsKey)
+		}
 		switch {
 		case beside:
 			n = withSpare(n)
@@ -62,6 +66,13 @@ func (s *insertSelect) countRows(ctx context.Context) error {
 		s.x.rows[i] = n
 	}
 	return nil
+}
+
+// readsAhead reports whether a query reads the last key of its connection, and the engine
+// works out a row of the query before it stores the one before: SQLite does so for a window
+// function, and without one stores each row first.
+func readsAhead(p *rewrite.Plan) bool {
+	return p.Dialect().Family == dialect.FamilySQLite && p.Reads()&rewrite.ReadsLastKey != 0
 }
 
 // keepsValues returns a refusal where the engine may change the values of a query while it

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
@@ -12,6 +13,7 @@ import (
 	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -41,13 +43,9 @@ var errOtherNumber = anchor.New("rows", "something that its query or its table c
 func takesFirst(ctx context.Context, x *execution) (bool, error) {
 	c := x.conn
 	in := &x.plan.Inserts[0]
-	switch {
-	case !x.plan.TakesFirst(), c.DB.Detached:
-		return false, nil
-	case in.Conflict == rewrite.ConflictError:
-	case x.plan.NotNumbered() != nil && (in.Conflict == rewrite.ConflictSkip || in.Conflict == rewrite.ConflictReplace):
-		// The engine gives a number that is taken again and again, so that it is asked first.
-	default:
+	if !x.plan.TakesFirst() || c.DB.Detached || in.Conflict != rewrite.ConflictError {
+		// With IGNORE and REPLACE a row too many would be left out without an error, or take
+		// the place of another, if its number were taken.
 		return false, nil
 	}
 	f, err := c.DB.Facts(ctx, &c.Conn, keys.TableOf(in))
@@ -87,42 +85,12 @@ func (n *engineNumbered) fill(ctx context.Context) (err error) {
 		rows = max(rows, n.stored)
 		rows += rows/8 + 1 // somebody else is adding rows
 	}
-	if replaces(x) {
-		rows *= 2 // one that takes the place of another counts twice
-	}
 	x.rows = map[int]int64{0: rows}
 	drawn, err := keys.Draw(ctx, x.plan, x.args, x.holes, x.rows, nil, x.conn, nil)
 	if err != nil {
 		return err
 	}
 	x.keys = drawn
-	if x.plan.Inserts[0].Conflict != rewrite.ConflictError {
-		return n.isFree(ctx)
-	}
-	return nil
-}
-
-// replaces reports whether rows of the execution's INSERT take the place of others.
-func replaces(x *execution) bool { return x.plan.Inserts[0].Conflict == rewrite.ConflictReplace }
-
-// errTaken is returned when a key that was reserved is in the table.
-var errTaken = anchor.New("rows", "the table has one of the keys that were reserved for its rows, which the engine would leave out without an error: look which program inserts its own keys, and send it again")
-
-// isFree returns an error where the table has one of the keys that were drawn.
-func (n *engineNumbered) isFree(ctx context.Context) error {
-	first := firstNumber(n.x)
-	if first == 0 {
-		return nil
-	}
-	in := &n.x.plan.Inserts[0]
-	column := n.x.plan.Dialect().QuoteIdent(keys.TableOf(in).KeyColumns[n.x.plan.Draws[0].Key].Name)
-	row, err := n.x.conn.QueryRow(ctx, fmt.Sprintf("SELECT COUNT(*) FROM %s WHERE %s BETWEEN %d AND %d", in.TableText, column, first, first+n.x.rows[0]-1), nil)
-	if err != nil {
-		return err
-	}
-	if taken, _ := session.IntegerOf(row[0]); taken != 0 {
-		return n.keyError(errTaken)
-	}
 	return nil
 }
 
@@ -261,12 +229,12 @@ func sendNumbered[T any](ctx context.Context, n *engineNumbered, send func() (an
 	for {
 		answer, stored, first, err := send()
 		switch {
+		case n.isTaken(err):
+			stored = n.x.rows[0] + 1
 		case err != nil:
 			return none, n.undo(ctx, err)
 		case stored <= n.x.rows[0] && (stored == 0 || first == firstNumber(n.x)):
-			if n.x.plan.Inserts[0].Conflict == rewrite.ConflictError {
-				n.x.rows[0] = stored
-			}
+			n.x.rows[0] = stored
 			if err := n.end(ctx); err != nil {
 				return none, err
 			}
@@ -287,6 +255,27 @@ func sendNumbered[T any](ctx context.Context, n *engineNumbered, send func() (an
 		n.x.place()
 	}
 }
+
+// duplicateEntry is MySQL's error of a key that is there already: "ER_DUP_ENTRY" in the server
+// error reference.
+const duplicateEntry = 1062
+
+// isTaken reports whether an INSERT failed at a number after those that were reserved: its
+// query had more rows than were counted, and the number is another row's.
+func (n *engineNumbered) isTaken(err error) bool {
+	if !sqlcode.Is(err, duplicateEntry) || n.x.rows[0] == 0 {
+		return false
+	}
+	_, entry, _ := strings.Cut(err.Error(), "'")
+	entry, _, _ = strings.Cut(entry, "'")
+	key, wrong := strconv.ParseInt(entry, 10, 64)
+	after := firstNumber(n.x) + n.x.rows[0]
+	return wrong == nil && key >= after && key-after < maxSurplus
+}
+
+// maxSurplus bounds how far after the reserved numbers a number is taken for one that the
+// engine gave to a row.
+const maxSurplus = 1 << 20
 
 func (n *engineNumbered) keyError(err error) error {
 	return keys.TableOf(&n.x.plan.Inserts[0]).KeyError(0, err)

@@ -51,6 +51,8 @@ func unsuited(tables *keys.Tables, p *rewrite.Plan, query string) rewrite.Reason
 	switch {
 	case miscounts(tables, p):
 		return rewrite.ErrReadsCount
+	case !p.Counts() && readsAhead(p) && slices.ContainsFunc(p.Inserts, func(in rewrite.Insert) bool { return in.Query != nil }):
+		return rewrite.ErrReadsKey // how many rows there are is not asked
 	case tables.Detached && countsJoined(p) && !isCountable(p):
 		return rewrite.ErrTogether
 	case tables.Detached:
@@ -67,6 +69,8 @@ func unsuitedByText(e *keys.Engine, p *rewrite.Plan, query string) rewrite.Reaso
 		k := &keys.TableOf(in).KeyColumns[d.Key]
 		switch {
 		case !k.Rule.Joined || in.Explained:
+		case p.Counts() && k.GapFree() && p.Statements == 1 && in.Conflict != rewrite.ConflictError:
+			return rewrite.ErrGap
 		case p.Counts() && !isCountable(p):
 			return rewrite.ErrTogether // it is counted before the transaction is entered
 		case p.Reads()&rewrite.ReadsCount != 0:
