@@ -399,7 +399,7 @@ func TestJoinedExplained(t *testing.T) {
 		"INSERT INTO t (a) VALUES (last_insert_rowid())":             rewrite.ErrReadsKey.Error(),
 		"INSERT INTO t (a) VALUES (1); COMMIT":                       rewrite.ErrTogether.Error(),
 		"INSERT INTO t (a) SELECT b FROM s":                          "",
-		"INSERT OR IGNORE INTO t (a) SELECT b FROM s":                rewrite.ErrTogether.Error(),
+		"INSERT OR IGNORE INTO t (a) SELECT b FROM s":                rewrite.ErrGap.Error(),
 		"INSERT INTO t (a) SELECT 1":                                 "",
 		"INSERT INTO t (a) SELECT 1 WHERE NOT EXISTS (SELECT 1)":     "",
 	} {
