@@ -49,6 +49,10 @@ type Doubt struct {
 	// Call says that it is the result of a stored function, which is the same but for
 	// the types FLOAT, BIT and YEAR.
 	Call bool
+
+	// Operands are the columns of exact arithmetic, which is the same if they are integers
+	// and decimals; nil for any other item.
+	Operands []string
 }
 
 // isStored reports whether an item is a call of a stored function and nothing else but an
@@ -131,7 +135,8 @@ func (e *carriedExpr) listDoubts() (offset int, items []Doubt, stars bool) {
 				if items == nil {
 					offset = start
 				}
-				items = append(items, Doubt{n, isStored(s.d, item)})
+				operands, _ := exactOperands(s.d, item)
+				items = append(items, Doubt{n, isStored(s.d, item), operands})
 			} else if star := newCarriedExpr(s.d, item); star.star() {
 				stars = true
 			}

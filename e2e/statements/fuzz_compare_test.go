@@ -150,7 +150,7 @@ func (r *storedRun) mayRefuse(s *storedStatement, reason rewrite.Reason) bool {
 	case rewrite.ErrSelectValues:
 		// A temporary table would hold the rows.
 		byEngine := f.table == "counted" || typedTableOf(f.table) != nil && typedTableOf(f.table).form != nil
-		return f.rows < 0 && r.twin.Dialect.Name == "mariadb" && (f.merged || f.updates || !byEngine)
+		return f.rows < 0 && r.twin.Dialect.Name == "mariadb" && (f.merged || f.conflict || !byEngine)
 	case rewrite.ErrOrder:
 		return f.rows < 0 && r.twin.Dialect.Name == "mariadb" && f.conflict
 	case rewrite.ErrSet:

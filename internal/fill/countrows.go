@@ -90,12 +90,46 @@ func keepsValues(ctx context.Context, x *execution) error {
 	if err != nil {
 		return err
 	}
+	var operands []string // of all doubts, one after the other
+	first, asked := 0, false
 	for _, d := range x.plan.Doubts(0) {
-		if d.Column >= len(types) || !isInteger(types[d.Column]) && !(d.Call && isCarried(types[d.Column])) {
+		from, to := first, first+len(d.Operands)
+		first = to
+		switch {
+		case d.Column >= len(types):
+			return notByEngine(ctx, x, r)
+		case isInteger(types[d.Column]), d.Call && isCarried(types[d.Column]):
+			continue
+		case d.Operands != nil && !asked:
+			if operands, err = operandTypes(ctx, x); err != nil {
+				return err
+			}
+			asked = true
+		}
+		if d.Operands == nil || to > len(operands) || !areExact(operands[from:to]) {
 			return notByEngine(ctx, x, r)
 		}
 	}
 	return nil
+}
+
+// operandTypes returns the types of the columns in the exact arithmetic of a query, or none
+// where the engine cannot be asked.
+func operandTypes(ctx context.Context, x *execution) ([]string, error) {
+	query := x.plan.Operands(0)
+	if query == "" {
+		return nil, nil
+	}
+	types, err := dbconn.ColumnTypes(ctx, x.conn.Raw, query, nil)
+	if err != nil && sqlcode.Answered(err) {
+		return nil, nil // a name that the FROM clause does not have
+	}
+	return types, err
+}
+
+// areExact reports whether all types are those of integers and decimals.
+func areExact(types []string) bool {
+	return !slices.ContainsFunc(types, func(name string) bool { return !isInteger(name) && name != "DECIMAL" })
 }
 
 // notByEngine adds to a refusal of values why the engine does not number the rows itself
