@@ -9,18 +9,21 @@ import (
 // Arithmetic without a division has the same value in a temporary table if its operands are
 // integers and decimals. Which types its columns have is not in the text: see Plan.Operands.
 
-// exactOperands returns the columns of an item that is such arithmetic; ok is false for any
-// other. The item may have an alias.
-func exactOperands(d *dialect.Dialect, item string) (columns []string, ok bool) {
+// exactOperands returns the columns of an item that is such arithmetic, nil for any other.
+// The item may have an alias.
+func exactOperands(d *dialect.Dialect, item string) []string {
 	e := &exactExpr{carriedExpr: newCarriedExpr(d, item)}
 	if !e.expr() {
-		return nil, false
+		return nil
 	}
 	e.accept("as")
 	if e.tok.kind == tokWord || e.tok.kind == tokQuoted || e.tok.kind == tokString {
 		e.advance()
 	}
-	return e.columns, e.tok.kind == tokEnd && len(e.columns) > 0
+	if e.tok.kind != tokEnd {
+		return nil
+	}
+	return e.columns
 }
 
 // exactExpr reads an expression to find out whether it is exact arithmetic.

@@ -135,8 +135,7 @@ func (e *carriedExpr) listDoubts() (offset int, items []Doubt, stars bool) {
 				if items == nil {
 					offset = start
 				}
-				operands, _ := exactOperands(s.d, item)
-				items = append(items, Doubt{n, isStored(s.d, item), operands})
+				items = append(items, Doubt{n, isStored(s.d, item), exactOperands(s.d, item)})
 			} else if star := newCarriedExpr(s.d, item); star.star() {
 				stars = true
 			}
