@@ -92,8 +92,8 @@ func (e *carriedExpr) sameKind() carried {
 	}
 }
 
-// choice reads what is behind the bracket of a function whose value is one of its
-// arguments.
+// choice reads the arguments of a function whose value is one of them, and its closing
+// bracket.
 func (e *carriedExpr) choice() carried {
 	var b carriedBranches
 	for {
@@ -109,7 +109,7 @@ func (e *carriedExpr) choice() carried {
 	}
 }
 
-// condition moves to the comma behind the condition of IF, whatever it is.
+// condition moves to the comma after the condition of IF, whatever it is.
 func (e *carriedExpr) condition() {
 	for depth := 0; e.tok.kind != tokEnd; e.advance() {
 		switch {

@@ -76,8 +76,8 @@ func (e *carriedExpr) expr() carried {
 	return carriedUnknown
 }
 
-// operator reads an operator between operands, with what stands behind it that is no
-// operand; opNone where there is none.
+// operator reads an operator between operands, with the words after it that are no
+// operand. It returns opNone if there is none.
 func (e *carriedExpr) operator() looseness {
 	switch {
 	case e.isAny("and", "xor"), e.isWord("or"):

@@ -3,7 +3,7 @@ package rewrite
 import "strings"
 
 // parts returns the statements of the text; nil where they are not executed one by one.
-// What stands in front of a statement, as a comment, belongs to the one before it.
+// A comment between two statements belongs to the first one.
 func (p *parser) parts() []string {
 	if len(p.starts) == 0 {
 		return nil
@@ -17,10 +17,10 @@ func (p *parser) parts() []string {
 	return append(parts, p.q[from:])
 }
 
-// endOnce leaves out the semicolons behind the last statement where something else stands
-// there and drivers execute the statements one by one: for a comment behind a semicolon
-// mattn/go-sqlite3 executes an empty statement, and its result, of no rows, takes the place
-// of the INSERT's.
+// endOnce leaves out the semicolons after the last statement if a comment follows them and
+// drivers execute the statements one by one: for a comment after a semicolon
+// mattn/go-sqlite3 executes an empty statement, and its result, of no rows, replaces the
+// INSERT's.
 func (p *parser) endOnce() {
 	if len(p.semicolons) == 0 || strings.TrimSpace(p.q[p.semicolons[0]+1:]) == "" {
 		return

@@ -70,7 +70,7 @@ var partsSources = map[string]policy.Source{
 
 // TestParts: a text of several statements does what it does without keyfill, whichever of
 // its statements count rows: what is stored and in which order, how many rows it reports,
-// the error, what stays behind an error, and whether a transaction is open.
+// the error, what stays after an error, and whether a transaction is open.
 func TestParts(t *testing.T) {
 	t.Parallel()
 	for name, source := range partsSources {
@@ -203,8 +203,8 @@ func TestPartsRefused(t *testing.T) {
 	})
 }
 
-// TestCommentBehind: a comment behind the last statement changes nothing of what keyfill
-// reports, although mattn/go-sqlite3 answers for it with no rows.
+// TestCommentBehind: a comment after the last statement does not change what keyfill reports,
+// although mattn/go-sqlite3 answers for it with no rows.
 func TestCommentBehind(t *testing.T) {
 	t.Parallel()
 	source := policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Start: 500}

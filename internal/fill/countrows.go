@@ -127,7 +127,7 @@ func operandTypes(ctx context.Context, x *execution) ([]string, error) {
 	return types, err
 }
 
-// areExact reports whether all types are those of integers and decimals.
+// areExact reports whether all types are types of integers and decimals.
 func areExact(types []string) bool {
 	return !slices.ContainsFunc(types, func(name string) bool { return !isInteger(name) && name != "DECIMAL" })
 }
@@ -145,8 +145,8 @@ func notByEngine(ctx context.Context, x *execution, r *rewrite.Refusal) *rewrite
 	return r
 }
 
-// keepsViews is keepsValues for a query that reads views, whose columns may be expressions:
-// answers are those of a count.
+// keepsViews is keepsValues for a query that reads views, whose columns may be expressions.
+// answers is the row that a count gave.
 func keepsViews(ctx context.Context, x *execution, answers []any) error {
 	n := &x.plan.Dialect().Numbering
 	if !n.Carries || len(answers) <= len(n.Server) {

@@ -16,7 +16,7 @@ const (
 	// settles: the function itself calls Settle, IsInTransaction or AskCommits before.
 	settles = "settles"
 
-	// settled: the function is called behind one that settles.
+	// settled: the function is called after one that settles.
 	settled = "settled"
 
 	// asOpen: what is done in a transaction is right outside of one too, only slower or with
@@ -60,7 +60,7 @@ var readsOfState = map[string]string{
 	"keys.LockBeforeRead":    elsewhere,
 }
 
-// settling are the calls behind which the state is no longer Unasked.
+// settling are the calls after which the state is no longer Unasked.
 var settling = []string{"Settle", "IsInTransaction", "AskCommits"}
 
 // TestReadsOfState: each function that compares the state of the transaction with Inside,
