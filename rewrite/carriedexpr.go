@@ -267,7 +267,7 @@ func (e *carriedExpr) close() {
 }
 
 // subquery reads a scalar subquery. A column's value may change on the way through
-// it, as that of a BIT.
+// it, as the value of a BIT does.
 func (e *carriedExpr) subquery() carried {
 	e.advance()
 	e.advance()

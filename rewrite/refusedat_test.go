@@ -7,7 +7,7 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// TestRefusedBeside: an INSERT that stands behind a refused one is found, so that a text is
+// TestRefusedBeside: an INSERT after a refused one is found, so that a text is
 // sent unfilled only where the policies of both tables allow it.
 func TestRefusedBeside(t *testing.T) {
 	t.Parallel()

@@ -128,7 +128,7 @@ func (p *parser) isNamed() bool {
 	return false
 }
 
-// endsNumber reports whether the point in front of the current token ends a number,
+// endsNumber reports whether the point before the current token ends a number,
 // as in 1. and so begins no name.
 func (p *parser) endsNumber() bool {
 	at := p.prev - 1

@@ -289,5 +289,9 @@ func TestSelectNumberTaken(t *testing.T) {
 		if _, err := db.Exec("INSERT INTO t (a, b) SELECT a, a / 3 FROM s ORDER BY a"); err == nil || !strings.Contains(err.Error(), "Duplicate entry '1'") {
 			t.Errorf("a duplicate of the application's own: %v", err)
 		}
+		harness.Must(t, s.Raw, "DELETE FROM s", "INSERT INTO s VALUES (500)", "INSERT INTO t (id, a) VALUES (900000, 500)")
+		if _, err := db.Exec("INSERT INTO t (a, b) SELECT a, a / 3 FROM s"); err == nil || !strings.Contains(err.Error(), "Duplicate entry '500'") {
+			t.Errorf("a duplicate that could be a number: %v", err)
+		}
 	})
 }

@@ -229,7 +229,7 @@ func sendNumbered[T any](ctx context.Context, n *engineNumbered, send func() (an
 	for {
 		answer, stored, first, err := send()
 		switch {
-		case n.isTaken(err):
+		case n.isTaken(err) && n.counts < maxCounts: // then it may be a value of the application's
 			stored = n.x.rows[0] + 1
 		case err != nil:
 			return none, n.undo(ctx, err)
@@ -260,8 +260,9 @@ func sendNumbered[T any](ctx context.Context, n *engineNumbered, send func() (an
 // error reference.
 const duplicateEntry = 1062
 
-// isTaken reports whether an INSERT failed at a number after those that were reserved: its
-// query had more rows than were counted, and the number is another row's.
+// isTaken reports whether an INSERT may have failed at a number after the reserved ones: its
+// query had more rows than were counted, and another row has the number. A value of another
+// unique column may be such a number too.
 func (n *engineNumbered) isTaken(err error) bool {
 	if !sqlcode.Is(err, duplicateEntry) || n.x.rows[0] == 0 {
 		return false
