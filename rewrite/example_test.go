@@ -117,6 +117,20 @@ func ExampleMade() {
 	// Output: [orders]
 }
 
+func ExampleMakesNames() {
+	fmt.Println(rewrite.MakesNames(dialect.PostgreSQL(), "ALTER TABLE orders RENAME TO old"))
+	fmt.Println(rewrite.MakesNames(dialect.PostgreSQL(), "UPDATE orders SET note = 'alter'"))
+	// Output:
+	// true
+	// false
+}
+
+func ExampleSetsSearchPath() {
+	names, local, ok := rewrite.SetsSearchPath(dialect.PostgreSQL(), "SET LOCAL search_path = shop, public")
+	fmt.Println(names, local, ok)
+	// Output: [shop public] true true
+}
+
 func ExampleLeavesPlace() {
 	fmt.Println(rewrite.LeavesPlace(dialect.MySQL(), "USE shop"))
 	fmt.Println(rewrite.LeavesPlace(dialect.MySQL(), "UPDATE orders SET note = 'a'"))

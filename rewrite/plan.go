@@ -73,7 +73,7 @@ type Plan struct {
 	bound, boundSession lazyText
 	reads               lazyReads
 
-	proof *proof // nil where no text proves that a transaction is open
+	proof *proof // nil where no text proves anything
 }
 
 // firstParts is memory for a plan, and for what most plans that fill have: one INSERT with
@@ -183,7 +183,7 @@ func (p *parser) plan() *Plan {
 	if pl.AtExecution {
 		pl.edits = slices.DeleteFunc(pl.edits, func(e edit) bool {
 			isOwn := e.slot >= 0 && pl.slots[e.slot].kind == slotOwn
-			if isOwn && pl.d.Transactions.KeyOpen != "" {
+			if isOwn && pl.proves(pl.Draws[pl.slots[e.slot].draw]) {
 				own = append(own, e)
 			}
 			return isOwn

@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
 )
@@ -59,6 +60,69 @@ func mentions(text, word string) bool {
 	return false
 }
 
+// SetsSearchPath returns the schemas that a text of PostgreSQL, which is one SET search_path
+// of names, gives the session or, with LOCAL, its transaction. ok is false for any other
+// text.
+func SetsSearchPath(d *dialect.Dialect, query string) (names []string, local, ok bool) {
+	if d.Family != dialect.FamilyPostgreSQL || !mentions(query, "search_path") {
+		return nil, false, false
+	}
+	p := &parser{scanner: scanner{d: d, q: query}}
+	p.read()
+	if !p.accept("set") {
+		return nil, false, false
+	}
+	if local = p.accept("local"); !local {
+		p.accept("session")
+	}
+	if !p.accept("search_path") || !p.acceptPunct('=') && !p.accept("to") {
+		return nil, false, false
+	}
+	for {
+		switch p.tok.kind {
+		case tokWord:
+			if p.isWord("default") {
+				return nil, false, false
+			}
+			names = append(names, d.Fold(p.text(p.tok), false))
+		case tokQuoted, tokString:
+			text := p.text(p.tok)
+			if len(text) < 3 || text[0] != '"' && text[0] != '\'' || strings.Contains(text, `\`) {
+				return nil, false, false // an escape, or no name
+			}
+			quote := text[:1]
+			names = append(names, strings.ReplaceAll(text[1:len(text)-1], quote+quote, quote))
+		default:
+			return nil, false, false
+		}
+		if p.advance(); !p.acceptPunct(',') {
+			break
+		}
+	}
+	p.acceptPunct(';')
+	return names, local, p.tok.kind == tokEnd
+}
+
+// MakesNames reports whether a text has a statement that may make, rename or drop a table:
+// one that begins with CREATE, ALTER or DROP. Not seen is what functions do.
+func MakesNames(d *dialect.Dialect, query string) bool {
+	if !mentionsAny(query, nameMakers) {
+		return false
+	}
+	p := &parser{scanner: scanner{d: d, q: query}}
+	begins := true // a statement
+	for p.read(); p.tok.kind != tokEnd; p.advance() {
+		if p.tok.kind == tokError || begins && p.isAny(nameMakers...) {
+			return true
+		}
+		begins = p.isPunct(';')
+	}
+	return false
+}
+
+// nameMakers are the first words of the statements that make, rename and drop tables.
+var nameMakers = []string{"create", "alter", "drop"}
+
 // leavesPath reads one statement of PostgreSQL.
 func (p *parser) leavesPath() bool {
 	first := p.tok
@@ -96,25 +160,40 @@ func (p *parser) leavesPath() bool {
 	default:
 		return false
 	}
-	named := equalWord(p.text(first), "copy") || equalWord(p.text(first), "with")
+	var name nameState
+	if equalWord(p.text(first), "copy") || equalWord(p.text(first), "with") {
+		name = nameNext
+	}
 	for before, last := first, first; !p.atEnd(); p.advance() {
 		switch {
 		case p.tok.kind == tokError:
 			return false
 		case p.isPunct('('):
-			if !named && p.callsUnknown(before, last) {
+			if name == noName && p.callsUnknown(before, last) {
 				return false
 			}
-			named = false
-		case p.isAny("into", "as", "recursive"):
-			named = true // what follows is the name of a table, or an alias
-		case p.tok.kind != tokWord && p.tok.kind != tokQuoted && !p.isPunct('.'):
-			named = false
+			name = noName
+		case p.isAny("into", "as", "recursive"), name == nameRead && p.isPunct('.'):
+			name = nameNext
+		case name == nameNext && (p.tok.kind == tokWord || p.tok.kind == tokQuoted):
+			name = nameRead
+		default:
+			name = noName
 		}
 		before, last = last, p.tok
 	}
 	return true
 }
+
+// nameState says whether the name of a table, a type or an alias is being read, behind
+// which a bracket calls nothing.
+type nameState uint8
+
+const (
+	noName   nameState = iota
+	nameNext           // the next word is a part of it
+	nameRead           // it may end here
+)
 
 // callsUnknown reports whether a bracket behind a token opens the arguments of a
 // function that is not known to leave the search path.
@@ -157,7 +236,7 @@ var pathFunctions = newWordSet(`count sum avg min max array_agg string_agg json_
 	json_to_recordset jsonb_populate_record to_tsvector to_tsquery plainto_tsquery websearch_to_tsquery ts_rank
 	ts_rank_cd ts_headline setweight int4range int8range numrange tsrange tstzrange daterange lower_inf upper_inf
 	varchar char character numeric decimal bit float time timestamp timestamptz interval conflict key values
-	row only tablesample system bernoulli materialized`)
+	row only tablesample system bernoulli materialized varying second`)
 
 // MovesPlace reports whether the statements in a text may change where the ones behind
 // them look for tables without a schema. Where [LeavesPlace] says no of what costs a

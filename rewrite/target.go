@@ -51,6 +51,10 @@ type Key struct {
 	// prove that one is open: [Plan.Proves].
 	Joined bool
 
+	// Proof stands around the first such key of an INSERT that runs, in texts that prove
+	// what the table's name means: [Plan.Proves].
+	Proof Proof
+
 	// Follow says that the integers that INSERTs bring are asked for:
 	// [Plan.Explicit].
 	Follow bool
@@ -66,3 +70,17 @@ const (
 	FillDefault                    // the keyword DEFAULT
 	FillZero                       // 0 for integers, the zero UUID and '' otherwise
 )
+
+// Proof is an expression around a key, which is the key where something is true, and an
+// error elsewhere.
+type Proof struct {
+	// What is true: that this name means the table of the name in this schema.
+	Name, Schema string
+
+	Open string // in front of the key
+	Shut string // behind it
+
+	// Counted is what stands behind the number of rows instead, where the engine numbers
+	// the rows of a query.
+	Counted string
+}

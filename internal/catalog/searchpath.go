@@ -26,6 +26,34 @@ func Place(ctx context.Context, d *dialect.Dialect, q Querier) (string, error) {
 	return answer, c.err
 }
 
+// pathPostgreSQL is the answer that [dialect.Place].Query would give under a search path:
+// its schemas that are there and that the user may use, each once.
+const pathPostgreSQL = `SELECT CAST(ARRAY(
+SELECT n.nspname FROM pg_catalog.unnest(CAST(CAST($1 AS text) AS text[])) WITH ORDINALITY AS w (name, place)
+JOIN pg_catalog.pg_namespace n ON n.nspname = CASE w.name WHEN '$user' THEN current_user ELSE CAST(w.name AS name) END
+WHERE pg_catalog.has_schema_privilege(n.oid, 'USAGE')
+GROUP BY n.nspname ORDER BY min(w.place)) AS text)`
+
+// PlaceBy returns what [Place] would return in a session of PostgreSQL whose search path
+// has these schemas.
+func PlaceBy(ctx context.Context, q Querier, path []string) (string, error) {
+	b := []byte{'{'}
+	for i, name := range path {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, '"')
+		for j := range len(name) {
+			if name[j] == '"' || name[j] == '\\' {
+				b = append(b, '\\')
+			}
+			b = append(b, name[j])
+		}
+		b = append(b, '"')
+	}
+	return one(ctx, q, pathPostgreSQL, string(append(b, '}')))
+}
+
 const (
 	// locatePostgreSQL looks for a table in the schemas of a search path. The
 	// system's schemas come first where the path does not name them, but nobody

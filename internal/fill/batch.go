@@ -21,6 +21,7 @@ type Batch struct {
 	queued   []queuedText
 	controls bool      // a text of the batch begins or ends a transaction, or goes back in one
 	brought  following // by the texts so far
+	front    front
 }
 
 // queuedText is one text of a batch.
@@ -54,14 +55,18 @@ func (b *Batch) Add(ctx context.Context, query string, args []driver.NamedValue)
 	q := queuedText{query: query, concern: concern}
 	if passes {
 		q.event.counts = counts
-		b.queued = append(b.queued, q)
-		c.NoteSent(query)
+		b.add(q)
 		return query, args, nil
 	}
 	c.NoteTemporary(query, concern)
 	q.effect = c.DB.TransactionEffect(query, concern)
 	if concern&rewrite.ConcernsInsert != 0 {
+		if err := b.follow(ctx); err != nil {
+			return "", nil, err
+		}
 		d := &directCall{conn: c, query: query, args: args, by: session.ByQuery, batch: b}
+		c.batch = b
+		defer func() { c.batch = nil }()
 		var err error
 		if q.x, q.event, err = d.decide(ctx); err != nil {
 			return "", nil, err
@@ -71,9 +76,15 @@ func (b *Batch) Add(ctx context.Context, query string, args []driver.NamedValue)
 		b.brought.add(q.x.follows)
 		query, args = q.x.text, q.x.sent
 	}
-	b.queued = append(b.queued, q)
-	c.NoteSent(query)
+	b.add(q)
 	return query, args, nil
+}
+
+// add adds a text that is decided.
+func (b *Batch) add(q queuedText) {
+	b.queued = append(b.queued, q)
+	b.passes(&q)
+	b.conn.NoteSent(q.query)
 }
 
 // admit refuses an execution that cannot get its keys before the batch is sent, and
@@ -154,6 +165,7 @@ var errNotSent = anchor.New("transaction-ended", "keyfill: the batch was not sen
 
 // Abandon gives up what was drawn for a batch that is not sent.
 func (b *Batch) Abandon(ctx context.Context) {
+	b.forget()
 	for i := range b.queued {
 		if x := b.queued[i].x; x != nil {
 			_ = x.leave(ctx, errNotSent)
@@ -169,6 +181,7 @@ func (b *Batch) Abandon(ctx context.Context) {
 func (b *Batch) Finish(ctx context.Context, failed error) error {
 	var first error
 	rest := b.queued
+	b.forget()
 	defer func() {
 		ctx := untraced(ctx)
 		for i := range rest {
@@ -241,6 +254,7 @@ func (b *Batch) finishFailed(ctx context.Context, q *queuedText, failed error) {
 	case isBadConn(failed):
 		x.record(nil)
 	default:
+		doubtNames(x, failed)
 		account{x}.countAs(func(*rewrite.Insert) verdict { return verdict{failed: true, cause: keys.CauseText} })
 		x.record(nil)
 		suspect(ctx, x, failed) // which may be stored, and is not to be sent again

@@ -23,6 +23,7 @@ type Conn struct {
 	unread  []*observedRows // whose execution is counted when they have ended
 	ongoing ongoing
 	attempt *attempt // whose transaction is open; nil for most
+	batch   *Batch   // to which a text is being added; nil elsewhere
 
 	// logsRows says that the server was asked, and has no log of statements for replicas.
 	logsRows bool

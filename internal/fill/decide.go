@@ -11,8 +11,8 @@ import (
 
 // decide returns the plan of a statement that may get keys, or may bring some that are
 // followed. It is nil when the statement goes out as it came, which is then to count as
-// the event.
-func (c *Conn) decide(ctx context.Context, query string) (*rewrite.Plan, event, error) {
+// the event. prepares says that the plan is one of a prepared statement.
+func (c *Conn) decide(ctx context.Context, query string, prepares bool) (*rewrite.Plan, event, error) {
 	db := c.DB
 	engine := db.Engine.Load()
 	if engine == nil {
@@ -28,7 +28,7 @@ func (c *Conn) decide(ctx context.Context, query string) (*rewrite.Plan, event, 
 			return nil, event{}, err
 		}
 	}
-	p, err := planOn(ctx, c, engine, query)
+	p, err := planOn(ctx, c, engine, query, prepares)
 	switch {
 	case err != nil:
 		return nil, event{}, err

@@ -21,8 +21,18 @@ type directCall struct {
 	parts []string // the statements of the text, where it is decided to execute each alone
 }
 
-// exec executes the text.
+// exec executes the text, and once more where its table's name has turned out to mean
+// another table.
 func (d *directCall) exec(ctx context.Context) (driver.Result, error) {
+	res, err := d.execOnce(ctx)
+	if decidesAgain(d.conn, err) {
+		return d.execOnce(ctx)
+	}
+	return res, err
+}
+
+// execOnce executes the text.
+func (d *directCall) execOnce(ctx context.Context) (driver.Result, error) {
 	c := d.conn
 	x, e, err := d.decide(ctx)
 	switch {
@@ -49,8 +59,17 @@ func (d *directCall) exec(ctx context.Context) (driver.Result, error) {
 	return res, err
 }
 
-// queryRows executes the text where it gives rows.
+// queryRows is exec where the text gives rows.
 func (d *directCall) queryRows(ctx context.Context) (driver.Rows, error) {
+	rows, err := d.queryOnce(ctx)
+	if decidesAgain(d.conn, err) {
+		return d.queryOnce(ctx)
+	}
+	return rows, err
+}
+
+// queryOnce executes the text where it gives rows.
+func (d *directCall) queryOnce(ctx context.Context) (driver.Rows, error) {
 	c := d.conn
 	x, e, err := d.decide(ctx)
 	switch {
@@ -77,7 +96,7 @@ func (d *directCall) queryRows(ctx context.Context) (driver.Rows, error) {
 // out as it came, or in parts; the event is what to count then, once the driver has taken it.
 func (d *directCall) decide(ctx context.Context) (*execution, event, error) {
 	c, db := d.conn, d.conn.DB
-	p, e, err := c.decide(ctx, d.query)
+	p, e, err := c.decide(ctx, d.query, false)
 	if err == nil && e.worked != nil && len(d.args) > 0 && isOption(d.args[0].Value) {
 		e, err = db.stats.refusal(ctx, d.query, e.worked.Refused(rewrite.ErrOption))
 	}

@@ -142,11 +142,11 @@ func (x *execution) place() {
 		x.text, x.sent = x.query, x.args
 	case x.fromFirst:
 		x.text, x.sent = x.plan.TextFrom(firstNumber(x)), x.args
-	case x.inline && x.joined:
+	case x.inline && proves(x):
 		x.text, x.sent = x.plan.InlineProven(x.args, x.holes, x.keys, x.session)
 	case x.inline:
 		x.text, x.sent = x.plan.Inline(x.args, x.holes, x.keys, x.session)
-	case x.joined:
+	case proves(x):
 		x.text, x.sent = x.plan.ProvenText(x.session), x.plan.Bind(x.args, x.holes, x.keys)
 	default:
 		x.text, x.sent = x.plan.BoundText(x.session), x.plan.Bind(x.args, x.holes, x.keys)
@@ -185,7 +185,7 @@ func (x *execution) executed(ctx context.Context, res driver.Result, err error) 
 	x.noteSent(err)
 	if err != nil {
 		x.failed(ctx, err)
-		return res, setRefused(x.plan, err)
+		return res, meant(x, setRefused(x.plan, err))
 	}
 	if x.kept {
 		return res, nil
@@ -205,7 +205,7 @@ func (x *execution) queried(ctx context.Context, rows driver.Rows, err error) (d
 		account{x}.count(nil, err)
 		x.record(err)
 		x.failed(ctx, err)
-		return nil, setRefused(x.plan, err)
+		return nil, meant(x, setRefused(x.plan, err))
 	}
 	if x.kept || x.recording.recorder == nil && x.trace.to == nil && !x.hasNumbers() {
 		account{x}.count(nil, nil)
@@ -219,6 +219,7 @@ func (x *execution) queried(ctx context.Context, rows driver.Rows, err error) (d
 
 // failed handles the error of a statement that was sent.
 func (x *execution) failed(ctx context.Context, err error) {
+	doubtNames(x, err)
 	if isBadConn(err) || (ending{x, err}).isUndone() {
 		x.recording.recorder.lose(x)
 		return

@@ -68,5 +68,5 @@ func undoneBehind(ctx context.Context, c *Conn, err error) error {
 // proofFailed reports whether the proof in the INSERT has failed with this error.
 func (t *transactional) proofFailed(err error) bool {
 	tx := &t.x.plan.Dialect().Transactions
-	return t.x.plan.Proves() && sqlcode.Is(err, tx.KeyNumber) && strings.Contains(err.Error(), tx.KeyText)
+	return t.x.plan.ProvesOpen() && sqlcode.Is(err, tx.KeyNumber) && strings.Contains(err.Error(), tx.KeyText)
 }

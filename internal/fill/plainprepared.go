@@ -34,7 +34,7 @@ func (c *Conn) preparePlain(ctx context.Context, s *seenText) (stmt driver.Stmt,
 // decided; nothing was done then. What was parked for the statement is executed first.
 func (s *statement) run(ctx context.Context, args []driver.NamedValue) (r plainRun, suits bool, err error) {
 	c := s.conn
-	if s.plain == nil || c.parked.any() || s.at != nil && !(c.Place.Asked && c.Place.At == s.at) || !s.plain.suits(ctx, c) {
+	if s.plain == nil || c.parked.any() || s.at != nil && (!c.Place.Asked || isElsewhere(s, c.Place.At)) || !s.plain.suits(ctx, c) {
 		return r, false, nil
 	}
 	r = plainRun{plain: s.plain, conn: c, query: s.query, args: args, facts: s.plain.table.Facts(), session: s.session}

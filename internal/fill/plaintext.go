@@ -11,7 +11,7 @@ import (
 // answer depends on the plan and the policy alone.
 func newPlain(tables *keys.Tables, p *rewrite.Plan) *plain {
 	if p.Action != rewrite.Fill || p.AtExecution || p.Load || p.Ambiguous() || p.TooMany() || p.Placeholders() == 0 ||
-		p.Statements != 1 || len(p.Inserts) != 1 || len(p.Draws) != 1 || !p.Alone() || p.Counts() || p.Proves() || p.ByFunction() {
+		p.Statements != 1 || len(p.Inserts) != 1 || len(p.Draws) != 1 || !p.Alone() || p.Counts() || p.ProvesOpen() || p.ByFunction() {
 		return nil
 	}
 	in := &p.Inserts[0]

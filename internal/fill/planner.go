@@ -12,8 +12,9 @@ import (
 )
 
 // planOn returns the plan of a query on a connection: what its text says, with
-// what only the connection knows.
-func planOn(ctx context.Context, c *Conn, e *keys.Engine, query string) (*rewrite.Plan, error) {
+// what only the connection knows. prepares says that it is the plan of a prepared
+// statement, which may be executed when the session has moved.
+func planOn(ctx context.Context, c *Conn, e *keys.Engine, query string, prepares bool) (*rewrite.Plan, error) {
 	e, p, err := c.PlanByCase(ctx, e, query)
 	if err != nil {
 		return nil, err
@@ -30,6 +31,11 @@ func planOn(ctx context.Context, c *Conn, e *keys.Engine, query string) (*rewrit
 	p, on.naming, err = c.PlanByPlace(ctx, e, query, p)
 	if err != nil || p.Action == rewrite.Refuse && p.Refusal.Reason == rewrite.ErrPlace {
 		return p, err
+	}
+	if moved := c.Place.Moved || c.batch.mayMove(); moved || prepares {
+		if p, on.naming, err = keys.ProvenNaming(ctx, &c.Conn, e, on.naming, query, p, moved); err != nil {
+			return nil, err
+		}
 	}
 	if c.Temporary.Any() {
 		beside, err := on.besideTemporary(ctx, p)
@@ -73,6 +79,8 @@ func (on *planner) settled(ctx context.Context, p *rewrite.Plan) (*rewrite.Plan,
 		return p, nil
 	case !on.conn.Settings.Asked && p.ReadsAny()&rewrite.ReadsCount != 0:
 		return p.Unsettled(), nil // the question would change what it reads
+	case on.conn.batch.maySet():
+		return p.Unsettled(), nil // what they are then is not known yet
 	}
 	set, known, err := on.conn.SettingsNow(ctx, p.Dialect().Setting)
 	switch {
@@ -93,7 +101,7 @@ func (on *planner) settled(ctx context.Context, p *rewrite.Plan) (*rewrite.Plan,
 // changed. An error is the driver's own.
 func (on *planner) listed(ctx context.Context, p *rewrite.Plan) (*rewrite.Plan, error) {
 	in := unlisted(p)
-	if in == nil || on.conn.DB.Detached || p.Reads()&rewrite.ReadsCount != 0 {
+	if in == nil || on.conn.DB.Detached || p.Reads()&rewrite.ReadsCount != 0 || on.conn.batch.mayAlter() {
 		return p, nil
 	}
 	t := keys.TableOf(in)
@@ -183,6 +191,16 @@ func (on *planner) besideTemporary(ctx context.Context, p *rewrite.Plan) (*rewri
 		return s
 	}
 	beside := rewrite.CompileBeside(p.Dialect(), on.naming.Lookup, on.query, standing)
+	if text := on.conn.batch.inFrontOf(on.query); text != on.query {
+		// They have not run yet: what they leave is told as of the statements of one text.
+		behind := rewrite.CompileBeside(p.Dialect(), on.naming.Lookup, text, standing)
+		switch {
+		case behind.Action == rewrite.Pass:
+			beside = behind
+		case behind.Action == rewrite.Refuse && beside.Action == rewrite.Pass:
+			beside = p.Withheld(rewrite.ErrSeveral)
+		}
+	}
 	switch {
 	case failed != nil:
 		return nil, failed

@@ -18,7 +18,7 @@ type preparation struct {
 // prepare returns the prepared statement: the driver's own where it gets no keys.
 func (r *preparation) prepare(ctx context.Context) (driver.Stmt, error) {
 	c, db := r.conn, r.conn.DB
-	p, e, err := c.decide(ctx, r.query)
+	p, e, err := c.decide(ctx, r.query, true)
 	switch {
 	case err != nil:
 		return nil, err
@@ -31,7 +31,7 @@ func (r *preparation) prepare(ctx context.Context) (driver.Stmt, error) {
 	}
 	s := &statement{conn: c, plan: p, query: r.query}
 	if e := db.AnyEngine(); e.Dialect.Place.Moves && db.PlaceMatters(e, r.query, p) {
-		s.at = c.Place.At
+		s.at, s.doubts = c.Place.At, c.Place.At.Doubts()
 	}
 	switch mode := cautious(db.Tables, p); mode {
 	case policy.ModeOff:

@@ -3,7 +3,9 @@ package fill
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
 
+	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -92,27 +94,47 @@ func (s *statement) move(ctx context.Context) error {
 	}
 	c := s.conn
 	at, err := c.PlaceNow(ctx)
-	if err != nil || at == s.at {
+	if err != nil || !isElsewhere(s, at) {
 		return err
 	}
-	p, _, err := c.decide(ctx, s.query)
+	p, e, err := c.decide(ctx, s.query, true)
 	if err != nil {
 		return err
 	}
-	if p == nil || s.literal {
+	if s.literal {
 		return c.DB.stats.refuseBound(ctx, s.query, s.plan.Refused(rewrite.ErrPlace))
+	}
+	if p == nil {
+		if err := turnTo(ctx, s, s.query); err != nil {
+			return err
+		}
+		s.asItIs = true
+		c.DB.stats.note(ctx, s.query, e, nil)
+		return errAsItIs
 	}
 	session, err := c.sendsLastInsertID(ctx, p)
 	if err != nil {
 		return err
 	}
-	if text := p.BoundText(session); text != s.plan.BoundText(s.session) {
-		if err := s.replace(ctx, text); err != nil {
-			return err
-		}
+	if err := turnTo(ctx, s, p.ProvenText(session)); err != nil {
+		return err
 	}
-	s.at, s.plan, s.session, s.plain = at, p, session, newPlain(c.DB.Tables, p)
+	if unproven := s.plan.BoundText(s.session); s.unproven != nil && unproven != p.BoundText(session) {
+		s.others[unproven], s.unproven = s.unproven, nil
+	}
+	s.at, s.doubts, s.asItIs = at, at.Doubts(), false
+	s.plan, s.session, s.plain = p, session, newPlain(c.DB.Tables, p)
 	return nil
+}
+
+// errAsItIs says that the name of a statement's table means one now that gets no keys: the
+// application's own text is executed.
+var errAsItIs = errors.New("the text is executed as it is")
+
+// isElsewhere reports whether the statement was made for another place, or for what was
+// thought of this one before. While its table gets no keys, each execution is decided again.
+func isElsewhere(s *statement, at *session.Location) bool {
+	return at != s.at || at.Doubts() != s.doubts || s.asItIs
 }
 
 func (s *statement) execution(ctx context.Context, args []driver.NamedValue, h rewrite.Holes) *execution {
@@ -165,7 +187,7 @@ func (s *statement) of(ctx context.Context, x *execution) (driver.Stmt, error) {
 	case s.literal && x.text != s.text:
 		err := s.replace(ctx, x.text)
 		return s.Stmt, err
-	case s.literal, s.kept, x.joined, !s.plan.Proves():
+	case s.literal, s.kept, proves(x), !s.plan.Proves():
 		return s.Stmt, nil
 	case s.unproven == nil:
 		stmt, err := s.conn.PrepareContext(ctx, s.plan.BoundText(s.session))

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"maps"
+	"slices"
 
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
@@ -30,8 +32,16 @@ type statement struct {
 	plain *plain
 
 	// at is where names were looked for when the plan was made, where that may be
-	// another table when it is executed; nil elsewhere.
-	at *session.Location
+	// another table when it is executed; nil elsewhere. doubts is how often what was
+	// found there had turned out to be wrong.
+	at     *session.Location
+	doubts int64
+
+	others otherTexts // for other places
+
+	// asItIs says that the application's own text is executed, since the table that its
+	// name means where the session is now gets no keys.
+	asItIs bool
 
 	// unproven is the driver's of the text without the proof that a transaction is
 	// open, for executions that draw no key of theirs; nil until there is one.
@@ -70,16 +80,20 @@ func (s *statement) orError(err error) (driver.Stmt, error) {
 // counts them as without us.
 func (s *statement) NumInput() int {
 	n := s.Stmt.NumInput()
-	if n < 0 || s.literal || s.dry || s.kept {
+	if n < 0 || isOwnText(s) {
 		return n
 	}
 	return n - s.plan.Added()
 }
 
+// isOwnText reports whether the driver's statement takes the arguments of the application
+// and no others.
+func isOwnText(s *statement) bool { return s.literal || s.dry || s.kept || s.asItIs }
+
 // Close closes the driver's statements.
 func (s *statement) Close() error {
 	err := s.Stmt.Close()
-	for _, more := range []driver.Stmt{s.unproven, s.numbered} {
+	for _, more := range append(slices.Collect(maps.Values(s.others)), s.unproven, s.numbered) {
 		if more == nil {
 			continue
 		}
@@ -91,6 +105,14 @@ func (s *statement) Close() error {
 }
 
 func (s *statement) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	res, err := s.execOnce(ctx, args)
+	if decidesAgain(s.conn, err) {
+		return s.execOnce(ctx, args)
+	}
+	return res, err
+}
+
+func (s *statement) execOnce(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
 	if s.dry {
 		s.dryRun(ctx, args)
 		return session.ExecStmt(ctx, s.Stmt, args)
@@ -103,7 +125,10 @@ func (s *statement) ExecContext(ctx context.Context, args []driver.NamedValue) (
 		return r.executed(ctx, res, err)
 	}
 	x, err := s.begin(ctx, args)
-	if err != nil {
+	switch {
+	case err == errAsItIs:
+		return session.ExecStmt(ctx, s.Stmt, args)
+	case err != nil:
 		return nil, err
 	}
 	x.trace.prepared = true
@@ -114,6 +139,14 @@ func (s *statement) ExecContext(ctx context.Context, args []driver.NamedValue) (
 }
 
 func (s *statement) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	rows, err := s.queryOnce(ctx, args)
+	if decidesAgain(s.conn, err) {
+		return s.queryOnce(ctx, args)
+	}
+	return rows, err
+}
+
+func (s *statement) queryOnce(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
 	if s.dry {
 		s.dryRun(ctx, args)
 		return session.QueryStmt(ctx, s.Stmt, args)
@@ -126,7 +159,10 @@ func (s *statement) QueryContext(ctx context.Context, args []driver.NamedValue) 
 		return r.queried(ctx, rows, err)
 	}
 	x, err := s.begin(ctx, args)
-	if err != nil {
+	switch {
+	case err == errAsItIs:
+		return session.QueryStmt(ctx, s.Stmt, args)
+	case err != nil:
 		return nil, err
 	}
 	x.trace.prepared = true
@@ -200,7 +236,7 @@ func (s *statement) ColumnConverter(index int) driver.ValueConverter {
 
 // final returns the index at which the caller's argument travels.
 func (s *statement) final(index int) int {
-	if s.literal || s.dry || s.kept {
+	if isOwnText(s) {
 		return index
 	}
 	return s.plan.Final(index)

@@ -43,6 +43,8 @@ var readsOfState = map[string]string{
 	"fill.noteSent":          asOpen,
 	"fill.BeforeEnd":         asOpen,
 	"fill.dropStored":        asOpen,
+	"fill.decidesAgain":      asOpen,    // what failed is not sent once more
+	"fill.passes":            elsewhere, // batches: PostgreSQL
 	"fill.beforeEnd":         asOpen,
 	"fill.beforeCommit":      asOpen,
 	"fill.ask":               asOpen, // a question without locks; PostgreSQL, where an error aborts, is never Unasked

@@ -32,8 +32,9 @@ type Tables struct {
 	Tally Tally
 	rows  rowNeeds
 
-	opened    atomic.Bool // the line about the opening was logged
-	unmatched atomic.Bool // the entries that no INSERT has matched were looked for
+	nameProof atomic.Int32 // a proofState
+	opened    atomic.Bool  // the line about the opening was logged
+	unmatched atomic.Bool  // the entries that no INSERT has matched were looked for
 }
 
 // defaultStoreWait is the wait of a policy without store_wait.

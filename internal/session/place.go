@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,6 +26,9 @@ type Location struct {
 
 	mu    sync.Mutex
 	found map[string]string // the schemas of tables that are there, by name
+	times int               // how often these have changed
+
+	doubts atomic.Int64 // how often one of them was found to be wrong
 }
 
 // maxFound bounds the tables whose schemas are remembered for a location.
@@ -45,9 +49,32 @@ func (at *Location) Keep(name, schema string) bool {
 	if len(at.found) >= maxFound {
 		return false
 	}
-	at.found[name] = schema
+	if at.found[name] != schema {
+		at.found[name] = schema
+		at.times++
+	}
 	return true
 }
+
+// Doubt forgets the schema of a table, which was found to be another one.
+func (at *Location) Doubt(name string) {
+	at.mu.Lock()
+	defer at.mu.Unlock()
+	delete(at.found, name)
+	at.times++
+	at.doubts.Add(1)
+}
+
+// Version returns a number that changes with what is known of the tables' schemas.
+func (at *Location) Version() int {
+	at.mu.Lock()
+	defer at.mu.Unlock()
+	return at.times
+}
+
+// Doubts returns how often the schema of a table was found to be another one. What was
+// decided before is to be decided again.
+func (at *Location) Doubts() int64 { return at.doubts.Load() }
 
 // places are the locations that the connections of a database have been in.
 type places struct {
@@ -98,14 +125,40 @@ type knownPlace struct {
 	// unsure says that such a statement was prepared. The session does not see when
 	// it runs.
 	unsure bool
+
+	// Moved says that a text was sent, or prepared, that may have changed the place, or
+	// have made, renamed or dropped a table, as a function may do without a word of it. It
+	// stays true, since a temporary table does.
+	Moved bool
+
+	proven []*Location // whose tables' names are proven on this connection
+}
+
+// maxProven bounds the places whose tables' names a connection proves. Each of them makes
+// another text of each INSERT, which drivers and servers keep a statement for: where a
+// connection serves many tenants, the others' names are looked up as without a proof.
+const maxProven = 8
+
+// Proves reports whether the names of tables are proven in a place.
+func (k *knownPlace) Proves(at *Location) bool {
+	if slices.Contains(k.proven, at) {
+		return true
+	}
+	if len(k.proven) == maxProven {
+		return false
+	}
+	k.proven = append(k.proven, at)
+	return true
 }
 
 // sends notes that a text is about to be executed.
 func (k *knownPlace) sends(d *dialect.Dialect, query string) {
+	leaves := !k.Asked && (k.Moved || d.Place.Proof == nil) || rewrite.LeavesPlace(d, query)
+	k.Moved = k.Moved || d.Place.Proof != nil && (!leaves || rewrite.MakesNames(d, query))
 	switch {
 	case !k.Asked:
 		k.Changed = true // nobody knows what it was before
-	case !rewrite.LeavesPlace(d, query):
+	case !leaves:
 		k.Asked, k.Changed = false, true
 	case k.Changed && !isPlain(d, query):
 		k.ends()
@@ -121,9 +174,13 @@ func isPlain(d *dialect.Dialect, query string) bool {
 
 // prepares notes that a text is about to be prepared.
 func (k *knownPlace) prepares(d *dialect.Dialect, query string) {
-	if !k.unsure && !rewrite.LeavesPlace(d, query) {
-		k.Asked, k.unsure = false, true
+	if k.unsure {
+		return
 	}
+	if !rewrite.LeavesPlace(d, query) {
+		k.Asked, k.unsure, k.Moved = false, true, true
+	}
+	k.Moved = k.Moved || d.Place.Proof != nil && rewrite.MakesNames(d, query)
 }
 
 // ends notes that a transaction has ended, or may have: PostgreSQL takes back what was
@@ -140,10 +197,26 @@ func (k *knownPlace) resets(about *drivers.Facts) {
 	switch {
 	case about.KeepsSession:
 	case about.ResetsSession && k.First != nil:
-		k.At, k.Asked = k.First, !k.unsure
+		k.At, k.Asked, k.Moved = k.First, !k.unsure, k.unsure
 	default:
 		k.Asked = false
 	}
+}
+
+// Doubt forgets where the session is, and what a name of a table means there, which was
+// found to mean another table: one of another place, or a temporary one.
+func (c *Conn) Doubt(name string) {
+	if c.Place.At != nil {
+		c.Place.At.Doubt(name)
+	}
+	c.Place.Asked, c.Place.Changed = false, true
+	c.Temporary.note(c.dialect().Fold(name, true))
+}
+
+// Follow notes that the session looks for tables in a place once the texts have run that
+// are about to be sent.
+func (c *Conn) Follow(answer string) {
+	c.Place.At, c.Place.Asked = c.server.Places.Of(answer), !c.Place.unsure
 }
 
 // PlaceNow returns the location of the connection's session, and asks for it where it

@@ -10,6 +10,6 @@ import (
 // catalog. The answer depends on the text alone, so that it is remembered for texts that
 // are sent again and again: ExecQuiet, QueryQuiet and PrepareQuiet do not search them.
 func IsQuiet(d *dialect.Dialect, text string) bool {
-	return isPlain(d, text) && rewrite.LeavesTables(d, text) && leavesSettings(d, text) &&
+	return isPlain(d, text) && rewrite.LeavesTables(d, text) && LeavesSettings(d, text) &&
 		rewrite.LeavesPlace(d, text) && leavesCatalog(d, text) && !containsFold(text, "rename")
 }

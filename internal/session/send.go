@@ -132,9 +132,9 @@ func (c *driverConn) convert(nv *driver.NamedValue) (err error) {
 
 // MeansAsSeen reports whether names of tables mean on a connection what they mean at
 // home: it has no temporary tables, its transaction has changed no tables, and its place
-// is home. home is nil where the place does not matter.
+// is home, as far as that needs no proof. home is nil where the place does not matter.
 func MeansAsSeen(c *Conn, home *Location) bool {
-	return !c.Temporary.Every && c.Temporary.Names == nil && !c.Altered.On && (home == nil || c.Place.Asked && c.Place.At == home)
+	return !c.Temporary.Every && c.Temporary.Names == nil && !c.Altered.On && (home == nil || c.Place.Asked && c.Place.At == home && !c.Place.Moved)
 }
 
 // skipping counts how often the driver has answered driver.ErrSkip to arguments since it

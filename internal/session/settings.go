@@ -31,14 +31,14 @@ type knownSettings struct {
 func (k *knownSettings) sends(d *dialect.Dialect, query string) {
 	if !k.Asked {
 		k.changed = true // nobody knows what they were before
-	} else if !leavesSettings(d, query) {
+	} else if !LeavesSettings(d, query) {
 		k.Asked, k.changed = false, true
 	}
 }
 
 // prepares notes that a text is about to be prepared.
 func (k *knownSettings) prepares(d *dialect.Dialect, query string) {
-	if !k.unsure && d.Setting != nil && !leavesSettings(d, query) {
+	if !k.unsure && d.Setting != nil && !LeavesSettings(d, query) {
 		k.Asked, k.unsure = false, true
 	}
 }
@@ -51,13 +51,13 @@ func (k *knownSettings) ends() {
 	}
 }
 
-// leavesSettings reports whether a text leaves the settings of the session: a
+// LeavesSettings reports whether a text leaves the settings of the session: a
 // single INSERT, REPLACE, UPDATE, DELETE or SELECT, which can change them only by
 // a function. A function of MySQL or MariaDB puts sql_mode back (8.4 manual, section
 // 15.1.17; seen on MariaDB 10.11). PostgreSQL's set_config does not, and a function or
 // trigger that calls it is not seen. After any other text the session is asked again,
 // which costs one question.
-func leavesSettings(d *dialect.Dialect, query string) bool {
+func LeavesSettings(d *dialect.Dialect, query string) bool {
 	word, rest := single(d, query)
 	switch {
 	case word == "":

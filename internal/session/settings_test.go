@@ -49,7 +49,7 @@ func TestLeavesSettings(t *testing.T) {
 		{ms, "SELECT a FROM t", false},
 		{ms, "p", false},
 	} {
-		if got := leavesSettings(c.d, c.query); got != c.want {
+		if got := LeavesSettings(c.d, c.query); got != c.want {
 			t.Errorf("%s: LeavesSettings(%q) = %v, want %v", c.d.Name, c.query, got, c.want)
 		}
 	}

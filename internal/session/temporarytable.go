@@ -30,16 +30,20 @@ func (n *temporaryNames) Any() bool { return n.Every || n.Names != nil }
 // add notes the names that a text makes.
 func (n *temporaryNames) add(d *dialect.Dialect, query string) {
 	for _, name := range rewrite.TemporaryOfAny(d, query) {
-		if n.Names == nil {
-			n.Names = map[string]bool{}
-		}
-		name = d.Fold(name, true) // which may match a name that hides no table
-		if len(n.Names) == maxTemporary {
-			n.Every = true
-			return
-		}
-		n.Names[name] = true
+		n.note(d.Fold(name, true)) // which may match a name that hides no table
 	}
+}
+
+// note notes a folded name.
+func (n *temporaryNames) note(name string) {
+	if n.Names == nil {
+		n.Names = map[string]bool{}
+	}
+	if len(n.Names) == maxTemporary {
+		n.Every = true
+		return
+	}
+	n.Names[name] = true
 }
 
 // sends notes that a text is sent, or prepared: it may give a temporary table

@@ -7,23 +7,36 @@ import (
 	"strings"
 )
 
-// proof is what a plan needs to write texts that prove that a transaction is open:
-// the first key of each draw stands inside the dialect's expression, which is the
-// key where one is open, and an error elsewhere.
+// Texts may prove something about themselves, where nothing that was sent before is a
+// proof: a key stands inside an expression, which is the key where that is true, and an
+// error elsewhere. That a transaction is open is proven by the first key of each draw,
+// what the table's name means by the first key of each INSERT.
+
+// proof is what a plan needs to write such texts.
 type proof struct {
 	edits          []edit // the plan's edits, and the caller's own placeholders
 	bound, session lazyText
 }
 
-// Proves reports whether an INSERT of the plan has keys that belong to its
-// transaction ([Key].Joined), and can prove that one is open:
-// [dialect.Transactions].KeyOpen.
+// Proves reports whether the plan has texts with proofs: an INSERT has keys that belong to
+// its transaction ([Key].Joined) and can prove that one is open
+// ([dialect.Transactions].KeyOpen), or keys with a [Key].Proof.
 func (pl *Plan) Proves() bool { return pl.proof != nil }
+
+// ProvesOpen reports whether the texts with proofs prove that a transaction is open.
+func (pl *Plan) ProvesOpen() bool {
+	return pl.proof != nil && slices.ContainsFunc(pl.Draws, pl.provesOpen)
+}
+
+// ProvesName reports whether the texts with proofs prove what the name of a table means.
+func (pl *Plan) ProvesName() bool {
+	return pl.proof != nil && slices.ContainsFunc(pl.Draws, pl.provesName)
+}
 
 // newProof returns what the plan needs for its proofs, nil where it has none. own
 // are the edits at the caller's placeholders, of which the other texts need none.
 func (pl *Plan) newProof(own []edit) *proof {
-	if pl.d.Transactions.KeyOpen == "" || pl.Load || !slices.ContainsFunc(pl.Draws, pl.proves) {
+	if pl.Load || !slices.ContainsFunc(pl.Draws, pl.proves) {
 		return nil
 	}
 	edits := slices.Concat(pl.edits, own)
@@ -31,11 +44,22 @@ func (pl *Plan) newProof(own []edit) *proof {
 	return &proof{edits: edits}
 }
 
-// proves reports whether the keys of a draw belong to the transaction of an INSERT
-// that runs.
-func (pl *Plan) proves(d Draw) bool {
+// proves reports whether a key of a draw proves something.
+func (pl *Plan) proves(d Draw) bool { return pl.provesOpen(d) || pl.provesName(d) }
+
+// provesOpen reports whether the keys of a draw belong to the transaction of an INSERT
+// that runs, and can prove that one is open.
+func (pl *Plan) provesOpen(d Draw) bool {
 	in := &pl.Inserts[d.Insert]
-	return in.Target.Keys[d.Key].Joined && !in.Explained
+	return pl.d.Transactions.KeyOpen != "" && in.Target.Keys[d.Key].Joined && !in.Explained
+}
+
+// provesName reports whether a key of a draw can prove what the name of its table means.
+// Keys that are made of several values for the rows of a query have no place for that.
+func (pl *Plan) provesName(d Draw) bool {
+	in := &pl.Inserts[d.Insert]
+	key := &in.Target.Keys[d.Key]
+	return key.Proof.Open != "" && !in.Explained && (in.Query == nil || key.Counted)
 }
 
 // ProvenText is [Plan.BoundText] with the proof, for executions that draw keys of
@@ -91,11 +115,12 @@ type proofWriter struct {
 	b      strings.Builder
 	at     int    // how far the query is written
 	proved []bool // by draw
+	named  []bool // by INSERT
 }
 
 func (pl *Plan) newProofWriter() *proofWriter {
-	w := &proofWriter{pl: pl, proved: make([]bool, len(pl.Draws))}
-	w.b.Grow(len(pl.query) + 64*len(pl.Draws) + 32*len(pl.proof.edits))
+	w := &proofWriter{pl: pl, proved: make([]bool, len(pl.Draws)), named: make([]bool, len(pl.Inserts))}
+	w.b.Grow(len(pl.query) + 192*len(pl.Draws) + 32*len(pl.proof.edits))
 	return w
 }
 
@@ -110,20 +135,34 @@ func (w *proofWriter) edit(e edit, key func(*slot)) {
 		return
 	}
 	s := &pl.slots[e.slot]
-	t := &pl.d.Transactions
-	proves := pl.proves(pl.Draws[s.draw]) && !w.proved[s.draw]
-	w.proved[s.draw] = true
-	if proves {
-		w.b.WriteString(t.KeyOpen)
-	}
+	shut := w.opens(s)
 	if s.kind == slotOwn {
 		w.b.WriteString(pl.query[e.start:e.end])
 	} else {
 		key(s)
 	}
-	if proves {
-		w.b.WriteString(t.KeyShut)
+	w.b.WriteString(shut)
+}
+
+// opens writes what stands in front of the key of a slot, and returns what stands behind it.
+func (w *proofWriter) opens(s *slot) (shut string) {
+	pl := w.pl
+	d := pl.Draws[s.draw]
+	if pl.provesName(d) && !w.named[d.Insert] {
+		w.named[d.Insert] = true
+		in := &pl.Inserts[d.Insert]
+		proof := &in.Target.Keys[d.Key].Proof
+		w.b.WriteString(proof.Open)
+		if shut = proof.Shut; in.Query != nil {
+			shut = proof.Counted
+		}
 	}
+	if pl.provesOpen(d) && !w.proved[s.draw] {
+		w.b.WriteString(pl.d.Transactions.KeyOpen)
+		shut = pl.d.Transactions.KeyShut + shut
+	}
+	w.proved[s.draw] = true
+	return shut
 }
 
 // key writes a key, in LAST_INSERT_ID( ) where it is wrapped.

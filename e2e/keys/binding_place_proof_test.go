@@ -1,0 +1,187 @@
+package keys_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/keyfill/keyfill/e2e/internal/harness"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// twoTenants makes schemas a and b with a table of one name each, and functions whose
+// effect no text tells. The numbers of a begin at 9, those of b at 501.
+func twoTenants(t *testing.T, s *harness.Scratch) {
+	t.Helper()
+	for _, q := range []string{
+		"CREATE SCHEMA a", "CREATE SCHEMA b",
+		"CREATE TABLE a.t (id BIGINT PRIMARY KEY, n INT)", "CREATE TABLE b.t (id BIGINT PRIMARY KEY, n INT)",
+		"INSERT INTO a.t VALUES (8, 0)", "INSERT INTO b.t VALUES (500, 0)",
+		"CREATE TABLE public.tenants (name text)", "INSERT INTO public.tenants VALUES ('b')",
+		"CREATE TABLE public.log (x text)",
+		`CREATE FUNCTION public.use_tenant(name text) RETURNS int LANGUAGE plpgsql AS
+			$$ BEGIN PERFORM set_config('search_path', name || ',public', false); RETURN 1; END $$`,
+		`CREATE FUNCTION public.make_temporary() RETURNS int LANGUAGE plpgsql AS
+			$$ BEGIN CREATE TEMP TABLE t (id BIGSERIAL PRIMARY KEY, n INT); RETURN 1; END $$`,
+		// No text says what the trigger does.
+		`CREATE FUNCTION public.moves() RETURNS trigger LANGUAGE plpgsql AS
+			$$ BEGIN PERFORM set_config('search_path', 'b,public', false); RETURN NEW; END $$`,
+		"CREATE TABLE public.moving (n INT)",
+		"CREATE TRIGGER moves BEFORE INSERT ON public.moving FOR EACH ROW EXECUTE FUNCTION public.moves()",
+	} {
+		harness.Exec(t, s.Raw, q)
+	}
+}
+
+// proofEngines are those whose INSERTs prove what a name means.
+var proofEngines = []harness.Engine{harness.PgxDefault, harness.PgxSimple, harness.PQDefault}
+
+// TestPlaceProven: a function moves the session, or makes a temporary table, and the next
+// INSERT gets its number from the table that it reaches: also where the text of the call
+// says nothing of it.
+func TestPlaceProven(t *testing.T) {
+	t.Parallel()
+	harness.Each(t, proofEngines, func(t *testing.T, s *harness.Scratch) {
+		twoTenants(t, s)
+		for n, c := range []struct {
+			text      string
+			temporary bool
+		}{
+			{"SELECT use_tenant('b')", false},
+			{"SELECT 1 AS ok FROM set_config('search_path','b,public',false)", false},
+			{"SELECT 1 AS ok FROM use_tenant('b')", false},
+			{"SELECT n.name AS n FROM tenants AS n WHERE set_config('search_path', n.name || ',public', false) <> ''", false},
+			{"INSERT INTO log SELECT set_config('search_path','b,public',false)", false},
+			{"INSERT INTO log (x) SELECT 'x' AS x FROM use_tenant('b')", false},
+			{"WITH w AS (SELECT use_tenant('b')) SELECT * FROM w", false},
+			{"SELECT make_temporary()", true},
+			{"SELECT 1 AS ok FROM make_temporary() AS m (n)", true},
+			{"DO $$ BEGIN CREATE TEMP TABLE t (id BIGSERIAL PRIMARY KEY, n INT); END $$", true},
+		} {
+			for _, kind := range []string{"sequence", "joined"} {
+				i := n + 10
+				source := *placeSources[kind]
+				db, _ := s.Open(t, harness.FillID("t", policy.Table{InPlace: &source}))
+				conn := harness.ConnOf(t, db)
+				insert := s.Placeholders("INSERT INTO t (n) VALUES (?)")
+				prepared := func(when string) {
+					stmt, err := conn.PrepareContext(t.Context(), insert)
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer stmt.Close()
+					for range 2 {
+						if _, err := stmt.ExecContext(t.Context(), i); err != nil {
+							t.Errorf("%s, %s: prepared %s: %v", kind, c.text, when, err)
+						}
+					}
+				}
+				on(t, conn, "SET search_path = a, public", "INSERT INTO t (n) VALUES (1)")
+				held, err := conn.PrepareContext(t.Context(), insert)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := held.ExecContext(t.Context(), i); err != nil {
+					t.Fatal(err)
+				}
+				on(t, conn, c.text)
+				before := harness.IntegersOf(t, s.Raw, "SELECT id FROM a.t ORDER BY id")
+				if _, err := conn.ExecContext(t.Context(), insert, i); err != nil {
+					t.Errorf("%s, %s: %v", kind, c.text, err)
+				}
+				if _, err := held.ExecContext(t.Context(), i); err != nil {
+					t.Errorf("%s, %s: prepared in front: %v", kind, c.text, err)
+				}
+				prepared("behind")
+				if got := harness.IntegersOf(t, s.Raw, "SELECT id FROM a.t ORDER BY id"); !slices.Equal(got, before) {
+					t.Errorf("%s, %s: a has %v, and had %v", kind, c.text, got, before)
+				}
+				here := "b.t"
+				if c.temporary {
+					here = "pg_temp.t"
+				}
+				var rows, least int64
+				if err := conn.QueryRowContext(t.Context(), "SELECT count(*), min(id) FROM "+here+" WHERE n = "+fmt.Sprint(i)).Scan(&rows, &least); err != nil {
+					t.Fatal(err)
+				}
+				if rows != 4 || !c.temporary && least < 501 || c.temporary && least != 1 {
+					t.Errorf("%s, %s: %s has %d rows from %d", kind, c.text, here, rows, least)
+				}
+				conn.Close()
+				db.Close()
+				for _, q := range []string{"DELETE FROM a.t WHERE n > 0", "DELETE FROM b.t WHERE n >= 0 AND id > 500", "DROP TABLE IF EXISTS keyfill_sequences"} {
+					harness.Exec(t, s.Raw, q)
+				}
+			}
+		}
+	})
+}
+
+// TestPlaceProofFails: where no text tells that the session has moved, the INSERT's own proof
+// fails. Outside of a transaction it is decided again and stored where it belongs; in one
+// it is an error that says so, and nothing is stored.
+func TestPlaceProofFails(t *testing.T) {
+	t.Parallel()
+	harness.Each(t, proofEngines, func(t *testing.T, s *harness.Scratch) {
+		twoTenants(t, s)
+		for _, kind := range []string{"sequence", "joined"} {
+			for _, way := range []string{"direct", "prepared", "begun"} {
+				source := *placeSources[kind]
+				db, _ := s.Open(t, harness.FillID("t", policy.Table{InPlace: &source}))
+				conn := harness.ConnOf(t, db)
+				// The proof is used behind a text that may change what a name means.
+				on(t, conn, "SET search_path = a, public", "INSERT INTO t (n) VALUES (1)")
+				run := func(db interface {
+					ExecContext(context.Context, string, ...any) (sql.Result, error)
+					PrepareContext(context.Context, string) (*sql.Stmt, error)
+				}) error {
+					insert := s.Placeholders("INSERT INTO t (n) VALUES (?)")
+					if way != "prepared" {
+						if _, err := db.ExecContext(t.Context(), "INSERT INTO moving (n) VALUES (1)"); err != nil {
+							t.Fatal(err)
+						}
+						_, err := db.ExecContext(t.Context(), insert, 7)
+						return err
+					}
+					stmt, err := db.PrepareContext(t.Context(), insert)
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer stmt.Close()
+					if _, err := db.ExecContext(t.Context(), "INSERT INTO moving (n) VALUES (1)"); err != nil {
+						t.Fatal(err)
+					}
+					_, err = stmt.ExecContext(t.Context(), 7)
+					return err
+				}
+				if way == "begun" {
+					tx, err := conn.BeginTx(t.Context(), nil)
+					if err != nil {
+						t.Fatal(err)
+					}
+					err = run(tx)
+					if err == nil || !strings.Contains(err.Error(), "#name-moved") {
+						t.Errorf("%s %s: %v", kind, way, err)
+					}
+					_ = tx.Rollback()
+				} else if err := run(conn); err != nil {
+					t.Errorf("%s %s: %v", kind, way, err)
+				}
+				if got := harness.IntegersOf(t, s.Raw, "SELECT id FROM a.t WHERE n = 7"); len(got) > 0 {
+					t.Errorf("%s %s: a has %v", kind, way, got)
+				}
+				if got := harness.IntegersOf(t, s.Raw, "SELECT id FROM b.t WHERE n = 7"); way != "begun" && (len(got) != 1 || got[0] < 501) {
+					t.Errorf("%s %s: b has %v", kind, way, got)
+				}
+				conn.Close()
+				db.Close()
+				for _, q := range []string{"DELETE FROM a.t WHERE n > 0", "DELETE FROM b.t WHERE n > 0", "DROP TABLE IF EXISTS keyfill_sequences"} {
+					harness.Exec(t, s.Raw, q)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,87 @@
+package fill
+
+import (
+	"context"
+	"strings"
+
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// The texts of a batch are decided before the first of them has run, so that the engine
+// says of the session what was true in front of the batch. front is what the texts so far
+// may change before the next one runs.
+type front struct {
+	place    bool // what the names of tables mean
+	columns  bool // the columns of tables
+	settings bool // the settings of the session
+	texts    []string
+
+	path  []string // the search path that the last of them has set, until somebody asks for it
+	begun bool     // one of them has begun a transaction that none has ended
+}
+
+// mayMove reports whether the names of tables may mean others when the next text of the
+// batch runs. The batch may be nil, as it may for the other methods.
+func (b *Batch) mayMove() bool { return b != nil && b.front.place }
+
+// mayAlter reports whether tables may have other columns then.
+func (b *Batch) mayAlter() bool { return b != nil && b.front.columns }
+
+// maySet reports whether the session may have other settings then.
+func (b *Batch) maySet() bool { return b != nil && b.front.settings }
+
+// inFrontOf returns a text behind those that may change what it means.
+func (b *Batch) inFrontOf(query string) string {
+	if b == nil || !b.front.place {
+		return query
+	}
+	return strings.Join(append(b.front.texts, query), ";\n")
+}
+
+// passes notes a text of the batch, behind which the next one runs.
+func (b *Batch) passes(q *queuedText) {
+	d, f := b.conn.DB.Dialect(), &b.front
+	leaves := rewrite.LeavesPlace(d, q.query)
+	switch {
+	case session.IsQuiet(d, q.query):
+		return
+	case q.effect != rewrite.TxUnchanged && leaves && !rewrite.MakesNames(d, q.query):
+		f.begun = q.effect == rewrite.TxBegins || f.begun && q.effect != rewrite.TxEnds
+		return // which ends or begins a transaction, and no more
+	}
+	if !leaves || rewrite.MakesNames(d, q.query) {
+		f.place, f.path = true, nil
+		f.texts = append(f.texts, q.query)
+	}
+	f.columns = f.columns || !rewrite.LeavesTables(d, q.query)
+	f.settings = f.settings || !session.LeavesSettings(d, q.query)
+	if names, local, ok := rewrite.SetsSearchPath(d, q.query); ok && (!local || f.begun || b.conn.Tx == session.Inside) {
+		f.path = names
+	}
+}
+
+// forget drops what was asked, or followed, while the texts were added: it is true of the
+// session before the batch, or behind it.
+func (b *Batch) forget() {
+	if b.front.place || b.front.columns || b.front.settings {
+		for i := range b.queued {
+			b.conn.NoteSent(b.queued[i].query)
+		}
+	}
+}
+
+// follow has the next text decided in the search path that a text in front of it sets, as
+// the engine reads it.
+func (b *Batch) follow(ctx context.Context) error {
+	if b.front.path == nil || b.conn.DB.Detached {
+		return nil
+	}
+	answer, err := catalog.PlaceBy(ctx, catalog.Conn(b.conn.Raw), b.front.path)
+	if err == nil {
+		b.conn.Follow(answer)
+		b.front.path = nil
+	}
+	return err
+}

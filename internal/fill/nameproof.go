@@ -1,0 +1,62 @@
+package fill
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// The text of an execution may prove what its table's name means: see
+// keys.ProvenNaming. Where the proof fails, nothing is stored, and what was known of
+// the place is forgotten. Outside of a transaction the statement is decided again, and sent
+// once more.
+
+// errOtherTable is returned where the name of an INSERT's table means another one than its
+// keys were made for.
+var errOtherTable = anchor.New("name-moved", "the table's name means another table here than the one that the key was drawn for, because a function has changed search_path or made a temporary table, or a table of this name was made since: run the transaction again, or write the schema in front of the name")
+
+// otherTable returns the proof that has failed with err, nil where none has.
+func otherTable(x *execution, err error) (insert *rewrite.Insert, proof *rewrite.Proof) {
+	if err == nil || !x.plan.ProvesName() {
+		return nil, nil
+	}
+	for _, d := range x.plan.Draws {
+		in := &x.plan.Inserts[d.Insert]
+		proof := &in.Target.Keys[d.Key].Proof
+		if proof.Open != "" && keys.ShowsOther(x.plan.Dialect(), err, proof.Name, proof.Schema, proof.Name) {
+			return in, proof
+		}
+	}
+	return nil, nil
+}
+
+// meant returns err, or what it means where a proof has failed.
+func meant(x *execution, err error) error {
+	in, _ := otherTable(x, err)
+	if in == nil || errors.Is(err, errOtherTable) {
+		return err
+	}
+	t := keys.TableOf(in)
+	return t.NewError(t.Table, t.KeyColumns[0].Name, -1, fmt.Errorf("%w: %w", errOtherTable, err))
+}
+
+// doubtNames forgets what the name of a table means whose proof has failed.
+func doubtNames(x *execution, err error) {
+	if _, proof := otherTable(x, err); proof != nil {
+		x.conn.Doubt(proof.Name)
+	}
+}
+
+// proves reports whether the text of an execution proves what its keys depend on: keys that
+// are drawn need that.
+func proves(x *execution) bool { return x.joined || x.plan.ProvesName() && x.holes.Any() }
+
+// decidesAgain reports whether a statement that has ended in err is decided once more: the
+// name of its table meant another one, and no transaction has failed with it.
+func decidesAgain(c *Conn, err error) bool {
+	return err != nil && c.Tx == session.Outside && errors.Is(err, errOtherTable)
+}

@@ -1,0 +1,138 @@
+package keyfillpgx_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/keyfill/keyfill/policy"
+)
+
+// tenants are two schemas with a table of one name, and functions that no text tells
+// the effect of. The keys of b are above 499.
+const tenants = `CREATE SCHEMA a;
+	CREATE SCHEMA b;
+	CREATE TABLE a.t (id BIGINT PRIMARY KEY, x INT, y INT);
+	CREATE TABLE b.t (id BIGINT PRIMARY KEY, x INT, y INT);
+	INSERT INTO b.t VALUES (499, 0, 0);
+	CREATE TABLE public.names (name text);
+	INSERT INTO public.names VALUES ('b');
+	CREATE FUNCTION public.use_tenant(name text) RETURNS int LANGUAGE plpgsql AS
+		$$ BEGIN PERFORM set_config('search_path', name || ',public', false); RETURN 1; END $$;
+	CREATE FUNCTION public.make_temporary() RETURNS int LANGUAGE plpgsql AS
+		$$ BEGIN CREATE TEMP TABLE t (id BIGSERIAL PRIMARY KEY, x INT, y INT); RETURN 1; END $$`
+
+// inTenantA opens every session of a database in schema a, on one connection.
+func inTenantA(c *pgxpool.Config) {
+	c.ConnConfig.RuntimeParams["search_path"] = "a, public"
+	c.MaxConns = 1
+}
+
+// queue returns a batch of texts without arguments.
+func queue(texts ...string) *pgx.Batch {
+	b := &pgx.Batch{}
+	for _, text := range texts {
+		b.Queue(text)
+	}
+	return b
+}
+
+// storedIn returns the rows of both schemas, and of a temporary table on the
+// connection that fills.
+func storedIn(t *testing.T, p *place) string {
+	t.Helper()
+	var all []string
+	for _, schema := range []string{"a", "b"} {
+		rows := column(t, p.plain, "SELECT concat_ws(',', id, x, y) FROM "+schema+".t WHERE id <> 499 ORDER BY id")
+		all = append(all, schema+": "+strings.Join(rows, " "))
+	}
+	if column(t, p.filled, "SELECT coalesce(to_regclass('pg_temp.t')::text, '')")[0] != "" {
+		rows := column(t, p.filled, "SELECT concat_ws(',', id, x, y) FROM pg_temp.t ORDER BY id")
+		all = append(all, "temporary: "+strings.Join(rows, " "))
+	}
+	return strings.Join(all, "; ")
+}
+
+// TestBatchMoves: the texts of a batch are sent before the first of them has run. An
+// INSERT of a batch is stored as pgx alone stores it, with a key of the table that it
+// reaches, or nothing of the batch is; and so is the INSERT behind the batch.
+func TestBatchMoves(t *testing.T) {
+	t.Parallel()
+	const insert = "INSERT INTO t (x, y) VALUES (8, 9)"
+	for name, c := range map[string]struct {
+		texts []string
+		want  string // behind the batch
+		next  string // behind one more INSERT; n is the second number of a sequence
+	}{
+		"columns moved": {
+			[]string{"ALTER TABLE t DROP COLUMN x", "ALTER TABLE t ADD COLUMN x int", "INSERT INTO t VALUES (DEFAULT, 8, 9)"},
+			"refused a: ; b: ", "a: 1,8,9; b: ",
+		},
+		"columns listed": {
+			[]string{"ALTER TABLE t DROP COLUMN x", "ALTER TABLE t ADD COLUMN x int", insert},
+			"a: 1,8,9; b: ", "a: 1,8,9 2,8,9; b: ",
+		},
+		"path":           {[]string{"SET search_path = b, public", insert}, "a: ; b: 500,8,9", "a: ; b: 500,8,9 501,8,9"},
+		"path in quotes": {[]string{`SET SESSION search_path TO "b", 'public'`, insert}, "a: ; b: 500,8,9", "a: ; b: 500,8,9 501,8,9"},
+		"path and back":  {[]string{"SET search_path = b, public", insert, "SET search_path = a, public", insert}, "a: 1,8,9; b: 500,8,9", "a: 1,8,9 2,8,9; b: 500,8,9"},
+		"path behind":    {[]string{insert, "SET search_path = b, public"}, "a: 1,8,9; b: ", "a: 1,8,9; b: 500,8,9"},
+		"path of a transaction": {
+			[]string{"BEGIN", "SET LOCAL search_path = b, public", insert, "COMMIT"},
+			"a: ; b: 500,8,9", "a: 1,8,9; b: 500,8,9",
+		},
+		"function":                {[]string{"SELECT use_tenant('b')", insert}, "refused a: ; b: ", "a: n,8,9; b: "},
+		"function behind AS":      {[]string{"SELECT 1 AS ok FROM use_tenant('b')", insert}, "refused a: ; b: ", "a: n,8,9; b: "},
+		"function behind INTO":    {[]string{"INSERT INTO names SELECT set_config('search_path', 'b,public', false)", insert}, "refused a: ; b: ", "a: n,8,9; b: "},
+		"function of an alias":    {[]string{"SELECT n.name AS n FROM names AS n WHERE set_config('search_path', n.name || ',public', false) <> ''", insert}, "refused a: ; b: ", "a: n,8,9; b: "},
+		"block":                   {[]string{"DO $$ BEGIN PERFORM use_tenant('b'); END $$", insert}, "refused a: ; b: ", "a: n,8,9; b: "},
+		"block that does nothing": {[]string{"DO $$ BEGIN END $$", insert}, "a: 1,8,9; b: ", "a: 1,8,9 2,8,9; b: "},
+		"temporary table":         {[]string{"CREATE TEMP TABLE t (id BIGSERIAL, x INT, y INT)", insert}, "a: ; b: ; temporary: 1,8,9", "a: ; b: ; temporary: 1,8,9 2,8,9"},
+		"temporary by a function": {[]string{"SELECT make_temporary()", insert}, "refused a: ; b: ", "a: n,8,9; b: "},
+		"temporary dropped": {
+			[]string{"CREATE TEMP TABLE t (id BIGSERIAL, x INT, y INT)", "DROP TABLE t", insert},
+			"a: 1,8,9; b: ", "a: 1,8,9 2,8,9; b: ",
+		},
+		"earlier in the path": {[]string{"CREATE TABLE a.new (id BIGINT)", insert}, "a: 1,8,9; b: ", "a: 1,8,9 2,8,9; b: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for kind, source := range map[string]policy.Source{"sequence": sequence(), "joined": joined()} {
+				p := open(t, keyed(source), tenants, inTenantA)
+				if kind == "joined" && c.texts[0] == "BEGIN" {
+					continue // it has to be begun before the batch
+				}
+				in := handle(p.filled)
+				var tx pgx.Tx
+				if kind == "joined" {
+					var err error
+					if tx, err = p.filled.Begin(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					in = tx
+				}
+				err := in.SendBatch(t.Context(), queue(c.texts...)).Close()
+				if tx != nil {
+					if err == nil {
+						err = tx.Commit(t.Context())
+					} else {
+						_ = tx.Rollback(t.Context())
+					}
+				}
+				got := storedIn(t, p)
+				if err != nil {
+					got = "refused " + got
+				}
+				if got != c.want {
+					t.Errorf("%s: behind the batch %q, want %q (%v)", kind, got, c.want, err)
+				}
+				exec(t, p.filled, insert)
+				number := map[string]string{"sequence": "2", "joined": "1"}[kind]
+				if got, want := storedIn(t, p), strings.Replace(c.next, "n", number, 1); got != want {
+					t.Errorf("%s: behind one more INSERT %q, want %q", kind, got, want)
+				}
+			}
+		})
+	}
+}
