@@ -185,3 +185,53 @@ func TestPlaceProofFails(t *testing.T) {
 		}
 	})
 }
+
+// TestPlaceManyTenants: one connection serves many tenants by SET LOCAL search_path. Each gets
+// numbers of its own, and the texts that prove what the name means do not grow with the
+// tenants: each text is a trip more, and a statement that the server keeps.
+func TestPlaceManyTenants(t *testing.T) {
+	t.Parallel()
+	const tenants, most = 24, 2 * (8 + 1) // eight places that are proven, and the text without a proof
+	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
+		for i := range tenants {
+			harness.Exec(t, s.Raw, fmt.Sprintf("CREATE SCHEMA tenant%d", i))
+			harness.Exec(t, s.Raw, fmt.Sprintf("CREATE TABLE tenant%d.t (id BIGINT PRIMARY KEY, n INT)", i))
+			harness.Exec(t, s.Raw, fmt.Sprintf("INSERT INTO tenant%d.t VALUES (%d, 0)", i, 1000*i))
+		}
+		db, _ := s.Open(t, harness.FillID("t", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true}}))
+		conn := harness.ConnOf(t, db)
+		insert := s.Placeholders("INSERT INTO t (n) VALUES (?)")
+		var held *sql.Stmt
+		for round := range 2 {
+			for i := range tenants {
+				on(t, conn, "BEGIN", fmt.Sprintf("SET LOCAL search_path = tenant%d, public", i))
+				if held == nil {
+					var err error
+					if held, err = conn.PrepareContext(t.Context(), insert); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if _, err := held.ExecContext(t.Context(), round); err != nil {
+					t.Fatalf("tenant %d: %v", i, err)
+				}
+				if _, err := conn.ExecContext(t.Context(), insert, round); err != nil {
+					t.Fatalf("tenant %d: %v", i, err)
+				}
+				on(t, conn, "COMMIT")
+			}
+		}
+		for i := range tenants {
+			got := harness.IntegersOf(t, s.Raw, fmt.Sprintf("SELECT id FROM tenant%d.t ORDER BY id", i))
+			if want := append([]int64{int64(1000 * i)}, harness.Above(int64(1000*i+1), 4)...); !slices.Equal(got, want) {
+				t.Errorf("tenant %d has %v, want %v", i, got, want)
+			}
+		}
+		var kept int
+		if err := conn.QueryRowContext(t.Context(), "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE 'INSERT INTO t %'").Scan(&kept); err != nil {
+			t.Fatal(err)
+		}
+		if kept < 2 || kept > most {
+			t.Errorf("the server keeps %d statements of the INSERT for %d tenants, want at most %d", kept, tenants, most)
+		}
+	})
+}
