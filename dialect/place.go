@@ -8,6 +8,10 @@ type Place struct {
 	// NULL stands for "".
 	Query string
 
+	// Tables is Query with a second text: the names of the session's temporary tables, one
+	// a line. "" where only texts make such tables.
+	Tables string
+
 	// Path says that the answer is a search path, so that the table has to be
 	// looked for; elsewhere it is the schema.
 	Path bool
@@ -31,20 +35,35 @@ type Place struct {
 
 // NameProof is an expression around a key. It is the key where a name without a schema
 // means the table of a certain schema, and an error elsewhere, so that an INSERT proves in
-// its own statement that its key is of the table that it reaches. In its parts {name}
-// stands for the name as a literal, {table} for the name with the schema in front of it,
-// and {said} for what the error says, also as literals.
+// its own statement that its key is of the table that it reaches. In its parts stand, as
+// literals, {bare} for the name, {name} for the name as an identifier, {table} for the same
+// with its schema, and {said} for Says.
 type NameProof struct {
 	Open string // in front of the key
 
 	// Shut is what follows a key, by the type that keys are cast to: see
-	// rewrite.Key.Type.
+	// rewrite.Key.Type. Where it has one for "" alone, that is for every type.
 	Shut map[string]string
 
-	// States are the SQLSTATEs of its errors: the first is that of the error which says
-	// {said}, the others are of a table or schema that is not there, or that the user has
-	// no right to.
+	// Says is a part of the error's text, in whatever language: {name} and {table} stand
+	// for the names.
+	Says string
+
+	// States are the SQLSTATEs of errors that say that the table or its schema is not
+	// there, or that the user has no right to it.
 	States []string
+
+	// Temporary says that it proves that the name means no temporary table, wherever the
+	// other one is.
+	Temporary bool
+
+	// Asks is a query that gives 1 where the name means the table, for statements that have
+	// no place for an expression; "" where there are none.
+	Asks string
+
+	// Passes and Raises are queries that try it: for the name pg_class in pg_catalog the
+	// first gives one row, and the second raises what Says says.
+	Passes, Raises string
 }
 
 // MySQL 8.4 Reference Manual, section 14.15, DATABASE(); the time at which a prepared
@@ -53,7 +72,13 @@ var mysqlPlace = Place{Query: "SELECT DATABASE()", Early: true}
 
 // PostgreSQL 18 documentation, "System Information Functions" and "PREPARE".
 // Schemas that are not there, or that the user may not use, are left out.
-var postgresPlace = Place{Query: "SELECT CAST(pg_catalog.current_schemas(false) AS text)", Path: true, Moves: true, Proof: &postgresNameProof}
+var postgresPlace = Place{
+	Query: "SELECT CAST(pg_catalog.current_schemas(false) AS text)",
+	Tables: `SELECT CAST(pg_catalog.current_schemas(false) AS text), CASE WHEN pg_catalog.pg_my_temp_schema() <> 0 THEN (
+SELECT pg_catalog.string_agg(CAST(c.relname AS text), pg_catalog.chr(10)) FROM pg_catalog.pg_class c
+WHERE c.relnamespace = pg_catalog.pg_my_temp_schema() AND c.relkind IN ('r', 'p', 'v', 'm', 'f')) END`,
+	Path: true, Moves: true, Proof: &postgresNameProof,
+}
 
 // PostgreSQL 18 documentation, "Object Identifier Types": a literal is looked up when the
 // statement is analysed, as its target is, and again after the search path has changed
@@ -61,15 +86,24 @@ var postgresPlace = Place{Query: "SELECT CAST(pg_catalog.current_schemas(false) 
 // leaves the key alone, or evaluates the cast, whose operand is no literal, so that it is not
 // converted before. Both were seen on 15 and 18, with custom and generic plans.
 var postgresNameProof = NameProof{
-	Open: "CASE WHEN CAST({name} AS pg_catalog.regclass) = CAST({table} AS pg_catalog.regclass) THEN ",
+	Open: postgresNameOpen,
 	Shut: map[string]string{
-		"bigint": " ELSE CAST({said} || '' AS bigint) END",
+		"bigint": postgresNameShut,
 		"uuid":   " ELSE CAST({said} || '' AS uuid) END",
 		"text":   " ELSE CAST(CAST({said} || '' AS bigint) AS text) END",
 		"bytea":  " ELSE CAST(CAST(CAST({said} || '' AS bigint) AS text) AS bytea) END",
 	},
-	States: []string{"22P02", "42P01", "3F000", "42501"},
+	Says:   "keyfill: {name} is not {table}",
+	States: []string{"42P01", "3F000", "42501"},
+	Asks:   "SELECT CASE WHEN pg_catalog.to_regclass({name}) = pg_catalog.to_regclass({table}) THEN 1 ELSE 0 END",
+	Passes: "SELECT " + postgresNameOpen + "CAST(1 AS bigint)" + postgresNameShut,
+	Raises: "SELECT CASE WHEN CAST('pg_catalog.pg_attribute' AS pg_catalog.regclass) = CAST({table} AS pg_catalog.regclass) THEN CAST(1 AS bigint)" + postgresNameShut,
 }
+
+const (
+	postgresNameOpen = "CASE WHEN CAST({name} AS pg_catalog.regclass) = CAST({table} AS pg_catalog.regclass) THEN "
+	postgresNameShut = " ELSE CAST({said} || '' AS bigint) END"
+)
 
 // Transact-SQL reference, "DB_NAME" and "SCHEMA_NAME".
 var sqlserverPlace = Place{Query: "SELECT DB_NAME() + NCHAR(10) + SCHEMA_NAME()", Early: true, Database: true}
@@ -81,4 +115,17 @@ var oraclePlace = Place{Query: "SELECT SYS_CONTEXT('USERENV', 'CURRENT_SCHEMA') 
 var sqlitePlace = Place{
 	Query: "SELECT group_concat(name || '=' || coalesce(file, ''), char(10)) FROM pragma_database_list WHERE name <> 'temp'",
 	Path:  true, Moves: true,
+	Proof: &sqliteNameProof,
+}
+
+// https://www.sqlite.org/lang_naming.html: a name without a schema is looked for among the
+// temporary tables first. https://www.sqlite.org/json1.html: an error names the path; it is
+// evaluated in its branch alone, as was seen with both drivers.
+var sqliteNameProof = NameProof{
+	Open:      "CASE WHEN EXISTS (SELECT 1 FROM temp.sqlite_master WHERE name = {bare} COLLATE NOCASE AND type IN ('table', 'view')) THEN json_extract('{}', {said}) ELSE ",
+	Shut:      map[string]string{"": " END"},
+	Says:      "keyfill: {name} is a temporary table",
+	Temporary: true,
+	Passes:    "SELECT CASE WHEN EXISTS (SELECT 1 FROM temp.sqlite_master WHERE name = {bare}) THEN 2 ELSE 1 END",
+	Raises:    "SELECT json_extract('{}', {said})",
 }

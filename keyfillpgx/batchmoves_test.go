@@ -22,7 +22,11 @@ const tenants = `CREATE SCHEMA a;
 	CREATE FUNCTION public.use_tenant(name text) RETURNS int LANGUAGE plpgsql AS
 		$$ BEGIN PERFORM set_config('search_path', name || ',public', false); RETURN 1; END $$;
 	CREATE FUNCTION public.make_temporary() RETURNS int LANGUAGE plpgsql AS
-		$$ BEGIN CREATE TEMP TABLE t (id BIGSERIAL PRIMARY KEY, x INT, y INT); RETURN 1; END $$`
+		$$ BEGIN CREATE TEMP TABLE t (id BIGSERIAL PRIMARY KEY, x INT, y INT); RETURN 1; END $$;
+	CREATE FUNCTION public.named() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+		CASE NEW.name WHEN 'move' THEN PERFORM use_tenant('b'); WHEN 'make' THEN PERFORM make_temporary(); ELSE END CASE;
+		RETURN NEW; END $$;
+	CREATE TRIGGER named BEFORE INSERT ON public.names FOR EACH ROW EXECUTE FUNCTION public.named()`
 
 // inTenantA opens every session of a database in schema a, on one connection.
 func inTenantA(c *pgxpool.Config) {
@@ -132,6 +136,32 @@ func TestBatchMoves(t *testing.T) {
 				if got, want := storedIn(t, p), strings.Replace(c.next, "n", number, 1); got != want {
 					t.Errorf("%s: behind one more INSERT %q, want %q", kind, got, want)
 				}
+			}
+		})
+	}
+}
+
+// TestCopyMoves: COPY has no place for a proof. Behind what may have moved the session it
+// is asked which table the name means.
+func TestCopyMoves(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ text, want string }{
+		"path":            {"SET search_path = b, public", "a: ; b: 500,8,9"},
+		"function":        {"SELECT 1 AS ok FROM use_tenant('b')", "a: ; b: 500,8,9"},
+		"trigger":         {"INSERT INTO names VALUES ('move')", "a: ; b: 500,8,9"},
+		"temporary table": {"SELECT make_temporary()", "a: ; b: ; temporary: 1,8,9"},
+		"by a trigger":    {"INSERT INTO names VALUES ('make')", "a: ; b: ; temporary: 1,8,9"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := open(t, keyed(sequence()), tenants, inTenantA)
+			exec(t, p.filled, "SET search_path = a, public") // behind which names are proven
+			exec(t, p.filled, c.text)
+			if _, err := p.filled.CopyFrom(t.Context(), pgx.Identifier{"t"}, []string{"x", "y"}, pgx.CopyFromRows([][]any{{8, 9}})); err != nil {
+				t.Error(err)
+			}
+			if got := storedIn(t, p); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
 			}
 		})
 	}

@@ -36,7 +36,7 @@ func (pl *Plan) ProvesName() bool {
 // newProof returns what the plan needs for its proofs, nil where it has none. own
 // are the edits at the caller's placeholders, of which the other texts need none.
 func (pl *Plan) newProof(own []edit) *proof {
-	if pl.Load || !slices.ContainsFunc(pl.Draws, pl.proves) {
+	if pl.Load || pl.spell.renumbers || !slices.ContainsFunc(pl.Draws, pl.proves) {
 		return nil
 	}
 	edits := slices.Concat(pl.edits, own)

@@ -138,3 +138,40 @@ func TestSureQuery(t *testing.T) {
 		}
 	}
 }
+
+// TestProvenName: the first key of an INSERT proves what the name means, in whatever row it
+// stands and whoever's placeholder it is; the number of rows does where the engine numbers
+// the rows of a query.
+func TestProvenName(t *testing.T) {
+	d := dialect.PostgreSQL()
+	lookup := func(schema, name string) *rewrite.Target {
+		if name != "t" && name != "u" {
+			return nil
+		}
+		k := rewrite.Key{
+			Column: "id", Fill: rewrite.FillMissing | rewrite.FillNull | rewrite.FillDefault, Integer: true, Counted: true, Type: "bigint",
+		}
+		if schema == "" {
+			k.Proof = rewrite.Proof{Open: "[" + name + " ", Shut: "]", Counted: "}"}
+		}
+		return &rewrite.Target{Table: name, Keys: []rewrite.Key{k}}
+	}
+	for query, want := range map[string]string{
+		"INSERT INTO t (a) VALUES ($1), ($2)":                                   `INSERT INTO t (a, "id") VALUES ($1, [t $3]), ($2, $4)`,
+		"INSERT INTO t (id, a) VALUES (7, 1), (NULL, 2)":                        `INSERT INTO t (id, a) VALUES (7, 1), ([t $1], 2)`,
+		"INSERT INTO t (id, a) VALUES ($1, 1), (NULL, 2)":                       `INSERT INTO t (id, a) VALUES ([t $1], 1), ($2, 2)`,
+		"INSERT INTO s.t (a) VALUES (1)":                                        `INSERT INTO s.t (a, "id") VALUES (1, $1)`,
+		"INSERT INTO t DEFAULT VALUES":                                          `INSERT INTO t ("id") VALUES ([t $1])`,
+		"INSERT INTO t (a) SELECT b FROM r":                                     `INSERT INTO t (a, "id") WITH kf (c1) AS (SELECT b FROM r) SELECT kf.*, CASE WHEN ROW_NUMBER() OVER () <= [t $1} THEN $2 + ROW_NUMBER() OVER () ELSE CAST('more rows than were counted: ' || ROW_NUMBER() OVER () AS bigint) END FROM kf`,
+		"EXPLAIN INSERT INTO t (a) VALUES (1)":                                  `EXPLAIN INSERT INTO t (a, "id") VALUES (1, $1)`,
+		"WITH w AS (INSERT INTO u (a) VALUES (1)) INSERT INTO t (a) VALUES (2)": `WITH w AS (INSERT INTO u (a, "id") VALUES (1, [u $1])) INSERT INTO t (a, "id") VALUES (2, [t $2])`,
+	} {
+		p := rewrite.Compile(d, lookup, query)
+		if got := p.ProvenText(false); got != want {
+			t.Errorf("%s:\n%s, want\n%s", query, got, want)
+		}
+		if p.ProvesOpen() || p.ProvesName() != (p.ProvenText(false) != p.BoundText(false)) {
+			t.Errorf("%s: proves that a transaction is open %t, what the name means %t", query, p.ProvesOpen(), p.ProvesName())
+		}
+	}
+}

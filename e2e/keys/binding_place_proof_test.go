@@ -3,11 +3,13 @@ package keys_test
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -61,9 +63,12 @@ func TestPlaceProven(t *testing.T) {
 			{"SELECT 1 AS ok FROM make_temporary() AS m (n)", true},
 			{"DO $$ BEGIN CREATE TEMP TABLE t (id BIGSERIAL PRIMARY KEY, n INT); END $$", true},
 		} {
-			for _, kind := range []string{"sequence", "joined"} {
+			for _, kind := range []string{"sequence", "joined", "begun"} {
 				i := n + 10
-				source := *placeSources[kind]
+				source := *placeSources["sequence"]
+				if kind == "joined" {
+					source = *placeSources[kind]
+				}
 				db, _ := s.Open(t, harness.FillID("t", policy.Table{InPlace: &source}))
 				conn := harness.ConnOf(t, db)
 				insert := s.Placeholders("INSERT INTO t (n) VALUES (?)")
@@ -87,6 +92,9 @@ func TestPlaceProven(t *testing.T) {
 				if _, err := held.ExecContext(t.Context(), i); err != nil {
 					t.Fatal(err)
 				}
+				if kind == "begun" {
+					on(t, conn, "BEGIN")
+				}
 				on(t, conn, c.text)
 				before := harness.IntegersOf(t, s.Raw, "SELECT id FROM a.t ORDER BY id")
 				if _, err := conn.ExecContext(t.Context(), insert, i); err != nil {
@@ -96,6 +104,9 @@ func TestPlaceProven(t *testing.T) {
 					t.Errorf("%s, %s: prepared in front: %v", kind, c.text, err)
 				}
 				prepared("behind")
+				if kind == "begun" {
+					on(t, conn, "COMMIT")
+				}
 				if got := harness.IntegersOf(t, s.Raw, "SELECT id FROM a.t ORDER BY id"); !slices.Equal(got, before) {
 					t.Errorf("%s, %s: a has %v, and had %v", kind, c.text, got, before)
 				}
@@ -112,7 +123,7 @@ func TestPlaceProven(t *testing.T) {
 				}
 				conn.Close()
 				db.Close()
-				for _, q := range []string{"DELETE FROM a.t WHERE n > 0", "DELETE FROM b.t WHERE n >= 0 AND id > 500", "DROP TABLE IF EXISTS keyfill_sequences"} {
+				for _, q := range []string{"DELETE FROM a.t WHERE n > 0", "DELETE FROM b.t WHERE n >= 0 AND id > 500", "DROP TABLE IF EXISTS keyfill_sequences, a.keyfill_sequences"} {
 					harness.Exec(t, s.Raw, q)
 				}
 			}
@@ -127,19 +138,31 @@ func TestPlaceProofFails(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, proofEngines, func(t *testing.T, s *harness.Scratch) {
 		twoTenants(t, s)
+		var database string
+		if err := s.Raw.QueryRow("SELECT current_database()").Scan(&database); err != nil {
+			t.Fatal(err)
+		}
 		for _, kind := range []string{"sequence", "joined"} {
-			for _, way := range []string{"direct", "prepared", "begun"} {
+			for _, way := range []string{"direct", "prepared", "prepared at home", "begun"} {
+				home := way == "prepared at home"
+				if home && kind == "joined" {
+					continue // its tables are in a too, and are not found from b
+				}
+				if home {
+					harness.Exec(t, s.Raw, "ALTER DATABASE "+database+" SET search_path = a, public")
+				}
 				source := *placeSources[kind]
 				db, _ := s.Open(t, harness.FillID("t", policy.Table{InPlace: &source}))
 				conn := harness.ConnOf(t, db)
-				// The proof is used behind a text that may change what a name means.
-				on(t, conn, "SET search_path = a, public", "INSERT INTO t (n) VALUES (1)")
+				if !home { // where it is proven whatever was sent
+					on(t, conn, "SET search_path = a, public", "INSERT INTO t (n) VALUES (1)")
+				}
 				run := func(db interface {
 					ExecContext(context.Context, string, ...any) (sql.Result, error)
 					PrepareContext(context.Context, string) (*sql.Stmt, error)
 				}) error {
 					insert := s.Placeholders("INSERT INTO t (n) VALUES (?)")
-					if way != "prepared" {
+					if !strings.HasPrefix(way, "prepared") {
 						if _, err := db.ExecContext(t.Context(), "INSERT INTO moving (n) VALUES (1)"); err != nil {
 							t.Fatal(err)
 						}
@@ -178,7 +201,8 @@ func TestPlaceProofFails(t *testing.T) {
 				}
 				conn.Close()
 				db.Close()
-				for _, q := range []string{"DELETE FROM a.t WHERE n > 0", "DELETE FROM b.t WHERE n > 0", "DROP TABLE IF EXISTS keyfill_sequences"} {
+				harness.Exec(t, s.Raw, "ALTER DATABASE "+database+" RESET search_path")
+				for _, q := range []string{"DELETE FROM a.t WHERE n > 0", "DELETE FROM b.t WHERE n > 0", "DROP TABLE IF EXISTS keyfill_sequences, a.keyfill_sequences"} {
 					harness.Exec(t, s.Raw, q)
 				}
 			}
@@ -232,6 +256,69 @@ func TestPlaceManyTenants(t *testing.T) {
 		}
 		if kept < 2 || kept > most {
 			t.Errorf("the server keeps %d statements of the INSERT for %d tenants, want at most %d", kept, tenants, most)
+		}
+	})
+}
+
+// TestPlaceUnwrapped: who has the driver's own connection can make a temporary table that
+// no text tells. The next INSERT goes where it goes without keyfill, and a row of the other
+// table gets no number of the configured one.
+func TestPlaceUnwrapped(t *testing.T) {
+	t.Parallel()
+	engines := append([]harness.Engine{harness.SQLiteFile, harness.MattnFile}, proofEngines...)
+	harness.Each(t, engines, func(t *testing.T, s *harness.Scratch) {
+		for _, kind := range []string{"sequence", "joined"} {
+			harness.Exec(t, s.Raw, "CREATE TABLE "+kind+" (id BIGINT PRIMARY KEY, n INT)")
+			harness.Exec(t, s.Raw, "INSERT INTO "+kind+" VALUES (8, 0)")
+			source := *placeSources[kind]
+			db, _ := s.Open(t, harness.FillID(kind, policy.Table{InPlace: &source}))
+			conn := harness.ConnOf(t, db)
+			insert := "INSERT INTO " + kind + " (n) VALUES (1)"
+			held, err := conn.PrepareContext(t.Context(), insert)
+			if err != nil {
+				t.Fatal(err)
+			}
+			on(t, conn, insert)
+			if err := conn.Raw(func(c any) error {
+				_, err := keyfill.Unwrap(c).(driver.ExecerContext).ExecContext(t.Context(),
+					"CREATE TEMPORARY TABLE "+kind+" (id INTEGER, n INT)", nil)
+				return err
+			}); err != nil {
+				t.Fatal(err)
+			}
+			// From here on keyfill knows again that no transaction is open.
+			tx, err := conn.BeginTx(t.Context(), nil)
+			if err == nil {
+				err = tx.Commit()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, begun := range []bool{false, true} {
+				if begun {
+					on(t, conn, "BEGIN")
+				}
+				on(t, conn, insert)
+				if _, err := held.ExecContext(t.Context()); err != nil {
+					t.Errorf("%s: prepared, in a transaction %t: %v", kind, begun, err)
+				}
+				if begun {
+					on(t, conn, "COMMIT")
+				}
+			}
+			var rows, keys int
+			if err := conn.QueryRowContext(t.Context(), "SELECT count(*), count(id) FROM "+kind).Scan(&rows, &keys); err != nil {
+				t.Fatal(err)
+			}
+			if rows != 4 || keys != 0 {
+				t.Errorf("%s: the temporary table has %d rows, %d of them with keys", kind, rows, keys)
+			}
+			on(t, conn, "DROP TABLE "+kind, insert)
+			if got := harness.IntegersOf(t, s.Raw, "SELECT id FROM "+kind+" ORDER BY id"); len(got) != 3 {
+				t.Errorf("%s: the table has %v", kind, got)
+			}
+			conn.Close()
+			db.Close()
 		}
 	})
 }

@@ -14,16 +14,31 @@ var ErrPlace = anchor.New("answer", "the session does not say where it looks for
 // Place returns where a session looks for tables without a schema: its answer to
 // the query of [dialect.Place].
 func Place(ctx context.Context, d *dialect.Dialect, q Querier) (string, error) {
-	rows, err := q.Rows(ctx, d.Place.Query)
+	answer, _, err := placeBy(ctx, q, d.Place.Query, 1)
+	return answer, err
+}
+
+// PlaceBeside is [Place] in a session that may have made temporary tables, and returns
+// their names too. It needs [dialect.Place].Tables.
+func PlaceBeside(ctx context.Context, d *dialect.Dialect, q Querier) (answer string, temporary []string, err error) {
+	answer, names, err := placeBy(ctx, q, d.Place.Tables, 2)
+	return answer, strings.FieldsFunc(names, func(r rune) bool { return r == '\n' }), err
+}
+
+func placeBy(ctx context.Context, q Querier, query string, width int) (answer, names string, err error) {
+	rows, err := q.Rows(ctx, query)
 	switch {
 	case err != nil:
-		return "", err
-	case len(rows) != 1 || len(rows[0]) != 1:
-		return "", ErrPlace
+		return "", "", err
+	case len(rows) != 1 || len(rows[0]) != width:
+		return "", "", ErrPlace
 	}
 	c := cells{row: rows[0]}
-	answer := c.text(0)
-	return answer, c.err
+	answer = c.text(0)
+	if width > 1 {
+		names = c.text(1)
+	}
+	return answer, names, c.err
 }
 
 // pathPostgreSQL is the answer that [dialect.Place].Query would give under a search path:

@@ -27,7 +27,7 @@ func otherTable(x *execution, err error) (insert *rewrite.Insert, proof *rewrite
 	for _, d := range x.plan.Draws {
 		in := &x.plan.Inserts[d.Insert]
 		proof := &in.Target.Keys[d.Key].Proof
-		if proof.Open != "" && keys.ShowsOther(x.plan.Dialect(), err, proof.Name, proof.Schema, proof.Name) {
+		if proof.Open != "" && keys.ShowsOther(x.plan.Dialect(), err, proof.Schema, proof.Name) {
 			return in, proof
 		}
 	}
@@ -58,5 +58,5 @@ func proves(x *execution) bool { return x.joined || x.plan.ProvesName() && x.hol
 // decidesAgain reports whether a statement that has ended in err is decided once more: the
 // name of its table meant another one, and no transaction has failed with it.
 func decidesAgain(c *Conn, err error) bool {
-	return err != nil && c.Tx == session.Outside && errors.Is(err, errOtherTable)
+	return err != nil && (c.Tx == session.Outside || !c.DB.Dialect().ErrorsAbort) && errors.Is(err, errOtherTable)
 }

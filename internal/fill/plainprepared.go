@@ -9,14 +9,14 @@ import (
 // text is to be decided; nothing was done then.
 func (c *Conn) preparePlain(ctx context.Context, s *seenText) (stmt driver.Stmt, done bool, err error) {
 	p := s.plainOn(ctx, c)
-	if p == nil || c.parked.anyInline() {
-		return nil, false, nil
+	if p == nil || c.parked.anyInline() || s.plain.Load().home != nil && s.engine.Dialect.Place.Tables != "" {
+		return nil, false, nil // or the text is to prove what it means whenever it is executed
 	}
 	c.AlteredTables.Created = nil
 	asSession := p.isSession(p.table.Facts())
 	own := &statement{conn: c, plan: p.plan, query: s.query, session: asSession, plain: p}
 	if f := s.plain.Load(); f.home != nil && s.engine.Dialect.Place.Moves {
-		own.at = f.home
+		own.found = foundIn(c, f.home)
 	}
 	if b := p.textFor(asSession); b.leaves {
 		own.Stmt, err = c.PrepareQuiet(ctx, b.text)
@@ -34,7 +34,7 @@ func (c *Conn) preparePlain(ctx context.Context, s *seenText) (stmt driver.Stmt,
 // decided; nothing was done then. What was parked for the statement is executed first.
 func (s *statement) run(ctx context.Context, args []driver.NamedValue) (r plainRun, suits bool, err error) {
 	c := s.conn
-	if s.plain == nil || c.parked.any() || s.at != nil && (!c.Place.Asked || isElsewhere(s, c.Place.At)) || !s.plain.suits(ctx, c) {
+	if s.plain == nil || c.parked.any() || s.found.at != nil && (!c.Place.Asked || isElsewhere(s, c.Place.At)) || !s.plain.suits(ctx, c) {
 		return r, false, nil
 	}
 	r = plainRun{plain: s.plain, conn: c, query: s.query, args: args, facts: s.plain.table.Facts(), session: s.session}

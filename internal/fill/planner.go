@@ -32,7 +32,17 @@ func planOn(ctx context.Context, c *Conn, e *keys.Engine, query string, prepares
 	if err != nil || p.Action == rewrite.Refuse && p.Refusal.Reason == rewrite.ErrPlace {
 		return p, err
 	}
-	if moved := c.Place.Moved || c.batch.mayMove(); moved || prepares {
+	if moved := c.Place.Moved || c.batch.mayMove(); moved && p.Load {
+		other, err := keys.AskNames(ctx, &c.Conn, e, on.naming, query, p)
+		if err != nil {
+			return nil, err
+		}
+		if other {
+			if p, on.naming, err = c.PlanByPlace(ctx, e, query, p); err != nil {
+				return nil, err
+			}
+		}
+	} else if moved || prepares {
 		if p, on.naming, err = keys.ProvenNaming(ctx, &c.Conn, e, on.naming, query, p, moved); err != nil {
 			return nil, err
 		}

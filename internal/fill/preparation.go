@@ -31,7 +31,7 @@ func (r *preparation) prepare(ctx context.Context) (driver.Stmt, error) {
 	}
 	s := &statement{conn: c, plan: p, query: r.query}
 	if e := db.AnyEngine(); e.Dialect.Place.Moves && db.PlaceMatters(e, r.query, p) {
-		s.at, s.doubts = c.Place.At, c.Place.At.Doubts()
+		s.found = foundIn(c, c.Place.At)
 	}
 	switch mode := cautious(db.Tables, p); mode {
 	case policy.ModeOff:

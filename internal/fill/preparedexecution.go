@@ -3,17 +3,16 @@ package fill
 import (
 	"context"
 	"database/sql/driver"
-	"errors"
 
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
 // begin makes the execution of the statement with these arguments: the one that
-// was parked for it, or a new one.
+// was parked for it, or a new one. It is nil where the application's own text is executed.
 func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execution, error) {
 	c := s.conn
-	if err := s.move(ctx); err != nil {
+	if err := s.move(ctx); err != nil || s.asItIs {
 		return nil, err
 	}
 	if s.kept {
@@ -89,7 +88,7 @@ func (s *statement) fill(ctx context.Context, x *execution) (*execution, error) 
 // move makes the plan anew where the session has gone to another place since it was
 // made, and the engine takes the table from there.
 func (s *statement) move(ctx context.Context) error {
-	if s.at == nil {
+	if s.found.at == nil {
 		return nil
 	}
 	c := s.conn
@@ -110,7 +109,7 @@ func (s *statement) move(ctx context.Context) error {
 		}
 		s.asItIs = true
 		c.DB.stats.note(ctx, s.query, e, nil)
-		return errAsItIs
+		return nil
 	}
 	session, err := c.sendsLastInsertID(ctx, p)
 	if err != nil {
@@ -122,19 +121,28 @@ func (s *statement) move(ctx context.Context) error {
 	if unproven := s.plan.BoundText(s.session); s.unproven != nil && unproven != p.BoundText(session) {
 		s.others[unproven], s.unproven = s.unproven, nil
 	}
-	s.at, s.doubts, s.asItIs = at, at.Doubts(), false
+	s.found, s.asItIs = foundIn(c, at), false
 	s.plan, s.session, s.plain = p, session, newPlain(c.DB.Tables, p)
 	return nil
 }
 
-// errAsItIs says that the name of a statement's table means one now that gets no keys: the
-// application's own text is executed.
-var errAsItIs = errors.New("the text is executed as it is")
+// found is what the names of a statement's plan mean something by.
+type found struct {
+	at        *session.Location
+	doubts    int64 // how often what was found there had turned out to be wrong
+	temporary int   // how often a temporary table's name was noted on the connection
+}
 
-// isElsewhere reports whether the statement was made for another place, or for what was
-// thought of this one before. While its table gets no keys, each execution is decided again.
+// foundIn returns what names mean something by in a place.
+func foundIn(c *Conn, at *session.Location) found {
+	return found{at, at.Doubts(), c.Temporary.Times}
+}
+
+// isElsewhere reports whether the names of the statement may mean other tables in a place
+// than those that it was made for. While its table gets no keys, each execution is decided
+// again.
 func isElsewhere(s *statement, at *session.Location) bool {
-	return at != s.at || at.Doubts() != s.doubts || s.asItIs
+	return s.found != foundIn(s.conn, at) || s.asItIs
 }
 
 func (s *statement) execution(ctx context.Context, args []driver.NamedValue, h rewrite.Holes) *execution {

@@ -31,11 +31,9 @@ type statement struct {
 	// plain executes it where its key needs nothing of the transaction; nil elsewhere.
 	plain *plain
 
-	// at is where names were looked for when the plan was made, where that may be
-	// another table when it is executed; nil elsewhere. doubts is how often what was
-	// found there had turned out to be wrong.
-	at     *session.Location
-	doubts int64
+	// found is what the names meant something by when the plan was made, where they may
+	// mean other tables when it is executed; without a place elsewhere.
+	found found
 
 	others otherTexts // for other places
 
@@ -126,10 +124,10 @@ func (s *statement) execOnce(ctx context.Context, args []driver.NamedValue) (dri
 	}
 	x, err := s.begin(ctx, args)
 	switch {
-	case err == errAsItIs:
-		return session.ExecStmt(ctx, s.Stmt, args)
 	case err != nil:
 		return nil, err
+	case x == nil:
+		return session.ExecStmt(ctx, s.Stmt, args)
 	}
 	x.trace.prepared = true
 	res, err := x.how.exec(ctx, s)
@@ -160,10 +158,10 @@ func (s *statement) queryOnce(ctx context.Context, args []driver.NamedValue) (dr
 	}
 	x, err := s.begin(ctx, args)
 	switch {
-	case err == errAsItIs:
-		return session.QueryStmt(ctx, s.Stmt, args)
 	case err != nil:
 		return nil, err
+	case x == nil:
+		return session.QueryStmt(ctx, s.Stmt, args)
 	}
 	x.trace.prepared = true
 	rows, err := x.how.query(ctx, s)

@@ -7,6 +7,7 @@ import (
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
 )
 
 // alteredTables holds what a transaction knows of tables after it has changed some, or
@@ -16,6 +17,9 @@ type alteredTables struct {
 	at       uint64 // Altered.Times when facts were asked for
 	counters *Counters
 	renamed  bool // a table may have got the name of a table that counters number
+
+	schemas map[string]string // of names, by their place and themselves: see ProvenNaming
+	plans   *rewrite.Cache    // that depend on these
 
 	// Created names the tables that the text about to be sent creates.
 	Created []string
@@ -34,13 +38,19 @@ func (a *alteredTables) close() {
 // from there alone.
 func (g *Conn) isAltered() bool { return g != nil && g.Altered.On && !g.tables.Detached }
 
+// here forgets what was asked before the last change of a table.
+func (a *alteredTables) here(g *Conn) *alteredTables {
+	if a.at != g.Altered.Times || a.plans == nil {
+		clear(a.facts)
+		a.at, a.schemas = g.Altered.Times, map[string]string{}
+		a.plans = rewrite.NewCache(cacheEntries/64, cacheBytes/64)
+	}
+	return a
+}
+
 // factsHere is Tables.Facts for a transaction that has changed tables.
 func (g *Conn) factsHere(ctx context.Context, t *Table) (*Facts, error) {
-	a := &g.AlteredTables
-	if a.at != g.Altered.Times {
-		clear(a.facts)
-		a.at = g.Altered.Times
-	}
+	a := g.AlteredTables.here(g)
 	if f := a.facts[t]; f != nil {
 		return f, nil
 	}

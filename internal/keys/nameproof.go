@@ -7,8 +7,10 @@ import (
 	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -25,14 +27,22 @@ import (
 // whose schemas are known already. An error is the driver's own, or a store's.
 func ProvenNaming(ctx context.Context, g *Conn, e *Engine, n Naming, query string, p *rewrite.Plan, asks bool) (*rewrite.Plan, Naming, error) {
 	at := g.Place.At
-	if e.Dialect.Place.Proof == nil || at == nil || len(p.Draws) == 0 && p.Action != rewrite.Refuse || p.Load || g.isAltered() || !g.tables.PlaceMatters(e, query, p) {
+	if e.Dialect.Place.Proof == nil || at == nil || len(p.Draws) == 0 && p.Action != rewrite.Refuse || p.Load || !g.tables.PlaceMatters(e, query, p) {
 		return p, n, nil
 	}
-	r := &provenNames{naming: n, proof: e.Dialect.Place.Proof, at: at, targets: map[string]*rewrite.Target{}}
+	if !asks {
+		knowHome(ctx, g, at, p)
+	}
+	r := &provenNames{naming: n, dialect: e.Dialect, schemaOf: at.SchemaOf, targets: map[string]*rewrite.Target{}}
+	plans, altered := e.cache, g.isAltered()
+	if altered {
+		plans = g.AlteredTables.here(g).plans
+		r.schemaOf = func(name string) string { return g.AlteredTables.schemas[at.Answer+"\x00"+name] }
+	}
 	proven := Naming{Lookup: r.lookup}
 	for {
-		proven.Key = n.Key + "\x00proven\x00" + at.Answer + "\x00" + strconv.Itoa(at.Version()) + "\x00" + string(rune(p.Dialect().Settings))
-		known, ok := e.cache.Get(proven.Key + query)
+		proven.Key = n.Key + "\x00proven\x00" + at.Answer + "\x00" + strconv.Itoa(at.Version()+len(g.AlteredTables.schemas)) + "\x00" + string(rune(p.Dialect().Settings))
+		known, ok := plans.Get(proven.Key + query)
 		if !ok {
 			r.unknown = nil
 			known = rewrite.Compile(p.Dialect(), r.lookup, query)
@@ -42,7 +52,7 @@ func ProvenNaming(ctx context.Context, g *Conn, e *Engine, n Naming, query strin
 		}
 		if len(r.unknown) == 0 || !asks {
 			if !ok {
-				e.cache.Put(proven.Key+query, known)
+				plans.Put(proven.Key+query, known)
 			}
 			if known == p || !g.Place.Proves(at) {
 				return p, n, nil
@@ -53,25 +63,85 @@ func ProvenNaming(ctx context.Context, g *Conn, e *Engine, n Naming, query strin
 			}
 			return known, proven, nil
 		}
-		lasts := true
 		for _, name := range r.unknown {
-			_, found, err := g.tables.locate(ctx, g, at, name)
+			found, err := findProven(ctx, g, at, name)
 			if err != nil {
 				return nil, n, g.held(err)
 			}
-			lasts = lasts && found
+			asks = asks && found // a table that is not there proves nothing
 		}
-		asks = asks && lasts // a table that is not there proves nothing
 	}
+}
+
+// AskNames asks what the bare names of a text mean that has no place for a proof, such as
+// COPY, and reports whether one means another table than was thought, which is forgotten
+// then. An error is the driver's own, or a store's.
+func AskNames(ctx context.Context, g *Conn, e *Engine, n Naming, query string, p *rewrite.Plan) (other bool, err error) {
+	at := g.Place.At
+	if e.Dialect.Place.Proof == nil || e.Dialect.Place.Proof.Asks == "" || at == nil || g.isAltered() || !g.tables.PlaceMatters(e, query, p) {
+		return false, nil
+	}
+	r := &provenNames{naming: n, dialect: e.Dialect, schemaOf: at.SchemaOf, targets: map[string]*rewrite.Target{}}
+	rewrite.Compile(p.Dialect(), r.lookup, query)
+	for _, name := range r.unknown {
+		if _, err := findProven(ctx, g, at, name); err != nil {
+			return false, g.held(err)
+		}
+	}
+	rewrite.Compile(p.Dialect(), r.lookup, query)
+	for name := range r.targets {
+		row, err := g.QueryRow(ctx, proofNames(e.Dialect, at.SchemaOf(name), name).Replace(e.Dialect.Place.Proof.Asks), nil)
+		if err != nil {
+			return false, err
+		}
+		if same, ok := session.IntegerOf(row[0]); ok && same != 1 {
+			g.Doubt(name)
+			other = true
+		}
+	}
+	return other, nil
+}
+
+// knowHome notes, for a place that is home, the schemas in which the tables of a plan were
+// found when the catalog was asked about their columns. What cannot be asked is told where
+// it matters.
+func knowHome(ctx context.Context, g *Conn, at *session.Location, p *rewrite.Plan) {
+	if at != g.tables.Places.Home.Load() || g.isAltered() || g.tables.StatesOnConnection() {
+		return
+	}
+	for i := range p.Inserts {
+		t := TableOf(&p.Inserts[i])
+		if !t.AsksCatalog || t.Rule.Schema != "" || t.Rule.Loose || g.tables.ModeOf(t) != policy.ModeFill || at.SchemaOf(t.Rule.Name) != "" {
+			continue
+		}
+		if f, err := g.tables.Facts(ctx, g, t); err == nil && len(f.Columns) > 0 && f.Columns[0].schema != "" {
+			at.Keep(t.Rule.Name, f.Columns[0].schema)
+		}
+	}
+}
+
+// findProven looks for the schema of the table that a name means in a place, and reports
+// whether there is such a table.
+func findProven(ctx context.Context, g *Conn, at *session.Location, name string) (bool, error) {
+	if !g.isAltered() {
+		_, lasts, err := g.tables.locate(ctx, g, at, name)
+		return lasts, err
+	}
+	schema, found, err := catalog.Locate(ctx, g.tables.Dialect(), catalog.Conn(g.Raw), at.Answer, name)
+	if err == nil && found && schema != "" {
+		g.AlteredTables.schemas[at.Answer+"\x00"+name] = schema
+		return true, nil
+	}
+	return false, err
 }
 
 // provenNames is a naming whose targets prove what their bare names mean.
 type provenNames struct {
-	naming  Naming
-	proof   *dialect.NameProof
-	at      *session.Location
-	targets map[string]*rewrite.Target // by name, where the schema is known
-	unknown []string                   // names of which it is not
+	naming   Naming
+	dialect  *dialect.Dialect
+	schemaOf func(name string) string   // "" where it is not known
+	targets  map[string]*rewrite.Target // by name, where the schema is known
+	unknown  []string                   // names of which it is not
 }
 
 // lookup is the rewriter's view of the policy.
@@ -83,38 +153,56 @@ func (r *provenNames) lookup(schema, name string) *rewrite.Target {
 	if t := r.targets[name]; t != nil {
 		return t
 	}
-	schema = r.at.SchemaOf(name)
-	if schema == "" {
+	schema = r.schemaOf(name)
+	if schema == "" && !r.dialect.Place.Proof.Temporary {
 		r.unknown = append(r.unknown, name)
 		return found
 	}
 	t := *found
 	t.Keys = slices.Clone(found.Keys)
 	for i := range t.Keys {
-		t.Keys[i].Proof = proofOf(r.proof, name, schema, name, t.Keys[i].Type)
+		t.Keys[i].Proof = proofOf(r.dialect, schema, name, t.Keys[i].Type)
 	}
 	r.targets[name] = &t
 	return &t
 }
 
-// proofOf returns the proof that a name means a table, for keys of a type.
-func proofOf(proof *dialect.NameProof, name, schema, table, typ string) rewrite.Proof {
-	qualified := identifier(schema) + "." + identifier(table)
-	in := strings.NewReplacer("{name}", literal(identifier(name)), "{table}", literal(qualified),
-		"{said}", literal(sayNot(name, schema+"."+table)))
-	return rewrite.Proof{Name: name, Schema: schema, Open: in.Replace(proof.Open), Shut: in.Replace(proof.Shut[typ]), Counted: in.Replace(proof.Shut["bigint"])}
+// proofOf returns the proof that a name means the table of the name in a schema, for keys
+// of a type.
+func proofOf(d *dialect.Dialect, schema, name, typ string) rewrite.Proof {
+	proof := d.Place.Proof
+	in := proofNames(d, schema, name)
+	shut := func(typ string) string {
+		if text, ok := proof.Shut[typ]; ok {
+			return in.Replace(text)
+		}
+		return in.Replace(proof.Shut[""])
+	}
+	return rewrite.Proof{Name: name, Schema: schema, Open: in.Replace(proof.Open), Shut: shut(typ), Counted: shut("bigint")}
 }
 
-// sayNot says that a name does not mean a table.
-func sayNot(name, table string) string { return "keyfill: " + name + " is not " + table }
+// proofNames returns what stands for the names in the parts of a dialect's proof.
+func proofNames(d *dialect.Dialect, schema, name string) *strings.Replacer {
+	return strings.NewReplacer(
+		"{bare}", literal(d, name),
+		"{name}", literal(d, identifier(name)),
+		"{table}", literal(d, identifier(schema)+"."+identifier(name)),
+		"{said}", literal(d, saysOther(d, schema, name)))
+}
+
+// saysOther is a part of the error that says that a name does not mean the table of the name
+// in a schema.
+func saysOther(d *dialect.Dialect, schema, name string) string {
+	return strings.NewReplacer("{name}", name, "{table}", schema+"."+name).Replace(d.Place.Proof.Says)
+}
 
 // identifier returns a name in quotes.
 func identifier(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 // literal returns a text as a literal that is the same whatever the session's settings are.
-func literal(text string) string {
+func literal(d *dialect.Dialect, text string) string {
 	quoted := "'" + strings.ReplaceAll(text, "'", "''") + "'"
-	if strings.Contains(text, `\`) {
+	if d.Family == dialect.FamilyPostgreSQL && strings.Contains(text, `\`) {
 		return "E" + strings.ReplaceAll(quoted, `\`, `\\`)
 	}
 	return quoted
@@ -137,15 +225,18 @@ func proofWorks(ctx context.Context, g *Conn, d *dialect.Dialect) (bool, error) 
 	if tried := proofState(db.nameProof.Load()); tried != proofUntried {
 		return tried == proofWorking, nil
 	}
-	q, err := db.sources.stores.catalog()
-	if err != nil {
-		return false, g.held(err)
+	q := catalog.Conn(g.Raw)
+	if !db.StatesOnConnection() {
+		var err error
+		if q, err = db.sources.stores.catalog(); err != nil {
+			return false, g.held(err)
+		}
 	}
-	const schema, table, other = "pg_catalog", "pg_class", "pg_attribute"
-	proves := func(name string) (rows int, raised error, err error) {
-		proof := proofOf(d.Place.Proof, name, schema, table, "bigint")
+	const schema, name = "pg_catalog", "pg_class"
+	try := func(query string) (rows int, raised error, err error) {
+		query = proofNames(d, schema, name).Replace(query)
 		err = askCatalog(ctx, d, db.storeWait, func(ctx context.Context) error {
-			all, err := q.Rows(ctx, "SELECT "+proof.Open+"CAST(1 AS bigint)"+proof.Shut)
+			all, err := q.Rows(ctx, query)
 			if sqlcode.Answered(err) && sqlcode.ClassOf(d, err) != dialect.ErrorPassing {
 				raised, err = err, nil
 			}
@@ -154,16 +245,16 @@ func proofWorks(ctx context.Context, g *Conn, d *dialect.Dialect) (bool, error) 
 		})
 		return rows, raised, err
 	}
-	rows, raised, err := proves(table)
+	rows, raised, err := try(d.Place.Proof.Passes)
 	passes := rows == 1 && raised == nil
 	if err == nil && passes {
-		_, raised, err = proves(other)
+		_, raised, err = try(d.Place.Proof.Raises)
 	}
 	if err != nil {
 		return false, g.held(err)
 	}
 	state := proofFailing
-	if passes && ShowsOther(d, raised, other, schema, table) {
+	if passes && ShowsOther(d, raised, schema, name) {
 		state = proofWorking
 	}
 	db.nameProof.Store(int32(state))
@@ -171,20 +262,17 @@ func proofWorks(ctx context.Context, g *Conn, d *dialect.Dialect) (bool, error) 
 }
 
 // ShowsOther reports whether the error of a statement with a proof shows that a name does
-// not mean a table, or that nothing can be looked up by the table's name.
-func ShowsOther(d *dialect.Dialect, err error, name, schema, table string) bool {
-	c, ok := sqlcode.Of(err)
-	if !ok || d.Place.Proof == nil {
+// not mean the table of the name in a schema, or that this is not found.
+func ShowsOther(d *dialect.Dialect, err error, schema, name string) bool {
+	if err == nil || d.Place.Proof == nil {
 		return false
 	}
-	switch i := slices.Index(d.Place.Proof.States, c.State); i {
-	case -1:
-		return false
-	case 0:
-		return strings.Contains(err.Error(), sayNot(name, schema+"."+table))
+	if strings.Contains(err.Error(), saysOther(d, schema, name)) {
+		return true
 	}
 	// The text names the schema nowhere else.
-	return name != schema && hasWord(err.Error(), schema)
+	c, ok := sqlcode.Of(err)
+	return ok && slices.Contains(d.Place.Proof.States, c.State) && name != schema && hasWord(err.Error(), schema)
 }
 
 // hasWord reports whether a word stands in a text between other characters than those of

@@ -81,7 +81,7 @@ func (c *Conn) Ping(ctx context.Context) error {
 		c.Columns.forget()
 		c.Columns.unsure = true // what runs on it is not seen
 		c.Settings = knownSettings{unsure: true}
-		c.Place.Asked, c.Place.unsure = false, true
+		c.Place.Asked, c.Place.unsure, c.Place.Moved = false, true, true
 		return nil
 	}
 	if p, ok := c.Raw.(driver.Pinger); ok {

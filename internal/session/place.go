@@ -131,6 +131,10 @@ type knownPlace struct {
 	// stays true, since a temporary table does.
 	Moved bool
 
+	// unnamed says that a text was sent that may have made a temporary table without its
+	// name: it calls what is not known.
+	unnamed bool
+
 	proven []*Location // whose tables' names are proven on this connection
 }
 
@@ -153,8 +157,12 @@ func (k *knownPlace) Proves(at *Location) bool {
 
 // sends notes that a text is about to be executed.
 func (k *knownPlace) sends(d *dialect.Dialect, query string) {
-	leaves := !k.Asked && (k.Moved || d.Place.Proof == nil) || rewrite.LeavesPlace(d, query)
-	k.Moved = k.Moved || d.Place.Proof != nil && (!leaves || rewrite.MakesNames(d, query))
+	hides := d.Place.Tables != "" // a temporary table may be made without its name
+	leaves := !k.Asked && (k.unnamed || !hides) || rewrite.LeavesPlace(d, query)
+	if hides {
+		k.unnamed = k.unnamed || !leaves && !isSet(d, query)
+		k.Moved = k.Moved || !leaves || rewrite.MakesNames(d, query)
+	}
 	switch {
 	case !k.Asked:
 		k.Changed = true // nobody knows what it was before
@@ -163,6 +171,12 @@ func (k *knownPlace) sends(d *dialect.Dialect, query string) {
 	case k.Changed && !isPlain(d, query):
 		k.ends()
 	}
+}
+
+// isSet reports whether a text is one SET, which makes no table.
+func isSet(d *dialect.Dialect, query string) bool {
+	word, _ := single(d, query)
+	return isAny(word, "set")
 }
 
 // isPlain reports whether a text is one statement that ends no transaction, nor
@@ -180,7 +194,7 @@ func (k *knownPlace) prepares(d *dialect.Dialect, query string) {
 	if !rewrite.LeavesPlace(d, query) {
 		k.Asked, k.unsure, k.Moved = false, true, true
 	}
-	k.Moved = k.Moved || d.Place.Proof != nil && rewrite.MakesNames(d, query)
+	k.Moved = k.Moved || d.Place.Tables != "" && rewrite.MakesNames(d, query)
 }
 
 // ends notes that a transaction has ended, or may have: PostgreSQL takes back what was
@@ -219,6 +233,23 @@ func (c *Conn) Follow(answer string) {
 	c.Place.At, c.Place.Asked = c.server.Places.Of(answer), !c.Place.unsure
 }
 
+// askPlace asks the session where it is, and which temporary tables it has where a text may
+// have made one without its name.
+func askPlace(ctx context.Context, c *Conn) (answer string, err error) {
+	d, q := c.dialect(), catalog.Conn(c.Raw)
+	if d.Place.Tables == "" || !c.Place.unnamed && !c.Place.unsure {
+		return catalog.Place(ctx, d, q)
+	}
+	answer, names, err := catalog.PlaceBeside(ctx, d, q)
+	if err == nil {
+		c.Place.unnamed = false
+		for _, name := range names {
+			c.Temporary.note(d.Fold(name, true))
+		}
+	}
+	return answer, err
+}
+
 // PlaceNow returns the location of the connection's session, and asks for it where it
 // is not known. An error is the driver's own.
 func (c *Conn) PlaceNow(ctx context.Context) (*Location, error) {
@@ -226,7 +257,7 @@ func (c *Conn) PlaceNow(ctx context.Context) (*Location, error) {
 	if k.Asked {
 		return k.At, nil
 	}
-	answer, err := catalog.Place(ctx, c.dialect(), catalog.Conn(c.Raw))
+	answer, err := askPlace(ctx, c)
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,10 @@ import (
 type temporaryNames struct {
 	Names map[string]bool
 	Every bool // any name may be one's: a search path may have their schema first
+
+	// Times counts how often a name was noted. A statement that was prepared before may
+	// mean another table since.
+	Times int
 }
 
 // maxTemporary bounds the names that a connection keeps. Behind them every name is taken
@@ -36,6 +40,7 @@ func (n *temporaryNames) add(d *dialect.Dialect, query string) {
 
 // note notes a folded name.
 func (n *temporaryNames) note(name string) {
+	n.Times++
 	if n.Names == nil {
 		n.Names = map[string]bool{}
 	}
