@@ -41,10 +41,10 @@ func ProvenNaming(ctx context.Context, g *Conn, e *Engine, n Naming, query strin
 	}
 	proven := Naming{Lookup: r.lookup}
 	for {
+		r.unknown = nil
 		proven.Key = n.Key + "\x00proven\x00" + at.Answer + "\x00" + strconv.Itoa(at.Version()+len(g.AlteredTables.schemas)) + "\x00" + string(rune(p.Dialect().Settings))
 		known, ok := plans.Get(proven.Key + query)
 		if !ok {
-			r.unknown = nil
 			known = rewrite.Compile(p.Dialect(), r.lookup, query)
 			if len(r.targets) == 0 {
 				known = p
