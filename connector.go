@@ -159,3 +159,12 @@ func (d *wrappedDriver) Explain(query string) (explain.Explanation, error) {
 func (d *wrappedDriver) ExplainOn(query string, version [2]int) (explain.Explanation, error) {
 	return d.mount.one.ExplainOn(query, version)
 }
+
+// ExplainerOn connects to the database and returns what explains queries on it.
+func (d *wrappedDriver) ExplainerOn(ctx context.Context) (explain.OnDatabase, error) {
+	x, err := d.mount.one.ConnectToExplain(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return x, nil
+}

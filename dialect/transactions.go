@@ -58,6 +58,10 @@ type Transactions struct {
 	// refuse them.
 	Number, Fate string
 
+	// ReadOnly is a statement after which a session can change no database. "" where the
+	// engine has none for a whole session.
+	ReadOnly string
+
 	// Snapshots says that a transaction may see the rows that were committed when it began,
 	// by the session's default, and under READ COMMITTED does not.
 	Snapshots bool
@@ -74,6 +78,8 @@ var mysqlTransactions = Transactions{
 	Probe:   "RELEASE SAVEPOINT %",
 	Ended:   1305,
 	Commits: "SELECT @@autocommit, @@completion_type",
+
+	ReadOnly: "SET SESSION TRANSACTION READ ONLY", // 15.3.7
 }
 
 // MariaDB has a variable that says whether a transaction is open ("in_transaction" in
@@ -101,17 +107,20 @@ var postgresTransactions = Transactions{
 	DDL:       true,
 	Texts:     true,
 	Snapshots: true,
+	ReadOnly:  "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",
 	Number:    "SELECT CAST(pg_catalog.txid_current_if_assigned() AS text)",
 	Fate:      "SELECT CASE WHEN NOT pg_catalog.pg_is_in_recovery() THEN pg_catalog.txid_status(%) END",
 }
 
 // https://www.sqlite.org/lang_savepoint.html; "The C/C++ Interface", sqlite3_prepare_v2: it
 // compiles the first statement of a text, so that drivers go through the others by themselves.
+// "PRAGMA query_only".
 var sqliteTransactions = Transactions{
 	Set:      "SAVEPOINT %",
 	Undo:     "ROLLBACK TO SAVEPOINT %",
 	Release:  "RELEASE SAVEPOINT %",
 	OneByOne: true,
+	ReadOnly: "PRAGMA query_only = 1",
 }
 
 // Transact-SQL reference, "SAVE TRANSACTION", "ROLLBACK TRANSACTION", "@@TRANCOUNT"

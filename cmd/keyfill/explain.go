@@ -42,6 +42,7 @@ func newExplain() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			defer policy.close()
 			if f.asJSON && len(f.files) == 0 {
 				if f.summary {
 					return usagef("--json reads requests from standard input where there is no -f, and answers each: leave --summary out, or say -f")
@@ -111,21 +112,22 @@ type explainPolicy struct {
 	dialect   *dialect.Dialect
 	tables    []string // the names of the policy, as it has them
 	rules     *policy.Policy
+	close     func() // the connections to the database
 }
 
 // newExplainPolicy reads the policy, from the environment's place when config is
 // empty, and joins it with the dialect of that name, or with its own when that
-// is empty, and with what a database says, if one is named.
+// is empty. If a database is named, statements are explained on it.
 func newExplainPolicy(ctx context.Context, config, dialectName string, database *databaseFlags) (*explainPolicy, error) {
 	cfg, err := loadPolicy(config)
 	if err != nil {
 		return nil, err
 	}
-	if *database != (databaseFlags{}) {
+	if !database.none() {
 		if dialectName != "" {
 			return nil, usagef("the database tells the dialect: leave --dialect out")
 		}
-		if err := database.asked(ctx, cfg); err != nil {
+		if _, err := database.dialectOf(ctx, cfg); err != nil {
 			return nil, err
 		}
 	}
@@ -133,15 +135,24 @@ func newExplainPolicy(ctx context.Context, config, dialectName string, database 
 	if err != nil {
 		return nil, err
 	}
-	c, err := keyfill.WrapConnector(explain.NoDatabase{}, keyfill.Options{Policy: cfg})
-	if err != nil {
-		return nil, err
-	}
 	rules, err := cfg.Compile(d)
 	if err != nil {
 		return nil, err
 	}
-	p := &explainPolicy{explainer: explain.By(c), dialect: d, rules: rules}
+	p := &explainPolicy{dialect: d, rules: rules, close: func() {}}
+	if database.none() {
+		c, err := keyfill.WrapConnector(explain.NoDatabase{}, keyfill.Options{Policy: cfg})
+		if err != nil {
+			return nil, err
+		}
+		p.explainer = explain.By(c)
+	} else {
+		x, err := database.explainer(ctx, cfg)
+		if err != nil {
+			return nil, err
+		}
+		p.explainer, p.close = x, func() { _ = x.Close() } // nothing was written that could fail now
+	}
 	for name := range cfg.Tables {
 		p.tables = append(p.tables, name)
 	}

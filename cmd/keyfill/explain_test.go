@@ -250,6 +250,7 @@ sent    INSERT INTO pairs (a, "id", "code") VALUES (?, ?, ?)
 table   numbers
 column  id
 keys    argument 2 (all rows are counted with it), argument 3 (all rows are counted with it)
+depends on the version of the server (rows are numbered from SQLite 3.38 on)
 sent    INSERT INTO numbers (a, "id") WITH kf (c1) AS (SELECT b FROM t WHERE c = ?) SELECT c1, CASE WHEN ROW_NUMBER() OVER () <= ? THEN ? + ROW_NUMBER() OVER () ELSE json_extract('{}', 'more rows than were counted: ' || ROW_NUMBER() OVER ()) END FROM kf
 `},
 		{"many rows", manyRows, `action  fill: the statement gets its keys from keyfill

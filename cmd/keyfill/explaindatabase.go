@@ -1,87 +1,56 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"database/sql"
 	"fmt"
 
+	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/dialect"
-	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/dbconn"
+	"github.com/keyfill/keyfill/internal/explain"
+	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/policy"
 )
 
-// asked adds to a policy what a database knows, and explain by itself does not: the
-// dialect, the setting by which the server reads text, and the columns of each table of
-// the policy, for INSERTs without a column list. What the policy says itself stays. Nothing
-// is executed but questions about these.
-func (f *databaseFlags) asked(ctx context.Context, cfg *policy.Config) error {
+// none reports whether no flag names a database.
+func (f *databaseFlags) none() bool { return *f == databaseFlags{} }
+
+// dialectOf returns the dialect of the database, which is noted in a policy that names
+// none.
+func (f *databaseFlags) dialectOf(ctx context.Context, cfg *policy.Config) (*dialect.Dialect, error) {
 	db, d, err := f.open(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer db.Close()
 	if cfg.Dialect != "" && cfg.Dialect != d.Name {
-		return usagef("the policy says dialect: %s, and the database is %s: take the database that the policy is for", cfg.Dialect, d.Title)
+		return nil, closing(db, usagef("the policy says dialect: %s, and the database is %s: take the database that the policy is for", cfg.Dialect, d.Title))
 	}
 	cfg.Dialect = d.Name
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	if err := askSetting(ctx, conn, d, cfg); err != nil {
-		return err
-	}
-	rules, err := cfg.Compile(d)
-	if err != nil {
-		return err
-	}
-	for name, table := range cfg.Tables {
-		schema, bare, err := rules.ParseName(name)
-		if err != nil || table.Columns != nil {
-			continue // a glob names no one table
-		}
-		found, err := catalog.Read(ctx, d, catalog.DB(db), schema, bare)
-		if catalog.IsNoTable(err) {
-			continue // keyfill check tells
-		}
-		if err != nil {
-			return err
-		}
-		text := d.QuoteIdent(found.Name)
-		if found.Schema != "" {
-			text = d.QuoteIdent(found.Schema) + "." + text
-		}
-		columns, err := catalog.Implied(ctx, d, catalog.DB(db), catalog.Name{Schema: found.Schema, Table: found.Name, Text: text})
-		if err != nil {
-			return err
-		}
-		for i, one := range columns {
-			columns[i] = d.QuoteIdent(one)
-		}
-		table.Columns = columns
-		cfg.Tables[name] = table
-	}
-	return nil
+	return d, db.Close()
 }
 
-// askSetting asks for the setting by which a session of the server reads text.
-func askSetting(ctx context.Context, conn *sql.Conn, d *dialect.Dialect, cfg *policy.Config) error {
-	if d.Setting == nil || cfg.SQLMode != "" || cfg.StandardConformingStrings != "" || cfg.QuotedIdentifier != "" {
-		return nil
+// explainer returns what explains statements on the database, by a policy that names its
+// dialect. Nothing is executed but questions, which the driver would ask too.
+func (f *databaseFlags) explainer(ctx context.Context, cfg *policy.Config) (explain.OnDatabase, error) {
+	db, _, err := f.connect(ctx)
+	if err != nil {
+		return nil, err
 	}
-	var set string
-	if err := conn.QueryRowContext(ctx, d.Setting.Query).Scan(&set); err != nil {
-		return fmt.Errorf("the database does not tell %s: write it into the policy (%w)", d.Setting.Name, err)
+	dsn, _, err := f.dataSource()
+	if err != nil {
+		return nil, closing(db, err)
 	}
-	switch d.Family {
-	case dialect.FamilyMySQL:
-		cfg.SQLMode = cmp.Or(set, "default")
-	case dialect.FamilyPostgreSQL:
-		cfg.StandardConformingStrings = set
-	case dialect.FamilySQLServer:
-		cfg.QuotedIdentifier = map[bool]string{true: "on", false: "off"}[set == "1"]
+	parent, err := dbconn.Open(db.Driver(), dsn)
+	if err != nil {
+		return nil, closing(db, usagef("the driver %s cannot read the DSN: write it as that driver's documentation says", f.driver))
 	}
-	return nil
+	c, err := keyfill.WrapConnector(explain.Database{Connector: parent}, keyfill.Options{Policy: cfg})
+	if err != nil {
+		return nil, closing(db, err)
+	}
+	x, err := explain.On(ctx, c)
+	if err != nil {
+		return nil, closing(db, fmt.Errorf("%w", sqlcode.Connecting(err)))
+	}
+	return x, db.Close()
 }

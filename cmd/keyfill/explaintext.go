@@ -35,6 +35,9 @@ func (p explainPrinter) print(query string, at *inputStatement, ex *explain.Expl
 			Action: ex.Action, Table: ex.Table, Column: ex.Column, Rows: ex.Rows, Reason: ex.Reason, Offset: ex.Offset, End: ex.End,
 		}, ex, 0)
 	}
+	if ex.Depends != "" {
+		p.line("depends", "on %s", ex.Depends)
+	}
 	if hint != "" {
 		p.line("hint", "%s", hint)
 	}

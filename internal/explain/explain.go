@@ -1,5 +1,6 @@
-// Package explain says what would become of a query, without a database: for
-// the command "keyfill explain", for package keyfilltest and for the judge.
+// Package explain says what would become of a query, without a database or on one:
+// for the commands "keyfill explain" and "keyfill vet", for package keyfilltest and for
+// the judge.
 //
 // It holds the form of the answer and the way to it. Package keyfill answers,
 // but shows nobody how: what it would have to promise for ever is of use to
@@ -7,6 +8,13 @@
 //
 //	c, err := keyfill.WrapConnector(explain.NoDatabase{}, options)
 //	ex, err := explain.By(c).Explain(query)
+//
+// With a database the driver's own decisions are made, up to what would draw a key, count
+// rows or write:
+//
+//	c, err := keyfill.WrapConnector(explain.Database{Connector: parent}, options)
+//	x, err := explain.On(ctx, c)
+//	ex, err := x.Explain(query)
 package explain
 
 import (
@@ -48,6 +56,11 @@ type Explanation struct {
 	// Inserts are the INSERTs into configured tables, in their order, where the text has
 	// several.
 	Inserts []Insert `json:"inserts,omitempty"`
+	// Depends names what of the database the outcome depends on: the version or a setting
+	// of the server, or the table. A database that is there was asked for it; without one
+	// the newest version is assumed, and a table that refuses nothing. "" where the text
+	// and the policy decide alone.
+	Depends string `json:"depends,omitempty"`
 }
 
 // Insert says what would become of one of several INSERTs of a text. Its fields are those
@@ -70,10 +83,10 @@ type Slot struct {
 	Column    string `json:"column,omitempty"`    // where several are filled
 }
 
-// Explainer explains queries. The newest version of the engine is assumed, keys
-// are placed as by Exec without a statement of its own, and the mode is ignored.
-// It is safe for concurrent use. Explain fails when a source that makes a
-// literal key fails.
+// Explainer explains queries. Without a database the newest version of the engine is
+// assumed. Keys are placed as by Exec without a statement of its own, outside of a
+// transaction, and the mode is ignored. It is safe for concurrent use. Explain fails when a
+// source that makes a literal key fails, or a database does not answer.
 type Explainer interface {
 	Explain(query string) (Explanation, error)
 }
@@ -82,8 +95,8 @@ type Explainer interface {
 // any other connector.
 func By(c driver.Connector) Explainer { return c.Driver().(Explainer) }
 
-// On is [By] for a version of the engine: its major and minor number.
-func On(c driver.Connector, version [2]int) Explainer {
+// ByVersion is [By] for a version of the engine: its major and minor number.
+func ByVersion(c driver.Connector, version [2]int) Explainer {
 	return onVersion{c.Driver().(versioned), version}
 }
 
@@ -98,6 +111,26 @@ type onVersion struct {
 }
 
 func (o onVersion) Explain(query string) (Explanation, error) { return o.ExplainOn(query, o.version) }
+
+// Database is the connector of a database on which queries are explained. Package keyfill
+// asks that database, but opens no store of the policy, takes no worker's number, and
+// fills nothing there.
+type Database struct{ driver.Connector }
+
+// OnDatabase explains queries on a connection. Close closes all connections to the database.
+type OnDatabase interface {
+	Explainer
+	Close() error
+}
+
+// On returns the explainer of a connector that package keyfill has made of a [Database]. It
+// panics for any other connector. Its connection is read-only, where the engine has such
+// sessions.
+func On(ctx context.Context, c driver.Connector) (OnDatabase, error) {
+	return c.Driver().(interface {
+		ExplainerOn(context.Context) (OnDatabase, error)
+	}).ExplainerOn(ctx)
+}
 
 // NoDatabase is a driver, and its connector, that connects to nothing. Package
 // keyfill opens no store for it and takes no worker's number, so that a policy

@@ -2,6 +2,7 @@ package fill
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/keyfill/keyfill/internal/explain"
@@ -21,76 +22,119 @@ func (db *Database) ExplainOn(query string, version [2]int) (explain.Explanation
 }
 
 func explained(e *keys.Engine, query string, version [2]int) (explain.Explanation, error) {
-	ex := explain.Explanation{Action: rewrite.Pass.String(), SQL: query, Slots: []explain.Slot{}}
 	if rewrite.Concerns(e.Dialect, query)&rewrite.ConcernsInsert == 0 {
-		return ex, nil
+		return explanation(&rewrite.Plan{}, query, nil, foresight{})
 	}
 	p := e.PlanOn(query, version)
 	if p.Ambiguous() && p.Action != rewrite.Refuse {
 		p = p.Unsettled()
 	}
-	ex.Action = p.Action.String()
-	if p.Action == rewrite.Refuse {
-		refusal(&ex, p.Refusal)
-		ex.Inserts = refusedBeside(p, ex)
-		return ex, nil
+	var refused error
+	if p.Action == rewrite.Fill {
+		n := &e.Dialect.Numbering.Tails
+		if callsLater(p) && keys.IsBefore(version, n.Major, n.Minor) {
+			refused = p.Refused(rewrite.ErrOldServer)
+		} else if reason := unsuitedByText(e, p, query); reason != "" {
+			refused = p.Refused(reason)
+		}
 	}
-	if p.Action == rewrite.Pass {
-		return ex, nil
+	ex, err := explanation(p, query, refused, foresight{session: p.Session(), joined: true})
+	if err == nil {
+		ex.Depends = dependence(p, version)
 	}
-	if n := &e.Dialect.Numbering.Tails; p.Action == rewrite.Fill && callsLater(p) && keys.IsBefore(version, n.Major, n.Minor) {
-		p = p.Withheld(rewrite.ErrOldServer)
-		ex.Action = p.Action.String()
-		refusal(&ex, p.Refusal)
-		ex.Inserts = refusedBeside(p, ex)
-		return ex, nil
+	return ex, err
+}
+
+// explanation says what becomes of a query by its plan. refused is why it is not sent
+// although the plan is to fill it, nil where it is sent as foreseen.
+func explanation(p *rewrite.Plan, query string, refused error, f foresight) (explain.Explanation, error) {
+	ex := explain.Explanation{Action: p.Action.String(), SQL: query, Slots: []explain.Slot{}}
+	if p.Action == rewrite.Refuse && refused == nil {
+		refused = p.Refusal
 	}
-	if reason := unsuitedByText(e, p, query); p.Action == rewrite.Fill && reason != "" {
+	switch {
+	case refused != nil:
 		ex.Action = rewrite.Refuse.String()
-		refusal(&ex, p.Refused(reason))
+		refusal(&ex, p, refused)
 		ex.Inserts = refusedBeside(p, ex)
+		return ex, nil
+	case p.Action == rewrite.Pass:
 		return ex, nil
 	}
 	describe(&ex, p)
 	if len(p.Inserts) > 1 {
 		ex.Inserts = several(p)
 	}
-	switch {
-	case p.Action == rewrite.Keep:
+	if p.Action == rewrite.Keep {
 		if p.AtExecution {
 			ex.Reason = reasonAtExecution
 		}
 		return ex, nil
+	}
+	return ex, sent(&ex, p, f)
+}
+
+// sent fills in the text that is sent, and where its keys are.
+func sent(ex *explain.Explanation, p *rewrite.Plan, f foresight) error {
+	switch {
+	case f.fromFirst:
+		ex.SQL, ex.Literal = p.TextFrom(1), true
+		return nil
 	case p.Placeholders() > 0 && !p.TooMany():
-		ex.SQL = p.ProvenText(p.Session())
-		for _, place := range p.Places() {
-			s := explain.Slot{Arg: place.Arg, Row: place.Row + 1}
-			if p.Inserts[place.Insert].Query != nil {
-				s.Row = 0
-			}
-			if t := keys.TableOf(&p.Inserts[place.Insert]); len(t.KeyColumns) > 1 {
-				s.Column = t.KeyColumns[place.Key].Name
-			}
-			if len(p.Inserts) > 1 {
-				s.Statement = place.Insert + 1
-			}
-			ex.Slots = append(ex.Slots, s)
+		ex.SQL = p.BoundText(f.session)
+		if f.joined {
+			ex.SQL = p.ProvenText(f.session)
 		}
-		return ex, nil
+		ex.Slots = slotsOf(p)
+		return nil
 	}
 	h := p.Assumed()
 	drawn, err := keys.Draw(context.Background(), p, nil, h, oneRow(p), nil, keys.Examples{}, nil)
 	if err != nil {
-		return explain.Explanation{}, err
+		return err
 	}
-	ex.SQL, ex.Literal = p.InlineAssumed(h, drawn, p.Session()), true
-	return ex, nil
+	ex.Literal = true
+	if ex.SQL = p.InlineAssumed(h, drawn, f.session); f.joined && p.Placeholders() == 0 {
+		ex.SQL, _ = p.InlineProven(nil, h, drawn, f.session)
+	}
+	return nil
 }
 
-// refusal fills in why the query is refused.
-func refusal(ex *explain.Explanation, r *rewrite.Refusal) {
+// slotsOf returns the places of the keys among the arguments.
+func slotsOf(p *rewrite.Plan) []explain.Slot {
+	slots := []explain.Slot{}
+	for _, place := range p.Places() {
+		s := explain.Slot{Arg: place.Arg, Row: place.Row + 1}
+		if p.Inserts[place.Insert].Query != nil {
+			s.Row = 0
+		}
+		if t := keys.TableOf(&p.Inserts[place.Insert]); len(t.KeyColumns) > 1 {
+			s.Column = t.KeyColumns[place.Key].Name
+		}
+		if len(p.Inserts) > 1 {
+			s.Statement = place.Insert + 1
+		}
+		slots = append(slots, s)
+	}
+	return slots
+}
+
+// refusal fills in why the query is refused, or what the driver fails with before it sends
+// anything.
+func refusal(ex *explain.Explanation, p *rewrite.Plan, err error) {
+	var r *rewrite.Refusal
+	if errors.As(err, &r) {
+		err = r.Cause()
+	} else {
+		if r = p.Refusal; r == nil {
+			r = p.Refused("")
+		}
+		if cause := errors.Unwrap(err); cause != nil {
+			err = cause // without the table, which is told beside
+		}
+	}
 	ex.Table, ex.Column, ex.Offset = r.Table, r.Column, r.Offset
-	ex.Reason = r.Reason.Error()
+	ex.Reason = strings.TrimPrefix(err.Error(), "keyfill: ")
 	if r.Target.Owner.(*keys.Table).Rule.Unsupported == policy.Unfilled {
 		ex.Reason = unfilledMark + ex.Reason
 	}

@@ -101,14 +101,28 @@ func (t *transactional) join(ctx context.Context) error {
 		return errEnded
 	case c.Tx == session.Unknown:
 		return t.x.plan.Refused(rewrite.ErrTransaction)
-	case t.needs.whole && leavesOut(t.x.plan):
-		return t.x.plan.Refused(rewrite.ErrGap)
-	case t.x.plan.Statements > 1 && !(inside && (t.x.plan.Dialect().ErrorsAbort || !t.needs.gapFree)):
-		return t.x.plan.Refused(rewrite.ErrTogether)
+	}
+	if r := t.unfit(inside); r != nil {
+		return r
+	}
+	switch {
 	case !inside:
 		return t.beginOwn(ctx)
 	case t.needs.gapFree:
 		return t.mark(ctx)
+	}
+	return nil
+}
+
+// unfit returns a refusal where the execution does not suit the transaction that its keys
+// belong to, nil where it does. inside says that the application has begun that
+// transaction.
+func (t *transactional) unfit(inside bool) *rewrite.Refusal {
+	switch p := t.x.plan; {
+	case t.needs.whole && leavesOut(p):
+		return p.Refused(rewrite.ErrGap)
+	case p.Statements > 1 && !(inside && (p.Dialect().ErrorsAbort || !t.needs.gapFree)):
+		return p.Refused(rewrite.ErrTogether)
 	}
 	return nil
 }

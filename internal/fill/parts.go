@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 
+	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -23,16 +24,8 @@ func (d *directCall) divide(ctx context.Context, p *rewrite.Plan) (*execution, e
 	if d.by != session.ByExec || !d.conn.Can(d.by) {
 		refusal = p.Refused(rewrite.ErrSelectSeveral)
 	}
-	tables := d.conn.DB.Tables
-	at := 0 // where the part begins in the text
-	for _, text := range p.Parts {
-		part := tables.AnyEngine().Plan(text)
-		if reason := unsuited(tables, part, text); reason != "" && refusal == nil {
-			r := part.Refused(reason)
-			r.Offset += at
-			refusal = r
-		}
-		at += len(text)
+	if r := unsuitedParts(d.conn.DB.Tables, p); r != nil && refusal == nil {
+		refusal = r
 	}
 	if refusal == nil {
 		d.parts = p.Parts
@@ -40,6 +33,22 @@ func (d *directCall) divide(ctx context.Context, p *rewrite.Plan) (*execution, e
 	}
 	e, err := d.conn.DB.stats.refusal(ctx, d.query, refusal)
 	return nil, e, err
+}
+
+// unsuitedParts returns the refusal of the first part of a text that would be refused by
+// itself, nil where there is none.
+func unsuitedParts(tables *keys.Tables, p *rewrite.Plan) *rewrite.Refusal {
+	at := 0 // where the part begins in the text
+	for _, text := range p.Parts {
+		part := tables.AnyEngine().Plan(text)
+		if reason := unsuited(tables, part, text); reason != "" {
+			r := part.Refused(reason)
+			r.Offset += at
+			return r
+		}
+		at += len(text)
+	}
+	return nil
 }
 
 // execParts executes the statements of a text, each as a text of its own. The result is that

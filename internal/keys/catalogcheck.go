@@ -41,6 +41,10 @@ type Facts struct {
 	made bool
 }
 
+// IsUnseen reports whether the catalog does not show the table, and the text of the INSERT
+// does not create it.
+func (f *Facts) IsUnseen() bool { return f.unseen != nil && !f.made }
+
 // ColumnFacts are the catalog's facts about a key column.
 type ColumnFacts struct {
 	schema, table, column string // as they are stored; table "" when it is not found

@@ -66,12 +66,18 @@ func (s *sources) get(k policy.RuleKey) keysource.Source {
 }
 
 // Open checks stores and snowflakes, and takes the workers' numbers of snowflakes
-// without a store. It does no I/O.
+// without a store. It does no I/O. For an [explain.Database] it does neither: there is the
+// application's database to ask, and no more.
 func (db *Tables) Open(cfg *policy.Config, own driver.Connector, shared *SharedSnowflakes) error {
 	if _, none := own.(explain.NoDatabase); none {
 		return nil
 	}
 	s := db.sources
+	if of, explains := own.(explain.Database); explains {
+		db.explains = true
+		s.stores = &stores{own: of.Connector, dialect: db.Candidates[0].Dialect, opened: map[string]*openStore{}}
+		return nil
+	}
 	var err error
 	if s.stores, err = newStores(cfg, db.Candidates[0].Dialect, own); err != nil {
 		return err

@@ -32,6 +32,7 @@ type Tables struct {
 	Tally Tally
 	rows  rowNeeds
 
+	explains  bool         // statements are explained, and none is executed
 	nameProof atomic.Int32 // a proofState
 	opened    atomic.Bool  // the line about the opening was logged
 	unmatched atomic.Bool  // the entries that no INSERT has matched were looked for
@@ -71,8 +72,12 @@ func New(a Options, facts drivers.Facts, dialects []*dialect.Dialect) (*Tables, 
 	return db, nil
 }
 
-// ModeOf returns the mode for a table.
+// ModeOf returns the mode for a table. An explanation says what is filled, whatever the
+// mode.
 func (db *Tables) ModeOf(t *Table) policy.Mode {
+	if db.explains {
+		return policy.ModeFill
+	}
 	return policy.MoreCautious(t.Mode, policy.Mode(db.Mode.Load()))
 }
 

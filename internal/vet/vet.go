@@ -142,5 +142,5 @@ func NewJudgeOn(c *policy.Config, s Server) (*Judge, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Judge{explainer: explain.On(connector, s.Version), dialect: d, policy: compiled}, nil
+	return &Judge{explainer: explain.ByVersion(connector, s.Version), dialect: d, policy: compiled}, nil
 }
