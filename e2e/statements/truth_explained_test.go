@@ -56,7 +56,7 @@ func TestExplain(t *testing.T) {
 			}
 			for _, front := range list {
 				for _, table := range []string{"people", "orders"} {
-					explain(t, s, db, front, table, runs)
+					sendExplained(t, s, db, front, table, runs)
 				}
 			}
 			if !runs && random.Bytes.Load() != read {
@@ -71,9 +71,9 @@ func TestExplain(t *testing.T) {
 	})
 }
 
-// explain sends an explained INSERT in every way and looks whether rows came to
+// sendExplained sends an explained INSERT in every way and looks whether rows came to
 // the table.
-func explain(t *testing.T, s *harness.Scratch, db *sql.DB, front, table string, runs bool) {
+func sendExplained(t *testing.T, s *harness.Scratch, db *sql.DB, front, table string, runs bool) {
 	t.Helper()
 	for _, c := range []struct {
 		values string
