@@ -120,15 +120,12 @@ func explainedAsDriven(t *testing.T, s *harness.Scratch, a goldenArchive, kind s
 	if after := everythingIn(t, s); after != before {
 		t.Fatalf("%s, %s: an explanation has changed the database from\n%s\nto\n%s", a.topic, kind, before, after)
 	}
-	driven := &drivenDatabase{connector: withholding{s.Connector, &withheldText{dialect: s.Dialect}}}
-	db, _ := harness.OpenConnector(t, driven.connector, keyfill.Options{Policy: explainedPolicy(s.Dialect, targets, kind)})
-	defer db.Close()
-	db.SetMaxIdleConns(0) // so that each text finds a new session
-	driven.db = db
+	driven := drive(t, s, explainedPolicy(s.Dialect, targets, kind))
 	for i, one := range cases {
 		p := rewrite.Compile(s.Dialect, goldenLookup(s.Dialect, targets), one.in)
 		setUp(t, s, one.name, func() { compareExplained(t, s, one, kind, p, explained[i], driven) })
 	}
+	driven.db.Close()
 	for _, table := range goldenCatalog(t, s) {
 		if strings.HasPrefix(table.name, "keyfill_") {
 			harness.Exec(t, s.Raw, "DROP TABLE "+quoted(s, table.name))
@@ -180,13 +177,22 @@ func (d driven) isUncounted() bool {
 // drivenDatabase is a database behind keyfill that executes nothing but questions.
 type drivenDatabase struct {
 	connector withholding
-	db        *sql.DB
+	db        *sql.DB // through keyfill
 }
 
 // driven is what the driver has done with a text.
 type driven struct {
 	action, text string
 	err          error
+}
+
+// drive opens a database that is closed when the test ends.
+func drive(t *testing.T, s *harness.Scratch, cfg *policy.Config) *drivenDatabase {
+	t.Helper()
+	connector := withholding{s.Connector, &withheldText{dialect: s.Dialect}}
+	db, _ := harness.OpenConnector(t, connector, keyfill.Options{Policy: cfg})
+	db.SetMaxIdleConns(0) // so that each text finds a new session
+	return &drivenDatabase{connector, db}
 }
 
 // send executes a text, up to what would change something.
