@@ -12,14 +12,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/keyfill/keyfill/internal/explain"
 	"github.com/keyfill/keyfill/internal/gosql"
 	"github.com/keyfill/keyfill/internal/vet"
+	"github.com/keyfill/keyfill/policy"
 )
 
 // vetFlags are the flags of keyfill vet.
 type vetFlags struct {
 	config, dialect string
 	server          string
+	database        databaseFlags
 	asJSON, asSARIF bool
 	all, tests      bool
 	failOn          []string
@@ -43,7 +46,8 @@ func newVet() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&f.config, "config", "", "the policy `file` ($KEYFILL_CONFIG, else ./keyfill.yaml)")
 	flags.StringVar(&f.dialect, "dialect", "", "the `engine`, where the policy names none")
-	flags.StringVar(&f.server, "server", "", "decide for an `engine@version`, not for the newest")
+	flags.StringVar(&f.server, "server", "", "decide for an `engine@version`")
+	f.database.add(cmd)
 	flags.BoolVar(&f.all, "all", false, "list every INSERT")
 	flags.BoolVar(&f.tests, "tests", false, "read files of tests too")
 	flags.BoolVar(&f.asJSON, "json", false, "print JSON, one INSERT or finding a line")
@@ -53,18 +57,18 @@ func newVet() *cobra.Command {
 	return cmd
 }
 
-const vetHelp = `Reads Go packages, and the files of SQL beside them, and tells what becomes of each
-INSERT under the policy: fill, keep, pass, refuse, or dynamic, which is put together
-when the program runs. The rules are refused, lastinsertid, dynamic and ignore;
-dynamic is told only with --fail-on dynamic or --all. A comment turns one off:
-//keyfill:ignore refused REASON
-PACKAGES are as for the go command (default ./...), or files that end in .sql.
-docs/vet.md has the rules, and go vet, golangci-lint and CI.`
+const vetHelp = `Tells what becomes of the INSERTs in PACKAGES of the go command (default ./...) and in
+.sql files: fill, keep, pass, refuse, or dynamic (known when the program runs). --driver
+names a database to ask, as in keyfill explain. //keyfill:ignore RULE REASON turns a
+finding off. docs/vet.md has the rules.`
 
 // check looks at the flags.
 func (f *vetFlags) check() error {
 	if f.asJSON && f.asSARIF {
 		return usagef("--json and --sarif print different things: take one")
+	}
+	if !f.database.none() && f.dialect+f.server != "" {
+		return usagef("the database tells the dialect and its version: leave --dialect and --server out")
 	}
 	if len(f.failOn) == 0 {
 		return usagef("--fail-on names no rule: take some of %s, or none", strings.Join(vet.RuleNames(), ", "))
@@ -93,27 +97,20 @@ func (f *vetFlags) run(cmd *cobra.Command, patterns []string) error {
 	if err != nil {
 		return &codeError{exitUsage, err}
 	}
-	server, err := vet.ParseServer(f.server)
+	judge, asked, err := f.judge(cmd.Context(), cfg)
 	if err != nil {
 		return &codeError{exitUsage, err}
 	}
-	name := f.dialect
-	if cfg.Dialect == "" {
-		name = cmp.Or(name, server.Dialect)
-	}
-	if _, err := joinDialect(cfg, name); err != nil {
-		return &codeError{exitUsage, err}
-	}
-	judge, err := vet.NewJudgeOn(cfg, server)
-	if err != nil {
-		return &codeError{exitUsage, err}
-	}
+	defer asked.close()
 	if len(patterns) == 0 {
 		patterns = []string{"./..."}
 	}
 	v, err := f.read(cmd.Context(), judge, patterns)
 	if err != nil {
 		return &codeError{exitUsage, err}
+	}
+	if asked.failed != nil {
+		v.faults = append(v.faults, asked.failed)
 	}
 	v.sort()
 	if err := f.print(cmd.OutOrStdout(), v); err != nil {
@@ -128,6 +125,55 @@ func (f *vetFlags) run(cmd *cobra.Command, patterns []string) error {
 		return &codeError{exitError, errVet}
 	}
 	return nil
+}
+
+// judge returns what judges by a policy, and the database that is asked.
+func (f *vetFlags) judge(ctx context.Context, cfg *policy.Config) (*vet.Judge, *askedDatabase, error) {
+	server, err := vet.ParseServer(f.server)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !f.database.none() {
+		if _, err := f.database.dialectOf(ctx, cfg); err != nil {
+			return nil, nil, err
+		}
+	}
+	name := f.dialect
+	if cfg.Dialect == "" {
+		name = cmp.Or(name, server.Dialect)
+	}
+	if _, err := joinDialect(cfg, name); err != nil {
+		return nil, nil, err
+	}
+	judge, err := vet.NewJudgeOn(cfg, server)
+	if err != nil || f.database.none() {
+		return judge, &askedDatabase{}, err
+	}
+	x, err := f.database.explainer(ctx, cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	asked := &askedDatabase{OnDatabase: x}
+	return judge.With(asked), asked, nil
+}
+
+// askedDatabase explains on a database, if there is one, and notes the first error of it.
+type askedDatabase struct {
+	explain.OnDatabase
+	failed error
+}
+
+// Explain explains a query.
+func (a *askedDatabase) Explain(query string) (explain.Explanation, error) {
+	ex, err := a.OnDatabase.Explain(query)
+	a.failed = cmp.Or(a.failed, err)
+	return ex, err
+}
+
+func (a *askedDatabase) close() {
+	if a.OnDatabase != nil {
+		_ = a.Close() // nothing was written that could fail now
+	}
 }
 
 // read reads the packages and the files of SQL.

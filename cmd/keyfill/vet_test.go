@@ -120,3 +120,47 @@ func TestVetSARIF(t *testing.T) {
 		t.Errorf("the results are %q, want %q", got, want)
 	}
 }
+
+// TestVetAsksDatabase: with a database each INSERT is judged as keyfill explain judges it
+// there, and what depends on the database is marked.
+func TestVetAsksDatabase(t *testing.T) {
+	eachPlanned(t, func(t *testing.T, p *planned) {
+		p.exec(t, "CREATE TABLE orders (id BIGINT PRIMARY KEY, total BIGINT)", "CREATE TABLE people (id VARCHAR(36) PRIMARY KEY, name VARCHAR(40))")
+		t.Setenv("KEYFILL_TEST_DSN", p.dsn)
+		config := writeFile(t, "keyfill.yaml", "version: 1\ntables:\n  orders: {column: id, source: {kind: sequence}}\n  people: {column: id, source: uuidv4}\n")
+		file := writeFile(t, "all.sql", "INSERT INTO orders VALUES (NULL, 1);\nINSERT INTO orders (total) VALUES (1);\nINSERT INTO people (name) SELECT name FROM people;\n")
+		vet := func(args ...string) []vetLine {
+			var lines []vetLine
+			decoder := json.NewDecoder(strings.NewReader(keyfillOut(t, "", append([]string{"vet", "--config", config, "--json", "--fail-on", "none", file}, args...)...)))
+			for decoder.More() {
+				var line vetLine
+				if err := decoder.Decode(&line); err != nil {
+					t.Fatal(err)
+				}
+				lines = append(lines, line)
+			}
+			return lines
+		}
+		lines := vet("--driver", p.driver, "--dsn-env", "KEYFILL_TEST_DSN")
+		if len(lines) != 3 {
+			t.Fatalf("%+v", lines)
+		}
+		if one := lines[0]; one.Action != "fill" || one.Depends == "" {
+			t.Errorf("an INSERT without a column list: %+v", one)
+		}
+		if one := lines[1]; one.Action != "fill" || one.Depends != "" {
+			t.Errorf("an INSERT that needs no database: %+v", one)
+		}
+		want := map[string]string{"sqlite": "refuse", "mysql": "refuse", "pgx": "fill"}[p.driver]
+		if one := lines[2]; one.Action != want || (one.Depends != "") != (p.driver != "sqlite") || one.Message != "" && one.Depends != "" && !strings.Contains(one.Message, "(depends on "+one.Depends+")") {
+			t.Errorf("an INSERT of a query: %+v, want %s", one, want)
+		}
+		newest := vet("--dialect", map[string]string{"sqlite": "sqlite", "mysql": "mariadb", "pgx": "postgres"}[p.driver])
+		if one := newest[0]; one.Action != "refuse" || one.Depends == "" || !strings.HasSuffix(one.Message, "(depends on the columns of the table)") {
+			t.Errorf("without a database: %+v", one)
+		}
+		if p.driver == "mysql" && newest[2].Action != "fill" {
+			t.Errorf("the newest version: %+v", newest[2])
+		}
+	})
+}

@@ -11,12 +11,13 @@ import (
 
 // Outcome is what becomes of a text with an INSERT in it.
 type Outcome struct {
-	Action string   `json:"action"` // the most serious one of the text's INSERTs
-	Table  string   `json:"table"`  // as the policy or the text names it; "" where it is not known
-	Column string   `json:"column"` // the key column; "" for pass
-	Reason string   `json:"reason"` // why, for refuse and dynamic, and for a keep that a bound value decides
-	Offset int      `json:"-"`      // the byte of the text that the reason is about
-	Others []string `json:"-"`      // the tables of the text's other INSERTs, each once
+	Action  string   `json:"action"`            // the most serious one of the text's INSERTs
+	Table   string   `json:"table"`             // as the policy or the text names it; "" where it is not known
+	Column  string   `json:"column"`            // the key column; "" for pass
+	Reason  string   `json:"reason"`            // why, for refuse and dynamic, and for a keep that a bound value decides
+	Depends string   `json:"depends,omitempty"` // what of the database decides: see explain.Explanation
+	Offset  int      `json:"-"`                 // the byte of the text that the reason is about
+	Others  []string `json:"-"`                 // the tables of the text's other INSERTs, each once
 }
 
 // unfilledPrefix begins the reason of an INSERT that is refused and sent all the same,
@@ -40,7 +41,7 @@ func (j *Judge) Statement(query string) (Outcome, bool) {
 	}
 	return Outcome{
 		Action: ex.Action, Table: cmp.Or(ex.Table, found.table()), Column: ex.Column,
-		Reason: ex.Reason, Offset: ex.Offset, Others: found.others(),
+		Reason: ex.Reason, Depends: ex.Depends, Offset: ex.Offset, Others: found.others(),
 	}, true
 }
 

@@ -102,6 +102,9 @@ func FindingOf(o Outcome) Finding {
 	case o.Action == Dynamic:
 		f.Rule, f.Message = RuleDynamic, into+" is put together when the program runs ("+o.Reason+")"
 	}
+	if f.Rule != "" && o.Depends != "" {
+		f.Message += " (depends on " + o.Depends + ")"
+	}
 	return f
 }
 

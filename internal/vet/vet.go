@@ -144,3 +144,11 @@ func NewJudgeOn(c *policy.Config, s Server) (*Judge, error) {
 	}
 	return &Judge{explainer: explain.ByVersion(connector, s.Version), dialect: d, policy: compiled}, nil
 }
+
+// With returns a judge that asks another explainer, such as one with a database of the
+// judge's dialect, what becomes of texts that are known.
+func (j *Judge) With(x explain.Explainer) *Judge {
+	other := *j
+	other.explainer = x
+	return &other
+}
