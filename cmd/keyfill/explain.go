@@ -73,8 +73,8 @@ func newExplain() *cobra.Command {
 
 const explainHelp = `Says what would become of a statement: fill (a key is added), keep (the statement
 brings its own), pass (not an INSERT into a configured table) or refuse (an error,
-before anything is sent). No database is needed; one that --driver names tells the
-columns of tables. docs/explaining.md has the logs that are read, and
+before anything is sent). No database is needed; one that --driver names is asked what
+the driver would ask. docs/explaining.md has the logs that are read, and
 docs/command.md the fields of --json; slots[].statement is which INSERT of a text.`
 
 const explainExample = `  keyfill explain --dialect mysql 'INSERT INTO orders (total) VALUES (?)'`
@@ -112,7 +112,8 @@ type explainPolicy struct {
 	dialect   *dialect.Dialect
 	tables    []string // the names of the policy, as it has them
 	rules     *policy.Policy
-	close     func() // the connections to the database
+	sibling   explain.Explainer // for MariaDB where this is for MySQL, and the other way; nil with a database
+	close     func()            // the connections to the database
 }
 
 // newExplainPolicy reads the policy, from the environment's place when config is
@@ -145,7 +146,7 @@ func newExplainPolicy(ctx context.Context, config, dialectName string, database 
 		if err != nil {
 			return nil, err
 		}
-		p.explainer = explain.By(c)
+		p.explainer, p.sibling = explain.By(c), siblingOf(cfg)
 	} else {
 		x, err := database.explainer(ctx, cfg)
 		if err != nil {

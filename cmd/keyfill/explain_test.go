@@ -302,3 +302,48 @@ sent    INSERT INTO lines (a) SELECT b FROM c
 		})
 	}
 }
+
+// TestExplainSibling: what MySQL refuses and MariaDB takes says so, and the other way.
+func TestExplainSibling(t *testing.T) {
+	const hint = "hint    on MariaDB the outcome is fill: if that is the server, say the dialect mariadb"
+	config := writeFile(t, "keyfill.yaml", "version: 1\ntables:\n  orders: {column: id, source: uuidv7}\n")
+	for _, tt := range []struct{ dialect, statement, want string }{
+		{"mysql", "INSERT INTO orders (a) VALUES (1) RETURNING id", hint},
+		{"mysql", "INSERT INTO orders (a) VALUES (1", ""},
+		{"mysql", "INSERT INTO orders (a) VALUES (1)", ""},
+		{"mariadb", "INSERT INTO orders (a) VALUES (1) AS n ON DUPLICATE KEY UPDATE a = n.a", "hint    on MySQL the outcome is fill: if that is the server, say the dialect mysql"},
+		{"postgres", "INSERT INTO orders VALUES (1)", ""},
+	} {
+		out := keyfillOut(t, "", "explain", "--config", config, "--dialect", tt.dialect, tt.statement)
+		if tt.want == "" && strings.Contains(out, "hint ") || !strings.Contains(out, tt.want) {
+			t.Errorf("%s, %s: %s, want %q", tt.dialect, tt.statement, out, tt.want)
+		}
+	}
+	out := keyfillOut(t, "INSERT INTO orders (a) VALUES (1) RETURNING id;", "explain", "--config", config, "--dialect", "mysql", "--summary")
+	if !strings.Contains(out, "on MariaDB the outcome is fill") {
+		t.Errorf("--summary: %s", out)
+	}
+}
+
+// TestExplainDepends: without a database an explanation names what the database decides.
+func TestExplainDepends(t *testing.T) {
+	config := writeFile(t, "keyfill.yaml", "version: 1\ntables:\n  orders: {column: id, source: {kind: sequence}}\n  people: {column: id, source: uuidv7}\n")
+	for _, tt := range []struct{ dialect, statement, action, want string }{
+		{"mariadb", "INSERT INTO orders (a) SELECT a / 3 FROM t", "fill", "the table, since the INSERT is refused unless the key has AUTO_INCREMENT"},
+		{"mariadb", "INSERT INTO orders (a) SELECT a FROM t", "fill", "binlog_format"},
+		{"mariadb", "INSERT INTO people (a) SELECT a FROM t", "fill", "the version of the server (UUID_v7() makes the keys from MariaDB 11.7 on)"},
+		{"postgres", "INSERT INTO people (a) SELECT a FROM t", "fill", "the version of the server (uuidv7() makes the keys from PostgreSQL 18.0 on)"},
+		{"postgres", "INSERT INTO orders (a) VALUES (unnest(ARRAY[1, 2]))", "fill", "the table, since the INSERT is refused if it has a rule"},
+		{"postgres", "INSERT INTO orders VALUES (1)", "refuse", "the columns of the table"},
+		{"postgres", `INSERT INTO orders (a) VALUES ('\'), (''') --')`, "refuse", "the setting by which the session reads text"},
+		{"postgres", "INSERT INTO orders (a) VALUES (1)", "fill", ""},
+		{"mysql", "INSERT INTO people (a) VALUES (1)", "fill", ""},
+	} {
+		out := keyfillOut(t, "", "explain", "--config", config, "--dialect", tt.dialect, tt.statement)
+		_, depends, found := strings.Cut(out, "\ndepends on ")
+		depends, _, _ = strings.Cut(depends, "\n")
+		if !strings.HasPrefix(out, "action  "+tt.action) || found != (tt.want != "") || !strings.Contains(depends, tt.want) {
+			t.Errorf("%s, %s: %s, want %q", tt.dialect, tt.statement, out, tt.want)
+		}
+	}
+}

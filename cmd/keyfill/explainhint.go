@@ -4,7 +4,11 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/explain"
 	"github.com/keyfill/keyfill/internal/nearest"
+	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -42,6 +46,39 @@ func (p *explainPolicy) insertTarget(text string) string {
 		}
 	}
 	return name
+}
+
+// siblings are the two engines that one driver speaks to.
+var siblings = map[string]*dialect.Dialect{"mysql": dialect.MariaDB(), "mariadb": dialect.MySQL()}
+
+// siblingOf returns what explains statements for MariaDB by a policy for MySQL, or the other
+// way; nil for other engines, and where the policy is no policy of the sibling.
+func siblingOf(cfg *policy.Config) explain.Explainer {
+	d := siblings[cfg.Dialect]
+	if d == nil {
+		return nil
+	}
+	other := *cfg
+	other.Dialect = d.Name
+	c, err := keyfill.WrapConnector(explain.NoDatabase{}, keyfill.Options{Policy: &other})
+	if err != nil {
+		return nil
+	}
+	return explain.By(c)
+}
+
+// onSibling returns a hint where the sibling of the engine does not refuse a text, "" where
+// it does, too.
+func (p *explainPolicy) onSibling(text string) string {
+	if p.sibling == nil {
+		return ""
+	}
+	ex, err := p.sibling.Explain(text)
+	if err != nil || ex.Action == rewrite.Refuse.String() || ex.Action == rewrite.Pass.String() {
+		return ""
+	}
+	d := siblings[p.dialect.Name]
+	return fmt.Sprintf("on %s the outcome is %s: if that is the server, say the dialect %s", d.Title, ex.Action, d.Name)
 }
 
 // isDefinition reports whether a word begins a statement that defines or permits something.

@@ -77,6 +77,9 @@ func (s *summary) count(one *inputStatement, key groupKey) {
 			g = s.groups[key]
 		}
 		if g == nil {
+			if key.action == rewrite.Refuse.String() {
+				hint = s.policy.onSibling(one.text)
+			}
 			key.table = strings.Clone(key.table) // which may be a piece of a long text
 			g = &group{groupKey: key, hint: hint, shapes: map[string]*shape{}}
 			s.groups[key] = g
@@ -102,9 +105,13 @@ func (s *summary) count(one *inputStatement, key groupKey) {
 	found.statements++
 }
 
-// hint returns what may be wrong where a text is passed.
+// hint returns what may be wrong where a text is passed or refused.
 func (s *summary) hint(text string, ex *explain.Explanation) string {
-	if ex.Action != rewrite.Pass.String() {
+	switch ex.Action {
+	case rewrite.Refuse.String():
+		return s.policy.onSibling(text)
+	case rewrite.Pass.String():
+	default:
 		return ""
 	}
 	if table := s.policy.insertTarget(text); table != "" {
