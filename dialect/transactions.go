@@ -59,7 +59,8 @@ type Transactions struct {
 	Number, Fate string
 
 	// ReadOnly is a statement after which a session can change no database. "" where the
-	// engine has none for a whole session.
+	// engine has none for a whole session, or a pooler would leave it to other clients:
+	// PgBouncer does.
 	ReadOnly string
 
 	// Snapshots says that a transaction may see the rows that were committed when it began,
@@ -107,7 +108,6 @@ var postgresTransactions = Transactions{
 	DDL:       true,
 	Texts:     true,
 	Snapshots: true,
-	ReadOnly:  "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",
 	Number:    "SELECT CAST(pg_catalog.txid_current_if_assigned() AS text)",
 	Fate:      "SELECT CASE WHEN NOT pg_catalog.pg_is_in_recovery() THEN pg_catalog.txid_status(%) END",
 }

@@ -345,5 +345,14 @@ func TestExplainDepends(t *testing.T) {
 		if !strings.HasPrefix(out, "action  "+tt.action) || found != (tt.want != "") || !strings.Contains(depends, tt.want) {
 			t.Errorf("%s, %s: %s, want %q", tt.dialect, tt.statement, out, tt.want)
 		}
+		line, err := json.Marshal(map[string]string{"sql": tt.statement})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = keyfillOut(t, string(line), "explain", "--config", config, "--dialect", tt.dialect, "--json")
+		var ex explain.Explanation
+		if err := json.Unmarshal([]byte(out), &ex); err != nil || ex.Depends != depends {
+			t.Errorf("--json: %s, %v, want %q", out, err, depends)
+		}
 	}
 }

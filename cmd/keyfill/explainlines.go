@@ -148,11 +148,20 @@ func appendFields(b []byte, ex *explain.Explanation) []byte {
 	b = append(b, `],"literal":`...)
 	b = strconv.AppendBool(b, ex.Literal)
 	b = appendReason(b, ex.Reason, ex.Offset, ex.End)
-	if len(ex.Inserts) == 0 {
-		return b
+	if len(ex.Inserts) > 0 {
+		b = appendInserts(b, ex.Inserts)
 	}
+	if ex.Depends != "" {
+		b = append(b, `,"depends":`...)
+		b = appendJSONString(b, ex.Depends)
+	}
+	return b
+}
+
+// appendInserts appends the INSERTs of a text.
+func appendInserts(b []byte, inserts []explain.Insert) []byte {
 	b = append(b, `,"inserts":[`...)
-	for i, in := range ex.Inserts {
+	for i, in := range inserts {
 		if i > 0 {
 			b = append(b, ',')
 		}
