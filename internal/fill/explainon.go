@@ -82,7 +82,7 @@ const otherwiseDependent = "the table and the settings of the server"
 // onDatabase explains an INSERT. missing says that it would be filled, and its table is not
 // there.
 func (x *Explainer) onDatabase(ctx context.Context, e *keys.Engine, query string) (ex explain.Explanation, missing bool, err error) {
-	p, err := planOn(ctx, x.conn, e, query)
+	p, err := planOn(ctx, x.conn, e, query, false)
 	if err != nil {
 		p = e.Plan(query)
 	}
