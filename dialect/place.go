@@ -8,8 +8,8 @@ type Place struct {
 	// NULL stands for "".
 	Query string
 
-	// Tables is Query with a second text: the names of the session's temporary tables, one
-	// a line. "" where only texts make such tables.
+	// Tables is Query with a second text: the names of the session's temporary tables that
+	// hide another table, one a line. "" where only texts make such tables.
 	Tables string
 
 	// Path says that the answer is a search path, so that the table has to be
@@ -53,10 +53,6 @@ type NameProof struct {
 	// there, or that the user has no right to it.
 	States []string
 
-	// Temporary says that it proves that the name means no temporary table, wherever the
-	// other one is.
-	Temporary bool
-
 	// Asks is a query that gives 1 where the name means the table, for statements that have
 	// no place for an expression; "" where there are none.
 	Asks string
@@ -76,7 +72,8 @@ var postgresPlace = Place{
 	Query: "SELECT CAST(pg_catalog.current_schemas(false) AS text)",
 	Tables: `SELECT CAST(pg_catalog.current_schemas(false) AS text), CASE WHEN pg_catalog.pg_my_temp_schema() <> 0 THEN (
 SELECT pg_catalog.string_agg(CAST(c.relname AS text), pg_catalog.chr(10)) FROM pg_catalog.pg_class c
-WHERE c.relnamespace = pg_catalog.pg_my_temp_schema() AND c.relkind IN ('r', 'p', 'v', 'm', 'f')) END`,
+WHERE c.relnamespace = pg_catalog.pg_my_temp_schema() AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+AND EXISTS (SELECT 1 FROM pg_catalog.pg_class o WHERE o.relname = c.relname AND o.oid <> c.oid AND o.relkind IN ('r', 'p', 'v', 'm', 'f'))) END`,
 	Path: true, Moves: true, Proof: &postgresNameProof,
 }
 
@@ -122,10 +119,9 @@ var sqlitePlace = Place{
 // temporary tables first. https://www.sqlite.org/json1.html: an error names the path; it is
 // evaluated in its branch alone, as was seen with both drivers.
 var sqliteNameProof = NameProof{
-	Open:      "CASE WHEN EXISTS (SELECT 1 FROM temp.sqlite_master WHERE name = {bare} COLLATE NOCASE AND type IN ('table', 'view')) THEN json_extract('{}', {said}) ELSE ",
-	Shut:      map[string]string{"": " END"},
-	Says:      "keyfill: {name} is a temporary table",
-	Temporary: true,
-	Passes:    "SELECT CASE WHEN EXISTS (SELECT 1 FROM temp.sqlite_master WHERE name = {bare}) THEN 2 ELSE 1 END",
-	Raises:    "SELECT json_extract('{}', {said})",
+	Open:   "CASE WHEN EXISTS (SELECT 1 FROM temp.sqlite_master WHERE name = {bare} COLLATE NOCASE AND type IN ('table', 'view')) THEN json_extract('{}', {said}) ELSE ",
+	Shut:   map[string]string{"": " END"},
+	Says:   "keyfill: {name} is a temporary table",
+	Passes: "SELECT CASE WHEN EXISTS (SELECT 1 FROM temp.sqlite_master WHERE name = {bare}) THEN 2 ELSE 1 END",
+	Raises: "SELECT json_extract('{}', {said})",
 }

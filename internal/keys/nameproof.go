@@ -42,7 +42,7 @@ func ProvenNaming(ctx context.Context, g *Conn, e *Engine, n Naming, query strin
 	proven := Naming{Lookup: r.lookup}
 	for {
 		r.unknown = nil
-		proven.Key = n.Key + "\x00proven\x00" + at.Answer + "\x00" + strconv.Itoa(at.Version()+len(g.AlteredTables.schemas)) + "\x00" + string(rune(p.Dialect().Settings))
+		proven.Key = n.Key + "\x00proven\x00" + at.Answer + "\x00" + strconv.Itoa(at.Version()) + "\x00" + string(rune(p.Dialect().Settings)) + g.AlteredTables.schemasKey()
 		known, ok := plans.Get(proven.Key + query)
 		if !ok {
 			known = rewrite.Compile(p.Dialect(), r.lookup, query)
@@ -51,7 +51,7 @@ func ProvenNaming(ctx context.Context, g *Conn, e *Engine, n Naming, query strin
 			}
 		}
 		if len(r.unknown) == 0 || !asks {
-			if !ok {
+			if !ok && len(r.unknown) == 0 {
 				plans.Put(proven.Key+query, known)
 			}
 			if known == p || !g.Place.Proves(at) {
@@ -154,7 +154,7 @@ func (r *provenNames) lookup(schema, name string) *rewrite.Target {
 		return t
 	}
 	schema = r.schemaOf(name)
-	if schema == "" && !r.dialect.Place.Proof.Temporary {
+	if schema == "" {
 		r.unknown = append(r.unknown, name)
 		return found
 	}

@@ -225,6 +225,7 @@ func (c *Conn) Doubt(name string) {
 	}
 	c.Place.Asked, c.Place.Changed = false, true
 	c.Temporary.note(c.dialect().Fold(name, true))
+	c.Columns.forget()
 }
 
 // Follow notes that the session looks for tables in a place once the texts have run that
