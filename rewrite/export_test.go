@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
 )
@@ -78,6 +79,19 @@ func (pl *Plan) Slots() []Slot {
 		}
 	}
 	return slots
+}
+
+// InCase reports whether the key of a place stands in CASE, beside the records that the row
+// takes values from.
+func (pl *Plan) InCase(place Place) bool {
+	for _, e := range pl.edits {
+		if e.slot >= 0 && strings.HasSuffix(e.text, " THEN CAST(") {
+			if s := &pl.slots[e.slot]; int(s.insert) == place.Insert && int(s.key) == place.Key {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // paramsBefore returns how many placeholders the query has in front of an offset.

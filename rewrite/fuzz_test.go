@@ -165,7 +165,7 @@ func boundKeys(p *rewrite.Plan) bool {
 	for _, place := range p.Places() {
 		in := &p.Inserts[place.Insert]
 		k := &in.Target.Keys[place.Key]
-		if in.Query == nil && !in.Selects() && (k.Fill&(rewrite.FillNull|rewrite.FillZero) != 0 || k.Follow) {
+		if in.Query == nil && !in.Selects() && !p.InCase(place) && (k.Fill&(rewrite.FillNull|rewrite.FillZero) != 0 || k.Follow) {
 			return true
 		}
 	}

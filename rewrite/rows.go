@@ -99,8 +99,7 @@ func (p *parser) valuesRows(in *insertState) Reason {
 		return reason
 	}
 	if !slices.ContainsFunc(in.calls, p.callsSet) {
-		p.scalars(in.calls, len(before.edits))
-		return ""
+		return p.scalars(in, in.calls, len(before.edits))
 	}
 	for _, s := range p.slots[len(before.slots):] {
 		if in.listed.of(int(s.key)) >= 0 && in.columns > 0 {
@@ -264,7 +263,7 @@ func (p *parser) row(in *insertState, missing []int) (n int, reason Reason) {
 	if n == 0 && p.isPunct(')') && !p.d.Grammar.EmptyLists {
 		return 0, p.grammar()
 	}
-	star := false
+	unknown := false // how many values there are
 	for !closed && (!p.isPunct(')') || n > 0) {
 		v := value{start: p.tok.start, before: p.params.count, tokens: 1, first: p.tok}
 		if p.single() {
@@ -274,21 +273,27 @@ func (p *parser) row(in *insertState, missing []int) (n int, reason Reason) {
 			if v, reason = p.value(nil); reason != "" {
 				return 0, reason
 			}
-			star = star || v.star
 			if in.Rows == 0 && p.d.Grammar.ValueSets {
 				in.calls = append(in.calls, span{v.start, v.end})
 			}
 		}
 		v.end = p.prev
-		if in.scopes != nil {
-			in.scopes.take(p, n, v)
+		last := n
+		if v.star {
+			known := false
+			last, known = p.lastField(in, n)
+			unknown = unknown || !known
 		}
-		for i := range in.Target.Keys {
-			if in.judged && in.listed.of(i) == n {
-				p.judge(in, i, in.Rows, v)
+		for ; n <= last; n++ {
+			if in.scopes != nil {
+				in.scopes.take(p, n, v)
+			}
+			for i := range in.Target.Keys {
+				if in.judged && in.listed.of(i) == n {
+					p.judge(in, i, in.Rows, v)
+				}
 			}
 		}
-		n++
 		if !p.acceptPunct(',') {
 			break
 		}
@@ -304,7 +309,7 @@ func (p *parser) row(in *insertState, missing []int) (n int, reason Reason) {
 		p.slot(p.prev, p.prev, comma, slot{key: int32(k), row: int32(in.Rows)})
 	}
 	p.advance()
-	if star {
+	if unknown {
 		n = -1
 	}
 	return n, p.scoped(in, slots)

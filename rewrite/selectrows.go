@@ -69,8 +69,9 @@ func (p *parser) selectRows(in *insertState, columns []string, missing []int) bo
 		}
 	}
 	p.params.count = count
-	if p.d.Grammar.ValueSets {
-		p.scalars(s.values, n)
+	if p.d.Grammar.ValueSets && p.scalars(in, s.values, n) != "" {
+		*p = start
+		return false
 	}
 	for k := range in.Target.Keys {
 		if in.listed.of(k) >= 0 {

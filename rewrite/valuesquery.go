@@ -146,18 +146,20 @@ func (p *parser) isBare(v value, t token) bool {
 
 // scalars queues what keeps the values of the only row of VALUES, whose edits begin
 // with the n-th, from being sets.
-func (p *parser) scalars(values []span, n int) {
+func (p *parser) scalars(in *insertState, values []span, n int) Reason {
 	var guards []edit
+	var records []span
 	for _, v := range values {
-		guards = p.scalar(guards, v, 0)
+		p.scalar(&guards, &records, v, 0)
 	}
-	if guards == nil {
-		return
+	if reason := p.guardRecords(in, records, n); reason != "" || guards == nil {
+		return reason
 	}
 	p.guarded = true
 	// A guard stands in front of the key that goes to the same place.
 	p.edits = append(p.edits[:n], append(guards, p.edits[n:]...)...)
 	p.sortEdits(n)
+	return ""
 }
 
 // sortEdits brings the edits from the n-th on in the order of the text.
@@ -165,27 +167,28 @@ func (p *parser) sortEdits(n int) {
 	slices.SortStableFunc(p.edits[n:], func(a, b edit) int { return a.start - b.start })
 }
 
-// scalar appends the edits that keep a value from being a set. A literal stays as it
-// is, since it takes the type of the column. A row without a type stays as it is
-// too; its values are guarded one by one.
-func (p *parser) scalar(guards []edit, v span, depth int) []edit {
+// scalar appends the edits that keep a value from being a set, or the record whose fields
+// it stands for. A literal stays as it is, since it takes the type of the column. A row
+// without a type stays as it is too; its values are guarded one by one.
+func (p *parser) scalar(guards *[]edit, records *[]span, v span, depth int) {
 	if p.isOne(v) {
-		return guards
+		return
 	}
 	if inner, ok := p.inBrackets(v); ok && depth < maxBrackets {
 		for _, v := range inner {
-			guards = p.scalar(guards, v, depth+1)
+			p.scalar(guards, records, v, depth+1)
 		}
-		return guards
+		return
 	}
-	before, after := "COALESCE(", ")"
-	if fields, ok := p.allFields(v); ok {
-		// COALESCE(value).* is no SQL without brackets around.
-		before, v = "(COALESCE", fields
-	} else if !p.mayBeSet(v) {
-		return guards
+	record, isRecord := p.allFields(v)
+	switch {
+	case isRecord:
+		if !p.isOne(record) && p.mayBeSet(record) {
+			*records = append(*records, record)
+		}
+	case p.mayBeSet(v):
+		*guards = append(*guards, edit{v.start, v.start, "COALESCE(", -1}, edit{v.end, v.end, ")", -1})
 	}
-	return append(guards, edit{v.start, v.start, before, -1}, edit{v.end, v.end, after, -1})
 }
 
 // isOne reports whether a value is no set by the engine's own rules: a query in
@@ -245,7 +248,7 @@ func (p *parser) inBrackets(v span) ([]span, bool) {
 	return values, q.acceptPunct(')') && q.tok.kind == tokEnd
 }
 
-// allFields returns what stands in brackets in front of .*, brackets included.
+// allFields returns the record in brackets in front of .*, with the brackets.
 func (p *parser) allFields(v span) (span, bool) {
 	q := &parser{scanner: scanner{d: p.d, q: p.q[:v.end], pos: v.start}}
 	q.read()

@@ -3,9 +3,12 @@ package statements_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
@@ -40,6 +43,25 @@ var valueSets = []selectCell{
 	{name: "several rows", query: "INSERT INTO t (a, b) VALUES (1 + 1, upper('x')), (abs(-3), 'y')"},
 	{name: "text in two pieces", query: "INSERT INTO t (b, d) VALUES ('x'\n'y', U&'2020!002d01-01' UESCAPE '!')"},
 	{name: "fields", query: "INSERT INTO t (a, b) VALUES ((ROW(3, 'z')::pair).*)"},
+	{name: "fields without a type", query: "INSERT INTO t (a, b) VALUES ((ROW(3, 'z')).*)"},
+	{name: "fields of OUT parameters", query: "INSERT INTO t (a, b) VALUES ((outs()).*)"},
+	{name: "fields in brackets", query: "INSERT INTO t (a, b) VALUES (((outs()).*))"},
+	{name: "fields by an argument", query: "INSERT INTO t (a, b) VALUES ((outs(?::int)).*)", args: []any{3}},
+	{name: "fields by a call", query: "INSERT INTO t (a, b) VALUES ((public.outs(length(lower(?)))).*)", args: []any{"abc"}},
+	{name: "fields of an operator", query: "INSERT INTO t (a, b) VALUES ((? <#># 2).*)", args: []any{1}},
+	{name: "fields beside others", query: "INSERT INTO t (d, a, b, f) VALUES ('2020-01-02', (outs()).*, ?)", args: []any{"true"}},
+	{name: "fields twice", query: "INSERT INTO t (a, b, d, f) VALUES ((outs(1)).*, (ROW('2020-01-02'::date, true)).*)"},
+	{name: "fields of a query", query: "INSERT INTO t (a, b) VALUES ((SELECT r FROM pairs r WHERE x = ?).*)", args: []any{5}},
+	{name: "fields of a query's value", query: "INSERT INTO t (a, b) VALUES ((SELECT ROW(1, 'x')::pair).*)"},
+	{name: "fields of a condition", query: "INSERT INTO t (a, b) VALUES ((CASE WHEN ? > 1 THEN ROW(1, 'x')::pair END).*)", args: []any{2}},
+	{name: "fields of an element", query: "INSERT INTO t (a, b) VALUES (((ARRAY[ROW(1, 'x')::pair])[1]).*)"},
+	{name: "fields of an argument", query: "INSERT INTO t (a, b) VALUES ((?::pair).*)", args: []any{"(4,q)"}},
+	{name: "fields behind the key", query: "INSERT INTO t (id, a, b) VALUES (DEFAULT, (outs()).*)"},
+	{name: "fields before the key", query: "INSERT INTO t (a, b, id) VALUES ((outs()).*, NULL)"},
+	{name: "fields around the key", query: "INSERT INTO t (d, f, id, a, b) VALUES ((ROW(DATE '2020-01-02', false)).*, NULL, upper('1')::int, ?)", args: []any{"x"}},
+	{name: "fields in several rows", query: "INSERT INTO t (id, a, b) VALUES (DEFAULT, (outs()).*), (NULL, 1, lower('X'))"},
+	{name: "fields in a row", query: "INSERT INTO t (b) VALUES (ROW((outs()).*)::text)"},
+	{name: "fields of the engine's set", query: "INSERT INTO t (b, f) VALUES ((jsonb_each_text('{\"p\": 1, \"q\": 2}')).*)"},
 }
 
 // TestValueSets: the only row of VALUES is stored as the rows that the plain driver
@@ -49,12 +71,76 @@ func TestValueSets(t *testing.T) {
 	source := policy.Source{Kind: policy.KindSequence, EnsureSchema: true}
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PgxMode("exec"), harness.PgxSimple, harness.PQDefault, harness.PQBinary}, func(t *testing.T, s *harness.Scratch) {
 		createSelectTables(t, s)
-		harness.Exec(t, s.Raw, "CREATE TYPE pair AS (x int, y text)")
-		harness.Exec(t, s.Raw, "CREATE SEQUENCE numbers")
+		for _, query := range []string{
+			"CREATE TYPE pair AS (x int, y text)",
+			"CREATE SEQUENCE numbers",
+			"CREATE TABLE pairs OF pair",
+			"INSERT INTO pairs VALUES (5, 'p')",
+			"CREATE FUNCTION outs(OUT x int, OUT y text) LANGUAGE sql AS $$SELECT 1, 'x'$$",
+			"CREATE FUNCTION outs(n int, OUT x int, OUT y text) LANGUAGE sql AS $$SELECT n, 'x' || n$$",
+			// One of the name returns a set, and is not meant.
+			"CREATE FUNCTION outs(n text, OUT x int, OUT y text) RETURNS SETOF record LANGUAGE sql AS $$SELECT 1, n UNION ALL SELECT 2, n$$",
+			"CREATE FUNCTION outs(l int, r int, OUT x int, OUT y text) LANGUAGE sql AS $$SELECT l, 'y' || r$$",
+			"CREATE OPERATOR <#># (leftarg = int, rightarg = int, function = outs)",
+		} {
+			harness.Exec(t, s.Raw, query)
+		}
 		db, _ := s.Open(t, harness.FillID("t", policy.Table{InPlace: &source}))
 		for _, c := range valueSets {
 			for _, form := range []string{"direct", "prepared", "transaction"} {
 				t.Run(c.name+"/"+form, func(t *testing.T) { trySelect(t, s, db, c, form) })
+			}
+		}
+	})
+}
+
+// TestRecordKeys: beside a record the key is stored as it is recorded, whatever column takes it.
+func TestRecordKeys(t *testing.T) {
+	t.Parallel()
+	sequence := policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Start: 1}
+	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PgxMode("exec"), harness.PgxSimple, harness.PQDefault, harness.PQBinary}, func(t *testing.T, s *harness.Scratch) {
+		harness.Exec(t, s.Raw, "CREATE FUNCTION outs(OUT x int, OUT y text) LANGUAGE sql AS $$SELECT 1, 'x'$$")
+		for i, c := range []struct {
+			column string
+			rule   policy.Table
+		}{
+			{"uuid", policy.Table{Source: policy.KindUUIDv7}},
+			{"text", policy.Table{Source: policy.KindUUIDv7}},
+			{"varchar(36)", policy.Table{Source: policy.KindUUIDv7}},
+			{"char(36)", policy.Table{Source: policy.KindUUIDv4}},
+			{"bytea", policy.Table{Source: policy.KindUUIDv7, Layout: dialect.SequentialAsBinary}},
+			{"varchar(26)", policy.Table{Source: policy.KindULID}},
+			{"int", policy.Table{InPlace: &sequence, MaxBits: 31}},
+			{"numeric(19)", policy.Table{InPlace: &sequence}},
+			{"varchar(19)", policy.Table{InPlace: &sequence, Layout: dialect.SequentialAsString}},
+		} {
+			table := fmt.Sprintf("t%d", i)
+			harness.Exec(t, s.Raw, "CREATE TABLE "+table+" (id "+c.column+" PRIMARY KEY, a int, b text)")
+			c.rule.Column = "id"
+			db, _ := s.Open(t, &policy.Config{Tables: map[string]policy.Table{table: c.rule}})
+			for _, form := range []string{"direct", "prepared"} {
+				for _, values := range []string{"(a, b) VALUES ((outs()).*)", "(a, b, id) VALUES ((outs()).*, NULL)", "(b, a) VALUES (?, (ROW(2)).*)"} {
+					var args []any
+					if strings.Contains(values, "?") {
+						args = []any{"y"}
+					}
+					ctx, rec := keyfill.Record(context.Background())
+					if _, err := harness.SendOnce(ctx, db, form, s.Placeholders("INSERT INTO "+table+" "+values), args); err != nil {
+						t.Errorf("%s, %s, %s: %v", c.column, form, values, err)
+						continue
+					}
+					want := rec.Keys(table)
+					if len(want) != 1 {
+						t.Fatalf("%s: recorded %v", c.column, want)
+					}
+					key := fmt.Sprint(want[0].Key)
+					if c.column == "bytea" {
+						key = `\x` + strings.ReplaceAll(key, "-", "")
+					}
+					if n := harness.Count(t, s.Raw, "SELECT COUNT(*) FROM "+table+" WHERE id::text = '"+key+"'"); n != 1 {
+						t.Errorf("%s, %s, %s: %d rows have the recorded key %s", c.column, form, values, n, key)
+					}
+				}
 			}
 		}
 	})
@@ -79,6 +165,12 @@ var ownSets = []string{
 	"INSERT INTO t (id, a) VALUES (NULL, two())",
 	"INSERT INTO t (id, a) VALUES (DEFAULT, generate_series(1, 2))",
 	"INSERT INTO t (b, a) VALUES (DEFAULT, generate_series(1, 2))",
+	"INSERT INTO t (a, b) VALUES ((rows()).*)",
+	"INSERT INTO t (a, b) VALUES ((outs(two())).*)",
+	"INSERT INTO t (a, b) VALUES ((outs(1)).*)",
+	"INSERT INTO t (a, b) VALUES ((ROW(two(), 'x')).*)",
+	"INSERT INTO t (id, a, b) VALUES (DEFAULT, (rows()).*)",
+	"INSERT INTO t (a, b) VALUES ((1 <*> 2).*)",
 }
 
 // TestValueSetsRefused: a row that is stored as several is an error where keys could
@@ -97,6 +189,11 @@ func TestValueSetsRefused(t *testing.T) {
 			"CREATE FUNCTION lower(int) RETURNS SETOF text LANGUAGE sql AS $$SELECT 'utc' UNION ALL SELECT 'utc'$$",
 			"CREATE FUNCTION two_of(int, int) RETURNS SETOF int LANGUAGE sql AS 'SELECT $1 UNION ALL SELECT $2'",
 			"CREATE OPERATOR <<<< (leftarg = int, rightarg = int, function = two_of)",
+			"CREATE FUNCTION rows(OUT x int, OUT y text) RETURNS SETOF record LANGUAGE sql AS $$SELECT 1, 'a' UNION ALL SELECT 2, 'b'$$",
+			"CREATE FUNCTION outs(text, OUT x int, OUT y text) LANGUAGE sql AS $$SELECT 1, 'a'$$",
+			"CREATE FUNCTION outs(int) RETURNS TABLE (x int, y text) LANGUAGE sql AS $$SELECT 1, 'a' UNION ALL SELECT 2, 'b'$$",
+			"CREATE FUNCTION rows_of(int, int) RETURNS SETOF pair LANGUAGE sql AS $$SELECT 1, 'a' UNION ALL SELECT 2, 'b'$$",
+			"CREATE OPERATOR <*> (leftarg = int, rightarg = int, function = rows_of)",
 		} {
 			harness.Exec(t, s.Raw, query)
 		}
