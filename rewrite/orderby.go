@@ -103,11 +103,11 @@ func (p *parser) selectWords() {
 
 // outputOf returns what an item of a select list gives.
 func (p *parser) outputOf(at span, tokens []token) output {
-	out := output{text: p.q[at.start:at.end]}
 	n := len(tokens)
 	if n == 0 {
-		return out
+		return output{} // no SQL: SELECT FROM t
 	}
+	out := output{text: p.q[at.start:at.end]}
 	last := tokens[n-1]
 	named := last.kind == tokWord || last.kind == tokQuoted
 	switch {

@@ -82,6 +82,29 @@ func withUnknownWord(d *dialect.Dialect, in string) (texts []string) {
 	return texts
 }
 
+// TestMisplacedWord: a word or a bracket where none belongs is the engine's to refuse. Compile
+// reads each such text to its end, and gives it back whole where it does not fill it.
+func TestMisplacedWord(t *testing.T) {
+	for _, a := range archives(t) {
+		for _, c := range a.cases {
+			for _, d := range c.dialects {
+				lookup := a.lookup(t, d)
+				for _, tok := range rewrite.Tokens(d, c.in) {
+					if tok.Kind == rewrite.KindSpace {
+						continue
+					}
+					for _, word := range []string{"order", "from", "union select", "(", ")", "case"} {
+						text := c.in[:tok.Start] + " " + word + " " + c.in[tok.Start:]
+						if p := rewrite.Compile(d, lookup, text); p.Action == rewrite.Pass && p.BoundText(false) != text {
+							t.Errorf("%s %s, %s: %q is passed as %q", filepath.Base(a.path), c.name, d.Name, text, p.BoundText(false))
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestNamesNoTable: INSERT in a statement about rights, policies or triggers is passed, also
 // if the policy file has a table of each name.
 func TestNamesNoTable(t *testing.T) {
