@@ -144,7 +144,7 @@ func (p *parser) selectItem(s *queryFacts) selectItem {
 	tokens := first[:0]
 	var last, before token
 	depth := s.brackets
-	for !p.endsList(s, depth-s.brackets) && !(depth == s.brackets && p.isPunct(',')) {
+	for !p.endsList(s, depth-s.brackets) && !(depth == s.brackets && (p.isPunct(',') || p.isDistinct(last, before))) {
 		before, last = last, p.tok
 		if len(tokens) < maxItem {
 			tokens = append(tokens, p.tok)
@@ -158,9 +158,20 @@ func (p *parser) selectItem(s *queryFacts) selectItem {
 	return selectItem{value: p.alone(tokens)}
 }
 
+// isDistinct reports whether FROM stands here behind an alias: SELECT a DISTINCT FROM t. It
+// goes on with an operator in a IS DISTINCT FROM b.
+func (p *parser) isDistinct(last, before token) bool {
+	return p.isWord("from") && last.kind == tokWord && equalWord(p.text(last), "distinct") &&
+		!(before.kind == tokWord && equalAny(p.text(before), "is", "not"))
+}
+
 // maxItem is how many tokens an item may have that is a value alone: in
 // brackets, and with an alias.
 const maxItem = 16
+
+// postfixWords are operators behind their operand. All other words there are an alias, where
+// the engine takes one without AS.
+var postfixWords = []string{"isnull", "notnull"}
 
 // alone returns the value of an item that is nothing else, in brackets or not,
 // with an alias or without; a token of kind tokEnd for any other.
@@ -180,8 +191,12 @@ func (p *parser) alone(tokens []token) token {
 		}
 	}
 	rest = rest[n:]
-	if len(rest) > 0 && rest[0].kind == tokWord && equalWord(p.text(rest[0]), "as") {
+	switch {
+	case len(rest) == 0 || rest[0].kind != tokWord:
+	case equalWord(p.text(rest[0]), "as"):
 		rest = rest[1:]
+	case equalAny(p.text(rest[0]), postfixWords...):
+		return none
 	}
 	if len(rest) > 1 || len(rest) == 1 && rest[0].kind != tokWord && rest[0].kind != tokQuoted {
 		return none

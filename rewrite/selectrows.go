@@ -342,10 +342,17 @@ var scalarFunctions = newWordSet(`
 func (p *parser) unnamed(item span) (span, bool) {
 	q := p.within(item)
 	var third, before, last token // from the end
-	n := 0
+	n, cases := 0, 0
 	for q.read(); q.tok.kind != tokEnd; q.advance() {
 		third, before, last = before, last, q.tok
 		n++
+		switch {
+		case before.kind == tokPunct && p.text(before) == ".":
+		case q.isWord("case"):
+			cases++
+		case q.isWord("end"):
+			cases--
+		}
 	}
 	isName := last.kind == tokWord || last.kind == tokQuoted
 	switch {
@@ -355,6 +362,15 @@ func (p *parser) unnamed(item span) (span, bool) {
 		return item, true
 	case before.kind == tokPunct && strings.IndexByte(")]}", p.q[before.start]) < 0:
 		return item, true // x::date, a + b
+	case last.kind == tokQuoted:
+		return item, false
+	case equalWord(p.text(last), "end"):
+		return item, cases == 0
+	case equalAny(p.text(last), "null", "true", "false", "unknown"):
+		return item, before.kind == tokWord && operandWords.has(p.text(before))
 	}
-	return item, last.kind == tokWord && equalAny(p.text(last), "end", "null", "true", "false", "unknown")
+	return item, equalAny(p.text(last), postfixWords...)
 }
+
+// operandWords are words behind which an operand stands, not an alias.
+var operandWords = newWordSet("is not and or from like ilike to between symmetric escape when then else")
