@@ -45,14 +45,14 @@ func (p *parser) valuesQuery(in *insertState, word span) Reason {
 	var constructors []int
 	for {
 		v, reason := p.value(nil)
-		switch t, alone := p.core(v); {
+		switch t, only := p.only(v); {
 		case reason != "":
 			return reason
 		case v.star:
 			s.stars++
-		case alone && t.kind == tokWord && equalWord(p.text(t), "default"):
+		case only && t.kind == tokWord && equalWord(p.text(t), "default"):
 			return ErrSet
-		case alone && p.lifts(t) && p.isBare(v, t):
+		case only && p.lifts(t):
 			s.lifts = append(s.lifts, lift{span{t.start, t.end}, s.items, t.kind == tokParam})
 		case s.stars == 0 && p.isRowConstructor(span{v.start, v.end}):
 			constructors = append(constructors, s.items)
@@ -133,15 +133,17 @@ func (p *parser) columnsAt(in *insertState, implied []string, places []int) (col
 	return columns
 }
 
-// isBare reports whether a value is a token and nothing else but brackets.
-func (p *parser) isBare(v value, t token) bool {
-	q := &parser{scanner: scanner{d: p.d, q: p.q[:v.end], pos: v.start}}
-	for q.read(); q.tok.kind != tokEnd; q.read() {
-		if q.tok != t && !q.isPunct('(') && !q.isPunct(')') {
-			return false
-		}
+// only returns the token that a value is with nothing else but brackets and collations.
+func (p *parser) only(v value) (token, bool) {
+	q := p.within(span{v.start, v.end})
+	q.read()
+	for q.acceptPunct('(') {
 	}
-	return true
+	t := q.tok
+	q.advance()
+	for q.collations(); q.acceptPunct(')'); q.collations() {
+	}
+	return t, q.tok.kind == tokEnd
 }
 
 // scalars queues what keeps the values of the only row of VALUES, whose edits begin
@@ -206,7 +208,16 @@ func (p *parser) isOne(v span) bool {
 		return q.balanced('(', ')') && q.tok.kind == tokEnd
 	}
 	t, ok := q.coreToken()
+	q.collations()
 	return ok && t.kind == tokParam && q.tok.kind == tokEnd && !p.hasInfix(span{t.end, v.end})
+}
+
+// collations moves past COLLATE and its name behind a value, whose type they leave to the
+// column: a placeholder is a number there if the column is one.
+func (p *parser) collations() {
+	for p.accept("collate") {
+		p.tableName()
+	}
 }
 
 // hasInfix reports whether a word in a span behind a value begins an operator or its
@@ -214,7 +225,7 @@ func (p *parser) isOne(v span) bool {
 func (p *parser) hasInfix(v span) bool {
 	q := &parser{scanner: scanner{d: p.d, q: p.q[:v.end], pos: v.start}}
 	for q.read(); q.tok.kind != tokEnd; q.read() {
-		if q.isAny("at", "collate", "like", "ilike", "similar", "is", "isnull", "notnull", "in", "between", "not",
+		if q.isAny("at", "like", "ilike", "similar", "is", "isnull", "notnull", "in", "between", "not",
 			"overlaps", "and", "or", "operator") {
 			return true
 		}
@@ -269,6 +280,9 @@ func (p *parser) mayBeSet(v span) bool {
 	q := &parser{scanner: scanner{d: p.d, q: p.q[:v.end], pos: v.start}}
 	q.read()
 	for before := byte(0); q.tok.kind != tokEnd; q.read() {
+		if q.collations(); q.tok.kind == tokEnd {
+			return false
+		}
 		at := before
 		before = q.q[q.tok.start]
 		switch q.tok.kind {
