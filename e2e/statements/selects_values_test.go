@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/keyfill/keyfill"
@@ -218,26 +219,46 @@ func TestSelectValuesOfViews(t *testing.T) {
 	})
 }
 
-// TestSelectUnionStrict: MariaDB is strict where it numbers the rows of a UNION, and not
+// TestSelectStrict: MariaDB is strict where it numbers rows in a temporary table, and not
 // where it stores them as they come.
-func TestSelectUnionStrict(t *testing.T) {
+func TestSelectStrict(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, harness.MySQLEngines, func(t *testing.T, s *harness.Scratch) {
 		harness.Must(t, s.Raw, "CREATE TABLE t (id BIGINT PRIMARY KEY, v INT)", "CREATE TABLE u (id BIGINT AUTO_INCREMENT PRIMARY KEY, v INT)",
-			"CREATE TABLE h (a INT)", "INSERT INTO h VALUES (1)", "CREATE TABLE plain (v INT)")
-		const query = " (v) SELECT a % (a - 1) FROM h UNION SELECT 5 FROM h"
+			"CREATE TABLE h (a INT, b VARCHAR(9))", "INSERT INTO h VALUES (1, 'x')", "CREATE TABLE plain (v INT)")
 		source := &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Exclusive: true}
 		db, _ := s.Open(t, &policy.Config{Tables: map[string]policy.Table{"t": {Column: "id", InPlace: source}, "u": {Column: "id", InPlace: source}}})
-		harness.Exec(t, s.Raw, "INSERT INTO plain"+query)
-		harness.Exec(t, db, "INSERT INTO u"+query)
-		got, want := harness.RowsOf(t, s.Raw, "SELECT v FROM u ORDER BY v"), harness.RowsOf(t, s.Raw, "SELECT v FROM plain ORDER BY v")
-		if !slices.Equal(got, want) || len(want) != 2 {
-			t.Errorf("stored %q, want %q", got, want)
+		for _, query := range []string{
+			" (v) SELECT a % (a - 1) FROM h UNION SELECT 5 FROM h", // a division by 0
+			" (v) SELECT b = 1 FROM h",                             // a text that is no number
+			" (v) SELECT NOT b FROM h",
+		} {
+			harness.Must(t, s.Raw, "DELETE FROM plain", "DELETE FROM u", "INSERT INTO plain"+query)
+			harness.Exec(t, db, "INSERT INTO u"+query)
+			got, want := harness.RowsOf(t, s.Raw, "SELECT v FROM u ORDER BY v"), harness.RowsOf(t, s.Raw, "SELECT v FROM plain ORDER BY v")
+			if !slices.Equal(got, want) || len(want) == 0 {
+				t.Errorf("%s: stored %q, want %q", query, got, want)
+			}
+			var refusal *keyfill.Error
+			if _, err := db.Exec("INSERT INTO t" + query); err == nil || errors.As(err, &refusal) {
+				t.Errorf("%s: %v, want the engine's error", query, err)
+			}
 		}
-		var refusal *keyfill.Error
-		if _, err := db.Exec("INSERT INTO t" + query); err == nil || errors.As(err, &refusal) {
-			t.Errorf("a division by 0: %v, want the engine's error", err)
+	})
+}
+
+// TestSelectCollation: SQLite looks for a collation where a query is read in another one.
+func TestSelectCollation(t *testing.T) {
+	t.Parallel()
+	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MattnFile}, func(t *testing.T, s *harness.Scratch) {
+		harness.Must(t, s.Raw, "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT)", "CREATE TABLE h (a TEXT)", "INSERT INTO h VALUES ('x')")
+		db, _ := s.Open(t, harness.FillID("t", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true}}))
+		const query = "INSERT INTO t (a) SELECT a COLLATE nowhere FROM h"
+		harness.Exec(t, s.Raw, query)
+		if _, err := db.Exec(query); err == nil || !strings.Contains(err.Error(), "no such collation sequence") {
+			t.Errorf("%s: %v", query, err)
 		}
+		harness.Exec(t, db, "INSERT INTO t (a) SELECT a COLLATE nocase FROM h")
 	})
 }
 
