@@ -1,0 +1,203 @@
+package statements_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/e2e/internal/harness"
+	"github.com/keyfill/keyfill/internal/testturn"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// expressionWords are put into the golden cases: words that no engine knows, that one knows
+// and others do not, and that are operators, types or clauses of an expression, some with
+// what they need behind them.
+var expressionWords = []string{
+	"kfnew", "kf.kfnew", "kfnew()", "kfnew (1)", `"kfnew"`,
+	"COLLATE", `COLLATE "C"`, "COLLATE NOCASE", "COLLATE utf8mb4_bin", "IS", "IS NULL", "IS NOT", "ISNULL", "NOTNULL", "NOT NULL", "NOT",
+	"AT", "AT TIME ZONE 'UTC'", "AT LOCAL", "ESCAPE", "ESCAPE '!'", "UESCAPE", "LIKE", "LIKE 'x'", "ILIKE", "GLOB", "MATCH", "REGEXP", "RLIKE", "SIMILAR TO",
+	"OVERLAPS", "BETWEEN", "BETWEEN 1 AND", "IN", "IN (1)", "AND", "OR", "XOR", "DIV", "MOD", "SOUNDS", "SOUNDS LIKE", "MEMBER OF",
+	"ARRAY", "ROW", "INTERVAL", "BINARY", "DISTINCT", "ALL", "ANY", "SOME", "UNIQUE", "EXISTS", "PRIOR", "SYMMETRIC", "VARIADIC", "LATERAL", "ONLY",
+	"CASE", "END", "WHEN", "THEN", "ELSE", "CAST", "DEFAULT", "NULL", "TRUE", "VALUE", "VALUES", "SELECT", "TABLE",
+	"OVER ()", "FILTER", "WITHIN", "RESPECT NULLS", "ASC", "DESC", "AS", "AS kfnew", "UNION ALL SELECT", "WHERE", "LIMIT",
+	"DATE", "TIME", "TIMESTAMP", "TEXT", "CHAR", "UUID", "NATIONAL", "PRECISION", "X", "N", "E", "U&", "_utf8mb4",
+	"SQL_NO_CACHE", "STRAIGHT_JOIN", "HIGH_PRIORITY", "IGNORE", "TOP", "CURRENT_USER", "NEXT VALUE FOR", "OPERATOR(pg_catalog.+)",
+}
+
+// TestGoldenWords: a text with a word more that the engine takes, and that keyfill fills,
+// stores what it stores with the keys by hand. What such a word means inside an expression
+// is the engine's business: keyfill knows only some of them.
+func TestGoldenWords(t *testing.T) {
+	t.Parallel()
+	words := testturn.Some(t, expressionWords, len(expressionWords))
+	for _, e := range harness.ByTurns(t, harness.Without18(goldenEngines)) {
+		t.Run(e.Name, func(t *testing.T) {
+			t.Parallel()
+			var cases []goldenCase
+			for _, c := range goldenCases(t) {
+				if c.notHere() == "" && notExecutable[c.name] == "" && notFilled[c.name] == "" && !c.several() {
+					cases = append(cases, c)
+				}
+			}
+			j, _ := newJudges(t, e, cases)
+			defer j.close()
+			w := worded{judge: j, all: j.tables}
+			for _, c := range testturn.Some(t, cases, 2) {
+				if takes(j.filled, c) {
+					w.insert(t, c, words)
+				}
+			}
+			if w.compared == 0 && !testturn.Enabled(t) {
+				t.Error("no text was compared")
+			}
+			t.Logf("%q: %d texts filled, of which the engine takes %d; %d compared", words, w.texts, w.taken, w.compared)
+		})
+	}
+}
+
+// worded is golden cases with words put into them.
+type worded struct {
+	*judge
+	all                    []goldenTable
+	texts, taken, compared int
+}
+
+// insert puts words into all places of a case.
+func (w *worded) insert(t *testing.T, c goldenCase, words []string) {
+	t.Helper()
+	w.open(t, c)
+	w.look(c)
+	lookup := goldenLookup(w.hand.Dialect, w.targets)
+	var kinds []argKind
+	for _, word := range words {
+		for _, at := range wordPlaces(c.in) {
+			changed := c
+			changed.in = c.in[:at] + " " + word + " " + c.in[at:]
+			p := rewrite.Compile(w.hand.Dialect, lookup, changed.in)
+			if p.Action != rewrite.Fill && !p.AtExecution {
+				continue
+			}
+			w.texts++
+			if prepare(w.hand.Raw, changed.in) != nil {
+				continue
+			}
+			if kinds == nil {
+				var err error
+				if kinds, _, err = w.choose(c); err != nil {
+					t.Errorf("%s: %v", c.name, err)
+					return
+				}
+			}
+			args := argsOf(kinds, c.names())
+			want, err := w.byHand(changed, args)
+			if err != nil {
+				continue
+			}
+			w.taken++
+			w.vacuum(t)
+			got, err := w.fill(changed, args, goldenWay{"direct", w.off, false})
+			if err != nil && w.known(p, err) {
+				continue
+			}
+			w.compared++
+			got, want = got.unordered(), want.unordered()
+			got.returned, want.returned = nil, nil
+			w.report(t, changed, word, args, want, got, err)
+		}
+	}
+}
+
+// look has only the tables of a case looked at, without their keys: what becomes of a key
+// that the text brings by an expression is another test's.
+func (w *worded) look(c goldenCase) {
+	var tables []goldenTable
+	for _, table := range w.all {
+		name := table.name[strings.LastIndexByte(table.name, '.')+1:]
+		if !strings.Contains(strings.ToLower(c.in), strings.ToLower(name)) {
+			continue
+		}
+		table.columns = slices.DeleteFunc(slices.Clone(table.columns), func(column string) bool {
+			return slices.ContainsFunc(w.targets, func(g goldenTarget) bool {
+				return g.table == table.name && slices.ContainsFunc(g.keys, func(k goldenKey) bool { return k.column == column })
+			})
+		})
+		tables = append(tables, table)
+	}
+	w.dumpHand, w.dumpFilled = dumpQuery(w.hand, tables), dumpQuery(w.filled, tables)
+}
+
+// vacuum removes the rows of transactions that were undone, which PostgreSQL reads again
+// and again.
+func (w *worded) vacuum(t *testing.T) {
+	t.Helper()
+	const each = 300 // texts
+	if w.hand.IsPostgres() && w.taken%each == 0 {
+		harness.Exec(t, w.hand.Raw, "VACUUM")
+		harness.Exec(t, w.filled.Raw, "VACUUM")
+	}
+}
+
+// known reports whether a text that is executed by hand may be an error with keyfill: one
+// of its own, or one that docs/deviations.md names.
+func (w *worded) known(p *rewrite.Plan, err error) bool {
+	var own *keyfill.Error
+	if errors.As(err, &own) {
+		return true
+	}
+	var (
+		my *mysql.MySQLError
+		pg *pgconn.PgError
+
+		numbered   = slices.ContainsFunc(p.Inserts, func(in rewrite.Insert) bool { return in.Query != nil })
+		null, keys = false, 0
+	)
+	for _, in := range p.Inserts {
+		keys += max(in.Rows, 1) * len(in.Target.Keys)
+	}
+	switch {
+	case errors.As(err, &my):
+		const badNull, truncated = 1048, 1292 // ER_BAD_NULL_ERROR, ER_TRUNCATED_WRONG_VALUE
+		if my.Number == truncated && numbered {
+			return true // a warning by hand, since nothing is numbered in a temporary table there
+		}
+		null = my.Number == badNull
+	case errors.As(err, &pg):
+		null = pg.Code == "23502" // not_null_violation
+	case strings.Contains(err.Error(), "no such collation sequence"):
+		return numbered
+	default:
+		null = strings.Contains(err.Error(), "NOT NULL constraint failed")
+	}
+	// An expression in the key's place that is NULL is filled by the triggers alone.
+	return null && len(p.Places()) < keys
+}
+
+// wordPlaces returns the places of a text between two of its words and marks.
+func wordPlaces(text string) (places []int) {
+	quote := byte(0)
+	for i := range len(text) {
+		c := text[i]
+		together := i > 0 && inWord(text[i-1]) && inWord(c) && !strings.HasPrefix(text[i:], "::")
+		if quote == 0 && i > 0 && text[i-1] != ' ' && !together {
+			places = append(places, i)
+		}
+		switch {
+		case quote == c:
+			quote = 0
+		case quote == 0 && strings.IndexByte("'\"`", c) >= 0:
+			quote = c
+		}
+	}
+	return append(places, len(text))
+}
+
+// inWord reports whether a byte may stand in a word, a number, a placeholder or a cast.
+func inWord(c byte) bool {
+	return c >= 0x80 || strings.IndexByte("_$?:@.", c) >= 0 || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
+}
