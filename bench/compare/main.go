@@ -21,7 +21,7 @@ func main() {
 	c := comparison{}
 	flag.StringVar(&c.base, "base", "", "the commit to compare with")
 	flag.IntVar(&c.rounds, "rounds", 7, "how often each program has its turn; six or more have an interval")
-	flag.StringVar(&c.only, "only", "", "a regular expression of groups: null, keys, compile, cache, blocked, size, engines, selects; empty takes all")
+	flag.StringVar(&c.only, "only", "", "a regular expression of groups: null, keys, compile, cache, blocked, size, engines, selects, proofs; empty takes all")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -37,10 +37,11 @@ type Engine struct {
 var (
 	mariadb    = testdb.New(testdb.MariaDB())
 	postgresql = testdb.New(testdb.PostgreSQL())
+	newest     = testdb.New(testdb.PostgreSQL18())
 )
 
 // Servers are the servers that TestMain hands to testdb.Main, which ends them.
-func Servers() []*testdb.Server { return []*testdb.Server{mariadb, postgresql} }
+func Servers() []*testdb.Server { return []*testdb.Server{mariadb, postgresql, newest} }
 
 // All returns the engines: MariaDB once with its driver's default, by which a
 // statement with arguments is prepared, and once with the arguments in the text.
@@ -69,6 +70,17 @@ func All() []Engine {
 			settled: "SELECT 'cache ' || cache_size || ' (pages, or less than 0: kB)' FROM pragma_cache_size",
 		},
 	}
+}
+
+// PostgreSQLs returns PostgreSQL, and PostgreSQL 18 where it is installed.
+func PostgreSQLs() []Engine {
+	first := All()[0]
+	later := first
+	later.Name, later.server = "PostgreSQL 18", newest
+	if !newest.Installed() {
+		return []Engine{first}
+	}
+	return []Engine{first, later}
 }
 
 func columns(d *dialect.Dialect) measure.Columns {

@@ -103,6 +103,17 @@ func TestFigures(t *testing.T) {
 			})
 		})
 	}
+	for i, e := range engines.PostgreSQLs() {
+		t.Run(e.Name+", proofs", func(t *testing.T) {
+			add(t, r, report, "proofs", func() ([]figures.Figure, error) {
+				connector, err := e.Connector(t)
+				if err != nil {
+					return nil, err
+				}
+				return figures.Proofs(t.Context(), r, e, connector, []float64{1000, 3000}[i])
+			})
+		})
+	}
 	if measures {
 		write(t, r, report)
 	}

@@ -161,15 +161,15 @@ func (r *provenNames) lookup(schema, name string) *rewrite.Target {
 	t := *found
 	t.Keys = slices.Clone(found.Keys)
 	for i := range t.Keys {
-		t.Keys[i].Proof = proofOf(r.dialect, schema, name, t.Keys[i].Type)
+		t.Keys[i].Proof = ProofOf(r.dialect, schema, name, t.Keys[i].Type)
 	}
 	r.targets[name] = &t
 	return &t
 }
 
-// proofOf returns the proof that a name means the table of the name in a schema, for keys
+// ProofOf returns the proof that a name means the table of the name in a schema, for keys
 // of a type.
-func proofOf(d *dialect.Dialect, schema, name, typ string) rewrite.Proof {
+func ProofOf(d *dialect.Dialect, schema, name, typ string) rewrite.Proof {
 	proof := d.Place.Proof
 	in := proofNames(d, schema, name)
 	shut := func(typ string) string {
