@@ -20,6 +20,8 @@ const (
 	KindComment = uint8(tokComment)
 	KindParam   = uint8(tokParam)
 	KindPunct   = uint8(tokPunct)
+	KindString  = uint8(tokString)
+	KindNumber  = uint8(tokNumber)
 	KindError   = uint8(tokError)
 )
 

@@ -84,9 +84,7 @@ func (p *parser) inserted() {
 	if p.accept("into") || p.d.Grammar.IntoOptional {
 		p.tableName()
 	}
-	if p.isPunct('(') {
-		p.brackets()
-	}
+	// What is in the bracket may be a query, or a subscript that calls something.
 }
 
 // rowWords are the words that a statement about rows begins with.

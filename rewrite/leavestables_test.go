@@ -41,6 +41,8 @@ func TestLeavesTables(t *testing.T) {
 		{"SELECT a INTO @u FROM t", my, true},
 		{"WITH a AS (SELECT 1 AS b) SELECT b FROM a", all, true},
 		{"WITH a AS (SELECT 1 AS b) SELECT b INTO u FROM a", pg, false},
+		{"INSERT INTO t (SELECT f(1) FROM s)", pg, false},
+		{"INSERT INTO t (tags[f(1)]) VALUES (1)", pg, false},
 		{"WITH a AS (INSERT INTO t VALUES (1) RETURNING b) SELECT b FROM a", pg, true},
 		{"VALUES (1)", pg + " " + lite, true},
 		{"EXPLAIN SELECT a FROM t", all, true},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/rewrite"
 )
 
 // Some settings of a session decide where a string ends, such as sql_mode's
@@ -54,9 +55,8 @@ func (k *knownSettings) ends() {
 // LeavesSettings reports whether a text leaves the settings of the session: a
 // single INSERT, REPLACE, UPDATE, DELETE or SELECT, which can change them only by
 // a function. A function of MySQL or MariaDB puts sql_mode back (8.4 manual, section
-// 15.1.17; seen on MariaDB 10.11). PostgreSQL's set_config does not, and a function or
-// trigger that calls it is not seen. After any other text the session is asked again,
-// which costs one question.
+// 15.1.17; seen on MariaDB 10.11). PostgreSQL's set_config does not, and a trigger that calls
+// it is not seen. After any other text the session is asked again, which costs one question.
 func LeavesSettings(d *dialect.Dialect, query string) bool {
 	word, rest := single(d, query)
 	switch {
@@ -65,7 +65,7 @@ func LeavesSettings(d *dialect.Dialect, query string) bool {
 	case d.Family == dialect.FamilyMySQL:
 		return isAny(word, "insert", "replace", "update", "delete", "select")
 	case isAny(word, "insert"):
-		return !strings.Contains(strings.ToLower(rest), "set_config")
+		return d.Family != dialect.FamilyPostgreSQL || rewrite.LeavesPlace(d, query)
 	}
 	return isAny(word, "update", "delete", "select") && !strings.Contains(rest, "(")
 }
