@@ -10,6 +10,7 @@ require (
 	github.com/jmoiron/sqlx v1.4.0
 	github.com/keyfill/keyfill v0.0.0
 	github.com/keyfill/keyfill/keyfillgorm v0.0.0
+	github.com/keyfill/keyfill/keyfillpgx v0.0.0
 	github.com/lib/pq v1.12.3
 	github.com/mattn/go-sqlite3 v1.14.53
 	github.com/microsoft/go-mssqldb v1.11.2
@@ -104,6 +105,8 @@ replace github.com/keyfill/keyfill/auto/sqlite => ../auto/sqlite
 replace github.com/keyfill/keyfill/auto/sqlserver => ../auto/sqlserver
 
 replace github.com/keyfill/keyfill/keyfillgorm => ../keyfillgorm
+
+replace github.com/keyfill/keyfill/keyfillpgx => ../keyfillpgx
 
 replace github.com/keyfill/keyfill/keyfillprom => ../keyfillprom
 

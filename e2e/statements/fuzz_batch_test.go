@@ -170,15 +170,3 @@ func (w *twin) inMemory(plain bool) *furnished {
 	c, _ := opener{w.sqlite}.OpenConnector(":memory:")
 	return &furnished{Connector: c, text: strings.Join(w.create("", plain), "; ")}
 }
-
-// report prints how often each outcome came, and fails where what was filled is too
-// little to have shown anything.
-func (w *twin) report(t testing.TB) {
-	if w.ran < 15 {
-		return // one input that is run again, or the process that only hands them out
-	}
-	t.Logf("%s: %d programs: %v", w.Name, w.ran, w.outcomes)
-	if sent := w.outcomes["same"]; sent < 10*w.outcomes["refused"] {
-		t.Errorf("%s: %d statements were compared and %d refused: too many", w.Name, sent, w.outcomes["refused"])
-	}
-}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -23,6 +23,7 @@ import (
 type longRun struct {
 	t        *testing.T
 	modes    []harness.Engine
+	newPairs newPairs
 	from     uint64
 	programs uint64    // 0: until the time is up
 	until    time.Time // zero: until the programs have run
@@ -36,8 +37,8 @@ type longRun struct {
 const maxFindings = 20
 
 // fuzzAtLength runs programs one after the other in this process.
-func fuzzAtLength(f *testing.F, modes []harness.Engine, length string) {
-	l := &longRun{modes: modes}
+func fuzzAtLength(f *testing.F, modes []harness.Engine, newPairs newPairs, length string) {
+	l := &longRun{modes: modes, newPairs: newPairs}
 	if err := l.parse(length, os.Getenv("KEYFILL_FUZZ_FROM")); err != nil {
 		f.Fatal(err)
 	}
@@ -78,34 +79,35 @@ func (l *longRun) run(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := make([][]*twin, workers)
-	for i := range all {
-		for _, e := range l.modes {
-			switch e.Server {
-			case harness.MariaDB:
-				e.Server = mariadb
-			case harness.PostgreSQL:
-				e.Server = postgresql
-			}
-			all[i] = append(all[i], newTwin(t, e))
+	modes := slices.Clone(l.modes)
+	for i := range modes {
+		switch modes[i].Server {
+		case harness.MariaDB:
+			modes[i].Server = mariadb
+		case harness.PostgreSQL:
+			modes[i].Server = postgresql
 		}
 	}
+	all := make([][]pair, workers)
+	for i := range all {
+		all[i] = l.newPairs(t, modes)
+	}
 	var done sync.WaitGroup
-	for _, twins := range all {
-		done.Go(func() { l.work(twins) })
+	for _, pairs := range all {
+		done.Go(func() { l.work(pairs) })
 	}
 	done.Wait()
 	l.progress()
 	for i, w := range all[0] {
 		for _, others := range all[1:] {
-			w.add(others[i])
+			w.seen().add(others[i].seen())
 		}
-		w.report(t)
+		w.seen().report(t)
 	}
 }
 
 // work runs batches until there are no more.
-func (l *longRun) work(twins []*twin) {
+func (l *longRun) work(pairs []pair) {
 	for {
 		first := (l.next.Add(1) - 1) * batchPrograms
 		last := first + batchPrograms
@@ -116,9 +118,9 @@ func (l *longRun) work(twins []*twin) {
 			return
 		}
 		first, last = first+l.from, last+l.from
-		w := twins[first/batchPrograms%uint64(len(twins))]
+		w := pairs[first/batchPrograms%uint64(len(pairs))]
 		if err := l.batch(w, first, last); err != nil {
-			l.t.Errorf("%s, programs %d to %d: %v", w.Name, first, last-1, err)
+			l.t.Errorf("%s, programs %d to %d: %v", w.seen().Name, first, last-1, err)
 			return
 		}
 	}
@@ -126,7 +128,7 @@ func (l *longRun) work(twins []*twin) {
 
 // batch runs programs on handles of their own. Those behind one that failed are run on
 // others.
-func (l *longRun) batch(w *twin, first, last uint64) error {
+func (l *longRun) batch(w pair, first, last uint64) error {
 	defer w.close()
 	isOpen := false
 	for i := first; i < last && l.findings.Load() < maxFindings; i++ {
@@ -138,7 +140,7 @@ func (l *longRun) batch(w *twin, first, last uint64) error {
 		}
 		number := fmt.Sprintf("%d (again, with those before it: KEYFILL_FUZZ=%dx KEYFILL_FUZZ_FROM=%d)", i, last-first, first)
 		isOpen = w.run(l.t, number, storedSeed(i)[1:])
-		if w.failed {
+		if w.seen().failed {
 			l.findings.Add(1)
 		}
 		if l.ran.Add(1)%2000 == 0 {
@@ -153,12 +155,4 @@ func (l *longRun) progress() {
 	took := time.Since(l.started)
 	l.t.Logf("%d programs in %v, %.0f a second, %d of them failed", l.ran.Load(), took.Round(time.Second),
 		float64(l.ran.Load())/took.Seconds(), l.findings.Load())
-}
-
-// add adds what another twin of the same mode has seen.
-func (w *twin) add(other *twin) {
-	w.ran += other.ran
-	for what, n := range maps.All(other.outcomes) {
-		w.outcomes[what] += n
-	}
 }

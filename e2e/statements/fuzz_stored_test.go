@@ -48,31 +48,41 @@ func storedSeeds(t testing.TB) uint64 { return testturn.Share[uint64](t, 90, 45)
 
 // fuzzStored fuzzes programs on modes of one engine, the first byte says on which.
 func fuzzStored(f *testing.F, modes []harness.Engine) {
+	fuzzPairs(f, modes, newTwins, storedSeeds(f))
+}
+
+// newTwins makes twins of some modes.
+func newTwins(t testing.TB, modes []harness.Engine) (pairs []pair) {
+	for _, e := range modes {
+		pairs = append(pairs, newTwin(t, e))
+	}
+	return pairs
+}
+
+// fuzzPairs fuzzes programs on pairs of databases, one for each mode.
+func fuzzPairs(f *testing.F, modes []harness.Engine, newPairs newPairs, seeds uint64) {
 	if text := os.Getenv("KEYFILL_FUZZ"); text != "" {
-		fuzzAtLength(f, modes, text)
+		fuzzAtLength(f, modes, newPairs, text)
 		return
 	}
-	for i := range storedSeeds(f) {
+	for i := range seeds {
 		f.Add(storedSeed(i))
 	}
-	var twins []*twin
-	for _, e := range modes {
-		twins = append(twins, newTwin(f, e))
-	}
+	pairs := newPairs(f, modes)
 	f.Fuzz(func(t *testing.T, input []byte) {
 		if len(input) == 0 {
 			return
 		}
 		// Its own handles: an input that failed must fail when it is run alone.
-		w := twins[int(input[0])%len(twins)]
+		w := pairs[int(input[0])%len(pairs)]
 		defer w.close()
 		if err := w.open(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		w.run(t, t.Name(), input[1:])
 	})
-	for _, w := range twins {
-		w.report(f)
+	for _, w := range pairs {
+		w.seen().report(f)
 	}
 }
 

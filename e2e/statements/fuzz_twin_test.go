@@ -15,7 +15,7 @@ import (
 // twin is one engine with two databases, a plain one and one behind keyfill. They
 // are kept from program to program; their rows are not.
 type twin struct {
-	harness.Engine
+	tally
 	plain, filled driver.Connector
 	sqlite        driver.Driver // nil for servers
 	names         [2]string     // of the plain and of the filled database
@@ -25,9 +25,6 @@ type twin struct {
 	cfg           *policy.Config
 	text          string // the type to which every key can be cast
 	dirty         bool   // the tables are not as they were made
-	failed        bool   // the last program was a finding
-	ran           int    // programs
-	outcomes      map[string]int
 }
 
 const storedPolicy = `
@@ -42,7 +39,7 @@ tables:
 
 func newTwin(t testing.TB, e harness.Engine) *twin {
 	t.Helper()
-	w := &twin{Engine: e, dirty: true, outcomes: map[string]int{}, text: "TEXT"}
+	w := &twin{tally: newTally(e), dirty: true, text: "TEXT"}
 	text := storedPolicy
 	for _, table := range w.typed() {
 		layout := ""
