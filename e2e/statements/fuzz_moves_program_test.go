@@ -123,7 +123,7 @@ func (r *movesRun) insert(prepares bool) *movesStep {
 	default:
 		rows := 1 + r.pick(4)/3
 		key := ""
-		if form == 1 {
+		if form == 1 && s.table != "v" {
 			if columns, key = "", "DEFAULT, "; r.Server == nil {
 				key = "NULL, "
 			}
@@ -245,8 +245,8 @@ func (r *movesRun) names() []*movesStep {
 func (r *movesRun) transaction() {
 	switch {
 	case r.tx == "" && r.pick(2) == 0:
-		r.send(&movesStep{text: "BEGIN"})
 		r.tx, r.saved = "text", false
+		r.send(&movesStep{text: "BEGIN"})
 	case r.tx == "":
 		r.tx, r.saved = "begun", false
 		r.both("begin", func(m mover) error { return m.begin(r.ctx) })
@@ -373,13 +373,15 @@ func (r *movesRun) batch() {
 	r.epoch++
 	ctx, rec := keyfill.Record(r.ctx)
 	filled := r.movers[1].batch(ctx, steps, texts[1])
+	was := r.tx
+	if within && filled[len(filled)-1].err != nil {
+		r.tx = "text"
+	}
 	if r.leftOut(nil, filled, true) {
-		if within {
-			r.tx = "text"
-			r.end(false)
-		}
+		r.goBack() // what was drawn for a batch that is not sent ends its transaction
 		return
 	}
+	r.tx = was
 	plain := r.movers[0].batch(r.ctx, steps, texts[0])
 	if within && plain[len(plain)-1].err != nil {
 		r.tx = "text"
@@ -394,7 +396,7 @@ func (r *movesRun) leftOut(s *movesStep, filled []told, batched bool) bool {
 	var own *keyfill.Error
 	var reason rewrite.Reason
 	switch {
-	case err != nil && strings.Contains(err.Error(), "#name-moved"):
+	case err != nil && strings.Contains(err.Error(), "#name-moved") || batched && regexp.MustCompile(`keyfill: \w+ is not [\w.]+"`).MatchString(fmt.Sprint(err)):
 		r.outcomes["moved"]++
 		r.note("moved")
 		if !batched && r.tx == "" {

@@ -37,6 +37,9 @@ func ProvenNaming(ctx context.Context, g *Conn, e *Engine, n Naming, query strin
 	plans, altered := e.cache, g.isAltered()
 	if altered {
 		plans = g.AlteredTables.here(g).plans
+		for name, schema := range n.now {
+			g.AlteredTables.schemas[at.Answer+"\x00"+name] = schema
+		}
 		r.schemaOf = func(name string) string { return g.AlteredTables.schemas[at.Answer+"\x00"+name] }
 	}
 	proven := Naming{Lookup: r.lookup}

@@ -3,6 +3,7 @@ package keys
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -19,6 +20,21 @@ type Naming struct {
 	// Key tells plans of this naming from plans of others in a cache; "" where the
 	// text alone says what names mean.
 	Key string
+
+	// now is the schemas of tables in a transaction that has changed some, by name, as
+	// far as they were asked for.
+	now map[string]string
+}
+
+// keyOfNow returns what tells plans by the schemas that tables have in a transaction from
+// other plans.
+func keyOfNow(now map[string]string) string {
+	var b strings.Builder
+	b.WriteString("now\x00")
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		b.WriteString(name + "\x00" + now[name] + "\x00")
+	}
+	return b.String()
 }
 
 // PlaceMatters reports whether the place of the session matters to the tables of a
@@ -205,6 +221,15 @@ func (r *reading) plan(ctx context.Context, g *Conn, query string, p *rewrite.Pl
 		if len(r.missing) == 0 {
 			if len(r.now) == 0 {
 				e.cache.Put(n.Key+query, read)
+			}
+			if r.altered {
+				n.now = map[string]string{}
+				for w, schema := range r.now {
+					if w.place == r.at {
+						n.now[w.name] = schema
+					}
+				}
+				n.Key += keyOfNow(n.now)
 			}
 			return read, n, nil
 		}
