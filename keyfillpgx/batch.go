@@ -198,7 +198,16 @@ func (r *batchResults) Exec() (pgconn.CommandTag, error) {
 			r.batch.NoteResult(i, driver.RowsAffected(tag.RowsAffected()))
 		}
 	}
-	return tag, err
+	return tag, r.meant(err)
+}
+
+// meant returns an error of the batch, or what it means where the name of a table meant
+// another one.
+func (r *batchResults) meant(err error) error {
+	if err == nil || r.batch == nil {
+		return err
+	}
+	return r.batch.Meant(err)
 }
 
 // Query is the method of pgx.
@@ -207,9 +216,12 @@ func (r *batchResults) Query() (pgx.Rows, error) {
 	rows, err := r.BatchResults.Query()
 	r.rows = rows
 	if err != nil || r.batch == nil {
-		return rows, err
+		return rows, r.meant(err)
 	}
 	r.read = true
+	if r.batch.Proves() {
+		rows = &provingRows{rows, r.meant}
+	}
 	if !r.tells {
 		return rows, nil
 	}
@@ -251,6 +263,7 @@ func (r *batchResults) end() {
 		if err := r.batch.Finish(r.ctx, r.failed()); r.err == nil {
 			r.err = err
 		}
+		r.err = r.meant(r.err)
 	}
 }
 

@@ -145,3 +145,11 @@ func (r oneRow) Scan(dest ...any) error {
 	r.rows.Close()
 	return r.rows.Err()
 }
+
+// provingRows are rows of pgx whose error may mean that a name means another table.
+type provingRows struct {
+	pgx.Rows
+	meant func(error) error
+}
+
+func (r *provingRows) Err() error { return r.meant(r.Rows.Err()) }

@@ -338,9 +338,6 @@ func (w *moved) close() {
 
 // clean empties the tables, and drops those that programs have made.
 func (w *moved) clean(ctx context.Context) error {
-	if w.dirty {
-		return w.setUp(ctx)
-	}
 	for i, keeper := range w.keepers {
 		texts := []string{"BEGIN"}
 		for _, table := range w.tables() {

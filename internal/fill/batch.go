@@ -3,6 +3,7 @@ package fill
 import (
 	"context"
 	"database/sql/driver"
+	"slices"
 
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/keys"
@@ -199,6 +200,21 @@ func (b *Batch) Finish(ctx context.Context, failed error) error {
 		}
 	}
 	return first
+}
+
+// Proves reports whether a text of the batch proves what the name of its table means.
+func (b *Batch) Proves() bool {
+	return slices.ContainsFunc(b.queued, func(q queuedText) bool { return q.x != nil && proves(q.x) && q.x.plan.ProvesName() })
+}
+
+// Meant returns an error of the batch, or what it means where such a proof has failed.
+func (b *Batch) Meant(err error) error {
+	for i := range b.queued {
+		if x := b.queued[i].x; x != nil {
+			err = meant(x, err)
+		}
+	}
+	return err
 }
 
 // finish ends one text.
