@@ -530,24 +530,35 @@ func (r *movesRun) compare() map[int]movedRow {
 
 // rows returns the rows of a side.
 func (r *movesRun) rows(i int) map[int]movedRow {
-	var queries []string
-	if r.IsPostgres() {
-		tables, err := r.keepers[i].QueryContext(r.ctx, "SELECT schemaname, tablename FROM pg_catalog.pg_tables WHERE schemaname IN ('a', 'b', 'c')")
-		if err != nil {
-			r.finding("%v", err)
-			return nil
-		}
-		for tables.Next() {
-			var schema, table string
-			if err := tables.Scan(&schema, &table); err != nil {
-				r.finding("%v", err)
-			}
-			queries = append(queries, fmt.Sprintf("SELECT '%[1]s %[2]s', id::text, (to_jsonb(r) - 'id')::text FROM %[1]s.%[2]s AS r", schema, table))
-		}
-		tables.Close()
-	}
 	all := map[int]movedRow{}
-	rows, err := r.keepers[i].QueryContext(r.ctx, strings.Join(queries, " UNION ALL "))
+	ids := func(where, query string) {
+		a := r.movers[i].read(r.ctx, query)
+		for n, id := range a.ids {
+			r.keep(all, where, id, a.rows[n])
+		}
+	}
+	for _, table := range []string{"t", "j", "other"} {
+		switch {
+		case r.IsPostgres():
+			ids("temp "+table, "SELECT id, x, y, w FROM pg_temp."+table)
+		case r.Server == nil:
+			ids("temp "+table, "SELECT id, x, y, w FROM temp."+table)
+		case table != "other":
+			// Those that stand before tables of their schemas: no other connection sees them.
+			ids("temp "+table, r.named(i, "SELECT id, x, y, w FROM {a}."+table+" WHERE id >= 9000000000"))
+			ids("temp "+table, r.named(i, "SELECT id, x, y, w FROM {b}."+table+" WHERE id >= 9000000000"))
+			ids("temp "+table, r.named(i, "SELECT id, x, y, w FROM {c}."+table+" WHERE id >= 9000000000"))
+		}
+	}
+	if r.Server == nil {
+		for _, schema := range []string{"a", "b", "c"} {
+			for _, table := range append([]string{"oldt", "oldj"}, r.tables()...) {
+				ids(schema+" "+table, r.named(i, "SELECT id, x, y, w FROM {"+schema+"}."+table))
+			}
+		}
+		return all
+	}
+	rows, err := r.keepers[i].QueryContext(r.ctx, r.all(i))
 	if err != nil {
 		r.finding("%v", err)
 		return nil
@@ -560,13 +571,38 @@ func (r *movesRun) rows(i int) map[int]movedRow {
 		}
 		r.keep(all, where, id, rest)
 	}
-	for _, table := range []string{"t", "j", "other"} {
-		a := r.movers[i].read(r.ctx, "SELECT id, x, y, w FROM pg_temp."+table)
-		for n, id := range a.ids {
-			r.keep(all, "temp "+table, id, a.rows[n])
+	return all
+}
+
+// all returns the query for the rows of all tables of a server's side.
+func (r *movesRun) all(i int) string {
+	list := "SELECT schemaname, tablename FROM pg_catalog.pg_tables WHERE schemaname IN ('a', 'b', 'c')"
+	if !r.IsPostgres() {
+		list = r.named(i, "SELECT table_schema, table_name FROM information_schema.tables WHERE table_schema IN ('{a}', '{b}', '{c}') AND table_name NOT LIKE 'keyfill%' AND table_name <> 'src'")
+	}
+	tables, err := r.keepers[i].QueryContext(r.ctx, list)
+	if err != nil {
+		r.finding("%v", err)
+		return ""
+	}
+	defer tables.Close()
+	var queries []string
+	for tables.Next() {
+		var schema, table string
+		if err := tables.Scan(&schema, &table); err != nil {
+			r.finding("%v", err)
+		}
+		if r.IsPostgres() {
+			queries = append(queries, fmt.Sprintf("SELECT '%[1]s %[2]s', id::text, (to_jsonb(r) - 'id')::text FROM %[1]s.%[2]s AS r", schema, table))
+			continue
+		}
+		for name, real := range r.schemas[i] {
+			if real == schema {
+				queries = append(queries, fmt.Sprintf("SELECT '%s %s', CAST(id AS CHAR(40)), CONCAT_WS(' ', x, y, w) FROM %s.%[2]s", name, table, schema))
+			}
 		}
 	}
-	return all
+	return strings.Join(queries, " UNION ALL ")
 }
 
 var isNumber = regexp.MustCompile(`\d+`)
