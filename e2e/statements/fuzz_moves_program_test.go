@@ -88,6 +88,8 @@ func (r *movesRun) step() {
 		r.move()
 	case k < 15:
 		r.transaction()
+	case k < 17 && r.tx == "" && r.IsPostgres() && r.pick(4) == 0:
+		r.elsewhere()
 	case k < 17:
 		for _, s := range r.names() {
 			r.send(s)
@@ -190,6 +192,9 @@ func (r *movesRun) moves() []string {
 	case r.Server != nil:
 		return []string{r.one("USE {a}", "USE {b}", "USE {b}", "USE {c}")}
 	}
+	if r.tx != "" {
+		return []string{r.one("{attach:b}", "{attach:c}")} // a file that keyfill has looked into is not let go
+	}
 	return []string{r.one("{attach:b}", "DETACH b", "{attach:c}", "DETACH c")}
 }
 
@@ -264,6 +269,24 @@ func (r *movesRun) transaction() {
 			r.send(&movesStep{text: r.one("ROLLBACK TO SAVEPOINT s", "RELEASE SAVEPOINT s")})
 			r.saved = false
 			r.epoch++
+		}
+	}
+}
+
+// elsewhere has another connection make, or drop, a table of a name in an earlier schema.
+func (r *movesRun) elsewhere() {
+	table := r.one("t", "j", "t")
+	texts := created("c", table)
+	if r.pick(3) == 0 {
+		texts = []string{"DROP TABLE IF EXISTS c." + table}
+	}
+	r.note("another connection: " + texts[0])
+	r.epoch++
+	for i, keeper := range r.keepers {
+		for _, text := range texts {
+			if _, err := keeper.ExecContext(r.ctx, r.named(i, text)); err != nil {
+				break // it is there
+			}
 		}
 	}
 }
@@ -404,6 +427,12 @@ func (r *movesRun) leftOut(s *movesStep, filled []told, batched bool) bool {
 			r.finding("outside of a transaction: %v", err)
 			return true
 		}
+		r.goBack()
+		return true
+	case err != nil && strings.Contains(err.Error(), "#no-table"):
+		// A table that was not there is looked at again after a second.
+		r.outcomes["not there"]++
+		r.note("not there")
 		r.goBack()
 		return true
 	case errors.As(err, &own) && errors.As(err, &reason):

@@ -38,9 +38,11 @@ func (g *Conn) Open(conn driver.Conn, db *Tables) {
 	g.OnRename = g.doubtAll
 }
 
-// doubtAll gives up reserved numbers, and has each numbering compared with its table
-// before the next key: after a RENAME the table's name may mean another table.
+// doubtAll gives up reserved numbers, has each numbering compared with its table before
+// the next key, and has each name looked up again: after a RENAME the table's name may mean
+// another table.
 func (g *Conn) doubtAll() {
+	g.tables.Places.Forget()
 	g.tables.sources.counters.suspect()
 	if g.OwnCounters != nil {
 		g.OwnCounters.suspect()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/keyfill/keyfill/internal/catalog"
@@ -212,7 +213,7 @@ type wanted struct {
 // names is there. p is the plan of the text alone.
 func (r *reading) plan(ctx context.Context, g *Conn, query string, p *rewrite.Plan) (*rewrite.Plan, Naming, error) {
 	e := r.engine
-	n := Naming{Lookup: r.lookup, Key: r.at.Answer + "\x00" + string(rune(p.Dialect().Settings)) + "\x00at\x00"}
+	n := Naming{Lookup: r.lookup, Key: r.at.Answer + "\x00" + string(rune(p.Dialect().Settings)) + doubtsOf(r.at, r.home) + "\x00at\x00"}
 	if known, ok := e.cache.Get(n.Key + query); ok && !r.altered {
 		return known, n, nil
 	}
@@ -244,6 +245,11 @@ func (r *reading) plan(ctx context.Context, g *Conn, query string, p *rewrite.Pl
 		}
 		r.missing = nil
 	}
+}
+
+// doubtsOf tells plans by what was found in two places from those by what was thought before.
+func doubtsOf(at, home *session.Location) string {
+	return strconv.FormatInt(at.Doubts(), 10) + "\x00" + strconv.FormatInt(home.Doubts(), 10)
 }
 
 // lookup is the rewriter's view of the policy in the place.

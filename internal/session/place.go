@@ -65,6 +65,17 @@ func (at *Location) Doubt(name string) {
 	at.doubts.Add(1)
 }
 
+// forget forgets the schemas of all tables there.
+func (at *Location) forget() {
+	at.mu.Lock()
+	defer at.mu.Unlock()
+	if len(at.found) > 0 {
+		clear(at.found)
+		at.times++
+		at.doubts.Add(1)
+	}
+}
+
 // Version returns a number that changes with what is known of the tables' schemas.
 func (at *Location) Version() int {
 	at.mu.Lock()
@@ -107,6 +118,15 @@ func (p *places) Of(answer string) *Location {
 		}
 	}
 	return one
+}
+
+// Forget forgets the schemas of all tables in all places: a table may have another name.
+func (p *places) Forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, at := range p.all {
+		at.forget()
+	}
 }
 
 // knownPlace is the location of a connection's session. It holds for as long as nothing
