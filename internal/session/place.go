@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unicode"
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
@@ -76,6 +77,19 @@ func (at *Location) forget() {
 	}
 }
 
+// forgetNamed forgets the schemas of tables with these names, in the case of unquoted ones.
+func (at *Location) forgetNamed(names []string) {
+	at.mu.Lock()
+	defer at.mu.Unlock()
+	for _, name := range names {
+		if _, ok := at.found[name]; ok {
+			delete(at.found, name)
+			at.times++
+			at.doubts.Add(1)
+		}
+	}
+}
+
 // Version returns a number that changes with what is known of the tables' schemas.
 func (at *Location) Version() int {
 	at.mu.Lock()
@@ -129,6 +143,24 @@ func (p *places) Forget() {
 	}
 }
 
+// forgetNamed forgets the schemas of the tables in all places whose names stand in a text,
+// which may make, rename or drop them.
+func (p *places) forgetNamed(d *dialect.Dialect, text string) {
+	names := strings.FieldsFunc(text, func(r rune) bool {
+		return r < 0x80 && r != '_' && r != '$' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
+	for i := range names {
+		names[i] = d.Fold(names[i], true)
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, at := range p.all {
+		at.forgetNamed(names)
+	}
+}
+
 // knownPlace is the location of a connection's session. It holds for as long as nothing
 // was sent that may have changed it.
 type knownPlace struct {
@@ -156,6 +188,8 @@ type knownPlace struct {
 	unnamed bool
 
 	proven []*Location // whose tables' names are proven on this connection
+
+	made []string // texts of the open transaction that may have made, renamed or dropped tables
 }
 
 // maxProven bounds the places whose tables' names a connection proves. Each of them makes
@@ -237,6 +271,35 @@ func (k *knownPlace) resets(about *drivers.Facts) {
 	}
 }
 
+// makesNames notes that a text is about to be executed which may make, rename or drop
+// tables. Others see that when its transaction ends.
+func (c *Conn) makesNames(query string) {
+	d := c.dialect()
+	if !d.Place.Path || !rewrite.MakesNames(d, query) || len(rewrite.TemporaryOfAny(d, query)) > 0 {
+		return
+	}
+	c.server.Places.forgetNamed(d, query)
+	if c.Tx != Outside {
+		made := c.Place.made
+		c.Place.made = append(made[min(1, len(made)/maxMade):], query)
+	}
+}
+
+// maxMade bounds the texts that are kept for the end of a transaction, which may not be seen.
+const maxMade = 1000
+
+// madeNames notes that the transaction that has made, renamed or dropped tables may have
+// ended.
+func (c *Conn) madeNames() {
+	if c.Tx != Outside {
+		return
+	}
+	for _, query := range c.Place.made {
+		c.server.Places.forgetNamed(c.dialect(), query)
+	}
+	c.Place.made = nil
+}
+
 // Doubt forgets where the session is, and what a name of a table means there, which was
 // found to mean another table: one of another place, or a temporary one.
 func (c *Conn) Doubt(name string) {
@@ -275,6 +338,9 @@ func askPlace(ctx context.Context, c *Conn) (answer string, err error) {
 // is not known. An error is the driver's own.
 func (c *Conn) PlaceNow(ctx context.Context) (*Location, error) {
 	k := &c.Place
+	if k.made != nil {
+		c.madeNames()
+	}
 	if k.Asked {
 		return k.At, nil
 	}
