@@ -2,9 +2,7 @@ package keys
 
 import (
 	"context"
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
@@ -48,15 +46,6 @@ func (a *alteredTables) here(g *Conn) *alteredTables {
 		a.plans = rewrite.NewCache(cacheEntries/64, cacheBytes/64)
 	}
 	return a
-}
-
-// schemasKey tells plans by the schemas that names have in such a transaction.
-func (a *alteredTables) schemasKey() string {
-	var b strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(a.schemas)) {
-		b.WriteString("\x00" + name + "\x00" + a.schemas[name])
-	}
-	return b.String()
 }
 
 // factsHere is Tables.Facts for a transaction that has changed tables.

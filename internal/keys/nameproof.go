@@ -45,7 +45,7 @@ func ProvenNaming(ctx context.Context, g *Conn, e *Engine, n Naming, query strin
 	proven := Naming{Lookup: r.lookup}
 	for {
 		r.unknown = nil
-		proven.Key = n.Key + "\x00proven\x00" + at.Answer + "\x00" + strconv.Itoa(at.Version()) + "\x00" + string(rune(p.Dialect().Settings)) + g.AlteredTables.schemasKey()
+		proven.Key = n.Key + "\x00proven\x00" + at.Answer + "\x00" + strconv.Itoa(at.Version()) + "\x00" + string(rune(p.Dialect().Settings)) + keyOfNow(g.AlteredTables.schemas)
 		known, ok := plans.Get(proven.Key + query)
 		if !ok {
 			known = rewrite.Compile(p.Dialect(), r.lookup, query)

@@ -273,7 +273,7 @@ func (k *knownPlace) resets(about *drivers.Facts) {
 
 // makesNames notes that a text is about to be executed which may make, rename or drop
 // tables. Others see that when its transaction ends.
-func (c *Conn) makesNames(query string) {
+func makesNames(c *Conn, query string) {
 	d := c.dialect()
 	if !d.Place.Path || !rewrite.MakesNames(d, query) || len(rewrite.TemporaryOfAny(d, query)) > 0 {
 		return
@@ -290,7 +290,7 @@ const maxMade = 1000
 
 // madeNames notes that the transaction that has made, renamed or dropped tables may have
 // ended.
-func (c *Conn) madeNames() {
+func madeNames(c *Conn) {
 	if c.Tx != Outside {
 		return
 	}
@@ -339,7 +339,7 @@ func askPlace(ctx context.Context, c *Conn) (answer string, err error) {
 func (c *Conn) PlaceNow(ctx context.Context) (*Location, error) {
 	k := &c.Place
 	if k.made != nil {
-		c.madeNames()
+		madeNames(c)
 	}
 	if k.Asked {
 		return k.At, nil
