@@ -36,7 +36,7 @@ func Proofs(ctx context.Context, r Run, e engines.Engine, connector driver.Conne
 	}
 	proof := keys.ProofOf(dialect.PostgreSQL(), "public", "proven", "bigint")
 	inserts := func(open, shut string) (func(n int) (float64, error), error) {
-		stmt, err := conn.PrepareContext(ctx, "INSERT INTO proven (id, v) VALUES ("+open+"$1"+shut+", $2)")
+		stmt, err := conn.PrepareContext(ctx, "INSERT INTO proven (id, v) VALUES ("+open+"$1"+shut+", $2)") //nolint:sqlclosecheck // it goes with its connection
 		if err != nil {
 			return nil, err
 		}

@@ -51,6 +51,13 @@ func doubtNames(x *execution, err error) {
 	}
 }
 
+// unprepared is both for a text that could not be prepared, since its name is looked up there.
+func unprepared(c *Conn, p *rewrite.Plan, err error) error {
+	x := &execution{conn: c, plan: p}
+	doubtNames(x, err)
+	return meant(x, err)
+}
+
 // proves reports whether the text of an execution proves what its keys depend on: keys that
 // are drawn need that.
 func proves(x *execution) bool { return x.joined || x.plan.ProvesName() && x.holes.Any() }

@@ -17,6 +17,14 @@ type preparation struct {
 
 // prepare returns the prepared statement: the driver's own where it gets no keys.
 func (r *preparation) prepare(ctx context.Context) (driver.Stmt, error) {
+	stmt, err := r.prepareOnce(ctx)
+	if decidesAgain(r.conn, err) {
+		return r.prepareOnce(ctx)
+	}
+	return stmt, err
+}
+
+func (r *preparation) prepareOnce(ctx context.Context) (driver.Stmt, error) {
 	c, db := r.conn, r.conn.DB
 	p, e, err := c.decide(ctx, r.query, true)
 	switch {
@@ -76,6 +84,7 @@ func (r *preparation) bound(ctx context.Context, s *statement) (driver.Stmt, err
 	case isBadConn(err):
 		c.parked.lose(r.query, recorderOf(ctx))
 	default:
+		err = unprepared(c, p, err)
 		if old := unlessOld(ctx, c, p, err); old != err {
 			return r.refuse(ctx, old)
 		}

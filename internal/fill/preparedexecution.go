@@ -116,7 +116,7 @@ func (s *statement) move(ctx context.Context) error {
 		return err
 	}
 	if err := turnTo(ctx, s, p.ProvenText(session)); err != nil {
-		return err
+		return unprepared(c, p, err)
 	}
 	if unproven := s.plan.BoundText(s.session); s.unproven != nil && unproven != p.BoundText(session) {
 		s.others[unproven], s.unproven = s.unproven, nil

@@ -272,32 +272,26 @@ func (k *knownPlace) resets(about *drivers.Facts) {
 }
 
 // makesNames notes that a text is about to be executed which may make, rename or drop
-// tables. Others see that when its transaction ends.
-func makesNames(c *Conn, query string) {
-	d := c.dialect()
+// tables. Where a transaction may be open, others see that when it ends.
+func (k *knownPlace) makesNames(all *places, d *dialect.Dialect, query string, inside bool) {
 	if !d.Place.Path || !rewrite.MakesNames(d, query) || len(rewrite.TemporaryOfAny(d, query)) > 0 {
 		return
 	}
-	c.server.Places.forgetNamed(d, query)
-	if c.Tx != Outside {
-		made := c.Place.made
-		c.Place.made = append(made[min(1, len(made)/maxMade):], query)
+	all.forgetNamed(d, query)
+	if inside {
+		k.made = append(k.made[min(1, len(k.made)/maxMade):], query)
 	}
 }
 
 // maxMade bounds the texts that are kept for the end of a transaction, which may not be seen.
 const maxMade = 1000
 
-// madeNames notes that the transaction that has made, renamed or dropped tables may have
-// ended.
-func madeNames(c *Conn) {
-	if c.Tx != Outside {
-		return
+// madeNames notes that no transaction is open that has made, renamed or dropped tables.
+func (k *knownPlace) madeNames(all *places, d *dialect.Dialect) {
+	for _, query := range k.made {
+		all.forgetNamed(d, query)
 	}
-	for _, query := range c.Place.made {
-		c.server.Places.forgetNamed(c.dialect(), query)
-	}
-	c.Place.made = nil
+	k.made = nil
 }
 
 // Doubt forgets where the session is, and what a name of a table means there, which was
@@ -338,8 +332,8 @@ func askPlace(ctx context.Context, c *Conn) (answer string, err error) {
 // is not known. An error is the driver's own.
 func (c *Conn) PlaceNow(ctx context.Context) (*Location, error) {
 	k := &c.Place
-	if k.made != nil {
-		madeNames(c)
+	if c.Tx == Outside {
+		k.madeNames(&c.server.Places, c.dialect())
 	}
 	if k.Asked {
 		return k.At, nil

@@ -69,7 +69,7 @@ func (c *Conn) sends(query string) {
 	c.Columns.sends(d, query)
 	c.Settings.sends(d, query)
 	c.Place.sends(d, query)
-	makesNames(c, query)
+	c.Place.makesNames(&c.server.Places, d, query, c.Tx != Outside)
 	if d.Transactions.DDL && c.Tx != Outside {
 		c.Altered.sends(d, query)
 	}
