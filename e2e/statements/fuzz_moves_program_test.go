@@ -336,14 +336,22 @@ func (r *movesRun) sends(s *movesStep) {
 	r.note(fmt.Sprintf("%s %v, way %d", s.text, s.args, s.way))
 	r.dirty = r.dirty || s.changes
 	if s.table != "" {
-		key := fmt.Sprint(s.way == byHeld || s.way == byPrepared, s.text)
+		// A statement that is kept prepared reaches the table of before; pgx takes it for a
+		// direct execution of its text, too.
+		held := "held " + s.text
+		key := s.text
+		if s.way == byHeld || s.way == byPrepared {
+			key = held
+		}
 		if _, ok := r.since[key]; !ok {
 			r.since[key] = r.epoch
 		}
-		// A statement that is kept prepared reaches the table of before.
-		keeps := s.way == byHeld || s.way == byPrepared || strings.HasSuffix(r.Name, "cache_statement")
+		first, keeps := r.since[held]
+		if direct, ok := r.since[s.text]; ok && strings.HasSuffix(r.Name, "cache_statement") && (!keeps || direct < first) {
+			first, keeps = direct, true
+		}
 		for _, tag := range s.tags {
-			r.loose[tag] = keeps && r.since[key] < r.epoch
+			r.loose[tag] = keeps && first < r.epoch
 		}
 	}
 	if s.alters {
