@@ -72,7 +72,7 @@ func (w *moved) home() []string {
 	case w.IsPostgres():
 		return []string{"DISCARD TEMP", "SET search_path = a, public"}
 	case w.Server != nil:
-		return []string{"USE {a}", "DROP TEMPORARY TABLE IF EXISTS {a}.t, {a}.j, {b}.t, {b}.j"}
+		return []string{"USE {a}", "DROP TEMPORARY TABLE IF EXISTS {a}.t, {a}.j, {b}.t, {b}.j, {c}.t, {c}.j"}
 	}
 	return []string{"{attach:b}"}
 }
@@ -452,6 +452,10 @@ func (r *movesRun) leftOut(s *movesStep, filled []told, batched bool) bool {
 		case batched && slices.Contains(refusedInBatch, reason):
 		case !batched && reason == rewrite.ErrNoColumnList && r.movers[0].send(r.ctx, s, r.text(0, s.text)).err != nil:
 			r.goBack() // there is no such table
+		case !batched && reason == rewrite.ErrNoColumnList && r.IsPostgres():
+			// The table that was known was dropped by another connection, as between programs.
+			r.outcomes["dropped elsewhere"]++
+			r.failed, r.dirty = true, true // no finding, but the sides are not equal any more
 		default:
 			r.finding("refused without need: %v", err)
 		}
