@@ -29,8 +29,10 @@ func (pl *Plan) Withheld(reason Reason) *Plan {
 
 // others returns the targets of the plan's INSERTs but for one.
 func (pl *Plan) others(but *Target) (others []*Target) {
+	seen := map[*Target]bool{but: true}
 	for i := range pl.Inserts {
-		if t := pl.Inserts[i].Target; t != but && !slices.Contains(others, t) {
+		if t := pl.Inserts[i].Target; !seen[t] {
+			seen[t] = true
 			others = append(others, t)
 		}
 	}
@@ -97,27 +99,6 @@ func isList(v driver.Value) bool {
 	}
 	k := reflect.TypeOf(v).Kind()
 	return k == reflect.Slice || k == reflect.Array && reflect.TypeOf(v).Elem().Kind() != reflect.Uint8
-}
-
-// argument returns the index of the caller's argument for a slot.
-func (pl *Plan) argument(s *slot, args []driver.NamedValue) (int, error) {
-	at := int(s.before)
-	switch {
-	case pl.params.styles&styleName != 0 && len(args) > 0 && args[0].Name != "":
-		name := identity(pl.d, s.text)
-		at = slices.IndexFunc(args, func(a driver.NamedValue) bool {
-			return identity(pl.d, ":"+a.Name) == name
-		})
-		if at < 0 {
-			return 0, pl.Refused(ErrNamed)
-		}
-	case pl.params.styles == styleNumber:
-		at = numberOf(identity(pl.d, s.text)) - 1
-	}
-	if at < 0 || at >= len(args) {
-		return 0, pl.Refused(ErrArguments)
-	}
-	return at, nil
 }
 
 // isHole reports whether a bound value is no key.
@@ -283,6 +264,7 @@ func (pl *Plan) assign(args []driver.NamedValue, h Holes, keys [][]driver.Value)
 	own = args
 	added = make([]driver.Value, 0, pl.added)
 	used := make([]int, len(pl.Draws))
+	given := arguments{list: args}
 	for i := range pl.slots {
 		s := &pl.slots[i]
 		var key driver.Value
@@ -295,7 +277,7 @@ func (pl *Plan) assign(args []driver.NamedValue, h Holes, keys [][]driver.Value)
 			added = append(added, key)
 			continue
 		}
-		at, err := pl.argument(s, args)
+		at, err := pl.argument(s, &given)
 		if err != nil {
 			panic(fmt.Sprintf("rewrite: slot %d has no argument that Holes did not miss: %v", i, err))
 		}

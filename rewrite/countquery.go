@@ -94,7 +94,7 @@ func (pl *Plan) filledWith(w with, args []driver.NamedValue, h Holes, keys [][]d
 	}
 	taken := make([]driver.Value, len(pl.slots)) // nil where a slot takes none
 	used := make([]int, len(pl.Draws))
-	own := slices.Clone(args)
+	own, given := slices.Clone(args), arguments{list: args}
 	for i := range pl.slots {
 		s := &pl.slots[i]
 		if h.fill != nil && !h.fill[i] || used[s.draw] == len(keys[s.draw]) {
@@ -105,7 +105,7 @@ func (pl *Plan) filledWith(w with, args []driver.NamedValue, h Holes, keys [][]d
 		if s.kind != slotOwn {
 			continue
 		}
-		if n, err := pl.argument(s, args); err == nil {
+		if n, err := pl.argument(s, &given); err == nil {
 			own[n].Value = taken[i]
 		}
 	}

@@ -87,12 +87,13 @@ func (pl *Plan) ExplicitIntegers(args []driver.NamedValue, h Holes, insert, key 
 
 // ownValues calls f with the arguments that are keys of an INSERT.
 func (pl *Plan) ownValues(args []driver.NamedValue, h Holes, insert, key int, f func(driver.Value)) {
-	for i := range pl.slots {
+	given := arguments{list: args}
+	for _, i := range pl.slotsOf(insert) {
 		s := &pl.slots[i]
-		if s.kind == slotKey || int(s.insert) != insert || int(s.key) != key || h.fill == nil || h.fill[i] {
+		if s.kind == slotKey || int(s.key) != key || h.fill == nil || h.fill[i] {
 			continue
 		}
-		if at, err := pl.argument(s, args); err == nil {
+		if at, err := pl.argument(s, &given); err == nil {
 			f(args[at].Value)
 		}
 	}

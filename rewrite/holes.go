@@ -47,10 +47,11 @@ func (pl *Plan) Holes(args []driver.NamedValue) (Holes, error) {
 		return pl.orScopeless(args, Holes{Counts: pl.counts})
 	}
 	h := Holes{Counts: make([]int, len(pl.Draws)), fill: make([]bool, len(pl.slots))}
+	given := arguments{list: args}
 	for i := range pl.slots {
 		s := &pl.slots[i]
 		if s.kind != slotKey {
-			at, err := pl.argument(s, args)
+			at, err := pl.argument(s, &given)
 			if err != nil {
 				return Holes{}, err
 			}

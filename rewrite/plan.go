@@ -68,7 +68,10 @@ type Plan struct {
 
 	first *firstParts // see there; nil for a plan without inserts
 
-	undoes lazyUndoes
+	conflicts bool // see MayConflict
+
+	undoes   lazyUndoes
+	byInsert lazySlots
 
 	bound, boundSession lazyText
 	reads               lazyReads
@@ -92,6 +95,25 @@ type firstParts struct {
 type lazyText struct {
 	once sync.Once
 	text string
+}
+
+// lazySlots are the indexes of the slots of each INSERT, once they were asked for.
+type lazySlots struct {
+	once sync.Once
+	of   [][]int32
+}
+
+// slotsOf returns the indexes of the slots of an INSERT.
+func (pl *Plan) slotsOf(insert int) []int32 {
+	l := &pl.byInsert
+	l.once.Do(func() {
+		l.of = make([][]int32, len(pl.Inserts))
+		for i := range pl.slots {
+			of := &l.of[pl.slots[i].insert]
+			*of = append(*of, int32(i))
+		}
+	})
+	return l.of[insert]
 }
 
 // lazyUndoes is whether a text takes back what it does, once it was asked for.
@@ -153,7 +175,9 @@ func (p *parser) plan() *Plan {
 	case len(p.inserts) == 0:
 		pl.Action = Pass
 		return pl
-	case len(p.slots) == 0 && query < 0:
+	}
+	pl.conflicts = slices.ContainsFunc(pl.Inserts, func(in Insert) bool { return in.Conflict != ConflictError })
+	if len(p.slots) == 0 && query < 0 {
 		pl.Action = Keep
 		return pl
 	}
@@ -163,6 +187,10 @@ func (p *parser) plan() *Plan {
 	if query >= 0 {
 		pl.Action = Fill
 	}
+	var known map[Draw]int32
+	if len(pl.Inserts) > 1 {
+		known = make(map[Draw]int32, len(pl.Inserts))
+	}
 	for i := range pl.slots {
 		s := &pl.slots[i]
 		if s.kind == slotKey {
@@ -170,7 +198,7 @@ func (p *parser) plan() *Plan {
 		} else {
 			pl.AtExecution = true
 		}
-		s.draw = pl.draw(Draw{int(s.insert), int(s.key)})
+		s.draw = pl.draw(Draw{int(s.insert), int(s.key)}, known)
 		pl.counts[s.draw]++
 	}
 	pl.session = p.sessionSlots(pl.slots)
@@ -361,13 +389,16 @@ func (p *parser) share(u *usage) bool {
 	return shared
 }
 
-// draw returns the index of a draw, which it adds at its first use.
-func (pl *Plan) draw(d Draw) int32 {
-	// Draws come in the order of the slots: the last few are the likely ones.
-	for i := len(pl.Draws) - 1; i >= 0; i-- {
-		if pl.Draws[i] == d {
-			return int32(i)
+// draw returns the index of a draw, which it adds at its first use. known are the indexes
+// of all draws, nil if there is one INSERT, which has few.
+func (pl *Plan) draw(d Draw, known map[Draw]int32) int32 {
+	if known != nil {
+		if i, ok := known[d]; ok {
+			return i
 		}
+		known[d] = int32(len(pl.Draws))
+	} else if i := slices.Index(pl.Draws, d); i >= 0 {
+		return int32(i)
 	}
 	switch {
 	case pl.Draws != nil:
@@ -380,6 +411,10 @@ func (pl *Plan) draw(d Draw) int32 {
 	pl.counts = append(pl.counts, 0)
 	return int32(len(pl.Draws) - 1)
 }
+
+// MayConflict reports whether an INSERT of the text may leave rows out or change others,
+// where it would fail without its upsert clause.
+func (pl *Plan) MayConflict() bool { return pl.conflicts }
 
 // Added returns how many placeholders the bound text has more than the query.
 func (pl *Plan) Added() int { return pl.added }

@@ -25,14 +25,15 @@ func (pl *Plan) Scopes(args []driver.NamedValue, h Holes, insert, key int) ([][]
 		return nil, nil
 	}
 	var rows [][]driver.Value
-	for i := range pl.slots {
+	given := arguments{list: args}
+	for _, i := range pl.slotsOf(insert) {
 		s := &pl.slots[i]
-		if int(s.insert) != insert || int(s.key) != key || h.fill != nil && !h.fill[i] {
+		if int(s.key) != key || h.fill != nil && !h.fill[i] {
 			continue
 		}
 		row := make([]driver.Value, len(columns))
 		for c, column := range columns {
-			v, err := pl.scopeAt(args, h, i, column)
+			v, err := pl.scopeAt(&given, h, int(i), column)
 			if err != nil {
 				return nil, err
 			}
@@ -46,6 +47,7 @@ func (pl *Plan) Scopes(args []driver.NamedValue, h Holes, insert, key int) ([][]
 // checkScopes returns the error of a hole in a row without a value that its key is
 // numbered within.
 func (pl *Plan) checkScopes(args []driver.NamedValue, h Holes) error {
+	given := arguments{list: args}
 	for i := range pl.slots {
 		s := &pl.slots[i]
 		in := &pl.Inserts[s.insert]
@@ -53,7 +55,7 @@ func (pl *Plan) checkScopes(args []driver.NamedValue, h Holes) error {
 			continue
 		}
 		for _, column := range in.Target.Keys[s.key].Scope {
-			if _, err := pl.scopeAt(args, h, i, column); err != nil {
+			if _, err := pl.scopeAt(&given, h, i, column); err != nil {
 				return err
 			}
 		}
@@ -74,18 +76,21 @@ func (pl *Plan) hasScopes() bool {
 }
 
 // scopeAt returns the value of a column in the row of the i-th slot.
-func (pl *Plan) scopeAt(args []driver.NamedValue, h Holes, i int, column string) (driver.Value, error) {
+func (pl *Plan) scopeAt(args *arguments, h Holes, i int, column string) (driver.Value, error) {
 	s := &pl.slots[i]
 	in := &pl.Inserts[s.insert]
-	refused := scopeRefusal(in.Target, &in.Target.Keys[s.key], in.Offset, column)
-	refused.Others = pl.others(in.Target)
-	if in.scopes == nil {
-		return nil, refused
+	var v scopeValue
+	refused := func() error {
+		r := scopeRefusal(in.Target, &in.Target.Keys[s.key], max(v.at, in.Offset), column)
+		r.Others = pl.others(in.Target)
+		return r
 	}
-	v := in.scopes.value(int(s.row), column)
-	refused.Offset = max(v.at, in.Offset)
+	if in.scopes == nil {
+		return nil, refused()
+	}
+	v = in.scopes.value(int(s.row), column)
 	if v.kind == scopeNone || pl.fillsColumn(h, i, column) {
-		return nil, refused
+		return nil, refused()
 	}
 	switch v.kind {
 	case scopeInteger:
@@ -94,7 +99,7 @@ func (pl *Plan) scopeAt(args []driver.NamedValue, h Holes, i int, column string)
 	case scopeText:
 		text, _ := textLiteral(v.text)
 		if text == "" && pl.d.EmptyIsNull {
-			return nil, refused
+			return nil, refused()
 		}
 		return text, nil
 	}
@@ -102,9 +107,9 @@ func (pl *Plan) scopeAt(args []driver.NamedValue, h Holes, i int, column string)
 	if err != nil {
 		return nil, err
 	}
-	value, ok := pl.scopeArgument(args[at].Value, v.kind)
+	value, ok := pl.scopeArgument(args.list[at].Value, v.kind)
 	if !ok {
-		return nil, refused
+		return nil, refused()
 	}
 	return value, nil
 }

@@ -33,10 +33,8 @@ func (e ending) together(in *rewrite.Insert) outcome {
 	if in.Branched {
 		return outcomeUnknown
 	}
-	for i := range p.Inserts {
-		if p.Inserts[i].Conflict != rewrite.ConflictError && (p.Statements > 1 || in == &p.Inserts[i]) {
-			return outcomeUnknown
-		}
+	if in.Conflict != rewrite.ConflictError || p.Statements > 1 && p.MayConflict() {
+		return outcomeUnknown
 	}
 	return outcomeStored
 }
