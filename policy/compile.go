@@ -73,6 +73,7 @@ type compiler struct {
 
 	named map[string]Source // the configuration's, with their defaults
 	uses  []keyUse
+	added map[sourceID]bool // the policy's sources
 }
 
 // keyUse is a key of an entry.
@@ -109,15 +110,22 @@ func (k *compiler) compile() {
 func (k *compiler) compareGlobs(tables place) {
 	globs := k.policy.globs
 	slices.SortStableFunc(globs, func(a, b *entry) int { return cmp.Compare(b.literals, a.literals) })
-	first := 0 // the first entry with as many characters
+	var alike globIndex // of the entries with as many characters
 	for i, e := range globs {
-		if e.literals != globs[first].literals {
-			first = i
+		if i > 0 && e.literals != globs[i-1].literals {
+			alike = globIndex{}
 		}
-		if j := slices.IndexFunc(globs[first:i], e.meets); j >= 0 {
+		first := i
+		for _, list := range alike.near(e.schema, e.table) {
+			if j := slices.IndexFunc(list, func(j int) bool { return e.meets(globs[j]) }); j >= 0 {
+				first = min(first, list[j])
+			}
+		}
+		if first < i {
 			k.wrong(tables.entry(e.name), "some tables match this and %s, with as many characters besides * and ?; make one more specific",
-				show(globs[first+j].name))
+				show(globs[first].name))
 		}
+		alike.add(e.schema, e.table, i)
 	}
 }
 

@@ -271,22 +271,35 @@ func clonePointer[V any](p *V) *V {
 	return new(*p)
 }
 
-// equal reports whether two sources that are complete say the same.
-func (s Source) equal(t Source) bool {
-	if s.CreateRow() != t.CreateRow() || !samePointer(s.Worker, t.Worker) || !samePointer(s.Table, t.Table) ||
-		!slices.Equal(s.scope(), t.scope()) {
-		return false
-	}
-	for _, one := range []*Source{&s, &t} {
-		one.Create, one.Worker, one.Table, one.Scope = nil, nil, nil, nil
-	}
-	return s == t
+// sourceID is a source that is complete, without what == does not compare.
+type sourceID struct {
+	source             Source
+	createRow          bool
+	hasWorker, onTable bool
+	worker             int
+	table              KeyTable
+	scope              string
 }
 
-// samePointer reports whether two pointers are to equal values, or both nil.
-func samePointer[V comparable](a, b *V) bool {
-	return a == b || a != nil && b != nil && *a == *b
+// id returns a value that is equal to that of any source that says the same.
+func (s Source) id() sourceID {
+	id := sourceID{createRow: s.CreateRow(), hasWorker: s.Worker != nil, onTable: s.Table != nil}
+	if id.hasWorker {
+		id.worker = *s.Worker
+	}
+	if id.onTable {
+		id.table = *s.Table
+	}
+	for _, c := range s.scope() {
+		id.scope += fmt.Sprintf("%q %q ", c.Column, c.Type)
+	}
+	s.Create, s.Worker, s.Table, s.Scope = nil, nil, nil, nil
+	id.source = s
+	return id
 }
+
+// equal reports whether two sources that are complete say the same.
+func (s Source) equal(t Source) bool { return s.id() == t.id() }
 
 // completeSnowflake sets the fields that a snowflake leaves out.
 func completeSnowflake(s *Source, _ *dialect.Dialect) {

@@ -1,7 +1,5 @@
 package policy
 
-import "slices"
-
 // nameStates names the states of all keys and finds out which are shared.
 func (k *compiler) nameStates() {
 	k.markWide()
@@ -15,6 +13,7 @@ func (k *compiler) nameStates() {
 	if k.err() != nil {
 		return
 	}
+	k.added = make(map[sourceID]bool)
 	for _, u := range k.uses {
 		k.addSource(u.key().Source)
 	}
@@ -57,43 +56,31 @@ func (k *compiler) fullName(e *entry) tableName {
 // tables apart, and keys whose name may turn into the name of another key. Such keys
 // end where the first of them does.
 func (k *compiler) markWide() {
-	alike := make(map[string][]keyUse) // by the name before it is one
-	open := make(map[string]bool)      // whether that depends on more than the entry
+	named := make(map[string]*alikeKeys) // by the name before it is one
 	for _, u := range k.uses {
-		u.key().wide = !u.tells(u.key().name)
+		name := u.key().name
+		u.key().wide = !u.tells(name)
 		if u.key().wide {
 			k.checkOwn(u)
 		}
-		if name := u.key().name; name != nil {
-			id := name.id()
-			alike[id] = append(alike[id], u)
-			open[id] = open[id] || u.isGlob() || name.has(wordSchema)
+		if name == nil {
+			continue
 		}
+		id := name.id()
+		if named[id] == nil {
+			named[id] = &alikeKeys{name: name, kinds: make(map[alikeKind]*alikeStates)}
+		}
+		named[id].isOpen = named[id].isOpen || u.isGlob() || name.has(wordSchema)
 	}
 	for _, u := range k.uses {
-		if key := u.key(); key.name != nil && open[key.name.id()] {
-			k.markAlike(u, alike[key.name.id()])
+		if name := u.key().name; name != nil {
+			if alike := named[name.id()]; alike.isOpen && !alike.add(u) {
+				k.wrong(u.at.in("source"), otherSource, showState(name.String()))
+			}
 		}
 	}
-}
-
-// markAlike compares a key with the keys before it that have an equal name. A state
-// that two exact entries share whatever the schema is left to useState.
-func (k *compiler) markAlike(u keyUse, alike []keyUse) {
-	name := u.key().name
-	for _, v := range alike {
-		switch {
-		case v == u:
-			return
-		case !u.isGlob() && !v.isGlob() && !name.has(wordSchema), !u.meetsIn(name, v):
-		case !u.key().Source.equal(v.key().Source):
-			k.wrong(u.at.in("source"), otherSource, showState(name.String()))
-			return
-		default:
-			least := min(u.key().MaxBits, v.key().MaxBits)
-			u.key().wide, u.key().MaxBits = true, least
-			v.key().wide, v.key().MaxBits = true, least
-		}
+	for _, alike := range named {
+		alike.mark()
 	}
 }
 
@@ -134,7 +121,7 @@ func (k *compiler) useState(u keyUse) {
 	use := k.policy.states[id]
 	switch {
 	case use == nil:
-		use = &stateUse{source: key.Source, shared: key.wide, maxBits: key.MaxBits}
+		use = &stateUse{isOf: make(map[ColumnRef]bool), source: key.Source, shared: key.wide, maxBits: key.MaxBits}
 		k.policy.states[id] = use
 	case !use.source.equal(key.Source):
 		k.wrong(u.at.in("source"), otherSource, showState(key.name.String()))
@@ -144,12 +131,14 @@ func (k *compiler) useState(u keyUse) {
 	}
 	if !u.isGlob() {
 		use.columns = append(use.columns, ref)
+		use.isOf[ref] = true
 	}
 }
 
 // addSource adds a source to the policy's sources, unless it is there.
 func (k *compiler) addSource(s Source) {
-	if s.Stateful() && !slices.ContainsFunc(k.policy.sources, s.equal) {
+	if id := s.id(); s.Stateful() && !k.added[id] {
+		k.added[id] = true
 		k.policy.sources = append(k.policy.sources, s)
 	}
 }

@@ -23,6 +23,7 @@ type stateKey struct {
 type stateUse struct {
 	source  Source
 	columns []ColumnRef // of exact entries
+	isOf    map[ColumnRef]bool
 	shared  bool
 	maxBits int // the least MaxBits of its keys
 }
@@ -64,7 +65,7 @@ func (p *Policy) keyFor(e *entry, k stateKey, full tableName) RuleKey {
 	use := p.states[rk.state.id()]
 	switch {
 	case use == nil:
-	case !use.source.equal(rk.Source), !use.shared && !slices.Contains(use.columns, ref):
+	case !use.source.equal(rk.Source), !use.shared && !use.isOf[ref]:
 		// This happens only to a table of a glob whose name gives its state the
 		// name of another column's; Compile has refused the other cases.
 		if rk.Source.Stateful() {
@@ -74,7 +75,7 @@ func (p *Policy) keyFor(e *entry, k stateKey, full tableName) RuleKey {
 	case use.shared:
 		rk.Source, rk.Shared, rk.Columns = use.source, true, use.columns
 		rk.MaxBits = min(rk.MaxBits, use.maxBits)
-		if !slices.Contains(use.columns, ref) {
+		if !use.isOf[ref] {
 			rk.Columns = append(slices.Clone(use.columns), ref)
 		}
 	default:
