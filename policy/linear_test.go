@@ -2,12 +2,99 @@ package policy_test
 
 import (
 	"fmt"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/steps"
+	"github.com/keyfill/keyfill/internal/testturn"
 	"github.com/keyfill/keyfill/policy"
 )
+
+// TestLinear: a policy file that has twice as many entries, or an entry with a list twice
+// as long, costs about twice as much to compile.
+func TestLinear(t *testing.T) {
+	testturn.WhenChanged(t, "policy/", "dialect/", "internal/steps/")
+	if testing.Short() {
+		t.Skip("it builds a program: left out by -short")
+	}
+	const module = "github.com/keyfill/keyfill"
+	program := steps.Build(t, "./testdata/linear", module+"/policy", module+"/dialect", module+"/internal/nearest")
+	for i, g := range policyGrowths(t) {
+		if testturn.Of(t, i, 50) {
+			program.Check(t, g.name, map[string]any{"Dialect": g.dialect, "Text": g.text})
+		}
+	}
+}
+
+// policyGrowth is a way to make a policy file longer.
+type policyGrowth struct {
+	name, dialect string
+	text          steps.Text
+}
+
+// policyGrowths returns many entries of all kinds, and the golden cases with lines
+// repeated: each line of a table or a source, under numbered names.
+func policyGrowths(t *testing.T) (all []policyGrowth) {
+	const n = steps.Number
+	add := func(name string, text steps.Text) { all = append(all, policyGrowth{name, "mysql", text}) }
+	for _, c := range []struct{ name, table, source string }{
+		{"exact", "t" + n, "uuidv7"},
+		{"front", "a" + n + "*", "uuidv7"},
+		{"back", `"*a` + n + `"`, "uuidv7"},
+		{"middle", `"*` + n + `*"`, "uuidv7"},
+		{"both ends", "a*" + n, "uuidv7"},
+		{"any character", "a?" + n, "uuidv7"},
+		{"any first character", `"?` + n + `?"`, "uuidv7"},
+		{"any first character and text", `"?` + n + `*"`, "uuidv7"},
+		{"schemas", "s" + n + ".*", "uuidv7"},
+		{"schema globs", "s" + n + "*.*", "uuidv7"},
+		{"tables of schemas", `"*.a` + n + `*"`, "uuidv7"},
+		{"globs of a schema", "s.a" + n + "*", "uuidv7"},
+		{"sequences", "t" + n, "{kind: sequence}"},
+		{"named sequences", "t" + n, "{kind: sequence, name: s" + n + "}"},
+		{"starts", "t" + n, "{kind: sequence, start: 1" + n + "}"},
+		{"one sequence", "t" + n, "{kind: sequence, name: s}"},
+		{"one sequence for globs", "a" + n + "*", "{kind: sequence, name: s}"},
+		{"table", "t" + n, "{kind: sequence, name: '{table}'}"},
+		{"table of globs", "a" + n + "*", "{kind: sequence, name: '{table}'}"},
+		{"table of back globs", `"*a` + n + `"`, "{kind: sequence, name: '{table}'}"},
+		{"table of schemas", "s" + n + ".*", "{kind: sequence, name: '{table}'}"},
+		{"schema", "t" + n, "{kind: sequence, name: '{schema}'}"},
+		{"schema of schemas", "s" + n + ".*", "{kind: sequence, name: '{schema}'}"},
+		{"schema of schema globs", "s" + n + "*.*", "{kind: sequence, name: '{schema}'}"},
+		{"schema and table", "s" + n + ".t", "{kind: sequence, name: '{schema}{table}'}"},
+		{"values", "t" + n, "{kind: sequence, name: '{value:x}'}"},
+		{"snowflakes", "t" + n, "{kind: snowflake, worker: 1}"},
+		{"wrong", "t" + n, "nothing"},
+	} {
+		unit := "  " + c.table + ": {column: id, source: " + c.source + "}\n"
+		add(c.name, steps.Text{Head: "version: 1\ntables:\n", Unit: unit})
+		add(c.name+" beside a glob", steps.Text{Head: "version: 1\ntables:\n  \"*\": {column: id, source: " + strings.ReplaceAll(c.source, n, "") + "}\n", Unit: unit})
+		add(c.name+" in a file with names in upper case", steps.Text{Head: "version: 1\ndefault_schema: S\ntables:\n", Unit: strings.ReplaceAll(unit, "t"+n, "T"+n)})
+	}
+	add("sources", steps.Text{
+		Head: "version: 1\nsources:\n", Unit: "  s" + n + ": {kind: sequence}\n",
+		Middle: "tables:\n", Second: "  t" + n + ": {column: id, source: s" + n + "}\n",
+	})
+	add("columns", steps.Text{Head: "version: 1\ntables:\n  t: {column: id, source: uuidv7, columns: [id", Unit: ", c" + n, Tail: "]}\n"})
+	add("keys", steps.Text{Head: "version: 1\ntables:\n  t:\n    keys:\n", Unit: "      - {column: c" + n + ", source: uuidv7}\n"})
+	name := regexp.MustCompile(`^  "?\w[^:{]*?("?):`)
+	for _, c := range goldenCases(t) {
+		at := 0
+		for line := range strings.Lines(c.in) {
+			at += len(line)
+			growth := policyGrowth{filepath.Base(c.archive) + " " + c.name + " " + strings.TrimSpace(line), c.dialect.Name, steps.Text{Head: c.in[:at], Unit: line, Tail: c.in[at:]}}
+			if m := name.FindStringSubmatchIndex(line); m != nil {
+				growth.text.Unit = line[:m[2]] + n + line[m[2]:]
+			}
+			all = append(all, growth)
+		}
+	}
+	return all
+}
 
 // TestCompileManyOverlappingGlobs: of many globs of which all match some table together,
 // each is compared with the first and not with all. Two globs of more than 32 characters

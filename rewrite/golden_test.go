@@ -133,8 +133,8 @@ func archives(tb testing.TB) []*archive {
 	return all
 }
 
-// lookup returns the archive's targets under the folding of a dialect.
-func (a *archive) lookup(tb testing.TB, d *dialect.Dialect) rewrite.Lookup {
+// byTable returns the archive's targets under the folding of a dialect, by table.
+func (a *archive) byTable(tb testing.TB, d *dialect.Dialect) map[string]*rewrite.Target {
 	tb.Helper()
 	targets := map[string]*rewrite.Target{}
 	for _, text := range a.targets {
@@ -144,6 +144,13 @@ func (a *archive) lookup(tb testing.TB, d *dialect.Dialect) rewrite.Lookup {
 		}
 		targets[d.Fold(t.Table, false)] = t
 	}
+	return targets
+}
+
+// lookup finds the archive's targets under the folding of a dialect.
+func (a *archive) lookup(tb testing.TB, d *dialect.Dialect) rewrite.Lookup {
+	tb.Helper()
+	targets := a.byTable(tb, d)
 	return func(schema, table string) *rewrite.Target {
 		if t := targets[schema+"."+table]; t != nil {
 			return t
