@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"fmt"
+	"hash/crc32"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -23,7 +24,7 @@ func TestLinear(t *testing.T) {
 	const module = "github.com/keyfill/keyfill"
 	program := steps.Build(t, "./testdata/linear", module+"/policy", module+"/dialect", module+"/internal/nearest")
 	for i, g := range policyGrowths(t) {
-		if testturn.Of(t, i, 50) {
+		if testturn.Of(t, i, 100) {
 			program.Check(t, g.name, map[string]any{"Dialect": g.dialect, "Text": g.text})
 		}
 	}
@@ -35,8 +36,8 @@ type policyGrowth struct {
 	text          steps.Text
 }
 
-// policyGrowths returns many entries of all kinds, and the golden cases with lines
-// repeated: each line of a table or a source, under numbered names.
+// policyGrowths returns many entries of all kinds, and the golden cases, of each of which
+// the name decides which line is repeated: under numbered names if it begins an entry.
 func policyGrowths(t *testing.T) (all []policyGrowth) {
 	const n = steps.Number
 	add := func(name string, text steps.Text) { all = append(all, policyGrowth{name, "mysql", text}) }
@@ -83,15 +84,14 @@ func policyGrowths(t *testing.T) (all []policyGrowth) {
 	add("keys", steps.Text{Head: "version: 1\ntables:\n  t:\n    keys:\n", Unit: "      - {column: c" + n + ", source: uuidv7}\n"})
 	name := regexp.MustCompile(`^  "?\w[^:{]*?("?):`)
 	for _, c := range goldenCases(t) {
-		at := 0
-		for line := range strings.Lines(c.in) {
-			at += len(line)
-			growth := policyGrowth{filepath.Base(c.archive) + " " + c.name + " " + strings.TrimSpace(line), c.dialect.Name, steps.Text{Head: c.in[:at], Unit: line, Tail: c.in[at:]}}
-			if m := name.FindStringSubmatchIndex(line); m != nil {
-				growth.text.Unit = line[:m[2]] + n + line[m[2]:]
-			}
-			all = append(all, growth)
+		lines := strings.SplitAfter(strings.TrimSuffix(c.in, "\n")+"\n", "\n")
+		i := int(crc32.ChecksumIEEE([]byte(c.archive+c.name))) % (len(lines) - 1)
+		unit := lines[i]
+		if m := name.FindStringSubmatchIndex(unit); m != nil {
+			unit = unit[:m[2]] + n + unit[m[2]:]
 		}
+		text := steps.Text{Head: strings.Join(lines[:i+1], ""), Unit: unit, Tail: strings.Join(lines[i+1:], "")}
+		all = append(all, policyGrowth{filepath.Base(c.archive) + " " + c.name, c.dialect.Name, text})
 	}
 	return all
 }

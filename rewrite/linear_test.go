@@ -26,7 +26,7 @@ func TestLinear(t *testing.T) {
 	n := 0
 	for _, a := range archives(t) {
 		for _, c := range a.cases {
-			if n++; !testturn.Of(t, n, 200) {
+			if n++; !testturn.Of(t, n, 500) {
 				continue
 			}
 			h := fnv.New64a()
