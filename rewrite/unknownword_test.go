@@ -2,18 +2,12 @@ package rewrite_test
 
 import (
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/wordplaces"
 	"github.com/keyfill/keyfill/rewrite"
 )
-
-// clauseWords are the words at whose places a clause of an INSERT begins or goes on.
-var clauseWords = map[string]bool{
-	"values": true, "on": true, "conflict": true, "duplicate": true, "key": true, "do": true, "nothing": true, "returning": true,
-	"return": true, "constraint": true, "update": true, "default": true, "overriding": true, "option": true, "output": true, "log": true,
-}
 
 // TestUnknownClauseWord: an INSERT with a word that keyfill does not know where a clause
 // begins or goes on is not filled, in any golden case: a later version of the engine may
@@ -25,10 +19,11 @@ func TestUnknownClauseWord(t *testing.T) {
 			for _, d := range c.dialects {
 				lookup := a.lookup(t, d)
 				p := rewrite.Compile(d, lookup, c.in)
-				if !beginsInsert(d, c.in) || p.Action != rewrite.Fill || p.Statements != 1 || p.Inserts[0].Query != nil || len(p.Inserts) != 1 {
+				if !wordplaces.IsInsert(d, c.in) || p.Action != rewrite.Fill || p.Statements != 1 || p.Inserts[0].Query != nil || len(p.Inserts) != 1 {
 					continue
 				}
-				for _, text := range withUnknownWord(d, c.in) {
+				for _, offset := range wordplaces.OfClauses(d, c.in) {
+					text := wordplaces.With(c.in, offset, "kfnew")
 					texts++
 					dialects[d.Name] = true
 					if got := rewrite.Compile(d, lookup, text); got.Action == rewrite.Fill {
@@ -41,45 +36,6 @@ func TestUnknownClauseWord(t *testing.T) {
 	if texts < 1000 || len(dialects) != len(dialect.All()) {
 		t.Errorf("only %d texts in %d dialects", texts, len(dialects))
 	}
-}
-
-// withUnknownWord returns an INSERT with an unknown word before and after each word of its
-// clauses, and after its rows. Expressions are left out, and ON after a query, where it may
-// begin a join's condition.
-func withUnknownWord(d *dialect.Dialect, in string) (texts []string) {
-	depth, expression, query := 0, false, false
-	at := func(i int) { texts = append(texts, in[:i]+" kfnew "+in[i:]) }
-	last := 0
-	for _, tok := range rewrite.Tokens(d, in) {
-		text := in[tok.Start:tok.End]
-		word := strings.ToLower(text)
-		switch {
-		case tok.Kind == rewrite.KindSpace, tok.Kind == rewrite.KindComment:
-			continue
-		case text == "(":
-			depth++
-		case text == ")":
-			depth--
-		case depth > 0, text == ";":
-		case word == "set", word == "where", word == "select", word == "with", word == "as":
-			expression, query = true, query || word == "select"
-		case clauseWords[word] && (!expression || word == "conflict" || word == "duplicate" || word == "on" && !query):
-			if !expression && (d.Name != "oracle" || word != "values") { // an alias
-				at(tok.Start)
-			}
-			expression = word == "update" || word == "returning" || word == "return" || word == "output"
-			if !expression {
-				at(tok.End)
-			}
-		}
-		if text != ";" {
-			last = tok.End
-		}
-	}
-	if !expression && depth == 0 {
-		at(last)
-	}
-	return texts
 }
 
 // TestMisplacedWord: a word or a bracket where none belongs is the engine's to refuse. Compile

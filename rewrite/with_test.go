@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/wordplaces"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -28,7 +29,7 @@ func TestUnreferencedWith(t *testing.T) {
 	for _, a := range archives(t) {
 		for _, c := range a.cases {
 			for _, d := range c.dialects {
-				if !beginsInsert(d, c.in) {
+				if !wordplaces.IsInsert(d, c.in) {
 					continue
 				}
 				for _, w := range unreferenced {
@@ -43,17 +44,6 @@ func TestUnreferencedWith(t *testing.T) {
 	if cases < 1000 {
 		t.Errorf("only %d cases", cases)
 	}
-}
-
-// beginsInsert reports whether INSERT or REPLACE is the first word of a text.
-func beginsInsert(d *dialect.Dialect, text string) bool {
-	for _, tok := range rewrite.Tokens(d, text) {
-		if tok.Kind != rewrite.KindSpace && tok.Kind != rewrite.KindComment {
-			word := text[tok.Start:tok.End]
-			return strings.EqualFold(word, "insert") && !strings.HasPrefix(strings.ToLower(text[tok.End:]), " bulk") || strings.EqualFold(word, "replace")
-		}
-	}
-	return false
 }
 
 // compareWith compares the plans of a text without and behind a WITH clause.

@@ -12,6 +12,7 @@ import (
 	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/internal/testturn"
+	"github.com/keyfill/keyfill/internal/wordplaces"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -74,9 +75,9 @@ func (w *worded) insert(t *testing.T, c goldenCase, words []string) {
 	lookup := goldenLookup(w.hand.Dialect, w.targets)
 	var kinds []argKind
 	for _, word := range words {
-		for _, at := range wordPlaces(c.in) {
+		for _, at := range wordplaces.Between(c.in) {
 			changed := c
-			changed.in = c.in[:at] + " " + word + " " + c.in[at:]
+			changed.in = wordplaces.With(c.in, at, word)
 			p := rewrite.Compile(w.hand.Dialect, lookup, changed.in)
 			if p.Action != rewrite.Fill && !p.AtExecution {
 				continue
@@ -174,28 +175,4 @@ func (w *worded) known(p *rewrite.Plan, err error) bool {
 	}
 	// An expression in the key's place that is NULL is filled by the triggers alone.
 	return null && len(p.Places()) < keys
-}
-
-// wordPlaces returns the places of a text between two of its words and marks.
-func wordPlaces(text string) (places []int) {
-	quote := byte(0)
-	for i := range len(text) {
-		c := text[i]
-		together := i > 0 && inWord(text[i-1]) && inWord(c) && !strings.HasPrefix(text[i:], "::")
-		if quote == 0 && i > 0 && text[i-1] != ' ' && !together {
-			places = append(places, i)
-		}
-		switch {
-		case quote == c:
-			quote = 0
-		case quote == 0 && strings.IndexByte("'\"`", c) >= 0:
-			quote = c
-		}
-	}
-	return append(places, len(text))
-}
-
-// inWord reports whether a byte may stand in a word, a number, a placeholder or a cast.
-func inWord(c byte) bool {
-	return c >= 0x80 || strings.IndexByte("_$?:@.", c) >= 0 || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
 }
