@@ -119,6 +119,9 @@ func (p *parser) keyOfRow(in *insertState, b []byte, at *span, k int, number str
 // listedSelect reads SELECT and its list, and notes where the list ends.
 func (p *parser) listedSelect(s *queryFacts) {
 	p.selectList(s)
+	if s.operand != operandBrackets {
+		s.operand = operandOther
+	}
 	s.lists = append(s.lists, listEnd{p.prev, p.params.count})
 }
 

@@ -16,6 +16,7 @@ type queryFacts struct {
 
 	brackets int          // around its first SELECT
 	open     openBrackets // the brackets that are open
+	operand  operandPlace // of its set operations, up to the current token
 
 	values bool   // it is a row of VALUES
 	listed bool   // it has a select list
@@ -74,7 +75,7 @@ func (p *parser) readQuery(s *queryFacts) {
 	}
 	depth := 0
 	for !p.d.Numbering.Flat && p.isPunct('(') {
-		p.surveyed(s, &depth)
+		p.surveyedOperand(s, &depth)
 		p.advance()
 	}
 	s.brackets = depth
@@ -94,7 +95,7 @@ func (p *parser) readQuery(s *queryFacts) {
 				continue
 			}
 		}
-		p.surveyed(s, &depth)
+		p.surveyedOperand(s, &depth)
 		p.advance()
 	}
 	s.main.end, s.to = p.prev, p.params.count

@@ -38,12 +38,13 @@ func IsInsert(d *dialect.Dialect, text string) bool {
 // after its rows. Expressions are left out, and ON after a query, where it may begin a
 // join's condition.
 func OfClauses(d *dialect.Dialect, insert string) (offsets []int) {
-	depth, expression, query, last := 0, false, false, 0
+	depth, expression, query, last, on := 0, false, false, 0, false
 	for start, end := 0, 0; start < len(insert); start = end {
 		var kind rewrite.TokenKind
 		kind, end = rewrite.NextToken(d, insert, start)
 		text := insert[start:end]
 		word := strings.ToLower(text)
+		upsert := on && (word == "conflict" || word == "duplicate") && !strings.HasPrefix(insert[end:], ".")
 		switch {
 		case kind == rewrite.TokenSpace, kind == rewrite.TokenComment:
 			continue
@@ -52,9 +53,9 @@ func OfClauses(d *dialect.Dialect, insert string) (offsets []int) {
 		case text == ")":
 			depth--
 		case depth > 0, text == ";":
-		case word == "set", word == "where", word == "select", word == "with", word == "as":
+		case word == "set", word == "where", word == "select", word == "with", word == "as", word == "order", word == "limit", word == "fetch":
 			expression, query = true, query || word == "select"
-		case clauseWords[word] && (!expression || word == "conflict" || word == "duplicate" || word == "on" && !query):
+		case clauseWords[word] && (!expression || upsert || word == "on" && !query):
 			if !expression && (d.Name != "oracle" || word != "values") { // an alias
 				offsets = append(offsets, start)
 			}
@@ -63,6 +64,7 @@ func OfClauses(d *dialect.Dialect, insert string) (offsets []int) {
 				offsets = append(offsets, end)
 			}
 		}
+		on = word == "on"
 		if text != ";" {
 			last = end
 		}
