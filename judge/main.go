@@ -1,8 +1,9 @@
 // Command judge gives the statements of a corpus to keyfill and its answers to
 // parsers that know nothing of keyfill, and prints what they say: per dialect
 // and kind how many were filled, kept, passed and refused, for which reasons,
-// and which answers are wrong. It exits with 1 when an answer is wrong or a bar
-// is missed.
+// and which answers are wrong. It puts words that nobody knows into the clauses of the
+// INSERTs that are filled: an INSERT that is still filled, and that the parser does not take,
+// is wrong. It exits with 1 when an answer is wrong or a bar is missed.
 //
 //	go run . -corpus folder
 package main
@@ -153,6 +154,11 @@ func refusals(w io.Writer, o *options, dialectName, source, policy string, state
 		if v.Wrong != "" {
 			_, _ = fmt.Fprintf(w, "  wrong: %s %s\n", s.ID, v.Wrong)
 		}
+		words := court.TryWords(s.SQL)
+		r.AddWords(words)
+		for _, text := range words.Wrong {
+			_, _ = fmt.Fprintf(w, "  filled with an unknown word: %s %s\n", s.ID, text)
+		}
 		if s.ID == o.show {
 			_, _ = fmt.Fprintf(w, "%s\n%s\n\n%s\n\n%+v\n\n", s.ID, s.SQL, court.Answer(s.SQL), v)
 		}
@@ -229,6 +235,8 @@ func judge(w io.Writer, o *options, dialectName string, statements []corpus.Stat
 			kind = s.Kind
 		}
 		r.Add(s.ID, kind, v)
+		r.AddWords(s.ID, court.TryWords(s.SQL))
+		r.AddWords(s.ID, integers.TryWords(s.SQL))
 		if v.Kind == tree.KindQuery && o.kinds != "corpus" {
 			// Only the engine can number the rows of a query, and it numbers
 			// by integers.

@@ -19,6 +19,7 @@ type Refusals struct {
 	Source string
 	Wrong  int // answers that are wrong
 
+	words     trial.Words
 	inserts   int
 	families  map[string][]string // the refused, by kind and reason
 	fragments int
@@ -50,9 +51,16 @@ func (r *Refusals) Add(id string, v trial.Verdict) {
 	}
 }
 
+// AddWords counts what became of a text with unknown words in its clauses.
+func (r *Refusals) AddWords(w trial.Words) {
+	r.words.Add(w)
+	r.Wrong += len(w.Wrong)
+}
+
 // AddAll adds what other has counted.
 func (r *Refusals) AddAll(other *Refusals) {
 	r.Wrong += other.Wrong
+	r.words.Add(other.words)
 	r.inserts += other.inserts
 	r.fragments += other.fragments
 	r.unlisted += other.unlisted
@@ -93,6 +101,7 @@ func (r *Refusals) Print(w io.Writer, title string, examples int, most float64) 
 		state = ": ok"
 	}
 	p.line("%s, %s: %d of %d INSERTs are refused, %.2f %%%s; and %d of %d fragments; %d need a table's columns", title, r.Source, r.refused(), r.inserts, r.Share(), state, len(r.apart), r.fragments, r.unlisted)
+	p.words(r.words)
 	families := slices.SortedFunc(maps.Keys(r.families), func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(r.families[b]), len(r.families[a])), cmp.Compare(a, b))
 	})

@@ -19,6 +19,7 @@ type Report struct {
 	Title string
 
 	texts   int
+	words   trial.Words
 	judges  map[trial.Judge]int
 	rows    map[row]*count
 	wrong   []finding
@@ -110,6 +111,14 @@ func (r *Report) Add(id, kind string, v trial.Verdict) {
 // Wrong returns how many answers are wrong.
 func (r *Report) Wrong() int { return len(r.wrong) }
 
+// AddWords counts what became of a text with unknown words in its clauses.
+func (r *Report) AddWords(id string, w trial.Words) {
+	r.words.Add(w)
+	for _, text := range w.Wrong {
+		r.wrong = append(r.wrong, finding{id, "filled with an unknown word: " + text})
+	}
+}
+
 // judgeNames are how the judges are called in the tables.
 var judgeNames = map[trial.Judge]string{
 	trial.Parser:  "judged by the parser",
@@ -132,6 +141,7 @@ func (r *Report) Print(w io.Writer, examples int) {
 			p.line("  %-22s %7d %7d %6d %7d %7d %6d %6d%s", at.kind, c.texts, c.fill, c.keep, c.pass, c.refuse, c.missed, c.wrong, reasons(c))
 		}
 	}
+	p.words(r.words)
 	p.findings("wrong", r.wrong, examples)
 	p.findings("missed", r.missed, examples)
 	p.findings("missed, if the engine takes what its parser does not", r.apart, examples)
@@ -168,6 +178,10 @@ func reasons(c *count) string {
 type printer struct{ w io.Writer }
 
 func (p *printer) line(format string, args ...any) { _, _ = fmt.Fprintf(p.w, format+"\n", args...) }
+
+func (p *printer) words(w trial.Words) {
+	p.line("\nunknown words at %d places in the clauses of %d INSERTs: %d texts, %d filled that the parser takes, %d filled that it does not take", w.Places, w.Inserts, w.Texts, w.Filled, len(w.Wrong))
+}
 
 func (p *printer) findings(what string, all []finding, examples int) {
 	if len(all) == 0 {
