@@ -137,6 +137,7 @@ var arrows = map[string][]string{
 	"internal/testturn":       {},
 	"internal/steps":          {},
 	"internal/testturn/reach": {module + "/internal/testturn"},
+	"internal/corpus":         {},
 	"internal/wordplaces":     {module + "/dialect", module + "/rewrite"},
 	"internal/measure":        {module + "/dialect", module + "/policy"},
 	"internal/store":          {module + "/dialect", module + "/internal/anchor", module + "/internal/dbconn", module + "/internal/sqlcode", module + "/keysource"},

@@ -15,7 +15,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/keyfill/keyfill/judge/corpus"
+	"github.com/keyfill/keyfill/internal/corpus"
 	"github.com/keyfill/keyfill/judge/report"
 	"github.com/keyfill/keyfill/judge/speed"
 	"github.com/keyfill/keyfill/judge/tree"

@@ -1,5 +1,5 @@
 // Package corpus reads files of SQL statements: JSON Lines, an object a line
-// with the fields id, sql and kind, and others that are not read. The file
+// with the fields id, sql, kind and source, and others that are not read. The file
 // "<dialect>.jsonl" or "<dialect>.<anything>.jsonl" holds the statements of a
 // dialect. "applications.<anything>.jsonl" holds INSERTs of applications, of which
 // each names its dialect.
@@ -20,6 +20,8 @@ type Statement struct {
 	ID   string `json:"id"`
 	SQL  string `json:"sql"`
 	Kind string `json:"kind"` // a guess of who collected it
+
+	Source string `json:"source"` // the project and the file that it is from
 
 	// Dialect is the word that a file's name begins with where the statements of a
 	// dialect have a file of their own; "" there.

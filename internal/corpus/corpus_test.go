@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/keyfill/keyfill/judge/corpus"
+	"github.com/keyfill/keyfill/internal/corpus"
 )
 
 func write(t *testing.T, files map[string]string) string {
