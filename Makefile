@@ -66,9 +66,12 @@
 #	                    -fuzz", whose search for new code of the process says nothing of what
 #	                    a server does
 #	make corpus         what becomes of the SQL statements in CORPUS=folder, judged by
-#	                    parsers that know nothing of keyfill; CORPUSFLAGS=-speed for how
-#	                    long they take to compile. Of the INSERTs of applications it prints
-#	                    how many are refused, by dialect and source
+#	                    parsers that know nothing of keyfill, also with unknown words in
+#	                    the clauses; CORPUSFLAGS=-speed for how long they take to compile.
+#	                    Of the INSERTs of applications it prints how many are refused, by
+#	                    dialect and source. Where tables can be made of the CREATE TABLE
+#	                    statements, each explanation has to be what the driver does, and a
+#	                    word more has to store what the plain driver stores
 #	make suites         the test suites of other projects at fixed versions from the module
 #	                    proxy, plain and filled, and whether the same tests fail:
 #	                    SUITES='gorp|xorm' for some of them. KEYFILL_SUITES_OUTPUT=folder
@@ -324,6 +327,10 @@ fuzz: servers
 
 corpus: servers
 	cd judge && GOWORK=off go run . -corpus "$(abspath $(CORPUS))" $(CORPUSFLAGS)
+ifeq ($(findstring -speed,$(CORPUSFLAGS)),)
+	cd e2e && GOWORK=off KEYFILL_TEST_REQUIRE=1 KEYFILL_CORPUS="$(abspath $(CORPUS))" \
+		go test -count=1 -timeout=1h -v -run '^TestCorpus' $(TESTFLAGS) ./statements
+endif
 
 suites: servers
 	cd suites && GOWORK=off KEYFILL_TEST_REQUIRE=1 KEYFILL_SUITES='$(SUITES)' \

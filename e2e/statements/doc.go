@@ -14,6 +14,9 @@
 //     SELECT, MERGE, CREATE TABLE with a SELECT, and texts of several statements.
 //   - bulk: bulk loads: COPY through lib/pq and pgx, and the bulk load of SQL Server on the
 //     wire.
+//   - corpus: the INSERTs of other projects, which "make corpus" gives, on tables that are made
+//     of their CREATE TABLE statements: an explanation says what the driver does, and no word
+//     changes what is stored. "make test" gives a few statements in their place.
 //   - fuzz: generated statements are inserted through keyfill and, with keys made by hand,
 //     through the driver alone, and the tables are compared. "make fuzz" makes new
 //     statements; without it the tests run the seeds.

@@ -101,7 +101,7 @@ func (w *worded) insert(t *testing.T, c goldenCase, words []string) {
 			w.taken++
 			w.vacuum(t)
 			got, err := w.fill(changed, args, goldenWay{"direct", w.off, false})
-			if err != nil && w.known(p, err) {
+			if err != nil && knownOfWords(p, err) {
 				continue
 			}
 			w.compared++
@@ -142,9 +142,9 @@ func (w *worded) vacuum(t *testing.T) {
 	}
 }
 
-// known reports whether a text that is executed by hand may be an error with keyfill: one
+// knownOfWords reports whether a text that is executed by hand may be an error with keyfill: one
 // of its own, or one that docs/deviations.md names.
-func (w *worded) known(p *rewrite.Plan, err error) bool {
+func knownOfWords(p *rewrite.Plan, err error) bool {
 	var own *keyfill.Error
 	if errors.As(err, &own) {
 		return true
