@@ -9,10 +9,7 @@ import (
 
 // TestLinear: a text that is twice as long costs about twice as much to execute.
 func TestLinear(t *testing.T) {
-	testturn.WhenChanged(t, "internal/fill/", "internal/steps/", "testdata/linear/")
-	if testing.Short() {
-		t.Skip("it builds a program: left out by -short")
-	}
+	steps.Counted(t)
 	program := steps.Build(t, "./testdata/linear", module+"/rewrite", module+"/internal/fill", module+"/internal/keys", module+"/internal/session")
 	for i, c := range []struct {
 		name, dialect string

@@ -17,10 +17,7 @@ import (
 // TestLinear: a policy file that has twice as many entries, or an entry with a list twice
 // as long, costs about twice as much to compile.
 func TestLinear(t *testing.T) {
-	testturn.WhenChanged(t, "policy/", "dialect/", "internal/steps/")
-	if testing.Short() {
-		t.Skip("it builds a program: left out by -short")
-	}
+	steps.Counted(t)
 	const module = "github.com/keyfill/keyfill"
 	program := steps.Build(t, "./testdata/linear", module+"/policy", module+"/dialect", module+"/internal/nearest")
 	for i, g := range policyGrowths(t) {

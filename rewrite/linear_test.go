@@ -18,10 +18,7 @@ import (
 // twice as much to compile and to bind. There are some 25 ways to make each case longer, and
 // each costs a third of a second: the name of the case decides which one is taken.
 func TestLinear(t *testing.T) {
-	testturn.WhenChanged(t, "rewrite/", "dialect/", "testdata/", "internal/steps/")
-	if testing.Short() {
-		t.Skip("it builds a program: left out by -short")
-	}
+	steps.Counted(t)
 	program := steps.Build(t, "./testdata/linear", module+"/rewrite", module+"/dialect")
 	n := 0
 	for _, a := range archives(t) {

@@ -15,6 +15,15 @@ type Program struct {
 	out *json.Decoder
 }
 
+// Counted skips a test that builds such a program, unless KEYFILL_TEST_STEPS asks for it: to
+// build one and to run it costs minutes.
+func Counted(t *testing.T) {
+	t.Helper()
+	if os.Getenv("KEYFILL_TEST_STEPS") != "1" {
+		t.Skip("it counts steps for minutes: make everything runs it, and KEYFILL_TEST_STEPS=1")
+	}
+}
+
 // Build builds the program in a folder, which counts the steps of some packages, and of
 // the standard library's in which a loop is easily overlooked. It runs until the test ends.
 func Build(t *testing.T, folder string, packages ...string) *Program {
