@@ -338,6 +338,7 @@ func (c *comparison) key(value *Node) error {
 	if is, err := c.carried(value); is || err != nil {
 		return err
 	}
+	value = withoutBranch(value)
 	var leaves []*Node
 	value.Walk(func(n *Node) {
 		if n.Leaf != Plain {

@@ -78,6 +78,52 @@ func withoutGuards(a, b *Insert, column string) *Insert {
 	return &n
 }
 
+// withoutBranch returns the key of a value that guards records besides: the result of a CASE
+// with one branch, whose condition is TRUE OR COALESCE(record) IS NULL. It returns any other
+// value as it is.
+func withoutBranch(value *Node) *Node {
+	branch := value.first("CaseExpr", "Args", "list", "CaseWhen")
+	condition := branch.first("CaseWhen", "Expr", "BoolExpr", "Args", "list")
+	if condition == nil || len(value.Kids) != 1 || condition.Kids[0].first("A_Const", "Val", "A_Const_Boolval") == nil {
+		return value
+	}
+	for _, or := range condition.Kids[1:] {
+		if or.first("NullTest", "Arg", guarded) == nil {
+			return value
+		}
+	}
+	for _, k := range branch.Kids {
+		if k.Label == "Result" && len(k.Kids) == 1 {
+			return k.Kids[0]
+		}
+	}
+	return value
+}
+
+// first returns the node at the end of a path of labels, each that of a kid of the one
+// before; the first label is the node's own. It is nil where there is none.
+func (n *Node) first(labels ...string) *Node {
+	if n == nil || n.Label != labels[0] {
+		return nil
+	}
+	for _, label := range labels[1:] {
+		i := slices.IndexFunc(n.Kids, func(k *Node) bool { return k != nil && k.Label == label })
+		if i < 0 {
+			return nil
+		}
+		n = n.Kids[i]
+	}
+	return n
+}
+
+// withoutCollation returns what a collation stands behind.
+func withoutCollation(value *Node) *Node {
+	for value.Label == "CollateClause" && len(value.Kids) > 0 && value.Kids[0].Label == "Arg" && len(value.Kids[0].Kids) == 1 {
+		value = value.Kids[0].Kids[0]
+	}
+	return value
+}
+
 // set compares a row of VALUES with the query that it became: each of its values
 // stands in the query. For a judge that knows SQL the row is the query that selects
 // its values.
@@ -85,7 +131,7 @@ func (c *comparison) set(a, b *Insert, at int) error {
 	whole := &Node{Kids: append(slices.Clone(b.With), b.Source)}
 	selected := &Node{Label: "(", Kids: []*Node{{Label: "SELECT"}}}
 	for i, v := range a.Rows[0] {
-		if whole.count(v) == 0 && !whole.any(func(n *Node) bool { return v.Label == spelledValue && n.holds(v.Kids) }) {
+		if whole.count(v) == 0 && whole.count(withoutCollation(v)) == 0 && !whole.any(func(n *Node) bool { return v.Label == spelledValue && n.holds(v.Kids) }) {
 			return fmt.Errorf("value %d is not in the query", i+1)
 		}
 		if i > 0 {
