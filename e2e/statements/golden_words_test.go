@@ -2,6 +2,7 @@ package statements_test
 
 import (
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -33,10 +34,15 @@ var expressionWords = []string{
 
 // TestGoldenWords: a text with a word more that the engine takes, and that keyfill fills,
 // stores what it stores with the keys by hand. What such a word means inside an expression
-// is the engine's business: keyfill knows only some of them.
+// is the engine's business: keyfill knows only some of them. All words take the better part
+// of an hour: KEYFILL_TEST_WORDS=1 asks for them.
 func TestGoldenWords(t *testing.T) {
 	t.Parallel()
+	all := os.Getenv("KEYFILL_TEST_WORDS") == "1"
 	words := testturn.Some(t, expressionWords, len(expressionWords))
+	if !all {
+		words = words[:1]
+	}
 	for _, e := range harness.ByTurns(t, harness.Without18(goldenEngines)) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
@@ -52,7 +58,7 @@ func TestGoldenWords(t *testing.T) {
 			for _, c := range testturn.Some(t, cases, 2) {
 				w.insert(t, c, words)
 			}
-			if w.compared == 0 && !testturn.Enabled(t) {
+			if w.compared == 0 && all && !testturn.Enabled(t) {
 				t.Error("no text was compared")
 			}
 			t.Logf("%q: %d texts filled, of which the engine takes %d; %d compared", words, w.texts, w.taken, w.compared)
