@@ -273,10 +273,20 @@ func ShowsOther(d *dialect.Dialect, err error, schema, name string) bool {
 	if strings.Contains(err.Error(), saysOther(d, schema, name)) {
 		return true
 	}
-	// The text names the schema nowhere else.
 	c, ok := sqlcode.Of(err)
-	return ok && slices.Contains(d.Place.Proof.States, c.State) && name != schema && hasWord(err.Error(), schema)
+	if !ok || !slices.Contains(d.Place.Proof.States, c.State) {
+		return false
+	}
+	// A table that is missing is named with its schema. The application's text may name other
+	// tables of the schema, and miss one of them.
+	if c.State == missingTable {
+		return hasWord(err.Error(), schema+"."+name)
+	}
+	return name != schema && hasWord(err.Error(), schema)
 }
+
+// missingTable is PostgreSQL's SQLSTATE of a table that is not there.
+const missingTable = "42P01"
 
 // hasWord reports whether a word stands in a text between other characters than those of
 // names.
