@@ -72,7 +72,7 @@ func Proofs(ctx context.Context, r Run, e engines.Engine, connector driver.Conne
 	var without float64
 	n := r.times(5_000)
 	for round := range moreRounds*r.Rounds + 1 {
-		// By turns in two ways, so that neither is always the one behind the other.
+		// The order changes from round to round, so that none always follows the same one.
 		var took [3]float64
 		ways := []func(int) (float64, error){plain, proven, plain}
 		for _, i := range stats.Order(round, len(ways)) {
